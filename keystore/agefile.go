@@ -32,15 +32,15 @@ func (r *Resolver) fromFile(ctx context.Context, ref Ref) (string, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", &SecretError{
-			Ref: ref.Label(), What: "no such file in " + r.o.SecretsDir, Kind: ErrSecretMissing,
+			Ref: ref.Label(), Problem: "no such file in " + r.o.SecretsDir, Kind: ErrSecretMissing,
 			Fix: "write it there with age, encrypted for the identity in " + r.o.AgeIdentityFile + ", or choose another reference",
 		}
 	case err != nil:
-		return "", &SecretError{Ref: ref.Label(), What: "the file cannot be read", Kind: ErrSecretUnreachable, Err: err}
+		return "", &SecretError{Ref: ref.Label(), Problem: "the file cannot be read", Kind: ErrSecretUnreachable, Err: err}
 	}
 	id, err := r.identity(ctx)
 	if err != nil {
-		e := &SecretError{Ref: ref.Label(), What: "the key to the secrets folder cannot be used", Kind: ErrSecretUnreachable, Err: err}
+		e := &SecretError{Ref: ref.Label(), Problem: "the key to the secrets folder cannot be used", Kind: ErrSecretUnreachable, Err: err}
 		if _, locked := errors.AsType[*lockedError](err); !locked {
 			e.Fix = "restore it from a backup; without it the folder's files cannot be opened"
 		}
@@ -49,7 +49,7 @@ func (r *Resolver) fromFile(ctx context.Context, ref Ref) (string, error) {
 	value, err := open(sealed, id)
 	if err != nil {
 		return "", &SecretError{
-			Ref: ref.Label(), What: "the file cannot be decrypted with " + r.o.AgeIdentityFile, Kind: ErrSecretUnusable, Err: err,
+			Ref: ref.Label(), Problem: "the file cannot be decrypted with " + r.o.AgeIdentityFile, Kind: ErrSecretUnusable, Err: err,
 			Fix: "store the secret again",
 		}
 	}
@@ -71,7 +71,7 @@ func (r *Resolver) toFile(ctx context.Context, ref Ref, s Secret) error {
 		return noSecretsDir(ref)
 	}
 	fault := func(what string, err error) error {
-		return &SecretError{Ref: ref.Label(), What: what, Kind: ErrSecretUnreachable, Err: err}
+		return &SecretError{Ref: ref.Label(), Problem: what, Kind: ErrSecretUnreachable, Err: err}
 	}
 	if err := os.MkdirAll(r.o.SecretsDir, 0o700); err != nil {
 		return fault("the secrets folder cannot be made", err)
@@ -102,7 +102,7 @@ func (r *Resolver) toFile(ctx context.Context, ref Ref, s Secret) error {
 
 func noSecretsDir(ref Ref) error {
 	return &SecretError{
-		Ref: ref.Label(), What: "there is no folder for secrets", Kind: ErrSecretUnreachable,
+		Ref: ref.Label(), Problem: "there is no folder for secrets", Kind: ErrSecretUnreachable,
 		Fix: "use env:NAME or keyring:service/name",
 	}
 }

@@ -17,9 +17,9 @@ var errTooMuch = errors.New("more than 64 KiB of output")
 // question must not draw over the console's screen. Standard error is dropped,
 // because it may hold the secret.
 func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
-	words, err := Words(ref.Target())
+	words, err := SplitArgs(ref.Target())
 	if err != nil {
-		return "", &SecretError{What: err.Error(), Kind: ErrRefForm}
+		return "", &SecretError{Problem: err.Error(), Kind: ErrRefForm}
 	}
 	run, cancel := context.WithTimeout(ctx, r.o.CommandTimeout)
 	defer cancel()
@@ -35,27 +35,27 @@ func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
 		return "", fmt.Errorf("resolving %s: %w", ref.Label(), ctx.Err())
 	case run.Err() != nil:
 		return "", &SecretError{
-			Ref: ref.Label(), What: fmt.Sprintf("the command gave no answer within %s", r.o.CommandTimeout), Kind: ErrSecretUnreachable,
+			Ref: ref.Label(), Problem: fmt.Sprintf("the command gave no answer within %s", r.o.CommandTimeout), Kind: ErrSecretUnreachable,
 			Fix: "run it in a shell: it may wait for an unlock or a question",
 		}
 	case out.over:
 		return "", &SecretError{
-			Ref: ref.Label(), What: "the command wrote more than 64 KiB", Kind: ErrSecretUnusable,
+			Ref: ref.Label(), Problem: "the command wrote more than 64 KiB", Kind: ErrSecretUnusable,
 			Fix: "make it print the secret alone",
 		}
 	case failed:
 		return "", &SecretError{
-			Ref: ref.Label(), What: "the command ended with " + exit.String(), Kind: ErrSecretUnreachable,
+			Ref: ref.Label(), Problem: "the command ended with " + exit.String(), Kind: ErrSecretUnreachable,
 			Fix: "run it in a shell to see why; its messages are not shown here because they may hold secrets",
 		}
 	case errors.Is(err, exec.ErrNotFound):
 		return "", &SecretError{
-			Ref: ref.Label(), What: "no such program in PATH", Kind: ErrSecretUnreachable,
+			Ref: ref.Label(), Problem: "no such program in PATH", Kind: ErrSecretUnreachable,
 			Fix: "install it, or write its full path",
 		}
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // a daemon it left behind keeps the pipe: the answer is there
 		return "", &SecretError{
-			Ref: ref.Label(), What: "the command did not run", Kind: ErrSecretUnreachable, Err: err,
+			Ref: ref.Label(), Problem: "the command did not run", Kind: ErrSecretUnreachable, Err: err,
 			Fix: "run it in a shell to see why",
 		}
 	}
@@ -63,7 +63,7 @@ func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
 	value = bytes.TrimSuffix(value, []byte("\r"))
 	if len(value) == 0 {
 		return "", &SecretError{
-			Ref: ref.Label(), What: "the command printed nothing", Kind: ErrSecretMissing,
+			Ref: ref.Label(), Problem: "the command printed nothing", Kind: ErrSecretMissing,
 			Fix: "make it print the secret on standard output",
 		}
 	}

@@ -24,7 +24,7 @@ func TestEditsOfSeveralMeetFieldByField(t *testing.T) {
 		t.Fatal("a field has no edit here")
 	}
 	with := func(field string, n int) model.Key {
-		k := own(base)
+		k := cloneKey(base)
 		edits[field](&k, n)
 		return k
 	}

@@ -159,7 +159,7 @@ func (v *Inventory) Get(name string) (model.Key, bool) {
 	if i < 0 {
 		return model.Key{}, false
 	}
-	return own(v.keys[i]), true
+	return cloneKey(v.keys[i]), true
 }
 
 // Reload reads the file again, for changes made by another process or by hand.
@@ -187,14 +187,14 @@ func (v *Inventory) reload() error {
 		case unread != nil && v.first != nil:
 			v.first(keys)
 		}
-		if v.take(keys, sum, before) {
+		if v.setRead(keys, sum, before) {
 			return nil
 		}
 	}
 }
 
-// take has keys that were read, unless a change was written since before.
-func (v *Inventory) take(keys []model.Key, sum [sha256.Size]byte, before int) bool {
+// setRead has keys that were read, unless a change was written since before.
+func (v *Inventory) setRead(keys []model.Key, sum [sha256.Size]byte, before int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.changes != before {
@@ -225,7 +225,7 @@ func (v *Inventory) Update(ctx context.Context, name string, f func(model.Key) (
 		if i < 0 {
 			return nil, nil, ErrNoKey
 		}
-		k, err := f(own(keys[i]))
+		k, err := f(cloneKey(keys[i]))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -252,7 +252,7 @@ func (v *Inventory) Remove(ctx context.Context, seen model.Key) error {
 			return nil, nil, ErrNoKey
 		}
 		if fields := Changes(seen, keys[i]); len(fields) > 0 {
-			return nil, nil, &ConflictError{Base: own(keys[i]), Fields: fields}
+			return nil, nil, &ConflictError{Base: cloneKey(keys[i]), Fields: fields}
 		}
 		return slices.Delete(keys, i, i+1), nil, nil
 	})
@@ -416,8 +416,8 @@ func inserted(keys []model.Key, k model.Key) []model.Key {
 	return slices.Insert(keys, i, k)
 }
 
-// own is a key that shares nothing with the list.
-func own(k model.Key) model.Key {
+// cloneKey is a key that shares nothing with the list.
+func cloneKey(k model.Key) model.Key {
 	k.UsedBy = slices.Clone(k.UsedBy)
 	return k
 }

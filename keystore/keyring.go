@@ -132,7 +132,7 @@ func (g *keyringGate) call(ctx context.Context, ref Ref, f func() (string, error
 			return a.value, nil
 		case errors.Is(a.err, ErrSecretMissing):
 			return "", &SecretError{
-				Ref: ref.Label(), What: "the keyring has no such entry", Kind: ErrSecretMissing,
+				Ref: ref.Label(), Problem: "the keyring has no such entry", Kind: ErrSecretMissing,
 				Fix: "add it with the system's own tool, as in secret-tool store --label=zonedeck service SERVICE username NAME, or choose another reference",
 			}
 		default:
@@ -148,7 +148,7 @@ func (g *keyringGate) call(ctx context.Context, ref Ref, f func() (string, error
 
 func (g *keyringGate) unreachable(ref Ref, err error) error {
 	return &SecretError{
-		Ref: ref.Label(), What: "the keyring cannot be used", Kind: ErrSecretUnreachable, Err: err,
+		Ref: ref.Label(), Problem: "the keyring cannot be used", Kind: ErrSecretUnreachable, Err: err,
 		Fix: "unlock or start the keyring, or use file:NAME or env:NAME instead",
 	}
 }

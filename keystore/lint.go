@@ -80,11 +80,11 @@ type LintRule struct {
 	Reason   string // why it is a rule
 	Source   string
 	hit      func(c lintCase) bool
-	says     func(c lintCase) (text, fix string)
+	judge    func(c lintCase) (text, fix string)
 }
 
-// Seen is what is known of a key's uses beyond its record.
-type Seen struct {
+// KeyUsage is what is known of a key's uses beyond its record.
+type KeyUsage struct {
 	// Fetches name what fetches or launches jobs with it: "profile acme", "saved request daily".
 	Fetches []string
 	// Automated name what uses it where no person decides: "job-3 (running)", "deploy/.env:4".
@@ -106,14 +106,14 @@ type Checks struct {
 	Now func(model.Key) time.Time
 	// Within is how long before a clock runs out it counts as soon; 0 is model.SoonDays.
 	Within time.Duration
-	Seen   func(model.Key) Seen
+	Usage  func(model.Key) KeyUsage
 }
 
 // lintCase is what a rule looks at: one key among all.
 type lintCase struct {
 	key    model.Key
 	names  map[string][]string // the names of the keys by a mark of theirs
-	seen   Seen
+	usage  KeyUsage
 	now    time.Time
 	within time.Duration
 }
@@ -133,8 +133,8 @@ func (c Checks) Lint(keys []model.Key) []Finding {
 	rules, names := LintRules(), marked(keys)
 	for _, k := range keys {
 		at := lintCase{key: k, names: names, now: c.Now(k), within: cmp.Or(c.Within, soon)}
-		if c.Seen != nil {
-			at.seen = c.Seen(k)
+		if c.Usage != nil {
+			at.usage = c.Usage(k)
 		}
 		var findings []Finding
 		for _, r := range rules {
@@ -167,7 +167,7 @@ func marked(keys []model.Key) map[string][]string {
 }
 
 func (r LintRule) finding(c lintCase) Finding {
-	text, fix := r.says(c)
+	text, fix := r.judge(c)
 	source := r.Source
 	if r.Area == AreaRotation && c.ownInterval() {
 		source = ownInterval
@@ -196,19 +196,19 @@ func (c lintCase) evidence(r LintRule) string {
 		return "expires " + k.Expires.String()
 	case AreaSecret:
 		if r.Name == RuleEndedValue {
-			return places(c.seen.Ended)
+			return places(c.usage.Ended)
 		}
 		if r.Name == RuleEndedRecord {
-			return "fingerprint " + k.Fingerprint + ", refused at the end of the rotation of " + c.seen.EndedBy
+			return "fingerprint " + k.Fingerprint + ", refused at the end of the rotation of " + c.usage.EndedBy
 		}
-		return places(c.seen.Tracked)
+		return places(c.usage.Tracked)
 	case AreaPermission:
 		said := "level " + k.Level.String() + ", duty " + cmp.Or(string(k.Duty), "unknown")
-		switch used := c.seen.Fetches; {
+		switch used := c.usage.Fetches; {
 		case r.Name == RuleAdminUnseen:
 			return "level ADMIN, fingerprint unknown, reference " + cmp.Or(Ref(k.Secret).Label(), "unknown")
-		case r.Name == RuleAdminAutomated && len(c.seen.Automated) > 0:
-			return said + ", used by " + places(c.seen.Automated)
+		case r.Name == RuleAdminAutomated && len(c.usage.Automated) > 0:
+			return said + ", used by " + places(c.usage.Automated)
 		case (r.Name == RuleFinanceFetches || r.Name == RuleLimitBeyondPart) && len(used) > 0:
 			return said + ", used by " + places(used)
 		}
@@ -248,12 +248,12 @@ func permissionRules() []LintRule {
 			RuleAdminAutomated, SeverityError, AreaPermission,
 			"an ADMIN key is for people; in an automated job it puts billing and settings at stake", "contract 5.4",
 			func(c lintCase) bool {
-				return c.key.Level == model.LevelAdmin && (c.key.Duty.Automated() || len(c.seen.Automated) > 0)
+				return c.key.Level == model.LevelAdmin && (c.key.Duty.Automated() || len(c.usage.Automated) > 0)
 			},
 			func(c lintCase) (text, fix string) {
 				what := string(c.key.Duty)
 				if !c.key.Duty.Automated() {
-					what = "automation: " + places(c.seen.Automated)
+					what = "automation: " + places(c.usage.Automated)
 				}
 				return "ADMIN is used for " + what, "issue a USER key for it (OPS where it changes settings), switch, then delete this use"
 			},
@@ -291,17 +291,17 @@ func permissionRules() []LintRule {
 		{
 			RuleFinanceFetches, SeverityError, AreaPermission,
 			"FINANCE is for billing review; its fetches are refused", "contract 5.3",
-			func(c lintCase) bool { return c.key.Level == model.LevelFinance && len(c.seen.Fetches) > 0 },
+			func(c lintCase) bool { return c.key.Level == model.LevelFinance && len(c.usage.Fetches) > 0 },
 			func(c lintCase) (text, fix string) {
-				return "FINANCE is used to fetch: " + places(c.seen.Fetches), "give it a USER key"
+				return "FINANCE is used to fetch: " + places(c.usage.Fetches), "give it a USER key"
 			},
 		},
 		{
 			RuleLimitBeyondPart, SeverityWarn, AreaPermission,
 			"LIMIT is meant for proxy passwords and IP allow/deny lists only", "contract 5.3",
-			func(c lintCase) bool { return c.key.Level == model.LevelLimit && len(c.seen.Fetches) > 0 },
+			func(c lintCase) bool { return c.key.Level == model.LevelLimit && len(c.usage.Fetches) > 0 },
 			func(c lintCase) (text, fix string) {
-				return "LIMIT is used beyond its part, to fetch: " + places(c.seen.Fetches), "give it a USER key, and keep this one for passwords and lists"
+				return "LIMIT is used beyond its part, to fetch: " + places(c.usage.Fetches), "give it a USER key, and keep this one for passwords and lists"
 			},
 		},
 		{
@@ -327,23 +327,23 @@ func secretRules() []LintRule {
 	return []LintRule{{
 		RuleValueInGit, SeverityError, AreaSecret,
 		"keys are kept outside source code: whoever has the repository has the key", "contract 5.1",
-		func(c lintCase) bool { return len(c.seen.Tracked) > 0 },
+		func(c lintCase) bool { return len(c.usage.Tracked) > 0 },
 		func(c lintCase) (text, fix string) {
-			return "its value stands in " + fmt.Sprint(len(c.seen.Tracked)) + " place" + plural(len(c.seen.Tracked)) + " of files that git tracks", "rotate it: the value stays in the history; then take it from the environment or a secret manager"
+			return "its value stands in " + fmt.Sprint(len(c.usage.Tracked)) + " place" + plural(len(c.usage.Tracked)) + " of files that git tracks", "rotate it: the value stays in the history; then take it from the environment or a secret manager"
 		},
 	}, {
 		RuleEndedValue, SeverityWarn, AreaSecret,
 		"what reads a value there that a rotation ended is refused", "contract 3",
-		func(c lintCase) bool { return len(c.seen.Ended) > 0 },
+		func(c lintCase) bool { return len(c.usage.Ended) > 0 },
 		func(c lintCase) (text, fix string) {
-			return "a value of it that has ended still stands in " + fmt.Sprint(len(c.seen.Ended)) + " place" + plural(len(c.seen.Ended)) + " of files", "give what reads it there the present value"
+			return "a value of it that has ended still stands in " + fmt.Sprint(len(c.usage.Ended)) + " place" + plural(len(c.usage.Ended)) + " of files", "give what reads it there the present value"
 		},
 	}, {
 		RuleEndedRecord, SeverityError, AreaSecret,
 		"a value that a rotation ended is refused, whatever name it has", "contract 3",
-		func(c lintCase) bool { return c.seen.EndedBy != "" },
+		func(c lintCase) bool { return c.usage.EndedBy != "" },
 		func(c lintCase) (text, fix string) {
-			return "the value that is recorded was ended by the rotation of " + c.seen.EndedBy, "put the new value behind its reference, or forget the record"
+			return "the value that is recorded was ended by the rotation of " + c.usage.EndedBy, "put the new value behind its reference, or forget the record"
 		},
 	}}
 }
@@ -446,17 +446,17 @@ func sharingRules() []LintRule {
 	return []LintRule{
 		{
 			RuleSharedValue, SeverityError, AreaSharing, reason, source,
-			func(c lintCase) bool { return len(c.others(c.key.Fingerprint)) > 0 },
+			func(c lintCase) bool { return len(c.otherKeys(c.key.Fingerprint)) > 0 },
 			func(c lintCase) (text, fix string) {
-				others := c.others(c.key.Fingerprint)
+				others := c.otherKeys(c.key.Fingerprint)
 				return "the same value is recorded as " + strings.Join(others, ", "), "keep one entry, or issue a key for each duty"
 			},
 		},
 		{
 			RuleSharedReference, SeverityWarn, AreaSharing, reason, source,
-			func(c lintCase) bool { return len(c.others(c.key.Secret)) > 0 },
+			func(c lintCase) bool { return len(c.otherKeys(c.key.Secret)) > 0 },
 			func(c lintCase) (text, fix string) {
-				others := c.others(c.key.Secret)
+				others := c.otherKeys(c.key.Secret)
 				return "the same secret reference stands in " + strings.Join(others, ", "), "give every key a reference of its own"
 			},
 		},
@@ -471,8 +471,8 @@ func sharingRules() []LintRule {
 	}
 }
 
-// others names the other keys with a mark.
-func (c lintCase) others(mark string) []string {
+// otherKeys names the other keys with a mark.
+func (c lintCase) otherKeys(mark string) []string {
 	all := c.names[mark]
 	if mark == "" || len(all) < 2 {
 		return nil

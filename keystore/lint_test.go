@@ -261,24 +261,24 @@ func TestADayThatHasBegunIsCounted(t *testing.T) {
 }
 
 func TestWhatWasSeenOfAKeyIsLinted(t *testing.T) {
-	fetches := Seen{Fetches: []string{"profile acme", "saved request daily"}}
+	fetches := KeyUsage{Fetches: []string{"profile acme", "saved request daily"}}
 	for name, c := range map[string]struct {
 		level    model.Level
 		duty     model.Duty
-		seen     Seen
+		seen     KeyUsage
 		want     []string
 		evidence string
 	}{
 		"FINANCE that fetches":      {model.LevelFinance, model.DutyHuman, fetches, []string{"error finance-fetches"}, "level FINANCE, duty human, used by profile acme, saved request daily"},
 		"LIMIT that fetches":        {model.LevelLimit, model.DutyHuman, fetches, []string{"warn limit-beyond-part"}, "level LIMIT, duty human, used by profile acme, saved request daily"},
 		"USER that fetches":         {model.LevelUser, model.DutyHuman, fetches, nil, ""},
-		"a person's ADMIN in a job": {model.LevelAdmin, model.DutyHuman, Seen{Automated: []string{"job-3 (running)"}}, []string{"error admin-automated"}, "level ADMIN, duty human, used by job-3 (running)"},
+		"a person's ADMIN in a job": {model.LevelAdmin, model.DutyHuman, KeyUsage{Automated: []string{"job-3 (running)"}}, []string{"error admin-automated"}, "level ADMIN, duty human, used by job-3 (running)"},
 		"a person's ADMIN":          {model.LevelAdmin, model.DutyHuman, fetches, nil, ""},
-		"a value in git":            {model.LevelUser, model.DutyHuman, Seen{Tracked: []string{"a:1", "b:2", "c:3", "d:4", "e:5"}}, []string{"error value-in-git"}, "a:1, b:2, c:3 and 2 more"},
+		"a value in git":            {model.LevelUser, model.DutyHuman, KeyUsage{Tracked: []string{"a:1", "b:2", "c:3", "d:4", "e:5"}}, []string{"error value-in-git"}, "a:1, b:2, c:3 and 2 more"},
 	} {
 		k := goodKey()
 		k.Level, k.Duty = c.level, c.duty
-		got := Checks{Now: func(model.Key) time.Time { return today }, Seen: func(model.Key) Seen { return c.seen }}.Lint([]model.Key{k})
+		got := Checks{Now: func(model.Key) time.Time { return today }, Usage: func(model.Key) KeyUsage { return c.seen }}.Lint([]model.Key{k})
 		if !slices.Equal(found(got), c.want) || len(got) > 0 && got[0].Evidence != c.evidence {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -13,10 +13,10 @@ type OtherValue struct {
 // come to its end, and the old ones of those that did. The value that the key's record has may be among
 // them. profile is the one that the key comes with, empty for a key of the inventory.
 func OtherValues(plans []RotationPlan) func(profile, key string) []OtherValue {
-	type of struct{ profile, key string }
-	values := map[of][]OtherValue{}
-	at := map[of]map[string]int{}
-	add := func(id of, v OtherValue) {
+	type owner struct{ profile, key string }
+	values := map[owner][]OtherValue{}
+	at := map[owner]map[string]int{}
+	add := func(id owner, v OtherValue) {
 		if at[id] == nil {
 			at[id] = map[string]int{}
 		}
@@ -33,7 +33,7 @@ func OtherValues(plans []RotationPlan) func(profile, key string) []OtherValue {
 		if !p.OfKey(p.Profile, p.Key) {
 			continue
 		}
-		id, old := of{p.Profile, p.Key}, OtherValue{Fingerprint: p.OldFingerprint, Last4: p.OldLast4}
+		id, old := owner{p.Profile, p.Key}, OtherValue{Fingerprint: p.OldFingerprint, Last4: p.OldLast4}
 		for _, kind := range []RotationStepKind{StepDelete, StepRefused} {
 			if s, _ := p.Step(kind, ""); s.Done {
 				old.Ended = s.At
@@ -47,7 +47,7 @@ func OtherValues(plans []RotationPlan) func(profile, key string) []OtherValue {
 			add(id, OtherValue{Fingerprint: p.NewFingerprint, Last4: p.NewLast4})
 		}
 	}
-	return func(profile, key string) []OtherValue { return values[of{profile, key}] }
+	return func(profile, key string) []OtherValue { return values[owner{profile, key}] }
 }
 
 // EndedBy finds, among records, the key whose rotation ended a value; no name where none did.

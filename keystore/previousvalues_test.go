@@ -65,7 +65,7 @@ func TestTheValuesThatRotationsLeft(t *testing.T) {
 // TestAnEndedValueInAFileIsAFinding has what a scan found.
 func TestAnEndedValueInAFileIsAFinding(t *testing.T) {
 	for ended, want := range map[int]bool{0: false, 1: true} {
-		c := Checks{Now: func(model.Key) time.Time { return today }, Seen: func(model.Key) Seen { return Seen{Ended: []string{"deploy/.env:4"}[:ended]} }}
+		c := Checks{Now: func(model.Key) time.Time { return today }, Usage: func(model.Key) KeyUsage { return KeyUsage{Ended: []string{"deploy/.env:4"}[:ended]} }}
 		findings := c.Lint([]model.Key{goodKey()})
 		i := slices.IndexFunc(findings, func(f Finding) bool { return f.Rule == RuleEndedValue })
 		if (i >= 0) != want || i >= 0 && (findings[i].Evidence != "deploy/.env:4" || findings[i].Severity != SeverityWarn) {
@@ -89,7 +89,7 @@ func TestARecordOfAnEndedValueIsAFinding(t *testing.T) {
 		endedBy := EndedBy([]RotationPlan{c.plan})
 		k := goodKey()
 		k.Fingerprint = "held"
-		checks := Checks{Now: func(model.Key) time.Time { return today }, Seen: func(k model.Key) Seen { return Seen{EndedBy: endedBy(k.Fingerprint)} }}
+		checks := Checks{Now: func(model.Key) time.Time { return today }, Usage: func(k model.Key) KeyUsage { return KeyUsage{EndedBy: endedBy(k.Fingerprint)} }}
 		findings := checks.Lint([]model.Key{k})
 		i := slices.IndexFunc(findings, func(f Finding) bool { return f.Rule == RuleEndedRecord })
 		if (i >= 0) != c.want || i >= 0 && !strings.Contains(findings[i].Evidence, "the rotation of "+c.plan.Key) {

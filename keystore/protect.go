@@ -148,12 +148,14 @@ var (
 
 type unasked struct{}
 
-// Unasked is a context in which nobody is asked for a passphrase: what only a person can open stays
+// WithoutPrompt is a context in which nobody is asked for a passphrase: what only a person can open stays
 // locked.
-func Unasked(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, true) }
+func WithoutPrompt(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unasked{}, true)
+}
 
-// Asked is a context in which a passphrase may be asked for again: it undoes Unasked.
-func Asked(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, false) }
+// WithPrompt is a context in which a passphrase may be asked for again: it undoes WithoutPrompt.
+func WithPrompt(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, false) }
 
 // MayAsk reports whether a passphrase may be asked for.
 func MayAsk(ctx context.Context) bool { return ctx.Value(unasked{}) != true }

@@ -53,7 +53,7 @@ func ParseRef(s string) (Ref, error) {
 			problem = "after env: comes the name of a variable, of letters, digits and underscores, not starting with a digit"
 		}
 	case SchemeCmd:
-		if _, err := Words(rest); err != nil {
+		if _, err := SplitArgs(rest); err != nil {
 			problem = "after cmd: " + err.Error()
 		}
 	case SchemeKeyring:
@@ -94,7 +94,7 @@ func (r Ref) Label() string {
 	if r.Scheme() != SchemeCmd {
 		return string(r)
 	}
-	words, err := Words(r.Target())
+	words, err := SplitArgs(r.Target())
 	if err != nil {
 		return "cmd:…"
 	}

@@ -62,13 +62,13 @@ func TestWordsSplitsWithoutAShell(t *testing.T) {
 		`a 'it\' b`:               {"a", `it\`, "b"},
 		`a $HOME *.txt | b > c &`: {"a", "$HOME", "*.txt", "|", "b", ">", "c", "&"},
 	} {
-		got, err := Words(in)
+		got, err := SplitArgs(in)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("Words(%q) = %q, %v, want %q", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", " ", `'a`, `a "b`, `a "b\"`, `a "b\`, `""`, `'' a`} {
-		if got, err := Words(in); err == nil {
+		if got, err := SplitArgs(in); err == nil {
 			t.Errorf("Words(%q) = %q, want an error", in, got)
 		}
 	}
@@ -84,7 +84,7 @@ func TestWordsReadsBackWhatWasQuoted(t *testing.T) {
 		for _, w := range want {
 			parts = append(parts, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(w)+`"`)
 		}
-		got, err := Words(strings.Join(parts, " "))
+		got, err := SplitArgs(strings.Join(parts, " "))
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("got %q, %v, want %q", got, err, want)
 		}

@@ -28,7 +28,7 @@ func (r *Resolver) RemoveIf(ctx context.Context, ref string, value Secret) error
 		case errors.Is(err, ErrSecretMissing):
 			return nil
 		case err == nil && !there.Equal(value):
-			return &SecretError{Ref: Ref(ref).Label(), What: "it stays", Kind: ErrOtherSecret, Err: ErrOtherSecret}
+			return &SecretError{Ref: Ref(ref).Label(), Problem: "it stays", Kind: ErrOtherSecret, Err: ErrOtherSecret}
 		}
 		return err
 	})
@@ -38,11 +38,11 @@ func (r *Resolver) RemoveIf(ctx context.Context, ref string, value Secret) error
 func (r *Resolver) remove(ctx context.Context, ref string, check func() error) error {
 	parsed, err := ParseRef(ref)
 	if err != nil {
-		return &SecretError{What: err.Error(), Kind: ErrRefForm}
+		return &SecretError{Problem: err.Error(), Kind: ErrRefForm}
 	}
 	if !parsed.Storable() || parsed.Scheme() == SchemeFile && r.o.SecretsDir == "" {
 		return &SecretError{
-			Ref: parsed.Label(), What: "the console removes nothing there", Kind: ErrNotStorable,
+			Ref: parsed.Label(), Problem: "the console removes nothing there", Kind: ErrNotStorable,
 			Fix: "remove it where it lives",
 		}
 	}
@@ -50,7 +50,7 @@ func (r *Resolver) remove(ctx context.Context, ref string, check func() error) e
 		return fmt.Errorf("removing %s: %w", parsed.Label(), err)
 	}
 	fault := func(err error) error {
-		return &SecretError{Ref: parsed.Label(), What: "it cannot be removed", Kind: ErrSecretUnreachable, Err: err}
+		return &SecretError{Ref: parsed.Label(), Problem: "it cannot be removed", Kind: ErrSecretUnreachable, Err: err}
 	}
 	unlock, err := r.lock(ctx)
 	if err != nil {

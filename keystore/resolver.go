@@ -29,11 +29,11 @@ var (
 // SecretError says what happened, to which reference, and what to do. It never
 // holds a value or the output of a command.
 type SecretError struct {
-	Ref  string // the reference's label, or empty when the form was wrong
-	What string // what happened
-	Fix  string // what to do
-	Kind error  // one of the sentinels above
-	Err  error  // what the back end said, when it may be shown
+	Ref     string // the reference's label, or empty when the form was wrong
+	Problem string // what happened
+	Fix     string // what to do
+	Kind    error  // one of the sentinels above
+	Err     error  // what the back end said, when it may be shown
 }
 
 // Error is one sentence with its remedy.
@@ -43,7 +43,7 @@ func (e *SecretError) Error() string {
 		b.WriteString(e.Ref)
 		b.WriteString(": ")
 	}
-	b.WriteString(e.What)
+	b.WriteString(e.Problem)
 	if e.Err != nil {
 		b.WriteString(": ")
 		b.WriteString(e.Err.Error())
@@ -143,7 +143,7 @@ func NewResolver(o ResolverOptions) *Resolver {
 func (r *Resolver) Resolve(ctx context.Context, ref string) (Secret, error) {
 	parsed, err := ParseRef(ref)
 	if err != nil {
-		return Secret{}, &SecretError{What: err.Error(), Kind: ErrRefForm}
+		return Secret{}, &SecretError{Problem: err.Error(), Kind: ErrRefForm}
 	}
 	if err := ctx.Err(); err != nil {
 		return Secret{}, fmt.Errorf("resolving %s: %w", parsed.Label(), err)
@@ -175,11 +175,11 @@ func (r *Resolver) Resolve(ctx context.Context, ref string) (Secret, error) {
 func (r *Resolver) Store(ctx context.Context, ref string, s Secret) error {
 	parsed, err := ParseRef(ref)
 	if err != nil {
-		return &SecretError{What: err.Error(), Kind: ErrRefForm}
+		return &SecretError{Problem: err.Error(), Kind: ErrRefForm}
 	}
 	if !parsed.Storable() {
 		return &SecretError{
-			Ref: parsed.Label(), What: "a secret cannot be stored there by the console", Kind: ErrNotStorable,
+			Ref: parsed.Label(), Problem: "a secret cannot be stored there by the console", Kind: ErrNotStorable,
 			Fix: "set it where it lives, or use keyring:service/name or file:NAME",
 		}
 	}
@@ -194,7 +194,7 @@ func (r *Resolver) Store(ctx context.Context, ref string, s Secret) error {
 	}
 	unlock, err := r.lock(ctx)
 	if err != nil {
-		return &SecretError{Ref: parsed.Label(), What: "the secret cannot be stored", Kind: ErrSecretUnreachable, Err: err}
+		return &SecretError{Ref: parsed.Label(), Problem: "the secret cannot be stored", Kind: ErrSecretUnreachable, Err: err}
 	}
 	defer unlock()
 	return r.keyring.set(ctx, parsed, s)
@@ -204,7 +204,7 @@ func (r *Resolver) fromEnv(ref Ref) (string, error) {
 	value := r.o.Getenv(ref.Target())
 	if value == "" {
 		return "", &SecretError{
-			Ref: ref.Label(), What: "the environment variable is not set", Kind: ErrSecretMissing,
+			Ref: ref.Label(), Problem: "the environment variable is not set", Kind: ErrSecretMissing,
 			Fix: "export it before you start zonedeck, or choose another reference",
 		}
 	}
@@ -218,7 +218,7 @@ func (r *Resolver) fromDemo(ref Ref) (string, error) {
 		}
 	}
 	return "", &SecretError{
-		Ref: ref.Label(), What: "the embedded emulator has no such key or zone", Kind: ErrSecretMissing,
+		Ref: ref.Label(), Problem: "the embedded emulator has no such key or zone", Kind: ErrSecretMissing,
 		Fix: "demo: works with the local emulator's own names only",
 	}
 }
@@ -230,7 +230,7 @@ func checkValue(ref Ref, value string) error {
 	switch {
 	case value == "":
 		return &SecretError{
-			Ref: ref.Label(), What: "the value is empty", Kind: ErrSecretMissing,
+			Ref: ref.Label(), Problem: "the value is empty", Kind: ErrSecretMissing,
 			Fix: "store the key or the password there",
 		}
 	case len(value) > maxSecret:
@@ -241,7 +241,7 @@ func checkValue(ref Ref, value string) error {
 		return nil
 	}
 	return &SecretError{
-		Ref: ref.Label(), What: what, Kind: ErrSecretUnusable,
+		Ref: ref.Label(), Problem: what, Kind: ErrSecretUnusable,
 		Fix: "store the key or the password alone",
 	}
 }

@@ -110,7 +110,7 @@ func wantSecretError(t *testing.T, err, kind error, mention string) {
 	if !strings.Contains(err.Error(), mention) {
 		t.Errorf("error %q does not mention %q", err, mention)
 	}
-	if se.What == "" || leaks(err.Error()) {
+	if se.Problem == "" || leaks(err.Error()) {
 		t.Errorf("error %q says too little or too much", err)
 	}
 }

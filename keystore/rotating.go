@@ -80,12 +80,12 @@ func (u RotationUser) Place() string { return cmp.Or(u.File, u.Ref, u.Name) }
 func (u RotationUser) Alone() bool { return u.Ref == "" && u.File == "" }
 
 // Callable reports whether the console can make a call as the user does.
-func (u RotationUser) Callable() bool { return !u.Alone() && u.Why == "" }
+func (u RotationUser) Callable() bool { return !u.Alone() && u.Reason == "" }
 
 // Home is the user whose profile tells whose service the key belongs to: the first one of a profile
 // that a call can be made with.
 func (p RotationPlan) Home() (u RotationUser, ok bool) {
-	i := slices.IndexFunc(p.Users, func(u RotationUser) bool { return u.Profile != "" && u.Why == "" })
+	i := slices.IndexFunc(p.Users, func(u RotationUser) bool { return u.Profile != "" && u.Reason == "" })
 	if i < 0 {
 		return RotationUser{}, false
 	}
@@ -300,10 +300,10 @@ func (p RotationPlan) Now() int {
 
 // Proof is what is known of a step: who says so, and what was measured.
 type Proof struct {
-	By     By
-	Status int           // the service's answer, 0 where no call was made
-	Took   time.Duration // of that call
-	Note   string        // one line; what is longer than 500 bytes is cut
+	By       By
+	Status   int           // the service's answer, 0 where no call was made
+	Duration time.Duration // of that call
+	Note     string        // one line; what is longer than 500 bytes is cut
 }
 
 // maxNote bounds what is noted of a step, in bytes.
@@ -324,7 +324,7 @@ func (p RotationPlan) Record(i int, proof Proof, now time.Time) (RotationPlan, e
 	s := &p.Steps[i]
 	note := strings.Join(slices.DeleteFunc([]string{proof.Note, s.Note}, func(s string) bool { return s == "" }), "; ")
 	s.Done, s.By, s.At, s.Note = true, proof.By, now.UTC().Truncate(time.Millisecond), model.Line(note, maxNote)
-	s.Status, s.Took = proof.Status, proof.Took
+	s.Status, s.Duration = proof.Status, proof.Duration
 	if p.Now() < 0 {
 		p.Ended = s.At
 	}
@@ -387,10 +387,10 @@ func (s RotationStep) Proof() string {
 		return s.Note
 	}
 	unit := time.Millisecond
-	if s.Took < unit { // nothing takes 0s
+	if s.Duration < unit { // nothing takes 0s
 		unit = time.Microsecond
 	}
-	out := fmt.Sprintf("status %d in %s", s.Status, s.Took.Round(unit))
+	out := fmt.Sprintf("status %d in %s", s.Status, s.Duration.Round(unit))
 	if s.Note != "" {
 		out += ", " + s.Note
 	}

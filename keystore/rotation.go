@@ -52,8 +52,8 @@ const (
 	Vouched  By = "vouched"
 )
 
-// Words is "measured" or "vouched for".
-func (b By) Words() string {
+// Label is "measured" or "vouched for".
+func (b By) Label() string {
 	if b == Measured {
 		return "measured"
 	}
@@ -71,8 +71,8 @@ type RotationStep struct {
 	At      time.Time `json:"at,omitzero"`  // when it was ticked (UTC)
 	Note    string    `json:"note,omitempty"`
 	// Status and Took are those of the call that proved it, if there was one.
-	Status int           `json:"status,omitempty"`
-	Took   time.Duration `json:"took_ns,omitempty"`
+	Status   int           `json:"status,omitempty"`
+	Duration time.Duration `json:"took_ns,omitempty"`
 }
 
 // RotationUser is somebody or something that uses the key, from the blast radius.
@@ -86,9 +86,9 @@ type RotationUser struct {
 	// not known, and for a zone that the profile chooses.
 	Profile string `json:"profile,omitempty"`
 	Zone    string `json:"zone,omitempty"`
-	// Why is why the console cannot make its call itself; empty where it can, or where nothing
+	// Reason is why the console cannot make its call itself; empty where it can, or where nothing
 	// more is known than that it cannot.
-	Why string `json:"why,omitempty"`
+	Reason string `json:"why,omitempty"`
 	// InFlight marks a job that was begun with the old key and had not ended.
 	InFlight bool `json:"in_flight,omitempty"`
 

@@ -270,7 +270,7 @@ func TestHowAStepIsKnownIsKept(t *testing.T) {
 	}
 	// A record from before is one of words; one that knows by magic is refused.
 	kept.Steps[0].By = ""
-	if measured, vouched := kept.Count(); measured != 0 || vouched != 2 || kept.Steps[0].By.Words() != "vouched for" {
+	if measured, vouched := kept.Count(); measured != 0 || vouched != 2 || kept.Steps[0].By.Label() != "vouched for" {
 		t.Errorf("%d measured, %d vouched for", measured, vouched)
 	}
 	if _, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {

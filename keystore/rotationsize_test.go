@@ -50,7 +50,7 @@ func TestWhatIsStartedIsReadToItsEnd(t *testing.T) {
 	done, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
 		for i := range p.Steps {
 			var err error
-			if p, err = p.Record(i, Proof{By: Measured, Status: 407, Took: 1 << 40, Note: strings.Repeat("<", 5000)}, today); err != nil {
+			if p, err = p.Record(i, Proof{By: Measured, Status: 407, Duration: 1 << 40, Note: strings.Repeat("<", 5000)}, today); err != nil {
 				return p, err
 			}
 		}

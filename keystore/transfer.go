@@ -181,13 +181,13 @@ const maxTransfer = 64 << 20
 
 // whole reads a file of at most so many bytes: of a longer one no part is taken for the whole.
 type whole struct {
-	r    io.Reader
-	left int
+	r         io.Reader
+	remaining int
 }
 
 func (w *whole) Read(p []byte) (int, error) {
-	n, err := w.r.Read(p[:min(len(p), w.left+1)])
-	if w.left -= n; w.left < 0 {
+	n, err := w.r.Read(p[:min(len(p), w.remaining+1)])
+	if w.remaining -= n; w.remaining < 0 {
 		return 0, fmt.Errorf("it is longer than %d MiB", maxTransfer>>20)
 	}
 	return n, err
@@ -358,7 +358,7 @@ func label(s string) string {
 func number(v float64) string { return fmt.Sprintf("%.0f", v) }
 
 // Imported says what became of keys that were imported, by name.
-type Imported struct{ Added, Changed, Left []string }
+type Imported struct{ Added, Changed, Skipped []string }
 
 // Import puts keys that were read into the inventory, in one change. A key that is there is left as
 // it is, unless update is set: then what the imported one knows is put into it. Another reference than
@@ -390,7 +390,7 @@ func (v *Inventory) Import(ctx context.Context, keys []model.Key, update bool) (
 			case !there:
 				fresh, done.Added = append(fresh, next), append(done.Added, k.Name)
 			case !update || len(Changes(now[i], next)) == 0:
-				done.Left = append(done.Left, k.Name)
+				done.Skipped = append(done.Skipped, k.Name)
 			default:
 				now[i], done.Changed, changed = next, append(done.Changed, k.Name), append(changed, next)
 			}

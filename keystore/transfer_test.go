@@ -207,7 +207,7 @@ func TestAnImportPutsInWhatItKnows(t *testing.T) {
 	}
 	rows := []model.Key{{Name: "etl", Level: model.LevelUser}, {Name: "new", Level: model.LevelUser}}
 	done, err := v.Import(t.Context(), rows, false)
-	if k, _ := v.Get("etl"); err != nil || !slices.Equal(done.Added, []string{"new"}) || !slices.Equal(done.Left, []string{"etl"}) || k.Level != model.LevelOps {
+	if k, _ := v.Get("etl"); err != nil || !slices.Equal(done.Added, []string{"new"}) || !slices.Equal(done.Skipped, []string{"etl"}) || k.Level != model.LevelOps {
 		t.Errorf("%+v, %v, %+v", done, err, k)
 	}
 	done, err = v.Import(t.Context(), rows, true)

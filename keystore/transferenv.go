@@ -24,7 +24,7 @@ type EnvKey struct {
 // EnvLeft is a variable of a .env file that is no key, by its name; its value is not kept.
 type EnvLeft struct {
 	Name, Place string
-	Why         string
+	Reason      string
 }
 
 // maxEnvFiles and maxEnvFile bound a look through .env files.

@@ -63,16 +63,16 @@ func (p RotationPlan) UnfinishedState() string {
 	}
 }
 
-// unfinishedRules are about the rotation that Seen has.
+// unfinishedRules are about the rotation that KeyUsage has.
 func unfinishedRules() []LintRule {
 	const source = "contract 5.4"
 	return []LintRule{
 		{
 			RuleRotationGivenUp, SeverityWarn, AreaRotation,
 			"of a rotation that was given up the new value and the old one stay valid: the old key is to be deleted", source,
-			func(c lintCase) bool { return c.seen.Rotation.UnfinishedWord() != "" && c.seen.Rotation.Over() },
+			func(c lintCase) bool { return c.usage.Rotation.UnfinishedWord() != "" && c.usage.Rotation.Over() },
 			func(c lintCase) (text, fix string) {
-				p := c.seen.Rotation
+				p := c.usage.Rotation
 				if p.Method == RotateByRefresh {
 					return "its last rotation was given up after the refresh: not every use was seen to have the new value (••••" + p.NewLast4 + ")", "see that each use has the new value, or rotate it to the end"
 				}
@@ -83,9 +83,9 @@ func unfinishedRules() []LintRule {
 		{
 			RuleRotationUnderWay, SeverityWarn, AreaRotation,
 			"until a rotation is at its end, what uses the key has one value or the other", source,
-			func(c lintCase) bool { return c.seen.Rotation.UnfinishedWord() != "" && !c.seen.Rotation.Over() },
+			func(c lintCase) bool { return c.usage.Rotation.UnfinishedWord() != "" && !c.usage.Rotation.Over() },
 			func(c lintCase) (text, fix string) {
-				return "it is being rotated: " + c.seen.Rotation.UnfinishedState(), "go on with it (keys rotate " + c.key.Name + "), or end it with --abandon"
+				return "it is being rotated: " + c.usage.Rotation.UnfinishedState(), "go on with it (keys rotate " + c.key.Name + "), or end it with --abandon"
 			},
 		},
 	}
@@ -93,7 +93,7 @@ func unfinishedRules() []LintRule {
 
 // unfinished is the evidence of those rules.
 func (c lintCase) unfinished() string {
-	p := c.seen.Rotation
+	p := c.usage.Rotation
 	if p.Over() {
 		return "record " + p.ID + ", given up " + FormatMoment(p.Ended)
 	}

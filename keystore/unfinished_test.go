@@ -52,7 +52,7 @@ func TestARotationThatDidNotEndIsNotHealthy(t *testing.T) {
 			if left != (want.state != "") || p.UnfinishedState() != want.state {
 				t.Errorf("%v, %q, want %q", left, p.UnfinishedState(), want.state)
 			}
-			found := Checks{Now: func(model.Key) time.Time { return today }, Seen: func(model.Key) Seen { return Seen{Rotation: p} }}.Lint([]model.Key{goodKey()})
+			found := Checks{Now: func(model.Key) time.Time { return today }, Usage: func(model.Key) KeyUsage { return KeyUsage{Rotation: p} }}.Lint([]model.Key{goodKey()})
 			switch {
 			case want.rule == "" && len(found) > 0, want.rule != "" && len(found) != 1:
 				t.Errorf("%+v", found)

@@ -27,5 +27,5 @@ type Chain struct {
 	Certificates []Certificate
 }
 
-// Seen reports whether there are certificates to show.
-func (c Chain) Seen() bool { return len(c.Certificates) > 0 }
+// HasCertificates reports whether there are certificates to show.
+func (c Chain) HasCertificates() bool { return len(c.Certificates) > 0 }

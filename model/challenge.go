@@ -38,55 +38,55 @@ const (
 
 // sign is what a mark stands for.
 type sign struct {
-	of       string
+	name     string
 	strength strength
 }
 
 // elementMarks are classes and ids, in lower case.
 var elementMarks = map[string]sign{
-	"g-recaptcha":              {of: "a reCAPTCHA widget", strength: widget},
-	"recaptcha":                {of: "a reCAPTCHA widget", strength: widget},
-	"h-captcha":                {of: "an hCaptcha widget", strength: widget},
-	"hcaptcha":                 {of: "an hCaptcha widget", strength: widget},
-	"cf-turnstile":             {of: "a Turnstile widget", strength: widget},
-	"smart-captcha":            {of: "a SmartCaptcha widget", strength: widget},
-	"frc-captcha":              {of: "a Friendly Captcha widget", strength: widget},
-	"mtcaptcha":                {of: "an MTCaptcha widget", strength: widget},
-	"funcaptcha":               {of: "an Arkose widget", strength: widget},
-	"arkose":                   {of: "an Arkose widget", strength: widget},
-	"tcaptcha_iframe":          {of: "a Tencent widget", strength: widget},
-	"tencentcaptcha":           {of: "a Tencent widget", strength: widget},
-	"nc-container":             {of: "an Alibaba slider", strength: widget},
-	"nc_1_nocaptcha":           {of: "an Alibaba slider", strength: widget},
-	"nocaptcha":                {of: "an Alibaba slider", strength: widget},
-	"captcha-verify-container": {of: "a ByteDance slider", strength: widget},
-	"captcha_verify_container": {of: "a ByteDance slider", strength: widget},
-	"captcha-slider":           {of: "a slider", strength: widget},
-	"slider-captcha":           {of: "a slider", strength: widget},
-	"slidercaptcha":            {of: "a slider", strength: widget},
-	"slide-verify":             {of: "a slider", strength: widget},
-	"slider-verify":            {of: "a slider", strength: widget},
-	"captcha_slider":           {of: "a slider", strength: widget},
-	"verify-slider":            {of: "a slider", strength: widget},
-	"captcha":                  {of: "a CAPTCHA element", strength: widget},
-	"captcha-box":              {of: "a CAPTCHA element", strength: widget},
-	"captcha-form":             {of: "a CAPTCHA form", strength: widget},
-	"captcha-container":        {of: "a CAPTCHA element", strength: widget},
-	"captcha_container":        {of: "a CAPTCHA element", strength: widget},
-	"captcha-image":            {of: "a CAPTCHA image", strength: picture},
-	"px-captcha":               {of: "a PerimeterX challenge"},
-	"cf-challenge":             {of: "a Cloudflare challenge"},
-	"cf-challenge-running":     {of: "a Cloudflare challenge"},
-	"cf-browser-verification":  {of: "a Cloudflare challenge"},
-	"cf-im-under-attack":       {of: "a Cloudflare challenge"},
-	"cf-captcha-container":     {of: "a Cloudflare challenge"},
-	"sec-if-cpt-container":     {of: "an Akamai challenge"},
-	"sec-cpt-if":               {of: "an Akamai challenge"},
-	"checkboxcaptcha":          {of: "a SmartCaptcha challenge"},
-	"anubis_challenge":         {of: "an Anubis challenge"},
-	"baxia-punish":             {of: "an Alibaba challenge"},
-	"waf_nc_block":             {of: "an Alibaba challenge"},
-	"distilcaptchaform":        {of: "an Imperva challenge"},
+	"g-recaptcha":              {name: "a reCAPTCHA widget", strength: widget},
+	"recaptcha":                {name: "a reCAPTCHA widget", strength: widget},
+	"h-captcha":                {name: "an hCaptcha widget", strength: widget},
+	"hcaptcha":                 {name: "an hCaptcha widget", strength: widget},
+	"cf-turnstile":             {name: "a Turnstile widget", strength: widget},
+	"smart-captcha":            {name: "a SmartCaptcha widget", strength: widget},
+	"frc-captcha":              {name: "a Friendly Captcha widget", strength: widget},
+	"mtcaptcha":                {name: "an MTCaptcha widget", strength: widget},
+	"funcaptcha":               {name: "an Arkose widget", strength: widget},
+	"arkose":                   {name: "an Arkose widget", strength: widget},
+	"tcaptcha_iframe":          {name: "a Tencent widget", strength: widget},
+	"tencentcaptcha":           {name: "a Tencent widget", strength: widget},
+	"nc-container":             {name: "an Alibaba slider", strength: widget},
+	"nc_1_nocaptcha":           {name: "an Alibaba slider", strength: widget},
+	"nocaptcha":                {name: "an Alibaba slider", strength: widget},
+	"captcha-verify-container": {name: "a ByteDance slider", strength: widget},
+	"captcha_verify_container": {name: "a ByteDance slider", strength: widget},
+	"captcha-slider":           {name: "a slider", strength: widget},
+	"slider-captcha":           {name: "a slider", strength: widget},
+	"slidercaptcha":            {name: "a slider", strength: widget},
+	"slide-verify":             {name: "a slider", strength: widget},
+	"slider-verify":            {name: "a slider", strength: widget},
+	"captcha_slider":           {name: "a slider", strength: widget},
+	"verify-slider":            {name: "a slider", strength: widget},
+	"captcha":                  {name: "a CAPTCHA element", strength: widget},
+	"captcha-box":              {name: "a CAPTCHA element", strength: widget},
+	"captcha-form":             {name: "a CAPTCHA form", strength: widget},
+	"captcha-container":        {name: "a CAPTCHA element", strength: widget},
+	"captcha_container":        {name: "a CAPTCHA element", strength: widget},
+	"captcha-image":            {name: "a CAPTCHA image", strength: picture},
+	"px-captcha":               {name: "a PerimeterX challenge"},
+	"cf-challenge":             {name: "a Cloudflare challenge"},
+	"cf-challenge-running":     {name: "a Cloudflare challenge"},
+	"cf-browser-verification":  {name: "a Cloudflare challenge"},
+	"cf-im-under-attack":       {name: "a Cloudflare challenge"},
+	"cf-captcha-container":     {name: "a Cloudflare challenge"},
+	"sec-if-cpt-container":     {name: "an Akamai challenge"},
+	"sec-cpt-if":               {name: "an Akamai challenge"},
+	"checkboxcaptcha":          {name: "a SmartCaptcha challenge"},
+	"anubis_challenge":         {name: "an Anubis challenge"},
+	"baxia-punish":             {name: "an Alibaba challenge"},
+	"waf_nc_block":             {name: "an Alibaba challenge"},
+	"distilcaptchaform":        {name: "an Imperva challenge"},
 }
 
 // shortestElementMark lets the scanner pass over most classes without a look-up.
@@ -97,9 +97,9 @@ var elementPrefixes = []struct {
 	text string
 	sign
 }{
-	{"anomaly-modal__", sign{of: "a DuckDuckGo challenge"}},
-	{"geetest_", sign{of: "a GeeTest widget", strength: widget}},
-	{"yidun_", sign{of: "a NetEase slider", strength: widget}},
+	{"anomaly-modal__", sign{name: "a DuckDuckGo challenge"}},
+	{"geetest_", sign{name: "a GeeTest widget", strength: widget}},
+	{"yidun_", sign{name: "a NetEase slider", strength: widget}},
 }
 
 // partMark holds when a text contains all of its parts and not the one of without.
@@ -115,32 +115,32 @@ type partMark struct {
 // Scripts that ordinary pages load too (recaptcha/api.js, a Turnstile or GeeTest
 // loader, Cloudflare's jsd, DataDome's tags) are left out on purpose.
 var addressMarks = []partMark{
-	{tags: []string{"script"}, parts: []string{"challenge-platform/", "/orchestrate/"}, sign: sign{of: "a Cloudflare challenge"}},
-	{tags: []string{"form"}, parts: []string{"__cf_chl_"}, sign: sign{of: "a Cloudflare challenge"}},
-	{tags: []string{"script", "iframe"}, parts: []string{"captcha-delivery.com/"}, sign: sign{of: "a DataDome challenge"}},
-	{tags: []string{"script"}, parts: []string{"captcha.px-cdn.net/"}, sign: sign{of: "a PerimeterX challenge"}},
-	{tags: []string{"script"}, parts: []string{"captcha.px-cloud.net/"}, sign: sign{of: "a PerimeterX challenge"}},
-	{tags: []string{"script"}, parts: []string{"/_sec/cp_challenge/"}, sign: sign{of: "an Akamai challenge"}},
-	{tags: []string{"iframe"}, parts: []string{"_incapsula_resource"}, sign: sign{of: "an Imperva challenge"}},
-	{tags: []string{"script"}, parts: []string{"_incapsula_resource"}, sign: sign{of: "an Imperva script", strength: trace}},
-	{tags: []string{"script"}, parts: []string{"/tspd/"}, sign: sign{of: "an F5 script", strength: trace}},
-	{tags: []string{"script"}, parts: []string{"/_fs-ch-"}, sign: sign{of: "a Fastly script", strength: trace}},
-	{tags: []string{"script"}, parts: []string{"/.within.website/x/cmd/anubis/"}, sign: sign{of: "an Anubis challenge"}},
-	{tags: []string{"script"}, parts: []string{"/.bunny-shield/assets/shield-challenge"}, sign: sign{of: "a Bunny Shield challenge"}},
-	{tags: []string{"script"}, parts: []string{"/.azwaf/"}, sign: sign{of: "an Azure WAF script", strength: trace}},
-	{tags: []string{"script"}, parts: []string{"/__qrator/"}, sign: sign{of: "a Qrator script", strength: trace}},
-	{tags: []string{"script"}, parts: []string{"/static/touch/js/mkdjump"}, sign: sign{of: "a Baidu challenge"}},
-	{tags: []string{"form"}, parts: []string{"/_____tmd_____/"}, sign: sign{of: "an Alibaba challenge"}},
-	{tags: []string{"form"}, parts: []string{"/.well-known/sgcaptcha"}, sign: sign{of: "a SiteGround challenge"}},
-	{tags: []string{"form"}, parts: []string{"/errors/validatecaptcha"}, sign: sign{of: "an Amazon challenge"}},
-	{tags: []string{"form"}, parts: []string{"validatecaptcha"}, without: "/errors/", sign: sign{of: "a CAPTCHA form", strength: widget}},
-	{tags: []string{"form"}, parts: []string{"/checkcaptcha"}, sign: sign{of: "a SmartCaptcha challenge"}},
-	{tags: []string{"iframe"}, parts: []string{"recaptcha/", "/anchor?"}, without: "size=invisible", sign: sign{of: "a reCAPTCHA widget", strength: widget}},
-	{tags: []string{"iframe"}, parts: []string{"hcaptcha.com/captcha"}, without: "size=invisible", sign: sign{of: "an hCaptcha widget", strength: widget}},
-	{tags: []string{"iframe"}, parts: []string{"challenges.cloudflare.com/"}, sign: sign{of: "a Turnstile widget", strength: widget}},
-	{tags: []string{"iframe"}, parts: []string{"arkoselabs.com/"}, sign: sign{of: "an Arkose widget", strength: widget}},
-	{tags: []string{"iframe"}, parts: []string{"funcaptcha.com/"}, sign: sign{of: "an Arkose widget", strength: widget}},
-	{tags: []string{"img"}, parts: []string{"captcha"}, sign: sign{of: "a CAPTCHA image", strength: picture}},
+	{tags: []string{"script"}, parts: []string{"challenge-platform/", "/orchestrate/"}, sign: sign{name: "a Cloudflare challenge"}},
+	{tags: []string{"form"}, parts: []string{"__cf_chl_"}, sign: sign{name: "a Cloudflare challenge"}},
+	{tags: []string{"script", "iframe"}, parts: []string{"captcha-delivery.com/"}, sign: sign{name: "a DataDome challenge"}},
+	{tags: []string{"script"}, parts: []string{"captcha.px-cdn.net/"}, sign: sign{name: "a PerimeterX challenge"}},
+	{tags: []string{"script"}, parts: []string{"captcha.px-cloud.net/"}, sign: sign{name: "a PerimeterX challenge"}},
+	{tags: []string{"script"}, parts: []string{"/_sec/cp_challenge/"}, sign: sign{name: "an Akamai challenge"}},
+	{tags: []string{"iframe"}, parts: []string{"_incapsula_resource"}, sign: sign{name: "an Imperva challenge"}},
+	{tags: []string{"script"}, parts: []string{"_incapsula_resource"}, sign: sign{name: "an Imperva script", strength: trace}},
+	{tags: []string{"script"}, parts: []string{"/tspd/"}, sign: sign{name: "an F5 script", strength: trace}},
+	{tags: []string{"script"}, parts: []string{"/_fs-ch-"}, sign: sign{name: "a Fastly script", strength: trace}},
+	{tags: []string{"script"}, parts: []string{"/.within.website/x/cmd/anubis/"}, sign: sign{name: "an Anubis challenge"}},
+	{tags: []string{"script"}, parts: []string{"/.bunny-shield/assets/shield-challenge"}, sign: sign{name: "a Bunny Shield challenge"}},
+	{tags: []string{"script"}, parts: []string{"/.azwaf/"}, sign: sign{name: "an Azure WAF script", strength: trace}},
+	{tags: []string{"script"}, parts: []string{"/__qrator/"}, sign: sign{name: "a Qrator script", strength: trace}},
+	{tags: []string{"script"}, parts: []string{"/static/touch/js/mkdjump"}, sign: sign{name: "a Baidu challenge"}},
+	{tags: []string{"form"}, parts: []string{"/_____tmd_____/"}, sign: sign{name: "an Alibaba challenge"}},
+	{tags: []string{"form"}, parts: []string{"/.well-known/sgcaptcha"}, sign: sign{name: "a SiteGround challenge"}},
+	{tags: []string{"form"}, parts: []string{"/errors/validatecaptcha"}, sign: sign{name: "an Amazon challenge"}},
+	{tags: []string{"form"}, parts: []string{"validatecaptcha"}, without: "/errors/", sign: sign{name: "a CAPTCHA form", strength: widget}},
+	{tags: []string{"form"}, parts: []string{"/checkcaptcha"}, sign: sign{name: "a SmartCaptcha challenge"}},
+	{tags: []string{"iframe"}, parts: []string{"recaptcha/", "/anchor?"}, without: "size=invisible", sign: sign{name: "a reCAPTCHA widget", strength: widget}},
+	{tags: []string{"iframe"}, parts: []string{"hcaptcha.com/captcha"}, without: "size=invisible", sign: sign{name: "an hCaptcha widget", strength: widget}},
+	{tags: []string{"iframe"}, parts: []string{"challenges.cloudflare.com/"}, sign: sign{name: "a Turnstile widget", strength: widget}},
+	{tags: []string{"iframe"}, parts: []string{"arkoselabs.com/"}, sign: sign{name: "an Arkose widget", strength: widget}},
+	{tags: []string{"iframe"}, parts: []string{"funcaptcha.com/"}, sign: sign{name: "an Arkose widget", strength: widget}},
+	{tags: []string{"img"}, parts: []string{"captcha"}, sign: sign{name: "a CAPTCHA image", strength: picture}},
 }
 
 // loaders are parts of addresses that are a CAPTCHA's own scripts, pictures and
@@ -149,33 +149,33 @@ var loaders = []string{"captcha", "turnstile", "geetest", "arkose", "challenges.
 
 // scriptMarks are looked for in the text of inline scripts, as written.
 var scriptMarks = []partMark{
-	{parts: []string{"_cf_chl_opt"}, sign: sign{of: "a Cloudflare challenge"}},
-	{parts: []string{"gokuProps"}, sign: sign{of: "an AWS WAF challenge"}},
-	{parts: []string{"geo.captcha-delivery.com", "dd="}, sign: sign{of: "a DataDome challenge"}},
-	{parts: []string{"bm-verify", "/_sec/verify"}, sign: sign{of: "an Akamai challenge"}},
-	{parts: []string{"sucuri_cloudproxy_js"}, sign: sign{of: "a Sucuri challenge"}},
-	{parts: []string{"sgchallenge", "sgcaptcha"}, sign: sign{of: "a SiteGround challenge"}},
-	{parts: []string{"acw_sc__v2", "arg1="}, sign: sign{of: "an Alibaba challenge"}},
-	{parts: []string{"validate.perfdrive.com", "location"}, sign: sign{of: "a Radware challenge"}},
-	{parts: []string{"KPSDK.start=KPSDK.now()"}, sign: sign{of: "a Kasada challenge"}},
-	{parts: []string{"RecaptchaChallengePageUi"}, sign: sign{of: "a Google challenge"}},
-	{parts: []string{"EO_Bot_Ssid", "__tst_status"}, sign: sign{of: "an EdgeOne challenge"}},
-	{parts: []string{"document.cookie", "location.reload("}, sign: sign{of: "a script that sets a cookie and loads the page again", strength: trace}},
-	{parts: []string{"document.cookie", "location.pathname+location.search"}, sign: sign{of: "a script that sets a cookie and loads the page again", strength: trace}},
-	{parts: []string{`window["bobcmn"]`}, sign: sign{of: "an F5 script", strength: trace}},
-	{parts: []string{"initGeetest"}, sign: sign{of: "a GeeTest widget", strength: widget}},
-	{parts: []string{"new TencentCaptcha("}, sign: sign{of: "a Tencent widget", strength: widget}},
-	{parts: []string{"grecaptcha.render("}, without: "invisible", sign: sign{of: "a reCAPTCHA widget", strength: widget}},
-	{parts: []string{"hcaptcha.render("}, without: "invisible", sign: sign{of: "an hCaptcha widget", strength: widget}},
-	{parts: []string{"turnstile.render("}, without: "invisible", sign: sign{of: "a Turnstile widget", strength: widget}},
+	{parts: []string{"_cf_chl_opt"}, sign: sign{name: "a Cloudflare challenge"}},
+	{parts: []string{"gokuProps"}, sign: sign{name: "an AWS WAF challenge"}},
+	{parts: []string{"geo.captcha-delivery.com", "dd="}, sign: sign{name: "a DataDome challenge"}},
+	{parts: []string{"bm-verify", "/_sec/verify"}, sign: sign{name: "an Akamai challenge"}},
+	{parts: []string{"sucuri_cloudproxy_js"}, sign: sign{name: "a Sucuri challenge"}},
+	{parts: []string{"sgchallenge", "sgcaptcha"}, sign: sign{name: "a SiteGround challenge"}},
+	{parts: []string{"acw_sc__v2", "arg1="}, sign: sign{name: "an Alibaba challenge"}},
+	{parts: []string{"validate.perfdrive.com", "location"}, sign: sign{name: "a Radware challenge"}},
+	{parts: []string{"KPSDK.start=KPSDK.now()"}, sign: sign{name: "a Kasada challenge"}},
+	{parts: []string{"RecaptchaChallengePageUi"}, sign: sign{name: "a Google challenge"}},
+	{parts: []string{"EO_Bot_Ssid", "__tst_status"}, sign: sign{name: "an EdgeOne challenge"}},
+	{parts: []string{"document.cookie", "location.reload("}, sign: sign{name: "a script that sets a cookie and loads the page again", strength: trace}},
+	{parts: []string{"document.cookie", "location.pathname+location.search"}, sign: sign{name: "a script that sets a cookie and loads the page again", strength: trace}},
+	{parts: []string{`window["bobcmn"]`}, sign: sign{name: "an F5 script", strength: trace}},
+	{parts: []string{"initGeetest"}, sign: sign{name: "a GeeTest widget", strength: widget}},
+	{parts: []string{"new TencentCaptcha("}, sign: sign{name: "a Tencent widget", strength: widget}},
+	{parts: []string{"grecaptcha.render("}, without: "invisible", sign: sign{name: "a reCAPTCHA widget", strength: widget}},
+	{parts: []string{"hcaptcha.render("}, without: "invisible", sign: sign{name: "an hCaptcha widget", strength: widget}},
+	{parts: []string{"turnstile.render("}, without: "invisible", sign: sign{name: "a Turnstile widget", strength: widget}},
 }
 
 // jsonMarks are looked for in short JSON answers, which defences give to calls
 // that do not look like a browser's.
 var jsonMarks = []partMark{
-	{parts: []string{`"url":"https://geo.captcha-delivery.com/`}, sign: sign{of: "a DataDome challenge"}},
-	{parts: []string{`"blockScript":"`, `"appId":"PX`}, sign: sign{of: "a PerimeterX challenge"}},
-	{parts: []string{`"FAIL_SYS_USER_VALIDATE`, "/_____tmd_____/punish"}, sign: sign{of: "an Alibaba challenge"}},
+	{parts: []string{`"url":"https://geo.captcha-delivery.com/`}, sign: sign{name: "a DataDome challenge"}},
+	{parts: []string{`"blockScript":"`, `"appId":"PX`}, sign: sign{name: "a PerimeterX challenge"}},
+	{parts: []string{`"FAIL_SYS_USER_VALIDATE`, "/_____tmd_____/punish"}, sign: sign{name: "an Alibaba challenge"}},
 }
 
 // challengeCookies are the beginnings of names of cookies that a defence sets with
@@ -221,7 +221,7 @@ type wording struct {
 
 var wordings = []wording{
 	{
-		sign: sign{of: "it asks for a human", strength: words},
+		sign: sign{name: "it asks for a human", strength: words},
 		begins: []string{
 			"verify", "verifying", "please verify", "please wait while we verify", "confirm", "please confirm", "let's confirm",
 			"prove", "please prove", "please show", "please help us protect", "we can't tell if", "we need to", "sorry, we just need to", "we are checking", "to continue, please",
@@ -235,13 +235,13 @@ var wordings = []wording{
 		},
 	},
 	{
-		sign: sign{of: "it asks for a human", strength: words},
+		sign: sign{name: "it asks for a human", strength: words},
 		begins: []string{
 			"i'm not a robot", "press & hold", "press and hold", "we apologize for the confusion, but we can't quite tell if you're a person",
 		},
 	},
 	{
-		sign: sign{of: "it asks to solve something", strength: words},
+		sign: sign{name: "it asks to solve something", strength: words},
 		begins: []string{
 			"complete the security check", "please complete the security check", "please complete the captcha", "complete the captcha",
 			"please complete the challenge", "please complete the verification", "please complete verification", "please solve th",
@@ -252,11 +252,11 @@ var wordings = []wording{
 		},
 	},
 	{
-		sign:   sign{of: "it asks what a picture shows", strength: picture},
+		sign:   sign{name: "it asks what a picture shows", strength: picture},
 		begins: []string{"what code is in the image", "enter the code in the image", "enter the code shown in the image", "enter the characters shown in the image"},
 	},
 	{
-		sign: sign{of: "it asks for a browser", strength: words},
+		sign: sign{name: "it asks for a browser", strength: words},
 		begins: []string{
 			"enable javascript and cookies to continue", "please enable cookies", "please enable js and disable any ad blocker",
 			"please turn javascript on", "javascript is required. please enable javascript before",
@@ -268,14 +268,14 @@ var wordings = []wording{
 		},
 	},
 	{
-		sign: sign{of: "it speaks of unusual traffic", strength: words},
+		sign: sign{name: "it speaks of unusual traffic", strength: words},
 		begins: []string{
 			"our systems have detected unusual traffic", "unusual traffic", "sorry, we have detected unusual traffic",
 			"we have detected unusual", "we've detected unusual", "as you were browsing", "to discuss automated access", "网络不给力", "访问过于频繁",
 		},
 	},
 	{
-		sign: sign{of: "it refuses the request", strength: refusing},
+		sign: sign{name: "it refuses the request", strength: refusing},
 		begins: []string{
 			"the requested url was rejected", "your support id is", "sorry, you have been blocked",
 			"you've been blocked by network security", "your request has been blocked due to a network policy",
@@ -286,7 +286,7 @@ var wordings = []wording{
 		},
 	},
 	{
-		sign:   sign{of: "it refuses the request", strength: refusing},
+		sign:   sign{name: "it refuses the request", strength: refusing},
 		begins: []string{"you don't have permission to access"}, holds: []string{"on this server"},
 	},
 }
@@ -332,30 +332,30 @@ func ChallengeHeaders() []string {
 // Each part that is not empty must be in its part of the address.
 type challengeAddress struct {
 	host, path, query string
-	of                string
+	name              string
 }
 
 // challengeAddresses are compared with where a redirect or a refresh leads. A host
 // holds for those below it, too.
 var challengeAddresses = []challengeAddress{
-	{host: "captcha-delivery.com", of: "a DataDome challenge"},
-	{host: "validate.perfdrive.com", of: "a Radware challenge"},
-	{host: "wappass.baidu.com", path: "/static/captcha", of: "a Baidu challenge"},
-	{host: "verify.meituan.com", of: "a Meituan challenge"},
-	{host: "linkedin.com", path: "/checkpoint/challenge", of: "a LinkedIn challenge"},
-	{host: "google.", path: "/sorry/", of: "a Google challenge"},
-	{path: "/.well-known/sgcaptcha", of: "a SiteGround challenge"},
-	{path: "/.within.website/x/cmd/anubis/", of: "an Anubis challenge"},
-	{path: "/_____tmd_____/", of: "an Alibaba challenge"},
-	{path: "/showcaptcha", of: "a SmartCaptcha challenge"},
-	{path: "/errors/validatecaptcha", of: "an Amazon challenge"},
-	{path: "/splashui/captcha", of: "an eBay challenge"},
-	{path: "/splashui/challenge", of: "an eBay challenge"},
-	{path: "/distil_r_", of: "an Imperva challenge"},
-	{path: "/_incapsula_resource", of: "an Imperva challenge"},
-	{path: "/cdn-cgi/challenge-platform/", of: "a Cloudflare challenge"},
-	{query: "__cf_chl_", of: "a Cloudflare challenge"},
-	{query: "bm-verify=", of: "an Akamai challenge"},
+	{host: "captcha-delivery.com", name: "a DataDome challenge"},
+	{host: "validate.perfdrive.com", name: "a Radware challenge"},
+	{host: "wappass.baidu.com", path: "/static/captcha", name: "a Baidu challenge"},
+	{host: "verify.meituan.com", name: "a Meituan challenge"},
+	{host: "linkedin.com", path: "/checkpoint/challenge", name: "a LinkedIn challenge"},
+	{host: "google.", path: "/sorry/", name: "a Google challenge"},
+	{path: "/.well-known/sgcaptcha", name: "a SiteGround challenge"},
+	{path: "/.within.website/x/cmd/anubis/", name: "an Anubis challenge"},
+	{path: "/_____tmd_____/", name: "an Alibaba challenge"},
+	{path: "/showcaptcha", name: "a SmartCaptcha challenge"},
+	{path: "/errors/validatecaptcha", name: "an Amazon challenge"},
+	{path: "/splashui/captcha", name: "an eBay challenge"},
+	{path: "/splashui/challenge", name: "an eBay challenge"},
+	{path: "/distil_r_", name: "an Imperva challenge"},
+	{path: "/_incapsula_resource", name: "an Imperva challenge"},
+	{path: "/cdn-cgi/challenge-platform/", name: "a Cloudflare challenge"},
+	{query: "__cf_chl_", name: "a Cloudflare challenge"},
+	{query: "bm-verify=", name: "an Akamai challenge"},
 }
 
 // leadsTo finds the challenge that an address is known for. The place is that of
@@ -381,7 +381,7 @@ func leadsTo(address string) (of string, at, length int, ok bool) {
 		}
 		for _, part := range []string{a.path, a.host, a.query} {
 			if part != "" {
-				return a.of, strings.Index(low, part), len(part), true
+				return a.name, strings.Index(low, part), len(part), true
 			}
 		}
 	}

@@ -84,8 +84,8 @@ func (m CollectMethod) Label() string {
 	}
 }
 
-// Shown reports whether the fields of an input are known.
-func (m CollectMethod) Shown() bool { return m.Fields != nil }
+// FieldsKnown reports whether the fields of an input are known.
+func (m CollectMethod) FieldsKnown() bool { return m.Fields != nil }
 
 // Field is a field by its name.
 func (m CollectMethod) Field(name string) (InputField, bool) {
@@ -114,7 +114,7 @@ func (m CollectMethod) Cost() string {
 		return "it may find any number of records, and each may be billed, unless " + m.Bound + " or a limit is set"
 	case m.Discover == "" && !m.Many:
 		return ""
-	case m.Discover != "" && m.Shown() && len(m.Required()) == 0:
+	case m.Discover != "" && m.FieldsKnown() && len(m.Required()) == 0:
 		return "no field is required: even an empty input can start a billed job; each input may find any number of records unless a limit is set"
 	default:
 		return "each input may find any number of records, which are billed, unless a limit is set"

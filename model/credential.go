@@ -60,7 +60,7 @@ const (
 func (c Credential) Username() (string, error) {
 	for _, p := range c.Parts() {
 		if p.Problem != nil {
-			return "", &UsernameError{Part: p.Of, Err: p.Problem}
+			return "", &UsernameError{Part: p.Name, Err: p.Problem}
 		}
 	}
 	return c.join(), nil
@@ -97,8 +97,8 @@ const (
 type UsernamePart struct {
 	Text string
 	Kind PartKind
-	// Of is what the part belongs to: its kind, or the name of its parameter.
-	Of string
+	// Name is what the part belongs to: its kind, or the name of its parameter.
+	Name string
 	// Meaning is one phrase for the operator.
 	Meaning string
 	// Offset is where Text begins in the username, in bytes.
@@ -120,7 +120,7 @@ func (c Credential) Parts() []UsernamePart {
 		{Text: string(c.Zone), Kind: PartZone, Meaning: "the zone, which is billed", Problem: zoneErr},
 	}
 	for i := range parts {
-		parts[i].Of = string(parts[i].Kind)
+		parts[i].Name = string(parts[i].Kind)
 	}
 	for _, p := range c.Params {
 		parts = append(parts, p.parts()...)
@@ -135,14 +135,14 @@ func (c Credential) Parts() []UsernamePart {
 
 func (p Param) parts() []UsernamePart {
 	spec, known := paramSpec(p.Name)
-	name := UsernamePart{Text: p.Name, Kind: PartParam, Of: p.Name, Meaning: spec.Meaning, Problem: checkWord(p.Name)}
-	if name.Of == "" {
-		name.Of = string(PartParam)
+	name := UsernamePart{Text: p.Name, Kind: PartParam, Name: p.Name, Meaning: spec.Meaning, Problem: checkWord(p.Name)}
+	if name.Name == "" {
+		name.Name = string(PartParam)
 	}
 	if !known {
 		name.Meaning = "not a parameter that the console knows"
 	}
-	value := UsernamePart{Text: p.Value, Kind: PartValue, Of: name.Of, Meaning: "value of " + name.Of}
+	value := UsernamePart{Text: p.Value, Kind: PartValue, Name: name.Name, Meaning: "value of " + name.Name}
 	switch {
 	case p.Value == "" && known && !spec.Flag:
 		value.Problem = errors.New("it needs a value")

@@ -244,7 +244,7 @@ func TestPartsJoinToTheUsername(t *testing.T) {
 			if username[p.Offset:p.Offset+len(p.Text)] != p.Text {
 				t.Fatalf("part %+v is not at its offset in %s", p, username)
 			}
-			if p.Meaning == "" || p.Of == "" {
+			if p.Meaning == "" || p.Name == "" {
 				t.Fatalf("part %+v has no meaning", p)
 			}
 		}

@@ -54,14 +54,14 @@ func Diagnose(o Outcome, added ...UserRule) Diagnosis {
 // that the same request may well succeed.
 func (f *facts) decided() (d Diagnosis, again bool) {
 	for _, r := range rules {
-		if !r.when(f) {
+		if !r.applies(f) {
 			continue
 		}
 		d = Diagnosis{Class: r.class, Cause: r.cause, Rule: r.name}
 		if r.class == "" {
 			d.Class, d.Cause = f.dialectVerdict()
 		}
-		d.Summary = r.say(f)
+		d.Summary = r.summary(f)
 		return d, r.again
 	}
 	// Not reached: the last rule matches everything, which a test holds.
@@ -98,9 +98,9 @@ type facts struct {
 	refused int
 	// target is the target's status as far as it is the target's; 0 when unknown.
 	target int
-	// told is an error status in a header that the profile's dialect does not read: it
+	// unreadStatus is an error status in a header that the profile's dialect does not read: it
 	// is not known whose it is; 0 for none.
-	told int
+	unreadStatus int
 	// answer is the status of what came as the page: the target's, or the
 	// service's 2xx when the target's is unknown.
 	answer int
@@ -120,15 +120,15 @@ func newFacts(o Outcome) facts {
 	case o.ServiceStatus >= 400:
 		f.refused = o.ServiceStatus
 	case o.Unread != "" && o.TargetStatus >= 400:
-		f.told, f.target = o.TargetStatus, 0
+		f.unreadStatus, f.target = o.TargetStatus, 0
 	case f.reported && o.TargetStatus >= 400:
 		f.refused, f.target = o.TargetStatus, 0
 	}
-	if f.told == 0 {
+	if f.unreadStatus == 0 {
 		o.TargetStatus = f.target
 		f.answer = o.PageStatus()
 	}
-	f.answered = f.answer != 0 || f.refused != 0 || f.told != 0
+	f.answered = f.answer != 0 || f.refused != 0 || f.unreadStatus != 0
 	var cookies []string
 	if isSuccess(f.answer) { // another answer may have no text and yet be what it says
 		cookies = o.Cookies
@@ -142,7 +142,7 @@ func isSuccess(status int) bool { return status >= 200 && status < 300 }
 // either reports whether the service or the target answered with the status, or one
 // of them that cannot be told.
 func (f *facts) either(status int) bool {
-	return f.refused == status || f.target == status || f.told == status
+	return f.refused == status || f.target == status || f.unreadStatus == status
 }
 
 // unknown reports whether a page came without a word about the target's status.

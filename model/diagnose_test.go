@@ -21,7 +21,7 @@ func TestRulesAreNamedOnceAndReasoned(t *testing.T) {
 		}
 	}
 	last := notes[len(notes)-1]
-	if last.Cause != CauseUnrecognised || !rules[len(rules)-1].when(&facts{}) {
+	if last.Cause != CauseUnrecognised || !rules[len(rules)-1].applies(&facts{}) {
 		t.Errorf("the last rule %+v must match everything", last)
 	}
 }

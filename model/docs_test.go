@@ -77,12 +77,12 @@ func signs(deciding bool) map[string]map[string][]string {
 		if (s.strength == decides) != deciding {
 			return
 		}
-		if all[s.of] == nil {
-			all[s.of] = map[string][]string{}
+		if all[s.name] == nil {
+			all[s.name] = map[string][]string{}
 		}
 		text := strings.ReplaceAll("`"+strings.Join(parts, "` with `")+"`", "with `not ", "without `")
-		if !slices.Contains(all[s.of][where], text) {
-			all[s.of][where] = append(all[s.of][where], text)
+		if !slices.Contains(all[s.name][where], text) {
+			all[s.name][where] = append(all[s.name][where], text)
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(elementMarks)) {
@@ -104,17 +104,17 @@ func signs(deciding bool) map[string]map[string][]string {
 		add(m.sign, "JSON", m.parts...)
 	}
 	for _, c := range challengeCookies {
-		add(sign{of: c.of, strength: trace}, "cookie's name", c.name+"…")
+		add(sign{name: c.of, strength: trace}, "cookie's name", c.name+"…")
 	}
 	for _, h := range challengeHeaders {
 		name, value, _ := strings.Cut(h, ":")
-		add(sign{of: "the defence's own word"}, "header", name+": "+value)
+		add(sign{name: "the defence's own word"}, "header", name+": "+value)
 	}
 	for _, text := range challengeTitles {
-		add(sign{of: "a challenge page", strength: titled}, "title", text)
+		add(sign{name: "a challenge page", strength: titled}, "title", text)
 	}
 	for _, text := range refusalTitles {
-		add(sign{of: "a refusal", strength: titled}, "title", text)
+		add(sign{name: "a refusal", strength: titled}, "title", text)
 	}
 	for _, w := range wordings {
 		where := "text"
@@ -161,7 +161,7 @@ func addressTable() string {
 		return "`" + s + "`"
 	}
 	for _, a := range challengeAddresses {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", a.of, code(a.host), code(a.path), code(a.query))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", a.name, code(a.host), code(a.path), code(a.query))
 	}
 	return b.String()
 }

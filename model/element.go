@@ -72,7 +72,7 @@ func (s *scan) opened(e *element) {
 			s.refresh(e.content)
 		}
 	case "a":
-		s.other = s.other || e.link
+		s.otherContent = s.otherContent || e.link
 	case "noscript", "button":
 		s.inside = e.tag
 	case "textarea", "select":

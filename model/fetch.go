@@ -196,8 +196,8 @@ func (r FetchResult) AsProof() FetchResult {
 	return r
 }
 
-// What is what a fetch is about, in one line: its address, or the tool and its arguments.
-func (r FetchRequest) What() string {
+// Summary is what a fetch is about, in one line: its address, or the tool and its arguments.
+func (r FetchRequest) Summary() string {
 	switch {
 	case r.Via != ViaAgent || r.Tool == "":
 		return r.URL

@@ -146,7 +146,7 @@ func (g Grid) Verdict() Verdict {
 			v.Text = "no winner: " + v.Reason
 			return v
 		}
-		v.Text = fmt.Sprintf("winner: %s, %s", g.Cells[v.Winner].Where(), v.Reason)
+		v.Text = fmt.Sprintf("winner: %s, %s", g.Cells[v.Winner].Place(), v.Reason)
 	}
 	return v
 }
@@ -223,8 +223,8 @@ func (c Cell) Misplaced() bool {
 // ZoneWord is the cell's zone in a table; "-" by agent access, where the service chooses.
 func (c Cell) ZoneWord() string { return cmp.Or(string(c.Zone.Name), "-") }
 
-// Where is the cell in words: its zone and its way.
-func (c Cell) Where() string {
+// Place is the cell in words: its zone and its way.
+func (c Cell) Place() string {
 	if c.Via == ViaAgent {
 		return "agent access"
 	}

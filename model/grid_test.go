@@ -150,7 +150,7 @@ func TestAgentAccessIsOneCell(t *testing.T) {
 	cells := ZoneCells([]Zone{{Name: "a"}, {Name: "b"}}, []Via{ViaAgent, ViaAPI, ViaNative})
 	var got []string
 	for _, c := range cells {
-		got = append(got, c.Where())
+		got = append(got, c.Place())
 		if c.Misplaced() {
 			t.Errorf("%+v is called misplaced", c)
 		}

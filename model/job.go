@@ -160,10 +160,10 @@ func (j Job) LackingWords() string {
 
 // Rejected are the bad rows of its source; the zero value where there were none, or that is not known.
 func (j Job) Rejected() JobRejected {
-	if j.Asked == nil {
+	if j.Request == nil {
 		return JobRejected{}
 	}
-	return j.Asked.Rejected
+	return j.Request.Rejected
 }
 
 // Job is one line of the ledger.
@@ -197,8 +197,8 @@ type Job struct {
 	Rows   JobRows
 	// Repeats is the job whose inputs this one takes up again, or empty.
 	Repeats string
-	// Asked is what was asked for, nil where that is not known.
-	Asked *JobAsked
+	// Request is what was asked for, nil where that is not known.
+	Request *JobAsked
 	// Hook is the token of the inbox's address that the service was given (HookToken), or empty.
 	// HookDue is until when its webhook is waited for before the service is asked in its place;
 	// zero where nothing is waited for (any more).

@@ -5,15 +5,15 @@ package model
 // come later are the next set. So it does not fall while it is shown. The zero value has no jobs;
 // one goroutine uses it.
 type JobsProgress struct {
-	set   map[string]Job // with those of it that have ended
-	later map[string]Job // in flight, and not of the set
-	shown int            // percent of the set's inputs, at most what was reached; valid once told
-	told  bool
+	set      map[string]Job // with those of it that have ended
+	later    map[string]Job // in flight, and not of the set
+	percent  int            // percent of the set's inputs, at most what was reached; valid once told
+	reported bool
 }
 
-// Seen takes what a job is now; on says that the service is asked about it. A job that is no longer
+// Update takes what a job is now; on says that the service is asked about it. A job that is no longer
 // asked about before its end leaves the set.
-func (p *JobsProgress) Seen(j Job, on bool) {
+func (p *JobsProgress) Update(j Job, on bool) {
 	if p.set == nil {
 		p.set, p.later = map[string]Job{}, map[string]Job{}
 	}
@@ -25,7 +25,7 @@ func (p *JobsProgress) Seen(j Job, on bool) {
 	case in:
 		delete(p.set, j.ID)
 	case !on || j.State.Final():
-	case p.told:
+	case p.reported:
 		p.later[j.ID] = j
 	default:
 		p.set[j.ID] = j
@@ -55,14 +55,14 @@ func (p *JobsProgress) add() {
 		case j.Inputs <= 0:
 			continue
 		case j.State.Final():
-			done, p.told = done+j.Inputs, true
+			done, p.reported = done+j.Inputs, true
 		case j.Done >= 0:
-			done, p.told = done+min(j.Done, j.Inputs), true
+			done, p.reported = done+min(j.Done, j.Inputs), true
 		}
 		inputs += j.Inputs
 	}
 	if inputs > 0 {
-		p.shown = max(p.shown, done*100/inputs)
+		p.percent = max(p.percent, done*100/inputs)
 	}
 }
 
@@ -71,8 +71,8 @@ func (p *JobsProgress) Any() bool { return len(p.set) > 0 }
 
 // Percent is how far the set is, of its inputs; -1 where the service says it of none.
 func (p *JobsProgress) Percent() int {
-	if !p.told {
+	if !p.reported {
 		return -1
 	}
-	return p.shown
+	return p.percent
 }

@@ -32,7 +32,7 @@ func TestProgressOfJobsGoesOnWhenOneEnds(t *testing.T) {
 		{job("d", 0, -1, JobRunning), true},     // nobody knows its inputs
 		{job("d", 0, -1, JobDownloaded), false}, //
 	} {
-		p.Seen(s.j, s.on)
+		p.Update(s.j, s.on)
 		n := p.Percent()
 		if !p.Any() {
 			n = -2
@@ -49,7 +49,7 @@ func TestProgressOfASetOfJobsNeverFalls(t *testing.T) {
 		var p JobsProgress
 		states := []JobState{JobAccepted, JobRunning, JobReady, JobFailed}
 		for id, inputs := range map[string]int{"a": 1, "b": 50, "c": 1000} {
-			p.Seen(Job{ID: id, Inputs: inputs, Done: -1, State: JobAccepted}, true)
+			p.Update(Job{ID: id, Inputs: inputs, Done: -1, State: JobAccepted}, true)
 		}
 		last, ended := -1, map[string]bool{}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
@@ -58,7 +58,7 @@ func TestProgressOfASetOfJobsNeverFalls(t *testing.T) {
 				continue
 			}
 			j := Job{ID: id, Inputs: map[string]int{"a": 1, "b": 50, "c": 1000}[id], Done: rapid.IntRange(-1, 1200).Draw(t, "done"), State: rapid.SampledFrom(states).Draw(t, "state")}
-			p.Seen(j, !j.State.Final())
+			p.Update(j, !j.State.Final())
 			if ended[id] = j.State.Final(); !p.Any() {
 				return
 			}

@@ -96,12 +96,12 @@ func (o Option) Search() bool { return o.Product == ProductSERP }
 // Flag is the option's name on a command line.
 func (o Option) Flag() string { return strings.ReplaceAll(o.Name, "_", "-") }
 
-// Of is the option's value in all, without spaces around it.
-func (o Option) Of(all Options) string { return strings.TrimSpace(*o.at(&all)) }
+// Value is the option's value in all, without spaces around it.
+func (o Option) Value(all Options) string { return strings.TrimSpace(*o.at(&all)) }
 
 // Or is the option's value in all or, for a choice without one, its default.
 func (o Option) Or(all Options) string {
-	if v := o.Of(all); v != "" || o.Choices == nil {
+	if v := o.Value(all); v != "" || o.Choices == nil {
 		return v
 	}
 	return o.Choices[0]
@@ -119,13 +119,13 @@ func (o Option) Bare() string {
 }
 
 // Check says why the option's value in all cannot stand, or nil.
-func (o Option) Check(all Options) error { return o.problem(o.Of(all)) }
+func (o Option) Check(all Options) error { return o.problem(o.Value(all)) }
 
 // Only is all without the options of other products than p.
 func (all Options) Only(p Product) Options {
 	var out Options
 	for _, o := range p.Options() {
-		o.Set(&out, o.Of(all))
+		o.Set(&out, o.Value(all))
 	}
 	return out
 }
@@ -175,7 +175,7 @@ const WaitForText = "text:"
 func (r FetchRequest) optionProblems() problems {
 	var ps problems
 	for _, o := range options {
-		value := o.Of(r.Options)
+		value := o.Value(r.Options)
 		ps.add(o.Name, o.problem(value))
 		if p := r.Zone.Product; value != "" && !o.Search() && p != o.Product && p != ProductUnknown && r.Via != ViaAgent {
 			ps.add(o.Name, fmt.Errorf("%s zones have it; zone %s is of product %s", o.Product, r.Zone.Name, p))

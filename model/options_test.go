@@ -17,7 +17,7 @@ func TestEachOptionHasItsOwnPlace(t *testing.T) {
 			if other.Name == o.Name {
 				want = "x"
 			}
-			if got := other.Of(all); got != want {
+			if got := other.Value(all); got != want {
 				t.Errorf("%s set: %s is %q, want %q", o.Name, other.Name, got, want)
 			}
 		}
@@ -101,7 +101,7 @@ func TestAToolTakesItsArgumentsAlone(t *testing.T) {
 	if ps := call.Problems(contractAlone()); len(ps) > 0 {
 		t.Errorf("a named tool: %v", ps)
 	}
-	if got, want := call.What(), `search {"query":"a"}`; got != want {
+	if got, want := call.Summary(), `search {"query":"a"}`; got != want {
 		t.Errorf("it is about %q, want %q", got, want)
 	}
 	for args, want := range map[string]string{

@@ -9,13 +9,13 @@ import (
 // page is what one pass over a body found. It reads HTML as far as it must: tags
 // and their attributes, inline scripts, the title, and how much text is left.
 type page struct {
-	marks []mark
-	seen  strengths
-	html  bool
-	title string // as the page writes it; only the first one counts
-	text  int    // bytes of visible text, spaces left out; counted up to littleTextMax
-	aside int    // how many of them stand on buttons or are for browsers without scripts
-	other bool   // something is linked to, shown or run that is no CAPTCHA's, or the page leads on
+	marks        []mark
+	strengths    strengths
+	html         bool
+	title        string // as the page writes it; only the first one counts
+	text         int    // bytes of visible text, spaces left out; counted up to littleTextMax
+	aside        int    // how many of them stand on buttons or are for browsers without scripts
+	otherContent bool   // something is linked to, shown or run that is no CAPTCHA's, or the page leads on
 	// inline says that there is a script in the page that is no mark.
 	inline bool
 	fields int  // fields that ask a person for something
@@ -38,8 +38,8 @@ func (s strengths) has(w strength) bool { return s&(1<<w) != 0 }
 // mark is a place in the body that speaks of a challenge.
 type mark struct {
 	text   string
-	where  string
-	of     string
+	place  string
+	name   string
 	offset int
 	length int
 }
@@ -298,7 +298,7 @@ func (s *scan) tokens(where string, t span, hidden bool) {
 			}
 		}
 		if ok && (!hidden || g.strength != widget) {
-			s.add(mark{text: string(text), where: where, of: g.of, offset: t.at + start, length: len(text)}, g.strength)
+			s.add(mark{text: string(text), place: where, name: g.name, offset: t.at + start, length: len(text)}, g.strength)
 		}
 	}
 }
@@ -326,7 +326,7 @@ func (s *scan) address(tag string, t span) {
 		}
 	}
 	if !found && tag != "form" && !slices.ContainsFunc(loaders, func(l string) bool { return bytes.Contains(low, []byte(l)) }) {
-		s.other = true
+		s.otherContent = true
 	}
 }
 
@@ -341,11 +341,11 @@ func (s *scan) refresh(t span) {
 	address = strings.Trim(address, "'\" ")
 	of, at, length, ok := leadsTo(address)
 	if !ok {
-		s.other = s.other || address != ""
+		s.otherContent = s.otherContent || address != ""
 		return
 	}
 	at += strings.Index(content, address)
-	s.add(mark{text: strings.ToLower(content[at : at+length]), where: "a refresh's address", of: of, offset: t.at + at, length: length}, decides)
+	s.add(mark{text: strings.ToLower(content[at : at+length]), place: "a refresh's address", name: of, offset: t.at + at, length: length}, decides)
 }
 
 func (s *scan) parts(where string, marks []partMark, at int, text []byte) (found bool) {
@@ -371,13 +371,13 @@ func (s *scan) part(where string, m partMark, at int, text []byte) bool {
 	if m.without != "" && bytes.Contains(text, []byte(m.without)) {
 		return false
 	}
-	s.add(mark{text: m.parts[0], where: where, of: m.of, offset: at + first, length: len(m.parts[0])}, m.strength)
+	s.add(mark{text: m.parts[0], place: where, name: m.name, offset: at + first, length: len(m.parts[0])}, m.strength)
 	return true
 }
 
 // add keeps a mark once; a page may repeat it many times.
 func (p *page) add(m mark, w strength) {
-	p.seen |= 1 << w
+	p.strengths |= 1 << w
 	if len(p.marks) < maxMarks {
 		p.keep(m, w)
 	}
@@ -385,8 +385,8 @@ func (p *page) add(m mark, w strength) {
 
 // keep is add beyond the bound, for signs that are looked for once a page has some.
 func (p *page) keep(m mark, w strength) {
-	p.seen |= 1 << w
-	if !slices.ContainsFunc(p.marks, func(o mark) bool { return o.text == m.text && o.of == m.of }) {
+	p.strengths |= 1 << w
+	if !slices.ContainsFunc(p.marks, func(o mark) bool { return o.text == m.text && o.name == m.name }) {
 		p.marks = append(p.marks, m)
 	}
 }

@@ -60,10 +60,10 @@ const (
 
 // ProbeStep is one step of a test, in the order in which they are taken.
 type ProbeStep struct {
-	Name  string // "connect", "CONNECT", "TLS", "request"
-	State ProbeState
-	Took  time.Duration // negative when it was not measured
-	Text  string
+	Name     string // "connect", "CONNECT", "TLS", "request"
+	State    ProbeState
+	Duration time.Duration // negative when it was not measured
+	Text     string
 }
 
 // Steps are the connection to the proxy, CONNECT, the TLS handshake and the request, each as
@@ -75,10 +75,10 @@ func (r ProbeResult) Steps() []ProbeStep {
 	connected := r.Timing.Connect >= 0 || r.ConnectStatus != 0 || r.TargetStatus != 0
 	secured := r.Timing.TLS >= 0
 	steps := []ProbeStep{
-		{Name: "connect", State: reached(true, connected), Took: r.Timing.Connect, Text: "TCP to " + r.Proxy},
-		{Name: "CONNECT", State: reached(connected, opened), Took: r.Timing.ProxyConnect},
-		{Name: "TLS", State: reached(opened, secured), Took: r.Timing.TLS},
-		{Name: "request", State: reached(secured, r.TargetStatus != 0), Took: r.Timing.FirstByte},
+		{Name: "connect", State: reached(true, connected), Duration: r.Timing.Connect, Text: "TCP to " + r.Proxy},
+		{Name: "CONNECT", State: reached(connected, opened), Duration: r.Timing.ProxyConnect},
+		{Name: "TLS", State: reached(opened, secured), Duration: r.Timing.TLS},
+		{Name: "request", State: reached(secured, r.TargetStatus != 0), Duration: r.Timing.FirstByte},
 	}
 	if plain {
 		steps[1].State, steps[2].State = ProbeNotNeeded, ProbeNotNeeded

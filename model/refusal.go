@@ -18,8 +18,8 @@ const (
 	LabelOtherKey  Label = "other_key"  // same zone and page
 )
 
-// Words is the label for a screen.
-func (l Label) Words() string {
+// Text is the label for a screen.
+func (l Label) Text() string {
 	switch l {
 	case LabelGoodPage:
 		return "a page known to be good"

@@ -162,7 +162,7 @@ func (r FetchRequest) NotSent(c Sends) []FieldProblem {
 func (r FetchRequest) notAsOption(c Sends) problems {
 	var ps problems
 	for _, o := range options {
-		switch value := o.Of(r.Options); {
+		switch value := o.Value(r.Options); {
 		case value == "" || o.Choices != nil && value == o.Choices[0]:
 		case c.Option == nil:
 			ps.add(o.Name, c.NotShown("the option "+strings.ToLower(o.Label)))
@@ -184,7 +184,7 @@ func (r FetchRequest) notByTool() problems {
 	}
 	ps.add("args", r.argsProblem())
 	for _, o := range options {
-		if o.Of(r.Options) != "" && !o.Search() {
+		if o.Value(r.Options) != "" && !o.Search() {
 			ps.add(o.Name, errors.New("a tool takes its arguments alone"))
 		}
 	}

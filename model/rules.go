@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// rule is one line of the classification. The first whose when holds decides.
+// rule is one line of the classification. The first that applies decides.
 type rule struct {
 	name  string
 	class Class // empty: as the dialect says
 	cause Cause
 	// reason says why the rule is right, for help and documents.
-	reason string
-	when   func(*facts) bool
-	// say is the summary: one sentence in the operator's language, with nothing
+	reason  string
+	applies func(*facts) bool
+	// summary is the summary: one sentence in the operator's language, with nothing
 	// remote in it.
-	say func(*facts) string
+	summary func(*facts) string
 	// again says, for a network cause, that the same request may well succeed.
 	again bool
 }
@@ -34,55 +34,55 @@ func always(text string) func(*facts) string { return func(*facts) string { retu
 var refusalRules = []rule{
 	{
 		name: "target_403", class: ClassAccessRestricted, cause: CauseSiteBlock,
-		reason: "403 is the signal for access restriction (contract 7); this one is the target's own",
-		when:   func(f *facts) bool { return f.target == http.StatusForbidden },
-		say:    always("The site itself refuses this request (403)."),
+		reason:  "403 is the signal for access restriction (contract 7); this one is the target's own",
+		applies: func(f *facts) bool { return f.target == http.StatusForbidden },
+		summary: always("The site itself refuses this request (403)."),
 	},
 	{
 		name: "permission_403", class: ClassAccessRestricted, cause: CauseMissingPermission,
-		reason: "403 from the service that speaks of a permission: the key's level does not allow this call (contract 5.3, 7)",
-		when:   func(f *facts) bool { return f.refused == http.StatusForbidden && f.aboutPermission() },
-		say:    always("The service says that the key lacks the permission for this call (403)."),
+		reason:  "403 from the service that speaks of a permission: the key's level does not allow this call (contract 5.3, 7)",
+		applies: func(f *facts) bool { return f.refused == http.StatusForbidden && f.aboutPermission() },
+		summary: always("The service says that the key lacks the permission for this call (403)."),
 	},
 	{
 		name: "page_403", class: ClassAccessRestricted, cause: CauseSiteBlock,
 		reason: "403 from the service whose body is a challenge page, or whose code the dialect reads as a block by the site: it is the site's, passed on",
-		when: func(f *facts) bool {
+		applies: func(f *facts) bool {
 			return f.refused == http.StatusForbidden && (f.blockedBySite() || f.page.verdict != ordinary)
 		},
-		say: always("The site blocks this request (403), as the service passes it on."),
+		summary: always("The site blocks this request (403), as the service passes it on."),
 	},
 	{
 		name: "policy_403", class: ClassAccessRestricted, cause: CausePolicy,
 		reason: "403 by which the proxy refused the target, or that a dialect or an error code inside the answer marks as policy",
-		when: func(f *facts) bool {
+		applies: func(f *facts) bool {
 			return f.refused == http.StatusForbidden &&
 				(f.Via.Login() || f.ServiceCause == CausePolicy || f.ServiceStatus != http.StatusForbidden)
 		},
-		say: always("The service does not let this zone reach this target (403)."),
+		summary: always("The service does not let this zone reach this target (403)."),
 	},
 	{
 		name: "service_403", class: ClassAccessRestricted,
-		reason: "403 from the API that does not say whose it is: the key's permission, the zone or the site (contract 7 names all three)",
-		when:   func(f *facts) bool { return f.refused == http.StatusForbidden },
-		say:    always("Access is restricted (403); the answer does not say whether by the key's permission, the zone or the site."),
+		reason:  "403 from the API that does not say whose it is: the key's permission, the zone or the site (contract 7 names all three)",
+		applies: func(f *facts) bool { return f.refused == http.StatusForbidden },
+		summary: always("Access is restricted (403); the answer does not say whether by the key's permission, the zone or the site."),
 	},
 	{
 		name: "told_403", class: ClassAccessRestricted,
-		reason: "403 in a header that the contract does not show and the profile's dialect does not read: the signal of contract 7, and it is not known whose",
-		when:   func(f *facts) bool { return f.told == http.StatusForbidden },
-		say:    always("A header of the answer that the contract does not show reports 403: access is restricted, and it is not known by whom."),
+		reason:  "403 in a header that the contract does not show and the profile's dialect does not read: the signal of contract 7, and it is not known whose",
+		applies: func(f *facts) bool { return f.unreadStatus == http.StatusForbidden },
+		summary: always("A header of the answer that the contract does not show reports 403: access is restricted, and it is not known by whom."),
 	},
 	{
 		name: "too_fast_429", class: ClassTooFast,
-		reason: "429 is the signal for sending too fast (contract 7), from the service or from the target",
-		when:   func(f *facts) bool { return f.either(http.StatusTooManyRequests) },
-		say: func(f *facts) string {
+		reason:  "429 is the signal for sending too fast (contract 7), from the service or from the target",
+		applies: func(f *facts) bool { return f.either(http.StatusTooManyRequests) },
+		summary: func(f *facts) string {
 			sender := "The site"
 			switch http.StatusTooManyRequests {
 			case f.refused:
 				sender = "The service"
-			case f.told:
+			case f.unreadStatus:
 				sender = "A header of the answer"
 			}
 			if f.RetryAfter > 0 {
@@ -94,18 +94,18 @@ var refusalRules = []rule{
 	{
 		name: "login_407", class: ClassOutside, cause: CauseLoginRejected,
 		reason: "407 means that the proxy did not accept the login (username or password of contract 5.2)",
-		when: func(f *facts) bool {
+		applies: func(f *facts) bool {
 			return f.refused == http.StatusProxyAuthRequired || f.Via.Login() && f.refused == http.StatusUnauthorized
 		},
-		say: func(f *facts) string { return fmt.Sprintf("The proxy rejected the login (%d).", f.refused) },
+		summary: func(f *facts) string { return fmt.Sprintf("The proxy rejected the login (%d).", f.refused) },
 	},
 	{
 		name: "key_401", class: ClassOutside, cause: CauseKeyRejected,
 		reason: "401 from the API: the key is wrong, expired or was refreshed (the status is not shown by contract 7; 401 is what HTTP says)",
-		when: func(f *facts) bool {
+		applies: func(f *facts) bool {
 			return !f.Via.Login() && f.refused == http.StatusUnauthorized && f.ServiceStatus == http.StatusUnauthorized
 		},
-		say: always("The service rejected the API key (401)."),
+		summary: always("The service rejected the API key (401)."),
 	},
 }
 
@@ -114,7 +114,7 @@ var knowledgeRules = []rule{
 	{
 		name:   "dialect",
 		reason: "the service reported an error code that the profile's dialect knows",
-		when: func(f *facts) bool {
+		applies: func(f *facts) bool {
 			switch f.ServiceClass {
 			case ClassAccessRestricted, ClassTooFast, ClassCaptcha, ClassTimeout, ClassParsingDrift, ClassOutside:
 				return true
@@ -122,7 +122,7 @@ var knowledgeRules = []rule{
 				return false
 			}
 		},
-		say: func(f *facts) string {
+		summary: func(f *facts) string {
 			class, cause := f.dialectVerdict()
 			words := strings.ReplaceAll(string(cause), "_", " ")
 			switch {
@@ -136,27 +136,27 @@ var knowledgeRules = []rule{
 	},
 	{
 		name: "captcha_header", class: ClassCaptcha,
-		reason: "a header by which the target's bot defence names its own answer, whatever the status",
-		when:   func(f *facts) bool { return f.challengeHeader() },
-		say:    always("The target answered with a bot challenge, not with the page."),
+		reason:  "a header by which the target's bot defence names its own answer, whatever the status",
+		applies: func(f *facts) bool { return f.challengeHeader() },
+		summary: always("The target answered with a bot challenge, not with the page."),
 	},
 	{
 		name: "captcha_page", class: ClassCaptcha,
-		reason: "the body is a challenge page by one sign that only such pages have, or by two that agree, whatever the status: a CAPTCHA with 200 is a failure",
-		when:   func(f *facts) bool { return f.page.verdict == challenge },
-		say:    always("The target shows a CAPTCHA instead of the page."),
+		reason:  "the body is a challenge page by one sign that only such pages have, or by two that agree, whatever the status: a CAPTCHA with 200 is a failure",
+		applies: func(f *facts) bool { return f.page.verdict == challenge },
+		summary: always("The target shows a CAPTCHA instead of the page."),
 	},
 	{
 		name: "captcha_redirect", class: ClassCaptcha,
-		reason: "a redirect to an address that a bot defence is known for: what is there is a challenge, not the page",
-		when:   func(f *facts) bool { _, ok := f.ledToChallenge(); return ok },
-		say:    always("The target leads to a bot challenge, not to the page."),
+		reason:  "a redirect to an address that a bot defence is known for: what is there is a challenge, not the page",
+		applies: func(f *facts) bool { _, ok := f.ledToChallenge(); return ok },
+		summary: always("The target leads to a bot challenge, not to the page."),
 	},
 	{
 		name: "refusal_page", class: ClassAccessRestricted, cause: CauseSiteBlock,
-		reason: "the body is a refusal by its text and a second sign, whatever the status: a refusal with 200 is a failure",
-		when:   func(f *facts) bool { return f.refused == 0 && f.page.verdict == refusal },
-		say:    always("The site refuses this request with a page that says so."),
+		reason:  "the body is a refusal by its text and a second sign, whatever the status: a refusal with 200 is a failure",
+		applies: func(f *facts) bool { return f.refused == 0 && f.page.verdict == refusal },
+		summary: always("The site refuses this request with a page that says so."),
 	},
 }
 
@@ -164,9 +164,9 @@ var knowledgeRules = []rule{
 var breakageRules = []rule{
 	{
 		name: "client_timeout", class: ClassTimeout, cause: CauseClientTimeout,
-		reason: "the client's own deadline passed (contract 7: slow target, heavy browser run, or short client timeout)",
-		when:   func(f *facts) bool { return f.Broke == BreakTimeout },
-		say: func(f *facts) string {
+		reason:  "the client's own deadline passed (contract 7: slow target, heavy browser run, or short client timeout)",
+		applies: func(f *facts) bool { return f.Broke == BreakTimeout },
+		summary: func(f *facts) string {
 			if f.Timeout <= 0 {
 				return "No complete answer within the client's limit."
 			}
@@ -175,15 +175,15 @@ var breakageRules = []rule{
 	},
 	{
 		name: "connect_timeout", class: ClassTimeout, cause: CauseClientTimeout,
-		reason: "a connection, or TLS over it, was not there in the time that connecting has, whatever the request's limit",
-		when:   func(f *facts) bool { return f.Broke == BreakConnectTimeout },
-		say:    func(f *facts) string { return "Connecting to " + peerNoun(f.Peer) + " took too long and was given up." },
+		reason:  "a connection, or TLS over it, was not there in the time that connecting has, whatever the request's limit",
+		applies: func(f *facts) bool { return f.Broke == BreakConnectTimeout },
+		summary: func(f *facts) string { return "Connecting to " + peerNoun(f.Peer) + " took too long and was given up." },
 	},
 	{
 		name: "tls_trust", class: ClassOutside, cause: CauseTLSTrust,
-		reason: "a certificate that the client does not trust; residential and unlocker zones without identity check need the service's CA (contract 5.2 rule 3)",
-		when:   func(f *facts) bool { return f.Broke == BreakTLSTrust },
-		say: func(f *facts) string {
+		reason:  "a certificate that the client does not trust; residential and unlocker zones without identity check need the service's CA (contract 5.2 rule 3)",
+		applies: func(f *facts) bool { return f.Broke == BreakTLSTrust },
+		summary: func(f *facts) string {
 			switch {
 			case f.Via == ViaNative && f.Zone.NeedsCA():
 				return "The certificate is not trusted: this zone needs the service's CA certificate."
@@ -196,9 +196,9 @@ var breakageRules = []rule{
 	},
 	{
 		name: "no_connection", class: ClassOutside, cause: CauseNetwork, again: true,
-		reason: "a name did not resolve or nobody accepted the connection, so there was no answer",
-		when:   func(f *facts) bool { return f.Broke == BreakDNS || f.Broke == BreakConnect },
-		say: func(f *facts) string {
+		reason:  "a name did not resolve or nobody accepted the connection, so there was no answer",
+		applies: func(f *facts) bool { return f.Broke == BreakDNS || f.Broke == BreakConnect },
+		summary: func(f *facts) string {
 			if f.Broke == BreakDNS {
 				return "The name of " + peerNoun(f.Peer) + " could not be resolved."
 			}
@@ -207,23 +207,23 @@ var breakageRules = []rule{
 	},
 	{
 		name: "reset_before_answer", class: ClassOutside, cause: CauseNetwork, again: true,
-		reason: "the connection ended before an answer began",
-		when:   func(f *facts) bool { return f.Broke == BreakReset && !f.answered },
-		say: func(f *facts) string {
+		reason:  "the connection ended before an answer began",
+		applies: func(f *facts) bool { return f.Broke == BreakReset && !f.answered },
+		summary: func(f *facts) string {
 			return "The connection to " + peerNoun(f.Peer) + " ended before there was an answer."
 		},
 	},
 	{
 		name: "tls_fault", class: ClassOutside, cause: CauseNetwork,
-		reason: "a TLS fault that is not about trust, such as a peer that does not speak TLS: the same again gives the same",
-		when:   func(f *facts) bool { return f.Broke == BreakTLS },
-		say:    func(f *facts) string { return "TLS with " + peerNoun(f.Peer) + " could not be set up." },
+		reason:  "a TLS fault that is not about trust, such as a peer that does not speak TLS: the same again gives the same",
+		applies: func(f *facts) bool { return f.Broke == BreakTLS },
+		summary: func(f *facts) string { return "TLS with " + peerNoun(f.Peer) + " could not be set up." },
 	},
 	{
 		name: "malformed_answer", class: ClassOutside, cause: CauseNetwork,
-		reason: "what answered does not speak HTTP as it must, or broke a bound: often a wrong port",
-		when:   func(f *facts) bool { return f.Broke == BreakMalformed },
-		say: func(f *facts) string {
+		reason:  "what answered does not speak HTTP as it must, or broke a bound: often a wrong port",
+		applies: func(f *facts) bool { return f.Broke == BreakMalformed },
+		summary: func(f *facts) string {
 			return "What " + peerNoun(f.Peer) + " sent is not an answer that can be used."
 		},
 	},
@@ -245,26 +245,26 @@ var answerRules = []rule{
 	{
 		name: "service_timeout", class: ClassTimeout, cause: CauseServiceTimeout,
 		reason: "408 or 504 from the service: it gave up waiting for the target",
-		when: func(f *facts) bool {
+		applies: func(f *facts) bool {
 			return f.refused == http.StatusRequestTimeout || f.refused == http.StatusGatewayTimeout
 		},
-		say: func(f *facts) string {
+		summary: func(f *facts) string {
 			return fmt.Sprintf("The service gave up waiting for the target (%d).", f.refused)
 		},
 	},
 	{
 		name: "service_5xx", class: ClassOutside, cause: CauseServiceError,
-		reason: "a 5xx of the service itself; error codes are not shown by the contract (contract 7)",
-		when:   func(f *facts) bool { return f.refused >= 500 && f.refused < 600 },
-		say:    func(f *facts) string { return fmt.Sprintf("The service failed by itself (%d).", f.refused) },
+		reason:  "a 5xx of the service itself; error codes are not shown by the contract (contract 7)",
+		applies: func(f *facts) bool { return f.refused >= 500 && f.refused < 600 },
+		summary: func(f *facts) string { return fmt.Sprintf("The service failed by itself (%d).", f.refused) },
 	},
 	{
 		name: "request_refused", class: ClassOutside, cause: CauseRequestRefused,
 		reason: "400, 402 or 422 from the service: it did not accept the request (a field, the zone's name, the account's balance)",
-		when: func(f *facts) bool {
+		applies: func(f *facts) bool {
 			return f.refused == http.StatusBadRequest || f.refused == http.StatusPaymentRequired || f.refused == http.StatusUnprocessableEntity
 		},
-		say: func(f *facts) string {
+		summary: func(f *facts) string {
 			if f.Job == CallTrigger && f.Unrepeatable {
 				return fmt.Sprintf("The answer was %d, in words that are not known as a refusal by the service.", f.refused)
 			}
@@ -273,52 +273,52 @@ var answerRules = []rule{
 	},
 	{
 		name: "request_refused_4xx", class: ClassOutside, cause: CauseRequestRefused,
-		reason: "any other 4xx of the service, such as 404 for a wrong base URL: the request was not carried out",
-		when:   func(f *facts) bool { return f.refused != 0 && f.refused < 500 },
-		say: func(f *facts) string {
+		reason:  "any other 4xx of the service, such as 404 for a wrong base URL: the request was not carried out",
+		applies: func(f *facts) bool { return f.refused != 0 && f.refused < 500 },
+		summary: func(f *facts) string {
 			return fmt.Sprintf("The service did not carry out the request (%d).", f.refused)
 		},
 	},
 	{
 		name: "told_error", class: ClassOutside, cause: CauseUnrecognised,
-		reason: "a 4xx or 5xx in a header that the contract does not show and the profile's dialect does not read: not a success, and it is not known whose error",
-		when:   func(f *facts) bool { return f.told != 0 },
-		say: func(f *facts) string {
-			return fmt.Sprintf("A header of the answer that the contract does not show reports an error (%d).", f.told)
+		reason:  "a 4xx or 5xx in a header that the contract does not show and the profile's dialect does not read: not a success, and it is not known whose error",
+		applies: func(f *facts) bool { return f.unreadStatus != 0 },
+		summary: func(f *facts) string {
+			return fmt.Sprintf("A header of the answer that the contract does not show reports an error (%d).", f.unreadStatus)
 		},
 	},
 	{
 		name: "service_reported", class: ClassOutside, cause: CauseServiceError,
-		reason: "the service reported an error of its own beside a status that looks like success: the truth is in the report",
-		when:   func(f *facts) bool { return f.reported },
-		say:    always("The service reports an error although the status looks like success."),
+		reason:  "the service reported an error of its own beside a status that looks like success: the truth is in the report",
+		applies: func(f *facts) bool { return f.reported },
+		summary: always("The service reports an error although the status looks like success."),
 	},
 	{
 		name: "target_error", class: ClassOutside, cause: CauseTargetError,
-		reason: "the target answered with an error status of its own",
-		when:   func(f *facts) bool { return f.target >= 400 },
-		say:    func(f *facts) string { return fmt.Sprintf("The target answered with an error (%d).", f.target) },
+		reason:  "the target answered with an error status of its own",
+		applies: func(f *facts) bool { return f.target >= 400 },
+		summary: func(f *facts) string { return fmt.Sprintf("The target answered with an error (%d).", f.target) },
 	},
 	{
 		name: "incomplete", class: ClassOutside, cause: CauseIncomplete,
-		reason: "the answer began and its body ended early: what is there cannot be relied on",
-		when:   func(f *facts) bool { return f.answered && (f.Incomplete || f.Broke == BreakReset) },
-		say:    func(f *facts) string { return fmt.Sprintf("The body ended early, after %d bytes.", f.BodySize) },
+		reason:  "the answer began and its body ended early: what is there cannot be relied on",
+		applies: func(f *facts) bool { return f.answered && (f.Incomplete || f.Broke == BreakReset) },
+		summary: func(f *facts) string { return fmt.Sprintf("The body ended early, after %d bytes.", f.BodySize) },
 	},
 	{
 		name: "redirect", class: ClassOK,
-		reason: "the target answered with 3xx: an answer of the target, complete as it is, which the console does not follow by itself",
-		when:   func(f *facts) bool { return f.Broke == BreakNone && f.target >= 300 && f.target < 400 },
-		say:    func(f *facts) string { return fmt.Sprintf("The target answered %s.", statusText(f.target)) },
+		reason:  "the target answered with 3xx: an answer of the target, complete as it is, which the console does not follow by itself",
+		applies: func(f *facts) bool { return f.Broke == BreakNone && f.target >= 300 && f.target < 400 },
+		summary: func(f *facts) string { return fmt.Sprintf("The target answered %s.", statusText(f.target)) },
 	},
 	{
 		name: "no_body_expected", class: ClassOK,
 		reason: "2xx to a request that asks for no body, or the target's own 204 or 205, which have none",
-		when: func(f *facts) bool {
+		applies: func(f *facts) bool {
 			return f.Broke == BreakNone && isSuccess(f.answer) &&
 				(f.HeadMethod || f.target == http.StatusNoContent || f.target == http.StatusResetContent)
 		},
-		say: func(f *facts) string {
+		summary: func(f *facts) string {
 			if f.unknown() {
 				return fmt.Sprintf("The service answered %s; the target's status is not shown.", statusText(f.answer))
 			}
@@ -327,17 +327,17 @@ var answerRules = []rule{
 	},
 	{
 		name: "empty_body", class: ClassOutside, cause: CauseEmptyBody,
-		reason: "success without a body, or with nothing but white space, is a failure: there is no page",
-		when:   func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && f.empty() },
-		say: func(f *facts) string {
+		reason:  "success without a body, or with nothing but white space, is a failure: there is no page",
+		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && f.empty() },
+		summary: func(f *facts) string {
 			return fmt.Sprintf("The answer says success (%d) and has nothing in it.", f.answer)
 		},
 	},
 	{
 		name: "missing_fields", class: ClassParsingDrift, cause: CauseMissingFields,
-		reason: "the page came and required fields are not in it (contract 7: the target's structure changed and extraction silently breaks)",
-		when:   func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && len(f.MissingFields) > 0 },
-		say: func(f *facts) string {
+		reason:  "the page came and required fields are not in it (contract 7: the target's structure changed and extraction silently breaks)",
+		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && len(f.MissingFields) > 0 },
+		summary: func(f *facts) string {
 			missing, total := len(f.MissingFields), len(f.RequiredFields)
 			switch {
 			case missing == 1 && total <= 1:
@@ -353,9 +353,9 @@ var answerRules = []rule{
 	},
 	{
 		name: "ok", class: ClassOK,
-		reason: "2xx with a body, no sign of a challenge, and every required field that was named",
-		when:   func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) },
-		say: func(f *facts) string {
+		reason:  "2xx with a body, no sign of a challenge, and every required field that was named",
+		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) },
+		summary: func(f *facts) string {
 			if f.unknown() {
 				return fmt.Sprintf("A page came with the service's %s; the target's status is not shown.", statusText(f.answer))
 			}
@@ -364,8 +364,8 @@ var answerRules = []rule{
 	},
 	{
 		name: "unrecognised", class: ClassOutside, cause: CauseUnrecognised,
-		reason: "nothing above fits; the evidence shows what there is",
-		when:   func(*facts) bool { return true },
-		say:    always("The console does not recognise this outcome."),
+		reason:  "nothing above fits; the evidence shows what there is",
+		applies: func(*facts) bool { return true },
+		summary: always("The console does not recognise this outcome."),
 	},
 }

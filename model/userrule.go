@@ -72,7 +72,7 @@ func (r UserRule) decides(f *facts) (seen []Evidence, ok bool) {
 	switch {
 	case !f.answered || f.Broke != BreakNone || f.Incomplete || f.Job != "":
 		return nil, false
-	case r.Class == ClassOK && (f.refused != 0 || f.told != 0 || f.reported):
+	case r.Class == ClassOK && (f.refused != 0 || f.unreadStatus != 0 || f.reported):
 		return nil, false
 	}
 	return r.Match.holds(f)
@@ -80,7 +80,7 @@ func (r UserRule) decides(f *facts) (seen []Evidence, ok bool) {
 
 // holds tries the conditions, those that cost little first.
 func (m Match) holds(f *facts) (seen []Evidence, ok bool) {
-	status := cmp.Or(f.refused, f.told, f.answer)
+	status := cmp.Or(f.refused, f.unreadStatus, f.answer)
 	kind, _, _ := strings.Cut(strings.ToLower(f.ContentType), ";")
 	kind = strings.TrimSpace(kind)
 	switch {

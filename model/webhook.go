@@ -32,12 +32,12 @@ type HookRepeat struct {
 	Times   int         `json:"times" minimum:"1"`
 	Remote  string      `json:"remote" jsonschema:"The address that it came from."`
 	Verdict HookVerdict `json:"verdict" enum:"rejected|unverified|verified"`
-	Why     string      `json:"why" jsonschema:"What the verdict rests on, in words."`
+	Reason  string      `json:"why" jsonschema:"What the verdict rests on, in words."`
 }
 
 // Text says it in words, without the time.
 func (r HookRepeat) Text() string {
-	why := r.Why // of a verified one it says so
+	why := r.Reason // of a verified one it says so
 	if r.Verdict != HookVerified {
 		why = string(r.Verdict) + ": " + why
 	}
@@ -46,10 +46,10 @@ func (r HookRepeat) Text() string {
 
 // HookRefusals are webhooks that were refused for one reason, and are not in the inbox.
 type HookRefusals struct {
-	Why   string    `json:"why"`
-	Count int       `json:"count"`
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last" jsonschema:"When it came so last."`
+	Reason string    `json:"why"`
+	Count  int       `json:"count"`
+	First  time.Time `json:"first"`
+	Last   time.Time `json:"last" jsonschema:"When it came so last."`
 	// Over says that none was refused for some time.
 	Over bool `json:"over"`
 }
@@ -60,7 +60,7 @@ func (r HookRefusals) Text(clock func(time.Time) string) string {
 	if r.Count > 1 {
 		out = fmt.Sprintf("%d webhooks were refused since %s, the last at %s", r.Count, clock(r.First), clock(r.Last))
 	}
-	if out += ": " + r.Why; r.Over {
+	if out += ": " + r.Reason; r.Over {
 		return out + "; none since then"
 	}
 	return out
@@ -70,14 +70,14 @@ func (r HookRefusals) Text(clock func(time.Time) string) string {
 type Delivery struct {
 	// ID is the console's own identifier.
 	ID string
-	// At is when it was received first, Last when it came last, Seen how often.
+	// At is when it was received first, Last when it came last, Times how often.
 	At, Last time.Time
-	Seen     int
+	Times    int
 	// Target is the path and query that were asked for, with secrets masked, and Remote the
 	// address of the connection's other end.
 	Target, Remote string
 	Headers        []HookHeader
-	// Repeats are the other ways in which it came, the newest first; Seen counts all.
+	// Repeats are the other ways in which it came, the newest first; Times counts all.
 	Repeats []HookRepeat
 	Size    int64
 	SHA256  string
@@ -85,9 +85,9 @@ type Delivery struct {
 	// SenderID is what the sender calls it (webhook-id), or empty.
 	SenderID string
 	Verdict  HookVerdict
-	// By names the checks that passed; Why says in words what the verdict rests on.
-	By  []string
-	Why string
+	// By names the checks that passed; Reason says in words what the verdict rests on.
+	By     []string
+	Reason string
 	// Job is the job of the ledger that it is about, Snapshot the service's identifier that it
 	// names; empty where there is none.
 	Job, Snapshot string

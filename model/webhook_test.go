@@ -4,9 +4,9 @@ import "testing"
 
 func TestHowAWebhookCameOnceMoreIsSaidOnce(t *testing.T) {
 	for want, r := range map[string]HookRepeat{
-		"from 192.0.2.1 ×2, verified by Standard Webhooks":      {Remote: "192.0.2.1", Times: 2, Verdict: HookVerified, Why: "verified by Standard Webhooks"},
-		"from 192.0.2.1 ×1, rejected: it has no Authorization":  {Remote: "192.0.2.1", Times: 1, Verdict: HookRejected, Why: "it has no Authorization"},
-		"from 192.0.2.1 ×1, unverified: nothing is set up here": {Remote: "192.0.2.1", Times: 1, Verdict: HookUnverified, Why: "nothing is set up here"},
+		"from 192.0.2.1 ×2, verified by Standard Webhooks":      {Remote: "192.0.2.1", Times: 2, Verdict: HookVerified, Reason: "verified by Standard Webhooks"},
+		"from 192.0.2.1 ×1, rejected: it has no Authorization":  {Remote: "192.0.2.1", Times: 1, Verdict: HookRejected, Reason: "it has no Authorization"},
+		"from 192.0.2.1 ×1, unverified: nothing is set up here": {Remote: "192.0.2.1", Times: 1, Verdict: HookUnverified, Reason: "nothing is set up here"},
 	} {
 		if got := r.Text(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -46,8 +46,8 @@ func Measurable(p Product) (problem string) {
 	return ""
 }
 
-// Shown reports whether the account showed a cost, be it nothing.
-func (c ZoneCost) Shown() bool { return !c.From.IsZero() }
+// Known reports whether the account showed a cost, be it nothing.
+func (c ZoneCost) Known() bool { return !c.From.IsZero() }
 
 func byRequest(p Product) bool { return p == ProductSERP || p == ProductUnlocker }
 

@@ -162,7 +162,7 @@ func (s *Service) rotatedMeanwhile(r account.Removal, withKey, withSecrets bool)
 		if !p.Proven() || p.Over() {
 			continue
 		}
-		needs := p.Calls(r.Profile.Name) || withKey && p.OfKey("", r.Key.Name) || withSecrets && slices.ContainsFunc(r.Secrets, p.Holds)
+		needs := p.Calls(r.Profile.Name) || withKey && p.OfKey("", r.Key.Name) || withSecrets && slices.ContainsFunc(r.Secrets, p.NeedsReference)
 		if needs {
 			return fmt.Errorf("nothing was removed: the rotation of %s needs it. Go on with that one, or end it: zonedeck keys rotate %s --abandon", p.Subject(), p.ID)
 		}
@@ -238,7 +238,7 @@ type SecretStore struct {
 func (s *Service) SecretStores(ctx context.Context) []SecretStore {
 	err := s.Resolver.ProbeKeyring(ctx)
 	if why, ok := errors.AsType[*keystore.SecretError](err); ok {
-		err = fmt.Errorf("%s: %w", why.What, cmp.Or(why.Err, why.Kind))
+		err = fmt.Errorf("%s: %w", why.Problem, cmp.Or(why.Err, why.Kind))
 	}
 	return []SecretStore{{Scheme: keystore.SchemeKeyring, Err: err}, {Scheme: keystore.SchemeFile, Note: s.fileStore()}}
 }

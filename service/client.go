@@ -29,8 +29,8 @@ type ClientOptions struct {
 	// Rules gives the rules that the operator added for a profile; nil for none. See
 	// fetch.Config.
 	Rules func(profile string) ([]model.UserRule, error)
-	// Own is that of jobs.Config.
-	Own func(ref string) bool
+	// OwnsReference is that of jobs.Config.
+	OwnsReference func(ref string) bool
 	// Used is that of exchange.Config.
 	Used func(profile, key, fingerprint string)
 	// Follows is that of password.Config; nil means that no reference does.
@@ -47,9 +47,9 @@ type ClientOptions struct {
 	HookDue func() time.Duration
 	// Drift keeps what the fields of results and fetches show; nil keeps nothing.
 	Drift *drift.Monitor
-	// Others are the accounts besides the one in use, whose jobs are followed too; nil for none. They need
+	// OtherProfiles are the accounts besides the one in use, whose jobs are followed too; nil for none. They need
 	// a Ledger.
-	Others *Others
+	OtherProfiles *OtherProfiles
 	// Name is the profile's, for what is looked up without asking for its addresses.
 	Name string
 	// BodiesDir takes large bodies, DownloadsDir results of jobs.
@@ -73,13 +73,13 @@ type Client struct {
 	// Passwords changes the passwords of zones.
 	Passwords *password.Changer
 	// Drift is how the collectors stand.
-	Drift     Drift
-	source    exchange.Source
-	wire      *exchange.Wire
-	catalogue *catalogue.Catalogue
-	now       func() time.Time
-	others    *others // nil for none
-	log       *slog.Logger
+	Drift        Drift
+	source       exchange.Source
+	wire         *exchange.Wire
+	catalogue    *catalogue.Catalogue
+	now          func() time.Time
+	otherRunners *otherRunners // nil for none
+	log          *slog.Logger
 }
 
 // New makes a Client. It does no I/O.
@@ -92,8 +92,8 @@ func New(o ClientOptions) *Client {
 	f := fetch.Config{
 		Source: o.Source, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Rules: o.Rules, Now: o.Now, Timer: o.Timer, Log: o.Log,
 	}
-	j := jobs.Config{Source: o.Source, Wire: wire, Ledger: o.Ledger, Work: o.Work, HookDue: o.HookDue, Own: o.Own, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
-	j.List = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
+	j := jobs.Config{Source: o.Source, Wire: wire, Ledger: o.Ledger, Work: o.Work, HookDue: o.HookDue, OwnsReference: o.OwnsReference, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
+	j.ListJobs = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
 		return overview.Jobs(ctx, overview.Config{Source: o.Source, Wire: wire, Now: now}, key, dataset, most)
 	}
 	if o.Journal != nil { // a nil pointer in an interface would not be nil
@@ -111,8 +111,8 @@ func New(o ClientOptions) *Client {
 		now:     now,
 		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 	}
-	if o.Others != nil && o.Ledger != nil {
-		c.others = newOthers(o, j)
+	if o.OtherProfiles != nil && o.Ledger != nil {
+		c.otherRunners = newOthers(o, j)
 	}
 	c.Drift = Drift{o.Drift, o.Name, c.Jobs}
 	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.collectors, Now: c.now})
@@ -158,7 +158,7 @@ func (c *Client) place(ctx context.Context) (catalogue.Place, error) {
 	if err != nil {
 		return catalogue.Place{}, err
 	}
-	out := catalogue.Place{Name: p.BaseURL + " " + string(p.Account) + " " + p.APIVersion, Lists: d.ListsCollectors() && p.BaseURL != "", Products: d.Products()}
+	out := catalogue.Place{Name: p.BaseURL + " " + string(p.Account) + " " + p.APIVersion, HasList: d.ListsCollectors() && p.BaseURL != "", Products: d.Products()}
 	if p.Local {
 		out.Name = "the embedded emulator"
 	}

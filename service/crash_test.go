@@ -477,7 +477,7 @@ func (c *crash) checkHooks(t *testing.T, demo servicetest.Demo) {
 	}
 	d := list[0]
 	raw, err := os.ReadFile(d.File)
-	if sum := sha256.Sum256(raw); err != nil || hex.EncodeToString(sum[:]) != d.SHA256 || !strings.Contains(string(raw), d.Snapshot) || d.Seen < acknowledged {
+	if sum := sha256.Sum256(raw); err != nil || hex.EncodeToString(sum[:]) != d.SHA256 || !strings.Contains(string(raw), d.Snapshot) || d.Times < acknowledged {
 		t.Errorf("%d were acknowledged of %d sent: %+v, %v", acknowledged, sent, d, err)
 	}
 }

@@ -24,26 +24,26 @@ type Drift struct {
 // silentJobs is how many jobs are looked through for collectors that give nothing.
 const silentJobs = 2000
 
-// of names a collector of the profile in use.
-func (d Drift) of(kind drift.Kind, name string) (drift.Collector, error) {
+// subject names a collector of the profile in use.
+func (d Drift) subject(kind drift.Kind, name string) (drift.Subject, error) {
 	if d.monitor == nil {
-		return drift.Collector{}, ErrNoDrift
+		return drift.Subject{}, ErrNoDrift
 	}
-	return drift.Collector{Profile: d.profile, Kind: kind, Name: name}, nil
+	return drift.Subject{Profile: d.profile, Kind: kind, Name: name}, nil
 }
 
 // Named is the collector that a name or an address is of.
-func (d Drift) Named(ctx context.Context, name string) (drift.Collector, error) {
-	of, err := d.of("", "")
+func (d Drift) Named(ctx context.Context, name string) (drift.Subject, error) {
+	of, err := d.subject("", "")
 	if err != nil {
-		return drift.Collector{}, err
+		return drift.Subject{}, err
 	}
 	return d.monitor.Named(ctx, of.Profile, name)
 }
 
 // List is how the collectors stand.
 func (d Drift) List(ctx context.Context) ([]drift.Standing, error) {
-	of, err := d.of("", "")
+	of, err := d.subject("", "")
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (d Drift) List(ctx context.Context) ([]drift.Standing, error) {
 
 // Show is the detail of a collector.
 func (d Drift) Show(ctx context.Context, kind drift.Kind, name string) (drift.Detail, error) {
-	of, err := d.of(kind, name)
+	of, err := d.subject(kind, name)
 	if err != nil {
 		return drift.Detail{}, err
 	}
@@ -66,7 +66,7 @@ func (d Drift) Show(ctx context.Context, kind drift.Kind, name string) (drift.De
 // Accept records that what a collector gives now is normal; seq is its newest run, 0 for any. It returns how the
 // collector stands then.
 func (d Drift) Accept(ctx context.Context, kind drift.Kind, name string, seq int64, reason string) (drift.Standing, error) {
-	of, err := d.of(kind, name)
+	of, err := d.subject(kind, name)
 	if err != nil {
 		return drift.Standing{}, err
 	}
@@ -75,7 +75,7 @@ func (d Drift) Accept(ctx context.Context, kind drift.Kind, name string, seq int
 
 // TakeBack takes the newest acceptance of a collector back.
 func (d Drift) TakeBack(ctx context.Context, kind drift.Kind, name string) error {
-	of, err := d.of(kind, name)
+	of, err := d.subject(kind, name)
 	if err != nil {
 		return err
 	}
@@ -124,10 +124,10 @@ func (d Drift) ContractFile(kind drift.Kind, name string) (string, error) {
 
 // Compare holds a run that is not stored against those of its data set.
 func (d Drift) Compare(ctx context.Context, r drift.Run, c *drift.Contract) (drift.Verdict, error) {
-	of, err := d.of(r.Kind, r.Name)
+	of, err := d.subject(r.Kind, r.Name)
 	if err != nil {
 		return drift.Verdict{}, err
 	}
-	r.Collector = of
+	r.Subject = of
 	return d.monitor.Compare(ctx, r, c)
 }

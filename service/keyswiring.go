@@ -100,7 +100,7 @@ func (s *Service) otherProfiles() []config.Profile {
 	return slices.DeleteFunc(s.InUse.Configured(), func(p config.Profile) bool { return p.Name == s.Base.Name })
 }
 
-// others are the accounts besides the one in use, whose jobs are followed too.
-func (s *Service) others() *Others {
-	return &Others{Profiles: s.otherProfiles, Source: s.Keys.Other, Now: s.o.Now}
+// followedProfiles are the accounts besides the one in use, whose jobs are followed too.
+func (s *Service) followedProfiles() *OtherProfiles {
+	return &OtherProfiles{Profiles: s.otherProfiles, Source: s.Keys.OtherProfile, Now: s.o.Now}
 }

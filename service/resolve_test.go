@@ -167,7 +167,7 @@ func TestOnlyWhatGaveNothingOrAnErrorIsLaunchedAgain(t *testing.T) {
 	check := func(from string) {
 		t.Helper()
 		rest, err := c.Missing(ctx, job.ID)
-		if err != nil || rest.Asked != 3 || rest.Failed != 1 || rest.Nothing != 0 || rest.Unmatched != 0 || len(rest.Request.Inputs) != 1 ||
+		if err != nil || rest.Inputs != 3 || rest.Failed != 1 || rest.Nothing != 0 || rest.Unmatched != 0 || len(rest.Request.Inputs) != 1 ||
 			rest.Request.Inputs[0].URL != "http://lab.test/product/99" || rest.Request.Repeats != job.ID {
 			t.Errorf("from %s: %+v, %v", from, rest, err)
 		}

@@ -95,7 +95,7 @@ func (s *Service) leftByRotations(ctx context.Context, listed []secrets.Use) (ou
 		case !p.Over():
 			state = "under way"
 		}
-		before, after := p.Held()
+		before, after := p.References()
 		for _, ref := range []string{before, after} {
 			if slices.ContainsFunc(listed, func(u secrets.Use) bool { return u.Ref == ref }) {
 				continue

@@ -21,7 +21,7 @@ func TestWhatRotationsHoldIsListedAmongTheSecrets(t *testing.T) {
 		"left": "rotation of key left (abandoned)", "open": "rotation of key open (under way)", "used": "key used, since its rotation",
 	} {
 		p := keystore.PlanRotation(model.Key{Name: name}, keystore.RotateByNewKey, nil, now)
-		_, held := p.Held()
+		_, held := p.References()
 		switch name {
 		case "left":
 			if p, err = p.Abandon(now); err != nil {

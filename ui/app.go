@@ -79,7 +79,7 @@ type App struct {
 	noMouse bool
 	// lastCopy is what was copied last, for showCopied; of a secret it has no text.
 	lastCopy kit.Copy
-	held     []*held // copied secrets that are still to be cleared
+	pending  []*pendingClear // copied secrets that are still to be cleared
 	// quitAsked is the overlay of the quit question while it is open.
 	quitAsked kit.Overlay
 	frame     frame
@@ -170,7 +170,7 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case kit.Addressed:
 		return a.deliver(msg)
 	case kit.Loaded:
-		return msg.Take()
+		return msg.Deliver()
 	case tea.KeyPressMsg:
 		return a.key(msg)
 	case tea.PasteMsg:
@@ -199,7 +199,7 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case copied:
 		return a.addToast(msg.toast())
 	case clearSecret:
-		return a.clear(msg.of)
+		return a.clear(msg.pending)
 	case cleared:
 		if t, show := msg.toast(); show {
 			return a.addToast(t)

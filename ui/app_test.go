@@ -369,14 +369,14 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 		wants []string
 		shown string // by ctrl+y
 	}{
-		{"to the terminal alone", nil, ui.NoMultiplexer, kit.Copy{What: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's clipboard, which confirms nothing; ctrl+y shows the text"}, ""},
-		{"to a clipboard that fails", broken, ui.NoMultiplexer, kit.Copy{What: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's"}, ""},
-		{"in tmux", nil, ui.Tmux, kit.Copy{What: "body", Text: "12345"}, []string{"sent body (5 B)", "only with set-clipboard", "allow-passthrough on"}, ""},
-		{"in GNU screen", nil, ui.GNUScreen, kit.Copy{What: "body", Text: "12345"}, []string{"sent body (5 B)", "GNU screen may not"}, ""},
-		{"to the native clipboard", native, ui.Tmux, kit.Copy{What: "URL", Text: "12"}, []string{"i copied URL: 2 B to the X clipboard, and sent to the terminal's"}, ""},
-		{"with a warning for a secret", nil, ui.NoMultiplexer, kit.Copy{What: "login", Text: "hunter2", Secret: true}, []string{"sent login", "it holds a secret"}, "what was copied holds a secret"},
-		{"with a warning for a secret in the clipboard", native, ui.NoMultiplexer, kit.Copy{What: "login", Text: "hunter2", Secret: true}, []string{"! copied login", "it holds a secret"}, "what was copied holds a secret"},
-		{"with a warning when it is long", nil, ui.NoMultiplexer, kit.Copy{What: "body", Text: strings.Repeat("x", 80_000)}, []string{"refuse more than 74 KB"}, ""},
+		{"to the terminal alone", nil, ui.NoMultiplexer, kit.Copy{Label: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's clipboard, which confirms nothing; ctrl+y shows the text"}, ""},
+		{"to a clipboard that fails", broken, ui.NoMultiplexer, kit.Copy{Label: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's"}, ""},
+		{"in tmux", nil, ui.Tmux, kit.Copy{Label: "body", Text: "12345"}, []string{"sent body (5 B)", "only with set-clipboard", "allow-passthrough on"}, ""},
+		{"in GNU screen", nil, ui.GNUScreen, kit.Copy{Label: "body", Text: "12345"}, []string{"sent body (5 B)", "GNU screen may not"}, ""},
+		{"to the native clipboard", native, ui.Tmux, kit.Copy{Label: "URL", Text: "12"}, []string{"i copied URL: 2 B to the X clipboard, and sent to the terminal's"}, ""},
+		{"with a warning for a secret", nil, ui.NoMultiplexer, kit.Copy{Label: "login", Text: "hunter2", Secret: true}, []string{"sent login", "it holds a secret"}, "what was copied holds a secret"},
+		{"with a warning for a secret in the clipboard", native, ui.NoMultiplexer, kit.Copy{Label: "login", Text: "hunter2", Secret: true}, []string{"! copied login", "it holds a secret"}, "what was copied holds a secret"},
+		{"with a warning when it is long", nil, ui.NoMultiplexer, kit.Copy{Label: "body", Text: strings.Repeat("x", 80_000)}, []string{"refuse more than 74 KB"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			flow(t, func(t *testing.T) {
@@ -388,7 +388,7 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 				s.Send(c.copy)
 				s.Expect(c.wants...)
 				if !strings.Contains(c.wants[0], "copied") {
-					s.ExpectNot("copied " + c.copy.What)
+					s.ExpectNot("copied " + c.copy.Label)
 				}
 				if c.shown != "" {
 					s.Press("ctrl+y")
@@ -402,8 +402,8 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 
 func TestACopyToTwoClipboardsNamesBoth(t *testing.T) {
 	for want, tmux := range map[string]ui.TmuxCopy{
-		"copied code: 5 B to the X clipboard and tmux's paste buffer, and sent to the terminal's": {Kept: true, Passes: true, Known: true},
-		"copied code: 5 B to the X clipboard and tmux's paste buffer     ":                        {Kept: true, Known: true},
+		"copied code: 5 B to the X clipboard and tmux's paste buffer, and sent to the terminal's": {Verified: true, Passes: true, Known: true},
+		"copied code: 5 B to the X clipboard and tmux's paste buffer     ":                        {Verified: true, Known: true},
 		"copied code: 5 B to the X clipboard     ":                                                {Known: true},
 	} {
 		flow(t, func(t *testing.T) {
@@ -412,7 +412,7 @@ func TestACopyToTwoClipboardsNamesBoth(t *testing.T) {
 				Clipboard:  func(context.Context, string) (string, error) { return "the X clipboard", nil },
 				CopyToTmux: func(context.Context, string) ui.TmuxCopy { return tmux },
 			}), 160, 24)
-			s.Send(kit.Copy{What: "code", Text: "12345"})
+			s.Send(kit.Copy{Label: "code", Text: "12345"})
 			s.Expect(want)
 		})
 	}
@@ -424,19 +424,19 @@ func TestACopyInTmuxSaysWhereItIs(t *testing.T) {
 		"! code (5 B) is not copied: tmux has no paste buffer with it and passes nothing on; ctrl+y":                                          {Known: true},
 		"! sent code (5 B) to the terminal's clipboard, which confirms nothing; tmux passes it on; ctrl+y":                                    {Passes: true, Known: true},
 		"! sent code (5 B) to the terminal's clipboard, which confirms nothing; tmux passes it on only":                                       {},
-		"i copied code: 5 B to tmux's paste buffer; tmux passes nothing on to the terminal's clipboard; ctrl+y":                               {Kept: true, Known: true},
-		"i copied code: 5 B to tmux's paste buffer; tmux was asked to pass it on to the terminal's clipboard, which confirms nothing; ctrl+y": {Kept: true, Passes: true, Known: true},
-		"i copied code: 5 B to tmux's paste buffer; tmux may pass it on to the terminal's clipboard, which confirms nothing; ctrl+y":          {Kept: true},
+		"i copied code: 5 B to tmux's paste buffer; tmux passes nothing on to the terminal's clipboard; ctrl+y":                               {Verified: true, Known: true},
+		"i copied code: 5 B to tmux's paste buffer; tmux was asked to pass it on to the terminal's clipboard, which confirms nothing; ctrl+y": {Verified: true, Passes: true, Known: true},
+		"i copied code: 5 B to tmux's paste buffer; tmux may pass it on to the terminal's clipboard, which confirms nothing; ctrl+y":          {Verified: true},
 	} {
 		flow(t, func(t *testing.T) {
 			s := startAt(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
 				CopyToTmux: func(context.Context, string) ui.TmuxCopy { return tmux },
 			}), 220, 24)
-			s.Send(kit.Copy{What: "code", Text: "12345"})
+			s.Send(kit.Copy{Label: "code", Text: "12345"})
 			s.Expect(want)
-			s.Send(kit.Copy{What: "login", Text: "hunter2", Secret: true})
-			if !tmux.Kept {
+			s.Send(kit.Copy{Label: "login", Text: "hunter2", Secret: true})
+			if !tmux.Verified {
 				s.Expect("login (7 B)")
 				s.ExpectNot("tmux forgets it")
 			} else {

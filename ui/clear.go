@@ -18,21 +18,21 @@ const secretStays = 30 * time.Second
 // terminals ignore an empty OSC 52.
 const harmless = "(a secret was here; zonedeck cleared it)"
 
-// held is a copied secret that is still to be cleared. It keeps a sum of it, not the secret.
-type held struct {
-	what string
-	sum  [sha256.Size]byte
+// pendingClear is a copied secret that is still to be cleared. It keeps a sum of it, not the secret.
+type pendingClear struct {
+	label string
+	sum   [sha256.Size]byte
 	// over says that something else was copied from the console since: only the stack of a
 	// multiplexer may still hold the secret.
 	over bool
 }
 
 // clearSecret is due when a copied secret has been in the clipboard for its time.
-type clearSecret struct{ of *held }
+type clearSecret struct{ pending *pendingClear }
 
 // cleared is what became of a secret in the clipboards.
 type cleared struct {
-	held
+	pendingClear
 
 	// native is the machine's clipboard: cleared, kept because something else is in it, or not known
 	// because it could not be read or is not there.
@@ -57,27 +57,27 @@ const (
 // hold remembers a copied secret until it is cleared. A later copy takes its place in the
 // clipboards, but not in the stack of a multiplexer.
 func (a *App) hold(c kit.Copy) tea.Cmd {
-	for _, h := range a.held {
+	for _, h := range a.pending {
 		h.over = true
 	}
 	if !c.Secret {
 		return nil
 	}
-	h := &held{what: c.What, sum: sha256.Sum256([]byte(c.Text))}
-	a.held = append(a.held, h)
-	return kit.After(a.deps.Ctx, secretStays, clearSecret{of: h})
+	h := &pendingClear{label: c.Label, sum: sha256.Sum256([]byte(c.Text))}
+	a.pending = append(a.pending, h)
+	return kit.After(a.deps.Ctx, secretStays, clearSecret{pending: h})
 }
 
 // clear takes a secret out of the clipboards. The machine's is only emptied if it still holds it. The
 // terminal's cannot be read: it is overwritten, and emptied, unless the machine's shows that something
 // else was copied.
-func (a *App) clear(h *held) tea.Cmd {
-	i := slices.Index(a.held, h)
+func (a *App) clear(h *pendingClear) tea.Cmd {
+	i := slices.Index(a.pending, h)
 	if i < 0 {
 		return nil
 	}
-	a.held = slices.Delete(a.held, i, i+1)
-	done, d := &cleared{held: *h}, a.deps
+	a.pending = slices.Delete(a.pending, i, i+1)
+	done, d := &cleared{pendingClear: *h}, a.deps
 	over, empty := a.toTerminal(harmless, &done.tmux), a.toTerminal("", &TmuxCopy{})
 	return func() tea.Msg {
 		if !done.over {
@@ -90,7 +90,7 @@ func (a *App) clear(h *held) tea.Cmd {
 			return *done
 		}
 		return tea.Sequence(over, empty, func() tea.Msg {
-			if done.tmux.Kept && d.ForgetCopy != nil { // it was for tmux's terminal, not for its stack
+			if done.tmux.Verified && d.ForgetCopy != nil { // it was for tmux's terminal, not for its stack
 				_, _ = d.ForgetCopy(d.Ctx, sha256.Sum256([]byte(harmless)))
 			}
 			return *done
@@ -131,23 +131,23 @@ func (c cleared) toast() (t kit.Toast, show bool) {
 	switch {
 	case c.over:
 	case c.native == emptied:
-		t.Text = c.what + " is out of this machine's clipboard again"
+		t.Text = c.label + " is out of this machine's clipboard again"
 		if !c.tmux.withheld() {
 			t.Text += "; " + asked + "its own, which confirms nothing"
 		}
 	case c.native == other:
-		t.Text = "this machine's clipboard holds something else by now than " + c.what + ": it was left alone"
+		t.Text = "this machine's clipboard holds something else by now than " + c.label + ": it was left alone"
 	case c.native == notEmptied:
-		t.Kind, t.Text = kit.ToastError, c.what+" is still in this machine's clipboard, which could not be emptied: "+c.err.Error()
+		t.Kind, t.Text = kit.ToastError, c.label+" is still in this machine's clipboard, which could not be emptied: "+c.err.Error()
 	case !c.tmux.withheld():
-		t.Kind, t.Text = kit.ToastWarn, asked+c.what+" in its clipboard, and confirms nothing"
+		t.Kind, t.Text = kit.ToastWarn, asked+c.label+" in its clipboard, and confirms nothing"
 	}
 	switch {
 	case c.stack != nil:
 		t.Kind = max(t.Kind, kit.ToastWarn)
-		t.Text += sep(t.Text) + "tmux may still hold " + c.what + " in a paste buffer: " + c.stack.Error()
+		t.Text += sep(t.Text) + "tmux may still hold " + c.label + " in a paste buffer: " + c.stack.Error()
 	case c.deleted > 0 && !c.over:
-		t.Text += sep(t.Text) + "tmux's paste buffer with " + c.what + " is deleted"
+		t.Text += sep(t.Text) + "tmux's paste buffer with " + c.label + " is deleted"
 	}
 	return t, t.Text != ""
 }
@@ -162,11 +162,11 @@ func sep(text string) string {
 
 // leave ends the program; copied secrets are cleared first.
 func (a *App) leave() tea.Cmd {
-	if len(a.held) == 0 {
+	if len(a.pending) == 0 {
 		return tea.Quit
 	}
 	var last []tea.Cmd
-	for _, h := range slices.Clone(a.held) {
+	for _, h := range slices.Clone(a.pending) {
 		last = append(last, a.clear(h))
 	}
 	return tea.Sequence(append(last, tea.Quit)...)

@@ -49,7 +49,7 @@ func (b *board) holds() string {
 }
 
 func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
-	secret := kit.Copy{What: "login", Text: "hunter2-of-the-zone", Secret: true}
+	secret := kit.Copy{Label: "login", Text: "hunter2-of-the-zone", Secret: true}
 	for name, tt := range map[string]struct {
 		board  *board
 		copies []kit.Copy
@@ -60,11 +60,11 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 		"that is still there":         {&board{}, []kit.Copy{secret}, nil, "login is out of this machine's clipboard again", ""},
 		"which ignores an empty text": {&board{keep: true}, []kit.Copy{secret}, nil, "login is out of this machine's clipboard again", "(a secret was here; zonedeck cleared it)"},
 		"but not something else":      {&board{}, []kit.Copy{secret}, func(b *board) { b.put("a shopping list") }, "holds something else by now than login: it was left alone", "a shopping list"},
-		"but not a later copy":        {&board{}, []kit.Copy{secret, {What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
+		"but not a later copy":        {&board{}, []kit.Copy{secret, {Label: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
 		"or it is said why not":       {&board{full: errors.New("no display")}, []kit.Copy{secret}, nil, "login is still in this machine's clipboard, which could not be emptied: no display", secret.Text},
 		"unread where it is not":      {&board{fail: errors.New("no display")}, []kit.Copy{secret}, nil, "the terminal was asked to overwrite login in its clipboard, and confirms nothing", secret.Text},
 		"by the terminal alone":       {nil, []kit.Copy{secret}, nil, "the terminal was asked to overwrite login in its clipboard, and confirms nothing", ""},
-		"but what is none, never":     {&board{}, []kit.Copy{{What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
+		"but what is none, never":     {&board{}, []kit.Copy{{Label: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flow(t, func(t *testing.T) {
@@ -119,9 +119,9 @@ func (s *stack) forget(_ context.Context, sum [sha256.Size]byte) (int, error) {
 }
 
 func TestTmuxForgetsEveryCopiedSecret(t *testing.T) {
-	one := kit.Copy{What: "login", Text: "hunter2-of-the-zone", Secret: true}
-	two := kit.Copy{What: "code", Text: "curl -H hunter3", Secret: true}
-	plain := kit.Copy{What: "URL", Text: "https://a.test"}
+	one := kit.Copy{Label: "login", Text: "hunter2-of-the-zone", Secret: true}
+	two := kit.Copy{Label: "code", Text: "curl -H hunter3", Secret: true}
+	plain := kit.Copy{Label: "URL", Text: "https://a.test"}
 	for name, tt := range map[string]struct {
 		fail   error
 		copies []kit.Copy
@@ -168,7 +168,7 @@ func TestTmuxForgetsEveryCopiedSecret(t *testing.T) {
 				for _, c := range []kit.Copy{one, two, plain} {
 					kept := !c.Secret || !slices.Contains(tt.copies, c)
 					if _, held := tmux.held[sha256.Sum256([]byte(c.Text))]; held != kept {
-						t.Errorf("%s: held %v, want %v", c.What, held, kept)
+						t.Errorf("%s: held %v, want %v", c.Label, held, kept)
 					}
 				}
 			})
@@ -195,11 +195,11 @@ func TestASecretIsOverwrittenTheWayItCame(t *testing.T) {
 					defer tmux.mu.Unlock()
 					tmux.held[sha256.Sum256([]byte(text))]++
 					tmux.loads = append(tmux.loads, text)
-					return ui.TmuxCopy{Kept: true, Passes: passes, Known: true}
+					return ui.TmuxCopy{Verified: true, Passes: passes, Known: true}
 				},
 				Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
 			}), 160, 24)
-			s.Send(kit.Copy{What: "login", Text: "hunter2-of-the-zone", Secret: true})
+			s.Send(kit.Copy{Label: "login", Text: "hunter2-of-the-zone", Secret: true})
 			s.After(31 * time.Second)
 			s.Expect(want)
 			tmux.mu.Lock()
@@ -218,7 +218,7 @@ func TestLeavingClearsACopiedSecretAtOnce(t *testing.T) {
 			Ctx: t.Context(), Now: time.Now, FixedTheme: true, Clipboard: b.write, ReadClipboard: b.read,
 			Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
 		}), 120, 24)
-		s.Send(kit.Copy{What: "login", Text: "hunter2-of-the-zone", Secret: true})
+		s.Send(kit.Copy{Label: "login", Text: "hunter2-of-the-zone", Secret: true})
 		if b.holds() == "" {
 			t.Error("it was not copied")
 		}

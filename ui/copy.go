@@ -33,8 +33,8 @@ const (
 
 // TmuxCopy is what tmux did with a copy.
 type TmuxCopy struct {
-	// Kept says that a paste buffer was seen to hold it.
-	Kept bool
+	// Verified says that a paste buffer was seen to hold it.
+	Verified bool
 	// Passes says whether tmux hands it on to its own terminal, if that is Known.
 	Passes, Known bool
 }
@@ -44,7 +44,7 @@ func (c TmuxCopy) withheld() bool { return c.Known && !c.Passes }
 
 // copied is the result of a copy.
 type copied struct {
-	what   string
+	label  string
 	size   int // bytes
 	secret bool
 	inside Multiplexer
@@ -61,7 +61,7 @@ func (a *App) copyOut(c kit.Copy) tea.Cmd {
 	}
 	native, ctx := a.deps.Clipboard, a.deps.Ctx
 	later := a.hold(c)
-	done := copied{what: c.What, size: len(c.Text), secret: c.Secret, inside: a.deps.Multiplexer}
+	done := copied{label: c.Label, size: len(c.Text), secret: c.Secret, inside: a.deps.Multiplexer}
 	return tea.Batch(later, tea.Sequence(a.toTerminal(c.Text, &done.tmux), func() tea.Msg {
 		if native != nil {
 			if where, err := native(ctx, c.Text); err == nil {
@@ -85,7 +85,7 @@ func (a *App) toTerminal(text string, done *TmuxCopy) tea.Cmd {
 			if d.CopyToTmux != nil {
 				*done = d.CopyToTmux(d.Ctx, text)
 			}
-			if done.Kept {
+			if done.Verified {
 				return wrapped()
 			}
 			return tea.Sequence(plain, wrapped)()
@@ -103,9 +103,9 @@ func (c copied) goes() string {
 	switch {
 	case c.native != "":
 		return "; it holds a secret, which is cleared in 30 s"
-	case c.tmux.Kept && c.tmux.withheld():
+	case c.tmux.Verified && c.tmux.withheld():
 		return "; it holds a secret: tmux forgets it in 30 s"
-	case c.tmux.Kept:
+	case c.tmux.Verified:
 		return "; it holds a secret: tmux forgets it in 30 s, and the terminal is asked to overwrite it"
 	case c.nowhere():
 		return ""
@@ -118,7 +118,7 @@ func (c copied) goes() string {
 
 // nowhere says that nothing took the text.
 func (c copied) nowhere() bool {
-	return c.native == "" && !c.tmux.Kept && c.tmux.withheld()
+	return c.native == "" && !c.tmux.Verified && c.tmux.withheld()
 }
 
 // toast calls copied only what a native clipboard has confirmed, and what is in a paste buffer of
@@ -126,8 +126,8 @@ func (c copied) nowhere() bool {
 func (c copied) toast() kit.Toast {
 	size := text.Bytes(int64(c.size))
 	if c.native != "" {
-		t := kit.Toast{Text: fmt.Sprintf("copied %s: %s to %s", c.what, size, c.native)}
-		if c.tmux.Kept {
+		t := kit.Toast{Text: fmt.Sprintf("copied %s: %s to %s", c.label, size, c.native)}
+		if c.tmux.Verified {
 			t.Text += " and tmux's paste buffer"
 		}
 		if !c.tmux.withheld() {
@@ -138,15 +138,15 @@ func (c copied) toast() kit.Toast {
 		}
 		return t
 	}
-	t := kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("sent %s (%s) to the terminal's clipboard, which confirms nothing", c.what, size)}
+	t := kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("sent %s (%s) to the terminal's clipboard, which confirms nothing", c.label, size)}
 	switch {
-	case c.tmux.Kept:
-		t.Text = fmt.Sprintf("copied %s: %s to tmux's paste buffer; %s", c.what, size, c.tmux.onwards())
+	case c.tmux.Verified:
+		t.Text = fmt.Sprintf("copied %s: %s to tmux's paste buffer; %s", c.label, size, c.tmux.onwards())
 		if !c.secret {
 			t.Kind = kit.ToastInfo
 		}
 	case c.nowhere():
-		t.Text = fmt.Sprintf("%s (%s) is not copied: tmux has no paste buffer with it and passes nothing on", c.what, size)
+		t.Text = fmt.Sprintf("%s (%s) is not copied: tmux has no paste buffer with it and passes nothing on", c.label, size)
 	case c.tmux.Known:
 		t.Text += "; tmux passes it on"
 	case c.inside == Tmux:

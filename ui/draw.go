@@ -85,7 +85,7 @@ func (a *App) drawOverlay(body string, o kit.Overlay, h int) string {
 // fits, stands in place of the key hints, unless it is an error, which stays until it is
 // dismissed. The others are lines above the status line, and the body is that much shorter.
 func (a *App) messages() (above []string, brief string) {
-	shown := a.toasts.shown()
+	shown := a.toasts.visible()
 	for i := len(shown) - 1; i >= 0; i-- {
 		lines := a.toastLines(shown[i])
 		if i == len(shown)-1 && shown[i].Kind != kit.ToastError && len(lines) == 1 {

@@ -148,7 +148,7 @@ func (a *App) find(p *widget.Commands, words []string) tea.Cmd {
 		}
 		if history != nil {
 			list, err := history(ctx, model.ActivityFilter{Words: words, Limit: 8 * maxFound})
-			out.Groups = append(out.Groups, historyCommands(list, err, func(e model.Activity) string { return widget.When(s, e.Profile, e.At, now) }))
+			out.Groups = append(out.Groups, historyCommands(list, err, func(e model.Activity) string { return widget.DateAndAge(s, e.Profile, e.At, now) }))
 		}
 		return out, nil
 	}, func(found widget.FoundCommands, _ error) tea.Cmd { return p.Update(found) })

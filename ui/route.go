@@ -93,7 +93,7 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
-	if cmd, handled := a.lost(k, name); handled {
+	if cmd, handled := a.dropStranded(k, name); handled {
 		return cmd
 	}
 	if n := len(a.stack); n > 0 {

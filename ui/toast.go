@@ -72,5 +72,5 @@ func (t *toasts) dismiss() {
 	}
 }
 
-// shown are the newest toasts, as many as there is room for.
-func (t *toasts) shown() []toast { return t.list[max(len(t.list)-maxToasts, 0):] }
+// visible are the newest toasts, as many as there is room for.
+func (t *toasts) visible() []toast { return t.list[max(len(t.list)-maxToasts, 0):] }

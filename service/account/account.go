@@ -204,7 +204,7 @@ type answer struct {
 
 func (a answer) ok() bool { return a.status >= 200 && a.status <= 299 }
 
-func (a answer) said() string {
+func (a answer) describe() string {
 	if a.text == "" {
 		return fmt.Sprintf("the service answered %d", a.status)
 	}
@@ -243,10 +243,10 @@ func (r *reader) status(ctx context.Context) (ok bool) {
 		f.Key, f.Account = open("not known: %v", err), bad("%v", err)
 		return false
 	case a.status == http.StatusUnauthorized:
-		f.Key, f.Account = bad("%s refuses it: %s", r.host(), a.said()), open("not asked: the key is refused")
+		f.Key, f.Account = bad("%s refuses it: %s", r.host(), a.describe()), open("not asked: the key is refused")
 		return false
 	case !a.ok():
-		f.Key, f.Account = open("not known"), bad("%s", a.said())
+		f.Key, f.Account = open("not known"), bad("%s", a.describe())
 		return false
 	}
 	if r.listing, err = r.d.ReadStatus(a.body); err != nil { // a page that asks to sign in to a network is answered with 200, too
@@ -278,7 +278,7 @@ func (r *reader) zones(ctx context.Context) {
 	f := &r.found
 	a, err := r.get(ctx, r.d.AccountZones(), nil)
 	if err == nil && !a.ok() {
-		err = errors.New(a.said())
+		err = errors.New(a.describe())
 	}
 	var list []dialect.ListedZone
 	skipped := 0
@@ -343,7 +343,7 @@ func (r *reader) rates(ctx context.Context) {
 			priced++
 		}
 		switch {
-		case c.Shown():
+		case c.Known():
 			shown++
 		case problem == "" && model.Measurable(c.Zone.Product) == "":
 			problem = c.Problem
@@ -404,7 +404,7 @@ func (r *reader) password(ctx context.Context, z *Zone) error {
 	path, query := r.d.AccountZone(z.Zone.Name)
 	a, err := r.get(ctx, path, query)
 	if err == nil && !a.ok() {
-		err = errors.New(a.said())
+		err = errors.New(a.describe())
 	}
 	if err != nil {
 		return err
@@ -413,16 +413,16 @@ func (r *reader) password(ctx context.Context, z *Zone) error {
 	if err != nil {
 		return err
 	}
-	if !shown.Shown {
+	if !shown.Known {
 		path, query = r.d.AccountPasswords(z.Zone.Name)
 		switch a, err = r.get(ctx, path, query); {
 		case err != nil:
 			return err
 		case a.status == http.StatusForbidden:
 			r.seesPasswords = no
-			return errors.New(a.said())
+			return errors.New(a.describe())
 		case !a.ok():
-			return errors.New(a.said())
+			return errors.New(a.describe())
 		}
 		if shown.Passwords, err = r.d.ReadPasswords(a.body); err != nil {
 			return err

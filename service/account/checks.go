@@ -9,7 +9,7 @@ import (
 
 // Check is the verdict on one value of a profile.
 type Check struct {
-	What    string // "key", "account", "zones", "zone NAME", …
+	Subject string // "key", "account", "zones", "zone NAME", …
 	Verdict Verdict
 }
 

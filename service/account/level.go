@@ -71,7 +71,7 @@ func (r *reader) may(ctx context.Context, path string, query url.Values) (allowe
 	case a.status == http.StatusForbidden:
 		return no, nil
 	}
-	return notAsked, errors.New(a.said())
+	return notAsked, errors.New(a.describe())
 }
 
 // levels are those that what the key was seen to be allowed leaves (service.md 5.3).
@@ -103,15 +103,15 @@ func (f Found) JudgeLevel(l model.Level) Verdict {
 	case l == "" || len(f.Levels) == 0:
 		return Verdict{}
 	case !slices.Contains(f.Levels, l):
-		return bad("the account shows that it is %s: choose that", f.Seen())
+		return bad("the account shows that it is %s: choose that", f.LevelNames())
 	case len(f.Levels) > 1:
-		return open("the account shows that it is %s, and not which of them (contract 5.3)", f.Seen())
+		return open("the account shows that it is %s, and not which of them (contract 5.3)", f.LevelNames())
 	}
 	return good("by what the key is seen to be allowed (contract 5.3)")
 }
 
-// Seen are the levels that are left, in words.
-func (f Found) Seen() string {
+// LevelNames are the levels that are left, in words.
+func (f Found) LevelNames() string {
 	words := make([]string, len(f.Levels))
 	for i, l := range f.Levels {
 		words[i] = l.String()
@@ -124,5 +124,5 @@ func (f Found) Disputes(k model.Key) error {
 	if f.JudgeLevel(k.Level).State != Failed {
 		return nil
 	}
-	return fmt.Errorf("key %s is called %s, and the account shows that it is %s: by what it is allowed to see (contract 5.3)", k.Name, k.Level, f.Seen())
+	return fmt.Errorf("key %s is called %s, and the account shows that it is %s: by what it is allowed to see (contract 5.3)", k.Name, k.Level, f.LevelNames())
 }

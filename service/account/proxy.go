@@ -48,7 +48,7 @@ func (r *reader) certificates(ctx context.Context) {
 	from.BaseURL = base
 	a, err := r.ask(ctx, exchange.Call{Profile: from, KeyName: keyName, Method: http.MethodGet, Path: at}) // anybody may read it
 	if err == nil && !a.ok() {
-		err = errors.New(a.said())
+		err = errors.New(a.describe())
 	}
 	var name string
 	if err == nil {

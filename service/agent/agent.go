@@ -111,7 +111,7 @@ func (t *talk) phase(name string) {
 // answer says all of it.
 func (t *talk) end(ctx context.Context, err error) (Answer, error) {
 	t.answer.Total = t.last.Sub(t.began)
-	t.answer.Exchanges = t.relay.Seen()
+	t.answer.Exchanges = t.relay.Exchanges()
 	var rpc *jsonrpc.Error
 	switch {
 	case err == nil:
@@ -171,13 +171,13 @@ func Call(ctx context.Context, p Place, tool string, args json.RawMessage) (Answ
 	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	t.phase("tools/call")
 	if err == nil {
-		err = t.take(result)
+		err = t.keepResult(result)
 	}
 	return t.end(ctx, err)
 }
 
-// take keeps what a tool returned.
-func (t *talk) take(r *mcp.CallToolResult) (err error) {
+// keepResult keeps what a tool returned.
+func (t *talk) keepResult(r *mcp.CallToolResult) (err error) {
 	t.answer.Failed = r.IsError
 	t.answer.Content, t.answer.ContentType, err = content(r)
 	t.place.Mask.Bytes(t.answer.Content) // once more, now that it is decoded

@@ -18,8 +18,8 @@ const Fresh = 24 * time.Hour
 type Place struct {
 	// Name tells services apart: the cache has a file for each.
 	Name string
-	// Lists reports whether it is known where the service lists its data sets.
-	Lists bool
+	// HasList reports whether it is known where the service lists its data sets.
+	HasList bool
 	// Products are those whose jobs can be started and that are no data sets. The service lists
 	// none of them.
 	Products []model.Collector
@@ -116,7 +116,7 @@ func (c *Catalogue) List(ctx context.Context, key string, anew bool) (Listing, e
 
 // list is List without the products.
 func (c *Catalogue) list(ctx context.Context, place Place, key string, anew bool) (Listing, error) {
-	if !place.Lists {
+	if !place.HasList {
 		return Listing{Collectors: builtin(), Problem: notShown}, nil
 	}
 	kept, keptErr := c.load(place)
@@ -185,7 +185,7 @@ func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector
 		return found, Listing{Collectors: place.Products}, nil
 	}
 	kept, keptErr := c.load(place)
-	if keptErr == nil && place.Lists && c.fresh(kept) {
+	if keptErr == nil && place.HasList && c.fresh(kept) {
 		if found, err := pick(kept.Collectors, name); err == nil {
 			return found, kept, nil
 		}
@@ -201,9 +201,9 @@ func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector
 		unlisted, l.Collectors = model.Collector{ID: id, Kind: model.CollectScraper}, nil
 	}
 	switch {
-	case id == "" && !place.Lists:
+	case id == "" && !place.HasList:
 		return model.Collector{}, l, knownErr
-	case !place.Lists:
+	case !place.HasList:
 		return unlisted, l, nil
 	case id == "":
 		if l, err = c.list(ctx, place, key, true); err != nil {

@@ -37,7 +37,7 @@ func started(t *testing.T, lists bool) (c *Catalogue, s *asked, now *time.Time) 
 	now = &at
 	return New(Config{
 		Dir: filepath.Join(t.TempDir(), "catalogue"), Ask: s.ask, Now: func() time.Time { return *now },
-		Place: func(context.Context) (Place, error) { return Place{Name: "here", Lists: lists}, nil },
+		Place: func(context.Context) (Place, error) { return Place{Name: "here", HasList: lists}, nil },
 	}), s, now
 }
 

@@ -18,8 +18,8 @@ import (
 	"zonedeck/model"
 )
 
-// kept is the cache's file. Another version is not read.
-type kept struct {
+// cacheFile is the cache's file. Another version is not read.
+type cacheFile struct {
 	Version    int               `json:"version"`
 	Place      string            `json:"place"`
 	Read       time.Time         `json:"read"`
@@ -47,7 +47,7 @@ func (c *Catalogue) load(p Place) (Listing, error) {
 	if err != nil {
 		return Listing{}, err
 	}
-	var k kept
+	var k cacheFile
 	if err := json.Unmarshal(b, &k); err != nil || k.Version != keptVersion || k.Place != p.Name || k.Read.IsZero() {
 		return Listing{}, fmt.Errorf("%s is not a list of data sets of this service", c.file(p))
 	}
@@ -55,7 +55,7 @@ func (c *Catalogue) load(p Place) (Listing, error) {
 }
 
 func (c *Catalogue) keep(p Place, l Listing) error {
-	b, err := json.Marshal(kept{keptVersion, p.Name, l.Read, l.Skipped, l.Collectors})
+	b, err := json.Marshal(cacheFile{keptVersion, p.Name, l.Read, l.Skipped, l.Collectors})
 	if err != nil {
 		return err
 	}

@@ -172,7 +172,7 @@ func TestTheFileAndTheSystemAreReallyChecked(t *testing.T) {
 		m := machine(t, tc.system, nil)
 		m.Now = func() time.Time { return tc.now }
 		r, err := m.Trust(chain, tc.host, write(t, "ca.pem", tc.file))
-		if err != nil || r.File.Verdict != tc.onFile || r.System.Verdict != tc.onSystem || !strings.Contains(r.File.Why, tc.why) || (r.Host != "") != (tc.host != "lab.test") {
+		if err != nil || r.File.Verdict != tc.onFile || r.System.Verdict != tc.onSystem || !strings.Contains(r.File.Reason, tc.why) || (r.Host != "") != (tc.host != "lab.test") {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestTheFileAndTheSystemAreReallyChecked(t *testing.T) {
 	}
 	m := machine(t, ca, nil)
 	m.Bundles, m.Folders = []string{}, []string{}
-	if r, err := m.Trust(chain, "lab.test", ""); err != nil || r.System.Verdict != Untrusted || !strings.Contains(r.System.Why, "this machine has none") {
+	if r, err := m.Trust(chain, "lab.test", ""); err != nil || r.System.Verdict != Untrusted || !strings.Contains(r.System.Reason, "this machine has none") {
 		t.Errorf("%+v, %v", r.System, err)
 	}
 	// A chain without its root names who signed it.

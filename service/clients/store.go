@@ -34,8 +34,8 @@ type Store struct {
 	Name    string // "system store", "CURL_CA_BUNDLE", …
 	Path    string // a file or a folder, or empty
 	Verdict Verdict
-	// Why says why the verdict is not Trusted, or what it rests on; it may be empty.
-	Why string
+	// Reason says why the verdict is not Trusted, or what it rests on; it may be empty.
+	Reason string
 
 	empty bool // it holds no certificate
 }
@@ -152,10 +152,10 @@ func (c chain) check(name, path string, how reads) Store {
 	switch {
 	case err != nil:
 	case info.IsDir() && !how.folder:
-		s.Verdict, s.Why, s.empty = Untrusted, "it is a folder, and a file is wanted", true
+		s.Verdict, s.Reason, s.empty = Untrusted, "it is a folder, and a file is wanted", true
 		return s
 	case !info.IsDir() && !how.file:
-		s.Verdict, s.Why, s.empty = Untrusted, "it is a file, and a folder is wanted", true
+		s.Verdict, s.Reason, s.empty = Untrusted, "it is a file, and a folder is wanted", true
 		return s
 	case !info.IsDir():
 		var b []byte
@@ -168,15 +168,15 @@ func (c chain) check(name, path string, how reads) Store {
 	s.empty = len(list) == 0
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		s.Verdict, s.Why = Untrusted, "there is no such file"
+		s.Verdict, s.Reason = Untrusted, "there is no such file"
 	case err != nil:
-		s.Verdict, s.Why = Unknown, "it cannot be read: "+model.Line(err.Error(), settingText)
+		s.Verdict, s.Reason = Unknown, "it cannot be read: "+model.Line(err.Error(), settingText)
 	case len(list) == 0:
-		s.Verdict, s.Why = Untrusted, none
+		s.Verdict, s.Reason = Untrusted, none
 	default:
 		var toRoot bool
-		if s.Verdict, s.Why, toRoot = c.by(poolOf(list)); s.Verdict == Trusted && how.toRoot && !toRoot {
-			s.Verdict, s.Why = Unknown, "it vouches for the chain without its root, which some versions accept"
+		if s.Verdict, s.Reason, toRoot = c.by(poolOf(list)); s.Verdict == Trusted && how.toRoot && !toRoot {
+			s.Verdict, s.Reason = Unknown, "it vouches for the chain without its root, which some versions accept"
 		}
 	}
 	return s
@@ -196,19 +196,19 @@ func (m Machine) system(c chain) Store {
 	if !m.unix() {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
-			s.Verdict, s.Why = Unknown, model.Line(err.Error(), settingText)
+			s.Verdict, s.Reason = Unknown, model.Line(err.Error(), settingText)
 			return s
 		}
-		s.Verdict, s.Why, _ = c.by(pool)
+		s.Verdict, s.Reason, _ = c.by(pool)
 		return s
 	}
 	pool, path, n := m.systemPool("", m.folders())
 	s.Path = path
 	if n == 0 {
-		s.Verdict, s.Why = Untrusted, "this machine has none: the usual files and folders hold no certificate"
+		s.Verdict, s.Reason = Untrusted, "this machine has none: the usual files and folders hold no certificate"
 		return s
 	}
-	s.Verdict, s.Why, _ = c.by(pool)
+	s.Verdict, s.Reason, _ = c.by(pool)
 	return s
 }
 

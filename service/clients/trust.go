@@ -95,9 +95,9 @@ func (m Machine) client(client Client, c chain, system Store) Trust {
 	case Node:
 		m.node(&t, c)
 	case Chromium:
-		t.Stores = []Store{{Name: "Chromium's own list", Verdict: Unknown, Why: "it is part of the program"}}
+		t.Stores = []Store{{Name: "Chromium's own list", Verdict: Unknown, Reason: "it is part of the program"}}
 		if m.os() == "linux" {
-			t.Stores = append(t.Stores, Store{Name: "NSS database", Path: "~/.pki/nssdb", Verdict: Unknown, Why: "the console cannot read it; certutil -d sql:$HOME/.pki/nssdb -L lists it, of the package libnss3-tools"})
+			t.Stores = append(t.Stores, Store{Name: "NSS database", Path: "~/.pki/nssdb", Verdict: Unknown, Reason: "the console cannot read it; certutil -d sql:$HOME/.pki/nssdb -L lists it, of the package libnss3-tools"})
 		}
 		t.Note = "it heeds no variable of the environment"
 	case Go:
@@ -137,7 +137,7 @@ func (m Machine) curl(t *Trust, c chain, system Store) {
 	if file != "" {
 		bundle = c.check(name, file, reads{file: true})
 		if dirs != "" && (bundle.Verdict != system.Verdict || bundle.empty) {
-			bundle.Verdict, bundle.Why = Unknown, "beside SSL_CERT_DIR some versions ignore SSL_CERT_FILE, and keep the bundle they were built with"
+			bundle.Verdict, bundle.Reason = Unknown, "beside SSL_CERT_DIR some versions ignore SSL_CERT_FILE, and keep the bundle they were built with"
 		}
 	}
 	t.Stores = []Store{bundle}
@@ -152,7 +152,7 @@ func (m Machine) curl(t *Trust, c chain, system Store) {
 	}
 	for _, dir := range m.folders() {
 		if s := c.check("the folder it was built with, if it has one", dir, reads{folder: true}); s.Verdict == Trusted {
-			s.Verdict, s.Why = Unknown, "it vouches for the chain; Debian's curl looks there, others do not"
+			s.Verdict, s.Reason = Unknown, "it vouches for the chain; Debian's curl looks there, others do not"
 			t.Stores = append(t.Stores, s)
 			return
 		}
@@ -168,7 +168,7 @@ func (m Machine) requests(t *Trust, c chain) {
 			return
 		}
 	}
-	t.Stores = []Store{{Name: "certifi's list", Verdict: Unknown, Why: "each Python environment has its own; python -m certifi says where"}}
+	t.Stores = []Store{{Name: "certifi's list", Verdict: Unknown, Reason: "each Python environment has its own; python -m certifi says where"}}
 	t.Note = "the list holds public authorities; SSL_CERT_FILE is not heeded"
 }
 
@@ -181,12 +181,12 @@ func (m Machine) node(t *Trust, c chain) {
 	}
 	options := strings.Fields(m.Getenv("NODE_OPTIONS"))
 	if m.Getenv("NODE_USE_SYSTEM_CA") == "1" || slices.Contains(options, "--use-system-ca") {
-		t.Stores = append(t.Stores, Store{Name: "the system store, by --use-system-ca", Verdict: Unknown, Why: "which store that is, and whether there is one, depends on Node's version"})
+		t.Stores = append(t.Stores, Store{Name: "the system store, by --use-system-ca", Verdict: Unknown, Reason: "which store that is, and whether there is one, depends on Node's version"})
 	}
 	if slices.Contains(options, "--use-openssl-ca") {
-		t.Stores = append(t.Stores, Store{Name: "OpenSSL's store, by --use-openssl-ca", Verdict: Unknown, Why: "where it is depends on how Node was built; SSL_CERT_FILE and SSL_CERT_DIR replace it"})
+		t.Stores = append(t.Stores, Store{Name: "OpenSSL's store, by --use-openssl-ca", Verdict: Unknown, Reason: "where it is depends on how Node was built; SSL_CERT_FILE and SSL_CERT_DIR replace it"})
 	} else {
-		t.Stores = append(t.Stores, Store{Name: "Node's own list", Verdict: Unknown, Why: "it is part of the program and holds public authorities"})
+		t.Stores = append(t.Stores, Store{Name: "Node's own list", Verdict: Unknown, Reason: "it is part of the program and holds public authorities"})
 	}
 	if m.Getenv("NODE_TLS_REJECT_UNAUTHORIZED") == "0" {
 		t.Note = "NODE_TLS_REJECT_UNAUTHORIZED=0: it checks no certificate at all"
@@ -214,8 +214,8 @@ func (m Machine) goProgram(t *Trust, c chain, system Store) {
 	case dir != "":
 		s.Name = "SSL_CERT_FILE and SSL_CERT_DIR"
 	}
-	if s.Verdict, s.Why, _ = c.by(pool); n == 0 {
-		s.Why = "they hold no certificate"
+	if s.Verdict, s.Reason, _ = c.by(pool); n == 0 {
+		s.Reason = "they hold no certificate"
 	}
 	t.Stores = []Store{s}
 	t.Note = "a program may bring its own roots"

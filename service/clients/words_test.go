@@ -54,7 +54,7 @@ func TestEachClientsStoresAreNamed(t *testing.T) {
 			t.Errorf("%s: by %q, %q", name, set, got.Note)
 		}
 		if !slices.EqualFunc(got.Stores, tc.stores, func(s Store, want string) bool {
-			text := fmt.Sprintf("%s %s %s", s.Name, strings.Replace(s.Path, m.Bundles[1], "BUNDLE", 1), s.Why)
+			text := fmt.Sprintf("%s %s %s", s.Name, strings.Replace(s.Path, m.Bundles[1], "BUNDLE", 1), s.Reason)
 			if strings.HasSuffix(want, " ") && tc.os == "linux" && s.Verdict == Trusted {
 				return text == want
 			}

@@ -33,7 +33,7 @@ type Answer struct {
 
 // Change is something that the two answers have different: both values as text, empty
 // where one has none.
-type Change struct{ What, A, B string }
+type Change struct{ Name, A, B string }
 
 // Difference is how two answers differ. Everything in it may be remote text.
 type Difference struct {
@@ -50,8 +50,8 @@ type Difference struct {
 	Note string
 }
 
-// Same reports whether nothing differs.
-func (d Difference) Same() bool {
+// IsEmpty reports whether nothing differs.
+func (d Difference) IsEmpty() bool {
 	return len(d.Verdict)+len(d.Headers)+len(d.Structure) == 0 && d.Text == "" && d.Note == ""
 }
 

@@ -31,7 +31,7 @@ func difference(t *testing.T, a, b Answer) Difference {
 
 func TestEqualAnswersDifferInNothing(t *testing.T) {
 	for _, body := range []string{"", "<p>x</p>", `{"a":1}`, "\xff\x00"} {
-		if d := difference(t, answer("a", body), answer("b", body)); !d.Same() {
+		if d := difference(t, answer("a", body), answer("b", body)); !d.IsEmpty() {
 			t.Errorf("%q: %+v", body, d)
 		}
 	}
@@ -44,7 +44,7 @@ func TestAnyDifferenceIsOne(t *testing.T) {
 		"verdict": {Verdict: one}, "headers": {Headers: one}, "structure": {Structure: one}, "text": {Text: "-a\n"}, "note": {Note: "cut"},
 		"headers and structure": {Headers: one, Structure: one}, "verdict and structure": {Verdict: one, Structure: one},
 	} {
-		if d.Same() {
+		if d.IsEmpty() {
 			t.Errorf("%s: they are called the same", name)
 		}
 	}
@@ -149,7 +149,7 @@ func TestPagesInOneLineAreBrokenBetweenTags(t *testing.T) {
 }
 
 func TestWhatIsNotComparedIsSaid(t *testing.T) {
-	if d := difference(t, answer("a", "\xff\xfe"), answer("b", "x")); d.Note != "the bodies are not text, and differ" || d.Text != "" || d.Same() {
+	if d := difference(t, answer("a", "\xff\xfe"), answer("b", "x")); d.Note != "the bodies are not text, and differ" || d.Text != "" || d.IsEmpty() {
 		t.Errorf("%+v", d)
 	}
 	long := strings.Repeat("ä", MaxText) // the bound cuts one in two or not, by the byte before

@@ -161,14 +161,14 @@ func edited(path string, text []byte, before, p Profile) ([]byte, error) {
 	}
 	f, err := parse(path, e.text)
 	p.Variables = before.Variables
-	if err != nil || !same(f.profiles[p.Name], p) {
+	if err != nil || !equalProfiles(f.profiles[p.Name], p) {
 		return nil, errors.Join(errOtherForm, err)
 	}
 	return e.text, nil
 }
 
-// same compares two profiles whatever the order of their zones.
-func same(a, b Profile) bool {
+// equalProfiles compares two profiles whatever the order of their zones.
+func equalProfiles(a, b Profile) bool {
 	for _, p := range []*Profile{&a, &b} {
 		p.Zones = slices.SortedFunc(slices.Values(p.Zones), func(x, y model.Zone) int { return cmp.Compare(x.Name, y.Name) })
 		if len(p.AllowedDomains) == 0 {
@@ -211,7 +211,7 @@ func removed(path string, text []byte, f File, name string) ([]byte, error) {
 		return nil, errors.Join(errOtherForm, err)
 	}
 	for other, p := range left.profiles {
-		if !same(p, f.profiles[other]) || other == name {
+		if !equalProfiles(p, f.profiles[other]) || other == name {
 			return nil, errOtherForm
 		}
 	}

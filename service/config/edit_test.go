@@ -85,7 +85,7 @@ func TestOnlyTheLinesThatDifferAreWritten(t *testing.T) {
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
 		t.Errorf("%s\n%v\nwant\n%s", got, err, want)
 	}
-	if got := profileOf(t, path, "acme"); !same(got, func() Profile { p.Variables = map[string]string{"shop": "7"}; return p }()) {
+	if got := profileOf(t, path, "acme"); !equalProfiles(got, func() Profile { p.Variables = map[string]string{"shop": "7"}; return p }()) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -117,7 +117,7 @@ func TestWhatAnotherChangedMeanwhileStays(t *testing.T) {
 	got, err := EditProfile(t.Context(), path, opened, ours)
 	want := theirs
 	want.ReadOnly, want.Zones = true, []model.Zone{{Name: "u1", Product: model.ProductUnlocker, Password: "file:u1", Rate: model.Rate{Per1000: 2}}, {Name: "new1"}, {Name: "new2"}}
-	if err != nil || !same(got, want) || !same(profileOf(t, path, "acme"), want) {
+	if err != nil || !equalProfiles(got, want) || !equalProfiles(profileOf(t, path, "acme"), want) {
 		t.Errorf("%v\n%+v\nwant\n%+v", err, profileOf(t, path, "acme"), want)
 	}
 }
@@ -259,7 +259,7 @@ func FuzzEditProfile(f *testing.F) {
 			return
 		}
 		after, err := parse("config.toml", got)
-		if err != nil || !same(after.profiles["acme"], p) || len(after.profiles) != len(file.profiles) {
+		if err != nil || !equalProfiles(after.profiles["acme"], p) || len(after.profiles) != len(file.profiles) {
 			t.Errorf("%v\n%s\nbecame\n%s", err, text, got)
 		}
 	})

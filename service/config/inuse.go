@@ -21,7 +21,7 @@ type InUse struct {
 	noneUsed bool
 	file     atomic.Pointer[File]
 	current  atomic.Pointer[Profile] // base, with addresses once they are known
-	gone     atomic.Pointer[string]  // why the profile cannot be used any more; nil while it can
+	unusable atomic.Pointer[string]  // why the profile cannot be used any more; nil while it can
 }
 
 // NewInUse has read a configuration. Choose comes next.
@@ -61,14 +61,14 @@ func (u *InUse) Known() bool { return u.current.Load() != nil }
 func (u *InUse) SetProfile(p Profile) { u.current.Store(&p) }
 
 // Withdraw ends the use of the profile, with the reason.
-func (u *InUse) Withdraw(reason string) { u.gone.Store(&reason) }
+func (u *InUse) Withdraw(reason string) { u.unusable.Store(&reason) }
 
 // Restore begins the use of a profile again, and reports whether it had been withdrawn.
-func (u *InUse) Restore() bool { return u.gone.Swap(nil) != nil }
+func (u *InUse) Restore() bool { return u.unusable.Swap(nil) != nil }
 
 // Withdrawn is why nothing is sent by the profile any more, nil while it is used.
 func (u *InUse) Withdrawn() error {
-	if reason := u.gone.Load(); reason != nil {
+	if reason := u.unusable.Load(); reason != nil {
 		return errors.New(*reason)
 	}
 	return nil

@@ -13,11 +13,11 @@ var ErrReadOnly = errors.New("read-only")
 // ReadOnlyError is a refusal of a read-only profile. It wraps ErrReadOnly.
 type ReadOnlyError struct {
 	Profile string
-	What    string // as "launch jobs"
+	Action  string // as "launch jobs"
 }
 
 func (e *ReadOnlyError) Error() string {
-	return fmt.Sprintf("profile %s is %v: it does not %s", e.Profile, ErrReadOnly, e.What)
+	return fmt.Sprintf("profile %s is %v: it does not %s", e.Profile, ErrReadOnly, e.Action)
 }
 
 // Unwrap returns ErrReadOnly.
@@ -30,7 +30,7 @@ func (p Profile) Refuse(what string) error {
 	if !p.ReadOnly {
 		return nil
 	}
-	return &ReadOnlyError{Profile: p.Name, What: what}
+	return &ReadOnlyError{Profile: p.Name, Action: what}
 }
 
 // RefuseMethod is Refuse for a fetch by a method, which may change something at the target.

@@ -70,7 +70,7 @@ func SwitchReferences(ctx context.Context, path string, to map[string]string) er
 		err = errOtherForm
 	}
 	for name, p := range want {
-		if err == nil && !same(got.profiles[name], p) {
+		if err == nil && !equalProfiles(got.profiles[name], p) {
 			err = errOtherForm
 		}
 	}

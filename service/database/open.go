@@ -20,8 +20,8 @@ import (
 
 // Damage is a file that could not be used as it was.
 type Damage struct {
-	Err  error  // what is wrong with it, an ErrCorrupt
-	Kept string // where it lies now
+	Err     error  // what is wrong with it, an ErrCorrupt
+	SavedAs string // where it lies now
 }
 
 // Open opens the file at path, or makes it with mode 0600. A damaged file is
@@ -275,7 +275,7 @@ func replace(ctx context.Context, path string, o Options) (*DB, *Damage, error) 
 	if o.Replaced != nil {
 		o.Replaced(ctx, db, kept)
 	}
-	return db, &Damage{Err: damage, Kept: kept}, nil
+	return db, &Damage{Err: damage, SavedAs: kept}, nil
 }
 
 // setAside renames the file and what belongs to it. The names keep SQLite's own

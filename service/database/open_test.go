@@ -172,13 +172,13 @@ func TestADamagedFileIsKeptAndANewOneBegun(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer db.Close()
-			if found == nil || !errors.Is(found.Err, ErrCorrupt) || found.Kept != replaced || !strings.HasPrefix(filepath.Base(found.Kept), "book.db.corrupt-2026") {
+			if found == nil || !errors.Is(found.Err, ErrCorrupt) || found.SavedAs != replaced || !strings.HasPrefix(filepath.Base(found.SavedAs), "book.db.corrupt-2026") {
 				t.Errorf("damage %+v, and the new one was filled from %q", found, replaced)
 			}
 			if strings.Contains(found.Err.Error(), "\n") {
 				t.Errorf("the damage is told in several lines: %q", found.Err)
 			}
-			if _, err := os.Stat(found.Kept); err != nil {
+			if _, err := os.Stat(found.SavedAs); err != nil {
 				t.Errorf("the damaged file: %v", err)
 			}
 			if n := count(t, db); n != 1 {

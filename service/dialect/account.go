@@ -198,7 +198,7 @@ type ZoneAccess struct {
 	// are only counted. Shown is false where the answer has no passwords at all: ask for
 	// AccountPasswords.
 	Passwords   []string
-	Shown       bool
+	Known       bool
 	Compromised int
 	Disabled    bool
 }
@@ -217,7 +217,7 @@ func (d Dialect) ReadZone(body []byte) (ZoneAccess, error) {
 	}
 	bad := func(p string) bool { return slices.Contains(a.Compromised, p) }
 	return ZoneAccess{
-		Passwords: slices.DeleteFunc(a.Passwords, bad), Shown: a.Passwords != nil,
+		Passwords: slices.DeleteFunc(a.Passwords, bad), Known: a.Passwords != nil,
 		Compromised: len(a.Compromised), Disabled: charged(a.Plan.Disabled) && string(a.Plan.Disabled) != "false",
 	}, nil
 }

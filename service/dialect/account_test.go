@@ -93,11 +93,11 @@ func TestTheZonesOfAnAccount(t *testing.T) {
 func TestOneZoneOfAnAccount(t *testing.T) {
 	d := brightData(t)
 	for body, want := range map[string]ZoneAccess{
-		`{"plan":{"type":"dc"},"password":["one","two"]}`:                              {Passwords: []string{"one", "two"}, Shown: true},
+		`{"plan":{"type":"dc"},"password":["one","two"]}`:                              {Passwords: []string{"one", "two"}, Known: true},
 		`{"plan":{"disabled":1}}`:                                                      {Disabled: true},
-		`{"plan":{"disabled":true},"password":["a","b"],"compromised_password":["a"]}`: {Passwords: []string{"b"}, Shown: true, Disabled: true, Compromised: 1},
+		`{"plan":{"disabled":true},"password":["a","b"],"compromised_password":["a"]}`: {Passwords: []string{"b"}, Known: true, Disabled: true, Compromised: 1},
 		`{"plan":{"disabled":0},"compromised_password":["a","b"]}`:                     {Compromised: 2},
-		`{"plan":{"disabled":false},"password":[]}`:                                    {Passwords: []string{}, Shown: true},
+		`{"plan":{"disabled":false},"password":[]}`:                                    {Passwords: []string{}, Known: true},
 	} {
 		if got, err := d.ReadZone([]byte(body)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", body, got, err)

@@ -11,7 +11,7 @@ func TestOnlyTheServicesOwnWordsSayThatAJobIsGone(t *testing.T) {
 		name, dialect, dataset string
 		status                 int
 		kind, body             string
-		want                   Gone
+		want                   Absence
 	}{
 		{"text", "brightdata", "gd_x", 404, "text/plain", "Snapshot does not exist\n", GoneUnknown},
 		{"JSON", "brightdata", "gd_x", 404, "application/json", `{"error":"Snapshot not found"}`, GoneUnknown},

@@ -85,7 +85,7 @@ const (
 
 // brightDataOption says why an option cannot be sent as a request asks, or nil.
 func brightDataOption(o model.Option, r model.FetchRequest) error {
-	value := o.Of(r.Options)
+	value := o.Value(r.Options)
 	switch o.Name {
 	case model.OptionPage:
 		if r.Options.Query == "" && value != "1" {

@@ -19,7 +19,7 @@ import (
 type product struct {
 	// collector describes it; its ID stands where a job names its data set.
 	collector model.Collector
-	of        model.Product
+	product   model.Product
 	trigger   string // the path of the POST
 	id        string // the field of its answer that names the job
 	paths     func(id string) JobPaths
@@ -48,7 +48,7 @@ func brightDataProducts() []product {
 	}
 	return []product{
 		{
-			of: model.ProductDiscover, trigger: "/discover", id: "task_id", rows: "results",
+			product: model.ProductDiscover, trigger: "/discover", id: "task_id", rows: "results",
 			collector: model.Collector{
 				ID: "discover", Name: "Discover", Kind: model.CollectDiscover,
 				Description: "Finds pages of the web for a query, ranked by what they are wanted for. Its calls are from public documentation.",
@@ -72,7 +72,7 @@ func brightDataProducts() []product {
 			states: map[string]model.JobState{"done": model.JobReady, "error": model.JobFailed, "failed": model.JobFailed},
 		},
 		{
-			of: model.ProductDeepLookup, trigger: deepLookupPath + "/trigger", id: "request_id", rows: "data", records: "matched_records", cost: "total_cost", byRecord: true,
+			product: model.ProductDeepLookup, trigger: deepLookupPath + "/trigger", id: "request_id", rows: "data", records: "matched_records", cost: "total_cost", byRecord: true,
 			collector: model.Collector{
 				ID: "deep_lookup", Name: "Deep lookup", Kind: model.CollectDeepLookup,
 				Description: "Finds what meets a question, and fills a table with what is known of each. Its calls are from a published specification, marked beta.",
@@ -120,7 +120,7 @@ func (d Dialect) Products() []model.Collector {
 // ProductOf is the product that a job belongs to; ok is false for a data set.
 func (d Dialect) ProductOf(dataset string) (p model.Product, ok bool) {
 	of, ok := d.product(dataset)
-	return of.of, ok
+	return of.product, ok
 }
 
 // Cancels reports whether it is known how a job is cancelled, where it is known how it is asked for.

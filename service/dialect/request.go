@@ -16,13 +16,13 @@ const RequestPath = "/request"
 // NotShownError refuses what the contract does not show and a dialect therefore
 // does not send. It wraps ErrNotShown.
 type NotShownError struct {
-	What string
+	Feature string
 	// Able names the dialects that send it.
 	Able []string
 }
 
 func (e *NotShownError) Error() string {
-	return fmt.Sprintf("%s is not shown by the contract; choose dialect %s to send it", e.What, strings.Join(e.Able, " or "))
+	return fmt.Sprintf("%s is not shown by the contract; choose dialect %s to send it", e.Feature, strings.Join(e.Able, " or "))
 }
 
 // Unwrap gives ErrNotShown.
@@ -31,7 +31,7 @@ func (e *NotShownError) Unwrap() error { return ErrNotShown }
 // notShown is the refusal of what the contract does not show. A dialect that goes
 // beyond the contract sends all of it.
 func notShown(what string) error {
-	return &NotShownError{What: what, Able: names(func(d Dialect) bool { return d.sends.Target })}
+	return &NotShownError{Feature: what, Able: names(func(d Dialect) bool { return d.sends.Target })}
 }
 
 // wireRequest is the body of POST /request in the order it is written.

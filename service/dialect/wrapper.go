@@ -96,7 +96,7 @@ func (s *scanner) wrapper(body *bufio.Writer) (Wrapper, error) {
 // field reads one name, whose opening quote has been read, and its value.
 func (s *scanner) field(out *Wrapper, body *bufio.Writer) error {
 	var name strings.Builder
-	if err := s.str(&limited{w: &name, left: 256}); err != nil {
+	if err := s.str(&limited{w: &name, remaining: 256}); err != nil {
 		return err
 	}
 	if err := s.expect(':'); err != nil {
@@ -117,7 +117,7 @@ func (s *scanner) field(out *Wrapper, body *bufio.Writer) error {
 		return s.str(body)
 	}
 	var raw strings.Builder
-	if err := s.value(&limited{w: &raw, left: wrapperHeaders}); err != nil {
+	if err := s.value(&limited{w: &raw, remaining: wrapperHeaders}); err != nil {
 		return err
 	}
 	switch name.String() {
@@ -220,21 +220,21 @@ type byteWriter interface {
 
 // limited refuses what goes beyond its bound.
 type limited struct {
-	w    *strings.Builder
-	left int
+	w         *strings.Builder
+	remaining int
 }
 
 var errTooLong = fmt.Errorf("%w: a name or a header is too long", ErrNotWrapped)
 
 func (l *limited) WriteByte(b byte) error {
-	if l.left--; l.left < 0 {
+	if l.remaining--; l.remaining < 0 {
 		return errTooLong
 	}
 	return l.w.WriteByte(b)
 }
 
 func (l *limited) WriteString(s string) (int, error) {
-	if l.left -= len(s); l.left < 0 {
+	if l.remaining -= len(s); l.remaining < 0 {
 		return 0, errTooLong
 	}
 	return l.w.WriteString(s)

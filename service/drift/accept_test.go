@@ -39,19 +39,19 @@ func TestWhatAContractAsksForIsNotAccepted(t *testing.T) {
 	writeContract(t, m, "dataset = \"gd_x\"\n[[fields]]\nname = \"price\"\nrequired = true\n")
 	result(t, m, "job-3", 2, many(30, broken))
 	d := show(t, m)
-	if words(d.Changed()) != "emptied price" || words(d.Left) != "emptied price" || d.Acceptable() != nil {
-		t.Errorf("before: changed %s, left %s: %v", words(d.Changed()), words(d.Left), d.Acceptable())
+	if words(d.Changed()) != "emptied price" || words(d.Remaining) != "emptied price" || d.Acceptable() != nil {
+		t.Errorf("before: changed %s, left %s: %v", words(d.Changed()), words(d.Remaining), d.Acceptable())
 	}
 	s, err := m.Accept(t.Context(), gdX, d.Run.Seq, "")
-	if err != nil || s.Verdict.State != Drift || words(s.Verdict.Findings) != words(d.Left) || !errors.Is(s.Acceptable(), ErrRefused) {
+	if err != nil || s.Verdict.State != Drift || words(s.Verdict.Findings) != words(d.Remaining) || !errors.Is(s.Acceptable(), ErrRefused) {
 		t.Errorf("accepted: %s %s, %v, %v", s.Verdict.State, words(s.Verdict.Findings), s.Acceptable(), err)
 	}
 	if _, err := m.Accept(t.Context(), gdX, 0, ""); !errors.Is(err, ErrRefused) {
 		t.Errorf("once more: %v", err)
 	}
 	writeContract(t, m, "dataset = \"gd_x\"\n[[fields]]\nname = \"price\"\n")
-	if d := show(t, m); d.Verdict.State != Good || !d.Verdict.Judged() || len(d.Left) != 0 {
-		t.Errorf("changed: %s, left %s", d.Verdict.State, words(d.Left))
+	if d := show(t, m); d.Verdict.State != Good || !d.Verdict.Judged() || len(d.Remaining) != 0 {
+		t.Errorf("changed: %s, left %s", d.Verdict.State, words(d.Remaining))
 	}
 }
 
@@ -67,10 +67,10 @@ func TestWhatAFetchRequiresIsNotAccepted(t *testing.T) {
 	}
 	fetch("f-1", 3, true)
 	fetch("f-2", 2, false)
-	of := Collector{"p", Target, "lab.test/shop"}
+	of := Subject{"p", Target, "lab.test/shop"}
 	d, err := m.Show(t.Context(), of)
-	if err != nil || words(d.Left) != "missing .price" || len(d.Changed()) != 0 {
-		t.Fatalf("%v: left %s, changed %s", err, words(d.Left), words(d.Changed()))
+	if err != nil || words(d.Remaining) != "missing .price" || len(d.Changed()) != 0 {
+		t.Fatalf("%v: left %s, changed %s", err, words(d.Remaining), words(d.Changed()))
 	}
 	if _, err := m.Accept(t.Context(), of, 0, ""); !errors.Is(err, ErrRefused) {
 		t.Error(err)

@@ -34,8 +34,8 @@ type history struct {
 	last base
 	// first is empty until there are more good runs than last has.
 	first base
-	// others says that runs before it are left out, because they did not ask for the field.
-	others bool
+	// omitted says that runs before it are left out, because they did not ask for the field.
+	omitted bool
 }
 
 // base are the places of good runs in the history, by how many runs are looked at together, less one.
@@ -55,8 +55,8 @@ func newHistory(r Run, earlier []Run, field string) history {
 	for _, e := range earlier {
 		switch {
 		case e.Form != r.Form || e.Useful == 0:
-		case field != "" && !e.asked(field):
-			h.others = true
+		case field != "" && !e.requested(field):
+			h.omitted = true
 		default:
 			h.runs = append(h.runs, e)
 		}

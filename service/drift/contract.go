@@ -177,7 +177,7 @@ func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
 			}
 			add(word, w.Name, "%s filled in %d of %s (%s); the contract wants at least %s", w.Name, f.Filled, rowsText(r.Useful), percent(share{f.Filled, r.Useful}), exactly(w.Coverage))
 		}
-		if other := w.others(f, r); other > 0 {
+		if other := w.otherTypes(f, r); other > 0 {
 			add(TypeChanged, w.Name, "%s is not %s in %d of %s; the contract wants %s", w.Name, w.Type, other, rowsText(f.Filled), w.Type)
 		}
 		if w.Pattern != nil && f.Pattern == w.Pattern.String() && f.Misses > 0 {
@@ -187,9 +187,9 @@ func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
 	return out
 }
 
-// others counts the filled values of a field that have another type. A CSV file and a page have only texts: what reads
+// otherTypes counts the filled values of a field that have another type. A CSV file and a page have only texts: what reads
 // as a number may be meant as one.
-func (w Wanted) others(f Field, r Run) int {
+func (w Wanted) otherTypes(f Field, r Run) int {
 	if w.Type == "" || w.Type == TypeText && r.Form != FormJSON {
 		return 0
 	}

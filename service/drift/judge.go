@@ -72,7 +72,7 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 func firstOf(r Run, earlier []Run) string {
 	useful := slices.DeleteFunc(slices.Clone(earlier), func(e Run) bool { return e.Useful == 0 })
 	alike := func(e Run) bool {
-		return e.Form == r.Form && (r.Form != FormPage || slices.ContainsFunc(r.Fields, func(f Field) bool { return e.asked(f.Path) }))
+		return e.Form == r.Form && (r.Form != FormPage || slices.ContainsFunc(r.Fields, func(f Field) bool { return e.requested(f.Path) }))
 	}
 	switch {
 	case len(useful) == 0:
@@ -95,7 +95,7 @@ func first(found []Finding, r Run, earlier []Run) {
 		}
 		found[n].Since = r.Ref
 		i := slices.IndexFunc(earlier, func(e Run) bool {
-			return (e.State == Drift || e.State.Compared()) && (r.Form != FormPage || !r.asked(f.Field) || e.asked(f.Field))
+			return (e.State == Drift || e.State.Compared()) && (r.Form != FormPage || !r.requested(f.Field) || e.requested(f.Field))
 		})
 		if i < 0 {
 			continue
@@ -123,7 +123,7 @@ type judge struct {
 // inGood names the good runs that something is said of, of those before so many that are looked at together.
 func (j *judge) inGood(b base, together int) string {
 	at := b.good[together-1]
-	whole := !j.others && !slices.ContainsFunc(at, func(i int) bool { return j.runs[i].State == Drift })
+	whole := !j.omitted && !slices.ContainsFunc(at, func(i int) bool { return j.runs[i].State == Drift })
 	switch {
 	case !whole && len(at) == 1:
 		return "in the last run that was good for it"

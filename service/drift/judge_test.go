@@ -23,7 +23,7 @@ func runOf(t testing.TB, text, format string, c *Contract) Run {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return p.Run(Collector{"p", Dataset, "gd_x"}, "job-9", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+	return p.Run(Subject{"p", Dataset, "gd_x"}, "job-9", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
 }
 
 // many repeats a row n times; %d in it is its number.
@@ -180,7 +180,7 @@ func TestTheChanceIsFishers(t *testing.T) {
 
 // drawnRun is a run of n rows in which each field is filled with its probability; every field varies.
 func drawnRun(rnd *rand.Rand, n int, filled []float64) Run {
-	r := Run{Collector: Collector{"p", Dataset, "gd_x"}, Form: FormJSON, Returned: n, Useful: n, State: Good}
+	r := Run{Subject: Subject{"p", Dataset, "gd_x"}, Form: FormJSON, Returned: n, Useful: n, State: Good}
 	for i, p := range filled {
 		f := Field{Path: fmt.Sprintf("f%02d", i), Present: n, Types: map[string]int{}}
 		values := map[int]int{}

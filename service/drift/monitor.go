@@ -60,7 +60,7 @@ func (c *Result) Keep(ctx context.Context, counted model.JobRows) (said string, 
 	if at.IsZero() {
 		at = c.job.Created
 	}
-	v, err := c.m.put(ctx, c.profiler.Run(Collector{c.job.Profile, Dataset, c.job.Dataset}, c.job.ID, at))
+	v, err := c.m.put(ctx, c.profiler.Run(Subject{c.job.Profile, Dataset, c.job.Dataset}, c.job.ID, at))
 	return v.Line(c.job.Dataset), err
 }
 
@@ -99,8 +99,8 @@ type Standing struct {
 	Run      Run // the newest
 	Verdict  Verdict
 	Accepted Acceptance // the newest; its Seq is 0 without one
-	// Left is what stays drift once the newest run is accepted: what its contract or the fetch itself asks for.
-	Left []Finding
+	// Remaining is what stays drift once the newest run is accepted: what its contract or the fetch itself asks for.
+	Remaining []Finding
 	// Silent counts the newest runs without a useful row, most of them of class SilentClass.
 	Silent      int
 	SilentClass model.Class
@@ -123,7 +123,7 @@ func (s Standing) Acceptable() error {
 	switch {
 	case s.Run.Useful == 0:
 		return ErrNothing
-	case len(s.Left) > 0 && len(s.Changed()) == 0:
+	case len(s.Remaining) > 0 && len(s.Changed()) == 0:
 		return ErrRefused
 	case s.Verdict.Accepted:
 		return ErrAccepted
@@ -214,12 +214,12 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts f
 	if err != nil {
 		return Standing{}, err
 	}
-	accepted, err := store.LastAccepted(ctx, r.Collector)
+	accepted, err := store.LastAccepted(ctx, r.Subject)
 	if err != nil {
 		return Standing{}, err
 	}
 	contract, wrong := contracts.find(r.Kind, r.Name, m.named(r.Kind, r.Name))
-	s := Standing{Run: r, Verdict: Judge(r, earlier, contract), Accepted: accepted, Left: remaining(r, contract)}
+	s := Standing{Run: r, Verdict: Judge(r, earlier, contract), Accepted: accepted, Remaining: remaining(r, contract)}
 	if lasting := notRequested(r, earlier, contract); len(lasting) > 0 {
 		s.Verdict.State, s.Verdict.Findings = Drift, append(lasting, s.Verdict.Findings...)
 	}
@@ -230,7 +230,7 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts f
 		}
 	}
 	if r.Kind == Target && r.Useful == 0 {
-		all, err := store.Runs(ctx, r.Collector, DefaultKeep().Runs)
+		all, err := store.Runs(ctx, r.Subject, DefaultKeep().Runs)
 		if err != nil {
 			return Standing{}, err
 		}
@@ -241,16 +241,16 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts f
 
 // Named is the collector that a name or an address is of: the one that is called so, or else the target that fetches of
 // the address belong to, which need not have a run. Names of data sets have no dots, slashes and colons.
-func (m *Monitor) Named(ctx context.Context, profile, name string) (Collector, error) {
+func (m *Monitor) Named(ctx context.Context, profile, name string) (Subject, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
-		return Collector{}, err
+		return Subject{}, err
 	}
 	all, err := store.Collectors(ctx, profile)
 	if err != nil {
-		return Collector{}, err
+		return Subject{}, err
 	}
-	c := Collector{profile, Dataset, name}
+	c := Subject{profile, Dataset, name}
 	if strings.ContainsAny(name, "./:") {
 		c.Kind = Target
 	}
@@ -269,14 +269,14 @@ func (m *Monitor) Named(ctx context.Context, profile, name string) (Collector, e
 
 // Line is one field of a collector over its runs.
 type Line struct {
-	Field    string
-	Asked    bool      // false where the newest run is a fetch that did not ask for it
-	Now      float64   // coverage, 0 to 1; -1 where the newest run does not say
-	Before   float64   // in the good runs; -1 without any
-	Against  int       // how many good runs those are; of a page, runs that were good for this field
-	History  []float64 // oldest first; -1 where a run says nothing of it. Of a page the runs that asked for it alone
-	Type     string
-	Findings []Finding
+	Field     string
+	Requested bool      // false where the newest run is a fetch that did not ask for it
+	Now       float64   // coverage, 0 to 1; -1 where the newest run does not say
+	Before    float64   // in the good runs; -1 without any
+	Against   int       // how many good runs those are; of a page, runs that were good for this field
+	History   []float64 // oldest first; -1 where a run says nothing of it. Of a page the runs that asked for it alone
+	Type      string
+	Findings  []Finding
 	// Fails is the step of a page's selector that matches nothing, empty if it matches; Matches is the part before it.
 	Matches, Fails string
 	// Matched reports whether the selector matched in an earlier run that is known.
@@ -311,7 +311,7 @@ type Detail struct {
 const shownRuns = 60
 
 // Show is the detail of a collector. If it has no runs, the error is ErrUnknown.
-func (m *Monitor) Show(ctx context.Context, c Collector) (Detail, error) {
+func (m *Monitor) Show(ctx context.Context, c Subject) (Detail, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
 		return Detail{}, err
@@ -363,8 +363,8 @@ func (d *Detail) lines(h history, earlier []Run) {
 			rows = of.Useful
 			line.Against = rows // a row each
 		}
-		line.Asked = known || d.Run.Form != FormPage || d.Run.Useful == 0
-		if line.Asked && d.Run.Useful > 0 {
+		line.Requested = known || d.Run.Form != FormPage || d.Run.Useful == 0
+		if line.Requested && d.Run.Useful > 0 {
 			line.Now, line.Type = now.Coverage(d.Run.Useful), now.Type()
 		}
 		before, _ := of.Field(path)
@@ -434,7 +434,7 @@ func (m *Monitor) Compare(ctx context.Context, r Run, c *Contract) (Verdict, err
 func remaining(r Run, c *Contract) []Finding { return Alarms(Judge(r, nil, c).Findings) }
 
 // newest is the newest run of a collector. It must be seq, unless seq is 0.
-func newest(ctx context.Context, store *Store, c Collector, seq int64) (Run, error) {
+func newest(ctx context.Context, store *Store, c Subject, seq int64) (Run, error) {
 	runs, err := store.Runs(ctx, c, 1)
 	switch {
 	case err != nil:
@@ -450,7 +450,7 @@ func newest(ctx context.Context, store *Store, c Collector, seq int64) (Run, err
 // Accept records that what a collector gives now is normal: later runs are compared with its newest run
 // and what follows. seq is that run, 0 for any; where a newer one is there the error is ErrNewer. Where there is
 // nothing to accept it is that of Acceptable. What is Left of the collector is not accepted, and stays drift.
-func (m *Monitor) Accept(ctx context.Context, c Collector, seq int64, reason string) (Standing, error) {
+func (m *Monitor) Accept(ctx context.Context, c Subject, seq int64, reason string) (Standing, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
 		return Standing{}, err
@@ -486,7 +486,7 @@ var (
 )
 
 // TakeBack takes the newest acceptance back, and judges the runs since anew. Without one the error is ErrNotAccepted.
-func (m *Monitor) TakeBack(ctx context.Context, c Collector) error {
+func (m *Monitor) TakeBack(ctx context.Context, c Subject) error {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
 		return err

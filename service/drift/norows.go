@@ -65,7 +65,7 @@ func silentJobs(profile string, jobs []model.Job) map[string]Standing {
 		default:
 			s := out[j.Dataset]
 			if s.Silent == 0 {
-				s.Run = Run{Collector: Collector{profile, Dataset, j.Dataset}, Ref: j.ID, At: j.Created, State: Empty}
+				s.Run = Run{Subject: Subject{profile, Dataset, j.Dataset}, Ref: j.ID, At: j.Created, State: Empty}
 				s.Verdict.State = Empty
 				classes[j.Dataset] = &tally{}
 			}

@@ -36,7 +36,7 @@ func notRequested(r Run, earlier []Run, c *Contract) (out []Finding) {
 
 // found reports whether a required field of a page matched, by what its run was found to be.
 func (r Run) found(path string) bool {
-	return r.Useful > 0 && r.asked(path) && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Field == path && f.Word == Missing && !f.Contract })
+	return r.Useful > 0 && r.requested(path) && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Field == path && f.Word == Missing && !f.Contract })
 }
 
 // wants reports whether a contract, which may be nil, asks for a field.

@@ -42,7 +42,7 @@ func (a *asker) fetch(n int, paths ...string) {
 
 func (a *asker) show() Detail {
 	a.t.Helper()
-	d, err := a.m.Show(a.t.Context(), Collector{"p", Target, "shop.test/x"})
+	d, err := a.m.Show(a.t.Context(), Subject{"p", Target, "shop.test/x"})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -68,10 +68,10 @@ func TestTheHistoryOfAFieldIsOfTheFetchesThatAskedForIt(t *testing.T) {
 				t.Errorf("%s, against %d", got, d.Verdict.Against)
 			}
 			price, title := d.line(".price"), d.line(".title")
-			if price.Before != 1 || price.Against != 5 || !slices.Equal(price.History[:5], []float64{1, 1, 1, 1, 1}) || price.History[len(price.History)-1] != 0 || !price.Asked {
+			if price.Before != 1 || price.Against != 5 || !slices.Equal(price.History[:5], []float64{1, 1, 1, 1, 1}) || price.History[len(price.History)-1] != 0 || !price.Requested {
 				t.Errorf("%+v", price)
 			}
-			if title.Asked || title.Now != -1 || title.Before != 1 || len(title.Findings) != 0 {
+			if title.Requested || title.Now != -1 || title.Before != 1 || len(title.Findings) != 0 {
 				t.Errorf("not asked for now: %+v", title)
 			}
 			if got := price.Failure(); got != ".price matches nothing any more" {
@@ -102,7 +102,7 @@ func TestRunsKeptForTheirFieldsAreBoundedInTotal(t *testing.T) {
 		}
 	}
 	// All of the price, and one of each of the other fields that count.
-	if n := len(mustRuns(t, a.m, a.show().Run.Collector)); n != 43+heldFields-1 {
+	if n := len(mustRuns(t, a.m, a.show().Run.Subject)); n != 43+heldFields-1 {
 		t.Errorf("%d runs", n)
 	}
 	a.fetch(1, "!.price")
@@ -122,20 +122,20 @@ func TestDriftOfAFieldStaysUntilAFetchAsksForIt(t *testing.T) {
 	if got := said(d.Verdict); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if l := d.line(".price"); l.Asked || len(l.Findings) != 1 || l.Findings[0].Since != "f_003" || len(d.Left) != 0 {
-		t.Errorf("%+v, left %+v", l, d.Left)
+	if l := d.line(".price"); l.Requested || len(l.Findings) != 1 || l.Findings[0].Since != "f_003" || len(d.Remaining) != 0 {
+		t.Errorf("%+v, left %+v", l, d.Remaining)
 	}
 	list, err := a.m.List(t.Context(), "p", nil)
 	if err != nil || len(list) != 1 || list[0].Verdict.State != Drift {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if _, err := a.m.Accept(t.Context(), d.Run.Collector, d.Run.Seq, ""); err != nil {
+	if _, err := a.m.Accept(t.Context(), d.Run.Subject, d.Run.Seq, ""); err != nil {
 		t.Fatal(err)
 	}
 	if d := a.show(); d.Verdict.State != Good || len(d.Verdict.Findings) != 0 {
 		t.Errorf("accepted: %s", said(d.Verdict))
 	}
-	if err := a.m.TakeBack(t.Context(), d.Run.Collector); err != nil {
+	if err := a.m.TakeBack(t.Context(), d.Run.Subject); err != nil {
 		t.Fatal(err)
 	}
 	a.fetch(1, ".price")

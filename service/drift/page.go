@@ -61,7 +61,7 @@ func PageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run 
 		}
 	}
 	p.trace(r, body)
-	return p.Run(Collector{Profile: profile, Kind: Target, Name: TargetName(r.Request.URL)}, r.ID, r.Started)
+	return p.Run(Subject{Profile: profile, Kind: Target, Name: TargetName(r.Request.URL)}, r.ID, r.Started)
 }
 
 // trace notes which step of a selector fails, of the fields that were not found.

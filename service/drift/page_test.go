@@ -21,7 +21,7 @@ func TestASelectorThatNeverMatchedIsSaidSo(t *testing.T) {
 		if err := m.Fetched(t.Context(), "p", r, []byte(page)); err != nil {
 			t.Fatal(err)
 		}
-		d, err := m.Show(t.Context(), Collector{"p", Target, "shop.test/x/*"})
+		d, err := m.Show(t.Context(), Subject{"p", Target, "shop.test/x/*"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestASelectorThatNeverMatchedIsSaidSo(t *testing.T) {
 	for name, want := range map[string]string{
 		"shop.test/x/*": "shop.test/x/*", "shop.test/x/4": "shop.test/x/*", "https://u:p@Shop.test/x/77?y": "shop.test/x/*", "shop.test/y/4": "shop.test/y/*",
 	} {
-		if c, err := m.Named(t.Context(), "p", name); err != nil || c != (Collector{"p", Target, want}) {
+		if c, err := m.Named(t.Context(), "p", name); err != nil || c != (Subject{"p", Target, want}) {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestASelectorThatStoppedMatchingIsHeldAgainstTheRunsInWhichItMatched(t *tes
 	}
 	for n, since := range []string{"", "; first seen at f_4"} {
 		fetch(n+4, "<em>1</em>", false)
-		d, err := m.Show(t.Context(), Collector{"p", Target, "shop.test/x/*"})
+		d, err := m.Show(t.Context(), Subject{"p", Target, "shop.test/x/*"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ type Profiler struct {
 	fields map[string]*counting
 	seed   maphash.Seed
 	wanted map[string]Wanted // the contract's fields, which are always looked at
-	left   int               // members of the row that may still be looked at
+	budget int               // members of the row that may still be looked at
 	row    []opened          // the members of the row, to be looked into
 }
 
@@ -66,13 +66,13 @@ func NewProfiler(c *Contract) *Profiler {
 type counting struct {
 	Field
 
-	seen   map[uint64]struct{} // values, at most MaxDistinct
-	often  map[uint64]int      // Misra and Gries's counters, at most MaxDistinct
-	missed int                 // how much each counter may be too low
-	row    int                 // that it was present in last
-	filled int                 // that it was filled in last
-	names  int                 // of its members
-	want   *regexp.Regexp
+	distinct map[uint64]struct{} // values, at most MaxDistinct
+	often    map[uint64]int      // Misra and Gries's counters, at most MaxDistinct
+	missed   int                 // how much each counter may be too low
+	row      int                 // that it was present in last
+	filled   int                 // that it was filled in last
+	names    int                 // of its members
+	want     *regexp.Regexp
 }
 
 // Row takes a row. Rows without data, and error rows, are only counted.
@@ -85,7 +85,7 @@ func (p *Profiler) Row(r rows.Row) {
 		return
 	}
 	p.run.Useful++
-	p.left, p.row = maxMembers, p.row[:0]
+	p.budget, p.row = maxMembers, p.row[:0]
 	r.Each(func(name string, value gjson.Result) bool {
 		if r.Flat {
 			value = typed(value.Str)
@@ -93,12 +93,12 @@ func (p *Profiler) Row(r rows.Row) {
 		if c, kind := p.value(segment(name), value); c != nil {
 			p.row = append(p.row, opened{c, kind, value})
 		}
-		return p.left > 0
+		return p.budget > 0
 	})
 	for _, o := range p.row { // a large member does not hide those after it
 		p.open(o, 1)
 	}
-	p.run.Beyond = p.run.Beyond || p.left <= 0
+	p.run.Beyond = p.run.Beyond || p.budget <= 0
 }
 
 // Blame says which class most of the rows without data have.
@@ -107,13 +107,13 @@ func (p *Profiler) Blame(class model.Class, cause model.Cause) {
 }
 
 // Run is the profile of the rows so far.
-func (p *Profiler) Run(of Collector, ref string, at time.Time) Run {
+func (p *Profiler) Run(of Subject, ref string, at time.Time) Run {
 	out := p.run
-	out.Collector, out.Ref, out.At = of, ref, at
+	out.Subject, out.Ref, out.At = of, ref, at
 	out.Fields = make([]Field, 0, len(p.fields))
 	for _, c := range p.fields {
 		f := c.Field
-		f.Distinct = len(c.seen)
+		f.Distinct = len(c.distinct)
 		for _, n := range c.often {
 			f.Top = max(f.Top, n)
 		}
@@ -145,7 +145,7 @@ func typed(cell string) gjson.Result {
 
 // value counts one value of the row; nil if its field is not looked at.
 func (p *Profiler) value(path string, v gjson.Result) (c *counting, kind string) {
-	p.left--
+	p.budget--
 	c = p.field(path)
 	if c == nil {
 		return nil, ""
@@ -165,7 +165,7 @@ func (p *Profiler) value(path string, v gjson.Result) (c *counting, kind string)
 // open looks into an object or a list.
 func (p *Profiler) open(o opened, depth int) {
 	switch {
-	case depth >= maxDepth || p.left <= 0:
+	case depth >= maxDepth || p.budget <= 0:
 	case o.kind == TypeObject:
 		p.members(o.counting, o.Path+".", o.value, depth)
 	case o.kind == TypeList:
@@ -175,7 +175,7 @@ func (p *Profiler) open(o opened, depth int) {
 			if element.IsObject() {
 				p.members(o.counting, o.Path+"[].", element, depth)
 			}
-			return n < maxElements && p.left > 0
+			return n < maxElements && p.budget > 0
 		})
 	}
 }
@@ -201,7 +201,7 @@ func (p *Profiler) members(of *counting, prefix string, v gjson.Result, depth in
 		if c, kind := p.value(path, member); c != nil {
 			p.open(opened{c, kind, member}, depth+1)
 		}
-		return p.left > 0
+		return p.budget > 0
 	})
 }
 
@@ -226,7 +226,7 @@ func (p *Profiler) field(path string) *counting {
 			p.run.Beyond = true
 			return nil
 		}
-		c = &counting{seen: map[uint64]struct{}{}, often: map[uint64]int{}, want: want.Pattern}
+		c = &counting{distinct: map[uint64]struct{}{}, often: map[uint64]int{}, want: want.Pattern}
 		c.Path, c.Types = path, map[string]int{}
 		if c.want != nil {
 			c.Pattern = c.want.String()
@@ -271,8 +271,8 @@ func (c *counting) count(kind string, v gjson.Result, seed maphash.Seed) {
 		c.Misses++
 	}
 	h := maphash.String(seed, text)
-	if len(c.seen) < MaxDistinct {
-		c.seen[h] = struct{}{}
+	if len(c.distinct) < MaxDistinct {
+		c.distinct[h] = struct{}{}
 	}
 	if _, known := c.often[h]; known || len(c.often) < MaxDistinct {
 		c.often[h]++

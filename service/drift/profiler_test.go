@@ -264,7 +264,7 @@ func FuzzProfile(f *testing.F) {
 			}
 			return nil
 		})
-		r := p.Run(Collector{}, "x", p.run.At)
+		r := p.Run(Subject{}, "x", p.run.At)
 		for _, f := range r.Fields {
 			if f.Filled > f.Present || f.Present > r.Useful || f.Top > f.Filled || f.Filled > 0 && f.Distinct == 0 {
 				t.Fatalf("%+v of %d rows", f, r.Useful)

@@ -45,7 +45,7 @@ func ranked(of string) string {
 // age and number, so that drift does not become normal by lasting. The bound on the size of all takes the others first,
 // and of these the oldest of each collector: one with many runs does not take the few of another. It takes an eighth at once, because
 // that is a look at all runs.
-func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Collector) error {
+func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Subject) error {
 	const last = math.MaxInt32
 	var size int64
 	if err := tx.QueryRowContext(ctx, "SELECT sum(length(fields) + length(findings) + length(asked)) FROM runs").Scan(&size); err != nil {

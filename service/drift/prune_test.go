@@ -13,7 +13,7 @@ import (
 // Runs of a page that drift for one field are what others are held against: they stay as long as those that are good as
 // a whole, however many others follow and however old they get.
 func TestRunsThatAreGoodForOneFieldStayForIt(t *testing.T) {
-	shop := Collector{"p", Target, "shop.test/x"}
+	shop := Subject{"p", Target, "shop.test/x"}
 	fetches := func(t *testing.T, m *Monitor, from, n int, age func(i int) time.Duration, found ...string) {
 		t.Helper()
 		for i := from; i < from+n; i++ {
@@ -88,7 +88,7 @@ func TestRunsThatAreGoodForOneFieldStayForIt(t *testing.T) {
 	})
 }
 
-func mustRuns(t *testing.T, m *Monitor, c Collector) []Run {
+func mustRuns(t *testing.T, m *Monitor, c Subject) []Run {
 	t.Helper()
 	s, err := m.cfg.Open(t.Context())
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 	FormPage Form = "page" // the fields are the selectors and paths that the fetch required
 )
 
-// Collector names what runs are compared within.
-type Collector struct {
+// Subject names what runs are compared within.
+type Subject struct {
 	Profile string
 	Kind    Kind
 	Name    string // the data set, or host and path of a target
@@ -109,7 +109,7 @@ func (f Field) Type() string {
 // Run is one result or fetch of a collector.
 type Run struct {
 	Seq int64 // in the store
-	Collector
+	Subject
 	Ref  string // the job or the fetch
 	At   time.Time
 	Form Form
@@ -122,8 +122,8 @@ type Run struct {
 	// was looked at.
 	Fields []Field
 	Beyond bool
-	// Asked are the fields that the fetch of a page required, where a store says so of a run without its Fields.
-	Asked []string
+	// Requested are the fields that the fetch of a page required, where a store says so of a run without its Fields.
+	Requested []string
 	// State and Findings are the verdict that the run got when it was stored.
 	State    State
 	Findings []Finding
@@ -149,8 +149,8 @@ func (r Run) Field(path string) (Field, bool) {
 
 // paths are the fields that the fetch of a page required.
 func (r Run) paths() []string {
-	if r.Asked != nil {
-		return r.Asked
+	if r.Requested != nil {
+		return r.Requested
 	}
 	out := make([]string, 0, len(r.Fields))
 	for _, f := range r.Fields {
@@ -159,8 +159,8 @@ func (r Run) paths() []string {
 	return out
 }
 
-// asked reports whether the fetch of a page required a field.
-func (r Run) asked(path string) bool { return slices.Contains(r.paths(), path) }
+// requested reports whether the fetch of a page required a field.
+func (r Run) requested(path string) bool { return slices.Contains(r.paths(), path) }
 
 // Word is what a Finding says of its field.
 type Word string

@@ -92,7 +92,7 @@ func Open(ctx context.Context, path string, now func() time.Time, keep Keep) (s 
 		return nil, "", err
 	}
 	if damage != nil {
-		notice = fmt.Sprintf("The store of drift %s was damaged (%v). It is kept as %s and a new one was begun.", path, damage.Err, damage.Kept)
+		notice = fmt.Sprintf("The store of drift %s was damaged (%v). It is kept as %s and a new one was begun.", path, damage.Err, damage.SavedAs)
 	}
 	return &Store{db: db, now: now, keep: keep}, notice, nil
 }
@@ -155,7 +155,7 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 			r.Profile, r.Kind, r.Name, r.Ref, database.Micros(r.At), r.Form, r.Returned, r.Useful, r.Class, r.Cause, v.State, r.Beyond, string(findings), fields, string(asked)); err != nil {
 			return err
 		}
-		return s.prune(ctx, tx, r.Collector)
+		return s.prune(ctx, tx, r.Subject)
 	})
 	return v, err
 }
@@ -176,7 +176,7 @@ func (s *Store) Collectors(ctx context.Context, profile string) ([]Run, error) {
 }
 
 // Runs are the newest runs of a collector, newest first, at most limit.
-func (s *Store) Runs(ctx context.Context, c Collector, limit int) ([]Run, error) {
+func (s *Store) Runs(ctx context.Context, c Subject, limit int) ([]Run, error) {
 	return s.list(ctx, "SELECT "+columns+", fields FROM runs WHERE profile=? AND kind=? AND name=? ORDER BY at DESC, seq DESC LIMIT ?", c.Profile, c.Kind, c.Name, limit)
 }
 
@@ -207,7 +207,7 @@ const columns = "seq, profile, kind, name, ref, at, form, returned, useful, clas
 // earlier are the runs before another one, newest first; those that Judge looks into have their fields, and
 // others of a page say what they asked for. What is older than the last acceptance does not count, and the accepted run is good by it.
 func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
-	a, err := lastAccepted(ctx, q, r.Collector)
+	a, err := lastAccepted(ctx, q, r.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 			var asked string
 			e, err := scan(row, &asked)
 			if err == nil && e.Form == FormPage {
-				err = json.Unmarshal([]byte(asked), &e.Asked)
+				err = json.Unmarshal([]byte(asked), &e.Requested)
 			}
 			if e.Seq == a.RunSeq {
 				e.State, e.Findings = Good, nil
@@ -272,11 +272,11 @@ func scan(row database.Scanner, more ...any) (Run, error) {
 }
 
 // LastAccepted is the newest acceptance of a collector; its Seq is 0 if there is none.
-func (s *Store) LastAccepted(ctx context.Context, c Collector) (Acceptance, error) {
+func (s *Store) LastAccepted(ctx context.Context, c Subject) (Acceptance, error) {
 	return lastAccepted(ctx, s.db, c)
 }
 
-func lastAccepted(ctx context.Context, q database.Queryer, c Collector) (a Acceptance, err error) {
+func lastAccepted(ctx context.Context, q database.Queryer, c Subject) (a Acceptance, err error) {
 	err = database.Each(ctx, q, "SELECT seq, ref, run_at, run_seq, at, person, reason FROM accepted WHERE profile=? AND kind=? AND name=? ORDER BY seq DESC LIMIT 1",
 		[]any{c.Profile, c.Kind, c.Name}, func(row database.Scanner) error {
 			return row.Scan(&a.Seq, &a.Ref, database.Time(&a.RunAt), &a.RunSeq, database.Time(&a.At), &a.Person, &a.Reason)
@@ -295,7 +295,7 @@ func (s *Store) Accept(ctx context.Context, r Run, person, reason string) error 
 		if newest != r.Seq {
 			return ErrNewer
 		}
-		a, err := lastAccepted(ctx, tx, r.Collector)
+		a, err := lastAccepted(ctx, tx, r.Subject)
 		if err != nil {
 			return err
 		}
@@ -313,7 +313,7 @@ var ErrNewer = errors.New("a newer run is there: look at it first")
 
 // TakeBack takes back the newest acceptance of a collector, so that the one before it holds again. The runs since then are
 // judged again, oldest first, because later runs must not be compared with a run that only the acceptance made good.
-func (s *Store) TakeBack(ctx context.Context, c Collector, judge func(r Run, earlier []Run) Verdict) error {
+func (s *Store) TakeBack(ctx context.Context, c Subject, judge func(r Run, earlier []Run) Verdict) error {
 	return s.db.Write(ctx, "taking an acceptance of "+model.Line(c.Name, 80)+" back", func(ctx context.Context, tx *sql.Tx) error {
 		a, err := lastAccepted(ctx, tx, c)
 		if err != nil {

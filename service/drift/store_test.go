@@ -55,7 +55,7 @@ func result(t *testing.T, m *Monitor, id string, days int, text string) string {
 	return said
 }
 
-var gdX = Collector{"p", Dataset, "gd_x"}
+var gdX = Subject{"p", Dataset, "gd_x"}
 
 func show(t *testing.T, m *Monitor) Detail {
 	t.Helper()

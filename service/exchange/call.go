@@ -52,7 +52,7 @@ type Call struct {
 func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Trace, err error) {
 	tr = newTrace(w.timer)
 	if err := w.breaker.allow(call.Profile.BaseURL); err != nil {
-		tr.held()
+		tr.notStarted()
 		return nil, tr, err
 	}
 	if !call.Profile.Local {
@@ -61,13 +61,13 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 			limit = w.gates.account(call.KeyName)
 		}
 		if err := limit.Wait(ctx); err != nil {
-			tr.held()
+			tr.notStarted()
 			return nil, tr, waitError(ctx, err)
 		}
 	}
 	req, err := call.Request(ctx, call.Key.Reveal())
 	if err != nil {
-		tr.held()
+		tr.notStarted()
 		return nil, tr, err
 	}
 	tr.restart()

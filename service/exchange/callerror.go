@@ -34,8 +34,8 @@ func (e *CallError) Error() string {
 	return s + e.Text
 }
 
-// Why is an error in a line: that of a call with its class, and what to do next.
-func Why(err error) string {
+// Explain is an error in a line: that of a call with its class, and what to do next.
+func Explain(err error) string {
 	var call *CallError
 	if !errors.As(err, &call) {
 		return err.Error()

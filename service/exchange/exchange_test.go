@@ -416,7 +416,7 @@ func TestTheChainIsKnownWhetherItIsTrustedOrNot(t *testing.T) {
 			t.Errorf("%s: the chain is %+v", name, chain)
 		}
 	}
-	if chain := newTrace(time.Now).Handshake(); chain.Seen() {
+	if chain := newTrace(time.Now).Handshake(); chain.HasCertificates() {
 		t.Errorf("without a handshake there is a chain: %+v", chain)
 	}
 }

@@ -144,7 +144,7 @@ func (r *MaskReader) fill() {
 	}
 	r.steps += stepsPerByte * len(r.buf)
 	found := r.s.scan(r.buf, err != nil, r.steps)
-	r.steps, r.GaveUp = found.left, found.gaveUp()
+	r.steps, r.GaveUp = found.stepsLeft, found.gaveUp()
 	if len(found.spans) > 0 {
 		r.Found = true
 	}

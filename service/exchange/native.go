@@ -126,12 +126,12 @@ func NativeRequest(ctx context.Context, r model.FetchRequest, authorization stri
 func (w *Wire) Native(ctx context.Context, p config.Profile, login Login, r model.FetchRequest) (*http.Response, Tunnel, *Trace, error) {
 	tr := newTrace(w.timer)
 	if err := w.breaker.allow(p.ProxyAddr()); err != nil {
-		tr.held()
+		tr.notStarted()
 		return nil, Tunnel{}, tr, err
 	}
 	req, err := NativeRequest(ctx, r, login.header())
 	if err != nil {
-		tr.held()
+		tr.notStarted()
 		return nil, Tunnel{}, tr, err
 	}
 	var box tunnelBox

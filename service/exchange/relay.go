@@ -33,8 +33,8 @@ type Relay struct {
 	mask  Mask
 	ctx   context.Context
 
-	mu   sync.Mutex
-	seen []*Relayed
+	mu        sync.Mutex
+	exchanges []*Relayed
 }
 
 // NewRelay makes a Relay. The key goes in the address, in the parameter of that name, or
@@ -63,13 +63,13 @@ func (x *Relayed) Head() []byte {
 	return bytes.Clone(x.head)
 }
 
-// Seen are the exchanges so far, in their order, as they are now: the library may still
+// Exchanges are the exchanges so far, in their order, as they are now: the library may still
 // have one under way.
-func (r *Relay) Seen() []*Relayed {
+func (r *Relay) Exchanges() []*Relayed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := make([]*Relayed, len(r.seen))
-	for i, x := range r.seen {
+	out := make([]*Relayed, len(r.exchanges))
+	for i, x := range r.exchanges {
 		out[i] = &Relayed{Method: x.Method, Status: x.Status, Header: x.Header, Trace: x.Trace, Err: x.Err, head: x.Head()}
 	}
 	return out
@@ -84,11 +84,11 @@ func (r *Relay) Client() *http.Client {
 func (r *Relay) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := &Relayed{Method: req.Method, Trace: newTrace(r.wire.timer)}
 	r.mu.Lock()
-	r.seen = append(r.seen, x)
+	r.exchanges = append(r.exchanges, x)
 	r.mu.Unlock()
 	resp, err := r.send(req, x)
 	if err != nil {
-		x.Trace.held()
+		x.Trace.notStarted()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		x.Err = err

@@ -11,18 +11,18 @@ import (
 // looks at one pair of bytes in every shortest-1, since a needle covers at least one of
 // those; the second at every byte that begins an escape.
 type scrubber struct {
-	needles  []needle
-	shortest int // of the needles, in bytes
-	longest  int
-	pairs    [1 << 16 / 64]uint64 // which pairs of bytes are in a needle
-	places   map[uint16][]place   // and where
-	bytes    [256][]place         // where each byte is
-	escapes  []byte               // what begins an escape
-	of       [256]bool            // which bytes are in a needle
-	ofBroken [256]bool            // the same, and line breaks
-	beyond   bool                 // one that is no ASCII is
-	dull     map[byte]*[256]bool  // by the mark: what after it makes no escape of interest
-	run      int                  // the longest run of one mark in a spelling
+	needles     []needle
+	shortest    int // of the needles, in bytes
+	longest     int
+	pairs       [1 << 16 / 64]uint64 // which pairs of bytes are in a needle
+	places      map[uint16][]place   // and where
+	bytes       [256][]place         // where each byte is
+	escapes     []byte               // what begins an escape
+	needleBytes [256]bool            // which bytes are in a needle
+	ofBroken    [256]bool            // the same, and line breaks
+	beyond      bool                 // one that is no ASCII is
+	dull        map[byte]*[256]bool  // by the mark: what after it makes no escape of interest
+	run         int                  // the longest run of one mark in a spelling
 }
 
 // needle is a secret as it is, or in one encoding as a whole.
@@ -60,8 +60,8 @@ type finding struct {
 	spans []span
 	// sure is how many bytes cannot be part of a secret that ends after them.
 	sure int
-	// left is how many more steps the search may take; below 0 it was given up.
-	left int
+	// stepsLeft is how many more steps the search may take; below 0 it was given up.
+	stepsLeft int
 }
 
 // A search may take stepsFree steps, and stepsPerByte more for each byte: many times what a
@@ -72,12 +72,12 @@ const (
 )
 
 // gaveUp reports whether the search took too long: all of the text is then a secret.
-func (f finding) gaveUp() bool { return f.left < 0 }
+func (f finding) gaveUp() bool { return f.stepsLeft < 0 }
 
 // step counts one step and reports whether there may be more.
 func (f *finding) step() bool {
-	f.left--
-	return f.left >= 0
+	f.stepsLeft--
+	return f.stepsLeft >= 0
 }
 
 // cover writes asterisks over the part of the spans that b has. It returns how far the
@@ -102,7 +102,7 @@ func (s *scrubber) all(b []byte) finding { return s.scan(b, true, stepsFree+step
 // scan looks for secrets in b, and does not change it, in so many steps. Where whole is
 // false, more bytes follow.
 func (s *scrubber) scan(b []byte, whole bool, steps int) finding {
-	f := finding{sure: len(b), left: steps}
+	f := finding{sure: len(b), stepsLeft: steps}
 	if !whole {
 		f.sure = max(len(b)-s.longest+1, 0)
 	}
@@ -128,10 +128,10 @@ func (s *scrubber) marks(c byte, t text, f *finding) {
 		if at+1 < len(b) && dull[b[at+1]] {
 			continue
 		}
-		if n := lineBreak(b[at:]); n > 0 && !s.of['\n'] && !s.of['\r'] && !s.wraps(b, at, at+n) {
+		if n := lineBreak(b[at:]); n > 0 && !s.needleBytes['\n'] && !s.needleBytes['\r'] && !s.wraps(b, at, at+n) {
 			continue
 		}
-		of := &s.of
+		of := &s.needleBytes
 		if at > 0 && of[b[at-1]] {
 			of = &s.ofBroken
 		}
@@ -157,7 +157,7 @@ func lineBreak(b []byte) int {
 
 // wraps reports whether a needle may go on at b[i], after a line break at b[at].
 func (s *scrubber) wraps(b []byte, at, i int) bool {
-	if at == 0 || !s.of[b[at-1]] {
+	if at == 0 || !s.needleBytes[b[at-1]] {
 		return false
 	}
 	return i >= len(b) || s.pair(b[at-1], b[i]) || s.begins(b[i]) || isBreak(b[i])
@@ -226,7 +226,7 @@ func (s *scrubber) promising(c byte, rest []byte, layers int, of *[256]bool) boo
 		case isLetter(next):
 			return s.stands(int(control(next)), rest[1:], layers, of)
 		case next == '\\':
-			return s.of['\\'] || s.promising(c, bytes.TrimLeft(rest, `\`), layers, of)
+			return s.needleBytes['\\'] || s.promising(c, bytes.TrimLeft(rest, `\`), layers, of)
 		default:
 			return s.stands(int(next), rest[1:], layers, of) || s.begins(next) && s.promising(next, rest[1:], layers-1, of)
 		}
@@ -247,7 +247,7 @@ func (s *scrubber) stands(v int, rest []byte, layers int, of *[256]bool) bool {
 
 // begins reports whether c may begin an escape that matters here.
 func (s *scrubber) begins(c byte) bool {
-	return begins(c) && (c != '"' && c != '+' || s.of[doubled(c)])
+	return begins(c) && (c != '"' && c != '+' || s.needleBytes[doubled(c)])
 }
 
 // promisingEntity is promising for what follows "&".
@@ -333,7 +333,7 @@ type walk struct {
 	t    text
 	n    needle
 	f    *finding
-	seen map[span]int // where it ends from there, once there was a choice
+	ends map[span]int // where it ends from there, once there was a choice
 }
 
 // on returns where the needle ends whose byte k has to be at i, or 0.
@@ -374,17 +374,17 @@ func (w *walk) afterBreaks(readings []reading) []reading {
 
 // either tries several readings of what is at i, and takes the one that goes furthest.
 func (w *walk) either(k, i int, readings []reading) int {
-	if end, known := w.seen[span{k, i}]; known {
+	if end, known := w.ends[span{k, i}]; known {
 		return end
 	}
-	if w.seen == nil {
-		w.seen = map[span]int{}
+	if w.ends == nil {
+		w.ends = map[span]int{}
 	}
 	furthest := 0
 	for _, r := range readings {
 		furthest = max(furthest, w.on(k+len(r.out), r.end))
 	}
-	w.seen[span{k, i}] = furthest
+	w.ends[span{k, i}] = furthest
 	return furthest
 }
 
@@ -408,7 +408,7 @@ func (c *compiler) scrubber() *scrubber {
 		for at := range len(n.text) {
 			for _, a := range n.cases(at) {
 				s.bytes[a] = append(s.bytes[a], place{i, at})
-				s.of[a] = true
+				s.needleBytes[a] = true
 				s.beyond = s.beyond || a >= 0x80
 				if at+1 == len(n.text) {
 					continue
@@ -421,11 +421,11 @@ func (c *compiler) scrubber() *scrubber {
 			}
 		}
 	}
-	s.ofBroken = s.of
+	s.ofBroken = s.needleBytes
 	s.ofBroken['\n'], s.ofBroken['\r'] = true, true
 	s.escapes = []byte{'\n', '\r', '\\', '%', '&'}
 	for _, c := range []byte{'"', '+'} {
-		if s.of[doubled(c)] {
+		if s.needleBytes[doubled(c)] {
 			s.escapes = append(s.escapes, c)
 		}
 	}
@@ -441,7 +441,7 @@ func (s *scrubber) skip() {
 	}
 	for i := range 256 {
 		c := byte(i)
-		plain := !s.begins(c) && !s.of[c]
+		plain := !s.begins(c) && !s.needleBytes[c]
 		s.dull['\\'][i] = isLetter(c) && c != 'u' && c != 'x' && !s.ofBroken[control(c)] || !isLetter(c) && plain
 		s.dull['%'][i] = hexDigit(c) < 0
 		s.dull['&'][i] = c != '#' && !isLetter(c) && !s.begins(c)

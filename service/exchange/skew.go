@@ -13,9 +13,9 @@ type Skew struct {
 	By time.Duration
 	// Give is what the measurement leaves open, to either side: the header's resolution of a
 	// second, and the time that the call took.
-	Give time.Duration
-	At   time.Time // when it was measured, by this machine's clock
-	Of   string    // the address of the service
+	Give    time.Duration
+	At      time.Time // when it was measured, by this machine's clock
+	Service string    // the address of the service
 	// Followed is how far Config.Now was ahead of this machine's clock then: it follows the embedded emulator, whose
 	// time may be moved, and no other service.
 	Followed time.Duration
@@ -57,7 +57,7 @@ func skewOf(h http.Header, sent, received time.Time) (Skew, bool) {
 // noteSkew keeps what an answer says about the service's clock.
 func (w *Wire) noteSkew(p config.Profile, h http.Header, sent time.Time) {
 	if s, ok := skewOf(h, sent, w.timer()); ok {
-		s.Of = p.BaseURL
+		s.Service = p.BaseURL
 		if p.Local {
 			s.Followed = w.now().Sub(s.At)
 		}
@@ -67,7 +67,7 @@ func (w *Wire) noteSkew(p config.Profile, h http.Header, sent time.Time) {
 
 // Skew is the last measurement at a profile's service; ok is false where there is none.
 func (w *Wire) Skew(p config.Profile) (s Skew, ok bool) {
-	if last := w.skew.Load(); last != nil && last.Of == p.BaseURL {
+	if last := w.skew.Load(); last != nil && last.Service == p.BaseURL {
 		return *last, true
 	}
 	return Skew{}, false

@@ -76,8 +76,8 @@ func (tr *Trace) restart() {
 	tr.start = tr.now()
 }
 
-// held notes that the exchange did not begin.
-func (tr *Trace) held() {
+// notStarted notes that the exchange did not begin.
+func (tr *Trace) notStarted() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.t.Total = 0

@@ -82,7 +82,7 @@ func TestAnAnswerBeforeTheRequestWasWrittenIsTimedFromTheStart(t *testing.T) {
 		t.Errorf("the first byte after %s", got)
 	}
 	tr = newTrace(clock.now)
-	tr.held()
+	tr.notStarted()
 	if got := tr.Timing(); got.Total != 0 || got.FirstByte != -1 || tr.Sent() {
 		t.Errorf("what did not begin: %+v", got)
 	}

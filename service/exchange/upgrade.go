@@ -65,13 +65,13 @@ const socketGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 func (w *Wire) Browser(ctx context.Context, p config.Profile, login Login) (*Socket, *http.Response, *Trace, error) {
 	tr := newTrace(w.timer)
 	if err := w.breaker.allow(p.BrowserURL); err != nil {
-		tr.held()
+		tr.notStarted()
 		return nil, nil, tr, err
 	}
 	key := base64.StdEncoding.EncodeToString([]byte(rand.Text()[:16]))
 	req, err := SocketRequest(ctx, p, login.header(), key)
 	if err != nil {
-		tr.held()
+		tr.notStarted()
 		return nil, nil, tr, err
 	}
 	resp, err := w.transport(ctx, p, tr).RoundTrip(req)

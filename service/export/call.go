@@ -221,8 +221,8 @@ func (c call) remarks(run string, joins bool) []string {
 	} else {
 		out = append(out, "this holds a secret: keep it to yourself")
 	}
-	if c.Shown != "" {
-		out = append(out, c.Shown)
+	if c.Observed != "" {
+		out = append(out, c.Observed)
 	}
 	if joins {
 		for _, name := range c.joined() {

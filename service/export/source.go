@@ -27,8 +27,8 @@ type Source struct {
 	// Secret is the key's or the password's value, for an export that holds it; empty where
 	// the program takes it from the environment.
 	Secret string
-	// Shown says in one line what compared runs of the request showed, or is empty.
-	Shown string
+	// Observed says in one line what compared runs of the request showed, or is empty.
+	Observed string
 }
 
 // SecretRef is the reference of the secret that the fetch needs, and what it is in words.

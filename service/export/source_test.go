@@ -37,7 +37,7 @@ func TestTheCodeOfEachTarget(t *testing.T) {
 	for _, via := range []model.Via{model.ViaNative, model.ViaAPI} {
 		for _, target := range export.Targets() {
 			s := source(via)
-			s.Shown = "compared runs: 3 of 3 ok"
+			s.Observed = "compared runs: 3 of 3 ok"
 			got, err := target.Code(s)
 			if err != nil {
 				got = "not exported: " + err.Error() + "\n"

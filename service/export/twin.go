@@ -116,7 +116,7 @@ func ms(d time.Duration) *float64 {
 // Compared is what a comparison of the history showed of a request's zone and access method, in a
 // line; false where it has no run of them.
 func Compared(t model.Grid, r model.FetchRequest) (string, bool) {
-	shown, ok := t.Shown(r.Zone.Name, r.Via)
+	shown, ok := t.ObservedUse(r.Zone.Name, r.Via)
 	if !ok {
 		return "", false
 	}

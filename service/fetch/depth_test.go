@@ -66,8 +66,8 @@ func TestEachStepOfATestIsMeasured(t *testing.T) {
 			t.Errorf("%s: %s, code %q (%s), %d certificates, %v", name, states(r), r.Code, r.Reason, len(r.Chain.Certificates), err)
 		}
 		for _, s := range r.Steps() {
-			if (s.State == model.ProbeNotReached || s.State == model.ProbeNotNeeded) && s.Took >= 0 {
-				t.Errorf("%s: step %s was not made, and took %s", name, s.Name, s.Took)
+			if (s.State == model.ProbeNotReached || s.State == model.ProbeNotNeeded) && s.Duration >= 0 {
+				t.Errorf("%s: step %s was not made, and took %s", name, s.Name, s.Duration)
 			}
 		}
 		if tc.code == "" && tc.want[len("connect done, "):][:len("CONNECT done")] == "CONNECT done" && (len(r.ConnectHead) < 2 || !strings.HasPrefix(r.ConnectHead[0], "HTTP/1.1 200")) {

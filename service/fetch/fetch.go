@@ -280,7 +280,7 @@ func (ft *Fetcher) depart(f *flight, started time.Time) (landed func()) {
 // line is what a line of the timeline says of a fetch without a result.
 func (ft *Fetcher) line(f *flight, started time.Time) model.Activity {
 	a := model.Activity{
-		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.What(), Via: f.r.Via, Key: f.key.Name,
+		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.Summary(), Via: f.r.Via, Key: f.key.Name,
 	}
 	if ft.cfg.proves != "" {
 		a.Source, a.Text = model.SourceRotation, "Proof for "+ft.cfg.proves+". "

@@ -287,7 +287,7 @@ func TestTheChainIsWhatTheClientSaw(t *testing.T) {
 		if got.Trust != c.trust || got.Unchecked == c.verify || !strings.Contains(got.Why, c.why) || (c.why == "") != (got.Why == "") || got.Peer != "target" {
 			t.Errorf("%s: %+v", c.name, got)
 		}
-		if !got.Seen() || len(got.Certificates[0].SHA256) != 64 || got.Certificates[0].NotAfter.IsZero() || !strings.Contains(strings.Join(got.Certificates[0].Names, " "), "example.com") {
+		if !got.HasCertificates() || len(got.Certificates[0].SHA256) != 64 || got.Certificates[0].NotAfter.IsZero() || !strings.Contains(strings.Join(got.Certificates[0].Names, " "), "example.com") {
 			t.Errorf("%s: certificates %+v", c.name, got.Certificates)
 		}
 		if used := got.Version != ""; used != res.Diagnosis.OK() {
@@ -299,7 +299,7 @@ func TestTheChainIsWhatTheClientSaw(t *testing.T) {
 		}
 	}
 	plain, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
-	if err != nil || plain.Chain.Seen() {
+	if err != nil || plain.Chain.HasCertificates() {
 		t.Errorf("plain http has certificates: %+v, %v", plain.Chain, err)
 	}
 }

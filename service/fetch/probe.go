@@ -262,22 +262,22 @@ func (pr *probe) show(f *flight, t try) {
 	pr.res.TargetStatus, pr.res.Timing = t.outcome.TargetStatus, t.timing
 }
 
-// where is what a page tells of its caller.
-type where struct{ exit, country string }
+// callerPlace is what a page tells of its caller.
+type callerPlace struct{ exit, country string }
 
 // whereInPage finds the exit and its country in the answer of a page that reports its caller:
 // {"address":"…"} or {"ip":"…"}, and {"country":"…"}.
-func whereInPage(h http.Header, head []byte) where {
+func whereInPage(h http.Header, head []byte) callerPlace {
 	if !strings.Contains(h.Get("Content-Type"), "json") {
-		return where{}
+		return callerPlace{}
 	}
 	var answer struct {
 		Address, IP, Country any
 	}
 	if json.Unmarshal(head, &answer) != nil {
-		return where{}
+		return callerPlace{}
 	}
-	var out where
+	var out callerPlace
 	if country, _ := answer.Country.(string); model.ValidCountry(strings.ToLower(country)) {
 		out.country = strings.ToUpper(country)
 	}

@@ -45,7 +45,7 @@ func TestThePageMayTellTheExit(t *testing.T) {
 			t.Errorf("%s: exits %q, %+v, %v", answer, res.Exits, res.Diagnosis, err)
 		}
 	}
-	if got := whereInPage(http.Header{"Content-Type": {"text/html"}}, []byte(`{"ip":"203.0.113.9"}`)); got != (where{}) {
+	if got := whereInPage(http.Header{"Content-Type": {"text/html"}}, []byte(`{"ip":"203.0.113.9"}`)); got != (callerPlace{}) {
 		t.Errorf("a page of HTML tells %q", got)
 	}
 }

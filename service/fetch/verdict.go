@@ -60,9 +60,9 @@ const maxWays = 1000
 // streaks counts the answers in a row that said too fast. One after which nothing was
 // answered for as long as the breaker remembers is forgotten.
 type streaks struct {
-	now func() time.Time
-	mu  sync.Mutex
-	of  map[way]streak
+	now   func() time.Time
+	mu    sync.Mutex
+	byWay map[way]streak
 }
 
 type streak struct {
@@ -77,9 +77,9 @@ func (s *streaks) before(w way) int {
 }
 
 func (s *streaks) fresh(w way) streak {
-	k, ok := s.of[w]
+	k, ok := s.byWay[w]
 	if ok && s.now().Sub(k.last) > exchange.BreakerWindow {
-		delete(s.of, w)
+		delete(s.byWay, w)
 		return streak{}
 	}
 	return k
@@ -91,12 +91,12 @@ func (s *streaks) note(w way, tooFast, answered bool) {
 	defer s.mu.Unlock()
 	if !tooFast {
 		if answered {
-			delete(s.of, w)
+			delete(s.byWay, w)
 		}
 		return
 	}
-	if s.of == nil || len(s.of) >= maxWays {
-		s.of = map[way]streak{}
+	if s.byWay == nil || len(s.byWay) >= maxWays {
+		s.byWay = map[way]streak{}
 	}
-	s.of[w] = streak{n: s.fresh(w).n + 1, last: s.now()}
+	s.byWay[w] = streak{n: s.fresh(w).n + 1, last: s.now()}
 }

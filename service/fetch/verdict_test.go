@@ -90,8 +90,8 @@ func TestAnswersThatSayTooFastAreCountedForAZoneAndAHost(t *testing.T) {
 		for i := range 3 * maxWays {
 			fast.note(way{host: fmt.Sprint(i)}, true, true)
 		}
-		if len(fast.of) > maxWays {
-			t.Errorf("%d are remembered", len(fast.of))
+		if len(fast.byWay) > maxWays {
+			t.Errorf("%d are remembered", len(fast.byWay))
 		}
 	})
 }

@@ -39,7 +39,7 @@ func (d *Document) css(ctx context.Context, expr string, selector cascadia.Selec
 			return Result{}, err
 		}
 		if res.Matches == MaxMatches || out.Len()+text.Len() >= MaxOutput {
-			res.Note = d.more(res.Matches)
+			res.Note = d.cutNote(res.Matches)
 			break
 		}
 		out.WriteString(strings.TrimSpace(text.String()) + "\n")

@@ -168,8 +168,8 @@ func (d *Document) Run(ctx context.Context, expr string) (Result, error) {
 	return d.jq(ctx, c.code)
 }
 
-// more is the note of a result that was cut after n matches.
-func (d *Document) more(n int) string {
+// cutNote is the note of a result that was cut after n matches.
+func (d *Document) cutNote(n int) string {
 	cut := fmt.Sprintf("the first %d results alone", n)
 	if d.note == "" {
 		return cut
@@ -217,7 +217,7 @@ func (d *Document) one(ctx context.Context, code *gojq.Code, v any, out *bytes.B
 			return false, err
 		}
 		if res.Matches == MaxMatches || out.Len()+len(text) >= MaxOutput {
-			res.Note = d.more(res.Matches)
+			res.Note = d.cutNote(res.Matches)
 			return false, nil
 		}
 		if err := json.Indent(out, text, "", "  "); err != nil {

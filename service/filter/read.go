@@ -53,7 +53,7 @@ func (d *Document) loadValues(in io.Reader) error {
 		switch err := dec.Decode(&v); {
 		case err == nil:
 			d.values = append(d.values, v)
-			counted.held += valueBytes
+			counted.size += valueBytes
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, ErrValues) && len(d.values) > 0:
@@ -112,7 +112,7 @@ type counted struct {
 	life context.Context
 	in   io.Reader
 
-	held            int64
+	size            int64
 	quoted, escaped bool
 }
 
@@ -131,14 +131,14 @@ func (c *counted) Read(p []byte) (int, error) {
 			c.quoted = !c.quoted
 		case c.quoted:
 		case b == '{':
-			c.held += objectBytes
+			c.size += objectBytes
 		case b == '[':
-			c.held += arrayBytes
+			c.size += arrayBytes
 		case b == ',':
-			c.held += valueBytes
+			c.size += valueBytes
 		}
 	}
-	if c.held > maxHeld {
+	if c.size > maxHeld {
 		return 0, ErrValues
 	}
 	return n, err

@@ -182,7 +182,7 @@ func (c *call) option(name, spelled, value string) error {
 	case "url":
 		c.urls = append(c.urls, value)
 	case "next":
-		c.out.left("what follows %s, another transfer, was not read", spelled)
+		c.out.dropped("what follows %s, another transfer, was not read", spelled)
 		c.end = true
 	case "request":
 		c.method = value
@@ -206,7 +206,7 @@ func (c *call) option(name, spelled, value string) error {
 		c.headers = append(c.headers, "Authorization: Bearer "+value)
 	case "cookie":
 		if !strings.Contains(value, "=") && !strings.Contains(value, markEnv) {
-			c.out.left("%s: the file of cookies was not read", spelled)
+			c.out.dropped("%s: the file of cookies was not read", spelled)
 			return nil
 		}
 		c.headers = append(c.headers, "Cookie: "+value)
@@ -223,15 +223,15 @@ func (c *call) option(name, spelled, value string) error {
 	case "max-time", "retry":
 		c.limit(name, spelled, value)
 	case "config":
-		c.out.left("%s: the file of options was not read", spelled)
+		c.out.dropped("%s: the file of options was not read", spelled)
 	case "form", "form-string", "upload-file":
 		c.form = true
-		c.out.left("%s: the form sends no files and no multipart bodies", spelled)
+		c.out.dropped("%s: the form sends no files and no multipart bodies", spelled)
 	case "location", "location-trusted", "follow":
-		c.out.left("%s: redirects are shown, not followed", spelled)
+		c.out.dropped("%s: redirects are shown, not followed", spelled)
 	default:
 		if !slices.Contains(strings.Fields(unsent), name) {
-			c.out.left("%s: the form has no field for it", spelled)
+			c.out.dropped("%s: the form has no field for it", spelled)
 		}
 	}
 	return nil
@@ -244,14 +244,14 @@ func (c *call) limit(name, spelled, value string) {
 			c.retries = n
 			return
 		}
-		c.out.left("%s: its value is not a number of tries", spelled)
+		c.out.dropped("%s: its value is not a number of tries", spelled)
 		return
 	}
 	if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 && s <= 24*60*60 {
 		c.timeout = time.Duration(s * float64(time.Second)).Round(time.Millisecond)
 		return
 	}
-	c.out.left("%s: its value is not a number of seconds", spelled)
+	c.out.dropped("%s: its value is not a number of seconds", spelled)
 }
 
 // addData takes one of the options that make the body, or the query.
@@ -267,7 +267,7 @@ func (c *call) addData(name, spelled, value string) {
 		known = false
 	}
 	if !known {
-		c.out.left("%s: the file was not read", spelled)
+		c.out.dropped("%s: the file was not read", spelled)
 		text = ""
 	}
 	if name == "url-query" {
@@ -319,7 +319,7 @@ func escape(text string) string {
 func (c *call) addHeader(name, spelled, value string) {
 	switch {
 	case strings.HasPrefix(value, "@"):
-		c.out.left("%s: the file of headers was not read", spelled)
+		c.out.dropped("%s: the file of headers was not read", spelled)
 	case name == "proxy-header":
 		c.proxyHeader = append(c.proxyHeader, value)
 	default:

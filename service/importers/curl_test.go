@@ -146,7 +146,7 @@ func TestACurlCommandBecomesTheForm(t *testing.T) {
 		if !reflect.DeepEqual(got.Request, want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", name, got.Request, want)
 		}
-		notes := strings.Join(slices.Concat(got.Replaced, got.Left), "|")
+		notes := strings.Join(slices.Concat(got.Replaced, got.Dropped), "|")
 		if c.notes == "" && notes != "" || !containsAll(notes, c.notes) {
 			t.Errorf("%s:\nnotes %s\nwant  %s", name, notes, c.notes)
 		}

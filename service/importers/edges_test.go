@@ -51,7 +51,7 @@ func TestTheEdgesOfWhatIsRead(t *testing.T) {
 			if len(taken) > 0 {
 				text += " taken " + strings.Join(taken, ", ")
 			}
-			if notes := slices.Concat(got.Replaced, got.Left); len(notes) > 0 {
+			if notes := slices.Concat(got.Replaced, got.Dropped); len(notes) > 0 {
 				text += " left " + strings.Join(notes, ", ")
 			}
 		} else if !errors.Is(err, ErrImport) {

@@ -26,9 +26,9 @@ type HAREntry struct {
 	Status      int // 0 when there was no answer
 	Started     time.Time
 
-	headers []harPair
-	post    *harPost
-	own     harOwn
+	headers   []harPair
+	post      *harPost
+	extension harOwn
 }
 
 type (
@@ -49,8 +49,8 @@ type (
 			Headers     []harPair
 			PostData    *harPost
 		}
-		Response struct{ Status int }
-		Own      harOwn `json:"_zonedeck"`
+		Response  struct{ Status int }
+		Extension harOwn `json:"_zonedeck"`
 	}
 	harLog struct {
 		Log *struct{ Entries harEntries }
@@ -121,7 +121,7 @@ func HAR(r io.Reader) ([]HAREntry, error) {
 		}
 		out = append(out, HAREntry{
 			Method: q.Method, URL: q.URL, Status: e.Response.Status, Started: started,
-			headers: q.Headers, post: q.PostData, own: e.Own,
+			headers: q.Headers, post: q.PostData, extension: e.Extension,
 		})
 	}
 	if len(out) == 0 {
@@ -165,13 +165,13 @@ func (e HAREntry) Import(known Known) (Imported, error) {
 		return Imported{}, err
 	}
 	r := &c.out.Request
-	if e.own.Zone != "" && r.Zone.Name == "" { // it was exported by this console
+	if e.extension.Zone != "" && r.Zone.Name == "" { // it was exported by this console
 		plain := func(s string) string { return model.WithoutVariables(cleared(s)) }
-		r.Zone.Name = model.ZoneName(plain(e.own.Zone))
-		if via, err := model.ParseVia(e.own.Via); err == nil {
+		r.Zone.Name = model.ZoneName(plain(e.extension.Zone))
+		if via, err := model.ParseVia(e.extension.Via); err == nil {
 			r.Via = via
 		}
-		r.Country, r.Session = plain(e.own.Country), plain(e.own.Session)
+		r.Country, r.Session = plain(e.extension.Country), plain(e.extension.Session)
 	}
 	return *c.out, nil
 }
@@ -184,7 +184,7 @@ func (c *call) body(post harPost) {
 		if post.Encoding == "base64" {
 			b, err := base64.StdEncoding.DecodeString(text)
 			if err != nil {
-				c.out.left("its body is not the base64 that it says it is")
+				c.out.dropped("its body is not the base64 that it says it is")
 				return
 			}
 			text = string(b)
@@ -194,7 +194,7 @@ func (c *call) body(post harPost) {
 		var parts []string
 		for _, p := range post.Params {
 			if p.FileName != "" {
-				c.out.left("a file of its body: the form sends no files")
+				c.out.dropped("a file of its body: the form sends no files")
 				continue
 			}
 			parts = append(parts, url.QueryEscape(cleared(p.Name))+"="+url.QueryEscape(cleared(p.Value)))

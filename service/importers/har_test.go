@@ -34,7 +34,7 @@ func TestAnEntryOfAHARFileBecomesTheForm(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got.Request, want) {
 			t.Errorf("%v\ngot  %+v\nwant %+v", err, got.Request, want)
 		}
-		notes := slices.Concat(got.Replaced, got.Left)
+		notes := slices.Concat(got.Replaced, got.Dropped)
 		if want := []string{
 			"the value of header Cookie was left behind: {{cookie}} stands for it",
 			"header Accept-Encoding: the console asks for gzip, which it inflates", "header Content-Length is written by the console itself",
@@ -121,8 +121,8 @@ func TestAnExportedHARFileIsReadBack(t *testing.T) {
 	got, err := list[1].Import(Known{Profile: testProfile()})
 	want := r.Request.Template()
 	want.Retries = -1
-	if err != nil || !reflect.DeepEqual(got.Request, want) || len(got.Left)+len(got.Replaced) > 0 {
-		t.Errorf("%v\ngot  %+v %v\nwant %+v", err, got.Request, got.Left, want)
+	if err != nil || !reflect.DeepEqual(got.Request, want) || len(got.Dropped)+len(got.Replaced) > 0 {
+		t.Errorf("%v\ngot  %+v %v\nwant %+v", err, got.Request, got.Dropped, want)
 	}
 }
 

@@ -19,7 +19,7 @@ type Imported struct {
 	Request model.FetchRequest
 	// Replaced are sentences about secrets that were left behind and what stands for them.
 	// Left are those about what the form cannot express.
-	Replaced, Left []string
+	Replaced, Dropped []string
 }
 
 // Known is what tells calls of the service from others, and keys by their references.
@@ -38,8 +38,8 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrImport, fmt.Sprintf(format, args...))
 }
 
-func (i *Imported) left(format string, args ...any) {
-	i.Left = addOnce(i.Left, fmt.Sprintf(format, args...))
+func (i *Imported) dropped(format string, args ...any) {
+	i.Dropped = addOnce(i.Dropped, fmt.Sprintf(format, args...))
 }
 
 func (i *Imported) replaced(format string, args ...any) {
@@ -85,7 +85,7 @@ func (i Imported) Taken() []string {
 // Summary says in one text what was taken and what was not.
 func (i Imported) Summary() string {
 	parts := []string{i.Source + ": " + strings.Join(i.Taken(), ", ") + "."}
-	for _, s := range slices.Concat(i.Replaced, i.Left) {
+	for _, s := range slices.Concat(i.Replaced, i.Dropped) {
 		parts = append(parts, strings.ToUpper(s[:1])+s[1:]+".")
 	}
 	return strings.Join(parts, " ")

@@ -79,19 +79,19 @@ func (c *call) throughProxy(p config.Profile) {
 	}
 	l, ok := c.login()
 	if !ok {
-		c.out.left("-x: its login cannot be read, so that zone and access method stay as they are")
+		c.out.dropped("-x: its login cannot be read, so that zone and access method stay as they are")
 		return
 	}
 	readings, err := model.ReadUsername(l.Username, p.ZoneNames())
 	if err != nil {
-		c.out.left("-x: its username is not one of this service (contract 5.2), so that zone and access method stay as they are")
+		c.out.dropped("-x: its username is not one of this service (contract 5.2), so that zone and access method stay as they are")
 		return
 	}
 	c.out.Source = c.out.Source + ", Native Access"
 	cred := readings[0].Credential
 	knows := func(i int) bool { return slices.Contains(p.ZoneNames(), readings[i].Credential.Zone) }
 	if n := len(readings); n > 1 && (!knows(0) || knows(1)) {
-		c.out.left("its username can be read in %d ways; zone %q is the likeliest", n, cred.Zone)
+		c.out.dropped("its username can be read in %d ways; zone %q is the likeliest", n, cred.Zone)
 	}
 	r := &c.out.Request
 	r.Via, r.Zone.Name = model.ViaNative, cred.Zone
@@ -102,7 +102,7 @@ func (c *call) throughProxy(p config.Profile) {
 		case "session":
 			r.Session = param.Value
 		default:
-			c.out.left("the parameter %s of its username: the form has no field for it", param.Name)
+			c.out.dropped("the parameter %s of its username: the form has no field for it", param.Name)
 		}
 	}
 	c.notOfProfile(l, cred, p)
@@ -113,7 +113,7 @@ func (c *call) throughProxy(p config.Profile) {
 func (c *call) notOfProfile(l proxyLogin, cred model.Credential, p config.Profile) {
 	other := func(is bool, what, have, want string) {
 		if is {
-			c.out.left("its %s %s is not the profile's (%s), which is used", what, have, want)
+			c.out.dropped("its %s %s is not the profile's (%s), which is used", what, have, want)
 		}
 	}
 	other(l.Host != "" && !strings.EqualFold(l.Host, p.ProxyHost), "proxy", model.Cut(model.Line(l.Host, 80), 80), cmp.Or(p.ProxyHost, "none"))

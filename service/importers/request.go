@@ -17,7 +17,7 @@ import (
 func (c *call) assemble(known Known) error {
 	p := known.Profile
 	if len(c.urls) > 1 {
-		c.out.left("only the first URL was taken, of %d", len(c.urls))
+		c.out.dropped("only the first URL was taken, of %d", len(c.urls))
 	}
 	address, err := c.address()
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *call) assemble(known Known) error {
 	}
 	c.trust(p)
 	if !c.globoff && strings.ContainsAny(address, "[]{}") {
-		c.out.left("brackets and braces in the URL are ranges to curl (without -g): they were taken as they stand")
+		c.out.dropped("brackets and braces in the URL are ranges to curl (without -g): they were taken as they stand")
 	}
 	body := strings.Join(c.data, "&")
 	if c.get {
@@ -122,10 +122,10 @@ func withQuery(address string, query []string) string {
 // trust says what the command does about certificates that the profile does otherwise.
 func (c *call) trust(p config.Profile) {
 	if c.insecure && p.Verify {
-		c.out.left("-k: whether certificates are checked is the profile's setting (verify)")
+		c.out.dropped("-k: whether certificates are checked is the profile's setting (verify)")
 	}
 	if c.ca != "" && c.ca != p.CA {
-		c.out.left("--cacert: which authority is trusted is the profile's setting (ca)")
+		c.out.dropped("--cacert: which authority is trusted is the profile's setting (ca)")
 	}
 }
 
@@ -148,13 +148,13 @@ func (c *call) api(address, body string, known Known) error {
 	r := &c.out.Request
 	r.Via, r.Format = model.ViaAPI, model.FormatRaw
 	if !strings.EqualFold(strings.TrimRight(address, "/"), known.Profile.BaseURL+"/request") {
-		c.out.left("the address of its API is not the profile's: the form sends to the profile's")
+		c.out.dropped("the address of its API is not the profile's: the form sends to the profile's")
 	}
 	if verb := c.verb(); !strings.EqualFold(verb, http.MethodPost) {
-		c.out.left("its method %s: the form sends POST to the API", cmp.Or(verb, http.MethodGet))
+		c.out.dropped("its method %s: the form sends POST to the API", cmp.Or(verb, http.MethodGet))
 	}
 	if c.proxy != "" {
-		c.out.left("-x: a call of the API goes through no proxy")
+		c.out.dropped("-x: a call of the API goes through no proxy")
 	}
 	for _, line := range c.headers {
 		name, value := header(line)
@@ -163,7 +163,7 @@ func (c *call) api(address, body string, known Known) error {
 			c.key(value, known.Keys)
 		case "Content-Type", "Accept", "User-Agent":
 		default:
-			c.out.left("its header %s: the form's headers go to the target", headerName(name))
+			c.out.dropped("its header %s: the form's headers go to the target", headerName(name))
 		}
 	}
 	fields, err := object(body)
@@ -220,13 +220,13 @@ func (c *call) field(name string, value json.RawMessage) {
 				}
 			}
 		} else {
-			c.out.left("headers of its body are not texts")
+			c.out.dropped("headers of its body are not texts")
 		}
 		slices.Sort(lines)
 		r.Header = c.target(lines, false)
 	case string(value) == "null":
 	default:
-		c.out.left("the field %q of its body: the form has none for it", model.Cut(model.Line(name, 40), 40))
+		c.out.dropped("the field %q of its body: the form has none for it", model.Cut(model.Line(name, 40), 40))
 	}
 }
 
@@ -285,10 +285,10 @@ func (c *call) target(lines []string, curl bool) http.Header {
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case curl && !strings.Contains(line, ":") && !strings.HasSuffix(strings.TrimSpace(line), ";"):
-			c.out.left("a header without a colon, which curl does not send")
+			c.out.dropped("a header without a colon, which curl does not send")
 			continue
 		case !model.ValidToken(name) || !model.ValidHeaderValue(unmarked(value)):
-			c.out.left("a header that is none: its name or value cannot be sent")
+			c.out.dropped("a header that is none: its name or value cannot be sent")
 			continue
 		case canonical == "Proxy-Authorization":
 			if curl {
@@ -297,14 +297,14 @@ func (c *call) target(lines []string, curl bool) http.Header {
 			continue
 		case curl && value == "" && !strings.HasSuffix(strings.TrimSpace(line), ";"):
 			if canonical != "Content-Type" {
-				c.out.left("header %s was taken back: the console sends its own", headerName(name))
+				c.out.dropped("header %s was taken back: the console sends its own", headerName(name))
 			}
 			continue
 		case canonical == "Content-Length", canonical == "Transfer-Encoding", canonical == "Connection", canonical == "Proxy-Connection", canonical == "Keep-Alive", canonical == "Te", canonical == "Upgrade", canonical == "Expect", canonical == "Trailer":
-			c.out.left("header %s is written by the console itself", canonical)
+			c.out.dropped("header %s is written by the console itself", canonical)
 			continue
 		case canonical == "Accept-Encoding" && value != "gzip" && value != "identity":
-			c.out.left("header Accept-Encoding: the console asks for gzip, which it inflates")
+			c.out.dropped("header Accept-Encoding: the console asks for gzip, which it inflates")
 			continue
 		case model.SecretName(name):
 			value = c.secret(canonical, value)

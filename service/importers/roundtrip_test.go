@@ -67,8 +67,8 @@ func TestAnExportedCurlCommandIsReadBack(t *testing.T) {
 		if !reflect.DeepEqual(back, want) {
 			t.Fatalf("%s\ngot  %+v\nwant %+v", code, back, want)
 		}
-		if !slices.Contains(got.Left, "what the pipe gives curl was not read") {
-			t.Fatalf("%s\nnotes %q", code, got.Left)
+		if !slices.Contains(got.Dropped, "what the pipe gives curl was not read") {
+			t.Fatalf("%s\nnotes %q", code, got.Dropped)
 		}
 	})
 	if read == 0 {

@@ -64,9 +64,9 @@ func readShell(text string, out *Imported) ([]string, error) {
 		switch {
 		case len(s.words) == 0 || name == ":" || name == "export":
 		case name != "curl" && name != "curl.exe":
-			out.left("%s was not read", s.program())
+			out.dropped("%s was not read", s.program())
 		case found != nil:
-			out.left("only the first curl command was read; there are more")
+			out.dropped("only the first curl command was read; there are more")
 		default:
 			found = &r.statements[i]
 			found.words = s.words
@@ -76,10 +76,10 @@ func readShell(text string, out *Imported) ([]string, error) {
 		return nil, refuse("there is no curl command in it")
 	}
 	if found.piped {
-		out.left("what the pipe gives curl was not read")
+		out.dropped("what the pipe gives curl was not read")
 	}
 	for _, note := range found.notes {
-		out.left("%s", note)
+		out.dropped("%s", note)
 	}
 	var args []string
 	for _, w := range found.words[1:] {

@@ -139,15 +139,15 @@ func (b *Inbox) Replay(ctx context.Context, d model.Delivery, to string) (said s
 	if err != nil {
 		return "", false, err
 	}
-	said = "the receiver answered " + got.Said()
+	said = "the receiver answered " + got.AnswerText()
 	if len(got.Without) > 0 {
 		said += "; sent without " + strings.Join(got.Without, ", ")
 	}
 	return said, got.Taken(), nil
 }
 
-// Where is where a process of the user receives, "" where none does; here is true for what Listen began.
-func (b *Inbox) Where(ctx context.Context) (url string, here bool, err error) {
+// Listening is where a process of the user receives, "" where none does; here is true for what Listen began.
+func (b *Inbox) Listening(ctx context.Context) (url string, here bool, err error) {
 	if r := b.listening(); r != nil {
 		return r.URL(), true, nil
 	}
@@ -205,7 +205,7 @@ func (b *Inbox) Stop() (refused []model.HookRefusals, err error) {
 	b.listener = nil
 	b.mu.Unlock()
 	err = r.Close()
-	return r.Left(), err
+	return r.OpenRefusals(), err
 }
 
 // Notice is what the operator must be told, once: about the files, or that receiving has ended. Else it is empty.

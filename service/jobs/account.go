@@ -18,13 +18,13 @@ const maxRowCodes = 50
 // tally accounts for the rows of a partial file that is written to it. After a row that cannot be read it
 // stops counting.
 type tally struct {
-	d     dialect.Dialect
-	of    string // the data set
-	array bool   // the rows are an array's, which has no end yet
-	begun bool
-	out   model.JobRows
-	lines rows.Lines
-	err   error // why not
+	d       dialect.Dialect
+	dataset string // the data set
+	array   bool   // the rows are an array's, which has no end yet
+	begun   bool
+	out     model.JobRows
+	lines   rows.Lines
+	err     error // why not
 }
 
 // copy makes a copy, to go back to what was counted before a part.
@@ -89,8 +89,8 @@ func (t *tally) sum(p config.Profile) model.JobRows {
 	out := t.out
 	out.Counted = true
 	slices.SortStableFunc(out.Errors, func(a, b model.JobRowErrors) int { return cmp.Compare(b.Rows, a.Rows) })
-	if out.Billed = t.d.BilledRows(t.of, out); out.Billed >= 0 {
-		_, rate := rateOf(p, t.d, t.of)
+	if out.Billed = t.d.BilledRows(t.dataset, out); out.Billed >= 0 {
+		_, rate := rateOf(p, t.d, t.dataset)
 		out.Cost, out.Priced = rate.Cost(float64(out.Billed), 0)
 	}
 	return out

@@ -94,7 +94,7 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 			rn.cfg.Now = func() time.Time { return now }
 			job := mayHave(t, rn, hookToken)
 			looks := 0
-			rn.cfg.List = func(context.Context, string, string, int) (list []model.RemoteJob, skipped int, err error) {
+			rn.cfg.ListJobs = func(context.Context, string, string, int) (list []model.RemoteJob, skipped int, err error) {
 				looks++
 				for i, after := range c.began {
 					remote := model.RemoteJob{Snapshot: "sd_" + strconv.Itoa(i)}
@@ -149,7 +149,7 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 			now = now.Add(model.HookDue)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			rn.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+			rn.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 				now = now.Add(time.Second)
 				if err := c.during(rn, job.ID); err != nil {
 					cancel()
@@ -178,7 +178,7 @@ func TestJobsAreFollowedWhileTheListIsLookedAt(t *testing.T) {
 	}
 	now = now.Add(model.HookDue)
 	followed := make(chan struct{})
-	rn.cfg.List = func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
+	rn.cfg.ListJobs = func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
 		select {
 		case <-followed:
 		case <-ctx.Done():
@@ -234,7 +234,7 @@ func TestTwoProcessesNeverLookInTheListAtOnce(t *testing.T) {
 	var following sync.WaitGroup
 	var told atomic.Int32 // of both, that the look came to its end
 	follow := func(r *Runner, on func(Followed)) {
-		r.cfg.List = list
+		r.cfg.ListJobs = list
 		following.Go(func() {
 			if err := r.Follow(ctx, func(f Followed) {
 				if on(f); f.Job.ID == lost.ID && told.Add(1) == 2 {
@@ -267,7 +267,7 @@ func TestTheLookInTheListIsLeftToAProcessThatHasTheKey(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"running"}`))
 	locked := errors.New("the key is locked")
 	rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.Secret{}, locked }}
-	rn.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) { return nil, 0, locked }
+	rn.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) { return nil, 0, locked }
 	job, now := mayHave(t, rn, hookToken), time.Now()
 	rn.cfg.Now = func() time.Time { return now }
 	if _, err := rn.AwaitHook(t.Context(), job.ID); err != nil {

@@ -43,7 +43,7 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 	switch from := draft.From.(type) {
 	case Again:
 		err = l.repeat(ctx, p, from, &r)
-	case Given:
+	case ReadyInputs:
 		r.Request.Inputs = from
 	default:
 		err = l.read(ctx, d, &r)
@@ -59,7 +59,7 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 			return r, err
 		}
 	}
-	if err := l.cfg.Lists.check(r); err != nil {
+	if err := l.cfg.InputLists.check(r); err != nil {
 		return r, err
 	}
 	questions, err := l.cfg.Keys.May(ctx, keys.Use{Key: r.Request.Key})
@@ -115,7 +115,7 @@ func (l *Launching) describe(ctx context.Context, r *Report, shape *rows.Shape) 
 	case listing.None():
 		r.note("dataset", "the fields of %s are not known; the service's list: %s", c.ID, listing.Problem)
 	case listing.Problem != "":
-		r.note("dataset", "the fields are from %s; the service's list: %s", listing.Origin(l.cfg.Lists.Now()), listing.Problem)
+		r.note("dataset", "the fields are from %s; the service's list: %s", listing.Origin(l.cfg.InputLists.Now()), listing.Problem)
 	}
 	m, err := c.Method(r.Request.Settings.Discover)
 	if err != nil {
@@ -146,8 +146,8 @@ func (l *Launching) open(from Input) (source, error) {
 	switch from := from.(type) {
 	case Rows:
 		return source{Rows: from}, nil
-	case List:
-		f, err := l.cfg.Lists.Open(from.Name)
+	case SavedList:
+		f, err := l.cfg.InputLists.Open(from.Name)
 		if err != nil {
 			return source{}, err
 		}
@@ -242,7 +242,7 @@ func (l *Launching) fillInbox(ctx context.Context, r *Report) error {
 func (l *Launching) choose(ctx context.Context, p config.Profile, r *Report) error {
 	all := r.Request.Inputs
 	_, again := r.draft.From.(Again)
-	_, given := r.draft.From.(Given)
+	_, given := r.draft.From.(ReadyInputs)
 	if r.draft.OnlyUnlaunched {
 		if err := l.leaveOut(ctx, r); err != nil {
 			return err
@@ -279,10 +279,10 @@ func (l *Launching) leaveOut(ctx context.Context, r *Report) error {
 		return unsearched(err)
 	}
 	good := len(r.Request.Inputs)
-	r.Before.Others.Unknown = launched.Unknown
+	r.Before.Overlapping.Unknown = launched.Unknown
 	if names := launched.UnknownNames(); names != "" {
 		r.ask(ask.Question{
-			Kind: ask.UnknownInputs, About: launched.Unknown[0].ID, Facts: r.Before.Others.facts(good),
+			Kind: ask.UnknownInputs, About: launched.Unknown[0].ID, Facts: r.Before.Overlapping.facts(good),
 			Text: fmt.Sprintf("the inputs of these jobs of the last hour are not known: %s; any of the %d inputs may be among them", names, good),
 		})
 	}
@@ -296,17 +296,17 @@ func (l *Launching) leaveOut(ctx context.Context, r *Report) error {
 
 // findBefore finds the jobs that have the inputs or some of them.
 func (l *Launching) findBefore(ctx context.Context, r *Report) (err error) {
-	if r.Before.Same, err = l.cfg.Machine.SameInputs(ctx, r.Request, Recent); err != nil {
+	if r.Before.SameInputs, err = l.cfg.Machine.SameInputs(ctx, r.Request, Recent); err != nil {
 		return unsearched(err)
 	}
 	if r.draft.OnlyUnlaunched {
 		return nil
 	}
-	if r.Before.Others, err = l.cfg.Machine.SharedInputs(ctx, r.Request, Recent); err != nil {
+	if r.Before.Overlapping, err = l.cfg.Machine.SharedInputs(ctx, r.Request, Recent); err != nil {
 		return unsearched(err)
 	}
-	r.Before.Others.Overlaps = slices.DeleteFunc(r.Before.Others.Overlaps, func(o Overlap) bool {
-		return slices.ContainsFunc(r.Before.Same, func(j model.Job) bool { return j.ID == o.Job.ID })
+	r.Before.Overlapping.Overlaps = slices.DeleteFunc(r.Before.Overlapping.Overlaps, func(o Overlap) bool {
+		return slices.ContainsFunc(r.Before.SameInputs, func(j model.Job) bool { return j.ID == o.Job.ID })
 	})
 	return nil
 }
@@ -319,7 +319,7 @@ func unsearched(err error) error {
 // findUnlaunched is the choice to leave out what jobs of the last hour have. There is none if the sample has nothing of
 // theirs, or if they have everything.
 func (l *Launching) findUnlaunched(ctx context.Context, p config.Profile, r *Report, all []model.JobInput) error {
-	launched := r.Before.Others
+	launched := r.Before.Overlapping
 	if len(all) > len(r.Request.Inputs) { // a sample
 		whole := r.Request
 		whole.Inputs = all
@@ -341,8 +341,8 @@ func (l *Launching) findUnlaunched(ctx context.Context, p config.Profile, r *Rep
 
 // askBefore asks whether inputs that were launched are launched again.
 func (r *Report) askBefore(again bool) {
-	same := slices.DeleteFunc(slices.Clone(r.Before.Same), func(j model.Job) bool { return again && j.ID == r.Repeated.ID })
-	others := r.Before.Others
+	same := slices.DeleteFunc(slices.Clone(r.Before.SameInputs), func(j model.Job) bool { return again && j.ID == r.Repeated.ID })
+	others := r.Before.Overlapping
 	switch {
 	case len(same) > 0:
 		r.ask(sameQuestion(same, r.Repeated.ID))
@@ -375,10 +375,10 @@ func sameFact(j model.Job, repeated string) ask.Fact {
 
 // Facts say, the newest first, which jobs have the inputs of a report and what follows.
 func (b Before) Facts(inputs int) (facts []ask.Fact) {
-	for _, j := range b.Same {
+	for _, j := range b.SameInputs {
 		facts = append(facts, sameFact(j, ""))
 	}
-	return append(facts, b.Others.facts(inputs)...)
+	return append(facts, b.Overlapping.facts(inputs)...)
 }
 
 // maxOverlapFacts is how many jobs with some of the inputs are named.
@@ -395,7 +395,7 @@ func (e EarlierJobs) facts(inputs int) []ask.Fact {
 // overlapFacts say which jobs have some of so many inputs, newest first.
 func overlapFacts(overlaps []Overlap, inputs int) (facts []ask.Fact) {
 	for _, o := range overlaps[:min(len(overlaps), maxOverlapFacts)] {
-		f := ask.Fact{Text: o.Words(inputs) + " launched", Job: o.Job, Then: "what it has, too, is billed a second time"}
+		f := ask.Fact{Text: o.Opening(inputs) + " launched", Job: o.Job, Then: "what it has, too, is billed a second time"}
 		if !o.Job.State.Started() {
 			f.Then = "if that one started, " + f.Then
 		}
@@ -424,7 +424,7 @@ func (l *Launching) Launch(ctx context.Context, r Report, a ask.Answers) (out La
 			return out, err
 		}
 	}
-	if r.Request.Rejected, err = l.cfg.Lists.keep(r, &out); err != nil {
+	if r.Request.Rejected, err = l.cfg.InputLists.keep(r, &out); err != nil {
 		return out, err
 	}
 	r.Request.Guard = r.guard(a)

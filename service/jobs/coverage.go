@@ -68,9 +68,11 @@ func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) e
 }
 
 // notSeenError says why the fields of a result can no longer be looked at.
-type notSeenError struct{ why string }
+type notSeenError struct{ reason string }
 
-func (e *notSeenError) Error() string { return "the fields of its rows were not looked at: " + e.why }
+func (e *notSeenError) Error() string {
+	return "the fields of its rows were not looked at: " + e.reason
+}
 
 // eachKept calls on for the rows of a downloaded file, and fails if it is not the file that was
 // downloaded.

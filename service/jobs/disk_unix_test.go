@@ -31,7 +31,7 @@ func TestADiskThatIsFullLeavesAPartialFile(t *testing.T) {
 			_, err := cl.Download(t.Context(), "job-1", to, nil)
 			var kept *PartialError
 			var disk *fs.PathError
-			if !errors.As(err, &kept) || !errors.As(err, &disk) || kept.Parts != 2 || kept.Of != 4 || kept.File != to.File+".part" {
+			if !errors.As(err, &kept) || !errors.As(err, &disk) || kept.Parts != 2 || kept.Total != 4 || kept.File != to.File+".part" {
 				t.Fatalf("%v", err)
 			}
 			if at, err := os.Stat(kept.File); err != nil || at.Size() != kept.Bytes || kept.Bytes < int64(2*len(s.parts[0])) {

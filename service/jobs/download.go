@@ -98,7 +98,7 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	if err != nil {
 		return rn.notFetched(ctx, call, err), err
 	}
-	kept := p.state.Kept
+	kept := p.state.File
 	take := func(job *model.Job) {
 		job.File, job.Bytes, job.SHA256, job.Rows = to.File, kept.Bytes, kept.SHA256, kept.Rows
 		if !job.State.Final() && kept.Rows.Counted {

@@ -45,8 +45,8 @@ type (
 		Kind, Name string
 		Map        map[string]string
 	}
-	// List is a saved list.
-	List struct {
+	// SavedList is a saved list.
+	SavedList struct {
 		Name string
 		Map  map[string]string
 	}
@@ -56,14 +56,14 @@ type (
 		Job     string
 		Missing bool
 	}
-	// Given are inputs that were made by the caller for a data set that is sent as it is named.
-	Given []model.JobInput
+	// ReadyInputs are inputs that were made by the caller for a data set that is sent as it is named.
+	ReadyInputs []model.JobInput
 )
 
-func (Rows) input()  {}
-func (List) input()  {}
-func (Again) input() {}
-func (Given) input() {}
+func (Rows) input()        {}
+func (SavedList) input()   {}
+func (Again) input()       {}
+func (ReadyInputs) input() {}
 
 // Report is what a Draft comes to. Questions have to be answered before it is launched; it is launched as it stands.
 type Report struct {
@@ -111,16 +111,16 @@ type Unlaunched struct {
 
 // Before are the jobs of the last hour, or not over, that have inputs of a Report, each newest first.
 type Before struct {
-	// Same have all of them and no others, the job that is repeated included.
-	Same []model.Job
-	// Others have some of them, or may.
-	Others EarlierJobs
+	// SameInputs have all of them and no others, the job that is repeated included.
+	SameInputs []model.Job
+	// Overlapping have some of them, or may.
+	Overlapping EarlierJobs
 }
 
 // Launched is a job that was launched, and what was kept before it was.
 type Launched struct {
-	Job  model.Job
-	Kept []ask.Note
+	Job   model.Job
+	Notes []ask.Note
 }
 
 // ErrNoGoodRow says that every row of a source is bad.
@@ -128,14 +128,14 @@ var ErrNoGoodRow = errors.New("none is good")
 
 // KeepError says that what had to be kept before a launch cannot be: nothing was sent.
 type KeepError struct {
-	// List says that it is the list Path, otherwise it is the bad rows.
-	List bool
-	Path string
-	Err  error
+	// IsList says that it is the list Path, otherwise it is the bad rows.
+	IsList bool
+	Path   string
+	Err    error
 }
 
 func (e *KeepError) Error() string {
-	if e.List {
+	if e.IsList {
 		return "the list could not be saved, so nothing was sent: " + e.Err.Error()
 	}
 	return "the bad rows could not be kept, so nothing was sent: " + e.Err.Error()
@@ -188,12 +188,12 @@ type Profile interface {
 
 // LaunchConfig is what a Launching needs; all of it is required.
 type LaunchConfig struct {
-	Machine   Machine
-	Profile   Profile
-	Catalogue Catalogue
-	Keys      Keys
-	Inbox     Inbox
-	Lists     Lists
+	Machine    Machine
+	Profile    Profile
+	Catalogue  Catalogue
+	Keys       Keys
+	Inbox      Inbox
+	InputLists InputLists
 }
 
 // Launching checks drafts, launches them, and settles jobs that may have started. It is safe for concurrent use.

@@ -110,7 +110,7 @@ func TestRowsThatAreTooWideForCSVStay(t *testing.T) {
 // stays, so that the next download only ends it.
 func TestAFileThatHasItsPlaceIsKnownAfterAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.ndjson")
-	p, err := openPartial(file, "ndjson", partState{Version: 1}, false, tally{of: "gd_1"})
+	p, err := openPartial(file, "ndjson", partState{Version: 1}, false, tally{dataset: "gd_1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestAFileThatHasItsPlaceIsKnownAfterAnError(t *testing.T) {
 // result.
 func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 	for _, format := range []string{"ndjson", "json"} {
-		p, err := openPartial(filepath.Join(t.TempDir(), "out"), format, partState{Version: 1, Parts: 1}, false, tally{of: "gd_1"})
+		p, err := openPartial(filepath.Join(t.TempDir(), "out"), format, partState{Version: 1, Parts: 1}, false, tally{dataset: "gd_1"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestTheSumOfThePartsHasABound(t *testing.T) {
 	s := newParts(3)
 	p := servicetest.API(t, s.ServeHTTP)
 	cl := newRunner(t, p)
-	part, err := openPartial(filepath.Join(t.TempDir(), "out.ndjson"), "ndjson", partState{Rows: 1000, Parts: 3}, false, tally{of: "gd_1"})
+	part, err := openPartial(filepath.Join(t.TempDir(), "out.ndjson"), "ndjson", partState{Rows: 1000, Parts: 3}, false, tally{dataset: "gd_1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func (rn *Runner) estimate(ctx context.Context, p config.Profile, d dialect.Dial
 	switch limit := float64(r.Settings.LimitPerInput); {
 	case was.jobs > 0:
 		perInput := float64(was.records) / float64(was.inputs)
-		e.Records, e.Basis = n*perInput, fmt.Sprintf("%.3g for an input in %s", perInput, was.words())
+		e.Records, e.Basis = n*perInput, fmt.Sprintf("%.3g for an input in %s", perInput, was.summary())
 		if most, e.worstBy = n*was.most, "the dearest of the earlier jobs"; !d.Finds(r) && most < n {
 			most, e.worstBy = n, "one record for each input" // pages that were dead may now give one
 		}
@@ -166,8 +166,8 @@ type earlierJobs struct {
 	empty, cut int
 }
 
-// words says how many jobs there are, and how many of them measure nothing.
-func (e earlierJobs) words() string {
+// summary says how many jobs there are, and how many of them measure nothing.
+func (e earlierJobs) summary() string {
 	var without []string
 	if e.empty > 0 {
 		without = append(without, fmt.Sprintf("%d that found nothing", e.empty))
@@ -210,7 +210,7 @@ func (rn *Runner) past(ctx context.Context, p config.Profile, d dialect.Dialect,
 		if j.Profile != p.Name || j.Dataset != r.Dataset || !j.State.HasResult() || found < 0 || j.Inputs == 0 {
 			continue
 		}
-		asked := j.Asked
+		asked := j.Request
 		if asked == nil { // an older version of the ledger
 			request, err := rn.Request(ctx, j.ID)
 			if err != nil && !errors.Is(err, ErrNoRequest) {

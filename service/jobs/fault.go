@@ -25,11 +25,11 @@ func (rn *Runner) writeFault(ctx context.Context, job model.Job, call model.JobC
 	if !errors.As(err, &fault) || sameFault(job.Fault, call, fault.Diagnosis, givenUp) {
 		return job
 	}
-	seen := rn.seen(job)
+	seen := rn.lastAnswer(job)
 	text := line(fault.Error())
 	var kept *PartialError
 	if errors.As(err, &kept) {
-		text = line(fault.Error() + "; " + kept.Kept())
+		text = line(fault.Error() + "; " + kept.Resume())
 	}
 	written, err := rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		if call == model.CallProgress && row.State.Final() { // another process has seen more

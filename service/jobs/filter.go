@@ -12,7 +12,7 @@ import (
 // may be days ahead.
 func Fields(now func(profile string) time.Time) query.Fields[model.Job] {
 	return query.Fields[model.Job]{
-		query.Words(wordsOf),
+		query.SearchText(wordsOf),
 		query.Enum("state", "failed", states(), func(j model.Job) []string {
 			words := []string{string(j.State), j.State.Label()}
 			if !j.State.Final() {

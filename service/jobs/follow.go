@@ -58,11 +58,11 @@ func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
 	}
 	feed, unsubscribe := rn.watching.subscribe()
 	defer unsubscribe()
-	f := follower{rn: rn, profile: p.Name, cadence: d.Cadence(p.Local), seen: map[string]Followed{}, due: map[string]bool{}, on: on}
-	defer f.rest()
+	f := follower{rn: rn, profile: p.Name, cadence: d.Cadence(p.Local), reported: map[string]Followed{}, due: map[string]bool{}, on: on}
+	defer f.stopWorker()
 	defer rn.seeDue(ctx, p.Name)()
 	for {
-		feed.take() // look finds them in the ledger
+		feed.drain() // look finds them in the ledger
 		if err := f.look(ctx); err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 	next := time.NewTicker(lookBusy)
 	defer next.Stop()
 	for {
-		over, err := w.look(ctx, feed.take())
+		over, err := w.look(ctx, feed.drain())
 		if err != nil || over {
 			return w.job, err
 		}
@@ -183,7 +183,7 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 func (w *watching) forget(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.told, id)
+	delete(w.lastError, id)
 	delete(w.lacked, id)
 	delete(w.rejected, id)
 }
@@ -209,7 +209,7 @@ type waiter struct {
 // look takes in what this process saw and what others wrote.
 func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err error) {
 	for _, job := range seen {
-		w.take(job)
+		w.update(job)
 	}
 	items, err := itemsOf(ctx, w.queue, w.call.p.Name) // before the ledger: see follower.look
 	if err != nil {
@@ -220,7 +220,7 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 	if err != nil {
 		return false, causeOf(ctx, err)
 	}
-	if w.take(job); w.job.State.Final() {
+	if w.update(job); w.job.State.Final() {
 		return true, nil
 	}
 	if err := w.rn.watching.broken(); err != nil {
@@ -230,7 +230,7 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 	if since.Before(w.began) {
 		since = w.began
 	}
-	why, fault := w.rn.watching.why(w.job.ID), (*exchange.CallError)(nil)
+	why, fault := w.rn.watching.questionError(w.job.ID), (*exchange.CallError)(nil)
 	_, on := items[w.job.ID]
 	switch {
 	case ctx.Err() != nil:
@@ -248,8 +248,8 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 	return false, nil
 }
 
-// take reports a job that is further than the one last seen.
-func (w *waiter) take(job model.Job) {
+// update reports a job that is further than the one last seen.
+func (w *waiter) update(job model.Job) {
 	if job.ID != w.job.ID || job.Updated.Before(w.job.Updated) {
 		return
 	}

@@ -13,19 +13,19 @@ import (
 
 // follower is one call of Follow. One goroutine uses it.
 type follower struct {
-	rn      *Runner
-	profile string
-	cadence dialect.Cadence
-	on      func(Followed)
-	seen    map[string]Followed // the last report about each job in flight
-	due     map[string]bool     // jobs whose webhook did not come in time; they are looked for in the service's list
-	queue   work.Queue          // open while something is in flight
-	leave   func()              // ends the worker; nil while there is none
-	idle    bool                // the last report was that the service is asked about no job
+	rn       *Runner
+	profile  string
+	cadence  dialect.Cadence
+	on       func(Followed)
+	reported map[string]Followed // the last report about each job in flight
+	due      map[string]bool     // jobs whose webhook did not come in time; they are looked for in the service's list
+	queue    work.Queue          // open while something is in flight
+	leave    func()              // ends the worker; nil while there is none
+	idle     bool                // the last report was that the service is asked about no job
 }
 
-// rest ends the worker while there is nothing to ask. It costs more than everything else an idle console does.
-func (f *follower) rest() {
+// stopWorker ends the worker while there is nothing to ask. It costs more than everything else an idle console does.
+func (f *follower) stopWorker() {
 	if f.leave != nil {
 		f.leave()
 		f.leave = nil
@@ -87,7 +87,7 @@ func (f *follower) ask(ctx context.Context, jobs []model.Job, items map[string]w
 		there[job.ID] = true
 		item, in := items[job.ID]
 		until := f.until(job)
-		if _, before := f.seen[job.ID]; !in && !before && f.rn.cfg.Now().Before(until) {
+		if _, before := f.reported[job.ID]; !in && !before && f.rn.cfg.Now().Before(until) {
 			item = work.Item{Lane: lane(f.profile), Key: job.ID, Until: until, Due: time.Now()}
 			if err := f.queue.Put(ctx, item); err != nil {
 				return 0, err
@@ -104,7 +104,7 @@ func (f *follower) ask(ctx context.Context, jobs []model.Job, items map[string]w
 		if in && !job.HookDue.IsZero() {
 			waiting++
 		}
-		f.tell(Followed{Job: job, On: in, Next: item.Due, Err: why})
+		f.report(Followed{Job: job, On: in, Next: item.Due, Err: why})
 	}
 	f.rn.watching.among(len(items) - waiting) // the service is asked about the others
 	return asked, f.over(ctx, there)
@@ -147,7 +147,7 @@ func (f *follower) lookInList(ctx context.Context, due []model.Job, items map[st
 func (f *follower) work(ctx context.Context, inFlight, items int) (err error) {
 	switch {
 	case items == 0:
-		f.rest()
+		f.stopWorker()
 		if inFlight == 0 {
 			f.queue = nil
 		}
@@ -161,7 +161,7 @@ func (f *follower) work(ctx context.Context, inFlight, items int) (err error) {
 
 // over reports the jobs that are no longer in flight.
 func (f *follower) over(ctx context.Context, there map[string]bool) error {
-	for id := range f.seen {
+	for id := range f.reported {
 		if there[id] {
 			continue
 		}
@@ -169,7 +169,7 @@ func (f *follower) over(ctx context.Context, there map[string]bool) error {
 		if err != nil && !errors.Is(err, ErrUnknownJob) {
 			return err
 		}
-		delete(f.seen, id)
+		delete(f.reported, id)
 		if err == nil {
 			f.on(Followed{Job: job})
 		}
@@ -192,11 +192,11 @@ func (f *follower) until(job model.Job) time.Time {
 	return until
 }
 
-// tell reports a job unless nothing has changed since the last report. The whole job is compared: a clock other than
+// report reports a job unless nothing has changed since the last report. The whole job is compared: a clock other than
 // the machine's may stand still, and a job's steps are read after its row, so that they may have a change before it.
-func (f *follower) tell(now Followed) {
-	before, ok := f.seen[now.Job.ID]
-	f.seen[now.Job.ID] = now
+func (f *follower) report(now Followed) {
+	before, ok := f.reported[now.Job.ID]
+	f.reported[now.Job.ID] = now
 	same := ok && before.On == now.On && before.Next.Equal(now.Next) && (before.Err == nil) == (now.Err == nil) &&
 		reflect.DeepEqual(before.Job, now.Job)
 	if !same {

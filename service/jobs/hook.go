@@ -114,7 +114,7 @@ func (rn *Runner) lookInList(ctx context.Context) (again time.Duration, err erro
 			continue
 		}
 		if job, err = rn.endDueWait(ctx, job); err == nil {
-			rn.watching.tell(job, nil)
+			rn.watching.publish(job, nil)
 		}
 		return lookIdle, err
 	}
@@ -148,7 +148,7 @@ func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job,
 	case context.Cause(ctx) != nil:
 		return due, context.Cause(ctx)
 	case err != nil:
-		said = line("what the service's list has is not known: " + exchange.Why(err))
+		said = line("what the service's list has is not known: " + exchange.Explain(err))
 	case len(found) == 1:
 		said = fmt.Sprintf("%s of the service's list can be it: adopt it if it is", found[0].Snapshot)
 	case len(found) > 1:
@@ -276,6 +276,6 @@ func (rn *Runner) settleByHook(ctx context.Context, job model.Job, news model.Ho
 	case errors.As(err, &doubt), errors.As(err, &taken):
 		return job, "not settled: " + line(err.Error()), nil
 	default:
-		return job, "not settled, because the service did not answer for " + news.Snapshot + ": " + line(exchange.Why(err)), nil
+		return job, "not settled, because the service did not answer for " + news.Snapshot + ": " + line(exchange.Explain(err)), nil
 	}
 }

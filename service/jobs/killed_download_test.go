@@ -235,7 +235,7 @@ func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newParts(5)
 			cl, to, kept := partly(t, s, "ndjson")
-			if kept.Parts != 2 || kept.Of != 5 || !strings.Contains(kept.Error(), "goes on after part 2 of 5") {
+			if kept.Parts != 2 || kept.Total != 5 || !strings.Contains(kept.Error(), "goes on after part 2 of 5") {
 				t.Errorf("%+v", kept)
 			}
 			if c.change != nil {
@@ -377,7 +377,7 @@ func TestACancelledDownloadSaysWhatIsKept(t *testing.T) {
 	}()
 	_, err := cl.Download(ctx, "job-1", Destination{File: filepath.Join(t.TempDir(), "out.csv")}, nil)
 	var kept *PartialError
-	if !errors.As(err, &kept) || !errors.Is(err, context.Canceled) || kept.Parts != 1 || kept.Of != 4 {
+	if !errors.As(err, &kept) || !errors.Is(err, context.Canceled) || kept.Parts != 1 || kept.Total != 4 {
 		t.Errorf("%v", err)
 	}
 	state, _, err := readState(strings.TrimSuffix(kept.File, ".part"))

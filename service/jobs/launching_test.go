@@ -139,7 +139,7 @@ func (s *state) launching(t *testing.T) (l *Launching, data string) {
 	s.profile.Name, s.profile.Dialect = "acme", "brightdata"
 	data = t.TempDir()
 	at := fixedClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	return NewLaunching(LaunchConfig{Machine: s, Profile: s, Catalogue: s, Keys: s, Inbox: s, Lists: Lists{Paths: config.Paths{Data: data}, Clock: at}}), data
+	return NewLaunching(LaunchConfig{Machine: s, Profile: s, Catalogue: s, Keys: s, Inbox: s, InputLists: InputLists{Paths: config.Paths{Data: data}, Clock: at}}), data
 }
 
 // urls is a draft of addresses.
@@ -160,7 +160,7 @@ func TestWhatALaunchAsks(t *testing.T) {
 	running := model.Job{ID: "job-3", Profile: "acme", State: model.JobRunning}
 	lost := model.Job{ID: "job-4", Profile: "acme", State: model.JobMayHave}
 	over := model.Job{ID: "job-5", Profile: "acme", State: model.JobReady}
-	one := Missing{Request: model.TriggerRequest{Dataset: "gd_1", Inputs: []model.JobInput{{URL: "https://a.test/1"}}, Repeats: "job-5"}, Asked: 2}
+	one := Missing{Request: model.TriggerRequest{Dataset: "gd_1", Inputs: []model.JobInput{{URL: "https://a.test/1"}}, Repeats: "job-5"}, Inputs: 2}
 	two := urls("https://a.test/1", "https://a.test/2")
 	without := urls("https://a.test/1", "https://a.test/2")
 	without.OnlyUnlaunched = true
@@ -230,7 +230,7 @@ func TestWhatCannotBeLaunched(t *testing.T) {
 		"an inbox that does not receive":    {state{hookErr: fs.ErrClosed}, hook, "endpoint: file already closed"},
 		"a key that is refused":             {state{keyErr: errors.New("it has expired")}, urls("https://a.test/1"), "it has expired"},
 		"a job of another profile":          {state{repeated: again}, Draft{From: Again{Job: "job-5"}}, "profile: job job-5 belongs to profile beta, not to acme"},
-		"a list that is not there":          {state{}, Draft{Dataset: "gd_1", From: List{Name: "x"}}, `source: there is no saved list "x"; none is saved in `},
+		"a list that is not there":          {state{}, Draft{Dataset: "gd_1", From: SavedList{Name: "x"}}, `source: there is no saved list "x"; none is saved in `},
 		"a data set that nobody has":        {state{}, unknown, `no data set is called "none"`},
 		"inputs of a source that is no one": {state{}, Draft{Dataset: "gd_1"}, "source: it has no inputs"},
 	} {
@@ -286,8 +286,8 @@ func TestALaunchKeepsWhatItLeavesOut(t *testing.T) {
 	given := ask.Answers{}.Always(ask.Cost).Always(ask.BadRows).AlwaysWith(ask.AdminReason, ask.Answer{Text: " migration "})
 	out, err := l.Launch(t.Context(), r, given)
 	rejected := filepath.Join(data, "downloads", "rejected-20260102-030405.txt")
-	if bad := s.sent[0].Rejected; err != nil || bad != (model.JobRejected{Rows: 1, File: rejected}) || s.admitted != ": migration" || len(out.Kept) != 2 {
-		t.Errorf("%+v, admitted %q, kept %v, %v", bad, s.admitted, out.Kept, err)
+	if bad := s.sent[0].Rejected; err != nil || bad != (model.JobRejected{Rows: 1, File: rejected}) || s.admitted != ": migration" || len(out.Notes) != 2 {
+		t.Errorf("%+v, admitted %q, kept %v, %v", bad, s.admitted, out.Notes, err)
 	}
 	if b, err := os.ReadFile(filepath.Join(data, "lists", "mine.ndjson")); err != nil || strings.Count(string(b), "\n") != 2 {
 		t.Errorf("the list has %q, %v", b, err)
@@ -295,7 +295,7 @@ func TestALaunchKeepsWhatItLeavesOut(t *testing.T) {
 	d = urls("https://b.test/1")
 	d.SaveList = "mine"
 	var kept *KeepError
-	if _, err := l.Check(t.Context(), d); !errors.As(err, &kept) || !kept.List || !errors.Is(err, fs.ErrExist) {
+	if _, err := l.Check(t.Context(), d); !errors.As(err, &kept) || !kept.IsList || !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a list that is there with other inputs: %v", err)
 	}
 	if err := os.RemoveAll(filepath.Join(data, "downloads")); err != nil {
@@ -304,7 +304,7 @@ func TestALaunchKeepsWhatItLeavesOut(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(data, "downloads"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Launch(t.Context(), r, given); !errors.As(err, &kept) || kept.List || len(s.sent) != 1 {
+	if _, err := l.Launch(t.Context(), r, given); !errors.As(err, &kept) || kept.IsList || len(s.sent) != 1 {
 		t.Errorf("without a place for the bad rows: %v, sent %d", err, len(s.sent))
 	}
 }

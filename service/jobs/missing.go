@@ -18,9 +18,9 @@ import (
 type Missing struct {
 	// Request asks for these inputs alone.
 	Request model.TriggerRequest
-	// Asked are the inputs of the job, Failed those that gave an error, Nothing those that
+	// Inputs are the inputs of the job, Failed those that gave an error, Nothing those that
 	// gave no row with data or an error.
-	Asked, Failed, Nothing int
+	Inputs, Failed, Nothing int
 	// Unmatched counts rows that belong to none of the inputs. If there are any, inputs of the rest may
 	// have given data.
 	Unmatched int
@@ -51,8 +51,8 @@ func (rn *Runner) Missing(ctx context.Context, id string) (Missing, error) {
 		return Missing{}, err
 	}
 	job.Rows = read
-	out := Missing{Asked: len(r.Inputs), Unmatched: match.Unmatched, Lacking: job.Lacking()}
-	r.Inputs, out.Failed = match.Rest()
+	out := Missing{Inputs: len(r.Inputs), Unmatched: match.Unmatched, Lacking: job.Lacking()}
+	r.Inputs, out.Failed = match.Missing()
 	out.Nothing = len(r.Inputs) - out.Failed
 	out.Request = r
 	return out, nil

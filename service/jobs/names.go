@@ -62,7 +62,7 @@ func CommandAbout(j model.Job, name string) string {
 }
 
 // Explain says in a line why a call failed.
-func Explain(err error) string { return exchange.Why(err) }
+func Explain(err error) string { return exchange.Explain(err) }
 
 // Verdict is the diagnosis of a call that failed; ok is false for another error.
 func Verdict(err error) (d model.Diagnosis, ok bool) {

@@ -18,8 +18,8 @@ type Overlap struct {
 	Inputs int // how many inputs of the launch the job has
 }
 
-// Words is the beginning of a sentence about the inputs: "3 of 20 inputs were".
-func (o Overlap) Words(of int) string {
+// Opening is the beginning of a sentence about the inputs: "3 of 20 inputs were".
+func (o Overlap) Opening(of int) string {
 	if o.Inputs == 1 {
 		return fmt.Sprintf("1 of %d inputs was", of)
 	}
@@ -31,15 +31,15 @@ type EarlierJobs struct {
 	Overlaps []Overlap
 	// Unknown are the jobs whose inputs the ledger does not have or cannot read: each may have any of them.
 	Unknown []model.Job
-	asked   map[[sha256.Size]byte]int // of each input of the launch, how many jobs were looked at up to the last that has it; 0 for none
+	lastJob map[[sha256.Size]byte]int // of each input of the launch, how many jobs were looked at up to the last that has it; 0 for none
 	jobs    int
 }
 
 // NewEarlierJobs is for the inputs of a launch. Add fills it.
 func NewEarlierJobs(launch []model.JobInput) EarlierJobs {
-	l := EarlierJobs{asked: make(map[[sha256.Size]byte]int, len(launch))}
+	l := EarlierJobs{lastJob: make(map[[sha256.Size]byte]int, len(launch))}
 	for _, in := range launch {
-		l.asked[inputDigest(in)] = 0
+		l.lastJob[inputDigest(in)] = 0
 	}
 	return l
 }
@@ -50,8 +50,8 @@ func (l *EarlierJobs) Add(job model.Job, inputs []model.JobInput) {
 	s := Overlap{Job: job}
 	for _, in := range inputs {
 		d := inputDigest(in)
-		if last, asked := l.asked[d]; asked && last < l.jobs {
-			l.asked[d] = l.jobs
+		if last, asked := l.lastJob[d]; asked && last < l.jobs {
+			l.lastJob[d] = l.jobs
 			s.Inputs++
 		}
 	}
@@ -63,7 +63,7 @@ func (l *EarlierJobs) Add(job model.Job, inputs []model.JobInput) {
 // Unlaunched are the inputs of the launch that no job is known to have.
 func (l *EarlierJobs) Unlaunched(launch []model.JobInput) (out []model.JobInput) {
 	for _, in := range launch {
-		if l.asked[inputDigest(in)] == 0 {
+		if l.lastJob[inputDigest(in)] == 0 {
 			out = append(out, in)
 		}
 	}
@@ -86,7 +86,7 @@ func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, with
 	}
 	same := digest(p, r)
 	return out, rn.cfg.Ledger.EachBegun(ctx, p.Name, r.Dataset, rn.cfg.Now().Add(-within), func(j model.Job, digest string, kept []byte) {
-		if j.ID == r.Repeats || j.Asked != nil && j.Asked.Discover != r.Settings.Discover {
+		if j.ID == r.Repeats || j.Request != nil && j.Request.Discover != r.Settings.Discover {
 			return
 		}
 		var before model.TriggerRequest

@@ -44,9 +44,9 @@ type partState struct {
 	Array bool `json:"array,omitempty"`
 	// Done are the parts that have come.
 	Done []partDone `json:"done"`
-	// Kept is the file that was made of them. It is written before that file is moved into place, so
+	// File is the file that was made of them. It is written before that file is moved into place, so
 	// that the next download can finish one that was killed before the ledger was written.
-	Kept *keptFile `json:"kept,omitempty"`
+	File *keptFile `json:"kept,omitempty"`
 }
 
 // partDone is where a part ends in the partial file, in bytes, and the SHA-256 of all that
@@ -66,7 +66,7 @@ type keptFile struct {
 	Rows   model.JobRows `json:"rows"`
 }
 
-func (s partState) same(o partState) bool {
+func (s partState) sameSource(o partState) bool {
 	return s.Version == o.Version && s.Place == o.Place && s.Snapshot == o.Snapshot && s.Array == o.Array
 }
 
@@ -108,7 +108,7 @@ func openPartial(dest, format string, identity partState, drop bool, counted tal
 	}
 	state, text, err := readState(dest)
 	switch {
-	case err == nil && state.same(identity):
+	case err == nil && state.sameSource(identity):
 		p.state, p.known = state, text
 	case info.Size() > 0 && !drop:
 		return nil, errors.Join(&ForeignError{File: f.Name()}, f.Leave())
@@ -193,8 +193,8 @@ func (p *partial) rehash(ctx context.Context, on func(Progress)) error {
 
 // restart forgets everything.
 func (p *partial) restart(rows, parts int) error {
-	p.state.Rows, p.state.Parts, p.state.Done, p.state.Kept = rows, parts, nil, nil
-	*p.rows = tally{d: p.rows.d, of: p.rows.of, array: p.state.Array}
+	p.state.Rows, p.state.Parts, p.state.Done, p.state.File = rows, parts, nil, nil
+	*p.rows = tally{d: p.rows.d, dataset: p.rows.dataset, array: p.state.Array}
 	p.size, p.sync.upTo = 0, 0
 	p.sum.Reset()
 	return p.cut()
@@ -265,7 +265,7 @@ func (p *partial) leave(cause error) error {
 	case info.Size() == 0:
 		return errors.Join(cause, p.dropState(), p.Discard())
 	}
-	kept := &PartialError{File: p.Name(), Bytes: info.Size(), Parts: len(p.state.Done), Of: p.state.Parts, Err: cause}
+	kept := &PartialError{File: p.Name(), Bytes: info.Size(), Parts: len(p.state.Done), Total: p.state.Parts, Err: cause}
 	if err := p.Leave(); err != nil {
 		return errors.Join(kept, err)
 	}
@@ -279,25 +279,25 @@ type PartialError struct {
 	Bytes int64
 	// Parts is how many complete parts of the result it holds, Of how many there are. A result that the
 	// service gives whole has one part.
-	Parts, Of int
-	Err       error
+	Parts, Total int
+	Err          error
 }
 
 // Unwrap is why the download ended.
 func (e *PartialError) Unwrap() error { return e.Err }
 
-func (e *PartialError) Error() string { return e.Err.Error() + "; " + e.Kept() }
+func (e *PartialError) Error() string { return e.Err.Error() + "; " + e.Resume() }
 
-// Kept says what is kept, and how to go on.
-func (e *PartialError) Kept() string {
+// Resume says what is kept, and how to go on.
+func (e *PartialError) Resume() string {
 	kept := fmt.Sprintf("%d bytes are kept in %s: ", e.Bytes, e.File)
 	switch {
-	case e.Parts > 0 && e.Parts == e.Of:
+	case e.Parts > 0 && e.Parts == e.Total:
 		return kept + "all that the service gave; another download to the same file asks for nothing again"
 	case e.Parts > 0:
-		return kept + fmt.Sprintf("another download to the same file goes on after part %d of %d", e.Parts, e.Of)
-	case e.Of > 1:
-		return kept + fmt.Sprintf("another download to the same file begins again, with part 1 of %d", e.Of)
+		return kept + fmt.Sprintf("another download to the same file goes on after part %d of %d", e.Parts, e.Total)
+	case e.Total > 1:
+		return kept + fmt.Sprintf("another download to the same file begins again, with part 1 of %d", e.Total)
 	default:
 		return kept + "the service gives this result only whole, so that another download begins again"
 	}
@@ -321,11 +321,11 @@ func fileIs(ctx context.Context, name string, size int64, sum string) bool {
 
 // within reads what is on this disk until ctx ends, and tells on how much it has read.
 type within struct {
-	ctx  context.Context //nolint:containedctx // an io.Reader has no other place for it
-	r    io.Reader
-	on   func(n int64) // may be nil
-	n    int64
-	told int64
+	ctx      context.Context //nolint:containedctx // an io.Reader has no other place for it
+	r        io.Reader
+	on       func(n int64) // may be nil
+	n        int64
+	reported int64
 }
 
 // toldEvery is how much within reads between two calls of on, in bytes.
@@ -336,8 +336,8 @@ func (w *within) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := w.r.Read(b)
-	if w.n += int64(n); w.on != nil && w.n-w.told >= toldEvery {
-		w.told = w.n
+	if w.n += int64(n); w.on != nil && w.n-w.reported >= toldEvery {
+		w.reported = w.n
 		w.on(w.n)
 	}
 	return n, err
@@ -350,7 +350,7 @@ type rewinding struct {
 }
 
 func (r *rewinding) Seek(offset int64, whence int) (int64, error) {
-	r.n, r.told = 0, 0
+	r.n, r.reported = 0, 0
 	return r.f.Seek(offset, whence)
 }
 

@@ -23,7 +23,7 @@ import (
 // fetchResult downloads a result into its file. What it returns is locked, and its Kept says what became
 // of it. The caller ends it once that is recorded.
 func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination, on func(Progress)) (*partial, error) {
-	p, err := openPartial(to.File, to.Format, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.DropPartial, tally{d: call.d, of: call.job.Dataset})
+	p, err := openPartial(to.File, to.Format, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.DropPartial, tally{d: call.d, dataset: call.job.Dataset})
 	var foreign *ForeignError
 	if errors.As(err, &foreign) { // of two questions, that about the finished file comes first
 		err = cmp.Or(free(to), err)
@@ -35,7 +35,7 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination,
 		rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
 	}
 	if p.became(ctx, to) {
-		on(Progress{Note: to.File + " is whole already: an earlier download ended before it was written down", Bytes: p.state.Kept.Bytes, Part: p.state.Parts, Parts: p.state.Parts})
+		on(Progress{Note: to.File + " is whole already: an earlier download ended before it was written down", Bytes: p.state.File.Bytes, Part: p.state.Parts, Parts: p.state.Parts})
 		return p, nil
 	}
 	if err := cmp.Or(context.Cause(ctx), free(to)); err != nil {
@@ -211,7 +211,7 @@ func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part 
 // became reports whether the file is there already, because a download that was killed had written all
 // of it.
 func (p *partial) became(ctx context.Context, to Destination) bool {
-	k := p.state.Kept
+	k := p.state.File
 	return k != nil && k.Format == to.Format && k.Raw == to.RawCells && fileIs(ctx, to.File, k.Bytes, k.SHA256)
 }
 
@@ -226,7 +226,7 @@ func (p *partial) finish(ctx context.Context, to Destination, counted model.JobR
 		err := p.append(p.join.End(nil))
 		if err == nil {
 			k.Bytes, k.SHA256 = p.size, hex.EncodeToString(p.sum.Sum(nil))
-			p.state.Kept = k
+			p.state.File = k
 			err = p.writeState()
 		}
 		if err == nil {
@@ -246,7 +246,7 @@ func (p *partial) finish(ctx context.Context, to Destination, counted model.JobR
 	sum.sync.running.Wait()
 	if err == nil {
 		k.Bytes, k.SHA256 = sum.size, hex.EncodeToString(sum.sum.Sum(nil))
-		p.state.Kept = k
+		p.state.File = k
 		if err = p.writeState(); err == nil {
 			err = free(to)
 		}
@@ -298,7 +298,7 @@ func (p *partial) end() error { return errors.Join(p.Discard(), p.dropState()) }
 
 // unused closes a partial file that was not used.
 func (p *partial) unused() error {
-	if info, err := p.Stat(); err == nil && info.Size() == 0 && p.state.Kept == nil {
+	if info, err := p.Stat(); err == nil && info.Size() == 0 && p.state.File == nil {
 		return p.Discard()
 	}
 	return p.Leave()

@@ -38,8 +38,8 @@ func (e *PreviewError) Error() string { return e.Err.Error() }
 // Unwrap is the error of the call.
 func (e *PreviewError) Unwrap() error { return e.Err }
 
-// Left says what exists of the preview at the service.
-func (e *PreviewError) Left() string {
+// AtService says what exists of the preview at the service.
+func (e *PreviewError) AtService() string {
 	switch e.State {
 	case model.JobNotSent:
 		return "nothing was sent"
@@ -92,7 +92,7 @@ func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (diale
 		err = &PreviewError{State: c.state, ID: c.id, Overdue: cause == nil && inner.Err() != nil, Err: cmp.Or(cause, err)}
 	}
 	out.Note = d.PreviewNote(r)
-	c.tell(ctx, err)
+	c.log(ctx, err)
 	return out, err
 }
 
@@ -103,8 +103,8 @@ type previewCall struct {
 	mask  exchange.Mask
 	began time.Time
 	// state and id are what is known about the preview, says is the service's last word.
-	state    model.JobState
-	id, says string
+	state       model.JobState
+	id, message string
 }
 
 func (c *previewCall) doing() string { return "previewing " + c.job.Dataset }
@@ -147,7 +147,7 @@ func (c *previewCall) run(ctx context.Context, path string, body []byte) (out di
 
 // notOver is the error of a preview that took too long.
 func (c *previewCall) notOver() error {
-	d := model.PreviewNotOver(previewTimeout, c.says)
+	d := model.PreviewNotOver(previewTimeout, c.message)
 	return &exchange.CallError{Doing: c.doing(), Diagnosis: d, Text: d.Summary}
 }
 
@@ -166,7 +166,7 @@ func (c *previewCall) begin(ctx context.Context, path string, body []byte) (at s
 	}
 	defer resp.Body.Close()
 	answer, err := c.mask.ReadAnswer(resp, previewBytes)
-	seen := c.seen(resp, answer)
+	seen := c.outcome(resp, answer)
 	switch {
 	case !succeeded(resp.StatusCode):
 		certain, by := c.d.RefusesTrigger(resp.StatusCode, resp.Header, answer)
@@ -200,7 +200,7 @@ func (c *previewCall) look(ctx context.Context, at string) (out dialect.LookupPr
 	defer resp.Body.Close()
 	answer, err := c.mask.ReadAnswer(resp, previewBytes)
 	if !succeeded(resp.StatusCode) {
-		seen := c.seen(resp, answer)
+		seen := c.outcome(resp, answer)
 		seen.Unrepeatable = true
 		fault := c.refused(ctx, seen)
 		fault.Diagnosis.RetryAfter = fault.After // what is asked for then is another preview
@@ -215,9 +215,9 @@ func (c *previewCall) look(ctx context.Context, at string) (out dialect.LookupPr
 		fault.Status = resp.StatusCode
 		return out, 0, fault
 	}
-	c.state, c.says = p.State, c.mask.Text(joinText(p.Wire, p.Detail))
+	c.state, c.message = p.State, c.mask.Text(joinText(p.Wire, p.Detail))
 	if c.state == model.JobFailed || c.state == model.JobCanceled {
-		return out, 0, &exchange.CallError{Doing: c.doing(), Diagnosis: model.PreviewEnded(c.state, c.says), Text: joinText("it "+c.state.Predicate(), p.Detail)}
+		return out, 0, &exchange.CallError{Doing: c.doing(), Diagnosis: model.PreviewEnded(c.state, c.message), Text: joinText("it "+c.state.Predicate(), p.Detail)}
 	}
 	return c.masked(out), c.d.ReadHeader(resp.Header, c.rn.cfg.Now()).RetryAfter, nil
 }
@@ -227,8 +227,8 @@ func (c *previewCall) broke(err error, sent bool) *exchange.CallError {
 	return exchange.Unanswered(c.doing(), model.CallPreview, c.mask, err, sent)
 }
 
-// seen is what an answer shows.
-func (c *previewCall) seen(resp *http.Response, answer []byte) model.Outcome {
+// outcome is what an answer shows.
+func (c *previewCall) outcome(resp *http.Response, answer []byte) model.Outcome {
 	out := exchange.Answered(c.rn.cfg.Now(), c.d, c.mask, resp, answer[:min(len(answer), answerBytes)])
 	out.Job = model.CallPreview
 	return out
@@ -269,19 +269,19 @@ func (c *previewCall) depart() (landed func()) {
 	return landed
 }
 
-// tell puts the outcome into the timeline, even after ctx has ended. If nothing was tried it does nothing.
-func (c *previewCall) tell(ctx context.Context, err error) {
+// log puts the outcome into the timeline, even after ctx has ended. If nothing was tried it does nothing.
+func (c *previewCall) log(ctx context.Context, err error) {
 	a := c.line(c.job.Dataset + ": previewed as " + c.id)
 	var lost *PreviewError
 	if errors.As(err, &lost) {
 		var fault *exchange.CallError
 		switch {
 		case errors.As(err, &fault):
-			a.Class, a.Cause, a.Text = fault.Diagnosis.Class, fault.Diagnosis.Cause, line(fault.Error()+"; "+lost.Left())+fault.Diagnosis.Next()
+			a.Class, a.Cause, a.Text = fault.Diagnosis.Class, fault.Diagnosis.Cause, line(fault.Error()+"; "+lost.AtService())+fault.Diagnosis.Next()
 		case c.state == model.JobNotSent:
 			return
 		default:
-			a.Text = line(c.doing() + ": interrupted; " + lost.Left())
+			a.Text = line(c.doing() + ": interrupted; " + lost.AtService())
 		}
 	}
 	c.rn.put(ctx, a)

@@ -301,7 +301,7 @@ func TestAPreviewThatFailsSaysWhatItLeftAndWhatToDo(t *testing.T) {
 				if len(timeline.lines) != 1 || len(timeline.departed) != 0 {
 					t.Fatalf("%+v, under way %+v", timeline.lines, timeline.departed)
 				}
-				want := err.Error() + "; " + lost.Left() + " · next: " + strings.Join(steps, "; ")
+				want := err.Error() + "; " + lost.AtService() + " · next: " + strings.Join(steps, "; ")
 				if a := timeline.lines[0]; a.Class != c.class || a.Cause != c.cause || a.Text != want || !a.At.Equal(began) || a.Kind != model.ActivityJob || a.Ref != "" {
 					t.Errorf("%+v\n%s", a, want)
 				}

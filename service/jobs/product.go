@@ -19,7 +19,7 @@ func (r *result) unwrap(call jobCall) {
 	if !ok {
 		return
 	}
-	r.wrapped = &wrapped{Envelope: rows.NewEnvelope(r.MaskReader, field), call: call, of: r}
+	r.wrapped = &wrapped{Envelope: rows.NewEnvelope(r.MaskReader, field), call: call, result: r}
 }
 
 // Read gives the rows of the result, as the service writes them or out of their object.
@@ -33,8 +33,8 @@ func (r *result) Read(p []byte) (int, error) {
 // wrapped are rows in an object that also says whether they are complete.
 type wrapped struct {
 	*rows.Envelope
-	call jobCall
-	of   *result
+	call   jobCall
+	result *result
 }
 
 // Read ends with an error unless the object is whole and says that the job is over.
@@ -45,7 +45,7 @@ func (w *wrapped) Read(p []byte) (int, error) {
 	case errors.Is(err, io.EOF):
 		return n, w.over()
 	case err == io.ErrUnexpectedEOF: //nolint:errorlint // a reader's error that wraps it says more
-		return n, w.of.brokeOff(err)
+		return n, w.result.brokeOff(err)
 	case errors.As(err, &row):
 		return n, unusable("is not an object with rows: %s", row.Error())
 	}
@@ -62,7 +62,7 @@ func (w *wrapped) over() error {
 		return io.EOF
 	case p.State == model.JobFailed, p.State == model.JobCanceled:
 		text := joinText(p.Wire, p.Detail)
-		return &noResultError{text: "has no result: " + text, seen: model.Outcome{ServiceText: text}}
+		return &noResultError{text: "has no result: " + text, outcome: model.Outcome{ServiceText: text}}
 	default:
 		return fmt.Errorf("job %s: %w", w.call.job.ID, &NotReadyError{Text: joinText(p.Wire, p.Detail)})
 	}

@@ -105,7 +105,7 @@ func TestAProductsJobIsNeverDoubled(t *testing.T) {
 		"a gateway":     {text(502, `<html>`), model.JobMayHave},
 	} {
 		rn, asked := script(t, c.answer)
-		rn.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+		rn.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 			t.Error("the list of data sets was asked for")
 			return nil, 0, nil
 		}
@@ -124,7 +124,7 @@ func TestAProductsJobIsNeverDoubled(t *testing.T) {
 
 func TestAProductsJobIsTakenByTheIdentifierThatAPersonGives(t *testing.T) {
 	rn, asked := script(t, text(502, `<html>`), text(200, `{"status":"processing"}`))
-	rn.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+	rn.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 		t.Error("the list of data sets was asked for")
 		return nil, 0, nil
 	}

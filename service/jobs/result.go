@@ -75,15 +75,15 @@ func (g *resultGate) cut() error {
 
 // noResultError is an answer with status 200 that is no result.
 type noResultError struct {
-	text string        // what it is
-	seen model.Outcome // what speaks for that, beside the status
+	text    string        // what it is
+	outcome model.Outcome // what speaks for that, beside the status
 }
 
 func (e *noResultError) Error() string { return "the answer " + e.text }
 
 // fault is the error of the download.
 func (e *noResultError) fault(doing string) *exchange.CallError {
-	o := e.seen
+	o := e.outcome
 	o.Via, o.Job, o.ServiceStatus = model.ViaAPI, model.CallProgress, http.StatusOK
 	return &exchange.CallError{Doing: doing, Status: http.StatusOK, Text: e.Error(), Diagnosis: model.Diagnose(o)}
 }
@@ -91,7 +91,7 @@ func (e *noResultError) fault(doing string) *exchange.CallError {
 // unusable is an answer that the service's API does not give.
 func unusable(format string, args ...any) *noResultError {
 	e := &noResultError{text: fmt.Sprintf(format, args...)}
-	e.seen = model.Outcome{Broke: model.BreakMalformed, Peer: exchange.PeerService, BrokeText: e.Error()}
+	e.outcome = model.Outcome{Broke: model.BreakMalformed, Peer: exchange.PeerService, BrokeText: e.Error()}
 	return e
 }
 
@@ -109,7 +109,7 @@ func checkResult(head []byte, whole, later, unframed bool) error {
 	}
 	if whole && !later && errorShaped(text) {
 		says := dialect.ErrorText("application/json", text)
-		return &noResultError{text: "is an error and not a result: " + says, seen: model.Outcome{ServiceText: says}}
+		return &noResultError{text: "is an error and not a result: " + says, outcome: model.Outcome{ServiceText: says}}
 	}
 	for n, line := range bytes.SplitAfter(text, []byte("\n")) {
 		cut := (!whole || unframed && n > 0) && !bytes.HasSuffix(line, []byte("\n")) // goes on after the head, or went on

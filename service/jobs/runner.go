@@ -33,11 +33,11 @@ type Config struct {
 	Journal Timeline
 	// Log takes errors that are reported nowhere else; nil discards them.
 	Log *slog.Logger
-	// List lists the newest jobs of a data set as the service lists them, by a key of the inventory or,
+	// ListJobs lists the newest jobs of a data set as the service lists them, by a key of the inventory or,
 	// without a name, by the profile's; nil if there is no such call.
-	List func(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
-	// Own reports whether a reference is, or may be, a key's of the inventory; nil means never.
-	Own func(ref string) bool
+	ListJobs func(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
+	// OwnsReference reports whether a reference is, or may be, a key's of the inventory; nil means never.
+	OwnsReference func(ref string) bool
 	// HookDue is how long the webhook of a job that begins now is waited for, 0 for model.HookDue;
 	// nil is always 0.
 	HookDue func() time.Duration

@@ -73,7 +73,7 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 				t.Fatalf("%+v, %v", job, err)
 			}
 			post = job.Created
-			cl.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+			cl.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 				return c.list(), c.skipped, nil
 			}
 			found, err := cl.Candidates(t.Context(), job.ID)
@@ -118,7 +118,7 @@ func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
 			if err != nil || job.State != model.JobMayHave {
 				t.Fatalf("%+v, %v", job, err)
 			}
-			cl.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+			cl.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 				return []model.RemoteJob{{Snapshot: "sd_1", Created: job.Created.Add(c.ahead - c.moved)}}, 0, nil
 			}
 			found, err := cl.Candidates(t.Context(), job.ID)

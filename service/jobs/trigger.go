@@ -132,7 +132,7 @@ func (rn *Runner) SameInputs(ctx context.Context, r model.TriggerRequest, within
 	if err != nil {
 		return nil, err
 	}
-	return rn.cfg.Ledger.Same(ctx, digest(p, r), r.Repeats, rn.cfg.Now().Add(-within))
+	return rn.cfg.Ledger.SameRequest(ctx, digest(p, r), r.Repeats, rn.cfg.Now().Add(-within))
 }
 
 // launch is one trigger on its way.
@@ -167,7 +167,7 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	hook := hookOf(r.Settings)
 	l.job, err = rn.cfg.Ledger.BeginUnless(ctx, model.Job{
 		Profile: l.p.Name, Dataset: r.Dataset, KeyName: l.key.Name, Inputs: len(r.Inputs), Done: -1, Records: -1, Repeats: r.Repeats,
-		Hook: hook, HookDue: rn.hookDue(hook), Asked: l.asked(r),
+		Hook: hook, HookDue: rn.hookDue(hook), Request: l.jobRequest(r),
 	}, digest(l.p, r), keptRequest(r, exchange.MaskOf(l.secret, exchange.Login{})), r.Guard)
 	if err != nil {
 		return model.Job{}, err
@@ -271,8 +271,8 @@ func outside(p config.Profile, r model.TriggerRequest) (ps []model.FieldProblem)
 	return ps
 }
 
-// asked is what the ledger keeps of a request beside its inputs.
-func (l launch) asked(r model.TriggerRequest) *model.JobAsked {
+// jobRequest is what the ledger keeps of a request beside its inputs.
+func (l launch) jobRequest(r model.TriggerRequest) *model.JobAsked {
 	asked := askedOf(l.d.Settings(r), r.Rejected)
 	asked.At = placeOf(l.p, l.secret)
 	return asked

@@ -356,7 +356,7 @@ func TestInputsOfASampleAreFoundInTheWhole(t *testing.T) {
 		got, err := cl.SharedInputs(t.Context(), c.r, c.within)
 		words := ""
 		for _, s := range got.Overlaps {
-			words += s.Job.ID + " " + s.Words(len(c.r.Inputs))
+			words += s.Job.ID + " " + s.Opening(len(c.r.Inputs))
 		}
 		if err != nil || words != c.want {
 			t.Errorf("%s: %q, %v", name, words, err)

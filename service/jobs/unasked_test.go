@@ -50,7 +50,7 @@ func TestOnlyTheJobsOfAWatchMayHaveAPassphraseAskedFor(t *testing.T) {
 	lacked, left := make(chan struct{}), map[string]bool{}
 	var following sync.WaitGroup
 	following.Go(func() {
-		if err := rn.Follow(keystore.Unasked(ctx), func(f Followed) {
+		if err := rn.Follow(keystore.WithoutPrompt(ctx), func(f Followed) {
 			if left[f.Job.ID] = errors.Is(f.Err, locked); left[watched.ID] && left[other.ID] {
 				once.Do(func() { close(lacked) })
 			}
@@ -96,7 +96,7 @@ func TestAQuestionFromBeforeAWatchDoesNotEndIt(t *testing.T) {
 		}}
 	})
 	job := accepted(t, rn)
-	_, leave, err := rn.join(keystore.Unasked(t.Context()), "other", "", true) // as a follow does
+	_, leave, err := rn.join(keystore.WithoutPrompt(t.Context()), "other", "", true) // as a follow does
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestAQuestionFromBeforeAWatchDoesNotEndIt(t *testing.T) {
 	if again, err := rn.ask(t.Context(), work.Item{Key: job.ID}); again != notMine || err != nil {
 		t.Errorf("again in %s, %v", again, err)
 	}
-	if why := rn.watching.why(job.ID); why != nil {
+	if why := rn.watching.questionError(job.ID); why != nil {
 		t.Errorf("the watch would end with: %v", why)
 	}
 }

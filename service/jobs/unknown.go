@@ -37,9 +37,9 @@ func (w *watching) lastHeard(id string) (heard, bool) {
 // place is where a call goes: to which service and, as far as that is known, for which account.
 func (j jobCall) place() model.JobPlace { return placeOf(j.p, j.secret) }
 
-// seen is when the service last answered for a job: as this process heard it, or else as the ledger
+// lastAnswer is when the service last answered for a job: as this process heard it, or else as the ledger
 // has it. It is zero if that is not known.
-func (rn *Runner) seen(job model.Job) time.Time {
+func (rn *Runner) lastAnswer(job model.Job) time.Time {
 	h, ok := rn.watching.lastHeard(job.ID)
 	switch {
 	case ok:
@@ -91,7 +91,7 @@ func (rn *Runner) unknown(ctx context.Context, call jobCall, cadence dialect.Cad
 	default:
 		job, again = rn.leave(ctx, job, fault, found{}.evidence(job)), 0
 	}
-	rn.watching.tell(job, fault)
+	rn.watching.publish(job, fault)
 	return job, again, nil
 }
 
@@ -112,13 +112,13 @@ func (rn *Runner) decide(ctx context.Context, call jobCall, fault *exchange.Call
 		job = rn.failed(ctx, job, model.CallProgress, fault)
 	default:
 		job, err = rn.forget(ctx, job, model.CallProgress, model.JobForgotten(fault.Diagnosis, look.evidence(job)...), fault.Text)
-		rn.watching.tell(job, err)
+		rn.watching.publish(job, err)
 		if err != nil || job.State.Final() {
 			again = 0
 		}
 		return job, again, err
 	}
-	rn.watching.tell(job, fault)
+	rn.watching.publish(job, fault)
 	return job, again, nil
 }
 
@@ -151,8 +151,8 @@ func (rn *Runner) forget(ctx context.Context, job model.Job, call model.JobCall,
 type found struct {
 	// listed says that the service's list has it after all; says is what the list shows, "" if there is
 	// no list.
-	listed bool
-	says   string
+	listed  bool
+	listing string
 	// against is why the account that was asked may not be the one that has the job, "" for no reason.
 	against string
 }
@@ -164,7 +164,7 @@ func (f found) evidence(job model.Job) []model.Evidence {
 		seen += "; not known since " + stamp(job.Fault.At)
 	}
 	var out []model.Evidence
-	for _, text := range []string{seen, f.against, f.says} {
+	for _, text := range []string{seen, f.against, f.listing} {
 		if text != "" {
 			out = append(out, model.Evidence{Kind: "note", Text: line(text)})
 		}
@@ -176,19 +176,19 @@ func (f found) evidence(job model.Job) []model.Evidence {
 // launched. A list with another job of the ledger belongs to that job's account. The error is ctx's.
 func (rn *Runner) lookFor(ctx context.Context, call jobCall) (f found, err error) {
 	f.against = rn.elsewhere(call)
-	if _, product := call.d.ProductOf(call.job.Dataset); product || rn.cfg.List == nil || call.job.Dataset == "" {
+	if _, product := call.d.ProductOf(call.job.Dataset); product || rn.cfg.ListJobs == nil || call.job.Dataset == "" {
 		return f, nil
 	}
 	list := "the service's list of " + call.job.Dataset
-	listed, skipped, err := rn.cfg.List(ctx, call.key.Name, call.job.Dataset, maxListedJobs)
+	listed, skipped, err := rn.cfg.ListJobs(ctx, call.key.Name, call.job.Dataset, maxListedJobs)
 	if err != nil {
-		f.says = list + " could not be read: " + err.Error()
+		f.listing = list + " could not be read: " + err.Error()
 		return f, context.Cause(ctx)
 	}
 	other := ""
 	for _, remote := range listed {
 		if remote.Snapshot == call.job.Snapshot {
-			return found{listed: true, says: list + " has it"}, nil
+			return found{listed: true, listing: list + " has it"}, nil
 		}
 		if other != "" {
 			continue
@@ -201,13 +201,13 @@ func (rn *Runner) lookFor(ctx context.Context, call jobCall) (f found, err error
 			other = mine.ID
 		}
 	}
-	f.says = list + " does not have it"
+	f.listing = list + " does not have it"
 	if skipped > 0 || len(listed) >= maxListedJobs {
-		f.says = list + " does not have it among those that were looked at"
+		f.listing = list + " does not have it among those that were looked at"
 	}
 	if other != "" {
 		f.against = ""
-		f.says += ", and has " + other
+		f.listing += ", and has " + other
 	}
 	return f, nil
 }
@@ -219,8 +219,8 @@ func (rn *Runner) elsewhere(call jobCall) string {
 		return h.from.Differs(call.place())
 	}
 	var launched model.JobPlace
-	if call.job.Asked != nil {
-		launched = call.job.Asked.At
+	if call.job.Request != nil {
+		launched = call.job.Request.At
 	}
 	differs := launched.Differs(call.place())
 	if name := call.job.KeyName; name != "" && name != call.key.Name && (differs != "" || launched.Key == "") {

@@ -322,7 +322,7 @@ func TestTheServicesListIsLookedAtBeforeAJobHasExpired(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := forgets(t, func(cfg *Config) {
-				cfg.List = func(_ context.Context, key, dataset string, _ int) (out []model.RemoteJob, skipped int, err error) {
+				cfg.ListJobs = func(_ context.Context, key, dataset string, _ int) (out []model.RemoteJob, skipped int, err error) {
 					if key != "batch-user" || dataset != "gd_products" {
 						t.Errorf("asked for %s by %s", dataset, key)
 					}

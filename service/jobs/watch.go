@@ -32,19 +32,19 @@ var ErrNoWork = errors.New("no job can be followed in this run: there is no queu
 
 // watching is what a Runner knows about the questions that its process asks. Its zero value is ready.
 type watching struct {
-	mu       sync.Mutex
-	everyJob callers            // of those that follow all jobs
-	keys     map[string]callers // of those that wait for one job, by its key
-	end      func()             // ends the worker; nil while there is none
-	failed   error              // why there is no worker
-	calls    map[string]jobCall
-	told     map[string]error     // the last question's error, by job
-	heard    map[string]heard     // the last answer, by job
-	lacked   map[string]time.Time // when a job's key was last unavailable
-	rejected map[string]keyValue  // jobs left to other processes, as this one's key is rejected or of another account
-	inFlight int                  // jobs that are being asked about
-	feeds    map[*feed]struct{}
-	due      chan struct{} // signals that fields of results are due
+	mu        sync.Mutex
+	everyJob  callers            // of those that follow all jobs
+	keys      map[string]callers // of those that wait for one job, by its key
+	end       func()             // ends the worker; nil while there is none
+	failed    error              // why there is no worker
+	calls     map[string]jobCall
+	lastError map[string]error     // the last question's error, by job
+	heard     map[string]heard     // the last answer, by job
+	lacked    map[string]time.Time // when a job's key was last unavailable
+	rejected  map[string]keyValue  // jobs left to other processes, as this one's key is rejected or of another account
+	inFlight  int                  // jobs that are being asked about
+	feeds     map[*feed]struct{}
+	due       chan struct{} // signals that fields of results are due
 }
 
 // keyValue is how the inventory tells one value of a key from the next.
@@ -55,8 +55,8 @@ type keyValue struct {
 
 // callers counts the calls of Follow and Watch that are under way.
 type callers struct {
-	all   int
-	asked int // those whose user may be asked for a passphrase
+	all       int
+	prompting int // those whose user may be asked for a passphrase
 }
 
 // feed collects the jobs that this process saw change.
@@ -66,7 +66,7 @@ type feed struct {
 	jobs []model.Job
 }
 
-func (f *feed) take() []model.Job {
+func (f *feed) drain() []model.Job {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	jobs := f.jobs
@@ -96,18 +96,18 @@ func (w *watching) subscribe() (f *feed, leave func()) {
 	}
 }
 
-// tell hands a job to all feeds, and keeps the error of the last question about it. The prepared call is
+// publish hands a job to all feeds, and keeps the error of the last question about it. The prepared call is
 // kept as long as questions are answered.
-func (w *watching) tell(job model.Job, err error) {
+func (w *watching) publish(job model.Job, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.told == nil {
-		w.told = map[string]error{}
+	if w.lastError == nil {
+		w.lastError = map[string]error{}
 	}
-	delete(w.told, job.ID)
+	delete(w.lastError, job.ID)
 	delete(w.lacked, job.ID)
 	if err != nil {
-		w.told[job.ID] = err
+		w.lastError[job.ID] = err
 	}
 	if err != nil || job.State.Final() {
 		delete(w.calls, job.ID)
@@ -123,11 +123,11 @@ func (w *watching) tell(job model.Job, err error) {
 	}
 }
 
-// why is the error of the last question about a job, nil if it was answered or none was asked.
-func (w *watching) why(id string) error {
+// questionError is the error of the last question about a job, nil if it was answered or none was asked.
+func (w *watching) questionError(id string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.told[id]
+	return w.lastError[id]
 }
 
 // rejectedHere reports whether this process leaves a job to others because its key was rejected or may be
@@ -148,17 +148,17 @@ func (rn *Runner) keyValue(job model.Job) keyValue {
 // leaves reports whether this process leaves a job to others, because its key is rejected or unavailable.
 // why is the error of the last question.
 func (rn *Runner) leaves(job model.Job) (why error, left bool) {
-	why = rn.watching.why(job.ID)
+	why = rn.watching.questionError(job.ID)
 	return why, rn.rejectedHere(job) || why != nil && !errors.As(why, new(*exchange.CallError))
 }
 
 // lacks records that a job's key is unavailable, and tells why. It is logged once.
 func (rn *Runner) lacks(job model.Job, why error) {
 	w := &rn.watching
-	if before := w.why(job.ID); before == nil || before.Error() != why.Error() {
+	if before := w.questionError(job.ID); before == nil || before.Error() != why.Error() {
 		rn.cfg.Log.Warn("a job is left to other processes", "job", job.ID, "profile", job.Profile, "error", why)
 	}
-	w.tell(job, why)
+	w.publish(job, why)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.lacked == nil {
@@ -198,8 +198,8 @@ func (w *watching) claim(ctx context.Context, job model.Job) (context.Context, b
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	every, key := w.everyJob, w.keys[job.KeyName]
-	if every.asked+key.asked == 0 {
-		ctx = keystore.Unasked(ctx)
+	if every.prompting+key.prompting == 0 {
+		ctx = keystore.WithoutPrompt(ctx)
 	}
 	return ctx, every.all+key.all > 0
 }
@@ -238,7 +238,7 @@ func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q wo
 			n = w.keys[key]
 		}
 		if n.all += by; mayAsk {
-			n.asked += by
+			n.prompting += by
 		}
 		switch {
 		case all:
@@ -270,7 +270,7 @@ func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q wo
 // work starts the worker; end stops it and waits. The worker may outlast the call that started it and serves
 // other calls too: takes says for each question whether a passphrase may be asked for.
 func (rn *Runner) work(ctx context.Context, q work.Queue, profile string) (end func()) {
-	ctx, cancel := context.WithCancel(keystore.Asked(context.WithoutCancel(ctx)))
+	ctx, cancel := context.WithCancel(keystore.WithPrompt(context.WithoutCancel(ctx)))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -305,10 +305,10 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	case errors.Is(err, ErrUnknownJob):
 		return 0, nil
 	case err != nil:
-		w.tell(model.Job{ID: item.Key}, err)
+		w.publish(model.Job{ID: item.Key}, err)
 		return 0, err
 	case job.State.Final():
-		w.tell(job, nil)
+		w.publish(job, nil)
 		return 0, nil
 	case rn.rejectedHere(job), w.lately(job.ID):
 		if over {
@@ -381,10 +381,10 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 	case err == nil:
 		w.hear(call, rn.cfg.Now())
 		if job, err = rn.record(ctx, job, progress); err != nil {
-			w.tell(call.job, err)
+			w.publish(call.job, err)
 			return call.job, 0, err
 		}
-		w.tell(job, nil)
+		w.publish(job, nil)
 		if job.State.Final() {
 			return job, 0, nil
 		}
@@ -399,22 +399,22 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 			rn.reject(job)
 			again = notMine
 		}
-		w.tell(job, err)
+		w.publish(job, err)
 		return job, again, nil
 	case fault.Diagnosis.Rule == model.RuleResultExpired:
 		if job, err = rn.failed(ctx, job, model.CallProgress, err), nil; !job.State.Final() {
 			job, err = rn.expire(ctx, job, fault)
 		}
-		w.tell(job, err)
+		w.publish(job, err)
 		return job, 0, err
 	case fault.Status == http.StatusNotFound:
 		return rn.unknown(ctx, call, cadence, fault)
 	case !passing(fault):
-		w.tell(rn.givenUp(ctx, job, err), err)
+		w.publish(rn.givenUp(ctx, job, err), err)
 		return job, 0, nil
 	default:
 		job = rn.failed(ctx, job, model.CallProgress, err)
-		w.tell(job, err)
+		w.publish(job, err)
 		return job, max(rn.wait(cadence, job), min(fault.After, dialect.MaxWait)), nil
 	}
 }
@@ -437,5 +437,5 @@ func (rn *Runner) wait(cadence dialect.Cadence, job model.Job) time.Duration {
 func (rn *Runner) giveUp(ctx context.Context, job model.Job, limit time.Duration) {
 	d := model.NotOver(limit, joinText(job.Wire, job.Detail))
 	err := &exchange.CallError{Doing: "following job " + job.ID, Diagnosis: d, Text: d.Summary}
-	rn.watching.tell(rn.givenUp(ctx, job, err), err)
+	rn.watching.publish(rn.givenUp(ctx, job, err), err)
 }

@@ -33,6 +33,6 @@ func (j *Journal) PutBaseline(ctx context.Context, m model.Baseline) error {
 // database.ErrNotFound.
 func (j *Journal) Baseline(ctx context.Context, profile string) (model.Baseline, error) {
 	var m model.Baseline
-	err := j.kept(ctx, "the baseline of profile "+profile, "SELECT matrix FROM baselines WHERE profile = ?", profile, &m)
+	err := j.readJSON(ctx, "the baseline of profile "+profile, "SELECT matrix FROM baselines WHERE profile = ?", profile, &m)
 	return m, err
 }

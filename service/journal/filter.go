@@ -16,7 +16,7 @@ func Fields(now time.Time) query.Fields[model.Activity] {
 		return func(a model.Activity) []string { return []string{of(a)} }
 	}
 	return query.Fields[model.Activity]{
-		query.Words(words),
+		query.SearchText(searchText),
 		query.Enum("class", "captcha", texts(model.Classes()), text(func(a model.Activity) string { return string(a.Class) })).In("activity.class"),
 		query.List("zone", "unlocker_demo", text(func(a model.Activity) string { return a.Zone })).In("activity.zone"),
 		query.List("key", "batch-user", text(func(a model.Activity) string { return a.Key })).In("activity.key"),

@@ -79,7 +79,7 @@ func fetchActivity(profile string, r model.FetchResult) model.Activity {
 	a := model.Activity{
 		Cost: cost, Priced: priced,
 		At: r.Started, Kind: model.ActivityFetch, Profile: profile,
-		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.What()), Via: r.Request.Via, Key: r.KeyName,
+		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.Summary()), Via: r.Request.Via, Key: r.KeyName,
 		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status,
 		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: r.Diagnosis.Summary,
 	}
@@ -149,7 +149,7 @@ func (j *Journal) putCall(ctx context.Context, a model.Activity, landed ...strin
 func (j *Journal) replaceActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
 	a.Source = cmp.Or(j.source, a.Source)
 	done, err := tx.ExecContext(ctx, "UPDATE activity SET zone=?, via=?, class=?, cause=?, total=?, text=?, words=? WHERE kind=? AND ref=?",
-		a.Zone, string(a.Via), string(a.Class), string(a.Cause), int64(a.Total), a.Text, words(a), string(a.Kind), a.Ref)
+		a.Zone, string(a.Via), string(a.Class), string(a.Cause), int64(a.Total), a.Text, searchText(a), string(a.Kind), a.Ref)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (j *Journal) insertActivity(ctx context.Context, tx *sql.Tx, a model.Activi
 		`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
 		 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		database.Micros(a.At), string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key, string(a.Class), string(a.Cause),
-		a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, words(a))
+		a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, searchText(a))
 	if err != nil || !a.Priced && a.Source == "" {
 		return err
 	}
@@ -301,9 +301,9 @@ func (j *Journal) insertActivity(ctx context.Context, tx *sql.Tx, a model.Activi
 	return err
 }
 
-// words is what a search by words looks through: every text of the line, in
+// searchText is what a search by words looks through: every text of the line, in
 // lower case.
-func words(a model.Activity) string {
+func searchText(a model.Activity) string {
 	return spelled(strings.ToLower(strings.Join([]string{
 		string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key,
 		string(a.Class), a.Class.Label(), string(a.Cause), strconv.Itoa(a.Status), a.Ref, a.Text, a.Source,

@@ -33,8 +33,8 @@ var ErrNoHistory = errors.New("no history is kept in this run")
 type Notice struct {
 	// Text is one or two sentences, empty when there is nothing to say.
 	Text string
-	// Kept is where a damaged file was put aside, or empty.
-	Kept string
+	// SavedAs is where a damaged file was put aside, or empty.
+	SavedAs string
 }
 
 // settings are what tests change.
@@ -88,8 +88,8 @@ func open(ctx context.Context, path string, now func() time.Time, set settings) 
 	j.queue.init()
 	var n Notice
 	if damage != nil {
-		n = Notice{Kept: damage.Kept, Text: fmt.Sprintf("The journal %s was damaged (%v). It is kept as %s and a new one was begun.",
-			db.Path(), damage.Err, damage.Kept)}
+		n = Notice{SavedAs: damage.SavedAs, Text: fmt.Sprintf("The journal %s was damaged (%v). It is kept as %s and a new one was begun.",
+			db.Path(), damage.Err, damage.SavedAs)}
 	}
 	if err := j.recoverFlights(ctx); err != nil { // what was not told stays for the next one
 		n.Text = strings.TrimSpace(n.Text + fmt.Sprintf(" What a killed process had under way is not in the history yet: %v.", err))

@@ -13,20 +13,20 @@ import (
 // jobs, comparisons, tests and events that are uses (EventUsed), as far as the history goes back. Zero is not known.
 type KeyUse struct {
 	Key, Profile string
-	Seen, Last   time.Time
-	// Kept says that Seen stays when the history that tells it is pruned.
-	Kept bool
+	First, Last  time.Time
+	// Lasting says that First stays when the history that tells it is pruned.
+	Lasting bool
 }
 
 // Join is the first sight and the last use of two.
 func (u KeyUse) Join(o KeyUse) KeyUse {
-	if u.Seen.IsZero() || !o.Seen.IsZero() && o.Seen.Before(u.Seen) {
-		u.Seen = o.Seen
+	if u.First.IsZero() || !o.First.IsZero() && o.First.Before(u.First) {
+		u.First = o.First
 	}
 	if o.Last.After(u.Last) {
 		u.Last = o.Last
 	}
-	u.Kept = u.Kept || o.Kept
+	u.Lasting = u.Lasting || o.Lasting
 	return u
 }
 
@@ -34,7 +34,7 @@ func (u KeyUse) Join(o KeyUse) KeyUse {
 func (j *Journal) PutKeysSeen(ctx context.Context, keys []KeyUse) error {
 	return j.put(ctx, entry{bytes: int64(64 * len(keys)), write: func(ctx context.Context, tx *sql.Tx) error {
 		for _, k := range keys {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO key_sightings (key, profile, at) VALUES (?,?,?) ON CONFLICT DO NOTHING", k.Key, k.Profile, database.Micros(k.Seen)); err != nil {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO key_sightings (key, profile, at) VALUES (?,?,?) ON CONFLICT DO NOTHING", k.Key, k.Profile, database.Micros(k.First)); err != nil {
 				return err
 			}
 		}
@@ -50,7 +50,7 @@ func (j *Journal) PutKeyUsed(ctx context.Context, at time.Time, profile, key, fi
 		if err != nil {
 			return err
 		}
-		return putKeyValue(ctx, tx, KeyValue{Fingerprint: fingerprint, KeyUse: KeyUse{Key: key, Profile: profile, Seen: at, Last: at}})
+		return putKeyValue(ctx, tx, KeyValue{Fingerprint: fingerprint, KeyUse: KeyUse{Key: key, Profile: profile, First: at, Last: at}})
 	}})
 }
 
@@ -78,7 +78,7 @@ func putKeyValue(ctx context.Context, tx *sql.Tx, v KeyValue) error {
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO key_values (fingerprint, key, profile, seen, used) VALUES (?,?,?,?,?)
 		ON CONFLICT DO UPDATE SET seen = min(seen, excluded.seen), used = max(used, excluded.used)`,
-		v.Fingerprint, v.Key, v.Profile, database.Micros(v.Seen), database.Micros(v.Last))
+		v.Fingerprint, v.Key, v.Profile, database.Micros(v.First), database.Micros(v.Last))
 	return err
 }
 
@@ -90,7 +90,7 @@ func (j *Journal) KeyValues(ctx context.Context) ([]KeyValue, error) {
 	var values []KeyValue
 	err := database.Each(ctx, j.db, "SELECT fingerprint, key, profile, seen, used FROM key_values ORDER BY seen", nil, func(row database.Scanner) error {
 		var v KeyValue
-		err := row.Scan(&v.Fingerprint, &v.Key, &v.Profile, database.Time(&v.Seen), database.Time(&v.Last))
+		err := row.Scan(&v.Fingerprint, &v.Key, &v.Profile, database.Time(&v.First), database.Time(&v.Last))
 		values = append(values, v)
 		return err
 	})
@@ -115,7 +115,7 @@ func (j *Journal) KeyUses(ctx context.Context) ([]KeyUse, error) {
 		UNION ALL SELECT key, profile, last, 1, 0 FROM key_uses
 		UNION ALL SELECT key, profile, at, 0, 1 FROM key_sightings) GROUP BY key, profile`, []any{EventUsed, EventRecorded}, func(row database.Scanner) error {
 		var u KeyUse
-		err := row.Scan(&u.Key, &u.Profile, database.Time(&u.Seen), database.Time(&u.Last), &u.Kept)
+		err := row.Scan(&u.Key, &u.Profile, database.Time(&u.First), database.Time(&u.Last), &u.Lasting)
 		uses = append(uses, u)
 		return err
 	})

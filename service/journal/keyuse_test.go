@@ -34,12 +34,12 @@ func TestTheUsesOfAKeyAreOneForEachProfile(t *testing.T) {
 	}
 	joined := KeyUse{}
 	for _, u := range uses {
-		if u.Key != "etl" || u.Profile == "acme" && (!u.Seen.Equal(now.Add(-3*time.Hour)) || !u.Last.Equal(now.Add(-time.Hour))) {
+		if u.Key != "etl" || u.Profile == "acme" && (!u.First.Equal(now.Add(-3*time.Hour)) || !u.Last.Equal(now.Add(-time.Hour))) {
 			t.Errorf("%+v", u)
 		}
 		joined = joined.Join(u)
 	}
-	if !joined.Seen.Equal(now.Add(-4*time.Hour)) || !joined.Last.Equal(now.Add(-time.Hour)) {
+	if !joined.First.Equal(now.Add(-4*time.Hour)) || !joined.Last.Equal(now.Add(-time.Hour)) {
 		t.Errorf("joined: %+v", joined)
 	}
 }
@@ -56,14 +56,14 @@ func TestTheFirstSightOfAKeyStays(t *testing.T) {
 	}
 	for _, err := range []error{
 		j.PutKeyEvent(t.Context(), KeyEvent{At: now.Add(-time.Hour), Profile: "local", Key: "etl", Event: EventRecorded}),
-		j.PutKeysSeen(t.Context(), []KeyUse{{Key: "demo", Profile: "local", Seen: now}}),
-		j.PutKeysSeen(t.Context(), []KeyUse{{Key: "demo", Profile: "local", Seen: now.Add(time.Hour)}}),
+		j.PutKeysSeen(t.Context(), []KeyUse{{Key: "demo", Profile: "local", First: now}}),
+		j.PutKeysSeen(t.Context(), []KeyUse{{Key: "demo", Profile: "local", First: now.Add(time.Hour)}}),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	demo, etl := KeyUse{Key: "demo", Profile: "local", Seen: now, Kept: true}, KeyUse{Key: "etl", Seen: now.Add(-time.Hour)}
+	demo, etl := KeyUse{Key: "demo", Profile: "local", First: now, Lasting: true}, KeyUse{Key: "etl", First: now.Add(-time.Hour)}
 	check("seen only", demo, etl)
 	if err := j.PutActivity(t.Context(), model.Activity{At: now.Add(2 * time.Hour), Profile: "local", Key: "demo", Kind: model.ActivityFetch}); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestTheUsesOfAKeyAreToldWithoutALine(t *testing.T) {
 	}
 	for range 2 {
 		got, err := j.KeyUses(t.Context())
-		if want := (KeyUse{Key: "etl", Profile: "acme", Seen: first, Last: now}); err != nil || !slices.Equal(got, []KeyUse{want}) {
+		if want := (KeyUse{Key: "etl", Profile: "acme", First: first, Last: now}); err != nil || !slices.Equal(got, []KeyUse{want}) {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
 		if err := j.Prune(t.Context(), Keep{}); err != nil {
@@ -111,7 +111,7 @@ func TestTheDatesOfAValueStay(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = j.Close() })
 	value := func(seen time.Time) []KeyValue {
-		return []KeyValue{{Fingerprint: "f1", KeyUse: KeyUse{Key: "etl", Profile: "acme", Seen: seen}}}
+		return []KeyValue{{Fingerprint: "f1", KeyUse: KeyUse{Key: "etl", Profile: "acme", First: seen}}}
 	}
 	for _, err := range []error{
 		j.PutKeyUsed(t.Context(), now, "acme", "etl", "f1"), j.PutKeyUsed(t.Context(), now, "acme", "etl", ""),

@@ -43,7 +43,7 @@ func (j *Journal) Fetch(ctx context.Context, id string) (model.FetchResult, erro
 // cells that Misplaced names. Its fetches may be gone by now.
 func (j *Journal) Comparison(ctx context.Context, id string) (model.Grid, error) {
 	var t model.Grid
-	err := j.kept(ctx, "comparison "+id, "SELECT twin FROM twins WHERE id = ?", id, &t)
+	err := j.readJSON(ctx, "comparison "+id, "SELECT twin FROM twins WHERE id = ?", id, &t)
 	t.Cells = slices.DeleteFunc(t.Cells, model.Cell.Misplaced)
 	return t, err
 }
@@ -72,7 +72,7 @@ func (j *Journal) NewestComparison(ctx context.Context, profile string, r model.
 			if err := json.Unmarshal([]byte(text), &t); err != nil {
 				return err
 			}
-			if _, ran := t.Shown(r.Zone.Name, r.Via); ran && t.Base.SameFetch(want) {
+			if _, ran := t.ObservedUse(r.Zone.Name, r.Via); ran && t.Base.SameFetch(want) {
 				newest = t
 			}
 			return nil
@@ -86,8 +86,8 @@ func (j *Journal) NewestComparison(ctx context.Context, profile string, r model.
 	return newest, nil
 }
 
-// kept reads the JSON that a query finds for an identifier; what names it in errors.
-func (j *Journal) kept(ctx context.Context, what, query, id string, into any) error {
+// readJSON reads the JSON that a query finds for an identifier; what names it in errors.
+func (j *Journal) readJSON(ctx context.Context, what, query, id string, into any) error {
 	if err := j.flush(ctx); err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type queue struct {
 	bytes   int64
 	running bool
 	closed  bool
-	lost    int // entries given up because the file could not be written for long
+	dropped int // entries given up because the file could not be written for long
 
 	hurry chan struct{} // a group is complete
 	stop  chan struct{}
@@ -140,7 +140,7 @@ func (j *Journal) flush(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(group)+len(q.pending) > 2*j.set.maxRows || size+q.bytes > 16*j.set.maxBytes {
-		q.lost += len(group)
+		q.dropped += len(group)
 		return err
 	}
 	q.pending = append(group, q.pending...)
@@ -171,7 +171,7 @@ func (q *queue) close(j *Journal) error {
 	err := j.flush(context.Background())
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if n := q.lost + len(q.pending); n > 0 {
+	if n := q.dropped + len(q.pending); n > 0 {
 		if n == 1 {
 			return errors.Join(errors.New("1 entry of history was not written"), err)
 		}

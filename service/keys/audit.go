@@ -21,17 +21,17 @@ type Audit struct {
 	Problems []string // what could not be looked through
 	Files    int      // files of folders that were searched for values
 
-	used    map[radius.KeyID]journal.KeyUse
-	origins map[string]string // by auditKey; without one, a key is of the inventory
-	others  func(model.Key) []config.Profile
-	checks  keystore.Checks
-	rules   []model.Key              // Keys as the rules see them: with the users that are recorded
-	uses    map[string]keystore.Seen // by auditKey
+	used          map[radius.KeyID]journal.KeyUse
+	origins       map[string]string // by auditKey; without one, a key is of the inventory
+	otherProfiles func(model.Key) []config.Profile
+	checks        keystore.Checks
+	rules         []model.Key                  // Keys as the rules see them: with the users that are recorded
+	uses          map[string]keystore.KeyUsage // by auditKey
 }
 
 // Rotating is the state of an unfinished rotation of a key, such as "rotating 3 of 9"; empty if there is
 // none.
-func (a Audit) Rotating(k model.Key) string { return a.seen(k).Rotation.UnfinishedState() }
+func (a Audit) Rotating(k model.Key) string { return a.usage(k).Rotation.UnfinishedState() }
 
 // Only is the audit of some keys, as if there were no others.
 func (a Audit) Only(keep func(model.Key) bool) Audit {
@@ -60,7 +60,7 @@ func (a Audit) Used(k model.Key) journal.KeyUse {
 
 // Elsewhere are the profiles that a key belongs to, if the profile in use is of another account.
 func (a Audit) Elsewhere(k model.Key) (names []string) {
-	for _, p := range a.others(k) {
+	for _, p := range a.otherProfiles(k) {
 		names = append(names, p.Name)
 	}
 	return names
@@ -69,8 +69,8 @@ func (a Audit) Elsewhere(k model.Key) (names []string) {
 // Origin is the profile that a key comes with; empty for one of the inventory.
 func (a Audit) Origin(k model.Key) string { return a.origins[auditKey(k)] }
 
-// seen is what was seen of a key, for the rules.
-func (a Audit) seen(k model.Key) keystore.Seen { return a.uses[auditKey(k)] }
+// usage is what was seen of a key, for the rules.
+func (a Audit) usage(k model.Key) keystore.KeyUsage { return a.uses[auditKey(k)] }
 
 // auditKey tells the keys of an audit apart.
 func auditKey(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
@@ -96,7 +96,7 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 		given = v.Supplied(inventory)
 	}
 	now := v.ks.KeyClock()
-	a := Audit{Problems: problems, Files: found.Files, Now: now, origins: map[string]string{}, uses: map[string]keystore.Seen{}, others: v.ks.otherAccounts(v.ks.cfg.Profiles.Profile())}
+	a := Audit{Problems: problems, Files: found.Files, Now: now, origins: map[string]string{}, uses: map[string]keystore.KeyUsage{}, otherProfiles: v.ks.otherAccounts(v.ks.cfg.Profiles.Profile())}
 	if err == nil {
 		var unread error
 		if a.used, unread = v.Used(ctx); unread != nil {
@@ -105,7 +105,7 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 	}
 	add := func(k model.Key, origin string) {
 		found := uses[radius.KeyID{Name: k.Name, Profile: origin}]
-		sees := radius.Seen(k, found)
+		sees := radius.KeyUsage(k, found)
 		if origin == "" {
 			sees.EndedBy = endedBy(k.Fingerprint)
 		}
@@ -117,7 +117,7 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 		k.UsedBy = radius.Names(k, found)
 		a.Keys = append(a.Keys, k)
 	}
-	// The rules count the users that are recorded; what was found besides is theirs as Seen.
+	// The rules count the users that are recorded; what was found besides is theirs as KeyUsage.
 	a.rules = make([]model.Key, 0, len(given)+len(inventory))
 	for _, k := range given {
 		a.rules = append(a.rules, k)
@@ -129,6 +129,6 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 	}
 	model.SortKeys(a.Keys, now, within)
 	model.SortKeys(a.rules, now, within)
-	a.checks = keystore.Checks{Now: now, Within: within, Seen: a.seen}
+	a.checks = keystore.Checks{Now: now, Within: within, Usage: a.usage}
 	return a.judged(), err
 }

@@ -50,8 +50,8 @@ func (v Inventory) keepDates(ctx context.Context, used map[radius.KeyID]journal.
 		for _, k := range keys {
 			id := radius.KeyID{Name: k.Name, Profile: scope}
 			named := used[id]
-			if !named.Kept {
-				seen := named.Join(journal.KeyUse{Seen: now, Kept: true})
+			if !named.Lasting {
+				seen := named.Join(journal.KeyUse{First: now, Lasting: true})
 				seen.Key, seen.Profile = k.Name, scope
 				fresh, used[id] = append(fresh, seen), seen
 			}
@@ -96,13 +96,13 @@ func datesOf(id radius.KeyID, fingerprint string, named journal.KeyUse, values [
 			other = true
 		}
 	}
-	seen := u.Seen
+	seen := u.First
 	if !other {
 		u = u.Join(named)
 	}
-	if u.Seen.IsZero() {
-		u.Seen = now
+	if u.First.IsZero() {
+		u.First = now
 	}
 	u.Key, u.Profile = id.Name, id.Profile
-	return u, u.Seen.Equal(seen)
+	return u, u.First.Equal(seen)
 }

@@ -32,8 +32,8 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 			t.Fatal(err)
 		}
 		for id, seen := range want {
-			if got := used[id]; !got.Seen.Equal(seen) || !got.Last.IsZero() {
-				t.Errorf("%s was first seen %s and last used %s, want %s and never", id.Name, got.Seen, got.Last, seen)
+			if got := used[id]; !got.First.Equal(seen) || !got.Last.IsZero() {
+				t.Errorf("%s was first seen %s and last used %s, want %s and never", id.Name, got.First, got.Last, seen)
 			}
 		}
 	}
@@ -76,8 +76,8 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 		t.Helper()
 		for range 2 { // the first look writes down what it sees
 			used, err := s.Keys.Inventory().Used(t.Context())
-			if got := used[radius.KeyID{Name: name}]; err != nil || !got.Seen.Equal(seen) || !got.Last.Equal(last) {
-				t.Errorf("%s: %s was first seen %s and last used %s, want %s and %s (%v)", what, name, got.Seen, got.Last, seen, last, err)
+			if got := used[radius.KeyID{Name: name}]; err != nil || !got.First.Equal(seen) || !got.Last.Equal(last) {
+				t.Errorf("%s: %s was first seen %s and last used %s, want %s and %s (%v)", what, name, got.First, got.Last, seen, last, err)
 			}
 		}
 	}

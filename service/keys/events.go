@@ -30,7 +30,7 @@ func (ks *Keys) Recorded(ctx context.Context, profile string, k model.Key, text 
 	if ks.history == nil || k.Fingerprint == "" {
 		return
 	}
-	value := journal.KeyValue{Fingerprint: k.Fingerprint, KeyUse: journal.KeyUse{Key: k.Name, Seen: ks.cfg.Clock.Machine()}}
+	value := journal.KeyValue{Fingerprint: k.Fingerprint, KeyUse: journal.KeyUse{Key: k.Name, First: ks.cfg.Clock.Machine()}}
 	if err := ks.history.PutKeyValues(context.WithoutCancel(ctx), []journal.KeyValue{value}); err != nil {
 		ks.cfg.Log.Warn("when a key was first seen was not kept", "key", k.Name, "error", err)
 	}

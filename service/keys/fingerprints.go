@@ -160,7 +160,7 @@ func (ks *Keys) lookForKeyOf(ctx context.Context, recorded []model.Key) {
 		if scheme != keystore.SchemeEnv && (scheme != keystore.SchemeFile || k.Level != model.LevelAdmin) {
 			continue
 		}
-		if value, err := ks.cfg.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err == nil {
+		if value, err := ks.cfg.Resolver.Resolve(keystore.WithoutPrompt(ctx), k.Secret); err == nil {
 			ks.marks.note(k.Secret, value)
 		}
 	}
@@ -196,7 +196,7 @@ func (v Inventory) LookUp(ctx context.Context) (unknown []string, err error) {
 		}
 		refs[k.Secret] = true
 		all.Go(func() error {
-			if value, err := v.ks.cfg.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err == nil {
+			if value, err := v.ks.cfg.Resolver.Resolve(keystore.WithoutPrompt(ctx), k.Secret); err == nil {
 				v.ks.marks.note(k.Secret, value)
 				mu.Lock()
 				defer mu.Unlock()
@@ -250,7 +250,7 @@ func (ks *Keys) HeldByRotation(ref string) string {
 		return "the records of rotations cannot be read: " + err.Error()
 	}
 	for _, p := range plans {
-		if !p.Over() && p.Holds(ref) {
+		if !p.Over() && p.NeedsReference(ref) {
 			return "the rotation of " + p.Subject() + " holds it; end that first"
 		}
 	}

@@ -199,17 +199,17 @@ func (ks *Keys) Key(name string) (model.Key, bool) {
 	return k, k.Name != ""
 }
 
-// Other is the Source of another profile of the configuration. It has the keys of the inventory alone: one from the
+// OtherProfile is the Source of another profile of the configuration. It has the keys of the inventory alone: one from the
 // environment belongs to the profile in use. Nobody is asked for a passphrase: the person at the terminal works with
 // another profile.
-func (ks *Keys) Other(profile string) exchange.Source { return other{ks, profile} }
+func (ks *Keys) OtherProfile(profile string) exchange.Source { return otherProfile{ks, profile} }
 
-type other struct {
+type otherProfile struct {
 	ks   *Keys
 	name string
 }
 
-func (o other) Profile(context.Context) (config.Profile, error) {
+func (o otherProfile) Profile(context.Context) (config.Profile, error) {
 	if err := o.ks.Inventory().Read(); err != nil {
 		return config.Profile{}, err
 	}
@@ -219,23 +219,23 @@ func (o other) Profile(context.Context) (config.Profile, error) {
 	return o.ks.cfg.Profiles.File().Profile(o.name)
 }
 
-func (o other) Secret(ctx context.Context, ref string) (keystore.Secret, error) {
-	return o.ks.Secret(keystore.Unasked(ctx), ref)
+func (o otherProfile) Secret(ctx context.Context, ref string) (keystore.Secret, error) {
+	return o.ks.Secret(keystore.WithoutPrompt(ctx), ref)
 }
 
-func (o other) Key(name string) (model.Key, bool) {
+func (o otherProfile) Key(name string) (model.Key, bool) {
 	k := named(o.ks.Inventory().Recorded(), name)
 	return k, k.Name != ""
 }
 
 // Permit is that of Keys, but a reason counts only for the keys of the profile in use.
-func (o other) Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+func (o otherProfile) Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	if err := o.ks.refuseSharedVariable(p, k); err != nil {
 		return keystore.Secret{}, err
 	}
 	value, err := o.ks.permit(ctx, p, k, take, "")
 	if refused := (*AdminError)(nil); errors.As(err, &refused) {
-		refused.Other = p.Name
+		refused.OtherProfile = p.Name
 	}
 	return value, err
 }

@@ -19,7 +19,7 @@ func (v Inventory) Radius(ctx context.Context, subjects []radius.Subject, folder
 	file, err := v.ks.cfg.Profiles.Read()
 	recorded := v.Recorded()
 	from := radius.Sources{
-		Current: v.ks.cfg.Profiles.Profile(), Config: file, Given: v.Supplied(recorded), Inventory: recorded,
+		Current: v.ks.cfg.Profiles.Profile(), Config: file, ProfileKeys: v.Supplied(recorded), Inventory: recorded,
 		Requests: saved.New(v.ks.cfg.Paths.RequestsDir()), Folders: folders, Jobs: v.ks.jobs, Progress: progress, Now: v.ks.cfg.Clock.Machine,
 	}
 	report, ended := radius.Find(ctx, from, subjects)
@@ -38,7 +38,7 @@ func (v Inventory) recordEndedValues(ctx context.Context, subject radius.Subject
 	var places []string
 	for _, u := range uses {
 		if !u.Ended.IsZero() {
-			places = append(places, fmt.Sprintf("the old value (••••%s) still stands in %s", u.Last4, u.Where))
+			places = append(places, fmt.Sprintf("the old value (••••%s) still stands in %s", u.Last4, u.Place))
 		}
 	}
 	if len(places) > 0 {
@@ -55,7 +55,7 @@ func (v Inventory) Subjects() []radius.Subject {
 	var out []radius.Subject
 	add := func(k model.Key, profile string) {
 		subject := radius.KeySubject(k, profile)
-		subject.Others = others(profile, k.Name)
+		subject.PreviousValues = others(profile, k.Name)
 		out = append(out, subject)
 	}
 	for _, k := range v.Supplied(recorded) {
@@ -172,7 +172,7 @@ func (v Inventory) compared(ctx context.Context, ref string) (keystore.Secret, e
 	if keystore.Ref(ref).Scheme() == keystore.SchemeCmd {
 		return keystore.Secret{}, errNotRun
 	}
-	value, err := v.ks.Secret(keystore.Unasked(ctx), ref)
+	value, err := v.ks.Secret(keystore.WithoutPrompt(ctx), ref)
 	if err != nil {
 		err = fmt.Errorf("cannot be read: %w", err)
 	}

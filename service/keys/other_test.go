@@ -19,10 +19,10 @@ func TestOtherProfilesHaveTheKeysOfTheInventoryAlone(t *testing.T) {
 	if _, ok := a.Keys.Key(config.EnvKey); !ok {
 		t.Fatal("the profile in use does not have the key")
 	}
-	if k, ok := a.Other("aaa").Key(config.EnvKey); ok {
+	if k, ok := a.OtherProfile("aaa").Key(config.EnvKey); ok {
 		t.Errorf("got %+v", k)
 	}
-	if k, ok := a.Other("aaa").Key("acme"); !ok || k.Secret != "env:ACME_KEY" {
+	if k, ok := a.OtherProfile("aaa").Key("acme"); !ok || k.Secret != "env:ACME_KEY" {
 		t.Errorf("got %+v", k)
 	}
 }
@@ -38,7 +38,7 @@ func TestAReasonForAnAdminKeyDoesNotHoldForOtherProfiles(t *testing.T) {
 	a.as(Caller{Kind: Command, AdminReason: "the nightly run of bbb"})
 	p := a.profile(t, "aaa")
 	taken := false
-	_, err := a.Keys.Other("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
+	_, err := a.Keys.OtherProfile("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
 		taken = true
 		return a.Resolver.Resolve(context.WithoutCancel(t.Context()), "env:ACME_KEY")
 	})
@@ -61,7 +61,7 @@ func TestAReasonForAnAdminKeyDoesNotHoldForWhatNobodyIsAskedFor(t *testing.T) {
 		})
 		return err
 	}
-	if err := permit(keystore.Unasked(t.Context())); !errors.As(err, new(*AdminError)) || taken != 0 {
+	if err := permit(keystore.WithoutPrompt(t.Context())); !errors.As(err, new(*AdminError)) || taken != 0 {
 		t.Errorf("%v; the value was taken %d times", err, taken)
 	}
 	if err := permit(t.Context()); errors.As(err, new(*AdminError)) || taken != 1 {
@@ -97,7 +97,7 @@ func TestAVariableThatGivesTheKeyOfAnotherAccountIsNotUsedForOtherProfiles(t *te
 				a.reload(t)
 			}
 			p := a.profile(t, "aaa")
-			_, err := a.Keys.Other("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
+			_, err := a.Keys.OtherProfile("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
 				return a.Resolver.Resolve(t.Context(), c.ref)
 			})
 			switch {
@@ -115,7 +115,7 @@ func TestNobodyIsAskedForTheSecretsOfOtherProfiles(t *testing.T) {
 	a := newServices(t)
 	values := &asking{}
 	a.cfg.Values = values
-	for ask, source := range map[bool]exchange.Source{true: a.Keys, false: a.Other("aaa")} {
+	for ask, source := range map[bool]exchange.Source{true: a.Keys, false: a.OtherProfile("aaa")} {
 		if _, err := source.Secret(t.Context(), "env:ACME_KEY"); err != nil || values.may != ask {
 			t.Errorf("somebody may be asked: %t, want %t (%v)", values.may, ask, err)
 		}
@@ -132,11 +132,11 @@ func (a *asking) Resolve(ctx context.Context, _ string) (keystore.Secret, error)
 
 func TestAProfileThatIsNotConfiguredIsNoSource(t *testing.T) {
 	a := newServices(t)
-	if p, err := a.Other("aaa").Profile(t.Context()); err != nil || p.Name != "aaa" {
+	if p, err := a.OtherProfile("aaa").Profile(t.Context()); err != nil || p.Name != "aaa" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	for _, name := range []string{"bbb", "ccc"} { // the one in use, and none
-		if p, err := a.Other(name).Profile(t.Context()); err == nil {
+		if p, err := a.OtherProfile(name).Profile(t.Context()); err == nil {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

@@ -84,8 +84,8 @@ func (ks *Keys) owners() (out []owner) {
 	return out
 }
 
-// Whose says which profiles a key belongs to, with the addresses that it is sent to.
-func (ks *Keys) Whose(k model.Key) string {
+// Ownership says which profiles a key belongs to, with the addresses that it is sent to.
+func (ks *Keys) Ownership(k model.Key) string {
 	if ks.Origin(k) != "" {
 		return "the key of " + accountWords([]config.Profile{ks.cfg.Profiles.Profile()})
 	}

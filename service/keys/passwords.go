@@ -34,8 +34,8 @@ func (r Rotations) ZonePassword(zone, key string) (rotate.Password, error) {
 	return r.ForZonePassword(p, z, key), nil
 }
 
-// Where says whose a rotation is: "account hl_1, profile acme, https://api.example.com".
-func (r Rotations) Where(plan keystore.RotationPlan) string {
+// AccountText says whose a rotation is: "account hl_1, profile acme, https://api.example.com".
+func (r Rotations) AccountText(plan keystore.RotationPlan) string {
 	home, known := plan.Home()
 	if !known {
 		return "no profile uses it"
@@ -163,13 +163,13 @@ func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]ke
 		u.Zone = r.Zone
 		switch use.Kind {
 		case radius.Profile:
-			u.Why = ""
+			u.Reason = ""
 			if other, err := w.r.ks.cfg.Profiles.Named(use.Name); err != nil {
-				u.Why = err.Error()
+				u.Reason = err.Error()
 			} else if other.Account != p.Account || other.BaseURL != p.BaseURL {
-				u.Why = "its profile is of another account, which may not see the password"
+				u.Reason = "its profile is of another account, which may not see the password"
 			} else if use.Unmeasured != "" {
-				u.Why = use.Unmeasured
+				u.Reason = use.Unmeasured
 			}
 		default:
 			u.Profile = p.Name

@@ -22,8 +22,8 @@ type AdminError struct {
 	Finding keystore.Finding
 	// Chosen says that it was to become the key of a profile; Form says that a person fills in its form.
 	Chosen, Form bool
-	// Other is the profile whose job was to be asked for, if it is not the one in use.
-	Other string
+	// OtherProfile is the profile whose job was to be asked for, if it is not the one in use.
+	OtherProfile string
 }
 
 // AsksWhy says whether a reason would be accepted.
@@ -43,8 +43,8 @@ func (e *AdminError) Error() string {
 			what, e.Finding.Source, e.Finding.Fix, where)
 	}
 	how := "with --admin-reason"
-	if e.Other != "" {
-		how = "in a run with --profile " + e.Other + " --admin-reason"
+	if e.OtherProfile != "" {
+		how = "in a run with --profile " + e.OtherProfile + " --admin-reason"
 	}
 	return fmt.Sprintf("%s: commands do not use it (%s): %s; or say why it must be this key %s. Nothing was sent with it",
 		what, e.Finding.Source, e.Finding.Fix, how)
@@ -87,7 +87,7 @@ func (ks *Keys) Choose(ctx context.Context, c Choice) error {
 	}
 	if k.Secret == c.Key.Secret && !c.Value.Empty() {
 		k.Fingerprint = c.Value.Fingerprint()
-	} else if value, err := ks.resolve(keystore.Unasked(ctx), k.Secret); err == nil && k.Secret != "" {
+	} else if value, err := ks.resolve(keystore.WithoutPrompt(ctx), k.Secret); err == nil && k.Secret != "" {
 		k.Fingerprint = value.Fingerprint()
 	}
 	refused := ks.Admin(k)
@@ -273,7 +273,7 @@ func (ks *Keys) permitUse(ctx context.Context, k model.Key) error {
 	if err := cmp.Or(ks.RefuseOtherAccount(p, k), ks.RefuseAdmin(k)); err != nil {
 		return err
 	}
-	if value, err := ks.resolve(keystore.Unasked(ctx), k.Secret); err == nil {
+	if value, err := ks.resolve(keystore.WithoutPrompt(ctx), k.Secret); err == nil {
 		k.Fingerprint = value.Fingerprint()
 	}
 	return cmp.Or(ks.RefuseOtherAccount(p, k), ks.permitValue(k, ks.cfg.Caller.AdminReason))

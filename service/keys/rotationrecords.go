@@ -164,7 +164,7 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 		if !s.Done || before.Steps[i].Done {
 			continue
 		}
-		text := s.Name() + ", " + s.By.Words()
+		text := s.Name() + ", " + s.By.Label()
 		if s.Status != 0 {
 			text += fmt.Sprintf(", status %d", s.Status)
 		}

@@ -257,7 +257,7 @@ func (r Rotations) Users(ctx context.Context, k model.Key) ([]keystore.RotationU
 			user = r.withoutOtherService(user)
 		}
 		if origin != "" && u.Twin != "" { // every emulator has the same demo values
-			user.Ref, user.Why = "", "key "+u.Twin+" is of the inventory, and whose service it is for is not known: the console puts no value of profile "+origin+" there"
+			user.Ref, user.Reason = "", "key "+u.Twin+" is of the inventory, and whose service it is for is not known: the console puts no value of profile "+origin+" there"
 		}
 		read = read || user.Ref != "" && user.Ref == k.Secret && !user.InFlight
 		out = append(out, user)
@@ -282,7 +282,7 @@ func (r Rotations) withoutOtherService(u keystore.RotationUser) keystore.Rotatio
 	if err != nil || p.BaseURL == r.ks.cfg.Profiles.Profile().BaseURL {
 		return u
 	}
-	u.Why = "its service is " + p.BaseURL + ", and the key's is " + r.ks.cfg.Profiles.Profile().BaseURL + ": the console puts no value there"
+	u.Reason = "its service is " + p.BaseURL + ", and the key's is " + r.ks.cfg.Profiles.Profile().BaseURL + ": the console puts no value there"
 	u.Ref, u.Profile = "", ""
 	return u
 }
@@ -295,11 +295,11 @@ func (r Rotations) home(k model.Key, origin string, users []keystore.RotationUse
 	}
 	why := ""
 	for _, u := range users {
-		if u.Profile != "" && u.Why == "" {
+		if u.Profile != "" && u.Reason == "" {
 			return u.Profile, nil
 		}
 		if u.Profile != "" {
-			why = u.Why
+			why = u.Reason
 		}
 	}
 	if why != "" {
@@ -318,24 +318,24 @@ func (r Rotations) home(k model.Key, origin string, users []keystore.RotationUse
 }
 
 func (r Rotations) user(u radius.Use, k model.Key) keystore.RotationUser {
-	user := keystore.RotationUser{Name: u.String(), Ref: u.Ref, Why: u.Unmeasured}
+	user := keystore.RotationUser{Name: u.String(), Ref: u.Ref, Reason: u.Unmeasured}
 	switch u.Kind {
 	case radius.Profile:
 		user.Profile = u.Name
 		if p, err := r.ks.cfg.Profiles.Named(u.Name); err != nil {
-			user.Why = err.Error()
+			user.Reason = err.Error()
 		} else if err := fetch.Provable(p); err != nil {
-			user.Why = cmp.Or(user.Why, err.Error())
+			user.Reason = cmp.Or(user.Reason, err.Error())
 		}
 	case radius.RunningJob:
 		user.Name, _, _ = strings.Cut(u.Name, " ") // its state changes
-		user.Ref, user.Why, user.InFlight = "", "", true
+		user.Ref, user.Reason, user.InFlight = "", "", true
 	case radius.EnvFile, radius.TrackedFile: // what this console reads says nothing of what a program reads there
 		user.Ref = ""
 		if u.Fingerprint != "" && u.Fingerprint == k.Fingerprint {
 			user.File = u.Name
 		} else {
-			user.Why = cmp.Or(user.Why, "it gives the variable of the reference another value than the one that is recorded")
+			user.Reason = cmp.Or(user.Reason, "it gives the variable of the reference another value than the one that is recorded")
 		}
 	}
 	return user
@@ -381,10 +381,10 @@ func (r Rotations) TookOver(ctx context.Context, p keystore.RotationPlan) error 
 		}
 	}
 	for _, k := range r.ks.inventory.List() {
-		if k.Fingerprint == "" || k.Fingerprint != p.OldFingerprint && k.Fingerprint != p.NewFingerprint || !p.Holds(k.Secret) || p.Profile == "" && k.Name == p.Key {
+		if k.Fingerprint == "" || k.Fingerprint != p.OldFingerprint && k.Fingerprint != p.NewFingerprint || !p.NeedsReference(k.Secret) || p.Profile == "" && k.Name == p.Key {
 			continue
 		}
-		if value, err := r.ks.cfg.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err != nil || value.Fingerprint() != p.NewFingerprint {
+		if value, err := r.ks.cfg.Resolver.Resolve(keystore.WithoutPrompt(ctx), k.Secret); err != nil || value.Fingerprint() != p.NewFingerprint {
 			continue // a person sees to it; the rules say so once the old value has ended
 		}
 		if err := kept.Update(ctx, k.Name, func(k model.Key) (model.Key, error) { return p.Shared(k), nil }); err != nil {

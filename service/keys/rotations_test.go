@@ -65,11 +65,11 @@ func TestADemoKeyIsNotPutWhereAnotherServiceReadsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(users, func(u keystore.RotationUser) bool { return u.Name == "profile acme" })
-	if i < 0 || users[i].Ref != "" || users[i].Profile == "acme" || users[i].Callable() || !strings.Contains(users[i].Why, "http://127.0.0.1:1") {
+	if i < 0 || users[i].Ref != "" || users[i].Profile == "acme" || users[i].Callable() || !strings.Contains(users[i].Reason, "http://127.0.0.1:1") {
 		t.Errorf("%+v", users)
 	}
 	i = slices.IndexFunc(users, func(u keystore.RotationUser) bool { return u.Name == "key acme" })
-	if i < 0 || users[i].Ref != "" || users[i].Callable() || !strings.Contains(users[i].Why, "whose service it is for is not known") {
+	if i < 0 || users[i].Ref != "" || users[i].Callable() || !strings.Contains(users[i].Reason, "whose service it is for is not known") {
 		t.Errorf("%+v", users)
 	}
 }
@@ -180,7 +180,7 @@ func TestWhatOthersReadIsVouchedFor(t *testing.T) {
 		filepath.Join(a.folder, ".env:1"): false, filepath.Join(a.folder, "vars.env:1"): false, filepath.Join(a.folder, "own.env:1"): true,
 	} {
 		u, ok := plan.User(name)
-		if !ok || u.Callable() != callable || !callable && u.Why == "" || u.Profile == "" {
+		if !ok || u.Callable() != callable || !callable && u.Reason == "" || u.Profile == "" {
 			t.Errorf("%s: %+v, want a call: %v", name, u, callable)
 		}
 		if strings.Contains(name, ":1") && u.Ref != "" {
@@ -236,7 +236,7 @@ func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(users, func(u keystore.RotationUser) bool { return u.Name == "profile nozone" })
-	if i < 0 || users[i].Ref != "env:ACME_KEY" || users[i].Callable() || !strings.Contains(users[i].Why, "names no zone") {
+	if i < 0 || users[i].Ref != "env:ACME_KEY" || users[i].Callable() || !strings.Contains(users[i].Reason, "names no zone") {
 		t.Errorf("%+v", users)
 	}
 	// A dialect that knows where an account shows its status needs no zone.

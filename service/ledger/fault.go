@@ -12,7 +12,7 @@ import (
 // jsonText is a value as its column has it: JSON, or "" for none.
 type jsonText[T any] struct {
 	value *T
-	what  string // its name in errors
+	name  string // its name in errors
 	any   func(T) bool
 }
 
@@ -30,7 +30,7 @@ func (j jsonText[T]) Scan(from any) error {
 	var value T
 	text, ok := from.(string)
 	if !ok || text != "" && json.Unmarshal([]byte(text), &value) != nil {
-		return fmt.Errorf("%w: %s cannot be read", database.ErrCorrupt, j.what)
+		return fmt.Errorf("%w: %s cannot be read", database.ErrCorrupt, j.name)
 	}
 	*j.value = value
 	return nil

@@ -250,7 +250,7 @@ func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, own
 		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
 		database.Micros(job.Updated), faultText(&job.Fault), job.SHA256, rowsText(&job.Rows), job.Repeats,
-		job.Hook, database.Micros(job.HookDue), askedText(&job.Asked), digest, owner)
+		job.Hook, database.Micros(job.HookDue), askedText(&job.Request), digest, owner)
 	if err != nil {
 		return err
 	}

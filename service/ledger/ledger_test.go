@@ -44,7 +44,7 @@ func clock() func() time.Time {
 // open is Open, or the same on the server of the tests.
 func open(t testing.TB, path string, now func() time.Time) (l *Ledger, notice string, err error) {
 	t.Helper()
-	if !postgrestest.Given() {
+	if !postgrestest.Available() {
 		return Open(t.Context(), path, now)
 	}
 	l = newLedger(postgrestest.Open(t, path, migrations[:]), now)
@@ -72,7 +72,7 @@ func openTest(t testing.TB, path string) *Ledger {
 // raw is the file, or the tables on the server, as any program may open it.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	if postgrestest.Given() {
+	if postgrestest.Available() {
 		return postgrestest.Raw(t, path)
 	}
 	db, err := sql.Open("sqlite", path)
@@ -207,11 +207,11 @@ func TestSameFindsEveryStateThatMayHaveCost(t *testing.T) {
 	begin("d1", model.JobRefused)
 	begin("d1", model.JobNotSent)
 	begin("d2", model.JobReady)
-	got, err := l.Same(t.Context(), "d1", "", testTime)
+	got, err := l.SameRequest(t.Context(), "d1", "", testTime)
 	if err != nil || len(got) != 2 || got[0].ID != "job-2" || got[1].ID != "job-1" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	got, err = l.Same(t.Context(), "d1", "", testTime.Add(time.Hour))
+	got, err = l.SameRequest(t.Context(), "d1", "", testTime.Add(time.Hour))
 	if err != nil || len(got) != 1 || got[0].ID != "job-2" {
 		t.Errorf("later: %+v, %v; want the one that may have started alone", got, err)
 	}

@@ -95,14 +95,14 @@ func parseLog(r io.Reader) (jobs map[int64]logged, damaged int, err error) {
 			}
 			continue
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 && !take(jobs, line) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && !applyLine(jobs, line) {
 			damaged++
 		}
 	}
 }
 
-// take adds one line to what is known about its job.
-func take(jobs map[int64]logged, line []byte) bool {
+// applyLine adds one line to what is known about its job.
+func applyLine(jobs map[int64]logged, line []byte) bool {
 	var r record
 	if json.Unmarshal(line, &r) != nil || r.Job <= 0 || r.Job > maxNumber {
 		return false

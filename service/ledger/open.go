@@ -39,7 +39,7 @@ func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, no
 	var notes []string
 	if damage != nil {
 		notes = append(notes, fmt.Sprintf("The ledger %s was damaged (%v). It is kept as %s; %s carried over from it.",
-			db.Path(), damage.Err, damage.Kept, counted(carried, "job was", "jobs were")))
+			db.Path(), damage.Err, damage.SavedAs, counted(carried, "job was", "jobs were")))
 	}
 	if db.Frozen() == nil {
 		note, err := l.reconcile(ctx)

@@ -60,7 +60,7 @@ func sound(t *testing.T) (path string) {
 // emptied has a ledger lose all that it has.
 func emptied(t *testing.T, path string) {
 	t.Helper()
-	if postgrestest.Given() {
+	if postgrestest.Available() {
 		spoiled(t, path, "DELETE FROM job_steps", "DELETE FROM job_requests", "DELETE FROM jobs", "UPDATE marks SET number = 0, logged = 0")
 		return
 	}
@@ -141,7 +141,7 @@ func TestAMissingOrEmptiedLedgerComesBackFromItsLog(t *testing.T) {
 					t.Errorf("%s came back as %+v", id, got)
 				}
 			}
-			if same, err := l.Same(t.Context(), "digest 3", "", testTime); err != nil || len(same) != 1 || same[0].ID != "job-3" {
+			if same, err := l.SameRequest(t.Context(), "digest 3", "", testTime); err != nil || len(same) != 1 || same[0].ID != "job-3" {
 				t.Errorf("the digest did not come back: %+v, %v", same, err)
 			}
 			settled(t, l)
@@ -355,7 +355,7 @@ func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
 				t.Errorf("%s came back as %+v", id, job)
 			}
 		}
-		if same, err := l.Same(t.Context(), "digest 59", "", testTime); err != nil || len(same) != 1 {
+		if same, err := l.SameRequest(t.Context(), "digest 59", "", testTime); err != nil || len(same) != 1 {
 			t.Errorf("the digest was not carried over: %+v, %v", same, err)
 		}
 	}

@@ -242,11 +242,11 @@ func (l *Ledger) FieldsDue(ctx context.Context, profile string) ([]model.Job, er
 	return slices.DeleteFunc(list, func(j model.Job) bool { return !j.Rows.FieldsDue }), err
 }
 
-// Same are the jobs that ask for the same and may have cost something, newest first: the question
+// SameRequest are the jobs that ask for the same and may have cost something, newest first: the question
 // "the same inputs again?" is about them. They are the jobs with inputs of the same digest that were
 // begun since a time, or that run or may have started, whenever they were begun; and the jobs that
 // repeat the job repeats, if that is not empty.
-func (l *Ledger) Same(ctx context.Context, digest, repeats string, since time.Time) ([]model.Job, error) {
+func (l *Ledger) SameRequest(ctx context.Context, digest, repeats string, since time.Time) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE "+sameJobs+" ORDER BY n DESC LIMIT $4",
 		"looking for the same inputs", digest, database.Micros(since), repeats, maxSame)
 }
@@ -336,7 +336,7 @@ func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 		&job.SHA256,
 		rowsText(&job.Rows),
 		&job.Repeats, &job.Hook, database.Time(&job.HookDue),
-		askedText(&job.Asked),
+		askedText(&job.Request),
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return model.Job{}, database.ErrNotFound

@@ -16,7 +16,7 @@ import (
 // beganWith begins a job with a request of so many bytes.
 func beganWith(t *testing.T, l *Ledger, size int) string {
 	t.Helper()
-	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Asked: &model.JobAsked{PerInput: size}}, "d", bytes.Repeat([]byte{'x'}, size))
+	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Request: &model.JobAsked{PerInput: size}}, "d", bytes.Repeat([]byte{'x'}, size))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestOnlyTheNewestRequestsAreKept(t *testing.T) {
 			case !errors.Is(err, database.ErrNotFound):
 				t.Fatal(err)
 			}
-			if j.Asked == nil {
+			if j.Request == nil {
 				t.Errorf("what bounds %s is lost with its inputs", j.ID)
 			}
 		}
@@ -63,15 +63,15 @@ func TestWhatBoundsAJobIsReadAgain(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	defer l.Close()
 	want := &model.JobAsked{Discover: "keyword", PerInput: 7, Total: 9}
-	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Asked: want}, "d", nil)
+	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Request: want}, "d", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job, err = l.Change(t.Context(), job.ID, func(*model.Job) (string, error) { return "", nil }); err != nil || !reflect.DeepEqual(job.Asked, want) {
-		t.Errorf("%+v, %v", job.Asked, err)
+	if job, err = l.Change(t.Context(), job.ID, func(*model.Job) (string, error) { return "", nil }); err != nil || !reflect.DeepEqual(job.Request, want) {
+		t.Errorf("%+v, %v", job.Request, err)
 	}
-	if job, err = l.Job(t.Context(), job.ID); err != nil || !reflect.DeepEqual(job.Asked, want) {
-		t.Errorf("%+v, %v", job.Asked, err)
+	if job, err = l.Job(t.Context(), job.ID); err != nil || !reflect.DeepEqual(job.Request, want) {
+		t.Errorf("%+v, %v", job.Request, err)
 	}
 }
 

@@ -113,7 +113,7 @@ func (c *Changer) Login(ctx context.Context, p config.Profile, z model.Zone, l f
 		if failed != nil {
 			return proof, masked(mask, failed)
 		}
-		proof = keystore.Proof{Status: res.ConnectStatus, Took: res.Timing.Total}
+		proof = keystore.Proof{Status: res.ConnectStatus, Duration: res.Timing.Total}
 		refused, noPage := res.Diagnosis.Cause == model.CauseLoginRejected, pageFailed(res)
 		in := res.Diagnosis.OK() || noPage
 		switch {
@@ -227,8 +227,8 @@ func masked(m exchange.Mask, err error) error { return &maskedError{m.Text(err.E
 
 type maskedError struct {
 	text string
-	of   error
+	err  error
 }
 
 func (e *maskedError) Error() string        { return e.text }
-func (e *maskedError) Is(target error) bool { return errors.Is(e.of, target) }
+func (e *maskedError) Is(target error) bool { return errors.Is(e.err, target) }

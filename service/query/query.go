@@ -35,19 +35,19 @@ type (
 )
 
 type enumOf[R any] struct {
-	row    interface{ of(row R) []string }
+	row    interface{ value(row R) []string }
 	values []string
 }
 
 type clockOf[R any] struct {
-	at, now interface{ of(row R) time.Time }
+	at, now interface{ value(row R) time.Time }
 }
 
-func (f listOf[R]) of(row R) []string  { return f(row) }
-func (f timeOf[R]) of(row R) time.Time { return f(row) }
+func (f listOf[R]) value(row R) []string  { return f(row) }
+func (f timeOf[R]) value(row R) time.Time { return f(row) }
 
-// Words is the text of a row in which words are looked for, in any case.
-func Words[R any](of func(R) string) Field[R] { return Field[R]{kind: textOf[R](of)} }
+// SearchText is the text of a row in which words are looked for, in any case.
+func SearchText[R any](of func(R) string) Field[R] { return Field[R]{kind: textOf[R](of)} }
 
 // Text is a field whose value is a text.
 func Text[R any](name, example string, of func(R) string) Field[R] {
@@ -142,8 +142,8 @@ func (q Query[R]) Match(row R) bool {
 	return true
 }
 
-// Rest is what SQL does not express of a query.
-func (q Query[R]) Rest() Query[R] {
+// WithoutSQL is what SQL does not express of a query.
+func (q Query[R]) WithoutSQL() Query[R] {
 	return Query[R]{q.fields, slices.DeleteFunc(slices.Clone(q.terms), func(t Term) bool {
 		_, _, ok := q.SQL(t)
 		return ok
@@ -233,7 +233,7 @@ func (e enumOf[R]) begun(t Term) (values []string) {
 }
 
 func (e enumOf[R]) holds(row R, t Term) bool {
-	return slices.ContainsFunc(e.row.of(row), func(v string) bool {
+	return slices.ContainsFunc(e.row.value(row), func(v string) bool {
 		switch t.Op {
 		case Has:
 			return v != ""
@@ -260,7 +260,7 @@ func (c clockOf[R]) check(_ string, t Term) error {
 
 // since is what a row's time is compared with, and how.
 func (c clockOf[R]) since(row R, t Term) (time.Time, Op, error) {
-	since, err := rehearsal.ParseSince(t.Value, c.now.of(row))
+	since, err := rehearsal.ParseSince(t.Value, c.now.value(row))
 	if t.Op == Contains {
 		t.Op = AtLeast
 	}
@@ -269,10 +269,10 @@ func (c clockOf[R]) since(row R, t Term) (time.Time, Op, error) {
 
 func (c clockOf[R]) holds(row R, t Term) bool {
 	if t.Op == Has {
-		return !c.at.of(row).IsZero()
+		return !c.at.value(row).IsZero()
 	}
 	since, op, err := c.since(row, t)
-	return err == nil && ordered(op, c.at.of(row).Compare(since))
+	return err == nil && ordered(op, c.at.value(row).Compare(since))
 }
 
 // clause compares with a column of microseconds.

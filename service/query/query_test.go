@@ -17,7 +17,7 @@ func noon() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
 
 func fruits() Fields[fruit] {
 	return Fields[fruit]{
-		Words(func(f fruit) string { return f.name + "\n" + f.state }),
+		SearchText(func(f fruit) string { return f.name + "\n" + f.state }),
 		Text("name", "apple", func(f fruit) string { return f.name }).In("name"),
 		Enum("state", "ripe", []string{"ripe", "too_ripe", "green"}, func(f fruit) []string { return []string{f.state} }).In("state"),
 		List("basket", "red", func(f fruit) []string { return f.baskets }).In("basket", "lid"),
@@ -94,7 +94,7 @@ func TestAFilterIsSQLAsFarAsItsFieldsHaveColumns(t *testing.T) {
 		if !ok || clause != want.clause || !reflect.DeepEqual(args, want.args) {
 			t.Errorf("%s is %s with %v, want %s with %v", filter, clause, args, want.clause, want.args)
 		}
-		if rest := q.Rest().Terms(); len(rest) != 1 || rest[0].Value != "word" {
+		if rest := q.WithoutSQL().Terms(); len(rest) != 1 || rest[0].Value != "word" {
 			t.Errorf("%s leaves %v", filter, rest)
 		}
 	}

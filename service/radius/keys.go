@@ -13,9 +13,9 @@ type KeyID struct{ Name, Profile string }
 // ID is the subject's key.
 func (s Subject) ID() KeyID { return KeyID{s.Key, s.Profile} }
 
-// Seen is what the uses of a key say to the rules about keys. A file holds its value only where the
+// KeyUsage is what the uses of a key say to the rules about keys. A file holds its value only where the
 // fingerprints say so: what it assigns to the key's variable may be a placeholder.
-func Seen(k model.Key, uses []Use) (s keystore.Seen) {
+func KeyUsage(k model.Key, uses []Use) (s keystore.KeyUsage) {
 	for _, u := range uses {
 		if !u.Ended.IsZero() {
 			s.Ended = append(s.Ended, u.String())
@@ -30,7 +30,7 @@ func Seen(k model.Key, uses []Use) (s keystore.Seen) {
 		case EnvFile:
 			s.Automated = append(s.Automated, u.String())
 		case TrackedFile:
-			if k.Fingerprint != "" && u.Fingerprint == k.Fingerprint || u.Other {
+			if k.Fingerprint != "" && u.Fingerprint == k.Fingerprint || u.Previous {
 				s.Tracked = append(s.Tracked, u.String())
 			} else {
 				s.Automated = append(s.Automated, u.String())

@@ -25,7 +25,7 @@ func TestTheValuesThatRotationsLeftAreLookedFor(t *testing.T) {
 	git(t, dir+"/repo", "add", ".")
 	subject := radius.KeySubject(etl(), "")
 	subject.Recorded = nil
-	subject.Others = []keystore.OtherValue{
+	subject.PreviousValues = []keystore.OtherValue{
 		{Fingerprint: subject.Fingerprint, Last4: subject.Last4, Ended: now}, // the present one is what it is, whatever a record says
 		{Fingerprint: other.Fingerprint(), Last4: other.Last4()},
 		{Fingerprint: ended.Fingerprint(), Last4: ended.Last4(), Ended: now},
@@ -45,12 +45,12 @@ func TestTheValuesThatRotationsLeftAreLookedFor(t *testing.T) {
 	})
 
 	uses := []radius.Use{
-		{Kind: radius.EnvFile, Where: "a.env:1", Fingerprint: subject.Fingerprint},
-		{Kind: radius.TrackedFile, Where: "d.sh:1", Fingerprint: "b", Other: true},
-		{Kind: radius.TrackedFile, Where: "d.sh:2", Ended: now},
-		{Kind: radius.EnvFile, Where: "c.env:1", Ended: now},
+		{Kind: radius.EnvFile, Place: "a.env:1", Fingerprint: subject.Fingerprint},
+		{Kind: radius.TrackedFile, Place: "d.sh:1", Fingerprint: "b", Previous: true},
+		{Kind: radius.TrackedFile, Place: "d.sh:2", Ended: now},
+		{Kind: radius.EnvFile, Place: "c.env:1", Ended: now},
 	}
-	seen := radius.Seen(etl(), uses)
+	seen := radius.KeyUsage(etl(), uses)
 	if !slices.Equal(seen.Automated, []string{"a.env:1"}) || !slices.Equal(seen.Tracked, []string{"d.sh:1"}) || !slices.Equal(seen.Ended, []string{"d.sh:2", "c.env:1"}) {
 		t.Errorf("the rules see %+v", seen)
 	}

@@ -32,20 +32,20 @@ type Use struct {
 	// Name is the profile's, the saved request's, the job's, what the inventory records, or
 	// the file's path.
 	Name string
-	// Where is path:line for what stands in a file, the profile of a job, else empty.
-	Where string
+	// Place is path:line for what stands in a file, the profile of a job, else empty.
+	Place string
 	// Ref is the reference by which it gets the value; empty where it holds the value itself,
 	// or where that is not known.
 	Ref string
 	// Fingerprint and Last4 are those of the value that it has, as far as known. In a file
 	// that sets the variable of the reference they may be those of another value.
 	Fingerprint, Last4 string
-	// Other says that this is a value of the key beside the present one, which may be valid; Ended when
+	// Previous says that this is a value of the key beside the present one, which may be valid; Ended when
 	// it was seen to have ended, if it has: what reads it there is refused, and no use any more.
-	Other bool
-	Ended time.Time
-	// Seen is when it was last seen to use it; zero where it was only recorded.
-	Seen time.Time
+	Previous bool
+	Ended    time.Time
+	// LastSeen is when it was last seen to use it; zero where it was only recorded.
+	LastSeen time.Time
 	// Twin is the other record of the inventory, of the same value or reference, by which it was found.
 	Twin string
 	// Unmeasured is why the console cannot prove by itself that it works with another value;
@@ -66,7 +66,7 @@ func (u Use) String() string {
 	case Profile, SavedRequest:
 		return string(u.Kind) + " " + u.Name
 	case EnvFile, TrackedFile:
-		return u.Where
+		return u.Place
 	default:
 		return u.Name
 	}
@@ -84,8 +84,8 @@ type Subject struct {
 
 	Ref, Fingerprint, Last4 string
 	Recorded                []string // what the inventory says uses it
-	// Others are values of the key beside this one, which rotations left.
-	Others []keystore.OtherValue
+	// PreviousValues are values of the key beside this one, which rotations left.
+	PreviousValues []keystore.OtherValue
 }
 
 // valid reports whether a fingerprint is that of a value of the key that may be valid.
@@ -93,17 +93,17 @@ func (s Subject) valid(fingerprint string) bool {
 	if fingerprint == "" {
 		return false
 	}
-	v, other := s.other(fingerprint)
+	v, other := s.previousValue(fingerprint)
 	return fingerprint == s.Fingerprint || other && v.Ended.IsZero()
 }
 
-// other is a value of the key beside the present one.
-func (s Subject) other(fingerprint string) (v keystore.OtherValue, ok bool) {
-	i := slices.IndexFunc(s.Others, func(v keystore.OtherValue) bool { return v.Fingerprint == fingerprint })
+// previousValue is a value of the key beside the present one.
+func (s Subject) previousValue(fingerprint string) (v keystore.OtherValue, ok bool) {
+	i := slices.IndexFunc(s.PreviousValues, func(v keystore.OtherValue) bool { return v.Fingerprint == fingerprint })
 	if i < 0 || fingerprint == s.Fingerprint {
 		return v, false
 	}
-	return s.Others[i], true
+	return s.PreviousValues[i], true
 }
 
 // KeySubject is a key as a subject; profile is the one that it comes with, or empty for a key
@@ -131,9 +131,9 @@ type Sources struct {
 	Config  config.File
 	// Keys are all keys that may be named: those that come with the profile in use (Given),
 	// then the inventory's.
-	Given, Inventory []model.Key
-	Requests         *saved.Store
-	Jobs             Jobs // nil where there is no ledger
+	ProfileKeys, Inventory []model.Key
+	Requests               *saved.Store
+	Jobs                   Jobs // nil where there is no ledger
 	// Folders are scanned, within Limits (zero: DefaultLimits). Progress hears of it, on the
 	// caller's goroutine; it may be nil.
 	Folders  []string
@@ -160,12 +160,12 @@ type finder struct {
 	report   Report
 	all      []config.Profile // the profile in use, then every other one
 	by       map[mark][]int   // the places of the subjects that have a mark
-	// given and inventory are the keys of Sources by their names.
-	given, inventory map[string]model.Key
+	// profileKeys and inventory are the keys of Sources by their names.
+	profileKeys, inventory map[string]model.Key
 }
 
 // mark is something that a subject may be found by: its key, zone, reference or fingerprint.
-type mark struct{ kind, of string }
+type mark struct{ kind, value string }
 
 // The kinds of marks.
 const (
@@ -195,7 +195,7 @@ func Find(ctx context.Context, s Sources, subjects []Subject) (Report, error) {
 
 func (f *finder) add(subject int, u Use) {
 	uses := &f.report.Uses[subject]
-	if !slices.ContainsFunc(*uses, func(o Use) bool { return o.Kind == u.Kind && o.Name == u.Name && o.Where == u.Where }) {
+	if !slices.ContainsFunc(*uses, func(o Use) bool { return o.Kind == u.Kind && o.Name == u.Name && o.Place == u.Place }) {
 		*uses = append(*uses, u)
 	}
 }
@@ -209,17 +209,17 @@ func (f *finder) index() {
 	f.by = map[mark][]int{}
 	for i, s := range f.subjects {
 		for _, m := range []mark{{byKey, s.Key}, {byZone, s.Zone}, {byRef, s.Ref}, {byValue, s.Fingerprint}} {
-			if m.of != "" {
+			if m.value != "" {
 				f.by[m] = append(f.by[m], i)
 			}
 		}
-		for _, v := range s.Others {
+		for _, v := range s.PreviousValues {
 			if v.Fingerprint != s.Fingerprint && v.Ended.IsZero() {
 				f.by[mark{byValue, v.Fingerprint}] = append(f.by[mark{byValue, v.Fingerprint}], i)
 			}
 		}
 	}
-	f.given, f.inventory = byName(f.Given), byName(f.Inventory)
+	f.profileKeys, f.inventory = byName(f.ProfileKeys), byName(f.Inventory)
 }
 
 // byName has the first key of each name.
@@ -231,8 +231,8 @@ func byName(keys []model.Key) map[string]model.Key {
 	return all
 }
 
-// having are the places of the subjects that have one of the marks, in their order.
-func (f *finder) having(marks ...mark) []int {
+// placesWith are the places of the subjects that have one of the marks, in their order.
+func (f *finder) placesWith(marks ...mark) []int {
 	var at []int
 	for _, m := range marks {
 		at = append(at, f.by[m]...)
@@ -250,7 +250,7 @@ func (f *finder) ofKey(name, inProfile string) []mark {
 // key is the key that a name stands for in a profile, and the profile that it comes with.
 func (f *finder) key(name, inProfile string) (k model.Key, from string) {
 	if inProfile == f.Current.Name {
-		if k, ok := f.given[name]; ok {
+		if k, ok := f.profileKeys[name]; ok {
 			return k, inProfile
 		}
 	}
@@ -287,7 +287,7 @@ func (f *finder) profiles() {
 		for _, ref := range p.Variables {
 			marks = append(marks, mark{byRef, ref})
 		}
-		for _, i := range f.having(marks...) {
+		for _, i := range f.placesWith(marks...) {
 			if u, ok := f.ofProfile(f.subjects[i], p); ok {
 				f.add(i, u)
 			}
@@ -296,7 +296,7 @@ func (f *finder) profiles() {
 }
 
 func (f *finder) ofProfile(s Subject, p config.Profile) (Use, bool) {
-	u := Use{Kind: Profile, Name: p.Name, Seen: f.Now()}
+	u := Use{Kind: Profile, Name: p.Name, LastSeen: f.Now()}
 	if k, ok := f.isKey(s, p.Key, p.Name); ok {
 		u.Ref, u.Fingerprint, u.Last4 = k.Secret, k.Fingerprint, k.Last4
 		u.Unmeasured = unresolved(k.Secret)
@@ -335,7 +335,7 @@ const maxTwins = 100
 func (f *finder) records() {
 	found := make([]int, len(f.subjects))
 	for _, k := range f.Inventory {
-		for _, i := range f.having(mark{byRef, k.Secret}, mark{byValue, k.Fingerprint}) {
+		for _, i := range f.placesWith(mark{byRef, k.Secret}, mark{byValue, k.Fingerprint}) {
 			if s := f.subjects[i]; k.Name == s.Key && s.Profile == "" {
 				continue
 			}
@@ -354,9 +354,9 @@ func (f *finder) records() {
 // ofTwin adds another record of a subject's value, and what that one names.
 func (f *finder) ofTwin(subject int, k model.Key) {
 	twin := "key " + k.Name
-	_, other := f.subjects[subject].other(k.Fingerprint)
+	_, other := f.subjects[subject].previousValue(k.Fingerprint)
 	f.add(subject, Use{
-		Kind: Recorded, Name: twin, Twin: k.Name, Ref: k.Secret, Fingerprint: k.Fingerprint, Last4: k.Last4, Other: other, Unmeasured: unresolved(k.Secret),
+		Kind: Recorded, Name: twin, Twin: k.Name, Ref: k.Secret, Fingerprint: k.Fingerprint, Last4: k.Last4, Previous: other, Unmeasured: unresolved(k.Secret),
 	})
 	for _, name := range k.UsedBy {
 		if u := recorded(name, k.Secret); u.Name != keystore.ThisConsole {
@@ -394,7 +394,7 @@ func (f *finder) requests(ctx context.Context) {
 				marks = append(marks, mark{byZone, string(z.Name)}, mark{byRef, z.Password})
 			}
 		}
-		for _, i := range f.having(marks...) {
+		for _, i := range f.placesWith(marks...) {
 			if u, ok := f.ofRequest(f.subjects[i], e); ok {
 				f.add(i, u)
 			}
@@ -405,7 +405,7 @@ func (f *finder) requests(ctx context.Context) {
 // ofRequest holds a saved request against every profile: it names a key or a zone, and is sent with
 // what the profile in use at that time has under the name.
 func (f *finder) ofRequest(s Subject, e saved.Entry) (Use, bool) {
-	u := Use{Kind: SavedRequest, Name: e.Name, Seen: f.Now()}
+	u := Use{Kind: SavedRequest, Name: e.Name, LastSeen: f.Now()}
 	for _, p := range f.all {
 		switch r := e.Request; r.Via {
 		case model.ViaAPI, model.ViaAgent:
@@ -433,11 +433,11 @@ func (f *finder) jobs(ctx context.Context) {
 		f.problem("%v", err)
 	}
 	for _, j := range jobs {
-		for _, i := range f.having(f.ofKey(j.KeyName, j.Profile)...) {
+		for _, i := range f.placesWith(f.ofKey(j.KeyName, j.Profile)...) {
 			if k, ok := f.isKey(f.subjects[i], j.KeyName, j.Profile); ok {
 				f.add(i, Use{
-					Kind: RunningJob, Name: j.ID + " (" + j.State.Label() + ")", Where: j.Profile, Ref: k.Secret,
-					Fingerprint: k.Fingerprint, Last4: k.Last4, Seen: j.Updated,
+					Kind: RunningJob, Name: j.ID + " (" + j.State.Label() + ")", Place: j.Profile, Ref: k.Secret,
+					Fingerprint: k.Fingerprint, Last4: k.Last4, LastSeen: j.Updated,
 					Unmeasured: "it runs with the value that it was begun with: wait for its end",
 				})
 			}

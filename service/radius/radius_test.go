@@ -155,9 +155,9 @@ func TestAKeyOfTheProfileIsAnotherThanTheInventorysOfItsName(t *testing.T) {
 	file := loaded(t, "[profiles.prod]\nbase_url = \"https://api.example.com\"\nkey = \"etl\"\n")
 	s := radius.Sources{
 		Current: config.Profile{Name: "local", Local: true, Key: "etl"}, Config: file,
-		Given: []model.Key{{Name: "etl", Secret: "demo:key/etl"}}, Inventory: []model.Key{{Name: "etl", Secret: "env:ETL_KEY"}},
+		ProfileKeys: []model.Key{{Name: "etl", Secret: "demo:key/etl"}}, Inventory: []model.Key{{Name: "etl", Secret: "env:ETL_KEY"}},
 	}
-	given, _ := found(t, s, radius.KeySubject(s.Given[0], "local"))
+	given, _ := found(t, s, radius.KeySubject(s.ProfileKeys[0], "local"))
 	same(t, "given", given, []string{"profile: profile local by demo:key/etl"})
 	recorded, _ := found(t, s, radius.KeySubject(s.Inventory[0], ""))
 	same(t, "recorded", recorded, []string{"profile: profile prod by env:ETL_KEY"})
@@ -312,7 +312,7 @@ func TestAPlaceholderInAFileThatGitTracksIsNotTheValue(t *testing.T) {
 		if err != nil || len(r.Uses[0]) != 3 {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		seen := radius.Seen(k, r.Uses[0])
+		seen := radius.KeyUsage(k, r.Uses[0])
 		same(t, what, seen.Tracked, c.want)
 		if len(seen.Tracked)+len(seen.Automated) != 3 {
 			t.Errorf("%s: %+v", what, seen)
@@ -400,7 +400,7 @@ func FuzzNoValueOfAFileComesOut(f *testing.F) {
 		}
 		for _, u := range r.Uses[0] {
 			for _, word := range strings.Fields(line) {
-				if len(word) > 24 && strings.Contains(u.Where+u.Ref+u.Unmeasured+u.Fingerprint+u.Last4, word) {
+				if len(word) > 24 && strings.Contains(u.Place+u.Ref+u.Unmeasured+u.Fingerprint+u.Last4, word) {
 					t.Errorf("%q of the file stands in %+v", word, u)
 				}
 			}

@@ -56,7 +56,7 @@ type scanner struct {
 	wanted    map[[8]byte][]int
 	variables map[string][]int
 	git       worktrees
-	seen      map[string]bool // files that were read
+	filesRead map[string]bool // files that were read
 	count     map[int]int     // places that were found, for each subject
 	links     []string        // symbolic links with the name of a file of settings
 }
@@ -65,13 +65,13 @@ func (f *finder) scan(ctx context.Context) {
 	if len(f.Folders) == 0 {
 		return
 	}
-	s := &scanner{finder: f, limits: f.Limits, wanted: map[[8]byte][]int{}, variables: map[string][]int{}, seen: map[string]bool{}, count: map[int]int{}}
+	s := &scanner{finder: f, limits: f.Limits, wanted: map[[8]byte][]int{}, variables: map[string][]int{}, filesRead: map[string]bool{}, count: map[int]int{}}
 	if s.limits == (Limits{}) {
 		s.limits = DefaultLimits()
 	}
 	for i, subject := range f.subjects {
 		s.want(subject.Fingerprint, i)
-		for _, v := range subject.Others {
+		for _, v := range subject.PreviousValues {
 			if v.Fingerprint != subject.Fingerprint {
 				s.want(v.Fingerprint, i)
 			}
@@ -95,7 +95,7 @@ func (f *finder) scan(ctx context.Context) {
 	}
 	for _, link := range s.links { // a link to what was read anyway leaves nothing out
 		target, err := filepath.EvalSymlinks(link)
-		if info, gone := os.Stat(target); err == nil && gone == nil && info.Mode().IsRegular() && !s.seen[target] {
+		if info, gone := os.Stat(target); err == nil && gone == nil && info.Mode().IsRegular() && !s.filesRead[target] {
 			s.problem("%s was not read: it is a symbolic link to a file that was not looked at", link)
 		}
 	}
@@ -137,12 +137,12 @@ func (s *scanner) folder(ctx context.Context, folder string) error {
 				s.links = append(s.links, full)
 			}
 			return nil
-		case !entry.Type().IsRegular() || s.seen[full]:
+		case !entry.Type().IsRegular() || s.filesRead[full]:
 			return nil
 		case !s.git.tracks(full) && !holdsSettings(path.Base(name)):
 			return nil
 		}
-		s.seen[full] = true
+		s.filesRead[full] = true
 		return s.file(root, name, full)
 	})
 }
@@ -245,7 +245,7 @@ func (s *scanner) line(line, full string, n int) {
 	if s.git.tracks(full) {
 		kind = TrackedFile
 	}
-	use := Use{Kind: kind, Name: full, Where: fmt.Sprintf("%s:%d", full, n), Seen: s.Now()}
+	use := Use{Kind: kind, Name: full, Place: fmt.Sprintf("%s:%d", full, n), LastSeen: s.Now()}
 	for name, subjects := range s.variables {
 		rest, ok := mentions(line, name)
 		if !ok {
@@ -271,8 +271,8 @@ func (s *scanner) line(line, full string, n int) {
 		for _, i := range s.wanted[[8]byte(sum[:8])] {
 			u := use
 			u.Fingerprint, u.Last4 = s.subjects[i].Fingerprint, s.subjects[i].Last4
-			if v, other := s.subjects[i].other(hex.EncodeToString(sum[:8])); other {
-				u.Fingerprint, u.Last4, u.Other, u.Ended = v.Fingerprint, v.Last4, v.Ended.IsZero(), v.Ended
+			if v, other := s.subjects[i].previousValue(hex.EncodeToString(sum[:8])); other {
+				u.Fingerprint, u.Last4, u.Previous, u.Ended = v.Fingerprint, v.Last4, v.Ended.IsZero(), v.Ended
 			}
 			if !u.Ended.IsZero() {
 				u.Unmeasured = "the value there has ended on " + keystore.FormatMoment(u.Ended) + ", and is refused: give it the present one"
@@ -289,7 +289,7 @@ const maxFound = 1000
 // more than the variable's name.
 func (s *scanner) found(subject int, u Use) {
 	uses := s.report.Uses[subject]
-	if n := len(uses); n > 0 && uses[n-1].Where == u.Where && uses[n-1].Kind == u.Kind {
+	if n := len(uses); n > 0 && uses[n-1].Place == u.Place && uses[n-1].Kind == u.Kind {
 		u.Ref = cmp.Or(u.Ref, uses[n-1].Ref)
 		uses[n-1] = u
 		return

@@ -115,8 +115,8 @@ func BenchmarkFilterBesideJQ(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		n := got.List.Len()
-		_ = got.List.Close()
+		n := got.Rows.Len()
+		_ = got.Rows.Close()
 		ours += time.Since(begun)
 		if noJQ != nil {
 			continue

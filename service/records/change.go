@@ -28,7 +28,7 @@ func (f *File) WriteChanges(ctx context.Context, w io.Writer, c Compared, on fun
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	p := Progress{Found: c.List.Len()}
+	p := Progress{Found: c.Rows.Len()}
 	err := c.EachChange(ctx, f, func(change Change, row []byte, fields []FieldChange) error {
 		if p.Rows++; on != nil && p.Rows%4096 == 0 {
 			on(p)

@@ -45,12 +45,12 @@ type Keyed struct {
 
 // Compared is the difference of two results.
 type Compared struct {
-	List *RowList // the new result's rows in its order, then the removed ones
+	Rows *RowList // the new result's rows in its order, then the removed ones
 	Key  string
 	// Ignored are the fields that were not compared, the key with them.
 	Ignored                 []string
 	Added, Removed, Changed int64
-	Same                    int64
+	Unchanged               int64
 	Old, New                Keyed
 	oldFile                 *File
 	OnlyNew                 bool
@@ -67,7 +67,7 @@ func (e *KeyError) Error() string {
 func (k Keyed) keyless() bool { return k.Without > 0 && k.Without+k.Unreadable == k.Rows-k.Errors }
 
 // View is the difference as rows to look at.
-func (c Compared) View() View { return View{List: c.List, Old: c.oldFile, Ignore: c.Ignored} }
+func (c Compared) View() View { return View{Rows: c.Rows, Old: c.oldFile, Ignore: c.Ignored} }
 
 // How compares.
 type How struct {
@@ -108,18 +108,18 @@ func (f *File) Compare(ctx context.Context, old *File, how How, on func(Progress
 	if err = out.join(ctx, keys, order); err != nil {
 		return out, err
 	}
-	if out.List, err = newList(f.temp); err != nil {
+	if out.Rows, err = newList(f.temp); err != nil {
 		return out, err
 	}
 	err = order.each(ctx, func(_, load []byte) error {
 		n := func(i int) int64 { return int64(binary.LittleEndian.Uint64(load[8*i:])) } //nolint:gosec // as join wrote it
-		return out.List.add(entry{row: n(0), at: n(1), oldRow: n(2), oldAt: n(3), change: Change(load[32])})
+		return out.Rows.add(entry{row: n(0), at: n(1), oldRow: n(2), oldAt: n(3), change: Change(load[32])})
 	})
 	if err == nil {
-		err = out.List.publish()
+		err = out.Rows.publish()
 	}
 	if err != nil {
-		_ = out.List.Close() // the error before says more
+		_ = out.Rows.Close() // the error before says more
 	}
 	return out, err
 }
@@ -173,7 +173,7 @@ func (k *keyer) read(ctx context.Context, f *File, side byte, on func(Progress))
 		return nil
 	})
 	if err == nil {
-		err = f.same()
+		err = f.checkUnchanged()
 	}
 	return out, err
 }
@@ -247,7 +247,7 @@ func (k *keyer) hash(name string, v value) uint64 {
 // join goes through the keys of both results side by side.
 func (c *Compared) join(ctx context.Context, keys, order *sorter) error {
 	type side struct {
-		seen    bool
+		matched bool
 		row, at int64
 		fields  uint64
 	}
@@ -258,17 +258,17 @@ func (c *Compared) join(ctx context.Context, keys, order *sorter) error {
 		old, fresh := sides[0], sides[1]
 		change := Unchanged
 		switch {
-		case fresh.seen && !old.seen:
+		case fresh.matched && !old.matched:
 			change = Added
 			c.Added++
-		case old.seen && !fresh.seen:
+		case old.matched && !fresh.matched:
 			change = Removed
 			c.Removed++
-		case old.seen && fresh.fields != old.fields && !c.OnlyNew:
+		case old.matched && fresh.fields != old.fields && !c.OnlyNew:
 			change = Changed
 			c.Changed++
-		case old.seen:
-			c.Same++
+		case old.matched:
+			c.Unchanged++
 		}
 		sides = [2]side{}
 		if change == Unchanged || c.OnlyNew && change == Removed {
@@ -294,12 +294,12 @@ func (c *Compared) join(ctx context.Context, keys, order *sorter) error {
 			copy(now[:], k)
 		}
 		n := k[16]
-		if sides[n].seen {
+		if sides[n].matched {
 			counts[n].Repeated++
 			return nil
 		}
 		sides[n] = side{
-			seen: true, row: int64(binary.BigEndian.Uint64(k[17:])), at: int64(binary.LittleEndian.Uint64(v)), //nolint:gosec // as read wrote it
+			matched: true, row: int64(binary.BigEndian.Uint64(k[17:])), at: int64(binary.LittleEndian.Uint64(v)), //nolint:gosec // as read wrote it
 			fields: binary.LittleEndian.Uint64(v[8:]),
 		}
 		return nil
@@ -325,7 +325,7 @@ func (f *File) changes(old *File, e entry, ignore []string) ([]FieldChange, erro
 	differ := func(name string) {
 		a, b := before.at[name], after.at[name]
 		if !slices.Contains(ignore, name) && !bytes.Equal(a.form(flat), b.form(flat)) {
-			out = append(out, FieldChange{Name: name, Old: a.shown(), New: b.shown()})
+			out = append(out, FieldChange{Name: name, Old: a.tableCell(), New: b.tableCell()})
 		}
 	}
 	for _, name := range after.names {

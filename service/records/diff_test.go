@@ -18,7 +18,7 @@ func TestTheDifferenceOfTwoResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.List.Close()
+	defer c.Rows.Close()
 	var got []string
 	if err := c.EachChange(t.Context(), now, func(change Change, row []byte, fields []FieldChange) error {
 		got = append(got, fmt.Sprintf("%s %s %v", change, row, fields))
@@ -34,7 +34,7 @@ func TestTheDifferenceOfTwoResults(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if c.Added != 1 || c.Removed != 1 || c.Changed != 1 || c.Same != 1 || c.Old != (Keyed{7, 1, 2, 1, 0}) || c.New != (Keyed{5, 1, 1, 0, 0}) {
+	if c.Added != 1 || c.Removed != 1 || c.Changed != 1 || c.Unchanged != 1 || c.Old != (Keyed{7, 1, 2, 1, 0}) || c.New != (Keyed{5, 1, 1, 0, 0}) {
 		t.Errorf("%+v", c)
 	}
 	if got, want := strings.Join(c.Counts(), "\n"), `the old result: 2 of 7 rows not compared, without id
@@ -73,7 +73,7 @@ func TestAKeyThatNoRowHasComparesNothing(t *testing.T) {
 			t.Errorf("%+v, %v", c, err)
 			continue
 		}
-		_ = c.List.Close()
+		_ = c.Rows.Close()
 	}
 }
 
@@ -92,8 +92,8 @@ func TestOnlyNewRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.List.Close()
-	if got := written(t, now, c.View()); got != "{\"id\":3}\n{\"id\":5}\n" || c.Removed != 1 || c.Same != 1 {
+	defer c.Rows.Close()
+	if got := written(t, now, c.View()); got != "{\"id\":3}\n{\"id\":5}\n" || c.Removed != 1 || c.Unchanged != 1 {
 		t.Errorf("%q, %+v", got, c)
 	}
 }
@@ -105,7 +105,7 @@ func differs(t *testing.T, now, old *File, how How) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.List.Close()
+	defer c.Rows.Close()
 	var out []string
 	if err := c.EachChange(t.Context(), now, func(change Change, row []byte, fields []FieldChange) error {
 		words := change.String() + " " + gjson.GetBytes(row, how.Key).String()
@@ -137,7 +137,7 @@ func TestRowsThatTellAnErrorAreNotCompared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.List.Close()
+	defer c.Rows.Close()
 	if got := written(t, now, c.View()); got != "{\"url\":\"k1\",\"name\":\"a\"}\n" || c.Old != (Keyed{Rows: 4, Errors: 2}) || c.New != (Keyed{Rows: 3, Errors: 1}) {
 		t.Errorf("%q, %+v, %+v", got, c.Old, c.New)
 	}

@@ -49,7 +49,7 @@ func (f *File) Export(ctx context.Context, w io.Writer, view View, e Export, on 
 	if err := x.begin(); err != nil {
 		return out, err
 	}
-	if view.List == nil {
+	if view.Rows == nil {
 		s := newScanner(f.f, f.layout, f.layout.from, f.layout.size, nil)
 		p := Progress{Size: f.layout.size}
 		err = eachRow(ctx, s, func(n int64, row []byte) error {
@@ -62,7 +62,7 @@ func (f *File) Export(ctx context.Context, w io.Writer, view View, e Export, on 
 	} else {
 		err = f.eachOf(ctx, view, func(n int64, file *File, _ entry, row []byte) error {
 			if on != nil && n%4096 == 0 {
-				on(Progress{Rows: n, Found: view.List.Len()})
+				on(Progress{Rows: n, Found: view.Rows.Len()})
 			}
 			return x.row(file, row)
 		})
@@ -79,7 +79,7 @@ func (f *File) fieldNames(ctx context.Context) (out []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := !p.More
+	whole := !p.MoreColumns
 	for _, c := range p.Columns {
 		whole = whole && !isCut(c.Name)
 		out = append(out, c.Name)
@@ -99,14 +99,14 @@ func (f *File) fieldNames(ctx context.Context) (out []string, err error) {
 		})
 	}, func(n *names) error {
 		for _, name := range n.all {
-			if err := sum.take(name); err != nil {
+			if err := sum.addName(name); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err == nil {
-		err = f.same()
+		err = f.checkUnchanged()
 	}
 	return sum.all, err
 }
@@ -135,14 +135,14 @@ func (n *names) row(row []byte) (err error) {
 	n.layout.each(row, func(spelled []byte, _ value) bool {
 		if guess = n.place(spelled, guess) + 1; guess == 0 {
 			guess = len(n.all) + 1
-			err = n.take(n.layout.name(spelled))
+			err = n.addName(n.layout.name(spelled))
 		}
 		return err == nil
 	})
 	return err
 }
 
-func (n *names) take(name string) error {
+func (n *names) addName(name string) error {
 	if _, known := n.at[name]; known {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (f *File) eachOf(ctx context.Context, view View, on func(n int64, file *Fil
 		scanners[view.Old] = newScanner(view.Old.f, view.Old.layout, 0, view.Old.layout.size, make([]byte, 32<<10))
 	}
 	for i := int64(0); ; {
-		n, err := view.List.get(i, entries[:])
+		n, err := view.Rows.get(i, entries[:])
 		if err != nil || n == 0 {
 			return err
 		}

@@ -59,7 +59,7 @@ type File struct {
 	name   string // of the file, for errors
 	f      *os.File
 	layout layout
-	seen   stamp
+	stamp  stamp
 
 	mu      sync.RWMutex
 	x       index
@@ -124,7 +124,7 @@ func (f *File) open() error {
 	if !info.Mode().IsRegular() {
 		return errNoFile
 	}
-	if f.seen, err = stampOf(f.f, info); err != nil {
+	if f.stamp, err = stampOf(f.f, info); err != nil {
 		return err
 	}
 	var mark [2]byte
@@ -379,7 +379,7 @@ func (f *File) find(ctx context.Context, on func(Progress)) error {
 		x.fault = arrayFault(s)
 	}
 	x.bytes, x.done = f.layout.size, true
-	if err := f.same(); err != nil {
+	if err := f.checkUnchanged(); err != nil {
 		return err
 	}
 	publish()
@@ -415,13 +415,13 @@ func arrayFault(s *scanner) string {
 	return ""
 }
 
-// same says with ErrChanged that the file is not what it was.
-func (f *File) same() error {
+// checkUnchanged says with ErrChanged that the file is not what it was.
+func (f *File) checkUnchanged() error {
 	info, err := os.Stat(f.path)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	if info.Size() != f.seen.Size || !info.ModTime().Equal(f.seen.Modified) {
+	if info.Size() != f.stamp.Size || !info.ModTime().Equal(f.stamp.Modified) {
 		return fmt.Errorf("%s: %w", f.name, ErrChanged)
 	}
 	return nil

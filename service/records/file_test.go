@@ -272,7 +272,7 @@ func TestFewerRowsThanAreKnownAreAChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer found.List.Close()
+		defer found.Rows.Close()
 		if err := os.WriteFile(f.path, []byte(now), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestFewerRowsThanAreKnownAreAChange(t *testing.T) {
 		if rows, err := f.Rows(t.Context(), View{}, 3, 3, []string{"a"}); err != nil || len(rows) != 0 {
 			t.Errorf("beyond the last: %+v, %v", rows, err)
 		}
-		if rows, err := f.Rows(t.Context(), View{List: found.List}, 0, 1, []string{"a"}); !errors.Is(err, ErrChanged) {
+		if rows, err := f.Rows(t.Context(), View{Rows: found.Rows}, 0, 1, []string{"a"}); !errors.Is(err, ErrChanged) {
 			t.Errorf("of a list: %+v, %v", rows, err)
 		}
 	}
@@ -377,10 +377,10 @@ func TestARowThatIsTooLongIsCountedAndNotRead(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 	got, err := f.Select(t.Context(), Query{Sort: "a", Down: true}, nil, nil)
-	if err != nil || got.Unread != 1 || written(t, f, View{List: got.List}) != "{\"a\":3}\n{\"a\":1}\n" {
+	if err != nil || got.Unread != 1 || written(t, f, View{Rows: got.Rows}) != "{\"a\":3}\n{\"a\":1}\n" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	_ = got.List.Close()
+	_ = got.Rows.Close()
 }
 
 // repeated gives a text again and again.
@@ -409,7 +409,7 @@ func TestColumnsOverTheWholeFile(t *testing.T) {
 	writeRows(t, path, 30_000)
 	f := keeping(t, path)
 	p, err := f.Profile(t.Context(), nil)
-	if err != nil || p.Rows != 30_000 || p.Damaged != 0 || p.More {
+	if err != nil || p.Rows != 30_000 || p.Damaged != 0 || p.MoreColumns {
 		t.Fatalf("%+v: %v", p, err)
 	}
 	type facts struct {
@@ -473,8 +473,8 @@ func TestColumnsThatFewRowsHave(t *testing.T) {
 	for i := range MaxColumns + 5 {
 		fmt.Fprintf(&wide, "{\"c%d\":1}\n", i)
 	}
-	if p, err = file(t, "b.ndjson", wide.String()).Profile(t.Context(), nil); err != nil || len(p.Columns) != MaxColumns || !p.More {
-		t.Errorf("%d columns, more %t: %v", len(p.Columns), p.More, err)
+	if p, err = file(t, "b.ndjson", wide.String()).Profile(t.Context(), nil); err != nil || len(p.Columns) != MaxColumns || !p.MoreColumns {
+		t.Errorf("%d columns, more %t: %v", len(p.Columns), p.MoreColumns, err)
 	}
 }
 

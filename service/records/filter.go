@@ -109,7 +109,7 @@ func (m *matcher) match(row []byte) bool {
 		return false
 	}
 	for i := range m.terms {
-		if t := &m.terms[i]; t.Op == query.Says && m.says(row, t) == t.Not {
+		if t := &m.terms[i]; t.Op == query.Says && m.matchesText(row, t) == t.Not {
 			return false
 		}
 	}
@@ -144,8 +144,8 @@ func (m *matcher) match(row []byte) bool {
 	return true
 }
 
-// says reports whether a row has a text in it, as it is spelled or as it reads.
-func (m *matcher) says(row []byte, t *term) bool {
+// matchesText reports whether a row has a text in it, as it is spelled or as it reads.
+func (m *matcher) matchesText(row []byte, t *term) bool {
 	if m.contains(row, t) {
 		return true
 	}

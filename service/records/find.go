@@ -9,7 +9,7 @@ import (
 // Find gives the next row of a view that a filter lets through, after row i or, with back, before it; ok
 // is false where there is none. on hears how many rows were looked at.
 func (f *File) Find(ctx context.Context, view View, i int64, back bool, want Filter, on func(rows int64)) (at int64, ok bool, err error) {
-	if view.List != nil {
+	if view.Rows != nil {
 		return f.findInList(ctx, view, i, back, want, on)
 	}
 	if back {
@@ -82,7 +82,7 @@ func (f *File) findInList(ctx context.Context, view View, i int64, back bool, wa
 	for n := int64(1); ; n++ {
 		var e [1]entry
 		at := i + n*step
-		if got, err := view.List.get(at, e[:]); got == 0 || err != nil {
+		if got, err := view.Rows.get(at, e[:]); got == 0 || err != nil {
 			return 0, false, err
 		}
 		if err := ctx.Err(); err != nil {

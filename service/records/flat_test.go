@@ -49,18 +49,18 @@ func mostHeld(t *testing.T, n int) (most int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer found.List.Close()
+	defer found.Rows.Close()
 	sorted, err := f.Select(t.Context(), Query{Sort: "title", Down: true}, nil, at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer sorted.List.Close()
+	defer sorted.Rows.Close()
 	differs, err := f.Compare(t.Context(), o, How{Key: "id"}, at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer differs.List.Close()
-	if a, b, c := found.List.Len(), sorted.List.Len(), differs.Added; a != int64(n) || b != a || c != a-1 {
+	defer differs.Rows.Close()
+	if a, b, c := found.Rows.Len(), sorted.Rows.Len(), differs.Added; a != int64(n) || b != a || c != a-1 {
 		t.Fatalf("%d found, %d sorted, %d added of %d", a, b, c, n)
 	}
 	look()
@@ -79,7 +79,7 @@ func mustFilter(t *testing.T, text string) Filter {
 }
 
 func FuzzAnIndexFromDisk(f *testing.F) {
-	whole := &File{layout: layout{format: Lines}, seen: stamp{Size: 100, Digest: "x"}}
+	whole := &File{layout: layout{format: Lines}, stamp: stamp{Size: 100, Digest: "x"}}
 	whole.x = index{marks: []mark{{0, 0}, {3, 60}}, space: 50, rows: 5, done: true}
 	b, err := whole.encode()
 	if err != nil {
@@ -90,7 +90,7 @@ func FuzzAnIndexFromDisk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, at uint32) {
 		seal := func(b []byte) []byte { return sealed(append([]byte(magic), b...)) }
 		for _, b := range [][]byte{b, seal(b), seal(b[:min(int(at%1024), len(b))])} {
-			x, _, ok, err := decode(b, whole.seen, Lines)
+			x, _, ok, err := decode(b, whole.stamp, Lines)
 			if !ok || err != nil {
 				continue
 			}

@@ -56,5 +56,5 @@ func withoutBlanks(raw []byte) []byte {
 	return out
 }
 
-// shown is a value for a table.
-func (v value) shown() Cell { return Cell{Kind: v.kind, Text: cut(v.text())} }
+// tableCell is a value for a table.
+func (v value) tableCell() Cell { return Cell{Kind: v.kind, Text: cut(v.text())} }

@@ -29,8 +29,8 @@ type Profile struct {
 	Damaged int64    `json:"damaged"` // rows that cannot be read
 	First   int64    `json:"first"`   // of them, when there are any
 	Columns []Column `json:"columns"`
-	// More says that there are further columns than MaxColumns.
-	More bool `json:"more"`
+	// MoreColumns says that there are further columns than MaxColumns.
+	MoreColumns bool `json:"more"`
 }
 
 // Column is one column of a file.
@@ -48,7 +48,7 @@ type Column struct {
 // Lacks reports whether no row has a column of that name. Where not every column is told about, that is
 // not known, and in a file without columns nothing lacks.
 func (p Profile) Lacks(name string) bool {
-	return p.Done && !p.More && len(p.Columns) > 0 && !slices.ContainsFunc(p.Columns, func(c Column) bool { return c.Name == shortName(name) })
+	return p.Done && !p.MoreColumns && len(p.Columns) > 0 && !slices.ContainsFunc(p.Columns, func(c Column) bool { return c.Name == shortName(name) })
 }
 
 // Unreadable says why no row of the file can be read; it is empty where one can, and for a result without rows.
@@ -204,14 +204,14 @@ func (t *tally) add(o *tally) {
 
 // counter counts the columns of a part of the file.
 type counter struct {
-	layout  layout
-	seed    maphash.Seed
-	columns map[string]*tally
-	order   []*tally // as the row before had them: most rows have the same fields in the same order
-	rows    int64
-	damaged int64
-	first   int64
-	more    bool
+	layout      layout
+	seed        maphash.Seed
+	columns     map[string]*tally
+	order       []*tally // as the row before had them: most rows have the same fields in the same order
+	rows        int64
+	damaged     int64
+	first       int64
+	moreColumns bool
 }
 
 func newCounter(l layout, seed maphash.Seed) *counter {
@@ -222,7 +222,7 @@ func newCounter(l layout, seed maphash.Seed) *counter {
 		}
 		c.order = append(c.order, c.columns[name])
 	}
-	c.more = len(l.header) > MaxColumns
+	c.moreColumns = len(l.header) > MaxColumns
 	return c
 }
 
@@ -261,7 +261,7 @@ func (c *counter) column(n int64, place int, name []byte) *tally {
 	t := c.columns[word]
 	if t == nil {
 		if len(c.columns) >= MaxColumns {
-			c.more = true
+			c.moreColumns = true
 			return nil
 		}
 		t = &tally{name: word, row: n, place: place, last: -1}
@@ -277,7 +277,7 @@ func (c *counter) column(n int64, place int, name []byte) *tally {
 
 // profile is what was counted.
 func (c *counter) profile() Profile {
-	p := Profile{Rows: c.rows, Damaged: c.damaged, First: c.first, More: c.more}
+	p := Profile{Rows: c.rows, Damaged: c.damaged, First: c.first, MoreColumns: c.moreColumns}
 	for _, t := range slices.SortedFunc(maps.Values(c.columns), func(a, b *tally) int {
 		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.place, b.place), cmp.Compare(a.name, b.name))
 	}) {
@@ -295,11 +295,11 @@ func (c *counter) add(o *counter) {
 	}
 	c.rows += o.rows
 	c.damaged += o.damaged
-	c.more = c.more || o.more
+	c.moreColumns = c.moreColumns || o.moreColumns
 	for name, t := range o.columns {
 		have := c.columns[name]
 		if have == nil && len(c.columns) >= MaxColumns {
-			c.more = true
+			c.moreColumns = true
 			continue
 		}
 		if have == nil {
@@ -340,7 +340,7 @@ func (f *File) Profile(ctx context.Context, on func(Profile)) (Profile, error) {
 		return nil
 	})
 	if err == nil {
-		err = f.same()
+		err = f.checkUnchanged()
 	}
 	if err != nil {
 		return Profile{}, err

@@ -107,8 +107,8 @@ func each(t *testing.T, f *File, q Query, word func(Row) string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer got.List.Close()
-	rows, err := f.Rows(t.Context(), View{List: got.List}, 0, int(got.List.Len()), []string{"id"})
+	defer got.Rows.Close()
+	rows, err := f.Rows(t.Context(), View{Rows: got.Rows}, 0, int(got.Rows.Len()), []string{"id"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func testJQ(t *testing.T) {
 		if err != nil || got.Failed != c.failed {
 			t.Errorf("%s: %+v, %v", c.expr, got, err)
 		}
-		_ = got.List.Close()
+		_ = got.Rows.Close()
 		if c.expr != "type==\"array\"" {
 			if got := ids(t, f, Query{JQ: cond}); got != c.want {
 				t.Errorf("%s: %q, want %q", c.expr, got, c.want)
@@ -226,10 +226,10 @@ func TestJQThatIsEnded(t *testing.T) {
 	if !errors.Is(err, filter.ErrTime) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if rows, err := f.Rows(t.Context(), View{List: got.List}, 0, 1, nil); err != nil || len(rows) != 0 {
+	if rows, err := f.Rows(t.Context(), View{Rows: got.Rows}, 0, 1, nil); err != nil || len(rows) != 0 {
 		t.Errorf("the list that somebody may be reading: %v, %v", rows, err)
 	}
-	if err := got.List.Close(); err != nil {
+	if err := got.Rows.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := f.selectPart(ctx, Query{JQ: endless}, f.parts(jqPart)[0], make([]byte, 1<<10)); err == nil || err.Error() != "jq on the rows from 1 on: "+filter.ErrTime.Error() {
@@ -311,7 +311,7 @@ func TestSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer got.List.Close()
+	defer got.Rows.Close()
 	for _, c := range []struct {
 		name string
 		view View
@@ -328,9 +328,9 @@ func TestSearch(t *testing.T) {
 		{"back", View{}, 19_999, true, 19_007, true},
 		{"back from a hit", View{}, 1007, true, 7, true},
 		{"back before the first", View{}, 7, true, 0, false},
-		{"in a sorted list", View{List: got.List}, 0, false, (19_998 - 17_007) / 3, true},
-		{"back in it", View{List: got.List}, got.List.Len(), true, (19_998 - 2_007) / 3, true},
-		{"back before the first of it", View{List: got.List}, (19_998 - 17_007) / 3, true, 0, false},
+		{"in a sorted list", View{Rows: got.Rows}, 0, false, (19_998 - 17_007) / 3, true},
+		{"back in it", View{Rows: got.Rows}, got.Rows.Len(), true, (19_998 - 2_007) / 3, true},
+		{"back before the first of it", View{Rows: got.Rows}, (19_998 - 17_007) / 3, true, 0, false},
 	} {
 		at, ok, err := f.Find(t.Context(), c.view, c.from, c.back, want, nil)
 		if err != nil || ok != c.ok || at != c.at {

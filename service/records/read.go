@@ -35,11 +35,11 @@ type Row struct {
 
 // Rows gives n rows from the i-th of a view on, as far as there are any, with a cell for each of the columns.
 func (f *File) Rows(ctx context.Context, view View, i int64, n int, columns []string) ([]Row, error) {
-	if view.List == nil {
+	if view.Rows == nil {
 		return f.rowsFrom(ctx, i, n, columns)
 	}
 	entries := make([]entry, n)
-	n, err := view.List.get(i, entries)
+	n, err := view.Rows.get(i, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -109,12 +109,12 @@ func (f *File) row(n int64, row []byte, s *scanner, columns []string) Row {
 	f.layout.each(row, func(name []byte, v value) bool {
 		for _, field := range [...]string{"error", "error_code"} {
 			if (out.Error == "" || field == "error") && f.layout.named(name, field) && rows.TellsError(field, v.raw, v.cell) {
-				out.Error = v.shown().Text
+				out.Error = v.tableCell().Text
 			}
 		}
 		for i, c := range columns {
 			if out.Cells[i].Kind == Missing && f.layout.named(name, c) {
-				out.Cells[i] = v.shown()
+				out.Cells[i] = v.tableCell()
 				break
 			}
 		}
@@ -167,7 +167,7 @@ type Detail struct {
 
 // Detail reads the i-th row of a view.
 func (f *File) Detail(view View, i int64) (Detail, error) {
-	if view.List == nil {
+	if view.Rows == nil {
 		s, err := f.at(i)
 		if err != nil {
 			return Detail{}, err
@@ -175,7 +175,7 @@ func (f *File) Detail(view View, i int64) (Detail, error) {
 		return f.detail(s, i)
 	}
 	var e [1]entry
-	if n, err := view.List.get(i, e[:]); n == 0 || err != nil {
+	if n, err := view.Rows.get(i, e[:]); n == 0 || err != nil {
 		if err == nil {
 			err = io.EOF
 		}

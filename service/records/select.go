@@ -24,7 +24,7 @@ func (q Query) All() bool { return q.Filter.Empty() && q.JQ == nil && q.Sort == 
 
 // Selection is what a query gave.
 type Selection struct {
-	List *RowList
+	Rows *RowList
 	// Failed counts the rows for which jq gave an error, First says which was the first and why.
 	Failed int64
 	First  string
@@ -52,11 +52,11 @@ func (f *File) Select(ctx context.Context, q Query, begun func(*RowList), on fun
 	if err := f.Index(ctx, on); err != nil {
 		return out, err
 	}
-	if out.List, err = newList(f.temp); err != nil {
+	if out.Rows, err = newList(f.temp); err != nil {
 		return out, err
 	}
 	if begun != nil {
-		begun(out.List)
+		begun(out.Rows)
 	}
 	var order *sorter
 	if q.Sort != "" {
@@ -75,7 +75,7 @@ func (f *File) Select(ctx context.Context, q Query, begun func(*RowList), on fun
 		if out.First == "" {
 			out.First = got.first
 		}
-		if err := out.take(got, order); err != nil {
+		if err := out.addPart(got, order); err != nil {
 			return err
 		}
 		p.Rows += got.rows
@@ -89,26 +89,26 @@ func (f *File) Select(ctx context.Context, q Query, begun func(*RowList), on fun
 		return nil
 	})
 	if err == nil {
-		err = f.same()
+		err = f.checkUnchanged()
 	}
 	if err == nil && order != nil {
-		err = order.each(ctx, func(_, load []byte) error { return out.List.add(unpacked(load)) })
+		err = order.each(ctx, func(_, load []byte) error { return out.Rows.add(unpacked(load)) })
 	}
 	if err != nil {
 		return out, err
 	}
-	return out, out.List.publish()
+	return out, out.Rows.publish()
 }
 
-// take takes what a part came to.
-func (s *Selection) take(got found, order *sorter) error {
+// addPart takes what a part came to.
+func (s *Selection) addPart(got found, order *sorter) error {
 	if order == nil {
 		for _, e := range got.entries {
-			if err := s.List.add(e); err != nil {
+			if err := s.Rows.add(e); err != nil {
 				return err
 			}
 		}
-		return s.List.publish()
+		return s.Rows.publish()
 	}
 	keys := got.keys
 	for _, e := range got.entries {

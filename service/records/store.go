@@ -55,7 +55,7 @@ func (f *File) encode() ([]byte, error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	head, err := json.Marshal(stored{
-		Stamp: f.seen, Format: f.layout.format, Space: f.x.space, Rows: f.x.rows, Long: f.x.long,
+		Stamp: f.stamp, Format: f.layout.format, Space: f.x.space, Rows: f.x.rows, Long: f.x.long,
 		Marks: len(f.x.marks), Fault: f.x.fault, Sum: f.x.sum, About: f.profile,
 	})
 	if err != nil {
@@ -162,7 +162,7 @@ func (f *File) load() {
 		var x index
 		var about Profile
 		var ok bool
-		if x, about, ok, err = decode(b, f.seen, f.layout.format); ok {
+		if x, about, ok, err = decode(b, f.stamp, f.layout.format); ok {
 			f.x, f.profile = x, about
 		}
 	}

@@ -47,17 +47,17 @@ type Place struct {
 
 // Client speaks to one emulator. Make it with New.
 type Client struct {
-	where func(ctx context.Context) (Place, error)
+	locate func(ctx context.Context) (Place, error)
 }
 
 // New makes a Client; where is asked before every call, because an emulator that was
 // started again listens elsewhere.
-func New(where func(ctx context.Context) (Place, error)) *Client { return &Client{where: where} }
+func New(where func(ctx context.Context) (Place, error)) *Client { return &Client{locate: where} }
 
 // send makes a call and gives its answer, whose status is one of success. The caller
 // closes the body, which ends the connection.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
-	place, err := c.where(ctx)
+	place, err := c.locate(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -100,19 +100,19 @@ func narrowing() []string {
 	return []string{"zone", "product", "host", "path", "method", "dataset", "nth", "from", "until", "every", "times", "probability", "at", "in", "for"}
 }
 
-// Where says which calls a rule is about, such as "zone=isp_demo from=10"; "every call"
+// Scope says which calls a rule is about, such as "zone=isp_demo from=10"; "every call"
 // where it is not narrowed down.
-func (r Rule) Where() string {
-	if s := r.words(narrowing()); s != "" {
+func (r Rule) Scope() string {
+	if s := r.fieldText(narrowing()); s != "" {
 		return s
 	}
 	return "every call"
 }
 
-// What says what a rule does, such as "latency delay=300ms".
-func (r Rule) What() string {
+// Effect says what a rule does, such as "latency delay=300ms".
+func (r Rule) Effect() string {
 	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(r.Fields)), func(name string) bool { return slices.Contains(narrowing(), name) })
-	s := r.words(rest)
+	s := r.fieldText(rest)
 	switch {
 	case s == "":
 		return r.Action
@@ -123,7 +123,7 @@ func (r Rule) What() string {
 	}
 }
 
-func (r Rule) words(names []string) string {
+func (r Rule) fieldText(names []string) string {
 	var out []string
 	for _, name := range names {
 		if v := r.Fields[name]; v != "" {

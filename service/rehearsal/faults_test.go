@@ -40,7 +40,7 @@ func TestARuleSaysWhereItIsAndWhatItDoes(t *testing.T) {
 			"zone=z from=3 for=1m", "error code=c message=no",
 		},
 	} {
-		if where, what := c.rule.Where(), c.rule.What(); where != c.where || what != c.what {
+		if where, what := c.rule.Scope(), c.rule.Effect(); where != c.where || what != c.what {
 			t.Errorf("%+v: %q, %q", c.rule, where, what)
 		}
 	}

@@ -91,7 +91,7 @@ func TestAFaultIsAddedCountsAndIsRemoved(t *testing.T) {
 	added, err := g.AddFault(t.Context(), rehearsal.Rule{Point: "api", Action: "status", Fields: map[string]string{
 		"status": "503", "zone": "datacenter_demo", "times": "1", "path": "",
 	}})
-	if err != nil || added.ID == "" || added.Where() != "zone=datacenter_demo times=1" || added.What() != "status=503" {
+	if err != nil || added.ID == "" || added.Scope() != "zone=datacenter_demo times=1" || added.Effect() != "status=503" {
 		t.Fatalf("%+v, %v", added, err)
 	}
 	if first, second := g.fetch("/ok"), g.fetch("/ok"); first != http.StatusServiceUnavailable || second != http.StatusOK {
@@ -189,7 +189,7 @@ func TestRequestsAreReadAndFollowed(t *testing.T) {
 	}
 	r := page.Requests[0]
 	if r.Point != "api" || r.Method != http.MethodPost || r.URL != "/request" || r.Zone != "datacenter_demo" || r.Key != "batch-user" ||
-		r.Status != 200 || r.Target != "http://lab.test/ok" || !strings.Contains(r.Body, "lab.test/ok") || r.Took() <= 0 {
+		r.Status != 200 || r.Target != "http://lab.test/ok" || !strings.Contains(r.Body, "lab.test/ok") || r.Duration() <= 0 {
 		t.Errorf("%+v", r)
 	}
 	if r.Header["Authorization"] != "Bearer ****" {

@@ -44,8 +44,10 @@ type Request struct {
 	Basis      string  `json:"basis"`
 }
 
-// Took is how long the request took.
-func (r Request) Took() time.Duration { return time.Duration(r.DurationMS * float64(time.Millisecond)) }
+// Duration is how long the request took.
+func (r Request) Duration() time.Duration {
+	return time.Duration(r.DurationMS * float64(time.Millisecond))
+}
 
 // Page is a part of the emulator's journal, oldest first.
 type Page struct {

@@ -94,7 +94,7 @@ func seenInAJournalBegunAnew(t *testing.T, demo servicetest.Demo, method keystor
 		if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepWatch {
 			t.Fatalf("%v, over %v, want that the watch stops", err, plan.Over())
 		}
-		says = stop.Words
+		says = stop.Advice
 	}
 	if !strings.Contains(says, fmt.Sprintf("%d calls, the last at", calls)) {
 		t.Errorf("of %d refused calls it says %q", calls, says)

@@ -29,11 +29,11 @@ func TestAValueThatIsRefusedIsGivenAgain(t *testing.T) {
 				var err error
 				var stop *rotate.StopError
 				plan, err = e.Run(t.Context(), plan.ID, "", nil)
-				if !errors.As(err, &stop) || !stop.Value || strings.Contains(stop.Words, "the service does not accept") != again {
+				if !errors.As(err, &stop) || !stop.Value || strings.Contains(stop.Advice, "the service does not accept") != again {
 					t.Fatalf("asked for the value, again %v: %v", again, err)
 				}
-				if again && (!strings.Contains(stop.Words, "••••"+plan.NewLast4) || strings.Contains(stop.Words, "mistyped-value")) {
-					t.Errorf("it says %q", stop.Words)
+				if again && (!strings.Contains(stop.Advice, "••••"+plan.NewLast4) || strings.Contains(stop.Advice, "mistyped-value")) {
+					t.Errorf("it says %q", stop.Advice)
 				}
 			}
 			wantAsked(false)

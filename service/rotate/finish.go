@@ -190,7 +190,7 @@ func (r *run) callOld(ctx context.Context) (proof keystore.Proof, accepted bool,
 	case counted != nil:
 		return proof, false, counted
 	}
-	proof = keystore.Proof{Status: res.ServiceStatus, Took: res.Timing.Total}
+	proof = keystore.Proof{Status: res.ServiceStatus, Duration: res.Timing.Total}
 	switch {
 	case res.Diagnosis.Cause == model.CauseKeyRejected:
 		return proof, false, nil
@@ -334,7 +334,7 @@ func (r *run) quiet(ctx context.Context, n int, settings Settings) error {
 		}
 		used, last := since(page, mark{r.plan.SetSeq, r.plan.SetEntry}, func(q rehearsal.Request) bool { return q.Key == r.plan.OldName })
 		// Before that the consoles need no wait: they read the references, which were set.
-		_, before := since(page, mark{}, func(q rehearsal.Request) bool { return r.others(q) })
+		_, before := since(page, mark{}, func(q rehearsal.Request) bool { return r.foreignUse(q) })
 		rest := min(2*r.widestGap(page), atRest)
 		if used > 0 {
 			before, rest = last, max(2*r.widestGap(page), atRest)
@@ -357,8 +357,8 @@ func (r *run) quiet(ctx context.Context, n int, settings Settings) error {
 	}
 }
 
-// others reports whether a request used the old key and came from no console.
-func (r *run) others(q rehearsal.Request) bool { return q.Key == r.plan.OldName && !byConsole(q) }
+// foreignUse reports whether a request used the old key and came from no console.
+func (r *run) foreignUse(q rehearsal.Request) bool { return q.Key == r.plan.OldName && !byConsole(q) }
 
 func byConsole(q rehearsal.Request) bool { return strings.HasPrefix(q.Header["User-Agent"], ownAgent) }
 
@@ -371,7 +371,7 @@ func (r *run) widestGap(page rehearsal.Page) (widest time.Duration) {
 		set.seq = 0
 	}
 	for _, q := range page.Requests {
-		if !r.others(q) && (q.Key != r.plan.OldName || q.Seq <= set.seq) {
+		if !r.foreignUse(q) && (q.Key != r.plan.OldName || q.Seq <= set.seq) {
 			continue
 		}
 		if !last.IsZero() {
@@ -462,7 +462,7 @@ func (r *run) nextCall(ctx context.Context) (keystore.Proof, error) {
 	if err != nil {
 		return keystore.Proof{}, fmt.Errorf("taking the new %s: %w", r.plan.Value(), err)
 	}
-	r.seen = append(r.seen, value)
+	r.secrets = append(r.secrets, value)
 	if value.Fingerprint() != r.plan.NewFingerprint {
 		return keystore.Proof{}, fmt.Errorf("%s gives another value than the new one (••••%s)", label(r.plan.NewRef), value.Last4())
 	}

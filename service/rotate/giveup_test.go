@@ -30,7 +30,7 @@ func (c counted) Remove(ctx context.Context, r keystore.RotationPlan, value keys
 // wantHeld checks that the rotation still holds both values.
 func (p place) wantHeld(t *testing.T, plan keystore.RotationPlan) {
 	t.Helper()
-	before, after := plan.Held()
+	before, after := plan.References()
 	for _, held := range []string{before, after} {
 		if _, err := p.secrets().Resolve(t.Context(), held); err != nil {
 			t.Errorf("%s is gone: %v", held, err)
@@ -110,7 +110,7 @@ func TestARotationWithoutItsHeldValuesIsGivenUp(t *testing.T) {
 		if err != nil || !plan.Over() || plan.Undone {
 			t.Fatalf("without the %s one: %v, %+v", lost, err, plan)
 		}
-		if left := rotate.Left(plan); !strings.HasPrefix(left, "the new password could not be taken back") {
+		if left := rotate.Leftovers(plan); !strings.HasPrefix(left, "the new password could not be taken back") {
 			t.Error(left)
 		}
 		p.logsIn(t, p.old(), true)
@@ -129,7 +129,7 @@ func TestGivingUpAfterTheOldPasswordIsRemoved(t *testing.T) {
 		{"the new password was taken back, and the old one stays", keystore.RotationPlan{Undone: true}},
 	} {
 		c.plan.Zone = "isp_demo"
-		if left := rotate.Left(c.plan); !strings.HasPrefix(left, c.want) {
+		if left := rotate.Leftovers(c.plan); !strings.HasPrefix(left, c.want) {
 			t.Errorf("%q, want %q", left, c.want)
 		}
 	}

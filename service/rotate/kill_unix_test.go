@@ -136,7 +136,7 @@ func (p place) inventory() string { return filepath.Join(p.Dir, "inventory") }
 func (p place) person(e *rotate.Engine, id string, stop *rotate.StopError, mistypes bool) error {
 	ctx, name := context.Background(), p.Key.Name+"-2"
 	switch {
-	case stop.Value && mistypes && !strings.Contains(stop.Words, "does not accept"):
+	case stop.Value && mistypes && !strings.Contains(stop.Advice, "does not accept"):
 		_, err := e.Give(ctx, id, keystore.NewSecret("mistyped-value-0123456789"), "")
 		return err
 	case stop.Value:

@@ -10,8 +10,8 @@ import (
 	"zonedeck/service/rehearsal"
 )
 
-// Late is what was seen of the old value of a rotation that is over.
-type Late struct {
+// UsesAfterEnd is what was seen of the old value of a rotation that is over.
+type UsesAfterEnd struct {
 	// Used says what sends the old value since, or gives it again; empty where nothing was seen.
 	Used []string
 	// Blind says what could not be looked at.
@@ -20,8 +20,8 @@ type Late struct {
 
 // Late looks for uses of the old value of a rotation that is over: calls that the service's journal shows
 // refused since then, and what the rotation had set and gives the old value again. The record stays as it is.
-func (e *Engine) Late(ctx context.Context, p keystore.RotationPlan) Late {
-	var l Late
+func (e *Engine) Late(ctx context.Context, p keystore.RotationPlan) UsesAfterEnd {
+	var l UsesAfterEnd
 	r := &run{e: e, c: e.c, plan: p}
 	r.lateCalls(ctx, &l)
 	seen := map[string]bool{}
@@ -37,7 +37,7 @@ func (e *Engine) Late(ctx context.Context, p keystore.RotationPlan) Late {
 	return l
 }
 
-func (r *run) lateCalls(ctx context.Context, l *Late) {
+func (r *run) lateCalls(ctx context.Context, l *UsesAfterEnd) {
 	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil {
 		l.Blind = append(l.Blind, "calls of others: the service shows no journal of them")
@@ -61,7 +61,7 @@ func (r *run) lateCalls(ctx context.Context, l *Late) {
 }
 
 // givesOld sees whether a place that a rotation had set gives the old value.
-func (r *run) givesOld(ctx context.Context, u keystore.RotationUser, l *Late) {
+func (r *run) givesOld(ctx context.Context, u keystore.RotationUser, l *UsesAfterEnd) {
 	if r.plan.OldFingerprint == "" {
 		l.Blind = append(l.Blind, u.Name+": the old "+r.plan.Value()+" is not known")
 		return

@@ -45,13 +45,13 @@ func (r *run) seeLevel(ctx context.Context, n int, proof keystore.Proof, value k
 	stop.Value = r.c.Accounts.Settings(r.plan) == nil
 	switch {
 	case stop.Value && r.plan.Method == keystore.RotateByRefresh:
-		stop.Words += ": give the value that the refresh showed in place of this one"
+		stop.Advice += ": give the value that the refresh showed in place of this one"
 	case stop.Value:
-		stop.Words += ": create a key of that level, and give its value here in place of this one"
+		stop.Advice += ": create a key of that level, and give its value here in place of this one"
 	}
-	stop.Words += "; or vouch for it: then the inventory says what was seen"
+	stop.Advice += "; or vouch for it: then the inventory says what was seen"
 	if stop.Value && r.plan.Method != keystore.RotateByRefresh {
-		stop.Words += ". The key of a value that is not taken stays valid until it is deleted in the account settings"
+		stop.Advice += ". The key of a value that is not taken stays valid until it is deleted in the account settings"
 	}
 	return "", stop
 }

@@ -49,7 +49,7 @@ func TestAValueOfAnotherLevelIsNotTaken(t *testing.T) {
 			p.give(t, e, plan.ID, p.Key.Name+"-wrong", given)
 			var stop *rotate.StopError
 			plan, err := e.Run(t.Context(), plan.ID, "", nil)
-			if !errors.As(err, &stop) || !stop.Value || !stop.Vouch || !strings.Contains(stop.Words, "it is "+given.String()+", and "+p.Key.Name+" is OPS") || !strings.Contains(stop.Words, "stays valid until it is deleted in the account settings") {
+			if !errors.As(err, &stop) || !stop.Value || !stop.Vouch || !strings.Contains(stop.Advice, "it is "+given.String()+", and "+p.Key.Name+" is OPS") || !strings.Contains(stop.Advice, "stays valid until it is deleted in the account settings") {
 				t.Fatalf("%v", err)
 			}
 			if now, err := p.secrets().Resolve(t.Context(), p.Key.Secret); err != nil || now.Fingerprint() != p.Key.Fingerprint || plan.Steps[0].Done {
@@ -124,7 +124,7 @@ func TestTheAccountSettingsTellTheLevel(t *testing.T) {
 	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
 	var stop *rotate.StopError
 	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	if !errors.As(err, &stop) || stop.Value || !stop.Vouch || !strings.Contains(stop.Words, "it is OPS, and listed is USER") {
+	if !errors.As(err, &stop) || stop.Value || !stop.Vouch || !strings.Contains(stop.Advice, "it is OPS, and listed is USER") {
 		t.Fatalf("%v", err)
 	}
 	if plan, err = e.Vouch(t.Context(), plan.ID, stop.Step, ""); err != nil || plan.Steps[0].Note != "it is OPS" {

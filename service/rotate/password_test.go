@@ -125,7 +125,7 @@ func (p place) wantPasswordDone(t *testing.T, plan keystore.RotationPlan) {
 
 func (p place) wantNothingHeld(t *testing.T, plan keystore.RotationPlan) {
 	t.Helper()
-	before, after := plan.Held()
+	before, after := plan.References()
 	for _, held := range []string{before, after} {
 		if _, err := p.secrets().Resolve(t.Context(), held); !errors.Is(err, keystore.ErrSecretMissing) {
 			t.Errorf("%s is still held: %v", held, err)
@@ -174,7 +174,7 @@ func TestAPasswordIsRotatedWithProof(t *testing.T) {
 		t.Error(report)
 	}
 	for _, s := range plan.Steps {
-		if s.Kind == keystore.StepTest && (s.Status == 0 || s.Took == 0) {
+		if s.Kind == keystore.StepTest && (s.Status == 0 || s.Duration == 0) {
 			t.Errorf("%s: no call was measured: %+v", s.Name(), s)
 		}
 	}

@@ -151,7 +151,7 @@ func TestAPersonsDeletionIsSeenAndTheLastCallReadsTheReference(t *testing.T) {
 	}
 	var stop *rotate.StopError
 	plan, err = e.Run(t.Context(), plan.ID, "", nil)
-	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepDelete || stop.Vouch || !strings.Contains(stop.Words, "it is still accepted") {
+	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepDelete || stop.Vouch || !strings.Contains(stop.Advice, "it is still accepted") {
 		t.Fatalf("%v, want that the old key is still accepted", err)
 	}
 	if err := p.settings().DeleteKey(t.Context(), "byhand"); err != nil {

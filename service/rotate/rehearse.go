@@ -77,7 +77,7 @@ func rehearsed(ctx context.Context, e *Engine, values *copies, copied, k model.K
 		}
 		if !stop.Vouch { // a file, a variable, a command: the copy gets the new value
 			fresh, held := values.values[plan.NewHeld]
-			if stop.Step.Kind != keystore.StepSet || !held || values.of(stop.Step.Subject).Equal(fresh) {
+			if stop.Step.Kind != keystore.StepSet || !held || values.valueAt(stop.Step.Subject).Equal(fresh) {
 				break
 			}
 			values.values[stop.Step.Subject], err = fresh, nil
@@ -89,7 +89,7 @@ func rehearsed(ctx context.Context, e *Engine, values *copies, copied, k model.K
 	plan.Key = k.Name
 	for i, s := range plan.Steps {
 		if s.Done && values.person(s) {
-			plan.Steps[i].By, plan.Steps[i].Note, plan.Steps[i].Status, plan.Steps[i].Took = keystore.Vouched, yours, 0, 0
+			plan.Steps[i].By, plan.Steps[i].Note, plan.Steps[i].Status, plan.Steps[i].Duration = keystore.Vouched, yours, 0, 0
 		}
 	}
 	return plan, err
@@ -154,8 +154,8 @@ type copies struct {
 	settings bool
 }
 
-// of is what a file or a reference gives.
-func (c *copies) of(place string) keystore.Secret {
+// valueAt is what a file or a reference gives.
+func (c *copies) valueAt(place string) keystore.Secret {
 	if v, ok := c.values[place]; ok {
 		return v
 	}
@@ -164,7 +164,7 @@ func (c *copies) of(place string) keystore.Secret {
 
 // Holds reports whether a copy has the value of a fingerprint.
 func (c *copies) Holds(file, fingerprint string) (bool, error) {
-	return c.of(file).Fingerprint() == fingerprint, nil
+	return c.valueAt(file).Fingerprint() == fingerprint, nil
 }
 
 func (c *copies) Resolve(_ context.Context, ref string) (keystore.Secret, error) {

@@ -38,7 +38,7 @@ func Report(p keystore.RotationPlan) string {
 	for _, s := range p.Steps {
 		known, at := "open", ""
 		if s.Done {
-			known, at = s.By.Words(), stamp(s.At)
+			known, at = s.By.Label(), stamp(s.At)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.Kind.Word(), cell(s.Name()), known, at, cell(s.Proof()))
 	}
@@ -85,9 +85,9 @@ func firstCalls(b *strings.Builder, p keystore.RotationPlan) {
 	b.WriteByte('\n')
 }
 
-// Left says what a rotation leaves that was given up, or would be: of a key, where the new value is, if
+// Leftovers says what a rotation leaves that was given up, or would be: of a key, where the new value is, if
 // one was made.
-func Left(p keystore.RotationPlan) string {
+func Leftovers(p keystore.RotationPlan) string {
 	if p.Zone == "" {
 		return leftOfKey(p)
 	}
@@ -107,7 +107,7 @@ func Left(p keystore.RotationPlan) string {
 }
 
 func leftOfKey(p keystore.RotationPlan) string {
-	_, held := p.Held()
+	_, held := p.References()
 	created, _ := p.Step(keystore.StepCreate, "")
 	refreshed, _ := p.Step(keystore.StepRefresh, "")
 	switch {

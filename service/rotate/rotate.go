@@ -132,13 +132,13 @@ func New(c Config) *Engine {
 // StopError is why a rotation does not go on by itself.
 type StopError struct {
 	Step keystore.RotationStep
-	// Words say what a person has to do.
-	Words string
+	// Advice say what a person has to do.
+	Advice string
 	// Value asks for the new value, Vouch that a person may vouch for the step.
 	Value, Vouch bool
 }
 
-func (s *StopError) Error() string { return s.Step.Name() + ": " + s.Words }
+func (s *StopError) Error() string { return s.Step.Name() + ": " + s.Advice }
 
 // ErrElsewhere says that another process works on the rotation.
 var ErrElsewhere = errors.New("another zonedeck is working on this rotation")
@@ -321,11 +321,11 @@ func (r *run) proves() string {
 
 // run is one process at work on a rotation.
 type run struct {
-	e    *Engine
-	c    Config
-	plan keystore.RotationPlan
-	seen []keystore.Secret // values that no text may repeat
-	at   int               // the step that is being taken
+	e       *Engine
+	c       Config
+	plan    keystore.RotationPlan
+	secrets []keystore.Secret // values that no text may repeat
+	at      int               // the step that is being taken
 	// beside says that the call under way is by the new value, beside one by the old one.
 	beside bool
 	// wrote is the reference that this run wrote and has not seen to give the new value.
@@ -340,7 +340,7 @@ func (r *run) masked(err error) error {
 		return nil
 	}
 	mask := func(text string) string {
-		for _, s := range r.seen {
+		for _, s := range r.secrets {
 			if !s.Empty() {
 				text = strings.ReplaceAll(text, s.Reveal(), "••••"+s.Last4())
 			}
@@ -350,7 +350,7 @@ func (r *run) masked(err error) error {
 	var stop *StopError
 	if errors.As(err, &stop) {
 		clean := *stop
-		clean.Words = mask(stop.Words)
+		clean.Advice = mask(stop.Advice)
 		return &clean
 	}
 	if text := err.Error(); mask(text) != text {
@@ -418,7 +418,7 @@ func (r *run) takeOver(ctx context.Context, next keystore.RotationPlan) error {
 
 // stop ends the run before a step.
 func (r *run) stop(n int, format string, args ...any) *StopError {
-	return &StopError{Step: r.plan.Steps[n], Words: fmt.Sprintf(format, args...), Vouch: r.mayVouch(n)}
+	return &StopError{Step: r.plan.Steps[n], Advice: fmt.Sprintf(format, args...), Vouch: r.mayVouch(n)}
 }
 
 // mayVouch reports whether a person's word can stand in for a measurement: where the console has

@@ -164,7 +164,7 @@ func TestAKeyInUseIsNotDeleted(t *testing.T) {
 		var err error
 		plan, err = e.Run(t.Context(), plan.ID, "", nil)
 		if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepDelete || stop.Vouch ||
-			!strings.Contains(stop.Words, "busy is still in use") || !strings.Contains(stop.Words, "curl") {
+			!strings.Contains(stop.Advice, "busy is still in use") || !strings.Contains(stop.Advice, "curl") {
 			t.Fatalf("%v, want that the old key is still in use, and by what", err)
 		}
 		settings.key = ""
@@ -192,7 +192,7 @@ func TestASilenceShorterThanTheGapsBetweenUsesIsNoProof(t *testing.T) {
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
 	var stop *rotate.StopError
 	_, err := e.Run(t.Context(), plan.ID, "", nil)
-	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepDelete || !strings.Contains(stop.Words, "go on after "+now.UTC().Add(40*time.Second).Format("15:04:05Z")) {
+	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepDelete || !strings.Contains(stop.Advice, "go on after "+now.UTC().Add(40*time.Second).Format("15:04:05Z")) {
 		t.Fatalf("%v, want that it is deleted after twice the gap", err)
 	}
 	now = now.Add(40 * time.Second)
@@ -399,11 +399,11 @@ func TestNoValueIsInTheRecord(t *testing.T) {
 // and whose call it cannot make.
 func TestAUserThatCannotBeCalledIsVouchedFor(t *testing.T) {
 	p := newPlace(t, start(t), "uncalled")
-	p.Users[1].Why = "it names no zone"
+	p.Users[1].Reason = "it names no zone"
 	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
 	var stop *rotate.StopError
 	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepTest || stop.Step.Subject != p.Users[1].Name || !stop.Vouch || !strings.Contains(stop.Words, "it names no zone") {
+	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepTest || stop.Step.Subject != p.Users[1].Name || !stop.Vouch || !strings.Contains(stop.Advice, "it names no zone") {
 		t.Fatalf("%v, want that its call is vouched for", err)
 	}
 	if set, _ := plan.Step(keystore.StepSet, p.Users[1].Ref); !set.Done || set.By != keystore.Measured {
@@ -421,7 +421,7 @@ func TestAUserThatCannotBeCalledIsVouchedFor(t *testing.T) {
 // the old one, are made as the profile that uses it.
 func TestCallsGoToTheServiceOfTheKey(t *testing.T) {
 	p := newPlace(t, start(t), "homely")
-	p.Users[0].Profile, p.Users[0].Why = "closed", "it names no zone"
+	p.Users[0].Profile, p.Users[0].Reason = "closed", "it names no zone"
 	p.Users[1].Profile = "acme"
 	c := p.config()
 	prove, calls := c.Prove, 0
@@ -457,7 +457,7 @@ func TestARefreshByAPersonMeasuresItsOutage(t *testing.T) {
 	e, plan := p.begin(t, c, keystore.RotateByRefresh)
 	var stop *rotate.StopError
 	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	if !errors.As(err, &stop) || !stop.Value || strings.Contains(stop.Words, "cannot be measured") {
+	if !errors.As(err, &stop) || !stop.Value || strings.Contains(stop.Advice, "cannot be measured") {
 		t.Fatalf("%v", err)
 	}
 	worked := plan.LastOld

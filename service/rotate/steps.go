@@ -154,11 +154,11 @@ func (r *run) holdOld(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("taking the old %s, to see it refused later: %w", r.plan.Value(), err)
 	}
-	r.seen = append(r.seen, old)
+	r.secrets = append(r.secrets, old)
 	if fp := r.plan.OldFingerprint; fp != "" && fp != old.Fingerprint() {
 		return fmt.Errorf("%s gives another value than the one that is recorded of %s (••••%s): correct the record first", label(r.plan.Ref), r.plan.Key, r.plan.OldLast4)
 	}
-	held, _ := r.plan.Held()
+	held, _ := r.plan.References()
 	if err := r.c.Secrets.Store(ctx, held, old); err != nil {
 		return fmt.Errorf("holding the old %s until it is refused: %w", r.plan.Value(), err)
 	}
@@ -170,7 +170,7 @@ func (r *run) holdOld(ctx context.Context) error {
 
 // hold stores the new value behind the rotation's own reference and records it.
 func (r *run) hold(ctx context.Context, value keystore.Secret) error {
-	r.seen = append(r.seen, value)
+	r.secrets = append(r.secrets, value)
 	if value.Fingerprint() == r.plan.OldFingerprint {
 		return fmt.Errorf("this is the old %s: a new one is needed", r.plan.Value())
 	}
@@ -181,7 +181,7 @@ func (r *run) hold(ctx context.Context, value keystore.Secret) error {
 }
 
 func (r *run) heldNew() string {
-	_, held := r.plan.Held()
+	_, held := r.plan.References()
 	return held
 }
 
@@ -194,7 +194,7 @@ func (r *run) newValue(ctx context.Context) (keystore.Secret, error) {
 	if value.Fingerprint() != r.plan.NewFingerprint {
 		return value, fmt.Errorf("%s gives another %s than the one that was made", label(r.plan.NewHeld), r.plan.Value())
 	}
-	r.seen = append(r.seen, value)
+	r.secrets = append(r.secrets, value)
 	return value, nil
 }
 
@@ -265,7 +265,7 @@ func (r *run) oldValue(ctx context.Context) (keystore.Secret, error) {
 	if err != nil {
 		return old, fmt.Errorf("taking the old %s: %w", r.plan.Value(), err)
 	}
-	r.seen = append(r.seen, old)
+	r.secrets = append(r.secrets, old)
 	return old, nil
 }
 
@@ -281,7 +281,7 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 	case i >= 0 && r.plan.Users[i].File != "":
 		return r.file(n)
 	case i >= 0 && r.plan.Users[i].Alone():
-		return keystore.Proof{}, r.stop(n, "%s: give it the new %s, and vouch for it", cmp.Or(r.plan.Users[i].Why, "the console does not know where it takes the "+r.plan.Value()+" from"), r.plan.Value())
+		return keystore.Proof{}, r.stop(n, "%s: give it the new %s, and vouch for it", cmp.Or(r.plan.Users[i].Reason, "the console does not know where it takes the "+r.plan.Value()+" from"), r.plan.Value())
 	case ref.Scheme() == keystore.SchemeDemo && r.plan.Zone != "":
 		return keystore.Proof{Note: "nothing is to be written: it gives what the emulator has first, which is the new one when the old one is removed"}, nil
 	case ref.Scheme() == keystore.SchemeDemo:
@@ -393,7 +393,7 @@ func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 		return keystore.Proof{}, fmt.Errorf("%s is not in the record", r.plan.Steps[n].Subject)
 	}
 	if !u.Callable() {
-		return keystore.Proof{}, r.stop(n, "%s: see a call of it work with the new %s, and vouch for it", cmp.Or(u.Why, "the console cannot make its call"), r.plan.Value())
+		return keystore.Proof{}, r.stop(n, "%s: see a call of it work with the new %s, and vouch for it", cmp.Or(u.Reason, "the console cannot make its call"), r.plan.Value())
 	}
 	if err := r.markSet(ctx); err != nil {
 		return keystore.Proof{}, err
@@ -409,7 +409,7 @@ func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 	if err != nil {
 		return keystore.Proof{}, fmt.Errorf("%s: %w", u.Name, err)
 	}
-	r.seen = append(r.seen, value)
+	r.secrets = append(r.secrets, value)
 	if value.Fingerprint() != r.plan.NewFingerprint {
 		return keystore.Proof{}, fmt.Errorf("%s reads another %s than the new one (••••%s)", u.Name, r.plan.Value(), value.Last4())
 	}
@@ -429,7 +429,7 @@ func (r *run) accepted(ctx context.Context, u keystore.RotationUser, value keyst
 // acceptedAs is accepted under another name of the key.
 func (r *run) acceptedAs(ctx context.Context, k model.Key, u keystore.RotationUser, value keystore.Secret) (keystore.Proof, error) {
 	k.Secret = cmp.Or(r.plan.NewHeld, r.plan.OldHeld)
-	r.seen = append(r.seen, value)
+	r.secrets = append(r.secrets, value)
 	if u.Name == "" {
 		u, _ = r.plan.Home()
 	}
@@ -440,7 +440,7 @@ func (r *run) acceptedAs(ctx context.Context, k model.Key, u keystore.RotationUs
 	if err != nil {
 		return keystore.Proof{}, err
 	}
-	proof := keystore.Proof{Status: res.ServiceStatus, Took: res.Timing.Total, Note: "accepted"}
+	proof := keystore.Proof{Status: res.ServiceStatus, Duration: res.Timing.Total, Note: "accepted"}
 	switch {
 	case res.Diagnosis.OK():
 		return proof, nil

@@ -30,7 +30,7 @@ func (r *run) newKey(ctx context.Context, settings Settings) error {
 		made, there := keyNamed(keys, r.plan.NewName)
 		lost := false // a killed run made the key, and its value was shown to nobody
 		if there {
-			if lost, err = r.lost(ctx, settings, made, old); err != nil {
+			if lost, err = r.madeEarlier(ctx, settings, made, old); err != nil {
 				return err
 			}
 		}
@@ -68,10 +68,10 @@ func (r *run) chooseName(ctx context.Context, keys []rehearsal.Key) error {
 	})
 }
 
-// lost reports whether a key of the chosen name is the one that this rotation made before it was
+// madeEarlier reports whether a key of the chosen name is the one that this rotation made before it was
 // killed: it is as it was to be made, no other rotation has chosen its name, and nothing has
 // called with it.
-func (r *run) lost(ctx context.Context, settings Settings, made, old rehearsal.Key) (bool, error) {
+func (r *run) madeEarlier(ctx context.Context, settings Settings, made, old rehearsal.Key) (bool, error) {
 	if made.Level != old.Level || made.Duty != old.Duty || made.Expires != r.plan.NewExpires {
 		return false, nil
 	}

@@ -101,7 +101,7 @@ func TestAnErrorRepeatsNoValue(t *testing.T) {
 	e, plan = p.begin(t, c, keystore.RotateByNewKey)
 	_, err = e.Run(t.Context(), plan.ID, "", nil)
 	var stop *rotate.StopError
-	if !errors.As(err, &stop) || stop.Step.Subject != "/a/file" || strings.Contains(err.Error(), old.Reveal()) || !strings.Contains(stop.Words, old.Last4()) {
+	if !errors.As(err, &stop) || stop.Step.Subject != "/a/file" || strings.Contains(err.Error(), old.Reveal()) || !strings.Contains(stop.Advice, old.Last4()) {
 		t.Errorf("%T, want a stop without a value", err)
 	}
 }

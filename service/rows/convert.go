@@ -70,7 +70,7 @@ type sheet struct {
 	raw     bool
 	defused int
 	cells   []string
-	seen    []bool // of these, in the row
+	present []bool // of these, in the row
 	out     *bufio.Writer
 	w       *csv.Writer
 }
@@ -98,7 +98,7 @@ func (t *sheet) look(raw []byte) error {
 		}
 		name = strings.Clone(name) // it is a part of the row
 		t.at[name] = len(t.names)
-		t.names, t.cells, t.seen = append(t.names, name), append(t.cells, ""), append(t.seen, false)
+		t.names, t.cells, t.present = append(t.names, name), append(t.cells, ""), append(t.present, false)
 		return true
 	})
 	if full {
@@ -109,17 +109,17 @@ func (t *sheet) look(raw []byte) error {
 
 func (t *sheet) row(raw []byte) error {
 	clear(t.cells)
-	clear(t.seen)
+	clear(t.present)
 	fields(raw, func(name string, v gjson.Result) bool {
 		i := t.at[name]
 		switch {
-		case t.seen[i] || v.Type == gjson.Null:
+		case t.present[i] || v.Type == gjson.Null:
 		case v.Type == gjson.String:
 			t.cells[i] = t.text(v.Str)
 		default:
 			t.cells[i] = v.Raw
 		}
-		t.seen[i] = true
+		t.present[i] = true
 		return true
 	})
 	return t.put()

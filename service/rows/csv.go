@@ -17,7 +17,7 @@ import (
 func (in *inputReader) csv(br *bufio.Reader) error {
 	head, _ := br.Peek(maxInputRow) // fewer bytes at the end of the source
 	first, _, _ := strings.Cut(strings.TrimLeft(string(head), "\r\n"), "\n")
-	m := &meter{r: br, left: 2 * maxInputRow, over: errLongCells}
+	m := &meter{r: br, remaining: 2 * maxInputRow, over: errLongCells}
 	kept := &recorder{r: m}
 	r := csv.NewReader(kept)
 	r.Comma = separator(first)
@@ -29,7 +29,7 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 	in.out.Rejected = append(bytes.Clone(bytes.TrimRight(kept.upTo(r.InputOffset()), "\r\n")), '\n')
 	row, _ := r.FieldPos(0) // the header's; what is above it are blank rows
 	for {
-		m.left = 2 * maxInputRow
+		m.remaining = 2 * maxInputRow
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break

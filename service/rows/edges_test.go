@@ -16,7 +16,7 @@ import (
 func TestAMeterGivesWhatItMayAndThenSaysWhy(t *testing.T) {
 	over := errors.New("too much")
 	for left, want := range map[int64]string{0: "", 1: "a", 2: "ab", 3: "abc", 4: "abc"} {
-		m := &meter{r: strings.NewReader("abc"), left: left, over: over}
+		m := &meter{r: strings.NewReader("abc"), remaining: left, over: over}
 		got, err := io.ReadAll(m)
 		if string(got) != want || (err == nil) != (left > 3) || err != nil && !errors.Is(err, over) {
 			t.Errorf("%d: %q, %v", left, got, err)

@@ -27,7 +27,7 @@ type Envelope struct {
 	dec    *json.Decoder
 	open   bool // within the array of rows
 	began  bool
-	seen   bool
+	found  bool
 	line   bytes.Buffer
 	broken error
 }
@@ -35,7 +35,7 @@ type Envelope struct {
 // NewEnvelope reads r, whose rows are in a field.
 func NewEnvelope(r io.Reader, field string) *Envelope {
 	from := &source{r: r}
-	src := &meter{r: from, left: maxResultRow, over: errLongResultRow}
+	src := &meter{r: from, remaining: maxResultRow, over: errLongResultRow}
 	return &Envelope{Beside: map[string]json.RawMessage{}, field: field, from: from, src: src, dec: json.NewDecoder(src)}
 }
 
@@ -68,7 +68,7 @@ func (e *Envelope) Read(p []byte) (int, error) {
 
 // next reads on to the next row, or to the end.
 func (e *Envelope) next() error {
-	e.src.left = maxResultRow
+	e.src.remaining = maxResultRow
 	if !e.began {
 		if err := e.delim('{'); err != nil {
 			return err
@@ -106,10 +106,10 @@ func (e *Envelope) next() error {
 // value reads the value of a field, up to the first row where it holds them.
 func (e *Envelope) value(name string) error {
 	if name == e.field {
-		if e.seen {
+		if e.found {
 			return e.fault(fmt.Errorf("%s is there twice", Quote(name)))
 		}
-		e.seen = true
+		e.found = true
 		tok, err := e.dec.Token()
 		switch {
 		case err != nil:

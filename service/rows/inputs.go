@@ -50,17 +50,17 @@ type Problem struct {
 	// Column is the column or field that is wrong, "" for the row as a whole; Field is the
 	// input's field that it fills.
 	Column, Field string
-	// More is how many further rows the last problems stand for. These are not reported one by
+	// Further is how many further rows the last problems stand for. These are not reported one by
 	// one.
-	More int
+	Further int
 	// Text says what is wrong and what was expected. It may quote the source.
 	Text string
 	// Warning says that the row is used nevertheless.
 	Warning bool
 }
 
-// Where says which row and which column the problem is about, "" for none.
-func (p Problem) Where() string {
+// Location says which row and which column the problem is about, "" for none.
+func (p Problem) Location() string {
 	if p.Row == 0 {
 		return ""
 	}
@@ -75,7 +75,7 @@ func (p Problem) Where() string {
 }
 
 // Rows is how many rows the problem is about, at least 1.
-func (p Problem) Rows() int { return max(p.More, 1) }
+func (p Problem) Rows() int { return max(p.Further, 1) }
 
 // Read reads a job's inputs row by row. kind is one of the Input kinds or
 // a file name's extension (txt, csv, json, ndjson, jsonl); with anything else
@@ -86,7 +86,7 @@ func (p Problem) Rows() int { return max(p.More, 1) }
 // cannot be read as its kind: the inputs are then those before that point, and nothing should be
 // sent.
 func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
-	src := &meter{r: r, left: maxInputBytes, over: fmt.Errorf("more than %d MiB; split it", maxInputBytes>>20)}
+	src := &meter{r: r, remaining: maxInputBytes, over: fmt.Errorf("more than %d MiB; split it", maxInputBytes>>20)}
 	br := bufio.NewReaderSize(src, 64<<10)
 	if err := skipMark(br); err != nil {
 		return Inputs{}, err
@@ -94,7 +94,7 @@ func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 	if head, _ := br.Peek(4 << 10); bytes.IndexByte(head, 0) >= 0 {
 		return Inputs{}, errors.New("it is not text: it holds zero bytes")
 	}
-	in := &inputReader{shape: shape, seen: map[[sha256.Size]byte]int{}, unknown: map[string]int{}}
+	in := &inputReader{shape: shape, firstRow: map[[sha256.Size]byte]int{}, unknown: map[string]int{}}
 	var err error
 	switch k := inputKind(kind, br, shape); k {
 	case InputCSV:
@@ -110,8 +110,8 @@ func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 		in.out.RejectedKind = "txt"
 		err = in.lines(br)
 	}
-	in.more(in.out.Bad-maxProblems, false, "more rows cannot be used", "1 more row cannot be used")
-	in.more(in.out.Folded-maxNotes, true, "more rows repeat another one; each is sent once", "1 more row repeats another one; it is sent once")
+	in.addFurther(in.out.Bad-maxProblems, false, "more rows cannot be used", "1 more row cannot be used")
+	in.addFurther(in.out.Folded-maxNotes, true, "more rows repeat another one; each is sent once", "1 more row repeats another one; it is sent once")
 	in.sayBlank()
 	for _, name := range slices.Sorted(maps.Keys(in.unknown)) {
 		in.out.Problems = append(in.out.Problems, Problem{Text: fmt.Sprintf("field %s, in %d rows, is not shown for this data set; it is sent", Quote(name), in.unknown[name]), Warning: true})
@@ -125,17 +125,17 @@ func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 // meter reads at most left bytes, and fails with over after them. A caller that
 // bounds single records renews the allowance for each.
 type meter struct {
-	r    io.Reader
-	left int64
-	over error
+	r         io.Reader
+	remaining int64
+	over      error
 }
 
 func (m *meter) Read(p []byte) (int, error) {
-	if m.left <= 0 {
+	if m.remaining <= 0 {
 		return 0, m.over
 	}
-	n, err := m.r.Read(p[:min(int64(len(p)), m.left)])
-	m.left -= int64(n)
+	n, err := m.r.Read(p[:min(int64(len(p)), m.remaining)])
+	m.remaining -= int64(n)
 	return n, err
 }
 
@@ -194,12 +194,12 @@ func wrapped(text string) bool {
 
 // inputReader gathers rows.
 type inputReader struct {
-	shape   Shape
-	out     Inputs
-	seen    map[[sha256.Size]byte]int // the digest of a row's content to its number
-	unknown map[string]int            // fields that are not shown, to the rows that have them
-	blank   []int                     // the first rows of a table that have no value
-	line    int                       // as in Problem, of the row that is read
+	shape    Shape
+	out      Inputs
+	firstRow map[[sha256.Size]byte]int // the digest of a row's content to its number
+	unknown  map[string]int            // fields that are not shown, to the rows that have them
+	blank    []int                     // the first rows of a table that have no value
+	line     int                       // as in Problem, of the row that is read
 }
 
 // reject reports a row that is left out, and keeps it. raw is its text.
@@ -217,8 +217,8 @@ func (in *inputReader) repeated(row, first int) {
 	}
 }
 
-// more adds a problem that stands for n further rows, if n is positive.
-func (in *inputReader) more(n int, warning bool, many, one string) {
+// addFurther adds a problem that stands for n further rows, if n is positive.
+func (in *inputReader) addFurther(n int, warning bool, many, one string) {
 	if n <= 0 {
 		return
 	}
@@ -226,7 +226,7 @@ func (in *inputReader) more(n int, warning bool, many, one string) {
 	if n == 1 {
 		text = one
 	}
-	in.out.Problems = append(in.out.Problems, Problem{More: n, Text: text, Warning: warning})
+	in.out.Problems = append(in.out.Problems, Problem{Further: n, Text: text, Warning: warning})
 }
 
 // errTooManyInputs ends the reading.
@@ -249,14 +249,14 @@ func (in *inputReader) add(row int, raw []byte, values map[string]json.RawMessag
 	}
 	input.Row = row
 	digest := sha256.Sum256(appendInput(nil, input))
-	if first, ok := in.seen[digest]; ok {
+	if first, ok := in.firstRow[digest]; ok {
 		in.repeated(row, first)
 		return nil
 	}
 	if len(in.out.Rows) >= model.MaxInputs {
 		return errTooManyInputs
 	}
-	in.seen[digest] = row
+	in.firstRow[digest] = row
 	for _, name := range notes {
 		in.unknown[name]++
 	}
@@ -328,14 +328,14 @@ func (in *inputReader) ndjson(br *bufio.Reader) error {
 
 // json reads an array of rows, an object whose "input" is one, or one row.
 func (in *inputReader) json(br *bufio.Reader) error {
-	m := &meter{r: br, left: maxInputRow, over: errLongInput}
+	m := &meter{r: br, remaining: maxInputRow, over: errLongInput}
 	dec := json.NewDecoder(m)
 	if isObject(br) {
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); err != nil {
 			return jsonFault(err)
 		}
-		m.left = maxInputRow
+		m.remaining = maxInputRow
 		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 			return errors.New("more follows the object; put all inputs into one array")
 		}
@@ -347,7 +347,7 @@ func (in *inputReader) json(br *bufio.Reader) error {
 	}
 	for row := 1; dec.More(); row++ {
 		// The decoder reads ahead: the allowance covers what it has not read yet.
-		m.left = maxInputRow
+		m.remaining = maxInputRow
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); err != nil {
 			return fmt.Errorf("record %d: %w", row, jsonFault(err))
@@ -362,7 +362,7 @@ func (in *inputReader) json(br *bufio.Reader) error {
 	if wrapped { // what else the object holds is not an input
 		return nil
 	}
-	m.left = maxInputRow
+	m.remaining = maxInputRow
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("more follows the array; put all inputs into one array")
 	}

@@ -11,12 +11,12 @@ import (
 // so that the rows also come from a service that sends an array although lines were asked for. In any other answer each
 // line is a row, even one that is an array. Lines that are not JSON pass unchanged. It holds one row in memory.
 type Joiner struct {
-	Array bool
-	Begun bool   // rows stand before those that come
-	held  []byte // the beginning of a line whose end did not come yet
-	long  bool   // of this line, which is too long to be held, the beginning was given
-	later bool   // a line of this answer came before
-	first []byte // the first line of it, if that is an array and no other came yet
+	Array   bool
+	Begun   bool   // rows stand before those that come
+	partial []byte // the beginning of a line whose end did not come yet
+	long    bool   // of this line, which is too long to be held, the beginning was given
+	later   bool   // a line of this answer came before
+	first   []byte // the first line of it, if that is an array and no other came yet
 }
 
 // Add appends to out the text for the rows that end in p.
@@ -26,13 +26,13 @@ func (j *Joiner) Add(out, p []byte) []byte {
 		switch {
 		case j.long:
 			out = append(out, line...)
-		case !whole && len(j.held)+len(line) <= maxResultRow:
-			j.held = append(j.held, line...)
+		case !whole && len(j.partial)+len(line) <= maxResultRow:
+			j.partial = append(j.partial, line...)
 			return out
 		default:
-			if len(j.held) > 0 {
-				line = append(j.held, line...)
-				j.held = line[:0]
+			if len(j.partial) > 0 {
+				line = append(j.partial, line...)
+				j.partial = line[:0]
 			}
 			if j.long = !whole; j.long {
 				out = append(j.before(j.row(out)), line...)
@@ -50,8 +50,8 @@ func (j *Joiner) Add(out, p []byte) []byte {
 
 // Flush ends an answer: it appends the row that needs no line break, because nothing follows.
 func (j *Joiner) Flush(out []byte) []byte {
-	last := j.held
-	j.held, j.long = nil, false
+	last := j.partial
+	j.partial, j.long = nil, false
 	out = j.line(out, last)
 	if j.first != nil {
 		gjson.ParseBytes(j.first).ForEach(func(_, v gjson.Result) bool {

@@ -38,24 +38,24 @@ type Lines struct {
 	// Most is how many bytes a row may have; 0 for the bound of a result's rows.
 	Most int
 	// Array says that the rows are those of an array, without its brackets, as a Joiner writes it.
-	Array bool
-	held  []byte // the beginning of a line whose end did not come yet
-	rows  int
+	Array   bool
+	partial []byte // the beginning of a line whose end did not come yet
+	rows    int
 }
 
 func (l *Lines) Write(p []byte) (int, error) {
 	for rest := p; ; {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
 		if !whole {
-			if most, over := l.bound(); len(l.held)+len(line) > most {
+			if most, over := l.bound(); len(l.partial)+len(line) > most {
 				return 0, &RecordsError{Record: l.rows + 1, Err: over}
 			}
-			l.held = append(l.held, line...)
+			l.partial = append(l.partial, line...)
 			return len(p), nil
 		}
-		if rest = after; len(l.held) > 0 {
-			line = append(l.held, line...)
-			l.held = line[:0]
+		if rest = after; len(l.partial) > 0 {
+			line = append(l.partial, line...)
+			l.partial = line[:0]
 		}
 		line = rowOn(line)
 		if l.Array { // what was last before it came has no comma; that comes alone then
@@ -76,8 +76,8 @@ func (l *Lines) bound() (most int, over error) {
 
 // Close takes what came after the last line break as a line, too.
 func (l *Lines) Close() error {
-	last := l.held
-	l.held = nil
+	last := l.partial
+	l.partial = nil
 	return l.row(rowOn(last))
 }
 

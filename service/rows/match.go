@@ -60,8 +60,8 @@ func (m *Match) Row(r Row) {
 	switch {
 	case len(r.Input) > 0:
 		fields = textsOf(r.Input)
-	case r.own != nil:
-		fields = r.own()
+	case r.fields != nil:
+		fields = r.fields()
 	}
 	if fields != nil {
 		for _, names := range m.shapes {
@@ -70,20 +70,20 @@ func (m *Match) Row(r Row) {
 				continue
 			}
 			for _, i := range places {
-				m.take(i, r)
+				m.count(i, r)
 			}
 			return
 		}
 	}
 	if len(m.inputs) == 1 && len(r.Input) == 0 { // it can be of no other
-		m.take(0, r)
+		m.count(0, r)
 		return
 	}
 	m.Unmatched++
 }
 
-// take counts a row for an input.
-func (m *Match) take(i int, r Row) {
+// count counts a row for an input.
+func (m *Match) count(i int, r Row) {
 	state := gaveNothing
 	switch {
 	case r.Data:
@@ -94,9 +94,9 @@ func (m *Match) take(i int, r Row) {
 	m.state[i] = max(m.state[i], state)
 }
 
-// Rest are the inputs that gave no data, in their order, and how many of them gave an
+// Missing are the inputs that gave no data, in their order, and how many of them gave an
 // error.
-func (m *Match) Rest() (rest []model.JobInput, failed int) {
+func (m *Match) Missing() (rest []model.JobInput, failed int) {
 	for i, in := range m.inputs {
 		switch m.state[i] {
 		case gaveData:

@@ -47,7 +47,7 @@ var errLongRecord = fmt.Errorf("it is larger than %d KiB", maxRecordBytes>>10)
 // record and n bounded rows in memory.
 func ReadRecords(r io.Reader, format string, n int) (model.RecordTable, error) {
 	n = min(max(n, 0), maxRecords)
-	m := &meter{r: r, left: maxRecordBytes, over: errLongRecord}
+	m := &meter{r: r, remaining: maxRecordBytes, over: errLongRecord}
 	br := bufio.NewReaderSize(m, 32<<10)
 	t := &recordTable{at: map[string]int{}, want: n}
 	err := skipMark(br)
@@ -56,7 +56,7 @@ func ReadRecords(r io.Reader, format string, n int) (model.RecordTable, error) {
 		case "csv":
 			err = t.csv(br, m)
 		case "ndjson":
-			m.left = math.MaxInt64 // a line has its own bound
+			m.remaining = math.MaxInt64 // a line has its own bound
 			err = throughLines(br, &Lines{Most: maxRecordBytes, On: t.line})
 		default:
 			err = t.json(br, m)
@@ -64,12 +64,12 @@ func ReadRecords(r io.Reader, format string, n int) (model.RecordTable, error) {
 	}
 	var row *RecordsError
 	switch {
-	case t.more:
+	case t.truncated:
 		err = nil // what was asked for is there
 	case err != nil && !errors.As(err, &row):
 		err = &RecordsError{Record: len(t.rows) + 1, Err: jsonFault(err)}
 	}
-	return t.table(err == nil && !t.more), err
+	return t.table(err == nil && !t.truncated), err
 }
 
 func recordFormat(format string, br *bufio.Reader) string {
@@ -88,12 +88,12 @@ func recordFormat(format string, br *bufio.Reader) string {
 
 // recordTable gathers rows while the columns are still being found.
 type recordTable struct {
-	columns []model.RecordColumn
-	at      map[string]int
-	rows    [][]string
-	want    int
-	size    int  // bytes of all cells
-	more    bool // there are records beyond those that were asked for
+	columns   []model.RecordColumn
+	at        map[string]int
+	rows      [][]string
+	want      int
+	size      int  // bytes of all cells
+	truncated bool // there are records beyond those that were asked for
 }
 
 // table gives every row a cell for every column.
@@ -113,8 +113,8 @@ func (t *recordTable) table(whole bool) model.RecordTable {
 
 // full reports whether the next record is more than was asked for.
 func (t *recordTable) full() bool {
-	t.more = len(t.rows) >= t.want || t.size >= maxTable
-	return t.more
+	t.truncated = len(t.rows) >= t.want || t.size >= maxTable
+	return t.truncated
 }
 
 // errEnough ends the reading when no more is asked for.
@@ -141,7 +141,7 @@ func (t *recordTable) json(br *bufio.Reader, m *meter) error {
 			return err
 		}
 		for {
-			m.left = maxRecordBytes
+			m.remaining = maxRecordBytes
 			var raw json.RawMessage
 			err := dec.Decode(&raw)
 			switch {
@@ -160,7 +160,7 @@ func (t *recordTable) json(br *bufio.Reader, m *meter) error {
 		if t.full() {
 			return nil
 		}
-		m.left = maxRecordBytes
+		m.remaining = maxRecordBytes
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); err != nil {
 			return err
@@ -304,7 +304,7 @@ func (t *recordTable) csv(br *bufio.Reader, m *meter) error {
 		t.put(nil, header[i], "null", "")
 	}
 	for {
-		m.left = maxRecordBytes
+		m.remaining = maxRecordBytes
 		cells, err := r.Read()
 		switch {
 		case errors.Is(err, io.EOF):

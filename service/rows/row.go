@@ -32,9 +32,9 @@ type Row struct {
 	Code, Text string
 	// Flat says that every value is a text, because the format has no other types.
 	Flat bool
-	// own are the row's own fields, for a row without an input; valid within the call that
+	// fields are the row's own fields, for a row without an input; valid within the call that
 	// the row is given to.
-	own func() map[string]string
+	fields func() map[string]string
 	// each gives the row's own fields in their order; see Each.
 	each func(on func(name string, value gjson.Result) bool)
 }
@@ -58,12 +58,12 @@ func (r Row) Each(on func(name string, value gjson.Result) bool) {
 // decides. It holds one row in memory. An error of on ends it. A *RecordsError names a row that
 // cannot be read.
 func EachRow(r io.Reader, format string, on func(Row) error) error {
-	m := &meter{r: r, left: maxResultRow, over: errLongResultRow}
+	m := &meter{r: r, remaining: maxResultRow, over: errLongResultRow}
 	br := bufio.NewReaderSize(m, 64<<10)
 	n := 0
 	each := func(row Row) error {
 		n++
-		m.left = max(m.left, maxResultRow)
+		m.remaining = max(m.remaining, maxResultRow)
 		return on(row)
 	}
 	err := skipMark(br)
@@ -72,7 +72,7 @@ func EachRow(r io.Reader, format string, on func(Row) error) error {
 		case "csv":
 			err = eachCSV(br, each)
 		case "ndjson":
-			m.left = math.MaxInt64 // a line has its own bound
+			m.remaining = math.MaxInt64 // a line has its own bound
 			err = throughLines(br, &Lines{On: func(raw []byte) error {
 				if !Valid(raw) {
 					return ErrNoRow
@@ -137,9 +137,9 @@ func eachCSV(br *bufio.Reader, on func(Row) error) error {
 			return err
 		}
 		s := rowSum{out: Row{
-			Flat: true,
-			own:  func() map[string]string { return cellsOf(header, cells) },
-			each: func(on func(string, gjson.Result) bool) { eachCell(header, cells, on) },
+			Flat:   true,
+			fields: func() map[string]string { return cellsOf(header, cells) },
+			each:   func(on func(string, gjson.Result) bool) { eachCell(header, cells, on) },
 		}}
 		for i, cell := range cells[:min(len(cells), len(header))] {
 			value := gjson.Result{Type: gjson.String, Str: cell, Raw: cell}
@@ -196,7 +196,7 @@ func rowOf(raw []byte) Row {
 		return Row{Data: filled(whole)}
 	}
 	var s rowSum
-	s.out.own = func() map[string]string { return textsOf(raw) }
+	s.out.fields = func() map[string]string { return textsOf(raw) }
 	s.out.each = func(on func(string, gjson.Result) bool) {
 		whole.ForEach(func(name, value gjson.Result) bool { return on(name.Str, value) })
 	}

@@ -19,7 +19,7 @@ func eachOf(t *testing.T, text, format string) []Row {
 	t.Helper()
 	var out []Row
 	if err := EachRow(strings.NewReader(text), format, func(r Row) error {
-		r.Input, r.own, r.each = bytes.Clone(r.Input), nil, nil
+		r.Input, r.fields, r.each = bytes.Clone(r.Input), nil, nil
 		out = append(out, r)
 		return nil
 	}); err != nil {
@@ -171,7 +171,7 @@ func TestRowsAreMatchedByTheirInput(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	rest, failed := m.Rest()
+	rest, failed := m.Missing()
 	want := []model.JobInput{inputs[2], inputs[5], inputs[6]}
 	if !reflect.DeepEqual(rest, want) || failed != 2 || m.Unmatched != 3 {
 		t.Errorf("%d failed, %d unmatched, %+v", failed, m.Unmatched, rest)
@@ -183,11 +183,11 @@ func TestRowsAreMatchedByTheirInput(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if rest, _ := csv.Rest(); len(rest) != 0 || csv.Unmatched != 0 {
+	if rest, _ := csv.Missing(); len(rest) != 0 || csv.Unmatched != 0 {
 		t.Errorf("CSV: %+v, %d unmatched", rest, csv.Unmatched)
 	}
 	none := NewMatch(inputs)
-	if rest, failed := none.Rest(); len(rest) != len(inputs) || failed != 0 || none.Unmatched != 0 {
+	if rest, failed := none.Missing(); len(rest) != len(inputs) || failed != 0 || none.Unmatched != 0 {
 		t.Errorf("without rows: %d, %d", len(rest), failed)
 	}
 }
@@ -211,7 +211,7 @@ func FuzzEachRow(f *testing.F) {
 		if err != nil && (!errors.As(err, &fault) || fault.Record < 1 || fault.Record > n+1 || strings.Contains(err.Error(), "Input:")) {
 			t.Fatal(err)
 		}
-		if rest, failed := m.Rest(); failed > len(rest) || m.Unmatched > n {
+		if rest, failed := m.Missing(); failed > len(rest) || m.Unmatched > n {
 			t.Fatalf("%d failed of %d, %d unmatched of %d", failed, len(rest), m.Unmatched, n)
 		}
 	})
@@ -226,7 +226,7 @@ func TestARowThatSaysNoInputIsOfTheOnlyOne(t *testing.T) {
 	} {
 		m := NewMatch([]model.JobInput{question})
 		m.Row(ReadRow([]byte(text)))
-		rest, failed := m.Rest()
+		rest, failed := m.Missing()
 		if got := [3]int{len(rest), failed, m.Unmatched}; got != want {
 			t.Errorf("%s: %v", text, got)
 		}

@@ -193,14 +193,14 @@ func fit(f model.InputField, raw json.RawMessage) (json.RawMessage, error) {
 		}
 		var n json.Number
 		if !json.Valid(raw) || json.Unmarshal(raw, &n) != nil || raw[0] == '"' {
-			return nil, fmt.Errorf("%s is not a number", shown(text, raw, isText))
+			return nil, fmt.Errorf("%s is not a number", quoteValue(text, raw, isText))
 		}
 	case "boolean":
 		if isText {
 			raw = json.RawMessage(strings.ToLower(strings.TrimSpace(text)))
 		}
 		if string(raw) != "true" && string(raw) != "false" {
-			return nil, fmt.Errorf("%s is not true or false", shown(text, raw, isText))
+			return nil, fmt.Errorf("%s is not true or false", quoteValue(text, raw, isText))
 		}
 	case "array", "object":
 		return fitNested(f.Type, raw, text, isText)
@@ -239,13 +239,13 @@ func fitNested(kind string, raw json.RawMessage, text string, isText bool) (json
 		raw = json.RawMessage(strings.TrimSpace(text))
 	}
 	if len(raw) == 0 || raw[0] != open || !json.Valid(raw) {
-		return nil, fmt.Errorf("%s is not a JSON %s", shown(text, raw, isText), kind)
+		return nil, fmt.Errorf("%s is not a JSON %s", quoteValue(text, raw, isText), kind)
 	}
 	return raw, nil
 }
 
-// shown quotes a value for an error.
-func shown(text string, raw json.RawMessage, isText bool) string {
+// quoteValue quotes a value for an error.
+func quoteValue(text string, raw json.RawMessage, isText bool) string {
 	if isText {
 		return Quote(text)
 	}
@@ -269,7 +269,7 @@ func (s Shape) propose(header []string) ([]Column, error) {
 			}
 			for _, f := range s.columnsFor() {
 				if same(name, f) {
-					p.take(i, f)
+					p.assign(i, f)
 				}
 			}
 		}
@@ -277,7 +277,7 @@ func (s Shape) propose(header []string) ([]Column, error) {
 	if !s.known() { // every column is a field of its own name
 		for i, name := range header {
 			if _, mapped := s.Map[name]; !mapped {
-				p.take(i, name)
+				p.assign(i, name)
 			}
 		}
 	}
@@ -290,7 +290,7 @@ type proposal struct {
 	taken   map[string]bool
 }
 
-func (p *proposal) take(i int, field string) {
+func (p *proposal) assign(i int, field string) {
 	if field != "" && !p.taken[field] && p.columns[i].Field == "" {
 		p.columns[i].Field, p.taken[field] = field, true
 	}
@@ -320,7 +320,7 @@ func (s Shape) mapped(p *proposal) error {
 		if p.taken[to] {
 			return fmt.Errorf("two columns fill %q", to)
 		}
-		p.take(i, to)
+		p.assign(i, to)
 	}
 	for name := range s.Map {
 		if !slices.Contains(names, name) {

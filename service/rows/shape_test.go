@@ -96,7 +96,7 @@ func TestRowsFollowTheFieldsOfTheDataSet(t *testing.T) {
 			}
 			var problems []string
 			for _, p := range got.Problems {
-				text := p.Where() + "|" + p.Text
+				text := p.Location() + "|" + p.Text
 				if p.Warning {
 					text = "!" + text
 				}

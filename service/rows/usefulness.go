@@ -26,7 +26,7 @@ func usefulness(raw []byte) (useful, valid bool) {
 		case "timestamp", "warning", "warning_code":
 		default:
 			plain = plain && bytes.IndexByte(name, '\\') < 0
-			if n < len(fields) && says(value) {
+			if n < len(fields) && isFilled(value) {
 				fields[n] = name
 				n++
 			}
@@ -43,8 +43,8 @@ func usefulness(raw []byte) (useful, valid bool) {
 	return false, true
 }
 
-// says reports whether a value, which is valid JSON, is filled.
-func says(value []byte) bool {
+// isFilled reports whether a value, which is valid JSON, is filled.
+func isFilled(value []byte) bool {
 	switch value[0] {
 	case 'n':
 		return false

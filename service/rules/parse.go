@@ -152,7 +152,7 @@ func (m match) condition() (model.Match, *fault) {
 		return model.Match{}, wrong("at least one of body, content_type, domain, header, max_size, min_size, status, url", "the rule matches every answer")
 	}
 	out := model.Match{Statuses: m.Status, Domains: m.Domain}
-	for _, check := range []func(*model.Match) *fault{m.lists, m.sizes, m.patterns} {
+	for _, check := range []func(*model.Match) *fault{m.checkLists, m.sizes, m.patterns} {
 		if fault := check(&out); fault != nil {
 			return model.Match{}, fault
 		}
@@ -165,7 +165,7 @@ var (
 	validType   = regexp.MustCompile(`^[a-z0-9.+-]+/([a-z0-9.+-]+|\*)$`)
 )
 
-func (m match) lists(out *model.Match) *fault {
+func (m match) checkLists(out *model.Match) *fault {
 	for name, n := range map[string]int{"status": len(m.Status), "domain": len(m.Domain), "content_type": len(m.ContentType), "header": len(m.Header)} {
 		if n > maxList {
 			return wrong(fmt.Sprintf("at most %d", maxList), "the list is too long").in(name)

@@ -54,7 +54,7 @@ func encode(r model.FetchRequest) (file []byte, omitted []string, err error) {
 		Required: r.Required, Tool: r.Tool, Args: r.Args,
 	}
 	for _, o := range model.AllOptions() {
-		if value := o.Of(r.Options); value != "" {
+		if value := o.Value(r.Options); value != "" {
 			if doc.Options == nil {
 				doc.Options = make(map[string]string)
 			}

@@ -61,7 +61,7 @@ func TestReferencesOfJobsAreListed(t *testing.T) {
 		}
 	}
 	var used *UsedError
-	if err := Remove(t.Context(), f, "keyring:hooks/auth"); !errors.As(err, &used) || !strings.HasPrefix(used.Why, "it is used by job-2 (running)") {
+	if err := Remove(t.Context(), f, "keyring:hooks/auth"); !errors.As(err, &used) || !strings.HasPrefix(used.Reason, "it is used by job-2 (running)") {
 		t.Errorf("of a job under way: %v", err)
 	}
 	if err := Remove(t.Context(), f, "keyring:hooks/old"); err != nil {

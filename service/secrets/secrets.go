@@ -189,12 +189,12 @@ func readBack(ctx context.Context, f Files, ref string, value keystore.Secret) e
 
 // UsedError refuses to remove what is needed.
 type UsedError struct {
-	Ref string
-	Why string
+	Ref    string
+	Reason string
 }
 
 func (e *UsedError) Error() string {
-	return keystore.Ref(e.Ref).Label() + " stays: " + e.Why
+	return keystore.Ref(e.Ref).Label() + " stays: " + e.Reason
 }
 
 // Remove deletes the value behind a keyring: or file: reference that nothing refers to but jobs that have ended, like one that

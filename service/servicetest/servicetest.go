@@ -133,20 +133,20 @@ func API(t testing.TB, h http.HandlerFunc) config.Profile {
 
 // Proxy is a small forward proxy: CONNECT and absolute-form, answered by hooks.
 type Proxy struct {
-	addr    string
-	Mu      sync.Mutex // guards what it has seen
-	seen    []string   // request lines, and the logins
-	logins  []string
-	Connect func(req *http.Request, conn net.Conn) bool // false: answered by the hook
-	Plain   http.Handler
-	Target  func() (net.Conn, error) // where tunnels go
+	addr     string
+	Mu       sync.Mutex // guards what it has seen
+	requests []string   // request lines, and the logins
+	logins   []string
+	Connect  func(req *http.Request, conn net.Conn) bool // false: answered by the hook
+	Plain    http.Handler
+	Target   func() (net.Conn, error) // where tunnels go
 }
 
 // Lines are the request lines seen so far.
 func (p *Proxy) Lines() []string {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	return append([]string(nil), p.seen...)
+	return append([]string(nil), p.requests...)
 }
 
 // Usernames are those of the logins seen so far.
@@ -211,7 +211,7 @@ func (p *Proxy) serve(conn net.Conn, track func(net.Conn) net.Conn) {
 		return
 	}
 	p.Mu.Lock()
-	p.seen = append(p.seen, req.Method+" "+req.RequestURI)
+	p.requests = append(p.requests, req.Method+" "+req.RequestURI)
 	p.logins = append(p.logins, req.Header.Get("Proxy-Authorization"))
 	p.Mu.Unlock()
 	if req.Method != http.MethodConnect {

@@ -48,7 +48,7 @@ type FetchArgs struct {
 type HistoryArgs struct {
 	AgentProfile
 
-	Words   string `json:"words,omitempty" jsonschema:"words that must all occur in a line"`
+	Search  string `json:"words,omitempty" jsonschema:"words that must all occur in a line"`
 	Kind    string `json:"kind,omitempty" jsonschema:"fetch, twin, probe, job, key, agent or webhook"`
 	Class   string `json:"class,omitempty" jsonschema:"class of failure, such as captcha"`
 	Zone    string `json:"zone,omitempty"`

@@ -72,7 +72,7 @@ func newDataset(c model.Collector) Dataset {
 	}
 	for _, m := range c.Ways() {
 		method := Method{Discover: m.Discover, Bound: m.Bound, Cost: m.Cost()}
-		if m.Shown() {
+		if m.FieldsKnown() {
 			method.Fields = []InputField{}
 		}
 		for _, f := range m.Fields {

@@ -84,7 +84,7 @@ type DriftCheck struct {
 	At       string         `json:"at"`
 	State    string         `json:"state" enum:"drift|empty|few|first|ok" jsonschema:"first: nothing was there to compare with; few: worse than before, in so few rows that it may be chance; empty: no useful row"`
 	Judged   bool           `json:"judged"`
-	Why      string         `json:"why" jsonschema:"why it was not judged, or since when it gives no useful row; or empty"`
+	Reason   string         `json:"why" jsonschema:"why it was not judged, or since when it gives no useful row; or empty"`
 	Useful   int            `json:"useful" minimum:"0"`
 	Silent   int            `json:"silent" minimum:"0" jsonschema:"the newest runs without a useful row; from 3 on the check fails"`
 	Against  int            `json:"against" minimum:"0"`
@@ -109,11 +109,11 @@ func NewDriftCheck(r drift.Run, v drift.Verdict) DriftCheck {
 	}
 	switch v.State {
 	case drift.Empty:
-		out.Why = fmt.Sprintf("%s has no useful row", r.Ref)
+		out.Reason = fmt.Sprintf("%s has no useful row", r.Ref)
 	case drift.Few:
-		out.Why = fmt.Sprintf("%s has too few rows to tell", r.Ref)
+		out.Reason = fmt.Sprintf("%s has too few rows to tell", r.Ref)
 	default:
-		out.Why = fmt.Sprintf("%s is %s: there is nothing to compare it with, and no contract", r.Ref, v.First)
+		out.Reason = fmt.Sprintf("%s is %s: there is nothing to compare it with, and no contract", r.Ref, v.First)
 	}
 	return out
 }
@@ -123,11 +123,11 @@ func NewStoredDriftCheck(s drift.Standing) DriftCheck {
 	out := NewDriftCheck(s.Run, s.Verdict)
 	if s.Incomplete != "" && s.Verdict.State != drift.Drift {
 		out.Judged = false
-		out.Why = fmt.Sprintf("the result of %[1]s is incomplete: download it again with 'zonedeck jobs download %[1]s -o FILE --force'", s.Incomplete)
+		out.Reason = fmt.Sprintf("the result of %[1]s is incomplete: download it again with 'zonedeck jobs download %[1]s -o FILE --force'", s.Incomplete)
 	}
 	if out.Silent = s.Silent; s.Dead() {
 		out.Judged = true
-		out.Why = fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, s.Since.UTC().Format(time.DateOnly), model.ClassWord(s.SilentClass, s.SilentCause))
+		out.Reason = fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, s.Since.UTC().Format(time.DateOnly), model.ClassWord(s.SilentClass, s.SilentCause))
 	}
 	return out
 }

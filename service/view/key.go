@@ -56,7 +56,7 @@ type Skew struct {
 	Seconds float64 `json:"seconds"`
 	Give    float64 `json:"give_seconds" jsonschema:"what the measurement leaves open, to either side"`
 	At      string  `json:"measured_at"`
-	Of      string  `json:"service"`
+	Service string  `json:"service"`
 }
 
 // NewFindings are findings of the lint.
@@ -74,14 +74,14 @@ func NewFindings(findings []keystore.Finding) []Finding {
 type KeyUse struct {
 	Kind        string `json:"kind" enum:"env file|git-tracked file|profile|recorded|running job|saved request"`
 	Name        string `json:"name"`
-	Where       string `json:"where"`
+	Place       string `json:"where"`
 	Ref         string `json:"ref"`
 	Fingerprint string `json:"fingerprint" pattern:"^([0-9a-f]{16})?$"`
 	Last4       string `json:"last4"`
-	Seen        string `json:"seen"`
+	LastSeen    string `json:"seen"`
 	Measurable  bool   `json:"measurable"`
 	Unmeasured  string `json:"unmeasured"`
-	Other       bool   `json:"other,omitempty" jsonschema:"It has a value of the key beside the present one, which may be valid."`
+	Previous    bool   `json:"other,omitempty" jsonschema:"It has a value of the key beside the present one, which may be valid."`
 	Ended       string `json:"ended,omitempty" jsonschema:"When the value that it has was seen to have ended; what reads it there is refused."`
 }
 
@@ -122,5 +122,5 @@ type KeysImport struct {
 	SchemaVersion Version  `json:"schema_version"`
 	Added         []string `json:"added"`
 	Changed       []string `json:"changed"`
-	Left          []string `json:"left"`
+	Skipped       []string `json:"left"`
 }

@@ -66,7 +66,7 @@ type Store struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
 	Verdict string `json:"verdict" enum:"trusted|unknown|untrusted"`
-	Why     string `json:"why"`
+	Reason  string `json:"why"`
 }
 
 // Client says whether a client of this machine trusts the chain.
@@ -92,7 +92,7 @@ type Trust struct {
 // ExitRotation is how the exits changed over several calls.
 type ExitRotation struct {
 	Session    string     `json:"session"`
-	Asked      int        `json:"asked" minimum:"1"`
+	Requested  int        `json:"asked" minimum:"1"`
 	Calls      []ExitCall `json:"calls"`
 	Known      int        `json:"known" minimum:"0"`
 	Unique     int        `json:"unique" minimum:"0"`
@@ -128,7 +128,7 @@ func NewProbe(r model.ProbeResult, trust *clients.Report, outer []clients.Settin
 		out.Sticky = &r.Sticky
 	}
 	for _, s := range r.Steps() {
-		out.Steps = append(out.Steps, ProbeStep{s.Name, string(s.State), measured(s.Took), s.Text})
+		out.Steps = append(out.Steps, ProbeStep{s.Name, string(s.State), measured(s.Duration), s.Text})
 	}
 	for _, c := range r.Chain.Certificates {
 		out.Chain = append(out.Chain, Certificate{
@@ -153,7 +153,7 @@ func newSettings(list []clients.Setting) []Setting {
 }
 
 func newStore(s clients.Store) Store {
-	return Store{s.Name, s.Path, string(s.Verdict), s.Why}
+	return Store{s.Name, s.Path, string(s.Verdict), s.Reason}
 }
 
 func newTrust(r clients.Report) *Trust {
@@ -175,7 +175,7 @@ func newTrust(r clients.Report) *Trust {
 func newExitRotation(g model.Grid) *ExitRotation {
 	c := g.Cells[0]
 	out := &ExitRotation{
-		Session: c.Session, Asked: g.Repeat, Calls: []ExitCall{}, Known: c.KnownExits(), Unique: len(c.Exits()),
+		Session: c.Session, Requested: g.Repeat, Calls: []ExitCall{}, Known: c.KnownExits(), Unique: len(c.Exits()),
 		Changes: append([]int{}, c.ExitChanges()...), Verdict: g.Verdict().Text, Ended: c.Ended,
 	}
 	if rate, ok := c.RepeatRate(); ok {

@@ -42,9 +42,9 @@ type ProfileZone struct {
 
 // Check is what a check of one value said: ok, warning, failed, or unknown where it was not asked.
 type Check struct {
-	What  string `json:"what" jsonschema:"key, account, zones, rates, passwords, certificate, proxy, or \"zone NAME\""`
-	State string `json:"state" enum:"failed|ok|unknown|warning" jsonschema:"unknown: it was not asked"`
-	Text  string `json:"text"`
+	Subject string `json:"what" jsonschema:"key, account, zones, rates, passwords, certificate, proxy, or \"zone NAME\""`
+	State   string `json:"state" enum:"failed|ok|unknown|warning" jsonschema:"unknown: it was not asked"`
+	Text    string `json:"text"`
 }
 
 // NewProfile is a profile; found is what was asked about it.
@@ -81,7 +81,7 @@ func NewChecks(p config.Profile, found account.Found) []Check {
 		if v.Verdict.State == account.Unknown {
 			state = "unknown"
 		}
-		out = append(out, Check{What: v.What, State: state, Text: v.Verdict.Text})
+		out = append(out, Check{Subject: v.Subject, State: state, Text: v.Verdict.Text})
 	}
 	return out
 }
@@ -98,5 +98,5 @@ type ProfileRemoval struct {
 	SchemaVersion Version  `json:"schema_version"`
 	Profile       string   `json:"profile"`
 	Removed       []string `json:"removed" jsonschema:"what is gone, a phrase each"`
-	Left          []string `json:"left" jsonschema:"references whose secrets stay in their stores, although neither a profile nor a key names them now"`
+	Remaining     []string `json:"left" jsonschema:"references whose secrets stay in their stores, although neither a profile nor a key names them now"`
 }

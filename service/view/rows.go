@@ -26,13 +26,13 @@ type RowsColumn struct {
 
 // RowsDiff is the difference from another result.
 type RowsDiff struct {
-	Key     string   `json:"key"`
-	Added   int64    `json:"added"`
-	Removed int64    `json:"removed"`
-	Changed int64    `json:"changed"`
-	Same    int64    `json:"same"`
-	Old     RowsSide `json:"old"`
-	New     RowsSide `json:"new"`
+	Key       string   `json:"key"`
+	Added     int64    `json:"added"`
+	Removed   int64    `json:"removed"`
+	Changed   int64    `json:"changed"`
+	Unchanged int64    `json:"same"`
+	Old       RowsSide `json:"old"`
+	New       RowsSide `json:"new"`
 }
 
 // RowsSide is one of two results.

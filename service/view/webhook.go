@@ -11,7 +11,7 @@ type Webhook struct {
 	ID         string             `json:"id" jsonschema:"The console's own identifier."`
 	At         time.Time          `json:"at" jsonschema:"When it came first."`
 	Last       time.Time          `json:"last" jsonschema:"When it came last."`
-	Seen       int                `json:"seen" minimum:"1" jsonschema:"How often it came: the same bytes to the same target under the same sender_id."`
+	Times      int                `json:"seen" minimum:"1" jsonschema:"How often it came: the same bytes to the same target under the same sender_id."`
 	Target     string             `json:"target" jsonschema:"Path and query that it came to; values of secret parameters are masked."`
 	Remote     string             `json:"remote" jsonschema:"The address that it came from."`
 	SenderID   string             `json:"sender_id" jsonschema:"What the sender calls it (webhook-id), or empty."`
@@ -20,7 +20,7 @@ type Webhook struct {
 	File       string             `json:"file" jsonschema:"Where its bytes lie, as they came."`
 	Verdict    string             `json:"verdict" enum:"pending|rejected|unverified|verified" jsonschema:"pending: not looked at yet; unverified: no check is set up; rejected: a check failed or lacked what it needs, and nobody was told of it."`
 	VerifiedBy []string           `json:"verified_by" jsonschema:"The checks that passed."`
-	Why        string             `json:"why" jsonschema:"What the verdict rests on, in words."`
+	Reason     string             `json:"why" jsonschema:"What the verdict rests on, in words."`
 	Job        string             `json:"job" jsonschema:"The job of the ledger that it is about, or empty."`
 	JobState   string             `json:"job_state" jsonschema:"The state of that job in the ledger, which holds what the service said; empty where it is not known."`
 	Snapshot   string             `json:"snapshot" jsonschema:"The service's identifier that it names, or empty."`
@@ -33,8 +33,8 @@ type Webhook struct {
 // NewWebhook is a webhook.
 func NewWebhook(d model.Delivery) Webhook {
 	out := Webhook{
-		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Seen: d.Seen, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,
-		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: d.By, Why: d.Why, Job: d.Job, JobState: string(d.JobState),
+		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Times: d.Times, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,
+		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: d.By, Reason: d.Reason, Job: d.Job, JobState: string(d.JobState),
 		Snapshot: d.Snapshot, Outcome: d.Outcome, Bookmarked: d.Bookmarked, Headers: d.Headers,
 		Repeats: d.Repeats,
 	}

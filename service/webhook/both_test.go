@@ -81,7 +81,7 @@ func TestWhatComesToTwoMachinesAtOnceIsOne(t *testing.T) {
 	}
 	both.Wait()
 	list, total, err := first.List(t.Context(), Filter{}, 0)
-	if err != nil || total != 30 || list[0].ID != "hook-30" || slices.ContainsFunc(list, func(d model.Delivery) bool { return d.Seen != 2 }) {
+	if err != nil || total != 30 || list[0].ID != "hook-30" || slices.ContainsFunc(list, func(d model.Delivery) bool { return d.Times != 2 }) {
 		t.Errorf("%d, %+v, %v", total, list, err)
 	}
 }

@@ -116,8 +116,8 @@ const maxRepeats = 20
 // withRepeat adds r to a list of repeats.
 func withRepeat(list []model.HookRepeat, r row) []model.HookRepeat {
 	v, _, why := verdictOf(r.checks)
-	add := model.HookRepeat{Last: r.At.UTC().Truncate(time.Microsecond), Times: 1, Remote: r.Remote, Verdict: v, Why: why}
-	same := slices.IndexFunc(list, func(h model.HookRepeat) bool { return h.Remote == add.Remote && h.Verdict == v && h.Why == why })
+	add := model.HookRepeat{Last: r.At.UTC().Truncate(time.Microsecond), Times: 1, Remote: r.Remote, Verdict: v, Reason: why}
+	same := slices.IndexFunc(list, func(h model.HookRepeat) bool { return h.Remote == add.Remote && h.Verdict == v && h.Reason == why })
 	if same >= 0 {
 		add.Times += list[same].Times
 		list = slices.Delete(list, same, same+1)

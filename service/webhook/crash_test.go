@@ -177,8 +177,8 @@ func killedAt(t *testing.T, die int64) (seen int) {
 	}
 	raw, err := os.ReadFile(list[0].File)
 	bodies, globErr := filepath.Glob(filepath.Join(in.dir, "body-*"))
-	if err != nil || globErr != nil || !strings.Contains(string(raw), `"sd_1"`) || len(bodies) != 1 || list[0].Seen > 2 {
+	if err != nil || globErr != nil || !strings.Contains(string(raw), `"sd_1"`) || len(bodies) != 1 || list[0].Times > 2 {
 		t.Errorf("step %d: %q, %v, %v, %+v", die, raw, err, bodies, list)
 	}
-	return list[0].Seen
+	return list[0].Times
 }

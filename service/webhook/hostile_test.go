@@ -56,8 +56,8 @@ func TestASignatureThatIsLeftOutIsRejected(t *testing.T) {
 			return "", "", nil
 		}})
 		post(t, r.URL()+"/a", strings.NewReader(`{"snapshot_id":"sd_1"}`))
-		if d := await(t, events, false); d.Verdict != model.HookRejected || d.Why != want {
-			t.Errorf("%q: %s, %q", want, d.Verdict, d.Why)
+		if d := await(t, events, false); d.Verdict != model.HookRejected || d.Reason != want {
+			t.Errorf("%q: %s, %q", want, d.Verdict, d.Reason)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestAForgedCopyDoesNotTakeThePlaceOfAPendingOne(t *testing.T) {
 	post(t, r.URL()+"/b", strings.NewReader("x"), "Authorization", "Bearer wrong", "Webhook-Id", "m_1", "X-From", "forger")
 	close(release)
 	d := awaitThat(t, events, func(e Event) bool { return !e.Duplicate && e.Delivery.Target == "/a" })
-	if d.Verdict != model.HookVerified || d.Outcome != "heard" || d.Seen != 2 || d.Header("X-From") != "service" {
+	if d.Verdict != model.HookVerified || d.Outcome != "heard" || d.Times != 2 || d.Header("X-From") != "service" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -242,10 +242,10 @@ func TestAnObserverThatHangsHoldsNothingUp(t *testing.T) {
 			t.Fatal(got)
 		}
 		for range maxNews {
-			r.tell(placed{id: "hook-1", duplicate: true})
+			r.queueNews(placed{id: "hook-1", duplicate: true})
 		}
 	}
-	if list, total, err := in.List(t.Context(), Filter{}, 0); err != nil || total != 1 || list[0].Seen != 3 {
+	if list, total, err := in.List(t.Context(), Filter{}, 0); err != nil || total != 1 || list[0].Times != 3 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if err := r.Close(); err != nil {
@@ -311,7 +311,7 @@ func TestAFullInboxRefusesUntilItIsCleanedUp(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	var ready atomic.Bool
 	r, _ := listening(t, in, Config{
-		Settings: Settings{MaxBody: 10, Keep: Retention{Bytes: 20}}, rest: time.Millisecond,
+		Settings: Settings{MaxBody: 10, Keep: Retention{Bytes: 20}}, retryPause: time.Millisecond,
 		Heard: func(context.Context, model.HookNews) (string, string, error) {
 			if !ready.Load() {
 				return "", "", ErrLater
@@ -330,14 +330,14 @@ func TestAFullInboxRefusesUntilItIsCleanedUp(t *testing.T) {
 			t.Fatalf("one more than fit: %d", got)
 		}
 	}
-	if bodies, err := filepath.Glob(filepath.Join(in.dir, "*body-*")); err != nil || len(bodies) != 3 || r.held.Load() != 30 {
-		t.Errorf("%v, %v, %d bytes", bodies, err, r.held.Load())
+	if bodies, err := filepath.Glob(filepath.Join(in.dir, "*body-*")); err != nil || len(bodies) != 3 || r.bufferedBytes.Load() != 30 {
+		t.Errorf("%v, %v, %d bytes", bodies, err, r.bufferedBytes.Load())
 	}
 	ready.Store(true)
 	poke(r.wake)
 	until(t, "nothing is cleaned up", func() bool { return status(3) == http.StatusOK })
 	list, _, err := in.List(t.Context(), Filter{}, 0)
-	if err != nil || len(list) == 0 || list[0].Seen != 1 {
+	if err != nil || len(list) == 0 || list[0].Times != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

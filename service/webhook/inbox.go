@@ -107,7 +107,7 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 		return nil, "", err
 	}
 	if damage != nil {
-		notice = fmt.Sprintf("The inbox %s was damaged (%v). It is kept as %s, and a new one begun; the bodies of its webhooks stay in %s.", db.Path(), damage.Err, damage.Kept, o.Dir)
+		notice = fmt.Sprintf("The inbox %s was damaged (%v). It is kept as %s, and a new one begun; the bodies of its webhooks stay in %s.", db.Path(), damage.Err, damage.SavedAs, o.Dir)
 	}
 	return newInbox(db, o), notice, nil
 }
@@ -152,8 +152,8 @@ func identity(sender, target, digest string) string {
 func (in *Inbox) scan(s database.Scanner) (row, error) {
 	var r row
 	var headers, passed, early, repeats string
-	err := s.Scan(&r.n, database.Time(&r.At), database.Time(&r.Last), &r.Seen, &r.Target, &r.Remote, &headers, &r.Size, &r.SHA256, &r.File,
-		&r.SenderID, &r.Verdict, &passed, &r.Why, &r.Job, &r.Snapshot, &r.Outcome, &r.Bookmarked, &r.Worked, &r.token, database.Time(&r.wall), &early, &repeats)
+	err := s.Scan(&r.n, database.Time(&r.At), database.Time(&r.Last), &r.Times, &r.Target, &r.Remote, &headers, &r.Size, &r.SHA256, &r.File,
+		&r.SenderID, &r.Verdict, &passed, &r.Reason, &r.Job, &r.Snapshot, &r.Outcome, &r.Bookmarked, &r.Worked, &r.token, database.Time(&r.wall), &early, &repeats)
 	if err != nil {
 		return r, err
 	}

@@ -68,9 +68,9 @@ type Config struct {
 
 	step step
 	// Tests use smaller ones, and a listener of their own.
-	patience, lockPatience, rest time.Duration
-	listener                     net.Listener
-	free                         func(dir string) (uint64, error)
+	patience, lockPatience, retryPause time.Duration
+	listener                           net.Listener
+	free                               func(dir string) (uint64, error)
 }
 
 // Event is what a Receiver tells.
@@ -89,24 +89,24 @@ type Receiver struct {
 	place    Place
 	notice   string
 
-	arrivals chan *arrival
-	news     chan placed   // what the observer is told of
-	missed   atomic.Int64  // what it is not told of
-	idle     chan struct{} // closed when all but the observer has ended
-	observed chan struct{} // closed when it has been told all
-	wake     chan struct{}
-	full     chan struct{}
-	held     atomic.Int64 // bytes of bodies that are kept, or on their way
-	failed   chan error
-	refused  refusals
-	left     []model.HookRefusals // that went on at the end
-	server   *http.Server
-	unlock   func()
-	end      context.CancelFunc // of the work
-	stop     context.CancelFunc // of the commits
-	stopped  <-chan struct{}    // closed by stop
-	running  sync.WaitGroup
-	closed   sync.Once
+	arrivals      chan *arrival
+	news          chan placed   // what the observer is told of
+	missed        atomic.Int64  // what it is not told of
+	idle          chan struct{} // closed when all but the observer has ended
+	observed      chan struct{} // closed when it has been told all
+	wake          chan struct{}
+	full          chan struct{}
+	bufferedBytes atomic.Int64 // bytes of bodies that are kept, or on their way
+	failed        chan error
+	refused       refusals
+	openRefusals  []model.HookRefusals // that went on at the end
+	server        *http.Server
+	unlock        func()
+	end           context.CancelFunc // of the work
+	stop          context.CancelFunc // of the commits
+	stopped       <-chan struct{}    // closed by stop
+	running       sync.WaitGroup
+	closed        sync.Once
 }
 
 // maxNews bounds what waits for the observer.
@@ -124,7 +124,7 @@ func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver
 	if c.free == nil {
 		c.free = freeBytes
 	}
-	c.patience, c.lockPatience, c.rest = cmp.Or(c.patience, closePatience), cmp.Or(c.lockPatience, lockPatience), cmp.Or(c.rest, pruneRest)
+	c.patience, c.lockPatience, c.retryPause = cmp.Or(c.patience, closePatience), cmp.Or(c.lockPatience, lockPatience), cmp.Or(c.retryPause, pruneRest)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -162,7 +162,7 @@ func (r *Receiver) begin(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	r.held.Store(held)
+	r.bufferedBytes.Store(held)
 	if err := r.inbox.setRefused(nil); err != nil { // of one that was killed
 		return err
 	}
@@ -266,10 +266,10 @@ func (r *Receiver) Close() error {
 // stored wakes those that look at what was stored.
 func (r *Receiver) stored(got placed) {
 	if got.duplicate {
-		r.tell(got)
+		r.queueNews(got)
 	}
 	poke(r.wake)
-	if r.held.Load() > r.settings.Load().Keep.Bytes {
+	if r.bufferedBytes.Load() > r.settings.Load().Keep.Bytes {
 		poke(r.full)
 	}
 }
@@ -281,8 +281,8 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// tell queues a delivery for the observer, unless too many are waiting already.
-func (r *Receiver) tell(p placed) {
+// queueNews queues a delivery for the observer, unless too many are waiting already.
+func (r *Receiver) queueNews(p placed) {
 	select {
 	case r.news <- p:
 	default:

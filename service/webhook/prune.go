@@ -41,13 +41,13 @@ func (k Retention) orDefault() Retention {
 
 // clean cleans up every hour, and soon after the inbox has more bytes than it should keep.
 func (r *Receiver) clean(ctx context.Context) {
-	rest := time.NewTicker(r.conf.rest)
+	rest := time.NewTicker(r.conf.retryPause)
 	defer rest.Stop()
 	hour := time.NewTicker(pruneEvery)
 	defer hour.Stop()
 	for {
 		freed, err := r.inbox.Prune(ctx, r.settings.Load().Keep)
-		if r.held.Add(-freed); err != nil && ctx.Err() == nil {
+		if r.bufferedBytes.Add(-freed); err != nil && ctx.Err() == nil {
 			r.conf.Log.Error("the inbox could not be cleaned up", "error", err)
 		}
 		select {

@@ -32,8 +32,8 @@ func (in *Inbox) Numbers(ctx context.Context, f Filter) (numbers []int64, total 
 	if total, err = in.Count(ctx); err != nil {
 		return nil, 0, err
 	}
-	clauses, args := where(f, math.MaxInt64)
-	if len(f.Rest().Terms()) > 0 {
+	clauses, args := whereClause(f, math.MaxInt64)
+	if len(f.WithoutSQL().Terms()) > 0 {
 		err = in.match(ctx, f, listed, rowsAtOnce, 0, func(rows []row) error {
 			for _, r := range rows {
 				numbers = append(numbers, r.n)
@@ -108,7 +108,7 @@ func (in *Inbox) match(ctx context.Context, f Filter, columns string, atOnce, li
 		limit = math.MaxInt
 	}
 	for before := int64(math.MaxInt64); limit > 0; {
-		clauses, args := where(f, before)
+		clauses, args := whereClause(f, before)
 		var some []row
 		query := fmt.Sprintf("SELECT %s FROM deliveries %s ORDER BY n DESC LIMIT $%d", columns, clauses, len(args)+1)
 		err := in.each(ctx, query, "reading the inbox", append(args, atOnce), func(r row) error {
@@ -131,8 +131,8 @@ func (in *Inbox) match(ctx context.Context, f Filter, columns string, atOnce, li
 	return nil
 }
 
-// where are the conditions of a filter that SQL can express, for rows with a number below before.
-func where(f Filter, before int64) (clauses string, args []any) {
+// whereClause are the conditions of a filter that SQL can express, for rows with a number below before.
+func whereClause(f Filter, before int64) (clauses string, args []any) {
 	clauses, args = "WHERE n < $1", []any{before}
 	for _, t := range f.Terms() {
 		condition, values, ok := f.SQL(t)
@@ -164,7 +164,7 @@ func where(f Filter, before int64) (clauses string, args []any) {
 
 // matching are the rows that pass a filter.
 func (in *Inbox) matching(ctx context.Context, rows []row, f Filter) ([]row, error) {
-	if f = f.Rest(); len(f.Terms()) == 0 {
+	if f = f.WithoutSQL(); len(f.Terms()) == 0 {
 		return rows, nil
 	}
 	jobs, err := in.jobs(ctx, jobsOf(rows))

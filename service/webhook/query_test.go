@@ -30,7 +30,7 @@ func stored(t testing.TB, in *Inbox, list ...row) {
 			continue
 		}
 		err := in.change(t.Context(), "working on it", "UPDATE deliveries SET verdict = $1, job = $2, snapshot = $3, why = $4, worked = 1 WHERE n = $5",
-			string(r.Verdict), r.Job, r.Snapshot, r.Why, n)
+			string(r.Verdict), r.Job, r.Snapshot, r.Reason, n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	one := func(ago time.Duration, verdict model.HookVerdict, remote, job, snapshot, why string) row {
-		return row{Delivery: model.Delivery{At: now.Add(-ago), Verdict: verdict, Remote: remote, Job: job, Snapshot: snapshot, Why: why, Target: "/zonedeck/x%_"}}
+		return row{Delivery: model.Delivery{At: now.Add(-ago), Verdict: verdict, Remote: remote, Job: job, Snapshot: snapshot, Reason: why, Target: "/zonedeck/x%_"}}
 	}
 	stored(
 		t, in,

@@ -142,7 +142,7 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 	size, err := r.copyBody(into, w, q.Body)
 	defer func() {
 		if err != nil || got.duplicate {
-			r.held.Add(-size)
+			r.bufferedBytes.Add(-size)
 		}
 	}()
 	if err != nil {
@@ -205,7 +205,7 @@ func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader)
 		}
 		n, err := body.Read(*pooled)
 		size += int64(n)
-		switch held, s := r.held.Add(int64(n)), r.settings.Load(); {
+		switch held, s := r.bufferedBytes.Add(int64(n)), r.settings.Load(); {
 		case size > s.MaxBody:
 			return size, errTooLarge
 		case held > s.Keep.Bytes+s.MaxBody: // the one that comes last may be beyond what is kept

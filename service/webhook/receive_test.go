@@ -37,7 +37,7 @@ func openInbox(t testing.TB, dir string) *Inbox {
 	var in *Inbox
 	var notice string
 	err := os.MkdirAll(o.Dir, 0o700)
-	if postgrestest.Given() {
+	if postgrestest.Available() {
 		in = newInbox(postgrestest.Open(t, o.File, migrations[:]), o)
 	} else {
 		in, notice, err = Open(t.Context(), o)
@@ -157,7 +157,7 @@ func TestWhatIsAnsweredAndWhatIsStored(t *testing.T) {
 	if one, err := in.Get(t.Context(), d.ID); err != nil || one.Headers == nil || strings.Contains(fmt.Sprint(one), "hidden") {
 		t.Errorf("%+v, %v", one, err)
 	}
-	if d.Verdict != model.HookUnverified || d.Why != "nothing is set up that verifies a sender" {
+	if d.Verdict != model.HookUnverified || d.Reason != "nothing is set up that verifies a sender" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -177,7 +177,7 @@ func TestADeliveryThatComesAgainIsOne(t *testing.T) {
 		}
 	}
 	list, total, err := in.List(t.Context(), Filter{}, 0)
-	if err != nil || total != 5 || list[4].Seen != 3 || first.ID != list[4].ID {
+	if err != nil || total != 5 || list[4].Times != 3 || first.ID != list[4].ID {
 		t.Errorf("%d, %v: %+v", total, err, list)
 	}
 	entries, err := filepath.Glob(filepath.Join(in.dir, "body-*"))
@@ -199,11 +199,11 @@ func TestAForgedCopyDoesNotKeepTheRealOneFromBeingVerified(t *testing.T) {
 	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer right"); got != http.StatusOK {
 		t.Fatal(got)
 	}
-	awaitThat(t, events, func(e Event) bool { return e.Delivery.Verdict == model.HookVerified && e.Delivery.Seen == 2 })
+	awaitThat(t, events, func(e Event) bool { return e.Delivery.Verdict == model.HookVerified && e.Delivery.Times == 2 })
 	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer wrong"); got != http.StatusOK {
 		t.Fatal(got)
 	}
-	if d := awaitThat(t, events, func(e Event) bool { return e.Duplicate && e.Delivery.Seen == 3 }); d.Verdict != model.HookVerified {
+	if d := awaitThat(t, events, func(e Event) bool { return e.Duplicate && e.Delivery.Times == 3 }); d.Verdict != model.HookVerified {
 		t.Errorf("a copy of what was verified: %+v", d)
 	}
 }
@@ -215,7 +215,7 @@ func TestHowADeliveryCameAgainIsKept(t *testing.T) {
 		t.Helper()
 		a := &arrival{identity: "x", done: make(chan placed, 1), row: row{
 			Delivery: model.Delivery{At: at(minute), Remote: from, File: "body-x"},
-			checks:   []check{{By: "hmac", Passed: passed, Why: "the signature is wrong"}},
+			checks:   []check{{By: "hmac", Passed: passed, Reason: "the signature is wrong"}},
 		}}
 		in.commitGroup(t.Context(), []*arrival{a})
 		if got := <-a.done; got.err != nil {
@@ -230,17 +230,17 @@ func TestHowADeliveryCameAgainIsKept(t *testing.T) {
 	wrong := "the signature is wrong"
 	d, err := in.Get(t.Context(), "hook-1")
 	if want := []model.HookRepeat{
-		{Last: at(4), Times: 1, Remote: "192.0.2.3", Verdict: model.HookVerified, Why: "verified by hmac"},
-		{Last: at(3), Times: 2, Remote: "192.0.2.2", Verdict: model.HookRejected, Why: wrong},
-		{Last: at(0), Times: 1, Remote: "192.0.2.1", Verdict: model.HookRejected, Why: wrong},
-	}; err != nil || d.Remote != "192.0.2.3" || d.Seen != 5 || !slices.Equal(d.Repeats, want) {
+		{Last: at(4), Times: 1, Remote: "192.0.2.3", Verdict: model.HookVerified, Reason: "verified by hmac"},
+		{Last: at(3), Times: 2, Remote: "192.0.2.2", Verdict: model.HookRejected, Reason: wrong},
+		{Last: at(0), Times: 1, Remote: "192.0.2.1", Verdict: model.HookRejected, Reason: wrong},
+	}; err != nil || d.Remote != "192.0.2.3" || d.Times != 5 || !slices.Equal(d.Repeats, want) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	for i := range 2 * maxRepeats {
 		arrive(5+i, fmt.Sprintf("198.51.100.%d", i), false)
 	}
 	d, err = in.Get(t.Context(), "hook-1")
-	if err != nil || len(d.Repeats) != maxRepeats || d.Repeats[0].Remote != "198.51.100.39" || d.Seen != 45 {
+	if err != nil || len(d.Repeats) != maxRepeats || d.Repeats[0].Remote != "198.51.100.39" || d.Times != 45 {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
@@ -358,7 +358,7 @@ func TestABurstLosesNothing(t *testing.T) {
 		t.Fatalf("%d of %d, %v, %v", total, burst, failed, err)
 	}
 	for _, d := range list {
-		if raw, err := os.ReadFile(d.File); d.Seen != 2 || err != nil || int64(len(raw)) != d.Size {
+		if raw, err := os.ReadFile(d.File); d.Times != 2 || err != nil || int64(len(raw)) != d.Size {
 			t.Errorf("%+v, %v", d, err)
 		}
 	}

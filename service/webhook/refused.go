@@ -42,20 +42,20 @@ type refusals struct {
 
 type refusalRun struct {
 	model.HookRefusals
-	told      time.Time
+	notified  time.Time
 	toldCount int
 }
 
 func (f *refusals) add(why string, now time.Time) {
 	f.mu.Lock()
-	i := slices.IndexFunc(f.runs, func(r refusalRun) bool { return r.Why == why })
+	i := slices.IndexFunc(f.runs, func(r refusalRun) bool { return r.Reason == why })
 	if i < 0 {
 		i = len(f.runs)
-		f.runs = append(f.runs, refusalRun{HookRefusals: model.HookRefusals{Why: why, First: now}})
+		f.runs = append(f.runs, refusalRun{HookRefusals: model.HookRefusals{Reason: why, First: now}})
 	}
 	f.runs[i].Count++
 	f.runs[i].Last = now
-	first := f.runs[i].told.IsZero()
+	first := f.runs[i].notified.IsZero()
 	f.mu.Unlock()
 	if first {
 		poke(f.wake)
@@ -74,7 +74,7 @@ func (f *refusals) due(now time.Time) (tell, on []model.HookRefusals) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.runs = slices.DeleteFunc(f.runs, func(r refusalRun) bool {
-		over := now.Sub(r.Last) >= quietAfter && (r.Why == whyLarge || f.latest.After(r.Last))
+		over := now.Sub(r.Last) >= quietAfter && (r.Reason == whyLarge || f.latest.After(r.Last))
 		if over {
 			r.Over = true
 			tell = append(tell, r.HookRefusals)
@@ -83,8 +83,8 @@ func (f *refusals) due(now time.Time) (tell, on []model.HookRefusals) {
 	})
 	for i := range f.runs {
 		r := &f.runs[i]
-		if on = append(on, r.HookRefusals); r.told.IsZero() || r.Count > r.toldCount && now.Sub(r.told) >= tellEvery {
-			r.told, r.toldCount = now, r.Count
+		if on = append(on, r.HookRefusals); r.notified.IsZero() || r.Count > r.toldCount && now.Sub(r.notified) >= tellEvery {
+			r.notified, r.toldCount = now, r.Count
 			tell = append(tell, r.HookRefusals)
 		}
 	}
@@ -112,7 +112,7 @@ func (r *Receiver) refuse(ctx context.Context) {
 		case <-ctx.Done():
 			untold, on := r.refused.end()
 			r.tellRefused(untold)
-			r.left = on
+			r.openRefusals = on
 			return
 		case <-r.refused.wake:
 		case <-again.C:
@@ -128,15 +128,15 @@ func (r *Receiver) refuse(ctx context.Context) {
 
 func (r *Receiver) tellRefused(runs []model.HookRefusals) {
 	for _, run := range runs {
-		r.conf.Log.Error("webhooks were not stored", "count", run.Count, "first", run.First, "last", run.Last, "why", run.Why, "over", run.Over)
+		r.conf.Log.Error("webhooks were not stored", "count", run.Count, "first", run.First, "last", run.Last, "why", run.Reason, "over", run.Over)
 		if r.conf.Refused != nil {
 			r.conf.Refused(run)
 		}
 	}
 }
 
-// Left are the runs of refusals that went on when Close ended the receiver.
-func (r *Receiver) Left() []model.HookRefusals { return r.left }
+// OpenRefusals are the runs of refusals that went on when Close ended the receiver.
+func (r *Receiver) OpenRefusals() []model.HookRefusals { return r.openRefusals }
 
 func (in *Inbox) refusedFile() string { return filepath.Join(in.dir, "refused.json") }
 

@@ -106,7 +106,7 @@ func TestTheOperatorIsToldOfWhatIsRefused(t *testing.T) {
 		}
 		select {
 		case got := <-told:
-			if got.Why != c.why || got.Count != 1 || got.Over {
+			if got.Reason != c.why || got.Count != 1 || got.Over {
 				t.Errorf("%+v", got)
 			}
 		case <-time.After(time.Minute):
@@ -115,7 +115,7 @@ func TestTheOperatorIsToldOfWhatIsRefused(t *testing.T) {
 	}
 	until(t, "it is seen, by others too", func() bool {
 		others := other.Refused()
-		return len(in.Refused()) == 2 && len(others) == 2 && others[0].Why == whyReserve
+		return len(in.Refused()) == 2 && len(others) == 2 && others[0].Reason == whyReserve
 	})
 	for range 3 { // within the minute in which nothing more is told
 		if got := post(t, r.URL(), strings.NewReader(strings.Repeat("x", 21))); got != http.StatusRequestEntityTooLarge {
@@ -128,12 +128,12 @@ func TestTheOperatorIsToldOfWhatIsRefused(t *testing.T) {
 	close(told)
 	var last []string
 	for run := range told {
-		last = append(last, fmt.Sprintf("%d %s %t", run.Count, run.Why, run.Over))
+		last = append(last, fmt.Sprintf("%d %s %t", run.Count, run.Reason, run.Over))
 	}
 	if want := []string{"4 " + whyLarge + " false"}; !slices.Equal(last, want) {
 		t.Errorf("told at the end: %q, want %q", last, want)
 	}
-	if left := r.Left(); len(left) != 2 || left[0].Count != 1 || left[1].Count != 4 {
+	if left := r.OpenRefusals(); len(left) != 2 || left[0].Count != 1 || left[1].Count != 4 {
 		t.Errorf("went on at the end: %+v", left)
 	}
 	if mine, others := in.Refused(), other.Refused(); mine != nil || others != nil {

@@ -41,8 +41,8 @@ type Replayed struct {
 // Taken reports whether the receiver answered that it took it.
 func (r Replayed) Taken() bool { return r.Status/100 == 2 }
 
-// Said is what the receiver answered, in words.
-func (r Replayed) Said() string {
+// AnswerText is what the receiver answered, in words.
+func (r Replayed) AnswerText() string {
 	said := strconv.Itoa(r.Status)
 	if r.Redirect != "" {
 		said += ", a redirect to " + r.Redirect + " that was not followed"

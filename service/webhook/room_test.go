@@ -38,8 +38,8 @@ func TestTheReserveOfTheDiskIsLeftFree(t *testing.T) {
 	if got := post(t, r.URL(), io.MultiReader(strings.NewReader("of unknown size"))); got != http.StatusOK {
 		t.Errorf("with a smaller reserve: %d", got)
 	}
-	if _, total, err := in.List(t.Context(), Filter{}, 0); err != nil || total != 2 || r.held.Load() != 25 {
-		t.Errorf("%d, %d bytes, %v", total, r.held.Load(), err)
+	if _, total, err := in.List(t.Context(), Filter{}, 0); err != nil || total != 2 || r.bufferedBytes.Load() != 25 {
+		t.Errorf("%d, %d bytes, %v", total, r.bufferedBytes.Load(), err)
 	}
 }
 

@@ -55,7 +55,7 @@ type VerifierConfig struct {
 type check struct {
 	By     string `json:"by"`
 	Passed bool   `json:"passed"`
-	Why    string `json:"why"`
+	Reason string `json:"why"`
 }
 
 // Verifier checks who sent a delivery.
@@ -232,7 +232,7 @@ func verdictOf(checks []check) (v model.HookVerdict, by []string, why string) {
 		if c.Passed {
 			by = append(by, c.By)
 		} else {
-			fails = append(fails, c.Why)
+			fails = append(fails, c.Reason)
 		}
 	}
 	switch {

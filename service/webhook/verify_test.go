@@ -70,7 +70,7 @@ func TestStandardSignatures(t *testing.T) {
 		"from the future":             {"body", "m_1", stamp, sig, at.Add(-tolerance - time.Second), false},
 	} {
 		got := checked(v, head("webhook-id", c.id, "webhook-timestamp", c.stamp, "webhook-signature", c.sig), "", c.body, c.wall)
-		if got.Passed != c.want || got.Passed != (got.Why == "") {
+		if got.Passed != c.want || got.Passed != (got.Reason == "") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -112,14 +112,14 @@ func TestWhoMaySend(t *testing.T) {
 		"its Authorization is another one": {"Authorization": {"Bearer x", "Bearer x"}},
 		"it has no Authorization":          {},
 	} {
-		if got := checked(a, h, "", "", time.Time{}); got.Why != why || got.Passed != (why == "") {
+		if got := checked(a, h, "", "", time.Time{}); got.Reason != why || got.Passed != (why == "") {
 			t.Errorf("%v: %+v", h, got)
 		}
 	}
 }
 
 func TestTheVerdictOfSeveralChecks(t *testing.T) {
-	passed, failed, absent := check{By: "a", Passed: true}, check{By: "b", Why: "it is another one"}, check{By: "c", Why: "it has none"}
+	passed, failed, absent := check{By: "a", Passed: true}, check{By: "b", Reason: "it is another one"}, check{By: "c", Reason: "it has none"}
 	for _, c := range []struct {
 		checks []check
 		want   model.HookVerdict
@@ -211,7 +211,7 @@ func TestAReplayGoesToThisMachineAlone(t *testing.T) {
 	}
 	away := httptest.NewServer(http.RedirectHandler("http://192.0.2.1/x", http.StatusFound))
 	defer away.Close()
-	if got, err := (Replay{Delivery: d, To: away.URL}).Send(t.Context()); err != nil || got.Said() != "302, a redirect to http://192.0.2.1/x that was not followed" {
+	if got, err := (Replay{Delivery: d, To: away.URL}).Send(t.Context()); err != nil || got.AnswerText() != "302, a redirect to http://192.0.2.1/x that was not followed" {
 		t.Errorf("a redirect: %+v, %v", got, err)
 	}
 	for _, to := range []string{"http://192.0.2.1/", "http://example.com/", "http://127.0.0.1.example.com/", "http://[2001:db8::1]/", "http://0.0.0.0:1/", "ftp://127.0.0.1/", "nowhere", "http://"} {

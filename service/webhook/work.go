@@ -74,7 +74,7 @@ func (r *Receiver) workOff(ctx context.Context) error {
 // workOn finds the job of a delivery and has the service asked, unless the delivery is rejected. If it
 // has to be tried again, the delivery stays as it is.
 func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
-	d.Verdict, d.By, d.Why = verdictOf(d.checks)
+	d.Verdict, d.By, d.Reason = verdictOf(d.checks)
 	d.Snapshot = d.named()
 	switch {
 	case d.Verdict == model.HookRejected:
@@ -82,7 +82,7 @@ func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	case r.conf.Heard != nil:
 		news := model.HookNews{Delivery: d.ID, Token: d.token, Snapshot: d.Snapshot, How: string(d.Verdict), Verified: d.Verdict == model.HookVerified}
 		if news.Verified {
-			news.How = d.Why
+			news.How = d.Reason
 		}
 		var job string
 		job, d.Outcome, err = r.conf.Heard(ctx, news)
@@ -101,14 +101,14 @@ func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	}
 	err = r.inbox.change(context.WithoutCancel(ctx), "writing what became of "+d.ID,
 		`UPDATE deliveries SET verdict = $1, passed = $2, why = $3, job = $4, snapshot = $5, outcome = $6, worked = 1 WHERE n = $7 AND wall = $8`,
-		string(d.Verdict), text(d.By), d.Why, d.Job, d.Snapshot, d.Outcome, d.n, database.Micros(d.wall))
+		string(d.Verdict), text(d.By), d.Reason, d.Job, d.Snapshot, d.Outcome, d.n, database.Micros(d.wall))
 	switch {
 	case errors.Is(err, ErrUnknown): // a verified one took its place meanwhile, and is looked at
 		return nil
 	case err != nil:
 		return err
 	}
-	r.tell(placed{id: d.ID})
+	r.queueNews(placed{id: d.ID})
 	return nil
 }
 

@@ -30,7 +30,7 @@ func openQueue(t *testing.T, path string, o work.Options) work.Queue {
 	t.Helper()
 	var q work.Queue
 	var err error
-	if postgrestest.Given() {
+	if postgrestest.Available() {
 		q, err = work.OpenOnServer(t, path, o)
 	} else {
 		q, err = work.OpenFile(t.Context(), path, o)

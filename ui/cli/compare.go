@@ -259,7 +259,7 @@ func compareRows(t model.Grid) [][]string {
 		fastest, slowest, _ := c.Spread()
 		status, fields, cost := export.TwinWords(t, c)
 		rows = append(rows, append(row, model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)), status,
-			text.Took(total), text.Took(fastest), text.Took(slowest), text.Took(first), text.Bytes(bytes), fields, cost))
+			text.Duration(total), text.Duration(fastest), text.Duration(slowest), text.Duration(first), text.Bytes(bytes), fields, cost))
 	}
 	return rows
 }

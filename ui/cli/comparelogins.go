@@ -155,8 +155,8 @@ func (t *task) printMatrix(m model.Baseline, base *model.Baseline, changes []mod
 			continue
 		}
 		rows = append(rows, []string{
-			string(r.Zone), r.Word(), fmt.Sprintf("%d of %d", r.OK, r.Made), took(r.Connect), fmt.Sprint(r.ConnectStatus),
-			cmp.Or(string(r.Trust), "-"), took(r.Median), fmt.Sprintf("%d of %d", r.Unique, r.Known), cmp.Or(strings.Join(r.Countries, " "), "-"),
+			string(r.Zone), r.Word(), fmt.Sprintf("%d of %d", r.OK, r.Made), tookText(r.Connect), fmt.Sprint(r.ConnectStatus),
+			cmp.Or(string(r.Trust), "-"), tookText(r.Median), fmt.Sprintf("%d of %d", r.Unique, r.Known), cmp.Or(strings.Join(r.Countries, " "), "-"),
 		})
 	}
 	for _, table := range [][][]string{rows, notCalled} {
@@ -177,9 +177,9 @@ func (t *task) printMatrix(m model.Baseline, base *model.Baseline, changes []mod
 	return printColumns(t.app.Stdout, lines)
 }
 
-func took(d time.Duration) string {
+func tookText(d time.Duration) string {
 	if d < 0 {
 		return "-"
 	}
-	return text.Took(d)
+	return text.Duration(d)
 }

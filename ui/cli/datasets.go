@@ -123,7 +123,7 @@ func methodWords(c model.Collector) string {
 		switch {
 		case m.Discover != "":
 			out = append(out, m.Label())
-		case m.Shown():
+		case m.FieldsKnown():
 			out = append(out, cmp.Or(strings.Join(m.Required(), "+"), "none required"))
 		default:
 			out = append(out, m.Label())
@@ -180,7 +180,7 @@ func (t *task) printMethod(m model.CollectMethod) error {
 	if _, err := fmt.Fprintln(t.app.Stdout, head); err != nil {
 		return fail(exitState, "write the data set: %w", err)
 	}
-	if !m.Shown() {
+	if !m.FieldsKnown() {
 		_, err := fmt.Fprintln(t.app.Stdout, "  its fields are not shown")
 		return err
 	}

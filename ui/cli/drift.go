@@ -161,7 +161,7 @@ func showDrift(ctx context.Context, t *task, f jsonFlag, args []string) (printed
 	rows := [][]string{{"FIELD", "TYPE", "NOW", "BEFORE", "RUNS", "SAYS"}}
 	for _, l := range d.Lines {
 		says := "-"
-		if !l.Asked {
+		if !l.Requested {
 			says = "not asked for"
 		}
 		if len(l.Findings) > 0 {

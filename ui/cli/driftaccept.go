@@ -62,7 +62,7 @@ func acceptDrift(ctx context.Context, t *task, f driftAcceptFlags, args []string
 		return printed{}, err
 	}
 	out := printed{object: view.NewStandings([]drift.Standing{s})}
-	if !f.Undo && len(s.Left) > 0 {
+	if !f.Undo && len(s.Remaining) > 0 {
 		t.tellLeft(s)
 		out.code = exitParsingDrift
 	}
@@ -99,9 +99,9 @@ func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id, reason str
 // tellLeft says what stays drift though the newest run is accepted, and what to do about it.
 func (t *task) tellLeft(s drift.Standing) {
 	kind, id := s.Run.Kind, s.Run.Name
-	t.app.warn("%s stays drift, and 'zonedeck drift check' exits 14: %s", sanitizeLine(s.Run.Ref), sanitizeLine(strings.Join(drift.Names(s.Left), ", ")))
+	t.app.warn("%s stays drift, and 'zonedeck drift check' exits 14: %s", sanitizeLine(s.Run.Ref), sanitizeLine(strings.Join(drift.Names(s.Remaining), ", ")))
 	contract, fetch := false, false
-	for _, f := range s.Left {
+	for _, f := range s.Remaining {
 		contract, fetch = contract || f.Contract, fetch || !f.Contract
 		t.app.say("  %s", driftLine(f))
 	}

@@ -108,11 +108,11 @@ func checkedLines(all []view.DriftCheck) string {
 		line := "ok " + c.Name
 		switch {
 		case c.Dead():
-			line = fmt.Sprintf("silent %s: %s", c.Name, c.Why)
+			line = fmt.Sprintf("silent %s: %s", c.Name, c.Reason)
 		case len(c.Fields) > 0:
 			line = fmt.Sprintf("drift %s: %s", c.Name, strings.Join(c.Fields, ", "))
 		case !c.Judged:
-			line = fmt.Sprintf("not judged %s: %s", c.Name, c.Why)
+			line = fmt.Sprintf("not judged %s: %s", c.Name, c.Reason)
 		}
 		fmt.Fprintln(&out, sanitizeLine(line))
 		for _, f := range c.Findings {
@@ -147,7 +147,7 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftChe
 		if _, err := t.Client.Drift.Contract(kind, id); err != nil {
 			return nil, err
 		}
-		c := view.DriftCheck{Name: id, Kind: string(kind), State: string(drift.Empty), Why: drift.ErrUnknown.Error(), Fields: []string{}, Findings: []view.DriftFinding{}}
+		c := view.DriftCheck{Name: id, Kind: string(kind), State: string(drift.Empty), Reason: drift.ErrUnknown.Error(), Fields: []string{}, Findings: []view.DriftFinding{}}
 		for _, s := range list {
 			if s.Run.Kind == kind && s.Run.Name == id {
 				c = view.NewStoredDriftCheck(s)
@@ -246,7 +246,7 @@ func (t *task) profileFile(ctx context.Context, name, format string, contract *d
 	if err != nil {
 		return drift.Run{}, usage("--file: %s cannot be read as a result: %w", name, err)
 	}
-	return p.Run(drift.Collector{}, filepath.Base(name), time.Time{}), nil
+	return p.Run(drift.Subject{}, filepath.Base(name), time.Time{}), nil
 }
 
 func (a *app) driftContractCommand() *cobra.Command {

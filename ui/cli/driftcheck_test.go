@@ -20,7 +20,7 @@ func TestACollectorThatGivesNothingFailsTheCheckWhateverItsLastRunWas(t *testing
 	}
 	s.Silent = 3
 	c := view.NewStoredDriftCheck(s)
-	if checkedCode([]view.DriftCheck{c}, false) != exitParsingDrift || c.Why != "no useful row in the last 3 runs, since 2026-08-01: too fast" {
+	if checkedCode([]view.DriftCheck{c}, false) != exitParsingDrift || c.Reason != "no useful row in the last 3 runs, since 2026-08-01: too fast" {
 		t.Errorf("three: %+v", c)
 	}
 }
@@ -28,7 +28,7 @@ func TestACollectorThatGivesNothingFailsTheCheckWhateverItsLastRunWas(t *testing
 func TestTheCheckDoesNotSpeakOfAnIncompleteResult(t *testing.T) {
 	s := drift.Standing{Run: drift.Run{Ref: "job-1", Useful: 40}, Verdict: drift.Verdict{State: drift.Good, Against: 3}, Incomplete: "job-2"}
 	c := view.NewStoredDriftCheck(s)
-	if c.Judged || !strings.HasPrefix(c.Why, "the result of job-2 is incomplete") || checkedCode([]view.DriftCheck{c}, true) != exitChecksFailed {
+	if c.Judged || !strings.HasPrefix(c.Reason, "the result of job-2 is incomplete") || checkedCode([]view.DriftCheck{c}, true) != exitChecksFailed {
 		t.Errorf("%+v", c)
 	}
 	s.Verdict = drift.Verdict{State: drift.Drift, Findings: []drift.Finding{{Field: "price", Word: drift.Lost}}}

@@ -51,9 +51,9 @@ const (
 // exitError is an error with an exit code. A nil cause means that the command has
 // already printed everything.
 type exitError struct {
-	code  int
-	cause error
-	told  bool // what is to be said beside the cause was said
+	code     int
+	cause    error
+	reported bool // what is to be said beside the cause was said
 }
 
 func (e *exitError) Error() string {
@@ -196,7 +196,7 @@ func jobError(ctx context.Context, err error) error {
 	var preview *jobs.PreviewError
 	switch {
 	case ctx.Err() != nil && errors.As(err, &kept):
-		return fail(exitInterrupted, "interrupted; %s", kept.Kept())
+		return fail(exitInterrupted, "interrupted; %s", kept.Resume())
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
 	case errors.Is(err, jobs.ErrUnknownJob):

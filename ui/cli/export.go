@@ -75,7 +75,7 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 		}
 	}
 	key, _ := t.Keys.Key(cmp.Or(f.key, p.Key))
-	s := export.Source{Profile: p, Request: req, Key: key.Secret, Shown: t.shown(ctx, p, req)}
+	s := export.Source{Profile: p, Request: req, Key: key.Secret, Observed: t.observedUse(ctx, p, req)}
 	if !req.Via.Login() && !as.Login {
 		if err := t.Keys.PermitExport(ctx, key); err != nil {
 			return fetchError(ctx, err)
@@ -109,9 +109,9 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 	return dest.write(ctx, model.BodyRef{Bytes: []byte(code), Size: int64(len(code))})
 }
 
-// shown is what the newest comparison in the history showed of a request's zone and access method,
+// observedUse is what the newest comparison in the history showed of a request's zone and access method,
 // "" without one.
-func (t *task) shown(ctx context.Context, p config.Profile, r model.FetchRequest) string {
+func (t *task) observedUse(ctx context.Context, p config.Profile, r model.FetchRequest) string {
 	twin, err := t.History.NewestComparison(ctx, p.Name, r)
 	if err != nil {
 		return "" // there is none, or no history: the code is the same

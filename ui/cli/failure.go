@@ -20,20 +20,20 @@ func (t *task) sayFault(f model.JobFault, key string) {
 	}
 }
 
-// told marks an error about a call that failed: the command has already said and printed everything else about it.
-func told(err error) error {
+// reported marks an error about a call that failed: the command has already said and printed everything else about it.
+func reported(err error) error {
 	var e *exitError
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &exitError{code: e.code, cause: e.cause, told: true}
+	return &exitError{code: e.code, cause: e.cause, reported: true}
 }
 
 // explain says why a command's last call failed, and prints it with --json, unless the command did so itself.
 func (t *task) explain(ctx context.Context, err error) error {
 	var call *exchange.CallError
 	var e *exitError
-	if !errors.As(err, &call) || errors.As(err, &e) && e.told || ctx.Err() != nil {
+	if !errors.As(err, &call) || errors.As(err, &e) && e.reported || ctx.Err() != nil {
 		return err
 	}
 	fault := model.JobFault{Diagnosis: call.Diagnosis, At: t.Now()}

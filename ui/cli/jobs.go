@@ -79,7 +79,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 	last, bell := "", t.app.notifier(notify, p.Name)
 	defer bell.end()
 	job, err := t.Client.WatchAndFollow(watchCtx, id, func(j model.Job) {
-		bell.seen(j, true)
+		bell.update(j, true)
 		if line := progressLine(j); line != last {
 			t.app.say("zonedeck: %s", line)
 			last = line
@@ -130,7 +130,7 @@ func (t *task) failedJob(ctx context.Context, job model.Job, err error, asJSON b
 			return err
 		}
 	}
-	return told(jobError(ctx, err))
+	return reported(jobError(ctx, err))
 }
 
 // ledger makes sure that the ledger is readable, and settles the jobs that were

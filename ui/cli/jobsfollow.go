@@ -92,13 +92,13 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	following, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	reading.Go(func() { t.Watch(following, t.app.warnOfChange) })
-	lines := followLines{task: t, own: p.Name, json: f.json, seen: map[string]jobs.Followed{}}
+	lines := followLines{task: t, profile: p.Name, json: f.json, last: map[string]jobs.Followed{}}
 	failed, bell := false, t.app.notifier(f.notify, p.Name)
 	defer bell.end()
 	err = t.Client.Follow(following, func(e jobs.Followed) {
 		switch {
 		case e.Job.ID != "":
-			bell.seen(e.Job, e.On)
+			bell.update(e.Job, e.On)
 			failed = failed || (e.Job.State == model.JobFailed || e.Job.State == model.JobExpired) && e.Job.Profile == p.Name
 			if err := lines.print(e); err != nil {
 				end(err)
@@ -124,23 +124,23 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 
 // followLines prints what happens, one line each.
 type followLines struct {
-	task *task
-	own  string // the profile in use
-	json bool
-	seen map[string]jobs.Followed
+	task    *task
+	profile string // the profile in use
+	json    bool
+	last    map[string]jobs.Followed
 }
 
 // givenUp is the exit error for jobs of the profile in use that are in flight but were not followed to their end,
 // nil if there are none.
 func (l *followLines) givenUp(ctx context.Context) error {
-	maps.DeleteFunc(l.seen, func(_ string, e jobs.Followed) bool { return e.Job.Profile != l.own })
-	ids := slices.Sorted(maps.Keys(l.seen))
+	maps.DeleteFunc(l.last, func(_ string, e jobs.Followed) bool { return e.Job.Profile != l.profile })
+	ids := slices.Sorted(maps.Keys(l.last))
 	if len(ids) == 0 {
 		return nil
 	}
 	list := strings.Join(ids, ", ")
 	for _, id := range ids {
-		if err := l.seen[id].Err; err != nil {
+		if err := l.last[id].Err; err != nil {
 			return fail(exitCode(ctx, jobError(ctx, err)), "not followed to the end: %s: %v", list, err)
 		}
 	}
@@ -151,7 +151,7 @@ func (l *followLines) print(e jobs.Followed) error {
 	if e.On && e.Err != nil && e.Job.GivenUp() { // the next event says that it is not asked for any more
 		return nil
 	}
-	before, known := l.seen[e.Job.ID]
+	before, known := l.last[e.Job.ID]
 	event := ""
 	switch {
 	case e.Job.State.Final():
@@ -167,16 +167,16 @@ func (l *followLines) print(e jobs.Followed) error {
 	case progressLine(before.Job) != progressLine(e.Job):
 		event = eventChanged
 	}
-	l.seen[e.Job.ID] = e
+	l.last[e.Job.ID] = e
 	if event == eventOver || e.Job.State == model.JobMayHave {
-		delete(l.seen, e.Job.ID)
+		delete(l.last, e.Job.ID)
 	}
 	if event == "" {
 		return nil
 	}
 	why, whole := "", ""
 	if e.Err != nil {
-		why, whole = e.Err.Error(), exchange.Why(e.Err)
+		why, whole = e.Err.Error(), exchange.Explain(e.Err)
 	}
 	at := l.task.app.Now()
 	if l.json {
@@ -188,7 +188,7 @@ func (l *followLines) print(e jobs.Followed) error {
 		return l.task.app.printJSON(out)
 	}
 	name := e.Job.ID
-	if e.Job.Profile != l.own {
+	if e.Job.Profile != l.profile {
 		name += " (" + sanitizeLine(e.Job.Profile) + ")"
 	}
 	line := fmt.Sprintf("%s  %s  %s", at.UTC().Format(time.RFC3339), name, progressLine(e.Job))
@@ -210,7 +210,7 @@ func (l *followLines) print(e jobs.Followed) error {
 
 // warnOfJobs warns that jobs are not followed, once for each profile and reason.
 func (a *app) warnOfJobs() func(jobs.Followed) {
-	type reason struct{ profile, why string }
+	type reason struct{ profile, text string }
 	said := map[reason]bool{}
 	return func(e jobs.Followed) {
 		if e.On || e.Err == nil || e.Job.State.Final() {
@@ -218,11 +218,11 @@ func (a *app) warnOfJobs() func(jobs.Followed) {
 		}
 		r := reason{e.Job.Profile, e.Err.Error()}
 		if fault := (*exchange.CallError)(nil); errors.As(e.Err, &fault) {
-			r.why = fault.Diagnosis.Summary // without the job
+			r.text = fault.Diagnosis.Summary // without the job
 		}
 		if !said[r] {
 			said[r] = true
-			a.warn("jobs of profile %s are not followed (%s, for one): %s", sanitizeLine(r.profile), e.Job.ID, sanitizeLine(r.why))
+			a.warn("jobs of profile %s are not followed (%s, for one): %s", sanitizeLine(r.profile), e.Job.ID, sanitizeLine(r.text))
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (t *task) launchNew(ctx context.Context, name string, f newJobFlags) error 
 		return err
 	}
 	if list, saved := strings.CutPrefix(f.input, listPrefix); saved {
-		d.From = jobs.List{Name: list, Map: columns}
+		d.From = jobs.SavedList{Name: list, Map: columns}
 	} else {
 		file, err := t.app.open(ctx, f.input)
 		if err != nil {

@@ -22,14 +22,14 @@ func TestATerminalIsToldOfJobsAndAFileIsNot(t *testing.T) {
 			a := &app{Process: Process{Stdout: &out, Stderr: &messages, StdoutTTY: c.tty, Getenv: func(name string) string { return map[string]string{"WT_SESSION": "x"}[name] }}}
 			n := a.notifier(c.on, "")
 			j := model.Job{ID: "job-1", State: model.JobRunning, Inputs: 4, Done: 1}
-			n.seen(j, true)
-			n.seen(j, true)
+			n.update(j, true)
+			n.update(j, true)
 			j.Done = 2
-			n.seen(j, true)
+			n.update(j, true)
 			j.State = model.JobReady
-			n.seen(j, false)
-			n.seen(model.Job{ID: "job-0", State: model.JobFailed}, false) // over before it was seen
-			n.seen(model.Job{ID: "job-2", State: model.JobAccepted, Done: -1, Inputs: 3}, true)
+			n.update(j, false)
+			n.update(model.Job{ID: "job-0", State: model.JobFailed}, false) // over before it was seen
+			n.update(model.Job{ID: "job-2", State: model.JobAccepted, Done: -1, Inputs: 3}, true)
 			n.end()
 			if out.String() != c.out || messages.String() != c.messages {
 				t.Errorf("%q, %q", out.String(), messages.String())

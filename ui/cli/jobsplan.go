@@ -105,7 +105,7 @@ func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Rep
 func (t *task) sayReport(r jobs.Report, d jobs.Draft) {
 	for _, p := range r.Rows.Problems {
 		where := r.Source
-		if at := p.Where(); at != "" {
+		if at := p.Location(); at != "" {
 			where += ", " + sanitizeLine(at)
 		}
 		if p.Warning {
@@ -248,7 +248,7 @@ func (t *task) launch(ctx context.Context, r jobs.Report, given ask.Answers, f l
 		}
 	}
 	out, err := t.Client.Launch(ctx, r, given)
-	for _, n := range out.Kept {
+	for _, n := range out.Notes {
 		t.app.say("zonedeck: %s", n.Text)
 	}
 	if err != nil {
@@ -277,7 +277,7 @@ func (t *task) launchError(ctx context.Context, r jobs.Report, job model.Job, er
 	switch open := (*ask.Unanswered)(nil); {
 	case errors.As(err, &open):
 		return t.unanswered(open.Questions[0], r)
-	case errors.As(err, &kept) && kept.List && errors.Is(err, os.ErrExist):
+	case errors.As(err, &kept) && kept.IsList && errors.Is(err, os.ErrExist):
 		return usage("--save-list: %w; nothing was sent; choose another name, or remove %s", kept.Err, kept.Path)
 	case errors.As(err, &kept):
 		return fail(exitState, "%w", err)
@@ -322,25 +322,25 @@ func (f *launchFlags) named(err error) error {
 // dryRun says what a launch would send and prints it.
 func (t *task) dryRun(r jobs.Report, asJSON bool) error {
 	facts := r.Before.Facts(len(r.Request.Inputs))
-	for _, f := range facts[:len(r.Before.Same)] {
+	for _, f := range facts[:len(r.Before.SameInputs)] {
 		t.app.say("zonedeck: %s", factWords(f))
 	}
-	t.sayFacts(facts[len(r.Before.Same):], r.Repeated.ID == "")
+	t.sayFacts(facts[len(r.Before.SameInputs):], r.Repeated.ID == "")
 	t.app.say("zonedeck: nothing was sent")
 	return t.printPlan(r, asJSON)
 }
 
 // printPlan prints what a launch would send: one input a line, or one JSON object.
 func (t *task) printPlan(r jobs.Report, asJSON bool) error {
-	e, before := r.Estimate, slices.Clone(r.Before.Same)
-	for _, o := range r.Before.Others.Overlaps {
+	e, before := r.Estimate, slices.Clone(r.Before.SameInputs)
+	for _, o := range r.Before.Overlapping.Overlaps {
 		before = append(before, o.Job)
 	}
 	slices.SortStableFunc(before, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	out := view.JobPlan{
 		Dataset: r.Request.Dataset, Repeats: r.Request.Repeats, Inputs: len(r.Request.Inputs), Rows: []json.RawMessage{},
-		Bad: r.Rows.Bad, Folded: r.Rows.Folded, Blank: r.Rows.Blank, Basis: e.Basis, Before: jobIDs(before), Unknown: jobIDs(r.Before.Others.Unknown),
-		Again: slices.ContainsFunc(r.Before.Same, func(j model.Job) bool { return j.ID != r.Request.Repeats }),
+		Bad: r.Rows.Bad, Folded: r.Rows.Folded, Blank: r.Rows.Blank, Basis: e.Basis, Before: jobIDs(before), Unknown: jobIDs(r.Before.Overlapping.Unknown),
+		Again: slices.ContainsFunc(r.Before.SameInputs, func(j model.Job) bool { return j.ID != r.Request.Repeats }),
 	}
 	if e.Records >= 0 {
 		out.Records = &e.Records

@@ -56,11 +56,11 @@ func (t *task) noPreview(ctx context.Context, r model.TriggerRequest, err error,
 		verdict := view.NewFault(fault)
 		out.Status, out.Diagnosis = call.Status, &verdict
 	}
-	t.app.warn("%s", sanitizeLine(lost.Left()))
+	t.app.warn("%s", sanitizeLine(lost.AtService()))
 	if asJSON {
 		if err := t.app.printJSON(out); err != nil {
 			return err
 		}
 	}
-	return told(jobError(ctx, err))
+	return reported(jobError(ctx, err))
 }

@@ -14,7 +14,7 @@ import (
 type relaunchFlags struct {
 	launchFlags
 
-	rest, yes bool
+	missing, yes bool
 }
 
 func (a *app) jobsRelaunchCommand() *cobra.Command {
@@ -45,7 +45,7 @@ jobs watch'.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.rest, "rest", false, "launch only the inputs that gave nothing or an error")
+	fl.BoolVar(&f.missing, "rest", false, "launch only the inputs that gave nothing or an error")
 	fl.BoolVar(&f.yes, "yes", false, "launch it even if the first job may have started or is not over, or not every row could be matched")
 	f.addLaunch(cmd)
 	return cmd
@@ -62,12 +62,12 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 	if at, ok := before.Fault.RetryAt(); ok && at.After(t.Now()) {
 		t.app.say("zonedeck: note: the service asked to wait until %s: before that it may refuse this one, too", at.Local().Format(time.DateTime))
 	}
-	r, err := t.check(ctx, jobs.Draft{From: jobs.Again{Job: before.ID, Missing: f.rest}, Key: f.key, MaxCost: f.maxCost.dollars}, f.launchFlags)
+	r, err := t.check(ctx, jobs.Draft{From: jobs.Again{Job: before.ID, Missing: f.missing}, Key: f.key, MaxCost: f.maxCost.dollars}, f.launchFlags)
 	if err != nil {
 		return err
 	}
-	if m := r.Missing; f.rest {
-		t.app.say("zonedeck: of %s of %s, %d gave nothing and %d an error", text.Counted(m.Asked, "input"), before.ID, m.Nothing, m.Failed)
+	if m := r.Missing; f.missing {
+		t.app.say("zonedeck: of %s of %s, %d gave nothing and %d an error", text.Counted(m.Inputs, "input"), before.ID, m.Nothing, m.Failed)
 	}
 	given := ask.Answers{}
 	if f.yes {

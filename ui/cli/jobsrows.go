@@ -349,7 +349,7 @@ func (r *rowsRun) sayState(p records.Profile) {
 		}
 		r.app.warn("cannot be read: %s; the first is row %d%s", text.Counted(int(p.Damaged), "row"), p.First+1, sanitizeLine(why))
 	}
-	if p.More {
+	if p.MoreColumns {
 		r.app.say("zonedeck: columns beyond the first %d are left out", records.MaxColumns)
 	}
 	r.app.say("zonedeck: %s in %s", text.Counted(int(p.Rows), "row"), sanitizeLine(r.file.Path()))
@@ -360,12 +360,12 @@ func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
 	var view records.View
 	if !q.All() {
 		got, err := r.file.Select(ctx, q, nil, nil)
-		defer func() { _ = got.List.Close() }() // it is temporary
+		defer func() { _ = got.Rows.Close() }() // it is temporary
 		if err != nil {
 			return err
 		}
-		view.List = got.List
-		if err := r.tellFields(ctx, q.Filter, got.List.Len()); err != nil {
+		view.Rows = got.Rows
+		if err := r.tellFields(ctx, q.Filter, got.Rows.Len()); err != nil {
 			return err
 		}
 		if got.Failed > 0 {
@@ -375,8 +375,8 @@ func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
 		return err
 	}
 	matched := r.file.State().Rows
-	if view.List != nil {
-		matched = view.List.Len()
+	if view.Rows != nil {
+		matched = view.Rows.Len()
 	}
 	return r.finish(ctx, view, &matched, nil)
 }
@@ -431,12 +431,12 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.List.Close() }() // it is temporary
+	defer func() { _ = c.Rows.Close() }() // it is temporary
 	for _, line := range c.Counts() {
 		r.say("%s", line)
 	}
-	diff := &view.RowsDiff{Key: c.Key, Added: c.Added, Removed: c.Removed, Changed: c.Changed, Same: c.Same, Old: view.RowsSide(c.Old), New: view.RowsSide(c.New)}
-	matched := c.List.Len()
+	diff := &view.RowsDiff{Key: c.Key, Added: c.Added, Removed: c.Removed, Changed: c.Changed, Unchanged: c.Unchanged, Old: view.RowsSide(c.Old), New: view.RowsSide(c.New)}
+	matched := c.Rows.Len()
 	if r.flags.newAgainst != "" {
 		return r.finish(ctx, c.View(), &matched, diff)
 	}
@@ -446,7 +446,7 @@ func (r *rowsRun) compare(ctx context.Context) error {
 			return err
 		}
 	}
-	r.app.say("zonedeck: %d added, %d removed, %d changed, %d the same", c.Added, c.Removed, c.Changed, c.Same)
+	r.app.say("zonedeck: %d added, %d removed, %d changed, %d the same", c.Added, c.Removed, c.Changed, c.Unchanged)
 	if r.flags.asJSON {
 		return r.printAbout(ctx, &matched, diff)
 	}

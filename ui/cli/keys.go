@@ -30,7 +30,7 @@ func newKeyJSON(k model.Key, audit keys.Audit, within time.Duration) view.Key {
 		State: k.State(now, within).String(), Expires: k.Expires.String(),
 		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
 		Rotation: k.Rotation.State(now, within).String(), UsedBy: append([]string{}, keystore.PortableUsers(k)...),
-		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: moment(k.Created), FirstSeen: moment(used.Seen), LastUsed: moment(used.Last),
+		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: moment(k.Created), FirstSeen: moment(used.First), LastUsed: moment(used.Last),
 		Secret: keystore.Portable(k.Secret), Note: k.Note, Elsewhere: audit.Elsewhere(k), Rotating: audit.Rotating(k),
 	}
 	if n, ok := k.Threshold(now); ok {
@@ -160,9 +160,9 @@ func (t *task) clockSkew(ctx context.Context, ask bool) (*view.Skew, error) {
 	if err != nil {
 		return nil, fail(exitNetwork, "%w", err)
 	}
-	t.app.say("zonedeck: %s, measured %s by the Date header of %s", s, moment(s.At), sanitizeLine(s.Of))
+	t.app.say("zonedeck: %s, measured %s by the Date header of %s", s, moment(s.At), sanitizeLine(s.Service))
 	const digits = 100 * time.Millisecond
-	return &view.Skew{Seconds: s.By.Round(digits).Seconds(), Give: s.Give.Round(digits).Seconds(), At: moment(s.At), Of: s.Of}, nil
+	return &view.Skew{Seconds: s.By.Round(digits).Seconds(), Give: s.Give.Round(digits).Seconds(), At: moment(s.At), Service: s.Service}, nil
 }
 
 // audit reads the keys in use, the worst first. The emulator is started first if it is needed:

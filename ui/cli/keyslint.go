@@ -141,8 +141,8 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 				ended = moment(u.Ended)
 			}
 			out = append(out, view.KeyUse{
-				Kind: string(u.Kind), Name: u.Name, Where: u.Where, Ref: kit.RefLabel(u.Ref), Fingerprint: u.Fingerprint, Last4: u.Last4,
-				Seen: moment(u.Seen), Measurable: u.Measurable(), Unmeasured: u.Unmeasured, Other: u.Other, Ended: ended,
+				Kind: string(u.Kind), Name: u.Name, Place: u.Place, Ref: kit.RefLabel(u.Ref), Fingerprint: u.Fingerprint, Last4: u.Last4,
+				LastSeen: moment(u.LastSeen), Measurable: u.Measurable(), Unmeasured: u.Unmeasured, Previous: u.Previous, Ended: ended,
 			})
 		}
 		return t.app.printJSON(view.KeyUses{Key: name, Files: report.Files, Uses: out, Problems: append([]string{}, report.Problems...)})
@@ -157,7 +157,7 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 		switch {
 		case !u.Measurable():
 			proof = u.Unmeasured
-		case u.Other:
+		case u.Previous:
 			proof += ", with " + radius.OtherValue
 		}
 		rows = append(rows, []string{string(u.Kind), u.String(), orDash(kit.RefLabel(u.Ref)), orDash(u.Last4), proof})

@@ -12,7 +12,7 @@ import (
 // pipeValue gives the new value, or password, of a rotation to a command on its standard input. What the command prints
 // may hold the value, and is dropped.
 func (t *task) pipeValue(ctx context.Context, command string, p keystore.RotationPlan) error {
-	words, err := keystore.Words(command)
+	words, err := keystore.SplitArgs(command)
 	if err != nil {
 		return usage("--pipe: %w", err)
 	}

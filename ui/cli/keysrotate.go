@@ -167,9 +167,9 @@ func (t *task) abandonRotation(ctx context.Context, name string, asJSON bool) er
 
 // sayWhatIsLeft says where the new value of an abandoned rotation is, if one was made.
 func (t *task) sayWhatIsLeft(ctx context.Context, p keystore.RotationPlan) {
-	_, held := p.Held()
+	_, held := p.References()
 	if _, err := t.Resolver.Resolve(ctx, held); err == nil {
-		t.app.say("zonedeck: %s", rotate.Left(p))
+		t.app.say("zonedeck: %s", rotate.Leftovers(p))
 	}
 }
 
@@ -192,10 +192,10 @@ func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags)
 
 func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model.Key, f rotateFlags) (p keystore.RotationPlan, err error) {
 	method := keystore.RotateByNewKey
-	question := fmt.Sprintf("This creates a new key for %s, %s, sets it at each reference, and deletes the old key once nothing uses it any more.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Whose(k)))
+	question := fmt.Sprintf("This creates a new key for %s, %s, sets it at each reference, and deletes the old key once nothing uses it any more.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Ownership(k)))
 	if f.refresh {
 		method = keystore.RotateByRefresh
-		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new value. Without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Whose(k)))
+		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new value. Without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Ownership(k)))
 	}
 	if len(f.vouch) > 0 {
 		if p, err = engine.Plan(ctx, k, t.Keys.Origin(k), method); err != nil {
@@ -315,7 +315,7 @@ func (t *task) printRotation(p keystore.RotationPlan, stopped error, asJSON bool
 	for _, s := range p.Steps {
 		state, by := "open", "-"
 		if s.Done {
-			state, by = "done", s.By.Words()
+			state, by = "done", s.By.Label()
 		}
 		rows = append(rows, []string{s.Name(), state, by, strings.TrimSpace(s.Proof())})
 	}

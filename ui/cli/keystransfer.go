@@ -195,17 +195,17 @@ func (t *task) importKeys(ctx context.Context, source string, f importFlags) err
 		return fail(exitState, "%w", err)
 	}
 	if f.json {
-		return t.app.printJSON(view.KeysImport{Added: append([]string{}, done.Added...), Changed: append([]string{}, done.Changed...), Left: append([]string{}, done.Left...)})
+		return t.app.printJSON(view.KeysImport{Added: append([]string{}, done.Added...), Changed: append([]string{}, done.Changed...), Skipped: append([]string{}, done.Skipped...)})
 	}
 	for _, part := range []struct {
 		word  string
 		names []string
-	}{{"added", done.Added}, {"changed", done.Changed}, {"left", done.Left}} {
+	}{{"added", done.Added}, {"changed", done.Changed}, {"left", done.Skipped}} {
 		for _, name := range part.names {
 			fmt.Fprintln(t.app.Stdout, sanitizeLine(part.word+"  "+name))
 		}
 	}
-	t.app.say("zonedeck: %s added, %d changed, %d left as they are", text.Counted(len(done.Added), "key"), len(done.Changed), len(done.Left))
+	t.app.say("zonedeck: %s added, %d changed, %d left as they are", text.Counted(len(done.Added), "key"), len(done.Changed), len(done.Skipped))
 	return nil
 }
 
@@ -232,7 +232,7 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 			return nil, fail(exitState, "import keys: %w", err)
 		}
 		for _, v := range left {
-			t.app.say("zonedeck: %s", sanitizeLine(fmt.Sprintf("%s of %s is left out: %s", v.Name, v.Place, v.Why)))
+			t.app.say("zonedeck: %s", sanitizeLine(fmt.Sprintf("%s of %s is left out: %s", v.Name, v.Place, v.Reason)))
 		}
 		keys := make([]model.Key, len(found))
 		for i := range found {

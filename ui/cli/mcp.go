@@ -130,7 +130,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) 
 	server := mcp.New(mcp.Config{Version: version, Rules: rules, Consoles: consoles, Say: func(format string, args ...any) {
 		a.say("zonedeck: %s", sanitizeLine(fmt.Sprintf(format, args...)))
 	}})
-	a.say("zonedeck: serving MCP on standard input and output. %s", sanitizeLine(rules.Words()))
+	a.say("zonedeck: serving MCP on standard input and output. %s", sanitizeLine(rules.Text()))
 	if rules.Capped && !rules.Unpriced {
 		for _, c := range consoles {
 			a.sayUnpriced(c.Base(), rules.Zones)

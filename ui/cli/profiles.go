@@ -295,7 +295,7 @@ func (t *task) store(ctx context.Context, f *profileFlags) (scheme string, err e
 // takeFound puts what the account said into a draft.
 func (t *task) takeFound(ctx context.Context, f *profileFlags, d *account.Draft, found account.Found) error {
 	if err := found.Disputes(d.Key); err != nil {
-		way := "give --level " + found.Seen()
+		way := "give --level " + found.LevelNames()
 		if _, recorded := t.Inventory.Get(d.Key.Name); recorded {
 			way = "correct it in keys.toml, or in the Keys tab of the console"
 		}

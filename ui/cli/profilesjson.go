@@ -15,7 +15,7 @@ func (t *task) printProfile(f profileFlags, out view.Profile) error {
 		rows = append(rows, []string{"zone", z.Name + ", " + z.Product + ", " + z.Reference})
 	}
 	for _, c := range out.Checks {
-		rows = append(rows, []string{c.State, c.What + ": " + c.Text})
+		rows = append(rows, []string{c.State, c.Subject + ": " + c.Text})
 	}
 	for i := range rows {
 		for j := range rows[i] {

@@ -224,7 +224,7 @@ func (t *task) abandonPassword(ctx context.Context, r keystore.RotationPlan, fou
 	}
 	r, err := t.Rotations(t.scanned(f.scan)).Engine().Abandon(ctx, r.ID)
 	if err == nil {
-		t.app.say("zonedeck: %s", rotate.Left(r))
+		t.app.say("zonedeck: %s", rotate.Leftovers(r))
 	}
 	if err := t.printRotation(r, err, f.json); err != nil {
 		return err

@@ -195,8 +195,8 @@ func probeRows(r model.ProbeResult, trust *clients.Report, client clients.Client
 // stepText is a step of a test: its state, its time if it was measured, and what it showed.
 func stepText(s model.ProbeStep) string {
 	parts := []string{strings.ReplaceAll(string(s.State), "_", " ")}
-	if s.Took >= 0 {
-		parts = append(parts, text.Took(s.Took))
+	if s.Duration >= 0 {
+		parts = append(parts, text.Duration(s.Duration))
 	}
 	if s.Text != "" {
 		parts = append(parts, s.Text)
@@ -250,8 +250,8 @@ func storeText(s clients.Store) string {
 	if s.Path != "" {
 		out += "  " + s.Path
 	}
-	if s.Why != "" {
-		out += "  " + s.Why
+	if s.Reason != "" {
+		out += "  " + s.Reason
 	}
 	return out
 }

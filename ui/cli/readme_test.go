@@ -84,7 +84,7 @@ func parseCommands(t *testing.T, text string, atLeast int) {
 			continue
 		}
 		line, _, _ = strings.Cut(line, " #")
-		words, err := keystore.Words(line)
+		words, err := keystore.SplitArgs(line)
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue

@@ -105,7 +105,7 @@ func (t *task) sayPlan(g model.Grid, refused model.Diagnosis) {
 	t.app.say("zonedeck: refused: %s", sanitizeLine(refused.Summary))
 	for _, c := range g.Cells[1:] {
 		if c.Problem == "" {
-			t.app.say("  compare   %s: %s (%s)", c.Label.Words(), sanitizeLine(c.Different()), model.CostWords(g.Price(c)))
+			t.app.say("  compare   %s: %s (%s)", c.Label.Text(), sanitizeLine(c.Different()), model.CostWords(g.Price(c)))
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (t *task) sayPlan(g model.Grid, refused model.Diagnosis) {
 func refusalRows(g model.Grid) [][]string {
 	rows := [][]string{{"FETCH", "DIFFERENT", "CLASS", "STATUS", "COST", "EVIDENCE"}}
 	for _, c := range g.Cells {
-		what, different, cost := c.Label.Words(), c.Different(), model.CostWords(g.Price(c))
+		what, different, cost := c.Label.Text(), c.Different(), model.CostWords(g.Price(c))
 		if c.Label == model.LabelRefused {
 			different, cost = "-", "-"
 			if !g.Refused() {

@@ -132,7 +132,7 @@ func (o optionFlag) String() string {
 	if o.all == nil {
 		return ""
 	}
-	return o.option.Of(*o.all)
+	return o.option.Value(*o.all)
 }
 
 func (o optionFlag) Type() string {

@@ -100,7 +100,7 @@ func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest
 	if err != nil {
 		return model.FetchRequest{}, false, usage("%s %s: %w", flag, name, err)
 	}
-	for _, note := range slices.Concat(got.Replaced, got.Left) {
+	for _, note := range slices.Concat(got.Replaced, got.Dropped) {
 		t.app.say("zonedeck: %s", sanitizeLine(note))
 	}
 	return got.Request, true, nil
@@ -158,7 +158,7 @@ func (f *requestFlags) fill(r model.FetchRequest, given func(flag string) bool, 
 	set("session", &f.session, r.Session)
 	set("tool", &f.tool, r.Tool)
 	for _, o := range model.AllOptions() {
-		if value := o.Of(r.Options); value != "" && !given(o.Flag()) {
+		if value := o.Value(r.Options); value != "" && !given(o.Flag()) {
 			o.Set(&f.options, value)
 		}
 	}

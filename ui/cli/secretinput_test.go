@@ -106,11 +106,11 @@ func TestAScanAsksForNoPassphrase(t *testing.T) {
 		Stdin: strings.NewReader("typed\n"), Stderr: new(bytes.Buffer), StdinTTY: true,
 		Getenv: func(name string) string { return env[name] },
 	}}
-	if s, err := a.passphrase(keystore.Unasked(t.Context()), "the passphrase"); err != nil || !s.Empty() {
+	if s, err := a.passphrase(keystore.WithoutPrompt(t.Context()), "the passphrase"); err != nil || !s.Empty() {
 		t.Errorf("it was asked for: %v, %v", s, err)
 	}
 	env[service.EnvPassphrase] = "of the environment"
-	if s, err := a.passphrase(keystore.Unasked(t.Context()), "the passphrase"); err != nil || s.Reveal() != "of the environment" {
+	if s, err := a.passphrase(keystore.WithoutPrompt(t.Context()), "the passphrase"); err != nil || s.Reveal() != "of the environment" {
 		t.Errorf("%v, %v", s, err)
 	}
 }

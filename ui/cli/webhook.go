@@ -213,9 +213,9 @@ func (l *hookLines) print(e webhook.Event) {
 		at := d.Last.UTC().Format(time.RFC3339)
 		line := fmt.Sprintf("%s  %s  %s  %s", at, d.ID, d.Verdict, cmp.Or(d.Job, "no job"))
 		if e.Duplicate {
-			line = fmt.Sprintf("%s  %s  came again (%d times so far)", at, d.ID, d.Seen)
+			line = fmt.Sprintf("%s  %s  came again (%d times so far)", at, d.ID, d.Times)
 		} else {
-			line += "  " + sanitizeLine(strings.Trim(d.Why+"; "+d.Outcome, "; "))
+			line += "  " + sanitizeLine(strings.Trim(d.Reason+"; "+d.Outcome, "; "))
 		}
 		_, err = fmt.Fprintln(l.task.app.Stdout, line)
 	}
@@ -313,7 +313,7 @@ func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, f webhook.Filte
 			mark = "bookmarked"
 		}
 		rows = append(rows, []string{
-			string(d.Verdict), d.ID, fmt.Sprintf("×%d", d.Seen), cmp.Or(d.Job, "-"), cmp.Or(d.JobState.Label(), "-"), fmt.Sprint(d.Size),
+			string(d.Verdict), d.ID, fmt.Sprintf("×%d", d.Times), cmp.Or(d.Job, "-"), cmp.Or(d.JobState.Label(), "-"), fmt.Sprint(d.Size),
 			d.Last.Local().Format(time.DateTime), cmp.Or(sanitizeLine(d.Remote), "-"), mark,
 		})
 	}
@@ -401,13 +401,13 @@ func (t *task) showHook(d model.Delivery) error {
 	rows := [][]string{
 		{"webhook", d.ID},
 		{"verdict", string(d.Verdict)},
-		{"why", d.Why},
+		{"why", d.Reason},
 		{"job", cmp.Or(d.Job, "-")},
 		{"state", cmp.Or(d.JobState.Label(), "-")},
 		{"snapshot", cmp.Or(d.Snapshot, "-")},
 		{"outcome", cmp.Or(d.CameOf(), "-")},
 		{"received", d.At.Local().Format(time.DateTime)},
-		{"seen", fmt.Sprintf("×%d, last %s", d.Seen, d.Last.Local().Format(time.DateTime))},
+		{"seen", fmt.Sprintf("×%d, last %s", d.Times, d.Last.Local().Format(time.DateTime))},
 		{"from", d.Remote},
 		{"target", d.Target},
 		{"bytes", fmt.Sprintf("%d, sha256 %s", d.Size, d.SHA256)},

@@ -69,6 +69,6 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 	if !got.Taken() {
 		code = exitChecksFailed
 	}
-	t.app.verdict(code, sanitizeLine("the receiver answered "+got.Said()))
+	t.app.verdict(code, sanitizeLine("the receiver answered "+got.AnswerText()))
 	return exit(code)
 }

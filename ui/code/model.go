@@ -105,9 +105,9 @@ func (p *pane) write() {
 	r := p.code.Request
 	r.Via = cmp.Or(r.Via, model.ViaAPI)
 	p.source = export.Source{Profile: p.deps.Profile(), Request: r, Key: p.deps.KeyRef(r.Key), Username: p.code.Username}
-	p.source.Shown = ""
-	if shown, ok := p.shown(); ok {
-		p.source.Shown = shown
+	p.source.Observed = ""
+	if shown, ok := p.observedUse(); ok {
+		p.source.Observed = shown
 	}
 	p.pages, p.drawn = nil, wrapped{}
 	for _, t := range export.Targets() {
@@ -129,12 +129,12 @@ func (p *pane) write() {
 	}
 }
 
-// shown is what compared runs showed of the request's zone and method: those of the comparison
+// observedUse is what compared runs showed of the request's zone and method: those of the comparison
 // on screen, or of the newest in the history; false where there are none.
-func (p *pane) shown() (string, bool) {
+func (p *pane) observedUse() (string, bool) {
 	zone, via := p.source.Request.Zone.Name, p.source.Request.Via
 	if p.code.Twin != nil {
-		s, ok := p.code.Twin.Shown(zone, via)
+		s, ok := p.code.Twin.ObservedUse(zone, via)
 		return "compared runs: " + s, ok
 	}
 	return export.Compared(p.newest.twin, p.source.Request)
@@ -161,7 +161,7 @@ func (p *pane) page() page { return p.pages[p.at] }
 func (p *pane) Init() tea.Cmd { return p.lookUp() }
 
 // Title is the word before the pages' titles.
-func (p *pane) Title() string { return "Code" + p.scroll.More() }
+func (p *pane) Title() string { return "Code" + p.scroll.Below() }
 
 // Size is that of the longest page, so that it stays while the pages are turned.
 func (p *pane) Size(w, h int) (int, int) {
@@ -198,14 +198,14 @@ func (p *pane) Bindings() []kit.Binding {
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the code; the message says where it went.", Group: group, Intent: copyIt{}, Disabled: none},
 		{Keys: []string{"s"}, Label: "save as…", Help: "Write the code to a file.", Group: group, Intent: saveIt{}, Disabled: none},
 		{Keys: []string{"p", "ctrl+y"}, Label: "print", Help: "Print the code on the terminal's own screen, to select it there.", Group: group, Intent: printIt{}, Disabled: none},
-		{Keys: []string{"v"}, Label: "by " + other(p.source.Request.Via).String(), Help: "Show the fetch by the other access method.", Group: group, Intent: otherWay{}, Disabled: p.whyNotOther()},
+		{Keys: []string{"v"}, Label: "by " + otherVia(p.source.Request.Via).String(), Help: "Show the fetch by the other access method.", Group: group, Intent: otherWay{}, Disabled: p.whyNotOther()},
 		{Keys: []string{"!"}, Label: "copy with the secret", Help: "Copy the code with the key or the password in it, after a question.", Group: group, Intent: inline{}, Disabled: p.whyNotInline()},
 		{Keys: []string{"esc", "x"}, Label: "close", Help: "Close the code.", Group: group, Intent: kit.Close{}},
 	}
 	return append(out, widget.MotionBindings()...)
 }
 
-func other(v model.Via) model.Via {
+func otherVia(v model.Via) model.Via {
 	if v == model.ViaNative {
 		return model.ViaAPI
 	}
@@ -252,7 +252,7 @@ func (p *pane) Update(msg tea.Msg) tea.Cmd {
 			return p.turn(hit.Pane - p.at)
 		}
 	case otherWay:
-		p.code.Request.Via = other(p.source.Request.Via)
+		p.code.Request.Via = otherVia(p.source.Request.Via)
 		p.newest = newestComparison{}
 		p.write()
 		return tea.Batch(p.drop(), p.lookUp())

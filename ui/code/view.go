@@ -79,7 +79,7 @@ func (p *pane) foot(w int) []string {
 	if env := p.source.Env(); strings.Contains(p.page().text, env) {
 		needs = "needs " + env + " · "
 	}
-	shown, ok := p.shown()
+	shown, ok := p.observedUse()
 	if !ok {
 		shown, ink = "not compared yet: safe concurrency, pause and cost are unknown", t.Muted
 		if err := p.newest.err; err != nil && !errors.Is(err, database.ErrNotFound) {

@@ -79,7 +79,7 @@ type listing struct {
 // change is a call that changes the store, and what follows when it worked.
 type change struct {
 	call func(ctx context.Context) error
-	says string
+	text string
 	on   string // the request to select
 	done func() // may be nil
 }
@@ -145,7 +145,7 @@ func (c *Collection) change(ch change) tea.Cmd {
 			ch.done()
 		}
 		c.want = ch.on
-		return tea.Batch(c.load(), kit.Send(kit.Toast{Text: ch.says, About: kit.AboutSaved}))
+		return tea.Batch(c.load(), kit.Send(kit.Toast{Text: ch.text, About: kit.AboutSaved}))
 	})
 }
 
@@ -230,7 +230,7 @@ func (c *Collection) remove() tea.Cmd {
 	d := c.deps
 	return c.change(change{
 		call: func(ctx context.Context) error { return d.Store.Delete(ctx, r.name) },
-		says: "Deleted " + r.name + ". ctrl+u brings it back, later O in the Sandbox; it is kept in " + d.Store.DeletedDir() + " until " + text.Count(saved.MaxDeleted) + " more are deleted.",
+		text: "Deleted " + r.name + ". ctrl+u brings it back, later O in the Sandbox; it is kept in " + d.Store.DeletedDir() + " until " + text.Count(saved.MaxDeleted) + " more are deleted.",
 	})
 }
 
@@ -241,7 +241,7 @@ func (c *Collection) restore() tea.Cmd {
 	}
 	return c.change(change{
 		call: func(ctx context.Context) error { return d.Store.Restore(ctx, name) },
-		says: name + " is back.", on: name,
+		text: name + " is back.", on: name,
 	})
 }
 
@@ -265,7 +265,7 @@ func (c *Collection) rename() tea.Cmd {
 		}
 		return tea.Sequence(kit.CloseOverlay(dialog), c.change(change{
 			call: func(ctx context.Context) error { return d.Store.Rename(ctx, r.name, to) },
-			says: r.name + " is " + to + " now.", on: to,
+			text: r.name + " is " + to + " now.", on: to,
 			done: func() {
 				if d.Renamed != nil {
 					d.Renamed(r.name, to)

@@ -65,7 +65,7 @@ func (t terminal) copyToTmux() func(context.Context, string) ui.TmuxCopy {
 			return done
 		}
 		held, err := t.tmux(ctx, "", "save-buffer", "-")
-		done.Kept = err == nil && string(held) == text
+		done.Verified = err == nil && string(held) == text
 		return done
 	}
 }

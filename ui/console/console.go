@@ -235,7 +235,7 @@ func (c *Console) describe() kit.Session {
 	s := c.service.State()
 	p := s.Profile
 	return kit.Session{
-		ProfileName: p.Name, Zones: p.Zones, Keys: s.Keys, Given: s.Supplied, Unread: s.Unread, Key: s.Key, Profile: p, Turn: s.Turn,
+		ProfileName: p.Name, Zones: p.Zones, Keys: s.Keys, ProfileKeys: s.Supplied, Unread: s.Unread, Key: s.Key, Profile: p, Turn: s.Turn,
 		Problem: s.Problem, Notes: s.Notes, Ready: s.Ready, Local: p.Local, Unverified: !p.Verify && !p.Local,
 		Ahead: s.Ahead, Replaced: s.Replaced, Elsewhere: s.Elsewhere,
 	}

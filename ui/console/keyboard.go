@@ -52,7 +52,7 @@ const (
 type pasteFilter struct {
 	started int    // bytes of pasteStart that came last, outside
 	inside  bool   // between pasteStart and pasteEnd
-	held    []byte // inside: the beginning of a control sequence or of a character
+	partial []byte // inside: the beginning of a control sequence or of a character
 	out     []byte
 }
 
@@ -84,22 +84,22 @@ func (f *pasteFilter) typed(c byte) {
 }
 
 func (f *pasteFilter) pasted(c byte) {
-	switch held := len(f.held); {
+	switch held := len(f.partial); {
 	case held == 0:
 		f.begin(c)
-	case f.held[0] != ansi.ESC:
+	case f.partial[0] != ansi.ESC:
 		f.character(c)
 	case held == 1 && c == '[', held > 1 && c >= ' ' && c <= '?':
 		if held < maxHeld { // a longer one is not the end
-			f.held = append(f.held, c)
+			f.partial = append(f.partial, c)
 		}
 	case held > 1 && c >= '@' && c <= '~': // the last byte of a control sequence
-		if string(f.held)+string(c) == pasteEnd {
+		if string(f.partial)+string(c) == pasteEnd {
 			f.out, f.inside = append(f.out, pasteEnd...), false
 		}
-		f.held = f.held[:0]
+		f.partial = f.partial[:0]
 	default:
-		f.held = f.held[:0]
+		f.partial = f.partial[:0]
 		f.begin(c)
 	}
 }
@@ -108,7 +108,7 @@ func (f *pasteFilter) pasted(c byte) {
 func (f *pasteFilter) begin(c byte) {
 	switch {
 	case c == ansi.ESC || utf8.RuneStart(c) && c >= utf8.RuneSelf:
-		f.held = append(f.held, c)
+		f.partial = append(f.partial, c)
 	case c < utf8.RuneSelf:
 		f.out = append(f.out, c)
 	}
@@ -116,12 +116,12 @@ func (f *pasteFilter) begin(c byte) {
 
 // character takes a further byte of a character. Of bytes that are none, only the first is dropped.
 func (f *pasteFilter) character(c byte) {
-	f.held = append(f.held, c)
-	if !utf8.FullRune(f.held) {
+	f.partial = append(f.partial, c)
+	if !utf8.FullRune(f.partial) {
 		return
 	}
-	whole := append([]byte{}, f.held...)
-	f.held = f.held[:0]
+	whole := append([]byte{}, f.partial...)
+	f.partial = f.partial[:0]
 	if utf8.Valid(whole) {
 		f.out = append(f.out, whole...)
 		return

@@ -13,7 +13,7 @@ import (
 // reload reads the newest page, which replaces the window. The rows on the screen stay, and
 // their keys work, until it is there.
 func (m *Model) reload() tea.Cmd {
-	m.news.n, m.news.more = 0, false
+	m.news.n, m.news.overflow = 0, false
 	m.walk.Drop()
 	return m.loadPage(0, 0, true)
 }
@@ -28,8 +28,8 @@ func (m *Model) loadPage(n int, before int64, anew bool) tea.Cmd {
 	}, func(rows []model.Activity, err error) tea.Cmd { return m.pageLoaded(n, rows, anew, err) })
 }
 
-// more loads the page the cursor needs, unless a load is already running.
-func (m *Model) more() tea.Cmd {
+// loadMore loads the page the cursor needs, unless a load is already running.
+func (m *Model) loadMore() tea.Cmd {
 	if m.load.Running() || m.walk.Running() || !m.loaded {
 		return nil
 	}

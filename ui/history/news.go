@@ -18,10 +18,10 @@ const peekEvery = 5 * time.Second
 
 // news are the entries that came after the newest one that is listed.
 type news struct {
-	slot kit.Slot
-	at   time.Time // of the last look
-	n    int
-	more bool // there are more than a page
+	slot     kit.Slot
+	at       time.Time // of the last look
+	n        int
+	overflow bool // there are more than a page
 }
 
 // headSize is how many of the newest entries are compared with those that are listed.
@@ -69,16 +69,16 @@ func (m *Model) peek() tea.Cmd {
 		return n, err
 	}, func(n int, err error) tea.Cmd {
 		if err == nil { // a journal that cannot be read is reported by what reads it next
-			m.news.n, m.news.more = n, n == pageSize
+			m.news.n, m.news.overflow = n, n == pageSize
 		}
 		return nil
 	})
 }
 
-// words say how many entries are new, as part of a title; "" for none.
-func (n *news) words() string {
+// label say how many entries are new, as part of a title; "" for none.
+func (n *news) label() string {
 	switch {
-	case n.more:
+	case n.overflow:
 		return fmt.Sprintf("  %d new or more, ctrl+r lists them", n.n)
 	case n.n > 0:
 		return fmt.Sprintf("  %d new, ctrl+r lists them", n.n)

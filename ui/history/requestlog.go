@@ -34,14 +34,14 @@ type requestLog struct {
 	// loaded is set once the earlier requests have arrived; problem says why they have not.
 	loaded  bool
 	problem string
-	lost    uint64 // requests that arrived too fast to be read
+	dropped uint64 // requests that arrived too fast to be read
 }
 
 // arrival is what the tail delivers: the earlier requests, or a new one.
 type arrival struct {
 	earlier []rehearsal.Request
 	request *rehearsal.Request
-	lost    uint64 // requests before it that arrived too fast to be read
+	dropped uint64 // requests before it that arrived too fast to be read
 }
 
 func newRequestLog() requestLog {
@@ -95,7 +95,7 @@ func (m *Model) watch() tea.Cmd {
 		}
 		emit(arrival{earlier: page.Requests})
 		return struct{}{}, source.Follow(ctx, page.Last, func(r rehearsal.Request, lost uint64) error {
-			emit(arrival{request: &r, lost: lost})
+			emit(arrival{request: &r, dropped: lost})
 			return nil
 		})
 	}, m.log.arrived, func(_ struct{}, err error) tea.Cmd {
@@ -129,12 +129,12 @@ func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
 
 func (s *requestLog) arrived(a arrival) tea.Cmd {
 	if a.request == nil {
-		s.rows, s.loaded, s.problem, s.lost = a.earlier, true, "", 0
+		s.rows, s.loaded, s.problem, s.dropped = a.earlier, true, "", 0
 		s.fill()
 		return nil
 	}
 	s.add(*a.request)
-	s.lost += a.lost
+	s.dropped += a.dropped
 	return nil
 }
 

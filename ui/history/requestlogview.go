@@ -21,8 +21,8 @@ func (m *Model) renderLog(w, h int) string {
 	if n := s.table.Len(); n > 0 {
 		head += fmt.Sprintf("  %s of %s", text.Count(s.table.Cursor()+1), text.Count(n))
 	}
-	if s.lost > 0 {
-		head += fmt.Sprintf("  (%s arrived too fast to be read)", text.Count(int(min(s.lost, 1<<30))))
+	if s.dropped > 0 {
+		head += fmt.Sprintf("  (%s arrived too fast to be read)", text.Count(int(min(s.dropped, 1<<30))))
 	}
 	var body string
 	m.drawn = kit.Regions{{W: w, H: h}}
@@ -124,7 +124,7 @@ func (m *Model) requestFacts(r rehearsal.Request) string {
 
 // traffic is the bytes in both directions, and the duration.
 func traffic(r rehearsal.Request) string {
-	return text.Bytes(r.BytesIn) + " in · " + text.Bytes(r.BytesOut) + " out · " + text.Took(r.Took())
+	return text.Bytes(r.BytesIn) + " in · " + text.Bytes(r.BytesOut) + " out · " + text.Duration(r.Duration())
 }
 
 // headerLines are the headers, sorted by name.
@@ -156,7 +156,7 @@ func (m *Model) requestLines(r rehearsal.Request, w int) []string {
 	}
 	fact("request", r.Method+" "+r.URL)
 	fact("target", r.Target)
-	fact("came", text.When(r.Time, m.deps.Now())+" by "+r.Point+" from "+r.Remote)
+	fact("came", text.ClockAndAge(r.Time, m.deps.Now())+" by "+r.Point+" from "+r.Remote)
 	fact("zone", r.Zone)
 	fact("key", r.Key)
 	fact("username", r.User)

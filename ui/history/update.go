@@ -60,7 +60,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if m.log.on {
 		return nil
 	}
-	return m.more()
+	return m.loadMore()
 }
 
 func (m *Model) pageLoaded(n int, rows []model.Activity, anew bool, err error) tea.Cmd {
@@ -86,7 +86,7 @@ func (m *Model) pageLoaded(n int, rows []model.Activity, anew bool, err error) t
 	if anew && m.walk.Running() { // it began in the window before
 		return m.toEnd()
 	}
-	return m.more()
+	return m.loadMore()
 }
 
 // tailFound ends a walk to the oldest entry.
@@ -100,7 +100,7 @@ func (m *Model) tailFound(starts []int64, rows []model.Activity, err error) tea.
 	m.win.tail(starts, rows)
 	m.changed()
 	m.table.SetCursor(m.win.n - 1)
-	return m.more()
+	return m.loadMore()
 }
 
 // changed updates the table and the strip from the window.
@@ -116,7 +116,7 @@ func (m *Model) last() tea.Cmd {
 	}
 	if m.win.end {
 		m.table.SetCursor(m.win.n - 1)
-		return m.more()
+		return m.loadMore()
 	}
 	return m.toEnd()
 }

@@ -48,7 +48,7 @@ func (m *Model) heading() string {
 		head += fmt.Sprintf("  %s of %s or more", text.Count(m.table.Cursor()+1), text.Count(m.win.n))
 	}
 	if m.table.Cursor() > 0 {
-		head += m.news.words()
+		head += m.news.label()
 	}
 	if m.walk.Running() {
 		head += "  going to the oldest…"
@@ -126,7 +126,7 @@ func (m *Model) row(i int) []widget.Cell {
 		status = strconv.Itoa(a.Status)
 	}
 	if a.Total > 0 {
-		duration = text.Took(a.Total)
+		duration = text.Duration(a.Total)
 	}
 	if a.Via != "" {
 		via = a.Via.String()
@@ -142,12 +142,12 @@ func (m *Model) row(i int) []widget.Cell {
 		{Text: a.Key, Ink: th.Muted},
 		widget.C(status), widget.C(duration),
 		{Text: a.CostWords(), Ink: th.Muted},
-		{Text: what(a), Short: briefly(a)},
+		{Text: describe(a), Short: briefly(a)},
 	}
 }
 
-// what describes an entry in one line.
-func what(a model.Activity) string {
+// describe describes an entry in one line.
+func describe(a model.Activity) string {
 	if a.Source == "" || a.Kind == model.ActivityAgent {
 		return happened(a)
 	}
@@ -165,7 +165,7 @@ func briefly(a model.Activity) string {
 	default:
 		a.URL = ""
 	}
-	return what(a)
+	return describe(a)
 }
 
 func happened(a model.Activity) string {
@@ -189,7 +189,7 @@ func (m *Model) detail(w int) []string {
 	if !ok {
 		return nil
 	}
-	words := text.Wrap(text.Clean(what(a)), max(w-2, 8))
+	words := text.Wrap(text.Clean(describe(a)), max(w-2, 8))
 	if len(words) > whatLines {
 		words = append(words[:whatLines-1], strings.Join(words[whatLines-1:], " "))
 	}
@@ -197,7 +197,7 @@ func (m *Model) detail(w int) []string {
 }
 
 // lineText is an entry in one line.
-func (m *Model) lineText(a model.Activity) string { return m.facts(a) + " · " + what(a) }
+func (m *Model) lineText(a model.Activity) string { return m.facts(a) + " · " + describe(a) }
 
 // by says who did an entry that was not the operator.
 func by(source string) string {
@@ -210,7 +210,7 @@ func by(source string) string {
 // facts is everything known about an entry except its description.
 func (m *Model) facts(a model.Activity) string {
 	now := m.deps.Now()
-	parts := []string{widget.When(m.session, a.Profile, a.At, now), string(a.Kind)}
+	parts := []string{widget.DateAndAge(m.session, a.Profile, a.At, now), string(a.Kind)}
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)
@@ -233,7 +233,7 @@ func (m *Model) facts(a model.Activity) string {
 	}
 	add(a.Key)
 	if a.Total > 0 {
-		add(text.Took(a.Total))
+		add(text.Duration(a.Total))
 	}
 	if a.Kind == model.ActivityFetch && a.Status > 0 {
 		add(text.Bytes(a.Bytes))

@@ -17,7 +17,7 @@ type rowsStore struct{ Store }
 func (rowsStore) Rows(_ context.Context, numbers []int64) ([]model.Delivery, error) {
 	list := make([]model.Delivery, len(numbers))
 	for i, n := range numbers {
-		list[i] = model.Delivery{ID: model.HookID(n), Seen: 1, Verdict: model.HookVerified, Why: "verified by Standard Webhooks"}
+		list[i] = model.Delivery{ID: model.HookID(n), Times: 1, Verdict: model.HookVerified, Reason: "verified by Standard Webhooks"}
 	}
 	return list, nil
 }
@@ -25,7 +25,7 @@ func (rowsStore) Rows(_ context.Context, numbers []int64) ([]model.Delivery, err
 func long(b *testing.B, n int) *Inbox {
 	b.Helper()
 	in := New(Deps{Ctx: b.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Store: rowsStore{}})
-	l := list{numbers: make([]int64, n), total: n}
+	l := listing{numbers: make([]int64, n), total: n}
 	for i := range l.numbers {
 		l.numbers[i] = int64(n - i)
 	}
@@ -34,7 +34,7 @@ func long(b *testing.B, n int) *Inbox {
 	if err != nil {
 		b.Fatal(err)
 	}
-	in.take(state{list: l}, nil)
+	in.apply(state{list: l}, nil)
 	return in
 }
 

@@ -28,8 +28,8 @@ type Store interface {
 	Bookmark(ctx context.Context, id string, on bool) error
 	// Head are the first bytes of a body.
 	Head(ctx context.Context, d model.Delivery, most int64) (webhook.Head, error)
-	// Where is where a process of the user receives, "" where none does; here is true for this one.
-	Where(ctx context.Context) (url string, here bool, err error)
+	// Listening is where a process of the user receives, "" where none does; here is true for this one.
+	Listening(ctx context.Context) (url string, here bool, err error)
 	Listen(ctx context.Context, address string) (url string, err error)
 	// Stop ends that, and says what was refused until then.
 	Stop() (refused []model.HookRefusals, err error)
@@ -61,7 +61,7 @@ type Inbox struct {
 	deps    Deps
 	table   widget.Table
 	filter  widget.ListFilter
-	list    list
+	list    listing
 	loaded  bool
 	problem string
 	refused []model.HookRefusals
@@ -101,11 +101,11 @@ type (
 
 // state is what a reading of the inbox found.
 type state struct {
-	list list
-	// same says that the list is as it was, and was not read.
-	same bool
-	url  string
-	here bool
+	list listing
+	// unchanged says that the list is as it was, and was not read.
+	unchanged bool
+	url       string
+	here      bool
 	// refused is what is not stored.
 	refused []model.HookRefusals
 	// open is the webhook that is shown, notice what the operator must be told; or empty.
@@ -115,7 +115,7 @@ type state struct {
 
 // New makes the overlay; the list is read when it opens, and every second from then on.
 func New(d Deps) *Inbox {
-	b := &Inbox{deps: d, list: list{changes: -1}}
+	b := &Inbox{deps: d, list: listing{changes: -1}}
 	b.table.Columns = []widget.Column{
 		{Title: "VERDICT", Width: 12},
 		{Title: "WEBHOOK", Width: 9},
@@ -157,12 +157,12 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 		open = b.open.delivery.ID
 	}
 	asked := b.filter.Text()
-	anew = anew || asked != was.of
+	anew = anew || asked != was.filter
 	filter, wrong := webhook.ParseFilter(asked, b.deps.Now())
 	return kit.Load(kit.InOverlay(b), &b.load, b.deps.Ctx, func(ctx context.Context) (out state, err error) {
 		if err = wrong; wrong == nil {
-			out.list, out.same, err = readList(ctx, store, filter, was, at, anew)
-			out.list.of = asked
+			out.list, out.unchanged, err = readList(ctx, store, filter, was, at, anew)
+			out.list.filter = asked
 		}
 		var after error
 		if open != "" && err == nil {
@@ -171,7 +171,7 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 			}
 		}
 		out.notice = store.Notice()
-		if out.url, out.here, after = store.Where(ctx); err == nil {
+		if out.url, out.here, after = store.Listening(ctx); err == nil {
 			err = after
 		}
 		if out.refused, after = store.Refused(ctx); err == nil {
@@ -179,7 +179,7 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 		}
 		return out, err
 	}, func(s state, err error) tea.Cmd {
-		b.take(s, err)
+		b.apply(s, err)
 		if s.notice != "" {
 			return tea.Batch(kit.Warn(s.notice), b.nearby())
 		}
@@ -287,14 +287,14 @@ func (b *Inbox) later() tea.Cmd {
 	return tea.Tick(refreshEvery, func(time.Time) tea.Msg { return kit.ForOverlay{Overlay: b, Msg: ticked{}} })
 }
 
-func (b *Inbox) take(s state, err error) {
+func (b *Inbox) apply(s state, err error) {
 	b.loaded, b.problem = true, ""
 	if err != nil {
 		b.problem = err.Error()
 		return
 	}
 	b.url, b.here, b.refused = s.url, s.here, s.refused
-	if !s.same {
+	if !s.unchanged {
 		b.takeList(s.list)
 	}
 	if b.open != nil && b.open.delivery.ID == s.open.ID {
@@ -315,7 +315,7 @@ func (b *Inbox) cells(i int) []widget.Cell {
 	}
 	return []widget.Cell{
 		{Text: glyph + " " + string(d.Verdict), Ink: ink},
-		widget.C(d.ID), widget.C(fmt.Sprintf("×%d", d.Seen)), widget.C(cmp.Or(d.Job, "-")),
+		widget.C(d.ID), widget.C(fmt.Sprintf("×%d", d.Times)), widget.C(cmp.Or(d.Job, "-")),
 		widget.C(cmp.Or(d.CameOf(), "-")),
 		{Text: text.Ago(d.Last, b.deps.Now()), Ink: t.Muted},
 		widget.C(star),
@@ -356,7 +356,7 @@ func (b *Inbox) Render(w, h int) string {
 		foot = "Type inbox as the Notify or Endpoint address of a new job, and its webhook comes here."
 	}
 	if d, ok := b.selected(); ok {
-		foot = d.Why
+		foot = d.Reason
 		if came := d.CameOf(); came != "" {
 			foot += " · " + came
 		}
@@ -372,7 +372,7 @@ func (b *Inbox) Render(w, h int) string {
 		above = append(above, widget.Hung(t.Bad.Render("✗ "), t.Bad, b.refusal(r), w)...)
 	}
 	b.table.Empty = "no webhook has come yet"
-	switch shown := b.filter.Text() == b.list.of; {
+	switch shown := b.filter.Text() == b.list.filter; {
 	case !shown:
 		b.table.Empty = "looking…"
 	case b.list.total > 0:
@@ -396,12 +396,12 @@ func (b *Inbox) lines(w int) []string {
 	glyph, ink := b.mark(d.Verdict)
 	out := []string{ink.Render(glyph + " " + string(d.Verdict))}
 	for _, f := range [][2]string{
-		{"why", d.Why},
+		{"why", d.Reason},
 		{"job", cmp.Or(strings.TrimSuffix(d.Job+" · "+d.JobState.Label(), " · "), "-")},
 		{"snapshot", cmp.Or(d.Snapshot, "-")},
 		{"outcome", cmp.Or(d.CameOf(), "-")},
 		{"received", text.Clock(d.At, now)},
-		{"seen", fmt.Sprintf("×%d, last %s", d.Seen, text.Clock(d.Last, now))},
+		{"seen", fmt.Sprintf("×%d, last %s", d.Times, text.Clock(d.Last, now))},
 		{"from", d.Remote},
 		{"target", d.Target},
 		{"bytes", text.Bytes(d.Size) + ", sha256 " + d.SHA256},

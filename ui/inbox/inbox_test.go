@@ -65,7 +65,7 @@ func (f *fakeStore) Numbers(ctx context.Context, filter webhook.Filter) (numbers
 	}
 	for i, d := range f.list {
 		if !slices.ContainsFunc(filter.Terms(), func(t query.Term) bool {
-			return t.Name == "verdict" && string(d.Verdict) != t.Value || t.Op == query.Says && !strings.Contains(d.ID+d.Why, t.Value)
+			return t.Name == "verdict" && string(d.Verdict) != t.Value || t.Op == query.Says && !strings.Contains(d.ID+d.Reason, t.Value)
 		}) {
 			numbers = append(numbers, int64(len(f.list)-i))
 		}
@@ -133,7 +133,7 @@ func (f *fakeStore) Head(context.Context, model.Delivery, int64) (webhook.Head, 
 	return webhook.Head{Raw: []byte("{\"snapshot_id\":\"sd_1\"}\x1b[2J")}, nil
 }
 
-func (f *fakeStore) Where(context.Context) (string, bool, error) {
+func (f *fakeStore) Listening(context.Context) (string, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.url, f.here, nil
@@ -197,12 +197,12 @@ func some() []model.Delivery {
 	at := time.Now()
 	one := func(id string, v model.HookVerdict, seen int, job, outcome, why string) model.Delivery {
 		return model.Delivery{
-			ID: id, At: at, Last: at, Seen: seen, Verdict: v, Job: job, Outcome: outcome, Why: why, Target: "/zonedeck/x", Remote: "127.0.0.1", Size: 21, Worked: true,
+			ID: id, At: at, Last: at, Times: seen, Verdict: v, Job: job, Outcome: outcome, Reason: why, Target: "/zonedeck/x", Remote: "127.0.0.1", Size: 21, Worked: true,
 			Headers: []model.HookHeader{{Name: "Authorization", Value: "••••"}, {Name: "X-Evil", Value: "a\x1b[2Jb"}},
 		}
 	}
 	verified := one("hook-3", model.HookVerified, 2, "job-2", "the service is asked for the job's state", "verified by Standard Webhooks")
-	verified.Repeats = []model.HookRepeat{{Last: at, Times: 1, Remote: "192.0.2.9", Verdict: model.HookRejected, Why: "its signature is not one of the secret"}}
+	verified.Repeats = []model.HookRepeat{{Last: at, Times: 1, Remote: "192.0.2.9", Verdict: model.HookRejected, Reason: "its signature is not one of the secret"}}
 	return []model.Delivery{
 		verified,
 		one("hook-2", model.HookRejected, 1, "", "no job was told of it, because it was rejected", "its signature is not one of the secret"),
@@ -227,7 +227,7 @@ func TestTheListAndOneWebhook(t *testing.T) {
 
 func TestWhatIsRefusedIsSaidAboveTheList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeStore{list: some(), refused: []model.HookRefusals{{Why: "the disk is full", Count: 25, First: time.Now(), Last: time.Now().Add(time.Minute)}}}
+		f := &fakeStore{list: some(), refused: []model.HookRefusals{{Reason: "the disk is full", Count: 25, First: time.Now(), Last: time.Now().Add(time.Minute)}}}
 		s := open(t, f, "")
 		s.Expect("✗ 25 webhooks were refused since 00:00:00, the last at 00:01:00: the disk is full", "hook-3")
 		f.mu.Lock()
@@ -240,7 +240,7 @@ func TestWhatIsRefusedIsSaidAboveTheList(t *testing.T) {
 
 func TestWhatWasRefusedIsSaidWhenReceivingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeStore{url: "http://127.0.0.1:8787", here: true, refused: []model.HookRefusals{{Why: "the disk is full", Count: 25, First: time.Now(), Last: time.Now().Add(time.Minute)}}}
+		f := &fakeStore{url: "http://127.0.0.1:8787", here: true, refused: []model.HookRefusals{{Reason: "the disk is full", Count: 25, First: time.Now(), Last: time.Now().Add(time.Minute)}}}
 		s := open(t, f, "")
 		s.Expect("received here")
 		s.Press("s")
@@ -253,7 +253,7 @@ func many(n int) []model.Delivery {
 	list := make([]model.Delivery, n)
 	for i := range list {
 		number := n - i
-		list[i] = model.Delivery{ID: model.HookID(int64(number)), Seen: 1, Verdict: model.HookVerified, Why: fmt.Sprintf("reason %d.", number)}
+		list[i] = model.Delivery{ID: model.HookID(int64(number)), Times: 1, Verdict: model.HookVerified, Reason: fmt.Sprintf("reason %d.", number)}
 		if number%2 == 0 {
 			list[i].Verdict = model.HookRejected
 		}
@@ -352,8 +352,8 @@ func states() map[string]state {
 	refused := func(f *fakeStore) {
 		here(f)
 		f.refused = []model.HookRefusals{
-			{Why: "they would leave less of the disk free than reserve_mb", Count: 25, First: time.Now().Add(-time.Hour), Last: time.Now()},
-			{Why: "they are larger than max_body_mb", Count: 1, First: time.Now(), Last: time.Now()},
+			{Reason: "they would leave less of the disk free than reserve_mb", Count: 25, First: time.Now().Add(-time.Hour), Last: time.Now()},
+			{Reason: "they are larger than max_body_mb", Count: 1, First: time.Now(), Last: time.Now()},
 		}
 	}
 	taken := errors.New("127.0.0.1:8787: another program listens there: choose another port, or 0 for any")

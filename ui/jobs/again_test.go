@@ -97,7 +97,7 @@ func TestAListThatCannotBeReadIsNoReasonToMarkAJob(t *testing.T) {
 
 func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Missing{
-		Request: askedFor("etl", "https://a.test/3"), Asked: 20, Failed: 1, Unmatched: 2, Lacking: 5,
+		Request: askedFor("etl", "https://a.test/3"), Inputs: 20, Failed: 1, Unmatched: 2, Lacking: 5,
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("a")
@@ -113,7 +113,7 @@ func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
 
 func TestASecondLaunchOfAJobNamesTheFirst(t *testing.T) {
 	f := &fakeLedger{
-		jobs: []model.Job{readyJob()}, rest: service.Missing{Request: askedFor("etl", "https://a.test/3"), Asked: 20, Failed: 1},
+		jobs: []model.Job{readyJob()}, rest: service.Missing{Request: askedFor("etl", "https://a.test/3"), Inputs: 20, Failed: 1},
 		same: []model.Job{{ID: "job-12", Profile: "acme", State: model.JobMayHave, Repeats: "job-9"}, readyJob()},
 	}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {

@@ -12,9 +12,9 @@ import (
 // alerts tell the terminal of jobs while the operator looks elsewhere.
 type alerts struct {
 	on bool
-	// shown is the progress that was written last; writing says that it is on its way: commands
+	// written is the progress that was written last; writing says that it is on its way: commands
 	// run at once, and the last one has to be the one that stays.
-	shown   string
+	written string
 	writing bool
 	// progress is how far the jobs in flight are.
 	progress model.JobsProgress
@@ -34,10 +34,10 @@ func (m *Model) toggleAlerts() tea.Cmd {
 func (m *Model) showProgress() tea.Cmd {
 	want := cmp.Or(m.progressNow(), m.deps.Terminal.Clear())
 	a := &m.alerts
-	if a.writing || want == a.shown || a.shown == "" && want == m.deps.Terminal.Clear() {
+	if a.writing || want == a.written || a.written == "" && want == m.deps.Terminal.Clear() {
 		return nil
 	}
-	a.shown, a.writing = want, true
+	a.written, a.writing = want, true
 	return tea.Sequence(tea.Raw(want), kit.Send(kit.Call(kit.Jobs, func() tea.Cmd {
 		a.writing = false
 		return m.showProgress()

@@ -83,7 +83,7 @@ func (m *Model) followed(f service.Followed) tea.Cmd {
 	}
 	before := m.work.followed[id]
 	m.work.followed[id] = f
-	m.alerts.progress.Seen(f.Job, f.On)
+	m.alerts.progress.Update(f.Job, f.On)
 	m.put(f.Job)
 	switch {
 	case f.Job.State.Final():

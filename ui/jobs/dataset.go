@@ -72,7 +72,7 @@ func (l *launch) describe(m *Model) {
 		return
 	}
 	way, err := c.Method(l.discover())
-	shown := known && err == nil && way.Shown()
+	shown := known && err == nil && way.FieldsKnown()
 	l.shapeTyped(c.ID, way, shown)
 	l.way = way
 	l.form.SetPlaceholder(fieldPaste, pasteWords(way, shown))

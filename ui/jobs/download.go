@@ -34,7 +34,7 @@ type download struct {
 // cutDownload is a download that left a part of its result.
 type cutDownload struct {
 	to   service.Destination
-	kept string // what is kept, and how to go on
+	note string // what is kept, and how to go on
 }
 
 // doDownload is a download that was asked for.
@@ -70,11 +70,11 @@ func (m *Model) askDownload(j model.Job) tea.Cmd {
 	)
 	d := widget.NewFormDialog(m.deps.Theme, "Download "+j.ID, form)
 	d.Intro = "The rows are kept beside the file as NAME.part until all are there. A download that breaks off goes on with what is missing if the service gives the result in parts; otherwise it starts again."
-	if kept := m.work.download.ended[j.ID].kept; kept != "" {
+	if kept := m.work.download.ended[j.ID].note; kept != "" {
 		d.Intro = text.Clean(kept) + "."
 	}
 	d.Submit = "download"
-	endings := widget.Endings{File: saveFile, Format: saveFormat, Of: service.FormatOf, Before: to.File}
+	endings := widget.Endings{File: saveFile, Format: saveFormat, FormatOf: service.FormatOf, Before: to.File}
 	d.OnChange = func(f *widget.Form) {
 		endings.Agree(f)
 		f.SetHidden(saveRaw, f.Value(saveFormat) != "csv")
@@ -133,7 +133,7 @@ func (m *Model) downloaded(d doDownload, done model.Job, err error) tea.Cmd {
 	}
 	var kept *service.PartialError
 	if errors.As(err, &kept) {
-		w.ended[d.job.ID] = cutDownload{d.to, kept.Kept()}
+		w.ended[d.job.ID] = cutDownload{d.to, kept.Resume()}
 	}
 	var exists *service.ExistsError
 	var foreign *service.ForeignError
@@ -147,7 +147,7 @@ func (m *Model) downloaded(d doDownload, done model.Job, err error) tea.Cmd {
 		again.to.DropPartial = true
 		return m.confirmDownload(again, "Drop what is there?", foreign.File+" holds another result, one for another format, or none. What is in it is lost.", "drop it")
 	case kept != nil && errors.Is(err, context.Canceled):
-		return kit.Warn("stopped: " + kept.Kept() + " (d goes on)")
+		return kit.Warn("stopped: " + kept.Resume() + " (d goes on)")
 	case errors.Is(err, context.Canceled):
 		return kit.Warn("the download was stopped; nothing of it is kept")
 	case errors.Is(err, textfile.ErrLocked):
@@ -160,7 +160,7 @@ func (m *Model) downloaded(d doDownload, done model.Job, err error) tea.Cmd {
 	if note != "" {
 		said += "; " + note
 	}
-	if j, ok := m.selected(); ok && m.records.Gone() && j.ID == done.ID {
+	if j, ok := m.selected(); ok && m.records.FileMissing() && j.ID == done.ID {
 		return tea.Batch(kit.Info(said), m.records.Show(j.ID, jobTitle(j)))
 	}
 	return kit.Info(said)
@@ -190,7 +190,7 @@ func (d *download) speed(now time.Time) string {
 func (m *Model) downloadLines(j model.Job, w int) []string {
 	t, d := m.deps.Theme, &m.work.download
 	if d.job != j.ID {
-		if kept := d.ended[j.ID].kept; kept != "" {
+		if kept := d.ended[j.ID].note; kept != "" {
 			return widget.Wrapped(t.Warn, "! the download did not end: "+text.Clean(kept)+" · d goes on", w)
 		}
 		return nil

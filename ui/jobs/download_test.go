@@ -36,7 +36,7 @@ func TestADownloadShowsHowFarItIsAndStopsOnDemand(t *testing.T) {
 		}
 		on(service.Progress{Part: 5, Parts: 5, Bytes: 4_000_000, Doing: "writing csv", Done: 1_000_000})
 		<-ctx.Done()
-		return model.Job{}, &service.PartialError{File: "/data/out.csv.part", Bytes: 4_000_000, Parts: 2, Of: 5, Err: context.Canceled}
+		return model.Job{}, &service.PartialError{File: "/data/out.csv.part", Bytes: 4_000_000, Parts: 2, Total: 5, Err: context.Canceled}
 	}
 	flow(t, f, "brightdata", 200, 40, func(s *uitest.Screen) {
 		s.Press("d")
@@ -140,7 +140,7 @@ func TestADownloadThatFailsSaysWhy(t *testing.T) {
 		{context.Canceled, []string{"nothing of it is kept"}},
 		{fmt.Errorf("x.json is being downloaded to already: %w", textfile.ErrLocked), []string{"is being downloaded to already"}},
 		{errors.New("no space left on the device"), []string{"no space left on the device"}},
-		{&service.PartialError{File: "/d/x.part", Bytes: 7, Of: 1, Err: errors.New("it broke off")}, []string{"it broke off; 7 bytes are kept in /d/x.part", "! the download did not end", "only whole"}},
+		{&service.PartialError{File: "/d/x.part", Bytes: 7, Total: 1, Err: errors.New("it broke off")}, []string{"it broke off; 7 bytes are kept in /d/x.part", "! the download did not end", "only whole"}},
 	} {
 		f := &fakeLedger{jobs: []model.Job{readyJob()}}
 		f.downloads = func(context.Context, service.Destination, func(service.Progress)) (model.Job, error) {

@@ -40,12 +40,12 @@ func (f *fakeMonitor) called(words ...string) {
 }
 
 func (f *fakeMonitor) standing() drift.Standing {
-	of := drift.Collector{Profile: "acme", Kind: drift.Dataset, Name: "gd_shop"}
+	of := drift.Subject{Profile: "acme", Kind: drift.Dataset, Name: "gd_shop"}
 	s := drift.Standing{Run: drift.Run{
-		Seq: 2, Collector: of, Ref: "job-2", At: time.Now(), Form: drift.FormJSON, Returned: 40, Useful: 40,
+		Seq: 2, Subject: of, Ref: "job-2", At: time.Now(), Form: drift.FormJSON, Returned: 40, Useful: 40,
 		Fields: []drift.Field{{Path: "name", Present: 40, Filled: 40}, {Path: "price", Present: 40}},
 	}}
-	s.Left = f.left
+	s.Remaining = f.left
 	if f.accept {
 		s.Verdict = drift.Verdict{State: drift.Good, Accepted: true}
 		if len(f.left) > 0 {
@@ -66,7 +66,7 @@ func (f *fakeMonitor) List(context.Context) ([]drift.Standing, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	dead := drift.Standing{
-		Run:     drift.Run{Collector: drift.Collector{Profile: "acme", Kind: drift.Dataset, Name: "gd_dead"}, Ref: "job-1", At: time.Now()},
+		Run:     drift.Run{Subject: drift.Subject{Profile: "acme", Kind: drift.Dataset, Name: "gd_dead"}, Ref: "job-1", At: time.Now()},
 		Verdict: drift.Verdict{State: drift.Empty}, Silent: 4, SilentClass: model.ClassAccessRestricted, Since: time.Now(),
 	}
 	if f.unknown {
@@ -91,8 +91,8 @@ func (f *fakeMonitor) Show(ctx context.Context, kind drift.Kind, name string) (d
 	defer f.mu.Unlock()
 	s := f.standing()
 	return drift.Detail{Standing: s, Runs: []drift.Run{s.Run, {Seq: 1, Collector: s.Run.Collector, Ref: "job-0"}}, Lines: []drift.Line{
-		{Field: "price", Asked: true, Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Against: 1, Findings: s.Verdict.Findings, Matches: ".card", Fails: ".price", Matched: true},
-		{Field: "name", Asked: true, Now: 1, Before: 1, History: []float64{1, 1}, Type: "text", Against: 1},
+		{Field: "price", Requested: true, Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Against: 1, Findings: s.Verdict.Findings, Matches: ".card", Fails: ".price", Matched: true},
+		{Field: "name", Requested: true, Now: 1, Before: 1, History: []float64{1, 1}, Type: "text", Against: 1},
 	}}, nil
 }
 

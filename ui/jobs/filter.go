@@ -33,7 +33,7 @@ func (m *Model) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 func (m *Model) filtered() {
 	before, had := m.ledger.table.CursorKey()
 	m.fill()
-	m.ledger.table.Seen()
+	m.ledger.table.ForgetNews()
 	if after, has := m.ledger.table.CursorKey(); !had || !has || before != after {
 		m.ledger.table.SetCursor(0)
 		m.detail = widget.Scroll{}

@@ -94,7 +94,7 @@ type fakeLedger struct {
 	// hooks gives addresses of the inbox; nil for no inbox.
 	hooks   func() (address, warning string, err error)
 	results *results
-	lists   service.Lists
+	lists   service.InputLists
 	dialect string
 }
 
@@ -315,10 +315,10 @@ func (wallClock) Now() time.Time { return time.Now() }
 func deps(t *testing.T, f *fakeLedger) jobs.Deps {
 	t.Helper()
 
-	f.lists = service.Lists{Paths: config.Paths{Data: t.TempDir()}, Clock: wallClock{}}
+	f.lists = service.InputLists{Paths: config.Paths{Data: t.TempDir()}, Clock: wallClock{}}
 	d := jobs.Deps{
 		Ctx: t.Context(), Clock: wallClock{}, Theme: kit.NewTheme(true, false), Console: console{f}, Terminal: f.terminal, Notify: f.notify,
-		Jobs: useCase{f, service.NewLaunching(service.LaunchConfig{Machine: f, Profile: f, Catalogue: f, Keys: f, Inbox: f, Lists: f.lists})},
+		Jobs: useCase{f, service.NewLaunching(service.LaunchConfig{Machine: f, Profile: f, Catalogue: f, Keys: f, Inbox: f, InputLists: f.lists})},
 	}
 	if f.hooks != nil {
 		d.Hooks = f
@@ -336,7 +336,7 @@ func (f *fakeLedger) Trigger(ctx context.Context, r model.TriggerRequest) (model
 	now := time.Now()
 	j := model.Job{
 		ID: fmt.Sprintf("job-%d", len(f.triggered)), Snapshot: fmt.Sprintf("sd_%d", len(f.triggered)), Profile: "acme", Dataset: r.Dataset,
-		KeyName: r.Key, State: model.JobAccepted, Inputs: len(r.Inputs), Records: -1, Done: 0, Created: now, Updated: now, Asked: &model.JobAsked{Rejected: r.Rejected},
+		KeyName: r.Key, State: model.JobAccepted, Inputs: len(r.Inputs), Records: -1, Done: 0, Created: now, Updated: now, Request: &model.JobAsked{Rejected: r.Rejected},
 		Steps: []model.JobStep{{At: now, State: model.JobIntent, Text: "written before sending"}, {At: now, State: model.JobAccepted, Text: "snapshot received"}},
 	}
 	if f.answer != nil {

@@ -38,7 +38,7 @@ const (
 // Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
 	if m.records.Open() {
-		if m.records.Gone() {
+		if m.records.FileMissing() {
 			return append(m.records.Bindings(), m.downloadBinding())
 		}
 		return m.records.Bindings()

@@ -293,7 +293,7 @@ func (s source) check(ctx context.Context, jobs Jobs, d service.Draft) (service.
 	case s.kind != sourceFile:
 		s.in.Reader = strings.NewReader(s.text)
 	case saved:
-		d.From = service.List{Name: list, Map: s.in.Map}
+		d.From = service.SavedList{Name: list, Map: s.in.Map}
 		return jobs.Check(ctx, d)
 	default:
 		f, err := s.console.OpenInputs(s.text)
@@ -411,7 +411,7 @@ func problemLines(problems []service.Problem) string {
 }
 
 func problemLine(p service.Problem) string {
-	mark, at := "✗ ", p.Where()
+	mark, at := "✗ ", p.Location()
 	if p.Warning {
 		mark = "! "
 	}

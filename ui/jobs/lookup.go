@@ -116,7 +116,7 @@ func (l *launch) noPreview(m *Model, err error) tea.Cmd {
 	if !errors.As(err, &lost) {
 		return nil
 	}
-	left := lost.Left()
+	left := lost.AtService()
 	l.dialog.Problem += "; " + left
 	return m.showVerdict("No preview", strings.ToUpper(left[:1])+left[1:]+".", err)
 }

@@ -83,17 +83,17 @@ const (
 
 // ledger is the list of jobs and the state of its loading.
 type ledger struct {
-	jobs   []model.Job // newest first, at most maxListed
-	total  int         // jobs in the ledger when they were read
-	table  widget.Table
-	shown  []model.Job // those that the filter lets through
-	filter widget.ListFilter
-	loaded bool
-	late   []model.Job // put while the list is being read
-	files  bool        // one of them was downloaded
-	err    error
-	slot   kit.Slot
-	newest struct { // looks at the newest job alone
+	jobs    []model.Job // newest first, at most maxListed
+	total   int         // jobs in the ledger when they were read
+	table   widget.Table
+	visible []model.Job // those that the filter lets through
+	filter  widget.ListFilter
+	loaded  bool
+	late    []model.Job // put while the list is being read
+	files   bool        // one of them was downloaded
+	err     error
+	slot    kit.Slot
+	newest  struct { // looks at the newest job alone
 		slot kit.Slot
 		at   time.Time
 	}
@@ -232,8 +232,8 @@ func (m *Model) Status() string {
 
 // selected returns the job under the cursor.
 func (m *Model) selected() (model.Job, bool) {
-	if i := m.ledger.table.Cursor(); i < len(m.ledger.shown) {
-		return m.ledger.shown[i], true
+	if i := m.ledger.table.Cursor(); i < len(m.ledger.visible) {
+		return m.ledger.visible[i], true
 	}
 	return model.Job{}, false
 }

@@ -83,8 +83,8 @@ func (m *Model) launchQuestion(r service.Report, questions []ask.Question, yes f
 
 // againLines say what was noticed about a job that is launched again.
 func (m *Model) againLines(r service.Report) (lines []string) {
-	if n := r.Missing; n.Asked > 0 {
-		lines = append(lines, fmt.Sprintf("Of %s, %d gave nothing and %d an error.", text.Counted(n.Asked, "input"), n.Nothing, n.Failed))
+	if n := r.Missing; n.Inputs > 0 {
+		lines = append(lines, fmt.Sprintf("Of %s, %d gave nothing and %d an error.", text.Counted(n.Inputs, "input"), n.Nothing, n.Failed))
 	}
 	for _, n := range r.Notes {
 		lines = append(lines, sentence(n.Text))
@@ -105,7 +105,7 @@ func (m *Model) factLines(facts []ask.Fact) (lines []string) {
 			if jobs++; jobs > maxOverlapLines {
 				continue
 			}
-			line += fmt.Sprintf(" at %s (%s, %s)", widget.When(m.session, j.Profile, j.Created, m.deps.Clock.Now()), j.ID, j.State.Label())
+			line += fmt.Sprintf(" at %s (%s, %s)", widget.DateAndAge(m.session, j.Profile, j.Created, m.deps.Clock.Now()), j.ID, j.State.Label())
 		}
 		line = sentence(line)
 		if f.Then != "" {
@@ -169,7 +169,7 @@ func (m *Model) launched(dataset string, out service.Launched, err error) tea.Cm
 	default:
 		cmds = append(cmds, kit.Info("launched "+job.ID))
 	}
-	for _, n := range out.Kept {
+	for _, n := range out.Notes {
 		cmds = append(cmds, kit.Info(n.Text))
 	}
 	return tea.Batch(cmds...)

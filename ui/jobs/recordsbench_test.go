@@ -77,7 +77,7 @@ func settle(p *records.Page, cmd tea.Cmd) {
 		msgs, more := msg.Deliver()
 		for _, m := range msgs {
 			if l, ok := m.(kit.Loaded); ok {
-				settle(p, l.Take())
+				settle(p, l.Deliver())
 			}
 		}
 		settle(p, more)

@@ -45,7 +45,7 @@ func (l *launch) refusal(c checked) (field, why string) {
 	}
 	why = c.err.Error()
 	var kept *service.KeepError
-	if errors.As(c.err, &kept) && kept.List {
+	if errors.As(c.err, &kept) && kept.IsList {
 		field = fieldSaveList
 	}
 	if service.UnknownDataset(c.err) {

@@ -89,13 +89,13 @@ func (m *Model) settleBy(s service.Settlement, given ask.Answers, o ask.Option) 
 	jobs, hooks, now := m.deps.Jobs, m.deps.Hooks, m.deps.Clock.Now
 	type settled struct {
 		model.Job
-		said string // in place of the job's state
+		text string // in place of the job's state
 	}
 	return kit.Load(kit.Jobs, &m.work.settle, m.deps.Ctx, func(ctx context.Context) (out settled, err error) {
 		if out.Job, err = jobs.Decide(ctx, s, given); err != nil || o.Value != service.Await {
 			return out, err
 		}
-		out.said = "waiting for its webhook until " + text.Clock(out.HookDue, now()) + "; nothing was sent"
+		out.text = "waiting for its webhook until " + text.Clock(out.HookDue, now()) + "; nothing was sent"
 		if hooks == nil {
 			return out, nil
 		}
@@ -104,7 +104,7 @@ func (m *Model) settleBy(s service.Settlement, given ask.Answers, o ask.Option) 
 			warning = err.Error()
 		}
 		if warning != "" {
-			out.said += "; none can come now: " + warning
+			out.text += "; none can come now: " + warning
 		}
 		return out, nil
 	}, func(out settled, err error) tea.Cmd {
@@ -115,7 +115,7 @@ func (m *Model) settleBy(s service.Settlement, given ask.Answers, o ask.Option) 
 			return kit.Fail(s.Job.ID + ": " + service.Explain(err))
 		}
 		m.put(out.Job)
-		return tea.Batch(m.follow(), kit.Info(out.ID+": "+cmp.Or(out.said, out.State.Label())))
+		return tea.Batch(m.follow(), kit.Info(out.ID+": "+cmp.Or(out.text, out.State.Label())))
 	})
 }
 

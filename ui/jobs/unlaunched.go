@@ -54,7 +54,7 @@ func savedWords(whole, left service.Estimate) string {
 func leftOutWords(out service.LeftOut) string {
 	var names []string
 	for _, o := range out.Jobs[:min(len(out.Jobs), maxOverlapLines)] {
-		names = append(names, fmt.Sprintf("%s launched as %s (%s)", o.Words(out.Good), o.Job.ID, o.Job.State.Label()))
+		names = append(names, fmt.Sprintf("%s launched as %s (%s)", o.Opening(out.Good), o.Job.ID, o.Job.State.Label()))
 	}
 	if more := len(out.Jobs) - len(names); more > 0 {
 		names = append(names, text.Counted(more, "more job")+" with some of them")

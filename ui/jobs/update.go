@@ -225,18 +225,18 @@ func (m *Model) list(j model.Job) {
 func (m *Model) fill() {
 	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	m.ledger.jobs = m.ledger.jobs[:min(len(m.ledger.jobs), maxListed)]
-	m.ledger.shown = m.ledger.jobs
+	m.ledger.visible = m.ledger.jobs
 	filter, err := query.Parse(m.ledger.filter.Text(), service.Fields(m.nowOf))
 	if m.ledger.filter.Text() != "" && err == nil {
-		m.ledger.shown = nil
+		m.ledger.visible = nil
 		for _, j := range m.ledger.jobs {
 			if filter.Match(j) {
-				m.ledger.shown = append(m.ledger.shown, j)
+				m.ledger.visible = append(m.ledger.visible, j)
 			}
 		}
 	}
-	ids := make([]string, len(m.ledger.shown)) // fixed: the table asks for the key of the old cursor's row
-	for i, j := range m.ledger.shown {
+	ids := make([]string, len(m.ledger.visible)) // fixed: the table asks for the key of the old cursor's row
+	for i, j := range m.ledger.visible {
 		ids[i] = j.ID
 	}
 	m.ledger.files = slices.ContainsFunc(m.ledger.jobs, func(j model.Job) bool { return j.File != "" })
@@ -251,12 +251,12 @@ func (m *Model) toWanted() {
 	if m.want == "" || !slices.ContainsFunc(m.ledger.jobs, wanted) {
 		return
 	}
-	if !slices.ContainsFunc(m.ledger.shown, wanted) {
+	if !slices.ContainsFunc(m.ledger.visible, wanted) {
 		m.ledger.filter.Clear()
 		m.fill()
-		m.ledger.table.Seen()
+		m.ledger.table.ForgetNews()
 	}
-	m.ledger.table.SetCursor(slices.IndexFunc(m.ledger.shown, wanted))
+	m.ledger.table.SetCursor(slices.IndexFunc(m.ledger.visible, wanted))
 	m.want = ""
 }
 

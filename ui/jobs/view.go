@@ -50,7 +50,7 @@ func (m *Model) renderList(w, h int) string {
 	if n > 0 {
 		title = fmt.Sprintf("Jobs (%d)", n)
 	}
-	if shown := len(m.ledger.shown); shown < n {
+	if shown := len(m.ledger.visible); shown < n {
 		title = fmt.Sprintf("Jobs (%d of %d)", shown, n)
 	}
 	if older := m.ledger.total - maxListed; older > 0 {
@@ -71,14 +71,14 @@ func (m *Model) renderList(w, h int) string {
 	if m.ledger.filter.Text() != "" && len(m.ledger.jobs) > 0 {
 		m.ledger.table.Empty = "nothing matches: esc shows all jobs"
 	}
-	if line := m.ledger.filter.Line(t, len(m.ledger.shown), len(m.ledger.jobs), iw); line != "" {
+	if line := m.ledger.filter.Line(t, len(m.ledger.visible), len(m.ledger.jobs), iw); line != "" {
 		return widget.Pane(t, title, focused, w, h, widget.Stack(m.ledger.table.Render(t, focused, iw, ih-1), line))
 	}
 	return widget.Pane(t, title, focused, w, h, m.ledger.table.Render(t, focused, iw, ih))
 }
 
 func (m *Model) row(i int) []widget.Cell {
-	j, t := m.ledger.shown[i], m.deps.Theme
+	j, t := m.ledger.visible[i], m.deps.Theme
 	glyph, ink := t.JobMark(j)
 	out := []widget.Cell{
 		{Text: glyph + " " + j.Label(), Ink: ink},
@@ -312,7 +312,7 @@ func (m *Model) facts(j model.Job, w int) []string {
 	add("repeats", j.Repeats)
 	add("profile", j.Profile)
 	add("key", j.KeyName)
-	add("created", widget.When(m.session, j.Profile, j.Created, m.deps.Clock.Now()))
+	add("created", widget.DateAndAge(m.session, j.Profile, j.Created, m.deps.Clock.Now()))
 	add("cost", noCostWords(j))
 	return out
 }

@@ -162,7 +162,7 @@ func TestManyKeysAreReadBesideTheScreen(t *testing.T) {
 	}
 	begun := m.Init()
 	made := inventory.lists
-	more := m.Update(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Given: []model.Key{{Name: "given"}}}})
+	more := m.Update(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", ProfileKeys: []model.Key{{Name: "given"}}}})
 	m.Update(kit.OpenKey{Name: "given"})
 	if inventory.lists > made+1 {
 		t.Errorf("a change of the session made %d lists at once", inventory.lists-made)

@@ -156,7 +156,7 @@ func (m *Model) radiusLines(w int) []string {
 			glyph, ink, said = "!", t.Warn, u.Unmeasured
 		case !u.Measurable():
 			glyph, ink, said = "?", t.Note, u.Unmeasured
-		case u.Other:
+		case u.Previous:
 			said += ", with " + radius.OtherValue
 		}
 		if u.Ended.IsZero() {

@@ -45,9 +45,9 @@ func (u *uses) find(ctx context.Context, folders []string, progress func(radius.
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	found = append(found, radius.Use{Kind: radius.TrackedFile, Name: "/srv/etl/deploy.sh", Where: "/srv/etl/deploy.sh:4", Fingerprint: "0123456789abcdef", Last4: "f2a1"})
-	found = append(found, radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/new.env", Where: "/srv/etl/new.env:1", Last4: "3b3b", Other: true},
-		radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/old.env", Where: "/srv/etl/old.env:2", Last4: "0a0a", Ended: time.Now(), Unmeasured: "the value there has ended"})
+	found = append(found, radius.Use{Kind: radius.TrackedFile, Name: "/srv/etl/deploy.sh", Place: "/srv/etl/deploy.sh:4", Fingerprint: "0123456789abcdef", Last4: "f2a1"})
+	found = append(found, radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/new.env", Place: "/srv/etl/new.env:1", Last4: "3b3b", Previous: true},
+		radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/old.env", Place: "/srv/etl/old.env:2", Last4: "0a0a", Ended: time.Now(), Unmeasured: "the value there has ended"})
 	return map[radius.KeyID][]radius.Use{id: found}, []string{"/srv/etl/secret was not read: permission denied"}, nil
 }
 
@@ -73,9 +73,9 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		session := demoSession()
 		session.ProfileName = "local"
-		for i, k := range session.Given {
+		for i, k := range session.ProfileKeys {
 			if k.Name == "etl-main" { // the value that the tracked file has
-				session.Given[i].Fingerprint, session.Given[i].Last4 = "0123456789abcdef", "f2a1"
+				session.ProfileKeys[i].Fingerprint, session.ProfileKeys[i].Last4 = "0123456789abcdef", "f2a1"
 			}
 		}
 		find := &uses{go1: make(chan struct{})}
@@ -168,7 +168,7 @@ func TestEveryPartOfTheScreenCountsTheSameKeysAsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		session := demoSession()
 		due := 0
-		for _, k := range session.Given {
+		for _, k := range session.ProfileKeys {
 			if k.Due(time.Now()) {
 				due++
 			}

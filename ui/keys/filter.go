@@ -13,31 +13,31 @@ import (
 )
 
 // fields is what the list of keys can be asked.
-func fields() query.Fields[*words] {
-	return query.Fields[*words]{
-		query.Words(func(w *words) string { return w.all }),
-		query.Enum("state", "due", nil, func(w *words) []string {
+func fields() query.Fields[*searchText] {
+	return query.Fields[*searchText]{
+		query.SearchText(func(w *searchText) string { return w.all }),
+		query.Enum("state", "due", nil, func(w *searchText) []string {
 			if w.due { // what every part of the screen counts as due
 				return []string{w.state, "due"}
 			}
 			return []string{w.state}
 		}),
-		query.Enum("level", "admin", nil, func(w *words) []string { return []string{w.level} }),
-		query.Enum("duty", "human", nil, func(w *words) []string { return []string{w.duty} }),
-		query.List("profile", "acme", func(w *words) []string { return w.profiles }),
+		query.Enum("level", "admin", nil, func(w *searchText) []string { return []string{w.level} }),
+		query.Enum("duty", "human", nil, func(w *searchText) []string { return []string{w.duty} }),
+		query.List("profile", "acme", func(w *searchText) []string { return w.profiles }),
 	}
 }
 
-// words is a row as the filter sees it, in lower case.
-type words struct {
+// searchText is a row as the filter sees it, in lower case.
+type searchText struct {
 	all, state, level, duty string
 	profiles                []string // that it comes with, or that use it
 	due                     bool
 }
 
 // wordsOf are those of a key whose cells are given.
-func (m *Model) wordsOf(k model.Key, state string, due bool, cells ...string) words {
-	w := words{state: state, level: strings.ToLower(k.Level.String()), duty: strings.ToLower(dutyCell(k.Duty)), due: due}
+func (m *Model) wordsOf(k model.Key, state string, due bool, cells ...string) searchText {
+	w := searchText{state: state, level: strings.ToLower(k.Level.String()), duty: strings.ToLower(dutyCell(k.Duty)), due: due}
 	for _, user := range slices.Concat(k.UsedBy, []string{"profile " + m.origin(k.Name)}) {
 		if name, ok := strings.CutPrefix(user, "profile "); ok && name != "" {
 			w.profiles = append(w.profiles, strings.ToLower(name))
@@ -78,11 +78,11 @@ func (m *Model) filtered() {
 // showRows makes the table of the keys that the filter lets through.
 func (m *Model) showRows() {
 	l := &m.list
-	l.shown = l.shown[:0:0] // rows that were made before are asked for once more
+	l.visible = l.visible[:0:0] // rows that were made before are asked for once more
 	filter, err := query.Parse(l.filter.Text(), fields())
 	for i := range l.keys {
-		if err != nil || filter.Match(&l.words[i]) {
-			l.shown = append(l.shown, i)
+		if err != nil || filter.Match(&l.searchTexts[i]) {
+			l.visible = append(l.visible, i)
 		}
 	}
 	switch filtered := l.filter.Text() != ""; {
@@ -95,8 +95,8 @@ func (m *Model) showRows() {
 	default:
 		l.table.Empty = "no keys yet: a records one"
 	}
-	keys, shown := l.keys, l.shown // not changed later: the table asks for the name of the old cursor's row
-	l.table.SetRowsKeyed(len(shown), func(i int) string { return keys[shown[i]].Name }, func(i int) []widget.Cell { return m.row(m.list.shown[i]) })
+	keys, shown := l.keys, l.visible // not changed later: the table asks for the name of the old cursor's row
+	l.table.SetRowsKeyed(len(shown), func(i int) string { return keys[shown[i]].Name }, func(i int) []widget.Cell { return m.row(m.list.visible[i]) })
 }
 
 // filterBindings are the filter's keys.

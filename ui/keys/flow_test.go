@@ -99,7 +99,7 @@ func demoSession() kit.Session {
 		{Name: "old-admin", Level: model.LevelAdmin, Duty: model.DutyBatch, Expires: model.ExpiresAt(fakeDay(41))},
 		{Name: "gone", Level: model.LevelLimit, Duty: model.DutyHuman, Expires: model.ExpiresAt(fakeDay(-3)), Rotation: model.Rotation{Last: fakeDay(-80)}},
 	}
-	return kit.Session{ProfileName: "local", Local: true, Ready: true, Given: all, Key: all[0]}
+	return kit.Session{ProfileName: "local", Local: true, Ready: true, ProfileKeys: all, Key: all[0]}
 }
 
 func ownKey() model.Key {

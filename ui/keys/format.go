@@ -41,7 +41,7 @@ func dutyCell(d model.Duty) string {
 }
 
 // clockLine is the name of a clock, and what it shows.
-type clockLine struct{ name, words string }
+type clockLine struct{ name, text string }
 
 // clocks describes each of the two clocks.
 func clocks(k model.Key, now time.Time) []clockLine {
@@ -110,7 +110,7 @@ func (m *Model) seenLine(k model.Key, now time.Time) string {
 	}
 	line := "first seen and last used are not known"
 	if u, ok := m.records.used[id]; ok {
-		line = "first seen " + text.Clock(u.Seen, now) + " · "
+		line = "first seen " + text.Clock(u.First, now) + " · "
 		if u.Last.IsZero() {
 			line += "not used from here"
 		} else {

@@ -112,16 +112,16 @@ const (
 	paneSide
 )
 
-// list is the keys as they are shown.
-type list struct {
+// keyList is the keys as they are shown.
+type keyList struct {
 	derived
-	shown  []int // the keys that the filter lets through, by their place in keys
-	strip  strip // the calendar, drawn for stripW cells
-	stripW int
-	table  widget.Table
-	filter widget.ListFilter
-	slot   kit.Slot // deriving the next list, where there are many keys
-	stale  bool     // what is being derived is old already
+	visible []int // the keys that the filter lets through, by their place in keys
+	strip   strip // the calendar, drawn for stripW cells
+	stripW  int
+	table   widget.Table
+	filter  widget.ListFilter
+	slot    kit.Slot // deriving the next list, where there are many keys
+	stale   bool     // what is being derived is old already
 	// reading is the inventory being read again.
 	reading kit.Slot
 	goesTo  string // the key that the cursor goes to in the next list
@@ -140,15 +140,15 @@ type derived struct {
 	// unfinished finds a rotation that did not come to its end; see keystore.Unfinished.
 	unfinished func(profile, key string) (keystore.RotationPlan, bool)
 	// endedBy is the key whose rotation ended a value; see keystore.EndedBy.
-	endedBy    func(fingerprint string) (key string)
-	words      []words   // of each key, for the filter
-	due        int       // keys that are due: the one count of every part of the screen
-	within     []int     // model.Within of the keys
-	days       days      // when their clocks run out
-	nameWidth  int       // of the column of names
-	clockWidth [2]int    // of columnExpires and columnClock: neither is cut
-	clockTitle string    // of the column of the rotation clock
-	at         time.Time // the minute of all this
+	endedBy     func(fingerprint string) (key string)
+	searchTexts []searchText // of each key, for the filter
+	due         int          // keys that are due: the one count of every part of the screen
+	within      []int        // model.Within of the keys
+	days        days         // when their clocks run out
+	nameWidth   int          // of the column of names
+	clockWidth  [2]int       // of columnExpires and columnClock: neither is cut
+	clockTitle  string       // of the column of the rotation clock
+	at          time.Time    // the minute of all this
 }
 
 // records are the rotations on disk, and what else is known from there.
@@ -163,7 +163,7 @@ type records struct {
 type Model struct {
 	deps    Deps
 	session kit.Session
-	list    list
+	list    keyList
 	records records
 	panes   widget.Panes
 	side    side
@@ -246,8 +246,8 @@ func (m *Model) unread() string {
 
 // selected returns the key under the cursor.
 func (m *Model) selected() (model.Key, bool) {
-	if i := m.list.table.Cursor(); i < len(m.list.shown) {
-		return m.list.keys[m.list.shown[i]], true
+	if i := m.list.table.Cursor(); i < len(m.list.visible) {
+		return m.list.keys[m.list.visible[i]], true
 	}
 	return model.Key{}, false
 }
@@ -255,7 +255,7 @@ func (m *Model) selected() (model.Key, bool) {
 // index is the row of a key, or -1; there says whether the list has it, shown or not.
 func (m *Model) index(name string) (row int, there bool) {
 	i := slices.IndexFunc(m.list.keys, func(k model.Key) bool { return k.Name == name })
-	return slices.Index(m.list.shown, i), i >= 0
+	return slices.Index(m.list.visible, i), i >= 0
 }
 
 // now is the time by which a key's clocks run.
@@ -293,7 +293,7 @@ func (m *Model) derive(keys []model.Key) {
 	}
 	m.list.unread = m.session.Unread
 	keys = slices.Clone(keys)
-	for _, k := range m.session.Given {
+	for _, k := range m.session.ProfileKeys {
 		if m.list.recorded[k.Name] {
 			name := k.Name
 			k.Name = m.twinName(name)
@@ -303,14 +303,14 @@ func (m *Model) derive(keys []model.Key) {
 	}
 	model.SortKeys(keys, m.now, soon)
 	m.list.unfinished, m.list.endedBy = keystore.Unfinished(m.records.plans), keystore.EndedBy(m.records.plans)
-	m.list.findings = keystore.Checks{Now: m.now, Seen: m.seen}.Lint(keys)
+	m.list.findings = keystore.Checks{Now: m.now, Usage: m.usage}.Lint(keys)
 	m.list.ofKey = map[string][]keystore.Finding{}
 	for _, f := range m.list.findings {
 		m.list.ofKey[f.Key] = append(m.list.ofKey[f.Key], f)
 	}
 	m.list.due, m.list.within = 0, model.Within(keys, m.now)
 	m.list.clockWidth = [2]int{15, 9}
-	m.list.words = make([]words, len(keys))
+	m.list.searchTexts = make([]searchText, len(keys))
 	for i, k := range keys {
 		keys[i].UsedBy = radius.Names(k, m.usesOf(k))
 		now := m.now(k)
@@ -320,7 +320,7 @@ func (m *Model) derive(keys []model.Key) {
 		}
 		expires, clock := expiresCell(k, now), widget.RotationCell(k, now)
 		m.list.clockWidth[0], m.list.clockWidth[1] = max(m.list.clockWidth[0], text.Width(expires)), max(m.list.clockWidth[1], text.Width(clock))
-		m.list.words[i] = m.wordsOf(keys[i], m.stateWord(k, now), due, expires, widget.RotatedCell(k, now), clock)
+		m.list.searchTexts[i] = m.wordsOf(keys[i], m.stateWord(k, now), due, expires, widget.RotatedCell(k, now), clock)
 	}
 	m.list.days, m.list.nameWidth, m.list.clockTitle = daysOf(keys, m.now), nameWidth(keys), widget.RotationTitle(keys)
 	m.list.keys = keys
@@ -384,9 +384,9 @@ func (m *Model) usesUnknown() string {
 // usesOf is what is known to use a key.
 func (m *Model) usesOf(k model.Key) []radius.Use { return m.records.uses[m.id(k)] }
 
-// seen is what was seen of a key's uses, for the rules.
-func (m *Model) seen(k model.Key) keystore.Seen {
-	seen := radius.Seen(k, m.usesOf(k))
+// usage is what was seen of a key's uses, for the rules.
+func (m *Model) usage(k model.Key) keystore.KeyUsage {
+	seen := radius.KeyUsage(k, m.usesOf(k))
 	seen.Rotation, _ = m.unfinished(k)
 	if m.origin(k.Name) == "" {
 		seen.EndedBy = m.list.endedBy(k.Fingerprint)

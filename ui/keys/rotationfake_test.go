@@ -185,7 +185,7 @@ func (fakeRotations) ZonePassword(zone, key string) (rotate.Password, error) {
 	return rotate.Password{Zone: model.Zone{Name: model.ZoneName(zone), Password: "keyring:acme/isp"}, Account: "hl_1", Key: key}, nil
 }
 
-func (fakeRotations) Where(keystore.RotationPlan) string {
+func (fakeRotations) AccountText(keystore.RotationPlan) string {
 	return "account hl_1, profile acme, https://api.example.com"
 }
 

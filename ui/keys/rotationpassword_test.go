@@ -49,9 +49,9 @@ func (w fakePasswords) Login(_ context.Context, p keystore.RotationPlan, _ keyst
 	}
 	if l.Refusal {
 		w.f.refuse(rehearsal.Request{User: "brd-customer-hl_1-zone-" + p.Zone, Status: http.StatusProxyAuthRequired})
-		return keystore.Proof{Status: http.StatusProxyAuthRequired, Took: time.Millisecond}, nil
+		return keystore.Proof{Status: http.StatusProxyAuthRequired, Duration: time.Millisecond}, nil
 	}
-	return keystore.Proof{Status: http.StatusOK, Took: 12 * time.Millisecond, Note: "the login was accepted"}, nil
+	return keystore.Proof{Status: http.StatusOK, Duration: 12 * time.Millisecond, Note: "the login was accepted"}, nil
 }
 
 func (w fakePasswords) Leads(context.Context, string, keystore.Secret) error { return nil }

@@ -46,18 +46,18 @@ func TestTheClockOfARealServiceStandsBesideTheDatesOfAKey(t *testing.T) {
 func TestWhenAKeyWasSeenAndUsedHere(t *testing.T) {
 	at := time.Date(1999, 12, 31, 8, 0, 0, 0, time.UTC)
 	for want, use := range map[string]journal.KeyUse{
-		"first seen 1999-12-31 08:00 · last used 1999-12-31 23:30": {Seen: at, Last: at.Add(15*time.Hour + 30*time.Minute)},
-		"first seen 1999-12-31 08:00 · not used from here":         {Seen: at},
+		"first seen 1999-12-31 08:00 · last used 1999-12-31 23:30": {First: at, Last: at.Add(15*time.Hour + 30*time.Minute)},
+		"first seen 1999-12-31 08:00 · not used from here":         {First: at},
 		"first seen and last used are not known":                   {},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r, session, theme := newRig(t), demoSession(), kit.NewTheme(true, false)
 			session.ProfileName, session.Local = "acme", false
-			session.Given = []model.Key{{Name: "given", Level: model.LevelUser}}
+			session.ProfileKeys = []model.Key{{Name: "given", Level: model.LevelUser}}
 			deps := keys.Deps{
 				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
 			}
-			if !use.Seen.IsZero() {
+			if !use.First.IsZero() {
 				deps.Uses = fakeUses{used: map[radius.KeyID]journal.KeyUse{{Name: "given"}: use}}
 			}
 			s := uitest.Start(t, ui.New(ui.Deps{

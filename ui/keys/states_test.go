@@ -76,7 +76,7 @@ func (u everyUse) find(ctx context.Context, folders []string, progress func(radi
 		{Kind: radius.Profile, Name: "vault", Ref: "cmd:op read op://ops/prod"},
 		{Kind: radius.Profile, Name: "wide", Ref: "keyring:acme/prod", Unmeasured: "a variable of the profile stands for it: only the requests with that variable use it"},
 		{Kind: radius.SavedRequest, Name: "daily prices", Ref: "file:prod"},
-		{Kind: radius.RunningJob, Name: "job-7 (running)", Where: "acme", Ref: "keyring:acme/prod", Unmeasured: "it runs with the value that it was begun with: wait for its end"},
+		{Kind: radius.RunningJob, Name: "job-7 (running)", Place: "acme", Ref: "keyring:acme/prod", Unmeasured: "it runs with the value that it was begun with: wait for its end"},
 		{Kind: radius.Recorded, Name: "nightly-etl", Unmeasured: "the inventory records it by name only: whoever runs it can see a call of it"},
 	}
 	if len(folders) == 0 {
@@ -89,10 +89,10 @@ func (u everyUse) find(ctx context.Context, folders []string, progress func(radi
 		return nil, nil, ctx.Err()
 	}
 	found = append(found,
-		radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/.env", Where: "/srv/etl/.env:4", Ref: "env:PROD_KEY", Last4: "9f91"},
-		radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/new.env", Where: "/srv/etl/new.env:1", Last4: "3b3b", Other: true},
-		radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/old.env", Where: "/srv/etl/old.env:2", Last4: "0a0a", Ended: time.Now(), Unmeasured: "the value there has ended on 1999-12-30, and is refused: give it the present one"},
-		radius.Use{Kind: radius.TrackedFile, Name: "/srv/etl/deploy.sh", Where: "/srv/etl/deploy.sh:12", Fingerprint: "feedface00000001", Last4: "9f91"})
+		radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/.env", Place: "/srv/etl/.env:4", Ref: "env:PROD_KEY", Last4: "9f91"},
+		radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/new.env", Place: "/srv/etl/new.env:1", Last4: "3b3b", Previous: true},
+		radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/old.env", Place: "/srv/etl/old.env:2", Last4: "0a0a", Ended: time.Now(), Unmeasured: "the value there has ended on 1999-12-30, and is refused: give it the present one"},
+		radius.Use{Kind: radius.TrackedFile, Name: "/srv/etl/deploy.sh", Place: "/srv/etl/deploy.sh:12", Fingerprint: "feedface00000001", Last4: "9f91"})
 	return map[radius.KeyID][]radius.Use{id: found}, []string{"/srv/etl/secret was not read: permission denied"}, nil
 }
 

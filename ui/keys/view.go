@@ -50,13 +50,13 @@ func (m *Model) renderList(w, h int) string {
 	focused := m.panes.At == paneList
 	iw, ih := widget.Inner(w, h)
 	title := "Keys"
-	if n, shown := len(m.list.keys), len(m.list.shown); shown < n {
+	if n, shown := len(m.list.keys), len(m.list.visible); shown < n {
 		title = fmt.Sprintf("Keys (%s of %s)", text.Count(shown), text.Count(n))
 	} else if n > 0 {
 		title = fmt.Sprintf("Keys (%s)", text.Count(n))
 	}
 	head := m.withDue(title)
-	if line := m.list.filter.Line(m.deps.Theme, len(m.list.shown), len(m.list.keys), iw); line != "" {
+	if line := m.list.filter.Line(m.deps.Theme, len(m.list.visible), len(m.list.keys), iw); line != "" {
 		return widget.PaneOf(m.deps.Theme, head, focused, w, h, widget.Stack(m.list.table.Render(m.deps.Theme, focused, iw, ih-1), line))
 	}
 	return widget.PaneOf(m.deps.Theme, head, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
@@ -228,7 +228,7 @@ func (m *Model) detailLines(w int) []string {
 	glyph, ink := m.stateMark(k, now)
 	out := []string{ink.Render(glyph+" "+m.stateWord(k, now)) + "  " + t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+k.Level.String()+" · "+text.Clean(dutyCell(k.Duty)))}
 	for _, c := range clocks(k, now) {
-		out = append(out, widget.Hung(c.name, kit.Ink{}, c.words, w)...)
+		out = append(out, widget.Hung(c.name, kit.Ink{}, c.text, w)...)
 	}
 	if line := m.skewLine(); line != "" {
 		out = append(out, widget.Hung(t.Muted.Render("Clock     "), kit.Ink{}, line, w)...)

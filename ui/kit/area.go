@@ -33,8 +33,8 @@ func (r Regions) At(x, y int) (Hit, bool) {
 	return Hit{}, false
 }
 
-// Of returns the area of a pane; false if it was not drawn.
-func (r Regions) Of(pane int) (Area, bool) {
+// Pane returns the area of a pane; false if it was not drawn.
+func (r Regions) Pane(pane int) (Area, bool) {
 	for _, a := range r {
 		if a.Pane == pane {
 			return a, true

@@ -31,7 +31,7 @@ func TestThePointerHitsWhatWasDrawnThere(t *testing.T) {
 	if _, ok := (Regions{}).At(0, 0); ok {
 		t.Error("something is under the pointer before anything was drawn")
 	}
-	if a, ok := drawn.Of(2); !ok || a.X != 10 {
+	if a, ok := drawn.Pane(2); !ok || a.X != 10 {
 		t.Errorf("pane 2 was drawn at %v, %v", a, ok)
 	}
 }

@@ -29,17 +29,17 @@ func (o inOverlay) wrap(msg tea.Msg) tea.Msg { return ForOverlay{Overlay: o.over
 
 // Loaded is a result on its way to the view that asked for it. Serve takes it.
 type Loaded struct {
-	take   func() tea.Cmd
-	result any
+	deliver func() tea.Cmd
+	result  any
 }
 
-// Take gives the result to the function that waits for it.
-func (l Loaded) Take() tea.Cmd { return l.take() }
+// Deliver gives the result to the function that waits for it.
+func (l Loaded) Deliver() tea.Cmd { return l.deliver() }
 
 // Call is a message that runs f on the program's goroutine, for the view at a place: for what comes back from
 // an editor, or from a timer.
 func Call(at Place, f func() tea.Cmd) tea.Msg {
-	return Addressed{View: at.view(), Msg: at.wrap(Loaded{take: f})}
+	return Addressed{View: at.view(), Msg: at.wrap(Loaded{deliver: f})}
 }
 
 // Close closes a result that no view will see, if it holds something open.
@@ -55,7 +55,7 @@ func (l Loaded) Close() error {
 func Serve(v interface{ Update(tea.Msg) tea.Cmd }, msg tea.Msg) tea.Cmd {
 	cmd, after := tea.Cmd(nil), tea.Cmd(nil)
 	if l, ok := msg.(Loaded); ok {
-		cmd = l.Take()
+		cmd = l.Deliver()
 	} else {
 		cmd = v.Update(msg)
 	}
@@ -72,7 +72,7 @@ func Load[T any](at Place, s *Slot, parent context.Context, f func(context.Conte
 	ctx, gen := s.Start(parent)
 	return func() tea.Msg {
 		result, err := f(ctx)
-		msg := Loaded{take: func() tea.Cmd { return then(result, err) }, result: result}
+		msg := Loaded{deliver: func() tea.Cmd { return then(result, err) }, result: result}
 		return Addressed{View: at.view(), Gen: gen, Msg: at.wrap(msg), slot: s}
 	}
 }
@@ -82,8 +82,8 @@ func Load[T any](at Place, s *Slot, parent context.Context, f func(context.Conte
 func Follow[E, T any](at Place, s *Slot, parent context.Context, f func(ctx context.Context, emit func(E)) (T, error), each func(E) tea.Cmd, then func(T, error) tea.Cmd) tea.Cmd { //nolint:revive // context-as-argument: as in Load
 	return stream(at.view(), s, parent, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		result, err := f(ctx, func(e E) {
-			emit(at.wrap(Loaded{take: func() tea.Cmd { return each(e) }}))
+			emit(at.wrap(Loaded{deliver: func() tea.Cmd { return each(e) }}))
 		})
-		return at.wrap(Loaded{take: func() tea.Cmd { return then(result, err) }, result: result})
+		return at.wrap(Loaded{deliver: func() tea.Cmd { return then(result, err) }, result: result})
 	})
 }

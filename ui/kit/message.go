@@ -33,7 +33,7 @@ type Session struct {
 	Zones []model.Zone
 	// Keys are all keys that can be named: Given, which come with the profile, and then the
 	// inventory's.
-	Keys, Given []model.Key
+	Keys, ProfileKeys []model.Key
 	// Unread is why the inventory's keys are not among Keys: keystore.ErrKeysUnread while they are read
 	// for the first time, or what is wrong with the file.
 	Unread error
@@ -54,7 +54,7 @@ type Session struct {
 // service's time for the keys that come with the profile, the machine's for the inventory's,
 // which serve every profile.
 func (s Session) KeyNow(k model.Key, now time.Time) time.Time {
-	if s.Ahead == 0 || slices.ContainsFunc(s.Given, func(g model.Key) bool {
+	if s.Ahead == 0 || slices.ContainsFunc(s.ProfileKeys, func(g model.Key) bool {
 		return g.Secret == k.Secret && g.Fingerprint == k.Fingerprint && g.Expires == k.Expires && g.Rotation == k.Rotation
 	}) {
 		return now
@@ -187,18 +187,18 @@ func SendTo(view ViewID, msg tea.Msg) tea.Cmd { return Send(Addressed{View: view
 
 // Copy asks the root to put text on the clipboard and to say where it went.
 type Copy struct {
-	// What names it in the toast ("body", "curl command").
-	What string
-	Text string
+	// Label names it in the toast ("body", "curl command").
+	Label string
+	Text  string
 	// Secret says that the text holds a secret: the toast warns.
 	Secret bool
 }
 
 // CopyText copies text; what names it in the toast.
-func CopyText(what, text string) tea.Cmd { return Send(Copy{What: what, Text: text}) }
+func CopyText(what, text string) tea.Cmd { return Send(Copy{Label: what, Text: text}) }
 
 // CopySecret copies text that holds a secret; the toast says so.
-func CopySecret(what, text string) tea.Cmd { return Send(Copy{What: what, Text: text, Secret: true}) }
+func CopySecret(what, text string) tea.Cmd { return Send(Copy{Label: what, Text: text, Secret: true}) }
 
 // ShowCode asks the root to show a fetch as code for other programs.
 type ShowCode struct {

@@ -78,7 +78,7 @@ type Addressed struct {
 
 	slot  *Slot
 	batch []tea.Msg // events that come before Msg
-	more  tea.Cmd   // the next delivery of a stream; nil when this is the last
+	next  tea.Cmd   // the next delivery of a stream; nil when this is the last
 }
 
 // Deliver returns the messages for the view and the command that waits for the
@@ -92,9 +92,9 @@ func (a Addressed) Deliver() ([]tea.Msg, tea.Cmd) {
 			if c, ok := a.Msg.(io.Closer); ok {
 				_ = c.Close() // no view is left to tell
 			}
-			return nil, a.more
+			return nil, a.next
 		}
-		if a.more == nil {
+		if a.next == nil {
 			a.slot.finish()
 		}
 	}
@@ -102,7 +102,7 @@ func (a Addressed) Deliver() ([]tea.Msg, tea.Cmd) {
 	if a.Msg != nil {
 		msgs = append(msgs, a.Msg)
 	}
-	return msgs, a.more
+	return msgs, a.next
 }
 
 // stream runs f in a goroutine that ends with f. The messages f emits reach view in
@@ -191,7 +191,7 @@ func (p *pump) next() tea.Msg {
 	if finished {
 		a.Msg = p.result
 	} else {
-		a.more = p.next
+		a.next = p.next
 	}
 	return a
 }

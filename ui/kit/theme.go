@@ -34,8 +34,8 @@ func (i Ink) Render(s string) string {
 // Plain reports whether the ink leaves text unchanged.
 func (i Ink) Plain() bool { return i.on == "" }
 
-// Same reports whether text looks the same in both inks.
-func (i Ink) Same(other Ink) bool { return i.on == other.on }
+// Equal reports whether text looks the same in both inks.
+func (i Ink) Equal(other Ink) bool { return i.on == other.on }
 
 // Style is the lipgloss style behind the ink.
 func (i Ink) Style() lipgloss.Style { return i.style }

@@ -17,9 +17,9 @@ type budget struct {
 	inputs int     // that jobs were started with, or are being
 }
 
-// take holds what a call may cost at most, or refuses it. Of one that is not priced, most is
+// reserve holds what a call may cost at most, or refuses it. Of one that is not priced, most is
 // what is known of it: the rules may allow the rest. settle is called once, with what it did cost.
-func (b *budget) take(most float64, priced bool) (settle func(cost float64), err error) {
+func (b *budget) reserve(most float64, priced bool) (settle func(cost float64), err error) {
 	if !b.rules.Capped {
 		return func(float64) {}, nil
 	}
@@ -40,8 +40,8 @@ func (b *budget) take(most float64, priced bool) (settle func(cost float64), err
 	}, nil
 }
 
-// left is what may still be spent, nil without a cap.
-func (b *budget) left() *float64 {
+// remaining is what may still be spent, nil without a cap.
+func (b *budget) remaining() *float64 {
 	if !b.rules.Capped {
 		return nil
 	}

@@ -28,12 +28,12 @@ func (s *Server) addFetch(srv *sdk.Server) {
 	add(s, srv, tool[view.FetchArgs, view.AgentFetch]{
 		name: "fetch",
 		help: "Fetch one page through a zone and say how it went: class of failure, evidence, what to do next, and the body. It may cost money.",
-		asks: func(in view.FetchArgs) model.Activity { return asked(in.FetchAsk, in.Zone, in.Via) },
+		asks: func(in view.FetchArgs) model.Activity { return fetchActivity(in.FetchAsk, in.Zone, in.Via) },
 		does: s.fetch,
 	})
 }
 
-func asked(a view.FetchAsk, zone, via string) model.Activity {
+func fetchActivity(a view.FetchAsk, zone, via string) model.Activity {
 	out := model.Activity{URL: model.Line(a.URL, model.MaxURL), Zone: model.Line(zone, 60), Via: model.Via(model.Line(via, 20)), Text: ""}
 	if a.Query != "" {
 		out.Text = "for " + a.Query
@@ -59,7 +59,7 @@ func (s *Server) fetch(ctx context.Context, c *call, in view.FetchArgs) (view.Ag
 	if err := s.allowed(d, r); err != nil {
 		return view.AgentFetch{}, "", err
 	}
-	settle, err := s.budget.take(most(r))
+	settle, err := s.budget.reserve(most(r))
 	if err != nil {
 		return view.AgentFetch{}, "", err
 	}
@@ -76,7 +76,7 @@ func (s *Server) fetch(ctx context.Context, c *call, in view.FetchArgs) (view.Ag
 	cost, priced := result.Cost()
 	settle(cost)
 	out := view.NewAgentFetch(result)
-	out.CostLeft = s.budget.left()
+	out.CostLeft = s.budget.remaining()
 	if err := c.attach(&out, result, chars, in.Markdown); err != nil {
 		return view.AgentFetch{}, "", err
 	}

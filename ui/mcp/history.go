@@ -21,7 +21,7 @@ func (s *Server) addHistory(srv *sdk.Server) {
 	add(s, srv, tool[view.HistoryArgs, view.History]{
 		name: "history", reads: true,
 		help: "List what happened, newest first: fetches, tests, jobs, events of keys, within the operator's rules.",
-		asks: func(in view.HistoryArgs) model.Activity { return model.Activity{Text: in.Words} }, does: s.history,
+		asks: func(in view.HistoryArgs) model.Activity { return model.Activity{Text: in.Search} }, does: s.history,
 	})
 	add(s, srv, tool[view.HistoryFetchArgs, view.AgentFetch]{
 		name: "history_fetch", help: "Give a fetch of the history again, with its body. Nothing is sent.", reads: true,
@@ -39,7 +39,7 @@ func (s *Server) history(ctx context.Context, c *call, in view.HistoryArgs) (vie
 		in.Limit = usualLines
 	}
 	f := model.ActivityFilter{
-		Words: strings.Fields(in.Words), Kind: model.ActivityKind(in.Kind), Class: model.Class(in.Class), Zone: in.Zone, Profile: c.line.Profile, Limit: looked,
+		Words: strings.Fields(in.Search), Kind: model.ActivityKind(in.Kind), Class: model.Class(in.Class), Zone: in.Zone, Profile: c.line.Profile, Limit: looked,
 	}
 	if in.Minutes > 0 {
 		f.Since = c.Now().Add(-time.Duration(in.Minutes) * time.Minute)

@@ -153,7 +153,7 @@ func (s *Server) launch(ctx context.Context, c *call, in view.JobsLaunchArgs) (v
 	if len(in.Inputs) == 0 || len(in.Inputs) > maxInputs {
 		return view.AgentJob{}, "", fmt.Errorf("inputs: give 1 to %d", maxInputs)
 	}
-	inputs := make(jobs.Given, len(in.Inputs))
+	inputs := make(jobs.ReadyInputs, len(in.Inputs))
 	for i, row := range in.Inputs {
 		var err error
 		if inputs[i], err = s.input(i+1, row); err != nil {
@@ -202,7 +202,7 @@ func (s *Server) launchJob(ctx context.Context, c *call, d jobs.Draft, again boo
 		return out, err
 	}
 	r.Request.MaxCost, _ = r.Estimate.Most()
-	settle, err := s.budget.take(r.Estimate.Most())
+	settle, err := s.budget.reserve(r.Estimate.Most())
 	if err != nil {
 		return out, err
 	}

@@ -27,7 +27,7 @@ const (
 type lines struct {
 	in     *bufio.Reader
 	answer io.Writer
-	rest   []byte // what was not read yet of messages
+	unread []byte // what was not read yet of messages
 	err    error  // of in
 }
 
@@ -36,7 +36,7 @@ func newLines(in io.Reader, answer io.Writer) *lines {
 }
 
 func (l *lines) Read(p []byte) (int, error) {
-	for len(l.rest) == 0 {
+	for len(l.unread) == 0 {
 		if l.err != nil {
 			return 0, l.err
 		}
@@ -48,8 +48,8 @@ func (l *lines) Read(p []byte) (int, error) {
 		}
 		l.pass(bytes.TrimSpace(line))
 	}
-	n := copy(p, l.rest)
-	l.rest = l.rest[n:]
+	n := copy(p, l.unread)
+	l.unread = l.unread[n:]
 	return n, nil
 }
 
@@ -90,7 +90,7 @@ func (l *lines) pass(line []byte) {
 			l.refuse(notMessage)
 			continue
 		}
-		l.rest = append(append(l.rest, m...), '\n')
+		l.unread = append(append(l.unread, m...), '\n')
 	}
 }
 

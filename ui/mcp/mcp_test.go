@@ -134,7 +134,7 @@ func (f *fake) Download(context.Context, string, jobs.Destination, func(jobs.Pro
 
 // Check knows no cost.
 func (f *fake) Check(_ context.Context, d jobs.Draft) (jobs.Report, error) {
-	inputs, _ := d.From.(jobs.Given)
+	inputs, _ := d.From.(jobs.ReadyInputs)
 	return jobs.Report{Request: model.TriggerRequest{Dataset: d.Dataset, Inputs: inputs}, Estimate: jobs.Estimate{Records: -1, Dollars: -1}, Questions: f.questions}, nil
 }
 
@@ -265,7 +265,7 @@ func TestWhatACallDidNotCostIsGivenBack(t *testing.T) {
 			t.Fatal(text)
 		}
 	}
-	if left := *s.budget.left(); left < 1.99 {
+	if left := *s.budget.remaining(); left < 1.99 {
 		t.Errorf("%v are left", left)
 	}
 	if r := f.fetches[0]; r.BodyLimit != usualBytes || r.Retries != 1 {
@@ -273,14 +273,14 @@ func TestWhatACallDidNotCostIsGivenBack(t *testing.T) {
 	}
 	for _, f.unsent = range []error{&model.RequestError{}, keystore.ErrSecretMissing, context.Canceled} {
 		callTool(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
-		if left := *s.budget.left(); left < 1.99 {
+		if left := *s.budget.remaining(); left < 1.99 {
 			t.Errorf("a request that was never sent costs (%v): %v are left", f.unsent, left)
 		}
 	}
 	f.unsent = nil
 	f.err = errors.New("it broke on the way")
 	callTool(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
-	if left := *s.budget.left(); left > 1 {
+	if left := *s.budget.remaining(); left > 1 {
 		t.Errorf("one that may have been billed does not count: %v are left", left)
 	}
 }
@@ -302,7 +302,7 @@ func TestAComparisonThatBreaksOffCountsWhatWasSent(t *testing.T) {
 			if text, failed := callTool(t, connect(t, s), "twin", `{"url":"http://lab.test/","zones":["priced","bytes"],"via":["api"],"repeat":3}`); !failed {
 				t.Errorf("it did not fail: %s", text)
 			}
-			if left := *s.budget.left(); math.Abs(left-tt.left) > 1e-5 {
+			if left := *s.budget.remaining(); math.Abs(left-tt.left) > 1e-5 {
 				t.Errorf("%v are left, want %v", left, tt.left)
 			}
 		})
@@ -336,7 +336,7 @@ func TestWhatHasAPriceCountsBesideWhatHasNone(t *testing.T) {
 	if text, failed = callTool(t, c, "twin", `{"url":"http://lab.test/","zones":["priced","unpriced"],"via":["api"]}`); failed {
 		t.Errorf("within the cap: %s", text)
 	}
-	if left := *s.budget.left(); left > 0.5 {
+	if left := *s.budget.remaining(); left > 0.5 {
 		t.Errorf("the priced run does not count: %v are left", left)
 	}
 }

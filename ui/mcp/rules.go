@@ -29,12 +29,12 @@ type Rules struct {
 }
 
 // RefusedError says which rule does not allow a call. Nothing was sent.
-type RefusedError struct{ Why string }
+type RefusedError struct{ Reason string }
 
-func (e *RefusedError) Error() string { return "refused by the operator's rules: " + e.Why }
+func (e *RefusedError) Error() string { return "refused by the operator's rules: " + e.Reason }
 
 func refuse(format string, args ...any) error {
-	return &RefusedError{Why: fmt.Sprintf(format, args...)}
+	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
 }
 
 // ParseDomain is a domain for Rules: a host, or "*." and one, in ASCII and lower case.
@@ -103,8 +103,8 @@ func (r Rules) target(address string) error {
 	return refuse("host %q is not allowed; allowed: %s", model.Line(host, 100), strings.Join(r.Domains, ", "))
 }
 
-// Words are the rules as an agent and the operator read them.
-func (r Rules) Words() string {
+// Text are the rules as an agent and the operator read them.
+func (r Rules) Text() string {
 	var b strings.Builder
 	list := func(what string, names []string) {
 		if len(names) == 0 {

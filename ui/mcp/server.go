@@ -60,7 +60,7 @@ The operator's rules: `
 
 // server is the protocol's side.
 func (s *Server) server() *sdk.Server {
-	srv := sdk.NewServer(&sdk.Implementation{Name: "zonedeck", Version: s.c.Version}, &sdk.ServerOptions{Instructions: instructions + s.c.Rules.Words()})
+	srv := sdk.NewServer(&sdk.Implementation{Name: "zonedeck", Version: s.c.Version}, &sdk.ServerOptions{Instructions: instructions + s.c.Rules.Text()})
 	s.addFetch(srv)
 	s.addTwin(srv)
 	s.addDiagnose(srv)
@@ -114,7 +114,7 @@ func handle[In interface{ UsedProfile() string }, Out any](ctx context.Context, 
 	if line.Text != "" {
 		what += " " + model.Line(line.Text, 200)
 	}
-	if err := c.BeginCall(ctx, c.said(what), !t.reads); err != nil {
+	if err := c.BeginCall(ctx, c.activity(what), !t.reads); err != nil {
 		_ = c.keep(context.WithoutCancel(ctx), what+": not sent, because it could not be kept in the history") // if it can, later
 		return none, fmt.Errorf("nothing was sent, because the call cannot be kept in the history: %s", model.Line(err.Error(), maxError))
 	}
@@ -141,10 +141,10 @@ func handle[In interface{ UsedProfile() string }, Out any](ctx context.Context, 
 const maxError = 1000
 
 // keep writes the line of the call, which has ended.
-func (c *call) keep(ctx context.Context, text string) error { return c.PutCall(ctx, c.said(text)) }
+func (c *call) keep(ctx context.Context, text string) error { return c.PutCall(ctx, c.activity(text)) }
 
-// said is the line of the call with a text, without secrets.
-func (c *call) said(text string) model.Activity {
+// activity is the line of the call with a text, without secrets.
+func (c *call) activity(text string) model.Activity {
 	line := c.line
 	line.Text = string(c.Scrub([]byte(text)))
 	line.URL = string(c.Scrub([]byte(line.URL)))

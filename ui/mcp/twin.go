@@ -21,7 +21,9 @@ func (s *Server) addTwin(srv *sdk.Server) {
 	add(s, srv, tool[view.TwinArgs, view.AgentTwin]{
 		name: "twin",
 		help: "Fetch one page through several zones by several access methods and compare them. Each run may cost money, like a fetch.",
-		asks: func(in view.TwinArgs) model.Activity { return asked(in.FetchAsk, strings.Join(in.Zones, ","), "") },
+		asks: func(in view.TwinArgs) model.Activity {
+			return fetchActivity(in.FetchAsk, strings.Join(in.Zones, ","), "")
+		},
 		does: s.twin,
 	})
 }
@@ -41,7 +43,7 @@ func (s *Server) twin(ctx context.Context, c *call, in view.TwinArgs) (view.Agen
 		one, known := most(t.Request(cell))
 		dollars, priced = dollars+one*float64(t.Repeat), priced && known
 	}
-	settle, err := s.budget.take(dollars, priced)
+	settle, err := s.budget.reserve(dollars, priced)
 	if err != nil {
 		return view.AgentTwin{}, "", err
 	}
@@ -51,7 +53,7 @@ func (s *Server) twin(ctx context.Context, c *call, in view.TwinArgs) (view.Agen
 		return view.AgentTwin{}, "", err
 	}
 	verdict := t.Verdict().Text
-	return view.AgentTwin{CostLeft: s.budget.left(), Verdict: verdict, Twin: export.NewTwin(t)}, verdict, nil
+	return view.AgentTwin{CostLeft: s.budget.remaining(), Verdict: verdict, Twin: export.NewTwin(t)}, verdict, nil
 }
 
 // spent is what the runs of a comparison cost by the rates of their zones. One that was cut off counts

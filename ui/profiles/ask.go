@@ -45,7 +45,7 @@ func (f *form) ask() tea.Cmd {
 	}
 	of := f.credential()
 	return func() tea.Msg {
-		done := read{asked: times, of: of}
+		done := read{round: times, about: of}
 		if value.Empty() {
 			value, done.err = d.Resolve(ctx, ref)
 		}
@@ -69,8 +69,8 @@ func (f *form) begin() (ctx context.Context, times int) {
 	return ctx, f.asking.times
 }
 
-// asked is the end of asking, by an answer or by the operator.
-func (f *form) asked() {
+// endAsking is the end of asking, by an answer or by the operator.
+func (f *form) endAsking() {
 	f.asking.stop()
 	f.asking.stop, f.Busy, f.Doing = nil, false, ""
 }
@@ -80,7 +80,7 @@ func (f *form) unask() {
 	if f.asking.stop == nil {
 		return
 	}
-	f.asked()
+	f.endAsking()
 	f.asking.times++
 	f.Form.SetNote(fieldAccount, widget.Note{Text: "not asked to the end: ctrl+r asks again"})
 }
@@ -105,7 +105,7 @@ func (f *form) credential() string {
 
 // answer is what the account said.
 type answer struct {
-	of     string // the credential that it is about; empty for none
+	about  string // the credential that it is about; empty for none
 	found  accounts.Found
 	filled map[string]change // what it put into fields
 	stale  bool              // it was about another credential, and was taken back
@@ -126,7 +126,7 @@ func (f *form) fill(field, value string) {
 
 // outdated takes the answer, its verdicts and its values back once the form says another credential.
 func (f *form) outdated() {
-	if f.of == "" || f.of == f.credential() {
+	if f.about == "" || f.about == f.credential() {
 		return
 	}
 	for field, c := range f.filled {
@@ -145,10 +145,10 @@ func (f *form) outdated() {
 // askAgain stands where a verdict was.
 const askAgain = "what was asked has changed since: ctrl+r asks again"
 
-// take puts what the account said into the form, and the verdicts beside it.
-func (f *form) take(r read) {
+// fillFound puts what the account said into the form, and the verdicts beside it.
+func (f *form) fillFound(r read) {
 	values, found := f.Form, r.found
-	f.of, f.stale = r.of, false
+	f.about, f.stale = r.about, false
 	if f.filled == nil {
 		f.filled = map[string]change{}
 	}
@@ -233,7 +233,7 @@ func (f *form) zonesNote() widget.Note {
 		}
 		switch {
 		case i < fewZones:
-			n.Text += "\n" + glyphs[c.Verdict.State] + " " + c.What + ": " + c.Verdict.Text
+			n.Text += "\n" + glyphs[c.Verdict.State] + " " + c.Subject + ": " + c.Verdict.Text
 		case i == fewZones:
 			n.Text += fmt.Sprintf("\n… and %d more: ctrl+l shows each zone", len(checks)-fewZones)
 		}
@@ -271,7 +271,7 @@ func (f *form) zoneChecks() []accounts.Check {
 			found.Zones[i].Verdict = z.Judge(held.value)
 		}
 	}
-	return slices.DeleteFunc(accounts.Checks(p, found), func(c accounts.Check) bool { return !strings.HasPrefix(c.What, "zone ") })
+	return slices.DeleteFunc(accounts.Checks(p, found), func(c accounts.Check) bool { return !strings.HasPrefix(c.Subject, "zone ") })
 }
 
 // eachZone shows the verdict on each zone; the list scrolls.
@@ -282,7 +282,7 @@ func (f *form) eachZone() tea.Cmd {
 		Heading: "Zones by the account", Width: 84,
 		Lines: func(w int) (out []string) {
 			for _, c := range checks {
-				out = append(out, widget.Wrapped(inks[c.Verdict.State], glyphs[c.Verdict.State]+" "+strings.TrimPrefix(c.What, "zone ")+": "+c.Verdict.Text, w-2)...)
+				out = append(out, widget.Wrapped(inks[c.Verdict.State], glyphs[c.Verdict.State]+" "+strings.TrimPrefix(c.Subject, "zone ")+": "+c.Verdict.Text, w-2)...)
 			}
 			return widget.Indent(out)
 		},

@@ -44,8 +44,8 @@ type (
 	unask  struct{} // stop asking
 	each   struct{} // show the verdict on each zone
 	read   struct {
-		asked int    // which time it was asked
-		of    string // the form's credential when it was asked
+		round int    // which time it was asked
+		about string // the form's credential when it was asked
 		found accounts.Found
 		err   error
 	}
@@ -148,17 +148,17 @@ func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
 	case each:
 		return f.eachZone(), true
 	case read:
-		if msg.asked != f.asking.times { // it was stopped
+		if msg.round != f.asking.times { // it was stopped
 			break
 		}
-		f.asked()
+		f.endAsking()
 		f.Problem = ""
-		if msg.of != f.credential() {
+		if msg.about != f.credential() {
 			f.stale = true
 			f.Form.SetNote(fieldAccount, widget.Note{Text: askAgain})
 			break
 		}
-		f.take(msg)
+		f.fillFound(msg)
 	default:
 		return nil, false
 	}
@@ -218,7 +218,7 @@ func (f *form) follow(values *widget.Form) {
 	}
 	values.SetNote(fieldKey, widget.Note{})
 	if recorded {
-		note := widget.Note{Mark: widget.NoteGood, Text: "in the inventory already, " + known.Level.String() + ", " + where(known)}
+		note := widget.Note{Mark: widget.NoteGood, Text: "in the inventory already, " + known.Level.String() + ", " + referenceText(known)}
 		if of := f.elsewhere(); of != "" {
 			note.Mark, note.Text = widget.NoteWarn, note.Text+"; the key of "+of
 		}
@@ -235,12 +235,12 @@ func (f *form) askWhy() {
 		level = known.Level
 	}
 	chosen := f.edits == nil || f.edits.Key != f.text(fieldKey)
-	f.Form.SetHidden(fieldReason, (level != model.LevelAdmin || !chosen) && (f.admin.of == "" || f.admin.of != f.credential()))
+	f.Form.SetHidden(fieldReason, (level != model.LevelAdmin || !chosen) && (f.admin.about == "" || f.admin.about != f.credential()))
 }
 
 // adminKey is the credential that saving refused as that of an ADMIN key, whatever its level is called.
 type adminKey struct {
-	of      string
+	about   string
 	refused atomic.Pointer[string] // by the save under way
 }
 
@@ -250,7 +250,7 @@ func (f *form) refused() {
 	if of == nil {
 		return
 	}
-	f.admin.of = *of
+	f.admin.about = *of
 	f.askWhy()
 	f.Form.FocusOn(fieldReason, true)
 }
@@ -306,8 +306,10 @@ func (f *form) doubt(again string) bool {
 	return true
 }
 
-// where describes a key's reference for display.
-func where(k model.Key) string { return cmp.Or(kit.RefLabel(k.Secret), "its value is not recorded") }
+// referenceText describes a key's reference for display.
+func referenceText(k model.Key) string {
+	return cmp.Or(kit.RefLabel(k.Secret), "its value is not recorded")
+}
 
 // tellStores shows what the probes said, and chooses the keyring where it answers.
 func (f *form) tellStores(stores []Store) {
@@ -419,7 +421,7 @@ func (f *form) draft() (accounts.Draft, error) {
 	if err := f.found.Disputes(d.Key); err != nil && recorded {
 		return d, fmt.Errorf("%w: correct it in Keys (4, e)", err)
 	} else if err != nil {
-		return d, fmt.Errorf("%w: choose %s as its level", err, f.found.Seen())
+		return d, fmt.Errorf("%w: choose %s as its level", err, f.found.LevelNames())
 	}
 	return d, p.Validate()
 }

@@ -69,7 +69,7 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 	return kit.Follow(kit.Proxy, m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(string)) (tested, error) {
 		return d.probe(ctx, func(ctx context.Context) (res model.ProbeResult, err error) {
 			err = wait(ctx, pause, func(left time.Duration) {
-				emit("waiting " + text.Took(left) + " before the next call")
+				emit("waiting " + text.Duration(left) + " before the next call")
 			})
 			if err == nil {
 				res, err = d.Prober.Probe(ctx, q, emit)
@@ -123,12 +123,12 @@ func (m *Model) curl() string {
 	}
 	c := m.code()
 	of := login{c.Request.Zone, c.Request.URL, c.Username}
-	if e := &m.example; e.text == "" || e.of != of {
+	if e := &m.example; e.text == "" || e.login != of {
 		text, err := export.Targets()[0].Code(export.Source{Profile: m.profile, Request: c.Request, Username: c.Username})
 		if err != nil {
 			text = err.Error()
 		}
-		e.of, e.text = of, text
+		e.login, e.text = of, text
 	}
 	return m.example.text
 }
@@ -136,7 +136,7 @@ func (m *Model) curl() string {
 func (m *Model) copyMenu() tea.Cmd {
 	username, _ := m.cred.Username()
 	return widget.OpenMenu(m.deps.Theme, "Copy the login", kit.Proxy, []widget.MenuItem{
-		{Key: "n", Label: "username", Note: "no secret in it", Intent: kit.Copy{What: "username", Text: username}},
+		{Key: "n", Label: "username", Note: "no secret in it", Intent: kit.Copy{Label: "username", Text: username}},
 		{Key: "P", Label: "password !", Note: "the password alone", Intent: askSecretCopy{}, Disabled: m.whyNotReveal()},
 	})
 }

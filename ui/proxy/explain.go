@@ -106,9 +106,9 @@ func label(p model.UsernamePart) string {
 		if p.Problem == nil {
 			return ""
 		}
-		return p.Of
+		return p.Name
 	default:
-		return text.Clean(p.Of)
+		return text.Clean(p.Name)
 	}
 }
 

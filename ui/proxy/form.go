@@ -103,7 +103,7 @@ func (m *Model) showTestPage() {
 
 // changed updates everything that depends on the form.
 func (m *Model) changed() {
-	if more := m.form.On(fieldMore); more != m.more {
+	if more := m.form.On(fieldMore); more != m.allFields {
 		m.showMore(more)
 	}
 	if m.reveal.zone != m.zone().Name {
@@ -113,7 +113,7 @@ func (m *Model) changed() {
 }
 
 func (m *Model) showMore(on bool) {
-	m.more = on
+	m.allFields = on
 	for _, name := range moreParams() {
 		m.form.SetHidden(name, !on)
 		if !on {
@@ -122,9 +122,9 @@ func (m *Model) showMore(on bool) {
 	}
 }
 
-// take fills the form with a credential's zone and parameters. It returns the names of
+// fillCredential fills the form with a credential's zone and parameters. It returns the names of
 // parameters without a field.
-func (m *Model) take(c model.Credential) (left []string) {
+func (m *Model) fillCredential(c model.Credential) (left []string) {
 	known := paramFields()
 	for _, name := range known {
 		m.form.SetValue(name, "")

@@ -132,7 +132,7 @@ func tookOr(d time.Duration) string {
 	if d < 0 {
 		return "-"
 	}
-	return text.Took(d)
+	return text.Duration(d)
 }
 
 // nativeZones are the zones that a matrix calls.
@@ -370,7 +370,7 @@ func (m *Model) matrixTitle() string {
 	if spent := m.matrix.now.Spend(); spent != (model.Spend{}) {
 		title += " · " + spent.String()
 	}
-	return title + " · " + text.When(m.matrix.now.Started, m.deps.Now())
+	return title + " · " + text.ClockAndAge(m.matrix.now.Started, m.deps.Now())
 }
 
 // matrixLines compare with the baseline and say more of the zone under the cursor.
@@ -389,7 +389,7 @@ func (m *Model) matrixLines(w int) []string {
 	case !p.based:
 		out = append(out, widget.Wrapped(t.Muted, "profile "+m.profile.Name+" has no baseline yet: b keeps a matrix as one", w)...)
 	case !p.have || p.slot.Running():
-		out = append(out, widget.Wrapped(t.Muted, "the baseline is of "+text.When(p.base.Started, m.deps.Now())+": "+p.base.Verdict(), w)...)
+		out = append(out, widget.Wrapped(t.Muted, "the baseline is of "+text.ClockAndAge(p.base.Started, m.deps.Now())+": "+p.base.Verdict(), w)...)
 	default:
 		out = append(out, m.changeLines(w)...)
 	}
@@ -403,7 +403,7 @@ func (m *Model) matrixLines(w int) []string {
 // changeLines are the differences from the baseline.
 func (m *Model) changeLines(w int) []string {
 	t, p := m.deps.Theme, &m.matrix
-	when := text.When(p.base.Started, m.deps.Now())
+	when := text.ClockAndAge(p.base.Started, m.deps.Now())
 	changes := model.CompareBaseline(p.base, p.now.Baseline())
 	if len(changes) == 0 {
 		return widget.Wrapped(t.Good, "✓ nothing differs from the baseline of "+when, w)

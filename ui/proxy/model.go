@@ -97,15 +97,15 @@ type pasted struct {
 
 // Model is the tab. Use New.
 type Model struct {
-	deps    Deps
-	session kit.Session
-	profile config.Profile
-	form    *widget.Form
-	more    bool // the fields beyond country and session are shown
-	cred    model.Credential
-	test    test
-	reveal  reveal
-	pasted  pasted
+	deps      Deps
+	session   kit.Session
+	profile   config.Profile
+	form      *widget.Form
+	allFields bool // the fields beyond country and session are shown
+	cred      model.Credential
+	test      test
+	reveal    reveal
+	pasted    pasted
 	// readings of a pasted login; example is the login as code while none was pasted.
 	readings widget.Table
 	example  example
@@ -123,8 +123,8 @@ type Model struct {
 // every frame.
 type example struct {
 	widget.Scroll
-	of   login
-	text string
+	login login
+	text  string
 }
 
 type login struct {

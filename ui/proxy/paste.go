@@ -103,7 +103,7 @@ func (m *Model) takeReading(at int) tea.Cmd {
 		return nil
 	}
 	c := m.pasted.readings[at].Credential
-	left := m.take(c)
+	left := m.fillCredential(c)
 	text := "the form holds zone " + string(c.Zone)
 	if n := len(m.pasted.readings); n > 1 {
 		text = fmt.Sprintf("the form holds reading %d of %d, zone %s", at+1, n, c.Zone)

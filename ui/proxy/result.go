@@ -30,7 +30,7 @@ func (m *Model) loginLines(w int) []string {
 	case m.test.slot.Running():
 		return []string{
 			t.Accent.Render("● ") + text.Cut(text.Clean(m.test.line), w-2),
-			t.Muted.Render(text.Took(m.deps.Now().Sub(m.test.started)) + " · esc stops it"),
+			t.Muted.Render(text.Duration(m.deps.Now().Sub(m.test.started)) + " · esc stops it"),
 		}
 	case m.test.problem != "":
 		return widget.Wrapped(t.Warn, "! "+m.test.problem, w)
@@ -53,14 +53,14 @@ func (m *Model) resultLines(w int) []string {
 	if r.ConnectStatus != 0 {
 		parts = append(parts, fmt.Sprintf("CONNECT %d", r.ConnectStatus))
 		if r.Timing.ProxyConnect >= 0 {
-			parts = append(parts, text.Took(r.Timing.ProxyConnect))
+			parts = append(parts, text.Duration(r.Timing.ProxyConnect))
 		}
 	}
 	if r.TargetStatus != 0 {
 		parts = append(parts, fmt.Sprintf("target %d", r.TargetStatus))
 	}
 	if r.Timing.Total >= 0 {
-		parts = append(parts, "total "+text.Took(r.Timing.Total))
+		parts = append(parts, "total "+text.Duration(r.Timing.Total))
 	}
 	if r.Spend != (model.Spend{}) {
 		parts = append(parts, "cost "+r.Spend.String())
@@ -83,7 +83,7 @@ func (m *Model) resultLines(w int) []string {
 			out = append(out, widget.Wrapped(t.Muted, "evidence  "+e.Text, w)...)
 		}
 	}
-	out = append(out, widget.Wrapped(t.Muted, "via "+r.Proxy+" to "+r.Target+" · "+text.When(r.Started, m.deps.Now()), w)...)
+	out = append(out, widget.Wrapped(t.Muted, "via "+r.Proxy+" to "+r.Target+" · "+text.ClockAndAge(r.Started, m.deps.Now()), w)...)
 	return append(out, m.headerLines(w)...)
 }
 
@@ -157,8 +157,8 @@ func (m *Model) stepLines(w int) []string {
 			mark, ink = "-", t.Muted
 		}
 		took := ""
-		if s.Took >= 0 {
-			took = text.Took(s.Took)
+		if s.Duration >= 0 {
+			took = text.Duration(s.Duration)
 		}
 		head := ink.Render(mark+" "+text.Fit(s.Name, 8)) + text.FitRight(took, 7) + " "
 		out = append(out, widget.Hung(head, t.Text, words, w)...)

@@ -170,7 +170,7 @@ func (m *Model) rotationLines(w int) []string {
 	var out []string
 	if m.rotation.slot.Running() {
 		out = append(out, t.Accent.Render("● ")+text.Cut(fmt.Sprintf("rotation: call %d of %d", min(len(r.Runs)+1, g.Repeat), g.Repeat), w-2),
-			t.Muted.Render(text.Cut(text.Took(m.deps.Now().Sub(g.Started))+" · esc stops it", w)))
+			t.Muted.Render(text.Cut(text.Duration(m.deps.Now().Sub(g.Started))+" · esc stops it", w)))
 	} else {
 		out = append(out, widget.Wrapped(t.Strong, fmt.Sprintf("rotation of %s · %d of %s", text.Clean(string(r.Zone.Name)), len(r.Runs), text.Counted(g.Repeat, "call")), w)...)
 	}
@@ -183,7 +183,7 @@ func (m *Model) rotationLines(w int) []string {
 	out = append(out, widget.Wrapped(t.Text, g.Verdict().Text, w)...)
 	facts := []string{fmt.Sprintf("%d ok", r.OK())}
 	if median := r.MedianOK(); median >= 0 {
-		facts = append(facts, "median "+text.Took(median))
+		facts = append(facts, "median "+text.Duration(median))
 	}
 	if c := r.Countries(); len(c) > 0 {
 		facts = append(facts, "in "+strings.Join(c, " "))
@@ -209,4 +209,4 @@ func (m *Model) rotationLines(w int) []string {
 }
 
 // elapsed is how long something has been running.
-func (m *Model) elapsed(since time.Time) string { return text.Took(m.deps.Now().Sub(since)) }
+func (m *Model) elapsed(since time.Time) string { return text.Duration(m.deps.Now().Sub(since)) }

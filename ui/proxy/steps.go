@@ -44,7 +44,7 @@ func (m *Model) stepOf(a model.Action) step {
 	case model.ActionRetry:
 		s.label, s.disabled = "test again", m.whyNotTest()
 	case model.ActionSlowDown:
-		s.label, s.disabled = "wait "+text.Took(m.test.result.Diagnosis.Pause())+m.test.result.Diagnosis.Repeated()+", test again", m.whyNotTest()
+		s.label, s.disabled = "wait "+text.Duration(m.test.result.Diagnosis.Pause())+m.test.result.Diagnosis.Repeated()+", test again", m.whyNotTest()
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		p := kit.StepProduct(a)
 		if z, ok := kit.ZoneOf(m.profile.Zones, p); ok {

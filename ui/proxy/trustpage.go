@@ -135,7 +135,7 @@ func (c clientTrust) title() string { return cmp.Or(string(c.Client), "Client") 
 // chainLines are the chain, the authority to trust, the stores, and the outer proxies.
 func (m *Model) chainLines(w int) []string {
 	t, r := m.deps.Theme, m.trust.report
-	out := widget.Wrapped(t.Muted, "presented for "+text.Clean(m.test.result.Target)+" · "+text.When(m.test.result.Started, m.deps.Now()), w)
+	out := widget.Wrapped(t.Muted, "presented for "+text.Clean(m.test.result.Target)+" · "+text.ClockAndAge(m.test.result.Started, m.deps.Now()), w)
 	for i, c := range m.test.result.Chain.Certificates {
 		out = append(out, "")
 		out = append(out, widget.Hung(t.Muted.Render(fmt.Sprintf("%-2d ", i+1)), t.Strong, c.Subject, w)...)
@@ -170,7 +170,7 @@ func (m *Model) chainLines(w int) []string {
 func (m *Model) storeLines(name string, s clients.Store, w int) []string {
 	mark, ink := verdictMark(m.deps.Theme, s.Verdict)
 	parts := []string{mark + " " + string(s.Verdict)}
-	for _, p := range []string{s.Path, s.Why} {
+	for _, p := range []string{s.Path, s.Reason} {
 		if p != "" {
 			parts = append(parts, p)
 		}

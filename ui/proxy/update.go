@@ -107,7 +107,7 @@ func (m *Model) openLogin(o kit.OpenLogin) {
 	}
 	m.pasted = pasted{}
 	m.page, m.panes.At, m.panes.Zoomed = pageLogin, paneForm, false
-	m.take(c)
+	m.fillCredential(c)
 }
 
 func (m *Model) act(i intent) tea.Cmd {

@@ -92,8 +92,8 @@ func found(costs []model.ZoneCost) map[model.ZoneName]model.Rate {
 	return out
 }
 
-// words are an error for the screen: how a call ended that the operator has cancelled needs none.
-func words(err error) string {
+// errorText are an error for the screen: how a call ended that the operator has cancelled needs none.
+func errorText(err error) string {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return ""
 	}

@@ -49,7 +49,7 @@ func (r *result) Init() tea.Cmd {
 	return kit.Load(kit.InOverlay(r), &r.work, r.deps.Ctx, func(ctx context.Context) ([]model.ZoneCost, error) {
 		return measure(ctx, key)
 	}, func(costs []model.ZoneCost, err error) tea.Cmd {
-		r.costs, r.trouble = costs, words(err)
+		r.costs, r.trouble = costs, errorText(err)
 		r.table.SetRows(len(r.costs), r.row)
 		r.table.SetCursor(max(0, slices.IndexFunc(r.costs, func(c model.ZoneCost) bool { return c.Rate.Priced() })))
 		return nil

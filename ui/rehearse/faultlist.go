@@ -141,7 +141,7 @@ func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 		}
 		return widget.Confirm(d.Theme, widget.ConfirmSpec{
 			Title: "Remove the fault?", Yes: "remove it", Intent: kit.ForOverlay{Overlay: l, Msg: removeNow{f.ID}},
-			Body: f.ID + " at the " + f.Point + " (" + f.What() + ", " + f.Where() + ") hit " + text.Count(int(f.Hits)) + " of " + text.Count(int(f.Calls)) + " calls. The emulator forgets it with its counters; space switches it off and keeps it.",
+			Body: f.ID + " at the " + f.Point + " (" + f.Effect() + ", " + f.Scope() + ") hit " + text.Count(int(f.Hits)) + " of " + text.Count(int(f.Calls)) + " calls. The emulator forgets it with its counters; space switches it off and keeps it.",
 		})
 	case removeNow:
 		return l.change(func(ctx context.Context) error { return d.Emulator.RemoveFault(ctx, msg.id) })
@@ -169,7 +169,7 @@ func (l *faultList) row(i int) []widget.Cell {
 	}
 	return []widget.Cell{
 		widget.C(f.ID), state, widget.C(f.Point),
-		widget.C(strconv.FormatInt(f.Hits, 10) + " of " + strconv.FormatInt(f.Calls, 10)), widget.C(f.What()), widget.C(f.Where()),
+		widget.C(strconv.FormatInt(f.Hits, 10) + " of " + strconv.FormatInt(f.Calls, 10)), widget.C(f.Effect()), widget.C(f.Scope()),
 	}
 }
 
@@ -186,7 +186,7 @@ func (l *faultList) Render(w, h int) string {
 	}
 	detail := ""
 	if f, ok := l.current(); ok {
-		detail = strings.Join(widget.Foot(th, w, f.Point+": "+f.What(), f.Where()+" · set "+text.When(f.Added, l.deps.Now())), "\n")
+		detail = strings.Join(widget.Foot(th, w, f.Point+": "+f.Effect(), f.Scope()+" · set "+text.ClockAndAge(f.Added, l.deps.Now())), "\n")
 	}
 	return widget.Stack(l.table.Render(th, true, w, max(h-3, 1)), detail)
 }

@@ -160,7 +160,7 @@ func TestACommonFaultIsOneChoiceAway(t *testing.T) {
 			s.Press("enter", "ctrl+s")
 			s.ExpectNot("Add a fault")
 			s.Expect("fault-1 is set at the target")
-			if r := e.last(t); r.Point != "target" || r.What() != "too_fast retry_after=2s" || r.Where() != "times=5" {
+			if r := e.last(t); r.Point != "target" || r.Effect() != "too_fast retry_after=2s" || r.Scope() != "times=5" {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -201,8 +201,8 @@ func TestAFaultIsFilledInFieldByField(t *testing.T) {
 		s.Press("ctrl+s")
 		s.ExpectNot("Add a fault")
 		s.Expect("fault-1 is set at the api")
-		if r := e.last(t); r.What() != "cut after=512" || r.Where() != "zone=isp_demo path=/request from=3 probability=0.5" {
-			t.Errorf("%q %q", r.What(), r.Where())
+		if r := e.last(t); r.Effect() != "cut after=512" || r.Scope() != "zone=isp_demo path=/request from=3 probability=0.5" {
+			t.Errorf("%q %q", r.Effect(), r.Scope())
 		}
 	})
 }

@@ -40,7 +40,7 @@ func (m *Model) updateTwin(msg tea.Msg) tea.Cmd {
 		return m.loadHistory()
 	case twin.Fill:
 		m.fillFrom(msg)
-		return m.form.tell(msg.Notice)
+		return m.form.notify(msg.Notice)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (m *Model) showTwin(g model.Grid) tea.Cmd {
 	changed := m.fillFrom(m.twin.Loaded(g, m.form.request.Zone.Name)) // shows the form
 	m.twin.Show()
 	if changed {
-		return m.form.tell("The form holds this request now; U undoes this.")
+		return m.form.notify("The form holds this request now; U undoes this.")
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (copyWire) do(m *Model) tea.Cmd {
 func (m *Model) openCopyMenu() tea.Cmd {
 	b := m.result.res.Body
 	body := widget.MenuItem{Key: "b", Label: "body", Note: text.Bytes(b.Size), Intent: copyBody{}}
-	headers := widget.MenuItem{Key: "h", Label: "headers of the answer", Intent: kit.Copy{What: "headers", Text: headerPage(m.result.res)}}
+	headers := widget.MenuItem{Key: "h", Label: "headers of the answer", Intent: kit.Copy{Label: "headers", Text: headerPage(m.result.res)}}
 	switch {
 	case !m.result.have():
 		body.Disabled, headers.Disabled = "no result yet", "no result yet"
@@ -45,11 +45,11 @@ func (m *Model) openCopyMenu() tea.Cmd {
 	}
 	items := []widget.MenuItem{
 		body, headers,
-		{Key: "u", Label: "URL of the form", Intent: kit.Copy{What: "URL", Text: m.form.request.URL}},
+		{Key: "u", Label: "URL of the form", Intent: kit.Copy{Label: "URL", Text: m.form.request.URL}},
 		{Key: "w", Label: "request as shown", Note: "secrets masked", Intent: copyWire{}},
 	}
 	if cdp := cdpAddress(m.deps.Profile(), m.form.request); cdp != "" {
-		items = append(items, widget.MenuItem{Key: "d", Label: "CDP address with login", Note: "for Playwright and Puppeteer; the password is a variable", Intent: kit.Copy{What: "CDP address", Text: cdp}})
+		items = append(items, widget.MenuItem{Key: "d", Label: "CDP address with login", Note: "for Playwright and Puppeteer; the password is a variable", Intent: kit.Copy{Label: "CDP address", Text: cdp}})
 	}
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Sandbox, items)
 }

@@ -196,7 +196,7 @@ func (m *Model) notFetched(f *flight, err error, shown bool) tea.Cmd {
 	m.listHistory()
 	switch {
 	case errors.Is(err, context.Canceled):
-		elapsed := text.Took(m.deps.Now().Sub(f.started))
+		elapsed := text.Duration(m.deps.Now().Sub(f.started))
 		return tea.Batch(say("Cancelled after "+elapsed+". The service may still count what was already sent."), m.loadHistory())
 	case errors.As(err, &refused):
 		if shown {
@@ -245,6 +245,6 @@ func (m *Model) flightRow(f *flight) []widget.Cell {
 	return []widget.Cell{
 		{Text: text.ShortClock(f.started, m.deps.Now()), Ink: th.Muted},
 		state,
-		widget.C(string(f.request.Zone.Name)), widget.C(f.request.Via.String()), widget.C(text.Took(took)), widget.C(f.request.URL),
+		widget.C(string(f.request.Zone.Name)), widget.C(f.request.Via.String()), widget.C(text.Duration(took)), widget.C(f.request.URL),
 	}
 }

@@ -47,10 +47,10 @@ type formPane struct {
 	before  []draft // earlier contents of the form, oldest first, for undo
 	// profile is draft.Profile.
 	profile string
-	// asked are the variables without a value; answers counts those that were given.
-	asked   []string
-	answers int
-	left    left
+	// unset are the variables without a value; answers counts those that were given.
+	unset    []string
+	answers  int
+	previous previousWay
 	// opened is the saved request that the form was filled from, or "".
 	opened string
 	tools  toolList
@@ -60,15 +60,15 @@ type formPane struct {
 
 // formNotice is a notice on what the form holds, which is true as long as it does.
 type formNotice struct {
-	fresh, shown bool
-	of           draft // the form that it describes
+	fresh, visible bool
+	draft          draft // the form that it describes
 }
 
 // formNotices is what the notices are about; see kit.Toast.
 const formNotices = "the form"
 
-// tell says what the form holds now.
-func (p *formPane) tell(words string) tea.Cmd {
+// notify says what the form holds now.
+func (p *formPane) notify(words string) tea.Cmd {
 	p.notice.fresh = true
 	return kit.Send(kit.Toast{Kind: kit.ToastInfo, Text: words, About: formNotices})
 }
@@ -78,9 +78,9 @@ func (p *formPane) retract() tea.Cmd {
 	n := &p.notice
 	switch {
 	case n.fresh:
-		*n = formNotice{shown: true, of: p.draft()}
-	case n.shown && p.draft() != n.of:
-		n.shown = false
+		*n = formNotice{visible: true, draft: p.draft()}
+	case n.visible && p.draft() != n.draft:
+		n.visible = false
 		return kit.Send(kit.Toast{About: formNotices})
 	}
 	return nil
@@ -230,7 +230,7 @@ func (m *Model) refresh() {
 		return
 	}
 	p.from = &from
-	p.request, p.asked, p.problems = from.draft.resolved(m.deps.Variables, m.session, now)
+	p.request, p.unset, p.problems = from.draft.resolved(m.deps.Variables, m.session, now)
 	p.problems = append(append(p.problems, p.toolProblems()...), p.refused...)
 	m.shape()
 	for _, f := range append(allFields(), p.argFields()...) {

@@ -174,7 +174,7 @@ func (p *historyPane) row(a model.Activity) []widget.Cell {
 	return []widget.Cell{
 		{Text: text.ShortClock(a.At, p.deps.Now()), Ink: th.Muted},
 		{Text: glyph + " " + model.ClassWord(a.Class, a.Cause), Ink: ink},
-		widget.C(a.Zone), widget.C(a.Via.String()), widget.C(text.Took(a.Total)), widget.C(a.URL),
+		widget.C(a.Zone), widget.C(a.Via.String()), widget.C(text.Duration(a.Total)), widget.C(a.URL),
 	}
 }
 

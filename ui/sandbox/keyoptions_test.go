@@ -34,7 +34,7 @@ func TestManyKeysAreOffered(t *testing.T) {
 		t.Fatal("they were dropped")
 	}
 	if l, ok := msgs[0].(kit.Loaded); ok {
-		l.Take()
+		l.Deliver()
 	}
 	m.form.form.FocusOn(string(fieldKey), true)
 	m.layOut()

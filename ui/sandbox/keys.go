@@ -280,7 +280,7 @@ func (m *Model) stepLabel(s model.Step) string {
 	case model.ActionRetry:
 		return send
 	case model.ActionSlowDown:
-		return "wait " + text.Took(m.result.res.Diagnosis.Pause()) + m.result.res.Diagnosis.Repeated() + ", " + send
+		return "wait " + text.Duration(m.result.res.Diagnosis.Pause()) + m.result.res.Diagnosis.Repeated() + ", " + send
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		p := kit.StepProduct(s.Action)
 		if z, ok := kit.ZoneOf(m.session.Zones, p); ok {

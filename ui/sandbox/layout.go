@@ -193,7 +193,7 @@ func (m *Model) paneTitle(pane int) string {
 
 // target names zone, access method and URL of a request.
 func target(r model.FetchRequest) string {
-	url := r.What()
+	url := r.Summary()
 	if r.Method != "" {
 		url = r.Method + " " + url
 	}

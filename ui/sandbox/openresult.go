@@ -102,7 +102,7 @@ func (m *Model) fetchLoaded(id, profile string, res model.FetchResult, err error
 		m.result.profile = profile
 	}
 	if m.setForm(m.draftOfShown()) {
-		notice = m.form.tell("The form holds this request now; U undoes this.")
+		notice = m.form.notify("The form holds this request now; U undoes this.")
 	}
 	m.result.draft = m.form.draft()
 	m.focus(paneResult)
@@ -112,7 +112,7 @@ func (m *Model) fetchLoaded(id, profile string, res model.FetchResult, err error
 // toForm fills the form with the request of the result on screen.
 func (m *Model) toForm() tea.Cmd {
 	m.setForm(m.draftOfShown())
-	return m.form.tell("The form holds this request again. Nothing was sent.")
+	return m.form.notify("The form holds this request again. Nothing was sent.")
 }
 
 // setForm replaces the content of the form and focuses it; undo restores the old
@@ -140,7 +140,7 @@ func (m *Model) newRequest() tea.Cmd {
 	d.Zone, d.Via, d.Key, d.URL = m.form.draft().Zone, m.form.draft().Via, m.form.draft().Key, ""
 	var told tea.Cmd
 	if m.setForm(d) {
-		told = m.form.tell("The form is empty; U brings back what it held.")
+		told = m.form.notify("The form is empty; U brings back what it held.")
 	}
 	m.form.tried, m.form.emptied = false, true
 	return tea.Batch(told, m.form.form.FocusOn(string(fieldURL), true))
@@ -186,7 +186,7 @@ func (m *Model) runStep(msg runStep) tea.Cmd {
 		longer := max(2*max(res.Request.Timeout, res.Timing.Total.Round(time.Second), 30*time.Second), m.form.request.Timeout)
 		d.Timeout = longer.String()
 		m.setForm(d)
-		return tea.Batch(m.toField(fieldTimeout), m.form.tell("The timeout is "+longer.String()+" now. ctrl+j sends."))
+		return tea.Batch(m.toField(fieldTimeout), m.form.notify("The timeout is "+longer.String()+" now. ctrl+j sends."))
 	case model.ActionCheckZone:
 		m.focus(paneForm)
 		if m.result.urlFailed() {
@@ -236,7 +236,7 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	d := m.form.draft()
 	d.Zone = string(z.Name)
 	m.setForm(d)
-	return m.form.tell("The form has zone " + d.Zone + " now. ctrl+j sends.")
+	return m.form.notify("The form has zone " + d.Zone + " now. ctrl+j sends.")
 }
 
 // nextMark shows the next evidence in the body.

@@ -53,7 +53,7 @@ func (m *Model) takeURL(url string) tea.Cmd {
 	d := m.form.draft()
 	d.URL, d.Options.Query = url, ""
 	m.setForm(d)
-	return m.form.tell("Pasted URL. U undoes this.")
+	return m.form.notify("Pasted URL. U undoes this.")
 }
 
 // known is what tells calls of the service from others.
@@ -92,10 +92,10 @@ func (m *Model) pasted(got importers.Imported, err error) tea.Cmd {
 		return kit.Warn("The pasted text did not fill the form: " + err.Error() + ".")
 	}
 	m.setForm(m.form.draftOfImport(got.Request))
-	if len(got.Left)+len(got.Replaced) > 0 {
+	if len(got.Dropped)+len(got.Replaced) > 0 {
 		return kit.OpenOverlay(m.importPage(got))
 	}
-	return m.form.tell("Pasted " + got.Summary() + " U undoes this.")
+	return m.form.notify("Pasted " + got.Summary() + " U undoes this.")
 }
 
 // importPage says what of a pasted request the form holds, and what it does not.
@@ -115,7 +115,7 @@ func (m *Model) importPage(got importers.Imported) kit.Overlay {
 				}
 			}
 			list("Secrets and what stands for them", th.Text, got.Replaced)
-			list("Not taken", th.Warn, got.Left)
+			list("Not taken", th.Warn, got.Dropped)
 			return widget.Indent(out)
 		},
 		Closing: kit.Binding{Keys: []string{"enter", "esc", "q"}, Label: "close", Help: "Close the page; the form keeps what was pasted.", Intent: kit.Close{}},

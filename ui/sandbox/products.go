@@ -107,8 +107,8 @@ func (m *Model) ways() []widget.Option {
 	return out
 }
 
-// left is the way that the form had before a zone that cannot go it was chosen.
-type left struct{ via, zone string }
+// previousWay is the way that the form had before a zone that cannot go it was chosen.
+type previousWay struct{ via, zone string }
 
 // route gives a draft whose zone was chosen a way that the zone can go: API, which every
 // product has. The way that was left comes back with the next zone that can go it.
@@ -117,13 +117,13 @@ func (m *Model) route(before, d draft) draft {
 		return d
 	}
 	p := &m.form
-	if p.left.zone == before.Zone && before.Via == string(model.ViaAPI) {
-		d.Via = p.left.via
+	if p.previous.zone == before.Zone && before.Via == string(model.ViaAPI) {
+		d.Via = p.previous.via
 	}
-	p.left = left{}
+	p.previous = previousWay{}
 	_, problems := d.request(m.session, m.deps.Now())
 	if slices.ContainsFunc(problems, func(p problem) bool { return p.Field == fieldVia && p.Severity == stop }) {
-		p.left = left{d.Via, d.Zone}
+		p.previous = previousWay{d.Via, d.Zone}
 		d.Via = string(model.ViaAPI)
 	}
 	return d

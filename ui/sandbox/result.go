@@ -33,7 +33,7 @@ func (p *resultPane) pages() []resultTab {
 	if len(p.res.Fields) > 0 {
 		list = append(list, tabFields)
 	}
-	if p.res.Chain.Seen() {
+	if p.res.Chain.HasCertificates() {
 		list = append(list, tabTLS)
 	}
 	return list

@@ -108,7 +108,7 @@ func (m *Model) firstLines(w int) []string {
 func (m *Model) flightLines(w int) []string {
 	th, f := m.deps.Theme, *m.result.flight
 	now := m.deps.Now()
-	line := th.Accent.Render("● "+phaseWord(f)) + "  " + text.Took(max(now.Sub(f.started), 0)) +
+	line := th.Accent.Render("● "+phaseWord(f)) + "  " + text.Duration(max(now.Sub(f.started), 0)) +
 		th.Muted.Render(fmt.Sprintf("  attempt %d", f.n))
 	if f.bytes > 0 {
 		line += th.Muted.Render("  " + text.Bytes(f.bytes))
@@ -148,7 +148,7 @@ func (p *resultPane) attemptLines(list []model.Attempt, w int) []string {
 			status = fmt.Sprint(a.Status)
 		}
 		lines = append(lines, text.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(text.Fit(glyph+" "+model.ClassWord(a.Class, a.Cause), 19))+
-			"  "+text.FitRight(status, 6)+"  "+text.FitRight(waited(a.Wait), 10)+" "+text.FitRight(text.Took(a.Total), 10), w))
+			"  "+text.FitRight(status, 6)+"  "+text.FitRight(waited(a.Wait), 10)+" "+text.FitRight(text.Duration(a.Total), 10), w))
 	}
 	return lines
 }
@@ -177,7 +177,7 @@ func waited(d time.Duration) string {
 	if d <= 0 {
 		return "-"
 	}
-	return text.Took(d)
+	return text.Duration(d)
 }
 
 // headLines are the verdict, evidence, next steps and page names, as many as fit above
@@ -191,7 +191,7 @@ func (m *Model) headLines(w, h int) []string {
 		lines = notice[:min(len(notice), max(h-5, 1))] // the verdict, the pages' line, and three lines of the page
 	}
 	if m.result.origin == fromHistory {
-		when := widget.When(m.session, m.result.profile, m.result.res.Started, m.deps.Now())
+		when := widget.DateAndAge(m.session, m.result.profile, m.result.res.Started, m.deps.Now())
 		lines = append(lines, " "+th.Muted.Render(text.Cut("from history, "+when+", nothing was sent", w-1)))
 	}
 	if of := m.result.res.Proves; of != "" {
@@ -318,7 +318,7 @@ func (p *resultPane) statusLine() string {
 	case res.ServiceStatus > 0:
 		status = fmt.Sprintf("service %d", res.ServiceStatus)
 	}
-	parts := []string{status, res.Request.Via.String(), text.Took(res.Timing.Total), text.Bytes(res.Body.Size), res.CostWords()}
+	parts := []string{status, res.Request.Via.String(), text.Duration(res.Timing.Total), text.Bytes(res.Body.Size), res.CostWords()}
 	if n := len(res.Fields); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s", n-len(fields.Missing(res.Fields)), text.Counted(n, "field")))
 	}

@@ -85,16 +85,16 @@ func (d draft) resolved(vars Variables, s kit.Session, now time.Time) (r model.F
 
 // unvalued names the variables of the form that have no value, or is "".
 func (p *formPane) unvalued() string {
-	if len(p.asked) == 0 {
+	if len(p.unset) == 0 {
 		return ""
 	}
-	return "{{" + strings.Join(p.asked, "}}, {{") + "}} without a value: sending asks for it"
+	return "{{" + strings.Join(p.unset, "}}, {{") + "}} without a value: sending asks for it"
 }
 
 // askVariables asks for the values that the form's variables lack, and sends then. It
 // returns nil if nothing is to be asked.
 func (m *Model) askVariables(again tea.Msg) tea.Cmd {
-	names := m.form.asked
+	names := m.form.unset
 	if len(names) == 0 {
 		return nil
 	}

@@ -15,7 +15,7 @@ type phase struct {
 	Name   string
 	Start  time.Duration
 	Length time.Duration // negative if it did not happen or cannot be measured
-	Why    string        // why it did not happen, or what it covers if Loose
+	Reason string        // why it did not happen, or what it covers if Loose
 	// Loose marks time outside all phases; it has no bar.
 	Loose bool
 }
@@ -24,20 +24,20 @@ type phase struct {
 // slot, writing the body to disk) is a line of its own, so that the numbers add up.
 func phases(t model.Timing, r model.FetchRequest) []phase {
 	list := []phase{
-		{Name: "DNS", Length: t.DNS, Why: "no name was looked up"},
-		{Name: "connect", Length: t.Connect, Why: "an existing connection was reused"},
+		{Name: "DNS", Length: t.DNS, Reason: "no name was looked up"},
+		{Name: "connect", Length: t.Connect, Reason: "an existing connection was reused"},
 	}
 	if r.Via == model.ViaNative {
-		list = append(list, phase{Name: "CONNECT", Length: t.ProxyConnect, Why: "no tunnel: the proxy handled the request itself"})
+		list = append(list, phase{Name: "CONNECT", Length: t.ProxyConnect, Reason: "no tunnel: the proxy handled the request itself"})
 	}
 	tls := "no TLS on the way to the service"
 	if r.Via == model.ViaNative {
 		tls = "no TLS with the target"
 	}
 	list = append(list,
-		phase{Name: "TLS", Length: t.TLS, Why: tls},
-		phase{Name: "wait", Length: t.FirstByte, Why: "no answer came"},
-		phase{Name: "transfer", Length: t.Transfer, Why: "there was no body"},
+		phase{Name: "TLS", Length: t.TLS, Reason: tls},
+		phase{Name: "wait", Length: t.FirstByte, Reason: "no answer came"},
+		phase{Name: "transfer", Length: t.Transfer, Reason: "there was no body"},
 	)
 	var at time.Duration
 	for i := range list {
@@ -47,7 +47,7 @@ func phases(t model.Timing, r model.FetchRequest) []phase {
 		}
 	}
 	if rest := t.Total - at; t.Total > 0 && rest >= time.Millisecond {
-		list = append(list, phase{Name: "other", Start: at, Length: rest, Why: "preparation, and time between the phases", Loose: true})
+		list = append(list, phase{Name: "other", Start: at, Length: rest, Reason: "preparation, and time between the phases", Loose: true})
 	}
 	return list
 }
@@ -97,7 +97,7 @@ func fall(th *kit.Theme, list []phase, all time.Duration, nameW, w int) []string
 	for _, p := range list {
 		head := " " + text.Fit(p.Name, nameW) + text.FitRight(duration(p.Length), lengthW) + "  "
 		if p.Length < 0 || p.Loose {
-			lines = append(lines, th.Muted.Render(head+text.Cut(p.Why, barW)))
+			lines = append(lines, th.Muted.Render(head+text.Cut(p.Reason, barW)))
 			continue
 		}
 		lines = append(lines, head+bar(th, p, total, barW))
@@ -110,7 +110,7 @@ func duration(d time.Duration) string {
 	if d >= time.Millisecond && d < 10*time.Millisecond {
 		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 	}
-	return text.Took(d)
+	return text.Duration(d)
 }
 
 func bar(th *kit.Theme, p phase, total time.Duration, w int) string {

@@ -34,7 +34,7 @@ func (o *overlay) row(c model.Cell, different, cost string) []widget.Cell {
 			status = strconv.Itoa(r.Status)
 		}
 	}
-	return []widget.Cell{widget.C(c.Label.Words()), widget.C(different), class, widget.C(status), widget.C(cost)}
+	return []widget.Cell{widget.C(c.Label.Text()), widget.C(different), class, widget.C(status), widget.C(cost)}
 }
 
 func (o *overlay) subjectIs() string {

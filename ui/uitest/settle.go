@@ -33,7 +33,7 @@ func Settle(t *testing.T, cmd tea.Cmd, update func(tea.Msg) tea.Cmd) {
 			msgs, more := msg.Deliver()
 			for _, m := range msgs {
 				if l, ok := m.(kit.Loaded); ok {
-					queue = append(queue, l.Take())
+					queue = append(queue, l.Deliver())
 				} else {
 					queue = append(queue, update(m))
 				}

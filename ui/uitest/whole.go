@@ -128,8 +128,8 @@ func (p *Whole) WaitUntil(missing func(screen string) string) string {
 	return p.restUntil(still, missing)
 }
 
-// rest waits until the screen has not changed for d.
-func (p *Whole) rest(d time.Duration) {
+// settle waits until the screen has not changed for d.
+func (p *Whole) settle(d time.Duration) {
 	p.t.Helper()
 	p.restUntil(d, func(string) string { return "" })
 }
@@ -183,7 +183,7 @@ func (p *Whole) Resize(w, h int) {
 func (p *Whole) Golden(t *testing.T, name string, mask func(string) string) {
 	t.Helper()
 	if updating() {
-		p.rest(10 * still)
+		p.settle(10 * still)
 	}
 	want, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
 	screen := mask(p.Screen())

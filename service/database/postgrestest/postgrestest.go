@@ -23,8 +23,8 @@ import (
 // database, and drop them again.
 const Variable = "ZONEDECK_POSTGRES"
 
-// Given reports whether there is a server.
-func Given() bool { return os.Getenv(Variable) != "" }
+// Available reports whether there is a server.
+func Available() bool { return os.Getenv(Variable) != "" }
 
 // OnFile has a test run on SQLite all the same, because it is about the file.
 func OnFile(t testing.TB) {

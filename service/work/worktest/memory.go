@@ -15,11 +15,11 @@ import (
 // Memory is a work.Queue of one process. Make it with NewMemory.
 type Memory struct {
 	mu    sync.Mutex
-	items map[[2]string]*held
+	items map[[2]string]*queued
 	wake  chan struct{} // closed and replaced at each change
 }
 
-type held struct {
+type queued struct {
 	work.Item
 	busy     bool
 	hastened *work.Item // while it was busy
@@ -27,7 +27,7 @@ type held struct {
 
 // NewMemory makes an empty queue.
 func NewMemory() *Memory {
-	return &Memory{items: map[[2]string]*held{}, wake: make(chan struct{})}
+	return &Memory{items: map[[2]string]*queued{}, wake: make(chan struct{})}
 }
 
 // Put is work.Queue's.
@@ -50,7 +50,7 @@ func (m *Memory) put(item work.Item, hasten bool) {
 	switch {
 	case !ok:
 		item.Due = time.Now()
-		m.items[name] = &held{Item: item}
+		m.items[name] = &queued{Item: item}
 	case hasten && old.busy:
 		if old.hastened == nil || item.Outlasts(*old.hastened) {
 			old.hastened = &item
@@ -61,7 +61,7 @@ func (m *Memory) put(item work.Item, hasten bool) {
 	m.changed()
 }
 
-func (h *held) hasten(item work.Item) {
+func (h *queued) hasten(item work.Item) {
 	if h.Due.After(time.Now()) {
 		h.Due = time.Now()
 	}
@@ -99,7 +99,7 @@ func (m *Memory) Work(ctx context.Context, lane string, n int, handle work.Handl
 		case <-ctx.Done():
 			return nil
 		}
-		h, ok := m.take(ctx, lane)
+		h, ok := m.next(ctx, lane)
 		if !ok {
 			return nil
 		}
@@ -111,11 +111,11 @@ func (m *Memory) Work(ctx context.Context, lane string, n int, handle work.Handl
 	}
 }
 
-// take waits for the item that is due first.
-func (m *Memory) take(ctx context.Context, lane string) (*held, bool) {
+// next waits for the item that is due first.
+func (m *Memory) next(ctx context.Context, lane string) (*queued, bool) {
 	for {
 		m.mu.Lock()
-		var first *held
+		var first *queued
 		for name, h := range m.items {
 			if name[0] == lane && !h.busy && (first == nil || h.Due.Before(first.Due)) {
 				first = h
@@ -144,7 +144,7 @@ func (m *Memory) take(ctx context.Context, lane string) (*held, bool) {
 	}
 }
 
-func (m *Memory) give(ctx context.Context, h *held, again time.Duration, err error) {
+func (m *Memory) give(ctx context.Context, h *queued, again time.Duration, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h.busy = false

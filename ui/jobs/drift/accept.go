@@ -16,11 +16,11 @@ import (
 const reason = "accepted in the console"
 
 // acceptRuns is the intent of the page of terms.
-type acceptRuns struct{ of service.Standing }
+type acceptRuns struct{ standing service.Standing }
 
 // accept takes the newest run for normal. If something would stay drift, it asks first.
 func (p *Page) accept(s service.Standing) tea.Cmd {
-	if len(s.Left) == 0 {
+	if len(s.Remaining) == 0 {
 		return p.acceptRuns(s)
 	}
 	return kit.OpenOverlay(newTerms(p.deps.Theme, s))
@@ -38,8 +38,8 @@ func (p *Page) accepted(name string, s service.Standing, err error) tea.Cmd {
 	switch done := fmt.Sprintf("%s is the new normal of %s: u takes it back", s.Run.Ref, s.Run.Name); {
 	case err != nil:
 		return p.ended(err, "accept "+name, "")
-	case len(s.Left) > 0: // the contract is not as it was when it was asked
-		return tea.Batch(kit.Warn(fmt.Sprintf("%s, but %s", done, stays(s.Left))), p.reload())
+	case len(s.Remaining) > 0: // the contract is not as it was when it was asked
+		return tea.Batch(kit.Warn(fmt.Sprintf("%s, but %s", done, stays(s.Remaining))), p.reload())
 	default:
 		return p.ended(nil, "", done)
 	}
@@ -48,13 +48,13 @@ func (p *Page) accepted(name string, s service.Standing, err error) tea.Cmd {
 // terms is the page with what accepting the newest run comes to, where that is not all.
 type terms struct {
 	widget.Page
-	of              service.Standing
+	standing        service.Standing
 	contract, fetch bool // what refuses the run
 }
 
 func newTerms(th *kit.Theme, s service.Standing) *terms {
-	t := &terms{of: s}
-	for _, f := range s.Left {
+	t := &terms{standing: s}
+	for _, f := range s.Remaining {
 		t.contract, t.fetch = t.contract || f.Contract, t.fetch || !f.Contract
 	}
 	t.Page = widget.Page{
@@ -67,7 +67,7 @@ func newTerms(th *kit.Theme, s service.Standing) *terms {
 
 // lines draws the page in lines of w cells.
 func (t *terms) lines(th *kit.Theme, w int) []string {
-	s := t.of
+	s := t.standing
 	var out []string
 	say := func(ink kit.Ink, format string, args ...any) {
 		out = append(out, widget.Wrapped(ink, fmt.Sprintf(format, args...), w)...)
@@ -82,7 +82,7 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 	} else {
 		say(th.Text, "Accepting %s would change nothing: it is drift by this alone, and not by a difference from earlier runs:", s.Run.Ref)
 	}
-	for _, f := range s.Left {
+	for _, f := range s.Remaining {
 		say(th.Warn, "! %s", f.Text)
 	}
 	out = append(out, "")
@@ -116,11 +116,11 @@ func (t *terms) Bindings() []kit.Binding {
 	if !t.fetch {
 		o = "the contract refuses it"
 	}
-	if len(t.of.Changed()) == 0 {
+	if len(t.standing.Changed()) == 0 {
 		runs = "it does not differ from earlier runs, so accepting it changes nothing"
 	}
 	out := []kit.Binding{
-		{Keys: []string{"a"}, Label: "run alone", Help: "Accept the run, and leave the contract as it is: the run stays drift.", Group: group, Intent: acceptRuns{t.of}, Disabled: runs},
+		{Keys: []string{"a"}, Label: "run alone", Help: "Accept the run, and leave the contract as it is: the run stays drift.", Group: group, Intent: acceptRuns{t.standing}, Disabled: runs},
 		{Keys: []string{"e"}, Label: "edit", Help: "Edit the contract in $EDITOR.", Group: group, Intent: contract{}, Disabled: e},
 		{Keys: []string{"o"}, Label: "open the fetch", Help: "Open the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: o},
 	}

@@ -80,7 +80,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case reread:
 		return p.reload(), true
 	case acceptRuns:
-		return p.acceptRuns(msg.of), true
+		return p.acceptRuns(msg.standing), true
 	case openIt, acceptIt, takeBack, contract, openRun:
 	default:
 		return nil, false
@@ -93,7 +93,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		if p.detail.open {
 			return nil, true
 		}
-		return p.show(s.Run.Collector), true
+		return p.show(s.Run.Subject), true
 	case acceptIt:
 		return p.accept(s), true
 	case takeBack:

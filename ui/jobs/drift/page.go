@@ -49,12 +49,12 @@ type Page struct {
 
 // board is the list of collectors.
 type board struct {
-	list   []service.Standing
-	loaded bool
-	err    error // nothing could be read
-	wrong  error // a contract cannot be read
-	table  widget.Table
-	slot   kit.Slot
+	standings []service.Standing
+	loaded    bool
+	err       error // nothing could be read
+	wrong     error // a contract cannot be read
+	table     widget.Table
+	slot      kit.Slot
 }
 
 // detail is the collector whose fields are shown.
@@ -100,7 +100,7 @@ func (p *Page) Refresh() tea.Cmd {
 func (p *Page) Forget() tea.Cmd {
 	was := p.open
 	p.Close()
-	p.board.list, p.board.loaded, p.board.err, p.board.wrong, p.board.table = nil, false, nil, nil, widget.Table{}
+	p.board.standings, p.board.loaded, p.board.err, p.board.wrong, p.board.table = nil, false, nil, nil, widget.Table{}
 	p.detail.open, p.detail.Detail, p.detail.wrong, p.detail.table = false, service.Detail{}, nil, widget.Table{}
 	if !was {
 		return nil
@@ -113,17 +113,17 @@ func (p *Page) load() tea.Cmd {
 	return kit.Load(kit.Jobs, &p.board.slot, p.deps.Ctx, m.List, p.listed)
 }
 
-func (p *Page) show(of service.Collector) tea.Cmd {
+func (p *Page) show(of service.Subject) tea.Cmd {
 	m := p.deps.Monitor
 	return kit.Load(kit.Jobs, &p.detail.slot, p.deps.Ctx, func(ctx context.Context) (service.Detail, error) {
 		return m.Show(ctx, of.Kind, of.Name)
-	}, p.shown)
+	}, p.showDetail)
 }
 
 // reload reads again what is on the screen.
 func (p *Page) reload() tea.Cmd {
 	if p.detail.open {
-		return tea.Batch(p.load(), p.show(p.detail.Run.Collector))
+		return tea.Batch(p.load(), p.show(p.detail.Run.Subject))
 	}
 	return p.load()
 }
@@ -133,8 +133,8 @@ func (p *Page) selected() (service.Standing, bool) {
 	if p.detail.open {
 		return p.detail.Standing, true
 	}
-	if i := p.board.table.Cursor(); i < len(p.board.list) {
-		return p.board.list[i], true
+	if i := p.board.table.Cursor(); i < len(p.board.standings) {
+		return p.board.standings[i], true
 	}
 	return service.Standing{}, false
 }
@@ -180,12 +180,12 @@ func (p *Page) listed(list []service.Standing, err error) tea.Cmd {
 		p.board.err = err
 		return nil
 	}
-	p.board.list = list
+	p.board.standings = list
 	p.fillBoard()
 	return nil
 }
 
-func (p *Page) shown(d service.Detail, err error) tea.Cmd {
+func (p *Page) showDetail(d service.Detail, err error) tea.Cmd {
 	var fault *textfile.Error
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -197,7 +197,7 @@ func (p *Page) shown(d service.Detail, err error) tea.Cmd {
 	default:
 		p.detail.wrong = nil
 	}
-	if !p.detail.open || p.detail.Run.Collector != d.Run.Collector {
+	if !p.detail.open || p.detail.Run.Subject != d.Run.Subject {
 		p.detail.table = widget.Table{}
 	}
 	p.detail.open, p.detail.Detail = true, d

@@ -43,7 +43,7 @@ func (p *Page) fillBoard() {
 		{Title: "SAYS", Width: 20, Flex: true},
 	}
 	b.table.Empty = "no collector has a run yet: download a result, or fetch with required fields"
-	list := b.list
+	list := b.standings
 	b.table.SetRowsKeyed(len(list), func(i int) string { return string(list[i].Run.Kind) + " " + list[i].Run.Name }, func(i int) []widget.Cell {
 		s := list[i]
 		words, ink := p.mark(s)
@@ -91,7 +91,7 @@ func (p *Page) fillDetail() {
 	d.table.SetRowsKeyed(len(lines), func(i int) string { return lines[i].Field }, func(i int) []widget.Cell {
 		l, t := lines[i], p.deps.Theme
 		says := widget.Cell{Text: "-", Ink: t.Muted}
-		if !l.Asked {
+		if !l.Requested {
 			says.Text = "not asked for"
 		}
 		if len(l.Findings) > 0 {
@@ -131,7 +131,7 @@ func (p *Page) Render(w, h int) string {
 		foot = widget.WrappedTo(t.Warn, "! a contract is left out: "+oneLine(b.wrong), iw-2, max(3, ih/3))
 	}
 	if s, ok := p.selected(); ok {
-		foot = append(foot, p.says(s, iw-2, max(2, ih/4))...)
+		foot = append(foot, p.summary(s, iw-2, max(2, ih/4))...)
 	}
 	return widget.Pane(t, p.title(), true, w, h, widget.Stack(b.table.Render(t, true, iw, ih-len(foot)), strings.Join(widget.Indent(foot), "\n")))
 }
@@ -141,7 +141,7 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 func (p *Page) title() string {
 	dead, drifts := 0, 0
-	for _, s := range p.board.list {
+	for _, s := range p.board.standings {
 		switch {
 		case s.Dead():
 			dead++
@@ -150,7 +150,7 @@ func (p *Page) title() string {
 		}
 	}
 	title := "Drift"
-	if n := len(p.board.list); n > 0 {
+	if n := len(p.board.standings); n > 0 {
 		title += " · " + text.Counted(n, "collector")
 	}
 	if drifts > 0 {
@@ -162,12 +162,12 @@ func (p *Page) title() string {
 	return title
 }
 
-// says is what the selected collector's newest run came to, in at most limit lines.
-func (p *Page) says(s service.Standing, w, limit int) []string {
+// summary is what the selected collector's newest run came to, in at most limit lines.
+func (p *Page) summary(s service.Standing, w, limit int) []string {
 	t := p.deps.Theme
 	var out []string
 	if s.Dead() {
-		out = widget.Wrapped(t.Bad, fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, text.When(s.Since, p.deps.Now()), model.ClassWord(s.SilentClass, s.SilentCause)), w)
+		out = widget.Wrapped(t.Bad, fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, text.ClockAndAge(s.Since, p.deps.Now()), model.ClassWord(s.SilentClass, s.SilentCause)), w)
 		if s.SilentCause == model.CauseUnrecognised {
 			out = append(out, widget.Wrapped(t.Muted, unrecognised(s.Run.Kind), w)...)
 		}
@@ -223,10 +223,10 @@ func (p *Page) renderDetail(w, h int) string {
 	t, d := p.deps.Theme, &p.detail
 	iw, ih := widget.Inner(w, h)
 	words, ink := p.mark(d.Standing)
-	head := widget.Wrapped(kit.Ink{}, fmt.Sprintf("%s · %d of %s useful in %s, %s", d.Run.Kind, d.Run.UsefulRows(), text.Counted(d.Run.Returned, "row"), text.Clean(d.Run.Ref), text.When(d.Run.At, p.deps.Now())), iw-2)
+	head := widget.Wrapped(kit.Ink{}, fmt.Sprintf("%s · %d of %s useful in %s, %s", d.Run.Kind, d.Run.UsefulRows(), text.Counted(d.Run.Returned, "row"), text.Clean(d.Run.Ref), text.ClockAndAge(d.Run.At, p.deps.Now())), iw-2)
 	head[0] = text.Cut(ink.Render(words)+"  "+head[0], iw-2)
 	if a := d.Accepted; a.Seq > 0 {
-		head = append(head, widget.Wrapped(t.Muted, fmt.Sprintf("normal since %s, by %s on %s: %s", a.Ref, a.Person, text.When(a.At, p.deps.Now()), cmp.Or(a.Reason, "no reason was given")), iw-2)...)
+		head = append(head, widget.Wrapped(t.Muted, fmt.Sprintf("normal since %s, by %s on %s: %s", a.Ref, a.Person, text.ClockAndAge(a.At, p.deps.Now()), cmp.Or(a.Reason, "no reason was given")), iw-2)...)
 	}
 	if d.Run.Beyond {
 		head = append(head, t.Muted.Render(text.Cut(fmt.Sprintf("it has more than %d fields: the others are not looked at", service.MaxFields), iw-2)))
@@ -248,7 +248,7 @@ func (p *Page) renderDetail(w, h int) string {
 		if len(l.Findings) == 0 {
 			foot = widget.Wrapped(t.Muted, l.Field+" is as in "+goodBefore(l.Against), iw-2)
 			switch {
-			case !l.Asked:
+			case !l.Requested:
 				foot = widget.Wrapped(t.Muted, l.Field+": the newest fetch did not ask for it", iw-2)
 			case d.Verdict.Accepted:
 				foot = widget.Wrapped(t.Muted, l.Field+": the newest run is accepted; the next ones are compared with it", iw-2)
@@ -268,7 +268,7 @@ func (p *Page) renderDetail(w, h int) string {
 func (p *Page) run(ref string) string {
 	for _, r := range p.detail.Runs {
 		if r.Ref == ref {
-			return ref + ", " + text.When(r.At, p.deps.Now())
+			return ref + ", " + text.ClockAndAge(r.At, p.deps.Now())
 		}
 	}
 	return ref

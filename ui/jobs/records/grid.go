@@ -27,9 +27,9 @@ const (
 type grid struct {
 	cursor, top int64
 	column      int // the chosen column
-	left        int // the first column on the screen
+	firstColumn int // the first column on the screen
 	page        int // rows on the screen, as drawn last
-	shown       int // columns on the screen, as drawn last, without one that may be cut
+	visible     int // columns on the screen, as drawn last, without one that may be cut
 	drawn       int // those with it
 	from        int64
 	rows        []records.Row // those from row from on
@@ -60,8 +60,8 @@ func (g *grid) missing(total int64, names []string) (from int64, n int) {
 	return from, int(min(g.top+page+rowsAround, total) - from)
 }
 
-// take takes rows that were read.
-func (g *grid) take(from int64, rows []records.Row) {
+// setRows takes rows that were read.
+func (g *grid) setRows(from int64, rows []records.Row) {
 	g.from, g.rows, g.columns = from, rows, g.reading
 }
 
@@ -87,7 +87,7 @@ func (g *grid) cell(r records.Row, name string) (records.Cell, bool) {
 // cut.
 func (g *grid) widths(about records.Profile, w, h int) []int {
 	var out []int
-	for i := g.left; i < len(about.Columns) && w > 0; i++ {
+	for i := g.firstColumn; i < len(about.Columns) && w > 0; i++ {
 		c := about.Columns[i]
 		width := max(minColumn, text.Width(text.Clean(records.ShownName(c.Name))), text.Width(facts(c, about)))
 		for k := range int64(h) {

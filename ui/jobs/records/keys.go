@@ -66,7 +66,7 @@ func (p *Page) Bindings() []kit.Binding {
 	if busy == "" {
 		busy = unread
 	}
-	if p.file != nil && none != "" && p.what.query.Filter.String()+p.jq() != "" {
+	if p.file != nil && none != "" && p.set.query.Filter.String()+p.jq() != "" {
 		busy = "" // a filter without a match is changed
 	}
 	reopening, partial := "", busy
@@ -111,10 +111,10 @@ func (p *Page) Bindings() []kit.Binding {
 }
 
 func (p *Page) jq() string {
-	if p.what.query.JQ == nil {
+	if p.set.query.JQ == nil {
 		return ""
 	}
-	return p.what.query.JQ.String()
+	return p.set.query.JQ.String()
 }
 
 // busy reports whether esc stops something.
@@ -181,9 +181,9 @@ func (p *Page) column() string {
 func (p *Page) goTo(column int) tea.Cmd {
 	g := &p.grid
 	g.column = max(min(column, len(p.about.Columns)-1), 0)
-	g.left = min(g.left, g.column)
-	if g.shown > 0 && g.column >= g.left+g.shown {
-		g.left = g.column - g.shown + 1
+	g.firstColumn = min(g.firstColumn, g.column)
+	if g.visible > 0 && g.column >= g.firstColumn+g.visible {
+		g.firstColumn = g.column - g.visible + 1
 	}
 	return p.ensure()
 }
@@ -224,7 +224,7 @@ func (p *Page) leave() tea.Cmd {
 	case p.panes.At == paneTree:
 		p.panes.At = paneTable
 		return nil
-	case p.what.view.List != nil || !p.what.query.All():
+	case p.set.view.Rows != nil || !p.set.query.All():
 		return p.run(records.Query{})
 	}
 	return p.Hide()
@@ -232,13 +232,13 @@ func (p *Page) leave() tea.Cmd {
 
 func (p *Page) openLine(k lineKind) tea.Cmd {
 	l := &p.line
-	l.kind, l.problem, l.said = k, "", ""
+	l.kind, l.problem, l.outcome = k, "", ""
 	l.input = widget.NewInput(p.deps.Theme)
 	l.input.SetWidth(40) // until it is drawn
 	switch k {
 	case lineFilter:
 		l.input.Placeholder = `word  field:part  field>5  has:"a b"  -word`
-		l.input.SetValue(p.what.query.Filter.String())
+		l.input.SetValue(p.set.query.Filter.String())
 	case lineJQ:
 		l.input.Placeholder = `.price > 5 and .brand == "x"`
 		l.input.SetValue(p.jq())
@@ -253,7 +253,7 @@ func (p *Page) openLine(k lineKind) tea.Cmd {
 func (p *Page) takeLine() tea.Cmd {
 	l := &p.line
 	typed := strings.TrimSpace(l.input.Value())
-	q := p.what.query
+	q := p.set.query
 	switch l.kind {
 	case lineFilter:
 		f, err := records.ParseFilter(typed)
@@ -282,7 +282,7 @@ func (p *Page) takeLine() tea.Cmd {
 
 // with adds a term to the filter.
 func (p *Page) with(term string) tea.Cmd {
-	q := p.what.query
+	q := p.set.query
 	words := strings.TrimSpace(q.Filter.String() + " " + term)
 	f, err := records.ParseFilter(words)
 	if err != nil {
@@ -293,7 +293,7 @@ func (p *Page) with(term string) tea.Cmd {
 }
 
 func (p *Page) sort() tea.Cmd {
-	q, name := p.what.query, p.column()
+	q, name := p.set.query, p.column()
 	switch {
 	case name == "":
 		return kit.Warn("sort: this column has no name to sort by")
@@ -324,7 +324,7 @@ func (p *Page) copyMenu() tea.Cmd {
 // command shows the same rows without a screen.
 func (p *Page) command() string {
 	out := "zonedeck jobs rows " + quoted(p.file.Path())
-	q := p.what.query
+	q := p.set.query
 	if !q.Filter.Empty() {
 		out += " --filter " + quoted(q.Filter.String())
 	}
@@ -347,7 +347,7 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 func (p *Page) askExport() tea.Cmd {
 	t := p.deps.Theme
 	base := strings.TrimSuffix(p.file.Path(), filepath.Ext(p.file.Path()))
-	if c := p.what.compared; c != nil && !c.OnlyNew {
+	if c := p.set.compared; c != nil && !c.OnlyNew {
 		return p.askExportChanges(base)
 	}
 	form := widget.NewForm(t,
@@ -361,7 +361,7 @@ func (p *Page) askExport() tea.Cmd {
 	)
 	dialog := widget.NewFormDialog(t, fmt.Sprintf("Export %s", p.rowsWords()), form)
 	dialog.Submit = "write"
-	endings := widget.Endings{File: "path", Format: "format", Of: func(name string) string { return string(records.FormatOf(name)) }, Before: form.Value("path")}
+	endings := widget.Endings{File: "path", Format: "format", FormatOf: func(name string) string { return string(records.FormatOf(name)) }, Before: form.Value("path")}
 	dialog.OnChange = endings.Agree
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		e := records.Export{Format: records.Format(f.Value("format")), Raw: f.Value("cells") == "raw"}
@@ -379,7 +379,7 @@ func (p *Page) askExportChanges(base string) tea.Cmd {
 	dialog := widget.NewFormDialog(p.deps.Theme, fmt.Sprintf("Export the difference, %s", rowsCounted(int(p.total()))), form)
 	dialog.Submit = "write"
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
-		return tea.Batch(kit.CloseOverlay(dialog), p.exportChanges(strings.TrimSpace(f.Value("path")), *p.what.compared, dialog))
+		return tea.Batch(kit.CloseOverlay(dialog), p.exportChanges(strings.TrimSpace(f.Value("path")), *p.set.compared, dialog))
 	}
 	return kit.OpenOverlay(dialog)
 }

@@ -41,7 +41,7 @@ type Page struct {
 	state  records.State
 	about  records.Profile
 	err    error
-	what   shown
+	set    rowSet
 	grid   grid
 	line   line
 	tree   *jsontree.View
@@ -50,8 +50,8 @@ type Page struct {
 	work   work
 }
 
-// shown is which rows the table shows, and why.
-type shown struct {
+// rowSet is which rows the table shows, and why.
+type rowSet struct {
 	query    records.Query
 	view     records.View
 	compared *records.Compared
@@ -60,8 +60,8 @@ type shown struct {
 
 // total is how many rows there are to show now.
 func (p *Page) total() int64 {
-	if p.what.view.List != nil {
-		return p.what.view.List.Len()
+	if p.set.view.Rows != nil {
+		return p.set.view.Rows.Len()
 	}
 	return p.state.Rows
 }
@@ -72,7 +72,7 @@ type line struct {
 	kind    lineKind
 	problem string
 	search  string // what n and N look for
-	said    string // what the search came to
+	outcome string // what the search came to
 }
 
 type lineKind int
@@ -111,8 +111,8 @@ func New(d Deps) *Page {
 // Open reports whether the page fills the tab.
 func (p *Page) Open() bool { return p.open }
 
-// Gone reports whether it shows that the file of its result is no longer there.
-func (p *Page) Gone() bool { return p.open && p.file == nil && errors.Is(p.err, fs.ErrNotExist) }
+// FileMissing reports whether it shows that the file of its result is no longer there.
+func (p *Page) FileMissing() bool { return p.open && p.file == nil && errors.Is(p.err, fs.ErrNotExist) }
 
 // CapturingText reports whether a line is being typed.
 func (p *Page) CapturingText() bool { return p.open && p.line.kind != lineNone }
@@ -124,7 +124,7 @@ func (p *Page) Running() int { return kit.Running(&p.work.export) }
 func (p *Page) Show(name, title string) tea.Cmd {
 	closing := p.release()
 	p.open, p.name, p.title, p.err, p.file = true, name, title, nil, nil
-	p.state, p.about, p.what = records.State{}, records.Profile{}, shown{}
+	p.state, p.about, p.set = records.State{}, records.Profile{}, rowSet{}
 	p.grid, p.line, p.panes = grid{}, line{}, widget.Panes{N: 2}
 	p.showDetail(-1)
 	p.detail.full = false
@@ -189,17 +189,17 @@ func (p *Page) release() tea.Cmd {
 
 // dropList closes the list that is shown and, of a difference, the other file.
 func (p *Page) dropList() tea.Cmd {
-	v := p.what.view
-	p.what = shown{}
+	v := p.set.view
+	p.set = rowSet{}
 	p.work.load.Drop()
 	p.work.detail.Drop()
 	p.work.find.Drop()
-	p.line.said = ""
-	if v.List == nil {
+	p.line.outcome = ""
+	if v.Rows == nil {
 		return nil
 	}
 	return func() tea.Msg {
-		_ = v.List.Close() // it is temporary
+		_ = v.Rows.Close() // it is temporary
 		if v.Old != nil {
 			_ = v.Old.Close() // it was only read
 		}
@@ -231,7 +231,7 @@ func (i indexed) Close() error {
 
 // selecting is how far a query is: first the list that its rows come into.
 type selecting struct {
-	list *records.RowList
+	rows *records.RowList
 	at   records.Progress
 }
 
@@ -239,7 +239,7 @@ type selecting struct {
 type selected struct{ records.Selection }
 
 // Close closes what nobody waits for any more.
-func (s selected) Close() error { return s.List.Close() }
+func (s selected) Close() error { return s.Rows.Close() }
 
 // compared is a difference from another result.
 type compared struct {
@@ -252,6 +252,6 @@ func (c compared) Close() error {
 	if c.is == nil {
 		return nil
 	}
-	_ = c.is.List.Close() // it is temporary
+	_ = c.is.Rows.Close() // it is temporary
 	return c.old.Close()
 }

@@ -123,7 +123,7 @@ func (p *Page) run(q records.Query) tea.Cmd {
 	}
 	closing := p.dropList()
 	p.err = nil
-	p.what.query = q
+	p.set.query = q
 	p.grid.home()
 	p.showDetail(-1)
 	p.work.query.Drop()
@@ -132,17 +132,17 @@ func (p *Page) run(q records.Query) tea.Cmd {
 	}
 	p.work.progress = records.Progress{Size: f.Size()}
 	return tea.Batch(closing, kit.Follow(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(selecting)) (selected, error) {
-		is, err := f.Select(ctx, q, func(l *records.RowList) { emit(selecting{list: l}) }, func(at records.Progress) { emit(selecting{at: at}) })
+		is, err := f.Select(ctx, q, func(l *records.RowList) { emit(selecting{rows: l}) }, func(at records.Progress) { emit(selecting{at: at}) })
 		return selected{is}, err
 	}, p.selecting, p.selected))
 }
 
 func (p *Page) selecting(s selecting) tea.Cmd {
 	switch {
-	case s.list == nil:
+	case s.rows == nil:
 		p.work.progress = s.at
-	case p.what.query.Sort == "":
-		p.show(s.list)
+	case p.set.query.Sort == "":
+		p.show(s.rows)
 	}
 	return p.ensure()
 }
@@ -155,7 +155,7 @@ func (p *Page) reached(at records.Progress) tea.Cmd {
 
 // show shows the rows of a list.
 func (p *Page) show(l *records.RowList) {
-	p.what.view.List = l
+	p.set.view.Rows = l
 	p.grid.home()
 	p.work.load.Drop()
 	p.showDetail(-1)
@@ -164,7 +164,7 @@ func (p *Page) show(l *records.RowList) {
 func (p *Page) selected(s selected, err error) tea.Cmd {
 	if err != nil {
 		p.show(nil)
-		p.what = shown{}
+		p.set = rowSet{}
 		closing := func() tea.Msg {
 			_ = s.Close() // it is temporary
 			return nil
@@ -174,11 +174,11 @@ func (p *Page) selected(s selected, err error) tea.Cmd {
 		}
 		return tea.Batch(closing, p.ensure(), kit.Fail("the rows: "+err.Error()))
 	}
-	if p.what.view.List != s.List {
-		p.show(s.List)
+	if p.set.view.Rows != s.Rows {
+		p.show(s.Rows)
 	}
 	if s.Failed > 0 {
-		p.what.notes = append(p.what.notes, fmt.Sprintf("jq failed for %s: %s", text.Counted(int(s.Failed), "row"), s.First))
+		p.set.notes = append(p.set.notes, fmt.Sprintf("jq failed for %s: %s", text.Counted(int(s.Failed), "row"), s.First))
 	}
 	return p.ensure()
 }
@@ -227,8 +227,8 @@ func (p *Page) compared(c *records.Compared, asked *widget.FormDialog, err error
 	case err != nil:
 		return tea.Batch(p.ensure(), kit.Fail("compare: "+err.Error()))
 	}
-	p.show(c.List)
-	p.what = shown{compared: c, view: c.View(), notes: c.Counts()}
+	p.show(c.Rows)
+	p.set = rowSet{compared: c, view: c.View(), notes: c.Counts()}
 	return p.ensure()
 }
 
@@ -237,7 +237,7 @@ func (p *Page) ensure() tea.Cmd {
 	if p.file == nil {
 		return nil
 	}
-	g, f, view := &p.grid, p.file, p.what.view
+	g, f, view := &p.grid, p.file, p.set.view
 	g.clamp(p.total())
 	cmds := []tea.Cmd{}
 	names := p.names()
@@ -259,7 +259,7 @@ func (p *Page) ensure() tea.Cmd {
 // names are the columns that are read.
 func (p *Page) names() []string {
 	out := make([]string, 0, readColumns)
-	for i := p.grid.left; i < len(p.about.Columns) && len(out) < readColumns; i++ {
+	for i := p.grid.firstColumn; i < len(p.about.Columns) && len(out) < readColumns; i++ {
 		out = append(out, p.about.Columns[i].Name)
 	}
 	return out
@@ -273,7 +273,7 @@ func (p *Page) loaded(from int64, rows []records.Row, err error) tea.Cmd {
 		p.err = err
 		return nil
 	}
-	p.grid.take(from, rows)
+	p.grid.setRows(from, rows)
 	return p.ensure()
 }
 
@@ -302,8 +302,8 @@ func (p *Page) search(back bool) tea.Cmd {
 	if err != nil {
 		return kit.Warn(err.Error())
 	}
-	f, view, from := p.file, p.what.view, p.grid.cursor
-	p.line.said = "searching…"
+	f, view, from := p.file, p.set.view, p.grid.cursor
+	p.line.outcome = "searching…"
 	return kit.Follow(kit.Jobs, &p.work.find, p.deps.Ctx, func(ctx context.Context, emit func(int64)) (int64, error) {
 		at, ok, err := f.Find(ctx, view, from, back, want, emit)
 		if err == nil && !ok {
@@ -311,22 +311,22 @@ func (p *Page) search(back bool) tea.Cmd {
 		}
 		return at, err
 	}, func(rows int64) tea.Cmd {
-		p.line.said = "searched " + text.Count(int(rows)) + " rows"
+		p.line.outcome = "searched " + text.Count(int(rows)) + " rows"
 		return nil
 	}, p.found)
 }
 
 // found goes to a row that was looked for; -1 is none.
 func (p *Page) found(at int64, err error) tea.Cmd {
-	p.line.said = ""
+	p.line.outcome = ""
 	switch {
 	case errors.Is(err, context.Canceled):
-		p.line.said = "stopped"
+		p.line.outcome = "stopped"
 		return nil
 	case err != nil:
 		return kit.Fail("search: " + err.Error())
 	case at < 0:
-		p.line.said = "no further row"
+		p.line.outcome = "no further row"
 		return nil
 	}
 	p.grid.cursor = at
@@ -341,7 +341,7 @@ type written struct {
 
 // export writes what is shown to a new file; asked is the dialog that it was asked in.
 func (p *Page) export(path string, e records.Export, asked *widget.FormDialog) tea.Cmd {
-	f, view := p.file, p.what.view
+	f, view := p.file, p.set.view
 	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(records.Progress)) (records.Written, error) {
 		return f.Export(ctx, w, view, e, on)
 	})
@@ -351,7 +351,7 @@ func (p *Page) export(path string, e records.Export, asked *widget.FormDialog) t
 func (p *Page) exportChanges(path string, c records.Compared, asked *widget.FormDialog) tea.Cmd {
 	f := p.file
 	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(records.Progress)) (records.Written, error) {
-		return records.Written{Rows: c.List.Len()}, f.WriteChanges(ctx, w, c, on)
+		return records.Written{Rows: c.Rows.Len()}, f.WriteChanges(ctx, w, c, on)
 	})
 }
 

@@ -47,8 +47,8 @@ func (p *Page) wantsDetail() bool { return p.wide || p.onTree() }
 // rowsWords says how many rows are shown: "17 of 300 rows", "4 rows that differ".
 func (p *Page) rowsWords() string {
 	n, all := int(p.total()), int(p.state.Rows)
-	switch c := p.what.compared; {
-	case p.what.view.List == nil:
+	switch c := p.set.compared; {
+	case p.set.view.Rows == nil:
 		return rowsCounted(all)
 	case c != nil && !c.OnlyNew && n == 1: // some are of the other result
 		return "1 row that differs"
@@ -64,7 +64,7 @@ func (p *Page) columnsWords() string {
 	if g.drawn == 0 || g.drawn >= all {
 		return ""
 	}
-	return fmt.Sprintf(" · columns %d–%d of %d", g.left+1, g.left+g.drawn, all)
+	return fmt.Sprintf(" · columns %d–%d of %d", g.firstColumn+1, g.firstColumn+g.drawn, all)
 }
 
 // rowsCounted is a number of rows.
@@ -81,7 +81,7 @@ func (p *Page) renderTable(w, h int) string {
 	title := "Records of " + p.title
 	var body string
 	switch {
-	case p.Gone():
+	case p.FileMissing():
 		body = strings.Join(widget.Wrapped(kit.Ink{}, "The file of the result is no longer there: "+p.err.Error()+". d downloads it again, esc goes back.", iw-2), "\n")
 	case p.file == nil && p.err != nil:
 		body = strings.Join(widget.Wrapped(kit.Ink{}, "The records cannot be shown: "+p.err.Error()+". esc goes back.", iw-2), "\n")
@@ -108,13 +108,13 @@ func (p *Page) feet(w int) []string {
 		}
 		out = append(out, t.Muted.Render(text.Cut(words, w)))
 	}
-	asked, _ := p.what.query.Filter.Fields()
+	asked, _ := p.set.query.Filter.Fields()
 	for _, name := range asked {
 		if p.about.Lacks(name) {
 			out = append(out, t.Warn.Render(text.Cut(" ! no row has a field "+text.Clean(query.QuoteName(name)), w)))
 		}
 	}
-	for _, n := range p.what.notes {
+	for _, n := range p.set.notes {
 		out = append(out, t.Warn.Render(text.Cut(" ! "+text.Clean(n), w)))
 	}
 	for _, n := range p.state.Notes {
@@ -123,7 +123,7 @@ func (p *Page) feet(w int) []string {
 	if p.about.Done && p.about.Damaged > 0 {
 		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! rows that cannot be read: %d, the first is row %s", p.about.Damaged, text.Count(int(p.about.First+1))), w)))
 	}
-	if p.about.More {
+	if p.about.MoreColumns {
 		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! there are more columns than the %d that are shown", records.MaxColumns), w)))
 	}
 	if p.err != nil {
@@ -168,9 +168,9 @@ func (p *Page) progress() string {
 	switch {
 	case p.work.index.Running():
 		return share("indexing")
-	case p.work.query.Running() && p.what.query.Sort != "":
+	case p.work.query.Running() && p.set.query.Sort != "":
 		return share("sorting")
-	case p.work.query.Running() && p.what.query.All():
+	case p.work.query.Running() && p.set.query.All():
 		return share("comparing")
 	case p.work.query.Running():
 		return share("filtering")
@@ -193,13 +193,13 @@ func (p *Page) lineView(w int) string {
 	var words []string
 	if l.search != "" {
 		found := "/ " + l.search
-		if l.said != "" {
-			found += " (" + l.said + ")"
+		if l.outcome != "" {
+			found += " (" + l.outcome + ")"
 		}
 		words = append(words, found)
 	}
 	searches := len(words)
-	q := p.what.query
+	q := p.set.query
 	if !q.Filter.Empty() {
 		words = append(words, "filter "+q.Filter.String())
 	}
@@ -213,11 +213,11 @@ func (p *Page) lineView(w int) string {
 		}
 		words = append(words, "sorted by "+records.ShownName(q.Sort)+" "+way)
 	}
-	if c := p.what.compared; c != nil && c.OnlyNew {
-		words = append(words, fmt.Sprintf("by %s: %s new, %s known", query.QuoteName(c.Key), text.Count(int(c.Added)), text.Count(int(c.Same))))
+	if c := p.set.compared; c != nil && c.OnlyNew {
+		words = append(words, fmt.Sprintf("by %s: %s new, %s known", query.QuoteName(c.Key), text.Count(int(c.Added)), text.Count(int(c.Unchanged))))
 	} else if c != nil {
 		words = append(words, fmt.Sprintf("by %s: %s added, %s changed, %s removed, %s the same", query.QuoteName(c.Key),
-			text.Count(int(c.Added)), text.Count(int(c.Changed)), text.Count(int(c.Removed)), text.Count(int(c.Same))))
+			text.Count(int(c.Added)), text.Count(int(c.Changed)), text.Count(int(c.Removed)), text.Count(int(c.Unchanged))))
 	}
 	if len(words) > searches {
 		words = append(words, "esc shows all")
@@ -235,22 +235,22 @@ func (p *Page) rows(w, h int) string {
 	g.clamp(p.total())
 	gutter := max(len(text.Count(int(max(p.state.Rows, 1)))), 3) + 1
 	changes := 0
-	if p.what.compared != nil {
+	if p.set.compared != nil {
 		changes = 8
 	}
 	widths := g.widths(p.about, w-gutter-changes-2, g.page)
-	g.shown, g.drawn = len(widths), len(widths)
-	if n := len(widths); n > 1 && g.left+n < len(p.about.Columns) {
-		g.shown = n - 1 // the last one may be cut
+	g.visible, g.drawn = len(widths), len(widths)
+	if n := len(widths); n > 1 && g.firstColumn+n < len(p.about.Columns) {
+		g.visible = n - 1 // the last one may be cut
 	}
 	out := make([]string, 0, h)
 	name, kind := strings.Builder{}, strings.Builder{}
 	name.WriteString(text.Spaces(gutter + changes + 1))
 	kind.WriteString(text.Spaces(gutter + changes + 1))
 	for i, width := range widths {
-		c := p.about.Columns[g.left+i]
+		c := p.about.Columns[g.firstColumn+i]
 		ink := t.Title
-		if g.left+i == g.column {
+		if g.firstColumn+i == g.column {
 			ink = t.Accent
 		}
 		name.WriteString(ink.Render(text.Fit(text.Clean(records.ShownName(c.Name)), width)) + " ")
@@ -276,9 +276,9 @@ func (p *Page) emptyWords() string {
 	switch {
 	case p.work.query.Running():
 		return "nothing yet"
-	case p.what.compared != nil:
+	case p.set.compared != nil:
 		return "nothing differs"
-	case !p.what.query.All():
+	case !p.set.query.All():
 		return "no row matches: esc shows all rows, f changes the filter"
 	case !p.state.Indexed:
 		return "reading the first rows…"
@@ -326,7 +326,7 @@ func (p *Page) row(i int64, gutter, changes int, widths []int, w int) string {
 		b.WriteString(ink(t.Muted, text.Cut(" "+text.Clean(r.Error), max(w-gutter-changes-1, 0))))
 	default:
 		for k, width := range widths {
-			b.WriteString(p.cell(r, read, p.about.Columns[g.left+k].Name, width, on) + " ")
+			b.WriteString(p.cell(r, read, p.about.Columns[g.firstColumn+k].Name, width, on) + " ")
 		}
 	}
 	if !on {
@@ -341,7 +341,7 @@ func (p *Page) row(i int64, gutter, changes int, widths []int, w int) string {
 
 // blank reports whether a row says nothing in the n columns on the screen.
 func (p *Page) blank(r records.Row, n int) bool {
-	for _, c := range p.about.Columns[p.grid.left : p.grid.left+n] {
+	for _, c := range p.about.Columns[p.grid.firstColumn : p.grid.firstColumn+n] {
 		if is, ok := p.grid.cell(r, c.Name); !ok || is.Kind != records.Missing && is.Kind != records.Null {
 			return false
 		}
@@ -425,7 +425,7 @@ func (p *Page) move(key tea.KeyPressMsg) tea.Cmd {
 
 func (p *Page) moveBy(by int64) tea.Cmd {
 	p.grid.cursor += by
-	p.line.said = ""
+	p.line.outcome = ""
 	return p.ensure()
 }
 

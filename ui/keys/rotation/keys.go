@@ -185,8 +185,8 @@ func (p *Page) goOn(msg goOn) tea.Cmd {
 	return p.run(step.Kind.Word())
 }
 
-// seen says what the end of the old value rests on.
-func (p *Page) seen() string {
+// evidence says what the end of the old value rests on.
+func (p *Page) evidence() string {
 	seen := "Every user above was seen to work with the new one (••••%s)"
 	for _, step := range p.plan.Steps {
 		if step.Kind == keystore.StepTest && step.By != keystore.Measured {
@@ -203,14 +203,14 @@ func (p *Page) deletes() string {
 	if p.plan.Zone != "" {
 		ended, name = "The old %s (••••%s) is removed. %s A login with the old password is then seen to be refused.\n%s.", p.plan.Key
 	}
-	return fmt.Sprintf(ended, text.Clean(name), p.plan.OldLast4, p.seen(), text.Clean(p.deps.Console.Where(p.plan)))
+	return fmt.Sprintf(ended, text.Clean(name), p.plan.OldLast4, p.evidence(), text.Clean(p.deps.Console.AccountText(p.plan)))
 }
 
 // outage is what a refresh means, before it is done.
 func (p *Page) outage() string {
 	console, person := p.waits()
 	body := fmt.Sprintf("%s gets a new value and the old one is invalid at once (contract 3): everything that uses it stands still until it reads the new one.\n%s.\n",
-		text.Clean(p.plan.Key), text.Clean(p.deps.Console.Where(p.plan)))
+		text.Clean(p.plan.Key), text.Clean(p.deps.Console.AccountText(p.plan)))
 	if len(console) > 0 {
 		body += fmt.Sprintf("The console writes these within the same second: %s.\n", text.Clean(strings.Join(console, ", ")))
 	}
@@ -227,7 +227,7 @@ func (p *Page) giveUp(msg giveUp) tea.Cmd {
 	body := "%s: what was done stays as it is. A key that was created is valid until it is deleted in the account settings; references keep what they give now."
 	switch {
 	case p.plan.Zone != "" && p.plan.DeletedSeq != 0:
-		body = "%s: " + rotate.Left(p.plan) + "."
+		body = "%s: " + rotate.Leftovers(p.plan) + "."
 	case p.plan.Zone != "":
 		body = "%s: a new one that no reference gives yet is removed again. Once a reference gives it both stay valid, and references keep what they give now."
 	}
@@ -246,7 +246,7 @@ func (p *Page) askVouch() tea.Cmd {
 	step, t := p.stop.Step, p.deps.Theme
 	form := widget.NewForm(t, widget.Field{Name: "reason", Label: "How do you know", Placeholder: "e.g. its log of 12:04", Help: "It stands in the record and in History, marked as vouched for."})
 	p.form = widget.NewFormDialog(t, "Vouch for: "+text.Clean(step.Name()), form)
-	p.form.Intro, p.form.Submit, p.form.Deliberate = p.stop.Words, "vouch for it", true
+	p.form.Intro, p.form.Submit, p.form.Deliberate = p.stop.Advice, "vouch for it", true
 	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
 		p.form.Busy = true
 		reason, vouch := strings.TrimSpace(f.Value("reason")), p.deps.Engine.Vouch
@@ -279,7 +279,7 @@ func (p *Page) askValue() tea.Cmd {
 		}},
 	)
 	p.form = widget.NewFormDialog(t, "The new value of "+text.Clean(p.plan.Key), form)
-	p.form.Intro, p.form.Submit = p.stop.Words, "take it"
+	p.form.Intro, p.form.Submit = p.stop.Advice, "take it"
 	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
 		value, ref, expires := keystore.NewSecret(strings.TrimSpace(f.Value("value"))), strings.TrimSpace(f.Value("ref")), strings.TrimSpace(f.Value("expires"))
 		if held && value.Empty() && ref == "" {

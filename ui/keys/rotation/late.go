@@ -13,7 +13,7 @@ import (
 // late is what was seen of the old value of a rotation that is over.
 type late struct {
 	slot kit.Slot
-	seen *rotate.Late // nil before a look
+	uses *rotate.UsesAfterEnd // nil before a look
 }
 
 // lookLate looks again.
@@ -25,17 +25,17 @@ func (p *Page) finished() bool { return p.plan.Over() && !p.plan.Abandoned && !p
 // lookLate looks for uses of the old value since the rotation ended.
 func (p *Page) lookLate() tea.Cmd {
 	engine, plan := p.deps.Engine, p.plan
-	return kit.Load(kit.Keys, &p.late.slot, p.deps.Ctx, func(ctx context.Context) (rotate.Late, error) {
+	return kit.Load(kit.Keys, &p.late.slot, p.deps.Ctx, func(ctx context.Context) (rotate.UsesAfterEnd, error) {
 		return engine.Late(ctx, plan), nil
-	}, func(l rotate.Late, _ error) tea.Cmd {
-		p.late.seen = &l
+	}, func(l rotate.UsesAfterEnd, _ error) tea.Cmd {
+		p.late.uses = &l
 		return nil
 	})
 }
 
 // lateLines say what was seen of the old value since the rotation ended.
 func (p *Page) lateLines(w int) (out []string) {
-	th, seen := p.deps.Theme, p.late.seen
+	th, seen := p.deps.Theme, p.late.uses
 	switch {
 	case p.late.slot.Running():
 		return widget.Wrapped(th.Accent, "● looking for uses of the old "+p.plan.Value()+" …", w)

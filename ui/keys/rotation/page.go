@@ -33,7 +33,7 @@ type Engine interface {
 	Give(ctx context.Context, id string, value keystore.Secret, expires string) (keystore.RotationPlan, error)
 	Vouch(ctx context.Context, id string, step keystore.RotationStep, reason string) (keystore.RotationPlan, error)
 	Abandon(ctx context.Context, id string) (keystore.RotationPlan, error)
-	Late(ctx context.Context, p keystore.RotationPlan) rotate.Late
+	Late(ctx context.Context, p keystore.RotationPlan) rotate.UsesAfterEnd
 	ByHand(p keystore.RotationPlan) bool
 }
 
@@ -43,8 +43,8 @@ type Console interface {
 	Resolve(ctx context.Context, ref string) (keystore.Secret, error)
 	// Rehearse takes the steps of a rotation on the emulator, with copies.
 	Rehearse(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error)
-	// Where says whose a rotation is: the account, the profile and the address.
-	Where(p keystore.RotationPlan) string
+	// Account says whose a rotation is: the account, the profile and the address.
+	AccountText(p keystore.RotationPlan) string
 	// SaveReport keeps a report as a file and names it.
 	SaveReport(name, text string) (string, error)
 }
@@ -84,8 +84,8 @@ var errStopped = errors.New("stopped: what was done stands in the record")
 
 // tried is what a rehearsal came to, in words; of one that failed, why.
 type tried struct {
-	words string
-	err   error
+	text string
+	err  error
 }
 
 // New makes a page without a rotation.
@@ -133,7 +133,7 @@ func (p *Page) Show(k model.Key, plan keystore.RotationPlan) tea.Cmd {
 	}
 	if p.plan.ID != plan.ID {
 		p.stop, p.err, p.tried = nil, nil, tried{}
-		p.table, p.late.seen = widget.Table{}, nil
+		p.table, p.late.uses = widget.Table{}, nil
 		p.late.slot.Drop()
 	}
 	if !p.slot.Running() {
@@ -243,9 +243,9 @@ func (p *Page) rehearsed(plan keystore.RotationPlan, err error) tea.Cmd {
 			yours = append(yours, s.Name())
 		}
 	}
-	p.tried.words = fmt.Sprintf("rehearsed on the emulator with copies, nothing real was written: %d steps measured", measured)
+	p.tried.text = fmt.Sprintf("rehearsed on the emulator with copies, nothing real was written: %d steps measured", measured)
 	if vouched > 0 {
-		p.tried.words += "; yours will be: " + strings.Join(yours, ", ")
+		p.tried.text += "; yours will be: " + strings.Join(yours, ", ")
 	}
 	return nil
 }
@@ -256,12 +256,12 @@ func (p *Page) outcome() string {
 		return "the rotation of the " + p.plan.Key + " was taken back: the old password stays, and the new one is removed"
 	}
 	if p.plan.Abandoned && p.plan.Zone != "" {
-		return "the rotation of the " + p.plan.Key + " was abandoned: " + rotate.Left(p.plan)
+		return "the rotation of the " + p.plan.Key + " was abandoned: " + rotate.Leftovers(p.plan)
 	}
 	if p.plan.Abandoned {
 		words := "the rotation of " + p.plan.Key + " was abandoned; its record stays"
 		if p.plan.NewHeld != "" {
-			words += "; " + rotate.Left(p.plan)
+			words += "; " + rotate.Leftovers(p.plan)
 		}
 		return words
 	}

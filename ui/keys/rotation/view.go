@@ -226,10 +226,10 @@ func (p *Page) nowLines(w int) []string {
 		if p.stop == nil {
 			out = append(out, widget.Wrapped(th.Muted, "You delete it in the account settings; enter looks whether it is refused.", w)...)
 		}
-		out = append(out, widget.Wrapped(th.Warn, p.seen(), w)...)
+		out = append(out, widget.Wrapped(th.Warn, p.evidence(), w)...)
 	}
-	if p.tried.words != "" {
-		out = append(out, widget.Hung(th.Good.Render("✓ "), th.Good, p.tried.words, w)...)
+	if p.tried.text != "" {
+		out = append(out, widget.Hung(th.Good.Render("✓ "), th.Good, p.tried.text, w)...)
 	}
 	if p.tried.err != nil {
 		out = append(out, widget.Hung(th.Bad.Render("✗ "), th.Bad, "the rehearsal, by which nothing real was written: "+p.tried.err.Error(), w)...)
@@ -268,7 +268,7 @@ func (p *Page) stepLines(steps []keystore.RotationStep, w int) []string {
 			continue
 		}
 		mark, ink := p.mark(s)
-		words := s.Name() + " · " + s.By.Words() + " " + text.Clock(s.At, p.deps.Now())
+		words := s.Name() + " · " + s.By.Label() + " " + text.Clock(s.At, p.deps.Now())
 		if proof := s.Proof(); proof != "" {
 			words += " · " + proof
 		}

@@ -100,7 +100,7 @@ func (b *View) rowLines(r bodyRow) []string {
 	g := b.gutter()
 	head := b.theme.LineN.Render(text.FitRight(number, g-1)) + " "
 	width := b.textWidth()
-	p := painter{inks: b.theme, row: r, marks: b.inks(r), width: width, words: b.words}
+	p := painter{inks: b.theme, row: r, marks: b.inks(r), width: width, wordWrap: b.wordWrap}
 	var lines []string
 	if b.wrap {
 		for _, l := range p.wrapped() {
@@ -143,7 +143,7 @@ func (b *View) foot(focused bool, w int) string {
 	case b.find.query != "":
 		count := strconv.Itoa(b.find.at+1) + " of " + strconv.Itoa(n)
 		switch {
-		case b.find.more:
+		case b.find.truncated:
 			count += "+"
 		case b.slots.search.Running():
 			count += " so far, searching …"
@@ -180,12 +180,12 @@ func (b *View) Status() string {
 // painter draws one row piece by piece, sanitised, in the inks of its tokens and
 // marks.
 type painter struct {
-	inks  *kit.Theme
-	row   bodyRow
-	marks []inkRange
-	width int
-	words bool // lines are broken between words
-	span  int  // the token span reached
+	inks     *kit.Theme
+	row      bodyRow
+	marks    []inkRange
+	width    int
+	wordWrap bool // lines are broken between words
+	span     int  // the token span reached
 }
 
 // piece is drawn as a unit: a grapheme, or a token for an invisible character.
@@ -281,7 +281,7 @@ func (p *painter) wrapped() []string {
 	for i := 0; ; {
 		span := p.span
 		line, used, next := p.line(i, p.width)
-		if at := wordStart(p.row.text, i, next); p.words && at < next {
+		if at := wordStart(p.row.text, i, next); p.wordWrap && at < next {
 			p.row.text, p.span = p.row.text[:at], span
 			line, used, _ = p.line(i, p.width)
 			p.row.text, next = whole, at
@@ -328,7 +328,7 @@ func (p *painter) line(i, room int) (words string, used, next int) {
 		if q.token && ink.Plain() {
 			ink = p.inks.Invisible
 		}
-		if !ink.Same(runInk) {
+		if !ink.Equal(runInk) {
 			flush()
 			runInk = ink
 		}

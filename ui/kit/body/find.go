@@ -31,7 +31,7 @@ func (b *View) Search(query string) tea.Cmd {
 			b.failed(err)
 			return nil
 		}
-		b.find.more = more
+		b.find.truncated = more
 		return b.firstHit(true)
 	})
 }

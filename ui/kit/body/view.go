@@ -46,14 +46,14 @@ type View struct {
 	src   Source
 	err   error
 
-	index  rowIndex
-	window bodyWindow
-	slots  struct{ index, load, search kit.Slot }
-	pos    bodyPos
-	find   finder
-	drawn  drawnRows
-	wrap   bool
-	words  bool
+	index    rowIndex
+	window   bodyWindow
+	slots    struct{ index, load, search kit.Slot }
+	pos      bodyPos
+	find     finder
+	drawn    drawnRows
+	wrap     bool
+	wordWrap bool
 }
 
 // bodyPos is the position of the view.
@@ -87,13 +87,13 @@ func (w *bodyWindow) row(i int) (bodyRow, bool) {
 
 // finder is the search.
 type finder struct {
-	input  textinput.Model
-	typing bool
-	query  string
-	hits   []int64
-	at     int // the current hit; -1 before the first was chosen
-	from   int64
-	more   bool
+	input     textinput.Model
+	typing    bool
+	query     string
+	hits      []int64
+	at        int // the current hit; -1 before the first was chosen
+	from      int64
+	truncated bool
 }
 
 // New makes an empty viewer for a view; ctx ends its loads.
@@ -154,7 +154,7 @@ func (b *View) SetWrap(wrap bool) {
 // SetProse wraps lines between words.
 func (b *View) SetProse() {
 	b.SetWrap(true)
-	b.words = true
+	b.wordWrap = true
 }
 
 // CapturingText reports whether the search line is being typed.

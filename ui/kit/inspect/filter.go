@@ -33,7 +33,7 @@ type filterLine struct {
 
 	prompt  textinput.Model
 	typing  bool
-	kept    filter.History
+	past    filter.History
 	loading kit.Slot // of kept, once
 	loaded  bool
 	history map[filter.Kind][]string // the newest last
@@ -92,7 +92,7 @@ func (f *filterLine) load() tea.Cmd {
 		return nil
 	}
 	f.loaded = true
-	kept := f.kept
+	kept := f.past
 	return kit.Load(f.view, &f.loading, f.ctx, func(context.Context) (map[filter.Kind][]string, error) { return kept.Load() }, f.earlier)
 }
 
@@ -198,7 +198,7 @@ func (f *filterLine) remember(expr string) tea.Cmd {
 		return nil
 	}
 	f.history[f.kind] = filter.Remember(list, expr)
-	ctx, kept, kind := f.ctx, f.kept, f.kind
+	ctx, kept, kind := f.ctx, f.past, f.kind
 	return func() tea.Msg {
 		if err := kept.Add(ctx, kind, expr); err != nil {
 			return kit.Warn("the filter is remembered for this session alone: " + err.Error())()

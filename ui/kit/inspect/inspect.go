@@ -63,7 +63,7 @@ type textPage struct {
 }
 
 // Remember keeps the filters in a file beyond this session; it is called before the first is opened.
-func (v *View) Remember(h filter.History) { v.filter.kept = h }
+func (v *View) Remember(h filter.History) { v.filter.past = h }
 
 // New makes an empty view; ctx ends its loads. by is what the terminal draws.
 func New(ctx context.Context, view kit.ViewID, theme *kit.Theme, by picture.Protocol) *View {

@@ -317,7 +317,7 @@ func TestABodyIsReadOnceForAllFilters(t *testing.T) {
 			msgs, _ := (<-done).(kit.Addressed).Deliver()
 			for _, msg := range msgs {
 				if l, ok := msg.(kit.Loaded); ok {
-					l.Take()
+					l.Deliver()
 				}
 			}
 		}

@@ -40,9 +40,9 @@ func Count(n int) string {
 	return neg + s
 }
 
-// Took is a duration for a screen: "412 ms", "1.4 s", "2 min 5 s". A negative one
+// Duration is a duration for a screen: "412 ms", "1.4 s", "2 min 5 s". A negative one
 // means that it did not happen and is "-".
-func Took(d time.Duration) string {
+func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "-"
@@ -125,8 +125,8 @@ func ShortClock(t, now time.Time) string {
 	}
 }
 
-// When is the absolute and the relative time together: "12:04:31 (4m)".
-func When(t, now time.Time) string {
+// ClockAndAge is the absolute and the relative time together: "12:04:31 (4m)".
+func ClockAndAge(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}

@@ -16,7 +16,7 @@ func TestBytesAndDurations(t *testing.T) {
 		}
 	}
 	for d, want := range map[time.Duration]string{-1: "-", 0: "0 µs", 900 * time.Microsecond: "900 µs", 412 * time.Millisecond: "412 ms", 1400 * time.Millisecond: "1.4 s", 125 * time.Second: "2 min 5 s", 90 * time.Minute: "1 h 30 min", 5 * time.Minute: "5 min", time.Hour: "1 h", time.Hour + 59*time.Second: "1 h"} {
-		if got := Took(d); got != want {
+		if got := Duration(d); got != want {
 			t.Errorf("Took(%d) = %q, want %q", d, got, want)
 		}
 	}
@@ -40,7 +40,7 @@ func TestTimes(t *testing.T) {
 		{now.Add(-9 * 24 * time.Hour), "9d", "2026-11-12 12:04", "2026-11-12 12:04 (9d)"},
 		{now.Add(7 * time.Minute), "in 7m", "12:11:31", "12:11:31 (in 7m)"},
 	} {
-		if got := [3]string{Ago(c.at, now), Clock(c.at, now), When(c.at, now)}; got != [3]string{c.ago, c.clock, c.whole} {
+		if got := [3]string{Ago(c.at, now), Clock(c.at, now), ClockAndAge(c.at, now)}; got != [3]string{c.ago, c.clock, c.whole} {
 			t.Errorf("%s: %q", c.at, got)
 		}
 	}

@@ -116,12 +116,12 @@ func (c *Commands) Update(msg tea.Msg) tea.Cmd {
 	c.found = nil
 	c.list()
 	if c.search != nil {
-		return tea.Batch(cmd, c.search(c.words()))
+		return tea.Batch(cmd, c.search(c.terms()))
 	}
 	return cmd
 }
 
-func (c *Commands) words() []string { return strings.Fields(strings.ToLower(c.input.Value())) }
+func (c *Commands) terms() []string { return strings.Fields(strings.ToLower(c.input.Value())) }
 
 func (c *Commands) pick() tea.Cmd {
 	if c.cursor < 0 {
@@ -155,7 +155,7 @@ func (c *Commands) move(by int) {
 // list fills the rows: every command without words, otherwise those that have them all, the
 // group with the best one first. The cursor goes to the first, unless lines were only added.
 func (c *Commands) list() {
-	words := c.words()
+	words := c.terms()
 	var picked *Command
 	if c.cursor >= 0 && c.cursor < len(c.rows) && c.found != nil {
 		picked = c.rows[c.cursor].command

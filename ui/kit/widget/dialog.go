@@ -80,7 +80,7 @@ func (d *FormDialog) Init() tea.Cmd {
 }
 
 // Title is the dialog's heading, and whether fields are above or below those on the screen.
-func (d *FormDialog) Title() string { return d.title + d.Form.more() }
+func (d *FormDialog) Title() string { return d.title + d.Form.scrollHint() }
 
 // CapturingText reports whether a field is being edited.
 func (d *FormDialog) CapturingText() bool { return d.Form.CapturingText() }

@@ -10,7 +10,7 @@ import (
 func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []string {
 	fd.area.SetWidth(width)
 	fd.area.SetHeight(max(fd.Rows, 2))
-	shown := fd.shown()
+	shown := fd.displayed()
 	var words []string
 	switch {
 	case on && f.editing && shown != fd.area.Value():
@@ -39,8 +39,8 @@ func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []s
 	return out
 }
 
-// shown is what is drawn of an area's value.
-func (fd *field) shown() string {
+// displayed is what is drawn of an area's value.
+func (fd *field) displayed() string {
 	if fd.Mask == nil {
 		return fd.area.Value()
 	}

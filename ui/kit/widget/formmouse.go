@@ -8,19 +8,19 @@ import (
 
 // drawnForm is where the parts of a form are in the frame drawn last.
 type drawnForm struct {
-	w      int
-	of     []int // for each line of the form, the index of its field
-	top, h int   // the lines that are on the screen
+	w       int
+	fieldOf []int // for each line of the form, the index of its field
+	top, h  int   // the lines that are on the screen
 }
 
 // line is the field of line y on the screen, and which line of that field it is.
 func (d drawnForm) line(y int) (field, line int, ok bool) {
-	if y < 0 || y >= d.h || d.top+y >= len(d.of) {
+	if y < 0 || y >= d.h || d.top+y >= len(d.fieldOf) {
 		return 0, 0, false
 	}
 	at := d.top + y
-	field = d.of[at]
-	for at > 0 && d.of[at-1] == field {
+	field = d.fieldOf[at]
+	for at > 0 && d.fieldOf[at-1] == field {
 		at, line = at-1, line+1
 	}
 	return field, line, true

@@ -24,17 +24,17 @@ func (f *Form) Render(focused bool, w, h int) string {
 		f.top = from
 	}
 	f.top = max(min(f.top, len(lines)-h), 0)
-	f.drawn = drawnForm{w: w, of: of, top: f.top, h: min(h, len(lines)-f.top)}
+	f.drawn = drawnForm{w: w, fieldOf: of, top: f.top, h: min(h, len(lines)-f.top)}
 	return Block(strings.Join(lines[f.top:min(f.top+h, len(lines))], "\n"), w, h)
 }
 
-// more says on which sides of what was drawn last there are further lines, as part of a title; "" for none.
-func (f *Form) more() string {
+// scrollHint says on which sides of what was drawn last there are further lines, as part of a title; "" for none.
+func (f *Form) scrollHint() string {
 	sides := ""
 	if f.drawn.top > 0 {
 		sides = "↑"
 	}
-	if f.drawn.top+f.drawn.h < len(f.drawn.of) {
+	if f.drawn.top+f.drawn.h < len(f.drawn.fieldOf) {
 		sides += "↓"
 	}
 	if sides == "" {
@@ -102,7 +102,7 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 		out = []string{head + f.valueText(fd, on, width)}
 	}
 	if on && f.editing && fd.Kind == FieldPick {
-		rows := max(min(len(fd.list.shown), pickRows), 1)
+		rows := max(min(len(fd.list.matches), pickRows), 1)
 		for l := range strings.SplitSeq(fd.list.table.Render(t, true, width, rows), "\n") {
 			out = append(out, indent+l)
 		}

@@ -86,8 +86,8 @@ func ago(s kit.Session, of string, t, now time.Time) (age string, ok bool) {
 	}
 }
 
-// When is the date, and the Age where it is known.
-func When(s kit.Session, of string, t, now time.Time) string {
+// DateAndAge is the date, and the Age where it is known.
+func DateAndAge(s kit.Session, of string, t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}

@@ -31,7 +31,7 @@ func TestAnAgeIsByTheClockOfItsProfile(t *testing.T) {
 		if got := Age(c.session, c.of, c.t, c.now); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
-		if got := When(c.session, c.of, c.t, c.now); got != c.when {
+		if got := DateAndAge(c.session, c.of, c.t, c.now); got != c.when {
 			t.Errorf("%s: %q, want %q", name, got, c.when)
 		}
 	}

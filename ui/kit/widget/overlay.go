@@ -89,7 +89,7 @@ type MenuItem struct {
 // CopyItem is the line of a menu that copies a text; what names it. An empty text cannot
 // be copied.
 func CopyItem(key, what, words string) MenuItem {
-	it := MenuItem{Key: key, Label: what, Note: text.Cut(text.Clean(words), 40), Intent: kit.Copy{What: what, Text: words}}
+	it := MenuItem{Key: key, Label: what, Note: text.Cut(text.Clean(words), 40), Intent: kit.Copy{Label: what, Text: words}}
 	if words == "" {
 		it.Disabled = "there is none"
 	}

@@ -51,7 +51,7 @@ func NewFinder(t *kit.Theme, title, placeholder string, choices []Choice) *Finde
 // nothing matches; empty is what it says then.
 func NewFreeFinder(t *kit.Theme, title, placeholder, empty string, free func(typed string) tea.Cmd) *Finder {
 	f := NewFinder(t, title, placeholder, nil)
-	f.Free, f.list.words, f.list.table.Empty = free, true, empty
+	f.Free, f.list.byWord, f.list.table.Empty = free, true, empty
 	return f
 }
 

@@ -17,8 +17,8 @@ type picker struct {
 	input   textinput.Model
 	table   Table
 	options []Option
-	shown   []int // the options that match
-	words   bool  // an option matches if it has every word that is typed, not a letter here and there
+	matches []int // the options that match
+	byWord  bool  // an option matches if it has every word that is typed, not a letter here and there
 }
 
 func newPicker(t *kit.Theme, placeholder string) picker {
@@ -41,7 +41,7 @@ func (p *picker) set(options []Option) {
 }
 
 func (p *picker) selectValue(value string) {
-	for i, at := range p.shown {
+	for i, at := range p.matches {
 		if p.options[at].Value == value {
 			p.table.SetCursor(i)
 		}
@@ -50,8 +50,8 @@ func (p *picker) selectValue(value string) {
 
 // chosen is the index of the option under the cursor; false if none matches.
 func (p *picker) chosen() (int, bool) {
-	if i := p.table.Cursor(); i < len(p.shown) {
-		return p.shown[i], true
+	if i := p.table.Cursor(); i < len(p.matches) {
+		return p.matches[i], true
 	}
 	return 0, false
 }
@@ -63,29 +63,29 @@ func (p *picker) Len() int            { return len(p.options) }
 // filter lists the options that match the typed text, all of them in their order if
 // there is none.
 func (p *picker) filter() {
-	p.shown = p.shown[:0]
+	p.matches = p.matches[:0]
 	query := strings.TrimSpace(p.input.Value())
 	switch {
-	case query != "" && p.words:
+	case query != "" && p.byWord:
 		words := strings.Fields(strings.ToLower(query))
 		for i, o := range p.options {
 			all := strings.ToLower(p.String(i) + " " + o.Value + " " + o.Also)
 			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) }) {
-				p.shown = append(p.shown, i)
+				p.matches = append(p.matches, i)
 			}
 		}
 	case query != "":
 		for _, m := range fuzzy.FindFrom(query, p) {
-			p.shown = append(p.shown, m.Index)
+			p.matches = append(p.matches, m.Index)
 		}
 	default:
 		for i := range p.options {
-			p.shown = append(p.shown, i)
+			p.matches = append(p.matches, i)
 		}
 	}
 	p.table.SetCursor(0)
-	p.table.SetRows(len(p.shown), func(i int) []Cell {
-		o := p.options[p.shown[i]]
+	p.table.SetRows(len(p.matches), func(i int) []Cell {
+		o := p.options[p.matches[i]]
 		return []Cell{o.cell(p.theme), {Text: o.Hint, Ink: p.theme.KeyHint}}
 	})
 }

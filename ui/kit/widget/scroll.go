@@ -37,8 +37,8 @@ func (s *Scroll) Visible(lines []string, h int) []string {
 	return lines[s.top:min(s.top+h, s.n)]
 }
 
-// More says how many lines are left below, as part of a title; "" for none.
-func (s *Scroll) More() string {
+// Below says how many lines are left below, as part of a title; "" for none.
+func (s *Scroll) Below() string {
 	if more := s.n - s.page - s.top; more > 0 {
 		return fmt.Sprintf(" · %d more below", more)
 	}
@@ -50,7 +50,7 @@ func (s *Scroll) More() string {
 func (s *Scroll) Pane(t *kit.Theme, title string, focused bool, w, h int, lines []string) string {
 	_, ih := Inner(w, h)
 	body := strings.Join(Indent(s.Visible(lines, ih)), "\n")
-	return Pane(t, title+s.More(), focused, w, h, body)
+	return Pane(t, title+s.Below(), focused, w, h, body)
 }
 
 // Page is an overlay with a text that scrolls.
@@ -70,7 +70,7 @@ func (p *Page) Init() tea.Cmd { return nil }
 
 // Title is the heading, and whether there is more below.
 func (p *Page) Title() string {
-	if p.at.More() != "" {
+	if p.at.Below() != "" {
 		return p.Heading + " · ↓ more"
 	}
 	return p.Heading

@@ -30,8 +30,8 @@ func TestScrollStaysInsideTheText(t *testing.T) {
 	} {
 		visible()
 		s.Update(c.msg)
-		if got := visible(); got != c.want || s.More() != c.more {
-			t.Errorf("%s: %q and %q, want %q and %q", c.name, got, s.More(), c.want, c.more)
+		if got := visible(); got != c.want || s.Below() != c.more {
+			t.Errorf("%s: %q and %q, want %q and %q", c.name, got, s.Below(), c.want, c.more)
 		}
 	}
 	s = Scroll{}

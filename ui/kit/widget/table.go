@@ -98,8 +98,8 @@ func (t *Table) News() string {
 	return fmt.Sprintf(" · %d new", t.news)
 }
 
-// Seen makes none of the rows new: they are others because of a filter, and did not come.
-func (t *Table) Seen() {
+// ForgetNews makes none of the rows new: they are others because of a filter, and did not come.
+func (t *Table) ForgetNews() {
 	t.news = 0
 	if t.Key != nil && t.n > 0 {
 		t.newest = t.Key(0)

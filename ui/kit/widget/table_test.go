@@ -153,7 +153,7 @@ func TestTableCountsTheRowsThatAreNewAboveTheCursor(t *testing.T) {
 		t.Errorf("%q at the top", got)
 	}
 	set("w", "x", "y", "z")
-	tab.Seen()
+	tab.ForgetNews()
 	if got := tab.News(); got != "" {
 		t.Errorf("%q after all are seen", got)
 	}

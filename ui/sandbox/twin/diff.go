@@ -20,7 +20,7 @@ func (p *Page) diffMarked() tea.Cmd {
 	var names, ids [2]string
 	for i, at := range p.marks {
 		c := p.twin.Cells[at]
-		names[i], ids[i] = c.Where(), c.Runs[len(c.Runs)-1].FetchID
+		names[i], ids[i] = c.Place(), c.Runs[len(c.Runs)-1].FetchID
 	}
 	read := p.readAnswer
 	return kit.Load(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) (compare.Difference, error) {
@@ -80,7 +80,7 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 // diffLines draws a difference in lines of w cells.
 func diffLines(th *kit.Theme, names [2]string, d compare.Difference, w int) []string {
-	if d.Same() {
+	if d.IsEmpty() {
 		return []string{" " + th.Good.Render("✓") + " both answers are the same: class, status, headers and body"}
 	}
 	var out []string
@@ -90,7 +90,7 @@ func diffLines(th *kit.Theme, names [2]string, d compare.Difference, w int) []st
 		}
 		out = append(out, " "+th.Strong.Render(title))
 		for _, c := range changes {
-			out = append(out, widget.Hung("   ", th.Muted, c.What, w)...)
+			out = append(out, widget.Hung("   ", th.Muted, c.Name, w)...)
 			out = append(out, widget.Hung("     "+th.Bad.Render("- "), th.Bad, orNone(c.A), w)...)
 			out = append(out, widget.Hung("     "+th.Good.Render("+ "), th.Good, orNone(c.B), w)...)
 		}
@@ -139,7 +139,7 @@ func (p *grid) whyNotDiff() string {
 	}
 	for _, at := range p.marks {
 		if c := p.twin.Cells[at]; len(c.Runs) == 0 {
-			return "no run of " + c.Where() + " has ended"
+			return "no run of " + c.Place() + " has ended"
 		}
 	}
 	return ""

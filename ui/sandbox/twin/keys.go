@@ -27,7 +27,7 @@ type (
 	compareZones struct {
 		request model.FetchRequest
 		from    string
-		more    bool
+		addRun  bool
 		preset  model.Preset
 	}
 	// sendPlanned sends what was asked about.
@@ -103,7 +103,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case runAgain:
 		return p.try(compareZones{request: p.twin.Base, preset: p.chosen(p.twin.Repeat)}), true
 	case addRun:
-		return p.try(compareZones{more: true, request: p.twin.Base, preset: p.chosen(1)}), true
+		return p.try(compareZones{addRun: true, request: p.twin.Base, preset: p.chosen(1)}), true
 	case cancelCell:
 		if i, ok := p.cell(); ok {
 			p.deps.Twins.StopCell(p.twin.ID, i)

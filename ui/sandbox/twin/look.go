@@ -35,10 +35,10 @@ func (p *Page) Look() tea.Cmd {
 	}
 	c := p.twin.Cells[i]
 	id := c.Runs[len(c.Runs)-1].FetchID
-	if id == p.seen.id {
+	if id == p.lookup.id {
 		return nil
 	}
-	p.seen = looked{id: id}
+	p.lookup = looked{id: id}
 	read := p.readAnswer
 	return kit.Load(kit.Sandbox, &p.look, p.deps.Ctx, func(ctx context.Context) (looked, error) {
 		a, err := read(ctx, "the newest fetch", id, lookBytes)
@@ -49,7 +49,7 @@ func (p *Page) Look() tea.Cmd {
 		}
 		return looked{id: id, done: true, res: a.Result, lines: lines, err: err}, nil
 	}, func(l looked, _ error) tea.Cmd {
-		p.seen = l
+		p.lookup = l
 		return nil
 	})
 }
@@ -59,7 +59,7 @@ func (p *Page) Look() tea.Cmd {
 func (p *Page) detailLines(c model.Cell, w, h int) []string {
 	th := p.deps.Theme
 	lines := p.cellLines(c, w, max(min(h, 4), h/3))
-	seen := p.seen
+	seen := p.lookup
 	if !seen.done || len(c.Runs) == 0 || c.Runs[len(c.Runs)-1].FetchID != seen.id || h-len(lines) < 3 {
 		return lines
 	}
@@ -120,7 +120,7 @@ func (p *Page) timeLines(w, h int) []string {
 		typical, _ := c.Typical()
 		_, ink := th.ClassMark(typical.Class)
 		bar := ink.Render(strings.Repeat("░", wait) + strings.Repeat("█", whole-wait))
-		lines = append(lines, text.Cut(name+" "+text.Fit(bar, barW)+" "+text.FitRight(text.Took(total), tookW), w))
+		lines = append(lines, text.Cut(name+" "+text.Fit(bar, barW)+" "+text.FitRight(text.Duration(total), tookW), w))
 	}
 	return lines
 }
@@ -136,7 +136,7 @@ func (p *Page) renderCell(i, w, h int) string {
 	pane := func(title string, w int, lines []string) string {
 		return widget.Pane(th, title, false, w, h, strings.Join(widget.Indent(lines), "\n"))
 	}
-	cell := pane(c.Where(), left, p.detailLines(c, left-4, h-2))
+	cell := pane(c.Place(), left, p.detailLines(c, left-4, h-2))
 	if left == w {
 		return cell
 	}

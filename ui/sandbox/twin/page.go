@@ -71,7 +71,7 @@ type Page struct {
 	open bool
 	grid
 	work, load, look kit.Slot
-	seen             looked
+	lookup           looked
 }
 
 // grid is the comparison on screen.

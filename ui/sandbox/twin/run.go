@@ -134,7 +134,7 @@ func (p *Page) doubts(msg planned) string {
 
 // start sends a comparison in place of the one before, or one more run of that.
 func (p *Page) start(msg planned) tea.Cmd {
-	if msg.more {
+	if msg.addRun {
 		p.twin.Repeat++
 		return p.send()
 	}
@@ -337,7 +337,7 @@ func (p *Page) adopt() tea.Cmd {
 	}
 	c := p.twin.Cells[p.winner]
 	fill := p.fill(p.winner)
-	fill.Notice = fmt.Sprintf("The form has %s now: %s. ctrl+j sends.", c.Where(), p.reason)
+	fill.Notice = fmt.Sprintf("The form has %s now: %s. ctrl+j sends.", c.Place(), p.reason)
 	return kit.SendTo(kit.Sandbox, fill)
 }
 

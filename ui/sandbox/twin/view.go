@@ -104,11 +104,11 @@ func (p *Page) figures(c model.Cell, brief bool) []string {
 	total, _ := c.Total()
 	switch first, _ := c.FirstByte(); {
 	case first < 0:
-		out = append(out, text.Took(total))
+		out = append(out, text.Duration(total))
 	case brief:
-		out = append(out, text.Took(total)+" ("+text.Took(first)+")")
+		out = append(out, text.Duration(total)+" ("+text.Duration(first)+")")
 	default:
-		out = append(out, text.Took(total), "first byte "+text.Took(first))
+		out = append(out, text.Duration(total), "first byte "+text.Duration(first))
 	}
 	if typical.Status > 0 {
 		out = append(out, status)
@@ -132,7 +132,7 @@ func (p *Page) Render(w, h int) string {
 	p.layout(iw)
 	verdict := widget.Hung(" ", kit.Ink{}, p.verdict(), iw-1)
 	if p.loaded {
-		when := widget.When(p.session, p.twin.Profile, p.twin.Started, p.deps.Now())
+		when := widget.DateAndAge(p.session, p.twin.Profile, p.twin.Started, p.deps.Now())
 		verdict = append(verdict, " "+th.Muted.Render(text.Cut("from history, "+when+", profile "+p.twin.Profile, iw-1)))
 	}
 	rows := min(len(p.zones)+1, max(h-len(verdict)-10, 3)) // with the heading; the cell has at least 5 lines
@@ -182,7 +182,7 @@ func (p *Page) cellLines(c model.Cell, w, h int) []string {
 		fastest, slowest, _ := c.Spread()
 		words := p.figures(c, false)
 		if fastest < slowest {
-			words = append(words, "from "+text.Took(fastest)+" to "+text.Took(slowest))
+			words = append(words, "from "+text.Duration(fastest)+" to "+text.Duration(slowest))
 		}
 		lines = append(lines, widget.Wrapped(kit.Ink{}, strings.Join(words, " · "), w)...)
 	}
@@ -191,7 +191,7 @@ func (p *Page) cellLines(c model.Cell, w, h int) []string {
 			return append(lines, th.Muted.Render(fmt.Sprintf("… %d older", n+1)))
 		}
 		glyph, ink := th.ClassMark(r.Class)
-		words := []string{"status unknown", text.Took(r.Total), text.Bytes(r.Bytes)}
+		words := []string{"status unknown", text.Duration(r.Total), text.Bytes(r.Bytes)}
 		if r.Status > 0 {
 			words[0] = fmt.Sprintf("status %d", r.Status)
 		}

@@ -14,9 +14,9 @@ var prompts = map[string]string{
 	"|": "there is nothing to filter here",
 }
 
-// lost drops the word that is typed after a prompt key that has no meaning, up to the enter or
+// dropStranded drops the word that is typed after a prompt key that has no meaning, up to the enter or
 // esc that ends it. handled is false for every other key.
-func (a *App) lost(k tea.KeyPressMsg, name string) (cmd tea.Cmd, handled bool) {
+func (a *App) dropStranded(k tea.KeyPressMsg, name string) (cmd tea.Cmd, handled bool) {
 	v := a.target()
 	if capturing(v) {
 		a.found()

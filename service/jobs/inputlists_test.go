@@ -14,7 +14,7 @@ import (
 )
 
 // saveList keeps a list as a launch does.
-func saveList(l Lists, name string, inputs ...model.JobInput) error {
+func saveList(l InputLists, name string, inputs ...model.JobInput) error {
 	_, err := l.keep(Report{draft: Draft{SaveList: name}, Rows: Inputs{Rows: inputs}}, &Launched{})
 	if name == "" && err == nil {
 		_, err = l.Paths.ListFile(name)
@@ -27,7 +27,7 @@ type fixedClock time.Time
 func (c fixedClock) Now() time.Time { return time.Time(c) }
 
 func TestASavedListIsReadAsItWasSaved(t *testing.T) {
-	s := Lists{Paths: config.Paths{Data: filepath.Join(t.TempDir(), "[old]")}} // which is no pattern
+	s := InputLists{Paths: config.Paths{Data: filepath.Join(t.TempDir(), "[old]")}} // which is no pattern
 	if err := saveList(s, "mine", model.JobInput{URL: "http://lab.test/1"}, model.JobInput{Extra: map[string]string{"keyword": `"a"`}}); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestASavedListIsReadAsItWasSaved(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	empty := Lists{Paths: config.Paths{Data: t.TempDir()}}
+	empty := InputLists{Paths: config.Paths{Data: t.TempDir()}}
 	if _, err := empty.Open("x"); err == nil || err.Error() != `there is no saved list "x"; none is saved in `+empty.Paths.ListsDir() {
 		t.Errorf("%v", err)
 	}
@@ -63,7 +63,7 @@ func TestASavedListIsReadAsItWasSaved(t *testing.T) {
 
 func TestRejectedRowsReplaceNoFile(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := Lists{Paths: config.Paths{Data: t.TempDir()}, Clock: fixedClock(at)}
+	s := InputLists{Paths: config.Paths{Data: t.TempDir()}, Clock: fixedClock(at)}
 	in := Inputs{Rejected: []byte("a,b\n1\n"), RejectedKind: "csv"}
 	for _, want := range []string{"rejected-20260102-030405.csv", "rejected-20260102-030405-2.csv"} {
 		path, err := s.keepRejects("", in)

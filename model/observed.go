@@ -16,11 +16,11 @@ func (r FetchRequest) SameFetch(o FetchRequest) bool {
 		maps.EqualFunc(r.Header, o.Header, slices.Equal[[]string])
 }
 
-// Shown is what the comparison's runs by a zone and an access method showed of its use, in
+// ObservedUse is what the comparison's runs by a zone and an access method showed of its use, in
 // one line: how many at once and with which pause, whether they held, and what they cost.
 // Without a pause between them, as many were in flight at a time as their times show, and no
 // run shows more. It is false without a run.
-func (t Grid) Shown(zone ZoneName, via Via) (string, bool) {
+func (t Grid) ObservedUse(zone ZoneName, via Via) (string, bool) {
 	for _, c := range t.Cells {
 		if c.Zone.Name != zone || c.Via != via || len(c.Runs) == 0 {
 			continue

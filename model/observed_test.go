@@ -16,12 +16,12 @@ func TestWhatComparedRunsShowedIsNoMoreThanWasSeen(t *testing.T) {
 		"1 of 2 ok, 1 too fast; 1 at once without a pause did not hold, which pause does is unknown; unpriced": fast,
 		"2 of 3 ok, 1 at once, pause 0, none too fast; more at once was not tried; unpriced":                   cell(Rate{}, 10, 20, -30),
 	} {
-		if got, ok := (Grid{Cells: []Cell{{Vary: Vary{Zone: Zone{Name: "z"}, Via: ViaNative}}, c}}).Shown("z", ViaAPI); !ok || got != want {
+		if got, ok := (Grid{Cells: []Cell{{Vary: Vary{Zone: Zone{Name: "z"}, Via: ViaNative}}, c}}).ObservedUse("z", ViaAPI); !ok || got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	for _, c := range []Cell{cell(Rate{}), {Vary: Vary{Zone: Zone{Name: "y"}, Via: ViaAPI}, Runs: make([]Run, 1)}} {
-		if got, ok := (Grid{Cells: []Cell{c}}).Shown("z", ViaAPI); ok {
+		if got, ok := (Grid{Cells: []Cell{c}}).ObservedUse("z", ViaAPI); ok {
 			t.Errorf("%q without a run of it", got)
 		}
 	}
@@ -47,7 +47,7 @@ func TestHowManyRunsWereTogetherIsReadFromTheirTimes(t *testing.T) {
 			t.Errorf("%s: %d together, want %d", name, got, c.want)
 		}
 		want := fmt.Sprintf("; %d at once held, pause 0; more at once was not tried", c.want)
-		if shown, _ := (Grid{Cells: []Cell{cell}}).Shown("z", ViaAPI); name == "three" && !strings.Contains(shown, want) {
+		if shown, _ := (Grid{Cells: []Cell{cell}}).ObservedUse("z", ViaAPI); name == "three" && !strings.Contains(shown, want) {
 			t.Errorf("%q", shown)
 		}
 	}

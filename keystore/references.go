@@ -7,8 +7,8 @@ func (p RotationPlan) Calls(profile string) bool {
 	return slices.ContainsFunc(p.Users, func(u RotationUser) bool { return u.Profile == profile })
 }
 
-// Holds reports whether a rotation needs a reference as it is until it is over.
-func (p RotationPlan) Holds(ref string) bool {
+// NeedsReference reports whether a rotation needs a reference as it is until it is over.
+func (p RotationPlan) NeedsReference(ref string) bool {
 	if ref == "" {
 		return false
 	}
@@ -16,8 +16,8 @@ func (p RotationPlan) Holds(ref string) bool {
 		slices.ContainsFunc(p.Users, func(u RotationUser) bool { return u.Ref == ref })
 }
 
-// Held are the references behind which a rotation keeps the old and the new value while it is under
+// References are the references behind which a rotation keeps the old and the new value while it is under
 // way. There may be nothing behind them.
-func (p RotationPlan) Held() (before, after string) {
+func (p RotationPlan) References() (before, after string) {
 	return "file:rotation-" + p.ID + "-old", "file:rotation-" + p.ID + "-new"
 }

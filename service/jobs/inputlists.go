@@ -17,8 +17,8 @@ import (
 	"zonedeck/service/rows"
 )
 
-// Lists keeps lists of inputs and the bad rows of sources as files.
-type Lists struct {
+// InputLists keeps lists of inputs and the bad rows of sources as files.
+type InputLists struct {
 	Paths config.Paths
 	Clock Clock
 }
@@ -27,10 +27,10 @@ type Lists struct {
 type Clock interface{ Now() time.Time }
 
 // Now is the time of the clock.
-func (l Lists) Now() time.Time { return l.Clock.Now() }
+func (l InputLists) Now() time.Time { return l.Clock.Now() }
 
 // Open opens a saved list. The error of one that is not there names those that are, and wraps fs.ErrNotExist.
-func (l Lists) Open(name string) (*os.File, error) {
+func (l InputLists) Open(name string) (*os.File, error) {
 	path, err := l.Paths.ListFile(name)
 	if err == nil {
 		if f, err := textfile.Open(path); !errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func (e noListError) Error() string { return string(e) }
 func (noListError) Unwrap() error   { return fs.ErrNotExist }
 
 // names says which lists there are.
-func (l Lists) names() string {
+func (l InputLists) names() string {
 	const most = 12
 	files, _ := fs.Glob(os.DirFS(l.Paths.ListsDir()), "*.ndjson") // a folder that is not there has none
 	if len(files) == 0 {
@@ -65,7 +65,7 @@ func (l Lists) names() string {
 }
 
 // check is the error that keep would give because of the files that are there. It writes nothing.
-func (l Lists) check(r Report) error {
+func (l InputLists) check(r Report) error {
 	if path := r.draft.Rejects; r.Rows.Bad > 0 && path != "" {
 		if _, err := isKept(path, r.Rows.Rejected, path); err != nil {
 			return &KeepError{Path: path, Err: err}
@@ -79,20 +79,20 @@ func (l Lists) check(r Report) error {
 		return model.BadField("save_list", "%w", err)
 	}
 	if _, err := isKept(path, listOf(r.Rows.Rows), "a saved list "+r.draft.SaveList); err != nil {
-		return &KeepError{List: true, Path: path, Err: err}
+		return &KeepError{IsList: true, Path: path, Err: err}
 	}
 	return nil
 }
 
 // keep keeps the bad rows as they stood in their source, and the good ones as a list if that is wanted. A file that is
 // there already is not touched; if it has other rows, that is an error that wraps fs.ErrExist.
-func (l Lists) keep(r Report, out *Launched) (bad model.JobRejected, err error) {
+func (l InputLists) keep(r Report, out *Launched) (bad model.JobRejected, err error) {
 	if r.Rows.Bad > 0 {
 		path, err := l.keepRejects(r.draft.Rejects, r.Rows)
 		if err != nil {
 			return bad, &KeepError{Path: path, Err: err}
 		}
-		out.Kept = append(out.Kept, ask.Note{About: "rejects", Text: counted(r.Rows.Bad, "bad row") + " kept in " + path})
+		out.Notes = append(out.Notes, ask.Note{About: "rejects", Text: counted(r.Rows.Bad, "bad row") + " kept in " + path})
 		if abs, err := filepath.Abs(path); err == nil { // the ledger is read from other folders
 			path = abs
 		}
@@ -109,14 +109,14 @@ func (l Lists) keep(r Report, out *Launched) (bad model.JobRejected, err error) 
 		err = keepAs(path, listOf(r.Rows.Rows), "a saved list "+r.draft.SaveList)
 	}
 	if err != nil {
-		return bad, &KeepError{List: true, Path: path, Err: err}
+		return bad, &KeepError{IsList: true, Path: path, Err: err}
 	}
-	out.Kept = append(out.Kept, ask.Note{About: "save_list", Text: counted(len(r.Rows.Rows), "input") + " saved in " + path})
+	out.Notes = append(out.Notes, ask.Note{About: "save_list", Text: counted(len(r.Rows.Rows), "input") + " saved in " + path})
 	return bad, nil
 }
 
 // keepRejects keeps the bad rows in path or, for "", in a new file of the downloads folder, and names the file.
-func (l Lists) keepRejects(path string, in Inputs) (string, error) {
+func (l InputLists) keepRejects(path string, in Inputs) (string, error) {
 	if path != "" {
 		return path, keepAs(path, in.Rejected, path)
 	}

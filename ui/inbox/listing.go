@@ -16,9 +16,9 @@ import (
 // closer than half of that to their end.
 const about = 256
 
-// list are the webhooks that match: all of their numbers, and the rows about the cursor.
-type list struct {
-	of      string // the filter that it is of
+// listing are the webhooks that match: all of their numbers, and the rows about the cursor.
+type listing struct {
+	filter  string // the filter that it is of
 	numbers []int64
 	total   int // of the inbox
 	changes int64
@@ -36,7 +36,7 @@ func (b *Inbox) at() int64 {
 }
 
 // indexOf is the place of a number, or that of the one that follows it; for 0 it is the first.
-func (l list) indexOf(n int64) int {
+func (l listing) indexOf(n int64) int {
 	if n == 0 {
 		return 0
 	}
@@ -46,7 +46,7 @@ func (l list) indexOf(n int64) int {
 
 // readList reads the numbers of what matches, and the rows about a number; same is true where
 // nothing has changed since the list before.
-func readList(ctx context.Context, store Store, f webhook.Filter, was list, at int64, anew bool) (l list, same bool, err error) {
+func readList(ctx context.Context, store Store, f webhook.Filter, was listing, at int64, anew bool) (l listing, same bool, err error) {
 	changes, err := store.Changes(ctx)
 	if err != nil || !anew && changes == was.changes {
 		if err == nil && was.waits() { // for the service, which changes nothing here
@@ -65,9 +65,9 @@ func readList(ctx context.Context, store Store, f webhook.Filter, was list, at i
 }
 
 // span are the rows about a place.
-func (l list) span(i int) (from, to int) { return max(i-about, 0), min(i+about, len(l.numbers)) }
+func (l listing) span(i int) (from, to int) { return max(i-about, 0), min(i+about, len(l.numbers)) }
 
-func (l list) read(ctx context.Context, store Store) (list, error) {
+func (l listing) read(ctx context.Context, store Store) (listing, error) {
 	rows, err := store.Rows(ctx, l.numbers[l.from:l.to])
 	l.rows = make(map[int64]model.Delivery, len(rows))
 	byID := make(map[string]model.Delivery, len(rows))
@@ -83,7 +83,7 @@ func (l list) read(ctx context.Context, store Store) (list, error) {
 }
 
 // waits reports whether a job of the rows is not over.
-func (l list) waits() bool {
+func (l listing) waits() bool {
 	for _, d := range l.rows {
 		if d.JobState != "" && !d.JobState.Final() {
 			return true
@@ -93,8 +93,8 @@ func (l list) waits() bool {
 }
 
 // takeList shows a list that was read, with the cursor on the webhook it was on.
-func (b *Inbox) takeList(l list) {
-	at, other := b.at(), l.of != b.list.of
+func (b *Inbox) takeList(l listing) {
+	at, other := b.at(), l.filter != b.list.filter
 	b.list = l
 	b.table.SetRowsKeyed(len(l.numbers), func(i int) string { return model.HookID(l.numbers[i]) }, b.cells)
 	switch i := l.indexOf(at); {
@@ -104,7 +104,7 @@ func (b *Inbox) takeList(l list) {
 		b.table.SetCursor(0)
 	}
 	if other {
-		b.table.Seen()
+		b.table.ForgetNews()
 	}
 }
 
@@ -117,18 +117,18 @@ func (b *Inbox) nearby() tea.Cmd {
 	}
 	store := b.deps.Store
 	l.from, l.to = l.span(i)
-	return kit.Load(kit.InOverlay(b), &b.near, b.deps.Ctx, func(ctx context.Context) (list, error) {
+	return kit.Load(kit.InOverlay(b), &b.near, b.deps.Ctx, func(ctx context.Context) (listing, error) {
 		return l.read(ctx, store)
 	}, b.tookNear)
 }
 
 // tookNear shows rows that were read, unless the list is another one by now.
-func (b *Inbox) tookNear(l list, err error) tea.Cmd {
+func (b *Inbox) tookNear(l listing, err error) tea.Cmd {
 	switch {
 	case err != nil:
 		b.problem = err.Error()
 		return nil
-	case l.of == b.list.of && l.changes == b.list.changes:
+	case l.filter == b.list.filter && l.changes == b.list.changes:
 		b.list = l
 	}
 	return b.nearby()
@@ -152,7 +152,7 @@ func (b *Inbox) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 // filterLine is the filter, with how many of the webhooks it shows.
 func (b *Inbox) filterLine(w int) string {
 	shown := len(b.list.numbers)
-	if b.filter.Text() != b.list.of {
+	if b.filter.Text() != b.list.filter {
 		shown = -1
 	}
 	return b.filter.Line(b.deps.Theme, shown, b.list.total, w)

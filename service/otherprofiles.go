@@ -19,9 +19,9 @@ import (
 	"zonedeck/service/overview"
 )
 
-// Others are the accounts besides the one in use. Their jobs are followed too; nothing else is sent to their
+// OtherProfiles are the accounts besides the one in use. Their jobs are followed too; nothing else is sent to their
 // services.
-type Others struct {
+type OtherProfiles struct {
 	// Profiles are those in the configuration now, without the profile in use and without the embedded
 	// emulator, which lives in the process that uses it.
 	Profiles func() []config.Profile
@@ -35,9 +35,9 @@ type Others struct {
 // lookForOthers is how often we look in the ledger for jobs of profiles that are not followed yet.
 const lookForOthers = 2 * time.Second
 
-// others holds the runners of other profiles, each made when first needed. Use newOthers.
-type others struct {
-	Others
+// otherRunners holds the runners of other profiles, each made when first needed. Use newOthers.
+type otherRunners struct {
+	OtherProfiles
 	runner func(name string) *jobs.Runner
 	ledger interface {
 		Owing(ctx context.Context, now time.Time) ([]string, error)
@@ -48,14 +48,14 @@ type others struct {
 }
 
 // newOthers makes the runners of o.Others, which must be set, from the parts in j.
-func newOthers(o ClientOptions, j jobs.Config) *others {
-	of := &others{Others: *o.Others, ledger: o.Ledger, runners: map[string]*jobs.Runner{}}
+func newOthers(o ClientOptions, j jobs.Config) *otherRunners {
+	of := &otherRunners{OtherProfiles: *o.OtherProfiles, ledger: o.Ledger, runners: map[string]*jobs.Runner{}}
 	j.Now, j.Ledger = of.Now, o.Ledger.By(of.Now)
 	j.Coverage = nil // nothing is downloaded for them
 	of.runner = func(name string) *jobs.Runner {
 		j := j
 		j.Source = of.Source(name)
-		j.List = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
+		j.ListJobs = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
 			return overview.Jobs(ctx, overview.Config{Source: j.Source, Wire: j.Wire, Now: of.Now}, key, dataset, most)
 		}
 		return jobs.New(j)
@@ -63,7 +63,7 @@ func newOthers(o ClientOptions, j jobs.Config) *others {
 	return of
 }
 
-func (o *others) profile(name string) (config.Profile, error) {
+func (o *otherRunners) profile(name string) (config.Profile, error) {
 	profiles := o.Profiles()
 	i := slices.IndexFunc(profiles, func(p config.Profile) bool { return p.Name == name })
 	if i < 0 {
@@ -72,8 +72,8 @@ func (o *others) profile(name string) (config.Profile, error) {
 	return profiles[i], nil
 }
 
-// of is the runner of a configured profile, nil for any other.
-func (o *others) of(name string) *jobs.Runner {
+// runnerOf is the runner of a configured profile, nil for any other.
+func (o *otherRunners) runnerOf(name string) *jobs.Runner {
 	if o == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (o *others) of(name string) *jobs.Runner {
 }
 
 // whyNot says why a profile's jobs cannot be asked about, nil if they can.
-func (o *others) whyNot(name string) error {
+func (o *otherRunners) whyNot(name string) error {
 	p, err := o.profile(name)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (o *others) whyNot(name string) error {
 
 // FollowsOthers reports whether there are other profiles whose jobs can be asked about.
 func (c *Client) FollowsOthers() bool {
-	return c.others != nil && slices.ContainsFunc(c.others.Profiles(), func(p config.Profile) bool { return c.others.whyNot(p.Name) == nil })
+	return c.otherRunners != nil && slices.ContainsFunc(c.otherRunners.Profiles(), func(p config.Profile) bool { return c.otherRunners.whyNot(p.Name) == nil })
 }
 
 // Follow asks the services about all jobs in flight until ctx ends: those of the profile in use (see
@@ -113,11 +113,11 @@ func (c *Client) FollowsOthers() bool {
 // It returns the errors of jobs.Runner.Follow for the profile in use, except ErrNotShown: that profile's
 // dialect may change, and other profiles have their own. A profile whose jobs cannot be followed is tried again.
 func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
-	if c.others == nil {
+	if c.otherRunners == nil {
 		return c.Runner.Follow(ctx, on)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	f := followers{c: c, events: make(chan followedBy), running: map[string]*following{}, said: map[string]string{}}
+	f := followers{c: c, events: make(chan followedBy), running: map[string]*following{}, logged: map[string]string{}}
 	defer f.all.Wait()
 	defer cancel()
 	f.start(ctx, inUse, c.Runner)
@@ -131,7 +131,7 @@ func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
 		case <-next.C:
 			f.look(ctx)
 		case e := <-f.events:
-			if err := f.take(e, on); err != nil {
+			if err := f.handle(e, on); err != nil {
 				return err
 			}
 		}
@@ -141,7 +141,7 @@ func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
 // WatchAndFollow is Watch, and follows all other jobs meanwhile. For those nobody is asked for a passphrase, and
 // the reason for an ADMIN key does not apply.
 func (c *Client) WatchAndFollow(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
-	meanwhile, end := context.WithCancel(keystore.Unasked(ctx))
+	meanwhile, end := context.WithCancel(keystore.WithoutPrompt(ctx))
 	var following sync.WaitGroup
 	following.Go(func() {
 		if err := c.Follow(meanwhile, func(jobs.Followed) {}); err != nil {
@@ -177,7 +177,7 @@ type followers struct {
 	events  chan followedBy
 	all     sync.WaitGroup
 	running map[string]*following // by profile
-	said    map[string]string     // by profile, the last logged reason why it could not be followed
+	logged  map[string]string     // by profile, the last logged reason why it could not be followed
 }
 
 // start follows the jobs of a profile.
@@ -198,8 +198,8 @@ func (f *followers) start(ctx context.Context, name string, rn *jobs.Runner) {
 	})
 }
 
-// take passes on what a follower reported.
-func (f *followers) take(e followedBy, on func(jobs.Followed)) error {
+// handle passes on what a follower reported.
+func (f *followers) handle(e followedBy, on func(jobs.Followed)) error {
 	r := f.running[e.profile]
 	switch {
 	case !e.ended && e.Job.ID == "":
@@ -236,12 +236,12 @@ func (f *followers) look(ctx context.Context) {
 			f.start(ctx, inUse, f.c.Runner)
 		}
 	}
-	owing, err := f.c.others.ledger.Owing(ctx, f.c.others.Now())
+	owing, err := f.c.otherRunners.ledger.Owing(ctx, f.c.otherRunners.Now())
 	if err != nil && ctx.Err() == nil {
 		f.warn(inUse, err)
 	}
 	for name, r := range f.running {
-		switch why := f.c.others.whyNot(name); {
+		switch why := f.c.otherRunners.whyNot(name); {
 		case name == inUse:
 		case why != nil:
 			r.end(why)
@@ -250,10 +250,10 @@ func (f *followers) look(ctx context.Context) {
 		}
 	}
 	for _, name := range owing {
-		if f.running[name] != nil || f.c.others.whyNot(name) != nil {
+		if f.running[name] != nil || f.c.otherRunners.whyNot(name) != nil {
 			continue
 		}
-		if rn := f.c.others.of(name); rn != nil {
+		if rn := f.c.otherRunners.runnerOf(name); rn != nil {
 			f.start(ctx, name, rn)
 		}
 	}
@@ -261,15 +261,15 @@ func (f *followers) look(ctx context.Context) {
 
 // warn logs why a profile's jobs are not followed, unless that was the last thing it logged.
 func (f *followers) warn(name string, err error) {
-	if text := err.Error(); f.said[name] != text {
-		f.said[name] = text
+	if text := err.Error(); f.logged[name] != text {
+		f.logged[name] = text
 		f.c.log.Warn("the jobs of other profiles are not followed", "profile", name, "error", err)
 	}
 }
 
 // runnerOf is the runner of a profile's jobs, or of the profile in use if the profile is not known.
 func (c *Client) runnerOf(name string) *jobs.Runner {
-	if rn := c.others.of(name); rn != nil {
+	if rn := c.otherRunners.runnerOf(name); rn != nil {
 		return rn
 	}
 	return c.Runner

@@ -45,7 +45,7 @@ const (
 // enough. A page on which a person has something else to fill in, or with more than a
 // few sentences, is an ordinary one; so is one that writes the markup of a CAPTCHA out.
 func (p *page) weigh(body []byte, cookies []string) {
-	if p.seen.has(decides) {
+	if p.strengths.has(decides) {
 		p.verdict = challenge
 		return
 	}
@@ -53,9 +53,9 @@ func (p *page) weigh(body []byte, cookies []string) {
 		return
 	}
 	if p.typed == 1 && p.fields == 1 { // it may be for what a picture shows, whatever the picture's address is
-		p.words()
+		p.markTexts()
 	}
-	picture := p.seen.has(picture) && (p.answer || p.typed > 0)
+	picture := p.strengths.has(picture) && (p.answer || p.typed > 0)
 	fields := p.fields
 	if picture && !p.answer {
 		fields-- // where the picture's text is typed
@@ -64,23 +64,23 @@ func (p *page) weigh(body []byte, cookies []string) {
 		return
 	}
 	p.cookies(cookies)
-	asks, title, traced := p.seen.has(widget) || picture, p.seen.has(titled), p.seen.has(trace)
+	asks, title, traced := p.strengths.has(widget) || picture, p.strengths.has(titled), p.strengths.has(trace)
 	if !asks && !title && !traced {
 		return
 	}
 	if !asks || !title {
-		p.words()
+		p.markTexts()
 	}
-	says := p.seen.has(words) || p.seen.has(refusing)
+	says := p.strengths.has(words) || p.strengths.has(refusing)
 	switch {
-	case asks && title, says && (asks || title || !p.other):
-	case p.text > p.aside || p.other || p.inline && !asks && !title:
+	case asks && title, says && (asks || title || !p.otherContent):
+	case p.text > p.aside || p.otherContent || p.inline && !asks && !title:
 		return
 	default:
-		p.keep(mark{text: "nothing else", where: nowhere, of: "nothing else is on the page: no text, link, picture or field"}, words)
+		p.keep(mark{text: "nothing else", place: nowhere, name: "nothing else is on the page: no text, link, picture or field"}, words)
 	}
 	p.verdict = challenge
-	if p.seen.has(refusing) && !p.seen.has(words) && !asks {
+	if p.strengths.has(refusing) && !p.strengths.has(words) && !asks {
 		p.verdict = refusal
 	}
 }
@@ -99,7 +99,7 @@ func quotes(text []byte) bool {
 	}
 	s.quoted = true // what is written out in it is not read once more
 	s.markup()
-	return slices.ContainsFunc(s.marks, func(m mark) bool { return m.where == inClass || m.where == inID })
+	return slices.ContainsFunc(s.marks, func(m mark) bool { return m.place == inClass || m.place == inID })
 }
 
 // cookies adds the traces that a defence leaves among the cookies.
@@ -107,7 +107,7 @@ func (p *page) cookies(names []string) {
 	for _, name := range names[:min(len(names), maxCookies)] {
 		for _, c := range challengeCookies {
 			if strings.HasPrefix(name, c.name) {
-				p.keep(mark{text: c.name, where: inCookie, of: c.of}, trace)
+				p.keep(mark{text: c.name, place: inCookie, name: c.of}, trace)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func (s *scan) titleText(at int, raw []byte) {
 			continue
 		}
 		from, length := find(raw, part)
-		s.add(mark{text: part, where: "the title", of: of, offset: at + from, length: length}, titled)
+		s.add(mark{text: part, place: "the title", name: of, offset: at + from, length: length}, titled)
 	}
 }
 
@@ -156,9 +156,9 @@ func plain(b []byte) string {
 	return strings.ToLower(strings.ReplaceAll(text, "’", "'"))
 }
 
-// words looks for texts that read as those of challenge pages do. A heading that
+// markTexts looks for texts that read as those of challenge pages do. A heading that
 // repeats the title is no second sign.
-func (p *page) words() {
+func (p *page) markTexts() {
 	if p.read {
 		return
 	}
@@ -174,7 +174,7 @@ func (p *page) words() {
 				if holds != "" {
 					holds = "…" + holds
 				}
-				p.keep(mark{text: begins + holds, where: "the text", of: w.of, offset: run.at + from, length: length}, w.strength)
+				p.keep(mark{text: begins + holds, place: "the text", name: w.name, offset: run.at + from, length: length}, w.strength)
 				break
 			}
 		}
@@ -183,12 +183,12 @@ func (p *page) words() {
 
 // observed is a mark as evidence.
 func (m mark) observed() Evidence {
-	switch m.where {
+	switch m.place {
 	case nowhere:
-		return Evidence{Kind: "body", Text: m.of}
+		return Evidence{Kind: "body", Text: m.name}
 	case inCookie:
-		return Evidence{Kind: "header", Text: fmt.Sprintf("%q in %s: %s", m.text, m.where, m.of)}
+		return Evidence{Kind: "header", Text: fmt.Sprintf("%q in %s: %s", m.text, m.place, m.name)}
 	default:
-		return Evidence{Kind: "body", Text: fmt.Sprintf("%q in %s: %s", m.text, m.where, m.of), Offset: int64(m.offset), Length: int64(m.length)}
+		return Evidence{Kind: "body", Text: fmt.Sprintf("%q in %s: %s", m.text, m.place, m.name), Offset: int64(m.offset), Length: int64(m.length)}
 	}
 }

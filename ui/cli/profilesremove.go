@@ -205,7 +205,7 @@ func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, wit
 	if !asJSON {
 		return nil
 	}
-	return t.app.printJSON(view.ProfileRemoval{Profile: name, Removed: goes, Left: left})
+	return t.app.printJSON(view.ProfileRemoval{Profile: name, Removed: goes, Remaining: left})
 }
 
 // sayDefault says that another profile became the default.
@@ -289,7 +289,7 @@ func (t *task) printChecks(f profileFlags, out view.Profile) error {
 	}
 	rows := make([][]string, 0, len(out.Checks))
 	for _, c := range out.Checks {
-		rows = append(rows, []string{c.State, c.What, sanitizeLine(c.Text)})
+		rows = append(rows, []string{c.State, c.Subject, sanitizeLine(c.Text)})
 	}
 	return printColumns(t.app.Stdout, rows)
 }

@@ -55,7 +55,7 @@ func twoAccounts(t *testing.T, change func(o *ClientOptions), rules ...fault.Rul
 	}
 	a.beta = New(options(a.betaDemo))
 	o := options(a.acmeDemo)
-	o.Others = &Others{
+	o.OtherProfiles = &OtherProfiles{
 		Profiles: func() []config.Profile {
 			if a.gone.Load() {
 				return nil
@@ -323,15 +323,15 @@ func alone(t *testing.T) (f *followers, owing *fakeOwing, asked func() error) {
 	beta.Name = "beta"
 	c := New(ClientOptions{})
 	owing = &fakeOwing{"beta"}
-	c.others = &others{
-		Others: Others{Now: time.Now, Profiles: func() []config.Profile { return []config.Profile{beta} }},
-		ledger: owing,
+	c.otherRunners = &otherRunners{
+		OtherProfiles: OtherProfiles{Now: time.Now, Profiles: func() []config.Profile { return []config.Profile{beta} }},
+		ledger:        owing,
 	}
 	own, end := context.WithCancelCause(t.Context())
 	f = &followers{c: c, running: map[string]*following{
 		inUse:  {end: func(error) {}},
 		"beta": {end: end, on: map[string]jobs.Followed{}},
-	}, said: map[string]string{}}
+	}, logged: map[string]string{}}
 	return f, owing, func() error { return context.Cause(own) }
 }
 
@@ -340,7 +340,7 @@ func TestAProfileWithNothingInFlightIsFollowedNoMore(t *testing.T) {
 	none := func(jobs.Followed) {}
 	see := func(e jobs.Followed, in fakeOwing) error {
 		*owing = in
-		if err := f.take(followedBy{profile: "beta", Followed: e}, none); err != nil {
+		if err := f.handle(followedBy{profile: "beta", Followed: e}, none); err != nil {
 			t.Fatal(err)
 		}
 		f.look(t.Context())
@@ -381,7 +381,7 @@ func TestAJobOfAnotherProfileIsFoundByTheMachinesClock(t *testing.T) {
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	found, err := a.acme.others.of("beta").Candidates(t.Context(), job.ID)
+	found, err := a.acme.otherRunners.runnerOf("beta").Candidates(t.Context(), job.ID)
 	if err != nil || len(found) != 1 || found[0].Against != "" || found[0].After.Abs() > time.Minute {
 		t.Errorf("%+v, %v", found, err)
 	}

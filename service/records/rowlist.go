@@ -22,7 +22,7 @@ const entrySize = 33
 // View says which rows of a file are looked at: all, if there is no list. In a difference, Old is the other file,
 // and Ignore are the fields that were not compared.
 type View struct {
-	List   *RowList
+	Rows   *RowList
 	Old    *File
 	Ignore []string
 }
@@ -30,11 +30,11 @@ type View struct {
 // RowList is a list of rows in some order, in a temporary file: the rows that a filter let through, sorted
 // rows, or the difference of two results. Close it.
 type RowList struct {
-	f    *os.File
-	path string
-	w    *bufio.Writer
-	n    int64
-	seen atomic.Int64 // entries that can be read
+	f        *os.File
+	path     string
+	w        *bufio.Writer
+	n        int64
+	readable atomic.Int64 // entries that can be read
 }
 
 func newList(dir string) (*RowList, error) {
@@ -76,12 +76,12 @@ func (l *RowList) add(e entry) error {
 // publish lets everything be read that was added.
 func (l *RowList) publish() error {
 	err := l.w.Flush()
-	l.seen.Store(l.n)
+	l.readable.Store(l.n)
 	return err
 }
 
 // Len is how many rows it has so far.
-func (l *RowList) Len() int64 { return l.seen.Load() }
+func (l *RowList) Len() int64 { return l.readable.Load() }
 
 // get gives the entries from i on, as many as there are up to len(out).
 func (l *RowList) get(i int64, out []entry) (int, error) {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Gone is what the answer to a call about a job says of the job itself.
-type Gone int
+// Absence is what the answer to a call about a job says of the job itself.
+type Absence int
 
 const (
 	// NotGone says nothing of the job.
-	NotGone Gone = iota
+	NotGone Absence = iota
 	// GoneUnknown says that the service knows no such job: it may have forgotten it, and it may be
 	// asked for another account.
 	GoneUnknown
@@ -26,7 +26,7 @@ var unknownSnapshots = []string{"Snapshot does not exist", "Snapshot not found"}
 
 // JobGone reads the answer to a call about a job. Only the service's own words count: a page, or a 404
 // in other words, may come from a gateway or from another address. The contract shows no such answer.
-func (d Dialect) JobGone(dataset string, status int, h http.Header, body []byte) Gone {
+func (d Dialect) JobGone(dataset string, status int, h http.Header, body []byte) Absence {
 	if d.paths == nil || isPage(h, body) {
 		return NotGone
 	}

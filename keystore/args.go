@@ -10,12 +10,12 @@ var (
 	errOpenQuote = errors.New("a quote is not closed")
 )
 
-// Words splits a command into its words, without a shell: nothing is expanded,
+// SplitArgs splits a command into its words, without a shell: nothing is expanded,
 // no variable, no pattern, no pipe. Blanks separate words. Between single quotes
 // everything stands for itself; between double quotes too, but \" is a quote and
 // \\ a backslash. Outside quotes a backslash is an ordinary character, so that
 // Windows paths need no care.
-func Words(s string) ([]string, error) {
+func SplitArgs(s string) ([]string, error) {
 	var words []string
 	var word strings.Builder
 	in := false // inside a word; "" is a word too
