@@ -134,7 +134,7 @@ func TestACopyToTmuxIsSeenInItsPasteBuffer(t *testing.T) {
 		text := "hunter2\nwith " + c.clipboard + c.passthrough
 		tmux("", "set-option", "-g", "set-clipboard", c.clipboard)
 		tmux("", "set-option", "-g", "allow-passthrough", c.passthrough)
-		want := ui.TmuxCopy{Kept: true, Passes: c.passes, Known: true}
+		want := ui.TmuxCopy{Verified: true, Passes: c.passes, Known: true}
 		if done := s.copyToTmux()(t.Context(), text); done != want {
 			t.Errorf("%+v: %+v, want %+v", c, done, want)
 		}
