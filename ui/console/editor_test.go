@@ -161,8 +161,8 @@ func TestATmuxThatKeepsNothingIsNotBelieved(t *testing.T) {
 		"display-message) echo external 0;; load-buffer) exit 1;;":                                  {Known: true},
 		"display-message) echo external 2;; load-buffer) exit 1;;":                                  {Known: true, Passes: true},
 		"display-message) echo on off;; load-buffer) exit 1;;":                                      {Known: true, Passes: true},
-		"display-message) echo external off;; load-buffer) [ $2 = - ];; save-buffer) printf text;;": {Known: true, Kept: true},
-		"display-message) echo external;; save-buffer) printf text;;":                               {Kept: true},
+		"display-message) echo external off;; load-buffer) [ $2 = - ];; save-buffer) printf text;;": {Known: true, Verified: true},
+		"display-message) echo external;; save-buffer) printf text;;":                               {Verified: true},
 		"display-message) echo;; load-buffer) exit 1;;":                                             {},
 		"*) exit 1;;": {},
 	} {

@@ -90,7 +90,7 @@ func (f *fakeMonitor) Show(ctx context.Context, kind drift.Kind, name string) (d
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.standing()
-	return drift.Detail{Standing: s, Runs: []drift.Run{s.Run, {Seq: 1, Collector: s.Run.Subject, Ref: "job-0"}}, Lines: []drift.Line{
+	return drift.Detail{Standing: s, Runs: []drift.Run{s.Run, {Seq: 1, Subject: s.Run.Subject, Ref: "job-0"}}, Lines: []drift.Line{
 		{Field: "price", Requested: true, Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Against: 1, Findings: s.Verdict.Findings, Matches: ".card", Fails: ".price", Matched: true},
 		{Field: "name", Requested: true, Now: 1, Before: 1, History: []float64{1, 1}, Type: "text", Against: 1},
 	}}, nil
