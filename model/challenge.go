@@ -180,7 +180,7 @@ var jsonMarks = []partMark{
 
 // challengeCookies are the beginnings of names of cookies that a defence sets with
 // every answer: traces.
-var challengeCookies = []struct{ name, of string }{
+var challengeCookies = []struct{ name, defence string }{
 	{"incap_ses_", "an Imperva cookie"},
 	{"TSPD_", "an F5 cookie"},
 	{"bm_sc", "an Akamai cookie"},

@@ -107,7 +107,7 @@ func (p *page) cookies(names []string) {
 	for _, name := range names[:min(len(names), maxCookies)] {
 		for _, c := range challengeCookies {
 			if strings.HasPrefix(name, c.name) {
-				p.keep(mark{text: c.name, place: inCookie, name: c.of}, trace)
+				p.keep(mark{text: c.name, place: inCookie, name: c.defence}, trace)
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func signs(deciding bool) map[string]map[string][]string {
 		add(m.sign, "JSON", m.parts...)
 	}
 	for _, c := range challengeCookies {
-		add(sign{name: c.of, strength: trace}, "cookie's name", c.name+"…")
+		add(sign{name: c.defence, strength: trace}, "cookie's name", c.name+"…")
 	}
 	for _, h := range challengeHeaders {
 		name, value, _ := strings.Cut(h, ":")

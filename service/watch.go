@@ -46,7 +46,7 @@ func (s *Service) stamps() stamps {
 type Watcher struct {
 	s *Service
 	stamps
-	told bool // that the inventory cannot be read
+	reported bool // that the inventory cannot be read
 }
 
 // Watcher begins with the files as Open read them.
@@ -100,14 +100,14 @@ func (w *Watcher) Look(ctx context.Context) (changes []Change) {
 		inventory := s.Keys.Inventory()
 		unread := inventory.Unread()
 		if err := inventory.Reload(); err != nil {
-			w.told = true
+			w.reported = true
 			if unread != nil {
 				return append(changes, Change{Kind: StateChanged}, Change{InventoryRead, keys.Unreadable(err).Error()})
 			}
 			return append(changes, Change{InventoryRead, "the key inventory stays as it was read before: " + err.Error()})
 		}
-		if w.told || unread != nil {
-			w.told = false
+		if w.reported || unread != nil {
+			w.reported = false
 			changes = append(changes, Change{Kind: StateChanged}, Change{Kind: InventoryRead})
 		}
 		if len(changes) == 0 {

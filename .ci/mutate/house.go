@@ -20,15 +20,15 @@ import (
 // house is the part of the repository that is mutated, and the tests that are
 // asked about it. Its methods are safe for concurrent use after measure.
 type house struct {
-	top, scratch string
-	env          []string
-	packages     []pkg
-	tests        []string                 // import paths of packages with tests
-	usual        map[string]time.Duration // a test package's time without a mutant
-	reached      map[string]coverage      // by test package
-	dirs         map[string]string        // a test package's folder
-	own          bool                     // only a mutant's own package is asked
-	alone        sync.RWMutex             // held whole while a mutant's tests run alone
+	top, scratch   string
+	env            []string
+	packages       []pkg
+	tests          []string                 // import paths of packages with tests
+	usual          map[string]time.Duration // a test package's time without a mutant
+	reached        map[string]coverage      // by test package
+	dirs           map[string]string        // a test package's folder
+	onlyItsPackage bool                     // only a mutant's own package is asked
+	alone          sync.RWMutex             // held whole while a mutant's tests run alone
 }
 
 type pkg struct {
@@ -117,7 +117,7 @@ func (h *house) mutants() ([]mutant, error) {
 
 // askOwn leaves every mutant to the tests of its own package.
 func (h *house) askOwn(drawn []mutant) {
-	h.own = true
+	h.onlyItsPackage = true
 	h.tests = slices.DeleteFunc(h.tests, func(test string) bool {
 		return !slices.ContainsFunc(drawn, func(m mutant) bool { return m.pkg == test })
 	})
@@ -297,7 +297,7 @@ func (h *house) testsOf(m mutant) []string {
 			}
 		}
 	}
-	if h.own {
+	if h.onlyItsPackage {
 		return slices.DeleteFunc(tests, func(test string) bool { return test != m.pkg })
 	}
 	slices.SortStableFunc(tests, func(a, b string) int {

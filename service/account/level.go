@@ -37,16 +37,16 @@ func Levels(ctx context.Context, cfg Config, p config.Profile, key keystore.Secr
 	passwords, settings := d.AccountPasswords(zone)
 	levels, why := model.Levels(), []error(nil)
 	for _, ask := range []struct {
-		path  string
-		query url.Values
-		of    model.Capability
+		path       string
+		query      url.Values
+		capability model.Capability
 	}{{costs, billing, model.CapBilling}, {passwords, settings, model.CapSettings}} {
 		may, err := r.may(ctx, ask.path, ask.query)
 		if err != nil {
 			why = append(why, err)
 		}
 		if may != notAsked {
-			levels = slices.DeleteFunc(levels, func(l model.Level) bool { return unfit(l, ask.of, may) })
+			levels = slices.DeleteFunc(levels, func(l model.Level) bool { return unfit(l, ask.capability, may) })
 		}
 	}
 	if len(levels) == len(model.Levels()) {

@@ -211,7 +211,7 @@ func NewRemoteJobs(all []model.RemoteJob, ledger []model.Job) RemoteJobs {
 	return out
 }
 
-// Candidates are what "jobs resolve --json" prints (docs/schema/jobs-candidates.json).
+// Candidates are what "jobs settle --json" prints (docs/schema/jobs-candidates.json).
 type Candidates struct {
 	SchemaVersion Version     `json:"schema_version"`
 	Jobs          []Candidate `json:"jobs"`

@@ -6,7 +6,7 @@ import (
 	"zonedeck/model"
 )
 
-// Matrix is what "proxy matrix --json" prints (docs/schema/proxy-matrix.json).
+// Matrix is what "compare --logins --json" prints (docs/schema/proxy-matrix.json).
 type Matrix struct {
 	SchemaVersion Version        `json:"schema_version"`
 	Profile       string         `json:"profile"`

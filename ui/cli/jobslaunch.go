@@ -53,11 +53,11 @@ jobs watch'.`,
 				return err
 			}
 			for _, n := range []struct {
-				flag, of string
-				value    int
+				flag, unit string
+				value      int
 			}{{"sample", "rows", f.sample}, {"limit", "records", f.settings.LimitTotal}, {"limit-per-input", "records", f.settings.LimitPerInput}} {
 				if n.value < 1 && cmd.Flags().Changed(n.flag) {
-					return usage("--%s %d: give a number of %s from 1", n.flag, n.value, n.of)
+					return usage("--%s %d: give a number of %s from 1", n.flag, n.value, n.unit)
 				}
 			}
 			f.authGiven = cmd.Flags().Changed("auth-header")

@@ -301,7 +301,7 @@ func (t *tab) waitLoaded() error {
 	for {
 		p := t.events.progress()
 		switch {
-		case p.loaded && p.lost:
+		case p.loaded && p.failed:
 			return netError(p.failure, t.refusal(p.address))
 		case p.loaded && (p.quiet || over):
 			return nil
@@ -431,7 +431,7 @@ type events struct {
 	current   cdp.LoaderID
 	address   string
 	pending   map[cdp.LoaderID]bool // requested, but not yet there
-	lost      bool                  // the current document is the browser's error page
+	failed    bool                  // the current document is the browser's error page
 }
 
 type document struct {
@@ -495,9 +495,9 @@ func (e *events) note(ev any) {
 		if ev.Frame.ID != e.main {
 			return
 		}
-		e.current, e.lost = ev.Frame.LoaderID, ev.Frame.UnreachableURL != ""
+		e.current, e.failed = ev.Frame.LoaderID, ev.Frame.UnreachableURL != ""
 		e.address = ev.Frame.URL + ev.Frame.URLFragment
-		if e.lost {
+		if e.failed {
 			e.address = ev.Frame.UnreachableURL
 		}
 		clear(e.pending)
@@ -537,14 +537,14 @@ type progress struct {
 	document
 	id      cdp.LoaderID // also identifies its request in the network domain
 	address string
-	lost    bool
+	failed  bool
 }
 
 func (e *events) progress() progress {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := progress{document: *e.document(e.current), id: e.current, address: e.address}
-	p.lost = e.lost && p.response == nil
+	p.failed = e.failed && p.response == nil
 	p.loaded = p.loaded && len(e.pending) == 0
 	return p
 }
