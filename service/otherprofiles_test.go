@@ -80,7 +80,7 @@ func (b betaSource) Profile(context.Context) (config.Profile, error) {
 		return config.Profile{}, b.unread
 	}
 	if b.gone.Load() {
-		return config.Profile{}, errors.New("beta is not in the config file")
+		return config.Profile{}, errors.New("profile beta is not in the config file")
 	}
 	return b.betaProfile(), nil
 }
