@@ -1,4 +1,4 @@
-// Package profile knows where the console keeps its files and reads the profiles
+// Package config knows where the console keeps its files and reads the profiles
 // of config.toml: which service, which account, which zones, which key.
 //
 // ui/cli finds the paths and the profile and applies flags and environment

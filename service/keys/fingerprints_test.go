@@ -23,7 +23,7 @@ func TestAValueIsRecordedBesideTheCallThatUsesIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := s.Keys.Value(t.Context(), s.inUse.Profile(), k) // it returns although the inventory is locked
+	value, err := s.Value(t.Context(), s.inUse.Profile(), k) // it returns although the inventory is locked
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestAValueThatARotationHoldsIsNotRecorded(t *testing.T) {
 	if err := a.rotations().Start(t.Context(), keystore.PlanRotation(k, keystore.RotateByNewKey, nil, a.Now())); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Keys.Value(t.Context(), a.inUse.Profile(), k); err != nil {
+	if _, err := a.Value(t.Context(), a.inUse.Profile(), k); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.close(t); err != nil {

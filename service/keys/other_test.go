@@ -16,7 +16,7 @@ import (
 func TestOtherProfilesHaveTheKeysOfTheInventoryAlone(t *testing.T) {
 	a := newServices(t)
 	a.env[config.EnvKey] = "value-of-bbb-0123456789"
-	if _, ok := a.Keys.Key(config.EnvKey); !ok {
+	if _, ok := a.Key(config.EnvKey); !ok {
 		t.Fatal("the profile in use does not have the key")
 	}
 	if k, ok := a.OtherProfile("aaa").Key(config.EnvKey); ok {

@@ -258,10 +258,10 @@ func (ks *Keys) May(ctx context.Context, u Use) ([]ask.Question, error) {
 		}
 	}
 	if refused := ks.Admin(k); refused != nil {
-		return []ask.Question{{
+		return []ask.Question{{ //nolint:nilerr // the refusal is the question
 			Kind: ask.AdminReason, About: k.Name, Want: ask.Reason,
 			Text: "a job is automation, which never uses ADMIN (contract 5.4): pick a USER key, or say why it must be this one",
-		}}, nil //nolint:nilerr // the refusal is the question
+		}}, nil
 	}
 	return nil, nil
 }
