@@ -38,7 +38,7 @@ func TestAReasonForAnAdminKeyDoesNotHoldForOtherProfiles(t *testing.T) {
 	a.as(Caller{Kind: Command, AdminReason: "the nightly run of bbb"})
 	p := a.profile(t, "aaa")
 	taken := false
-	_, err := a.Keys.OtherProfile("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
+	_, err := a.OtherProfile("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
 		taken = true
 		return a.Resolver.Resolve(context.WithoutCancel(t.Context()), "env:ACME_KEY")
 	})
@@ -55,7 +55,7 @@ func TestAReasonForAnAdminKeyDoesNotHoldForWhatNobodyIsAskedFor(t *testing.T) {
 	k := model.Key{Name: "boss", Level: model.LevelAdmin, Secret: "env:BOSS"}
 	taken := 0
 	permit := func(ctx context.Context) error {
-		_, err := a.Keys.Permit(ctx, a.inUse.Profile(), k, func() (keystore.Secret, error) {
+		_, err := a.Permit(ctx, a.inUse.Profile(), k, func() (keystore.Secret, error) {
 			taken++
 			return keystore.NewSecret("value-of-boss-0123456789"), nil
 		})
@@ -97,7 +97,7 @@ func TestAVariableThatGivesTheKeyOfAnotherAccountIsNotUsedForOtherProfiles(t *te
 				a.reload(t)
 			}
 			p := a.profile(t, "aaa")
-			_, err := a.Keys.OtherProfile("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
+			_, err := a.OtherProfile("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
 				return a.Resolver.Resolve(t.Context(), c.ref)
 			})
 			switch {

@@ -21,7 +21,7 @@ func TestAKeyOfAnotherAccountIsSentOnlyWhenConfirmed(t *testing.T) {
 	if len(said) != 1 || !strings.HasPrefix(said["acme"], "profile aaa (http://") {
 		t.Errorf("the views are told %q", said)
 	}
-	a.Keys.Confirm("acme")
+	a.Confirm("acme")
 	if _, err := a.fetcher.Fetch(t.Context(), r, nil); err != nil || len(a.seen["B"]) != 1 {
 		t.Errorf("%v; the services were sent %q", err, a.seen)
 	}

@@ -20,12 +20,12 @@ func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
 	if _, err := s.Profile(t.Context()); err != nil { // starts the emulator
 		t.Fatal(err)
 	}
-	k, _ := s.Keys.Key("old-admin")
+	k, _ := s.Key("old-admin")
 	rehearse := func() error {
 		_, err := s.rotations().Rehearse(t.Context(), s.cfg.Emulator, k, keystore.RotateByNewKey)
 		return err
 	}
-	value, err := s.Keys.Secret(t.Context(), k.Secret)
+	value, err := s.Secret(t.Context(), k.Secret)
 	if err != nil {
 		t.Fatal(err)
 	}

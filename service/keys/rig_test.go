@@ -137,7 +137,7 @@ func open(t *testing.T, o options) *rig {
 	r.Resolver = keystore.NewResolver(keystore.ResolverOptions{Getenv: o.Getenv, Demo: demo, SecretsDir: r.Paths.SecretsDir()})
 	c.Resolver, c.Values = r.Resolver, r.Resolver
 	r.Keys = New(t.Context(), c)
-	r.Inventory = r.Keys.inventory
+	r.Inventory = r.inventory
 	if err := r.Inventory.Read(); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func openTest(t *testing.T, o options) *rig {
 
 func (r *rig) close(t *testing.T) (err error) {
 	t.Helper()
-	r.Keys.Close()
+	r.Close()
 	if r.journal != nil {
 		err = r.journal.Close()
 	}

@@ -51,7 +51,7 @@ func TestADemoKeyIsNotPutWhereAnotherServiceReadsIt(t *testing.T) {
 	if _, err := s.Profile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	k, _ := s.Keys.Key("etl-main")
+	k, _ := s.Key("etl-main")
 	value, err := s.Resolver.Resolve(t.Context(), k.Secret)
 	if err != nil {
 		t.Fatal(err)
