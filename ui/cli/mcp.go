@@ -21,19 +21,21 @@ import (
 )
 
 type mcpFlags struct {
-	profiles, zones, domains []string
-	adminReason              string
-	maxCost                  float64
-	unpriced                 bool
-	inputs                   int
+	Profiles []string `flag:"profiles" list:"comma" help:"profiles that may be used; the first is used unless a call names another (default: the profile in use)"`
+	Zones    []string `flag:"zones" list:"comma" help:"zones that may be used (default: all)"`
+	Domains  []string `flag:"domains" list:"comma" help:"hosts that may be fetched; *.HOST for the hosts below HOST (default: all that the profile allows)"`
+	MaxCost  float64  `flag:"max-cost" help:"what all calls together may cost, in dollars, by the rates of the zones"`
+	Unpriced bool     `flag:"allow-unpriced" help:"with --max-cost: also allow calls with an unknown price; they are not counted"`
+	Inputs   int      `flag:"job-inputs" help:"how many inputs all started jobs together may have (default: no job can be started)"`
+	reasonFlag
+	Given givenFlags `flag:"*"`
 }
 
 func (a *app) mcpCommand() *cobra.Command {
-	var f mcpFlags
-	cmd := &cobra.Command{
-		Use:   "mcp",
-		Short: "Serve this console to an agent over MCP, under your rules",
-		Long: `Serves the tools fetch, twin, diagnose, datasets, jobs, keys and history over MCP
+	return command(a, spec[mcpFlags]{
+		use:   "mcp",
+		short: "Serve this console to an agent over MCP, under your rules",
+		long: `Serves the tools fetch, twin, diagnose, datasets, jobs, keys and history over MCP
 on standard input and output, until the client closes it or a signal ends it.
 
 The flags are the rules. What they do not allow is refused before anything is
@@ -48,32 +50,22 @@ no job can be started.
 All calls appear in History while they run, marked as the agent's. Your jobs are
 followed meanwhile, as by 'zonedeck jobs follow'. If they cannot be followed,
 stderr says why.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serveMCP(cmd.Context(), f, cmd.Flags().Changed)
+		run: func(ctx context.Context, _ *task, f mcpFlags, _ []string) (printed, error) {
+			return printed{}, a.serveMCP(ctx, f)
 		},
-	}
-	fl := cmd.Flags()
-	fl.StringSliceVar(&f.profiles, "profiles", nil, "profiles that may be used; the first is used unless a call names another (default: the profile in use)")
-	fl.StringSliceVar(&f.zones, "zones", nil, "zones that may be used (default: all)")
-	fl.StringSliceVar(&f.domains, "domains", nil, "hosts that may be fetched; *.HOST for the hosts below HOST (default: all that the profile allows)")
-	fl.Float64Var(&f.maxCost, "max-cost", 0, "what all calls together may cost, in dollars, by the rates of the zones")
-	fl.BoolVar(&f.unpriced, "allow-unpriced", false, "with --max-cost: also allow calls with an unknown price; they are not counted")
-	fl.IntVar(&f.inputs, "job-inputs", 0, "how many inputs all started jobs together may have (default: no job can be started)")
-	adminFlag(cmd, &f.adminReason)
-	return cmd
+	})
 }
 
-// rules are what the flags say; given tells whether a flag was given. The error names everything that is wrong with them.
-func (f mcpFlags) rules(given func(flag string) bool) (mcp.Rules, error) {
-	r := mcp.Rules{Profiles: unique(f.profiles), Zones: unique(f.zones), Cost: f.maxCost, Capped: given("max-cost"), Unpriced: f.unpriced, Inputs: f.inputs}
+// rules are what the flags say. The error names everything that is wrong with them.
+func (f mcpFlags) rules() (mcp.Rules, error) {
+	r := mcp.Rules{Profiles: unique(f.Profiles), Zones: unique(f.Zones), Cost: f.MaxCost, Capped: f.Given.has("max-cost"), Unpriced: f.Unpriced, Inputs: f.Inputs}
 	var wrong []error
-	for i, list := range [][]string{f.profiles, f.zones, f.domains} {
-		if flag := []string{"profiles", "zones", "domains"}[i]; given(flag) && len(list) == 0 { // for example from an empty variable: it must not mean all
+	for i, list := range [][]string{f.Profiles, f.Zones, f.Domains} {
+		if flag := []string{"profiles", "zones", "domains"}[i]; f.Given.has(flag) && len(list) == 0 { // for example from an empty variable: it must not mean all
 			wrong = append(wrong, fmt.Errorf("--%s is empty: name at least one, or leave it out for the default", flag))
 		}
 	}
-	for _, d := range f.domains {
+	for _, d := range f.Domains {
 		host, err := mcp.ParseDomain(d)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("--domains %w", err))
@@ -85,22 +77,22 @@ func (f mcpFlags) rules(given func(flag string) bool) (mcp.Rules, error) {
 			wrong = append(wrong, fmt.Errorf("--zones %w", err))
 		}
 	}
-	if !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0) {
-		wrong = append(wrong, fmt.Errorf("--max-cost %v: write dollars, 0 or more", f.maxCost))
+	if !(f.MaxCost >= 0) || math.IsInf(f.MaxCost, 0) {
+		wrong = append(wrong, fmt.Errorf("--max-cost %v: write dollars, 0 or more", f.MaxCost))
 	}
-	if f.unpriced && !r.Capped {
+	if f.Unpriced && !r.Capped {
 		wrong = append(wrong, errors.New("--allow-unpriced needs --max-cost: without a cap every call is allowed"))
 	}
-	if f.inputs < 0 {
-		wrong = append(wrong, fmt.Errorf("--job-inputs %d: write a number of inputs, 0 or more", f.inputs))
+	if f.Inputs < 0 {
+		wrong = append(wrong, fmt.Errorf("--job-inputs %d: write a number of inputs, 0 or more", f.Inputs))
 	}
 	return r, errors.Join(wrong...)
 }
 
 // serveMCP runs the command. Every profile is opened before the client is served, so that a mistake in
 // the flags or the configuration is reported at once.
-func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) bool) error {
-	rules, err := f.rules(given)
+func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
+	rules, err := f.rules()
 	if err != nil {
 		return usage("%w", err)
 	}
@@ -112,7 +104,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) 
 	rules.Profiles = nil
 	var consoles []mcp.Console
 	for _, name := range names {
-		console, failed := a.openAgent(ctx, name, f.adminReason, rules.Capped)
+		console, failed := a.openAgent(ctx, name, f.Reason, rules.Capped)
 		if err = failed; err != nil {
 			break
 		}
@@ -138,7 +130,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) 
 	}
 	ctx, end := context.WithCancel(ctx)
 	var following sync.WaitGroup
-	following.Go(func() { a.followMeanwhile(ctx, names[0], f.adminReason) })
+	following.Go(func() { a.followMeanwhile(ctx, names[0], f.Reason) })
 	defer following.Wait()
 	defer end()
 	if err := server.Run(ctx, a.Stdin, a.Stdout); err != nil {

@@ -10,9 +10,9 @@ import (
 // nameList is the value of a flag that names columns or fields, with commas between them. A name with a comma is quoted
 // as in CSV; where that leads to nothing, the quotation marks belong to the names. An empty value, as from a variable
 // that is not set, is refused.
-type nameList struct{ names *[]string }
+type nameList []string
 
-func (l nameList) Set(s string) error {
+func (l *nameList) Set(s string) error {
 	names, err := csv.NewReader(strings.NewReader(s)).Read()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -20,15 +20,10 @@ func (l nameList) Set(s string) error {
 	case err != nil:
 		names = strings.Split(s, ",")
 	}
-	*l.names = append(*l.names, names...)
+	*l = append(*l, names...)
 	return nil
 }
 
-func (l nameList) String() string {
-	if l.names == nil {
-		return ""
-	}
-	return strings.Join(*l.names, ",")
-}
+func (l *nameList) String() string { return strings.Join(*l, ",") }
 
-func (nameList) Type() string { return "strings" }
+func (*nameList) Type() string { return "strings" }

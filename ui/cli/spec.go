@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,15 @@ import (
 	"zonedeck/service/view"
 )
 
-// spec is a command. Its flags are the fields of F: `flag:"name" short:"n" default:"100" help:"what it is for"`.
+// spec is a command. Its flags are the fields of F: `flag:"name" short:"n" default:"100" help:"what it is for"`. With
+// `list:"comma"` a value holds several, `without:"json"` names a flag that excludes this one, and a field with `flag:"*"`
+// adds its flags itself, as Given does, a field of givenFlags.
 type spec[F any] struct {
 	use, short, long string
+	aliases          []string
+	hidden           bool
+	defaults         F                              // of flags whose defaults differ between commands, or are made at run time
+	help             map[string]string              // of flags whose texts are
 	args             cobra.PositionalArgs           // no argument is taken where it is nil
 	check            func(f F, args []string) error // before a session is opened
 	needs            func(F) needs                  // no session is opened where it is nil: the task has none
@@ -58,12 +65,12 @@ func (f askFlag) needs() needs { return needs{key: f.Key, journal: true, reason:
 
 // command makes the command of a spec.
 func command[F any](a *app, s spec[F]) *cobra.Command {
-	var f F
+	f := s.defaults
 	if s.args == nil {
 		s.args = cobra.NoArgs
 	}
 	cmd := &cobra.Command{
-		Use: s.use, Short: s.short, Long: s.long, Args: usageArgs(s.args),
+		Use: s.use, Short: s.short, Long: s.long, Args: usageArgs(s.args), Aliases: s.aliases, Hidden: s.hidden,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			act := func(t *task) error {
 				p, err := s.run(cmd.Context(), t, f, args)
@@ -80,9 +87,22 @@ func command[F any](a *app, s spec[F]) *cobra.Command {
 			return a.withSession(cmd.Context(), s.needs(f), act)
 		},
 	}
-	addFlags(cmd.Flags(), reflect.ValueOf(&f).Elem())
+	excluding := addFlags(cmd.Flags(), reflect.ValueOf(&f).Elem())
+	for name, help := range s.help {
+		cmd.Flags().Lookup(name).Usage = help
+	}
+	for _, pair := range excluding {
+		cmd.MarkFlagsMutuallyExclusive(pair...)
+	}
 	return cmd
 }
+
+// givenFlags knows which flags of a command were given.
+type givenFlags struct{ all *pflag.FlagSet }
+
+func (g *givenFlags) addTo(fl *pflag.FlagSet) { g.all = fl }
+
+func (g givenFlags) has(name string) bool { return g.all.Changed(name) }
 
 // conclude prints what a command came to, and ends it. What was measured before an error is printed.
 func (a *app) conclude(p printed, err error) error {
@@ -112,34 +132,49 @@ func (a *app) conclude(p printed, err error) error {
 	return exit(p.code)
 }
 
-// addFlags adds the flags of a struct, and those of the structs in it.
-func addFlags(fl *pflag.FlagSet, flags reflect.Value) {
+// addFlags adds the flags of a struct, and those of the structs in it. It returns the pairs that exclude each other.
+func addFlags(fl *pflag.FlagSet, flags reflect.Value) (excluding [][]string) {
 	for i := range flags.NumField() {
 		f, at := flags.Type().Field(i), flags.Field(i)
 		name, short, usual, help := f.Tag.Get("flag"), f.Tag.Get("short"), f.Tag.Get("default"), f.Tag.Get("help")
 		if name == "" {
 			if f.Anonymous {
-				addFlags(fl, at)
+				excluding = append(excluding, addFlags(fl, at)...)
 			}
 			continue
 		}
+		if other := f.Tag.Get("without"); other != "" {
+			excluding = append(excluding, []string{name, other})
+		}
 		switch p := at.Addr().Interface().(type) {
+		case interface{ addTo(*pflag.FlagSet) }:
+			p.addTo(fl)
 		case *string:
-			fl.StringVarP(p, name, short, usual, help)
+			fl.StringVarP(p, name, short, cmp.Or(usual, *p), help)
 		case *bool:
-			fl.BoolVarP(p, name, short, false, help)
+			fl.BoolVarP(p, name, short, *p, help)
 		case *int:
-			n, err := strconv.Atoi(usual)
-			if err != nil && usual != "" {
-				panic(err) // of a tag
+			if usual != "" {
+				n, err := strconv.Atoi(usual)
+				if err != nil {
+					panic(err) // of a tag
+				}
+				*p = n
 			}
-			fl.IntVarP(p, name, short, n, help)
+			fl.IntVarP(p, name, short, *p, help)
+		case *float64:
+			fl.Float64VarP(p, name, short, *p, help)
 		case *[]string:
-			fl.StringArrayVarP(p, name, short, nil, help)
+			if f.Tag.Get("list") == "comma" {
+				fl.StringSliceVarP(p, name, short, *p, help)
+			} else {
+				fl.StringArrayVarP(p, name, short, *p, help)
+			}
 		case pflag.Value:
 			fl.VarP(p, name, short, help)
 		default:
 			panic(fmt.Sprintf("flag %s: %s is no type of a flag", name, f.Type))
 		}
 	}
+	return excluding
 }

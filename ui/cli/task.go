@@ -25,6 +25,7 @@ type needs struct {
 	key     string // --key, or ""
 	journal bool   // the history is read or written
 	jobs    bool   // the ledger of jobs is, and with it the history
+	ledger  bool   // jobs, and the ledger is readable and settled
 	rules   bool   // answers are held against the operator's rules
 	reason  string // --admin-reason, or ""
 	none    bool   // no profile is in use
@@ -35,7 +36,7 @@ func (a *app) options(n needs) service.Options {
 	return service.Options{
 		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.sayClean, Version: version,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
-		Key: n.key, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs, Ledger: n.jobs, Rules: n.rules, NoProfile: n.none, Passphrase: a.passphrase,
+		Key: n.key, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs || n.ledger, Ledger: n.jobs || n.ledger, Rules: n.rules, NoProfile: n.none, Passphrase: a.passphrase,
 	}
 }
 
@@ -73,7 +74,13 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 		a.say("zonedeck: %s is not used: profile %q is the embedded emulator, which uses only its demo keys", service.EnvKey, s.Base.Name)
 	}
 	t := &task{s, a, n.key}
-	err = t.explain(ctx, f(t))
+	if n.ledger {
+		err = t.ledger(ctx)
+	}
+	if err == nil {
+		err = f(t)
+	}
+	err = t.explain(ctx, err)
 	if cerr := s.Close(ctx); cerr != nil {
 		a.warn("%s", oneLine(cerr))
 	}
