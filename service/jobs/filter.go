@@ -28,9 +28,9 @@ func Fields(now func(profile string) time.Time) query.Fields[model.Job] {
 
 // wordsOf is the text that the words of a filter are searched in.
 func wordsOf(j model.Job) string {
-	return strings.Join([]string{
+	return strings.ToLower(strings.Join([]string{
 		j.ID, j.Snapshot, j.Dataset, j.Profile, j.KeyName, string(j.State), j.Label(), j.Wire, j.Detail, j.File, j.Fault.Diagnosis.Summary,
-	}, "\n")
+	}, "\n"))
 }
 
 // stateOpen is every state that can still change.

@@ -23,15 +23,16 @@ type Field[R any] struct {
 // kind is how a field's value is compared.
 type kind[R any] interface {
 	check(name string, t Term) error
-	holds(row R, t Term) bool
+	holds(row R, t *Term) bool
 	// clause is the condition on a column.
 	clause(column string, t Term) (string, []any)
 }
 
 type (
-	textOf[R any] func(R) string
-	listOf[R any] func(R) []string
-	timeOf[R any] func(R) time.Time
+	wordsOf[R any] func(R) string
+	textOf[R any]  func(R) string
+	listOf[R any]  func(R) []string
+	timeOf[R any]  func(R) time.Time
 )
 
 type enumOf[R any] struct {
@@ -46,8 +47,8 @@ type clockOf[R any] struct {
 func (f listOf[R]) value(row R) []string  { return f(row) }
 func (f timeOf[R]) value(row R) time.Time { return f(row) }
 
-// SearchText is the text of a row in which words are looked for, in any case.
-func SearchText[R any](of func(R) string) Field[R] { return Field[R]{kind: textOf[R](of)} }
+// SearchText is the text of a row in which words are looked for, in any case: text gives it in lower case.
+func SearchText[R any](text func(R) string) Field[R] { return Field[R]{kind: wordsOf[R](text)} }
 
 // Text is a field whose value is a text.
 func Text[R any](name, example string, of func(R) string) Field[R] {
@@ -91,6 +92,13 @@ func (f Fields[R]) Examples() []string {
 type Query[R any] struct {
 	fields Fields[R]
 	terms  []Term
+	tests  []test[R] // the terms again, as rows meet them
+}
+
+// test is a term with the field that it is about, so that no row has to look for it.
+type test[R any] struct {
+	Term
+	kind[R]
 }
 
 // Parse reads a filter over fields. The error says what is wrong, and names the fields.
@@ -99,23 +107,22 @@ func Parse[R any](text string, fields Fields[R]) (Query[R], error) {
 	if err != nil {
 		return Query[R]{}, err
 	}
+	q := Query[R]{fields: fields, terms: terms}
 	for i, t := range terms {
-		if t.Op == Says {
-			continue
-		}
 		terms[i].Name = strings.ToLower(t.Name)
 		f, known := fields.field(terms[i].Name)
 		if !known {
 			return Query[R]{}, fmt.Errorf("unknown term %q: use words and %s", t.Name, strings.Join(fields.Examples(), ", "))
 		}
-		if t.Op == Has {
-			continue
-		}
-		if err := f.kind.check(f.name, t); err != nil {
+		if err := f.kind.check(f.name, t); t.Op != Has && err != nil {
 			return Query[R]{}, err
 		}
+		if t.Op == Says {
+			t.Value = strings.ToLower(t.Value)
+		}
+		q.tests = append(q.tests, test[R]{t, f.kind})
 	}
-	return Query[R]{fields, terms}, nil
+	return q, nil
 }
 
 func (f Fields[R]) field(name string) (Field[R], bool) {
@@ -131,11 +138,8 @@ func (q Query[R]) Terms() []Term { return q.terms }
 
 // Match reports whether a row passes.
 func (q Query[R]) Match(row R) bool {
-	for _, t := range q.terms {
-		if t.Op == Says {
-			t.Op = Contains // of the field without a name
-		}
-		if f, ok := q.fields.field(t.Name); !ok || f.kind.holds(row, t) == t.Not {
+	for i := range q.tests {
+		if t := &q.tests[i]; t.holds(row, &t.Term) == t.Not {
 			return false
 		}
 	}
@@ -144,10 +148,13 @@ func (q Query[R]) Match(row R) bool {
 
 // WithoutSQL is what SQL does not express of a query.
 func (q Query[R]) WithoutSQL() Query[R] {
-	return Query[R]{q.fields, slices.DeleteFunc(slices.Clone(q.terms), func(t Term) bool {
-		_, _, ok := q.SQL(t)
-		return ok
-	})}
+	rest := Query[R]{fields: q.fields}
+	for i, t := range q.terms {
+		if _, _, ok := q.SQL(t); !ok {
+			rest.terms, rest.tests = append(rest.terms, t), append(rest.tests, q.tests[i])
+		}
+	}
+	return rest
 }
 
 // SQL is a term as a condition of a statement, with "?" for its arguments; false for a word, and for a field without
@@ -175,9 +182,15 @@ func (q Query[R]) SQL(t Term) (clause string, args []any, ok bool) {
 	return clause, args, true
 }
 
+func (wordsOf[R]) check(string, Term) error { return nil }
+
+func (text wordsOf[R]) holds(row R, t *Term) bool { return strings.Contains(text(row), t.Value) }
+
+func (wordsOf[R]) clause(string, Term) (string, []any) { return "", nil } // it has no column
+
 func (textOf[R]) check(string, Term) error { return nil }
 
-func (of textOf[R]) holds(row R, t Term) bool {
+func (of textOf[R]) holds(row R, t *Term) bool {
 	value := of(row)
 	switch t.Op {
 	case Has:
@@ -198,7 +211,7 @@ func (textOf[R]) clause(column string, t Term) (string, []any) {
 
 func (listOf[R]) check(name string, t Term) error { return equality(name, t) }
 
-func (f listOf[R]) holds(row R, t Term) bool {
+func (f listOf[R]) holds(row R, t *Term) bool {
 	values := f(row)
 	if t.Op == Has {
 		return slices.ContainsFunc(values, func(v string) bool { return v != "" })
@@ -232,7 +245,7 @@ func (e enumOf[R]) begun(t Term) (values []string) {
 	return values
 }
 
-func (e enumOf[R]) holds(row R, t Term) bool {
+func (e enumOf[R]) holds(row R, t *Term) bool {
 	return slices.ContainsFunc(e.row.value(row), func(v string) bool {
 		switch t.Op {
 		case Has:
@@ -267,11 +280,11 @@ func (c clockOf[R]) since(row R, t Term) (time.Time, Op, error) {
 	return since, t.Op, err
 }
 
-func (c clockOf[R]) holds(row R, t Term) bool {
+func (c clockOf[R]) holds(row R, t *Term) bool {
 	if t.Op == Has {
 		return !c.at.value(row).IsZero()
 	}
-	since, op, err := c.since(row, t)
+	since, op, err := c.since(row, *t)
 	return err == nil && ordered(op, c.at.value(row).Compare(since))
 }
 

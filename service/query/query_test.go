@@ -17,7 +17,7 @@ func noon() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
 
 func fruits() Fields[fruit] {
 	return Fields[fruit]{
-		SearchText(func(f fruit) string { return f.name + "\n" + f.state }),
+		SearchText(func(f fruit) string { return strings.ToLower(f.name + "\n" + f.state) }),
 		Text("name", "apple", func(f fruit) string { return f.name }).In("name"),
 		Enum("state", "ripe", []string{"ripe", "too_ripe", "green"}, func(f fruit) []string { return []string{f.state} }).In("state"),
 		List("basket", "red", func(f fruit) []string { return f.baskets }).In("basket", "lid"),

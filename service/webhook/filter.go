@@ -25,7 +25,9 @@ func Fields(now time.Time) query.Fields[Candidate] {
 	verdicts := []string{string(model.HookPending), string(model.HookVerified), string(model.HookUnverified), string(model.HookRejected)}
 	return query.Fields[Candidate]{
 		query.SearchText(func(c Candidate) string {
-			return strings.Join([]string{c.ID, c.Target, c.Remote, c.SenderID, string(c.Verdict), c.Reason, c.Job, c.Snapshot, c.CameOf(), c.JobState.Label()}, "\n")
+			return strings.ToLower(strings.Join([]string{
+				c.ID, c.Target, c.Remote, c.SenderID, string(c.Verdict), c.Reason, c.Job, c.Snapshot, c.CameOf(), c.JobState.Label(),
+			}, "\n"))
 		}),
 		query.Enum("verdict", "rejected", verdicts, func(c Candidate) []string { return []string{string(c.Verdict)} }).In("verdict"),
 		query.Text("from", "192.0.2.", func(c Candidate) string { return c.Remote }).In("remote"),
