@@ -220,6 +220,19 @@ func TestImportRules(t *testing.T) {
 	}
 }
 
+// TestUseCasesImportThoseBeforeThem checks their order. What keys are rotated with stands below all of them.
+func TestUseCasesImportThoseBeforeThem(t *testing.T) {
+	graph := importGraph(t)
+	order := []string{"rotate", "keys", "profiles", "local", "fetch", "jobs", "inbox", "history"}
+	for i, name := range order {
+		for _, imported := range graph["zonedeck/service/"+name] {
+			if slices.Contains(order[i+1:], strings.TrimPrefix(imported, "zonedeck/service/")) {
+				t.Errorf("service/%s imports %s", name, imported)
+			}
+		}
+	}
+}
+
 // TestOnlyDialectsNameADialect checks that other code asks a dialect what it can do
 // and decides nothing by its name. The emulator shares no code with the console and
 // is left out.

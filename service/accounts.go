@@ -37,7 +37,7 @@ type accountKeys struct {
 func (k accountKeys) Add(ctx context.Context, added model.Key) error {
 	err := k.Inventory.Add(ctx, added)
 	if err == nil {
-		k.service.Keys.Recorded(ctx, k.profile, added, "in the inventory with its account, level "+added.Level.String())
+		k.service.Keys.Events().Recorded(ctx, k.profile, added, "in the inventory with its account, level "+added.Level.String())
 	}
 	return err
 }
@@ -46,7 +46,7 @@ func (k accountKeys) Add(ctx context.Context, added model.Key) error {
 func (k accountKeys) Update(ctx context.Context, name string, change func(model.Key) (model.Key, error)) error {
 	err := k.Inventory.Update(ctx, name, change)
 	if err == nil {
-		k.service.Keys.PutEvent(ctx, k.profile, name, "changed", "in the inventory with its account: its value or its reference")
+		k.service.Keys.Events().Put(ctx, k.profile, name, "changed", "in the inventory with its account: its value or its reference")
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func (k accountKeys) Update(ctx context.Context, name string, change func(model.
 func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
 	err := k.Inventory.Remove(ctx, seen)
 	if err == nil {
-		k.service.Keys.PutEvent(ctx, k.profile, seen.Name, "removed", "from the inventory with its account; it is still valid at the service")
+		k.service.Keys.Events().Put(ctx, k.profile, seen.Name, "removed", "from the inventory with its account; it is still valid at the service")
 	}
 	return err
 }
@@ -70,7 +70,7 @@ func (s *Service) ReadAccount(ctx context.Context, p config.Profile, key keystor
 	found, err := s.Client.ReadAccount(ctx, p, key, nil)
 	used := found.Key.State == account.OK || recorded && found.Key.State == account.Failed
 	if p.Key != "" && used && cmp.Or(s.InUse.Refuse(changeKeys), p.Refuse(changeKeys)) == nil {
-		s.Keys.PutEvent(ctx, p.Name, p.Key, journal.EventUsed, "to ask what its account has: "+found.Key.Text)
+		s.Keys.Events().Put(ctx, p.Name, p.Key, journal.EventUsed, "to ask what its account has: "+found.Key.Text)
 	}
 	return found, err
 }
@@ -88,7 +88,7 @@ func (s *Service) SaveAccount(ctx context.Context, d account.Draft) (config.Prof
 		}
 	}
 	if _, recorded := s.Inventory.Get(d.Key.Name); recorded && s.o.Unattended {
-		if err := s.Keys.RefuseOtherAccount(s.before(d.Profile), d.Key); err != nil {
+		if err := s.Keys.Owners().Refuse(s.before(d.Profile), d.Key); err != nil {
 			return d.Profile, err
 		}
 	}

@@ -33,8 +33,6 @@ type ClientOptions struct {
 	OwnsReference func(ref string) bool
 	// Used is that of exchange.Config.
 	Used func(profile, key, fingerprint string)
-	// Follows is that of password.Config; nil means that no reference does.
-	Follows func(ref string) bool
 	// Journal keeps what happened; nil keeps nothing.
 	Journal *journal.Journal
 	// Ledger accounts for jobs; without one none is started.
@@ -118,10 +116,7 @@ func New(o ClientOptions) *Client {
 	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.collectors, Now: c.now})
 	o.Launch.Machine, o.Launch.Catalogue = c.Runner, c.catalogue
 	c.Launching = jobs.NewLaunching(o.Launch)
-	if o.Follows == nil {
-		o.Follows = func(string) bool { return false }
-	}
-	c.Passwords = password.New(password.Config{Source: o.Source, Wire: wire, Prove: c.ProvePasswordAs, Follows: o.Follows})
+	c.Passwords = password.New(password.Config{Source: o.Source, Wire: wire, Prover: c})
 	return c
 }
 

@@ -45,7 +45,7 @@ func (s *Service) busy(ref string) error {
 	if err := s.refuseSecret(ref); err != nil {
 		return err
 	}
-	if why := s.Keys.HeldByRotation(ref); why != "" {
+	if why := s.Rotations(nil).Holds(ref); why != "" {
 		return errors.New(why)
 	}
 	return nil

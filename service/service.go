@@ -154,8 +154,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	s.Inbox = inbox.New(inbox.Config{Profiles: s.InUse, Files: s.files, Secrets: s.Keys, Jobs: jobsOfInbox{s}, History: kept, Paths: s.Paths, Log: o.Log})
 	s.Client = New(ClientOptions{
 		Source: s.Keys, Journal: s.journal, Ledger: s.ledger, Work: s.files.Work, HookDue: func() time.Duration { return s.Configuration().Webhook().Due },
-		OwnsReference: s.Keys.MayBeKey, Used: s.Keys.Sent, Launch: jobs.LaunchConfig{Profile: s, Keys: s.Keys, Inbox: s.Inbox, InputLists: jobs.InputLists{Paths: s.Paths, Clock: s}},
-		Follows:       func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
+		OwnsReference: inventory.MayBeKey, Used: s.Keys.Events().Sent, Launch: jobs.LaunchConfig{Profile: s, Keys: s.Keys, Inbox: s.Inbox, InputLists: jobs.InputLists{Paths: s.Paths, Clock: s}},
 		OtherProfiles: s.followedProfiles(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.files.Drift, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
 		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
@@ -314,7 +313,7 @@ func (s *Service) State() State {
 		d.Problem = unread.Error()
 	}
 	d.Ahead, d.Replaced = s.Ahead(), s.Keys.Replaced()
-	d.Elsewhere = s.Keys.OtherAccounts(p, recorded)
+	d.Elsewhere = s.Keys.Owners().OtherAccounts(p, recorded)
 	return d
 }
 

@@ -26,7 +26,7 @@ type variables struct {
 // environment. What may be a key, because the keys are not known, is refused. It waits for nothing.
 func (s *Service) Variable(name string) (model.Variable, bool) {
 	unread := s.Keys.Inventory().Unread()
-	v, ok := s.CurrentProfile().Variable(name, s.o.Getenv, s.Keys.MayBeKey)
+	v, ok := s.CurrentProfile().Variable(name, s.o.Getenv, s.Keys.Inventory().MayBeKey)
 	if unread != nil && v.Refused != "" {
 		v.Refused = unread.Error()
 	}

@@ -28,6 +28,14 @@ type Login struct {
 	Password keystore.Secret
 }
 
+// LoginProof is a call through the proxy with a password that need not be where the zone's reference leads.
+type LoginProof struct {
+	Password keystore.Secret
+	// Proves and Refusal are ProbeResult's Proves and WantsRefusal. A call that proves nothing stands in no history.
+	Proves  string
+	Refusal bool
+}
+
 // header is the value of Proxy-Authorization. It is made when it is written.
 func (l Login) header() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(l.Username+":"+l.Password.Reveal()))

@@ -40,7 +40,7 @@ type ProbeRequest struct {
 	// session. It may also be one of Params.
 	Session string
 
-	proof LoginProof // what it is made for
+	proof exchange.LoginProof // what it is made for
 }
 
 // Probe tests a zone's proxy login (service.md 5.2): it opens a tunnel, or sends

@@ -56,26 +56,18 @@ func (ft *Fetcher) ProveKey(ctx context.Context, p config.Profile, zone string, 
 	return prover.Fetch(ctx, r, nil)
 }
 
-// LoginProof is a call through the proxy with a password that need not be where the zone's reference leads.
-type LoginProof struct {
-	Password keystore.Secret
-	// Proves and Refusal are ProbeResult's Proves and WantsRefusal. A call that proves nothing stands in no history.
-	Proves  string
-	Refusal bool
-}
-
 // ProvePassword makes one call through the proxy that proves nothing. The result and the errors are those of Probe.
 func (ft *Fetcher) ProvePassword(ctx context.Context, z model.Zone, value keystore.Secret) (model.ProbeResult, error) {
 	p, err := ft.cfg.Source.Profile(ctx)
 	if err != nil {
 		return model.ProbeResult{Zone: z}, err
 	}
-	return ft.ProvePasswordAs(ctx, p, z, LoginProof{Password: value})
+	return ft.ProvePasswordAs(ctx, p, z, exchange.LoginProof{Password: value})
 }
 
 // ProvePasswordAs makes one call through the proxy with the settings of a profile, which need not be the one in use.
 // The result and the errors are those of Probe.
-func (ft *Fetcher) ProvePasswordAs(ctx context.Context, p config.Profile, z model.Zone, l LoginProof) (model.ProbeResult, error) {
+func (ft *Fetcher) ProvePasswordAs(ctx context.Context, p config.Profile, z model.Zone, l exchange.LoginProof) (model.ProbeResult, error) {
 	conf := ft.cfg
 	if l.Proves == "" {
 		conf.Journal = nil

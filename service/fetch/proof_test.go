@@ -82,7 +82,7 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	p := demo.Profile
 	p.Zones = nil
-	if err := Provable(p); err != nil {
+	if err := (&Fetcher{}).Provable(p); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(p *config.Profile){
@@ -92,7 +92,7 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 	} {
 		other := p
 		change(&other)
-		if err := Provable(other); err == nil {
+		if err := (&Fetcher{}).Provable(other); err == nil {
 			t.Errorf("%s: it can be proved", name)
 		}
 	}
@@ -163,7 +163,7 @@ func TestAPasswordsProofsAreLinesOfTheHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong := keystore.NewSecret("another-password-01")
-	for _, l := range []LoginProof{
+	for _, l := range []exchange.LoginProof{
 		{Password: right, Proves: "a step, create"}, {Password: wrong, Proves: "a step, refused", Refusal: true}, {Password: wrong, Proves: "a step, test"}, {Password: right},
 	} {
 		res, err := ft.ProvePasswordAs(t.Context(), demo.Profile, z, l)

@@ -95,7 +95,7 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 	if !recorded {
 		given = v.Supplied(inventory)
 	}
-	now := v.ks.KeyClock()
+	now := v.Clock()
 	a := Audit{Problems: problems, Files: found.Files, Now: now, origins: map[string]string{}, uses: map[string]keystore.KeyUsage{}, otherProfiles: v.ks.otherAccounts(v.ks.cfg.Profiles.Profile())}
 	if err == nil {
 		var unread error

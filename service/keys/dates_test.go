@@ -84,7 +84,7 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	const one, two = "1111111111111111", "2222222222222222"
 	first := record("etl", one)
 	later.Add(int64(time.Hour))
-	s.Sent("acme", "etl", one)
+	s.Events().Sent("acme", "etl", one)
 	used := now()
 	later.Add(int64(time.Hour))
 	check("a key that was used before it was looked at", "etl", begun, used)
@@ -96,7 +96,7 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	second, added := record("etl", two), now()
 	later.Add(int64(time.Hour))
 	check("another key of that name", "etl", added, time.Time{})
-	s.Sent("acme", "etl", two)
+	s.Events().Sent("acme", "etl", two)
 	check("and used", "etl", added, now())
 
 	later.Add(int64(time.Hour))
@@ -141,7 +141,7 @@ func TestTheUseOfAKeyForAnotherProfileGoesByTheMachinesClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for profile, want := range map[string]time.Time{s.inUse.Base().Name: now.Add(240 * time.Hour), "acme": now} {
-		s.Sent(profile, "etl", "1111111111111111")
+		s.Events().Sent(profile, "etl", "1111111111111111")
 		uses, err := s.journal.KeyUses(t.Context())
 		at := slices.IndexFunc(uses, func(u journal.KeyUse) bool { return u.Profile == profile })
 		if err != nil || at < 0 || !uses[at].Last.Equal(want) {

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"context"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/journal"
@@ -9,11 +10,18 @@ import (
 
 // putKeyEvent writes what happened to a key into the timeline.
 func (ks *Keys) putKeyEvent(ctx context.Context, key, event, text string) {
-	ks.PutEvent(ctx, ks.cfg.Profiles.Base().Name, key, event, text)
+	ks.Events().Put(ctx, ks.cfg.Profiles.Base().Name, key, event, text)
 }
 
-// PutEvent writes what happened to a key into the history, for a profile that need not be the one in use.
-func (ks *Keys) PutEvent(ctx context.Context, profile, key, event, text string) {
+// Events write what happens to keys into the history.
+type Events struct{ ks *Keys }
+
+// Events are those of all keys.
+func (ks *Keys) Events() Events { return Events{ks} }
+
+// Put writes what happened to a key into the history, for a profile that need not be the one in use.
+func (e Events) Put(ctx context.Context, profile, key, event, text string) {
+	ks := e.ks
 	if ks.history == nil {
 		return
 	}
@@ -25,13 +33,39 @@ func (ks *Keys) PutEvent(ctx context.Context, profile, key, event, text string) 
 
 // Recorded writes into the timeline that a key came into the inventory with a profile, and keeps when its value was
 // seen.
-func (ks *Keys) Recorded(ctx context.Context, profile string, k model.Key, text string) {
-	ks.PutEvent(ctx, profile, k.Name, journal.EventRecorded, text)
+func (e Events) Recorded(ctx context.Context, profile string, k model.Key, text string) {
+	ks := e.ks
+	e.Put(ctx, profile, k.Name, journal.EventRecorded, text)
 	if ks.history == nil || k.Fingerprint == "" {
 		return
 	}
 	value := journal.KeyValue{Fingerprint: k.Fingerprint, KeyUse: journal.KeyUse{Key: k.Name, First: ks.cfg.Clock.Machine()}}
 	if err := ks.history.PutKeyValues(context.WithoutCancel(ctx), []journal.KeyValue{value}); err != nil {
 		ks.cfg.Log.Warn("when a key was first seen was not kept", "key", k.Name, "error", err)
+	}
+}
+
+// Sent records when a key was sent, at most once a minute: fetches and jobs have lines of their own.
+func (e Events) Sent(profile, key, fingerprint string) {
+	ks := e.ks
+	name := model.PlainName(key)
+	if _, recorded := ks.inventory.Get(name); ks.history == nil || ks.reasons.isCopy(name) || !recorded && named(ks.Inventory().Supplied(nil), name).Name == "" {
+		return // of what is no key by a name, as a value that is being tried, nothing is kept
+	}
+	now, sent := ks.cfg.Clock.Machine(), profile+"\x00"+name+"\x00"+fingerprint
+	ks.marks.mu.Lock()
+	fresh := now.Sub(ks.marks.sent[sent]) >= time.Minute
+	if fresh {
+		if ks.marks.sent == nil {
+			ks.marks.sent = map[string]time.Time{}
+		}
+		ks.marks.sent[sent] = now
+	}
+	ks.marks.mu.Unlock()
+	if !fresh {
+		return
+	}
+	if err := ks.history.PutKeyUsed(context.Background(), ks.nowFor(profile), profile, name, fingerprint); err != nil {
+		ks.cfg.Log.Warn("the use of a key was not kept", "key", name, "error", err)
 	}
 }

@@ -108,7 +108,7 @@ func (ks *Keys) recordSeen(ctx context.Context, values map[string]keystore.Secre
 		if !ok || k.Fingerprint == value.Fingerprint() {
 			continue
 		}
-		if _, known := news[k.Secret]; known || ks.HeldByRotation(k.Secret) == "" {
+		if _, known := news[k.Secret]; known || heldByRotation(ks.rotations(), k.Secret) == "" {
 			news[k.Secret], behind[k.Name] = value, keystore.Ref(k.Secret)
 		}
 	}
@@ -122,30 +122,6 @@ func (ks *Keys) recordSeen(ctx context.Context, values map[string]keystore.Secre
 	for _, name := range rotated {
 		ref := behind[name]
 		ks.putKeyEvent(ctx, name, "changed", "behind "+ref.Label()+" is another value than before (••••"+news[string(ref)].Last4()+"): when it was made is not known")
-	}
-}
-
-// Sent records when a key was sent, at most once a minute: fetches and jobs have lines of their own.
-func (ks *Keys) Sent(profile, key, fingerprint string) {
-	name := model.PlainName(key)
-	if _, recorded := ks.inventory.Get(name); ks.history == nil || ks.reasons.isCopy(name) || !recorded && named(ks.Inventory().Supplied(nil), name).Name == "" {
-		return // of what is no key by a name, as a value that is being tried, nothing is kept
-	}
-	now, sent := ks.cfg.Clock.Machine(), profile+"\x00"+name+"\x00"+fingerprint
-	ks.marks.mu.Lock()
-	fresh := now.Sub(ks.marks.sent[sent]) >= time.Minute
-	if fresh {
-		if ks.marks.sent == nil {
-			ks.marks.sent = map[string]time.Time{}
-		}
-		ks.marks.sent[sent] = now
-	}
-	ks.marks.mu.Unlock()
-	if !fresh {
-		return
-	}
-	if err := ks.history.PutKeyUsed(context.Background(), ks.nowFor(profile), profile, name, fingerprint); err != nil {
-		ks.cfg.Log.Warn("the use of a key was not kept", "key", name, "error", err)
 	}
 }
 
@@ -241,18 +217,4 @@ func NotRecognised(unknown []string) string {
 	default:
 		return fmt.Sprintf("the value of %s is not known here: files that hold it are not recognised", unknown[0])
 	}
-}
-
-// HeldByRotation says which rotation under way holds a reference, or is empty.
-func (ks *Keys) HeldByRotation(ref string) string {
-	plans, err := ks.rotations().List()
-	if err != nil {
-		return "the records of rotations cannot be read: " + err.Error()
-	}
-	for _, p := range plans {
-		if !p.Over() && p.NeedsReference(ref) {
-			return "the rotation of " + p.Subject() + " holds it; end that first"
-		}
-	}
-	return ""
 }

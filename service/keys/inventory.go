@@ -99,6 +99,12 @@ func (v Inventory) AllNow() []model.Key {
 	return append(v.Supplied(recorded), recorded...)
 }
 
+// MayBeKey reports whether a reference is that of a key, or may be, because the keys are not known. It waits for
+// nothing.
+func (v Inventory) MayBeKey(ref string) bool {
+	return v.Unread() != nil || slices.ContainsFunc(v.AllNow(), func(k model.Key) bool { return k.Secret == ref })
+}
+
 // Named is a key, or the profile's for an empty name, for where nothing may wait.
 func (v Inventory) Named(name string) model.Key {
 	return named(v.AllNow(), cmp.Or(name, v.ks.cfg.Profiles.Profile().Key))
@@ -129,7 +135,7 @@ func (v Inventory) Add(ctx context.Context, k model.Key) error {
 		err = v.Inventory.Add(ctx, k)
 	}
 	if err == nil {
-		v.ks.Recorded(ctx, v.ks.cfg.Profiles.Base().Name, k, "in the inventory, level "+k.Level.String())
+		v.ks.Events().Recorded(ctx, v.ks.cfg.Profiles.Base().Name, k, "in the inventory, level "+k.Level.String())
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -159,12 +158,6 @@ func (ks *Keys) Inventory() Inventory { return Inventory{ks.inventory, ks} }
 
 // UnknownRotations is why it is not known whether the environment's key is one that is being rotated, or empty.
 func (ks *Keys) UnknownRotations() string { return ks.marks.notKnown() }
-
-// MayBeKey reports whether a reference is that of a key, or may be, because the keys are not known. It waits for
-// nothing.
-func (ks *Keys) MayBeKey(ref string) bool {
-	return ks.Inventory().Unread() != nil || slices.ContainsFunc(ks.Inventory().AllNow(), func(k model.Key) bool { return k.Secret == ref })
-}
 
 func (ks *Keys) unattended() bool { return ks.cfg.Caller.Kind != Person }
 

@@ -84,22 +84,28 @@ func (ks *Keys) owners() (out []owner) {
 	return out
 }
 
-// Ownership says which profiles a key belongs to, with the addresses that it is sent to.
-func (ks *Keys) Ownership(k model.Key) string {
-	if ks.Origin(k) != "" {
-		return "the key of " + accountWords([]config.Profile{ks.cfg.Profiles.Profile()})
+// Owners tell whose key a key is, and where it may be sent.
+type Owners struct{ ks *Keys }
+
+// Owners are those of all keys.
+func (ks *Keys) Owners() Owners { return Owners{ks} }
+
+// Text says which profiles a key belongs to, with the addresses that it is sent to.
+func (o Owners) Text(k model.Key) string {
+	if o.ks.Origin(k) != "" {
+		return "the key of " + accountWords([]config.Profile{o.ks.cfg.Profiles.Profile()})
 	}
-	if owners := ks.Owners(k); len(owners) > 0 {
+	if owners := o.Profiles(k); len(owners) > 0 {
 		return "the key of " + accountWords(owners)
 	}
 	return "the key of no profile"
 }
 
-// Owners are the profiles that a key belongs to.
-func (ks *Keys) Owners(k model.Key) (out []config.Profile) {
-	for _, o := range ks.owners() {
-		if o.has(k) {
-			out = append(out, o.Profile)
+// Profiles are those that a key belongs to.
+func (o Owners) Profiles(k model.Key) (out []config.Profile) {
+	for _, profile := range o.ks.owners() {
+		if profile.has(k) {
+			out = append(out, profile.Profile)
 		}
 	}
 	return out
@@ -152,11 +158,11 @@ func (ks *Keys) refuseSharedVariable(p config.Profile, k model.Key) error {
 }
 
 // OtherAccounts says, for each key of another account, which profiles it belongs to.
-func (ks *Keys) OtherAccounts(p config.Profile, keys []model.Key) map[string]string {
+func (o Owners) OtherAccounts(p config.Profile, keys []model.Key) map[string]string {
 	if len(keys) == 0 { // also while they are being read, which nothing waits for here
 		return nil
 	}
-	out, find := map[string]string{}, ks.otherAccounts(p)
+	out, find := map[string]string{}, o.ks.otherAccounts(p)
 	for _, k := range keys {
 		if owners := find(k); len(owners) > 0 {
 			out[k.Name] = accountWords(owners)
@@ -165,8 +171,9 @@ func (ks *Keys) OtherAccounts(p config.Profile, keys []model.Key) map[string]str
 	return out
 }
 
-// RefuseOtherAccount refuses a key of another account, unless key and address were named.
-func (ks *Keys) RefuseOtherAccount(p config.Profile, k model.Key) error {
+// Refuse refuses a key of another account, unless key and address were named.
+func (o Owners) Refuse(p config.Profile, k model.Key) error {
+	ks := o.ks
 	owners := ks.otherAccounts(p)(k)
 	if len(owners) == 0 {
 		return nil
@@ -187,7 +194,9 @@ type confirmed struct {
 
 // Confirm notes that a person was shown a key's name and the address of the profile in use, and
 // said yes.
-func (ks *Keys) Confirm(name string) { ks.confirm(name + "=" + addressOf(ks.cfg.Profiles.Profile())) }
+func (o Owners) Confirm(name string) {
+	o.ks.confirm(name + "=" + addressOf(o.ks.cfg.Profiles.Profile()))
+}
 
 func (ks *Keys) confirm(keyAndAddress string) {
 	ks.confirmed.mu.Lock()

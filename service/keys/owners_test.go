@@ -17,11 +17,11 @@ func TestAKeyOfAnotherAccountIsSentOnlyWhenConfirmed(t *testing.T) {
 	if !errors.As(err, &refused) || !errors.Is(err, ErrOtherAccount) || len(a.seen) > 0 {
 		t.Fatalf("%v; the services were sent %q", err, a.seen)
 	}
-	said := a.OtherAccounts(a.inUse.Profile(), a.Keys.Inventory().Recorded())
+	said := a.Owners().OtherAccounts(a.inUse.Profile(), a.Keys.Inventory().Recorded())
 	if len(said) != 1 || !strings.HasPrefix(said["acme"], "profile aaa (http://") {
 		t.Errorf("the views are told %q", said)
 	}
-	a.Confirm("acme")
+	a.Owners().Confirm("acme")
 	if _, err := a.fetcher.Fetch(t.Context(), r, nil); err != nil || len(a.seen["B"]) != 1 {
 		t.Errorf("%v; the services were sent %q", err, a.seen)
 	}

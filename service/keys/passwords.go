@@ -10,7 +10,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
-	"zonedeck/service/fetch"
+	"zonedeck/service/exchange"
 	"zonedeck/service/radius"
 	"zonedeck/service/rotate"
 )
@@ -121,7 +121,7 @@ func (w zonePasswords) Remove(ctx context.Context, r keystore.RotationPlan, valu
 	return w.r.passwords.Remove(ctx, p, r.Zone, r.ChangedBy, value)
 }
 
-func (w zonePasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
+func (w zonePasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, l exchange.LoginProof) (keystore.Proof, error) {
 	p, z, err := w.place(ctx, r)
 	if err == nil && u.Profile != "" && u.Profile != p.Name {
 		if p, err = w.r.ks.cfg.Profiles.Named(u.Profile); err == nil {

@@ -159,7 +159,7 @@ func (ks *Keys) permit(ctx context.Context, p config.Profile, k model.Key, take 
 	if err := ks.Inventory().Read(); err != nil && ks.cfg.Emulator == nil { // whose the key is, is not known
 		return keystore.Secret{}, err
 	}
-	if err := ks.RefuseOtherAccount(p, k); err != nil {
+	if err := ks.Owners().Refuse(p, k); err != nil {
 		return keystore.Secret{}, err
 	}
 	ks.sayReplaced(k)
@@ -179,7 +179,7 @@ func (ks *Keys) permit(ctx context.Context, p config.Profile, k model.Key, take 
 		return keystore.Secret{}, model.BadField("key", "%s: %w", keystore.Ref(k.Secret).Label(), err)
 	}
 	k.Fingerprint = value.Fingerprint()
-	if err := cmp.Or(ks.RefuseOtherAccount(p, k), ks.permitValue(k, reason)); err != nil {
+	if err := cmp.Or(ks.Owners().Refuse(p, k), ks.permitValue(k, reason)); err != nil {
 		return keystore.Secret{}, err
 	}
 	if ks.unattended() && ks.Admin(k) != nil {
@@ -270,13 +270,13 @@ func (ks *Keys) May(ctx context.Context, u Use) ([]ask.Question, error) {
 // its value.
 func (ks *Keys) permitUse(ctx context.Context, k model.Key) error {
 	p := ks.cfg.Profiles.Profile()
-	if err := cmp.Or(ks.RefuseOtherAccount(p, k), ks.RefuseAdmin(k)); err != nil {
+	if err := cmp.Or(ks.Owners().Refuse(p, k), ks.RefuseAdmin(k)); err != nil {
 		return err
 	}
 	if value, err := ks.resolve(keystore.WithoutPrompt(ctx), k.Secret); err == nil {
 		k.Fingerprint = value.Fingerprint()
 	}
-	return cmp.Or(ks.RefuseOtherAccount(p, k), ks.permitValue(k, ks.cfg.Caller.AdminReason))
+	return cmp.Or(ks.Owners().Refuse(p, k), ks.permitValue(k, ks.cfg.Caller.AdminReason))
 }
 
 // Admit records why an ADMIN key is used for automation. Without a reason it is refused.
@@ -302,7 +302,7 @@ func (ks *Keys) Admit(ctx context.Context, key, reason string) error {
 // PermitExport refuses to hand out code that sends a key of another account, unless key and address
 // were named, or that works with an ADMIN key, unless a reason was given: a program is automation.
 func (ks *Keys) PermitExport(ctx context.Context, k model.Key) error {
-	if err := ks.RefuseOtherAccount(ks.cfg.Profiles.Profile(), k); err != nil {
+	if err := ks.Owners().Refuse(ks.cfg.Profiles.Profile(), k); err != nil {
 		return err
 	}
 	return ks.Admit(ctx, k.Name, ks.cfg.Caller.AdminReason)

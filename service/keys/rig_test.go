@@ -147,10 +147,10 @@ func open(t *testing.T, o options) *rig {
 		}
 		r.Connect(r.journal, nil)
 	}
-	wire := exchange.New(exchange.Config{Now: r.Now, Timer: o.now, Used: r.Sent})
+	wire := exchange.New(exchange.Config{Now: r.Now, Timer: o.now, Used: r.Events().Sent})
 	r.fetcher = fetch.New(fetch.Config{Source: r.Keys, Wire: wire, Bodies: exchange.Bodies{Dir: r.Paths.BodiesDir()}, Now: r.Now, Timer: o.now, Log: log})
 	r.calls = calls{r.fetcher, wire}
-	r.passwords = password.New(password.Config{Source: r.Keys, Wire: wire, Prove: r.fetcher.ProvePasswordAs, Follows: func(string) bool { return false }})
+	r.passwords = password.New(password.Config{Source: r.Keys, Wire: wire, Prover: r.fetcher})
 	return r
 }
 

@@ -29,7 +29,7 @@ func (r Rotations) Refuse(p keystore.RotationPlan) error {
 	if !ok {
 		k = model.Key{Name: p.Key, Secret: p.Ref, Fingerprint: p.OldFingerprint}
 	}
-	for _, of := range ks.Owners(k) {
+	for _, of := range ks.Owners().Profiles(k) {
 		if err := of.Refuse(rotateKeys); err != nil {
 			return fmt.Errorf("key %s is its key: %w", p.Key, err)
 		}
@@ -183,4 +183,20 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 		return append(out, complete)
 	}
 	return out
+}
+
+// Holds says which rotation under way holds a reference, or is empty.
+func (r Rotations) Holds(ref string) string { return heldByRotation(r.Rotations, ref) }
+
+func heldByRotation(records *keystore.Rotations, ref string) string {
+	plans, err := records.List()
+	if err != nil {
+		return "the records of rotations cannot be read: " + err.Error()
+	}
+	for _, p := range plans {
+		if !p.Over() && p.NeedsReference(ref) {
+			return "the rotation of " + p.Subject() + " holds it; end that first"
+		}
+	}
+	return ""
 }

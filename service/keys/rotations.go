@@ -15,7 +15,7 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/config"
-	"zonedeck/service/fetch"
+	"zonedeck/service/exchange"
 	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
@@ -26,6 +26,8 @@ import (
 type Calls interface {
 	// ProveKey is fetch.Fetcher's.
 	ProveKey(ctx context.Context, p config.Profile, zone string, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error)
+	// Provable says why no call of a profile can show whether the service accepts a key, or is nil.
+	Provable(p config.Profile) error
 	// KeyLevels are the levels that fit what a value may see of an account.
 	KeyLevels(ctx context.Context, p config.Profile, value keystore.Secret) ([]model.Level, error)
 }
@@ -35,7 +37,7 @@ type Passwords interface {
 	Check(ctx context.Context, p config.Profile, z model.Zone, key string) error
 	Add(ctx context.Context, p config.Profile, zone, key string, value keystore.Secret) error
 	Remove(ctx context.Context, p config.Profile, zone, key string, value keystore.Secret) error
-	Login(ctx context.Context, p config.Profile, z model.Zone, l fetch.LoginProof) (keystore.Proof, error)
+	Login(ctx context.Context, p config.Profile, z model.Zone, l exchange.LoginProof) (keystore.Proof, error)
 	Leads(ctx context.Context, ref string, value keystore.Secret) error
 }
 
@@ -311,7 +313,7 @@ func (r Rotations) home(k model.Key, origin string, users []keystore.RotationUse
 			return "", fmt.Errorf("no profile uses %s, and the profiles are of several services: it is not known which of them may see its value. Make it the key of a profile of its account", k.Name)
 		}
 	}
-	if err := fetch.Provable(current); err != nil {
+	if err := r.calls.Provable(current); err != nil {
 		return "", fmt.Errorf("no call can be made with %s, so nothing could be proved: %w", k.Name, err)
 	}
 	return current.Name, nil
@@ -324,7 +326,7 @@ func (r Rotations) user(u radius.Use, k model.Key) keystore.RotationUser {
 		user.Profile = u.Name
 		if p, err := r.ks.cfg.Profiles.Named(u.Name); err != nil {
 			user.Reason = err.Error()
-		} else if err := fetch.Provable(p); err != nil {
+		} else if err := r.calls.Provable(p); err != nil {
 			user.Reason = cmp.Or(user.Reason, err.Error())
 		}
 	case radius.RunningJob:

@@ -9,10 +9,10 @@ import (
 	"zonedeck/service/config"
 )
 
-// KeyClock gives the time by which a key's clocks run: the service's for the keys that come with
+// Clock gives the time by which a key's clocks run: the service's for the keys that come with
 // the profile, the machine's for the inventory's, which serve every profile.
-func (ks *Keys) KeyClock() func(model.Key) time.Time {
-	now, ahead, supplied := ks.cfg.Clock.Now(), ks.ahead(), ks.Inventory().Supplied(ks.inventory.List())
+func (v Inventory) Clock() func(model.Key) time.Time {
+	now, ahead, supplied := v.ks.cfg.Clock.Now(), v.ks.ahead(), v.Supplied(v.Inventory.List())
 	return func(k model.Key) time.Time {
 		if ahead == 0 || slices.ContainsFunc(supplied, func(s model.Key) bool {
 			return s.Secret == k.Secret && s.Fingerprint == k.Fingerprint && s.Expires == k.Expires && s.Rotation == k.Rotation

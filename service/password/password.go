@@ -18,19 +18,24 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/fetch"
 )
 
 // Config is what a Changer needs. All fields must be set.
 type Config struct {
 	Source exchange.Source
 	Wire   *exchange.Wire
-	// Prove makes one call through the proxy of a profile's zone with a password.
-	Prove func(ctx context.Context, p config.Profile, z model.Zone, l fetch.LoginProof) (model.ProbeResult, error)
-	// Follows reports whether a reference leads to what the service has itself, so that there
-	// is nothing to store: the embedded emulator's.
-	Follows func(ref string) bool
+	Prover Prover
 }
+
+// Prover makes calls through the proxy; fetch.Fetcher does.
+type Prover interface {
+	// ProvePasswordAs makes one call through the proxy of a profile's zone with a password.
+	ProvePasswordAs(ctx context.Context, p config.Profile, z model.Zone, l exchange.LoginProof) (model.ProbeResult, error)
+}
+
+// follows reports whether a reference leads to what the service has itself, so that there is nothing to store: the
+// embedded emulator's.
+func follows(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo }
 
 // Changer changes the passwords of zones.
 type Changer struct{ cfg Config }
@@ -59,7 +64,7 @@ func (c *Changer) Refusal(p config.Profile, z model.Zone, k model.Key) error {
 		return fmt.Errorf("the profile has no password reference for zone %s: the new password would be lost", z.Name)
 	case parseErr != nil:
 		return parseErr
-	case !c.cfg.Follows(z.Password) && !ref.Storable():
+	case !follows(z.Password) && !ref.Storable():
 		return fmt.Errorf("%s: the console cannot write there, so the new password would be lost; refer to keyring:service/name or file:NAME instead", ref.Label())
 	case k.Name != "" && k.Level.ChangesPasswords() == model.PermNo:
 		return fmt.Errorf("key %s is %s, which may not change a zone's password: ADMIN, OPS or LIMIT may (contract 5.3)", k.Name, k.Level)
@@ -101,7 +106,7 @@ func between(n int) time.Duration { return time.Duration(2*n-1) * time.Second }
 
 // Login makes a call with a password, which has to be accepted or refused, else the error says why
 // it was not, or wraps ErrAccepted. The proof's status is the proxy's own.
-func (c *Changer) Login(ctx context.Context, p config.Profile, z model.Zone, l fetch.LoginProof) (proof keystore.Proof, err error) {
+func (c *Changer) Login(ctx context.Context, p config.Profile, z model.Zone, l exchange.LoginProof) (proof keystore.Proof, err error) {
 	accepted, mask := !l.Refusal, exchange.MaskOf(keystore.Secret{}, exchange.Login{Password: l.Password})
 	for n := range tries {
 		if n > 0 {
@@ -109,7 +114,7 @@ func (c *Changer) Login(ctx context.Context, p config.Profile, z model.Zone, l f
 				return proof, err
 			}
 		}
-		res, failed := c.cfg.Prove(ctx, p, z, l)
+		res, failed := c.cfg.Prover.ProvePasswordAs(ctx, p, z, l)
 		if failed != nil {
 			return proof, masked(mask, failed)
 		}
@@ -162,7 +167,7 @@ func (c *Changer) Leads(ctx context.Context, ref string, value keystore.Secret) 
 		if err != nil || got.Equal(value) {
 			return err
 		}
-		if n == tries-1 || !c.cfg.Follows(ref) {
+		if n == tries-1 || !follows(ref) {
 			return errors.New("it gives another value")
 		}
 		if err := exchange.Pause(ctx, between(n+1)); err != nil {

@@ -46,7 +46,7 @@ func newRig(t *testing.T) *rig {
 	}
 	wire := exchange.New(exchange.Config{})
 	ft := fetch.New(fetch.Config{Source: source, Wire: wire})
-	r.cfg = Config{Source: source, Wire: wire, Prove: ft.ProvePasswordAs, Follows: func(string) bool { return false }}
+	r.cfg = Config{Source: source, Wire: wire, Prover: ft}
 	return r
 }
 
@@ -55,7 +55,7 @@ func (r *rig) zone(name string) model.Zone { return servicetest.Zone(r.p, name) 
 // login makes a login, which is to be accepted or refused.
 func (r *rig) login(t *testing.T, value keystore.Secret, accepted bool) {
 	t.Helper()
-	proof, err := New(r.cfg).Login(t.Context(), r.p, r.zone("isp_demo"), fetch.LoginProof{Password: value, Refusal: !accepted})
+	proof, err := New(r.cfg).Login(t.Context(), r.p, r.zone("isp_demo"), exchange.LoginProof{Password: value, Refusal: !accepted})
 	if err != nil || proof.Status == 0 || proof.Note == "" {
 		t.Errorf("a login that is to be accepted (%v): %+v, %v", accepted, proof, err)
 	}
@@ -174,10 +174,10 @@ func TestAnErrorRepeatsNoPassword(t *testing.T) {
 	}
 	failed := errors.New("no proxy")
 	cfg := r.cfg
-	cfg.Prove = func(context.Context, config.Profile, model.Zone, fetch.LoginProof) (model.ProbeResult, error) {
+	cfg.Prover = prover(func() (model.ProbeResult, error) {
 		return model.ProbeResult{}, fmt.Errorf("with %s: %w", newPassword, failed)
-	}
-	if _, err := New(cfg).Login(t.Context(), r.p, r.zone("isp_demo"), fetch.LoginProof{Password: value}); !errors.Is(err, failed) || strings.Contains(err.Error(), newPassword) || errors.Unwrap(err) != nil {
+	})
+	if _, err := New(cfg).Login(t.Context(), r.p, r.zone("isp_demo"), exchange.LoginProof{Password: value}); !errors.Is(err, failed) || strings.Contains(err.Error(), newPassword) || errors.Unwrap(err) != nil {
 		t.Errorf("it gives away %v", errors.Unwrap(err))
 	}
 }

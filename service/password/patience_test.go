@@ -11,7 +11,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
-	"zonedeck/service/fetch"
+	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 )
 
@@ -51,7 +51,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			left := c.answers
-			r := New(Config{Prove: func(context.Context, config.Profile, model.Zone, fetch.LoginProof) (model.ProbeResult, error) {
+			r := New(Config{Prover: prover(func() (model.ProbeResult, error) {
 				if len(left) == 0 {
 					t.Errorf("%s: one more call", name)
 					return model.ProbeResult{Diagnosis: ok}, nil
@@ -63,9 +63,9 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 					res.ConnectStatus = 0
 				}
 				return res, nil
-			}})
+			})})
 			began := time.Now()
-			_, err := r.Login(t.Context(), config.Profile{}, model.Zone{}, fetch.LoginProof{Password: keystore.NewSecret("value-0123456789"), Refusal: !c.accepted})
+			_, err := r.Login(t.Context(), config.Profile{}, model.Zone{}, exchange.LoginProof{Password: keystore.NewSecret("value-0123456789"), Refusal: !c.accepted})
 			if took := time.Since(began); len(left) > 0 || took != c.took || c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
 				t.Errorf("%s: %v after %s, %d answers left", name, err, took, len(left))
 			}
@@ -112,12 +112,23 @@ func TestAReferenceIsReadAgainWhileThatMayHelp(t *testing.T) {
 					return keystore.NewSecret(v), nil
 				},
 			}
-			r := New(Config{Source: source, Follows: func(string) bool { return c.follows }})
+			r := New(Config{Source: source})
+			ref := "file:zone"
+			if c.follows {
+				ref = "demo:zone"
+			}
 			began := time.Now()
-			err := r.Leads(t.Context(), "file:zone", keystore.NewSecret("new"))
+			err := r.Leads(t.Context(), ref, keystore.NewSecret("new"))
 			if took := time.Since(began); len(left) > 0 || took != c.took || c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
 				t.Errorf("%s: %v after %s, %d values left", name, err, took, len(left))
 			}
 		})
 	}
+}
+
+// prover answers each login with what the function gives.
+type prover func() (model.ProbeResult, error)
+
+func (p prover) ProvePasswordAs(context.Context, config.Profile, model.Zone, exchange.LoginProof) (model.ProbeResult, error) {
+	return p()
 }

@@ -21,7 +21,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/fetch"
+	"zonedeck/service/exchange"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
 )
@@ -228,7 +228,7 @@ func (m mortalPasswords) Remove(ctx context.Context, r keystore.RotationPlan, va
 	return m.Passwords.Remove(ctx, r, value)
 }
 
-func (m mortalPasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
+func (m mortalPasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, l exchange.LoginProof) (keystore.Proof, error) {
 	m.f.point()
 	defer m.f.point()
 	return m.Passwords.Login(ctx, r, u, l)

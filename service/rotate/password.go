@@ -10,7 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/fetch"
+	"zonedeck/service/exchange"
 	"zonedeck/service/password"
 	"zonedeck/service/rehearsal"
 )
@@ -32,7 +32,7 @@ type Passwords interface {
 	Remove(ctx context.Context, p keystore.RotationPlan, value keystore.Secret) error
 	// Login logs in as a user does, which has to be accepted or refused. A change that may take a
 	// moment to reach the proxy is waited for.
-	Login(ctx context.Context, p keystore.RotationPlan, u keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error)
+	Login(ctx context.Context, p keystore.RotationPlan, u keystore.RotationUser, l exchange.LoginProof) (keystore.Proof, error)
 	// Leads waits until a reference that follows the service gives a value.
 	Leads(ctx context.Context, ref string, value keystore.Secret) error
 }
@@ -262,8 +262,8 @@ func (r *run) call() string {
 }
 
 // login is a login that is to be accepted, or refused.
-func (r *run) login(value keystore.Secret, accepted bool) fetch.LoginProof {
-	return fetch.LoginProof{Password: value, Proves: r.proves(), Refusal: !accepted}
+func (r *run) login(value keystore.Secret, accepted bool) exchange.LoginProof {
+	return exchange.LoginProof{Password: value, Proves: r.proves(), Refusal: !accepted}
 }
 
 // tryOldPassword logs in with the old password, which is to be refused.

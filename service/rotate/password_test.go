@@ -46,7 +46,7 @@ func (w zonePasswords) Remove(ctx context.Context, r keystore.RotationPlan, valu
 	return w.Changer.Remove(ctx, w.p.Profile, r.Zone, r.ChangedBy, value)
 }
 
-func (w zonePasswords) Login(ctx context.Context, _ keystore.RotationPlan, _ keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
+func (w zonePasswords) Login(ctx context.Context, _ keystore.RotationPlan, _ keystore.RotationUser, l exchange.LoginProof) (keystore.Proof, error) {
 	return w.Changer.Login(ctx, w.p.Profile, w.p.Zone, l)
 }
 
@@ -60,7 +60,7 @@ func (p place) changer(f *fetch.Fetcher) *password.Changer {
 				return p.secrets().Resolve(ctx, ref)
 			},
 		},
-		Wire: exchange.New(exchange.Config{}), Prove: f.ProvePasswordAs, Follows: func(string) bool { return false },
+		Wire: exchange.New(exchange.Config{}), Prover: f,
 	})
 }
 
@@ -93,7 +93,7 @@ func (p place) withPassword(t *testing.T) place {
 // logsIn checks whether the zone accepts a password.
 func (p place) logsIn(t *testing.T, value string, want bool) {
 	t.Helper()
-	if _, err := p.config().Passwords.Login(t.Context(), keystore.RotationPlan{}, keystore.RotationUser{}, fetch.LoginProof{Password: keystore.NewSecret(value), Refusal: !want}); err != nil {
+	if _, err := p.config().Passwords.Login(t.Context(), keystore.RotationPlan{}, keystore.RotationUser{}, exchange.LoginProof{Password: keystore.NewSecret(value), Refusal: !want}); err != nil {
 		t.Errorf("a login that is to be accepted (%v): %v", want, err)
 	}
 }
@@ -155,7 +155,7 @@ func TestAPasswordIsRotatedWithProof(t *testing.T) {
 	}
 	c := p.config()
 	proves := map[string]bool{} // what the logins are the proof for, and whether they are to be refused
-	c.Passwords = broken{Passwords: c.Passwords, told: func(l fetch.LoginProof) { proves[l.Proves] = l.Refusal }}
+	c.Passwords = broken{Passwords: c.Passwords, told: func(l exchange.LoginProof) { proves[l.Proves] = l.Refusal }}
 	e, plan := p.beginPassword(t, c)
 	if _, err := e.BeginPassword(t.Context(), p.password()); !errors.Is(err, keystore.ErrRotationNow) {
 		t.Errorf("a second one: %v", err)
@@ -185,10 +185,10 @@ type broken struct {
 	rotate.Passwords
 	login  func(value keystore.Secret, accepted bool) error
 	remove error
-	told   func(l fetch.LoginProof)
+	told   func(l exchange.LoginProof)
 }
 
-func (b broken) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
+func (b broken) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, l exchange.LoginProof) (keystore.Proof, error) {
 	if b.told != nil {
 		b.told(l)
 	}

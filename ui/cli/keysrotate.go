@@ -192,10 +192,10 @@ func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags)
 
 func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model.Key, f rotateFlags) (p keystore.RotationPlan, err error) {
 	method := keystore.RotateByNewKey
-	question := fmt.Sprintf("This creates a new key for %s, %s, sets it at each reference, and deletes the old key once nothing uses it any more.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Ownership(k)))
+	question := fmt.Sprintf("This creates a new key for %s, %s, sets it at each reference, and deletes the old key once nothing uses it any more.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Owners().Text(k)))
 	if f.refresh {
 		method = keystore.RotateByRefresh
-		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new value. Without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Ownership(k)))
+		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new value. Without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Owners().Text(k)))
 	}
 	if len(f.vouch) > 0 {
 		if p, err = engine.Plan(ctx, k, t.Keys.Origin(k), method); err != nil {

@@ -102,7 +102,7 @@ func (c *Console) Root() *ui.App {
 	compare := comparer{client, s.History}
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
-			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.Keys.Confirm, Twins: compare, Tools: client, History: s.History,
+			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.Keys.Owners().Confirm, Twins: compare, Tools: client, History: s.History,
 			Saved: store, Variables: s.Variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: c.terminal.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
 			},
@@ -169,7 +169,7 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 				return unread
 			}
 			k := inventory.Named(name)
-			if err := s.Keys.RefuseOtherAccount(s.CurrentProfile(), k); err != nil {
+			if err := s.Keys.Owners().Refuse(s.CurrentProfile(), k); err != nil {
 				return err
 			}
 			if refused := s.Keys.Admin(k); refused != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"zonedeck/keystore"
-	"zonedeck/service/fetch"
+	"zonedeck/service/exchange"
 	"zonedeck/service/password"
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
@@ -41,7 +41,7 @@ func (w fakePasswords) Remove(_ context.Context, _ keystore.RotationPlan, value 
 	return nil
 }
 
-func (w fakePasswords) Login(_ context.Context, p keystore.RotationPlan, _ keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
+func (w fakePasswords) Login(_ context.Context, p keystore.RotationPlan, _ keystore.RotationUser, l exchange.LoginProof) (keystore.Proof, error) {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
 	if w.f.noLogins || l.Refusal == (w.f.valid[l.Password.Reveal()] == "zone "+p.Zone) {
