@@ -20,7 +20,6 @@ import (
 	"zonedeck/service/overview"
 	"zonedeck/service/password"
 	"zonedeck/service/rates"
-	"zonedeck/service/work"
 )
 
 // ClientOptions is what a Client is made of. Source must be set.
@@ -29,8 +28,10 @@ type ClientOptions struct {
 	// Rules gives the rules that the operator added for a profile; nil for none. See
 	// fetch.Config.
 	Rules func(profile string) ([]model.UserRule, error)
-	// OwnsReference is that of jobs.Config.
-	OwnsReference func(ref string) bool
+	// Inventory, Queues and Webhooks are those of jobs.Config.
+	Inventory jobs.Inventory
+	Queues    jobs.Queues
+	Webhooks  jobs.Webhooks
 	// Used is that of exchange.Config.
 	Used func(profile, key, fingerprint string)
 	// Journal keeps what happened; nil keeps nothing.
@@ -39,10 +40,6 @@ type ClientOptions struct {
 	Ledger *ledger.Ledger
 	// Launch is what launching needs from outside: keys, the inbox and the lists.
 	Launch jobs.LaunchConfig
-	// Work is jobs.Config's.
-	Work func(ctx context.Context) (work.Queue, error)
-	// HookDue is jobs.Config's.
-	HookDue func() time.Duration
 	// Drift keeps what the fields of results and fetches show; nil keeps nothing.
 	Drift *drift.Monitor
 	// OtherProfiles are the accounts besides the one in use, whose jobs are followed too; nil for none. They need
@@ -90,16 +87,16 @@ func New(o ClientOptions) *Client {
 	f := fetch.Config{
 		Source: o.Source, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Rules: o.Rules, Now: o.Now, Timer: o.Timer, Log: o.Log,
 	}
-	j := jobs.Config{Source: o.Source, Wire: wire, Ledger: o.Ledger, Work: o.Work, HookDue: o.HookDue, OwnsReference: o.OwnsReference, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
-	j.ListJobs = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
-		return overview.Jobs(ctx, overview.Config{Source: o.Source, Wire: wire, Now: now}, key, dataset, most)
+	j := jobs.Config{
+		Source: o.Source, Wire: wire, Ledger: o.Ledger, Queues: o.Queues, Webhooks: o.Webhooks, Inventory: o.Inventory, DownloadsDir: o.DownloadsDir,
+		Clock: clockBy(now), Log: o.Log, List: remoteJobs{Source: o.Source, Wire: wire, Now: now},
 	}
 	if o.Journal != nil { // a nil pointer in an interface would not be nil
 		f.Journal, j.Journal = o.Journal, o.Journal
 	}
 	if o.Drift != nil {
 		f.Drift = o.Drift
-		j.Coverage = func(job model.Job) jobs.Coverage { return o.Drift.Result(job) }
+		j.Coverages = coverages{o.Drift}
 	}
 	c := &Client{
 		Fetcher: fetch.New(f),
@@ -118,6 +115,19 @@ func New(o ClientOptions) *Client {
 	c.Launching = jobs.NewLaunching(o.Launch)
 	c.Passwords = password.New(password.Config{Source: o.Source, Wire: wire, Prover: c})
 	return c
+}
+
+// clockBy reads the time of a function, coverages keep what results show for drift, and remoteJobs asks for the service's list.
+type (
+	clockBy    func() time.Time
+	coverages  struct{ *drift.Monitor }
+	remoteJobs overview.Config
+)
+
+func (c clockBy) Now() time.Time                         { return c() }
+func (c coverages) Coverage(job model.Job) jobs.Coverage { return c.Result(job) }
+func (c remoteJobs) RemoteJobs(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
+	return overview.Jobs(ctx, overview.Config(c), key, dataset, most)
 }
 
 // Close waits until the calls under way have ended, each by its context, and their

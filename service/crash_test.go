@@ -106,7 +106,7 @@ func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *l
 				return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true
 			},
 		},
-		Work: func(context.Context) (work.Queue, error) { return queue, nil }, HookDue: func() time.Duration { return o.HookDue }, Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
+		Queues: servicetest.QueuesFunc(func(context.Context) (work.Queue, error) { return queue, nil }), Webhooks: dueAfter(o.HookDue), Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
 	}), l, nil
 }
 

@@ -22,6 +22,11 @@ import (
 
 const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
+// dueAfter is how long a webhook is waited for.
+type dueAfter time.Duration
+
+func (d dueAfter) HookDue() time.Duration { return time.Duration(d) }
+
 // hooked is an emulator that signs, and a receiver that tells its client's jobs.
 type hooked struct {
 	client   *Client
@@ -38,7 +43,7 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc, LoopbackWebhooks: true})
 	l, dir := servicetest.Ledger(t)
 	h := hooked{events: make(chan webhook.Event, 100), client: New(ClientOptions{
-		Source: demo.Source(demo.Profile), Ledger: l, Work: servicetest.Work(t), DownloadsDir: filepath.Join(dir, "downloads"), HookDue: func() time.Duration { return due },
+		Source: demo.Source(demo.Profile), Ledger: l, Queues: servicetest.Work(t), DownloadsDir: filepath.Join(dir, "downloads"), Webhooks: dueAfter(due),
 	})}
 	in, notice, err := webhook.Open(t.Context(), webhook.Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Now: time.Now})
 	if err != nil || notice != "" {

@@ -50,7 +50,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	ledger, _ := servicetest.Ledger(t)
 	c := New(ClientOptions{
 		Source:  demo.Source(p),
-		Journal: journal, Ledger: ledger, Work: servicetest.Work(t), BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
+		Journal: journal, Ledger: ledger, Queues: servicetest.Work(t), BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), loadTime)
 	defer cancel()

@@ -16,7 +16,6 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
-	"zonedeck/service/overview"
 )
 
 // OtherProfiles are the accounts besides the one in use. Their jobs are followed too; nothing else is sent to their
@@ -50,14 +49,12 @@ type otherRunners struct {
 // newOthers makes the runners of o.Others, which must be set, from the parts in j.
 func newOthers(o ClientOptions, j jobs.Config) *otherRunners {
 	of := &otherRunners{OtherProfiles: *o.OtherProfiles, ledger: o.Ledger, runners: map[string]*jobs.Runner{}}
-	j.Now, j.Ledger = of.Now, o.Ledger.By(of.Now)
-	j.Coverage = nil // nothing is downloaded for them
+	j.Clock, j.Ledger = clockBy(of.Now), o.Ledger.By(of.Now)
+	j.Coverages = nil // nothing is downloaded for them
 	of.runner = func(name string) *jobs.Runner {
 		j := j
 		j.Source = of.Source(name)
-		j.ListJobs = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
-			return overview.Jobs(ctx, overview.Config{Source: j.Source, Wire: j.Wire, Now: of.Now}, key, dataset, most)
-		}
+		j.List = remoteJobs{Source: j.Source, Wire: j.Wire, Now: of.Now}
 		return jobs.New(j)
 	}
 	return of

@@ -50,7 +50,7 @@ func twoAccounts(t *testing.T, change func(o *ClientOptions), rules ...fault.Rul
 	a.ledger = l
 	options := func(d servicetest.Demo) ClientOptions {
 		return ClientOptions{
-			Source: d.Source(d.Profile), Ledger: l, Work: queue, DownloadsDir: filepath.Join(dir, "downloads"),
+			Source: d.Source(d.Profile), Ledger: l, Queues: queue, DownloadsDir: filepath.Join(dir, "downloads"),
 		}
 	}
 	a.beta = New(options(a.betaDemo))

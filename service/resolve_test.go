@@ -31,7 +31,7 @@ func dropping(t *testing.T, triggers int64) servicetest.Demo {
 func clientOf(t *testing.T, demo servicetest.Demo, l *ledger.Ledger, dir string) *Client {
 	t.Helper()
 	return New(ClientOptions{
-		Source: demo.Source(demo.Profile), Ledger: l, Work: servicetest.Work(t), DownloadsDir: dir,
+		Source: demo.Source(demo.Profile), Ledger: l, Queues: servicetest.Work(t), DownloadsDir: dir,
 	})
 }
 

@@ -153,8 +153,8 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	s.connectKeys()
 	s.Inbox = inbox.New(inbox.Config{Profiles: s.InUse, Files: s.files, Secrets: s.Keys, Jobs: jobsOfInbox{s}, History: kept, Paths: s.Paths, Log: o.Log})
 	s.Client = New(ClientOptions{
-		Source: s.Keys, Journal: s.journal, Ledger: s.ledger, Work: s.files.Work, HookDue: func() time.Duration { return s.Configuration().Webhook().Due },
-		OwnsReference: inventory.MayBeKey, Used: s.Keys.Events().Sent, Launch: jobs.LaunchConfig{Profile: s, Keys: s.Keys, Inbox: s.Inbox, InputLists: jobs.InputLists{Paths: s.Paths, Clock: s}},
+		Source: s.Keys, Journal: s.journal, Ledger: s.ledger, Queues: s.files, Webhooks: webhooks{s},
+		Inventory: inventory, Used: s.Keys.Events().Sent, Launch: jobs.LaunchConfig{Profile: s, Keys: s.Keys, Inbox: s.Inbox, InputLists: jobs.InputLists{Paths: s.Paths, Clock: s}},
 		OtherProfiles: s.followedProfiles(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.files.Drift, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
 		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
@@ -166,6 +166,11 @@ type clock struct{ s *Service }
 
 func (c clock) Now() time.Time     { return c.s.Now() }
 func (c clock) Machine() time.Time { return c.s.o.Now() }
+
+// webhooks are waited for as long as the configuration says.
+type webhooks struct{ s *Service }
+
+func (w webhooks) HookDue() time.Duration { return w.s.Configuration().Webhook().Due }
 
 // jobsOfInbox hear of webhooks: the client is made after the inbox, which gives its jobs their addresses.
 type jobsOfInbox struct{ s *Service }

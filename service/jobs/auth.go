@@ -23,7 +23,7 @@ func (rn *Runner) refuseAuth(p config.Profile, ref string) error {
 		return model.BadField(fieldAuth, "%w", err)
 	}
 	password := slices.ContainsFunc(p.Zones, func(z model.Zone) bool { return z.Password == ref })
-	if password || rn.cfg.OwnsReference != nil && rn.cfg.OwnsReference(ref) || strings.HasPrefix(ref, "env:ZONEDECK_") || parsed.Scheme() == keystore.SchemeDemo {
+	if password || rn.cfg.Inventory != nil && rn.cfg.Inventory.MayBeKey(ref) || strings.HasPrefix(ref, "env:ZONEDECK_") || parsed.Scheme() == keystore.SchemeDemo {
 		return errOwn(parsed)
 	}
 	return nil

@@ -82,7 +82,7 @@ func TestAnAuthorizationThatCannotBeSentSendsNothing(t *testing.T) {
 	} {
 		cl, asked := script(t, text(200, `{"snapshot_id":"sd_1"}`))
 		cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, SecretBy: secretOf(map[string]string{"env:HOOK": "Bearer 12345678"})}
-		cl.cfg.OwnsReference = func(ref string) bool { return ref == "env:KEY" }
+		cl.cfg.Inventory = owns("env:KEY")
 		was := cl.cfg.Source.Profile
 		cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(ctx context.Context) (config.Profile, error) {
 			p, err := was(ctx)

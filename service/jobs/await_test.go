@@ -35,7 +35,7 @@ func mayHave(t *testing.T, rn *Runner, hook string) model.Job {
 func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.T) {
 	rn, asked := script(t, text(200, `{"status":"ready"}`))
 	now := time.Now().Truncate(time.Second)
-	rn.cfg.Now = func() time.Time { return now }
+	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	lost := func(hook string) model.Job { return mayHave(t, rn, hook) }
 	if _, err := rn.AwaitHook(t.Context(), lost("").ID); !errors.Is(err, ErrNoHook) {
 		t.Errorf("without an address: %v", err)
@@ -91,10 +91,10 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rn, _ := script(t, text(200, `{"status":"running"}`))
 			now := time.Now()
-			rn.cfg.Now = func() time.Time { return now }
+			rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 			job := mayHave(t, rn, hookToken)
 			looks := 0
-			rn.cfg.ListJobs = func(context.Context, string, string, int) (list []model.RemoteJob, skipped int, err error) {
+			rn.cfg.List = remoteList(func(context.Context, string, string, int) (list []model.RemoteJob, skipped int, err error) {
 				looks++
 				for i, after := range c.began {
 					remote := model.RemoteJob{Snapshot: "sd_" + strconv.Itoa(i)}
@@ -104,7 +104,7 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 					list = append(list, remote)
 				}
 				return list, 0, nil
-			}
+			})
 			if _, err := rn.AwaitHook(t.Context(), job.ID); err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rn, _ := script(t, text(200, `{"status":"running"}`))
 			now := time.Now().Truncate(time.Second)
-			rn.cfg.Now = func() time.Time { return now }
+			rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 			job := mayHave(t, rn, hookToken)
 			if _, err := rn.AwaitHook(t.Context(), job.ID); err != nil {
 				t.Fatal(err)
@@ -149,14 +149,14 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 			now = now.Add(model.HookDue)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			rn.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+			rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 				now = now.Add(time.Second)
 				if err := c.during(rn, job.ID); err != nil {
 					cancel()
 					return nil, 0, err
 				}
 				return nil, 0, nil
-			}
+			})
 			if _, err := rn.lookInList(ctx); (err != nil) != (ctx.Err() != nil) {
 				t.Error(err)
 			}
@@ -172,19 +172,19 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 func TestJobsAreFollowedWhileTheListIsLookedAt(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"running"}`))
 	lost, now := mayHave(t, rn, hookToken), time.Now()
-	rn.cfg.Now = func() time.Time { return now }
+	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	if _, err := rn.AwaitHook(t.Context(), lost.ID); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(model.HookDue)
 	followed := make(chan struct{})
-	rn.cfg.ListJobs = func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
+	rn.cfg.List = remoteList(func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
 		select {
 		case <-followed:
 		case <-ctx.Done():
 		}
 		return nil, 0, nil
-	}
+	})
 	running := accepted(t, rn)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -210,7 +210,7 @@ func TestTwoProcessesNeverLookInTheListAtOnce(t *testing.T) {
 	other := New(rn.cfg)
 	lost, now := mayHave(t, rn, hookToken), time.Now()
 	for _, r := range []*Runner{rn, other} {
-		r.cfg.Now = func() time.Time { return now }
+		r.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	}
 	if _, err := rn.AwaitHook(t.Context(), lost.ID); err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestTwoProcessesNeverLookInTheListAtOnce(t *testing.T) {
 	var following sync.WaitGroup
 	var told atomic.Int32 // of both, that the look came to its end
 	follow := func(r *Runner, on func(Followed)) {
-		r.cfg.ListJobs = list
+		r.cfg.List = remoteList(list)
 		following.Go(func() {
 			if err := r.Follow(ctx, func(f Followed) {
 				if on(f); f.Job.ID == lost.ID && told.Add(1) == 2 {
@@ -267,9 +267,9 @@ func TestTheLookInTheListIsLeftToAProcessThatHasTheKey(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"running"}`))
 	locked := errors.New("the key is locked")
 	rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.Secret{}, locked }}
-	rn.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) { return nil, 0, locked }
+	rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) { return nil, 0, locked })
 	job, now := mayHave(t, rn, hookToken), time.Now()
-	rn.cfg.Now = func() time.Time { return now }
+	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	if _, err := rn.AwaitHook(t.Context(), job.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -30,13 +30,13 @@ type Coverage interface {
 // profile in use does it.
 func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) error {
 	job, err := rn.Job(ctx, id)
-	if err != nil || !job.Rows.FieldsDue || rn.cfg.Coverage == nil {
+	if err != nil || !job.Rows.FieldsDue || rn.cfg.Coverages == nil {
 		return err
 	}
 	if on == nil {
 		on = func(Progress) {}
 	}
-	seen := rn.cfg.Coverage(job)
+	seen := rn.cfg.Coverages.Coverage(job)
 	said, step := "", ""
 	var given *notSeenError
 	switch err := eachKept(ctx, job, on, seen.Row); {
@@ -133,7 +133,7 @@ func (w *watching) fields() chan struct{} {
 // seeDue looks at the fields of a profile's results until end is called: of those that are due, and
 // of those that this process downloads meanwhile. It tries again after a while if it cannot do so now.
 func (rn *Runner) seeDue(ctx context.Context, profile string) (end func()) {
-	if rn.cfg.Coverage == nil {
+	if rn.cfg.Coverages == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -165,7 +165,7 @@ const fieldsAgain = time.Hour
 
 // SeeDue is SeeFields for every result of the profile for which that is due.
 func (rn *Runner) SeeDue(ctx context.Context) error {
-	if rn.cfg.Ledger == nil || rn.cfg.Coverage == nil {
+	if rn.cfg.Ledger == nil || rn.cfg.Coverages == nil {
 		return nil
 	}
 	p, _, err := exchange.Current(ctx, rn.cfg.Source)

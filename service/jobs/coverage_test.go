@@ -40,10 +40,10 @@ func due(t *testing.T, answer http.HandlerFunc) (*Runner, model.Job, *seenRows) 
 	history, _ := servicetest.Journal(t)
 	seen := &seenRows{}
 	cl.cfg.Journal = history
-	cl.cfg.Coverage = func(job model.Job) Coverage {
+	cl.cfg.Coverages = coverages(func(job model.Job) Coverage {
 		seen.job = job
 		return seen
-	}
+	})
 	accepted(t, cl)
 	job, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir()}, nil)
 	if err != nil || !job.Rows.FieldsDue || seen.rows != 0 {
@@ -130,7 +130,7 @@ func TestWhoFollowsLooksAtTheFieldsThatAreDue(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := make(chan struct{}, 2)
-	cl.cfg.Coverage = func(model.Job) Coverage { return keptRows{kept} }
+	cl.cfg.Coverages = coverages(func(model.Job) Coverage { return keptRows{kept} })
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	end := cl.seeDue(ctx, p.Name)
 	defer stop()
@@ -159,10 +159,10 @@ func (k keptRows) Keep(context.Context, model.JobRows) (string, error) {
 
 func TestAResultThatFailedIsNotSeen(t *testing.T) {
 	cl, _ := script(t, text(400, "Snapshot is expired"))
-	cl.cfg.Coverage = func(model.Job) Coverage {
+	cl.cfg.Coverages = coverages(func(model.Job) Coverage {
 		t.Error("its rows are seen")
 		return &seenRows{}
-	}
+	})
 	accepted(t, cl)
 	if _, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir()}, nil); err == nil {
 		t.Error("there is no result")

@@ -108,7 +108,7 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 		if lacking { // what did not come may be billed, too
 			job.Rows.Billed, job.Rows.Cost, job.Rows.Priced = -1, 0, false
 		}
-		job.Rows.FieldsDue = rn.cfg.Coverage != nil && kept.Rows.Counted && !lacking
+		job.Rows.FieldsDue = rn.cfg.Coverages != nil && kept.Rows.Counted && !lacking
 	}
 	job, err := rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {
 		take(job)

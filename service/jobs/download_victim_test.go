@@ -59,7 +59,7 @@ func downloadOnce(ctx context.Context) error {
 	p.Local = true
 	rn := New(Config{
 		Source: servicetest.SourceFor(p),
-		Wire:   exchange.New(exchange.Config{Now: now}), Ledger: l, Now: now,
+		Wire:   exchange.New(exchange.Config{Now: now}), Ledger: l, Clock: servicetest.ClockFunc(now),
 	})
 	to := Destination{File: filepath.Join(os.Getenv(victimDir), "results", "out."+os.Getenv(victimFormat))}
 	_, err = rn.Download(ctx, "job-1", to, func(Progress) { step() })

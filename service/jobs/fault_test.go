@@ -403,7 +403,7 @@ func TestAnOldFailureDoesNotEndAWatch(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		rn.cfg.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) })
 		if job, err := rn.Watch(t.Context(), "job-1", nil); err != nil || job.State != model.JobReady {
 			t.Errorf("%+v, %v", job, err)
 		}

@@ -37,8 +37,8 @@ func (rn *Runner) hookDue(token string) time.Time {
 		return time.Time{}
 	}
 	var wait time.Duration
-	if rn.cfg.HookDue != nil {
-		wait = rn.cfg.HookDue()
+	if rn.cfg.Webhooks != nil {
+		wait = rn.cfg.Webhooks.HookDue()
 	}
 	return rn.cfg.Now().Add(cmp.Or(wait, model.HookDue))
 }

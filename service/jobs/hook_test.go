@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/ledger"
+	"zonedeck/service/servicetest"
 	"zonedeck/service/work"
 )
 
@@ -46,7 +47,7 @@ func texts(t *testing.T, rn *Runner, id string) (out []string) {
 func TestAJobIsNotAskedForBeforeItsWebhookIsDue(t *testing.T) {
 	rn, asked := script(t, text(200, `{"status":"ready"}`))
 	now := time.Now().Truncate(time.Second)
-	rn.cfg.Now = func() time.Time { return now }
+	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	rn.watching.everyJob, rn.watching.calls = callers{all: 1}, map[string]jobCall{}
 	job := awaiting(t, rn, now.Add(20*time.Second))
 	before := texts(t, rn, job.ID)

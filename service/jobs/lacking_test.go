@@ -16,7 +16,7 @@ func TestRecordsThatWereCountedAndDidNotComeAreSaid(t *testing.T) {
 	for counted, want := range map[string]int{"5": 3, "2": 0, "1": 0} {
 		cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`), text(200, `{"status":"ready","records":`+counted+`}`), short)
 		job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3"))
-		cl.cfg.Coverage = func(model.Job) Coverage { return &seenRows{} }
+		cl.cfg.Coverages = coverages(func(model.Job) Coverage { return &seenRows{} })
 		if err == nil {
 			job, err = cl.Watch(t.Context(), job.ID, nil)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
@@ -21,6 +22,19 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// remoteList, coverages and owns are what a Runner works with, as tests set it.
+type (
+	remoteList func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error)
+	coverages  func(job model.Job) Coverage
+	owns       string
+)
+
+func (f remoteList) RemoteJobs(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
+	return f(ctx, key, dataset, most)
+}
+func (f coverages) Coverage(job model.Job) Coverage { return f(job) }
+func (ref owns) MayBeKey(other string) bool         { return other == string(ref) }
+
 // newRunner is a Runner with the secrets of the tests.
 func newRunner(t testing.TB, p config.Profile, change ...func(*Config)) *Runner {
 	t.Helper()
@@ -30,9 +44,12 @@ func newRunner(t testing.TB, p config.Profile, change ...func(*Config)) *Runner 
 	for _, f := range change {
 		f(&c)
 	}
-	if c.Ledger != nil && c.Work == nil {
+	if c.Clock == nil {
+		c.Clock = machine{}
+	}
+	if c.Ledger != nil && c.Queues == nil {
 		queue := worktest.NewMemory()
-		c.Work = func(context.Context) (work.Queue, error) { return queue, nil }
+		c.Queues = servicetest.QueuesFunc(func(context.Context) (work.Queue, error) { return queue, nil })
 	}
 	if c.Wire == nil {
 		c.Wire = exchange.New(exchange.Config{Now: c.Now})

@@ -262,7 +262,7 @@ func (c *previewCall) depart() (landed func()) {
 	if c.rn.cfg.Journal == nil {
 		return func() {}
 	}
-	landed, err := c.rn.cfg.Journal.Depart(fmt.Sprintf("preview_%016x", c.rn.cfg.Rand()), c.line("the preview of "+c.job.Dataset+", which may be billed, "))
+	landed, err := c.rn.cfg.Journal.Depart(fmt.Sprintf("preview_%016x", c.rn.cfg.Rand.Uint64()), c.line("the preview of "+c.job.Dataset+", which may be billed, "))
 	if err != nil {
 		c.rn.cfg.Log.Warn("a preview was not written down before it was asked for", "error", err)
 	}

@@ -69,7 +69,7 @@ func (c *calls) all() []string {
 func previewing(t *testing.T, answers ...string) (rn *Runner, timeline *told, asked *calls) {
 	timeline, asked = &told{}, &calls{}
 	rn = newRunner(t, servicetest.Profile("http://service.test"), func(c *Config) {
-		c.Journal, c.Now = timeline, time.Now
+		c.Journal = timeline
 		c.Wire = exchange.New(exchange.Config{Connect: func(context.Context, string, string) (net.Conn, error) {
 			if len(answers) == 0 {
 				return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}

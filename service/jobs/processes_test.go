@@ -39,7 +39,7 @@ func victimFollow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rn.cfg.Work = func(context.Context) (work.Queue, error) { return q, nil }
+	rn.cfg.Queues = servicetest.QueuesFunc(func(context.Context) (work.Queue, error) { return q, nil })
 	if key := os.Getenv(victimKey); key != "" {
 		rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(key), nil }}
 	}

@@ -105,10 +105,10 @@ func TestAProductsJobIsNeverDoubled(t *testing.T) {
 		"a gateway":     {text(502, `<html>`), model.JobMayHave},
 	} {
 		rn, asked := script(t, c.answer)
-		rn.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+		rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 			t.Error("the list of data sets was asked for")
 			return nil, 0, nil
-		}
+		})
 		job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
 		if err != nil || job.State != c.want || asked.Load() != 1 {
 			t.Errorf("%s: %+v, %v after %d calls", name, job, err, asked.Load())
@@ -124,10 +124,10 @@ func TestAProductsJobIsNeverDoubled(t *testing.T) {
 
 func TestAProductsJobIsTakenByTheIdentifierThatAPersonGives(t *testing.T) {
 	rn, asked := script(t, text(502, `<html>`), text(200, `{"status":"processing"}`))
-	rn.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+	rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 		t.Error("the list of data sets was asked for")
 		return nil, 0, nil
-	}
+	})
 	job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)

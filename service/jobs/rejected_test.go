@@ -18,7 +18,7 @@ import (
 // items are the jobs that are in the queue of work.
 func items(t *testing.T, rn *Runner) int {
 	t.Helper()
-	q, err := rn.cfg.Work(t.Context())
+	q, err := rn.cfg.Queues.Work(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestAJobWhoseTimePassedUnseenIsAskedForOnceMore(t *testing.T) {
 				t.Fatal(err)
 			}
 		} else {
-			cl.cfg.Now = func() time.Time { return time.Now().Add(60 * time.Hour) }
+			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return time.Now().Add(60 * time.Hour) })
 		}
 		ctx, end := context.WithTimeout(t.Context(), time.Minute)
 		if err := cl.Follow(ctx, func(f Followed) {

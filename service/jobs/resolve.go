@@ -66,7 +66,7 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 	if err != nil {
 		return nil, err
 	}
-	if rn.cfg.ListJobs == nil {
+	if rn.cfg.List == nil {
 		return nil, ErrNoList
 	}
 	_, d, err := exchange.Current(ctx, rn.cfg.Source)
@@ -76,7 +76,7 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 	if of, ok := d.ProductOf(job.Dataset); ok {
 		return nil, fmt.Errorf("%w: public sources show none for %s", ErrNoList, of.Label())
 	}
-	listed, skipped, err := rn.cfg.ListJobs(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
+	listed, skipped, err := rn.cfg.List.RemoteJobs(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
 	if err != nil {
 		return nil, err
 	}
@@ -346,10 +346,10 @@ func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (mo
 // cannot be asked for or may lack jobs.
 func (rn *Runner) againstList(ctx context.Context, job model.Job, snapshot string) string {
 	_, d, err := exchange.Current(ctx, rn.cfg.Source)
-	if _, product := d.ProductOf(job.Dataset); err != nil || product || rn.cfg.ListJobs == nil {
+	if _, product := d.ProductOf(job.Dataset); err != nil || product || rn.cfg.List == nil {
 		return ""
 	}
-	listed, skipped, err := rn.cfg.ListJobs(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
+	listed, skipped, err := rn.cfg.List.RemoteJobs(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
 	has := slices.ContainsFunc(listed, func(j model.RemoteJob) bool { return j.Snapshot == snapshot })
 	if err != nil || has || skipped > 0 || len(listed) >= maxListedJobs {
 		return ""

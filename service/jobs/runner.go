@@ -26,30 +26,53 @@ type Config struct {
 	Wire   *exchange.Wire
 	// Ledger accounts for the jobs; without one no job is started.
 	Ledger *ledger.Ledger
-	// Work opens the queue that jobs are asked for by; it may be called often. Without it
-	// no job is followed.
-	Work func(ctx context.Context) (work.Queue, error)
+	// Queues opens the queue that jobs are asked for by. Without it no job is followed.
+	Queues Queues
 	// Journal takes the lines of the timeline; nil keeps none.
 	Journal Timeline
 	// Log takes errors that are reported nowhere else; nil discards them.
 	Log *slog.Logger
-	// ListJobs lists the newest jobs of a data set as the service lists them, by a key of the inventory or,
-	// without a name, by the profile's; nil if there is no such call.
-	ListJobs func(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
-	// OwnsReference reports whether a reference is, or may be, a key's of the inventory; nil means never.
-	OwnsReference func(ref string) bool
-	// HookDue is how long the webhook of a job that begins now is waited for, 0 for model.HookDue;
-	// nil is always 0.
-	HookDue func() time.Duration
-	// Coverage begins to take the rows of a job's result; nil takes none.
-	Coverage func(job model.Job) Coverage
+	// List is the service's list of jobs; nil if there is no such call.
+	List RemoteList
+	// Inventory knows whose references are not sent along with a job; nil knows of none.
+	Inventory Inventory
+	// Webhooks says how long a webhook is waited for; nil for model.HookDue.
+	Webhooks Webhooks
+	// Coverages take the rows of results; nil takes none.
+	Coverages Coverages
 	// DownloadsDir takes results that are downloaded without a destination.
 	DownloadsDir string
-	// Now is the clock, nil for time.Now.
-	Now func() time.Time
+	// Clock is nil for this machine's.
+	Clock
 	// Rand gives random bits, from any goroutine; nil means the process's own.
-	Rand func() uint64
+	Rand rand.Source
 }
+
+// Queues opens the queue of work; it may be called often.
+type Queues interface {
+	Work(ctx context.Context) (work.Queue, error)
+}
+
+// RemoteList lists the newest jobs of a data set as the service lists them, by a key of the inventory or, without a name, by
+// the profile's.
+type RemoteList interface {
+	RemoteJobs(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
+}
+
+// Inventory reports whether a reference is, or may be, a key's.
+type Inventory interface{ MayBeKey(ref string) bool }
+
+// Webhooks says how long the webhook of a job that begins now is waited for, 0 for model.HookDue.
+type Webhooks interface{ HookDue() time.Duration }
+
+// Coverages begin to take the rows of a job's result.
+type Coverages interface{ Coverage(job model.Job) Coverage }
+
+// machine is this machine's clock and random bits.
+type machine struct{}
+
+func (machine) Now() time.Time { return time.Now() }
+func (machine) Uint64() uint64 { return rand.Uint64() }
 
 // Runner starts and follows the jobs of one profile.
 type Runner struct {
@@ -59,11 +82,11 @@ type Runner struct {
 
 // New makes a Runner. It does no I/O.
 func New(c Config) *Runner {
-	if c.Now == nil {
-		c.Now = time.Now
+	if c.Clock == nil {
+		c.Clock = machine{}
 	}
 	if c.Rand == nil {
-		c.Rand = rand.Uint64
+		c.Rand = machine{}
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -73,9 +73,9 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 				t.Fatalf("%+v, %v", job, err)
 			}
 			post = job.Created
-			cl.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+			cl.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 				return c.list(), c.skipped, nil
-			}
+			})
 			found, err := cl.Candidates(t.Context(), job.ID)
 			if err != nil || len(found) == 0 || found[0].Inputs != 1 || (found[0].Against == "") != (c.want == "") || !strings.HasPrefix(found[0].Against, c.want) || found[0].Unseen != (c.want == cut) {
 				t.Errorf("%+v, %v; want %q", found, err, c.want)
@@ -112,15 +112,15 @@ func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
 				}
 			}
 			cl, _ := script(t, dated(text(503, "")), dated(text(200, fmt.Sprintf(`{"status":"running","inputs":%d}`, c.inputs))))
-			cl.cfg.Now = func() time.Time { return time.Now().Add(c.moved) }
+			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return time.Now().Add(c.moved) })
 			cl.cfg.Wire = exchange.New(exchange.Config{Now: cl.cfg.Now, Timer: time.Now})
 			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
 			if err != nil || job.State != model.JobMayHave {
 				t.Fatalf("%+v, %v", job, err)
 			}
-			cl.cfg.ListJobs = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+			cl.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 				return []model.RemoteJob{{Snapshot: "sd_1", Created: job.Created.Add(c.ahead - c.moved)}}, 0, nil
-			}
+			})
 			found, err := cl.Candidates(t.Context(), job.ID)
 			if err != nil || (len(found) == 1) != c.found {
 				t.Fatalf("%+v, %v", found, err)

@@ -176,11 +176,11 @@ func (f found) evidence(job model.Job) []model.Evidence {
 // launched. A list with another job of the ledger belongs to that job's account. The error is ctx's.
 func (rn *Runner) lookFor(ctx context.Context, call jobCall) (f found, err error) {
 	f.against = rn.elsewhere(call)
-	if _, product := call.d.ProductOf(call.job.Dataset); product || rn.cfg.ListJobs == nil || call.job.Dataset == "" {
+	if _, product := call.d.ProductOf(call.job.Dataset); product || rn.cfg.List == nil || call.job.Dataset == "" {
 		return f, nil
 	}
 	list := "the service's list of " + call.job.Dataset
-	listed, skipped, err := rn.cfg.ListJobs(ctx, call.key.Name, call.job.Dataset, maxListedJobs)
+	listed, skipped, err := rn.cfg.List.RemoteJobs(ctx, call.key.Name, call.job.Dataset, maxListedJobs)
 	if err != nil {
 		f.listing = list + " could not be read: " + err.Error()
 		return f, context.Cause(ctx)

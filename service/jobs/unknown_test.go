@@ -53,7 +53,7 @@ func forgets(t *testing.T, change ...func(*Config)) *forgetful {
 	})
 	ledger, _ := withLedger(t)
 	s.rn = newRunner(t, s.p, append([]func(*Config){ledger, func(c *Config) {
-		c.Now, c.Rand = func() time.Time { return s.now }, func() uint64 { return 0 }
+		c.Clock, c.Rand = servicetest.ClockFunc(func() time.Time { return s.now }), bits(0)
 		c.Source = servicetest.Source{Base: c.Source, ProfileBy: func(context.Context) (config.Profile, error) { return s.p, nil }}
 	}}, change...)...)
 	s.rn.watching.calls = map[string]jobCall{}
@@ -322,7 +322,7 @@ func TestTheServicesListIsLookedAtBeforeAJobHasExpired(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := forgets(t, func(cfg *Config) {
-				cfg.ListJobs = func(_ context.Context, key, dataset string, _ int) (out []model.RemoteJob, skipped int, err error) {
+				cfg.List = remoteList(func(_ context.Context, key, dataset string, _ int) (out []model.RemoteJob, skipped int, err error) {
 					if key != "batch-user" || dataset != "gd_products" {
 						t.Errorf("asked for %s by %s", dataset, key)
 					}
@@ -330,7 +330,7 @@ func TestTheServicesListIsLookedAtBeforeAJobHasExpired(t *testing.T) {
 						out = append(out, model.RemoteJob{Snapshot: id})
 					}
 					return out, 0, c.err
-				}
+				})
 			})
 			s.asks(runs)
 			s.answer = text(200, `{"snapshot_id":"sd_2"}`)

@@ -44,7 +44,7 @@ func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 			}
 			p.Local = c.local
 			cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
-			cl.cfg.Now = func() time.Time { return now }
+			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 			job := waitingFor(t, cl, c.due)
 			cl.watching.everyJob.all = 1
 			cl.watching.calls = map[string]jobCall{}

@@ -209,10 +209,10 @@ func lane(profile string) string { return "ask/" + profile }
 
 // queue is where the questions wait.
 func (rn *Runner) queue(ctx context.Context) (work.Queue, error) {
-	if rn.cfg.Work == nil {
+	if rn.cfg.Queues == nil {
 		return nil, ErrNoWork
 	}
-	q, err := rn.cfg.Work(ctx)
+	q, err := rn.cfg.Queues.Work(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoWork, err)
 	}
@@ -430,7 +430,7 @@ func (rn *Runner) wait(cadence dialect.Cadence, job model.Job) time.Duration {
 	jobs := rn.watching.inFlight
 	rn.watching.mu.Unlock()
 	d := cadence.Wait(rn.cfg.Now().Sub(since), job.Done, job.Inputs, jobs)
-	return d*4/5 + time.Duration(rn.cfg.Rand()%uint64(d*2/5+1))
+	return d*4/5 + time.Duration(rn.cfg.Rand.Uint64()%uint64(d*2/5+1))
 }
 
 // giveUp writes down that nobody asks about a job any more, although it is not over.

@@ -308,6 +308,11 @@ func TestCancelIsRefusedByTheService(t *testing.T) {
 	}
 }
 
+// bits are the same random bits each time.
+type bits uint64
+
+func (b bits) Uint64() uint64 { return uint64(b) }
+
 func TestQuestionsAreSpacedOut(t *testing.T) {
 	now := time.Now()
 	cadence := dialect.Cadence{First: 2 * time.Second, Last: 30 * time.Second}
@@ -326,8 +331,8 @@ func TestQuestionsAreSpacedOut(t *testing.T) {
 		"one of many":               {time.Hour, -1, 10, 80, 5 * time.Minute},
 	} {
 		job := model.Job{Accepted: now.Add(-c.age), Done: c.done, Inputs: c.total}
-		for bits, want := range map[uint64]time.Duration{0: c.want * 4 / 5, uint64(c.want * 2 / 5): c.want * 6 / 5} {
-			rn := New(Config{Now: func() time.Time { return now }, Rand: func() uint64 { return bits }})
+		for n, want := range map[uint64]time.Duration{0: c.want * 4 / 5, uint64(c.want * 2 / 5): c.want * 6 / 5} {
+			rn := New(Config{Clock: servicetest.ClockFunc(func() time.Time { return now }), Rand: bits(n)})
 			rn.watching.among(c.jobs)
 			if got := rn.wait(cadence, job); (got - want).Abs() > time.Microsecond {
 				t.Errorf("%s: %s, want %s", name, got, want)

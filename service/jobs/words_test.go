@@ -102,7 +102,7 @@ func TestAnAdoptionIsTold(t *testing.T) {
 	history, _ := servicetest.Journal(t)
 	cl.cfg.Journal = history
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	cl.cfg.Now = func() time.Time { return now }
+	cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	job, err := cl.Adopt(t.Context(), "sd_elsewhere", "gd_x")
 	if told, err := history.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(told) != 1 || told[0].Text != "job-1: sd_elsewhere was adopted" || told[0].Ref != "job-1" {
 		t.Errorf("%+v, %v", told, err)

@@ -112,8 +112,20 @@ func Ledger(t testing.TB) (l *ledger.Ledger, dir string) {
 	return l, dir
 }
 
-// Work is what opens a queue of durable work: the same one each time, in a temporary folder.
-func Work(t testing.TB) func(context.Context) (work.Queue, error) {
+// ClockFunc is a clock that a test sets, QueuesFunc what opens a queue of durable work.
+type (
+	ClockFunc  func() time.Time
+	QueuesFunc func(context.Context) (work.Queue, error)
+)
+
+// Now reads the clock.
+func (c ClockFunc) Now() time.Time { return c() }
+
+// Work opens the queue.
+func (q QueuesFunc) Work(ctx context.Context) (work.Queue, error) { return q(ctx) }
+
+// Work opens a queue of durable work: the same one each time, in a temporary folder.
+func Work(t testing.TB) QueuesFunc {
 	t.Helper()
 	q, err := work.OpenFile(t.Context(), filepath.Join(t.TempDir(), "work.db"), work.Options{})
 	if err != nil {
