@@ -133,7 +133,7 @@ func TestImportRules(t *testing.T) {
 			func(p string) bool { return p != "zonedeck/service/servicetest" },
 			func(i string) bool {
 				return i == "zonedeck/service/servicetest" || i == "zonedeck/service/work/worktest" || i == "zonedeck/model/modeltest" ||
-					i == "zonedeck/service/database/postgrestest"
+					i == "zonedeck/internal/noerr" || i == "zonedeck/service/database/postgrestest"
 			},
 		},
 		{
@@ -301,7 +301,7 @@ func TestNoGoFileIsOverSevenHundredLines(t *testing.T) {
 
 func TestTheTopFolderHoldsNothingElse(t *testing.T) {
 	want := []string{
-		"LICENSE", "README.md", "docs", "go.mod", "go.sum", "keystore", "main.go", "model", "service", "testdata", "ui",
+		"LICENSE", "README.md", "docs", "go.mod", "go.sum", "internal", "keystore", "main.go", "model", "service", "testdata", "ui",
 	}
 	entries, err := os.ReadDir(".")
 	if err != nil {

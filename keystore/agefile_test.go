@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"filippo.io/age"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestAnIdentityIsReadPastCommentsAndSpace(t *testing.T) {
 	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	path := filepath.Join(t.TempDir(), "key")
 	for text, want := range map[string]string{
 		id.String(): "",
@@ -28,9 +28,7 @@ func TestAnIdentityIsReadPastCommentsAndSpace(t *testing.T) {
 		"x\n" + id.String():      path + " holds no X25519 identity (AGE-SECRET-KEY-1…)",
 		"#" + id.String() + "\n": path + " is empty",
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		got, err := identityOf(t, path)
 		switch {
 		case want != "":
@@ -48,13 +46,9 @@ func TestAnIdentityThatAnyoneElseCanReachIsRefused(t *testing.T) {
 		t.Skip("modes are not kept on Windows")
 	}
 	path := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, nil, 0o600))
 	for _, mode := range []fs.FileMode{0o640, 0o620, 0o610, 0o604, 0o602, 0o601} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Chmod(path, mode))
 		want := path + " can be read by other users: run chmod 600 on it"
 		if id, err := identityOf(t, path); id != nil || err == nil || err.Error() != want {
 			t.Errorf("%v: %v, %v", mode, id, err)
@@ -77,9 +71,7 @@ func TestTheSecretsFolderAndItsKeyMustBeThere(t *testing.T) {
 		t.Errorf("the key: %v, %v", id, err)
 	}
 	folder := filepath.Join(t.TempDir(), "folder")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(folder, 0o700))
 	if id, err := identityOf(t, folder); id != nil || err == nil || strings.Contains(err.Error(), "is empty") {
 		t.Errorf("a folder in place of the key: %v, %v", id, err)
 	}
@@ -92,18 +84,14 @@ func TestAKeyIsMadeOnceAndIsOnDiskBeforeItIsUsed(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(t.TempDir(), "key")
 	made, err := makeIdentity(path, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if read, err := identityOf(t, path); err != nil || read.String() != made.String() {
 		t.Errorf("read back as %v, %v", read, err)
 	}
 	if id, err := makeIdentity(filepath.Join(path, "below a file"), dir); id != nil || err == nil {
 		t.Errorf("a key that cannot be written: %v, %v", id, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "a.age"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, "a.age"), nil, 0o600))
 	want := fmt.Sprintf("%s is missing, and %s holds files that were made with it: restore it, or move them away", path, dir)
 	if id, err := makeIdentity(path, dir); id != nil || err == nil || err.Error() != want {
 		t.Errorf("beside files of a lost key: %v, %v", id, err)
@@ -113,9 +101,7 @@ func TestAKeyIsMadeOnceAndIsOnDiskBeforeItIsUsed(t *testing.T) {
 func TestTheLargestSecretFitsIntoAFile(t *testing.T) {
 	r := NewResolver(ResolverOptions{SecretsDir: filepath.Join(t.TempDir(), "secrets")})
 	want := strings.Repeat("s", maxSecret)
-	if err := r.Store(t.Context(), "file:a", NewSecret(want)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Store(t.Context(), "file:a", NewSecret(want)))
 	if got, err := r.Resolve(t.Context(), "file:a"); err != nil || got.Reveal() != want {
 		t.Errorf("%d bytes came back, %v", len(got.Reveal()), err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -40,9 +41,7 @@ func TestWhatKeepsASecretOutOfItsFolderIsSaid(t *testing.T) {
 	wantSecretError(t, err, ErrSecretUnreachable, "no folder for secrets")
 
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	store := func(o ResolverOptions) error {
 		return NewResolver(o).Store(t.Context(), "file:a", NewSecret(sample))
 	}
@@ -53,21 +52,13 @@ func TestWhatKeepsASecretOutOfItsFolderIsSaid(t *testing.T) {
 
 	dir := filepath.Join(t.TempDir(), "secrets")
 	r := NewResolver(ResolverOptions{SecretsDir: dir})
-	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "b.age", "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Store(t.Context(), "file:a", NewSecret(sample)))
+	noerr.Must(t, os.MkdirAll(filepath.Join(dir, "b.age", "x"), 0o700))
 	wantSecretError(t, r.Store(t.Context(), "file:b", NewSecret(sample)), ErrSecretUnreachable, "cannot be written")
-	if err := os.WriteFile(filepath.Join(dir, "a.age"), []byte("age-encryption.org/v1\nspoilt"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, "a.age"), []byte("age-encryption.org/v1\nspoilt"), 0o600))
 	_, err = r.Resolve(t.Context(), "file:a")
 	wantSecretError(t, err, ErrSecretUnusable, "cannot be decrypted")
-	if err := os.WriteFile(dir+".key", []byte("# a comment\n\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(dir+".key", []byte("# a comment\n\n"), 0o600))
 	_, err = r.Resolve(t.Context(), "file:a")
 	wantSecretError(t, err, ErrSecretUnreachable, "is empty")
 }
@@ -90,15 +81,11 @@ func TestTheSessionBusIsLookedForWhereItIs(t *testing.T) {
 	}
 	for _, name := range []string{"bus", "dbus-session"} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, nil, 0o600))
 		if err := busThere(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Remove(path))
 	}
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/x")
 	if err := busThere(); err != nil {
@@ -166,9 +153,7 @@ func TestAKeyThatIsNotThereIsNotChanged(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	blocked := LaterInventory(filepath.Join(file, "keys.toml"), nil)
 	if err := blocked.Add(t.Context(), fullKey()); err == nil || !strings.HasPrefix(err.Error(), `adding key "etl-main": `) || len(blocked.List()) != 0 {
 		t.Errorf("no place for the lock: %v", err)
@@ -194,9 +179,7 @@ func TestAnExpiryIsKeptInWholeSeconds(t *testing.T) {
 	k := fullKey()
 	at := time.Date(2026, 12, 1, 10, 0, 0, 123_456_789, time.FixedZone("", 3600))
 	k.Expires, k.Rotation.Last = model.ExpiresAt(at), at
-	if err := v.Add(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, v.Add(t.Context(), k))
 	want := at.UTC().Truncate(time.Second)
 	for _, got := range []model.Key{v.List()[0], openIn(t, path).List()[0]} {
 		if !got.Expires.At.Equal(want) || !got.Rotation.Last.Equal(want) || got.Rotation.Last.Location() != time.UTC {
@@ -209,9 +192,7 @@ func TestRecordsOfRotationsThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	r := OpenRotations(dir)
 	p := proven(RotateByNewKey)
-	if err := r.Start(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Start(t.Context(), p))
 	same := p
 	same.Key = "another"
 	if err := r.Start(t.Context(), same); !errors.Is(err, ErrRotationNow) || !strings.Contains(err.Error(), "this very moment") {
@@ -222,18 +203,12 @@ func TestRecordsOfRotationsThatCannotBeUsed(t *testing.T) {
 		t.Errorf("an id that leads elsewhere: %v", err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, p.ID+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "copy.json"), b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, "copy.json"), b, 0o600))
 	if got, err := r.Get("copy"); !errors.Is(err, ErrRotationFile) || !strings.Contains(err.Error(), "its id is not the file's name") || got.ID != "" {
 		t.Errorf("a copy: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "two.json"), append(b, b...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, "two.json"), append(b, b...), 0o600))
 	if _, err := r.Get("two"); !errors.Is(err, ErrRotationFile) || !strings.Contains(err.Error(), "something follows the record") {
 		t.Errorf("two records in one file: %v", err)
 	}
@@ -241,9 +216,7 @@ func TestRecordsOfRotationsThatCannotBeUsed(t *testing.T) {
 	if err := r.Start(t.Context(), later); !errors.Is(err, ErrRotationFile) {
 		t.Errorf("beside a record that cannot be read: %v", err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "folder.json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(filepath.Join(dir, "folder.json"), 0o700))
 	if _, err := r.Get("folder"); !errors.Is(err, ErrRotationFile) {
 		t.Errorf("a folder: %v", err)
 	}
@@ -273,9 +246,7 @@ func TestTheFolderOfSecretsIsPrivate(t *testing.T) {
 		t.Skip("modes are not kept on Windows")
 	}
 	dir := filepath.Join(t.TempDir(), "secrets")
-	if err := NewResolver(ResolverOptions{SecretsDir: dir}).Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, NewResolver(ResolverOptions{SecretsDir: dir}).Store(t.Context(), "file:a", NewSecret(sample)))
 	for path, want := range map[string]os.FileMode{dir: 0o700, dir + ".key": 0o600, filepath.Join(dir, "a.age"): 0o600} {
 		if at, err := os.Stat(path); err != nil || at.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", path, at, err)

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 )
@@ -38,9 +39,7 @@ func fullKey() model.Key {
 func openIn(t *testing.T, path string) *Inventory {
 	t.Helper()
 	v, err := OpenInventory(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return v
 }
 
@@ -60,9 +59,7 @@ func TestAKeyComesBackAsItWasAdded(t *testing.T) {
 	v := openIn(t, path)
 	second := model.Key{Name: "old admin"}
 	for _, k := range []model.Key{fullKey(), second} {
-		if err := v.Add(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, v.Add(t.Context(), k))
 	}
 	want := []model.Key{fullKey(), second}
 	if got := v.List(); !reflect.DeepEqual(got, want) {
@@ -145,9 +142,7 @@ func TestAFaultyInventoryIsNamedByLineAndLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "keys.toml")
-			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(path, []byte(c.text), 0o600))
 			_, err := OpenInventory(path)
 			fe, ok := errors.AsType[*textfile.Error](err)
 			if !ok {
@@ -174,9 +169,7 @@ func TestTheInventoryTakesDatesInBothForms(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	for _, q := range []string{"", `"`} {
 		text := fmt.Sprintf("[[keys]]\nname = 'a'\nexpires = %[1]s2027-01-31%[1]s\nrotated = %[1]s2026-08-01T10:00:00+02:00%[1]s\n", q)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		k, _ := openIn(t, path).Get("a")
 		if k.Expires != model.ExpiresAt(date("2027-01-31")) || !k.Rotation.Last.Equal(date("2026-08-01").Add(8*time.Hour)) {
 			t.Errorf("quote %q: expires %s, rotated %s", q, k.Expires, k.Rotation.Last)
@@ -191,9 +184,7 @@ func TestTheInventoryRefusesWhatItCannotHold(t *testing.T) {
 		f(&k)
 		return v.Add(t.Context(), k)
 	}
-	if err := add(func(*model.Key) {}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, add(func(*model.Key) {}))
 	if err := add(func(*model.Key) {}); !errors.Is(err, ErrKeyExists) {
 		t.Errorf("a second key of the same name: %v", err)
 	}
@@ -230,9 +221,7 @@ func TestUpdateRenamesAndRemoveForgets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	v := openIn(t, path)
 	for _, name := range []string{"a", "b"} {
-		if err := v.Add(t.Context(), model.Key{Name: name}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, v.Add(t.Context(), model.Key{Name: name}))
 	}
 	rename := func(to string) error {
 		return v.Update(t.Context(), "a", func(k model.Key) (model.Key, error) { k.Name = to; return k, nil })
@@ -243,18 +232,14 @@ func TestUpdateRenamesAndRemoveForgets(t *testing.T) {
 	if err := v.Update(t.Context(), "b", func(k model.Key) (model.Key, error) { k.Name = "a"; return k, nil }); !errors.Is(err, ErrKeyExists) {
 		t.Errorf("renaming over the first key: %v", err)
 	}
-	if err := rename("c"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, rename("c"))
 	seen, _ := v.Get("b")
 	seen.Note = "not there"
 	if err := v.Remove(t.Context(), seen); !errors.As(err, new(*ConflictError)) {
 		t.Errorf("removing a record that was changed: %v", err)
 	}
 	seen.Note = ""
-	if err := v.Remove(t.Context(), seen); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, v.Remove(t.Context(), seen))
 	if got := openIn(t, path).List(); len(got) != 1 || got[0].Name != "c" {
 		t.Errorf("keys %+v", got)
 	}
@@ -262,13 +247,9 @@ func TestUpdateRenamesAndRemoveForgets(t *testing.T) {
 
 func TestRecordingARotationForgetsTheOldValue(t *testing.T) {
 	v := openIn(t, filepath.Join(t.TempDir(), "keys.toml"))
-	if err := v.Add(t.Context(), fullKey()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, v.Add(t.Context(), fullKey()))
 	at := time.Date(2026, 11, 21, 12, 4, 31, 999, time.UTC)
-	if err := v.RecordRotation(t.Context(), "etl-main", model.Rotation{Last: at}, Secret{}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, v.RecordRotation(t.Context(), "etl-main", model.Rotation{Last: at}, Secret{}))
 	k, _ := v.Get("etl-main")
 	if k.Fingerprint != "" || k.Last4 != "" || !k.Rotation.Last.Equal(at.Truncate(time.Second)) {
 		t.Errorf("after a rotation to an unseen value: %+v", k)
@@ -295,15 +276,11 @@ func TestRecordingARotationForgetsTheOldValue(t *testing.T) {
 func TestReloadSeesAnotherConsolesChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	one, other := openIn(t, path), openIn(t, path)
-	if err := other.Add(t.Context(), fullKey()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, other.Add(t.Context(), fullKey()))
 	if err := one.Reload(); err != nil || len(one.List()) != 1 {
 		t.Errorf("after Reload: %v, %v", one.List(), err)
 	}
-	if err := os.WriteFile(path, []byte("nonsense"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte("nonsense"), 0o600))
 	if err := one.Reload(); err == nil || len(one.List()) != 1 {
 		t.Errorf("after Reload of a broken file: %v, %v", one.List(), err)
 	}
@@ -317,9 +294,7 @@ func FuzzInventoryNeverPanicsAndIsNeverOverwrittenWhenBroken(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(dir, "keys.toml")
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, b, 0o600))
 		v, err := OpenInventory(path)
 		if err == nil {
 			again, err := readRendered(v.List())
@@ -346,12 +321,8 @@ func readRendered(keys []model.Key) ([]model.Key, error) {
 
 func TestSettleWaitsForTheChangeThatIsBeingWritten(t *testing.T) {
 	v, err := OpenInventory(filepath.Join(t.TempDir(), "keys.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Add(t.Context(), model.Key{Name: "etl", Level: model.LevelUser}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, v.Add(t.Context(), model.Key{Name: "etl", Level: model.LevelUser}))
 	begun, changed := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(changed)
@@ -360,9 +331,7 @@ func TestSettleWaitsForTheChangeThatIsBeingWritten(t *testing.T) {
 			k.Note = "written at the end"
 			return k, nil
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, err)
 	}()
 	<-begun
 	v.Settle()
@@ -374,9 +343,7 @@ func TestSettleWaitsForTheChangeThatIsBeingWritten(t *testing.T) {
 
 func TestReloadingDoesNotTakeAChangeBack(t *testing.T) {
 	v, err := OpenInventory(filepath.Join(t.TempDir(), "keys.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	done := make(chan struct{})
 	var reloads sync.WaitGroup
 	for range 4 {
@@ -415,16 +382,10 @@ func TestReloadingDoesNotTakeAChangeBack(t *testing.T) {
 func TestMoreKeysThanTheFileHoldsLeaveItAsItWas(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	v, err := OpenInventory(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Add(t.Context(), model.Key{Name: "first", Level: model.LevelUser}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, v.Add(t.Context(), model.Key{Name: "first", Level: model.LevelUser}))
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	err = v.change(t.Context(), "adding", "many", func(keys []model.Key) (next, changed []model.Key, err error) {
 		for i := range 200_000 {
 			keys = append(keys, model.Key{Name: fmt.Sprintf("key-%d", i), Level: model.LevelUser})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -34,9 +35,7 @@ func TestAnInventoryIsReadWhenItIsAskedFor(t *testing.T) {
 		t.Errorf("a key that was asked for: %+v", k)
 	}
 	for range 2 {
-		if err := v.Reload(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, v.Reload())
 	}
 	if keys, err := v.Known(); err != nil || len(keys) != 3 || !slices.Equal(given, []string{"key-000000", "key-000001", "key-000002"}) {
 		t.Errorf("after it was read: %d keys, %v, given first %q", len(keys), err, given)
@@ -50,9 +49,7 @@ func TestAnInventoryThatCannotBeReadIsReadOnceItIsCorrected(t *testing.T) {
 		"change": func(v *Inventory) error { return v.Add(t.Context(), model.Key{Name: "other"}) },
 	} {
 		path := filepath.Join(t.TempDir(), "keys.toml")
-		if err := os.WriteFile(path, []byte("[[keys]]\nname = \"etl"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte("[[keys]]\nname = \"etl"), 0o600))
 		given := 0
 		v := LaterInventory(path, func(keys []model.Key) { given += len(keys) })
 		fault := v.Read()
@@ -62,9 +59,7 @@ func TestAnInventoryThatCannotBeReadIsReadOnceItIsCorrected(t *testing.T) {
 		if err := again(v); err == nil || given != 0 {
 			t.Errorf("%s: of a damaged file: %v", what, err)
 		}
-		if err := os.WriteFile(path, []byte("[[keys]]\nname = \"etl\"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte("[[keys]]\nname = \"etl\"\n"), 0o600))
 		if err := v.Read(); err == nil {
 			t.Errorf("%s: it was read again without being asked to", what)
 		}

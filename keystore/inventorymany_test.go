@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -34,13 +35,9 @@ func TestManyKeysAreImportedListedAndEdited(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	want := manyKeys(n)
 	var table bytes.Buffer
-	if err := WriteCSV(&table, want); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, WriteCSV(&table, want))
 	read, err := ReadCSV(&table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	one := openIn(t, path)
 	if done, err := one.Import(t.Context(), read, false); err != nil || len(done.Added) != n {
 		t.Fatalf("%d added, %v", len(done.Added), err)
@@ -54,16 +51,10 @@ func TestManyKeysAreImportedListedAndEdited(t *testing.T) {
 			k.UsedBy = append(k.UsedBy, fmt.Sprint("user ", i))
 			return k, nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	}
-	if err := other.Remove(t.Context(), want[8]); err != nil {
-		t.Fatal(err)
-	}
-	if err := one.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, other.Remove(t.Context(), want[8]))
+	noerr.Must(t, one.Reload())
 	k, _ := one.Get("key-000007")
 	if len(one.List()) != n-1 || len(k.UsedBy) != 5 || len(want[7].UsedBy) != 2 {
 		t.Errorf("%d keys; the one that was edited is used by %q", len(one.List()), k.UsedBy)
@@ -97,19 +88,11 @@ func TestATextIsParsedOnce(t *testing.T) {
 		t.Errorf("the file was parsed again (%v)", err)
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, bytes.Replace(text, []byte("key-000001"), []byte("key-00000x"), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, os.WriteFile(path, bytes.Replace(text, []byte("key-000001"), []byte("key-00000x"), 1), 0o600))
+	noerr.Must(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 	if err := v.Reload(); err != nil || v.List()[1].Name != "key-00000x" {
 		t.Errorf("%+v, %v", v.List(), err)
 	}
@@ -120,9 +103,7 @@ func TestATextIsParsedOnce(t *testing.T) {
 func BenchmarkManyKeys(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "keys.toml")
 	v, err := OpenInventory(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, err)
 	if _, err := v.Import(b.Context(), manyKeys(100_000), false); err != nil {
 		b.Fatal(err)
 	}
@@ -135,9 +116,7 @@ func BenchmarkManyKeys(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				if err := f(i); err != nil {
-					b.Fatal(err)
-				}
+				noerr.Must(b, f(i))
 			}
 		})
 	}
@@ -153,9 +132,7 @@ func TestWhatWasSeenOfManyKeysIsWrittenOnce(t *testing.T) {
 		if n == 7 {
 			k.Fingerprint, k.Last4 = "0123456789abcdef", "4444"
 		}
-		if err := v.Add(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, v.Add(t.Context(), k))
 		if n != 19 {
 			values[k.Secret] = NewSecret(fmt.Sprintf("value-of-%d-%04d", n/2, n/2))
 		}
@@ -167,9 +144,7 @@ func TestWhatWasSeenOfManyKeysIsWrittenOnce(t *testing.T) {
 			t.Errorf("%d writes, want %d; rotated are %q, %v", v.changes-before, want, rotated, err)
 		}
 	}
-	if err := v.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, v.Reload())
 	for _, k := range v.List() {
 		if value := values[k.Secret]; k.Fingerprint != value.Fingerprint() || k.Last4 != value.Last4() {
 			t.Errorf("%s: %s, ••••%s", k.Name, k.Fingerprint, k.Last4)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -46,12 +47,8 @@ func inventoryProcess() {
 func TestProcessesAndGoroutinesLoseNoUpdates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := openIn(t, path).Add(t.Context(), model.Key{Name: sharedKey}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, openIn(t, path).Add(t.Context(), model.Key{Name: sharedKey}))
 	var wg sync.WaitGroup
 	for p := range otherWrites {
 		wg.Go(func() {
@@ -68,9 +65,7 @@ func TestProcessesAndGoroutinesLoseNoUpdates(t *testing.T) {
 					err = v.Add(t.Context(), model.Key{Name: fmt.Sprintf("routine%d-%d", p, i)})
 				}
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, err)
 		})
 	}
 	wg.Wait()
@@ -92,12 +87,8 @@ func TestGitMergesWhatTwoAddedAndEdited(t *testing.T) {
 	base := []model.Key{{Name: "batch", Level: model.LevelUser}, {Name: "etl", Level: model.LevelOps}, {Name: "zones", Level: model.LevelOps}}
 	side := func(name string, change func(v *Inventory) error) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, renderInventory(base), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := change(openIn(t, path)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, renderInventory(base), 0o600))
+		noerr.Must(t, change(openIn(t, path)))
 		return path
 	}
 	ours := side("ours", func(v *Inventory) error { return v.Add(t.Context(), model.Key{Name: "ci", Level: model.LevelUser}) })
@@ -118,9 +109,7 @@ func TestGitMergesWhatTwoAddedAndEdited(t *testing.T) {
 func mergedKeys(t *testing.T, b []byte) ([]model.Key, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "merged.toml")
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, b, 0o600))
 	v, err := OpenInventory(path)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/zalando/go-keyring"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestTheSystemsKeyringIsAsked(t *testing.T) {
@@ -14,9 +16,7 @@ func TestTheSystemsKeyringIsAsked(t *testing.T) {
 	if _, err := kr.Get("acme", "zone"); !errors.Is(err, ErrSecretMissing) {
 		t.Errorf("an entry that is missing: %v", err)
 	}
-	if err := kr.Set("acme", "zone", sample); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, kr.Set("acme", "zone", sample))
 	if got, err := kr.Get("acme", "zone"); err != nil || got != sample {
 		t.Errorf("got %q, %v", got, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -15,9 +16,7 @@ func TestAKeysValueIsNotTakenForItsName(t *testing.T) {
 	const plain, random = "correct horse battery", "4f8a2c7e91d04b6c" // only the second one can be told from a name
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	v := openIn(t, path)
-	if err := v.Add(t.Context(), model.Key{Name: "etl", Fingerprint: NewSecret(plain).Fingerprint()}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, v.Add(t.Context(), model.Key{Name: "etl", Fingerprint: NewSecret(plain).Fingerprint()}))
 	rename := func(to string) error {
 		return v.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) { k.Name = to; return k, nil })
 	}
@@ -53,13 +52,9 @@ func TestAKeysValueIsNotTakenForItsName(t *testing.T) {
 func TestAKeyWithTheNameOfATokenStaysUsable(t *testing.T) {
 	const name = "productionscraper1"
 	path := filepath.Join(t.TempDir(), "keys.toml")
-	if err := os.WriteFile(path, []byte("version = 1\n[[keys]]\nname = \""+name+"\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte("version = 1\n[[keys]]\nname = \""+name+"\"\n"), 0o600))
 	v := openIn(t, path)
-	if err := v.Update(t.Context(), name, func(k model.Key) (model.Key, error) { k.Note = "seen"; return k, nil }); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, v.Update(t.Context(), name, func(k model.Key) (model.Key, error) { k.Note = "seen"; return k, nil }))
 	if done, err := v.Import(t.Context(), []model.Key{{Name: name, Level: model.LevelUser}}, true); err != nil || len(done.Changed) != 1 {
 		t.Errorf("%+v, %v", done, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -29,9 +30,7 @@ func left(t *testing.T, from, to string, steps int, at time.Time) RotationPlan {
 func TestTheValuesThatRotationsLeft(t *testing.T) {
 	givenUp := func(p RotationPlan) RotationPlan {
 		p, err := p.Abandon(today)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return p
 	}
 	whole := len(left(t, "a", "b", 0, today).Steps)

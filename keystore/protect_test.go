@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"filippo.io/age/armor"
+
+	"zonedeck/internal/noerr"
 )
 
 const phrase = "correct horse battery"
@@ -39,12 +41,8 @@ func TestTheKeyOfTheSecretsFolderIsProtectedAndUnlocked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			r, _ := locked(dir, phrase)
-			if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
-				t.Fatal(err)
-			}
-			if err := r.Protect(t.Context(), tt.by, NewSecret(phrase)); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, r.Store(t.Context(), "file:a", NewSecret(sample)))
+			noerr.Must(t, r.Protect(t.Context(), tt.by, NewSecret(phrase)))
 			text, err := os.ReadFile(filepath.Join(dir, "secrets.key"))
 			if err != nil || strings.Contains(string(text), "AGE-SECRET-KEY") != (tt.by == Unprotected) {
 				t.Errorf("%v\n%s", err, text)
@@ -58,15 +56,11 @@ func TestTheKeyOfTheSecretsFolderIsProtectedAndUnlocked(t *testing.T) {
 					t.Fatalf("%v", err)
 				}
 			}
-			if err := again.Store(t.Context(), "file:b", NewSecret(sample)); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, again.Store(t.Context(), "file:b", NewSecret(sample)))
 			if *asked != tt.asks {
 				t.Errorf("asked %d times, want %d", *asked, tt.asks)
 			}
-			if err := again.Protect(t.Context(), Unprotected, Secret{}); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, again.Protect(t.Context(), Unprotected, Secret{}))
 			plain := NewResolver(ResolverOptions{SecretsDir: filepath.Join(dir, "secrets")})
 			if s, err := plain.Resolve(t.Context(), "file:b"); err != nil || s.Reveal() != sample {
 				t.Errorf("after the protection was taken off: %v", err)
@@ -78,17 +72,11 @@ func TestTheKeyOfTheSecretsFolderIsProtectedAndUnlocked(t *testing.T) {
 func TestAPassphraseCostsASecondToTry(t *testing.T) {
 	r, _ := locked(t.TempDir(), phrase)
 	r.work = NewResolver(r.o).work
-	if err := r.Protect(t.Context(), ByPassphrase, NewSecret(phrase)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Protect(t.Context(), ByPassphrase, NewSecret(phrase)))
 	text, err := os.ReadFile(r.o.AgeIdentityFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	plain, err := io.ReadAll(armor.NewReader(strings.NewReader(parseKeyFile(text).text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for line := range strings.Lines(string(plain)) {
 		if cost, ok := strings.CutPrefix(line, "-> scrypt "); ok {
 			if _, cost, _ = strings.Cut(strings.TrimSpace(cost), " "); cost != "18" {
@@ -103,12 +91,8 @@ func TestAPassphraseCostsASecondToTry(t *testing.T) {
 func TestALockedKeyStaysLocked(t *testing.T) {
 	dir := t.TempDir()
 	r, _ := locked(dir, phrase)
-	if err := r.Protect(t.Context(), ByPassphrase, NewSecret(phrase)); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Protect(t.Context(), ByPassphrase, NewSecret(phrase)))
+	noerr.Must(t, r.Store(t.Context(), "file:a", NewSecret(sample)))
 	wrong, _ := locked(dir, "another passphrase")
 	_, err := wrong.Resolve(t.Context(), "file:a")
 	wantSecretError(t, err, ErrSecretUnreachable, "cannot be unlocked")
@@ -135,21 +119,13 @@ func TestAKeyWhoseLockCannotBeOpenedIsNeverReplaced(t *testing.T) {
 				file := filepath.Join(dir, "secrets.key")
 				r, _ := locked(dir, phrase)
 				if !first {
-					if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
-						t.Fatal(err)
-					}
+					noerr.Must(t, r.Store(t.Context(), "file:a", NewSecret(sample)))
 				}
-				if err := r.Protect(t.Context(), ByPassphrase, NewSecret(phrase)); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, r.Protect(t.Context(), ByPassphrase, NewSecret(phrase)))
 				before, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				before = append([]byte(tt.mark), before...)
-				if err := os.WriteFile(file, before, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, os.WriteFile(file, before, 0o600))
 				again, _ := locked(dir, "")
 				_, read := again.Resolve(t.Context(), "file:a")
 				tries := map[string]error{
@@ -198,13 +174,9 @@ func TestAKeyFileBehindALinkThatLeadsNowhereIsNotReplaced(t *testing.T) {
 func TestAProtectionThatWouldNotOpenIsNotWritten(t *testing.T) {
 	dir := t.TempDir()
 	r, _ := locked(dir, phrase)
-	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Store(t.Context(), "file:a", NewSecret(sample)))
 	before, err := os.ReadFile(filepath.Join(dir, "secrets.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for name, err := range map[string]error{
 		"a short passphrase":  r.Protect(t.Context(), ByPassphrase, NewSecret("short")),
 		"something else":      r.Protect(t.Context(), "prayer", Secret{}),
@@ -226,9 +198,7 @@ func FuzzKeyFile(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		path := filepath.Join(dir, "key")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		r := NewResolver(ResolverOptions{SecretsDir: dir, AgeIdentityFile: path})
 		if id, err := r.identity(t.Context()); err == nil && !strings.Contains(text, id.String()) {
 			t.Error("a key came from nowhere")

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 const envCommand = "KEYSTORE_TEST_COMMAND"
@@ -68,9 +70,7 @@ func self(t *testing.T, what string) string {
 	t.Setenv(envCommand, what)
 	t.Setenv("GORACE", "atexit_sleep_ms=0") // else every child waits a second before it ends
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return `cmd:"` + strings.ReplaceAll(exe, `\`, `\\`) + `"`
 }
 
@@ -81,13 +81,9 @@ const envHold = "KEYSTORE_TEST_HOLD"
 func hold(t *testing.T) (l net.Listener) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { l.Close() }) // ends the connections that nobody accepts
-	if err := l.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute)))
 	t.Setenv(envHold, l.Addr().String())
 	return l
 }
@@ -165,9 +161,7 @@ func TestADaemonThatACommandLeavesIsNotWaitedFor(t *testing.T) {
 		t.Fatalf("got %q, %v", s.Reveal(), err)
 	}
 	conn, err := daemon.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	conn.Close()
 }
 
@@ -211,9 +205,7 @@ func TestASecretStoredInAFileComesBack(t *testing.T) {
 	_, err := r.Resolve(t.Context(), "file:etl-main")
 	wantSecretError(t, err, ErrSecretMissing, "file:etl-main")
 	for _, value := range []string{sample, sample + "-second"} {
-		if err := r.Store(t.Context(), "file:etl-main", NewSecret(value)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, r.Store(t.Context(), "file:etl-main", NewSecret(value)))
 		s, err := NewResolver(ResolverOptions{SecretsDir: dir}).Resolve(t.Context(), "file:etl-main")
 		if err != nil || s.Reveal() != value {
 			t.Fatalf("got %q, %v, want %q", s.Reveal(), err, value)
@@ -234,21 +226,15 @@ func TestASecretStoredInAFileComesBack(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 }
 
 func TestAFileReferenceDoesNotFollowALinkOutOfItsFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secrets")
 	r := NewResolver(ResolverOptions{SecretsDir: dir})
-	if err := r.Store(t.Context(), "file:real", NewSecret(sample)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Store(t.Context(), "file:real", NewSecret(sample)))
 	outside := filepath.Join(t.TempDir(), "outside.age")
-	if err := os.Rename(filepath.Join(dir, "real.age"), outside); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Rename(filepath.Join(dir, "real.age"), outside))
 	if err := os.Symlink(outside, filepath.Join(dir, "real.age")); err != nil {
 		if runtime.GOOS == "windows" {
 			t.Skipf("symbolic links need a right that may be missing on Windows: %v", err)
@@ -263,19 +249,13 @@ func TestAFileReferenceDoesNotFollowALinkOutOfItsFolder(t *testing.T) {
 func TestAnUnusableIdentityIsReportedAndNotReplaced(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secrets")
 	r := NewResolver(ResolverOptions{SecretsDir: dir})
-	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Store(t.Context(), "file:a", NewSecret(sample)))
 	identity := dir + ".key"
 	good, err := os.ReadFile(identity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 
 	t.Run("lost", func(t *testing.T) {
-		if err := os.Remove(identity); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Remove(identity))
 		_, err := r.Resolve(t.Context(), "file:a")
 		wantSecretError(t, err, ErrSecretUnreachable, "backup")
 		wantSecretError(t, r.Store(t.Context(), "file:b", NewSecret(sample)), ErrSecretUnreachable, "restore it")
@@ -284,35 +264,23 @@ func TestAnUnusableIdentityIsReportedAndNotReplaced(t *testing.T) {
 		}
 	})
 	t.Run("garbage", func(t *testing.T) {
-		if err := os.WriteFile(identity, []byte("AGE-SECRET-KEY-1SECRETVALUE\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(identity, []byte("AGE-SECRET-KEY-1SECRETVALUE\n"), 0o600))
 		_, err := r.Resolve(t.Context(), "file:a")
 		wantSecretError(t, err, ErrSecretUnreachable, "no X25519 identity")
 	})
 	t.Run("a folder", func(t *testing.T) {
-		if err := os.Remove(identity); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(identity, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Remove(identity))
+		noerr.Must(t, os.Mkdir(identity, 0o700))
 		_, err := r.Resolve(t.Context(), "file:a")
 		wantSecretError(t, err, ErrSecretUnreachable, "it is a folder")
-		if err := os.Remove(identity); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Remove(identity))
 	})
 	t.Run("readable by others", func(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("modes are not kept on Windows")
 		}
-		if err := os.WriteFile(identity, good, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(identity, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(identity, good, 0o600))
+		noerr.Must(t, os.Chmod(identity, 0o644))
 		_, err := r.Resolve(t.Context(), "file:a")
 		wantSecretError(t, err, ErrSecretUnreachable, "chmod 600")
 	})
@@ -387,9 +355,7 @@ func TestAKeyringEntryIsStoredAndFound(t *testing.T) {
 	r := NewResolver(ResolverOptions{Keyring: kr})
 	_, err := r.Resolve(t.Context(), "keyring:acme/unlocker1")
 	wantSecretError(t, err, ErrSecretMissing, "no such entry")
-	if err := r.Store(t.Context(), "keyring:acme/unlocker1", NewSecret(sample)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Store(t.Context(), "keyring:acme/unlocker1", NewSecret(sample)))
 	if s, err := r.Resolve(t.Context(), "keyring:acme/unlocker1"); err != nil || s.Reveal() != sample {
 		t.Fatalf("got %v, %v", s, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -57,9 +58,7 @@ func TestNoStepIsDoneBeforeAnEarlierOne(t *testing.T) {
 			if err == nil {
 				p = next
 			}
-			if err := checkProven(p); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, checkProven(p))
 		}
 		if p.Over() != (p.Now() < 0) {
 			t.Fatalf("over %v with step %d open", p.Over(), p.Now())
@@ -86,9 +85,7 @@ func TestARecordWithProofsHoldsNoValue(t *testing.T) {
 		}
 	}
 	over, err := p.Abandon(today)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := over.Made(fresh, "file:new"); !errors.Is(err, ErrRotationOver) {
 		t.Errorf("a value after the end: %v", err)
 	}
@@ -128,9 +125,7 @@ func TestARecordWithProofsThatCannotBeIsRefused(t *testing.T) {
 	} {
 		r := OpenRotations(t.TempDir())
 		p := proven(RotateByNewKey)
-		if err := r.Start(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, r.Start(t.Context(), p))
 		if _, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { spoil(&p); return p, nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -148,9 +143,7 @@ func TestAListThatWasTickedByHandIsHistory(t *testing.T) {
 		`{"kind":"review","text":"a","done":true},{"kind":"issue","text":"b","done":true},{"kind":"store","text":"c","done":true,"by":"measured"},` +
 		`{"kind":"prove","text":"d","done":true,"by":"vouched"},{"kind":"switch","text":"e","done":true},{"kind":"each","text":"f","done":false},` +
 		`{"kind":"delete","text":"g","done":false}],"new_fingerprint":"f00","new_last4":"9876","new_ref":"env:NEW"}`
-	if err := os.WriteFile(filepath.Join(dir, id+".json"), []byte(old), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, id+".json"), []byte(old), 0o600))
 	r := OpenRotations(dir)
 	p, err := r.Get(id)
 	if measured, vouched := p.Count(); err != nil || p.Proven() || !p.HasTakenOver() || measured != 1 || vouched != 4 {
@@ -172,12 +165,8 @@ func TestRemovingASecret(t *testing.T) {
 	if err := r.Remove(t.Context(), "file:none"); err != nil {
 		t.Errorf("one that is not there: %v", err)
 	}
-	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Remove(t.Context(), "file:a"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Store(t.Context(), "file:a", NewSecret(sample)))
+	noerr.Must(t, r.Remove(t.Context(), "file:a"))
 	if _, err := r.Resolve(t.Context(), "file:a"); !errors.Is(err, ErrSecretMissing) {
 		t.Errorf("after it: %v", err)
 	}

@@ -10,15 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
 func TestARotationIsLeftAndResumed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rotations")
 	p := PlanRotation(fullKey(), RotateByNewKey, []RotationUser{{Name: "nightly"}}, today)
-	if err := OpenRotations(dir).Start(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, OpenRotations(dir).Start(t.Context(), p))
 	for range 3 {
 		// Each step is taken by another console that knows only the folder.
 		r := OpenRotations(dir)
@@ -29,9 +28,7 @@ func TestARotationIsLeftAndResumed(t *testing.T) {
 		_, err = r.Update(t.Context(), running.ID, func(p RotationPlan) (RotationPlan, error) {
 			return p.Record(p.Now(), Proof{By: Vouched, Note: "done by hand"}, today)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	}
 	got, err := OpenRotations(dir).Get(p.ID)
 	if err != nil || got.Now() != 3 || got.Steps[2].Note != "done by hand" || got.Steps[3].Kind != StepTest {
@@ -41,9 +38,7 @@ func TestARotationIsLeftAndResumed(t *testing.T) {
 		t.Errorf("a second rotation at the same time: %v", err)
 	}
 	_, err = OpenRotations(dir).Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { return p.Abandon(today) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	later := PlanRotation(fullKey(), RotateByRefresh, nil, today.Add(time.Hour))
 	if err := OpenRotations(dir).Start(t.Context(), later); err != nil {
 		t.Errorf("after the first was abandoned: %v", err)
@@ -57,9 +52,7 @@ func TestARotationIsLeftAndResumed(t *testing.T) {
 func TestUpdatesOfOneRotationAreNotLost(t *testing.T) {
 	dir := t.TempDir()
 	p := proven(RotateByNewKey)
-	if err := OpenRotations(dir).Start(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, OpenRotations(dir).Start(t.Context(), p))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -78,14 +71,10 @@ func TestABrokenRecordIsNamedAndLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	r := OpenRotations(dir)
 	good := proven(RotateByNewKey)
-	if err := r.Start(t.Context(), good); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Start(t.Context(), good))
 	for _, text := range []string{"", "{", "[]", `{"id":"bad","secret":"x"}`, `{"id":"other"}`, `{"id":"bad","method":"magic"}`} {
 		path := filepath.Join(dir, "bad.json")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		all, err := r.List()
 		if !errors.Is(err, ErrRotationFile) || !strings.Contains(err.Error(), "bad.json") || len(all) != 1 || all[0].ID != good.ID {
 			t.Errorf("%q: %d records, %v", text, len(all), err)
@@ -145,9 +134,7 @@ func TestAnEndedRotationIsNotAbandoned(t *testing.T) {
 func TestAnUpdateCannotRenameARotation(t *testing.T) {
 	r := OpenRotations(t.TempDir())
 	p := proven(RotateByNewKey)
-	if err := r.Start(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Start(t.Context(), p))
 	after, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
 		p.ID, p.Abandoned = "another", true
 		return p, nil
@@ -169,13 +156,9 @@ func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
 		t.Errorf("updating a rotation that is not there: %v", err)
 	}
 	p := proven(RotateByNewKey)
-	if err := r.Start(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Start(t.Context(), p))
 	before, err := r.Get(p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	no := errors.New("no")
 	if _, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
 		p.Abandoned = true
@@ -193,9 +176,7 @@ func TestKeysOfOneNameAreRotatedApart(t *testing.T) {
 	demo := PlanRotation(fullKey(), RotateByNewKey, nil, today)
 	demo.Profile = "local"
 	recorded := PlanRotation(fullKey(), RotateByNewKey, nil, today.Add(time.Hour))
-	if err := errors.Join(r.Start(t.Context(), demo), r.Start(t.Context(), recorded)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(r.Start(t.Context(), demo), r.Start(t.Context(), recorded)))
 	for _, want := range []RotationPlan{demo, recorded} {
 		if got, ok, err := r.Running(want.Profile, want.Key); !ok || err != nil || got.ID != want.ID {
 			t.Errorf("profile %q: %s, %v, %v", want.Profile, got.ID, ok, err)
@@ -216,12 +197,8 @@ func TestARunningRotationIsFoundBesideABrokenRecord(t *testing.T) {
 	dir := t.TempDir()
 	r := OpenRotations(dir)
 	p := PlanRotation(fullKey(), RotateByNewKey, nil, today)
-	if err := r.Start(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "bad.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Start(t.Context(), p))
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, "bad.json"), []byte("{"), 0o600))
 	got, ok, err := r.Running(p.Profile, p.Key)
 	if !ok || got.ID != p.ID || !errors.Is(err, ErrRotationFile) {
 		t.Errorf("%q, %v, %v", got.ID, ok, err)
@@ -235,9 +212,7 @@ func TestAnUnreadableRecordStopsTheRotationsOfItsKeyAlone(t *testing.T) {
 	dir := t.TempDir()
 	r := OpenRotations(dir)
 	broken := PlanRotation(model.Key{Name: "broken"}, RotateByNewKey, nil, today)
-	if err := os.WriteFile(filepath.Join(dir, broken.ID+".json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, broken.ID+".json"), []byte("{"), 0o600))
 	if err := r.Start(t.Context(), PlanRotation(model.Key{Name: "another"}, RotateByNewKey, nil, today.AddDate(0, 0, 1))); err != nil {
 		t.Errorf("another key: %v", err)
 	}
@@ -258,9 +233,7 @@ func TestHowAStepIsKnownIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Start(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Start(t.Context(), p))
 	kept, err := r.Get(p.ID)
 	if err != nil || kept.Steps[0].By != Measured || kept.Steps[1].By != Vouched || kept.Steps[2].By != "" {
 		t.Fatalf("%+v, %v", kept.Steps, err)

@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // Reading one's own memory from its beginning fails.
 func TestARecordThatBreaksOffWhileItIsReadIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Symlink("/proc/self/mem", filepath.Join(dir, "broken.json")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Symlink("/proc/self/mem", filepath.Join(dir, "broken.json")))
 	if _, err := OpenRotations(dir).Get("broken"); !errors.Is(err, ErrRotationFile) || !errors.Is(err, syscall.EIO) {
 		t.Errorf("%v", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // filesPlan is a rotation of a key that stands in so many files, in folders of long names.
@@ -44,9 +46,7 @@ func TestWhatIsStartedIsReadToItsEnd(t *testing.T) {
 		t.Errorf("900 files: %v", err)
 	}
 	p := filesPlan(low, long)
-	if err := r.Start(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Start(t.Context(), p))
 	done, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
 		for i := range p.Steps {
 			var err error
@@ -66,14 +66,10 @@ func TestWhatIsStartedIsReadToItsEnd(t *testing.T) {
 
 func TestAnUpdateThatCouldNotBeReadIsNotWritten(t *testing.T) {
 	r, p := OpenRotations(t.TempDir()), filesPlan(1, 1)
-	if err := r.Start(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Start(t.Context(), p))
 	path, _ := r.file(p.ID)
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	_, err = r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
 		p.OldName = strings.Repeat("x", maxRotation)
 		return p, nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // secretService is what the test binary does on a session bus of its own, with a real keyring
@@ -71,9 +73,7 @@ func onBus(t *testing.T, script, ring string) string {
 	err := os.WriteFile(bus, []byte(`<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><auth>EXTERNAL</auth>
 <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), "dbus-run-session", "--", "sh", "-c", script, "sh", os.Args[0])
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home, "XDG_RUNTIME_DIR="+home, "XDG_CONFIG_HOME="+home, envCommand+"=secret-service", "KEYSTORE_TEST_RING="+ring, "KEYSTORE_TEST_BUS="+bus)
 	cmd.WaitDelay = time.Minute

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 )
 
@@ -18,12 +19,8 @@ func TestAStoredSecretIsDeleted(t *testing.T) {
 		if err := r.Remove(t.Context(), ref); err != nil {
 			t.Errorf("%s, which is not there: %v", ref, err)
 		}
-		if err := r.Store(t.Context(), ref, NewSecret(sample)); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Remove(t.Context(), ref); err != nil {
-			t.Error(err)
-		}
+		noerr.Must(t, r.Store(t.Context(), ref, NewSecret(sample)))
+		noerr.Want(t, r.Remove(t.Context(), ref))
 		_, err := r.Resolve(t.Context(), ref)
 		wantSecretError(t, err, ErrSecretMissing, "no such")
 	}
@@ -47,23 +44,17 @@ func TestASecretIsRemovedWhileItIsTheSame(t *testing.T) {
 		if err := r.RemoveIf(t.Context(), ref, old); err != nil {
 			t.Errorf("%s, which is not there: %v", ref, err)
 		}
-		if err := other.Store(t.Context(), ref, fresh); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, other.Store(t.Context(), ref, fresh))
 		wantSecretError(t, r.RemoveIf(t.Context(), ref, old), ErrOtherSecret, "another secret is there now")
 		if got, err := r.Resolve(t.Context(), ref); err != nil || !got.Equal(fresh) {
 			t.Errorf("%s gives %s, %v", ref, got, err)
 		}
-		if err := r.RemoveIf(t.Context(), ref, fresh); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, r.RemoveIf(t.Context(), ref, fresh))
 		_, err := r.Resolve(t.Context(), ref)
 		wantSecretError(t, err, ErrSecretMissing, "no such")
 	}
 
-	if err := other.Store(t.Context(), "keyring:acme/etl", old); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, other.Store(t.Context(), "keyring:acme/etl", old))
 	kr.entries["acme/free"] = "x"
 	for _, write := range []func(ctx context.Context) error{
 		func(ctx context.Context) error { return other.Store(ctx, "keyring:acme/etl", fresh) },
@@ -93,16 +84,10 @@ func TestASecretIsRemovedWhileItIsTheSame(t *testing.T) {
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
-		if err := r.RemoveIf(t.Context(), "keyring:acme/etl", old); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, r.RemoveIf(t.Context(), "keyring:acme/etl", old))
 		looks.then = nil
-		if err := <-wrote; err != nil {
-			t.Error(err)
-		}
-		if err := other.Store(t.Context(), "keyring:acme/etl", old); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Want(t, <-wrote)
+		noerr.Must(t, other.Store(t.Context(), "keyring:acme/etl", old))
 	}
 }
 
@@ -138,9 +123,7 @@ func TestAKeyringIsProbedOnce(t *testing.T) {
 	}
 	kr.fail, now = nil, now.Add(verdictFor)
 	for range 3 {
-		if err := r.ProbeKeyring(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, r.ProbeKeyring(t.Context()))
 	}
 	if n := kr.asked(); n != 2 {
 		t.Errorf("a keyring that answers was asked %d times", n)

@@ -13,14 +13,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
-func exported(t interface{ Fatal(...any) }, keys []model.Key) string {
+func exported(t noerr.T, keys []model.Key) string {
 	var b bytes.Buffer
-	if err := WriteCSV(&b, keys); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, WriteCSV(&b, keys))
 	return b.String()
 }
 
@@ -143,9 +142,7 @@ func TestAPartOfAFileIsNotTakenForTheWhole(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), ".env")
-	if err := os.WriteFile(file, bytes.Repeat([]byte("A=1\n"), maxEnvFile/4+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, bytes.Repeat([]byte("A=1\n"), maxEnvFile/4+1), 0o600))
 	if _, _, err := ReadEnv(t.Context(), filepath.Dir(file), []string{"_KEY"}); err == nil || !strings.Contains(err.Error(), file+" is larger than 1 MiB") {
 		t.Error(err)
 	}
@@ -174,9 +171,7 @@ func TestMetricsAreEscapedAndLeaveOutWhatIsNotKnown(t *testing.T) {
 	}
 	origin := func(k model.Key) string { return map[string]string{"given": "local"}[k.Note] }
 	var b strings.Builder
-	if err := WriteMetrics(&b, keys, func(model.Key) time.Time { return time.Unix(1795000000, 0) }, origin, 14*24*time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, WriteMetrics(&b, keys, func(model.Key) time.Time { return time.Unix(1795000000, 0) }, origin, 14*24*time.Hour))
 	const labels = `{key="a\\\"b",level="OPS",duty="x\ny",profile=""} `
 	var got []string
 	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
@@ -198,13 +193,9 @@ func TestMetricsAreEscapedAndLeaveOutWhatIsNotKnown(t *testing.T) {
 
 func TestAnImportPutsInWhatItKnows(t *testing.T) {
 	v, err := OpenInventory(filepath.Join(t.TempDir(), "keys.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	first := model.Key{Name: "etl", Level: model.LevelOps, Note: "kept", Rotation: daysAgo(10)}
-	if err := v.Add(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, v.Add(t.Context(), first))
 	rows := []model.Key{{Name: "etl", Level: model.LevelUser}, {Name: "new", Level: model.LevelUser}}
 	done, err := v.Import(t.Context(), rows, false)
 	if k, _ := v.Get("etl"); err != nil || !slices.Equal(done.Added, []string{"new"}) || !slices.Equal(done.Skipped, []string{"etl"}) || k.Level != model.LevelOps {
@@ -235,18 +226,14 @@ func TestTheKeysOfEnvFilesBecomeReferences(t *testing.T) {
 	put := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 	}
 	const value, other = "brd-key-4f8a2c7e91d04b6c", "brd-key-other-7e91d04bzz"
 	put("a/.env", "# a comment\nexport ETL_API_KEY=\""+value+"\" # production\nNAME=x\nEMPTY_API_KEY=\nFROM_API_KEY=${ETL_API_KEY}\nSHORT_API_KEY=changeme\n")
 	put("b/prod.env", "COPY_API_KEY="+value+"\nETL_API_KEY='"+other+"'\n")
 	put("c/notes.txt", "ETL_API_KEY="+value)
 	put("node_modules/x/.env", "X_API_KEY="+other)
-	if err := os.Symlink(filepath.Join(dir, "c/notes.txt"), filepath.Join(dir, "link.env")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Symlink(filepath.Join(dir, "c/notes.txt"), filepath.Join(dir, "link.env")))
 	found, left, err := ReadEnv(t.Context(), dir, []string{"_API_KEY"})
 	if err != nil || len(found) != 2 {
 		t.Fatalf("%+v, %v", found, err)

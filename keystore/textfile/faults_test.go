@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestWhatTheLibrarySaysIsPutIntoPlainWords(t *testing.T) {
@@ -59,9 +61,7 @@ func TestTheLineOfBytesThatAreNotText(t *testing.T) {
 func TestAPlaceThatCannotBeWrittenIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, []byte("as it was"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, []byte("as it was"), 0o600))
 	fill := func(io.Writer) error { t.Error("something is written"); return nil }
 	for _, path := range []string{filepath.Join(file, "below"), filepath.Join(dir, "none", "file")} {
 		if err := WriteFunc(t.Context(), path, fill); err == nil {
@@ -78,9 +78,7 @@ func TestAPlaceThatCannotBeWrittenIsAnError(t *testing.T) {
 	if b, err := os.ReadFile(file); err != nil || string(b) != "as it was" {
 		t.Errorf("%q, %v", b, err)
 	}
-	if err := os.Mkdir(file+".lock", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(file+".lock", 0o700))
 	if _, err := Lock(t.Context(), file); err == nil || errors.Is(err, ErrLocked) || !strings.HasPrefix(err.Error(), "locking "+file) {
 		t.Errorf("a lock that is a folder: %v", err)
 	}
@@ -91,13 +89,9 @@ func TestNewFoldersArePrivate(t *testing.T) {
 		t.Skip("modes are not kept on Windows")
 	}
 	dir := t.TempDir()
-	if err := Write(filepath.Join(dir, "written", "f.toml"), []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, Write(filepath.Join(dir, "written", "f.toml"), []byte("x")))
 	unlock, err := Lock(t.Context(), filepath.Join(dir, "locked", "f.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	unlock()
 	for path, want := range map[string]os.FileMode{"written": 0o700, "locked": 0o700, "written/f.toml": 0o600, "locked/f.toml.lock": 0o600} {
 		if at, err := os.Stat(filepath.Join(dir, path)); err != nil || at.Mode().Perm() != want {

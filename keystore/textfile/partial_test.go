@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestAPartialFileHasOneWriterAndGoesOn(t *testing.T) {
@@ -24,9 +26,7 @@ func TestAPartialFileHasOneWriterAndGoesOn(t *testing.T) {
 	if _, err := p.WriteString("one "); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(p.Leave(), p.Leave(), p.Discard()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(p.Leave(), p.Leave(), p.Discard()))
 	if p, err = OpenPartial(path); err != nil {
 		t.Fatal(err)
 	}
@@ -36,18 +36,14 @@ func TestAPartialFileHasOneWriterAndGoesOn(t *testing.T) {
 	if _, err := p.WriteString("two"); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(p.Keep("x"), p.Discard(), p.Leave()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(p.Keep("x"), p.Discard(), p.Leave()))
 	if got := content(t, filepath.Join(dir, "x")); got != "one two" {
 		t.Errorf("%q", got)
 	}
 	if p, err = OpenPartial(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Discard(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, p.Discard())
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
@@ -56,9 +52,7 @@ func TestAPartialFileHasOneWriterAndGoesOn(t *testing.T) {
 func TestAPartialFileIsAFileOfItsFolder(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.part")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(path, 0o700))
 	if _, err := OpenPartial(path); err == nil {
 		t.Error("a folder was opened")
 	}
@@ -66,9 +60,7 @@ func TestAPartialFileIsAFileOfItsFolder(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	other := filepath.Join(dir, "other")
-	if err := os.WriteFile(other, []byte("kept"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(other, []byte("kept"), 0o600))
 	if err := errors.Join(os.Remove(path), os.Symlink(other, path)); err != nil {
 		if runtime.GOOS == "windows" {
 			return // a right may be missing
@@ -86,26 +78,18 @@ func TestAPartialFileSweepsWhatIsYoung(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "out.csv")
 		p, err := OpenPartial(path + ".part")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		p.Alone = p.Alone && alone
 		temp, err := NewTemp(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		left := filepath.Join(filepath.Dir(path), ".out.csv.zonedeck-ABCDEFGH")
-		if err := errors.Join(os.WriteFile(left, nil, 0o600), p.Sweep(path)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, errors.Join(os.WriteFile(left, nil, 0o600), p.Sweep(path)))
 		if _, err := os.Stat(left); errors.Is(err, os.ErrNotExist) != p.Alone {
 			t.Errorf("alone %t: %v", p.Alone, err)
 		}
 		if _, err := os.Stat(temp.Name()); err != nil {
 			t.Errorf("one that is written to: %v", err)
 		}
-		if err := errors.Join(temp.Discard(), p.Discard()); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, errors.Join(temp.Discard(), p.Discard()))
 	}
 }

@@ -12,19 +12,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // Reading a pipe waits for a writer, which may never come.
 func TestWhatIsNoFileIsToldAndNotOpened(t *testing.T) {
 	dir := t.TempDir()
 	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "s")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, syscall.Mkfifo(pipe, 0o600))
 	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer l.Close()
 	for path, want := range map[string]string{
 		pipe:        pipe + ": it is a named pipe; expected a file",
@@ -54,18 +52,14 @@ func TestWhatIsNoFileIsToldAndNotOpened(t *testing.T) {
 // A pipe that nobody reads keeps nobody waiting who has been interrupted: not before it is opened, and not while it is full.
 func TestWritingIntoAPipeEndsWithAnInterruption(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, syscall.Mkfifo(pipe, 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := WriteFunc(ctx, pipe, fill("x", nil)); !errors.Is(err, context.Canceled) {
 		t.Errorf("without a reader: %v", err)
 	}
 	reader, err := os.OpenFile(pipe, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer reader.Close()
 	ctx, cancel = context.WithCancel(t.Context())
 	err = WriteFunc(ctx, pipe, func(w io.Writer) error {

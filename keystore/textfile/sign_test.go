@@ -6,14 +6,14 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestASignOfLife(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "signs")
 	s, err := NewSign(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if runtime.GOOS != "windows" {
 		mode(t, dir, 0o700)
 		mode(t, filepath.Join(dir, s.Name()), 0o600)
@@ -21,16 +21,10 @@ func TestASignOfLife(t *testing.T) {
 	if !Alive(dir, s.Name()) || Alive(dir, "nobody") || Alive(dir, "") || Alive(dir, "../signs") {
 		t.Error("the living and nobody are mixed up")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "killed"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "doubtful"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, "killed"), nil, 0o600))
+	noerr.Must(t, os.Mkdir(filepath.Join(dir, "doubtful"), 0o700))
 	other, err := NewSign(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if got := filesOf(t, dir); len(got) != 3 {
 		t.Errorf("a killed one's sign is left: %q", got)
 	}

@@ -5,26 +5,22 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // /proc cannot be synced: fsync answers EINVAL.
 func TestAFolderThatCannotBeSyncedIsNoError(t *testing.T) {
 	root, err := os.OpenRoot("/proc/self")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer root.Close()
 	d, err := root.Open(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer d.Close()
 	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) {
 		t.Fatalf("it can be synced: %v", err)
 	}
-	if err := syncFolder(root); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, syncFolder(root))
 }
 
 func TestLinesThatAreNotOnDiskAreAnError(t *testing.T) {

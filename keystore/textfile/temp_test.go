@@ -8,14 +8,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 func filesOf(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -26,36 +26,22 @@ func TestSweepRemovesWhatNobodyWritesAnyMore(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "page.html")
 	written, err := NewTemp(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	left, err := NewTemp(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	left.Close() // as the end of a process does
 	old := time.Now().Add(-leftAfter)
-	if err := os.Chtimes(left.Name(), old, old); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Chtimes(left.Name(), old, old))
 	want := []string{filepath.Base(written.Name())}
 	for _, name := range []string{".page.html1234567", ".page.html.zonedeck-short", ".zonedeck-ABCDEFGH", "page.html.zonedeck-ABCDEFGH"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+		noerr.Must(t, os.Chtimes(filepath.Join(dir, name), old, old))
 		want = append(want, name)
 	}
-	if err := os.Mkdir(filepath.Join(dir, ".folder.zonedeck-ABCDEFGH"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(filepath.Join(dir, ".folder.zonedeck-ABCDEFGH"), 0o700))
 	want = append(want, ".folder.zonedeck-ABCDEFGH")
 	slices.Sort(want)
-	if err := Sweep(dir); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, Sweep(dir))
 	if got := filesOf(t, dir); !slices.Equal(got, want) {
 		t.Errorf("left %q, want %q", got, want)
 	}
@@ -74,9 +60,7 @@ func TestAPlaceIsSweptWithoutAWordAboutItsNeighbours(t *testing.T) {
 	dir := t.TempDir()
 	old := time.Now().Add(-leftAfter)
 	for _, name := range []string{".page.html.zonedeck-ABCDEFGH", ".other.html.zonedeck-ABCDEFGH", ".a.page.html.zonedeck-ABCDEFGH", ".pageXhtml.zonedeck-ABCDEFGH"} {
-		if err := errors.Join(os.WriteFile(filepath.Join(dir, name), nil, 0o600), os.Chtimes(filepath.Join(dir, name), old, old)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, errors.Join(os.WriteFile(filepath.Join(dir, name), nil, 0o600), os.Chtimes(filepath.Join(dir, name), old, old)))
 	}
 	for _, name := range []string{"page.html", "\xff.html"} {
 		if err := SweepFor(filepath.Join(dir, name)); err != nil {
@@ -91,25 +75,17 @@ func TestAPlaceIsSweptWithoutAWordAboutItsNeighbours(t *testing.T) {
 func TestAFileThatIsLeftIsNotSwept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
 	f, err := NewTemp(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, os.Mkdir(path, 0o700))
 	if err := f.Keep(); err == nil {
 		t.Fatal("a folder was replaced")
 	}
-	if err := errors.Join(f.Leave(), f.Leave(), f.Discard()); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, errors.Join(f.Leave(), f.Leave(), f.Discard()))
 	if _, err := f.root.Stat("."); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the folder is still open: %v", err)
 	}
 	old := time.Now().Add(-2 * leftAfter)
-	if err := errors.Join(os.Chtimes(f.Name(), old, old), SweepFor(path), Sweep(filepath.Dir(path))); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, errors.Join(os.Chtimes(f.Name(), old, old), SweepFor(path), Sweep(filepath.Dir(path))))
 	if _, err := os.Stat(f.Name()); err != nil {
 		t.Error(err)
 	}
@@ -136,41 +112,27 @@ func TestWithoutLocksTheAgeDecidesWhatIsSwept(t *testing.T) {
 func TestATemporaryFileEndsOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
 	kept, err := NewTemp(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if at, err := os.Stat(kept.Name()); err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", at, err)
 	}
-	if err := errors.Join(kept.Keep(), kept.Discard()); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, errors.Join(kept.Keep(), kept.Discard()))
 	dropped, err := NewTemp(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(dropped.Discard(), dropped.Discard()); err != nil {
-		t.Error(err)
-	}
+	noerr.Must(t, err)
+	noerr.Want(t, errors.Join(dropped.Discard(), dropped.Discard()))
 	if got := filesOf(t, filepath.Dir(path)); !slices.Equal(got, []string{"page.html"}) {
 		t.Errorf("left %q", got)
 	}
 	stuck, err := NewTemp(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, errors.Join(os.Remove(path), os.Mkdir(path, 0o700)))
 	if err := stuck.Keep(); err == nil {
 		t.Error("a folder was replaced")
 	}
 	if _, err := os.Stat(stuck.Name()); err != nil {
 		t.Errorf("the file that did not get its place: %v", err)
 	}
-	if err := stuck.Discard(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, stuck.Discard())
 	if got := filesOf(t, filepath.Dir(path)); !slices.Equal(got, []string{"page.html"}) {
 		t.Errorf("left %q", got)
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"pgregory.net/rapid"
+
+	"zonedeck/internal/noerr"
 )
 
 type house struct {
@@ -88,9 +90,7 @@ func TestFaultFindsAFieldWhereverItStands(t *testing.T) {
 		"bath = {size = 2, doors = [{name = 'c'}, {name = 'd'}]}\n" + // 11
 		"'odd room'.size = 3\n" // 12
 	doc, err := Decode("f.toml", []byte(text), &house{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for at, want := range map[string]string{
 		At("title"):                                         "1:1",
 		At("rooms", "kitchen", "size"):                      "3:1",
@@ -151,9 +151,7 @@ func TestLockLetsOneInAtATime(t *testing.T) {
 func TestLockGivesUpWithItsContextAndAfterItsOwnTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.toml")
 	unlock, err := Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -170,9 +168,7 @@ func TestLockGivesUpWithItsContextAndAfterItsOwnTime(t *testing.T) {
 	})
 	unlock()
 	again, err := Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	again()
 }
 
@@ -223,9 +219,7 @@ func FuzzDecode(f *testing.F) {
 
 func TestFaultFindsADottedFieldAtTheStart(t *testing.T) {
 	doc, err := Decode("f.toml", []byte("rooms.bath.size = 1\n"), &house{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if e := doc.Fault(At("rooms", "bath", "size"), "x", ""); e.Line != 1 || e.Column != 1 {
 		t.Errorf("%d:%d, want 1:1", e.Line, e.Column)
 	}
@@ -241,9 +235,7 @@ func TestCharactersThatDoNotPrintAreEscaped(t *testing.T) {
 
 func TestAFileIsReadUpToItsBound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	if err := Write(path, make([]byte, 2048)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, Write(path, make([]byte, 2048)))
 	if b, err := ReadBounded(path, 2048); err != nil || len(b) != 2048 {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}

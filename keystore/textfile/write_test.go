@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func fill(text string, err error) func(io.Writer) error {
@@ -24,17 +26,13 @@ func fill(text string, err error) func(io.Writer) error {
 func content(t *testing.T, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return string(raw)
 }
 
 func TestWriteFuncReplacesAFileOrLeavesIt(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "page.html")
-	if err := WriteFunc(t.Context(), name, fill("first", nil)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, WriteFunc(t.Context(), name, fill("first", nil)))
 	broke := errors.New("it broke off")
 	if err := WriteFunc(t.Context(), name, fill("half", broke)); !errors.Is(err, broke) {
 		t.Errorf("error %v, want %v", err, broke)
@@ -42,9 +40,7 @@ func TestWriteFuncReplacesAFileOrLeavesIt(t *testing.T) {
 	if got := content(t, name); got != "first" {
 		t.Errorf("after a write that broke off the file holds %q", got)
 	}
-	if err := WriteFunc(t.Context(), name, fill("second", nil)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, WriteFunc(t.Context(), name, fill("second", nil)))
 	if got := content(t, name); got != "second" {
 		t.Errorf("the file holds %q", got)
 	}
@@ -62,9 +58,7 @@ func TestWriteFuncRefusesAFolder(t *testing.T) {
 
 func TestWriteFuncWritesIntoAPipe(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer r.Close()
 	defer w.Close()
 	name := filepath.Join("/dev/fd", strconv.Itoa(int(w.Fd())))
@@ -75,9 +69,7 @@ func TestWriteFuncWritesIntoAPipe(t *testing.T) {
 	if info.Mode().IsRegular() {
 		t.Fatalf("%s is a regular file", name)
 	}
-	if err := WriteFunc(t.Context(), name, fill("through the pipe", nil)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, WriteFunc(t.Context(), name, fill("through the pipe", nil)))
 	w.Close()
 	got, err := io.ReadAll(r)
 	if err != nil || string(got) != "through the pipe" {
@@ -89,9 +81,7 @@ func TestWriteReplacesPrivatelyAndLeavesNothingBehind(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	path := filepath.Join(dir, "f.toml")
 	for _, text := range []string{"first", "second"} {
-		if err := Write(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, Write(path, []byte(text)))
 		if b, err := os.ReadFile(path); err != nil || string(b) != text {
 			t.Errorf("got %q, %v", b, err)
 		}
@@ -120,18 +110,14 @@ func mode(t *testing.T, path string, want fs.FileMode) {
 func TestWriteFollowsALink(t *testing.T) {
 	dir := t.TempDir()
 	target, link := filepath.Join(dir, "dotfiles.toml"), filepath.Join(dir, "f.toml")
-	if err := os.WriteFile(target, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(target, nil, 0o600))
 	if err := os.Symlink(target, link); err != nil {
 		if runtime.GOOS == "windows" {
 			t.Skipf("symbolic links need a right that may be missing on Windows: %v", err)
 		}
 		t.Fatal(err)
 	}
-	if err := Write(link, []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, Write(link, []byte("new")))
 	if b, err := os.ReadFile(target); err != nil || string(b) != "new" {
 		t.Errorf("the target holds %q, %v", b, err)
 	}
@@ -142,9 +128,7 @@ func TestWriteFollowsALink(t *testing.T) {
 
 func TestWriteNamesTheFileItCannotWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	path := filepath.Join(file, "f.toml")
 	if err := Write(path, nil); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("error %v", err)
@@ -157,12 +141,8 @@ func TestWriteNamesTheFileItCannotWrite(t *testing.T) {
 func TestWriteInReplacesALinkOutOfItsFolder(t *testing.T) {
 	dir := t.TempDir()
 	outside, inside := filepath.Join(dir, "outside"), filepath.Join(dir, "inside")
-	if err := os.WriteFile(outside, []byte("untouched"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(inside, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(outside, []byte("untouched"), 0o600))
+	noerr.Must(t, os.Mkdir(inside, 0o700))
 	if err := os.Symlink(outside, filepath.Join(inside, "f")); err != nil {
 		if runtime.GOOS == "windows" {
 			t.Skipf("symbolic links need a right that may be missing on Windows: %v", err)
@@ -170,13 +150,9 @@ func TestWriteInReplacesALinkOutOfItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	root, err := os.OpenRoot(inside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer root.Close()
-	if err := WriteIn(root, "f", []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, WriteIn(root, "f", []byte("new")))
 	if got := content(t, filepath.Join(inside, "f")); got != "new" {
 		t.Errorf("the file holds %q", got)
 	}
@@ -225,9 +201,7 @@ func TestANewFileAppearsWholeAndReplacesNone(t *testing.T) {
 	only := func(content string) {
 		t.Helper()
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if content == "" {
 			if len(entries) > 0 {
 				t.Errorf("%v is left", entries)
@@ -252,12 +226,8 @@ func TestANewFileAppearsWholeAndReplacesNone(t *testing.T) {
 		t.Error(err)
 	}
 	only("another's")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteNew(path, write(func() error { return nil })); err != nil {
-		t.Error(err)
-	}
+	noerr.Must(t, os.Remove(path))
+	noerr.Want(t, WriteNew(path, write(func() error { return nil })))
 	only("all of it")
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("%v, %v", info.Mode(), err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -63,16 +64,12 @@ func TestTheHostOfAProxyIsTakenAsItIsWritten(t *testing.T) {
 func TestAnEditOfAFileThatCannotBeReadIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "config.toml")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(folder, 0o700))
 	if err := AddProfile(t.Context(), folder, Profile{Name: "a", BaseURL: "https://a.example"}); err == nil || !strings.Contains(err.Error(), "adding profile") {
 		t.Errorf("a folder: %v", err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	if err := AddProfile(t.Context(), filepath.Join(file, "config.toml"), Profile{Name: "a", BaseURL: "https://a.example"}); err == nil {
 		t.Error("a file below a file was edited")
 	}
@@ -90,9 +87,7 @@ func TestAVersionIsOneToFourDigits(t *testing.T) {
 
 func TestAProfileIsTheCallersOwn(t *testing.T) {
 	f, err := parse("config.toml", []byte("[profiles.a]\nbase_url = \"https://a.test\"\n[[profiles.a.zones]]\nname = \"dc1\"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p, err := f.Profile("a")
 	if err != nil || len(p.Zones) != 1 {
 		t.Fatalf("%+v, %v", p, err)
@@ -109,9 +104,7 @@ func TestAnOlderAccountIsAProfilesByItsDialect(t *testing.T) {
 		Name: "acme", BaseURL: "https://api.example.com", ProxyHost: "proxy.example.com", ProxyPort: 1, UsernamePrefix: "brd",
 		Account: "c_1234abcd", APIVersion: DefaultAPIVersion, Dialect: "brightdata", Verify: true,
 	}
-	if err := p.Validate(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, p.Validate())
 	if login, err := (model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: "z"}).Username(); err != nil || login != "brd-customer-c_1234abcd-zone-z" {
 		t.Errorf("%q, %v", login, err)
 	}
@@ -126,9 +119,7 @@ func TestAnEmptyListOfTargetsIsAFault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	for list, want := range map[string]string{"[]": "no line for every target", `[""]`: "is not a domain", `["a.example"]`: ""} {
 		text := "[profiles.acme]\nbase_url = \"https://api.example.com\"\nallowed_domains = " + list + "\n"
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		if _, err := Load(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", list, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -44,22 +45,16 @@ name = "u1"`
 func written(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
 func profileOf(t *testing.T, path, name string) Profile {
 	t.Helper()
 	f, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p, err := f.Profile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return p
 }
 
@@ -178,9 +173,7 @@ func TestWhatCannotBeEditedIsLeftAlone(t *testing.T) {
 
 func TestAProfileIsRemovedWithWhatIsItsOwn(t *testing.T) {
 	path := written(t, edits)
-	if err := RemoveProfile(t.Context(), path, "acme"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, RemoveProfile(t.Context(), path, "acme"))
 	want := "# of the operator\ndefault_profile = \"other\" # in use\n\n# the real one\n\n# the other one\n" + edits[strings.Index(edits, "[profiles.other]"):]
 	got, _ := os.ReadFile(path)
 	if string(got) != strings.Replace(want, "# the real one\n\n", "# the real one\n", 1) && string(got) != want {
@@ -199,9 +192,7 @@ func TestAProfileIsRemovedWithWhatIsItsOwn(t *testing.T) {
 
 func TestOfSeveralProfilesNoneBecomesTheDefaultByItself(t *testing.T) {
 	path := written(t, edits+"\n[profiles.third]\nbase_url = \"https://d.example\"\n")
-	if err := RemoveProfile(t.Context(), path, "acme"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, RemoveProfile(t.Context(), path, "acme"))
 	if f, err := Load(path); err != nil || f.Default() != LocalName {
 		t.Errorf("the default is %q, %v", f.Default(), err)
 	}
@@ -209,9 +200,7 @@ func TestOfSeveralProfilesNoneBecomesTheDefaultByItself(t *testing.T) {
 
 func TestAllowedDomains(t *testing.T) {
 	p, err := Profile{Name: "acme", BaseURL: "https://a.example", AllowedDomains: []string{"Shop.example", "*.shop.example", "bücher.example", "10.0.0.1"}}.checked()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for address, allowed := range map[string]bool{
 		"https://shop.example/a": true, "http://SHOP.example.:8080": true, "https://a.b.shop.example": true, "https://xn--bcher-kva.example/": true,
 		"https://bücher.example": true, "http://10.0.0.1/": true, "https://evilshop.example": false, "https://shop.example.evil.test": false,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -15,9 +16,7 @@ func TestTheKeysTable(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config.toml")
 	load := func(text string) (Keys, error) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		f, err := Load(path)
 		return f.Keys(), err
 	}
@@ -49,9 +48,7 @@ func TestTheKeysTable(t *testing.T) {
 func TestTheTerminalTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	for text, want := range map[string]bool{"": false, "[terminal]\nnotify = true\n": true, "[terminal]\nnotify = false\n": false} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		if f, err := Load(path); err != nil || f.Notify() != want {
 			t.Errorf("%q: %v, %v", text, f.Notify(), err)
 		}

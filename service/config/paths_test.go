@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestPathsFollowTheEnvironmentOfTheMoment(t *testing.T) {
@@ -52,9 +54,7 @@ func TestEnsureMakesPrivateFoldersAndNamesThoseItCannot(t *testing.T) {
 	home := t.TempDir()
 	p := findPaths(env(nil), home, false)
 	for range 2 {
-		if err := p.Ensure(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, p.Ensure())
 	}
 	for _, dir := range []string{p.Config, p.Data, p.State, p.Cache} {
 		if fi, err := os.Stat(dir); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o700 {
@@ -62,9 +62,7 @@ func TestEnsureMakesPrivateFoldersAndNamesThoseItCannot(t *testing.T) {
 		}
 	}
 	file := filepath.Join(home, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	p.Data, p.State = filepath.Join(file, "d"), filepath.Join(home, "new")
 	err := p.Ensure()
 	if err == nil || !strings.Contains(err.Error(), p.Data) || !strings.Contains(err.Error(), "XDG_DATA_HOME") {
@@ -77,9 +75,7 @@ func TestEnsureMakesPrivateFoldersAndNamesThoseItCannot(t *testing.T) {
 
 func TestAFolderThatCannotBeMadeIsNamedOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	p := findPaths(env(nil), t.TempDir(), false)
 	p.Data = filepath.Join(file, "d")
 	err := p.Ensure()

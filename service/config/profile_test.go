@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -47,18 +48,14 @@ verify = false
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
 func load(t *testing.T, path string) File {
 	t.Helper()
 	f, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return f
 }
 
@@ -225,9 +222,7 @@ func TestNotesSayWhatIsNotSafe(t *testing.T) {
 func TestAddProfileKeepsTheRestOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config", "config.toml")
 	first := acmeProfile(filepath.Dir(path))
-	if err := AddProfile(t.Context(), path, first); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, AddProfile(t.Context(), path, first))
 	if f := load(t, path); f.Default() != "acme" {
 		t.Errorf("default %q", f.Default())
 	}
@@ -235,20 +230,14 @@ func TestAddProfileKeepsTheRestOfTheFile(t *testing.T) {
 		t.Errorf("mode %v, %v", fi.Mode(), err)
 	}
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	commented := "# mine\n" + string(before) + "# the end, no line break"
-	if err := os.WriteFile(path, []byte(commented), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte(commented), 0o600))
 	second := Profile{
 		Name: "odd-1", ProxyHost: "::1", ProxyPort: 44445, UsernamePrefix: "p\"q", Account: "hl_x", Dialect: "brightdata",
 		APIVersion: "v4", Key: "a \"key\"\\", Zones: []model.Zone{{Name: "z\\1", IdentityVerified: true, Product: model.ProductISP, Password: "cmd:op \"read x\""}},
 	}
-	if err := AddProfile(t.Context(), path, second); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, AddProfile(t.Context(), path, second))
 	after, err := os.ReadFile(path)
 	if err != nil || !strings.HasPrefix(string(after), commented+"\n") {
 		t.Errorf("the file became (%v)\n%s", err, after)
@@ -269,22 +258,14 @@ func TestAddProfileKeepsTheRestOfTheFile(t *testing.T) {
 
 func TestAProfileIsAddedOnALineOfItsOwn(t *testing.T) {
 	first, err := Profile{Name: "first", BaseURL: "https://a.example", Verify: true}.checked()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	second, err := Profile{Name: "second", BaseURL: "https://b.example", Verify: true}.checked()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	old := strings.TrimRight(string(render(first)), "\n")
 	for _, end := range []string{"", "\n", "\n\n"} {
 		path := filepath.Join(t.TempDir(), "config.toml")
-		if err := os.WriteFile(path, []byte(old+end), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := AddProfile(t.Context(), path, second); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(old+end), 0o600))
+		noerr.Must(t, AddProfile(t.Context(), path, second))
 		want := old + cmp.Or(end, "\n") + string(render(second))
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("after %q:\n%s\nwant\n%s (%v)", end, got, want, err)
@@ -322,14 +303,10 @@ func TestOverridesTakePrecedenceOverTheFile(t *testing.T) {
 	fromEnv, err := EnvOverride(env(map[string]string{
 		"ZONEDECK_BASE_URL": "https://env.example", "ZONEDECK_PROXY_PORT": "44445", "ZONEDECK_KEY": "env-key", "ZONEDECK_VERIFY": "false",
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	flags := Override{BaseURL: "https://flag.example/x/"}
 	got, err := base.With(flags.Or(fromEnv))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	want := base
 	want.BaseURL, want.ProxyPort, want.Key, want.Verify = "https://flag.example/x", 44445, "env-key", false
 	if !reflect.DeepEqual(got, want) {
@@ -396,9 +373,7 @@ func FuzzConfigNeverPanicsAndStaysWhenBroken(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(dir, "config.toml")
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, b, 0o600))
 		before, err := Load(path)
 		if err != nil {
 			if _, ok := errors.AsType[*FileError](err); !ok {
@@ -407,9 +382,7 @@ func FuzzConfigNeverPanicsAndStaysWhenBroken(f *testing.F) {
 		}
 		added := AddProfile(t.Context(), path, Profile{Name: "fuzzed-new", BaseURL: "https://n.example", Verify: true})
 		now, readErr := os.ReadFile(path)
-		if readErr != nil {
-			t.Fatal(readErr)
-		}
+		noerr.Must(t, readErr)
 		if added != nil {
 			if string(now) != string(b) {
 				t.Errorf("%q became %q after %v", b, now, added)
@@ -445,9 +418,7 @@ func TestTheEdgesOfAProfilesName(t *testing.T) {
 
 func TestACAFlagIsMadeAbsolute(t *testing.T) {
 	want, err := filepath.Abs("ca.pem")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	got, err := acmeProfile(t.TempDir()).With(Override{CA: "ca.pem"})
 	if err != nil || got.CA != want {
 		t.Errorf("CA %q, %v; want %q", got.CA, err, want)
@@ -458,9 +429,7 @@ func TestACAFlagIsMadeAbsolute(t *testing.T) {
 func TestProfilesAreInTheOrderOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	for _, name := range []string{"prod", "acme", "zoo", "beta"} {
-		if err := AddProfile(t.Context(), path, Profile{Name: name, BaseURL: "https://api.example.com", Verify: true, Zones: []model.Zone{{Name: "z"}}}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, AddProfile(t.Context(), path, Profile{Name: name, BaseURL: "https://api.example.com", Verify: true, Zones: []model.Zone{{Name: "z"}}}))
 	}
 	edited := profileOf(t, path, "prod")
 	edited.BaseURL, edited.Zones = "https://other.example.com", nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestPruneBodiesKeepsTheFolderInBounds(t *testing.T) {
@@ -17,16 +19,10 @@ func TestPruneBodiesKeepsTheFolderInBounds(t *testing.T) {
 		"ancient.body": 15 * day, "oldest.body": 3 * day, "old.body": 2 * day, "recent.body": day, "now.body": time.Minute,
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, now, now.Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, make([]byte, 100), 0o600))
+		noerr.Must(t, os.Chtimes(path, now, now.Add(-age)))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
 	check := func(limit, wantFreed int64, want ...string) {
 		t.Helper()
 		freed, err := pruneBodies(t.Context(), dir, now, limit)
@@ -62,9 +58,7 @@ func sorted(names []string) []string {
 
 func TestAFolderOfBodiesThatIsNotOneIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	if freed, err := PruneBodies(t.Context(), file, time.Now()); freed != 0 || err == nil {
 		t.Errorf("%d, %v", freed, err)
 	}

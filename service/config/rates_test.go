@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -27,21 +28,15 @@ base_url = "https://b.example"
 [[profiles.other.zones]]
 name = "u1"`
 	path := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	rates := map[model.ZoneName]model.Rate{"u1": {Per1000: 1.5}, "i1": {PerGB: 0.3333}, "gone": {PerGB: 1}}
-	if err := SetRates(t.Context(), path, "acme", rates); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, SetRates(t.Context(), path, "acme", rates))
 	want := strings.NewReplacer("# the unlocker\n", "# the unlocker\nrate_per_1000 = 1.5\n", "rate_per_1000 = 9 # typed\nrate_per_gb = 8\n", "",
 		"PROXY_NAME = \"i1\"\n", "PROXY_NAME = \"i1\"\nrate_per_gb = 0.3333\n").Replace(text)
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
 		t.Errorf("%s\n%v\nwant\n%s", got, err, want)
 	}
-	if err := SetRates(t.Context(), path, "other", map[model.ZoneName]model.Rate{"u1": {PerGB: 2}}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, SetRates(t.Context(), path, "other", map[model.ZoneName]model.Rate{"u1": {PerGB: 2}}))
 	if got, err := os.ReadFile(path); err != nil || string(got) != want+"\nrate_per_gb = 2\n" {
 		t.Errorf("at the end of the file: %s\n%v", got, err)
 	}
@@ -55,9 +50,7 @@ func TestRatesThatCannotBeWrittenChangeNothing(t *testing.T) {
 		"fault":      "[profiles.acme]\nbase = 1\n",
 	} {
 		path := filepath.Join(t.TempDir(), "config.toml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		if err := SetRates(t.Context(), path, "acme", map[model.ZoneName]model.Rate{"u1": {PerGB: 2}}); err == nil {
 			t.Errorf("%s: written", name)
 		}
@@ -67,9 +60,7 @@ func TestRatesThatCannotBeWrittenChangeNothing(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "config.toml")
 	text := "[profiles.acme]\nbase_url = \"https://a.example\"\n[[profiles.acme.zones]]\nname = \"u1\"\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	if err := SetRates(t.Context(), path, "acme", map[model.ZoneName]model.Rate{"u1": {PerGB: 2 * maxRate}}); err == nil {
 		t.Error("a rate that a file must not have is written")
 	}

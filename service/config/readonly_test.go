@@ -4,6 +4,8 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestAReadOnlyProfileRefusesWhatChangesSomething(t *testing.T) {
@@ -24,13 +26,9 @@ func TestAReadOnlyProfileRefusesWhatChangesSomething(t *testing.T) {
 func TestColorAndReadOnlyAreKeptInTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	want := Profile{Name: "prod", BaseURL: "https://api.example.com", Verify: true, ReadOnly: true, Color: "red"}
-	if err := AddProfile(t.Context(), path, want); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, AddProfile(t.Context(), path, want))
 	f, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p, err := f.Profile("prod")
 	if err != nil || !p.ReadOnly || p.Color != "red" {
 		t.Errorf("%+v, %v", p, err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -16,13 +17,9 @@ func TestTheVariablesOfAProfile(t *testing.T) {
 		Name: "a", BaseURL: "https://api.example.com", Verify: true, Zones: []model.Zone{{Name: "z", Password: "env:PW_OF_Z"}},
 		Variables: map[string]string{"market": "de", "token": "env:SHOP", "own": "keyring:zonedeck/k", "url": "http://lab.test/"},
 	}
-	if err := AddProfile(t.Context(), path, p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, AddProfile(t.Context(), path, p))
 	f, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if p, err = f.Profile("a"); err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +50,7 @@ func TestAVariableThatCannotBeIsRefusedAtItsPlace(t *testing.T) {
 		`"a-b" = "x"`: `"a-b" cannot name a variable`, `a = "env:1"`: "the variable a is not a secret reference",
 	} {
 		path := filepath.Join(t.TempDir(), "config.toml")
-		if err := os.WriteFile(path, []byte("[profiles.a]\nbase_url = \"https://b.example.com\"\n[profiles.a.variables]\n"+line+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte("[profiles.a]\nbase_url = \"https://b.example.com\"\n[profiles.a.variables]\n"+line+"\n"), 0o600))
 		_, err := Load(path)
 		var fault *FileError
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), want) {
@@ -67,9 +62,7 @@ func TestAVariableThatCannotBeIsRefusedAtItsPlace(t *testing.T) {
 func TestASecretInTheAddressOfAgentAccessIsRefused(t *testing.T) {
 	for query, refused := range map[string]bool{"auth=s": true, "pwd=s": true, "Key=s": true, "token=s": true, "groups=advanced": false} {
 		path := filepath.Join(t.TempDir(), "config.toml")
-		if err := os.WriteFile(path, []byte("[profiles.a]\nagent_url = \"https://mcp.example.com/mcp?"+query+"\"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte("[profiles.a]\nagent_url = \"https://mcp.example.com/mcp?"+query+"\"\n"), 0o600))
 		_, err := Load(path)
 		if got := err != nil && strings.Contains(err.Error(), "a secret cannot stand in the address"); got != refused || err != nil && !refused {
 			t.Errorf("%s: %v", query, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -22,12 +23,8 @@ func words(all []Finding) string {
 func writeContract(t *testing.T, m *Monitor, text string) string {
 	t.Helper()
 	file := m.named(Dataset, "gd_x")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	noerr.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
@@ -58,12 +55,10 @@ func TestWhatAContractAsksForIsNotAccepted(t *testing.T) {
 func TestWhatAFetchRequiresIsNotAccepted(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	fetch := func(id string, days int, found bool) {
-		if err := m.Fetched(t.Context(), "p", model.FetchResult{
+		noerr.Must(t, m.Fetched(t.Context(), "p", model.FetchResult{
 			ID: id, Started: today.AddDate(0, 0, -days), ContentType: "text/html", Diagnosis: model.Diagnosis{Class: model.ClassParsingDrift},
 			Request: model.FetchRequest{URL: "http://lab.test/shop", Required: []string{".price"}}, Fields: []model.Field{{Path: ".price", Found: found}},
-		}, []byte(`<p class="price">5</p>`)); err != nil {
-			t.Fatal(err)
-		}
+		}, []byte(`<p class="price">5</p>`)))
 	}
 	fetch("f-1", 3, true)
 	fetch("f-2", 2, false)

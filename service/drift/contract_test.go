@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 )
 
@@ -28,9 +29,7 @@ required = true
 
 func TestAContractIsExact(t *testing.T) {
 	c, err := ParseContract("c.toml", []byte(contract))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for text, want := range map[string]string{
 		`{"name":"a","price":1,"url":"https://x"}` + "\n" + `{"name":"b"}`: "first",
 		`{"name":"a","price":1}`: "drift\nmissing: 1 of 1 row useful; the contract wants at least 2",
@@ -75,9 +74,7 @@ func TestWhatIsWrongWithAContractIsSaidWithItsLine(t *testing.T) {
 
 func TestAContractThatWantsATextIsKeptByACSVFile(t *testing.T) {
 	c, err := ParseContract("c.toml", []byte("dataset = \"gd_x\"\n[[fields]]\nname = \"sku\"\ntype = \"text\"\n[[fields]]\nname = \"price\"\ntype = \"number\"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if got := said(Judge(runOf(t, "sku,price\n"+many(20, "123,1.5"), "csv", &c), nil, &c)); got != "first" {
 		t.Error(got)
 	}

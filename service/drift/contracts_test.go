@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 )
 
@@ -19,9 +20,7 @@ func TestAContractOfTheFolderHolds(t *testing.T) {
 	}
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write("dataset = \"gd_x\"\n[[fields]]\nname = \"stock\"\nrequired = true\n")
 	if v := show(t, m).Verdict; v.State != Drift || v.Findings[0].Field != "stock" {
@@ -38,9 +37,7 @@ func TestAContractOfTheFolderHolds(t *testing.T) {
 	names := map[string]bool{}
 	for _, name := range []string{"gd_x", "GD_X", "a/b", "a_b", strings.Repeat("x", 300), "..", "é"} {
 		file, err := m.ContractFile(Target, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if names[file] || filepath.Dir(file) != m.cfg.ContractsDir || len(filepath.Base(file)) > 100 {
 			t.Errorf("%s: %s", name, file)
 		}
@@ -55,13 +52,9 @@ func TestAContractCountsByWhatItIsOf(t *testing.T) {
 	dir := m.cfg.ContractsDir
 	folder := func(files map[string]string) {
 		t.Helper()
-		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)))
 		for name, text := range files {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 	}
 	const wants = "[[fields]]\nname = \"stock\"\nrequired = true\n"
@@ -111,17 +104,13 @@ func TestAContractCountsByWhatItIsOf(t *testing.T) {
 func TestAContractThatCannotBeReadIsSaid(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	p := filepath.Join(m.cfg.ContractsDir, "p.toml")
-	if err := os.MkdirAll(p, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.MkdirAll(p, 0o700))
 	var fault *textfile.Error
 	if _, err := m.List(t.Context(), "p", nil); !errors.As(err, &fault) || fault.File != p || fault.Msg == "" {
 		t.Errorf("a folder: %v", err)
 	}
 	m.cfg.ContractsDir = filepath.Join(t.TempDir(), "contracts")
-	if err := os.WriteFile(m.cfg.ContractsDir, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(m.cfg.ContractsDir, nil, 0o600))
 	if _, err := m.List(t.Context(), "p", nil); !errors.As(err, &fault) || fault.File != m.cfg.ContractsDir {
 		t.Errorf("a file in place of the folder: %v", err)
 	}
@@ -129,13 +118,9 @@ func TestAContractThatCannotBeReadIsSaid(t *testing.T) {
 
 func TestATargetOfAContractMayBeAnAddress(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
-	if err := os.MkdirAll(m.cfg.ContractsDir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.MkdirAll(m.cfg.ContractsDir, 0o700))
 	for _, target := range []string{"lab.test/product/*", "http://lab.test/product/4?x=1", "LAB.test/product/7/"} {
-		if err := os.WriteFile(filepath.Join(m.cfg.ContractsDir, "p.toml"), []byte("target = \""+target+"\""), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(m.cfg.ContractsDir, "p.toml"), []byte("target = \""+target+"\""), 0o600))
 		if c, err := m.Contract(Target, "lab.test/product/*"); c == nil || err != nil {
 			t.Errorf("%s: %v, %v", target, c, err)
 		}

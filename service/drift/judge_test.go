@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/rows"
 )
 
@@ -17,12 +18,10 @@ import (
 func runOf(t testing.TB, text, format string, c *Contract) Run {
 	t.Helper()
 	p := NewProfiler(c)
-	if err := rows.EachRow(strings.NewReader(text), format, func(r rows.Row) error {
+	noerr.Must(t, rows.EachRow(strings.NewReader(text), format, func(r rows.Row) error {
 		p.Row(r)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return p.Run(Subject{"p", Dataset, "gd_x"}, "job-9", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
 }
 

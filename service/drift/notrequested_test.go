@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -33,9 +34,7 @@ func (a *asker) fetch(n int, paths ...string) {
 				page += "<b class=" + strings.TrimPrefix(name, ".") + ">text of " + r.ID + "</b>"
 			}
 		}
-		if err := a.m.Fetched(a.t.Context(), "p", r, []byte("<div>"+page+"</div>")); err != nil {
-			a.t.Fatal(err)
-		}
+		noerr.Must(a.t, a.m.Fetched(a.t.Context(), "p", r, []byte("<div>"+page+"</div>")))
 		a.n++
 	}
 }
@@ -43,9 +42,7 @@ func (a *asker) fetch(n int, paths ...string) {
 func (a *asker) show() Detail {
 	a.t.Helper()
 	d, err := a.m.Show(a.t.Context(), Subject{"p", Target, "shop.test/x"})
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	noerr.Must(a.t, err)
 	return d
 }
 
@@ -135,9 +132,7 @@ func TestDriftOfAFieldStaysUntilAFetchAsksForIt(t *testing.T) {
 	if d := a.show(); d.Verdict.State != Good || len(d.Verdict.Findings) != 0 {
 		t.Errorf("accepted: %s", said(d.Verdict))
 	}
-	if err := a.m.TakeBack(t.Context(), d.Run.Subject); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, a.m.TakeBack(t.Context(), d.Run.Subject))
 	a.fetch(1, ".price")
 	if d := a.show(); d.Verdict.State != Good || len(d.Verdict.Findings) != 0 {
 		t.Errorf("found again: %s", said(d.Verdict))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -18,13 +19,9 @@ func TestASelectorThatNeverMatchedIsSaidSo(t *testing.T) {
 		if found {
 			page = "<div class=card><b class=price>1</b></div>"
 		}
-		if err := m.Fetched(t.Context(), "p", r, []byte(page)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, m.Fetched(t.Context(), "p", r, []byte(page)))
 		d, err := m.Show(t.Context(), Subject{"p", Target, "shop.test/x/*"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return d
 	}
 	for i, c := range []struct {
@@ -65,9 +62,7 @@ func TestASelectorThatStoppedMatchingIsHeldAgainstTheRunsInWhichItMatched(t *tes
 			ID: fmt.Sprintf("f_%d", n), Started: today.AddDate(0, 0, n-9), ContentType: "text/html", Request: model.FetchRequest{URL: fmt.Sprintf("http://shop.test/x/%d", n)},
 			Fields: []model.Field{{Path: "body .price", Found: price, Value: "1"}, {Path: "h1"}},
 		}
-		if err := m.Fetched(t.Context(), "p", r, []byte(page)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, m.Fetched(t.Context(), "p", r, []byte(page)))
 	}
 	for n := range 3 {
 		fetch(n+1, "<p class=price>1</p>", true)
@@ -75,9 +70,7 @@ func TestASelectorThatStoppedMatchingIsHeldAgainstTheRunsInWhichItMatched(t *tes
 	for n, since := range []string{"", "; first seen at f_4"} {
 		fetch(n+4, "<em>1</em>", false)
 		d, err := m.Show(t.Context(), Subject{"p", Target, "shop.test/x/*"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		want := "drift\nmissing: body .price matched nothing, and the fetch requires it; it matched in the last 3 runs that were good for it" + since +
 			"\nmissing: h1 matched nothing, and the fetch requires it; first seen at f_1"
 		if got := said(d.Verdict); got != want {

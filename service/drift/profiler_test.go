@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/rows"
 )
@@ -165,9 +166,7 @@ func TestTheTypeOfAFieldOfAPageIsJudged(t *testing.T) {
 
 func TestAContractHoldsForWhatAPageShows(t *testing.T) {
 	c, err := ParseContract("c.toml", []byte("target = \"lab.test/p\"\n[[fields]]\nname = \".price\"\ntype = \"number\"\n[[fields]]\nname = \".sku\"\ntype = \"text\"\npattern = '^LAB-'"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for values, want := range map[[2]string]string{
 		{"$3", "LAB-1"}:   "first",
 		{"$3", "12"}:      "drift\npattern: .sku does not match ^LAB- in 1 of 1 row; the contract wants it in all of them",
@@ -204,9 +203,7 @@ func TestMembersThatAreDataAreNoFields(t *testing.T) {
 		t.Error(said(v))
 	}
 	c, err := ParseContract("c.toml", []byte("dataset = \"gd_x\"\n[[fields]]\nname = \"sku.a3\"\nrequired = true\ncoverage = 0.01"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if v := Judge(runOf(t, many(100, `{"sku":{"a%d":{"x":1}}}`), "ndjson", &c), nil, &c); said(v) != "first" {
 		t.Errorf("what the contract names: %s", said(v))
 	}
@@ -288,14 +285,12 @@ func BenchmarkProfile(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				if err := rows.EachRow(strings.NewReader(text), "ndjson", func(r rows.Row) error {
+				noerr.Must(b, rows.EachRow(strings.NewReader(text), "ndjson", func(r rows.Row) error {
 					if p != nil {
 						p.Row(r)
 					}
 					return nil
-				}); err != nil {
-					b.Fatal(err)
-				}
+				}))
 			}
 		})
 	}

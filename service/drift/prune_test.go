@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -21,9 +22,7 @@ func TestRunsThatAreGoodForOneFieldStayForIt(t *testing.T) {
 			for _, path := range []string{".never", ".price", ".title"} {
 				r.Fields = append(r.Fields, model.Field{Path: path, Found: slices.Contains(found, path), Value: "text of " + path})
 			}
-			if err := m.Fetched(t.Context(), "p", r, nil); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, m.Fetched(t.Context(), "p", r, nil))
 		}
 	}
 	missing := func(t *testing.T, d Detail, field string) string {
@@ -41,9 +40,7 @@ func TestRunsThatAreGoodForOneFieldStayForIt(t *testing.T) {
 		fetches(t, m, 100, 100, ago, ".title")
 		fetches(t, m, 200, 100, ago)
 		d, err := m.Show(t.Context(), shop)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for field, last := range map[string]string{".title": "in the last 30 runs that were good for it", ".price": "in the last 30 runs that were good for it"} {
 			if got := missing(t, d, field); !strings.Contains(got, "; it matched "+last) {
 				t.Errorf("%s: %q", field, got)
@@ -67,9 +64,7 @@ func TestRunsThatAreGoodForOneFieldStayForIt(t *testing.T) {
 		fetches(t, m, 0, 80, old, ".title")
 		fetches(t, m, 80, 1, func(int) time.Duration { return 0 })
 		d, err := m.Show(t.Context(), shop)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if got := missing(t, d, ".title"); !strings.Contains(got, "it matched in the last 30 runs that were good for it") {
 			t.Errorf("%q", got)
 		}
@@ -91,12 +86,8 @@ func TestRunsThatAreGoodForOneFieldStayForIt(t *testing.T) {
 func mustRuns(t *testing.T, m *Monitor, c Subject) []Run {
 	t.Helper()
 	s, err := m.cfg.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	all, err := s.Runs(t.Context(), c, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return all
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/rows"
 )
@@ -23,11 +24,7 @@ func openStore(t *testing.T, keep Keep) *Store {
 	if err != nil || notice != "" {
 		t.Fatal(notice, err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { noerr.Want(t, s.Close()) })
 	return s
 }
 
@@ -42,16 +39,12 @@ func result(t *testing.T, m *Monitor, id string, days int, text string) string {
 	t.Helper()
 	seen := m.Result(model.Job{ID: id, Profile: "p", Dataset: "gd_x", Accepted: today.AddDate(0, 0, -days)})
 	counted := model.JobRows{Counted: true, Errors: []model.JobRowErrors{{Code: "dead", Class: model.ClassAccessRestricted, Rows: 1}}}
-	if err := rows.EachRow(strings.NewReader(text), "ndjson", func(r rows.Row) error {
+	noerr.Must(t, rows.EachRow(strings.NewReader(text), "ndjson", func(r rows.Row) error {
 		seen.Row(r)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	said, err := seen.Keep(t.Context(), counted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return said
 }
 
@@ -60,9 +53,7 @@ var gdX = Subject{"p", Dataset, "gd_x"}
 func show(t *testing.T, m *Monitor) Detail {
 	t.Helper()
 	d, err := m.Show(t.Context(), gdX)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return d
 }
 
@@ -109,9 +100,7 @@ func TestTheStoreJudgesByAllRunsThatCount(t *testing.T) {
 		r := runOf(t, row, "ndjson", nil)
 		r.Ref, r.At = fmt.Sprintf("job-%d", i), today.Add(time.Duration(i)*time.Minute)
 		v, err := m.put(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		want := Judge(r, earlier, nil)
 		if said(v) != said(want) {
 			t.Fatalf("run %d:\n%s\nwant\n%s", i, said(v), said(want))
@@ -157,9 +146,7 @@ func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 	if said := result(t, m, "job-4", 6, many(30, whole)); said != "" { // filled again is no drift
 		t.Error(said)
 	}
-	if err := m.TakeBack(t.Context(), gdX); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, m.TakeBack(t.Context(), gdX))
 	if d := show(t, m); d.Accepted.Seq != 0 || d.Verdict.State != Good {
 		t.Errorf("%+v", d.Standing)
 	}
@@ -202,9 +189,7 @@ func TestWhatWasGoodByAnAcceptanceIsNotGoodWithoutIt(t *testing.T) {
 			t.Fatal(said)
 		}
 	}
-	if err := m.TakeBack(t.Context(), gdX); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, m.TakeBack(t.Context(), gdX))
 	if d := show(t, m); d.Verdict.State != Drift || d.Verdict.Findings[0].Since != "job-5" || d.Verdict.Against != 5 || d.Runs[3].State != Drift {
 		t.Errorf("%+v", d.Verdict)
 	}
@@ -228,15 +213,11 @@ func TestWhatIsNormalAlreadyIsNotAccepted(t *testing.T) {
 		t.Error(err)
 	}
 	store, err := m.cfg.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if err := store.Accept(t.Context(), show(t, m).Run, "ops", ""); !errors.Is(err, ErrAccepted) { // at the same time
 		t.Error(err)
 	}
-	if err := m.TakeBack(t.Context(), gdX); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, m.TakeBack(t.Context(), gdX))
 	if d := show(t, m); d.Accepted.Seq != 0 || d.Verdict.State != Drift {
 		t.Errorf("one was accepted and taken back: %+v", d.Standing)
 	}
@@ -252,9 +233,7 @@ func TestARunThatWasNotSeenIsNotAccepted(t *testing.T) {
 		t.Error(err)
 	}
 	store, err := m.cfg.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if err := store.Accept(t.Context(), seen, "ops", ""); !errors.Is(err, ErrNewer) { // one that came since it was looked up
 		t.Error(err)
 	}
@@ -308,9 +287,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	})
 	size := func(t *testing.T, s *Store) (bytes, runs int) {
 		t.Helper()
-		if err := s.db.QueryRowContext(t.Context(), "SELECT sum(length(fields)+length(findings)), count(*) FROM runs").Scan(&bytes, &runs); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, s.db.QueryRowContext(t.Context(), "SELECT sum(length(fields)+length(findings)), count(*) FROM runs").Scan(&bytes, &runs))
 		return bytes, runs
 	}
 	t.Run("size", func(t *testing.T) {
@@ -335,9 +312,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			t.Helper()
 			r := model.FetchResult{ID: fmt.Sprintf("f_%d", i), Started: today.Add(time.Duration(i) * time.Minute), Request: model.FetchRequest{URL: "http://shop.test/x"}}
 			r.Fields = []model.Field{{Path: strings.Repeat("x", 100), Found: i%2 == 0}}
-			if err := m.Fetched(t.Context(), "p", r, []byte("<p>"+r.ID)); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, m.Fetched(t.Context(), "p", r, []byte("<p>"+r.ID)))
 		}
 		two, _ := size(t, s)
 		fetch(0)
@@ -358,9 +333,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		m := monitor(t, s)
 		for i := range 5 {
 			result(t, m, fmt.Sprintf("job-%d", i), 9-i, many(3, whole))
-			if err := s.Accept(t.Context(), show(t, m).Run, "ops", ""); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, s.Accept(t.Context(), show(t, m).Run, "ops", ""))
 		}
 		result(t, m, "job-9", 0, many(3, whole))
 		var n int
@@ -376,9 +349,7 @@ func TestCollectorsWithoutUsefulRowsStandFirst(t *testing.T) {
 	result(t, m, "job-2", 8, many(30, broken))
 	fetch := func(id string, class model.Class, days int) {
 		t.Helper()
-		if err := m.Fetched(t.Context(), "p", model.FetchResult{ID: id, Started: today.AddDate(0, 0, -days), Request: model.FetchRequest{URL: "http://shop.test/x", Required: []string{"b"}}, Diagnosis: model.Diagnosis{Class: class}}, nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, m.Fetched(t.Context(), "p", model.FetchResult{ID: id, Started: today.AddDate(0, 0, -days), Request: model.FetchRequest{URL: "http://shop.test/x", Required: []string{"b"}}, Diagnosis: model.Diagnosis{Class: class}}, nil))
 	}
 	fetch("f_1", model.ClassTimeout, 4)
 	fetch("f_2", model.ClassCaptcha, 3)
@@ -402,9 +373,7 @@ func TestCollectorsWithoutUsefulRowsStandFirst(t *testing.T) {
 	jobs = append(jobs, job("gd_once", model.JobFailed, model.ClassTimeout, 0, false), job("gd_once", model.JobDownloaded, "", 5, true), job("gd_once", model.JobFailed, "", 0, false),
 		model.Job{Profile: "other", Dataset: "gd_other", State: model.JobFailed}, job("gd_dead", model.JobDownloaded, "", 9, true))
 	list, err := m.List(t.Context(), "p", jobs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var got []string
 	for _, s := range list {
 		got = append(got, fmt.Sprintf("%s %s %d %s", s.Run.Name, s.Verdict.State, s.Silent, s.SilentClass))
@@ -440,16 +409,12 @@ func TestAResultThatLacksRecordsIsSaidAndNotCounted(t *testing.T) {
 
 func TestADamagedStoreIsPutAside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "drift.db")
-	if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte(strings.Repeat("not a database ", 500)), 0o600))
 	s, notice, err := Open(t.Context(), path, func() time.Time { return today }, DefaultKeep())
 	if err != nil || !strings.Contains(notice, "It is kept as ") {
 		t.Fatal(notice, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, s.Close())
 }
 
 // A result that is downloaded once more in another form is the same run: what it was found to be stays.
@@ -462,13 +427,11 @@ func TestAResultThatIsDownloadedInAnotherFormStaysTheRunThatItWas(t *testing.T) 
 		if drifts {
 			row = `{"name":"n","price":null}`
 		}
-		if err := rows.EachRow(strings.NewReader(strings.Repeat(row+"\n", 30)), "ndjson", func(r rows.Row) error {
+		noerr.Must(t, rows.EachRow(strings.NewReader(strings.Repeat(row+"\n", 30)), "ndjson", func(r rows.Row) error {
 			r.Flat = form == FormCSV
 			p.Row(r)
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if _, err := m.put(t.Context(), p.Run(gdX, id, today.AddDate(0, 0, -days))); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"zonedeck/internal/noerr"
 )
 
 // mcpSession is a client of the agent access.
@@ -13,9 +15,7 @@ func (g *rig) mcpSession(key string) *mcp.ClientSession {
 	g.t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	s, err := c.Connect(g.t.Context(), &mcp.StreamableClientTransport{Endpoint: g.r.API + "/mcp?token=" + key, HTTPClient: g.client, MaxRetries: -1}, nil)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	g.t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -23,9 +23,7 @@ func (g *rig) mcpSession(key string) *mcp.ClientSession {
 func (g *rig) tool(s *mcp.ClientSession, name string, args map[string]any) (string, bool) {
 	g.t.Helper()
 	r, err := s.CallTool(g.t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	return r.Content[0].(*mcp.TextContent).Text, r.IsError
 }
 

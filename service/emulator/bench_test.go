@@ -8,19 +8,17 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // BenchmarkStart is from nothing to all listeners accepting, keys, CA and all.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		s, err := Start(b.Context(), Options{ProxyAddr: "127.0.0.1:0"})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, err)
 		b.StopTimer()
-		if err := s.Shutdown(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, s.Shutdown(b.Context()))
 		b.StartTimer()
 	}
 }
@@ -31,9 +29,7 @@ func BenchmarkStart(b *testing.B) {
 func BenchmarkFetch(b *testing.B) {
 	g := start(b, Options{})
 	site, err := url.Parse(g.r.LabDirect)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, err)
 	const page = "/json" // 1.1 KB
 	rp := httputil.NewSingleHostReverseProxy(site)
 	rp.Transport = &http.Transport{MaxIdleConnsPerHost: 32}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 const conformancePage = "../../docs/emulator.md"
@@ -25,9 +27,7 @@ type row struct {
 func conformance(t *testing.T) []row {
 	t.Helper()
 	b, err := os.ReadFile(conformancePage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var out []row
 	inside := false
 	for i, l := range strings.Split(string(b), "\n") {
@@ -72,9 +72,7 @@ func testsBelow(t *testing.T, root string) map[string]bool {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return found
 }
 

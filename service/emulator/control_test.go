@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/state/statetest"
@@ -46,9 +47,7 @@ func TestKeysAreCreatedRefreshedAndDeletedAtOnce(t *testing.T) {
 			t.Error("a value is listed after its creation")
 		}
 	}
-	if err := g.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(t.Context()))
 
 	h := start(t, Options{StateDir: dir})
 	if !h.usable(r.Value) || !h.usable(e.Value) || h.usable(old) || h.usable(g.key("ops-zones")) || !h.usable(g.key("ci-fetch")) {
@@ -110,9 +109,7 @@ func TestAPasswordIsRegeneratedAtOnceAndKept(t *testing.T) {
 	if a := g.get(g.through("isp_demo"), "http://lab.test/ok"); a.status != 200 || g.password("isp_demo") != z.Password {
 		t.Errorf("the new password: %+v", a)
 	}
-	if err := g.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(t.Context()))
 	if h := start(t, Options{StateDir: dir}); h.password("isp_demo") != z.Password {
 		t.Error("after a restart the password is another")
 	}
@@ -131,15 +128,11 @@ func TestAccountSettingsByLevel(t *testing.T) {
 	for _, k := range g.r.Keys {
 		send := func(c call) int {
 			req, err := http.NewRequest(c.method, g.r.Control+c.path, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			req.Header.Set("Authorization", "Bearer "+g.r.ControlToken)
 			req.Header.Set("X-Acting-Key", k.Value)
 			resp, err := g.client.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			defer resp.Body.Close()
 			return resp.StatusCode
 		}

@@ -15,6 +15,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/emulator/state"
@@ -204,19 +205,13 @@ func TestAJobSurvivesAKill(t *testing.T) {
 			out[n] = string(line)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return out
 	}
 	left, err := state.Open(copied, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	before := lines(left)
-	if err := left.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, left.Close())
 	if len(before) < 10 || len(before) >= n {
 		t.Fatalf("the job was killed with %d lines", len(before))
 	}
@@ -338,17 +333,13 @@ func TestAWebhookIsSignedRetriedAndFollowsTheClock(t *testing.T) {
 	}
 	g.sentBy(id, func(d sent) bool { return d.Status == "done" })
 	wh, err := standardwebhooks.NewWebhook(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	got := h.all()
 	if len(got) != 2 || got[1].body != `{"snapshot_id":"`+id+`","status":"ready"}` {
 		t.Fatalf("%+v", got)
 	}
 	for _, one := range got {
-		if err := wh.Verify([]byte(one.body), one.header); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, wh.Verify([]byte(one.body), one.header))
 	}
 }
 
@@ -365,9 +356,7 @@ func TestAWebhookReachesNoPrivateAddressUnasked(t *testing.T) {
 	if !strings.Contains(got.body, `"code":"policy_20030"`) {
 		t.Errorf("%+v", got)
 	}
-	if err := g.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(t.Context()))
 	if !strings.Contains(told.String(), "--allow-private "+h.Listener.Addr().String()) {
 		t.Errorf("whoever runs the emulator is told %q", told.String())
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/meter"
 
@@ -46,9 +47,7 @@ func start(t testing.TB, o Options) *rig {
 		o.CDPAddr = "127.0.0.1:0"
 	}
 	s, err := Start(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	tr := &http.Transport{DisableCompression: true}
 	t.Cleanup(func() {
 		tr.CloseIdleConnections()
@@ -97,28 +96,20 @@ func (g *rig) do(method, url, token string, body any) reply {
 		rd = strings.NewReader(b)
 	default:
 		enc, err := json.Marshal(b)
-		if err != nil {
-			g.t.Fatal(err)
-		}
+		noerr.Must(g.t, err)
 		rd = bytes.NewReader(enc)
 	}
 	req, err := http.NewRequest(method, url, rd)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := g.client.Do(req)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	return reply{resp.StatusCode, resp.Header, string(b)}
 }
 
@@ -173,9 +164,7 @@ func TestReadyDescribesTheDemoAccount(t *testing.T) {
 	}
 	days := func(s string) int {
 		at, err := time.Parse(time.RFC3339, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		d := at.Sub(c.now())
 		n := int(d / day)
 		if d < 0 && d%day != 0 {
@@ -232,18 +221,12 @@ func readyBeside(t *testing.T, port int, o Options) Ready {
 	for range 100 {
 		held, heldErr := net.Listen("tcp", localPort(port))
 		s, err := Start(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		r := s.Ready()
-		if err := s.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, s.Shutdown(t.Context()))
 		switch {
 		case heldErr == nil:
-			if err := held.Close(); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, held.Close())
 			return r
 		case len(r.Notes) > 0:
 			return r
@@ -298,18 +281,12 @@ func TestStateIsPrivateAndTheTemporaryOneGoes(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, err)
 
 	s, err := Start(t.Context(), Options{ProxyAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	temp := filepath.Dir(s.Ready().CA)
-	if err := s.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, s.Shutdown(t.Context()))
 	if _, err := os.Stat(temp); !os.IsNotExist(err) {
 		t.Errorf("%s is still there: %v", temp, err)
 	}
@@ -318,9 +295,7 @@ func TestStateIsPrivateAndTheTemporaryOneGoes(t *testing.T) {
 func TestCorruptStateIsRenamedWithANote(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"state.db": "not a database, and long enough to be seen as none", "ca.pem": "not a certificate"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	g := start(t, Options{StateDir: dir})
 	if n := g.r.Notes; len(n) != 1 || !strings.HasPrefix(n[0], "state.db could not be read (") {
@@ -346,9 +321,7 @@ func TestShutdownEndsWhatRuns(t *testing.T) {
 	}))
 	defer target.Close()
 	s, err := Start(context.Background(), Options{ProxyAddr: "127.0.0.1:0", AllowPrivate: []string{target.Listener.Addr().String()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	r := s.Ready()
 	done := make(chan error, 2)
 	go func() {
@@ -374,9 +347,7 @@ func TestShutdownEndsWhatRuns(t *testing.T) {
 		t.Error(err)
 	}
 	<-left
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, <-done)
 	var ne net.Error
 	if _, err := c.Read(make([]byte, 1)); err == nil || (errors.As(err, &ne) && ne.Timeout()) {
 		t.Errorf("the tunnel is still open: %v", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/scenario"
 )
 
@@ -251,9 +252,7 @@ func TestUnknownPathsHaveABasis(t *testing.T) {
 func answered(t *testing.T, addr, text string) *http.Response {
 	t.Helper()
 	resp, err := sendRaw(addr, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return resp
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/browser"
 )
 
@@ -37,9 +38,7 @@ func nodeModules(t *testing.T, want string) string {
 		dir = filepath.Join("..", "..", ".ci", "node", "node_modules")
 	}
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := os.Stat(filepath.Join(dir, want, "package.json")); err != nil {
 		t.Skipf("install %s: npm ci --prefix .ci/node", want)
 	}
@@ -63,9 +62,7 @@ func node[T any](t *testing.T, module, script string, env ...string) T {
 func runNode(t testing.TB, dir string, env []string, args ...string) []byte {
 	t.Helper()
 	out, err := tryNode(t, dir, env, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return out
 }
 
@@ -219,9 +216,7 @@ product = "datacenter"
 			req.SetBasicAuth(c.user, c.password)
 		}
 		resp, err := g.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != c.status || resp.Header.Get("x-brd-err-code") != c.code || resp.Header.Get("x-emulator-basis") == "" {
 			t.Errorf("%s: %d %v", c.name, resp.StatusCode, resp.Header)
@@ -250,9 +245,7 @@ func TestFaultsOfTheProxyHitTheRemoteBrowserToo(t *testing.T) {
 		req := g.upgrade("http://" + strings.TrimPrefix(g.r.CDP, "ws://") + "/")
 		req.SetBasicAuth(user("browser_demo"), password)
 		resp, err := g.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp.Body.Close()
 		return resp
 	}
@@ -271,29 +264,19 @@ func TestShutdownEndsARemoteBrowser(t *testing.T) {
 	t.Parallel() // Chromium waits more than it works
 	needChromium(t)
 	s, err := Start(context.Background(), Options{ProxyAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0", CDPAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	g := &rig{Server: s, t: t, r: s.Ready()}
 	login := base64.StdEncoding.EncodeToString([]byte(user("browser_demo") + ":" + g.password("browser_demo")))
 	d := ws.Dialer{Timeout: 30 * time.Second, Header: ws.HandshakeHeaderHTTP{"Authorization": {"Basic " + login}}}
 	conn, _, _, err := d.Dial(t.Context(), g.r.CDP+"/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if err := wsutil.WriteClientText(conn, []byte(`{"id":1,"method":"Browser.getVersion"}`)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+	noerr.Must(t, wsutil.WriteClientText(conn, []byte(`{"id":1,"method":"Browser.getVersion"}`)))
 	if b, err := wsutil.ReadServerText(conn); err != nil || !strings.Contains(string(b), "Chrome/") {
 		t.Fatalf("%s %v", b, err)
 	}
-	if err := s.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, s.Shutdown(t.Context()))
 	var closed wsutil.ClosedError
 	if _, err := wsutil.ReadServerText(conn); !errors.As(err, &closed) || !strings.Contains(closed.Reason, "worker_disconnect") {
 		t.Errorf("the client is told: %v", err)
@@ -304,9 +287,7 @@ func TestShutdownEndsARemoteBrowser(t *testing.T) {
 func (g *rig) upgrade(address string) *http.Request {
 	g.t.Helper()
 	req, err := http.NewRequest(http.MethodGet, address, nil)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", "websocket")
 	return req
@@ -315,9 +296,7 @@ func (g *rig) upgrade(address string) *http.Request {
 func TestChromiumThroughTheProxy(t *testing.T) {
 	needChromium(t)
 	program, err := browser.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	g := start(t, Options{})
 	sum := sha256.Sum256(g.ca.Root().RawSubjectPublicKeyInfo)
 	spki := base64.StdEncoding.EncodeToString(sum[:])
@@ -339,9 +318,7 @@ func TestChromiumThroughTheProxy(t *testing.T) {
 		{user("isp_demo"), "wrong", "http://lab.test/ok", ""},
 	}
 	raw, err := json.Marshal(visits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	seen := node[[]struct {
 		Status                  int
 		Text, IP, Issuer, Error string

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // FuzzProxyRequest sends any bytes to a proxy whose dialer has no DNS; each request
@@ -30,9 +32,7 @@ func FuzzProxyRequest(f *testing.F) {
 		ended := make(chan struct{})
 		go func() { defer close(ended); _ = srv.Serve(ln) }()
 		deadline := time.Now().Add(30 * time.Second)
-		if err := near.SetDeadline(deadline); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, near.SetDeadline(deadline))
 		go func() {
 			_, _ = near.Write(b)
 			_, _ = io.WriteString(near, "\r\n\r\n")

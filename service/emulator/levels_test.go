@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/level"
 )
 
@@ -153,9 +154,7 @@ func (g *rig) knock(base string, e endpoint, header http.Header) reply {
 		body = strings.NewReader("{")
 	}
 	req, err := http.NewRequestWithContext(ctx, method, base+pathValue.ReplaceAllString(path, "no-such"), body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	req.Header = header.Clone()
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := g.client.Do(req)

@@ -15,26 +15,22 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // limited is a connection as the server holds it and the client's own end.
 func limited(t *testing.T, patience time.Duration) (held *limitedConn, client net.Conn) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	l := newLimitListener(ln).(*limitListener)
 	l.patience = patience
 	t.Cleanup(func() { l.Close() })
 	client, err = net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { client.Close(); c.Close() })
 	return c.(*limitedConn), client
 }
@@ -57,18 +53,14 @@ func TestAClientThatDoesNotReadIsCut(t *testing.T) {
 // TestWhoSetsADeadlineKeepsIt: a tunnel's patience is its own.
 func TestWhoSetsADeadlineKeepsIt(t *testing.T) {
 	held, client := limited(t, time.Nanosecond)
-	if err := held.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, held.SetDeadline(time.Now().Add(time.Minute)))
 	if _, err := held.Write([]byte("a")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := held.SetWriteDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, held.SetWriteDeadline(time.Time{}))
 	if _, err := held.Write([]byte("b")); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%v, want the listener's own patience again", err)
 	}
@@ -89,20 +81,14 @@ func (s *scarce) Accept() (net.Conn, error) {
 
 func TestAMomentWithoutDescriptorsEndsNoListener(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	l := newLimitListener(&scarce{ln, 2})
 	defer l.Close()
 	client, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer client.Close()
 	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c.Close()
 }
 
@@ -119,9 +105,7 @@ func TestWhatIsNotARequestIsRefused(t *testing.T) {
 			"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 80<<10) + "\r\n": http.StatusRequestHeaderFieldsTooLarge,
 		} {
 			conn, err := net.Dial("tcp", addr)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			defer conn.Close()
 			if _, err := conn.Write([]byte(text)); err != nil {
 				t.Fatal(err)
@@ -139,9 +123,7 @@ func crowded(t *testing.T, h http.HandlerFunc) (addr string) {
 	t.Helper()
 	g := start(t, Options{})
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	l := newLimitListener(ln).(*limitListener)
 	l.slots = make(chan struct{}, 4)
 	srv := g.newHTTP(h)
@@ -172,9 +154,7 @@ func clients(t *testing.T, addr string, n int) []net.Conn {
 	all := make([]net.Conn, n)
 	for i := range all {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		t.Cleanup(func() { conn.Close() })
 		all[i] = conn
 	}
@@ -237,9 +217,7 @@ func TestARequestUnderWayKeepsItsPlace(t *testing.T) {
 	}
 	close(finish)
 	for range busy {
-		if err := <-answered; err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, <-answered)
 	}
 }
 
@@ -311,18 +289,12 @@ func TestSlowClientsAreDropped(t *testing.T) {
 	srv := g.newHTTP(http.NotFoundHandler())
 	srv.ReadHeaderTimeout = 50 * time.Millisecond
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	g.wg.Go(func() { g.served(srv.Serve(newLimitListener(ln))) })
 	conn, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "); err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/record"
 	"zonedeck/service/emulator/scenario"
@@ -107,9 +108,7 @@ func TestALoadLeaksNothingAndLosesNothing(t *testing.T) {
 		l.connected.Wait()
 		peak <- descriptors(t)
 	}()
-	if err := work.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, work.Wait())
 	g.idle()
 	l.report(lasts, files, <-peak)
 	l.nothingIsLost(entries, plain)
@@ -153,9 +152,7 @@ func descriptors(t *testing.T) int {
 		return 0
 	}
 	all, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, err)
 	return len(all)
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // The test of flat memory sends as many requests as ZONEDECK_REQUESTS says ("1000000");
@@ -90,9 +92,7 @@ func memory(t *testing.T) (heap, resident int) {
 	runtime.ReadMemStats(&m)
 	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
 		pages, err := strconv.Atoi(strings.Fields(string(b))[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resident = pages * os.Getpagesize()
 	}
 	return int(m.HeapAlloc), resident

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/scenario"
@@ -146,13 +147,9 @@ func TestATunnelIsMeteredWhileItIsOpen(t *testing.T) {
 	if _, err := conn.Write([]byte("GET /ok HTTP/1.1\r\nHost: lab.test\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 	n, err := conn.Read(make([]byte, 4096))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if s := g.used("datacenter_demo"); s.Up != 36 || s.Down < int64(n) || s.Requests() != 1 || s.Nano == 0 {
 		t.Errorf("%+v after %d bytes", s, n)
 	}
@@ -165,9 +162,7 @@ func TestUsageSurvivesARestart(t *testing.T) {
 	g.request(map[string]any{"zone": "isp_demo", "url": "http://lab.test/ok", "format": "raw"})
 	g.trigger("gd_products", "http://lab.test/shop")
 	want, total := g.used("isp_demo"), g.meter.Total()
-	if err := g.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(t.Context()))
 	h := start(t, Options{StateDir: dir, Now: c.now})
 	if got := h.used("isp_demo"); got != want || got.Nano == 0 || h.meter.Total() < total {
 		t.Errorf("%+v, want %+v; %d of %d", got, want, h.meter.Total(), total)

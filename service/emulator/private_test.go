@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"zonedeck/internal/noerr"
 )
 
 // named is a resolver that gives one address to every name.
@@ -169,9 +171,7 @@ func (g *rig) answersAt(addr string) bool {
 	ctx, cancel := context.WithTimeout(g.t.Context(), 30*time.Second) // a listener may never answer
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/datasets/list", nil)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	r.Header.Set("Authorization", "Bearer "+key)
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
 	if err != nil {
@@ -271,9 +271,7 @@ func TestASessionWithAnOpenTunnelIsNotIdle(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp, err := http.ReadResponse(answers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer resp.Body.Close()
 		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%d %v", resp.StatusCode, err)
@@ -291,17 +289,13 @@ func TestASessionWithAnOpenTunnelIsNotIdle(t *testing.T) {
 func raw(t *testing.T, addr, text string) int {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer conn.Close()
 	if _, err := conn.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	return resp.StatusCode
 }

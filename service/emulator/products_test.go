@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/browser"
 	"zonedeck/service/emulator/level"
 )
@@ -158,15 +159,11 @@ func TestLooseLetsPassWithANote(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	req, err := http.NewRequest(http.MethodPost, g.r.API+"/request?x=1", strings.NewReader(`{"zone":"isp_demo","url":"http://lab.test/ok","format":"raw"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	req.Header.Set("Authorization", "Bearer "+g.key("batch-user"))
 	req.Header.Set("Content-Type", "text/plain")
 	resp, err := g.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || !strings.Contains(resp.Header.Get("x-emulator-note"), "x is ignored") {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
@@ -355,9 +352,7 @@ func TestABombIsNoAnswer(t *testing.T) {
 	if _, err := w.Write(make([]byte, 32<<20)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, w.Close())
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Encoding", "gzip")

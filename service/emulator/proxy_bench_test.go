@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/elazarl/goproxy"
+
+	"zonedeck/internal/noerr"
 )
 
 // The benchmarks of this file compare with others on the same target, in turns within
@@ -298,9 +300,7 @@ func BenchmarkBesideGoproxy(b *testing.B) {
 func BenchmarkRequestBesideReverseProxy(b *testing.B) {
 	g := start(b, Options{})
 	site, err := url.Parse(g.r.LabDirect)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, err)
 	rp := httputil.NewSingleHostReverseProxy(site)
 	rp.Transport = &http.Transport{MaxIdleConnsPerHost: 32}
 	bare := httptest.NewServer(rp)

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 func loginHeader(zoneAndFlags, password string) string {
@@ -45,13 +47,9 @@ func (c bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 func tryConnect(t testing.TB, proxy, auth, target string, more []byte) (net.Conn, *http.Response) {
 	t.Helper()
 	c, err := net.Dial("tcp", proxy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	head := fmt.Sprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n", target, target)
 	if auth != "" {
 		head += "Proxy-Authorization: " + auth + "\r\n"
@@ -61,9 +59,7 @@ func tryConnect(t testing.TB, proxy, auth, target string, more []byte) (net.Conn
 	}
 	br := bufio.NewReader(c)
 	resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return bufferedConn{c, br}, resp
 }
 
@@ -81,14 +77,10 @@ func (g *rig) through(zoneAndFlags string) *http.Client {
 func (g *rig) get(c *http.Client, target string) reply {
 	g.t.Helper()
 	resp, err := c.Get(target)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	return reply{resp.StatusCode, resp.Header, string(b)}
 }
 
@@ -125,17 +117,13 @@ func TestLoginsAreRefusedWithTheirReason(t *testing.T) {
 			_, resp := tryConnect(t, g.r.Proxy, c.auth, "lab.test:443", nil)
 			defer resp.Body.Close()
 			plain, err := http.NewRequest(http.MethodGet, "http://"+g.r.Proxy+"/", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			plain.URL.Opaque = "http://lab.test/ok"
 			if c.auth != "" {
 				plain.Header.Set("Proxy-Authorization", c.auth)
 			}
 			second, err := g.client.Do(plain)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			defer second.Body.Close()
 			for _, r := range []*http.Response{resp, second} {
 				h := r.Header
@@ -346,9 +334,7 @@ func TestAHalfClosedTunnelStillAnswers(t *testing.T) {
 	if _, err := io.WriteString(c, "GET /large?mb=4 HTTP/1.0\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.(bufferedConn).Conn.(*net.TCPConn).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, c.(bufferedConn).Conn.(*net.TCPConn).CloseWrite())
 	if n, err := io.Copy(io.Discard, c); err != nil || n < 4<<20 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
@@ -357,23 +343,17 @@ func TestAHalfClosedTunnelStillAnswers(t *testing.T) {
 func TestTheProxyPassesBodiesAndHeadersOn(t *testing.T) {
 	g := start(t, Options{})
 	req, err := http.NewRequest(http.MethodPost, "http://lab.test/whoami?a=1;b=2", strings.NewReader("hello"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	req.Header.Set("X-Forwarded-For", "1.2.3.4")
 	req.Header.Set("X-Own", "kept")
 	resp, err := g.through("mobile_demo").Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	var v struct {
 		Method, Body, Path string
 		Headers            map[string][]string
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.NewDecoder(resp.Body).Decode(&v))
 	if v.Method != http.MethodPost || v.Body != "hello" || v.Path != "/whoami?a=1;b=2" || v.Headers["X-Own"] == nil ||
 		len(v.Headers["X-Forwarded-For"]) != 1 || v.Headers["X-Forwarded-For"][0] != "1.2.3.4" || v.Headers["Proxy-Authorization"] != nil {
 		t.Errorf("%+v", v)

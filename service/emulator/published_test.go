@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // The clients in this file are those that the real service's users have, as they were
@@ -49,9 +51,7 @@ func (p published) refused() string {
 func (p published) environment(env ...string) []string {
 	p.t.Helper()
 	preload, err := filepath.Abs(filepath.Join("testdata", "base-address.mjs"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	noerr.Must(p.t, err)
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "NODE_OPTIONS=--import=" + preload,
 		"SERVICE=api.brightdata.com", "API=" + p.r.API, "REFUSED=" + filepath.Join(p.home, "refused"), "MODULES=" + p.modules,
@@ -100,9 +100,7 @@ func TestTheServicesSDKWorksUnchanged(t *testing.T) {
 	g := start(t, Options{})
 	p := g.publish(t, "@brightdata/sdk")
 	script, err := filepath.Abs(filepath.Join("testdata", "sdk.mjs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	seen := parsed[struct {
 		Failed                            map[string]string
 		Before, Zones                     []namedZone
@@ -212,9 +210,7 @@ func TestTheServicesMCPServerWorksUnchanged(t *testing.T) {
 	p := g.publish(t, "@brightdata/mcp")
 	nodeModules(t, "@modelcontextprotocol/sdk")
 	client, err := filepath.Abs(filepath.Join("agent", "testdata", "client.mjs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	seen := parsed[struct {
 		Tools   []string
 		Results map[string]struct {

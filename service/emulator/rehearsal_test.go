@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/record"
 	"zonedeck/service/emulator/scenario"
@@ -54,9 +55,7 @@ func TestAKeyExpiresWhenTimeIsMoved(t *testing.T) {
 			t.Errorf("%s: %d %s", body, got.status, got.body)
 		}
 	}
-	if err := g.Shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(context.Background()))
 	again := start(t, Options{StateDir: dir})
 	if got := again.control("GET", "/time", nil); !strings.Contains(got.body, `"offset":"192h0m0s"`) {
 		t.Errorf("after a restart: %s", got.body)
@@ -98,9 +97,7 @@ func TestAClockWithAStartGoesOnAtTheNextStart(t *testing.T) {
 	if now := g.now(); !now.Equal(sc.ClockStart) {
 		t.Errorf("it begins at %s", now)
 	}
-	if err := g.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(t.Context()))
 	c.forward(time.Hour)
 	if now := start(t, Options{StateDir: dir, Now: c.now, Scenario: sc}).now(); !now.Equal(sc.ClockStart.Add(time.Hour)) {
 		t.Errorf("an hour later it is %s", now)
@@ -208,9 +205,7 @@ func TestATriggerWhoseAnswerIsLostHasHappened(t *testing.T) {
 	jobs := func() int {
 		var list []any
 		got := g.do("GET", g.r.API+"/datasets/v3/snapshots?dataset_id=gd_products", g.key("ci-fetch"), nil)
-		if err := json.Unmarshal([]byte(got.body), &list); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, json.Unmarshal([]byte(got.body), &list))
 		return len(list)
 	}
 	trigger := func(rule string) error {
@@ -219,9 +214,7 @@ func TestATriggerWhoseAnswerIsLostHasHappened(t *testing.T) {
 		}
 		defer g.control("DELETE", "/faults", nil)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.r.API+"/datasets/v3/trigger?dataset_id=gd_products", strings.NewReader(`[{"url":"http://lab.test/shop"}]`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		req.Header.Set("Authorization", "Bearer "+g.key("ci-fetch"))
 		req.Header.Set("Content-Type", "application/json")
 		resp, err := g.client.Do(req)
@@ -254,9 +247,7 @@ path = "/fails"
 action = "fail"
 message = "the collector broke"
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	g := start(t, Options{Scenario: sc})
 	run := func(url string) (status, rows string) {
 		got := g.do("POST", g.r.API+"/datasets/v3/trigger?dataset_id=gd_products&include_errors=true", g.key("ci-fetch"), fmt.Sprintf(`[{"url":%q}]`, url))
@@ -336,14 +327,10 @@ func TestTheJournalIsFollowed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.r.Control+"/requests?follow=true", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	req.Header.Set("Authorization", "Bearer "+g.r.ControlToken)
 	resp, err := g.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for want := uint64(1); want <= 3; want++ {
@@ -363,9 +350,7 @@ func TestTheJournalIsFollowed(t *testing.T) {
 	}()
 	cancel()
 	_, _ = io.Copy(io.Discard, resp.Body)
-	if err := g.Shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(context.Background()))
 	if err := <-followed; err == nil || n != 4 {
 		t.Errorf("a follower in the process ended with %v after %d", err, n)
 	}
@@ -408,18 +393,12 @@ func TestKeysHaveTheSameDatesAfterARestart(t *testing.T) {
 				if now := g.Ready().Keys; !slices.Equal(now, dates) {
 					t.Errorf("the keys are\n%v\nwant those of the first start:\n%v", now, dates)
 				}
-				if err := g.Shutdown(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, g.Shutdown(t.Context()))
 				c.forward(24 * time.Hour)
 				g = start(t, Options{StateDir: dir, Now: c.now, Scenario: sc})
 			}
-			if err := g.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := ClearState(dir); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, g.Shutdown(t.Context()))
+			noerr.Must(t, ClearState(dir))
 			g = start(t, Options{StateDir: dir, Now: c.now, Scenario: sc})
 			if anew := g.Ready().Keys[i].Rotated; anew != g.now().AddDate(0, 0, -20).UTC().Format(time.RFC3339) {
 				t.Errorf("after a reset at %s it was rotated at %s", g.now(), anew)
@@ -432,9 +411,7 @@ func TestKeysHaveTheSameDatesAfterARestart(t *testing.T) {
 func playing(t *testing.T, text string) *rig {
 	t.Helper()
 	sc, err := scenario.Parse("s.toml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return start(t, Options{Scenario: sc})
 }
 
@@ -510,9 +487,7 @@ func TestFaultsOfTheProxyHitAfterTheLogin(t *testing.T) {
 	set(`{"point":"proxy","action":"cut","after":5,"method":"GET","path":"/ok"}`)
 	for _, url := range []string{"http://lab.test/ok", "https://lab.test/ok"} { // plain, and within a re-signed connection
 		resp, err := g.through("residential_demo").Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		b, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err == nil || len(b) != 5 {
@@ -619,9 +594,7 @@ func TestTheJournalKnowsWhatCameThroughTheProxy(t *testing.T) {
 		t.Errorf("a request within it: %+v", inner)
 	}
 	conn, err := net.Dial("tcp", g.r.Proxy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer conn.Close()
 	fmt.Fprintf(conn, "CONNECT lab.test:443 HTTP/1.1\r\nHost: lab.test:443\r\n\r\n")
 	if e := g.recorded("proxy", 4)[3]; e.Status != 407 || e.Code != "client_10010" || e.Zone != "" {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 	emutime "zonedeck/service/emulator/clock"
 	"zonedeck/service/emulator/jobs"
@@ -280,9 +281,7 @@ func TestLargeBodiesStreamWhole(t *testing.T) {
 		body := a.body
 		if format == "json" {
 			var v struct{ Body string }
-			if err := json.Unmarshal([]byte(body), &v); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, json.Unmarshal([]byte(body), &v))
 			body = v.Body
 		}
 		if len(body) != 3<<20 || !strings.HasPrefix(body[len(body)-64:], "000049151 ") {
@@ -359,9 +358,7 @@ func TestResponsesSurviveARestartAndExpire(t *testing.T) {
 	done := submit(g, "/ok")
 	first := g.collect("/response", done)
 	pending := submit(g, "/slow?s=1")
-	if err := g.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(t.Context()))
 	g = start(t, o)
 	if a := g.collect("/response", done); a.body != first.body || a.header.Get("x-brd-ip") != first.header.Get("x-brd-ip") {
 		t.Errorf("after a restart: %+v", a)

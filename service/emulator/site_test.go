@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestTheLabKnowsWhereItsVisitorsComeFrom(t *testing.T) {
@@ -47,14 +49,10 @@ func (g *rig) tunnelled(zone, path string) string {
 		g.t.Fatal(err)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(secure), nil)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	return string(b)
 }
 
@@ -92,20 +90,14 @@ func TestASignatureOfTheLabOutlivesARestart(t *testing.T) {
 			method, body = http.MethodGet, ""
 		}
 		req, err := http.NewRequest(method, g.r.LabDirect+"/login", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Cookie", cookie)
 		resp, err := g.client.Transport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer resp.Body.Close()
 		b, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for _, c := range resp.Cookies() {
 			cookie = c.Name + "=" + c.Value
 		}
@@ -116,9 +108,7 @@ func TestASignatureOfTheLabOutlivesARestart(t *testing.T) {
 	if _, ok := signedIn(g, cookie); !ok {
 		t.Fatalf("not signed in with %q", cookie)
 	}
-	if err := g.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(t.Context()))
 	if _, ok := signedIn(start(t, Options{StateDir: dir}), cookie); !ok {
 		t.Error("the next start does not know its own signature")
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/scenario"
 )
 
@@ -54,9 +55,7 @@ func TestTheServicesHeadersByNativeAccess(t *testing.T) {
 	ask := func(target string, header ...string) reply {
 		t.Helper()
 		req, err := http.NewRequest(http.MethodGet, target, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for i := 0; i < len(header); i += 2 {
 			req.Header.Set(header[i], header[i+1])
 		}
@@ -79,9 +78,7 @@ func TestTheServicesHeadersByNativeAccess(t *testing.T) {
 	}
 	// A body is sent again behind a challenge.
 	req, err := http.NewRequest(http.MethodPost, "http://lab.test/captcha", strings.NewReader("a=1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if a := g.roundTrip(g.through("unlocker_demo"), req); !strings.Contains(a.body, "the page behind the block") {
 		t.Errorf("POST: %+v", a)
 	}
@@ -105,13 +102,9 @@ func TestTheUnlockerRendersWhereTheLoginSaysSo(t *testing.T) {
 func (g *rig) roundTrip(c *http.Client, req *http.Request) reply {
 	g.t.Helper()
 	resp, err := c.Do(req)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	return reply{resp.StatusCode, resp.Header, string(b)}
 }

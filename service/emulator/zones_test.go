@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/scenario"
@@ -60,19 +61,13 @@ func (g *rig) from(ip, zone, password string) *http.Client {
 func (g *rig) both(ip, zone, target string) (api, native string) {
 	g.t.Helper()
 	body, err := json.Marshal(map[string]string{"zone": zone, "url": target, "format": "raw"})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	req, err := http.NewRequest(http.MethodPost, g.r.API+"/request", strings.NewReader(string(body)))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	req.Header.Set("Authorization", "Bearer "+g.keyOf(level.User))
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := g.from(ip, "", "").Do(req)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	resp.Body.Close()
 	status := resp.Header.Get("x-brd-status-code")
 	if status == "" {
@@ -81,9 +76,7 @@ func (g *rig) both(ip, zone, target string) (api, native string) {
 	api = strings.TrimSpace(status + " " + resp.Header.Get("x-brd-err-code"))
 
 	resp, err = g.from(ip, zone, g.password(zone)).Get(target)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	resp.Body.Close()
 	return api, strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("x-brd-err-code")))
 }
@@ -134,9 +127,7 @@ func TestAZoneFromItsCreationToItsEnd(t *testing.T) {
 	} else {
 		resp.Body.Close()
 	}
-	if err := g.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(t.Context()))
 	h := start(t, Options{StateDir: dir})
 	h.expect(level.User, "GET /zone/get_all_zones", "", 200, `{"name":"my_isp","type":"dc","status":"deleted"}`)
 	h.expect(level.Ops, "GET /zone/passwords?zone=old", "", 200, `{"passwords":["sesame"]}`)
@@ -149,9 +140,7 @@ func TestPasswordsOfAZoneTakeEffectAtOnce(t *testing.T) {
 	status := func(password string) int {
 		t.Helper()
 		resp, err := g.from(here, "residential_demo", password).Get("http://lab.test/ok")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp.Body.Close()
 		return resp.StatusCode
 	}
@@ -188,9 +177,7 @@ func TestASuspendedAccountFetchesNothing(t *testing.T) {
 	id := g.trigger("gd_pages", "http://lab.test/ok")
 	g.until(id, func(p progress) bool { return p.Status == "failed" })
 	g.expect(level.User, "GET /datasets/v3/progress/"+id, "", 200, `"error_message":"Account is suspended"`)
-	if err := g.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(t.Context()))
 	h := start(t, Options{StateDir: dir})
 	h.expectBoth(here, "isp_demo", "http://lab.test/ok", "407 client_10020", "407 client_10020")
 	h.expect(level.Admin, "PUT /status", `{"status":"active"}`, 200, "active")
@@ -226,9 +213,7 @@ func TestAScenarioWithoutKeysGetsOneShownOnce(t *testing.T) {
 	if !g.usable(value) {
 		t.Error("it does not work")
 	}
-	if err := g.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, g.Shutdown(t.Context()))
 	h := start(t, Options{StateDir: dir, Scenario: sc})
 	if len(h.r.Keys) != 1 || h.r.Keys[0].Value != "" || !h.usable(value) {
 		t.Errorf("after a restart: %+v", h.r.Keys)
@@ -299,9 +284,7 @@ func TestPasswordsAndKeysChangeUnderLoad(t *testing.T) {
 func (g *rig) expectLogin(password string, status int) {
 	g.t.Helper()
 	resp, err := g.from(here, "mobile_demo", password).Get("http://lab.test/ok")
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	resp.Body.Close()
 	if resp.StatusCode != status {
 		g.t.Errorf("password %q: %d, want %d", password, resp.StatusCode, status)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -37,9 +38,7 @@ func TestTheSizeOfABodyDecidesWhereItIsKept(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bodies")
 			b := Bodies{Dir: dir, Memory: memory, Cap: limit}
 			got := Receive(b.Sink(b.Path("f-1")), r, nil)
-			if err := got.Keep(); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, got.Keep())
 			if got.Err != nil || got.Ref.Incomplete || got.Ref.Cut != c.cut || got.Ref.Size != int64(c.kept) || got.Ref.SHA256 != hex.EncodeToString(sum[:]) || string(got.Head) != want {
 				t.Errorf("%d bytes %s: %+v", size, name, got)
 			}
@@ -58,9 +57,7 @@ func TestTheSizeOfABodyDecidesWhereItIsKept(t *testing.T) {
 				t.Errorf("%d bytes %s: file %q", size, name, got.Ref.File)
 			}
 			src, err := OpenBody(got.Ref)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			back, err := io.ReadAll(src)
 			if err != nil || string(back) != want || src.Close() != nil {
 				t.Errorf("%d bytes %s: %q came back, %v", size, name, back, err)
@@ -88,9 +85,7 @@ func TestABodyThatIsNotWholeSaysWhy(t *testing.T) {
 	const onDisk = "the body could not be kept on disk and was cut at "
 	broken := errors.New("the connection broke")
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	for name, c := range map[string]struct {
 		sink  *Sink
 		r     io.Reader
@@ -115,9 +110,7 @@ func TestABodyThatIsNotWholeSaysWhy(t *testing.T) {
 func TestABodyIsInItsPlaceOnceItIsKept(t *testing.T) {
 	dir := t.TempDir()
 	place := filepath.Join(dir, "page.html")
-	if err := os.WriteFile(place, []byte("the page before"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(place, []byte("the page before"), 0o600))
 	want := func(files int, page string) {
 		t.Helper()
 		entries, err := os.ReadDir(dir)

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -96,9 +97,7 @@ func TestACAThatCannotBeReadBreaksBeforeAnythingIsSent(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, size int) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, make([]byte, size), 0o600))
 		return path
 	}
 	w := New(Config{Connect: func(context.Context, string, string) (net.Conn, error) {
@@ -191,9 +190,7 @@ func TestASilentPeerIsATimeoutEveryTime(t *testing.T) {
 		"opens and is silent": opensAndIsSilent,
 	} {
 		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		var served sync.WaitGroup
 		served.Go(func() {
 			for {
@@ -339,9 +336,7 @@ func TestABodyWhoseFileFailsIsCutWhereItEnds(t *testing.T) {
 func TestTheFolderOfBodiesIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bodies")
 	got := Receive(Bodies{Memory: 1}.Sink(filepath.Join(dir, "a")), strings.NewReader("abcd"), nil)
-	if err := got.Keep(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, got.Keep())
 	at, err := os.Stat(dir)
 	if err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o700 || got.Ref.File == "" {
 		t.Errorf("%v, %v", at, err)

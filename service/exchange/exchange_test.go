@@ -20,6 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
@@ -41,9 +42,7 @@ func TestBytesThatComeWithTheTunnelAreNotLost(t *testing.T) {
 	}()
 	var box tunnelBox
 	conn, err := openTunnel(t.Context(), newTrace(time.Now), near, "lab.test:443", Login{}, &box)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if got, err := io.ReadAll(conn); err != nil || string(got) != "early and late" || box.get().Status != 200 {
 		t.Errorf("read %q, %+v: %v", got, box.get(), err)
 	}
@@ -77,18 +76,14 @@ func TestCancelEndsTheWaitForASilentProxy(t *testing.T) {
 
 func TestTraceKnowsWhetherAnythingWasSent(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	refused := closed.Addr().String()
 	closed.Close()
 	afterHead, _ := servicetest.Capture(t, "")
 	garbage, _ := servicetest.Capture(t, "SSH-2.0-what\r\n")
 	dial, ca := servicetest.TLSTarget(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	conn, err := dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	encrypted := conn.RemoteAddr().String()
 	conn.Close()
 	for name, tc := range map[string]struct {
@@ -176,9 +171,7 @@ func TestNothingIsAddedToTheRequestThroughTheProxy(t *testing.T) {
 		req, err := NativeRequest(t.Context(), model.FetchRequest{
 			URL: scheme + "://shop.test/a", Header: http.Header{"host": {"other.test"}, "x-a": {"1", "2"}, "accept": {"text/html"}},
 		}, "Basic x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		want := http.Header{"User-Agent": {userAgent}, "Accept": {"text/html"}, "Accept-Encoding": {"gzip"}, "X-A": {"1", "2"}}
 		if login != "" {
 			want.Set("Proxy-Authorization", login)
@@ -198,17 +191,13 @@ func TestTheAddressGoesAsItIsSpelt(t *testing.T) {
 		{"https://shop.test//a", "GET //a HTTP/1.1"},
 	} {
 		req, err := NativeRequest(t.Context(), model.FetchRequest{URL: c.url, Header: http.Header{"Host": {"other.test"}}}, "Basic x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		write := req.Write
 		if req.URL.Scheme == "http" {
 			write = req.WriteProxy
 		}
 		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, write(&b))
 		if lines := strings.Split(b.String(), "\r\n"); lines[0] != c.want || lines[1] != "Host: other.test" {
 			t.Errorf("%s: %q, want %q", c.url, lines[:2], c.want)
 		}
@@ -232,9 +221,7 @@ func TestAnUnusableAddressMakesNoRequest(t *testing.T) {
 func TestTheBodyAndTheMethodGoThroughTheProxyUnchanged(t *testing.T) {
 	for _, c := range []struct{ method, body, want string }{{"", "", "GET"}, {"put", "a=1", "PUT"}} {
 		req, err := NativeRequest(t.Context(), model.FetchRequest{URL: "http://shop.test/", Method: c.method, Body: c.body, Header: http.Header{"Host": {}}}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		var body []byte
 		if req.Body != nil {
 			if body, err = io.ReadAll(req.Body); err != nil {
@@ -324,9 +311,7 @@ func TestWaitEndsWithTheLastCallUnderWay(t *testing.T) {
 		}
 		second()
 		for range cap(waited) {
-			if err := <-waited; err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, <-waited)
 		}
 		w.Begin()()
 		if err := w.Wait(t.Context()); err != nil {
@@ -399,9 +384,7 @@ func TestTheChainIsKnownWhetherItIsTrustedOrNot(t *testing.T) {
 	pool.AddCert(leaf)
 	for name, roots := range map[string]*x509.CertPool{"trusted": pool, "not trusted": x509.NewCertPool()} {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		tr := newTrace(time.Now)
 		secure, err := handshake(t.Context(), tr, conn, &tls.Config{ServerName: "example.com", RootCAs: roots}, PeerTarget)
 		if (err == nil) != (roots == pool) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"zonedeck/internal/noerr"
 )
 
 // closing notes that it was closed.
@@ -28,15 +30,11 @@ func zipped(t *testing.T, size int) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := w.Write(make([]byte, size)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, w.Close())
 	return b.Bytes()
 }
 
@@ -120,15 +118,11 @@ func TestALargeBodyThatCompressesLikeAPageComesWhole(t *testing.T) {
 	// Stored blocks: as many bytes as they hold.
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.NoCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := w.Write(make([]byte, inflateFree+1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, w.Close())
 	n, err := io.Copy(io.Discard, inflated(answer("gzip", io.NopCloser(&b))))
 	if err != nil || n != inflateFree+1<<20 {
 		t.Errorf("%d bytes, %v", n, err)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -46,9 +47,7 @@ func TestCallsAboutTheAccountTakeTheirTurnApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, began := newGates(), time.Now()
 		for range AccountBurst + 3 {
-			if err := g.account("finance").Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, g.account("finance").Wait(t.Context()))
 		}
 		if waited := time.Since(began); waited != 3*time.Second/AccountRate {
 			t.Errorf("%d calls took %s", AccountBurst+3, waited)

@@ -19,6 +19,7 @@ import (
 	"testing/iotest"
 	"unicode/utf16"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/servicetest"
 )
@@ -30,9 +31,7 @@ func TestASecretIsMaskedInEverySpelling(t *testing.T) {
 	for _, secret := range []string{servicetest.KeyValue, servicetest.Password, awkward, "in two\nlines"} {
 		m := MaskOf(keystore.NewSecret(secret), Login{})
 		quoted, err := json.Marshal(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		inJSON := strings.Trim(string(quoted), `"`)
 		units := utf16.Encode([]rune(secret))
 		plainJSON := strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(inJSON)
@@ -379,9 +378,7 @@ func BenchmarkMask(b *testing.B) {
 	for len(page) < 1<<20 {
 		for _, name := range files {
 			part, err := os.ReadFile(name)
-			if err != nil {
-				b.Fatal(err)
-			}
+			noerr.Must(b, err)
 			page = append(page, part...)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/config"
 )
@@ -15,12 +16,8 @@ func TestAKeyThatARelaySentWasUsed(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer s.Close()
 	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, closed.Close())
 	secret := keystore.NewSecret("s3cret")
 	for address, want := range map[string][]string{s.URL: {"acme etl " + secret.Fingerprint(), "acme etl " + secret.Fingerprint()}, "http://" + closed.Addr().String(): nil} {
 		var used []string
@@ -28,9 +25,7 @@ func TestAKeyThatARelaySentWasUsed(t *testing.T) {
 		r := w.NewRelay(t.Context(), config.Profile{Name: "acme", AgentURL: address, Local: true}, "etl", secret, "", Mask{})
 		for range 2 {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if resp, err := r.RoundTrip(req); err == nil {
 				_ = resp.Body.Close()
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/export"
@@ -23,9 +24,7 @@ func chromium(t *testing.T, dir string) []string {
 	t.Helper()
 	file := filepath.Join(dir, "chromium")
 	script := fmt.Sprintf("#!/bin/sh\nexec %s --no-sandbox \"$@\"\n", export.ShellQuote(need(t, "chromium", "chromium")))
-	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, []byte(script), 0o700))
 	return []string{"CHROMIUM=" + file, "PUPPETEER_EXECUTABLE_PATH=" + file}
 }
 
@@ -80,9 +79,7 @@ func TestWhatABrowserSendsIsTheForm(t *testing.T) {
 			var users []string
 			for i, req := range requests {
 				page, err := os.ReadFile(filepath.Join(dir, files[i]+".out"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				got := whoami(t, string(page))
 				// A page shows a carriage return as a line break.
 				got.body, req.Body = strings.ReplaceAll(got.body, "\r\n", "\n"), strings.ReplaceAll(req.Body, "\r\n", "\n")
@@ -115,9 +112,7 @@ func TestTheRemoteBrowserGoesToThePage(t *testing.T) {
 			s.Secret = demo.Password(zone)
 		}
 		code, err := as.Code(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		file := target + ".mjs"
 		write(t, dir, file, code)
 		got := whoami(t, start(t, dir, []string{export.PasswordEnv + "=" + demo.Password(zone)}, "node", file))
@@ -155,9 +150,7 @@ func TestABrowserTakesThePACFile(t *testing.T) {
 	as, _ := export.Find("pac")
 	const user = "brd-customer-hl_demo01-zone-datacenter_demo-session-pac1"
 	code, err := as.Code(export.Source{Profile: demo.Profile, Username: user, Request: model.FetchRequest{Via: model.ViaNative, Zone: zone}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	write(t, dir, "proxy.pac", code)
 	write(t, dir, "drive.mjs", `
 import puppeteer from "puppeteer";

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -26,11 +27,7 @@ func inMemory(b model.BodyRef) (io.ReadCloser, error) {
 }
 
 // harOf writes results and gives the file's entries, checked against the schema.
-func harOf(t interface {
-	Helper()
-	Fatal(...any)
-}, results ...model.FetchResult,
-) (string, []harEntry) {
+func harOf(t noerr.T, results ...model.FetchResult) (string, []harEntry) {
 	t.Helper()
 	var b strings.Builder
 	n, err := HAR(&b, "1.0", func(yield func(model.FetchResult, error) bool) {
@@ -44,20 +41,12 @@ func harOf(t interface {
 		t.Fatal(n, err)
 	}
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/har.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Validate(v); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, schema.Validate(v))
 	var file struct{ Log struct{ Entries []harEntry } }
-	if err := json.Unmarshal([]byte(b.String()), &file); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Unmarshal([]byte(b.String()), &file))
 	return b.String(), file.Log.Entries
 }
 

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
@@ -78,9 +79,7 @@ func modules(t *testing.T, dir, want string) {
 		from = filepath.Join("..", "..", ".ci", "node", "node_modules")
 	}
 	from, err := filepath.Abs(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := os.Stat(filepath.Join(from, want, "package.json")); err != nil {
 		t.Skipf("install %s: npm ci --prefix .ci/node", want)
 	}
@@ -98,9 +97,7 @@ func start(t *testing.T, dir string, env []string, name string, args ...string) 
 	if errors.As(err, &exit) {
 		t.Fatalf("%s: %v\n%s\n%s", name, err, out, exit.Stderr)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return string(out)
 }
 
@@ -126,9 +123,7 @@ func program(t *testing.T, dir string, env []string, name string, args ...string
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
 func runShell(t *testing.T, dir string, files, env []string) {
@@ -172,9 +167,7 @@ func runGo(t *testing.T, dir string, files, env []string) {
 	var calls strings.Builder
 	for i, f := range files {
 		code, err := os.ReadFile(filepath.Join(dir, f))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		write(t, dir, f, strings.Replace(string(code), "\nfunc main() {", fmt.Sprintf("\nfunc fetch%d() {", i), 1))
 		fmt.Fprintf(&calls, "\tos.Stdout, _ = os.Create(%q)\n\tfetch%d()\n", f+".out", i)
 	}
@@ -189,9 +182,7 @@ func runGo(t *testing.T, dir string, files, env []string) {
 func goEnv(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return append(os.Environ(), "GOCACHE="+strings.TrimSpace(string(out)), "CGO_ENABLED=0")
 }
 
@@ -358,9 +349,7 @@ func TestWhatArrivesAtTheAPIIsTheForm(t *testing.T) {
 			key, _ := demo.Key("batch-user")
 			value, _ := demo.Secret(t.Context(), key.Secret)
 			api, err := url.Parse(demo.Profile.BaseURL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			var mu sync.Mutex
 			calls := map[string]arrived{}
 			forward := httputil.NewSingleHostReverseProxy(api)
@@ -430,9 +419,7 @@ func fields(r model.FetchRequest) map[string]string {
 func decoded(t *testing.T, body string) map[string]string {
 	t.Helper()
 	var all map[string]any
-	if err := json.Unmarshal([]byte(body), &all); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, json.Unmarshal([]byte(body), &all))
 	out := map[string]string{}
 	for name, v := range all {
 		if headers, ok := v.(map[string]any); ok {
@@ -458,9 +445,7 @@ func TestAProgramTrustsTheAuthorityThatItNames(t *testing.T) {
 			as, _ := export.Find(c.target)
 			req := model.FetchRequest{Zone: zone, Via: model.ViaNative, URL: "https://lab.test/whoami?q=1", Method: "PUT", Body: "é", Header: http.Header{"X-It": {"yes"}}}
 			code, err := as.Code(export.Source{Profile: demo.Profile, Request: req})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			env := []string{export.PasswordEnv + "=" + demo.Password(zone)}
 			file := "one" + filepath.Ext(as.File)
 			write(t, dir, file, code)
@@ -470,9 +455,7 @@ func TestAProgramTrustsTheAuthorityThatItNames(t *testing.T) {
 				write(t, dir, file+".out", alone(t, dir, file, env))
 			}
 			out, err := os.ReadFile(filepath.Join(dir, file+".out"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			var who struct {
 				Method, Path, Body string
 				TLS                bool

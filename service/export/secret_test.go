@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/export"
 )
@@ -78,14 +79,10 @@ func TestASecretArrivesWhateverItIsMadeOf(t *testing.T) {
 					s.Key = fmt.Sprintf("env:SECRET_%d", i)
 					s.Request.Zone.Password = s.Key
 					one, err := as.Code(s)
-					if err != nil {
-						t.Fatal(err)
-					}
+					noerr.Must(t, err)
 					s.Secret = secret
 					two, err := as.Code(s)
-					if err != nil {
-						t.Fatal(err)
-					}
+					noerr.Must(t, err)
 					s.Secret = ""
 					write(t, dir, "one"+filepath.Ext(as.File), one)
 					write(t, dir, "two"+filepath.Ext(as.File), two)
@@ -122,9 +119,7 @@ func TestAShellTakesTheEnvironmentFile(t *testing.T) {
 		for _, inline := range []string{"", secret} {
 			s.Secret = inline
 			code, err := as.Code(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			dir := t.TempDir()
 			write(t, dir, "zonedeck.env", code)
 			out := start(t, dir, []string{export.PasswordEnv + "=" + secret}, "sh", "-c", `. ./zonedeck.env; curl -sS http://lab.test/; printf %s "$SSL_CERT_FILE"`)
@@ -136,9 +131,7 @@ func TestAShellTakesTheEnvironmentFile(t *testing.T) {
 	}
 	s = source(model.ViaAPI)
 	code, err := as.Code(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	dir := t.TempDir()
 	write(t, dir, "zonedeck.env", code)
 	if out := start(t, dir, []string{"ACME_KEY=k"}, "sh", "-c", `. ./zonedeck.env; printf '%s %s' "$ACME_KEY" "$ZONEDECK_API_URL"`); out != "k https://api.test/request" {
@@ -160,9 +153,7 @@ func TestAClientTakesTheProxysAddress(t *testing.T) {
 	for inline, password := range map[string]string{"": "plain1", secrets[0]: secrets[0]} {
 		s.Secret = inline
 		address, err := as.Code(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		word := `"` + strings.TrimSpace(address) + `"`
 		if inline != "" {
 			word = export.ShellQuote(strings.TrimSpace(address))
@@ -198,9 +189,7 @@ func TestAProgramEndsWithoutItsSecret(t *testing.T) {
 				_, _ = fmt.Sscanf(srv.URL, "http://127.0.0.1:%d", &s.Profile.ProxyPort)
 				s.Request.URL = srv.URL + "/target"
 				code, err := target.Code(s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				dir := t.TempDir()
 				write(t, dir, target.File, code)
 				for _, env := range [][]string{nil, {"SHOP_SECRET="}} {
@@ -259,16 +248,12 @@ func TestTheSecretIsInNoArgument(t *testing.T) {
 	for _, via := range []model.Via{model.ViaNative, model.ViaAPI} {
 		for _, inline := range []string{"", secret} {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "curl"), []byte(argv), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(filepath.Join(dir, "curl"), []byte(argv), 0o700))
 			s := source(via)
 			s.Secret = inline
 			as, _ := export.Find("curl")
 			code, err := as.Code(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			write(t, dir, "fetch.sh", code)
 			out := filepath.Join(dir, "args")
 			start(t, dir, []string{"OUT=" + out, "ACME_KEY=" + secret, export.PasswordEnv + "=" + secret}, "sh", "-c", `PATH="$HOME:$PATH" sh fetch.sh`)

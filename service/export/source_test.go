@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/export"
@@ -47,15 +48,11 @@ func TestTheCodeOfEachTarget(t *testing.T) {
 			}
 			file := filepath.Join("testdata", string(via)+"-"+target.File)
 			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, os.WriteFile(file, []byte(got), 0o600))
 				continue
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if got != string(want) {
 				t.Errorf("%s:\n%s\nwant\n%s", file, got, want)
 			}
@@ -131,9 +128,7 @@ func TestTheCAIsNamedOnlyWhereTargetsNeedIt(t *testing.T) {
 		} {
 			of, _ := export.Find(target)
 			code, err := of.Code(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if strings.Contains(code, words[0]) != c.ca || strings.Contains(code, words[1]) != (c.insecure && words[1] != "\x00") {
 				t.Errorf("%s, %s:\n%s", name, target, code)
 			}

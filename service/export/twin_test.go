@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -50,9 +51,7 @@ func TestAComparisonAsMarkdown(t *testing.T) {
 
 func TestAComparisonAsJSON(t *testing.T) {
 	b, err := json.Marshal(NewTwin(sampleTwin()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, want := range []string{
 		`{"schema_version":1,"id":"t_1","profile":"acme","url":"http://lab.test/shop?a=1|2","required":[".price","h1"],"cells":[`,
 		`{"zone":"dc_1","via":"api","class":"outside","cause":"network","status":0,"runs":2,"ok":0,"median_ms":42,"fastest_ms":41,"slowest_ms":43,"first_byte_ms":null,"bytes":0,"cost_per_1000":null,"fields_found":0,`,

@@ -17,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/agent"
 	"zonedeck/service/config"
@@ -74,9 +75,7 @@ func TestAToolFetchesAPage(t *testing.T) {
 	keep, j, dir := withJournal(t)
 	ft := newFetcher(t, p, keep)
 	r, err := ft.Fetch(t.Context(), page(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, r, model.ClassOK, "")
 	if got, want := string(r.Body.Bytes), "# Page of http://lab.test/ok"; got != want || r.ContentType != "text/plain; charset=utf-8" {
 		t.Errorf("body %q of type %s", got, r.ContentType)
@@ -96,9 +95,7 @@ func TestAToolFetchesAPage(t *testing.T) {
 	if err != nil || again.Request.Via != model.ViaAgent || string(again.Body.Bytes) != string(r.Body.Bytes) || len(again.Phases) != 2 {
 		t.Errorf("kept as %+v, %v", again, err)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Close())
 	servicetest.NoSecretUnder(t, dir)
 }
 
@@ -161,9 +158,7 @@ func TestEveryWayThatAToolFailsHasItsClass(t *testing.T) {
 			}
 			q.Retries = 0
 			r, err := newFetcher(t, p).Fetch(t.Context(), q, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			servicetest.WantVerdict(t, r, c.class, c.cause)
 			got := ""
 			for _, e := range r.Diagnosis.Evidence {
@@ -223,13 +218,9 @@ func TestWhatAToolRepeatsOfTheKeyIsMasked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, _ := agentProfile(t, tools(func(string) (*mcp.CallToolResult, error) { return answer() }))
 			r, err := newFetcher(t, p).Fetch(t.Context(), page(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			raw, err := json.Marshal(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			servicetest.NoSecret(t, "the result", string(raw)+string(r.Body.Bytes))
 			if !strings.Contains(string(raw)+string(r.Body.Bytes), "***") {
 				t.Errorf("nothing was masked: %s", r.Body.Bytes)
@@ -269,9 +260,7 @@ func TestAToolThatDoesNotAnswerIsATimeout(t *testing.T) {
 		q := page()
 		q.Retries = 0
 		r, err := ft.Fetch(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		servicetest.WantVerdict(t, r, model.ClassTimeout, model.CauseClientTimeout)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -287,9 +276,7 @@ func TestThePreviewIsWhatAToolIsSent(t *testing.T) {
 		h := tools(func(string) (*mcp.CallToolResult, error) { return said("x"), nil })
 		p, _ := agentProfile(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			raw, err := httputil.DumpRequest(r, true)
-			if err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, err)
 			if strings.Contains(string(raw), "tools/call") {
 				got = strings.Split(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\n")
 			}

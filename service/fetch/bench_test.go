@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
@@ -34,9 +35,7 @@ func BenchmarkFetch(b *testing.B) {
 		for b.Loop() {
 			req, _ := http.NewRequestWithContext(b.Context(), http.MethodPost, s.URL, bytes.NewReader(body))
 			res, err := t.RoundTrip(req)
-			if err != nil {
-				b.Fatal(err)
-			}
+			noerr.Must(b, err)
 			_, _ = io.Copy(io.Discard, res.Body)
 			res.Body.Close()
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 	"zonedeck/service/servicetest"
 )
@@ -30,18 +31,14 @@ func TestABodyGoesWhereItIsToWhateverTheCacheIs(t *testing.T) {
 	left := filepath.Join(dir, ".page.html.zonedeck-ABCDEFGH") // of a killed process
 	old := time.Now().Add(-48 * time.Hour)
 	for _, file := range []string{cache, page, left} {
-		if err := errors.Join(os.WriteFile(file, []byte("as it was"), 0o600), os.Chtimes(file, old, old)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, errors.Join(os.WriteFile(file, []byte("as it was"), 0o600), os.Chtimes(file, old, old)))
 	}
 	change, j, _ := withJournal(t)
 	c := newFetcher(t, p, change, func(o *Config) { o.Bodies.Dir = cache })
 	r := servicetest.Ask(p, "unlocker1")
 	r.BodyFile, r.Retries = page, 1
 	res, err := c.Fetch(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	got, err := os.ReadFile(page)
 	if err != nil || !bytes.Equal(got, want) || res.Body.File != page || res.Body.Cut || len(res.Attempts) != 2 {
 		t.Errorf("%d bytes in %s, cut %v, %d attempts: %v", len(got), res.Body.File, res.Body.Cut, len(res.Attempts), err)
@@ -60,18 +57,12 @@ func TestABodyWhosePlaceIsTakenStaysBesideIt(t *testing.T) {
 	r.BodyFile = filepath.Join(t.TempDir(), "page.html")
 	res, err := newFetcher(t, p).Fetch(t.Context(), r, func(e Event) {
 		if e.Phase == PhaseDone {
-			if err := os.Mkdir(r.BodyFile, 0o700); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, os.Mkdir(r.BodyFile, 0o700))
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	old := time.Now().Add(-48 * time.Hour)
-	if err := errors.Join(os.Chtimes(res.Body.File, old, old), textfile.Sweep(filepath.Dir(r.BodyFile))); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, errors.Join(os.Chtimes(res.Body.File, old, old), textfile.Sweep(filepath.Dir(r.BodyFile))))
 	if at, err := os.Stat(res.Body.File); err != nil || at.Size() != 2<<20 {
 		t.Errorf("%s: %v", res.Body.File, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
@@ -124,9 +125,7 @@ func TestTheRemoteBrowserShowsAPage(t *testing.T) {
 	q.Country, q.Required = "de", []string{".price", ".missing"}
 	q.Retries = 0
 	r, err := newFetcher(t, p, keep).Fetch(t.Context(), q, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, r, model.ClassParsingDrift, model.CauseMissingFields)
 	if string(r.Body.Bytes) != png || r.ContentType != "image/png" || r.Status != 200 || r.ServiceStatus != 101 || r.Header.Get("X-From") != "page" ||
 		!slices.Equal(r.Header.Values("Set-Cookie"), []string{"a=1", "_abck=2"}) {
@@ -146,9 +145,7 @@ func TestTheRemoteBrowserShowsAPage(t *testing.T) {
 	if err != nil || string(again.Body.Bytes) != png || len(again.Phases) != 4 {
 		t.Errorf("kept as %+v, %v", again, err)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Close())
 	servicetest.NoSecretUnder(t, dir)
 }
 
@@ -210,9 +207,7 @@ func TestEveryWayThatTheRemoteBrowserFailsHasItsClass(t *testing.T) {
 			q := visit(p)
 			q.Retries = 0
 			r, err := newFetcher(t, p).Fetch(t.Context(), q, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			servicetest.WantVerdict(t, r, c.class, c.cause)
 			got := ""
 			for _, e := range r.Diagnosis.Evidence {
@@ -227,9 +222,7 @@ func TestEveryWayThatTheRemoteBrowserFailsHasItsClass(t *testing.T) {
 				t.Errorf("it says %q after %v, want %q after %d steps", got, r.Phases, c.says, c.steps)
 			}
 			raw, err := json.Marshal(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			servicetest.NoSecret(t, "the result", string(raw))
 		})
 	}
@@ -276,9 +269,7 @@ func TestADialogOfThePageIsAnsweredAndAHangingPageIsATimeout(t *testing.T) {
 		q := visit(p)
 		q.Retries = 0
 		r, err := ft.Fetch(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		servicetest.WantVerdict(t, r, model.ClassTimeout, model.CauseClientTimeout)
 		if got := strings.Join(d.seen, " "); !strings.HasSuffix(got, "Page.navigate Page.handleJavaScriptDialog") || len(r.Phases) != 3 {
 			t.Errorf("it was sent %s; phases %v", got, r.Phases)

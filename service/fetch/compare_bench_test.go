@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/scenario"
@@ -29,9 +30,7 @@ func BenchmarkTwinBesideCurl(b *testing.B) {
 		text += fmt.Sprintf("[[zones]]\nname = \"dc%d\"\nproduct = \"datacenter\"\n", i)
 	}
 	account, err := scenario.Parse("account.toml", []byte(text))
-	if err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, err)
 	demo := servicetest.Emulator(b, emulator.Options{Scenario: account})
 	history, _ := servicetest.Journal(b)
 	p := demo.Profile
@@ -56,9 +55,7 @@ func BenchmarkTwinBesideCurl(b *testing.B) {
 				n += 2
 			}
 			file := filepath.Join(b.TempDir(), "curl.conf")
-			if err := os.WriteFile(file, []byte(strings.TrimSuffix(config, "next\nsilent\n")), 0o600); err != nil {
-				b.Fatal(err)
-			}
+			noerr.Must(b, os.WriteFile(file, []byte(strings.TrimSuffix(config, "next\nsilent\n")), 0o600))
 			most := fmt.Sprint(exchange.LimitOf(model.ProductDatacenter).Concurrency)
 			var ours, curls time.Duration
 			for b.Loop() {
@@ -71,9 +68,7 @@ func BenchmarkTwinBesideCurl(b *testing.B) {
 				began = time.Now()
 				got, err := ft.Compare(b.Context(), twin, nil)
 				ours += time.Since(began)
-				if err != nil {
-					b.Fatal(err)
-				}
+				noerr.Must(b, err)
 				for _, c := range got.Cells {
 					if c.OK() != 1 {
 						b.Fatalf("%s by %s: %s%+v", c.Zone.Name, c.Via, c.Problem, c.Runs)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
@@ -32,9 +33,7 @@ func TestATwinComparesEveryZoneByEveryMethod(t *testing.T) {
 	}
 	seen := map[int][]model.Cell{}
 	got, err := c.Compare(t.Context(), plan, func(i int, cell model.Cell) { seen[i] = append(seen[i], cell) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for i, cell := range got.Cells {
 		want := model.ClassCaptcha
 		if cell.Zone.Name == "unlocker_demo" {
@@ -83,9 +82,7 @@ func TestTheCellsOfATwinAreSentAtOnce(t *testing.T) {
 		plan.Cells = append(plan.Cells, model.Cell{Vary: model.Vary{Zone: z, Via: model.ViaAPI}})
 	}
 	got, err := newFetcher(t, p).Compare(t.Context(), plan, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, c := range got.Cells {
 		if c.OK() != 1 {
 			t.Errorf("%+v", c)
@@ -243,9 +240,7 @@ func TestAKeyWithoutItsValueLeavesTheOtherCells(t *testing.T) {
 	})
 	preset := model.Preset{Zones: []model.Zone{servicetest.Zone(p, "dc1")}, Ways: []model.Via{model.ViaAPI, model.ViaNative}}
 	plan, err := ft.Plan(t.Context(), preset, model.FetchRequest{URL: "http://lab.test/", Key: "k"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	plan.Cells[0].Problem = ""
 	got, err := ft.Compare(t.Context(), plan, nil)
 	if err != nil || got.Cells[0].Problem == "" || got.Cells[1].OK() != 1 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
 	"zonedeck/service/config"
@@ -88,9 +89,7 @@ func TestTheCorpusOverSockets(t *testing.T) {
 	api := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 		var ask struct{ URL string }
 		b, _ := io.ReadAll(r.Body)
-		if err := json.Unmarshal(b, &ask); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, json.Unmarshal(b, &ask))
 		c := byName[strings.TrimPrefix(ask.URL, "https://example.com/")]
 		if c.raw {
 			c.send(w)
@@ -104,9 +103,7 @@ func TestTheCorpusOverSockets(t *testing.T) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		err := json.NewEncoder(w).Encode(map[string]any{"status_code": c.Outcome.TargetStatus, "headers": headers, "body": string(c.Outcome.BodyHead)})
-		if err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, err)
 	})
 	dial, ca := servicetest.TLSTarget(t, func(w http.ResponseWriter, r *http.Request) {
 		byName[strings.TrimPrefix(r.URL.Path, "/")].send(w)
@@ -127,9 +124,7 @@ func TestTheCorpusOverSockets(t *testing.T) {
 					r.Format = model.FormatJSON
 				}
 				res, err := way.ft.Fetch(t.Context(), r, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				body := res.Body.Bytes
 				got, want := modeltest.WantOf(res.Diagnosis, body), c.Want
 				if c.Outcome.Via != via || c.Outcome.ServiceStatus == 0 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -122,9 +123,7 @@ func TestTheRotationIsMeasuredCallByCall(t *testing.T) {
 	change, j, _ := withJournal(t)
 	var seen []int
 	g, err := exits(t.Context(), newFetcher(t, p, change), ProbeRequest{Zone: z, Target: "http://lab.test/"}, 6, func(_ int, c model.Cell) { seen = append(seen, len(c.Runs)) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	r := g.Cells[0]
 	rate, ok := r.RepeatRate()
 	if !slices.Equal(seen, []int{0, 1, 2, 3, 4, 5, 6, 6}) || r.KnownExits() != 5 || rate != 0.6 || !ok || !slices.Equal(r.ExitChanges(), []int{2, 3, 5}) || !slices.Equal(r.Countries(), []string{"DE", "FR"}) {

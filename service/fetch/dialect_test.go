@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -63,9 +64,7 @@ func TestHeadersThatTheContractDoesNotShowAreReadOrCitedAndNeverPassedOver(t *te
 			r := servicetest.Ask(p, "dc1")
 			r.Retries = 0
 			res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			servicetest.WantVerdict(t, res, tc.class, tc.cause)
 			if res.Status != tc.status || res.Attempts[0].Status != tc.status {
 				t.Errorf("status %d, want %d", res.Status, tc.status)
@@ -97,9 +96,7 @@ func TestRequiredFieldsAreLookedForInAPageOfUnknownStatus(t *testing.T) {
 	r := servicetest.Ask(p, "dc1")
 	r.Required = []string{".no-such-thing"}
 	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
 }
 
@@ -125,9 +122,7 @@ func TestTheStatusOfAnAnswerThroughTheProxyIsNotCalledAHeaders(t *testing.T) {
 			})})
 			p.Dialect = "documented"
 			res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			cause, told := model.CauseSiteBlock, tc.head != ""
 			if told {
 				cause = ""

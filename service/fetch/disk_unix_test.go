@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 )
 
@@ -29,9 +30,7 @@ func TestAFullDiskCutsABodyWhereItsFileEnds(t *testing.T) {
 		r := servicetest.Ask(p, "unlocker1")
 		r.BodyFile = file
 		res, err := c.Fetch(t.Context(), r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		got, err := os.ReadFile(res.Body.File)
 		n := int(res.Body.Size)
 		if err != nil || n <= 1<<20 || n > room || !bytes.Equal(got, whole[:n]) || !res.Body.Cut || res.Body.SHA256 != sum(got) {

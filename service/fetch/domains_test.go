@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
@@ -60,9 +61,7 @@ func TestATargetOutsideTheAllowedDomainsIsNotFetched(t *testing.T) {
 			t.Errorf("an allowed target: %v, %d calls", err, calls)
 		}
 		d, err := dialect.Find(p.Dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if r.URL = d.TestPage(false); len(Problems(p, d, r)) != 0 {
 			t.Error("the page that tests a login is refused")
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
@@ -30,9 +31,7 @@ func TestEveryProductsZoneFetchesFromTheEmulator(t *testing.T) {
 				t.Run(string(z.Name)+" "+string(via)+" "+scheme, func(t *testing.T) {
 					r := model.FetchRequest{Zone: z, URL: scheme + "://lab.test/ok", Via: via, Format: model.FormatRaw}
 					res, err := c.Fetch(t.Context(), r, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					noerr.Must(t, err)
 					if via == model.ViaNative && !z.Product.NativeAccess() {
 						if res.Diagnosis.Class != model.ClassAccessRestricted || res.ServiceStatus != 403 {
 							t.Errorf("%s, service status %d: %v", res.Diagnosis.Class, res.ServiceStatus, res.Diagnosis.Evidence)
@@ -81,9 +80,7 @@ func TestEveryPageOfTheLabHasItsClass(t *testing.T) {
 					r.Timeout = 200 * time.Millisecond
 				}
 				res, err := c.Fetch(t.Context(), r, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				servicetest.WantVerdict(t, res, want.class, want.cause)
 				if res.Status != want.status {
 					t.Errorf("status %d, want %d", res.Status, want.status)
@@ -133,15 +130,11 @@ func TestEveryKeyOfTheEmulator(t *testing.T) {
 		"expired-user":   {model.ClassOutside, model.CauseKeyRejected},
 	} {
 		res, err := c.Fetch(t.Context(), model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Key: key}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		t.Run(key, func(t *testing.T) { servicetest.WantVerdict(t, res, want.class, want.cause) })
 	}
 	res, err := c.Fetch(t.Context(), model.FetchRequest{Zone: model.Zone{Name: "nobody"}, URL: "http://lab.test/ok"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseRequestRefused)
 }
 
@@ -156,9 +149,7 @@ func TestEverythingTheDialectSendsReachesTheLab(t *testing.T) {
 		r.Zone, r.URL, r.Method, r.Body, r.Country = z, "http://lab.test/whoami", "POST", "hello=1", "de"
 		r.Header = map[string][]string{"X-Lab": {"seen"}}
 		res, err := c.Fetch(t.Context(), r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		servicetest.WantVerdict(t, res, model.ClassOK, "")
 		for _, want := range []string{"POST", "hello=1", "seen"} {
 			if !strings.Contains(string(res.Body.Bytes), want) {
@@ -173,9 +164,7 @@ func TestLargePageOfTheLabIsStreamed(t *testing.T) {
 	z, _ := p.Zone("datacenter_demo")
 	for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
 		res, err := c.Fetch(t.Context(), model.FetchRequest{Zone: z, URL: "http://lab.test/large?mb=5", Via: via}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		servicetest.WantVerdict(t, res, model.ClassOK, "")
 		if res.Body.Size < 5<<20 || res.Body.File == "" || res.Body.Cut {
 			t.Errorf("%s: body %d bytes in %q", via, res.Body.Size, res.Body.File)
@@ -190,9 +179,7 @@ func TestProbeOfEveryNativeZoneOfTheEmulator(t *testing.T) {
 			continue
 		}
 		res, err := c.Probe(t.Context(), ProbeRequest{Zone: z, Rounds: 3, Session: "a1"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if !res.Diagnosis.OK() || res.ConnectStatus != 200 || res.TargetStatus != 200 || len(res.Exits) != 3 {
 			t.Errorf("%s: %+v", z.Name, res)
 		}
@@ -203,9 +190,7 @@ func TestProbeOfEveryNativeZoneOfTheEmulator(t *testing.T) {
 	z, _ := p.Zone("datacenter_demo")
 	z.Password = "demo:zone/isp_demo" // another zone's
 	res, err := c.Probe(t.Context(), ProbeRequest{Zone: z}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if res.Diagnosis.Cause != model.CauseLoginRejected || res.ConnectStatus != 407 {
 		t.Errorf("a wrong password: %+v", res)
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/dialect"
 	"zonedeck/service/servicetest"
 
@@ -74,9 +75,7 @@ func TestFetchByAPIGivesEveryOutcomeOneVerdict(t *testing.T) {
 			r := servicetest.Ask(p, "unlocker1")
 			r.Retries = 1
 			res, err := c.Fetch(t.Context(), r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			servicetest.WantVerdict(t, res, tc.class, tc.cause)
 			if res.Status != tc.target || res.ServiceStatus != tc.status {
 				t.Errorf("status %d, service status %d; want %d, %d", res.Status, res.ServiceStatus, tc.target, tc.status)
@@ -155,9 +154,7 @@ func TestALargeBodyGoesToAFile(t *testing.T) {
 	c := newFetcher(t, p)
 	var told int64
 	res, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), func(e Event) { told = max(told, e.Bytes) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	sum := sha256.Sum256(want)
 	if res.Body.Size != int64(len(want)) || res.Body.SHA256 != hex.EncodeToString(sum[:]) || res.Body.Bytes != nil {
 		t.Errorf("body %d bytes, %d in memory, sum %s", res.Body.Size, len(res.Body.Bytes), res.Body.SHA256)
@@ -181,9 +178,7 @@ func TestABodyAboveTheCapIsCutAndHasANote(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 300<<10)) })
 	c := newFetcher(t, p, func(o *Config) { o.Bodies.Memory, o.Bodies.Cap = 64<<10, 100<<10 })
 	res, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if !res.Body.Cut || res.Body.Incomplete || res.Body.Size != 100<<10 {
 		t.Errorf("body %+v, want it cut at the cap", res.Body.Size)
 	}
@@ -199,14 +194,10 @@ func TestABodyAboveTheCapIsCutAndHasANote(t *testing.T) {
 func TestABodyThatDoesNotFitOnDiskIsCutAndKept(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte("x"), 4<<20)) })
 	file := filepath.Join(t.TempDir(), "a file where the folder should be")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	c := newFetcher(t, p, func(o *Config) { o.Bodies.Dir = file })
 	res, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if !res.Body.Cut || len(res.Body.Bytes) == 0 || int64(len(res.Body.Bytes)) != res.Body.Size {
 		t.Errorf("cut %v with %d of %d bytes in memory", res.Body.Cut, len(res.Body.Bytes), res.Body.Size)
 	}
@@ -218,9 +209,7 @@ func TestBodyThatEndsEarlyIsIncomplete(t *testing.T) {
 		_, _ = io.WriteString(w, servicetest.Page)
 	})
 	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseIncomplete)
 	if !res.Body.Incomplete || res.Body.Size != int64(len(servicetest.Page)) {
 		t.Errorf("body %+v", res.Body)
@@ -234,9 +223,7 @@ func zipped(t *testing.T, b []byte) []byte {
 	if _, err := w.Write(b); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, w.Close())
 	return z.Bytes()
 }
 
@@ -260,9 +247,7 @@ func TestCompressedBodyIsInflatedWithinBounds(t *testing.T) {
 	}
 	r.URL = "http://lab.test/bomb"
 	res, err = c.Fetch(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if !res.Body.Cut || res.Body.Size > 17<<20 {
 		t.Errorf("the bomb became %d bytes, cut %v", res.Body.Size, res.Body.Cut)
 	}
@@ -282,9 +267,7 @@ func TestJSONFormatIsUnwrapped(t *testing.T) {
 			r := servicetest.Ask(p, "unlocker1")
 			r.Format = model.FormatJSON
 			res, err := c.Fetch(t.Context(), r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			got := res.Body.Bytes
 			if res.Body.File != "" {
 				got, _ = os.ReadFile(res.Body.File)
@@ -310,9 +293,7 @@ func TestAHeaderInsideTheJSONFormNamesTheDefence(t *testing.T) {
 	r := servicetest.Ask(p, "unlocker1")
 	r.Format = model.FormatJSON
 	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassCaptcha, "")
 	if ev := fmt.Sprint(res.Diagnosis.Evidence); !strings.Contains(ev, "x-amzn-waf-action: captcha") {
 		t.Errorf("evidence %s", ev)
@@ -351,9 +332,7 @@ func TestSlowBodyRunsIntoTheTimeout(t *testing.T) {
 		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
 		r.Timeout = time.Minute
 		res, err := c.Fetch(t.Context(), r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		servicetest.WantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
 		if !res.Body.Incomplete || res.Body.Size != 6 {
 			t.Errorf("body %+v", res.Body)
@@ -364,9 +343,7 @@ func TestSlowBodyRunsIntoTheTimeout(t *testing.T) {
 func TestAnUnreachableServiceIsANetworkFault(t *testing.T) {
 	p := servicetest.Profile("http://127.0.0.1:1")
 	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseNetwork)
 	if res.Timing.TLS != -1 || res.Timing.ProxyConnect != -1 || res.Timing.FirstByte != -1 || res.Timing.Total < 0 {
 		t.Errorf("timing %+v", res.Timing)
@@ -388,9 +365,7 @@ func TestMissingFieldsAreParsingDrift(t *testing.T) {
 	r := servicetest.Ask(p, "unlocker1")
 	r.Required = []string{".name", ".price"}
 	res, err := c.Fetch(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
 	if len(res.Fields) != 2 || !res.Fields[0].Found || res.Fields[1].Found {
 		t.Errorf("fields %+v", res.Fields)
@@ -420,9 +395,7 @@ func TestBodiesOfEarlierAttemptsAreRemoved(t *testing.T) {
 	r := servicetest.Ask(p, "unlocker1")
 	r.Retries = 1
 	res, err := c.Fetch(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	files, err := os.ReadDir(c.cfg.Bodies.Dir)
 	if err != nil || len(files) != 1 || len(res.Attempts) != 2 {
 		t.Errorf("%d files after %d attempts: %v", len(files), len(res.Attempts), err)

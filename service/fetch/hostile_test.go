@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -29,9 +30,7 @@ func plainAnswers(t *testing.T) [][]byte {
 	if _, err := io.WriteString(w, strings.Repeat(servicetest.Page, 20)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, w.Close())
 	head := "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nx-brd-status-code: 200\r\n"
 	all := []string{
 		head + "Content-Length: 11\r\n\r\nhello world",
@@ -88,9 +87,7 @@ func TestHostileAnswersHaveAVerdict(t *testing.T) {
 	random, plain := rand.New(rand.NewPCG(seed, 0)), plainAnswers(t)
 	next := make(chan []byte, 1)
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

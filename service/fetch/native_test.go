@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
@@ -35,9 +36,7 @@ func TestFetchThroughATunnel(t *testing.T) {
 	p := servicetest.NativeProfile(t, px)
 
 	res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "https://example.com/ok"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust)
 	if res.ServiceStatus != 200 || res.Exit != "203.0.113.7" || res.ProxyHeader.Get("X-Brd-Ip") == "" {
 		t.Errorf("the CONNECT answer is lost: %+v", res)
@@ -45,9 +44,7 @@ func TestFetchThroughATunnel(t *testing.T) {
 
 	p.CA = ca // httptest's certificate is for example.com
 	res, err = newFetcher(t, p).Fetch(t.Context(), native(p, "https://example.com/ok"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassOK, "")
 	if res.Status != 200 || string(res.Body.Bytes) != servicetest.Page {
 		t.Errorf("status %d, body %q", res.Status, res.Body.Bytes)
@@ -56,16 +53,12 @@ func TestFetchThroughATunnel(t *testing.T) {
 		t.Errorf("timing %+v", tm)
 	}
 	res, err = newFetcher(t, p).Fetch(t.Context(), native(p, "https://other.test/ok"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust) // the wrong name
 
 	p.CA, p.Verify = "", false
 	res, err = newFetcher(t, p).Fetch(t.Context(), native(p, "https://other.test/ok"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassOK, "")
 	b, _ := json.Marshal(res.Diagnosis.Evidence)
 	if !strings.Contains(string(b), "verify = false") {
@@ -114,9 +107,7 @@ func TestEachRefusalOfTheProxyHasItsVerdict(t *testing.T) {
 			r := native(p, "https://lab.test/ok")
 			r.Retries, r.Timeout = 0, time.Minute
 			res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			servicetest.WantVerdict(t, res, tc.class, tc.cause)
 			if res.ServiceStatus != tc.status || res.Status != 0 {
 				t.Errorf("service status %d, status %d", res.ServiceStatus, res.Status)
@@ -156,9 +147,7 @@ func TestPlainTargetsGoInAbsoluteForm(t *testing.T) {
 		"/refused": {model.ClassOutside, model.CauseLoginRejected, 0, 407},
 	} {
 		res, err := c.Fetch(t.Context(), native(p, "http://lab.test"+path), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		servicetest.WantVerdict(t, res, want.class, want.cause)
 		if res.Status != want.status || res.ServiceStatus != want.service {
 			t.Errorf("%s: status %d, service %d", path, res.Status, res.ServiceStatus)
@@ -229,9 +218,7 @@ func TestProbe(t *testing.T) {
 	var steps []string
 	res, err := c.Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "https://example.com/", Rounds: 3, Session: "a1", Params: []model.Param{{Name: "session", Value: "a1"}}},
 		func(s string) { steps = append(steps, s) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if !res.Diagnosis.OK() || res.ConnectStatus != 200 || res.TargetStatus != 200 || res.ConnectHeader["X-A"] == nil {
 		t.Errorf("result %+v", res)
 	}
@@ -254,9 +241,7 @@ func TestProbeStopsAtTheFirstFailure(t *testing.T) {
 	}}
 	p := servicetest.NativeProfile(t, px)
 	res, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "https://lab.test/", Rounds: 5, Session: "a"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if res.Diagnosis.Cause != model.CauseLoginRejected || res.ConnectStatus != 407 || len(px.Lines()) != 1 || res.StickyRun {
 		t.Errorf("result %+v after %d calls", res, len(px.Lines()))
 	}
@@ -280,9 +265,7 @@ func TestTheChainIsWhatTheClientSaw(t *testing.T) {
 	} {
 		p.CA, p.Verify = c.ca, c.verify
 		res, err := newFetcher(t, p, change).Fetch(t.Context(), native(p, c.url), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		got := res.Chain
 		if got.Trust != c.trust || got.Unchecked == c.verify || !strings.Contains(got.Why, c.why) || (c.why == "") != (got.Why == "") || got.Peer != "target" {
 			t.Errorf("%s: %+v", c.name, got)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -22,9 +23,7 @@ func TestAKeyIsProvedByOneCall(t *testing.T) {
 	ft := New(Config{Source: demo.Source(demo.Profile), Wire: exchange.New(exchange.Config{})})
 	before := ft.Spent()
 	right, err := demo.Secret(t.Context(), "demo:key/ci-fetch")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	k := model.Key{Name: "not-recorded", Secret: "env:NOT_SET"}
 	res, err := ft.ProveKey(t.Context(), demo.Profile, "", k, right, "the rotation of etl, create")
 	if err != nil || !res.Diagnosis.OK() || res.ServiceStatus != http.StatusOK || len(res.Attempts) != 1 || res.KeyName != "not-recorded" || res.Proves != "the rotation of etl, create" {
@@ -82,9 +81,7 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	p := demo.Profile
 	p.Zones = nil
-	if err := (&Fetcher{}).Provable(p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, (&Fetcher{}).Provable(p))
 	for name, change := range map[string]func(p *config.Profile){
 		"no such call":  func(p *config.Profile) { p.Dialect = "documented" },
 		"no address":    func(p *config.Profile) { p.BaseURL = "" },
@@ -99,9 +96,7 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 	j, _ := servicetest.Journal(t)
 	ft := New(Config{Source: demo.Source(demo.Profile), Wire: exchange.New(exchange.Config{}), Journal: j})
 	right, err := demo.Secret(t.Context(), "demo:key/ci-fetch")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	k := model.Key{Name: "jobs", Secret: "env:NOT_SET"}
 	const of = "the rotation of jobs, step create"
 	res, err := ft.ProveKey(t.Context(), p, "", k, right, of)
@@ -159,9 +154,7 @@ func TestAPasswordsProofsAreLinesOfTheHistory(t *testing.T) {
 	ft := New(conf)
 	z, _ := demo.Profile.Zone("isp_demo")
 	right, err := demo.Secret(t.Context(), z.Password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	wrong := keystore.NewSecret("another-password-01")
 	for _, l := range []exchange.LoginProof{
 		{Password: right, Proves: "a step, create"}, {Password: wrong, Proves: "a step, refused", Refusal: true}, {Password: wrong, Proves: "a step, test"}, {Password: right},
@@ -172,9 +165,7 @@ func TestAPasswordsProofsAreLinesOfTheHistory(t *testing.T) {
 		}
 	}
 	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	want := []struct {
 		begins string
 		class  model.Class

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -59,9 +60,7 @@ func (r recorder) PutFetch(_ context.Context, _ string, res model.FetchResult) e
 func onRefusingAccount(t *testing.T, change ...func(*Config)) (*Fetcher, config.Profile, []model.Key) {
 	t.Helper()
 	account, err := scenario.Parse("account.toml", []byte(refusingAccount))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	demo := servicetest.Emulator(t, emulator.Options{Scenario: account})
 	var keys []model.Key
 	for _, name := range []string{"reader", "billing", "root"} {
@@ -99,9 +98,7 @@ func TestARefusalTellsTheLevelTheZoneAndTheSiteApart(t *testing.T) {
 				t.Fatalf("%+v, %v", subject.Diagnosis, err)
 			}
 			plan, err := ft.Plan(t.Context(), model.Preset{Kind: model.CompareRefusal, Subject: subject, Keys: keys}, model.FetchRequest{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			var told []string
 			got, err := ft.Compare(t.Context(), plan, func(i int, c model.Cell) {
 				if c.Label != plan.Cells[i].Label {
@@ -148,9 +145,7 @@ func TestARefusalUsesAKeyWhoseValueCanBeGotAndADMINOnlyIfChosen(t *testing.T) {
 		t.Helper()
 		p.Kind, p.Subject = model.CompareRefusal, subject
 		plan, err := ft.Plan(t.Context(), p, model.FetchRequest{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return plan.Cells[3]
 	}
 	if got := other(model.Preset{Keys: keys}); got.Key != "there" || got.Problem != "" {
@@ -179,9 +174,7 @@ func TestARefusalEndsWithItsCallersContext(t *testing.T) {
 	plan, err := ft.Plan(t.Context(), model.Preset{
 		Kind: model.CompareRefusal, Subject: model.FetchResult{KeyName: p.Key, Request: servicetest.Ask(p, "unlocker1")}, GoodPage: "http://good.example/",
 	}, model.FetchRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := ft.Compare(ctx, plan, nil); !errors.Is(err, why) {
 		t.Errorf("%v", err)
 	}

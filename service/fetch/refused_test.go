@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
@@ -42,18 +43,12 @@ func TestAProxyThatRepeatsTheLoginDoesNotGetItIntoTheResult(t *testing.T) {
 			p := servicetest.NativeProfile(t, px)
 			c := newFetcher(t, p)
 			probed, err := c.Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			fetched, err := c.Fetch(t.Context(), native(p, "http://lab.test/"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			for what, result := range map[string]any{"the probe": probed, "the fetch": fetched} {
 				b, err := json.Marshal(result)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				servicetest.NoSecret(t, what, string(b))
 			}
 			for what, d := range map[string]model.Diagnosis{"the probe": probed.Diagnosis, "the fetch": fetched.Diagnosis} {
@@ -205,9 +200,7 @@ func TestARefusalOfTheProxySaysItsWords(t *testing.T) {
 		})}
 		p := servicetest.NativeProfile(t, px)
 		res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		said := false
 		for _, e := range res.Diagnosis.Evidence {
 			said = said || strings.Contains(e.Text, "the zone sleeps on Sundays")

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
@@ -28,9 +29,7 @@ func TestARequestThatMayChangeSomethingIsNotRetried(t *testing.T) {
 				r := servicetest.Ask(servicetest.Profile("http://api.test"), "unlocker1")
 				r.Method, r.Retries = tc.method, 2
 				res, err := c.Fetch(t.Context(), r, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				if calls.Load() != tc.tries || len(res.Attempts) != int(tc.tries) {
 					t.Errorf("%d calls, want %d", calls.Load(), tc.tries)
 				}
@@ -53,9 +52,7 @@ func TestARequestThatWasNeverSentIsRetried(t *testing.T) {
 	r := native(p, "https://example.com/order")
 	r.Method, r.Body, r.Retries = "POST", "a=1", 1
 	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseServiceError)
 	if calls.Load() != 2 {
 		t.Errorf("%d calls: the tunnel was refused, so nothing had been sent", calls.Load())
@@ -89,9 +86,7 @@ func TestATargetDoesNotSpeakForTheService(t *testing.T) {
 			r := native(p, "https://example.com/ok")
 			r.Zone = servicetest.Zone(p, tc.zone)
 			res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			servicetest.WantVerdict(t, res, tc.class, tc.cause)
 		})
 	}

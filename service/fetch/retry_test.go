@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 
@@ -60,9 +61,7 @@ func TestRetriesWaitExactlyTheDocumentedBackoff(t *testing.T) {
 						waiting = append(waiting, e.Waiting)
 					}
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				if len(res.Attempts) != len(tc.waits) || len(at) != len(tc.waits) || len(waiting) != len(tc.waits)-1 {
 					t.Fatalf("%d attempts, %d calls, want %d", len(res.Attempts), len(at), len(tc.waits))
 				}
@@ -123,9 +122,7 @@ func TestBreakerStopsShortOfABlockedAddress(t *testing.T) {
 			}
 		}
 		res, err := c.Fetch(t.Context(), r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		servicetest.WantVerdict(t, res, model.ClassTooFast, "")
 		if res.Diagnosis.Rule != "breaker" || calls.Load() != exchange.BreakerCount || res.Diagnosis.Retry || !strings.Contains(res.Diagnosis.Summary, "sent nothing") {
 			t.Errorf("after %d calls: %+v", calls.Load(), res.Diagnosis)
@@ -171,9 +168,7 @@ func TestEachProductHasItsLimitOfConcurrentFetches(t *testing.T) {
 				}()
 			}
 			for range calls {
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
+				noerr.Want(t, <-done)
 			}
 			if want := exchange.LimitOf(product).Concurrency; most.Load() != want {
 				t.Errorf("%s: %d at once, want %d", product, most.Load(), want)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
 	"zonedeck/service/exchange"
@@ -32,9 +33,7 @@ func TestASavedAnswerHasTheDiagnosisThatItHadWhenItCame(t *testing.T) {
 		n++
 		var answer bytes.Buffer
 		fmt.Fprintf(&answer, "HTTP/2 %d\n", c.Outcome.TargetStatus)
-		if err := c.header.Write(&answer); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, c.header.Write(&answer))
 		answer.WriteString("\n")
 		answer.Write(c.Outcome.BodyHead)
 		res, err := diagnose(t, answer.String())
@@ -93,9 +92,7 @@ func TestASavedAnswerIsReadHoweverItWasSaved(t *testing.T) {
 				change = func(*Saved) {}
 			}
 			res, err := diagnose(t, c.answer, change)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if d := res.Diagnosis; d.Class != c.class || c.rule != "" && d.Rule != c.rule || res.Status != c.status {
 				t.Errorf("%s by rule %s, status %d: %v", d.Class, d.Rule, res.Status, d.Evidence)
 			}

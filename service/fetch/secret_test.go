@@ -20,6 +20,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
@@ -68,9 +69,7 @@ func TestNoSecretIsKept(t *testing.T) {
 			r := servicetest.Ask(p, "dc1")
 			r.URL, r.Via = "http://lab.test"+path, via
 			res, err := c.Fetch(t.Context(), r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if res.Body.Size < 20 || !strings.Contains(res.Header.Get("X-Seen"), "****") {
 				t.Fatalf("the answer is not the one this test needs: %+v", res)
 			}
@@ -83,9 +82,7 @@ func TestNoSecretIsKept(t *testing.T) {
 			}
 		}
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Close())
 	files := 0
 	token := base64.StdEncoding.EncodeToString([]byte("brd-customer-hl_test01-zone-dc1:" + servicetest.Password))
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -118,9 +115,7 @@ func TestAnErrorOfTheBodyHoldsNoSecret(t *testing.T) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"+r.Header.Get("Authorization")+"\r\n\r\n")
 	})
 	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	said := fmt.Sprint(res.Diagnosis.Evidence)
 	if !strings.Contains(said, "Bearer ****") {
 		t.Errorf("the error does not quote what this test needs: %s", said)
@@ -139,9 +134,7 @@ func TestAnAnswerThatIsSlowToSearchIsCut(t *testing.T) {
 			return keystore.NewSecret(strings.Repeat("a", 64)), nil
 		}}
 	}).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	said := slices.ContainsFunc(res.Diagnosis.Evidence, func(e model.Evidence) bool {
 		return e.Kind == "error" && strings.Contains(e.Text, "asterisks")
 	})
@@ -162,9 +155,7 @@ func TestNoSpellingOfASecretIsKept(t *testing.T) {
 	}
 	quote := func(s string) string {
 		b, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return string(b)
 	}
 	spell := map[string]func(string) string{
@@ -213,9 +204,7 @@ func TestNoSpellingOfASecretIsKept(t *testing.T) {
 						r.Format = model.FormatJSON
 					}
 					res, err := c.Fetch(t.Context(), r, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					noerr.Must(t, err)
 					shown := fmt.Sprintf("%+v %s", res, res.Body.Bytes)
 					if res.Status == 0 && !strings.Contains(shown, "***") {
 						t.Errorf("%s: the answer does not repeat the secret: %s", name, shown)
@@ -226,9 +215,7 @@ func TestNoSpellingOfASecretIsKept(t *testing.T) {
 						}
 					}
 				}
-				if err := j.Close(); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, j.Close())
 				b, err := os.ReadFile(filepath.Join(dir, "journal.db"))
 				if err != nil || bytes.Contains(b, []byte(secret)) || bytes.Contains(b, []byte(said)) {
 					t.Errorf("%s by %s, %d: the journal holds it: %v", name, via, status, err)

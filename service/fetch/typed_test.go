@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -44,23 +45,17 @@ func TestATypedSecretThatTheTargetRepeatsIsMasked(t *testing.T) {
 		r := servicetest.Ask(p, "dc1")
 		r.URL, r.Via, r.Header = "http://lab.test/headers", via, typed
 		res, err := c.Fetch(t.Context(), r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		res.Request.Header = nil // what was typed stays in the form
 		b, err := json.Marshal(res)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		shown := fmt.Sprintf("%s %s", b, res.Body.Bytes)
 		if !strings.Contains(shown, plain) || !strings.Contains(shown, "harmless-words") {
 			t.Errorf("%s: what is no secret is masked, too: %s", via, shown)
 		}
 		noneOf(t, string(via), shown, token, password, sid, "c2Vzc2lvbi1pZC0x/9", short)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Close())
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -69,9 +64,7 @@ func TestATypedSecretThatTheTargetRepeatsIsMasked(t *testing.T) {
 		noneOf(t, path, string(b), token, password, sid, short)
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, err)
 }
 
 func noneOf(t *testing.T, where, text string, secrets ...string) {

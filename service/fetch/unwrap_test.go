@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
@@ -34,9 +35,7 @@ func TestAnAnswerThatIsNotTheJSONFormIsShownAsItCame(t *testing.T) {
 		r := servicetest.Ask(p, "unlocker1")
 		r.Format = model.FormatJSON
 		res, err := ft.Fetch(t.Context(), r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		got := res.Body.Bytes
 		if res.Body.File != "" {
 			if got, err = os.ReadFile(res.Body.File); err != nil {
@@ -60,9 +59,7 @@ func TestAPageThatCannotBeKeptOnDiskLeavesTheAnswerAsItCame(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
 	ft := newFetcher(t, p)
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	r := servicetest.Ask(p, "unlocker1")
 	r.Format = model.FormatJSON
 	res, err := ft.Fetch(t.Context(), r, func(e Event) {
@@ -70,9 +67,7 @@ func TestAPageThatCannotBeKeptOnDiskLeavesTheAnswerAsItCame(t *testing.T) {
 			ft.cfg.Bodies.Dir = file
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	got, err := os.ReadFile(res.Body.File)
 	if err != nil || string(got) != answer || res.Body.Cut {
 		t.Errorf("%d bytes of %d, cut %v: %v", len(got), len(answer), res.Body.Cut, err)
@@ -95,9 +90,7 @@ func TestRequiredFieldsAreLookedForInAPageOfEightMiB(t *testing.T) {
 		r := servicetest.Ask(p, "unlocker1")
 		r.Required = []string{".price"}
 		res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if found := len(res.Fields) == 1 && res.Fields[0].Found; found != c.found {
 			t.Errorf("%d bytes: found %v: %+v", c.size, found, res.Fields)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
@@ -20,9 +21,7 @@ func TestASecretVariableIsPutInWhenTheRequestIsWritten(t *testing.T) {
 	var got string
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, err)
 		got = string(b)
 		_, _ = io.WriteString(w, "<p>you sent "+secret+"</p>")
 	})
@@ -46,9 +45,7 @@ func TestASecretVariableIsPutInWhenTheRequestIsWritten(t *testing.T) {
 		t.Errorf("preview %+v", w)
 	}
 	res, err := c.Fetch(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if !strings.Contains(got, `"body":"t=hunter2\"hunter2"`) || !strings.Contains(got, "http://lab.test/x?{{raw}}") {
 		t.Errorf("the service got %s", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
@@ -108,9 +109,7 @@ func TestTheSecondAnswerOf429InARowOffersALongerPause(t *testing.T) {
 		r := servicetest.Ask(p, "unlocker1")
 		r.URL = url
 		res, err := ft.Fetch(context.WithoutCancel(t.Context()), r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return res.Diagnosis
 	}
 	const here, there = "http://example.com/a", "http://other.example/"

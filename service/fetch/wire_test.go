@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 
@@ -43,9 +44,7 @@ func TestPreviewByAPIIsWhatIsWritten(t *testing.T) {
 				t.Fatal(w.Problem)
 			}
 			res, err := c.Fetch(t.Context(), r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if res.Exit != "" || res.ServiceStatus != 200 {
 				t.Errorf("result %+v", res)
 			}
@@ -116,9 +115,7 @@ func TestPreviewByNativeIsWhatIsWritten(t *testing.T) {
 func proxyAt(t *testing.T, addr string) config.Profile {
 	t.Helper()
 	a, err := net.ResolveTCPAddr("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p := servicetest.Profile("http://127.0.0.1:1")
 	p.ProxyHost, p.ProxyPort = a.IP.String(), a.Port
 	return p
@@ -130,33 +127,25 @@ func TestUntrustedAPIGetsNoKeyEvenWithVerifyOff(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	conn, err := dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	addr := conn.RemoteAddr().String()
 	conn.Close()
 	p := servicetest.Profile("https://" + addr)
 	p.Verify = false
 	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust)
 }
 
 func TestAPIOverTLSWithTheProfilesCA(t *testing.T) {
 	dial, ca := servicetest.TLSTarget(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })
 	conn, err := dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p := servicetest.Profile("https://" + conn.RemoteAddr().String())
 	conn.Close()
 	p.CA = ca
 	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	servicetest.WantVerdict(t, res, model.ClassOK, "")
 	if res.Timing.TLS <= 0 || res.Timing.Connect < 0 || res.Timing.FirstByte < 0 || res.Timing.DNS != -1 {
 		t.Errorf("timing %+v", res.Timing)

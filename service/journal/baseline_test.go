@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -24,13 +25,9 @@ func TestABaselineIsKeptForEachProfileAndSurvivesARestart(t *testing.T) {
 	second.Started, second.Rows = testTime.Add(time.Hour), []model.LoginRow{{Zone: "isp1", Class: model.ClassOK, Countries: []string{"DE"}, Made: 3, OK: 3, Known: 3, Unique: 2}}
 	other := model.Baseline{Profile: "other", Started: testTime, Target: "https://lab.test/", Calls: 1}
 	for _, m := range []model.Baseline{first, other, second} {
-		if err := j.PutBaseline(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutBaseline(t.Context(), m))
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Close())
 	j = openTest(t, file)
 	second.Target = "https://u:xxxxx@lab.test/"
 	for _, want := range []model.Baseline{second, other} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -18,29 +19,19 @@ func BenchmarkOpenWarm(b *testing.B) {
 	b.Run("open", func(b *testing.B) {
 		for range b.N {
 			j, _, err := Open(b.Context(), path, time.Now)
-			if err != nil {
-				b.Fatal(err)
-			}
+			noerr.Must(b, err)
 			b.StopTimer()
 			_ = j.Close()
 			b.StartTimer()
 		}
 	})
-	if err := j.Close(); err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, j.Close())
 	b.Run("open, keep a fetch, close, alone", func(b *testing.B) {
 		for i := range b.N {
 			j, _, err := Open(b.Context(), path, time.Now)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if err := j.PutFetch(b.Context(), "local", sampleFetch(fmt.Sprint(i))); err != nil {
-				b.Fatal(err)
-			}
-			if err := j.Close(); err != nil {
-				b.Fatal(err)
-			}
+			noerr.Must(b, err)
+			noerr.Must(b, j.PutFetch(b.Context(), "local", sampleFetch(fmt.Sprint(i))))
+			noerr.Must(b, j.Close())
 		}
 	})
 }
@@ -74,8 +65,6 @@ func BenchmarkTimeline(b *testing.B) {
 func BenchmarkPut(b *testing.B) {
 	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
 	for i := range b.N {
-		if err := j.PutFetch(b.Context(), "local", sampleFetch(fmt.Sprint(i))); err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, j.PutFetch(b.Context(), "local", sampleFetch(fmt.Sprint(i))))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -23,20 +24,14 @@ func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
 		Base:  model.FetchRequest{URL: "http://u:pw@lab.test/shop", Key: "batch-user", Header: http.Header{"Cookie": {"sid=1"}}, Required: []string{".price"}},
 		Cells: []model.Cell{{Vary: model.Vary{Zone: zone, Via: model.ViaAPI}}, {Vary: model.Vary{Zone: model.Zone{Name: "z", Password: "cmd:op read token"}, Via: model.ViaNative}, Problem: "none"}},
 	}
-	if err := j.PutComparison(t.Context(), twin); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, Ref: "t_1", Text: "later"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutComparison(t.Context(), twin))
+	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, Ref: "t_1", Text: "later"}))
 	first, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityTwin})
 	if err != nil || len(first) != 1 || first[0].Text != "0 cells compared: no cell was ok in every run" || first[0].Zone != "" {
 		t.Errorf("%+v, %v", first, err)
 	}
 	twin.Cells[0].Runs = []model.Run{{FetchID: "f_1", Class: model.ClassOK, Status: 200, Total: 412 * time.Millisecond}}
-	if err := j.PutComparison(t.Context(), twin); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutComparison(t.Context(), twin))
 	got, err := j.Comparison(t.Context(), "t_1")
 	want := twin
 	want.Base.URL, want.Base.Header = "http://u:xxxxx@lab.test/shop", http.Header{"Cookie": {model.Masked}}
@@ -79,9 +74,7 @@ func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
 	}
 	later := twin
 	later.ID, later.Started = "t_2", testTime.Add(time.Hour)
-	if err := j.PutComparison(t.Context(), later); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutComparison(t.Context(), later))
 	later.Base.Zone, later.Base.Via = zone, model.ViaAPI
 	if got, err := j.NewestComparison(t.Context(), "acme", later.Base); err != nil || got.ID != "t_2" || !got.Started.Equal(later.Started) {
 		t.Errorf("of two: %q of %s, %v", got.ID, got.Started, err)
@@ -101,9 +94,7 @@ func TestAComparisonKeptWithAColumnForAgentAccessLosesItsBlanks(t *testing.T) {
 		{Vary: model.Vary{Zone: agent, Via: model.ViaAPI}, Problem: "agent access alone"},
 		{Vary: model.Vary{Zone: agent, Via: model.ViaAgent}, Runs: ran},
 	}}
-	if err := j.PutComparison(t.Context(), old); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutComparison(t.Context(), old))
 	got, err := j.Comparison(t.Context(), "t_1")
 	if want := []model.Cell{old.Cells[0], old.Cells[3]}; err != nil || !reflect.DeepEqual(got.Cells, want) {
 		t.Errorf("%+v, %v\nwant %+v", got.Cells, err, want)
@@ -119,9 +110,7 @@ func TestAComparisonIsWrittenAsItWasWhenZonesAloneWereCompared(t *testing.T) {
 	texts := make([]any, 2)
 	for i, v := range []any{request, zone} {
 		b, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		texts[i] = string(b)
 	}
 	g := model.Grid{

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -15,12 +16,8 @@ func TestHistoryWithoutATimeIsOfNow(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	r := sampleFetch("f_1")
 	r.Started = time.Time{}
-	if err := j.PutFetch(t.Context(), "p", r); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.PutKeyEvent(t.Context(), KeyEvent{Key: "k", Event: "created"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutFetch(t.Context(), "p", r))
+	noerr.Must(t, j.PutKeyEvent(t.Context(), KeyEvent{Key: "k", Event: "created"}))
 	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
 	if err != nil || len(lines) != 2 || !lines[1].At.Equal(testTime.Add(time.Second)) || !lines[0].At.Equal(testTime.Add(2*time.Second)) {
 		t.Errorf("%+v, %v", lines, err)
@@ -35,13 +32,9 @@ func TestHistoryThatCannotBeWrittenStaysQueued(t *testing.T) {
 	set := defaults()
 	set.interval = time.Hour
 	j, _, err := open(t.Context(), path, clock(), set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	end := sabotage(t, j, "INSERT ON fetches")
-	if err := j.PutFetch(t.Context(), "p", sampleFetch("f_1")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutFetch(t.Context(), "p", sampleFetch("f_1")))
 	if _, err := j.Activity(t.Context(), model.ActivityFilter{}); err == nil {
 		t.Error("the fetch could not be written, and the timeline says nothing")
 	}
@@ -54,9 +47,7 @@ func TestHistoryThatCannotBeWrittenStaysQueued(t *testing.T) {
 	}
 	end = sabotage(t, j, "INSERT ON key_events")
 	for range 2 {
-		if err := j.PutKeyEvent(t.Context(), KeyEvent{Key: "k", Event: "created"}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutKeyEvent(t.Context(), KeyEvent{Key: "k", Event: "created"}))
 	}
 	err = j.Close()
 	if err == nil || !strings.Contains(err.Error(), "2 entries of history were not written") || !strings.Contains(err.Error(), "no room") {
@@ -78,9 +69,7 @@ func TestACallThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 	end()
 	call.Text = "fetch: not sent"
-	if err := j.PutCall(t.Context(), call); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, j.PutCall(t.Context(), call))
 	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "fetch: not sent" {
 		t.Errorf("%+v, %v", lines, err)
 	}
@@ -96,9 +85,7 @@ func TestWhatWasLostAndWhatIsQueuedAreCountedTogether(t *testing.T) {
 	}
 	unlock()
 	one, unlock := slow(t, func(*settings) {})
-	if err := one.PutActivity(t.Context(), line(1)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, one.PutActivity(t.Context(), line(1)))
 	if err := one.Close(); err == nil || !strings.Contains(err.Error(), "1 entry of history was not written") {
 		t.Errorf("close: %v", err)
 	}
@@ -109,27 +96,19 @@ func TestAJournalIsPrunedOnlyNowAndThen(t *testing.T) {
 	set := defaults()
 	set.keep = Keep{Entries: 1, Fetches: 1, BodyBytes: 1}
 	j, _, err := open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), clock(), set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer j.Close()
 	put := func(n int) {
 		t.Helper()
 		for range n {
-			if err := j.PutActivity(t.Context(), line(1)); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, j.PutActivity(t.Context(), line(1)))
 		}
-		if err := j.flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.flush(t.Context()))
 	}
 	lines := func() int {
 		t.Helper()
 		list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: maxPage})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return len(list)
 	}
 	put(3)
@@ -146,13 +125,9 @@ func TestAJournalIsPrunedOnlyNowAndThen(t *testing.T) {
 func TestAPruneThatFailsForgetsNothing(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for range 2 {
-		if err := j.PutActivity(t.Context(), line(1)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), line(1)))
 	}
-	if err := j.flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.flush(t.Context()))
 	end := sabotage(t, j, "DELETE ON activity")
 	if err := j.Prune(t.Context(), Keep{Entries: 1}); err == nil || !strings.Contains(err.Error(), "no room") {
 		t.Errorf("%v", err)

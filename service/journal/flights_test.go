@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -29,14 +30,10 @@ func afterKill(t *testing.T, path string, j *Journal, check func(next *Journal))
 	t.Helper()
 	file := j.flights.file.Name()
 	flown, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	killed(t, j)
 	for range 2 {
-		if err := os.WriteFile(file, flown, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(file, flown, 0o600))
 		check(openTest(t, path))
 	}
 }
@@ -45,18 +42,14 @@ func afterKill(t *testing.T, path string, j *Journal, check func(next *Journal))
 func depart(t testing.TB, j *Journal, id, url string) (landed func()) {
 	t.Helper()
 	landed, err := j.Depart(id, model.Activity{Kind: model.ActivityFetch, Profile: "acme", Zone: "z", URL: url, Via: model.ViaAPI, Key: "etl"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return landed
 }
 
 func lines(t *testing.T, j *Journal) (out []string) {
 	t.Helper()
 	list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, a := range list {
 		out = append(out, a.URL+" "+a.Text)
 	}
@@ -68,13 +61,9 @@ func TestACallOfAKilledProcessIsToldOfOnce(t *testing.T) {
 	j := openTest(t, path)
 	over := depart(t, j, "f_1", "http://a.test/over")
 	depart(t, j, "f_2", "http://user:pw-of-user@a.test/open")
-	if err := j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, URL: "http://a.test/over", Text: "ok"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, URL: "http://a.test/over", Text: "ok"}))
 	over()
-	if err := j.flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.flush(t.Context()))
 	other := openTest(t, path) // while the first one lives
 	if got := lines(t, other); len(got) != 1 {
 		t.Errorf("before it is killed: %q", got)
@@ -92,22 +81,16 @@ func TestACallOfAKilledProcessIsToldOfOnce(t *testing.T) {
 func TestACallThatLandedLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j, _, err := Open(t.Context(), path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for i := range 100 {
 		depart(t, j, fmt.Sprintf("f_%d", i), "http://a.test/")()
 	}
 	file := j.flights.file.Name()
-	if err := j.flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.flush(t.Context()))
 	if info, err := os.Stat(file); err != nil || info.Size() != 0 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Close())
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("the file stays: %v", err)
 	}
@@ -125,13 +108,9 @@ func TestACallThatAKilledProcessHadUnderWaySaysSoInItsOwnLine(t *testing.T) {
 		ref, tool string
 		sends     bool
 	}{{"a_1", "fetch", true}, {"a_2", "fetch", true}, {"a_3", "keys_check", false}} {
-		if err := j.BeginCall(t.Context(), call(c.ref, c.tool), c.sends); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.BeginCall(t.Context(), call(c.ref, c.tool), c.sends))
 	}
-	if err := j.PutCall(t.Context(), call("a_2", "fetch: ok")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutCall(t.Context(), call("a_2", "fetch: ok")))
 	if got, want := lines(t, openTest(t, path)), []string{"http://a.test/a_3 keys_check: under way", "http://a.test/a_2 fetch: ok", "http://a.test/a_1 fetch: under way"}; !slices.Equal(got, want) {
 		t.Errorf("before it is killed: %q", got)
 	}
@@ -155,21 +134,15 @@ func TestACallWhoseLineIsThereIsNotToldOfAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := openTest(t, path)
 	depart(t, j, "f_1", "http://a.test/kept")
-	if err := j.PutFetch(t.Context(), "acme", model.FetchResult{ID: "f_1", Started: time.Now(), Request: model.FetchRequest{URL: "http://a.test/kept"}}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutFetch(t.Context(), "acme", model.FetchResult{ID: "f_1", Started: time.Now(), Request: model.FetchRequest{URL: "http://a.test/kept"}}))
 	at := time.Now()
 	for id, url := range map[string]string{"f_2": "http://user:pw@a.test/cancelled", "f_3": "http://a.test/open"} {
 		if _, err := j.Depart(id, model.Activity{At: at, Kind: model.ActivityFetch, URL: url}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := j.PutActivity(t.Context(), model.Activity{At: at, Kind: model.ActivityFetch, URL: "http://user:pw@a.test/cancelled", Text: "ended without a result"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{At: at, Kind: model.ActivityFetch, URL: "http://user:pw@a.test/cancelled", Text: "ended without a result"}))
+	noerr.Must(t, j.flush(t.Context()))
 	afterKill(t, path, j, func(next *Journal) {
 		got := lines(t, next)
 		slices.Sort(got)
@@ -202,9 +175,7 @@ func TestTheFileStaysSmallWhileACallIsUnderWay(t *testing.T) {
 	url := "http://a.test/" + strings.Repeat("x", 10_000)
 	for i := range 3 * flightsMost / len(url) {
 		depart(t, j, fmt.Sprintf("f_%d", i), url)()
-		if err := j.flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.flush(t.Context()))
 	}
 	files, err := filepath.Glob(path + ".flights/*" + flightsEnd)
 	if err != nil || len(files) != 1 {
@@ -234,9 +205,7 @@ func TestOfManyThatOpenTheJournalAtOnceOneTells(t *testing.T) {
 				t.Errorf("%+v, %v", notice, err)
 				return
 			}
-			if err := next.Close(); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, next.Close())
 		})
 	}
 	opening.Wait()
@@ -249,9 +218,7 @@ func TestOfManyThatOpenTheJournalAtOnceOneTells(t *testing.T) {
 
 func TestWhatCannotBeToldOfAKilledProcessIsSaid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
-	if err := os.WriteFile(path+".flights", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path+".flights", nil, 0o600))
 	j, notice, err := Open(t.Context(), path, clock())
 	if err != nil || !strings.HasPrefix(notice.Text, "What a killed process had under way is not in the history yet: ") {
 		t.Errorf("%+v, %v", notice, err)
@@ -259,9 +226,7 @@ func TestWhatCannotBeToldOfAKilledProcessIsSaid(t *testing.T) {
 	if j != nil {
 		err = j.Close()
 	}
-	if err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, err)
 }
 
 func BenchmarkDepart(b *testing.B) {
@@ -281,12 +246,8 @@ func TestAPreviewOfAKilledProcessIsToldOfOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := j.PutActivity(t.Context(), model.Activity{At: over, Kind: model.ActivityJob, Text: "deep_lookup: previewed as p1"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{At: over, Kind: model.ActivityJob, Text: "deep_lookup: previewed as p1"}))
+	noerr.Must(t, j.flush(t.Context()))
 	killed(t, j)
 	want := []string{" the preview of deep_lookup, which may be billed, " + maySent + unseenEnd, " deep_lookup: previewed as p1"}
 	for range 2 {

@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -43,9 +44,7 @@ func clock() func() time.Time {
 func openTest(t testing.TB, path string) *Journal {
 	t.Helper()
 	j, notice, err := open(t.Context(), path, clock(), defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if notice.Text != "" {
 		t.Fatalf("unexpected notice: %s", notice.Text)
 	}
@@ -77,13 +76,9 @@ func TestAFetchComesBackAsItWasPut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := openTest(t, path)
 	want := sampleFetch("f1")
-	if err := j.PutFetch(t.Context(), "local", want); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutFetch(t.Context(), "local", want))
 	got, err := j.Fetch(t.Context(), "f1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
@@ -102,9 +97,7 @@ func TestAFetchComesBackAsItWasPut(t *testing.T) {
 		t.Errorf("without a rate it costs %v", a.Cost)
 	}
 	want.ID, want.Request.Zone.Rate = "f3", model.Rate{Per1000: 1.5}
-	if err := j.PutFetch(t.Context(), "local", want); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutFetch(t.Context(), "local", want))
 	if list, err = j.Activity(t.Context(), model.ActivityFilter{Limit: 1}); err != nil || !list[0].Priced || list[0].Cost != 0.0015 {
 		t.Errorf("with a rate: %+v, %v", list, err)
 	}
@@ -118,17 +111,11 @@ func TestHistoryIsThereAfterCloseAndOpen(t *testing.T) {
 	set := defaults()
 	set.interval = time.Hour // only Close writes
 	j, _, err := open(t.Context(), path, clock(), set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, id := range []string{"a", "b"} {
-		if err := j.PutFetch(t.Context(), "local", sampleFetch(id)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutFetch(t.Context(), "local", sampleFetch(id)))
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Close())
 	if err := j.PutFetch(t.Context(), "local", sampleFetch("c")); !errors.Is(err, ErrClosed) {
 		t.Errorf("put after close: %v", err)
 	}
@@ -149,15 +136,11 @@ func TestAGroupIsWrittenAfterTheInterval(t *testing.T) {
 	set.interval = time.Hour
 	set.groupRows = 3
 	j, _, err := open(t.Context(), path, clock(), set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer j.Close()
 	other := openTest(t, path)
 	for range 3 {
-		if err := j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityKey, Text: "x"}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityKey, Text: "x"}))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -174,29 +157,21 @@ func TestAGroupIsWrittenAfterTheInterval(t *testing.T) {
 func TestCredentialsOfARequestAreMasked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j, _, err := open(t.Context(), path, clock(), defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	r := sampleFetch("f1")
 	r.Request.URL = "http://me:hunter2-secret@lab.test/ok"
 	r.Request.Header = http.Header{"Authorization": {"Bearer hunter2-secret"}, "Cookie": {"sid=hunter2-secret"}, "X-Mine": {"kept"}, "X-Auth-Token": {"hunter2-secret"}, "X-Api-Key": {"hunter2-secret"}}
 	r.Request.Zone.Password = "cmd:vault --token=hunter2-secret read proxy"
-	if err := j.PutFetch(t.Context(), "local", r); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutFetch(t.Context(), "local", r))
 	got, err := j.Fetch(t.Context(), "f1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if got.Request.Header.Get("X-Mine") != "kept" || got.Request.Header.Get("Authorization") != model.Masked {
 		t.Errorf("headers: %v", got.Request.Header)
 	}
 	if r.Request.Header.Get("Cookie") != "sid=hunter2-secret" {
 		t.Error("the caller's own header was changed")
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Close())
 	for _, name := range []string{path, path + "-wal"} {
 		raw, err := os.ReadFile(name)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -225,19 +200,13 @@ func TestTheFilterNarrows(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	put := func(a model.Activity) {
 		t.Helper()
-		if err := j.PutActivity(t.Context(), a); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), a))
 	}
 	put(model.Activity{At: testTime, Kind: model.ActivityFetch, Zone: "a", Key: "k1", Class: model.ClassOK, URL: "http://lab.test/OK", Text: "fine"})
 	put(model.Activity{At: testTime.Add(time.Hour), Kind: model.ActivityFetch, Zone: "b", Key: "k2", Class: model.ClassCaptcha, URL: "http://lab.test/shop", Text: "50% of it"})
 	put(model.Activity{At: testTime.Add(2 * time.Hour), Kind: model.ActivityJob, Zone: "", Key: "k2", Text: "job-1 accepted", Ref: "job-1"})
-	if err := j.PutKeyEvent(t.Context(), KeyEvent{At: testTime.Add(3 * time.Hour), Key: "k1", Event: "refreshed", Text: "the old value is invalid"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.PutProbe(t.Context(), "p", model.ProbeResult{Started: testTime.Add(4 * time.Hour), Zone: model.Zone{Name: "a"}}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutKeyEvent(t.Context(), KeyEvent{At: testTime.Add(3 * time.Hour), Key: "k1", Event: "refreshed", Text: "the old value is invalid"}))
+	noerr.Must(t, j.PutProbe(t.Context(), "p", model.ProbeResult{Started: testTime.Add(4 * time.Hour), Zone: model.Zone{Name: "a"}}))
 	for _, c := range []struct {
 		name string
 		f    model.ActivityFilter
@@ -260,9 +229,7 @@ func TestTheFilterNarrows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			list, err := j.Activity(t.Context(), c.f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			var got []int64
 			for _, a := range list {
 				got = append(got, a.ID)
@@ -284,9 +251,7 @@ func TestConcurrentUse(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 20 {
-				if err := j.PutActivity(t.Context(), model.Activity{Text: "x"}); err != nil {
-					t.Error(err)
-				}
+				noerr.Want(t, j.PutActivity(t.Context(), model.Activity{Text: "x"}))
 				if _, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 5}); err != nil {
 					t.Error(err)
 				}
@@ -304,9 +269,7 @@ func TestConcurrentUse(t *testing.T) {
 func raw(t *testing.T, j *Journal) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
@@ -315,9 +278,7 @@ func raw(t *testing.T, j *Journal) *sql.DB {
 func TestAFetchThatCannotBeReadIsAnError(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for _, column := range []string{"request", "result"} {
-		if err := j.PutFetch(t.Context(), "p", sampleFetch(column)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutFetch(t.Context(), "p", sampleFetch(column)))
 		if _, err := j.Fetch(t.Context(), column); err != nil {
 			t.Fatal(err)
 		}
@@ -352,16 +313,10 @@ func TestRequestAndBodyAreKeptOnce(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	r := sampleFetch("f1")
 	r.Body.Bytes = []byte(strings.Repeat("body ", 1000))
-	if err := j.PutFetch(t.Context(), "p", r); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutFetch(t.Context(), "p", r))
+	noerr.Must(t, j.flush(t.Context()))
 	var result string
-	if err := j.db.QueryRowContext(t.Context(), "SELECT result FROM fetches").Scan(&result); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.db.QueryRowContext(t.Context(), "SELECT result FROM fetches").Scan(&result))
 	if len(result) > 4000 || strings.Contains(result, "lab.test/shop") {
 		t.Errorf("the result holds request or body again: %d bytes", len(result))
 	}
@@ -371,9 +326,7 @@ func TestARejectedKeyIsToldOnceAnHour(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for i, at := range []time.Duration{0, 59 * time.Minute, time.Hour, time.Hour + time.Minute} {
 		r := model.FetchResult{ID: fmt.Sprint("f", i), KeyName: "k1", Started: testTime.Add(at), Diagnosis: model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected}}
-		if err := j.PutFetch(t.Context(), "p", r); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutFetch(t.Context(), "p", r))
 	}
 	if events, err := j.KeyEvents(t.Context(), "k1", 10); err != nil || len(events) != 2 || events[0].Event != "rejected" || !events[0].At.Equal(testTime.Add(time.Hour)) {
 		t.Fatalf("%v, %v", events, err)
@@ -384,9 +337,7 @@ func TestARejectedKeyIsToldOnceAnHour(t *testing.T) {
 		j.PutKeyEvent(t.Context(), KeyEvent{Key: "k2", Profile: "p", Event: "refreshed"}),
 		j.PutKeyRejected(t.Context(), later, "p", "k2"), j.PutKeyRejected(t.Context(), later, "p", "k2"), j.PutKeyRejected(t.Context(), later, "q", "k2"),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	}
 	if events, err := j.KeyEvents(t.Context(), "k2", 10); err != nil || len(events) != 3 {
 		t.Errorf("%v, %v", events, err)
@@ -405,9 +356,7 @@ func TestARotationsCallsAreNoFaultOfTheKey(t *testing.T) {
 			ID: "f", KeyName: name, Proves: "a step", ServiceStatus: 401, Started: testTime, Attempts: []model.Attempt{{N: 1, Class: model.ClassOutside, Cause: model.CauseKeyRejected}},
 			Diagnosis: model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "The service rejected the API key (401).", Steps: []model.Step{{Action: model.ActionCheckKey}}},
 		}
-		if err := j.PutFetch(t.Context(), "p", r); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutFetch(t.Context(), "p", r))
 		lines, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 10})
 		if err != nil || len(lines) != 1 || lines[0].Kind != model.ActivityFetch || lines[0].Class != want.Class || lines[0].Cause != want.Cause || lines[0].Status != 401 || !strings.Contains(lines[0].Text, want.Text) {
 			t.Errorf("%s: %v, %+v", name, err, lines)
@@ -421,18 +370,14 @@ func TestARotationsCallsAreNoFaultOfTheKey(t *testing.T) {
 
 func TestAVariableIsKeptAndTheCommandBehindItIsNot(t *testing.T) {
 	j, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "j.db"), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer j.Close()
 	r := model.FetchResult{ID: "f_1", Started: time.Now(), Request: model.FetchRequest{
 		URL:     "http://lab.test/{{a}}",
 		Header:  http.Header{"Authorization": {"Bearer {{b}}"}, "Cookie": {"sid=hunter2; b={{b}}"}},
 		Secrets: map[string]string{"a": "cmd:vault --token=hunter2 read a", "b": "env:B"},
 	}}
-	if err := j.PutFetch(t.Context(), "p", r); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutFetch(t.Context(), "p", r))
 	got, err := j.Fetch(t.Context(), "f_1")
 	if err != nil || got.Request.Header.Get("Authorization") != "Bearer {{b}}" || got.Request.Header.Get("Cookie") != model.Masked ||
 		!maps.Equal(got.Request.Secrets, map[string]string{"a": "", "b": "env:B"}) || got.Request.URL != r.Request.URL {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -14,9 +15,7 @@ func TestTheUsesOfAKeyAreOneForEachProfile(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	put := func(profile, key string, kind model.ActivityKind, ago time.Duration) {
 		t.Helper()
-		if err := j.PutActivity(t.Context(), model.Activity{At: now.Add(-ago), Profile: profile, Key: key, Kind: kind, Text: "x"}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{At: now.Add(-ago), Profile: profile, Key: key, Kind: kind, Text: "x"}))
 	}
 	put("acme", "etl", model.ActivityFetch, time.Hour)
 	put("acme", "etl", model.ActivityJob, 3*time.Hour)
@@ -24,9 +23,7 @@ func TestTheUsesOfAKeyAreOneForEachProfile(t *testing.T) {
 	put("beta", "etl", model.ActivityFetch, 2*time.Hour)
 	put("beta", "", model.ActivityProbe, time.Hour)
 	for event, ago := range map[string]time.Duration{"changed": 6 * time.Hour, EventUsed: 4 * time.Hour} {
-		if err := j.PutKeyEvent(t.Context(), KeyEvent{At: now.Add(-ago), Profile: "beta", Key: "etl", Event: event}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutKeyEvent(t.Context(), KeyEvent{At: now.Add(-ago), Profile: "beta", Key: "etl", Event: event}))
 	}
 	uses, err := j.KeyUses(t.Context())
 	if err != nil || len(uses) != 2 {
@@ -59,20 +56,14 @@ func TestTheFirstSightOfAKeyStays(t *testing.T) {
 		j.PutKeysSeen(t.Context(), []KeyUse{{Key: "demo", Profile: "local", First: now}}),
 		j.PutKeysSeen(t.Context(), []KeyUse{{Key: "demo", Profile: "local", First: now.Add(time.Hour)}}),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	}
 	demo, etl := KeyUse{Key: "demo", Profile: "local", First: now, Lasting: true}, KeyUse{Key: "etl", First: now.Add(-time.Hour)}
 	check("seen only", demo, etl)
-	if err := j.PutActivity(t.Context(), model.Activity{At: now.Add(2 * time.Hour), Profile: "local", Key: "demo", Kind: model.ActivityFetch}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{At: now.Add(2 * time.Hour), Profile: "local", Key: "demo", Kind: model.ActivityFetch}))
 	demo.Last = now.Add(2 * time.Hour)
 	check("and used", demo, etl)
-	if err := j.Prune(t.Context(), Keep{}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Prune(t.Context(), Keep{}))
 	demo.Last = time.Time{}
 	check("after the history was forgotten", demo, etl)
 }
@@ -82,23 +73,17 @@ func TestTheUsesOfAKeyAreToldWithoutALine(t *testing.T) {
 	first := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	now := first
 	j, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = j.Close() })
 	for _, now = range []time.Time{first, first.Add(time.Hour)} {
-		if err := j.PutKeyUsed(t.Context(), now, "acme", "etl", "f1"); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutKeyUsed(t.Context(), now, "acme", "etl", "f1"))
 	}
 	for range 2 {
 		got, err := j.KeyUses(t.Context())
 		if want := (KeyUse{Key: "etl", Profile: "acme", First: first, Last: now}); err != nil || !slices.Equal(got, []KeyUse{want}) {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
-		if err := j.Prune(t.Context(), Keep{}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.Prune(t.Context(), Keep{}))
 	}
 }
 
@@ -106,9 +91,7 @@ func TestTheUsesOfAKeyAreToldWithoutALine(t *testing.T) {
 func TestTheDatesOfAValueStay(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	j, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = j.Close() })
 	value := func(seen time.Time) []KeyValue {
 		return []KeyValue{{Fingerprint: "f1", KeyUse: KeyUse{Key: "etl", Profile: "acme", First: seen}}}
@@ -117,9 +100,7 @@ func TestTheDatesOfAValueStay(t *testing.T) {
 		j.PutKeyUsed(t.Context(), now, "acme", "etl", "f1"), j.PutKeyUsed(t.Context(), now, "acme", "etl", ""),
 		j.PutKeyValues(t.Context(), value(now.Add(-time.Hour))), j.PutKeyValues(t.Context(), value(now.Add(time.Hour))),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	}
 	want := value(now.Add(-time.Hour))
 	want[0].Last = now
@@ -127,8 +108,6 @@ func TestTheDatesOfAValueStay(t *testing.T) {
 		if got, err := j.KeyValues(t.Context()); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
-		if err := j.Prune(t.Context(), Keep{}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.Prune(t.Context(), Keep{}))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -18,19 +19,13 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 		r.Started = testTime.Add(time.Duration(i) * time.Second)
 		r.Body = model.BodyRef{Bytes: make([]byte, 100), Size: 100}
 		r.Request.Zone.Rate = model.Rate{Per1000: 1.5}
-		if err := errors.Join(
+		noerr.Must(t, errors.Join(
 			j.PutComparison(t.Context(), model.Grid{ID: "t" + r.ID, Started: r.Started}), // a line, too; the fetch's is the newer
 			j.PutFetch(t.Context(), "p", r),
-		); err != nil {
-			t.Fatal(err)
-		}
+		))
 	}
-	if err := j.flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Prune(t.Context(), Keep{Entries: 14, Fetches: 5, Twins: 2, BodyBytes: 250}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.flush(t.Context()))
+	noerr.Must(t, j.Prune(t.Context(), Keep{Entries: 14, Fetches: 5, Twins: 2, BodyBytes: 250}))
 	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
 	if err != nil || len(lines) != 14 || lines[12].Ref != "3" {
 		t.Errorf("%d lines, %v", len(lines), err)
@@ -53,9 +48,7 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 			t.Errorf("fetch %d: %d of %d bytes, %v", i, len(r.Body.Bytes), r.Body.Size, err)
 		}
 	}
-	if err := j.Prune(t.Context(), defaultKeep()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Prune(t.Context(), defaultKeep()))
 	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 14 {
 		t.Errorf("within the bounds: %d lines, %v", len(lines), err)
 	}
@@ -68,17 +61,11 @@ func TestTheJournalPrunesItself(t *testing.T) {
 	// Each round opens the journal anew, as each command does.
 	for range 6 {
 		j, _, err := open(t.Context(), path, clock(), set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for range 100 {
-			if err := j.PutActivity(t.Context(), model.Activity{Text: "x"}); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Text: "x"}))
 		}
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.Close())
 	}
 	j := openTest(t, path)
 	lines, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1000})
@@ -91,13 +78,9 @@ func TestTheJournalPrunesItself(t *testing.T) {
 func fillRows(t testing.TB, j *Journal, n int) {
 	t.Helper()
 	for i := range n {
-		if err := j.PutActivity(t.Context(), sampleRow(i)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), sampleRow(i)))
 	}
-	if err := j.flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.flush(t.Context()))
 }
 
 func sampleRow(i int) model.Activity {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -23,9 +24,7 @@ func slow(t *testing.T, change func(*settings)) (j *Journal, unlock func()) {
 	set.interval = time.Hour
 	change(&set)
 	j, _, err := open(t.Context(), path, clock(), set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	other := raw(t, j)
 	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
@@ -78,9 +77,7 @@ func TestTheQueueIsBoundedInBytesToo(t *testing.T) {
 func TestEntriesQueuedWhileTheDiskFailsAreWrittenLater(t *testing.T) {
 	j, unlock := slow(t, func(*settings) {})
 	for range 2 {
-		if err := j.PutActivity(t.Context(), line(1)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), line(1)))
 	}
 	if _, err := j.Activity(t.Context(), model.ActivityFilter{}); !errors.Is(err, database.ErrLocked) {
 		t.Errorf("reading beside a writer: %v", err)
@@ -90,9 +87,7 @@ func TestEntriesQueuedWhileTheDiskFailsAreWrittenLater(t *testing.T) {
 	if err != nil || len(lines) != 2 || !lines[1].At.Equal(testTime.Add(time.Second)) {
 		t.Errorf("%+v, %v", lines, err)
 	}
-	if err := j.Close(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, j.Close())
 	if err := j.Close(); err != nil {
 		t.Errorf("closing again: %v", err)
 	}
@@ -122,13 +117,9 @@ func TestAGroupIsWrittenWhenItIsComplete(t *testing.T) {
 			set := defaults()
 			set.interval = 24 * time.Hour
 			j, _, err := open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), clock(), set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			for n := range c.waiting + 1 {
-				if err := j.PutActivity(t.Context(), line(c.bytes)); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, j.PutActivity(t.Context(), line(c.bytes)))
 				synctest.Wait()
 				want := n + 1
 				if n == c.waiting {
@@ -138,9 +129,7 @@ func TestAGroupIsWrittenWhenItIsComplete(t *testing.T) {
 					t.Fatalf("%s: %d entries wait after %d, want %d", name, got, n+1, want)
 				}
 			}
-			if err := j.Close(); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, j.Close())
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -30,27 +31,19 @@ func found(t testing.TB, j *Journal, f model.ActivityFilter) []int64 {
 func TestTheIndexFollowsTheLines(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for i := range 20 {
-		if err := j.PutActivity(t.Context(), sampleRow(i)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), sampleRow(i)))
 	}
 	twin := model.Grid{ID: "t1", Started: testTime, Base: model.FetchRequest{URL: "http://lab.test/first"}}
-	if err := j.PutComparison(t.Context(), twin); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutComparison(t.Context(), twin))
 	if got := found(t, j, model.ActivityFilter{Words: []string{"cells"}}); len(got) != 1 {
 		t.Errorf("a comparison: %v", got)
 	}
 	twin.Cells = []model.Cell{{Vary: model.Vary{Zone: model.Zone{Name: "winner_zone"}, Via: model.ViaAPI}, Runs: []model.Run{{Class: model.ClassOK}}}}
-	if err := j.PutComparison(t.Context(), twin); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.PutComparison(t.Context(), twin))
 	if got := found(t, j, model.ActivityFilter{Words: []string{"winner"}}); len(got) != 1 {
 		t.Errorf("a comparison that was replaced: %v", got)
 	}
-	if err := j.Prune(t.Context(), Keep{Entries: 3, Fetches: 1, Twins: 1}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.Prune(t.Context(), Keep{Entries: 3, Fetches: 1, Twins: 1}))
 	var rows int
 	if err := j.db.QueryRowContext(t.Context(), "SELECT count(*) FROM activity_search_docsize").Scan(&rows); err != nil || rows != 3 {
 		t.Errorf("the index has %d lines after pruning to 3, %v", rows, err)
@@ -70,9 +63,7 @@ func TestEveryLineOfManySinceATimeIsFound(t *testing.T) {
 			SELECT ? + 1 - i, 'fetch', '', '', '', '', '', '', '', 0, 0, 0, '', '', iif(i = 1, 'first', iif(i % 1000 = 0, 'round', 'plain')) FROM n`, n, n)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, c := range []struct {
 		since int64
 		words []string
@@ -90,9 +81,7 @@ func TestANameInOtherScriptsIsFoundInItsColumn(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	names := []string{"商店", "ЗОНА", "ひら", "가나", "Éé", "Ǆ", "ſ", "İ", "ς", "زون", "אזור", "🛒", "", "zone-商店", "商店-1", "ﬀ", "𠀀"}
 	for _, name := range names {
-		if err := j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, Zone: name, Key: name, Profile: name, Text: "seen in 商店 ЗОНА"}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, Zone: name, Key: name, Profile: name, Text: "seen in 商店 ЗОНА"}))
 	}
 	for i, name := range names {
 		if name == "" {
@@ -114,9 +103,7 @@ func TestANameInOtherScriptsIsFoundInItsColumn(t *testing.T) {
 func TestAWordFindsWhatBeginsWithIt(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for _, text := range []string{"shopping at Café", "the workshop", "50% of 商店街", "a \"quoted\" OR NEAR(word)", "sd_m3k1 <b>", "Магазин 🛒/€"} {
-		if err := j.PutActivity(t.Context(), model.Activity{Text: text}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Text: text}))
 	}
 	many := []string{}
 	for range 3 * maxTerms {
@@ -178,9 +165,7 @@ func FuzzSearch(f *testing.F) {
 		if len(word)+len(zone) > 1<<12 {
 			return
 		}
-		if err := j.PutActivity(t.Context(), model.Activity{Text: clean(word), Zone: zone}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Text: clean(word), Zone: zone}))
 		all, err := j.Activity(t.Context(), model.ActivityFilter{Words: []string{word}, Zone: zone, Limit: 1})
 		if err != nil {
 			t.Fatalf("%q %q: %v", word, zone, err)
@@ -258,11 +243,7 @@ func fillSpoken(t testing.TB, j *Journal, n int) {
 		if i == n/2 {
 			a.Text += " 限定版"
 		}
-		if err := j.PutActivity(t.Context(), a); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), a))
 	}
-	if err := j.flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, j.flush(t.Context()))
 }

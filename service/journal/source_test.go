@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -15,9 +16,7 @@ func TestWhatAnAgentDoesIsMarkedAndItsCallsKeepTheirLine(t *testing.T) {
 	agent.Attribute(model.SourceAgent)
 	put := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	}
 	call := model.Activity{Kind: model.ActivityAgent, Ref: "a_1", URL: "http://u:pw@lab.test/", Text: "fetch: under way"}
 	put(operator.PutFetch(t.Context(), "p", sampleFetch("f_1")))
@@ -60,16 +59,12 @@ func TestTheProofsOfARotationAreMarked(t *testing.T) {
 	proof := sampleFetch("f_2")
 	proof.Proves, proof.Request.URL = "the rotation of etl-main, test profile acme", "https://lab.test/whoami"
 	for _, r := range []model.FetchResult{sampleFetch("f_1"), proof} {
-		if err := j.PutFetch(t.Context(), "p", r); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutFetch(t.Context(), "p", r))
 	}
 	refs := func(f model.ActivityFilter) (refs []string) {
 		t.Helper()
 		list, err := j.Activity(t.Context(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for _, a := range list {
 			refs = append(refs, a.Ref)
 		}

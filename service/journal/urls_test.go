@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -13,9 +14,7 @@ func TestURLsAreTheDistinctOnesOfAProfileNewestFirst(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	put := func(profile, url string, kind model.ActivityKind) {
 		t.Helper()
-		if err := j.PutActivity(t.Context(), model.Activity{Kind: kind, Profile: profile, URL: url}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: kind, Profile: profile, URL: url}))
 	}
 	put("acme", "http://forgotten.test/", model.ActivityFetch)
 	for i := range lookBack - 6 {

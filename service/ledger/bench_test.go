@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -33,9 +34,7 @@ func filled(b *testing.B, n int64, state func(n int64) model.JobState) *Ledger {
 		}
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, err)
 	return l
 }
 

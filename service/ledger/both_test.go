@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -28,9 +29,7 @@ func changed(t *testing.T, l *Ledger, j model.Job, request string) string {
 			return "", nil
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return job.ID
 }
 
@@ -111,9 +110,7 @@ func TestARequestIsReplacedIfItIsTheOneThatWasRead(t *testing.T) {
 	const bytes = "any \x00 \xff bytes"
 	first := changed(t, l, model.Job{State: model.JobRunning}, bytes)
 	second := changed(t, l, model.Job{State: model.JobReady}, "x")
-	if err := errors.Join(l.ReplaceRequest(t.Context(), first, []byte("other"), []byte("no")), l.ReplaceRequest(t.Context(), second, []byte("x"), []byte("y\x00"))); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(l.ReplaceRequest(t.Context(), first, []byte("other"), []byte("no")), l.ReplaceRequest(t.Context(), second, []byte("x"), []byte("y\x00"))))
 	var got []string
 	err := l.EachRequest(t.Context(), func(id string, state model.JobState, request []byte) error {
 		got = append(got, fmt.Sprintf("%s %s %q", id, state, request))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -22,9 +23,7 @@ func lost(t *testing.T, l *Ledger, n int) (ids []string) {
 				return "", nil
 			})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		ids = append(ids, job.ID)
 	}
 	return ids
@@ -45,14 +44,10 @@ func TestAClaimedIdentifierBelongsToOneJobAndOutlivesTheFile(t *testing.T) {
 	if _, err := l.Claim(t.Context(), ids[0], "sd_2"); !errors.Is(err, ErrSettled) {
 		t.Errorf("two identifiers for one job: %v", err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, l.Close())
 	emptied(t, path)
 	again, _, err := open(t, path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer again.Close()
 	if job, err := again.Job(t.Context(), ids[0]); err != nil || job.State != model.JobAccepted || job.Snapshot != "sd_1" {
 		t.Errorf("%+v, %v", job, err)
@@ -70,13 +65,9 @@ func TestAClaimWhoseTransactionWasLostHolds(t *testing.T) {
 	if _, err := appendLog(logPath(path), record{At: l.now(), Job: 1, Event: accepted, Snapshot: "sd_1"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, l.Close())
 	again, _, err := open(t, path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer again.Close()
 	if job, err := again.Job(t.Context(), ids[0]); err != nil || job.State != model.JobAccepted || job.Snapshot != "sd_1" {
 		t.Errorf("%+v, %v", job, err)
@@ -87,12 +78,8 @@ func TestAClaimThatTheLogDoesNotTakeIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
 	ids := lost(t, l, 1)
-	if err := os.Remove(logPath(path)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(logPath(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Remove(logPath(path)))
+	noerr.Must(t, os.Mkdir(logPath(path), 0o700))
 	if _, err := l.Claim(t.Context(), ids[0], "sd_1"); err == nil {
 		t.Error("claimed without a line in the log")
 	}
@@ -105,17 +92,13 @@ func TestAClaimThatTheLogDoesNotTakeIsNone(t *testing.T) {
 func TestAnAdoptedJobIsInTheLogWhateverTheClockCounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l, _, err := open(t, path, func() time.Time { return testTime.Add(123456789) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for range 2 {
 		if _, err := l.Adopt(t.Context(), model.Job{Snapshot: "sd_9", Profile: "p", Dataset: "gd_z", Done: -1, Records: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, l.Close())
 	log, err := os.ReadFile(logPath(path))
 	if err != nil || strings.Count(string(log), "\n") != 2 || strings.Count(string(log), "sd_9") != 1 {
 		t.Errorf("%q, %v; want one line for the job and one for its identifier", log, err)

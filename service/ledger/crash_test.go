@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database/postgrestest"
 )
@@ -52,20 +53,14 @@ func TestKilledInTheMiddleOfWritesItLosesNoAcknowledgedJob(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	acknowledged := map[string]bool{}
 	for round := range 3 {
 		child := exec.CommandContext(t.Context(), exe, "-test.run=^$")
 		child.Env = append(os.Environ(), crashEnv+"="+path, "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
 		out, err := child.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
+		noerr.Must(t, child.Start())
 		lines := bufio.NewScanner(out)
 		for n := 0; lines.Scan(); n++ {
 			id, accepted, ok := strings.Cut(lines.Text(), " ")
@@ -75,9 +70,7 @@ func TestKilledInTheMiddleOfWritesItLosesNoAcknowledgedJob(t *testing.T) {
 			}
 			acknowledged[id] = accepted == "true"
 			if n == 25+10*round {
-				if err := child.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, child.Process.Kill())
 			}
 		}
 		_ = child.Wait() // it was killed

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database/postgrestest"
 )
@@ -26,9 +27,7 @@ func TestACallerWhoLeftBeforeTheirTurnWritesNothing(t *testing.T) {
 
 func TestALedgerWithoutAPlaceForItsOwnerBeginsNoJob(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	if err := os.WriteFile(l.ownersDir(), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(l.ownersDir(), nil, 0o600))
 	if job, err := l.Begin(t.Context(), model.Job{}, "", nil); err == nil || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
 		t.Errorf("%+v, %v", job, err)
 	}
@@ -61,9 +60,7 @@ func TestASettlementThatFailsIsAnError(t *testing.T) {
 	var ids []string
 	for range 2 {
 		job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		ids = append(ids, job.ID)
 	}
 	l.releaseOwner()

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // FuzzLog reads any bytes as a log: what it gives has numbers that a job may
@@ -17,9 +19,7 @@ func FuzzLog(f *testing.F) {
 	f.Add([]byte(`{"job":1,"event":"accepted","snapshot":"` + "\\u0000\\ud800" + `"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		jobs, _, err := parseLog(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for n, e := range jobs {
 			if n < 1 || n > maxNumber || e.begun.Job != n && e.snapshot == "" {
 				t.Errorf("job %d: %+v", n, e)

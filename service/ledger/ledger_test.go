@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/database/postgrestest"
@@ -55,9 +56,7 @@ func open(t testing.TB, path string, now func() time.Time) (l *Ledger, notice st
 func openTest(t testing.TB, path string) *Ledger {
 	t.Helper()
 	l, notice, err := open(t, path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if notice != "" {
 		t.Fatalf("unexpected notice: %s", notice)
 	}
@@ -76,9 +75,7 @@ func raw(t *testing.T, path string) *sql.DB {
 		return postgrestest.Raw(t, path)
 	}
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
@@ -96,9 +93,7 @@ func TestAJobAndItsStepsComeBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
 	begun, err := l.Begin(t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "etl", Inputs: 200, Done: -1, Records: -1}, "d1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if begun.ID != "job-1" || begun.State != model.JobIntent || len(begun.Steps) != 1 {
 		t.Fatalf("begun: %+v", begun)
 	}
@@ -108,9 +103,7 @@ func TestAJobAndItsStepsComeBack(t *testing.T) {
 		job.Accepted = testTime
 		return "snapshot sd_1", nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := l.Change(t.Context(), begun.ID, func(job *model.Job) (string, error) {
 		job.Done = 7
 		return "", nil
@@ -153,9 +146,7 @@ func TestAJobAndItsStepsComeBack(t *testing.T) {
 func TestARefusedChangeWritesNothing(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	no := errors.New("no")
 	if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 		job.State = model.JobReady
@@ -172,9 +163,7 @@ func TestARefusedChangeWritesNothing(t *testing.T) {
 func TestStepsAreBounded(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for i := range maxSteps + 5 {
 		if job, err = l.Change(t.Context(), job.ID, func(*model.Job) (string, error) {
 			return fmt.Sprint(i), nil
@@ -192,9 +181,7 @@ func TestSameFindsEveryStateThatMayHaveCost(t *testing.T) {
 	begin := func(digest string, state model.JobState) {
 		t.Helper()
 		job, err := l.Begin(t.Context(), model.Job{}, digest, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 			job.State = state
 			return "", nil
@@ -220,16 +207,12 @@ func TestSameFindsEveryStateThatMayHaveCost(t *testing.T) {
 func TestRecoverSettlesTheDeadAndLeavesTheLivingAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	dead, _, err := open(t, path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	living := openTest(t, path)
 	begin := func(l *Ledger, state model.JobState) string {
 		t.Helper()
 		job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if state != model.JobIntent {
 			if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 				job.State = state
@@ -251,9 +234,7 @@ func TestRecoverSettlesTheDeadAndLeavesTheLivingAlone(t *testing.T) {
 	if settled, err := third.Recover(t.Context()); err != nil || len(settled) != 0 {
 		t.Fatalf("both live: %+v, %v", settled, err)
 	}
-	if err := dead.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, dead.Close())
 	settled, err := third.Recover(t.Context())
 	if err != nil || len(settled) != 2 {
 		t.Fatalf("settled %+v, %v", settled, err)
@@ -286,13 +267,9 @@ func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
 	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	before, err := l.Job(t.Context(), job.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, statement := range []string{"UPDATE ON jobs", "INSERT ON job_steps"} {
 		end := sabotage(t, l, statement)
 		got, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
@@ -322,9 +299,7 @@ func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
 func TestAChangeWithoutANoteMakesAStepOnlyWithItsState(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	job, err := l.Begin(t.Context(), model.Job{Profile: "p", KeyName: "k", Bytes: 7}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	change := func(state model.JobState, note string) model.Job {
 		t.Helper()
 		got, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
@@ -354,9 +329,7 @@ func TestAChangeWithoutANoteMakesAStepOnlyWithItsState(t *testing.T) {
 func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, spoil := range []string{"ALTER TABLE job_steps RENAME TO gone", "ALTER TABLE jobs RENAME TO gone_too"} {
 		if _, err := raw(t, l.Path()).ExecContext(t.Context(), spoil); err != nil {
 			t.Fatal(err)
@@ -387,9 +360,7 @@ func TestTheListSaysHowManyThereAre(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	list, total, err = l.Jobs(t.Context(), 0)
 	if err != nil || total != 1500 || len(list) != 1500 || list[1499].ID != "job-1" {
 		t.Errorf("all: %d of %d, %v", len(list), total, err)
@@ -401,9 +372,7 @@ func TestTheJobsOfWebhooks(t *testing.T) {
 	var ids []string
 	for i := range jobsAtOnce + 2 {
 		job, err := l.Begin(t.Context(), model.Job{Profile: "acme", Dataset: fmt.Sprintf("gd_%d", i)}, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		ids = append(ids, job.ID)
 	}
 	got, err := l.HookJobs(t.Context(), append(ids, "job-999999"))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/database/postgrestest"
@@ -15,19 +16,13 @@ import (
 func TestALedgerFromBeforeTheFirstReleaseIsRefusedByName(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	if err := openTest(t, path).Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, openTest(t, path).Close())
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := db.ExecContext(t.Context(), "PRAGMA user_version = 3"); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, db.Close())
 	if _, _, err := Open(t.Context(), path, clock()); !errors.Is(err, database.ErrTooOld) {
 		t.Error(err)
 	}
@@ -43,30 +38,20 @@ func TestADamagedLedgerIsCarriedOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, l.Close())
 	// The page of another table is damaged, and none of the jobs.
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, statement := range []string{"CREATE TABLE extra (a)", "INSERT INTO extra VALUES ('spoil me')"} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, db.Close())
 	spoilJob(t, path, "spoil me")
-	if err := os.WriteFile(path+".suspect", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path+".suspect", nil, 0o600))
 	l, notice, err := Open(t.Context(), path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer l.Close()
 	list, _, err := l.Jobs(t.Context(), 0)
 	if err != nil || len(list) != 2 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/database/postgrestest"
@@ -26,9 +27,7 @@ func sound(t *testing.T) (path string) {
 		job, err := l.Begin(t.Context(), model.Job{
 			Profile: "p", Dataset: "gd_x", KeyName: "k", Inputs: i + 1, Done: -1, Records: -1, Detail: strings.Repeat("long ", 200),
 		}, fmt.Sprint("digest ", i+1), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		change := func(change func(*model.Job)) {
 			t.Helper()
 			if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
@@ -42,18 +41,14 @@ func sound(t *testing.T) (path string) {
 			change(func(job *model.Job) { job.State = model.JobSending })
 		}
 		if snapshot != "" {
-			if err := l.Accepted(job.ID, snapshot); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, l.Accepted(job.ID, snapshot))
 			change(func(job *model.Job) { job.State, job.Snapshot, job.Accepted = model.JobAccepted, snapshot, testTime })
 		}
 		if i == 0 {
 			change(func(job *model.Job) { job.State, job.File, job.Bytes = model.JobReady, "/x.json", 7 })
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, l.Close())
 	return path
 }
 
@@ -64,18 +59,14 @@ func emptied(t *testing.T, path string) {
 		spoiled(t, path, "DELETE FROM job_steps", "DELETE FROM job_requests", "DELETE FROM jobs", "UPDATE marks SET number = 0, logged = 0")
 		return
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Remove(path))
 }
 
 // reopen opens the ledger again and returns its jobs by number.
 func reopen(t *testing.T, path string) (l *Ledger, notice string, jobs map[string]model.Job) {
 	t.Helper()
 	l, notice, err := open(t, path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = l.Close() }) // some tests close it themselves
 	list, total, err := l.Jobs(t.Context(), 0)
 	if err != nil || total != len(list) {
@@ -92,9 +83,7 @@ func reopen(t *testing.T, path string) (l *Ledger, notice string, jobs map[strin
 // a new job a number that none had.
 func settled(t *testing.T, l *Ledger) {
 	t.Helper()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, l.Close())
 	again, notice, jobs := reopen(t, l.Path())
 	if notice != "" {
 		t.Errorf("told again: %s", notice)
@@ -122,9 +111,7 @@ func TestAMissingOrEmptiedLedgerComesBackFromItsLog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := sound(t)
-			if err := lose(path); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, lose(path))
 			l, notice, jobs := reopen(t, path)
 			if !strings.Contains(notice, "lacked 4 jobs that stand in its log") || !strings.Contains(notice, path) {
 				t.Errorf("told: %q", notice)
@@ -155,14 +142,10 @@ func TestNoStepIsOlderThanTheJobThatTheLogGivesBack(t *testing.T) {
 	emptied(t, path)
 	early := func() time.Time { return testTime.AddDate(0, 0, -10) }
 	l, _, err := open(t, path, early)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer func() { _ = l.Close() }()
 	job, err := l.Change(t.Context(), "job-3", func(*model.Job) (string, error) { return "looked at", nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, s := range job.Steps {
 		if s.At.Before(job.Created) {
 			t.Errorf("step %q is of %v, before the job of %v", s.Text, s.At, job.Created)
@@ -175,12 +158,8 @@ func TestADeletedWALIsTold(t *testing.T) {
 	path := sound(t)
 	l, _, _ := reopen(t, path)
 	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_y"}, "d", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Accepted(job.ID, "sd_5"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, l.Accepted(job.ID, "sd_5"))
 	if _, err := l.Change(t.Context(), job.ID, acceptAs("sd_5")); err != nil {
 		t.Fatal(err)
 	}
@@ -188,12 +167,8 @@ func TestADeletedWALIsTold(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "ledger.db")
 	for _, tail := range []string{"", ".log"} {
 		b, err := os.ReadFile(path + tail)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(copied+tail, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
+		noerr.Must(t, os.WriteFile(copied+tail, b, 0o600))
 	}
 	_, notice, jobs := reopen(t, copied)
 	if !strings.Contains(notice, "lacked 1 job that stands in its log") {
@@ -217,12 +192,8 @@ func TestACutOrDeletedLogIsWrittenAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := sound(t)
 			before, _, _, err := readLog(logPath(path))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cut(logPath(path)); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
+			noerr.Must(t, cut(logPath(path)))
 			l, notice, jobs := reopen(t, path)
 			if !strings.Contains(notice, logPath(path)+" was cut or deleted") || len(jobs) != 4 {
 				t.Errorf("%q, %d jobs", notice, len(jobs))
@@ -239,12 +210,8 @@ func TestACutOrDeletedLogIsWrittenAgain(t *testing.T) {
 func TestAnIdentifierThatOnlyTheLogHasIsTakenOver(t *testing.T) {
 	path := sound(t)
 	l, _, _ := reopen(t, path)
-	if err := l.Accepted("job-3", "sd_3"); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, l.Accepted("job-3", "sd_3"))
+	noerr.Must(t, l.Close())
 	l, notice, jobs := reopen(t, path)
 	if got := jobs["job-3"]; got.Snapshot != "sd_3" || got.State != model.JobAccepted || notice != "The ledger "+path+" lacked 1 identifier of a job that stands in its log; it is back." {
 		t.Errorf("%+v, %q", got, notice)
@@ -256,18 +223,14 @@ func TestAJobOfALivingProcessIsNotTakenOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	living := openTest(t, path)
 	job, err := living.Begin(t.Context(), model.Job{}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if job, err = living.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 		job.State = model.JobSending
 		return "", nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := living.Accepted(job.ID, "sd_1"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, living.Accepted(job.ID, "sd_1"))
 	other, notice, jobs := reopen(t, path)
 	if notice != "" || jobs[job.ID].State != model.JobSending {
 		t.Fatalf("%q, %+v", notice, jobs)
@@ -283,14 +246,10 @@ func TestAJobOfALivingProcessIsNotTakenOver(t *testing.T) {
 func TestGarbageInTheLogCostsItsOwnLinesOnly(t *testing.T) {
 	path := sound(t)
 	good, err := os.ReadFile(logPath(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	garbage := "\x00\xff not json\n{\"job\":-1,\"event\":\"begun\"}\n{\"job\":9223372036854775807,\"event\":\"begun\"}\n" +
 		strings.Repeat("x", 3*maxRecord) + "\n{\"job\":1,\"event\":\"eaten\"}\n\n"
-	if err := os.WriteFile(logPath(path), append([]byte(garbage), good...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(logPath(path), append([]byte(garbage), good...), 0o600))
 	emptied(t, path)
 	l, notice, jobs := reopen(t, path)
 	if len(jobs) != 4 || !strings.Contains(notice, "5 lines of the ledger's log") {
@@ -303,17 +262,13 @@ func TestGarbageInTheLogCostsItsOwnLinesOnly(t *testing.T) {
 func spoilJob(t *testing.T, path, text string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	i := bytes.Index(b, []byte(text))
 	if i < 8192 {
 		t.Fatalf("%q is at %d", text, i)
 	}
 	copy(b[i/4096*4096:], bytes.Repeat([]byte{0xee}, 64))
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, b, 0o600))
 }
 
 func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
@@ -324,24 +279,16 @@ func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
 		const n = 60
 		for i := range n {
 			job, err := l.Begin(t.Context(), model.Job{Dataset: fmt.Sprintf("dataset %02d", i), Detail: strings.Repeat("long ", 100)}, fmt.Sprint("digest ", i), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if _, err := l.Change(t.Context(), job.ID, acceptAs(fmt.Sprintf("sd_%d", i+1))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, l.Close())
 		spoilJob(t, path, "dataset 30")
-		if err := os.WriteFile(path+".suspect", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path+".suspect", nil, 0o600))
 		if !withLog {
-			if err := os.Remove(logPath(path)); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.Remove(logPath(path)))
 		}
 		l, notice, jobs := reopen(t, path)
 		if !strings.Contains(notice, "damaged") || !strings.Contains(notice, "jobs were carried over") {
@@ -370,9 +317,7 @@ func TestARowThatCannotBeIsAClearErrorAndHidesNoOther(t *testing.T) {
 		t.Fatal(err) // so that the ledger is compared with it
 	}
 	l, _, err := open(t, path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer l.Close()
 	list, total, err := l.Jobs(t.Context(), 0)
 	if err != nil || total != 4 || len(list) != 4 || list[2].ID != "job-2" || list[2].Detail != damagedRow || len(list[2].Steps) == 0 || list[3].Detail == damagedRow {
@@ -413,9 +358,7 @@ func TestAdoptTakesAJobOnce(t *testing.T) {
 	if job, err := l.Adopt(t.Context(), model.Job{Snapshot: "sd_1"}); err != nil || job.ID != "job-1" || job.State != model.JobReady {
 		t.Errorf("a job that is there: %+v, %v", job, err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, l.Close())
 	emptied(t, path)
 	if _, _, jobs := reopen(t, path); jobs["job-5"].Snapshot != "sd_9" {
 		t.Errorf("it did not come back: %+v", jobs)
@@ -458,9 +401,7 @@ func TestNumbersOutliveTheJobsThatHadThem(t *testing.T) {
 	if _, err := raw(t, path).ExecContext(t.Context(), "DELETE FROM jobs WHERE n > 2"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(logPath(path)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Remove(logPath(path)))
 	if _, err := raw(t, path).ExecContext(t.Context(), "DROP TABLE job_steps"); err != nil { // the damage
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database/postgrestest"
 )
@@ -85,9 +86,7 @@ func TestAJobInFlightIsReadWithItsOwnStepsAlone(t *testing.T) {
 	if err == nil {
 		_, err = l.Change(t.Context(), job.ID, acceptAs("sd_1"))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := raw(t, path).ExecContext(t.Context(), "INSERT INTO job_steps (job, seq, at, state, text) VALUES ('no number', 1, 1, '', '')"); err != nil {
 		t.Fatal(err)
 	}

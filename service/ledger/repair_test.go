@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/database/postgrestest"
@@ -24,9 +25,7 @@ func spoiled(t *testing.T, path string, statements ...string) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, db.Close())
 }
 
 func TestSalvageTakesWhatCanBeRead(t *testing.T) {
@@ -86,9 +85,7 @@ func TestADamagedLedgerWithoutItsLogGoesOn(t *testing.T) {
 		"emptied": func(path string) error { return os.Truncate(path, 0) },
 	} {
 		path := sound(t)
-		if err := lose(logPath(path)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, lose(logPath(path)))
 		spoiled(t, path, "DROP TABLE marks")
 		l, notice, jobs := reopen(t, path)
 		if len(jobs) != 4 || !strings.Contains(notice, "; 4 jobs were carried over from it.") || !strings.Contains(notice, logPath(path)+" was cut or deleted") {
@@ -105,9 +102,7 @@ func TestALedgerThatCannotBeComparedIsAnError(t *testing.T) {
 	postgrestest.OnFile(t)
 	blockedLog := func(t *testing.T, path string) {
 		t.Helper()
-		if err := errors.Join(os.Remove(logPath(path)), os.Mkdir(logPath(path), 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, errors.Join(os.Remove(logPath(path)), os.Mkdir(logPath(path), 0o700)))
 	}
 	onlyInLog := func(spoil string) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
@@ -181,9 +176,7 @@ func TestWhatTheLogAloneHasComesBackWhole(t *testing.T) {
 func TestANumberIsNotGivenAgainAfterItsJobIsGone(t *testing.T) {
 	path := sound(t)
 	spoiled(t, path, "DELETE FROM job_steps WHERE job = 4", "DELETE FROM jobs WHERE n = 4")
-	if err := os.Remove(logPath(path)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Remove(logPath(path)))
 	l, _, jobs := reopen(t, path)
 	if len(jobs) != 3 {
 		t.Errorf("%d jobs", len(jobs))
@@ -194,13 +187,9 @@ func TestANumberIsNotGivenAgainAfterItsJobIsGone(t *testing.T) {
 func TestOnlyTheLinesThatTheLogLacksAreWritten(t *testing.T) {
 	path := sound(t)
 	before, err := os.ReadFile(logPath(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	cut := bytes.Index(before, []byte(`{"at":"2026-11-21T12:00:10Z"`)) // the lines of job-3 and job-4
-	if err := os.WriteFile(logPath(path), before[:cut], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(logPath(path), before[:cut], 0o600))
 	reopen(t, path)
 	if after, err := os.ReadFile(logPath(path)); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("the log was\n%sand is\n%s%v", before, after, err)
@@ -211,9 +200,7 @@ func TestOnlyTheLinesThatTheLogLacksAreWritten(t *testing.T) {
 func longLog(t *testing.T, path string) {
 	t.Helper()
 	line := strings.Repeat("x", 2*maxRecord+1)
-	if err := os.WriteFile(path, []byte(`{"job":1,"event":"begun"}`+"\n"+line), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte(`{"job":1,"event":"begun"}`+"\n"+line), 0o600))
 }
 
 func TestWhatALineOfTheLogMayBe(t *testing.T) {
@@ -230,9 +217,7 @@ func TestWhatALineOfTheLogMayBe(t *testing.T) {
 		`{"job":1,"event":"begun"`:                                                 0,
 		`{"job":1,"event":"begun","key":"` + strings.Repeat("k", maxRecord) + `"}`: 0,
 	} {
-		if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(line), 0o600))
 		jobs, size, damaged, err := readLog(path)
 		if err != nil || size != int64(len(line)) || len(jobs) != want || damaged != 1-want {
 			t.Errorf("%.60s: %+v, %d bytes, %d damaged, %v", line, jobs, size, damaged, err)
@@ -273,9 +258,7 @@ func TestWhatAnotherProcessSettledIsPassedOver(t *testing.T) {
 func TestAJobInSendingIsSettledWithAReason(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 		job.State = model.JobSending
 		return "", nil
@@ -283,15 +266,11 @@ func TestAJobInSendingIsSettledWithAReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.releaseOwner()
-	if err := errors.Join(os.Remove(logPath(l.Path())), os.Mkdir(logPath(l.Path()), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(os.Remove(logPath(l.Path())), os.Mkdir(logPath(l.Path()), 0o700)))
 	if got, err := l.Recover(t.Context()); got != nil || err == nil || !strings.HasPrefix(err.Error(), "settling what a dead process left behind: ") {
 		t.Errorf("without its log: %+v, %v", got, err)
 	}
-	if err := os.Remove(logPath(l.Path())); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Remove(logPath(l.Path())))
 	got, err := l.Recover(t.Context())
 	if err != nil || len(got) != 1 || got[0].State != model.JobMayHave ||
 		got[0].Detail != "the console ended while the request was on its way; it is not sent again by itself" || got[0].Steps[2].Text != got[0].Detail {
@@ -303,9 +282,7 @@ func TestAJobInSendingIsSettledWithAReason(t *testing.T) {
 func owners(t *testing.T, l *Ledger) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(l.ownersDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -339,15 +316,11 @@ func TestASignOfLife(t *testing.T) {
 	if names := owners(t, l); len(names) != 1 {
 		t.Errorf("looking left %q", names)
 	}
-	if err := os.Mkdir(filepath.Join(l.ownersDir(), "doubtful"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(filepath.Join(l.ownersDir(), "doubtful"), 0o700))
 	if !other.ownerAlive("doubtful") {
 		t.Error("in doubt a process is alive")
 	}
-	if err := os.Remove(filepath.Join(l.ownersDir(), "doubtful")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Remove(filepath.Join(l.ownersDir(), "doubtful")))
 	l.releaseOwner()
 	if names := owners(t, l); len(names) != 0 {
 		t.Errorf("given up, and there are %q", names)
@@ -359,9 +332,7 @@ func TestASignOfLife(t *testing.T) {
 	// A process that is killed leaves its file, which goes with its jobs' settlement.
 	left := filepath.Join(l.ownersDir(), l.owner.Name())
 	l.releaseOwner()
-	if err := os.WriteFile(left, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(left, nil, 0o600))
 	if got, err := other.Recover(t.Context()); err != nil || len(got) != 3 {
 		t.Errorf("%d settled, %v", len(got), err)
 	}
@@ -392,14 +363,10 @@ func TestAdoptingFailsWhole(t *testing.T) {
 func TestAnIntentThatAKilledProcessCouldNotLogIsNoSignOfACutLog(t *testing.T) {
 	path := sound(t)
 	before, err := os.ReadFile(logPath(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	l, _, _ := reopen(t, path)
 	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if err := errors.Join(l.Close(), os.WriteFile(logPath(path), before, 0o600)); err != nil { // as if it was killed in between
 		t.Fatal(err)
 	}
@@ -408,9 +375,7 @@ func TestAnIntentThatAKilledProcessCouldNotLogIsNoSignOfACutLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Of another size, so that the two are compared.
-	if err := errors.Join(l.Close(), os.WriteFile(logPath(path), append(before, '\n'), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(l.Close(), os.WriteFile(logPath(path), append(before, '\n'), 0o600)))
 	_, notice, jobs := reopen(t, path)
 	if notice != "" || jobs[job.ID].State != model.JobNotSent {
 		t.Errorf("%q, %+v", notice, jobs[job.ID])

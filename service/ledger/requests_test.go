@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -17,9 +18,7 @@ import (
 func beganWith(t *testing.T, l *Ledger, size int) string {
 	t.Helper()
 	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Request: &model.JobAsked{PerInput: size}}, "d", bytes.Repeat([]byte{'x'}, size))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return job.ID
 }
 
@@ -31,9 +30,7 @@ func TestOnlyTheNewestRequestsAreKept(t *testing.T) {
 		t.Helper()
 		var got []string
 		list, _, err := l.Jobs(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for _, j := range list {
 			switch _, err := l.Request(t.Context(), j.ID); {
 			case err == nil:
@@ -64,9 +61,7 @@ func TestWhatBoundsAJobIsReadAgain(t *testing.T) {
 	defer l.Close()
 	want := &model.JobAsked{Discover: "keyword", PerInput: 7, Total: 9}
 	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Request: want}, "d", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if job, err = l.Change(t.Context(), job.ID, func(*model.Job) (string, error) { return "", nil }); err != nil || !reflect.DeepEqual(job.Request, want) {
 		t.Errorf("%+v, %v", job.Request, err)
 	}
@@ -92,17 +87,13 @@ func TestWhatBegunJobsAskedForIsGivenWithEach(t *testing.T) {
 	}
 	begun := func(since time.Time) (got []string) {
 		t.Helper()
-		if err := l.EachBegun(t.Context(), "p", "gd_x", since, func(j model.Job, digest string, request []byte) {
+		noerr.Must(t, l.EachBegun(t.Context(), "p", "gd_x", since, func(j model.Job, digest string, request []byte) {
 			got = append(got, j.ID+" "+digest+" "+string(request))
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return got
 	}
 	first, err := l.Job(t.Context(), "job-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	// The row of job-5 is damaged: it is there, without what it asked for.
 	if got, want := begun(first.Created), []string{"job-5  ", "job-1 d asked"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

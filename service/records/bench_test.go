@@ -10,39 +10,31 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // writeRows writes n rows of about 200 bytes as NDJSON.
 func writeRows(tb testing.TB, path string, n int) int64 {
 	tb.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, err)
 	w := bufio.NewWriterSize(f, 1<<20)
 	for i := range n {
 		fmt.Fprintf(w, `{"id":%d,"title":"Product %d of the \"shop\"","list price":%d.%02d,"in_stock":%t,"brand":"brand %d","url":"http://lab.test/product/%d?ref=a:b","rating":null,"tags":["a","b%d"],"seller":{"name":"seller %d"}}`+"\n",
 			i, i, i%5000, i%100, i%3 == 0, i%97, i, i%7, i%1000)
 	}
-	if err := w.Flush(); err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, w.Flush())
 	info, err := f.Stat()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, err)
+	noerr.Must(tb, f.Close())
 	return info.Size()
 }
 
 func open(tb testing.TB, path string) *File {
 	tb.Helper()
 	f, err := Open(path, Options{Temp: tb.TempDir()})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, err)
 	tb.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -55,9 +47,7 @@ func BenchmarkIndexBesideARead(b *testing.B) {
 	for b.Loop() {
 		begun := time.Now()
 		f, err := os.Open(path)
-		if err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, err)
 		for {
 			if _, err := f.Read(buf); err == io.EOF {
 				break
@@ -69,9 +59,7 @@ func BenchmarkIndexBesideARead(b *testing.B) {
 		read += time.Since(begun)
 		begun = time.Now()
 		x, err := Open(path, Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, err)
 		if err := x.Index(b.Context(), nil); err != nil || x.State().Rows != 1_000_000 {
 			b.Fatal(err, x.State())
 		}
@@ -100,21 +88,15 @@ func BenchmarkFilterBesideJQ(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "a.ndjson")
 	writeRows(b, path, 1_000_000)
 	f := open(b, path)
-	if err := f.Index(b.Context(), nil); err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, f.Index(b.Context(), nil))
 	q, err := ParseFilter(`"list price">4990 brand="brand 13"`)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, err)
 	jq, noJQ := exec.LookPath("jq")
 	var ours, theirs time.Duration
 	for b.Loop() {
 		begun := time.Now()
 		got, err := f.Select(b.Context(), Query{Filter: q}, nil, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, err)
 		n := got.Rows.Len()
 		_ = got.Rows.Close()
 		ours += time.Since(begun)
@@ -123,9 +105,7 @@ func BenchmarkFilterBesideJQ(b *testing.B) {
 		}
 		begun = time.Now()
 		out, err := exec.CommandContext(b.Context(), jq, "-c", `select(.["list price"]>4990 and .brand=="brand 13")`, path).Output()
-		if err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, err)
 		theirs += time.Since(begun)
 		if m := int64(strings.Count(string(out), "\n")); m != n || n == 0 {
 			b.Fatalf("%d rows, jq gives %d", n, m)

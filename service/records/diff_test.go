@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/query"
 )
 
@@ -15,17 +16,13 @@ func TestTheDifferenceOfTwoResults(t *testing.T) {
 	old := file(t, "old.json", `[{"id":1,"p q":5,"at":"mon"},{"id":2,"x":null,"n":[1, 2]},{"id":3},{"id":3,"p q":9},{"name":"no key"},{"id":[1]}, oops]`)
 	now := file(t, "new.ndjson", "{\"at\":\"tue\",\"p q\":6,\"id\":\"1\"}\n{\"n\":[1, 2],\"id\":2,\"at\":\"tue\"}\n{\"id\":4}\n{\"id\":4,\"x\":1}\n{\"id\":null}\n")
 	c, err := now.Compare(t.Context(), old, How{Key: "id", Ignore: []string{"at"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer c.Rows.Close()
 	var got []string
-	if err := c.EachChange(t.Context(), now, func(change Change, row []byte, fields []FieldChange) error {
+	noerr.Must(t, c.EachChange(t.Context(), now, func(change Change, row []byte, fields []FieldChange) error {
 		got = append(got, fmt.Sprintf("%s %s %v", change, row, fields))
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	want := []string{
 		`changed {"at":"tue","p q":6,"id":"1"} [{p q {number 5} {number 6}}]`,
 		`added {"id":4} []`,
@@ -89,9 +86,7 @@ func TestOnlyNewRows(t *testing.T) {
 	old := file(t, "old.csv", "id,name\n1,a\n2,b\n")
 	now := file(t, "new.json", `[{"id":3},{"id":2},{"id":5},{"id":3,"x":1},{}]`)
 	c, err := now.Compare(t.Context(), old, How{Key: "id", OnlyNew: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer c.Rows.Close()
 	if got := written(t, now, c.View()); got != "{\"id\":3}\n{\"id\":5}\n" || c.Removed != 1 || c.Unchanged != 1 {
 		t.Errorf("%q, %+v", got, c)
@@ -102,21 +97,17 @@ func TestOnlyNewRows(t *testing.T) {
 func differs(t *testing.T, now, old *File, how How) string {
 	t.Helper()
 	c, err := now.Compare(t.Context(), old, how, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer c.Rows.Close()
 	var out []string
-	if err := c.EachChange(t.Context(), now, func(change Change, row []byte, fields []FieldChange) error {
+	noerr.Must(t, c.EachChange(t.Context(), now, func(change Change, row []byte, fields []FieldChange) error {
 		words := change.String() + " " + gjson.GetBytes(row, how.Key).String()
 		for _, f := range fields {
 			words += " " + f.Name
 		}
 		out = append(out, words)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return strings.Join(out, ", ")
 }
 
@@ -134,9 +125,7 @@ func TestRowsThatTellAnErrorAreNotCompared(t *testing.T) {
 		t.Error(got)
 	}
 	c, err := now.Compare(t.Context(), old, How{Key: "url", OnlyNew: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer c.Rows.Close()
 	if got := written(t, now, c.View()); got != "{\"url\":\"k1\",\"name\":\"a\"}\n" || c.Old != (Keyed{Rows: 4, Errors: 2}) || c.New != (Keyed{Rows: 3, Errors: 1}) {
 		t.Errorf("%q, %+v, %+v", got, c.Old, c.New)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/query"
 )
 
@@ -78,9 +79,7 @@ func TestATableHasEveryField(t *testing.T) {
 		wide[name] = i
 	}
 	row, err := json.Marshal(wide)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	all := exported(t, file(t, "a.ndjson", "{\"field 0001\":7}\n"+string(row)+"\n"))
 	want = append([]string{want[1], want[0]}, want[2:]...)
 	if !slices.Equal(all[0], want) || all[2][len(want)-1] != fmt.Sprint(len(want)-1) || all[2][1] != "0" || all[1][0] != "7" {

@@ -12,15 +12,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // file is a File with the given text.
 func file(t *testing.T, name, content string) *File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte(content), 0o600))
 	return keeping(t, path)
 }
 
@@ -28,18 +28,14 @@ func file(t *testing.T, name, content string) *File {
 func keeping(t *testing.T, path string) *File {
 	t.Helper()
 	f, err := Open(path, Options{Temp: t.TempDir(), Keep: func(path string, b []byte) error { return os.WriteFile(path, b, 0o600) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
 
 func index1(t *testing.T, f *File) {
 	t.Helper()
-	if err := f.Index(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, f.Index(t.Context(), nil))
 }
 
 // written are the rows of a view as NDJSON.
@@ -57,14 +53,12 @@ func TestTheIndexLiesBesideTheFile(t *testing.T) {
 	writeRows(t, path, 20_000)
 	f := keeping(t, path)
 	last := Progress{}
-	if err := f.Index(t.Context(), func(p Progress) {
+	noerr.Must(t, f.Index(t.Context(), func(p Progress) {
 		if p.Rows < last.Rows || p.Size != f.Size() {
 			t.Errorf("%+v after %+v", p, last)
 		}
 		last = p
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if last.Rows != 20_000 || len(f.x.marks) < 10 {
 		t.Fatalf("%+v with %d marks", last, len(f.x.marks))
 	}
@@ -75,9 +69,7 @@ func TestTheIndexLiesBesideTheFile(t *testing.T) {
 		}
 	}
 	about, err := f.Profile(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	again := keeping(t, path)
 	if s := again.State(); !s.Indexed || s.Rows != 20_000 || len(s.Notes) != 0 || !slices.Equal(again.x.marks, f.x.marks) {
 		t.Errorf("the index was not taken: %+v", s)
@@ -94,48 +86,30 @@ func TestAnIndexThatDoesNotFitIsMadeAnew(t *testing.T) {
 		note   bool
 	}{
 		{"another size", func(t *testing.T, path string) {
-			if err := os.WriteFile(path, []byte("{\"a\":1}\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(path, []byte("{\"a\":1}\n"), 0o600))
 		}, false},
 		{"another time", func(t *testing.T, path string) {
-			if err := os.Chtimes(path, time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.Chtimes(path, time.Time{}, time.Unix(1_700_000_000, 0)))
 		}, false},
 		{"the same size and time, other bytes", func(t *testing.T, path string) {
 			info, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			b[len(b)-3]++
-			if err := errors.Join(os.WriteFile(path, b, 0o600), os.Chtimes(path, time.Time{}, info.ModTime())); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, errors.Join(os.WriteFile(path, b, 0o600), os.Chtimes(path, time.Time{}, info.ModTime())))
 		}, false},
 		{"a byte of the index", func(t *testing.T, path string) {
 			b, err := os.ReadFile(path + Extension)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			b[len(b)/2]++
-			if err := os.WriteFile(path+Extension, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(path+Extension, b, 0o600))
 		}, true},
 		{"an index that is cut", func(t *testing.T, path string) {
-			if err := os.Truncate(path+Extension, 20); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.Truncate(path+Extension, 20))
 		}, true},
 		{"another version", func(t *testing.T, path string) {
-			if err := os.WriteFile(path+Extension, []byte("zonedeck rows 0\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(path+Extension, []byte("zonedeck rows 0\n"), 0o600))
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -159,11 +133,7 @@ func TestAFileThatIsNoIndexIsLeftAlone(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "a.ndjson")
 		writeRows(t, path, 10)
-		put := func() {
-			if err := os.WriteFile(path+Extension, []byte(theirs), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
+		put := func() { noerr.Must(t, os.WriteFile(path+Extension, []byte(theirs), 0o600)) }
 		if !late {
 			put()
 		}
@@ -185,9 +155,7 @@ func TestAFileThatIsNoIndexIsLeftAlone(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "b.ndjson")
 	writeRows(t, path, 10)
-	if err := os.Mkdir(path+Extension, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(path+Extension, 0o700))
 	if s := keeping(t, path).State(); len(s.Notes) != 1 {
 		t.Errorf("a folder is taken for an index: %+v", s)
 	}
@@ -197,9 +165,7 @@ func TestAResultIsTheOneThatWasDownloaded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.ndjson")
 	writeRows(t, path, 1000)
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	want := Want{Size: int64(len(b)), SHA256: fmt.Sprintf("%x", sha256.Sum256(b))}
 	opened := func(w Want) (*File, error) {
 		f, err := Open(path, Options{Want: w, Keep: func(path string, b []byte) error { return os.WriteFile(path, b, 0o600) }})
@@ -211,9 +177,7 @@ func TestAResultIsTheOneThatWasDownloaded(t *testing.T) {
 	index1(t, keeping(t, path)) // its index knows no digest
 	for range 2 {
 		f, err := opened(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		index1(t, f)
 	}
 	if f, err := opened(Want{}); err != nil || f.x.sum != want.SHA256 {
@@ -226,16 +190,10 @@ func TestAResultIsTheOneThatWasDownloaded(t *testing.T) {
 		t.Errorf("another digest, which is known: %v", err)
 	}
 	b[len(b)/2] = 'x'
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(path + Extension); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, b, 0o600))
+	noerr.Must(t, os.Remove(path+Extension))
 	f, err := opened(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for range 2 {
 		if err := f.Index(t.Context(), nil); !errors.Is(err, ErrOther) {
 			t.Errorf("another content: %v", err)
@@ -252,9 +210,7 @@ func TestAResultIsTheOneThatWasDownloaded(t *testing.T) {
 func TestAFileThatChangesIsNoticed(t *testing.T) {
 	f := file(t, "a.ndjson", "{\"a\":1}\n")
 	index1(t, f)
-	if err := os.WriteFile(f.path, []byte("{\"a\":1}\n{\"a\":2}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(f.path, []byte("{\"a\":1}\n{\"a\":2}\n"), 0o600))
 	if _, err := f.Select(t.Context(), Query{}, nil, nil); !errors.Is(err, ErrChanged) {
 		t.Errorf("%v", err)
 	}
@@ -269,13 +225,9 @@ func TestFewerRowsThanAreKnownAreAChange(t *testing.T) {
 	for _, now := range []string{"{\"a\":1}\n" + strings.Repeat(" ", 16), "{\"a\":1}\n"} {
 		f := file(t, "a.ndjson", whole)
 		found, err := f.Select(t.Context(), Query{Filter: mustFilter(t, "a>2")}, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer found.Rows.Close()
-		if err := os.WriteFile(f.path, []byte(now), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(f.path, []byte(now), 0o600))
 		for from := range int64(3) {
 			if rows, err := f.Rows(t.Context(), View{}, from, 3, []string{"a"}); !errors.Is(err, ErrChanged) {
 				t.Errorf("from %d on: %+v, %v", from, rows, err)
@@ -294,9 +246,7 @@ func TestAFolderThatCannotBeWrittenToIsSaid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.ndjson")
 	writeRows(t, path, 10)
 	f, err := Open(path, Options{Keep: func(string, []byte) error { return os.ErrPermission }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer f.Close()
 	index1(t, f)
 	if s := f.State(); s.Rows != 10 || len(s.Notes) != 1 || s.Notes[0] != "the index cannot be kept beside the file: permission denied" {
@@ -356,14 +306,10 @@ func TestARowThatIsTooLongIsCountedAndNotRead(t *testing.T) {
 	const longest = 9 << 20 // so that a buffer grows beyond what is kept for the rows after it
 	path := filepath.Join(t.TempDir(), "a.json")
 	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	part := "x\\\"],{" + strings.Repeat("y", 250)
 	_, err = io.Copy(out, io.MultiReader(strings.NewReader(`[{"a":1},{"a":"`), io.LimitReader(repeated(part), int64(longest/len(part)+2)*int64(len(part))), strings.NewReader(`"},{"a":3}]`)))
-	if err := errors.Join(err, out.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(err, out.Close()))
 	f := keeping(t, path)
 	if f.layout.longest != MaxRow {
 		t.Fatalf("rows have at most %d bytes", f.layout.longest)
@@ -398,9 +344,7 @@ func rowsOf(t *testing.T, f *File, v View, n int, columns ...string) []Row {
 	t.Helper()
 	index1(t, f)
 	rows, err := f.Rows(t.Context(), v, 0, n, columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return rows
 }
 
@@ -459,9 +403,7 @@ func TestDistinctValuesAreEstimated(t *testing.T) {
 func TestColumnsThatFewRowsHave(t *testing.T) {
 	f := file(t, "a.json", `[{"a":1,"b":"","c":[],"a":"twice"},{"a":"x","b":null,"d e":{}},{"A\u00e9":1},7,"t"]`)
 	p, err := f.Profile(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var got []string
 	for _, c := range p.Columns {
 		got = append(got, fmt.Sprintf("%s %s %d %d", c.Name, c.Type(), c.Filled, c.Distinct))
@@ -481,9 +423,7 @@ func TestColumnsThatFewRowsHave(t *testing.T) {
 func TestAFileOfUTF16IsRefused(t *testing.T) {
 	for name, text := range map[string]string{"little end first": "\xff\xfea\x00\n\x001\x00\n\x00", "big end first": "\xfe\xff\x00a\x00\n\x001\x00\n"} {
 		path := filepath.Join(t.TempDir(), "result.csv")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		f, err := Open(path, Options{})
 		if err == nil {
 			t.Errorf("%s: it was opened", name)

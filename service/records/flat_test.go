@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // live is what the heap holds once garbage is gone, in bytes.
@@ -39,26 +41,18 @@ func mostHeld(t *testing.T, n int) (most int64) {
 	at := func(Progress) { look() }
 	f, o := keeping(t, path), keeping(t, old)
 	f.memory = 256 << 10 // a sort of either is larger
-	if err := f.Index(t.Context(), at); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, f.Index(t.Context(), at))
 	if _, err := f.Profile(t.Context(), func(Profile) { look() }); err != nil {
 		t.Fatal(err)
 	}
 	found, err := f.Select(t.Context(), Query{Filter: mustFilter(t, "has:id")}, nil, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer found.Rows.Close()
 	sorted, err := f.Select(t.Context(), Query{Sort: "title", Down: true}, nil, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer sorted.Rows.Close()
 	differs, err := f.Compare(t.Context(), o, How{Key: "id"}, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer differs.Rows.Close()
 	if a, b, c := found.Rows.Len(), sorted.Rows.Len(), differs.Added; a != int64(n) || b != a || c != a-1 {
 		t.Fatalf("%d found, %d sorted, %d added of %d", a, b, c, n)
@@ -72,9 +66,7 @@ func mostHeld(t *testing.T, n int) (most int64) {
 func mustFilter(t *testing.T, text string) Filter {
 	t.Helper()
 	f, err := ParseFilter(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return f
 }
 
@@ -82,9 +74,7 @@ func FuzzAnIndexFromDisk(f *testing.F) {
 	whole := &File{layout: layout{format: Lines}, stamp: stamp{Size: 100, Digest: "x"}}
 	whole.x = index{marks: []mark{{0, 0}, {3, 60}}, space: 50, rows: 5, done: true}
 	b, err := whole.encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	noerr.Must(f, err)
 	f.Add(b, uint32(0))
 	f.Add(b[len(magic):len(b)-sha256.Size], uint32(9))
 	f.Fuzz(func(t *testing.T, b []byte, at uint32) {

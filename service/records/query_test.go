@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/filter"
 	"zonedeck/service/query"
 )
@@ -91,9 +92,7 @@ func TestFiltersOnATable(t *testing.T) {
 		{`"list price, USD">5`, "3"}, {`has:"list price, USD"`, "1 3"}, {`"a \"b\""`, "1"}, {`name=""`, "3"}, {`name:x`, "2"}, {"-has:name", "3"},
 	} {
 		q, err := ParseFilter(c.filter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if got := ids(t, f, Query{Filter: q}); got != c.want {
 			t.Errorf("%s: %q, want %q", c.filter, got, c.want)
 		}
@@ -104,14 +103,10 @@ func TestFiltersOnATable(t *testing.T) {
 func each(t *testing.T, f *File, q Query, word func(Row) string) string {
 	t.Helper()
 	got, err := f.Select(t.Context(), q, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer got.Rows.Close()
 	rows, err := f.Rows(t.Context(), View{Rows: got.Rows}, 0, int(got.Rows.Len()), []string{"id"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	out := make([]string, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, word(r))
@@ -197,9 +192,7 @@ func testJQ(t *testing.T) {
 		{"empty", "", 0},
 	} {
 		cond, err := filter.NewCondition(c.expr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		got, err := f.Select(t.Context(), Query{JQ: cond}, nil, nil)
 		if err != nil || got.Failed != c.failed {
 			t.Errorf("%s: %+v, %v", c.expr, got, err)
@@ -218,9 +211,7 @@ func TestJQThatIsEnded(t *testing.T) {
 	f := file(t, "a.ndjson", shop)
 	index1(t, f)
 	endless, err := filter.NewCondition("def f: f; f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	ctx, end := context.WithCancelCause(t.Context())
 	got, err := f.Select(ctx, Query{JQ: endless}, func(*RowList) { end(filter.ErrTime) }, nil)
 	if !errors.Is(err, filter.ErrTime) {
@@ -229,9 +220,7 @@ func TestJQThatIsEnded(t *testing.T) {
 	if rows, err := f.Rows(t.Context(), View{Rows: got.Rows}, 0, 1, nil); err != nil || len(rows) != 0 {
 		t.Errorf("the list that somebody may be reading: %v, %v", rows, err)
 	}
-	if err := got.Rows.Close(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, got.Rows.Close())
 	if _, err := f.selectPart(ctx, Query{JQ: endless}, f.parts(jqPart)[0], make([]byte, 1<<10)); err == nil || err.Error() != "jq on the rows from 1 on: "+filter.ErrTime.Error() {
 		t.Errorf("%v", err)
 	}
@@ -261,9 +250,7 @@ func TestTheOrderOfASort(t *testing.T) {
 		t.Errorf("downwards %s", got)
 	}
 	q, err := ParseFilter("v:b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if got := ids(t, f, Query{Filter: q, Sort: "id", Down: true}); got != "11 10 5 1" {
 		t.Errorf("filtered %s", got)
 	}
@@ -277,18 +264,14 @@ func TestASortThatDoesNotFitIntoMemory(t *testing.T) {
 	for i := range 5000 {
 		key := strconv.Itoa(r.IntN(700))
 		want = append(want, fmt.Sprintf("%s %05d", key, i))
-		if err := s.add([]byte(key), fmt.Appendf(nil, "%05d", i)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, s.add([]byte(key), fmt.Appendf(nil, "%05d", i)))
 	}
 	slices.SortStableFunc(want, func(a, b string) int { return strings.Compare(strings.Fields(a)[0], strings.Fields(b)[0]) })
 	var got []string
-	if err := s.each(t.Context(), func(key, load []byte) error {
+	noerr.Must(t, s.each(t.Context(), func(key, load []byte) error {
 		got = append(got, string(key)+" "+string(load))
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(s.ends) < 10 || !slices.Equal(got, want) {
 		t.Errorf("%d runs, %d items", len(s.ends), len(got))
 	}
@@ -300,17 +283,11 @@ func TestSearch(t *testing.T) {
 	f := keeping(t, path)
 	index1(t, f)
 	want, err := ParseFilter(`"seller 7\""`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	third, err := ParseFilter("in_stock=true")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	got, err := f.Select(t.Context(), Query{Filter: third, Sort: "id", Down: true}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer got.Rows.Close()
 	for _, c := range []struct {
 		name string

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/rows"
 )
 
@@ -19,18 +20,14 @@ import (
 func scan(tb testing.TB, text, name string, piece int) (rows []string, s *scanner, l layout) {
 	tb.Helper()
 	l, err := layoutOf(strings.NewReader(text), int64(len(text)), name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, err)
 	s = newScanner(strings.NewReader(text), l, l.from, l.size, make([]byte, piece))
 	for {
 		row, err := s.next()
 		if errors.Is(err, io.EOF) {
 			return rows, s, l
 		}
-		if err != nil {
-			tb.Fatal(err)
-		}
+		noerr.Must(tb, err)
 		if got := text[s.at:min(int(s.at)+len(row), len(text))]; got != string(row) {
 			tb.Fatalf("row %q is said to begin at %d, where %q is", row, s.at, got)
 		}
@@ -105,14 +102,10 @@ func TestRowsInAnotherOrderReadLittle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.ndjson")
 	size := writeRows(t, path, 5_000)
 	rows, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer rows.Close()
 	l, err := layoutOf(rows, size, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var places []int64
 	var texts []string
 	s := newScanner(rows, l, 0, size, nil)
@@ -149,9 +142,7 @@ func TestRowsInAnotherOrderReadLittle(t *testing.T) {
 
 func TestPackedFilesAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json.gz")
-	if err := os.WriteFile(path, []byte{0x1f, 0x8b, 8, 0}, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte{0x1f, 0x8b, 8, 0}, 0o600))
 	if _, err := Open(path, Options{}); !errors.Is(err, ErrPacked) {
 		t.Errorf("a gzip file was opened: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -35,13 +36,9 @@ func TestBytesThatAreNoTextAreStored(t *testing.T) {
 	r, events := listening(t, in, Config{})
 	for _, end := range []string{"\xff", "\xfe"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(r.URL(), "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		_, err = io.WriteString(conn, "POST /a%00%ff?b="+end+" HTTP/1.1\r\nHost: x\r\nWebhook-Id: c"+end+"\r\nX-D"+": "+end+"\r\nContent-Length: 3\r\n\r\n\x00"+end+"\x00")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%+v, %v", resp, err)

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/database/postgrestest"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/state/statetest"
@@ -81,22 +82,16 @@ func receiveAndDie(raw string) error {
 func (d dying) begin(t *testing.T, listener *os.File) *exec.Cmd {
 	t.Helper()
 	raw, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
 	cmd.Env = append(os.Environ(), dyingEnv+"="+string(raw), "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
 	cmd.ExtraFiles = []*os.File{listener}
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, cmd.Start())
 	return cmd
 }
 
@@ -106,9 +101,7 @@ func (d dying) begin(t *testing.T, listener *os.File) *exec.Cmd {
 func TestNoKillLosesOrDoublesAWebhook(t *testing.T) {
 	postgrestest.OnFile(t)
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("ZONEDECK_WEBHOOK_KILLS"), "6"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	const steps = 5 // begin, write, sync, commit, answer
 	killed, twice := 0, 0
 	for i := range kills {
@@ -122,14 +115,10 @@ func TestNoKillLosesOrDoublesAWebhook(t *testing.T) {
 func killedAt(t *testing.T, die int64) (seen int) {
 	t.Helper()
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer listener.Close()
 	file, err := listener.File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer file.Close()
 	d := dying{Dir: t.TempDir(), Die: die}
 	first := d.begin(t, file)
@@ -141,13 +130,9 @@ func killedAt(t *testing.T, die int64) (seen int) {
 	e, err := deliver.Open(t.Context(), deliver.Config{
 		State: statetest.Open(t, ""), Send: transport.RoundTrip, Schedule: schedule, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	e.Start()
-	if err := e.Add(deliver.Message{Snapshot: "sd_1", Status: "ready", Kind: deliver.Notify, URL: "http://" + listener.Addr().String() + "/hook"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Add(deliver.Message{Snapshot: "sd_1", Status: "ready", Kind: deliver.Notify, URL: "http://" + listener.Addr().String() + "/hook"}))
 	_ = first.Wait()
 	if status, ok := first.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
 		t.Fatalf("step %d: the receiver was not killed: %v", die, first.ProcessState)
@@ -166,9 +151,7 @@ func killedAt(t *testing.T, die int64) (seen int) {
 			t.Fatalf("step %d: %+v", die, list)
 		}
 	}
-	if err := errors.Join(e.Close(), second.Process.Kill()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(e.Close(), second.Process.Kill()))
 	_ = second.Wait()
 	in := openInbox(t, d.Dir)
 	list, total, err := in.List(t.Context(), Filter{}, 0)

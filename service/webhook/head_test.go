@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -17,9 +18,7 @@ func TestTheBeginningOfABodyIsInflated(t *testing.T) {
 	if _, err := z.Write([]byte(strings.Repeat("a", 5000) + "the end")); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, z.Close())
 	gz := []model.HookHeader{{Name: "content-encoding", Value: "GZIP"}}
 	for name, c := range map[string]struct {
 		body    []byte
@@ -38,9 +37,7 @@ func TestTheBeginningOfABodyIsInflated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "body")
-			if err := os.WriteFile(file, c.body, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(file, c.body, 0o600))
 			h, err := HeadOf(model.Delivery{File: file, Headers: c.headers}, c.most)
 			if err != nil || len(h.Raw) != int(min(int64(c.raw), c.most)) || (h.Plain == nil) != c.none || !strings.HasSuffix(string(h.Plain), c.plain) || len(h.Plain) > int(c.most) {
 				t.Errorf("%d raw, %d plain ending in %.20q, %v", len(h.Raw), len(h.Plain), string(h.Plain[max(0, len(h.Plain)-20):]), err)

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 )
@@ -67,9 +68,7 @@ func TestAPageInABrowserSendsNoWebhooks(t *testing.T) {
 	r, _ := listening(t, in, Config{})
 	for _, origin := range []string{"https://example.com", "null", ""} {
 		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.URL(), strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		q.Header["Origin"] = []string{origin}
 		resp, err := http.DefaultClient.Do(q)
 		if err != nil || resp.StatusCode != http.StatusForbidden {
@@ -101,9 +100,7 @@ func TestWhatIsNoBodyIsTheSendersFault(t *testing.T) {
 		early:                         {head + "Content-Length: 9\r\n\r\n{}", http.StatusBadRequest},
 	} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(r.URL(), "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		_, err = io.WriteString(conn, c.raw)
 		if tcp, ok := conn.(*net.TCPConn); ok && err == nil && what == early { // the others are answered before they end, and the connection may be gone by then
 			err = tcp.CloseWrite()
@@ -158,20 +155,14 @@ func TestTheBodiesOfADamagedInboxArePutAside(t *testing.T) {
 	r, events := listening(t, in, Config{})
 	post(t, r.URL(), strings.NewReader("one"))
 	await(t, events, false)
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Close())
 	for _, damage := range []func(file string) error{
 		func(file string) error { return os.WriteFile(file, bytes.Repeat([]byte("garbage "), 4096), 0o600) },
 		os.Remove,
 	} {
-		if err := in.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, in.Close())
 		file := filepath.Join(dir, "webhooks.db")
-		if err := damage(file); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, damage(file))
 		var err error
 		if in, _, err = Open(t.Context(), Options{File: file, Dir: filepath.Join(dir, "webhooks"), Now: time.Now}); err != nil {
 			t.Fatal(err)
@@ -184,21 +175,15 @@ func TestTheBodiesOfADamagedInboxArePutAside(t *testing.T) {
 		if raw, err := os.ReadFile(kept[0]); err != nil || string(raw) != "one" {
 			t.Errorf("%q, %v", raw, err)
 		}
-		if err := os.RemoveAll(filepath.Dir(kept[0])); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.RemoveAll(filepath.Dir(kept[0])))
 		post(t, r.URL(), strings.NewReader("one")) // what the next round finds
 		await(t, events, false)
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, r.Close())
 		if again, _ := listening(t, in, Config{}); again.Notice() != "" || again.Close() != nil {
 			t.Errorf("with the next start: %q", again.Notice())
 		}
 	}
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, in.Close())
 }
 
 func TestWhatIsBookmarkedOrWaitsWhileItIsCleanedUpStays(t *testing.T) {
@@ -208,12 +193,8 @@ func TestWhatIsBookmarkedOrWaitsWhileItIsCleanedUpStays(t *testing.T) {
 		post(t, r.URL(), strings.NewReader(strconv.Itoa(i)))
 		await(t, events, false)
 	}
-	if err := in.Bookmark(t.Context(), "hook-1", true); err != nil {
-		t.Fatal(err)
-	}
-	if err := in.change(t.Context(), "", "UPDATE deliveries SET worked = 0 WHERE n = 2"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, in.Bookmark(t.Context(), "hook-1", true))
+	noerr.Must(t, in.change(t.Context(), "", "UPDATE deliveries SET worked = 0 WHERE n = 2"))
 	freed, err := in.drop(t.Context(), []int64{1, 2, 3}) // as it was decided before that
 	list, _, listed := in.List(t.Context(), Filter{}, 0)
 	if err != nil || listed != nil || freed != 1 || len(list) != 2 {
@@ -234,9 +215,7 @@ func TestAnObserverThatHangsHoldsNothingUp(t *testing.T) {
 	hangs := make(chan struct{})
 	defer close(hangs)
 	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, On: func(Event) { <-hangs }, patience: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for range 3 {
 		if got := post(t, r.URL(), strings.NewReader("again and again")); got != http.StatusOK {
 			t.Fatal(got)
@@ -248,9 +227,7 @@ func TestAnObserverThatHangsHoldsNothingUp(t *testing.T) {
 	if list, total, err := in.List(t.Context(), Filter{}, 0); err != nil || total != 1 || list[0].Times != 3 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, r.Close())
 }
 
 // TestTheEndLeavesNoHandlerBehind ends the receiving while a delivery has its bytes and no row.
@@ -263,9 +240,7 @@ func TestTheEndLeavesNoHandlerBehind(t *testing.T) {
 			<-release
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var client sync.WaitGroup
 	defer client.Wait()
 	client.Go(func() {
@@ -276,17 +251,13 @@ func TestTheEndLeavesNoHandlerBehind(t *testing.T) {
 	<-reached
 	bodies := func() int {
 		found, err := filepath.Glob(filepath.Join(in.dir, "body-*"))
-		if err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, err)
 		return len(found)
 	}
 	if n := bodies(); n != 1 {
 		t.Errorf("%d bodies", n)
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, r.Close())
 	close(release)
 	until(t, "the handler does not end", func() bool { return bodies() == 0 })
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -31,9 +32,7 @@ func stored(t testing.TB, in *Inbox, list ...row) {
 		}
 		err := in.change(t.Context(), "working on it", "UPDATE deliveries SET verdict = $1, job = $2, snapshot = $3, why = $4, worked = 1 WHERE n = $5",
 			string(r.Verdict), r.Job, r.Snapshot, r.Reason, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	}
 }
 
@@ -89,9 +88,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 		"since:2h -hook-3":   "4 2",
 	} {
 		f, err := ParseFilter(filter, now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		numbers, total, err := in.Numbers(t.Context(), f)
 		var got []string
 		for _, n := range numbers {
@@ -111,9 +108,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 	}
 	state := func(d model.Delivery, err error) string {
 		t.Helper()
-		if err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, err)
 		return d.ID + " " + string(d.JobState)
 	}
 	if got := state(in.Get(t.Context(), "hook-1")); got != "hook-1 ready" {
@@ -156,9 +151,7 @@ func TestAFilterThatIsNoneSaysWhy(t *testing.T) {
 func filtered(t testing.TB, text string) Filter {
 	t.Helper()
 	f, err := ParseFilter(text, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return f
 }
 
@@ -182,16 +175,8 @@ func TestEachChangeOfTheInboxIsSeen(t *testing.T) {
 		one.Verdict = model.HookVerified
 		stored(t, in, one)
 	})
-	changed("a bookmark", func() {
-		if err := in.Bookmark(t.Context(), "hook-1", true); err != nil {
-			t.Error(err)
-		}
-	})
-	changed("none", func() {
-		if err := in.Bookmark(t.Context(), "hook-1", false); err != nil {
-			t.Error(err)
-		}
-	})
+	changed("a bookmark", func() { noerr.Want(t, in.Bookmark(t.Context(), "hook-1", true)) })
+	changed("none", func() { noerr.Want(t, in.Bookmark(t.Context(), "hook-1", false)) })
 	changed("it is cleaned up", func() {
 		in.now = func() time.Time { return time.Now().Add(time.Hour) }
 		if _, err := in.Prune(t.Context(), Retention{Age: time.Minute}); err != nil {

@@ -24,6 +24,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/database/postgrestest"
@@ -45,11 +46,7 @@ func openInbox(t testing.TB, dir string) *Inbox {
 	if err != nil || notice != "" {
 		t.Fatal(err, notice)
 	}
-	t.Cleanup(func() {
-		if err := in.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { noerr.Want(t, in.Close()) })
 	return in
 }
 
@@ -59,14 +56,8 @@ func listening(t testing.TB, in *Inbox, c Config) (r *Receiver, events <-chan Ev
 	told := make(chan Event, 10_000)
 	c.Inbox, c.On = in, func(e Event) { told <- e }
 	r, err := Listen(t.Context(), "127.0.0.1:0", false, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, r.Close()) })
 	return r, told
 }
 
@@ -94,9 +85,7 @@ func awaitThat(t testing.TB, events <-chan Event, is func(Event) bool) model.Del
 func post(t testing.TB, url string, body io.Reader, header ...string) int {
 	t.Helper()
 	status, err := posted(t.Context(), url, body, header...)
-	if err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, err)
 	return status
 }
 
@@ -119,9 +108,7 @@ func posted(ctx context.Context, url string, body io.Reader, header ...string) (
 func verifier(t testing.TB, c VerifierConfig) Verifier {
 	t.Helper()
 	v, err := NewVerifier(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return v
 }
 
@@ -265,9 +252,7 @@ func TestWhereItListens(t *testing.T) {
 	if _, err := Listen(t.Context(), strings.TrimPrefix(r.URL(), "http://"), false, Config{Inbox: other}); !errors.Is(err, ErrInUse) {
 		t.Errorf("a port in use: %v", err)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Close())
 	if _, ok := in.Listening(); ok {
 		t.Error("it has ended")
 	}
@@ -286,9 +271,7 @@ func TestItListensAtWhatIsAskedAlone(t *testing.T) {
 			if err != nil && strings.HasPrefix(address, "[") && !hasIPv6(t) {
 				return // it says that there is none
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			defer r.Close()
 			at, err := url.Parse(r.URL())
 			if err != nil || !strings.HasPrefix(r.URL(), want.url+":") && (address != ":0" || hasIPv6(t)) {
@@ -312,18 +295,14 @@ func TestItListensAtWhatIsAskedAlone(t *testing.T) {
 func receivesAt(t *testing.T, in *Inbox, address string) bool {
 	t.Helper()
 	before, err := in.Count(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // a listener may never answer
 	defer cancel()
 	if status, err := posted(ctx, "http://"+address, strings.NewReader(address)); err != nil || status != http.StatusOK {
 		return false
 	}
 	now, err := in.Count(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return now > before
 }
 
@@ -380,9 +359,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 // TestALargeBodyDoesNotGrowMemory receives and verifies one; ZONEDECK_WEBHOOK_MB says how large.
 func TestALargeBodyDoesNotGrowMemory(t *testing.T) {
 	mb, err := strconv.ParseInt(cmp.Or(os.Getenv("ZONEDECK_WEBHOOK_MB"), "64"), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	in := openInbox(t, t.TempDir())
 	v := verifier(t, VerifierConfig{Kind: KindHMAC, Secret: keystore.NewSecret("s3cret"), Header: "X-Signature"})
 	r, events := listening(t, in, Config{Settings: Settings{Verifiers: []Verifier{v}}})
@@ -414,19 +391,13 @@ func TestWhatAKilledReceiverLeftIsSweptUpAndWorkedOn(t *testing.T) {
 		<-ctx.Done() // the first one never gets so far
 		return "", "", ctx.Err()
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if got := post(t, r.URL(), bytes.NewReader([]byte(`{"snapshot_id":"sd_1"}`))); got != http.StatusOK {
 		t.Fatal(got)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Close())
 	orphan := filepath.Join(in.dir, "body-orphan")
-	if err := os.WriteFile(orphan, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(orphan, nil, 0o600))
 	_, events := listening(t, in, Config{Heard: func(_ context.Context, n model.HookNews) (string, string, error) {
 		return "job-7", "heard of " + n.Snapshot + ", " + n.How, nil
 	}})
@@ -445,9 +416,7 @@ func TestTheOldestGoAndBookmarkedStay(t *testing.T) {
 		post(t, r.URL(), strings.NewReader(strconv.Itoa(i)))
 		await(t, events, false)
 	}
-	if err := in.Bookmark(t.Context(), "hook-1", true); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, in.Bookmark(t.Context(), "hook-1", true))
 	if err := in.Bookmark(t.Context(), "hook-9", true); !errors.Is(err, ErrUnknown) {
 		t.Errorf("one that is not there: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -75,9 +76,7 @@ func TestWhatASenderBreaksIsNotToldTheOperator(t *testing.T) {
 			t.Errorf("%s: %d, %q, %+v", name, w.Code, w.Body, on)
 		}
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Close())
 	w := answered{httptest.NewRecorder()}
 	r.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader("{}")))
 	if _, on := r.refused.end(); w.Code != http.StatusServiceUnavailable || len(on) != 0 {
@@ -122,9 +121,7 @@ func TestTheOperatorIsToldOfWhatIsRefused(t *testing.T) {
 			t.Errorf("%d", got)
 		}
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Close())
 	close(told)
 	var last []string
 	for run := range told {

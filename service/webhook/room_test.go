@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -96,12 +97,8 @@ func TestBodiesThatWerePutAsideAreCleanedUp(t *testing.T) {
 	put := func(name string) string {
 		t.Helper()
 		dir := filepath.Join(in.dir, name)
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "body-x"), []byte("1234567890"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Mkdir(dir, 0o700))
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, "body-x"), []byte("1234567890"), 0o600))
 		return dir
 	}
 	young, older, old := put("unlisted-20261123T110000Z"), put("unlisted-20261122T120000Z"), put("unlisted-20261020T120000Z")

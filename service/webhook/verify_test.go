@@ -16,6 +16,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 )
@@ -41,14 +42,10 @@ func head(pairs ...string) http.Header {
 func TestStandardSignatures(t *testing.T) {
 	v := verifier(t, VerifierConfig{Kind: KindStandard, Secret: keystore.NewSecret(testSecret)})
 	lib, err := standardwebhooks.NewWebhook(testSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	at := time.Unix(1_700_000_000, 0)
 	sig, err := lib.Sign("m_1", at, []byte("body"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	for name, c := range map[string]struct {
 		body, id, stamp, sig string
@@ -140,13 +137,9 @@ func TestTheVerdictOfSeveralChecks(t *testing.T) {
 // FuzzSignatures holds the verification of a stream against the library's.
 func FuzzSignatures(f *testing.F) {
 	lib, err := standardwebhooks.NewWebhook(testSecret)
-	if err != nil {
-		f.Fatal(err)
-	}
+	noerr.Must(f, err)
 	sig, err := lib.Sign("m", time.Unix(1_700_000_000, 0), []byte("b"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	noerr.Must(f, err)
 	f.Add("m", "1700000000", sig, []byte("b"))
 	f.Add("m", "01700000000", "v1,x "+sig, []byte("b"))
 	f.Add("m", "+1700000000", sig+",", []byte("b"))
@@ -175,9 +168,7 @@ func FuzzNamed(f *testing.F) {
 	f.Add("", "", "", []byte(`{"snapshot_id":7}`))
 	file := filepath.Join(f.TempDir(), "body")
 	f.Fuzz(func(t *testing.T, target, name, value string, body []byte) {
-		if err := os.WriteFile(file, body, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(file, body, 0o600))
 		d := row{Delivery: model.Delivery{Target: target, Headers: []model.HookHeader{{Name: name, Value: value}}, File: file, Size: int64(len(body))}}
 		if id := d.named(); id != reference(id) || len(id) > maxReference {
 			t.Errorf("%q", id)

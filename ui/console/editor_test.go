@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/config"
@@ -31,9 +32,7 @@ func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
 	sum := sha256.Sum256([]byte("as it came"))
 	b := model.BodyRef{File: filepath.Join(dir, "page.html"), Size: 10, SHA256: hex.EncodeToString(sum[:])}
 	for text, want := range map[string]string{"as it came": "", "as it goes": b.File + " has changed since the body was received"} {
-		if err := os.WriteFile(b.File, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(b.File, []byte(text), 0o600))
 		src, err := s.openBody(t.Context(), b)
 		cmd, eerr := edit(t.Context(), b, "text/html")
 		if want != "" {
@@ -50,13 +49,9 @@ func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
 		if err != nil || cerr != nil || string(got) != text || string(copied) != text || src.Close() != nil {
 			t.Errorf("%q and %q, %v, %v", got, copied, err, cerr)
 		}
-		if err := cmd.Run(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, cmd.Run())
 	}
-	if err := os.Remove(b.File); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Remove(b.File))
 	if _, err := s.openBody(t.Context(), b); err == nil || !strings.Contains(err.Error(), "no longer exists") {
 		t.Errorf("%v", err)
 	}
@@ -69,13 +64,9 @@ func TestAnEditorHasTheTerminalItself(t *testing.T) {
 	t.Setenv("EDITOR", "true")
 	s := terminal{service.Options{Getenv: os.Getenv}}
 	file := filepath.Join(t.TempDir(), "contract.toml")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	in, out, err := os.Pipe() // never written to, and open until the end
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer in.Close()
 	defer out.Close()
 	cmd := s.editFile()(file)
@@ -83,9 +74,7 @@ func TestAnEditorHasTheTerminalItself(t *testing.T) {
 	if cmd.(*editor).Stdin != io.Reader(in) {
 		t.Errorf("it reads from %T", cmd.(*editor).Stdin)
 	}
-	if err := cmd.Run(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, cmd.Run())
 	if _, err := os.Stat(file); err != nil {
 		t.Errorf("the file does not stay: %v", err)
 	}
@@ -166,9 +155,7 @@ func TestATmuxThatKeepsNothingIsNotBelieved(t *testing.T) {
 		"display-message) echo;; load-buffer) exit 1;;":                                             {},
 		"*) exit 1;;": {},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\ncase $1 in "+script+" esac\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\ncase $1 in "+script+" esac\n"), 0o700))
 		if done := inTmux("/tmp/t").copyToTmux()(t.Context(), "text"); done != want {
 			t.Errorf("%s: %+v, want %+v", script, done, want)
 		}
@@ -187,9 +174,7 @@ func tmuxServer(t *testing.T) (socket string, tmux func(in string, args ...strin
 		t.Skip("tmux is missing; install tmux")
 	}
 	dir, err := os.MkdirTemp("", "tmux") // a socket's path has to be short
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	socket = filepath.Join(dir, "s")
 	tmux = func(in string, args ...string) string {

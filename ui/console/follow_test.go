@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
@@ -20,11 +21,7 @@ import (
 func another(t *testing.T, paths config.Paths) *local.Emulator {
 	t.Helper()
 	e := local.New(paths, func(string) string { return "127.0.0.1:0" }, time.Now, slog.New(slog.DiscardHandler)).WithPatience(time.Minute)
-	t.Cleanup(func() {
-		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { noerr.Want(t, e.Close(context.WithoutCancel(t.Context()))) })
 	return e
 }
 
@@ -37,14 +34,8 @@ func consoleOf(t *testing.T, env map[string]string) (*Console, config.Paths) {
 	env[local.EnvProxy] = "127.0.0.1:0"
 	o := options(t, env)
 	c, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, c.Close()) })
 	return c, config.FindPaths(o.Getenv)
 }
 
@@ -52,9 +43,7 @@ func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
 	c, paths := consoleOf(t, nil)
 	owner := another(t, paths)
 	began, err := owner.Profile(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	f := follower{c: c}
 	if msg := f.begin(); !msg.(kit.SessionChanged).Session.Ready {
 		t.Fatalf("the beginning: %v", msg)
@@ -62,9 +51,7 @@ func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
 	if msgs := f.look(); len(msgs) != 0 {
 		t.Fatalf("nothing happened, and the views get %v", msgs)
 	}
-	if err := owner.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, owner.Close(t.Context()))
 	msgs := f.look()
 	if len(msgs) != 2 {
 		t.Fatalf("after the owner's end: %v", msgs)
@@ -112,20 +99,14 @@ func TestKeysOfTheEmulatorThatAreMadeLaterAreKnownEverywhere(t *testing.T) {
 	f.begin()
 	guest := another(t, paths)
 	control, err := guest.Control(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	post := func(path, body string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, control.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		req.Header.Set("Authorization", "Bearer "+control.Token.Reveal())
 		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer resp.Body.Close()
 		if resp.StatusCode >= 300 {
 			t.Fatalf("%s: %s", path, resp.Status)
@@ -160,9 +141,7 @@ func TestKeysOfTheEmulatorThatAreMadeLaterAreKnownEverywhere(t *testing.T) {
 		}
 	}
 	// Recorded with a reference, it can be used.
-	if err := c.service.Inventory.Add(t.Context(), model.Key{Name: "later", Secret: "env:LATER"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, c.service.Inventory.Add(t.Context(), model.Key{Name: "later", Secret: "env:LATER"}))
 	if k, ok := c.service.Keys.Key("later"); !ok || k.Secret != "env:LATER" {
 		t.Errorf("recorded: %+v", k)
 	}
@@ -177,14 +156,10 @@ func TestAConsoleDoesNotCallItselfReadyWhileTheEmulatorIsGone(t *testing.T) {
 	c.service.Local = local.New(paths, c.terminal.Getenv, time.Now, c.terminal.Log).WithPatience(100 * time.Millisecond)
 	f := follower{c: c}
 	f.begin()
-	if err := owner.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, owner.Close(t.Context()))
 	// Somebody else holds the folder and does not answer.
 	holder, err := emulator.Start(t.Context(), emulator.Options{StateDir: paths.EmulatorDir(), ProxyAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	msgs := f.look()
 	if len(msgs) != 1 {
 		t.Fatalf("messages %v", msgs)
@@ -195,9 +170,7 @@ func TestAConsoleDoesNotCallItselfReadyWhileTheEmulatorIsGone(t *testing.T) {
 	if msgs := f.look(); len(msgs) != 0 {
 		t.Errorf("the same problem is sent twice: %v", msgs)
 	}
-	if err := holder.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, holder.Shutdown(t.Context()))
 	msgs = f.look()
 	if len(msgs) == 0 || !msgs[0].(kit.SessionChanged).Session.Ready {
 		t.Errorf("after the holder's end: %v", msgs)

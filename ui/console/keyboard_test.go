@@ -13,6 +13,8 @@ import (
 
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
+
+	"zonedeck/internal/noerr"
 )
 
 // pieces is a terminal that gives size bytes at a time.
@@ -49,9 +51,7 @@ func decoded(t *testing.T, in []byte, size int) (pasted []string, keys string) {
 			keys += e.String() + " "
 		}
 	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, <-ended)
 	return pasted, keys
 }
 
@@ -93,9 +93,7 @@ func TestOutsideAPasteNothingIsChanged(t *testing.T) {
 
 func TestTheKeyboardStaysTheTerminal(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "tty"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer f.Close()
 	k, is := newKeyboard(f).(*keyboard)
 	if !is || k.Fd() != f.Fd() || k.Name() != f.Name() {

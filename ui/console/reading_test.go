@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service"
@@ -22,25 +23,13 @@ func consoleWith(t *testing.T, env map[string]string, inventory string) *Console
 	t.Helper()
 	o := options(t, env)
 	paths := config.FindPaths(o.Getenv)
-	if err := paths.Ensure(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, paths.Ensure())
 	acme := config.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl", Variables: map[string]string{"token": "env:ETL_KEY"}}
-	if err := config.AddProfile(t.Context(), paths.ConfigFile(), acme); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(paths.KeysFile(), []byte(inventory), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, config.AddProfile(t.Context(), paths.ConfigFile(), acme))
+	noerr.Must(t, os.WriteFile(paths.KeysFile(), []byte(inventory), 0o600))
 	c, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, c.Close()) })
 	return c
 }
 
@@ -124,9 +113,7 @@ func TestWithAnInventoryThatCannotBeReadTheConsoleOpensAndSendsNothing(t *testin
 		if text, err := os.ReadFile(s.Paths.KeysFile()); err != nil || string(text) != damaged {
 			t.Errorf("%s: the file was changed (%v)", what, err)
 		}
-		if err := os.WriteFile(s.Paths.KeysFile(), []byte("[[keys]]\nname = \"etl\"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(s.Paths.KeysFile(), []byte("[[keys]]\nname = \"etl\"\n"), 0o600))
 		msgs := looked(t, c, w)
 		if now, _ := told(msgs); now == nil || !now.Ready || now.Unread != nil || len(now.Keys) != 2 {
 			t.Errorf("%s: once corrected: %+v", what, now)

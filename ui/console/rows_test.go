@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service"
 )
 
@@ -40,13 +41,9 @@ func TestRowsAreSavedAndOpenedInTheHomeFolder(t *testing.T) {
 		t.Fatalf("%s, %v", name, err)
 	}
 	file, err := (&service.Service{}).OpenNamedResult(t.Context(), "~/rows.ndjson")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if file.Path() != path {
 		t.Errorf("%s", file.Path())
 	}
-	if err := file.Close(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, file.Close())
 }

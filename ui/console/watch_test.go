@@ -13,6 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service"
@@ -46,24 +47,12 @@ func told(msgs []tea.Msg) (s *kit.Session, texts string) {
 func TestChangedSettingsOfWebhooksHoldWithoutARestart(t *testing.T) {
 	o := options(t, nil)
 	c, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	noerr.Must(t, err)
+	defer func() { noerr.Want(t, c.Close()) }()
 	s, w := c.service, c.service.Watcher()
 	r, err := s.Inbox.Receive(t.Context(), "127.0.0.1:0", false, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	noerr.Must(t, err)
+	defer func() { noerr.Want(t, r.Close()) }()
 	for _, step := range []struct {
 		config, says string
 		want         int
@@ -74,18 +63,14 @@ func TestChangedSettingsOfWebhooksHoldWithoutARestart(t *testing.T) {
 		{"[webhook]\nmax_body_mb = 3\n", "", http.StatusOK},
 	} {
 		if step.config != "" {
-			if err := os.WriteFile(s.Paths.ConfigFile(), []byte(step.config), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(s.Paths.ConfigFile(), []byte(step.config), 0o600))
 		}
 		_, texts := told(looked(t, c, w))
 		if (step.says == "") != (texts == "") || !strings.Contains(texts, step.says) {
 			t.Errorf("%q: %q", step.config, texts)
 		}
 		resp, err := http.Post(r.URL(), "application/json", bytes.NewReader(make([]byte, 2<<20)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		_ = resp.Body.Close()
 		if resp.StatusCode != step.want {
 			t.Errorf("%q: %d", step.config, resp.StatusCode)
@@ -96,22 +81,12 @@ func TestChangedSettingsOfWebhooksHoldWithoutARestart(t *testing.T) {
 func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	o := options(t, nil)
 	paths := config.FindPaths(o.Getenv)
-	if err := paths.Ensure(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, paths.Ensure())
 	acme := config.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl"}
-	if err := config.AddProfile(t.Context(), paths.ConfigFile(), acme); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, config.AddProfile(t.Context(), paths.ConfigFile(), acme))
 	c, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	noerr.Must(t, err)
+	defer func() { noerr.Want(t, c.Close()) }()
 	s, w := c.service, c.service.Watcher()
 	if msgs := looked(t, c, w); len(msgs) != 0 {
 		t.Errorf("nothing has changed: %v", msgs)
@@ -133,22 +108,16 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 		t.Errorf("a profile that became read-only: %v", err)
 	}
 
-	if err := config.AddProfile(t.Context(), paths.ConfigFile(), config.Profile{Name: "beta", BaseURL: "https://c.example", Verify: true}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, config.AddProfile(t.Context(), paths.ConfigFile(), config.Profile{Name: "beta", BaseURL: "https://c.example", Verify: true}))
 	if now, texts := told(looked(t, c, w)); now == nil || texts != "" || strings.Join(s.ProfileNames(), " ") != "acme beta local" {
 		t.Errorf("another profile: %v %q %v", now, texts, s.ProfileNames())
 	}
 
 	text, err := os.ReadFile(paths.ConfigFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(paths.ConfigFile(), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(paths.ConfigFile(), []byte(text), 0o600))
 	}
 	write(string(text) + "nonsense = [")
 	if now, texts := told(looked(t, c, w)); now != nil || !strings.Contains(texts, "stays as it was read before") {
@@ -171,18 +140,14 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 		t.Errorf("a profile that is back: %+v", now)
 	}
 
-	if err := os.WriteFile(paths.KeysFile(), []byte("version = 1\n[[keys]]\nname = \"etl\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(paths.KeysFile(), []byte("version = 1\n[[keys]]\nname = \"etl\"\n"), 0o600))
 	if now, _ := told(looked(t, c, w)); now == nil || now.Key.Name != "etl" {
 		t.Errorf("a key of another process: %+v", now)
 	}
 
-	if err := s.Rotations(nil).Rotations.Start(t.Context(), keystore.RotationPlan{
+	noerr.Must(t, s.Rotations(nil).Rotations.Start(t.Context(), keystore.RotationPlan{
 		ID: "rot-1", Version: 2, Key: "etl", Method: keystore.RotateByNewKey, Steps: []keystore.RotationStep{{Kind: keystore.StepCreate}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if msgs := looked(t, c, w); !reflect.DeepEqual(msgs, []tea.Msg{kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}}}) {
 		t.Errorf("a rotation of another process: %v", msgs)
 	}
@@ -194,14 +159,10 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 func TestTheWatchSendsUntilTheConsoleEnds(t *testing.T) {
 	o := options(t, map[string]string{"ZONEDECK_BASE_URL": "https://a.example", config.EnvKey: "a-key-of-nobody"})
 	c, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	got, ended := make(chan tea.Msg, 16), make(chan struct{})
 	go func() { defer close(ended); c.Watch(func(m tea.Msg) { got <- m }) }()
-	if err := c.service.Inventory.Add(context.WithoutCancel(t.Context()), model.Key{Name: "seen", Secret: string(keystore.Ref("env:X"))}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, c.service.Inventory.Add(context.WithoutCancel(t.Context()), model.Key{Name: "seen", Secret: string(keystore.Ref("env:X"))}))
 	select {
 	case m := <-got:
 		if _, ok := m.(kit.SessionChanged); !ok {
@@ -210,8 +171,6 @@ func TestTheWatchSendsUntilTheConsoleEnds(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("the key was not noticed")
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, c.Close())
 	<-ended
 }

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/ui/uitest"
 )
 
@@ -20,9 +21,7 @@ func collection(h *home) {
 	} {
 		h.write("data/zonedeck/requests/"+name, text)
 		at := h.now.Add(-3 * time.Hour)
-		if err := os.Chtimes(filepath.Join(h.dir, "data/zonedeck/requests", name), at, at); err != nil {
-			h.t.Fatal(err)
-		}
+		noerr.Must(h.t, os.Chtimes(filepath.Join(h.dir, "data/zonedeck/requests", name), at, at))
 	}
 }
 

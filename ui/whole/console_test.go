@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/rehearsal"
 )
@@ -64,9 +65,7 @@ func TestAKilledConsoleLeavesAJobThatIsFoundAgain(t *testing.T) {
 	for i := range 200 {
 		fmt.Fprintf(&urls, "http://lab.test/product/%d?n=%d\n", 1+i%2, i)
 	}
-	if err := os.WriteFile(inputs, []byte(urls.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(inputs, []byte(urls.String()), 0o600))
 	term := openTerminal(t, 120, 40, env)
 	term.waitFor("LOCAL EMULATOR")
 	launched := exec.CommandContext(t.Context(), program(t), "jobs", "trigger", "gd_products", "--input", inputs)
@@ -77,9 +76,7 @@ func TestAKilledConsoleLeavesAJobThatIsFoundAgain(t *testing.T) {
 	}
 	term.press("2")
 	term.waitFor("gd_products", "running")
-	if err := term.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, term.cmd.Process.Kill())
 	term.wait()
 
 	watched := exec.CommandContext(t.Context(), program(t), "jobs", "watch", strings.TrimSpace(string(id)), "--json", "--timeout", "60s")
@@ -102,9 +99,7 @@ func TestMovedTimeStaysAfterAProfileSwitchAndARestart(t *testing.T) {
 	dir := t.TempDir()
 	env := environment(dir)
 	config := filepath.Join(dir, "config/zonedeck/config.toml")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(config), 0o700), os.WriteFile(config, []byte("[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(os.MkdirAll(filepath.Dir(config), 0o700), os.WriteFile(config, []byte("[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\n"), 0o600)))
 	begin := func() *terminal {
 		term := openTerminal(t, 120, 40, env, "--profile", "local")
 		term.waitFor("LOCAL EMULATOR", "batch-user")
@@ -127,16 +122,12 @@ func TestMovedTimeStaysAfterAProfileSwitchAndARestart(t *testing.T) {
 	}
 	term := begin()
 	running, err := os.ReadFile(filepath.Join(dir, "state/zonedeck/emulator.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var emulator struct {
 		Control string `json:"control"`
 		Token   string `json:"control_token"`
 	}
-	if err := json.Unmarshal(running, &emulator); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Unmarshal(running, &emulator))
 	place := rehearsal.Place{URL: emulator.Control, Token: keystore.NewSecret(emulator.Token)}
 	control := rehearsal.New(func(context.Context) (rehearsal.Place, error) { return place, nil })
 	if _, err := control.Advance(t.Context(), 30*24*time.Hour); err != nil {
@@ -195,14 +186,10 @@ func TestACopyIsInThePasteBufferOfATmux(t *testing.T) {
 		t.Skip("tmux is missing; install tmux")
 	}
 	dir, err := os.MkdirTemp("", "tmux") // a socket's path has to be short
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := t.TempDir() // no clipboard program
-	if err := os.Symlink(program, filepath.Join(path, "tmux")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Symlink(program, filepath.Join(path, "tmux")))
 	tmux := func(args ...string) string {
 		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, append([]string{"-S", filepath.Join(dir, "s"), "-f", "/dev/null"}, args...)...)
 		out, err := cmd.CombinedOutput()
@@ -279,8 +266,6 @@ func TestASignalEndsTheConsoleWhileACopiedTextIsShown(t *testing.T) {
 	term.waitFor("the terminal's")
 	term.press("\x19")
 	term.waitFor("enter goes back to zonedeck")
-	if err := term.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, term.cmd.Process.Signal(os.Interrupt))
 	term.wait()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/drift"
@@ -19,19 +20,13 @@ import (
 func seedDrift(h *home, fill func(m *drift.Monitor)) {
 	h.t.Helper()
 	paths := config.FindPaths(func(name string) string { return h.env[name] })
-	if err := paths.Ensure(); err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, paths.Ensure())
 	s, _, err := drift.Open(h.t.Context(), paths.DriftFile(), func() time.Time { return h.now }, drift.DefaultKeep())
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, err)
 	fill(drift.NewMonitor(drift.Config{
 		Open: func(context.Context) (*drift.Store, error) { return s, nil }, ContractsDir: paths.ContractsDir(), Person: "ops",
 	}))
-	if err := s.Close(); err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, s.Close())
 }
 
 // driftRun stores the result of a job that was accepted so many days ago; n rows, %d in a row is its number.
@@ -42,12 +37,10 @@ func driftRun(h *home, m *drift.Monitor, id, dataset string, days, n int, row st
 	for i := range n {
 		text.WriteString(strings.ReplaceAll(row, "%d", fmt.Sprint(i)) + "\n")
 	}
-	if err := rows.EachRow(strings.NewReader(text.String()), "ndjson", func(r rows.Row) error {
+	noerr.Must(h.t, rows.EachRow(strings.NewReader(text.String()), "ndjson", func(r rows.Row) error {
 		seen.Row(r)
 		return nil
-	}); err != nil {
-		h.t.Fatal(err)
-	}
+	}))
 	if _, err := seen.Keep(h.t.Context(), model.JobRows{Counted: true}); err != nil {
 		h.t.Fatal(err)
 	}
@@ -63,9 +56,7 @@ func driftFetch(h *home, m *drift.Monitor, id string, days int, class model.Clas
 	if class == model.ClassOK || class == model.ClassParsingDrift {
 		r.Fields = []model.Field{{Path: ".product .price", Found: class == model.ClassOK}}
 	}
-	if err := m.Fetched(h.t.Context(), "local", r, []byte(body)); err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, m.Fetched(h.t.Context(), "local", r, []byte(body)))
 }
 
 const (
@@ -131,9 +122,7 @@ func driftScreens() []screen {
 			p.WaitFor("a contract is left out")
 		}},
 		{name: "jobs/drift-unreadable", before: func(h *home) {
-			if err := os.MkdirAll(filepath.Join(h.dir, "state/zonedeck/drift.db"), 0o700); err != nil {
-				h.t.Fatal(err)
-			}
+			noerr.Must(h.t, os.MkdirAll(filepath.Join(h.dir, "state/zonedeck/drift.db"), 0o700))
 		}, steps: func(p *uitest.Whole) {
 			board(p)
 			p.WaitFor("cannot be read")

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator"
 )
 
@@ -66,14 +67,8 @@ func BenchmarkRequestBesideCurl(b *testing.B) {
 		b.Skip("install curl to run this benchmark")
 	}
 	server, err := emulator.Start(b.Context(), emulator.Options{ProxyAddr: "127.0.0.1:0"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := server.Shutdown(context.WithoutCancel(b.Context())); err != nil {
-			b.Error(err)
-		}
-	}()
+	noerr.Must(b, err)
+	defer func() { noerr.Want(b, server.Shutdown(context.WithoutCancel(b.Context()))) }()
 	ready := server.Ready()
 	key := ""
 	for _, k := range ready.Keys {
@@ -86,9 +81,7 @@ func BenchmarkRequestBesideCurl(b *testing.B) {
 	config := filepath.Join(b.TempDir(), "curl.conf")
 	text := fmt.Sprintf("silent\nheader = \"Authorization: Bearer %s\"\nheader = \"Content-Type: application/json\"\n"+
 		"data = \"{\\\"zone\\\":\\\"unlocker_demo\\\",\\\"url\\\":\\\"http://lab.test/ok\\\",\\\"format\\\":\\\"raw\\\"}\"\nurl = \"%s/request\"\n", key, ready.API)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, os.WriteFile(config, []byte(text), 0o600))
 	request := []string{"--quiet", "--base-url", ready.API, "request", "http://lab.test/ok", "--zone", "unlocker_demo"}
 	timed(b, env, zonedeck, request...)
 	var ours, curl []time.Duration
@@ -156,12 +149,8 @@ func keysAt(tb testing.TB, home string, n int) {
 			"secret = \"env:KEY_%d\"\nfingerprint = \"%016x\"\nlast4 = \"%04d\"\nused_by = [\"nightly\", \"reports\"]\nnote = \"of the batch\"\n\n", i, 1+i%9, 1+i%9, i, i, i%10_000)
 	}
 	path := filepath.Join(home, "data", "zonedeck", "keys.toml")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, os.MkdirAll(filepath.Dir(path), 0o700))
+	noerr.Must(tb, os.WriteFile(path, []byte(file.String()), 0o600))
 }
 
 // paintedFirst starts the console and waits for its first frame.
@@ -202,15 +191,11 @@ func residentMiB(tb testing.TB, pid int) float64 {
 		return 0
 	}
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, err)
 	for line := range bytes.Lines(raw) {
 		if rest, ok := strings.CutPrefix(string(line), "VmRSS:"); ok {
 			kb, err := strconv.Atoi(strings.Fields(rest)[0])
-			if err != nil {
-				tb.Fatal(err)
-			}
+			noerr.Must(tb, err)
 			return float64(kb) / 1024
 		}
 	}
@@ -224,9 +209,7 @@ func BenchmarkBinarySize(b *testing.B) {
 	var size int64
 	for b.Loop() {
 		info, err := os.Stat(path)
-		if err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, err)
 		size = info.Size()
 	}
 	b.ReportMetric(float64(size)/1e6, "MB")

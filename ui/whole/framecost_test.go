@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/ui/cli"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/uitest"
@@ -93,14 +94,8 @@ func BenchmarkUpdateAndView(b *testing.B) {
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Getenv: func(name string) string { return env[name] }, Now: time.Now, PID: os.Getpid(),
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := closeSession(); err != nil {
-			b.Error(err)
-		}
-	}()
+	noerr.Must(b, err)
+	defer func() { noerr.Want(b, closeSession()) }()
 	l := &loop{tb: b, ctx: b.Context(), root: root, inbox: make(chan tea.Msg)}
 	l.do(root.Init())
 	l.send(tea.WindowSizeMsg{Width: 200, Height: 50})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // idleFor is how long an idle console is observed.
@@ -60,9 +62,7 @@ func processorTime(tb testing.TB, pid int) time.Duration {
 		}
 		ran, _, _ := strings.Cut(string(raw), " ")
 		ns, err := strconv.ParseInt(ran, 10, 64)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		noerr.Must(tb, err)
 		sum += time.Duration(ns)
 	}
 	return sum

@@ -10,6 +10,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -34,14 +35,10 @@ type hookPost struct {
 func (h *home) received(p hookPost) {
 	h.t.Helper()
 	paths := config.FindPaths(func(name string) string { return h.env[name] })
-	if err := paths.Ensure(); err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, paths.Ensure())
 	now := func() time.Time { return h.now }
 	in, _, err := webhook.Open(h.t.Context(), webhook.Options{File: paths.InboxFile(), Dir: paths.InboxDir(), Now: now})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, err)
 	reached := make(chan struct{}, 1)
 	c := webhook.Config{Inbox: in, Wall: now, On: func(webhook.Event) { reached <- struct{}{} }, Heard: func(ctx context.Context, _ model.HookNews) (string, string, error) {
 		if p.unworked {
@@ -52,29 +49,19 @@ func (h *home) received(p hookPost) {
 	}}
 	if p.verify {
 		v, err := webhook.NewVerifier(webhook.VerifierConfig{Kind: webhook.KindStandard, Secret: keystore.NewSecret(inboxSecret)})
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		noerr.Must(h.t, err)
 		c.Settings.Verifiers = []webhook.Verifier{v}
 	}
 	r, err := webhook.Listen(h.t.Context(), "127.0.0.1:0", false, c)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, err)
 	q, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, model.HookAddress(r.URL(), "t0kent0kent0kent0ken"), strings.NewReader(p.body))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, err)
 	q.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"a service"}, "Authorization": {"Bearer secret"}}
 	if p.sign {
 		lib, err := standardwebhooks.NewWebhook(inboxSecret)
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		noerr.Must(h.t, err)
 		signature, err := lib.Sign("msg_1", h.now, []byte(p.body))
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		noerr.Must(h.t, err)
 		for name, value := range map[string]string{
 			standardwebhooks.HeaderWebhookID: "msg_1", standardwebhooks.HeaderWebhookTimestamp: strconv.FormatInt(h.now.Unix(), 10), standardwebhooks.HeaderWebhookSignature: signature,
 		} {
@@ -86,9 +73,7 @@ func (h *home) received(p hookPost) {
 		h.t.Fatalf("%+v, %v", resp, err)
 	}
 	<-reached
-	if err := errors.Join(resp.Body.Close(), r.Close(), in.Close()); err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, errors.Join(resp.Body.Close(), r.Close(), in.Close()))
 }
 
 // inboxOfAll has a webhook of each state: unverified, failed, verified, rejected, pending.

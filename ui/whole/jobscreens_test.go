@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/ledger"
@@ -23,30 +24,20 @@ import (
 func seedJob(h *home, state model.JobState, more func(*model.Job)) {
 	h.t.Helper()
 	paths := config.FindPaths(func(name string) string { return h.env[name] })
-	if err := paths.Ensure(); err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, paths.Ensure())
 	l, notice, err := ledger.Open(h.t.Context(), paths.LedgerFile(), func() time.Time { return h.now })
 	if err != nil || notice != "" {
 		h.t.Fatal(notice, err)
 	}
-	h.t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			h.t.Error(err)
-		}
-	})
+	h.t.Cleanup(func() { noerr.Want(h.t, l.Close()) })
 	request, err := json.Marshal(model.TriggerRequest{Dataset: "gd_products", Inputs: []model.JobInput{{URL: "http://lab.test/shop"}}})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, err)
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	if _, err := z.Write(request); err != nil {
 		h.t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, z.Close())
 	job, err := l.Begin(h.t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1}, "digest", packed.Bytes())
 	if err == nil && state != model.JobIntent {
 		_, err = l.Change(h.t.Context(), job.ID, func(j *model.Job) (string, error) {
@@ -57,9 +48,7 @@ func seedJob(h *home, state model.JobState, more func(*model.Job)) {
 			return j.Detail, nil
 		})
 	}
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, err)
 }
 
 func TestEveryStateOfAJobHasAScreen(t *testing.T) {

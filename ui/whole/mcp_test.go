@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/ui/cli"
 	"zonedeck/ui/uitest"
 )
@@ -24,9 +25,7 @@ func foreignModules(t *testing.T) string {
 		dir = filepath.Join(".ci", "node", "node_modules")
 	}
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := os.Stat(filepath.Join(dir, "@modelcontextprotocol", "sdk", "package.json")); err != nil {
 		t.Skip("the client is not installed: npm ci --prefix .ci/node")
 	}
@@ -91,9 +90,7 @@ func (h *home) agent(flags []string, meanwhile func(), calls ...string) {
 	ended := make(chan int, 1)
 	go func() { ended <- cli.Main(h.t.Context(), p) }()
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(h.t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, err)
 	for _, args := range calls {
 		if _, err := client.CallTool(h.t.Context(), &sdk.CallToolParams{Name: "fetch", Arguments: json.RawMessage(args)}); err != nil {
 			h.t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+
+	"zonedeck/internal/noerr"
 )
 
 // keyboard is what a hand, a mouse, a paste and a terminal send. What ends the console by
@@ -52,9 +54,7 @@ func answered(term *terminal) {
 		{pty.Winsize{Cols: 50, Rows: 10}, []string{"this is 50×10"}},
 		{pty.Winsize{Cols: 120, Rows: 40}, []string{"1 Sandbox", "5 History"}},
 	} {
-		if err := pty.Setsize(term.file, &step.size); err != nil {
-			term.tb.Fatal(err)
-		}
+		noerr.Must(term.tb, pty.Setsize(term.file, &step.size))
 		term.waitFor(step.shows...)
 	}
 }
@@ -89,9 +89,7 @@ func TestNoKeysBreakTheConsole(t *testing.T) {
 		term.press(key)
 	}
 	answered(term)
-	if err := term.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, term.cmd.Process.Signal(os.Interrupt))
 	if code := term.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/emulator"
 	"zonedeck/service/rehearsal"
@@ -131,9 +132,7 @@ func (h *home) moveTime(by time.Duration) {
 	s, err := emulator.Start(h.t.Context(), emulator.Options{
 		StateDir: filepath.Join(h.dir, "data/zonedeck/emulator"), ProxyAddr: "127.0.0.1:0", Now: h.process().Now,
 	})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, err)
 	place := rehearsal.Place{URL: s.Ready().Control, Token: keystore.NewSecret(s.Ready().ControlToken)}
 	_, err = rehearsal.New(func(context.Context) (rehearsal.Place, error) { return place, nil }).Advance(h.t.Context(), by)
 	// The next start goes on from there.

@@ -19,6 +19,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/ui/cli"
 	"zonedeck/ui/uitest"
 )
@@ -44,14 +45,8 @@ func newHome(t *testing.T) *home {
 	// A name of fixed length: paths are on screens, and where a line breaks must not
 	// depend on the run.
 	dir := fmt.Sprintf("/tmp/zd%06x", rand.Uint32N(1<<24))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, os.Mkdir(dir, 0o700))
+	t.Cleanup(func() { noerr.Want(t, os.RemoveAll(dir)) })
 	env := map[string]string{"HOME": dir, "TERM": "xterm-256color", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0"}
 	for _, kind := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
 		env["XDG_"+kind+"_HOME"] = filepath.Join(dir, strings.ToLower(kind))
@@ -84,12 +79,8 @@ func (h *home) run(args ...string) {
 func (h *home) write(name, text string) {
 	h.t.Helper()
 	path := filepath.Join(h.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		h.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	noerr.Must(h.t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // append adds to a file of the home.
@@ -102,9 +93,7 @@ func (h *home) append(name, text string) {
 func (h *home) read(name string) string {
 	h.t.Helper()
 	text, err := os.ReadFile(filepath.Join(h.dir, name))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, err)
 	return string(text)
 }
 
@@ -112,14 +101,10 @@ func (h *home) read(name string) string {
 func (h *home) open(w, hgt int) *uitest.Whole {
 	h.t.Helper()
 	root, watch, closeSession, err := cli.Console(h.t.Context(), h.process())
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, err)
 	var watching sync.WaitGroup
 	h.t.Cleanup(func() {
-		if err := closeSession(); err != nil {
-			h.t.Error(err)
-		}
+		noerr.Want(h.t, closeSession())
 		watching.Wait()
 	})
 	p := uitest.Run(h.t, root, w, hgt)
@@ -452,9 +437,7 @@ func TestGoldenNothingElse(t *testing.T) {
 		}
 	}
 	files, err := filepath.Glob("testdata/screens/*/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, f := range files {
 		if !known[f] {
 			t.Errorf("%s belongs to no test", f)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // scripted is a service whose every answer is decided by what it is asked for:
@@ -200,9 +202,7 @@ func answerProgress(w http.ResponseWriter, snapshot string) {
 func startScriptedProxy(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { l.Close() })
 	stranger := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate, which nobody trusts
 	stranger.Close()

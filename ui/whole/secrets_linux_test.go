@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 )
 
@@ -33,12 +34,8 @@ func TestNoSecretIsInArgumentsOrInTheDumpOfACrash(t *testing.T) {
 	write := func(name, text string, mode os.FileMode) string {
 		t.Helper()
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		noerr.Must(t, os.WriteFile(file, []byte(text), mode))
 		return file
 	}
 	// The key comes from a command, which notes what it and its parent were started with.
@@ -69,12 +66,8 @@ func TestNoSecretIsInArgumentsOrInTheDumpOfACrash(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
+			noerr.Must(t, cmd.Start())
 			if _, err := in.Write([]byte(c.stdin)); err != nil {
 				t.Fatal(err)
 			}
@@ -90,12 +83,8 @@ func TestNoSecretIsInArgumentsOrInTheDumpOfACrash(t *testing.T) {
 				t.Fatalf("no call arrived; stderr %s", stderr.String())
 			}
 			own, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", cmd.Process.Pid))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Process.Signal(c.signal); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
+			noerr.Must(t, cmd.Process.Signal(c.signal))
 			_ = cmd.Wait() // by the signal
 			if !strings.Contains(stderr.String(), "goroutine ") {
 				t.Fatalf("no dump: %s", stderr.String())
@@ -112,9 +101,7 @@ func TestNoSecretIsInArgumentsOrInTheDumpOfACrash(t *testing.T) {
 		t.Fatalf("the helper noted %q, %v", noted, err)
 	}
 	found, err := servicetest.LeaksUnder(dir, []string{"value"}, marked)
-	if err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, err)
 	for _, leak := range found {
 		t.Error(leak)
 	}
@@ -125,9 +112,7 @@ func TestNoSecretIsInTheDumpOfAConsole(t *testing.T) {
 	term := openTerminal(t, 120, 40, environment(dir, "ZONEDECK_EMULATOR_PROXY=127.0.0.1:0"))
 	term.waitFor("LOCAL EMULATOR", "batch-user")
 	secrets := servicetest.SecretsOf(t, filepath.Join(dir, "state", "zonedeck", "emulator.json"))
-	if err := term.cmd.Process.Signal(syscall.SIGABRT); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, term.cmd.Process.Signal(syscall.SIGABRT))
 	if code := term.wait(); code != 2 || !strings.Contains(term.output(), "goroutine ") {
 		t.Fatalf("exit code %d, no dump", code)
 	}

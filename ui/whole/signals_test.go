@@ -16,6 +16,8 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/creack/pty"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"zonedeck/internal/noerr"
 )
 
 // endings are the signals that ask the program to end.
@@ -29,9 +31,7 @@ func TestASignalEndsTheConsoleAndGivesTheTerminalBack(t *testing.T) {
 			dir := t.TempDir()
 			term := openTerminal(t, 80, 24, environment(dir))
 			term.waitFor("LOCAL EMULATOR", "batch-user")
-			if err := term.cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, term.cmd.Process.Signal(s))
 			if code := term.wait(); code != 0 {
 				t.Errorf("exit code %d, want 0", code)
 			}
@@ -52,9 +52,7 @@ func TestASignalThatDumpsGivesTheTerminalBackFirst(t *testing.T) {
 	for s, name := range map[syscall.Signal]string{syscall.SIGQUIT: "SIGQUIT: quit", syscall.SIGABRT: "SIGABRT: abort"} {
 		t.Run(name, func(t *testing.T) {
 			fresh, tty, err := pty.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			defer fresh.Close()
 			defer tty.Close()
 			before := modes(t, fresh)
@@ -63,9 +61,7 @@ func TestASignalThatDumpsGivesTheTerminalBackFirst(t *testing.T) {
 			if reflect.DeepEqual(modes(t, term.file), before) {
 				t.Fatal("the console did not change the terminal, so nothing can be seen here")
 			}
-			if err := term.cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, term.cmd.Process.Signal(s))
 			if code := term.wait(); code != 2 {
 				t.Errorf("exit code %d, want the 2 of Go's runtime", code)
 			}
@@ -89,9 +85,7 @@ func TestASignalThatDumpsGivesTheTerminalBackFirst(t *testing.T) {
 func modes(t *testing.T, f *os.File) *term.State {
 	t.Helper()
 	state, err := term.GetState(f.Fd())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return state
 }
 
@@ -105,21 +99,13 @@ func TestASignalEndsTheEmulatorAndItsTemporaryFolder(t *testing.T) {
 			cmd := exec.CommandContext(ctx, path, "emulate", "--proxy", "127.0.0.1:0", "--cdp", "127.0.0.1:0")
 			cmd.Env = environment(dir, "TMPDIR="+dir)
 			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
+			noerr.Must(t, cmd.Start())
 			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready: ") {
 				t.Fatalf("ready line %q, %v", line, err)
 			}
-			if err := cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Wait(); err != nil {
-				t.Error(err)
-			}
+			noerr.Must(t, cmd.Process.Signal(s))
+			noerr.Want(t, cmd.Wait())
 			if left, _ := filepath.Glob(filepath.Join(dir, "zonedeck-emulator-*")); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
 			}
@@ -137,27 +123,17 @@ func TestASignalEndsTheServerForAgents(t *testing.T) {
 			cmd := exec.CommandContext(ctx, path, "mcp")
 			cmd.Env = environment(dir, "ZONEDECK_EMULATOR_PROXY=127.0.0.1:0")
 			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
+			noerr.Must(t, cmd.Start())
 			client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, &sdk.IOTransport{Reader: out, Writer: in}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			r, err := client.CallTool(ctx, &sdk.CallToolParams{Name: "keys_check"}) // the emulator runs now
 			if err != nil || r.IsError {
 				t.Fatalf("%+v, %v", r, err)
 			}
-			if err := cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, cmd.Process.Signal(s))
 			_ = client.Wait()
 			if err := cmd.Wait(); err != nil {
 				t.Errorf("it ended with %v, want 0", err)
@@ -175,9 +151,7 @@ func TestAConsoleTakesOverTheEmulatorOfAKilledOne(t *testing.T) {
 	owner.waitFor("LOCAL EMULATOR", "batch-user")
 	other := openTerminal(t, 120, 40, env)
 	other.waitFor("LOCAL EMULATOR", "batch-user")
-	if err := owner.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, owner.cmd.Process.Kill())
 	owner.wait()
 	other.waitFor("This console runs it now") // without a key pressed
 	other.press("\n")

@@ -5,14 +5,14 @@ package whole
 import (
 	"os/exec"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestTheConsoleIsSuspendedAndContinued(t *testing.T) {
 	path := program(t)
 	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	term := openProgram(t, 80, 24, sh, environment(t.TempDir(), "PS1=ready> "), "-i")
 	term.waitFor("ready>")
 	term.press(path + "\n")

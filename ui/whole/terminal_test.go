@@ -20,6 +20,8 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"zonedeck/internal/noerr"
 )
 
 // patience bounds every wait for a screen; a wait ends as soon as what it waits
@@ -119,9 +121,7 @@ func openProgram(tb testing.TB, w, h int, path string, env []string, args ...str
 	t.cmd.Env = env
 	t.started = time.Now()
 	file, err := pty.StartWithSize(t.cmd, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, err)
 	t.file = file
 	read := make(chan struct{})
 	go func() { // the terminal's answers to the program's questions
@@ -245,9 +245,7 @@ func (t *terminal) resize(w, h int) {
 	t.mu.Lock()
 	t.emu.Resize(w, h)
 	t.mu.Unlock()
-	if err := pty.Setsize(t.file, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)}); err != nil {
-		t.tb.Fatal(err)
-	}
+	noerr.Must(t.tb, pty.Setsize(t.file, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)}))
 }
 
 // wait waits for the end of the program and returns its exit code.

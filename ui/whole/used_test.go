@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/journal"
@@ -45,36 +46,22 @@ func folders(dir string) config.Paths {
 func usedHome(tb testing.TB, dir string) (lines int) {
 	tb.Helper()
 	paths := folders(dir)
-	if err := paths.Ensure(); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.MkdirAll(paths.BodiesDir(), 0o700); err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, paths.Ensure())
+	noerr.Must(tb, os.MkdirAll(paths.BodiesDir(), 0o700))
 	now := time.Now()
 	clock := now.Add(-usedJobs * time.Minute)
 	j, _, err := journal.Open(tb.Context(), paths.JournalFile(), func() time.Time { return clock })
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, err)
 	l, _, err := ledger.Open(tb.Context(), paths.LedgerFile(), func() time.Time { return clock })
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, err)
 	for i := range usedJobs {
 		clock = now.Add(time.Duration(i-usedJobs) * time.Minute)
-		if err := usedJob(tb.Context(), l, i); err != nil {
-			tb.Fatal(err)
-		}
+		noerr.Must(tb, usedJob(tb.Context(), l, i))
 	}
-	if err := l.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, l.Close())
 	file := filepath.Join(paths.BodiesDir(), "large.body")
 	lines, size, err := largeBody(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, err)
 	for i := range usedFetches {
 		r := usedFetch(i, now.Add(time.Duration(i-usedFetches)*time.Minute))
 		if i == usedFetches-1 {
@@ -82,13 +69,9 @@ func usedHome(tb testing.TB, dir string) (lines int) {
 			r.Request.URL = "http://lab.test/large"
 			r.Diagnosis = model.Diagnosis{Class: model.ClassOK, Summary: "the page came"}
 		}
-		if err := j.PutFetch(tb.Context(), config.LocalName, r); err != nil {
-			tb.Fatal(err)
-		}
+		noerr.Must(tb, j.PutFetch(tb.Context(), config.LocalName, r))
 	}
-	if err := j.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, j.Close())
 	return lines
 }
 

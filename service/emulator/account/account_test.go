@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/scenario"
@@ -26,32 +27,22 @@ func now() time.Time { return start }
 func folder(t testing.TB) *state.Dir {
 	t.Helper()
 	s, err := state.Open(t.TempDir(), now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, s.Close()) })
 	return s
 }
 
 func open(t testing.TB, s *state.Dir, sc *scenario.Scenario) *Account {
 	t.Helper()
 	a, err := Open(sc, s, now, now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return a
 }
 
 func plan(t testing.TB, text string) Plan {
 	t.Helper()
 	var p Plan
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Unmarshal([]byte(text), &p))
 	return p
 }
 
@@ -130,9 +121,7 @@ func TestZonesSurviveARestart(t *testing.T) {
 	s, sc := folder(t), scenario.Demo()
 	a := open(t, s, sc)
 	made, err := a.CreateZone(NewZone{Name: "made", Plan: plan(t, `{"type":"unblocker","serp":true}`), Passwords: []string{"one", "two"}, AllowIPs: []string{"10.0.0.0/8"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for what, err := range map[string]error{
 		"disable": second(a.DisableZone("isp_demo", true)),
 		"delete":  second(a.DeleteZones([]string{"crawl_demo"})),
@@ -147,9 +136,7 @@ func TestZonesSurviveARestart(t *testing.T) {
 	}
 	b := open(t, s, sc)
 	z, err := b.Zone("made")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	d := z.Settings()
 	if z.Product != "serp" || !slices.Equal(z.Settings().Passwords, []string{"one", "two"}) || !z.Accepts("two") || !d.Created.Equal(made.Settings().Created) ||
 		!slices.Equal(d.AllowIPs, []string{"10.0.0.0/8"}) || !slices.Equal(d.DenyIPs, []string{"10.1.0.0-10.1.0.9"}) ||
@@ -192,9 +179,7 @@ func TestNamesOfZones(t *testing.T) {
 func TestPasswordsAreAddedAndRemovedAndNeverNone(t *testing.T) {
 	a := open(t, folder(t), scenario.Demo())
 	z, err := a.Zone("isp_demo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	first := z.Password
 	if _, err := a.RemovePasswords("isp_demo", []string{first}); !errors.Is(err, ErrOnePassword) {
 		t.Errorf("the last one: %v", err)
@@ -230,9 +215,7 @@ func TestAnUnreadableZoneIsLeftOutWithANote(t *testing.T) {
 	err := s.Update(func(tx *state.Tx) error {
 		return zonesTable.Put(tx, "w", record{Name: "w", Product: "isp", Settings: Settings{Passwords: []string{"p"}, DenyIPs: []string{"nonsense"}}})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	a := open(t, s, scenario.Demo())
 	if n := s.Notes(); len(n) != 1 || !strings.HasPrefix(n[0], `"w" of zones is left out: it cannot be read (`) || len(a.Zones()) != 13 {
 		t.Errorf("%q, %d zones", n, len(a.Zones()))
@@ -264,9 +247,7 @@ func TestAnAccountWithoutKeysGetsADefaultKeyShownOnce(t *testing.T) {
 	if _, err := b.Authenticate(value); err != nil {
 		t.Errorf("after a restart: %v", err)
 	}
-	if err := b.DeleteKey(DefaultKey); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, b.DeleteKey(DefaultKey))
 	if k := open(t, s, sc).Keys(); len(k) != 0 {
 		t.Errorf("a deleted one comes back: %+v", k)
 	}
@@ -277,9 +258,7 @@ func TestAChangeThatCannotBeStoredIsNotMade(t *testing.T) {
 	a := open(t, s, scenario.Demo())
 	defer statetest.Refuse(t, s.Path("."), "zones")()
 	z, err := a.Zone("isp_demo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := a.NewPassword("isp_demo"); err == nil {
 		t.Error("no error")
 	}
@@ -312,9 +291,7 @@ func TestReadersDoNotWaitForAChangeThatIsBeingWritten(t *testing.T) {
 	default:
 	}
 	release()
-	if err := <-changed; err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, <-changed)
 }
 
 // TestChangesUnderLoad has readers see every password and key either before or after a
@@ -358,9 +335,7 @@ func TestChangesUnderLoad(t *testing.T) {
 			t.Error("a password that was removed is taken")
 		}
 		k, err := a.RefreshKey("etl-main")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if _, err := a.Authenticate(value); i > 0 && !errors.Is(err, ErrKeyUnknown) {
 			t.Errorf("the old value: %v", err)
 		}

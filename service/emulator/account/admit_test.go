@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/scenario"
 )
 
@@ -50,9 +51,7 @@ func TestListsAreEditedByWhatTheyMean(t *testing.T) {
 	step := func(list List, remove bool, entries ...string) []string {
 		t.Helper()
 		zs, err := a.EditIPs([]string{"isp_demo"}, list, entries, remove)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if list == Deny {
 			return zs[0].Settings().DenyIPs
 		}
@@ -151,9 +150,7 @@ func TestWhoIsAdmitted(t *testing.T) {
 	if want := []string{"spent 2027-03-14 2027-03-15", "spent 2027-03-14 2027-03-15", "monthly 2027-03-01 2027-04-01"}; !slices.Equal(windows, want) {
 		t.Errorf("%q", windows)
 	}
-	if err := a.Suspend(true); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, a.Suspend(true))
 	check("open", "", "", "407 client_10020")
 	if r := a.HostRefused("hosts", "x.test"); r == nil || r.Code != "client_10250" || a.HostRefused("open", "x.test") != nil {
 		t.Errorf("%+v", r)
@@ -237,8 +234,6 @@ func BenchmarkAdmit(b *testing.B) {
 	caller := netip.MustParseAddr("127.0.0.1")
 	b.ReportAllocs()
 	for b.Loop() {
-		if r := a.Admit("residential_demo", caller, "lab.test"); r != nil {
-			b.Fatal(r)
-		}
+		noerr.Must(b, a.Admit("residential_demo", caller, "lab.test"))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/emulator/state"
@@ -26,9 +27,7 @@ func TestARefreshedKeyIsUsableAlsoAfterItsExpiry(t *testing.T) {
 		{Name: "unlimited", Level: level.User, Unlimited: true},
 	}}
 	a, err := Open(sc, s, func() time.Time { return at }, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	// Made with a date that had passed already: how long it should have lived is not said.
 	if _, err := a.CreateKey("born late", level.User, "", start.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
@@ -107,20 +106,14 @@ func TestAValueStaysMaskedAfterItIsReplaced(t *testing.T) {
 		{Name: "gone", Product: "isp", Password: "password-deleted"},
 	}}
 	a, err := Open(sc, s, func() time.Time { return at }, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	made, err := a.AddPasswords("zone", []string{"password-added"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := a.RefreshKey("refreshed"); err != nil {
 		t.Fatal(err)
 	}
 	replaced, err := a.NewPassword("zone")
-	if err := errors.Join(err, a.DeleteKey("deleted"), second(a.DeleteZones([]string{"gone"}))); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(err, a.DeleteKey("deleted"), second(a.DeleteZones([]string{"gone"}))))
 	at = at.Add(2 * time.Hour)
 	demo := []string{
 		"password-deleted", "password-replaced", "value-deleted", "value-expired", "value-refreshed", "value-untouched",
@@ -167,9 +160,7 @@ func TestADeletedZoneLeavesNoSecretInTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	held, err := a.Zone("made")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := a.DeleteZones(nil); err != nil {
 		t.Fatal(err)
 	}
@@ -213,9 +204,7 @@ func TestZonesCanBeMadeAndDeletedWithoutEnd(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for range 3 {
 		if _, err := a.CreateZone(NewZone{Name: "made", Plan: unlocker}); err != nil {
 			t.Fatal(err)

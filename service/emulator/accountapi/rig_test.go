@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/level"
@@ -37,9 +38,7 @@ type rig struct {
 func start(t testing.TB, loose bool) *rig {
 	t.Helper()
 	dir, err := state.Open(t.TempDir(), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	g := &rig{t: t, handlers: map[string]http.HandlerFunc{}, mux: http.NewServeMux()}
 	if g.account, err = account.Open(scenario.Demo(), dir, now, now()); err != nil {
 		t.Fatal(err)
@@ -49,9 +48,7 @@ func start(t testing.TB, loose bool) *rig {
 	}
 	t.Cleanup(func() {
 		g.meter.Close()
-		if err := dir.Close(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, dir.Close())
 	})
 	asked := func(r *http.Request) level.Level { return level.Level(r.Header.Get("X-Level")) }
 	New(Config{Account: g.account, Meter: g.meter, Now: now, Level: asked, Loose: loose}).Mount(
@@ -92,9 +89,7 @@ func (g *rig) expect(l level.Level, call, body string, status int, part string) 
 func (g *rig) password(zone string) string {
 	g.t.Helper()
 	z, err := g.account.Zone(zone)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	return z.Password
 }
 
@@ -123,9 +118,7 @@ func FuzzAccountBodies(f *testing.F) {
 		pattern := patterns[int(which)%len(patterns)]
 		method, path, _ := strings.Cut(pattern, " ")
 		r, err := http.NewRequest(method, "http://127.0.0.1"+pathValue.ReplaceAllString(path, "json"), strings.NewReader(string(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		r.URL.RawQuery = query
 		r.Header.Set("Content-Type", "application/json")
 		w := patient{httptest.NewRecorder()}

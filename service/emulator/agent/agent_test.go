@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 )
 
@@ -136,9 +137,7 @@ func (b *bench) connect(transport mcp.Transport) (*mcp.ClientSession, error) {
 func (b *bench) open(key string) *mcp.ClientSession {
 	b.t.Helper()
 	s, err := b.connect(&mcp.StreamableClientTransport{Endpoint: b.server.URL + "/mcp", HTTPClient: b.client(key), MaxRetries: -1})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noerr.Must(b.t, err)
 	return s
 }
 
@@ -164,9 +163,7 @@ func TestTheToolsAreThere(t *testing.T) {
 	b := newBench(t, nil)
 	s := b.open("key-of-ana-0001")
 	list, err := s.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	names := []string{}
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
@@ -286,9 +283,7 @@ func TestToolsKnowTheirCallerOverBothTransports(t *testing.T) {
 func (b *bench) post(path, body string, header map[string]string) (int, http.Header, string) {
 	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.server.URL+path, strings.NewReader(body))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noerr.Must(b.t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	for name, v := range header {
@@ -299,14 +294,10 @@ func (b *bench) post(path, body string, header map[string]string) (int, http.Hea
 		req.Header.Set(name, v)
 	}
 	resp, err := b.server.Client().Do(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noerr.Must(b.t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noerr.Must(b.t, err)
 	if resp.Header.Get("x-emulator-basis") == "" {
 		b.t.Errorf("%s: no x-emulator-basis", path)
 	}
@@ -371,9 +362,7 @@ func TestToolsAreBoundedInNumber(t *testing.T) {
 	a := Open(t.Context(), Config{})
 	defer a.Close()
 	for range maxCalls {
-		if err := a.slot(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, a.slot(t.Context()))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // nodeModules is where the clients from npm are.
@@ -20,9 +22,7 @@ func nodeModules(t *testing.T) string {
 		dir = filepath.Join("..", "..", "..", ".ci", "node", "node_modules")
 	}
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := os.Stat(filepath.Join(dir, "@modelcontextprotocol", "sdk", "package.json")); err != nil {
 		t.Skip("the client is not installed: npm ci --prefix .ci/node")
 	}

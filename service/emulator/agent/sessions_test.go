@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"zonedeck/internal/noerr"
 )
 
 // session opens one by hand and gives its id.
@@ -44,13 +46,9 @@ func TestASessionBelongsToItsCallerAndEndsWithTheKey(t *testing.T) {
 func (b *bench) listen(key string) (endpoint string, events *bufio.Scanner) {
 	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.server.URL+"/sse?token="+key, nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noerr.Must(b.t, err)
 	resp, err := b.server.Client().Do(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noerr.Must(b.t, err)
 	b.t.Cleanup(func() { resp.Body.Close() })
 	events = bufio.NewScanner(resp.Body)
 	for events.Scan() {
@@ -164,14 +162,10 @@ func TestADeletedSessionMakesRoom(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.MaxSessions = 1 })
 	id := b.session("key-of-ana-0001")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, b.server.URL+"/mcp?token=key-of-ana-0001", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	req.Header.Set("Mcp-Session-Id", id)
 	resp, err := b.server.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusNoContent {
 		t.Fatalf("DELETE: %s", resp.Status)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // TestAMissingBodyIsNotWaitedFor: the server itself reads what a handler left of
@@ -26,13 +28,9 @@ func TestAMissingBodyIsNotWaitedFor(t *testing.T) {
 		srv := httptest.NewServer(boundBodies(handler, short))
 		t.Cleanup(srv.Close)
 		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		t.Cleanup(func() { conn.Close() })
-		if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf"); err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestMain(m *testing.M) {
@@ -93,9 +95,7 @@ func TestRenderGivesThePageAfterItsScriptsRan(t *testing.T) {
 	base := site(t, map[string]string{"/": `<!doctype html><title>t</title><p id=x>before</p><script>
 		setTimeout(() => { document.getElementById("x").textContent = "made " + "by a script" }, 20)</script>`})
 	res, err := b.Render(t.Context(), Request{URL: base + "/", Dial: dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if res.Status != 200 || res.URL != base+"/" || !strings.HasPrefix(string(res.Body), "<!DOCTYPE html>") || !strings.Contains(string(res.Body), "made by a script") {
 		t.Errorf("%d %s\n%s", res.Status, res.URL, res.Body)
 	}
@@ -109,13 +109,9 @@ func TestScreenshotIsAPNGOfTheWholePage(t *testing.T) {
 	for height, want := range map[int]int{100: 720, 1500: 1500} { // the window is 720 high
 		base := site(t, map[string]string{"/": fmt.Sprintf(`<body style="margin:0;background:#0a0"><div style="height:%dpx"></div>`, height)})
 		res, err := b.Screenshot(t.Context(), Request{URL: base + "/", Dial: dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		img, err := png.Decode(bytes.NewReader(res.Body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if s := img.Bounds().Size(); s.X != 1280 || s.Y != want {
 			t.Errorf("%d: %v", height, s)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/remote"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 )
 
@@ -86,17 +87,13 @@ func TestAChromedpClientDrivesTheBrowser(t *testing.T) {
 	b := open(t, Config{})
 	base := shop(t)
 	ctx := connect(t, entry(t, b))
-	if err := chromedp.Do(ctx, chromedp.Navigate(base+"/")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, chromedp.Do(ctx, chromedp.Navigate(base+"/")))
 	title, err := chromedp.Run(ctx, chromedp.Title())
 	if err != nil || title != "Shop" {
 		t.Fatalf("%q %v", title, err)
 	}
 	all, err := chromedp.CallBrowser(ctx, target.GetTargets, target.GetTargetsParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, info := range all.TargetInfos {
 		if privileged(info.URL) {
 			t.Errorf("the client sees %s %s", info.Type, info.URL)
@@ -118,9 +115,7 @@ func nodeModules(t *testing.T) string {
 		dir = filepath.Join("..", "..", "..", ".ci", "node", "node_modules")
 	}
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := os.Stat(filepath.Join(dir, "playwright-core", "package.json")); err != nil {
 		t.Skip("no foreign clients: npm ci --prefix .ci/node")
 	}
@@ -144,9 +139,7 @@ func script(t *testing.T, name string, args ...string) map[string]any {
 		t.Fatalf("%v\n%s\n%s", err, raw, stderr)
 	}
 	var out map[string]any
-	if err := json.Unmarshal(raw, &out); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Unmarshal(raw, &out))
 	return out
 }
 
@@ -203,9 +196,7 @@ func TestTheEntryAsksForALogin(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+c.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if c.user != "" {
 				req.SetBasicAuth(c.user, c.password)
 			}
@@ -214,9 +205,7 @@ func TestTheEntryAsksForALogin(t *testing.T) {
 				req.Header.Set("Upgrade", "websocket")
 			}
 			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			defer resp.Body.Close()
 			body, _ := io.ReadAll(resp.Body)
 			if resp.StatusCode != c.status || resp.Header.Get("x-brd-err-code") != c.code || resp.Header.Get("x-emulator-basis") == "" {
@@ -234,16 +223,12 @@ func TestAllBrowsersTakenIsSaid(t *testing.T) {
 	addr := entry(t, b)
 	dialClient(t, addr)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	req.Header = basic()
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", "websocket")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("x-brd-error-code") != "no_free_workers" {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)

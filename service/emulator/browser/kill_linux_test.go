@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestTheBrowserEndsWithAKilledEmulator(t *testing.T) {
@@ -16,12 +18,8 @@ func TestTheBrowserEndsWithAKilledEmulator(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), childDir+"="+dir)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "ready\n" {
 		t.Fatalf("%q %v", line, err)
@@ -29,9 +27,7 @@ func TestTheBrowserEndsWithAKilledEmulator(t *testing.T) {
 	if len(running(t, dir)) < 2 {
 		t.Fatal("no browser")
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	eventually(t, "the browser ended too", func() bool { return len(running(t, dir)) == 0 })
 	left, err := filepath.Glob(filepath.Join(dir, "zonedeck-browser-*"))
@@ -44,9 +40,7 @@ func TestTheBrowserEndsWithAKilledEmulator(t *testing.T) {
 	use(t, lives)
 	old := time.Now().Add(-time.Hour)
 	for _, folder := range []string{left[0], lives.dir} {
-		if err := os.Chtimes(filepath.Join(folder, ".owner"), old, old); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Chtimes(filepath.Join(folder, ".owner"), old, old))
 	}
 	use(t, open(t, Config{}))
 	if _, err := os.Stat(left[0]); !errors.Is(err, os.ErrNotExist) {
@@ -60,8 +54,6 @@ func TestTheBrowserEndsWithAKilledEmulator(t *testing.T) {
 // use begins a call, which is when a pool makes its folder.
 func use(t *testing.T, b *Browsers) {
 	t.Helper()
-	if err := b.begin(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, b.begin())
 	b.work.Done()
 }

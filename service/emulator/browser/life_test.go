@@ -19,6 +19,7 @@ import (
 	"github.com/gobwas/ws"
 	"github.com/tidwall/gjson"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/lab"
 )
 
@@ -29,9 +30,7 @@ func running(t *testing.T, dir string) []string {
 		return nil
 	}
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var found []string
 	for _, name := range lines {
 		if raw, err := os.ReadFile(name); err == nil && strings.Contains(string(raw), dir) {
@@ -45,9 +44,7 @@ func running(t *testing.T, dir string) []string {
 func folders(t *testing.T, dir string) int {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "chromium-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return len(found)
 }
 
@@ -68,9 +65,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 
 func TestCloseLeavesNoProcessAndNoFolder(t *testing.T) {
 	deep := filepath.Join(t.TempDir(), strings.Repeat("deep", 20)) // deeper than the path of a socket can be
-	if err := os.Mkdir(deep, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(deep, 0o700))
 	t.Setenv("TMPDIR", deep)
 	b := open(t, Config{})
 	base := shop(t)
@@ -86,9 +81,7 @@ func TestCloseLeavesNoProcessAndNoFolder(t *testing.T) {
 	go func() { closed <- b.Close() }()
 	select {
 	case err := <-closed:
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	case <-time.After(patience):
 		t.Fatal("Close does not end")
 	}
@@ -302,27 +295,19 @@ func TestTheVersionGivesAnAddressForOneConnection(t *testing.T) {
 	b := open(t, Config{})
 	addr := entry(t, b)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/json/version", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	req.Header = basic()
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	var v map[string]string
-	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.NewDecoder(resp.Body).Decode(&v))
 	target := v["webSocketDebuggerUrl"]
 	if !strings.HasPrefix(target, "ws://"+addr+"/devtools/browser/") || !strings.HasPrefix(v["Browser"], "Chrome/") || strings.Contains(v["User-Agent"], "Headless") {
 		t.Fatalf("%v", v)
 	}
 	conn, _, _, err := ws.Dial(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := &client{t: t, conn: conn}
 	if m := c.call("Browser.getVersion", "", ""); m.Get("result.userAgent").String() != v["User-Agent"] {
 		t.Errorf("%s", m)

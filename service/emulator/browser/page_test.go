@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestRenderedPages(t *testing.T) {
@@ -67,9 +69,7 @@ func TestRenderedPages(t *testing.T) {
 		t.Run(c.path+c.expect.Text, func(t *testing.T) {
 			t.Parallel()
 			res, err := b.Render(t.Context(), Request{URL: ts.URL + c.path, Dial: dial, Expect: c.expect})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			whole, exact := strings.CutPrefix(c.body, "=")
 			if res.Status != c.status || res.URL != ts.URL+c.end || !strings.Contains(string(res.Body), whole) || exact && string(res.Body) != whole {
 				t.Errorf("%d %s\n%s", res.Status, res.URL, res.Body)
@@ -100,9 +100,7 @@ func TestTheHeaderGoesToTheDocumentAlone(t *testing.T) {
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		all, err := json.Marshal(r.Header)
-		if err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, err)
 		fmt.Fprintf(w, page, all)
 	}))
 	t.Cleanup(ts.Close)
@@ -110,9 +108,7 @@ func TestTheHeaderGoesToTheDocumentAlone(t *testing.T) {
 	res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Header: http.Header{
 		"X-Mine": {"yes"}, "Cookie": {"a=b"}, "User-Agent": {"Tester/1"}, "Accept-Language": {"de-DE"},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, part := range []string{`"X-Mine":["yes"]`, `"Cookie":["a=b"]`, `"User-Agent":["Tester/1"]`, `"de-DE`, "Tester/1de-DE"} {
 		if !strings.Contains(string(res.Body), part) {
 			t.Errorf("no %s in %s", part, res.Body)

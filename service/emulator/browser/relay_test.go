@@ -22,6 +22,7 @@ import (
 	"github.com/gobwas/ws/wsutil"
 	"github.com/tidwall/gjson"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 )
 
@@ -37,9 +38,7 @@ func dialClient(t *testing.T, addr string) *client {
 	t.Helper()
 	d := ws.Dialer{Header: ws.HandshakeHeaderHTTP(basic()), Timeout: patience}
 	conn, _, _, err := d.Dial(t.Context(), "ws://"+addr+"/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return &client{t: t, conn: conn}
 }
@@ -56,9 +55,7 @@ func (c *client) call(method, params, session string) gjson.Result {
 		msg["sessionId"] = session
 	}
 	raw, err := json.Marshal(msg)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noerr.Must(c.t, err)
 	return c.raw(raw, c.n)
 }
 
@@ -67,9 +64,7 @@ func (c *client) raw(raw []byte, id int) gjson.Result {
 	if err := wsutil.WriteClientText(c.conn, raw); err != nil {
 		c.t.Fatalf("%s: %v", raw, err)
 	}
-	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		c.t.Fatal(err)
-	}
+	noerr.Must(c.t, c.conn.SetReadDeadline(time.Now().Add(patience)))
 	for {
 		got, err := wsutil.ReadServerText(c.conn)
 		if err != nil {
@@ -97,9 +92,7 @@ func (c *client) page() string {
 // ended waits for the end of the connection and returns its reason.
 func (c *client) ended() string {
 	c.t.Helper()
-	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		c.t.Fatal(err)
-	}
+	noerr.Must(c.t, c.conn.SetReadDeadline(time.Now().Add(patience)))
 	for {
 		_, err := wsutil.ReadServerText(c.conn)
 		var closed wsutil.ClosedError
@@ -213,9 +206,7 @@ func TestTheBrowsersOwnPagesAreHidden(t *testing.T) {
 
 func TestFilesOfTheMachineAreOutOfReach(t *testing.T) {
 	mine := filepath.Join(t.TempDir(), "mine.txt")
-	if err := os.WriteFile(mine, []byte("kept secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(mine, []byte("kept secret"), 0o600))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -267,15 +258,11 @@ func TestFilesOfTheMachineAreOutOfReach(t *testing.T) {
 	// A client may answer for the target, but not lead to a file either.
 	c.call("Fetch.enable", `{"patterns":[{"urlPattern":"*"}]}`, page)
 	c.n++
-	if err := wsutil.WriteClientText(c.conn, fmt.Appendf(nil, `{"id":%d,"method":"Page.navigate","sessionId":%q,"params":{"url":%q}}`, c.n, page, ts.URL+"/answered")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, wsutil.WriteClientText(c.conn, fmt.Appendf(nil, `{"id":%d,"method":"Page.navigate","sessionId":%q,"params":{"url":%q}}`, c.n, page, ts.URL+"/answered")))
 	c.events = nil
 	for len(c.events) == 0 || !strings.Contains(c.events[len(c.events)-1], "Fetch.requestPaused") {
 		got, err := wsutil.ReadServerText(c.conn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		c.events = append(c.events, string(got))
 	}
 	request := gjson.Get(c.events[len(c.events)-1], "params.requestId").String()
@@ -286,14 +273,12 @@ func TestFilesOfTheMachineAreOutOfReach(t *testing.T) {
 	}
 	// Downloads end nowhere.
 	c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, ts.URL+"/download"), page)
-	if err := filepath.WalkDir(b.dir, func(path string, _ os.DirEntry, _ error) error {
+	noerr.Want(t, filepath.WalkDir(b.dir, func(path string, _ os.DirEntry, _ error) error {
 		if strings.Contains(path, "dropped") || strings.HasSuffix(path, ".crdownload") {
 			t.Errorf("a download: %s", path)
 		}
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 }
 
 func TestTargetsAreReachedByTheDialerAlone(t *testing.T) {
@@ -313,9 +298,7 @@ func TestTargetsAreReachedByTheDialerAlone(t *testing.T) {
 	ts := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(ts.Close)
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer udp.Close()
 	var packets atomic.Int64
 	heard := make(chan struct{})
@@ -374,9 +357,7 @@ func TestTargetsAreReachedByTheDialerAlone(t *testing.T) {
 func TestTheEgressNeedsALogin(t *testing.T) {
 	b := open(t, Config{})
 	base := shop(t)
-	if err := b.begin(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, b.begin())
 	defer b.work.Done()
 	seat := b.egress.open(dial, nil)
 	defer seat.close()
@@ -384,16 +365,12 @@ func TestTheEgressNeedsALogin(t *testing.T) {
 		"no login": "", "a guessed one": "Basic " + base64.StdEncoding.EncodeToString([]byte(seat.user+":guess")), "another scheme": "Bearer " + seat.password,
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if value != "" {
 			req.Header.Set("Proxy-Authorization", value)
 		}
 		resp, err := throughProxy(b.egress.addr()).RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusProxyAuthRequired {
 			t.Errorf("%s: %d", name, resp.StatusCode)

@@ -16,20 +16,17 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/state"
 )
 
 func open(t testing.TB, dir string) (*Authority, *state.Dir) {
 	t.Helper()
 	d, err := state.Open(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = d.Close() }) // closed twice where a test closes it first
 	a, err := Open(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return a, d
 }
 
@@ -45,9 +42,7 @@ func TestALeafIsMintedOnceHoweverManyAskAtOnce(t *testing.T) {
 				host = "EXAMPLE.com"
 			}
 			c, err := a.Leaf(host)
-			if err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, err)
 			got[i] = c
 		})
 	}
@@ -70,9 +65,7 @@ func TestLeavesAreTrustedByTheRoot(t *testing.T) {
 	a, _ := open(t, "")
 	for _, host := range []string{"example.com", "a.very.long.name.that.is.beyond.the.sixty.four.bytes.of.a.common.name.example.com", "127.0.0.1", "::1"} {
 		c, err := a.Leaf(host)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		full, err := a.Leaf(host + ".")
 		if err != nil || full != c {
 			t.Errorf("%s with its dot has a certificate for %q, %v", host, full.Leaf.DNSNames, err)
@@ -98,9 +91,7 @@ func TestLeavesAreBounded(t *testing.T) {
 func TestTheAuthorityIsMadeAtFirstStartAndKept(t *testing.T) {
 	dir := t.TempDir()
 	a, d := open(t, dir)
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, d.Close())
 	b, d2 := open(t, dir)
 	if string(a.PEM) != string(b.PEM) {
 		t.Error("another authority at the second start")
@@ -114,12 +105,8 @@ func TestTheAuthorityIsMadeAtFirstStartAndKept(t *testing.T) {
 		}
 	}
 	// The file is only what clients read: it is written again, and they trust on.
-	if err := os.WriteFile(d2.Path(CertFile), []byte("broken"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := d2.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(d2.Path(CertFile), []byte("broken"), 0o600))
+	noerr.Must(t, d2.Close())
 	c, d3 := open(t, dir)
 	if b, err := os.ReadFile(d3.Path(CertFile)); err != nil || !bytes.Equal(b, a.PEM) || !bytes.Equal(c.PEM, a.PEM) || len(d3.Notes()) > 0 {
 		t.Errorf("after the file was broken: %v, notes %q", err, d3.Notes())
@@ -130,17 +117,11 @@ func TestAnUnusableAuthorityIsReplacedWithANote(t *testing.T) {
 	dir := t.TempDir()
 	a, d := open(t, dir)
 	leaf, err := a.Leaf("example.com")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	notAnAuthority := pair{Key: "none", Cert: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Certificate[0]}))}
-	if err := d.Update(func(tx *state.Tx) error { return pairTable.Put(tx, pairName, notAnAuthority) }); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, d.Update(func(tx *state.Tx) error { return pairTable.Put(tx, pairName, notAnAuthority) }))
 	b, err := Open(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if n := d.Notes(); bytes.Equal(a.PEM, b.PEM) || len(n) != 1 || !strings.HasPrefix(n[0], "the certificate authority cannot be used (") {
 		t.Errorf("notes %q", n)
 	}

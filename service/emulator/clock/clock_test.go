@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -15,9 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func frozen(t *testing.T, base time.Time, start time.Time) *Clock {
 	t.Helper()
 	c, err := New(func() time.Time { return base }, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return c
 }
 
@@ -86,9 +86,7 @@ func TestTheOffsetIsKept(t *testing.T) {
 func TestWhoWaitsForAMomentIsWokenByTimeOrByAMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := New(time.Now, time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		begun := time.Now()
 		if err := c.Wait(t.Context(), c.Now().Add(time.Minute)); err != nil || time.Since(begun) != time.Minute {
 			t.Errorf("time passed: %v after %s", err, time.Since(begun))

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/state/statetest"
@@ -185,9 +186,7 @@ func TestAnInterruptedHandOverIsRepeatedOnce(t *testing.T) {
 	}
 	ended["status"] = "failed"
 	for range 2 {
-		if err := g.state.Update(func(tx *state.Tx) error { return kept.Put(tx, id, ended) }); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, g.state.Update(func(tx *state.Tx) error { return kept.Put(tx, id, ended) }))
 		g = start(t, options{state: g.state})
 		until(t, func() []delivery { return g.deliveries(id) }, allAre(deliver.Done, 1))
 		g.close()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/jobs"
 )
@@ -62,9 +63,7 @@ func FuzzCSV(f *testing.F) {
 		answerable(t, err)
 		for _, in := range inputs {
 			var fields map[string]string
-			if err := json.Unmarshal(in, &fields); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, json.Unmarshal(in, &fields))
 		}
 	})
 }

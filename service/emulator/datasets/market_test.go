@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/jobs"
 )
@@ -150,9 +151,7 @@ func TestOperatorsOfAFilter(t *testing.T) {
 		`{"operator":"and","filters":[{"name":"sku","operator":"is_not_null"},{"name":"in_stock","operator":"=","value":true}]}`: false,
 	} {
 		d, err := jobs.Find("gd_products")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		c, err := readCondition(jsontext.Value(filter), d, false)
 		if err != nil {
 			t.Fatalf("%s: %v", filter, err)

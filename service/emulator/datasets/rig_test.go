@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/lab"
@@ -106,12 +107,8 @@ func start(t *testing.T, o options) *rig {
 	g.close = sync.OnceFunc(func() {
 		g.client.CloseIdleConnections()
 		api.Close()
-		if err := g.jobs.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := g.deliver.Close(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, g.jobs.Close())
+		noerr.Want(t, g.deliver.Close())
 		toLab.CloseIdleConnections()
 		toReceiver.CloseIdleConnections()
 		site.Close()
@@ -172,22 +169,16 @@ func (g *rig) do(method, path string, body any, contentType ...string) reply {
 		}
 	}
 	req, err := http.NewRequestWithContext(context.Background(), method, g.base+path, bytes.NewReader(b))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	req.Header.Set("Content-Type", "application/json")
 	if len(contentType) > 0 {
 		req.Header.Set("Content-Type", contentType[0])
 	}
 	resp, err := g.client.Do(req)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	defer resp.Body.Close()
 	out, err := io.ReadAll(resp.Body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	if resp.Header.Get("X-Emulator-Basis") == "" {
 		g.t.Errorf("%s %s says not what it rests on", method, path)
 	}

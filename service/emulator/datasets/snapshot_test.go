@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/state/statetest"
@@ -117,9 +118,7 @@ func TestFormatsAndCompression(t *testing.T) {
 		n := 0
 		for dec.More() {
 			var v any
-			if err := dec.Decode(&v); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, dec.Decode(&v))
 			n++
 		}
 		if n != lines {
@@ -206,9 +205,7 @@ func TestASnapshotExpiresAndGoes(t *testing.T) {
 				n++
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			return n
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/jobs"
 )
@@ -24,16 +25,12 @@ func form(t *testing.T, fields ...string) (body []byte, contentType string) {
 	w := multipart.NewWriter(&b)
 	for i := 0; i < len(fields); i += 2 {
 		part, err := w.CreateFormFile(fields[i], "inputs.csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if _, err := part.Write([]byte(fields[i+1])); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, w.Close())
 	return b.Bytes(), w.FormDataContentType()
 }
 
@@ -404,14 +401,10 @@ func TestARefusalAtTheFirstByteReachesAClientThatSendsOn(t *testing.T) {
 	g := start(t, options{})
 	body := "x" + strings.Repeat(" ", 8<<20)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.base+"/datasets/v3/trigger?dataset_id="+jobs.CrawlDataset, struct{ io.Reader }{bytes.NewReader([]byte(body))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := g.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("status %d", resp.StatusCode)

@@ -18,6 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/state/statetest"
 )
@@ -105,14 +106,8 @@ func open(t *testing.T, conf Config) *Engine {
 	}
 	conf.Log = slog.New(slog.DiscardHandler)
 	e, err := Open(context.Background(), conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, e.Close()) })
 	return e
 }
 
@@ -145,9 +140,7 @@ func TestANoticeIsSmallAndHasTheAuthHeader(t *testing.T) {
 	r := receive(t)
 	e := open(t, Config{})
 	e.Start()
-	if err := e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: Notify, URL: r.URL + "/hook", Auth: "Bearer s3cret"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: Notify, URL: r.URL + "/hook", Auth: "Bearer s3cret"}))
 	d := until(t, e, is(Done))
 	if len(d.Files) != 1 || len(d.Attempts) != 1 || d.Attempts[0].Status != 200 || d.Message.Auth != "" {
 		t.Errorf("%+v", d)
@@ -164,21 +157,15 @@ func TestRecordsComeCompressedUnlessPlain(t *testing.T) {
 		r := receive(t)
 		e := open(t, Config{})
 		e.Start()
-		if err := e.Add(Message{Snapshot: "sd_1", Kind: Endpoint, URL: r.URL, Format: "csv", Plain: plain}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Endpoint, URL: r.URL, Format: "csv", Plain: plain}))
 		until(t, e, is(Done))
 		g := r.all()[0]
 		body := g.body
 		if !plain {
 			zr, err := gzip.NewReader(strings.NewReader(g.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			b, err := io.ReadAll(zr)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			body = string(b)
 		}
 		if body != "sd_1 as csv" || (g.header.Get("Content-Encoding") == "gzip") == plain || !strings.HasPrefix(g.header.Get("Content-Type"), "text/csv") {
@@ -192,9 +179,7 @@ func TestARefusedDeliveryIsTriedByTheScheduleThenGivenUp(t *testing.T) {
 	r := receive(t, 500, 302, 404, 200)
 	e := open(t, Config{Now: c.now, Schedule: []time.Duration{time.Minute, time.Hour}})
 	e.Start()
-	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Bearer s3cret"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Bearer s3cret"}))
 	until(t, e, tried(1))
 	c.forward(59 * time.Second)
 	e.Wake()
@@ -230,9 +215,7 @@ func TestASilentReceiverIsGivenUpAfterItsTime(t *testing.T) {
 	defer close(release)
 	e := open(t, Config{AckTimeout: 20 * time.Millisecond, Schedule: []time.Duration{time.Hour}})
 	e.Start()
-	if err := e.Add(Message{Snapshot: "sd_1", Kind: Endpoint, URL: slow.URL, Format: "json"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Endpoint, URL: slow.URL, Format: "json"}))
 	if d := until(t, e, tried(1)); d.Attempts[0].Error != errSilent.Error() || d.Status != Waiting {
 		t.Errorf("%+v", d)
 	}
@@ -241,17 +224,13 @@ func TestASilentReceiverIsGivenUpAfterItsTime(t *testing.T) {
 func TestASignatureIsOneThatTheLibraryAccepts(t *testing.T) {
 	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	wh, err := standardwebhooks.NewWebhook(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, kind := range []string{Notify, Endpoint} {
 		c := newClock() // far from the wall's time: receivers compare with theirs
 		r := receive(t, 500)
 		e := open(t, Config{Secret: secret, Now: c.now, Schedule: []time.Duration{time.Second}})
 		e.Start()
-		if err := e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: kind, URL: r.URL, Format: "json"}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: kind, URL: r.URL, Format: "json"}))
 		until(t, e, tried(1))
 		c.forward(time.Second)
 		e.Wake()
@@ -285,9 +264,7 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 		return fault
 	}})
 	e.Start()
-	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}))
 	until(t, e, func(d Delivery) bool { return d.Next.Sub(c.now()) == time.Minute })
 	if len(r.all()) != 0 {
 		t.Error("it was not late")
@@ -303,9 +280,7 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 
 	lost := open(t, Config{Fault: func(Delivery) Fault { return Fault{Never: true} }})
 	lost.Start()
-	if err := lost.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, lost.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}))
 	if d := until(t, lost, is(Failed)); len(d.Attempts) != 1 || d.Attempts[0].Fault != "never" {
 		t.Errorf("%+v", d)
 	}
@@ -318,9 +293,7 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 		return Fault{Status: map[int]int{1: 503}[n]}
 	}})
 	refused.Start()
-	if err := refused.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, refused.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}))
 	if d := until(t, refused, is(Done)); len(d.Attempts) != 2 || d.Attempts[0].Status != 503 || len(r.all()) != 3 {
 		t.Errorf("%+v, %d posts", d, len(r.all()))
 	}
@@ -337,9 +310,7 @@ func TestADeliveryInPartsSendsEachAsAFile(t *testing.T) {
 	}})
 	e.Start()
 	first, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Endpoint, URL: r.URL, Format: "json", Plain: true, Batch: 2, Parts: 2, Name: "out"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	until(t, e, tried(2))
 	c.forward(time.Second)
 	e.Wake()
@@ -371,9 +342,7 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 	e := open(t, Config{Now: c.now})
 	r := receive(t)
 	d, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "s3cret"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	e.Start()
 	<-r.came
 	until(t, e, is(Done))
@@ -415,14 +384,10 @@ func TestABodyThatMovesIsNotCut(t *testing.T) {
 				}, nil
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer e.Close()
 		e.Start()
-		if err := e.Add(Message{Snapshot: "sd_1", Kind: Endpoint, URL: "http://x.test/", Format: "json", Plain: true}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Endpoint, URL: "http://x.test/", Format: "json", Plain: true}))
 		time.Sleep(5 * AckTimeout) //nolint:forbidigo // the bubble's clock: no time passes
 		synctest.Wait()
 		if d := e.List("sd_1")[0]; d.Status != Done || len(d.Attempts) != 1 {
@@ -436,9 +401,7 @@ func TestALoginInTheAddressIsSentAndShownToNobody(t *testing.T) {
 	e := open(t, Config{})
 	e.Start()
 	address := strings.Replace(r.URL, "http://", "http://me:hunter2@", 1)
-	if err := e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: Notify, URL: address}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: Notify, URL: address}))
 	d := until(t, e, is(Done))
 	if got := r.all(); len(got) != 1 || got[0].header.Get("Authorization") != "Basic bWU6aHVudGVyMg==" {
 		t.Errorf("the receiver got %v", got)
@@ -465,9 +428,7 @@ func TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd(t *testing.T) {
 			return nil, r.Context().Err()
 		}})
 		e.Start()
-		if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/", Auth: "a"}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/", Auth: "a"}))
 		ended := false
 		until(t, e, func(d Delivery) bool {
 			select {
@@ -479,9 +440,7 @@ func TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd(t *testing.T) {
 				return ended
 			}
 		})
-		if err := e.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, e.Close())
 		if ended {
 			break
 		}
@@ -500,13 +459,9 @@ func TestADeliveryGoesOnAfterARestart(t *testing.T) {
 	r := receive(t)
 	d := statetest.Open(t, t.TempDir())
 	e := open(t, Config{State: d}) // never started: killed before it sent
-	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Basic eA=="}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Basic eA=="}))
 	broken := Delivery{ID: "another", Status: Waiting, Message: Message{Parts: 1}}
-	if err := d.Update(func(tx *state.Tx) error { return keptDeliveries.Put(tx, "broken", broken) }); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, d.Update(func(tx *state.Tx) error { return keptDeliveries.Put(tx, "broken", broken) }))
 	d = statetest.Open(t, statetest.Killed(t, d))
 	e = open(t, Config{State: d})
 	if n := d.Notes(); len(n) != 1 || n[0] != `"broken" of deliveries is left out: it cannot be read (its id or its parts are wrong)` {
@@ -514,9 +469,7 @@ func TestADeliveryGoesOnAfterARestart(t *testing.T) {
 	}
 	e.Start()
 	// Handed over again: the same webhook, not another one.
-	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Basic eA=="}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Basic eA=="}))
 	until(t, e, is(Done))
 	if g := r.all(); len(g) != 1 || g[0].header.Get("Authorization") != "Basic eA==" {
 		t.Errorf("%+v", g)
@@ -529,9 +482,7 @@ func TestReadersDoNotWaitForTheDisk(t *testing.T) {
 	e := open(t, Config{State: d})
 	m := Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}
 	first, err := e.Deliver(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	begun, release := statetest.Hold(t, d, "deliveries")
 	added := make(chan error, 1)
 	go func() { added <- e.Add(m) }()
@@ -543,9 +494,7 @@ func TestReadersDoNotWaitForTheDisk(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	release()
-	if err := <-added; err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, <-added)
 }
 
 func TestClosingWaitsForADeliveryThatIsBeingTaken(t *testing.T) {
@@ -563,9 +512,7 @@ func TestClosingWaitsForADeliveryThatIsBeingTaken(t *testing.T) {
 	case <-time.After(50 * time.Millisecond): // what does not wait has returned by then
 	}
 	release()
-	if err := errors.Join(<-added, <-closed); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(<-added, <-closed))
 	if all := open(t, Config{State: d}).List(""); len(all) != 1 {
 		t.Errorf("after the next start: %+v", all)
 	}
@@ -577,9 +524,7 @@ func TestAnAttemptThatIsBeingKeptHoldsUpNoReader(t *testing.T) {
 	d := statetest.Open(t, t.TempDir())
 	e := open(t, Config{State: d, Send: func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody there") }})
 	first, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	begun, release := statetest.Hold(t, d, "deliveries")
 	e.Start()
 	<-begun

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestEverythingThatIsWrongWithABodyIsListed(t *testing.T) {
 	const body = `{"name": "", "words": [], "flag": "yes", "count": 0, "colour": "green", "texts": ["a", 1], "inner": {"deep": 1, "x.y": 2}, "rows": 1, "zz": null}`
 	tab, err := JSON([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	readBody(tab)
 	want := []string{
 		"name must be a string that is not empty",
@@ -57,9 +57,7 @@ func readBody(t *Table) {
 
 func TestALooseReaderLetsUnknownFieldsPass(t *testing.T) {
 	tab, err := JSON([]byte(`{"name": "a", "words": "b", "raw": {"b": 1, "a": 1e3}, "zz": 1, "inner": {"zz": 2}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	tab.Loose(true)
 	if tab.Word("name") != "a" || !slices.Equal(tab.Words("words"), []string{"b"}) || string(tab.Raw("raw")) != `{"b": 1, "a": 1e3}` || tab.Raw("none") != nil {
 		t.Errorf("%q %q %s", tab.Word("name"), tab.Words("words"), tab.Raw("raw"))
@@ -95,9 +93,7 @@ func TestABodyIsBoundedAndSaysThatItIsJSON(t *testing.T) {
 			}
 		}))
 		resp, err := http.Post(srv.URL, c.kind, strings.NewReader(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp.Body.Close()
 		srv.Close()
 	}

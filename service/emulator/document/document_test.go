@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"zonedeck/internal/noerr"
 )
 
 // read asks for one field of every kind.
@@ -132,13 +134,9 @@ rows = [ { name = "x" }, { name = "y", n = 3 } ]
 inner.deep = true
 `
 	tab, err := TOML("f.toml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	read(tab)
-	if err := tab.Err(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, tab.Err())
 	if got := tab.Signed("age", week); got != -36*time.Hour {
 		t.Errorf("age %s", got)
 	}

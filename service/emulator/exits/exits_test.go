@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestExitsAreDistinctPerNetworkCountryAndTurn(t *testing.T) {
@@ -33,9 +35,7 @@ func TestSessions(t *testing.T) {
 	pick := func(w Want) Exit {
 		t.Helper()
 		e, err := p.Pick(w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return e
 	}
 	w := Want{Zone: "z", Product: "residential", Session: "a"}
@@ -137,9 +137,7 @@ func TestAnExitTellsWhereItIs(t *testing.T) {
 		for _, country := range Countries() {
 			for range PerCountry {
 				e, err := p.Pick(Want{Zone: product, Product: product, Country: country})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				if gotProduct, gotCountry, ok := Where(e.Addr); gotProduct != product || gotCountry != country || !ok {
 					t.Fatalf("%s of %s in %s: %s %s %v", e.Addr, product, country, gotProduct, gotCountry, ok)
 				}
@@ -196,9 +194,7 @@ func answerDNS(t *testing.T, a [4]byte) *net.Resolver {
 
 func TestANameThatResolvesToAPrivateAddressIsBlocked(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer ln.Close()
 	d := NewDialer(netip.MustParseAddrPort(ln.Addr().String()), nil, nil)
 	d.UseResolver(answerDNS(t, [4]byte{127, 0, 0, 1}))

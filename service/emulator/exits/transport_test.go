@@ -17,6 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // dialPool is a pool that dials what it is told.
@@ -41,9 +43,7 @@ type script struct {
 func newScript(t *testing.T, answers ...[]string) *script {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	s := &script{ln: ln, lines: make(chan string, 64)}
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -92,9 +92,7 @@ const hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 func send(t *testing.T, rt http.RoundTripper, method, url string, body io.Reader) (string, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	resp, err := rt.RoundTrip(r)
 	if err != nil {
 		return "", err
@@ -138,14 +136,10 @@ func TestASpaceInAQueryIsEscaped(t *testing.T) {
 	rt := dialPool(t, nil).http1
 	for _, body := range []io.Reader{nil, strings.NewReader("x")} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+s.ln.Addr().String()+"/a b?q=c d", body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		r.Header.Set("Idempotency-Key", "mine")
 		resp, err := rt.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp.Body.Close()
 		if line := <-s.lines; line != "PUT /a%20b?q=c%20d mine" || r.URL.RawQuery != "q=c d" {
 			t.Errorf("%q of %s", line, r.URL.RawQuery)
@@ -165,9 +159,7 @@ func TestATargetThatRefusesHTTP1IsAskedForHTTP2(t *testing.T) {
 		}
 		return conf, nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	srv := &http.Server{
 		Handler:  http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }),
 		ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Minute,
@@ -262,9 +254,7 @@ func TestAStalledTargetTimesOut(t *testing.T) {
 				}))
 				t.Cleanup(func() { close(release) })
 				r, err := http.NewRequestWithContext(t.Context(), tc.method, tc.url, tc.body)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				if tc.body != nil {
 					r.ContentLength = -1
 				}
@@ -275,9 +265,7 @@ func TestAStalledTargetTimesOut(t *testing.T) {
 				began := time.Now()
 				resp, err := by.RoundTrip(r)
 				if tc.head {
-					if err != nil {
-						t.Fatal(err)
-					}
+					noerr.Must(t, err)
 					_, err = io.Copy(io.Discard, resp.Body)
 					resp.Body.Close()
 				}

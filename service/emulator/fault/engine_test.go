@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/document"
 )
 
@@ -24,13 +25,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func rule(t testing.TB, text string) Rule {
 	t.Helper()
 	tab, err := document.TOML("rule", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	r := Parse(tab)
-	if err := tab.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, tab.Err())
 	return r
 }
 
@@ -306,9 +303,7 @@ func TestAMistakeInARuleIsNamed(t *testing.T) {
 			text = "{}"
 		}
 		tab, err := document.JSON([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		Parse(tab)
 		if err := tab.Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n got %v\nwant %s", text, err, want)
@@ -331,9 +326,7 @@ func TestARuleIsShownAsWritten(t *testing.T) {
 			m["delay"] = map[string]any{"lower": "1ms", "upper": "2ms"}
 		}
 		b, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		first := parseJSON(t, b)
 		if b, err = jsonv2.Marshal(first.written()); err != nil {
 			t.Fatal(err)
@@ -346,9 +339,7 @@ func TestARuleIsShownAsWritten(t *testing.T) {
 
 func parseJSON(t *rapid.T, b []byte) Rule {
 	tab, err := document.JSON(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	r := Parse(tab)
 	if err := tab.Err(); err != nil {
 		t.Fatalf("%s: %v", b, err)

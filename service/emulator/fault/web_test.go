@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 )
 
@@ -59,9 +60,7 @@ func post(t *testing.T, url string) got {
 	tr := &http.Transport{}
 	defer tr.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(`{"a":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	resp, err := tr.RoundTrip(req)
 	if err != nil {
 		return got{err: err}
@@ -115,9 +114,7 @@ func TestWhatAClientSeesOfEachFault(t *testing.T) {
 func TestAResetWithinTheBodyIsOne(t *testing.T) {
 	s := serve(t, "point='api'\naction='reset'\nafter=3")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer conn.Close()
 	fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	b, err := io.ReadAll(conn)
@@ -129,9 +126,7 @@ func TestAResetWithinTheBodyIsOne(t *testing.T) {
 func TestAHangEndsWithItsCaller(t *testing.T) {
 	s := serve(t, "point='api'\naction='hang'\naccepted=true")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Millisecond))
 	var ne net.Error
@@ -169,9 +164,7 @@ func TestATakenOverConnectionIsCutToo(t *testing.T) {
 				ended <- nil
 			})))
 		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		fmt.Fprintf(conn, "CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n")
 		b, rerr := io.ReadAll(conn)
 		werr := <-ended
@@ -256,9 +249,7 @@ func constant(body, kind string) http.RoundTripper {
 func request(t *testing.T) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://lab.test/shop", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return r
 }
 
@@ -320,14 +311,10 @@ func TestDriftChangesNamesAndNothingElse(t *testing.T) {
 			}
 			return resp, err
 		})).RoundTrip(request(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer resp.Body.Close()
 		b, err := io.ReadAll(bufio.NewReader(resp.Body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return string(b)
 	}
 	want := fmt.Sprintf(`<!DOCTYPE html><!-- c --><div id="%s" class="%s %s" data-x="1 &amp; 2">A &amp; B<script>if (a<b) { "<p class='x'>" }</script><br class="%s"/><img src=x></div>`,

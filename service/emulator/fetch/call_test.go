@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/document"
 )
 
@@ -90,9 +91,7 @@ func TestFieldsThatContradict(t *testing.T) {
 func TestASearchIsAskedForAsItsDevice(t *testing.T) {
 	for mobile, want := range map[string]string{"": "", "0": "", "1": "Android", "ios": "iPhone", "ipad": "iPad", "android": "Android"} {
 		u, err := url.Parse("http://lab.test/search?q=a&brd_mobile=" + mobile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		c := call{url: u, header: http.Header{}}
 		if _, err := c.readSearch(); err != nil {
 			t.Fatal(err)
@@ -174,9 +173,7 @@ func FuzzJSONString(f *testing.F) {
 				t.Fatal(n, err)
 			}
 		}
-		if err := e.end(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, e.end())
 		out.WriteByte('"')
 		var got string
 		if err := json.Unmarshal(out.Bytes(), &got); err != nil {

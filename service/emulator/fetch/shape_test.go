@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/browser"
 	"zonedeck/service/emulator/page"
@@ -32,9 +33,7 @@ func pressed(t testing.TB, encoding string, b []byte) []byte {
 		w = zlib.NewWriter(&out)
 	case "raw deflate":
 		f, err := flate.NewWriter(&out, flate.BestCompression)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		w = f
 	default:
 		return b
@@ -42,9 +41,7 @@ func pressed(t testing.TB, encoding string, b []byte) []byte {
 	if _, err := w.Write(b); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, w.Close())
 	return out.Bytes()
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestPublic(t *testing.T) {
@@ -44,9 +46,7 @@ func TestCheck(t *testing.T) {
 	rules, err := Parse([]string{
 		"127.0.0.1:8080", "10.0.0.0/8", "App.Internal.", "db.internal:5432", "[fd00::/8]:80", "::1", "::ffff:192.168.0.0/112", "0.0.0.0/0:9",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	rules = rules.Never(netip.MustParseAddrPort("127.0.0.1:7000"), netip.MustParseAddrPort("10.1.1.1:7000"))
 	for _, c := range []struct {
 		host, to string

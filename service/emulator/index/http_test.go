@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/clock"
 	"zonedeck/service/emulator/state/statetest"
@@ -52,9 +53,7 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 		cfg.State = statetest.Open(t, t.TempDir())
 	}
 	s, err := Open(ctx, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	b.Service, b.end = s, end
 	mux := http.NewServeMux()
 	s.Mount(func(pattern string, h http.HandlerFunc) { mux.HandleFunc(pattern, h) })
@@ -73,19 +72,13 @@ func (b *bench) clock(t time.Time) { b.now.Store(&t) }
 func (b *bench) call(method, path, body string) (int, http.Header, string) {
 	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), method, b.server.URL+path, strings.NewReader(body))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noerr.Must(b.t, err)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := b.server.Client().Do(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noerr.Must(b.t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noerr.Must(b.t, err)
 	if resp.Header.Get("x-emulator-basis") == "" {
 		b.t.Errorf("%s %s: no x-emulator-basis", method, path)
 	}
@@ -211,14 +204,10 @@ func TestAContentTypeThatIsNotJSONIsRefusedUnlessLoose(t *testing.T) {
 	for _, loose := range []bool{false, true} {
 		b := newBench(t, func(c *Config) { c.Loose = loose })
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.server.URL+"/discover", strings.NewReader(`{"query":"bread"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		req.Header.Set("Content-Type", "text/plain")
 		resp, err := b.server.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp.Body.Close()
 		if ok := resp.StatusCode == http.StatusOK; ok != loose {
 			t.Errorf("loose %t: %s", loose, resp.Status)
@@ -258,9 +247,7 @@ func TestUnknownFieldsAreRefusedOrNoted(t *testing.T) {
 		many["a"+strconv.Itoa(i)] = i
 	}
 	body, err := json.Marshal(many)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, _, text := strict.call("POST", "/discover", string(body)); len(text) > 10_000 {
 		t.Errorf("a refusal of %d bytes", len(text))
 	}
@@ -360,9 +347,7 @@ func FuzzBodies(f *testing.F) {
 		Fail:      func() error { return nil },
 		Log:       slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	noerr.Must(f, err)
 	f.Cleanup(s.Close)
 	mux := http.NewServeMux()
 	s.Mount(func(pattern string, h http.HandlerFunc) { mux.HandleFunc(pattern, h) })

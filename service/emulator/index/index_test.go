@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/state/statetest"
@@ -20,9 +21,7 @@ import (
 func day(t testing.TB, s string) time.Time {
 	t.Helper()
 	d, err := time.Parse(time.DateOnly, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return d
 }
 
@@ -47,14 +46,8 @@ func fixtures(t testing.TB) []Document {
 func newCorpus(t testing.TB) *corpus {
 	t.Helper()
 	c, err := openCorpus(t.Context(), fixtures(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, c.close()) })
 	return c
 }
 
@@ -62,9 +55,7 @@ func newCorpus(t testing.TB) *corpus {
 func scores(t testing.TB, c *corpus, text string) map[string]float64 {
 	t.Helper()
 	found, err := c.discover(t.Context(), request{query: text, results: maxResults, duplicates: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	out := map[string]float64{}
 	for _, r := range found {
 		out[r.Title] = *r.Score
@@ -296,9 +287,7 @@ func TestWhatIsTooOldGoesFromTheDiskToo(t *testing.T) {
 func TestAStoredTaskThatCannotBeReadIsLeftOut(t *testing.T) {
 	dir := statetest.Open(t, t.TempDir())
 	for id, v := range map[string]stored{"a": {Kind: kindDiscover, Ask: []byte("[]")}, "b": {Kind: kindLookup}, "c": {Kind: "other", Lookup: &storedLookup{}}} {
-		if err := dir.Update(func(tx *state.Tx) error { return tasksTable.Put(tx, id, v) }); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, dir.Update(func(tx *state.Tx) error { return tasksTable.Put(tx, id, v) }))
 	}
 	newBench(t, func(c *Config) { c.State = dir })
 	if len(dir.Notes()) != 3 {
@@ -319,12 +308,8 @@ func BenchmarkIndexingTheLab(b *testing.B) {
 	docs := labDocuments()
 	for b.Loop() {
 		c, err := openCorpus(b.Context(), docs)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := c.close(); err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, err)
+		noerr.Must(b, c.close())
 	}
 	b.ReportMetric(float64(len(docs)), "documents")
 }

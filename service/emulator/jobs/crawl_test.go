@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/state/statetest"
 )
@@ -84,17 +85,13 @@ func web(ctx context.Context, r Request) (Page, error) {
 
 func TestACrawlOfASiteWithoutAnEndEnds(t *testing.T) {
 	e, err := Open(context.Background(), Config{State: statetest.Open(t, ""), Fetch: web, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer e.Close()
 	snap, err := e.Trigger(Spec{Dataset: CrawlDataset, Inputs: []json.RawMessage{
 		json.RawMessage(`{"url":"http://x.test/s","depth":10}`),
 		json.RawMessage(`{"url":"http://x.test/down/1","depth":10}`),
 	}, IncludeErrors: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if s := until(t, e, snap.ID, ended); s.Status != Ready || s.Records != defaultCrawlPages || s.Errors != 1 {
 		t.Errorf("%+v", s)
 	}
@@ -134,14 +131,10 @@ func TestASiteThatFailsToServeItsRobotsIsNotCrawled(t *testing.T) {
 		t.Errorf("%s was fetched", r.URL)
 		return Page{}, &FetchError{"x", "x"}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer e.Close()
 	snap, err := e.Trigger(Spec{Dataset: CrawlDataset, Inputs: []json.RawMessage{json.RawMessage(`{"url":"http://x.test/"}`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if s := until(t, e, snap.ID, ended); s.Records != 0 || s.Errors != 1 {
 		t.Errorf("%+v", s)
 	}
@@ -162,24 +155,16 @@ func TestACrawlThatWasKilledBeginsAgain(t *testing.T) {
 	}
 	log := slog.New(slog.DiscardHandler)
 	e, err := Open(context.Background(), Config{State: d, Fetch: held, Now: time.Now, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	snap, err := e.Trigger(Spec{Dataset: CrawlDataset, Inputs: []json.RawMessage{json.RawMessage(`{"url":"http://x.test/s"}`)}, LimitPerInput: 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for range 10 {
 		gate <- struct{}{}
 	}
 	copied := statetest.Killed(t, d)
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Close())
 	e, err = Open(context.Background(), Config{State: statetest.Open(t, copied), Fetch: web, Now: time.Now, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer e.Close()
 	if s := until(t, e, snap.ID, ended); s.Status != Ready || s.Records != 20-5 { // depth 3: 1+2+4+8
 		t.Errorf("%+v", s)
@@ -191,14 +176,10 @@ func TestAnExpiredJobGoesByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := statetest.Open(t, t.TempDir())
 		e, err := Open(context.Background(), Config{State: d, Now: time.Now, Log: slog.New(slog.DiscardHandler), Fetch: web})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer e.Close()
 		snap, err := e.Trigger(Spec{Dataset: "gd_pages", Inputs: inputs(1)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		synctest.Wait()
 		time.Sleep(Retention + 2*sweepEvery) //nolint:forbidigo // the bubble's clock: no time passes
 		synctest.Wait()
@@ -278,9 +259,7 @@ func TestAJobWithALineMissingIsNotReady(t *testing.T) {
 		err := d.Update(func(tx *state.Tx) error {
 			return errors.Join(recordsTable.Put(tx, "sd_1", lines[0], []byte("{}")), recordsTable.Put(tx, "sd_1", lines[1], []byte("{}")))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		j := (&Engine{conf: Config{State: d}}).newJob("sd_1", meta{Snapshot: Snapshot{Inputs: 2}})
 		if err := j.build(t.Context()); (err == nil) != ok {
 			t.Errorf("%v: %v", lines, err)

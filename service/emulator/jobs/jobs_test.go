@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/html"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/state/statetest"
 )
@@ -58,14 +59,8 @@ func (s *site) fetch(ctx context.Context, r Request) (Page, error) {
 func open(t *testing.T, d *state.Dir, s *site) *Engine {
 	t.Helper()
 	e, err := Open(context.Background(), Config{State: d, Fetch: s.fetch, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, e.Close()) })
 	return e
 }
 
@@ -92,9 +87,7 @@ func until(t *testing.T, e *Engine, id string, ok func(Snapshot) bool) Snapshot 
 	end := time.After(time.Minute)
 	for {
 		s, err := e.Get(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if ok(s) {
 			return s
 		}
@@ -111,13 +104,9 @@ func ended(s Snapshot) bool { return s.Status.Ended() }
 func names(t *testing.T, e *Engine, id string) []string {
 	t.Helper()
 	write, err := e.Download(id, "csv", Slice{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, write(&b))
 	var out []string
 	for _, l := range strings.Split(strings.TrimSpace(b.String()), "\n")[1:] {
 		out = append(out, strings.Split(l, ",")[1])
@@ -130,16 +119,12 @@ func TestTheFirstWordOfAJobThatGoesOnCountsWhatItHas(t *testing.T) {
 	held := &site{gate: make(chan struct{}, 3)}
 	e := open(t, d, held)
 	snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(5)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for range 3 {
 		held.gate <- struct{}{}
 	}
 	until(t, e, snap.ID, func(s Snapshot) bool { return s.Done == 3 })
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Close())
 	if s, err := open(t, d, held).Get(snap.ID); err != nil || s.Done != 3 || s.Records != 3 || s.Status != Running {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -151,27 +136,19 @@ func TestAJobGoesOnWhereItWasStopped(t *testing.T) {
 	first := &site{gate: make(chan struct{}, n)}
 	e := open(t, d, first)
 	snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(n)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for range 20 {
 		first.gate <- struct{}{}
 	}
 	until(t, e, snap.ID, func(s Snapshot) bool { return s.Done == 20 })
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Close())
 	// A line is damaged: the last one, whichever inputs were done first.
 	last := -1
-	if err := recordsTable.Each(d, snap.ID, func(i int, _ []byte) error {
+	noerr.Must(t, recordsTable.Each(d, snap.ID, func(i int, _ []byte) error {
 		last = i
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Update(func(tx *state.Tx) error { return recordsTable.Put(tx, snap.ID, last, []byte("xxx")) }); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	noerr.Must(t, d.Update(func(tx *state.Tx) error { return recordsTable.Put(tx, snap.ID, last, []byte("xxx")) }))
 
 	second := &site{}
 	e = open(t, d, second)
@@ -192,9 +169,7 @@ func TestACancelMeetsPagesBeingExtracted(t *testing.T) {
 	e := open(t, statetest.Open(t, ""), &site{})
 	for range 20 {
 		snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(200), LimitPerInput: 1, Fields: []string{"name"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		until(t, e, snap.ID, func(s Snapshot) bool { return s.Done > 0 })
 		if err := e.Cancel(snap.ID); err != nil && !errors.Is(err, ErrNotRunning) {
 			t.Fatal(err)
@@ -226,9 +201,7 @@ func TestWhatADiskErrorDoes(t *testing.T) {
 	d := statetest.Open(t, t.TempDir())
 	e := open(t, d, s)
 	snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(3)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	s.gate <- struct{}{}
 	until(t, e, snap.ID, func(s Snapshot) bool { return s.Done == 1 })
 	defer statetest.Refuse(t, d.Path("."), "records")()
@@ -252,9 +225,7 @@ func TestTriggerKeepsNothingOfARefusedJob(t *testing.T) {
 		t.Errorf("on a full disk: %v, %+v", err, e.List())
 	}
 	mend()
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.Close())
 	if _, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(1)}); !errors.Is(err, ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}
@@ -273,9 +244,7 @@ func FuzzExtract(f *testing.F) {
 			return Page{URL: r.URL, Status: 200, Body: body}, nil
 		}}}
 		in, err := json.Marshal(map[string]string{"url": url, "keyword": url, "category_url": url})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for _, d := range Datasets() {
 			for _, by := range []string{"", "keyword", "category_url", "best_sellers_url"} {
 				if _, err := InputFields(d.ID, by); err != nil {
@@ -283,9 +252,7 @@ func FuzzExtract(f *testing.F) {
 				}
 				j := &job{engine: e, spec: Spec{Dataset: d.ID, Discover: by, LimitPerInput: 10}}
 				l, err := j.collect(t.Context(), pending{in: in})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				if len(l.Records)+len(l.Errors) == 0 || len(l.Records) > 10 {
 					t.Fatalf("%s by %q: %d records, %d errors", d.ID, by, len(l.Records), len(l.Errors))
 				}
@@ -304,14 +271,10 @@ func TestAJobEndsOnceItsEndCanBeWritten(t *testing.T) {
 		d := statetest.Open(t, t.TempDir())
 		s := &site{gate: make(chan struct{})}
 		e, err := Open(t.Context(), Config{State: d, Fetch: s.fetch, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer e.Close()
 		snap, err := e.Trigger(Spec{Dataset: "gd_pages", Inputs: []json.RawMessage{json.RawMessage(`{"url":"http://x.test/"}`)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		mend := statetest.Refuse(t, d.Path("."), "jobs")
 		s.gate <- struct{}{}
 		synctest.Wait()
@@ -333,9 +296,7 @@ func TestReadersDoNotWaitForTheDisk(t *testing.T) {
 		s := &site{gate: make(chan struct{})}
 		e := open(t, d, s)
 		snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(1)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		begun, release := statetest.Hold(t, d, table)
 		s.gate <- struct{}{}
 		<-begun // its line, or its end, is being written
@@ -370,12 +331,8 @@ func TestClosingWaitsForAJobThatIsBeingKept(t *testing.T) {
 	case <-time.After(50 * time.Millisecond): // what does not wait has returned by then
 	}
 	release()
-	if err := errors.Join(<-kept, <-closed); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Cancel(e.List()[0].ID); err != nil {
-		t.Error(err)
-	}
+	noerr.Must(t, errors.Join(<-kept, <-closed))
+	noerr.Want(t, e.Cancel(e.List()[0].ID))
 	if all := open(t, d, &site{}).List(); len(all) != 1 {
 		t.Errorf("after the next start: %+v", all)
 	}
@@ -387,9 +344,7 @@ func TestManyInputsKeepTheirOrder(t *testing.T) {
 	const n = 3*inputsPerLine + 7
 	e := open(t, d, s)
 	snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(n)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	got, err := e.Inputs(snap.ID)
 	if err != nil || !slices.EqualFunc(got, inputs(n), func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
 		t.Errorf("%d inputs, %v", len(got), err)
@@ -399,9 +354,7 @@ func TestManyInputsKeepTheirOrder(t *testing.T) {
 func TestAKeptSnapshotIsNotRerun(t *testing.T) {
 	e := open(t, statetest.Open(t, ""), &site{})
 	kept, err := e.Keep(Spec{Dataset: "gd_pages", Inputs: []json.RawMessage{json.RawMessage(`{"filter":{}}`)}}, []json.RawMessage{json.RawMessage(`{"url":"http://x.test/"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := e.Rerun(kept.ID, ""); !errors.Is(err, ErrNoInput) {
 		t.Errorf("error %v", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"zonedeck/internal/noerr"
 )
 
 // chromium opens a real browser on a page of a real server.
@@ -35,9 +37,7 @@ func chromium(t *testing.T) (context.Context, string) {
 	t.Cleanup(end)
 	browser, closeBrowser := chromedp.NewContext(ctx)
 	t.Cleanup(func() {
-		if err := chromedp.Cancel(browser); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, chromedp.Cancel(browser))
 		closeBrowser()
 	})
 	if err := chromedp.Do(browser); err != nil { // starts it, without the bound on what follows
@@ -62,15 +62,11 @@ func TestABrowserGetsPastTheBlocks(t *testing.T) {
 	ctx, base := chromium(t)
 	open := func(path string) {
 		t.Helper()
-		if err := chromedp.Do(ctx, chromedp.Navigate(base+path)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, chromedp.Do(ctx, chromedp.Navigate(base+path)))
 	}
 	tick := func() {
 		t.Helper()
-		if err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#captcha-checkbox"))); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#captcha-checkbox"))))
 	}
 	open("/forbidden") // its challenge needs no click
 	if got := look(ctx, t, ".behind"); !strings.Contains(got, "has solved its challenge") {

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"zonedeck/internal/noerr"
 )
 
 // linksOf returns the addresses of the links on a page, as written.
 func linksOf(t *testing.T, body string) []string {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var out []string
 	for n := range doc.Descendants() {
 		for _, a := range n.Attr {
@@ -32,9 +32,7 @@ func linksOf(t *testing.T, body string) []string {
 func crawl(t *testing.T, from string, follow func(*url.URL) bool) map[string]*httptest.ResponseRecorder {
 	t.Helper()
 	base, err := url.Parse("http://lab.test" + from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	got := map[string]*httptest.ResponseRecorder{}
 	for queue := []*url.URL{base}; len(queue) > 0; {
 		u := queue[0]

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -90,9 +92,7 @@ func TestLargeIsAsLongAsItSays(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	ts := httptest.NewUnstartedServer(nil)
 	ts.StartTLS() // for its certificate
 	cert := ts.TLS.Certificates[0]
@@ -106,9 +106,7 @@ func TestSplit(t *testing.T) {
 	c := &http.Client{Transport: tr, Timeout: time.Minute}
 	for _, scheme := range []string{"http", "https", "http"} {
 		resp, err := c.Get(scheme + "://" + ln.Addr().String() + "/ok")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		b, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || !bytes.Contains(b, []byte("It works")) || resp.ProtoMajor != map[string]int{"http": 1, "https": 2}[scheme] {
@@ -116,9 +114,7 @@ func TestSplit(t *testing.T) {
 		}
 	}
 	silent, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer silent.Close()
 	tr.CloseIdleConnections()
 	if err := srv.Close(); err != nil && !errors.Is(err, net.ErrClosed) { // waits for the connection that never spoke

@@ -16,6 +16,8 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html/charset"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestTheShopsShelves(t *testing.T) {
@@ -197,9 +199,7 @@ func TestEncodings(t *testing.T) {
 	} {
 		w := get(t, "/encoding"+c.query)
 		r, err := charset.NewReader(w.Body, w.Header().Get("Content-Type"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		b, err := io.ReadAll(r)
 		if err != nil || !strings.Contains(string(b), "<h1>"+c.want+"</h1>") {
 			t.Errorf("%s: %v %q %v", c.query, err, b, w.Header())

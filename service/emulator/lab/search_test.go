@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestDocumentsAreManyAndEachIsAPage(t *testing.T) {
@@ -25,9 +27,7 @@ func TestDocumentsAreManyAndEachIsAPage(t *testing.T) {
 		seen[path] = true
 		w := get(t, path)
 		doc, err := goquery.NewDocumentFromReader(w.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		description, _ := doc.Find(`meta[name="description"]`).Attr("content")
 		if w.Code != 200 || doc.Find("title").Text() != d.Title || doc.Find("h1").Text() != d.Title || description != d.Description {
 			t.Errorf("%s: %d %q %q", path, w.Code, doc.Find("title").Text(), description)
@@ -45,9 +45,7 @@ func results(t *testing.T, address string) *goquery.Document {
 		t.Fatalf("%s: %d", address, w.Code)
 	}
 	doc, err := goquery.NewDocumentFromReader(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return doc
 }
 

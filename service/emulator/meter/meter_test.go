@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/state"
 )
 
@@ -25,20 +26,12 @@ func open(t testing.TB, dir string, now func() time.Time) *Meter {
 		now = func() time.Time { return noon }
 	}
 	s, err := state.Open(dir, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	m, err := Open(Config{State: s, Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, m.Close())
+		noerr.Want(t, s.Close())
 	})
 	return m
 }
@@ -51,9 +44,7 @@ func days(t testing.TB, s *state.Dir) map[string]storedDay {
 		out[date] = zones
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return out
 }
 
@@ -108,24 +99,16 @@ func TestCountsSurviveARestartAndOldDaysKeepTheirCost(t *testing.T) {
 	now := noon
 	clock := func() time.Time { return now }
 	s, err := state.Open(dir, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	m, err := Open(Config{State: s, Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	use := Call{Zone: "z", Product: "residential", Host: "A.example", API: true, Up: 1, Down: 999, Requests: 1, Billable: true}
 	m.Record(use)
-	if err := m.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, m.Flush())
 	want := m.Zone("z", noon, noon.AddDate(0, 0, 1))
 	// Not closed: what was flushed is there for the next process, as after a kill.
 	again, err := Open(Config{State: s, Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if got := again.Zone("z", noon, noon.AddDate(0, 0, 1)); got != want || got.Nano != 8000 {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -136,33 +119,23 @@ func TestCountsSurviveARestartAndOldDaysKeepTheirCost(t *testing.T) {
 	}
 	now = noon.AddDate(0, 0, KeptDays+1)
 	again.Record(use)
-	if err := again.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, again.Flush())
 	if kept := days(t, s); len(kept) != 1 || kept["2028-04-18"] == nil {
 		t.Errorf("days: %v", kept)
 	}
 	if n := again.Total(); n != 16000 {
 		t.Errorf("total %d", n)
 	}
-	if err := again.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, again.Close())
 	third, err := Open(Config{State: s, Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if n := third.Total(); n != 16000 {
 		t.Errorf("total after a restart %d", n)
 	}
 	for _, m := range []*Meter{m, third} {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, m.Close())
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, s.Close())
 }
 
 func TestUsageIsWrittenWithinASecond(t *testing.T) {
@@ -221,9 +194,7 @@ func TestNothingIsLostWhenManyRecordAtOnce(t *testing.T) {
 				at := noon.AddDate(0, 0, i%3)
 				m.Record(Call{Zone: fmt.Sprint("z", i%5), Product: "isp", Host: fmt.Sprint("h", (i+w)%40), Down: 1, Requests: 1, Billable: true, At: at})
 				if i%500 == 0 {
-					if err := m.Flush(); err != nil {
-						t.Error(err)
-					}
+					noerr.Want(t, m.Flush())
 				}
 			}
 		})
@@ -253,20 +224,14 @@ func TestANilMeterRecordsNothing(t *testing.T) {
 
 func TestAnUnreadableDayIsLeftOutWithANote(t *testing.T) {
 	s, err := state.Open("", func() time.Time { return noon })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer s.Close()
 	err = s.Update(func(tx *state.Tx) error {
 		return daysTable.Put(tx, "a day", storedDay{"z isp": {Product: "isp", Sum: Sum{Down: 7}}})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	m, err := Open(Config{State: s, Now: func() time.Time { return noon }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer m.Close()
 	if n := s.Notes(); len(n) != 1 || !strings.HasPrefix(n[0], `"a day" of usage is left out: it cannot be read (`) || m.Total() != 0 {
 		t.Errorf("%q", n)
@@ -288,19 +253,11 @@ func BenchmarkRecord(b *testing.B) {
 func TestEachProductOfANameHasItsOwnRate(t *testing.T) {
 	dir := t.TempDir()
 	s, err := state.Open(dir, func() time.Time { return noon })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, s.Close()) })
 	reopened := func() *Meter {
 		m, err := Open(Config{State: s, Now: func() time.Time { return noon }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return m
 	}
 	m := reopened()
@@ -320,12 +277,8 @@ func TestEachProductOfANameHasItsOwnRate(t *testing.T) {
 		if want := []string{"z datacenter 1200000 map[h:{2000000 2}]", "z residential 8000000 map[h:{1000000 1}]"}; !slices.Equal(uses, want) {
 			t.Errorf("%q", uses)
 		}
-		if err := m.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, m.Close())
 		m = reopened()
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, m.Close())
 }

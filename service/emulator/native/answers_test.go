@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // outcome is what a caller sees of an answer, or "refused". What the proxy says of itself
@@ -18,9 +20,7 @@ import (
 func outcome(t *testing.T, rt http.RoundTripper, method, url string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	resp, err := rt.RoundTrip(r)
 	if err != nil {
 		return "refused"
@@ -44,9 +44,7 @@ func outcome(t *testing.T, rt http.RoundTripper, method, url string) string {
 // answers, and those of a hostile target.
 func TestAnAnswerIsWhatItsTargetSent(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var answer atomic.Pointer[string]
 	done := make(chan struct{})
 	go func() {

@@ -9,15 +9,15 @@ import (
 	"net/textproto"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // TestATargetCannotSpeakForTheService: in its header, in what comes before it, and in
 // what comes after the body.
 func TestATargetCannotSpeakForTheService(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer ln.Close()
 	const forged = "X-Brd-Ip: 6.6.6.6\r\nX-Emulator-Basis: forged\r\nProxy-Status: forged\r\nX-Fine: yes\r\n"
 	go func() {
@@ -51,13 +51,9 @@ func TestATargetCannotSpeakForTheService(t *testing.T) {
 		return nil
 	}})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lab.test/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	resp, err := g.client("isp", false).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	if b, err := io.ReadAll(resp.Body); err != nil || string(b) != "hi" || hints != 1 {
 		t.Errorf("%q %v, %d hints", b, err, hints)
@@ -69,9 +65,7 @@ func TestATargetCannotSpeakForTheService(t *testing.T) {
 // TestAnUnrequestedAnswerIsDropped: it came while the connection was idle.
 func TestAnUnrequestedAnswerIsDropped(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer ln.Close()
 	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
 	poison, dropped := make(chan struct{}), make(chan struct{})
@@ -115,9 +109,7 @@ func TestABrokenBodyIsItsClientsFault(t *testing.T) {
 	_, r := g.raw("POST http://lab.test/ HTTP/1.1\r\nHost: lab.test\r\nProxy-Authorization: " + basic("isp") +
 		"\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nno chunk\r\n")
 	resp, err := http.ReadResponse(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusBadRequest || resp.Header.Get("x-brd-err-code") != "proxy_error" {
 		t.Errorf("%s %v", resp.Status, resp.Header)

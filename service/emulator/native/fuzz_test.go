@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/route"
@@ -25,14 +26,10 @@ func FuzzProxyAuth(f *testing.F) {
 	f.Add("Basic " + base64.StdEncoding.EncodeToString([]byte("brd-customer-hl_demo01-zone-isp_demo-country-us:x:y")))
 	f.Add("basic  x")
 	dir, err := state.Open("", time.Now)
-	if err != nil {
-		f.Fatal(err)
-	}
+	noerr.Must(f, err)
 	f.Cleanup(func() { _ = dir.Close() })
 	acc, err := account.Open(&scenario.Scenario{Account: "hl_demo01", Prefix: "brd", Zones: []scenario.Zone{{Name: "isp_demo", Product: "isp", Password: "pw"}}}, dir, time.Now, time.Now())
-	if err != nil {
-		f.Fatal(err)
-	}
+	noerr.Must(f, err)
 	p := &Proxy{conf: Config{Account: acc, Route: route.Router{Pool: exits.NewPool(time.Now)}}}
 	f.Fuzz(func(t *testing.T, h string) {
 		c, ok := proxyAuth(h)
@@ -71,13 +68,9 @@ func FuzzProxyRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := net.Dial("tcp", g.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer c.Close()
-		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, c.SetDeadline(time.Now().Add(time.Minute)))
 		if _, err := c.Write(b); err == nil {
 			_ = c.(*net.TCPConn).CloseWrite() // the proxy may have hung up already
 		}

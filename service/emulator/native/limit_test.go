@@ -12,14 +12,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // closed waits until the other side has ended the connection.
 func closed(t testing.TB, c net.Conn) {
 	t.Helper()
-	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("still open after a minute")
 	}
@@ -57,9 +57,7 @@ func TestSilentClientsAreDropped(t *testing.T) {
 		}},
 		{"half a SOCKS5 greeting", handshake, func(g *rig) net.Conn {
 			c, err := net.Dial("tcp", g.socks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			t.Cleanup(func() { c.Close() })
 			_, _ = c.Write([]byte{5, 2})
 			return c
@@ -98,9 +96,7 @@ func TestBulkIsWhole(t *testing.T) {
 	for _, way := range ways() {
 		c := g.client(way.login, way.http2)
 		resp, err := c.Get(way.base + "/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		sum := 0
 		n, err := io.Copy(writerFunc(func(p []byte) {
 			for _, c := range p {
@@ -171,9 +167,7 @@ func TestADeadTargetIsA502WithItsReason(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
@@ -270,9 +264,7 @@ func TestALeafIsForTheConnectsHost(t *testing.T) {
 	g := newRig(t, rigOptions{target: http.NotFoundHandler()})
 	tc := tls.Client(g.connect("residential", "lab.test:443"), &tls.Config{ServerName: "other.example", InsecureSkipVerify: true})
 	defer tc.Close()
-	if err := tc.Handshake(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, tc.Handshake())
 	if leaf := tc.ConnectionState().PeerCertificates[0]; leaf.VerifyHostname("lab.test") != nil || leaf.VerifyHostname("other.example") == nil {
 		t.Errorf("the certificate is for %v", leaf.DNSNames)
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
+
+	"zonedeck/internal/noerr"
 )
 
 // TestTheTargetSeesTheClientsVersionOfHTTP: HTTP/1.1 and HTTP/2 both go through to the
@@ -50,18 +52,14 @@ func TestBodiesAreStreamedBothWays(t *testing.T) {
 		}
 		pr, pw := io.Pipe()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, way.base+"/", pr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		first := make(chan error, 1)
 		go func() { _, err := io.WriteString(pw, "one\n"); first <- err }()
 		resp, err := g.client(way.login, way.http2).Do(req)
 		if err != nil {
 			t.Fatalf("%s: %v", way.name, err)
 		}
-		if err := <-first; err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, <-first)
 		answers := bufio.NewScanner(resp.Body)
 		for _, word := range []string{"two", "three"} {
 			if !answers.Scan() {
@@ -99,9 +97,7 @@ func TestTheFirstBytesOfASlowAnswerAndOfASlowRequestAreNotHeldBack(t *testing.T)
 	for _, way := range ways() {
 		c := g.client(way.login, way.http2)
 		resp, err := c.Get(way.base + "/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		b := make([]byte, 6)
 		if _, err := io.ReadFull(resp.Body, b); err != nil || string(b) != "first " {
 			t.Fatalf("%s: %q %v", way.name, b, err)
@@ -142,9 +138,7 @@ func TestTrailersPassBothWays(t *testing.T) {
 	})})
 	for _, way := range ways() {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, way.base+"/", io.NopCloser(strings.NewReader("x")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		req.Trailer = http.Header{"X-Asked": {"this"}}
 		resp, err := g.client(way.login, way.http2).Do(req)
 		if got := body(t, resp, err); got != "body of this" || resp.Trailer.Get("X-Sum") != "42" || resp.Trailer.Get("X-Late") != "not announced" {
@@ -181,9 +175,7 @@ func TestExpectAndInformationalAnswersPass(t *testing.T) {
 		})
 		send := func(path string, n int) (*http.Response, error) {
 			req, err := http.NewRequestWithContext(trace, http.MethodPut, way.base+path, bytes.NewReader(make([]byte, n)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			req.Header.Set("Expect", "100-continue")
 			return g.client(way.login, way.http2).Do(req)
 		}
@@ -198,9 +190,7 @@ func TestExpectAndInformationalAnswersPass(t *testing.T) {
 		}
 		hinted = false
 		req, err := http.NewRequestWithContext(trace, http.MethodGet, way.base+"/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp, err = g.client(way.login, way.http2).Do(req)
 		if got := body(t, resp, err); got != "0" || !hinted {
 			t.Errorf("%s, GET: %q, hinted %v", way.name, got, hinted)
@@ -239,31 +229,21 @@ func TestASlowStreamStallsNoOther(t *testing.T) {
 	defer close(release)
 	for range 5 {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://lab.test/endless", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp, err := c.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer resp.Body.Close() // never read
 		req, err = http.NewRequestWithContext(ctx, http.MethodPost, "https://lab.test/deaf", io.LimitReader(zeros{}, 1<<30))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp, err = c.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer resp.Body.Close()
 	}
 	for range 3 {
 		soon, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		req, err := http.NewRequestWithContext(soon, http.MethodPost, "https://lab.test/", bytes.NewReader(make([]byte, 300_000)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp, err := c.Do(req)
 		if got := body(t, resp, err); got != "300000" || resp.ProtoMajor != 2 {
 			t.Errorf("%q by %s", got, resp.Proto)
@@ -317,9 +297,7 @@ func TestWebSocketsPass(t *testing.T) {
 			}
 			for i := range 3 {
 				msg := strings.Repeat("x", 1+i*40_000)
-				if err := wsutil.WriteClientText(c, []byte(msg)); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, wsutil.WriteClientText(c, []byte(msg)))
 				back, err := wsutil.ReadServerText(&readWriter{r, c})
 				if err != nil || string(back) != "echo "+msg {
 					t.Fatalf("%d bytes, %v", len(back), err)
@@ -405,9 +383,7 @@ func TestAClientThatLeavesEndsTheFetch(t *testing.T) {
 	for _, way := range ways() {
 		ctx, cancel := context.WithCancel(t.Context())
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, way.base+"/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/ca"
 	"zonedeck/service/emulator/exits"
@@ -57,9 +58,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	}
 	dir, err := state.Open("", o.now)
 	must(err)
@@ -151,13 +150,9 @@ func (g *rig) client(login string, http2 bool) *http.Client {
 func (g *rig) raw(text string) (net.Conn, *bufio.Reader) {
 	g.t.Helper()
 	c, err := net.Dial("tcp", g.addr)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	g.t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, c.SetDeadline(time.Now().Add(time.Minute)))
 	if _, err := io.WriteString(c, text); err != nil {
 		g.t.Fatal(err)
 	}
@@ -187,22 +182,16 @@ func (c *readAhead) Read(p []byte) (int, error) { return c.r.Read(p) }
 func (g *rig) inside(login, proto string) *tls.Conn {
 	g.t.Helper()
 	tc := tls.Client(g.connect(login, "lab.test:443"), &tls.Config{ServerName: "lab.test", RootCAs: g.ca.Pool(), NextProtos: []string{proto}})
-	if err := tc.Handshake(); err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, tc.Handshake())
 	return tc
 }
 
 func body(t testing.TB, resp *http.Response, err error) string {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return string(b)
 }
 

@@ -11,19 +11,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // socksDial does the handshake by hand and returns the reply's code.
 func (g *rig) socksDial(login, password string, request []byte, more string) (net.Conn, byte) {
 	g.t.Helper()
 	c, err := net.Dial("tcp", g.socks)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	g.t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, c.SetDeadline(time.Now().Add(time.Minute)))
 	u := user(login)
 	// Everything in one packet, as a client that does not wait would send it.
 	msg := append([]byte{5, 2, 0, 2, 1, byte(len(u))}, u...)
@@ -105,9 +103,7 @@ func TestSOCKS(t *testing.T) {
 
 func TestSOCKSSaysWhatIsWrongWithADeadTarget(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	g := newRig(t, rigOptions{rawTarget: ln})
 	ln.Close()
 	if _, reply := g.socksDial("isp", "pw", socksTo(1, "lab.test", 80), ""); reply != 5 {
@@ -119,9 +115,7 @@ func TestSOCKSWithoutALoginIsRefused(t *testing.T) {
 	g := newRig(t, rigOptions{target: http.NotFoundHandler()})
 	for _, greeting := range []string{"\x05\x01\x00", "\x05\x00"} {
 		c, err := net.Dial("tcp", g.socks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer c.Close()
 		if _, err := io.WriteString(c, greeting); err != nil {
 			t.Fatal(err)

@@ -7,27 +7,21 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // pair is a client's connection as the proxy holds it and the client's own end.
 func pair(t *testing.T) (held net.Conn, own *net.TCPConn) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer ln.Close()
 	c, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	held, err = ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { c.Close(); held.Close() })
 	return held, c.(*net.TCPConn)
 }
@@ -46,18 +40,14 @@ func TestEachDirectionOfATunnelEndsAlone(t *testing.T) {
 	if _, err := io.WriteString(target, "bye"); err != nil {
 		t.Fatal(err)
 	}
-	if err := target.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, target.CloseWrite())
 	if b, err := io.ReadAll(client); err != nil || string(b) != "bye" {
 		t.Fatalf("%q %v", b, err)
 	}
 	if _, err := io.WriteString(client, "one more thing"); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, client.CloseWrite())
 	if b, err := io.ReadAll(target); err != nil || string(b) != "one more thing" {
 		t.Errorf("%q %v", b, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/answer"
 )
 
@@ -68,9 +69,7 @@ func TestHeadersOfASuccessfulAnswer(t *testing.T) {
 	for _, login := range []string{"residential", "mobile"} { // re-signed, tunnelled
 		_, r := g.raw("CONNECT lab.test:443 HTTP/1.1\r\nHost: lab.test:443\r\nProxy-Authorization: " + basic(login+flags) + "\r\n\r\n")
 		resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		check("CONNECT of "+login, resp.Header, true)
 	}
 	resp, err := g.client("isp-debug-none", false).Get("http://lab.test/")
@@ -95,9 +94,7 @@ func TestOldAndShortUsernames(t *testing.T) {
 	} {
 		_, r := g.raw("GET http://lab.test/ HTTP/1.1\r\nHost: lab.test\r\nProxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(name+":pw")) + "\r\n\r\n")
 		p, err := http.ReadResponse(r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if p.StatusCode != status || status == 407 && p.Header.Get("x-brd-err-code") != "client_10001" && !strings.HasPrefix(name, "xyz") {
 			t.Errorf("%s: %d %v", name, p.StatusCode, p.Header)
 		}
@@ -148,9 +145,7 @@ func TestAnUnlockerZoneWithTheCheckSaysThatItCannotUnlock(t *testing.T) {
 	for login, noted := range map[string]bool{"checked": true, "unlocker": false, "isp": false, "kyc": false} {
 		_, r := g.raw("CONNECT lab.test:443 HTTP/1.1\r\nHost: lab.test:443\r\nProxy-Authorization: " + basic(login) + "\r\n\r\n")
 		resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if got := resp.Header.Get(answer.NoteHeader); (got != "") != noted {
 			t.Errorf("%s: %q", login, got)
 		}
@@ -234,9 +229,7 @@ func TestStagesSeeEveryVisitOnce(t *testing.T) {
 		mu.Unlock()
 		c := g.client(login, false)
 		resp, err := c.Post(address, "text/plain", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		_, _ = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		c.CloseIdleConnections()
@@ -335,16 +328,12 @@ func TestGuestsReachWhatTheirDialerDoes(t *testing.T) {
 	t.Cleanup(secure.Close)
 	for _, target := range []*httptest.Server{plain, secure} {
 		u, err := url.Parse(target.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		guests, g := NewGuests(t.Context(), slog.New(slog.DiscardHandler)), newGuest(u.Host)
 		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { guests.Serve(w, r, g) }))
 		t.Cleanup(proxy.Close)
 		at, err := url.Parse(proxy.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		client := target.Client()
 		transport, ok := client.Transport.(*http.Transport)
 		if !ok {
@@ -352,9 +341,7 @@ func TestGuestsReachWhatTheirDialerDoes(t *testing.T) {
 		}
 		transport.Proxy, transport.DisableKeepAlives = http.ProxyURL(at), true
 		resp, err := client.Get(target.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || string(body) != "for "+u.Host || resp.Header.Get("X-Emulator-Basis") != "the target's" || resp.Header.Get("X-Brd-Ip") != "" {

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding/charmap"
+
+	"zonedeck/internal/noerr"
 )
 
 const sample = `<!doctype html><html><head><title> The
@@ -26,9 +28,7 @@ const sample = `<!doctype html><html><head><title> The
 func parsed(t *testing.T, body []byte) *html.Node {
 	t.Helper()
 	doc, err := Parse(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return doc
 }
 
@@ -89,9 +89,7 @@ func TestALongBaseDoesNotMultiply(t *testing.T) {
 		t.Errorf("links of %d bytes", total)
 	}
 	doc, err := Parse(page(maxAddress - 100))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	absolute(doc, "")
 	total = 0
 	for n := range doc.Descendants() {
@@ -104,9 +102,7 @@ func TestALongBaseDoesNotMultiply(t *testing.T) {
 
 func TestMarkdown(t *testing.T) {
 	got, err := Markdown([]byte(sample), "http://lab.test/a/b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, want := range []string{
 		"# Heading", "**bold**", "[Next](http://lab.test/deep/next?b=1#part)", "[Other](https://other.test/x)",
 		"| Name | Price", "![A picture](http://lab.test/deep/pic.svg)",
@@ -130,13 +126,9 @@ func TestALargePageIsRefused(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	latin, err := charmap.ISO8859_1.NewEncoder().String("café")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	cyrillic, err := charmap.Windows1251.NewEncoder().String("лампа")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, c := range []struct{ body, contentType, want string }{
 		{"café", "text/html; charset=utf-8", "café"},
 		{"\xef\xbb\xbfcafé", "text/html; charset=iso-8859-1", "café"}, // the mark rules
@@ -184,9 +176,7 @@ func TestDetect(t *testing.T) {
 func markdown(t *testing.T, html string) string {
 	t.Helper()
 	md, err := Markdown([]byte(html), "http://lab.test/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return md
 }
 

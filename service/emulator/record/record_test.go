@@ -18,6 +18,8 @@ import (
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -74,9 +76,7 @@ func TestAnEntryIsWhatTheClientSent(t *testing.T) {
 	})
 	e.DurationMS = 0
 	got, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	const want = `{"seq":1,"time":"2026-11-21T12:00:00Z","point":"api","method":"POST","url":"/request?async=true","target":"http://user:****@lab.test/ok?token=****\u0026q=1","remote":"192.0.2.1:1234","zone":"z","key":"ci-fetch","header":{"Authorization":"Bearer ****","User-Agent":"client/1"},"body":"{\"zone\":\"z\",\"url\":\"http://lab.test/ok\"}","status":200,"inner_status":403,"code":"reject_block","fault":"f1, f2","bytes_in":39,"bytes_out":4,"duration_ms":0,"basis":"contract 4.1"}`
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -150,9 +150,7 @@ func TestNoSecretIsKept(t *testing.T) {
 		j := journal(Config{Secrets: func() []string { return []string{otherKey, "short"} }})
 		e := do(t, j, build(), func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 		b, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for _, secret := range []string{ownKey, otherKey, otherKey[:10], "proxy-password", "dXNlci1"} {
 			if strings.Contains(string(b), secret) {
 				t.Errorf("%s: %s is in %s", name, secret, b)
@@ -227,9 +225,7 @@ func TestATakenOverConnectionHasTheStatusItIsGiven(t *testing.T) {
 	for _, path := range []string{"/", "/told"} {
 		served.Add(1)
 		resp, err := http.Get(srv.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp.Body.Close()
 		served.Wait()
 	}

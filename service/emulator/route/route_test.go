@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/exits"
@@ -139,9 +140,7 @@ func TestPolicies(t *testing.T) {
 
 func TestPorts(t *testing.T) {
 	rules, err := guard.Parse([]string{"mail.internal:25", "10.0.0.0/8"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	r := Router{Dialer: exits.NewDialer(netip.MustParseAddrPort("127.0.0.1:1"), nil, rules)}
 	for _, c := range []struct {
 		host, port string

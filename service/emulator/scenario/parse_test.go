@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/level"
@@ -78,9 +79,7 @@ delay = { lower = "1ms", upper = "2ms" }
 
 func TestEverythingOfAScenarioIsRead(t *testing.T) {
 	s, err := Parse("own.toml", []byte(everything))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	want := &Scenario{
 		Name: "own", Account: "hl_ci", Prefix: "ci", Grace404: 20 * time.Second, WebhookSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 		ClockStart: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Balance: 12.5, Seed: 42,
@@ -109,9 +108,7 @@ func TestEverythingOfAScenarioIsRead(t *testing.T) {
 
 func TestWhatAScenarioLeavesOutIsTheDemos(t *testing.T) {
 	s, err := Parse("empty.toml", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	s.Faults = nil // an empty list
 	if !reflect.DeepEqual(s, Demo()) {
 		t.Errorf("got %+v", s)
@@ -173,9 +170,7 @@ func TestAFileIsReadWithinBounds(t *testing.T) {
 		t.Errorf("a missing file: %v", err)
 	}
 	big := filepath.Join(t.TempDir(), "big.toml")
-	if err := os.WriteFile(big, make([]byte, document.MaxBytes+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(big, make([]byte, document.MaxBytes+1), 0o600))
 	var mistake *document.Error
 	if _, err := Read(big); !errors.As(err, &mistake) || mistake.File != big {
 		t.Errorf("a big file: %v", err)
@@ -184,9 +179,7 @@ func TestAFileIsReadWithinBounds(t *testing.T) {
 		t.Errorf("a folder: %v", err)
 	}
 	own := filepath.Join(t.TempDir(), "own.toml")
-	if err := os.WriteFile(own, []byte(everything), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(own, []byte(everything), 0o600))
 	if s, err := Read(own); err != nil || s.Name != "own" {
 		t.Errorf("a file: %+v, %v", s, err)
 	}
@@ -208,9 +201,7 @@ body = "posted"
 host = "other.test"
 body = "other"
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if got := s.Hosts(); !slices.Equal(got, []string{"other.test", "shop.test"}) {
 		t.Errorf("hosts %v", got)
 	}
@@ -269,9 +260,7 @@ func FuzzParse(f *testing.F) {
 
 func TestTheExamplesOfTheDocumentAreRead(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "scenario.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	n := 0
 	for _, m := range regexp.MustCompile("(?s)```(toml|json)\n(.*?)```").FindAllSubmatch(text, -1) {
 		n++

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/serp"
 )
@@ -21,18 +22,12 @@ import (
 func search(t *testing.T, s *httptest.Server, address string) (serp.Query, []byte, string) {
 	t.Helper()
 	q, err := serp.Read(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	resp, err := s.Client().Get(s.URL + strings.TrimPrefix(q.Target, lab.Base))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return q, body, resp.Header.Get("Content-Type")
 }
 
@@ -40,9 +35,7 @@ func parse(t *testing.T, s *httptest.Server, address string) serp.Full {
 	t.Helper()
 	q, body, _ := search(t, s, address)
 	f, err := serp.Parse(body, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return f
 }
 
@@ -91,9 +84,7 @@ func TestTheWireNames(t *testing.T) {
 		t.Fatal(outType, err)
 	}
 	var full map[string]json.RawMessage
-	if err := json.Unmarshal(out, &full); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Unmarshal(out, &full))
 	for _, name := range []string{"general", "organic", "people_also_ask", "related_searches", "recipes", "pagination"} {
 		if len(full[name]) == 0 {
 			t.Errorf("no %s in %s", name, out)
@@ -109,9 +100,7 @@ func TestTheWireNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var light map[string][]map[string]any
-	if err := json.Unmarshal(out, &light); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Unmarshal(out, &light))
 	for name := range light["organic"][0] {
 		if !slices.Contains([]string{"link", "title", "description", "global_rank", "extensions"}, name) {
 			t.Errorf("%s in the light form", name)
@@ -233,9 +222,7 @@ func TestStrippedAddressesKeepTheRest(t *testing.T) {
 		own := url.Values{"brd_json": {"1"}, "brd_mobile": {rapid.String().Draw(t, "mobile")}}
 		theirs := url.Values{"q": {rapid.String().Draw(t, "q")}, "hl": {rapid.StringMatching(`[a-z]{2}`).Draw(t, "hl")}}
 		q, err := serp.Read("http://lab.test/search?" + own.Encode() + "&" + theirs.Encode())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		u, err := url.Parse(q.Target)
 		if err != nil || u.RawQuery != theirs.Encode() || q.Text != theirs.Get("q") {
 			t.Fatalf("%q %v", q.Target, err)
@@ -245,9 +232,7 @@ func TestStrippedAddressesKeepTheRest(t *testing.T) {
 
 func TestAHostilePage(t *testing.T) {
 	q, err := serp.Read("http://lab.test/search?q=x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	long := strings.Repeat("é", 10_000)
 	body := `<html lang="en"><ol class="results">
 <li class="result"><a class="title" href="javascript:alert(1)"><h3>Script</h3></a></li>
@@ -256,9 +241,7 @@ func TestAHostilePage(t *testing.T) {
 <li class="place-result" data-coordinates="NaN,1e999"><a class="title" href="/p"></a></li>
 ` + strings.Repeat(`<li class="result"><a class="title" href="/r"></a></li>`, 1000)
 	f, err := serp.Parse([]byte(body), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if len(f.Maps) != 1 || f.Maps[0].Latitude != 0 || f.Maps[0].Longitude != 0 {
 		t.Errorf("%+v", f.Maps)
 	}
@@ -291,9 +274,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q", out)
 		}
 		full, err := serp.Parse(body, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		last := 0
 		for i, o := range full.Organic {
 			u, err := url.Parse(o.Link)

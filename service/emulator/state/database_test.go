@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 const settings = Table[string]("settings")
@@ -18,18 +20,14 @@ const settings = Table[string]("settings")
 func open(t testing.TB, dir string) *Dir {
 	t.Helper()
 	d, err := Open(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = d.Close() }) // closed twice where a test closes it first
 	return d
 }
 
 func put(t testing.TB, d *Dir, id, v string) {
 	t.Helper()
-	if err := d.Update(func(tx *Tx) error { return settings.Put(tx, id, v) }); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, d.Update(func(tx *Tx) error { return settings.Put(tx, id, v) }))
 }
 
 // all are the settings as "id=value", in their order.
@@ -39,9 +37,7 @@ func all(t testing.TB, d *Dir) (out []string) {
 		out = append(out, id+"="+v)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return out
 }
 
@@ -52,12 +48,8 @@ func TestValuesKeepTheirOrderOverChangesAndRestarts(t *testing.T) {
 		put(t, d, id, "1")
 	}
 	put(t, d, "z", "2")
-	if err := d.Update(func(tx *Tx) error { return settings.Delete(tx, "a") }); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, d.Update(func(tx *Tx) error { return settings.Delete(tx, "a") }))
+	noerr.Must(t, d.Close())
 	d = open(t, dir)
 	if got := all(t, d); !slices.Equal(got, []string{"z=2", "m=1"}) {
 		t.Errorf("%q", got)
@@ -105,9 +97,7 @@ func TestReadersDoNotWaitForAChange(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 }
 
 func TestClosingWaitsForTheChangeThatIsBeingWritten(t *testing.T) {
@@ -131,9 +121,7 @@ func TestClosingWaitsForTheChangeThatIsBeingWritten(t *testing.T) {
 	case <-time.After(50 * time.Millisecond): // what does not wait has returned by then
 	}
 	close(release)
-	if err := errors.Join(<-written, <-closed); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(<-written, <-closed))
 	if err := d.Update(func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}
@@ -147,14 +135,10 @@ func TestWhatIsErasedIsInNoFile(t *testing.T) {
 	d := open(t, dir)
 	holds := func(secret string) bool {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for _, e := range entries {
 			b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if bytes.Contains(b, []byte(secret)) {
 				return true
 			}
@@ -185,17 +169,11 @@ func TestADamagedDatabaseIsRenamedWithANote(t *testing.T) {
 		dir := t.TempDir()
 		d := open(t, dir)
 		put(t, d, "a", "the value")
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, d.Close())
 		path := filepath.Join(dir, databaseName)
 		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, damage(b), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
+		noerr.Must(t, os.WriteFile(path, damage(b), 0o600))
 		d = open(t, dir)
 		if n := d.Notes(); len(n) != 1 || !strings.HasPrefix(n[0], "state.db could not be read (") {
 			t.Errorf("%s: notes %q", name, n)
@@ -213,9 +191,7 @@ func TestADamagedDatabaseIsRenamedWithANote(t *testing.T) {
 func TestADatabaseOfANewerVersionIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir)
-	if err := errors.Join(d.db.exec(fmt.Sprintf("PRAGMA user_version = %d", version+1)), d.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(d.db.exec(fmt.Sprintf("PRAGMA user_version = %d", version+1)), d.Close()))
 	if _, err := Open(dir, time.Now); !errors.Is(err, ErrNewer) {
 		t.Errorf("%v", err)
 	}
@@ -228,9 +204,7 @@ func TestAnUnreadableRowIsLeftOutWithANote(t *testing.T) {
 	d := open(t, t.TempDir())
 	put(t, d, "a", "1")
 	put(t, d, "b", "2")
-	if err := d.db.exec(`UPDATE settings SET value = '{half' WHERE id = 'a'`); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, d.db.exec(`UPDATE settings SET value = '{half' WHERE id = 'a'`))
 	if got := all(t, d); !slices.Equal(got, []string{"b=2"}) {
 		t.Errorf("%q", got)
 	}
@@ -248,9 +222,7 @@ func TestAFolderThatCannotBeWrittenIsServed(t *testing.T) {
 		put(t, d, "a", "1")
 		if killed { // the log and its index stay
 			copied := t.TempDir()
-			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.CopyFS(copied, os.DirFS(dir)))
 			dir = copied
 		} else if err := d.Close(); err != nil {
 			t.Fatal(err)
@@ -266,9 +238,7 @@ func TestAFolderThatCannotBeWrittenIsServed(t *testing.T) {
 		if err := d.Update(func(tx *Tx) error { return settings.Put(tx, "a", "2") }); !errors.Is(err, why) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := db.close(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, db.close())
 	}
 }
 
@@ -288,9 +258,7 @@ func TestLinesComeByNumberHoweverManyAndLarge(t *testing.T) {
 		}
 		return records.Put(tx, "b", 7, []byte("other"))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	want := 0
 	err = records.Each(d, "a", func(n int, line []byte) error {
 		if n != want || n%200 == 0 != (len(line) == bytesAtOnce) {
@@ -306,9 +274,7 @@ func TestLinesComeByNumberHoweverManyAndLarge(t *testing.T) {
 	if err := records.Each(d, "a", func(int, []byte) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("%v", err)
 	}
-	if err := d.Update(func(tx *Tx) error { return records.Delete(tx, "a") }); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, d.Update(func(tx *Tx) error { return records.Delete(tx, "a") }))
 	if err := records.Each(d, "a", func(int, []byte) error { return enough }); err != nil {
 		t.Errorf("what was deleted: %v", err)
 	}
@@ -325,9 +291,7 @@ func TestTheLibraryKeepsItsLog(t *testing.T) {
 	var major, minor, patch int
 	var lib string
 	d := open(t, "")
-	if err := d.db.r.QueryRowContext(t.Context(), "SELECT sqlite_version()").Scan(&lib); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, d.db.r.QueryRowContext(t.Context(), "SELECT sqlite_version()").Scan(&lib))
 	if _, err := fmt.Sscanf(lib, "%d.%d.%d", &major, &minor, &patch); err != nil || major*1_000_000+minor*1000+patch < 3_051_003 {
 		t.Errorf("version %s, %v", lib, err)
 	}
@@ -337,16 +301,12 @@ func TestADatabaseOfAnOlderVersionGetsWhatItLacks(t *testing.T) {
 	at := t.TempDir()
 	d := open(t, at)
 	put(t, d, "a", "1")
-	if err := errors.Join(d.db.exec("DROP TABLE tasks; PRAGMA user_version = 1"), d.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(d.db.exec("DROP TABLE tasks; PRAGMA user_version = 1"), d.Close()))
 	d = open(t, at)
 	if got := all(t, d); len(got) != 1 || got[0] != "a=1" {
 		t.Errorf("%q", got)
 	}
-	if err := Table[string]("tasks").Each(d, func(string, string) error { return nil }); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, Table[string]("tasks").Each(d, func(string, string) error { return nil }))
 }
 
 // BenchmarkOpen is from no folder to a database that can be written.
@@ -358,13 +318,9 @@ func BenchmarkOpen(b *testing.B) {
 				path := dir()
 				b.StartTimer()
 				d, err := Open(path, time.Now)
-				if err != nil {
-					b.Fatal(err)
-				}
+				noerr.Must(b, err)
 				b.StopTimer()
-				if err := d.Close(); err != nil {
-					b.Fatal(err)
-				}
+				noerr.Must(b, d.Close())
 				b.StartTimer()
 			}
 		})
@@ -379,9 +335,7 @@ func BenchmarkWrite(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n++
-				if err := write(d, func(tx *Tx) error { return settings.Put(tx, "n", strconv.Itoa(n)) }); err != nil {
-					b.Fatal(err)
-				}
+				noerr.Must(b, write(d, func(tx *Tx) error { return settings.Put(tx, "n", strconv.Itoa(n)) }))
 			}
 		})
 	}

@@ -6,19 +6,17 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestHalfWrittenFilesOfAKilledProcessGoAtTheNextStart(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{halfWritten + "account.json-123", ".bashrc", "notes"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("secret"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, name), []byte("secret"), 0o600))
 	}
 	s, err := Open(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer s.Close()
 	for name, there := range map[string]bool{halfWritten + "account.json-123": false, ".bashrc": true, "notes": true} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {
@@ -30,22 +28,14 @@ func TestHalfWrittenFilesOfAKilledProcessGoAtTheNextStart(t *testing.T) {
 func TestAFolderHasOneOwner(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := Open(dir, time.Now); !errors.Is(err, ErrInUse) {
 		t.Errorf("a second owner: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Close())
 	again, err := Open(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, again.Close())
 }
 
 func TestAClearedFolderBeginsAgain(t *testing.T) {
@@ -54,9 +44,7 @@ func TestAClearedFolderBeginsAgain(t *testing.T) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	s, err := Open(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := s.Folder("answers"); err != nil {
 		t.Fatal(err)
 	}
@@ -66,22 +54,14 @@ func TestAClearedFolderBeginsAgain(t *testing.T) {
 	if _, err := os.Stat(s.Path(databaseName)); err != nil {
 		t.Errorf("its database: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := Clear(dir); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Close())
+	noerr.Must(t, Clear(dir))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != lockName {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	again, err := Open(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, again.Close())
 }
 
 func TestTemporaryFoldersOfKilledProcessesGoAndOthersStay(t *testing.T) {
@@ -89,41 +69,29 @@ func TestTemporaryFoldersOfKilledProcessesGoAndOthersStay(t *testing.T) {
 	t.Setenv("TMPDIR", tmp)
 	t.Setenv("TMP", tmp) // where Windows looks
 	lives, err := NewTemp("zd-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	made := func(name string, owned bool) string {
 		path := filepath.Join(tmp, name)
-		if err := os.MkdirAll(filepath.Join(path, "profile"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.MkdirAll(filepath.Join(path, "profile"), 0o700))
 		if owned {
-			if err := os.WriteFile(filepath.Join(path, ownerName), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(filepath.Join(path, ownerName), nil, 0o600))
 		}
 		return path
 	}
 	left, fresh, nobodys, others := made("zd-test-1", true), made("zd-test-2", true), made("zd-test-3", false), made("other-1", true)
 	old := time.Now().Add(-2 * tempAge)
 	for _, path := range []string{lives.Path, left, others} {
-		if err := os.Chtimes(filepath.Join(path, ownerName), old, old); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Chtimes(filepath.Join(path, ownerName), old, old))
 	}
 	next, err := NewTemp("zd-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for path, there := range map[string]bool{lives.Path: true, left: false, fresh: true, nobodys: true, others: true, next.Path: true} {
 		if _, err := os.Stat(path); (err == nil) != there {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	for _, own := range []*Temp{lives, next} {
-		if err := own.Remove(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, own.Remove())
 		if _, err := os.Stat(own.Path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s stands: %v", own.Path, err)
 		}
@@ -134,13 +102,9 @@ func TestATemporaryFolderThatCannotBeRemovedGoesLater(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("TMP", os.Getenv("TMPDIR")) // Windows
 	left, err := os.MkdirTemp("", "zd-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	owner := filepath.Join(left, ownerName)
-	if err := os.WriteFile(owner, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(owner, nil, 0o600))
 	stuck := errors.New("something in it is in use")
 	err = removeAll(left, func(string) error {
 		return errors.Join(stuck, os.Remove(owner)) // stuck with the owner's file gone
@@ -149,31 +113,21 @@ func TestATemporaryFolderThatCannotBeRemovedGoesLater(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	old := time.Now().Add(-2 * tempAge)
-	if err := os.Chtimes(owner, old, old); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Chtimes(owner, old, old))
 	next, err := NewTemp("zd-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is still there: %v", left, err)
 	}
-	if err := next.Remove(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, next.Remove())
 }
 
 func TestAFileIsReplacedAsAWholeOrLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
-	if err := WriteFile(path, []byte("first")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, WriteFile(path, []byte("first")))
 	f, err := Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := f.WriteString("half a sec"); err != nil {
 		t.Fatal(err)
 	}
@@ -183,22 +137,16 @@ func TestAFileIsReplacedAsAWholeOrLeftAlone(t *testing.T) {
 	f.Discard()
 	// A folder with something in it is in the way of the rename.
 	taken := filepath.Join(dir, "b")
-	if err := os.MkdirAll(filepath.Join(taken, "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.MkdirAll(filepath.Join(taken, "x"), 0o700))
 	if err := WriteFile(taken, nil); err == nil {
 		t.Error("a folder was replaced")
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if len(entries) != 2 {
 		t.Errorf("left behind: %v", entries)
 	}
-	if err := WriteFile(path, []byte("second")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, WriteFile(path, []byte("second")))
 	b, err := os.ReadFile(path)
 	if err != nil || string(b) != "second" {
 		t.Errorf("%q, %v", b, err)

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/page"
 	"zonedeck/service/emulator/unlock"
@@ -40,18 +41,12 @@ func fetch(t *testing.T, tr *http.Transport, method, address, body string) (*htt
 		b = strings.NewReader(body)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), method, address, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	resp, out, err := unlock.Fetch(t.Context(), tr, req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return resp, string(got), out
 }
 
@@ -95,9 +90,7 @@ func TestABodyIsSentAgain(t *testing.T) {
 		if r.URL.Path == "/captcha" {
 			b, err := io.ReadAll(r.Body)
 			seen = append(seen, r.Method+" "+string(b))
-			if err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, err)
 		}
 		site.ServeHTTP(w, r)
 	}))
@@ -166,9 +159,7 @@ func TestTheContextEndsTheWork(t *testing.T) {
 		_, _ = io.WriteString(w, `<script data-challenge="/p"></script>`)
 	}))
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	n := 0
 	_, _, err = unlock.Fetch(ctx, doer(func(r *http.Request) (*http.Response, error) {
 		if n++; n == 2 {
@@ -190,13 +181,9 @@ func TestAStreamIsNotHeldBack(t *testing.T) {
 		<-release
 	}))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	resp, _, err := unlock.Fetch(t.Context(), tr, req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	got := make([]byte, 5)
 	if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != "first" {
@@ -208,14 +195,10 @@ func TestAStreamIsNotHeldBack(t *testing.T) {
 
 func TestADeadTargetIsTheTransportsError(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	ln.Close()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+ln.Addr().String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, _, err := unlock.Fetch(t.Context(), &http.Transport{}, req); err == nil {
 		t.Error("no error")
 	}
@@ -228,9 +211,7 @@ func FuzzSolve(f *testing.F) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lab.test/a", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		calls := 0
 		_, _ = unlock.Solve(ctx, doer(func(r *http.Request) (*http.Response, error) {
 			if calls++; r.URL.Host != "lab.test" || calls > 2 {

@@ -21,6 +21,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/state/statetest"
 )
@@ -44,9 +45,7 @@ func open(t *testing.T, conf Config) *Store {
 		conf.Log = slog.New(slog.DiscardHandler)
 	}
 	s, err := Open(t.Context(), conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -54,23 +53,17 @@ func open(t *testing.T, conf Config) *Store {
 func submit(t *testing.T, s *Store, a Ask) string {
 	t.Helper()
 	id, err := s.Submit(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return id
 }
 
 func read(t *testing.T, s *Store, id string) string {
 	t.Helper()
 	a, err := s.Collect(id, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer a.Body.Close()
 	b, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return string(b)
 }
 
@@ -143,9 +136,7 @@ func TestAResponseWithoutItsBodyIsLeftOutAndSaid(t *testing.T) {
 	err := d.Update(func(tx *state.Tx) error {
 		return responsesTable.Put(tx, id, response{Zone: "z", Created: time.Now(), Notified: true})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	s := open(t, Config{State: d, Do: write("")})
 	if n := d.Notes(); len(n) != 1 || !strings.HasPrefix(n[0], fmt.Sprintf("%q of responses is left out: it cannot be read (", id)) {
 		t.Errorf("%q", n)
@@ -166,9 +157,7 @@ func TestAnAnswerThatIsTooLargeIsSaid(t *testing.T) {
 			if _, err := to.Write(block); !errors.Is(err, ErrTooLarge) {
 				t.Errorf("%v", err)
 			}
-			if err := to.Reset(); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, to.Reset())
 			_, _ = io.WriteString(to, "sorry")
 		}})
 		id := submit(t, s, Ask{Zone: "z"})
@@ -234,9 +223,7 @@ func TestAllAnswersTogetherAreBounded(t *testing.T) {
 			if _, err := to.Write(page); err != nil {
 				t.Error(err)
 			}
-			if err := to.Reset(); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, to.Reset())
 			_, _ = io.WriteString(to, "short")
 		}})
 		submit(t, s, Ask{Zone: "z"})
@@ -292,9 +279,7 @@ func TestNotices(t *testing.T) {
 	seen := make(chan got, 8)
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, err)
 		seen <- got{r.Method, r.URL.RawQuery, string(b)}
 		if calls.Add(1) < 3 {
 			w.WriteHeader(http.StatusInternalServerError)
@@ -364,13 +349,9 @@ func TestANoticeIsGivenUp(t *testing.T) {
 func TestBodiesWithoutAResponseAreRemoved(t *testing.T) {
 	d := statetest.Open(t, t.TempDir())
 	folder, err := d.Folder(bodies)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, name := range []string{".new-" + newID() + "-123", newID()} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(folder, name), []byte("half"), 0o600))
 	}
 	open(t, Config{State: d})
 	left, err := os.ReadDir(folder)
@@ -421,9 +402,7 @@ func TestReadersDoNotWaitForTheDisk(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	release()
-	if err := <-submitted; err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, <-submitted)
 }
 
 // A notice that was taken is noted while readers look.
