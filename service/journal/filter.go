@@ -5,7 +5,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/query"
-	"zonedeck/service/rehearsal"
 )
 
 // Fields is what the entries of the history can be asked.
@@ -39,7 +38,7 @@ func ParseFilter(text string, now time.Time) (f model.ActivityFilter, err error)
 		case t.Op == query.Says:
 			f.Words = append(f.Words, t.Value)
 		case t.Name == "since" && !t.Not && t.Op == query.Contains && f.Since.IsZero():
-			f.Since, err = rehearsal.ParseSince(t.Value, now)
+			f.Since, err = model.ParseSince(t.Value, now)
 		case field != nil:
 			*field = args[0].(string) //nolint:forcetypeassert // of a text
 		default:

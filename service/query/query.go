@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/rehearsal"
+	"zonedeck/model"
 )
 
 // Fields is what the rows of a list can be asked.
@@ -273,7 +273,7 @@ func (c clockOf[R]) check(_ string, t Term) error {
 
 // since is what a row's time is compared with, and how.
 func (c clockOf[R]) since(row R, t Term) (time.Time, Op, error) {
-	since, err := rehearsal.ParseSince(t.Value, c.now.value(row))
+	since, err := model.ParseSince(t.Value, c.now.value(row))
 	if t.Op == Contains {
 		t.Op = AtLeast
 	}

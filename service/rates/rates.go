@@ -31,8 +31,11 @@ var (
 
 // Refusal says why costs cannot be asked for through a profile and a key, or is nil. Nothing
 // is asked or sent for it.
-func Refusal(p config.Profile, d dialect.Dialect, k model.Key) error {
+func Refusal(p config.Profile, k model.Key) error {
+	d, err := dialect.Find(p.Dialect)
 	switch {
+	case err != nil:
+		return err
 	case !d.ShowsCosts():
 		return model.BadField("profile", "the contract shows no call that tells a cost; the dialect %s knows one", dialect.WithCosts())
 	case p.BaseURL == "":
@@ -60,7 +63,7 @@ func Measure(ctx context.Context, cfg Config, keyName string) ([]model.ZoneCost,
 		keyName = p.Key
 	}
 	k, _ := cfg.Source.Key(keyName)
-	if err := Refusal(p, d, k); err != nil {
+	if err := Refusal(p, k); err != nil {
 		return nil, err
 	}
 	k, secret, err := exchange.KeyFor(ctx, cfg.Source, p, keyName)

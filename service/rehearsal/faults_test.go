@@ -64,14 +64,14 @@ func TestAFaultIsReadWithItsFields(t *testing.T) {
 }
 
 func TestActionsAndTheirValuesByPoint(t *testing.T) {
-	if Actions("nowhere") != nil || Values("api", "captcha") != nil {
-		t.Errorf("%v, %v", Actions("nowhere"), Values("api", "captcha"))
+	if a, v := (Rule{Point: "nowhere"}).Actions(), (Rule{Point: "api", Action: "captcha"}).Values(); a != nil || v != nil {
+		t.Errorf("%v, %v", a, v)
 	}
 	for _, c := range []struct {
 		point, action string
 		want          []string
 	}{{"webhook", "status", []string{"status"}}, {"job", "error", []string{"code", "message"}}, {"api", "status", []string{"status", "accepted"}}, {"api", "error", []string{"code", "message", "status"}}} {
-		if got := Values(c.point, c.action); !reflect.DeepEqual(got, c.want) {
+		if got := (Rule{Point: c.point, Action: c.action}).Values(); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s at %s: %v", c.action, c.point, got)
 		}
 	}

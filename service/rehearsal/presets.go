@@ -41,10 +41,10 @@ func Presets() []Preset {
 // Points are where a fault can be.
 func Points() []string { return []string{"api", "proxy", "target", "webhook", "job"} }
 
-// Actions are what a fault at a point can do.
-func Actions(point string) []string {
+// Actions are what a fault at the rule's point can do.
+func (r Rule) Actions() []string {
 	served := []string{"latency", "status", "too_fast", "error", "drop", "reset", "hang", "cut", "dribble", "bandwidth", "malformed", "empty"}
-	switch point {
+	switch r.Point {
 	case "api", "proxy":
 		return served
 	case "target":
@@ -58,15 +58,15 @@ func Actions(point string) []string {
 	}
 }
 
-// Values are the fields that an action at a point takes beside delay.
-func Values(point, action string) []string {
+// Values are the fields that the rule's action takes at its point, beside delay.
+func (r Rule) Values() []string {
 	switch {
-	case point == "webhook" && action == "status":
+	case r.Point == "webhook" && r.Action == "status":
 		return []string{"status"}
-	case point == "job" && action == "error":
+	case r.Point == "job" && r.Action == "error":
 		return []string{"code", "message"}
 	}
-	switch action {
+	switch r.Action {
 	case "status":
 		return []string{"status", "accepted"}
 	case "too_fast":

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -19,8 +20,8 @@ import (
 	"zonedeck/service/filter"
 	"zonedeck/service/history"
 	servicekeys "zonedeck/service/keys"
+	"zonedeck/service/local"
 	"zonedeck/service/records"
-	"zonedeck/service/rehearsal"
 	"zonedeck/service/saved"
 	"zonedeck/service/secrets"
 	"zonedeck/ui"
@@ -202,7 +203,7 @@ func (c *Console) requests() historytab.Requests {
 	if c.service.Local == nil {
 		return nil
 	}
-	return rehearsal.New(c.service.Local.Control)
+	return c.service.Local.Rehearse()
 }
 
 // start runs while the first frame is drawn: it starts or finds the emulator.
@@ -324,18 +325,28 @@ func (c *Console) rehearsals(theme *kit.Theme) []kit.Binding {
 	s := c.service
 	d := rehearse.Deps{
 		Ctx: c.ctx, Now: s.Now, Theme: theme, Profile: s.Base.Name,
-		Zones: func() []string { return model.ZoneNames(s.CurrentProfile().Zones) },
-		Moved: func(ctx context.Context) tea.Msg {
-			if _, err := s.Profile(ctx); err != nil { // this reads the emulator's clock
-				return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
-			}
-			return c.sessionChanged()
-		},
+		Zones: model.ZoneNames(s.CurrentProfile().Zones),
 	}
 	if s.Local != nil {
-		d.Emulator = rehearsal.New(s.Local.Control)
+		d.Emulator = rehearsed{s.Local.Rehearse(), c}
 	}
 	return rehearse.Commands(d)
+}
+
+// rehearsed is the emulator, whose time the console follows.
+type rehearsed struct {
+	*local.Control
+	console *Console
+}
+
+func (r rehearsed) Advance(ctx context.Context, by time.Duration) (tea.Msg, error) {
+	if _, err := r.Control.Advance(ctx, by); err != nil {
+		return nil, err
+	}
+	if _, err := r.console.service.Profile(ctx); err != nil { // this reads the emulator's clock
+		return kit.Toast{Kind: kit.ToastError, Text: err.Error()}, nil
+	}
+	return r.console.sessionChanged(), nil
 }
 
 // savedRequests lists the saved requests for the palette.

@@ -8,7 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/rehearsal"
+	"zonedeck/service/local"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -19,16 +19,16 @@ const maxRequests = 1000
 // Requests is the local emulator's journal: what clients really sent.
 type Requests interface {
 	// Newest returns the newest requests, oldest first.
-	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
+	Newest(ctx context.Context, limit int) (local.Page, error)
 	// Follow calls each for every request that ends after the one with number since,
 	// until ctx ends or the emulator stops answering. It always returns an error.
-	Follow(ctx context.Context, since uint64, each func(r rehearsal.Request, lost uint64) error) error
+	Follow(ctx context.Context, since uint64, each func(r local.Request, lost uint64) error) error
 }
 
 // requestLog is the emulator's journal. While it is shown it replaces the timeline.
 type requestLog struct {
 	on    bool
-	rows  []rehearsal.Request // oldest first; the table shows the newest first
+	rows  []local.Request // oldest first; the table shows the newest first
 	table widget.Table
 	tail  kit.Slot
 	// loaded is set once the earlier requests have arrived; problem says why they have not.
@@ -39,8 +39,8 @@ type requestLog struct {
 
 // arrival is what the tail delivers: the earlier requests, or a new one.
 type arrival struct {
-	earlier []rehearsal.Request
-	request *rehearsal.Request
+	earlier []local.Request
+	request *local.Request
 	dropped uint64 // requests before it that arrived too fast to be read
 }
 
@@ -94,7 +94,7 @@ func (m *Model) watch() tea.Cmd {
 			return struct{}{}, err
 		}
 		emit(arrival{earlier: page.Requests})
-		return struct{}{}, source.Follow(ctx, page.Last, func(r rehearsal.Request, lost uint64) error {
+		return struct{}{}, source.Follow(ctx, page.Last, func(r local.Request, lost uint64) error {
 			emit(arrival{request: &r, dropped: lost})
 			return nil
 		})
@@ -147,7 +147,7 @@ func (m *Model) retry() tea.Cmd {
 }
 
 // add puts a request on top. A cursor further down stays on its row.
-func (s *requestLog) add(r rehearsal.Request) {
+func (s *requestLog) add(r local.Request) {
 	s.rows = append(s.rows, r)
 	if len(s.rows) >= 2*maxRequests { // copying once per thousand requests costs nothing
 		s.rows = slices.Clone(s.rows[len(s.rows)-maxRequests:])
@@ -162,9 +162,9 @@ func (s *requestLog) add(r rehearsal.Request) {
 func (s *requestLog) fill() { s.table.SetRows(min(len(s.rows), maxRequests), nil) }
 
 // at returns the i-th row, newest first.
-func (s *requestLog) at(i int) (rehearsal.Request, bool) {
+func (s *requestLog) at(i int) (local.Request, bool) {
 	if i < 0 || i >= s.table.Len() {
-		return rehearsal.Request{}, false
+		return local.Request{}, false
 	}
 	return s.rows[len(s.rows)-1-i], true
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"zonedeck/service/config"
-	"zonedeck/service/rehearsal"
+	"zonedeck/service/local"
 	"zonedeck/ui"
 	"zonedeck/ui/history"
 	"zonedeck/ui/kit"
@@ -21,7 +21,7 @@ import (
 // fakeRequests is an emulator's journal that a test writes.
 type fakeRequests struct {
 	mu        sync.Mutex
-	all       []rehearsal.Request
+	all       []local.Request
 	err       error // of every call
 	lose      uint64
 	more      chan struct{} // closed when there is more, or an error
@@ -38,9 +38,9 @@ func newFakeRequests(n int) *fakeRequests {
 }
 
 // request is the next request.
-func (f *fakeRequests) request() rehearsal.Request {
+func (f *fakeRequests) request() local.Request {
 	n := len(f.all) + 1
-	return rehearsal.Request{
+	return local.Request{
 		Seq: uint64(n), Time: time.Now(), Point: "api", Method: "POST", URL: "/request", Target: fmt.Sprintf("http://lab.test/page/%d", n),
 		Remote: "127.0.0.1:50000", Zone: "unlocker_demo", Key: "ci-fetch", Status: 200, Inner: 403, Code: "reject_block", Fault: "no-luck",
 		Header: map[string]string{"Authorization": "Bearer ****", "X-Odd": "a\x1b[31mb"}, Body: "{\"url\":\"http://lab.test\",\"evil\":\"\x1b]0;x\x07\"}",
@@ -56,19 +56,19 @@ func (f *fakeRequests) change(do func()) {
 	f.more = make(chan struct{})
 }
 
-func (f *fakeRequests) Newest(_ context.Context, limit int) (rehearsal.Page, error) {
+func (f *fakeRequests) Newest(_ context.Context, limit int) (local.Page, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reads++
 	if f.err != nil {
-		return rehearsal.Page{}, f.err
+		return local.Page{}, f.err
 	}
-	page := rehearsal.Page{Last: uint64(len(f.all)), Requests: f.all[max(len(f.all)-limit, 0):]}
-	page.Requests = append([]rehearsal.Request(nil), page.Requests...)
+	page := local.Page{Last: uint64(len(f.all)), Requests: f.all[max(len(f.all)-limit, 0):]}
+	page.Requests = append([]local.Request(nil), page.Requests...)
 	return page, nil
 }
 
-func (f *fakeRequests) Follow(ctx context.Context, since uint64, each func(rehearsal.Request, uint64) error) error {
+func (f *fakeRequests) Follow(ctx context.Context, since uint64, each func(local.Request, uint64) error) error {
 	f.mu.Lock()
 	f.followers++
 	f.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zonedeck/service/rehearsal"
+	"zonedeck/service/local"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -73,7 +73,7 @@ func (m *Model) logRow(i int) []widget.Cell {
 
 // answerOf says in at most seven cells how a request ended, and whether it ended
 // well. The target's status follows the service's.
-func answerOf(r rehearsal.Request) (text string, good bool) {
+func answerOf(r local.Request) (text string, good bool) {
 	switch {
 	case r.Status == 0:
 		return "none", false
@@ -86,7 +86,7 @@ func answerOf(r rehearsal.Request) (text string, good bool) {
 }
 
 // address is the requested URL, and the target page if there is one.
-func address(r rehearsal.Request) string {
+func address(r local.Request) string {
 	if r.Target != "" {
 		return r.URL + " → " + r.Target
 	}
@@ -94,7 +94,7 @@ func address(r rehearsal.Request) string {
 }
 
 // targetCell is a row's last cell: the page comes first, because the row may be cut.
-func targetCell(r rehearsal.Request) string {
+func targetCell(r local.Request) string {
 	if r.Target != "" {
 		return r.Target + " (" + r.URL + ")"
 	}
@@ -111,7 +111,7 @@ func (m *Model) logLines(w int) []string {
 }
 
 // requestFacts is everything known about a request except its address, in one line.
-func (m *Model) requestFacts(r rehearsal.Request) string {
+func (m *Model) requestFacts(r local.Request) string {
 	answer, _ := answerOf(r)
 	parts := []string{"#" + strconv.FormatUint(r.Seq, 10) + " " + r.Method + " by " + r.Point, "answer " + answer}
 	for _, f := range []struct{ name, v string }{{"code", r.Code}, {"fault", r.Fault}, {"key", r.Key}} {
@@ -123,12 +123,12 @@ func (m *Model) requestFacts(r rehearsal.Request) string {
 }
 
 // traffic is the bytes in both directions, and the duration.
-func traffic(r rehearsal.Request) string {
+func traffic(r local.Request) string {
 	return text.Bytes(r.BytesIn) + " in · " + text.Bytes(r.BytesOut) + " out · " + text.Duration(r.Duration())
 }
 
 // headerLines are the headers, sorted by name.
-func headerLines(r rehearsal.Request) []string {
+func headerLines(r local.Request) []string {
 	out := make([]string, 0, len(r.Header))
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		out = append(out, name+": "+r.Header[name])
@@ -137,7 +137,7 @@ func headerLines(r rehearsal.Request) []string {
 }
 
 // requestLines are a request in full. All of it may come from a client or a target.
-func (m *Model) requestLines(r rehearsal.Request, w int) []string {
+func (m *Model) requestLines(r local.Request, w int) []string {
 	t := m.deps.Theme
 	var out []string
 	fact := func(name, v string) {

@@ -7,25 +7,31 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
-	"zonedeck/service/dialect"
-	"zonedeck/service/rates"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
+// Account is the account of the profile in use. Measure and Save may block, and are called in a command.
+type Account interface {
+	// Refusal says why the costs cannot be asked for by a key, or is nil.
+	Refusal(k model.Key) error
+	// Measure asks the account by a key; see rates.Measure.
+	Measure(ctx context.Context, key string) ([]model.ZoneCost, error)
+	// Save writes rates into the profile.
+	Save(ctx context.Context, rates map[model.ZoneName]model.Rate) error
+}
+
 // Deps are the parts the entry works with.
 type Deps struct {
 	Ctx   context.Context //nolint:containedctx // the entry lives as long as the program
 	Theme *kit.Theme
-	// Profile is the profile in use, and Keys are the keys that can be named.
-	Profile config.Profile
+	// Profile is the profile in use, with so many Zones, and Keys are the keys that can be named.
+	Profile string
+	Zones   int
 	Keys    []model.Key
-	// Measure asks the account by a key; see rates.Measure.
-	Measure func(ctx context.Context, key string) ([]model.ZoneCost, error)
-	// Save writes rates into the profile. Refused is why it cannot, or empty.
-	Save    func(ctx context.Context, rates map[model.ZoneName]model.Rate) error
+	Account Account
+	// Refused is why rates cannot be saved, or empty.
 	Refused string
 }
 
@@ -38,19 +44,10 @@ func Commands(d Deps) []kit.Binding {
 		Help:   "Ask the account what each zone cost, by a FINANCE or ADMIN key. Nothing is written until you save.",
 		Intent: tea.Cmd(func() tea.Msg { return kit.Open{Overlay: d.chooseKey()} }),
 	}
-	if err := d.refusal(model.Key{}); err != nil {
+	if err := d.Account.Refusal(model.Key{}); err != nil {
 		b.Disabled = err.Error()
 	}
 	return []kit.Binding{b}
-}
-
-// refusal says why the costs cannot be asked for by a key, or is nil.
-func (d Deps) refusal(k model.Key) error {
-	known, err := dialect.Find(d.Profile.Dialect)
-	if err != nil {
-		return err
-	}
-	return rates.Refusal(d.Profile, known, k)
 }
 
 // chooseKey asks for the key.
@@ -61,7 +58,7 @@ func (d Deps) chooseKey() kit.Overlay {
 	var level model.Level
 	for _, k := range d.Keys {
 		o := widget.Option{Value: k.Name, Note: k.Level.String()}
-		if err := d.refusal(k); err != nil {
+		if err := d.Account.Refusal(k); err != nil {
 			o.Disabled = "its level has no access to billing"
 		} else if k.Level == model.LevelFinance && level != model.LevelFinance || first == "" && k.Level != model.LevelAdmin {
 			first, level = k.Name, k.Level // an ADMIN key is chosen by the operator, never for them
@@ -72,7 +69,7 @@ func (d Deps) chooseKey() kit.Overlay {
 		Name: field, Label: "Key", Kind: widget.FieldPick, Options: options, Value: first, Check: widget.Required("pick a key whose level is FINANCE or ADMIN"),
 		Help: "The key of the API calls; its level has to be FINANCE or ADMIN (contract 5.3).",
 	})
-	dialog := widget.NewFormDialog(d.Theme, "What the zones of "+text.Clean(d.Profile.Name)+" cost", form)
+	dialog := widget.NewFormDialog(d.Theme, "What the zones of "+text.Clean(d.Profile)+" cost", form)
 	dialog.Intro = "The account is asked what each zone cost, one call for each. Divided by the requests or bytes of the same days that is a rate: measured, and no price list."
 	dialog.Submit = "ask"
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {

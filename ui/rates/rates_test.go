@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/config"
+	servicerates "zonedeck/service/rates"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/rates"
@@ -24,9 +25,12 @@ type account struct {
 	ended   error
 	saveErr error
 	written map[model.ZoneName]model.Rate
+	profile config.Profile
 }
 
-func (a *account) measure(ctx context.Context, key string) ([]model.ZoneCost, error) {
+func (a *account) Refusal(k model.Key) error { return servicerates.Refusal(a.profile, k) }
+
+func (a *account) Measure(ctx context.Context, key string) ([]model.ZoneCost, error) {
 	a.by = append(a.by, key)
 	select {
 	case <-time.After(a.slow):
@@ -37,7 +41,7 @@ func (a *account) measure(ctx context.Context, key string) ([]model.ZoneCost, er
 	return a.costs, a.err
 }
 
-func (a *account) save(_ context.Context, rates map[model.ZoneName]model.Rate) error {
+func (a *account) Save(_ context.Context, rates map[model.ZoneName]model.Rate) error {
 	if a.saveErr == nil {
 		a.written = rates
 	}
@@ -51,11 +55,15 @@ func charged() *account {
 	zone := func(name string, p model.Product, r model.Rate) model.Zone {
 		return model.Zone{Name: model.ZoneName(name), Product: p, Rate: r}
 	}
-	return &account{slow: time.Second, costs: []model.ZoneCost{
+	a := &account{slow: time.Second, profile: config.Profile{Name: "acme", Dialect: "brightdata", BaseURL: "https://api.example"}, costs: []model.ZoneCost{
 		{Zone: zone("idle", model.ProductISP, model.Rate{PerGB: 7}), Problem: "nothing was charged in this month and the last"},
 		{Zone: zone("unlocker", model.ProductUnlocker, model.Rate{}), From: day(10, 1), To: day(11, 1), Dollars: 3, Requests: 2000, Rate: model.Rate{Per1000: 1.5}},
 		{Zone: zone("dc", model.ProductDatacenter, model.Rate{PerGB: 9}), From: day(10, 1), To: day(11, 1), Dollars: 0.5, Bytes: 1e9, Rate: model.Rate{PerGB: 0.5}},
 	}}
+	for _, c := range a.costs {
+		a.profile.Zones = append(a.profile.Zones, c.Zone)
+	}
+	return a
 }
 
 func flow(t *testing.T, a *account, w, h int, change func(*rates.Deps), body func(s *uitest.Screen)) {
@@ -63,17 +71,13 @@ func flow(t *testing.T, a *account, w, h int, change func(*rates.Deps), body fun
 	synctest.Test(t, func(t *testing.T) {
 		theme := kit.NewTheme(true, false)
 		d := rates.Deps{
-			Ctx: t.Context(), Theme: theme, Measure: a.measure, Save: a.save,
-			Profile: config.Profile{Name: "acme", Dialect: "brightdata", BaseURL: "https://api.example"},
+			Ctx: t.Context(), Theme: theme, Profile: "acme", Zones: len(a.profile.Zones), Account: a,
 			Keys: []model.Key{
 				{Name: "boss", Level: model.LevelAdmin},
 				{Name: "daily", Level: model.LevelUser},
 				{Name: "unknown"},
 				{Name: "books", Level: model.LevelFinance},
 			},
-		}
-		for _, c := range a.costs {
-			d.Profile.Zones = append(d.Profile.Zones, c.Zone)
 		}
 		if change != nil {
 			change(&d)
@@ -146,10 +150,12 @@ func TestAKeyWithoutAccessToBillingSaysWhy(t *testing.T) {
 }
 
 func TestWhatCannotBeAskedOrWrittenSaysWhy(t *testing.T) {
-	flow(t, charged(), 120, 40, func(d *rates.Deps) { d.Profile.Dialect = "" }, func(s *uitest.Screen) {
+	a := charged()
+	a.profile.Dialect = ""
+	flow(t, a, 120, 40, nil, func(s *uitest.Screen) {
 		s.Expect("the contract shows no call that tells a cost")
 	})
-	a := charged()
+	a = charged()
 	flow(t, a, 120, 40, func(d *rates.Deps) { d.Refused = "profile acme is read-only" }, func(s *uitest.Screen) {
 		s.Press("ctrl+s")
 		s.After(time.Second)
@@ -165,7 +171,7 @@ func TestWhatCannotBeAskedOrWrittenSaysWhy(t *testing.T) {
 		s.Expect("✗ the file writes the zone in another form", "$1.5 per 1000")
 	})
 	a.err, a.costs = errors.New("the account does not show its costs to key books (403)"), nil
-	flow(t, a, 120, 40, func(d *rates.Deps) { d.Profile.Zones = []model.Zone{{Name: "z"}} }, func(s *uitest.Screen) {
+	flow(t, a, 120, 40, nil, func(s *uitest.Screen) {
 		s.Press("ctrl+s")
 		s.After(time.Second)
 		s.Expect("✗ the account does not show its costs to key books (403)")

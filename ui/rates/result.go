@@ -45,9 +45,9 @@ func newResult(d Deps, key string) *result {
 
 // Init asks the account.
 func (r *result) Init() tea.Cmd {
-	measure, key := r.deps.Measure, r.key
+	account, key := r.deps.Account, r.key
 	return kit.Load(kit.InOverlay(r), &r.work, r.deps.Ctx, func(ctx context.Context) ([]model.ZoneCost, error) {
-		return measure(ctx, key)
+		return account.Measure(ctx, key)
 	}, func(costs []model.ZoneCost, err error) tea.Cmd {
 		r.costs, r.trouble = costs, errorText(err)
 		r.table.SetRows(len(r.costs), r.row)
@@ -58,12 +58,12 @@ func (r *result) Init() tea.Cmd {
 
 // Title is the heading.
 func (r *result) Title() string {
-	return "What the zones of " + text.Clean(r.deps.Profile.Name) + " cost"
+	return "What the zones of " + text.Clean(r.deps.Profile) + " cost"
 }
 
 // Size is what the table, the lines above it and its foot need.
 func (r *result) Size(w, h int) (int, int) {
-	return min(112, w-4), min(max(len(r.deps.Profile.Zones), len(r.costs))+8, h-4)
+	return min(112, w-4), min(max(r.deps.Zones, len(r.costs))+8, h-4)
 }
 
 // Bindings are save, close and the motions.
@@ -89,16 +89,16 @@ func (r *result) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case save:
 		r.saving, r.trouble = true, ""
-		write, rates, ctx := r.deps.Save, found(r.costs), r.deps.Ctx // a file that is being written is not left half way
+		account, rates, ctx := r.deps.Account, found(r.costs), r.deps.Ctx // a file that is being written is not left half way
 		return kit.Load(kit.InOverlay(r), &r.work, ctx, func(context.Context) (struct{}, error) {
-			return struct{}{}, write(ctx, rates)
+			return struct{}{}, account.Save(ctx, rates)
 		}, func(_ struct{}, err error) tea.Cmd {
 			r.saving = false
 			if err != nil {
 				r.trouble = err.Error()
 				return nil
 			}
-			return tea.Batch(kit.CloseOverlay(r), kit.Info(text.Counted(len(rates), "rate")+" written into profile "+r.deps.Profile.Name))
+			return tea.Batch(kit.CloseOverlay(r), kit.Info(text.Counted(len(rates), "rate")+" written into profile "+r.deps.Profile))
 		})
 	case leave:
 		if !r.saving {
@@ -139,7 +139,7 @@ func (r *result) head(w int) []string {
 	case r.deps.Refused != "":
 		lines = widget.Hung(th.Muted.Render("· "), th.Text, "Nothing is written: "+r.deps.Refused+".", w-2)
 	default:
-		lines = widget.Hung(th.KeyHint.Render("[s] "), th.Text, "writes the measured rates into profile "+r.deps.Profile.Name+", in place of what stands there. Zones without one keep theirs.", w-2)
+		lines = widget.Hung(th.KeyHint.Render("[s] "), th.Text, "writes the measured rates into profile "+r.deps.Profile+", in place of what stands there. Zones without one keep theirs.", w-2)
 	}
 	return append(widget.Indent(lines), "")
 }

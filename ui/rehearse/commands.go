@@ -7,17 +7,18 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/rehearsal"
+	"zonedeck/service/local"
 	"zonedeck/ui/kit"
 )
 
 // Emulator controls the local emulator.
 type Emulator interface {
-	Faults(ctx context.Context) ([]rehearsal.Fault, error)
-	AddFault(ctx context.Context, r rehearsal.Rule) (rehearsal.Fault, error)
+	Faults(ctx context.Context) ([]local.Fault, error)
+	AddFault(ctx context.Context, r local.Rule) (local.Fault, error)
 	TurnFault(ctx context.Context, id string, on bool) error
 	RemoveFault(ctx context.Context, id string) error
-	Advance(ctx context.Context, by time.Duration) (rehearsal.Time, error)
+	// Advance moves the clock forward, and gives the message that reports the new time to every view.
+	Advance(ctx context.Context, by time.Duration) (tea.Msg, error)
 }
 
 // Deps are the parts the commands work with.
@@ -28,11 +29,7 @@ type Deps struct {
 	// Profile is the profile in use; Emulator is nil for a real account.
 	Profile  string
 	Emulator Emulator
-	// Zones are the names of the emulator's zones; it does no I/O.
-	Zones func() []string
-	// Moved returns the message that reports the emulator's new time to every view; it
-	// is called in a command.
-	Moved func(ctx context.Context) tea.Msg
+	Zones    []string // of the emulator, by name
 }
 
 const group = "Emulator"

@@ -9,7 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/rehearsal"
+	"zonedeck/service/local"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -51,15 +51,15 @@ func newFaultForm(d Deps) *widget.FormDialog {
 
 func faultFields(d Deps) []widget.Field {
 	presets := []widget.Option{{Value: customFault, Label: "none: your own"}}
-	for i, p := range rehearsal.Presets() {
+	for i, p := range local.Presets() {
 		presets = append(presets, widget.Option{Value: strconv.Itoa(i), Label: p.Name, Note: p.Rehearses})
 	}
-	points := make([]widget.Option, 0, len(rehearsal.Points()))
-	for _, p := range rehearsal.Points() {
+	points := make([]widget.Option, 0, len(local.Points()))
+	for _, p := range local.Points() {
 		points = append(points, widget.Option{Value: p})
 	}
 	zones := []widget.Option{{Value: everyZone, Label: "every zone"}}
-	for _, z := range d.Zones() {
+	for _, z := range d.Zones {
 		zones = append(zones, widget.Option{Value: z})
 	}
 	return []widget.Field{
@@ -142,16 +142,17 @@ func (f *faultForm) follow(values *widget.Form) {
 	if point != f.point {
 		f.point = point
 		var options []widget.Option
-		for _, a := range rehearsal.Actions(point) {
+		actions := local.Rule{Point: point}.Actions()
+		for _, a := range actions {
 			options = append(options, widget.Option{Value: a, Note: meaning(a)})
 		}
 		values.SetOptions(fieldAction, options)
-		if actions := rehearsal.Actions(point); !slices.Contains(actions, values.Value(fieldAction)) {
+		if !slices.Contains(actions, values.Value(fieldAction)) {
 			values.SetValue(fieldAction, actions[0])
 		}
 	}
 	f.action = values.Value(fieldAction)
-	shown := append(rehearsal.Values(f.point, f.action), known(point)...)
+	shown := append((local.Rule{Point: f.point, Action: f.action}).Values(), known(point)...)
 	for _, name := range valueFields() {
 		values.SetHidden(name, !slices.Contains(shown, name))
 	}
@@ -164,10 +165,10 @@ func valueFields() []string {
 
 func (f *faultForm) fillIn(values *widget.Form, preset string) {
 	i, err := strconv.Atoi(preset)
-	if err != nil || i < 0 || i >= len(rehearsal.Presets()) {
+	if err != nil || i < 0 || i >= len(local.Presets()) {
 		return
 	}
-	r := rehearsal.Presets()[i].Rule
+	r := local.Presets()[i].Rule
 	values.SetValue(fieldPoint, r.Point)
 	values.SetValue(fieldAction, r.Action)
 	for _, name := range append(valueFields(), "delay") {
@@ -210,13 +211,13 @@ func meaning(action string) string {
 }
 
 // rule returns the rule that a valid form describes. Hidden fields are ignored.
-func (f *faultForm) rule(values *widget.Form) (rehearsal.Rule, error) {
+func (f *faultForm) rule(values *widget.Form) (local.Rule, error) {
 	fields, err := parseCalls(values.Value(fieldCalls))
 	if err != nil {
-		return rehearsal.Rule{}, err
+		return local.Rule{}, err
 	}
-	r := rehearsal.Rule{Point: values.Value(fieldPoint), Action: values.Value(fieldAction), Fields: fields}
-	for _, name := range append(slices.Concat(rehearsal.Values(r.Point, r.Action), known(r.Point)), "delay") {
+	r := local.Rule{Point: values.Value(fieldPoint), Action: values.Value(fieldAction), Fields: fields}
+	for _, name := range append(slices.Concat(r.Values(), known(r.Point)), "delay") {
 		r.Fields[name] = strings.TrimSpace(values.Value(name))
 	}
 	if r.Fields["zone"] == everyZone {

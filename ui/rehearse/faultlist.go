@@ -8,7 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/rehearsal"
+	"zonedeck/service/local"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -21,7 +21,7 @@ const refreshEvery = time.Second
 type faultList struct {
 	deps    Deps
 	table   widget.Table
-	faults  []rehearsal.Fault
+	faults  []local.Fault
 	loaded  bool
 	problem string
 	reading kit.Slot
@@ -82,11 +82,11 @@ func (l *faultList) change(call func(context.Context) error) tea.Cmd {
 	})
 }
 
-func (l *faultList) current() (rehearsal.Fault, bool) {
+func (l *faultList) current() (local.Fault, bool) {
 	if i := l.table.Cursor(); i < len(l.faults) {
 		return l.faults[i], true
 	}
-	return rehearsal.Fault{}, false
+	return local.Fault{}, false
 }
 
 // Bindings are the list's keys.
@@ -151,7 +151,7 @@ func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-func (l *faultList) setFaults(faults []rehearsal.Fault, err error) tea.Cmd {
+func (l *faultList) setFaults(faults []local.Fault, err error) tea.Cmd {
 	if err != nil {
 		l.problem = err.Error()
 		return nil

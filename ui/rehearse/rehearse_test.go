@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/service/local"
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
@@ -23,7 +24,7 @@ import (
 // fakeEmulator keeps faults and a clock in memory.
 type fakeEmulator struct {
 	mu     sync.Mutex
-	faults []rehearsal.Fault
+	faults []local.Fault
 	ahead  time.Duration
 	err    error
 	slow   time.Duration
@@ -47,15 +48,15 @@ func (f *fakeEmulator) do(ctx context.Context, change func()) error {
 	return nil
 }
 
-func (f *fakeEmulator) Faults(ctx context.Context) (out []rehearsal.Fault, err error) {
+func (f *fakeEmulator) Faults(ctx context.Context) (out []local.Fault, err error) {
 	err = f.do(ctx, func() { out = slices.Clone(f.faults) })
 	return out, err
 }
 
-func (f *fakeEmulator) AddFault(ctx context.Context, r rehearsal.Rule) (out rehearsal.Fault, err error) {
+func (f *fakeEmulator) AddFault(ctx context.Context, r local.Rule) (out local.Fault, err error) {
 	err = f.do(ctx, func() {
 		f.added++
-		out = rehearsal.Fault{Rule: r, ID: fmt.Sprintf("fault-%d", f.added), Added: time.Now()}
+		out = local.Fault{Rule: r, ID: fmt.Sprintf("fault-%d", f.added), Added: time.Now()}
 		f.faults = append(f.faults, out)
 	})
 	return out, err
@@ -64,7 +65,7 @@ func (f *fakeEmulator) AddFault(ctx context.Context, r rehearsal.Rule) (out rehe
 func (f *fakeEmulator) change(ctx context.Context, id string, do func(i int)) error {
 	missing := false
 	err := f.do(ctx, func() {
-		i := slices.IndexFunc(f.faults, func(x rehearsal.Fault) bool { return x.ID == id })
+		i := slices.IndexFunc(f.faults, func(x local.Fault) bool { return x.ID == id })
 		if missing = i < 0; !missing {
 			do(i)
 		}
@@ -83,13 +84,13 @@ func (f *fakeEmulator) RemoveFault(ctx context.Context, id string) error {
 	return f.change(ctx, id, func(i int) { f.faults = slices.Delete(f.faults, i, i+1) })
 }
 
-func (f *fakeEmulator) Advance(ctx context.Context, by time.Duration) (rehearsal.Time, error) {
+func (f *fakeEmulator) Advance(ctx context.Context, by time.Duration) (tea.Msg, error) {
 	err := f.do(ctx, func() { f.ahead += by })
-	return rehearsal.Time{Ahead: f.ahead}, err
+	return kit.SessionChanged{Session: kit.Session{ProfileName: "local", Local: true, Ready: true, Ahead: f.ahead}}, err
 }
 
 // last is the fault that was added last.
-func (f *fakeEmulator) last(t *testing.T) rehearsal.Rule {
+func (f *fakeEmulator) last(t *testing.T) local.Rule {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,15 +130,10 @@ func flow(t *testing.T, e *fakeEmulator, w, h int, entry string, body func(s *ui
 		session := kit.Session{ProfileName: "local", Local: true, Ready: true}
 		d := rehearse.Deps{
 			Ctx: t.Context(), Now: time.Now, Theme: theme, Profile: "acme",
-			Zones: func() []string { return []string{"isp_demo", "unlocker_demo"} },
+			Zones: []string{"isp_demo", "unlocker_demo"},
 		}
 		if e != nil {
 			d.Profile, d.Emulator = "local", e
-			d.Moved = func(context.Context) tea.Msg {
-				s := session
-				s.Ahead = e.ahead
-				return kit.SessionChanged{Session: s}
-			}
 		}
 		s := uitest.Start(t, ui.New(ui.Deps{
 			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: session,
@@ -235,16 +231,16 @@ func TestARefusalKeepsTheForm(t *testing.T) {
 	})
 }
 
-func fault(id string, hits int64) rehearsal.Fault {
-	return rehearsal.Fault{
+func fault(id string, hits int64) local.Fault {
+	return local.Fault{
 		ID: id, Calls: hits + 2, Hits: hits, Added: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC),
-		Rule: rehearsal.Rule{Point: "api", Action: "status", Fields: map[string]string{"status": "503", "zone": "isp_demo"}},
+		Rule: local.Rule{Point: "api", Action: "status", Fields: map[string]string{"status": "503", "zone": "isp_demo"}},
 	}
 }
 
 func TestTheListCountsSwitchesAndRemoves(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 16}} {
-		e := &fakeEmulator{faults: []rehearsal.Fault{fault("slow-api", 3), fault("other", 0)}}
+		e := &fakeEmulator{faults: []local.Fault{fault("slow-api", 3), fault("other", 0)}}
 		flow(t, e, size[0], size[1], "faults…", func(s *uitest.Screen) {
 			s.Expect("Faults of the emulator", "slow-api", "● on", "3 of 5", "status=503", "zone=isp_demo")
 			e.set(func() { e.faults[0].Hits = 4 })
@@ -285,7 +281,7 @@ func TestAListThatCannotBeReadSaysSoAndComesBack(t *testing.T) {
 	e := &fakeEmulator{err: errors.New("nobody answers")}
 	flow(t, e, 80, 24, "faults…", func(s *uitest.Screen) {
 		s.Expect("✗ nobody answers")
-		e.set(func() { e.err = nil; e.faults = []rehearsal.Fault{fault("one", 1)} })
+		e.set(func() { e.err = nil; e.faults = []local.Fault{fault("one", 1)} })
 		s.After(2 * time.Second)
 		s.Expect("1 of 3")
 		e.set(func() { e.faults = nil }) // somebody else removed it

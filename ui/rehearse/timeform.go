@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -24,7 +23,7 @@ func newTimeForm(d Deps) *widget.FormDialog {
 	f := &timeForm{deps: d}
 	f.FormDialog = widget.NewFormDialog(d.Theme, "Move the emulator's time forward", widget.NewForm(d.Theme, widget.Field{
 		Name: fieldBy, Label: "Forward by", Placeholder: "such as 36h, 7d, 2w or 1d12h", Help: "A confirmation follows.",
-		Check: func(v string) error { _, err := rehearsal.ParseSpan(strings.TrimSpace(v)); return err },
+		Check: func(v string) error { _, err := model.ParseSpan(strings.TrimSpace(v)); return err },
 	}))
 	f.Intro = "The emulator's time is " + moment(d.Now()) + ". Keys expire and rotations come due as if the time had passed."
 	f.Submit = "go on"
@@ -36,7 +35,7 @@ func moment(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") 
 
 // ask explains what the move does: it cannot be undone.
 func (f *timeForm) ask(values *widget.Form) tea.Cmd {
-	by, err := rehearsal.ParseSpan(strings.TrimSpace(values.Value(fieldBy)))
+	by, err := model.ParseSpan(strings.TrimSpace(values.Value(fieldBy)))
 	if err != nil {
 		f.Problem = err.Error()
 		return nil
@@ -46,10 +45,7 @@ func (f *timeForm) ask(values *widget.Form) tea.Cmd {
 		"It never goes back: to begin again, end every zonedeck and run 'zonedeck emulator reset'.", moment(now), moment(now.Add(by)), model.Ahead(by))
 	return widget.Confirm(d.Theme, widget.ConfirmSpec{
 		Title: "Move time forward?", Body: body, Yes: "move it", Intent: f.Work(func() (tea.Msg, error) {
-			if _, err := d.Emulator.Advance(d.Ctx, by); err != nil {
-				return nil, err
-			}
-			return d.Moved(d.Ctx), nil
+			return d.Emulator.Advance(d.Ctx, by)
 		}),
 	})
 }
