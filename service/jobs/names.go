@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/config"
@@ -30,6 +31,9 @@ type (
 
 // NDJSON is the kind of a source of Rows with an object a line.
 const NDJSON = rows.InputNDJSON
+
+// ErrLocked says that another process works on the file of a download.
+var ErrLocked = textfile.ErrLocked
 
 // Formats are the formats that a result can be downloaded in.
 func Formats() []string { return rows.Formats() }

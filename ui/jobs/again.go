@@ -19,55 +19,61 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
+// repeats launches jobs again.
+type repeats struct {
+	m    *Model
+	slot kit.Slot // reads what a job asked for
+}
+
 // maxTyped bounds the inputs that the form is filled with, in bytes.
 const maxTyped = 1 << 20
 
-// whyNotAgain returns the reason why a job cannot be launched again, or "".
-func (m *Model) whyNotAgain(j model.Job) string {
+// whyNot returns the reason why a job cannot be launched again, or "".
+func (rs *repeats) whyNot(j model.Job) string {
 	switch {
-	case m.foreign(j):
+	case rs.m.foreign(j):
 		return "it belongs to profile " + j.Profile
 	case j.State == model.JobIntent || j.State == model.JobSending:
 		return "the job " + j.State.Predicate()
-	case m.work.again.Running():
+	case rs.slot.Running():
 		return "what a job asked for is being read"
 	}
-	return m.whyNotLaunch()
+	return rs.m.launches.whyNot()
 }
 
-// askAgain offers the ways to launch a job again.
-func (m *Model) askAgain(j model.Job) tea.Cmd {
-	missing := widget.MenuItem{Key: "o", Label: "only what is missing", Note: "inputs that gave nothing or an error", Intent: m.again(j, true)}
+// ask offers the ways to launch a job again.
+func (rs *repeats) ask(j model.Job) tea.Cmd {
+	missing := widget.MenuItem{Key: "o", Label: "only what is missing", Note: "inputs that gave nothing or an error", Intent: rs.check(j, true)}
 	if !j.State.HasResult() && j.File == "" {
 		missing.Disabled = "the job " + j.State.Predicate() + ": no rows to compare with"
 	}
-	return widget.OpenMenu(m.deps.Theme, "Launch "+j.ID+" again", "", []widget.MenuItem{
-		{Key: "w", Label: "the whole job", Note: text.Counted(j.Inputs, "input"), Intent: m.again(j, false)},
+	return widget.OpenMenu(rs.m.deps.Theme, "Launch "+j.ID+" again", "", []widget.MenuItem{
+		{Key: "w", Label: "the whole job", Note: text.Counted(j.Inputs, "input"), Intent: rs.check(j, false)},
 		missing,
-		{Key: "e", Label: "change it first", Note: "in the form", Intent: kit.Call(kit.Jobs, func() tea.Cmd { return m.readRequest(j) })},
+		{Key: "e", Label: "change it first", Note: "in the form", Intent: kit.Call(kit.Jobs, func() tea.Cmd { return rs.read(j) })},
 	})
 }
 
-// again is the message that checks what a job asked for, and asks whether to launch it.
-func (m *Model) again(j model.Job, missing bool) tea.Msg {
-	jobs := m.deps.Jobs
+// check is the message that checks what a job asked for, and asks whether to launch it.
+func (rs *repeats) check(j model.Job, missing bool) tea.Msg {
+	jobs := rs.m.deps.Jobs
 	return kit.Call(kit.Jobs, func() tea.Cmd {
-		return kit.Load(kit.Jobs, &m.work.again, m.deps.Ctx, func(ctx context.Context) (service.Report, error) {
+		return kit.Load(kit.Jobs, &rs.slot, rs.m.deps.Ctx, func(ctx context.Context) (service.Report, error) {
 			return jobs.Check(ctx, service.Draft{From: service.Again{Job: j.ID, Missing: missing}})
-		}, func(r service.Report, err error) tea.Cmd { return m.askRelaunch(j, r, err) })
+		}, func(r service.Report, err error) tea.Cmd { return rs.confirm(j, r, err) })
 	})
 }
 
-// readRequest reads what a job asked for, and opens the form with it.
-func (m *Model) readRequest(j model.Job) tea.Cmd {
-	jobs := m.deps.Jobs
-	return kit.Load(kit.Jobs, &m.work.again, m.deps.Ctx, func(ctx context.Context) (model.TriggerRequest, error) {
+// read reads what a job asked for, and opens the form with it.
+func (rs *repeats) read(j model.Job) tea.Cmd {
+	jobs := rs.m.deps.Jobs
+	return kit.Load(kit.Jobs, &rs.slot, rs.m.deps.Ctx, func(ctx context.Context) (model.TriggerRequest, error) {
 		return jobs.Request(ctx, j.ID)
 	}, func(r model.TriggerRequest, err error) tea.Cmd {
 		if err != nil {
 			return notAgain(j, err)
 		}
-		return m.change(j, r)
+		return rs.change(j, r)
 	})
 }
 
@@ -78,8 +84,8 @@ func notAgain(j model.Job, err error) tea.Cmd {
 	return kit.Fail("launch " + j.ID + " again: " + service.Explain(err))
 }
 
-// askRelaunch asks whether to launch what a job asked for.
-func (m *Model) askRelaunch(j model.Job, r service.Report, err error) tea.Cmd {
+// confirm asks whether to launch what a job asked for.
+func (rs *repeats) confirm(j model.Job, r service.Report, err error) tea.Cmd {
 	_, whyAdmin := ask.Missing(ask.Answers{}.Open(r.Questions), ask.AdminReason)
 	var refused *model.RequestError
 	switch {
@@ -90,7 +96,7 @@ func (m *Model) askRelaunch(j model.Job, r service.Report, err error) tea.Cmd {
 	case len(r.Request.Inputs) == 0:
 		return kit.Info("every input of " + j.ID + " gave data: nothing is left to launch")
 	case whyAdmin:
-		return kit.Warn("key " + m.keyNamed(r.Request.Key).Name + " is ADMIN, which a job never uses (contract 5.4): change it first (a, then e)")
+		return kit.Warn("key " + rs.m.launches.keyNamed(r.Request.Key).Name + " is ADMIN, which a job never uses (contract 5.4): change it first (a, then e)")
 	}
 	for _, n := range r.Notes {
 		if n.Warn { // the job would wait for its webhook in vain
@@ -98,21 +104,21 @@ func (m *Model) askRelaunch(j model.Job, r service.Report, err error) tea.Cmd {
 		}
 	}
 	// It is asked about in any case.
-	spec := m.launchQuestion(r, r.Questions, func() tea.Cmd {
-		if why := m.whyNotLaunch(); why != "" {
+	spec := rs.m.launches.question(r, r.Questions, func() tea.Cmd {
+		if why := rs.m.launches.whyNot(); why != "" {
 			return kit.Warn("launch again: " + why)
 		}
 		given := ask.Answers{}
 		for _, q := range r.Questions {
 			given.With(q, ask.Agreed)
 		}
-		return m.launch(r, given, func() bool { return m.whyNotLaunch() == "" })
+		return rs.m.launches.send(r, given, func() bool { return rs.m.launches.whyNot() == "" })
 	})
-	return widget.Confirm(m.deps.Theme, spec)
+	return widget.Confirm(rs.m.deps.Theme, spec)
 }
 
 // change opens the form filled with what a job asked for.
-func (m *Model) change(j model.Job, r model.TriggerRequest) tea.Cmd {
+func (rs *repeats) change(j model.Job, r model.TriggerRequest) tea.Cmd {
 	var typed bytes.Buffer
 	for _, in := range r.Inputs {
 		typed.Write(service.InputLine(in))
@@ -121,11 +127,11 @@ func (m *Model) change(j model.Job, r model.TriggerRequest) tea.Cmd {
 	if typed.Len() > maxTyped {
 		return kit.Warn(fmt.Sprintf("what %s asked for (%s) is too long for the form; '%s' launches it", j.ID, text.Counted(len(r.Inputs), "input"), service.CommandAbout(j, "relaunch")))
 	}
-	if why := m.whyNotLaunch(); why != "" {
+	if why := rs.m.launches.whyNot(); why != "" {
 		return kit.Warn("new job: " + why)
 	}
-	cmd := m.openForm(nil)
-	l := m.dialog
+	cmd := rs.m.launches.openForm(nil)
+	l := rs.m.launches.form
 	l.base = r
 	s := r.Settings
 	for name, value := range map[string]string{
@@ -144,8 +150,8 @@ func (m *Model) change(j model.Job, r model.TriggerRequest) tea.Cmd {
 	if s != (model.JobSettings{}) || r.MaxCost > 0 {
 		l.form.SetValue(fieldMore, "true")
 	}
-	l.changed(m)
-	return tea.Batch(cmd, m.loadCollectors(false))
+	l.changed()
+	return tea.Batch(cmd, rs.m.dataSets.load(false))
 }
 
 // bound is a limit as the form has it.

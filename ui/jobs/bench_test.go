@@ -25,12 +25,12 @@ func bigLedger(n int) *Model {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	m := New(Deps{Clock: fixedClock(now), Console: noEditor{}, Theme: kit.NewTheme(true, false)})
 	for i := range n {
-		m.ledger.jobs = append(m.ledger.jobs, model.Job{
+		m.list.jobs = append(m.list.jobs, model.Job{
 			ID: fmt.Sprintf("job-%d", i), Snapshot: fmt.Sprintf("sd_%d", i), Dataset: "gd_products", State: model.JobReady, Inputs: 200, Done: 200, Records: 200, Created: now.Add(-time.Duration(i) * time.Minute),
 		})
 	}
-	m.ledger.loaded = true
-	m.fill()
+	m.list.loaded = true
+	m.list.fill()
 	return m
 }
 
@@ -39,7 +39,7 @@ func BenchmarkMoveAndDraw(b *testing.B) {
 	m := bigLedger(1000)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		m.ledger.table.SetCursor(i % 1000)
+		m.list.table.SetCursor(i % 1000)
 		_ = m.Render(200, 50)
 	}
 }
@@ -47,9 +47,9 @@ func BenchmarkMoveAndDraw(b *testing.B) {
 // One event of a followed job, with 1,000 jobs in the ledger.
 func BenchmarkJobEvent(b *testing.B) {
 	m := bigLedger(1000)
-	j := m.ledger.jobs[500]
+	j := m.list.jobs[500]
 	for i := 0; b.Loop(); i++ {
 		j.Done = i % 200
-		m.followed(service.Followed{Job: j, On: true})
+		m.follow.take(service.Followed{Job: j, On: true})
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 // dataSets are the data sets that a job can be launched for.
 type dataSets struct {
+	m       *Model
 	listing service.Listing // empty until it is read
 	err     error           // why it could not be
 	slot    kit.Slot
@@ -30,23 +31,23 @@ type datasetChosen struct {
 	change bool     // it is for the form that is open
 }
 
-// openCatalogue lists the data sets: for a new form with these inputs.
-func (m *Model) openCatalogue(urls []string) tea.Cmd {
-	return m.listCollectors("New job", datasetChosen{urls: urls})
+// forNew lists the data sets: for a new form with these inputs.
+func (s *dataSets) forNew(urls []string) tea.Cmd {
+	return s.list("New job", datasetChosen{urls: urls})
 }
 
-// openCollectors lists them for the form that is open.
-func (m *Model) openCollectors() tea.Cmd {
-	return m.listCollectors("Data set", datasetChosen{change: true})
+// forForm lists them for the form that is open.
+func (s *dataSets) forForm() tea.Cmd {
+	return s.list("Data set", datasetChosen{change: true})
 }
 
-func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
+func (s *dataSets) list(title string, chosen datasetChosen) tea.Cmd {
 	pick := func(id string, listed bool) tea.Cmd {
 		c := chosen
 		c.id, c.listed = id, listed
 		return kit.SendTo(kit.Jobs, c)
 	}
-	f := widget.NewFreeFinder(m.deps.Theme, title, "type to filter by name, identifier, site or kind (kind:search)",
+	f := widget.NewFreeFinder(s.m.deps.Theme, title, "type to filter by name, identifier, site or kind (kind:search)",
 		"nothing has these words: enter takes them as an identifier", func(typed string) tea.Cmd { return pick(typed, false) })
 	f.Lines = func(pasted string) tea.Cmd {
 		if chosen.change {
@@ -57,12 +58,12 @@ func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
 			return cmd
 		}
 		chosen.urls = []string{all}
-		m.dataSets.show() // its choices open the form with them
+		s.show() // its choices open the form with them
 		return kit.Info(text.Counted(1+strings.Count(pasted, "\n"), "pasted line") + " kept as the job's inputs: now pick their data set")
 	}
-	m.dataSets.show = func() {
-		choices := make([]widget.Choice, 0, len(m.dataSets.listing.Collectors))
-		for _, c := range m.dataSets.listing.Collectors {
+	s.show = func() {
+		choices := make([]widget.Choice, 0, len(s.listing.Collectors))
+		for _, c := range s.listing.Collectors {
 			note := c.ID
 			if string(c.Kind) != c.ID { // a product is its own kind
 				note += " · " + string(c.Kind)
@@ -76,17 +77,17 @@ func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
 		}
 		heading := title + ": reading the list of data sets; an identifier can be typed"
 		if len(choices) > 0 {
-			heading = fmt.Sprintf("%s: %s · %s", title, text.Counted(len(choices), "data set"), m.dataSets.listing.Origin(m.deps.Clock.Now()))
+			heading = fmt.Sprintf("%s: %s · %s", title, text.Counted(len(choices), "data set"), s.listing.Origin(s.m.deps.Clock.Now()))
 		}
 		f.SetChoices(heading, choices)
-		f.Foot = m.dataSets.problem()
+		f.Foot = s.problem()
 	}
 	f.Anew = func() tea.Cmd {
 		f.Foot = "the service is asked for its list…"
-		return m.loadCollectors(true)
+		return s.load(true)
 	}
-	m.dataSets.show()
-	return tea.Batch(kit.OpenOverlay(f), m.loadCollectors(false))
+	s.show()
+	return tea.Batch(kit.OpenOverlay(f), s.load(false))
 }
 
 // problem says why the list is not the service's of today; "" where it is.
@@ -100,50 +101,50 @@ func (s *dataSets) problem() string {
 	return ""
 }
 
-// loadCollectors reads the list of data sets, which is kept for a day; with anew the service is asked
+// load reads the list of data sets, which is kept for a day; with anew the service is asked
 // in any case.
-func (m *Model) loadCollectors(anew bool) tea.Cmd {
-	jobs, key := m.deps.Jobs, m.session.Key.Name
-	return kit.Load(kit.Jobs, &m.dataSets.slot, m.deps.Ctx, func(ctx context.Context) (service.Listing, error) {
+func (s *dataSets) load(anew bool) tea.Cmd {
+	jobs, key := s.m.deps.Jobs, s.m.session.Key.Name
+	return kit.Load(kit.Jobs, &s.slot, s.m.deps.Ctx, func(ctx context.Context) (service.Listing, error) {
 		return jobs.Collectors(ctx, key, anew)
 	}, func(listing service.Listing, err error) tea.Cmd {
-		m.collectorsLoaded(listing, err)
+		s.loaded(listing, err)
 		return nil
 	})
 }
 
-func (m *Model) collectorsLoaded(listing service.Listing, err error) {
-	if m.dataSets.err = err; err == nil && len(listing.Collectors) > 0 {
-		m.dataSets.listing = listing
+func (s *dataSets) loaded(listing service.Listing, err error) {
+	if s.err = err; err == nil && len(listing.Collectors) > 0 {
+		s.listing = listing
 	}
-	if m.dataSets.show != nil {
-		m.dataSets.show()
+	if s.show != nil {
+		s.show()
 	}
-	if l := m.dialog; l != nil {
+	if l := s.m.launches.form; l != nil {
 		way, shape := l.discover(), l.shape
-		if l.describe(m); l.discover() != way || l.shape != shape || m.unlisted(l) != "" && !l.ready && !l.dialog.Busy {
-			l.changed(m) // what was checked is not what the form shows now
+		if l.describe(); l.discover() != way || l.shape != shape || l.unlisted() != "" && !l.ready && !l.dialog.Busy {
+			l.changed() // what was checked is not what the form shows now
 		}
 	}
 }
 
-// datasetChosen opens the form of a data set, or changes that of the open one.
-func (m *Model) datasetChosen(c datasetChosen) tea.Cmd {
+// chosen opens the form of a data set, or changes that of the open one.
+func (s *dataSets) chosen(c datasetChosen) tea.Cmd {
 	var open tea.Cmd
 	if !c.change {
-		open = m.openForm(c.urls)
+		open = s.m.launches.openForm(c.urls)
 	}
-	l := m.dialog
+	l := s.m.launches.form
 	if l == nil {
 		return open
 	}
 	l.picked = l.picked || c.change || len(c.urls) > 0
 	l.form.SetValue(fieldDataset, c.id)
-	l.describe(m)
+	l.describe()
 	if c.listed && len(c.urls) == 0 && l.shape != "" && l.form.Value(fieldPaste) == "" {
 		l.form.SetValue(fieldSource, sourceTyped)
 	}
-	l.changed(m)
+	l.changed()
 	return tea.Batch(open, l.begin())
 }
 

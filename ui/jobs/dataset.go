@@ -39,21 +39,21 @@ const collected = "collect"
 type chooseDataset struct{}
 
 // collector is the data set that the form names, if the list has it.
-func (m *Model) collector(l *launch) (model.Collector, bool) {
+func (l *launch) collector() (model.Collector, bool) {
 	name := strings.TrimSpace(l.form.Value(fieldDataset))
-	i := slices.IndexFunc(m.dataSets.listing.Collectors, func(c model.Collector) bool { return c.Known(name) })
+	i := slices.IndexFunc(l.m.dataSets.listing.Collectors, func(c model.Collector) bool { return c.Known(name) })
 	if name == "" || i < 0 {
 		return model.Collector{}, false
 	}
-	return m.dataSets.listing.Collectors[i], true
+	return l.m.dataSets.listing.Collectors[i], true
 }
 
 // describe fits the form to the data set: its ways to collect, and what a row needs.
-func (l *launch) describe(m *Model) {
-	c, known := m.collector(l)
-	help, listing := "", m.dataSets.listing
+func (l *launch) describe() {
+	c, known := l.collector()
+	help, listing := "", l.m.dataSets.listing
 	if n := len(listing.Collectors); n > 0 {
-		help = fmt.Sprintf("ctrl+o lists %d data sets: %s.", n, listing.Origin(m.deps.Clock.Now()))
+		help = fmt.Sprintf("ctrl+o lists %d data sets: %s.", n, listing.Origin(l.m.deps.Clock.Now()))
 		if listing.Problem != "" {
 			problem := text.Clean(listing.Problem)
 			if d, ok := service.Verdict(listing.Err); ok {
@@ -127,12 +127,12 @@ func (l *launch) describeWays(c model.Collector, known bool) {
 }
 
 // unlisted says that no list has the identifier of the form.
-func (m *Model) unlisted(l *launch) string {
-	id, listing := strings.TrimSpace(l.form.Value(fieldDataset)), m.dataSets.listing
+func (l *launch) unlisted() string {
+	id, listing := strings.TrimSpace(l.form.Value(fieldDataset)), l.m.dataSets.listing
 	if len(listing.Collectors) == 0 || !listing.Lacks(id) {
 		return ""
 	}
-	return "! not in " + listing.Origin(m.deps.Clock.Now()) + ": what its inputs are is not known"
+	return "! not in " + listing.Origin(l.m.deps.Clock.Now()) + ": what its inputs are is not known"
 }
 
 // costs say how the way to collect may cost more than its inputs suggest, unless a limit is set.
@@ -271,8 +271,8 @@ func columnMap(s string) (map[string]string, error) {
 }
 
 // showSettings shows or hides the fields behind "more".
-func (l *launch) showSettings(m *Model) {
-	d, err := service.DialectOf(m.session.Profile)
+func (l *launch) showSettings() {
+	d, err := service.DialectOf(l.m.session.Profile)
 	sent := err == nil && d.Sends().JobSettings
 	on := l.form.On(fieldMore)
 	product := l.way.Bound != "" // it takes no other settings, and has its bound among its fields

@@ -12,43 +12,43 @@ import (
 )
 
 // askInbox looks whether the inbox receives, and at an address that the service can reach.
-func (m *Model) askInbox(l *launch) tea.Cmd {
-	hooks := m.deps.Hooks
+func (l *launch) askInbox() tea.Cmd {
+	hooks := l.m.deps.Hooks
 	if hooks == nil {
 		return nil
 	}
-	return kit.Load(kit.Jobs, &l.inbox.slot, m.deps.Ctx, func(ctx context.Context) (string, error) {
+	return kit.Load(kit.Jobs, &l.inbox.slot, l.m.deps.Ctx, func(ctx context.Context) (string, error) {
 		address, warning, err := hooks.NewHook(ctx)
 		if err != nil || warning != "" {
 			return "", err
 		}
 		return strings.TrimSuffix(address, model.HookToken(address)), nil
 	}, func(at string, _ error) tea.Cmd {
-		l.inboxReceives(m, at)
+		l.inboxReceives(at)
 		return nil
 	})
 }
 
 // inboxReceives fills in the inbox where nobody is called, unless the inputs were checked already,
 // or a job is to be launched again as it was. at is empty if it does not receive.
-func (l *launch) inboxReceives(m *Model, at string) {
-	if at == "" || l != m.dialog || l.ready || l.dialog.Busy || l.base.Repeats != "" || l.form.Value(fieldNotify) != "" {
+func (l *launch) inboxReceives(at string) {
+	if at == "" || l != l.m.launches.form || l.ready || l.dialog.Busy || l.base.Repeats != "" || l.form.Value(fieldNotify) != "" {
 		return
 	}
 	l.inbox.at = at
 	l.form.SetValue(fieldNotify, model.HookInbox)
-	l.offerAuth(m)
-	l.showSettings(m)
+	l.offerAuth()
+	l.showSettings()
 }
 
 // offerAuth fills in, once, what the inbox checks webhooks by, if they come only to it: without it they
 // would be rejected, and nobody else may get it.
-func (l *launch) offerAuth(m *Model) {
+func (l *launch) offerAuth() {
 	asked := model.JobSettings{Notify: strings.TrimSpace(l.form.Value(fieldNotify)), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint))}
-	if m.deps.Hooks == nil || l.inbox.auth || !asked.CallsInboxAlone() {
+	if l.m.deps.Hooks == nil || l.inbox.auth || !asked.CallsInboxAlone() {
 		return
 	}
-	ref := m.deps.Hooks.HookAuth()
+	ref := l.m.deps.Hooks.HookAuth()
 	l.inbox.auth = ref != ""
 	if l.inbox.auth && l.form.Value(fieldAuth) == "" {
 		l.form.SetValue(fieldAuth, ref)

@@ -10,7 +10,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
@@ -18,8 +17,9 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// download is the download in flight, and what became of earlier ones.
-type download struct {
+// downloads are the download in flight, and what became of earlier ones.
+type downloads struct {
+	m    *Model
 	slot kit.Slot
 	job  string // ID of the job, "" while none is in flight
 	last service.Progress
@@ -50,10 +50,10 @@ const (
 	saveRaw    = "raw"
 )
 
-// askDownload asks where a result goes, and as what.
-func (m *Model) askDownload(j model.Job) tea.Cmd {
-	to := m.work.download.ended[j.ID].to
-	form := widget.NewForm(m.deps.Theme,
+// ask asks where a result goes, and as what.
+func (dl *downloads) ask(j model.Job) tea.Cmd {
+	to := dl.ended[j.ID].to
+	form := widget.NewForm(dl.m.deps.Theme,
 		widget.Field{
 			Name: saveFormat, Label: "Format", Kind: widget.FieldChoice, Value: cmp.Or(to.Format, service.Formats()[0]),
 			Options: []widget.Option{{Value: "json", Label: "JSON"}, {Value: "ndjson", Label: "NDJSON"}, {Value: "csv", Label: "CSV"}},
@@ -68,9 +68,9 @@ func (m *Model) askDownload(j model.Job) tea.Cmd {
 			Help: "Off, a cell that a spreadsheet takes for a formula (= + - @) gets an apostrophe before it. On, cells stay as they came.",
 		},
 	)
-	d := widget.NewFormDialog(m.deps.Theme, "Download "+j.ID, form)
+	d := widget.NewFormDialog(dl.m.deps.Theme, "Download "+j.ID, form)
 	d.Intro = "The rows are kept beside the file as NAME.part until all are there. A download that breaks off goes on with what is missing if the service gives the result in parts; otherwise it starts again."
-	if kept := m.work.download.ended[j.ID].note; kept != "" {
+	if kept := dl.ended[j.ID].note; kept != "" {
 		d.Intro = text.Clean(kept) + "."
 	}
 	d.Submit = "download"
@@ -82,7 +82,7 @@ func (m *Model) askDownload(j model.Job) tea.Cmd {
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
 		format := f.Value(saveFormat)
 		to := service.Destination{File: strings.TrimSpace(f.Value(saveFile)), Format: format, RawCells: format == "csv" && f.On(saveRaw)}
-		return tea.Sequence(kit.CloseOverlay(d), m.download(doDownload{j, to}))
+		return tea.Sequence(kit.CloseOverlay(d), dl.begin(doDownload{j, to}))
 	}
 	return kit.OpenOverlay(d)
 }
@@ -94,46 +94,43 @@ func onWhen(on bool) string {
 	return ""
 }
 
-func (m *Model) download(d doDownload) tea.Cmd {
-	jobs, console := m.deps.Jobs, m.deps.Console
-	w := &m.work.download
-	w.job, w.last, w.note, w.first, w.began = d.job.ID, service.Progress{}, "", 0, m.deps.Clock.Now()
-	return kit.Follow(kit.Jobs, &w.slot, m.deps.Ctx, func(ctx context.Context, emit func(service.Progress)) (model.Job, error) {
+func (dl *downloads) begin(d doDownload) tea.Cmd {
+	jobs, console := dl.m.deps.Jobs, dl.m.deps.Console
+	dl.job, dl.last, dl.note, dl.first, dl.began = d.job.ID, service.Progress{}, "", 0, dl.m.deps.Clock.Now()
+	return kit.Follow(kit.Jobs, &dl.slot, dl.m.deps.Ctx, func(ctx context.Context, emit func(service.Progress)) (model.Job, error) {
 		to := d.to
 		var err error
 		if to.File, err = console.Expand(to.File); err != nil {
 			return model.Job{}, err
 		}
 		return jobs.Download(ctx, d.job.ID, to, emit)
-	}, m.downloadProgress, func(done model.Job, err error) tea.Cmd { return m.downloaded(d, done, err) })
+	}, dl.progress, func(done model.Job, err error) tea.Cmd { return dl.over(d, done, err) })
 }
 
-func (m *Model) downloadProgress(p service.Progress) tea.Cmd {
-	w := &m.work.download
+func (dl *downloads) progress(p service.Progress) tea.Cmd {
 	if p.Note != "" {
-		w.note, w.first, w.began = p.Note, p.Bytes, m.deps.Clock.Now()
+		dl.note, dl.first, dl.began = p.Note, p.Bytes, dl.m.deps.Clock.Now()
 	}
-	w.last = p
+	dl.last = p
 	return nil
 }
 
-// stopDownload cancels the download in flight, which says then what it kept.
-func (m *Model) stopDownload() tea.Cmd {
-	m.work.download.slot.Cancel()
+// stop cancels the download in flight, which says then what it kept.
+func (dl *downloads) stop() tea.Cmd {
+	dl.slot.Cancel()
 	return nil
 }
 
-// downloaded says what became of a download, and asks where one would replace something.
-func (m *Model) downloaded(d doDownload, done model.Job, err error) tea.Cmd {
-	w := &m.work.download
-	note := w.note
-	w.job, w.note = "", ""
+// over says what became of a download, and asks where one would replace something.
+func (dl *downloads) over(d doDownload, done model.Job, err error) tea.Cmd {
+	note := dl.note
+	dl.job, dl.note = "", ""
 	if done.ID != "" { // one that failed has the verdict
-		m.put(done)
+		dl.m.list.put(done)
 	}
 	var kept *service.PartialError
 	if errors.As(err, &kept) {
-		w.ended[d.job.ID] = cutDownload{d.to, kept.Resume()}
+		dl.ended[d.job.ID] = cutDownload{d.to, kept.Resume()}
 	}
 	var exists *service.ExistsError
 	var foreign *service.ForeignError
@@ -141,63 +138,63 @@ func (m *Model) downloaded(d doDownload, done model.Job, err error) tea.Cmd {
 	case errors.As(err, &exists):
 		again := d
 		again.to.Replace = true
-		return m.confirmDownload(again, "Replace the file?", exists.File+" exists already.", "replace it")
+		return dl.confirm(again, "Replace the file?", exists.File+" exists already.", "replace it")
 	case errors.As(err, &foreign):
 		again := d
 		again.to.DropPartial = true
-		return m.confirmDownload(again, "Drop what is there?", foreign.File+" holds another result, one for another format, or none. What is in it is lost.", "drop it")
+		return dl.confirm(again, "Drop what is there?", foreign.File+" holds another result, one for another format, or none. What is in it is lost.", "drop it")
 	case kept != nil && errors.Is(err, context.Canceled):
 		return kit.Warn("stopped: " + kept.Resume() + " (d goes on)")
 	case errors.Is(err, context.Canceled):
 		return kit.Warn("the download was stopped; nothing of it is kept")
-	case errors.Is(err, textfile.ErrLocked):
+	case errors.Is(err, service.ErrLocked):
 		return kit.Warn(err.Error())
 	case err != nil:
 		return kit.Fail(err.Error())
 	}
-	delete(w.ended, d.job.ID)
+	delete(dl.ended, d.job.ID)
 	said := fmt.Sprintf("downloaded %s to %s", text.Bytes(done.Bytes), done.File)
 	if note != "" {
 		said += "; " + note
 	}
-	if j, ok := m.selected(); ok && m.records.FileMissing() && j.ID == done.ID {
-		return tea.Batch(kit.Info(said), m.records.Show(j.ID, jobTitle(j)))
+	if j, ok := dl.m.list.selected(); ok && dl.m.records.FileMissing() && j.ID == done.ID {
+		return tea.Batch(kit.Info(said), dl.m.records.Show(j.ID, jobTitle(j)))
 	}
 	return kit.Info(said)
 }
 
-// confirmDownload begins a download that was refused once it is confirmed.
-func (m *Model) confirmDownload(d doDownload, title, body, yes string) tea.Cmd {
-	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{Title: title, Body: text.Clean(body), Yes: yes, Intent: kit.Call(kit.Jobs, func() tea.Cmd { return m.download(d) })})
+// confirm begins a download that was refused once it is confirmed.
+func (dl *downloads) confirm(d doDownload, title, body, yes string) tea.Cmd {
+	return widget.Confirm(dl.m.deps.Theme, widget.ConfirmSpec{Title: title, Body: text.Clean(body), Yes: yes, Intent: kit.Call(kit.Jobs, func() tea.Cmd { return dl.begin(d) })})
 }
 
 // speed is how far a download is, in a few words.
-func (d *download) speed(now time.Time) string {
-	out := text.Bytes(d.last.Bytes)
-	if d.last.Doing != "" {
-		return fmt.Sprintf("%s · %s: %d %%", out, d.last.Doing, d.last.Done*100/max(d.last.Bytes, 1))
+func (dl *downloads) speed(now time.Time) string {
+	out := text.Bytes(dl.last.Bytes)
+	if dl.last.Doing != "" {
+		return fmt.Sprintf("%s · %s: %d %%", out, dl.last.Doing, dl.last.Done*100/max(dl.last.Bytes, 1))
 	}
-	if took := now.Sub(d.began); took >= time.Second && d.last.Bytes > d.first {
-		out += " · " + text.Bytes(int64(float64(d.last.Bytes-d.first)/took.Seconds())) + "/s"
+	if took := now.Sub(dl.began); took >= time.Second && dl.last.Bytes > dl.first {
+		out += " · " + text.Bytes(int64(float64(dl.last.Bytes-dl.first)/took.Seconds())) + "/s"
 	}
-	if d.last.Parts > 1 {
-		out += fmt.Sprintf(" · part %d of %d", d.last.Part, d.last.Parts)
+	if dl.last.Parts > 1 {
+		out += fmt.Sprintf(" · part %d of %d", dl.last.Part, dl.last.Parts)
 	}
 	return out
 }
 
-// downloadLines are the download of a job: the one in flight, or what an earlier one kept.
-func (m *Model) downloadLines(j model.Job, w int) []string {
-	t, d := m.deps.Theme, &m.work.download
-	if d.job != j.ID {
-		if kept := d.ended[j.ID].note; kept != "" {
+// lines are the download of a job: the one in flight, or what an earlier one kept.
+func (dl *downloads) lines(j model.Job, w int) []string {
+	t := dl.m.deps.Theme
+	if dl.job != j.ID {
+		if kept := dl.ended[j.ID].note; kept != "" {
 			return widget.Wrapped(t.Warn, "! the download did not end: "+text.Clean(kept)+" · d goes on", w)
 		}
 		return nil
 	}
-	out := widget.Wrapped(kit.Ink{}, "downloading · "+d.speed(m.deps.Clock.Now())+" · d stops it", w)
-	if d.note != "" {
-		out = append(out, widget.Wrapped(t.Muted, text.Clean(d.note), w)...)
+	out := widget.Wrapped(kit.Ink{}, "downloading · "+dl.speed(dl.m.deps.Clock.Now())+" · d stops it", w)
+	if dl.note != "" {
+		out = append(out, widget.Wrapped(t.Muted, text.Clean(dl.note), w)...)
 	}
 	return out
 }

@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"cmp"
-
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
@@ -54,8 +52,8 @@ func (m *Model) Bindings() []kit.Binding {
 			m.downloadBinding(),
 		}, widget.MotionBindings()...)
 	}
-	if m.ledger.filter.Typing() {
-		return m.filterBindings()
+	if m.list.filter.Typing() {
+		return m.list.filterBindings()
 	}
 	out := append([]kit.Binding{
 		{Keys: []string{"n"}, Label: "new", Command: "new job", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
@@ -72,7 +70,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
 		{Keys: []string{"N"}, Label: "notify", Command: "notify when jobs end", Help: "Tell the terminal how jobs go and when they end, or no longer: a bar, a notification and a bell.", Group: "Job", Intent: intentAlerts, Hidden: true},
 	}, m.panes.Bindings(false)...)
-	out = append(append(out, m.stepBindings()...), m.filterBindings()...)
+	out = append(append(out, m.detail.stepBindings()...), m.list.filterBindings()...)
 	if m.panes.At == paneDetail || m.panes.Zoomed {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
 	}
@@ -82,7 +80,7 @@ func (m *Model) Bindings() []kit.Binding {
 // previewBinding is the key that shows records: all of them, once they are on this disk.
 func (m *Model) previewBinding() kit.Binding {
 	b := kit.Binding{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table, or all once it is downloaded.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)}
-	if j, ok := m.selected(); ok && j.File != "" {
+	if j, ok := m.list.selected(); ok && j.File != "" {
 		b.Label, b.Help = "records", "Show all records as a table: filter, sort, export, compare."
 	}
 	return b
@@ -91,7 +89,7 @@ func (m *Model) previewBinding() kit.Binding {
 // downloadBinding downloads the selected job's result, or stops that.
 func (m *Model) downloadBinding() kit.Binding {
 	b := kit.Binding{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job"}
-	if j, ok := m.selected(); ok && j.ID == m.work.download.job {
+	if j, ok := m.list.selected(); ok && j.ID == m.downloads.job {
 		b.Label, b.Intent = "stop", intentStopDownload
 		return b
 	}
@@ -113,9 +111,9 @@ func (m *Model) asksForJobs() bool {
 // whyNot returns the reason why an intent cannot act on the selected job, or "".
 func (m *Model) whyNot(i intent) string {
 	if i == intentNew {
-		return m.whyNotLaunch()
+		return m.launches.whyNot()
 	}
-	j, ok := m.selected()
+	j, ok := m.list.selected()
 	if !ok {
 		return "no job is selected"
 	}
@@ -125,9 +123,9 @@ func (m *Model) whyNot(i intent) string {
 	case intentDownload, intentPreview:
 		return m.whyNotFetch(j, i)
 	case intentAgain:
-		return m.whyNotAgain(j)
+		return m.repeats.whyNot(j)
 	case intentSettle:
-		return m.whyNotSettle(j)
+		return m.settling.whyNot(j)
 	}
 	switch { // cancel and follow
 	case j.State.Final() && (i != intentFollow || !j.Forgotten()):
@@ -136,9 +134,9 @@ func (m *Model) whyNot(i intent) string {
 		return m.session.Refused("cancel jobs")
 	case i == intentCancel && !m.cancels(j):
 		return "public sources show no way to cancel a job of " + text.Clean(j.Dataset)
-	case i == intentCancel && m.work.cancel.Running():
+	case i == intentCancel && m.cancel.Running():
 		return "it is already being cancelled"
-	case i == intentFollow && m.work.followed[j.ID].On:
+	case i == intentFollow && m.follow.jobs[j.ID].On:
 		return "it is already being followed"
 	case i == intentFollow && m.foreign(j) && j.Snapshot != "": // its own dialect decides
 		return m.session.NotReady()
@@ -150,13 +148,6 @@ func (m *Model) whyNot(i intent) string {
 func (m *Model) cancels(j model.Job) bool {
 	d, err := service.DialectOf(m.session.Profile)
 	return err != nil || d.Cancels(j.Dataset)
-}
-
-func (m *Model) whyNotLaunch() string {
-	if why := cmp.Or(m.session.Refused("launch jobs"), m.session.NotReady()); why != "" || !m.work.trigger.Running() {
-		return why
-	}
-	return "a job is being launched"
 }
 
 // foreign reports whether a job is known to belong to another profile than the one in use.
@@ -185,8 +176,8 @@ func (m *Model) whyNotFetch(j model.Job, i intent) string {
 		return "" // it is on this disk
 	case !j.State.HasResult():
 		return "the job " + j.State.Predicate() + ": there is no result to fetch"
-	case i == intentDownload && m.work.download.slot.Running():
-		return "the result of " + m.work.download.job + " is being downloaded"
+	case i == intentDownload && m.downloads.slot.Running():
+		return "the result of " + m.downloads.job + " is being downloaded"
 	}
 	return m.whyNotAsk(j)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +39,7 @@ const (
 // every row, the second sends. Changing a field returns to the first step, so that
 // only checked inputs are sent.
 type launch struct {
+	m      *Model
 	dialog *widget.FormDialog
 	form   *widget.Form
 	slot   kit.Slot
@@ -69,22 +69,11 @@ type checked struct {
 	err error
 }
 
-// newJob begins with the list of data sets where the dialect sends which one it is.
-func (m *Model) newJob(urls []string) tea.Cmd {
-	if why := m.whyNotLaunch(); why != "" {
-		return kit.Warn("new job: " + why)
-	}
-	if d, err := service.DialectOf(m.session.Profile); err == nil && d.Sends().Dataset {
-		return m.openCatalogue(urls)
-	}
-	return m.openForm(urls)
-}
-
 // openForm opens the form of a job.
-func (m *Model) openForm(urls []string) tea.Cmd {
-	l := &launch{}
+func (n *launches) openForm(urls []string) tea.Cmd {
+	l := &launch{m: n.m}
 	fields := []widget.Field{
-		{Name: fieldDataset, Label: "Dataset", Kind: widget.FieldText, Placeholder: "e.g. gd_products", Check: m.checkDataset},
+		{Name: fieldDataset, Label: "Dataset", Kind: widget.FieldText, Placeholder: "e.g. gd_products", Check: n.checkDataset},
 		{Name: fieldDiscover, Label: "How", Kind: widget.FieldPick, Hidden: true},
 		{Name: fieldSource, Label: "Inputs", Kind: widget.FieldChoice, Value: sourcePaste, Options: sources(false)},
 		{
@@ -92,56 +81,102 @@ func (m *Model) openForm(urls []string) tea.Cmd {
 			Placeholder: pasteWords(model.CollectMethod{}, false), Help: rowsHelp, Check: widget.Required("paste at least one row"),
 		},
 		{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: pathHelp, Check: widget.Required("name a file")},
-		{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
+		{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: n.m.session.Key.Name, Placeholder: "the profile's"},
 		{Name: fieldUnlaunched, Label: "Leave out", Kind: widget.FieldToggle, Hidden: true, Help: "What a job of the last hour has is not sent and billed again."},
 		{Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key", Help: "It stands in History."},
 	}
 	fields = append(fields, settingFields()...)
-	l.form = widget.NewForm(m.deps.Theme, fields...)
-	l.dialog = widget.NewFormDialog(m.deps.Theme, "New job", l.form)
+	l.form = widget.NewForm(n.m.deps.Theme, fields...)
+	l.dialog = widget.NewFormDialog(n.m.deps.Theme, "New job", l.form)
 	l.dialog.Width = 78
 	l.dialog.Filled = func() bool { return l.picked }
 	l.dialog.Extra = func() []kit.Binding {
 		extra := []kit.Binding{{Keys: []string{"ctrl+o"}, Label: "data sets", Help: "Pick the data set from a list: by name, identifier or kind.", Intent: chooseDataset{}, WhileTyping: true}}
-		return append(extra, l.previewBindings(m)...)
+		return append(extra, l.previewBindings()...)
 	}
 	l.dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
 		switch msg := msg.(type) {
 		case tea.PasteMsg:
-			return l.paste(m, msg.Content)
+			return l.paste(msg.Content)
 		case chooseDataset:
-			return m.openCollectors(), true
+			return n.m.dataSets.forForm(), true
 		case askPreview:
-			return m.askPreview(l), true
+			return l.askPreview(), true
 		}
 		return nil, false
 	}
-	l.dialog.OnChange = func(*widget.Form) { l.changed(m) }
-	l.dialog.OnSubmit = func(*widget.Form) tea.Cmd { return m.submit() }
-	l.setSession(m, m.session)
-	l.changed(m)
-	if m.dialog != nil { // it was closed: what is being read for it is not for this one
-		m.dialog.slot.Drop()
+	l.dialog.OnChange = func(*widget.Form) { l.changed() }
+	l.dialog.OnSubmit = func(*widget.Form) tea.Cmd { return n.submit() }
+	l.setSession(n.m.session)
+	l.changed()
+	if n.form != nil { // it was closed: what is being read for it is not for this one
+		n.form.slot.Drop()
 	}
-	m.dialog = l
-	return tea.Batch(kit.OpenOverlay(l.dialog), m.askInbox(l))
+	n.form = l
+	return tea.Batch(kit.OpenOverlay(l.dialog), l.askInbox())
 }
 
 // checkDataset requires a name if the dialect sends one. Otherwise it is only the
 // operator's name for the job and may be empty.
-func (m *Model) checkDataset(s string) error {
-	d, err := service.DialectOf(m.session.Profile)
+func (n *launches) checkDataset(s string) error {
+	d, err := service.DialectOf(n.m.session.Profile)
 	if err != nil {
 		return err
 	}
 	return model.CheckDataset(strings.TrimSpace(s), d.Sends())
 }
 
-func (l *launch) setSession(m *Model, s kit.Session) {
+// contractAlone warns before a launch that the profile cannot follow the job.
+func (n *launches) contractAlone() string {
+	if n.m.asksForJobs() {
+		return ""
+	}
+	return "! with dialect " + strconv.Quote(n.m.session.Profile.DialectName()) + " the console keeps the identifier it gets and cannot ask for progress or result"
+}
+
+// lint lists the findings against using a key for a launch.
+func (n *launches) lint(name string) string {
+	k := n.keyNamed(name)
+	if k.Name == "" {
+		return "✗ " + n.m.session.MissingKey(name)
+	}
+	var out []string
+	for _, f := range keystore.CheckUse(k, model.CapUse, true, n.m.session.KeyNow(k, n.m.deps.Clock.Now())) {
+		out = append(out, fmt.Sprintf("%s %s: %s", severityMark(f), f.Key, f.Text))
+	}
+	return strings.Join(out, "\n")
+}
+
+// submit handles ctrl+s in the dialog: it checks first, then asks what has to be answered, and sends.
+func (n *launches) submit() tea.Cmd {
+	l := n.form
+	if l == nil {
+		return nil
+	}
+	if !l.ready {
+		return l.check()
+	}
+	if n.keyNamed(l.form.Value(fieldKey)).Name == "" {
+		return l.refuse(fieldKey, n.m.session.MissingKey(l.form.Value(fieldKey)))
+	}
+	r, given := l.chosen().Report, ask.Answers{}
+	for _, q := range r.Questions {
+		if q.Kind != ask.AdminReason {
+			continue
+		}
+		if l.reason() == "" {
+			return l.refuse(fieldReason, q.Text)
+		}
+		given.With(q, ask.Answer{Text: l.reason()})
+	}
+	return n.ask(r, r.Questions, given, func() bool { return n.form == l && l.ready })
+}
+
+func (l *launch) setSession(s kit.Session) {
 	options := make([]widget.Option, 0, len(s.Keys))
 	for _, k := range s.Keys {
-		o := widget.Option{Value: k.Name, Note: k.Level.String() + " · " + k.State(m.session.KeyNow(k, m.deps.Clock.Now()), model.SoonDays*24*time.Hour).String()}
-		if f, bad := forbidden(k, m.session.KeyNow(k, m.deps.Clock.Now())); bad && !admin(f) {
+		o := widget.Option{Value: k.Name, Note: k.Level.String() + " · " + k.State(l.m.session.KeyNow(k, l.m.deps.Clock.Now()), model.SoonDays*24*time.Hour).String()}
+		if f, bad := forbidden(k, l.m.session.KeyNow(k, l.m.deps.Clock.Now())); bad && !admin(f) {
 			o.Disabled = f.Text
 		}
 		if of := s.Elsewhere[k.Name]; of != "" {
@@ -151,44 +186,36 @@ func (l *launch) setSession(m *Model, s kit.Session) {
 	}
 	l.form.SetOptions(fieldKey, options)
 	help := "The dataset's identifier."
-	if !m.asksForJobs() {
+	if !l.m.asksForJobs() {
 		help = "Your name for the job, kept in the ledger. It is not sent: the contract shows no way to name a dataset."
 	}
 	l.form.SetHelp(fieldDataset, help)
 }
 
-// contractAlone warns before a launch that the profile cannot follow the job.
-func (m *Model) contractAlone() string {
-	if m.asksForJobs() {
-		return ""
-	}
-	return "! with dialect " + strconv.Quote(m.session.Profile.DialectName()) + " the console keeps the identifier it gets and cannot ask for progress or result"
-}
-
 // changed updates the fields and discards the check.
-func (l *launch) changed(m *Model) {
+func (l *launch) changed() {
 	rechosen := l.rechosen()
 	if !rechosen {
 		l.checked = checked{}
 		l.form.SetHidden(fieldUnlaunched, true)
 	}
-	l.describe(m)
+	l.describe()
 	source := l.form.Value(fieldSource)
 	l.form.SetHidden(fieldPaste, source != sourcePaste)
 	l.form.SetHidden(fieldPath, source != sourceFile)
 	l.hideTyped(source != sourceTyped)
-	l.offerAuth(m)
-	l.showSettings(m)
-	l.key = m.keyNamed(l.form.Value(fieldKey))
+	l.offerAuth()
+	l.showSettings()
+	l.key = l.m.launches.keyNamed(l.form.Value(fieldKey))
 	l.form.SetHidden(fieldReason, l.key.Level != model.LevelAdmin)
 	l.ready, l.dialog.Deliberate = false, false
 	l.dialog.Submit = "check the inputs"
 	l.dialog.Problem = ""
 	l.slot.Drop()
 	l.dialog.Busy = false
-	l.note("Nothing is launched yet: the rows are checked first.", m.unlisted(l), l.costs(), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
+	l.note("Nothing is launched yet: the rows are checked first.", l.unlisted(), l.costs(), l.m.launches.contractAlone(), l.m.launches.lint(l.form.Value(fieldKey)))
 	if rechosen { // both choices were checked
-		_ = l.show(m)
+		_ = l.show()
 	}
 }
 
@@ -203,62 +230,16 @@ func (l *launch) note(lines ...string) {
 	l.dialog.Foot = strings.Join(kept, "\n")
 }
 
-// keyNamed finds a key of the session; an empty name is the profile's key.
-func (m *Model) keyNamed(name string) model.Key {
-	if i := slices.IndexFunc(m.session.Keys, func(k model.Key) bool { return k.Name == name }); i >= 0 {
-		return m.session.Keys[i]
-	}
-	return m.session.Key
-}
-
-// lint lists the findings against using a key for a launch.
-func (m *Model) lint(name string) string {
-	k := m.keyNamed(name)
-	if k.Name == "" {
-		return "✗ " + m.session.MissingKey(name)
-	}
-	var out []string
-	for _, f := range keystore.CheckUse(k, model.CapUse, true, m.session.KeyNow(k, m.deps.Clock.Now())) {
-		out = append(out, fmt.Sprintf("%s %s: %s", severityMark(f), f.Key, f.Text))
-	}
-	return strings.Join(out, "\n")
-}
-
-// submit handles ctrl+s in the dialog: it checks first, then asks what has to be answered, and sends.
-func (m *Model) submit() tea.Cmd {
-	l := m.dialog
-	if l == nil {
-		return nil
-	}
-	if !l.ready {
-		return l.check(m)
-	}
-	if m.keyNamed(l.form.Value(fieldKey)).Name == "" {
-		return l.refuse(m, fieldKey, m.session.MissingKey(l.form.Value(fieldKey)))
-	}
-	r, given := l.chosen().Report, ask.Answers{}
-	for _, q := range r.Questions {
-		if q.Kind != ask.AdminReason {
-			continue
-		}
-		if l.reason() == "" {
-			return l.refuse(m, fieldReason, q.Text)
-		}
-		given.With(q, ask.Answer{Text: l.reason()})
-	}
-	return m.askLaunch(r, r.Questions, given, func() bool { return m.dialog == l && l.ready })
-}
-
 // check reads the inputs and says what the job comes to.
-func (l *launch) check(m *Model) tea.Cmd {
+func (l *launch) check() tea.Cmd {
 	l.dialog.Busy = true
-	jobs, d, from := m.deps.Jobs, l.draft(), l.source(m)
-	return kit.Load(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) (service.Report, error) {
+	jobs, d, from := l.m.deps.Jobs, l.draft(), l.source()
+	return kit.Load(kit.Jobs, &l.slot, l.m.deps.Ctx, func(ctx context.Context) (service.Report, error) {
 		return from.check(ctx, jobs, d)
 	}, func(r service.Report, err error) tea.Cmd {
 		l.dialog.Busy = false
 		l.checked = checked{r, err}
-		return l.show(m)
+		return l.show()
 	})
 }
 
@@ -271,9 +252,9 @@ type source struct {
 }
 
 // source is what the form reads.
-func (l *launch) source(m *Model) source {
+func (l *launch) source() source {
 	columns, _ := columnMap(l.form.Value(fieldColumns)) // the form was checked
-	s := source{kind: l.form.Value(fieldSource), console: m.deps.Console, in: service.Rows{Map: columns}}
+	s := source{kind: l.form.Value(fieldSource), console: l.m.deps.Console, in: service.Rows{Map: columns}}
 	switch s.kind {
 	case sourceFile:
 		s.text = strings.TrimSpace(l.form.Value(fieldPath))
@@ -308,7 +289,7 @@ func (s source) check(ctx context.Context, jobs Jobs, d service.Draft) (service.
 }
 
 // show shows what the form comes to.
-func (l *launch) show(m *Model) tea.Cmd {
+func (l *launch) show() tea.Cmd {
 	l.offerUnlaunched()
 	r := l.chosen()
 	in := r.Rows
@@ -319,12 +300,12 @@ func (l *launch) show(m *Model) tea.Cmd {
 		l.note(problemLines(in.Problems))
 		if wrong.Field != "" {
 			l.dialog.Problem = bad
-			return l.refuse(m, typedField+wrong.Field, wrong.Text)
+			return l.refuse(typedField+wrong.Field, wrong.Text)
 		}
-		return l.refuse(m, l.sourceField(), bad)
+		return l.refuse(l.sourceField(), bad)
 	case why != "":
 		l.note("Nothing was sent.", problemLines(in.Problems))
-		return l.refuse(m, field, why)
+		return l.refuse(field, why)
 	}
 	l.ready, l.dialog.Deliberate = true, true
 	l.dialog.Submit = "launch " + text.Counted(len(r.Request.Inputs), "input")
@@ -332,9 +313,9 @@ func (l *launch) show(m *Model) tea.Cmd {
 		l.dialog.Problem = bad
 		l.dialog.Submit = fmt.Sprintf("launch the %s", text.Counted(len(r.Request.Inputs), "good row"))
 	}
-	k := m.keyNamed(l.form.Value(fieldKey))
+	k := l.m.launches.keyNamed(l.form.Value(fieldKey))
 	l.note(fmt.Sprintf("✓ %s from %s · key %s %s%s", text.Counted(len(r.Request.Inputs), "input"), r.Source, cmp.Or(k.Name, "of the profile"), k.Level, partWords(r.Report)),
-		estimateLine(r.Estimate), columnWords(in.Columns), problemLines(in.Problems), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
+		estimateLine(r.Estimate), columnWords(in.Columns), problemLines(in.Problems), l.m.launches.contractAlone(), l.m.launches.lint(l.form.Value(fieldKey)))
 	return nil
 }
 
@@ -375,15 +356,6 @@ func columnWords(columns []service.Column) string {
 func (l *launch) failed(text string) {
 	l.dialog.Busy = false
 	l.dialog.Problem = text
-}
-
-func (m *Model) closeDialog() tea.Cmd {
-	if m.dialog == nil {
-		return nil
-	}
-	d := m.dialog.dialog
-	m.dialog = nil
-	return kit.CloseOverlay(d)
 }
 
 // maxProblems is how many problems are listed; the rest are counted.

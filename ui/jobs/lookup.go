@@ -28,9 +28,9 @@ type (
 )
 
 // previewBindings is the key of a preview, where the dialect knows one and the input is typed.
-func (l *launch) previewBindings(m *Model) []kit.Binding {
-	d, err := service.DialectOf(m.session.Profile)
-	c, _ := m.collector(l)
+func (l *launch) previewBindings() []kit.Binding {
+	d, err := service.DialectOf(l.m.session.Profile)
+	c, _ := l.collector()
 	if err != nil || !d.Previews(c.ID) || l.form.Value(fieldSource) != sourceTyped {
 		return nil
 	}
@@ -38,32 +38,32 @@ func (l *launch) previewBindings(m *Model) []kit.Binding {
 }
 
 // askPreview asks before a preview, except on the emulator: what one costs is not known.
-func (m *Model) askPreview(l *launch) tea.Cmd {
+func (l *launch) askPreview() tea.Cmd {
 	if l.dialog.Busy {
 		return nil
 	}
-	key := m.keyNamed(l.form.Value(fieldKey))
-	switch f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Clock.Now())); {
+	key := l.m.launches.keyNamed(l.form.Value(fieldKey))
+	switch f, bad := forbidden(key, l.m.session.KeyNow(key, l.m.deps.Clock.Now())); {
 	case key.Name == "":
-		return l.refuse(m, fieldKey, m.session.MissingKey(l.form.Value(fieldKey)))
+		return l.refuse(fieldKey, l.m.session.MissingKey(l.form.Value(fieldKey)))
 	case bad:
-		return l.refuse(m, fieldKey, f.Text+"; a preview needs another key")
-	case m.session.Profile.Local:
-		return m.previewLookup(l)
+		return l.refuse(fieldKey, f.Text+"; a preview needs another key")
+	case l.m.session.Profile.Local:
+		return l.previewLookup()
 	}
-	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-		Title: "Ask for a preview?", Yes: "ask for it", Intent: kit.Call(kit.Jobs, func() tea.Cmd { return m.previewLookup(l) }),
+	return widget.Confirm(l.m.deps.Theme, widget.ConfirmSpec{
+		Title: "Ask for a preview?", Yes: "ask for it", Intent: kit.Call(kit.Jobs, func() tea.Cmd { return l.previewLookup() }),
 		Body: fmt.Sprintf("The service makes columns and a sample, with key %s. What a preview costs is not shown by public sources. No job is launched.", key.Name),
 	})
 }
 
 // previewLookup checks the form, and has the service make a preview.
-func (m *Model) previewLookup(l *launch) tea.Cmd {
+func (l *launch) previewLookup() tea.Cmd {
 	l.dialog.Busy, l.dialog.Problem = true, ""
 	l.note("Asking the service for a preview: nothing is launched.")
-	jobs, d, from := m.deps.Jobs, l.draft(), l.source(m)
+	jobs, d, from := l.m.deps.Jobs, l.draft(), l.source()
 	d.Sample = 0
-	return kit.Load(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) (lookupPreviewed, error) {
+	return kit.Load(kit.Jobs, &l.slot, l.m.deps.Ctx, func(ctx context.Context) (lookupPreviewed, error) {
 		var out lookupPreviewed
 		var err error
 		if out.checked.Report, out.checked.err = from.check(ctx, jobs, d); out.checked.err == nil {
@@ -71,23 +71,23 @@ func (m *Model) previewLookup(l *launch) tea.Cmd {
 		}
 		return out, err
 	}, func(out lookupPreviewed, err error) tea.Cmd {
-		if l != m.dialog {
+		if l != l.m.launches.form {
 			return nil
 		}
-		return l.previewed(m, out, err)
+		return l.previewed(out, err)
 	})
 }
 
 // previewed offers the columns of a preview.
-func (l *launch) previewed(m *Model, out lookupPreviewed, err error) tea.Cmd {
+func (l *launch) previewed(out lookupPreviewed, err error) tea.Cmd {
 	l.dialog.Busy = false
 	if out.checked.err != nil {
 		l.checked = out.checked
-		return l.show(m)
+		return l.show()
 	}
-	l.changed(m)
+	l.changed()
 	if err != nil {
-		return l.noPreview(m, err)
+		return l.noPreview(err)
 	}
 	lines := previewLines(out.LookupPreview)
 	if out.Note != "" {
@@ -98,11 +98,11 @@ func (l *launch) previewed(m *Model, out lookupPreviewed, err error) tea.Cmd {
 		l.note(append(lines, "The form cannot hold these columns in one line; another preview may name others.")...)
 		return nil
 	}
-	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+	return widget.Confirm(l.m.deps.Theme, widget.ConfirmSpec{
 		Title: "Preview: take these columns?", Yes: "take the columns", Body: strings.Join(lines, "\n"), Intent: kit.Call(kit.Jobs, func() tea.Cmd {
-			if l == m.dialog { // to be changed or launched
+			if l == l.m.launches.form { // to be changed or launched
 				l.form.SetValue(columnsField, words)
-				l.changed(m)
+				l.changed()
 			}
 			return nil
 		}),
@@ -110,7 +110,7 @@ func (l *launch) previewed(m *Model, out lookupPreviewed, err error) tea.Cmd {
 }
 
 // noPreview says why there is none, and what is left of it at the service.
-func (l *launch) noPreview(m *Model, err error) tea.Cmd {
+func (l *launch) noPreview(err error) tea.Cmd {
 	l.dialog.Problem = err.Error()
 	var lost *service.PreviewError
 	if !errors.As(err, &lost) {
@@ -118,7 +118,7 @@ func (l *launch) noPreview(m *Model, err error) tea.Cmd {
 	}
 	left := lost.AtService()
 	l.dialog.Problem += "; " + left
-	return m.showVerdict("No preview", strings.ToUpper(left[:1])+left[1:]+".", err)
+	return l.m.detail.showVerdict("No preview", strings.ToUpper(left[:1])+left[1:]+".", err)
 }
 
 // previewedRows is how many records of a preview are shown.

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"io"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -81,75 +80,37 @@ const (
 	paneDetail
 )
 
-// ledger is the list of jobs and the state of its loading.
-type ledger struct {
-	jobs    []model.Job // newest first, at most maxListed
-	total   int         // jobs in the ledger when they were read
-	table   widget.Table
-	visible []model.Job // those that the filter lets through
-	filter  widget.ListFilter
-	loaded  bool
-	late    []model.Job // put while the list is being read
-	files   bool        // one of them was downloaded
-	err     error
-	slot    kit.Slot
-	newest  struct { // looks at the newest job alone
-		slot kit.Slot
-		at   time.Time
-	}
-}
-
-// work is the work in flight.
-type work struct {
-	// following is the stream of what happens to jobs in flight, followed what it said last.
-	following kit.Slot
-	followed  map[string]service.Followed
-	ask       kit.Slot
-	again     kit.Slot // reads what a job asked for
-	settle    kit.Slot
-	trigger   kit.Slot
-	cancel    kit.Slot
-	download  download
-}
-
-// preview is the table of a job's first records.
-type preview struct {
-	open    bool
-	job     model.Job
-	records model.RecordTable
-	table   widget.Table
-	column  int // first column drawn, for tables wider than the screen
-	err     error
-	slot    kit.Slot
-}
-
-// Model is the tab. Use New.
+// Model is the tab: its panes, and which subject a key or a message is for. Use New.
 type Model struct {
 	deps    Deps
 	session kit.Session
-	ledger  ledger
-	work    work
+	panes   widget.Panes
+	list    jobList
+	detail  detail
 	preview preview
 	records *records.Page
 	drift   *drift.Page
-	panes   widget.Panes
-	detail  widget.Scroll
-	dialog  *launch // nil while no dialog is open
-	alerts  alerts
-	// dataSets are those that jobs can be launched for.
-	dataSets dataSets
-	// want is the job to select once the ledger has it.
-	want string
+	// launches, repeats, dataSets and settling lead to calls that may be billed; the rest is about jobs in flight.
+	launches  launches
+	repeats   repeats
+	dataSets  dataSets
+	settling  settling
+	follow    following
+	downloads downloads
+	cancel    kit.Slot
 }
 
 // New makes the tab.
 func New(d Deps) *Model {
-	m := &Model{deps: d, panes: widget.Panes{N: 2}, alerts: alerts{on: d.Notify}}
-	m.work.followed, m.work.download.ended = map[string]service.Followed{}, map[string]cutDownload{}
+	m := &Model{deps: d, panes: widget.Panes{N: 2}}
+	m.list, m.detail, m.preview = jobList{m: m}, detail{m: m}, preview{m: m}
+	m.launches, m.repeats, m.dataSets, m.settling = launches{m: m}, repeats{m: m}, dataSets{m: m}, settling{m: m}
+	m.follow = following{m: m, jobs: map[string]service.Followed{}, alerts: alerts{on: d.Notify}}
+	m.downloads = downloads{m: m, ended: map[string]cutDownload{}}
 	m.drift = drift.New(drift.Deps{Ctx: d.Ctx, Now: d.Clock.Now, Theme: d.Theme, Monitor: d.Drift, Edit: d.Console.Editor()})
 	m.preview.table.Empty = "the result holds no records"
 	m.records = records.New(records.Deps{Ctx: d.Ctx, Theme: d.Theme, Open: d.Console.OpenResult, Save: d.Console.SaveRows})
-	m.fill()
+	m.list.fill()
 	return m
 }
 
@@ -177,7 +138,7 @@ func columns(others, files bool) []widget.Column {
 }
 
 // Init loads the ledger: it is on disk and needs no session.
-func (m *Model) Init() tea.Cmd { return m.load() }
+func (m *Model) Init() tea.Cmd { return m.list.load() }
 
 // Title is the tab's name.
 func (m *Model) Title() string { return "Jobs" }
@@ -187,25 +148,25 @@ func (m *Model) CapturingText() bool {
 	if m.records.Open() {
 		return m.records.CapturingText()
 	}
-	return !m.preview.open && !m.drift.Open() && m.ledger.filter.Typing()
+	return !m.preview.open && !m.drift.Open() && m.list.filter.Typing()
 }
 
 // Focus reloads the ledger, because another process may have written to it.
-func (m *Model) Focus() tea.Cmd { return tea.Batch(m.load(), m.drift.Refresh()) }
+func (m *Model) Focus() tea.Cmd { return tea.Batch(m.list.load(), m.drift.Refresh()) }
 
 // Running counts the work that quitting would interrupt. Watches do not count: the
 // service continues the job, and the ledger still has it.
 func (m *Model) Running() int {
-	return kit.Running(&m.work.trigger, &m.work.cancel, &m.work.download.slot) + m.records.Running() + m.drift.Running()
+	return kit.Running(&m.launches.slot, &m.cancel, &m.downloads.slot) + m.records.Running() + m.drift.Running()
 }
 
 // Count is how many of the listed jobs may have started, in their ink; -1 while the ledger cannot be read.
 func (m *Model) Count() (n int, ink kit.Ink) {
 	_, ink = m.deps.Theme.JobMark(model.Job{State: model.JobMayHave})
-	if m.unreadable() {
+	if m.list.unreadable() {
 		return -1, ink
 	}
-	for _, j := range m.ledger.jobs {
+	for _, j := range m.list.jobs {
 		if j.State == model.JobMayHave {
 			n++
 		}
@@ -215,11 +176,11 @@ func (m *Model) Count() (n int, ink kit.Ink) {
 
 // Status shows the progress of a download, or how many jobs are followed.
 func (m *Model) Status() string {
-	if d := &m.work.download; d.slot.Running() {
+	if d := &m.downloads; d.slot.Running() {
 		return "download " + d.speed(m.deps.Clock.Now())
 	}
 	n := 0
-	for _, f := range m.work.followed {
+	for _, f := range m.follow.jobs {
 		if f.On {
 			n++
 		}
@@ -228,12 +189,4 @@ func (m *Model) Status() string {
 		return ""
 	}
 	return text.Counted(n, "job") + " followed"
-}
-
-// selected returns the job under the cursor.
-func (m *Model) selected() (model.Job, bool) {
-	if i := m.ledger.table.Cursor(); i < len(m.ledger.visible) {
-		return m.ledger.visible[i], true
-	}
-	return model.Job{}, false
 }

@@ -21,7 +21,7 @@ const maxPasted = 10_000
 // paste takes what is pasted into the form if it cannot be meant for the field with the focus: it becomes the
 // job's inputs, which are checked at once if nothing else is wrong. ok is false for what that field
 // takes.
-func (l *launch) paste(m *Model, content string) (cmd tea.Cmd, ok bool) {
+func (l *launch) paste(content string) (cmd tea.Cmd, ok bool) {
 	pasted := strings.Trim(text.OnlyShownLines(content), "\n")
 	lines, at := 1+strings.Count(pasted, "\n"), l.form.Focused()
 	switch {
@@ -61,9 +61,9 @@ func (l *launch) paste(m *Model, content string) (cmd tea.Cmd, ok bool) {
 	l.form.SetValue(fieldSource, sourcePaste)
 	l.form.SetValue(fieldPaste, all)
 	l.picked = true // closing the form would lose it
-	l.changed(m)
+	l.changed()
 	cmd = l.form.FocusOn(fieldPaste, false)
-	return tea.Batch(cmd, kit.Info(said), l.checkPasted(m)), true
+	return tea.Batch(cmd, kit.Info(said), l.checkPasted()), true
 }
 
 // isValue reports whether what is pasted can be meant for the field that has the focus: a line that is no JSON, or JSON
@@ -111,9 +111,9 @@ func tooLong(all string) (cmd tea.Cmd, long bool) {
 
 // checkPasted checks pasted rows unless another field is wrong, which is not said before the
 // operator asks for a check.
-func (l *launch) checkPasted(m *Model) tea.Cmd {
+func (l *launch) checkPasted() tea.Cmd {
 	if !l.form.Right() {
 		return nil
 	}
-	return l.check(m)
+	return l.check()
 }

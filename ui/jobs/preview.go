@@ -1,14 +1,30 @@
 package jobs
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
+
+// preview is the table of a job's first records.
+type preview struct {
+	m       *Model
+	open    bool
+	job     model.Job
+	records model.RecordTable
+	table   widget.Table
+	column  int // first column drawn, for tables wider than the screen
+	err     error
+	slot    kit.Slot
+}
 
 // Widths of the preview's columns, in cells.
 const (
@@ -17,9 +33,8 @@ const (
 	sampled   = 20 // rows that determine a column's width
 )
 
-// layPreview lays out the columns from the first visible one.
-func (m *Model) layPreview() {
-	p := &m.preview
+// lay lays out the columns from the first visible one.
+func (p *preview) lay() {
 	r := p.records
 	p.table.Columns = nil
 	for i := p.column; i < len(r.Columns); i++ {
@@ -43,15 +58,15 @@ func (m *Model) layPreview() {
 	})
 }
 
-func (m *Model) renderPreview(w, h int) string {
-	t, p := m.deps.Theme, &m.preview
+func (p *preview) render(w, h int) string {
+	t := p.m.deps.Theme
 	iw, ih := widget.Inner(w, h)
 	title := "Records of " + jobTitle(p.job)
 	var body string
 	switch {
 	case p.err != nil && len(p.records.Columns) == 0:
 		lines := widget.Wrapped(kit.Ink{}, "The records cannot be shown: "+p.err.Error()+". esc goes back.", iw-2)
-		body = strings.Join(append(lines, m.errorLines(p.err, time.Time{}, iw-2)...), "\n")
+		body = strings.Join(append(lines, p.m.detail.errorLines(p.err, time.Time{}, iw-2)...), "\n")
 	case p.slot.Running():
 		body = "\n " + t.Muted.Render("reading the first records…")
 	case len(p.records.Columns) == 0:
@@ -61,7 +76,7 @@ func (m *Model) renderPreview(w, h int) string {
 		if p.records.Total >= 0 {
 			title += fmt.Sprintf(" of %d", p.records.Total)
 		}
-		foot := m.columnLines(iw, max(1, ih/3))
+		foot := p.columnLines(iw, max(1, ih/3))
 		if p.err != nil {
 			foot = append(foot, t.Warn.Render(text.Cut(" ! the rest cannot be shown: "+text.Clean(p.err.Error()), iw)))
 		}
@@ -71,8 +86,8 @@ func (m *Model) renderPreview(w, h int) string {
 }
 
 // columnLines shows each column's type and fill rate in at most limit lines.
-func (m *Model) columnLines(w, limit int) []string {
-	t, r := m.deps.Theme, m.preview.records
+func (p *preview) columnLines(w, limit int) []string {
+	t, r := p.m.deps.Theme, p.records
 	var items []string
 	for i, c := range r.Columns {
 		text := fmt.Sprintf("%s %s %d %%", text.Clean(text.Cut(c.Name, maxColumn)), c.Type, int(r.FillRate(i)*100))
@@ -97,4 +112,30 @@ func (m *Model) columnLines(w, limit int) []string {
 		line += it + "   "
 	}
 	return append(lines, line)
+}
+
+func (p *preview) show(j model.Job) tea.Cmd {
+	p.open, p.job, p.err = true, j, nil
+	p.records, p.column = model.RecordTable{}, 0
+	p.lay()
+	jobs := p.m.deps.Jobs
+	return kit.Load(kit.Jobs, &p.slot, p.m.deps.Ctx, func(ctx context.Context) (model.RecordTable, error) {
+		return jobs.Records(ctx, j.ID, previewRecords)
+	}, func(t model.RecordTable, err error) tea.Cmd { // with an error: the records before it
+		p.records, p.err = t, err
+		p.lay()
+		return nil
+	})
+}
+
+func (p *preview) shift(i intent) {
+	if !p.open {
+		return
+	}
+	by := 1
+	if i == intentLeft {
+		by = -1
+	}
+	p.column = max(0, min(p.column+by, len(p.records.Columns)-1))
+	p.lay()
 }

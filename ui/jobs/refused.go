@@ -14,12 +14,12 @@ import (
 
 // refuse says why the job is not launched: beside the field that has to change, which is edited at once,
 // or below the form where no field is to blame.
-func (l *launch) refuse(m *Model, field, why string) tea.Cmd {
+func (l *launch) refuse(field, why string) tea.Cmd {
 	l.dialog.Busy = false
 	cmd, ok := l.form.Refuse(field, why)
 	if !ok && isSetting(field) { // it stands behind More
 		l.form.SetValue(fieldMore, "true")
-		l.showSettings(m)
+		l.showSettings()
 		cmd, ok = l.form.Refuse(field, why)
 	}
 	if !ok {

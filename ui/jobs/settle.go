@@ -16,38 +16,44 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// whyNotSettle returns the reason why a job cannot be settled, or "".
-func (m *Model) whyNotSettle(j model.Job) string {
+// settling finds out what became of jobs that may have started.
+type settling struct {
+	m    *Model
+	slot kit.Slot
+}
+
+// whyNot returns the reason why a job cannot be settled, or "".
+func (st *settling) whyNot(j model.Job) string {
 	switch {
 	case j.State != model.JobMayHave:
 		return "the job " + j.State.Predicate()
-	case m.foreign(j):
+	case st.m.foreign(j):
 		return "it belongs to profile " + j.Profile
-	case m.work.settle.Running():
+	case st.slot.Running():
 		return "the service's list is being asked for"
 	}
-	return cmp.Or(m.session.Refused("settle jobs"), m.session.NotReady())
+	return cmp.Or(st.m.session.Refused("settle jobs"), st.m.session.NotReady())
 }
 
-// settle asks for the service's list, and offers what can be done about a job that may have started.
-func (m *Model) settle(j model.Job) tea.Cmd {
-	jobs := m.deps.Jobs
-	return kit.Load(kit.Jobs, &m.work.settle, m.deps.Ctx, func(ctx context.Context) (service.Settlement, error) {
+// begin asks for the service's list, and offers what can be done about a job that may have started.
+func (st *settling) begin(j model.Job) tea.Cmd {
+	jobs := st.m.deps.Jobs
+	return kit.Load(kit.Jobs, &st.slot, st.m.deps.Ctx, func(ctx context.Context) (service.Settlement, error) {
 		return jobs.Settle(ctx, j.ID)
 	}, func(s service.Settlement, err error) tea.Cmd {
 		if err != nil {
 			return kit.Fail(j.ID + ": " + service.Explain(err))
 		}
-		return m.offerSettlement(s)
+		return st.offer(s)
 	})
 }
 
-// offerSettlement offers the answers to what a job that may have started is.
-func (m *Model) offerSettlement(s service.Settlement) tea.Cmd {
-	again := widget.MenuItem{Key: "w", Label: "launch it again", Note: "asks first", Intent: m.again(s.Job, false)}
+// offer offers the answers to what a job that may have started is.
+func (st *settling) offer(s service.Settlement) tea.Cmd {
+	again := widget.MenuItem{Key: "w", Label: "launch it again", Note: "asks first", Intent: st.m.repeats.check(s.Job, false)}
 	items := []widget.MenuItem{}
 	for i, o := range s.Question.Options {
-		item := widget.MenuItem{Label: o.Text, Intent: kit.Call(kit.Jobs, func() tea.Cmd { return m.decide(s, o) })}
+		item := widget.MenuItem{Label: o.Text, Intent: kit.Call(kit.Jobs, func() tea.Cmd { return st.decide(s, o) })}
 		switch o.Value {
 		case service.DidNotStart:
 			item.Key, item.Note = "x", "mark it so"
@@ -69,29 +75,29 @@ func (m *Model) offerSettlement(s service.Settlement) tea.Cmd {
 	}
 	if s.Problem == nil {
 		title := fmt.Sprintf("%s: %s of the service's list can be it", s.Job.ID, text.Counted(len(s.Candidates), "job"))
-		return widget.OpenMenu(m.deps.Theme, title, "", append(items, again))
+		return widget.OpenMenu(st.m.deps.Theme, title, "", append(items, again))
 	}
 	// Nobody has looked: what marks the job is neither the first nor done by one key.
-	look := widget.MenuItem{Key: "l", Label: "look again", Note: "asks for the list", Intent: kit.Call(kit.Jobs, func() tea.Cmd { return m.settle(s.Job) })}
-	open := widget.OpenMenu(m.deps.Theme, s.Job.ID+": the service's list could not be read", "", []widget.MenuItem{look, items[1], again, items[0]})
-	if why := m.showVerdict("The service's list could not be read", "", s.Problem); why != nil {
+	look := widget.MenuItem{Key: "l", Label: "look again", Note: "asks for the list", Intent: kit.Call(kit.Jobs, func() tea.Cmd { return st.begin(s.Job) })}
+	open := widget.OpenMenu(st.m.deps.Theme, s.Job.ID+": the service's list could not be read", "", []widget.MenuItem{look, items[1], again, items[0]})
+	if why := st.m.detail.showVerdict("The service's list could not be read", "", s.Problem); why != nil {
 		return tea.Sequence(open, why)
 	}
 	return tea.Batch(open, kit.Fail("the service's list: "+s.Problem.Error()))
 }
 
 // decide settles a job as it was chosen. Where something speaks against that, it asks first.
-func (m *Model) decide(s service.Settlement, o ask.Option) tea.Cmd {
-	return m.settleBy(s, ask.Answers{}.With(s.Question, ask.Answer{Text: o.Value}), o)
+func (st *settling) decide(s service.Settlement, o ask.Option) tea.Cmd {
+	return st.by(s, ask.Answers{}.With(s.Question, ask.Answer{Text: o.Value}), o)
 }
 
-func (m *Model) settleBy(s service.Settlement, given ask.Answers, o ask.Option) tea.Cmd {
-	jobs, hooks, now := m.deps.Jobs, m.deps.Hooks, m.deps.Clock.Now
+func (st *settling) by(s service.Settlement, given ask.Answers, o ask.Option) tea.Cmd {
+	jobs, hooks, now := st.m.deps.Jobs, st.m.deps.Hooks, st.m.deps.Clock.Now
 	type settled struct {
 		model.Job
 		text string // in place of the job's state
 	}
-	return kit.Load(kit.Jobs, &m.work.settle, m.deps.Ctx, func(ctx context.Context) (out settled, err error) {
+	return kit.Load(kit.Jobs, &st.slot, st.m.deps.Ctx, func(ctx context.Context) (out settled, err error) {
 		if out.Job, err = jobs.Decide(ctx, s, given); err != nil || o.Value != service.Await {
 			return out, err
 		}
@@ -109,27 +115,27 @@ func (m *Model) settleBy(s service.Settlement, given ask.Answers, o ask.Option) 
 		return out, nil
 	}, func(out settled, err error) tea.Cmd {
 		if open, ok := errors.AsType[*ask.Unanswered](err); ok {
-			return m.askDoubt(s, given, o, open.Questions[0])
+			return st.askDoubt(s, given, o, open.Questions[0])
 		}
 		if err != nil {
 			return kit.Fail(s.Job.ID + ": " + service.Explain(err))
 		}
-		m.put(out.Job)
-		return tea.Batch(m.follow(), kit.Info(out.ID+": "+cmp.Or(out.text, out.State.Label())))
+		st.m.list.put(out.Job)
+		return tea.Batch(st.m.follow.begin(), kit.Info(out.ID+": "+cmp.Or(out.text, out.State.Label())))
 	})
 }
 
 // askDoubt asks whether a job is settled so although something speaks against it.
-func (m *Model) askDoubt(s service.Settlement, given ask.Answers, o ask.Option, q ask.Question) tea.Cmd {
+func (st *settling) askDoubt(s service.Settlement, given ask.Answers, o ask.Option, q ask.Question) tea.Cmd {
 	id := s.Job.ID
 	spec := widget.ConfirmSpec{
 		Title: "Is it " + o.Value + "?", Yes: "it is " + id,
 		Body:   fmt.Sprintf("%s: %s. If it is another job, %s counts as launched although its inputs may never have run.", o.Value, q.Text, id),
-		Intent: kit.Call(kit.Jobs, func() tea.Cmd { return m.settleBy(s, given.With(q, ask.Agreed), o) }),
+		Intent: kit.Call(kit.Jobs, func() tea.Cmd { return st.by(s, given.With(q, ask.Agreed), o) }),
 	}
 	if o.Value == service.DidNotStart {
 		spec.Title, spec.Yes = "Has "+id+" not started?", "mark it as not started"
 		spec.Body = fmt.Sprintf("%s If %s has started, the same inputs launched again are billed a second time.", sentence(q.Text), id)
 	}
-	return widget.Confirm(m.deps.Theme, spec)
+	return widget.Confirm(st.m.deps.Theme, spec)
 }

@@ -1,16 +1,16 @@
 package jobs
 
 import (
+	"context"
+	"fmt"
 	"reflect"
-	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/query"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -22,7 +22,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if cmd, handled := m.drift.Update(msg); handled {
 		return cmd
 	}
-	if cmd, handled := m.filterMsg(msg); handled {
+	if cmd, handled := m.list.filterMsg(msg); handled {
 		return cmd
 	}
 	if m.panes.Update(msg) {
@@ -32,19 +32,19 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.SessionChanged:
 		return m.setSession(msg.Session)
 	case tea.PasteMsg:
-		return m.pasted(msg.Content)
+		return m.launches.pasted(msg.Content)
 	case kit.Tick:
-		return m.watchNewest()
+		return m.list.watchNewest()
 	case kit.OpenJob:
 		m.drift.Close()
 		return m.open(msg.ID)
 	case kit.NewJob:
 		m.drift.Close()
-		return m.newJob(msg.URLs)
+		return m.launches.begin(msg.URLs)
 	case intent:
 		return m.act(msg)
 	case datasetChosen:
-		return m.datasetChosen(msg)
+		return m.dataSets.chosen(msg)
 	case tea.KeyPressMsg:
 		m.scroll(m.panes.At, msg)
 		return nil
@@ -66,40 +66,40 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 	changed := s.ProfileName != m.session.ProfileName
 	was := m.session.Profile
 	m.session = s
-	m.fill()
+	m.list.fill()
 	var again tea.Cmd
 	if changed {
-		m.unfollow()
+		m.follow.drop()
 		m.dataSets.listing = service.Listing{} // of another account
 		again = m.drift.Forget()
 	}
-	if l := m.dialog; l != nil {
-		l.setSession(m, s)
-		k := m.keyNamed(l.form.Value(fieldKey))
+	if l := m.launches.form; l != nil {
+		l.setSession(s)
+		k := m.launches.keyNamed(l.form.Value(fieldKey))
 		if !reflect.DeepEqual(was, s.Profile) || k.Name != l.key.Name || k.Level != l.key.Level || k.Secret != l.key.Secret {
-			l.changed(m)
+			l.changed()
 		}
 	}
-	return tea.Batch(again, m.follow(), m.showProgress())
+	return tea.Batch(again, m.follow.begin(), m.follow.showProgress())
 }
 
 func (m *Model) act(i intent) tea.Cmd {
-	job, ok := m.selected()
+	job, ok := m.list.selected()
 	switch i {
 	case intentNew:
-		return m.newJob(nil)
+		return m.launches.begin(nil)
 	case intentReload:
-		return m.load()
+		return m.list.load()
 	case intentDrift:
 		return m.drift.Show()
 	case intentInbox:
 		return kit.OpenOverlay(m.deps.Console.Inbox())
 	case intentAlerts:
-		return m.toggleAlerts()
+		return m.follow.toggleAlerts()
 	case intentBack:
 		m.back()
 	case intentLeft, intentRight:
-		m.shift(i)
+		m.preview.shift(i)
 	}
 	if !ok {
 		return nil
@@ -107,26 +107,26 @@ func (m *Model) act(i intent) tea.Cmd {
 	switch i {
 	case intentOpen:
 		m.panes.At = paneDetail
-		m.detail = widget.Scroll{}
+		m.detail.scroll = widget.Scroll{}
 	case intentDownload:
-		return m.askDownload(job)
+		return m.downloads.ask(job)
 	case intentStopDownload:
-		return m.stopDownload()
+		return m.downloads.stop()
 	case intentPreview:
 		if job.File != "" { // the whole result is on this disk
 			return m.records.Show(job.ID, jobTitle(job))
 		}
-		return m.openPreview(job)
+		return m.preview.show(job)
 	case intentCancel:
 		return m.askCancel(job)
 	case intentFollow:
-		return m.askNow(job.ID)
+		return m.follow.askNow(job.ID)
 	case intentCopy:
 		return m.copyMenu(job)
 	case intentAgain:
-		return m.askAgain(job)
+		return m.repeats.ask(job)
 	case intentSettle:
-		return m.settle(job)
+		return m.settling.begin(job)
 	case intentKey:
 		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: job.KeyName})
 	case intentProfile:
@@ -147,128 +147,99 @@ func (m *Model) back() {
 	}
 }
 
-func (m *Model) shift(i intent) {
-	if !m.preview.open {
-		return
-	}
-	by := 1
-	if i == intentLeft {
-		by = -1
-	}
-	m.preview.column = max(0, min(m.preview.column+by, len(m.preview.records.Columns)-1))
-	m.layPreview()
-}
-
-func (m *Model) setJobs(jobs []model.Job, total int, err error) tea.Cmd {
-	late := m.ledger.late
-	m.ledger.err, m.ledger.loaded, m.ledger.late = err, true, nil
-	switch {
-	case err != nil && len(m.ledger.jobs) > 0: // keep showing the old list
-		return kit.Fail("read the ledger: " + err.Error())
-	case err != nil:
-		return nil
-	}
-	m.ledger.jobs, m.ledger.total = slices.Clone(jobs), total
-	for _, j := range late {
-		m.list(j)
-	}
-	m.fill()
-	m.toWanted()
-	if m.want != "" {
-		text := "job " + m.want + " is not in the ledger"
-		m.want = ""
-		return tea.Batch(m.follow(), kit.Warn(text))
-	}
-	return m.follow()
-}
-
-// pasted opens the dialog with the addresses pasted into the tab.
-func (m *Model) pasted(text string) tea.Cmd {
-	rows := strings.Fields(text)
-	for _, r := range rows {
-		if !strings.HasPrefix(r, "http://") && !strings.HasPrefix(r, "https://") {
-			return kit.Warn("the pasted text is not a list of addresses: n opens the dialog, which also accepts CSV and JSON")
-		}
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	return m.newJob(rows)
-}
-
-// put updates a job in the list, or adds it.
-func (m *Model) put(j model.Job) {
-	if m.ledger.slot.Running() { // the list that is being read may not have it
-		m.ledger.late = append(m.ledger.late, j)
-	}
-	m.list(j)
-	m.fill()
-	m.toWanted()
-}
-
-// list is put for the list alone. What is older than what it has changes nothing, and neither
-// does a job that is older than all of a full list.
-func (m *Model) list(j model.Job) {
-	listed := m.ledger.jobs
-	i := slices.IndexFunc(listed, func(o model.Job) bool { return o.ID == j.ID })
-	switch {
-	case i >= 0 && listed[i].Updated.After(j.Updated):
-	case i >= 0:
-		listed[i] = j
-	case len(listed) < maxListed || slices.ContainsFunc(listed, func(o model.Job) bool { return o.Created.Before(j.Created) }):
-		m.ledger.jobs = append(listed, j)
-		m.ledger.total++
-	}
-}
-
-// fill sorts the jobs, newest first, and passes them to the table.
-func (m *Model) fill() {
-	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
-	m.ledger.jobs = m.ledger.jobs[:min(len(m.ledger.jobs), maxListed)]
-	m.ledger.visible = m.ledger.jobs
-	filter, err := query.Parse(m.ledger.filter.Text(), service.Fields(m.nowOf))
-	if m.ledger.filter.Text() != "" && err == nil {
-		m.ledger.visible = nil
-		for _, j := range m.ledger.jobs {
-			if filter.Match(j) {
-				m.ledger.visible = append(m.ledger.visible, j)
-			}
-		}
-	}
-	ids := make([]string, len(m.ledger.visible)) // fixed: the table asks for the key of the old cursor's row
-	for i, j := range m.ledger.visible {
-		ids[i] = j.ID
-	}
-	m.ledger.files = slices.ContainsFunc(m.ledger.jobs, func(j model.Job) bool { return j.File != "" })
-	m.ledger.table.Columns = columns(slices.ContainsFunc(m.ledger.jobs, m.foreign), m.ledger.files)
-	m.ledger.table.SetRowsKeyed(len(ids), func(i int) string { return ids[i] }, m.row)
-}
-
-// toWanted puts the cursor on the wanted job, if the list has it, and ends a filter that
-// hides it.
-func (m *Model) toWanted() {
-	wanted := func(j model.Job) bool { return j.ID == m.want }
-	if m.want == "" || !slices.ContainsFunc(m.ledger.jobs, wanted) {
-		return
-	}
-	if !slices.ContainsFunc(m.ledger.visible, wanted) {
-		m.ledger.filter.Clear()
-		m.fill()
-		m.ledger.table.ForgetNews()
-	}
-	m.ledger.table.SetCursor(slices.IndexFunc(m.ledger.visible, wanted))
-	m.want = ""
-}
-
 // open selects a job for another tab.
 func (m *Model) open(id string) tea.Cmd {
 	m.preview.open = false
 	closing := m.records.Hide()
-	m.panes.At, m.detail = paneDetail, widget.Scroll{}
-	m.want = id
-	m.toWanted()
-	if m.want == "" {
+	m.panes.At, m.detail.scroll = paneDetail, widget.Scroll{}
+	m.list.want = id
+	m.list.toWanted()
+	if m.list.want == "" {
 		return closing
 	}
-	return tea.Batch(closing, m.load())
+	return tea.Batch(closing, m.list.load())
+}
+
+// maxListed is how many jobs the list holds, the newest.
+const maxListed = 1000
+
+// previewRecords is how many records a preview reads.
+const previewRecords = 100
+
+func (m *Model) askCancel(j model.Job) tea.Cmd {
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+		Title: "Cancel the job?",
+		Body: fmt.Sprintf("%s on %s, %s, %s.\nThe service is asked to stop it. What it has already collected may be billed, and a cancelled job cannot be resumed.",
+			j.ID, datasetWords(j.Dataset), text.Counted(j.Inputs, "input"), j.State.Label()),
+		Yes: "cancel the job", Intent: kit.Call(kit.Jobs, func() tea.Cmd { return m.cancelJob(j) }),
+	})
+}
+
+func (m *Model) cancelJob(j model.Job) tea.Cmd {
+	jobs := m.deps.Jobs
+	return kit.Load(kit.Jobs, &m.cancel, m.deps.Ctx, func(ctx context.Context) (model.Job, error) {
+		return jobs.CancelJob(ctx, j.ID)
+	}, func(job model.Job, err error) tea.Cmd {
+		if job.ID != "" { // it has the verdict
+			m.list.put(job)
+		}
+		if err != nil {
+			return kit.Fail("cancel " + j.ID + ": " + err.Error())
+		}
+		return tea.Batch(m.follow.begin(), kit.Info(job.ID+": "+job.State.Label()))
+	})
+}
+
+func (m *Model) copyMenu(j model.Job) tea.Cmd {
+	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Jobs, []widget.MenuItem{
+		widget.CopyItem("s", "snapshot", j.Snapshot),
+		widget.CopyItem("i", "job", j.ID),
+		widget.CopyItem("f", "file", j.File),
+		widget.CopyItem("w", "watch command", service.CommandAbout(j, "watch")),
+	})
+}
+
+// areas places the panes at w by h: the list beside the detail, or above it on
+// narrow screens. The preview, or the reason why there is no list, fills the tab.
+func (m *Model) areas(w, h int) []kit.Area {
+	switch {
+	case m.preview.open || m.list.unreadable():
+		return []kit.Area{{Pane: paneList, W: w, H: h}}
+	case w < kit.StackBelow:
+		parts := widget.Split(h, 1, 1)
+		return []kit.Area{{Pane: paneList, W: w, H: parts[0]}, {Pane: paneDetail, Y: parts[0], W: w, H: parts[1]}}
+	}
+	parts := widget.Split(w, 3, 2)
+	return []kit.Area{{Pane: paneList, W: parts[0], H: h}, {Pane: paneDetail, X: parts[0], W: parts[1], H: h}}
+}
+
+// click focuses the pane under the pointer and selects a row of the list.
+func (m *Model) click(c tea.MouseClickMsg) {
+	hit, ok := m.panes.Under(c.Mouse())
+	switch {
+	case !ok:
+	case m.preview.open:
+		m.preview.table.Click(hit.Line)
+	default:
+		m.panes.At = hit.Pane
+		if hit.Pane == paneList && m.list.table.Click(hit.Line) {
+			m.detail.scroll = widget.Scroll{}
+		}
+	}
+}
+
+// scroll passes a motion key or the mouse wheel to a pane.
+func (m *Model) scroll(pane int, msg tea.Msg) {
+	switch {
+	case m.preview.open:
+		m.preview.table.Update(msg)
+	case pane == paneDetail:
+		m.detail.scroll.Update(msg)
+	default:
+		before := m.list.table.Cursor()
+		m.list.table.Update(msg)
+		if m.list.table.Cursor() != before {
+			m.detail.scroll = widget.Scroll{}
+		}
+	}
 }

@@ -1,0 +1,174 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	service "zonedeck/service/jobs"
+	"zonedeck/ui/kit"
+)
+
+// following is the stream of what happens to the jobs in flight.
+type following struct {
+	m      *Model
+	slot   kit.Slot
+	jobs   map[string]service.Followed // what the stream said last, by the job
+	asking kit.Slot                    // asks for one job at once
+	alerts alerts
+}
+
+// toggleAlerts switches them on or off for this run.
+func (w *following) toggleAlerts() tea.Cmd {
+	w.alerts.on = !w.alerts.on
+	said := "the terminal is no longer told of jobs"
+	if w.alerts.on {
+		said = "the terminal is told how jobs go and when they end; 'notify' of config.toml makes it so from the start"
+	}
+	return tea.Batch(kit.Info(said), w.showProgress())
+}
+
+// showProgress writes how far the jobs in flight are, if that has changed.
+func (w *following) showProgress() tea.Cmd {
+	want := cmp.Or(w.progressNow(), w.m.deps.Terminal.Clear())
+	a := &w.alerts
+	if a.writing || want == a.written || a.written == "" && want == w.m.deps.Terminal.Clear() {
+		return nil
+	}
+	a.written, a.writing = want, true
+	return tea.Sequence(tea.Raw(want), kit.Send(kit.Call(kit.Jobs, func() tea.Cmd {
+		a.writing = false
+		return w.showProgress()
+	})))
+}
+
+func (w *following) progressNow() string {
+	if !w.alerts.on || !w.alerts.progress.Any() {
+		return ""
+	}
+	return w.m.deps.Terminal.Progress(w.alerts.progress.Percent())
+}
+
+// notifyEnd notifies of the end of a job.
+func (w *following) notifyEnd(j model.Job) tea.Cmd {
+	if !w.alerts.on {
+		return nil
+	}
+	return tea.Raw(w.m.deps.Terminal.JobEnded(j, w.m.session.ProfileName))
+}
+
+// begin listens to what happens to the jobs in flight, those of other profiles too, until the profile
+// changes or the program ends. The service is asked by the service layer, whatever is on the screen.
+func (w *following) begin() tea.Cmd {
+	if w.slot.Running() || !w.m.session.Ready {
+		return nil
+	}
+	jobs := w.m.deps.Jobs
+	return kit.Follow(kit.Jobs, &w.slot, w.m.deps.Ctx, func(ctx context.Context, emit func(service.Followed)) (struct{}, error) {
+		return struct{}{}, jobs.Follow(ctx, emit)
+	}, w.take, func(_ struct{}, err error) tea.Cmd { return w.ended(err) })
+}
+
+// askNow has a job asked for at once, even if nobody follows it any more.
+func (w *following) askNow(id string) tea.Cmd {
+	jobs := w.m.deps.Jobs
+	asking := kit.Load(kit.Jobs, &w.asking, w.m.deps.Ctx, func(ctx context.Context) (model.Job, error) {
+		return jobs.AskNow(ctx, id)
+	}, func(j model.Job, err error) tea.Cmd { return w.asked(id, j, err) })
+	return tea.Batch(asking, w.begin())
+}
+
+// asked handles what came of asking for a job at once. The stream tells of a job that is asked for from
+// now on; a forgotten one has been asked for.
+func (w *following) asked(id string, j model.Job, err error) tea.Cmd {
+	switch {
+	case err != nil:
+		return kit.Fail("ask for " + id + ": " + err.Error())
+	case j.Forgotten():
+		return kit.Warn(id + ": the service still does not know it")
+	case j.State.Final():
+		w.m.list.put(j)
+		return w.announce(j)
+	default:
+		return nil
+	}
+}
+
+// drop ends the stream: the jobs are of another profile.
+func (w *following) drop() {
+	w.slot.Drop()
+	w.jobs, w.alerts.progress = map[string]service.Followed{}, model.JobsProgress{}
+}
+
+// take handles what happened to a job in flight.
+func (w *following) take(f service.Followed) tea.Cmd {
+	id := f.Job.ID
+	if id == "" {
+		return nil // nothing is in flight
+	}
+	before := w.jobs[id]
+	w.jobs[id] = f
+	w.alerts.progress.Update(f.Job, f.On)
+	w.m.list.put(f.Job)
+	switch {
+	case f.Job.State.Final():
+		delete(w.jobs, id)
+		return tea.Batch(w.announce(f.Job), w.notifyEnd(f.Job), w.showProgress())
+	case f.Job.State == model.JobMayHave: // nobody asks about it
+		delete(w.jobs, id)
+		return tea.Batch(w.showProgress(), kit.Warn(w.naming(f.Job)+" may have started: no webhook came in time"+w.here(f.Job, " (s looks for it in the service's list)")))
+	case !f.On && before.On && f.Err != nil:
+		return tea.Batch(kit.Warn("following "+w.naming(f.Job)+" ended: "+f.Err.Error()+" (f follows it again)"), w.showProgress())
+	}
+	return w.showProgress()
+}
+
+func (w *following) ended(err error) tea.Cmd {
+	if err == nil {
+		return nil
+	}
+	w.jobs, w.alerts.progress = map[string]service.Followed{}, model.JobsProgress{}
+	return tea.Batch(w.showProgress(), kit.Fail("no job is followed: "+err.Error()+" (f tries again)"))
+}
+
+func (w *following) announce(j model.Job) tea.Cmd {
+	switch j.State {
+	case model.JobReady:
+		return kit.Info(w.naming(j) + " is ready" + w.here(j, ": d downloads, p shows its first records"))
+	case model.JobFailed:
+		return kit.Fail(w.naming(j) + " failed: " + cmp.Or(j.Detail, "the service gave no reason"))
+	case model.JobExpired:
+		return kit.Warn(w.naming(j) + " has expired: " + j.Detail)
+	default:
+		return kit.Info(w.naming(j) + ": " + j.State.Label())
+	}
+}
+
+// naming names a job, with its profile where that is another one.
+func (w *following) naming(j model.Job) string {
+	if w.m.foreign(j) {
+		return j.ID + " of profile " + j.Profile
+	}
+	return j.ID
+}
+
+// here is what the keys do with a job, unless it belongs to another profile.
+func (w *following) here(j model.Job, keys string) string {
+	if w.m.foreign(j) {
+		return " (@ switches to its profile)"
+	}
+	return keys
+}
+
+// alerts tell the terminal of jobs while the operator looks elsewhere.
+type alerts struct {
+	on bool
+	// written is the progress that was written last; writing says that it is on its way: commands
+	// run at once, and the last one has to be the one that stays.
+	written string
+	writing bool
+	// progress is how far the jobs in flight are.
+	progress model.JobsProgress
+}

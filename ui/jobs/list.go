@@ -1,0 +1,287 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	service "zonedeck/service/jobs"
+	"zonedeck/service/query"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// jobList is the list of jobs and the state of its loading.
+type jobList struct {
+	m       *Model
+	jobs    []model.Job // newest first, at most maxListed
+	total   int         // jobs in the ledger when they were read
+	table   widget.Table
+	visible []model.Job // those that the filter lets through
+	filter  widget.ListFilter
+	loaded  bool
+	late    []model.Job // put while the list is being read
+	files   bool        // one of them was downloaded
+	want    string      // the job to select once the ledger has it
+	err     error
+	slot    kit.Slot
+	newest  struct { // looks at the newest job alone
+		slot kit.Slot
+		at   time.Time
+	}
+}
+
+func (l *jobList) render(w, h int) string {
+	t, focused := l.m.deps.Theme, l.m.panes.At == paneList
+	iw, ih := widget.Inner(w, h)
+	if l.unreadable() {
+		lines := widget.Wrapped(kit.Ink{}, "The ledger cannot be read: "+l.err.Error()+". r reads it again.", iw-2)
+		return widget.Pane(t, "Jobs", true, w, h, strings.Join(lines, "\n"))
+	}
+	title := "Jobs"
+	n := len(l.jobs)
+	if n > 0 {
+		title = fmt.Sprintf("Jobs (%d)", n)
+	}
+	if shown := len(l.visible); shown < n {
+		title = fmt.Sprintf("Jobs (%d of %d)", shown, n)
+	}
+	if older := l.total - maxListed; older > 0 {
+		title = fmt.Sprintf("Jobs (the %d newest; 'zonedeck jobs list' shows %d older)", n, older)
+	}
+	title += l.table.News()
+	if n > 0 && l.m.launches.slot.Running() {
+		title += " · " + sending
+	}
+	switch {
+	case l.m.launches.slot.Running():
+		l.table.Empty = sending
+	case !l.loaded:
+		l.table.Empty = "reading the ledger…"
+	default:
+		l.table.Empty = "no jobs yet: n launches one"
+	}
+	if l.filter.Text() != "" && len(l.jobs) > 0 {
+		l.table.Empty = "nothing matches: esc shows all jobs"
+	}
+	if line := l.filter.Line(t, len(l.visible), len(l.jobs), iw); line != "" {
+		return widget.Pane(t, title, focused, w, h, widget.Stack(l.table.Render(t, focused, iw, ih-1), line))
+	}
+	return widget.Pane(t, title, focused, w, h, l.table.Render(t, focused, iw, ih))
+}
+
+func (l *jobList) row(i int) []widget.Cell {
+	j, t := l.visible[i], l.m.deps.Theme
+	glyph, ink := t.JobMark(j)
+	out := []widget.Cell{
+		{Text: glyph + " " + j.Label(), Ink: ink},
+		widget.C(j.ID), widget.C(cmp.Or(j.Snapshot, "-")), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.ResultRecords())),
+		{Text: widget.Age(l.m.session, j.Profile, j.Created, l.m.deps.Clock.Now()), Ink: t.Muted},
+		widget.C(j.KeyName),
+	}
+	if l.files {
+		name := ""
+		if j.File != "" {
+			name = filepath.Base(j.File)
+		}
+		out = append(out, widget.C(name))
+	}
+	return append(out, widget.C(j.Profile))
+}
+
+// filterMsg handles what is the filter's.
+func (l *jobList) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	if l.m.preview.open {
+		return nil, false
+	}
+	cmd, event := l.filter.Update(l.m.deps.Theme, msg, service.Fields(l.nowOf).Examples(), func(s string) error {
+		_, err := query.Parse(s, service.Fields(l.nowOf))
+		return err
+	})
+	switch event {
+	case widget.FilterOpened:
+		l.m.panes.At = paneList
+	case widget.FilterChanged:
+		l.filtered()
+	}
+	return cmd, event != widget.FilterNothing
+}
+
+// filtered shows the jobs that match.
+func (l *jobList) filtered() {
+	before, had := l.table.CursorKey()
+	l.fill()
+	l.table.ForgetNews()
+	if after, has := l.table.CursorKey(); !had || !has || before != after {
+		l.table.SetCursor(0)
+		l.m.detail.scroll = widget.Scroll{}
+	}
+}
+
+// filterBindings are the filter's keys.
+func (l *jobList) filterBindings() []kit.Binding {
+	return l.filter.Bindings("jobs", service.Fields(l.nowOf).Examples(), l.m.panes.At == paneList && !l.m.panes.Zoomed)
+}
+
+// nowOf is the time by which the jobs of a profile are dated.
+func (l *jobList) nowOf(profile string) time.Time {
+	if s := l.m.session; s.Local && profile != "" && profile != s.ProfileName {
+		return l.m.deps.Clock.Now().Add(-s.Ahead)
+	}
+	return l.m.deps.Clock.Now()
+}
+
+// selected returns the job under the cursor.
+func (l *jobList) selected() (model.Job, bool) {
+	if i := l.table.Cursor(); i < len(l.visible) {
+		return l.visible[i], true
+	}
+	return model.Job{}, false
+}
+
+// watchNewest looks whether another process has begun a job, which may have ended before anybody
+// here could follow it.
+func (l *jobList) watchNewest() tea.Cmd {
+	type read struct {
+		jobs  []model.Job // at most one
+		total int
+	}
+	now, h := l.m.deps.Clock.Now(), &l.newest
+	if !l.loaded || l.slot.Running() || h.slot.Running() || now.Sub(h.at).Abs() < newestEvery {
+		return nil
+	}
+	h.at = now
+	jobs := l.m.deps.Jobs
+	return kit.Load(kit.Jobs, &h.slot, l.m.deps.Ctx, func(ctx context.Context) (out read, err error) {
+		out.jobs, out.total, err = jobs.Jobs(ctx, 1)
+		return out, err
+	}, func(out read, err error) tea.Cmd {
+		if err != nil || len(out.jobs) == 0 { // what reads the ledger next says that it cannot be read
+			return nil
+		}
+		return l.newestRead(out.jobs[0], out.total)
+	})
+}
+
+// newestRead reads the list again where the ledger has another newest job.
+func (l *jobList) newestRead(newest model.Job, total int) tea.Cmd {
+	for _, j := range l.jobs {
+		if j.ID == newest.ID && total == l.total && !newest.Updated.After(j.Updated) {
+			return nil
+		}
+	}
+	return tea.Batch(l.load(), l.m.drift.Refresh())
+}
+
+func (l *jobList) load() tea.Cmd {
+	type listed struct {
+		jobs  []model.Job
+		total int // jobs in the ledger
+	}
+	jobs := l.m.deps.Jobs
+	return kit.Load(kit.Jobs, &l.slot, l.m.deps.Ctx, func(ctx context.Context) (out listed, err error) {
+		out.jobs, out.total, err = jobs.Jobs(ctx, maxListed)
+		return out, err
+	}, func(out listed, err error) tea.Cmd { return l.set(out.jobs, out.total, err) })
+}
+
+// unreadable reports whether there is no list because the ledger cannot be read.
+func (l *jobList) unreadable() bool { return l.err != nil && len(l.jobs) == 0 }
+
+func (l *jobList) set(jobs []model.Job, total int, err error) tea.Cmd {
+	late := l.late
+	l.err, l.loaded, l.late = err, true, nil
+	switch {
+	case err != nil && len(l.jobs) > 0: // keep showing the old list
+		return kit.Fail("read the ledger: " + err.Error())
+	case err != nil:
+		return nil
+	}
+	l.jobs, l.total = slices.Clone(jobs), total
+	for _, j := range late {
+		l.add(j)
+	}
+	l.fill()
+	l.toWanted()
+	if l.want != "" {
+		text := "job " + l.want + " is not in the ledger"
+		l.want = ""
+		return tea.Batch(l.m.follow.begin(), kit.Warn(text))
+	}
+	return l.m.follow.begin()
+}
+
+// put updates a job in the list, or adds it.
+func (l *jobList) put(j model.Job) {
+	if l.slot.Running() { // the list that is being read may not have it
+		l.late = append(l.late, j)
+	}
+	l.add(j)
+	l.fill()
+	l.toWanted()
+}
+
+// add is put for the list alone. What is older than what it has changes nothing, and neither
+// does a job that is older than all of a full list.
+func (l *jobList) add(j model.Job) {
+	listed := l.jobs
+	i := slices.IndexFunc(listed, func(o model.Job) bool { return o.ID == j.ID })
+	switch {
+	case i >= 0 && listed[i].Updated.After(j.Updated):
+	case i >= 0:
+		listed[i] = j
+	case len(listed) < maxListed || slices.ContainsFunc(listed, func(o model.Job) bool { return o.Created.Before(j.Created) }):
+		l.jobs = append(listed, j)
+		l.total++
+	}
+}
+
+// fill sorts the jobs, newest first, and passes them to the table.
+func (l *jobList) fill() {
+	slices.SortStableFunc(l.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
+	l.jobs = l.jobs[:min(len(l.jobs), maxListed)]
+	l.visible = l.jobs
+	filter, err := query.Parse(l.filter.Text(), service.Fields(l.nowOf))
+	if l.filter.Text() != "" && err == nil {
+		l.visible = nil
+		for _, j := range l.jobs {
+			if filter.Match(j) {
+				l.visible = append(l.visible, j)
+			}
+		}
+	}
+	ids := make([]string, len(l.visible)) // fixed: the table asks for the key of the old cursor's row
+	for i, j := range l.visible {
+		ids[i] = j.ID
+	}
+	l.files = slices.ContainsFunc(l.jobs, func(j model.Job) bool { return j.File != "" })
+	l.table.Columns = columns(slices.ContainsFunc(l.jobs, l.m.foreign), l.files)
+	l.table.SetRowsKeyed(len(ids), func(i int) string { return ids[i] }, l.row)
+}
+
+// toWanted puts the cursor on the wanted job, if the list has it, and ends a filter that
+// hides it.
+func (l *jobList) toWanted() {
+	wanted := func(j model.Job) bool { return j.ID == l.want }
+	if l.want == "" || !slices.ContainsFunc(l.jobs, wanted) {
+		return
+	}
+	if !slices.ContainsFunc(l.visible, wanted) {
+		l.filter.Clear()
+		l.fill()
+		l.table.ForgetNews()
+	}
+	l.table.SetCursor(slices.IndexFunc(l.visible, wanted))
+	l.want = ""
+}
+
+// newestEvery is how often the newest job of the ledger is compared with the one that is listed.
+const newestEvery = 5 * time.Second
