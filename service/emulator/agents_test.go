@@ -3,7 +3,6 @@ package emulator
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -68,47 +67,5 @@ func TestAnAgentNeedsAZone(t *testing.T) {
 	}
 	if text, isErr := g.tool(g.mcpSession(g.key("batch-user")), "scrape_as_markdown", map[string]any{"url": "http://lab.test/ok"}); !isErr || !strings.Contains(text, "no unlocker zone") {
 		t.Errorf("%t %s", isErr, text)
-	}
-}
-
-func TestTheIndexAnswersOverTheAPI(t *testing.T) {
-	g := start(t, Options{})
-	key := g.key("batch-user")
-	id := decode[map[string]string](t, g.do("POST", g.r.API+"/discover", key, map[string]string{"query": "brass desk lamp review"}))["task_id"]
-	a := reply{}
-	for deadline := time.Now().Add(time.Minute); ; {
-		a = g.do("GET", g.r.API+"/discover?task_id="+id, key, nil)
-		if !strings.Contains(a.body, `"processing"`) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("still processing")
-		}
-		<-time.After(20 * time.Millisecond)
-	}
-	if !strings.Contains(a.body, `"title":"Brass desk lamp review"`) {
-		t.Errorf("%s", a.body)
-	}
-}
-
-func TestAForeignAgentReachesTheLab(t *testing.T) {
-	const module = "@modelcontextprotocol/sdk"
-	modules := nodeModules(t, module)
-	g := start(t, Options{})
-	seen := node[struct {
-		Results map[string]struct {
-			Text    string
-			IsError bool
-		}
-		Error string
-	}](t, module, "../agent/testdata/client.mjs", "MODULES="+modules, "ENDPOINT="+g.r.API+"/mcp?token="+g.key("batch-user"),
-		`CALLS=[["search_engine",{"query":"brass desk lamp"}],["scrape_as_markdown",{"url":"http://lab.test/ok"}],["discover",{"query":"bread recipe"}]]`)
-	if seen.Error != "" || len(seen.Results) != 3 {
-		t.Fatalf("%+v", seen)
-	}
-	for name, r := range seen.Results {
-		if r.IsError || r.Text == "" {
-			t.Errorf("%s: %+v", name, r)
-		}
 	}
 }

@@ -1,14 +1,11 @@
 package emulator
 
 import (
-	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/account"
-	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/state/statetest"
 )
 
@@ -63,38 +60,6 @@ func TestKeysAreCreatedRefreshedAndDeletedAtOnce(t *testing.T) {
 	}
 }
 
-func TestARefreshLeavesNoMomentWithTwoKeysOrNone(t *testing.T) {
-	g := start(t, Options{})
-	first := g.key("batch-user")
-	value := first
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					_, _ = g.account.Authenticate(first) // its answers are checked below; here it only races
-				}
-			}
-		})
-	}
-	for range 10 {
-		k := decode[account.Key](t, g.control("POST", "/keys/batch-user/refresh", nil))
-		if _, err := g.account.Authenticate(value); err == nil {
-			t.Error("the old value still works after the answer")
-		}
-		if _, err := g.account.Authenticate(k.Value); err != nil {
-			t.Error("the new value does not work")
-		}
-		value = k.Value
-	}
-	close(stop)
-	wg.Wait()
-}
-
 func TestAPasswordIsRegeneratedAtOnceAndKept(t *testing.T) {
 	dir := t.TempDir()
 	g := start(t, Options{StateDir: dir})
@@ -112,54 +77,6 @@ func TestAPasswordIsRegeneratedAtOnceAndKept(t *testing.T) {
 	noerr.Must(t, g.Shutdown(t.Context()))
 	if h := start(t, Options{StateDir: dir}); h.password("isp_demo") != z.Password {
 		t.Error("after a restart the password is another")
-	}
-}
-
-func TestAccountSettingsByLevel(t *testing.T) {
-	g := start(t, Options{})
-	type call struct{ method, path, body string }
-	keys := []call{
-		{"GET", "/keys", ""},
-		{"POST", "/keys", `{"name":"k-LEVEL","level":"USER","expires":"Unlimited"}`},
-		{"POST", "/keys/k-LEVEL/refresh", ""},
-		{"DELETE", "/keys/k-LEVEL", ""},
-	}
-	passwords := []call{{"GET", "/zones", ""}, {"POST", "/zones/mobile_demo/password", ""}}
-	for _, k := range g.r.Keys {
-		send := func(c call) int {
-			req, err := http.NewRequest(c.method, g.r.Control+c.path, strings.NewReader(c.body))
-			noerr.Must(t, err)
-			req.Header.Set("Authorization", "Bearer "+g.r.ControlToken)
-			req.Header.Set("X-Acting-Key", k.Value)
-			resp, err := g.client.Do(req)
-			noerr.Must(t, err)
-			defer resp.Body.Close()
-			return resp.StatusCode
-		}
-		for _, c := range keys {
-			want := 403
-			if k.Level == level.Admin {
-				want = map[string]int{"POST /keys": 201}[c.method+" "+c.path]
-				if want == 0 {
-					want = 200
-				}
-			}
-			if k.Name == "expired-user" {
-				want = 401
-			}
-			if got := send(c); got != want {
-				t.Errorf("%s %s as %s: %d, want %d", c.method, c.path, k.Name, got, want)
-			}
-		}
-		for _, c := range passwords {
-			want := map[level.Level]int{level.Admin: 200, level.Ops: 200, level.Limit: 200, level.User: 403, level.Finance: 403}[k.Level]
-			if k.Name == "expired-user" {
-				want = 401
-			}
-			if got := send(c); got != want {
-				t.Errorf("%s %s as %s: %d, want %d", c.method, c.path, k.Name, got, want)
-			}
-		}
 	}
 }
 

@@ -14,26 +14,6 @@ import (
 
 func same(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 
-func TestTheBalanceFallsWithTheCost(t *testing.T) {
-	g := start(t, Options{Now: newClock().now})
-	balance := func() map[string]float64 {
-		return decode[map[string]float64](t, g.expect(level.Finance, "GET /customer/balance", "", 200, ""))
-	}
-	b := balance()
-	if !same(b["balance"], scenario.DefaultBalance) {
-		t.Errorf("%v", b)
-	}
-	g.request(map[string]any{"zone": "unlocker_demo", "url": "http://lab.test/ok", "format": "raw"})
-	after := balance()
-	if !same(b["balance"]-after["balance"], 0.0015) {
-		t.Errorf("one fetch: %v, then %v", b, after)
-	}
-	g.get(g.through("unlocker_demo"), "http://lab.test/ok")
-	if third := balance(); !same(after["balance"]-third["balance"], 0.0015) {
-		t.Errorf("one fetch by proxy: %v, then %v", after, third)
-	}
-}
-
 func TestAZoneThatReachedItsLimitRefuses(t *testing.T) {
 	c := newClock()
 	sc := scenario.Demo()

@@ -10,15 +10,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"zonedeck/internal/noerr"
-	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/level"
-	"zonedeck/service/emulator/scenario"
-	"zonedeck/service/emulator/state/statetest"
 )
 
 // ask calls the API with a key of a level.
@@ -134,36 +130,6 @@ func TestAZoneFromItsCreationToItsEnd(t *testing.T) {
 	h.expectBoth(here, "old", "http://lab.test/ok", "200", "200")
 }
 
-func TestPasswordsOfAZoneTakeEffectAtOnce(t *testing.T) {
-	g := start(t, Options{})
-	first := g.password("residential_demo")
-	status := func(password string) int {
-		t.Helper()
-		resp, err := g.from(here, "residential_demo", password).Get("http://lab.test/ok")
-		noerr.Must(t, err)
-		resp.Body.Close()
-		return resp.StatusCode
-	}
-	g.expect(level.Limit, "POST /zone/add_password", `{"zone":"residential_demo","password":["one","two"]}`, 200, `"two"`)
-	g.expect(level.Limit, "POST /zone/add_password", `{"zone":"residential_demo","password":"three"}`, 200, `"three"`)
-	g.expect(level.Limit, "GET /zone/passwords?zone=residential_demo", "", 200, `["`+first+`","one","two","three"]`)
-	for _, p := range []string{first, "one", "two", "three"} {
-		if s := status(p); s != 200 {
-			t.Errorf("%s: %d", p, s)
-		}
-	}
-	g.expect(level.Limit, "POST /zone/remove_password", `{"zone":"residential_demo","password":["`+first+`","two"]}`, 200, `["one","three"]`)
-	for p, want := range map[string]int{first: 407, "two": 407, "one": 200, "three": 200} {
-		if s := status(p); s != want {
-			t.Errorf("%s: %d, want %d", p, s, want)
-		}
-	}
-	z := decode[account.Zone](t, g.control("POST", "/zones/residential_demo/password", nil))
-	if status("one") != 407 || status(z.Password) != 200 {
-		t.Error("after regeneration an old password works, or the new one does not")
-	}
-}
-
 func TestASuspendedAccountFetchesNothing(t *testing.T) {
 	dir := t.TempDir()
 	g := start(t, Options{StateDir: dir})
@@ -196,98 +162,6 @@ func TestAnAddressThatIsListedCanBeChosen(t *testing.T) {
 	// What is listed can be chosen.
 	if a := g.get(g.through("isp_demo-ip-"+list.IPs[1].IP), "http://lab.test/whoami"); a.header.Get("x-brd-ip") != list.IPs[1].IP {
 		t.Errorf("%+v", a)
-	}
-}
-
-func TestAScenarioWithoutKeysGetsOneShownOnce(t *testing.T) {
-	dir := t.TempDir()
-	sc := &scenario.Scenario{Name: "bare", Account: "hl_bare", Prefix: "brd", Zones: []scenario.Zone{{Name: "z", Product: "isp", Password: "p"}}}
-	g := start(t, Options{StateDir: dir, Scenario: sc})
-	if len(g.r.Keys) != 1 || len(g.r.Keys[0].Value) != 64 || g.r.Keys[0].Level != level.Admin {
-		t.Fatalf("%+v", g.r.Keys)
-	}
-	value := g.r.Keys[0].Value
-	if k := g.Ready().Keys; k[0].Value != "" {
-		t.Error("it is shown twice")
-	}
-	if !g.usable(value) {
-		t.Error("it does not work")
-	}
-	noerr.Must(t, g.Shutdown(t.Context()))
-	h := start(t, Options{StateDir: dir, Scenario: sc})
-	if len(h.r.Keys) != 1 || h.r.Keys[0].Value != "" || !h.usable(value) {
-		t.Errorf("after a restart: %+v", h.r.Keys)
-	}
-	if statetest.Holds(t, h.state, value) {
-		t.Error("the value is on disk")
-	}
-}
-
-// TestPasswordsAndKeysChangeUnderLoad fetches by both methods while passwords and keys are
-// exchanged: what was answered as added works, what was answered as gone does not.
-func TestPasswordsAndKeysChangeUnderLoad(t *testing.T) {
-	g := start(t, Options{})
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	steady, pw := g.key("batch-user"), g.password("mobile_demo")
-	for range 2 {
-		api, proxy := g.from(here, "", ""), g.from(here, "mobile_demo", pw)
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				req, err := http.NewRequest(http.MethodGet, g.r.API+"/zone/status?zone=mobile_demo", nil)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				req.Header.Set("Authorization", "Bearer "+steady)
-				for _, do := range []func() (*http.Response, error){
-					func() (*http.Response, error) { return api.Do(req) },
-					func() (*http.Response, error) { return proxy.Get("http://lab.test/ok") },
-				} {
-					resp, err := do()
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					resp.Body.Close()
-					if resp.StatusCode != http.StatusOK {
-						t.Errorf("a login that nobody touched: %d", resp.StatusCode)
-						return
-					}
-				}
-			}
-		})
-	}
-	value := g.key("ops-zones")
-	for i := range 8 {
-		next := fmt.Sprint("next", i)
-		body := `{"zone":"mobile_demo","password":"` + next + `"}`
-		g.expect(level.Limit, "POST /zone/add_password", body, 200, next)
-		g.expectLogin(next, 200)
-		g.expect(level.Limit, "POST /zone/remove_password", body, 200, pw)
-		g.expectLogin(next, 407)
-		k := decode[account.Key](t, g.control("POST", "/keys/ops-zones/refresh", nil))
-		if g.usable(value) || !g.usable(k.Value) {
-			t.Error("a refresh did not take effect at once")
-		}
-		value = k.Value
-	}
-	close(stop)
-	wg.Wait()
-}
-
-func (g *rig) expectLogin(password string, status int) {
-	g.t.Helper()
-	resp, err := g.from(here, "mobile_demo", password).Get("http://lab.test/ok")
-	noerr.Must(g.t, err)
-	resp.Body.Close()
-	if resp.StatusCode != status {
-		g.t.Errorf("password %q: %d, want %d", password, resp.StatusCode, status)
 	}
 }
 

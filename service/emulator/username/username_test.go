@@ -158,3 +158,15 @@ func TestEveryFlagIsRead(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatFlagsTake(t *testing.T) {
+	for _, in := range []string{
+		"country-de", "country-eu", "country-us-state-nv", "country-us-city-reno", "zip-89501", "asn-7922", "carrier-dtag", "gip-us_7922_fl_hollywood_0",
+		"os-windows", "os-osx", "os-macos", "os-android", "session-a1", "session-a1-const", "ip-1.2.3.4", "dns-local", "dns-remote", "direct",
+		"route_err-pass_dyn", "route_err-block", "c_tag-t1", "debug-full", "debug-none", "raw-info-unblocker-mobile-vip-1-cid-2", "ua-mobile",
+	} {
+		if n, err := Parse("brd-customer-hl_1-zone-z-"+in, unknown); err != nil || n.Zone != "z" || n.Flags == (Flags{}) {
+			t.Errorf("%s: %+v, %v", in, n, err)
+		}
+	}
+}
