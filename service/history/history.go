@@ -33,6 +33,11 @@ func New(j *journal.Journal, paths config.Paths, version string, now func() time
 	return &History{j, paths, version, now}
 }
 
+// ParseFilter reads what an operator types to narrow the timeline; see journal.ParseFilter.
+func ParseFilter(text string, now time.Time) (model.ActivityFilter, error) {
+	return journal.ParseFilter(text, now)
+}
+
 // Activity is one page of the timeline, newest first.
 func (h *History) Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error) {
 	return h.journal.Activity(ctx, f)

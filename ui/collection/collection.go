@@ -9,7 +9,7 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/saved"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -17,7 +17,7 @@ import (
 
 // Store keeps saved requests; *saved.Store is one.
 type Store interface {
-	List(ctx context.Context) ([]saved.Entry, error)
+	List(ctx context.Context) ([]fetch.SavedRequest, error)
 	Rename(ctx context.Context, from, to string) error
 	Delete(ctx context.Context, name string) error
 	Restore(ctx context.Context, name string) error
@@ -26,16 +26,21 @@ type Store interface {
 	DeletedDir() string
 }
 
+// Form is what a request is picked for.
+type Form interface {
+	// OpenSaved is what happens to the request that is picked, after the overlay has closed.
+	OpenSaved(name string) tea.Cmd
+	// RenamedSaved hears of another name of a request, or of a folder.
+	RenamedSaved(from, to string)
+}
+
 // Deps are the parts the overlay works with.
 type Deps struct {
 	Ctx   context.Context
 	Now   func() time.Time // of the machine: files have its time
 	Theme *kit.Theme
 	Store Store
-	// Open is what happens to the request that is picked, after the overlay has closed.
-	Open func(name string) tea.Cmd
-	// Renamed hears of another name of a request, or of a folder; it may be nil.
-	Renamed func(from, to string)
+	Form  Form
 }
 
 // Collection is the overlay. See kit.Overlay.
@@ -43,7 +48,7 @@ type Collection struct {
 	deps    Deps
 	input   textinput.Model
 	table   widget.Table
-	entries []saved.Entry
+	entries []fetch.SavedRequest
 	rows    []row
 	loaded  bool
 	problem string
@@ -71,17 +76,9 @@ type (
 
 // listing is what the store holds, and the request that undo brings back.
 type listing struct {
-	entries []saved.Entry
+	entries []fetch.SavedRequest
 	deleted string
 	noUndo  error
-}
-
-// change is a call that changes the store, and what follows when it worked.
-type change struct {
-	call func(ctx context.Context) error
-	text string
-	on   string // the request to select
-	done func() // may be nil
 }
 
 // New makes the overlay; the list is read when it opens.
@@ -134,18 +131,20 @@ func (c *Collection) load() tea.Cmd {
 	})
 }
 
-func (c *Collection) change(ch change) tea.Cmd {
+// change makes a call that changes the store, and says so. Then the request named on is selected, "" for the one at the
+// cursor, and done follows, which may be nil.
+func (c *Collection) change(call func(ctx context.Context) error, said, on string, done func()) tea.Cmd {
 	return kit.Load(kit.InOverlay(c), &c.work, c.deps.Ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, ch.call(ctx)
+		return struct{}{}, call(ctx)
 	}, func(_ struct{}, err error) tea.Cmd {
 		if err != nil {
 			return tea.Batch(c.load(), kit.Fail(err.Error()))
 		}
-		if ch.done != nil {
-			ch.done()
+		if done != nil {
+			done()
 		}
-		c.want = ch.on
-		return tea.Batch(c.load(), kit.Send(kit.Toast{Text: ch.text, About: kit.AboutSaved}))
+		c.want = on
+		return tea.Batch(c.load(), kit.Send(kit.Toast{Text: said, About: kit.AboutSaved}))
 	})
 }
 
@@ -181,7 +180,7 @@ func (c *Collection) Bindings() []kit.Binding {
 	case c.noUndo != "":
 		undo = c.noUndo
 	case c.deleted == "":
-		undo = saved.ErrNoneDeleted.Error()
+		undo = fetch.ErrNoneDeleted.Error()
 	}
 	return []kit.Binding{
 		{Keys: []string{"enter"}, Label: "open", Help: "Fill the form with the request. Nothing is sent.", Group: "Saved requests", Intent: pick{}, WhileTyping: true, Disabled: open},
@@ -200,7 +199,7 @@ func (c *Collection) Update(msg tea.Msg) tea.Cmd {
 		if !ok || r.entry < 0 {
 			return nil
 		}
-		return tea.Sequence(kit.CloseOverlay(c), c.deps.Open(r.name))
+		return tea.Sequence(kit.CloseOverlay(c), c.deps.Form.OpenSaved(r.name))
 	case rename:
 		return c.rename()
 	case remove:
@@ -228,10 +227,10 @@ func (c *Collection) remove() tea.Cmd {
 		return nil
 	}
 	d := c.deps
-	return c.change(change{
-		call: func(ctx context.Context) error { return d.Store.Delete(ctx, r.name) },
-		text: "Deleted " + r.name + ". ctrl+u brings it back, later O in the Sandbox; it is kept in " + d.Store.DeletedDir() + " until " + text.Count(saved.MaxDeleted) + " more are deleted.",
-	})
+	return c.change(
+		func(ctx context.Context) error { return d.Store.Delete(ctx, r.name) },
+		"Deleted "+r.name+". ctrl+u brings it back, later O in the Sandbox; it is kept in "+d.Store.DeletedDir()+" until "+text.Count(fetch.MaxDeletedRequests)+" more are deleted.", "", nil,
+	)
 }
 
 func (c *Collection) restore() tea.Cmd {
@@ -239,10 +238,7 @@ func (c *Collection) restore() tea.Cmd {
 	if name == "" {
 		return nil
 	}
-	return c.change(change{
-		call: func(ctx context.Context) error { return d.Store.Restore(ctx, name) },
-		text: name + " is back.", on: name,
-	})
+	return c.change(func(ctx context.Context) error { return d.Store.Restore(ctx, name) }, name+" is back.", name, nil)
 }
 
 // rename asks for the other name.
@@ -253,7 +249,7 @@ func (c *Collection) rename() tea.Cmd {
 	}
 	d := c.deps
 	form := widget.NewForm(d.Theme, widget.Field{
-		Name: "name", Label: "Name", Kind: widget.FieldText, Value: r.name, Check: saved.CheckName,
+		Name: "name", Label: "Name", Kind: widget.FieldText, Value: r.name, Check: fetch.CheckRequestName,
 		Help: "Folders stand before it: shop/de/cart.",
 	})
 	dialog := widget.NewFormDialog(d.Theme, "Rename "+r.name, form)
@@ -263,15 +259,10 @@ func (c *Collection) rename() tea.Cmd {
 		if to == r.name {
 			return kit.CloseOverlay(dialog)
 		}
-		return tea.Sequence(kit.CloseOverlay(dialog), c.change(change{
-			call: func(ctx context.Context) error { return d.Store.Rename(ctx, r.name, to) },
-			text: r.name + " is " + to + " now.", on: to,
-			done: func() {
-				if d.Renamed != nil {
-					d.Renamed(r.name, to)
-				}
-			},
-		}))
+		return tea.Sequence(kit.CloseOverlay(dialog), c.change(
+			func(ctx context.Context) error { return d.Store.Rename(ctx, r.name, to) },
+			r.name+" is "+to+" now.", to, func() { d.Form.RenamedSaved(r.name, to) },
+		))
 	}
 	return kit.OpenOverlay(dialog)
 }
@@ -315,7 +306,7 @@ func (c *Collection) filter() {
 	}
 }
 
-func has(e saved.Entry, words []string) bool {
+func has(e fetch.SavedRequest, words []string) bool {
 	all := strings.ToLower(e.Name + " " + string(e.Request.Zone.Name) + " " + e.Request.URL)
 	for _, w := range words {
 		if !strings.Contains(all, w) {
@@ -366,7 +357,7 @@ func (c *Collection) Render(w, h int) string {
 }
 
 // describe is a request in one line.
-func describe(e saved.Entry) string {
+func describe(e fetch.SavedRequest) string {
 	r := e.Request
 	if e.Problem != "" {
 		return e.Problem

@@ -71,13 +71,16 @@ func (b *bench) open(t *testing.T) {
 	t.Helper()
 	b.Send(kit.Open{Overlay: collection.New(collection.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Store: b.store,
-		Open: func(name string) tea.Cmd {
-			b.picked = name
-			return kit.Info("picked " + name)
-		},
-		Renamed: func(from, to string) { b.renamed = [2]string{from, to} },
+		Form: b,
 	})})
 }
+
+func (b *bench) OpenSaved(name string) tea.Cmd {
+	b.picked = name
+	return kit.Info("picked " + name)
+}
+
+func (b *bench) RenamedSaved(from, to string) { b.renamed = [2]string{from, to} }
 
 func (b *bench) names(t *testing.T) []string {
 	t.Helper()

@@ -104,8 +104,8 @@ func (c *Console) Root() *ui.App {
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
 			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.Keys.Owners().Confirm, Twins: compare, Tools: client, History: s.History,
-			Saved: store, Variables: s.Variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
-				return collection.New(collection.Deps{Ctx: c.ctx, Now: c.terminal.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
+			Saved: store, Variables: s.Variables, Collection: func(form *sandbox.Model) kit.Overlay {
+				return collection.New(collection.Deps{Ctx: c.ctx, Now: c.terminal.Now, Theme: theme, Store: store, Form: form})
 			},
 			Profile: s.CurrentProfile, Open: c.openBody, Edit: c.terminal.editBody(s.History), Split: c.split(theme),
 			Pictures: picture.Detect(c.terminal.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},

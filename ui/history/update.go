@@ -4,7 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/journal"
+	"zonedeck/service/history"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -168,7 +168,7 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 
 // setFilter applies a filter. An invalid one keeps the field open and says why.
 func (m *Model) setFilter(text string) tea.Cmd {
-	parsed, err := journal.ParseFilter(text, m.deps.Now())
+	parsed, err := history.ParseFilter(text, m.deps.Now())
 	if err != nil {
 		m.filter.problem = err.Error()
 		return nil

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/webhook"
+	"zonedeck/service/inbox"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -71,19 +71,13 @@ func (b *Inbox) submits(dialog *widget.FormDialog, about string, call func(ctx c
 	})
 }
 
-// ofThisMachine checks the address of a replay.
-func ofThisMachine(to string) error {
-	_, err := webhook.ReplayHost(strings.TrimSpace(to))
-	return err
-}
-
 // askReplay asks where a webhook is sent again.
 func (b *Inbox) askReplay(d model.Delivery) tea.Cmd {
 	const fieldTo = "to"
 	store := b.deps.Store
 	form := widget.NewForm(b.deps.Theme,
 		widget.Field{
-			Name: fieldTo, Label: "Address", Kind: widget.FieldText, Placeholder: "http://127.0.0.1:8080/hook", Value: b.to, Check: ofThisMachine,
+			Name: fieldTo, Label: "Address", Kind: widget.FieldText, Placeholder: "http://127.0.0.1:8080/hook", Value: b.to, Check: func(to string) error { return inbox.CheckReplay(strings.TrimSpace(to)) },
 			Help: "Of this machine alone: 127.0.0.1, ::1 or localhost.",
 		})
 	dialog := widget.NewFormDialog(b.deps.Theme, "Replay "+d.ID, form)

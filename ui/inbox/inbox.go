@@ -10,7 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/webhook"
+	"zonedeck/service/inbox"
+	"zonedeck/service/query"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -21,13 +22,13 @@ type Store interface {
 	// Changes is another number after each change of the inbox.
 	Changes(ctx context.Context) (int64, error)
 	// Numbers are those of all webhooks that match, newest first, and how many webhooks there are.
-	Numbers(ctx context.Context, f webhook.Filter) (numbers []int64, total int, err error)
+	Numbers(ctx context.Context, f inbox.Filter) (numbers []int64, total int, err error)
 	// Rows are the webhooks with those numbers, without their headers. Get is one.
 	Rows(ctx context.Context, numbers []int64) ([]model.Delivery, error)
 	Get(ctx context.Context, id string) (model.Delivery, error)
 	Bookmark(ctx context.Context, id string, on bool) error
 	// Head are the first bytes of a body.
-	Head(ctx context.Context, d model.Delivery, most int64) (webhook.Head, error)
+	Head(ctx context.Context, d model.Delivery, most int64) (inbox.Head, error)
 	// Listening is where a process of the user receives, "" where none does; here is true for this one.
 	Listening(ctx context.Context) (url string, here bool, err error)
 	Listen(ctx context.Context, address string) (url string, err error)
@@ -38,7 +39,7 @@ type Store interface {
 	// Notice is what the operator must be told, once, or empty.
 	Notice() string
 	// Replay sends one again to an address of this machine, and returns the receiver's answer, which is remote text,
-	// and whether it accepted the webhook.
+	// and whether it accepted the inbox.
 	Replay(ctx context.Context, d model.Delivery, to string) (said string, taken bool, err error)
 }
 
@@ -78,7 +79,7 @@ type Inbox struct {
 type opened struct {
 	delivery model.Delivery
 	load     kit.Slot
-	head     *webhook.Head // nil until it is read
+	head     *inbox.Head // nil until it is read
 	err      error
 	hex      bool
 	scroll   widget.Scroll
@@ -158,7 +159,7 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 	}
 	asked := b.filter.Text()
 	anew = anew || asked != was.filter
-	filter, wrong := webhook.ParseFilter(asked, b.deps.Now())
+	filter, wrong := query.Parse(asked, inbox.Fields(b.deps.Now()))
 	return kit.Load(kit.InOverlay(b), &b.load, b.deps.Ctx, func(ctx context.Context) (out state, err error) {
 		if err = wrong; wrong == nil {
 			out.list, out.unchanged, err = readList(ctx, store, filter, was, at, anew)
@@ -253,16 +254,16 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 	return b.nearby()
 }
 
-// actOn handles the intents about a webhook.
+// actOn handles the intents about a inbox.
 func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	store := b.deps.Store
 	switch msg.(type) {
 	case show:
 		o := &opened{delivery: d}
 		b.open = o
-		head := kit.Load(kit.InOverlay(b), &o.load, b.deps.Ctx, func(ctx context.Context) (webhook.Head, error) {
+		head := kit.Load(kit.InOverlay(b), &o.load, b.deps.Ctx, func(ctx context.Context) (inbox.Head, error) {
 			return store.Head(ctx, d, maxHead)
-		}, func(head webhook.Head, err error) tea.Cmd {
+		}, func(head inbox.Head, err error) tea.Cmd {
 			o.head, o.err = &head, err
 			return nil
 		})
@@ -339,7 +340,7 @@ func (b *Inbox) mark(v model.HookVerdict) (string, kit.Ink) {
 // maxFoot bounds the lines below the list.
 const maxFoot = 4
 
-// Render draws the list with a sentence on the selected webhook, or one webhook.
+// Render draws the list with a sentence on the selected webhook, or one inbox.
 func (b *Inbox) Render(w, h int) string {
 	t := b.deps.Theme
 	switch {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"zonedeck/service/webhook"
+	"zonedeck/service/inbox"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -17,7 +17,7 @@ func (b *Inbox) Bindings() []kit.Binding {
 	}
 	d, ok := b.selected()
 	if b.CapturingText() {
-		return b.filter.Bindings("webhooks", webhook.Fields(b.deps.Now()).Examples(), true)
+		return b.filter.Bindings("webhooks", inbox.Fields(b.deps.Now()).Examples(), true)
 	}
 	none, busy := "", ""
 	if !ok {
@@ -52,7 +52,7 @@ func (b *Inbox) Bindings() []kit.Binding {
 	if b.filter.Text() != "" {
 		leave = []string{"i"} // esc shows all
 	}
-	return slices.Concat(b.filter.Bindings("webhooks", webhook.Fields(b.deps.Now()).Examples(), true), []kit.Binding{
+	return slices.Concat(b.filter.Bindings("webhooks", inbox.Fields(b.deps.Now()).Examples(), true), []kit.Binding{
 		{Keys: []string{"enter"}, Label: "open", Help: "Show its headers, its bytes and what came of it.", Group: group, Intent: show{}, Disabled: none},
 		receive,
 	}, about, []kit.Binding{

@@ -7,7 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/webhook"
+	"zonedeck/service/inbox"
+	"zonedeck/service/query"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -46,7 +47,7 @@ func (l listing) indexOf(n int64) int {
 
 // readList reads the numbers of what matches, and the rows about a number; same is true where
 // nothing has changed since the list before.
-func readList(ctx context.Context, store Store, f webhook.Filter, was listing, at int64, anew bool) (l listing, same bool, err error) {
+func readList(ctx context.Context, store Store, f inbox.Filter, was listing, at int64, anew bool) (l listing, same bool, err error) {
 	changes, err := store.Changes(ctx)
 	if err != nil || !anew && changes == was.changes {
 		if err == nil && was.waits() { // for the service, which changes nothing here
@@ -139,8 +140,8 @@ func (b *Inbox) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	if b.open != nil {
 		return nil, false
 	}
-	cmd, event := b.filter.Update(b.deps.Theme, msg, webhook.Fields(b.deps.Now()).Examples(), func(s string) error {
-		_, err := webhook.ParseFilter(s, b.deps.Now())
+	cmd, event := b.filter.Update(b.deps.Theme, msg, inbox.Fields(b.deps.Now()).Examples(), func(s string) error {
+		_, err := query.Parse(s, inbox.Fields(b.deps.Now()))
 		return err
 	})
 	if event == widget.FilterChanged {

@@ -178,12 +178,12 @@ type fakeStore struct {
 }
 
 // overlay stands for the collection: a finder over the names.
-func (s *fakeStore) overlay(theme *kit.Theme) func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
-	return func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
-		s.renamed = renamed
+func (s *fakeStore) overlay(theme *kit.Theme) func(*sandbox.Model) kit.Overlay {
+	return func(form *sandbox.Model) kit.Overlay {
+		s.renamed = form.RenamedSaved
 		var choices []widget.Choice
 		for _, name := range slices.Sorted(maps.Keys(s.kept)) {
-			choices = append(choices, widget.Choice{Option: widget.Option{Value: name}, Pick: open(name)})
+			choices = append(choices, widget.Choice{Option: widget.Option{Value: name}, Pick: form.OpenSaved(name)})
 		}
 		return widget.NewFinder(theme, "Saved requests", "", choices)
 	}

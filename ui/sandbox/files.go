@@ -37,10 +37,12 @@ func (msg replaceSaved) do(m *Model) tea.Cmd {
 }
 
 func (openSaved) do(m *Model) tea.Cmd {
-	return kit.OpenOverlay(m.deps.Collection(
-		func(name string) tea.Cmd { return kit.SendTo(kit.Sandbox, loadSaved{name: name}) },
-		m.renamed,
-	))
+	return kit.OpenOverlay(m.deps.Collection(m))
+}
+
+// OpenSaved fills the form with a saved request.
+func (m *Model) OpenSaved(name string) tea.Cmd {
+	return kit.SendTo(kit.Sandbox, loadSaved{name: name})
 }
 
 func (restoreSaved) do(m *Model) tea.Cmd {
@@ -154,8 +156,8 @@ func (m *Model) template() model.FetchRequest {
 	return r
 }
 
-// renamed keeps the name of the request in the form.
-func (m *Model) renamed(from, to string) {
+// RenamedSaved keeps the name of the request in the form.
+func (m *Model) RenamedSaved(from, to string) {
 	if rest, ok := strings.CutPrefix(m.form.opened+"/", from+"/"); ok {
 		m.form.opened = strings.TrimSuffix(to+"/"+rest, "/")
 	}

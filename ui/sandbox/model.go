@@ -63,9 +63,8 @@ type Deps struct {
 	Twins      twin.Comparer
 	History    History
 	Saved      Store
-	// Collection is the overlay of the saved requests; open gets the name that is picked, and
-	// renamed hears of another name.
-	Collection func(open func(name string) tea.Cmd, renamed func(from, to string)) kit.Overlay
+	// Collection is the overlay of the saved requests, one of which is picked for the form.
+	Collection func(form *Model) kit.Overlay
 	// Variables may be nil: then {{name}} is a text like any other.
 	Variables Variables
 	// Split opens what tells whether the key's level, the zone or the site refused a fetch.

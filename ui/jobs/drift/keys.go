@@ -7,7 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	service "zonedeck/service/drift"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -40,7 +40,7 @@ func (p *Page) Bindings() []kit.Binding {
 		busy = cmp.Or(busy, "something is being written")
 	}
 	accept := busy
-	if err := s.Acceptable(); accept == "" && err != nil && !errors.Is(err, service.ErrRefused) { // what it refuses is shown
+	if err := s.Acceptable(); accept == "" && err != nil && !errors.Is(err, jobs.ErrContractRefused) { // what it refuses is shown
 		accept = err.Error()
 	}
 	undo := busy
@@ -107,7 +107,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			return m.ToEdit(kind, name)
 		}, p.located), true
 	case openRun:
-		if kind == service.Target {
+		if kind == jobs.DriftTarget {
 			return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: s.Run.Ref, Profile: s.Run.Profile}), true
 		}
 		p.Close() // the tab shows the job

@@ -12,20 +12,20 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/keystore/textfile"
-	service "zonedeck/service/drift"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
 
 // Monitor is the part of the service that the page uses. Every call may block and is made in a command.
 type Monitor interface {
-	List(ctx context.Context) ([]service.Standing, error)
-	Show(ctx context.Context, kind service.Kind, name string) (service.Detail, error)
+	List(ctx context.Context) ([]jobs.DriftStanding, error)
+	Show(ctx context.Context, kind jobs.DriftKind, name string) (jobs.DriftDetail, error)
 	// Accept takes the newest run for normal, which has to be seq, and returns how the collector stands then.
-	Accept(ctx context.Context, kind service.Kind, name string, seq int64, reason string) (service.Standing, error)
-	TakeBack(ctx context.Context, kind service.Kind, name string) error
+	Accept(ctx context.Context, kind jobs.DriftKind, name string, seq int64, reason string) (jobs.DriftStanding, error)
+	TakeBack(ctx context.Context, kind jobs.DriftKind, name string) error
 	// ToEdit is the file with the contract, which need not exist.
-	ToEdit(kind service.Kind, name string) (string, error)
+	ToEdit(kind jobs.DriftKind, name string) (string, error)
 }
 
 // Deps are the parts the page works with.
@@ -49,7 +49,7 @@ type Page struct {
 
 // board is the list of collectors.
 type board struct {
-	standings []service.Standing
+	standings []jobs.DriftStanding
 	loaded    bool
 	err       error // nothing could be read
 	wrong     error // a contract cannot be read
@@ -60,7 +60,7 @@ type board struct {
 // detail is the collector whose fields are shown.
 type detail struct {
 	open bool
-	service.Detail
+	jobs.DriftDetail
 	wrong error // its contract cannot be read
 	table widget.Table
 	slot  kit.Slot
@@ -101,7 +101,7 @@ func (p *Page) Forget() tea.Cmd {
 	was := p.open
 	p.Close()
 	p.board.standings, p.board.loaded, p.board.err, p.board.wrong, p.board.table = nil, false, nil, nil, widget.Table{}
-	p.detail.open, p.detail.Detail, p.detail.wrong, p.detail.table = false, service.Detail{}, nil, widget.Table{}
+	p.detail.open, p.detail.DriftDetail, p.detail.wrong, p.detail.table = false, jobs.DriftDetail{}, nil, widget.Table{}
 	if !was {
 		return nil
 	}
@@ -113,9 +113,9 @@ func (p *Page) load() tea.Cmd {
 	return kit.Load(kit.Jobs, &p.board.slot, p.deps.Ctx, m.List, p.listed)
 }
 
-func (p *Page) show(of service.Subject) tea.Cmd {
+func (p *Page) show(of jobs.DriftSubject) tea.Cmd {
 	m := p.deps.Monitor
-	return kit.Load(kit.Jobs, &p.detail.slot, p.deps.Ctx, func(ctx context.Context) (service.Detail, error) {
+	return kit.Load(kit.Jobs, &p.detail.slot, p.deps.Ctx, func(ctx context.Context) (jobs.DriftDetail, error) {
 		return m.Show(ctx, of.Kind, of.Name)
 	}, p.showDetail)
 }
@@ -129,22 +129,22 @@ func (p *Page) reload() tea.Cmd {
 }
 
 // selected is the collector under the cursor, or the one that is shown.
-func (p *Page) selected() (service.Standing, bool) {
+func (p *Page) selected() (jobs.DriftStanding, bool) {
 	if p.detail.open {
 		return p.detail.Standing, true
 	}
 	if i := p.board.table.Cursor(); i < len(p.board.standings) {
 		return p.board.standings[i], true
 	}
-	return service.Standing{}, false
+	return jobs.DriftStanding{}, false
 }
 
 // line is the field under the cursor.
-func (p *Page) line() (service.Line, bool) {
+func (p *Page) line() (jobs.DriftLine, bool) {
 	if i := p.detail.table.Cursor(); p.detail.open && i < len(p.detail.Lines) {
 		return p.detail.Lines[i], true
 	}
-	return service.Line{}, false
+	return jobs.DriftLine{}, false
 }
 
 // Update handles the intents of Bindings and, while the page is open, keys and the
@@ -168,7 +168,7 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	return nil, true
 }
 
-func (p *Page) listed(list []service.Standing, err error) tea.Cmd {
+func (p *Page) listed(list []jobs.DriftStanding, err error) tea.Cmd {
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (p *Page) listed(list []service.Standing, err error) tea.Cmd {
 	return nil
 }
 
-func (p *Page) showDetail(d service.Detail, err error) tea.Cmd {
+func (p *Page) showDetail(d jobs.DriftDetail, err error) tea.Cmd {
 	var fault *textfile.Error
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -200,7 +200,7 @@ func (p *Page) showDetail(d service.Detail, err error) tea.Cmd {
 	if !p.detail.open || p.detail.Run.Subject != d.Run.Subject {
 		p.detail.table = widget.Table{}
 	}
-	p.detail.open, p.detail.Detail = true, d
+	p.detail.open, p.detail.DriftDetail = true, d
 	p.fillDetail()
 	return nil
 }
@@ -210,7 +210,7 @@ func (p *Page) ended(err error, doing, done string) tea.Cmd {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
-	case errors.Is(err, service.ErrNewer):
+	case errors.Is(err, jobs.ErrContractNewer):
 		return tea.Batch(kit.Fail(doing+": "+err.Error()), p.reload())
 	case err != nil:
 		return kit.Fail(doing + ": " + err.Error())

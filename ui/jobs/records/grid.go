@@ -3,7 +3,7 @@ package records
 import (
 	"slices"
 
-	"zonedeck/service/records"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit/text"
 )
 
@@ -32,9 +32,9 @@ type grid struct {
 	visible     int // columns on the screen, as drawn last, without one that may be cut
 	drawn       int // those with it
 	from        int64
-	rows        []records.Row // those from row from on
-	columns     []string      // the columns that rows have cells for
-	reading     []string      // those that are being read
+	rows        []jobs.ResultRow // those from row from on
+	columns     []string         // the columns that rows have cells for
+	reading     []string         // those that are being read
 }
 
 // home goes to the first row of other rows.
@@ -61,35 +61,35 @@ func (g *grid) missing(total int64, names []string) (from int64, n int) {
 }
 
 // setRows takes rows that were read.
-func (g *grid) setRows(from int64, rows []records.Row) {
+func (g *grid) setRows(from int64, rows []jobs.ResultRow) {
 	g.from, g.rows, g.columns = from, rows, g.reading
 }
 
 // row is a row that was read; ok is false while it is not.
-func (g *grid) row(i int64) (records.Row, bool) {
+func (g *grid) row(i int64) (jobs.ResultRow, bool) {
 	if i < g.from || i >= g.from+int64(len(g.rows)) {
-		return records.Row{}, false
+		return jobs.ResultRow{}, false
 	}
 	return g.rows[i-g.from], true
 }
 
 // cell is a row's cell in a column; ok is false while it is not read.
-func (g *grid) cell(r records.Row, name string) (records.Cell, bool) {
+func (g *grid) cell(r jobs.ResultRow, name string) (jobs.ResultCell, bool) {
 	for i, c := range g.columns {
 		if c == name && i < len(r.Cells) {
 			return r.Cells[i], true
 		}
 	}
-	return records.Cell{}, false
+	return jobs.ResultCell{}, false
 }
 
 // widths are those of the columns from left on that fit into w cells, by what is on the screen. The last one may be
 // cut.
-func (g *grid) widths(about records.Profile, w, h int) []int {
+func (g *grid) widths(about jobs.ResultProfile, w, h int) []int {
 	var out []int
 	for i := g.firstColumn; i < len(about.Columns) && w > 0; i++ {
 		c := about.Columns[i]
-		width := max(minColumn, text.Width(text.Clean(records.ShownName(c.Name))), text.Width(facts(c, about)))
+		width := max(minColumn, text.Width(text.Clean(jobs.ShownName(c.Name))), text.Width(facts(c, about)))
 		for k := range int64(h) {
 			if r, ok := g.row(g.top + k); ok && width < maxColumn {
 				cell, _ := g.cell(r, c.Name)
@@ -107,6 +107,6 @@ func (g *grid) widths(about records.Profile, w, h int) []int {
 }
 
 // facts are a column's type and coverage, for the line under its name.
-func facts(c records.Column, about records.Profile) string {
+func facts(c jobs.ResultColumn, about jobs.ResultProfile) string {
 	return c.Type() + " " + c.FillWords(about.Rows)
 }

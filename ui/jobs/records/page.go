@@ -14,7 +14,7 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/records"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body/jsontree"
 	"zonedeck/ui/kit/widget"
@@ -25,7 +25,7 @@ type Deps struct {
 	Ctx   context.Context //nolint:containedctx // the page lives as long as the program
 	Theme *kit.Theme
 	// Open opens a result: a file by its path, or that of a job of the ledger by its identifier.
-	Open func(ctx context.Context, name string) (*records.File, error)
+	Open func(ctx context.Context, name string) (*jobs.ResultFile, error)
 	// Save writes a new file by what fill writes, and names it. It replaces none.
 	Save func(path string, fill func(io.Writer) error) (string, error)
 }
@@ -37,9 +37,9 @@ type Page struct {
 	title  string
 	open   bool
 	wide   bool // the tree stands beside the table, as drawn last
-	file   *records.File
-	state  records.State
-	about  records.Profile
+	file   *jobs.ResultFile
+	state  jobs.ResultState
+	about  jobs.ResultProfile
 	err    error
 	set    rowSet
 	grid   grid
@@ -52,9 +52,9 @@ type Page struct {
 
 // rowSet is which rows the table shows, and why.
 type rowSet struct {
-	query    records.Query
-	view     records.View
-	compared *records.Compared
+	query    jobs.ResultQuery
+	view     jobs.ResultView
+	compared *jobs.ResultCompared
 	notes    []string // what the query left out
 }
 
@@ -87,7 +87,7 @@ const (
 // work is what runs.
 type work struct {
 	index, about, query, load, detail, find, export slot
-	progress                                        records.Progress
+	progress                                        jobs.ResultProgress
 }
 
 type slot = kit.Slot
@@ -95,7 +95,7 @@ type slot = kit.Slot
 // detail is the row whose tree is shown.
 type detail struct {
 	row  int64 // in the view; -1 for none
-	is   records.Detail
+	is   jobs.ResultDetail
 	err  error
 	full bool // it fills the page
 }
@@ -124,7 +124,7 @@ func (p *Page) Running() int { return kit.Running(&p.work.export) }
 func (p *Page) Show(name, title string) tea.Cmd {
 	closing := p.release()
 	p.open, p.name, p.title, p.err, p.file = true, name, title, nil, nil
-	p.state, p.about, p.set = records.State{}, records.Profile{}, rowSet{}
+	p.state, p.about, p.set = jobs.ResultState{}, jobs.ResultProfile{}, rowSet{}
 	p.grid, p.line, p.panes = grid{}, line{}, widget.Panes{N: 2}
 	p.showDetail(-1)
 	p.detail.full = false
@@ -150,7 +150,7 @@ func (p *Page) Show(name, title string) tea.Cmd {
 			emit(indexing{about: &head, state: f.State(), file: f})
 		}
 		begin()
-		err = f.Index(ctx, func(at records.Progress) {
+		err = f.Index(ctx, func(at jobs.ResultProgress) {
 			begin()
 			emit(indexing{at: at, state: f.State()})
 		})
@@ -209,16 +209,16 @@ func (p *Page) dropList() tea.Cmd {
 
 // indexing is how far an index is: of a file whose columns are known before it is whole, about says them.
 type indexing struct {
-	about *records.Profile
-	at    records.Progress
-	state records.State
-	file  *records.File
+	about *jobs.ResultProfile
+	at    jobs.ResultProgress
+	state jobs.ResultState
+	file  *jobs.ResultFile
 }
 
 // indexed is a file with its index.
 type indexed struct {
-	file  *records.File
-	state records.State
+	file  *jobs.ResultFile
+	state jobs.ResultState
 }
 
 // Close closes the file of an answer that nobody waits for any more.
@@ -231,20 +231,20 @@ func (i indexed) Close() error {
 
 // selecting is how far a query is: first the list that its rows come into.
 type selecting struct {
-	rows *records.RowList
-	at   records.Progress
+	rows *jobs.ResultRowList
+	at   jobs.ResultProgress
 }
 
 // selected is what a query gave.
-type selected struct{ records.Selection }
+type selected struct{ jobs.ResultSelection }
 
 // Close closes what nobody waits for any more.
 func (s selected) Close() error { return s.Rows.Close() }
 
 // compared is a difference from another result.
 type compared struct {
-	is  *records.Compared
-	old *records.File
+	is  *jobs.ResultCompared
+	old *jobs.ResultFile
 }
 
 // Close closes what nobody waits for any more.

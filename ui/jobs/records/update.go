@@ -8,8 +8,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/service/jobs"
 	"zonedeck/service/query"
-	"zonedeck/service/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/text"
@@ -86,10 +86,10 @@ func (p *Page) indexed(i indexed, err error) tea.Cmd {
 		return p.ensure()
 	}
 	f := p.file
-	count := kit.Follow(kit.Jobs, &p.work.about, p.deps.Ctx, f.Profile, func(about records.Profile) tea.Cmd {
+	count := kit.Follow(kit.Jobs, &p.work.about, p.deps.Ctx, f.Profile, func(about jobs.ResultProfile) tea.Cmd {
 		p.counted(about)
 		return p.ensure()
-	}, func(about records.Profile, err error) tea.Cmd {
+	}, func(about jobs.ResultProfile, err error) tea.Cmd {
 		if err != nil {
 			p.err = err
 			return p.ensure()
@@ -102,7 +102,7 @@ func (p *Page) indexed(i indexed, err error) tea.Cmd {
 }
 
 // counted takes what is known of the columns. Columns that the table has stay where they are.
-func (p *Page) counted(about records.Profile) {
+func (p *Page) counted(about jobs.ResultProfile) {
 	at := ""
 	if p.grid.column < len(p.about.Columns) {
 		at = p.about.Columns[p.grid.column].Name
@@ -116,7 +116,7 @@ func (p *Page) counted(about records.Profile) {
 }
 
 // run shows the rows of a query.
-func (p *Page) run(q records.Query) tea.Cmd {
+func (p *Page) run(q jobs.ResultQuery) tea.Cmd {
 	f := p.file
 	if f == nil {
 		return nil
@@ -130,9 +130,9 @@ func (p *Page) run(q records.Query) tea.Cmd {
 	if q.All() {
 		return tea.Batch(closing, p.ensure())
 	}
-	p.work.progress = records.Progress{Size: f.Size()}
+	p.work.progress = jobs.ResultProgress{Size: f.Size()}
 	return tea.Batch(closing, kit.Follow(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(selecting)) (selected, error) {
-		is, err := f.Select(ctx, q, func(l *records.RowList) { emit(selecting{rows: l}) }, func(at records.Progress) { emit(selecting{at: at}) })
+		is, err := f.Select(ctx, q, func(l *jobs.ResultRowList) { emit(selecting{rows: l}) }, func(at jobs.ResultProgress) { emit(selecting{at: at}) })
 		return selected{is}, err
 	}, p.selecting, p.selected))
 }
@@ -148,13 +148,13 @@ func (p *Page) selecting(s selecting) tea.Cmd {
 }
 
 // reached is how far an export or a comparison is.
-func (p *Page) reached(at records.Progress) tea.Cmd {
+func (p *Page) reached(at jobs.ResultProgress) tea.Cmd {
 	p.work.progress = at
 	return p.ensure()
 }
 
 // show shows the rows of a list.
-func (p *Page) show(l *records.RowList) {
+func (p *Page) show(l *jobs.ResultRowList) {
 	p.set.view.Rows = l
 	p.grid.home()
 	p.work.load.Drop()
@@ -184,14 +184,14 @@ func (p *Page) selected(s selected, err error) tea.Cmd {
 }
 
 // compare shows what differs from another result; asked is the dialog that it was asked in.
-func (p *Page) compare(name string, how records.How, asked *widget.FormDialog) tea.Cmd {
+func (p *Page) compare(name string, how jobs.ResultHow, asked *widget.FormDialog) tea.Cmd {
 	f, open := p.file, p.deps.Open
 	p.work.query.Drop()
 	closing := p.dropList()
 	p.grid.home()
 	p.showDetail(-1)
-	p.work.progress = records.Progress{}
-	return tea.Batch(closing, kit.Follow(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(records.Progress)) (compared, error) {
+	p.work.progress = jobs.ResultProgress{}
+	return tea.Batch(closing, kit.Follow(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(jobs.ResultProgress)) (compared, error) {
 		old, err := open(ctx, name)
 		if err != nil {
 			return compared{}, &fieldError{"old", err}
@@ -199,7 +199,7 @@ func (p *Page) compare(name string, how records.How, asked *widget.FormDialog) t
 		is, err := f.Compare(ctx, old, how, emit)
 		if err != nil {
 			_ = old.Close() // the error before says more
-			if errors.As(err, new(*records.KeyError)) {
+			if errors.As(err, new(*jobs.ResultKeyError)) {
 				err = &fieldError{"key", err}
 			}
 			return compared{}, err
@@ -216,7 +216,7 @@ type fieldError struct {
 
 func (e *fieldError) Unwrap() error { return e.error }
 
-func (p *Page) compared(c *records.Compared, asked *widget.FormDialog, err error) tea.Cmd {
+func (p *Page) compared(c *jobs.ResultCompared, asked *widget.FormDialog, err error) tea.Cmd {
 	var wrong *fieldError
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -243,15 +243,15 @@ func (p *Page) ensure() tea.Cmd {
 	names := p.names()
 	if from, n := g.missing(p.total(), names); n > 0 {
 		g.reading = names
-		cmds = append(cmds, kit.Load(kit.Jobs, &p.work.load, p.deps.Ctx, func(ctx context.Context) ([]records.Row, error) {
+		cmds = append(cmds, kit.Load(kit.Jobs, &p.work.load, p.deps.Ctx, func(ctx context.Context) ([]jobs.ResultRow, error) {
 			return f.Rows(ctx, view, from, n, names)
-		}, func(rows []records.Row, err error) tea.Cmd { return p.loaded(from, rows, err) }))
+		}, func(rows []jobs.ResultRow, err error) tea.Cmd { return p.loaded(from, rows, err) }))
 	}
 	if row := g.cursor; p.wantsDetail() && row != p.detail.row && row < p.total() {
 		p.showDetail(row)
-		cmds = append(cmds, kit.Load(kit.Jobs, &p.work.detail, p.deps.Ctx, func(context.Context) (records.Detail, error) {
+		cmds = append(cmds, kit.Load(kit.Jobs, &p.work.detail, p.deps.Ctx, func(context.Context) (jobs.ResultDetail, error) {
 			return f.Detail(view, row)
-		}, func(is records.Detail, err error) tea.Cmd { return p.detailed(row, is, err) }))
+		}, func(is jobs.ResultDetail, err error) tea.Cmd { return p.detailed(row, is, err) }))
 	}
 	return tea.Batch(cmds...)
 }
@@ -265,7 +265,7 @@ func (p *Page) names() []string {
 	return out
 }
 
-func (p *Page) loaded(from int64, rows []records.Row, err error) tea.Cmd {
+func (p *Page) loaded(from int64, rows []jobs.ResultRow, err error) tea.Cmd {
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return nil
@@ -278,11 +278,11 @@ func (p *Page) loaded(from int64, rows []records.Row, err error) tea.Cmd {
 }
 
 func (p *Page) showDetail(row int64) {
-	p.detail.row, p.detail.is, p.detail.err = row, records.Detail{}, nil
+	p.detail.row, p.detail.is, p.detail.err = row, jobs.ResultDetail{}, nil
 	p.tree.Close()
 }
 
-func (p *Page) detailed(row int64, is records.Detail, err error) tea.Cmd {
+func (p *Page) detailed(row int64, is jobs.ResultDetail, err error) tea.Cmd {
 	if row != p.detail.row {
 		return nil
 	}
@@ -298,7 +298,7 @@ func (p *Page) search(back bool) tea.Cmd {
 	if p.line.search == "" || p.file == nil {
 		return nil
 	}
-	want, err := records.ParseFilter(query.QuoteText(p.line.search))
+	want, err := jobs.ParseResultFilter(query.QuoteText(p.line.search))
 	if err != nil {
 		return kit.Warn(err.Error())
 	}
@@ -336,31 +336,31 @@ func (p *Page) found(at int64, err error) tea.Cmd {
 // written is an export.
 type written struct {
 	name string
-	records.Written
+	jobs.ResultWritten
 }
 
 // export writes what is shown to a new file; asked is the dialog that it was asked in.
-func (p *Page) export(path string, e records.Export, asked *widget.FormDialog) tea.Cmd {
+func (p *Page) export(path string, e jobs.ResultExport, asked *widget.FormDialog) tea.Cmd {
 	f, view := p.file, p.set.view
-	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(records.Progress)) (records.Written, error) {
+	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(jobs.ResultProgress)) (jobs.ResultWritten, error) {
 		return f.Export(ctx, w, view, e, on)
 	})
 }
 
 // exportChanges writes a difference to a new file.
-func (p *Page) exportChanges(path string, c records.Compared, asked *widget.FormDialog) tea.Cmd {
+func (p *Page) exportChanges(path string, c jobs.ResultCompared, asked *widget.FormDialog) tea.Cmd {
 	f := p.file
-	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(records.Progress)) (records.Written, error) {
-		return records.Written{Rows: c.Rows.Len()}, f.WriteChanges(ctx, w, c, on)
+	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(jobs.ResultProgress)) (jobs.ResultWritten, error) {
+		return jobs.ResultWritten{Rows: c.Rows.Len()}, f.WriteChanges(ctx, w, c, on)
 	})
 }
 
-func (p *Page) write(path string, asked *widget.FormDialog, f func(context.Context, io.Writer, func(records.Progress)) (records.Written, error)) tea.Cmd {
+func (p *Page) write(path string, asked *widget.FormDialog, f func(context.Context, io.Writer, func(jobs.ResultProgress)) (jobs.ResultWritten, error)) tea.Cmd {
 	save := p.deps.Save
-	p.work.progress = records.Progress{}
-	return kit.Follow(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(records.Progress)) (is written, err error) {
+	p.work.progress = jobs.ResultProgress{}
+	return kit.Follow(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(jobs.ResultProgress)) (is written, err error) {
 		is.name, err = save(path, func(w io.Writer) (err error) {
-			is.Written, err = f(ctx, w, emit)
+			is.ResultWritten, err = f(ctx, w, emit)
 			return err
 		})
 		return is, err

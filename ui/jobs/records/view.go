@@ -6,8 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/service/jobs"
 	"zonedeck/service/query"
-	"zonedeck/service/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -102,7 +102,7 @@ func (p *Page) feet(w int) []string {
 	var out []string
 	if p.grid.column < len(p.about.Columns) {
 		c := p.about.Columns[p.grid.column]
-		words := fmt.Sprintf(" %s · %s · %s filled · %s distinct", text.Clean(records.ShownName(c.Name)), kindsWords(c), c.FillWords(p.about.Rows), c.DistinctWords())
+		words := fmt.Sprintf(" %s · %s · %s filled · %s distinct", text.Clean(jobs.ShownName(c.Name)), kindsWords(c), c.FillWords(p.about.Rows), c.DistinctWords())
 		if !p.about.Done {
 			words += fmt.Sprintf(" (of the first %s rows)", text.Count(int(p.about.Rows)))
 		}
@@ -124,7 +124,7 @@ func (p *Page) feet(w int) []string {
 		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! rows that cannot be read: %d, the first is row %s", p.about.Damaged, text.Count(int(p.about.First+1))), w)))
 	}
 	if p.about.MoreColumns {
-		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! there are more columns than the %d that are shown", records.MaxColumns), w)))
+		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! there are more columns than the %d that are shown", jobs.ResultMaxColumns), w)))
 	}
 	if p.err != nil {
 		out = append(out, t.Bad.Render(text.Cut(" ✗ "+text.Clean(p.err.Error())+" · r opens it again", w)))
@@ -143,11 +143,11 @@ func (p *Page) feet(w int) []string {
 }
 
 // kindsWords are a column's kinds with how often each is there, where there are several.
-func kindsWords(c records.Column) string {
+func kindsWords(c jobs.ResultColumn) string {
 	var words []string
 	for k, n := range c.Kinds {
 		if n > 0 {
-			words = append(words, fmt.Sprintf("%s %s", text.Count(int(n)), records.Kind(k))) //nolint:gosec // a kind
+			words = append(words, fmt.Sprintf("%s %s", text.Count(int(n)), jobs.ResultKind(k))) //nolint:gosec // a kind
 		}
 	}
 	if len(words) < 2 {
@@ -211,7 +211,7 @@ func (p *Page) lineView(w int) string {
 		if q.Down {
 			way = "▼"
 		}
-		words = append(words, "sorted by "+records.ShownName(q.Sort)+" "+way)
+		words = append(words, "sorted by "+jobs.ShownName(q.Sort)+" "+way)
 	}
 	if c := p.set.compared; c != nil && c.OnlyNew {
 		words = append(words, fmt.Sprintf("by %s: %s new, %s known", query.QuoteName(c.Key), text.Count(int(c.Added)), text.Count(int(c.Unchanged))))
@@ -253,7 +253,7 @@ func (p *Page) rows(w, h int) string {
 		if g.firstColumn+i == g.column {
 			ink = t.Accent
 		}
-		name.WriteString(ink.Render(text.Fit(text.Clean(records.ShownName(c.Name)), width)) + " ")
+		name.WriteString(ink.Render(text.Fit(text.Clean(jobs.ShownName(c.Name)), width)) + " ")
 		fill := t.Muted
 		if c.Filled < p.about.Rows {
 			fill = t.Warn
@@ -312,7 +312,7 @@ func (p *Page) row(i int64, gutter, changes int, widths []int, w int) string {
 	}
 	b.WriteString(mark + ink(t.Muted, text.FitRight(number, gutter-1)) + tells)
 	if changes > 0 {
-		how := map[records.Change]kit.Ink{records.Added: t.Good, records.Removed: t.Bad, records.Changed: t.Warn}[r.Change]
+		how := map[jobs.ResultChange]kit.Ink{jobs.ResultAdded: t.Good, jobs.ResultRemoved: t.Bad, jobs.ResultChanged: t.Warn}[r.Change]
 		b.WriteString(ink(how, text.Fit(r.Change.String(), changes)))
 	}
 	switch {
@@ -340,29 +340,29 @@ func (p *Page) row(i int64, gutter, changes int, widths []int, w int) string {
 }
 
 // blank reports whether a row says nothing in the n columns on the screen.
-func (p *Page) blank(r records.Row, n int) bool {
+func (p *Page) blank(r jobs.ResultRow, n int) bool {
 	for _, c := range p.about.Columns[p.grid.firstColumn : p.grid.firstColumn+n] {
-		if is, ok := p.grid.cell(r, c.Name); !ok || is.Kind != records.Missing && is.Kind != records.Null {
+		if is, ok := p.grid.cell(r, c.Name); !ok || is.Kind != jobs.ResultMissing && is.Kind != jobs.ResultNull {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *Page) cell(r records.Row, read bool, name string, width int, on bool) string {
+func (p *Page) cell(r jobs.ResultRow, read bool, name string, width int, on bool) string {
 	t := p.deps.Theme
 	c, ok := p.grid.cell(r, name)
 	words, ink := text.Clean(c.Text), kit.Ink{}
 	switch {
 	case !read || !ok:
 		words, ink = "…", t.Muted
-	case c.Kind == records.Missing:
+	case c.Kind == jobs.ResultMissing:
 		words = ""
-	case c.Kind == records.Null:
+	case c.Kind == jobs.ResultNull:
 		ink = t.Muted
 	}
 	fit := text.Fit(words, width)
-	if c.Kind == records.Number {
+	if c.Kind == jobs.ResultNumber {
 		fit = text.FitRight(words, width)
 	}
 	if on {
@@ -382,7 +382,7 @@ func (p *Page) renderTree(w, h int) string {
 	if d.is.Size > 0 { // of one that is too long it is not known
 		title += " · " + text.Bytes(d.is.Size)
 	}
-	if d.is.Change != records.Unchanged {
+	if d.is.Change != jobs.ResultUnchanged {
 		title += " · " + d.is.Change.String()
 	}
 	var head []string
@@ -396,7 +396,7 @@ func (p *Page) renderTree(w, h int) string {
 		}
 	}
 	for _, f := range d.is.Fields {
-		head = append(head, widget.Hung(t.Warn.Render(text.Cut(text.Clean(records.ShownName(f.Name)), iw/2))+"  ", kit.Ink{}, was(f.Old)+" → "+was(f.New), iw)...)
+		head = append(head, widget.Hung(t.Warn.Render(text.Cut(text.Clean(jobs.ShownName(f.Name)), iw/2))+"  ", kit.Ink{}, was(f.Old)+" → "+was(f.New), iw)...)
 	}
 	head = head[:min(len(head), max(ih-3, 0))]
 	if d.is.Damaged != "" || d.err != nil {
@@ -406,8 +406,8 @@ func (p *Page) renderTree(w, h int) string {
 }
 
 // was is a field's value in a difference.
-func was(c records.Cell) string {
-	if c.Kind == records.Missing || c.Kind == records.Null {
+func was(c jobs.ResultCell) string {
+	if c.Kind == jobs.ResultMissing || c.Kind == jobs.ResultNull {
 		return c.Kind.String()
 	}
 	return text.Clean(c.Text)

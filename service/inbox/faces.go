@@ -1,0 +1,23 @@
+package inbox
+
+import (
+	"time"
+
+	"zonedeck/service/query"
+	"zonedeck/service/webhook"
+)
+
+// What faces name of webhooks; see webhook.
+type (
+	Filter = webhook.Filter
+	Head   = webhook.Head
+)
+
+// Fields is what webhooks can be asked in a filter.
+func Fields(now time.Time) query.Fields[webhook.Candidate] { return webhook.Fields(now) }
+
+// CheckReplay says why webhooks are not sent again to an address, or is nil.
+func CheckReplay(to string) error {
+	_, err := webhook.ReplayHost(to)
+	return err
+}
