@@ -15,7 +15,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
-	"zonedeck/service/database"
+	"zonedeck/service/history"
 	"zonedeck/ui"
 	"zonedeck/ui/code"
 	"zonedeck/ui/kit"
@@ -44,48 +44,55 @@ type bench struct {
 	fault    error
 	slow     time.Duration // a secret takes it
 	copied   []string
+	newest   func(model.FetchRequest) (model.Grid, error)
 }
 
-func open(t *testing.T, show kit.ShowCode, w, h int, change ...func(*code.Deps)) *bench {
+func (b *bench) Source(r model.FetchRequest) history.CodeSource {
+	return history.CodeSource{Request: r, Key: "keyring:zonedeck/" + r.Key, Profile: config.Profile{
+		BaseURL: "https://api.test", ProxyHost: "proxy.test", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
+		Dialect: "brightdata", Verify: true, Key: "etl",
+	}}
+}
+
+func (b *bench) Refused(name string) error {
+	if name == "boss" {
+		return errors.New("key boss is ADMIN, which no program uses")
+	}
+	return nil
+}
+
+func (b *bench) Secret(_ context.Context, ref string) (keystore.Secret, error) {
+	b.resolved = append(b.resolved, ref)
+	<-time.After(b.slow)
+	return keystore.NewSecret(secret), b.fault
+}
+
+func (b *bench) Write(name, text string, replace bool) (string, error) {
+	if _, there := b.files[name]; there && !replace {
+		return "", fmt.Errorf("%s: %w", name, fs.ErrExist)
+	}
+	if b.fault != nil {
+		return "", b.fault
+	}
+	b.files[name] = text
+	return "/home/op/" + name, nil
+}
+
+func (b *bench) Compared(_ context.Context, r model.FetchRequest) (model.Grid, error) {
+	if b.newest == nil {
+		return model.Grid{}, history.ErrNotFound
+	}
+	return b.newest(r)
+}
+
+func open(t *testing.T, show kit.ShowCode, w, h int, change ...func(*bench)) *bench {
 	t.Helper()
 	b := &bench{files: map[string]string{}}
 	theme := kit.NewTheme(true, false)
-	p := config.Profile{
-		BaseURL: "https://api.test", ProxyHost: "proxy.test", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
-		Dialect: "brightdata", Verify: true, Key: "etl",
-	}
-	deps := code.Deps{
-		Ctx: t.Context(), Theme: theme, Profile: func() config.Profile { return p },
-		KeyRef: func(name string) string { return "keyring:zonedeck/" + name },
-		Refused: func(name string) error {
-			if name == "boss" {
-				return errors.New("key boss is ADMIN, which no program uses")
-			}
-			return nil
-		},
-		Secret: func(_ context.Context, ref string) (keystore.Secret, error) {
-			b.resolved = append(b.resolved, ref)
-			<-time.After(b.slow)
-			return keystore.NewSecret(secret), b.fault
-		},
-		Write: func(name, text string, replace bool) (string, error) {
-			if _, there := b.files[name]; there && !replace {
-				return "", fmt.Errorf("%s: %w", name, fs.ErrExist)
-			}
-			if b.fault != nil {
-				return "", b.fault
-			}
-			b.files[name] = text
-			return "/home/op/" + name, nil
-		},
-		Compared: func(context.Context, model.FetchRequest) (model.Grid, error) {
-			return model.Grid{}, database.ErrNotFound
-		},
-	}
 	for _, c := range change {
-		c(&deps)
+		c(b)
 	}
-	pages := code.New(deps)
+	pages := code.New(code.Deps{Ctx: t.Context(), Theme: theme, Fetches: b})
 	b.Screen = uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Code: pages.Open, Multiplexer: ui.Tmux,
 		Clipboard: func(_ context.Context, text string) (string, error) {
@@ -156,10 +163,7 @@ func TestAClickOnATitleTurnsToItsPage(t *testing.T) {
 func BenchmarkFrame(b *testing.B) {
 	show := fetch()
 	show.Request.Body = strings.Repeat("a line of a body\n", 5000)
-	p := code.New(code.Deps{
-		Ctx: b.Context(), Theme: kit.NewTheme(true, false), Profile: func() config.Profile { return config.Profile{BaseURL: "https://api.test"} },
-		KeyRef: func(string) string { return "" },
-	}).Open(show)
+	p := code.New(code.Deps{Ctx: b.Context(), Theme: kit.NewTheme(true, false), Fetches: &bench{}}).Open(show)
 	for b.Loop() {
 		p.Render(p.Size(200, 60))
 	}
@@ -294,8 +298,8 @@ func TestAComparisonIsAReportAndSaysWhatItsRunsShowed(t *testing.T) {
 
 func TestWithoutAComparisonOnScreenTheNewestOfTheHistoryIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := open(t, fetch(), 200, 60, func(d *code.Deps) {
-			d.Compared = func(_ context.Context, r model.FetchRequest) (model.Grid, error) {
+		b := open(t, fetch(), 200, 60, func(b *bench) {
+			b.newest = func(r model.FetchRequest) (model.Grid, error) {
 				if r.URL != "http://lab.test/shop" || r.Via != model.ViaAPI {
 					return model.Grid{}, errors.New("the disk is gone")
 				}

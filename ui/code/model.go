@@ -3,7 +3,6 @@ package code
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"slices"
@@ -13,34 +12,32 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
-	"zonedeck/service/export"
+	"zonedeck/service/history"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
+// Fetches give what the code of a fetch is written from. Secret, Write and Compared are called in commands.
+type Fetches interface {
+	// Source is a fetch of the profile in use, with the reference of its key.
+	Source(r model.FetchRequest) history.CodeSource
+	// Refused is why no program may have the key of a name, empty for the profile's: ADMIN is for people.
+	Refused(key string) error
+	// Secret resolves a reference.
+	Secret(ctx context.Context, ref string) (keystore.Secret, error)
+	// Write writes a file and names it. Without replace, a file that is there is an error that wraps fs.ErrExist.
+	Write(name, text string, replace bool) (file string, err error)
+	// Compared is the newest comparison of a request with a run by its zone and access method; an error that wraps
+	// history.ErrNotFound says that there is none.
+	Compared(ctx context.Context, r model.FetchRequest) (model.Grid, error)
+}
+
 // Deps are the parts the overlay works with.
 type Deps struct {
-	Ctx   context.Context //nolint:containedctx // the overlay's commands live as long as the program
-	Theme *kit.Theme
-	// Profile is the profile in use.
-	Profile func() config.Profile
-	// Refused is why no program may have the key of a name, empty for the profile's: ADMIN is for
-	// people. Nil permits every key.
-	Refused func(name string) error
-	// KeyRef is the reference of a key's value by the key's name, empty for the profile's
-	// own; "" where there is none.
-	KeyRef func(name string) string
-	// Secret resolves a reference; it is called in a command.
-	Secret func(ctx context.Context, ref string) (keystore.Secret, error)
-	// Write writes a file and names it. Without replace, a file that is there is an error
-	// that wraps fs.ErrExist.
-	Write func(name, text string, replace bool) (file string, err error)
-	// Compared is the newest comparison of a request with a run by its zone and access
-	// method; an error that wraps database.ErrNotFound says that there is none. It is called
-	// in a command.
-	Compared func(ctx context.Context, r model.FetchRequest) (model.Grid, error)
+	Ctx     context.Context //nolint:containedctx // the overlay's commands live as long as the program
+	Theme   *kit.Theme
+	Fetches Fetches
 }
 
 // Pages opens the overlay, and remembers which page was looked at last.
@@ -52,20 +49,12 @@ type Pages struct {
 // New makes Pages.
 func New(d Deps) *Pages { return &Pages{deps: d} }
 
-// page is one way to show the fetch.
-type page struct {
-	name, title, file string
-	text              string
-	err               error
-	target            export.Target
-}
-
 // pane is the overlay.
 type pane struct {
 	*Pages
 	code   kit.ShowCode
-	source export.Source
-	pages  []page
+	source history.CodeSource
+	pages  []history.CodePage
 	at     int
 	scroll widget.Scroll
 	slot   kit.Slot // the secret
@@ -91,11 +80,11 @@ type wrapped struct {
 func (p *Pages) Open(code kit.ShowCode) kit.Overlay {
 	o := &pane{Pages: p, code: code}
 	o.write()
-	if i := slices.IndexFunc(o.pages, func(pg page) bool { return pg.name == p.last }); i >= 0 {
+	if i := slices.IndexFunc(o.pages, func(pg history.CodePage) bool { return pg.Name == p.last }); i >= 0 {
 		o.at = i
 	}
 	if code.Twin != nil {
-		o.at = slices.IndexFunc(o.pages, func(pg page) bool { return pg.name == "markdown" })
+		o.at = slices.IndexFunc(o.pages, func(pg history.CodePage) bool { return pg.Name == "markdown" })
 	}
 	return o
 }
@@ -104,29 +93,11 @@ func (p *Pages) Open(code kit.ShowCode) kit.Overlay {
 func (p *pane) write() {
 	r := p.code.Request
 	r.Via = cmp.Or(r.Via, model.ViaAPI)
-	p.source = export.Source{Profile: p.deps.Profile(), Request: r, Key: p.deps.KeyRef(r.Key), Username: p.code.Username}
-	p.source.Observed = ""
-	if shown, ok := p.observedUse(); ok {
-		p.source.Observed = shown
-	}
-	p.pages, p.drawn = nil, wrapped{}
-	for _, t := range export.Targets() {
-		text, err := t.Code(p.source)
-		if !t.Login && !r.Via.Login() && p.deps.Refused != nil {
-			if refused := p.deps.Refused(r.Key); refused != nil {
-				text, err = "", refused
-			}
-		}
-		p.pages = append(p.pages, page{name: t.Name, title: t.Title, file: t.File, text: text, err: err, target: t})
-	}
-	if p.code.Twin != nil {
-		object, err := json.MarshalIndent(export.NewTwin(*p.code.Twin), "", "  ")
-		p.pages = append(
-			p.pages,
-			page{name: "markdown", title: "Markdown", file: "comparison.md", text: export.TwinMarkdown(*p.code.Twin)},
-			page{name: "json", title: "JSON", file: "comparison.json", text: string(object) + "\n", err: err},
-		)
-	}
+	p.source = p.deps.Fetches.Source(r)
+	p.source.Username = p.code.Username
+	p.source.Observed, _ = p.observedUse()
+	p.drawn = wrapped{}
+	p.pages = history.CodePages(p.source, p.deps.Fetches.Refused(r.Key), p.code.Twin)
 }
 
 // observedUse is what compared runs showed of the request's zone and method: those of the comparison
@@ -137,7 +108,7 @@ func (p *pane) observedUse() (string, bool) {
 		s, ok := p.code.Twin.ObservedUse(zone, via)
 		return "compared runs: " + s, ok
 	}
-	return export.Compared(p.newest.twin, p.source.Request)
+	return history.ObservedUse(p.newest.twin, p.source.Request)
 }
 
 // lookUp looks for a comparison in the history, unless one is on screen.
@@ -145,9 +116,9 @@ func (p *pane) lookUp() tea.Cmd {
 	if p.code.Twin != nil {
 		return nil
 	}
-	compared, r := p.deps.Compared, p.source.Request
+	fetches, r := p.deps.Fetches, p.source.Request
 	return kit.Load(kit.InOverlay(p), &p.look, p.deps.Ctx, func(ctx context.Context) (model.Grid, error) {
-		return compared(ctx, r)
+		return fetches.Compared(ctx, r)
 	}, func(twin model.Grid, err error) tea.Cmd {
 		p.newest = newestComparison{twin, err}
 		p.write()
@@ -155,7 +126,7 @@ func (p *pane) lookUp() tea.Cmd {
 	})
 }
 
-func (p *pane) page() page { return p.pages[p.at] }
+func (p *pane) page() history.CodePage { return p.pages[p.at] }
 
 // Init looks for what compared runs showed; the code is there.
 func (p *pane) Init() tea.Cmd { return p.lookUp() }
@@ -188,7 +159,7 @@ type (
 // Bindings are the keys of the overlay.
 func (p *pane) Bindings() []kit.Binding {
 	none := ""
-	if err := p.page().err; err != nil {
+	if err := p.page().Err; err != nil {
 		none = err.Error()
 	}
 	const group = "Code"
@@ -228,11 +199,11 @@ func (p *pane) whyNotInline() string {
 	ref, what := p.source.SecretRef()
 	pg := p.page()
 	switch {
-	case pg.err != nil:
-		return pg.err.Error()
-	case pg.target.Name == "":
+	case pg.Err != nil:
+		return pg.Err.Error()
+	case pg.Document():
 		return "a comparison holds no secret"
-	case pg.target.Name == "pac":
+	case pg.Name == "pac":
 		return "a PAC file cannot hold a password"
 	case ref == "":
 		return "there is no reference to " + what
@@ -257,9 +228,9 @@ func (p *pane) Update(msg tea.Msg) tea.Cmd {
 		p.write()
 		return tea.Batch(p.drop(), p.lookUp())
 	case copyIt:
-		return p.copies(p.page().text, "")
+		return p.copies(p.page().Text, "")
 	case printIt:
-		return kit.Send(kit.Print{Text: p.page().text})
+		return kit.Send(kit.Print{Text: p.page().Text})
 	case saveIt:
 		return p.save()
 	case inline:
@@ -283,16 +254,16 @@ func (p *pane) Update(msg tea.Msg) tea.Cmd {
 // turn shows the page that is by pages after this one.
 func (p *pane) turn(by int) tea.Cmd {
 	p.at = (p.at + by + len(p.pages)) % len(p.pages)
-	p.last, p.scroll = p.page().name, widget.Scroll{}
+	p.last, p.scroll = p.page().Name, widget.Scroll{}
 	return p.drop()
 }
 
 // copies copies a text; with is what secret it holds.
 func (p *pane) copies(words, with string) tea.Cmd {
-	what := "code for " + p.page().title
+	what := "code for " + p.page().Title
 	switch {
-	case p.page().target.Name == "":
-		what = "comparison as " + p.page().title
+	case p.page().Document():
+		what = "comparison as " + p.page().Title
 	case with != "":
 		return kit.CopySecret(what+" with "+with, words)
 	default:
@@ -318,9 +289,9 @@ func (p *pane) ask() tea.Cmd {
 // resolve asks for the secret of what is on screen.
 func (p *pane) resolve() tea.Cmd {
 	ref, _ := p.source.SecretRef()
-	get := p.deps.Secret
+	fetches := p.deps.Fetches
 	return kit.Load(kit.InOverlay(p), &p.slot, p.deps.Ctx, func(ctx context.Context) (keystore.Secret, error) {
-		return get(ctx, ref)
+		return fetches.Secret(ctx, ref)
 	}, p.resolved)
 }
 
@@ -340,7 +311,7 @@ func (p *pane) resolved(secret keystore.Secret, err error) tea.Cmd {
 	}
 	s := p.source
 	s.Secret = secret.Reveal()
-	words, err := p.page().target.Code(s)
+	words, err := p.page().Write(s)
 	if err != nil {
 		return kit.Fail(err.Error())
 	}
@@ -349,15 +320,15 @@ func (p *pane) resolved(secret keystore.Secret, err error) tea.Cmd {
 
 // save asks for a file's name.
 func (p *pane) save() tea.Cmd {
-	pg, write := p.page(), p.deps.Write
-	form := widget.NewForm(p.deps.Theme, widget.Field{Name: "file", Label: "File", Value: pg.file, Help: "A relative name begins at the folder that zonedeck was started in.", Check: checkName})
+	pg, fetches := p.page(), p.deps.Fetches
+	form := widget.NewForm(p.deps.Theme, widget.Field{Name: "file", Label: "File", Value: pg.File, Help: "A relative name begins at the folder that zonedeck was started in.", Check: checkName})
 	d := widget.NewFormDialog(p.deps.Theme, "Save the code as", form)
 	d.Submit = "save"
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
 		name := strings.TrimSpace(f.Value("file"))
-		replaces := func() (tea.Msg, error) { return saved(write(name, pg.text, true)) }
+		replaces := func() (tea.Msg, error) { return saved(fetches.Write(name, pg.Text, true)) }
 		return d.Run(func() (tea.Msg, error) {
-			then, err := saved(write(name, pg.text, false))
+			then, err := saved(fetches.Write(name, pg.Text, false))
 			if errors.Is(err, fs.ErrExist) {
 				return kit.Open{Overlay: widget.NewConfirm(p.deps.Theme, widget.ConfirmSpec{
 					Title: "Replace it?", Body: name + " is there already.", Yes: "replace it",

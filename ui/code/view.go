@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"zonedeck/service/database"
+	"zonedeck/service/history"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -35,10 +35,10 @@ func (p *pane) lines(page, w int) []string {
 	kept := &p.drawn.lines[page]
 	switch {
 	case *kept != nil:
-	case pg.err != nil:
-		*kept = widget.Wrapped(t.Warn, pg.err.Error()+".", w-2)
+	case pg.Err != nil:
+		*kept = widget.Wrapped(t.Warn, pg.Err.Error()+".", w-2)
 	default:
-		*kept = widget.Code(t, pg.text, w-2)
+		*kept = widget.Code(t, pg.Text, w-2)
 	}
 	return *kept
 }
@@ -50,12 +50,12 @@ func (p *pane) titles(w int) ([]string, kit.Regions) {
 	lines, width := []string{""}, 0
 	var at kit.Regions
 	for i, pg := range p.pages {
-		word := "  " + pg.title + " "
+		word := "  " + pg.Title + " "
 		ink := t.Text
 		switch {
 		case i == p.at:
-			word, ink = " ▸"+pg.title+" ", t.Strong
-		case pg.err != nil:
+			word, ink = " ▸"+pg.Title+" ", t.Strong
+		case pg.Err != nil:
 			ink = t.Muted
 		}
 		n := text.Width(word)
@@ -72,17 +72,17 @@ func (p *pane) titles(w int) ([]string, kit.Regions) {
 // foot says what the program needs, and what compared runs showed.
 func (p *pane) foot(w int) []string {
 	t := p.deps.Theme
-	if p.page().target.Name == "" {
+	if p.page().Document() {
 		return nil
 	}
 	needs, ink := "", t.Note
-	if env := p.source.Env(); strings.Contains(p.page().text, env) {
+	if env := p.source.Env(); strings.Contains(p.page().Text, env) {
 		needs = "needs " + env + " · "
 	}
 	shown, ok := p.observedUse()
 	if !ok {
 		shown, ink = "not compared yet: safe concurrency, pause and cost are unknown", t.Muted
-		if err := p.newest.err; err != nil && !errors.Is(err, database.ErrNotFound) {
+		if err := p.newest.err; err != nil && !errors.Is(err, history.ErrNotFound) {
 			shown, ink = "what was compared is not known: "+err.Error(), t.Warn
 		}
 	}

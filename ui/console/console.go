@@ -129,7 +129,7 @@ func (c *Console) Root() *ui.App {
 		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.accountDeps(theme)) },
 		Saved: c.savedRequests, History: s.History.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: c.terminal.forgetCopy(),
 		Multiplexer: c.terminal.multiplexer(), CopyToTmux: c.terminal.copyToTmux(),
-		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
+		Suspend: c.suspend, Code: code.New(code.Deps{Ctx: c.ctx, Theme: theme, Fetches: exported{s}}).Open,
 	})
 }
 
@@ -157,35 +157,6 @@ func (c *Console) inbox(theme *kit.Theme) kit.Overlay {
 type comparer struct {
 	*service.Client
 	*history.History
-}
-
-// codeDeps are what the overlay with the code of a fetch works with.
-func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
-	s := c.service
-	inventory := s.Keys.Inventory()
-	return code.Deps{
-		Ctx: c.ctx, Theme: theme, Profile: s.CurrentProfile, Write: writeCode,
-		Refused: func(name string) error {
-			if unread := inventory.Unread(); unread != nil && s.Local == nil {
-				return unread
-			}
-			k := inventory.Named(name)
-			if err := s.Keys.Owners().Refuse(s.CurrentProfile(), k); err != nil {
-				return err
-			}
-			if refused := s.Keys.Admin(k); refused != nil {
-				return fmt.Errorf("key %s is ADMIN, or has the value of one, which no program uses (%s): pick a USER key; 'zonedeck export --admin-reason' puts a reason on record", k.Name, refused.Finding.Source)
-			}
-			return nil
-		},
-		KeyRef: func(name string) string {
-			return inventory.Named(name).Secret
-		},
-		Secret: func(ctx context.Context, ref string) (keystore.Secret, error) { return s.Resolver.Resolve(ctx, ref) },
-		Compared: func(ctx context.Context, r model.FetchRequest) (model.Grid, error) {
-			return s.History.NewestComparison(ctx, s.CurrentProfile().Name, r)
-		},
-	}
 }
 
 // split opens what tells whether the key's level, the zone or the site refused a fetch.
