@@ -49,7 +49,7 @@ func (r *Resolver) fromFile(ctx context.Context, ref Ref) (string, error) {
 	value, err := open(sealed, id)
 	if err != nil {
 		return "", &SecretError{
-			Ref: ref.Label(), Problem: "the file cannot be decrypted with " + r.o.AgeIdentityFile, Kind: ErrSecretUnusable, Err: err,
+			Ref: ref.Label(), Problem: "the file cannot be decrypted with " + r.o.AgeIdentityFile, Kind: errSecretUnusable, Err: err,
 			Fix: "store the secret again",
 		}
 	}

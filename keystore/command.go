@@ -19,7 +19,7 @@ var errTooMuch = errors.New("more than 64 KiB of output")
 func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
 	words, err := SplitArgs(ref.Target())
 	if err != nil {
-		return "", &SecretError{Problem: err.Error(), Kind: ErrRefForm}
+		return "", &SecretError{Problem: err.Error(), Kind: errRefForm}
 	}
 	run, cancel := context.WithTimeout(ctx, r.o.CommandTimeout)
 	defer cancel()
@@ -40,7 +40,7 @@ func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
 		}
 	case out.over:
 		return "", &SecretError{
-			Ref: ref.Label(), Problem: "the command wrote more than 64 KiB", Kind: ErrSecretUnusable,
+			Ref: ref.Label(), Problem: "the command wrote more than 64 KiB", Kind: errSecretUnusable,
 			Fix: "make it print the secret alone",
 		}
 	case failed:

@@ -57,7 +57,7 @@ func TestWhatKeepsASecretOutOfItsFolderIsSaid(t *testing.T) {
 	wantSecretError(t, r.Store(t.Context(), "file:b", NewSecret(sample)), ErrSecretUnreachable, "cannot be written")
 	noerr.Must(t, os.WriteFile(filepath.Join(dir, "a.age"), []byte("age-encryption.org/v1\nspoilt"), 0o600))
 	_, err = r.Resolve(t.Context(), "file:a")
-	wantSecretError(t, err, ErrSecretUnusable, "cannot be decrypted")
+	wantSecretError(t, err, errSecretUnusable, "cannot be decrypted")
 	noerr.Must(t, os.WriteFile(dir+".key", []byte("# a comment\n\n"), 0o600))
 	_, err = r.Resolve(t.Context(), "file:a")
 	wantSecretError(t, err, ErrSecretUnreachable, "is empty")
@@ -148,7 +148,7 @@ func TestAKeyThatIsNotThereIsNotChanged(t *testing.T) {
 	same := func(k model.Key) (model.Key, error) { return k, nil }
 	_, seen := v.RecordSeen(t.Context(), "none", "", NewSecret(sample))
 	for what, err := range map[string]error{"update": v.Update(t.Context(), "none", same), "remove": v.Remove(t.Context(), model.Key{Name: "none"}), "seen": seen} {
-		if !errors.Is(err, ErrNoKey) || !strings.Contains(err.Error(), `"none"`) {
+		if !errors.Is(err, errNoKey) || !strings.Contains(err.Error(), `"none"`) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -199,7 +199,7 @@ func TestRecordsOfRotationsThatCannotBeUsed(t *testing.T) {
 		t.Errorf("the same moment: %v", err)
 	}
 	same.ID = "../x"
-	if err := r.Start(t.Context(), same); !errors.Is(err, ErrNoRotation) {
+	if err := r.Start(t.Context(), same); !errors.Is(err, errNoRotation) {
 		t.Errorf("an id that leads elsewhere: %v", err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, p.ID+".json"))

@@ -16,8 +16,8 @@ import (
 
 // What a caller of an Inventory may decide on.
 var (
-	ErrNoKey      = errors.New("no such key in the inventory")
-	ErrKeyExists  = errors.New("the inventory has a key of that name")
+	errNoKey      = errors.New("no such key in the inventory")
+	errKeyExists  = errors.New("the inventory has a key of that name")
 	ErrKeyFields  = errors.New("key cannot be recorded")
 	ErrKeyValue   = errors.New("not the value of a key")
 	ErrKeysUnread = errors.New("the keys are still being read")
@@ -211,7 +211,7 @@ func (v *Inventory) Add(ctx context.Context, k model.Key) error {
 	}
 	return v.change(ctx, "adding key", k.Name, func(keys []model.Key) (next, changed []model.Key, err error) {
 		if index(keys, k.Name) >= 0 {
-			return nil, nil, ErrKeyExists
+			return nil, nil, errKeyExists
 		}
 		k, err := normalise(k)
 		return inserted(keys, k), []model.Key{k}, err
@@ -223,7 +223,7 @@ func (v *Inventory) Update(ctx context.Context, name string, f func(model.Key) (
 	return v.change(ctx, "changing key", name, func(keys []model.Key) (next, changed []model.Key, err error) {
 		i := index(keys, name)
 		if i < 0 {
-			return nil, nil, ErrNoKey
+			return nil, nil, errNoKey
 		}
 		k, err := f(cloneKey(keys[i]))
 		if err != nil {
@@ -231,7 +231,7 @@ func (v *Inventory) Update(ctx context.Context, name string, f func(model.Key) (
 		}
 		if k.Name != name {
 			if index(keys, k.Name) >= 0 {
-				return nil, nil, fmt.Errorf("renaming to %q: %w", k.Name, ErrKeyExists)
+				return nil, nil, fmt.Errorf("renaming to %q: %w", k.Name, errKeyExists)
 			}
 			if err := checkName(k.Name, k.Fingerprint); err != nil {
 				return nil, nil, err
@@ -249,7 +249,7 @@ func (v *Inventory) Remove(ctx context.Context, seen model.Key) error {
 	return v.change(ctx, "removing key", seen.Name, func(keys []model.Key) (next, changed []model.Key, err error) {
 		i := index(keys, seen.Name)
 		if i < 0 {
-			return nil, nil, ErrNoKey
+			return nil, nil, errNoKey
 		}
 		if fields := Changes(seen, keys[i]); len(fields) > 0 {
 			return nil, nil, &ConflictError{Base: cloneKey(keys[i]), Fields: fields}
@@ -281,7 +281,7 @@ var errAsSeen = errors.New("it is recorded so")
 // before, so that the key was rotated elsewhere.
 func (v *Inventory) RecordSeen(ctx context.Context, name, ref string, value Secret) (changed bool, err error) {
 	if _, ok := v.Get(name); !ok {
-		return false, fmt.Errorf("recording key %q: %w", name, ErrNoKey)
+		return false, fmt.Errorf("recording key %q: %w", name, errNoKey)
 	}
 	rotated, err := v.recordSeen(ctx, map[string]Secret{ref: value}, func(k model.Key) bool { return k.Name == name })
 	return len(rotated) > 0, err

@@ -185,7 +185,7 @@ func TestTheInventoryRefusesWhatItCannotHold(t *testing.T) {
 		return v.Add(t.Context(), k)
 	}
 	noerr.Must(t, add(func(*model.Key) {}))
-	if err := add(func(*model.Key) {}); !errors.Is(err, ErrKeyExists) {
+	if err := add(func(*model.Key) {}); !errors.Is(err, errKeyExists) {
 		t.Errorf("a second key of the same name: %v", err)
 	}
 	for name, f := range map[string]func(*model.Key){
@@ -205,7 +205,7 @@ func TestTheInventoryRefusesWhatItCannotHold(t *testing.T) {
 			t.Errorf("%s: the error leaks: %v", name, err)
 		}
 	}
-	if err := v.Remove(t.Context(), model.Key{Name: "none"}); !errors.Is(err, ErrNoKey) {
+	if err := v.Remove(t.Context(), model.Key{Name: "none"}); !errors.Is(err, errNoKey) {
 		t.Errorf("removing what is not there: %v", err)
 	}
 	stop := errors.New("stop")
@@ -226,10 +226,10 @@ func TestUpdateRenamesAndRemoveForgets(t *testing.T) {
 	rename := func(to string) error {
 		return v.Update(t.Context(), "a", func(k model.Key) (model.Key, error) { k.Name = to; return k, nil })
 	}
-	if err := rename("b"); !errors.Is(err, ErrKeyExists) {
+	if err := rename("b"); !errors.Is(err, errKeyExists) {
 		t.Errorf("renaming over another key: %v", err)
 	}
-	if err := v.Update(t.Context(), "b", func(k model.Key) (model.Key, error) { k.Name = "a"; return k, nil }); !errors.Is(err, ErrKeyExists) {
+	if err := v.Update(t.Context(), "b", func(k model.Key) (model.Key, error) { k.Name = "a"; return k, nil }); !errors.Is(err, errKeyExists) {
 		t.Errorf("renaming over the first key: %v", err)
 	}
 	noerr.Must(t, rename("c"))

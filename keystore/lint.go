@@ -18,46 +18,46 @@ const (
 	SeverityNote  = "note"
 )
 
-// Area is what a finding is about.
-type Area string
+// area is what a finding is about.
+type area string
 
 // The areas of findings.
 const (
-	AreaExpiry     Area = "expiry"
-	AreaRotation   Area = "rotation"
-	AreaPermission Area = "permission"
-	AreaSharing    Area = "sharing"
-	AreaSecret     Area = "secret"
+	areaExpiry     area = "expiry"
+	areaRotation   area = "rotation"
+	areaPermission area = "permission"
+	areaSharing    area = "sharing"
+	areaSecret     area = "secret"
 )
 
 // The rules, as findings name them.
 const (
 	RuleAdminAutomated   = "admin-automated"
 	RuleAdminUnseen      = "admin-unrecognised"
-	RuleLevelCannotUse   = "level-cannot-use"
-	RuleLevelNotForJobs  = "level-not-for-jobs"
-	RuleLevelUnknown     = "level-unknown"
-	RuleMoreThanNeeded   = "more-than-needed"
-	RuleExpired          = "expired"
-	RuleExpiresSoon      = "expires-soon"
-	RuleExpiryUnlimited  = "expiry-unlimited"
-	RuleExpiryUnknown    = "expiry-unknown"
-	RuleRotationOverdue  = "rotation-overdue"
-	RuleRotationDue      = "rotation-due"
-	RuleRotationSoon     = "rotation-soon"
-	RuleRotationUnknown  = "rotation-unknown"
-	RuleRotationUnderWay = "rotation-under-way"
-	RuleRotationGivenUp  = "rotation-given-up"
-	RuleSharedDuties     = "shared-duties"
-	RuleSharedValue      = "shared-value"
-	RuleSharedReference  = "shared-reference"
-	RuleDutyUnknown      = "duty-unknown"
-	RuleLevelPartial     = "level-partial"
-	RuleFinanceFetches   = "finance-fetches"
-	RuleLimitBeyondPart  = "limit-beyond-part"
-	RuleValueInGit       = "value-in-git"
-	RuleEndedValue       = "ended-value-in-file"
-	RuleEndedRecord      = "ended-value"
+	ruleLevelCannotUse   = "level-cannot-use"
+	ruleLevelNotForJobs  = "level-not-for-jobs"
+	ruleLevelUnknown     = "level-unknown"
+	ruleMoreThanNeeded   = "more-than-needed"
+	ruleExpired          = "expired"
+	ruleExpiresSoon      = "expires-soon"
+	ruleExpiryUnlimited  = "expiry-unlimited"
+	ruleExpiryUnknown    = "expiry-unknown"
+	ruleRotationOverdue  = "rotation-overdue"
+	ruleRotationDue      = "rotation-due"
+	ruleRotationSoon     = "rotation-soon"
+	ruleRotationUnknown  = "rotation-unknown"
+	ruleRotationUnderWay = "rotation-under-way"
+	ruleRotationGivenUp  = "rotation-given-up"
+	ruleSharedDuties     = "shared-duties"
+	ruleSharedValue      = "shared-value"
+	ruleSharedReference  = "shared-reference"
+	ruleDutyUnknown      = "duty-unknown"
+	ruleLevelPartial     = "level-partial"
+	ruleFinanceFetches   = "finance-fetches"
+	ruleLimitBeyondPart  = "limit-beyond-part"
+	ruleValueInGit       = "value-in-git"
+	ruleEndedValue       = "ended-value-in-file"
+	ruleEndedRecord      = "ended-value"
 )
 
 // Finding is one thing a rule found wrong with a key.
@@ -65,7 +65,7 @@ type Finding struct {
 	Rule     string // the rule's name, stable for --json and for ignoring it
 	Key      string // the key's name
 	Severity string
-	Area     Area
+	Area     area
 	Text     string // what is wrong
 	Evidence string // what it was seen by: the record's fields, the other names, the places
 	Fix      string // what to do
@@ -76,7 +76,7 @@ type Finding struct {
 type LintRule struct {
 	Name     string
 	Severity string
-	Area     Area
+	Area     area
 	Reason   string // why it is a rule
 	Source   string
 	hit      func(c lintCase) bool
@@ -130,7 +130,7 @@ func Lint(keys []model.Key, now time.Time) []Finding {
 // Lint is the function Lint with everything else that is known.
 func (c Checks) Lint(keys []model.Key) []Finding {
 	var out []Finding
-	rules, names := LintRules(), marked(keys)
+	rules, names := lintRules(), marked(keys)
 	for _, k := range keys {
 		at := lintCase{key: k, names: names, now: c.Now(k), within: cmp.Or(c.Within, soon)}
 		if c.Usage != nil {
@@ -169,7 +169,7 @@ func marked(keys []model.Key) map[string][]string {
 func (r LintRule) finding(c lintCase) Finding {
 	text, fix := r.judge(c)
 	source := r.Source
-	if r.Area == AreaRotation && c.ownInterval() {
+	if r.Area == areaRotation && c.ownInterval() {
 		source = ownInterval
 	}
 	return Finding{
@@ -187,37 +187,37 @@ func (c lintCase) ownInterval() bool { return c.key.Rotation.Every() != model.Ro
 func (c lintCase) evidence(r LintRule) string {
 	k := c.key
 	switch r.Area {
-	case AreaRotation:
-		if r.Name == RuleRotationGivenUp || r.Name == RuleRotationUnderWay {
+	case areaRotation:
+		if r.Name == ruleRotationGivenUp || r.Name == ruleRotationUnderWay {
 			return c.unfinished()
 		}
 		return fmt.Sprintf("made %s, interval %d days", cmp.Or(FormatMoment(k.Rotation.Last), "unknown"), k.Rotation.Every())
-	case AreaExpiry:
+	case areaExpiry:
 		return "expires " + k.Expires.String()
-	case AreaSecret:
-		if r.Name == RuleEndedValue {
+	case areaSecret:
+		if r.Name == ruleEndedValue {
 			return places(c.usage.Ended)
 		}
-		if r.Name == RuleEndedRecord {
+		if r.Name == ruleEndedRecord {
 			return "fingerprint " + k.Fingerprint + ", refused at the end of the rotation of " + c.usage.EndedBy
 		}
 		return places(c.usage.Tracked)
-	case AreaPermission:
+	case areaPermission:
 		said := "level " + k.Level.String() + ", duty " + cmp.Or(string(k.Duty), "unknown")
 		switch used := c.usage.Fetches; {
 		case r.Name == RuleAdminUnseen:
 			return "level ADMIN, fingerprint unknown, reference " + cmp.Or(Ref(k.Secret).Label(), "unknown")
 		case r.Name == RuleAdminAutomated && len(c.usage.Automated) > 0:
 			return said + ", used by " + places(c.usage.Automated)
-		case (r.Name == RuleFinanceFetches || r.Name == RuleLimitBeyondPart) && len(used) > 0:
+		case (r.Name == ruleFinanceFetches || r.Name == ruleLimitBeyondPart) && len(used) > 0:
 			return said + ", used by " + places(used)
 		}
 		return said
 	default:
 		switch r.Name {
-		case RuleSharedValue:
+		case ruleSharedValue:
 			return "fingerprint " + k.Fingerprint
-		case RuleSharedReference:
+		case ruleSharedReference:
 			return "reference " + Ref(k.Secret).Label()
 		}
 		return "used by " + places(distinct(k.UsedBy))
@@ -237,15 +237,15 @@ func rank(severity string) int {
 	return slices.Index([]string{SeverityError, SeverityWarn, SeverityNote}, severity)
 }
 
-// LintRules lists the rules in the order in which they are checked.
-func LintRules() []LintRule {
+// lintRules lists the rules in the order in which they are checked.
+func lintRules() []LintRule {
 	return slices.Concat(permissionRules(), secretRules(), expiryRules(), rotationRules(), unfinishedRules(), sharingRules())
 }
 
 func permissionRules() []LintRule {
 	return []LintRule{
 		{
-			RuleAdminAutomated, SeverityError, AreaPermission,
+			RuleAdminAutomated, SeverityError, areaPermission,
 			"an ADMIN key is for people; in an automated job it puts billing and settings at stake", "contract 5.4",
 			func(c lintCase) bool {
 				return c.key.Level == model.LevelAdmin && (c.key.Duty.Automated() || len(c.usage.Automated) > 0)
@@ -259,7 +259,7 @@ func permissionRules() []LintRule {
 			},
 		},
 		{
-			RuleAdminUnseen, SeverityWarn, AreaPermission,
+			RuleAdminUnseen, SeverityWarn, areaPermission,
 			"an ADMIN key is known under other names by its fingerprint alone", "contract 5.4",
 			func(c lintCase) bool { return c.key.Level == model.LevelAdmin && c.key.Fingerprint == "" },
 			func(c lintCase) (text, fix string) {
@@ -271,7 +271,7 @@ func permissionRules() []LintRule {
 			},
 		},
 		{
-			RuleLevelCannotUse, SeverityError, AreaPermission,
+			ruleLevelCannotUse, SeverityError, areaPermission,
 			"a level without proxy and API use is refused on every request", "contract 5.3",
 			func(c lintCase) bool {
 				return c.key.Duty.Automated() && c.key.Level.Permission(model.CapUse) == model.PermNo
@@ -281,7 +281,7 @@ func permissionRules() []LintRule {
 			},
 		},
 		{
-			RuleLevelNotForJobs, SeverityWarn, AreaPermission,
+			ruleLevelNotForJobs, SeverityWarn, areaPermission,
 			"automated jobs use USER or OPS", "contract 5.4",
 			func(c lintCase) bool { return c.key.Level == model.LevelLimit && c.key.Duty.Automated() },
 			func(c lintCase) (text, fix string) {
@@ -289,7 +289,7 @@ func permissionRules() []LintRule {
 			},
 		},
 		{
-			RuleFinanceFetches, SeverityError, AreaPermission,
+			ruleFinanceFetches, SeverityError, areaPermission,
 			"FINANCE is for billing review; its fetches are refused", "contract 5.3",
 			func(c lintCase) bool { return c.key.Level == model.LevelFinance && len(c.usage.Fetches) > 0 },
 			func(c lintCase) (text, fix string) {
@@ -297,7 +297,7 @@ func permissionRules() []LintRule {
 			},
 		},
 		{
-			RuleLimitBeyondPart, SeverityWarn, AreaPermission,
+			ruleLimitBeyondPart, SeverityWarn, areaPermission,
 			"LIMIT is meant for proxy passwords and IP allow/deny lists only", "contract 5.3",
 			func(c lintCase) bool { return c.key.Level == model.LevelLimit && len(c.usage.Fetches) > 0 },
 			func(c lintCase) (text, fix string) {
@@ -305,7 +305,7 @@ func permissionRules() []LintRule {
 			},
 		},
 		{
-			RuleLevelUnknown, SeverityWarn, AreaPermission,
+			ruleLevelUnknown, SeverityWarn, areaPermission,
 			"what is not known cannot be checked against the matrix", "contract 5.3",
 			func(c lintCase) bool { return c.key.Level == model.LevelUnknown },
 			func(lintCase) (text, fix string) {
@@ -313,7 +313,7 @@ func permissionRules() []LintRule {
 			},
 		},
 		{
-			RuleDutyUnknown, SeverityNote, AreaPermission,
+			ruleDutyUnknown, SeverityNote, areaPermission,
 			"every duty has a key of its own", "contract 5.4",
 			func(c lintCase) bool { return c.key.Duty == model.DutyUnknown },
 			func(lintCase) (text, fix string) {
@@ -325,21 +325,21 @@ func permissionRules() []LintRule {
 
 func secretRules() []LintRule {
 	return []LintRule{{
-		RuleValueInGit, SeverityError, AreaSecret,
+		ruleValueInGit, SeverityError, areaSecret,
 		"keys are kept outside source code: whoever has the repository has the key", "contract 5.1",
 		func(c lintCase) bool { return len(c.usage.Tracked) > 0 },
 		func(c lintCase) (text, fix string) {
 			return "its value stands in " + fmt.Sprint(len(c.usage.Tracked)) + " place" + plural(len(c.usage.Tracked)) + " of files that git tracks", "rotate it: the value stays in the history; then take it from the environment or a secret manager"
 		},
 	}, {
-		RuleEndedValue, SeverityWarn, AreaSecret,
+		ruleEndedValue, SeverityWarn, areaSecret,
 		"what reads a value there that a rotation ended is refused", "contract 3",
 		func(c lintCase) bool { return len(c.usage.Ended) > 0 },
 		func(c lintCase) (text, fix string) {
 			return "a value of it that has ended still stands in " + fmt.Sprint(len(c.usage.Ended)) + " place" + plural(len(c.usage.Ended)) + " of files", "give what reads it there the present value"
 		},
 	}, {
-		RuleEndedRecord, SeverityError, AreaSecret,
+		ruleEndedRecord, SeverityError, areaSecret,
 		"a value that a rotation ended is refused, whatever name it has", "contract 3",
 		func(c lintCase) bool { return c.usage.EndedBy != "" },
 		func(c lintCase) (text, fix string) {
@@ -359,7 +359,7 @@ func expiryRules() []LintRule {
 	state := func(c lintCase, s model.ExpiryState) bool { return c.key.Expires.State(c.now, c.within) == s }
 	return []LintRule{
 		{
-			RuleExpired, SeverityError, AreaExpiry,
+			ruleExpired, SeverityError, areaExpiry,
 			"requests with an expired key are rejected", "contract 2.1",
 			func(c lintCase) bool { return state(c, model.ExpiryStateExpired) },
 			func(c lintCase) (text, fix string) {
@@ -367,7 +367,7 @@ func expiryRules() []LintRule {
 			},
 		},
 		{
-			RuleExpiresSoon, SeverityWarn, AreaExpiry,
+			ruleExpiresSoon, SeverityWarn, areaExpiry,
 			"requests are rejected from the expiry on", "contract 2.1",
 			func(c lintCase) bool { return state(c, model.ExpiryStateSoon) },
 			func(c lintCase) (text, fix string) {
@@ -375,7 +375,7 @@ func expiryRules() []LintRule {
 			},
 		},
 		{
-			RuleExpiryUnlimited, SeverityWarn, AreaExpiry,
+			ruleExpiryUnlimited, SeverityWarn, areaExpiry,
 			"an explicit expiry is recommended", "contract 2.1",
 			func(c lintCase) bool { return state(c, model.ExpiryStateUnlimited) },
 			func(lintCase) (text, fix string) {
@@ -383,7 +383,7 @@ func expiryRules() []LintRule {
 			},
 		},
 		{
-			RuleExpiryUnknown, SeverityWarn, AreaExpiry,
+			ruleExpiryUnknown, SeverityWarn, areaExpiry,
 			"an expiry that nobody recorded comes as a surprise", "contract 2.1",
 			func(c lintCase) bool { return state(c, model.ExpiryStateUnknown) },
 			func(lintCase) (text, fix string) {
@@ -399,7 +399,7 @@ func rotationRules() []LintRule {
 	const source = "contract 5.4, 8"
 	return []LintRule{
 		{
-			RuleRotationOverdue, SeverityWarn, AreaRotation,
+			ruleRotationOverdue, SeverityWarn, areaRotation,
 			"rotation every 90 days is recommended, or as often as the configuration says", source,
 			func(c lintCase) bool { return state(c, model.RotationOverdue) },
 			func(c lintCase) (text, fix string) {
@@ -411,7 +411,7 @@ func rotationRules() []LintRule {
 			},
 		},
 		{
-			RuleRotationDue, SeverityWarn, AreaRotation,
+			ruleRotationDue, SeverityWarn, areaRotation,
 			"rotation every 90 days is recommended, or as often as the configuration says", source,
 			func(c lintCase) bool { return state(c, model.RotationDue) },
 			func(c lintCase) (text, fix string) {
@@ -419,7 +419,7 @@ func rotationRules() []LintRule {
 			},
 		},
 		{
-			RuleRotationSoon, SeverityNote, AreaRotation,
+			ruleRotationSoon, SeverityNote, areaRotation,
 			"rotation every 90 days is recommended, or as often as the configuration says", source,
 			func(c lintCase) bool { return state(c, model.RotationSoon) },
 			func(c lintCase) (text, fix string) {
@@ -427,7 +427,7 @@ func rotationRules() []LintRule {
 			},
 		},
 		{
-			RuleRotationUnknown, SeverityWarn, AreaRotation,
+			ruleRotationUnknown, SeverityWarn, areaRotation,
 			"a key of unknown age may be of any age", source,
 			func(c lintCase) bool { return state(c, model.RotationUnknown) },
 			func(c lintCase) (text, fix string) {
@@ -445,7 +445,7 @@ func sharingRules() []LintRule {
 	const reason, source = "separate keys per duty; never share one key", "contract 5.4"
 	return []LintRule{
 		{
-			RuleSharedValue, SeverityError, AreaSharing, reason, source,
+			ruleSharedValue, SeverityError, areaSharing, reason, source,
 			func(c lintCase) bool { return len(c.otherKeys(c.key.Fingerprint)) > 0 },
 			func(c lintCase) (text, fix string) {
 				others := c.otherKeys(c.key.Fingerprint)
@@ -453,7 +453,7 @@ func sharingRules() []LintRule {
 			},
 		},
 		{
-			RuleSharedReference, SeverityWarn, AreaSharing, reason, source,
+			ruleSharedReference, SeverityWarn, areaSharing, reason, source,
 			func(c lintCase) bool { return len(c.otherKeys(c.key.Secret)) > 0 },
 			func(c lintCase) (text, fix string) {
 				others := c.otherKeys(c.key.Secret)
@@ -461,7 +461,7 @@ func sharingRules() []LintRule {
 			},
 		},
 		{
-			RuleSharedDuties, SeverityWarn, AreaSharing, reason, source,
+			ruleSharedDuties, SeverityWarn, areaSharing, reason, source,
 			func(c lintCase) bool { return len(distinct(c.key.UsedBy)) > 1 },
 			func(c lintCase) (text, fix string) {
 				users := distinct(c.key.UsedBy)

@@ -125,7 +125,7 @@ func TestLintSaysHowLong(t *testing.T) {
 
 func TestEveryRuleHasItsOwnNameAndReason(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range LintRules() {
+	for _, r := range lintRules() {
 		if seen[r.Name] || r.Reason == "" || r.Source == "" || rank(r.Severity) < 0 {
 			t.Errorf("rule %+v", r)
 		}
@@ -222,7 +222,7 @@ func TestAFutureRotationDateIsReported(t *testing.T) {
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	k := model.Key{Name: "k", Level: model.LevelUser, Duty: model.DutyCI, Expires: model.ExpiresAt(now.AddDate(1, 0, 0)), Rotation: model.Rotation{Last: now.AddDate(0, 0, 40)}}
 	found := Lint([]model.Key{k}, now)
-	if len(found) != 1 || found[0].Rule != RuleRotationUnknown || !strings.Contains(found[0].Text, "2026-12-31, which is yet to come") {
+	if len(found) != 1 || found[0].Rule != ruleRotationUnknown || !strings.Contains(found[0].Text, "2026-12-31, which is yet to come") {
 		t.Errorf("%+v", found)
 	}
 }
@@ -298,8 +298,8 @@ func TestEachFindingShowsWhatItWentBy(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		RuleRotationOverdue: "made 2026-08-13T12:00:00Z, interval 60 days", RuleExpiryUnlimited: "expires Unlimited",
-		RuleSharedDuties: "used by a, b", RuleSharedValue: "fingerprint 0123456789abcdef", RuleSharedReference: "reference env:A",
+		ruleRotationOverdue: "made 2026-08-13T12:00:00Z, interval 60 days", ruleExpiryUnlimited: "expires Unlimited",
+		ruleSharedDuties: "used by a, b", ruleSharedValue: "fingerprint 0123456789abcdef", ruleSharedReference: "reference env:A",
 	}
 	if !maps.Equal(evidence, want) {
 		t.Errorf("%v", evidence)

@@ -66,7 +66,7 @@ func TestAnEndedValueInAFileIsAFinding(t *testing.T) {
 	for ended, want := range map[int]bool{0: false, 1: true} {
 		c := Checks{Now: func(model.Key) time.Time { return today }, Usage: func(model.Key) KeyUsage { return KeyUsage{Ended: []string{"deploy/.env:4"}[:ended]} }}
 		findings := c.Lint([]model.Key{goodKey()})
-		i := slices.IndexFunc(findings, func(f Finding) bool { return f.Rule == RuleEndedValue })
+		i := slices.IndexFunc(findings, func(f Finding) bool { return f.Rule == ruleEndedValue })
 		if (i >= 0) != want || i >= 0 && (findings[i].Evidence != "deploy/.env:4" || findings[i].Severity != SeverityWarn) {
 			t.Errorf("%d places: %+v", ended, findings)
 		}
@@ -90,7 +90,7 @@ func TestARecordOfAnEndedValueIsAFinding(t *testing.T) {
 		k.Fingerprint = "held"
 		checks := Checks{Now: func(model.Key) time.Time { return today }, Usage: func(k model.Key) KeyUsage { return KeyUsage{EndedBy: endedBy(k.Fingerprint)} }}
 		findings := checks.Lint([]model.Key{k})
-		i := slices.IndexFunc(findings, func(f Finding) bool { return f.Rule == RuleEndedRecord })
+		i := slices.IndexFunc(findings, func(f Finding) bool { return f.Rule == ruleEndedRecord })
 		if (i >= 0) != c.want || i >= 0 && !strings.Contains(findings[i].Evidence, "the rotation of "+c.plan.Key) {
 			t.Errorf("%s: %+v", name, findings)
 		}

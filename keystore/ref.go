@@ -35,8 +35,8 @@ func Schemes() []string {
 // RefForms is what belongs where a reference is expected, in one phrase.
 const RefForms = "env:NAME, keyring:service/name, file:NAME, cmd:program arguments or demo:NAME"
 
-// ErrRefForm is wrapped by every refusal of a reference's form.
-var ErrRefForm = errors.New("not a secret reference")
+// errRefForm is wrapped by every refusal of a reference's form.
+var errRefForm = errors.New("not a secret reference")
 
 // ParseRef checks the form of a reference; the Resolver finds out
 // whether a secret stands behind it. Errors wrap ErrRefForm and do not repeat the
@@ -44,7 +44,7 @@ var ErrRefForm = errors.New("not a secret reference")
 func ParseRef(s string) (Ref, error) {
 	scheme, rest, ok := strings.Cut(s, ":")
 	if !ok || !slices.Contains(Schemes(), scheme) {
-		return "", fmt.Errorf("%w: write %s; a secret itself is never kept here", ErrRefForm, RefForms)
+		return "", fmt.Errorf("%w: write %s; a secret itself is never kept here", errRefForm, RefForms)
 	}
 	var problem string
 	switch scheme {
@@ -71,7 +71,7 @@ func ParseRef(s string) (Ref, error) {
 		}
 	}
 	if problem != "" {
-		return "", fmt.Errorf("%w: %s", ErrRefForm, problem)
+		return "", fmt.Errorf("%w: %s", errRefForm, problem)
 	}
 	return Ref(s), nil
 }

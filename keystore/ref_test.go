@@ -40,7 +40,7 @@ func TestParseRefRefusesWithoutRepeatingTheText(t *testing.T) {
 		"file:" + strings.Repeat("hunter2secret", 6), "demo:", "demo:hunter2secret\n", "cmd:", "cmd:  ", `cmd:op "hunter2secret`, `cmd:""`,
 	} {
 		_, err := ParseRef(in)
-		if !errors.Is(err, ErrRefForm) {
+		if !errors.Is(err, errRefForm) {
 			t.Errorf("%q: error %v, want ErrRefForm", in, err)
 			continue
 		}

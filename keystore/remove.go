@@ -38,7 +38,7 @@ func (r *Resolver) RemoveIf(ctx context.Context, ref string, value Secret) error
 func (r *Resolver) remove(ctx context.Context, ref string, check func() error) error {
 	parsed, err := ParseRef(ref)
 	if err != nil {
-		return &SecretError{Problem: err.Error(), Kind: ErrRefForm}
+		return &SecretError{Problem: err.Error(), Kind: errRefForm}
 	}
 	if !parsed.Storable() || parsed.Scheme() == SchemeFile && r.o.SecretsDir == "" {
 		return &SecretError{

@@ -20,8 +20,8 @@ var (
 	ErrSecretMissing = errors.New("secret missing")
 	// ErrSecretUnreachable: the back end did not answer, or not in time.
 	ErrSecretUnreachable = errors.New("secret back end does not answer")
-	// ErrSecretUnusable: there is something, but it cannot be a key or a password.
-	ErrSecretUnusable = errors.New("secret unusable")
+	// errSecretUnusable: there is something, but it cannot be a key or a password.
+	errSecretUnusable = errors.New("secret unusable")
 	// ErrNotStorable: the reference's scheme takes no secrets.
 	ErrNotStorable = errors.New("secrets cannot be stored there")
 )
@@ -143,7 +143,7 @@ func NewResolver(o ResolverOptions) *Resolver {
 func (r *Resolver) Resolve(ctx context.Context, ref string) (Secret, error) {
 	parsed, err := ParseRef(ref)
 	if err != nil {
-		return Secret{}, &SecretError{Problem: err.Error(), Kind: ErrRefForm}
+		return Secret{}, &SecretError{Problem: err.Error(), Kind: errRefForm}
 	}
 	if err := ctx.Err(); err != nil {
 		return Secret{}, fmt.Errorf("resolving %s: %w", parsed.Label(), err)
@@ -175,7 +175,7 @@ func (r *Resolver) Resolve(ctx context.Context, ref string) (Secret, error) {
 func (r *Resolver) Store(ctx context.Context, ref string, s Secret) error {
 	parsed, err := ParseRef(ref)
 	if err != nil {
-		return &SecretError{Problem: err.Error(), Kind: ErrRefForm}
+		return &SecretError{Problem: err.Error(), Kind: errRefForm}
 	}
 	if !parsed.Storable() {
 		return &SecretError{
@@ -241,7 +241,7 @@ func checkValue(ref Ref, value string) error {
 		return nil
 	}
 	return &SecretError{
-		Ref: ref.Label(), Problem: what, Kind: ErrSecretUnusable,
+		Ref: ref.Label(), Problem: what, Kind: errSecretUnusable,
 		Fix: "store the key or the password alone",
 	}
 }

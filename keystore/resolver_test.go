@@ -121,11 +121,11 @@ func TestResolveReadsTheEnvironment(t *testing.T) {
 	_, err = r.Resolve(t.Context(), "env:OTHER")
 	wantSecretError(t, err, ErrSecretMissing, "the environment variable is not set")
 	_, err = r.Resolve(t.Context(), "env:BROKEN")
-	wantSecretError(t, err, ErrSecretUnusable, "line break")
+	wantSecretError(t, err, errSecretUnusable, "line break")
 	_, err = r.Resolve(t.Context(), "env:LONG")
-	wantSecretError(t, err, ErrSecretUnusable, "64 KiB")
+	wantSecretError(t, err, errSecretUnusable, "64 KiB")
 	_, err = r.Resolve(t.Context(), sample)
-	wantSecretError(t, err, ErrRefForm, "env:NAME")
+	wantSecretError(t, err, errRefForm, "env:NAME")
 }
 
 func TestResolveAsksTheDemo(t *testing.T) {
@@ -172,8 +172,8 @@ func TestResolveSaysWhyACommandGaveNoSecret(t *testing.T) {
 	}{
 		"fail":      {ErrSecretUnreachable, "exit status 3"},
 		"nothing":   {ErrSecretMissing, "printed nothing"},
-		"two-lines": {ErrSecretUnusable, "line break"},
-		"flood":     {ErrSecretUnusable, "64 KiB"},
+		"two-lines": {errSecretUnusable, "line break"},
+		"flood":     {errSecretUnusable, "64 KiB"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			r := NewResolver(ResolverOptions{CommandTimeout: time.Minute})
@@ -291,10 +291,10 @@ func TestStoreRefusesWhatCannotBeStored(t *testing.T) {
 	for _, ref := range []string{"env:A", "cmd:a", "demo:a"} {
 		wantSecretError(t, r.Store(t.Context(), ref, NewSecret(sample)), ErrNotStorable, "cannot be stored")
 	}
-	wantSecretError(t, r.Store(t.Context(), "nonsense", NewSecret(sample)), ErrRefForm, "")
+	wantSecretError(t, r.Store(t.Context(), "nonsense", NewSecret(sample)), errRefForm, "")
 	wantSecretError(t, r.Store(t.Context(), "file:a", NewSecret(sample)), ErrSecretUnreachable, "no folder")
 	wantSecretError(t, r.Store(t.Context(), "keyring:a/b", Secret{}), ErrSecretMissing, "empty")
-	wantSecretError(t, r.Store(t.Context(), "keyring:a/b", NewSecret("a\x00b")), ErrSecretUnusable, "control")
+	wantSecretError(t, r.Store(t.Context(), "keyring:a/b", NewSecret("a\x00b")), errSecretUnusable, "control")
 }
 
 // ring is a keyring in memory that can be made to hang or to fail.

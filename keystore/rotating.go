@@ -310,15 +310,15 @@ type Proof struct {
 const maxNote = 500
 
 // Record ticks the first open step, which has to be i. The last one ends the rotation. Errors wrap
-// ErrStepOrder, ErrRotationOver or ErrHoldsSecret.
+// ErrStepOrder, errRotationOver or errHoldsSecret.
 func (p RotationPlan) Record(i int, proof Proof, now time.Time) (RotationPlan, error) {
 	switch {
 	case p.Over():
-		return p, ErrRotationOver
+		return p, errRotationOver
 	case i < 0 || i != p.Now():
 		return p, fmt.Errorf("step %d: %w", i+1, ErrStepOrder)
 	case holdsValue(proof.Note, p.OldFingerprint), holdsValue(proof.Note, p.NewFingerprint):
-		return p, fmt.Errorf("noting step %s: %w", p.Steps[i].Name(), ErrHoldsSecret)
+		return p, fmt.Errorf("noting step %s: %w", p.Steps[i].Name(), errHoldsSecret)
 	}
 	p = p.copied()
 	s := &p.Steps[i]
@@ -335,9 +335,9 @@ func (p RotationPlan) Record(i int, proof Proof, now time.Time) (RotationPlan, e
 func (p RotationPlan) Made(value Secret, held string) (RotationPlan, error) {
 	switch {
 	case p.Over():
-		return p, ErrRotationOver
+		return p, errRotationOver
 	case value.Fingerprint() == p.OldFingerprint:
-		return p, fmt.Errorf("noting the new value: %w: it is the old one", ErrSecretUnusable)
+		return p, fmt.Errorf("noting the new value: %w: it is the old one", errSecretUnusable)
 	}
 	if _, err := ParseRef(held); err != nil {
 		return p, fmt.Errorf("noting where the new value is: %w", err)

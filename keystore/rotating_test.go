@@ -69,10 +69,10 @@ func TestNoStepIsDoneBeforeAnEarlierOne(t *testing.T) {
 func TestARecordWithProofsHoldsNoValue(t *testing.T) {
 	p := proven(RotateByNewKey)
 	fresh := NewSecret("the-new-value-9876")
-	if _, err := p.Made(NewSecret(sample), "file:new"); !errors.Is(err, ErrSecretUnusable) {
+	if _, err := p.Made(NewSecret(sample), "file:new"); !errors.Is(err, errSecretUnusable) {
 		t.Errorf("the old value as the new one: %v", err)
 	}
-	if _, err := p.Made(fresh, sample); !errors.Is(err, ErrRefForm) || leaks(err.Error()) {
+	if _, err := p.Made(fresh, sample); !errors.Is(err, errRefForm) || leaks(err.Error()) {
 		t.Errorf("a secret for a reference: %v", err)
 	}
 	p, err := p.Made(fresh, "file:new")
@@ -80,13 +80,13 @@ func TestARecordWithProofsHoldsNoValue(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	for _, note := range []string{sample, "old=" + sample, "it is the-new-value-9876"} {
-		if _, err := p.Record(0, Proof{By: Vouched, Note: note}, today); !errors.Is(err, ErrHoldsSecret) || leaks(err.Error()) {
+		if _, err := p.Record(0, Proof{By: Vouched, Note: note}, today); !errors.Is(err, errHoldsSecret) || leaks(err.Error()) {
 			t.Errorf("note %q: %v", note, err)
 		}
 	}
 	over, err := p.Abandon(today)
 	noerr.Must(t, err)
-	if _, err := over.Made(fresh, "file:new"); !errors.Is(err, ErrRotationOver) {
+	if _, err := over.Made(fresh, "file:new"); !errors.Is(err, errRotationOver) {
 		t.Errorf("a value after the end: %v", err)
 	}
 }
@@ -173,7 +173,7 @@ func TestRemovingASecret(t *testing.T) {
 	if err := r.Remove(t.Context(), "env:A"); !errors.Is(err, ErrNotStorable) {
 		t.Errorf("a variable: %v", err)
 	}
-	if err := r.Remove(t.Context(), sample); !errors.Is(err, ErrRefForm) || strings.Contains(err.Error(), sample) {
+	if err := r.Remove(t.Context(), sample); !errors.Is(err, errRefForm) || strings.Contains(err.Error(), sample) {
 		t.Errorf("no reference: %v", err)
 	}
 }

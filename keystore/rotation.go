@@ -39,8 +39,8 @@ const (
 // What a caller may decide on when a step is not taken.
 var (
 	ErrStepOrder    = errors.New("an earlier step is not done")
-	ErrRotationOver = errors.New("the rotation is over")
-	ErrHoldsSecret  = errors.New("the text holds a key's value")
+	errRotationOver = errors.New("the rotation is over")
+	errHoldsSecret  = errors.New("the text holds a key's value")
 )
 
 // By is how it is known that something was done.
@@ -206,7 +206,7 @@ func (p RotationPlan) Over() bool { return !p.Ended.IsZero() }
 // Abandon ends the rotation as it is.
 func (p RotationPlan) Abandon(now time.Time) (RotationPlan, error) {
 	if p.Over() {
-		return p, ErrRotationOver
+		return p, errRotationOver
 	}
 	p = p.copied()
 	p.Ended, p.Abandoned = now.UTC().Truncate(time.Second), true

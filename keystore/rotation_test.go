@@ -87,7 +87,7 @@ func TestABrokenRecordIsNamedAndLeftAlone(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "..", "../x", "none"} {
-		if _, err := r.Get(id); !errors.Is(err, ErrNoRotation) {
+		if _, err := r.Get(id); !errors.Is(err, errNoRotation) {
 			t.Errorf("id %q: %v", id, err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestAnEndedRotationIsNotAbandoned(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	again, err := p.Abandon(now.Add(time.Hour))
-	if !errors.Is(err, ErrRotationOver) || !again.Ended.Equal(p.Ended) {
+	if !errors.Is(err, errRotationOver) || !again.Ended.Equal(p.Ended) {
 		t.Errorf("abandoned again: ended %v, %v", again.Ended, err)
 	}
 }
@@ -152,7 +152,7 @@ func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
 	if _, err := r.Update(t.Context(), "none", func(RotationPlan) (RotationPlan, error) {
 		t.Error("a plan that is not there was changed")
 		return RotationPlan{}, nil
-	}); !errors.Is(err, ErrNoRotation) {
+	}); !errors.Is(err, errNoRotation) {
 		t.Errorf("updating a rotation that is not there: %v", err)
 	}
 	p := proven(RotateByNewKey)

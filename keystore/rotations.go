@@ -19,10 +19,10 @@ import (
 
 // What a caller of Rotations may decide on.
 var (
-	ErrNoRotation  = errors.New("no such rotation")
+	errNoRotation  = errors.New("no such rotation")
 	ErrRotationNow = errors.New("it is already being rotated")
-	// ErrRotationSize: the record would have more bytes than are read. Nothing is written.
-	ErrRotationSize = errors.New("the record of the rotation would be too large")
+	// errRotationSize: the record would have more bytes than are read. Nothing is written.
+	errRotationSize = errors.New("the record of the rotation would be too large")
 	// ErrRotationFile: a record on disk cannot be read. It stays as it is.
 	ErrRotationFile = errors.New("rotation record cannot be read")
 )
@@ -109,7 +109,7 @@ func (r *Rotations) Get(id string) (RotationPlan, error) {
 	b, err := textfile.ReadBounded(path, maxRotation)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return RotationPlan{}, fmt.Errorf("%w: %s", ErrNoRotation, id)
+		return RotationPlan{}, fmt.Errorf("%w: %s", errNoRotation, id)
 	case err != nil:
 		return RotationPlan{}, fmt.Errorf("%w: %w", ErrRotationFile, err)
 	}
@@ -174,7 +174,7 @@ func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
 		} else if running {
 			return ErrRotationNow
 		}
-		if _, err := r.Get(p.ID); !errors.Is(err, ErrNoRotation) {
+		if _, err := r.Get(p.ID); !errors.Is(err, errNoRotation) {
 			return fmt.Errorf("%w: it was begun in this very moment", ErrRotationNow)
 		}
 		return r.write(p, len(p.Steps)*stepGrowth+spareGrowth)
@@ -246,7 +246,7 @@ func (r *Rotations) write(p RotationPlan, growth int) error {
 		return err
 	}
 	if len(b)+1+growth > maxRotation {
-		return fmt.Errorf("%w: %d uses and %d steps; look through fewer folders", ErrRotationSize, len(p.Users), len(p.Steps))
+		return fmt.Errorf("%w: %d uses and %d steps; look through fewer folders", errRotationSize, len(p.Users), len(p.Steps))
 	}
 	return textfile.Write(path, append(b, '\n'))
 }
@@ -254,7 +254,7 @@ func (r *Rotations) write(p RotationPlan, growth int) error {
 // file is the path of a record; an id is never a way out of the folder.
 func (r *Rotations) file(id string) (string, error) {
 	if !isFileName(id) {
-		return "", fmt.Errorf("%w: %q", ErrNoRotation, id)
+		return "", fmt.Errorf("%w: %q", errNoRotation, id)
 	}
 	return filepath.Join(r.dir, id+".json"), nil
 }

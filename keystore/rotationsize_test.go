@@ -30,13 +30,13 @@ func TestWhatIsStartedIsReadToItsEnd(t *testing.T) {
 		switch err := OpenRotations(t.TempDir()).Start(t.Context(), filesPlan((low+high)/2, long)); {
 		case err == nil:
 			low = (low + high) / 2
-		case errors.Is(err, ErrRotationSize):
+		case errors.Is(err, errRotationSize):
 			high = (low + high) / 2
 		default:
 			t.Fatal(err)
 		}
 	}
-	if err := r.Start(t.Context(), filesPlan(high, long)); !errors.Is(err, ErrRotationSize) || !strings.Contains(err.Error(), "fewer folders") {
+	if err := r.Start(t.Context(), filesPlan(high, long)); !errors.Is(err, errRotationSize) || !strings.Contains(err.Error(), "fewer folders") {
 		t.Errorf("%d files: %v", high, err)
 	}
 	if files, err := filepath.Glob(filepath.Join(r.dir, "*.json")); err != nil || len(files) > 0 {
@@ -74,7 +74,7 @@ func TestAnUpdateThatCouldNotBeReadIsNotWritten(t *testing.T) {
 		p.OldName = strings.Repeat("x", maxRotation)
 		return p, nil
 	})
-	if after, read := os.ReadFile(path); !errors.Is(err, ErrRotationSize) || read != nil || string(after) != string(before) {
+	if after, read := os.ReadFile(path); !errors.Is(err, errRotationSize) || read != nil || string(after) != string(before) {
 		t.Errorf("%v, %v", err, read)
 	}
 }

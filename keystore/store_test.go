@@ -27,7 +27,7 @@ func TestAStoredSecretIsDeleted(t *testing.T) {
 	for _, ref := range []string{"env:A", "cmd:a", "demo:a"} {
 		wantSecretError(t, r.Remove(t.Context(), ref), ErrNotStorable, "removes nothing")
 	}
-	wantSecretError(t, r.Remove(t.Context(), "nonsense"), ErrRefForm, "")
+	wantSecretError(t, r.Remove(t.Context(), "nonsense"), errRefForm, "")
 	kr.fail = errors.New("no bus")
 	wantSecretError(t, r.Remove(t.Context(), "keyring:a/b"), ErrSecretUnreachable, "no bus")
 }

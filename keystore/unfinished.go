@@ -68,7 +68,7 @@ func unfinishedRules() []LintRule {
 	const source = "contract 5.4"
 	return []LintRule{
 		{
-			RuleRotationGivenUp, SeverityWarn, AreaRotation,
+			ruleRotationGivenUp, SeverityWarn, areaRotation,
 			"of a rotation that was given up the new value and the old one stay valid: the old key is to be deleted", source,
 			func(c lintCase) bool { return c.usage.Rotation.UnfinishedWord() != "" && c.usage.Rotation.Over() },
 			func(c lintCase) (text, fix string) {
@@ -81,7 +81,7 @@ func unfinishedRules() []LintRule {
 			},
 		},
 		{
-			RuleRotationUnderWay, SeverityWarn, AreaRotation,
+			ruleRotationUnderWay, SeverityWarn, areaRotation,
 			"until a rotation is at its end, what uses the key has one value or the other", source,
 			func(c lintCase) bool { return c.usage.Rotation.UnfinishedWord() != "" && !c.usage.Rotation.Over() },
 			func(c lintCase) (text, fix string) {

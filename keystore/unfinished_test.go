@@ -35,13 +35,13 @@ func TestARotationThatDidNotEndIsNotHealthy(t *testing.T) {
 		plan        RotationPlan
 		state, rule string
 	}{
-		"begun":                   {rotated(t, RotateByNewKey, 0, nil), "rotating 0 of 6", RuleRotationUnderWay},
-		"half done":               {rotated(t, RotateByNewKey, 3, nil), "rotating 3 of 6", RuleRotationUnderWay},
+		"begun":                   {rotated(t, RotateByNewKey, 0, nil), "rotating 0 of 6", ruleRotationUnderWay},
+		"half done":               {rotated(t, RotateByNewKey, 3, nil), "rotating 3 of 6", ruleRotationUnderWay},
 		"done":                    {rotated(t, RotateByNewKey, 6, nil), "", ""},
-		"given up with two":       {rotated(t, RotateByNewKey, 2, givenUp), "given up, two values valid", RuleRotationGivenUp},
+		"given up with two":       {rotated(t, RotateByNewKey, 2, givenUp), "given up, two values valid", ruleRotationGivenUp},
 		"given up before":         {rotated(t, RotateByNewKey, 0, givenUp), "", ""},
 		"given up when deleted":   {rotated(t, RotateByNewKey, 4, givenUp), "", ""},
-		"given up when refreshed": {rotated(t, RotateByRefresh, 1, givenUp), "given up after a refresh", RuleRotationGivenUp},
+		"given up when refreshed": {rotated(t, RotateByRefresh, 1, givenUp), "given up after a refresh", ruleRotationGivenUp},
 		"refused after a refresh": {rotated(t, RotateByRefresh, 4, givenUp), "", ""},
 		"of a password":           {rotated(t, RotateByNewKey, 2, func(p *RotationPlan) { p.Zone = "z" }), "", ""},
 		"ticked by hand":          {rotated(t, RotateByNewKey, 2, func(p *RotationPlan) { p.Version = 0 }), "", ""},

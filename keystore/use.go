@@ -19,14 +19,14 @@ func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []
 		k.Duty = model.DutyHuman
 	}
 	rules := map[string]LintRule{}
-	for _, r := range LintRules() {
+	for _, r := range lintRules() {
 		rules[r.Name] = r
 	}
 	var out []Finding
 	if f, hit := permissionFinding(k, c); hit {
 		out = append(out, f)
 	}
-	names := []string{RuleAdminAutomated, RuleLevelNotForJobs, RuleLevelUnknown, RuleExpired, RuleExpiresSoon, RuleRotationOverdue}
+	names := []string{RuleAdminAutomated, ruleLevelNotForJobs, ruleLevelUnknown, ruleExpired, ruleExpiresSoon, ruleRotationOverdue}
 	for _, name := range names {
 		r := rules[name]
 		at := lintCase{key: k, now: now, within: soon}
@@ -36,7 +36,7 @@ func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []
 	}
 	if !automated && k.Level == model.LevelAdmin && c == model.CapUse {
 		out = append(out, Finding{
-			Rule: RuleMoreThanNeeded, Key: k.Name, Severity: SeverityNote, Area: AreaPermission,
+			Rule: ruleMoreThanNeeded, Key: k.Name, Severity: SeverityNote, Area: areaPermission,
 			Text: "ADMIN may do more than this needs", Evidence: "level ADMIN", Fix: "a USER key is enough for proxies and the API", Source: "contract 5.4",
 		})
 	}
@@ -59,13 +59,13 @@ func HoldsValue(text, fingerprint string) bool { return holdsValue(text, fingerp
 
 // permissionFinding reads the matrix for a capability.
 func permissionFinding(k model.Key, c model.Capability) (Finding, bool) {
-	f := Finding{Rule: RuleLevelCannotUse, Key: k.Name, Severity: SeverityError, Area: AreaPermission, Evidence: "level " + k.Level.String(), Source: "contract 5.3"}
+	f := Finding{Rule: ruleLevelCannotUse, Key: k.Name, Severity: SeverityError, Area: areaPermission, Evidence: "level " + k.Level.String(), Source: "contract 5.3"}
 	switch k.Level.Permission(c) {
 	case model.PermNo:
 		f.Text = fmt.Sprintf("%s has no %s", k.Level, capability(c))
 		f.Fix = "pick a key of level " + levelsWith(c)
 	case model.PermPartial:
-		f.Rule, f.Severity = RuleLevelPartial, SeverityWarn
+		f.Rule, f.Severity = ruleLevelPartial, SeverityWarn
 		f.Text = fmt.Sprintf("%s has %s for %s only", k.Level, capability(c), "proxy passwords and IP allow/deny lists")
 		f.Fix = "for anything else pick a key of level " + levelsWith(c)
 	default:

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// ErrUsername is wrapped by every refusal of a proxy username.
-var ErrUsername = errors.New("proxy username")
+// errUsername is wrapped by every refusal of a proxy username.
+var errUsername = errors.New("proxy username")
 
 // UsernameError says which part of a proxy username is wrong. Part is "prefix",
 // "account", "zone", "username" or the name of a parameter ("country").
@@ -21,13 +21,13 @@ type UsernameError struct {
 // Error names the part and what is wrong with it.
 func (e *UsernameError) Error() string {
 	if e.Part == "username" {
-		return fmt.Sprintf("%v: %v", ErrUsername, e.Err)
+		return fmt.Sprintf("%v: %v", errUsername, e.Err)
 	}
-	return fmt.Sprintf("%v: %s: %v", ErrUsername, e.Part, e.Err)
+	return fmt.Sprintf("%v: %s: %v", errUsername, e.Part, e.Err)
 }
 
 // Unwrap gives ErrUsername and the cause.
-func (e *UsernameError) Unwrap() []error { return []error{ErrUsername, e.Err} }
+func (e *UsernameError) Unwrap() []error { return []error{errUsername, e.Err} }
 
 // Param is one parameter after the zone in a proxy username: "-country-de", or
 // "-raw" with an empty Value. Parameters are not shown by the contract: they

@@ -61,7 +61,7 @@ func TestUsernameIsWrittenByTheGrammar(t *testing.T) {
 				}
 				return
 			}
-			if !errors.As(err, &refused) || !errors.Is(err, ErrUsername) {
+			if !errors.As(err, &refused) || !errors.Is(err, errUsername) {
 				t.Fatalf("error %v is no UsernameError", err)
 			}
 			if refused.Part != tt.part || !strings.Contains(err.Error(), tt.part) {
@@ -276,7 +276,7 @@ func FuzzReadUsername(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s, zone string) {
 		readings, err := ReadUsername(s, []ZoneName{ZoneName(zone)})
 		if err != nil {
-			if !errors.Is(err, ErrUsername) || len(readings) > 0 {
+			if !errors.Is(err, errUsername) || len(readings) > 0 {
 				t.Fatalf("%q: %d readings with %v", s, len(readings), err)
 			}
 			return

@@ -50,7 +50,7 @@ func TestZoneNameCanStandInAUsername(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "a b", "a\tb", "a:b", "a\nb", "a\x00", "a\u00a0b", "a\xff"} {
-		if got, err := ParseZoneName(bad); !errors.Is(err, ErrZoneName) || got != "" {
+		if got, err := ParseZoneName(bad); !errors.Is(err, errZoneName) || got != "" {
 			t.Errorf("%q: %q, %v", bad, got, err)
 		}
 	}
@@ -350,7 +350,7 @@ func TestDaysAreWholeAndRoundedDown(t *testing.T) {
 
 func TestACallOfARotationNamesTheKey(t *testing.T) {
 	for _, name := range []string{OldValueOf("etl"), NewValueOf("etl"), "etl"} {
-		if PlainName(name) != "etl" || IsOldValue(name) != (name == "etl (old value)") || IsNewValue(name) != (name == "etl (new value)") {
+		if PlainName(name) != "etl" || isOldValue(name) != (name == "etl (old value)") || IsNewValue(name) != (name == "etl (new value)") {
 			t.Errorf("%q", name)
 		}
 	}

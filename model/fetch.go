@@ -183,7 +183,7 @@ type FetchResult struct {
 // AsProof is the result as it reads in the history: that an old value is refused is what a rotation wanted
 // to see. It is no failure, of the key or of the zone, and there is nothing to do about it.
 func (r FetchResult) AsProof() FetchResult {
-	if !IsOldValue(r.KeyName) || r.Diagnosis.Cause != CauseKeyRejected {
+	if !isOldValue(r.KeyName) || r.Diagnosis.Cause != CauseKeyRejected {
 		return r
 	}
 	r.Diagnosis = r.Diagnosis.wanted("The old value is refused, as the proof of its rotation expects.")

@@ -251,8 +251,8 @@ const (
 // OldValueOf is what a key is called in a call that a rotation makes to see its old value refused.
 func OldValueOf(key string) string { return key + oldValue }
 
-// IsOldValue reports whether a call's key is an OldValueOf one: that it is refused is no fault.
-func IsOldValue(key string) bool { return strings.HasSuffix(key, oldValue) }
+// isOldValue reports whether a call's key is an OldValueOf one: that it is refused is no fault.
+func isOldValue(key string) bool { return strings.HasSuffix(key, oldValue) }
 
 // NewValueOf is what a key is called in the call that a rotation makes to see a new value work.
 func NewValueOf(key string) string { return key + newValue }

@@ -12,22 +12,22 @@ import (
 	"unicode"
 )
 
-// ErrLogin is wrapped by every refusal of a pasted login. Its texts never quote
+// errLogin is wrapped by every refusal of a pasted login. Its texts never quote
 // the input, which may hold a password.
-var ErrLogin = errors.New("proxy login")
+var errLogin = errors.New("proxy login")
 
 // maxLogin bounds what ParseLogin looks at, in bytes.
 const maxLogin = 4096
 
 // The values of Login.Source: the form in which a login was pasted.
 const (
-	LoginURL          = "URL"
-	LoginHostFirst    = "host:port:user:password"
-	LoginUserFirst    = "user:password:host:port"
-	LoginAt           = "user:password@host:port"
-	LoginUserPassword = "user:password"
-	LoginHostPort     = "host:port"
-	LoginUsername     = "username"
+	sourceURL          = "URL"
+	sourceHostFirst    = "host:port:user:password"
+	sourceUserFirst    = "user:password:host:port"
+	sourceUserAtHost   = "user:password@host:port"
+	sourceUserPassword = "user:password"
+	sourceHostPort     = "host:port"
+	sourceUsername     = "username"
 )
 
 // Login is a proxy login as it was pasted. Printing one, by any verb, as JSON or
@@ -85,24 +85,24 @@ func ParseLogin(s string) (Login, error) {
 	s = strings.TrimSpace(s)
 	switch {
 	case s == "":
-		return Login{}, fmt.Errorf("%w: there is nothing to read", ErrLogin)
+		return Login{}, fmt.Errorf("%w: there is nothing to read", errLogin)
 	case len(s) > maxLogin:
-		return Login{}, fmt.Errorf("%w: it has %d bytes, more than %d", ErrLogin, len(s), maxLogin)
+		return Login{}, fmt.Errorf("%w: it has %d bytes, more than %d", errLogin, len(s), maxLogin)
 	case strings.ContainsFunc(s, unicode.IsControl):
-		return Login{}, fmt.Errorf("%w: it has more than one line, or control characters", ErrLogin)
+		return Login{}, fmt.Errorf("%w: it has more than one line, or control characters", errLogin)
 	}
 	l, err := splitLogin(s)
 	if err != nil {
 		return Login{}, err
 	}
 	if l.Username != "" && strings.ContainsFunc(l.Username, unicode.IsSpace) {
-		return Login{}, fmt.Errorf("%w: the username has a space in it (contract 5.2 rule 1)", ErrLogin)
+		return Login{}, fmt.Errorf("%w: the username has a space in it (contract 5.2 rule 1)", errLogin)
 	}
 	if l.Username == "" && l.Host == "" {
-		return Login{}, fmt.Errorf("%w: it names neither a user nor a host", ErrLogin)
+		return Login{}, fmt.Errorf("%w: it names neither a user nor a host", errLogin)
 	}
 	if l.HasPassword && l.Username == "" {
-		return Login{}, fmt.Errorf("%w: a password without a username", ErrLogin)
+		return Login{}, fmt.Errorf("%w: a password without a username", errLogin)
 	}
 	return l, nil
 }
@@ -117,7 +117,7 @@ func splitLogin(s string) (Login, error) {
 		host, port, ok := hostPort(s[at+1:])
 		if ok && (port != 0 || strings.ContainsAny(host, ".:") || host == "localhost") {
 			l := userPassword(s[:at])
-			l.Host, l.Port, l.Source = host, port, LoginAt
+			l.Host, l.Port, l.Source = host, port, sourceUserAtHost
 			return l, nil
 		}
 	}
@@ -128,12 +128,12 @@ func splitLogin(s string) (Login, error) {
 		return l, nil
 	}
 	if host, port, ok := hostPort(s); ok && port != 0 && !strings.Contains(s, "-"+wordCustomer+"-") {
-		return Login{Host: host, Port: port, Source: LoginHostPort}, nil
+		return Login{Host: host, Port: port, Source: sourceHostPort}, nil
 	}
 	l := userPassword(s)
-	l.Source = LoginUsername
+	l.Source = sourceUsername
 	if l.HasPassword {
-		l.Source = LoginUserPassword
+		l.Source = sourceUserPassword
 	}
 	return l, nil
 }
@@ -164,7 +164,7 @@ func loginHostFirst(s string) (Login, bool) {
 	if strings.Contains(host, "-"+wordCustomer+"-") && !strings.Contains(l.Username, "-"+wordCustomer+"-") {
 		return Login{}, false
 	}
-	l.Host, l.Port, l.Source = host, port, LoginHostFirst
+	l.Host, l.Port, l.Source = host, port, sourceHostFirst
 	return l, true
 }
 
@@ -185,7 +185,7 @@ func loginUserFirst(s string) (Login, bool) {
 		return Login{}, false
 	}
 	l := userPassword(s[:before])
-	l.Host, l.Port, l.Source = host, port, LoginUserFirst
+	l.Host, l.Port, l.Source = host, port, sourceUserFirst
 	return l, true
 }
 
@@ -203,16 +203,16 @@ func loginFromURL(s string) (Login, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
 		// The parser's error quotes the input, which may hold a password.
-		return Login{}, fmt.Errorf("%w: it looks like a URL but cannot be read as one; write http://user:password@host:port, with %%-escapes for special characters", ErrLogin)
+		return Login{}, fmt.Errorf("%w: it looks like a URL but cannot be read as one; write http://user:password@host:port, with %%-escapes for special characters", errLogin)
 	}
-	l := Login{Host: u.Hostname(), Source: LoginURL}
+	l := Login{Host: u.Hostname(), Source: sourceURL}
 	if !isHost(l.Host) {
-		return Login{}, fmt.Errorf("%w: the URL's host is not a host name", ErrLogin)
+		return Login{}, fmt.Errorf("%w: the URL's host is not a host name", errLogin)
 	}
 	if p := u.Port(); p != "" {
 		port, ok := parsePort(p)
 		if !ok {
-			return Login{}, fmt.Errorf("%w: the URL's port is not between 1 and 65535", ErrLogin)
+			return Login{}, fmt.Errorf("%w: the URL's port is not between 1 and 65535", errLogin)
 		}
 		l.Port = port
 	}

@@ -68,7 +68,7 @@ func TestParseLoginRefusalsNeverQuoteTheInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseLogin(in)
-			if !errors.Is(err, ErrLogin) {
+			if !errors.Is(err, errLogin) {
 				t.Fatalf("error %v", err)
 			}
 			if strings.Contains(err.Error(), "hunter2") {
@@ -107,10 +107,10 @@ func TestEveryLoginReadsBack(t *testing.T) {
 		port := rapid.IntRange(1, 65535).Draw(t, "port")
 		want := Login{Host: host, Port: port, Username: user, HasPassword: true, Password: password}
 		for form, in := range map[string]string{
-			LoginHostFirst: fmt.Sprintf("%s:%d:%s:%s", host, port, user, password),
-			LoginAt:        fmt.Sprintf("%s:%s@%s:%d", user, password, host, port),
+			sourceHostFirst:  fmt.Sprintf("%s:%d:%s:%s", host, port, user, password),
+			sourceUserAtHost: fmt.Sprintf("%s:%s@%s:%d", user, password, host, port),
 		} {
-			if form == LoginHostFirst && strings.Contains(password, "@") {
+			if form == sourceHostFirst && strings.Contains(password, "@") {
 				continue // such a password can be read in two ways
 			}
 			got, err := ParseLogin(in)
@@ -132,7 +132,7 @@ func FuzzParseLogin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		l, err := ParseLogin(s)
 		if err != nil {
-			if !errors.Is(err, ErrLogin) {
+			if !errors.Is(err, errLogin) {
 				t.Fatalf("%q: %v", s, err)
 			}
 			return

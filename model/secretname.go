@@ -32,16 +32,6 @@ var tokens = regexp.MustCompile(`[0-9A-Za-z]{16,}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}
 // digits, with digits and not of digits alone, or a UUID.
 func MayBeToken(s string) bool { return slices.ContainsFunc(tokens.FindAllString(s, -1), opens) }
 
-// ReplaceTokens puts another text in the place of each of what MayBeToken finds.
-func ReplaceTokens(s, with string) string {
-	return tokens.ReplaceAllStringFunc(s, func(t string) string {
-		if opens(t) {
-			return with
-		}
-		return t
-	})
-}
-
 // opens reports whether one of tokens may open something.
 func opens(token string) bool {
 	return strings.ContainsAny(token, "0123456789") && strings.Trim(token, "0123456789") != ""

@@ -19,22 +19,6 @@ func Cut(s string, size int) string {
 	return s[:cut] + "…"
 }
 
-// Beginning is at most size bytes of a text whose secrets are masked next. Of an address that is cut it has the scheme
-// alone: half a login cannot be told from a host.
-func Beginning(s string, size int) string {
-	if len(s) <= size {
-		return s
-	}
-	for size > 0 && !utf8.RuneStart(s[size]) {
-		size--
-	}
-	s = s[:size]
-	if i := strings.LastIndex(s, "://"); i >= 0 && !strings.ContainsAny(s[i:], " \t\r\n\f\"'<>") {
-		return s[:i]
-	}
-	return s
-}
-
 // Line makes a remote text one line of valid UTF-8 without control characters,
 // of at most size bytes and an ellipsis. Runs of white space become one space.
 // The views still decide what a terminal is shown.

@@ -130,7 +130,7 @@ func (r FetchRequest) Resolve(find func(name string) (Variable, bool)) (FetchReq
 			case v.Refused != "":
 				ps.add(field, fmt.Errorf("{{%s}}: %s", name, v.Refused))
 			case v.Ref != "" && !slices.Contains([]string{"url", "headers", "body"}, field):
-				ps.add(field, &SecretVariableError{Name: name})
+				ps.add(field, &secretVariableError{Name: name})
 			case v.Ref != "":
 				secrets[name] = v.Ref
 			}
@@ -208,9 +208,9 @@ type UnknownVariableError struct{ Name string }
 
 func (e *UnknownVariableError) Error() string { return "{{" + e.Name + "}} has no value" }
 
-// SecretVariableError says that a variable holds a secret where none can stand.
-type SecretVariableError struct{ Name string }
+// secretVariableError says that a variable holds a secret where none can stand.
+type secretVariableError struct{ Name string }
 
-func (e *SecretVariableError) Error() string {
+func (e *secretVariableError) Error() string {
 	return "{{" + e.Name + "}} holds a secret, which can stand in the URL, in headers and in the body alone"
 }

@@ -85,7 +85,7 @@ func TestARequestsVariablesAreResolved(t *testing.T) {
 	values["c"] = Variable{Ref: "env:C"}
 	_, ps = r.Resolve(find)
 	var unknown *UnknownVariableError
-	var secret *SecretVariableError
+	var secret *secretVariableError
 	if !slices.Equal(fieldsOf(ps), []string{"url", "country", "headers"}) || !errors.As(ps[0].Err, &unknown) || unknown.Name != "q" || !errors.As(ps[1].Err, &secret) {
 		t.Errorf("%v", ps)
 	}

@@ -12,8 +12,8 @@ import (
 // value is known as PROXY_NAME and PRODUCT_NAME.
 type ZoneName string
 
-// ErrZoneName is wrapped by every refusal of a zone name.
-var ErrZoneName = errors.New("zone name")
+// errZoneName is wrapped by every refusal of a zone name.
+var errZoneName = errors.New("zone name")
 
 // ParseZoneName checks that a zone name can stand in a username: not empty, no
 // white space or control characters, no ":" (service.md 5.2 rules 1 and 2). A "-"
@@ -21,14 +21,14 @@ var ErrZoneName = errors.New("zone name")
 // ambiguity it brings.
 func ParseZoneName(s string) (ZoneName, error) {
 	if s == "" {
-		return "", fmt.Errorf("%w is empty", ErrZoneName)
+		return "", fmt.Errorf("%w is empty", errZoneName)
 	}
 	for _, r := range s {
 		switch {
 		case r == ':':
-			return "", fmt.Errorf("%w %q: \":\" separates the username from the password and cannot stand in a name", ErrZoneName, s)
+			return "", fmt.Errorf("%w %q: \":\" separates the username from the password and cannot stand in a name", errZoneName, s)
 		case unicode.IsSpace(r), unicode.IsControl(r), r == unicode.ReplacementChar:
-			return "", fmt.Errorf("%w %q: spaces and control characters are not allowed", ErrZoneName, s)
+			return "", fmt.Errorf("%w %q: spaces and control characters are not allowed", errZoneName, s)
 		}
 	}
 	return ZoneName(s), nil

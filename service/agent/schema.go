@@ -58,7 +58,7 @@ func newTool(t *mcp.Tool) Tool {
 	if err != nil {
 		return out
 	}
-	out.Inputs = Inputs(raw)
+	out.Inputs = inputs(raw)
 	return out
 }
 
@@ -73,10 +73,10 @@ type property struct {
 	} `json:"items"`
 }
 
-// Inputs reads the JSON schema of a tool's arguments: its properties, the required ones
+// inputs reads the JSON schema of a tool's arguments: its properties, the required ones
 // first and else in the order of their names, since JSON objects have none. What a form
 // cannot offer becomes a field for JSON; what is not a schema has no fields.
-func Inputs(schema []byte) []Input {
+func inputs(schema []byte) []Input {
 	var object struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 		Required   []string                   `json:"required"`

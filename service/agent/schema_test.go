@@ -33,18 +33,18 @@ func TestASchemaBecomesTheFieldsOfAForm(t *testing.T) {
 		{Name: "where", Kind: KindJSON},
 		{Name: "words", Kind: KindLines, Default: "a\nb"},
 	}
-	if got := Inputs([]byte(searchSchema)); !reflect.DeepEqual(got, want) {
+	if got := inputs([]byte(searchSchema)); !reflect.DeepEqual(got, want) {
 		t.Errorf("fields\n%+v\nwant\n%+v", got, want)
 	}
 	for _, none := range []string{"", "true", "[]", `{"properties":3}`, `{"type":"object"}`} {
-		if got := Inputs([]byte(none)); len(got) != 0 {
+		if got := inputs([]byte(none)); len(got) != 0 {
 			t.Errorf("%q has the fields %+v", none, got)
 		}
 	}
 }
 
 func TestTheFieldsBecomeTheArgumentsAndAreReadBack(t *testing.T) {
-	tool := Tool{Inputs: Inputs([]byte(searchSchema))}
+	tool := Tool{Inputs: inputs([]byte(searchSchema))}
 	texts := map[string]string{
 		"query": `a "b" <c>`, "cursor": "2", "ratio": "-1.5e3", "dedupe": "false", "engine": "bing", "words": "x\n\n y", "where": `{"k":[1]}`, "any": "null", "either": "5",
 	}
@@ -67,7 +67,7 @@ func TestTheFieldsBecomeTheArgumentsAndAreReadBack(t *testing.T) {
 }
 
 func TestWhatAFieldCannotHoldIsSaid(t *testing.T) {
-	tool := Tool{Inputs: Inputs([]byte(searchSchema))}
+	tool := Tool{Inputs: inputs([]byte(searchSchema))}
 	texts := map[string]string{"cursor": "+2", "ratio": "0x1", "dedupe": "yes", "engine": "yahoo", "where": "{", "any": "{}"}
 	args, problems := tool.Args(func(name string) string { return texts[name] })
 	got := map[string]string{}
@@ -88,7 +88,7 @@ func FuzzSchema(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":["array"],"items":{"type":"string"}},"":{},"\u001b":{}}}`, "a\nb")
 	f.Add(`{"properties":{"n":{"type":"number","default":1e999}}}`, "1")
 	f.Fuzz(func(t *testing.T, schema, text string) {
-		tool := Tool{Inputs: Inputs([]byte(schema))}
+		tool := Tool{Inputs: inputs([]byte(schema))}
 		for _, in := range tool.Inputs {
 			if in.Name == "" || strings.ContainsAny(in.Name+in.Description, "\x1b\n") {
 				t.Errorf("the field %q (%q) holds control characters", in.Name, in.Description)

@@ -24,10 +24,10 @@ type Place struct {
 
 // The steps of a visit, as Visit.Phases names them.
 const (
-	StepConnect    = "connect"
-	StepHandshake  = "CDP handshake"
-	StepNavigate   = "navigate"
-	StepScreenshot = "screenshot"
+	stepConnect    = "connect"
+	stepHandshake  = "CDP handshake"
+	stepNavigate   = "navigate"
+	stepScreenshot = "screenshot"
 )
 
 // Visit is what one visit to a page showed, as far as it got.
@@ -78,7 +78,7 @@ func Page(ctx context.Context, p Place, url string) (Visit, error) {
 }
 
 // steps are in their order.
-var steps = []string{StepConnect, StepHandshake, StepNavigate, StepScreenshot}
+var steps = []string{stepConnect, stepHandshake, stepNavigate, stepScreenshot}
 
 // Steps are the commands that a visit sends, one a line as JSON, in their order: the
 // identifiers that the browser gives are left out.
@@ -142,28 +142,28 @@ func (v *visit) run(ctx context.Context, p Place, url string) error {
 		return err
 	case socket == nil:
 		v.refused(resp)
-		v.step(StepConnect)
+		v.step(stepConnect)
 		return nil
 	}
 	defer socket.Close()
-	v.step(StepConnect)
+	v.step(stepConnect)
 	v.s = newSession(socket)
 	v.s.on = v.event
 	if err := v.attach(ctx); err != nil {
 		return err
 	}
-	v.step(StepHandshake)
+	v.step(stepHandshake)
 	if err := v.navigate(ctx, url); err != nil {
 		return err
 	}
-	v.step(StepNavigate)
+	v.step(stepNavigate)
 	if v.ErrorText != "" {
 		return nil
 	}
 	if err := v.look(ctx); err != nil {
 		return err
 	}
-	v.step(StepScreenshot)
+	v.step(stepScreenshot)
 	tr.Done()
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"zonedeck/model"
 )
 
-// Fresh is how long a list of the service is used without another question.
-const Fresh = 24 * time.Hour
+// fresh is how long a list of the service is used without another question.
+const fresh = 24 * time.Hour
 
 // Place is the service that a catalogue belongs to.
 type Place struct {
@@ -142,11 +142,11 @@ func (c *Catalogue) list(ctx context.Context, place Place, key string, anew bool
 
 const notShown = "the contract does not show where the service lists its data sets"
 
-// fresh reports whether a kept list is young enough. One from the future is not: the clock was
+// Fresh reports whether a kept list is young enough. One from the future is not: the clock was
 // moved.
 func (c *Catalogue) fresh(l Listing) bool {
 	age := c.cfg.Now().Sub(l.Read)
-	return age >= 0 && age < Fresh
+	return age >= 0 && age < fresh
 }
 
 // UnknownError says that no data set goes by a name, or several do.

@@ -70,7 +70,7 @@ func TestTheListIsKeptForADay(t *testing.T) {
 	if l := list(true); !l.Read.Equal(*now) || len(s.calls) != 2 || s.calls[1] != "etl:" {
 		t.Errorf("%+v after %v", l, s.calls)
 	}
-	*now = now.Add(Fresh)
+	*now = now.Add(fresh)
 	s.answer = s.answer[:1]
 	if l := list(false); ids(l.Collectors) != "gd_a" {
 		t.Errorf("a day later: %+v", l)

@@ -22,8 +22,8 @@ const (
 	Go       Client = "Go"
 )
 
-// Clients lists them.
-func Clients() []Client { return []Client{Curl, Requests, Node, Chromium, Go} }
+// clients lists them.
+func clients() []Client { return []Client{Curl, Requests, Node, Chromium, Go} }
 
 // Report says who on this machine trusts a chain.
 type Report struct {
@@ -76,7 +76,7 @@ func (m Machine) Trust(list []model.Certificate, host, file string) (Report, err
 	if file != "" {
 		r.File = c.check("profile's CA file", file, reads{file: true})
 	}
-	for _, client := range Clients() {
+	for _, client := range clients() {
 		t := m.client(client, c, r.System)
 		t.Install = m.install(client, cmp.Or(file, CAPlace))
 		r.Clients = append(r.Clients, t)

@@ -23,19 +23,19 @@ var (
 	ErrCorrupt = errors.New("the file is damaged")
 	// ErrFull says that the disk is full.
 	ErrFull = errors.New("the disk is full")
-	// ErrTooNew says that a later version of the program wrote the file.
-	ErrTooNew = errors.New("the file was written by a later version")
+	// errTooNew says that a later version of the program wrote the file.
+	errTooNew = errors.New("the file was written by a later version")
 	// ErrTooOld says that the file has a schema of a version that was never released.
 	ErrTooOld = errors.New("the file was written by a version before the first release: move it away")
-	// ErrLibrary says that the SQLite library is too old to be trusted with WAL.
-	ErrLibrary = errors.New("the SQLite library is too old")
+	// errLibrary says that the SQLite library is too old to be trusted with WAL.
+	errLibrary = errors.New("the SQLite library is too old")
 	// ErrNotFound says that no entry has the identifier.
 	ErrNotFound = errors.New("not in the file")
 )
 
 // Faults are the errors that a file itself causes, whatever was asked of it.
 func Faults() []error {
-	return []error{ErrReadOnly, ErrLocked, ErrCorrupt, ErrFull, ErrTooNew, ErrTooOld, ErrLibrary}
+	return []error{ErrReadOnly, ErrLocked, ErrCorrupt, ErrFull, errTooNew, ErrTooOld, errLibrary}
 }
 
 // Fault wraps an error of a statement; damage is noted beside the file so that

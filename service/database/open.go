@@ -176,11 +176,11 @@ func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
 	want := cmp.Or(db.o.minLib, minLib)
 	switch {
 	case olderThan(lib, want):
-		return 0, fmt.Errorf("%w: version %s, and a WAL is safe from %s on", ErrLibrary, lib, want)
+		return 0, fmt.Errorf("%w: version %s, and a WAL is safe from %s on", errLibrary, lib, want)
 	case version < 0:
 		return 0, fmt.Errorf("%w: its schema has the number %d", ErrCorrupt, version)
 	case version > db.o.newest():
-		return 0, fmt.Errorf("%w: it has schema %d, this program knows up to %d", ErrTooNew, version, db.o.newest())
+		return 0, fmt.Errorf("%w: it has schema %d, this program knows up to %d", errTooNew, version, db.o.newest())
 	case version > 0 && version < db.o.Oldest:
 		return 0, fmt.Errorf("%w: it has schema %d, this program knows %d and later", ErrTooOld, version, db.o.Oldest)
 	}

@@ -284,7 +284,7 @@ func TestAFileOfALaterVersionIsLeftAlone(t *testing.T) {
 		fill(t, path)
 		exec(t, raw(t, path), fmt.Sprintf("PRAGMA user_version=%d", version))
 		before := read(t, path)
-		if db, _, err := Open(t.Context(), path, options()); !errors.Is(err, ErrTooNew) || !strings.Contains(err.Error(), fmt.Sprint(version)) {
+		if db, _, err := Open(t.Context(), path, options()); !errors.Is(err, errTooNew) || !strings.Contains(err.Error(), fmt.Sprint(version)) {
 			t.Errorf("%v", err)
 			_ = db.Close()
 		}
@@ -297,7 +297,7 @@ func TestAFileOfALaterVersionIsLeftAlone(t *testing.T) {
 func TestAnOldLibraryIsRefused(t *testing.T) {
 	o := options()
 	o.minLib = "99.0"
-	if db, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "book.db"), o); !errors.Is(err, ErrLibrary) {
+	if db, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "book.db"), o); !errors.Is(err, errLibrary) {
 		t.Errorf("%v", err)
 		_ = db.Close()
 	}
@@ -382,7 +382,7 @@ func TestOnlyDamageIsReplaced(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "book.db")
 		fill(t, path)
 		exec(t, raw(t, path), "PRAGMA user_version=99")
-		fails(t, path, ErrTooNew)
+		fails(t, path, errTooNew)
 	})
 	t.Run("the lock is held", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "book.db")

@@ -121,7 +121,7 @@ func TestReadHeader(t *testing.T) {
 		},
 		"Retry-After in seconds":  {http.Header{"Retry-After": {" 30 "}}, Reading{RetryAfter: 30 * time.Second}},
 		"Retry-After as a date":   {http.Header{"Retry-After": {"Sat, 21 Nov 2026 12:01:00 GMT"}}, Reading{RetryAfter: time.Minute}},
-		"Retry-After without end": {http.Header{"Retry-After": {"4294967295"}}, Reading{RetryAfter: MaxRetryAfter}},
+		"Retry-After without end": {http.Header{"Retry-After": {"4294967295"}}, Reading{RetryAfter: maxRetryAfter}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := brightdata(t).ReadHeader(tc.head, now)
@@ -270,7 +270,7 @@ func FuzzReadHeader(f *testing.F) {
 		h := http.Header{headStatus: {status}, headErrorCode: {code}, headErrCode: {errCode}, headError: {text}, headProxy: {proxy}, headRetry: {retry}, headIP: {ip}}
 		for _, d := range all() {
 			r := d.ReadHeader(h, time.Unix(0, 0))
-			if r.RetryAfter < 0 || r.RetryAfter > MaxRetryAfter {
+			if r.RetryAfter < 0 || r.RetryAfter > maxRetryAfter {
 				t.Errorf("Retry-After %q becomes %v", retry, r.RetryAfter)
 			}
 			if r.TargetStatus != 0 && (r.TargetStatus < 100 || r.TargetStatus > 999) {

@@ -228,7 +228,7 @@ func lookupBody(in map[string]json.RawMessage) (map[string]any, error) {
 	if json.Unmarshal(in["columns"], &words) != nil {
 		spec["columns"] = in["columns"]
 	} else {
-		columns, err := LookupColumns(words)
+		columns, err := lookupColumns(words)
 		if err != nil {
 			return nil, err
 		}
@@ -238,8 +238,8 @@ func lookupBody(in map[string]json.RawMessage) (map[string]any, error) {
 	return out, nil
 }
 
-// LookupColumns reads the columns of a table as they are typed; see Words.
-func LookupColumns(words string) (out []LookupColumn, err error) {
+// lookupColumns reads the columns of a table as they are typed; see Words.
+func lookupColumns(words string) (out []LookupColumn, err error) {
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(words, ";") {
 		name, about, _ := strings.Cut(part, ":")
@@ -277,7 +277,7 @@ func WordsOfColumns(columns []LookupColumn) (words string, ok bool) {
 		}
 	}
 	words = strings.Join(parts, "; ")
-	again, err := LookupColumns(words)
+	again, err := lookupColumns(words)
 	return words, err == nil && slices.Equal(again, columns)
 }
 

@@ -183,7 +183,7 @@ func FuzzReadPreview(f *testing.F) {
 		if !ok {
 			return
 		}
-		if again, err := LookupColumns(words); err != nil || len(again) != len(got.Columns) {
+		if again, err := lookupColumns(words); err != nil || len(again) != len(got.Columns) {
 			t.Fatalf("%q: %d of %d columns, %v", words, len(again), len(got.Columns), err)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 // The bounds of Retry-After. MaxRetryAfter caps what is read of an answer, and shown. MaxWait caps how long the program
 // waits by itself before it asks again, whatever the answer says.
 const (
-	MaxRetryAfter = 24 * time.Hour
+	maxRetryAfter = 24 * time.Hour
 	MaxWait       = 5 * time.Minute
 )
 
@@ -170,7 +170,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	} else if at, err := http.ParseTime(s); err == nil {
 		d = at.Sub(now)
 	}
-	return min(max(d, 0), MaxRetryAfter)
+	return min(max(d, 0), maxRetryAfter)
 }
 
 // proxyStatus takes code and text out of a Proxy-Status field (RFC 9209): the

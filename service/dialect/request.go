@@ -13,25 +13,25 @@ import (
 // RequestPath is the path of POST request (service.md 4.1).
 const RequestPath = "/request"
 
-// NotShownError refuses what the contract does not show and a dialect therefore
+// notShownError refuses what the contract does not show and a dialect therefore
 // does not send. It wraps ErrNotShown.
-type NotShownError struct {
+type notShownError struct {
 	Feature string
 	// Able names the dialects that send it.
 	Able []string
 }
 
-func (e *NotShownError) Error() string {
+func (e *notShownError) Error() string {
 	return fmt.Sprintf("%s is not shown by the contract; choose dialect %s to send it", e.Feature, strings.Join(e.Able, " or "))
 }
 
 // Unwrap gives ErrNotShown.
-func (e *NotShownError) Unwrap() error { return ErrNotShown }
+func (e *notShownError) Unwrap() error { return ErrNotShown }
 
 // notShown is the refusal of what the contract does not show. A dialect that goes
 // beyond the contract sends all of it.
 func notShown(what string) error {
-	return &NotShownError{Feature: what, Able: names(func(d Dialect) bool { return d.sends.Target })}
+	return &notShownError{Feature: what, Able: names(func(d Dialect) bool { return d.sends.Target })}
 }
 
 // wireRequest is the body of POST /request in the order it is written.

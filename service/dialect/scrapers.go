@@ -23,9 +23,6 @@ const (
 // started for are listed with their inputs.
 func (d Dialect) ListsCollectors() bool { return d.overview.collectors }
 
-// WithCollectors names the dialects that know it, quoted.
-func WithCollectors() string { return quoted(Dialect.ListsCollectors) }
-
 // Collectors is where the data sets are listed with their inputs: one, or all for "". The
 // answer is for ReadCollectors; the whole list of a real service was seen with 4.9 MB.
 func (Dialect) Collectors(version, dataset string) (path string, query url.Values) {

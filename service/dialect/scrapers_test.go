@@ -43,7 +43,7 @@ func TestReadCollectors(t *testing.T) {
 	if path, query := d.Collectors("v4", "gd_a"); path != "/datasets/v4/scrapers" || query.Encode() != "dataset_id=gd_a" {
 		t.Error(path, query)
 	}
-	if Default().ListsCollectors() || WithCollectors() != `"brightdata"` {
+	if Default().ListsCollectors() {
 		t.Error("which dialect lists them")
 	}
 }

@@ -44,7 +44,7 @@ func TestUnwrap(t *testing.T) {
 				var b bytes.Buffer
 				w, err := Unwrap(r, &b)
 				if tc.fails {
-					if !errors.Is(err, ErrNotWrapped) {
+					if !errors.Is(err, errNotWrapped) {
 						t.Errorf("%s: error %v", how, err)
 					}
 					continue
@@ -116,7 +116,7 @@ func TestUnwrapSaysWhatIsWrong(t *testing.T) {
 		`{"` + strings.Repeat("n", 257) + `":1}`:                   "a name or a header is too long",
 		`{"body":"b"`:                                              "it ends early",
 	} {
-		want = ErrNotWrapped.Error() + ": " + want
+		want = errNotWrapped.Error() + ": " + want
 		if _, err := Unwrap(strings.NewReader(in), io.Discard); err == nil || err.Error() != want {
 			t.Errorf("%q:\ngot  %v\nwant %s", in, err, want)
 		}

@@ -20,8 +20,8 @@ type Wrapper struct {
 	Body bool
 }
 
-// ErrNotWrapped says that an answer is not the object that format "json" gives.
-var ErrNotWrapped = errors.New("the answer is not an object with status_code, headers and body")
+// errNotWrapped says that an answer is not the object that format "json" gives.
+var errNotWrapped = errors.New("the answer is not an object with status_code, headers and body")
 
 // The bounds on what a wrapper may hold besides its body.
 const (
@@ -42,7 +42,7 @@ func Unwrap(r io.Reader, w io.Writer) (Wrapper, error) {
 		return out, err
 	}
 	if out.StatusCode == 0 && !out.Body {
-		return out, ErrNotWrapped
+		return out, errNotWrapped
 	}
 	return out, bw.Flush()
 }
@@ -51,7 +51,7 @@ func Unwrap(r io.Reader, w io.Writer) (Wrapper, error) {
 type scanner struct{ r *bufio.Reader }
 
 func notWrapped(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrNotWrapped, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", errNotWrapped, fmt.Sprintf(format, args...))
 }
 
 func (s *scanner) wrapper(body *bufio.Writer) (Wrapper, error) {
@@ -224,7 +224,7 @@ type limited struct {
 	remaining int
 }
 
-var errTooLong = fmt.Errorf("%w: a name or a header is too long", ErrNotWrapped)
+var errTooLong = fmt.Errorf("%w: a name or a header is too long", errNotWrapped)
 
 func (l *limited) WriteByte(b byte) error {
 	if l.remaining--; l.remaining < 0 {

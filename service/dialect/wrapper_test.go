@@ -27,7 +27,7 @@ func TestEverythingThatAWrapperMayHoldIsRead(t *testing.T) {
 func TestAWrapperThatEndsAnywhereIsNotOne(t *testing.T) {
 	broken := errors.New("the line is dead")
 	for n := range len(whole) {
-		if _, err := Unwrap(strings.NewReader(whole[:n]), io.Discard); !errors.Is(err, ErrNotWrapped) {
+		if _, err := Unwrap(strings.NewReader(whole[:n]), io.Discard); !errors.Is(err, errNotWrapped) {
 			t.Errorf("after %q: %v", whole[:n], err)
 		}
 		if _, err := Unwrap(io.MultiReader(strings.NewReader(whole[:n]), iotest.ErrReader(broken)), io.Discard); !errors.Is(err, broken) {
@@ -43,7 +43,7 @@ func TestABodyThatCannotBeWrittenIsAnError(t *testing.T) {
 	full := errors.New("no space left")
 	for _, body := range []string{"a", strings.Repeat("a", 64<<10), strings.Repeat(`\n`, 64<<10), strings.Repeat(`\u00e4`, 64<<10), strings.Repeat(`\ud83d\ud83d`, 64<<10)} {
 		_, err := Unwrap(strings.NewReader(`{"status_code":200,"body":"`+body+`"}`), failing{full})
-		if !errors.Is(err, full) || errors.Is(err, ErrNotWrapped) {
+		if !errors.Is(err, full) || errors.Is(err, errNotWrapped) {
 			t.Errorf("%.10s of %d bytes: %v", body, len(body), err)
 		}
 	}
@@ -78,7 +78,7 @@ func TestAWrapperIsBounded(t *testing.T) {
 		if _, err := Unwrap(strings.NewReader(c.fits), io.Discard); err != nil {
 			t.Errorf("%s, at the bound: %v", name, err)
 		}
-		if _, err := Unwrap(strings.NewReader(c.not), io.Discard); !errors.Is(err, ErrNotWrapped) {
+		if _, err := Unwrap(strings.NewReader(c.not), io.Discard); !errors.Is(err, errNotWrapped) {
 			t.Errorf("%s, beyond the bound: %v", name, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestAWrapperIsBounded(t *testing.T) {
 
 func TestAValueThatIsMissingIsSaid(t *testing.T) {
 	for _, in := range []string{`{"x":,"body":"b"}`, `{"x":,1,"body":"b"}`, `{"x"::1,"body":"b"}`, `{"x":]1,"body":"b"}`, `{"x":}`, `{"x":]}`, `{"x"::1}`, `{"x":"a""b"}`, `{"x":1 2}`, `{1:2}`, `{"body":"b",1:2}`, `{"x":[1}}`, `{"x":{]}`, `{"x":tru}`} {
-		if _, err := Unwrap(strings.NewReader(in), io.Discard); !errors.Is(err, ErrNotWrapped) {
+		if _, err := Unwrap(strings.NewReader(in), io.Discard); !errors.Is(err, errNotWrapped) {
 			t.Errorf("%s: %v", in, err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestAValueThatIsMissingIsSaid(t *testing.T) {
 
 func TestWhereAValueIsMissingTheErrorSaysSo(t *testing.T) {
 	for _, in := range []string{`{"x":,"body":"b"}`, `{"x"::1,"body":"b"}`, `{"x":},"body":"b"}`, `{"x":],"body":"b"}`} {
-		if _, err := Unwrap(strings.NewReader(in), io.Discard); !errors.Is(err, ErrNotWrapped) || !strings.HasSuffix(err.Error(), ": a value is missing") {
+		if _, err := Unwrap(strings.NewReader(in), io.Discard); !errors.Is(err, errNotWrapped) || !strings.HasSuffix(err.Error(), ": a value is missing") {
 			t.Errorf("%s: %v", in, err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestTheDigitsOfAnEscape(t *testing.T) {
 		}
 	}
 	for _, digit := range []string{"/", ":", "@", "G", "`", "g", " ", "-"} {
-		if _, err := Unwrap(strings.NewReader(`{"body":"\u004`+digit+`"}`), io.Discard); !errors.Is(err, ErrNotWrapped) {
+		if _, err := Unwrap(strings.NewReader(`{"body":"\u004`+digit+`"}`), io.Discard); !errors.Is(err, errNotWrapped) {
 			t.Errorf("%q is a digit: %v", digit, err)
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// GoodRuns is how many good runs a run is held against, the last ones and the first ones, or as many as have goodRows rows. Before there are fewRuns of them
+// goodRuns is how many good runs a run is held against, the last ones and the first ones, or as many as have goodRows rows. Before there are fewRuns of them
 // it is not known how much runs differ from one another, and a run counts for no more than 1/fewAlike rows.
 const (
-	GoodRuns = 10
+	goodRuns = 10
 	goodRows = 30
 	fewRuns  = 5
 	fewAlike = 0.1
@@ -83,12 +83,12 @@ func newHistory(r Run, earlier []Run, field string) history {
 		if len(good) == 0 {
 			break
 		}
-		last := enough(h.runs, good, GoodRuns)
+		last := enough(h.runs, good, goodRuns)
 		h.last.good = append(h.last.good, last)
 		if more = more && len(last) < len(good); more {
 			oldest := slices.Clone(good)
 			slices.Reverse(oldest)
-			h.first.good = append(h.first.good, enough(h.runs, oldest, GoodRuns))
+			h.first.good = append(h.first.good, enough(h.runs, oldest, goodRuns))
 		}
 	}
 	return h

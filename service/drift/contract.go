@@ -34,7 +34,7 @@ type Contract struct {
 type Wanted struct {
 	Name     string
 	Coverage float64 // the least share of useful rows with it, 0 to 1; 0 asks for none
-	Type     string  // one of Types, or empty
+	Type     string  // one of types, or empty
 	Pattern  *regexp.Regexp
 }
 
@@ -120,8 +120,8 @@ func (f wantedField) wanted() (w Wanted, at, msg, expected string) {
 			return w, "coverage", fmt.Sprintf("a coverage cannot be %v", w.Coverage), "a share above 0 and up to 1, such as 0.95"
 		}
 	}
-	if f.Type != "" && !slices.Contains(Types(), f.Type) {
-		return w, "type", fmt.Sprintf("%q is not a type", f.Type), "one of " + strings.Join(Types(), ", ")
+	if f.Type != "" && !slices.Contains(types(), f.Type) {
+		return w, "type", fmt.Sprintf("%q is not a type", f.Type), "one of " + strings.Join(types(), ", ")
 	}
 	if f.Pattern == "" {
 		return w, "", "", ""
@@ -190,7 +190,7 @@ func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
 // otherTypes counts the filled values of a field that have another type. A CSV file and a page have only texts: what reads
 // as a number may be meant as one.
 func (w Wanted) otherTypes(f Field, r Run) int {
-	if w.Type == "" || w.Type == TypeText && r.Form != FormJSON {
+	if w.Type == "" || w.Type == typeText && r.Form != FormJSON {
 		return 0
 	}
 	return f.Filled - f.Types[w.Type]

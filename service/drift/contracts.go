@@ -66,7 +66,7 @@ func unreadable(file string, err error) *textfile.Error {
 
 // Is reports whether c is the contract of a collector. A target may be written as an address.
 func (c Contract) Is(kind Kind, name string) bool {
-	return c.Kind == kind && (c.Name == name || kind == Target && TargetName(c.Name) == name)
+	return c.Kind == kind && (c.Name == name || kind == Target && targetName(c.Name) == name)
 }
 
 // certainly reports whether the file is meant for a collector, by what can be read of it or by its name.
@@ -123,7 +123,7 @@ func (f folder) wrong() error {
 	for i, c := range f.contracts {
 		name := c.Name
 		if c.Kind == Target {
-			name = TargetName(name)
+			name = targetName(name)
 		}
 		if first := slices.IndexFunc(f.contracts[:i], func(o Contract) bool { return o.Is(c.Kind, name) || o.Is(c.Kind, c.Name) }); first >= 0 {
 			all = append(all, second(f.contracts[first], c))

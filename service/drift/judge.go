@@ -361,7 +361,7 @@ func (j *judge) flat(b base, now Field, alpha float64) {
 	}
 }
 
-// types finds a field with values of other types than the usual one.
+// Types finds a field with values of other types than the usual one.
 func (j *judge) types(b base, now Field, usual string, alpha float64) {
 	f := j.fallen(b, func(r Run) share {
 		f, _ := r.Field(now.Path)
@@ -415,8 +415,8 @@ func rowsText(n int) string {
 }
 
 func distinct(n int) string {
-	if n >= MaxDistinct {
-		return "at least " + strconv.Itoa(MaxDistinct)
+	if n >= maxDistinct {
+		return "at least " + strconv.Itoa(maxDistinct)
 	}
 	return strconv.Itoa(n)
 }

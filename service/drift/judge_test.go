@@ -186,9 +186,9 @@ func drawnRun(rnd *rand.Rand, n int, filled []float64) Run {
 		for range n {
 			if rnd.Float64() < p {
 				f.Filled++
-				kind := TypeNumber
+				kind := typeNumber
 				if rnd.Float64() < 0.1 {
-					kind = TypeText
+					kind = typeText
 				}
 				f.Types[kind]++
 				values[rnd.IntN(3)]++
@@ -213,7 +213,7 @@ func TestDriftIsFoundAtTheStatedSizes(t *testing.T) {
 		for range 20 {
 			filled := []float64{c.before, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9}
 			var earlier []Run
-			for range GoodRuns {
+			for range goodRuns {
 				earlier = append(earlier, drawnRun(rnd, c.n, filled))
 			}
 			filled[0] = c.now

@@ -66,8 +66,8 @@ func (c *Result) Keep(ctx context.Context, counted model.JobRows) (said string, 
 
 // Fetched stores the run of a fetch with required fields; see PageRun.
 func (m *Monitor) Fetched(ctx context.Context, profile string, r model.FetchResult, body []byte) error {
-	c, _ := m.Contract(Target, TargetName(r.Request.URL)) // put says what is wrong with it
-	_, err := m.put(ctx, PageRun(profile, r, body, c))
+	c, _ := m.Contract(Target, targetName(r.Request.URL)) // put says what is wrong with it
+	_, err := m.put(ctx, pageRun(profile, r, body, c))
 	return err
 }
 
@@ -260,7 +260,7 @@ func (m *Monitor) Named(ctx context.Context, profile, name string) (Subject, err
 	switch {
 	case called(c.Kind):
 	case c.Kind == Target:
-		c.Name = TargetName(name)
+		c.Name = targetName(name)
 	case called(Target): // a host of this machine
 		c.Kind = Target
 	}

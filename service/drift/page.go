@@ -11,9 +11,9 @@ import (
 	"zonedeck/service/fields"
 )
 
-// TargetName is the collector that fetches of an address belong to: its host and path. A segment of
+// targetName is the collector that fetches of an address belong to: its host and path. A segment of
 // the path that is a number, or may be a token, stands for any, and the query says nothing.
-func TargetName(address string) string {
+func targetName(address string) string {
 	rest := address
 	if _, after, ok := strings.Cut(address, "://"); ok {
 		rest = after
@@ -40,9 +40,9 @@ func TargetName(address string) string {
 	return model.Line(name, maxPath)
 }
 
-// PageRun is the run of a fetch with required fields. In body, which may be empty, the step that fails is looked for of
+// pageRun is the run of a fetch with required fields. In body, which may be empty, the step that fails is looked for of
 // each selector that matched nothing. The contract's patterns are matched; it may be nil.
-func PageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run {
+func pageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run {
 	p := NewProfiler(c)
 	p.run.Form, p.run.Returned = FormPage, 1
 	if len(r.Fields) > 0 { // otherwise the page did not come: nothing was looked for
@@ -61,7 +61,7 @@ func PageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run 
 		}
 	}
 	p.trace(r, body)
-	return p.Run(Subject{Profile: profile, Kind: Target, Name: TargetName(r.Request.URL)}, r.ID, r.Started)
+	return p.Run(Subject{Profile: profile, Kind: Target, Name: targetName(r.Request.URL)}, r.ID, r.Started)
 }
 
 // trace notes which step of a selector fails, of the fields that were not found.
@@ -92,9 +92,9 @@ var amount = regexp.MustCompile(`^(?:\p{Sc}|[A-Z]{3})?\s?([+-]?[0-9][0-9.,']*)\s
 // reads is the type that the text of a page reads as, number or text.
 func reads(s string) string {
 	if amount.MatchString(strings.TrimSpace(s)) {
-		return TypeNumber
+		return typeNumber
 	}
-	return TypeText
+	return typeText
 }
 
 // maxTraces bounds the selectors of a page whose failing step is looked for.

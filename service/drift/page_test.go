@@ -92,7 +92,7 @@ func TestAPageIsHeldAgainstTheRunsThatAskedForTheSame(t *testing.T) {
 	for i, f := range [][]model.Field{
 		{{Path: "h1"}}, {{Path: ".price", Found: true, Value: "1"}, {Path: "h1"}}, {{Path: ".name", Found: true, Value: "n"}, {Path: "h1"}}, {{Path: ".price"}, {Path: "h1"}}, {{Path: ".name", Found: true, Value: "n"}},
 	} {
-		r := PageRun("p", model.FetchResult{ID: fmt.Sprintf("f_%d", i), Request: model.FetchRequest{URL: "http://shop.test/x/1"}, Fields: f}, nil, nil)
+		r := pageRun("p", model.FetchResult{ID: fmt.Sprintf("f_%d", i), Request: model.FetchRequest{URL: "http://shop.test/x/1"}, Fields: f}, nil, nil)
 		v := Judge(r, earlier, nil)
 		r.State, r.Findings = v.State, v.Findings
 		earlier = append([]Run{r}, earlier...)

@@ -24,8 +24,8 @@ import (
 const (
 	// MaxFields is how many fields are looked at; later ones are not.
 	MaxFields = 500
-	// MaxDistinct is how many different values of a field are told apart.
-	MaxDistinct = 128
+	// maxDistinct is how many different values of a field are told apart.
+	maxDistinct = 128
 	maxDepth    = 4   // of nested fields
 	maxElements = 8   // of a list, whose objects are looked into
 	maxNames    = 50  // of an object, over all rows; with more of them its members are data and not fields
@@ -66,8 +66,8 @@ func NewProfiler(c *Contract) *Profiler {
 type counting struct {
 	Field
 
-	distinct map[uint64]struct{} // values, at most MaxDistinct
-	often    map[uint64]int      // Misra and Gries's counters, at most MaxDistinct
+	distinct map[uint64]struct{} // values, at most maxDistinct
+	often    map[uint64]int      // Misra and Gries's counters, at most maxDistinct
 	missed   int                 // how much each counter may be too low
 	row      int                 // that it was present in last
 	filled   int                 // that it was filled in last
@@ -166,9 +166,9 @@ func (p *Profiler) value(path string, v gjson.Result) (c *counting, kind string)
 func (p *Profiler) open(o opened, depth int) {
 	switch {
 	case depth >= maxDepth || p.budget <= 0:
-	case o.kind == TypeObject:
+	case o.kind == typeObject:
 		p.members(o.counting, o.Path+".", o.value, depth)
-	case o.kind == TypeList:
+	case o.kind == typeList:
 		n := 0
 		o.value.ForEach(func(_, element gjson.Result) bool {
 			n++
@@ -242,18 +242,18 @@ func measure(v gjson.Result) (kind string, filled bool) {
 	case gjson.Null:
 		return "", false
 	case gjson.String:
-		return TypeText, strings.TrimSpace(v.Str) != ""
+		return typeText, strings.TrimSpace(v.Str) != ""
 	case gjson.Number:
-		return TypeNumber, !math.IsInf(v.Num, 0) && !math.IsNaN(v.Num)
+		return typeNumber, !math.IsInf(v.Num, 0) && !math.IsNaN(v.Num)
 	case gjson.True, gjson.False:
-		return TypeBoolean, true
+		return typeBoolean, true
 	}
 	filled = false
 	v.ForEach(func(_, _ gjson.Result) bool { filled = true; return false })
 	if v.IsArray() {
-		return TypeList, filled
+		return typeList, filled
 	}
-	return TypeObject, filled
+	return typeObject, filled
 }
 
 // count takes a filled value.
@@ -271,10 +271,10 @@ func (c *counting) count(kind string, v gjson.Result, seed maphash.Seed) {
 		c.Misses++
 	}
 	h := maphash.String(seed, text)
-	if len(c.distinct) < MaxDistinct {
+	if len(c.distinct) < maxDistinct {
 		c.distinct[h] = struct{}{}
 	}
-	if _, known := c.often[h]; known || len(c.often) < MaxDistinct {
+	if _, known := c.often[h]; known || len(c.often) < maxDistinct {
 		c.often[h]++
 		return
 	}

@@ -34,7 +34,7 @@ func TestAProfileCountsEachField(t *testing.T) {
 		t.Errorf("\n%v, want\n%v", got, want)
 	}
 	price, _ := r.Field("price")
-	if price.Types[TypeNumber] != 2 || price.Types[TypeText] != 1 || price.Type() != TypeNumber {
+	if price.Types[typeNumber] != 2 || price.Types[typeText] != 1 || price.Type() != typeNumber {
 		t.Errorf("%+v", price)
 	}
 	csv := runOf(t, "name,price,ok,more\na,12.5,true,\nb,x1,false,\"[1]\"\n", "csv", nil)
@@ -54,7 +54,7 @@ func TestAProfileIsBounded(t *testing.T) {
 	}
 	r := runOf(t, `{"a":1`+wide.String()+"}\n"+many(300, `{"a":"v%d","long":"`+strings.Repeat("x", 20_000)+`","deep":`+strings.Repeat(`{"d":`, 60)+`1`+strings.Repeat("}", 60)+`}`), "ndjson", nil)
 	a, _ := r.Field("a")
-	if len(r.Fields) != MaxFields || !r.Beyond || a.Distinct != MaxDistinct || a.Top < 1 || a.Top > 300/MaxDistinct+2 {
+	if len(r.Fields) != MaxFields || !r.Beyond || a.Distinct != maxDistinct || a.Top < 1 || a.Top > 300/maxDistinct+2 {
 		t.Errorf("%d fields, beyond %v, %+v", len(r.Fields), r.Beyond, a)
 	}
 	kept, err := pack(r.Fields)
@@ -65,7 +65,7 @@ func TestAProfileIsBounded(t *testing.T) {
 
 func TestTheMostFrequentValueIsNeverUnderrated(t *testing.T) {
 	r := runOf(t, many(2000, `{"a":"same"}`+"\n"+`{"a":"v%d"}`), "ndjson", nil)
-	if a, _ := r.Field("a"); a.Top < 2000 || a.Top > 2000+4000/MaxDistinct {
+	if a, _ := r.Field("a"); a.Top < 2000 || a.Top > 2000+4000/maxDistinct {
 		t.Errorf("%d", a.Top)
 	}
 }
@@ -82,7 +82,7 @@ func TestATargetIsItsHostAndPath(t *testing.T) {
 		"https://shop.test/p/brass-desk-lamp-2000-series-internationally": "shop.test/p/brass-desk-lamp-2000-series-internationally",
 		"": "",
 	} {
-		if got := TargetName(address); got != want {
+		if got := targetName(address); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestATargetIsItsHostAndPath(t *testing.T) {
 
 func TestAFetchIsARunOfItsRequiredFields(t *testing.T) {
 	page := func(id, body string, found bool) Run {
-		return PageRun("p", model.FetchResult{
+		return pageRun("p", model.FetchResult{
 			ID: id, Request: model.FetchRequest{URL: "http://lab.test/product/7?x=1", Required: []string{".card .price"}}, ContentType: "text/html",
 			Fields: []model.Field{{Path: ".card .price", Found: found, Value: "$1"}},
 		}, []byte(body), nil)
@@ -109,7 +109,7 @@ func TestAFetchIsARunOfItsRequiredFields(t *testing.T) {
 	if f := is.Fields[0]; f.Matches != ".card" || f.Fails != ".price" {
 		t.Errorf("%+v", f)
 	}
-	wall := PageRun("p", model.FetchResult{ID: "f_3", Request: model.FetchRequest{URL: "http://lab.test/product/7", Required: []string{".price"}}, Diagnosis: model.Diagnosis{Class: model.ClassCaptcha}}, nil, nil)
+	wall := pageRun("p", model.FetchResult{ID: "f_3", Request: model.FetchRequest{URL: "http://lab.test/product/7", Required: []string{".price"}}, Diagnosis: model.Diagnosis{Class: model.ClassCaptcha}}, nil, nil)
 	if v := Judge(wall, []Run{was}, nil); v.State != Empty || wall.Class != model.ClassCaptcha || wall.Useful != 0 {
 		t.Errorf("%+v, %+v", v, wall)
 	}
@@ -117,12 +117,12 @@ func TestAFetchIsARunOfItsRequiredFields(t *testing.T) {
 
 func TestWhatAPageShowsReadsAsANumberOrAText(t *testing.T) {
 	for _, text := range []string{"14.25", "$1,299.00", " 12,99 €", "1.299,50", "USD 14", "-3 %", "1'000", "£9"} {
-		if kind := reads(text); kind != TypeNumber {
+		if kind := reads(text); kind != typeNumber {
 			t.Errorf("%s: %s", text, kind)
 		}
 	}
 	for _, text := range []string{"", "sold out", "$", "14 pieces", "2026-11-23", "1e5", "from $3"} {
-		if kind := reads(text); kind != TypeText {
+		if kind := reads(text); kind != typeText {
 			t.Errorf("%s: %s", text, kind)
 		}
 	}
@@ -133,7 +133,7 @@ func fetched(values ...string) Verdict {
 	var earlier []Run
 	var v Verdict
 	for i, value := range values {
-		r := PageRun("p", model.FetchResult{
+		r := pageRun("p", model.FetchResult{
 			ID: fmt.Sprintf("f_%d", i), Request: model.FetchRequest{URL: "http://lab.test/product/7", Required: []string{".price"}}, Fields: []model.Field{{Path: ".price", Found: true, Value: value}},
 		}, nil, nil)
 		v = Judge(r, earlier, nil)
@@ -172,7 +172,7 @@ func TestAContractHoldsForWhatAPageShows(t *testing.T) {
 		{"$3", "12"}:      "drift\npattern: .sku does not match ^LAB- in 1 of 1 row; the contract wants it in all of them",
 		{"none", "LAB-1"}: "drift\ntype changed: .price is not number in 1 of 1 row; the contract wants number",
 	} {
-		r := PageRun("p", model.FetchResult{
+		r := pageRun("p", model.FetchResult{
 			Request: model.FetchRequest{URL: "http://lab.test/p"}, Fields: []model.Field{{Path: ".price", Found: true, Value: values[0]}, {Path: ".sku", Found: true, Value: values[1]}},
 		}, nil, &c)
 		if got := said(Judge(r, nil, &c)); got != want {

@@ -57,16 +57,16 @@ func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Subject) error {
 	}{
 		{
 			ranked("WHERE (profile, kind, name) IN (SELECT profile, kind, name FROM runs WHERE at < ?4)") + "DELETE FROM runs WHERE at < ?4 AND seq IN (SELECT seq FROM ranked WHERE place = ?3)",
-			[]any{GoodRuns, goodRows, last, database.Micros(s.now().Add(-s.keep.Age))},
+			[]any{goodRuns, goodRows, last, database.Micros(s.now().Add(-s.keep.Age))},
 		},
 		{
 			ranked("WHERE profile=?4 AND kind=?5 AND name=?6 AND (SELECT count(*) FROM runs WHERE profile=?4 AND kind=?5 AND name=?6) > ?7") + `DELETE FROM runs WHERE seq IN (SELECT seq FROM ranked WHERE place = ?3)
 			AND seq NOT IN (SELECT seq FROM runs WHERE profile=?4 AND kind=?5 AND name=?6 ORDER BY at DESC, seq DESC LIMIT ?7)`,
-			[]any{GoodRuns, goodRows, last, c.Profile, c.Kind, c.Name, s.keep.Runs},
+			[]any{goodRuns, goodRows, last, c.Profile, c.Kind, c.Name, s.keep.Runs},
 		},
 		{
 			ranked("WHERE ?5 > ?4") + `DELETE FROM runs WHERE seq IN (SELECT seq FROM (SELECT seq, sum(size) OVER (ORDER BY place, at DESC, seq DESC) AS total FROM ranked) WHERE total > ?4 * 7 / 8)`,
-			[]any{GoodRuns, goodRows, last, s.keep.Bytes, size},
+			[]any{goodRuns, goodRows, last, s.keep.Bytes, size},
 		},
 		{
 			`DELETE FROM accepted WHERE profile=? AND kind=? AND name=? AND seq NOT IN (SELECT seq FROM accepted WHERE profile=? AND kind=? AND name=? ORDER BY seq DESC LIMIT ?)`,

@@ -85,20 +85,20 @@ func (f Field) Coverage(rows int) float64 {
 
 // The types of values.
 const (
-	TypeText    = "text"
-	TypeNumber  = "number"
-	TypeBoolean = "boolean"
-	TypeList    = "list"
-	TypeObject  = "object"
+	typeText    = "text"
+	typeNumber  = "number"
+	typeBoolean = "boolean"
+	typeList    = "list"
+	typeObject  = "object"
 )
 
-// Types lists the types of values.
-func Types() []string { return []string{TypeText, TypeNumber, TypeBoolean, TypeList, TypeObject} }
+// types lists the types of values.
+func types() []string { return []string{typeText, typeNumber, typeBoolean, typeList, typeObject} }
 
 // Type is the most frequent type; "" if nothing is filled.
 func (f Field) Type() string {
 	best := ""
-	for _, t := range Types() {
+	for _, t := range types() {
 		if f.Types[t] > f.Types[best] {
 			best = t
 		}

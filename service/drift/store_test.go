@@ -252,7 +252,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			result(t, m, fmt.Sprintf("job-%02d", 12+i), 70-i, many(30, broken))
 		}
 		d := show(t, m)
-		if len(d.Runs) != 8+12 || d.Verdict.State != Drift || d.Verdict.Against != GoodRuns || d.Runs[8].Ref != "job-11" || d.Lines[0].Findings[0].Since != "job-12" {
+		if len(d.Runs) != 8+12 || d.Verdict.State != Drift || d.Verdict.Against != goodRuns || d.Runs[8].Ref != "job-11" || d.Lines[0].Findings[0].Since != "job-12" {
 			t.Errorf("%d runs, %+v", len(d.Runs), d.Standing)
 		}
 	})
@@ -281,7 +281,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		for i := range 25 {
 			result(t, m, fmt.Sprintf("job-%02d", i), 40-i, many(3, whole))
 		}
-		if d := show(t, m); len(d.Runs) != 2*GoodRuns { // none is younger
+		if d := show(t, m); len(d.Runs) != 2*goodRuns { // none is younger
 			t.Errorf("%d runs", len(d.Runs))
 		}
 	})

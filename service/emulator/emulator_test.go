@@ -237,7 +237,7 @@ func readyBeside(t *testing.T, port int, o Options) Ready {
 }
 
 func TestTheProxyListensOnTheNextPortWhen33335IsTaken(t *testing.T) {
-	r := readyBeside(t, DefaultProxyPort, Options{CDPAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0"})
+	r := readyBeside(t, defaultProxyPort, Options{CDPAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0"})
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "port 33335 is taken; the proxy listens on ") ||
 		!strings.HasSuffix(r.Notes[0], r.Proxy[strings.LastIndex(r.Proxy, ":")+1:]) {
 		t.Errorf("notes %q, proxy %s", r.Notes, r.Proxy)
@@ -245,7 +245,7 @@ func TestTheProxyListensOnTheNextPortWhen33335IsTaken(t *testing.T) {
 }
 
 func TestTheRemoteBrowserListensOnAnyPortWhen9222IsTaken(t *testing.T) {
-	r := readyBeside(t, DefaultCDPPort, Options{ProxyAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0"})
+	r := readyBeside(t, defaultCDPPort, Options{ProxyAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0"})
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "port 9222 is taken; the remote browser listens on ") ||
 		!strings.HasPrefix(r.CDP, "ws://127.0.0.1:") || !strings.HasSuffix(r.Notes[0], r.CDP[strings.LastIndex(r.CDP, ":")+1:]) {
 		t.Errorf("notes %q, the remote browser %s", r.Notes, r.CDP)

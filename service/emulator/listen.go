@@ -41,11 +41,11 @@ func (s *Server) listenAll(o Options) (ln listeners, err error) {
 	if ln.proxy, err = s.listenProxy(o.ProxyAddr); err != nil {
 		return ln, err
 	}
-	if ln.socks, err = s.listenNear("SOCKS5 proxy", o.SOCKSAddr, DefaultSOCKSPort, 1); err != nil {
+	if ln.socks, err = s.listenNear("SOCKS5 proxy", o.SOCKSAddr, defaultSOCKSPort, 1); err != nil {
 		return ln, err
 	}
 	// A browser of the user's often occupies this port.
-	ln.cdp, err = s.listenNear("remote browser", o.CDPAddr, DefaultCDPPort, 1)
+	ln.cdp, err = s.listenNear("remote browser", o.CDPAddr, defaultCDPPort, 1)
 	return ln, err
 }
 
@@ -99,14 +99,14 @@ func (s *Server) listenProxy(addr string) (net.Listener, error) {
 		if addr != "" {
 			break
 		}
-		if ln, err := s.listen("proxy", localPort(DefaultProxyPort), false); err == nil {
+		if ln, err := s.listen("proxy", localPort(defaultProxyPort), false); err == nil {
 			return ln, nil
 		}
 		if emutime.Pause(s.ctx, samePortTryPeriod) != nil {
 			return nil, context.Cause(s.ctx)
 		}
 	}
-	return s.listenNear("proxy", addr, DefaultProxyPort, portTries)
+	return s.listenNear("proxy", addr, defaultProxyPort, portTries)
 }
 
 // listenNear listens on addr or, without one, on a port, the next ones up to a number of tries,
@@ -123,7 +123,7 @@ func (s *Server) listenNear(what, addr string, port, tries int) (ln net.Listener
 	if err != nil {
 		ln, err = s.listen(what, "", false)
 	}
-	if err == nil && int(addrPort(ln).Port()) != port && port != DefaultSOCKSPort {
+	if err == nil && int(addrPort(ln).Port()) != port && port != defaultSOCKSPort {
 		s.note("port %d is taken; the %s listens on %d", port, what, addrPort(ln).Port())
 	}
 	return ln, err

@@ -57,12 +57,12 @@ import (
 )
 
 const (
-	// DefaultProxyPort is the port of native access (service.md 4.3).
-	DefaultProxyPort = 33335
-	// DefaultSOCKSPort is the port of SOCKS5 (public documentation).
-	DefaultSOCKSPort = 22228
-	// DefaultCDPPort is the port of the remote browser (public documentation).
-	DefaultCDPPort = 9222
+	// defaultProxyPort is the port of native access (service.md 4.3).
+	defaultProxyPort = 33335
+	// defaultSOCKSPort is the port of SOCKS5 (public documentation).
+	defaultSOCKSPort = 22228
+	// defaultCDPPort is the port of the remote browser (public documentation).
+	defaultCDPPort = 9222
 
 	maxConns          = 4096 // per listener
 	maxHeaderBytes    = 64 << 10

@@ -23,8 +23,8 @@ const progressStep = 256 << 10
 
 // The bounds on bodies unless Bodies says otherwise, in bytes.
 const (
-	DefaultMemory = 1 << 20
-	DefaultCap    = 1 << 30
+	defaultMemory = 1 << 20
+	defaultCap    = 1 << 30
 )
 
 // Bodies says where bodies are kept. Memory is the size up to which a body stays
@@ -70,10 +70,10 @@ var errCap = errors.New("the body is above the size cap")
 func (b Bodies) Sink(path string) *Sink {
 	s := &Sink{memory: b.Memory, limit: b.Cap, path: path, sum: sha256.New()}
 	if s.memory <= 0 {
-		s.memory = DefaultMemory
+		s.memory = defaultMemory
 	}
 	if s.limit <= 0 {
-		s.limit = DefaultCap
+		s.limit = defaultCap
 	}
 	return s
 }
@@ -210,7 +210,7 @@ func Receive(s *Sink, r io.Reader, on func(n int64)) Received {
 	case errors.Is(err, errCap) && s.quiet:
 	case errors.Is(err, errCap):
 		got.Note("error", "the body is larger than the cap of %d bytes; the rest was dropped", s.limit)
-	case errors.Is(err, ErrInflates):
+	case errors.Is(err, errInflates):
 		got.Ref.Cut = true
 		got.Note("error", "%v; the rest was dropped", err)
 	default:

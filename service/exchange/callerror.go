@@ -100,7 +100,7 @@ func (m Mask) ReadAnswer(resp *http.Response, most int64) ([]byte, error) {
 func BrokeOff(status int, came int64, err error) *Error {
 	e := &Error{Broke: Breakage(err), Peer: PeerService, Sent: true, Status: status, Came: came, Err: fmt.Errorf("the answer broke off after %d bytes: %w", came, err)}
 	switch {
-	case errors.Is(err, ErrInflates):
+	case errors.Is(err, errInflates):
 		e.Broke, e.Err = model.BreakMalformed, err
 	case errors.Is(err, ErrTimeout):
 		e.Broke = model.BreakTimeout

@@ -16,8 +16,8 @@ const (
 	inflateFree  = 16 << 20
 )
 
-// ErrInflates says that a compressed body grows beyond measure.
-var ErrInflates = errors.New("the compressed body inflates beyond measure")
+// errInflates says that a compressed body grows beyond measure.
+var errInflates = errors.New("the compressed body inflates beyond measure")
 
 // inflated is the response's body with a gzip encoding taken off. Other
 // encodings, which the console does not ask for, stay as they are.
@@ -65,7 +65,7 @@ func (z *inflater) Read(p []byte) (int, error) {
 	n, err := z.zr.Read(p)
 	z.out += int64(n)
 	if z.out > inflateFree && z.out > inflateRatio*z.in.n {
-		err = ErrInflates
+		err = errInflates
 	}
 	z.err = err
 	return n, err

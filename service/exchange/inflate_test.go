@@ -100,7 +100,7 @@ func TestABodyThatInflatesBeyondMeasureIsAnError(t *testing.T) {
 		want error
 	}{
 		{"all that is free", inflateFree, nil},
-		{"one byte more", inflateFree + 1, ErrInflates},
+		{"one byte more", inflateFree + 1, errInflates},
 	} {
 		body := zipped(t, c.size)
 		if len(body)*inflateRatio >= c.size {

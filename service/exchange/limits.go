@@ -63,12 +63,12 @@ const (
 	KeyBurst = 40
 )
 
-// AccountRate is how many calls about the account one key may make a second, and AccountBurst how
+// accountRate is how many calls about the account one key may make a second, and accountBurst how
 // many at once: public documentation of a service of this kind is said to allow one a second.
 // A form that asks a handful of things is not held back.
 const (
-	AccountRate  = 1
-	AccountBurst = 5
+	accountRate  = 1
+	accountBurst = 5
 )
 
 // gates hold fetches back: by product how many at once, by key how many a second.
@@ -97,7 +97,7 @@ func (g *gates) slot(p model.Product) *semaphore.Weighted {
 func (g *gates) rate(key string) *rate.Limiter { return g.limiter(g.rates, key, KeyRate, KeyBurst) }
 
 func (g *gates) account(key string) *rate.Limiter {
-	return g.limiter(g.accounts, key, AccountRate, AccountBurst)
+	return g.limiter(g.accounts, key, accountRate, accountBurst)
 }
 
 func (g *gates) limiter(of map[string]*rate.Limiter, key string, perSecond rate.Limit, burst int) *rate.Limiter {

@@ -46,11 +46,11 @@ func TestOneKeyStaysBelowAThousandCallsAMinute(t *testing.T) {
 func TestCallsAboutTheAccountTakeTheirTurnApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, began := newGates(), time.Now()
-		for range AccountBurst + 3 {
+		for range accountBurst + 3 {
 			noerr.Must(t, g.account("finance").Wait(t.Context()))
 		}
-		if waited := time.Since(began); waited != 3*time.Second/AccountRate {
-			t.Errorf("%d calls took %s", AccountBurst+3, waited)
+		if waited := time.Since(began); waited != 3*time.Second/accountRate {
+			t.Errorf("%d calls took %s", accountBurst+3, waited)
 		}
 		if err := errors.Join(g.account("other").Wait(t.Context()), g.rate("finance").Wait(t.Context())); err != nil || time.Since(began) != 3*time.Second {
 			t.Errorf("another key and another kind of call waited: %s, %v", time.Since(began), err)

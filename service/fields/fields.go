@@ -22,17 +22,17 @@ import (
 // maxValue bounds the sample of a found field, in bytes.
 const maxValue = 256
 
-// ErrField is wrapped by every refusal of a field's path.
-var ErrField = errors.New("required field")
+// errField is wrapped by every refusal of a field's path.
+var errField = errors.New("required field")
 
 // Validate checks that a path can be looked for at all: not empty, and either a
 // CSS selector or a JSON path. Which of the two it is depends on the answer.
 func Validate(path string) error {
 	if strings.TrimSpace(path) == "" {
-		return fmt.Errorf("%w: a path is empty", ErrField)
+		return fmt.Errorf("%w: a path is empty", errField)
 	}
 	if _, err := cascadia.Compile(path); err != nil && !jsonPath(path) {
-		return fmt.Errorf("%w %q: write a CSS selector (.price) for HTML or a path (items.0.price) for JSON", ErrField, path)
+		return fmt.Errorf("%w %q: write a CSS selector (.price) for HTML or a path (items.0.price) for JSON", errField, path)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestPathsAreChecked(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "  ", "<b>", "a >> (", "{", "http://lab.test/ok", "https://lab.test"} {
-		if err := Validate(bad); !errors.Is(err, ErrField) {
+		if err := Validate(bad); !errors.Is(err, errField) {
 			t.Errorf("Validate(%q) = %v, want ErrField", bad, err)
 		}
 	}

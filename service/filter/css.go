@@ -16,12 +16,12 @@ import (
 // element. Between elements a run can be stopped, within one it cannot.
 const maxSteps = 300_000_000
 
-// ErrSteps says that a selector may take too long on a page of this shape.
-var ErrSteps = errors.New("the selector may take too long on this page: use fewer ~, :has and descendants")
+// errSteps says that a selector may take too long on a page of this shape.
+var errSteps = errors.New("the selector may take too long on this page: use fewer ~, :has and descendants")
 
 func (d *Document) css(ctx context.Context, expr string, selector cascadia.Selector) (Result, error) {
 	if d.shape.steps(expr) > maxSteps {
-		return Result{}, ErrSteps
+		return Result{}, errSteps
 	}
 	ctx, stop := bounded(ctx)
 	defer stop()
@@ -38,7 +38,7 @@ func (d *Document) css(ctx context.Context, expr string, selector cascadia.Selec
 		if err := html.Render(&text, n); err != nil {
 			return Result{}, err
 		}
-		if res.Matches == MaxMatches || out.Len()+text.Len() >= MaxOutput {
+		if res.Matches == maxMatches || out.Len()+text.Len() >= maxOutput {
 			res.Note = d.cutNote(res.Matches)
 			break
 		}

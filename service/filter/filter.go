@@ -27,11 +27,11 @@ import (
 
 // The bounds of a filter.
 const (
-	MaxInput   = 16 << 20 // bytes of a body
-	MaxOutput  = 1 << 20  // bytes of a result
-	MaxMatches = 10_000
-	MaxExpr    = 4 << 10 // bytes of what is typed
-	MaxTime    = 3 * time.Second
+	maxInput   = 16 << 20 // bytes of a body
+	maxOutput  = 1 << 20  // bytes of a result
+	maxMatches = 10_000
+	maxExpr    = 4 << 10 // bytes of what is typed
+	maxTime    = 3 * time.Second
 	maxGrowth  = 256 << 20 // bytes that the heap may grow by during a run
 	maxHeld    = 512 << 20 // bytes that a body may take once it is read
 )
@@ -95,8 +95,8 @@ type Result struct {
 
 // The reasons why a filter has no result.
 var (
-	ErrTooLarge = fmt.Errorf("filters read bodies of up to %d MiB", MaxInput>>20)
-	ErrTime     = fmt.Errorf("stopped after %s", MaxTime)
+	errTooLarge = fmt.Errorf("filters read bodies of up to %d MiB", maxInput>>20)
+	ErrTime     = fmt.Errorf("stopped after %s", maxTime)
 	ErrMemory   = fmt.Errorf("stopped: it took more than %d MiB of memory", maxGrowth>>20)
 )
 
@@ -114,8 +114,8 @@ type compiled struct {
 }
 
 func compile(kind Kind, expr string) (c compiled, err error) {
-	if len(expr) > MaxExpr {
-		return c, fmt.Errorf("a filter has at most %d bytes", MaxExpr)
+	if len(expr) > maxExpr {
+		return c, fmt.Errorf("a filter has at most %d bytes", maxExpr)
 	}
 	if kind == CSS {
 		c.selector, err = cascadia.Compile(expr)
@@ -216,7 +216,7 @@ func (d *Document) one(ctx context.Context, code *gojq.Code, v any, out *bytes.B
 		if err != nil {
 			return false, err
 		}
-		if res.Matches == MaxMatches || out.Len()+len(text) >= MaxOutput {
+		if res.Matches == maxMatches || out.Len()+len(text) >= maxOutput {
 			res.Note = d.cutNote(res.Matches)
 			return false, nil
 		}
@@ -235,7 +235,7 @@ func bounded(ctx context.Context) (context.Context, func()) {
 	from := heap()
 	go func() {
 		defer close(done)
-		late := time.NewTimer(MaxTime)
+		late := time.NewTimer(maxTime)
 		defer late.Stop()
 		look := time.NewTicker(20 * time.Millisecond)
 		defer look.Stop()

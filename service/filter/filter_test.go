@@ -71,7 +71,7 @@ func TestFiltersThatDoNotEndAreStopped(t *testing.T) {
 		}
 	}
 	got, err := d.Run(t.Context(), "repeat(1)")
-	if err != nil || got.Matches != MaxMatches || got.Note != "the first 10000 results alone" {
+	if err != nil || got.Matches != maxMatches || got.Note != "the first 10000 results alone" {
 		t.Errorf("%d results, %q: %v", got.Matches, got.Note, err)
 	}
 	crowd := read(t, CSS, strings.Repeat("<b>x</b>", 80_000))
@@ -94,11 +94,11 @@ func TestSelectorsThatCannotBeStoppedAreRefused(t *testing.T) {
 		expr string
 		want error
 	}{
-		{crowd, "i ~ b ~ b", ErrSteps},
-		{crowd, "i:has(u) ~ b", ErrSteps},
-		{crowd, "body:has(b:has(i))", ErrSteps},
+		{crowd, "i ~ b ~ b", errSteps},
+		{crowd, "i:has(u) ~ b", errSteps},
+		{crowd, "body:has(b:has(i))", errSteps},
 		{crowd, "b[title='a ~ b ~ c']", nil},
-		{nest, "i b b b b", ErrSteps},
+		{nest, "i b b b b", errSteps},
 		{nest, "i > b > b > b > b", nil},
 		{plain, "html body ul li b, html body ul > li + li b, ul li", nil},
 		{plain, "li ~ li:has(b), ul:not(:has(i)) > li", nil},
@@ -113,7 +113,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	for _, c := range []struct {
 		kind Kind
 		expr string
-	}{{JQ, ".a["}, {JQ, "nosuch"}, {CSS, "p["}, {CSS, ""}, {JQ, strings.Repeat(".", MaxExpr+1)}} {
+	}{{JQ, ".a["}, {JQ, "nosuch"}, {CSS, "p["}, {CSS, ""}, {JQ, strings.Repeat(".", maxExpr+1)}} {
 		if Check(c.kind, c.expr) == nil {
 			t.Errorf("%s %q is taken", c.kind, c.expr)
 		}
@@ -132,28 +132,28 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 }
 
 func TestOfALargeBodyWhatFits(t *testing.T) {
-	lines := strings.Repeat(`{"n":"`+strings.Repeat("x", 4000)+`"}`+"\n", MaxInput/4000)
+	lines := strings.Repeat(`{"n":"`+strings.Repeat("x", 4000)+`"}`+"\n", maxInput/4000)
 	d := read(t, JQ, lines)
 	got, err := d.Run(t.Context(), "select(false)")
 	if err != nil || got.Note != "the first 16 MiB of the body alone" {
 		t.Errorf("%+v: %v", got, err)
 	}
-	one := "[" + strings.Repeat(`"`+strings.Repeat("x", 4000)+`",`, MaxInput/4000) + "1]"
-	if _, err := read(t, JQ, one).Run(t.Context(), "."); !errors.Is(err, ErrTooLarge) {
+	one := "[" + strings.Repeat(`"`+strings.Repeat("x", 4000)+`",`, maxInput/4000) + "1]"
+	if _, err := read(t, JQ, one).Run(t.Context(), "."); !errors.Is(err, errTooLarge) {
 		t.Errorf("one large value: %v", err)
 	}
-	page := strings.Repeat("<p>x</p>", MaxInput/8+10)
+	page := strings.Repeat("<p>x</p>", maxInput/8+10)
 	got, err = read(t, CSS, page).Run(t.Context(), "p")
-	if err != nil || got.Matches != MaxMatches || got.Note != "the first 10000 results alone, of the first 16 MiB of the body alone" {
+	if err != nil || got.Matches != maxMatches || got.Note != "the first 10000 results alone, of the first 16 MiB of the body alone" {
 		t.Errorf("%d, %q: %v", got.Matches, got.Note, err)
 	}
 }
 
 func TestABodyThatTakesTooMuchMemoryIsRefused(t *testing.T) {
 	for name, body := range map[string]string{
-		"numbers": "[" + strings.Repeat("1,", MaxInput/2-2) + "1]",
-		"objects": "[" + strings.Repeat("{},", MaxInput/3-2) + "1]",
-		"deep":    strings.Repeat(`[{"":`, 2000) + "1" + strings.Repeat("}]", 2000) + " [" + strings.Repeat("[],", MaxInput/3-6000) + "1]",
+		"numbers": "[" + strings.Repeat("1,", maxInput/2-2) + "1]",
+		"objects": "[" + strings.Repeat("{},", maxInput/3-2) + "1]",
+		"deep":    strings.Repeat(`[{"":`, 2000) + "1" + strings.Repeat("}]", 2000) + " [" + strings.Repeat("[],", maxInput/3-6000) + "1]",
 	} {
 		got, err := read(t, JQ, body).Run(t.Context(), "length")
 		if name == "deep" { // its first value fits
@@ -162,16 +162,16 @@ func TestABodyThatTakesTooMuchMemoryIsRefused(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, ErrValues) {
+		if !errors.Is(err, errValues) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	lines := read(t, JQ, strings.Repeat("1\n", MaxInput/2))
+	lines := read(t, JQ, strings.Repeat("1\n", maxInput/2))
 	got, err := lines.Run(t.Context(), ".")
-	if err != nil || got.Note != fmt.Sprintf("the first %d results alone, of the first %d values of the body alone", MaxMatches, len(lines.values)) || len(lines.values) > maxHeld/valueBytes*11/10 {
+	if err != nil || got.Note != fmt.Sprintf("the first %d results alone, of the first %d values of the body alone", maxMatches, len(lines.values)) || len(lines.values) > maxHeld/valueBytes*11/10 {
 		t.Errorf("lines: %q of %d, %v", got.Note, len(lines.values), err)
 	}
-	text := strings.Repeat("[{,", MaxInput/4) // what stands in a text is no value
+	text := strings.Repeat("[{,", maxInput/4) // what stands in a text is no value
 	if got, err := read(t, JQ, `["`+text+`\"[{,"]`).Run(t.Context(), ".[0]|length"); err != nil || string(got.Text) != fmt.Sprintf("%d\n", len(text)+4) {
 		t.Errorf("a text: %q, %v", got.Text, err)
 	}
@@ -282,7 +282,7 @@ func FuzzJQ(f *testing.F) {
 				t.Skip()
 			}
 		}
-		if got, err := read(t, JQ, body).Run(t.Context(), expr); err == nil && (got.Matches > MaxMatches || len(got.Text) > 16*MaxOutput) {
+		if got, err := read(t, JQ, body).Run(t.Context(), expr); err == nil && (got.Matches > maxMatches || len(got.Text) > 16*maxOutput) {
 			t.Errorf("%d matches, %d bytes", got.Matches, len(got.Text))
 		}
 	})
@@ -296,7 +296,7 @@ func FuzzCSS(f *testing.F) {
 		if len(body) > 1<<12 || len(expr) > 200 {
 			t.Skip()
 		}
-		if got, err := read(t, CSS, body).Run(t.Context(), expr); err == nil && len(got.Text) > MaxOutput {
+		if got, err := read(t, CSS, body).Run(t.Context(), expr); err == nil && len(got.Text) > maxOutput {
 			t.Errorf("%d bytes", len(got.Text))
 		}
 	})

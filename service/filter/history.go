@@ -14,11 +14,11 @@ import (
 	"zonedeck/model"
 )
 
-// MaxHistory is how many filters are remembered for each language.
-const MaxHistory = 100
+// maxHistory is how many filters are remembered for each language.
+const maxHistory = 100
 
 // maxHistoryFile bounds the file, in bytes: every filter at its longest, escaped.
-const maxHistoryFile = 2 * MaxHistory * 6 * MaxExpr
+const maxHistoryFile = 2 * maxHistory * 6 * maxExpr
 
 // History is the file of the filters that were kept, the newest last; the zero value keeps
 // none. Several consoles may share it.
@@ -48,7 +48,7 @@ func (h History) Load() (map[Kind][]string, error) {
 	out := map[Kind][]string{}
 	for _, kind := range []Kind{JQ, CSS} {
 		for _, expr := range f.Filters[kind] {
-			if len(expr) <= MaxExpr {
+			if len(expr) <= maxExpr {
 				out[kind] = Remember(out[kind], expr)
 			}
 		}
@@ -67,7 +67,7 @@ func (h History) Add(ctx context.Context, kind Kind, expr string) error {
 	}
 	defer unlock()
 	all, _ := h.Load() // a file that cannot be read is replaced: it is a convenience
-	all[kind] = Remember(all[kind], Redact(expr))
+	all[kind] = Remember(all[kind], redact(expr))
 	b, err := json.MarshalIndent(historyFile{SchemaVersion: 1, Filters: all}, "", "  ")
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (h History) Add(ctx context.Context, kind Kind, expr string) error {
 // Remember puts a filter at the end of a list, once.
 func Remember(list []string, expr string) []string {
 	list = append(slices.DeleteFunc(list, func(old string) bool { return old == expr }), expr)
-	return list[max(len(list)-MaxHistory, 0):]
+	return list[max(len(list)-maxHistory, 0):]
 }
 
 var (
@@ -86,9 +86,9 @@ var (
 	word    = regexp.MustCompile(`[\w-]+`)
 )
 
-// Redact masks the texts of a filter that names a secret, such as .token == "…", but for those that
+// redact masks the texts of a filter that names a secret, such as .token == "…", but for those that
 // are the name.
-func Redact(expr string) string {
+func redact(expr string) string {
 	if !slices.ContainsFunc(word.FindAllString(expr, -1), model.SecretName) {
 		return expr
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestFiltersAreRememberedOnDisk(t *testing.T) {
 	h := History{File: filepath.Join(t.TempDir(), "state", "filters.json")}
-	for n := range MaxHistory + 5 {
+	for n := range maxHistory + 5 {
 		if err := h.Add(t.Context(), JQ, fmt.Sprintf(".a%d", n)); err != nil {
 			t.Fatal(err)
 		}
@@ -22,7 +22,7 @@ func TestFiltersAreRememberedOnDisk(t *testing.T) {
 		}
 	}
 	got, err := History{File: h.File}.Load()
-	if err != nil || len(got[JQ]) != MaxHistory || got[JQ][0] != ".a5" || got[JQ][MaxHistory-1] != fmt.Sprintf(".a%d", MaxHistory+4) || !slices.Equal(got[CSS], []string{"a", "p"}) {
+	if err != nil || len(got[JQ]) != maxHistory || got[JQ][0] != ".a5" || got[JQ][maxHistory-1] != fmt.Sprintf(".a%d", maxHistory+4) || !slices.Equal(got[CSS], []string{"a", "p"}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if info, err := os.Stat(h.File); err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -55,7 +55,7 @@ func TestNoSecretIsWrittenIntoTheHistory(t *testing.T) {
 		`.password == "s3cr3tvalue`:                        `.password == "••••"`,
 		`select(.password==.old)`:                          `select(.password==.old)`,
 	} {
-		if got := Redact(expr); got != want {
+		if got := redact(expr); got != want {
 			t.Errorf("%s: %s, want %s", expr, got, want)
 		}
 	}

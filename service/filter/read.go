@@ -11,21 +11,21 @@ import (
 	"github.com/PuerkitoBio/goquery"
 )
 
-// ErrValues says that a body of an allowed size holds too much.
-var ErrValues = fmt.Errorf("the body would take more than %d MiB of memory", maxHeld>>20)
+// errValues says that a body of an allowed size holds too much.
+var errValues = fmt.Errorf("the body would take more than %d MiB of memory", maxHeld>>20)
 
 // New takes a body of size bytes for filters of a kind; reading it ends with life. Of a larger
 // one than MaxInput filters get the lines (NDJSON) or the part of the page that fit, and each
-// result's note says so; for a single JSON value of that size the error is ErrTooLarge.
+// result's note says so; for a single JSON value of that size the error is errTooLarge.
 func New(life context.Context, kind Kind, body io.ReaderAt, size int64) *Document {
 	return &Document{kind: kind, body: body, size: size, life: life, read: make(chan struct{}), turn: make(chan struct{}, 1)}
 }
 
 func (d *Document) load() {
 	defer close(d.read)
-	in := io.NewSectionReader(d.body, 0, min(d.size, MaxInput))
-	if d.size > MaxInput {
-		d.note = fmt.Sprintf("the first %d MiB of the body alone", MaxInput>>20)
+	in := io.NewSectionReader(d.body, 0, min(d.size, maxInput))
+	if d.size > maxInput {
+		d.note = fmt.Sprintf("the first %d MiB of the body alone", maxInput>>20)
 	}
 	if d.kind == CSS {
 		d.err = d.loadPage(in)
@@ -44,7 +44,7 @@ func (d *Document) loadPage(in io.Reader) error {
 }
 
 func (d *Document) loadValues(in io.Reader) error {
-	whole := d.size <= MaxInput
+	whole := d.size <= maxInput
 	counted := &counted{life: d.life, in: withoutMark(in)}
 	dec := json.NewDecoder(counted)
 	dec.UseNumber()
@@ -56,15 +56,15 @@ func (d *Document) loadValues(in io.Reader) error {
 			counted.size += valueBytes
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.Is(err, ErrValues) && len(d.values) > 0:
+		case errors.Is(err, errValues) && len(d.values) > 0:
 			d.note = fmt.Sprintf("the first %d values of the body alone", len(d.values))
 			return nil
-		case errors.Is(err, ErrValues), errors.Is(err, context.Canceled):
+		case errors.Is(err, errValues), errors.Is(err, context.Canceled):
 			return err
 		case !whole && len(d.values) > 0:
 			return nil
 		case !whole:
-			return ErrTooLarge
+			return errTooLarge
 		default:
 			return fmt.Errorf("the body is not JSON at byte %d: %w", dec.InputOffset(), err)
 		}
@@ -93,7 +93,7 @@ func (w *watched) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	if outgrown(w.from, maxHeld) {
-		return 0, ErrValues
+		return 0, errValues
 	}
 	return w.in.Read(p)
 }
@@ -139,7 +139,7 @@ func (c *counted) Read(p []byte) (int, error) {
 		}
 	}
 	if c.size > maxHeld {
-		return 0, ErrValues
+		return 0, errValues
 	}
 	return n, err
 }

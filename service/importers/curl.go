@@ -47,7 +47,7 @@ func IsCurl(text string) bool {
 }
 
 // Curl reads a curl command with the quotes of bash and the options of curl 8. A call of the
-// service's API becomes its form, and so does one through its proxy. Errors wrap ErrImport.
+// service's API becomes its form, and so does one through its proxy. Errors wrap errImport.
 func Curl(text string, known Known) (Imported, error) {
 	c, err := readCurl(text)
 	if err != nil {
@@ -62,7 +62,7 @@ func Curl(text string, known Known) (Imported, error) {
 }
 
 // Login is the login that a curl command gives to its proxy, as model.ParseLogin reads
-// one: host, port and username. Errors wrap ErrImport.
+// one: host, port and username. Errors wrap errImport.
 func Login(text string) (model.Login, error) {
 	c, err := readCurl(text)
 	if err != nil {

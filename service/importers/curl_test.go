@@ -192,7 +192,7 @@ func TestWhatCannotBeReadIsRefusedByName(t *testing.T) {
 		`curl "http://lab.test/$(echo a; echo hunter2)"`:       "a command substitution is not run",
 	} {
 		_, err := Curl(in, Known{Profile: testProfile()})
-		if !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+		if !errors.Is(err, errImport) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%.80q: %v\nwant %s", in, err, want)
 		}
 	}
@@ -353,7 +353,7 @@ func FuzzCurl(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := Curl(text, Known{Profile: p, Keys: testKeys})
 		if err != nil {
-			if !errors.Is(err, ErrImport) {
+			if !errors.Is(err, errImport) {
 				t.Fatalf("%q: %v", text, err)
 			}
 			return

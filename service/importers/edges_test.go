@@ -54,7 +54,7 @@ func TestTheEdgesOfWhatIsRead(t *testing.T) {
 			if notes := slices.Concat(got.Replaced, got.Dropped); len(notes) > 0 {
 				text += " left " + strings.Join(notes, ", ")
 			}
-		} else if !errors.Is(err, ErrImport) {
+		} else if !errors.Is(err, errImport) {
 			t.Errorf("%s: %v", in, err)
 		}
 		if text != want {

@@ -16,7 +16,7 @@ import (
 
 // The bounds of a HAR file, in bytes and in entries.
 const (
-	MaxHAR     = 64 << 20
+	maxHAR     = 64 << 20
 	maxEntries = 10_000
 )
 
@@ -89,12 +89,12 @@ func IsHAR(text string) bool {
 // HAR reads the requests of a HAR 1.2 file of at most MaxHAR bytes, or of one entry alone.
 // Errors wrap ErrImport, or are those of r.
 func HAR(r io.Reader) ([]HAREntry, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxHAR+1))
+	b, err := io.ReadAll(io.LimitReader(r, maxHAR+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(b) > MaxHAR:
-		return nil, refuse("it has more than %d MiB", MaxHAR>>20)
+	case len(b) > maxHAR:
+		return nil, refuse("it has more than %d MiB", maxHAR>>20)
 	}
 	var f harLog
 	if err := json.Unmarshal(b, &f); err != nil {

@@ -67,11 +67,11 @@ func TestWhatIsNoHARFileIsRefused(t *testing.T) {
 		`{"log":{"entries":[{"request":{"method":1}}]}}`:                    "it is not a HAR file: a number stands where the format has none",
 		`{"log":{"entries":[` + strings.Repeat(`{},`, maxEntries) + `{}]}}`: "it has more than 10000 entries",
 	} {
-		if _, err := HAR(strings.NewReader(in)); !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), want) {
+		if _, err := HAR(strings.NewReader(in)); !errors.Is(err, errImport) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v", in, err)
 		}
 	}
-	if _, err := HAR(io.LimitReader(spaces{}, MaxHAR+10)); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+	if _, err := HAR(io.LimitReader(spaces{}, maxHAR+10)); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
 		t.Errorf("a large one: %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func FuzzHAR(f *testing.F) {
 		IsHAR(text)
 		list, err := HAR(strings.NewReader(text))
 		if err != nil {
-			if !errors.Is(err, ErrImport) || len(err.Error()) > 200 {
+			if !errors.Is(err, errImport) || len(err.Error()) > 200 {
 				t.Fatalf("%q: %v", text, err)
 			}
 			return
@@ -155,7 +155,7 @@ func FuzzHAR(f *testing.F) {
 		for _, e := range list {
 			got, err := e.Import(Known{Profile: p, Keys: testKeys})
 			if err != nil {
-				if !errors.Is(err, ErrImport) || len(err.Error()) > 200 {
+				if !errors.Is(err, errImport) || len(err.Error()) > 200 {
 					t.Fatalf("%q: %v", text, err)
 				}
 				continue

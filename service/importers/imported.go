@@ -28,14 +28,14 @@ type Known struct {
 	Keys    []model.Key
 }
 
-// ErrImport is wrapped by every refusal. Its texts never quote what was read.
-var ErrImport = errors.New("it cannot be read")
+// errImport is wrapped by every refusal. Its texts never quote what was read.
+var errImport = errors.New("it cannot be read")
 
 // maxText bounds a pasted command, in bytes.
 const maxText = 128 << 10
 
 func refuse(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrImport, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", errImport, fmt.Sprintf(format, args...))
 }
 
 func (i *Imported) dropped(format string, args ...any) {

@@ -185,7 +185,7 @@ func object(body string) (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	err := json.Unmarshal([]byte(body), &fields)
 	if err == nil && fields == nil {
-		err = ErrImport
+		err = errImport
 	}
 	return fields, err
 }

@@ -277,7 +277,7 @@ func TestAScanFindsTheValuesThatRotationsLeft(t *testing.T) {
 			t.Errorf("it is used by %q, want %q", audit.Keys[0].UsedBy, want)
 		}
 		if !slices.ContainsFunc(audit.Findings, func(f keystore.Finding) bool {
-			return f.Rule == keystore.RuleEndedValue && f.Evidence == filepath.Join(dir, "0.env")+":1"
+			return f.Rule == "ended-value-in-file" && f.Evidence == filepath.Join(dir, "0.env")+":1"
 		}) {
 			t.Errorf("the rules say %+v", audit.Findings)
 		}

@@ -131,7 +131,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 		}
 		var names []string
 		for _, f := range audit.Findings {
-			if f.Rule == keystore.RuleEndedRecord {
+			if f.Rule == "ended-value" {
 				names = append(names, f.Key)
 			}
 		}

@@ -165,10 +165,7 @@ func cellsOf(header, cells []string) map[string]string {
 	return fields
 }
 
-// ReadRow reads one row, which is valid JSON.
-func ReadRow(raw []byte) Row { return rowOf(raw) }
-
-// CountRow is ReadRow for callers that only need Data, Error, Code and Text. It is false for a row that is not JSON.
+// CountRow is rowOf for callers that only need Data, Error, Code and Text. It is false for a row that is not JSON.
 func CountRow(raw []byte) (Row, bool) {
 	switch useful, valid := usefulness(raw); {
 	case !valid:

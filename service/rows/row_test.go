@@ -225,14 +225,14 @@ func TestARowThatSaysNoInputIsOfTheOnlyOne(t *testing.T) {
 		`{"input":{"query":"chairs"},"name":1}`: {1, 0, 1},
 	} {
 		m := NewMatch([]model.JobInput{question})
-		m.Row(ReadRow([]byte(text)))
+		m.Row(rowOf([]byte(text)))
 		rest, failed := m.Missing()
 		if got := [3]int{len(rest), failed, m.Unmatched}; got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
 	m := NewMatch([]model.JobInput{question, {URL: "https://a.test/"}})
-	if m.Row(ReadRow([]byte(`{"name":"a"}`))); m.Unmatched != 1 {
+	if m.Row(rowOf([]byte(`{"name":"a"}`))); m.Unmatched != 1 {
 		t.Error("a row of either of two inputs was taken for one")
 	}
 }

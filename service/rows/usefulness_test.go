@@ -31,7 +31,7 @@ func TestNearlyEveryUsefulRowIsSeenAtOnce(t *testing.T) {
 			t.Errorf("%s: %t", raw, at)
 		}
 		got, valid := CountRow([]byte(raw))
-		if want := ReadRow([]byte(raw)); !valid || got.Data != want.Data || got.Error != want.Error || got.Code != want.Code || got.Text != want.Text {
+		if want := rowOf([]byte(raw)); !valid || got.Data != want.Data || got.Error != want.Error || got.Code != want.Code || got.Text != want.Text {
 			t.Errorf("%s: %+v, and by its whole %+v", raw, got, want)
 		}
 	}

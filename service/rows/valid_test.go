@@ -26,7 +26,7 @@ func FuzzValid(f *testing.F) {
 		if !useful {
 			return
 		}
-		if whole := ReadRow(raw); whole.Error || !whole.Data {
+		if whole := rowOf(raw); whole.Error || !whole.Data {
 			t.Errorf("%q is %+v", raw, whole)
 		}
 	})

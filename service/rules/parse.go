@@ -16,7 +16,7 @@ import (
 
 // The bounds of a file: every answer is held against every rule of it.
 const (
-	MaxRules   = 100
+	maxRules   = 100
 	maxSize    = 256 << 10 // bytes of the file
 	maxText    = 300       // bytes of a reason
 	maxPattern = 1000      // bytes of a pattern
@@ -63,8 +63,8 @@ func Parse(path string, text []byte) ([]Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(f.Rules) > MaxRules {
-		return nil, doc.Fault(textfile.At("rules", MaxRules), "the file has too many rules", fmt.Sprintf("at most %d", MaxRules))
+	if len(f.Rules) > maxRules {
+		return nil, doc.Fault(textfile.At("rules", maxRules), "the file has too many rules", fmt.Sprintf("at most %d", maxRules))
 	}
 	rules := make([]Rule, 0, len(f.Rules))
 	for i, e := range f.Rules {

@@ -16,9 +16,9 @@ import (
 	"zonedeck/model"
 )
 
-// ErrSecretInURL refuses a URL that carries a login: a saved request is a plain
+// errSecretInURL refuses a URL that carries a login: a saved request is a plain
 // file, and its URL is the one part that cannot be saved without it.
-var ErrSecretInURL = errors.New("the URL holds a login (user:password@host); take it out before saving")
+var errSecretInURL = errors.New("the URL holds a login (user:password@host); take it out before saving")
 
 // document is the file's form. Durations are written as Go writes them ("30s").
 type document struct {
@@ -46,7 +46,7 @@ type document struct {
 // value is a secret by its nature.
 func encode(r model.FetchRequest) (file []byte, omitted []string, err error) {
 	if hasLogin(r.URL) {
-		return nil, nil, ErrSecretInURL
+		return nil, nil, errSecretInURL
 	}
 	doc := document{
 		Zone: string(r.Zone.Name), URL: r.URL, Via: string(r.Via), Format: string(r.Format),

@@ -81,7 +81,7 @@ func TestSecretsStayOutOfTheFile(t *testing.T) {
 		" http://me:hunter2@lab.test/", "http://me:hunter2%@lab.test/",
 	} {
 		r.URL = address
-		if _, err := s.Save(t.Context(), "y", r, false); !errors.Is(err, ErrSecretInURL) {
+		if _, err := s.Save(t.Context(), "y", r, false); !errors.Is(err, errSecretInURL) {
 			t.Errorf("%q gives %v, want ErrSecretInURL", address, err)
 		}
 	}

@@ -262,7 +262,7 @@ func TLSTarget(t *testing.T, h http.HandlerFunc) (dial func() (net.Conn, error),
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
 	s.TLS = &tls.Config{}
-	s.Config.ErrorLog = Quiet()
+	s.Config.ErrorLog = quiet()
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	ca = filepath.Join(t.TempDir(), "ca.pem")
@@ -310,8 +310,8 @@ func NoSecret(t *testing.T, where, text string) {
 // Page is an ordinary page.
 const Page = "<!doctype html><html><head><title>ok</title></head><body><p>All is well.</p></body></html>"
 
-// Quiet is a log that discards everything.
-func Quiet() *log.Logger { return log.New(io.Discard, "", 0) }
+// quiet is a log that discards everything.
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // Ask is a request through a zone of p by API.
 func Ask(p config.Profile, zone string) model.FetchRequest {
@@ -351,7 +351,7 @@ type piped struct {
 // Serve serves h on pipes until stop is called. dial connects to it.
 func Serve(h http.Handler) (dial func(ctx context.Context, network, addr string) (net.Conn, error), stop func()) {
 	l := &piped{conns: make(chan net.Conn), done: make(chan struct{})}
-	srv := &http.Server{Handler: h, ErrorLog: Quiet()}
+	srv := &http.Server{Handler: h, ErrorLog: quiet()}
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = srv.Serve(l) }()
 	return l.dial, func() {

@@ -26,8 +26,8 @@ import (
 	"zonedeck/service/database"
 )
 
-// DefaultLease is how long a process may hold one item.
-const DefaultLease = 45 * time.Second
+// defaultLease is how long a process may hold one item.
+const defaultLease = 45 * time.Second
 
 // fetchEvery is how often a worker looks for due items. Nothing notifies it of items from other
 // processes: River's notifications cost SQLite a query every 50 ms.
@@ -99,7 +99,7 @@ type queue[T any] struct {
 }
 
 func newQueue[T any](driver riverdriver.Driver[T], signs string, o Options) (*queue[T], error) {
-	o.Lease, o.Log = cmp.Or(o.Lease, DefaultLease), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Lease, o.Log = cmp.Or(o.Lease, defaultLease), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	q := &queue[T]{driver: driver, signs: signs, o: o}
 	var err error
 	q.client, err = river.NewClient(driver, q.config())

@@ -12,12 +12,8 @@ package work
 
 import (
 	"context"
-	"errors"
 	"time"
 )
-
-// ErrClosed says that the queue was closed.
-var ErrClosed = errors.New("the queue of work is closed")
 
 // Item is one piece of work. Lane and Key name it: the queue holds at most one item of a name.
 type Item struct {

@@ -19,17 +19,17 @@ import (
 	"zonedeck/service/database"
 )
 
-// Variable has the server's address: postgres://NAME:PASSWORD@localhost/DATABASE. The tests make schemas in that
+// variable has the server's address: postgres://NAME:PASSWORD@localhost/DATABASE. The tests make schemas in that
 // database, and drop them again.
-const Variable = "ZONEDECK_POSTGRES"
+const variable = "ZONEDECK_POSTGRES"
 
 // Available reports whether there is a server.
-func Available() bool { return os.Getenv(Variable) != "" }
+func Available() bool { return os.Getenv(variable) != "" }
 
 // OnFile has a test run on SQLite all the same, because it is about the file.
 func OnFile(t testing.TB) {
 	t.Helper()
-	t.Setenv(Variable, "")
+	t.Setenv(variable, "")
 }
 
 // place is a schema of its own for each path.
@@ -41,7 +41,7 @@ func place(path string) (schema string, number int64) {
 // config is for connections that see the tables of a path.
 func config(t testing.TB, path string) *pgxpool.Config {
 	t.Helper()
-	conf, err := pgxpool.ParseConfig(os.Getenv(Variable))
+	conf, err := pgxpool.ParseConfig(os.Getenv(variable))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,10 +23,10 @@ import (
 
 // Bounds of an account.
 const (
-	MaxKeys = 1000
-	// MaxZones bounds the zones that are not deleted, and the deleted ones that are
+	maxKeys = 1000
+	// maxZones bounds the zones that are not deleted, and the deleted ones that are
 	// remembered.
-	MaxZones = 1000
+	maxZones = 1000
 )
 
 // Errors that callers decide on.
@@ -37,7 +37,7 @@ var (
 	ErrNoSuchKey   = errors.New("no such key")
 	ErrKeyExists   = errors.New("a key of this name exists")
 	ErrKeyMissing  = errors.New("no key was sent")
-	ErrKeyUnknown  = errors.New("no key has this value")
+	errKeyUnknown  = errors.New("no key has this value")
 	ErrKeyExpired  = errors.New("the key has expired")
 	ErrNoPassword  = errors.New("the zone has no such password")
 	ErrOnePassword = errors.New("a zone cannot be without a password: add one before the last is removed")

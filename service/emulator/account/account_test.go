@@ -227,7 +227,7 @@ func TestAnAccountWithoutKeysGetsADefaultKeyShownOnce(t *testing.T) {
 	sc := &scenario.Scenario{Account: "hl_1", Prefix: "brd"}
 	a := open(t, s, sc)
 	keys := a.HandOut()
-	if len(keys) != 1 || keys[0].Name != DefaultKey || keys[0].Level != level.Admin || len(keys[0].Value) != 64 || keys[0].Expires != "Unlimited" {
+	if len(keys) != 1 || keys[0].Name != defaultKey || keys[0].Level != level.Admin || len(keys[0].Value) != 64 || keys[0].Expires != "Unlimited" {
 		t.Fatalf("%+v", keys)
 	}
 	value := keys[0].Value
@@ -247,7 +247,7 @@ func TestAnAccountWithoutKeysGetsADefaultKeyShownOnce(t *testing.T) {
 	if _, err := b.Authenticate(value); err != nil {
 		t.Errorf("after a restart: %v", err)
 	}
-	noerr.Must(t, b.DeleteKey(DefaultKey))
+	noerr.Must(t, b.DeleteKey(defaultKey))
 	if k := open(t, s, sc).Keys(); len(k) != 0 {
 		t.Errorf("a deleted one comes back: %+v", k)
 	}
@@ -336,7 +336,7 @@ func TestChangesUnderLoad(t *testing.T) {
 		}
 		k, err := a.RefreshKey("etl-main")
 		noerr.Must(t, err)
-		if _, err := a.Authenticate(value); i > 0 && !errors.Is(err, ErrKeyUnknown) {
+		if _, err := a.Authenticate(value); i > 0 && !errors.Is(err, errKeyUnknown) {
 			t.Errorf("the old value: %v", err)
 		}
 		if _, err := a.Authenticate(k.Value); err != nil {

@@ -81,7 +81,7 @@ func TestListsAreEditedByWhatTheyMean(t *testing.T) {
 	if _, err := a.EditIPs([]string{"isp_demo"}, Allow, []string{"6.6.6.6", "nonsense"}, false); err == nil {
 		t.Error("nonsense was taken")
 	}
-	many := make([]string, MaxListed+1)
+	many := make([]string, maxListed+1)
 	for i := range many {
 		many[i] = fmt.Sprintf("10.0.%d.%d", i/256, i%256)
 	}

@@ -41,7 +41,7 @@ func (a *Account) CreateZone(n NewZone) (Zone, error) {
 		if old := v.zones[n.Name]; old != nil && old.Status != Deleted {
 			return ErrZoneExists
 		}
-		if live, _ := v.count(); live >= MaxZones {
+		if live, _ := v.count(); live >= maxZones {
 			return ErrTooMany
 		}
 		v.putZone(r)
@@ -133,7 +133,7 @@ func (a *Account) edit(names []string, change func(*record) error) ([]Zone, erro
 			out = append(out, r.zone())
 		}
 		_, deleted := v.count()
-		for range deleted - MaxZones {
+		for range deleted - maxZones {
 			if err := v.forget(tx, a.scenarioZones); err != nil {
 				return err
 			}
@@ -155,7 +155,7 @@ func (a *Account) editOne(name string, change func(*record) error) (Zone, error)
 }
 
 // DeleteZones deletes zones for good; nil is all of them. The names of the last
-// [MaxZones] stay listed.
+// [maxZones] stay listed.
 func (a *Account) DeleteZones(names []string) ([]Zone, error) {
 	return a.edit(names, func(r *record) error {
 		*r = record{Name: r.Name, Product: r.Product, Settings: Settings{Created: r.Created, Status: Deleted}} // without its secrets

@@ -17,9 +17,9 @@ import (
 
 const (
 	maxName = 64
-	// DefaultKey is the name of the key that an account begins with. Its level, ADMIN, and
+	// defaultKey is the name of the key that an account begins with. Its level, ADMIN, and
 	// its unlimited life are assumptions: the contract says only that it is issued.
-	DefaultKey = "default"
+	defaultKey = "default"
 	// freshLife is how long the new value of an expired key lives where the old one's life
 	// is not known: the recommended rotation (service.md 5.4).
 	freshLife = 90 * 24 * time.Hour
@@ -60,7 +60,7 @@ type key struct {
 // default key was stored.
 func (a *Account) restoreKeys(v *view) (issued bool, err error) {
 	err = keysTable.Each(a.state, func(name string, k key) error {
-		issued = issued || name == DefaultKey
+		issued = issued || name == defaultKey
 		switch i := indexOf(v.keys, name); {
 		case k.Deleted && i >= 0:
 			v.keys = slices.Delete(v.keys, i, i+1)
@@ -106,7 +106,7 @@ func (k key) public() Key {
 }
 
 // Authenticate finds the key of a value. Every key is compared, in constant time. The
-// error is [ErrKeyMissing], [ErrKeyUnknown] or, with the key, [ErrKeyExpired].
+// error is [ErrKeyMissing], [errKeyUnknown] or, with the key, [ErrKeyExpired].
 func (a *Account) Authenticate(value string) (key, error) {
 	if value == "" {
 		return key{}, ErrKeyMissing
@@ -120,7 +120,7 @@ func (a *Account) Authenticate(value string) (key, error) {
 		}
 	}
 	if found < 0 {
-		return key{}, ErrKeyUnknown
+		return key{}, errKeyUnknown
 	}
 	k := keys[found]
 	if !k.Expires.IsZero() && !a.now().Before(k.Expires) {
@@ -219,7 +219,7 @@ func ValidName(name string) bool {
 // issueDefault gives the account its first key, on disk before anyone sees it.
 func (a *Account) issueDefault() error {
 	now := a.now().UTC()
-	value, k := newValue(key{Name: DefaultKey, Level: level.Admin, Duty: "human", Rotated: now, Created: now})
+	value, k := newValue(key{Name: defaultKey, Level: level.Admin, Duty: "human", Rotated: now, Created: now})
 	return a.apply(func(v *view, tx *state.Tx) error {
 		v.keys = append(v.keys, k)
 		v.keys[0].plain = value // until it is handed out; never on disk
@@ -235,7 +235,7 @@ func (a *Account) CreateKey(name string, lv level.Level, duty string, expires ti
 		if indexOf(v.keys, name) >= 0 {
 			return ErrKeyExists
 		}
-		if len(v.keys) >= MaxKeys {
+		if len(v.keys) >= maxKeys {
 			return ErrTooMany
 		}
 		v.keys = append(v.keys, k)
@@ -293,7 +293,7 @@ func (a *Account) DeleteKey(name string) error {
 			return ErrNoSuchKey
 		}
 		v.keys = slices.Delete(v.keys, i, i+1)
-		if a.scenarioKeys[name] || name == DefaultKey {
+		if a.scenarioKeys[name] || name == defaultKey {
 			return keysTable.Put(tx, name, key{Name: name, Deleted: true})
 		}
 		return keysTable.Delete(tx, name)

@@ -195,7 +195,7 @@ func TestZonesCanBeMadeAndDeletedWithoutEnd(t *testing.T) {
 	unlocker := plan(t, `{"type":"unblocker"}`)
 	// What was deleted in earlier days, as one change.
 	err := a.apply(func(v *view, tx *state.Tx) error {
-		for i := range MaxZones {
+		for i := range maxZones {
 			r := record{Name: fmt.Sprintf("old%d", i), Product: "isp", Settings: Settings{Status: Deleted}}
 			v.putZone(&r)
 			if err := zonesTable.Put(tx, r.Name, r); err != nil {
@@ -214,7 +214,7 @@ func TestZonesCanBeMadeAndDeletedWithoutEnd(t *testing.T) {
 		}
 	}
 	a = open(t, s, sc)
-	if n := len(a.AllZones()); n != MaxZones {
+	if n := len(a.AllZones()); n != maxZones {
 		t.Errorf("%d zones are remembered", n)
 	}
 	if _, err := a.Zone("given"); !errors.Is(err, ErrNoSuchZone) {

@@ -371,8 +371,8 @@ func TypeOf(product string) string {
 }
 
 const (
-	// MaxListed bounds a list of a zone.
-	MaxListed = 1000
+	// maxListed bounds a list of a zone.
+	maxListed = 1000
 	maxEntry  = 253
 	anyone    = "any"
 )
@@ -495,8 +495,8 @@ func editCallers(list, entries []string, remove bool) ([]string, error) {
 			out = append(out, e)
 		}
 	}
-	if len(out) > MaxListed {
-		return nil, fmt.Errorf("ip: %w: %d entries at most", ErrTooMany, MaxListed)
+	if len(out) > maxListed {
+		return nil, fmt.Errorf("ip: %w: %d entries at most", ErrTooMany, maxListed)
 	}
 	return out, nil
 }
@@ -514,8 +514,8 @@ func domains(entries []string) ([]string, error) {
 			out = append(out, d)
 		}
 	}
-	if len(out) > MaxListed {
-		return nil, fmt.Errorf("domain: %w: %d entries at most", ErrTooMany, MaxListed)
+	if len(out) > maxListed {
+		return nil, fmt.Errorf("domain: %w: %d entries at most", ErrTooMany, maxListed)
 	}
 	return out, nil
 }

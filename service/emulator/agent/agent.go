@@ -42,10 +42,10 @@ const (
 
 // The bounds that a Config may change.
 const (
-	// MaxSessions are open at a time, of both transports.
-	MaxSessions = 200
-	// IdleTimeout ends a session that has sent nothing for so long.
-	IdleTimeout = 10 * time.Minute
+	// maxSessions are open at a time, of both transports.
+	maxSessions = 200
+	// idleTimeout ends a session that has sent nothing for so long.
+	idleTimeout = 10 * time.Minute
 )
 
 const (
@@ -129,7 +129,7 @@ type Agent struct {
 // Open makes an agent. Its calls and streams end with ctx; [Agent.Close] waits for them
 // and ends the sessions.
 func Open(ctx context.Context, cfg Config) *Agent {
-	cfg.MaxSessions, cfg.IdleTimeout = cmp.Or(cfg.MaxSessions, MaxSessions), cmp.Or(cfg.IdleTimeout, IdleTimeout)
+	cfg.MaxSessions, cfg.IdleTimeout = cmp.Or(cfg.MaxSessions, maxSessions), cmp.Or(cfg.IdleTimeout, idleTimeout)
 	a := &Agent{cfg: cfg, calls: make(chan struct{}, maxCalls), sse: map[string]*sseSession{}, uses: map[string]*use{}}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.server = sync.OnceValue(a.newServer)

@@ -20,8 +20,8 @@ import (
 
 // Bounds of the tools.
 const (
-	// MaxBatch is how many queries or addresses a batch may have (public clients).
-	MaxBatch = 10
+	// maxBatch is how many queries or addresses a batch may have (public clients).
+	maxBatch = 10
 	maxPage  = 100
 	maxURL   = 8192
 	// maxText bounds the text of one result, in bytes; longer pages are cut, and say so.
@@ -191,8 +191,8 @@ func (a *Agent) searchBatch(ctx context.Context, in struct {
 		switch {
 		case err != nil:
 			out.Error = err.Error()
-		case len(text) > maxText/MaxBatch:
-			err = fmt.Errorf("the results are longer than %d bytes", maxText/MaxBatch)
+		case len(text) > maxText/maxBatch:
+			err = fmt.Errorf("the results are longer than %d bytes", maxText/maxBatch)
 			out.Error = err.Error()
 		case json.Valid([]byte(text)):
 			out.Result = json.RawMessage(text)
@@ -219,7 +219,7 @@ func (a *Agent) scrapeBatch(ctx context.Context, in struct {
 		if err != nil {
 			return scraped{URL: u, Error: err.Error()}, err
 		}
-		return scraped{URL: u, Content: cut(text, maxText/MaxBatch)}, nil
+		return scraped{URL: u, Content: cut(text, maxText/maxBatch)}, nil
 	})
 }
 

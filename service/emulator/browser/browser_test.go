@@ -146,15 +146,15 @@ func TestFailedPagesHaveTheirCodes(t *testing.T) {
 		req  Request
 		code string
 	}{
-		{"a target that never answers", Request{URL: ts.URL + "/slow", Timeout: time.Second}, CodeNavigationTimeout},
-		{"a target that ends the connection", Request{URL: ts.URL + "/cut"}, CodeClosed},
-		{"a download", Request{URL: ts.URL + "/file"}, CodeDocumentLoad},
-		{"an element that never comes", Request{URL: ts.URL + "/plain", Timeout: 2 * time.Second, Expect: Expect{Element: "#late"}}, CodeExpectElement},
-		{"a text that never comes", Request{URL: ts.URL + "/plain", Timeout: 2 * time.Second, Expect: Expect{Text: "late"}}, CodeExpectElement},
-		{"an invalid selector", Request{URL: ts.URL + "/plain", Timeout: patience, Expect: Expect{Element: "p["}}, CodeExpectElement},
+		{"a target that never answers", Request{URL: ts.URL + "/slow", Timeout: time.Second}, codeNavigationTimeout},
+		{"a target that ends the connection", Request{URL: ts.URL + "/cut"}, codeClosed},
+		{"a download", Request{URL: ts.URL + "/file"}, codeDocumentLoad},
+		{"an element that never comes", Request{URL: ts.URL + "/plain", Timeout: 2 * time.Second, Expect: Expect{Element: "#late"}}, codeExpectElement},
+		{"a text that never comes", Request{URL: ts.URL + "/plain", Timeout: 2 * time.Second, Expect: Expect{Text: "late"}}, codeExpectElement},
+		{"an invalid selector", Request{URL: ts.URL + "/plain", Timeout: patience, Expect: Expect{Element: "p["}}, codeExpectElement},
 		{"an unknown authority", Request{URL: secure.URL + "/plain"}, "net_err_cert_authority_invalid"},
-		{"a target that may not be reached", Request{URL: ts.URL + "/plain", Dial: func(context.Context, string, string) (net.Conn, error) { return nil, refused }}, CodeProxy},
-		{"the same by TLS", Request{URL: secure.URL + "/plain", Dial: func(context.Context, string, string) (net.Conn, error) { return nil, refused }}, CodeProxy},
+		{"a target that may not be reached", Request{URL: ts.URL + "/plain", Dial: func(context.Context, string, string) (net.Conn, error) { return nil, refused }}, codeProxy},
+		{"the same by TLS", Request{URL: secure.URL + "/plain", Dial: func(context.Context, string, string) (net.Conn, error) { return nil, refused }}, codeProxy},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -164,14 +164,14 @@ func TestFailedPagesHaveTheirCodes(t *testing.T) {
 			_, err := b.Render(t.Context(), c.req)
 			var page *PageError
 			// On a busy machine the time may be up before the page has loaded.
-			for c.code == CodeExpectElement && errors.As(err, &page) && page.Code == CodeNavigationTimeout && c.req.Timeout < patience {
+			for c.code == codeExpectElement && errors.As(err, &page) && page.Code == codeNavigationTimeout && c.req.Timeout < patience {
 				c.req.Timeout *= 2
 				_, err = b.Render(t.Context(), c.req)
 			}
 			if !errors.As(err, &page) || page.Code != c.code {
 				t.Fatalf("%v", err)
 			}
-			if c.code == CodeProxy && !errors.Is(err, refused) {
+			if c.code == codeProxy && !errors.Is(err, refused) {
 				t.Errorf("%v does not say why", err)
 			}
 		})

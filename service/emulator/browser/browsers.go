@@ -37,8 +37,8 @@ import (
 	"zonedeck/service/emulator/state"
 )
 
-// ErrClosed is the error of every call after Close.
-var ErrClosed = errors.New("the browsers are closed")
+// errClosed is the error of every call after Close.
+var errClosed = errors.New("the browsers are closed")
 
 // maxPagesPerProcess is after how many pages a Chromium is replaced, to bound its memory.
 const maxPagesPerProcess = 200
@@ -189,7 +189,7 @@ func (b *Browsers) begin() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stopping() {
-		return ErrClosed
+		return errClosed
 	}
 	if err := b.setUp(); err != nil {
 		return err

@@ -100,7 +100,7 @@ func TestAChromedpClientDrivesTheBrowser(t *testing.T) {
 		}
 	}
 	s := b.Sessions()
-	if len(s) != 1 || s[0].Status != StatusRunning || s[0].Zone != "browser1" || s[0].TargetURL != base+"/" || s[0].EndURL != base+"/" || s[0].Navigations != 1 || s[0].Bandwidth == 0 {
+	if len(s) != 1 || s[0].Status != statusRunning || s[0].Zone != "browser1" || s[0].TargetURL != base+"/" || s[0].EndURL != base+"/" || s[0].Navigations != 1 || s[0].Bandwidth == 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -159,7 +159,7 @@ func TestPlaywrightConnects(t *testing.T) {
 		t.Errorf("file: %v", out["file"])
 	}
 	all := b.Sessions()
-	if len(all) != 2 || all[0].ID != out["session"] || all[0].Status != StatusFinished || all[0].Error != nil {
+	if len(all) != 2 || all[0].ID != out["session"] || all[0].Status != statusFinished || all[0].Error != nil {
 		t.Errorf("%+v", all)
 	}
 }

@@ -94,7 +94,7 @@ func TestCloseLeavesNoProcessAndNoFolder(t *testing.T) {
 	if _, err := os.Stat(b.dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder stands: %v", err)
 	}
-	if _, err := b.Render(t.Context(), Request{URL: base + "/", Dial: dial}); !errors.Is(err, ErrClosed) {
+	if _, err := b.Render(t.Context(), Request{URL: base + "/", Dial: dial}); !errors.Is(err, errClosed) {
 		t.Errorf("%v", err)
 	}
 }
@@ -126,7 +126,7 @@ func TestCancellingTheContextEndsTheWork(t *testing.T) {
 		t.Errorf("%q", why)
 	}
 	eventually(t, "no Chromium is left", func() bool { return folders(t, b.dir) == 0 })
-	if _, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial}); !errors.Is(err, ErrClosed) {
+	if _, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial}); !errors.Is(err, errClosed) {
 		t.Errorf("%v", err)
 	}
 }
@@ -154,7 +154,7 @@ func TestACrashIsSurvived(t *testing.T) {
 	killGroup(b.shared.chrom.cmd)
 	b.mu.Unlock()
 	var page *PageError
-	if err := <-failed; !errors.As(err, &page) || page.Code != CodeDisconnected {
+	if err := <-failed; !errors.As(err, &page) || page.Code != codeDisconnected {
 		t.Errorf("%v", err)
 	}
 	if res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial}); err != nil || !strings.Contains(string(res.Body), "again") {
@@ -224,7 +224,7 @@ func TestSessionsEndAtTheirLimits(t *testing.T) {
 	eventually(t, "the folders are gone", func() bool { return folders(t, b.dir) == 0 })
 	list := b.Sessions()
 	for i, code := range []string{"browser_disconnected", "session_timeout", "inactivity_timeout"} {
-		if list[i].Status != StatusFailed || list[i].Error == nil || list[i].Error.Code != code {
+		if list[i].Status != statusFailed || list[i].Error == nil || list[i].Error.Code != code {
 			t.Errorf("%d: %+v", i, list[i])
 		}
 	}
@@ -261,7 +261,7 @@ func TestASessionHasOneDomain(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	c.conn.Close()
-	eventually(t, "the session is over", func() bool { return b.Sessions()[0].Status == StatusFinished })
+	eventually(t, "the session is over", func() bool { return b.Sessions()[0].Status == statusFinished })
 }
 
 func TestTheLoginOfTheEgressIsRemembered(t *testing.T) {
@@ -393,9 +393,9 @@ func TestTheListOfSessions(t *testing.T) {
 	for i := range 5 {
 		s := &session{b: b, began: at.Add(time.Duration(i) * time.Minute), ended: at.Add(time.Duration(2*i) * time.Minute), seat: &seat{}}
 		s.seat.bytes.Store(int64(100 - i))
-		s.rec = Session{ID: fmt.Sprint(i), Zone: "z" + fmt.Sprint(i%2), Status: StatusFinished, Timestamp: s.began, TargetURL: fmt.Sprintf("http://a.test/%d", i)}
+		s.rec = Session{ID: fmt.Sprint(i), Zone: "z" + fmt.Sprint(i%2), Status: statusFinished, Timestamp: s.began, TargetURL: fmt.Sprintf("http://a.test/%d", i)}
 		if i == 4 {
-			s.rec.Status, s.rec.Error, s.ended = StatusRunning, nil, time.Time{}
+			s.rec.Status, s.rec.Error, s.ended = statusRunning, nil, time.Time{}
 		}
 		b.register.add(s)
 	}

@@ -52,7 +52,7 @@ func readQuery(v url.Values) (query, error) {
 			bad.Add("%s is one of %s", name, strings.Join(values, ", "))
 		}
 	}
-	oneOf("status", StatusRunning, StatusFinished, StatusFailed, "all")
+	oneOf("status", statusRunning, statusFinished, statusFailed, "all")
 	oneOf("sort", "timestamp", "duration", "bandwidth")
 	oneOf("order", "asc", "desc")
 	// date reads a moment, or a day, to which it adds length.
@@ -133,9 +133,9 @@ func (b *Browsers) list(w http.ResponseWriter, r *http.Request) {
 
 // The statuses of a session (public documentation).
 const (
-	StatusRunning  = "running"
-	StatusFinished = "finished"
-	StatusFailed   = "failed"
+	statusRunning  = "running"
+	statusFinished = "finished"
+	statusFailed   = "failed"
 )
 
 // maxKnown bounds the sessions in the list; the oldest ended ones go first.

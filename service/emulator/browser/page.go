@@ -24,15 +24,15 @@ import (
 )
 
 const (
-	// DefaultTimeout is the time for a page if the request sets none.
-	DefaultTimeout = time.Minute
-	// MaxTimeout bounds the time for a page. Public documentation mentions waits of up to
+	// defaultTimeout is the time for a page if the request sets none.
+	defaultTimeout = time.Minute
+	// maxTimeout bounds the time for a page. Public documentation mentions waits of up to
 	// 150 s for an expected element.
-	MaxTimeout = 3 * time.Minute
-	// MaxBody bounds a page's body and its picture, in bytes.
-	MaxBody = 32 << 20
-	// MaxPixels bounds width and height of a picture, in pixels.
-	MaxPixels = 16 << 10
+	maxTimeout = 3 * time.Minute
+	// maxBody bounds a page's body and its picture, in bytes.
+	maxBody = 32 << 20
+	// maxPixels bounds width and height of a picture, in pixels.
+	maxPixels = 16 << 10
 
 	// windowWidth and windowHeight are the window's, in pixels.
 	windowWidth, windowHeight = 1280, 720
@@ -50,7 +50,7 @@ type Request struct {
 	Header http.Header
 	// Expect is what a complete page contains.
 	Expect Expect
-	// Timeout bounds everything; 0 is [DefaultTimeout].
+	// Timeout bounds everything; 0 is [defaultTimeout].
 	Timeout time.Duration
 	// Dial reaches the targets. It must not be nil.
 	Dial Dial
@@ -79,12 +79,12 @@ type Result struct {
 }
 
 // Render opens a page, runs its scripts and returns the resulting document. Its error is a
-// [*PageError], [ErrNoChromium], [ErrClosed] or the context's.
+// [*PageError], [ErrNoChromium], [errClosed] or the context's.
 func (b *Browsers) Render(ctx context.Context, req Request) (Result, error) {
 	return b.open(ctx, req, (*tab).document)
 }
 
-// Screenshot is Render with a PNG of the whole page in Body, at most [MaxPixels] wide and long.
+// Screenshot is Render with a PNG of the whole page in Body, at most [maxPixels] wide and long.
 func (b *Browsers) Screenshot(ctx context.Context, req Request) (Result, error) {
 	return b.open(ctx, req, (*tab).picture)
 }
@@ -106,9 +106,9 @@ func (r Request) check() (Request, error) {
 		return r, fmt.Errorf("a page needs a way to its target")
 	}
 	if r.Timeout <= 0 {
-		r.Timeout = DefaultTimeout
+		r.Timeout = defaultTimeout
 	}
-	r.Timeout = min(r.Timeout, MaxTimeout)
+	r.Timeout = min(r.Timeout, maxTimeout)
 	return r, nil
 }
 
@@ -349,13 +349,13 @@ func (t *tab) expect() error {
 	var thrown *chromedp.ExceptionError
 	switch {
 	case errors.As(err, &thrown):
-		return &PageError{Code: CodeExpectElement, Text: fmt.Sprintf("%q is not a CSS selector", want.Element)}
+		return &PageError{Code: codeExpectElement, Text: fmt.Sprintf("%q is not a CSS selector", want.Element)}
 	case there:
 		return nil
 	case !t.chrom.alive():
 		return errChromiumGone
 	default:
-		return &PageError{Code: CodeExpectElement, Text: fmt.Sprintf("what was expected did not appear on the page: %s", quoted(want.Element+want.Text))}
+		return &PageError{Code: codeExpectElement, Text: fmt.Sprintf("what was expected did not appear on the page: %s", quoted(want.Element+want.Text))}
 	}
 }
 
@@ -381,7 +381,7 @@ func (t *tab) document() ([]byte, error) {
 		}
 		return checkSize(raw.Body)
 	}
-	html, err := inspect[*string](t.ctx, fmt.Sprintf("%s(%d)", markup, MaxBody))
+	html, err := inspect[*string](t.ctx, fmt.Sprintf("%s(%d)", markup, maxBody))
 	if err != nil {
 		return nil, err
 	}
@@ -392,14 +392,14 @@ func (t *tab) document() ([]byte, error) {
 }
 
 func checkSize(body []byte) ([]byte, error) {
-	if len(body) > MaxBody {
+	if len(body) > maxBody {
 		return nil, errTooLong()
 	}
 	return body, nil
 }
 
 func errTooLong() error {
-	return &PageError{Code: CodeDocumentLoad, Text: fmt.Sprintf("the page is longer than %d MiB", MaxBody>>20)}
+	return &PageError{Code: codeDocumentLoad, Text: fmt.Sprintf("the page is longer than %d MiB", maxBody>>20)}
 }
 
 func (t *tab) picture() ([]byte, error) {
@@ -410,7 +410,7 @@ func (t *tab) picture() ([]byte, error) {
 	p := page.CaptureScreenshotParams{
 		Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: new(true),
 		Clip: &page.Viewport{
-			Width: math.Min(m.CSSContentSize.Width, MaxPixels), Height: math.Min(m.CSSContentSize.Height, MaxPixels), Scale: 1,
+			Width: math.Min(m.CSSContentSize.Width, maxPixels), Height: math.Min(m.CSSContentSize.Height, maxPixels), Scale: 1,
 		},
 	}
 	shot, err := chromedp.Call(t.ctx, page.CaptureScreenshot, p)
@@ -579,12 +579,12 @@ func (e *events) describe(res *Result) {
 
 // The codes of a [PageError], which are those of the unlocker (public documentation).
 const (
-	CodeNavigationTimeout = "navigation_timeout"
-	CodeExpectElement     = "expect_element"
-	CodeDocumentLoad      = "document_load_failed"
-	CodeProxy             = "proxy_error"
-	CodeDisconnected      = "browser_disconnected"
-	CodeClosed            = "net_err_closed"
+	codeNavigationTimeout = "navigation_timeout"
+	codeExpectElement     = "expect_element"
+	codeDocumentLoad      = "document_load_failed"
+	codeProxy             = "proxy_error"
+	codeDisconnected      = "browser_disconnected"
+	codeClosed            = "net_err_closed"
 )
 
 // PageError is the reason why a page could not be opened. Its Code is an x-brd-error-code of the
@@ -607,19 +607,19 @@ func (e *PageError) Unwrap() error { return e.Err }
 // PageError. dialed is the dialer's error for the page's address, or nil.
 func netError(text string, dialed error) *PageError {
 	if dialed != nil {
-		return &PageError{Code: CodeProxy, Text: "the target could not be reached: " + dialed.Error(), Err: dialed}
+		return &PageError{Code: codeProxy, Text: "the target could not be reached: " + dialed.Error(), Err: dialed}
 	}
 	name, ok := strings.CutPrefix(text, "net::ERR_")
 	if !ok {
-		return &PageError{Code: CodeDocumentLoad, Text: text}
+		return &PageError{Code: codeDocumentLoad, Text: text}
 	}
 	switch name {
 	case "ABORTED":
-		return &PageError{Code: CodeDocumentLoad, Text: "the target sent no document that a browser shows"}
+		return &PageError{Code: codeDocumentLoad, Text: "the target sent no document that a browser shows"}
 	case "CONNECTION_CLOSED", "EMPTY_RESPONSE":
-		return &PageError{Code: CodeClosed, Text: "the target ended the connection (" + text + ")"}
+		return &PageError{Code: codeClosed, Text: "the target ended the connection (" + text + ")"}
 	case "TIMED_OUT", "CONNECTION_TIMED_OUT":
-		return &PageError{Code: CodeNavigationTimeout, Text: text}
+		return &PageError{Code: codeNavigationTimeout, Text: text}
 	default:
 		return &PageError{Code: "net_err_" + strings.ToLower(name), Text: text}
 	}
@@ -634,11 +634,11 @@ func explain(ctx context.Context, alive bool, during string, err error) error {
 	case err == nil, errors.As(err, &page) && (ctx.Err() == nil || timeIsUp):
 		return err
 	case timeIsUp:
-		return &PageError{Code: CodeNavigationTimeout, Text: during + " took longer than allowed"}
+		return &PageError{Code: codeNavigationTimeout, Text: during + " took longer than allowed"}
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !alive:
-		return &PageError{Code: CodeDisconnected, Text: "the browser ended during " + during}
+		return &PageError{Code: codeDisconnected, Text: "the browser ended during " + during}
 	default:
 		return fmt.Errorf("%s: %w", during, err)
 	}

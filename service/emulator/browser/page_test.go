@@ -78,7 +78,7 @@ func TestRenderedPages(t *testing.T) {
 	}
 	_, err := b.Render(t.Context(), Request{URL: ts.URL + "/leads-nowhere", Dial: dial})
 	var page *PageError
-	if !errors.As(err, &page) || page.Code != CodeProxy {
+	if !errors.As(err, &page) || page.Code != codeProxy {
 		t.Errorf("%v", err)
 	}
 	for _, bad := range []Request{{URL: "file:///etc/passwd", Dial: dial}, {URL: "chrome://gpu", Dial: dial}, {URL: "/x", Dial: dial}, {URL: ts.URL}} {

@@ -80,7 +80,7 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 		began: now, sites: map[string]bool{}, solutions: map[target.ID]solution{},
 	}
 	s.veil = newVeil(s)
-	s.rec = Session{ID: s.id, Zone: grant.Zone, Status: StatusRunning, Timestamp: now.UTC(), Captcha: "none"}
+	s.rec = Session{ID: s.id, Zone: grant.Zone, Status: statusRunning, Timestamp: now.UTC(), Captcha: "none"}
 	// Only finish cancels it, after it has set the reason.
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.touch()
@@ -132,9 +132,9 @@ func (s *session) finish(reason *SessionError) {
 	s.mu.Lock()
 	if s.ended.IsZero() {
 		s.ended = s.b.cfg.Now()
-		s.rec.Status = StatusFinished
+		s.rec.Status = statusFinished
 		if reason != nil {
-			s.rec.Status, s.rec.Error = StatusFailed, reason
+			s.rec.Status, s.rec.Error = statusFailed, reason
 		}
 	}
 	s.mu.Unlock()

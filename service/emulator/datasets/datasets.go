@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	// SyncWait is how long a scrape waits for its records (public documentation: one minute).
-	SyncWait = time.Minute
-	// MaxSyncInputs bounds the inputs of a scrape (public documentation).
-	MaxSyncInputs = 20
+	// syncWait is how long a scrape waits for its records (public documentation: one minute).
+	syncWait = time.Minute
+	// maxSyncInputs bounds the inputs of a scrape (public documentation).
+	maxSyncInputs = 20
 
 	maxTriggerBytes = 64 << 20
 	maxURLBytes     = 8192
@@ -36,7 +36,7 @@ const (
 // Config is what the endpoints need.
 type Config struct {
 	Jobs *jobs.Engine
-	// SyncWait is how long a scrape waits; 0 is [SyncWait].
+	// syncWait is how long a scrape waits; 0 is [syncWait].
 	SyncWait time.Duration
 	// Loose accepts unknown parameters and fields, and notes them in x-emulator-note.
 	// Otherwise they are refused by name.
@@ -54,7 +54,7 @@ type API struct{ conf Config }
 // New makes the endpoints.
 func New(conf Config) *API {
 	if conf.SyncWait == 0 {
-		conf.SyncWait = SyncWait
+		conf.SyncWait = syncWait
 	}
 	return &API{conf: conf}
 }

@@ -48,8 +48,8 @@ func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if len(spec.Inputs) > MaxSyncInputs {
-		return refused("input", fmt.Sprintf("At most %d inputs; trigger a job for more", MaxSyncInputs))
+	if len(spec.Inputs) > maxSyncInputs {
+		return refused("input", fmt.Sprintf("At most %d inputs; trigger a job for more", maxSyncInputs))
 	}
 	snap, err := a.conf.Jobs.Trigger(spec)
 	if err != nil {

@@ -173,7 +173,7 @@ func TestAScrapeAnswersWithItsRecords(t *testing.T) {
 	if r.status != 200 || strings.Count(r.body, "\n") != 2 || r.header.Get("Content-Type") != "application/x-ndjson" {
 		t.Errorf("%+v", r)
 	}
-	many := make([]string, MaxSyncInputs+1)
+	many := make([]string, maxSyncInputs+1)
 	for i := range many {
 		many[i] = "http://lab.test/ok"
 	}

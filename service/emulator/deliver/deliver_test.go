@@ -346,12 +346,12 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 	e.Start()
 	<-r.came
 	until(t, e, is(Done))
-	c.forward(Retention + time.Second)
+	c.forward(retention + time.Second)
 	e.Wake()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	end := time.After(time.Minute)
-	for _, err := e.Get(d.ID); !errors.Is(err, ErrNoDelivery); _, err = e.Get(d.ID) {
+	for _, err := e.Get(d.ID); !errors.Is(err, errNoDelivery); _, err = e.Get(d.ID) {
 		select {
 		case <-tick.C:
 		case <-end:
@@ -375,7 +375,7 @@ func TestABodyThatMovesIsNotCut(t *testing.T) {
 			Source: func(string, string, int, int) (func(io.Writer) error, error) {
 				return func(w io.Writer) error {
 					for range 8 {
-						time.Sleep(AckTimeout / 2) //nolint:forbidigo // the bubble's clock: no time passes
+						time.Sleep(ackTimeout / 2) //nolint:forbidigo // the bubble's clock: no time passes
 						if _, err := io.WriteString(w, "piece"); err != nil {
 							return err
 						}
@@ -388,7 +388,7 @@ func TestABodyThatMovesIsNotCut(t *testing.T) {
 		defer e.Close()
 		e.Start()
 		noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Endpoint, URL: "http://x.test/", Format: "json", Plain: true}))
-		time.Sleep(5 * AckTimeout) //nolint:forbidigo // the bubble's clock: no time passes
+		time.Sleep(5 * ackTimeout) //nolint:forbidigo // the bubble's clock: no time passes
 		synctest.Wait()
 		if d := e.List("sd_1")[0]; d.Status != Done || len(d.Attempts) != 1 {
 			t.Errorf("%+v", d)

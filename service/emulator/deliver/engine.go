@@ -38,7 +38,7 @@ import (
 
 // Errors that callers decide on.
 var (
-	ErrNoDelivery = errors.New("delivery does not exist")
+	errNoDelivery = errors.New("delivery does not exist")
 	ErrTooMany    = errors.New("too many deliveries are waiting")
 )
 
@@ -156,13 +156,13 @@ func idOf(m Message) string {
 func newID() string { return idPrefix + strings.ToLower(rand.Text()[:16]) }
 
 const (
-	// AckTimeout is how long a receiver may take to answer (public documentation).
-	AckTimeout = 30 * time.Second
-	// MaxAttempt bounds one attempt even while its bytes move: a receiver that reads one
+	// ackTimeout is how long a receiver may take to answer (public documentation).
+	ackTimeout = 30 * time.Second
+	// maxAttempt bounds one attempt even while its bytes move: a receiver that reads one
 	// byte at a time would hold a place for ever.
-	MaxAttempt = 15 * time.Minute
-	// Retention is how long a delivery that has ended can be read.
-	Retention = 30 * 24 * time.Hour
+	maxAttempt = 15 * time.Minute
+	// retention is how long a delivery that has ended can be read.
+	retention = 30 * 24 * time.Hour
 
 	maxWaiting   = 10_000
 	sendAtOnce   = 8
@@ -174,8 +174,8 @@ const (
 	diskPause    = time.Minute // after an attempt that could not be written
 )
 
-// Schedule is the waits between attempts when Config names none.
-func Schedule() []time.Duration {
+// schedule is the waits between attempts when Config names none.
+func schedule() []time.Duration {
 	return []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 }
 
@@ -193,9 +193,9 @@ type Config struct {
 	// Secret signs every webhook by Standard Webhooks ("whsec_" and base64). Empty is
 	// unsigned.
 	Secret string
-	// Schedule is the waits between the attempts at one file; nil is [Schedule].
+	// schedule is the waits between the attempts at one file; nil is [schedule].
 	Schedule []time.Duration
-	// AckTimeout is how long an attempt may make no progress; 0 is [AckTimeout].
+	// ackTimeout is how long an attempt may make no progress; 0 is [ackTimeout].
 	AckTimeout time.Duration
 	// Fault is called before every attempt. Nil does nothing.
 	Fault func(d Delivery) Fault
@@ -231,9 +231,9 @@ func Open(ctx context.Context, conf Config) (*Engine, error) {
 		conf.Wall = time.Now
 	}
 	if conf.Schedule == nil {
-		conf.Schedule = Schedule()
+		conf.Schedule = schedule()
 	}
-	conf.AckTimeout = cmp.Or(conf.AckTimeout, AckTimeout)
+	conf.AckTimeout = cmp.Or(conf.AckTimeout, ackTimeout)
 	e := &Engine{
 		conf: conf, slots: make(chan struct{}, sendAtOnce), wake: make(chan struct{}, 1),
 		deliveries: map[string]*Delivery{}, waiting: map[string]*Delivery{}, sending: map[string]bool{}, delayed: map[string]Fault{},
@@ -337,13 +337,13 @@ func (d *Delivery) withoutSecrets() {
 	d.Message.Auth, d.Message.URL = "", withoutLogin(d.Message.URL)
 }
 
-// Get is one delivery; the error is [ErrNoDelivery].
+// Get is one delivery; the error is [errNoDelivery].
 func (e *Engine) Get(id string) (Delivery, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	d, ok := e.deliveries[id]
 	if !ok {
-		return Delivery{}, ErrNoDelivery
+		return Delivery{}, errNoDelivery
 	}
 	return d.public(), nil
 }
@@ -465,7 +465,7 @@ func (e *Engine) clean() {
 	e.mu.Lock()
 	var old []string
 	for id, d := range e.deliveries {
-		if d.Status != Waiting && e.conf.Now().Sub(d.Ended) > Retention {
+		if d.Status != Waiting && e.conf.Now().Sub(d.Ended) > retention {
 			old = append(old, id)
 		}
 	}

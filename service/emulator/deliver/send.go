@@ -21,7 +21,7 @@ import (
 
 var (
 	errSilent = errors.New("the receiver did not answer in time")
-	errLong   = fmt.Errorf("the receiver took longer than %s", MaxAttempt)
+	errLong   = fmt.Errorf("the receiver took longer than %s", maxAttempt)
 	errLarge  = errors.New("the records are too many to be signed in one file")
 )
 
@@ -187,7 +187,7 @@ func (e *Engine) post(d *Delivery) (status int, err error) {
 		return 0, err
 	}
 	defer body.Close()
-	bound, end := context.WithTimeoutCause(e.ctx, MaxAttempt, errLong)
+	bound, end := context.WithTimeoutCause(e.ctx, maxAttempt, errLong)
 	defer end()
 	ctx, cancel := context.WithCancelCause(bound)
 	defer cancel(nil)

@@ -18,7 +18,7 @@ func TestExitsAreDistinctPerNetworkCountryAndTurn(t *testing.T) {
 	seen := map[netip.Addr]string{}
 	for _, network := range networks {
 		for _, country := range []string{"us", "de", "aa", "zz"} {
-			for n := range PerCountry {
+			for n := range perCountry {
 				a := address(network, country, n)
 				if was, ok := seen[a]; ok || !a.IsLoopback() {
 					t.Fatalf("%s of %s/%s/%d is also %q", a, network, country, n, was)
@@ -109,7 +109,7 @@ func TestPoolForgetsTheOldestSessionAtItsBound(t *testing.T) {
 func TestAllocatedDirectAndGroups(t *testing.T) {
 	p := NewPool(time.Now)
 	own := Allocated("isp")
-	if len(own) != PerCountry || Allocated("residential") != nil {
+	if len(own) != perCountry || Allocated("residential") != nil {
 		t.Errorf("allocated: %v", own)
 	}
 	if e, err := p.Pick(Want{Zone: "z", Product: "isp", IP: own[3].String()}); err != nil || e.Addr != own[3] {
@@ -135,7 +135,7 @@ func TestAnExitTellsWhereItIs(t *testing.T) {
 	p := NewPool(time.Now)
 	for _, product := range networks {
 		for _, country := range Countries() {
-			for range PerCountry {
+			for range perCountry {
 				e, err := p.Pick(Want{Zone: product, Product: product, Country: country})
 				noerr.Must(t, err)
 				if gotProduct, gotCountry, ok := Where(e.Addr); gotProduct != product || gotCountry != country || !ok {

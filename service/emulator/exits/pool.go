@@ -24,8 +24,8 @@ import (
 	"time"
 )
 
-// PerCountry is how many exits a network has in a country.
-const PerCountry = 14
+// perCountry is how many exits a network has in a country.
+const perCountry = 14
 
 // perDefault is how many of them rotate when no country is chosen. Exits share no
 // connections, and fewer exits keep theirs warm.
@@ -148,10 +148,10 @@ func (p *Pool) Pick(w Want) (Exit, error) {
 		h := fnv.New32a()
 		h.Write([]byte(w.Zone + "/" + w.GIP))
 		country := cmp.Or(w.Country, defaultCountries[0])
-		if country == AnyEU {
+		if country == anyEU {
 			country = euCountries[int(h.Sum32())%len(euCountries)]
 		}
-		return Exit{Addr: address(w.Product, country, int(h.Sum32()%PerCountry)), Country: country}, nil
+		return Exit{Addr: address(w.Product, country, int(h.Sum32()%perCountry)), Country: country}, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -229,11 +229,11 @@ func (p *Pool) next(w Want) Exit {
 	case "":
 		country = defaultCountries[n%len(defaultCountries)]
 		n = n / len(defaultCountries) % perDefault
-	case AnyEU:
+	case anyEU:
 		country = euCountries[n%len(euCountries)]
 		n /= len(euCountries)
 	}
-	return Exit{Addr: address(w.Product, country, n%PerCountry), Country: country}
+	return Exit{Addr: address(w.Product, country, n%perCountry), Country: country}
 }
 
 // Allocated lists the addresses that -ip- may name. Only zones of the datacenter and ISP
@@ -242,7 +242,7 @@ func Allocated(product string) []netip.Addr {
 	if product != "datacenter" && product != "isp" {
 		return nil
 	}
-	out := make([]netip.Addr, PerCountry)
+	out := make([]netip.Addr, perCountry)
 	for i := range out {
 		out[i] = address(product, defaultCountries[0], i)
 	}
@@ -271,11 +271,11 @@ func Where(a netip.Addr) (product, country string, ok bool) {
 	b := a.As4()
 	network, v := int(b[1])-networkBase, int(b[2])<<8|int(b[3])
 	n, letters := v%16, v/16
-	if b[0] != 127 || network < 0 || network >= len(networks) || n < 1 || n > PerCountry || letters >= 26*26 {
+	if b[0] != 127 || network < 0 || network >= len(networks) || n < 1 || n > perCountry || letters >= 26*26 {
 		return "", "", false
 	}
 	country = string([]byte{'a' + byte(letters/26), 'a' + byte(letters%26)})
-	return networks[network], country, HasCountry(country) && country != AnyEU
+	return networks[network], country, HasCountry(country) && country != anyEU
 }
 
 // countries are the two-letter codes of ISO 3166-1, in lower case.
@@ -287,10 +287,10 @@ const countries = "ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be b
 	"sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz " +
 	"ua ug um us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw"
 
-// AnyEU chooses any country of the European Union (public documentation).
-const AnyEU = "eu"
+// anyEU chooses any country of the European Union (public documentation).
+const anyEU = "eu"
 
-// euCountries rotate for [AnyEU].
+// euCountries rotate for [anyEU].
 var euCountries = [...]string{
 	"at", "be", "bg", "cy", "cz", "de", "dk", "ee", "es", "fi", "fr", "gr", "hr", "hu",
 	"ie", "it", "lt", "lu", "lv", "mt", "nl", "pl", "pt", "ro", "se", "si", "sk",
@@ -299,10 +299,10 @@ var euCountries = [...]string{
 // Countries lists the codes that have exits, in alphabetical order.
 func Countries() []string { return strings.Fields(countries) }
 
-// HasCountry reports whether a country has exits; [AnyEU] has.
+// HasCountry reports whether a country has exits; [anyEU] has.
 func HasCountry(code string) bool {
 	if len(code) != 2 || code[0] < 'a' || code[0] > 'z' || code[1] < 'a' || code[1] > 'z' {
 		return false
 	}
-	return code == AnyEU || strings.Contains(countries, code)
+	return code == anyEU || strings.Contains(countries, code)
 }

@@ -15,8 +15,8 @@ import (
 	"zonedeck/service/emulator/clock"
 )
 
-// Header is the header that names the rules that hit an answer.
-const Header = "x-emulator-fault"
+// header is the header that names the rules that hit an answer.
+const header = "x-emulator-fault"
 
 // basis is that of an answer that a fault gave instead of the service.
 const basis = "assumption: a fault of the scenario"
@@ -66,7 +66,7 @@ func (w Web) serve(rw http.ResponseWriter, r *http.Request, v Verdict, next http
 		next.ServeHTTP(rw, r)
 		return
 	}
-	rw.Header().Set(Header, strings.Join(v.Rules, ", "))
+	rw.Header().Set(header, strings.Join(v.Rules, ", "))
 	if clock.Pause(r.Context(), v.Delay) != nil {
 		panic(http.ErrAbortHandler)
 	}

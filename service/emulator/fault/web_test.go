@@ -78,7 +78,7 @@ func TestWhatAClientSeesOfEachFault(t *testing.T) {
 		handled int64
 		check   func(got) bool
 	}{
-		{"action='latency'\ndelay='1ms'", "/", 1, func(g got) bool { return g.body == whole && g.header.Get(Header) == "fault-1" }},
+		{"action='latency'\ndelay='1ms'", "/", 1, func(g got) bool { return g.body == whole && g.header.Get(header) == "fault-1" }},
 		{"action='status'\nstatus=503\nbody='sorry'\nheaders={Retry-After='7'}", "/", 0, func(g got) bool {
 			return g.status == 503 && g.body == "sorry" && g.header.Get("Retry-After") == "7" && g.header.Get("x-emulator-basis") != ""
 		}},
@@ -101,7 +101,7 @@ func TestWhatAClientSeesOfEachFault(t *testing.T) {
 			return g.status == 200 && g.body == "" && g.err == nil && g.header.Get("X-Real") == "yes"
 		}},
 		{"action='empty'", "/sized", 1, func(g got) bool { return g.status == 200 && g.body == "" && g.err == nil }},
-		{"action='drop'\npath='/other'", "/", 1, func(g got) bool { return g.body == whole && g.header.Get(Header) == "" }},
+		{"action='drop'\npath='/other'", "/", 1, func(g got) bool { return g.body == whole && g.header.Get(header) == "" }},
 	} {
 		s := serve(t, "point='api'\n"+c.rule)
 		g := post(t, s.url+c.path)

@@ -192,9 +192,9 @@ func TestTheBrowsersFailuresHaveTheirCodes(t *testing.T) {
 		status int
 	}{
 		"no Chromium":  {browser.ErrNoChromium, "feature_not_active", 400},
-		"expectation":  {&browser.PageError{Code: browser.CodeExpectElement, Text: "x"}, "expect_element", 502},
-		"too slow":     {&browser.PageError{Code: browser.CodeNavigationTimeout, Text: "x"}, "navigation_timeout", 502},
-		"the dialer's": {&browser.PageError{Code: browser.CodeProxy, Err: answer.NewRefusal(403, "policy_20020", "", "")}, "policy_20020", 403},
+		"expectation":  {&browser.PageError{Code: "expect_element", Text: "x"}, "expect_element", 502},
+		"too slow":     {&browser.PageError{Code: "navigation_timeout", Text: "x"}, "navigation_timeout", 502},
+		"the dialer's": {&browser.PageError{Code: "proxy_error", Err: answer.NewRefusal(403, "policy_20020", "", "")}, "policy_20020", 403},
 		"any other":    {errors.New("x"), "document_load_failed", 502},
 	} {
 		var refused answer.Refusal

@@ -21,8 +21,8 @@ import (
 // ErrBlocked means that the emulator does not connect to a target.
 var ErrBlocked = errors.New("the target is not a public address")
 
-// MaxRules bounds the rules.
-const MaxRules = 256
+// maxRules bounds the rules.
+const maxRules = 256
 
 // Rules open addresses that are not public. The zero value opens none.
 type Rules struct {
@@ -42,8 +42,8 @@ type rule struct {
 // optional ":port". An IPv6 address or range with a port needs brackets: "[fd00::1]:80",
 // "[fd00::/8]:80". The error names the entry.
 func Parse(specs []string) (*Rules, error) {
-	if len(specs) > MaxRules {
-		return nil, fmt.Errorf("%d private targets to allow, at most %d are taken", len(specs), MaxRules)
+	if len(specs) > maxRules {
+		return nil, fmt.Errorf("%d private targets to allow, at most %d are taken", len(specs), maxRules)
 	}
 	r := &Rules{}
 	for _, s := range specs {
@@ -141,7 +141,7 @@ func (r *Rules) Check(host string, to netip.AddrPort) error {
 	if r.closed(a, to.Port()) {
 		return fmt.Errorf("%w: %s is the emulator's own", ErrBlocked, to)
 	}
-	if Public(a) || r.open(host, a, to.Port()) {
+	if public(a) || r.open(host, a, to.Port()) {
 		return nil
 	}
 	return fmt.Errorf("%w: %s", ErrBlocked, a)
@@ -278,8 +278,8 @@ var special = sync.OnceValue(func() []netip.Prefix {
 	return out
 })
 
-// Public reports whether an address belongs to the public internet.
-func Public(a netip.Addr) bool {
+// public reports whether an address belongs to the public internet.
+func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if a.Is6() && a.As16()[0]>>5 != 1 {
 		// Only 2000::/3 is allocated. Outside are NAT64 and the like, site-local addresses,

@@ -11,7 +11,7 @@ import (
 
 func TestPublic(t *testing.T) {
 	for _, s := range []string{"8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8"} {
-		if !Public(netip.MustParseAddr(s)) {
+		if !public(netip.MustParseAddr(s)) {
 			t.Errorf("%s is public", s)
 		}
 	}
@@ -22,7 +22,7 @@ func TestPublic(t *testing.T) {
 		"64:ff9b::a00:1", "2002:a00:1::", "2001:db8::1", "2001::1", "fec0::1",
 		"64:ff9b:1::a00:1", "::ffff:0:10.0.0.1", "100::1", "5f00::1", "200:db8::1", "1fff::1", "4000::1", "2620:4f:8000::1", "3fff::1",
 	} {
-		if Public(netip.MustParseAddr(s)) {
+		if public(netip.MustParseAddr(s)) {
 			t.Errorf("%s is not public", s)
 		}
 	}
@@ -37,7 +37,7 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
-	if _, err := Parse(make([]string, MaxRules+1)); err == nil {
+	if _, err := Parse(make([]string, maxRules+1)); err == nil {
 		t.Error("too many are taken")
 	}
 }
@@ -166,7 +166,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil && !errors.Is(err, ErrBlocked) {
 			t.Fatal(err)
 		}
-		if err != nil || Public(a) {
+		if err != nil || public(a) {
 			return
 		}
 		a = a.Unmap()

@@ -18,12 +18,12 @@ const DefaultDataset = "gd_pages"
 
 // Types of a [Field].
 const (
-	TypeURL     = "url"
-	TypeText    = "text"
-	TypeNumber  = "number"
-	TypeBoolean = "boolean"
-	TypePattern = "pattern" // a regular expression, RE2
-	TypeObject  = "object"
+	typeURL     = "url"
+	typeText    = "text"
+	typeNumber  = "number"
+	typeBoolean = "boolean"
+	typePattern = "pattern" // a regular expression, RE2
+	typeObject  = "object"
 )
 
 // Field is a field of an input or of a record.
@@ -84,7 +84,7 @@ func (d Dataset) Columns(by string) []Field {
 		return d.Fields
 	}
 	return append(slices.Clone(d.Fields), Field{
-		Name: discoveryField, Type: TypeObject, Description: "the input that found it", Fields: how.Inputs,
+		Name: discoveryField, Type: typeObject, Description: "the input that found it", Fields: how.Inputs,
 	})
 }
 
@@ -95,22 +95,22 @@ const discoveryField = "discovery_input"
 
 // Datasets lists what a job can be started for.
 func Datasets() []Dataset {
-	address := Field{Name: "url", Type: TypeURL, Description: "the page to collect", Required: true, Example: "http://lab.test/product/1"}
+	address := Field{Name: "url", Type: typeURL, Description: "the page to collect", Required: true, Example: "http://lab.test/product/1"}
 	return []Dataset{productsDataset(address), reviewsDataset(address), pagesDataset(address), searchDataset(), crawlDataset()}
 }
 
-// Find is one dataset; the error is [ErrNoDataset].
+// Find is one dataset; the error is [errNoDataset].
 func Find(id string) (Dataset, error) {
 	all := Datasets()
 	i := slices.IndexFunc(all, func(d Dataset) bool { return d.ID == id })
 	if i < 0 {
-		return Dataset{}, ErrNoDataset
+		return Dataset{}, errNoDataset
 	}
 	return all[i], nil
 }
 
 // InputFields are the fields of an input. by is the discovery, empty to collect. Errors:
-// [ErrNoDataset], [ErrNoCollection], [ErrNoDiscovery].
+// [errNoDataset], [ErrNoCollection], [ErrNoDiscovery].
 func InputFields(id, by string) ([]Field, error) {
 	d, err := Find(id)
 	if err != nil {
@@ -190,14 +190,14 @@ func fieldsIn(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 // wrong says why a value does not fit, or "".
 func (f Field) wrong(raw json.RawMessage) string {
 	switch f.Type {
-	case TypeNumber:
+	case typeNumber:
 		// A CSV upload has numbers as texts.
 		n, err := strconv.Atoi(unquoted(raw))
 		if err != nil || n < f.Min || n > f.Max {
 			return fmt.Sprintf("Must be a number from %d to %d", f.Min, f.Max)
 		}
 		return ""
-	case TypeBoolean:
+	case typeBoolean:
 		if v := unquoted(raw); v != "true" && v != "false" {
 			return "Must be true or false"
 		}
@@ -208,12 +208,12 @@ func (f Field) wrong(raw json.RawMessage) string {
 		return "Must be a string"
 	}
 	switch f.Type {
-	case TypeURL:
+	case typeURL:
 		u, err := url.Parse(s)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || len(s) > maxURLBytes {
 			return "Must be an absolute http or https address"
 		}
-	case TypePattern:
+	case typePattern:
 		if _, err := regexp.Compile(s); err != nil || len(s) > maxPatternBytes {
 			return fmt.Sprintf("Must be a regular expression of at most %d bytes", maxPatternBytes)
 		}

@@ -80,7 +80,7 @@ type Config struct {
 	// Grace is how long a new job cannot be seen (about 20 seconds on the real service);
 	// 0 shows it at once.
 	Grace time.Duration
-	// MaxRunning bounds the unfinished jobs of one dataset; 0 is [MaxRunning].
+	// maxRunning bounds the unfinished jobs of one dataset; 0 is [maxRunning].
 	MaxRunning int
 	// Fault is called before every input. Its error fails the input, like Fetch's; a
 	// [FailedError] fails the whole job. Nil does nothing.
@@ -110,7 +110,7 @@ type Engine struct {
 // Open loads the jobs and resumes those that had not ended.
 func Open(ctx context.Context, conf Config) (*Engine, error) {
 	conf.Shop = strings.TrimSuffix(cmp.Or(conf.Shop, "http://lab.test"), "/")
-	conf.MaxRunning = cmp.Or(conf.MaxRunning, MaxRunning)
+	conf.MaxRunning = cmp.Or(conf.MaxRunning, maxRunning)
 	e := &Engine{
 		conf: conf, slots: make(chan struct{}, pagesAtOnce), wake: make(chan struct{}, 1),
 		jobs: map[string]*job{}, running: map[string]int{},
@@ -142,7 +142,7 @@ func (e *Engine) Close() error {
 }
 
 // Trigger starts a job. When it returns, the job is on disk and survives the process.
-// Errors: [ErrNoDataset], [ErrNoCollection], [ErrNoDiscovery], [ErrTooMany], [ErrClosed],
+// Errors: [errNoDataset], [ErrNoCollection], [ErrNoDiscovery], [ErrTooMany], [errClosed],
 // or the disk's.
 func (e *Engine) Trigger(spec Spec) (Snapshot, error) {
 	if _, err := InputFields(spec.Dataset, spec.Discover); err != nil {
@@ -182,7 +182,7 @@ func (e *Engine) reserve(dataset string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return ErrClosed
+		return errClosed
 	}
 	if e.running[dataset] >= e.conf.MaxRunning {
 		return ErrTooMany
@@ -442,7 +442,7 @@ func (e *Engine) load() error {
 	return jobsTable.Each(e.conf.State, func(id string, m meta) error {
 		j := e.newJob(id, m)
 		// Records that were kept were neither collected nor discovered by this job.
-		if _, err := InputFields(m.Dataset, m.Discover); err != nil && (errors.Is(err, ErrNoDataset) || !j.meta.Kept) {
+		if _, err := InputFields(m.Dataset, m.Discover); err != nil && (errors.Is(err, errNoDataset) || !j.meta.Kept) {
 			return fmt.Errorf("dataset %q: %w", m.Dataset, err)
 		}
 		if m.Status.Ended() {

@@ -345,8 +345,8 @@ func (j *job) handOver() {
 const (
 	// MaxInputs bounds the inputs of one job.
 	MaxInputs = 100_000
-	// MaxRunning bounds the unfinished jobs of one dataset when Config says nothing.
-	MaxRunning = 1000
+	// maxRunning bounds the unfinished jobs of one dataset when Config says nothing.
+	maxRunning = 1000
 	// Retention is how long a snapshot can be fetched (public documentation: 30 days).
 	Retention = 30 * 24 * time.Hour
 	// MinBatch is the smallest part of a download, in records (public documentation).
@@ -355,7 +355,7 @@ const (
 
 // Errors that callers decide on.
 var (
-	ErrNoDataset    = errors.New("dataset does not exist")
+	errNoDataset    = errors.New("dataset does not exist")
 	ErrNoCollection = errors.New("dataset does not support collection")
 	ErrNoDiscovery  = errors.New("dataset has no such discovery")
 	ErrNoSnapshot   = errors.New("snapshot does not exist")
@@ -367,7 +367,7 @@ var (
 	ErrNotComplete  = errors.New("snapshot did not complete")
 	ErrNoInput      = errors.New("snapshot input does not exist")
 	ErrNoPart       = errors.New("snapshot has no such part")
-	ErrClosed       = errors.New("the emulator ends")
+	errClosed       = errors.New("the emulator ends")
 )
 
 // FailedError fails a whole job rather than one input. Message is what progress shows from

@@ -217,7 +217,7 @@ func TestWhatADiskErrorDoes(t *testing.T) {
 func TestTriggerKeepsNothingOfARefusedJob(t *testing.T) {
 	d := statetest.Open(t, t.TempDir())
 	e := open(t, d, &site{})
-	if _, err := e.Trigger(Spec{Dataset: "gd_x", Inputs: inputs(1)}); !errors.Is(err, ErrNoDataset) {
+	if _, err := e.Trigger(Spec{Dataset: "gd_x", Inputs: inputs(1)}); !errors.Is(err, errNoDataset) {
 		t.Errorf("%v", err)
 	}
 	mend := statetest.Refuse(t, d.Path("."), "inputs")
@@ -226,7 +226,7 @@ func TestTriggerKeepsNothingOfARefusedJob(t *testing.T) {
 	}
 	mend()
 	noerr.Must(t, e.Close())
-	if _, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(1)}); !errors.Is(err, ErrClosed) {
+	if _, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(1)}); !errors.Is(err, errClosed) {
 		t.Errorf("after the end: %v", err)
 	}
 	if e = open(t, d, &site{}); len(e.List()) != 0 || len(e.running) != 0 {

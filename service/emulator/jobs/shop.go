@@ -20,26 +20,26 @@ func productsDataset(address Field) Dataset {
 	return Dataset{
 		ID: "gd_products", Name: "Lab shop: products", Domain: "lab.test", Category: "scraper", Description: "the products of the lab's shop",
 		Fields: []Field{
-			{Name: "url", Type: TypeURL, Description: "the product's page"},
-			{Name: "name", Type: TypeText, Description: "its name"},
-			{Name: "price", Type: TypeNumber, Description: "in units of the currency"},
-			{Name: "currency", Type: TypeText, Description: "ISO 4217"},
-			{Name: "sku", Type: TypeText, Description: "the shop's number of it"},
-			{Name: "in_stock", Type: TypeBoolean, Description: "whether it can be had"},
+			{Name: "url", Type: typeURL, Description: "the product's page"},
+			{Name: "name", Type: typeText, Description: "its name"},
+			{Name: "price", Type: typeNumber, Description: "in units of the currency"},
+			{Name: "currency", Type: typeText, Description: "ISO 4217"},
+			{Name: "sku", Type: typeText, Description: "the shop's number of it"},
+			{Name: "in_stock", Type: typeBoolean, Description: "whether it can be had"},
 		},
 		Inputs: []Field{address},
 		Discoveries: []Discovery{
 			{
 				By: "keyword", collect: byKeyword,
-				Inputs: []Field{{Name: "keyword", Type: TypeText, Description: "what to search the shop for", Required: true, Example: "lamp"}},
+				Inputs: []Field{{Name: "keyword", Type: typeText, Description: "what to search the shop for", Required: true, Example: "lamp"}},
 			},
 			{
 				By: "category_url", collect: byCategory,
-				Inputs: []Field{{Name: "url", Type: TypeURL, Description: "a category of the shop", Required: true, Example: "http://lab.test/shop/category/kitchen"}},
+				Inputs: []Field{{Name: "url", Type: typeURL, Description: "a category of the shop", Required: true, Example: "http://lab.test/shop/category/kitchen"}},
 			},
 			{
 				By: "best_sellers_url", collect: byBestSellers,
-				Inputs: []Field{{Name: "category_url", Type: TypeURL, Description: "a page that lists best sellers", Required: true, Example: "http://lab.test/shop"}},
+				Inputs: []Field{{Name: "category_url", Type: typeURL, Description: "a page that lists best sellers", Required: true, Example: "http://lab.test/shop"}},
 			},
 		},
 		collect: extract(products),
@@ -50,11 +50,11 @@ func reviewsDataset(address Field) Dataset {
 	return Dataset{
 		ID: "gd_reviews", Name: "Lab shop: reviews", Domain: "lab.test", Category: "scraper", Description: "the reviews on a product's page",
 		Fields: []Field{
-			{Name: "url", Type: TypeURL, Description: "the page"},
-			{Name: "product", Type: TypeText, Description: "the product's name"},
-			{Name: "author", Type: TypeText, Description: "who wrote it"},
-			{Name: "rating", Type: TypeNumber, Description: "of 5"},
-			{Name: "text", Type: TypeText, Description: "the review"},
+			{Name: "url", Type: typeURL, Description: "the page"},
+			{Name: "product", Type: typeText, Description: "the product's name"},
+			{Name: "author", Type: typeText, Description: "who wrote it"},
+			{Name: "rating", Type: typeNumber, Description: "of 5"},
+			{Name: "text", Type: typeText, Description: "the review"},
 		},
 		Inputs: []Field{address}, Discoveries: []Discovery{},
 		collect: extract(reviews),
@@ -65,10 +65,10 @@ func pagesDataset(address Field) Dataset {
 	return Dataset{
 		ID: "gd_pages", Name: "Any page", Category: "scraper", Description: "title and text of a page, whatever its status",
 		Fields: []Field{
-			{Name: "url", Type: TypeURL, Description: "the page"},
-			{Name: "title", Type: TypeText, Description: "its title"},
-			{Name: "text", Type: TypeText, Description: "its text on one line"},
-			{Name: "status", Type: TypeNumber, Description: "HTTP status"},
+			{Name: "url", Type: typeURL, Description: "the page"},
+			{Name: "title", Type: typeText, Description: "its title"},
+			{Name: "text", Type: typeText, Description: "its text on one line"},
+			{Name: "status", Type: typeNumber, Description: "HTTP status"},
 		},
 		Inputs: []Field{address}, Discoveries: []Discovery{},
 		collect: collectPage,
@@ -295,16 +295,16 @@ func searchDataset() Dataset {
 	return Dataset{
 		ID: "gd_search", Name: "Lab search: results", Domain: "lab.test", Category: "search", Description: "the organic results of the lab's search",
 		Fields: []Field{
-			{Name: "keyword", Type: TypeText, Description: "what was searched for"},
-			{Name: "rank", Type: TypeNumber, Description: "over all pages, from 1"},
-			{Name: "title", Type: TypeText, Description: "the result's title"},
-			{Name: "link", Type: TypeURL, Description: "where it leads"},
-			{Name: "description", Type: TypeText, Description: "its snippet"},
+			{Name: "keyword", Type: typeText, Description: "what was searched for"},
+			{Name: "rank", Type: typeNumber, Description: "over all pages, from 1"},
+			{Name: "title", Type: typeText, Description: "the result's title"},
+			{Name: "link", Type: typeURL, Description: "where it leads"},
+			{Name: "description", Type: typeText, Description: "its snippet"},
 		},
 		Inputs: []Field{},
 		Discoveries: []Discovery{{By: "keyword", collect: search, Inputs: []Field{
-			{Name: "keyword", Type: TypeText, Description: "what to search for", Required: true, Example: "lamp"},
-			{Name: "pages", Type: TypeNumber, Min: 1, Max: maxSearchPages, Description: "pages of results; 1 when missing"},
+			{Name: "keyword", Type: typeText, Description: "what to search for", Required: true, Example: "lamp"},
+			{Name: "pages", Type: typeNumber, Min: 1, Max: maxSearchPages, Description: "pages of results; 1 when missing"},
 		}}},
 	}
 }

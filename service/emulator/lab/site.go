@@ -30,8 +30,8 @@ import (
 	"time"
 )
 
-// MaxLargeMB bounds /large.
-const MaxLargeMB = 1024
+// maxLargeMB bounds /large.
+const maxLargeMB = 1024
 
 const (
 	maxSlow      = 120 * time.Second
@@ -156,8 +156,8 @@ func slow(w http.ResponseWriter, r *http.Request) {
 // large streams mb MiB of numbered lines, 64 bytes each.
 func large(w http.ResponseWriter, r *http.Request) {
 	mb, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("mb"), "1"))
-	if err != nil || mb < 0 || mb > MaxLargeMB {
-		page(w, http.StatusBadRequest, "Bad request", fmt.Sprintf("<p>mb: MiB from 0 to %d.</p>\n", MaxLargeMB))
+	if err != nil || mb < 0 || mb > maxLargeMB {
+		page(w, http.StatusBadRequest, "Bad request", fmt.Sprintf("<p>mb: MiB from 0 to %d.</p>\n", maxLargeMB))
 		return
 	}
 	const line, perBlock = 64, 1024

@@ -23,17 +23,17 @@ import (
 )
 
 const (
-	// KeptDays is how long the counts of a day are kept; then only the total has them.
-	KeptDays = 400
-	// MaxHosts bounds the target hosts of a zone on a day; further ones count as
-	// [OtherHosts].
-	MaxHosts = 256
-	// MaxAllHosts bounds them over all zones and days.
-	MaxAllHosts = 50_000
-	// MaxZones bounds the zones of a day; further ones count as [OtherHosts].
-	MaxZones = 2000
-	// OtherHosts is the name for everything beyond the bounds.
-	OtherHosts = "other"
+	// keptDays is how long the counts of a day are kept; then only the total has them.
+	keptDays = 400
+	// maxHosts bounds the target hosts of a zone on a day; further ones count as
+	// [otherHosts].
+	maxHosts = 256
+	// maxAllHosts bounds them over all zones and days.
+	maxAllHosts = 50_000
+	// maxZones bounds the zones of a day; further ones count as [otherHosts].
+	maxZones = 2000
+	// otherHosts is the name for everything beyond the bounds.
+	otherHosts = "other"
 
 	flushEvery = time.Second
 	maxHost    = 253 // RFC 1035 2.3.4, without the last dot
@@ -288,8 +288,8 @@ func (d *day) holds(at time.Time) bool { s := at.Unix(); return d.start <= s && 
 
 // zone finds or adds a zone; rate is called for a new one.
 func (d *day) zone(name, product string, rate func(zone, product string) Rate) *zoneDay {
-	if len(d.zones[name]) == 0 && len(d.zones) >= MaxZones {
-		name = OtherHosts
+	if len(d.zones[name]) == 0 && len(d.zones) >= maxZones {
+		name = otherHosts
 	}
 	for _, z := range d.zones[name] {
 		if z.product == product {
@@ -355,8 +355,8 @@ func (z *zoneDay) host(name string, kept *int) *HostUse {
 	if h := z.hosts[name]; h != nil {
 		return h
 	}
-	if len(z.hosts) >= MaxHosts || len(name) > maxHost || *kept >= MaxAllHosts {
-		name = OtherHosts
+	if len(z.hosts) >= maxHosts || len(name) > maxHost || *kept >= maxAllHosts {
+		name = otherHosts
 		if h := z.hosts[name]; h != nil {
 			return h
 		}
@@ -588,7 +588,7 @@ func (m *Meter) forget() error {
 
 // old lists the days that are too old, and the past with their cost.
 func (m *Meter) old() ([]*day, past) {
-	first := m.conf.Now().UTC().AddDate(0, 0, -KeptDays).Format(time.DateOnly)
+	first := m.conf.Now().UTC().AddDate(0, 0, -keptDays).Format(time.DateOnly)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	next := m.before

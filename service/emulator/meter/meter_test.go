@@ -117,7 +117,7 @@ func TestCountsSurviveARestartAndOldDaysKeepTheirCost(t *testing.T) {
 			t.Errorf("%v", h)
 		}
 	}
-	now = noon.AddDate(0, 0, KeptDays+1)
+	now = noon.AddDate(0, 0, keptDays+1)
 	again.Record(use)
 	noerr.Must(t, again.Flush())
 	if kept := days(t, s); len(kept) != 1 || kept["2028-04-18"] == nil {
@@ -157,11 +157,11 @@ func TestUsageIsWrittenWithinASecond(t *testing.T) {
 
 func TestHostsAndZonesAreBounded(t *testing.T) {
 	m := open(t, "", nil)
-	for i := range 3 * MaxHosts {
+	for i := range 3 * maxHosts {
 		m.Record(Call{Zone: "z", Product: "isp", Host: fmt.Sprint("h", i), Requests: 1})
 	}
 	m.Record(Call{Zone: "z", Product: "isp", Host: strings.Repeat("x", 300), Requests: 1})
-	for i := range MaxZones + 50 {
+	for i := range maxZones + 50 {
 		m.Record(Call{Zone: fmt.Sprint("z", i), Product: "isp", Requests: 1})
 	}
 	zones, requests := 0, int64(0)
@@ -175,11 +175,11 @@ func TestHostsAndZonesAreBounded(t *testing.T) {
 		for _, n := range h {
 			sum += n.Requests
 		}
-		if len(h) != MaxHosts+1 || sum != 3*MaxHosts+1 || h[OtherHosts].Requests != 2*MaxHosts+1 {
-			t.Errorf("%d hosts, %d requests, %d in the rest", len(h), sum, h[OtherHosts].Requests)
+		if len(h) != maxHosts+1 || sum != 3*maxHosts+1 || h[otherHosts].Requests != 2*maxHosts+1 {
+			t.Errorf("%d hosts, %d requests, %d in the rest", len(h), sum, h[otherHosts].Requests)
 		}
 	}
-	if zones != MaxZones+1 || requests != 3*MaxHosts+1+MaxZones+50 {
+	if zones != maxZones+1 || requests != 3*maxHosts+1+maxZones+50 {
 		t.Errorf("%d zones, %d requests", zones, requests)
 	}
 }

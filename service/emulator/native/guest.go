@@ -35,7 +35,7 @@ func NewGuests(ctx context.Context, log *slog.Logger) *Guests {
 // ended. It refuses a tunnel whose target cannot be reached. It cuts a plain request instead,
 // because the page would take a refusal for the target's answer.
 func (g *Guests) Serve(w http.ResponseWriter, r *http.Request, guest Guest) {
-	v := &Visit{Entry: EntryGuest, guest: guest, Client: addrPortOf(r.RemoteAddr), Method: r.Method, Host: r.URL.Hostname(), Target: r.URL.String(), Began: time.Now()}
+	v := &Visit{Entry: entryGuest, guest: guest, Client: addrPortOf(r.RemoteAddr), Method: r.Method, Host: r.URL.Hostname(), Target: r.URL.String(), Began: time.Now()}
 	if r.Method == http.MethodConnect {
 		v.Target = r.Host
 		g.proxy.connect(w, r, v, nil)

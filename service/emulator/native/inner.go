@@ -121,7 +121,7 @@ func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := *c.visit
-	v.Entry, v.ID, v.Zone, v.Began = EntryInner, p.ids.Next(), l.zone, time.Now()
+	v.Entry, v.ID, v.Zone, v.Began = entryInner, p.ids.Next(), l.zone, time.Now()
 	if refused := p.stages.Admit(&v); refused != nil {
 		answer.Refuse(w, *refused)
 		return

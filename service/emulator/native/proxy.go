@@ -69,7 +69,7 @@ type Proxy struct {
 // [Proxy.ServeHTTP].
 func New(ctx context.Context, conf Config) *Proxy {
 	p := &Proxy{conf: conf, stages: conf.Stages, ctx: ctx, ids: route.NewIDs(), resigned: &handover{conns: make(chan net.Conn), done: make(chan struct{})}}
-	p.conf.Handshake = cmp.Or(conf.Handshake, DefaultHandshake)
+	p.conf.Handshake = cmp.Or(conf.Handshake, defaultHandshake)
 	p.tunnels.idle = conf.TunnelIdle
 	p.inner = p.newInner()
 	return p
@@ -97,7 +97,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer.Refuse(w, *protocolRefused(r.URL.Scheme))
 		return
 	}
-	v, refused := p.visit(EntryProxy, l, r.RemoteAddr, r.URL.Hostname(), r.URL.Port())
+	v, refused := p.visit(entryProxy, l, r.RemoteAddr, r.URL.Hostname(), r.URL.Port())
 	if refused != nil {
 		answer.Refuse(w, *refused)
 		return

@@ -139,7 +139,7 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 // most; the visit tells the reason.
 func socksVisit(c *tunnelled, l *login, target string) *Visit {
 	return &Visit{
-		Entry: EntrySOCKS, User: l.user, Zone: l.zone, Client: addrPortOf(c.RemoteAddr().String()),
+		Entry: entrySOCKS, User: l.user, Zone: l.zone, Client: addrPortOf(c.RemoteAddr().String()),
 		Method: http.MethodConnect, Target: target, Began: time.Now(),
 	}
 }
@@ -151,7 +151,7 @@ func (p *Proxy) socksTarget(c *tunnelled, l *login, host, port string) (net.Conn
 	if l.zone.Product == "residential" && port != "443" {
 		return nil, new(answer.NewRefusal(http.StatusForbidden, "policy_20020", "SOCKS5 through residential zones goes to port 443 only", answer.BasisProxyRefused))
 	}
-	v, refused := p.visit(EntrySOCKS, l, c.RemoteAddr().String(), host, port)
+	v, refused := p.visit(entrySOCKS, l, c.RemoteAddr().String(), host, port)
 	if refused != nil {
 		return nil, refused
 	}

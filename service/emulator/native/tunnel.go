@@ -33,7 +33,7 @@ func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request, l *login) {
 		answer.Refuse(w, answer.NewRefusal(http.StatusForbidden, "client_10080", "CONNECT needs host:port", answer.BasisProxyRefused))
 		return
 	}
-	v, refused := p.visit(EntryProxy, l, r.RemoteAddr, host, port)
+	v, refused := p.visit(entryProxy, l, r.RemoteAddr, host, port)
 	if refused != nil {
 		answer.Refuse(w, *refused)
 		return
@@ -125,11 +125,11 @@ func writeHead(c net.Conn, status string, h http.Header) error {
 }
 
 const (
-	// DefaultTunnelIdle is how long a tunnel may carry nothing in either direction.
-	DefaultTunnelIdle = 5 * time.Minute
-	// DefaultHandshake is how long a client may take for its first byte, where the proxy
+	// defaultTunnelIdle is how long a tunnel may carry nothing in either direction.
+	defaultTunnelIdle = 5 * time.Minute
+	// defaultHandshake is how long a client may take for its first byte, where the proxy
 	// has to look at it, and for the handshake of SOCKS5.
-	DefaultHandshake = 10 * time.Second
+	defaultHandshake = 10 * time.Second
 	tunnelBuffer     = 32 << 10
 	largeBuffer      = 256 << 10
 	// After bulkReads full buffers in a row a direction is spliced. spliceChunk and
@@ -184,7 +184,7 @@ type tunnels struct {
 	wg     sync.WaitGroup
 	bufs   buffers       // of tunnelBuffer bytes
 	large  buffers       // of largeBuffer bytes
-	idle   time.Duration // 0 is DefaultTunnelIdle
+	idle   time.Duration // 0 is defaultTunnelIdle
 }
 
 type buffers struct{ pool sync.Pool }
@@ -256,7 +256,7 @@ func (t *tunnels) closeAll() {
 // time. The caller drops both connections after it has ended the visit, so that closeAll
 // returns after all visits have ended.
 func (t *tunnels) pipe(c *tunnelled, target net.Conn, b bill) Outcome {
-	l := &line{t: t, idle: cmp.Or(t.idle, DefaultTunnelIdle), bill: b}
+	l := &line{t: t, idle: cmp.Or(t.idle, defaultTunnelIdle), bill: b}
 	l.touch(time.Now())
 	var up, down int64
 	var upErr, downErr error

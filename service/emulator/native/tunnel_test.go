@@ -79,7 +79,7 @@ func TestCloseAllCutsTunnelsAndTakesNoMore(t *testing.T) {
 // TestATunnelThatMovesIsKept: the idle time is that of both directions together.
 func TestATunnelThatMovesIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const idle = DefaultTunnelIdle
+		const idle = defaultTunnelIdle
 		heldClient, client := net.Pipe()
 		heldTarget, target := net.Pipe()
 		var ts tunnels

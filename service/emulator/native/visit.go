@@ -20,10 +20,10 @@ type Entry string
 
 // The entries of native access.
 const (
-	EntryProxy Entry = "proxy" // a plain request, or the CONNECT of a tunnel
-	EntryInner Entry = "inner" // a request inside a re-signed connection
-	EntrySOCKS Entry = "socks" // a SOCKS5 connection
-	EntryGuest Entry = "guest" // a request of a page in the emulator's browser
+	entryProxy Entry = "proxy" // a plain request, or the CONNECT of a tunnel
+	entryInner Entry = "inner" // a request inside a re-signed connection
+	entrySOCKS Entry = "socks" // a SOCKS5 connection
+	entryGuest Entry = "guest" // a request of a page in the emulator's browser
 )
 
 // Visit is one request, tunnel or SOCKS5 connection whose login was accepted. Stages do not
@@ -225,13 +225,13 @@ func (s Recording) Handler(v *Visit, next http.Handler) http.Handler {
 		v.Record = record.FromContext(r.Context())
 		v.Record.Set(func(e *record.Entry) {
 			e.Zone, e.User = v.Zone.Name, v.User
-			if v.Entry == EntryInner {
+			if v.Entry == entryInner {
 				e.Target = v.Target
 			}
 		})
 		next.ServeHTTP(w, r)
 	})
-	if v.Entry == EntryInner {
+	if v.Entry == entryInner {
 		return s.Journal.Handler("inner", described)
 	}
 	return described
@@ -241,7 +241,7 @@ func (s Recording) Handler(v *Visit, next http.Handler) http.Handler {
 // connection: its 200 and its bytes.
 func (s Recording) Done(v *Visit, o Outcome) {
 	switch {
-	case v.Entry == EntrySOCKS:
+	case v.Entry == entrySOCKS:
 		x := s.Journal.Begin(v.Began, "socks", v.Method, v.Target)
 		x.Set(func(e *record.Entry) {
 			e.Zone, e.User, e.Status, e.Code = v.Zone.Name, v.User, o.Status, o.Code

@@ -181,7 +181,7 @@ func (s logged) Conn(v *Visit, c net.Conn) net.Conn {
 }
 
 func (s logged) Done(v *Visit, o Outcome) {
-	if v.Entry == EntryProxy && v.Method == http.MethodConnect && o.Down > 0 {
+	if v.Entry == entryProxy && v.Method == http.MethodConnect && o.Down > 0 {
 		// TLS decides how many, and its farewell may meet a client that is gone.
 		o.Up, o.Down, o.Cut = 1, 1, false
 	}

@@ -24,11 +24,11 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// MaxBytes bounds a page that is parsed; larger ones are [ErrTooLarge].
+// MaxBytes bounds a page that is parsed; larger ones are [errTooLarge].
 const MaxBytes = 8 << 20
 
-// MaxLinks bounds the result of [LinksOf].
-const MaxLinks = 10_000
+// maxLinks bounds the result of [LinksOf].
+const maxLinks = 10_000
 
 // Bounds of one address and of all addresses of a page, in bytes: with a long base, each of very
 // many short addresses becomes long.
@@ -37,8 +37,8 @@ const (
 	maxAddresses = 4 * MaxBytes
 )
 
-// ErrTooLarge is a page above [MaxBytes].
-var ErrTooLarge = errors.New("the page is too large to be read")
+// errTooLarge is a page above [MaxBytes].
+var errTooLarge = errors.New("the page is too large to be read")
 
 // Decode converts a page to UTF-8, by its Content-Type, its byte order mark or its meta element,
 // in the order of the HTML standard. Invalid bytes become U+FFFD. It cuts a page above
@@ -56,10 +56,10 @@ func Decode(body []byte, contentType string) []byte {
 	return out
 }
 
-// Parse reads a page in UTF-8. Errors: [ErrTooLarge], and a nesting that the parser refuses.
+// Parse reads a page in UTF-8. Errors: [errTooLarge], and a nesting that the parser refuses.
 func Parse(body []byte) (*html.Node, error) {
 	if len(body) > MaxBytes {
-		return nil, ErrTooLarge
+		return nil, errTooLarge
 	}
 	doc, err := html.Parse(bytes.NewReader(body))
 	if err != nil {
@@ -84,7 +84,7 @@ func TitleOf(doc *html.Node) string {
 
 // LinksOf returns the http and https addresses of a page's links (a and area elements): absolute
 // by base and the page's base element, without fragments, in order, each once, at most
-// [MaxLinks], and of at most 8,192 bytes.
+// [maxLinks], and of at most 8,192 bytes.
 func LinksOf(doc *html.Node, base string) []string {
 	b := baseOf(doc, base)
 	seen := map[string]bool{}
@@ -110,7 +110,7 @@ func LinksOf(doc *html.Node, base string) []string {
 			seen[s] = true
 			out = append(out, s)
 		}
-		if len(out) == MaxLinks {
+		if len(out) == maxLinks {
 			break
 		}
 	}
@@ -249,7 +249,7 @@ func isBlock(a atom.Atom) bool {
 
 // Markdown converts a page to CommonMark with tables. Addresses are absolute, by base and the
 // page's base element. Addresses with code (javascript:, data: in links) are left out. Errors:
-// [ErrTooLarge], and a page that the parser refuses.
+// [errTooLarge], and a page that the parser refuses.
 func Markdown(body []byte, base string) (string, error) {
 	doc, err := Parse(body)
 	if err != nil {

@@ -60,10 +60,10 @@ func TestLinksAreAbsoluteOnceAndWeb(t *testing.T) {
 		t.Errorf("without a base: %q", got)
 	}
 	var many strings.Builder
-	for i := range MaxLinks + 5 {
+	for i := range maxLinks + 5 {
 		fmt.Fprintf(&many, `<a href="/%d"></a>`, i)
 	}
-	if got := LinksOf(parsed(t, []byte(many.String())), "http://lab.test/"); len(got) != MaxLinks {
+	if got := LinksOf(parsed(t, []byte(many.String())), "http://lab.test/"); len(got) != maxLinks {
 		t.Errorf("%d links", len(got))
 	}
 }
@@ -119,7 +119,7 @@ func TestMarkdown(t *testing.T) {
 }
 
 func TestALargePageIsRefused(t *testing.T) {
-	if _, err := Markdown(make([]byte, MaxBytes+1), ""); !errors.Is(err, ErrTooLarge) {
+	if _, err := Markdown(make([]byte, MaxBytes+1), ""); !errors.Is(err, errTooLarge) {
 		t.Errorf("%v", err)
 	}
 }

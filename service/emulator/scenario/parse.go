@@ -188,7 +188,7 @@ func parseLevel(t *document.Table) level.Level {
 
 func parseZone(t *document.Table) Zone {
 	z := Zone{
-		Name: t.Text("name"), Product: t.OneOf("product", Products()...), IdentityVerified: t.Bool("identity_verified"),
+		Name: t.Text("name"), Product: t.OneOf("product", products()...), IdentityVerified: t.Bool("identity_verified"),
 		Password: t.Text("password"), MorePasswords: t.Texts("more_passwords"), Disabled: t.Bool("disabled"), Async: t.OneOf("async", "both", "off", "only"),
 		AllowIPs: addresses(t, "allow_ips"), DenyIPs: addresses(t, "deny_ips"),
 		AllowDomains: domains(t, "allow_domains"), DenyDomains: domains(t, "deny_domains"),
@@ -198,7 +198,7 @@ func parseZone(t *document.Table) Zone {
 	}) {
 		t.Fail("name", "the zone has no name that it can have", "a name without spaces and colons, like unlocker1")
 	}
-	t.FailIf(!t.Has("product"), "", "the zone has no product", "product = one of "+strings.Join(Products(), ", "))
+	t.FailIf(!t.Has("product"), "", "the zone has no product", "product = one of "+strings.Join(products(), ", "))
 	for _, p := range append([]string{z.Password}, z.MorePasswords...) {
 		if len(p) > maxName || strings.ContainsFunc(p, unicode.IsControl) {
 			t.Fail("password", "the password cannot stand in a login", fmt.Sprintf("at most %d characters in one line", maxName))

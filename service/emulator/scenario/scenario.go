@@ -144,14 +144,14 @@ func Demo() *Scenario {
 			{Name: "ops-zones", Level: level.Ops, Duty: "human", ExpiresIn: days(75), RotatedAgo: days(10)},
 		},
 	}
-	for _, p := range Products() {
+	for _, p := range products() {
 		s.Zones = append(s.Zones, Zone{Name: p + "_demo", Product: p})
 	}
 	return s
 }
 
-// Products are what a zone can give access to (service.md 1).
-func Products() []string {
+// products are what a zone can give access to (service.md 1).
+func products() []string {
 	return []string{
 		"datacenter", "isp", "residential", "mobile", "unlocker", "serp", "browser", "crawl",
 		"scrapers", "datasets", "discover", "deep_lookup", "agent",

@@ -67,7 +67,7 @@ func Parse(body []byte, q Query) (Full, error) {
 		base = &url.URL{}
 	}
 	p := &parser{base: base, q: q, doc: goquery.NewDocumentFromNode(root)}
-	p.full.Organic = []Organic{}
+	p.full.Organic = []organic{}
 	p.general()
 	p.items()
 	p.knowledge()
@@ -85,7 +85,7 @@ type parser struct {
 
 func (p *parser) general() {
 	body := p.doc.Find("body").First()
-	g := General{
+	g := general{
 		SearchEngine: cmp.Or(p.q.Engine, body.AttrOr("data-engine", "")),
 		Query:        p.q.Text,
 		Language:     cmp.Or(cut(p.doc.Find("html").First().AttrOr("lang", "")), p.q.Language),
@@ -125,9 +125,9 @@ func (p *parser) item(s *goquery.Selection, section reflect.Value) {
 		return
 	}
 	switch item := v.Addr().Interface().(type) {
-	case *Organic:
+	case *organic:
 		item.Extensions = p.sitelinks(s)
-	case *Place:
+	case *place:
 		lat, lon, _ := strings.Cut(s.AttrOr("data-coordinates", ""), ",")
 		item.Latitude, item.Longitude = decimal(lat), decimal(lon)
 	}
@@ -181,7 +181,7 @@ func (p *parser) knowledge() {
 	if s.Length() == 0 {
 		return
 	}
-	k := &Knowledge{}
+	k := &knowledge{}
 	p.read(s, reflect.ValueOf(k).Elem())
 	s.Find("dt").EachWithBreak(func(i int, dt *goquery.Selection) bool {
 		k.Facts = append(k.Facts, Fact{clean(dt.Text()), clean(dt.NextFiltered("dd").Text())})

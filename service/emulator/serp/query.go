@@ -20,10 +20,10 @@ import (
 
 // The engines.
 const (
-	Google     = "google"
-	Bing       = "bing"
-	Yandex     = "yandex"
-	DuckDuckGo = "duckduckgo"
+	google     = "google"
+	bing       = "bing"
+	yandex     = "yandex"
+	duckDuckGo = "duckduckgo"
 )
 
 // Mode is the form of a page of results.
@@ -34,7 +34,7 @@ const (
 	Raw      Mode = ""             // the page as it is
 	JSON     Mode = "1"            // [Full]
 	WithHTML Mode = "html"         // [Full] with the page in "html"
-	Parsed   Mode = "parsed_light" // [Light]
+	Parsed   Mode = "parsed_light" // [light]
 )
 
 // ErrNoJSON refuses brd_json for an engine whose results are not parsed. The service answers 400
@@ -75,7 +75,7 @@ func Engine(u *url.URL) string {
 		return Named(u.Query().Get("engine"))
 	}
 	host = strings.TrimPrefix(host, "www.")
-	for _, e := range [...]string{Google, Bing, Yandex, DuckDuckGo} {
+	for _, e := range [...]string{google, bing, yandex, duckDuckGo} {
 		// The engine's name, then a country's ending: google.com, google.co.uk.
 		if rest, ok := strings.CutPrefix(host, e+"."); ok && rest != "" && strings.Count(rest, ".") < 2 && len(rest) <= len("com.xx") {
 			return e
@@ -87,10 +87,10 @@ func Engine(u *url.URL) string {
 // Named returns the engine with a name; google is the default.
 func Named(name string) string {
 	switch name {
-	case Bing, Yandex, DuckDuckGo:
+	case bing, yandex, duckDuckGo:
 		return name
 	}
-	return Google
+	return google
 }
 
 // grammar names the parameters of an engine's addresses. The first result has the number first,
@@ -102,11 +102,11 @@ type grammar struct {
 
 func grammarOf(engine string) grammar {
 	switch engine {
-	case Bing:
+	case bing:
 		return grammar{"q", "first", "setLang", "cc", 1, 1}
-	case Yandex:
+	case yandex:
 		return grammar{"text", "p", "lang", "lr", 0, pageSize("")}
-	case DuckDuckGo:
+	case duckDuckGo:
 		return grammar{"q", "s", "", "", 0, 1}
 	default:
 		return grammar{"q", "start", "hl", "gl", 0, 1}
@@ -121,13 +121,13 @@ func Search(engine string, v url.Values) Query {
 		Start: max(number(v.Get(g.start))-g.first, 0) * g.unit,
 	}
 	switch engine {
-	case Bing:
+	case bing:
 		if language, country, ok := strings.Cut(v.Get("mkt"), "-"); ok {
 			q.Language, q.Country = cmp.Or(q.Language, language), cmp.Or(q.Country, country)
 		}
-	case Yandex:
+	case yandex:
 		q.Text = cmp.Or(q.Text, v.Get("q"))
-	case DuckDuckGo:
+	case duckDuckGo:
 		q.Country, q.Language, _ = strings.Cut(v.Get("kl"), "-") // a region and a language: us-en
 	default:
 		q.Vertical = vertical(v)
@@ -140,10 +140,10 @@ func Search(engine string, v url.Values) Query {
 func (q Query) Address(text string, start int, vertical string) string {
 	g := grammarOf(q.Engine)
 	pairs := [][2]string{{"engine", q.Engine}, {g.text, text}, {g.language, q.Language}, {g.country, q.Country}, {"tbm", vertical}}
-	if q.Engine == Google {
+	if q.Engine == google {
 		pairs = pairs[1:]
 	}
-	if q.Engine == DuckDuckGo && q.Country != "" && q.Language != "" {
+	if q.Engine == duckDuckGo && q.Country != "" && q.Language != "" {
 		pairs = append(pairs, [2]string{"kl", q.Country + "-" + q.Language})
 	}
 	if start > 0 {
@@ -164,7 +164,7 @@ func (q Query) Address(text string, start int, vertical string) string {
 // IsResultPage reports whether an address is a search engine's page of results.
 func IsResultPage(u *url.URL) bool {
 	path := strings.TrimSuffix(u.Path, "/")
-	if Engine(u) == DuckDuckGo {
+	if Engine(u) == duckDuckGo {
 		return path == "" || path == "/html"
 	}
 	return Engine(u) != "" && path == "/search"
@@ -193,7 +193,7 @@ func Read(address string) (Query, error) {
 
 // Check returns [ErrNoJSON] if the mode needs JSON that the engine does not have.
 func (q Query) Check() error {
-	if q.Engine == Yandex && (q.Mode == JSON || q.Mode == WithHTML || q.Mode == Parsed) {
+	if q.Engine == yandex && (q.Mode == JSON || q.Mode == WithHTML || q.Mode == Parsed) {
 		return ErrNoJSON
 	}
 	return nil

@@ -211,7 +211,7 @@ func TestRead(t *testing.T) {
 	if _, err := serp.Read("http://lab.test/search?engine=yandex&brd_json=1"); !errors.Is(err, serp.ErrNoJSON) {
 		t.Errorf("%v", err)
 	}
-	if _, _, err := serp.Render(nil, "", serp.Query{Engine: serp.Yandex, Mode: serp.JSON}); !errors.Is(err, serp.ErrNoJSON) {
+	if _, _, err := serp.Render(nil, "", serp.Query{Engine: "yandex", Mode: serp.JSON}); !errors.Is(err, serp.ErrNoJSON) {
 		t.Errorf("%v", err)
 	}
 }

@@ -4,25 +4,25 @@ package serp
 // this emulator's). Organic is always there; the other sections if the page has them. A
 // section's class is that of its items on the page, and css where an item's field stands.
 type Full struct {
-	General         General    `json:"general"`
-	Organic         []Organic  `json:"organic" class:"result"`
-	Paid            []Organic  `json:"paid,omitempty" class:"ad"`
-	KnowledgeGraph  *Knowledge `json:"knowledge_graph,omitempty"`
-	PeopleAlsoAsk   []Question `json:"people_also_ask,omitempty" class:"question"`
-	RelatedSearches []Related  `json:"related_searches,omitempty" class:"related-search"`
-	News            []News     `json:"news,omitempty" class:"news-result"`
-	Images          []Image    `json:"images,omitempty" class:"image-result"`
-	Videos          []Video    `json:"videos,omitempty" class:"video-result"`
-	Shopping        []Product  `json:"shopping,omitempty" class:"product-result"`
-	Maps            []Place    `json:"maps,omitempty" class:"place-result"`
-	Recipes         []Recipe   `json:"recipes,omitempty" class:"recipe-result"`
-	Pagination      Pagination `json:"pagination"`
+	General         general    `json:"general"`
+	Organic         []organic  `json:"organic" class:"result"`
+	Paid            []organic  `json:"paid,omitempty" class:"ad"`
+	KnowledgeGraph  *knowledge `json:"knowledge_graph,omitempty"`
+	PeopleAlsoAsk   []question `json:"people_also_ask,omitempty" class:"question"`
+	RelatedSearches []related  `json:"related_searches,omitempty" class:"related-search"`
+	News            []news     `json:"news,omitempty" class:"news-result"`
+	Images          []image    `json:"images,omitempty" class:"image-result"`
+	Videos          []video    `json:"videos,omitempty" class:"video-result"`
+	Shopping        []product  `json:"shopping,omitempty" class:"product-result"`
+	Maps            []place    `json:"maps,omitempty" class:"place-result"`
+	Recipes         []recipe   `json:"recipes,omitempty" class:"recipe-result"`
+	Pagination      pagination `json:"pagination"`
 	// HTML is the page itself, in mode [WithHTML].
 	HTML string `json:"html,omitempty"`
 }
 
-// General describes the search.
-type General struct {
+// general describes the search.
+type general struct {
 	SearchEngine string `json:"search_engine"`
 	Query        string `json:"query"`
 	ResultsCount int    `json:"results_cnt"`
@@ -39,8 +39,8 @@ type Rank struct {
 	GlobalRank int `json:"global_rank"`
 }
 
-// Organic is a result or an ad. DisplayLink is a short form of Link.
-type Organic struct {
+// organic is a result or an ad. DisplayLink is a short form of Link.
+type organic struct {
 	Rank
 	Title       string      `json:"title" css:"h3"`
 	Link        string      `json:"link" css:"a.title@href"`
@@ -58,8 +58,8 @@ type Extension struct {
 	Text string `json:"text"`
 }
 
-// Knowledge is the knowledge panel.
-type Knowledge struct {
+// knowledge is the knowledge panel.
+type knowledge struct {
 	Name        string `json:"name" css:"h2"`
 	Subtitle    string `json:"subtitle,omitempty" css:".subtitle"`
 	Description string `json:"description" css:".description"`
@@ -75,8 +75,8 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
-// Question is a question that people also ask.
-type Question struct {
+// question is a question that people also ask.
+type question struct {
 	Rank
 	Question string `json:"question" css:"summary"`
 	Answer   string `json:"answer" css:".answer"`
@@ -84,15 +84,15 @@ type Question struct {
 	Link     string `json:"answer_link" css:"a.source@href"`
 }
 
-// Related is another search.
-type Related struct {
+// related is another search.
+type related struct {
 	Rank
 	Text string `json:"text" css:""`
 	Link string `json:"link" css:"@href"`
 }
 
-// News is a story.
-type News struct {
+// news is a story.
+type news struct {
 	Rank
 	Title       string `json:"title" css:"h3"`
 	Link        string `json:"link" css:"a.title@href"`
@@ -102,8 +102,8 @@ type News struct {
 	Image       string `json:"image,omitempty" css:"img@src"`
 }
 
-// Image is a picture and its page.
-type Image struct {
+// image is a picture and its page.
+type image struct {
 	Rank
 	Title  string `json:"title" css:"figcaption"`
 	Link   string `json:"link" css:"a@href"`
@@ -114,8 +114,8 @@ type Image struct {
 	Height int    `json:"height,omitempty" css:"img@height"`
 }
 
-// Video is a film; Duration is m:ss.
-type Video struct {
+// video is a film; Duration is m:ss.
+type video struct {
 	Rank
 	Title       string `json:"title" css:"h3"`
 	Link        string `json:"link" css:"a.title@href"`
@@ -125,8 +125,8 @@ type Video struct {
 	Description string `json:"description" css:".snippet"`
 }
 
-// Product is a product for sale.
-type Product struct {
+// product is a product for sale.
+type product struct {
 	Rank
 	Title   string  `json:"title" css:"h3"`
 	Link    string  `json:"link" css:"a.title@href"`
@@ -138,8 +138,8 @@ type Product struct {
 	Image   string  `json:"image,omitempty" css:"img@src"`
 }
 
-// Place is a place on the map, in degrees north and east.
-type Place struct {
+// place is a place on the map, in degrees north and east.
+type place struct {
 	Rank
 	Title       string  `json:"title" css:"h3"`
 	Link        string  `json:"link" css:"a.title@href"`
@@ -152,8 +152,8 @@ type Place struct {
 	Description string  `json:"description" css:".snippet"`
 }
 
-// Recipe is a recipe.
-type Recipe struct {
+// recipe is a recipe.
+type recipe struct {
 	Rank
 	Title  string  `json:"title" css:"h3"`
 	Link   string  `json:"link" css:"a.title@href"`
@@ -162,9 +162,9 @@ type Recipe struct {
 	Rating float64 `json:"rating,omitempty" css:".rating@data-rating"`
 }
 
-// Pagination links to the other pages. The starts are values of the engine's parameter: start for
+// pagination links to the other pages. The starts are values of the engine's parameter: start for
 // google, first (from 1) for bing.
-type Pagination struct {
+type pagination struct {
 	CurrentPage   int    `json:"current_page"`
 	NextPage      int    `json:"next_page,omitempty"`
 	NextPageStart int    `json:"next_page_start,omitempty"`
@@ -179,14 +179,14 @@ type Page struct {
 	Link  string `json:"link"`
 }
 
-// Light is the short form (public documentation): only organic is always there.
-type Light struct {
-	Organic    []LightResult `json:"organic"`
-	TopStories []LightStory  `json:"top_stories,omitempty"`
+// light is the short form (public documentation): only organic is always there.
+type light struct {
+	Organic    []lightResult `json:"organic"`
+	TopStories []lightStory  `json:"top_stories,omitempty"`
 }
 
-// LightResult is a result of the short form.
-type LightResult struct {
+// lightResult is a result of the short form.
+type lightResult struct {
 	Link        string      `json:"link"`
 	Title       string      `json:"title"`
 	Description string      `json:"description"`
@@ -194,8 +194,8 @@ type LightResult struct {
 	Extensions  []Extension `json:"extensions,omitempty"`
 }
 
-// LightStory is a news story of the short form.
-type LightStory struct {
+// lightStory is a news story of the short form.
+type lightStory struct {
 	Link   string `json:"link"`
 	Title  string `json:"title"`
 	Source string `json:"source"`
@@ -203,13 +203,13 @@ type LightStory struct {
 }
 
 // Light returns the short form.
-func (f Full) Light() Light {
-	l := Light{Organic: make([]LightResult, len(f.Organic))}
+func (f Full) Light() light {
+	l := light{Organic: make([]lightResult, len(f.Organic))}
 	for i, o := range f.Organic {
-		l.Organic[i] = LightResult{o.Link, o.Title, o.Description, o.GlobalRank, o.Extensions}
+		l.Organic[i] = lightResult{o.Link, o.Title, o.Description, o.GlobalRank, o.Extensions}
 	}
 	for _, n := range f.News {
-		l.TopStories = append(l.TopStories, LightStory{n.Link, n.Title, n.Source, n.Date})
+		l.TopStories = append(l.TopStories, lightStory{n.Link, n.Title, n.Source, n.Date})
 	}
 	return l
 }

@@ -29,12 +29,12 @@ const (
 
 // Reasons not to open or change the database.
 var (
-	// ErrNewer: a later version wrote it, and this one would cut it short.
-	ErrNewer = errors.New("the state was written by a newer version of the emulator")
+	// errNewer: a later version wrote it, and this one would cut it short.
+	errNewer = errors.New("the state was written by a newer version of the emulator")
 	// errOlder: an earlier version wrote it, and it cannot be brought up to date.
 	errOlder = errors.New("the state was written by an older version of the emulator, and its folder cannot be written")
-	// ErrClosed: the folder was given back.
-	ErrClosed = errors.New("the state is closed")
+	// errClosed: the folder was given back.
+	errClosed = errors.New("the state is closed")
 )
 
 // schema makes the tables: of values by id, in the order in which they came
@@ -172,7 +172,7 @@ func (db *database) check() error {
 		return err
 	}
 	if found > version {
-		return fmt.Errorf("%w (%d, and this one knows %d)", ErrNewer, found, version)
+		return fmt.Errorf("%w (%d, and this one knows %d)", errNewer, found, version)
 	}
 	if found < version {
 		return errOlder
@@ -210,7 +210,7 @@ func (db *database) close() error {
 	if db.w != nil { // last, so that it takes the log into the file
 		errs = append(errs, db.w.Close())
 	}
-	db.w, db.refused = nil, ErrClosed
+	db.w, db.refused = nil, errClosed
 	return errors.Join(errs...)
 }
 

@@ -122,7 +122,7 @@ func TestClosingWaitsForTheChangeThatIsBeingWritten(t *testing.T) {
 	}
 	close(release)
 	noerr.Must(t, errors.Join(<-written, <-closed))
-	if err := d.Update(func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
+	if err := d.Update(func(*Tx) error { return nil }); !errors.Is(err, errClosed) {
 		t.Errorf("after the end: %v", err)
 	}
 	if got := all(t, open(t, dir)); !slices.Equal(got, []string{"a=1"}) {
@@ -192,7 +192,7 @@ func TestADatabaseOfANewerVersionIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir)
 	noerr.Must(t, errors.Join(d.db.exec(fmt.Sprintf("PRAGMA user_version = %d", version+1)), d.Close()))
-	if _, err := Open(dir, time.Now); !errors.Is(err, ErrNewer) {
+	if _, err := Open(dir, time.Now); !errors.Is(err, errNewer) {
 		t.Errorf("%v", err)
 	}
 	if kept, err := filepath.Glob(filepath.Join(dir, databaseName) + "*"); err != nil || len(kept) != 1 {

@@ -38,7 +38,7 @@ type Dir struct {
 
 // Open makes the folder if necessary, locks it, removes half-written files of a killed
 // process, and opens the database. An empty dir is a temporary folder. A damaged database is
-// renamed, with a note. Errors: [ErrInUse] when another process owns the folder, [ErrNewer], or
+// renamed, with a note. Errors: [ErrInUse] when another process owns the folder, [errNewer], or
 // the disk's.
 func Open(dir string, now func() time.Time) (_ *Dir, err error) {
 	d := &Dir{dir: dir, now: now}
@@ -135,7 +135,7 @@ func (d *Dir) putAside(why error) error {
 }
 
 // Close waits for the change that is being written and unlocks the folder, or removes a
-// temporary one. Later changes are [ErrClosed].
+// temporary one. Later changes are [errClosed].
 func (d *Dir) Close() error {
 	var errs []error
 	if d.db != nil {

@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// MaxBytes bounds a login name.
-const MaxBytes = 1024
+// maxBytes bounds a login name.
+const maxBytes = 1024
 
 // ErrForm means that the name does not have the form of service.md 5.2.
 var ErrForm = errors.New("username is not <prefix>-customer-<account>-zone-<zone>")
@@ -124,8 +124,8 @@ func IsFlag(word string) bool { return bySpelling[word] != nil }
 // it is reported. The error is [ErrForm] (wrapped) or a [*FlagError]; with a FlagError the
 // returned name still carries prefix, account and zone.
 func Parse(s string, zones func(string) bool) (Name, error) {
-	if len(s) > MaxBytes {
-		return Name{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, MaxBytes)
+	if len(s) > maxBytes {
+		return Name{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, maxBytes)
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return Name{}, fmt.Errorf("%w: it has a space or a control character", ErrForm)

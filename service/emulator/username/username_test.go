@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for _, in := range []string{
 		"", "x", "brd-customer-hl_1", "brd-customer-hl_1-zone-", "brd-customer--zone-z", "-customer-hl_1-zone-z",
-		"brd-Customer-hl_1-zone-z", "brd-customer-hl_1-zone-a b", "brd-customer-hl_1-zone-a\n", "brd-customer-hl_1-zone-" + strings.Repeat("z", MaxBytes),
+		"brd-Customer-hl_1-zone-z", "brd-customer-hl_1-zone-a b", "brd-customer-hl_1-zone-a\n", "brd-customer-hl_1-zone-" + strings.Repeat("z", maxBytes),
 	} {
 		if _, err := Parse(in, unknown); !errors.Is(err, ErrForm) {
 			t.Errorf("%q: %v", in, err)

@@ -150,7 +150,7 @@ func TestAnAnswerThatIsTooLargeIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, Config{Do: func(_ context.Context, _ Ask, to *Recorder) {
 			to.Header().Set("X-First", "1")
-			block := make([]byte, MaxBody/2+1)
+			block := make([]byte, maxBody/2+1)
 			if _, err := to.Write(block); err != nil {
 				t.Error(err)
 			}
@@ -177,7 +177,7 @@ func TestCollectedResponsesMakeRoom(t *testing.T) {
 	s := open(t, Config{Do: write("")})
 	s.Close() // submitted fetches wait for the next start
 	now := time.Now()
-	for range MaxKept {
+	for range maxKept {
 		s.entries[newID()] = &entry{created: now, done: true}
 	}
 	if _, err := s.Submit(Ask{}); !errors.Is(err, ErrFull) {
@@ -211,7 +211,7 @@ func TestAllAnswersTogetherAreBounded(t *testing.T) {
 			page := []byte("a page")
 			if a.Zone == "late" { // everything else was kept while this one was on its way
 				s.mu.Lock()
-				s.bytes = MaxBytes - 3
+				s.bytes = maxBytes - 3
 				s.mu.Unlock()
 				if _, err := to.Write(page); !errors.Is(err, ErrFull) {
 					t.Errorf("nothing collected: %v", err)
@@ -233,7 +233,7 @@ func TestAllAnswersTogetherAreBounded(t *testing.T) {
 		}
 		submit(t, s, Ask{Zone: "late"})
 		synctest.Wait()
-		if s.bytes != MaxBytes-3-100+int64(len("short")) || s.entries[old] != nil {
+		if s.bytes != maxBytes-3-100+int64(len("short")) || s.entries[old] != nil {
 			t.Errorf("%d bytes are counted, the collected one: %v", s.bytes, s.entries[old])
 		}
 	})
@@ -366,7 +366,7 @@ func TestDroppedResponsesAreRemovedFromDisk(t *testing.T) {
 		s := open(t, Config{State: d, Do: write("page")})
 		ids := []string{submit(t, s, Ask{Zone: "z"}), submit(t, s, Ask{Zone: "z"})}
 		synctest.Wait()
-		time.Sleep(Retention) //nolint:forbidigo // the bubble's clock
+		time.Sleep(retention) //nolint:forbidigo // the bubble's clock
 		if _, err := s.Collect(ids[0], ""); !errors.Is(err, ErrUnknown) {
 			t.Errorf("%v", err)
 		}

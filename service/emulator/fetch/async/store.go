@@ -31,15 +31,15 @@ import (
 
 // Bounds.
 const (
-	// Retention is how long an answer can be collected (public documentation).
-	Retention = 48 * time.Hour
+	// retention is how long an answer can be collected (public documentation).
+	retention = 48 * time.Hour
 
-	// MaxPending bounds the fetches without an answer, MaxKept all responses.
-	MaxPending = 1_000
-	MaxKept    = 10_000
-	// MaxBody bounds one answer's body, MaxBytes all of them together.
-	MaxBody  = 64 << 20
-	MaxBytes = 1 << 30
+	// maxPending bounds the fetches without an answer, maxKept all responses.
+	maxPending = 1_000
+	maxKept    = 10_000
+	// maxBody bounds one answer's body, MaxBytes all of them together.
+	maxBody  = 64 << 20
+	maxBytes = 1 << 30
 
 	atOnce = 16
 )
@@ -49,8 +49,8 @@ var (
 	ErrUnknown = errors.New("no response has this id")
 	ErrPending = errors.New("the response is not there yet")
 	ErrFull    = errors.New("too many responses are waiting or kept")
-	// ErrTooLarge is the error of a [Recorder] for a body above [MaxBody].
-	ErrTooLarge = fmt.Errorf("the answer is larger than %d MiB", MaxBody>>20)
+	// ErrTooLarge is the error of a [Recorder] for a body above [maxBody].
+	ErrTooLarge = fmt.Errorf("the answer is larger than %d MiB", maxBody>>20)
 )
 
 // Ask is one fetch to be made.
@@ -262,10 +262,10 @@ func (s *Store) room() error {
 			pending++
 		}
 	}
-	if pending >= MaxPending {
+	if pending >= maxPending {
 		return ErrFull
 	}
-	return s.dropWhile(func() bool { return len(s.entries) >= MaxKept || s.bytes > MaxBytes-MaxBody })
+	return s.dropWhile(func() bool { return len(s.entries) >= maxKept || s.bytes > maxBytes-maxBody })
 }
 
 // dropWhile drops the oldest collected responses; called under mu.
@@ -284,7 +284,7 @@ func (s *Store) dropWhile(full func() bool) error {
 func (s *Store) reserve(n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.dropWhile(func() bool { return s.bytes+n > MaxBytes }); err != nil {
+	if err := s.dropWhile(func() bool { return s.bytes+n > maxBytes }); err != nil {
 		return err
 	}
 	s.bytes += n
@@ -307,7 +307,7 @@ func (s *Store) expire() {
 	defer s.mu.Unlock()
 	now := s.conf.Now()
 	for id, e := range s.entries {
-		if e.done && now.Sub(e.created) >= Retention {
+		if e.done && now.Sub(e.created) >= retention {
 			s.drop(id)
 		}
 	}
@@ -446,7 +446,7 @@ func (r *Recorder) WriteHeader(status int) {
 // Write appends to the body; the error is [ErrTooLarge], [ErrFull], or the disk's.
 func (r *Recorder) Write(b []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
-	if r.size+int64(len(b)) > MaxBody {
+	if r.size+int64(len(b)) > maxBody {
 		return 0, ErrTooLarge
 	}
 	if err := r.store.reserve(int64(len(b))); err != nil {
