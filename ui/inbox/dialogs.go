@@ -58,14 +58,10 @@ func (b *Inbox) askListen() tea.Cmd {
 // submits makes the call of a dialog, and closes that where it went well: what was filled in is there still where it did not.
 func (b *Inbox) submits(dialog *widget.FormDialog, about string, call func(ctx context.Context) (kit.Toast, error)) tea.Cmd {
 	dialog.Busy = true
-	dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
-		_, is := msg.(failed)
-		dialog.Busy = dialog.Busy && !is
-		return nil, is
-	}
 	return b.does(about, call, func(err error) tea.Cmd {
+		dialog.Busy = false
 		if err != nil {
-			return kit.Send(kit.ForOverlay{Overlay: dialog, Msg: failed{}})
+			return nil
 		}
 		return kit.CloseOverlay(dialog)
 	})

@@ -97,7 +97,6 @@ type (
 	again  struct{}
 	ticked struct{}
 	reread struct{} // after a change
-	failed struct{} // what a dialog submitted
 )
 
 // state is what a reading of the inbox found.

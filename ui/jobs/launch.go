@@ -89,22 +89,7 @@ func (n *launches) openForm(urls []string) tea.Cmd {
 	l.form = widget.NewForm(n.m.deps.Theme, fields...)
 	l.dialog = widget.NewFormDialog(n.m.deps.Theme, "New job", l.form)
 	l.dialog.Width = 78
-	l.dialog.Filled = func() bool { return l.picked }
-	l.dialog.Extra = func() []kit.Binding {
-		extra := []kit.Binding{{Keys: []string{"ctrl+o"}, Label: "data sets", Help: "Pick the data set from a list: by name, identifier or kind.", Intent: chooseDataset{}, WhileTyping: true}}
-		return append(extra, l.previewBindings()...)
-	}
-	l.dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
-		switch msg := msg.(type) {
-		case tea.PasteMsg:
-			return l.paste(msg.Content)
-		case chooseDataset:
-			return n.m.dataSets.forForm(), true
-		case askPreview:
-			return l.askPreview(), true
-		}
-		return nil, false
-	}
+	l.dialog.Owner = l
 	l.dialog.OnChange = func(*widget.Form) { l.changed() }
 	l.dialog.OnSubmit = func(*widget.Form) tea.Cmd { return n.submit() }
 	l.setSession(n.m.session)
@@ -115,6 +100,31 @@ func (n *launches) openForm(urls []string) tea.Cmd {
 	n.form = l
 	return tea.Batch(kit.OpenOverlay(l.dialog), l.askInbox())
 }
+
+// Extra are the keys that pick a data set and preview a result.
+func (l *launch) Extra() []kit.Binding {
+	extra := []kit.Binding{{Keys: []string{"ctrl+o"}, Label: "data sets", Help: "Pick the data set from a list: by name, identifier or kind.", Intent: chooseDataset{}, WhileTyping: true}}
+	return append(extra, l.previewBindings()...)
+}
+
+// Handle takes pastes and the intents of Extra.
+func (l *launch) Handle(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case tea.PasteMsg:
+		return l.paste(msg.Content)
+	case chooseDataset:
+		return l.m.dataSets.forForm(), true
+	case askPreview:
+		return l.askPreview(), true
+	}
+	return nil, false
+}
+
+// Settled does nothing: fields follow one another as they change.
+func (l *launch) Settled(*widget.Form) {}
+
+// Filled reports whether the data set was picked.
+func (l *launch) Filled() bool { return l.picked }
 
 // checkDataset requires a name if the dialect sends one. Otherwise it is only the
 // operator's name for the job and may be empty.

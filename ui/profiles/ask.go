@@ -22,7 +22,7 @@ import (
 // ask reads the account by the key: the typed one, or the one behind its reference.
 func (f *form) ask() tea.Cmd {
 	f.Form.FocusOn(f.Form.Focused(), false) // ends the editing, so that a typed key counts
-	f.settled(f.Form)
+	f.Settled(f.Form)
 	p, ref, value := f.draftProfile(), f.secretRef(), f.value
 	if err := keystore.CheckKeyValue(keystore.NewSecret(f.text(fieldValue))); err != nil { // it was not taken
 		f.Form.SetError(fieldValue, err.Error())

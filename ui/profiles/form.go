@@ -66,8 +66,7 @@ func newForm(d Deps, edits *config.Profile) *form {
 		f.Submit = "save"
 	}
 	f.Width = 84
-	f.OnSubmit, f.OnChange, f.Settled, f.Handle, f.Extra = f.save, f.follow, f.settled, f.handle, f.extra
-	f.Filled = func() bool { return !f.value.Empty() } // the key leaves its field as soon as it is typed
+	f.OnSubmit, f.OnChange, f.Owner = f.save, f.follow, f
 	if edits != nil {
 		f.chosen = true
 		if known, ok := f.known(edits.Key); ok && known.Secret != "" {
@@ -107,8 +106,8 @@ func open(d Deps, edits *config.Profile) tea.Cmd {
 	})
 }
 
-// extra are the keys that ask the account, and stop asking.
-func (f *form) extra() []kit.Binding {
+// Extra are the keys that ask the account, and stop asking.
+func (f *form) Extra() []kit.Binding {
 	d, _ := dialect.Find(f.text(fieldDialect))
 	b := kit.Binding{
 		Keys: []string{"ctrl+r"}, Label: "ask the account", Group: "Form", Intent: ask{}, WhileTyping: true, Hidden: !d.ListsAccount(),
@@ -136,8 +135,8 @@ func (f *form) extra() []kit.Binding {
 	return []kit.Binding{b, zones}
 }
 
-// handle takes the form's own messages.
-func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
+// Handle takes the form's own messages.
+func (f *form) Handle(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case probed:
 		f.tellStores(msg)
@@ -165,9 +164,12 @@ func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// settled takes typed secrets out of their fields when those are left: from then on only the last
+// Filled reports whether a key was typed: it leaves its field at once.
+func (f *form) Filled() bool { return !f.value.Empty() }
+
+// Settled takes typed secrets out of their fields when those are left: from then on only the last
 // four of the key are on the screen, and the references of passwords.
-func (f *form) settled(values *widget.Form) {
+func (f *form) Settled(values *widget.Form) {
 	f.refused()
 	f.takePasswords(values)
 	if values.Focused() == fieldValue && values.CapturingText() {
@@ -457,7 +459,7 @@ func (f *form) refOf(zone model.ZoneName) string {
 
 // save writes the account; a new one is used from then on.
 func (f *form) save(values *widget.Form) tea.Cmd {
-	f.settled(values)
+	f.Settled(values)
 	if f.stale && accounts.Refusal(f.draftProfile()) == nil {
 		f.stale = false // it was said
 		f.Problem = "The account was asked by another key or address than what stands here now, and what it filled in was taken back: ctrl+r asks again, ctrl+s once more saves it unasked."

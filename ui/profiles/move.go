@@ -42,13 +42,6 @@ func move(d Deps) tea.Msg {
 	dialog.Intro = "Each is written to the new store and read back, then what refers to it is switched, and only then the old one is deleted. " +
 		"What a variable or a command gives stays there. A move that was cut short goes on first, as it was begun."
 	dialog.Submit, dialog.Deliberate, dialog.Width = "move", true, 84
-	dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
-		answers, ok := msg.(probed)
-		if ok {
-			chooseStore(dialog.Form, stores, answers)
-		}
-		return nil, ok
-	}
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		var refs []string
 		if ref := f.Value(fieldMoved); ref != allSecrets {
@@ -67,12 +60,16 @@ func move(d Deps) tea.Msg {
 		})
 	}
 	return tea.Sequence(kit.OpenOverlay(dialog), func() tea.Msg {
-		return kit.ForOverlay{Overlay: dialog, Msg: probed(d.Stores(d.Ctx))}
+		answers := d.Stores(d.Ctx)
+		return kit.Call(kit.InOverlay(dialog), func() tea.Cmd {
+			chooseStore(dialog.Form, stores, answers)
+			return nil
+		})
 	})()
 }
 
 // chooseStore shows which stores do not answer.
-func chooseStore(f *widget.Form, stores []widget.Option, answers probed) {
+func chooseStore(f *widget.Form, stores []widget.Option, answers []Store) {
 	note := widget.Note{}
 	for _, s := range answers {
 		if s.Err == nil {

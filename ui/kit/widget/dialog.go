@@ -26,13 +26,8 @@ type FormDialog struct {
 	OnSubmit   func(*Form) tea.Cmd
 	// OnChange is called after every change of a value, to update other fields.
 	OnChange func(*Form)
-	// Extra are further keys of the dialog, which Handle gets the intents of. Handle sees every
-	// message first, and reports whether it was its own; Settled is called after every other.
-	Extra   func() []kit.Binding
-	Handle  func(tea.Msg) (cmd tea.Cmd, ok bool)
-	Settled func(*Form)
-	// Filled reports that something was filled in that no field holds any more; nil for never.
-	Filled func() bool
+	// Owner has further keys; nil for none.
+	Owner FormOwner
 	// Width is the preferred inner width; 0 means 72.
 	Width int
 
@@ -47,6 +42,17 @@ type FormDialog struct {
 	Doing string
 
 	above int // lines above the form in the frame drawn last
+}
+
+// FormOwner is whose dialog it is, where that has more to it than the fields.
+type FormOwner interface {
+	// Extra are further keys of the dialog. Handle gets their intents: it sees every message first, and reports whether
+	// it was its own. Settled is called after every other.
+	Extra() []kit.Binding
+	Handle(msg tea.Msg) (cmd tea.Cmd, ok bool)
+	Settled(f *Form)
+	// Filled reports that something was filled in that no field holds any more.
+	Filled() bool
 }
 
 // NewFormDialog makes a dialog; editing its first text field begins at once.
@@ -151,14 +157,14 @@ func (d *FormDialog) Bindings() []kit.Binding {
 
 // extra are the further keys. ownEsc reports that esc is one of them: it then has no other meaning.
 func (d *FormDialog) extra() (out []kit.Binding, ownEsc bool) {
-	if d.Extra != nil {
-		out = d.Extra()
+	if d.Owner != nil {
+		out = d.Owner.Extra()
 	}
 	return out, slices.ContainsFunc(out, func(b kit.Binding) bool { return b.Key() == "esc" })
 }
 
 // filled reports whether closing would lose something.
-func (d *FormDialog) filled() bool { return d.Form.Touched() || d.Filled != nil && d.Filled() }
+func (d *FormDialog) filled() bool { return d.Form.Touched() || d.Owner != nil && d.Owner.Filled() }
 
 // leave asks whether what was filled in may be lost.
 func (d *FormDialog) leave() tea.Cmd {
@@ -195,14 +201,13 @@ func (d *FormDialog) Work(work func() (then tea.Msg, err error)) tea.Msg {
 
 // Update submits, runs work, or passes the message to the form.
 func (d *FormDialog) Update(msg tea.Msg) tea.Cmd {
-	if d.Handle != nil {
-		if cmd, ok := d.Handle(msg); ok {
-			return cmd
-		}
+	if d.Owner == nil {
+		return d.update(msg)
 	}
-	cmd := d.update(msg)
-	if d.Settled != nil {
-		d.Settled(d.Form)
+	cmd, ok := d.Owner.Handle(msg)
+	if !ok {
+		cmd = d.update(msg)
+		d.Owner.Settled(d.Form)
 	}
 	return cmd
 }
