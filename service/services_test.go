@@ -13,6 +13,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/ask"
 )
 
 // twoServices is a session with profiles of two services, in a folder with files that name the key.
@@ -89,11 +90,15 @@ func (a *twoServices) key(t *testing.T, name string) model.Key {
 // What a rotation needs is not removed under it, and one whose key is gone can still be ended.
 func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
 	a := newServices(t)
-	e := a.Rotations(a.Keys.Inventory()).Engine()
-	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
+	rotations := a.Rotations(a.Keys.Inventory())
+	r, err := rotations.Rotation(t.Context(), rotations.OfKey(a.key(t, "acme"), keystore.RotateByNewKey))
+	if err == nil {
+		r, err = r.Begin(t.Context(), ask.Answers{}.Always(ask.BeginRotation))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	plan := r.Plan
 	other, err := a.WhatGoes("bbb")
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +129,7 @@ func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %v", name, p, ok, err)
 		}
 	}
-	if plan, err = e.Abandon(t.Context(), plan.ID); err != nil || !plan.Abandoned {
+	if r, err = r.Abandon(t.Context()); err != nil || !r.Plan.Abandoned {
 		t.Fatalf("%v", err)
 	}
 	if _, ok, _ := a.Rotations(nil).UnderWay("acme"); ok {

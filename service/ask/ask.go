@@ -48,6 +48,15 @@ const (
 	BadRows Kind = "bad rows"
 	// Unfitting takes a candidate although something speaks against it.
 	Unfitting Kind = "unfitting candidate"
+	// BeginRotation begins the rotation of a key, RotateAgain another one though the last is done.
+	BeginRotation Kind = "begin rotation"
+	RotateAgain   Kind = "rotate again"
+	// EndsValue ends the old key, its value or the old password.
+	EndsValue Kind = "ends the old value"
+	// NewValue is the value that a person made in the account settings. It wants a Secret.
+	NewValue Kind = "new value"
+	// Vouch records a step on a person's word. It wants a Reason.
+	Vouch Kind = "vouch"
 	// Candidate is which job of the service's list a job is. It wants OneOf.
 	Candidate Kind = "candidate"
 )

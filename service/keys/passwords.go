@@ -15,23 +15,23 @@ import (
 	"zonedeck/service/rotate"
 )
 
-// ForZonePassword is the rotation of a zone's password, by a key.
-func (r Rotations) ForZonePassword(p config.Profile, z model.Zone, key string) rotate.Password {
-	w := rotate.Password{Zone: z, Account: p.Account, Key: cmp.Or(key, p.Key)}
+// OfPassword is the rotation of a zone's password, by a key.
+func (Rotations) OfPassword(p config.Profile, z model.Zone, key string) RotationSubject {
+	w := &rotate.Password{Zone: z, Account: p.Account, Key: cmp.Or(key, p.Key)}
 	if p.Local {
 		w.Profile = p.Name
 	}
-	return w
+	return RotationSubject{Password: w}
 }
 
 // ZonePassword is the rotation of the password of a zone of the profile in use, by a key.
-func (r Rotations) ZonePassword(zone, key string) (rotate.Password, error) {
+func (r Rotations) ZonePassword(zone, key string) (RotationSubject, error) {
 	p := r.ks.cfg.Profiles.Profile()
 	z, ok := p.Zone(zone)
 	if !ok {
-		return rotate.Password{}, fmt.Errorf("profile %s has no zone %s", p.Name, zone)
+		return RotationSubject{}, fmt.Errorf("profile %s has no zone %s", p.Name, zone)
 	}
-	return r.ForZonePassword(p, z, key), nil
+	return r.OfPassword(p, z, key), nil
 }
 
 // AccountText says whose a rotation is: "account hl_1, profile acme, https://api.example.com".
@@ -49,18 +49,6 @@ func (r Rotations) AccountText(plan keystore.RotationPlan) string {
 		account = "an account that the profile does not name"
 	}
 	return account + ", profile " + p.Name + ", " + cmp.Or(p.BaseURL, "without a base_url")
-}
-
-// OfZone is the newest record of the rotations of a zone's password: the one that is under
-// way, if there is one.
-func (r Rotations) OfZone(p config.Profile, z model.Zone) (found keystore.RotationPlan, ok bool, err error) {
-	plans, err := r.List()
-	for _, plan := range plans {
-		if plan.OfZone(string(p.Account), string(z.Name)) {
-			return plan, true, err
-		}
-	}
-	return found, false, err
 }
 
 // zonePasswords works the passwords of zones for rotations; see rotate.Passwords.

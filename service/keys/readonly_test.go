@@ -48,7 +48,7 @@ func TestAPasswordOfAReadOnlyProfileIsNotRotated(t *testing.T) {
 	a := newServices(t)
 	plan := keystore.PlanPassword(keystore.ZonePassword{Zone: "unl", Ref: "file:unl", ChangedBy: "acme"},
 		[]keystore.RotationUser{{Name: "profile aaa", Ref: "file:unl", Profile: "aaa", Zone: "unl"}}, time.Now())
-	e := a.engine().Engine()
+	e := a.engine().engine()
 	if err := a.rotations().Start(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/radius"
@@ -68,12 +69,95 @@ func (ks *Keys) Rotations(calls Calls, passwords Passwords, folders Folders) Rot
 	return Rotations{ks.rotations(), ks, calls, passwords, folders, &sync.Map{}}
 }
 
-// Engine drives the rotations.
-func (r Rotations) Engine() *rotate.Engine { return rotate.New(r.config()) }
+type (
+	// Rotation is one rotation as a face takes it.
+	Rotation = rotate.Rotation
+	// RotationSubject is what is rotated.
+	RotationSubject = rotate.Subject
+	// StopError is why a rotation does not go on by itself.
+	StopError = rotate.StopError
+	// UsesAfterEnd is what was seen of the old value of a rotation that is over.
+	UsesAfterEnd = rotate.UsesAfterEnd
+)
+
+// ErrRotationElsewhere says that another process works on the rotation.
+var ErrRotationElsewhere = rotate.ErrElsewhere
+
+func (r Rotations) engine() *rotate.Engine { return rotate.New(r.config()) }
+
+// OfKey is the rotation of a key by a method.
+func (r Rotations) OfKey(k model.Key, method keystore.RotationMethod) RotationSubject {
+	return RotationSubject{Key: k, Profile: r.ks.Origin(k), Method: method}
+}
+
+// Rotation is that of a subject which is under way, or else the one that would begin now: then nothing is written
+// yet. It is refused in a read-only profile, and to a command with an ADMIN key without a reason.
+func (r Rotations) Rotation(ctx context.Context, s RotationSubject) (Rotation, error) {
+	last, found, err := r.Newest(s)
+	if err != nil && !found {
+		return Rotation{}, err
+	}
+	if s.Password == nil {
+		if err := cmp.Or(r.ks.RefuseAdmin(s.Key), r.Refuse(keystore.RotationPlan{Key: s.Key.Name, Profile: s.Profile})); err != nil {
+			return Rotation{}, err
+		}
+	}
+	if found && !last.Over() {
+		return r.Resume(last), nil
+	}
+	return r.engine().Look(ctx, s, last)
+}
+
+// Resume is the rotation of a record.
+func (r Rotations) Resume(p keystore.RotationPlan) Rotation { return r.engine().Resume(p) }
+
+// OwnerText says whose a key is; see Owners.Text.
+func (r Rotations) OwnerText(k model.Key) string { return r.ks.Owners().Text(k) }
+
+// Reach judges whether a key may be sent wherever its rotation proves it; see rotate.Keys. A command is refused, a
+// person is asked.
+func (r Rotations) Reach(p keystore.RotationPlan, a ask.Answers) (open []ask.Question, err error) {
+	if p.Zone != "" || p.NewFingerprint != "" { // of a password that is checked with its calls; or it was judged
+		return nil, nil
+	}
+	k := model.Key{Name: p.Key, Secret: p.Ref, Fingerprint: p.OldFingerprint}
+	asked := map[string]bool{}
+	for _, u := range p.Users {
+		if u.Profile == "" || !u.Callable() || asked[u.Profile] {
+			continue
+		}
+		asked[u.Profile] = true
+		to, err := r.ks.cfg.Profiles.Named(u.Profile)
+		if err != nil {
+			return nil, err
+		}
+		refused := r.ks.Owners().Refuse(to, k)
+		var other *OtherAccountError
+		if !errors.As(refused, &other) || r.ks.unattended() {
+			if refused != nil {
+				return nil, refused
+			}
+			continue
+		}
+		q := ask.Question{
+			Kind: ask.OtherAccount, About: k.Name + "=" + addressOf(to),
+			Text: fmt.Sprintf("%s, and %s is proved by a call of profile %s: it is sent to %s", belongs(k.Name, other.Profiles), u.Name, to.Name, addressOf(to)),
+		}
+		if a.To(q).Yes {
+			r.ks.confirm(q.About)
+			continue
+		}
+		open = append(open, q)
+	}
+	return open, nil
+}
 
 // Rehearse takes the steps of a key's rotation on an emulator, with copies. It reads the key's references, and writes
 // nothing real.
 func (r Rotations) Rehearse(ctx context.Context, e Emulator, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
+	if err := r.ks.RefuseAdmin(k); err != nil {
+		return keystore.RotationPlan{}, err
+	}
 	demo, err := e.Profile(ctx)
 	if err != nil {
 		return keystore.RotationPlan{}, err
@@ -114,8 +198,8 @@ func (r Rotations) Days(level model.Level) int {
 	return r.ks.cfg.Profiles.File().Keys().Apply(model.Key{Level: level}).Rotation.Every()
 }
 
-// UsedLate writes uses of an old value after the end of its rotation into the timeline.
-func (r Rotations) UsedLate(ctx context.Context, p keystore.RotationPlan, used []string) {
+// UsedAfterEnd writes uses of an old value after the end of its rotation into the timeline.
+func (r Rotations) UsedAfterEnd(ctx context.Context, p keystore.RotationPlan, used []string) {
 	r.ks.oldValueUsed(ctx, p, used)
 }
 
@@ -127,11 +211,11 @@ func (ks *Keys) Origin(k model.Key) string {
 	return ks.cfg.Profiles.Base().Name
 }
 
-// ForKey is the newest record of a key's rotations: the one that is under way, if there is one.
-func (r Rotations) ForKey(k model.Key) (p keystore.RotationPlan, ok bool, err error) {
+// Newest is the newest record of a subject's rotations: the one that is under way, if there is one.
+func (r Rotations) Newest(s RotationSubject) (p keystore.RotationPlan, ok bool, err error) {
 	plans, err := r.List()
 	for _, p := range plans {
-		if p.OfKey(r.ks.Origin(k), k.Name) {
+		if w := s.Password; w != nil && p.OfZone(string(w.Account), string(w.Zone.Name)) || w == nil && p.OfKey(s.Profile, s.Key.Name) {
 			return p, true, err
 		}
 	}
@@ -196,11 +280,6 @@ func (ks *Keys) noValue(k model.Key, take func() (keystore.Secret, error)) error
 	}
 	_, err := take()
 	return err
-}
-
-// RefuseKey is why a key is not rotated: the profile in use is read-only, or one whose key it is.
-func (r Rotations) RefuseKey(k model.Key) error {
-	return r.Refuse(keystore.RotationPlan{Key: k.Name, Profile: r.ks.Origin(k)})
 }
 
 // Settings are those of the embedded emulator, for the keys that come with it.

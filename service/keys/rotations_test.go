@@ -12,6 +12,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/rotate"
 )
@@ -19,7 +20,7 @@ import (
 // A key's value goes to the service of its own account, whichever profile is in use.
 func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 	a := newServices(t)
-	e := a.engine().Engine()
+	e := a.engine().engine()
 	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +150,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
 	a := newServices(t)
 	a.edit(t, `key = "acme"`, `key = "other"`)
-	e := a.engine().Engine()
+	e := a.engine().engine()
 	if _, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "no profile uses acme") {
 		t.Errorf("%v", err)
 	}
@@ -255,7 +256,7 @@ func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 // The configuration is read anew while a console is open: its folders and its intervals hold.
 func TestARotationFollowsTheConfiguration(t *testing.T) {
 	a := newServices(t)
-	e := a.engine().Engine()
+	e := a.engine().engine()
 	file := filepath.Join(a.folder, "own.env")
 	old := keystore.NewSecret("old-value-0123456789")
 	if err := os.WriteFile(file, []byte("K="+old.Reveal()+"\n"), 0o600); err != nil {
@@ -278,5 +279,37 @@ func TestARotationFollowsTheConfiguration(t *testing.T) {
 	}
 	if days := a.engine().Days(model.LevelUser); days != 14 {
 		t.Errorf("a new USER key lives %d days", days)
+	}
+}
+
+// A profile of another account may read the same reference. Whether the key may be sent there is judged before a new
+// one is made: a person is asked, a command is refused.
+func TestWhereARotationSendsAKeyIsJudgedBeforeItBegins(t *testing.T) {
+	a := newServices(t)
+	p := keystore.RotationPlan{Key: "acme", Ref: "env:ACME_KEY", Users: []keystore.RotationUser{
+		{Name: "profile aaa", Ref: "env:ACME_KEY", Profile: "aaa"}, {Name: "profile bbb", Ref: "env:ACME_KEY", Profile: "bbb"},
+	}}
+	r := a.engine()
+	open, err := r.Reach(p, nil)
+	if err != nil || len(open) != 1 || open[0].Kind != ask.OtherAccount || !strings.Contains(open[0].Text, "acme is the key of profile aaa") {
+		t.Fatalf("a person is asked %+v, %v", open, err)
+	}
+	if err := a.Owners().Refuse(a.profile(t, "bbb"), a.key(t, "acme")); !errors.Is(err, ErrOtherAccount) {
+		t.Fatalf("before a yes: %v", err)
+	}
+	if left, err := r.Reach(p, ask.Answers{}.With(open[0], ask.Agreed)); err != nil || len(left) != 0 {
+		t.Fatalf("after a yes: %+v, %v", left, err)
+	}
+	if err := a.Owners().Refuse(a.profile(t, "bbb"), a.key(t, "acme")); err != nil {
+		t.Errorf("after a yes it is not sent: %v", err)
+	}
+	b := newServices(t)
+	b.as(Caller{Kind: Command})
+	if _, err := b.engine().Reach(p, nil); !errors.Is(err, ErrOtherAccount) {
+		t.Errorf("a command: %v", err)
+	}
+	p.NewFingerprint = "made already"
+	if open, err := b.engine().Reach(p, nil); err != nil || open != nil {
+		t.Errorf("once a key is made: %+v, %v", open, err)
 	}
 }

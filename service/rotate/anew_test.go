@@ -88,7 +88,7 @@ func seenInAJournalBegunAnew(t *testing.T, demo servicetest.Demo, method keystor
 			t.Fatalf("%v, %+v", err, plan.Steps)
 		}
 		calls = restartAndSend(plan)
-		says = strings.Join(e.Late(t.Context(), plan).Used, "; ")
+		says = strings.Join(e.UsesAfterEnd(t.Context(), plan).Used, "; ")
 	} else {
 		stop := (*rotate.StopError)(nil)
 		if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepWatch {

@@ -11,11 +11,6 @@ import (
 
 // Where no program can work the account settings, a person makes the new value there and gives it.
 
-// ByHand reports whether a person works the account settings of a rotation: the console ends nothing there.
-func (e *Engine) ByHand(p keystore.RotationPlan) bool {
-	return p.Zone == "" && e.c.Accounts.Settings(p) == nil
-}
-
 // askForValue says what a person does in the account settings.
 func (r *run) askForValue(ctx context.Context, n int) error {
 	words := fmt.Sprintf("in the account settings, create a key of the same level as %s, with an expiry, and give its value here", r.plan.Key)

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/rehearsal"
 )
 
@@ -141,6 +142,11 @@ func (rehearsedKeys) Refuse(keystore.RotationPlan) error { return nil }
 
 func (k rehearsedKeys) Users(context.Context, model.Key) ([]keystore.RotationUser, error) {
 	return k.users, nil
+}
+
+// Reach asks nothing: only a copy is sent.
+func (rehearsedKeys) Reach(keystore.RotationPlan, ask.Answers) ([]ask.Question, error) {
+	return nil, nil
 }
 
 func (rehearsedKeys) TookOver(context.Context, keystore.RotationPlan) error { return nil }

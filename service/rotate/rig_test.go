@@ -12,6 +12,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
@@ -93,16 +94,18 @@ func (p place) records() *keystore.Rotations {
 // A nil one does nothing.
 type setup struct {
 	rotate.Config
-	Refuse   func(p keystore.RotationPlan) error
-	Settings func(p keystore.RotationPlan) rotate.Settings
-	Users    func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error)
-	Prove    func(ctx context.Context, c rotate.Call) (model.FetchResult, error)
-	Levels   func(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error)
-	Holds    func(file, fingerprint string) (bool, error)
-	TookOver func(ctx context.Context, p keystore.RotationPlan) error
-	UsedLate func(ctx context.Context, p keystore.RotationPlan, used []string)
-	Now      func(p keystore.RotationPlan) time.Time
-	Days     func(level model.Level) int
+	Refuse       func(p keystore.RotationPlan) error
+	Settings     func(p keystore.RotationPlan) rotate.Settings
+	Users        func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error)
+	Prove        func(ctx context.Context, c rotate.Call) (model.FetchResult, error)
+	Levels       func(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error)
+	Holds        func(file, fingerprint string) (bool, error)
+	TookOver     func(ctx context.Context, p keystore.RotationPlan) error
+	UsedAfterEnd func(ctx context.Context, p keystore.RotationPlan, used []string)
+	Now          func(p keystore.RotationPlan) time.Time
+	Days         func(level model.Level) int
+	Reach        []ask.Question // what is asked before a key is sent
+	Refused      error          // why it is not
 }
 
 // whole is the Config with the functions as they are now.
@@ -134,6 +137,21 @@ func (c console) Settings(p keystore.RotationPlan) rotate.Settings {
 	return c.s.Settings(p)
 }
 
+func (console) OwnerText(model.Key) string { return "the key of profile acme" }
+
+func (console) AccountText(keystore.RotationPlan) string {
+	return "account hl_1, profile acme, https://api.example.com"
+}
+
+func (c console) Reach(_ keystore.RotationPlan, a ask.Answers) (open []ask.Question, err error) {
+	for _, q := range c.s.Reach {
+		if !a.To(q).Yes {
+			open = append(open, q)
+		}
+	}
+	return open, c.s.Refused
+}
+
 func (c console) Users(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
 	return c.s.Users(ctx, k)
 }
@@ -158,9 +176,9 @@ func (c console) TookOver(ctx context.Context, p keystore.RotationPlan) error {
 	return c.s.TookOver(ctx, p)
 }
 
-func (c console) UsedLate(ctx context.Context, p keystore.RotationPlan, used []string) {
-	if c.s.UsedLate != nil {
-		c.s.UsedLate(ctx, p, used)
+func (c console) UsedAfterEnd(ctx context.Context, p keystore.RotationPlan, used []string) {
+	if c.s.UsedAfterEnd != nil {
+		c.s.UsedAfterEnd(ctx, p, used)
 	}
 }
 

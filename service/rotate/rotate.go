@@ -19,6 +19,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
 )
@@ -54,19 +55,26 @@ type Settings interface {
 type Accounts interface {
 	// Settings are the account settings of a rotation's key; nil where a person works them.
 	Settings(p keystore.RotationPlan) Settings
+	// AccountText says whose a rotation is: "account hl_1, profile acme, https://api.example.com".
+	AccountText(p keystore.RotationPlan) string
+	// OwnerText says whose a key is, and where it is sent: "the key of profile acme (account hl_1, https://api.example.com)".
+	OwnerText(k model.Key) string
 }
 
 // Keys are the keys of the console, with what uses them.
 type Keys interface {
 	// Refuse is why a rotation may not be worked on.
 	Refuse(p keystore.RotationPlan) error
+	// Reach judges, before anything is made, whether the key may be sent wherever the rotation proves it. It notes
+	// what the answers agree to, and returns the questions that are open.
+	Reach(p keystore.RotationPlan, a ask.Answers) ([]ask.Question, error)
 	// Users are what uses a key: the blast radius. Not finding out is an error.
 	Users(ctx context.Context, k model.Key) ([]keystore.RotationUser, error)
 	// TookOver is called when the key's own reference gives the new value; of a key without one,
 	// when all that uses it was given the value. It is called again when the old value was seen refused, and may be more often.
 	TookOver(ctx context.Context, p keystore.RotationPlan) error
-	// UsedLate is told what Late saw of an old value, each time.
-	UsedLate(ctx context.Context, p keystore.RotationPlan, used []string)
+	// UsedAfterEnd is told each time what was seen of an old value.
+	UsedAfterEnd(ctx context.Context, p keystore.RotationPlan, used []string)
 	// Now dates a step of a key's rotation.
 	Now(p keystore.RotationPlan) time.Time
 	// Days is how long a new key of a level lives.

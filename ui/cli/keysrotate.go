@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,25 +12,34 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/keys"
-	"zonedeck/service/rotate"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 
+// rotateFlags are those of the rotation of a key.
 type rotateFlags struct {
-	yes, again, refresh, report, abandon, rehearse, json bool
-	value, expires, pipe, adminReason                    string
-	vouch, scan                                          []string
+	Yes      bool     `flag:"yes" help:"begin without asking for confirmation, even if the old value stops at once (--refresh)"`
+	Refresh  bool     `flag:"refresh" help:"give the key itself a new value; the old one stops at once (asks first, unless --yes)"`
+	Value    string   `flag:"value" help:"reference (env:, cmd:, keyring:, file:) to the new value that the account settings showed"`
+	Expires  string   `flag:"expires" help:"with --value: when the new value expires, a date or \"unlimited\"; recorded in the inventory"`
+	Again    bool     `flag:"again" help:"without a terminal: begin another rotation though the last one is done"`
+	Pipe     string   `flag:"pipe" help:"when a person has to put the new value somewhere, give it to this command on its standard input instead, then check again"`
+	Vouch    []string `flag:"vouch" help:"vouch for the step of this name, or do not wait for this job (repeatable)"`
+	Scan     []string `flag:"scan" help:"search this folder too for files that hold the key (repeatable)"`
+	Report   bool     `flag:"report" help:"only print the record of the key's newest rotation, as Markdown or --json"`
+	Rehearse bool     `flag:"rehearse" help:"take every step with copies on the embedded emulator; references are read, but nothing real is written"`
+	Abandon  bool     `flag:"abandon" help:"end the rotation with this key name or id; keys and references stay as they are"`
+	reasonFlag
+	jsonFlag
 }
 
 func (a *app) keysRotateCommand() *cobra.Command {
-	var f rotateFlags
-	cmd := &cobra.Command{
-		Use:   "rotate NAME",
-		Short: "Rotate a key with proof: create, set, test, finish",
-		Long: `Replaces a key by a new one: creates it, puts it at each reference, makes one
+	return command(a, spec[rotateFlags]{
+		use: "rotate NAME", short: "Rotate a key with proof: create, set, test, finish",
+		long: `Replaces a key by a new one: creates it, puts it at each reference, makes one
 real call as each user of the key, deletes the old key, and checks that it is
 refused. Every step is recorded on disk before and after it is taken, so the same
 command goes on with a rotation that was left or killed.
@@ -46,100 +56,84 @@ such a step, or that a job is not waited for.
 With --refresh the key itself gets a new value, and the old value is invalid at
 once: everything that uses it stands still until its reference gives the new
 value.`,
-		Args: oneArg("the key to rotate, as 'zonedeck keys list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.adminReason}, func(t *task) error {
-				return t.rotateKey(cmd.Context(), args[0], f)
-			})
+		args: oneArg("the key to rotate, as 'zonedeck keys list' names it"),
+		check: func(f rotateFlags, _ []string) error {
+			if _, err := model.ParseExpiry(f.Expires); err != nil {
+				return usage("--expires: %w", err)
+			}
+			if f.Expires != "" && f.Value == "" {
+				return usage("--expires needs --value: it is about the new value")
+			}
+			return nil
 		},
-	}
-	fl := cmd.Flags()
-	fl.BoolVar(&f.yes, "yes", false, "begin without asking for confirmation, even if the old value stops at once (--refresh)")
-	fl.BoolVar(&f.refresh, "refresh", false, "give the key itself a new value; the old one stops at once (asks first, unless --yes)")
-	fl.StringVar(&f.value, "value", "", "reference (env:, cmd:, keyring:, file:) to the new value that the account settings showed")
-	fl.StringVar(&f.expires, "expires", "", "with --value: when the new value expires, a date or \"unlimited\"; recorded in the inventory")
-	fl.BoolVar(&f.again, "again", false, "without a terminal: begin another rotation though the last one is done")
-	fl.StringVar(&f.pipe, "pipe", "", "when a person has to put the new value somewhere, give it to this command on its standard input instead, then check again")
-	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name, or do not wait for this job (repeatable)")
-	fl.StringArrayVar(&f.scan, "scan", nil, "search this folder too for files that hold the key (repeatable)")
-	fl.BoolVar(&f.report, "report", false, "only print the record of the key's newest rotation, as Markdown or --json")
-	fl.BoolVar(&f.rehearse, "rehearse", false, "take every step with copies on the embedded emulator; references are read, but nothing real is written")
-	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation with this key name or id; keys and references stay as they are")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	adminFlag(cmd, &f.adminReason)
-	return cmd
+		needs: func(f rotateFlags) needs { return needs{jobs: true, reason: f.Reason} },
+		run: func(ctx context.Context, t *task, f rotateFlags, args []string) (printed, error) {
+			return t.rotateKey(ctx, args[0], f)
+		},
+	})
 }
 
-func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error {
+func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) (printed, error) {
 	if _, err := t.Profile(ctx); err != nil { // the emulator knows the demo keys
-		return fail(exitState, "%w", err)
+		return printed{}, fail(exitState, "%w", err)
 	}
-	switch _, err := model.ParseExpiry(f.expires); {
-	case f.abandon:
-		return t.abandonRotation(ctx, name, f.json)
-	case f.report:
-		return t.reportRotation(name, f.json)
-	case err != nil:
-		return usage("--expires: %w", err)
-	case f.expires != "" && f.value == "":
-		return usage("--expires needs --value: it is about the new value")
+	rotations := t.Rotations(t.scanned(f.Scan))
+	switch {
+	case f.Abandon: // the key need not be in the inventory any more
+		p, found, err := rotations.UnderWay(name)
+		switch {
+		case err != nil:
+			return printed{}, fail(exitState, "%w", err)
+		case !found:
+			return printed{}, usage("no rotation of %s is under way", name)
+		}
+		return t.abandonRotation(ctx, p)
+	case f.Report: // nor here
+		p, found, err := rotations.Named(name)
+		switch {
+		case err != nil && !found:
+			return printed{}, fail(exitState, "%w", err)
+		case !found:
+			return printed{}, usage("there is no record of a rotation of %s", name)
+		}
+		return rotationReport(p), nil
 	}
 	k, ok := t.Keys.Key(name)
 	if !ok {
-		return usage("%q is not in the key inventory", name)
+		return printed{}, usage("%q is not in the key inventory", name)
 	}
-	p, found, err := t.Rotations(nil).ForKey(k)
-	if err != nil && !found {
-		return fail(exitState, "%w", err)
+	subject := rotations.OfKey(k, keystore.RotateByNewKey)
+	if f.Refresh {
+		subject.Method = keystore.RotateByRefresh
 	}
-	if err := t.Keys.RefuseAdmin(k); err != nil {
-		return fetchError(ctx, err)
+	if f.Rehearse {
+		return t.rehearseRotation(ctx, subject, f)
 	}
-	if f.rehearse {
-		return t.rehearseRotation(ctx, k, f)
-	}
-	if err := t.Rotations(nil).RefuseKey(k); err != nil {
-		return err
-	}
-	engine := t.Rotations(t.scanned(f.scan)).Engine()
-	if asks := t.app.StdinTTY && !t.app.flags.noInput; found && p.Over() && !p.Abandoned && !f.again && !asks {
-		return usage("the rotation of %s was done at %s (--report prints it): --again begins another one", name, p.Ended.UTC().Format(view.StampFormat))
-	}
-	if !found || p.Over() {
-		if p, err = t.beginRotation(ctx, engine, k, f); err != nil {
-			return err
-		}
-	} else if f.refresh != (p.Method == keystore.RotateByRefresh) {
-		return usage("a rotation of %s by %s is under way: go on with it, or end it with --abandon", name, p.Method)
-	} else if err := vouchable(p, f.vouch); err != nil {
-		return err
-	}
-	p, err = t.advance(ctx, engine, p, f)
-	if err := t.printRotation(p, err, f.json); err != nil {
-		return err
-	}
-	return rotationError(ctx, err)
-}
-
-// reportRotation prints the newest record of the rotations of a key, by the key's name or the record's
-// id. The key need not be there any more.
-func (t *task) reportRotation(name string, asJSON bool) error {
-	p, found, err := t.Rotations(nil).Named(name)
+	r, err := rotations.Rotation(ctx, subject)
 	switch {
-	case err != nil && !found:
-		return fail(exitState, "%w", err)
-	case !found:
-		return usage("there is no record of a rotation of %s", name)
+	case errors.As(err, new(*keys.AdminError)), errors.Is(err, keys.ErrOtherAccount):
+		return printed{}, fetchError(ctx, err)
+	case errors.Is(err, config.ErrReadOnly):
+		return printed{}, err
+	case err != nil:
+		return printed{}, fail(exitState, "%w", err)
+	case r.Begun() && r.Plan.Method != subject.Method:
+		return printed{}, usage("a rotation of %s by %s is under way: go on with it, or end it with --abandon", name, r.Plan.Method)
 	}
-	return t.printReport(p, asJSON)
-}
-
-// printReport prints the record of a rotation for people, or as an object.
-func (t *task) printReport(p keystore.RotationPlan, asJSON bool) error {
-	if asJSON {
-		return t.printRotation(p, nil, true)
+	if err := vouchable(r.Plan, f.Vouch); err != nil {
+		return printed{}, err
 	}
-	return t.app.printText(false, rotate.Report(p))
+	if !r.Begun() {
+		r, err = t.beginRotation(ctx, r, f)
+		if err != nil && !errors.As(err, new(*exitError)) && !errors.Is(err, config.ErrReadOnly) {
+			err = fail(exitState, "%w", err)
+		}
+		if err != nil {
+			return printed{}, err
+		}
+	}
+	r, err = t.advance(ctx, r, f)
+	return rotationPrinted(r.Plan, err), rotationError(ctx, err)
 }
 
 // scanned are the folders to search for files that hold the key.
@@ -147,83 +141,66 @@ func (t *task) scanned(more []string) keys.Folders {
 	return keys.Scan(slices.Concat(t.Keys.Inventory().ScanFolders(), more))
 }
 
-// abandonRotation ends a rotation by its key's name or its id. The key need not be in the inventory.
-func (t *task) abandonRotation(ctx context.Context, name string, asJSON bool) error {
-	p, found, err := t.Rotations(nil).UnderWay(name)
-	switch {
-	case err != nil:
-		return fail(exitState, "%w", err)
-	case !found:
-		return usage("no rotation of %s is under way", name)
+// abandonRotation ends a rotation, and says where its new value is, if one was made.
+func (t *task) abandonRotation(ctx context.Context, p keystore.RotationPlan) (printed, error) {
+	r, err := t.Rotations(t.Keys.Inventory()).Resume(p).Abandon(ctx)
+	if err == nil {
+		_, held := r.Plan.References()
+		if _, missing := t.Resolver.Resolve(ctx, held); missing == nil || p.Zone != "" {
+			t.app.say("zonedeck: %s", r.Leftovers())
+		}
 	}
-	if p, err = t.Rotations(t.Keys.Inventory()).Engine().Abandon(ctx, p.ID); err == nil {
-		t.sayWhatIsLeft(ctx, p)
-	}
-	if err := t.printRotation(p, err, asJSON); err != nil {
-		return err
-	}
-	return rotationError(ctx, err)
-}
-
-// sayWhatIsLeft says where the new value of an abandoned rotation is, if one was made.
-func (t *task) sayWhatIsLeft(ctx context.Context, p keystore.RotationPlan) {
-	_, held := p.References()
-	if _, err := t.Resolver.Resolve(ctx, held); err == nil {
-		t.app.say("zonedeck: %s", rotate.Leftovers(p))
-	}
+	return rotationPrinted(r.Plan, err), rotationError(ctx, err)
 }
 
 // rehearseRotation prints the steps of a rehearsal. Those that are vouched for will need a person.
-func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags) error {
-	method := keystore.RotateByNewKey
-	if f.refresh {
-		method = keystore.RotateByRefresh
-	}
-	p, err := t.RehearseRotation(ctx, k, method, t.scanned(f.scan))
-	if failed := t.printRotation(p, err, f.json); failed != nil {
-		return failed
+func (t *task) rehearseRotation(ctx context.Context, s keys.RotationSubject, f rotateFlags) (printed, error) {
+	p, err := t.RehearseRotation(ctx, s.Key, s.Method, t.scanned(f.Scan))
+	if errors.As(err, new(*keys.AdminError)) {
+		return printed{}, fetchError(ctx, err)
 	}
 	if err == nil {
 		_, vouched := p.Count()
 		t.app.say("zonedeck: this was a rehearsal on the emulator; nothing real was written. Steps that will need a person: %d", vouched)
 	}
-	return rotationError(ctx, err)
+	return rotationPrinted(p, err), rotationError(ctx, err)
 }
 
-func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model.Key, f rotateFlags) (p keystore.RotationPlan, err error) {
-	method := keystore.RotateByNewKey
-	question := fmt.Sprintf("This creates a new key for %s, %s, sets it at each reference, and deletes the old key once nothing uses it any more.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Owners().Text(k)))
-	if f.refresh {
-		method = keystore.RotateByRefresh
-		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new value. Without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Owners().Text(k)))
-	}
-	if len(f.vouch) > 0 {
-		if p, err = engine.Plan(ctx, k, t.Keys.Origin(k), method); err != nil {
-			return p, fail(exitState, "%w", err)
+// beginRotation asks what is asked before a rotation, and writes its record.
+func (t *task) beginRotation(ctx context.Context, r keys.Rotation, f rotateFlags) (keys.Rotation, error) {
+	terminal, given := t.app.StdinTTY && !t.app.flags.noInput, ask.Answers{}
+	_, questions := r.Next()
+	for _, q := range questions {
+		yes, err := true, error(nil) // without a terminal the command itself counts as the answer, unless there is an outage
+		switch words := sanitizeLine(q.Text); {
+		case q.Kind == ask.RotateAgain && !f.Again && !terminal:
+			how := "begins another one"
+			if r.Plan.Zone != "" {
+				how = "replaces it once more"
+			}
+			err = usage("%s (--report prints it): --again %s", words, how)
+		case q.Kind == ask.RotateAgain && !f.Again && r.Plan.Zone != "": // of a key another question follows
+			yes, err = t.app.confirmed(false, words+". This replaces it once more.")
+		case q.Kind == ask.BeginRotation && (terminal || r.Plan.Method == keystore.RotateByRefresh):
+			yes, err = t.app.confirmed(f.Yes, words)
 		}
-		if err := vouchable(p, f.vouch); err != nil {
-			return p, err
+		if err == nil && !yes {
+			err = fail(exitChecksFailed, "nothing was begun")
 		}
-	}
-	// Without a terminal the command itself counts as the answer, unless there is an outage.
-	if f.refresh || t.app.StdinTTY && !t.app.flags.noInput {
-		ok, err := t.app.confirmed(f.yes, question)
-		switch {
-		case err != nil:
-			return p, err
-		case !ok:
-			return p, fail(exitChecksFailed, "nothing was begun")
+		if err != nil {
+			return r, err
 		}
+		given = given.With(q, ask.Agreed)
 	}
-	p, err = engine.Begin(ctx, k, t.Keys.Origin(k), method)
-	switch {
-	case errors.Is(err, config.ErrReadOnly):
-		return p, err
-	case err != nil:
-		return p, fail(exitState, "%w", err)
+	r, err := r.Begin(ctx, given)
+	if err == nil {
+		by := ""
+		if r.Plan.Zone == "" {
+			by = " by " + string(r.Plan.Method)
+		}
+		t.app.say("zonedeck: rotation %s of %s%s: %s, %s", r.Plan.ID, sanitizeLine(r.Plan.Named()), by, text.Counted(len(r.Plan.Users), "user"), text.Counted(len(r.Plan.Steps), "step"))
 	}
-	t.app.say("zonedeck: rotation %s of %s by %s: %s, %s", p.ID, sanitizeLine(p.Key), p.Method, text.Counted(len(p.Users), "user"), text.Counted(len(p.Steps), "step"))
-	return p, nil
+	return r, err
 }
 
 // names reports whether a name of --vouch is that of a step or of the step's subject.
@@ -245,12 +222,13 @@ func vouchable(p keystore.RotationPlan, vouch []string) error {
 }
 
 // teller reports the steps that are taken from now on, and those that are open again.
-func (t *task) teller(p keystore.RotationPlan) func(keystore.RotationPlan) {
+func (t *task) teller(p keystore.RotationPlan) func(keys.Rotation) {
 	told := 0
 	for told < len(p.Steps) && p.Steps[told].Done {
 		told++
 	}
-	return func(now keystore.RotationPlan) {
+	return func(r keys.Rotation) {
+		now := r.Plan
 		if n := now.Now(); n >= 0 && n < told { // a place lost the new value
 			told = n
 			t.app.say("zonedeck: %s is open again: %s", sanitizeLine(now.Steps[n].Name()), sanitizeLine(now.Steps[n].Note))
@@ -262,55 +240,50 @@ func (t *task) teller(p keystore.RotationPlan) func(keystore.RotationPlan) {
 	}
 }
 
-// advance goes on until a person is needed, past the steps that --vouch names.
-func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.RotationPlan, f rotateFlags) (keystore.RotationPlan, error) {
-	on := t.teller(p)
-	id, given, piped := p.ID, false, false
-	give := func() (keystore.RotationPlan, error) {
-		given = true
-		value, err := t.Resolver.Resolve(ctx, f.value)
-		if err != nil {
-			return p, usage("--value: %w", err)
-		}
-		return engine.Give(ctx, id, value, f.expires)
-	}
-	if n := p.Now(); f.value != "" && p.NewHeld != "" && n >= 0 && p.Steps[n].Kind.Word() == keystore.WordCreate { // it was not accepted yet
-		if p, err := give(); err != nil && !errors.Is(err, keystore.ErrStepOrder) {
-			return p, err
-		}
-	}
+// advance goes on until a person is needed, past what the flags answer.
+func (t *task) advance(ctx context.Context, r keys.Rotation, f rotateFlags) (keys.Rotation, error) {
+	on := t.teller(r.Plan)
+	var stopped error
 	for {
-		p, err := engine.Run(ctx, id, "", on)
-		var stop *rotate.StopError
-		if !errors.As(err, &stop) {
-			return p, err
+		given, answered, err := t.rotationAnswers(ctx, r, &f)
+		if err != nil || stopped != nil && !answered {
+			return r, cmp.Or(err, stopped)
 		}
-		switch {
-		case stop.Value && f.value != "" && !given:
-			if p, err := give(); err != nil {
-				return p, err
-			}
-		case stop.Step.Kind == keystore.StepSet && f.pipe != "" && !piped:
-			piped = true
-			if err := t.pipeValue(ctx, f.pipe, p); err != nil {
-				return p, err
-			}
-		case stop.Vouch && slices.ContainsFunc(f.vouch, func(name string) bool { return names(name, stop.Step) }):
-			p, err := engine.Vouch(ctx, id, stop.Step, "by --vouch")
-			if err != nil {
-				return p, err
-			}
-			on(p)
-		default:
-			return p, err
+		step, _ := r.Next()
+		r, stopped = r.Take(ctx, step, given, on)
+		if r.Plan.Over() || stopped != nil && r.Stop == nil {
+			return r, stopped
 		}
 	}
 }
 
-func (t *task) printRotation(p keystore.RotationPlan, stopped error, asJSON bool) error {
-	if asJSON {
-		return t.app.printJSON(view.NewRotation(p, stopped))
+// rotationAnswers are what the flags answer at a step: a value once, a command once, and each step that is vouched for.
+func (t *task) rotationAnswers(ctx context.Context, r keys.Rotation, f *rotateFlags) (a ask.Answers, answered bool, err error) {
+	a = a.Always(ask.EndsValue)
+	_, questions := r.Next()
+	for _, q := range questions {
+		switch {
+		case q.Kind == ask.NewValue && f.Value != "":
+			value, err := t.Resolver.Resolve(ctx, f.Value)
+			if err != nil {
+				return a, false, usage("--value: %w", err)
+			}
+			f.Value = ""
+			return a.With(q, ask.Answer{Secret: value, Text: f.Expires}), true, nil
+		case r.Stop != nil && r.Stop.Step.Kind == keystore.StepSet && f.Pipe != "": // below
+		case q.Kind == ask.Vouch && slices.ContainsFunc(f.Vouch, func(name string) bool { return names(name, r.Stop.Step) }):
+			return a.With(q, ask.Answer{Text: "by --vouch"}), true, nil
+		}
 	}
+	if r.Stop != nil && r.Stop.Step.Kind == keystore.StepSet && f.Pipe != "" {
+		err, f.Pipe = t.pipeValue(ctx, f.Pipe, r.Plan), ""
+		return a, true, err
+	}
+	return a, false, nil
+}
+
+// rotationPrinted is a rotation as it stands, and what it stopped for.
+func rotationPrinted(p keystore.RotationPlan, stopped error) printed {
 	rows := [][]string{{"STEP", "STATE", "BY", "PROOF"}}
 	for _, s := range p.Steps {
 		state, by := "open", "-"
@@ -319,12 +292,17 @@ func (t *task) printRotation(p keystore.RotationPlan, stopped error, asJSON bool
 		}
 		rows = append(rows, []string{s.Name(), state, by, strings.TrimSpace(s.Proof())})
 	}
-	return printColumns(t.app.Stdout, rows)
+	return printed{object: view.NewRotation(p, stopped), rows: rows}
+}
+
+// rotationReport is the record of a rotation for people, or as an object.
+func rotationReport(p keystore.RotationPlan) printed {
+	return printed{object: view.NewRotation(p, nil), text: keys.Rotation{Plan: p}.Report()}
 }
 
 // rotationError gives the error of an unfinished rotation its exit code.
 func rotationError(ctx context.Context, err error) error {
-	var stop *rotate.StopError
+	var stop *keys.StopError
 	switch {
 	case err == nil:
 		return nil
@@ -340,7 +318,7 @@ func rotationError(ctx context.Context, err error) error {
 			words += fmt.Sprintf("; --vouch %q records a person's word", stop.Step.Name())
 		}
 		return fail(exitChecksFailed, "%s", words)
-	case errors.Is(err, rotate.ErrElsewhere):
+	case errors.Is(err, keys.ErrRotationElsewhere):
 		return fail(exitState, "%w", err)
 	}
 	if coded := (*exitError)(nil); errors.As(err, &coded) {

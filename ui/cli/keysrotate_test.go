@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/service"
+	"zonedeck/service/ask"
 	"zonedeck/service/keys"
 )
 
@@ -46,14 +47,15 @@ func TestACallWithAKeyThatIsBeingRefreshedNamesTheRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	k, _ := s.Keys.Key("ops-zones")
-	engine := s.Rotations(keys.Scan(nil)).Engine()
-	plan, err := engine.Begin(t.Context(), k, s.Keys.Origin(k), keystore.RotateByRefresh)
+	rotations := s.Rotations(keys.Scan(nil))
+	r, err := rotations.Rotation(t.Context(), rotations.OfKey(k, keystore.RotateByRefresh))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	if _, err := engine.Run(ctx, plan.ID, "", func(now keystore.RotationPlan) {
-		if refresh, _ := now.Step(keystore.StepRefresh, ""); refresh.Done {
+	step, _ := r.Next()
+	if _, err := r.Take(ctx, step, ask.Answers{}.Always(ask.BeginRotation).Always(ask.EndsValue), func(now keys.Rotation) {
+		if refresh, _ := now.Plan.Step(keystore.StepRefresh, ""); refresh.Done {
 			stop()
 		}
 	}); !errors.Is(err, context.Canceled) {

@@ -3,17 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/keys"
 	"zonedeck/service/password"
-	"zonedeck/service/rotate"
 	"zonedeck/service/view"
-	"zonedeck/ui/kit/text"
 )
 
 type passwordFlags struct {
@@ -81,17 +79,19 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 		return err
 	}
 	if f.report || f.abandon {
-		r, found, err := t.Rotations(nil).OfZone(p, z)
-		if err != nil && !found {
+		rotations := t.Rotations(nil)
+		r, found, err := rotations.Newest(rotations.OfPassword(p, z, f.key))
+		switch {
+		case err != nil && !found:
 			return fail(exitState, "%w", err)
-		}
-		if f.abandon {
-			return t.abandonPassword(ctx, r, found, f)
-		}
-		if !found {
+		case f.abandon && (!found || r.Over()):
+			return usage("no rotation of the password of zone %s is under way", f.zone)
+		case f.abandon:
+			return t.app.conclude(t.abandonRotation(ctx, r))
+		case !found:
 			return usage("there is no record of a rotation of the password of zone %s", z.Name)
 		}
-		return t.printReport(r, f.json)
+		return t.app.conclude(rotationReport(r), nil)
 	}
 	name := f.key
 	if name == "" {
@@ -139,54 +139,27 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 
 // goOnWithPassword begins the rotation of a zone's password, or goes on with the one under way, until
 // a person is needed.
-func (t *task) goOnWithPassword(ctx context.Context, p config.Profile, z model.Zone, f passwordFlags) (r keystore.RotationPlan, err error) {
-	engine := t.Rotations(t.scanned(f.scan)).Engine()
-	r, found, err := t.Rotations(nil).OfZone(p, z)
+func (t *task) goOnWithPassword(ctx context.Context, p config.Profile, z model.Zone, f passwordFlags) (keystore.RotationPlan, error) {
+	rotations, flags := t.Rotations(t.scanned(f.scan)), rotateFlags{Vouch: f.vouch, Pipe: f.pipe, Again: f.again}
+	r, err := rotations.Rotation(ctx, rotations.OfPassword(p, z, f.key))
 	switch {
-	case found && !r.Over() && f.key != "" && f.key != r.ChangedBy:
-		return r, usage("a rotation of the %s is under way, by key %s: go on with that key, or end the rotation with --abandon", r.Key, r.ChangedBy)
-	case found && !r.Over():
-		if err := vouchable(r, f.vouch); err != nil {
-			return r, err
-		}
-		t.app.say("zonedeck: going on with rotation %s of the %s", r.ID, sanitizeLine(r.Key))
 	case err != nil:
-		return r, fail(exitState, "%w", err)
-	default:
-		if found && !r.Abandoned && !f.again {
-			if err := t.mayRenewAgain(r, z); err != nil {
-				return keystore.RotationPlan{}, err
-			}
-		}
-		w := t.Rotations(nil).ForZonePassword(p, z, f.key)
-		if len(f.vouch) > 0 {
-			plan, err := engine.PlanPassword(ctx, w)
-			if err == nil {
-				err = vouchable(plan, f.vouch)
-			}
-			if err != nil {
-				return keystore.RotationPlan{}, beginError(ctx, err)
-			}
-		}
-		if r, err = engine.BeginPassword(ctx, w); err != nil {
-			return r, beginError(ctx, err)
-		}
-		t.app.say("zonedeck: rotation %s of the %s: %s, %s", r.ID, sanitizeLine(r.Key), text.Counted(len(r.Users), "user"), text.Counted(len(r.Steps), "step"))
+		return r.Plan, beginError(ctx, err)
+	case r.Begun() && f.key != "" && f.key != r.Plan.ChangedBy:
+		return r.Plan, usage("a rotation of the %s is under way, by key %s: go on with that key, or end the rotation with --abandon", r.Plan.Key, r.Plan.ChangedBy)
 	}
-	return t.advance(ctx, engine, r, rotateFlags{vouch: f.vouch, pipe: f.pipe})
-}
-
-// mayRenewAgain asks at a terminal before a password is replaced once more.
-func (t *task) mayRenewAgain(done keystore.RotationPlan, z model.Zone) error {
-	at := done.Ended.UTC().Format(view.StampFormat)
-	if !t.app.StdinTTY || t.app.flags.noInput {
-		return usage("the password of zone %s was replaced at %s (--report prints it): --again replaces it once more", z.Name, at)
+	if err := vouchable(r.Plan, f.vouch); err != nil {
+		return keystore.RotationPlan{}, err
 	}
-	ok, err := t.app.confirmed(false, fmt.Sprintf("The password of zone %s was replaced at %s. This replaces it once more.", z.Name, at))
-	if err == nil && !ok {
-		err = fail(exitChecksFailed, "nothing was begun")
+	if r.Begun() {
+		t.app.say("zonedeck: going on with rotation %s of %s", r.Plan.ID, sanitizeLine(r.Plan.Named()))
+	} else if r, err = t.beginRotation(ctx, r, flags); errors.As(err, new(*exitError)) {
+		return keystore.RotationPlan{}, err
+	} else if err != nil {
+		return r.Plan, beginError(ctx, err)
 	}
-	return err
+	r, err = t.advance(ctx, r, flags)
+	return r.Plan, err
 }
 
 // beginError gives the error of a password rotation that did not begin its exit code.
@@ -200,10 +173,10 @@ func beginError(ctx context.Context, err error) error {
 // passwordError gives the error of an unfinished password rotation its exit code.
 func passwordError(ctx context.Context, p keystore.RotationPlan, err error) error {
 	n := p.Now()
-	switch stop, coded := (*rotate.StopError)(nil), (*exitError)(nil); {
+	switch stop, coded := (*keys.StopError)(nil), (*exitError)(nil); {
 	case err == nil, errors.As(err, &coded):
 		return err
-	case errors.As(err, &stop), errors.Is(err, rotate.ErrElsewhere):
+	case errors.As(err, &stop), errors.Is(err, keys.ErrRotationElsewhere):
 		return rotationError(ctx, err)
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted; the same command goes on: %w", err)
@@ -215,21 +188,6 @@ func passwordError(ctx context.Context, p keystore.RotationPlan, err error) erro
 		return fail(exitState, "%w", err)
 	}
 	return fail(exitRefused, "%w", err)
-}
-
-// abandonPassword ends the rotation of a zone's password.
-func (t *task) abandonPassword(ctx context.Context, r keystore.RotationPlan, found bool, f passwordFlags) error {
-	if !found || r.Over() {
-		return usage("no rotation of the password of zone %s is under way", f.zone)
-	}
-	r, err := t.Rotations(t.scanned(f.scan)).Engine().Abandon(ctx, r.ID)
-	if err == nil {
-		t.app.say("zonedeck: %s", rotate.Leftovers(r))
-	}
-	if err := t.printRotation(r, err, f.json); err != nil {
-		return err
-	}
-	return rotationError(ctx, err)
 }
 
 // passwordEnd prints the answer and ends with err.

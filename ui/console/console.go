@@ -120,7 +120,7 @@ func (c *Console) Root() *ui.App {
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: c.terminal.Now, Theme: theme, Inventory: s.Keys.Inventory(),
-			Rotations: rotating{rotations, s}, Engine: rotations.Engine(), Uses: inventory, Service: s, Config: c.terminal.Config, Changed: c.sessionChanged,
+			Rotations: rotating{rotations, s}, Uses: inventory, Service: s, Config: c.terminal.Config, Changed: c.sessionChanged,
 		})},
 		{ID: kit.Activity, View: historytab.New(historytab.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: s.History, Requests: c.requests()})},
 	}

@@ -103,7 +103,7 @@ func TestWithAnInventoryThatCannotBeReadTheConsoleOpensAndSendsNothing(t *testin
 			"removing":  s.RemoveAccount(t.Context(), account.Removal{}, true, true),
 			"secrets":   func() error { _, err := s.SecretUses(t.Context()); return err }(),
 			"a secret":  s.SetSecret(t.Context(), "file:x", keystore.NewSecret("value")),
-			"rotations": s.Rotations(nil).RefuseKey(model.Key{Name: "etl"}),
+			"rotations": s.Rotations(nil).Refuse(keystore.RotationPlan{Key: "etl"}),
 			"recording": s.Inventory.Add(t.Context(), model.Key{Name: "new"}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "keys.toml:") {

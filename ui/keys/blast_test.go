@@ -61,7 +61,7 @@ func (r *rig) startFinding(t *testing.T, session kit.Session, find func(context.
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
 		Uses: fakeUses{find: find, folders: []string{"/srv/etl"}},
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
@@ -114,7 +114,7 @@ func TestWhatIsNotLookedUpIsNotSaidToBeUnused(t *testing.T) {
 		r, theme := newRig(t, ownKey()), kit.NewTheme(true, false)
 		goOn := make(chan struct{})
 		view := keys.New(keys.Deps{
-			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
+			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
 			Uses: fakeUses{find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 				<-goOn
 				return nil, nil, errors.New("the disk fails")
@@ -145,7 +145,7 @@ func TestTheBlastRadiusIsOfTheValuesAsTheyAreNow(t *testing.T) {
 		r, theme := newRig(t, ownKey()), kit.NewTheme(true, false)
 		var known atomic.Bool
 		view := keys.New(keys.Deps{
-			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
+			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
 			Uses: fakeUses{lookUp: func() { known.Store(true) }, find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 				if !known.Load() {
 					return nil, nil, nil
@@ -211,7 +211,7 @@ func TestAKeyOfTheInventoryDoesNotAgeWithTheEmulator(t *testing.T) {
 			session.Ahead = ahead
 			view := keys.New(keys.Deps{
 				Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(ahead) }, Recorded: time.Now, Theme: kit.NewTheme(true, false),
-				Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
+				Inventory: r.inventory, Rotations: r.kept(),
 			})
 			s := uitest.Start(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(ahead) }, Theme: kit.NewTheme(true, false), FixedTheme: true,

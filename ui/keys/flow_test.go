@@ -70,7 +70,6 @@ func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen 
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: heldInventory{r.inventory, r.writing}, Rotations: r.kept(),
-		Engine: r.service.engine(r),
 		Uses: fakeUses{find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 			if f := r.reading.Swap(nil); f != nil {
 				(*f)()

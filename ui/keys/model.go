@@ -13,8 +13,8 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
+	"zonedeck/service/keys"
 	"zonedeck/service/radius"
-	"zonedeck/service/rotate"
 	"zonedeck/ui/keys/rotation"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -34,11 +34,11 @@ type Inventory interface {
 
 // Rotations are the rotations of keys and passwords.
 type Rotations interface {
-	rotation.Console
+	rotation.Rotations
 	// List has the records.
 	List() ([]keystore.RotationPlan, error)
 	// ZonePassword is the rotation of a zone's password, by a key.
-	ZonePassword(zone, key string) (rotate.Password, error)
+	ZonePassword(zone, key string) (keys.RotationSubject, error)
 }
 
 // Uses finds what uses the keys; keys.Inventory does.
@@ -74,8 +74,6 @@ type Deps struct {
 	Theme     *kit.Theme
 	Inventory Inventory
 	Rotations Rotations
-	// Engine is that of the page that rotates a key.
-	Engine rotation.Engine
 	// Uses is nil where nothing is known of them.
 	Uses Uses
 	// Service is nil where nothing is known of its clock.
@@ -181,7 +179,7 @@ func New(d Deps) *Model {
 		d.Recorded = d.Now
 	}
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
-	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Engine: d.Engine, Console: d.Rotations, Recorded: m.recordedRotation})
+	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Rotations: d.Rotations, Recorded: m.recordedRotation})
 	m.list.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 13},
 		{Title: "KEY", Width: 12},

@@ -8,6 +8,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/keys"
 	"zonedeck/ui/kit"
 )
 
@@ -16,7 +17,7 @@ func (m *Model) rotate(k model.Key, method keystore.RotationMethod) tea.Cmd {
 	if p, running := m.running(k.Name); running {
 		return m.page.Show(k, p)
 	}
-	return m.page.Look(k, m.origin(k.Name), method)
+	return m.page.Look(keys.RotationSubject{Key: k, Profile: m.origin(k.Name), Method: method})
 }
 
 // ended is the last rotation of a key that is over; the records are sorted, the newest first.
@@ -30,16 +31,16 @@ func (m *Model) ended(k model.Key) (keystore.RotationPlan, bool) {
 
 // rotatePassword continues the rotation of a zone's password, or shows a new one.
 func (m *Model) rotatePassword(msg kit.RotatePassword) tea.Cmd {
-	w, err := m.deps.Rotations.ZonePassword(msg.Zone, msg.Key)
+	s, err := m.deps.Rotations.ZonePassword(msg.Zone, msg.Key)
 	if err != nil {
 		return kit.Fail("new password: " + err.Error())
 	}
 	for _, p := range m.records.plans {
-		if p.OfZone(string(w.Account), string(w.Zone.Name)) && !p.Over() {
+		if p.OfZone(string(s.Password.Account), string(s.Password.Zone.Name)) && !p.Over() {
 			return m.page.Show(model.Key{}, p)
 		}
 	}
-	return m.page.LookAtPassword(w)
+	return m.page.Look(s)
 }
 
 // recordedRotation takes a rotation's record as it is on disk now: keys and their values may be

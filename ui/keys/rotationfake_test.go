@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/journal"
 	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
@@ -174,18 +175,27 @@ func (f *fakeService) engine(r *rig) *rotate.Engine {
 }
 
 // rotating are the rotations of a rig, as the tab works with them.
-func (r *rig) kept() fakeRotations { return fakeRotations{r.rotations, r.service} }
+func (r *rig) kept() fakeRotations { return fakeRotations{r.rotations, r.service, r.service.engine(r)} }
 
 type fakeRotations struct {
 	*keystore.Rotations
 	*fakeService
+	engine *rotate.Engine
 }
 
-func (fakeRotations) ZonePassword(zone, key string) (rotate.Password, error) {
-	return rotate.Password{Zone: model.Zone{Name: model.ZoneName(zone), Password: "keyring:acme/isp"}, Account: "hl_1", Key: key}, nil
+func (f fakeRotations) Rotation(ctx context.Context, s rotate.Subject) (rotate.Rotation, error) {
+	return f.engine.Look(ctx, s, keystore.RotationPlan{})
 }
 
-func (fakeRotations) AccountText(keystore.RotationPlan) string {
+func (f fakeRotations) Resume(p keystore.RotationPlan) rotate.Rotation { return f.engine.Resume(p) }
+
+func (fakeRotations) ZonePassword(zone, key string) (rotate.Subject, error) {
+	return rotate.Subject{Password: &rotate.Password{Zone: model.Zone{Name: model.ZoneName(zone), Password: "keyring:acme/isp"}, Account: "hl_1", Key: key}}, nil
+}
+
+func (fakeConsole) OwnerText(model.Key) string { return "the key of profile acme" }
+
+func (fakeConsole) AccountText(keystore.RotationPlan) string {
 	return "account hl_1, profile acme, https://api.example.com"
 }
 
@@ -259,7 +269,11 @@ func (c fakeConsole) TookOver(ctx context.Context, p keystore.RotationPlan) erro
 	return c.r.inventory.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil })
 }
 
-func (c fakeConsole) UsedLate(context.Context, keystore.RotationPlan, []string) {}
+func (c fakeConsole) Reach(keystore.RotationPlan, ask.Answers) ([]ask.Question, error) {
+	return nil, nil
+}
+
+func (c fakeConsole) UsedAfterEnd(context.Context, keystore.RotationPlan, []string) {}
 
 func (c fakeConsole) Holds(file, fingerprint string) (bool, error) {
 	return radius.Holds(cmp.Or(c.f.files[file], file), fingerprint)

@@ -26,7 +26,7 @@ func TestTheClockOfARealServiceStandsBesideTheDatesOfAKey(t *testing.T) {
 			r, session, theme := newRig(t), demoSession(), kit.NewTheme(true, false)
 			session.Local = local
 			view := keys.New(keys.Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
+				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
 				Service: skewed{By: 90 * time.Second, Give: time.Second},
 			})
 			s := uitest.Start(t, ui.New(ui.Deps{
@@ -55,7 +55,7 @@ func TestWhenAKeyWasSeenAndUsedHere(t *testing.T) {
 			session.ProfileName, session.Local = "acme", false
 			session.ProfileKeys = []model.Key{{Name: "given", Level: model.LevelUser}}
 			deps := keys.Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
+				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
 			}
 			if !use.First.IsZero() {
 				deps.Uses = fakeUses{used: map[radius.KeyID]journal.KeyUse{{Name: "given"}: use}}

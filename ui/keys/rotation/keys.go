@@ -3,14 +3,14 @@ package rotation
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"maps"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/rotate"
+	"zonedeck/service/ask"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -18,16 +18,17 @@ import (
 
 // Intents of the page's keys.
 type (
-	closePage  struct{}
-	goOn       struct{ sure bool }
-	cancelRun  struct{}
-	rehearse   struct{}
-	giveValue  struct{}
-	vouchFor   struct{}
-	giveUp     struct{ sure bool }
-	showReport struct{}
-	saveReport struct{}
-	copyValue  struct{}
+	closePage   struct{}
+	goOn        struct{ agreed ask.Answers }
+	cancelRun   struct{}
+	rehearse    struct{}
+	giveValue   struct{}
+	vouchFor    struct{}
+	giveUp      struct{ sure bool }
+	showReport  struct{}
+	saveReport  struct{}
+	copyValue   struct{}
+	lookForUses struct{}
 )
 
 // Bindings are the keys of the rotation on screen.
@@ -37,7 +38,7 @@ func (p *Page) Bindings() []kit.Binding {
 	if p.slot.Running() {
 		busy = "a step is being taken: esc stops it"
 	}
-	step, more := p.next()
+	step, more := p.Step()
 	if !more {
 		over = "the rotation is over"
 	}
@@ -49,25 +50,26 @@ func (p *Page) Bindings() []kit.Binding {
 	if more {
 		label = string(step.Kind.Word())
 	}
-	enter := kit.Binding{Keys: []string{"enter"}, Label: label, Help: "Take the steps of the next word, as far as the console can: it ends where a person is needed, and says what to do.", Group: group, Intent: goOn{}, Disabled: either, Dangerous: more && p.ends(step)}
+	enter := kit.Binding{Keys: []string{"enter"}, Label: label, Help: "Take the steps of the next word, as far as the console can: it ends where a person is needed, and says what to do.", Group: group, Intent: goOn{}, Disabled: either}
+	_, enter.Dangerous = p.asks(ask.EndsValue)
 	switch {
-	case p.stop != nil && p.stop.Value:
+	case p.Stop != nil && p.Stop.Value:
 		enter.Label, enter.Intent = "give the value", giveValue{}
-	case p.stop != nil:
+	case p.Stop != nil:
 		enter.Label = "look again"
 	}
 	if p.finished() {
-		enter = kit.Binding{Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old " + p.plan.Value() + " since the rotation ended.", Group: group, Intent: lookLate{}, Disabled: busy}
-		if p.late.slot.Running() {
+		enter = kit.Binding{Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old " + p.Plan.Value() + " since the rotation ended.", Group: group, Intent: lookForUses{}, Disabled: busy}
+		if p.uses.slot.Running() {
 			enter.Disabled = "it is being looked for"
 		}
 	}
 	leave := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. R comes back, o once it is over.", Group: group, Intent: closePage{}}
-	if p.plan.Zone != "" {
+	if p.Plan.Zone != "" {
 		leave.Help = "Go back to the list. R in Proxy comes back."
 	}
 	unwritten, quit := "", either
-	if p.begin != nil {
+	if !p.Begun() {
 		unwritten = "nothing was begun: the first step writes the record"
 		quit = cmp.Or(either, unwritten)
 	}
@@ -75,18 +77,18 @@ func (p *Page) Bindings() []kit.Binding {
 		leave.Label, leave.Help, leave.Intent = "stop", "Stop what is under way. What was done stands in the record.", cancelRun{}
 	}
 	vouch := either
-	if vouch == "" && (p.stop == nil || !p.stop.Vouch) {
+	if vouch == "" && (p.Stop == nil || !p.Stop.Vouch) {
 		vouch = "this step is measured: nobody vouches for it"
 	}
 	rehearsing := either
-	if rehearsing == "" && p.plan.Zone != "" {
+	if rehearsing == "" && p.Plan.Zone != "" {
 		rehearsing = "a password is not rehearsed: its new one is taken back when a login fails"
 	}
-	if rehearsing == "" && p.plan.NewFingerprint != "" {
+	if rehearsing == "" && p.Plan.NewFingerprint != "" {
 		rehearsing = "the rotation itself is under way"
 	}
-	value := "there is no new " + p.plan.Value() + " yet"
-	if p.plan.NewHeld != "" {
+	value := "there is no new " + p.Plan.Value() + " yet"
+	if p.Plan.NewHeld != "" {
 		value = over
 	}
 	out := []kit.Binding{
@@ -101,19 +103,6 @@ func (p *Page) Bindings() []kit.Binding {
 	return append(out, widget.MotionBindings()...)
 }
 
-// ends reports whether what is taken with a step ends something: the old key, or the old value. A
-// refresh is taken with the jobs that have ended before it. What a person does in the account settings
-// the console only looks at, and a deletion that was begun was asked for.
-func (p *Page) ends(s keystore.RotationStep) bool {
-	switch {
-	case p.deps.Engine.ByHand(p.plan):
-		return false
-	case s.Kind == keystore.StepDelete:
-		return p.plan.DeletedSeq == 0
-	}
-	return p.plan.Method == keystore.RotateByRefresh && s.Kind.Word() == keystore.WordCreate && p.plan.NewFingerprint == ""
-}
-
 // act carries out the intent of a key.
 func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	switch msg := msg.(type) {
@@ -121,8 +110,8 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		p.open = false
 	case goOn:
 		return p.goOn(msg), true
-	case lookLate:
-		return p.lookLate(), true
+	case lookForUses:
+		return p.lookForUses(), true
 	case cancelRun:
 		p.slot.Cancel()
 	case rehearse:
@@ -135,11 +124,11 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return p.giveUp(msg), true
 	case showReport:
 		return widget.OpenMenu(p.deps.Theme, "Report", kit.Keys, []widget.MenuItem{
-			widget.CopyItem("c", "copy as Markdown", rotate.Report(p.plan)),
-			{Key: "s", Label: "save", Note: reportName(p.plan), Intent: saveReport{}},
+			widget.CopyItem("c", "copy as Markdown", p.Report()),
+			{Key: "s", Label: "save", Note: reportName(p.Plan), Intent: saveReport{}},
 		}), true
 	case saveReport:
-		name, words, save := reportName(p.plan), rotate.Report(p.plan), p.deps.Console.SaveReport
+		name, words, save := reportName(p.Plan), p.Report(), p.deps.Rotations.SaveReport
 		return kit.Load(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(context.Context) (string, error) {
 			return save(name, words)
 		}, func(file string, err error) tea.Cmd {
@@ -149,14 +138,14 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			return kit.Info("the report is in " + file)
 		}), true
 	case copyValue:
-		ref, resolve := p.plan.NewHeld, p.deps.Console.Resolve
+		ref, resolve := p.Plan.NewHeld, p.deps.Rotations.Resolve
 		return kit.Load(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(ctx context.Context) (keystore.Secret, error) {
 			return resolve(ctx, ref)
 		}, func(value keystore.Secret, err error) tea.Cmd {
 			if err != nil {
-				return kit.Fail("the new " + p.plan.Value() + ": " + err.Error())
+				return kit.Fail("the new " + p.Plan.Value() + ": " + err.Error())
 			}
-			return kit.CopySecret("new "+p.plan.Value(), value.Reveal())
+			return kit.CopySecret("new "+p.Plan.Value(), value.Reveal())
 		}), true
 	default:
 		return nil, false
@@ -166,93 +155,60 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 
 func reportName(p keystore.RotationPlan) string { return "rotation-" + p.ID + ".md" }
 
-// goOn takes the steps of the next word. It asks before one that ends a key or a value.
+// goOn takes the steps of the next word, when what has to be agreed to is: one question after the other.
 func (p *Page) goOn(msg goOn) tea.Cmd {
-	step, more := p.next()
-	if !more || p.slot.Running() {
+	if _, more := p.Step(); !more || p.slot.Running() {
 		return nil
 	}
-	if p.ends(step) && !msg.sure {
-		ask := widget.ConfirmSpec{Title: "Delete the old key?", Body: p.deletes(), Yes: "delete it", View: kit.Keys, Intent: goOn{sure: true}}
-		if p.plan.Zone != "" {
-			ask.Title, ask.Yes = "Remove the old password?", "remove it"
-		}
-		if step.Kind != keystore.StepDelete {
-			ask.Title, ask.Body, ask.Yes = "Refresh the key?", p.outage(), "refresh it"
-		}
-		return widget.Confirm(p.deps.Theme, ask)
-	}
-	return p.run(step.Kind.Word())
-}
-
-// evidence says what the end of the old value rests on.
-func (p *Page) evidence() string {
-	seen := "Every user above was seen to work with the new one (••••%s)"
-	for _, step := range p.plan.Steps {
-		if step.Kind == keystore.StepTest && step.By != keystore.Measured {
-			seen = "Not every user above was seen to work with the new one (••••%s): what is marked ~ was vouched for"
+	for _, q := range p.questions {
+		if title, yes := p.dialog(q); title != "" && !msg.agreed.To(q).Yes {
+			agreed := maps.Clone(msg.agreed)
+			return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
+				Title: title, Body: text.CleanLines(q.Text), Yes: yes, View: kit.Keys, Intent: goOn{agreed.With(q, ask.Agreed)},
+			})
 		}
 	}
-	return fmt.Sprintf(seen+"; what is not known of stops at that moment.", p.plan.NewLast4)
+	return p.run(msg.agreed)
 }
 
-// deletes is what a person is asked before the old key is deleted.
-func (p *Page) deletes() string {
-	ended := "%s (••••%s) is deleted in the account settings. %s A call with the old value is then seen to be refused.\n%s."
-	name := cmp.Or(p.plan.OldName, p.plan.Key)
-	if p.plan.Zone != "" {
-		ended, name = "The old %s (••••%s) is removed. %s A login with the old password is then seen to be refused.\n%s.", p.plan.Key
+// dialog is the title of the dialog that puts a question, and its yes; empty for what is asked elsewhere.
+func (p *Page) dialog(q ask.Question) (title, yes string) {
+	switch {
+	case q.Kind == ask.OtherAccount:
+		return "Send the key to another account?", "send it"
+	case q.Kind != ask.EndsValue:
+		return "", ""
+	case p.step.Kind != keystore.StepDelete:
+		return "Refresh the key?", "refresh it"
+	case p.Plan.Zone != "":
+		return "Remove the old password?", "remove it"
+	default:
+		return "Delete the old key?", "delete it"
 	}
-	return fmt.Sprintf(ended, text.Clean(name), p.plan.OldLast4, p.evidence(), text.Clean(p.deps.Console.AccountText(p.plan)))
-}
-
-// outage is what a refresh means, before it is done.
-func (p *Page) outage() string {
-	console, person := p.waits()
-	body := fmt.Sprintf("%s gets a new value and the old one is invalid at once (contract 3): everything that uses it stands still until it reads the new one.\n%s.\n",
-		text.Clean(p.plan.Key), text.Clean(p.deps.Console.AccountText(p.plan)))
-	if len(console) > 0 {
-		body += fmt.Sprintf("The console writes these within the same second: %s.\n", text.Clean(strings.Join(console, ", ")))
-	}
-	if len(person) > 0 {
-		body += fmt.Sprintf("These stand still until you have written them: %s.\n", text.Clean(strings.Join(person, ", ")))
-	}
-	return body + "The outage is measured, from the last call with the old value to the last reference set."
 }
 
 func (p *Page) giveUp(msg giveUp) tea.Cmd {
-	if msg.sure {
-		return p.do(false, p.deps.Engine.Abandon)
+	if !msg.sure {
+		return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
+			Title: "Give up the rotation?", Body: text.Clean(p.Abandoning()), Yes: "give it up", View: kit.Keys, Intent: giveUp{sure: true},
+		})
 	}
-	body := "%s: what was done stays as it is. A key that was created is valid until it is deleted in the account settings; references keep what they give now."
-	switch {
-	case p.plan.Zone != "" && p.plan.DeletedSeq != 0:
-		body = "%s: " + rotate.Leftovers(p.plan) + "."
-	case p.plan.Zone != "":
-		body = "%s: a new one that no reference gives yet is removed again. Once a reference gives it both stay valid, and references keep what they give now."
-	}
-	return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
-		Title: "Give up the rotation?",
-		Body:  fmt.Sprintf(body, text.Clean(p.plan.Key)),
-		Yes:   "give it up", View: kit.Keys, Intent: giveUp{sure: true},
-	})
+	return kit.Load(kit.Keys, &p.slot, p.deps.Ctx, p.Abandon, p.ended)
 }
 
 // askVouch asks how a person knows that a step is done.
 func (p *Page) askVouch() tea.Cmd {
-	if p.stop == nil {
+	q, asked := p.asks(ask.Vouch)
+	if !asked {
 		return nil
 	}
-	step, t := p.stop.Step, p.deps.Theme
+	t := p.deps.Theme
 	form := widget.NewForm(t, widget.Field{Name: "reason", Label: "How do you know", Placeholder: "e.g. its log of 12:04", Help: "It stands in the record and in History, marked as vouched for."})
-	p.form = widget.NewFormDialog(t, "Vouch for: "+text.Clean(step.Name()), form)
-	p.form.Intro, p.form.Submit, p.form.Deliberate = p.stop.Advice, "vouch for it", true
+	p.form = widget.NewFormDialog(t, "Vouch for: "+text.Clean(q.About), form)
+	p.form.Intro, p.form.Submit, p.form.Deliberate = q.Text, "vouch for it", true
 	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
 		p.form.Busy = true
-		reason, vouch := strings.TrimSpace(f.Value("reason")), p.deps.Engine.Vouch
-		return p.do(true, func(ctx context.Context, id string) (keystore.RotationPlan, error) {
-			return vouch(ctx, id, step, reason)
-		})
+		return p.run(ask.Answers{}.With(q, ask.Answer{Yes: true, Text: strings.TrimSpace(f.Value("reason"))}))
 	}
 	return kit.OpenOverlay(p.form)
 }
@@ -260,7 +216,8 @@ func (p *Page) askVouch() tea.Cmd {
 // askValue asks for the new value, masked, or for a reference to it. One that is held was refused, and
 // is tried again where no other is given.
 func (p *Page) askValue() tea.Cmd {
-	t, hint, held := p.deps.Theme, "pasted once, never shown again", p.plan.NewHeld != ""
+	q, _ := p.asks(ask.NewValue)
+	t, hint, held := p.deps.Theme, "pasted once, never shown again", p.Plan.NewHeld != ""
 	if held {
 		hint = "empty: the one that is held is tried again"
 	}
@@ -278,29 +235,27 @@ func (p *Page) askValue() tea.Cmd {
 			return err
 		}},
 	)
-	p.form = widget.NewFormDialog(t, "The new value of "+text.Clean(p.plan.Key), form)
-	p.form.Intro, p.form.Submit = p.stop.Advice, "take it"
+	p.form = widget.NewFormDialog(t, "The new value of "+text.Clean(p.Plan.Key), form)
+	p.form.Intro, p.form.Submit = q.Text, "take it"
 	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
 		value, ref, expires := keystore.NewSecret(strings.TrimSpace(f.Value("value"))), strings.TrimSpace(f.Value("ref")), strings.TrimSpace(f.Value("expires"))
 		if held && value.Empty() && ref == "" {
 			closing := kit.CloseOverlay(p.form)
 			p.form = nil
-			return tea.Batch(closing, p.run(keystore.WordCreate))
+			return tea.Batch(closing, p.run(nil))
 		}
 		if value.Empty() == (ref == "") {
 			p.form.Problem = "paste the value, or name a reference to it: one of the two"
 			return nil
 		}
 		p.form.Busy, p.form.Problem = true, ""
-		resolve, give := p.deps.Console.Resolve, p.deps.Engine.Give
-		return p.do(true, func(ctx context.Context, id string) (keystore.RotationPlan, error) {
+		resolve := p.deps.Rotations.Resolve
+		return p.runWith(func(ctx context.Context) (ask.Answers, error) {
+			var err error
 			if value.Empty() {
-				var err error
-				if value, err = resolve(ctx, ref); err != nil {
-					return keystore.RotationPlan{}, err
-				}
+				value, err = resolve(ctx, ref)
 			}
-			return give(ctx, id, value, expires)
+			return ask.Answers{}.With(q, ask.Answer{Secret: value, Text: expires}), err
 		})
 	}
 	return kit.OpenOverlay(p.form)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"zonedeck/keystore"
-	"zonedeck/service/rotate"
+	"zonedeck/service/keys"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -39,12 +39,12 @@ func (p *Page) row(i int) []widget.Cell {
 
 // valueNow is the value that a row gives, by its last characters.
 func (p *Page) valueNow(i int) widget.Cell {
-	th, old, fresh := p.deps.Theme, "••••"+p.plan.OldLast4, "••••"+p.plan.NewLast4
-	if p.plan.OldLast4 == "" {
+	th, old, fresh := p.deps.Theme, "••••"+p.Plan.OldLast4, "••••"+p.Plan.NewLast4
+	if p.Plan.OldLast4 == "" {
 		old = "unknown"
 	}
 	if i == 0 {
-		if p.plan.NewLast4 == "" || p.plan.Undone || p.stop != nil && p.stop.Value { // none, or one that was taken back or refused
+		if p.Plan.NewLast4 == "" || p.Plan.Undone || p.Stop != nil && p.Stop.Value { // none, or one that was taken back or refused
 			return widget.Cell{Text: old, Ink: th.Muted}
 		}
 		return widget.Cell{Text: fresh, Ink: th.Good}
@@ -66,7 +66,7 @@ func (p *Page) valueNow(i int) widget.Cell {
 // comes now.
 func (p *Page) cell(steps []keystore.RotationStep, w keystore.RotationWord) widget.Cell {
 	th := p.deps.Theme
-	next, more := p.next()
+	next, more := p.Step()
 	var last keystore.RotationStep
 	n, done := 0, 0
 	for _, s := range steps {
@@ -84,9 +84,9 @@ func (p *Page) cell(steps []keystore.RotationStep, w keystore.RotationWord) widg
 			}
 		case here && p.slot.Running():
 			return widget.Cell{Text: "● …", Ink: th.Accent}
-		case here && p.stop != nil:
+		case here && p.Stop != nil:
 			return widget.Cell{Text: "! you", Ink: th.Warn}
-		case here && (errors.Is(p.err, rotate.ErrElsewhere) || errors.Is(p.err, keystore.ErrRotationNow)):
+		case here && (errors.Is(p.err, keys.ErrRotationElsewhere) || errors.Is(p.err, keystore.ErrRotationNow)):
 			return widget.Cell{Text: "! busy", Ink: th.Warn}
 		case here && errors.Is(p.err, errStopped):
 			return widget.Cell{Text: "! stopped", Ink: th.Warn}
@@ -145,7 +145,7 @@ func (p *Page) Render(w, h int) string {
 	}
 	iw, ih := widget.Inner(w, h-top)
 	now, title := p.nowLines(iw-2), "Steps"
-	lines := append(now, p.stepLines(p.plan.Steps, iw-2)...)
+	lines := append(now, p.stepLines(p.Plan.Steps, iw-2)...)
 	if len(lines) > ih { // those of the row
 		title = p.rowTitle()
 		lines = append(now[:len(now):len(now)], p.stepLines(p.steps(p.table.Cursor()), iw-2)...)
@@ -155,25 +155,25 @@ func (p *Page) Render(w, h int) string {
 }
 
 func (p *Page) title() string {
-	title := "Rotation of " + p.plan.Named()
-	if p.plan.Zone == "" {
-		title += " by " + string(p.plan.Method)
+	title := "Rotation of " + p.Plan.Named()
+	if p.Plan.Zone == "" {
+		title += " by " + string(p.Plan.Method)
 	}
 	switch {
-	case p.plan.Undone && !p.plan.Over():
+	case p.Plan.Undone && !p.Plan.Over():
 		return title + " · being taken back"
-	case p.plan.Undone:
+	case p.Plan.Undone:
 		return title + " · taken back"
-	case p.plan.Abandoned:
+	case p.Plan.Abandoned:
 		return title + " · given up"
-	case p.plan.Over():
+	case p.Plan.Over():
 		return title + " · done"
 	}
-	if p.begin != nil {
+	if !p.Begun() {
 		return title + " · not begun"
 	}
-	measured, vouched := p.plan.Count()
-	return title + fmt.Sprintf(" · %d of %d steps", measured+vouched, len(p.plan.Steps))
+	measured, vouched := p.Plan.Count()
+	return title + fmt.Sprintf(" · %d of %d steps", measured+vouched, len(p.Plan.Steps))
 }
 
 func (p *Page) rowTitle() string {
@@ -185,7 +185,7 @@ func (p *Page) rowTitle() string {
 
 // noun is what is rotated, in a word.
 func (p *Page) noun() string {
-	if p.plan.Zone != "" {
+	if p.Plan.Zone != "" {
 		return "password"
 	}
 	return "key"
@@ -194,13 +194,13 @@ func (p *Page) noun() string {
 // nowLines say what comes now: what runs, what went wrong, what a person has to do.
 func (p *Page) nowLines(w int) []string {
 	th := p.deps.Theme
-	step, more := p.next()
+	step, more := p.Step()
 	var out []string
 	switch {
 	case p.slot.Running() && more:
 		out = widget.Hung(th.Accent.Render("● "), th.Accent, step.Name()+": "+step.Text+" …", w)
-	case p.stop != nil:
-		out = widget.Hung(th.Warn.Render("! "), th.Warn, p.stop.Error(), w)
+	case p.Stop != nil:
+		out = widget.Hung(th.Warn.Render("! "), th.Warn, p.Stop.Error(), w)
 		out = append(out, widget.Wrapped(th.Muted, p.answers(), w)...)
 	case errors.Is(p.err, errStopped):
 		out = append(widget.Hung(th.Warn.Render("! "), th.Warn, p.err.Error(), w), widget.Wrapped(th.Muted, "enter goes on from here.", w)...)
@@ -209,24 +209,24 @@ func (p *Page) nowLines(w int) []string {
 		switch {
 		case errors.Is(p.err, keystore.ErrRotationNow):
 			out = append(out, widget.Wrapped(th.Muted, "esc goes back to the list, and R shows that rotation.", w)...)
-		case errors.Is(p.err, rotate.ErrElsewhere):
+		case errors.Is(p.err, keys.ErrRotationElsewhere):
 			out = append(out, widget.Wrapped(th.Muted, "What it does is shown here. enter goes on when it has ended.", w)...)
 		case more:
 			out = append(out, widget.Wrapped(th.Muted, "enter goes on from here.", w)...)
 		}
-	case p.plan.Over():
-		out = append(widget.Wrapped(th.Strong, p.outcome()+".", w), p.lateLines(w)...)
+	case p.Plan.Over():
+		out = append(widget.Wrapped(th.Strong, p.outcome()+".", w), p.useLines(w)...)
 	case more:
 		out = widget.Hung(th.Strong.Render("› "), th.Strong, todo(step), w)
-		if p.plan.Method == keystore.RotateByRefresh && step.Kind == keystore.StepRefresh {
-			out = append(out, widget.Wrapped(th.Warn, p.outage(), w)...)
+		if p.Plan.Method == keystore.RotateByRefresh && step.Kind == keystore.StepRefresh {
+			out = append(out, widget.Wrapped(th.Warn, text.CleanLines(p.Outage()), w)...)
 		}
 	}
-	if more && step.Kind == keystore.StepDelete && p.deps.Engine.ByHand(p.plan) && !p.slot.Running() {
-		if p.stop == nil {
+	if more && step.Kind == keystore.StepDelete && p.ByHand() && !p.slot.Running() {
+		if p.Stop == nil {
 			out = append(out, widget.Wrapped(th.Muted, "You delete it in the account settings; enter looks whether it is refused.", w)...)
 		}
-		out = append(out, widget.Wrapped(th.Warn, p.evidence(), w)...)
+		out = append(out, widget.Wrapped(th.Warn, p.Evidence(), w)...)
 	}
 	if p.tried.text != "" {
 		out = append(out, widget.Hung(th.Good.Render("✓ "), th.Good, p.tried.text, w)...)
@@ -240,17 +240,17 @@ func (p *Page) nowLines(w int) []string {
 // answers are the keys by which a person answers what the rotation waits for. Where the console cannot look,
 // enter shows nothing new.
 func (p *Page) answers() string {
-	copies := "c copies the new " + p.plan.Value()
-	switch step := p.stop.Step; {
-	case p.stop.Value && p.stop.Vouch:
+	copies := "c copies the new " + p.Plan.Value()
+	switch step := p.Stop.Step; {
+	case p.Stop.Value && p.Stop.Vouch:
 		return "enter takes the value; v records your word."
-	case p.stop.Value:
+	case p.Stop.Value:
 		return "enter takes the value."
-	case p.stop.Vouch && step.Kind == keystore.StepSet:
+	case p.Stop.Vouch && step.Kind == keystore.StepSet:
 		return copies + "; v records your word."
-	case p.stop.Vouch && step.Kind != keystore.StepDrain && step.Kind != keystore.StepWatch:
+	case p.Stop.Vouch && step.Kind != keystore.StepDrain && step.Kind != keystore.StepWatch:
 		return "v records your word."
-	case p.stop.Vouch:
+	case p.Stop.Vouch:
 		return "enter looks again; v records your word."
 	case step.Kind == keystore.StepSet:
 		return "enter looks again; " + copies + "."

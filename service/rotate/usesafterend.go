@@ -18,12 +18,12 @@ type UsesAfterEnd struct {
 	Blind []string
 }
 
-// Late looks for uses of the old value of a rotation that is over: calls that the service's journal shows
+// UsesAfterEnd looks for uses of the old value of a rotation that is over: calls that the service's journal shows
 // refused since then, and what the rotation had set and gives the old value again. The record stays as it is.
-func (e *Engine) Late(ctx context.Context, p keystore.RotationPlan) UsesAfterEnd {
+func (e *Engine) UsesAfterEnd(ctx context.Context, p keystore.RotationPlan) UsesAfterEnd {
 	var l UsesAfterEnd
 	r := &run{e: e, c: e.c, plan: p}
-	r.lateCalls(ctx, &l)
+	r.callsAfterEnd(ctx, &l)
 	seen := map[string]bool{}
 	for _, u := range p.Users {
 		if place := u.Place(); !u.InFlight && !u.Alone() && !seen[place] {
@@ -32,12 +32,12 @@ func (e *Engine) Late(ctx context.Context, p keystore.RotationPlan) UsesAfterEnd
 		}
 	}
 	if len(l.Used) > 0 {
-		e.c.Keys.UsedLate(ctx, p, l.Used)
+		e.c.Keys.UsedAfterEnd(ctx, p, l.Used)
 	}
 	return l
 }
 
-func (r *run) lateCalls(ctx context.Context, l *UsesAfterEnd) {
+func (r *run) callsAfterEnd(ctx context.Context, l *UsesAfterEnd) {
 	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil {
 		l.Blind = append(l.Blind, "calls of others: the service shows no journal of them")
