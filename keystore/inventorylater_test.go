@@ -15,9 +15,7 @@ import (
 // without keys.
 func TestAnInventoryIsReadWhenItIsAskedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
-	if _, err := openIn(t, path).Import(t.Context(), manyKeys(3), false); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(openIn(t, path).Import(t.Context(), manyKeys(3), false)))
 	var given []string
 	var v *Inventory
 	v = LaterInventory(path, func(keys []model.Key) {

@@ -64,9 +64,7 @@ func TestManyKeysAreImportedListedAndEdited(t *testing.T) {
 // What a list has is its own: a caller that sorts or changes it changes nothing of the inventory.
 func TestAListIsTheCallersOwn(t *testing.T) {
 	v := openIn(t, filepath.Join(t.TempDir(), "keys.toml"))
-	if _, err := v.Import(t.Context(), manyKeys(3), false); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(v.Import(t.Context(), manyKeys(3), false)))
 	list := v.List()
 	list[0], list[1].UsedBy = list[2], append(list[1].UsedBy, "mine")
 	k, _ := v.Get("key-000002")
@@ -80,9 +78,7 @@ func TestAListIsTheCallersOwn(t *testing.T) {
 func TestATextIsParsedOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	v := openIn(t, path)
-	if _, err := v.Import(t.Context(), manyKeys(3), false); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(v.Import(t.Context(), manyKeys(3), false)))
 	before := v.keys
 	if err := v.Reload(); err != nil || &v.keys[0] != &before[0] {
 		t.Errorf("the file was parsed again (%v)", err)
@@ -104,9 +100,7 @@ func BenchmarkManyKeys(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "keys.toml")
 	v, err := OpenInventory(path)
 	noerr.Must(b, err)
-	if _, err := v.Import(b.Context(), manyKeys(100_000), false); err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, noerr.From(v.Import(b.Context(), manyKeys(100_000), false)))
 	for name, f := range map[string]func(i int) error{
 		"open":   func(int) error { _, err := OpenInventory(path); return err },
 		"reload": func(int) error { return v.Reload() },

@@ -126,9 +126,7 @@ func TestARecordWithProofsThatCannotBeIsRefused(t *testing.T) {
 		r := OpenRotations(t.TempDir())
 		p := proven(RotateByNewKey)
 		noerr.Must(t, r.Start(t.Context(), p))
-		if _, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { spoil(&p); return p, nil }); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { spoil(&p); return p, nil })))
 		if _, err := r.Get(p.ID); !errors.Is(err, ErrRotationFile) {
 			t.Errorf("%s: %v", name, err)
 		}

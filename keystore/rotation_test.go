@@ -56,9 +56,7 @@ func TestUpdatesOfOneRotationAreNotLost(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := OpenRotations(dir).Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { p.OwnRefused++; return p, nil }); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, noerr.From(OpenRotations(dir).Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { p.OwnRefused++; return p, nil })))
 		})
 	}
 	wg.Wait()
@@ -246,12 +244,10 @@ func TestHowAStepIsKnownIsKept(t *testing.T) {
 	if measured, vouched := kept.Count(); measured != 0 || vouched != 2 || kept.Steps[0].By.Label() != "vouched for" {
 		t.Errorf("%d measured, %d vouched for", measured, vouched)
 	}
-	if _, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
+	noerr.Must(t, noerr.From(r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
 		p.Users[0].By = "magic"
 		return p, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	if _, err := r.Get(p.ID); !errors.Is(err, ErrRotationFile) {
 		t.Errorf("it was read: %v", err)
 	}

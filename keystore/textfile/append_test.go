@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestAppendAddsWholeLines(t *testing.T) {
@@ -36,9 +38,7 @@ func TestAppendFromManyKeepsEveryLine(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 10 {
-				if _, err := Append(path, []byte("a line of some length\n")); err != nil {
-					t.Error(err)
-				}
+				noerr.Want(t, noerr.From(Append(path, []byte("a line of some length\n"))))
 			}
 		})
 	}

@@ -23,19 +23,13 @@ func TestAPartialFileHasOneWriterAndGoesOn(t *testing.T) {
 			t.Errorf("a second writer: %v", err)
 		}
 	}
-	if _, err := p.WriteString("one "); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(p.WriteString("one ")))
 	noerr.Must(t, errors.Join(p.Leave(), p.Leave(), p.Discard()))
 	if p, err = OpenPartial(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Seek(0, 2); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.WriteString("two"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(p.Seek(0, 2)))
+	noerr.Must(t, noerr.From(p.WriteString("two")))
 	noerr.Must(t, errors.Join(p.Keep("x"), p.Discard(), p.Leave()))
 	if got := content(t, filepath.Join(dir, "x")); got != "one two" {
 		t.Errorf("%q", got)

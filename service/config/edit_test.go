@@ -67,9 +67,7 @@ func TestOnlyTheLinesThatDifferAreWritten(t *testing.T) {
 		{Name: "new1", Product: model.ProductSERP, Password: "file:new1"},
 		{Name: "u1", Product: model.ProductUnlocker, Password: "file:u1", Rate: model.Rate{Per1000: 1.5}},
 	}
-	if _, err := EditProfile(t.Context(), path, profileOf(t, path, "acme"), p); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(EditProfile(t.Context(), path, profileOf(t, path, "acme"), p)))
 	want := strings.NewReplacer(
 		`base_url = "https://a.example"   # api`, `base_url = "https://c.example"   # api`,
 		"allowed_domains = [ # of the contract\n  \"shop.example\",\n  \"*.shop.example\",\n]\n",
@@ -88,9 +86,7 @@ func TestOnlyTheLinesThatDifferAreWritten(t *testing.T) {
 func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
 	path := written(t, edits)
 	for _, name := range []string{"acme", "other"} {
-		if _, err := EditProfile(t.Context(), path, profileOf(t, path, name), profileOf(t, path, name)); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, noerr.From(EditProfile(t.Context(), path, profileOf(t, path, name), profileOf(t, path, name))))
 	}
 	if got, _ := os.ReadFile(path); string(got) != edits {
 		t.Errorf("%s", got)
@@ -104,9 +100,7 @@ func TestWhatAnotherChangedMeanwhileStays(t *testing.T) {
 	theirs := opened
 	theirs.Color, theirs.MaxJobCost, theirs.AllowedDomains = "red", 3, []string{"a.example"}
 	theirs.Zones = []model.Zone{{Name: "u1", Product: model.ProductUnlocker, Password: "env:U1", Rate: model.Rate{Per1000: 2}}, {Name: "new1"}}
-	if _, err := EditProfile(t.Context(), path, opened, theirs); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(EditProfile(t.Context(), path, opened, theirs)))
 	ours := opened
 	ours.ReadOnly, ours.Zones = true, []model.Zone{{Name: "u1", Product: model.ProductUnlocker, Password: "file:u1"}, opened.Zones[1], {Name: "new2"}}
 	got, err := EditProfile(t.Context(), path, opened, ours)
@@ -135,9 +129,7 @@ func TestWhatTwoChangeDifferentlyIsRefused(t *testing.T) {
 			opened, theirs, ours := profileOf(t, path, "acme"), profileOf(t, path, "acme"), profileOf(t, path, "acme")
 			tt.theirs(&theirs)
 			tt.ours(&ours)
-			if _, err := EditProfile(t.Context(), path, opened, theirs); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(EditProfile(t.Context(), path, opened, theirs)))
 			text, _ := os.ReadFile(path)
 			_, err := EditProfile(t.Context(), path, opened, ours)
 			want := `changing profile "acme": it was changed in the config file meanwhile, and nothing was saved: ` + tt.want + ". Open it anew to change it"

@@ -433,9 +433,7 @@ func TestProfilesAreInTheOrderOfTheFile(t *testing.T) {
 	}
 	edited := profileOf(t, path, "prod")
 	edited.BaseURL, edited.Zones = "https://other.example.com", nil
-	if _, err := EditProfile(t.Context(), path, profileOf(t, path, "prod"), edited); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(EditProfile(t.Context(), path, profileOf(t, path, "prod"), edited)))
 	f, err := Load(path)
 	if got := f.InOrder(); err != nil || !slices.Equal(got, []string{"prod", "acme", "zoo", "beta"}) {
 		t.Errorf("%v, %v", got, err)

@@ -126,9 +126,7 @@ func TestDriftOfAFieldStaysUntilAFetchAsksForIt(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Verdict.State != Drift {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if _, err := a.m.Accept(t.Context(), d.Run.Subject, d.Run.Seq, ""); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(a.m.Accept(t.Context(), d.Run.Subject, d.Run.Seq, "")))
 	if d := a.show(); d.Verdict.State != Good || len(d.Verdict.Findings) != 0 {
 		t.Errorf("accepted: %s", said(d.Verdict))
 	}

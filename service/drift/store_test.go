@@ -166,9 +166,7 @@ func TestTheRunAfterAnAcceptanceIsHeldAgainstTheAcceptedOne(t *testing.T) {
 		result(t, m, fmt.Sprintf("job-%d", i), 50-i, many(30, whole))
 	}
 	result(t, m, "job-5", 40, many(30, broken))
-	if _, err := m.Accept(t.Context(), gdX, 0, ""); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(m.Accept(t.Context(), gdX, 0, "")))
 	want := "drift in gd_x: name is in none of 30 rows; it was filled in 100 % in the good run before"
 	if said := result(t, m, "job-6", 39, many(30, `{"title":"n%d","price":null,"input":{"url":"u%d"}}`)); said != want {
 		t.Errorf("%q, want %q", said, want)
@@ -181,9 +179,7 @@ func TestWhatWasGoodByAnAcceptanceIsNotGoodWithoutIt(t *testing.T) {
 		result(t, m, fmt.Sprintf("job-%d", i), 50-i, many(30, whole))
 	}
 	result(t, m, "job-5", 40, many(30, broken))
-	if _, err := m.Accept(t.Context(), gdX, 0, ""); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(m.Accept(t.Context(), gdX, 0, "")))
 	for i := range 11 {
 		if said := result(t, m, fmt.Sprintf("job-%d", 6+i), 39-i, many(30, broken)); said != "" {
 			t.Fatal(said)
@@ -206,9 +202,7 @@ func TestWhatIsNormalAlreadyIsNotAccepted(t *testing.T) {
 		t.Error(err)
 	}
 	result(t, m, "job-3", 7, many(30, broken))
-	if _, err := m.Accept(t.Context(), gdX, 0, "the shop has no prices"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(m.Accept(t.Context(), gdX, 0, "the shop has no prices")))
 	if _, err := m.Accept(t.Context(), gdX, 0, "again"); !errors.Is(err, ErrAccepted) {
 		t.Error(err)
 	}
@@ -262,9 +256,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			result(t, m, fmt.Sprintf("job-%02d", i), 90-i, many(30, whole))
 		}
 		result(t, m, "job-03", 87, many(30, broken))
-		if _, err := m.Accept(t.Context(), gdX, 0, ""); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(m.Accept(t.Context(), gdX, 0, "")))
 		for i := range 36 {
 			result(t, m, fmt.Sprintf("job-%02d", 4+i), 80-i, many(30, broken))
 		}
@@ -432,9 +424,7 @@ func TestAResultThatIsDownloadedInAnotherFormStaysTheRunThatItWas(t *testing.T) 
 			p.Row(r)
 			return nil
 		}))
-		if _, err := m.put(t.Context(), p.Run(gdX, id, today.AddDate(0, 0, -days))); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(m.put(t.Context(), p.Run(gdX, id, today.AddDate(0, 0, -days)))))
 		return show(t, m).Standing
 	}
 	for i, c := range []struct {

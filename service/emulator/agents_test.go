@@ -62,9 +62,7 @@ func TestAnAgentNeedsAZone(t *testing.T) {
 			names = append(names, z.Name)
 		}
 	}
-	if _, err := g.account.DeleteZones(names); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(g.account.DeleteZones(names)))
 	if text, isErr := g.tool(g.mcpSession(g.key("batch-user")), "scrape_as_markdown", map[string]any{"url": "http://lab.test/ok"}); !isErr || !strings.Contains(text, "no unlocker zone") {
 		t.Errorf("%t %s", isErr, text)
 	}

@@ -54,12 +54,8 @@ func TestAClientThatDoesNotReadIsCut(t *testing.T) {
 func TestWhoSetsADeadlineKeepsIt(t *testing.T) {
 	held, client := limited(t, time.Nanosecond)
 	noerr.Must(t, held.SetDeadline(time.Now().Add(time.Minute)))
-	if _, err := held.Write([]byte("a")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(held.Write([]byte("a"))))
+	noerr.Must(t, noerr.From(client.Read(make([]byte, 1))))
 	noerr.Must(t, held.SetWriteDeadline(time.Time{}))
 	if _, err := held.Write([]byte("b")); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%v, want the listener's own patience again", err)
@@ -107,9 +103,7 @@ func TestWhatIsNotARequestIsRefused(t *testing.T) {
 			conn, err := net.Dial("tcp", addr)
 			noerr.Must(t, err)
 			defer conn.Close()
-			if _, err := conn.Write([]byte(text)); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(conn.Write([]byte(text))))
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil || resp.StatusCode != want {
 				t.Errorf("%s, %.40q: %v %v", name, text, resp, err)
@@ -295,9 +289,7 @@ func TestSlowClientsAreDropped(t *testing.T) {
 	noerr.Must(t, err)
 	defer conn.Close()
 	noerr.Must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(io.WriteString(conn, "GET / HTTP/1.1\r\nHost: ")))
 	_, err = io.ReadAll(conn)
 	if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
 		t.Error("half a header was waited for")

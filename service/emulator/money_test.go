@@ -124,9 +124,7 @@ func TestATunnelIsMeteredWhileItIsOpen(t *testing.T) {
 	g := start(t, Options{Now: c.now})
 	conn := connect(t, g.r.Proxy, loginHeader("datacenter_demo", g.password("datacenter_demo")), "lab.test:80", nil)
 	defer conn.Close()
-	if _, err := conn.Write([]byte("GET /ok HTTP/1.1\r\nHost: lab.test\r\n\r\n")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(conn.Write([]byte("GET /ok HTTP/1.1\r\nHost: lab.test\r\n\r\n"))))
 	noerr.Must(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 	n, err := conn.Read(make([]byte, 4096))
 	noerr.Must(t, err)

@@ -267,9 +267,7 @@ func TestASessionWithAnOpenTunnelIsNotIdle(t *testing.T) {
 	answers := bufio.NewReader(tunnel)
 	fetch := func() {
 		t.Helper()
-		if _, err := io.WriteString(tunnel, "GET /ok HTTP/1.1\r\nHost: lab.test\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(io.WriteString(tunnel, "GET /ok HTTP/1.1\r\nHost: lab.test\r\n\r\n")))
 		resp, err := http.ReadResponse(answers, nil)
 		noerr.Must(t, err)
 		defer resp.Body.Close()
@@ -291,9 +289,7 @@ func raw(t *testing.T, addr, text string) int {
 	conn, err := net.Dial("tcp", addr)
 	noerr.Must(t, err)
 	defer conn.Close()
-	if _, err := conn.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(conn.Write([]byte(text))))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	noerr.Must(t, err)
 	defer resp.Body.Close()

@@ -349,9 +349,7 @@ func TestWithoutChromiumTheBrowserSaysSo(t *testing.T) {
 func TestABombIsNoAnswer(t *testing.T) {
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)
-	if _, err := w.Write(make([]byte, 32<<20)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(w.Write(make([]byte, 32<<20))))
 	noerr.Must(t, w.Close())
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -54,9 +54,7 @@ func tryConnect(t testing.TB, proxy, auth, target string, more []byte) (net.Conn
 	if auth != "" {
 		head += "Proxy-Authorization: " + auth + "\r\n"
 	}
-	if _, err := c.Write(append([]byte(head+"\r\n"), more...)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(c.Write(append([]byte(head+"\r\n"), more...))))
 	br := bufio.NewReader(c)
 	resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
 	noerr.Must(t, err)
@@ -221,9 +219,7 @@ func TestAClientHelloInThePacketOfTheConnectIsNotLost(t *testing.T) {
 		if err := <-result; err != nil {
 			t.Fatalf("%s: %v", zone, err)
 		}
-		if _, err := io.WriteString(tc, "GET /ok HTTP/1.1\r\nHost: lab.test\r\nConnection: close\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(io.WriteString(tc, "GET /ok HTTP/1.1\r\nHost: lab.test\r\nConnection: close\r\n\r\n")))
 		b, err := io.ReadAll(tc)
 		if err != nil || !strings.Contains(string(b), "It works") {
 			t.Errorf("%s: %v, %q", zone, err, b)
@@ -252,9 +248,7 @@ func noDNS(context.Context, string, string) (net.Conn, error) {
 func TestReSignedZonesTunnelOtherProtocolsThanTLS(t *testing.T) {
 	g := start(t, Options{})
 	c := connect(t, g.r.Proxy, loginHeader("residential_demo", g.password("residential_demo")), "lab.test:80", nil)
-	if _, err := io.WriteString(c, "GET /ok HTTP/1.1\r\nHost: lab.test\r\nConnection: close\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(io.WriteString(c, "GET /ok HTTP/1.1\r\nHost: lab.test\r\nConnection: close\r\n\r\n")))
 	if b, err := io.ReadAll(c); err != nil || !strings.Contains(string(b), "It works") {
 		t.Errorf("%v %q", err, b)
 	}

@@ -45,9 +45,7 @@ func (g *rig) tunnelled(zone, path string) string {
 	conn := connect(g.t, g.r.Proxy, loginHeader(zone, g.password(zone)), "lab.test:443", nil)
 	secure := tls.Client(conn, &tls.Config{ServerName: "lab.test", RootCAs: g.ca.Pool()})
 	defer secure.Close()
-	if _, err := fmt.Fprintf(secure, "GET %s HTTP/1.1\r\nHost: lab.test\r\nConnection: close\r\n\r\n", path); err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, noerr.From(fmt.Fprintf(secure, "GET %s HTTP/1.1\r\nHost: lab.test\r\nConnection: close\r\n\r\n", path)))
 	resp, err := http.ReadResponse(bufio.NewReader(secure), nil)
 	noerr.Must(g.t, err)
 	defer resp.Body.Close()

@@ -161,9 +161,7 @@ func TestProgressIsToldStepByStep(t *testing.T) {
 func TestADiagnosisReadsOnlyTheHead(t *testing.T) {
 	s := Bodies{}.Sink("")
 	for _, n := range []int{headSize - 1, 2, 5} {
-		if _, err := s.Write(make([]byte, n)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(s.Write(make([]byte, n))))
 	}
 	if len(s.head) != headSize {
 		t.Errorf("the head has %d bytes", len(s.head))

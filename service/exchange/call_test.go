@@ -323,9 +323,7 @@ func TestWhatAProfileCannotGiveNamesItsField(t *testing.T) {
 
 func TestABodyWhoseFileFailsIsCutWhereItEnds(t *testing.T) {
 	s := Bodies{Memory: 2}.Sink(filepath.Join(t.TempDir(), "a"))
-	if _, err := s.Write([]byte("abcd")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(s.Write([]byte("abcd"))))
 	s.file.Close() // the disk is gone
 	got := Receive(s, strings.NewReader("efgh"), nil)
 	if got.Ref.Size != 4 || !got.Ref.Cut || got.Err != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0].Text, "could not be kept on disk and was cut at 4 bytes") {

@@ -33,9 +33,7 @@ func TestBytesThatComeWithTheTunnelAreNotLost(t *testing.T) {
 	defer near.Close()
 	defer far.Close()
 	go func() {
-		if _, err := http.ReadRequest(bufio.NewReader(far)); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, noerr.From(http.ReadRequest(bufio.NewReader(far))))
 		_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\n\r\nearly ")
 		_, _ = io.WriteString(far, "and late")
 		far.Close()
@@ -243,9 +241,7 @@ func TestAFinishedFetchFreesItsSlot(t *testing.T) {
 			return w.Enter(ctx, model.ProductMobile)
 		}
 		for range LimitOf(model.ProductMobile).Concurrency - 1 {
-			if _, err := enter(); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(enter()))
 		}
 		for range 2 {
 			leave, err := enter()

@@ -31,9 +31,7 @@ func zipped(t *testing.T, size int) []byte {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	noerr.Must(t, err)
-	if _, err := w.Write(make([]byte, size)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(w.Write(make([]byte, size))))
 	noerr.Must(t, w.Close())
 	return b.Bytes()
 }
@@ -119,9 +117,7 @@ func TestALargeBodyThatCompressesLikeAPageComesWhole(t *testing.T) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.NoCompression)
 	noerr.Must(t, err)
-	if _, err := w.Write(make([]byte, inflateFree+1<<20)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(w.Write(make([]byte, inflateFree+1<<20))))
 	noerr.Must(t, w.Close())
 	n, err := io.Copy(io.Discard, inflated(answer("gzip", io.NopCloser(&b))))
 	if err != nil || n != inflateFree+1<<20 {

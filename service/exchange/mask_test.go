@@ -404,9 +404,7 @@ func BenchmarkMask(b *testing.B) {
 				b.Run(body.name+"/"+c.name+"/"+name, func(b *testing.B) {
 					b.SetBytes(int64(len(body.b)))
 					for b.Loop() {
-						if _, err := io.Copy(io.Discard, open(bytes.NewReader(body.b))); err != nil {
-							b.Fatal(err)
-						}
+						noerr.Must(b, noerr.From(io.Copy(io.Discard, open(bytes.NewReader(body.b)))))
 					}
 				})
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -63,9 +64,7 @@ func TestReadingTheTrustedCertificatesIsNoPartOfAnExchange(t *testing.T) {
 	clock := &handClock{time.Unix(1_000_000, 0)}
 	tr := newTrace(clock.now)
 	clock.forward(time.Hour)
-	if _, err := tr.trusted(""); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(tr.trusted("")))
 	clock.forward(time.Millisecond)
 	tr.Done()
 	if got := tr.Timing().Total; got != time.Millisecond {

@@ -104,9 +104,7 @@ func TestByTheContractAloneAKeyGoesAsBearer(t *testing.T) {
 	p.Dialect = ""
 	q := page()
 	q.Tool, q.Args = "scrape_as_markdown", `{"url":"http://lab.test/"}`
-	if _, err := newFetcher(t, p).Fetch(t.Context(), q, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(newFetcher(t, p).Fetch(t.Context(), q, nil)))
 	for _, line := range seen() {
 		if !strings.HasSuffix(line, " /mcp Bearer "+servicetest.KeyValue) {
 			t.Errorf("sent %s", line)
@@ -285,9 +283,7 @@ func TestThePreviewIsWhatAToolIsSent(t *testing.T) {
 		p.Dialect = dialect
 		q := model.FetchRequest{Via: model.ViaAgent, Tool: "scrape_as_markdown", Args: `{"url":"http://lab.test/?a=1&b=<2>"}`}
 		ft := newFetcher(t, p)
-		if _, err := ft.Fetch(t.Context(), q, nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(ft.Fetch(t.Context(), q, nil)))
 		w := ft.Preview(p, q, "")
 		if w.Problem != "" {
 			t.Fatal(w.Problem)

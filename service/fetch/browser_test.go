@@ -290,9 +290,7 @@ func TestThePreviewOfAVisitHasTheCommandsThatAreSent(t *testing.T) {
 	d := &devtools{html: "<p>a page</p>", status: 200}
 	p := browserProfile(t, d)
 	ft := newFetcher(t, p)
-	if _, err := ft.Fetch(t.Context(), visit(p), nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(ft.Fetch(t.Context(), visit(p), nil)))
 	w := ft.Preview(p, visit(p), "")
 	var shown []string
 	for _, line := range w.Lines {

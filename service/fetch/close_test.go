@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
@@ -62,11 +63,7 @@ func TestWaitingEndsWhenTheOutcomesAreWritten(t *testing.T) {
 			t.Errorf("nothing is under way, and the wait ends with %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			if _, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil); err != nil {
-				t.Error(err)
-			}
-		}()
+		go func() { noerr.Want(t, noerr.From(c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil))) }()
 		go func() { _, _ = c.Fetch(ctx, servicetest.Ask(p, "unlocker1"), nil) }() // it is cancelled
 		go func() {
 			_, _ = c.Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, nil)

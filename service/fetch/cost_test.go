@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -50,12 +51,8 @@ func TestTheCallsOfTestsOfLoginsAreBilledAsFetchesAre(t *testing.T) {
 	change, j, _ := withJournal(t)
 	ft := newFetcher(t, p, change)
 	q := ProbeRequest{Zone: z, Target: "http://lab.test/", Rounds: 3, Session: "s"} // and two within the session
-	if _, err := ft.Probe(t.Context(), q, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := exits(t.Context(), ft, q, 4, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(ft.Probe(t.Context(), q, nil)))
+	noerr.Must(t, noerr.From(exits(t.Context(), ft, q, 4, nil)))
 	unpriced := model.Zone{Name: "free", Product: model.ProductDatacenter, Password: z.Password}
 	m, err := logins(t.Context(), ft, q.Target, 2, []model.Zone{z, unpriced}, nil)
 	if err != nil || m.Spend() != (model.Spend{Dollars: 3, Priced: 2, Unpriced: 2}) {

@@ -220,9 +220,7 @@ func zipped(t *testing.T, b []byte) []byte {
 	t.Helper()
 	var z bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&z, gzip.BestCompression)
-	if _, err := w.Write(b); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(w.Write(b)))
 	noerr.Must(t, w.Close())
 	return z.Bytes()
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -35,9 +36,7 @@ func TestAFetchWithRequiredFieldsIsHandedOn(t *testing.T) {
 	r := servicetest.Ask(p, "unlocker1")
 	for _, required := range [][]string{nil, {".name", ".price"}} {
 		r.Required = required
-		if _, err := c.Fetch(t.Context(), r, nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(c.Fetch(t.Context(), r, nil)))
 	}
 	if len(got) != 1 || len(got[0].Fields) != 2 || got[0].ID == "" {
 		t.Errorf("%+v", got)

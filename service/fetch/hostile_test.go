@@ -27,9 +27,7 @@ func plainAnswers(t *testing.T) [][]byte {
 	t.Helper()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	if _, err := io.WriteString(w, strings.Repeat(servicetest.Page, 20)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(io.WriteString(w, strings.Repeat(servicetest.Page, 20))))
 	noerr.Must(t, w.Close())
 	head := "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nx-brd-status-code: 200\r\n"
 	all := []string{

@@ -155,9 +155,7 @@ func TestPlainTargetsGoInAbsoluteForm(t *testing.T) {
 	}
 	named := native(p, "http://lab.test/a%2Fb|c")
 	named.Header = http.Header{"Host": {"other.test"}}
-	if _, err := c.Fetch(t.Context(), named, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(c.Fetch(t.Context(), named, nil)))
 	if l := px.Lines(); !strings.HasPrefix(l[len(l)-1], "GET http://lab.test/a%2Fb%7Cc") {
 		t.Errorf("the proxy saw %q", l[len(l)-1])
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
@@ -142,9 +143,7 @@ func TestWithoutAPageTheDialectsIsFetched(t *testing.T) {
 		p.Local = local
 		z := servicetest.Zone(p, "dc1")
 		z.Password = "" // the profile's
-		if _, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: z}, nil); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, noerr.From(newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: z}, nil)))
 		if got := px.Lines(); !slices.Equal(got, []string{"CONNECT " + want + ":443"}) {
 			t.Errorf("asked %q", got)
 		}

@@ -253,9 +253,7 @@ func TestAFetchIsWrittenDownBeforeItIsSentUntilItIsKept(t *testing.T) {
 	})
 	r := native(p, "http://lab.test/")
 	r.Required = []string{".name"}
-	if _, err := c.Fetch(t.Context(), r, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(c.Fetch(t.Context(), r, nil)))
 	if want := []string{"departs for http://lab.test/", "sent", "kept", "landed", "handed on"}; !slices.Equal(order, want) {
 		t.Errorf("%q", order)
 	}

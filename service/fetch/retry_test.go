@@ -191,9 +191,7 @@ func TestOneKeyIsHeldToItsRate(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, func(t *testing.T, c *Fetcher) {
 		begin := time.Now()
 		for range exchange.KeyBurst + 2*exchange.KeyRate {
-			if _, err := c.Fetch(t.Context(), servicetest.Ask(servicetest.Profile(""), "serp1"), nil); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(c.Fetch(t.Context(), servicetest.Ask(servicetest.Profile(""), "serp1"), nil)))
 		}
 		if elapsed := time.Since(begin).Round(10 * time.Millisecond); elapsed != 2*time.Second {
 			t.Errorf("%d calls took %v", exchange.KeyBurst+2*exchange.KeyRate, elapsed)

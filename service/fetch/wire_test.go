@@ -83,9 +83,7 @@ func TestPreviewByNativeIsWhatIsWritten(t *testing.T) {
 		p := proxyAt(t, addr)
 		c := newFetcher(t, p)
 		r := request(p, "http://lab.test/ok?a=1#frag")
-		if _, err := c.Fetch(t.Context(), r, nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(c.Fetch(t.Context(), r, nil)))
 		want := strings.Replace(<-got, secret, shown, 1)
 		w := c.Preview(p, r, "")
 		if have := rejoin(w.Lines); have != want || w.Problem != "" {
@@ -97,9 +95,7 @@ func TestPreviewByNativeIsWhatIsWritten(t *testing.T) {
 		p := proxyAt(t, addr)
 		c := newFetcher(t, p)
 		r := request(p, "https://lab.test/ok")
-		if _, err := c.Fetch(t.Context(), r, nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(c.Fetch(t.Context(), r, nil)))
 		want := strings.Replace(<-got, secret, shown, 1)
 		w := c.Preview(p, r, "")
 		connect, inner, _ := strings.Cut(strings.Join(w.Lines, "\r\n"), "\r\n\r\n")
@@ -164,9 +160,7 @@ func TestEnvironmentDoesNotReroute(t *testing.T) {
 	})
 	r := servicetest.Ask(p, "unlocker1")
 	r.Retries = 0
-	if _, err := c.Fetch(t.Context(), r, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(c.Fetch(t.Context(), r, nil)))
 	if len(dialed) != 1 || dialed[0] != "api.test:80" {
 		t.Errorf("dialed %v", dialed)
 	}

@@ -53,9 +53,7 @@ func BenchmarkTimeline(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
-				if _, err := j.Activity(b.Context(), c.f); err != nil {
-					b.Fatal(err)
-				}
+				noerr.Must(b, noerr.From(j.Activity(b.Context(), c.f)))
 			}
 		})
 	}

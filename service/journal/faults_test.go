@@ -144,9 +144,7 @@ func sabotage(t *testing.T, j *Journal, statement string) (end func()) {
 	db := raw(t, j)
 	exec := func(query string) {
 		t.Helper()
-		if _, err := db.ExecContext(t.Context(), query); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(db.ExecContext(t.Context(), query)))
 	}
 	exec("CREATE TRIGGER sabotage BEFORE " + statement + " BEGIN SELECT RAISE(ABORT, 'no room'); END")
 	return func() { exec("DROP TRIGGER sabotage") }

@@ -137,9 +137,7 @@ func TestACallWhoseLineIsThereIsNotToldOfAgain(t *testing.T) {
 	noerr.Must(t, j.PutFetch(t.Context(), "acme", model.FetchResult{ID: "f_1", Started: time.Now(), Request: model.FetchRequest{URL: "http://a.test/kept"}}))
 	at := time.Now()
 	for id, url := range map[string]string{"f_2": "http://user:pw@a.test/cancelled", "f_3": "http://a.test/open"} {
-		if _, err := j.Depart(id, model.Activity{At: at, Kind: model.ActivityFetch, URL: url}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(j.Depart(id, model.Activity{At: at, Kind: model.ActivityFetch, URL: url})))
 	}
 	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{At: at, Kind: model.ActivityFetch, URL: "http://user:pw@a.test/cancelled", Text: "ended without a result"}))
 	noerr.Must(t, j.flush(t.Context()))
@@ -156,9 +154,7 @@ func TestALineThatIsCutTakesNoOtherWithIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := openTest(t, path)
 	depart(t, j, "f_1", "http://a.test/1")
-	if _, err := j.flights.file.WriteString(`{"id":"f_2","ca`); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(j.flights.file.WriteString(`{"id":"f_2","ca`)))
 	depart(t, j, "f_3", "http://a.test/3")
 	killed(t, j)
 	got := lines(t, openTest(t, path))
@@ -242,9 +238,7 @@ func TestAPreviewOfAKilledProcessIsToldOfOnce(t *testing.T) {
 	j := openTest(t, path)
 	over, open := time.Now().Add(-time.Minute), time.Now()
 	for id, at := range map[string]time.Time{"preview_1": over, "preview_2": open} {
-		if _, err := j.Depart(id, model.Activity{At: at, Kind: model.ActivityJob, Text: "the preview of deep_lookup, which may be billed, "}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(j.Depart(id, model.Activity{At: at, Kind: model.ActivityJob, Text: "the preview of deep_lookup, which may be billed, "})))
 	}
 	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{At: over, Kind: model.ActivityJob, Text: "deep_lookup: previewed as p1"}))
 	noerr.Must(t, j.flush(t.Context()))

@@ -252,9 +252,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 20 {
 				noerr.Want(t, j.PutActivity(t.Context(), model.Activity{Text: "x"}))
-				if _, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 5}); err != nil {
-					t.Error(err)
-				}
+				noerr.Want(t, noerr.From(j.Activity(t.Context(), model.ActivityFilter{Limit: 5})))
 			}
 		})
 	}
@@ -279,12 +277,8 @@ func TestAFetchThatCannotBeReadIsAnError(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for _, column := range []string{"request", "result"} {
 		noerr.Must(t, j.PutFetch(t.Context(), "p", sampleFetch(column)))
-		if _, err := j.Fetch(t.Context(), column); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := raw(t, j).ExecContext(t.Context(), "UPDATE fetches SET "+column+" = '{' WHERE id = ?", column); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(j.Fetch(t.Context(), column)))
+		noerr.Must(t, noerr.From(raw(t, j).ExecContext(t.Context(), "UPDATE fetches SET "+column+" = '{' WHERE id = ?", column)))
 		if r, err := j.Fetch(t.Context(), column); err == nil || errors.Is(err, database.ErrNotFound) {
 			t.Errorf("a broken %s is read as %+v, %v", column, r, err)
 		}
@@ -294,9 +288,7 @@ func TestAFetchThatCannotBeReadIsAnError(t *testing.T) {
 func TestHistoryThatCannotBeReadIsAnError(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for _, table := range []string{"fetches", "activity", "key_events"} {
-		if _, err := raw(t, j).ExecContext(t.Context(), "ALTER TABLE "+table+" RENAME TO gone_"+table); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(raw(t, j).ExecContext(t.Context(), "ALTER TABLE "+table+" RENAME TO gone_"+table)))
 	}
 	if r, err := j.Fetch(t.Context(), "x"); err == nil || errors.Is(err, database.ErrNotFound) || !strings.HasPrefix(err.Error(), "reading fetch x: ") {
 		t.Errorf("a fetch: %+v, %v", r, err)

@@ -26,14 +26,8 @@ func slow(t *testing.T, change func(*settings)) (j *Journal, unlock func()) {
 	j, _, err := open(t.Context(), path, clock(), set)
 	noerr.Must(t, err)
 	other := raw(t, j)
-	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
-	return j, func() {
-		if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-			t.Error(err)
-		}
-	}
+	noerr.Must(t, noerr.From(other.ExecContext(t.Context(), "BEGIN IMMEDIATE")))
+	return j, func() { noerr.Want(t, noerr.From(other.ExecContext(t.Context(), "ROLLBACK"))) }
 }
 
 func line(n int) model.Activity { return model.Activity{Text: strings.Repeat("x", n)} }
@@ -104,9 +98,7 @@ func TestTheContextEndsTheWaitForAnotherGroup(t *testing.T) {
 		t.Error(err)
 	}
 	j.queue.flushing.Release(1)
-	if _, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, noerr.From(j.Activity(t.Context(), model.ActivityFilter{})))
 }
 
 // A group is complete by its rows or by its bytes, and is then written without waiting for

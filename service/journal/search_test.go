@@ -226,9 +226,7 @@ func BenchmarkSearch(b *testing.B) {
 		c.f.Limit = defaultPage
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
-				if _, err := j.Activity(b.Context(), c.f); err != nil {
-					b.Fatal(err)
-				}
+				noerr.Must(b, noerr.From(j.Activity(b.Context(), c.f)))
 			}
 		})
 	}

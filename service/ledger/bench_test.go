@@ -15,9 +15,7 @@ import (
 func BenchmarkBegin(b *testing.B) {
 	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
 	for b.Loop() {
-		if _, err := l.Begin(b.Context(), model.Job{Dataset: "d"}, "", nil); err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, noerr.From(l.Begin(b.Context(), model.Job{Dataset: "d"}, "", nil)))
 	}
 }
 

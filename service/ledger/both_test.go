@@ -140,12 +140,10 @@ func TestNoChangeIsLostToAnother(t *testing.T) {
 	const times = 40
 	l := twice(t, func(l *Ledger, _ int) {
 		for range times {
-			if _, err := l.Change(t.Context(), "job-1", func(job *model.Job) (string, error) {
+			noerr.Want(t, noerr.From(l.Change(t.Context(), "job-1", func(job *model.Job) (string, error) {
 				job.Done++
 				return "", nil
-			}); err != nil {
-				t.Error(err)
-			}
+			})))
 		}
 	})
 	if job, err := l.Job(t.Context(), "job-1"); err != nil || job.Done != 2*times {

@@ -62,9 +62,7 @@ func TestAClaimWhoseTransactionWasLostHolds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
 	ids := lost(t, l, 1)
-	if _, err := appendLog(logPath(path), record{At: l.now(), Job: 1, Event: accepted, Snapshot: "sd_1"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(appendLog(logPath(path), record{At: l.now(), Job: 1, Event: accepted, Snapshot: "sd_1"})))
 	noerr.Must(t, l.Close())
 	again, _, err := open(t, path, clock())
 	noerr.Must(t, err)
@@ -94,9 +92,7 @@ func TestAnAdoptedJobIsInTheLogWhateverTheClockCounts(t *testing.T) {
 	l, _, err := open(t, path, func() time.Time { return testTime.Add(123456789) })
 	noerr.Must(t, err)
 	for range 2 {
-		if _, err := l.Adopt(t.Context(), model.Job{Snapshot: "sd_9", Profile: "p", Dataset: "gd_z", Done: -1, Records: -1}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(l.Adopt(t.Context(), model.Job{Snapshot: "sd_9", Profile: "p", Dataset: "gd_z", Done: -1, Records: -1})))
 	}
 	noerr.Must(t, l.Close())
 	log, err := os.ReadFile(logPath(path))

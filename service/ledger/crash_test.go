@@ -94,9 +94,7 @@ func TestKilledInTheMiddleOfWritesItLosesNoAcknowledgedJob(t *testing.T) {
 		}
 	}
 	// The dead are settled: what was in sending may have started.
-	if _, err := after.Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(after.Recover(t.Context())))
 	for id, accepted := range acknowledged {
 		if job, err := after.Job(t.Context(), id); err == nil && !accepted && job.State != model.JobMayHave {
 			t.Errorf("%s is %s after Recover", id, job.State)

@@ -39,9 +39,7 @@ func TestALedgerWithoutAPlaceForItsOwnerBeginsNoJob(t *testing.T) {
 func TestAnOwnersNameLeadsNowhereElse(t *testing.T) {
 	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	if _, err := l.Begin(t.Context(), model.Job{}, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil)))
 	for token, want := range map[string]bool{"": false, "../ledger.db": false, "../x": false, "nobody": false, l.owner.Name(): true} {
 		if got := l.ownerAlive(token); got != want {
 			t.Errorf("%q alive: %v", token, got)
@@ -72,9 +70,7 @@ func TestASettlementThatFailsIsAnError(t *testing.T) {
 	if settled, err := l.Recover(t.Context()); err != nil || len(settled) != 1 || settled[0].ID != ids[1] || settled[0].State != model.JobNotSent {
 		t.Errorf("settled %+v, %v", settled, err)
 	}
-	if _, err := raw(t, l.Path()).ExecContext(t.Context(), "ALTER TABLE jobs RENAME TO gone"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(raw(t, l.Path()).ExecContext(t.Context(), "ALTER TABLE jobs RENAME TO gone")))
 	if settled, err := l.Recover(t.Context()); err == nil || settled != nil {
 		t.Errorf("a ledger that cannot be read: %+v, %v", settled, err)
 	}

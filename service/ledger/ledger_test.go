@@ -104,12 +104,10 @@ func TestAJobAndItsStepsComeBack(t *testing.T) {
 		return "snapshot sd_1", nil
 	})
 	noerr.Must(t, err)
-	if _, err := l.Change(t.Context(), begun.ID, func(job *model.Job) (string, error) {
+	noerr.Must(t, noerr.From(l.Change(t.Context(), begun.ID, func(job *model.Job) (string, error) {
 		job.Done = 7
 		return "", nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	other := openTest(t, path) // a second process
 	for _, id := range []string{"job-1", "sd_1"} {
 		got, err := other.Job(t.Context(), id)
@@ -182,12 +180,10 @@ func TestSameFindsEveryStateThatMayHaveCost(t *testing.T) {
 		t.Helper()
 		job, err := l.Begin(t.Context(), model.Job{}, digest, nil)
 		noerr.Must(t, err)
-		if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+		noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 			job.State = state
 			return "", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})))
 	}
 	begin("d1", model.JobReady)
 	begin("d1", model.JobMayHave)
@@ -214,12 +210,10 @@ func TestRecoverSettlesTheDeadAndLeavesTheLivingAlone(t *testing.T) {
 		job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 		noerr.Must(t, err)
 		if state != model.JobIntent {
-			if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 				job.State = state
 				return "", nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			})))
 		}
 		return job.ID
 	}
@@ -255,9 +249,7 @@ func sabotage(t *testing.T, l *Ledger, statement string) (end func()) {
 	t.Helper()
 	exec := func(query string) {
 		t.Helper()
-		if _, err := raw(t, l.Path()).ExecContext(t.Context(), query); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(raw(t, l.Path()).ExecContext(t.Context(), query)))
 	}
 	exec("CREATE TRIGGER sabotage BEFORE " + statement + " BEGIN SELECT RAISE(ABORT, 'no room'); END")
 	return func() { exec("DROP TRIGGER sabotage") }
@@ -331,9 +323,7 @@ func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
 	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 	noerr.Must(t, err)
 	for _, spoil := range []string{"ALTER TABLE job_steps RENAME TO gone", "ALTER TABLE jobs RENAME TO gone_too"} {
-		if _, err := raw(t, l.Path()).ExecContext(t.Context(), spoil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(raw(t, l.Path()).ExecContext(t.Context(), spoil)))
 		if got, err := l.Job(t.Context(), job.ID); err == nil || errors.Is(err, database.ErrNotFound) || got.ID != "" {
 			t.Errorf("%s: the job is %+v, %v", spoil, got, err)
 		}

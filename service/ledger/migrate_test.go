@@ -19,9 +19,7 @@ func TestALedgerFromBeforeTheFirstReleaseIsRefusedByName(t *testing.T) {
 	noerr.Must(t, openTest(t, path).Close())
 	db, err := sql.Open("sqlite", path)
 	noerr.Must(t, err)
-	if _, err := db.ExecContext(t.Context(), "PRAGMA user_version = 3"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(db.ExecContext(t.Context(), "PRAGMA user_version = 3")))
 	noerr.Must(t, db.Close())
 	if _, _, err := Open(t.Context(), path, clock()); !errors.Is(err, database.ErrTooOld) {
 		t.Error(err)
@@ -34,18 +32,14 @@ func TestADamagedLedgerIsCarriedOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
 	for range 2 {
-		if _, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "d", []byte("asked")); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "d", []byte("asked"))))
 	}
 	noerr.Must(t, l.Close())
 	// The page of another table is damaged, and none of the jobs.
 	db, err := sql.Open("sqlite", path)
 	noerr.Must(t, err)
 	for _, statement := range []string{"CREATE TABLE extra (a)", "INSERT INTO extra VALUES ('spoil me')"} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(db.ExecContext(t.Context(), statement)))
 	}
 	noerr.Must(t, db.Close())
 	spoilJob(t, path, "spoil me")

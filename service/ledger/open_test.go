@@ -30,12 +30,10 @@ func sound(t *testing.T) (path string) {
 		noerr.Must(t, err)
 		change := func(change func(*model.Job)) {
 			t.Helper()
-			if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 				change(job)
 				return "a step", nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			})))
 		}
 		if i < 3 {
 			change(func(job *model.Job) { job.State = model.JobSending })
@@ -160,9 +158,7 @@ func TestADeletedWALIsTold(t *testing.T) {
 	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_y"}, "d", nil)
 	noerr.Must(t, err)
 	noerr.Must(t, l.Accepted(job.ID, "sd_5"))
-	if _, err := l.Change(t.Context(), job.ID, acceptAs("sd_5")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, acceptAs("sd_5"))))
 	// A copy without its WAL is what is left when somebody deletes it.
 	copied := filepath.Join(t.TempDir(), "ledger.db")
 	for _, tail := range []string{"", ".log"} {
@@ -280,9 +276,7 @@ func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
 		for i := range n {
 			job, err := l.Begin(t.Context(), model.Job{Dataset: fmt.Sprintf("dataset %02d", i), Detail: strings.Repeat("long ", 100)}, fmt.Sprint("digest ", i), nil)
 			noerr.Must(t, err)
-			if _, err := l.Change(t.Context(), job.ID, acceptAs(fmt.Sprintf("sd_%d", i+1))); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, acceptAs(fmt.Sprintf("sd_%d", i+1)))))
 		}
 		noerr.Must(t, l.Close())
 		spoilJob(t, path, "dataset 30")
@@ -310,9 +304,7 @@ func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
 
 func TestARowThatCannotBeIsAClearErrorAndHidesNoOther(t *testing.T) {
 	path := sound(t)
-	if _, err := raw(t, path).ExecContext(t.Context(), "UPDATE jobs SET created = 9223372036854775807 WHERE n = 2; UPDATE job_steps SET at = 9223372036854775807 WHERE job = 2"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(raw(t, path).ExecContext(t.Context(), "UPDATE jobs SET created = 9223372036854775807 WHERE n = 2; UPDATE job_steps SET at = 9223372036854775807 WHERE job = 2")))
 	if err := os.Remove(logPath(path)); err != nil {
 		t.Fatal(err) // so that the ledger is compared with it
 	}
@@ -398,9 +390,7 @@ func TestTheFilesAreTheOperatorsAlone(t *testing.T) {
 func TestNumbersOutliveTheJobsThatHadThem(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := sound(t)
-	if _, err := raw(t, path).ExecContext(t.Context(), "DELETE FROM jobs WHERE n > 2"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(raw(t, path).ExecContext(t.Context(), "DELETE FROM jobs WHERE n > 2")))
 	noerr.Must(t, os.Remove(logPath(path)))
 	if _, err := raw(t, path).ExecContext(t.Context(), "DROP TABLE job_steps"); err != nil { // the damage
 		t.Fatal(err)

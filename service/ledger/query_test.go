@@ -60,9 +60,7 @@ func TestMatchingJobsComeWithTheirSteps(t *testing.T) {
 		if i == 1 {
 			profile = "other"
 		}
-		if _, err := l.Begin(t.Context(), model.Job{Profile: profile}, "", nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{Profile: profile}, "", nil)))
 	}
 	matches := func(j model.Job) bool { return j.Profile == "p" }
 	for limit, want := range map[int]int{0: jobsAtOnce + 2, 2: 2} {
@@ -87,9 +85,7 @@ func TestAJobInFlightIsReadWithItsOwnStepsAlone(t *testing.T) {
 		_, err = l.Change(t.Context(), job.ID, acceptAs("sd_1"))
 	}
 	noerr.Must(t, err)
-	if _, err := raw(t, path).ExecContext(t.Context(), "INSERT INTO job_steps (job, seq, at, state, text) VALUES ('no number', 1, 1, '', '')"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(raw(t, path).ExecContext(t.Context(), "INSERT INTO job_steps (job, seq, at, state, text) VALUES ('no number', 1, 1, '', '')")))
 	list, err := l.AtService(t.Context(), "p")
 	if err != nil || len(list) != 1 || len(list[0].Steps) != 2 {
 		t.Errorf("%+v, %v", list, err)

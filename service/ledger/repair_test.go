@@ -107,9 +107,7 @@ func TestALedgerThatCannotBeComparedIsAnError(t *testing.T) {
 	onlyInLog := func(spoil string) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
 			t.Helper()
-			if _, err := appendLog(logPath(path), record{At: testTime, Job: 3, Event: accepted, Snapshot: "sd_3"}, record{Job: 9, Event: begun}); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(appendLog(logPath(path), record{At: testTime, Job: 3, Event: accepted, Snapshot: "sd_3"}, record{Job: 9, Event: begun})))
 			spoiled(t, path, "CREATE TRIGGER sabotage BEFORE "+spoil+" BEGIN SELECT RAISE(ABORT, 'no room'); END")
 		}
 	}
@@ -146,11 +144,9 @@ func TestALedgerThatCannotBeComparedIsAnError(t *testing.T) {
 
 func TestWhatTheLogAloneHasComesBackWhole(t *testing.T) {
 	path := sound(t)
-	if _, err := appendLog(logPath(path), record{At: testTime, Job: 3, Event: accepted, Snapshot: "sd_3"},
+	noerr.Must(t, noerr.From(appendLog(logPath(path), record{At: testTime, Job: 3, Event: accepted, Snapshot: "sd_3"},
 		record{At: testTime, Job: 1, Event: accepted, Snapshot: "sd_other"},
-		record{At: testTime, Job: 8, Event: accepted, Snapshot: "sd_8"}); err != nil {
-		t.Fatal(err)
-	}
+		record{At: testTime, Job: 8, Event: accepted, Snapshot: "sd_8"})))
 	l, notice, jobs := reopen(t, path)
 	if !strings.Contains(notice, "lacked 1 job that") || !strings.Contains(notice, "lacked 1 identifier of a job that") || strings.Contains(notice, "cut") {
 		t.Errorf("told: %q", notice)
@@ -236,9 +232,7 @@ func TestWhatAnotherProcessSettledIsPassedOver(t *testing.T) {
 	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	for range 3 {
-		if _, err := l.Begin(t.Context(), model.Job{}, "", nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil)))
 	}
 	l.releaseOwner()
 	// The other process is a trigger, which acts between the list and its second job.
@@ -259,12 +253,10 @@ func TestAJobInSendingIsSettledWithAReason(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 	noerr.Must(t, err)
-	if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+	noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 		job.State = model.JobSending
 		return "", nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	l.releaseOwner()
 	noerr.Must(t, errors.Join(os.Remove(logPath(l.Path())), os.Mkdir(logPath(l.Path()), 0o700)))
 	if got, err := l.Recover(t.Context()); got != nil || err == nil || !strings.HasPrefix(err.Error(), "settling what a dead process left behind: ") {
@@ -294,9 +286,7 @@ func TestASignOfLife(t *testing.T) {
 	l, other := openTest(t, path), openTest(t, path)
 	begin := func(l *Ledger) {
 		t.Helper()
-		if _, err := l.Begin(t.Context(), model.Job{}, "", nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil)))
 	}
 	begin(l)
 	begin(l)
@@ -371,9 +361,7 @@ func TestAnIntentThatAKilledProcessCouldNotLogIsNoSignOfACutLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, _, _ = reopen(t, path)
-	if _, err := l.Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(l.Recover(t.Context())))
 	// Of another size, so that the two are compared.
 	noerr.Must(t, errors.Join(l.Close(), os.WriteFile(logPath(path), append(before, '\n'), 0o600)))
 	_, notice, jobs := reopen(t, path)

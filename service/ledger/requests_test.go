@@ -75,16 +75,10 @@ func TestWhatBegunJobsAskedForIsGivenWithEach(t *testing.T) {
 	l := openTest(t, path)
 	defer l.Close()
 	for _, job := range []model.Job{{Profile: "p", Dataset: "gd_x"}, {Profile: "p", Dataset: "gd_y"}, {Profile: "q", Dataset: "gd_x"}, {Profile: "p", Dataset: "gd_x"}, {Profile: "p", Dataset: "gd_x"}} {
-		if _, err := l.Begin(t.Context(), job, "d", []byte("asked")); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(l.Begin(t.Context(), job, "d", []byte("asked"))))
 	}
-	if _, err := l.Change(t.Context(), "job-4", func(j *model.Job) (string, error) { j.State = model.JobRefused; return "", nil }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := raw(t, path).ExecContext(t.Context(), "UPDATE jobs SET account = '{' WHERE n = 5"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(l.Change(t.Context(), "job-4", func(j *model.Job) (string, error) { j.State = model.JobRefused; return "", nil })))
+	noerr.Must(t, noerr.From(raw(t, path).ExecContext(t.Context(), "UPDATE jobs SET account = '{' WHERE n = 5")))
 	begun := func(since time.Time) (got []string) {
 		t.Helper()
 		noerr.Must(t, l.EachBegun(t.Context(), "p", "gd_x", since, func(j model.Job, digest string, request []byte) {

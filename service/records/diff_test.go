@@ -165,9 +165,7 @@ func TestATableBesideItsRows(t *testing.T) {
  {"id":"b","n":1.50,"t":"-5","x":[],"ok":false}]`
 	f := file(t, "a.json", result)
 	var b strings.Builder
-	if _, err := f.Export(t.Context(), &b, View{}, Export{Format: CSV}, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(f.Export(t.Context(), &b, View{}, Export{Format: CSV}, nil)))
 	table := file(t, "a.csv", b.String())
 	if got := differs(t, f, table, How{Key: "id"}); got != "" {
 		t.Error(got)

@@ -19,9 +19,7 @@ import (
 func exported(t *testing.T, f *File, columns ...string) [][]string {
 	t.Helper()
 	var b strings.Builder
-	if _, err := f.Export(t.Context(), &b, View{}, Export{Format: CSV, Columns: columns}, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(f.Export(t.Context(), &b, View{}, Export{Format: CSV, Columns: columns}, nil)))
 	r := csv.NewReader(strings.NewReader(b.String()))
 	all, err := r.ReadAll()
 	if err != nil || len(all) == 0 {

@@ -42,9 +42,7 @@ func index1(t *testing.T, f *File) {
 func written(t *testing.T, f *File, v View) string {
 	t.Helper()
 	var b strings.Builder
-	if _, err := f.Export(t.Context(), &b, v, Export{Format: Lines}, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(f.Export(t.Context(), &b, v, Export{Format: Lines}, nil)))
 	return b.String()
 }
 

@@ -42,9 +42,7 @@ func mostHeld(t *testing.T, n int) (most int64) {
 	f, o := keeping(t, path), keeping(t, old)
 	f.memory = 256 << 10 // a sort of either is larger
 	noerr.Must(t, f.Index(t.Context(), at))
-	if _, err := f.Profile(t.Context(), func(Profile) { look() }); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(f.Profile(t.Context(), func(Profile) { look() })))
 	found, err := f.Select(t.Context(), Query{Filter: mustFilter(t, "has:id")}, nil, at)
 	noerr.Must(t, err)
 	defer found.Rows.Close()

@@ -78,9 +78,7 @@ func TestWhatPartsTheCellsOfATable(t *testing.T) {
 	// A table of this console's own.
 	f := file(t, "a.json", `[{"a;b;c":1,"d":";"}]`)
 	var b strings.Builder
-	if _, err := f.Export(t.Context(), &b, View{}, Export{Format: CSV}, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(f.Export(t.Context(), &b, View{}, Export{Format: CSV}, nil)))
 	if got := written(t, file(t, "a.csv", b.String()), View{}); got != "{\"a;b;c\":\"1\",\"d\":\";\"}\n" {
 		t.Errorf("%q comes back as %q", b.String(), got)
 	}

@@ -88,9 +88,7 @@ func (d dying) begin(t *testing.T, listener *os.File) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
 	cmd.Env = append(os.Environ(), dyingEnv+"="+string(raw), "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
 	cmd.ExtraFiles = []*os.File{listener}
-	if _, err := cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(cmd.StdinPipe()))
 	noerr.Must(t, cmd.Start())
 	return cmd
 }

@@ -15,9 +15,7 @@ import (
 func TestTheBeginningOfABodyIsInflated(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	if _, err := z.Write([]byte(strings.Repeat("a", 5000) + "the end")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(z.Write([]byte(strings.Repeat("a", 5000)+"the end"))))
 	noerr.Must(t, z.Close())
 	gz := []model.HookHeader{{Name: "content-encoding", Value: "GZIP"}}
 	for name, c := range map[string]struct {

@@ -201,9 +201,7 @@ func TestWhatIsBookmarkedOrWaitsWhileItIsCleanedUpStays(t *testing.T) {
 		t.Fatalf("%d, %v, %v: %+v", freed, err, listed, list)
 	}
 	for _, d := range list {
-		if _, err := os.Stat(d.File); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, noerr.From(os.Stat(d.File)))
 	}
 	if bodies, err := filepath.Glob(filepath.Join(in.dir, "body-*")); err != nil || len(bodies) != 2 {
 		t.Errorf("%v, %v", bodies, err)

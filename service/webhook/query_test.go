@@ -179,9 +179,7 @@ func TestEachChangeOfTheInboxIsSeen(t *testing.T) {
 	changed("none", func() { noerr.Want(t, in.Bookmark(t.Context(), "hook-1", false)) })
 	changed("it is cleaned up", func() {
 		in.now = func() time.Time { return time.Now().Add(time.Hour) }
-		if _, err := in.Prune(t.Context(), Retention{Age: time.Minute}); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, noerr.From(in.Prune(t.Context(), Retention{Age: time.Minute})))
 	})
 	if n, err := other.Count(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)

@@ -72,9 +72,7 @@ func TestTheViewsLearnWhenTheClockWasMoved(t *testing.T) {
 	f := follower{c: c}
 	f.begin()
 	key, _ := c.service.Keys.Key(local.DemoKey)
-	if _, err := rehearsal.New(c.service.Local.Control).Advance(t.Context(), 365*24*time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(rehearsal.New(c.service.Local.Control).Advance(t.Context(), 365*24*time.Hour)))
 	msgs := f.look()
 	if len(msgs) != 2 || msgs[0].(kit.SessionChanged).Session.Ahead != 365*24*time.Hour {
 		t.Fatalf("the views get %v", msgs)
@@ -122,9 +120,7 @@ func TestKeysOfTheEmulatorThatAreMadeLaterAreKnownEverywhere(t *testing.T) {
 	if msgs := f.look(); len(msgs) != 0 {
 		t.Errorf("sent twice: %v", msgs)
 	}
-	if _, err := guest.Profile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(guest.Profile(t.Context())))
 	known, _ := guest.Keys()
 	for name, keys := range map[string][]model.Key{"owner": msgs[0].(kit.SessionChanged).Session.Keys, "guest": known} {
 		found := 0
@@ -150,9 +146,7 @@ func TestKeysOfTheEmulatorThatAreMadeLaterAreKnownEverywhere(t *testing.T) {
 func TestAConsoleDoesNotCallItselfReadyWhileTheEmulatorIsGone(t *testing.T) {
 	c, paths := consoleOf(t, nil)
 	owner := another(t, paths)
-	if _, err := owner.Profile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(owner.Profile(t.Context())))
 	c.service.Local = local.New(paths, c.terminal.Getenv, time.Now, c.terminal.Log).WithPatience(100 * time.Millisecond)
 	f := follower{c: c}
 	f.begin()

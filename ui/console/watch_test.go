@@ -94,9 +94,7 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 
 	before := acme
 	acme.ReadOnly, acme.BaseURL = true, "https://b.example"
-	if _, err := config.EditProfile(t.Context(), paths.ConfigFile(), before, acme); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(config.EditProfile(t.Context(), paths.ConfigFile(), before, acme)))
 	now, texts := told(looked(t, c, w))
 	if now == nil || now.Profile.BaseURL != "https://b.example" || !strings.Contains(texts, "profile acme has changed") {
 		t.Errorf("%+v\n%s", now, texts)

@@ -164,6 +164,14 @@ func (p *Whole) Press(keys ...string) {
 	}
 }
 
+// PressFor types keys with blanks between them, and waits for what they bring to the screen,
+// as WaitFor does.
+func (p *Whole) PressFor(keys string, texts ...string) string {
+	p.t.Helper()
+	p.Press(strings.Fields(keys)...)
+	return p.WaitFor(texts...)
+}
+
 // Type types text character by character.
 func (p *Whole) Type(text string) { p.tm.Type(text) }
 

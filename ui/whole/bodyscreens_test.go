@@ -57,12 +57,7 @@ func bodyScreens(s scripted) []screen {
 		}
 	}
 	filter := func(expr, text string) func(p *uitest.Whole) {
-		return func(p *uitest.Whole) {
-			p.Press("|")
-			p.WaitFor(" ›")
-			p.Type(expr)
-			p.WaitFor(text)
-		}
+		return script(see("|", " ›"), typed(expr), shows(text))
 	}
 	named := func(name string, sc screen) screen {
 		sc.name = "sandbox/" + name

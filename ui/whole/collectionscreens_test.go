@@ -29,40 +29,26 @@ func collection(h *home) {
 func collectionScreens() []screen {
 	opened := func(p *uitest.Whole) {
 		ready(p)
-		p.Press("ctrl+o")
-		p.WaitFor("Saved requests", "start")
+		p.PressFor("ctrl+o", "Saved requests", "start")
 	}
 	return []screen{
 		{name: "sandbox/collection", before: collection, steps: opened},
-		{name: "sandbox/collection-filter", before: collection, steps: func(p *uitest.Whole) {
-			opened(p)
-			p.Type("list residential")
-			p.WaitFor("1 request", "by Native")
-		}},
-		{name: "sandbox/collection-empty", steps: func(p *uitest.Whole) {
-			ready(p)
-			p.Press("ctrl+o")
-			p.WaitFor("No request is saved.")
-		}},
+		{name: "sandbox/collection-filter", before: collection, steps: script(opened, typed("list residential"), shows("1 request", "by Native"))},
+		{name: "sandbox/collection-empty", steps: script(ready, see("ctrl+o", "No request is saved."))},
 		{name: "sandbox/variables-asked", before: collection, steps: func(p *uitest.Whole) {
 			opened(p)
 			p.Type("cart")
-			p.Press("enter")
-			p.WaitFor("without a value yet")
+			p.PressFor("enter", "without a value yet")
 			p.WaitGone("Nothing was sent") // the toast
-			p.Press("ctrl+j")
-			p.WaitFor("Values for this request", "market")
+			p.PressFor("ctrl+j", "Values for this request", "market")
 		}},
 		{name: "sandbox/save-again", before: collection, steps: func(p *uitest.Whole) {
 			opened(p)
 			p.Type("start")
-			p.Press("enter")
-			p.WaitFor("Nothing was sent")
+			p.PressFor("enter", "Nothing was sent")
 			p.WaitGone("Nothing was sent")
-			p.Press("ctrl+s", "end")
-			p.WaitFor("Save the request", "start")
-			p.Press("ctrl+s")
-			p.WaitFor("Replace start?")
+			p.PressFor("ctrl+s end", "Save the request", "start")
+			p.PressFor("ctrl+s", "Replace start?")
 		}},
 		{name: "sandbox/pasted", steps: func(p *uitest.Whole) {
 			ready(p)

@@ -21,8 +21,7 @@ import (
 func TestTheConsoleStartsAnswersResizesAndLeavesTheTerminalAsItWas(t *testing.T) {
 	term := openTerminal(t, 120, 40, environment(t.TempDir()))
 	term.waitFor("zonedeck", "LOCAL EMULATOR", "Sandbox", "Request", "batch-user")
-	term.press("\n") // ctrl+j sends
-	term.waitFor("200", "ok")
+	term.pressFor("\n", "200", "ok") // ctrl+j sends
 	term.resize(80, 24)
 	term.waitFor("Sandbox")
 	term.resize(50, 10)
@@ -45,12 +44,9 @@ func TestKeysActAfterAPasteThatHoldsABeginningOfAString(t *testing.T) {
 	term := openTerminal(t, 120, 40, environment(t.TempDir()))
 	term.waitFor("LOCAL EMULATOR", "batch-user")
 	term.press("\x1bu") // alt+u edits the URL
-	term.press("\x1b[200~?a\x1bPb\x90c\x1b_d–e\x1b[201~")
-	term.waitFor("?aPbc_d–e")
-	term.press("f\r")
-	term.waitFor("?aPbc_d–ef")
-	term.press("2")
-	term.waitFor("[2 Jobs]")
+	term.pressFor("\x1b[200~?a\x1bPb\x90c\x1b_d–e\x1b[201~", "?aPbc_d–e")
+	term.pressFor("f\r", "?aPbc_d–ef")
+	term.pressFor("2", "[2 Jobs]")
 	term.press("q")
 	if code := term.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
@@ -74,8 +70,7 @@ func TestAKilledConsoleLeavesAJobThatIsFoundAgain(t *testing.T) {
 	if err != nil {
 		t.Fatalf("jobs launch: %v", err)
 	}
-	term.press("2")
-	term.waitFor("gd_products", "running")
+	term.pressFor("2", "gd_products", "running")
 	noerr.Must(t, term.cmd.Process.Kill())
 	term.wait()
 
@@ -108,17 +103,13 @@ func TestMovedTimeStaysAfterAProfileSwitchAndARestart(t *testing.T) {
 	aged := func(term *terminal) {
 		t.Helper()
 		term.waitFor("LOCAL EMULATOR +30d", "batch-user")
-		term.press("4")
-		term.waitFor("[4 Keys", "etl-main", "142d", "52 d over")
+		term.pressFor("4", "[4 Keys", "etl-main", "142d", "52 d over")
 	}
 	use := func(term *terminal, profile, shows string) {
 		t.Helper()
-		term.press("\x10") // ctrl+p
-		term.waitFor("Commands")
-		term.press("use profile " + profile)
-		term.waitFor("›use profile " + profile)
-		term.press("\r")
-		term.waitFor(shows)
+		term.pressFor("\x10", "Commands") // ctrl+p
+		term.pressFor("use profile "+profile, "›use profile "+profile)
+		term.pressFor("\r", shows)
 	}
 	term := begin()
 	running, err := os.ReadFile(filepath.Join(dir, "state/zonedeck/emulator.json"))
@@ -130,9 +121,7 @@ func TestMovedTimeStaysAfterAProfileSwitchAndARestart(t *testing.T) {
 	noerr.Must(t, json.Unmarshal(running, &emulator))
 	place := rehearsal.Place{URL: emulator.Control, Token: keystore.NewSecret(emulator.Token)}
 	control := rehearsal.New(func(context.Context) (rehearsal.Place, error) { return place, nil })
-	if _, err := control.Advance(t.Context(), 30*24*time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(control.Advance(t.Context(), 30*24*time.Hour)))
 	aged(term)
 	use(term, "acme", "zonedeck · acme")
 	use(term, "local", "LOCAL EMULATOR +30d")
@@ -152,8 +141,7 @@ func TestACopyInAMultiplexerIsSentBothWaysAndNotCalledCopied(t *testing.T) {
 		t.Run(c.env, func(t *testing.T) {
 			term := openTerminal(t, 120, 40, environment(t.TempDir(), c.env, "PATH="+t.TempDir())) // no clipboard program
 			term.waitFor("LOCAL EMULATOR", "batch-user")
-			term.press("y")
-			term.waitFor("URL of the form")
+			term.pressFor("y", "URL of the form")
 			term.press("u")
 			screen := term.waitFor("sent URL (18 B) to the terminal's clipboard", c.warning)
 			if strings.Contains(screen, "copied URL") {
@@ -169,8 +157,7 @@ func TestACopyInAMultiplexerIsSentBothWaysAndNotCalledCopied(t *testing.T) {
 			if !strings.Contains(shown, "\nhttp://lab.test/ok") || strings.Contains(shown, "Will be sent") {
 				t.Errorf("the text is not shown by itself:\n%s", shown)
 			}
-			term.press("\r")
-			term.waitFor("LOCAL EMULATOR", "Will be sent")
+			term.pressFor("\r", "LOCAL EMULATOR", "Will be sent")
 			term.press("\x03")
 			if code := term.wait(); code != 0 {
 				t.Errorf("exit code %d, want 0", code)
@@ -202,10 +189,8 @@ func TestACopyIsInThePasteBufferOfATmux(t *testing.T) {
 	t.Cleanup(func() { tmux("kill-server") })
 	term := openTerminal(t, 160, 40, environment(t.TempDir(), "TMUX="+filepath.Join(dir, "s")+",1,0", "PATH="+path))
 	term.waitFor("LOCAL EMULATOR", "batch-user")
-	term.press("y")
-	term.waitFor("URL of the form")
-	term.press("u")
-	term.waitFor("copied URL: 18 B to tmux's paste buffer; tmux was asked to pass it on")
+	term.pressFor("y", "URL of the form")
+	term.pressFor("u", "copied URL: 18 B to tmux's paste buffer; tmux was asked to pass it on")
 	if got := tmux("save-buffer", "-"); got != "http://lab.test/ok" {
 		t.Errorf("the paste buffer holds %q", got)
 	}
@@ -222,15 +207,11 @@ func TestACopyIsInThePasteBufferOfATmux(t *testing.T) {
 func TestACopiedSecretIsOverwrittenInTheTerminal(t *testing.T) {
 	term := openTerminal(t, 120, 40, environment(t.TempDir(), "PATH="+t.TempDir())) // no clipboard program
 	term.waitFor("LOCAL EMULATOR", "batch-user")
-	term.press("3")
-	term.waitFor("t logs in")
-	term.press("y")
-	term.waitFor("the password alone")
-	term.press("P")
-	term.waitFor("copy the password · n no")
+	term.pressFor("3", "t logs in")
+	term.pressFor("y", "the password alone")
+	term.pressFor("P", "copy the password · n no")
 	term.rest(time.Second) // a question takes no key in its first moment
-	term.press("y")
-	term.waitFor("it holds a secret")
+	term.pressFor("y", "it holds a secret")
 	term.press("\x03")
 	term.wait()
 	over := "]52;c;" + base64.StdEncoding.EncodeToString([]byte("(a secret was here; zonedeck cleared it)")) + "\a"
@@ -242,15 +223,13 @@ func TestACopiedSecretIsOverwrittenInTheTerminal(t *testing.T) {
 func TestCodeIsPrintedForTheTerminalsOwnSelection(t *testing.T) {
 	term := openTerminal(t, 80, 24, environment(t.TempDir()))
 	term.waitFor("LOCAL EMULATOR", "batch-user")
-	term.press("x")
-	term.waitFor("▸curl")
+	term.pressFor("x", "▸curl")
 	term.press("p")
 	shown := term.waitFor("enter goes back to zonedeck", `"$ZONEDECK_API_KEY"`)
 	if strings.Contains(shown, "│") || strings.Contains(shown, "↪") {
 		t.Errorf("there is more than the code:\n%s", shown)
 	}
-	term.press("\r")
-	term.waitFor("LOCAL EMULATOR", "▸curl")
+	term.pressFor("\r", "LOCAL EMULATOR", "▸curl")
 	term.press("\x03")
 	if code := term.wait(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
@@ -260,12 +239,9 @@ func TestCodeIsPrintedForTheTerminalsOwnSelection(t *testing.T) {
 func TestASignalEndsTheConsoleWhileACopiedTextIsShown(t *testing.T) {
 	term := openTerminal(t, 120, 40, environment(t.TempDir()))
 	term.waitFor("LOCAL EMULATOR", "batch-user")
-	term.press("y")
-	term.waitFor("URL of the form")
-	term.press("u")
-	term.waitFor("the terminal's")
-	term.press("\x19")
-	term.waitFor("enter goes back to zonedeck")
+	term.pressFor("y", "URL of the form")
+	term.pressFor("u", "the terminal's")
+	term.pressFor("\x19", "enter goes back to zonedeck")
 	noerr.Must(t, term.cmd.Process.Signal(os.Interrupt))
 	term.wait()
 }

@@ -17,12 +17,10 @@ func proxyFailureScreens(s scripted) []screen {
 	tested := func(target string, texts ...string) func(p *uitest.Whole) {
 		return func(p *uitest.Whole) {
 			acmeReady(p)
-			p.Press("esc", "3")
-			p.WaitFor("[3 Proxy]", "Test page")
+			p.PressFor("esc 3", "[3 Proxy]", "Test page")
 			p.Press("j", "j", "j", "j", "enter", "ctrl+u")
 			p.Type(target)
-			p.Press("enter", "ctrl+j")
-			p.WaitFor(texts...)
+			p.PressFor("enter ctrl+j", texts...)
 			p.WaitGone("running ")
 		}
 	}
@@ -36,13 +34,7 @@ func proxyFailureScreens(s scripted) []screen {
 			scripted{api: s.api, proxy: 1}.acme(h, "brightdata") // nobody listens on port 1
 		}, steps: tested("https://shop.example/", "connect")},
 		{name: "proxy/test-running", before: acme, steps: tested("https://silent.example/", "esc stop")},
-		{name: "proxy/copy", before: acme, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "3")
-			p.WaitFor("[3 Proxy]", "Test page")
-			p.Press("y")
-			p.WaitFor("Copy")
-		}},
+		{name: "proxy/copy", before: acme, steps: script(acmeReady, see("esc 3", "[3 Proxy]", "Test page"), see("y", "Copy"))},
 	}
 }
 
@@ -52,16 +44,12 @@ func keyDialogScreens(s scripted) []screen {
 	on := func(keys ...string) func(p *uitest.Whole) {
 		return func(p *uitest.Whole) {
 			acmeReady(p)
-			p.Press("esc", "4")
-			p.WaitFor("[4 Keys", "etl-main", "profile acme") // what uses it is read
+			p.PressFor("esc 4", "[4 Keys", "etl-main", "profile acme") // what uses it is read
 			p.Press(keys...)
 		}
 	}
 	dialog := func(name, text string, keys ...string) screen {
-		return screen{name: "keys/" + name, before: acme, steps: func(p *uitest.Whole) {
-			on(keys...)(p)
-			p.WaitFor(text)
-		}}
+		return screen{name: "keys/" + name, before: acme, steps: script(on(keys...), shows(text))}
 	}
 	return []screen{
 		dialog("edit", "Level", "e"),
@@ -71,31 +59,22 @@ func keyDialogScreens(s scripted) []screen {
 		{name: "keys/rotate-value", before: acme, steps: func(p *uitest.Whole) {
 			on("R")(p)
 			p.WaitFor("Rotation of etl-main")
-			p.Press("enter")
-			p.WaitFor("enter takes the value")
-			p.Press("enter")
-			p.WaitFor("New value")
+			p.PressFor("enter", "enter takes the value")
+			p.PressFor("enter", "New value")
 		}},
 		{name: "keys/rotate-give-up", before: acme, steps: func(p *uitest.Whole) {
 			on("R")(p)
 			p.WaitFor("Rotation of etl-main")
-			p.Press("enter")
-			p.WaitFor("enter takes the value") // a rotation that has begun can be given up
-			p.Press("X")
-			p.WaitFor("Give up the rotation?")
+			p.PressFor("enter", "enter takes the value") // a rotation that has begun can be given up
+			p.PressFor("X", "Give up the rotation?")
 		}},
 		{name: "keys/empty", before: func(h *home) {
 			h.write("config/zonedeck/config.toml", fmt.Sprintf("default_profile = \"acme\"\n[profiles.acme]\nbase_url = %q\n", s.api))
-		}, steps: func(p *uitest.Whole) {
-			p.WaitFor("acme")
-			p.Press("esc", "4")
-			p.WaitFor("[4 Keys")
-		}},
+		}, steps: script(shows("acme"), see("esc 4", "[4 Keys"))},
 		// The inventory is damaged under the console's eyes.
 		{name: "keys/unreadable", before: acme, steps: on(), after: func(h *home, p *uitest.Whole) {
 			h.write("data/zonedeck/keys.toml", "[[keys]]\nname = \"etl-main\"\nlevel = \"OPERATOR\"\n")
-			p.Press("ctrl+r")
-			p.WaitFor("keys.toml")
+			p.PressFor("ctrl+r", "keys.toml")
 		}},
 	}
 }
@@ -104,17 +83,10 @@ func keyDialogScreens(s scripted) []screen {
 func toastScreens(s scripted) []screen {
 	acme := func(h *home) { s.acme(h, "brightdata") }
 	return []screen{
-		{name: "root/toast-disabled-key", before: acme, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "2")
-			p.WaitFor("[2 Jobs]")
-			p.Press("d")
-			p.WaitFor("no job is selected")
-		}},
+		{name: "root/toast-disabled-key", before: acme, steps: script(acmeReady, see("esc 2", "[2 Jobs]"), see("d", "no job is selected"))},
 		{name: "root/toast-errors", before: acme, steps: func(p *uitest.Whole) {
 			acmeReady(p)
-			p.Press("esc", "4")
-			p.WaitFor("etl-main")
+			p.PressFor("esc 4", "etl-main")
 			p.Send(toast("the inventory could not be written: no space left on the device"))
 			p.Send(toast("a second message stands above the first: " + strings.Repeat("it is long ", 12)))
 			p.WaitFor("ctrl+x dismisses", "no space left")
@@ -124,9 +96,9 @@ func toastScreens(s scripted) []screen {
 
 // jobDialogScreens are the questions of the Jobs tab.
 func jobDialogScreens(s scripted) []screen {
-	acme := func(h *home) { s.acme(h, "brightdata") }
-	return []screen{
-		{name: "jobs/same-inputs", before: acme, steps: func(p *uitest.Whole) {
+	// launched shows a dialog about a job that this console has launched.
+	launched := func(name string, dialog func(p *uitest.Whole)) screen {
+		return screen{name: name, before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "2")
 			checkPasted(p, "gd_products", "https://shop.example/product/1")
@@ -134,33 +106,16 @@ func jobDialogScreens(s scripted) []screen {
 			h.yes(p, "Launch 1 input?")
 			p.WaitFor("✓ ready")
 			p.WaitGone("is ready: d downloads") // the toasts of the launch
+			dialog(p)
+		}}
+	}
+	return []screen{
+		launched("jobs/same-inputs", func(p *uitest.Whole) {
 			checkPasted(p, "gd_products", "https://shop.example/product/1")
 			p.WaitFor("Launch the same inputs again?")
-		}},
-		{name: "jobs/download", before: acme, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "2")
-			checkPasted(p, "gd_products", "https://shop.example/product/1")
-		}, after: func(h *home, p *uitest.Whole) {
-			h.yes(p, "Launch 1 input?")
-			p.WaitFor("✓ ready")
-			p.WaitGone("is ready: d downloads") // the toasts of the launch
-			p.Press("d")
-			p.WaitFor("Download job-1")
-			p.Press("right", "right")
-			p.WaitFor("Raw cells")
-		}},
-		{name: "jobs/copy", before: acme, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "2")
-			checkPasted(p, "gd_products", "https://shop.example/product/1")
-		}, after: func(h *home, p *uitest.Whole) {
-			h.yes(p, "Launch 1 input?")
-			p.WaitFor("✓ ready")
-			p.WaitGone("is ready: d downloads") // the toasts of the launch
-			p.Press("y")
-			p.WaitFor("Copy")
-		}},
+		}),
+		launched("jobs/download", script(see("d", "Download job-1"), see("right right", "Raw cells"))),
+		launched("jobs/copy", see("y", "Copy")),
 	}
 }
 
@@ -175,10 +130,8 @@ func jobQuestionScreens(s scripted) []screen {
 	}
 	settle := func(p *uitest.Whole) {
 		acmeReady(p)
-		p.Press("esc", "2")
-		p.WaitFor("may have")
-		p.Press("s")
-		p.WaitFor("2 jobs of the service's list can be it")
+		p.PressFor("esc 2", "may have")
+		p.PressFor("s", "2 jobs of the service's list can be it")
 	}
 	// unlisted is one of a product whose jobs no list of the service has.
 	unlisted := func(h *home) {
@@ -189,26 +142,20 @@ func jobQuestionScreens(s scripted) []screen {
 	}
 	unread := func(p *uitest.Whole) {
 		acmeReady(p)
-		p.Press("esc", "2")
-		p.WaitFor("may have")
-		p.Press("s")
-		p.WaitFor("ervice's list could not be read")
+		p.PressFor("esc 2", "may have")
+		p.PressFor("s", "ervice's list could not be read")
 	}
 	lookupOf := func(query string) func(p *uitest.Whole) {
 		return func(p *uitest.Whole) {
 			acmeReady(p)
-			p.Press("esc", "2")
-			p.WaitFor("[2 Jobs]")
-			p.Press("n")
-			p.WaitFor("data sets")
+			p.PressFor("esc 2", "[2 Jobs]")
+			p.PressFor("n", "data sets")
 			p.Type("deep_lookup")
 			p.WaitFor("› deep_lookup")
-			p.Press("enter")
-			p.WaitFor("query *")
+			p.PressFor("enter", "query *")
 			p.Type(query)
 			p.WaitFor(query)
-			p.Press("ctrl+l")
-			p.WaitFor("Ask for a preview?")
+			p.PressFor("ctrl+l", "Ask for a preview?")
 		}
 	}
 	lookup := lookupOf("lamps below 20 euros")
@@ -232,18 +179,11 @@ func jobQuestionScreens(s scripted) []screen {
 			for _, file := range files {
 				h.write(file, "{\"kept\":true}\n")
 			}
-		}, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "2")
-			p.WaitFor("ready")
-			p.Press("d")
-			p.WaitFor("Download job-1")
-		}, after: func(h *home, p *uitest.Whole) {
+		}, steps: script(acmeReady, see("esc 2", "ready"), see("d", "Download job-1")), after: func(h *home, p *uitest.Whole) {
 			p.Press("tab")
 			p.Type(filepath.Join(h.dir, "out.ndjson"))
 			p.WaitFor("/out.ndjson")
-			p.Press("ctrl+s")
-			p.WaitFor(asks)
+			p.PressFor("ctrl+s", asks)
 		}}
 	}
 	return []screen{
@@ -257,59 +197,29 @@ func jobQuestionScreens(s scripted) []screen {
 		{name: "jobs/preview-failed-form", before: acme, steps: lookupOf("everything"), after: func(h *home, p *uitest.Whole) {
 			h.yes(p, "Ask for a preview?")
 			p.WaitFor("No preview")
-			p.Press("esc")
-			p.WaitFor("and may be billed", "check the inputs")
+			p.PressFor("esc", "and may be billed", "check the inputs")
 		}},
 		{name: "jobs/candidates-too-fast", before: func(h *home) {
 			acme(h)
 			seedJob(h, model.JobMayHave, func(j *model.Job) {
 				j.Profile, j.KeyName, j.Snapshot, j.Detail, j.Dataset = "acme", "etl-main", "", "it broke after sending: the connection was reset", "gd_too_fast"
 			})
-		}, steps: func(p *uitest.Whole) {
-			unread(p)
-			p.WaitFor("too fast: ")
-		}},
-		{name: "jobs/too-fast", before: tooFast, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "2")
-			p.WaitFor("too fast (trigger)")
-		}},
-		{name: "history/job-too-fast", before: tooFast, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "5")
-			p.WaitFor("gd_too_fast, 1 input: refused", "· job · too fast ·")
-		}},
+		}, steps: script(unread, shows("too fast: "))},
+		{name: "jobs/too-fast", before: tooFast, steps: script(acmeReady, see("esc 2", "too fast (trigger)"))},
+		{name: "history/job-too-fast", before: tooFast, steps: script(acmeReady, see("esc 5", "gd_too_fast, 1 input: refused", "· job · too fast ·"))},
 		{name: "jobs/candidates", before: lost, steps: settle},
 		{name: "jobs/candidates-unread", before: unlisted, steps: unread},
-		{name: "jobs/not-started", before: unlisted, steps: func(p *uitest.Whole) {
-			unread(p)
-			p.Press("x")
-			p.WaitFor("Has job-1 not started?")
-		}},
-		{name: "jobs/claim", before: lost, steps: func(p *uitest.Whole) {
-			settle(p)
-			p.Press("2")
-			p.WaitFor("Is it sd_")
-		}},
-		{name: "jobs/launch-again", before: lost, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "2")
-			p.WaitFor("may have")
-			p.Press("a")
-			p.WaitFor("the whole job")
-			p.Press("w")
-			p.WaitFor("Launch it again?")
-		}},
+		{name: "jobs/not-started", before: unlisted, steps: script(unread, see("x", "Has job-1 not started?"))},
+		{name: "jobs/claim", before: lost, steps: script(settle, see("2", "Is it sd_"))},
+		{name: "jobs/launch-again", before: lost, steps: script(acmeReady, see("esc 2", "may have"), see("a", "the whole job"), see("w", "Launch it again?"))},
 		{name: "jobs/good-rows", before: acme, steps: func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "2")
 			fillJob(p, "gd_products", "https://shop.example/product/1")
 			p.Send(tea.PasteMsg{Content: "\nshop.example/product/2\n"})
 			p.WaitFor("product/2")
-			p.Press("ctrl+s")
-			p.WaitFor("cannot be used")
-			p.Press("ctrl+s")
-			p.WaitFor("Launch the 1 good row?")
+			p.PressFor("ctrl+s", "cannot be used")
+			p.PressFor("ctrl+s", "Launch the 1 good row?")
 		}},
 		download("jobs/replace", "Replace the file?", "out.ndjson"),
 		download("jobs/drop-partial", "Drop what is there?", "out.ndjson.part"),
@@ -319,62 +229,45 @@ func jobQuestionScreens(s scripted) []screen {
 // toast is an error that stays until it is dismissed.
 func toast(text string) kit.Toast { return kit.Toast{Kind: kit.ToastError, Text: text} }
 
-// accountScreens are the form of accounts in its states, the question before one is removed, and the
-// choice between profiles.
-func accountScreens(s scripted) []screen {
-	acme := func(h *home) { s.acme(h, "brightdata") }
-	palette := func(command, wait string) func(p *uitest.Whole) {
-		return func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "ctrl+p")
-			p.Type(command)
-			p.Press("enter")
-			p.WaitFor(wait)
-		}
+// palette runs a command of the palette on the scripted account.
+func palette(command string, texts ...string) func(p *uitest.Whole) {
+	return func(p *uitest.Whole) {
+		acmeReady(p)
+		p.Press("esc", "ctrl+p")
+		p.Type(command)
+		p.PressFor("enter", texts...)
 	}
-	fill := func(p *uitest.Whole, key string) {
-		palette("add account", "Base URL")(p)
-		p.WaitFor("(-) keyring")
+}
+
+// adding fills the form of a new account with a key.
+func adding(s scripted, key string) func(p *uitest.Whole) {
+	return func(p *uitest.Whole) {
+		palette("add account", "Base URL", "(-) keyring")(p)
 		p.Type("beta")
 		p.Press("tab", "space", "tab")
 		p.Type(s.api)
 		p.Press("tab", "tab")
 		p.Type(key)
-		p.Press("tab", "ctrl+r")
+		p.PressFor("tab", "stored when you save")
 	}
+}
+
+// accountScreens are the form of accounts in its states, the question before one is removed, and the
+// choice between profiles.
+func accountScreens(s scripted) []screen {
+	acme := func(h *home) { s.acme(h, "brightdata") }
+	asked := script(adding(s, "a-key-of-beta-0123456789abf2a1"), see("ctrl+r", "••••f2a1", "accepts it"))
 	return []screen{
-		{name: "account/asked", before: acme, steps: func(p *uitest.Whole) {
-			fill(p, "a-key-of-beta-0123456789abf2a1")
-			p.WaitFor("••••f2a1", "accepts it")
-		}},
-		{name: "account/asked-zones", before: acme, steps: func(p *uitest.Whole) {
-			fill(p, "a-key-of-beta-0123456789abf2a1")
-			p.WaitFor("••••f2a1", "accepts it")
-			for range 10 {
-				p.Press("tab")
-			}
-			p.WaitFor("isp_old")
-		}},
-		{name: "account/each-zone", before: acme, steps: func(p *uitest.Whole) {
-			fill(p, "a-key-of-beta-0123456789abf2a1")
-			p.WaitFor("••••f2a1", "accepts it")
-			p.Press("ctrl+l")
-			p.WaitFor("Zones by the account")
-		}},
-		{name: "account/move", before: acme, steps: func(p *uitest.Whole) {
-			palette("move secrets", "Move secrets")(p)
-			p.WaitFor("(-) keyring")
-		}},
+		{name: "account/asked", before: acme, steps: asked},
+		{name: "account/asked-zones", before: acme, steps: script(asked, see(strings.Repeat("tab ", 10), "isp_old"))},
+		{name: "account/each-zone", before: acme, steps: script(asked, see("ctrl+l", "Zones by the account"))},
+		{name: "account/move", before: acme, steps: script(palette("move secrets", "Move secrets"), shows("(-) keyring"))},
 		{name: "account/edit", before: func(h *home) {
 			s.acme(h, "brightdata")
 			h.write("config/zonedeck/config.toml", "[profiles.acme]\nbase_url = \"https://api.example.com\"\ndialect = \"brightdata\"\nkey = \"etl-main\"\ncolor = \"red\"\n[[profiles.acme.zones]]\nname = \"unlocker1\"\nproduct = \"unlocker\"\n")
 		}, steps: palette("edit account acme", "Edit account acme")},
 		{name: "account/remove", before: acme, steps: palette("remove account acme", "Goes: profile acme")},
-		{name: "root/use-profile", before: acme, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "@")
-			p.WaitFor("Use profile")
-		}},
+		{name: "root/use-profile", before: acme, steps: script(acmeReady, see("esc @", "Use profile"))},
 	}
 }
 
@@ -405,12 +298,9 @@ secret = "env:BETA_KEY"
 `)
 	}, steps: func(p *uitest.Whole) {
 		p.WaitFor("beta", "beta-key")
-		p.Press("esc", "5")
-		p.WaitFor("last 1")
-		p.Press("enter")
-		p.WaitFor("Response of profile acme", "It works")
+		p.PressFor("esc 5", "last 1")
+		p.PressFor("enter", "Response of profile acme", "It works")
 		p.WaitGone("The form holds this request now") // the toast
-		p.Press("ctrl+j")
-		p.WaitFor("was sent with profile acme", "With profile beta it uses key beta-key")
+		p.PressFor("ctrl+j", "was sent with profile acme", "With profile beta it uses key beta-key")
 	}}}
 }

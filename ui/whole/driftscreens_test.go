@@ -41,9 +41,7 @@ func driftRun(h *home, m *drift.Monitor, id, dataset string, days, n int, row st
 		seen.Row(r)
 		return nil
 	}))
-	if _, err := seen.Keep(h.t.Context(), model.JobRows{Counted: true}); err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, noerr.From(seen.Keep(h.t.Context(), model.JobRows{Counted: true})))
 }
 
 // driftFetch stores a fetch that required a field of the shop's page.
@@ -82,27 +80,18 @@ func drifted(h *home) {
 func driftScreens() []screen {
 	board := func(p *uitest.Whole) {
 		ready(p)
-		p.Press("2")
-		p.WaitFor("[2 Jobs]", "no jobs yet")
-		p.Press("D")
-		p.WaitFor("Drift")
+		p.PressFor("2", "[2 Jobs]", "no jobs yet")
+		p.PressFor("D", "Drift")
 		p.WaitGone("reading what is stored")
 	}
 	fields := func(p *uitest.Whole) {
 		board(p)
 		p.WaitFor("gd_products")
-		p.Press("enter")
-		p.WaitFor("Drift · gd_products", "FIELD")
+		p.PressFor("enter", "Drift · gd_products", "FIELD")
 	}
 	return []screen{
-		{name: "jobs/drift-empty", steps: func(p *uitest.Whole) {
-			board(p)
-			p.WaitFor("no collector has a run yet")
-		}},
-		{name: "jobs/drift", before: drifted, steps: func(p *uitest.Whole) {
-			board(p)
-			p.WaitFor("3 collectors · 2 with drift")
-		}},
+		{name: "jobs/drift-empty", steps: script(board, shows("no collector has a run yet"))},
+		{name: "jobs/drift", before: drifted, steps: script(board, shows("3 collectors · 2 with drift"))},
 		{name: "jobs/drift-silent", before: func(h *home) {
 			drifted(h)
 			seedDrift(h, func(m *drift.Monitor) {
@@ -110,45 +99,27 @@ func driftScreens() []screen {
 					driftFetch(h, m, fmt.Sprintf("f_3%d", i), 1, model.ClassCaptcha, "")
 				}
 			})
-		}, steps: func(p *uitest.Whole) {
-			board(p)
-			p.WaitFor("1 without useful rows", "no useful row in the last 4 runs")
-		}},
+		}, steps: script(board, shows("1 without useful rows", "no useful row in the last 4 runs"))},
 		{name: "jobs/drift-contract-wrong", before: func(h *home) {
 			drifted(h)
 			h.write("config/zonedeck/contracts/dataset-gd_products.toml", "dataset = \"gd_products\"\n[[fields]]\nname = \"price\"\ntype = \"int\"\n")
-		}, steps: func(p *uitest.Whole) {
-			board(p)
-			p.WaitFor("a contract is left out")
-		}},
+		}, steps: script(board, shows("a contract is left out"))},
 		{name: "jobs/drift-unreadable", before: func(h *home) {
 			noerr.Must(h.t, os.MkdirAll(filepath.Join(h.dir, "state/zonedeck/drift.db"), 0o700))
-		}, steps: func(p *uitest.Whole) {
-			board(p)
-			p.WaitFor("cannot be read")
-		}},
-		{name: "jobs/drift-fields", before: drifted, steps: func(p *uitest.Whole) {
-			fields(p)
-			p.WaitFor("first bad run")
-		}},
+		}, steps: script(board, shows("cannot be read"))},
+		{name: "jobs/drift-fields", before: drifted, steps: script(fields, shows("first bad run"))},
 		{name: "jobs/drift-selector", before: drifted, steps: func(p *uitest.Whole) {
 			board(p)
 			p.WaitFor("gd_products")
-			p.Press("j", "enter")
-			p.WaitFor("Drift · lab.test/shop", "matches nothing any more")
+			p.PressFor("j enter", "Drift · lab.test/shop", "matches nothing any more")
 		}},
 		{name: "jobs/drift-refused", before: func(h *home) {
 			drifted(h)
 			h.write("config/zonedeck/contracts/dataset-gd_products.toml", "dataset = \"gd_products\"\n\n[[fields]]\nname = \"price\"\nrequired = true\ncoverage = 0.95\ntype = \"number\"\n")
-		}, steps: func(p *uitest.Whole) {
-			fields(p)
-			p.Press("a")
-			p.WaitFor("Accept gd_products?", "e edits it")
-		}},
+		}, steps: script(fields, see("a", "Accept gd_products?", "e edits it"))},
 		{name: "jobs/drift-accepted", before: drifted, steps: func(p *uitest.Whole) {
 			fields(p)
-			p.Press("a")
-			p.WaitFor("u takes it back") // it and the new state come in either order, and it goes only once it came
+			p.PressFor("a", "u takes it back") // it and the new state come in either order, and it goes only once it came
 			p.WaitGone("u takes it back")
 			p.WaitFor("normal since job-32, by operator")
 		}},

@@ -54,10 +54,8 @@ func BenchmarkKeyToFrame(b *testing.B) {
 	program(b)
 	term := openTerminal(b, 200, 50, environment(dir))
 	term.waitFor("LOCAL EMULATOR", "batch-user", "lab.test/large")
-	term.press("5")
-	term.waitFor("[5 History]", "lab.test/large")
-	term.press("\r")
-	term.waitFor("[1 Sandbox]", "104.9 MB", "line 1 of")
+	term.pressFor("5", "[5 History]", "lab.test/large")
+	term.pressFor("\r", "[1 Sandbox]", "104.9 MB", "line 1 of")
 	term.press("G")
 	term.waitFor(fmt.Sprintf(`id="r%d"`, lines), "100 %") // the whole body is indexed
 
@@ -77,32 +75,25 @@ func BenchmarkKeyToFrame(b *testing.B) {
 			p.press("g", `id="r1"`, "line 1 of")
 		}},
 		{"a letter of a search", func(p *presses, _ int) {
-			term.press("/")
-			term.waitFor("leave the search")
+			term.pressFor("/", "leave the search")
 			typed := "/"
 			for _, letter := range "needle" {
 				typed += string(letter)
 				p.press(string(letter), typed)
 			}
-			term.press("\x1b")
-			term.waitFor("/ search")
+			term.pressFor("\x1b", "/ search")
 		}},
 		{"a line down while 100 MB are searched", func(p *presses, _ int) {
-			term.press("g")
-			term.waitFor("line 1 of")
-			term.press("/")
-			term.waitFor("leave the search")
-			term.press("nowhere")
-			term.waitFor("/nowhere")
+			term.pressFor("g", "line 1 of")
+			term.pressFor("/", "leave the search")
+			term.pressFor("nowhere", "/nowhere")
 			term.press("\r")
 			for n := range 5 {
 				p.press("j", "line "+text.Count(n+2)+" of")
 			}
 			term.waitFor("not found")
-			term.press("/")
-			term.waitFor("leave the search")
-			term.press("\x1b")
-			term.waitFor("/ search")
+			term.pressFor("/", "leave the search")
+			term.pressFor("\x1b", "/ search")
 		}},
 		{"a tab", func(p *presses, _ int) {
 			p.press("2", "[2 Jobs (", "Jobs (1000)", "sd_used_999")

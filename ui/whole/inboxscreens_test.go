@@ -92,10 +92,8 @@ func inboxOfAll(h *home) {
 func inboxScreens() []screen {
 	inbox := func(p *uitest.Whole) {
 		ready(p)
-		p.Press("2")
-		p.WaitFor("[2 Jobs]", "no jobs yet")
-		p.Press("i")
-		p.WaitFor("Webhooks · no zonedeck receives")
+		p.PressFor("2", "[2 Jobs]", "no jobs yet")
+		p.PressFor("i", "Webhooks · no zonedeck receives")
 		p.WaitGone("reading…")
 	}
 	one := func(down int, texts ...string) func(p *uitest.Whole) {
@@ -104,31 +102,15 @@ func inboxScreens() []screen {
 			for range down {
 				p.Press("down")
 			}
-			p.Press("enter")
-			p.WaitFor(append(texts, "Authorization: ••••")...) // the headers are read after the rest
+			p.PressFor("enter", append(texts, "Authorization: ••••")...) // the headers are read after the rest
 			p.WaitGone("reading its bytes")
 		}
 	}
 	return []screen{
-		{name: "jobs/inbox-empty", steps: func(p *uitest.Whole) {
-			inbox(p)
-			p.WaitFor("no webhook has come yet")
-		}},
-		{name: "jobs/inbox-receive", steps: func(p *uitest.Whole) {
-			inbox(p)
-			p.Press("s")
-			p.WaitFor("Receive webhooks", "Address")
-		}},
-		{name: "jobs/inbox-replay", before: inboxOfAll, steps: func(p *uitest.Whole) {
-			inbox(p)
-			p.WaitFor("hook-5")
-			p.Press("R")
-			p.WaitFor("Replay hook-5", "Address")
-		}},
-		{name: "jobs/inbox", before: inboxOfAll, steps: func(p *uitest.Whole) {
-			inbox(p)
-			p.WaitFor("hook-1", "hook-5")
-		}},
+		{name: "jobs/inbox-empty", steps: script(inbox, shows("no webhook has come yet"))},
+		{name: "jobs/inbox-receive", steps: script(inbox, see("s", "Receive webhooks", "Address"))},
+		{name: "jobs/inbox-replay", before: inboxOfAll, steps: script(inbox, shows("hook-5"), see("R", "Replay hook-5", "Address"))},
+		{name: "jobs/inbox", before: inboxOfAll, steps: script(inbox, shows("hook-1", "hook-5"))},
 		{name: "jobs/inbox-filter", before: inboxOfAll, steps: func(p *uitest.Whole) {
 			inbox(p)
 			p.WaitFor("hook-1", "hook-5")
@@ -141,16 +123,14 @@ func inboxScreens() []screen {
 			p.WaitFor("hook-1", "hook-5")
 			p.Press("/")
 			p.Type("job:job-2")
-			p.Press("enter")
-			p.WaitFor("1 of 5 · esc shows all")
+			p.PressFor("enter", "1 of 5 · esc shows all")
 		}},
 		{name: "jobs/inbox-no-match", before: inboxOfAll, steps: func(p *uitest.Whole) {
 			inbox(p)
 			p.WaitFor("hook-1", "hook-5")
 			p.Press("/")
 			p.Type("from:192.0.2. since:2h")
-			p.Press("enter")
-			p.WaitFor("0 of 5", "nothing matches")
+			p.PressFor("enter", "0 of 5", "nothing matches")
 		}},
 		{name: "jobs/inbox-pending", before: inboxOfAll, steps: one(0, "pending")},
 		{name: "jobs/inbox-rejected", before: inboxOfAll, steps: one(1, "rejected", "it has no webhook-signature")},

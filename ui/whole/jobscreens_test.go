@@ -34,9 +34,7 @@ func seedJob(h *home, state model.JobState, more func(*model.Job)) {
 	noerr.Must(h.t, err)
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	if _, err := z.Write(request); err != nil {
-		h.t.Fatal(err)
-	}
+	noerr.Must(h.t, noerr.From(z.Write(request)))
 	noerr.Must(h.t, z.Close())
 	job, err := l.Begin(h.t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1}, "digest", packed.Bytes())
 	if err == nil && state != model.JobIntent {
@@ -76,16 +74,23 @@ func jobScreens(silent string) []screen {
 		h.run("jobs", "trigger", "gd_products", "--input", filepath.Join(h.dir, "urls.txt"), "--wait")
 	}
 	list := func(texts ...string) func(p *uitest.Whole) {
-		return func(p *uitest.Whole) {
-			ready(p)
-			p.Press("2")
-			p.WaitFor(texts...)
-		}
+		return script(ready, see("2", texts...))
 	}
 	lost := func(h *home) {
 		seedJob(h, model.JobMayHave, func(j *model.Job) {
 			j.Snapshot, j.Detail = "", "it broke after sending: the connection was reset"
 		})
+	}
+	// form is the form of the data set that a text finds in the list, where another then is not.
+	form := func(text, other string, texts ...string) func(p *uitest.Whole) {
+		return script(see("n", "7 data sets"), typed(text), gone(other), see("enter", texts...))
+	}
+	pasted := func(rows string, texts ...string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) {
+			p.Send(tea.PasteMsg{Content: rows})
+			p.WaitFor(texts...)
+			p.WaitGone("pasted lines:") // the toast
+		}
 	}
 	state := func(name string, of model.JobState, more func(*model.Job)) screen {
 		return screen{name: name, before: func(h *home) { seedJob(h, of, more) }, steps: list(of.Label())}
@@ -98,44 +103,12 @@ func jobScreens(silent string) []screen {
 			h.run("--base-url", silent, "jobs", "trigger", "gd_reviews", "--input", filepath.Join(h.dir, "urls.txt"))
 			delete(h.env, "ZONEDECK_API_KEY")
 		}, steps: list("may have")},
-		{name: "jobs/new", steps: func(p *uitest.Whole) {
-			list("no jobs yet")(p)
-			p.Press("n")
-			p.WaitFor("7 data sets")
-			p.Type("Any page")
-			p.WaitFor("Any page")
-			p.Press("enter")
-			p.WaitFor("Dataset", "url *")
-		}},
-		{name: "jobs/typed", steps: func(p *uitest.Whole) {
-			list("no jobs yet")(p)
-			p.Press("n")
-			p.WaitFor("7 data sets")
-			p.Type("gd_search")
-			p.WaitFor("Lab search")
-			p.Press("enter")
-			p.WaitFor("keyword *", "costs")
-		}},
-		{name: "jobs/deep-lookup", steps: func(p *uitest.Whole) {
-			list("no jobs yet")(p)
-			p.Press("n")
-			p.WaitFor("7 data sets")
-			p.Type("deep")
-			p.WaitGone("Lab shop")
-			p.Press("enter")
-			p.WaitFor("result_limit", "query *")
-			p.Type("espresso machine price")
-			p.WaitFor("machine price")
-		}},
-		{name: "jobs/discover", steps: func(p *uitest.Whole) {
-			list("no jobs yet")(p)
-			p.Press("n")
-			p.WaitFor("7 data sets")
-			p.Type("pages of the web")
-			p.WaitGone("Lab shop")
-			p.Press("enter")
-			p.WaitFor("num_results", "query *")
-		}},
+		{name: "jobs/new", steps: script(list("no jobs yet"), form("Any page", "Lab search", "Dataset", "url *"))},
+		{name: "jobs/typed", steps: script(list("no jobs yet"), form("gd_search", "Lab shop", "keyword *", "costs"))},
+		{name: "jobs/deep-lookup", steps: script(
+			list("no jobs yet"), form("deep", "Lab shop", "result_limit", "query *"), typed("espresso machine price"), shows("machine price"),
+		)},
+		{name: "jobs/discover", steps: script(list("no jobs yet"), form("pages of the web", "Lab shop", "num_results", "query *"))},
 		state("jobs/intent", model.JobIntent, nil),
 		state("jobs/downloaded", model.JobDownloaded, func(j *model.Job) {
 			j.Bytes, j.File, j.SHA256 = 4321, "records.ndjson", strings.Repeat("5e", 32)
@@ -161,76 +134,32 @@ func jobScreens(silent string) []screen {
 			list("was running", "following job-1 ended")(p)
 			p.WaitGone("following job-1 ended") // the toast
 		}},
-		{name: "jobs/settle", before: lost, steps: func(p *uitest.Whole) {
-			list("may have")(p)
-			p.Press("s")
-			p.WaitFor("of the service's list can be it", "it has not started")
-		}},
-		{name: "jobs/again", before: lost, steps: func(p *uitest.Whole) {
-			list("may have")(p)
-			p.Press("a")
-			p.WaitFor("Launch job-1 again", "the whole job")
-		}},
-		{name: "jobs/more", steps: func(p *uitest.Whole) {
-			list("no jobs yet")(p)
-			p.Press("n")
-			p.WaitFor("7 data sets")
-			p.Type("Any page")
-			p.WaitGone("Lab search")
-			p.Press("enter")
-			p.WaitFor("Dataset", "url *")
-			p.Press("tab", "tab", "space")
-			p.WaitFor("Per input", "Sample")
-		}},
-		{name: "jobs/shared-inputs", before: lost, steps: func(p *uitest.Whole) {
-			list("may have")(p)
-			p.Press("n")
-			p.WaitFor("7 data sets")
-			p.Type("gd_products")
-			p.WaitGone("Lab search")
-			p.Press("enter")
-			p.WaitFor("New job", "Dataset")
-			p.Send(tea.PasteMsg{Content: "http://lab.test/shop\nhttp://lab.test/product/1"})
-			p.WaitFor("2 inputs from what was pasted", "1 of 2 inputs was launched as job-1")
-			p.WaitGone("pasted lines:") // the toast
-			p.Press("ctrl+s")
-			p.WaitFor("Launch 2 inputs?", "1 of 2 inputs was launched at")
-		}},
-		{name: "jobs/only-unlaunched", before: lost, steps: func(p *uitest.Whole) {
-			list("may have")(p)
-			p.Press("n")
-			p.WaitFor("7 data sets")
-			p.Type("gd_products")
-			p.WaitGone("Lab search")
-			p.Press("enter")
-			p.WaitFor("New job", "Dataset")
-			p.Send(tea.PasteMsg{Content: "http://lab.test/shop\nhttp://lab.test/product/1\nhttp://lab.test/product/2"})
-			p.WaitFor("3 inputs from what was pasted", "1 of 3 inputs was launched as job-1")
-			p.WaitGone("pasted lines:") // the toast
-			p.Press("down", "down", "space")
-			p.WaitFor("1 left out")
-		}},
-		{name: "jobs/datasets", steps: func(p *uitest.Whole) {
-			list("no jobs yet")(p)
-			p.Press("n")
-			p.WaitFor("New job: 7 data sets", "Lab search")
-		}},
+		{name: "jobs/settle", before: lost, steps: script(list("may have"), see("s", "of the service's list can be it", "it has not started"))},
+		{name: "jobs/again", before: lost, steps: script(list("may have"), see("a", "Launch job-1 again", "the whole job"))},
+		{name: "jobs/more", steps: script(
+			list("no jobs yet"), form("Any page", "Lab search", "Dataset", "url *"), see("tab tab space", "Per input", "Sample"),
+		)},
+		{name: "jobs/shared-inputs", before: lost, steps: script(
+			list("may have"), form("gd_products", "Lab search", "New job", "Dataset"),
+			pasted("http://lab.test/shop\nhttp://lab.test/product/1", "2 inputs from what was pasted", "1 of 2 inputs was launched as job-1"),
+			see("ctrl+s", "Launch 2 inputs?", "1 of 2 inputs was launched at"),
+		)},
+		{name: "jobs/only-unlaunched", before: lost, steps: script(
+			list("may have"), form("gd_products", "Lab search", "New job", "Dataset"),
+			pasted("http://lab.test/shop\nhttp://lab.test/product/1\nhttp://lab.test/product/2", "3 inputs from what was pasted", "1 of 3 inputs was launched as job-1"),
+			see("down down space", "1 left out"),
+		)},
+		{name: "jobs/datasets", steps: script(list("no jobs yet"), see("n", "New job: 7 data sets", "Lab search"))},
 		{name: "jobs/filter", before: launched, steps: func(p *uitest.Whole) {
 			list("ready")(p)
-			p.Press("/")
-			p.WaitFor("state:failed")
+			p.PressFor("/", "state:failed")
 			p.Type("state:ready dataset:gd_p")
 			p.WaitFor("1 of 1")
-			p.Press("enter")
-			p.WaitFor("esc shows all")
+			p.PressFor("enter", "esc shows all")
 			p.Press("z") // whether a question came while the job ran is chance, and its history shows it
 			p.WaitGone("created   ")
 			p.WaitFor("Jobs (1")
 		}},
-		{name: "jobs/preview", before: launched, steps: func(p *uitest.Whole) {
-			list("ready")(p)
-			p.Press("p")
-			p.WaitFor("Brass desk lamp")
-		}},
+		{name: "jobs/preview", before: launched, steps: script(list("ready"), see("p", "Brass desk lamp"))},
 	}
 }

@@ -19,28 +19,20 @@ func TestActivityHasWhatHappenedToKeys(t *testing.T) {
 	h.run("request", "http://shop.test/key-rejected", "--zone", "unlocker1", "--retries", "0")
 	p := h.open(160, 40)
 	acmeReady(p)
-	p.Press("esc", "4")
-	p.WaitFor("[4 Keys", "etl-main")
-	p.Press("e")
-	p.WaitFor("Correct etl-main")
-	p.Press("down", "down", "down")
-	p.WaitFor("›Expires")
+	p.PressFor("esc 4", "[4 Keys", "etl-main")
+	p.PressFor("e", "Correct etl-main")
+	p.PressFor("down down down", "›Expires")
 	p.Press("ctrl+u")
 	p.Type("2027-02-01")
-	p.Press("enter", "ctrl+s")
-	p.WaitFor("2027-02-01", "etl-main is corrected")
-	p.Press("R")
-	p.WaitFor("Rotation of etl-main by new key")
-	p.Press("enter")
-	p.WaitFor("0 of ")
+	p.PressFor("enter ctrl+s", "2027-02-01", "etl-main is corrected")
+	p.PressFor("R", "Rotation of etl-main by new key")
+	p.PressFor("enter", "0 of ")
 	p.Press("esc")
 	p.WaitGone("Rotation of etl-main")
-	p.Press("5")
-	p.WaitFor("rejected by the service", "changed in the inventory: ex", "rotation began")
+	p.PressFor("5", "rejected by the service", "changed in the inventory: ex", "rotation began")
 	p.Press("/")
 	p.Type("kind:key rejected")
-	p.Press("enter")
-	p.WaitFor("1 of 1")
+	p.PressFor("enter", "1 of 1")
 }
 
 func TestAKeyThatAJobFindsRejectedStandsInActivity(t *testing.T) {
@@ -51,8 +43,7 @@ func TestAKeyThatAJobFindsRejectedStandsInActivity(t *testing.T) {
 	h.run("jobs", "trigger", "gd_rejected", "--input", filepath.Join(h.dir, "urls.txt"))
 	p := h.open(160, 40)
 	acmeReady(p)
-	p.Press("esc", "5")
-	p.WaitFor("gd_rejected", "rejected by the service")
+	p.PressFor("esc 5", "gd_rejected", "rejected by the service")
 }
 
 func TestTheReasonForAnAdminKeyStandsInActivity(t *testing.T) {
@@ -61,10 +52,8 @@ func TestTheReasonForAnAdminKeyStandsInActivity(t *testing.T) {
 	h.run("--profile", "local", "request", "http://lab.test/ok", "--zone", "unlocker_demo", "--key", "old-admin", "--admin-reason", "a rotation")
 	p := h.open(160, 40)
 	ready(p)
-	p.Press("5")
-	p.WaitFor("1 of 2", "used as ADMIN by a command")
-	p.Press("end")
-	p.WaitFor("because: a rotation")
+	p.PressFor("5", "1 of 2", "used as ADMIN by a command")
+	p.PressFor("end", "because: a rotation")
 }
 
 func TestTheBlastRadiusHasProfilesRequestsAndJobs(t *testing.T) {
@@ -95,10 +84,8 @@ func TestTwoConsolesEditOneKey(t *testing.T) {
 	form := func() *uitest.Whole {
 		p := h.open(120, 40)
 		acmeReady(p)
-		p.Press("esc", "4")
-		p.WaitFor("[4 Keys", "etl-main")
-		p.Press("e")
-		p.WaitFor("Correct etl-main")
+		p.PressFor("esc 4", "[4 Keys", "etl-main")
+		p.PressFor("e", "Correct etl-main")
 		return p
 	}
 	one, two := form(), form()
@@ -113,8 +100,7 @@ func TestTwoConsolesEditOneKey(t *testing.T) {
 	}
 	submit := func(p *uitest.Whole, shows ...string) {
 		t.Helper()
-		p.Press("ctrl+s")
-		p.WaitFor(shows...)
+		p.PressFor("ctrl+s", shows...)
 	}
 	edit(one, "Expires", 3, "2027-02-01")
 	submit(one, "etl-main is corrected")
@@ -123,8 +109,7 @@ func TestTwoConsolesEditOneKey(t *testing.T) {
 	submit(two, "etl-main is corrected", "2027-02-01", "nightly")
 
 	// Now both change the same.
-	two.Press("e")
-	two.WaitFor("Correct etl-main")
+	two.PressFor("e", "Correct etl-main")
 	one.Press("e") // it has not seen the other's edit
 	one.WaitFor("Correct etl-main")
 	edit(two, "Used by", 6, "weekly")
@@ -141,27 +126,18 @@ func TestARotationOfADemoKeyIsProvedAndOutlivesTheEmulator(t *testing.T) {
 		h.moveTime(10 * 24 * time.Hour) // ages are by the emulator's clock
 		p := h.open(160, 40)
 		ready(p)
-		p.Press("4")
-		p.WaitFor("30d", "60 d left")
+		p.PressFor("4", "30d", "60 d left")
 		p.Press("/")
 		p.Type("batch-user")
-		p.Press("enter")
-		p.WaitFor("✓ ok  batch-user")
-		p.Press("R")
-		p.WaitFor("Rotation of batch-user by new key", "profile local", "enter create")
-		p.Press("enter")
-		p.WaitFor("named batch-user-2", "enter set")
-		p.Press("enter")
-		p.WaitFor("takes its place", "enter test")
-		p.Press("enter")
-		p.WaitFor("[✓] test profile local", "enter finish")
-		p.Press("esc")
-		p.WaitFor("! rotating  batch-user", "30d", "60 d left", "Rotating  3 of 6 steps done, next: delete", "those of the old value (••••63fc)")
+		p.PressFor("enter", "✓ ok  batch-user")
+		p.PressFor("R", "Rotation of batch-user by new key", "profile local", "enter create")
+		p.PressFor("enter", "named batch-user-2", "enter set")
+		p.PressFor("enter", "takes its place", "enter test")
+		p.PressFor("enter", "[✓] test profile local", "enter finish")
+		p.PressFor("esc", "! rotating  batch-user", "30d", "60 d left", "Rotating  3 of 6 steps done, next: delete", "those of the old value (••••63fc)")
 		h.run("keys", "rotate", "batch-user") // a command goes on with it
-		p.Press("1", "ctrl+j")
-		p.WaitFor("✓ ok")
-		p.Press("5")
-		p.WaitFor("rotation refused, measured", "rotation test profile local", "rotation complete")
+		p.PressFor("1 ctrl+j", "✓ ok")
+		p.PressFor("5", "rotation refused, measured", "rotation test profile local", "rotation complete")
 	})
 	// The next emulator announces no value of that name.
 	h.t = t

@@ -10,8 +10,7 @@ import (
 func keyScreens() []screen {
 	list := func(p *uitest.Whole) {
 		ready(p)
-		p.Press("4")
-		p.WaitFor("old-admin", "90 days")
+		p.PressFor("4", "old-admin", "90 days")
 	}
 	then := func(key string, texts ...string) func(p *uitest.Whole) {
 		return func(p *uitest.Whole) {
@@ -26,18 +25,13 @@ func keyScreens() []screen {
 		{name: "keys/lint", steps: then("l", "fix:")},
 		{name: "keys/add", steps: then("a", "Level")},
 		{name: "keys/rotate", steps: then("R", "delete the old")},
-		{name: "keys/uses", steps: func(p *uitest.Whole) {
-			list(p)
-			p.Press("j", "b")
-			p.WaitFor("Blast radius", "the console can prove it")
-		}},
+		{name: "keys/uses", steps: script(list, see("j b", "Blast radius", "the console can prove it"))},
 		{name: "keys/uses-unmeasured", steps: then("b", "Blast radius", "old crawler", "? ")},
 		{name: "keys/filter", steps: func(p *uitest.Whole) {
 			list(p)
 			p.Press("/")
 			p.Type("state:due level:user")
-			p.Press("enter")
-			p.WaitFor("esc shows all")
+			p.PressFor("enter", "esc shows all")
 		}},
 		{name: "keys/scan", steps: then("s", "Look through folders")},
 		{name: "keys/automate", steps: then("x", "a line of a crontab")},

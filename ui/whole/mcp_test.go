@@ -14,7 +14,6 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/ui/cli"
-	"zonedeck/ui/uitest"
 )
 
 // foreignModules is where the clients from npm are.
@@ -92,9 +91,7 @@ func (h *home) agent(flags []string, meanwhile func(), calls ...string) {
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(h.t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	noerr.Must(h.t, err)
 	for _, args := range calls {
-		if _, err := client.CallTool(h.t.Context(), &sdk.CallToolParams{Name: "fetch", Arguments: json.RawMessage(args)}); err != nil {
-			h.t.Fatal(err)
-		}
+		noerr.Must(h.t, noerr.From(client.CallTool(h.t.Context(), &sdk.CallToolParams{Name: "fetch", Arguments: json.RawMessage(args)})))
 	}
 	if meanwhile != nil {
 		meanwhile()
@@ -109,8 +106,7 @@ func TestAnOpenConsoleSeesWhatAnAgentDoes(t *testing.T) {
 	h := newHome(t)
 	p := h.open(120, 40)
 	p.WaitFor("batch-user")
-	p.Press("5")
-	p.WaitFor("Nothing has happened yet")
+	p.PressFor("5", "Nothing has happened yet")
 	h.agent([]string{"--domains", "lab.test"}, func() {
 		p.WaitFor("[agent] http://lab.test/ok", "fetch: ok", "other.test", "refused by the operator's rules") // no key was pressed
 	}, `{"url":"http://lab.test/ok","zone":"unlocker_demo"}`, `{"url":"http://other.test/","zone":"unlocker_demo"}`)
@@ -120,11 +116,5 @@ func agentScreens() []screen {
 	return []screen{{name: "history/agent", before: func(h *home) {
 		h.run("request", "http://lab.test/ok", "--zone", "unlocker_demo")
 		h.agent([]string{"--domains", "lab.test"}, nil, `{"url":"http://lab.test/captcha","zone":"datacenter_demo"}`, `{"url":"http://other.test/","zone":"unlocker_demo"}`)
-	}, steps: func(p *uitest.Whole) {
-		ready(p)
-		p.Press("5")
-		p.WaitFor("[agent]")
-		p.Press("down", "down")
-		p.WaitFor("3 of 4")
-	}}}
+	}, steps: script(ready, see("5", "[agent]"), see("down down", "3 of 4"))}}
 }

@@ -64,17 +64,12 @@ match = { domain = ["lab.test"], body = '<h1>[^<]+' }
 			h.run("request", "http://lab.test/forbidden", "--zone", "datacenter_demo", "--retries", "0")
 		}, steps: func(p *uitest.Whole) {
 			fromHistory(p, "access restricted", "403")
-			p.Press("D")
-			p.WaitFor("The zone, at this site")
+			p.PressFor("D", "The zone, at this site")
 		}},
 		screen{name: "sandbox/what-refuses-asked", before: func(h *home) {
 			s.acme(h, "brightdata")
 			h.run("request", "https://shop.example/nobody-says", "--zone", "unlocker1", "--retries", "0")
-		}, steps: func(p *uitest.Whole) {
-			opened("access restricted")(p)
-			p.Press("D")
-			p.WaitFor("sends at most")
-		}},
+		}, steps: script(opened("access restricted"), see("D", "sends at most"))},
 		screen{name: "sandbox/domain-refused", before: func(h *home) {
 			h.env["ACME_KEY"] = "a-key-of-nobody-f2a1"
 			h.write("config/zonedeck/config.toml", fmt.Sprintf(`default_profile = "acme"
@@ -100,14 +95,12 @@ product = "unlocker"
 			p.WaitFor("1 running")
 			p.Press("alt+u")
 			p.Type("?again")
-			p.Press("ctrl+j")
-			p.WaitFor("2 running", "1 more in flight")
+			p.PressFor("ctrl+j", "2 running", "1 more in flight")
 		}},
 		screen{name: "sandbox/cancelled", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 			sending(p, "https://shop.example/never")
 			p.WaitFor("1 running")
-			p.Press("esc")
-			p.WaitFor("0 running", "Cancelled after")
+			p.PressFor("esc", "0 running", "Cancelled after")
 		}},
 		screen{name: "sandbox/back-off", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 			sending(p, "https://shop.example/too-fast")
@@ -122,14 +115,7 @@ product = "unlocker"
 
 // opened opens the only fetch of the scripted account's history.
 func opened(texts ...string) func(p *uitest.Whole) {
-	return func(p *uitest.Whole) {
-		acmeReady(p)
-		p.Press("esc", "5")
-		p.WaitFor("last 1")
-		p.Press("enter")
-		p.WaitFor(append(texts, "from history")...)
-		p.WaitGone("The form holds this request now")
-	}
+	return script(acmeReady, see("esc 5", "last 1"), see("enter", append(texts, "from history")...), gone("The form holds this request now"))
 }
 
 // sending sends a request by API on the scripted account.
@@ -148,47 +134,33 @@ func jobStateScreens(s scripted) []screen {
 	}
 	list := func(p *uitest.Whole) {
 		acmeReady(p)
-		p.Press("esc", "2")
-		p.WaitFor("[2 Jobs]", "STATE")
+		p.PressFor("esc 2", "[2 Jobs]", "STATE")
 	}
 	one := func(dataset, state string, more ...string) screen {
 		return screen{name: "jobs/" + strings.ReplaceAll(state, " ", "-"), before: func(h *home) {
 			s.acme(h, "brightdata")
 			trigger(h, dataset, more...)
-		}, steps: func(p *uitest.Whole) {
-			list(p)
-			p.WaitFor(state, dataset)
-		}}
+		}, steps: script(list, shows(state, dataset))}
 	}
 	notSent := screen{name: "jobs/not-sent", before: func(h *home) {
 		s.acme(h, "brightdata")
 		h.env["ZONEDECK_BASE_URL"] = "http://127.0.0.1:1"
 		trigger(h, "gd_products")
 		delete(h.env, "ZONEDECK_BASE_URL")
-	}, steps: func(p *uitest.Whole) {
-		list(p)
-		p.WaitFor("not sent")
-	}}
+	}, steps: script(list, shows("not sent"))}
 	accepted := screen{name: "jobs/accepted", before: func(h *home) {
 		s.acme(h, "documented")
 		trigger(h, "products")
-	}, steps: func(p *uitest.Whole) {
-		list(p)
-		p.WaitFor("accepted")
-	}}
+	}, steps: script(list, shows("accepted"))}
 	running := screen{name: "jobs/running", before: func(h *home) {
 		s.acme(h, "brightdata")
 		trigger(h, "gd_running")
-	}, steps: func(p *uitest.Whole) {
-		list(p)
-		p.WaitFor("running", "2 of 3")
-	}}
+	}, steps: script(list, shows("running", "2 of 3"))}
 	cancel := running
 	cancel.name = "jobs/cancel-confirm"
 	cancel.steps = func(p *uitest.Whole) {
 		running.steps(p)
-		p.Press("c")
-		p.WaitFor("Cancel")
+		p.PressFor("c", "Cancel")
 	}
 	sendingJob := screen{name: "jobs/sending", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 		acmeReady(p)
@@ -202,8 +174,7 @@ func jobStateScreens(s scripted) []screen {
 		acmeReady(p)
 		p.Press("esc", "2")
 		fillJob(p, "gd_products", "shop.example/product/1")
-		p.Press("ctrl+s")
-		p.WaitFor("row 1")
+		p.PressFor("ctrl+s", "row 1")
 	}}
 	confirm := screen{name: "jobs/confirm", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 		acmeReady(p)
@@ -220,19 +191,16 @@ func jobStateScreens(s scripted) []screen {
 // fillJob opens the dialog for a new job and fills it with pasted inputs.
 func fillJob(p *uitest.Whole, dataset, inputs string) {
 	p.WaitFor("[2 Jobs]")
-	p.Press("n")
-	p.WaitFor("New job", "data sets")
+	p.PressFor("n", "New job", "data sets")
 	p.Type(dataset)
 	p.WaitFor("› " + dataset)
-	p.Press("enter")
-	p.WaitFor("Dataset", "Rows")
+	p.PressFor("enter", "Dataset", "Rows")
 	p.Type(inputs)
 }
 
 // checkPasted goes past the check of a job's inputs, to the question before the launch.
 func checkPasted(p *uitest.Whole, dataset, inputs string) {
 	fillJob(p, dataset, inputs)
-	p.Press("ctrl+s")
-	p.WaitFor("1 input from")
+	p.PressFor("ctrl+s", "1 input from")
 	p.Press("ctrl+s")
 }

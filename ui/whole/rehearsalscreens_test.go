@@ -31,18 +31,15 @@ func maskElapsed(screen string) string {
 
 // command runs an entry of the palette.
 func command(p *uitest.Whole, text string, shows ...string) {
-	p.Press("ctrl+p")
-	p.WaitFor("Commands")
+	p.PressFor("ctrl+p", "Commands")
 	p.Type(text)
-	p.Press("enter")
-	p.WaitFor(shows...)
+	p.PressFor("enter", shows...)
 }
 
 // onKeys goes to a tab that shows no port, whose end a frame over it could cut off.
 func onKeys(p *uitest.Whole) {
 	ready(p)
-	p.Press("4")
-	p.WaitFor("old-admin")
+	p.PressFor("4", "old-admin")
 }
 
 // refuse sets the fault by which the target refuses.
@@ -50,79 +47,56 @@ func refuse(p *uitest.Whole) {
 	command(p, "emulator: add a fault", "Add a fault")
 	p.Press("enter")
 	p.Type("refuses with 403")
-	p.Press("enter")
-	p.WaitFor("403  ")
-	p.Press("ctrl+s")
-	p.WaitFor("fault-1 is set")
+	p.PressFor("enter", "403  ")
+	p.PressFor("ctrl+s", "fault-1 is set")
 }
 
 // rehearsalScreens are what is there only with the emulator.
 func rehearsalScreens() []screen {
 	sent := func(p *uitest.Whole) {
 		ready(p)
-		p.Press("ctrl+j")
-		p.WaitFor("It works")
+		p.PressFor("ctrl+j", "It works")
 		refuse(p)
-		p.Press("ctrl+j")
-		p.WaitFor("access restricted")
-		p.Press("5", "w")
-		p.WaitFor("What the emulator saw", "✗ 200›502")
+		p.PressFor("ctrl+j", "access restricted")
+		p.PressFor("5 w", "What the emulator saw", "✗ 200›502")
 	}
 	return []screen{
-		{name: "history/seen-nothing", steps: func(p *uitest.Whole) {
-			ready(p)
-			p.Press("5", "w")
-			p.WaitFor("no request yet")
-		}},
+		{name: "history/seen-nothing", steps: script(ready, see("5 w", "no request yet"))},
 		{name: "history/seen", steps: func(p *uitest.Whole) {
 			sent(p)
 			p.WaitGone("fault-1 is set") // the toast
 		}},
-		{name: "history/seen-request", steps: func(p *uitest.Whole) {
-			sent(p)
-			p.Press("enter")
-			p.WaitFor("keys and passwords are masked")
-			p.WaitGone("fault-1 is set")
-		}},
+		{name: "history/seen-request", steps: script(sent, see("enter", "keys and passwords are masked"), gone("fault-1 is set"))},
 		{name: "rehearse/fault-add", steps: func(p *uitest.Whole) {
 			onKeys(p)
 			command(p, "emulator: add a fault", "Add a fault")
 			p.Press("enter")
 			p.Type("trigger's answer is lost")
-			p.Press("enter")
-			p.WaitFor("times=1")
+			p.PressFor("enter", "times=1")
 		}},
 		{name: "rehearse/faults-list", steps: func(p *uitest.Whole) {
 			ready(p)
 			refuse(p)
-			p.Press("ctrl+j")
-			p.WaitFor("access restricted")
+			p.PressFor("ctrl+j", "access restricted")
 			p.WaitGone("fault-1 is set")
 			onKeys(p)
 			command(p, "emulator: faults", "Faults of the emulator", " of 1")
 		}},
 		{name: "rates/measured", steps: func(p *uitest.Whole) {
 			ready(p)
-			p.Press("ctrl+j")
-			p.WaitFor("It works")
+			p.PressFor("ctrl+j", "It works")
 			p.Press("2") // it shows neither a port nor the service's clock
 			p.WaitFor("no jobs yet")
 			command(p, "rates of the zones", "What the zones of local cost", "finance-review")
-			p.Press("ctrl+s")
-			p.WaitFor("Nothing is written", "$1.5 per 1000")
+			p.PressFor("ctrl+s", "Nothing is written", "$1.5 per 1000")
 		}},
 		{name: "rehearse/time-forward", steps: func(p *uitest.Whole) {
 			onKeys(p)
 			command(p, "move time", "Forward by")
 			p.Type("36h")
-			p.Press("ctrl+s")
-			p.WaitFor("It never goes back")
+			p.PressFor("ctrl+s", "It never goes back")
 		}},
-		{name: "rehearse/time-moved", before: func(h *home) { h.moveTime(59 * 24 * time.Hour) }, steps: func(p *uitest.Whole) {
-			ready(p)
-			p.Press("4")
-			p.WaitFor("old-admin", "+59d")
-		}},
+		{name: "rehearse/time-moved", before: func(h *home) { h.moveTime(59 * 24 * time.Hour) }, steps: script(ready, see("4", "old-admin", "+59d"))},
 	}
 }
 

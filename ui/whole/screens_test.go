@@ -167,6 +167,25 @@ type screen struct {
 	after func(h *home, p *uitest.Whole)
 }
 
+// script makes one of several steps.
+func script(steps ...func(*uitest.Whole)) func(*uitest.Whole) {
+	return func(p *uitest.Whole) {
+		for _, step := range steps {
+			step(p)
+		}
+	}
+}
+
+// see presses keys, with blanks between them, and waits for texts.
+func see(keys string, texts ...string) func(*uitest.Whole) {
+	return func(p *uitest.Whole) { p.PressFor(keys, texts...) }
+}
+
+func shows(texts ...string) func(*uitest.Whole) { return func(p *uitest.Whole) { p.WaitFor(texts...) } }
+
+func gone(text string) func(*uitest.Whole)  { return func(p *uitest.Whole) { p.WaitGone(text) } }
+func typed(text string) func(*uitest.Whole) { return func(p *uitest.Whole) { p.Type(text) } }
+
 // golden is the name that the golden library gets for a screen.
 func golden(screen string) string { return "screens/" + screen }
 
@@ -192,10 +211,8 @@ func ready(p *uitest.Whole) { p.WaitFor("batch-user") }
 // fromHistory opens a fetch of the home's history, and waits until the toast about it has gone.
 func fromHistory(p *uitest.Whole, texts ...string) {
 	ready(p)
-	p.Press("5")
-	p.WaitFor("last 1")
-	p.Press("enter")
-	p.WaitFor(append(texts, "from history")...)
+	p.PressFor("5", "last 1")
+	p.PressFor("enter", append(texts, "from history")...)
 	p.WaitGone("The form holds this request now")
 }
 
@@ -274,8 +291,7 @@ func sandboxScreens() []screen {
 	page := func(n int, text string) func(p *uitest.Whole) {
 		return func(p *uitest.Whole) {
 			ready(p)
-			p.Press("ctrl+j")
-			p.WaitFor("It works")
+			p.PressFor("ctrl+j", "It works")
 			for range n {
 				p.Press("]")
 			}
@@ -299,57 +315,41 @@ func sandboxScreens() []screen {
 		}},
 		{name: "sandbox/folded", before: fetch("/shop?v=2", "--require", ".price"), steps: func(p *uitest.Whole) {
 			fromHistory(p, "parsing drift")
-			p.Press("esc", "j", "j", "j", "j", "j", "j", "space")
-			p.WaitFor("folded and in use")
+			p.PressFor("esc j j j j j j space", "folded and in use")
 		}},
 		{name: "sandbox/empty-answer", before: fetch("/empty"), steps: opened("nothing in it")},
 		{name: "sandbox/target-error", before: fetch("/error"), steps: opened("500")},
 		{name: "sandbox/native-tls", before: fetch("/json", "--via", "native"), steps: opened("Native")},
-		{name: "sandbox/zone-picker", steps: func(p *uitest.Whole) {
-			ready(p)
-			p.Press("enter")
-			p.WaitFor("type to filter")
-		}},
+		{name: "sandbox/zone-picker", steps: script(ready, see("enter", "type to filter"))},
 		{name: "sandbox/wrong-url", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("j", "enter", "ctrl+u")
 			p.Type("lab.test/ok")
-			p.Press("ctrl+j")
-			p.WaitFor("absolute")
+			p.PressFor("ctrl+j", "absolute")
 		}},
 	}
 }
 
 func activityScreens() []screen {
 	return []screen{
-		{name: "history/empty", steps: func(p *uitest.Whole) {
-			ready(p)
-			p.Press("5")
-			p.WaitFor("Nothing has happened yet")
-		}},
+		{name: "history/empty", steps: script(ready, see("5", "Nothing has happened yet"))},
 		{name: "history/filter", before: func(h *home) {
 			h.run("request", "http://lab.test/ok", "--zone", "unlocker_demo")
 			h.run("request", "http://lab.test/captcha", "--zone", "datacenter_demo")
 			h.run("proxy", "test", "--zone", "isp_demo")
 		}, steps: func(p *uitest.Whole) {
 			ready(p)
-			p.Press("5")
-			p.WaitFor("isp_demo")
+			p.PressFor("5", "isp_demo")
 			p.Press("/")
 			p.Type("class:captcha")
-			p.Press("enter")
-			p.WaitFor("last 1")
+			p.PressFor("enter", "last 1")
 		}},
 	}
 }
 
 func frameScreens(silent string) []screen {
 	return []screen{
-		{name: "root/help", steps: func(p *uitest.Whole) {
-			ready(p)
-			p.Press("?")
-			p.WaitFor("esc close")
-		}},
+		{name: "root/help", steps: script(ready, see("?", "esc close"))},
 		{name: "root/palette", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("ctrl+p")
@@ -360,8 +360,7 @@ func frameScreens(silent string) []screen {
 			ready(p)
 			p.Press("ctrl+p")
 			p.Type("add account")
-			p.Press("enter")
-			p.WaitFor("Base URL")
+			p.PressFor("enter", "Base URL")
 		}},
 		{name: "root/real-account-sending", before: func(h *home) {
 			h.env["ACME_KEY"] = "a-key-of-nobody-f2a1"
@@ -371,10 +370,8 @@ func frameScreens(silent string) []screen {
 			p.WaitFor("acme", "etl-main", "type the target's") // the address has the focus
 			p.Press("enter")
 			p.Type("https://example.com/page")
-			p.Press("ctrl+j")
-			p.WaitFor("1 running")
-			p.Press("ctrl+c")
-			p.WaitFor("quit")
+			p.PressFor("ctrl+j", "1 running")
+			p.PressFor("ctrl+c", "quit")
 		}},
 	}
 }
@@ -409,8 +406,7 @@ func TestGoldenColours(t *testing.T) {
 				p.Send(tea.BackgroundColorMsg{Color: terminal.background})
 			}
 			ready(p)
-			p.Press("4")
-			p.WaitFor("old-admin")
+			p.PressFor("4", "old-admin")
 			styled := p.Styled()
 			if terminal.env != nil && strings.Contains(styled, "\x1b[38") {
 				t.Error("NO_COLOR is set and there is a colour on the screen")

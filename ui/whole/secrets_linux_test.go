@@ -68,9 +68,7 @@ func TestNoSecretIsInArgumentsOrInTheDumpOfACrash(t *testing.T) {
 			in, err := cmd.StdinPipe()
 			noerr.Must(t, err)
 			noerr.Must(t, cmd.Start())
-			if _, err := in.Write([]byte(c.stdin)); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(in.Write([]byte(c.stdin))))
 			if !strings.HasPrefix(c.args, "mcp") { // it ends with its input
 				_ = in.Close()
 			}

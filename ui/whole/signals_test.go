@@ -154,8 +154,7 @@ func TestAConsoleTakesOverTheEmulatorOfAKilledOne(t *testing.T) {
 	noerr.Must(t, owner.cmd.Process.Kill())
 	owner.wait()
 	other.waitFor("This console runs it now") // without a key pressed
-	other.press("\n")
-	other.waitFor("It works")
+	other.pressFor("\n", "It works")
 	other.press("\x03")
 	if code := other.wait(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)

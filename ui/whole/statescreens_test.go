@@ -13,28 +13,16 @@ const refusedKey = "a-refused-key-0123456789abc40d"
 // accountStateScreens are the form of an account when something is in the way.
 func accountStateScreens(s scripted, silent string) []screen {
 	acme := func(h *home) { s.acme(h, "brightdata") }
-	adding := func(p *uitest.Whole, key string) {
-		acmeReady(p)
-		p.Press("esc", "ctrl+p")
-		p.Type("add account")
-		p.Press("enter")
-		p.WaitFor("Base URL")
-		p.WaitFor("(-) keyring")
-		p.Type("beta")
-		p.Press("tab", "space", "tab")
-		p.Type(s.api)
-		p.Press("tab", "tab")
-		p.Type(key)
-		p.Press("tab")
-		p.WaitFor("stored when you save")
-	}
+	added := adding(s, "a-key-of-beta-0123456789abf2a1")
+	// asking is the form while an account is asked that does not answer.
+	asking := script(added, func(p *uitest.Whole) {
+		p.Press("shift+tab", "shift+tab", "shift+tab", "ctrl+u")
+		p.Type(silent + "/slow")
+		p.PressFor("ctrl+r", "the account is being asked", "esc stop asking")
+	})
 	moving := func(ref, label string) func(p *uitest.Whole) {
 		return func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "ctrl+p")
-			p.Type("move secrets")
-			p.Press("enter")
-			p.WaitFor("Move secrets", "(-) keyring")
+			palette("move secrets", "Move secrets", "(-) keyring")(p)
 			p.Press("enter")
 			p.Type(ref)
 			p.WaitFor(label)
@@ -42,61 +30,25 @@ func accountStateScreens(s scripted, silent string) []screen {
 		}
 	}
 	return []screen{
-		// It is asked, and the service does not answer.
-		{name: "account/asking", before: acme, steps: func(p *uitest.Whole) {
-			adding(p, "a-key-of-beta-0123456789abf2a1")
-			p.Press("shift+tab", "shift+tab", "shift+tab", "ctrl+u")
-			p.Type(silent + "/slow")
-			p.Press("ctrl+r")
-			p.WaitFor("the account is being asked", "esc stop asking")
-		}},
-		{name: "account/asking-save", before: acme, steps: func(p *uitest.Whole) {
-			adding(p, "a-key-of-beta-0123456789abf2a1")
-			p.Press("shift+tab", "shift+tab", "shift+tab", "ctrl+u")
-			p.Type(silent + "/slow")
-			p.Press("ctrl+r")
-			p.WaitFor("the account is being asked", "esc stop asking")
-			p.Press("ctrl+s")
-			p.WaitFor("still asking the account")
-		}},
+		{name: "account/asking", before: acme, steps: asking},
+		{name: "account/asking-save", before: acme, steps: script(asking, see("ctrl+s", "still asking the account"))},
 		{name: "account/plain-http", before: acme, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "ctrl+p")
-			p.Type("add account")
-			p.Press("enter")
-			p.WaitFor("(-) keyring")
+			palette("add account", "(-) keyring")(p)
 			p.Type("beta")
 			p.Press("tab", "tab")
 			p.Type("http://api.example.com")
 			p.WaitFor("the key travels in clear")
 		}},
-		{name: "account/moved", before: acme, steps: func(p *uitest.Whole) {
-			moving("etl", "env:ACME_KEY")(p)
-			p.WaitFor("moved 1 secret")
-		}},
+		{name: "account/moved", before: acme, steps: script(moving("etl", "env:ACME_KEY"), shows("moved 1 secret"))},
 		{name: "account/move-failed", before: func(h *home) {
 			acme(h)
 			delete(h.env, "ACME_PASSWORD")
-		}, steps: func(p *uitest.Whole) {
-			moving("zone", "env:ACME_PASSWORD")(p)
-			p.WaitFor("✗ ")
-		}},
-		{name: "account/refused", before: acme, steps: func(p *uitest.Whole) {
-			adding(p, refusedKey)
-			p.Press("ctrl+r")
-			p.WaitFor("✗ ", "refuses it")
-		}},
-		{name: "account/discard", before: acme, steps: func(p *uitest.Whole) {
-			adding(p, "a-key-of-beta-0123456789abf2a1")
-			p.Press("esc", "esc")
-			p.WaitFor("Discard what was filled in?")
-		}},
+		}, steps: script(moving("zone", "env:ACME_PASSWORD"), shows("✗ "))},
+		{name: "account/refused", before: acme, steps: script(adding(s, refusedKey), see("ctrl+r", "✗ ", "refuses it"))},
+		{name: "account/discard", before: acme, steps: script(added, see("esc esc", "Discard what was filled in?"))},
 		{name: "account/typed-password", before: acme, steps: func(p *uitest.Whole) {
-			adding(p, "a-key-of-beta-0123456789abf2a1")
-			for range 8 {
-				p.Press("tab")
-			}
-			p.WaitFor("›Zones")
+			added(p)
+			p.PressFor(strings.Repeat("tab ", 8), "›Zones")
 			p.Type("isp1 isp env:ISP_PASSWORD")
 			p.Press("enter")
 			p.Type("unlocker1 unlocker hunter2-hunter2")
@@ -105,14 +57,7 @@ func accountStateScreens(s scripted, silent string) []screen {
 		{name: "account/edit-read-only", before: func(h *home) {
 			s.acme(h, "brightdata")
 			h.write("config/zonedeck/config.toml", "[profiles.acme]\nbase_url = \"https://api.example.com\"\ndialect = \"brightdata\"\nkey = \"etl-main\"\nread_only = true\n")
-		}, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "ctrl+p")
-			p.Type("edit account acme")
-			p.Press("enter")
-			p.WaitFor("Edit account acme", "nothing is saved unless")
-			p.WaitFor("(-) keyring")
-		}},
+		}, steps: palette("edit account acme", "Edit account acme", "nothing is saved unless", "(-) keyring")},
 	}
 }
 
@@ -139,17 +84,13 @@ func keyStateScreens(s scripted, silent string) []screen {
 			acmeReady(p)
 			p.Press("enter")
 			p.Type("https://shop.example/skewed")
-			p.Press("ctrl+j")
-			p.WaitFor("It works")
-			p.Press("esc", "4")
-			p.WaitFor("[4 Keys", "ahead")
+			p.PressFor("ctrl+j", "It works")
+			p.PressFor("esc 4", "[4 Keys", "ahead")
 		}},
 		{name: "keys/changed-elsewhere", before: acme, steps: func(p *uitest.Whole) {
 			acmeReady(p)
-			p.Press("esc", "4")
-			p.WaitFor("[4 Keys", "etl-main")
-			p.Press("e")
-			p.WaitFor("Correct etl-main")
+			p.PressFor("esc 4", "[4 Keys", "etl-main")
+			p.PressFor("e", "Correct etl-main")
 			for range 7 {
 				p.Press("down")
 			}
@@ -157,8 +98,7 @@ func keyStateScreens(s scripted, silent string) []screen {
 			p.WaitFor("from the console")
 		}, after: func(h *home, p *uitest.Whole) {
 			h.append("data/zonedeck/keys.toml", "note = \"from another window\"\n")
-			p.Press("ctrl+s")
-			p.WaitFor("changed elsewhere meanwhile", "ctrl+s again puts yours there")
+			p.PressFor("ctrl+s", "changed elsewhere meanwhile", "ctrl+s again puts yours there")
 		}},
 		{name: "root/profile-removed", before: func(h *home) {
 			acme(h)
@@ -168,19 +108,7 @@ func keyStateScreens(s scripted, silent string) []screen {
 			p.WaitFor("✗ nothing is sent by profile acme")
 			p.WaitGone("! nothing is sent by profile acme")
 		}},
-		{name: "keys/read-only", before: readOnly, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "4")
-			p.WaitFor("[4 Keys", "etl-main")
-			p.Press("a")
-			p.WaitFor("is read-only", "lifts it")
-		}},
-		{name: "jobs/read-only", before: readOnly, steps: func(p *uitest.Whole) {
-			acmeReady(p)
-			p.Press("esc", "2")
-			p.WaitFor("[2 Jobs", "no job")
-			p.Press("n")
-			p.WaitFor("is read-only", "lifts it")
-		}},
+		{name: "keys/read-only", before: readOnly, steps: script(acmeReady, see("esc 4", "[4 Keys", "etl-main"), see("a", "is read-only", "lifts it"))},
+		{name: "jobs/read-only", before: readOnly, steps: script(acmeReady, see("esc 2", "[2 Jobs", "no job"), see("n", "is read-only", "lifts it"))},
 	}
 }

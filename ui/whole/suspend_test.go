@@ -15,20 +15,14 @@ func TestTheConsoleIsSuspendedAndContinued(t *testing.T) {
 	noerr.Must(t, err)
 	term := openProgram(t, 80, 24, sh, environment(t.TempDir(), "PS1=ready> "), "-i")
 	term.waitFor("ready>")
-	term.press(path + "\n")
-	term.waitFor("LOCAL EMULATOR", "batch-user")
-	term.press("2")
-	term.waitFor("[2 Jobs]")
+	term.pressFor(path+"\n", "LOCAL EMULATOR", "batch-user")
+	term.pressFor("2", "[2 Jobs]")
 	term.press("\x1a")
 	term.waitFor("topped") // in the words of the shell
-	term.press("echo the $((6*7)) of the shell\n")
-	term.waitFor("the 42 of the shell")
-	term.press("fg\n")
-	term.waitFor("[2 Jobs]", "LOCAL EMULATOR")
-	term.press("p1") // a key whose echo the shell would show
-	term.waitFor("[1 Sandbox]")
-	term.press("q")
-	term.waitFor("ready>")
+	term.pressFor("echo the $((6*7)) of the shell\n", "the 42 of the shell")
+	term.pressFor("fg\n", "[2 Jobs]", "LOCAL EMULATOR")
+	term.pressFor("p1", "[1 Sandbox]") // a key whose echo the shell would show
+	term.pressFor("q", "ready>")
 	term.press("exit\n")
 	if code := term.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
@@ -38,8 +32,7 @@ func TestTheConsoleIsSuspendedAndContinued(t *testing.T) {
 func TestWithoutAShellTheConsoleSaysThatItCannotBeSuspended(t *testing.T) {
 	term := openTerminal(t, 80, 24, environment(t.TempDir()))
 	term.waitFor("LOCAL EMULATOR", "batch-user")
-	term.press("\x1a")
-	term.waitFor("no shell waits for the console")
+	term.pressFor("\x1a", "no shell waits for the console")
 	term.press("q")
 	if code := term.wait(); code != 0 {
 		t.Errorf("exit code %d", code)

@@ -234,9 +234,14 @@ func (t *terminal) waitFor(texts ...string) string {
 // press writes bytes as a keyboard would.
 func (t *terminal) press(keys string) {
 	t.tb.Helper()
-	if _, err := io.WriteString(t.file, keys); err != nil {
-		t.tb.Fatal(err)
-	}
+	noerr.Must(t.tb, noerr.From(io.WriteString(t.file, keys)))
+}
+
+// pressFor writes bytes as a keyboard would, and waits for what they bring to the screen.
+func (t *terminal) pressFor(keys string, texts ...string) string {
+	t.tb.Helper()
+	t.press(keys)
+	return t.waitFor(texts...)
 }
 
 // resize changes the size of the terminal.

@@ -123,11 +123,11 @@ func TestZonesSurviveARestart(t *testing.T) {
 	made, err := a.CreateZone(NewZone{Name: "made", Plan: plan(t, `{"type":"unblocker","serp":true}`), Passwords: []string{"one", "two"}, AllowIPs: []string{"10.0.0.0/8"}})
 	noerr.Must(t, err)
 	for what, err := range map[string]error{
-		"disable": second(a.DisableZone("isp_demo", true)),
-		"delete":  second(a.DeleteZones([]string{"crawl_demo"})),
-		"deny":    second(a.EditIPs([]string{"made"}, Deny, []string{"10.1.0.0-10.1.0.9"}, false)),
-		"domains": second(a.EditDomains("made", Allow, []string{"example.com"}, false)),
-		"limit":   second(a.LimitZone("made", &Limit{Value: 5, Cycle: "d"})),
+		"disable": noerr.From(a.DisableZone("isp_demo", true)),
+		"delete":  noerr.From(a.DeleteZones([]string{"crawl_demo"})),
+		"deny":    noerr.From(a.EditIPs([]string{"made"}, Deny, []string{"10.1.0.0-10.1.0.9"}, false)),
+		"domains": noerr.From(a.EditDomains("made", Allow, []string{"example.com"}, false)),
+		"limit":   noerr.From(a.LimitZone("made", &Limit{Value: 5, Cycle: "d"})),
 		"suspend": a.Suspend(true),
 	} {
 		if err != nil {
@@ -159,8 +159,6 @@ func TestZonesSurviveARestart(t *testing.T) {
 		t.Errorf("a second one of a name: %v", err)
 	}
 }
-
-func second[T any](_ T, err error) error { return err }
 
 func TestNamesOfZones(t *testing.T) {
 	a := open(t, folder(t), scenario.Demo())
@@ -201,8 +199,8 @@ func TestPasswordsAreAddedAndRemovedAndNeverNone(t *testing.T) {
 		}
 	}
 	for what, err := range map[string]error{
-		"add": second(a.AddPasswords("nowhere", []string{"x"})), "remove": second(a.RemovePasswords("nowhere", []string{"x"})),
-		"regenerate": second(a.NewPassword("nowhere")), "disable": second(a.DisableZone("nowhere", true)),
+		"add": noerr.From(a.AddPasswords("nowhere", []string{"x"})), "remove": noerr.From(a.RemovePasswords("nowhere", []string{"x"})),
+		"regenerate": noerr.From(a.NewPassword("nowhere")), "disable": noerr.From(a.DisableZone("nowhere", true)),
 	} {
 		if !errors.Is(err, ErrNoSuchZone) {
 			t.Errorf("%s: %v", what, err)
@@ -234,9 +232,7 @@ func TestAnAccountWithoutKeysGetsADefaultKeyShownOnce(t *testing.T) {
 	if k := a.HandOut(); k[0].Value != "" {
 		t.Error("it is shown twice")
 	}
-	if _, err := a.Authenticate(value); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, noerr.From(a.Authenticate(value)))
 	if statetest.Holds(t, s, value) {
 		t.Error("the value is on disk")
 	}
@@ -278,7 +274,7 @@ func TestReadersDoNotWaitForAChangeThatIsBeingWritten(t *testing.T) {
 	a := open(t, s, scenario.Demo())
 	begun, release := statetest.Hold(t, s, "zones")
 	changed := make(chan error, 1)
-	go func() { changed <- second(a.NewPassword("isp_demo")) }()
+	go func() { changed <- noerr.From(a.NewPassword("isp_demo")) }()
 	<-begun
 	z, err := a.Zone("isp_demo")
 	if err != nil || !z.Accepts(z.Password) || a.Admit("isp_demo", netip.Addr{}, "lab.test") != nil || len(a.HandOut()) != 8 || len(a.Secrets()) == 0 {
@@ -322,15 +318,11 @@ func TestChangesUnderLoad(t *testing.T) {
 	}
 	value := ""
 	for i := range 12 {
-		if _, err := a.AddPasswords("isp_demo", []string{"next"}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(a.AddPasswords("isp_demo", []string{"next"})))
 		if z, _ := a.Zone("isp_demo"); !z.Accepts("next") {
 			t.Error("a password that was added is refused")
 		}
-		if _, err := a.RemovePasswords("isp_demo", []string{"next"}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(a.RemovePasswords("isp_demo", []string{"next"})))
 		if z, _ := a.Zone("isp_demo"); z.Accepts("next") {
 			t.Error("a password that was removed is taken")
 		}

@@ -70,9 +70,7 @@ func TestListsAreEditedByWhatTheyMean(t *testing.T) {
 			t.Errorf("step %d: %q, want %q", i, c.got, c.want)
 		}
 	}
-	if _, err := a.EditIPs(nil, Allow, []string{"5.5.5.5"}, false); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(a.EditIPs(nil, Allow, []string{"5.5.5.5"}, false)))
 	for _, z := range a.Zones() {
 		if !slices.Equal(z.Settings().AllowIPs, []string{"5.5.5.5"}) {
 			t.Errorf("%s: %q", z.Name, z.Settings().AllowIPs)
@@ -181,12 +179,8 @@ func TestRecentCallersAreBoundedAndNewestFirst(t *testing.T) {
 		t.Errorf("after a change: %d, %v", len(a.RecentCallers("isp_demo")), err)
 	}
 	// Another zone of the same name was used by nobody yet.
-	if _, err := a.DeleteZones([]string{"isp_demo"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.CreateZone(NewZone{Name: "isp_demo", Plan: plan(t, `{"type":"unblocker"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(a.DeleteZones([]string{"isp_demo"})))
+	noerr.Must(t, noerr.From(a.CreateZone(NewZone{Name: "isp_demo", Plan: plan(t, `{"type":"unblocker"}`)})))
 	if got := a.RecentCallers("isp_demo"); len(got) != 0 {
 		t.Errorf("a new zone: %v", got)
 	}

@@ -29,9 +29,7 @@ func TestARefreshedKeyIsUsableAlsoAfterItsExpiry(t *testing.T) {
 	a, err := Open(sc, s, func() time.Time { return at }, at)
 	noerr.Must(t, err)
 	// Made with a date that had passed already: how long it should have lived is not said.
-	if _, err := a.CreateKey("born late", level.User, "", start.Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(a.CreateKey("born late", level.User, "", start.Add(-time.Hour))))
 	for name, expires := range map[string]string{
 		"expired":        "2027-04-13T12:00:00Z", // 30 days, as before
 		"of unknown age": "2027-06-12T12:00:00Z", // 90 days
@@ -109,11 +107,9 @@ func TestAValueStaysMaskedAfterItIsReplaced(t *testing.T) {
 	noerr.Must(t, err)
 	made, err := a.AddPasswords("zone", []string{"password-added"})
 	noerr.Must(t, err)
-	if _, err := a.RefreshKey("refreshed"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(a.RefreshKey("refreshed")))
 	replaced, err := a.NewPassword("zone")
-	noerr.Must(t, errors.Join(err, a.DeleteKey("deleted"), second(a.DeleteZones([]string{"gone"}))))
+	noerr.Must(t, errors.Join(err, a.DeleteKey("deleted"), noerr.From(a.DeleteZones([]string{"gone"}))))
 	at = at.Add(2 * time.Hour)
 	demo := []string{
 		"password-deleted", "password-replaced", "value-deleted", "value-expired", "value-refreshed", "value-untouched",
@@ -156,14 +152,10 @@ func TestWhatIsRememberedForMaskingIsBounded(t *testing.T) {
 func TestADeletedZoneLeavesNoSecretInTheFile(t *testing.T) {
 	s := folder(t)
 	a := open(t, s, &scenario.Scenario{Account: "hl_1", Prefix: "brd", Zones: []scenario.Zone{{Name: "given", Product: "isp", Password: "given-secret"}}})
-	if _, err := a.CreateZone(NewZone{Name: "made", Plan: plan(t, `{"type":"unblocker"}`), Passwords: []string{"made-secret"}, AllowIPs: []string{"192.0.2.7"}}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(a.CreateZone(NewZone{Name: "made", Plan: plan(t, `{"type":"unblocker"}`), Passwords: []string{"made-secret"}, AllowIPs: []string{"192.0.2.7"}})))
 	held, err := a.Zone("made")
 	noerr.Must(t, err)
-	if _, err := a.DeleteZones(nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(a.DeleteZones(nil)))
 	for _, secret := range []string{"given-secret", "made-secret", "192.0.2.7"} {
 		if statetest.Holds(t, s, secret) {
 			t.Errorf("%s is still on disk", secret)
@@ -189,9 +181,7 @@ func TestZonesCanBeMadeAndDeletedWithoutEnd(t *testing.T) {
 	sc := &scenario.Scenario{Account: "hl_1", Prefix: "brd", Zones: []scenario.Zone{{Name: "given", Product: "isp"}}}
 	s := folder(t)
 	a := open(t, s, sc)
-	if _, err := a.DeleteZones([]string{"given"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(a.DeleteZones([]string{"given"})))
 	unlocker := plan(t, `{"type":"unblocker"}`)
 	// What was deleted in earlier days, as one change.
 	err := a.apply(func(v *view, tx *state.Tx) error {
@@ -206,12 +196,8 @@ func TestZonesCanBeMadeAndDeletedWithoutEnd(t *testing.T) {
 	})
 	noerr.Must(t, err)
 	for range 3 {
-		if _, err := a.CreateZone(NewZone{Name: "made", Plan: unlocker}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := a.DeleteZones([]string{"made"}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(a.CreateZone(NewZone{Name: "made", Plan: unlocker})))
+		noerr.Must(t, noerr.From(a.DeleteZones([]string{"made"})))
 	}
 	a = open(t, s, sc)
 	if n := len(a.AllZones()); n != maxZones {

@@ -31,9 +31,7 @@ func TestAMissingBodyIsNotWaitedFor(t *testing.T) {
 		noerr.Must(t, err)
 		t.Cleanup(func() { conn.Close() })
 		noerr.Must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
-		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf"); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf")))
 		all := bufio.NewReader(conn)
 		resp, err := http.ReadResponse(all, nil)
 		if err != nil {

@@ -71,9 +71,7 @@ func TestCloseLeavesNoProcessAndNoFolder(t *testing.T) {
 	base := shop(t)
 	c := dialClient(t, entry(t, b))
 	c.page()
-	if _, err := b.Render(t.Context(), Request{URL: base + "/", Dial: dial}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(b.Render(t.Context(), Request{URL: base + "/", Dial: dial})))
 	if runtime.GOOS == "linux" && len(running(t, b.dir)) < 2 || folders(t, b.dir) != 2 {
 		t.Fatalf("%d folders, %q", folders(t, b.dir), running(t, b.dir))
 	}
@@ -164,9 +162,7 @@ func TestACrashIsSurvived(t *testing.T) {
 
 func TestAnIdleBrowserEnds(t *testing.T) {
 	b := open(t, Config{Idle: time.Millisecond})
-	if _, err := b.Render(t.Context(), Request{URL: shop(t) + "/", Dial: dial}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(b.Render(t.Context(), Request{URL: shop(t) + "/", Dial: dial})))
 	eventually(t, "the idle browser is gone", func() bool { return folders(t, b.dir) == 0 })
 }
 

@@ -163,8 +163,6 @@ func BenchmarkRender(b *testing.B) {
 	pool := Open(b.Context(), Config{})
 	defer pool.Close()
 	for b.Loop() {
-		if _, err := pool.Render(b.Context(), Request{URL: ts.URL, Dial: dial}); err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, noerr.From(pool.Render(b.Context(), Request{URL: ts.URL, Dial: dial})))
 	}
 }

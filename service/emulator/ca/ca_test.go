@@ -79,9 +79,7 @@ func TestLeavesAreTrustedByTheRoot(t *testing.T) {
 func TestLeavesAreBounded(t *testing.T) {
 	a, _ := open(t, "")
 	for i := range maxLeaves + 20 {
-		if _, err := a.Leaf(fmt.Sprintf("h%d.example", i)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(a.Leaf(fmt.Sprintf("h%d.example", i))))
 	}
 	if len(a.leaves) != maxLeaves {
 		t.Errorf("%d leaves are kept", len(a.leaves))
@@ -133,8 +131,6 @@ func TestAnUnusableAuthorityIsReplacedWithANote(t *testing.T) {
 func BenchmarkMint(b *testing.B) {
 	a, _ := open(b, "")
 	for b.Loop() {
-		if _, err := a.mint("example.com"); err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, noerr.From(a.mint("example.com")))
 	}
 }

@@ -66,9 +66,7 @@ func TestAClockCanBeginAtAnotherMoment(t *testing.T) {
 func TestTheOffsetIsKept(t *testing.T) {
 	base := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	c := frozen(t, base, time.Time{})
-	if _, err := c.Advance(36*time.Hour + time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(c.Advance(36*time.Hour+time.Minute)))
 	again := frozen(t, base, time.Time{})
 	if err := again.Restore(c.Offset()); err != nil || !again.Now().Equal(c.Now()) {
 		t.Errorf("it came back as %v, %v", again.Now(), err)

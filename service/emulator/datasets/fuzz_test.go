@@ -75,9 +75,7 @@ func answerable(t *testing.T, err error) {
 	switch {
 	case err == nil || errors.As(err, &text):
 	case errors.As(err, &bad):
-		if _, merr := json.Marshal(bad); merr != nil {
-			t.Fatal(merr)
-		}
+		noerr.Must(t, noerr.From(json.Marshal(bad)))
 	default:
 		t.Fatalf("an error that is no refusal: %v", err)
 	}

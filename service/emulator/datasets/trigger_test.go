@@ -26,9 +26,7 @@ func form(t *testing.T, fields ...string) (body []byte, contentType string) {
 	for i := 0; i < len(fields); i += 2 {
 		part, err := w.CreateFormFile(fields[i], "inputs.csv")
 		noerr.Must(t, err)
-		if _, err := part.Write([]byte(fields[i+1])); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(part.Write([]byte(fields[i+1]))))
 	}
 	noerr.Must(t, w.Close())
 	return b.Bytes(), w.FormDataContentType()

@@ -81,16 +81,12 @@ func TestPoolForgetsTheOldestSessionAtItsBound(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := NewPool(func() time.Time { return now })
 	name := func(i int) string { return string(rune('a'+i%26)) + time.Duration(i).String() }
-	if _, err := p.Pick(Want{Zone: "z", Product: "isp", Session: "held"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(p.Pick(Want{Zone: "z", Product: "isp", Session: "held"})))
 	defer p.Hold(Want{Zone: "z", Product: "isp", Session: "held"})()
 	for i := range maxSessions + 10 {
 		now = now.Add(time.Millisecond)
 		for _, i := range []int{i, 9}[:1+min((i+1)/maxSessions, 1)] {
-			if _, err := p.Pick(Want{Zone: "z", Product: "isp", Session: name(i)}); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(p.Pick(Want{Zone: "z", Product: "isp", Session: name(i)})))
 		}
 	}
 	if len(p.sessions) != maxSessions || p.recent.Len() != maxSessions {

@@ -112,9 +112,7 @@ func TestARequestIsSentAgainOnlyWhereThatIsSafe(t *testing.T) {
 		s := newScript(t, []string{hello, ""}, []string{"HTTP/1.1 204 No Content\r\n\r\n"})
 		rt := dialPool(t, nil).http1
 		url := "http://" + s.ln.Addr().String() + "/"
-		if _, err := send(t, rt, http.MethodGet, url, nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(send(t, rt, http.MethodGet, url, nil)))
 		_, err := send(t, rt, method, url, nil)
 		if again != (err == nil) || again != (s.opened() == 2) {
 			t.Errorf("%s: %v, %d connections", method, err, s.opened())

@@ -37,9 +37,7 @@ func engine(t testing.TB, seed uint64, rules ...string) (*Engine, *time.Time) {
 	now := new(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	e := New(Config{Seed: seed, Now: func() time.Time { return *now }})
 	for _, text := range rules {
-		if _, err := e.Add(rule(t, text)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(e.Add(rule(t, text))))
 	}
 	return e, now
 }
@@ -233,9 +231,7 @@ func TestRulesAreChangedWhileItRuns(t *testing.T) {
 	if v := e.Decide(Call{Point: API}); v.Do.Kind != Status {
 		t.Errorf("a rule that is off acts: %+v", v)
 	}
-	if _, err := e.Turn("fault-1", true); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(e.Turn("fault-1", true)))
 	if v := e.Decide(Call{Point: API}); v.Do.Kind != Drop {
 		t.Errorf("a rule that is on again: %+v", v)
 	}
@@ -360,17 +356,13 @@ func FuzzRule(f *testing.F) {
 			return
 		}
 		e := New(Config{Seed: 1, Now: time.Now})
-		if _, err := e.Add(r); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(e.Add(r)))
 		for range 4 {
 			if v := e.Decide(Call{Point: r.Match.Point, Zone: zone}); v.Delay < 0 || v.Delay > MaxDelay {
 				t.Errorf("a delay of %s", v.Delay)
 			}
 		}
-		if _, err := json.Marshal(e.List()); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, noerr.From(json.Marshal(e.List())))
 	})
 }
 
@@ -379,9 +371,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(fmt.Sprint(rules), func(b *testing.B) {
 			e, _ := engine(b, 1)
 			for range rules {
-				if _, err := e.Add(rule(b, "point='api'\naction='latency'\ndelay='1ms'\nprobability=0.5\nzone='other'")); err != nil {
-					b.Fatal(err)
-				}
+				noerr.Must(b, noerr.From(e.Add(rule(b, "point='api'\naction='latency'\ndelay='1ms'\nprobability=0.5\nzone='other'"))))
 			}
 			for b.Loop() {
 				e.Decide(Call{Point: API, Zone: "unlocker_demo"})

@@ -93,9 +93,7 @@ func TestASearchIsAskedForAsItsDevice(t *testing.T) {
 		u, err := url.Parse("http://lab.test/search?q=a&brd_mobile=" + mobile)
 		noerr.Must(t, err)
 		c := call{url: u, header: http.Header{}}
-		if _, err := c.readSearch(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(c.readSearch()))
 		if got := c.header.Get("User-Agent"); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%q: %q", mobile, got)
 		}
@@ -154,9 +152,7 @@ func FuzzRequestBody(f *testing.F) {
 			t.Fatalf("accepted %+v", c)
 		}
 		// What is accepted can be put on the wire.
-		if _, err := http.NewRequest(c.method, c.url.String(), bytes.NewReader(c.body)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(http.NewRequest(c.method, c.url.String(), bytes.NewReader(c.body))))
 	})
 }
 

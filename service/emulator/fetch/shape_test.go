@@ -38,9 +38,7 @@ func pressed(t testing.TB, encoding string, b []byte) []byte {
 	default:
 		return b
 	}
-	if _, err := w.Write(b); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(w.Write(b)))
 	noerr.Must(t, w.Close())
 	return out.Bytes()
 }

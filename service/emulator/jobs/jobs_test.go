@@ -181,9 +181,7 @@ func TestParallelismIsBounded(t *testing.T) {
 	s := &site{gate: make(chan struct{})}
 	e := open(t, statetest.Open(t, ""), s)
 	for range 10 {
-		if _, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(10)}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(10)})))
 	}
 	for range 100 {
 		s.gate <- struct{}{}

@@ -240,9 +240,7 @@ func TestRequestsInsideAreHeldToTheAuthority(t *testing.T) {
 		"GET /@other.example HTTP/1.1\r\nHost: lab.test\r\nX-Forwarded-Host: x\r\n": "200",
 	} {
 		tc := g.inside("residential", "http/1.1")
-		if _, err := io.WriteString(tc, request+"Connection: close\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(io.WriteString(tc, request+"Connection: close\r\n\r\n")))
 		b, _ := io.ReadAll(tc)
 		if head, _, _ := strings.Cut(string(b), "\r\n"); !strings.Contains(head, want) {
 			t.Errorf("%q: %q", request, b)
@@ -277,9 +275,7 @@ func TestANewPasswordTakesEffectInsideOpenConnectionsToo(t *testing.T) {
 	if got := body(t, resp, err); got != "ok" {
 		t.Fatal(got)
 	}
-	if _, err := g.acc.NewPassword("residential"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(g.acc.NewPassword("residential")))
 	resp, err = c.Get("https://lab.test/")
 	if body(t, resp, err); resp.StatusCode != http.StatusProxyAuthRequired || resp.Header.Get("x-brd-err-code") != "client_10000" {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)

@@ -65,9 +65,7 @@ func TestBodiesAreStreamedBothWays(t *testing.T) {
 			if !answers.Scan() {
 				t.Fatalf("%s: %v", way.name, answers.Err())
 			}
-			if _, err := io.WriteString(pw, word+"\n"); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(io.WriteString(pw, word+"\n")))
 		}
 		pw.Close()
 		if !answers.Scan() || answers.Text() != "THREE" {
@@ -112,15 +110,11 @@ func TestTheFirstBytesOfASlowAnswerAndOfASlowRequestAreNotHeldBack(t *testing.T)
 			resp, err := c.Post(way.base+"/", "text/plain", pr)
 			answered <- body(t, resp, err)
 		}()
-		if _, err := io.WriteString(pw, "hello"); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(io.WriteString(pw, "hello")))
 		if s := <-got; s != "hello" {
 			t.Errorf("%s: the target has %q", way.name, s)
 		}
-		if _, err := pw.Write(make([]byte, 100_000)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(pw.Write(make([]byte, 100_000))))
 		pw.Close()
 		if a := <-answered; a != "100000 more" {
 			t.Errorf("%s: %q", way.name, a)

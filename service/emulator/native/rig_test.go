@@ -153,9 +153,7 @@ func (g *rig) raw(text string) (net.Conn, *bufio.Reader) {
 	noerr.Must(g.t, err)
 	g.t.Cleanup(func() { c.Close() })
 	noerr.Must(g.t, c.SetDeadline(time.Now().Add(time.Minute)))
-	if _, err := io.WriteString(c, text); err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, noerr.From(io.WriteString(c, text)))
 	return c, bufio.NewReader(c)
 }
 

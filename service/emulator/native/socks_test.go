@@ -26,9 +26,7 @@ func (g *rig) socksDial(login, password string, request []byte, more string) (ne
 	// Everything in one packet, as a client that does not wait would send it.
 	msg := append([]byte{5, 2, 0, 2, 1, byte(len(u))}, u...)
 	msg = append(append(msg, byte(len(password))), password...)
-	if _, err := c.Write(append(append(msg, request...), more...)); err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, noerr.From(c.Write(append(append(msg, request...), more...))))
 	var b [10]byte
 	if _, err := io.ReadFull(c, b[:4]); err != nil || b[0] != 5 || b[1] != 2 || b[2] != 1 {
 		g.t.Fatalf("% x, %v", b[:4], err)
@@ -117,9 +115,7 @@ func TestSOCKSWithoutALoginIsRefused(t *testing.T) {
 		c, err := net.Dial("tcp", g.socks)
 		noerr.Must(t, err)
 		defer c.Close()
-		if _, err := io.WriteString(c, greeting); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(io.WriteString(c, greeting)))
 		var b [2]byte
 		if _, err := io.ReadFull(c, b[:]); err != nil || b != [2]byte{5, 0xff} {
 			t.Errorf("% x %v", b, err)

@@ -37,16 +37,12 @@ func TestEachDirectionOfATunnelEndsAlone(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); ts.pipe(c, heldTarget, bill{}); ts.drop(c, heldTarget) }()
 
-	if _, err := io.WriteString(target, "bye"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(io.WriteString(target, "bye")))
 	noerr.Must(t, target.CloseWrite())
 	if b, err := io.ReadAll(client); err != nil || string(b) != "bye" {
 		t.Fatalf("%q %v", b, err)
 	}
-	if _, err := io.WriteString(client, "one more thing"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(io.WriteString(client, "one more thing")))
 	noerr.Must(t, client.CloseWrite())
 	if b, err := io.ReadAll(target); err != nil || string(b) != "one more thing" {
 		t.Errorf("%q %v", b, err)

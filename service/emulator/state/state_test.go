@@ -45,9 +45,7 @@ func TestAClearedFolderBeginsAgain(t *testing.T) {
 	}
 	s, err := Open(dir, time.Now)
 	noerr.Must(t, err)
-	if _, err := s.Folder("answers"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(s.Folder("answers")))
 	if err := Clear(dir); !errors.Is(err, ErrInUse) {
 		t.Errorf("a folder in use: %v", err)
 	}
@@ -128,9 +126,7 @@ func TestAFileIsReplacedAsAWholeOrLeftAlone(t *testing.T) {
 	noerr.Must(t, WriteFile(path, []byte("first")))
 	f, err := Create(path)
 	noerr.Must(t, err)
-	if _, err := f.WriteString("half a sec"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(f.WriteString("half a sec")))
 	if b, err := os.ReadFile(path); err != nil || string(b) != "first" {
 		t.Errorf("before it is whole: %q, %v", b, err)
 	}

@@ -151,9 +151,7 @@ func TestAnAnswerThatIsTooLargeIsSaid(t *testing.T) {
 		s := open(t, Config{Do: func(_ context.Context, _ Ask, to *Recorder) {
 			to.Header().Set("X-First", "1")
 			block := make([]byte, maxBody/2+1)
-			if _, err := to.Write(block); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, noerr.From(to.Write(block)))
 			if _, err := to.Write(block); !errors.Is(err, ErrTooLarge) {
 				t.Errorf("%v", err)
 			}
@@ -220,9 +218,7 @@ func TestAllAnswersTogetherAreBounded(t *testing.T) {
 				s.entries[old] = &entry{done: true, collected: true, size: 100}
 				s.mu.Unlock()
 			}
-			if _, err := to.Write(page); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, noerr.From(to.Write(page)))
 			noerr.Want(t, to.Reset())
 			_, _ = io.WriteString(to, "short")
 		}})
