@@ -174,11 +174,6 @@ func (c *Client) collectors(ctx context.Context, key, dataset string) ([]model.C
 	return overview.Collectors(ctx, c.overview(), key, dataset)
 }
 
-// RemoteJobs lists the jobs of a data set as the service does. See overview.Jobs.
-func (c *Client) RemoteJobs(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error) {
-	return overview.Jobs(ctx, c.overview(), key, dataset, most)
-}
-
 // ShowZone asks what the account says of one zone. See overview.GetZone.
 func (c *Client) ShowZone(ctx context.Context, key string, zone model.ZoneName) (overview.Zone, error) {
 	return overview.GetZone(ctx, c.overview(), key, zone)

@@ -77,8 +77,8 @@ func (o operator) begun(ctx context.Context, c *Client) (ids []string, err error
 	if o.Product != "" {
 		return o.products(ctx)
 	}
-	listed, _, err := c.RemoteJobs(ctx, "", "gd_products", 100)
-	for _, j := range listed {
+	list, err := c.RemoteJobs(ctx, "", []string{"gd_products"}, 100)
+	for _, j := range list.Jobs {
 		ids = append(ids, j.Snapshot)
 	}
 	return ids, err

@@ -31,10 +31,14 @@ func (rn *Runner) Jobs(ctx context.Context, limit int) (list []model.Job, total 
 }
 
 // Matching are the newest jobs of the ledger that match, newest first, how many match, and how many it has;
-// without a ledger there are none. matches sees no steps. limit 0 means all.
+// without a ledger there are none. matches sees no steps; nil is for all jobs. limit 0 means all.
 func (rn *Runner) Matching(ctx context.Context, matches func(model.Job) bool, limit int) (list []model.Job, match, total int, err error) {
 	if rn.cfg.Ledger == nil {
 		return nil, 0, 0, nil
+	}
+	if matches == nil {
+		list, total, err = rn.cfg.Ledger.Jobs(ctx, limit)
+		return list, total, total, err
 	}
 	return rn.cfg.Ledger.Matching(ctx, matches, limit)
 }

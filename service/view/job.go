@@ -151,6 +151,38 @@ type JobPlan struct {
 	Unknown       []string          `json:"inputs_unknown"`
 }
 
+// NewJobPlan is what a launch would send.
+func NewJobPlan(r jobs.Report) JobPlan {
+	before := slices.Clone(r.Before.SameInputs)
+	for _, o := range r.Before.Overlapping.Overlaps {
+		before = append(before, o.Job)
+	}
+	slices.SortStableFunc(before, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
+	out := JobPlan{
+		Dataset: r.Request.Dataset, Repeats: r.Request.Repeats, Inputs: len(r.Request.Inputs), Rows: []json.RawMessage{},
+		Bad: r.Rows.Bad, Folded: r.Rows.Folded, Blank: r.Rows.Blank, Basis: r.Estimate.Basis, Before: jobIDs(before), Unknown: jobIDs(r.Before.Overlapping.Unknown),
+		Again: slices.ContainsFunc(r.Before.SameInputs, func(j model.Job) bool { return j.ID != r.Request.Repeats }),
+	}
+	if r.Estimate.Records >= 0 {
+		out.Records = &r.Estimate.Records
+	}
+	if r.Estimate.Dollars >= 0 {
+		out.Cost = &r.Estimate.Dollars
+	}
+	for _, in := range r.Request.Inputs {
+		out.Rows = append(out.Rows, jobs.InputLine(in))
+	}
+	return out
+}
+
+func jobIDs(list []model.Job) []string {
+	ids := make([]string, len(list))
+	for i, j := range list {
+		ids[i] = j.ID
+	}
+	return ids
+}
+
 // JobPreview is what a job would give, or why that is not known (docs/schema/job-preview.json).
 type JobPreview struct {
 	SchemaVersion Version                `json:"schema_version"`
@@ -191,15 +223,11 @@ type RemoteJobs struct {
 	Jobs          []RemoteJob `json:"jobs"`
 }
 
-// NewRemoteJobs are jobs as the service lists them, each with its identifier in the ledger if it
-// stands there.
-func NewRemoteJobs(all []model.RemoteJob, ledger []model.Job) RemoteJobs {
-	out := RemoteJobs{Jobs: make([]RemoteJob, 0, len(all))}
-	for _, j := range all {
-		one := RemoteJob{Snapshot: j.Snapshot, Dataset: j.Dataset, State: string(j.State), ServiceState: j.Wire}
-		if i := slices.IndexFunc(ledger, func(known model.Job) bool { return known.Snapshot == j.Snapshot }); i >= 0 {
-			one.ID = ledger[i].ID
-		}
+// NewRemoteJobs are jobs as the service lists them, each with its identifier in the ledger if it stands there.
+func NewRemoteJobs(list jobs.Listed) RemoteJobs {
+	out := RemoteJobs{Jobs: make([]RemoteJob, 0, len(list.Jobs))}
+	for _, j := range list.Jobs {
+		one := RemoteJob{Snapshot: j.Snapshot, Dataset: j.Dataset, State: string(j.State), ServiceState: j.Wire, ID: list.IDs[j.Snapshot]}
 		if j.Records >= 0 {
 			one.Records = &j.Records
 		}

@@ -1,5 +1,7 @@
 package view
 
+import "zonedeck/service/records"
+
 // Rows is a result's rows and columns (docs/schema/jobs-rows.json).
 type Rows struct {
 	SchemaVersion Version      `json:"schema_version"`
@@ -42,4 +44,28 @@ type RowsSide struct {
 	Without    int64 `json:"without_key"`
 	Unreadable int64 `json:"unreadable"`
 	Errors     int64 `json:"errors" jsonschema:"rows that tell an error; they are not compared"`
+}
+
+// NewRows are the columns of a file, with how many of its rows match, how they differ and what was said.
+func NewRows(f *records.File, p records.Profile, matched *int64, diff *RowsDiff, notes []string) Rows {
+	state := f.State()
+	out := Rows{
+		File: f.Path(), Format: string(f.Format()), Rows: state.Rows, Matched: matched,
+		Damaged: p.Damaged, Columns: []RowsColumn{}, Difference: diff, Notes: append(list(notes), state.Notes...),
+	}
+	for _, c := range p.Columns {
+		kinds := map[string]int64{}
+		for k, n := range c.Kinds {
+			if n > 0 {
+				kinds[records.Kind(k).String()] = n //nolint:gosec // a kind
+			}
+		}
+		out.Columns = append(out.Columns, RowsColumn{Name: c.Name, Type: c.Type(), Kinds: kinds, Filled: c.Filled, Fill: c.Fill(p.Rows), Distinct: c.Distinct, DistinctAbout: c.About})
+	}
+	return out
+}
+
+// NewRowsDiff is a comparison with another file.
+func NewRowsDiff(c records.Compared) *RowsDiff {
+	return &RowsDiff{Key: c.Key, Added: c.Added, Removed: c.Removed, Changed: c.Changed, Unchanged: c.Unchanged, Old: RowsSide(c.Old), New: RowsSide(c.New)}
 }

@@ -36,3 +36,11 @@ func filledColumns(rows [][]string) [][]string {
 	}
 	return out
 }
+
+// known is a count in a cell, "-" where it is negative: not known.
+func known[N int | int64](n N) string {
+	if n < 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}

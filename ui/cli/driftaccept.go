@@ -33,7 +33,7 @@ and the command says what is left to do.
 If the run is like those before it, or was accepted already, nothing changes:
 exit 2.`,
 		args: collectorArg,
-		check: func(f driftAcceptFlags, _ []string) error {
+		check: func(f *driftAcceptFlags, _ []string) error {
 			if f.Undo && f.Reason != "" {
 				return usage("--undo takes no --reason")
 			}

@@ -59,7 +59,7 @@ run, its newest run has no useful row, its first run has nothing to be compared
 with, it has too few rows, or its newest result is incomplete. Without NAME, the
 last three are only printed, and fail only if nothing at all was judged.`,
 		args:  cobra.ArbitraryArgs,
-		check: driftCheckFlags.check,
+		check: (*driftCheckFlags).check,
 		needs: driftNeeds[driftCheckFlags],
 		run:   checkDrift,
 	})

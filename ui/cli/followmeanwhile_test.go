@@ -128,7 +128,7 @@ func TestAJobThatIsGivenUpIsToldOnce(t *testing.T) {
 	given.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.NotOver(24*time.Hour, ""), GivenUp: true}
 	over := &exchange.CallError{Doing: "following job job-1", Diagnosis: given.Fault.Diagnosis, Text: given.Fault.Diagnosis.Summary}
 	var said strings.Builder
-	lines := followLines{task: &task{app: &app{Process: Process{Stdout: &said, Now: time.Now}}}, profile: "acme", json: true, last: map[string]jobs.Followed{}}
+	lines := followLines{task: &task{app: &app{json: true, Process: Process{Stdout: &said, Now: time.Now}}}, profile: "acme", last: map[string]jobs.Followed{}}
 	for _, e := range []jobs.Followed{
 		{Job: job, On: true},
 		{Job: given, On: true, Err: over}, // its item is still in the queue

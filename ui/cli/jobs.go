@@ -27,44 +27,42 @@ func (a *app) jobsCommand() *cobra.Command {
 		a.jobsAdoptCommand(), a.jobsSettleCommand(), a.jobsRelaunchCommand(), a.jobsDatasetsCommand())
 }
 
+// jobArg is the argument of a command about a job.
+func jobArg(doing string) cobra.PositionalArgs {
+	return oneArg("the job to " + doing + ", as 'zonedeck jobs list' names it")
+}
+
+type watchFlags struct {
+	notifyFlag
+	Timeout durationFlag `flag:"timeout" help:"stop watching after this long; exit 20 if the job is still running then"`
+	jobFlags
+}
+
 func (a *app) jobsWatchCommand() *cobra.Command {
-	var timeout durationFlag
-	var asJSON, notify bool
-	var reason string
-	cmd := &cobra.Command{
-		Use:   "watch ID",
-		Short: "Follow a job until it is over",
-		Long: `Asks the service about a job until it is over. A job that expired because the
+	return command(a, spec[watchFlags]{
+		use:   "watch ID",
+		short: "Follow a job until it is over",
+		long: `Asks the service about a job until it is over. A job that expired because the
 service no longer knew it is asked about once, and taken back if the service
 knows it again.
 
 All other jobs in flight are followed meanwhile, as by 'zonedeck jobs follow',
 but silently: nobody is asked for a passphrase for them, and --admin-reason does
 not apply to them.`,
-		Args: oneArg("the job to watch, as 'zonedeck jobs list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
-				if err := t.ledger(cmd.Context()); err != nil {
-					return err
-				}
-				return t.watch(cmd.Context(), args[0], timeout.d, asJSON, notify)
-			})
+		args: jobArg("watch"),
+		run: func(ctx context.Context, t *task, f watchFlags, args []string) (printed, error) {
+			return printed{}, t.watch(ctx, args[0], f.Timeout.d, f.Notify)
 		},
-	}
-	adminFlag(cmd, &reason)
-	notifyFlag(cmd, &notify)
-	cmd.Flags().Var(&timeout, "timeout", "stop watching after this long; exit 20 if the job is still running then")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	})
 }
 
-func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJSON, notify bool) error {
-	switch job, err := t.knownJob(ctx, id, ""); {
+func (t *task) watch(ctx context.Context, id string, timeout time.Duration, notify bool) error {
+	switch job, err := t.findJob(ctx, id, ""); {
 	case err != nil:
 		return jobError(ctx, err)
 	case job.Snapshot == "":
 		// The service cannot be asked about it: only the ledger knows it.
-		return t.reportJob(job, asJSON)
+		return t.reportJob(job)
 	}
 	watchCtx := ctx
 	if timeout > 0 {
@@ -87,7 +85,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 	})
 	switch {
 	case err == nil:
-		return t.reportJob(job, asJSON)
+		return t.reportJob(job)
 	case ctx.Err() == nil && errors.Is(watchCtx.Err(), context.DeadlineExceeded):
 		if job, err = t.Client.Job(ctx, id); err != nil {
 			return jobError(ctx, err)
@@ -97,7 +95,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 			stands = "was " + job.State.Label() + " when it was last seen (" + sanitizeLine(job.Fault.Diagnosis.Summary) + ")"
 		}
 		t.app.warn("job %s %s; '%s watch %s' goes on following it", id, stands, t.jobs(job), id)
-		if err := t.printJob(job, asJSON); err != nil {
+		if err := t.printJob(job); err != nil {
 			return err
 		}
 		return exit(exitStillRunning)
@@ -105,19 +103,19 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 		// A script needs the identifier to go on with the job.
 		if now, err := t.Client.Job(context.WithoutCancel(ctx), id); err == nil {
 			job = now
-			if err := t.printJob(job, asJSON); err != nil {
+			if err := t.printJob(job); err != nil {
 				return err
 			}
 		}
 		return fail(exitInterrupted, "interrupted; job %s goes on at the service: '%s watch %s' follows it", id, t.jobs(job), id)
 	default:
-		return t.failedJob(ctx, job, err, asJSON)
+		return t.failedJob(ctx, job, err)
 	}
 }
 
 // failedJob ends a command about a job that did not succeed: it prints the verdict,
 // and with --json the job that has it.
-func (t *task) failedJob(ctx context.Context, job model.Job, err error, asJSON bool) error {
+func (t *task) failedJob(ctx context.Context, job model.Job, err error) error {
 	var fault *exchange.CallError
 	if !errors.As(err, &fault) || !job.Fault.Any() {
 		return jobError(ctx, err)
@@ -125,8 +123,8 @@ func (t *task) failedJob(ctx context.Context, job model.Job, err error, asJSON b
 	shown := job.Fault
 	shown.Diagnosis = fault.Diagnosis // for a forgotten job the ledger has a different one
 	t.sayFault(shown, job.KeyName)
-	if asJSON {
-		if err := t.printJob(job, true); err != nil {
+	if t.app.json {
+		if err := t.printJob(job); err != nil {
 			return err
 		}
 	}
@@ -164,19 +162,16 @@ func progressLine(j model.Job) string {
 }
 
 // printJob prints the job on stdout: its identifier, or the JSON object.
-func (t *task) printJob(j model.Job, asJSON bool) error {
-	if asJSON {
-		return t.app.printJSON(view.JobObject{Job: view.NewJob(j)})
-	}
-	if _, err := fmt.Fprintln(t.app.Stdout, j.ID); err != nil {
-		return fail(exitState, "write the identifier %s: %w", j.ID, err)
-	}
-	return nil
+func (t *task) printJob(j model.Job) error { return t.app.conclude(printedJob(j), nil) }
+
+// printedJob is a job as a command prints it.
+func printedJob(j model.Job) printed {
+	return printed{object: view.JobObject{Job: view.NewJob(j)}, text: j.ID + "\n"}
 }
 
 // reportJob prints the job and returns the exit code of its state.
-func (t *task) reportJob(j model.Job, asJSON bool) error {
-	if err := t.printJob(j, asJSON); err != nil {
+func (t *task) reportJob(j model.Job) error {
+	if err := t.printJob(j); err != nil {
 		return err
 	}
 	code, line := jobExit(j), j.Label()
@@ -222,20 +217,36 @@ func (t *task) jobs(j model.Job) string {
 	return "zonedeck jobs"
 }
 
-// jobList says how jobs are listed.
-type jobList struct {
-	filter string
-	limit  int
-	json   bool
+type jobListFlags struct {
+	Filter   string   `flag:"filter"`
+	Limit    int      `flag:"limit" default:"1000" help:"how many of the newest jobs to list; 0 for all"`
+	Remote   bool     `flag:"remote" help:"ask the service for its list of jobs"`
+	Datasets []string `flag:"dataset" list:"comma" help:"with --remote: data sets whose jobs to list (default: those of the profile's jobs in the ledger)"`
+	Key      string   `flag:"key" help:"with --remote: key of the inventory to use (default: the profile's)"`
+	jobFlags
+}
+
+func (f jobListFlags) needs() needs { return needs{key: f.Key, ledger: true, reason: f.Reason} }
+
+// check refuses flags that do not go together.
+func (f jobListFlags) check([]string) error {
+	switch {
+	case !f.Remote && (len(f.Datasets) > 0 || f.Key != "" || f.Reason != ""):
+		return usage("--dataset, --key and --admin-reason need --remote: without it the service is not asked")
+	case f.Limit < 0:
+		return usage("--limit %d: give a number of jobs, or 0 for all", f.Limit)
+	case f.Remote && f.Filter != "":
+		return usage("--filter is for the jobs of the ledger: leave it out with --remote")
+	default:
+		return nil
+	}
 }
 
 func (a *app) jobsListCommand() *cobra.Command {
-	var l jobList
-	var remote remoteFlags
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the jobs of the ledger, or of the service, newest first",
-		Long: `Lists the jobs of the ledger, of all profiles, newest first.
+	return command(a, spec[jobListFlags]{
+		use:   "list",
+		short: "List the jobs of the ledger, or of the service, newest first",
+		long: `Lists the jobs of the ledger, of all profiles, newest first.
 
 --filter takes what "/" takes in the console: words that must all occur, and the
 terms state: (the beginning of a state; state:open for jobs that still change),
@@ -246,96 +257,69 @@ dataset:, profile: and since:, for example
 one call for each data set: those of --dataset, or else those that the profile's
 jobs in the ledger name. Nothing is written to the ledger; 'zonedeck jobs adopt'
 does that.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := remote.check(l.limit); err != nil {
-				return err
-			}
-			if remote.remote && l.filter != "" {
-				return usage("--filter is for the jobs of the ledger: leave it out with --remote")
-			}
-			return a.withSession(cmd.Context(), needs{key: remote.key, jobs: true, reason: remote.reason}, func(t *task) error {
-				if err := t.ledger(cmd.Context()); err != nil {
-					return err
-				}
-				if remote.remote {
-					return t.listRemoteJobs(cmd.Context(), remote, l.limit, l.json)
-				}
-				return t.listJobs(cmd.Context(), l)
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&l.json, "json", false, "print one JSON object")
-	cmd.Flags().StringVar(&l.filter, "filter", "", "list only jobs that match all words and terms, such as "+strings.Join(jobs.Fields(nil).Examples(), ", "))
-	cmd.Flags().IntVar(&l.limit, "limit", 1000, "how many of the newest jobs to list; 0 for all")
-	remote.add(cmd)
-	return cmd
+		help:  map[string]string{"filter": "list only jobs that match all words and terms, such as " + strings.Join(jobs.Fields(nil).Examples(), ", ")},
+		check: (*jobListFlags).check,
+		run:   listJobs,
+	})
 }
 
-// jobsOf returns the jobs to list and how many the ledger has. It says how many are left out.
-func (t *task) jobsOf(ctx context.Context, l jobList) (list []model.Job, total int, err error) {
-	filter, err := query.Parse(l.filter, jobs.Fields(t.NowOf))
+// ledgerJobs returns the jobs to list and how many the ledger has. It says how many are left out.
+func (t *task) ledgerJobs(ctx context.Context, f jobListFlags) (list []model.Job, total int, err error) {
+	filter, err := query.Parse(f.Filter, jobs.Fields(t.NowOf))
 	if err != nil {
 		return nil, 0, usage("--filter: %w", err)
 	}
-	if l.filter == "" {
-		list, total, err = t.Client.Jobs(ctx, l.limit)
-		if err == nil && len(list) < total {
-			t.app.say("zonedeck: the %d newest of %d jobs; --limit 0 lists all", len(list), total)
-		}
-	} else {
-		match := 0
-		list, match, total, err = t.Client.Matching(ctx, filter.Match, l.limit)
-		switch {
-		case err != nil:
-		case len(list) < match:
-			t.app.say("zonedeck: the %d newest of %d jobs that match; --limit 0 lists them all", len(list), match)
-		default:
-			t.app.say("zonedeck: %d of %d jobs match", match, total)
-		}
+	matches := filter.Match
+	if f.Filter == "" {
+		matches = nil
 	}
-	if err != nil {
+	list, match, total, err := t.Client.Matching(ctx, matches, f.Limit)
+	switch {
+	case err != nil:
 		return nil, 0, fail(exitState, "read the ledger: %w", err)
+	case f.Filter == "" && len(list) < total:
+		t.app.say("zonedeck: the %d newest of %d jobs; --limit 0 lists all", len(list), total)
+	case f.Filter == "":
+	case len(list) < match:
+		t.app.say("zonedeck: the %d newest of %d jobs that match; --limit 0 lists them all", len(list), match)
+	default:
+		t.app.say("zonedeck: %d of %d jobs match", match, total)
 	}
 	return list, total, nil
 }
 
-func (t *task) listJobs(ctx context.Context, l jobList) error {
-	jobs, total, err := t.jobsOf(ctx, l)
-	if err != nil {
-		return err
+func listJobs(ctx context.Context, t *task, f jobListFlags, _ []string) (printed, error) {
+	if f.Remote {
+		return t.remoteJobs(ctx, f)
 	}
-	if l.json {
-		return t.app.printJSON(view.NewJobs(jobs, total))
+	list, total, err := t.ledgerJobs(ctx, f)
+	if err != nil || f.JSON {
+		return printed{object: view.NewJobs(list, total)}, err
 	}
 	if total == 0 {
 		t.app.say("zonedeck: the ledger holds no jobs")
 	}
-	if len(jobs) == 0 {
-		return nil
+	if len(list) == 0 {
+		return printed{}, nil
 	}
-	open, left := "", "" // what to do about the newest that may have started, and the newest that is not asked for any more
+	open, unasked := "", "" // what to do about the newest that may have started, and the newest that is not asked for any more
 	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY", "PROFILE"}}
-	for _, j := range jobs {
-		records := "-"
-		if n := j.ResultRecords(); n >= 0 {
-			records = fmt.Sprint(n)
-		}
+	for _, j := range list {
 		switch {
 		case j.State == model.JobMayHave:
 			open = cmp.Or(open, t.wayOn(j))
 		case j.GivenUp():
-			left = cmp.Or(left, fmt.Sprintf("%s %s, and is not asked for any more: '%s watch %s' asks again", j.ID, j.Label(), t.jobs(j), j.ID))
+			unasked = cmp.Or(unasked, fmt.Sprintf("%s %s, and is not asked for any more: '%s watch %s' asks again", j.ID, j.Label(), t.jobs(j), j.ID))
 		}
 		rows = append(rows, []string{
-			j.Label(), j.ID, cmp.Or(j.Snapshot, "-"), j.Dataset, fmt.Sprint(j.Inputs), records,
+			j.Label(), j.ID, cmp.Or(j.Snapshot, "-"), j.Dataset, fmt.Sprint(j.Inputs), known(j.ResultRecords()),
 			j.Created.Local().Format(time.DateTime), cmp.Or(j.KeyName, "-"), j.Profile,
 		})
 	}
-	for _, way := range []string{open, left} {
+	for _, way := range []string{open, unasked} {
 		if way != "" {
 			t.app.say("zonedeck: %s", way)
 		}
 	}
-	return printColumns(t.app.Stdout, rows)
+	return printed{rows: rows}, nil
 }

@@ -15,14 +15,20 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
+type downloadFlags struct {
+	Output   string `flag:"output" short:"o" help:"file to write, or - for standard output (required)"`
+	Format   string `flag:"format" help:"json, ndjson or csv (default: what the file's ending says; json without an ending)"`
+	Force    bool   `flag:"force" help:"replace an existing file, and what another download left beside it"`
+	RawCells bool   `flag:"raw-cells" help:"in CSV: put no apostrophe before cells that a spreadsheet would take for formulas"`
+	jobFlags
+	dest destination
+}
+
 func (a *app) jobsDownloadCommand() *cobra.Command {
-	var output, reason string
-	var asJSON bool
-	var to jobs.Destination
-	cmd := &cobra.Command{
-		Use:   "download ID -o FILE",
-		Short: "Download a job's results",
-		Long: `Downloads the results of a job that is ready to a file. --format or the file's
+	return command(a, spec[downloadFlags]{
+		use:   "download ID -o FILE",
+		short: "Download a job's results",
+		long: `Downloads the results of a job that is ready to a file. --format or the file's
 ending decides on the format: json (one array), ndjson (one record per line) or
 csv (a column for every field of any record, nested values as JSON).
 
@@ -30,47 +36,38 @@ FILE appears complete, or not at all: until then the data is in FILE.part. A
 download that breaks off leaves FILE.part. If the service gives the result in
 parts, the same command goes on with the missing ones; otherwise it starts again,
 and says so.`,
-		Args: oneArg("the job to download, as 'zonedeck jobs list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if output == "" {
+		args: jobArg("download"),
+		check: func(f *downloadFlags, _ []string) error {
+			if f.Output == "" {
 				return usage("-o is missing: name the file to write")
 			}
-			dest, err := a.destination(output)
-			if err != nil {
+			var err error
+			if f.dest, err = a.destination(f.Output); err != nil {
 				return err
 			}
-			if dest.stream != nil && asJSON {
-				return usage("-o %s and --json both want standard output: name a file, or leave one out", output)
+			if f.dest.stream != nil && f.JSON {
+				return usage("-o %s and --json both want standard output: name a file, or leave one out", f.Output)
 			}
-			if ending := filepath.Ext(dest.file); ending != "" && to.Format == "" && jobs.FormatOf(dest.file) == "" {
-				return usage("-o %s: no format has this ending: use .json, .ndjson or .csv, or give --format", output)
+			if ending := filepath.Ext(f.dest.file); ending != "" && f.Format == "" && jobs.FormatOf(f.dest.file) == "" {
+				return usage("-o %s: no format has this ending: use .json, .ndjson or .csv, or give --format", f.Output)
 			}
-			to.DropPartial = to.Replace // --force is for both
-			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
-				return t.download(cmd.Context(), args[0], to, dest, asJSON)
-			})
+			return nil
 		},
-	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write, or - for standard output (required)")
-	adminFlag(cmd, &reason)
-	cmd.Flags().StringVar(&to.Format, "format", "", "json, ndjson or csv (default: what the file's ending says; json without an ending)")
-	cmd.Flags().BoolVar(&to.Replace, "force", false, "replace an existing file, and what another download left beside it")
-	cmd.Flags().BoolVar(&to.RawCells, "raw-cells", false, "in CSV: put no apostrophe before cells that a spreadsheet would take for formulas")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+		run: func(ctx context.Context, t *task, f downloadFlags, args []string) (printed, error) {
+			return printed{}, t.download(ctx, args[0], f)
+		},
+	})
 }
 
 // download fetches the results. Those for standard output or a device go to the downloads folder
 // first, so that a broken stream can be read again.
-func (t *task) download(ctx context.Context, id string, to jobs.Destination, dest destination, asJSON bool) error {
-	if err := t.ledger(ctx); err != nil {
-		return err
-	}
-	if _, err := t.knownJob(ctx, id, ""); err != nil {
+func (t *task) download(ctx context.Context, id string, f downloadFlags) error {
+	if _, err := t.findJob(ctx, id, ""); err != nil {
 		return jobError(ctx, err)
 	}
-	if dest.file != "" {
-		to.File = dest.file
+	to := jobs.Destination{Format: f.Format, Replace: f.Force, DropPartial: f.Force, RawCells: f.RawCells}
+	if f.dest.file != "" {
+		to.File = f.dest.file
 	}
 	var wait downloadWait
 	line := t.app.wait(wait.text)
@@ -92,17 +89,17 @@ func (t *task) download(ctx context.Context, id string, to jobs.Destination, des
 		return fail(exitState, "%w; --force replaces it", err)
 	}
 	if err != nil {
-		return t.failedJob(ctx, job, err, asJSON)
+		return t.failedJob(ctx, job, err)
 	}
-	if dest.file == "" {
-		if err := dest.write(ctx, model.BodyRef{File: job.File}); err != nil {
+	if f.dest.file == "" {
+		if err := f.dest.write(ctx, model.BodyRef{File: job.File}); err != nil {
 			return err
 		}
 	}
 	t.app.say("zonedeck: %d bytes in %s", job.Bytes, job.File)
 	t.sayRows(job)
-	if asJSON {
-		if err := t.printJob(job, true); err != nil {
+	if f.JSON {
+		if err := t.printJob(job); err != nil {
 			return err
 		}
 	}

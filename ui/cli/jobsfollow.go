@@ -22,12 +22,20 @@ import (
 	"zonedeck/service/view"
 )
 
+type followFlags struct {
+	notifyFlag
+	UntilIdle bool `flag:"until-idle" help:"end once no job of the profile in use is followed any more; exit 30 if one of them failed or expired, or the exit code of 'jobs watch' if one could not be followed to its end"`
+	reasonFlag
+	JSON bool `flag:"json" help:"print one JSON object per line"`
+}
+
+func (f followFlags) needs() needs { return needs{ledger: true, reason: f.Reason} }
+
 func (a *app) jobsFollowCommand() *cobra.Command {
-	var f followFlags
-	cmd := &cobra.Command{
-		Use:   "follow",
-		Short: "Follow all jobs in flight, and those launched later",
-		Long: `Asks about each job in flight until it is over, and prints a line whenever
+	return command(a, spec[followFlags]{
+		use:   "follow",
+		short: "Follow all jobs in flight, and those launched later",
+		long: `Asks about each job in flight until it is over, and prints a line whenever
 something happens. It follows the jobs of all profiles in the config file,
 whichever zonedeck process launched them; several processes share the work. Only
 the jobs of the embedded emulator need --profile ` + config.LocalName + `, because it runs inside
@@ -40,26 +48,10 @@ The keys of other profiles come from the inventory. Nobody is asked for a
 passphrase for them, and --admin-reason does not apply to them. If keys of two
 accounts refer to the same environment variable, it is used only for the profile
 in use, because its value may differ from run to run.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
-				if err := t.ledger(cmd.Context()); err != nil {
-					return err
-				}
-				return t.follow(cmd.Context(), f)
-			})
+		run: func(ctx context.Context, t *task, f followFlags, _ []string) (printed, error) {
+			return printed{}, t.follow(ctx, f)
 		},
-	}
-	adminFlag(cmd, &f.reason)
-	notifyFlag(cmd, &f.notify)
-	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job of the profile in use is followed any more; exit 30 if one of them failed or expired, or the exit code of 'jobs watch' if one could not be followed to its end")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object per line")
-	return cmd
-}
-
-type followFlags struct {
-	reason                  string
-	untilIdle, json, notify bool
+	})
 }
 
 // The events of 'jobs follow'.
@@ -92,8 +84,8 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	following, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	reading.Go(func() { t.Watch(following, t.app.warnOfChange) })
-	lines := followLines{task: t, profile: p.Name, json: f.json, last: map[string]jobs.Followed{}}
-	failed, bell := false, t.app.notifier(f.notify, p.Name)
+	lines := followLines{task: t, profile: p.Name, last: map[string]jobs.Followed{}}
+	failed, bell := false, t.app.notifier(f.Notify, p.Name)
 	defer bell.end()
 	err = t.Client.Follow(following, func(e jobs.Followed) {
 		switch {
@@ -103,7 +95,7 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 			if err := lines.print(e); err != nil {
 				end(err)
 			}
-		case f.untilIdle:
+		case f.UntilIdle:
 			end(errIdle)
 		}
 	})
@@ -126,7 +118,6 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 type followLines struct {
 	task    *task
 	profile string // the profile in use
-	json    bool
 	last    map[string]jobs.Followed
 }
 
@@ -179,7 +170,7 @@ func (l *followLines) print(e jobs.Followed) error {
 		why, whole = e.Err.Error(), exchange.Explain(e.Err)
 	}
 	at := l.task.app.Now()
-	if l.json {
+	if l.task.app.json {
 		out := view.JobEvent{At: at.UTC(), Event: event, Error: why, Job: view.NewJob(e.Job)}
 		if e.On && !e.Job.State.Final() {
 			next := e.Next.UTC()
@@ -227,24 +218,23 @@ func (a *app) warnOfJobs() func(jobs.Followed) {
 	}
 }
 
+type unitFlags struct {
+	Program string `flag:"program" help:"path of zonedeck on that machine (default: the path of this program)"`
+	jsonFlag
+}
+
 func (a *app) jobsUnitCommand() *cobra.Command {
-	o, asJSON := snippet.Options{}, false
-	cmd := &cobra.Command{
-		Use:   "unit",
-		Short: "Print a systemd unit that follows all jobs",
-		Long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow'. One unit
+	return command(a, spec[unitFlags]{
+		use:   "unit",
+		short: "Print a systemd unit that follows all jobs",
+		long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow'. One unit
 is enough for all profiles in the config file. --profile and --config, if given,
 are passed to that command.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config)); err != nil {
-				return err
+		run: func(_ context.Context, _ *task, f unitFlags, _ []string) (printed, error) {
+			if err := cmp.Or(oneLineFlag("--program", f.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config)); err != nil {
+				return printed{}, err
 			}
-			o.Profile, o.Config = a.flags.profile, a.flags.config
-			return a.printText(asJSON, snippet.Follow(o))
+			return printedText(snippet.Follow(snippet.Options{Program: f.Program, Profile: a.flags.profile, Config: a.flags.config})), nil
 		},
-	}
-	cmd.Flags().StringVar(&o.Program, "program", "", "path of zonedeck on that machine (default: the path of this program)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	})
 }

@@ -3,14 +3,12 @@ package cli
 import (
 	"io"
 
-	"github.com/spf13/cobra"
-
 	"zonedeck/model"
 	"zonedeck/ui/kit/alert"
 )
 
-func notifyFlag(cmd *cobra.Command, on *bool) {
-	cmd.Flags().BoolVar(on, "notify", false, "in a terminal: show the progress of the jobs in its tab or task bar, and notify and ring when a job ends")
+type notifyFlag struct {
+	Notify bool `flag:"notify" help:"in a terminal: show the progress of the jobs in its tab or task bar, and notify and ring when a job ends"`
 }
 
 // notifier tells the terminal of jobs. The zero value tells nothing.

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
@@ -28,28 +26,21 @@ import (
 
 // launchFlags are those of every command that launches a job.
 type launchFlags struct {
-	key, reason   string
-	maxCost       dollarsFlag
-	again, dryRun bool
-	wait, json    bool
-	timeout       durationFlag
+	Key     string       `flag:"key" help:"key of the inventory to use"`
+	MaxCost dollarsFlag  `flag:"max-cost" help:"refuse the job if the upper end of its estimate is above this many dollars, or unknown; max_job_cost of the profile applies too"`
+	Again   bool         `flag:"again" help:"launch it even if a job of the last hour has the same inputs, or an older one that still runs or may have started"`
+	DryRun  bool         `flag:"dry-run" help:"check the job, say what it is expected to cost and print its inputs; send nothing"`
+	Wait    bool         `flag:"wait" help:"wait until the job is over"`
+	Timeout durationFlag `flag:"timeout" help:"with --wait: stop waiting after this long; exit 20 if the job is still running then"`
+	reasonFlag
+	jsonFlag
 }
 
-func (f *launchFlags) addLaunch(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.Var(&f.maxCost, "max-cost", "refuse the job if the upper end of its estimate is above this many dollars, or unknown; max_job_cost of the profile applies too")
-	fl.BoolVar(&f.again, "again", false, "launch it even if a job of the last hour has the same inputs, or an older one that still runs or may have started")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "check the job, say what it is expected to cost and print its inputs; send nothing")
-	fl.StringVar(&f.key, "key", "", "key of the inventory to use")
-	adminFlag(cmd, &f.reason)
-	fl.BoolVar(&f.wait, "wait", false, "wait until the job is over")
-	fl.Var(&f.timeout, "timeout", "with --wait: stop waiting after this long; exit 20 if the job is still running then")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-}
+func (f launchFlags) needs() needs { return needs{key: f.Key, jobs: true, reason: f.Reason} }
 
 // checkLaunch refuses flags that are wrong by themselves.
 func (f *launchFlags) checkLaunch() error {
-	if f.timeout.d > 0 && !f.wait {
+	if f.Timeout.d > 0 && !f.Wait {
 		return usage("--timeout needs --wait: without it, nothing is waited for")
 	}
 	return nil
@@ -78,11 +69,11 @@ func (d *dollarsFlag) Type() string { return "dollars" }
 
 // launched reports what became of a launch, and waits for its end if that is asked for.
 func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error {
-	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
-		return t.reportJob(job, f.json)
+	if !f.Wait || job.State.Final() || job.State == model.JobMayHave {
+		return t.reportJob(job)
 	}
 	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
-	return t.watch(ctx, job.ID, f.timeout.d, f.json, false)
+	return t.watch(ctx, job.ID, f.Timeout.d, false)
 }
 
 // check says what a draft comes to, with what was noticed on the way.
@@ -92,7 +83,7 @@ func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Rep
 	if err != nil {
 		return r, t.launchError(ctx, r, model.Job{}, err, f)
 	}
-	if f.wait && !r.Follows {
+	if f.Wait && !r.Follows {
 		return r, usage("--wait: the contract does not show how to ask for a job's state: choose dialect %s for profile %q, or leave --wait out; nothing was sent", dialect.WithJobs(), t.CurrentProfile().Name)
 	}
 	if len(r.Request.Inputs) > 0 {
@@ -220,11 +211,11 @@ func (t *task) answer(ctx context.Context, r jobs.Report, given ask.Answers, by 
 
 // launch launches what was checked, or with --dry-run says what it is.
 func (t *task) launch(ctx context.Context, r jobs.Report, given ask.Answers, f launchFlags, stdinTaken bool) error {
-	if f.again {
+	if f.Again {
 		given = given.Always(ask.SameInputs).Always(ask.UnknownInputs)
 	}
 	by := terminal{t.app, stdinTaken}
-	if f.dryRun || len(r.Request.Inputs) == 0 {
+	if f.DryRun || len(r.Request.Inputs) == 0 {
 		if _, err := t.answer(ctx, r, given, ask.Nobody, ask.BadRows, ask.UnknownInputs); err != nil {
 			return err
 		}
@@ -233,7 +224,7 @@ func (t *task) launch(ctx context.Context, r jobs.Report, given ask.Answers, f l
 				t.app.say("zonedeck: %s", questionWords(q))
 			}
 		}
-		return t.dryRun(r, f.json)
+		return t.dryRun(r)
 	}
 	given, err := t.answer(ctx, r, given, by)
 	if err != nil {
@@ -308,7 +299,7 @@ func (f *launchFlags) named(err error) error {
 		"source": "--input", "inputs": "--input", "discover": "--discover", "limit": "--limit", "limit_total": "--limit", "limit_per_input": "--limit-per-input",
 		"notify": "--notify", "endpoint": "--endpoint", "format": "--format", "auth_header": "--auth-header", "key": "--key", "only_unlaunched": "--only-unlaunched", "save_list": "--save-list",
 	}
-	if f.maxCost.dollars > 0 { // else it is the profile's
+	if f.MaxCost.dollars > 0 { // else it is the profile's
 		flags["max_cost"] = "--max-cost"
 	}
 	out := &model.RequestError{}
@@ -319,55 +310,27 @@ func (f *launchFlags) named(err error) error {
 	return out
 }
 
-// dryRun says what a launch would send and prints it.
-func (t *task) dryRun(r jobs.Report, asJSON bool) error {
+// dryRun says what a launch would send and prints it: one input a line, or one JSON object.
+func (t *task) dryRun(r jobs.Report) error {
 	facts := r.Before.Facts(len(r.Request.Inputs))
 	for _, f := range facts[:len(r.Before.SameInputs)] {
 		t.app.say("zonedeck: %s", factWords(f))
 	}
 	t.sayFacts(facts[len(r.Before.SameInputs):], r.Repeated.ID == "")
 	t.app.say("zonedeck: nothing was sent")
-	return t.printPlan(r, asJSON)
+	plan := view.NewJobPlan(r)
+	return t.printLines(plan, plan.Rows, "the inputs")
 }
 
-// printPlan prints what a launch would send: one input a line, or one JSON object.
-func (t *task) printPlan(r jobs.Report, asJSON bool) error {
-	e, before := r.Estimate, slices.Clone(r.Before.SameInputs)
-	for _, o := range r.Before.Overlapping.Overlaps {
-		before = append(before, o.Job)
+// printLines prints an object or, without --json, rows of it, a line of JSON each.
+func (t *task) printLines(object any, rows []json.RawMessage, what string) error {
+	if t.app.json {
+		return t.app.printJSON(object)
 	}
-	slices.SortStableFunc(before, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
-	out := view.JobPlan{
-		Dataset: r.Request.Dataset, Repeats: r.Request.Repeats, Inputs: len(r.Request.Inputs), Rows: []json.RawMessage{},
-		Bad: r.Rows.Bad, Folded: r.Rows.Folded, Blank: r.Rows.Blank, Basis: e.Basis, Before: jobIDs(before), Unknown: jobIDs(r.Before.Overlapping.Unknown),
-		Again: slices.ContainsFunc(r.Before.SameInputs, func(j model.Job) bool { return j.ID != r.Request.Repeats }),
-	}
-	if e.Records >= 0 {
-		out.Records = &e.Records
-	}
-	if e.Dollars >= 0 {
-		out.Cost = &e.Dollars
-	}
-	for _, in := range r.Request.Inputs {
-		row := json.RawMessage(rows.Input(in))
-		if asJSON {
-			out.Rows = append(out.Rows, row)
-			continue
-		}
+	for _, row := range rows {
 		if _, err := t.app.Stdout.Write(append(view.Visible(row), '\n')); err != nil {
-			return fail(exitState, "write the inputs: %w", err)
+			return fail(exitState, "write %s: %w", what, err)
 		}
-	}
-	if asJSON {
-		return t.app.printJSON(out)
 	}
 	return nil
-}
-
-func jobIDs(list []model.Job) []string {
-	ids := make([]string, len(list))
-	for i, j := range list {
-		ids[i] = j.ID
-	}
-	return ids
 }

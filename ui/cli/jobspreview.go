@@ -14,34 +14,26 @@ import (
 
 // preview prints what a job would give: its columns on standard error as an input takes them, with a note where the job
 // asks for others, and the rows of a sample, one a line, or all of it as one JSON object.
-func (t *task) preview(ctx context.Context, r model.TriggerRequest, asJSON bool) error {
+func (t *task) preview(ctx context.Context, r model.TriggerRequest) error {
 	t.app.say("zonedeck: a preview of %s: what it costs is not shown by public sources", r.Dataset)
 	got, err := t.Client.PreviewJob(ctx, r)
 	if err != nil {
-		return t.noPreview(ctx, r, err, asJSON)
+		return t.noPreview(ctx, r, err)
 	}
 	if got.Note != "" {
 		t.app.say("zonedeck: %s", got.Note)
 	}
-	if asJSON {
-		return t.app.printJSON(view.NewJobPreview(r.Dataset, got))
-	}
-	if words, ok := dialect.WordsOfColumns(got.Columns); ok {
+	if words, ok := dialect.WordsOfColumns(got.Columns); ok && !t.app.json {
 		t.app.say("zonedeck: columns: %s", sanitizeLine(words))
 	}
-	if len(got.Rows) == 0 {
+	if len(got.Rows) == 0 && !t.app.json {
 		t.app.say("zonedeck: the sample holds no record")
 	}
-	for _, row := range got.Rows {
-		if _, err := t.app.Stdout.Write(append(view.Visible(row), '\n')); err != nil {
-			return fail(exitState, "write the preview: %w", err)
-		}
-	}
-	return nil
+	return t.printLines(view.NewJobPreview(r.Dataset, got), got.Rows, "the preview")
 }
 
 // noPreview ends a command whose preview came to nothing: with why, and what it left at the service.
-func (t *task) noPreview(ctx context.Context, r model.TriggerRequest, err error, asJSON bool) error {
+func (t *task) noPreview(ctx context.Context, r model.TriggerRequest, err error) error {
 	var lost *jobs.PreviewError
 	if !errors.As(err, &lost) {
 		return triggerError(ctx, model.Job{}, err)
@@ -57,7 +49,7 @@ func (t *task) noPreview(ctx context.Context, r model.TriggerRequest, err error,
 		out.Status, out.Diagnosis = call.Status, &verdict
 	}
 	t.app.warn("%s", sanitizeLine(lost.AtService()))
-	if asJSON {
+	if t.app.json {
 		if err := t.app.printJSON(out); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,17 +24,29 @@ import (
 
 // rowsFlags say which rows of a result are written, and how.
 type rowsFlags struct {
-	filter, jq, sort, newAgainst, diff, key, format, output string
-	columns, ignore                                         []string
-	desc, about, asJSON, asCSV, rawCells, force             bool
+	Filter     string   `flag:"filter" help:"write only the rows that match this filter"`
+	JQ         string   `flag:"jq" help:"write only the rows for which this jq expression gives anything but false and null"`
+	Sort       string   `flag:"sort" help:"column to sort by"`
+	Desc       bool     `flag:"desc" help:"with --sort: largest first"`
+	Columns    nameList `flag:"columns" help:"columns to write (default: all); quote a name with a comma: '\"a,b\",c'"`
+	NewAgainst string   `flag:"new-against" help:"write only the rows whose key this job or file does not have"`
+	Diff       string   `flag:"diff" help:"write the rows that were added, removed or changed since this job or file"`
+	Key        string   `flag:"key" help:"with --new-against or --diff: field that identifies a row"`
+	Ignore     nameList `flag:"ignore" help:"with --diff: fields not to compare"`
+	About      bool     `flag:"about" help:"instead of rows, print the columns with their types, fill rates and distinct values (exact up to 1,024, estimated above)"`
+	CSV        bool     `flag:"csv" help:"write CSV (default: what the ending of -o says, else NDJSON)"`
+	RawCells   bool     `flag:"raw-cells" help:"in CSV: put no apostrophe before cells that a spreadsheet would take for formulas"`
+	Output     string   `flag:"output" short:"o" help:"file to write, or - for standard output"`
+	Force      bool     `flag:"force" help:"replace an existing file"`
+	JSON       bool     `flag:"json" help:"print one JSON object about the rows and columns; with -o, in addition to writing the rows"`
+	format     records.Format
 }
 
 func (a *app) jobsRowsCommand() *cobra.Command {
-	var f rowsFlags
-	cmd := &cobra.Command{
-		Use:   "rows JOB|FILE",
-		Short: "Filter, sort, compare and convert the rows of a downloaded result",
-		Long: `Reads a result on this disk, of any size: JSON, NDJSON or CSV. The rows go to
+	return command(a, spec[rowsFlags]{
+		use:   "rows JOB|FILE",
+		short: "Filter, sort, compare and convert the rows of a downloaded result",
+		long: `Reads a result on this disk, of any size: JSON, NDJSON or CSV. The rows go to
 standard output or to the file of -o. They are written as NDJSON, unless the
 file's ending (.json, .ndjson, .jsonl, .csv) or --csv says otherwise. An index is
 kept beside the file that is read, as FILE.index.
@@ -48,67 +61,45 @@ null values last.
 --new-against writes only the rows whose --key is not in the other result. --diff
 writes every row that was added, removed or changed. Rows without the key,
 repeated keys and error rows are counted and reported.`,
-		Args: oneArg("the job whose result was downloaded, or a file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
-				return err
-			}
-			return a.rows(cmd.Context(), args[0], f)
+		args:  oneArg("the job whose result was downloaded, or a file"),
+		check: (*rowsFlags).check,
+		run: func(ctx context.Context, _ *task, f rowsFlags, args []string) (printed, error) {
+			return printed{}, rowsError(ctx, a.rows(ctx, args[0], f))
 		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.filter, "filter", "", "write only the rows that match this filter")
-	fl.StringVar(&f.jq, "jq", "", "write only the rows for which this jq expression gives anything but false and null")
-	fl.StringVar(&f.sort, "sort", "", "column to sort by")
-	fl.BoolVar(&f.desc, "desc", false, "with --sort: largest first")
-	fl.Var((*nameList)(&f.columns), "columns", "columns to write (default: all); quote a name with a comma: '\"a,b\",c'")
-	fl.StringVar(&f.newAgainst, "new-against", "", "write only the rows whose key this job or file does not have")
-	fl.StringVar(&f.diff, "diff", "", "write the rows that were added, removed or changed since this job or file")
-	fl.StringVar(&f.key, "key", "", "with --new-against or --diff: field that identifies a row")
-	fl.Var((*nameList)(&f.ignore), "ignore", "with --diff: fields not to compare")
-	fl.BoolVar(&f.about, "about", false, "instead of rows, print the columns with their types, fill rates and distinct values (exact up to 1,024, estimated above)")
-	fl.BoolVar(&f.asCSV, "csv", false, "write CSV (default: what the ending of -o says, else NDJSON)")
-	fl.BoolVar(&f.rawCells, "raw-cells", false, "in CSV: put no apostrophe before cells that a spreadsheet would take for formulas")
-	fl.StringVarP(&f.output, "output", "o", "", "file to write, or - for standard output")
-	fl.BoolVar(&f.force, "force", false, "replace an existing file")
-	fl.BoolVar(&f.asJSON, "json", false, "print one JSON object about the rows and columns; with -o, in addition to writing the rows")
-	return cmd
+	})
 }
 
 // check says what is wrong with the flags, and decides about the format.
-func (f *rowsFlags) check() error {
-	against := f.newAgainst != "" || f.diff != ""
-	f.format = string(records.Lines)
-	ending := filepath.Ext(f.output)
-	is := records.FormatOf(f.output)
-	switch {
-	case f.asCSV:
-		f.format = string(records.CSV)
-	case is != "":
-		f.format = string(is)
+func (f *rowsFlags) check([]string) error {
+	against := f.NewAgainst != "" || f.Diff != ""
+	ending := filepath.Ext(f.Output)
+	is := records.FormatOf(f.Output)
+	f.format = cmp.Or(is, records.Lines)
+	if f.CSV {
+		f.format = records.CSV
 	}
 	switch {
-	case f.asCSV && is != "" && is != records.CSV:
-		return usage("-o %s: the ending says %s, and --csv says CSV: leave one out", f.output, is)
-	case !f.asCSV && is == "" && ending != "":
-		return usage("-o %s: no format has this ending: use .json, .ndjson, .jsonl or .csv, or give --csv", f.output)
-	case f.newAgainst != "" && f.diff != "":
+	case f.CSV && is != "" && is != records.CSV:
+		return usage("-o %s: the ending says %s, and --csv says CSV: leave one out", f.Output, is)
+	case !f.CSV && is == "" && ending != "":
+		return usage("-o %s: no format has this ending: use .json, .ndjson, .jsonl or .csv, or give --csv", f.Output)
+	case f.NewAgainst != "" && f.Diff != "":
 		return usage("--new-against and --diff: give only one of them")
-	case against && f.key == "":
+	case against && f.Key == "":
 		return usage("--key is missing: name the field that identifies a row")
-	case !against && (f.key != "" || len(f.ignore) > 0):
+	case !against && (f.Key != "" || len(f.Ignore) > 0):
 		return usage("--key and --ignore need --new-against or --diff")
-	case f.diff == "" && len(f.ignore) > 0:
+	case f.Diff == "" && len(f.Ignore) > 0:
 		return usage("--ignore needs --diff: only it compares rows")
-	case against && (f.filter != "" || f.jq != "" || f.sort != ""):
+	case against && (f.Filter != "" || f.JQ != "" || f.Sort != ""):
 		return usage("--filter, --jq and --sort do not work with a comparison: write it to a file and filter that")
-	case f.diff != "" && (f.format != string(records.Lines) || f.columns != nil):
+	case f.Diff != "" && (f.format != records.Lines || f.Columns != nil):
 		return usage("--diff writes whole rows as NDJSON: leave out --columns and other formats")
-	case f.desc && f.sort == "":
+	case f.Desc && f.Sort == "":
 		return usage("--desc needs --sort")
-	case f.asJSON && f.output == "-":
+	case f.JSON && f.Output == "-":
 		return usage("-o - and --json both want standard output: name a file, or leave one out")
-	case f.about && (f.columns != nil || f.asCSV || f.output != "" || f.filter != "" || f.jq != "" || f.sort != "" || against):
+	case f.About && (f.Columns != nil || f.CSV || f.Output != "" || f.Filter != "" || f.JQ != "" || f.Sort != "" || against):
 		return usage("--about describes the whole file: it takes no --columns, --csv or -o, no filter, no sort and no comparison")
 	}
 	return nil
@@ -116,15 +107,15 @@ func (f *rowsFlags) check() error {
 
 // query is what the flags ask for.
 func (f *rowsFlags) query() (q records.Query, err error) {
-	if q.Filter, err = records.ParseFilter(f.filter); err != nil {
+	if q.Filter, err = records.ParseFilter(f.Filter); err != nil {
 		return q, usage("--filter: %w", err)
 	}
-	if f.jq != "" {
-		if q.JQ, err = filter.NewCondition(f.jq); err != nil {
+	if f.JQ != "" {
+		if q.JQ, err = filter.NewCondition(f.JQ); err != nil {
 			return q, usage("--jq: %w", err)
 		}
 	}
-	q.Sort, q.Down = f.sort, f.desc
+	q.Sort, q.Down = f.Sort, f.Desc
 	return q, nil
 }
 
@@ -135,12 +126,12 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 		return err
 	}
 	dest := a.stdout()
-	if f.output != "" {
-		if dest, err = a.destination(f.output); err != nil {
+	if f.Output != "" {
+		if dest, err = a.destination(f.Output); err != nil {
 			return err
 		}
-		if _, err := os.Stat(f.output); err == nil && dest.file != "" && !f.force {
-			return fail(exitState, "-o %s: this file already exists; --force replaces it", f.output)
+		if _, err := os.Stat(f.Output); err == nil && dest.file != "" && !f.Force {
+			return fail(exitState, "-o %s: this file already exists; --force replaces it", f.Output)
 		}
 	}
 	file, err := a.openRows(ctx, name)
@@ -149,24 +140,22 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	r := rowsRun{app: a, flags: f, file: file, dest: dest}
-	if !f.about {
+	if !f.About {
 		err = checkReadable(ctx, file)
 	}
 	if err == nil {
 		err = r.checkColumns(ctx)
 	}
-	if err != nil {
-		return rowsError(ctx, err)
-	}
 	switch {
-	case f.newAgainst != "" || f.diff != "":
-		err = r.compare(ctx)
-	case f.about:
-		err = r.about(ctx)
+	case err != nil:
+		return err
+	case f.NewAgainst != "" || f.Diff != "":
+		return r.compare(ctx)
+	case f.About:
+		return r.about(ctx)
 	default:
-		err = r.selected(ctx, q)
+		return r.selected(ctx, q)
 	}
-	return rowsError(ctx, err)
 }
 
 // rowsError gives an error of reading or writing rows its exit code.
@@ -197,19 +186,19 @@ func checkReadable(ctx context.Context, file *records.File) error {
 
 // checkColumns refuses a column that no row has, and one that is named twice.
 func (r *rowsRun) checkColumns(ctx context.Context) error {
-	if r.flags.sort == "" && r.flags.columns == nil {
+	if r.flags.Sort == "" && r.flags.Columns == nil {
 		return nil
 	}
 	p, err := r.file.Profile(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if r.flags.sort != "" && p.Lacks(r.flags.sort) {
-		return usage("--sort: no row has a column %s; --about lists the columns", textfile.Quote(r.flags.sort))
+	if r.flags.Sort != "" && p.Lacks(r.flags.Sort) {
+		return usage("--sort: no row has a column %s; --about lists the columns", textfile.Quote(r.flags.Sort))
 	}
-	for i, name := range r.flags.columns {
+	for i, name := range r.flags.Columns {
 		switch {
-		case slices.Contains(r.flags.columns[:i], name):
+		case slices.Contains(r.flags.Columns[:i], name):
 			return usage("--columns: %s is named twice: name each column once", textfile.Quote(name))
 		case p.Lacks(name):
 			return usage("--columns: no row has a column %s; --about lists the columns", textfile.Quote(name))
@@ -253,10 +242,7 @@ func (a *app) openRows(ctx context.Context, name string) (*records.File, error) 
 
 // downloaded returns a job whose result is on this disk.
 func (a *app) downloaded(ctx context.Context, name string) (job model.Job, err error) {
-	err = a.withSession(ctx, needs{jobs: true}, func(t *task) (err error) {
-		if err = t.ledger(ctx); err != nil {
-			return err
-		}
+	err = a.withSession(ctx, needs{ledger: true}, func(t *task) (err error) {
 		if job, err = t.Client.Job(ctx, name); err != nil {
 			return usage("%s is neither a file nor a job of the ledger", name)
 		}
@@ -301,26 +287,12 @@ func (r *rowsRun) printAbout(ctx context.Context, matched *int64, diff *view.Row
 	if err != nil {
 		return err
 	}
-	s := r.file.State()
-	out := view.Rows{
-		File: r.file.Path(), Format: string(r.file.Format()), Rows: s.Rows, Matched: matched,
-		Damaged: p.Damaged, Columns: []view.RowsColumn{}, Difference: diff, Notes: append(append([]string{}, r.notes...), s.Notes...),
-	}
-	for _, c := range p.Columns {
-		kinds := map[string]int64{}
-		for k, n := range c.Kinds {
-			if n > 0 {
-				kinds[records.Kind(k).String()] = n //nolint:gosec // a kind
-			}
-		}
-		out.Columns = append(out.Columns, view.RowsColumn{Name: c.Name, Type: c.Type(), Kinds: kinds, Filled: c.Filled, Fill: c.Fill(p.Rows), Distinct: c.Distinct, DistinctAbout: c.About})
-	}
-	return r.app.printJSON(out)
+	return r.app.printJSON(view.NewRows(r.file, p, matched, diff, r.notes))
 }
 
 // about prints the columns.
 func (r *rowsRun) about(ctx context.Context) error {
-	if r.flags.asJSON {
+	if r.flags.JSON {
 		return r.printAbout(ctx, nil, nil)
 	}
 	p, err := r.file.Profile(ctx, nil)
@@ -383,10 +355,10 @@ func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
 
 // finish writes the rows, unless --json alone was asked for, and says what they came to.
 func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64, diff *view.RowsDiff) error {
-	if !r.flags.asJSON || r.flags.output != "" {
+	if !r.flags.JSON || r.flags.Output != "" {
 		var done records.Written
 		err := r.dest.writeBy(ctx, "the rows", func(w io.Writer) (err error) {
-			done, err = r.file.Export(ctx, w, view, records.Export{Format: records.Format(r.flags.format), Columns: r.flags.columns, Raw: r.flags.rawCells}, nil)
+			done, err = r.file.Export(ctx, w, view, records.Export{Format: r.flags.format, Columns: r.flags.Columns, Raw: r.flags.RawCells}, nil)
 			return err
 		})
 		if err != nil {
@@ -403,7 +375,7 @@ func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64,
 	for _, n := range r.file.State().Notes {
 		r.app.warn("%s", sanitizeLine(n))
 	}
-	if r.flags.asJSON {
+	if r.flags.JSON {
 		return r.printAbout(ctx, matched, diff)
 	}
 	return nil
@@ -411,9 +383,9 @@ func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64,
 
 // compare writes what is new, or what differs.
 func (r *rowsRun) compare(ctx context.Context) error {
-	name := r.flags.newAgainst + r.flags.diff
+	name := r.flags.NewAgainst + r.flags.Diff
 	flag := "--new-against"
-	if r.flags.diff != "" {
+	if r.flags.Diff != "" {
 		flag = "--diff"
 	}
 	old, err := r.app.openRows(ctx, name)
@@ -424,7 +396,7 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	if err := checkReadable(ctx, old); err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
-	c, err := r.file.Compare(ctx, old, records.How{Key: r.flags.key, Ignore: r.flags.ignore, OnlyNew: r.flags.newAgainst != ""}, nil)
+	c, err := r.file.Compare(ctx, old, records.How{Key: r.flags.Key, Ignore: r.flags.Ignore, OnlyNew: r.flags.NewAgainst != ""}, nil)
 	if errors.As(err, new(*records.KeyError)) {
 		return usage("--key: %w", err)
 	}
@@ -435,19 +407,19 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	for _, line := range c.Counts() {
 		r.say("%s", line)
 	}
-	diff := &view.RowsDiff{Key: c.Key, Added: c.Added, Removed: c.Removed, Changed: c.Changed, Unchanged: c.Unchanged, Old: view.RowsSide(c.Old), New: view.RowsSide(c.New)}
+	diff := view.NewRowsDiff(c)
 	matched := c.Rows.Len()
-	if r.flags.newAgainst != "" {
+	if r.flags.NewAgainst != "" {
 		return r.finish(ctx, c.View(), &matched, diff)
 	}
-	if !r.flags.asJSON || r.flags.output != "" {
+	if !r.flags.JSON || r.flags.Output != "" {
 		err := r.dest.writeBy(ctx, "the difference", func(w io.Writer) error { return r.file.WriteChanges(ctx, w, c, nil) })
 		if err != nil {
 			return err
 		}
 	}
 	r.app.say("zonedeck: %d added, %d removed, %d changed, %d the same", c.Added, c.Removed, c.Changed, c.Unchanged)
-	if r.flags.asJSON {
+	if r.flags.JSON {
 		return r.printAbout(ctx, &matched, diff)
 	}
 	return nil

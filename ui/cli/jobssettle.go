@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,19 +18,20 @@ import (
 )
 
 type settleFlags struct {
-	adopt            string
-	find, notStarted bool
-	webhook          bool
-	yes, json        bool
-	reason           string
+	Adopt      string `flag:"adopt" help:"take the job with this identifier of the service"`
+	Find       bool   `flag:"find" help:"take the only job of the service's list with the same number of inputs"`
+	Yes        bool   `flag:"yes" help:"with --adopt: take the job even if its data set or number of inputs differs"`
+	NotStarted bool   `flag:"not-started" help:"mark the job as not started"`
+	Webhook    bool   `flag:"webhook" help:"wait for its webhook once more, for as long as [webhook] due in config.toml says"`
+	jobFlags
 }
 
 func (a *app) jobsSettleCommand() *cobra.Command {
-	var f settleFlags
-	cmd := &cobra.Command{
-		Use: "settle ID", Aliases: []string{"resolve"},
-		Short: "Settle what became of a job that may have started",
-		Long: `Without flags, lists which jobs of the service's list a job that may have
+	return command(a, spec[settleFlags]{
+		use:     "settle ID",
+		aliases: []string{"resolve"},
+		short:   "Settle what became of a job that may have started",
+		long: `Without flags, lists which jobs of the service's list a job that may have
 started could be: those of its data set, begun about then, unknown to the ledger.
 
 --adopt takes one of them. --find takes the only one with the same number of
@@ -40,74 +42,55 @@ more for a webhook to the job's own address, which settles it; the console or
 
 None of these starts a job. Exit code 31: what became of the job is still
 unknown.`,
-		Args: oneArg("the job that may have started, as 'zonedeck jobs list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			chosen := 0
-			for _, flag := range []bool{f.adopt != "", f.find, f.notStarted, f.webhook} {
-				if flag {
-					chosen++
-				}
-			}
-			if chosen > 1 {
+		args: oneArg("the job that may have started, as 'zonedeck jobs list' names it"),
+		check: func(f *settleFlags, _ []string) error {
+			chosen := slices.DeleteFunc([]bool{f.Adopt != "", f.Find, f.NotStarted, f.Webhook}, func(flag bool) bool { return !flag })
+			if len(chosen) > 1 {
 				return usage("--adopt, --find, --not-started and --webhook exclude one another")
 			}
-			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
-				return t.settle(cmd.Context(), args[0], f)
-			})
+			return nil
 		},
-	}
-	adminFlag(cmd, &f.reason)
-	fl := cmd.Flags()
-	fl.StringVar(&f.adopt, "adopt", "", "take the job with this identifier of the service")
-	fl.BoolVar(&f.find, "find", false, "take the only job of the service's list with the same number of inputs")
-	fl.BoolVar(&f.yes, "yes", false, "with --adopt: take the job even if its data set or number of inputs differs")
-	fl.BoolVar(&f.notStarted, "not-started", false, "mark the job as not started")
-	fl.BoolVar(&f.webhook, "webhook", false, "wait for its webhook once more, for as long as [webhook] due in config.toml says")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	return cmd
+		run: func(ctx context.Context, t *task, f settleFlags, args []string) (printed, error) {
+			return t.settle(ctx, args[0], f)
+		},
+	})
 }
 
-func (t *task) settle(ctx context.Context, id string, f settleFlags) error {
-	if err := t.ledger(ctx); err != nil {
-		return err
-	}
+func (t *task) settle(ctx context.Context, id string, f settleFlags) (printed, error) {
 	l := t.Client.Launching
-	s, answer := jobs.Unlisted(id), f.adopt
+	s, answer := jobs.Unlisted(id), f.Adopt
 	switch {
-	case f.webhook:
+	case f.Webhook:
 		answer = jobs.Await
-	case f.notStarted:
+	case f.NotStarted:
 		answer = jobs.DidNotStart
-	case f.adopt == "":
+	case f.Adopt == "":
 		var err error
 		if s, err = l.Settle(ctx, id); cmp.Or(err, s.Problem) != nil {
-			return settleError(ctx, cmp.Or(err, s.Problem))
+			return printed{}, settleError(ctx, cmp.Or(err, s.Problem))
 		}
-		if !f.find {
-			return t.printCandidates(s.Candidates, id, f.json)
+		if !f.Find {
+			return t.candidates(s.Candidates, id), nil
 		}
 		one, err := s.Only()
 		if err != nil {
-			if err := t.printCandidates(s.Candidates, id, f.json); err != nil && exitCode(ctx, err) != exitMayHaveStarted {
-				return err
-			}
-			return fail(exitMayHaveStarted, "job %s: %s; %s", id, sanitizeLine(err.Error()), t.howToSettle(s, one, err))
+			return t.candidates(s.Candidates, id), fail(exitMayHaveStarted, "job %s: %s; %s", id, sanitizeLine(err.Error()), t.howToSettle(s, one, err))
 		}
 		t.app.say("zonedeck: %s is the only job of %s in the service's list with %s about that time, begun %s; the list does not say by whom",
 			sanitizeLine(one.Snapshot), sanitizeLine(s.Job.Dataset), text.Counted(s.Job.Inputs, "input"), one.Begun())
 		answer = one.Snapshot
 	}
 	given := ask.Answers{}.With(s.Question, ask.Answer{Text: answer})
-	if f.yes {
+	if f.Yes {
 		given.Always(ask.Unfitting)
 	}
 	job, err := l.Decide(ctx, s, given)
 	if err != nil {
-		return settleError(ctx, err)
+		return printed{}, settleError(ctx, err)
 	}
-	if !f.webhook {
+	if !f.Webhook {
 		t.app.say("zonedeck: job %s: %s", job.ID, job.State.Label())
-		return t.printJob(job, f.json)
+		return printedJob(job), nil
 	}
 	// The command itself does not wait: whatever receives webhooks settles the job.
 	t.app.say("zonedeck: job %s: waiting for its webhook until %s; nothing was sent", job.ID, job.HookDue.Local().Format(time.DateTime))
@@ -119,10 +102,7 @@ func (t *task) settle(ctx context.Context, id string, f settleFlags) error {
 	if warning != "" {
 		t.app.warn("no webhook can come now: %s", sanitizeLine(warning))
 	}
-	if err := t.printJob(job, f.json); err != nil {
-		return err
-	}
-	return exit(exitMayHaveStarted)
+	return printedJob(job), exit(exitMayHaveStarted)
 }
 
 // howToSettle says which command settles a job that was not found. one is the nearest candidate, if there is one.
@@ -152,27 +132,16 @@ func settleError(ctx context.Context, err error) error {
 	}
 }
 
-func (t *task) printCandidates(found []jobs.Candidate, id string, asJSON bool) error {
-	table := [][]string{{"SNAPSHOT", "STATE", "INPUTS", "CREATED", "AFTER", "AGAINST IT"}}
-	for _, c := range found {
-		inputs := "-"
-		if c.Inputs >= 0 {
-			inputs = fmt.Sprint(c.Inputs)
-		}
-		table = append(table, []string{c.Snapshot, c.State.Label(), inputs, c.Created.Local().Format(time.DateTime), c.After.Round(time.Second).String(), c.Against})
-	}
-	var err error
-	switch {
-	case asJSON:
-		err = t.app.printJSON(view.NewCandidates(found))
-	case len(found) > 0:
-		err = printColumns(t.app.Stdout, table)
-	}
-	if err != nil {
-		return err
-	}
+// candidates are the jobs that one of the ledger could be, as the command prints them.
+func (t *task) candidates(found []jobs.Candidate, id string) printed {
+	out := printed{object: view.NewCandidates(found), code: exitMayHaveStarted}
 	if len(found) == 0 {
 		t.app.say("zonedeck: the service lists no job that could be %s, though it may still list it later; --not-started says that it did not start", id)
+		return out
 	}
-	return exit(exitMayHaveStarted)
+	out.rows = [][]string{{"SNAPSHOT", "STATE", "INPUTS", "CREATED", "AFTER", "AGAINST IT"}}
+	for _, c := range found {
+		out.rows = append(out.rows, []string{c.Snapshot, c.State.Label(), known(c.Inputs), c.Created.Local().Format(time.DateTime), c.After.Round(time.Second).String(), c.Against})
+	}
+	return out
 }

@@ -13,44 +13,35 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 
 func (a *app) jobsShowCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show a job of the ledger: its state, rows, last failure and steps",
-		Long: `Shows what the ledger knows about a job. Nothing is sent. The rows are those of
+	return command(a, spec[jsonFlag]{
+		use:   "show ID",
+		short: "Show a job of the ledger: its state, rows, last failure and steps",
+		long: `Shows what the ledger knows about a job. Nothing is sent. The rows are those of
 the downloaded result: how many are useful, empty or billed, and the error rows
 by code and class.`,
-		Args: oneArg("the job to show, as 'zonedeck jobs list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
-				if err := t.ledger(cmd.Context()); err != nil {
-					return err
-				}
-				job, err := t.Client.Job(cmd.Context(), args[0])
-				if err != nil {
-					return jobError(cmd.Context(), err)
-				}
-				if asJSON {
-					return t.printJob(job, true)
-				}
-				return t.showJob(job)
-			})
+		args:  jobArg("show"),
+		needs: func(jsonFlag) needs { return needs{ledger: true} },
+		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
+			job, err := t.Client.Job(ctx, args[0])
+			if err != nil {
+				return printed{}, jobError(ctx, err)
+			}
+			return printed{object: view.JobObject{Job: view.NewJob(job)}, rows: t.jobRows(job)}, nil
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	})
 }
 
-// showJob prints what the ledger knows of a job, for a person.
-func (t *task) showJob(j model.Job) error {
+// jobRows are what the ledger knows of a job, a name and a value each.
+func (t *task) jobRows(j model.Job) [][]string {
 	facts := [][]string{}
 	add := func(name, value string) {
 		if value != "" {
-			facts = append(facts, []string{name, sanitizeLine(value)})
+			facts = append(facts, []string{name, value})
 		}
 	}
 	add("job", j.ID)
@@ -107,7 +98,7 @@ func (t *task) showJob(j model.Job) error {
 	for _, s := range j.Steps {
 		add(s.At.Local().Format(time.DateTime), stepWords(s))
 	}
-	return printColumns(t.app.Stdout, facts)
+	return facts
 }
 
 // stepWords are a step's state and text. A text that begins with the state does not repeat it.
@@ -159,36 +150,22 @@ func (t *task) sayRows(j model.Job) {
 }
 
 func (a *app) jobsCancelCommand() *cobra.Command {
-	var asJSON bool
-	var reason string
-	cmd := &cobra.Command{
-		Use:   "cancel ID",
-		Short: "Ask the service to stop a job",
-		Long: `Asks the service to stop a job. What the job has collected so far may be billed.
+	return command(a, spec[jobFlags]{
+		use:   "cancel ID",
+		short: "Ask the service to stop a job",
+		long: `Asks the service to stop a job. What the job has collected so far may be billed.
 A cancelled job cannot be resumed.`,
-		Args: oneArg("the job to cancel, as 'zonedeck jobs list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
-				return t.cancelJob(cmd.Context(), args[0], asJSON)
-			})
+		args: jobArg("cancel"),
+		run: func(ctx context.Context, t *task, _ jobFlags, args []string) (printed, error) {
+			if _, err := t.findJob(ctx, args[0], ""); err != nil {
+				return printed{}, jobError(ctx, err)
+			}
+			job, err := t.Client.CancelJob(ctx, args[0])
+			if err != nil {
+				return printed{}, t.failedJob(ctx, job, err)
+			}
+			t.app.say("zonedeck: job %s: %s", job.ID, job.State.Label())
+			return printedJob(job), nil
 		},
-	}
-	adminFlag(cmd, &reason)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
-}
-
-func (t *task) cancelJob(ctx context.Context, id string, asJSON bool) error {
-	if err := t.ledger(ctx); err != nil {
-		return err
-	}
-	if _, err := t.knownJob(ctx, id, ""); err != nil {
-		return jobError(ctx, err)
-	}
-	job, err := t.Client.CancelJob(ctx, id)
-	if err != nil {
-		return t.failedJob(ctx, job, err, asJSON)
-	}
-	t.app.say("zonedeck: job %s: %s", job.ID, job.State.Label())
-	return t.printJob(job, asJSON)
+	})
 }

@@ -57,7 +57,7 @@ With --refresh the key itself gets a new value, and the old value is invalid at
 once: everything that uses it stands still until its reference gives the new
 value.`,
 		args: oneArg("the key to rotate, as 'zonedeck keys list' names it"),
-		check: func(f rotateFlags, _ []string) error {
+		check: func(f *rotateFlags, _ []string) error {
 			if _, err := model.ParseExpiry(f.Expires); err != nil {
 				return usage("--expires: %w", err)
 			}

@@ -21,11 +21,11 @@ type spec[F any] struct {
 	use, short, long string
 	aliases          []string
 	hidden           bool
-	defaults         F                              // of flags whose defaults differ between commands, or are made at run time
-	help             map[string]string              // of flags whose texts are
-	args             cobra.PositionalArgs           // no argument is taken where it is nil
-	check            func(f F, args []string) error // before a session is opened
-	needs            func(F) needs                  // no session is opened where it is nil: the task has none
+	defaults         F                               // of flags whose defaults differ between commands, or are made at run time
+	help             map[string]string               // of flags whose texts are
+	args             cobra.PositionalArgs            // no argument is taken where it is nil
+	check            func(f *F, args []string) error // before a session is opened; may set fields that are no flags
+	needs            func(F) needs                   // F's own where it is nil; no session is opened where F has none: the task has none
 	run              func(ctx context.Context, t *task, f F, args []string) (printed, error)
 }
 
@@ -38,6 +38,9 @@ type printed struct {
 	note   string     // is said after the table
 	code   int
 }
+
+// printedText is a text, as it is or in an object.
+func printedText(text string) printed { return printed{object: view.Text{Text: text}, text: text} }
 
 // jsonFlag is the flag of a command that prints an object.
 type jsonFlag struct {
@@ -63,6 +66,17 @@ type askFlag struct {
 
 func (f askFlag) needs() needs { return needs{key: f.Key, journal: true, reason: f.Reason} }
 
+// jobFlags are those of a command about jobs that asks the service.
+type jobFlags struct {
+	reasonFlag
+	jsonFlag
+}
+
+func (f jobFlags) needs() needs { return needs{ledger: true, reason: f.Reason} }
+
+// noProfile is the need of a command that works without a profile.
+func noProfile[F any](F) needs { return needs{none: true} }
+
 // command makes the command of a spec.
 func command[F any](a *app, s spec[F]) *cobra.Command {
 	f := s.defaults
@@ -77,14 +91,18 @@ func command[F any](a *app, s spec[F]) *cobra.Command {
 				return a.conclude(p, err)
 			}
 			if s.check != nil {
-				if err := s.check(f, args); err != nil {
+				if err := s.check(&f, args); err != nil {
 					return err
 				}
 			}
-			if s.needs == nil {
+			switch own, has := any(f).(interface{ needs() needs }); {
+			case s.needs != nil:
+				return a.withSession(cmd.Context(), s.needs(f), act)
+			case has:
+				return a.withSession(cmd.Context(), own.needs(), act)
+			default:
 				return act(&task{app: a})
 			}
-			return a.withSession(cmd.Context(), s.needs(f), act)
 		},
 	}
 	excluding := addFlags(cmd.Flags(), reflect.ValueOf(&f).Elem())
