@@ -146,20 +146,6 @@ var (
 	errSSH    = errors.New("it is locked for an SSH key, which this version does not open: unlock it by the version that locked it ('zonedeck secrets protect --by none')")
 )
 
-type unasked struct{}
-
-// WithoutPrompt is a context in which nobody is asked for a passphrase: what only a person can open stays
-// locked.
-func WithoutPrompt(ctx context.Context) context.Context {
-	return context.WithValue(ctx, unasked{}, true)
-}
-
-// WithPrompt is a context in which a passphrase may be asked for again: it undoes WithoutPrompt.
-func WithPrompt(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, false) }
-
-// MayAsk reports whether a passphrase may be asked for.
-func MayAsk(ctx context.Context) bool { return ctx.Value(unasked{}) != true }
-
 // opener is what decrypts a protected key.
 func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) {
 	if k.ssh {

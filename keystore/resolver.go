@@ -86,8 +86,8 @@ type ResolverOptions struct {
 	// An empty SecretsDir turns file: off.
 	SecretsDir      string
 	AgeIdentityFile string
-	// Passphrase asks for the passphrase of a protected key; what names it. It asks nobody where
-	// MayAsk says so. Nil has nobody to ask.
+	// Passphrase asks for the passphrase of a protected key; what names it. It is empty where nobody can be asked. Nil has
+	// nobody to ask.
 	Passphrase func(ctx context.Context, what string) (Secret, error)
 	// Keyring replaces the operating system's, for tests.
 	Keyring Keyring

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
@@ -138,7 +138,7 @@ func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
 // WatchAndFollow is Watch, and follows all other jobs meanwhile. For those nobody is asked for a passphrase, and
 // the reason for an ADMIN key does not apply.
 func (c *Client) WatchAndFollow(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
-	meanwhile, end := context.WithCancel(keystore.WithoutPrompt(ctx))
+	meanwhile, end := context.WithCancel(ask.By(ctx, ask.Nobody))
 	var following sync.WaitGroup
 	following.Go(func() {
 		if err := c.Follow(meanwhile, func(jobs.Followed) {}); err != nil {

@@ -1,12 +1,14 @@
 package service
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 )
 
 func TestWhatRotationsHoldIsListedAmongTheSecrets(t *testing.T) {
@@ -52,4 +54,33 @@ func TestWhatRotationsHoldIsListedAmongTheSecrets(t *testing.T) {
 			t.Errorf("%+v, want %q", state, want[state.Ref])
 		}
 	}
+}
+
+// A passphrase is that of the environment, the one that was typed, or an answer. Nobody is asked in the background.
+func TestWhereAPassphraseComesFrom(t *testing.T) {
+	none := func(string) string { return "" }
+	env := func(name string) string { return map[string]string{EnvPassphrase: "of the environment"}[name] }
+	typed := keystore.NewSecret("typed before")
+	for name, c := range map[string]struct {
+		o    Options
+		ctx  context.Context //nolint:containedctx // of the call
+		want string
+	}{
+		"the environment":                    {Options{Getenv: env, Passphrase: typed, Ask: answers("answered")}, ask.By(t.Context(), ask.Nobody), "of the environment"},
+		"typed before":                       {Options{Getenv: none, Passphrase: typed, Ask: answers("answered")}, ask.By(t.Context(), ask.Nobody), "typed before"},
+		"an answer":                          {Options{Getenv: none, Ask: answers("answered")}, t.Context(), "answered"},
+		"in the background nobody gives one": {Options{Getenv: none, Ask: answers("answered")}, ask.By(t.Context(), ask.Nobody), ""},
+		"without anybody to ask":             {Options{Getenv: none}, t.Context(), ""},
+	} {
+		if got, err := c.o.passphrase(c.ctx, "the passphrase"); err != nil || got.Reveal() != c.want {
+			t.Errorf("%s: %q, %v", name, got.Reveal(), err)
+		}
+	}
+}
+
+// answers is a person who gives a secret.
+type answers string
+
+func (a answers) Ask(context.Context, ask.Question) (ask.Answer, error) {
+	return ask.Answer{Secret: keystore.NewSecret(string(a))}, nil
 }

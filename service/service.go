@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/clients"
 	"zonedeck/service/config"
 	"zonedeck/service/drift"
@@ -52,8 +53,10 @@ type Options struct {
 	// Agent says that an agent decides: the history marks what it does.
 	Agent bool
 
-	// Passphrase asks for the passphrase of a protected key; see keystore.ResolverOptions.
-	Passphrase func(ctx context.Context, what string) (keystore.Secret, error)
+	// Ask asks a person what comes up meanwhile, such as the passphrase of the secrets; nil for nobody. Passphrase is that
+	// passphrase, if it was typed before.
+	Ask        ask.Asker
+	Passphrase keystore.Secret
 
 	// NoProfile opens the files without a profile in use: for commands about the profiles.
 	NoProfile bool
@@ -119,7 +122,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 		return nil, err
 	}
 	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
-		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.Passphrase,
+		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.passphrase,
 	})
 	s.Variables = &variables{Service: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Keys = keys.New(ctx, s.keysConfig())
@@ -159,6 +162,28 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil
+}
+
+// passphrase gives the passphrase of the secrets: of the environment, as it was typed before, or as it is answered now. It is
+// empty where nobody is there to ask.
+func (o Options) passphrase(ctx context.Context, what string) (keystore.Secret, error) {
+	if env := o.Getenv(EnvPassphrase); env != "" {
+		return keystore.NewSecret(env), nil
+	}
+	if !o.Passphrase.Empty() {
+		return o.Passphrase, nil
+	}
+	answer, err := ask.In(ctx, o.Ask).Ask(ctx, ask.Question{Kind: ask.Passphrase, About: "secrets", Text: what, Want: ask.Secret})
+	if _, open := errors.AsType[*ask.Unanswered](err); open {
+		return keystore.Secret{}, nil
+	}
+	return answer.Secret, err
+}
+
+// Unlock asks for the passphrase of the secrets of these options now and not later. Without one, or with another way to
+// protect them, it does nothing.
+func (o Options) Unlock(ctx context.Context) error {
+	return keystore.NewResolver(keystore.ResolverOptions{SecretsDir: config.FindPaths(o.Getenv).SecretsDir(), Passphrase: o.passphrase}).Unlock(ctx)
 }
 
 // clock tells the times of a run.

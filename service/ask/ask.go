@@ -266,6 +266,9 @@ func By(ctx context.Context, a Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, a)
 }
 
+// MayAsk reports whether a person may be asked in a context.
+func MayAsk(ctx context.Context) bool { return ctx.Value(askerKey{}) != Nobody }
+
 // In is the Asker of a context, usual where it has none, and Nobody if that is nil.
 func In(ctx context.Context, usual Asker) Asker {
 	if a, ok := ctx.Value(askerKey{}).(Asker); ok && a != nil {

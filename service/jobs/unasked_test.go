@@ -10,6 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/servicetest"
 	"zonedeck/service/work"
 )
@@ -30,8 +31,8 @@ func TestOnlyTheJobsOfAWatchMayHaveAPassphraseAskedFor(t *testing.T) {
 		c.Source = servicetest.Source{Base: c.Source, SecretBy: func(ctx context.Context, ref string) (keystore.Secret, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			mayAsk[ref] = mayAsk[ref] || keystore.MayAsk(ctx)
-			if !keystore.MayAsk(ctx) {
+			mayAsk[ref] = mayAsk[ref] || ask.MayAsk(ctx)
+			if !ask.MayAsk(ctx) {
 				return keystore.Secret{}, locked
 			}
 			return keystore.NewSecret(servicetest.KeyValue), nil
@@ -50,7 +51,7 @@ func TestOnlyTheJobsOfAWatchMayHaveAPassphraseAskedFor(t *testing.T) {
 	lacked, left := make(chan struct{}), map[string]bool{}
 	var following sync.WaitGroup
 	following.Go(func() {
-		if err := rn.Follow(keystore.WithoutPrompt(ctx), func(f Followed) {
+		if err := rn.Follow(ask.By(ctx, ask.Nobody), func(f Followed) {
 			if left[f.Job.ID] = errors.Is(f.Err, locked); left[watched.ID] && left[other.ID] {
 				once.Do(func() { close(lacked) })
 			}
@@ -84,7 +85,7 @@ func TestAQuestionFromBeforeAWatchDoesNotEndIt(t *testing.T) {
 	ledger, _ := withLedger(t)
 	rn = newRunner(t, servicetest.API(t, func(http.ResponseWriter, *http.Request) { t.Error("the service was asked") }), ledger, func(c *Config) {
 		c.Source = servicetest.Source{Base: c.Source, SecretBy: func(ctx context.Context, _ string) (keystore.Secret, error) {
-			if keystore.MayAsk(ctx) {
+			if ask.MayAsk(ctx) {
 				t.Error("a passphrase could have been asked for")
 			}
 			_, leave, err := rn.join(t.Context(), "other", "batch-user", false) // as a watch does
@@ -96,7 +97,7 @@ func TestAQuestionFromBeforeAWatchDoesNotEndIt(t *testing.T) {
 		}}
 	})
 	job := accepted(t, rn)
-	_, leave, err := rn.join(keystore.WithoutPrompt(t.Context()), "other", "", true) // as a follow does
+	_, leave, err := rn.join(ask.By(t.Context(), ask.Nobody), "other", "", true) // as a follow does
 	if err != nil {
 		t.Fatal(err)
 	}

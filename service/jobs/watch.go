@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/work"
@@ -199,7 +199,7 @@ func (w *watching) claim(ctx context.Context, job model.Job) (context.Context, b
 	defer w.mu.Unlock()
 	every, key := w.everyJob, w.keys[job.KeyName]
 	if every.prompting+key.prompting == 0 {
-		ctx = keystore.WithoutPrompt(ctx)
+		ctx = ask.By(ctx, ask.Nobody)
 	}
 	return ctx, every.all+key.all > 0
 }
@@ -231,7 +231,7 @@ func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q wo
 	if w.keys == nil {
 		w.keys, w.calls = map[string]callers{}, map[string]jobCall{}
 	}
-	mayAsk := keystore.MayAsk(ctx)
+	mayAsk := ask.MayAsk(ctx)
 	count := func(by int) {
 		n := w.everyJob
 		if !all {
@@ -270,7 +270,7 @@ func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q wo
 // work starts the worker; end stops it and waits. The worker may outlast the call that started it and serves
 // other calls too: takes says for each question whether a passphrase may be asked for.
 func (rn *Runner) work(ctx context.Context, q work.Queue, profile string) (end func()) {
-	ctx, cancel := context.WithCancel(keystore.WithPrompt(context.WithoutCancel(ctx)))
+	ctx, cancel := context.WithCancel(ask.By(context.WithoutCancel(ctx), nil))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -326,7 +326,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	if err != nil && ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	if now, _ := w.claim(worker, job); err != nil && keystore.MayAsk(now) && !keystore.MayAsk(ctx) {
+	if now, _ := w.claim(worker, job); err != nil && ask.MayAsk(now) && !ask.MayAsk(ctx) {
 		return notMine, nil // meanwhile a call began that waits for the job and may ask its user
 	}
 	if err != nil {

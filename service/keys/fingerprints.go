@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 )
 
@@ -136,7 +137,7 @@ func (ks *Keys) lookForKeyOf(ctx context.Context, recorded []model.Key) {
 		if scheme != keystore.SchemeEnv && (scheme != keystore.SchemeFile || k.Level != model.LevelAdmin) {
 			continue
 		}
-		if value, err := ks.cfg.Resolver.Resolve(keystore.WithoutPrompt(ctx), k.Secret); err == nil {
+		if value, err := ks.cfg.Resolver.Resolve(ask.By(ctx, ask.Nobody), k.Secret); err == nil {
 			ks.marks.note(k.Secret, value)
 		}
 	}
@@ -172,7 +173,7 @@ func (v Inventory) LookUp(ctx context.Context) (unknown []string, err error) {
 		}
 		refs[k.Secret] = true
 		all.Go(func() error {
-			if value, err := v.ks.cfg.Resolver.Resolve(keystore.WithoutPrompt(ctx), k.Secret); err == nil {
+			if value, err := v.ks.cfg.Resolver.Resolve(ask.By(ctx, ask.Nobody), k.Secret); err == nil {
 				v.ks.marks.note(k.Secret, value)
 				mu.Lock()
 				defer mu.Unlock()

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
@@ -213,7 +214,7 @@ func (o otherProfile) Profile(context.Context) (config.Profile, error) {
 }
 
 func (o otherProfile) Secret(ctx context.Context, ref string) (keystore.Secret, error) {
-	return o.ks.Secret(keystore.WithoutPrompt(ctx), ref)
+	return o.ks.Secret(ask.By(ctx, ask.Nobody), ref)
 }
 
 func (o otherProfile) Key(name string) (model.Key, bool) {

@@ -7,6 +7,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/radius"
 	"zonedeck/service/saved"
@@ -172,7 +173,7 @@ func (v Inventory) compared(ctx context.Context, ref string) (keystore.Secret, e
 	if keystore.Ref(ref).Scheme() == keystore.SchemeCmd {
 		return keystore.Secret{}, errNotRun
 	}
-	value, err := v.ks.Secret(keystore.WithoutPrompt(ctx), ref)
+	value, err := v.ks.Secret(ask.By(ctx, ask.Nobody), ref)
 	if err != nil {
 		err = fmt.Errorf("cannot be read: %w", err)
 	}

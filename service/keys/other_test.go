@@ -8,6 +8,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 )
@@ -61,7 +62,7 @@ func TestAReasonForAnAdminKeyDoesNotHoldForWhatNobodyIsAskedFor(t *testing.T) {
 		})
 		return err
 	}
-	if err := permit(keystore.WithoutPrompt(t.Context())); !errors.As(err, new(*AdminError)) || taken != 0 {
+	if err := permit(ask.By(t.Context(), ask.Nobody)); !errors.As(err, new(*AdminError)) || taken != 0 {
 		t.Errorf("%v; the value was taken %d times", err, taken)
 	}
 	if err := permit(t.Context()); errors.As(err, new(*AdminError)) || taken != 1 {
@@ -126,7 +127,7 @@ func TestNobodyIsAskedForTheSecretsOfOtherProfiles(t *testing.T) {
 type asking struct{ may bool }
 
 func (a *asking) Resolve(ctx context.Context, _ string) (keystore.Secret, error) {
-	a.may = keystore.MayAsk(ctx)
+	a.may = ask.MayAsk(ctx)
 	return keystore.NewSecret("value-0123456789"), nil
 }
 

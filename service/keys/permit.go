@@ -87,7 +87,7 @@ func (ks *Keys) Choose(ctx context.Context, c Choice) error {
 	}
 	if k.Secret == c.Key.Secret && !c.Value.Empty() {
 		k.Fingerprint = c.Value.Fingerprint()
-	} else if value, err := ks.resolve(keystore.WithoutPrompt(ctx), k.Secret); err == nil && k.Secret != "" {
+	} else if value, err := ks.resolve(ask.By(ctx, ask.Nobody), k.Secret); err == nil && k.Secret != "" {
 		k.Fingerprint = value.Fingerprint()
 	}
 	refused := ks.Admin(k)
@@ -149,7 +149,7 @@ func (r *reasons) isCopy(name string) bool {
 // value is judged too, because it may be that of another record.
 func (ks *Keys) Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	reason := strings.TrimSpace(ks.cfg.Caller.AdminReason)
-	if !keystore.MayAsk(ctx) {
+	if !ask.MayAsk(ctx) {
 		reason = "" // it was given for what the user asked for, not for what is done meanwhile
 	}
 	return ks.permit(ctx, p, k, take, reason)
@@ -273,7 +273,7 @@ func (ks *Keys) permitUse(ctx context.Context, k model.Key) error {
 	if err := cmp.Or(ks.Owners().Refuse(p, k), ks.RefuseAdmin(k)); err != nil {
 		return err
 	}
-	if value, err := ks.resolve(keystore.WithoutPrompt(ctx), k.Secret); err == nil {
+	if value, err := ks.resolve(ask.By(ctx, ask.Nobody), k.Secret); err == nil {
 		k.Fingerprint = value.Fingerprint()
 	}
 	return cmp.Or(ks.Owners().Refuse(p, k), ks.permitValue(k, ks.cfg.Caller.AdminReason))

@@ -465,7 +465,7 @@ func (r Rotations) TookOver(ctx context.Context, p keystore.RotationPlan) error 
 		if k.Fingerprint == "" || k.Fingerprint != p.OldFingerprint && k.Fingerprint != p.NewFingerprint || !p.NeedsReference(k.Secret) || p.Profile == "" && k.Name == p.Key {
 			continue
 		}
-		if value, err := r.ks.cfg.Resolver.Resolve(keystore.WithoutPrompt(ctx), k.Secret); err != nil || value.Fingerprint() != p.NewFingerprint {
+		if value, err := r.ks.cfg.Resolver.Resolve(ask.By(ctx, ask.Nobody), k.Secret); err != nil || value.Fingerprint() != p.NewFingerprint {
 			continue // a person sees to it; the rules say so once the old value has ended
 		}
 		if err := kept.Update(ctx, k.Name, func(k model.Key) (model.Key, error) { return p.Shared(k), nil }); err != nil {

@@ -182,10 +182,17 @@ type terminal struct {
 	taken bool // standard input has the inputs
 }
 
-// Ask puts a question that wants yes or no.
-func (p terminal) Ask(_ context.Context, q ask.Question) (ask.Answer, error) {
-	if q.Want != ask.YesNo || p.taken || !p.app.StdinTTY || p.app.flags.noInput {
-		return ask.Answer{}, &ask.Unanswered{Questions: []ask.Question{q}}
+// Ask puts a question that wants yes or no, or asks for the passphrase, once in a run.
+func (p terminal) Ask(_ context.Context, q ask.Question) (answer ask.Answer, err error) {
+	passphrase := q.Kind == ask.Passphrase
+	switch {
+	case passphrase && !p.app.typed.Empty():
+		return ask.Answer{Secret: p.app.typed}, nil
+	case !passphrase && (q.Want != ask.YesNo || p.taken), !p.app.StdinTTY, p.app.flags.noInput:
+		return answer, &ask.Unanswered{Questions: []ask.Question{q}}
+	case passphrase:
+		p.app.typed, err = p.app.readSecret(q.Text)
+		return ask.Answer{Secret: p.app.typed}, err
 	}
 	yes, err := p.app.confirmed(false, "zonedeck: "+questionWords(q)+". Launch it?")
 	return ask.Answer{Yes: yes}, err

@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/snippet"
@@ -143,7 +144,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 // happens to a job is not the agent's doing. Nobody can be asked for a passphrase.
 func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 	o := a.options(needs{jobs: true, reason: reason})
-	o.Profile, o.Passphrase, o.Say = cmp.Or(name, o.Profile), nil, func(string, ...any) {}
+	o.Profile, o.Ask, o.Say = cmp.Or(name, o.Profile), ask.Nobody, func(string, ...any) {}
 	warn := func(err error) { a.warn("jobs are not followed meanwhile: %s", oneLine(err)) }
 	s, err := service.Open(ctx, o)
 	if err != nil {

@@ -55,8 +55,7 @@ type app struct {
 	json  bool // the command was given --json
 	log   *slog.Logger
 
-	typed  keystore.Secret // a passphrase that was typed
-	screen bool            // the terminal is the console's: nothing is asked there
+	typed keystore.Secret // a passphrase that was typed
 	// hidden reads a line at a terminal without showing it; nil means term.ReadPassword.
 	hidden func(fd uintptr) ([]byte, error)
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"zonedeck/keystore"
-	"zonedeck/service"
 	"zonedeck/service/config"
 )
 
@@ -96,21 +95,5 @@ func TestAWrongPassphraseIsAskedForAgain(t *testing.T) {
 				t.Errorf("%s lacks %q:\n%s", name, said, out.String())
 			}
 		}
-	}
-}
-
-// A scan that only wants to recognise values asks nobody.
-func TestAScanAsksForNoPassphrase(t *testing.T) {
-	env := map[string]string{}
-	a := &app{Process: Process{
-		Stdin: strings.NewReader("typed\n"), Stderr: new(bytes.Buffer), StdinTTY: true,
-		Getenv: func(name string) string { return env[name] },
-	}}
-	if s, err := a.passphrase(keystore.WithoutPrompt(t.Context()), "the passphrase"); err != nil || !s.Empty() {
-		t.Errorf("it was asked for: %v, %v", s, err)
-	}
-	env[service.EnvPassphrase] = "of the environment"
-	if s, err := a.passphrase(keystore.WithoutPrompt(t.Context()), "the passphrase"); err != nil || s.Reveal() != "of the environment" {
-		t.Errorf("%v, %v", s, err)
 	}
 }

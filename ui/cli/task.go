@@ -36,7 +36,7 @@ func (a *app) options(n needs) service.Options {
 	return service.Options{
 		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.sayClean, Version: version,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
-		Key: n.key, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs || n.ledger, Ledger: n.jobs || n.ledger, Rules: n.rules, NoProfile: n.none, Passphrase: a.passphrase,
+		Key: n.key, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs || n.ledger, Ledger: n.jobs || n.ledger, Rules: n.rules, NoProfile: n.none, Ask: terminal{app: a}, Passphrase: a.typed,
 	}
 }
 

@@ -46,6 +46,8 @@ import (
 type Console struct {
 	service  *service.Service
 	terminal terminal
+	theme    *kit.Theme
+	asker    *asker
 	ctx      context.Context //nolint:containedctx // it lives as long as the program it is made for
 	cancel   context.CancelFunc
 	began    chan follower // the state that start found; follow continues from it
@@ -55,13 +57,15 @@ type Console struct {
 
 // Open opens the service for a console.
 func Open(ctx context.Context, o service.Options) (*Console, error) {
-	o.Journal, o.Ledger, o.Rules, o.Unattended, o.Console = true, true, true, false, true
+	theme := kit.NewTheme(true, o.Getenv("NO_COLOR") != "" || o.Getenv("TERM") == "dumb")
+	asker := newAsker(theme)
+	o.Journal, o.Ledger, o.Rules, o.Unattended, o.Console, o.Ask = true, true, true, false, true, asker
 	s, err := service.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	return &Console{service: s, terminal: terminal{o}, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
+	return &Console{service: s, terminal: terminal{o}, theme: theme, asker: asker, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
 }
 
 // Run shows the console on a terminal until the operator leaves it. next is the
@@ -70,6 +74,8 @@ func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 	c.suspend = suspend()
 	program := tea.NewProgram(c.Root(), append(ui.Options(c.ctx),
 		tea.WithInput(newKeyboard(in)), tea.WithOutput(out), tea.WithoutSignalHandler())...)
+	var up screen = program
+	c.asker.up.Store(&up)
 	var following sync.WaitGroup
 	following.Go(func() { c.follow(program.Send) })
 	following.Go(func() { c.Watch(program.Send) })
@@ -96,7 +102,7 @@ func (c *Console) Close() error {
 // Root builds the tabs and the root model. It does no I/O.
 func (c *Console) Root() *ui.App {
 	s := c.service
-	theme := kit.NewTheme(true, c.terminal.Getenv("NO_COLOR") != "" || c.terminal.Getenv("TERM") == "dumb")
+	theme := c.theme
 	inventory := s.Keys.Inventory()
 	rotations := s.Rotations(inventory)
 	now, client, store := s.Now, s.Client, saved.New(s.Paths.RequestsDir())

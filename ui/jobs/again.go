@@ -104,17 +104,12 @@ func (rs *repeats) confirm(j model.Job, r service.Report, err error) tea.Cmd {
 		}
 	}
 	// It is asked about in any case.
-	spec := rs.m.launches.question(r, r.Questions, func() tea.Cmd {
+	return widget.Ask(rs.m.deps.Theme, rs.m.launches.question(r, r.Questions, func(given ask.Answers) tea.Cmd {
 		if why := rs.m.launches.whyNot(); why != "" {
 			return kit.Warn("launch again: " + why)
 		}
-		given := ask.Answers{}
-		for _, q := range r.Questions {
-			given.With(q, ask.Agreed)
-		}
 		return rs.m.launches.send(r, given, func() bool { return rs.m.launches.whyNot() == "" })
-	})
-	return widget.Confirm(rs.m.deps.Theme, spec)
+	}))
 }
 
 // change opens the form filled with what a job asked for.

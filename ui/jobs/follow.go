@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 )
@@ -60,14 +61,14 @@ func (w *following) notifyEnd(j model.Job) tea.Cmd {
 }
 
 // begin listens to what happens to the jobs in flight, those of other profiles too, until the profile
-// changes or the program ends. The service is asked by the service layer, whatever is on the screen.
+// changes or the program ends. The service is asked by the service layer, whatever is on the screen; nobody is asked for a passphrase.
 func (w *following) begin() tea.Cmd {
 	if w.slot.Running() || !w.m.session.Ready {
 		return nil
 	}
 	jobs := w.m.deps.Jobs
 	return kit.Follow(kit.Jobs, &w.slot, w.m.deps.Ctx, func(ctx context.Context, emit func(service.Followed)) (struct{}, error) {
-		return struct{}{}, jobs.Follow(ctx, emit)
+		return struct{}{}, jobs.Follow(ask.By(ctx, ask.Nobody), emit)
 	}, w.take, func(_ struct{}, err error) tea.Cmd { return w.ended(err) })
 }
 

@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -71,28 +70,28 @@ func (n *launches) ask(r service.Report, questions []ask.Question, given ask.Ans
 	if n.form != nil {
 		n.form.dialog.Busy = false
 	}
-	return widget.Confirm(n.m.deps.Theme, n.question(r, open.Questions, func() tea.Cmd {
+	return widget.Ask(n.m.deps.Theme, n.question(r, open.Questions, func(yes ask.Answers) tea.Cmd {
 		if !valid() {
 			return n.submit()
 		}
-		for _, q := range open.Questions {
-			given = given.With(q, ask.Agreed)
-		}
-		return n.send(r, given, valid)
+		maps.Copy(yes, given)
+		return n.send(r, yes, valid)
 	}))
 }
 
 // question is the question before a launch: what was found, and the price.
-func (n *launches) question(r service.Report, questions []ask.Question, yes func() tea.Cmd) widget.ConfirmSpec {
+func (n *launches) question(r service.Report, questions []ask.Question, then func(ask.Answers) tea.Cmd) widget.Asking {
 	inputs := text.Counted(len(r.Request.Inputs), "input")
-	spec := widget.ConfirmSpec{Title: "Launch " + inputs + "?", Yes: "launch " + inputs, Intent: kit.Call(kit.Jobs, yes)}
+	spec := widget.Asking{Title: "Launch " + inputs + "?", Yes: "launch " + inputs, Questions: questions, Then: func(given ask.Answers) tea.Msg {
+		return kit.Call(kit.Jobs, func() tea.Cmd { return then(given) })
+	}}
 	var lines []string
 	for _, q := range questions {
 		switch q.Kind {
 		case ask.BadRows:
 			good := text.Counted(len(r.Request.Inputs), "good row")
 			spec.Title, spec.Yes = "Launch the "+good+"?", "launch the "+good
-			lines = append(lines, sentence(q.Text)+" Bad rows are kept as they stand in a file of the downloads folder, to be mended and launched later.")
+			lines = append(lines, widget.Sentence(q.Text)+" Bad rows are kept as they stand in a file of the downloads folder, to be mended and launched later.")
 		case ask.SameInputs:
 			spec.Title, spec.Yes = "Launch the same inputs again?", "launch again"
 			lines = append(lines, n.factLines(q.Facts[:1])...)
@@ -100,15 +99,15 @@ func (n *launches) question(r service.Report, questions []ask.Question, yes func
 			lines = append(lines, n.factLines(q.Facts)...)
 		case ask.Cost: // it is in the last line
 		case ask.Lacking:
-			lines = append(lines, sentence(q.Text)+" Download the result again first (d).")
+			lines = append(lines, widget.Sentence(q.Text)+" Download the result again first (d).")
 		case ask.Unsettled:
-			line := sentence(q.Text)
+			line := widget.Sentence(q.Text)
 			if r.Repeated.State == model.JobMayHave {
 				line += " s looks for it in the service's list."
 			}
 			lines = append(lines, line)
 		default:
-			lines = append(lines, sentence(q.Text))
+			lines = append(lines, widget.Sentence(q.Text))
 		}
 	}
 	of := ""
@@ -128,7 +127,7 @@ func (n *launches) againLines(r service.Report) (lines []string) {
 		lines = append(lines, fmt.Sprintf("Of %s, %d gave nothing and %d an error.", text.Counted(n.Inputs, "input"), n.Nothing, n.Failed))
 	}
 	for _, n := range r.Notes {
-		lines = append(lines, sentence(n.Text))
+		lines = append(lines, widget.Sentence(n.Text))
 	}
 	now := n.m.deps.Clock.Now()
 	if at, ok := r.Repeated.Fault.RetryAt(); ok && at.After(now) {
@@ -148,9 +147,9 @@ func (n *launches) factLines(facts []ask.Fact) (lines []string) {
 			}
 			line += fmt.Sprintf(" at %s (%s, %s)", widget.DateAndAge(n.m.session, j.Profile, j.Created, n.m.deps.Clock.Now()), j.ID, j.State.Label())
 		}
-		line = sentence(line)
+		line = widget.Sentence(line)
 		if f.Then != "" {
-			line += " " + sentence(f.Then)
+			line += " " + widget.Sentence(f.Then)
 		}
 		lines = append(lines, line)
 	}
@@ -223,12 +222,3 @@ func (n *launches) pasted(text string) tea.Cmd {
 
 // maxOverlapLines is how many jobs with some of the inputs are named.
 const maxOverlapLines = 3
-
-// sentence is a clause with a full stop and a capital, unless it begins with a job.
-func sentence(clause string) string {
-	if strings.HasPrefix(clause, "job-") {
-		return clause + "."
-	}
-	first, size := utf8.DecodeRuneInString(clause)
-	return string(unicode.ToUpper(first)) + clause[size:] + "."
-}

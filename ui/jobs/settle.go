@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -128,14 +129,17 @@ func (st *settling) by(s service.Settlement, given ask.Answers, o ask.Option) te
 // askDoubt asks whether a job is settled so although something speaks against it.
 func (st *settling) askDoubt(s service.Settlement, given ask.Answers, o ask.Option, q ask.Question) tea.Cmd {
 	id := s.Job.ID
-	spec := widget.ConfirmSpec{
+	spec := widget.Asking{
 		Title: "Is it " + o.Value + "?", Yes: "it is " + id,
-		Body:   fmt.Sprintf("%s: %s. If it is another job, %s counts as launched although its inputs may never have run.", o.Value, q.Text, id),
-		Intent: kit.Call(kit.Jobs, func() tea.Cmd { return st.by(s, given.With(q, ask.Agreed), o) }),
+		Body:      fmt.Sprintf("%s: %s. If it is another job, %s counts as launched although its inputs may never have run.", o.Value, q.Text, id),
+		Questions: []ask.Question{q}, Then: func(yes ask.Answers) tea.Msg {
+			maps.Copy(yes, given)
+			return kit.Call(kit.Jobs, func() tea.Cmd { return st.by(s, yes, o) })
+		},
 	}
 	if o.Value == service.DidNotStart {
 		spec.Title, spec.Yes = "Has "+id+" not started?", "mark it as not started"
-		spec.Body = fmt.Sprintf("%s If %s has started, the same inputs launched again are billed a second time.", sentence(q.Text), id)
+		spec.Body = fmt.Sprintf("%s If %s has started, the same inputs launched again are billed a second time.", widget.Sentence(q.Text), id)
 	}
-	return widget.Confirm(st.m.deps.Theme, spec)
+	return widget.Ask(st.m.deps.Theme, spec)
 }
