@@ -172,11 +172,11 @@ func (o operator) receive(ctx context.Context, c *Client, now func() time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	return webhook.Listen(ctx, "127.0.0.1:0", false, webhook.Config{Inbox: in, Heard: c.HeardWebhook})
+	return webhook.Listen(ctx, "127.0.0.1:0", false, webhook.Config{Inbox: in, Jobs: c})
 }
 
 func (o operator) inbox(ctx context.Context, now func() time.Time) (*webhook.Inbox, string, error) {
-	return webhook.Open(ctx, webhook.Options{File: filepath.Join(o.Dir, "webhooks.db"), Dir: filepath.Join(o.Dir, "webhooks"), Now: now})
+	return webhook.Open(ctx, webhook.Options{File: filepath.Join(o.Dir, "webhooks.db"), Dir: filepath.Join(o.Dir, "webhooks"), Clock: servicetest.ClockFunc(now)})
 }
 
 // await waits until a job is over: one with a webhook by following, so that the webhook or its

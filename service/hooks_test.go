@@ -35,6 +35,9 @@ type hooked struct {
 	events   chan webhook.Event
 }
 
+func (h hooked) Received(e webhook.Event)   { h.events <- e }
+func (h hooked) Refused(model.HookRefusals) {}
+
 // receiving begins; a webhook is waited for until due, 0 for the default.
 func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 	t.Helper()
@@ -45,7 +48,7 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 	h := hooked{events: make(chan webhook.Event, 100), client: New(ClientOptions{
 		Source: demo.Source(demo.Profile), Ledger: l, Queues: servicetest.Work(t), DownloadsDir: filepath.Join(dir, "downloads"), Webhooks: dueAfter(due),
 	})}
-	in, notice, err := webhook.Open(t.Context(), webhook.Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Now: time.Now})
+	in, notice, err := webhook.Open(t.Context(), webhook.Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Clock: servicetest.ClockFunc(time.Now)})
 	if err != nil || notice != "" {
 		t.Fatal(err, notice)
 	}
@@ -55,7 +58,7 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 	}
 	h.inbox = in
 	h.receiver, err = webhook.Listen(t.Context(), "127.0.0.1:0", false, webhook.Config{
-		Inbox: in, Settings: webhook.Settings{Verifiers: []webhook.Verifier{v}}, Heard: h.client.HeardWebhook, On: func(e webhook.Event) { h.events <- e },
+		Inbox: in, Settings: webhook.Settings{Verifiers: []webhook.Verifier{v}}, Jobs: h.client, Observer: h,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -171,7 +171,7 @@ func (f *Files) Drift(ctx context.Context) (*drift.Store, error) {
 // Inbox opens the inbox of webhooks.
 func (f *Files) Inbox(ctx context.Context) (*webhook.Inbox, error) {
 	return f.inbox.get(f, func() (*webhook.Inbox, string, error) {
-		in, notice, err := webhook.Open(ctx, webhook.Options{File: f.paths.InboxFile(), Dir: f.paths.InboxDir(), Now: f.clock.Now, Jobs: f.hookJobs})
+		in, notice, err := webhook.Open(ctx, webhook.Options{File: f.paths.InboxFile(), Dir: f.paths.InboxDir(), Clock: f.clock, Ledger: f})
 		if err != nil {
 			err = fmt.Errorf("the inbox of webhooks cannot be opened: %w", err)
 		}
@@ -179,8 +179,8 @@ func (f *Files) Inbox(ctx context.Context) (*webhook.Inbox, error) {
 	})
 }
 
-// hookJobs is what is known about jobs that webhooks are about; nothing if there is no ledger yet.
-func (f *Files) hookJobs(ctx context.Context, ids []string) (out map[string]model.HookJob, err error) {
+// HookJobs is what is known about jobs that webhooks are about; nothing if there is no ledger yet.
+func (f *Files) HookJobs(ctx context.Context, ids []string) (out map[string]model.HookJob, err error) {
 	l, done, err := f.LedgerIfAny(ctx)
 	if l == nil || err != nil {
 		return nil, err

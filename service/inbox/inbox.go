@@ -35,11 +35,6 @@ type Secrets interface {
 	Secret(ctx context.Context, ref string) (keystore.Secret, error)
 }
 
-// Jobs hears of the webhooks of jobs; see webhook.Config.
-type Jobs interface {
-	HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error)
-}
-
 // History takes the lines of the timeline.
 type History interface {
 	Keeps() bool
@@ -51,7 +46,7 @@ type Config struct {
 	Profiles Profiles
 	Files    Files
 	Secrets  Secrets
-	Jobs     Jobs
+	Jobs     webhook.Jobs
 	History  History
 	Paths    config.Paths
 	Log      *slog.Logger
@@ -182,7 +177,7 @@ func (b *Inbox) Listen(ctx context.Context, address string) (url string, err err
 	if r := b.listening(); r != nil {
 		return r.URL(), nil
 	}
-	r, err := b.Receive(ctx, address, false, nil, nil)
+	r, err := b.Receive(ctx, address, false, nil)
 	if err != nil {
 		return "", err
 	}
@@ -232,8 +227,8 @@ func (b *Inbox) Address() string {
 
 // Receive begins to receive webhooks by the settings of the configuration; secrets are read now,
 // and when the file has changed. Close the receiver before the inbox's files.
-// What is refused stands in the history, too.
-func (b *Inbox) Receive(ctx context.Context, address string, open bool, on func(webhook.Event), refused func(model.HookRefusals)) (*webhook.Receiver, error) {
+// What is refused stands in the history, too. observer may be nil.
+func (b *Inbox) Receive(ctx context.Context, address string, open bool, observer webhook.Observer) (*webhook.Receiver, error) {
 	settings, err := b.settings(ctx)
 	if err != nil {
 		return nil, err
@@ -242,12 +237,7 @@ func (b *Inbox) Receive(ctx context.Context, address string, open bool, on func(
 	if err != nil {
 		return nil, err
 	}
-	r, err := webhook.Listen(ctx, address, open, webhook.Config{Inbox: in, Settings: settings, Heard: b.cfg.Jobs.HeardWebhook, On: on, Log: b.cfg.Log, Refused: func(r model.HookRefusals) {
-		b.keepRefused(r)
-		if refused != nil {
-			refused(r)
-		}
-	}})
+	r, err := webhook.Listen(ctx, address, open, webhook.Config{Inbox: in, Settings: settings, Jobs: b.cfg.Jobs, Observer: recorder{b, observer}, Log: b.cfg.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -255,6 +245,25 @@ func (b *Inbox) Receive(ctx context.Context, address string, open bool, on func(
 	defer b.mu.Unlock()
 	b.notice, b.newest = strings.TrimSpace(b.notice+" "+r.Notice()), r
 	return r, nil
+}
+
+// recorder is an observer that puts refusals into the timeline.
+type recorder struct {
+	*Inbox
+	observer webhook.Observer // may be nil
+}
+
+func (b recorder) Received(e webhook.Event) {
+	if b.observer != nil {
+		b.observer.Received(e)
+	}
+}
+
+func (b recorder) Refused(r model.HookRefusals) {
+	b.keepRefused(r)
+	if b.observer != nil {
+		b.observer.Refused(r)
+	}
 }
 
 // keepRefused puts a run of refusals into the timeline, as one line that goes on counting.

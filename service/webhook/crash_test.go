@@ -53,7 +53,7 @@ func receiveAndDie(raw string) error {
 		return err
 	}
 	ctx := context.Background()
-	in, _, err := Open(ctx, Options{File: filepath.Join(d.Dir, "webhooks.db"), Dir: filepath.Join(d.Dir, "webhooks"), Now: time.Now})
+	in, _, err := Open(ctx, Options{File: filepath.Join(d.Dir, "webhooks.db"), Dir: filepath.Join(d.Dir, "webhooks"), Clock: clock(time.Now)})
 	if err != nil {
 		return err
 	}
@@ -62,14 +62,14 @@ func receiveAndDie(raw string) error {
 		return err
 	}
 	var steps atomic.Int64
-	_, err = Listen(ctx, listener.Addr().String(), false, Config{Inbox: in, listener: listener, step: func(string) {
+	_, err = Listen(ctx, listener.Addr().String(), false, Config{Inbox: in, listener: listener, disk: rigged{at: func(string) {
 		if steps.Add(1) == d.Die {
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()
 			}
 			select {} // until it is dead
 		}
-	}})
+	}}})
 	if err != nil {
 		return err
 	}

@@ -52,10 +52,10 @@ func TestASignatureThatIsLeftOutIsRejected(t *testing.T) {
 		for _, c := range set {
 			verifiers = append(verifiers, verifier(t, c))
 		}
-		r, events := listening(t, openInbox(t, t.TempDir()), Config{Settings: Settings{Verifiers: verifiers}, Heard: func(context.Context, model.HookNews) (string, string, error) {
+		r, events := listening(t, openInbox(t, t.TempDir()), Config{Settings: Settings{Verifiers: verifiers}, Jobs: heard(func(context.Context, model.HookNews) (string, string, error) {
 			t.Errorf("%q was heard", want)
 			return "", "", nil
-		}})
+		})})
 		post(t, r.URL()+"/a", strings.NewReader(`{"snapshot_id":"sd_1"}`))
 		if d := await(t, events, false); d.Verdict != model.HookRejected || d.Reason != want {
 			t.Errorf("%q: %s, %q", want, d.Verdict, d.Reason)
@@ -84,7 +84,7 @@ func TestAPageInABrowserSendsNoWebhooks(t *testing.T) {
 // TestWhatIsNoBodyIsTheSendersFault sends what is no HTTP body: nobody but the sender is told.
 func TestWhatIsNoBodyIsTheSendersFault(t *testing.T) {
 	in := openInbox(t, t.TempDir())
-	r, _ := listening(t, in, Config{Refused: func(run model.HookRefusals) { t.Errorf("the operator was told: %+v", run) }})
+	r, _ := listening(t, in, Config{Observer: observer{refused: func(run model.HookRefusals) { t.Errorf("the operator was told: %+v", run) }}})
 	const head, early = "POST /a HTTP/1.1\r\nHost: x\r\n", "a body that ends early"
 	for what, c := range map[string]struct {
 		raw  string
@@ -129,14 +129,14 @@ func TestAForgedCopyDoesNotTakeThePlaceOfAPendingOne(t *testing.T) {
 	reached, release := make(chan struct{}, 10), make(chan struct{})
 	r, events := listening(t, in, Config{
 		Settings: Settings{Verifiers: []Verifier{verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer right")})}},
-		Heard: func(ctx context.Context, _ model.HookNews) (string, string, error) {
+		Jobs: heard(func(ctx context.Context, _ model.HookNews) (string, string, error) {
 			reached <- struct{}{}
 			select {
 			case <-release:
 			case <-ctx.Done():
 			}
 			return "job-1", "heard", nil
-		},
+		}),
 	})
 	post(t, r.URL()+"/a", strings.NewReader("x"), "Authorization", "Bearer right", "Webhook-Id", "m_1", "X-From", "service")
 	<-reached // and it is pending
@@ -164,7 +164,7 @@ func TestTheBodiesOfADamagedInboxArePutAside(t *testing.T) {
 		file := filepath.Join(dir, "webhooks.db")
 		noerr.Must(t, damage(file))
 		var err error
-		if in, _, err = Open(t.Context(), Options{File: file, Dir: filepath.Join(dir, "webhooks"), Now: time.Now}); err != nil {
+		if in, _, err = Open(t.Context(), Options{File: file, Dir: filepath.Join(dir, "webhooks"), Clock: clock(time.Now)}); err != nil {
 			t.Fatal(err)
 		}
 		r, events := listening(t, in, Config{})
@@ -212,7 +212,7 @@ func TestAnObserverThatHangsHoldsNothingUp(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	hangs := make(chan struct{})
 	defer close(hangs)
-	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, On: func(Event) { <-hangs }, patience: time.Millisecond})
+	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, Observer: observer{received: func(Event) { <-hangs }}, patience: time.Millisecond})
 	noerr.Must(t, err)
 	for range 3 {
 		if got := post(t, r.URL(), strings.NewReader("again and again")); got != http.StatusOK {
@@ -232,12 +232,12 @@ func TestAnObserverThatHangsHoldsNothingUp(t *testing.T) {
 func TestTheEndLeavesNoHandlerBehind(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	reached, release := make(chan struct{}), make(chan struct{})
-	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, patience: time.Millisecond, step: func(name string) {
+	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, patience: time.Millisecond, disk: rigged{at: func(name string) {
 		if name == "commit" {
 			close(reached)
 			<-release
 		}
-	}})
+	}}})
 	noerr.Must(t, err)
 	var client sync.WaitGroup
 	defer client.Wait()
@@ -261,12 +261,12 @@ func TestTheEndLeavesNoHandlerBehind(t *testing.T) {
 }
 
 func TestWhatHasToWaitKeepsNoOtherBack(t *testing.T) {
-	r, events := listening(t, openInbox(t, t.TempDir()), Config{Heard: func(_ context.Context, n model.HookNews) (string, string, error) {
+	r, events := listening(t, openInbox(t, t.TempDir()), Config{Jobs: heard(func(_ context.Context, n model.HookNews) (string, string, error) {
 		if n.Snapshot == "later" {
 			return "", "", ErrLater
 		}
 		return "job-1", "heard", nil
-	}})
+	})})
 	for i := range workGroup + 1 {
 		post(t, r.URL(), strings.NewReader(fmt.Sprintf(`{"snapshot_id":"later","n":%d}`, i)))
 	}
@@ -281,12 +281,12 @@ func TestAFullInboxRefusesUntilItIsCleanedUp(t *testing.T) {
 	var ready atomic.Bool
 	r, _ := listening(t, in, Config{
 		Settings: Settings{MaxBody: 10, Keep: Retention{Bytes: 20}}, retryPause: time.Millisecond,
-		Heard: func(context.Context, model.HookNews) (string, string, error) {
+		Jobs: heard(func(context.Context, model.HookNews) (string, string, error) {
 			if !ready.Load() {
 				return "", "", ErrLater
 			}
 			return "", "heard", nil
-		},
+		}),
 	})
 	status := func(n int) int { return post(t, r.URL(), strings.NewReader(fmt.Sprintf("%010d", n))) }
 	for n := range 3 {

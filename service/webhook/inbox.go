@@ -74,11 +74,10 @@ var listed = strings.NewReplacer(" headers,", " '',", " repeats", " ''").Replace
 
 // Inbox is an open inbox. It is safe for concurrent use, and several processes may have it open.
 type Inbox struct {
-	db  *database.DB
-	dir string
-	now func() time.Time
-	// jobs is Options.Jobs.
-	jobs func(ctx context.Context, ids []string) (map[string]model.HookJob, error)
+	db     *database.DB
+	dir    string
+	clock  Clock
+	ledger Ledger // or nil
 	// refused is what the receiver of this process does not store now; nil if there is no receiver.
 	refused atomic.Pointer[[]model.HookRefusals]
 }
@@ -87,11 +86,16 @@ type Inbox struct {
 type Options struct {
 	// File is the database, Dir the folder of the bodies.
 	File, Dir string
-	// Now is the clock of what is shown.
-	Now func() time.Time
-	// Jobs returns what is known about jobs, by their identifiers, without those that it does not know.
-	// Nil knows none.
-	Jobs func(ctx context.Context, ids []string) (map[string]model.HookJob, error)
+	// Clock is that of what is shown.
+	Clock Clock
+	// Ledger knows jobs; nil knows none.
+	Ledger Ledger
+}
+
+// Ledger is what is known about jobs.
+type Ledger interface {
+	// HookJobs are jobs by their identifiers, without those that are not known.
+	HookJobs(ctx context.Context, ids []string) (map[string]model.HookJob, error)
 }
 
 // Open opens the inbox, or creates it with modes 0600 and 0700. notice says what was wrong with the
@@ -101,7 +105,7 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 		return nil, "", err
 	}
 	db, damage, err := database.Open(ctx, o.File, database.Options{
-		Name: "inbox", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"deliveries", "marks"}, Now: o.Now, Busy: database.Busy, Synced: true, Readable: true,
+		Name: "inbox", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"deliveries", "marks"}, Now: o.Clock.Now, Busy: database.Busy, Synced: true, Readable: true,
 	})
 	if err != nil {
 		return nil, "", err
@@ -113,10 +117,7 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 }
 
 func newInbox(db *database.DB, o Options) *Inbox {
-	if o.Jobs == nil {
-		o.Jobs = func(context.Context, []string) (map[string]model.HookJob, error) { return nil, nil }
-	}
-	return &Inbox{db: db, dir: o.Dir, now: o.Now, jobs: o.Jobs}
+	return &Inbox{db: db, dir: o.Dir, clock: o.Clock, ledger: o.Ledger}
 }
 
 // Close closes the file.

@@ -53,25 +53,55 @@ type Place struct {
 type Config struct {
 	Inbox    *Inbox
 	Settings Settings
-	// Heard tells a job about a delivery, has the service asked, and says in words what came of
-	// it. ErrLater means that this is not possible yet; nil tells nobody.
-	Heard func(ctx context.Context, news model.HookNews) (job, said string, err error)
-	// On is told of each delivery that was worked on, and of each repeat, from one goroutine. Receiving
-	// does not wait for it: if it does not keep up, it is not told of everything. May be nil.
-	On func(Event)
-	// Refused is told of deliveries that were not stored: of the first, then every minute and before
-	// Close returns how many there were, and when it is over. May be nil.
-	Refused func(model.HookRefusals)
-	// Wall is the machine's clock, by which senders sign; nil for time.Now.
-	Wall func() time.Time
+	// Jobs hear of deliveries; nil tells nobody.
+	Jobs     Jobs
+	Observer Observer // may be nil
+	// Wall is the machine's clock, by which senders sign; nil for the real one.
+	Wall Clock
 	Log  *slog.Logger
 
-	step step
+	disk disk
 	// Tests use smaller ones, and a listener of their own.
 	patience, lockPatience, retryPause time.Duration
 	listener                           net.Listener
-	free                               func(dir string) (uint64, error)
 }
+
+// Jobs are what webhooks are about.
+type Jobs interface {
+	// HeardWebhook tells a job about a delivery, has the service asked, and says in words what came of it. ErrLater means
+	// that this is not possible yet.
+	HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error)
+}
+
+// Observer sees what a Receiver does.
+type Observer interface {
+	// Received is called for each delivery that was worked on, and for each repeat, from one goroutine. Receiving does not
+	// wait for it: if it does not keep up, it does not get everything.
+	Received(e Event)
+	// Refused is called for deliveries that were not stored: for the first, then every minute and before Close returns
+	// with how many there were, and when it is over.
+	Refused(r model.HookRefusals)
+}
+
+// Clock says what time it is.
+type Clock interface{ Now() time.Time }
+
+type wallClock struct{}
+
+func (wallClock) Now() time.Time { return time.Now() }
+
+// disk is where deliveries are written; tests have one of their own.
+type disk interface {
+	// free is how much may still be written where a folder is.
+	free(dir string) (uint64, error)
+	// step comes before each write of a delivery; tests kill the process there.
+	step(name string)
+}
+
+type realDisk struct{}
+
+func (realDisk) free(dir string) (uint64, error) { return freeBytes(dir) }
+func (realDisk) step(string)                     {}
 
 // Event is what a Receiver tells.
 type Event struct {
@@ -85,7 +115,6 @@ type Receiver struct {
 	conf     Config
 	settings atomic.Pointer[Settings]
 	inbox    *Inbox
-	step     step
 	place    Place
 	notice   string
 
@@ -119,17 +148,14 @@ func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver
 		return nil, err
 	}
 	if c.Wall == nil {
-		c.Wall = time.Now
+		c.Wall = wallClock{}
 	}
-	if c.free == nil {
-		c.free = freeBytes
+	if c.disk == nil {
+		c.disk = realDisk{}
 	}
 	c.patience, c.lockPatience, c.retryPause = cmp.Or(c.patience, closePatience), cmp.Or(c.lockPatience, lockPatience), cmp.Or(c.retryPause, pruneRest)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.step == nil {
-		c.step = func(string) {}
 	}
 	if frozen := c.Inbox.db.Frozen(); frozen != nil {
 		return nil, frozen
@@ -139,7 +165,7 @@ func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver
 		return nil, err
 	}
 	r := &Receiver{
-		conf: c, inbox: c.Inbox, step: c.step, unlock: unlock, arrivals: make(chan *arrival), news: make(chan placed, maxNews), idle: make(chan struct{}), observed: make(chan struct{}),
+		conf: c, inbox: c.Inbox, unlock: unlock, arrivals: make(chan *arrival), news: make(chan placed, maxNews), idle: make(chan struct{}), observed: make(chan struct{}),
 		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), failed: make(chan error, 1), refused: refusals{wake: make(chan struct{}, 1)},
 	}
 	r.settings.Store(c.Settings.orDefault())
@@ -311,11 +337,11 @@ func (r *Receiver) observe() {
 }
 
 func (r *Receiver) notify(p placed) {
-	if r.conf.On == nil {
+	if r.conf.Observer == nil {
 		return
 	}
 	if d, err := r.inbox.Get(context.Background(), p.id); err == nil {
-		r.conf.On(Event{Delivery: d, Duplicate: p.duplicate})
+		r.conf.Observer.Received(Event{Delivery: d, Duplicate: p.duplicate})
 	}
 	if n := r.missed.Swap(0); n > 0 {
 		r.conf.Log.Warn("more webhooks came than could be told", "untold", n)

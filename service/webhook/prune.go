@@ -80,7 +80,7 @@ func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err er
 	var drop []int64
 	var count int
 	var bytes int64
-	before := database.Micros(in.now().Add(-keep.Age))
+	before := database.Micros(in.clock.Now().Add(-keep.Age))
 	err = database.Each(ctx, in.db, "SELECT n, size, last, marked, worked FROM deliveries ORDER BY n DESC", nil, func(s database.Scanner) error {
 		var n, size, last int64
 		var marked, worked bool
@@ -126,7 +126,7 @@ func (in *Inbox) pruneAside(keep Retention, bytes int64) error {
 		}
 		dir := filepath.Join(in.dir, e.Name())
 		size, err := sizeOf(dir)
-		if bytes += size; at.Before(in.now().Add(-keep.Age)) || bytes > keep.Bytes {
+		if bytes += size; at.Before(in.clock.Now().Add(-keep.Age)) || bytes > keep.Bytes {
 			err = os.RemoveAll(dir)
 		}
 		errs = append(errs, err)
@@ -205,7 +205,7 @@ func (in *Inbox) sweepBodies(ctx context.Context) (put string, err error) {
 	if taken == 0 {
 		away = func(path string) error {
 			if put == "" {
-				put = filepath.Join(in.dir, aside+in.now().UTC().Format(asideAt))
+				put = filepath.Join(in.dir, aside+in.clock.Now().UTC().Format(asideAt))
 				if err := os.MkdirAll(put, 0o700); err != nil {
 					return err
 				}
@@ -215,8 +215,11 @@ func (in *Inbox) sweepBodies(ctx context.Context) (put string, err error) {
 	}
 	var errs []error
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "body-") && !known[e.Name()] {
-			errs = append(errs, away(filepath.Join(in.dir, e.Name())))
+		switch file := filepath.Join(in.dir, e.Name()); {
+		case strings.HasPrefix(e.Name(), "body-") && !known[e.Name()]:
+			errs = append(errs, away(file))
+		case strings.HasPrefix(e.Name(), "edited-"): // a copy that an earlier zonedeck made for an editor
+			errs = append(errs, os.Remove(file))
 		}
 	}
 	return put, errors.Join(errs...)

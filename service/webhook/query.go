@@ -167,7 +167,7 @@ func (in *Inbox) matching(ctx context.Context, rows []row, f Filter) ([]row, err
 	if f = f.WithoutSQL(); len(f.Terms()) == 0 {
 		return rows, nil
 	}
-	jobs, err := in.jobs(ctx, jobsOf(rows))
+	jobs, err := in.jobs(ctx, rows)
 	if err != nil && slices.ContainsFunc(f.Terms(), func(t query.Term) bool { return t.Name == "dataset" }) { // words are looked for in the rest
 		return nil, fmt.Errorf("which data sets the jobs of webhooks have is not known: %w", err)
 	}
@@ -179,25 +179,24 @@ func (in *Inbox) matching(ctx context.Context, rows []row, f Filter) ([]row, err
 	}), nil
 }
 
-// jobsOf are the jobs of rows, each once.
-func jobsOf(rows []row) []string {
+// jobs are the jobs of rows that are known.
+func (in *Inbox) jobs(ctx context.Context, rows []row) (map[string]model.HookJob, error) {
 	ids := make([]string, 0, len(rows))
 	for _, r := range rows {
 		if r.Job != "" {
 			ids = append(ids, r.Job)
 		}
 	}
+	if len(ids) == 0 || in.ledger == nil {
+		return nil, nil
+	}
 	slices.Sort(ids)
-	return slices.Compact(ids)
+	return in.ledger.HookJobs(ctx, slices.Compact(ids))
 }
 
 // withStates gives rows the states of their jobs. If the ledger cannot be read, they are not known.
 func (in *Inbox) withStates(ctx context.Context, rows []row) []row {
-	ids := jobsOf(rows)
-	if len(ids) == 0 {
-		return rows
-	}
-	jobs, err := in.jobs(ctx, ids)
+	jobs, err := in.jobs(ctx, rows)
 	if err != nil {
 		return rows
 	}

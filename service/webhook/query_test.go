@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -38,12 +37,12 @@ func stored(t testing.TB, in *Inbox, list ...row) {
 
 func TestAFilterFindsWhatIsStored(t *testing.T) {
 	in := openInbox(t, t.TempDir())
-	in.jobs = func(_ context.Context, jobs []string) (map[string]model.HookJob, error) {
+	in.ledger = ledger(func(jobs []string) (map[string]model.HookJob, error) {
 		if !slices.IsSorted(jobs) || len(jobs) == 0 {
 			t.Errorf("asked for %q", jobs)
 		}
 		return map[string]model.HookJob{"job-1": {Dataset: "gd_Products", State: model.JobReady}, "job-2": {Dataset: "gd_reviews", State: model.JobRunning}}, nil
-	}
+	})
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	one := func(ago time.Duration, verdict model.HookVerdict, remote, job, snapshot, why string) row {
 		return row{Delivery: model.Delivery{At: now.Add(-ago), Verdict: verdict, Remote: remote, Job: job, Snapshot: snapshot, Reason: why, Target: "/zonedeck/x%_"}}
@@ -125,7 +124,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 		t.Errorf("%+v, %v", rows, err)
 	}
 	broken := errors.New("the ledger is locked")
-	in.jobs = func(context.Context, []string) (map[string]model.HookJob, error) { return nil, broken }
+	in.ledger = ledger(func([]string) (map[string]model.HookJob, error) { return nil, broken })
 	if got := state(in.Get(t.Context(), "hook-1")); got != "hook-1 " {
 		t.Errorf("of a ledger that cannot be read: %s", got)
 	}
@@ -178,7 +177,7 @@ func TestEachChangeOfTheInboxIsSeen(t *testing.T) {
 	changed("a bookmark", func() { noerr.Want(t, in.Bookmark(t.Context(), "hook-1", true)) })
 	changed("none", func() { noerr.Want(t, in.Bookmark(t.Context(), "hook-1", false)) })
 	changed("it is cleaned up", func() {
-		in.now = func() time.Time { return time.Now().Add(time.Hour) }
+		in.clock = clock(func() time.Time { return time.Now().Add(time.Hour) })
 		noerr.Want(t, noerr.From(in.Prune(t.Context(), Retention{Age: time.Minute})))
 	})
 	if n, err := other.Count(t.Context()); n != 0 || err != nil {

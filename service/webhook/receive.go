@@ -58,9 +58,6 @@ var (
 // buffers are what bodies pass through, shared by all connections.
 var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
 
-// step is called before each write of a delivery; tests kill the process there.
-type step func(name string)
-
 // ServeHTTP stores a delivery and then answers. Everything but 200 means that it is not stored.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	status, say := r.receive(w, q)
@@ -87,19 +84,19 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 	case len(q.RequestURI) > maxTarget:
 		return http.StatusRequestURITooLong, "the address is too long"
 	case q.ContentLength > r.settings.Load().MaxBody:
-		r.refused.add(whyLarge, r.conf.Wall())
+		r.refused.add(whyLarge, r.conf.Wall.Now())
 		return http.StatusRequestEntityTooLarge, errTooLarge.Error()
 	}
-	r.step("begin")
+	r.conf.disk.step("begin")
 	got, err := r.store(w, q)
 	switch {
 	case err == nil:
-		r.step("answer")
-		r.refused.stored(r.conf.Wall())
+		r.conf.disk.step("answer")
+		r.refused.stored(r.conf.Wall.Now())
 		r.stored(got)
 		return http.StatusOK, "stored"
 	case errors.Is(err, errTooLarge):
-		r.refused.add(whyLarge, r.conf.Wall())
+		r.refused.add(whyLarge, r.conf.Wall.Now())
 		return http.StatusRequestEntityTooLarge, errTooLarge.Error()
 	case errors.Is(err, errSlow), errors.Is(err, os.ErrDeadlineExceeded):
 		return http.StatusRequestTimeout, errSlow.Error()
@@ -110,17 +107,17 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 	case errors.Is(err, errStopping):
 		return http.StatusServiceUnavailable, errStopping.Error()
 	case errors.Is(database.Classify(err), database.ErrFull):
-		r.refused.add(whyDisk, r.conf.Wall())
+		r.refused.add(whyDisk, r.conf.Wall.Now())
 		return http.StatusInsufficientStorage, "the disk is full"
 	case errors.Is(err, errDisk):
-		r.refused.add(whyReserve, r.conf.Wall())
+		r.refused.add(whyReserve, r.conf.Wall.Now())
 		return http.StatusInsufficientStorage, errDisk.Error()
 	case errors.Is(err, errFull):
-		r.refused.add(whyKept, r.conf.Wall())
+		r.refused.add(whyKept, r.conf.Wall.Now())
 		return http.StatusInsufficientStorage, errFull.Error()
 	default:
 		r.conf.Log.Error("a webhook was not stored", "error", err)
-		r.refused.add(whyElse, r.conf.Wall())
+		r.refused.add(whyElse, r.conf.Wall.Now())
 		return http.StatusServiceUnavailable, "it could not be stored"
 	}
 }
@@ -148,18 +145,18 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 	if err != nil {
 		return placed{}, err
 	}
-	r.step("sync")
+	r.conf.disk.step("sync")
 	if err := file.Keep(); err != nil {
 		return placed{}, err
 	}
-	r.step("commit")
+	r.conf.disk.step("commit")
 	id := q.Header.Get(standardwebhooks.HeaderWebhookID)
 	d := row{
 		Delivery: model.Delivery{
-			At: r.inbox.now(), Target: strings.ToValidUTF8(maskedTarget(q.URL), "�"), Remote: remote.String(), Headers: r.maskedHeaders(q), Size: size, SHA256: hex.EncodeToString(digest.Sum(nil)),
+			At: r.inbox.clock.Now(), Target: strings.ToValidUTF8(maskedTarget(q.URL), "�"), Remote: remote.String(), Headers: r.maskedHeaders(q), Size: size, SHA256: hex.EncodeToString(digest.Sum(nil)),
 			File: name, SenderID: strings.ToValidUTF8(id, "�"),
 		},
-		token: model.HookToken(q.URL.Path), wall: r.conf.Wall(),
+		token: model.HookToken(q.URL.Path), wall: r.conf.Wall.Now(),
 	}
 	d.checks = checked()
 	a := &arrival{row: d, identity: identity(id, q.URL.RequestURI(), d.SHA256), done: make(chan placed, 1)}
@@ -179,7 +176,7 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 func (r *Receiver) checking(h http.Header, remote netip.Addr, ways ...io.Writer) (into io.Writer, checked func() []check) {
 	var finish []func() check
 	for _, v := range r.settings.Load().Verifiers {
-		hashing, f := v.begin(h, remote, r.conf.Wall())
+		hashing, f := v.begin(h, remote, r.conf.Wall.Now())
 		if finish = append(finish, f); hashing != nil {
 			ways = append(ways, hashing)
 		}
@@ -198,7 +195,7 @@ func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader)
 	pooled, _ := buffers.Get().(*[]byte)
 	defer buffers.Put(pooled)
 	control := http.NewResponseController(w)
-	began := r.conf.Wall()
+	began := r.conf.Wall.Now()
 	for {
 		if err := control.SetReadDeadline(time.Now().Add(idlePatience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return size, err
@@ -216,7 +213,7 @@ func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader)
 			if err := r.fits(0); err != nil { // others write, too
 				return size, err
 			}
-			r.step("write")
+			r.conf.disk.step("write")
 			if _, err := to.Write((*pooled)[:n]); err != nil {
 				return size, err
 			}
@@ -227,7 +224,7 @@ func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader)
 		if err != nil {
 			return size, fmt.Errorf("%w: %w", errBody, err)
 		}
-		if took := r.conf.Wall().Sub(began); took > maxReceiving || took > slowAfter && float64(size) < took.Seconds()*slowestRate {
+		if took := r.conf.Wall.Now().Sub(began); took > maxReceiving || took > slowAfter && float64(size) < took.Seconds()*slowestRate {
 			return size, errSlow
 		}
 	}

@@ -34,7 +34,7 @@ const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 func openInbox(t testing.TB, dir string) *Inbox {
 	t.Helper()
-	o := Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Now: time.Now}
+	o := Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Clock: clock(time.Now)}
 	var in *Inbox
 	var notice string
 	err := os.MkdirAll(o.Dir, 0o700)
@@ -51,10 +51,62 @@ func openInbox(t testing.TB, dir string) *Inbox {
 }
 
 // listening is a receiver, and what it told.
+type (
+	clock  func() time.Time
+	ledger func(ids []string) (map[string]model.HookJob, error)
+	heard  func(ctx context.Context, news model.HookNews) (job, said string, err error)
+	// observer and rigged do what they have a function for.
+	observer struct {
+		received func(Event)
+		refused  func(model.HookRefusals)
+	}
+	rigged struct {
+		room func() uint64
+		at   func(step string)
+	}
+)
+
+func (c clock) Now() time.Time { return c() }
+
+func (l ledger) HookJobs(_ context.Context, ids []string) (map[string]model.HookJob, error) {
+	return l(ids)
+}
+
+func (h heard) HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error) {
+	return h(ctx, news)
+}
+
+func (o observer) Received(e Event) {
+	if o.received != nil {
+		o.received(e)
+	}
+}
+
+func (o observer) Refused(r model.HookRefusals) {
+	if o.refused != nil {
+		o.refused(r)
+	}
+}
+
+func (r rigged) free(dir string) (uint64, error) {
+	if r.room == nil {
+		return freeBytes(dir)
+	}
+	return r.room(), nil
+}
+
+func (r rigged) step(name string) {
+	if r.at != nil {
+		r.at(name)
+	}
+}
+
 func listening(t testing.TB, in *Inbox, c Config) (r *Receiver, events <-chan Event) {
 	t.Helper()
 	told := make(chan Event, 10_000)
-	c.Inbox, c.On = in, func(e Event) { told <- e }
+	o, _ := c.Observer.(observer)
+	o.received = func(e Event) { told <- e }
+	c.Inbox, c.Observer = in, o
 	r, err := Listen(t.Context(), "127.0.0.1:0", false, c)
 	noerr.Must(t, err)
 	t.Cleanup(func() { noerr.Want(t, r.Close()) })
@@ -385,25 +437,29 @@ func TestALargeBodyDoesNotGrowMemory(t *testing.T) {
 func TestWhatAKilledReceiverLeftIsSweptUpAndWorkedOn(t *testing.T) {
 	dir := t.TempDir()
 	in := openInbox(t, dir)
-	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, Heard: func(ctx context.Context, _ model.HookNews) (string, string, error) {
+	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, Jobs: heard(func(ctx context.Context, _ model.HookNews) (string, string, error) {
 		<-ctx.Done() // the first one never gets so far
 		return "", "", ctx.Err()
-	}})
+	})})
 	noerr.Must(t, err)
 	if got := post(t, r.URL(), bytes.NewReader([]byte(`{"snapshot_id":"sd_1"}`))); got != http.StatusOK {
 		t.Fatal(got)
 	}
 	noerr.Must(t, r.Close())
-	orphan := filepath.Join(in.dir, "body-orphan")
-	noerr.Must(t, os.WriteFile(orphan, nil, 0o600))
-	_, events := listening(t, in, Config{Heard: func(_ context.Context, n model.HookNews) (string, string, error) {
+	left := []string{filepath.Join(in.dir, "body-orphan"), filepath.Join(in.dir, "edited-123")}
+	for _, file := range left {
+		noerr.Must(t, os.WriteFile(file, nil, 0o600))
+	}
+	_, events := listening(t, in, Config{Jobs: heard(func(_ context.Context, n model.HookNews) (string, string, error) {
 		return "job-7", "heard of " + n.Snapshot + ", " + n.How, nil
-	}})
+	})})
 	if d := await(t, events, false); d.Job != "job-7" || d.Outcome != "heard of sd_1, unverified" {
 		t.Errorf("%+v", d)
 	}
-	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a body without a row is there: %v", err)
+	for _, file := range left {
+		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is there: %v", file, err)
+		}
 	}
 }
 

@@ -117,7 +117,7 @@ func (r *Receiver) refuse(ctx context.Context) {
 		case <-r.refused.wake:
 		case <-again.C:
 		}
-		tell, on := r.refused.due(r.conf.Wall())
+		tell, on := r.refused.due(r.conf.Wall.Now())
 		if r.tellRefused(tell); len(tell) > 0 {
 			if err := r.inbox.setRefused(on); err != nil {
 				r.conf.Log.Warn("other processes do not see what is refused", "error", err)
@@ -129,8 +129,8 @@ func (r *Receiver) refuse(ctx context.Context) {
 func (r *Receiver) tellRefused(runs []model.HookRefusals) {
 	for _, run := range runs {
 		r.conf.Log.Error("webhooks were not stored", "count", run.Count, "first", run.First, "last", run.Last, "why", run.Reason, "over", run.Over)
-		if r.conf.Refused != nil {
-			r.conf.Refused(run)
+		if r.conf.Observer != nil {
+			r.conf.Observer.Refused(run)
 		}
 	}
 }

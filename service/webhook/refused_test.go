@@ -90,8 +90,8 @@ func TestTheOperatorIsToldOfWhatIsRefused(t *testing.T) {
 	told := make(chan model.HookRefusals, 10)
 	r, _ := listening(t, in, Config{
 		Settings: Settings{Reserve: 1000, MaxBody: 20},
-		free:     func(string) (uint64, error) { return 999, nil },
-		Refused:  func(r model.HookRefusals) { told <- r },
+		disk:     rigged{room: func() uint64 { return 999 }},
+		Observer: observer{refused: func(r model.HookRefusals) { told <- r }},
 	})
 	for _, c := range []struct {
 		body, why string

@@ -19,7 +19,7 @@ import (
 func TestTheReserveOfTheDiskIsLeftFree(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	var free atomic.Uint64
-	r, _ := listening(t, in, Config{Settings: Settings{Reserve: 1000}, free: func(string) (uint64, error) { return free.Add(^uint64(0)) + 1, nil }}) // less each time
+	r, _ := listening(t, in, Config{Settings: Settings{Reserve: 1000}, disk: rigged{room: func() uint64 { return free.Add(^uint64(0)) + 1 }}}) // less each time
 	free.Store(1009)
 	if got := post(t, r.URL(), strings.NewReader("1234567890")); got != http.StatusInsufficientStorage {
 		t.Errorf("one byte too many: %d", got)
@@ -93,7 +93,7 @@ func TestEachHandsOutAFewAtATime(t *testing.T) {
 func TestBodiesThatWerePutAsideAreCleanedUp(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	in.now = func() time.Time { return at }
+	in.clock = clock(func() time.Time { return at })
 	put := func(name string) string {
 		t.Helper()
 		dir := filepath.Join(in.dir, name)

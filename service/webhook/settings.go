@@ -33,7 +33,7 @@ func (r *Receiver) Set(s Settings) {
 // fits is errDisk where so many more bytes would leave too little of the disk. What cannot be
 // found out keeps nothing back.
 func (r *Receiver) fits(more int64) error {
-	free, err := r.conf.free(r.inbox.dir)
+	free, err := r.conf.disk.free(r.inbox.dir)
 	if err == nil && free < uint64(max(more, 0))+uint64(r.settings.Load().Reserve) { //nolint:gosec // neither is below 0
 		return errDisk
 	}

@@ -79,17 +79,17 @@ func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	switch {
 	case d.Verdict == model.HookRejected:
 		d.Outcome = "no job was told of it, because it was rejected"
-	case r.conf.Heard != nil:
+	case r.conf.Jobs != nil:
 		news := model.HookNews{Delivery: d.ID, Token: d.token, Snapshot: d.Snapshot, How: string(d.Verdict), Verified: d.Verdict == model.HookVerified}
 		if news.Verified {
 			news.How = d.Reason
 		}
 		var job string
-		job, d.Outcome, err = r.conf.Heard(ctx, news)
+		job, d.Outcome, err = r.conf.Jobs.HeardWebhook(ctx, news)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if errors.Is(err, ErrLater) && r.conf.Wall().Sub(d.wall) < laterFor {
+		if errors.Is(err, ErrLater) && r.conf.Wall.Now().Sub(d.wall) < laterFor {
 			return nil
 		}
 		if job != "" {

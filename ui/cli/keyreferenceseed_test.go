@@ -16,6 +16,7 @@ import (
 	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
+	"zonedeck/service/servicetest"
 	"zonedeck/service/webhook"
 )
 
@@ -79,7 +80,7 @@ func seed(t *testing.T, p Process) {
 func webhookComes(t *testing.T, p Process) {
 	t.Helper()
 	paths := config.FindPaths(p.Getenv)
-	in, _, err := webhook.Open(t.Context(), webhook.Options{File: paths.InboxFile(), Dir: paths.InboxDir(), Now: time.Now})
+	in, _, err := webhook.Open(t.Context(), webhook.Options{File: paths.InboxFile(), Dir: paths.InboxDir(), Clock: servicetest.ClockFunc(time.Now)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return usage("--address: %q is not HOST:PORT", address)
 	}
-	r, err := t.Inbox.Receive(ctx, address, f.allowRemote, lines.print, lines.refused)
+	r, err := t.Inbox.Receive(ctx, address, f.allowRemote, &lines)
 	t.warnOfInbox()
 	if err != nil {
 		return listenError(address, err)
@@ -198,7 +198,8 @@ func (l *hookLines) begin(url string) error {
 	return nil
 }
 
-func (l *hookLines) print(e webhook.Event) {
+// Received prints a webhook.
+func (l *hookLines) Received(e webhook.Event) {
 	<-l.begun
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,8 +225,8 @@ func (l *hookLines) print(e webhook.Event) {
 	}
 }
 
-// refused says what was not stored. Otherwise only the sender would know.
-func (l *hookLines) refused(r model.HookRefusals) {
+// Refused says what was not stored. Otherwise only the sender would know.
+func (l *hookLines) Refused(r model.HookRefusals) {
 	l.task.app.warn("%s", r.Text(func(t time.Time) string { return t.UTC().Format(time.RFC3339) }))
 }
 

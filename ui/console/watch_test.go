@@ -50,7 +50,7 @@ func TestChangedSettingsOfWebhooksHoldWithoutARestart(t *testing.T) {
 	noerr.Must(t, err)
 	defer func() { noerr.Want(t, c.Close()) }()
 	s, w := c.service, c.service.Watcher()
-	r, err := s.Inbox.Receive(t.Context(), "127.0.0.1:0", false, nil, nil)
+	r, err := s.Inbox.Receive(t.Context(), "127.0.0.1:0", false, nil)
 	noerr.Must(t, err)
 	defer func() { noerr.Want(t, r.Close()) }()
 	for _, step := range []struct {

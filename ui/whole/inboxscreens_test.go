@@ -14,6 +14,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/servicetest"
 	"zonedeck/service/webhook"
 	"zonedeck/ui/uitest"
 )
@@ -31,22 +32,33 @@ type hookPost struct {
 	unworked bool // its receiver ends before it is worked on
 }
 
+// posted is a post whose job hears of it, and which says when it was worked on.
+type posted struct {
+	hookPost
+	reached chan struct{}
+}
+
+func (p posted) Received(webhook.Event)     { p.reached <- struct{}{} }
+func (p posted) Refused(model.HookRefusals) {}
+
+func (p posted) HeardWebhook(ctx context.Context, _ model.HookNews) (job, said string, err error) {
+	if p.unworked {
+		p.reached <- struct{}{}
+		<-ctx.Done()
+	}
+	return p.job, p.says, p.fails
+}
+
 // received has a webhook come to the home's inbox, by a receiver of its own.
 func (h *home) received(p hookPost) {
 	h.t.Helper()
 	paths := config.FindPaths(func(name string) string { return h.env[name] })
 	noerr.Must(h.t, paths.Ensure())
-	now := func() time.Time { return h.now }
-	in, _, err := webhook.Open(h.t.Context(), webhook.Options{File: paths.InboxFile(), Dir: paths.InboxDir(), Now: now})
+	now := servicetest.ClockFunc(func() time.Time { return h.now })
+	in, _, err := webhook.Open(h.t.Context(), webhook.Options{File: paths.InboxFile(), Dir: paths.InboxDir(), Clock: now})
 	noerr.Must(h.t, err)
-	reached := make(chan struct{}, 1)
-	c := webhook.Config{Inbox: in, Wall: now, On: func(webhook.Event) { reached <- struct{}{} }, Heard: func(ctx context.Context, _ model.HookNews) (string, string, error) {
-		if p.unworked {
-			reached <- struct{}{}
-			<-ctx.Done()
-		}
-		return p.job, p.says, p.fails
-	}}
+	post := posted{p, make(chan struct{}, 1)}
+	c := webhook.Config{Inbox: in, Wall: now, Jobs: post, Observer: post}
 	if p.verify {
 		v, err := webhook.NewVerifier(webhook.VerifierConfig{Kind: webhook.KindStandard, Secret: keystore.NewSecret(inboxSecret)})
 		noerr.Must(h.t, err)
@@ -72,7 +84,7 @@ func (h *home) received(p hookPost) {
 	if err != nil || resp.StatusCode != http.StatusOK {
 		h.t.Fatalf("%+v, %v", resp, err)
 	}
-	<-reached
+	<-post.reached
 	noerr.Must(h.t, errors.Join(resp.Body.Close(), r.Close(), in.Close()))
 }
 
