@@ -155,17 +155,15 @@ func TestImportRules(t *testing.T) {
 			},
 			func(i string) bool {
 				return within(i, "zonedeck/ui") && !within(i, "zonedeck/ui/kit") && !within(i, "zonedeck/ui/uitest") &&
-					i != "zonedeck/ui/sandbox/twin" && i != "zonedeck/ui/keys/rotation" && i != "zonedeck/ui/jobs/records" && i != "zonedeck/ui/jobs/drift"
+					i != "zonedeck/ui/compare" && i != "zonedeck/ui/keys/rotation" && i != "zonedeck/ui/jobs/records" && i != "zonedeck/ui/jobs/drift"
 			},
 		},
 		{
-			"a page of a tab is imported by its tab",
+			"the page of a comparison is imported by the two tabs that hold it",
 			func(p string) bool {
-				return within(p, "zonedeck/ui") && p != "zonedeck/ui/sandbox" && !wires(p)
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui/sandbox" && p != "zonedeck/ui/proxy" && !wires(p)
 			},
-			func(i string) bool {
-				return i == "zonedeck/ui/sandbox/twin"
-			},
+			func(i string) bool { return i == "zonedeck/ui/compare" },
 		},
 		{
 			"the page of a rotation is imported by the Keys tab",

@@ -7,13 +7,13 @@ type ActivityKind string
 
 // The kinds of the timeline.
 const (
-	ActivityFetch ActivityKind = "fetch"
-	ActivityTwin  ActivityKind = "twin"
-	ActivityProbe ActivityKind = "probe"
-	ActivityJob   ActivityKind = "job"
-	ActivityKey   ActivityKind = "key"
-	ActivityAgent ActivityKind = "agent" // a call of an agent: what it asked for and what came of it
-	ActivityHook  ActivityKind = "webhook"
+	ActivityFetch      ActivityKind = "fetch"
+	ActivityComparison ActivityKind = "twin"
+	ActivityProbe      ActivityKind = "probe"
+	ActivityJob        ActivityKind = "job"
+	ActivityKey        ActivityKind = "key"
+	ActivityAgent      ActivityKind = "agent" // a call of an agent: what it asked for and what came of it
+	ActivityHook       ActivityKind = "webhook"
 )
 
 // SourceAgent marks what an agent did, by the console's MCP server.

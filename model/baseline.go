@@ -12,6 +12,7 @@ type LoginCall struct {
 	Connect       time.Duration // to connect to the proxy; negative when not measured
 	ConnectStatus int           // of the proxy's answer to CONNECT
 	Code          string        // the error that the proxy named
+	Reason        string        `json:"-"` // what a dialect knows of the code
 	Trust         ChainVerdict
 	Root          string // who signed the chain
 	Exit          string // the exit address, or empty when neither the proxy nor the page told it
@@ -52,6 +53,7 @@ type LoginRow struct {
 	Connect, Median time.Duration
 	ConnectStatus   int
 	Code            string // the error that the proxy named to the last call
+	Reason          string `json:"-"` // what a dialect knows of the code
 	Class           Class  // of the last call
 	Cause           Cause
 	Summary         string
@@ -128,6 +130,14 @@ func (r LoginRow) Word() string {
 		word += " (" + r.Code + ")"
 	}
 	return word
+}
+
+// CodeText is a code of the service with what a dialect knows of it.
+func CodeText(code, reason string) string {
+	if reason == "" {
+		return code + ": no dialect knows what it means"
+	}
+	return code + ": " + reason + " (dialect)"
 }
 
 func compareRows(was, is LoginRow, samePage bool) []BaselineChange {
@@ -237,7 +247,7 @@ func (c Cell) LoginRow() LoginRow {
 	}
 	for _, r := range c.Runs {
 		row.Class, row.Cause, row.Summary = r.Class, r.Cause, r.Summary
-		row.Connect, row.ConnectStatus, row.Code = r.Login.Connect, r.Login.ConnectStatus, r.Login.Code
+		row.Connect, row.ConnectStatus, row.Code, row.Reason = r.Login.Connect, r.Login.ConnectStatus, r.Login.Code, r.Login.Reason
 		if r.Login.Trust != ChainUnknown {
 			row.Trust, row.Root = r.Login.Trust, r.Login.Root
 		}

@@ -151,8 +151,8 @@ const (
 	ActionSlowDown     Action = "slow_down"     // lower concurrency, retry after a back-off
 	ActionTryUnlocker  Action = "try_unlocker"  // same URL with an unlocker zone
 	ActionTryBrowser   Action = "try_browser"   // same URL with a browser zone
-	ActionTwin         Action = "twin"          // compare API and Native
-	ActionSplit        Action = "split"         // tell the key's level, the zone and the site apart
+	ActionOtherWay     Action = "twin"          // compare API and Native
+	ActionWhatRefuses  Action = "split"         // tell the key's level, the zone and the site apart
 	ActionCheckKey     Action = "check_key"     // open the key in Keys
 	ActionCheckZone    Action = "check_zone"    // check zone and URL in the form
 	ActionCheckLogin   Action = "check_login"   // open the credential in Proxy

@@ -88,7 +88,7 @@ func fetchSteps(d Diagnosis, f *facts) []Step {
 	case ClassCaptcha:
 		out = append(productSteps(f, "use a product made for protected pages"),
 			Step{Action: ActionSlowDown, Text: "slow down", Documented: true},
-			Step{Action: ActionTwin, Text: "compare API and Native for this URL"})
+			Step{Action: ActionOtherWay, Text: "compare API and Native for this URL"})
 	case ClassTimeout:
 		if f.Broke == BreakConnectTimeout {
 			return connectSteps(f)
@@ -151,10 +151,10 @@ func restrictedSteps(cause Cause, f *facts) []Step {
 		key = Step{Action: ActionCheckLogin, Text: "check the login and what its zone permits", Documented: true}
 	}
 	products := productSteps(f, "consider a product made for protected pages")
-	twin := Step{Action: ActionTwin, Text: "compare API and Native for this URL"}
+	twin := Step{Action: ActionOtherWay, Text: "compare API and Native for this URL"}
 	var split []Step
 	if f.Via != ViaAgent && f.Via != ViaBrowser {
-		split = []Step{{Action: ActionSplit, Text: "find out what refuses: the key's level, the zone or the site"}}
+		split = []Step{{Action: ActionWhatRefuses, Text: "find out what refuses: the key's level, the zone or the site"}}
 	}
 	switch cause {
 	case CauseMissingPermission:
@@ -207,16 +207,16 @@ func outsideSteps(cause Cause, f *facts) []Step {
 		}
 		return []Step{
 			{Action: ActionCheckZone, Text: why},
-			{Action: ActionTwin, Text: "compare API and Native for this URL"},
+			{Action: ActionOtherWay, Text: "compare API and Native for this URL"},
 		}
 	case CauseEmptyBody:
-		return append(productAdvice(f), Step{Action: ActionTwin, Text: "compare API and Native for this URL"})
+		return append(productAdvice(f), Step{Action: ActionOtherWay, Text: "compare API and Native for this URL"})
 	case CauseIncomplete:
 		return []Step{{Action: ActionRetry, Text: "send it again: what came is not the whole body"}}
 	case CauseServiceError:
-		return []Step{{Action: ActionTwin, Text: "see whether the other access method answers"}}
+		return []Step{{Action: ActionOtherWay, Text: "see whether the other access method answers"}}
 	default:
-		return []Step{{Action: ActionTwin, Text: "compare API and Native for this URL"}}
+		return []Step{{Action: ActionOtherWay, Text: "compare API and Native for this URL"}}
 	}
 }
 
@@ -226,7 +226,7 @@ func connectSteps(f *facts) []Step {
 	if f.Peer == "target" {
 		return []Step{
 			{Action: ActionCheckZone, Text: "check the scheme, host and port of the URL: the proxy itself answered"},
-			{Action: ActionTwin, Text: "compare API and Native for this URL"},
+			{Action: ActionOtherWay, Text: "compare API and Native for this URL"},
 		}
 	}
 	return []Step{{Action: ActionCheckNetwork, Text: "check the base URL, the proxy host and port, and the network"}}

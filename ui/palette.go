@@ -183,7 +183,7 @@ func historyCommands(list []model.Activity, err error, when func(model.Activity)
 		note := strings.Join([]string{e.Zone, e.Via.String(), e.URL}, "  ")
 		switch e.Kind {
 		case model.ActivityFetch:
-		case model.ActivityTwin:
+		case model.ActivityComparison:
 			note = e.URL + "  " + e.Text
 		default:
 			note = e.Text

@@ -206,9 +206,9 @@ func TestThePaletteTellsComparisonsOfTwoPagesApart(t *testing.T) {
 		app, _, _ := paletteApp(t.Context(), ui.Deps{
 			History: func(context.Context, model.ActivityFilter) ([]model.Activity, error) {
 				return []model.Activity{
-					{ID: 3, Kind: model.ActivityTwin, Ref: "t3", URL: "http://lab.test/shop", Text: none, At: time.Now()},
-					{ID: 2, Kind: model.ActivityTwin, Ref: "t2", URL: "http://lab.test/lamps", Text: none, At: time.Now()},
-					{ID: 1, Kind: model.ActivityTwin, Ref: "t1", URL: "http://lab.test/shop", Text: none, At: time.Now()},
+					{ID: 3, Kind: model.ActivityComparison, Ref: "t3", URL: "http://lab.test/shop", Text: none, At: time.Now()},
+					{ID: 2, Kind: model.ActivityComparison, Ref: "t2", URL: "http://lab.test/lamps", Text: none, At: time.Now()},
+					{ID: 1, Kind: model.ActivityComparison, Ref: "t1", URL: "http://lab.test/shop", Text: none, At: time.Now()},
 				}, nil
 			},
 		})

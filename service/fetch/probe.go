@@ -224,7 +224,7 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, err
 	run := model.Run{
 		Class: d.Class, Cause: d.Cause, Summary: d.Summary, Status: t.outcome.TargetStatus, Bytes: t.body.Ref.Size, FirstByte: t.timing.FirstByte, Total: t.timing.Total,
 		Login: &model.LoginCall{
-			Connect: t.timing.Connect, ConnectStatus: t.connect, Code: f.mask.Text(t.outcome.ServiceCode),
+			Connect: t.timing.Connect, ConnectStatus: t.connect, Code: f.mask.Text(t.outcome.ServiceCode), Reason: dialect.CodeWords(t.outcome.ServiceCode),
 			Exit: cmp.Or(f.mask.Text(t.exit), page.exit), Country: page.country, Spend: spend,
 		},
 	}

@@ -26,7 +26,7 @@ func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
 	}
 	noerr.Must(t, j.PutComparison(t.Context(), twin))
 	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, Ref: "t_1", Text: "later"}))
-	first, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityTwin})
+	first, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityComparison})
 	if err != nil || len(first) != 1 || first[0].Text != "0 cells compared: no cell was ok in every run" || first[0].Zone != "" {
 		t.Errorf("%+v, %v", first, err)
 	}

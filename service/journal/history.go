@@ -162,7 +162,7 @@ func (j *Journal) replaceActivity(ctx context.Context, tx *sql.Tx, a model.Activ
 // comparisonActivity is a comparison in one line: its winner, or that it has none. It has no
 // class, because its fetches count by themselves.
 func comparisonActivity(t model.Grid) model.Activity {
-	a := model.Activity{At: t.Started, Kind: model.ActivityTwin, Profile: t.Profile, URL: maskURL(t.Base.URL), Key: t.Base.Key, Ref: t.ID}
+	a := model.Activity{At: t.Started, Kind: model.ActivityComparison, Profile: t.Profile, URL: maskURL(t.Base.URL), Key: t.Base.Key, Ref: t.ID}
 	ran := 0
 	for _, c := range t.Cells {
 		if len(c.Runs) > 0 {

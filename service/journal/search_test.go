@@ -204,7 +204,7 @@ func BenchmarkSearch(b *testing.B) {
 		{"in every line, and of a zone that never was and whose name stands in every line, in Chinese", model.ActivityFilter{Words: []string{"answered"}, Zone: "商店"}},
 		{"no words, of a zone that never was and whose name stands in every line, in Chinese", model.ActivityFilter{Zone: "商店"}},
 		{"in every line, and of a profile that never was", model.ActivityFilter{Words: []string{"answered"}, Profile: "none"}},
-		{"in every line, and of a class and kind that never meet", model.ActivityFilter{Words: []string{"answered"}, Class: model.ClassCaptcha, Kind: model.ActivityTwin}},
+		{"in every line, and of a class and kind that never meet", model.ActivityFilter{Words: []string{"answered"}, Class: model.ClassCaptcha, Kind: model.ActivityComparison}},
 		{"in one line", model.ActivityFilter{Words: []string{fmt.Sprintf("page=%d", n/2)}}},
 		{"a beginning of many", model.ActivityFilter{Words: []string{"1"}}},
 		{"two that never meet", model.ActivityFilter{Words: []string{"captcha", "timeout"}}},
@@ -220,7 +220,7 @@ func BenchmarkSearch(b *testing.B) {
 		{"no words, of a zone that never was", model.ActivityFilter{Zone: "none"}},
 		{"no words, of a profile that never was", model.ActivityFilter{Profile: "none"}},
 		{"no words, of a common class in a zone that never has it", model.ActivityFilter{Class: model.ClassOK, Zone: "serp_demo"}},
-		{"no words, of a class and kind that never meet", model.ActivityFilter{Class: model.ClassCaptcha, Kind: model.ActivityTwin}},
+		{"no words, of a class and kind that never meet", model.ActivityFilter{Class: model.ClassCaptcha, Kind: model.ActivityComparison}},
 		{"no words, of a common class, before the middle", model.ActivityFilter{Class: model.ClassCaptcha, Before: int64(n / 2)}},
 	} {
 		c.f.Limit = defaultPage

@@ -22,7 +22,7 @@ func TestURLsAreTheDistinctOnesOfAProfileNewestFirst(t *testing.T) {
 	}
 	put("acme", "http://lab.test/2", model.ActivityFetch)
 	put("other", "http://other.test/", model.ActivityFetch)
-	put("acme", "http://twin.test/", model.ActivityTwin)
+	put("acme", "http://twin.test/", model.ActivityComparison)
 	put("acme", "", model.ActivityFetch)
 	put("acme", "http://u:xxxxx@lab.test/", model.ActivityFetch)
 	put("acme", model.Masked+"@lab.test/%zz", model.ActivityFetch)

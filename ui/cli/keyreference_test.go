@@ -227,7 +227,7 @@ func TestKeyReference(t *testing.T) {
 	tabs := []string{"Sandbox", "Jobs", "Proxy", "Keys", "History"}
 	ref := &reference{}
 	t.Run("walk", func(t *testing.T) { walk(t, ref) })
-	t.Run("paid split", func(t *testing.T) { walkPaidSplit(t, ref) })
+	t.Run("paid split", func(t *testing.T) { walkPaidRefusal(t, ref) })
 	if t.Failed() {
 		return
 	}

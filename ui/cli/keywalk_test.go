@@ -45,7 +45,7 @@ func walkActivity(w *uitest.Whole) {
 	w.Press("enter")
 	w.WaitFor("cells compared")
 	w.Press("enter")
-	w.WaitFor("Twin · http://lab.test/ok")
+	w.WaitFor("Comparison · http://lab.test/ok")
 	w.Press("esc", "5", "esc", "w")
 	w.WaitFor("What the emulator saw", "/request")
 	w.Press("enter")

@@ -280,7 +280,7 @@ func TestTheCodeIsSavedAsAFile(t *testing.T) {
 func TestAComparisonIsAReportAndSaysWhatItsRunsShowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		show := fetch()
-		show.Twin = compared()
+		show.Comparison = compared()
 		b := open(t, show, 200, 60)
 		b.Expect("▸Markdown", "| unlocker_demo | API | ok | 2 of 2 | 200 |", "winner: unlocker_demo by API")
 		b.Press("y")

@@ -83,7 +83,7 @@ func (p *Pages) Open(code kit.ShowCode) kit.Overlay {
 	if i := slices.IndexFunc(o.pages, func(pg history.CodePage) bool { return pg.Name == p.last }); i >= 0 {
 		o.at = i
 	}
-	if code.Twin != nil {
+	if code.Comparison != nil {
 		o.at = slices.IndexFunc(o.pages, func(pg history.CodePage) bool { return pg.Name == "markdown" })
 	}
 	return o
@@ -97,15 +97,15 @@ func (p *pane) write() {
 	p.source.Username = p.code.Username
 	p.source.Observed, _ = p.observedUse()
 	p.drawn = wrapped{}
-	p.pages = history.CodePages(p.source, p.deps.Fetches.Refused(r.Key), p.code.Twin)
+	p.pages = history.CodePages(p.source, p.deps.Fetches.Refused(r.Key), p.code.Comparison)
 }
 
 // observedUse is what compared runs showed of the request's zone and method: those of the comparison
 // on screen, or of the newest in the history; false where there are none.
 func (p *pane) observedUse() (string, bool) {
 	zone, via := p.source.Request.Zone.Name, p.source.Request.Via
-	if p.code.Twin != nil {
-		s, ok := p.code.Twin.ObservedUse(zone, via)
+	if p.code.Comparison != nil {
+		s, ok := p.code.Comparison.ObservedUse(zone, via)
 		return "compared runs: " + s, ok
 	}
 	return history.ObservedUse(p.newest.twin, p.source.Request)
@@ -113,7 +113,7 @@ func (p *pane) observedUse() (string, bool) {
 
 // lookUp looks for a comparison in the history, unless one is on screen.
 func (p *pane) lookUp() tea.Cmd {
-	if p.code.Twin != nil {
+	if p.code.Comparison != nil {
 		return nil
 	}
 	fetches, r := p.deps.Fetches, p.source.Request

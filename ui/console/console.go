@@ -18,7 +18,6 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/files"
 	"zonedeck/service/filter"
-	"zonedeck/service/history"
 	servicekeys "zonedeck/service/keys"
 	"zonedeck/service/local"
 	"zonedeck/service/records"
@@ -39,7 +38,6 @@ import (
 	"zonedeck/ui/proxy"
 	"zonedeck/ui/rehearse"
 	"zonedeck/ui/sandbox"
-	"zonedeck/ui/split"
 )
 
 // Console wires one run of the console: it gives the views their functions.
@@ -106,14 +104,13 @@ func (c *Console) Root() *ui.App {
 	inventory := s.Keys.Inventory()
 	rotations := s.Rotations(inventory)
 	now, client, store := s.Now, s.Client, saved.New(s.Paths.RequestsDir())
-	compare := comparer{client, s.History}
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
-			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.Keys.Owners().Confirm, Twins: compare, Tools: client, History: s.History,
+			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.Keys.Owners().Confirm, Comparer: client, Tools: client, History: s.History,
 			Saved: store, Variables: s.Variables, Collection: func(form *sandbox.Model) kit.Overlay {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: c.terminal.Now, Theme: theme, Store: store, Form: form})
 			},
-			Profile: s.CurrentProfile, Open: c.openBody, Edit: c.terminal.editBody(s.History), Split: c.split(theme),
+			Profile: s.CurrentProfile, Open: c.openBody, Edit: c.terminal.editBody(s.History),
 			Pictures: picture.Detect(c.terminal.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
@@ -121,7 +118,7 @@ func (c *Console) Root() *ui.App {
 			Terminal: alert.Detect(c.terminal.Getenv), Notify: s.Configuration().Notify(),
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Prober: compare, Profile: s.CurrentProfile, Split: c.split(theme),
+			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, History: s.History, Profile: s.CurrentProfile,
 			Reveal: s.ZonePassword, Machine: s.Machine(), Refuse: client.Passwords.Refusal,
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
@@ -157,22 +154,6 @@ func (r rotating) Rehearse(ctx context.Context, k model.Key, method keystore.Rot
 func (c *Console) inbox(theme *kit.Theme) kit.Overlay {
 	in := c.service.Inbox
 	return inbox.New(inbox.Deps{Ctx: c.ctx, Now: c.service.Now, Theme: theme, Store: in, Address: in.Address(), Warning: in.Unreachable()})
-}
-
-// comparer makes comparisons, and finds those that were made before.
-type comparer struct {
-	*service.Client
-	*history.History
-}
-
-// split opens what tells whether the key's level, the zone or the site refused a fetch.
-func (c *Console) split(theme *kit.Theme) func(res model.FetchResult) tea.Cmd {
-	s := c.service
-	d := split.Deps{
-		Ctx: c.ctx, Theme: theme, Comparer: s.Client, Keys: s.Keys.Inventory().AllNow, Local: s.Local != nil,
-		Zones: func() []model.Zone { return s.CurrentProfile().Zones },
-	}
-	return func(res model.FetchResult) tea.Cmd { return split.Open(d, res) }
 }
 
 // requests is the emulator's journal; nil with a real account.

@@ -78,7 +78,7 @@ func (m *Model) logBindings() []kit.Binding {
 // cannotOpen returns the reason why an entry cannot be opened, or "".
 func cannotOpen(a model.Activity) string {
 	switch a.Kind {
-	case model.ActivityFetch, model.ActivityTwin, model.ActivityJob, model.ActivityKey:
+	case model.ActivityFetch, model.ActivityComparison, model.ActivityJob, model.ActivityKey:
 		if a.Ref == "" {
 			return "the journal kept only this line"
 		}

@@ -14,8 +14,8 @@ type (
 	OpenFetch struct{ ID, Profile string }
 	// HistoryGrew tells the Sandbox that fetches were added to the history elsewhere.
 	HistoryGrew struct{}
-	// OpenTwin asks the Sandbox to show a comparison of the journal, made with Profile.
-	OpenTwin struct{ ID, Profile string }
+	// OpenComparison asks the Sandbox to show a comparison of the journal, made with Profile.
+	OpenComparison struct{ ID, Profile string }
 	// OpenSaved asks the Sandbox to fill its form with a saved request.
 	OpenSaved struct{ Name string }
 	// OpenURL asks the Sandbox to fill in its form; an empty Zone, URL or Via changes nothing.
@@ -41,8 +41,8 @@ func OpenEntry(a model.Activity) tea.Cmd {
 	switch a.Kind {
 	case model.ActivityFetch:
 		return GotoTab(Sandbox, OpenFetch{ID: a.Ref, Profile: a.Profile})
-	case model.ActivityTwin:
-		return GotoTab(Sandbox, OpenTwin{ID: a.Ref, Profile: a.Profile})
+	case model.ActivityComparison:
+		return GotoTab(Sandbox, OpenComparison{ID: a.Ref, Profile: a.Profile})
 	case model.ActivityJob:
 		return GotoTab(Jobs, OpenJob{ID: a.Ref})
 	case model.ActivityKey:

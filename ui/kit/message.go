@@ -205,8 +205,8 @@ type ShowCode struct {
 	Request model.FetchRequest
 	// Username is a proxy's username in place of the one that the request makes, or empty.
 	Username string
-	// Twin is a comparison of the request, to be shown as a report, too, or nil.
-	Twin *model.Grid
+	// Comparison is one of the request, to be shown as a report, too, or nil.
+	Comparison *model.Grid
 }
 
 // Print asks the root to print text on the terminal's own screen, where its selection takes

@@ -22,12 +22,19 @@ import (
 // showFor is how long a password is shown.
 const showFor = 5 * time.Second
 
-// The operator's confirmations.
+// request is what the operator picked or confirmed in a dialog.
+type request interface{ do(m *Model) tea.Cmd }
+
 type (
 	beginTest     struct{ pause time.Duration }
 	askSecretCopy struct{}
 	doSecretCopy  struct{}
 )
+
+func (msg beginTest) do(m *Model) tea.Cmd { return m.startTest(msg.pause) }
+func (askSecretCopy) do(m *Model) tea.Cmd { return m.askSecretCopy() }
+func (doSecretCopy) do(m *Model) tea.Cmd  { return m.resolve(true) }
+func (msg doStep) do(m *Model) tea.Cmd    { return m.takeStep(msg.action) }
 
 // tested is what a test found.
 type tested struct {
@@ -44,7 +51,7 @@ func (m *Model) askTest(pause time.Duration) tea.Cmd {
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Test the login?",
-		Body:  fmt.Sprintf("Zone %s: %s. %s ctrl+j tests without this question.", text.Clean(string(m.zone().Name)), text.Counted(rounds, "call"), m.priceWords(rounds, m.zone())),
+		Body:  fmt.Sprintf("Zone %s: %s. %s ctrl+j tests without this question.", text.Clean(string(m.zone().Name)), text.Counted(rounds, "call"), m.compare.PriceWords(rounds, m.zone())),
 		Yes:   "test it", View: kit.Proxy, Intent: beginTest{pause},
 	})
 }
@@ -64,7 +71,7 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 		return kit.Warn(err.Error())
 	}
 	m.test = test{slot: m.test.slot, username: username, started: m.deps.Now(), line: "connecting to " + m.profile.ProxyAddr()}
-	m.rotation.have, m.trust.known = false, false
+	m.trust.known = false
 	d, file := m.deps, m.profile.CA
 	return kit.Follow(kit.Proxy, m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(string)) (tested, error) {
 		return d.probe(ctx, func(ctx context.Context) (res model.ProbeResult, err error) {

@@ -10,15 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/clients"
 	"zonedeck/service/config"
-	"zonedeck/service/database"
 	"zonedeck/service/fetch"
+	"zonedeck/service/history"
 	"zonedeck/ui"
+	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/proxy"
@@ -36,11 +35,9 @@ type fakeProber struct {
 	err      error
 	revealed int
 
-	env      map[string]string // of the machine
-	rotation []model.Run
-	matrix   model.Grid
-	base     *model.Baseline
-	refusal  error
+	env     map[string]string // of the machine
+	refusal error
+	compare.History
 }
 
 // second waits for a second of fake time.
@@ -56,52 +53,34 @@ func second(ctx context.Context) error {
 }
 
 func (f *fakeProber) Plan(_ context.Context, p model.Preset, base model.FetchRequest) (model.Grid, error) {
-	g := model.Grid{Kind: p.Kind, Profile: "local", Base: base, Repeat: p.Repeat}
-	if p.Kind == model.CompareExits {
-		g.Cells = []model.Cell{{Vary: model.Vary{Zone: base.Zone, Session: p.Session}}}
-		return g, nil
-	}
-	g.Base.URL = f.matrix.Base.URL
-	for _, c := range f.matrix.Cells {
-		g.Cells = append(g.Cells, model.Cell{Vary: c.Vary})
+	g := model.Grid{Kind: p.Kind, Profile: "local", Base: base, Repeat: p.Repeat, Cells: []model.Cell{{Vary: model.Vary{Zone: base.Zone, Session: p.Session}}}}
+	if p.Kind == model.CompareLogins {
+		g.Cells = nil
+		for _, z := range demoProfile().Zones[:3] {
+			g.Cells = append(g.Cells, model.Cell{Vary: model.Vary{Zone: z}})
+		}
 	}
 	return g, nil
 }
 
+// Compare answers each cell after a second.
 func (f *fakeProber) Compare(ctx context.Context, g model.Grid, on func(int, model.Cell)) (model.Grid, error) {
-	g.Started = time.Now()
-	if g.Kind == model.CompareLogins {
-		for i := range g.Cells {
-			if err := second(ctx); err != nil {
-				return g, err
-			}
-			g.Cells[i] = f.matrix.Cells[i]
-			on(i, g.Cells[i])
-		}
-		return g, nil
+	if err := second(ctx); err != nil {
+		return g, err
 	}
-	c := &g.Cells[0]
-	for i := range g.Repeat {
-		if err := second(ctx); err != nil {
-			c.Ended = "stopped"
-			return g, err
+	for i := range g.Cells {
+		for range g.Repeat {
+			g.Cells[i].Runs = append(g.Cells[i].Runs, model.Run{Class: model.ClassOK, Login: &model.LoginCall{Exit: "127.0.3.1"}})
 		}
-		c.Runs = append(c.Runs, f.rotation[i%len(f.rotation)])
-		on(0, *c)
+		on(i, g.Cells[i])
 	}
 	return g, nil
 }
 
-func (f *fakeProber) KeepBaseline(_ context.Context, m model.Baseline) error {
-	f.base = &m
-	return nil
-}
+func (*fakeProber) StopCell(string, int) {}
 
 func (f *fakeProber) LoadBaseline(context.Context, string) (model.Baseline, error) {
-	if f.base == nil {
-		return model.Baseline{}, database.ErrNotFound
-	}
-	return *f.base, nil
+	return model.Baseline{}, history.ErrNone
 }
 
 func (f *fakeProber) refuse(_ config.Profile, _ model.Zone, k model.Key) error {
@@ -173,10 +152,9 @@ func start(t *testing.T, f *fakeProber, p config.Profile, w, h int) *uitest.Scre
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := proxy.New(proxy.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, Reveal: f.reveal, Refuse: f.refuse,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, History: f, Reveal: f.reveal, Refuse: f.refuse,
 		Machine: clients.Machine{Getenv: func(name string) string { return f.env[name] }, Now: time.Now, OS: "linux", Bundles: []string{}, Folders: []string{}},
 		Profile: func() config.Profile { return p },
-		Split:   func(res model.FetchResult) tea.Cmd { return kit.Info("what refuses " + res.Request.URL + "?") },
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,

@@ -20,19 +20,19 @@ const (
 	intentUse
 	intentSandbox
 	intentBack
-	intentRotation
+	intentExits
 	intentTrust
-	intentMatrix
+	intentLogins
 	intentRenew
 )
 
 // Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
-	switch m.page {
-	case pageTrust:
+	switch {
+	case m.compare.Open():
+		return m.compare.Bindings()
+	case m.page == pageTrust:
 		return m.trustBindings()
-	case pageMatrix:
-		return m.matrixBindings()
 	}
 	out := append(m.loginBindings(), m.stepBindings()...)
 	if m.form.CapturingText() {
@@ -42,8 +42,8 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	out = append(out, m.panes.Bindings(false)...)
 	switch {
-	case m.test.slot.Running(), m.rotation.slot.Running():
-		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test or the measurement.", Group: "Credential", Intent: intentStop}}, out...)
+	case m.test.slot.Running():
+		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop}}, out...)
 	case m.pasted.open || m.panes.Zoomed || m.panes.At != paneForm:
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the form.", Group: "Panes", Intent: intentBack})
 	}
@@ -62,8 +62,8 @@ func (m *Model) loginBindings() []kit.Binding {
 	return []kit.Binding{
 		{Keys: []string{"t"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true},
 		{Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page at once.", Group: "Form", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
-		{Keys: []string{"n"}, Label: "rotation", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentRotation, Disabled: m.whyNotTest()},
-		{Keys: []string{"M"}, Label: "matrix", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentMatrix},
+		{Keys: []string{"n"}, Label: "exits", Command: "exits of the login (rotation)", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentExits, Disabled: m.whyNotTest()},
+		{Keys: []string{"M"}, Label: "all logins", Command: "compare all logins (matrix)", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentLogins},
 		{Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
 		{Keys: []string{"x"}, Label: "code", Help: "Show the login as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer, a shell or a browser.", Group: "Credential", Intent: m.code(), Disabled: m.whyNotCopy()},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the username or the password.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
@@ -79,8 +79,8 @@ func (m *Model) whyNotTest() string {
 	switch why := m.session.NotReady(); {
 	case m.test.slot.Running():
 		return "a test is running: esc stops it"
-	case m.rotation.slot.Running():
-		return "the rotation is being measured: esc stops it"
+	case m.compare.Running() > 0:
+		return "logins are being compared: esc stops it"
 	case why != "":
 		return why
 	case m.testPage() == "" && strings.TrimSpace(m.form.Value(fieldTarget)) == "":

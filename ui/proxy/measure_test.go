@@ -42,56 +42,13 @@ func TestATestTicksOnlyWhatWasMeasured(t *testing.T) {
 	})
 }
 
-func exitCall(exit, country string) model.Run {
-	return model.Run{Class: model.ClassOK, Total: time.Second, Login: &model.LoginCall{Exit: exit, Country: country, Spend: model.Spend{Dollars: 0.0015, Priced: 1}}}
-}
-
-func TestTheRotationIsMeasuredAndStopped(t *testing.T) {
-	f := &fakeProber{rotation: []model.Run{exitCall("127.0.3.1", "DE"), exitCall("127.0.3.2", "FR"), exitCall("127.0.3.1", "DE")}}
-	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		flow(t, f, size[0], size[1], func(s *uitest.Screen) {
-			s.Press("n")
-			s.Expect("Measure the rotation", "20 calls without a session", "The emulator charges nothing")
-			s.Press("ctrl+u")
-			s.Type("501")
-			s.Press("ctrl+s")
-			s.Expect("write a number from 1 to 500")
-			s.Press("ctrl+u")
-			s.Type("6")
-			s.Press("ctrl+s")
-			s.After(2500 * time.Millisecond)
-			s.Expect("rotation: call 3 of 6", "esc stops it", "1 running")
-			s.After(5 * time.Second)
-			s.Expect("6 of 6 calls", "2 addresses in 6 calls, repeat rate 67 %", "in DE FR · $0.0090", "127.0.3.1 ×4")
-		})
-	}
-	flow(t, f, 120, 40, func(s *uitest.Screen) {
-		typeInto(s, 2, "a1")
-		s.Press("n")
-		s.Expect("20 calls all in session a1")
-		s.Press("ctrl+s")
-		s.After(2500 * time.Millisecond)
-		s.Press("esc")
-		s.After(time.Second)
-		s.Expect("2 of 20 calls", "session a1 did not keep its address", "! ended early: stopped")
-	})
-}
-
 func TestARealAccountIsToldThePrice(t *testing.T) {
 	p := demoProfile()
 	p.Name, p.Local = "acme", false
 	p.Zones[1].Rate = model.Rate{Per1000: 1.5}
-	f := &fakeProber{rotation: []model.Run{exitCall("127.0.3.1", "")}, matrix: matrixOf(model.ClassOK)}
+	f := &fakeProber{}
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, f, p, 120, 40)
-		s.Press("n")
-		s.Expect("About $0.0300 on this account.")
-		s.Press("esc", "esc", "M", "t")
-		s.Expect("Test every zone?", "3 calls to each of 3 zones", "About $0.0045", "2 of the zones have no rate")
-		s.After(time.Second) // a question does not react to a key at once
-		s.Press("n")
-		s.ExpectNot("calling")
-		s.Press("esc")
 		for _, key := range []string{"t", "r"} {
 			f.result = failed(model.ClassTimeout, model.ActionRetry)
 			made := f.tests()
@@ -115,78 +72,24 @@ func TestARealAccountIsToldThePrice(t *testing.T) {
 	})
 }
 
-// matrixOf is a comparison of two zones, of which the first answers with a class.
-func matrixOf(class model.Class) model.Grid {
-	run := func(class model.Class, exit string, spend model.Spend) model.Run {
-		r := model.Run{Class: class, Total: 9 * time.Millisecond, Login: &model.LoginCall{
-			Connect: time.Millisecond, ConnectStatus: 200, Trust: model.ChainTrusted, Root: "Lab root", Exit: exit, Country: "DE", Spend: spend,
-		}}
-		if class != model.ClassOK {
-			r.Cause, r.Summary, r.Login.Code = model.CauseLoginRejected, "The proxy refused the login.", "client_10000"
-		}
-		return r
-	}
-	cell := func(z model.ZoneName, p model.Product, class model.Class, spend model.Spend) model.Cell {
-		return model.Cell{Vary: model.Vary{Zone: model.Zone{Name: z, Product: p}}, Runs: []model.Run{run(class, "a", spend), run(class, "b", spend), run(class, "a", spend)}}
-	}
-	return model.Grid{
-		Kind: model.CompareLogins, Profile: "local", Started: time.Now(), Base: model.FetchRequest{URL: "https://lab.test/mygeo.json"}, Repeat: 3,
-		Cells: []model.Cell{
-			cell("dc_demo", model.ProductDatacenter, class, model.Spend{Dollars: 0.0015, Priced: 1}),
-			cell("residential_demo", model.ProductResidential, model.ClassOK, model.Spend{Unpriced: 1}),
-		},
-	}
-}
-
-func TestTheMatrixIsComparedWithItsBaseline(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		f := &fakeProber{matrix: matrixOf(model.ClassOK)}
-		flow(t, f, size[0], size[1], func(s *uitest.Screen) {
-			s.Press("M")
-			s.Expect("3 zones with native access", "not tested", "has no baseline yet")
-			s.Press("b")
-			s.Expect("test the zones first")
-			s.After(10 * time.Second)
-			s.Press("t")
-			s.After(1500 * time.Millisecond)
-			s.Expect("● calling", "✓ ok", "esc stops it")
-			s.After(2 * time.Second)
-			s.Expect("2 of 2 zones ok · $0.0045 + 3 unpriced · ", "trusted", "2/3", "$0.0045 for 3 calls")
-			s.Press("b")
-			s.After(10 * time.Second)
-			s.Expect("✓ nothing differs from the baseline")
-			f.matrix = matrixOf(model.ClassOutside)
-			s.Press("t")
-			s.After(3 * time.Second)
-			s.Expect("1 of 2 zones ok", "worse", "login rejected (client_10000), was ok", "The proxy refused the login.", "username or password is wrong")
-			kept := f.base.Rows[0].Class
-			s.Press("b")
-			s.Expect("Replace the baseline?", "Profile local has one of")
-			s.After(time.Second) // a question ignores keys that were meant for something else
-			s.Press("n")
-			if f.base.Rows[0].Class != kept {
-				t.Error("the baseline was replaced against the answer")
-			}
-			s.Press("b")
-			s.After(time.Second)
-			s.Press("y")
-			s.Expect("✓ nothing differs from the baseline")
-			s.Press("j", "enter")
-			s.Expect("-zone-residential_demo")
-		})
-	}
-}
-
-func TestAMatrixIsStopped(t *testing.T) {
-	f := &fakeProber{matrix: matrixOf(model.ClassOK)}
-	flow(t, f, 120, 40, func(s *uitest.Screen) {
-		s.Press("M", "t")
+// The page itself is tested in ui/compare.
+func TestLoginsAreComparedOnThePage(t *testing.T) {
+	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
+		s.Press("M")
+		s.Expect("3 zones with native access", "not tested", "has no baseline yet")
+		s.Press("t")
 		s.After(500 * time.Millisecond)
-		s.Press("esc")
-		s.After(time.Second)
-		s.Expect("! stopped: not every call was made")
-		s.Press("b")
-		s.Expect("test the zones first")
+		s.Expect("● calling", "1 running", "testing")
+		s.After(2 * time.Second)
+		s.Expect("3 of 3 zones ok")
+		s.Press("home", "enter")
+		s.Expect("Credential", "-zone-dc_demo")
+		typeInto(s, 2, "a1")
+		s.Press("n")
+		s.Expect("Count the exits", "Zone dc_demo: 20 calls all in session a1")
+		s.Press("ctrl+s")
+		s.After(2 * time.Second)
+		s.Expect("Exits of dc_demo · 20 of 20 calls · session a1")
 		s.Press("esc")
 		s.Expect("Credential")
 	})
@@ -235,17 +138,6 @@ func TestOuterProxiesAreNamedWithoutTheirLogins(t *testing.T) {
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
 		s.Expect("HTTPS_PROXY=http://••••@10.0.0.1:3128", "not used by this console")
 		s.ExpectNot("topsecret1")
-	})
-}
-
-func TestTheMouseChoosesAZoneOfTheMatrix(t *testing.T) {
-	f := &fakeProber{matrix: matrixOf(model.ClassOutside)}
-	flow(t, f, 120, 40, func(s *uitest.Screen) {
-		s.Press("M", "t")
-		s.After(3 * time.Second)
-		s.Expect("dc_demo · datacenter network")
-		s.Click("residential_demo")
-		s.Expect("residential_demo · residential network")
 	})
 }
 

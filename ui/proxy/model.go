@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/clients"
 	"zonedeck/service/config"
 	"zonedeck/service/fetch"
+	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -20,10 +21,7 @@ import (
 // Prober is the part of the service the tab measures with.
 type Prober interface {
 	Probe(ctx context.Context, q fetch.ProbeRequest, on func(string)) (model.ProbeResult, error)
-	Plan(ctx context.Context, p model.Preset, base model.FetchRequest) (model.Grid, error)
-	Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error)
-	KeepBaseline(ctx context.Context, m model.Baseline) error
-	LoadBaseline(ctx context.Context, profile string) (model.Baseline, error)
+	compare.Comparer
 }
 
 // Deps are the parts the tab works with; all are required.
@@ -33,14 +31,14 @@ type Deps struct {
 	Now    func() time.Time
 	Theme  *kit.Theme
 	Prober Prober
+	// History has the baseline that the logins are compared with.
+	History compare.History
 	// Profile is the profile in use. It does no I/O; it is called when the session
 	// changes.
 	Profile func() config.Profile
 	// Reveal returns a zone's password. It is called in a command, and only if the
 	// operator asks to see or to copy the password.
 	Reveal func(ctx context.Context, z model.Zone) (keystore.Secret, error)
-	// Split opens what tells whether the login, the zone or the site refused a fetch.
-	Split func(res model.FetchResult) tea.Cmd
 	// Machine is where other clients look for CAs, and the environment with the outer proxies.
 	Machine clients.Machine
 	// Refuse says why a zone's password cannot be changed by a key, or is nil. It does no I/O.
@@ -61,7 +59,6 @@ type page int
 const (
 	pageLogin page = iota
 	pageTrust
-	pageMatrix
 )
 
 // rounds is how many calls a test makes to see the exits rotate.
@@ -113,10 +110,9 @@ type Model struct {
 	panes    widget.Panes
 	paste    *widget.FormDialog
 
-	page     page
-	trust    trustPage
-	rotation rotation
-	matrix   matrixPage
+	page    page
+	trust   trustPage
+	compare *compare.Page // of all logins, and of the exits of one
 }
 
 // example is the login as code for curl: it is written once for a login and a profile, and drawn in
@@ -135,6 +131,7 @@ type login struct {
 // New makes the tab.
 func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 4}, test: test{slot: new(kit.Slot)}}
+	m.compare = compare.New(compare.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Comparer: d.Prober, History: d.History, View: kit.Proxy})
 	m.form = newForm(d.Theme)
 	m.readings.Columns = []widget.Column{{Width: 10}, {Width: 20, Flex: true}}
 	m.trust.outer = clients.OuterProxies(d.Machine.Getenv)
@@ -153,16 +150,13 @@ func (m *Model) CapturingText() bool { return m.form.CapturingText() }
 
 // Running is how many tests and measurements run.
 func (m *Model) Running() int {
-	return kit.Running(m.test.slot, &m.rotation.slot, &m.matrix.slot)
+	return kit.Running(m.test.slot) + m.compare.Running()
 }
 
 // Status says what runs.
 func (m *Model) Status() string {
-	switch {
-	case m.test.slot.Running(), m.matrix.slot.Running():
+	if m.Running() > 0 {
 		return "testing"
-	case m.rotation.slot.Running():
-		return "measuring"
 	}
 	return ""
 }

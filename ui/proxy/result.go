@@ -1,20 +1,18 @@
 package proxy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/dialect"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
 // testLines are what was tested or measured last.
 func (m *Model) testLines(w int) []string {
-	out := m.rotationLines(w)
+	var out []string
 	if len(out) > 0 && (m.test.done || m.test.problem != "") {
 		out = append(out, "")
 	} else if len(out) > 0 {
@@ -164,17 +162,9 @@ func (m *Model) stepLines(w int) []string {
 		out = append(out, widget.Hung(head, t.Text, words, w)...)
 	}
 	if r := m.test.result; r.Code != "" {
-		out = append(out, widget.Hung(t.Muted.Render("  reason  "), t.Warn, reasonWords(r.Code, r.Reason), w)...)
+		out = append(out, widget.Hung(t.Muted.Render("  reason  "), t.Warn, model.CodeText(r.Code, r.Reason), w)...)
 	}
 	return out
-}
-
-// reasonWords are a code of the service with what a dialect knows of it.
-func reasonWords(code, words string) string {
-	if words = cmp.Or(words, dialect.CodeWords(code)); words == "" {
-		return code + ": no dialect knows what it means"
-	}
-	return code + ": " + words + " (dialect)"
 }
 
 // headerLines are the answer to CONNECT as it came.

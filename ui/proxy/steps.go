@@ -52,9 +52,9 @@ func (m *Model) stepOf(a model.Action) step {
 		} else {
 			s.label, s.disabled = "try the "+p.Label(), "the profile has no "+p.Label()+" zone"
 		}
-	case model.ActionTwin, model.ActionRaiseTimeout: // the Sandbox has API and Native, and a timeout
+	case model.ActionOtherWay, model.ActionRaiseTimeout: // the Sandbox has API and Native, and a timeout
 		s.key, s.label = "o", "the page in the Sandbox"
-	case model.ActionSplit:
+	case model.ActionWhatRefuses:
 		s.label = "what refuses?"
 	case model.ActionCheckKey:
 		s.label = "check the key"
@@ -97,9 +97,9 @@ func (m *Model) takeStep(a model.Action) tea.Cmd {
 		return m.askTest(m.test.result.Diagnosis.Pause())
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		return m.tryProduct(kit.StepProduct(a))
-	case model.ActionSplit:
+	case model.ActionWhatRefuses:
 		r := m.test.result
-		return m.deps.Split(model.FetchResult{
+		return m.compare.Refusal(model.FetchResult{
 			Request: model.FetchRequest{Zone: r.Zone, URL: r.Target, Via: model.ViaNative}, Status: r.TargetStatus, ServiceStatus: r.ConnectStatus, Diagnosis: r.Diagnosis,
 		})
 	case model.ActionCheckLogin:

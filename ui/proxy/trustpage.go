@@ -250,51 +250,49 @@ func (m *Model) trustBindings() []kit.Binding {
 	return append(append(out, m.trust.panes.Bindings(false)...), widget.MotionBindings()...)
 }
 
-// updateTrust handles a message of the page; false for one that is not the page's.
-func (m *Model) updateTrust(msg tea.Msg) (tea.Cmd, bool) {
+// copyInstall copies the lines that make the client under the cursor, or the system, trust the CA.
+func (m *Model) copyInstall(i trustIntent) tea.Cmd {
+	if i == trustCopySystem {
+		return kit.CopyText("way to install the CA", strings.Join(m.systemInstall(), "\n"))
+	}
+	c := m.client()
+	return kit.CopyText("way to install the CA for "+string(c.Client), strings.Join(c.Install, "\n"))
+}
+
+// updateTrust moves in the page, by keys and the mouse.
+func (m *Model) updateTrust(msg tea.Msg) {
 	p := &m.trust
-	if p.panes.Update(msg) {
-		return nil, true
-	}
-	scroll := func(pane int, msg tea.Msg) {
-		before := p.list.Cursor()
-		switch pane {
-		case trustClients:
-			p.list.Update(msg)
-		case trustDetail:
-			p.detail.Update(msg)
-		default:
-			p.chain.Update(msg)
-		}
-		if p.list.Cursor() != before {
-			p.detail = widget.Scroll{}
-		}
-	}
+	before := p.list.Cursor()
 	switch msg := msg.(type) {
-	case trustIntent:
-		lines, what := m.client().Install, "way to install the CA for "+string(m.client().Client)
-		if msg == trustCopySystem {
-			lines, what = m.systemInstall(), "way to install the CA"
-		}
-		return kit.CopyText(what, strings.Join(lines, "\n")), true
 	case tea.MouseClickMsg:
 		if hit, ok := p.panes.Under(msg.Mouse()); ok {
-			p.panes.At = hit.Pane
-			if hit.Pane == trustClients && p.list.Click(hit.Line) {
+			if p.panes.At = hit.Pane; hit.Pane == trustClients && p.list.Click(hit.Line) {
 				p.detail = widget.Scroll{}
 			}
 		}
-		return nil, true
 	case tea.MouseWheelMsg:
 		if hit, ok := p.panes.Under(msg.Mouse()); ok {
-			scroll(hit.Pane, msg)
+			p.scroll(hit.Pane, msg)
 		}
-		return nil, true
 	case tea.KeyPressMsg:
-		scroll(p.panes.At, msg)
-		return nil, true
+		p.scroll(p.panes.At, msg)
+	default:
+		p.panes.Update(msg)
 	}
-	return nil, false
+	if p.list.Cursor() != before {
+		p.detail = widget.Scroll{}
+	}
+}
+
+func (p *trustPage) scroll(pane int, msg tea.Msg) {
+	switch pane {
+	case trustClients:
+		p.list.Update(msg)
+	case trustDetail:
+		p.detail.Update(msg)
+	default:
+		p.chain.Update(msg)
+	}
 }
 
 // probe tests a login and finds out who trusts what it was presented.

@@ -10,26 +10,55 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
 
-// Update handles intents, results, typed and pasted text.
+// Update handles intents, typed and pasted text, and the mouse.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
-	if cmd, ok := m.updatePage(msg); ok {
-		return cmd
-	}
-	if m.panes.Update(msg) {
-		return nil
-	}
 	switch msg := msg.(type) {
 	case kit.SessionChanged:
 		return m.setSession(msg.Session)
 	case kit.OpenLogin:
 		m.openLogin(msg)
-		return nil
 	case kit.Tick, kit.Resized:
+	case intent:
+		return m.act(msg)
+	case request:
+		return msg.do(m)
+	case trustIntent:
+		return m.copyInstall(msg)
+	case compare.Intent:
+		return m.compare.Update(msg)
+	case compare.Login:
+		m.compare.Close()
+		m.form.SetValue(fieldZone, msg.Zone)
+		m.changed()
+		m.panes.At = paneForm
+	case kit.Copy:
+		return func() tea.Msg { return msg }
+	default:
+		return m.toPage(msg)
+	}
+	return nil
+}
+
+// toPage passes keys, pastes, the mouse and the intents of widgets to what is on screen.
+func (m *Model) toPage(msg tea.Msg) tea.Cmd {
+	if paste, ok := msg.(tea.PasteMsg); ok && !m.CapturingText() {
+		return m.readPaste(paste.Content)
+	}
+	switch {
+	case m.compare.Open():
+		return m.compare.Update(msg)
+	case m.page == pageTrust:
+		m.updateTrust(msg)
 		return nil
+	case m.panes.Update(msg):
+		return nil
+	}
+	switch msg := msg.(type) {
 	case tea.MouseClickMsg:
 		cmd := m.click(msg)
 		m.changed()
@@ -39,22 +68,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			m.scroll(hit.Pane, msg)
 		}
 		return nil
-	case intent:
-		return m.act(msg)
-	case kit.Copy:
-		return func() tea.Msg { return msg }
-	case tea.PasteMsg:
-		if !m.form.CapturingText() {
-			return m.readPaste(msg.Content)
-		}
 	case tea.KeyPressMsg:
 		if !m.form.CapturingText() {
 			m.scroll(m.panes.At, msg)
 			return nil
-		}
-	default:
-		if cmd, ok := m.confirmed(msg); ok {
-			return cmd
 		}
 	}
 	cmd, changed := m.form.Update(msg)
@@ -62,19 +79,6 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.changed()
 	}
 	return cmd
-}
-
-// updatePage passes a message to the page that covers the login; false for one that is not the
-// page's.
-func (m *Model) updatePage(msg tea.Msg) (tea.Cmd, bool) {
-	switch m.page {
-	case pageTrust:
-		return m.updateTrust(msg)
-	case pageMatrix:
-		return m.updateMatrix(msg)
-	default:
-		return nil, false
-	}
 }
 
 func (m *Model) setSession(s kit.Session) tea.Cmd {
@@ -86,16 +90,15 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 		m.forget()
 	}
 	m.session = s
+	m.compare.SetSession(s)
 	m.setProfile()
 	return nil
 }
 
 // forget drops what was measured with another profile.
 func (m *Model) forget() {
-	m.rotation.slot.Drop()
-	m.matrix.slot.Drop()
-	m.matrix.load.Drop()
-	m.page, m.rotation.have, m.matrix.have, m.matrix.based, m.trust.known = pageLogin, false, false, false, false
+	m.compare.Forget()
+	m.page, m.trust.known = pageLogin, false
 }
 
 func (m *Model) openLogin(o kit.OpenLogin) {
@@ -106,6 +109,7 @@ func (m *Model) openLogin(o kit.OpenLogin) {
 		}
 	}
 	m.pasted = pasted{}
+	m.compare.Close()
 	m.page, m.panes.At, m.panes.Zoomed = pageLogin, paneForm, false
 	m.fillCredential(c)
 }
@@ -118,13 +122,12 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.startTest(0)
 	case intentStop:
 		m.test.slot.Cancel()
-		m.rotation.slot.Cancel()
-	case intentRotation:
-		return m.askRotation()
+	case intentExits:
+		return m.compare.Exits(model.FetchRequest{Zone: m.zone(), URL: strings.TrimSpace(m.form.Value(fieldTarget))}, m.cred.Params, strings.TrimSpace(m.form.Value("session")))
 	case intentTrust:
 		m.openTrust()
-	case intentMatrix:
-		return m.openMatrix()
+	case intentLogins:
+		return m.compare.Logins(strings.TrimSpace(m.form.Value(fieldTarget)))
 	case intentRenew:
 		return m.chooseKey()
 	case intentPaste:
@@ -172,26 +175,6 @@ func (m *Model) scroll(pane int, msg tea.Msg) {
 		m.name.Update(msg)
 	case paneTest:
 		m.test.text.Update(msg)
-	}
-}
-
-// confirmed handles what the operator confirmed; ok is false for other messages.
-func (m *Model) confirmed(msg tea.Msg) (cmd tea.Cmd, ok bool) {
-	switch msg := msg.(type) {
-	case askSecretCopy:
-		return m.askSecretCopy(), true
-	case doSecretCopy:
-		return m.resolve(true), true
-	case doStep:
-		return m.takeStep(msg.action), true
-	case beginTest:
-		return m.startTest(msg.pause), true
-	case beginRotation:
-		return m.startRotation(msg.calls), true
-	case matrixIntent:
-		return m.matrixAct(msg), true
-	default:
-		return nil, false
 	}
 }
 

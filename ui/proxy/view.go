@@ -14,11 +14,11 @@ import (
 
 // Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
-	switch m.page {
-	case pageTrust:
+	switch {
+	case m.compare.Open():
+		return m.compare.Render(w, h)
+	case m.page == pageTrust:
 		return m.renderTrust(w, h)
-	case pageMatrix:
-		return m.renderMatrix(w, h)
 	}
 	return m.panes.Draw(w, h, m.areas, func(a kit.Area) string {
 		switch a.Pane {

@@ -3,17 +3,16 @@ package sandbox
 import (
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/model"
+	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/sandbox/twin"
 )
 
-// compare opens the comparison of the form's request, and sends it if there is none yet.
-func (m *Model) compare() tea.Cmd {
+// compareForm opens the comparison of the form's request, and sends it if there is none yet.
+func (m *Model) compareForm() tea.Cmd {
 	m.endEditing()
 	m.form.tried = true
 	m.refresh()
-	if shown, running := m.twin.ShowFor(m.form.request); running {
+	if shown, running := m.compare.ShowFor(m.form.request); running {
 		return kit.Warn("This comparison is still running. When it has ended, w compares the form's request.")
 	} else if shown {
 		return nil
@@ -28,41 +27,37 @@ func (m *Model) compare() tea.Cmd {
 	if ask := m.askVariables(compareForm{}); ask != nil {
 		return ask
 	}
-	return m.twin.Compare(m.form.request, m.form.profile)
+	return m.compare.Compare(m.form.request, m.form.profile)
 }
 
-// updateTwin handles what the comparison says and asks for.
-func (m *Model) updateTwin(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case twin.Sent:
-		m.form.profile = ""
-	case twin.Ended:
-		return m.loadHistory()
-	case twin.Fill:
-		m.fillFrom(msg)
-		return m.form.notify(msg.Notice)
+// fillFrom fills the form with the request of a comparison. The key of another profile is
+// left out, as in draftOfShown.
+func (m *Model) fillFrom(f compare.Fill) tea.Cmd {
+	d := draftOf(f.Request.Template())
+	if m.foreign(f.Profile) {
+		d.Key, d.Profile = m.session.Key.Name, f.Profile
 	}
-	return nil
-}
-
-// showTwin shows a comparison of the history, and fills the form with its request.
-func (m *Model) showTwin(g model.Grid) tea.Cmd {
-	changed := m.fillFrom(m.twin.Loaded(g, m.form.request.Zone.Name)) // shows the form
-	m.twin.Show()
+	changed := m.setForm(d) // shows the form
+	if !f.Loaded {
+		return m.form.notify(f.Notice)
+	}
+	m.compare.Show()
 	if changed {
 		return m.form.notify("The form holds this request now; U undoes this.")
 	}
 	return nil
 }
 
-// fillFrom fills the form with the request of a comparison. The key of another profile is
-// left out, as in draftOfShown. It reports whether the form has changed.
-func (m *Model) fillFrom(f twin.Fill) bool {
-	d := draftOf(f.Request.Template())
-	if m.foreign(f.Profile) {
-		d.Key, d.Profile = m.session.Key.Name, f.Profile
-	}
-	return m.setForm(d)
+// keyDoubts says what is asked before the requests of a comparison are sent with a key.
+type keyDoubts struct{ *Model }
+
+// Confirm notes that the operator was asked about a key, and wants it sent.
+func (m keyDoubts) Confirm(key string) { m.confirmKey(key) }
+
+// Doubt is what the operator is asked before requests are sent with a key, or "".
+func (m keyDoubts) Doubt(key string) string {
+	p, _ := first(keyProblems(m.session, key, m.deps.Now()), ask)
+	return p.Text
 }
 
 // confirmKey notes that the operator was asked about a key, and wants it sent.
@@ -70,10 +65,4 @@ func (m *Model) confirmKey(key string) {
 	if k, known := pickKey(m.session, key); known && m.session.Elsewhere[k.Name] != "" && m.deps.ConfirmKey != nil {
 		m.deps.ConfirmKey(k.Name)
 	}
-}
-
-// keyDoubt is what the operator is asked before requests are sent with a key, or "".
-func (m *Model) keyDoubt(key string) string {
-	p, _ := first(keyProblems(m.session, key, m.deps.Now()), ask)
-	return p.Text
 }

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service"
@@ -22,8 +20,10 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
+	"zonedeck/service/history"
 	"zonedeck/service/saved"
 	"zonedeck/ui"
+	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/widget"
@@ -38,7 +38,7 @@ type fakeService struct {
 	sent            []model.FetchRequest
 	history         []model.Activity
 	urls            []string     // of earlier fetches
-	twins           []model.Grid // that were kept
+	compared        []model.Grid // that were kept
 	kept            map[string]model.FetchResult
 	slow            map[string]time.Duration // how long LoadFetch takes, whoever still waits
 	tools           []agent.Tool
@@ -112,7 +112,7 @@ func (f *fakeService) Compare(ctx context.Context, g model.Grid, on func(int, mo
 	if g.Started.IsZero() {
 		g.Started = time.Now()
 	}
-	f.twins = append(f.twins, g)
+	f.compared = append(f.compared, g)
 	return g, ctx.Err()
 }
 
@@ -125,7 +125,7 @@ func (f *fakeService) StopCell(_ string, cell int) {
 func (f *fakeService) LoadComparison(_ context.Context, id string) (model.Grid, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, t := range slices.Backward(f.twins) {
+	for _, t := range slices.Backward(f.compared) {
 		if t.ID == id {
 			return t, nil
 		}
@@ -343,8 +343,17 @@ func demoZones() []model.Zone {
 
 // keptFetches is the history, with the files that are written of it.
 type keptFetches struct {
+	compare.History
 	*fakeService
 	files *fakeFiles
+}
+
+func (k keptFetches) LoadComparison(ctx context.Context, id string) (model.Grid, error) {
+	return k.fakeService.LoadComparison(ctx, id)
+}
+
+func (k keptFetches) Answer(context.Context, string, int64) (history.Answer, error) {
+	return history.Answer{}, errors.New("no page in this test")
 }
 
 func (k keptFetches) KeepBody(ctx context.Context, res model.FetchResult) (string, error) {
@@ -382,8 +391,8 @@ func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 	}
 	theme := kit.NewTheme(true, false)
 	deps := sandbox.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, Tools: b.svc, History: keptFetches{b.svc, b.files}, Saved: b.store, Profile: demoProfile,
-		Open: b.files.open, Edit: b.files.edit, Split: b.split,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Comparer: b.svc, Tools: b.svc, History: keptFetches{fakeService: b.svc, files: b.files}, Saved: b.store, Profile: demoProfile,
+		Open: b.files.open, Edit: b.files.edit,
 		Collection: b.store.overlay(theme), Variables: b.vars,
 	}
 	for _, c := range change {
@@ -403,11 +412,6 @@ func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 }
 
 // reload does what coming back to the tab does.
-// split says what the tab asks to tell apart.
-func (b *bench) split(res model.FetchResult) tea.Cmd {
-	return kit.Info("what refuses " + res.Request.URL + "?")
-}
-
 func (b *bench) reload() { b.Send(b.view.Focus()) }
 
 func okResult(r model.FetchRequest) model.FetchResult {
@@ -440,7 +444,7 @@ func captchaResult(r model.FetchRequest) model.FetchResult {
 		Steps: []model.Step{
 			{Action: model.ActionTryBrowser, Text: "use the specialised product", Documented: true},
 			{Action: model.ActionSlowDown, Text: "slow down", Documented: true},
-			{Action: model.ActionTwin, Text: "compare API and Native"},
+			{Action: model.ActionOtherWay, Text: "compare API and Native"},
 		},
 	}
 	return res

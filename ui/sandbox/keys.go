@@ -56,7 +56,7 @@ func (msg runStep) do(m *Model) tea.Cmd   { return m.runStep(msg) }
 func (msg sendOther) do(m *Model) tea.Cmd { return m.sendOther(msg) }
 func (requestBack) do(m *Model) tea.Cmd   { return m.toForm() }
 func (newRequest) do(m *Model) tea.Cmd    { return m.newRequest() }
-func (compareForm) do(m *Model) tea.Cmd   { return m.compare() }
+func (compareForm) do(m *Model) tea.Cmd   { return m.compareForm() }
 
 func (undoForm) do(m *Model) tea.Cmd { //nolint:unparam // an intent
 	m.undo()
@@ -109,8 +109,8 @@ func (m *Model) turnPage(by int) tea.Cmd {
 
 // Bindings are the tab's keys, those of the focused pane first.
 func (m *Model) Bindings() []kit.Binding {
-	if m.twin.Open() {
-		return append(m.twin.Bindings(), splitBinding("esc ends the comparison, then it can be asked of a refused fetch"))
+	if m.compare.Open() {
+		return append(m.compare.Bindings(), refuserBinding("esc ends the comparison, then it can be asked of a refused fetch"))
 	}
 	out := m.sendBindings()
 	switch v := m.viewer(); {
@@ -181,7 +181,7 @@ func (m *Model) resultBindings() []kit.Binding {
 	used := map[string]bool{}
 	for _, s := range m.result.res.Diagnosis.Steps {
 		key := kit.StepKey(s.Action)
-		hasOne := s.Action == model.ActionTwin || s.Action == model.ActionSaveSample // a key at any result
+		hasOne := s.Action == model.ActionOtherWay || s.Action == model.ActionSaveSample // a key at any result
 		if used[key] || none != "" || hasOne {
 			continue
 		}
@@ -191,12 +191,12 @@ func (m *Model) resultBindings() []kit.Binding {
 			Intent: runStep{step: s}, Disabled: m.stepDisabled(s),
 		}
 		b.Dangerous = kit.StepSends(s.Action)
-		if s.Action == model.ActionSplit {
-			b.Command = splitCommand
+		if s.Action == model.ActionWhatRefuses {
+			b.Command = refuserCommand
 		}
 		out = append(out, b)
 	}
-	twin := kit.Binding{Keys: []string{kit.StepKey(model.ActionTwin)}, Label: m.result.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Dangerous: true, Hidden: true}
+	twin := kit.Binding{Keys: []string{kit.StepKey(model.ActionOtherWay)}, Label: m.result.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Dangerous: true, Hidden: true}
 	if none == "" {
 		twin.Disabled = m.whyNotOther()
 	}
@@ -206,7 +206,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
 	out = append(out, twin,
-		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}, Dangerous: true},
+		kit.Binding{Keys: []string{"w"}, Label: "compare", Command: "compare zones (twin)", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}, Dangerous: true},
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: copyMenu{}},
 		page,
 		kit.Binding{Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued()},
@@ -214,8 +214,8 @@ func (m *Model) resultBindings() []kit.Binding {
 		mark,
 		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: requestBack{}, Disabled: none, Hidden: true},
 	)
-	if !used[kit.StepKey(model.ActionSplit)] {
-		out = append(out, splitBinding(cmp.Or(none, "the fetch on screen was not refused")))
+	if !used[kit.StepKey(model.ActionWhatRefuses)] {
+		out = append(out, refuserBinding(cmp.Or(none, "the fetch on screen was not refused")))
 	}
 	return out
 }
@@ -259,13 +259,13 @@ func (m *Model) fileBindings() []kit.Binding {
 	}
 }
 
-// splitCommand is the palette's name for the step that tells what refuses.
-const splitCommand = "split: what refuses?"
+// refuserCommand is the palette's name for the step that tells what refuses.
+const refuserCommand = "what refuses? (split)"
 
-// splitBinding is that step where there is nothing to split, so that it can be found.
-func splitBinding(why string) kit.Binding {
+// refuserBinding is that step where there is nothing to find out, so that it can be found.
+func refuserBinding(why string) kit.Binding {
 	return kit.Binding{
-		Keys: []string{kit.StepKey(model.ActionSplit)}, Label: "what refuses?", Command: splitCommand, Group: "Next steps", Hidden: true, Disabled: why,
+		Keys: []string{kit.StepKey(model.ActionWhatRefuses)}, Label: "what refuses?", Command: refuserCommand, Group: "Next steps", Hidden: true, Disabled: why,
 		Help: "find out what refuses: the key's level, the zone or the site", // as the step says it
 	}
 }
@@ -287,9 +287,9 @@ func (m *Model) stepLabel(s model.Step) string {
 			return "try zone " + string(z.Name)
 		}
 		return "try the " + p.Label()
-	case model.ActionTwin:
+	case model.ActionOtherWay:
 		return m.result.otherLabel()
-	case model.ActionSplit:
+	case model.ActionWhatRefuses:
 		return "what refuses?"
 	case model.ActionCheckKey:
 		return "check the key"
@@ -334,9 +334,9 @@ func (m *Model) stepDisabled(s model.Step) string {
 		if _, ok := kit.ZoneOf(m.session.Zones, p); !ok {
 			return "the profile has no zone of product " + p.String()
 		}
-	case model.ActionTwin:
+	case model.ActionOtherWay:
 		return m.whyNotOther()
-	case model.ActionSplit:
+	case model.ActionWhatRefuses:
 		if m.result.profile != "" {
 			return "it was sent with another profile, " + m.result.profile
 		}

@@ -90,8 +90,8 @@ func (m *Model) stacked(w, h int) []kit.Area {
 
 // Render draws the tab; see kit.View.
 func (m *Model) Render(w, h int) string {
-	if m.twin.Open() {
-		return m.twin.Render(w, h)
+	if m.compare.Open() {
+		return m.compare.Render(w, h)
 	}
 	return m.panes.Draw(w, h, m.areas, m.pane)
 }

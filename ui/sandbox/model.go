@@ -11,12 +11,12 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/filter"
+	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/body/picture"
 	"zonedeck/ui/kit/inspect"
 	"zonedeck/ui/kit/widget"
-	"zonedeck/ui/sandbox/twin"
 )
 
 // Fetcher previews and sends requests; service.Client is one.
@@ -31,6 +31,7 @@ type Fetcher interface {
 // History has the fetches of this machine; *history.History is one.
 type History interface {
 	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
+	compare.History
 	LoadFetch(ctx context.Context, id string) (model.FetchResult, error)
 	// URLs are the distinct URLs of a profile's fetches, the most recently used first.
 	URLs(ctx context.Context, profile string, limit int) ([]string, error)
@@ -60,15 +61,13 @@ type Deps struct {
 	// ConfirmKey hears that the operator wants a key of another account sent to this profile's
 	// service; nil where nothing asks.
 	ConfirmKey func(name string)
-	Twins      twin.Comparer
+	Comparer   compare.Comparer
 	History    History
 	Saved      Store
 	// Collection is the overlay of the saved requests, one of which is picked for the form.
 	Collection func(form *Model) kit.Overlay
 	// Variables may be nil: then {{name}} is a text like any other.
 	Variables Variables
-	// Split opens what tells whether the key's level, the zone or the site refused a fetch.
-	Split func(res model.FetchResult) tea.Cmd
 	// Tools lists the tools of agent access; nil where there is none.
 	Tools Tools
 	// Profile returns the profile in use as known now; it must not block.
@@ -108,7 +107,7 @@ type Model struct {
 	result  resultPane
 	history historyPane
 	flights flights
-	twin    *twin.Page
+	compare *compare.Page
 	panes   widget.Panes
 	work    work
 	width   int
@@ -132,10 +131,7 @@ func New(d Deps) *Model {
 	m.result.body = inspect.New(d.Ctx, kit.Sandbox, d.Theme, d.Pictures)
 	m.result.body.Remember(d.Filters)
 	m.result.tab = resultTab(inspect.Body)
-	m.twin = twin.New(twin.Deps{
-		Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Twins: d.Twins, Open: d.Open, NotReady: m.notReady, Doubt: m.keyDoubt, Confirmed: m.confirmKey,
-		LoadFetch: func(ctx context.Context, id string) (model.FetchResult, error) { return d.History.LoadFetch(ctx, id) },
-	})
+	m.compare = compare.New(compare.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Comparer: d.Comparer, History: d.History, Keys: keyDoubts{m}, View: kit.Sandbox})
 	m.refresh()
 	return m
 }
@@ -151,13 +147,13 @@ func (m *Model) Focus() tea.Cmd { return m.loadHistory() }
 
 // Blur tells an open comparison that its tab is left, and drops a paste: it may open a finder.
 func (m *Model) Blur() {
-	m.twin.Blur()
+	m.compare.Blur()
 	m.work.paste.Drop()
 }
 
 // CapturingText reports whether a field or a search is being typed.
 func (m *Model) CapturingText() bool {
-	if m.twin.Open() {
+	if m.compare.Open() {
 		return false
 	}
 	switch m.panes.At {
@@ -172,11 +168,11 @@ func (m *Model) CapturingText() bool {
 }
 
 // Running counts the requests in flight.
-func (m *Model) Running() int { return m.flights.running() + m.twin.Running() }
+func (m *Model) Running() int { return m.flights.running() + m.compare.Running() }
 
 // focus moves the focus to a pane; a comparison gives way to it.
 func (m *Model) focus(pane int) {
-	m.twin.Close()
+	m.compare.Close()
 	if m.panes.At != pane {
 		m.endEditing()
 		m.panes.At = pane

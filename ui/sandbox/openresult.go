@@ -174,8 +174,8 @@ func (m *Model) runStep(msg runStep) tea.Cmd {
 		return m.trySend(false, res.Diagnosis.Pause())
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		return m.tryProduct(kit.StepProduct(s.Action))
-	case model.ActionSplit:
-		return m.deps.Split(res)
+	case model.ActionWhatRefuses:
+		return m.compare.Refusal(res)
 	case model.ActionCheckKey:
 		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: res.KeyName})
 	case model.ActionCheckLogin, model.ActionTrustCA:

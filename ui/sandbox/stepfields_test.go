@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
 	"zonedeck/service"
@@ -24,7 +22,7 @@ var editedValue = map[string]string{
 // No next step of any class reverts a field that was edited since its result came. What a
 // step changes itself is one field.
 func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
-	changes := map[model.Action]string{model.ActionTryUnlocker: "Zone", model.ActionTryBrowser: "Zone", model.ActionTwin: "Via"}
+	changes := map[model.Action]string{model.ActionTryUnlocker: "Zone", model.ActionTryBrowser: "Zone", model.ActionOtherWay: "Via"}
 	var actions []model.Action
 	for _, d := range modeltest.Steps(t, "../../testdata/diagnosis") {
 		if a := d.Steps[0].Action; !slices.Contains(actions, a) {
@@ -46,7 +44,6 @@ func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
 			}
 			m := New(Deps{
 				Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: service.New(service.ClientOptions{}), Profile: func() config.Profile { return p },
-				Split: func(model.FetchResult) tea.Cmd { return nil },
 			})
 			kit.Serve(m, kit.SessionChanged{Session: kit.Session{ProfileName: "local", Local: true, Ready: true, Zones: zones, Key: model.Key{Name: "k"}, Profile: p}})
 			m.result.res = model.FetchResult{Request: model.FetchRequest{Zone: zones[0], URL: "http://lab.test/ok", Via: model.ViaAPI}, KeyName: "k"}
@@ -64,7 +61,7 @@ func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
 			m.form.fill(edit)
 			m.refresh()
 			before := m.form.draft()
-			if action == model.ActionTwin {
+			if action == model.ActionOtherWay {
 				m.sendOther(sendOther{})
 			} else {
 				m.runStep(runStep{step: model.Step{Action: action, Text: "x"}})

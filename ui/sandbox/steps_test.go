@@ -54,7 +54,7 @@ func TestANextStepKeepsWhatWasEditedSince(t *testing.T) {
 		"r": {model.ActionRetry, true, nil},
 		"s": {model.ActionSlowDown, true, nil},
 		"b": {model.ActionTryBrowser, false, func(r *model.FetchRequest) { r.Zone = demoZones()[2] }},
-		"t": {model.ActionTwin, true, func(r *model.FetchRequest) { r.Via = model.ViaNative }},
+		"t": {model.ActionOtherWay, true, func(r *model.FetchRequest) { r.Via = model.ViaNative }},
 		"T": {model.ActionRaiseTimeout, false, func(r *model.FetchRequest) { r.Timeout = time.Minute }},
 		"f": {model.ActionFixRequest, false, nil},
 	} {
@@ -246,7 +246,7 @@ func TestThePaletteFindsWhatRefusesWithoutARefusal(t *testing.T) {
 		for _, word := range []string{"split", "refuses"} {
 			b.Press("2", "ctrl+p")
 			b.Type(word)
-			b.Expect("split: what refuses?", "no result yet")
+			b.Expect("what refuses? (split)", "no result yet")
 			b.Press("esc")
 		}
 		b.Press("1", "ctrl+j", "D")

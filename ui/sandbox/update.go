@@ -3,8 +3,8 @@ package sandbox
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/sandbox/twin"
 )
 
 // Update handles one message; see kit.View.
@@ -18,11 +18,14 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.second(msg)
 	case kit.SessionChanged:
 		return m.newSession(msg.Session)
-	case kit.OpenTwin:
+	case kit.OpenComparison:
 		m.work.load.Drop()
-		return m.twin.Load(msg.ID, msg.Profile, m.showTwin)
-	case twin.Sent, twin.Ended, twin.Fill:
-		return m.updateTwin(msg)
+		return m.compare.Load(msg.ID, msg.Profile, m.form.request.Zone.Name)
+	case compare.Sent:
+		m.form.profile = ""
+		return nil
+	case compare.Fill:
+		return m.fillFrom(msg)
 	case kit.OpenFetch:
 		return m.reopen(msg.ID, msg.Profile)
 	case kit.OpenSaved:
@@ -33,17 +36,20 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.openURL(msg)
 	case intent:
 		return msg.do(m)
+	case compare.Intent:
+		return m.compare.Update(msg)
+	default:
+		if m.compare.Open() {
+			return m.compare.Update(msg)
+		}
+		return m.toPane(msg)
 	}
-	if cmd, handled := m.twin.Update(msg); handled {
-		return cmd
-	}
-	return m.toPane(msg)
 }
 
 // AfterMsg derives what follows from the form, and asks for what it lacks.
 func (m *Model) AfterMsg() tea.Cmd {
 	m.refresh()
-	return tea.Batch(m.twin.Look(), m.wantTools(), m.form.retract())
+	return tea.Batch(m.compare.Look(), m.wantTools(), m.form.retract())
 }
 
 // second updates how long ago the zones were used, and the states of the keys.
@@ -68,7 +74,7 @@ func (m *Model) newSession(s kit.Session) tea.Cmd {
 	}
 	other := m.session.ProfileName != s.ProfileName
 	m.session = s
-	m.twin.SetSession(s)
+	m.compare.SetSession(s)
 	if other && !s.Local && s.ProfileName != "" && m.form.untouched() {
 		d := realDraft(s)
 		m.form.fill(d)

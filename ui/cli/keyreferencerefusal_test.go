@@ -9,8 +9,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui"
+	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/split"
 	"zonedeck/ui/uitest"
 )
 
@@ -21,12 +21,14 @@ func (planner) Plan(_ context.Context, p model.Preset, _ model.FetchRequest) (mo
 	return model.NewRefusal(p), nil
 }
 
+func (planner) StopCell(string, int) {}
+
 func (planner) Compare(context.Context, model.Grid, func(int, model.Cell)) (model.Grid, error) {
 	return model.Grid{}, errors.New("nothing is sent")
 }
 
-// walkPaidSplit sees the question that the emulator, where fetches cost nothing, is not asked.
-func walkPaidSplit(t *testing.T, ref *reference) {
+// walkPaidRefusal sees the question that the emulator, where fetches cost nothing, is not asked.
+func walkPaidRefusal(t *testing.T, ref *reference) {
 	synctest.Test(t, func(t *testing.T) {
 		theme := kit.NewTheme(true, false)
 		app := ui.New(ui.Deps{
@@ -42,10 +44,9 @@ func walkPaidSplit(t *testing.T, ref *reference) {
 		// Of the places that this console has, the question alone belongs to the reference.
 		own := &reference{}
 		s := uitest.Start(t, &recorder{App: app, ref: own}, 120, 40)
-		s.Send(split.Open(split.Deps{
-			Ctx: t.Context(), Theme: theme, Comparer: planner{},
-			Zones: func() []model.Zone { return zones }, Keys: func() []model.Key { return nil },
-		}, subject)())
+		page := compare.New(compare.Deps{Ctx: t.Context(), Theme: theme, Comparer: planner{}})
+		page.SetSession(kit.Session{ProfileName: "acme", Ready: true, Zones: zones})
+		s.Send(page.Refusal(subject)())
 		s.Expect("y send them")
 		ref.see(dialogs, app.Target().Bindings())
 	})

@@ -1,0 +1,316 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/history"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// Intents of a comparison of zones.
+type (
+	closePage   struct{}
+	openCell    struct{}
+	adoptWinner struct{}
+	markCell    struct{}
+	diffCells   struct{}
+	sendAgain   struct{ addRun bool } // everything anew, or one more run of each
+	cancelCell  struct{}
+	chooseZones struct{}
+	// sendPlanned sends what was asked about.
+	sendPlanned struct {
+		request
+		grid model.Grid
+	}
+)
+
+func (p zones) bindings() []kit.Binding {
+	const group = "Comparison"
+	none, idle, busy := "no run of this cell has ended", "this cell is not running", ""
+	if i, ok := p.cell(); ok {
+		if len(p.grid.Cells[i].Runs) > 0 {
+			none = ""
+		}
+		if p.grid.Cells[i].Active {
+			idle = ""
+		}
+	}
+	if p.Running() > 0 {
+		busy = "cells are still running; c cancels one"
+	}
+	again, winner := p.whyNotAgain(), busy
+	if winner == "" && p.verdict.Winner < 0 {
+		winner = p.verdict.Reason
+	}
+	more := again
+	if more == "" && p.grid.Repeat >= model.MaxRuns {
+		more = fmt.Sprintf("%d runs are the most", model.MaxRuns)
+	}
+	return []kit.Binding{
+		{Keys: []string{"enter"}, Label: "open", Help: "Show the newest fetch of the cell in the Sandbox. Nothing is sent.", Group: group, Intent: openCell{}, Disabled: none},
+		{Keys: []string{"a"}, Label: "adopt winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
+		{Keys: []string{"f5", "ctrl+j"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: sendAgain{}, Disabled: again, Dangerous: true},
+		{Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; d shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none},
+		{Keys: []string{"d"}, Label: "difference", Help: "Show how the answers of the two marked cells differ: headers, structure of JSON, text.", Group: group, Intent: diffCells{}, Disabled: p.whyNotDiff()},
+		{Keys: []string{"+"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: sendAgain{addRun: true}, Disabled: more, Dangerous: true},
+		{Keys: []string{"z"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again, Dangerous: true},
+		{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
+		{Keys: []string{"x"}, Label: "report, code", Help: "Show the comparison as Markdown and JSON, and the cell's fetch as code for other programs.", Group: group, Intent: p.code(), Disabled: busy},
+		{Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form. What runs goes on, and w shows it again.", Group: group, Intent: closePage{}},
+	}
+}
+
+// code is the comparison as a report, and the fetch of the cell under the cursor as code for
+// other programs.
+func (p zones) code() kit.ShowCode {
+	g := p.grid
+	c := kit.ShowCode{Request: g.Base, Comparison: &g}
+	if i, ok := p.cell(); ok {
+		c.Request.Zone, c.Request.Via = g.Cells[i].Zone, g.Cells[i].Via
+	}
+	return c
+}
+
+func (closePage) do(p *Page) tea.Cmd { //nolint:unparam // an intent
+	p.Close()
+	return nil
+}
+
+// do shows the newest run of the cell under the cursor. Nothing is sent.
+func (openCell) do(p *Page) tea.Cmd {
+	run, ok := p.newest()
+	if !ok {
+		return nil
+	}
+	return kit.SendTo(p.deps.View, kit.OpenFetch{ID: run.FetchID, Profile: p.grid.Profile})
+}
+
+// do fills the form with the request of the comparison, by the winner's zone and method.
+func (adoptWinner) do(p *Page) tea.Cmd {
+	at := p.verdict.Winner
+	if at < 0 {
+		return nil
+	}
+	fill := p.fillOf(at)
+	fill.Notice = fmt.Sprintf("The form has %s now: %s. ctrl+j sends.", p.grid.Cells[at].Place(), p.verdict.Reason)
+	return kit.SendTo(p.deps.View, fill)
+}
+
+// do marks the cell under the cursor, or takes the mark away. The older of two marks gives way
+// to a third.
+func (markCell) do(p *Page) tea.Cmd { //nolint:unparam // an intent
+	i, ok := p.cell()
+	if !ok {
+		return nil
+	}
+	if at := slices.Index(p.marks, i); at >= 0 {
+		p.marks = slices.Delete(p.marks, at, at+1)
+		return nil
+	}
+	p.marks = append(p.marks, i)
+	p.marks = p.marks[max(len(p.marks)-2, 0):]
+	return nil
+}
+
+func (i sendAgain) do(p *Page) tea.Cmd {
+	r := request{base: p.grid.Base, addRun: i.addRun}
+	if r.preset = p.chosen(p.grid.Repeat); i.addRun {
+		r.preset.Repeat = 1
+	}
+	return p.try(r)
+}
+
+func (i sendPlanned) do(p *Page) tea.Cmd {
+	if i.grid.Kind == model.CompareZones {
+		p.deps.Keys.Confirm(i.base.Key)
+	}
+	return p.start(i.request, i.grid)
+}
+
+func (cancelCell) do(p *Page) tea.Cmd { //nolint:unparam // an intent
+	if i, ok := p.cell(); ok {
+		p.deps.Comparer.StopCell(p.grid.ID, i)
+	}
+	return nil
+}
+
+// do asks for zones, methods and runs.
+func (chooseZones) do(p *Page) tea.Cmd {
+	const both = "both"
+	chosen := p.chosen(max(p.grid.Repeat, 1))
+	way := both
+	switch {
+	case slices.Contains(chosen.Ways, model.ViaAgent):
+		way = string(model.ViaAgent)
+	case len(chosen.Ways) == 1:
+		way = string(chosen.Ways[0])
+	}
+	ways := []widget.Option{{Value: both, Label: "Both"}, {Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"}}
+	help := "Both: API and Native."
+	if p.session.Profile.AgentURL != "" {
+		help += " Agent too: both, and agent access."
+		ways = append(ways, widget.Option{Value: string(model.ViaAgent), Label: "Agent too"})
+	}
+	fields := []widget.Field{
+		{Name: "runs", Label: "Runs", Value: strconv.Itoa(chosen.Repeat), Help: "How often each zone is tried by each method, one run after the other.", Check: checkCalls(model.MaxRuns)},
+		{Name: "ways", Label: "Methods", Kind: widget.FieldChoice, Value: way, Options: ways, Help: help},
+	}
+	for _, z := range p.session.Zones {
+		on := ""
+		if slices.ContainsFunc(chosen.Zones, func(o model.Zone) bool { return o.Name == z.Name }) {
+			on = "true"
+		}
+		fields = append(fields, widget.Field{Name: "zone " + string(z.Name), Label: string(z.Name), Kind: widget.FieldToggle, Value: on, Help: z.Product.Label()})
+	}
+	d := widget.NewFormDialog(p.deps.Theme, "What to compare", widget.NewForm(p.deps.Theme, fields...))
+	d.Submit = "send"
+	d.OnSubmit = func(f *widget.Form) tea.Cmd {
+		r := request{base: p.grid.Base}
+		r.preset.Ways = []model.Via{model.ViaAPI, model.ViaNative}
+		r.preset.Repeat, _ = callsOf(f.Value("runs"), model.MaxRuns) // Check has read it
+		switch way := f.Value("ways"); way {
+		case both:
+		case string(model.ViaAgent):
+			r.preset.Ways = append(r.preset.Ways, model.ViaAgent)
+		default:
+			r.preset.Ways = []model.Via{model.Via(way)}
+		}
+		for _, z := range p.session.Zones {
+			if f.On("zone " + string(z.Name)) {
+				r.preset.Zones = append(r.preset.Zones, z)
+			}
+		}
+		if len(r.preset.Zones) == 0 {
+			d.Problem = "choose at least one zone"
+			return nil
+		}
+		return tea.Sequence(kit.CloseOverlay(d), kit.Send(kit.Call(p.at, func() tea.Cmd { return p.try(r) })))
+	}
+	return kit.OpenOverlay(d)
+}
+
+// callsOf reads a number of calls.
+func callsOf(s string, most int) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("write a number from 1 to %d", most)
+	}
+	return n, nil
+}
+
+func checkCalls(most int) func(string) error {
+	return func(s string) error {
+		_, err := callsOf(s, most)
+		return err
+	}
+}
+
+// whyNotDiff returns the reason why the marked cells cannot be compared, or "".
+func (p *Page) whyNotDiff() string {
+	if len(p.marks) < 2 {
+		return "mark two cells with space first"
+	}
+	for _, at := range p.marks {
+		if c := p.grid.Cells[at]; len(c.Runs) == 0 {
+			return "no run of " + c.Place() + " has ended"
+		}
+	}
+	return ""
+}
+
+// do compares the newest fetches of the two marked cells. Nothing is sent.
+func (diffCells) do(p *Page) tea.Cmd {
+	var names, ids [2]string
+	for i, at := range p.marks {
+		c := p.grid.Cells[at]
+		names[i], ids[i] = c.Place(), c.Runs[len(c.Runs)-1].FetchID
+	}
+	from := p.deps.History
+	return kit.Load(p.at, &p.load, p.deps.Ctx, func(ctx context.Context) (history.Difference, error) {
+		return from.Difference(ctx, names, ids)
+	}, func(diff history.Difference, err error) tea.Cmd {
+		switch {
+		case errors.Is(err, context.Canceled):
+			return nil
+		case err != nil:
+			return kit.Fail("The two cells could not be compared: " + oneLine(err))
+		}
+		th := p.deps.Theme
+		var lines []string // as drawn last: a difference may be long
+		width, version := 0, 0
+		return kit.OpenOverlay(&widget.Page{
+			Heading: "Difference: " + names[0] + " / " + names[1], Width: 160,
+			Lines: func(w int) []string {
+				if w != width || th.Version != version {
+					lines, width, version = diffLines(th, names, diff, w), w, th.Version
+				}
+				return lines
+			},
+			Closing: kit.Binding{Keys: []string{"esc", "q", "d"}, Label: "close", Help: "Go back to the comparison.", Intent: kit.Close{}},
+		})
+	})
+}
+
+// diffLines draws a difference in lines of w cells.
+func diffLines(th *kit.Theme, names [2]string, d history.Difference, w int) []string {
+	if d.IsEmpty() {
+		return []string{" " + th.Good.Render("✓") + " both answers are the same: class, status, headers and body"}
+	}
+	var out []string
+	section := func(title string, changes []history.Change) {
+		if len(changes) == 0 {
+			return
+		}
+		out = append(out, " "+th.Strong.Render(title))
+		for _, c := range changes {
+			out = append(out, widget.Hung("   ", th.Muted, c.Name, w)...)
+			out = append(out, widget.Hung("     "+th.Bad.Render("- "), th.Bad, orNone(c.A), w)...)
+			out = append(out, widget.Hung("     "+th.Good.Render("+ "), th.Good, orNone(c.B), w)...)
+		}
+		out = append(out, "")
+	}
+	out = append(out, " "+th.Bad.Render("- "+names[0])+"   "+th.Good.Render("+ "+names[1]), "")
+	section("Verdict", d.Verdict)
+	section("Headers", d.Headers)
+	section("Structure of the JSON", d.Structure)
+	if d.Note != "" {
+		out = append(out, widget.Hung(" ", th.Warn, "! "+d.Note, w)...)
+	}
+	if d.Text != "" {
+		out = append(out, " "+th.Strong.Render("Body"))
+		for line := range strings.Lines(d.Text) {
+			out = append(out, "   "+diffInk(th, line).Render(text.Cut(text.Clean(strings.TrimSuffix(line, "\n")), w-3)))
+		}
+	}
+	return out
+}
+
+func diffInk(th *kit.Theme, line string) kit.Ink {
+	switch line[0] {
+	case '-':
+		return th.Bad
+	case '+':
+		return th.Good
+	case '@':
+		return th.Accent
+	default:
+		return th.Text
+	}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "not there"
+	}
+	return s
+}
