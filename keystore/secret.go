@@ -1,14 +1,18 @@
 package keystore
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"unicode"
+
+	"github.com/zalando/go-keyring"
 )
 
 const dots = "••••"
@@ -99,3 +103,31 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // LogValue is the mask, for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Delete deletes an entry.
+func (systemKeyring) Delete(service, name string) error {
+	if err := busThere(); err != nil {
+		return err
+	}
+	err := keyring.Delete(service, name)
+	if errors.Is(err, keyring.ErrNotFound) {
+		return ErrSecretMissing
+	}
+	return err
+}
+
+// ProbeKeyring reports whether the keyring answers: nil, or why not. It asks for an entry that nobody
+// has, once: an answer is remembered, a failure for as long as a failure of any call.
+func (r *Resolver) ProbeKeyring(ctx context.Context) error {
+	r.probe.Lock()
+	defer r.probe.Unlock()
+	if r.answered {
+		return nil
+	}
+	_, err := r.keyring.get(ctx, "keyring:zonedeck/probe-of-the-keyring")
+	if err == nil || errors.Is(err, ErrSecretMissing) {
+		r.answered = true
+		return nil
+	}
+	return err
+}

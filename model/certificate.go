@@ -32,3 +32,33 @@ func (c Certificate) IssuerName() string {
 	}
 	return c.Issuer
 }
+
+// Trust is what vouches for a chain of certificates.
+type Trust string
+
+// The kinds of trust.
+const (
+	TrustNone   Trust = ""       // nothing that the client knows
+	TrustSystem Trust = "system" // an authority of the operating system
+	TrustFile   Trust = "file"   // an authority of the profile's CA file alone
+)
+
+// Chain is the certificates of a TLS handshake as the client saw them, the leaf first,
+// and what they were worth to it. The zero value means that there was no TLS.
+type Chain struct {
+	// Peer is whose handshake it was: "service" (its API) or "target" (through the tunnel).
+	Peer string
+	// ServerName is the name that the certificate was asked for.
+	ServerName string
+	// Version and Cipher are what was agreed ("TLS 1.3"); empty when the handshake failed.
+	Version, Cipher string
+	Trust           Trust
+	// Why says why nothing vouches for the chain; empty with trust.
+	Why string
+	// Unchecked says that the connection was used whatever the certificates say (verify = false).
+	Unchecked    bool
+	Certificates []Certificate
+}
+
+// HasCertificates reports whether there are certificates to show.
+func (c Chain) HasCertificates() bool { return len(c.Certificates) > 0 }

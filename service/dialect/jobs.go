@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -206,4 +207,165 @@ var failureWords = []string{
 	"Account is suspended", "Account is new, please activate it*", "Input validation failed: *", "No data found in discovery", "Snapshot is empty",
 	"Failed to deliver snapshot", "Failed to download response", "Failed to trigger collector",
 	"Internal server error", "Something went wrong. Our team is looking into it.",
+}
+
+// minPart is the smallest part of a result, in rows (public documentation), and maxParts
+// bounds how many of them an answer may claim.
+const (
+	minPart  = 1000
+	maxParts = 4096
+)
+
+// PartRows is how many rows a part of a result has, so that a result of that many records
+// (below 0: not known) comes in some dozens of parts; 0 where it is not worth a question or
+// the dialect knows no parts.
+func (d Dialect) PartRows(dataset string, records int) int {
+	if _, is := d.product(dataset); is {
+		return 0
+	}
+	switch {
+	case d.paths == nil || records >= 0 && records <= minPart:
+		return 0
+	case records < 0:
+		return 10 * minPart
+	}
+	const parts = 32
+	return (records/parts/minPart + 1) * minPart
+}
+
+// ResultQuery asks for a result with one row a line; part is counted from 1, and batch the
+// rows of a part, or both are 0 for the whole. A product's result is asked for as it is.
+func (d Dialect) ResultQuery(dataset string, batch, part int) url.Values {
+	if _, is := d.product(dataset); is {
+		return nil
+	}
+	q := url.Values{"format": {"ndjson"}}
+	if batch > 0 {
+		q.Set("batch_size", strconv.Itoa(batch))
+	}
+	if part > 0 {
+		q.Set("part", strconv.Itoa(part))
+	}
+	return q
+}
+
+// PartCount reads how many parts a result has; ok is false where the answer does not say.
+func (Dialect) PartCount(body []byte) (n int, ok bool) {
+	var says struct {
+		Parts int `json:"parts"`
+	}
+	if json.Unmarshal(body, &says) != nil || says.Parts < 1 || says.Parts > maxParts {
+		return 0, false
+	}
+	return says.Parts, true
+}
+
+// Cadence is how a job is asked for until it is over.
+type Cadence struct {
+	// First is the wait after the first question, Last the longest one.
+	First, Last time.Duration
+	// New is how long after its acceptance a job may be unknown to the service.
+	New time.Duration
+	// Unknown is how long the service has to say of a job that it accepted that it knows no such job
+	// before that is believed, and how long a 404 in other words is taken for a passing one.
+	Unknown time.Duration
+	// Patience is how long every question may fail before someone who waits is told.
+	Patience time.Duration
+	// Limit is how long after its acceptance a job is asked for; from then on only when the
+	// operator wants it.
+	Limit time.Duration
+}
+
+// Cadence is how often a job is asked for. The contract shows no figures; public
+// documentation says that a new job may be unknown for some 20 s and that polling too often
+// is itself "too fast" (service.md 7). local is the emulator, which takes no harm.
+func (Dialect) Cadence(local bool) Cadence {
+	c := Cadence{First: 2 * time.Second, Last: 30 * time.Second, New: 30 * time.Second, Unknown: 3 * time.Minute, Patience: 4 * time.Minute, Limit: 24 * time.Hour}
+	if local {
+		c.First, c.Last, c.Unknown, c.Patience = 300*time.Millisecond, 2*time.Second, 5*time.Second, 15*time.Second
+	}
+	return c
+}
+
+// Wait is how long to wait after an answer, before jitter. age is the job's since it was
+// accepted; done of total inputs are through, -1 where the service does not say. Others that
+// are asked for at the same time stretch the wait: many jobs together are not to be asked
+// for more often than eight.
+func (c Cadence) Wait(age time.Duration, done, total, jobs int) time.Duration {
+	wait := min(max(age/2, c.First), c.Last)
+	if done > 0 && total > done { // ask about when it will be over
+		rest := time.Duration(float64(age) * float64(total-done) / float64(done))
+		wait = min(wait, max(rest/2, c.First))
+	}
+	return wait * time.Duration(max(jobs, togetherAtMost)) / togetherAtMost
+}
+
+const togetherAtMost = 8
+
+// Absence is what the answer to a call about a job says of the job itself.
+type Absence int
+
+const (
+	// NotGone says nothing of the job.
+	NotGone Absence = iota
+	// GoneUnknown says that the service knows no such job: it may have forgotten it, and it may be
+	// asked for another account.
+	GoneUnknown
+	// GoneExpired says that the service had it, and no longer has its result.
+	GoneExpired
+)
+
+// unknownSnapshots are the texts of a 404 about a job that the service does not know, by public
+// documentation.
+var unknownSnapshots = []string{"Snapshot does not exist", "Snapshot not found"}
+
+// JobGone reads the answer to a call about a job. Only the service's own words count: a page, or a 404
+// in other words, may come from a gateway or from another address. The contract shows no such answer.
+func (d Dialect) JobGone(dataset string, status int, h http.Header, body []byte) Absence {
+	if d.paths == nil || isPage(h, body) {
+		return NotGone
+	}
+	text, said := strings.TrimSpace(string(body)), false
+	var answer struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(body, &answer) == nil {
+		text, said = strings.TrimSpace(answer.Error), answer.Error != ""
+	}
+	_, product := d.product(dataset)
+	switch {
+	case status == http.StatusGone, status >= 400 && status < 500 && strings.Contains(text, "Snapshot is expired"):
+		return GoneExpired
+	case status != http.StatusNotFound:
+		return NotGone
+	case product && said && strings.HasSuffix(strings.ToLower(text), " not found"):
+		return GoneUnknown // an assumption: public sources show the status and not the words
+	case !product && slices.Contains(unknownSnapshots, text):
+		return GoneUnknown
+	default:
+		return NotGone
+	}
+}
+
+// RowError is the class of an error row by the code that the service put into it; outside,
+// and not recognised, where no meaning is known.
+func (d Dialect) RowError(code string) (model.Class, model.Cause) {
+	if d.rowCodes {
+		if code == "dead_page" { // the page answered 404
+			return model.ClassOutside, model.CauseTargetError
+		}
+		if m := meaning(code); m.class != "" {
+			return m.class, m.cause
+		}
+	}
+	return model.ClassOutside, model.CauseUnrecognised
+}
+
+// BilledRows is how many rows of a result are billed, -1 where the dialect does not know.
+// Public documentation: rows with an error are not billed.
+func (d Dialect) BilledRows(dataset string, r model.JobRows) int {
+	if !d.rowCodes || !r.Counted || !d.BillsRecords(dataset) {
+		return -1
+	}
+	return r.Returned - r.Failed()
 }

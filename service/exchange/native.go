@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/address"
@@ -262,3 +264,19 @@ type earlyConn struct {
 }
 
 func (c *earlyConn) Read(p []byte) (int, error) { return c.r.Read(p) }
+
+// ConnectAddr is the target's host:port as CONNECT names it.
+func ConnectAddr(u *url.URL) (string, error) {
+	port := u.Port()
+	if port == "" {
+		port = "80"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	addr, err := httpguts.PunycodeHostPort(net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return "", fmt.Errorf("its host: %w", err)
+	}
+	return addr, nil
+}

@@ -129,3 +129,92 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	}
 	return nil
 }
+
+// Time is the emulator's clock.
+type Time struct {
+	// Now is its time, UTC.
+	Now time.Time
+	// Ahead is how far it is ahead of the machine's clock.
+	Ahead time.Duration
+}
+
+type timeAnswer struct {
+	Now    time.Time `json:"now"`
+	Offset string    `json:"offset"`
+}
+
+func (a timeAnswer) time() (Time, error) {
+	ahead, err := time.ParseDuration(a.Offset)
+	if err != nil {
+		return Time{}, fmt.Errorf("reading the emulator's clock: %w", err)
+	}
+	return Time{Now: a.Now, Ahead: ahead}, nil
+}
+
+// Time reads the clock.
+func (c *Client) Time(ctx context.Context) (Time, error) {
+	var a timeAnswer
+	if err := c.call(ctx, http.MethodGet, "/time", nil, nil, &a); err != nil {
+		return Time{}, err
+	}
+	return a.time()
+}
+
+// Advance moves the clock forward. It never goes back: a *RefusedError says so, and also
+// that it would go too far.
+func (c *Client) Advance(ctx context.Context, by time.Duration) (Time, error) {
+	var a timeAnswer
+	if err := c.call(ctx, http.MethodPost, "/time", nil, map[string]string{"advance": by.String()}, &a); err != nil {
+		return Time{}, err
+	}
+	return a.time()
+}
+
+// Key is an API key as the account settings of the emulator list it.
+type Key struct {
+	Name  string `json:"name"`
+	Level string `json:"level"`
+	Duty  string `json:"duty"`
+	// Value is there once, in the answer that makes the value.
+	Value string `json:"value"`
+	// Expires is an RFC 3339 moment or "Unlimited".
+	Expires string `json:"expires"`
+	// Created is an RFC 3339 moment; empty is unknown.
+	Created string `json:"created"`
+}
+
+// Keys lists the keys of the account, without their values.
+func (c *Client) Keys(ctx context.Context) ([]Key, error) {
+	var a struct {
+		Keys []Key `json:"keys"`
+	}
+	err := c.call(ctx, http.MethodGet, "/keys", nil, nil, &a)
+	return a.Keys, err
+}
+
+// CreateKey makes a key with a name, a level, a duty and an expiry, and gives its value, which is
+// not shown again. A *RefusedError with status 409 says that there is one of that name.
+func (c *Client) CreateKey(ctx context.Context, k Key) (Key, error) {
+	body := map[string]string{"name": k.Name, "level": k.Level, "expires": k.Expires}
+	if k.Duty != "" {
+		body["duty"] = k.Duty
+	}
+	var made Key
+	err := c.call(ctx, http.MethodPost, "/keys", nil, body, &made)
+	return made, err
+}
+
+// RefreshKey gives a key another value, which is not shown again. The old one is invalid at once.
+func (c *Client) RefreshKey(ctx context.Context, name string) (Key, error) {
+	var made Key
+	err := c.call(ctx, http.MethodPost, "/keys/"+url.PathEscape(name)+"/refresh", nil, nil, &made)
+	return made, err
+}
+
+// DeleteKey deletes a key: requests with it are refused from that instant.
+func (c *Client) DeleteKey(ctx context.Context, name string) error {
+	var gone struct {
+		Deleted string `json:"deleted"`
+	}
+	return c.call(ctx, http.MethodDelete, "/keys/"+url.PathEscape(name), nil, nil, &gone)
+}
