@@ -27,3 +27,19 @@ func Want(t T, err error) {
 
 // From is the error of a call whose value is of no use.
 func From[V any](_ V, err error) error { return err }
+
+// Got is what a call gave, and its error.
+type Got[V any] struct {
+	value V
+	err   error
+}
+
+// Try keeps what a call gave.
+func Try[V any](v V, err error) Got[V] { return Got[V]{v, err} }
+
+// Must is the value; it ends the test where there is an error.
+func (g Got[V]) Must(t T) V {
+	t.Helper()
+	Must(t, g.err)
+	return g.value
+}

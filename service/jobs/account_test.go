@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
@@ -106,10 +107,7 @@ func TestWhatAJobAskedForIsKept(t *testing.T) {
 	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
 	asked := trigger("http://lab.test/1?a=<b>&c", "http://lab.test/2")
 	asked.Inputs[1].Extra = map[string]string{"limit": "10"}
-	first, err := cl.Trigger(t.Context(), asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := noerr.Try(cl.Trigger(t.Context(), asked)).Must(t)
 	again, err := cl.Request(t.Context(), "sd_1")
 	if err != nil || again.Repeats != first.ID || string(rows.Body(again.Inputs)) != string(rows.Body(asked.Inputs)) || again.Dataset != asked.Dataset {
 		t.Errorf("%+v, %v", again, err)
@@ -119,10 +117,7 @@ func TestWhatAJobAskedForIsKept(t *testing.T) {
 		t.Errorf("%+v, %v", second, err)
 	}
 	// An input that holds the key is not written down.
-	third, err := cl.Trigger(t.Context(), trigger("http://lab.test/?token="+servicetest.KeyValue))
-	if err != nil {
-		t.Fatal(err)
-	}
+	third := noerr.Try(cl.Trigger(t.Context(), trigger("http://lab.test/?token="+servicetest.KeyValue))).Must(t)
 	if _, err := cl.Request(t.Context(), third.ID); !errors.Is(err, ErrNoRequest) {
 		t.Errorf("inputs with the key were kept: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/ledger"
@@ -21,10 +22,7 @@ func TestAReferenceThatStandsInTheLedgerAloneIsListedAndSwitched(t *testing.T) {
 		if ref != "" {
 			r.Settings = model.JobSettings{Endpoint: "https://hooks.test/in", Auth: ref, Format: "ndjson"}
 		}
-		job, err := cl.Trigger(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := noerr.Try(cl.Trigger(t.Context(), r)).Must(t)
 		return job.ID
 	}
 	first, other := launch("env:HOOK"), launch("env:OTHER")
@@ -35,14 +33,9 @@ func TestAReferenceThatStandsInTheLedgerAloneIsListedAndSwitched(t *testing.T) {
 	if got, err := AuthUses(t.Context(), l); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
-	before, err := cl.Request(t.Context(), first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := noerr.Try(cl.Request(t.Context(), first)).Must(t)
 	for range 2 { // a second time is nothing new
-		if err := SwitchAuth(t.Context(), l, "env:HOOK", "file:hook"); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, SwitchAuth(t.Context(), l, "env:HOOK", "file:hook"))
 	}
 	before.Settings.Auth = "file:hook"
 	if after, err := cl.Request(t.Context(), first); err != nil || !reflect.DeepEqual(after, before) {
@@ -80,14 +73,10 @@ func TestRequestsAreSwitchedOneByOne(t *testing.T) {
 	for _, ref := range []string{"env:HOOK", "env:OTHER", "env:HOOK", "env:HOOK"} {
 		r := trigger("http://lab.test/1")
 		r.Settings = model.JobSettings{Endpoint: "https://hooks.test/in", Auth: ref}
-		if _, err := cl.Trigger(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(cl.Trigger(t.Context(), r)))
 	}
 	l := &oneByOne{Ledger: cl.cfg.Ledger, gone: "job-3"}
-	if err := SwitchAuth(t.Context(), l, "env:HOOK", "file:hook"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, SwitchAuth(t.Context(), l, "env:HOOK", "file:hook"))
 	if want := []string{"read job-4", "replace job-4", "read job-3", "read job-1", "replace job-1"}; !slices.Equal(l.order, want) {
 		t.Errorf("%q, want %q", l.order, want)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
@@ -64,9 +65,7 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.
 		t.Errorf("%q", steps)
 	}
 	// One that comes in time settles it.
-	if _, err := rn.AwaitHook(t.Context(), job.ID); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
 	settled, said, err := rn.Heard(context.WithoutCancel(t.Context()), model.HookNews{Delivery: "hook-1", Token: hookToken, Snapshot: "sd_1"})
 	if err != nil || settled.State != model.JobReady || !settled.HookDue.IsZero() || !strings.Contains(said, "answered for sd_1") {
 		t.Errorf("%+v, %q, %v", settled, said, err)
@@ -105,14 +104,10 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 				}
 				return list, 0, nil
 			})
-			if _, err := rn.AwaitHook(t.Context(), job.ID); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
 			now = now.Add(model.HookDue)
 			for range 2 {
-				if _, err := rn.lookInList(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, noerr.From(rn.lookInList(t.Context())))
 			}
 			after, err := rn.Job(t.Context(), job.ID)
 			if steps := texts(t, rn, job.ID); err != nil || looks != 1 || after.State != model.JobMayHave || steps[len(steps)-1] != "no webhook came in time, and "+c.says {
@@ -143,9 +138,7 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 			now := time.Now().Truncate(time.Second)
 			rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 			job := mayHave(t, rn, hookToken)
-			if _, err := rn.AwaitHook(t.Context(), job.ID); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
 			now = now.Add(model.HookDue)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -173,9 +166,7 @@ func TestJobsAreFollowedWhileTheListIsLookedAt(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"running"}`))
 	lost, now := mayHave(t, rn, hookToken), time.Now()
 	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-	if _, err := rn.AwaitHook(t.Context(), lost.ID); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), lost.ID)))
 	now = now.Add(model.HookDue)
 	followed := make(chan struct{})
 	rn.cfg.List = remoteList(func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
@@ -212,9 +203,7 @@ func TestTwoProcessesNeverLookInTheListAtOnce(t *testing.T) {
 	for _, r := range []*Runner{rn, other} {
 		r.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	}
-	if _, err := rn.AwaitHook(t.Context(), lost.ID); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), lost.ID)))
 	now = now.Add(model.HookDue)
 	running := accepted(t, rn)
 	var looks atomic.Int32
@@ -270,9 +259,7 @@ func TestTheLookInTheListIsLeftToAProcessThatHasTheKey(t *testing.T) {
 	rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) { return nil, 0, locked })
 	job, now := mayHave(t, rn, hookToken), time.Now()
 	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-	if _, err := rn.AwaitHook(t.Context(), job.ID); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
 	now = now.Add(model.HookDue)
 	if again, err := rn.lookInList(t.Context()); err != nil || again != notMine {
 		t.Errorf("again in %s, %v", again, err)
@@ -281,9 +268,7 @@ func TestTheLookInTheListIsLeftToAProcessThatHasTheKey(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	now = now.Add(leftToOthers)
-	if _, err := rn.lookInList(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, noerr.From(rn.lookInList(t.Context())))
 	if steps := texts(t, rn, job.ID); steps[len(steps)-1] != "no webhook came in time, and what the service's list has is not known: the key is locked" {
 		t.Errorf("%q", steps)
 	}

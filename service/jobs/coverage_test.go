@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
@@ -83,9 +84,7 @@ func TestTheFieldsOfAResultAreSeenOnce(t *testing.T) {
 		func() error { return cl.SeeFields(t.Context(), "job-1", nil) },
 	} {
 		*seen = seenRows{job: seen.job}
-		if err := see(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, see())
 		if lines := drifts(t, cl); len(lines) != 1 || lines[0].Ref != "job-1" || !strings.Contains(lines[0].Text, "drift in gd_1: price") {
 			t.Errorf("%+v", lines)
 		}
@@ -106,9 +105,7 @@ func TestTheFieldsOfAFileThatHasChangedAreNotSeen(t *testing.T) {
 		"the same size, no JSON": func(file string) error { return os.WriteFile(file, []byte("[{\"b\":2}}"), 0o600) },
 	} {
 		cl, job, seen := due(t, text(200, "{\"a\":1}\n"))
-		if err := change(job.File); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, change(job.File))
 		if err := cl.SeeFields(t.Context(), "job-1", nil); err != nil || seen.counted.Counted || len(drifts(t, cl)) != 0 {
 			t.Errorf("%s: %v, %+v", name, err, seen)
 		}
@@ -141,9 +138,7 @@ func TestWhoFollowsLooksAtTheFieldsThatAreDue(t *testing.T) {
 		case <-ctx.Done():
 			t.Fatal("nobody looked at " + when)
 		}
-		if _, err := cl.Download(ctx, "job-1", Destination{File: t.TempDir()}, nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(cl.Download(ctx, "job-1", Destination{File: t.TempDir()}, nil)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 )
@@ -20,10 +21,7 @@ func TestTheLedgerNamesWhatACutDownloadLeft(t *testing.T) {
 	if !errors.As(err, &kept) {
 		t.Fatal(err)
 	}
-	job, err := cl.Job(t.Context(), "job-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := noerr.Try(cl.Job(t.Context(), "job-1")).Must(t)
 	d, step := job.Fault.Diagnosis, job.Steps[len(job.Steps)-1].Text
 	if d.Cause != model.CauseIncomplete || len(d.Steps) != 1 || d.Steps[0].Text != "ask again: what came is not the whole answer" || d.Summary != "The body ended early, after 12 bytes." {
 		t.Errorf("%+v", d)

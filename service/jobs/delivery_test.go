@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -43,10 +44,7 @@ func TestTheTokensOfADeliveryAreKeptOutOfTheLedger(t *testing.T) {
 	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
 	r := trigger("http://lab.test/1")
 	r.Settings.Notify = "https://hooks.test/run?job=1"
-	job, err := cl.Trigger(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := noerr.Try(cl.Trigger(t.Context(), r)).Must(t)
 	if again, err := cl.Request(t.Context(), job.ID); err != nil || again.Settings.Notify != r.Settings.Notify {
 		t.Errorf("%+v, %v", again.Settings, err)
 	}

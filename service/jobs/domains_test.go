@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
@@ -12,10 +13,7 @@ import (
 
 func TestAJobOutsideTheAllowedDomainsIsNotLaunched(t *testing.T) {
 	cl, asked := script(t, text(200, `{"snapshot_id":"sd_1"}`))
-	p, err := cl.cfg.Source.Profile(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
 	p.AllowedDomains = []string{"lab.test"}
 	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 	for _, r := range []model.TriggerRequest{trigger("http://lab.test/1", "http://other.test/2"), trigger("http://www.lab.test/1"), {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 )
 
@@ -69,9 +70,7 @@ func BenchmarkDownloadBesideCurl(b *testing.B) {
 	})
 	j, _ := servicetest.Ledger(b)
 	cl := newRunner(b, p, func(c *Config) { c.Ledger = j })
-	if _, err := cl.Trigger(b.Context(), trigger("http://lab.test/1")); err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, noerr.From(cl.Trigger(b.Context(), trigger("http://lab.test/1"))))
 	for _, c := range []struct {
 		name, format string
 		rate         int64
@@ -98,13 +97,9 @@ func BenchmarkDownloadBesideCurl(b *testing.B) {
 					b.Fatalf("%s, %v", out, err)
 				}
 				theirs += time.Since(began)
-				if err := synced(filepath.Join(dir, "curl")); err != nil {
-					b.Fatal(err)
-				}
+				noerr.Must(b, synced(filepath.Join(dir, "curl")))
 				durable += time.Since(began)
-				if err := os.RemoveAll(dir); err != nil {
-					b.Fatal(err)
-				}
+				noerr.Must(b, os.RemoveAll(dir))
 			}
 			mb := float64(b.N*size*len(chunk)) / 1e6
 			b.ReportMetric(mb/ours.Seconds(), "MB/s")

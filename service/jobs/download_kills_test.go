@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/ledger"
 	"zonedeck/service/rows"
@@ -53,10 +54,7 @@ func downloads(t *testing.T, dir, url, format, die string) (steps int64, killed 
 func TestNoKillOfADownloadLosesOrDoublesARow(t *testing.T) {
 	runs := 3
 	if s := os.Getenv("ZONEDECK_DOWNLOAD_KILLS"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := noerr.Try(strconv.Atoi(s)).Must(t)
 		runs = n
 	}
 	kills := 0
@@ -105,10 +103,7 @@ func TestNoKillOfADownloadLosesOrDoublesARow(t *testing.T) {
 func downloadedTo(t *testing.T, dir, format string, s *inParts) []byte {
 	t.Helper()
 	file := filepath.Join(dir, "results", "out."+format)
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := noerr.Try(os.ReadFile(file)).Must(t)
 	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
 	if err != nil {
 		t.Fatal(err)

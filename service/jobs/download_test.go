@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
@@ -56,9 +57,7 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 			accepted(t, cl)
 			dir := t.TempDir()
 			dest := filepath.Join(dir, "out.json")
-			if err := os.WriteFile(dest, []byte("before"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(dest, []byte("before"), 0o600))
 			var last int64
 			job, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, func(p Progress) { last = p.Bytes })
 			if !c.check(err) {
@@ -116,9 +115,7 @@ func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
 		cl, _ := script(t, text(200, c.body))
 		accepted(t, cl)
 		dest := filepath.Join(t.TempDir(), "out."+c.format)
-		if err := os.WriteFile(dest, []byte("before"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(dest, []byte("before"), 0o600))
 		job, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil)
 		var d *exchange.CallError
 		if !errors.As(err, &d) || d.Diagnosis.Class != model.ClassOutside || d.Diagnosis.Cause != c.cause || !strings.Contains(d.Text, c.want) || job.File != "" {
@@ -211,9 +208,7 @@ func TestADownloadReplacesOnlyWhatItMay(t *testing.T) {
 		accepted(t, cl)
 		before := asked.Load()
 		c.may.File = filepath.Join(t.TempDir(), "out.json")
-		if err := errors.Join(os.WriteFile(c.may.File, []byte("before"), 0o600), os.WriteFile(c.may.File+".part", []byte("garbage"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, errors.Join(os.WriteFile(c.may.File, []byte("before"), 0o600), os.WriteFile(c.may.File+".part", []byte("garbage"), 0o600)))
 		_, err := cl.Download(t.Context(), "job-1", c.may, nil)
 		var exists *ExistsError
 		var odd *ForeignError
@@ -294,9 +289,7 @@ func TestRecordsComeFromTheServiceOrFromTheFile(t *testing.T) {
 		t.Fatalf("%+v, %v", table, err)
 	}
 	whole.Store(true)
-	if _, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil)))
 	before := asked.Load()
 	table, err = cl.Records(t.Context(), "job-1", 3)
 	if err != nil || len(table.Rows) != 1 || table.Rows[0][0] != "file" || table.Total != 1 || asked.Load() != before {
@@ -381,9 +374,7 @@ func TestNoSpellingOfAKeyIsWrittenDown(t *testing.T) {
 		servicetest.NoSecret(t, name, job.Detail)
 		cl, _ = script(t, text(200, `[{"input":1,"message":"`+spelled+`"}]`)) // a job that did not fail
 		accepted(t, cl)
-		if _, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil)))
 		if b, err := os.ReadFile(dest); err != nil || strings.Contains(string(b), spelled) || !strings.Contains(string(b), "***") {
 			t.Errorf("%s: the file holds %s, %v", name, b, err)
 		}
@@ -394,18 +385,14 @@ func TestRecordsComeFromTheServiceOnceTheFileHasChanged(t *testing.T) {
 	cl, asked := script(t, text(200, `{"from":"the service"}`))
 	accepted(t, cl)
 	dest := filepath.Join(t.TempDir(), "x.json")
-	if _, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil)))
 	for name, change := range map[string]func() error{
 		"another file": func() error {
 			return os.WriteFile(dest, []byte(`{"from":"another job, which was downloaded later"}`), 0o600)
 		},
 		"a folder": func() error { return os.Mkdir(dest, 0o700) },
 	} {
-		if err := errors.Join(os.RemoveAll(dest), change()); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, errors.Join(os.RemoveAll(dest), change()))
 		before := asked.Load()
 		table, err := cl.Records(t.Context(), "job-1", 3)
 		if err != nil || len(table.Rows) != 1 || table.Rows[0][0] != "the service" || asked.Load() != before+1 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/scenario"
@@ -98,10 +99,7 @@ func TestAJobOnTheEmulator(t *testing.T) {
 // urlsIn reads the url of every record of a file, sorted.
 func urlsIn(t *testing.T, path, format string) []string {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := noerr.Try(os.ReadFile(path)).Must(t)
 	var urls []string
 	type record struct {
 		URL string `json:"url"`
@@ -109,25 +107,18 @@ func urlsIn(t *testing.T, path, format string) []string {
 	switch format {
 	case "json":
 		var all []record
-		if err := json.Unmarshal(raw, &all); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, json.Unmarshal(raw, &all))
 		for _, r := range all {
 			urls = append(urls, r.URL)
 		}
 	case "ndjson":
 		for lines := bufio.NewScanner(strings.NewReader(string(raw))); lines.Scan(); {
 			var r record
-			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, json.Unmarshal(lines.Bytes(), &r))
 			urls = append(urls, r.URL)
 		}
 	default:
-		rows, err := csv.NewReader(strings.NewReader(string(raw))).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := noerr.Try(csv.NewReader(strings.NewReader(string(raw))).ReadAll()).Must(t)
 		at := slices.Index(rows[0], "url")
 		for _, row := range rows[1:] {
 			urls = append(urls, row[at])

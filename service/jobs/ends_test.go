@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
@@ -136,19 +137,12 @@ func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Alone = false
-		if _, err := p.Write([]byte("{\"a\":1}\n")); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.endPart(true); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(p.Write([]byte("{\"a\":1}\n"))))
+		noerr.Must(t, p.endPart(true))
 		if err := p.alone(t.Context(), func(Progress) {}); err != nil {
 			t.Errorf("%s: nobody else wrote: %v", format, err)
 		}
-		other, err := os.OpenFile(p.Name(), os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := noerr.Try(os.OpenFile(p.Name(), os.O_WRONLY, 0)).Must(t)
 		_, err = other.WriteString("{\"b\"")
 		if err = errors.Join(err, other.Close()); err != nil {
 			t.Fatal(err)
@@ -160,9 +154,7 @@ func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 		if _, err := os.Stat(p.dest); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: it has its place: %v", format, err)
 		}
-		if err := p.Leave(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, p.Leave())
 	}
 }
 
@@ -201,14 +193,9 @@ func TestTheSumOfThePartsHasABound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := part.Discard(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, part.Discard())
 	}()
-	d, err := dialect.Find("brightdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := noerr.Try(dialect.Find("brightdata")).Must(t)
 	call := jobCall{p: p, d: d, paths: dialect.JobPaths{Snapshot: "/snapshot"}, secret: keystore.NewSecret("a-key")}
 	part.size = maxDownload - 10
 	if err := cl.fetchPart(t.Context(), call, part, 1, func(int64) {}); err == nil || !strings.Contains(err.Error(), "larger than") {

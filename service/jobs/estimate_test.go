@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
@@ -18,17 +19,11 @@ import (
 func estimated(t *testing.T, zones []model.Zone, most float64, past ...past) *Runner {
 	t.Helper()
 	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
-	p, err := cl.cfg.Source.Profile(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
 	for i, one := range past {
 		r := trigger("http://lab.test/1", "http://lab.test/2")
 		r.Dataset, r.Settings = "gd_x", model.JobSettings{Discover: one.discover, LimitPerInput: one.perInput, LimitTotal: one.total}
-		job, err := cl.Trigger(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := noerr.Try(cl.Trigger(t.Context(), r)).Must(t)
 		if _, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(j *model.Job) (string, error) {
 			j.State, j.Records, j.Inputs = model.JobReady, one.records, cmp.Or(one.inputs, j.Inputs)
 			return fmt.Sprint(i), nil
@@ -178,10 +173,7 @@ func TestTheCapOfAJobIsKeptForItsRepetition(t *testing.T) {
 	cl := estimated(t, zones, 0)
 	r := trigger("http://lab.test/1")
 	r.Dataset, r.MaxCost = "gd_x", 1
-	job, err := cl.Trigger(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := noerr.Try(cl.Trigger(t.Context(), r)).Must(t)
 	again, err := cl.Request(t.Context(), job.ID)
 	if err != nil || again.MaxCost != 1 {
 		t.Fatalf("%v, %v", again.MaxCost, err)

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
@@ -82,10 +83,7 @@ func TestAJobWithoutAnIdentifierIsNotAskedFor(t *testing.T) {
 
 func TestATriggerThatCannotBeSentLeavesNoJob(t *testing.T) {
 	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
-	p, err := cl.cfg.Source.Profile(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
 	p.BaseURL = "nowhere"
 	nowhere := newRunner(t, p, func(c *Config) { c.Ledger = cl.cfg.Ledger })
 	var re *model.RequestError
@@ -95,9 +93,7 @@ func TestATriggerThatCannotBeSentLeavesNoJob(t *testing.T) {
 	if jobs, _, err := cl.Jobs(t.Context(), 0); err != nil || len(jobs) != 0 {
 		t.Errorf("%d jobs, %v", len(jobs), err)
 	}
-	if err := cl.cfg.Ledger.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, cl.cfg.Ledger.Close())
 	if job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); err == nil || job.ID != "" {
 		t.Errorf("a ledger that is closed: %+v, %v", job, err)
 	}
@@ -162,9 +158,7 @@ func TestWhereADownloadCannotGo(t *testing.T) {
 		t.Errorf("no folder is set: %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	cl.cfg.DownloadsDir = filepath.Join(file, "downloads")
 	if _, err := cl.Download(t.Context(), "job-1", Destination{}, nil); err == nil || !strings.Contains(err.Error(), "the folder of downloads") {
 		t.Errorf("a folder that cannot be made: %v", err)
@@ -173,9 +167,7 @@ func TestWhereADownloadCannotGo(t *testing.T) {
 		t.Errorf("%d calls", asked.Load())
 	}
 	cl.cfg.DownloadsDir = filepath.Join(t.TempDir(), "downloads")
-	if _, err := cl.Download(t.Context(), "job-1", Destination{}, nil); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, noerr.From(cl.Download(t.Context(), "job-1", Destination{}, nil)))
 	if at, err := os.Stat(cl.cfg.DownloadsDir); err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", at.Mode(), err)
 	}
@@ -186,12 +178,8 @@ func bomb(t *testing.T) http.HandlerFunc {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(make([]byte, 20<<20)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(z.Write(make([]byte, 20<<20))))
+	noerr.Must(t, z.Close())
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(b.Bytes())
@@ -243,9 +231,7 @@ func pipes(t *testing.T, h http.HandlerFunc, f func(t *testing.T, cl *Runner)) {
 		})
 		accepted(t, cl)
 		f(t, cl)
-		if err := cl.cfg.Ledger.Close(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, cl.cfg.Ledger.Close())
 		stop()
 	})
 }
@@ -335,9 +321,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
 	job := accepted(t, cl)
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	for path, want := range map[string]bool{filepath.Join(file, "x.json"): false, file + ".gone": true} {
 		_, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 			job.File = path

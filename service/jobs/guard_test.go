@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/ledger"
 )
@@ -47,9 +48,7 @@ func TestASecondLaunchOfAJobIsGuarded(t *testing.T) {
 	}
 	rest := trigger("http://lab.test/2")
 	rest.Repeats, rest.Guard = first.ID, &model.LaunchGuard{Within: time.Hour}
-	if _, err := cl.Trigger(t.Context(), rest); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(cl.Trigger(t.Context(), rest)))
 	for name, r := range map[string]model.TriggerRequest{"the same rest": trigger("http://lab.test/2"), "another rest": trigger("http://lab.test/1")} {
 		r.Repeats, r.Guard = first.ID, &model.LaunchGuard{}
 		var same *ledger.SameError

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
@@ -34,10 +35,7 @@ func awaiting(t *testing.T, rn *Runner, due time.Time) model.Job {
 // texts are the steps of a job as the ledger has it now.
 func texts(t *testing.T, rn *Runner, id string) (out []string) {
 	t.Helper()
-	job, err := rn.Job(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := noerr.Try(rn.Job(t.Context(), id)).Must(t)
 	for _, s := range job.Steps {
 		out = append(out, s.Text)
 	}
@@ -125,9 +123,7 @@ func TestAWebhookWithoutAnAddressOfItsOwn(t *testing.T) {
 func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"ready"}`))
 	sending := model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1, Hook: hookToken}
-	if _, err := rn.cfg.Ledger.Begin(t.Context(), sending, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(rn.cfg.Ledger.Begin(t.Context(), sending, "", nil)))
 	news := model.HookNews{Delivery: "hook-1", Token: hookToken}
 	if _, _, err := rn.Heard(t.Context(), news); !errors.Is(err, ErrOnItsWay) {
 		t.Errorf("%v", err)

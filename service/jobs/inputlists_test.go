@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 )
@@ -28,20 +29,13 @@ func (c fixedClock) Now() time.Time { return time.Time(c) }
 
 func TestASavedListIsReadAsItWasSaved(t *testing.T) {
 	s := InputLists{Paths: config.Paths{Data: filepath.Join(t.TempDir(), "[old]")}} // which is no pattern
-	if err := saveList(s, "mine", model.JobInput{URL: "http://lab.test/1"}, model.JobInput{Extra: map[string]string{"keyword": `"a"`}}); err != nil {
-		t.Fatal(err)
-	}
-	f, err := s.Open("mine")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, saveList(s, "mine", model.JobInput{URL: "http://lab.test/1"}, model.JobInput{Extra: map[string]string{"keyword": `"a"`}}))
+	f := noerr.Try(s.Open("mine")).Must(t)
 	defer f.Close()
 	if b, err := io.ReadAll(f); err != nil || string(b) != "{\"url\":\"http://lab.test/1\"}\n{\"keyword\":\"a\"}\n" {
 		t.Errorf("%s, %v", b, err)
 	}
-	if err := saveList(s, "more.of-it"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, saveList(s, "more.of-it"))
 	for name, want := range map[string]string{
 		"none": `there is no saved list "none"; saved are mine, more.of-it`,
 		"":     `"" cannot name a saved list: use letters, digits, dots, - and _; saved are mine, more.of-it`,
@@ -72,9 +66,7 @@ func TestRejectedRowsReplaceNoFile(t *testing.T) {
 		}
 	}
 	own := filepath.Join(t.TempDir(), "mine.csv")
-	if err := os.WriteFile(own, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(own, []byte("mine"), 0o600))
 	if _, err := s.keepRejects(own, in); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -132,20 +133,12 @@ func victimEmulator(ctx context.Context) error {
 // runs out.
 func startVictim(t *testing.T, role, dir, url string) (out io.Reader, kill func()) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := noerr.Try(os.Executable()).Must(t)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), exe, "-test.run=^$")
 	cmd.Env = append(os.Environ(), victimEnv+"="+role, victimDir+"="+dir, victimURL+"="+url, "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
 	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdout := noerr.Try(cmd.StdoutPipe()).Must(t)
+	noerr.Must(t, cmd.Start())
 	var once sync.Once
 	kill = func() {
 		once.Do(func() {
@@ -218,14 +211,9 @@ func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
 	defer cancel()
 	dir := t.TempDir()
 	out, kill := startVictim(t, "emulator", dir, "")
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := noerr.Try(bufio.NewReader(out).ReadBytes('\n')).Must(t)
 	var ready emulator.Ready
-	if err := json.Unmarshal(line, &ready); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Unmarshal(line, &ready))
 	var base atomic.Value
 	base.Store(ready.API)
 	keys := map[string]account.Key{}
@@ -269,9 +257,7 @@ func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
 				return
 			}
 			t.Cleanup(func() {
-				if err := s.Shutdown(context.WithoutCancel(ctx)); err != nil {
-					t.Error(err)
-				}
+				noerr.Want(t, s.Shutdown(context.WithoutCancel(ctx)))
 			})
 			if notes := s.Ready().Notes; len(notes) > 0 {
 				t.Errorf("the state was damaged: %q", notes)

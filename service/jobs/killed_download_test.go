@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
@@ -109,10 +110,7 @@ func (s *inParts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // files are the names of a folder.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := noerr.Try(os.ReadDir(dir)).Must(t)
 	names := []string{}
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -127,9 +125,7 @@ func TestAKilledDownloadGoesOnWithThePartThatLacks(t *testing.T) {
 	p.Local = true
 	dir := t.TempDir()
 	results := filepath.Join(dir, "results")
-	if err := os.Mkdir(results, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Mkdir(results, 0o700))
 	_, kill := startVictim(t, "download", dir, p.BaseURL)
 	select {
 	case <-s.began:
@@ -239,9 +235,7 @@ func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
 				t.Errorf("%+v", kept)
 			}
 			if c.change != nil {
-				if err := c.change(s, kept.File); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, c.change(s, kept.File))
 			}
 			var notes []string
 			job, err := cl.Download(t.Context(), "job-1", to, func(p Progress) {
@@ -304,10 +298,7 @@ func TestADownloadThatIsThereOnlyEnds(t *testing.T) {
 		cl := newRunner(t, p, j)
 		accepted(t, cl)
 		to := Destination{File: filepath.Join(t.TempDir(), "out."+format)}
-		call, err := cl.callFor(t.Context(), "job-1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		call := noerr.Try(cl.callFor(t.Context(), "job-1")).Must(t)
 		to.Format = format
 		got, err := cl.fetchResult(t.Context(), call, to, func(Progress) {})
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
@@ -55,10 +56,7 @@ func snapshotOf(input string) string { return "sd_" + filepath.Base(input) }
 // TestNoKillStartsAJobTwiceOrLosesOne kills a process that starts one job after another, at
 // random moments; ZONEDECK_KILLS says how often. docs/reliability.md has the figures.
 func TestNoKillStartsAJobTwiceOrLosesOne(t *testing.T) {
-	kills, err := strconv.Atoi(cmp.Or(os.Getenv("ZONEDECK_KILLS"), "8"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kills := noerr.Try(strconv.Atoi(cmp.Or(os.Getenv("ZONEDECK_KILLS"), "8"))).Must(t)
 	service := &posts{count: map[string]int{}, arrived: make(chan struct{}, 64)}
 	p := servicetest.API(t, service.ServeHTTP)
 	p.Local = true
@@ -152,9 +150,6 @@ func recoverOnce(t *testing.T, dir string) (settled int) {
 		t.Fatalf("%v, %q", err, notice)
 	}
 	defer l.Close()
-	jobs, err := l.Recover(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := noerr.Try(l.Recover(t.Context())).Must(t)
 	return len(jobs)
 }

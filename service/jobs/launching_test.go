@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
@@ -50,7 +52,10 @@ func (s *state) Estimate(_ context.Context, r model.TriggerRequest) (Estimate, e
 	return Estimate{Inputs: len(r.Inputs), Records: float64(len(r.Inputs)), Dollars: s.dollars, worst: s.dollars}, s.overCap
 }
 
-func (s *state) SameInputs(context.Context, model.TriggerRequest, time.Duration) ([]model.Job, error) {
+func (s *state) SameInputs(_ context.Context, _ model.TriggerRequest, within time.Duration) ([]model.Job, error) {
+	if within != time.Hour {
+		return nil, fmt.Errorf("within %s", within)
+	}
 	return s.same, s.unreadable
 }
 
@@ -198,6 +203,14 @@ func TestWhatALaunchAsks(t *testing.T) {
 			}
 		})
 	}
+	for _, j := range []model.Job{running, lost} {
+		s := state{profile: local, repeated: j, missing: one}
+		l, _ := s.launching(t)
+		r, err := l.Check(t.Context(), Draft{From: Again{Job: j.ID}})
+		if want := j.ID + " " + j.State.Predicate() + ": a second one with 1 input is billed a second time"; err != nil || !strings.HasPrefix(r.Questions[0].Text, want) {
+			t.Errorf("%+v, %v", r.Questions, err)
+		}
+	}
 	rest := one
 	rest.Unmatched, rest.Lacking = 2, 1
 	s := state{profile: local, repeated: over, missing: rest}
@@ -298,12 +311,8 @@ func TestALaunchKeepsWhatItLeavesOut(t *testing.T) {
 	if _, err := l.Check(t.Context(), d); !errors.As(err, &kept) || !kept.IsList || !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a list that is there with other inputs: %v", err)
 	}
-	if err := os.RemoveAll(filepath.Join(data, "downloads")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(data, "downloads"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.RemoveAll(filepath.Join(data, "downloads")))
+	noerr.Must(t, os.WriteFile(filepath.Join(data, "downloads"), nil, 0o600))
 	if _, err := l.Launch(t.Context(), r, given); !errors.As(err, &kept) || kept.IsList || len(s.sent) != 1 {
 		t.Errorf("without a place for the bad rows: %v, sent %d", err, len(s.sent))
 	}

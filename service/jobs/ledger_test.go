@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
@@ -24,14 +25,9 @@ func TestAVerdictDoesNotDependOnTheHistory(t *testing.T) {
 	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
 	history, dir := servicetest.Journal(t)
 	cl.cfg.Journal = history
-	raw, err := sql.Open("sqlite", filepath.Join(dir, "journal.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := noerr.Try(sql.Open("sqlite", filepath.Join(dir, "journal.db"))).Must(t)
 	defer raw.Close()
-	if _, err := raw.ExecContext(t.Context(), "DROP TABLE activity"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(raw.ExecContext(t.Context(), "DROP TABLE activity")))
 	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
 	if err != nil || job.State != model.JobAccepted {
 		t.Fatalf("%+v, %v", job, err)
@@ -52,31 +48,22 @@ func TestAVerdictDoesNotDependOnTheHistory(t *testing.T) {
 func TestAnIdentifierOutlivesALedgerThatCannotBeWritten(t *testing.T) {
 	l, dir := servicetest.Ledger(t)
 	path := filepath.Join(dir, "ledger.db")
-	raw, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := noerr.Try(sql.Open("sqlite", path)).Must(t)
 	defer raw.Close()
 	raw.SetMaxOpenConns(1)
 	var asked atomic.Int32
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		const full = "CREATE TRIGGER full BEFORE UPDATE ON jobs BEGIN SELECT RAISE(ABORT, 'no room'); END"
-		if _, err := raw.ExecContext(r.Context(), full); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, noerr.From(raw.ExecContext(r.Context(), full)))
 		text(200, `{"snapshot_id":"sd_1"}`)(w, r)
 	})
 	job, err := newRunner(t, p, func(c *Config) { c.Ledger = l }).Trigger(t.Context(), trigger("http://lab.test/1"))
 	if err == nil || job.State != model.JobAccepted || job.Snapshot != "sd_1" || !strings.Contains(err.Error(), "sd_1") {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	if _, err := raw.ExecContext(t.Context(), "DROP TRIGGER full"); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(raw.ExecContext(t.Context(), "DROP TRIGGER full")))
+	noerr.Must(t, l.Close())
 	again, notice, err := ledger.Open(t.Context(), path, time.Now)
 	if err != nil {
 		t.Fatal(err)

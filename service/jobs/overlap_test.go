@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -13,10 +14,7 @@ import (
 // launchedWords are what SharedInputs says: the jobs with how many inputs each, and the unknown ones.
 func launchedWords(t *testing.T, cl *Runner, r model.TriggerRequest) (words []string, left []model.JobInput) {
 	t.Helper()
-	got, err := cl.SharedInputs(t.Context(), r, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := noerr.Try(cl.SharedInputs(t.Context(), r, time.Hour)).Must(t)
 	for _, s := range got.Overlaps {
 		words = append(words, fmt.Sprintf("%s %d", s.Job.ID, s.Inputs))
 	}
@@ -29,9 +27,7 @@ func launchedWords(t *testing.T, cl *Runner, r model.TriggerRequest) (words []st
 func launchedAll(t *testing.T, cl *Runner, list ...model.TriggerRequest) {
 	t.Helper()
 	for _, r := range list {
-		if _, err := cl.Trigger(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(cl.Trigger(t.Context(), r)))
 	}
 }
 
@@ -80,13 +76,8 @@ func TestADamagedRequestIsOneOfUnknownInputs(t *testing.T) {
 	j, _ := withLedger(t)
 	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
 	launchedAll(t, cl, trigger("http://lab.test/1", "http://lab.test/2"), trigger("http://lab.test/3"))
-	kept, err := cl.cfg.Ledger.Request(t.Context(), "job-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cl.cfg.Ledger.ReplaceRequest(t.Context(), "job-1", kept, kept[:len(kept)/2]); err != nil {
-		t.Fatal(err)
-	}
+	kept := noerr.Try(cl.cfg.Ledger.Request(t.Context(), "job-1")).Must(t)
+	noerr.Must(t, cl.cfg.Ledger.ReplaceRequest(t.Context(), "job-1", kept, kept[:len(kept)/2]))
 	words, left := launchedWords(t, cl, trigger("http://lab.test/1", "http://lab.test/3"))
 	if want := []string{"job-2 1", "job-1 unknown"}; !slices.Equal(words, want) || len(left) != 1 {
 		t.Errorf("%v, want %v; left %v", words, want, left)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
@@ -147,10 +148,7 @@ func TestTwoProcessesNeverAskForTheSameJob(t *testing.T) {
 		t.Fatalf("asked: %v", a.times)
 	}
 	eventually(t, "every job runs", func() bool {
-		list, err := l.InFlight(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := noerr.Try(l.InFlight(t.Context())).Must(t)
 		running := 0
 		for _, j := range list {
 			if j.State == model.JobRunning {
@@ -243,10 +241,7 @@ func TestTheEmulatorSeesOneQuestionForEachJobThatIsOver(t *testing.T) {
 		if err != nil || job.State != model.JobAccepted {
 			t.Fatalf("%+v, %v", job, err)
 		}
-		call, err := rn.callFor(t.Context(), job.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		call := noerr.Try(rn.callFor(t.Context(), job.ID)).Must(t)
 		eventually(t, "the job is over", func() bool { // nothing of it goes into the ledger
 			p, err := rn.poll(t.Context(), call)
 			return err == nil && p.State == model.JobReady
@@ -256,10 +251,7 @@ func TestTheEmulatorSeesOneQuestionForEachJobThatIsOver(t *testing.T) {
 		return rehearsal.Place{URL: demo.Control, Token: keystore.NewSecret(demo.Token)}, nil
 	})
 	before := questions(t, control)
-	key, err := demo.Secret(t.Context(), "demo:key/batch-user")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := noerr.Try(demo.Secret(t.Context(), "demo:key/batch-user")).Must(t)
 	t.Setenv(victimKey, key.Reveal())
 	startVictim(t, "follow", dir, demo.Profile.BaseURL)
 	startVictim(t, "follow", dir, demo.Profile.BaseURL)
@@ -275,10 +267,7 @@ func TestTheEmulatorSeesOneQuestionForEachJobThatIsOver(t *testing.T) {
 // questions counts the questions about jobs in the emulator's journal.
 func questions(t *testing.T, c *rehearsal.Client) (n int) {
 	t.Helper()
-	newest, err := c.Newest(t.Context(), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	newest := noerr.Try(c.Newest(t.Context(), 1000)).Must(t)
 	for _, r := range newest.Requests {
 		if strings.Contains(r.URL, "/progress/") {
 			n++

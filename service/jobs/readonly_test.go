@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
@@ -13,10 +14,7 @@ import (
 func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
 	accepted(t, cl)
-	p, err := cl.cfg.Source.Profile(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
 	p.ReadOnly = true
 	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 	before := asked.Load()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
@@ -18,14 +19,8 @@ import (
 // items are the jobs that are in the queue of work.
 func items(t *testing.T, rn *Runner) int {
 	t.Helper()
-	q, err := rn.cfg.Queues.Work(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := itemsOf(t.Context(), q, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := noerr.Try(rn.cfg.Queues.Work(t.Context())).Must(t)
+	list := noerr.Try(itemsOf(t.Context(), q, "test")).Must(t)
 	return len(list)
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
@@ -21,10 +22,7 @@ func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	p, err := cl.cfg.Source.Profile(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
 	p.Name = "other"
 	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 	var re *model.RequestError

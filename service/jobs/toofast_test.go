@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
@@ -34,10 +35,7 @@ func TestAnAnswerOf429SaysWhatManyOfThemComeTo(t *testing.T) {
 		return out
 	}
 	for n := 1; n <= 20; n++ {
-		job, err := cl.Trigger(t.Context(), trigger(fmt.Sprintf("http://lab.test/%d", n)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := noerr.Try(cl.Trigger(t.Context(), trigger(fmt.Sprintf("http://lab.test/%d", n)))).Must(t)
 		if got := notes(job.Fault.Diagnosis); !slices.Equal(got, want(n)) {
 			t.Fatalf("trigger %d: %q", n, got)
 		}
@@ -58,10 +56,7 @@ func TestALongWaitThatATriggerIsAskedForIsShownAsItIs(t *testing.T) {
 		w.Header().Set("Retry-After", "900")
 		w.WriteHeader(http.StatusTooManyRequests)
 	}), j)
-	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := noerr.Try(cl.Trigger(t.Context(), trigger("http://lab.test/1"))).Must(t)
 	at, ok := job.Fault.RetryAt()
 	if d := job.Fault.Diagnosis; !ok || at.Sub(job.Fault.At) != 15*time.Minute || !strings.HasSuffix(d.Summary, "asks to wait 15m0s.") {
 		t.Errorf("%v after the answer, %v: %s", at.Sub(job.Fault.At), ok, d.Summary)
@@ -85,10 +80,7 @@ func TestADownloadThatIsTooFastSaysSo(t *testing.T) {
 func TestAnotherRefusalSaysNothingOf429(t *testing.T) {
 	j, _ := withLedger(t)
 	cl := newRunner(t, servicetest.API(t, text(403, "no")), j)
-	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := noerr.Try(cl.Trigger(t.Context(), trigger("http://lab.test/1"))).Must(t)
 	for _, e := range job.Fault.Diagnosis.Evidence {
 		if e.Kind == "note" {
 			t.Errorf("%q", e.Text)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
@@ -80,17 +81,12 @@ func TestTriggerByEveryAnswer(t *testing.T) {
 			var posts atomic.Int32
 			p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 				posts.Add(1)
-				if _, err := io.Copy(io.Discard, r.Body); err != nil {
-					t.Error(err)
-				}
+				noerr.Want(t, noerr.From(io.Copy(io.Discard, r.Body)))
 				c.answer(w, r)
 			})
 			j, dir := withLedger(t)
 			cl := newRunner(t, p, j)
-			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			job := noerr.Try(cl.Trigger(t.Context(), trigger("http://lab.test/1"))).Must(t)
 			if job.State != c.state || !strings.Contains(job.Detail, c.detail) {
 				t.Errorf("%s: %q", job.State, job.Detail)
 			}
@@ -170,10 +166,7 @@ func endless(w http.ResponseWriter, _ *http.Request) {
 
 func TestAJobWhoseRequestNeverLeftIsNotSent(t *testing.T) {
 	closed := func() string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := noerr.Try(net.Listen("tcp", "127.0.0.1:0")).Must(t)
 		defer l.Close()
 		return "http://" + l.Addr().String()
 	}()
@@ -220,9 +213,7 @@ func TestTheIntentIsOnDiskBeforeThePost(t *testing.T) {
 		text(200, `{"snapshot_id":"sd_9"}`)(w, r)
 	})
 	cl = newRunner(t, p, j)
-	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(cl.Trigger(t.Context(), trigger("http://lab.test/1"))))
 	if job := <-seen; job.State != model.JobSending || job.Inputs != 1 {
 		t.Errorf("%+v", job)
 	}
@@ -313,9 +304,7 @@ func TestTheContractAloneStartsAJobAndCannotAskForIt(t *testing.T) {
 func TestSameInputsAreFoundInAnyOrder(t *testing.T) {
 	j, _ := withLedger(t)
 	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
-	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2"))))
 	for _, c := range []struct {
 		name string
 		r    model.TriggerRequest
@@ -336,9 +325,7 @@ func TestInputsOfASampleAreFoundInTheWhole(t *testing.T) {
 	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
 	whole := trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
 	for _, r := range []model.TriggerRequest{trigger("http://lab.test/3", "http://lab.test/1"), trigger("http://lab.test/9")} {
-		if _, err := cl.Trigger(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(cl.Trigger(t.Context(), r)))
 	}
 	other, same := whole, trigger("http://lab.test/1", "http://lab.test/3")
 	other.Dataset = "gd_other"
@@ -370,10 +357,7 @@ func TestInputsOfASampleAreFoundInTheWhole(t *testing.T) {
 // The bytes of a trigger, as a socket received them.
 func TestTriggerBytesOnTheWire(t *testing.T) {
 	got := make(chan string, 1)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := noerr.Try(net.Listen("tcp", "127.0.0.1:0")).Must(t)
 	defer l.Close()
 	go func() {
 		conn, err := l.Accept()
@@ -393,9 +377,7 @@ func TestTriggerBytesOnTheWire(t *testing.T) {
 	j, _ := withLedger(t)
 	cl := newRunner(t, servicetest.Profile("http://"+l.Addr().String()), j)
 	r := trigger("http://lab.test/a?x=1&y=2")
-	if _, err := cl.Trigger(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(cl.Trigger(t.Context(), r)))
 	want := "POST /datasets/v3/trigger?dataset_id=gd_products&include_errors=true application/json Bearer " + servicetest.KeyValue + "\n" + `[{"url":"http://lab.test/a?x=1&y=2"}]`
 	if s := <-got; s != want {
 		t.Errorf("got  %s\nwant %s", s, want)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -334,12 +335,8 @@ func TestTheServicesListIsLookedAtBeforeAJobHasExpired(t *testing.T) {
 			})
 			s.asks(runs)
 			s.answer = text(200, `{"snapshot_id":"sd_2"}`)
-			if _, err := s.rn.Trigger(t.Context(), trigger("http://lab.test/2")); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.rn.cfg.Ledger.Adopt(t.Context(), model.Job{Profile: "staging", Snapshot: "sd_3"}); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(s.rn.Trigger(t.Context(), trigger("http://lab.test/2"))))
+			noerr.Must(t, noerr.From(s.rn.cfg.Ledger.Adopt(t.Context(), model.Job{Profile: "staging", Snapshot: "sd_3"})))
 			if c.other {
 				s.rn.cfg.Source = servicetest.Source{Base: s.rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) {
 					return keystore.NewSecret("another-value"), nil
@@ -374,10 +371,7 @@ func TestTheEndOfTheTimeDoesNotHideThatAJobIsUnknown(t *testing.T) {
 func TestAnAnswerThatAnotherProcessHadIsNotOverwritten(t *testing.T) {
 	s := forgets(t)
 	s.asks(unknown)
-	before, err := s.rn.Job(t.Context(), "job-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := noerr.Try(s.rn.Job(t.Context(), "job-1")).Must(t)
 	s.asks(runs)
 	job, err := s.rn.forget(t.Context(), before, model.CallProgress, model.JobForgotten(before.Fault.Diagnosis), "no")
 	if err != nil || job.State != model.JobRunning || job.Fault.Any() {

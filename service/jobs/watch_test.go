@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
@@ -93,9 +94,7 @@ func TestAnUnreadableProgressAnswerLeavesTheJobUnchanged(t *testing.T) {
 	cl, asked := script(t, text(200, "nonsense"), text(200, `{"status":"ready"}`))
 	accepted(t, cl)
 	var states []string
-	if _, err := cl.Watch(t.Context(), "job-1", func(j model.Job) { states = append(states, string(j.State)+" "+j.Wire) }); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(cl.Watch(t.Context(), "job-1", func(j model.Job) { states = append(states, string(j.State)+" "+j.Wire) })))
 	if got := strings.Join(states, "|"); got != "accepted |accepted |ready ready" || asked.Load() != 2 {
 		t.Errorf("seen %s in %d polls", got, asked.Load())
 	}
@@ -199,10 +198,7 @@ func TestTheResultOfAJobThatEndedWithoutOneIsNotAskedFor(t *testing.T) {
 		if _, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "json"}, nil); !errors.Is(err, ErrNoResult) || err.Error() != want {
 			t.Errorf("%s: downloaded: %v", state, err)
 		}
-		job, err := cl.Job(t.Context(), "job-1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := noerr.Try(cl.Job(t.Context(), "job-1")).Must(t)
 		if err := cl.eachRow(t.Context(), job, nil); !errors.Is(err, ErrNoResult) || err.Error() != want {
 			t.Errorf("%s: its rows: %v", state, err)
 		}
@@ -265,9 +261,7 @@ func TestWatchSeesWhatOthersCancelled(t *testing.T) {
 	accepted(t, cl)
 	job, err := cl.Watch(t.Context(), "job-1", func(j model.Job) {
 		if j.State == model.JobRunning {
-			if _, err := cl.CancelJob(t.Context(), "job-1"); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, noerr.From(cl.CancelJob(t.Context(), "job-1")))
 		}
 	})
 	if err != nil || job.State != model.JobCanceled {
@@ -344,10 +338,7 @@ func TestQuestionsAreSpacedOut(t *testing.T) {
 func TestAJobOfAnotherProfileIsLeftAlone(t *testing.T) {
 	cl, asked := script(t, text(200, `{"status":"ready"}`))
 	accepted(t, cl)
-	p, err := cl.cfg.Source.Profile(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
 	p.Name = "staging"
 	other := newRunner(t, p, func(o *Config) { o.Ledger = cl.cfg.Ledger })
 	var re *model.RequestError
@@ -437,10 +428,7 @@ func TestAnAnswerThatIsNotReadySaysWhenToAskAgain(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write([]byte(`{"status":"building","message":"try again in 10s"}`))
 	})
-	call, err := cl.callFor(t.Context(), accepted(t, cl).ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	call := noerr.Try(cl.callFor(t.Context(), accepted(t, cl).ID)).Must(t)
 	if p, err := cl.poll(t.Context(), call); err != nil || p.After != 10*time.Second || p.State != model.JobRunning || p.Wire != "building" {
 		t.Errorf("%+v, %v", p, err)
 	}

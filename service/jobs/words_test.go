@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -59,10 +60,7 @@ func TestTheTimelineSaysWhatBecameOfATrigger(t *testing.T) {
 // failing makes the ledger refuse a kind of statement.
 func failing(t *testing.T, cl *Runner, statement string) {
 	t.Helper()
-	raw, err := sql.Open("sqlite", cl.cfg.Ledger.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := noerr.Try(sql.Open("sqlite", cl.cfg.Ledger.Path())).Must(t)
 	defer raw.Close()
 	if _, err := raw.ExecContext(t.Context(), "CREATE TRIGGER full BEFORE "+statement+" BEGIN SELECT RAISE(ABORT, 'no room'); END"); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestRowsAsASheet(t *testing.T) {
@@ -130,12 +132,8 @@ func linesOf(t *testing.T, text []byte, array bool) (rows []string) {
 		rows = append(rows, string(raw))
 		return nil
 	}}
-	if _, err := l.Write(text); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(l.Write(text)))
+	noerr.Must(t, l.Close())
 	return rows
 }
 
@@ -143,9 +141,7 @@ func linesOf(t *testing.T, text []byte, array bool) (rows []string) {
 func isSheet(t *testing.T, text []byte, n int) {
 	t.Helper()
 	var sheet bytes.Buffer
-	if _, err := WriteCSV(&sheet, bytes.NewReader(text), false); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(WriteCSV(&sheet, bytes.NewReader(text), false)))
 	rows, err := csv.NewReader(&sheet).ReadAll()
 	if err != nil {
 		t.Fatalf("%v: %q", err, text)

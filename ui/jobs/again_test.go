@@ -146,16 +146,6 @@ func TestALaunchBeforeTheServiceWantsItIsAskedAbout(t *testing.T) {
 	}
 }
 
-func TestAJobThatRunsIsLaunchedAgainKnowingly(t *testing.T) {
-	running := readyJob()
-	running.State = model.JobRunning
-	f := &fakeLedger{jobs: []model.Job{running}, rest: service.Missing{Request: askedFor("etl", "https://a.test/3")}}
-	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		s.Press("a", "w")
-		s.Expect("job-9 is running: a second one with 1 input is billed a second")
-	})
-}
-
 func TestAJobIsChangedInTheFormBeforeItIsLaunchedAgain(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Missing{Request: askedFor("etl", "https://a.test/1", "https://a.test/2")}}
 	flow(t, f, "brightdata", 100, 40, func(s *uitest.Screen) {

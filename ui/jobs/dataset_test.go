@@ -8,7 +8,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
-	service "zonedeck/service/jobs"
 	"zonedeck/ui/uitest"
 )
 
@@ -142,22 +141,6 @@ func TestTheGoodRowsAreLaunchedAndTheBadOnesKept(t *testing.T) {
 			t.Errorf("%q, %v", b, err)
 		}
 	})
-}
-
-func TestAtTheEmulatorAKnownCostIsNoQuestion(t *testing.T) {
-	for _, c := range []struct {
-		dollars float64
-		asks    bool
-	}{{0.03, false}, {-1, true}} {
-		f := &fakeLedger{estimate: service.Estimate{Inputs: 1, Records: 1, Dollars: c.dollars}, local: true}
-		flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-			fillDialog(s, "https://a.test/1")
-			s.Press("ctrl+s", "ctrl+s")
-			if asked := len(f.triggered) == 0; asked != c.asks {
-				t.Errorf("%v dollars: asked %v", c.dollars, asked)
-			}
-		})
-	}
 }
 
 func TestALineEndInTheRowsIsNoLaunch(t *testing.T) {

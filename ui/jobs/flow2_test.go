@@ -3,7 +3,6 @@ package jobs_test
 import (
 	"errors"
 	"io"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,21 +37,6 @@ func readyJob() model.Job {
 	return model.Job{ID: "job-9", Snapshot: "sd_9", Profile: "acme", Dataset: "gd_products", KeyName: "etl", State: model.JobReady, Inputs: 20, Done: 20, Records: 20}
 }
 
-func TestBadRowsAreNamedAndNothingIsSent(t *testing.T) {
-	f := &fakeLedger{}
-	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		fillDialog(s, "https://a.test/1\nftp://x\nnonsense")
-		s.Press("ctrl+s")
-		s.Expect("2 rows of what was pasted cannot be used; nothing was sent", `row 2: "ftp://x"`, `row 3: "nonsense"`, "launch the 1 good row")
-		s.Press("ctrl+s")
-		s.Expect("Launch the 1 good row?", "2 rows of what was pasted cannot be used")
-		s.Press("esc")
-		if len(f.triggered) != 0 {
-			t.Fatal("bad rows were sent")
-		}
-	})
-}
-
 func TestAnEditAfterTheCheckIsCheckedAgain(t *testing.T) {
 	f := &fakeLedger{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
@@ -85,19 +69,6 @@ func TestTheSameInputsAtTheEmulatorAreDated(t *testing.T) {
 	})
 }
 
-func TestInputsOfASampleAreNamedBeforeTheWholeIsLaunched(t *testing.T) {
-	f := &fakeLedger{local: true, launched: []model.JobInput{{URL: "https://a.test/1"}}}
-	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
-		s.Press("ctrl+s", "ctrl+s")
-		s.Expect("Launch 2 inputs?", "1 of 2 inputs was launched at", "(job-9, ready)", "billed a second time")
-		s.Press("y")
-		if len(f.triggered) != 1 {
-			t.Errorf("%d triggers", len(f.triggered))
-		}
-	})
-}
-
 func TestTheSameInputsWithinAnHourNeedAConfirmation(t *testing.T) {
 	f := &fakeLedger{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
@@ -119,32 +90,6 @@ func TestTheSameInputsWithinAnHourNeedAConfirmation(t *testing.T) {
 		s.ExpectNot("New job")
 		if len(f.triggered) != 2 {
 			t.Fatalf("%d triggers after yes, want 2", len(f.triggered))
-		}
-		for i, known := range [][]string{nil, {"job-1"}} {
-			if g := f.triggered[i].Guard; g == nil || !slices.Equal(g.Known, known) {
-				t.Errorf("trigger %d: %+v, want a guard that knows %v", i+1, g, known)
-			}
-		}
-		s.After(2 * time.Hour)
-		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
-		s.Press("ctrl+s", "ctrl+s")
-		s.Expect("Launch 2 inputs?")
-		s.ExpectNot("billed a second time")
-		s.Press("y")
-		if len(f.triggered) != 3 {
-			t.Fatalf("%d triggers, want 3: two hours later the cost alone is asked about", len(f.triggered))
-		}
-	})
-}
-
-func TestALedgerThatCannotBeSearchedStopsTheLaunch(t *testing.T) {
-	f := &fakeLedger{sameErr: errors.New("database is locked")}
-	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		fillDialog(s, "https://a.test/1")
-		s.Press("ctrl+s", "ctrl+s")
-		s.Expect("cannot be searched for the same inputs: database is locked")
-		if len(f.triggered) != 0 {
-			t.Fatal("it was sent nevertheless")
 		}
 	})
 }
@@ -312,14 +257,6 @@ func TestWhatADiscardedFormReadIsNotLaunchedByTheNext(t *testing.T) {
 		_ = write.Close()
 		s.After(time.Second)
 		s.ExpectNot("1 input")
-	})
-}
-
-func TestTheLinesOfAPasteIntoTheDialogStayLines(t *testing.T) {
-	flow(t, &fakeLedger{}, "brightdata", 100, 30, func(s *uitest.Screen) {
-		fillDialog(s, "https://a.test/1\nhttps://a.test/2\n")
-		s.Press("ctrl+s")
-		s.Expect("2 inputs from what was pasted")
 	})
 }
 

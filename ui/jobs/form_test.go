@@ -8,7 +8,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
-	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
@@ -127,17 +126,4 @@ func TestAnInboxThatDoesNotReceiveIsNotFilledIn(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAJobWithAWebhookIsLaunchedAgainWithOneOfItsOwn(t *testing.T) {
-	r := askedFor("etl", "https://a.test/1")
-	r.Settings.Notify = model.HookInbox
-	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Missing{Request: r}, hooks: inboxAt("", nil)}
-	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
-		s.Press("a", "w", "y")
-		s.Expect("launched job-1")
-		if got := model.HookToken(f.triggered[0].Settings.Notify); got == "" {
-			t.Errorf("%q is called", f.triggered[0].Settings.Notify)
-		}
-	})
 }

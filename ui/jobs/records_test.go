@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	result "zonedeck/service/records"
 	"zonedeck/ui"
@@ -93,9 +94,7 @@ func openRecords(t *testing.T, r *results, content string, w, h int) *uitest.Scr
 	r.dir = t.TempDir()
 	t.Chdir(r.dir)
 	for name, text := range map[string]string{"rows.ndjson": content, "old.ndjson": oldRows()} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	f := &fakeLedger{jobs: []model.Job{{
 		ID: "job-1", Profile: "acme", Dataset: "gd_shop", State: model.JobDownloaded, Snapshot: "sd_1", Inputs: 3, Records: 300, Done: -1,
@@ -119,9 +118,7 @@ func TestAResultWhoseFileIsGoneIsDownloadedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openRecords(t, &results{}, shopRows(3), 120, 40)
 		s.Expect("Records of job-1", "3 rows")
-		if err := os.Remove("rows.ndjson"); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Remove("rows.ndjson"))
 		s.Press("r")
 		s.Expect("The file of the result is no longer there", "d downloads it again")
 		s.Press("d")
@@ -319,9 +316,7 @@ func TestAResultThatCannotBeShownSaysWhy(t *testing.T) {
 func TestAResultThatChangesIsOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openRecords(t, &results{}, shopRows(10), 80, 24)
-		if err := os.WriteFile("rows.ndjson", []byte(shopRows(12)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile("rows.ndjson", []byte(shopRows(12)), 0o600))
 		s.AllowError("has changed since it was opened")
 		s.Press("s")
 		s.Press("ctrl+x", "r")

@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	result "zonedeck/service/records"
 	"zonedeck/ui/jobs/records"
 	"zonedeck/ui/kit"
@@ -24,20 +25,13 @@ func BenchmarkRecordsFrame(b *testing.B) {
 	pages := [2]*records.Page{}
 	for i, n := range []int{100, 10_000_000} {
 		path := filepath.Join(b.TempDir(), "rows.ndjson")
-		f, err := os.Create(path)
-		if err != nil {
-			b.Fatal(err)
-		}
+		f := noerr.Try(os.Create(path)).Must(b)
 		w := bufio.NewWriterSize(f, 1<<20)
 		for k := range n {
 			fmt.Fprintf(w, "{\"id\":%d,\"a b\":\"x\"}\n", k)
 		}
-		if err := w.Flush(); err != nil {
-			b.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, w.Flush())
+		noerr.Must(b, f.Close())
 		p := records.New(records.Deps{Ctx: b.Context(), Theme: kit.NewTheme(true, false), Open: func(_ context.Context, name string) (*result.File, error) {
 			return result.Open(name, result.Options{Temp: b.TempDir()})
 		}})

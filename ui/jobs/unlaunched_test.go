@@ -1,7 +1,6 @@
 package jobs_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -35,22 +34,6 @@ func TestWhatASampleLaunchedIsLeftOutByChoice(t *testing.T) {
 		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 1 || f.triggered[0].Inputs[0].URL != "https://a.test/2" {
 			t.Errorf("triggered %+v", f.triggered)
 		}
-	})
-}
-
-func TestLeavingOutIsOfferedOnlyWhereSomethingStays(t *testing.T) {
-	f := &fakeLedger{launched: launchedOf("https://a.test/1", "https://a.test/2")}
-	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
-		fillDialog(s, "https://a.test/1")
-		s.Press("ctrl+s")
-		s.Expect("launch 1 input")
-		s.ExpectNot("Leave out")
-		s.Paste("https://a.test/7")
-		s.Expect("[ ] 1 input of the last hour: what that saves is not known")
-		s.Press("down", "down", "space")
-		s.Expect("launch 1 input")
-		s.Press("up", "up", "enter", "ctrl+u") // other rows are checked anew
-		s.ExpectNot("Leave out")
 	})
 }
 
@@ -96,15 +79,6 @@ func TestTheNewestJobsWithSomeOfTheInputsAreNamedFirst(t *testing.T) {
 	})
 }
 
-func TestASearchForLaunchedInputsThatFailsIsSaid(t *testing.T) {
-	f := &fakeLedger{sharedErr: errors.New("the disk is gone")}
-	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
-		fillDialog(s, "https://a.test/1")
-		s.Press("ctrl+s")
-		s.Expect("✗ the ledger cannot be searched for the same inputs: the disk is gone", "check the inputs")
-	})
-}
-
 // sampled fills the form with five rows and a sample of so many, and checks them; the focus is on Sample.
 func sampled(s *uitest.Screen, n string) {
 	fillDialog(s, "https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\nhttps://a.test/4\nhttps://a.test/5")
@@ -140,36 +114,14 @@ func TestASampleIsTakenOfWhatIsLeft(t *testing.T) {
 	})
 }
 
-func TestASampleThatTakesAllThatIsLeftIsNone(t *testing.T) {
-	f := &fakeLedger{perInput: 0.5, launched: launchedOf("https://a.test/1", "https://a.test/2", "https://a.test/3")}
-	flow(t, f, "brightdata", 120, 50, func(s *uitest.Screen) {
-		sampled(s, "4")
-		s.Expect("3 inputs of the last hour: saves about $1.00", "! 3 of 5 inputs were launched as job-9", "✓ 4 inputs from what was pasted", "· a sample of 5")
-		for !strings.Contains(s.Screen(), "›Leave out") {
-			s.Press("shift+tab")
-		}
-		s.Press("space")
-		s.Expect("✓ 2 inputs from what was pasted", "· 3 left out", "launch 2 inputs")
-		s.ExpectNot("a sample of")
-	})
-}
-
-func TestASampleWithNothingThatWasLaunchedHasNoChoice(t *testing.T) {
-	f := &fakeLedger{perInput: 0.5, launched: launchedOf("https://a.test/4")}
-	flow(t, f, "brightdata", 120, 50, func(s *uitest.Screen) {
-		sampled(s, "2")
-		s.Expect("✓ 2 inputs from what was pasted", "· a sample of 5", "launch 2 inputs")
-		s.ExpectNot("Leave out", "were launched as")
-	})
-}
-
 func TestWhatWasLeftOutOfOtherRowsIsForgotten(t *testing.T) {
-	f := &fakeLedger{perInput: 0.5, launched: launchedOf("https://a.test/1")}
+	f := &fakeLedger{launched: launchedOf("https://a.test/1")}
 	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
 		s.Press("ctrl+s", "down", "down", "space")
-		s.Expect("· 1 left out")
-		s.Press("up", "up", "enter", "ctrl+u")
+		s.Expect("1 input of the last hour: what that saves is not known", "· 1 left out")
+		s.Press("up", "up", "enter", "ctrl+u") // other rows are checked anew
+		s.ExpectNot("Leave out")
 		s.Press("backspace", "ctrl+u", "ctrl+u")
 		s.Type("https://a.test/7")
 		s.Press("ctrl+s")
