@@ -31,7 +31,7 @@ func manyKeys(n int) []model.Key {
 // More keys than a file written by hand may hold are imported, read by another console, and edited by
 // two of them in turn.
 func TestManyKeysAreImportedListedAndEdited(t *testing.T) {
-	const n = 10_000
+	const n = 2000
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	want := manyKeys(n)
 	var table bytes.Buffer

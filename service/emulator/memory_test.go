@@ -14,7 +14,7 @@ import (
 // The test of flat memory sends as many requests as ZONEDECK_REQUESTS says ("1000000");
 // memoryRequests where it says nothing.
 const (
-	memoryRequests = 12_000
+	memoryRequests = 4000
 	memoryBatches  = 4
 	// memoryWarm fills what is bounded: the journal's ring, pools of connections and buffers.
 	memoryWarm = 6_000

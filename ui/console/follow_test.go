@@ -147,7 +147,7 @@ func TestAConsoleDoesNotCallItselfReadyWhileTheEmulatorIsGone(t *testing.T) {
 	c, paths := consoleOf(t, nil)
 	owner := another(t, paths)
 	noerr.Must(t, noerr.From(owner.Profile(t.Context())))
-	c.service.Local = local.New(paths, c.terminal.Getenv, time.Now, c.terminal.Log).WithPatience(100 * time.Millisecond)
+	c.service.Local.WithPatience(100 * time.Millisecond)
 	f := follower{c: c}
 	f.begin()
 	noerr.Must(t, owner.Close(t.Context()))

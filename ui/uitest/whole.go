@@ -34,6 +34,8 @@ type Whole struct {
 	emu *vt.Emulator
 	out io.Reader
 	raw bytes.Buffer // of out, as far as it was replayed
+	// text is the screen's, "" when it has to be read again: a wait looks a hundred times a second.
+	text string
 }
 
 // Run starts m on a terminal of w×h cells; it is quit when the test ends.
@@ -63,8 +65,12 @@ func (p *Whole) end() {
 // replay feeds the terminal the program's new output.
 func (p *Whole) replay() {
 	p.t.Helper()
-	if _, err := io.Copy(io.MultiWriter(p.emu, &p.raw), p.out); err != nil {
+	n, err := io.Copy(io.MultiWriter(p.emu, &p.raw), p.out)
+	if err != nil {
 		p.t.Fatalf("replaying the program's output: %v", err)
+	}
+	if n > 0 {
+		p.text = ""
 	}
 }
 
@@ -72,8 +78,10 @@ func (p *Whole) replay() {
 // with one line break.
 func (p *Whole) Screen() string {
 	p.t.Helper()
-	p.replay()
-	return trim(p.emu.String())
+	if p.replay(); p.text == "" {
+		p.text = trim(p.emu.String())
+	}
+	return p.text
 }
 
 // Written is every byte that the program has written to the terminal.
@@ -140,13 +148,12 @@ func (p *Whole) restUntil(d time.Duration, missing func(screen string) string) s
 	beat := time.NewTicker(poll)
 	defer beat.Stop()
 	deadline := time.Now().Add(patience)
-	last, since := "", time.Now()
+	last, since, lacking := "", time.Now(), missing("")
 	for {
 		screen := p.Screen()
 		if screen != last {
-			last, since = screen, time.Now()
+			last, since, lacking = screen, time.Now(), missing(screen)
 		}
-		lacking := missing(screen)
 		if lacking == "" && time.Since(since) >= d {
 			return screen
 		}
@@ -182,6 +189,7 @@ func (p *Whole) Send(msg tea.Msg) { p.tm.Send(msg) }
 func (p *Whole) Resize(w, h int) {
 	p.replay()
 	p.emu.Resize(w, h)
+	p.text = ""
 	p.tm.Send(tea.WindowSizeMsg{Width: w, Height: h})
 }
 
