@@ -13,6 +13,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/journal"
+	"zonedeck/service/snippet"
 )
 
 // Inventory is the list of the keys: those that come with the profile in use, and those that are recorded. What changes
@@ -72,8 +73,29 @@ func Unreadable(err error) error {
 // ScanFolders are the folders that the configuration names to be looked through.
 func (v Inventory) ScanFolders() []string { return v.ks.cfg.Profiles.File().Keys().Scan }
 
-// Intervals are the days that values are used, by level, where the configuration says them.
-func (v Inventory) Intervals() map[model.Level]int { return v.ks.cfg.Profiles.File().Keys().Intervals }
+// SnippetOptions are what differs between runs of the check of the keys.
+type SnippetOptions = snippet.Options
+
+// Snippet is the check of the keys as text for a program that runs it on schedule. Command prints it.
+type Snippet struct{ Title, Text, Command string }
+
+// SnippetNames are the programs.
+func SnippetNames() (names []string) {
+	for _, k := range snippet.Kinds() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Snippets are those for each program, with the intervals of the configuration.
+func (v Inventory) Snippets(o SnippetOptions) (out []Snippet) {
+	o.Intervals = v.ks.cfg.Profiles.File().Keys().Intervals
+	for _, k := range snippet.Kinds() {
+		text, _ := snippet.Write(k.Name, o)
+		out = append(out, Snippet{k.Title, text, snippet.Command(k.Name, o)})
+	}
+	return out
+}
 
 // Supplied are the keys that come with the profile.
 func (v Inventory) Supplied(recorded []model.Key) (keys []model.Key) {

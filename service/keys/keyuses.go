@@ -9,9 +9,32 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/config"
+	"zonedeck/service/exchange"
+	"zonedeck/service/journal"
 	"zonedeck/service/radius"
 	"zonedeck/service/saved"
 )
+
+type (
+	// KeyID names a key: one of the inventory, or one that comes with a profile.
+	KeyID = radius.KeyID
+	// KeyUse is one thing that uses a key.
+	KeyUse = radius.Use
+	// UsesReport is what a look for uses found, and what it could not look through.
+	UsesReport = radius.Report
+	// Progress is how far a look through folders is.
+	Progress = radius.Progress
+	// Dates are when a key was first seen and last used.
+	Dates = journal.KeyUse
+	// Skew is how far the service's clock is from this machine's.
+	Skew = exchange.Skew
+)
+
+// UsersOf are what a key's record names, and what was found besides; see radius.Names.
+func UsersOf(k model.Key, uses []KeyUse) []string { return radius.Names(k, uses) }
+
+// UsageOf is what the uses of a key say to the rules; see radius.KeyUsage.
+func UsageOf(k model.Key, uses []KeyUse) keystore.KeyUsage { return radius.KeyUsage(k, uses) }
 
 // Radius finds what uses the subjects: in every profile, the saved requests, the jobs in flight,
 // the inventory's records, and in folders, if some are given. The error is that of ctx; the

@@ -337,8 +337,8 @@ func (r Rotations) Users(ctx context.Context, k model.Key) ([]keystore.RotationU
 		if origin != "" && user.Profile != "" && user.Profile != origin {
 			user = r.withoutOtherService(user)
 		}
-		if origin != "" && u.Twin != "" { // every emulator has the same demo values
-			user.Ref, user.Reason = "", "key "+u.Twin+" is of the inventory, and whose service it is for is not known: the console puts no value of profile "+origin+" there"
+		if origin != "" && u.SameAs != "" { // every emulator has the same demo values
+			user.Ref, user.Reason = "", "key "+u.SameAs+" is of the inventory, and whose service it is for is not known: the console puts no value of profile "+origin+" there"
 		}
 		read = read || user.Ref != "" && user.Ref == k.Secret && !user.InFlight
 		out = append(out, user)

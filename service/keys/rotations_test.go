@@ -277,6 +277,11 @@ func TestARotationFollowsTheConfiguration(t *testing.T) {
 	if u, ok := plan.User(file + ":1"); !ok || u.File != file {
 		t.Errorf("the file is not found: %+v", plan.Users)
 	}
+	for i, s := range a.Keys.Inventory().Snippets(SnippetOptions{}) { // a runner has no configuration of its own
+		if program := SnippetNames()[i]; (program == "github" || program == "gitlab") != strings.Contains(s.Text, "USER = 14") {
+			t.Errorf("the check for %s is %s", program, s.Text)
+		}
+	}
 	if days := a.engine().Days(model.LevelUser); days != 14 {
 		t.Errorf("a new USER key lives %d days", days)
 	}

@@ -46,15 +46,26 @@ type Use struct {
 	Ended    time.Time
 	// LastSeen is when it was last seen to use it; zero where it was only recorded.
 	LastSeen time.Time
-	// Twin is the other record of the inventory, of the same value or reference, by which it was found.
-	Twin string
+	// SameAs is the other record of the inventory, of the same value or reference, by which it was found.
+	SameAs string
 	// Unmeasured is why the console cannot prove by itself that it works with another value;
 	// empty where it can.
 	Unmeasured string
 }
 
-// OtherValue says what Use.Other means.
-const OtherValue = "a value beside the present one, which may be valid"
+// PreviousValue says what Use.Previous means.
+const PreviousValue = "a value beside the present one, which may be valid"
+
+// InFile reports whether it was found by a look through folders.
+func (u Use) InFile() bool { return u.Kind == EnvFile || u.Kind == TrackedFile }
+
+// Text is String, after the kind where the name does not say it.
+func (u Use) Text() string {
+	if u.Kind == Recorded || u.Kind == TrackedFile {
+		return string(u.Kind) + ": " + u.String()
+	}
+	return u.String()
+}
 
 // Measurable says that the console can prove by itself, by a call or by reading the file
 // again, that the use works with another value.
@@ -326,9 +337,9 @@ func (s Subject) isPassword(p config.Profile, z model.Zone) bool {
 	return z.Password != "" && (z.Password == s.Ref || s.Zone == string(z.Name) && s.Account == p.Account)
 }
 
-// maxTwins bounds how many other records a key is held against: with all of many that share a reference, a
+// maxSame bounds how many other records a key is held against: with all of many that share a reference, a
 // report would grow with the square of their number.
-const maxTwins = 100
+const maxSame = 100
 
 // records looks through the inventory for other records of the same value, or of the same reference: a
 // rotation ends theirs, too.
@@ -339,28 +350,28 @@ func (f *finder) records() {
 			if s := f.subjects[i]; k.Name == s.Key && s.Profile == "" {
 				continue
 			}
-			if found[i]++; found[i] <= maxTwins {
-				f.ofTwin(i, k)
+			if found[i]++; found[i] <= maxSame {
+				f.sameValue(i, k)
 			}
 		}
 	}
 	for i, n := range found {
-		if n > maxTwins {
-			f.problem("%d more records of the inventory have the value or the reference of %s: only %d were looked at", n-maxTwins, f.subjects[i].Key, maxTwins)
+		if n > maxSame {
+			f.problem("%d more records of the inventory have the value or the reference of %s: only %d were looked at", n-maxSame, f.subjects[i].Key, maxSame)
 		}
 	}
 }
 
-// ofTwin adds another record of a subject's value, and what that one names.
-func (f *finder) ofTwin(subject int, k model.Key) {
-	twin := "key " + k.Name
+// sameValue adds another record of a subject's value, and what that one names.
+func (f *finder) sameValue(subject int, k model.Key) {
+	same := "key " + k.Name
 	_, other := f.subjects[subject].previousValue(k.Fingerprint)
 	f.add(subject, Use{
-		Kind: Recorded, Name: twin, Twin: k.Name, Ref: k.Secret, Fingerprint: k.Fingerprint, Last4: k.Last4, Previous: other, Unmeasured: unresolved(k.Secret),
+		Kind: Recorded, Name: same, SameAs: k.Name, Ref: k.Secret, Fingerprint: k.Fingerprint, Last4: k.Last4, Previous: other, Unmeasured: unresolved(k.Secret),
 	})
 	for _, name := range k.UsedBy {
 		if u := recorded(name, k.Secret); u.Name != keystore.ThisConsole {
-			u.Name, u.Twin = u.Name+" ("+twin+")", k.Name
+			u.Name, u.SameAs = u.Name+" ("+same+")", k.Name
 			f.add(subject, u)
 		}
 	}

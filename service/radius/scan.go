@@ -70,10 +70,10 @@ func (f *finder) scan(ctx context.Context) {
 		s.limits = DefaultLimits()
 	}
 	for i, subject := range f.subjects {
-		s.want(subject.Fingerprint, i)
+		s.watch(subject.Fingerprint, i)
 		for _, v := range subject.PreviousValues {
 			if v.Fingerprint != subject.Fingerprint {
-				s.want(v.Fingerprint, i)
+				s.watch(v.Fingerprint, i)
 			}
 		}
 		if ref := keystore.Ref(subject.Ref); ref.Scheme() == keystore.SchemeEnv {
@@ -101,8 +101,8 @@ func (f *finder) scan(ctx context.Context) {
 	}
 }
 
-// want has a value of a subject looked for.
-func (s *scanner) want(fingerprint string, subject int) {
+// watch has a value of a subject looked for.
+func (s *scanner) watch(fingerprint string, subject int) {
 	if b, err := hex.DecodeString(fingerprint); err == nil && len(b) == 8 {
 		s.wanted[[8]byte(b)] = append(s.wanted[[8]byte(b)], subject)
 	}

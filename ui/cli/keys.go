@@ -54,63 +54,55 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// keysFlags say which keys are meant, and where their uses are looked for.
 type keysFlags struct {
-	within   durationFlag
-	json     bool
-	recorded bool
-	skew     bool
-	scan     []string
+	Recorded bool     `flag:"recorded" help:"only the keys of the inventory, without starting the emulator"`
+	Scan     []string `flag:"scan" help:"search this folder too for what uses the keys (repeatable)"`
 }
 
-func (f *keysFlags) register(cmd *cobra.Command) {
-	f.within.d = model.SoonDays * 24 * time.Hour
-	cmd.Flags().Var(&f.within, "within", "how long before its expiry or rotation a key counts as due soon, for example 14d or 2w")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
-	cmd.Flags().BoolVar(&f.skew, "skew", false, "ask the service for its time, without a key, and say how far its clock is from this machine's")
-	f.registerSource(cmd)
+// withinFlag says when a key counts as due soon.
+type withinFlag struct {
+	Within durationFlag `flag:"within" help:"how long before its expiry or rotation a key counts as due soon, for example 14d or 2w"`
 }
 
-// registerSource adds the flags that say which keys are meant, and where their uses are looked for.
-func (f *keysFlags) registerSource(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.recorded, "recorded", false, "only the keys of the inventory, without starting the emulator")
-	cmd.Flags().StringArrayVar(&f.scan, "scan", nil, "search this folder too for what uses the keys (repeatable)")
+func soon() withinFlag { return withinFlag{durationFlag{model.SoonDays * 24 * time.Hour}} }
+
+type keysListFlags struct {
+	keysFlags
+	withinFlag
+	Skew bool `flag:"skew" help:"ask the service for its time, without a key, and say how far its clock is from this machine's"`
+	jsonFlag
 }
 
 func (a *app) keysListCommand() *cobra.Command {
-	var f keysFlags
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the keys with their expiry and rotation",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
-				return t.listKeys(cmd.Context(), f)
-			})
+	return command(a, spec[keysListFlags]{
+		use: "list", short: "List the keys with their expiry and rotation",
+		defaults: keysListFlags{withinFlag: soon()},
+		needs:    func(keysListFlags) needs { return needs{jobs: true} },
+		run: func(ctx context.Context, t *task, f keysListFlags, _ []string) (printed, error) {
+			audit, skew, err := t.auditAndSkew(ctx, f)
+			if err != nil {
+				return printed{}, err
+			}
+			if len(audit.Keys) == 0 && !f.JSON {
+				t.app.say("zonedeck: the inventory holds no keys: add one in the console (tab 4, a)")
+				return printed{}, nil
+			}
+			out := newKeysJSON(audit, f.Within.d)
+			out.Skew = skew
+			return printed{object: out, rows: keyRows(audit, f.Within.d)}, nil
 		},
-	}
-	f.register(cmd)
-	return cmd
+	})
 }
 
-func (t *task) listKeys(ctx context.Context, f keysFlags) error {
-	audit, err := t.audit(ctx, f, f.scan)
+// auditAndSkew reads the keys, and asks for the service's time if that is wanted.
+func (t *task) auditAndSkew(ctx context.Context, f keysListFlags) (keys.Audit, *view.Skew, error) {
+	audit, err := t.audit(ctx, f.keysFlags, f.Within.d, f.Scan)
 	if err != nil {
-		return err
+		return audit, nil, err
 	}
-	skew, err := t.clockSkew(ctx, f.skew)
-	if err != nil {
-		return err
-	}
-	if f.json {
-		out := newKeysJSON(audit, f.within.d)
-		out.Skew = skew
-		return t.app.printJSON(out)
-	}
-	if len(audit.Keys) == 0 {
-		t.app.say("zonedeck: the inventory holds no keys: add one in the console (tab 4, a)")
-		return nil
-	}
-	return printColumns(t.app.Stdout, keyRows(audit, f.within.d))
+	skew, err := t.clockSkew(ctx, f.Skew)
+	return audit, skew, err
 }
 
 func newKeysJSON(audit keys.Audit, within time.Duration) view.Keys {
@@ -167,13 +159,13 @@ func (t *task) clockSkew(ctx context.Context, ask bool) (*view.Skew, error) {
 
 // audit reads the keys in use, the worst first. The emulator is started first if it is needed:
 // it knows the demo keys.
-func (t *task) audit(ctx context.Context, f keysFlags, folders []string) (keys.Audit, error) {
-	if !f.recorded {
+func (t *task) audit(ctx context.Context, f keysFlags, within time.Duration, folders []string) (keys.Audit, error) {
+	if !f.Recorded {
 		if _, err := t.Profile(ctx); err != nil {
 			return keys.Audit{}, fail(exitState, "%w", err)
 		}
 	}
-	audit, err := t.Keys.Inventory().Audit(ctx, f.recorded, f.within.d, folders)
+	audit, err := t.Keys.Inventory().Audit(ctx, f.Recorded, within, folders)
 	for _, p := range audit.Problems {
 		t.app.warn("%s", sanitizeLine(p))
 	}
@@ -181,47 +173,29 @@ func (t *task) audit(ctx context.Context, f keysFlags, folders []string) (keys.A
 }
 
 func (a *app) keysCheckCommand() *cobra.Command {
-	var f keysFlags
-	cmd := &cobra.Command{
-		Use:   "check",
-		Short: "Check expiry, rotation and permissions; the exit code is the verdict",
-		Long: `Checks the expiry, the rotation and the permissions of every key. Exit codes,
+	return command(a, spec[keysListFlags]{
+		use: "check", short: "Check expiry, rotation and permissions; the exit code is the verdict",
+		long: `Checks the expiry, the rotation and the permissions of every key. Exit codes,
 the first that applies: 41 a key has expired; 40 a rotation or an expiry is due,
 or due within --within; 42 the permission lint found an error; 1 nothing is
 wrong with what is known, but the expiry or the rotation of a key is unknown; 0
 otherwise.
 
 'keys list' shows what is unknown, and the findings say how to record it.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
-				return t.checkKeys(cmd.Context(), f)
-			})
+		defaults: keysListFlags{withinFlag: soon()},
+		needs:    func(keysListFlags) needs { return needs{jobs: true} },
+		run: func(ctx context.Context, t *task, f keysListFlags, _ []string) (printed, error) {
+			audit, skew, err := t.auditAndSkew(ctx, f)
+			if err != nil {
+				return printed{}, err
+			}
+			out := printed{object: checked(audit, f.Within.d, skew), code: checkExit(audit, f.Within.d)}
+			if f.JSON {
+				return out, nil
+			}
+			return out, t.printVerdict(audit, f.Within.d)
 		},
-	}
-	f.register(cmd)
-	return cmd
-}
-
-func (t *task) checkKeys(ctx context.Context, f keysFlags) error {
-	audit, err := t.audit(ctx, f, f.scan)
-	if err != nil {
-		return err
-	}
-	skew, err := t.clockSkew(ctx, f.skew)
-	if err != nil {
-		return err
-	}
-	code := checkExit(audit, f.within.d)
-	if f.json {
-		err = t.printCheck(audit, code, f.within.d, skew)
-	} else {
-		err = t.printVerdict(audit, f.within.d)
-	}
-	if err != nil {
-		return err
-	}
-	return exit(code)
+	})
 }
 
 // checkExit returns the code of the first problem found: expired, due, lint, a clock that is not known.
@@ -264,15 +238,13 @@ func lintExit(findings []keystore.Finding) int {
 	return exitOK
 }
 
-func (t *task) printCheck(audit keys.Audit, code int, within time.Duration, skew *view.Skew) error {
-	keys := newKeysJSON(audit, within)
-	var seconds *float64
+func checked(audit keys.Audit, within time.Duration, skew *view.Skew) view.KeysCheck {
+	keys, code := newKeysJSON(audit, within), checkExit(audit, within)
+	out := view.KeysCheck{OK: code == exitOK, ExitCode: code, Due: keys.Due, Keys: keys.Keys, Findings: view.NewFindings(audit.Findings), Skew: skew}
 	if skew != nil {
-		seconds = &skew.Seconds
+		out.Seconds = &skew.Seconds
 	}
-	return t.app.printJSON(view.KeysCheck{
-		OK: code == exitOK, ExitCode: code, Due: keys.Due, Keys: keys.Keys, Findings: view.NewFindings(audit.Findings), Seconds: seconds, Skew: skew,
-	})
+	return out
 }
 
 func (t *task) printVerdict(audit keys.Audit, within time.Duration) error {

@@ -2,54 +2,52 @@ package cli
 
 import (
 	"cmp"
+	"context"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/service/snippet"
+	"zonedeck/service/keys"
+	"zonedeck/service/view"
 )
 
+type snippetFlags struct {
+	Within  string `flag:"within" default:"14d" help:"how long before its expiry or rotation a key counts as due soon, for example 14d or 2w"`
+	Program string `flag:"program" help:"how to call the program there (default: this program's path; zonedeck for GitHub and GitLab)"`
+	Metrics string `flag:"metrics" help:"also write the metrics for node_exporter's textfile collector to this file (cron and systemd)"`
+	jsonFlag
+}
+
 func (a *app) keysSnippetCommand() *cobra.Command {
-	var names []string
-	for _, k := range snippet.Kinds() {
-		names = append(names, k.Name)
-	}
-	o := snippet.Options{}
-	within, asJSON := "14d", false
-	cmd := &cobra.Command{
-		Use:   "snippet " + strings.Join(names, "|"),
-		Short: "Print the check of the keys for cron, systemd, GitHub or GitLab",
-		Long: `Prints the check of the keys as text for the program that runs it on schedule.
+	names := keys.SnippetNames()
+	return command(a, spec[snippetFlags]{
+		use: "snippet " + strings.Join(names, "|"), short: "Print the check of the keys for cron, systemd, GitHub or GitLab",
+		long: `Prints the check of the keys as text for the program that runs it on schedule.
 
 For cron and systemd, the check runs on this machine with its configuration; if
 --config names a file here, the text names it too. A runner of GitHub or GitLab
 has no config.toml, so the text for it writes the intervals of
 [keys.rotation_days], as they are now, into one that the check uses.`,
-		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var d durationFlag
-			if err := d.Set(within); err != nil {
+		args: cobra.ExactArgs(1),
+		check: func(f *snippetFlags, _ []string) error {
+			if err := new(durationFlag).Set(f.Within); err != nil {
 				return usage("--within: %v", err)
 			}
-			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--metrics", o.Metrics), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config)); err != nil {
-				return err
-			}
-			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error {
-				o.Within, o.Config, o.Profile, o.Intervals = within, a.flags.config, a.flags.profile, t.Keys.Inventory().Intervals()
-				text, ok := snippet.Write(args[0], o)
-				if !ok {
-					return usageKind("snippet", args[0], strings.Join(names, ", "))
-				}
-				return a.printText(asJSON, text)
-			})
+			return cmp.Or(oneLineFlag("--program", f.Program), oneLineFlag("--metrics", f.Metrics), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config))
 		},
-	}
-	cmd.Flags().StringVar(&within, "within", within, "how long before its expiry or rotation a key counts as due soon, for example 14d or 2w")
-	cmd.Flags().StringVar(&o.Program, "program", "", "how to call the program there (default: this program's path; zonedeck for GitHub and GitLab)")
-	cmd.Flags().StringVar(&o.Metrics, "metrics", "", "also write the metrics for node_exporter's textfile collector to this file (cron and systemd)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+		needs: func(snippetFlags) needs { return needs{none: true} },
+		run: func(_ context.Context, t *task, f snippetFlags, args []string) (printed, error) {
+			i := slices.Index(names, args[0])
+			if i < 0 {
+				return printed{}, usageKind("snippet", args[0], strings.Join(names, ", "))
+			}
+			o := keys.SnippetOptions{Program: f.Program, Metrics: f.Metrics, Within: f.Within, Config: a.flags.config, Profile: a.flags.profile}
+			text := t.Keys.Inventory().Snippets(o)[i].Text
+			return printed{object: view.Text{Text: text}, text: text}, nil
+		},
+	})
 }
 
 // oneLineFlag refuses a value that cannot stand in one line of a crontab or a unit.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,14 +29,18 @@ const (
 	formPrometheus = "prometheus"
 )
 
+type exportKeysFlags struct {
+	keysFlags
+	withinFlag
+	As     string `flag:"as" default:"csv" help:"csv, json or prometheus"`
+	JSON   bool   `flag:"json" without:"as" help:"the same as --as json"`
+	Output string `flag:"output" short:"o" default:"-" help:"write to this file; - is standard output"`
+}
+
 func (a *app) keysExportCommand() *cobra.Command {
-	var f keysFlags
-	var as, output string
-	asJSON := false
-	cmd := &cobra.Command{
-		Use:   "export",
-		Short: "Write the keys as CSV, JSON or metrics for Prometheus",
-		Long: `Writes the keys: their dates, levels, duties, references and fingerprints, never
+	return command(a, spec[exportKeysFlags]{
+		use: "export", short: "Write the keys as CSV, JSON or metrics for Prometheus",
+		long: `Writes the keys: their dates, levels, duties, references and fingerprints, never
 a value.
 
 CSV is what the inventory records. JSON also has when a key was first seen and
@@ -48,49 +51,40 @@ zonedeck.
 The reference of a command is left out, because its arguments may carry a token.
 A CSV cell that a spreadsheet would take for a formula begins with an
 apostrophe. The file of -o is replaced whole or not at all.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON {
-				as = formJSON
+		defaults: exportKeysFlags{withinFlag: soon()},
+		needs:    func(exportKeysFlags) needs { return needs{jobs: true} },
+		run: func(ctx context.Context, t *task, f exportKeysFlags, _ []string) (printed, error) {
+			if f.JSON {
+				f.As = formJSON
 			}
-			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
-				return t.exportKeys(cmd.Context(), f, as, output)
-			})
+			return printed{}, t.exportKeys(ctx, f)
 		},
-	}
-	f.within.d = model.SoonDays * 24 * time.Hour
-	cmd.Flags().Var(&f.within, "within", "how long before its expiry or rotation a key counts as due soon, for example 14d or 2w")
-	cmd.Flags().StringVar(&as, "as", formCSV, "csv, json or prometheus")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --as json")
-	cmd.MarkFlagsMutuallyExclusive("as", "json")
-	cmd.Flags().StringVarP(&output, "output", "o", "-", "write to this file; - is standard output")
-	f.registerSource(cmd)
-	return cmd
+	})
 }
 
-func (t *task) exportKeys(ctx context.Context, f keysFlags, as, output string) error {
+func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 	var write func(w io.Writer, audit keys.Audit) error
-	switch as {
+	switch f.As {
 	case formCSV:
 		write = func(w io.Writer, audit keys.Audit) error { return keystore.WriteCSV(w, audit.Keys) }
 	case formJSON:
 		write = func(w io.Writer, audit keys.Audit) error {
 			enc := json.NewEncoder(w)
 			enc.SetIndent("", "  ")
-			return enc.Encode(newKeysJSON(audit, f.within.d))
+			return enc.Encode(newKeysJSON(audit, f.Within.d))
 		}
 	case formPrometheus:
 		write = func(w io.Writer, audit keys.Audit) error {
-			return keystore.WriteMetrics(w, audit.Keys, audit.Now, audit.Origin, f.within.d)
+			return keystore.WriteMetrics(w, audit.Keys, audit.Now, audit.Origin, f.Within.d)
 		}
 	default:
-		return usageKind("--as", as, "csv, json or prometheus")
+		return usageKind("--as", f.As, "csv, json or prometheus")
 	}
-	path, err := outputPath(output)
+	path, err := outputPath(f.Output)
 	if err != nil {
 		return err
 	}
-	audit, err := t.audit(ctx, f, f.scan)
+	audit, err := t.audit(ctx, f.keysFlags, f.Within.d, f.Scan)
 	if err != nil {
 		return err
 	}
@@ -101,20 +95,20 @@ func (t *task) exportKeys(ctx context.Context, f keysFlags, as, output string) e
 	if err := write(&b, audit); err != nil {
 		return fail(exitState, "write the keys: %w", err)
 	}
-	if output == "-" {
+	if f.Output == "-" {
 		if _, err := t.app.Stdout.Write(b.Bytes()); err != nil {
 			return fail(exitState, "write the keys: %w", err)
 		}
 		return nil
 	}
 	err = textfile.Write(path, b.Bytes())
-	if err == nil && as == formPrometheus {
+	if err == nil && f.As == formPrometheus {
 		err = os.Chmod(path, 0o644) // the collector is another user, and nothing in it is secret
 	}
 	if err != nil {
 		return fail(exitState, "write the keys: %w", err)
 	}
-	t.app.say("zonedeck: %s written to %s", text.Counted(len(audit.Keys), "key"), sanitizeLine(output))
+	t.app.say("zonedeck: %s written to %s", text.Counted(len(audit.Keys), "key"), sanitizeLine(f.Output))
 	return nil
 }
 
@@ -144,17 +138,16 @@ func (t *task) recordedUsers(k model.Key) []string {
 }
 
 type importFlags struct {
-	as           string
-	update, json bool
-	endings      []string
+	As      string   `flag:"as" help:"csv, json or env (default: what the file's name says, env for a folder)"`
+	Update  bool     `flag:"update" help:"add what the source knows to keys that are already recorded"`
+	Endings []string `flag:"ending" help:"ending of the names of variables that hold a key (repeatable)"`
+	jsonFlag
 }
 
 func (a *app) keysImportCommand() *cobra.Command {
-	var f importFlags
-	cmd := &cobra.Command{
-		Use:   "import FILE|FOLDER|-",
-		Short: "Record keys from CSV, JSON, or the .env files of a folder",
-		Long: `Records keys in the inventory, in one change. They come from CSV or JSON as
+	return command(a, spec[importFlags]{
+		use: "import FILE|FOLDER|-", short: "Record keys from CSV, JSON, or the .env files of a folder",
+		long: `Records keys in the inventory, in one change. They come from CSV or JSON as
 'keys export' writes it, or from the .env files of a folder. The variables of
 .env files become references; their values are fingerprinted and dropped, and a
 variable whose value is not a key is named on stderr.
@@ -168,50 +161,49 @@ a command as a reference, because the console would run it.
 
 The service has no endpoint that lists keys (contract 4), so there is nothing to
 import from it. The keys of the emulator come with its profile.`,
-		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
-				return t.importKeys(cmd.Context(), args[0], f)
-			})
+		args:     cobra.ExactArgs(1),
+		defaults: importFlags{Endings: []string{"_API_KEY", "_KEY", "_TOKEN"}},
+		needs:    func(importFlags) needs { return needs{journal: true} },
+		run: func(ctx context.Context, t *task, f importFlags, args []string) (printed, error) {
+			return t.importKeys(ctx, args[0], f)
 		},
-	}
-	cmd.Flags().StringVar(&f.as, "as", "", "csv, json or env (default: what the file's name says, env for a folder)")
-	cmd.Flags().BoolVar(&f.update, "update", false, "add what the source knows to keys that are already recorded")
-	cmd.Flags().StringArrayVar(&f.endings, "ending", []string{"_API_KEY", "_KEY", "_TOKEN"}, "ending of the names of variables that hold a key (repeatable)")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
-	return cmd
+	})
 }
 
-func (t *task) importKeys(ctx context.Context, source string, f importFlags) error {
+func (t *task) importKeys(ctx context.Context, source string, f importFlags) (printed, error) {
 	keys, err := t.readKeys(ctx, source, f)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
-	done, err := t.Keys.Inventory().Import(ctx, keys, f.update)
+	done, err := t.Keys.Inventory().Import(ctx, keys, f.Update)
 	switch {
 	case errors.Is(err, keystore.ErrKeyFields):
-		return usage("import keys from %s: %w", source, err)
+		return printed{}, usage("import keys from %s: %w", source, err)
 	case err != nil:
-		return fail(exitState, "%w", err)
+		return printed{}, fail(exitState, "%w", err)
 	}
-	if f.json {
-		return t.app.printJSON(view.KeysImport{Added: append([]string{}, done.Added...), Changed: append([]string{}, done.Changed...), Skipped: append([]string{}, done.Skipped...)})
-	}
+	text := ""
 	for _, part := range []struct {
 		word  string
 		names []string
 	}{{"added", done.Added}, {"changed", done.Changed}, {"left", done.Skipped}} {
 		for _, name := range part.names {
-			fmt.Fprintln(t.app.Stdout, sanitizeLine(part.word+"  "+name))
+			text += sanitizeLine(part.word+"  "+name) + "\n"
 		}
 	}
-	t.app.say("zonedeck: %s added, %d changed, %d left as they are", text.Counted(len(done.Added), "key"), len(done.Changed), len(done.Skipped))
-	return nil
+	return printed{
+		object: view.KeysImport{Added: append([]string{}, done.Added...), Changed: append([]string{}, done.Changed...), Skipped: append([]string{}, done.Skipped...)},
+		text:   text, note: importedNote(done),
+	}, nil
+}
+
+func importedNote(done keystore.Imported) string {
+	return fmt.Sprintf("%s added, %d changed, %d left as they are", text.Counted(len(done.Added), "key"), len(done.Changed), len(done.Skipped))
 }
 
 // readKeys reads the source of an import.
 func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]model.Key, error) {
-	as := f.as
+	as := f.As
 	info, err := os.Stat(source)
 	switch {
 	case source == "-":
@@ -227,7 +219,7 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 		if source == "-" || !info.IsDir() { // a pipe would be waited for
 			return nil, usage("import keys from %s: --as env reads the .env files of a folder", source)
 		}
-		found, left, err := keystore.ReadEnv(ctx, source, f.endings)
+		found, left, err := keystore.ReadEnv(ctx, source, f.Endings)
 		if err != nil {
 			return nil, fail(exitState, "import keys: %w", err)
 		}

@@ -40,7 +40,7 @@ var benchNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // listed is the tab once it has listed its keys.
 func listed(d keys.Deps) *keys.Model {
-	d.Theme, d.Rotations = kit.NewTheme(true, false), noRotations{}
+	d.Theme, d.Rotations, d.Uses = kit.NewTheme(true, false), noRotations{}, fakeUses{}
 	m := keys.New(d)
 	finish(m, m.Init())
 	return m
@@ -113,7 +113,7 @@ func TestAFrameLooksAtTheKeysOnTheScreen(t *testing.T) {
 func TestAListOfManyKeysIsTakenAsItWasDerived(t *testing.T) {
 	looks := func(n int) (asked int) {
 		m := keys.New(keys.Deps{
-			Ctx: t.Context(), Now: func() time.Time { asked++; return benchNow }, Theme: kit.NewTheme(true, false), Inventory: manyKeys(n), Rotations: noRotations{},
+			Ctx: t.Context(), Now: func() time.Time { asked++; return benchNow }, Theme: kit.NewTheme(true, false), Inventory: manyKeys(n), Rotations: noRotations{}, Uses: fakeUses{},
 		})
 		m.Render(200, 50)
 		msg, ok := m.Update(kit.SessionChanged{Session: kit.Session{Keys: manyKeys(n).keys}})().(tea.BatchMsg)[0]().(kit.Addressed)
@@ -155,7 +155,7 @@ func TestALetterInTheFormMakesNothingOfTheOtherKeys(t *testing.T) {
 func TestManyKeysAreReadBesideTheScreen(t *testing.T) {
 	inventory := &counted{many: manyKeys(20_000)}
 	m := keys.New(keys.Deps{
-		Ctx: t.Context(), Now: func() time.Time { return benchNow }, Theme: kit.NewTheme(true, false), Inventory: inventory, Rotations: noRotations{},
+		Ctx: t.Context(), Now: func() time.Time { return benchNow }, Theme: kit.NewTheme(true, false), Inventory: inventory, Rotations: noRotations{}, Uses: fakeUses{},
 	})
 	if screen := m.Render(120, 30); !strings.Contains(screen, keystore.ErrKeysUnread.Error()) {
 		t.Errorf("before they are read:\n%s", screen)

@@ -7,7 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/radius"
+	"zonedeck/service/keys"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -18,11 +18,11 @@ type blast struct {
 	slot     kit.Slot
 	values   kit.Slot // resolving the references of the keys
 	folders  []string
-	progress radius.Progress
+	progress keys.Progress
 	problems []string
-	files    int                           // files that the last scan read
-	scanned  bool                          // a scan has ended
-	found    map[radius.KeyID][]radius.Use // what it found in files
+	files    int                          // files that the last scan read
+	scanned  bool                         // a scan has ended
+	found    map[keys.KeyID][]keys.KeyUse // what it found in files
 }
 
 // startScan looks through folders.
@@ -30,8 +30,8 @@ type startScan struct{ folders []string }
 
 // scanned is what a scan found.
 type scanned struct {
-	uses     map[radius.KeyID][]radius.Use
-	found    map[radius.KeyID][]radius.Use // in files
+	uses     map[keys.KeyID][]keys.KeyUse
+	found    map[keys.KeyID][]keys.KeyUse // in files
 	problems []string
 }
 
@@ -40,7 +40,7 @@ const fieldFolders = "folders"
 // askScan opens the dialog that asks which folders to look through.
 func (m *Model) askScan() tea.Cmd {
 	folders := m.radius.folders
-	if folders == nil && m.deps.Uses != nil {
+	if folders == nil {
 		folders = m.deps.Uses.ScanFolders()
 	}
 	form := widget.NewForm(m.deps.Theme, widget.Field{
@@ -65,12 +65,12 @@ func (m *Model) askScan() tea.Cmd {
 
 func (m *Model) scan(folders []string) tea.Cmd {
 	find := m.deps.Uses
-	m.radius.folders, m.radius.problems, m.radius.progress = folders, nil, radius.Progress{}
+	m.radius.folders, m.radius.problems, m.radius.progress = folders, nil, keys.Progress{}
 	m.side, m.panes.At, m.text = sideRadius, paneSide, widget.Scroll{}
-	return kit.Follow(kit.Keys, &m.radius.slot, m.deps.Ctx, func(ctx context.Context, emit func(radius.Progress)) (scanned, error) {
+	return kit.Follow(kit.Keys, &m.radius.slot, m.deps.Ctx, func(ctx context.Context, emit func(keys.Progress)) (scanned, error) {
 		uses, report, err := find.Uses(ctx, folders, emit)
 		return scanned{uses, inFiles(uses), report.Problems}, err
-	}, func(p radius.Progress) tea.Cmd {
+	}, func(p keys.Progress) tea.Cmd {
 		m.radius.progress = p
 		return nil
 	}, func(s scanned, err error) tea.Cmd {
@@ -85,12 +85,12 @@ func (m *Model) scan(folders []string) tea.Cmd {
 
 // lookUp resolves the references of the keys for the radius that is shown now.
 func (m *Model) lookUp() tea.Cmd {
-	keys := m.deps.Uses
-	if keys == nil || m.side != sideRadius {
+	uses := m.deps.Uses
+	if m.side != sideRadius {
 		return nil
 	}
 	return kit.Load(kit.Keys, &m.radius.values, m.deps.Ctx, func(ctx context.Context) (struct{}, error) {
-		_, err := keys.LookUp(ctx)
+		_, err := uses.LookUp(ctx)
 		return struct{}{}, err
 	}, func(_ struct{}, err error) tea.Cmd {
 		if err != nil {
@@ -101,11 +101,11 @@ func (m *Model) lookUp() tea.Cmd {
 }
 
 // inFiles are those of uses that are in files.
-func inFiles(uses map[radius.KeyID][]radius.Use) map[radius.KeyID][]radius.Use {
-	found := map[radius.KeyID][]radius.Use{}
+func inFiles(uses map[keys.KeyID][]keys.KeyUse) map[keys.KeyID][]keys.KeyUse {
+	found := map[keys.KeyID][]keys.KeyUse{}
 	for id, list := range uses {
 		for _, u := range list {
-			if u.Kind == radius.EnvFile || u.Kind == radius.TrackedFile {
+			if u.InFile() {
 				found[id] = append(found[id], u)
 			}
 		}
@@ -114,7 +114,7 @@ func inFiles(uses map[radius.KeyID][]radius.Use) map[radius.KeyID][]radius.Use {
 }
 
 // usesNow are the uses that were read without a scan, and those that the last scan found in files.
-func (m *Model) usesNow(uses map[radius.KeyID][]radius.Use) map[radius.KeyID][]radius.Use {
+func (m *Model) usesNow(uses map[keys.KeyID][]keys.KeyUse) map[keys.KeyID][]keys.KeyUse {
 	if uses == nil { // they could not be read
 		return m.records.uses
 	}
@@ -126,10 +126,7 @@ func (m *Model) usesNow(uses map[radius.KeyID][]radius.Use) map[radius.KeyID][]r
 
 // whyNotScan returns the reason why no folder can be looked through, or "".
 func (m *Model) whyNotScan() string {
-	switch {
-	case m.deps.Uses == nil:
-		return "nothing is known of what uses keys"
-	case m.radius.slot.Running():
+	if m.radius.slot.Running() {
 		return "folders are being looked through: esc stops it"
 	}
 	return ""
@@ -157,7 +154,7 @@ func (m *Model) radiusLines(w int) []string {
 		case !u.Measurable():
 			glyph, ink, said = "?", t.Note, u.Unmeasured
 		case u.Previous:
-			said += ", with " + radius.OtherValue
+			said += ", with " + "a value beside the present one, which may be valid"
 		}
 		if u.Ended.IsZero() {
 			live++
@@ -203,11 +200,8 @@ func usesCounted(live, measurable int) string {
 }
 
 // useText names a use, its reference and the value that it has.
-func useText(u radius.Use) string {
-	words := u.String()
-	if u.Kind == radius.Recorded || u.Kind == radius.TrackedFile {
-		words = string(u.Kind) + ": " + words
-	}
+func useText(u keys.KeyUse) string {
+	words := u.Text()
 	if u.Ref != "" && u.Ref != u.Name {
 		words += " · " + kit.RefLabel(u.Ref)
 	}

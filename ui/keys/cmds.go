@@ -10,8 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/journal"
-	"zonedeck/service/radius"
+	"zonedeck/service/keys"
 	"zonedeck/ui/kit"
 )
 
@@ -29,8 +28,8 @@ type change struct {
 // onDisk is what is recorded beside the inventory.
 type onDisk struct {
 	plans []keystore.RotationPlan
-	uses  map[radius.KeyID][]radius.Use
-	used  map[radius.KeyID]journal.KeyUse
+	uses  map[keys.KeyID][]keys.KeyUse
+	used  map[keys.KeyID]keys.Dates
 }
 
 // removeKey confirms removing a key.
@@ -60,10 +59,8 @@ func (m *Model) loadRecords() tea.Cmd {
 			err = fmt.Errorf("read the records of rotations: %w", err)
 		}
 		var unknown, unread error
-		if uses != nil {
-			out.uses, unknown = usesFound(ctx, uses)
-			out.used, unread = uses.Used(ctx)
-		}
+		out.uses, unknown = usesFound(ctx, uses)
+		out.used, unread = uses.Used(ctx)
 		return out, errors.Join(err, unknown, unread)
 	}, func(d onDisk, err error) tea.Cmd {
 		m.records.plans, m.records.uses, m.records.used = d.plans, m.usesNow(d.uses), d.used
@@ -77,7 +74,7 @@ func (m *Model) loadRecords() tea.Cmd {
 }
 
 // usesFound finds what uses the keys, without looking through folders.
-func usesFound(ctx context.Context, find Uses) (map[radius.KeyID][]radius.Use, error) {
+func usesFound(ctx context.Context, find Uses) (map[keys.KeyID][]keys.KeyUse, error) {
 	uses, report, err := find.Uses(ctx, nil, nil)
 	if err == nil && len(report.Problems) > 0 {
 		err = errors.New(strings.Join(report.Problems, "; "))

@@ -48,8 +48,8 @@ func (m *Model) wordsOf(k model.Key, state string, due bool, cells ...string) se
 	return w
 }
 
-// filterMsg handles what is the filter's.
-func (m *Model) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+// filter handles what is the filter's.
+func (m *Model) filter(msg tea.Msg) tea.Cmd {
 	cmd, event := m.list.filter.Update(m.deps.Theme, msg, fields().Examples(), func(s string) error {
 		_, err := query.Parse(s, fields())
 		return err
@@ -60,7 +60,7 @@ func (m *Model) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case widget.FilterChanged:
 		m.filtered()
 	}
-	return cmd, event != widget.FilterNothing
+	return cmd
 }
 
 // filtered shows the keys that match.

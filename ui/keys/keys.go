@@ -107,7 +107,7 @@ func (m *Model) whyNotRotate() string {
 	if why := m.session.Refused("rotate keys"); why != "" {
 		return why
 	}
-	if name := m.list.twins[k.Name]; name != "" {
+	if name := m.list.namesakes[k.Name]; name != "" {
 		return "the inventory has a key " + name + ", too: give that one another name with e first"
 	}
 	return ""

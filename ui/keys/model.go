@@ -11,10 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/exchange"
-	"zonedeck/service/journal"
 	"zonedeck/service/keys"
-	"zonedeck/service/radius"
 	"zonedeck/ui/keys/rotation"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -44,25 +41,25 @@ type Rotations interface {
 // Uses finds what uses the keys; keys.Inventory does.
 type Uses interface {
 	// Uses finds what uses each key; in folders, too, if some are given.
-	Uses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, radius.Report, error)
+	Uses(ctx context.Context, folders []string, progress func(keys.Progress)) (map[keys.KeyID][]keys.KeyUse, keys.UsesReport, error)
 	// LookUp resolves the keys' references, so that Uses knows one value behind several of them; its
 	// error is that of ctx.
 	LookUp(ctx context.Context) (unknown []string, err error)
 	// Used is when each key was used from this console.
-	Used(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error)
+	Used(ctx context.Context) (map[keys.KeyID]keys.Dates, error)
 	// ScanFolders are those that the configuration names for it.
 	ScanFolders() []string
-	// Intervals are the days that values are used, by level, where the configuration says them.
-	Intervals() map[model.Level]int
+	// Snippets are the check of the keys as text for each program that runs it on schedule.
+	Snippets(o keys.SnippetOptions) []keys.Snippet
 }
 
 // Service is the service of the profile in use.
 type Service interface {
 	// Skew is how far its clock is ahead, as last measured.
-	Skew() (s exchange.Skew, ok bool)
+	Skew() (s keys.Skew, ok bool)
 }
 
-// Deps are the parts the tab works with; all but Recorded, Uses, Service and Changed are required.
+// Deps are the parts the tab works with; all but Recorded, Service and Changed are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
 	Ctx context.Context //nolint:containedctx // the tab lives as long as the program
@@ -74,8 +71,7 @@ type Deps struct {
 	Theme     *kit.Theme
 	Inventory Inventory
 	Rotations Rotations
-	// Uses is nil where nothing is known of them.
-	Uses Uses
+	Uses      Uses
 	// Service is nil where nothing is known of its clock.
 	Service Service
 	// Config is the config file that was named when the console was started; empty for the usual one.
@@ -130,11 +126,11 @@ type derived struct {
 	keys     []model.Key
 	unread   error           // why the inventory's are not among them; see kit.Session
 	recorded map[string]bool // names in the inventory
-	// twins are the rows of keys that come with the profile and have the name of one in the
+	// namesakes are the rows of keys that come with the profile and have the name of one in the
 	// inventory: the name that is shown, and the key's own.
-	twins    map[string]string
-	findings []keystore.Finding
-	ofKey    map[string][]keystore.Finding
+	namesakes map[string]string
+	findings  []keystore.Finding
+	ofKey     map[string][]keystore.Finding
 	// unfinished finds a rotation that did not come to its end; see keystore.Unfinished.
 	unfinished func(profile, key string) (keystore.RotationPlan, bool)
 	// endedBy is the key whose rotation ended a value; see keystore.EndedBy.
@@ -152,8 +148,8 @@ type derived struct {
 // records are the rotations on disk, and what else is known from there.
 type records struct {
 	plans []keystore.RotationPlan
-	uses  map[radius.KeyID][]radius.Use
-	used  map[radius.KeyID]journal.KeyUse
+	uses  map[keys.KeyID][]keys.KeyUse
+	used  map[keys.KeyID]keys.Dates
 	slot  kit.Slot // reading them
 }
 
@@ -284,33 +280,33 @@ func (m *Model) fill() tea.Cmd {
 
 // derive puts the most urgent keys first, and derives from them, once, what every part of the
 // screen says.
-func (m *Model) derive(keys []model.Key) {
-	m.list.recorded, m.list.twins = map[string]bool{}, map[string]string{}
-	for _, k := range keys {
+func (m *Model) derive(recorded []model.Key) {
+	m.list.recorded, m.list.namesakes = map[string]bool{}, map[string]string{}
+	for _, k := range recorded {
 		m.list.recorded[k.Name] = true
 	}
 	m.list.unread = m.session.Unread
-	keys = slices.Clone(keys)
+	all := slices.Clone(recorded)
 	for _, k := range m.session.ProfileKeys {
 		if m.list.recorded[k.Name] {
 			name := k.Name
-			k.Name = m.twinName(name)
-			m.list.twins[k.Name] = name
+			k.Name = m.namesakeName(name)
+			m.list.namesakes[k.Name] = name
 		}
-		keys = append(keys, k)
+		all = append(all, k)
 	}
-	model.SortKeys(keys, m.now, soon)
+	model.SortKeys(all, m.now, soon)
 	m.list.unfinished, m.list.endedBy = keystore.Unfinished(m.records.plans), keystore.EndedBy(m.records.plans)
-	m.list.findings = keystore.Checks{Now: m.now, Usage: m.usage}.Lint(keys)
+	m.list.findings = keystore.Checks{Now: m.now, Usage: m.usage}.Lint(all)
 	m.list.ofKey = map[string][]keystore.Finding{}
 	for _, f := range m.list.findings {
 		m.list.ofKey[f.Key] = append(m.list.ofKey[f.Key], f)
 	}
-	m.list.due, m.list.within = 0, model.Within(keys, m.now)
+	m.list.due, m.list.within = 0, model.Within(all, m.now)
 	m.list.clockWidth = [2]int{15, 9}
-	m.list.searchTexts = make([]searchText, len(keys))
-	for i, k := range keys {
-		keys[i].UsedBy = radius.Names(k, m.usesOf(k))
+	m.list.searchTexts = make([]searchText, len(all))
+	for i, k := range all {
+		all[i].UsedBy = keys.UsersOf(k, m.usesOf(k))
 		now := m.now(k)
 		due := k.Due(now)
 		if due {
@@ -318,10 +314,10 @@ func (m *Model) derive(keys []model.Key) {
 		}
 		expires, clock := expiresCell(k, now), widget.RotationCell(k, now)
 		m.list.clockWidth[0], m.list.clockWidth[1] = max(m.list.clockWidth[0], text.Width(expires)), max(m.list.clockWidth[1], text.Width(clock))
-		m.list.searchTexts[i] = m.wordsOf(keys[i], m.stateWord(k, now), due, expires, widget.RotatedCell(k, now), clock)
+		m.list.searchTexts[i] = m.wordsOf(all[i], m.stateWord(k, now), due, expires, widget.RotatedCell(k, now), clock)
 	}
-	m.list.days, m.list.nameWidth, m.list.clockTitle = daysOf(keys, m.now), nameWidth(keys), widget.RotationTitle(keys)
-	m.list.keys = keys
+	m.list.days, m.list.nameWidth, m.list.clockTitle = daysOf(all, m.now), nameWidth(all), widget.RotationTitle(all)
+	m.list.keys = all
 	m.list.at = m.minute()
 }
 
@@ -364,14 +360,14 @@ func (m *Model) minute() time.Time {
 }
 
 // id is a key as what uses it is known by.
-func (m *Model) id(k model.Key) radius.KeyID {
-	return radius.KeyID{Name: m.ownName(k), Profile: m.origin(k.Name)}
+func (m *Model) id(k model.Key) keys.KeyID {
+	return keys.KeyID{Name: m.ownName(k), Profile: m.origin(k.Name)}
 }
 
 // usesUnknown says why it is not known what uses the keys; empty where it is.
 func (m *Model) usesUnknown() string {
 	switch {
-	case m.records.uses != nil || m.deps.Uses == nil:
+	case m.records.uses != nil:
 		return ""
 	case m.records.slot.Running():
 		return "what uses it is still being looked up"
@@ -380,11 +376,11 @@ func (m *Model) usesUnknown() string {
 }
 
 // usesOf is what is known to use a key.
-func (m *Model) usesOf(k model.Key) []radius.Use { return m.records.uses[m.id(k)] }
+func (m *Model) usesOf(k model.Key) []keys.KeyUse { return m.records.uses[m.id(k)] }
 
 // usage is what was seen of a key's uses, for the rules.
 func (m *Model) usage(k model.Key) keystore.KeyUsage {
-	seen := radius.KeyUsage(k, m.usesOf(k))
+	seen := keys.UsageOf(k, m.usesOf(k))
 	seen.Rotation, _ = m.unfinished(k)
 	if m.origin(k.Name) == "" {
 		seen.EndedBy = m.list.endedBy(k.Fingerprint)
@@ -398,10 +394,10 @@ func (m *Model) unfinished(k model.Key) (keystore.RotationPlan, bool) {
 }
 
 // ownName is a key's name, which may be shown with its profile.
-func (m *Model) ownName(k model.Key) string { return cmp.Or(m.list.twins[k.Name], k.Name) }
+func (m *Model) ownName(k model.Key) string { return cmp.Or(m.list.namesakes[k.Name], k.Name) }
 
-// twinName is what a key of the profile is shown as beside one of the inventory.
-func (m *Model) twinName(name string) string { return name + " (" + m.session.ProfileName + ")" }
+// namesakeName is what a key of the profile is shown as beside one of the inventory.
+func (m *Model) namesakeName(name string) string { return name + " (" + m.session.ProfileName + ")" }
 
 // nameWidth is the width the names need, within limits: other columns are dropped
 // before a name is cut.

@@ -17,9 +17,11 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/journal"
+	servicekeys "zonedeck/service/keys"
 	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
+	"zonedeck/service/snippet"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
@@ -201,11 +203,10 @@ func (fakeConsole) AccountText(keystore.RotationPlan) string {
 
 // fakeUses knows what a test says of the uses of keys.
 type fakeUses struct {
-	find      func(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error)
-	lookUp    func()
-	used      map[radius.KeyID]journal.KeyUse
-	folders   []string
-	intervals map[model.Level]int
+	find    func(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error)
+	lookUp  func()
+	used    map[radius.KeyID]journal.KeyUse
+	folders []string
 }
 
 func (u fakeUses) Uses(ctx context.Context, folders []string, progress func(radius.Progress)) (uses map[radius.KeyID][]radius.Use, r radius.Report, err error) {
@@ -228,7 +229,12 @@ func (u fakeUses) Used(context.Context) (map[radius.KeyID]journal.KeyUse, error)
 
 func (u fakeUses) ScanFolders() []string { return u.folders }
 
-func (u fakeUses) Intervals() map[model.Level]int { return u.intervals }
+func (u fakeUses) Snippets(o servicekeys.SnippetOptions) (out []servicekeys.Snippet) {
+	for _, k := range snippet.Kinds() {
+		out = append(out, servicekeys.Snippet{Title: k.Title, Text: k.Name + " of " + o.Config, Command: snippet.Command(k.Name, o)})
+	}
+	return out
+}
 
 // fakeConsole has the keys of a rig, and proves them at the service.
 type fakeConsole struct {

@@ -27,7 +27,7 @@ func TestTheClockOfARealServiceStandsBesideTheDatesOfAKey(t *testing.T) {
 			session.Local = local
 			view := keys.New(keys.Deps{
 				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
-				Service: skewed{By: 90 * time.Second, Give: time.Second},
+				Uses: fakeUses{}, Service: skewed{By: 90 * time.Second, Give: time.Second},
 			})
 			s := uitest.Start(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,
@@ -55,7 +55,7 @@ func TestWhenAKeyWasSeenAndUsedHere(t *testing.T) {
 			session.ProfileName, session.Local = "acme", false
 			session.ProfileKeys = []model.Key{{Name: "given", Level: model.LevelUser}}
 			deps := keys.Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
+				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Uses: fakeUses{},
 			}
 			if !use.First.IsZero() {
 				deps.Uses = fakeUses{used: map[radius.KeyID]journal.KeyUse{{Name: "given"}: use}}

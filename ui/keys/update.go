@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/ui/keys/rotation"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -16,15 +17,6 @@ import (
 
 // Update handles intents and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
-	if cmd, handled := m.page.Update(msg); handled {
-		return cmd
-	}
-	if cmd, handled := m.filterMsg(msg); handled {
-		return cmd
-	}
-	if m.panes.Update(msg) {
-		return nil
-	}
 	switch msg := msg.(type) {
 	case kit.SessionChanged:
 		m.session = msg.Session
@@ -39,9 +31,35 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.open(msg.Name)
 	case kit.RotatePassword:
 		return m.rotatePassword(msg)
+	case rotation.Intent:
+		return m.page.Act(msg)
+	case widget.FilterIntent, tea.PasteMsg:
+		return m.filter(msg)
+	case widget.PaneIntent:
+		m.panes.Update(msg)
 	case intent:
 		return m.act(msg)
+	case tea.KeyPressMsg, tea.MouseClickMsg, tea.MouseWheelMsg:
+		return m.move(msg)
+	case startScan:
+		return m.scan(msg.folders)
+	case removeKey:
+		return m.remove(msg.key)
+	}
+	return nil
+}
+
+// move passes a key that is no binding, or the mouse, to what has the focus or lies under the pointer.
+func (m *Model) move(msg tea.Msg) tea.Cmd {
+	if m.page.Open() {
+		m.page.Update(msg)
+		return nil
+	}
+	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
+		if m.list.filter.Typing() {
+			return m.filter(msg)
+		}
 		m.scroll(m.panes.At, msg)
 	case tea.MouseClickMsg:
 		m.click(msg)
@@ -49,10 +67,6 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if hit, ok := m.panes.Under(msg.Mouse()); ok {
 			m.scroll(hit.Pane, msg)
 		}
-	case startScan:
-		return m.scan(msg.folders)
-	case removeKey:
-		return m.remove(msg.key)
 	}
 	return nil
 }
@@ -131,7 +145,7 @@ func (m *Model) back() {
 
 // open selects a key for another tab: of two with the name the profile's, which calls use.
 func (m *Model) open(name string) tea.Cmd {
-	if !m.selectKey(m.twinName(name)) && !m.selectKey(name) {
+	if !m.selectKey(m.namesakeName(name)) && !m.selectKey(name) {
 		switch {
 		case m.list.slot.Running() || m.reading():
 			m.list.goesTo = name

@@ -16,20 +16,29 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Intents of the page's keys.
-type (
-	closePage   struct{}
-	goOn        struct{ agreed ask.Answers }
-	cancelRun   struct{}
-	rehearse    struct{}
-	giveValue   struct{}
-	vouchFor    struct{}
-	giveUp      struct{ sure bool }
-	showReport  struct{}
-	saveReport  struct{}
-	copyValue   struct{}
-	lookForUses struct{}
+// action is what a key of the page does.
+type action int
+
+const (
+	closePage action = iota
+	goOn
+	cancelRun
+	rehearse
+	giveValue
+	vouchFor
+	giveUp
+	showReport
+	saveReport
+	copyValue
+	lookForUses
 )
+
+// Intent is the meaning of a key of the page.
+type Intent struct {
+	act    action
+	agreed ask.Answers // before it goes on
+	sure   bool        // that it is given up
+}
 
 // Bindings are the keys of the rotation on screen.
 func (p *Page) Bindings() []kit.Binding {
@@ -50,21 +59,21 @@ func (p *Page) Bindings() []kit.Binding {
 	if more {
 		label = string(step.Kind.Word())
 	}
-	enter := kit.Binding{Keys: []string{"enter"}, Label: label, Help: "Take the steps of the next word, as far as the console can: it ends where a person is needed, and says what to do.", Group: group, Intent: goOn{}, Disabled: either}
+	enter := kit.Binding{Keys: []string{"enter"}, Label: label, Help: "Take the steps of the next word, as far as the console can: it ends where a person is needed, and says what to do.", Group: group, Intent: Intent{act: goOn}, Disabled: either}
 	_, enter.Dangerous = p.asks(ask.EndsValue)
 	switch {
 	case p.Stop != nil && p.Stop.Value:
-		enter.Label, enter.Intent = "give the value", giveValue{}
+		enter.Label, enter.Intent = "give the value", Intent{act: giveValue}
 	case p.Stop != nil:
 		enter.Label = "look again"
 	}
 	if p.finished() {
-		enter = kit.Binding{Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old " + p.Plan.Value() + " since the rotation ended.", Group: group, Intent: lookForUses{}, Disabled: busy}
+		enter = kit.Binding{Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old " + p.Plan.Value() + " since the rotation ended.", Group: group, Intent: Intent{act: lookForUses}, Disabled: busy}
 		if p.uses.slot.Running() {
 			enter.Disabled = "it is being looked for"
 		}
 	}
-	leave := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. R comes back, o once it is over.", Group: group, Intent: closePage{}}
+	leave := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. R comes back, o once it is over.", Group: group, Intent: Intent{act: closePage}}
 	if p.Plan.Zone != "" {
 		leave.Help = "Go back to the list. R in Proxy comes back."
 	}
@@ -74,7 +83,7 @@ func (p *Page) Bindings() []kit.Binding {
 		quit = cmp.Or(either, unwritten)
 	}
 	if busy != "" {
-		leave.Label, leave.Help, leave.Intent = "stop", "Stop what is under way. What was done stands in the record.", cancelRun{}
+		leave.Label, leave.Help, leave.Intent = "stop", "Stop what is under way. What was done stands in the record.", Intent{act: cancelRun}
 	}
 	vouch := either
 	if vouch == "" && (p.Stop == nil || !p.Stop.Vouch) {
@@ -93,40 +102,40 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		enter,
-		{Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, which looks different from a measured one; release a job in flight.", Group: group, Intent: vouchFor{}, Disabled: vouch},
-		{Keys: []string{"c"}, Label: "copy value", Help: "Copy the new value, for a place that the console cannot write.", Group: group, Intent: copyValue{}, Disabled: value, Hidden: value != ""},
-		{Keys: []string{"t"}, Label: "rehearse", Help: "Take every step on the emulator with copies. References are read, and nothing real is written.", Group: group, Intent: rehearse{}, Disabled: rehearsing},
-		{Keys: []string{"x"}, Label: "report", Help: "The record as Markdown: copy it, or save it.", Group: group, Intent: showReport{}, Disabled: unwritten},
-		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Group: group, Intent: giveUp{}, Disabled: quit, Dangerous: true},
+		{Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, which looks different from a measured one; release a job in flight.", Group: group, Intent: Intent{act: vouchFor}, Disabled: vouch},
+		{Keys: []string{"c"}, Label: "copy value", Help: "Copy the new value, for a place that the console cannot write.", Group: group, Intent: Intent{act: copyValue}, Disabled: value, Hidden: value != ""},
+		{Keys: []string{"t"}, Label: "rehearse", Help: "Take every step on the emulator with copies. References are read, and nothing real is written.", Group: group, Intent: Intent{act: rehearse}, Disabled: rehearsing},
+		{Keys: []string{"x"}, Label: "report", Help: "The record as Markdown: copy it, or save it.", Group: group, Intent: Intent{act: showReport}, Disabled: unwritten},
+		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Group: group, Intent: Intent{act: giveUp}, Disabled: quit, Dangerous: true},
 		leave,
 	}
 	return append(out, widget.MotionBindings()...)
 }
 
-// act carries out the intent of a key.
-func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	switch msg := msg.(type) {
+// Act carries out the intent of a key.
+func (p *Page) Act(i Intent) tea.Cmd {
+	switch i.act {
 	case closePage:
 		p.open = false
 	case goOn:
-		return p.goOn(msg), true
+		return p.goOn(i)
 	case lookForUses:
-		return p.lookForUses(), true
+		return p.lookForUses()
 	case cancelRun:
 		p.slot.Cancel()
 	case rehearse:
-		return p.rehearse(), true
+		return p.rehearse()
 	case giveValue:
-		return p.askValue(), true
+		return p.askValue()
 	case vouchFor:
-		return p.askVouch(), true
+		return p.askVouch()
 	case giveUp:
-		return p.giveUp(msg), true
+		return p.giveUp(i)
 	case showReport:
 		return widget.OpenMenu(p.deps.Theme, "Report", kit.Keys, []widget.MenuItem{
 			widget.CopyItem("c", "copy as Markdown", p.Report()),
-			{Key: "s", Label: "save", Note: reportName(p.Plan), Intent: saveReport{}},
-		}), true
+			{Key: "s", Label: "save", Note: reportName(p.Plan), Intent: Intent{act: saveReport}},
+		})
 	case saveReport:
 		name, words, save := reportName(p.Plan), p.Report(), p.deps.Rotations.SaveReport
 		return kit.Load(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(context.Context) (string, error) {
@@ -136,7 +145,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 				return kit.Fail("the report: " + err.Error())
 			}
 			return kit.Info("the report is in " + file)
-		}), true
+		})
 	case copyValue:
 		ref, resolve := p.Plan.NewHeld, p.deps.Rotations.Resolve
 		return kit.Load(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(ctx context.Context) (keystore.Secret, error) {
@@ -146,17 +155,15 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 				return kit.Fail("the new " + p.Plan.Value() + ": " + err.Error())
 			}
 			return kit.CopySecret("new "+p.Plan.Value(), value.Reveal())
-		}), true
-	default:
-		return nil, false
+		})
 	}
-	return nil, true
+	return nil
 }
 
 func reportName(p keystore.RotationPlan) string { return "rotation-" + p.ID + ".md" }
 
 // goOn takes the steps of the next word, when what has to be agreed to is: one question after the other.
-func (p *Page) goOn(msg goOn) tea.Cmd {
+func (p *Page) goOn(msg Intent) tea.Cmd {
 	if _, more := p.Step(); !more || p.slot.Running() {
 		return nil
 	}
@@ -164,7 +171,7 @@ func (p *Page) goOn(msg goOn) tea.Cmd {
 		if title, yes := p.dialog(q); title != "" && !msg.agreed.To(q).Yes {
 			agreed := maps.Clone(msg.agreed)
 			return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
-				Title: title, Body: text.CleanLines(q.Text), Yes: yes, View: kit.Keys, Intent: goOn{agreed.With(q, ask.Agreed)},
+				Title: title, Body: text.CleanLines(q.Text), Yes: yes, View: kit.Keys, Intent: Intent{act: goOn, agreed: agreed.With(q, ask.Agreed)},
 			})
 		}
 	}
@@ -187,10 +194,10 @@ func (p *Page) dialog(q ask.Question) (title, yes string) {
 	}
 }
 
-func (p *Page) giveUp(msg giveUp) tea.Cmd {
+func (p *Page) giveUp(msg Intent) tea.Cmd {
 	if !msg.sure {
 		return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
-			Title: "Give up the rotation?", Body: text.Clean(p.Abandoning()), Yes: "give it up", View: kit.Keys, Intent: giveUp{sure: true},
+			Title: "Give up the rotation?", Body: text.Clean(p.Abandoning()), Yes: "give it up", View: kit.Keys, Intent: Intent{act: giveUp, sure: true},
 		})
 	}
 	return kit.Load(kit.Keys, &p.slot, p.deps.Ctx, p.Abandon, p.ended)

@@ -156,21 +156,13 @@ func (p *Page) Reread(plans []keystore.RotationPlan) {
 	p.take(p.deps.Rotations.Resume(plans[i]))
 }
 
-// Update handles the intents of Bindings and, while the page is open,
-// keys and the mouse. It reports whether it handled the message.
-func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	if cmd, handled := p.act(msg); handled || !p.open {
-		return cmd, handled
+// Update moves in the table.
+func (p *Page) Update(msg tea.Msg) {
+	if click, ok := msg.(tea.MouseClickMsg); ok {
+		p.table.Click(click.Y - 1) // the table is inside the frame
+		return
 	}
-	switch msg := msg.(type) {
-	case tea.MouseClickMsg:
-		p.table.Click(msg.Y - 1) // the table is inside the frame
-	case tea.MouseWheelMsg, tea.KeyPressMsg:
-		p.table.Update(msg)
-	default:
-		return nil, false
-	}
-	return nil, true
+	p.table.Update(msg)
 }
 
 // recorded tells the tab what the record is now.

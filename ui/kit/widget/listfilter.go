@@ -32,6 +32,14 @@ type (
 	filterClear struct{}
 )
 
+// FilterIntent is an intent of a filter's Bindings.
+type FilterIntent interface{ ofFilter() }
+
+func (filterOpen) ofFilter()  {}
+func (filterKeep) ofFilter()  {}
+func (filterLeave) ofFilter() {}
+func (filterClear) ofFilter() {}
+
 // FilterEvent is what a message did to a filter.
 type FilterEvent int
 

@@ -14,11 +14,11 @@ type Panes struct {
 	drawn  kit.Regions
 }
 
-// paneIntent is the meaning of a key that moves between panes.
-type paneIntent int
+// PaneIntent is the meaning of a key that moves between panes.
+type PaneIntent int
 
 const (
-	paneNext paneIntent = iota
+	paneNext PaneIntent = iota
 	panePrevious
 	paneZoom
 )
@@ -36,7 +36,7 @@ func (p *Panes) Bindings(typing bool) []kit.Binding {
 
 // Update handles the intents of Bindings. It reports whether it handled the message.
 func (p *Panes) Update(msg tea.Msg) bool {
-	i, ok := msg.(paneIntent)
+	i, ok := msg.(PaneIntent)
 	if !ok {
 		return false
 	}
