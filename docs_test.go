@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 var (
@@ -38,9 +40,7 @@ func TestTheTestsThatThePagesNameExist(t *testing.T) {
 	named := 0
 	for _, page := range append(pages, "README.md") {
 		b, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for _, m := range namedTest.FindAllStringSubmatch(string(b), -1) {
 			named++
 			found := false

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // retired are the words that one word of the glossary has taken the place of: the tab History, the commands
@@ -23,9 +25,7 @@ func TestThePagesUseTheWordsOfTheGlossary(t *testing.T) {
 	}
 	for _, page := range append(pages, "README.md") {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for i, line := range strings.Split(string(text), "\n") {
 			if word := retired.FindString(line); word != "" {
 				t.Errorf("%s:%d says %q", page, i+1, word)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
@@ -28,9 +29,7 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	o := options(t, nil)
 	o.NoProfile, o.Journal = true, true
 	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer s.Close(t.Context())
 	value := keystore.NewSecret("value-of-boss-0123456789")
 	d := account.Draft{
@@ -42,20 +41,14 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 		t.Errorf("without a reason: %v", err)
 	}
 	unnamed := d // behind a reference, and called something else
-	if err := s.Resolver.Store(t.Context(), "file:boss", value); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Inventory.Add(t.Context(), model.Key{Name: "chief", Level: model.LevelAdmin, Secret: "file:boss", Fingerprint: value.Fingerprint()}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Resolver.Store(t.Context(), "file:boss", value))
+	noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: "chief", Level: model.LevelAdmin, Secret: "file:boss", Fingerprint: value.Fingerprint()}))
 	unnamed.Key.Level, unnamed.Values = model.LevelUser, nil
 	if _, err := s.SaveAccount(t.Context(), unnamed); !errors.As(err, &admin) || admin.Finding.Key != "chief" {
 		t.Errorf("behind a reference: %v", err)
 	}
 	chief, _ := s.Inventory.Get("chief")
-	if err := errors.Join(s.Inventory.Remove(t.Context(), chief), s.Resolver.Remove(t.Context(), "file:boss")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(s.Inventory.Remove(t.Context(), chief), s.Resolver.Remove(t.Context(), "file:boss")))
 	d.AdminReason = "it is " + value.Reveal()
 	if _, err := s.SaveAccount(t.Context(), d); !errors.Is(err, keys.ErrReasonHoldsValue) {
 		t.Errorf("with the value for a reason: %v", err)
@@ -64,9 +57,7 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 		t.Error("it was saved")
 	}
 	d.AdminReason = "there is no other key"
-	if _, err := s.SaveAccount(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(s.SaveAccount(t.Context(), d)))
 	events, err := s.journal.KeyEvents(t.Context(), "boss", 10)
 	if err != nil || !slices.ContainsFunc(events, func(e journal.KeyEvent) bool { return e.Profile == "acme" && strings.Contains(e.Text, d.AdminReason) }) {
 		t.Errorf("%+v, %v", events, err)
@@ -79,15 +70,11 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	o.NoProfile, o.Ledger, o.Journal = true, true, true
 	config := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
 	text := "[profiles.acme]\nbase_url = \"https://api.example.com\"\nkey = \"etl\"\n"
-	if err := errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600)))
 	s := openTest(t, o)
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	}
 	must(s.Resolver.Store(t.Context(), "file:acme-etl", keystore.NewSecret("value-of-etl-0123456789")))
 	must(s.Inventory.Add(t.Context(), model.Key{Name: "etl", Secret: "file:acme-etl"}))
@@ -98,9 +85,7 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 		if err := s.RemoveAccount(t.Context(), r, withKey, withSecrets); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("want %q: %v", words, err)
 		}
-		if _, err := s.Resolver.Resolve(t.Context(), "file:acme-etl"); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, noerr.From(s.Resolver.Resolve(t.Context(), "file:acme-etl")))
 		if _, ok := s.Inventory.Get("etl"); !ok || len(s.Configuration().Names()) != 1 {
 			t.Error("something is gone")
 		}
@@ -139,13 +124,9 @@ func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
 	o := options(t, nil)
 	o.NoProfile, o.Journal = true, true
 	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer s.Close(t.Context())
-	if err := s.Inventory.Add(t.Context(), model.Key{Name: "recorded", Secret: "env:RECORDED"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: "recorded", Secret: "env:RECORDED"}))
 	for name, tt := range map[string]struct {
 		key      string
 		status   int
@@ -167,9 +148,7 @@ func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
 				t.Fatalf("%+v, %v", found.Key, err)
 			}
 			used, err := s.Keys.Inventory().Used(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if use := used[radius.KeyID{Name: tt.key}]; use.Last.IsZero() == tt.want {
 				t.Errorf("%+v", use)
 			}

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 )
 
 func TestTheEndWaitsForTheCallsUnderWay(t *testing.T) {
 	c := New(ClientOptions{Source: servicetest.SourceFor(servicetest.Profile("http://api.test"))})
-	if err := c.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, c.Close(t.Context()))
 	end := c.wire.Begin()
 	defer end()
 	ended, cancel := context.WithCancel(t.Context())

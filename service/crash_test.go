@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
@@ -265,9 +266,7 @@ func datasetFaults() map[string][]fault.Rule {
 // ZONEDECK_CRASHES says how often at least; docs/reliability.md has the figures.
 func TestNoKillLosesOrDoublesAJob(t *testing.T) {
 	want, err := strconv.Atoi(cmp.Or(os.Getenv("ZONEDECK_CRASHES"), "20"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	cases := crashCases()
 	share := max(1, (want+len(cases)-1)/len(cases))
 	var total, runs atomic.Int64
@@ -325,9 +324,7 @@ func crashRun(t *testing.T, of crashCase, due time.Duration, dies ...int64) (loo
 	demo := servicetest.Emulator(t, emulator.Options{StateDir: state, Scenario: sc, LoopbackWebhooks: true})
 	key, _ := demo.Key("batch-user")
 	secret, err := demo.Secret(t.Context(), key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := &crash{operator: operator{Dir: t.TempDir(), Product: of.product, Service: state, Account: demo.Profile.Account, Key: secret.Reveal(), HookDue: due}}
 	c.service = openGate(t, func() (string, error) { return strings.TrimPrefix(demo.Profile.BaseURL, "http://"), nil })
 	c.URL = "http://" + c.service.address()
@@ -370,20 +367,14 @@ func (c *crash) receiver() (address string, err error) {
 func (c *crash) once(t *testing.T) (looks int64, killed bool) {
 	t.Helper()
 	raw, err := json.Marshal(c.operator)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
 	cmd.Env = append(os.Environ(), operatorEnv+"="+string(raw), "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, cmd.Start())
 	c.console.Store(int64(cmd.Process.Pid))
 	err = cmd.Wait()
 	c.console.Store(0)
@@ -406,18 +397,14 @@ func (c *crash) once(t *testing.T) (looks int64, killed bool) {
 func (c *crash) check(t *testing.T) {
 	t.Helper()
 	console, l, err := c.client(t.Context(), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer l.Close()
 	begun, err := c.begun(t.Context(), console)
 	if err != nil || len(begun) != 1 {
 		t.Fatalf("the service has %q, %v", begun, err)
 	}
 	list, _, err := console.Jobs(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	started := 0
 	for _, job := range list {
 		switch job.State {
@@ -449,16 +436,12 @@ func (c *crash) checkHooks(t *testing.T, demo servicetest.Demo) {
 	}
 	defer in.Close()
 	list, _, err := in.List(t.Context(), webhook.Filter{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	control := rehearsal.New(func(context.Context) (rehearsal.Place, error) {
 		return rehearsal.Place{URL: demo.Control, Token: keystore.NewSecret(demo.Token)}, nil
 	})
 	seen, err := control.Newest(t.Context(), 5000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	sent, acknowledged := 0, 0
 	for _, r := range seen.Requests {
 		if r.Point == string(fault.Webhook) {

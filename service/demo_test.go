@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/local"
 	"zonedeck/service/radius"
@@ -14,17 +15,9 @@ import (
 
 func TestTheDemoAccountsKeysAreUsed(t *testing.T) {
 	s, err := Open(t.Context(), options(t, map[string]string{"ZONEDECK_PROFILE": "local"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
-	if _, err := s.Profile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	defer func() { noerr.Want(t, s.Close(t.Context())) }()
+	noerr.Must(t, noerr.From(s.Profile(t.Context())))
 	audit, err := s.Keys.Inventory().Audit(t.Context(), false, 14*24*time.Hour, nil)
 	if err != nil || len(audit.Problems) > 0 {
 		t.Fatalf("%v %q", err, audit.Problems)
@@ -53,17 +46,9 @@ func TestTheDemoAccountsKeysKeepTheirDates(t *testing.T) {
 		t.Helper()
 		o.Now = func() time.Time { return first.AddDate(0, 0, days) }
 		s, err := Open(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := s.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}()
-		if _, err := s.Profile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
+		defer func() { noerr.Want(t, s.Close(t.Context())) }()
+		noerr.Must(t, noerr.From(s.Profile(t.Context())))
 		return s.Keys.Inventory().All()
 	}
 	begun := listed(0)

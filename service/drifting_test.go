@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 	"zonedeck/service/drift"
 )
@@ -18,9 +19,7 @@ func TestTheContractToEditIsTheOneThatIsThere(t *testing.T) {
 		"shop.toml":   "dataset = \"gd_x\"\n",
 		"broken.toml": "dataset = \"gd_y\"\nmin_rows = -1\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for name, want := range map[string]string{"gd_x": "shop.toml", "gd_y": "broken.toml", "gd_z": "dataset-gd_z.toml"} {
 		if file, err := d.ToEdit(drift.Dataset, name); err != nil || file != filepath.Join(dir, want) {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // gate is an address that stays while servers behind it come and go, and that knows when
@@ -25,17 +27,13 @@ type gate struct {
 func openGate(t *testing.T, to func() (string, error)) *gate {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	g := &gate{listener: l, to: to, open: map[net.Conn]string{}, taken: map[string]bool{}}
 	g.moved = sync.NewCond(&g.mu)
 	var accepting sync.WaitGroup
 	accepting.Go(g.accept)
 	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, l.Close())
 		accepting.Wait()
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -103,12 +101,8 @@ func (g *gate) pass(c *net.TCPConn) {
 func (g *gate) settled(t *testing.T) {
 	t.Helper()
 	c, err := net.Dial("tcp", g.address())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, c.Close())
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for !g.taken[c.LocalAddr().String()] || len(g.open) > 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
@@ -53,23 +54,15 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 		t.Fatal(err, notice)
 	}
 	v, err := webhook.NewVerifier(webhook.VerifierConfig{Kind: webhook.KindStandard, Secret: keystore.NewSecret(hookSecret)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	h.inbox = in
 	h.receiver, err = webhook.Listen(t.Context(), "127.0.0.1:0", false, webhook.Config{
 		Inbox: in, Settings: webhook.Settings{Verifiers: []webhook.Verifier{v}}, Jobs: h.client, Observer: h,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() {
-		if err := h.receiver.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := in.Close(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, h.receiver.Close())
+		noerr.Want(t, in.Close())
 	})
 	return h
 }
@@ -101,17 +94,13 @@ func (h hooked) followed(t *testing.T, id string) model.Job {
 	t.Helper()
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
-	if err := h.client.Follow(ctx, func(f jobs.Followed) {
+	noerr.Must(t, h.client.Follow(ctx, func(f jobs.Followed) {
 		if f.Job.ID == id && f.Job.State.Final() {
 			end()
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	job, err := h.client.Job(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return job
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
@@ -61,9 +62,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	}
 	dc := zoneOf(t, p.Zones, model.ProductDatacenter)
 	login, err := exchange.LoginFor(ctx, demo.Source(p), p, dc, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	authorization := "Basic " + base64.StdEncoding.EncodeToString([]byte(login.Username+":"+login.Password.Reveal()))
 
 	var all sync.WaitGroup

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // options are those of a program with an empty home and env for its environment.
@@ -31,13 +33,7 @@ func options(t *testing.T, env map[string]string) Options {
 func openTest(t *testing.T, o Options) *Service {
 	t.Helper()
 	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, s.Close(context.WithoutCancel(t.Context()))) })
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -127,14 +128,12 @@ func (a *accounts) until(t *testing.T, told func(jobs.Followed) bool) {
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
 	enough := false
-	if err := a.acme.Follow(ctx, func(f jobs.Followed) {
+	noerr.Must(t, a.acme.Follow(ctx, func(f jobs.Followed) {
 		if !enough && told(f) {
 			enough = true
 			end()
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if !enough {
 		t.Fatal("it was not told")
 	}
@@ -156,9 +155,7 @@ func TestAJobOfAnotherProfileIsFollowedWhileOneIsWatched(t *testing.T) {
 	a := twoAccounts(t, nil)
 	job := a.launched(t)
 	watched, err := a.acme.Trigger(t.Context(), asked("http://lab.test/product/2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
 	got, err := a.acme.WatchAndFollow(ctx, watched.ID, func(model.Job) { // the watch goes on once the other job is over
@@ -190,9 +187,7 @@ func TestAJobThatIsLaunchedWithAnotherProfileMeanwhileIsFollowed(t *testing.T) {
 func TestWhatTheProfileInUseCannotAskForOtherProfilesCan(t *testing.T) {
 	a := twoAccounts(t, func(o *ClientOptions) {
 		p, err := o.Source.Profile(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		p.Dialect = "documented"
 		o.Source = exchange.As(o.Source, p)
 	})
@@ -223,9 +218,7 @@ func TestAWebhookOfAnotherProfilesJobHasItsServiceAsked(t *testing.T) {
 	a.until(t, func(f jobs.Followed) bool {
 		if f.Job.ID == job.ID && heard == "" { // it waits
 			_, heard, err = a.acme.HeardWebhook(t.Context(), model.HookNews{Delivery: "d1", Token: token, Verified: true, How: "verified"})
-			if err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, err)
 		}
 		return f.Job.ID == job.ID && f.Job.State == model.JobReady
 	})
@@ -237,9 +230,7 @@ func TestAWebhookOfAnotherProfilesJobHasItsServiceAsked(t *testing.T) {
 func TestAJobOfAnotherProfileIsAskedForAtOnce(t *testing.T) {
 	a := twoAccounts(t, nil)
 	job := a.launched(t)
-	if _, err := a.acme.AskNow(t.Context(), job.ID); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, noerr.From(a.acme.AskNow(t.Context(), job.ID)))
 	a.gone.Store(true)
 	var wrong *model.RequestError
 	if _, err := a.acme.AskNow(t.Context(), job.ID); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "belongs to profile beta, not to acme") {
@@ -340,9 +331,7 @@ func TestAProfileWithNothingInFlightIsFollowedNoMore(t *testing.T) {
 	none := func(jobs.Followed) {}
 	see := func(e jobs.Followed, in fakeOwing) error {
 		*owing = in
-		if err := f.handle(followedBy{profile: "beta", Followed: e}, none); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, f.handle(followedBy{profile: "beta", Followed: e}, none))
 		f.look(t.Context())
 		return ended()
 	}

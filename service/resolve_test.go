@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
@@ -142,9 +143,7 @@ func TestAJobThatCanBeAnotherOneIsNotFoundByItself(t *testing.T) {
 		}
 	}
 	// Once the other is settled, what is left is plain.
-	if _, err := c.NotStarted(t.Context(), ids[0]); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(c.NotStarted(t.Context(), ids[0])))
 	found, err := c.Candidates(t.Context(), ids[1])
 	if err != nil || len(found) != 2 || found[0].Against != "" || found[1].Against != "" {
 		t.Errorf("%+v, %v", found, err)
@@ -158,9 +157,7 @@ func TestOnlyWhatGaveNothingOrAnErrorIsLaunchedAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	job, err := c.Trigger(ctx, asked("http://lab.test/product/99", "http://lab.test/product/1", "http://lab.test/product/2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if job, err = c.Watch(ctx, job.ID, nil); err != nil || job.State != model.JobReady {
 		t.Fatalf("%+v, %v", job, err)
 	}
@@ -180,9 +177,7 @@ func TestOnlyWhatGaveNothingOrAnErrorIsLaunchedAgain(t *testing.T) {
 		check(format)
 	}
 	rest, err := c.Missing(ctx, job.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	again, err := c.Trigger(ctx, rest.Request)
 	if err != nil || again.Repeats != job.ID || again.Inputs != 1 {
 		t.Errorf("%+v, %v", again, err)

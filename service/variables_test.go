@@ -3,14 +3,13 @@ package service
 import (
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
 func TestAnAnswerGoesBeforeTheEnvironmentUntilItIsTakenBack(t *testing.T) {
 	s, err := Open(t.Context(), options(t, map[string]string{"PAGE": "shop", "ZONEDECK_SCENARIO": "s.toml"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { s.Close(t.Context()) })
 	v := s.Variables
 	want := func(name string, w model.Variable) {

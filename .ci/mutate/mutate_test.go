@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // changes lists what findMutants makes of a function body.
 func changes(t *testing.T, src string) []string {
 	t.Helper()
 	found, err := findMutants("p", "p/f.go", []byte("package p\n"+src))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var out []string
 	for _, m := range found {
 		out = append(out, m.fn+": "+m.after)
@@ -92,9 +92,7 @@ func TestTheSameSeedDrawsTheSameMutantsOfTheFoldersAskedFor(t *testing.T) {
 
 func TestAMutantIsReachedWhereItsBlockRan(t *testing.T) {
 	c, err := readCoverage([]byte("mode: set\np/f.go:3.10,5.2 2 1\np/f.go:7.1,7.20 1 0\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for name, want := range map[mutant][2]bool{
 		{pkg: "p", file: "p/f.go", line: 4, col: 1}:  {true, true},
 		{pkg: "p", file: "p/f.go", line: 3, col: 9}:  {false, false},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -41,9 +42,7 @@ func newPlace(t *testing.T) place {
 	t.Helper()
 	dir := t.TempDir()
 	inventory, err := keystore.OpenInventory(filepath.Join(dir, "keys.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	secrets := keystore.NewResolver(keystore.ResolverOptions{SecretsDir: filepath.Join(dir, "secrets")})
 	return place{Files{filepath.Join(dir, "config.toml"), filepath.Join(dir, "ca"), inventory, secrets}, dir, inventory}
 }
@@ -53,9 +52,7 @@ func (p place) holds(t *testing.T) (names []string) {
 	t.Helper()
 	for _, pattern := range []string{"config.toml", "ca/*.pem", "secrets/*.age"} {
 		found, err := filepath.Glob(filepath.Join(p.dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for _, f := range found {
 			name, _ := filepath.Rel(p.dir, f)
 			names = append(names, filepath.ToSlash(name))
@@ -127,13 +124,9 @@ func TestWhatWasWrittenIsUndoneWhenTheRestCannotBe(t *testing.T) {
 func TestAConfigurationThatCannotBeWrittenLeavesEarlierSecretsAsTheyWere(t *testing.T) {
 	at, d := newPlace(t), draft()
 	// A valid file that no profile can be appended to.
-	if err := os.WriteFile(at.Config, []byte("profiles = {old = {base_url = \"https://b.example\"}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(at.Config, []byte("profiles = {old = {base_url = \"https://b.example\"}}\n"), 0o600))
 	earlier := keystore.NewSecret("the-value-from-before")
-	if err := at.Secrets.Store(t.Context(), "file:acme-etl", earlier); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, at.Secrets.Store(t.Context(), "file:acme-etl", earlier))
 	if _, err := Save(t.Context(), at.Files, d); err == nil {
 		t.Fatal("it was saved")
 	}
@@ -148,25 +141,19 @@ func TestAConfigurationThatCannotBeWrittenLeavesEarlierSecretsAsTheyWere(t *test
 func TestAnEditedAccountKeepsWhatWasNotTouched(t *testing.T) {
 	at := newPlace(t)
 	saved, err := Save(t.Context(), at.Files, draft())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	before := saved
 	saved.ReadOnly = true
 	value := keystore.NewSecret("another-value-of-the-key")
 	d := Draft{Profile: saved, Key: model.Key{Name: "etl", Secret: "file:acme-etl"}, Values: map[string]keystore.Secret{"file:acme-etl": value}, Before: &before}
-	if _, err := Save(t.Context(), at.Files, d); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(Save(t.Context(), at.Files, d)))
 	k, _ := at.inventory.Get("etl")
 	got, err := at.Secrets.Resolve(t.Context(), "file:acme-etl")
 	if err != nil || !got.Equal(value) || k.Fingerprint != value.Fingerprint() || k.Level != model.LevelUser {
 		t.Errorf("%+v, %v", k, err)
 	}
 	f, err := config.Load(at.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if p, err := f.Profile("acme"); err != nil || !p.ReadOnly || p.CA != saved.CA || len(p.Zones) != 1 {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -190,24 +177,16 @@ func TestOnlyWhatBelongsToTheProfileGoesWithIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := newPlace(t)
-			if _, err := Save(t.Context(), at.Files, draft()); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(Save(t.Context(), at.Files, draft())))
 			if want.shared {
 				other := draft().Profile
 				other.Name = "staging"
-				if err := config.AddProfile(t.Context(), at.Config, other); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, config.AddProfile(t.Context(), at.Config, other))
 			}
 			r, err := WhatGoes(at.Files, "acme", at.inventory.List())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			said := strings.Join(r.Describe(want.withKey, want.withSecrets), "; ")
-			if err := Remove(t.Context(), at.Files, r, want.withKey, want.withSecrets); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, Remove(t.Context(), at.Files, r, want.withKey, want.withSecrets))
 			if got := at.holds(t); !slices.Equal(got, want.left) {
 				t.Errorf("left %v, want %v", got, want.left)
 			}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -54,9 +55,7 @@ func TestTheListIsKeptForADay(t *testing.T) {
 	list := func(anew bool) Listing {
 		t.Helper()
 		l, err := c.List(t.Context(), "etl", anew)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return l
 	}
 	first := list(false)
@@ -91,9 +90,7 @@ func TestTheListIsKeptForADay(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, text := range []string{"", "{", `{"version":2,"place":"here","read":"2026-01-01T00:00:00Z"}`, `{"version":1,"place":"there","read":"2026-01-01T00:00:00Z"}`} {
-		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(files[0], []byte(text), 0o600))
 		if l := list(false); !l.Builtin() || l.Problem != "no answer" || l.Origin(*now) != "the list in this program, from public sources" {
 			t.Errorf("%s: %d, %q", text, len(l.Collectors), l.Problem)
 		}
@@ -127,9 +124,7 @@ func TestFindAsksForWhatItNeeds(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			cat, s, _ := started(t, c.lists)
 			if c.kept {
-				if _, err := cat.List(t.Context(), "", false); err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, noerr.From(cat.List(t.Context(), "", false)))
 				s.calls = nil
 			}
 			if c.down {
@@ -185,9 +180,7 @@ func TestTheListInTheProgram(t *testing.T) {
 		t.Errorf("%d data sets", len(seen))
 	}
 	amazon, err := pick(builtin(), "amazon_product")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	upc, err := amazon.Method("upc")
 	if err != nil || !strings.Contains(upc.Cost(), "even an empty input") {
 		t.Errorf("%+v, %v", upc, err)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -26,9 +27,7 @@ func issued(t *testing.T, root, host string) (chain []model.Certificate, ca []by
 	t.Helper()
 	key := func() *ecdsa.PrivateKey {
 		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return k
 	}
 	rootKey, leafKey := key(), key()
@@ -41,13 +40,9 @@ func issued(t *testing.T, root, host string) (chain []model.Certificate, ca []by
 		NotBefore: day.AddDate(0, -1, 0), NotAfter: day.AddDate(0, 1, 0), KeyUsage: x509.KeyUsageDigitalSignature,
 	}
 	rootDER, err := x509.CreateCertificate(rand.Reader, authority, authority, &rootKey.PublicKey, rootKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, authority, &leafKey.PublicKey, rootKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return []model.Certificate{
 		{Subject: "CN=" + host, Issuer: "CN=" + root, DER: leafDER},
 		{Subject: "CN=" + root, Issuer: "CN=" + root, SHA256: strings.Repeat("ab", 32), Authority: true, SelfSigned: true, DER: rootDER},
@@ -66,9 +61,7 @@ func machine(t *testing.T, bundle []byte, env map[string]string) Machine {
 func write(t *testing.T, name string, b []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, b, 0o600))
 	return path
 }
 
@@ -76,9 +69,7 @@ func write(t *testing.T, name string, b []byte) string {
 func hashedName(t *testing.T, chain []model.Certificate) string {
 	t.Helper()
 	c, err := parseChain(chain, day)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return subjectHash(c.presented[len(chain)-1].RawSubject) + ".0"
 }
 
@@ -137,9 +128,7 @@ func TestEachClientIsAskedWhereItLooks(t *testing.T) {
 		"the file that is named is gone": {ca, map[string]string{"REQUESTS_CA_BUNDLE": mine + ".gone"}, map[Client]Verdict{Requests: Untrusted}},
 	} {
 		r, err := machine(t, tc.system, tc.env).Trust(chain, "lab.test", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for client, want := range tc.want {
 			if got := r.of(client); got.Verdict != want {
 				t.Errorf("%s: %s is %s, want %s: %+v", name, client, got.Verdict, want, got.Stores)
@@ -193,9 +182,7 @@ func TestTheFileAndTheSystemAreReallyChecked(t *testing.T) {
 func TestTheWayToInstallIsQuoted(t *testing.T) {
 	chain, ca := issued(t, "Lab root", "lab.test")
 	r, err := machine(t, ca, nil).Trust(chain, "lab.test", "/home/o'hara/ca.pem")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	m := machine(t, ca, nil)
 	m.OS = "windows"
 	if got := strings.Join(append(m.install(Curl, `C:\o'hara\ca.pem`), m.InstallSystem("ca.pem")...), "\n"); got != "$env:CURL_CA_BUNDLE = 'C:\\o''hara\\ca.pem'\n# or for one call: curl --cacert 'C:\\o''hara\\ca.pem'\ncertutil -addstore -f ROOT 'ca.pem'" {

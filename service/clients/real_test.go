@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -44,9 +45,7 @@ func openLab(t *testing.T) lab {
 	pair := tls.Certificate{}
 	for i, name := range []string{"Zonedeck  Lab Root É", "Zonedeck Lab Middle", "127.0.0.1"} {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		c := &x509.Certificate{
 			SerialNumber: big.NewInt(int64(i + 1)), Subject: pkix.Name{CommonName: name, Organization: []string{"Lab"}, Country: []string{"DE"}},
 			NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour), BasicConstraintsValid: true,
@@ -60,9 +59,7 @@ func openLab(t *testing.T) lab {
 			up, upKey = c, key
 		}
 		der, err := x509.CreateCertificate(rand.Reader, c, up, &key.PublicKey, upKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if up, err = x509.ParseCertificate(der); err != nil {
 			t.Fatal(err)
 		}
@@ -138,14 +135,10 @@ func (l lab) cases(t *testing.T) []map[string]string {
 	other, both, none := write(t, "other.pem", otherPEM), write(t, "both.pem", slices.Concat(otherPEM, l.root)), write(t, "none.pem", []byte("no certificate"))
 	block, _ := pem.Decode(l.root)
 	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	hashed := filepath.Dir(write(t, subjectHash(cert.RawSubject)+".0", l.root))
 	second := t.TempDir() // the first of a hash is missing
-	if err := os.WriteFile(filepath.Join(second, subjectHash(cert.RawSubject)+".1"), l.root, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(second, subjectHash(cert.RawSubject)+".1"), l.root, 0o600))
 	misnamed, plain, empty := filepath.Dir(write(t, "0a1b2c3d.0", l.root)), filepath.Dir(root), t.TempDir()
 	gone := filepath.Join(empty, "gone")
 	var out []map[string]string
@@ -184,9 +177,7 @@ func TestNoVerdictContradictsTheRealClient(t *testing.T) {
 		},
 		Go: func(t *testing.T) []bool {
 			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			return each(cases, []string{"SSL"}, func(env []string) bool {
 				return succeeds(t, append(env, askedURL+"="+l.url, "GORACE=atexit_sleep_ms=0"), nil, nil, self)
 			})
@@ -197,9 +188,7 @@ func TestNoVerdictContradictsTheRealClient(t *testing.T) {
 					continue
 				}
 				in, err := json.Marshal(cases)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				var out strings.Builder
 				var all []bool
 				if !succeeds(t, nil, strings.NewReader(string(in)), &out, python, "-c", requestsProgram, l.url) || json.Unmarshal([]byte(out.String()), &all) != nil {
@@ -218,9 +207,7 @@ func TestNoVerdictContradictsTheRealClient(t *testing.T) {
 			for i, ok := range run(t) {
 				m := Machine{Getenv: func(name string) string { return cases[i][name] }, Now: time.Now}
 				r, err := m.Trust(l.chain, "127.0.0.1", "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				got := r.of(client)
 				said[got.Verdict]++
 				if got.Verdict != Unknown && (got.Verdict == Trusted) != ok {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // What a report says beside its verdicts: where each client looks, by which settings, and why.
@@ -42,9 +44,7 @@ func TestEachClientsStoresAreNamed(t *testing.T) {
 		m := machine(t, ca, tc.env)
 		m.OS = tc.os
 		r, err := m.Trust(chain, "lab.test", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		got := r.of(tc.client)
 		var set []string
 		for _, s := range got.Settings {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -23,9 +24,7 @@ func answer(name, body string) Answer {
 func difference(t *testing.T, a, b Answer) Difference {
 	t.Helper()
 	d, err := Answers(a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return d
 }
 

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // statement matches a string that is SQL, or a part of it.
@@ -38,9 +40,7 @@ func TestStatementsAreThoseOfBothDatabases(t *testing.T) {
 			}
 			set := token.NewFileSet()
 			f, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			ast.Inspect(f, func(n ast.Node) bool {
 				lit, ok := n.(*ast.BasicLit)
 				if !ok || lit.Kind != token.STRING {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestSyncedSaysHowAFileIsWritten(t *testing.T) {
@@ -16,9 +18,7 @@ func TestSyncedSaysHowAFileIsWritten(t *testing.T) {
 		o := options()
 		o.Synced = synced
 		db, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "book.db"), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		var mode int
 		var wal string
 		if err := errors.Join(
@@ -35,13 +35,9 @@ func TestACommitThatFailsIsAnErrorAndTheNextOneWorks(t *testing.T) {
 	o := options()
 	o.Migrations = []string{"CREATE TABLE lines (n INTEGER PRIMARY KEY, at INTEGER, text TEXT, of INTEGER REFERENCES lines (n) DEFERRABLE INITIALLY DEFERRED)"}
 	db, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "book.db"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer db.Close()
-	if _, err := db.w.ExecContext(t.Context(), "PRAGMA foreign_keys=ON"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(db.w.ExecContext(t.Context(), "PRAGMA foreign_keys=ON")))
 	err = db.Write(t.Context(), "a line of none", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO lines (of) VALUES (99)")
 		return err
@@ -121,9 +117,7 @@ func TestErrorsOfTheDatabaseHaveTheirNames(t *testing.T) {
 	if _, err := db.r.ExecContext(t.Context(), "DELETE FROM lines"); !errors.Is(Classify(err), ErrReadOnly) {
 		t.Errorf("a reader that writes: %v", Classify(err))
 	}
-	if _, err := db.w.ExecContext(t.Context(), "PRAGMA max_page_count=1"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(db.w.ExecContext(t.Context(), "PRAGMA max_page_count=1")))
 	if err := add(t, db, strings.Repeat("x", 1<<20)); !errors.Is(err, ErrFull) {
 		t.Errorf("no room: %v", err)
 	}

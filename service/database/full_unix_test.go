@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // TestOnAFullDiskAFileCanBeRead: a limit of 0 bytes for every file that is written stands
@@ -18,25 +20,15 @@ func TestOnAFullDiskAFileCanBeRead(t *testing.T) {
 	o.Readable = true
 	db, err := func() (*DB, error) {
 		var limit syscall.Rlimit
-		if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
 		full := limit
 		full.Cur = 0
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full); err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-				t.Error(err)
-			}
-		}()
+		noerr.Must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full))
+		defer func() { noerr.Want(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)) }()
 		db, _, err := Open(t.Context(), path, o)
 		return db, err
 	}()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer db.Close()
 	if n := count(t, db); n != 100 || !errors.Is(db.Frozen(), ErrReadOnly) {
 		t.Errorf("%d lines, frozen by %v", n, db.Frozen())

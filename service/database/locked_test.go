@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // hasty are options for a file that stays locked.
@@ -57,9 +59,7 @@ func TestANewFileIsOpenedByManyAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
+				noerr.Want(t, db.Close())
 			})
 		}
 		opening.Wait()

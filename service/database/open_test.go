@@ -16,6 +16,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"go.uber.org/goleak"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,9 +61,7 @@ func add(t testing.TB, db *DB, text string) error {
 
 func count(t testing.TB, db *DB) (n int) {
 	t.Helper()
-	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM lines").Scan(&n); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM lines").Scan(&n))
 	return n
 }
 
@@ -69,21 +69,15 @@ func count(t testing.TB, db *DB) (n int) {
 func fill(t testing.TB, path string) {
 	t.Helper()
 	db, _, err := Open(t.Context(), path, options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for i := range 100 {
 		text := strings.Repeat("filler ", 40)
 		if i == 50 {
 			text = "needle-in-the-book"
 		}
-		if err := add(t, db, text); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, add(t, db, text))
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, db.Close())
 }
 
 // spoil overwrites the head of the 4 KiB page that holds the needle.
@@ -101,26 +95,20 @@ func spoil(t testing.TB, path string) {
 func read(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return b
 }
 
 func write(t testing.TB, path string, b []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, b, 0o600))
 }
 
 // raw is the file as any program may open it.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", fileURI(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
@@ -128,9 +116,7 @@ func raw(t testing.TB, path string) *sql.DB {
 
 func exec(t testing.TB, db *sql.DB, query string) {
 	t.Helper()
-	if _, err := db.ExecContext(t.Context(), query); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(db.ExecContext(t.Context(), query)))
 }
 
 func TestADamagedFileIsKeptAndANewOneBegun(t *testing.T) {
@@ -163,14 +149,10 @@ func TestADamagedFileIsKeptAndANewOneBegun(t *testing.T) {
 			o, replaced := options(), ""
 			o.Replaced = func(_ context.Context, fresh *DB, kept string) {
 				replaced = kept
-				if err := add(t, fresh, "carried over"); err != nil {
-					t.Error(err)
-				}
+				noerr.Want(t, add(t, fresh, "carried over"))
 			}
 			db, found, err := Open(t.Context(), path, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			defer db.Close()
 			if found == nil || !errors.Is(found.Err, ErrCorrupt) || found.SavedAs != replaced || !strings.HasPrefix(filepath.Base(found.SavedAs), "book.db.corrupt-2026") {
 				t.Errorf("damage %+v, and the new one was filled from %q", found, replaced)
@@ -224,9 +206,7 @@ func TestAFolderThatCannotBeWrittenIsAClearError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "home", "book.db")
 	switch {
 	case os.Getuid() > 0:
-		if err := os.Mkdir(filepath.Dir(path), 0o500); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Mkdir(filepath.Dir(path), 0o500))
 	case runtime.GOOS == "linux":
 		path = "/sys/zonedeck/book.db" // nobody writes there, the superuser neither
 	default:
@@ -263,9 +243,7 @@ func TestAFileThatCannotBeWrittenCanBeRead(t *testing.T) {
 	t.Run("as it lies there", frozen)
 	t.Run("while another process writes", func(t *testing.T) {
 		db := openTest(t, path)
-		if err := add(t, db, "in the WAL"); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, add(t, db, "in the WAL"))
 		frozen(t)
 	})
 	t.Run("not without its tables", func(t *testing.T) {
@@ -334,9 +312,7 @@ func TestAnyPathWorks(t *testing.T) {
 	path := filepath.Join(dir, "book.db")
 	fill(t, path)
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), "book.db") {
 			t.Errorf("a stray file %q", e.Name())
@@ -374,9 +350,7 @@ func TestOnlyDamageIsReplaced(t *testing.T) {
 		if free, err := lock.TryLock(); err != nil || !free {
 			t.Errorf("the lock is still held: %v, %v", free, err)
 		}
-		if err := lock.Close(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, lock.Close())
 	})
 	t.Run("a later version", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "book.db")
@@ -416,9 +390,7 @@ func TestASuspicionThatStaysIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.db")
 	write(t, path, []byte("damaged"))
 	// A folder that is not empty cannot be removed like a file.
-	if err := os.MkdirAll(filepath.Join(suspectPath(path), "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.MkdirAll(filepath.Join(suspectPath(path), "x"), 0o700))
 	if kept, err := setAside(path, testTime); kept != "" || err == nil || !strings.HasPrefix(err.Error(), "putting the damaged file aside: ") {
 		t.Errorf("kept as %q, %v", kept, err)
 	}
@@ -459,9 +431,7 @@ func TestAFileThatCannotBeMigratedIsAnError(t *testing.T) {
 func TestASuspicionThatCannotBeLiftedIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.db")
 	fill(t, path)
-	if err := os.MkdirAll(filepath.Join(suspectPath(path), "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.MkdirAll(filepath.Join(suspectPath(path), "x"), 0o700))
 	if db, damage, err := Open(t.Context(), path, options()); db != nil || err == nil || damage != nil {
 		t.Errorf("%+v, %v", damage, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestAPathOfAnySystemIsAnAddress(t *testing.T) {
@@ -26,9 +28,7 @@ func TestAPathOfAnySystemIsAnAddress(t *testing.T) {
 func names(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}
@@ -78,9 +78,7 @@ func TestReadingLeavesNothingBeside(t *testing.T) {
 		if after := names(t, filepath.Dir(path)); !slices.Equal(after, before) {
 			t.Errorf("beside it are %q, and were %q", after, before)
 		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, db.Close())
 	}
 }
 
@@ -88,9 +86,7 @@ func TestWhatTheWALHasIsReadToo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.db")
 	fill(t, path)
 	writer := openTest(t, path)
-	if err := add(t, writer, "in the WAL"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, add(t, writer, "in the WAL"))
 	db := attachReadOnly(t.Context(), path, options(), ErrReadOnly)
 	if db == nil {
 		t.Fatal("it cannot be read")
@@ -132,12 +128,8 @@ func TestTheTablesThatAreMissingAreNamed(t *testing.T) {
 		if _, err := db.version(t.Context(), db.r); !errors.Is(err, ErrCorrupt) || !strings.HasSuffix(err.Error(), ": "+says) {
 			t.Errorf("%s: %v", spoil, err)
 		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Want(t, db.Close())
+		noerr.Must(t, os.Remove(path))
 	}
 }
 
@@ -146,9 +138,7 @@ func TestAContentThatCannotBeIsDamageOnceItIsSuspected(t *testing.T) {
 	o := options()
 	o.Migrations = []string{"CREATE TABLE lines (n INTEGER PRIMARY KEY, at INTEGER, text TEXT CHECK (text <> ''))"}
 	db, _, err := Open(t.Context(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	exec(t, db.w, "PRAGMA ignore_check_constraints=1; INSERT INTO lines (text) VALUES ('')")
 	if err := db.check(t.Context()); err != nil {
 		t.Errorf("without a suspicion: %v", err)
@@ -157,16 +147,12 @@ func TestAContentThatCannotBeIsDamageOnceItIsSuspected(t *testing.T) {
 	if at, err := os.Stat(suspectPath(path)); err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o600 {
 		t.Errorf("the note: %v, %v", at.Mode(), err)
 	}
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, db.Close())
 	again, damage, err := Open(t.Context(), path, o)
 	if err != nil || damage == nil || !errors.Is(damage.Err, ErrCorrupt) || !strings.Contains(damage.Err.Error(), "CHECK constraint failed in lines") {
 		t.Fatalf("%+v, %v", damage, err)
 	}
-	if err := again.Close(); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, again.Close())
 }
 
 func TestEachEndsWithTheFirstError(t *testing.T) {

@@ -7,15 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
 func brightData(t testing.TB) Dialect {
 	t.Helper()
 	d, err := Find("brightdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return d
 }
 

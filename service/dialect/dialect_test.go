@@ -11,15 +11,14 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
 func brightdata(t testing.TB) Dialect {
 	t.Helper()
 	d, err := Find("brightdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return d
 }
 
@@ -140,9 +139,7 @@ func TestReadHeader(t *testing.T) {
 			named.Class, named.Cause, named.Unanswered, named.Exit = "", "", false, ""
 			unnamed := Default()
 			contract, err := Find("documented")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			for d, want := range map[*Dialect]Reading{&unnamed: open, &contract: named} {
 				got := d.ReadHeader(tc.head, now)
 				got.Evidence = nil

@@ -3,6 +3,8 @@ package dialect
 import (
 	"net/http"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestOnlyTheServicesOwnWordsSayThatAJobIsGone(t *testing.T) {
@@ -34,9 +36,7 @@ func TestOnlyTheServicesOwnWordsSayThatAJobIsGone(t *testing.T) {
 		{"a dialect without jobs", "documented", "gd_x", 404, "text/plain", "Snapshot does not exist", NotGone},
 	} {
 		d, err := Find(c.dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if got := d.JobGone(c.dataset, c.status, http.Header{"Content-Type": {c.kind}}, []byte(c.body)); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}

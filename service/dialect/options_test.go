@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -38,9 +39,7 @@ func TestASearchBecomesTheAddressOfItsEngine(t *testing.T) {
 func named(t *testing.T, name string) Dialect {
 	t.Helper()
 	d, err := Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return d
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -101,9 +102,7 @@ func TestStateOfAProduct(t *testing.T) {
 		{"deep_lookup", `{"status":"cancelled","matched_records":1}`, 0, Progress{State: model.JobCanceled, Wire: "cancelled", Inputs: -1, Done: -1, Records: 1}},
 	} {
 		var head map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(c.body), &head); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, json.Unmarshal([]byte(c.body), &head))
 		if got, err := d.ReadProductProgress(c.dataset, head, c.rows); err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v", c.body, got, err)
 		}

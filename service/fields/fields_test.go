@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 const page = `<!doctype html><html><head><meta name="sku" content="A1"></head><body>
@@ -30,9 +32,7 @@ func TestFieldsAreFoundInHTMLAndJSON(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			found, err := Find(c.contentType, []byte(c.body), c.paths)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if got := Missing(found); !slices.Equal(got, c.missing) {
 				t.Errorf("missing %q, want %q (found %+v)", got, c.missing, found)
 			}

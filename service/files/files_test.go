@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/config"
 )
 
@@ -39,15 +40,11 @@ func testFiles(t *testing.T) (*Files, config.Paths, *lines) {
 func TestAStoreIsOpenedOnceAndNotAfterTheEnd(t *testing.T) {
 	f, _, _ := testFiles(t)
 	first, err := f.Drift(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if again, err := f.Drift(t.Context()); err != nil || again != first {
 		t.Errorf("opened again: %v", err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, f.Close())
 	if _, fault, err := f.Journal(t.Context()); fault == nil || err != nil {
 		t.Errorf("after the end: fault %v, %v", fault, err)
 	}
@@ -68,9 +65,7 @@ func TestTheLedgerIsNotMadeByWhoOnlyLooks(t *testing.T) {
 	if l, done, err := f.LedgerIfAny(t.Context()); l != opened || err != nil || done() != nil {
 		t.Errorf("the open one: %v, %v", l, err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, f.Close())
 }
 
 func TestWhatIsWaitedForIsSaid(t *testing.T) {
@@ -83,7 +78,5 @@ func TestWhatIsWaitedForIsSaid(t *testing.T) {
 	if len(said.said) != 1 || !strings.HasSuffix(said.said[0], "waiting for "+paths.LedgerFile()) {
 		t.Errorf("said %q", said.said)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, f.Close())
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"zonedeck/internal/noerr"
 )
 
 func read(t testing.TB, kind Kind, body string) *Document {
@@ -229,9 +231,7 @@ func TestABodyIsReadOnceWhoeverWaitsForIt(t *testing.T) {
 			t.Errorf("a run that was cancelled: %v", err)
 		}
 		close(body.free)
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, <-ended)
 		if n := body.begun.Load(); n != 1 {
 			t.Errorf("the body was read %d times", n)
 		}

@@ -7,19 +7,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestFiltersAreRememberedOnDisk(t *testing.T) {
 	h := History{File: filepath.Join(t.TempDir(), "state", "filters.json")}
 	for n := range maxHistory + 5 {
-		if err := h.Add(t.Context(), JQ, fmt.Sprintf(".a%d", n)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, h.Add(t.Context(), JQ, fmt.Sprintf(".a%d", n)))
 	}
 	for _, expr := range []string{"p", "a", "p"} {
-		if err := h.Add(t.Context(), CSS, expr); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, h.Add(t.Context(), CSS, expr))
 	}
 	got, err := History{File: h.File}.Load()
 	if err != nil || len(got[JQ]) != maxHistory || got[JQ][0] != ".a5" || got[JQ][maxHistory-1] != fmt.Sprintf(".a%d", maxHistory+4) || !slices.Equal(got[CSS], []string{"a", "p"}) {
@@ -28,21 +26,15 @@ func TestFiltersAreRememberedOnDisk(t *testing.T) {
 	if info, err := os.Stat(h.File); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if err := os.WriteFile(h.File, []byte("no"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(h.File, []byte("no"), 0o600))
 	if got, err := h.Load(); err == nil || len(got) != 0 {
 		t.Errorf("a damaged file: %v, %v", got, err)
 	}
-	if err := h.Add(t.Context(), CSS, "b"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, h.Add(t.Context(), CSS, "b"))
 	if got, err := h.Load(); err != nil || !slices.Equal(got[CSS], []string{"b"}) {
 		t.Errorf("after a damaged file: %v, %v", got, err)
 	}
-	if err := (History{}).Add(t.Context(), CSS, "b"); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, (History{}).Add(t.Context(), CSS, "b"))
 }
 
 func TestNoSecretIsWrittenIntoTheHistory(t *testing.T) {
@@ -60,9 +52,7 @@ func TestNoSecretIsWrittenIntoTheHistory(t *testing.T) {
 		}
 	}
 	h := History{File: filepath.Join(t.TempDir(), "filters.json")}
-	if err := h.Add(t.Context(), JQ, `.token=="s3cr3tvalue"`); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, h.Add(t.Context(), JQ, `.token=="s3cr3tvalue"`))
 	if b, err := os.ReadFile(h.File); err != nil || strings.Contains(string(b), "s3cr3tvalue") {
 		t.Errorf("%s, %v", b, err)
 	}

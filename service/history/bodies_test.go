@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/journal"
@@ -24,9 +25,7 @@ func TestAKeptBodyIsAFileOfItsOwn(t *testing.T) {
 	if again, err := s.KeepBody(t.Context(), res); err != nil || again != file {
 		t.Errorf("kept again: %q, %v", again, err)
 	}
-	if err := os.WriteFile(file, []byte("edited"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, []byte("edited"), 0o600))
 	second, err := s.KeepBody(t.Context(), res)
 	if content, readErr := os.ReadFile(second); err != nil || readErr != nil || string(content) != "the page" || second != filepath.Join(dir, "f_1-2.html") {
 		t.Errorf("beside a file that was edited: %q: %q, %v, %v", second, content, err, readErr)

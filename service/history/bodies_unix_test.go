@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/journal"
@@ -23,9 +24,7 @@ func TestAKeptBodyHasItsNameOnceItIsWhole(t *testing.T) {
 	paths := config.Paths{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")}
 	s := New(journal.None(), paths, "test", time.Now)
 	pipe := filepath.Join(paths.BodiesDir(), "f_1")
-	if err := errors.Join(os.MkdirAll(paths.BodiesDir(), 0o700), syscall.Mkfifo(pipe, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(os.MkdirAll(paths.BodiesDir(), 0o700), syscall.Mkfifo(pipe, 0o600)))
 	kept := make(chan error)
 	go func() {
 		_, err := s.KeepBody(t.Context(), model.FetchResult{ID: "f_1", Body: model.BodyRef{File: pipe}})
@@ -45,12 +44,8 @@ func TestAKeptBodyHasItsNameOnceItIsWhole(t *testing.T) {
 	name := filepath.Join(paths.DownloadsDir(), "f_1.txt")
 	_, during := os.Stat(name)
 	w, err := os.OpenFile(pipe, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Close(), <-kept); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, errors.Join(w.Close(), <-kept))
 	if _, err := os.Stat(name); !errors.Is(during, fs.ErrNotExist) || err != nil {
 		t.Errorf("while it is copied: %v; afterwards: %v", during, err)
 	}

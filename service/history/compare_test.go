@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
@@ -19,9 +20,7 @@ func TestTwoFetchesOfTheHistoryAreCompared(t *testing.T) {
 		"f_3": {Status: 200, Body: model.BodyRef{File: "/nowhere/gone", Size: 6}},
 	} {
 		r.ID = id
-		if err := kept.PutFetch(t.Context(), "test", r); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, kept.PutFetch(t.Context(), "test", r))
 	}
 	d, err := h.Difference(t.Context(), [2]string{"dc by API", "unlocker by API"}, [2]string{"f_1", "f_2"})
 	if err != nil || !strings.Contains(d.Text, "--- dc by API") || !strings.Contains(d.Text, "+<p>two") || len(d.Verdict) != 1 || d.Verdict[0].B != "403" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/database"
@@ -31,9 +32,7 @@ func TestAHistoryThatKeepsNothingSaysSo(t *testing.T) {
 	}
 	kept, _ := servicetest.Journal(t)
 	h = New(kept, config.Paths{}, "test", time.Now)
-	if err := kept.PutFetch(t.Context(), "test", model.FetchResult{ID: "f_1"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, kept.PutFetch(t.Context(), "test", model.FetchResult{ID: "f_1"}))
 	if list, err := h.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(list) != 1 {
 		t.Errorf("the timeline: %v, %v", list, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 )
@@ -239,9 +240,7 @@ func TestTheFormHoldsWhatCurlSends(t *testing.T) {
 		`curl -H 'Content-Type:' -d x ADDR/`,
 	} {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		in := strings.ReplaceAll(in, "ADDR", "http://"+ln.Addr().String())
 		type arrival struct {
 			req  *http.Request

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/export"
 )
@@ -52,9 +53,7 @@ func TestTheBodyOfAnEntry(t *testing.T) {
 		`{"mimeType":"a/b","text":""}`:                                                                                  "",
 	} {
 		list, err := HAR(strings.NewReader(`{"request":{"method":"POST","url":"http://lab.test/","postData":` + post + `}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if got, err := list[0].Import(Known{Profile: testProfile()}); err != nil || got.Request.Body != want {
 			t.Errorf("%s: %q, %v", post, got.Request.Body, err)
 		}
@@ -129,9 +128,7 @@ func TestAnExportedHARFileIsReadBack(t *testing.T) {
 // A file that another one made puts no value of this machine into a request.
 func TestNoPartOfAnEntryBecomesAVariable(t *testing.T) {
 	list, err := HAR(strings.NewReader(`{"request":{"method":"GET","url":"http://lab.test/{{A}}"},"_zonedeck":{"zone":"{{B}}","via":"native","country":"{{C}}","session":"{{D}}"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	got, err := list[0].Import(Known{Profile: testProfile()})
 	if err != nil || len(got.Request.Variables()) > 0 || got.Request.Session != "{{{{D}}}}" {
 		t.Errorf("%v in %+v, %v", got.Request.Variables(), got.Request, err)

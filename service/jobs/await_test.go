@@ -27,9 +27,7 @@ func mayHave(t *testing.T, rn *Runner, hook string) model.Job {
 			return "it broke", nil
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return job
 }
 
@@ -225,13 +223,11 @@ func TestTwoProcessesNeverLookInTheListAtOnce(t *testing.T) {
 	follow := func(r *Runner, on func(Followed)) {
 		r.cfg.List = remoteList(list)
 		following.Go(func() {
-			if err := r.Follow(ctx, func(f Followed) {
+			noerr.Want(t, r.Follow(ctx, func(f Followed) {
 				if on(f); f.Job.ID == lost.ID && told.Add(1) == 2 {
 					cancel()
 				}
-			}); err != nil {
-				t.Error(err)
-			}
+			}))
 		})
 	}
 	follow(rn, func(Followed) {})

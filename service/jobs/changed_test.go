@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
@@ -48,7 +49,7 @@ func TestAQuestionGoesByTheProfileAsItIsNow(t *testing.T) {
 			ctx, end := context.WithTimeout(t.Context(), time.Minute)
 			defer end()
 			seen := false
-			if err := cl.Follow(ctx, func(f Followed) {
+			noerr.Must(t, cl.Follow(ctx, func(f Followed) {
 				switch {
 				case f.Job.State == model.JobRunning && f.On:
 					changed.Store(true)
@@ -56,9 +57,7 @@ func TestAQuestionGoesByTheProfileAsItIsNow(t *testing.T) {
 					seen = true
 					end()
 				}
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			if !seen || asked.Load() != 1 {
 				t.Errorf("seen: %t, after %d questions at the first address", seen, asked.Load())
 			}

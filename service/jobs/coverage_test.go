@@ -57,9 +57,7 @@ func due(t *testing.T, answer http.HandlerFunc) (*Runner, model.Job, *seenRows) 
 func drifts(t *testing.T, cl *Runner) []model.Activity {
 	t.Helper()
 	lines, err := cl.cfg.Journal.(*journal.Journal).Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityJob, Class: model.ClassParsingDrift})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return lines
 }
 
@@ -123,9 +121,7 @@ func TestWhoFollowsLooksAtTheFieldsThatAreDue(t *testing.T) {
 		_, _ = fmt.Fprintf(w, "{\"a\":%d}\n", n.Add(1)) // of what is the same the fields may be known already
 	})
 	p, _, err := exchange.Current(t.Context(), cl.cfg.Source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	kept := make(chan struct{}, 2)
 	cl.cfg.Coverages = coverages(func(model.Job) Coverage { return keptRows{kept} })
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)

@@ -41,9 +41,7 @@ func TestAnAnswerAboutAJobThatBreaksOffIsNone(t *testing.T) {
 	cl, _ := script(t, breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"sta"))
 	accepted(t, cl)
 	call, err := cl.callFor(t.Context(), "job-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	_, err = cl.poll(t.Context(), call)
 	var d *exchange.CallError
 	if !errors.As(err, &d) || d.Diagnosis.Summary != "The body ended early, after 5 bytes." || !strings.Contains(d.Text, "broke off after 5 bytes") {

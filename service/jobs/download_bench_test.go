@@ -36,9 +36,7 @@ func productRows(size int) []byte {
 // ZONEDECK_DOWNLOAD_MB is another size.
 func BenchmarkDownloadBesideCurl(b *testing.B) {
 	curl, err := exec.LookPath("curl")
-	if err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, err)
 	size := 1000
 	if s := os.Getenv("ZONEDECK_DOWNLOAD_MB"); s != "" {
 		if size, err = strconv.Atoi(s); err != nil {

@@ -28,9 +28,7 @@ import (
 func downloads(t *testing.T, dir, url, format, die string) (steps int64, killed bool) {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var out, said bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
 	cmd.Env = append(os.Environ(), victimEnv+"=download once", victimDir+"="+dir, victimURL+"="+url, victimFormat+"="+format, victimDie+"="+die)
@@ -69,9 +67,7 @@ func TestNoKillOfADownloadLosesOrDoublesARow(t *testing.T) {
 		begin := func() string {
 			dir := t.TempDir()
 			l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			_, err = newRunner(t, p, func(c *Config) { c.Ledger = l }).Trigger(t.Context(), triggerOf("https://example.com/1"))
 			if err = errors.Join(err, l.Close(), os.Mkdir(filepath.Join(dir, "results"), 0o700)); err != nil {
 				t.Fatal(err)
@@ -105,9 +101,7 @@ func downloadedTo(t *testing.T, dir, format string, s *inParts) []byte {
 	file := filepath.Join(dir, "results", "out."+format)
 	whole := noerr.Try(os.ReadFile(file)).Must(t)
 	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer l.Close()
 	all, total, err := l.Jobs(t.Context(), 0)
 	if err != nil || total != 1 {

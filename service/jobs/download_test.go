@@ -64,9 +64,7 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			got, readErr := os.ReadFile(dest)
-			if readErr != nil {
-				t.Fatal(readErr)
-			}
+			noerr.Must(t, readErr)
 			if err != nil && string(got) != "before" {
 				t.Errorf("an attempt left %q", got)
 			}
@@ -229,9 +227,7 @@ func TestAFileOfTheFolderOfDownloadsIsReplacedOnlyAsItCame(t *testing.T) {
 	cl.cfg.DownloadsDir = t.TempDir()
 	accepted(t, cl)
 	job, err := cl.Download(t.Context(), "job-1", Destination{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := cl.Download(t.Context(), "job-1", Destination{}, nil); err != nil {
 		t.Errorf("the same again: %v", err)
 	}
@@ -343,9 +339,7 @@ func TestAKeyThatAResultRepeatsIsMasked(t *testing.T) {
 		t.Errorf("%+v, %v", table, err)
 	}
 	job, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if b, err := os.ReadFile(job.File); err != nil || string(b) != `[{"seen":"`+want+`"}]` {
 		t.Errorf("%s, %v", b, err)
 	}

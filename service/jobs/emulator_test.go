@@ -75,9 +75,7 @@ func TestAJobOnTheEmulator(t *testing.T) {
 	slices.Sort(want)
 	for _, format := range rows.Formats() {
 		job, err = cl.Download(ctx, job.ID, Destination{Format: format}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if got := urlsIn(t, job.File, format); !slices.Equal(got, want) {
 			t.Errorf("%s: %d addresses, not those that were sent", format, len(got))
 		}

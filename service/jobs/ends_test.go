@@ -112,9 +112,7 @@ func TestRowsThatAreTooWideForCSVStay(t *testing.T) {
 func TestAFileThatHasItsPlaceIsKnownAfterAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.ndjson")
 	p, err := openPartial(file, "ndjson", partState{Version: 1}, false, tally{dataset: "gd_1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	_, err = p.Write([]byte("{}\n"))
 	if err = errors.Join(err, p.writeState(), p.Keep("out.ndjson")); err != nil {
 		t.Fatal(err)
@@ -133,9 +131,7 @@ func TestAFileThatHasItsPlaceIsKnownAfterAnError(t *testing.T) {
 func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 	for _, format := range []string{"ndjson", "json"} {
 		p, err := openPartial(filepath.Join(t.TempDir(), "out"), format, partState{Version: 1, Parts: 1}, false, tally{dataset: "gd_1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		p.Alone = false
 		noerr.Must(t, noerr.From(p.Write([]byte("{\"a\":1}\n"))))
 		noerr.Must(t, p.endPart(true))
@@ -189,12 +185,8 @@ func TestTheSumOfThePartsHasABound(t *testing.T) {
 	p := servicetest.API(t, s.ServeHTTP)
 	cl := newRunner(t, p)
 	part, err := openPartial(filepath.Join(t.TempDir(), "out.ndjson"), "ndjson", partState{Rows: 1000, Parts: 3}, false, tally{dataset: "gd_1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		noerr.Want(t, part.Discard())
-	}()
+	noerr.Must(t, err)
+	defer func() { noerr.Want(t, part.Discard()) }()
 	d := noerr.Try(dialect.Find("brightdata")).Must(t)
 	call := jobCall{p: p, d: d, paths: dialect.JobPaths{Snapshot: "/snapshot"}, secret: keystore.NewSecret("a-key")}
 	part.size = maxDownload - 10

@@ -24,12 +24,10 @@ func estimated(t *testing.T, zones []model.Zone, most float64, past ...past) *Ru
 		r := trigger("http://lab.test/1", "http://lab.test/2")
 		r.Dataset, r.Settings = "gd_x", model.JobSettings{Discover: one.discover, LimitPerInput: one.perInput, LimitTotal: one.total}
 		job := noerr.Try(cl.Trigger(t.Context(), r)).Must(t)
-		if _, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(j *model.Job) (string, error) {
+		noerr.Must(t, noerr.From(cl.cfg.Ledger.Change(t.Context(), job.ID, func(j *model.Job) (string, error) {
 			j.State, j.Records, j.Inputs = model.JobReady, one.records, cmp.Or(one.inputs, j.Inputs)
 			return fmt.Sprint(i), nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})))
 	}
 	p.Zones, p.MaxJobCost = zones, most
 	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
@@ -196,9 +194,7 @@ func TestAJobWithoutKeptInputsCountsForAnEstimate(t *testing.T) {
 			return "", nil
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := cl.Request(t.Context(), job.ID); !errors.Is(err, ErrNoRequest) {
 		t.Fatalf("%v", err)
 	}

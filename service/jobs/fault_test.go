@@ -61,9 +61,7 @@ func TestWithoutAProfileNoJobIsTouched(t *testing.T) {
 func TestAJobWithoutAnIdentifierIsNotAskedFor(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
 	job, err := cl.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", Done: -1, Records: -1}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := cl.Download(t.Context(), job.ID, Destination{}, nil); !errors.Is(err, ErrNoSnapshot) {
 		t.Errorf("download: %v", err)
 	}
@@ -136,9 +134,7 @@ func TestAJobThatEndsWhileItIsCancelledStaysEnded(t *testing.T) {
 			job.State = model.JobReady
 			return "", nil
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, err)
 		text(200, "OK")(w, r)
 	})
 	accepted(t, cl)
@@ -327,9 +323,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 			job.File = path
 			return "", nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		before := asked.Load()
 		table, err := cl.Records(t.Context(), job.ID, 5)
 		if called := asked.Load() != before; called != want || (err == nil) != want || !want && table.Total != -1 {
@@ -381,12 +375,10 @@ func TestAWatchGivesUpAfterManyFailures(t *testing.T) {
 // What failed long before a watch began is no reason to end it.
 func TestAnOldFailureDoesNotEndAWatch(t *testing.T) {
 	pipes(t, text(200, `{"status":"ready"}`), func(t *testing.T, rn *Runner) {
-		if _, err := rn.cfg.Ledger.Change(t.Context(), "job-1", func(job *model.Job) (string, error) {
+		noerr.Must(t, noerr.From(rn.cfg.Ledger.Change(t.Context(), "job-1", func(job *model.Job) (string, error) {
 			job.State, job.Fault = model.JobRunning, model.JobFault{Call: model.CallProgress, Diagnosis: model.Diagnosis{Class: model.ClassTimeout}}
 			return "", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})))
 		rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) })
 		if job, err := rn.Watch(t.Context(), "job-1", nil); err != nil || job.State != model.JobReady {
 			t.Errorf("%+v, %v", job, err)

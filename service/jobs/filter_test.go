@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/query"
 )
@@ -16,9 +17,7 @@ func TestTheAgeInAFilterGoesByTheClockOfTheJobsProfile(t *testing.T) {
 		}
 		return machine
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for profile, now := range map[string]time.Time{"local": machine.Add(240 * time.Hour), "acme": machine} {
 		for before, want := range map[time.Duration]bool{time.Hour: true, 3 * time.Hour: false} {
 			if got := q.Match(model.Job{Profile: profile, Created: now.Add(-before)}); got != want {

@@ -26,9 +26,7 @@ func awaiting(t *testing.T, rn *Runner, due time.Time) model.Job {
 			return "", nil
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return job
 }
 
@@ -105,12 +103,10 @@ func TestAWebhookWithoutAnAddressOfItsOwn(t *testing.T) {
 	if err != nil || said != "the service is asked for the job's state" || !slices.Equal(texts(t, rn, job.ID), before) {
 		t.Errorf("%q, %v, %q", said, err, texts(t, rn, job.ID))
 	}
-	if _, err := rn.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+	noerr.Must(t, noerr.From(rn.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 		job.State = model.JobReady
 		return "", nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	before = texts(t, rn, job.ID)
 	_, said, err = rn.Heard(t.Context(), model.HookNews{Delivery: "hook-2", Snapshot: "sd_1", How: "verified by it", Verified: true})
 	if err != nil || !strings.HasSuffix(said, "already") || !slices.Equal(texts(t, rn, job.ID), before) {
@@ -129,9 +125,7 @@ func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	other, _, err := ledger.Open(t.Context(), rn.cfg.Ledger.Path(), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	sending.Hook, news.Token = "other"+hookToken, "other"+hookToken
 	dead, err := other.Begin(t.Context(), sending, "", nil)
 	if err = errors.Join(err, other.Close()); err != nil {

@@ -256,9 +256,7 @@ func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			t.Cleanup(func() {
-				noerr.Want(t, s.Shutdown(context.WithoutCancel(ctx)))
-			})
+			t.Cleanup(func() { noerr.Want(t, s.Shutdown(context.WithoutCancel(ctx))) })
 			if notes := s.Ready().Notes; len(notes) > 0 {
 				t.Errorf("the state was damaged: %q", notes)
 			}

@@ -133,9 +133,7 @@ func TestAKilledDownloadGoesOnWithThePartThatLacks(t *testing.T) {
 		t.Fatal("the third part was not asked for")
 	}
 	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer l.Close()
 	c := newRunner(t, p, func(o *Config) { o.Ledger = l })
 	dest := Destination{File: results, Format: "json"}
@@ -301,9 +299,7 @@ func TestADownloadThatIsThereOnlyEnds(t *testing.T) {
 		call := noerr.Try(cl.callFor(t.Context(), "job-1")).Must(t)
 		to.Format = format
 		got, err := cl.fetchResult(t.Context(), call, to, func(Progress) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if err := got.Leave(); err != nil { // killed before the ledger
 			t.Fatal(err)
 		}

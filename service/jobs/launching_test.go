@@ -261,9 +261,7 @@ func TestWhatWasNamedMayBeLaunchedAgain(t *testing.T) {
 	s := state{same: []model.Job{named}, newer: &named}
 	l, _ := s.launching(t)
 	r, err := l.Check(t.Context(), urls("https://a.test/1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	given := ask.Answers{}
 	for _, q := range r.Questions {
 		given.With(q, ask.Agreed)
@@ -384,9 +382,7 @@ func TestAJobThatMayHaveStartedIsSettled(t *testing.T) {
 			s.repeated = model.Job{ID: "job-7", State: model.JobMayHave, Inputs: 1}
 			l, _ := s.launching(t)
 			settlement, err := l.Settle(t.Context(), "job-7")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if _, err := l.Decide(t.Context(), settlement, nil); err == nil || s.settled != "" {
 				t.Fatal("it was settled without an answer")
 			}

@@ -65,9 +65,7 @@ func TestAnIdentifierOutlivesALedgerThatCannotBeWritten(t *testing.T) {
 	noerr.Must(t, noerr.From(raw.ExecContext(t.Context(), "DROP TRIGGER full")))
 	noerr.Must(t, l.Close())
 	again, notice, err := ledger.Open(t.Context(), path, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer again.Close()
 	kept, err := again.Job(t.Context(), "sd_1")
 	if err != nil || kept.State != model.JobAccepted || !strings.Contains(notice, "lacked 1 identifier of a job") || asked.Load() != 1 {
@@ -78,9 +76,7 @@ func TestAnIdentifierOutlivesALedgerThatCannotBeWritten(t *testing.T) {
 func TestALedgerThatCannotBeWrittenStartsNoJob(t *testing.T) {
 	_, dir := servicetest.Ledger(t)
 	frozen, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer frozen.Close()
 	if err := os.Mkdir(filepath.Join(dir, "ledger.db.log"), 0o700); err != nil { // a folder takes no line
 		t.Fatal(err)

@@ -51,19 +51,15 @@ func victimFollow(ctx context.Context) error {
 func inFlight(t *testing.T, dir string, n int) *ledger.Ledger {
 	t.Helper()
 	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	rn := newRunner(t, servicetest.Profile("http://nowhere.test"), func(c *Config) { c.Ledger = l })
 	for range n {
 		job := accepted(t, rn)
-		if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+		noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 			job.Snapshot = "sd_" + job.ID
 			return "", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})))
 	}
 	return l
 }
@@ -79,9 +75,7 @@ func line1(t *testing.T, out io.Reader) {
 	}()
 	select {
 	case err := <-line:
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	case <-time.After(hang):
 		t.Fatal("the process said nothing")
 	}
@@ -229,9 +223,7 @@ func TestTheEmulatorSeesOneQuestionForEachJobThatIsOver(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc})
 	dir := t.TempDir()
 	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	rn := newRunner(t, demo.Profile, func(c *Config) { c.Ledger, c.Source = l, demo.Source(demo.Profile) })
 	for i := range jobs {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
@@ -165,9 +166,7 @@ func TestAResultOfAProductThatIsNotWholeIsNone(t *testing.T) {
 	} {
 		rn, _ := script(t, text(200, `{"task_id":"t-1"}`), c.answer)
 		job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		file := filepath.Join(t.TempDir(), "out.ndjson")
 		job, err = rn.Download(t.Context(), job.ID, Destination{File: file}, nil)
 		if c.want == "" {
@@ -188,9 +187,7 @@ func TestAResultOfAProductThatIsNotWholeIsNone(t *testing.T) {
 func TestWhatIsNotKnownToBeCancelledIsNotTried(t *testing.T) {
 	rn, asked := script(t, text(200, `{"task_id":"t-1"}`))
 	job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := rn.CancelJob(t.Context(), job.ID); !errors.Is(err, dialect.ErrNotShown) || asked.Load() != 1 {
 		t.Errorf("%v after %d calls", err, asked.Load())
 	}

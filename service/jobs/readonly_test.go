@@ -25,9 +25,7 @@ func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
 		t.Errorf("a cancel: %v", err)
 	}
 	open, err := cl.cfg.Ledger.Change(t.Context(), "job-1", func(j *model.Job) (string, error) { j.State = model.JobMayHave; return "lost", nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := cl.NotStarted(t.Context(), open.ID); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("not started: %v", err)
 	}

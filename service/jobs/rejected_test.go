@@ -96,16 +96,14 @@ func TestAJobIsAskedForAgainOnceItsRejectedKeyWasRotated(t *testing.T) {
 	job := accepted(t, cl)
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
-	if err := cl.Follow(ctx, func(f Followed) {
+	noerr.Must(t, cl.Follow(ctx, func(f Followed) {
 		switch {
 		case f.Job.State == model.JobReady:
 			end()
 		case f.Job.ID == job.ID && !f.On:
 			rotated.Store(true)
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got, err := cl.Job(t.Context(), job.ID); err != nil || got.State != model.JobReady || asked.Load() != 2 {
 		t.Errorf("%s, %v after %d questions", got.State, err, asked.Load())
 	}
@@ -140,15 +138,13 @@ func TestAFollowIsIdleOnceItHasGivenUpAllJobs(t *testing.T) {
 		accepted(t, cl)
 		ctx, end := context.WithTimeout(t.Context(), time.Minute)
 		var last Followed
-		if err := cl.Follow(ctx, func(f Followed) {
+		noerr.Must(t, cl.Follow(ctx, func(f Followed) {
 			if f.Job.ID == "" {
 				end()
 				return
 			}
 			last = f
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			t.Fatalf("%d: it goes on without end", status)
 		}
@@ -170,23 +166,19 @@ func TestAJobWhoseTimePassedUnseenIsAskedForOnceMore(t *testing.T) {
 		cl, asked := script(t, text(200, `{"status":"ready"}`))
 		job := accepted(t, cl)
 		if c.seen {
-			if _, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			noerr.Must(t, noerr.From(cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 				job.Accepted = job.Accepted.Add(-60 * time.Hour)
 				return "", nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			})))
 		} else {
 			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return time.Now().Add(60 * time.Hour) })
 		}
 		ctx, end := context.WithTimeout(t.Context(), time.Minute)
-		if err := cl.Follow(ctx, func(f Followed) {
+		noerr.Must(t, cl.Follow(ctx, func(f Followed) {
 			if f.Job.ID == "" {
 				end()
 			}
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		end()
 		if got, err := cl.Job(t.Context(), job.ID); err != nil || got.State != c.state || asked.Load() != c.asked {
 			t.Errorf("%s: %s after %d questions, %v", name, got.State, asked.Load(), err)
@@ -216,9 +208,7 @@ func TestAProcessThatCannotAskHoldsNobodyUp(t *testing.T) {
 		cl := newRunner(t, p, ledger, c.change)
 		job := accepted(t, cl)
 		_, leave, err := cl.join(t.Context(), "other", "", true) // as one that follows all jobs
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		defer leave()
 		item := work.Item{Lane: lane("test"), Key: job.ID}
 		for turn := range 3 {

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
@@ -147,9 +148,7 @@ func TestAPollThatGetsNoAnswerIsATimeout(t *testing.T) {
 			}})
 		})
 		d, err := dialect.Find(p.Dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		_, err = cl.poll(t.Context(), jobCall{p: p, d: d, paths: dialect.JobPaths{Progress: "/progress"}, secret: keystore.NewSecret("a-key")})
 		var fault *exchange.CallError
 		if !errors.As(err, &fault) || fault.Diagnosis.Class != model.ClassTimeout {

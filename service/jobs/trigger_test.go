@@ -206,9 +206,7 @@ func TestTheIntentIsOnDiskBeforeThePost(t *testing.T) {
 			t.Errorf("a living process's job was settled: %v, %v", settled, err)
 		}
 		job, err := other.Job(r.Context(), "job-1")
-		if err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, err)
 		seen <- job
 		text(200, `{"snapshot_id":"sd_9"}`)(w, r)
 	})

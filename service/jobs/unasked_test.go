@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
@@ -39,25 +40,21 @@ func TestOnlyTheJobsOfAWatchMayHaveAPassphraseAskedFor(t *testing.T) {
 		}}
 	})
 	watched, other := accepted(t, rn), accepted(t, rn)
-	if _, err := rn.cfg.Ledger.Change(t.Context(), other.ID, func(job *model.Job) (string, error) {
+	noerr.Must(t, noerr.From(rn.cfg.Ledger.Change(t.Context(), other.ID, func(job *model.Job) (string, error) {
 		job.KeyName, job.Snapshot = "other", "sd_2"
 		return "", nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
 	var once sync.Once
 	lacked, left := make(chan struct{}), map[string]bool{}
 	var following sync.WaitGroup
 	following.Go(func() {
-		if err := rn.Follow(ask.By(ctx, ask.Nobody), func(f Followed) {
+		noerr.Want(t, rn.Follow(ask.By(ctx, ask.Nobody), func(f Followed) {
 			if left[f.Job.ID] = errors.Is(f.Err, locked); left[watched.ID] && left[other.ID] {
 				once.Do(func() { close(lacked) })
 			}
-		}); err != nil {
-			t.Error(err)
-		}
+		}))
 	})
 	select {
 	case <-lacked:
@@ -89,18 +86,14 @@ func TestAQuestionFromBeforeAWatchDoesNotEndIt(t *testing.T) {
 				t.Error("a passphrase could have been asked for")
 			}
 			_, leave, err := rn.join(t.Context(), "other", "batch-user", false) // as a watch does
-			if err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, err)
 			t.Cleanup(leave)
 			return keystore.Secret{}, locked
 		}}
 	})
 	job := accepted(t, rn)
 	_, leave, err := rn.join(ask.By(t.Context(), ask.Nobody), "other", "", true) // as a follow does
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(leave)
 	if again, err := rn.ask(t.Context(), work.Item{Key: job.ID}); again != notMine || err != nil {
 		t.Errorf("again in %s, %v", again, err)

@@ -79,9 +79,7 @@ func (s *forgetful) asksUntil(until time.Time) (job model.Job, again time.Durati
 	s.rn.watching.everyJob.all = 1
 	again, err := s.rn.ask(s.t.Context(), work.Item{Lane: lane("test"), Key: "job-1", Until: until})
 	s.rn.watching.everyJob.all = 0
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noerr.Must(s.t, err)
 	if job, err = s.rn.Job(s.t.Context(), "job-1"); err != nil {
 		s.t.Fatal(err)
 	}
@@ -199,12 +197,10 @@ func TestAnExpiredSnapshotHasExpiredAtOnce(t *testing.T) {
 func TestAnExpiredSnapshotDoesNotHideThatAJobWasCancelled(t *testing.T) {
 	s := forgets(t)
 	job, _ := s.asks(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := s.rn.cfg.Ledger.Change(r.Context(), "job-1", func(job *model.Job) (string, error) {
+		noerr.Want(t, noerr.From(s.rn.cfg.Ledger.Change(r.Context(), "job-1", func(job *model.Job) (string, error) {
 			job.State = model.JobCanceled
 			return "", nil
-		}); err != nil {
-			t.Error(err)
-		}
+		})))
 		text(400, "Snapshot is expired")(w, r)
 	})
 	if job.State != model.JobCanceled || job.Fault.Any() {

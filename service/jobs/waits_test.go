@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
@@ -19,9 +20,7 @@ func waitingFor(t *testing.T, cl *Runner, due time.Duration) model.Job {
 		job.HookDue = cl.cfg.Now().Add(due)
 		return "", nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return job
 }
 

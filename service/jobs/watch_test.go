@@ -29,9 +29,7 @@ func accepted(t *testing.T, cl *Runner) model.Job {
 			return "", nil
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return job
 }
 
@@ -71,9 +69,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	job := accepted(t, cl)
 	var states []string
 	got, err := cl.Watch(t.Context(), "sd_1", func(j model.Job) { states = append(states, string(j.State)+" "+j.Wire) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	want := "accepted |running starting|running starting|running an unknown word|ready ready" // the second one with its failed poll
 	if strings.Join(states, "|") != want {
 		t.Errorf("seen %v", states)
@@ -171,9 +167,7 @@ func TestAJobThatIsCancelledElsewhereSaysSo(t *testing.T) {
 				if err == nil {
 					_, err = cl.record(r.Context(), job, dialect.Progress{State: model.JobCanceled, Wire: "canceled"})
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				noerr.Want(t, err)
 			}
 			text(200, "OK")(w, r)
 		})
@@ -188,12 +182,10 @@ func TestAJobThatIsCancelledElsewhereSaysSo(t *testing.T) {
 func TestTheResultOfAJobThatEndedWithoutOneIsNotAskedFor(t *testing.T) {
 	for _, state := range []model.JobState{model.JobFailed, model.JobCanceled} {
 		cl, asked := script(t, text(400, "Snapshot is "+string(state)))
-		if _, err := cl.cfg.Ledger.Change(t.Context(), accepted(t, cl).ID, func(job *model.Job) (string, error) {
+		noerr.Must(t, noerr.From(cl.cfg.Ledger.Change(t.Context(), accepted(t, cl).ID, func(job *model.Job) (string, error) {
 			job.State, job.Detail = state, "the collector broke"
 			return "", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})))
 		want := "job job-1 " + state.Predicate() + " (the collector broke): there is no result to fetch; nothing was sent"
 		if _, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "json"}, nil); !errors.Is(err, ErrNoResult) || err.Error() != want {
 			t.Errorf("%s: downloaded: %v", state, err)
@@ -277,12 +269,10 @@ func TestALateAnswerDoesNotReopenAJob(t *testing.T) {
 	var asked *atomic.Int32
 	cl, asked = script(t, func(w http.ResponseWriter, r *http.Request) {
 		// While this poll is being answered, another process sees the end.
-		if _, err := cl.cfg.Ledger.Change(r.Context(), "job-1", func(job *model.Job) (string, error) {
+		noerr.Want(t, noerr.From(cl.cfg.Ledger.Change(r.Context(), "job-1", func(job *model.Job) (string, error) {
 			job.State = model.JobFailed
 			return "", nil
-		}); err != nil {
-			t.Error(err)
-		}
+		})))
 		text(200, `{"status":"running"}`)(w, r)
 	}, text(200, `{"status":"ready"}`))
 	accepted(t, cl)
@@ -361,9 +351,7 @@ func TestAJobIsAskedForWithTheKeyThatStartedIt(t *testing.T) {
 			job.KeyName = key
 			return "", nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return job.ID
 	}
 	// Another key, of another level, must not be used because this one's value is lost.
@@ -414,9 +402,7 @@ func TestAJobWhoseKeyIsGoneIsAskedForWithTheProfilesKey(t *testing.T) {
 		job.KeyName = "deleted-since"
 		return "", nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if job, err = cl.Watch(t.Context(), job.ID, nil); err != nil || job.State != model.JobReady || asked.Load() != 1 {
 		t.Errorf("%+v, %v after %d polls", job, err, asked.Load())
 	}

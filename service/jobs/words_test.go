@@ -62,9 +62,7 @@ func failing(t *testing.T, cl *Runner, statement string) {
 	t.Helper()
 	raw := noerr.Try(sql.Open("sqlite", cl.cfg.Ledger.Path())).Must(t)
 	defer raw.Close()
-	if _, err := raw.ExecContext(t.Context(), "CREATE TRIGGER full BEFORE "+statement+" BEGIN SELECT RAISE(ABORT, 'no room'); END"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(raw.ExecContext(t.Context(), "CREATE TRIGGER full BEFORE "+statement+" BEGIN SELECT RAISE(ABORT, 'no room'); END")))
 }
 
 func TestAJobThatCannotGoIntoSendingIsNotSent(t *testing.T) {

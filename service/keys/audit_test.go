@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/rehearsal"
 )
@@ -16,9 +17,7 @@ func TestAgesAreTheSameAfterASwitchOfProfilesAndARestart(t *testing.T) {
 	env := map[string]string{}
 	o := newOptions(t, env)
 	config := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
-	if err := errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte("[profiles.acme]\nbase_url = \"https://api.example.com\"\nkey = \"own\"\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte("[profiles.acme]\nbase_url = \"https://api.example.com\"\nkey = \"own\"\n"), 0o600)))
 	now := time.Now() // of every process: what passes between them is not measured
 	o.now = func() time.Time { return now }
 	// ages are those of the keys as a session of a profile shows them.
@@ -26,21 +25,13 @@ func TestAgesAreTheSameAfterASwitchOfProfilesAndARestart(t *testing.T) {
 		t.Helper()
 		env["ZONEDECK_PROFILE"] = profile
 		s := open(t, o)
-		defer func() {
-			if err := s.close(t); err != nil {
-				t.Error(err)
-			}
-		}()
-		if _, err := s.Profile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		defer func() { noerr.Want(t, s.close(t)) }()
+		noerr.Must(t, noerr.From(s.Profile(t.Context())))
 		if work != nil {
 			work(s)
 		}
 		audit, err := s.Keys.Inventory().Audit(t.Context(), false, model.SoonDays*24*time.Hour, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		out := map[string]int{}
 		for _, k := range audit.Keys {
 			if days, ok := k.Rotation.AgeDays(audit.Now(k)); ok {
@@ -50,14 +41,10 @@ func TestAgesAreTheSameAfterASwitchOfProfilesAndARestart(t *testing.T) {
 		return out
 	}
 	before := ages("local", func(s *rig) {
-		if err := s.Inventory.Add(t.Context(), model.Key{Name: "own", Level: model.LevelUser, Rotation: model.Rotation{Last: now.AddDate(0, 0, -20)}}); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: "own", Level: model.LevelUser, Rotation: model.Rotation{Last: now.AddDate(0, 0, -20)}}))
 	})
 	moved := ages("local", func(s *rig) {
-		if _, err := rehearsal.New(s.emulator.Control).Advance(t.Context(), 30*24*time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(rehearsal.New(s.emulator.Control).Advance(t.Context(), 30*24*time.Hour)))
 		if _, err := s.Profile(t.Context()); err != nil { // it reads the moved clock
 			t.Fatal(err)
 		}

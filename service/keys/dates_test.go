@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/journal"
@@ -28,9 +29,7 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 	check := func(want map[radius.KeyID]time.Time) {
 		t.Helper()
 		used, err := s.Keys.Inventory().Used(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for id, seen := range want {
 			if got := used[id]; !got.First.Equal(seen) || !got.Last.IsZero() {
 				t.Errorf("%s was first seen %s and last used %s, want %s and never", id.Name, got.First, got.Last, seen)
@@ -41,15 +40,9 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 	check(map[radius.KeyID]time.Time{demo: begun})
 
 	passed.Add(int64(time.Hour))
-	if err := s.Keys.Inventory().Add(t.Context(), model.Key{Name: "by-form", Level: model.LevelUser}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Keys.Inventory().Import(t.Context(), []model.Key{{Name: "by-import", Level: model.LevelUser}}, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Inventory.Add(t.Context(), model.Key{Name: "by-another-machine", Level: model.LevelUser}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Keys.Inventory().Add(t.Context(), model.Key{Name: "by-form", Level: model.LevelUser}))
+	noerr.Must(t, noerr.From(s.Keys.Inventory().Import(t.Context(), []model.Key{{Name: "by-import", Level: model.LevelUser}}, false)))
+	noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: "by-another-machine", Level: model.LevelUser}))
 	added := now()
 	passed.Add(int64(time.Hour)) // looked at an hour later: nothing tells when the last one came
 	check(map[radius.KeyID]time.Time{{Name: "by-form"}: added, {Name: "by-import"}: added, {Name: "by-another-machine"}: now(), demo: begun})
@@ -67,9 +60,7 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	record := func(name, fingerprint string) model.Key {
 		t.Helper()
 		k := model.Key{Name: name, Level: model.LevelUser, Fingerprint: fingerprint}
-		if err := inventory.Add(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, inventory.Add(t.Context(), k))
 		return k
 	}
 	check := func(what, name string, seen, last time.Time) {
@@ -90,9 +81,7 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	check("a key that was used before it was looked at", "etl", begun, used)
 
 	later.Add(int64(time.Hour))
-	if err := inventory.Remove(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, inventory.Remove(t.Context(), first))
 	second, added := record("etl", two), now()
 	later.Add(int64(time.Hour))
 	check("another key of that name", "etl", added, time.Time{})
@@ -100,28 +89,22 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	check("and used", "etl", added, now())
 
 	later.Add(int64(time.Hour))
-	if err := inventory.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) {
+	noerr.Must(t, inventory.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) {
 		k.Name = "etl-old"
 		return k, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	check("under another name", "etl-old", added, now().Add(-time.Hour))
 	second.Name = "etl-old"
-	if err := inventory.Remove(t.Context(), second); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, inventory.Remove(t.Context(), second))
 	record("etl", first.Fingerprint)
 	check("the first one again", "etl", begun, used)
 
 	later.Add(int64(time.Hour))
 	changed := now()
-	if err := inventory.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) {
+	noerr.Must(t, inventory.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) {
 		k.Fingerprint = "3333333333333333"
 		return k, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	check("with a value that was changed in its record", "etl", changed, time.Time{})
 }
 
@@ -131,12 +114,8 @@ func TestTheUseOfAKeyForAnotherProfileGoesByTheMachinesClock(t *testing.T) {
 	o := newOptions(t, map[string]string{local.EnvProxy: "127.0.0.1:0"})
 	o.journal, o.now = true, func() time.Time { return now }
 	s := openTest(t, o)
-	if err := s.Inventory.Add(t.Context(), model.Key{Name: "etl", Level: model.LevelUser}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := rehearsal.New(s.emulator.Control).Advance(t.Context(), 240*time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: "etl", Level: model.LevelUser}))
+	noerr.Must(t, noerr.From(rehearsal.New(s.emulator.Control).Advance(t.Context(), 240*time.Hour)))
 	if _, err := s.Profile(t.Context()); err != nil { // it reads the moved clock
 		t.Fatal(err)
 	}

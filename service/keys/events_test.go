@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 )
@@ -145,9 +146,7 @@ func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 		if p, err = p.Abandon(at); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.rotations().Start(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, s.rotations().Start(t.Context(), p))
 	}
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	const steps = 2                                 // the refresh, and the key's own reference
@@ -193,9 +192,7 @@ func TestAKeyThatWasRotatedTwiceKeepsItsLevelAndDuty(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.rotations().Start(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, s.rotations().Start(t.Context(), p))
 	}
 	successor := model.Key{Name: "admin-3", Level: model.LevelAdmin, Duty: "setup"}
 	for what, keys := range map[string][]model.Key{
@@ -242,14 +239,10 @@ func TestAScanFindsTheValuesThatRotationsLeft(t *testing.T) {
 	dir := t.TempDir()
 	for i, v := range values {
 		prints = append(prints, keystore.NewSecret(v).Fingerprint())
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.env", i)), []byte("KEY="+v+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.env", i)), []byte("KEY="+v+"\n"), 0o600))
 	}
 	k := model.Key{Name: "etl", Fingerprint: prints[2], Last4: "0003"}
-	if err := s.Inventory.Add(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Inventory.Add(t.Context(), k))
 	for i, steps := range []int{-1, 1} { // to its end; given up when the new value was made
 		k.Fingerprint, k.Last4 = prints[i], values[i][len(values[i])-4:]
 		var err error
@@ -264,15 +257,11 @@ func TestAScanFindsTheValuesThatRotationsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(err, s.rotations().Rotations.Start(t.Context(), p)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, errors.Join(err, s.rotations().Rotations.Start(t.Context(), p)))
 	}
 	for range 2 {
 		audit, err := s.Keys.Inventory().Audit(t.Context(), true, 0, []string{dir})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if want := []string{filepath.Join(dir, "1.env") + ":1", filepath.Join(dir, "2.env") + ":1"}; !slices.Equal(audit.Keys[0].UsedBy, want) {
 			t.Errorf("it is used by %q, want %q", audit.Keys[0].UsedBy, want)
 		}

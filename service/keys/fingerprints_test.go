@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -16,28 +17,18 @@ func TestAValueIsRecordedBesideTheCallThatUsesIt(t *testing.T) {
 	o := newOptions(t, env)
 	s := open(t, o)
 	k := model.Key{Name: "etl", Level: model.LevelUser, Secret: "env:ETL"}
-	if err := s.Inventory.Add(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Inventory.Add(t.Context(), k))
 	unlock, err := textfile.Lock(t.Context(), s.Paths.KeysFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	value, err := s.Value(t.Context(), s.inUse.Profile(), k) // it returns although the inventory is locked
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if known := named(s.Keys.Inventory().Recorded(), "etl"); known.Fingerprint != value.Fingerprint() {
 		t.Errorf("in this run it is %q", known.Fingerprint)
 	}
 	unlock()
-	if err := s.close(t); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.close(t))
 	kept, err := keystore.OpenInventory(s.Paths.KeysFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if known, _ := kept.Get("etl"); known.Fingerprint != value.Fingerprint() || known.Last4 != value.Last4() {
 		t.Errorf("recorded: %+v", known)
 	}
@@ -48,15 +39,9 @@ func TestAValueThatARotationHoldsIsNotRecorded(t *testing.T) {
 	a.env["OTHER"] = "a-new-value-0123456789"
 	k, _ := a.Inventory.Get("other")
 	k.Fingerprint = keystore.NewSecret("the-old-value-0123456789").Fingerprint()
-	if err := a.rotations().Start(t.Context(), keystore.PlanRotation(k, keystore.RotateByNewKey, nil, a.Now())); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.Value(t.Context(), a.inUse.Profile(), k); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.close(t); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, a.rotations().Start(t.Context(), keystore.PlanRotation(k, keystore.RotateByNewKey, nil, a.Now())))
+	noerr.Must(t, noerr.From(a.Value(t.Context(), a.inUse.Profile(), k)))
+	noerr.Must(t, a.close(t))
 	if now, _ := a.Inventory.Get("other"); now.Fingerprint != "" {
 		t.Errorf("the rotation's new value was recorded: %+v", now)
 	}
@@ -64,14 +49,10 @@ func TestAValueThatARotationHoldsIsNotRecorded(t *testing.T) {
 
 func TestTheScanOfARotationRecognisesAValueThatWasNeverUsed(t *testing.T) {
 	a := newServices(t)
-	if err := os.WriteFile(filepath.Join(a.folder, "deploy.env"), []byte("TOKEN=old-value-0123456789\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(a.folder, "deploy.env"), []byte("TOKEN=old-value-0123456789\n"), 0o600))
 	k, _ := a.Inventory.Get("acme")
 	users, err := a.rotations(a.folder).Users(t.Context(), k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if !slices.ContainsFunc(users, func(u keystore.RotationUser) bool { return u.File != "" }) {
 		t.Errorf("the file that holds the value is not among %+v", users)
 	}
@@ -83,9 +64,7 @@ func TestARotationKnowsAProfileThatHasTheValueBehindAnotherReference(t *testing.
 	k, _ := a.Inventory.Get("acme")
 	k.Fingerprint = keystore.NewSecret("a-value-before-0123456789").Fingerprint() // as it was when it was last used
 	users, err := a.rotations().Users(t.Context(), k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if !slices.ContainsFunc(users, func(u keystore.RotationUser) bool { return u.Profile == "bbb" && u.Ref == "env:OTHER" }) {
 		t.Errorf("profile bbb, which has the same value, is not among %+v", users)
 	}

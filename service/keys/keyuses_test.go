@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/config"
 )
@@ -22,29 +23,19 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 		text += "[profiles." + name + "]\nbase_url = \"https://api.example.com\"\naccount = \"hl_1234abcd\"\n[[profiles." + name + ".zones]]\nname = \"isp\"\nproduct = \"isp\"\npassword = \"" + password + "\"\n"
 	}
 	folder := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
-	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "config.toml"), []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "config.toml"), []byte(text), 0o600)))
 	s := open(t, o)
 	defer s.close(t)
 	for ref, value := range map[string]string{"file:acme-isp": "the-password", "file:stored-isp": "the-password", "file:apart-isp": "another-one"} {
-		if err := s.Resolver.Store(t.Context(), ref, keystore.NewSecret(value)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, s.Resolver.Store(t.Context(), ref, keystore.NewSecret(value)))
 	}
 	p, err := config.Load(s.inUse.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	acme, err := p.Profile("acme")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	z, _ := acme.Zone("isp")
 	uses, err := s.Keys.Inventory().PasswordUses(t.Context(), acme, z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	// Each reference is read: what gives another value is not set.
 	slices.Sort(uses.GoOn)
 	slices.Sort(uses.Stops)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
@@ -30,12 +31,10 @@ func TestOtherProfilesHaveTheKeysOfTheInventoryAlone(t *testing.T) {
 
 func TestAReasonForAnAdminKeyDoesNotHoldForOtherProfiles(t *testing.T) {
 	a := newServices(t)
-	if err := a.Inventory.Update(t.Context(), "acme", func(k model.Key) (model.Key, error) {
+	noerr.Must(t, a.Inventory.Update(t.Context(), "acme", func(k model.Key) (model.Key, error) {
 		k.Level = model.LevelAdmin
 		return k, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	a.as(Caller{Kind: Command, AdminReason: "the nightly run of bbb"})
 	p := a.profile(t, "aaa")
 	taken := false
@@ -87,12 +86,10 @@ func TestAVariableThatGivesTheKeyOfAnotherAccountIsNotUsedForOtherProfiles(t *te
 		t.Run(name, func(t *testing.T) {
 			a := newServices(t)
 			a.env["OTHER"], a.env[config.EnvKey] = "value-of-bbb-0123456789", "value-of-bbb-0123456789"
-			if err := a.Inventory.Update(t.Context(), "acme", func(k model.Key) (model.Key, error) {
+			noerr.Must(t, a.Inventory.Update(t.Context(), "acme", func(k model.Key) (model.Key, error) {
 				k.Secret = c.ref
 				return k, nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			if c.same {
 				a.edit(t, a.profile(t, "aaa").BaseURL, a.inUse.Profile().BaseURL)
 				a.reload(t)

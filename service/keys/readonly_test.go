@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -49,9 +50,7 @@ func TestAPasswordOfAReadOnlyProfileIsNotRotated(t *testing.T) {
 	plan := keystore.PlanPassword(keystore.ZonePassword{Zone: "unl", Ref: "file:unl", ChangedBy: "acme"},
 		[]keystore.RotationUser{{Name: "profile aaa", Ref: "file:unl", Profile: "aaa", Zone: "unl"}}, time.Now())
 	e := a.engine().engine()
-	if err := a.rotations().Start(t.Context(), plan); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, a.rotations().Start(t.Context(), plan))
 	a.edit(t, `key = "acme"`, "key = \"acme\"\nread_only = true")
 	if _, err := e.Abandon(t.Context(), plan.ID); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("given up: %v", err)

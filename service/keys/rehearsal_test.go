@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -26,17 +27,13 @@ func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
 		return err
 	}
 	value, err := s.Secret(t.Context(), k.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	s.as(Caller{Kind: Command, AdminReason: "its value is " + value.Reveal()})
 	if err := rehearse(); !errors.Is(err, ErrReasonHoldsValue) {
 		t.Errorf("a reason that holds the value: %v", err)
 	}
 	s.as(Caller{Kind: Command, AdminReason: "it is due"})
-	if err := rehearse(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, rehearse())
 	list, err := s.journal.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
 	if err != nil || len(list) != 1 || list[0].Key != "old-admin" || list[0].Text != "rehearsed its rotation, with a copy, as ADMIN by a command, because: it is due" {
 		t.Errorf("%+v, %v", list, err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/rehearsal"
@@ -28,20 +29,14 @@ func home(t *testing.T) config.Paths {
 func another(t *testing.T, paths config.Paths) *Emulator {
 	t.Helper()
 	e := &Emulator{paths: paths, log: slog.New(slog.DiscardHandler), now: time.Now, proxy: "127.0.0.1:0", wait: time.Minute}
-	t.Cleanup(func() {
-		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { noerr.Want(t, e.Close(context.WithoutCancel(t.Context()))) })
 	return e
 }
 
 func ensured(t *testing.T, e *Emulator) emulator.Ready {
 	t.Helper()
 	ready, err := e.ensure(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return ready
 }
 
@@ -55,9 +50,7 @@ func TestTheSecondProcessAttachesAndTakesOverWhenTheFirstEnds(t *testing.T) {
 	if _, ours := second.Place(); ours {
 		t.Fatal("two processes run the emulator")
 	}
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, first.Close(t.Context()))
 	if _, err := os.Stat(paths.EmulatorFile()); !os.IsNotExist(err) {
 		t.Errorf("the announcement of an emulator that has ended: %v", err)
 	}
@@ -75,21 +68,15 @@ func TestAnAnnouncementCountsOnlyWhereAnEmulatorAnswers(t *testing.T) {
 	defer stranger.Close()
 	paths := home(t)
 	e := another(t, paths)
-	if err := e.announce(emulator.Ready{API: stranger.URL, PID: 1}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, e.announce(emulator.Ready{API: stranger.URL, PID: 1}))
 	// Its owner holds the folder and never answers.
 	owner, err := emulator.Start(t.Context(), emulator.Options{StateDir: paths.EmulatorDir(), ProxyAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	e.wait = 200 * time.Millisecond
 	if ready, err := e.ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), "process 1") {
 		t.Errorf("a stranger at the announced port passes for the emulator: %s, %v", ready.API, err)
 	}
-	if err := owner.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, owner.Shutdown(t.Context()))
 	e.wait = time.Minute
 	if ready := ensured(t, e); ready.API == stranger.URL {
 		t.Error("a stale announcement is trusted")
@@ -99,9 +86,7 @@ func TestAnAnnouncementCountsOnlyWhereAnEmulatorAnswers(t *testing.T) {
 func TestACancelledCallerLeavesAndTheOthersGetTheEmulator(t *testing.T) {
 	paths := home(t)
 	holder, err := emulator.Start(t.Context(), emulator.Options{StateDir: paths.EmulatorDir(), ProxyAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	e := another(t, paths) // the folder is held, and nothing is announced
 	e.wait = time.Minute
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -124,9 +109,7 @@ func TestACancelledCallerLeavesAndTheOthersGetTheEmulator(t *testing.T) {
 		t.Fatalf("a caller got %v while the folder is held", err)
 	default:
 	}
-	if err := holder.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, holder.Shutdown(t.Context()))
 	for range cap(answers) {
 		if err := <-answers; err != nil {
 			t.Errorf("a caller that waited: %v", err)
@@ -140,9 +123,7 @@ func TestACancelledCallerLeavesAndTheOthersGetTheEmulator(t *testing.T) {
 func TestTheEndDoesNotWaitForASearch(t *testing.T) {
 	paths := home(t)
 	holder, err := emulator.Start(t.Context(), emulator.Options{StateDir: paths.EmulatorDir(), ProxyAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	e := another(t, paths)
 	e.wait = time.Hour
 	answer := make(chan error, 1)
@@ -152,25 +133,17 @@ func TestTheEndDoesNotWaitForASearch(t *testing.T) {
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := e.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, e.Close(ctx))
 	if err := <-answer; !errors.Is(err, errClosed) {
 		t.Errorf("the caller that waited got %v", err)
 	}
-	if err := holder.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, holder.Shutdown(t.Context()))
 }
 
 func TestAStateThatCannotBeKeptIsReportedAndDoesNotStopTheEmulator(t *testing.T) {
 	paths := home(t)
-	if err := os.MkdirAll(paths.Data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(paths.EmulatorDir(), []byte("no folder"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.MkdirAll(paths.Data, 0o700))
+	noerr.Must(t, os.WriteFile(paths.EmulatorDir(), []byte("no folder"), 0o600))
 	e := another(t, paths)
 	ready := ensured(t, e)
 	if notes := strings.Join(e.StateNotes(), "\n"); !e.alive(t.Context(), ready) || !strings.Contains(notes, "its state cannot be kept") {
@@ -186,9 +159,7 @@ func TestEveryProcessFollowsTheClockOfTheEmulator(t *testing.T) {
 	owner, guest := another(t, paths), another(t, paths)
 	ensured(t, owner)
 	week := 7 * 24 * time.Hour
-	if _, err := rehearsal.New(guest.Control).Advance(t.Context(), week); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(rehearsal.New(guest.Control).Advance(t.Context(), week)))
 	for name, e := range map[string]*Emulator{"the process that runs it": owner, "one that is attached": guest} {
 		ensured(t, e)
 		before := e.now()
@@ -205,9 +176,7 @@ func TestEveryProcessFollowsTheClockOfTheEmulator(t *testing.T) {
 	}
 	// It is kept: who starts it again from its state begins where it was.
 	for _, e := range []*Emulator{owner, guest} {
-		if err := e.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, e.Close(t.Context()))
 	}
 	later := another(t, paths)
 	ensured(t, later)

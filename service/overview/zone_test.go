@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/emulator"
@@ -45,9 +46,7 @@ func TestEachPartOfAZoneHasAProblemOfItsOwn(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
 	key, err := servicetest.Secret(t.Context(), "env:KEY")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		asked = append(asked, r.URL.RequestURI())

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -64,22 +65,16 @@ func (r *rig) login(t *testing.T, value keystore.Secret, accepted bool) {
 func TestAPasswordIsAddedBesideTheOthersAndRemoved(t *testing.T) {
 	r := newRig(t)
 	before, err := r.demo.Secret(t.Context(), servicetest.Zone(r.demo.Profile, "isp_demo").Password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	fresh := keystore.NewSecret(newPassword)
 	c := New(r.cfg)
 	r.login(t, fresh, false)
 	for range 2 { // what is there already is no error
-		if err := c.Add(t.Context(), r.p, "isp_demo", "etl-main", fresh); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, c.Add(t.Context(), r.p, "isp_demo", "etl-main", fresh))
 	}
 	r.login(t, fresh, true)
 	r.login(t, before, true)
-	if err := c.Remove(t.Context(), r.p, "isp_demo", "etl-main", before); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, c.Remove(t.Context(), r.p, "isp_demo", "etl-main", before))
 	r.login(t, before, false)
 	r.login(t, fresh, true)
 }
@@ -107,9 +102,7 @@ func TestWhatCannotBeChangedIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := New(r.cfg).Check(t.Context(), r.p, r.zone("isp_demo"), "etl-main"); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, New(r.cfg).Check(t.Context(), r.p, r.zone("isp_demo"), "etl-main"))
 }
 
 // A read-only profile sends no change, whoever asks for it and without a Check before.

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -36,18 +37,14 @@ func etl() model.Key {
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 	return path
 }
 
 func loaded(t *testing.T, text string) config.File {
 	t.Helper()
 	f, err := config.Load(write(t, t.TempDir(), "config.toml", text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return f
 }
 
@@ -56,9 +53,7 @@ func found(t *testing.T, s radius.Sources, subject radius.Subject) (lines, probl
 	t.Helper()
 	s.Now = func() time.Time { return now }
 	r, err := radius.Find(t.Context(), s, []radius.Subject{subject})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, u := range r.Uses[0] {
 		line := string(u.Kind) + ": " + u.String()
 		if u.Ref != "" {
@@ -107,18 +102,14 @@ base_url = "https://api.example.com"
 key = "other"
 `)
 	current, err := file.Profile("apart")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	requests := saved.New(t.TempDir())
 	for name, r := range map[string]model.FetchRequest{
 		"daily":  {Zone: model.Zone{Name: "z"}, URL: "http://lab.test/", Via: model.ViaAPI, Key: "etl"},
 		"other":  {Zone: model.Zone{Name: "z"}, URL: "http://lab.test/", Via: model.ViaAPI, Key: "other"},
 		"native": {Zone: model.Zone{Name: "z"}, URL: "http://lab.test/", Via: model.ViaNative, Key: "etl"},
 	} {
-		if _, err := requests.Save(t.Context(), name, r, false); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(requests.Save(t.Context(), name, r, false)))
 	}
 	lines, problems := found(t, radius.Sources{
 		Current: current, Config: file, Requests: requests,
@@ -173,20 +164,14 @@ func TestAZonesPasswordIsUsedByItsAccountsProfilesAndRequests(t *testing.T) {
 		"[profiles.d]\n"+account+"account = \"hl_1\"\n[[profiles.d.zones]]\nname = \"res1\"\npassword = \"env:RES1_OF_D\"\n"+
 		"[profiles.c]\n"+account+"account = \"hl_2\"\n[[profiles.c.zones]]\nname = \"res1\"\npassword = \"env:OTHER\"\n")
 	current, err := file.Profile("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	requests := saved.New(t.TempDir())
-	if _, err := requests.Save(t.Context(), "shop", model.FetchRequest{Zone: model.Zone{Name: "res1"}, URL: "http://lab.test/", Via: model.ViaNative}, false); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(requests.Save(t.Context(), "shop", model.FetchRequest{Zone: model.Zone{Name: "res1"}, URL: "http://lab.test/", Via: model.ViaNative}, false)))
 	z, _ := current.Zone("res1")
 	uses := func(in string, want ...string) {
 		t.Helper()
 		used, err := file.Profile(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		lines, _ := found(t, radius.Sources{Current: used, Config: file, Requests: requests}, radius.ZoneSubject(current, z))
 		slices.Sort(lines)
 		same(t, "uses, with profile "+in, lines, want)
@@ -214,9 +199,7 @@ func TestWhatAScanLeavesOutIsTold(t *testing.T) {
 	write(t, dir, "be.ps1", utf16Of("é\n$key = '"+oldValue+"'\r\n", binary.BigEndian))
 	shared := write(t, t.TempDir(), "shared.env", oldValue)
 	for name, target := range map[string]string{".env": shared, "near.env": filepath.Join(dir, "le.ps1"), "gone.env": filepath.Join(dir, "nowhere"), "notes": shared} {
-		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", ".")
@@ -240,9 +223,7 @@ func TestFilesAreSearchedByFingerprintAndByName(t *testing.T) {
 	write(t, dir, "node_modules/x/.env", oldValue)        // other people's files
 	write(t, dir, "bin.env", "\x00\x01ETL_KEY="+oldValue) // no text
 	outside := write(t, t.TempDir(), "outside.env", oldValue)
-	if err := os.Symlink(outside, filepath.Join(dir, "link.env")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Symlink(outside, filepath.Join(dir, "link.env")))
 	lines, problems := found(t, radius.Sources{Folders: []string{dir, dir, filepath.Join(dir, "nowhere")}}, radius.Subject{Key: "etl", Ref: "env:ETL_KEY", Fingerprint: etl().Fingerprint, Last4: "f2a1"})
 	at := func(name string) string { return "env file: " + filepath.Join(dir, filepath.FromSlash(name)) }
 	same(t, "uses", lines, []string{
@@ -390,14 +371,10 @@ func FuzzNoValueOfAFileComesOut(f *testing.F) {
 	f.Add("{\"ETL_KEY\":\"" + otherValue)
 	f.Fuzz(func(t *testing.T, line string) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(line), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, ".env"), []byte(line), 0o600))
 		s := radius.Sources{Folders: []string{dir}, Now: func() time.Time { return now }}
 		r, err := radius.Find(t.Context(), s, []radius.Subject{radius.KeySubject(model.Key{Name: "etl", Secret: "env:ETL_KEY", Fingerprint: etl().Fingerprint}, "")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for _, u := range r.Uses[0] {
 			for _, word := range strings.Fields(line) {
 				if len(word) > 24 && strings.Contains(u.Place+u.Ref+u.Unmeasured+u.Fingerprint+u.Last4, word) {
@@ -415,9 +392,7 @@ func FuzzNoValueOfAFileComesOut(f *testing.F) {
 func TestAKeysOwnReferenceIsNotAUser(t *testing.T) {
 	k := model.Key{Name: "etl", Secret: "env:ETL_KEY", UsedBy: []string{"nightly", "env:ETL_KEY", "file:etl"}}
 	report, err := radius.Find(t.Context(), radius.Sources{Now: time.Now}, []radius.Subject{radius.KeySubject(k, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	want := []string{"nightly", keystore.ThisConsole, "file:etl"}
 	if got := radius.Names(k, report.Uses[0]); !slices.Equal(got, want) {
 		t.Errorf("used by %q, want %q", got, want)
@@ -431,13 +406,9 @@ func TestAKeysOwnReferenceIsNotAUser(t *testing.T) {
 // each once, towards 100 for what holds each against the others.
 func BenchmarkManyKeys(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "config.toml")
-	if err := os.WriteFile(path, []byte("[profiles.a]\nbase_url = 'http://a.test'\nkey = 'key-99'\n[profiles.b]\nbase_url = 'http://b.test'\nkey = 'key-4999'\n"), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, os.WriteFile(path, []byte("[profiles.a]\nbase_url = 'http://a.test'\nkey = 'key-99'\n[profiles.b]\nbase_url = 'http://b.test'\nkey = 'key-4999'\n"), 0o600))
 	file, err := config.Load(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, err)
 	var took [2]time.Duration
 	for b.Loop() {
 		for i, n := range []int{5_000, 50_000} {

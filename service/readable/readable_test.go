@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func markdown(t *testing.T, page, contentType, url string) Text {
 	t.Helper()
 	got, err := Markdown(strings.NewReader(page), int64(len(page)), contentType, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return got
 }
 
@@ -100,9 +100,7 @@ func TestWhatIsGroupedIsWhole(t *testing.T) {
 func number(t *testing.T, item string) int {
 	t.Helper()
 	n, err := strconv.Atoi(strings.TrimSuffix(item, "."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return n
 }
 

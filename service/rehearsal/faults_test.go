@@ -3,6 +3,8 @@ package rehearsal
 import (
 	"reflect"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestRuleFieldsAreSentWithTheirTypes(t *testing.T) {
@@ -48,9 +50,7 @@ func TestARuleSaysWhereItIsAndWhatItDoes(t *testing.T) {
 
 func TestAFaultIsReadWithItsFields(t *testing.T) {
 	var f Fault
-	if err := f.UnmarshalJSON([]byte(`{"id":"a","point":"api","action":"status","off":true,"calls":3,"hits":2,"status":503,"zone":"z","accepted":true}`)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, f.UnmarshalJSON([]byte(`{"id":"a","point":"api","action":"status","off":true,"calls":3,"hits":2,"status":503,"zone":"z","accepted":true}`)))
 	want := Fault{
 		Rule: Rule{Point: "api", Action: "status", Fields: map[string]string{"status": "503", "zone": "z", "accepted": "true"}},
 		ID:   "a", Off: true, Calls: 3, Hits: 2,

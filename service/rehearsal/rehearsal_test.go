@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/emulator"
 	"zonedeck/service/rehearsal"
@@ -28,14 +29,8 @@ type rig struct {
 func start(t *testing.T) *rig {
 	t.Helper()
 	server, err := emulator.Start(t.Context(), emulator.Options{ProxyAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Shutdown(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, server.Shutdown(context.WithoutCancel(t.Context()))) })
 	r := server.Ready()
 	return &rig{t: t, ready: r, Client: client(rehearsal.Place{URL: r.Control, Token: keystore.NewSecret(r.ControlToken)})}
 }
@@ -49,9 +44,7 @@ func (g *rig) fetch(page string) int {
 	g.t.Helper()
 	body := `{"zone":"datacenter_demo","url":"http://lab.test` + page + `","format":"raw"}`
 	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.ready.API+"/request", strings.NewReader(body))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	noerr.Must(g.t, err)
 	for _, k := range g.ready.Keys {
 		if k.Name == "batch-user" {
 			req.Header.Set("Authorization", "Bearer "+k.Value)
@@ -101,15 +94,11 @@ func TestAFaultIsAddedCountsAndIsRemoved(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Calls != 2 || list[0].Hits != 1 || list[0].Off || list[0].Added.IsZero() {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if err := g.TurnFault(t.Context(), added.ID, false); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, g.TurnFault(t.Context(), added.ID, false))
 	if list, err = g.Faults(t.Context()); err != nil || !list[0].Off {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if err := g.RemoveFault(t.Context(), added.ID); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, g.RemoveFault(t.Context(), added.ID))
 	var refused *rehearsal.RefusedError
 	if err := g.RemoveFault(t.Context(), added.ID); !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
 		t.Errorf("removed twice: %v", err)
@@ -122,9 +111,7 @@ func TestARequestNamesTheFaultsThatHitIt(t *testing.T) {
 		{Point: "target", Action: "status", Fields: map[string]string{"id": "at-target", "status": "503"}},
 		{Point: "api", Action: "latency", Fields: map[string]string{"id": "at-api", "delay": "1ms"}},
 	} {
-		if _, err := g.AddFault(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(g.AddFault(t.Context(), r)))
 	}
 	g.fetch("/ok")
 	page, err := g.Newest(t.Context(), 1)
@@ -250,12 +237,8 @@ func TestABodyIsSentAsJSON(t *testing.T) {
 	}))
 	defer s.Close()
 	c := client(rehearsal.Place{URL: s.URL})
-	if _, err := c.Time(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Advance(t.Context(), time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(c.Time(t.Context())))
+	noerr.Must(t, noerr.From(c.Advance(t.Context(), time.Hour)))
 	if kinds[http.MethodGet] != "" || kinds[http.MethodPost] != "application/json" {
 		t.Errorf("content types %v", kinds)
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 var day = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -18,17 +20,13 @@ var day = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 func signed(t *testing.T, name string) *x509.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
 		NotBefore: day.Add(-time.Hour), NotAfter: day.Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if c, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/rotate"
 )
@@ -22,18 +23,14 @@ func TestAReferenceThatLostTheNewValueIsSetAgain(t *testing.T) {
 			t.Run(string(method)+" after "+string(when), func(t *testing.T) {
 				p := newPlace(t, demo, "lost-"+string(method[:3])+"-"+string(when))
 				old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noerr.Must(t, err)
 				c := p.config()
 				e, plan := p.begin(t, c, method)
 				if plan, err = e.Run(t.Context(), plan.ID, when, nil); err != nil {
 					t.Fatal(err)
 				}
 				for _, u := range p.Users {
-					if err := p.secrets().Store(t.Context(), u.Ref, old); err != nil {
-						t.Fatal(err)
-					}
+					noerr.Must(t, p.secrets().Store(t.Context(), u.Ref, old))
 				}
 				if res, err := c.Prove(t.Context(), rotate.Call{Key: p.Key, Value: old}); method == keystore.RotateByRefresh && (err != nil || res.ServiceStatus != http.StatusUnauthorized) {
 					t.Errorf("the client: %d, %v", res.ServiceStatus, err)
@@ -62,13 +59,9 @@ func TestAReferenceThatLostTheNewValueIsSetAgain(t *testing.T) {
 func TestAFileThatLostTheNewValueIsForAPerson(t *testing.T) {
 	p := newPlace(t, start(t), "fileback")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p = p.withFileAndJob(t)
-	if err := os.Remove(p.jobFile()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Remove(p.jobFile()))
 	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
 	plan, err = e.Run(t.Context(), plan.ID, "", nil)
 	value, held := p.secrets().Resolve(t.Context(), plan.NewHeld)
@@ -76,24 +69,18 @@ func TestAFileThatLostTheNewValueIsForAPerson(t *testing.T) {
 		t.Fatal(err, held)
 	}
 	file := filepath.Join(p.Dir, "deploy.env")
-	if err := p.writeEnv(file, value); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, p.writeEnv(file, value))
 	if plan, err = e.Run(t.Context(), plan.ID, keystore.WordTest, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, lost := range []func() error{func() error { return p.writeEnv(file, old) }, func() error { return os.Remove(file) }} {
-		if err := lost(); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, lost())
 		var stop *rotate.StopError
 		plan, err = e.Run(t.Context(), plan.ID, "", nil)
 		if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepSet || stop.Step.Subject != file || stop.Vouch || stop.Step.Note == "" {
 			t.Fatalf("%v, want that a person writes the file again", err)
 		}
-		if err := p.writeEnv(file, value); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, p.writeEnv(file, value))
 		if plan, err = e.Run(t.Context(), plan.ID, keystore.WordTest, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -130,9 +117,7 @@ func (u *undone) Resolve(ctx context.Context, ref string) (keystore.Secret, erro
 func TestAReferenceThatIsWrittenBackAtOnceEndsTheRun(t *testing.T) {
 	p := newPlace(t, start(t), "fight")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := p.config()
 	c.Secrets = &undone{Resolver: p.secrets(), ref: p.Users[1].Ref, old: old}
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
@@ -171,9 +156,7 @@ func (r *rereads) Resolve(ctx context.Context, ref string) (keystore.Secret, err
 func TestACallWithAnotherValueThanTheNewOneProvesNothing(t *testing.T) {
 	p := newPlace(t, start(t), "reread")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := p.config()
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
 	if plan, err = e.Run(t.Context(), plan.ID, keystore.WordSet, nil); err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
@@ -38,9 +39,7 @@ func (s *begunAnew) Newest(ctx context.Context, limit int) (page rehearsal.Page,
 func (s *begunAnew) restart(t *testing.T) {
 	t.Helper()
 	page, err := s.Client.Newest(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	s.before.Store(page.Last)
 }
 
@@ -58,9 +57,7 @@ func TestAUseIsSeenInAJournalThatWasBegunAnew(t *testing.T) {
 func seenInAJournalBegunAnew(t *testing.T, demo servicetest.Demo, method keystore.RotationMethod, over bool) {
 	p := newPlace(t, demo, fmt.Sprintf("anew-%.3s-%v", method, over))
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	settings := &begunAnew{Client: p.settings()}
 	c := p.config()
 	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }

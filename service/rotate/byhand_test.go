@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
@@ -44,24 +45,18 @@ func TestAValueThatIsRefusedIsGivenAgain(t *testing.T) {
 			} else {
 				made, err = p.settings().CreateKey(t.Context(), rehearsal.Key{Name: p.Key.Name + "-2", Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("Bearer "+made.Value), ""); !errors.Is(err, keystore.ErrKeyValue) {
 				t.Errorf("a header is given: %v", err)
 			}
-			if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("mistyped-value-0123456789"), "2027-01-31"); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(e.Give(t.Context(), plan.ID, keystore.NewSecret("mistyped-value-0123456789"), "2027-01-31")))
 			wantAsked(true)
 			wantAsked(true) // the same again without a value
 			outage := "last call with the old value that worked was at " + plan.LastOld.Format(time.DateTime)
 			if says := strings.Contains(rotate.Report(plan), outage) && strings.Contains(rotate.Report(plan), "none with a new one has worked"); says != (method == keystore.RotateByRefresh) {
 				t.Errorf("of the outage the report says %q\n%s", outage, rotate.Report(plan))
 			}
-			if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), ""); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), "")))
 			plan, _ = e.Run(t.Context(), plan.ID, keystore.WordTest, nil)
 			created := plan.Steps[0]
 			if !created.Done || created.By != keystore.Measured || created.Status != http.StatusOK || plan.NewExpires != "" {
@@ -100,9 +95,7 @@ func TestAValueThatNothingIsSaidOfIsNotAskedForAgain(t *testing.T) {
 	c := p.config()
 	c.Settings = nil
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
-	if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("good-or-bad-value-0123456789"), ""); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(e.Give(t.Context(), plan.ID, keystore.NewSecret("good-or-bad-value-0123456789"), "")))
 	p.Profile.BaseURL = "http://127.0.0.1:1"
 	c = p.config()
 	c.Settings = nil
@@ -118,12 +111,8 @@ func TestAnExpiryThatWasGivenStandsAsAWordInTheRecord(t *testing.T) {
 	c.Settings = nil
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
 	made, err := p.settings().CreateKey(t.Context(), rehearsal.Key{Name: "said-2", Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), "2027-01-31"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, noerr.From(e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), "2027-01-31")))
 	if plan, err = e.Run(t.Context(), plan.ID, keystore.WordCreate, nil); err != nil {
 		t.Fatal(err)
 	}

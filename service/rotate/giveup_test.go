@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/password"
 	"zonedeck/service/rotate"
@@ -60,13 +61,9 @@ func (p place) created(t *testing.T) (keystore.RotationPlan, keystore.Secret) {
 	t.Helper()
 	e, plan := p.beginPassword(t, p.config())
 	plan, err := e.Run(t.Context(), plan.ID, keystore.WordCreate, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	fresh, err := p.secrets().Resolve(t.Context(), plan.NewHeld)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return plan, fresh
 }
 
@@ -103,9 +100,7 @@ func TestARotationWithoutItsHeldValuesIsGivenUp(t *testing.T) {
 		if lost == "new" {
 			held = plan.NewHeld
 		}
-		if err := p.secrets().Remove(t.Context(), held); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, p.secrets().Remove(t.Context(), held))
 		plan, err := p.config().engine().Abandon(t.Context(), plan.ID)
 		if err != nil || !plan.Over() || plan.Undone {
 			t.Fatalf("without the %s one: %v, %+v", lost, err, plan)
@@ -142,13 +137,9 @@ func TestTheLastWorkingPasswordIsNotRemoved(t *testing.T) {
 	p := newPlace(t, start(t), "lastone").withPassword(t)
 	e, plan := p.beginPassword(t, p.config())
 	plan, err := e.Run(t.Context(), plan.ID, keystore.WordTest, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	fresh, err := p.secrets().Resolve(t.Context(), plan.NewHeld)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if err := p.config().Passwords.Remove(t.Context(), plan, fresh); err != nil { // by somebody
 		t.Fatal(err)
 	}
@@ -160,9 +151,7 @@ func TestTheLastWorkingPasswordIsNotRemoved(t *testing.T) {
 		t.Errorf("%v, %d changes", err, changes)
 	}
 	p.logsIn(t, p.old(), true)
-	if err := p.config().Passwords.Add(t.Context(), plan, fresh); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, p.config().Passwords.Add(t.Context(), plan, fresh))
 	if plan, err = p.config().engine().Run(t.Context(), plan.ID, "", nil); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
@@ -264,13 +265,9 @@ func (s *mortalSettings) DeleteKey(ctx context.Context, name string) error {
 func (p place) child(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
 	raw, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(append(os.Environ(), childPlace+"="+string(raw), "GORACE=atexit_sleep_ms=0"), env...) // else a child under the race detector waits a second before it ends
 	cmd.Stderr = os.Stderr
@@ -365,34 +362,22 @@ func TestTwoProcessesDoNotFinishOneRotationTwice(t *testing.T) {
 	p := newPlace(t, start(t), "shared")
 	first := p.child(t, childWait+"=1")
 	in, err := first.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	out, err := first.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, first.Start())
 	reader := bufio.NewReader(out)
 	if line, err := reader.ReadString('\n'); err != nil || line != "waiting\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
 	second, err := p.child(t).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if told := toldBy(t, second); !told.Elsewhere || told.Created+told.Deleted > 0 {
 		t.Errorf("the second process: %+v, want that it is told that another one is at work", told)
 	}
-	if _, err := io.WriteString(in, "go\n"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(io.WriteString(in, "go\n")))
 	rest, err := io.ReadAll(reader)
-	if err := errors.Join(err, first.Wait()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(err, first.Wait()))
 	if told := toldBy(t, rest); told.Err != "" || told.Created != 1 || told.Deleted != 1 {
 		t.Errorf("the first process: %+v, want one key made and one deleted", told)
 	}

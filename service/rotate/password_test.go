@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -80,13 +81,9 @@ func (p place) withPassword(t *testing.T) place {
 	}
 	value := keystore.NewSecret("password-of-" + p.Key.Name + "-0123456789")
 	for _, u := range p.Users {
-		if err := p.secrets().Store(t.Context(), u.Ref, value); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, p.secrets().Store(t.Context(), u.Ref, value))
 	}
-	if err := p.config().Passwords.Add(t.Context(), keystore.RotationPlan{Zone: "isp_demo", ChangedBy: p.Key.Name}, value); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, p.config().Passwords.Add(t.Context(), keystore.RotationPlan{Zone: "isp_demo", ChangedBy: p.Key.Name}, value))
 	return p
 }
 
@@ -137,9 +134,7 @@ func (p place) beginPassword(t *testing.T, c setup) (*rotate.Engine, keystore.Ro
 	t.Helper()
 	e := c.engine()
 	plan, err := e.BeginPassword(t.Context(), p.password())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return e, plan
 }
 
@@ -161,9 +156,7 @@ func TestAPasswordIsRotatedWithProof(t *testing.T) {
 		t.Errorf("a second one: %v", err)
 	}
 	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p.wantPasswordDone(t, plan)
 	const of = "the rotation of the password of zone isp_demo, step "
 	if want := map[string]bool{of + "create": false, of + "test profile acme": false, of + "test saved request shop": false, of + "delete": false, of + "refused, by the new password": false, of + "refused": true}; !maps.Equal(proves, want) {
@@ -348,13 +341,9 @@ func TestGivingUpAPassword(t *testing.T) {
 		p := newPlace(t, demo, "giveup-"+string(until)).withPassword(t)
 		e, plan := p.beginPassword(t, p.config())
 		plan, err := e.Run(t.Context(), plan.ID, until, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		fresh, err := p.secrets().Resolve(t.Context(), plan.NewHeld)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if plan, err = e.Abandon(t.Context(), plan.ID); err != nil || !plan.Abandoned || plan.Undone != (until == keystore.WordCreate) {
 			t.Fatalf("after %s: %v, %+v", until, err, plan)
 		}
@@ -372,9 +361,7 @@ func (p place) waitForRefusals(t *testing.T, zone string, want int) {
 	hangs := time.After(time.Minute)
 	for {
 		page, err := p.settings().Newest(t.Context(), 5000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		n := 0
 		for _, q := range page.Requests {
 			if strings.HasSuffix(q.User, "-zone-"+zone) && q.Status == http.StatusProxyAuthRequired {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/rehearsal"
@@ -37,9 +38,7 @@ func TestARefreshRestsWhenTheReferencesAreSet(t *testing.T) {
 func refreshRests(t *testing.T, empty bool) {
 	p := newPlace(t, start(t), "rests")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := p.config()
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	c.Now = func(keystore.RotationPlan) time.Time { at = at.Add(time.Second); return at }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/password"
@@ -143,33 +144,23 @@ func TestAPersonsDeletionIsSeenAndTheLastCallReadsTheReference(t *testing.T) {
 	c.Settings = nil
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
 	made, err := p.settings().CreateKey(t.Context(), rehearsal.Key{Name: "byhand-2", Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), ""); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, noerr.From(e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), "")))
 	var stop *rotate.StopError
 	plan, err = e.Run(t.Context(), plan.ID, "", nil)
 	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepDelete || stop.Vouch || !strings.Contains(stop.Advice, "it is still accepted") {
 		t.Fatalf("%v, want that the old key is still accepted", err)
 	}
-	if err := p.settings().DeleteKey(t.Context(), "byhand"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, p.settings().DeleteKey(t.Context(), "byhand"))
 	plan, err = e.Run(t.Context(), plan.ID, "", func(now keystore.RotationPlan) {
 		if s, _ := now.Step(keystore.StepRefused, ""); s.Done {
-			if err := p.secrets().Store(t.Context(), p.Key.Secret, keystore.NewSecret("another-value-0123456789")); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, p.secrets().Store(t.Context(), p.Key.Secret, keystore.NewSecret("another-value-0123456789")))
 		}
 	})
 	if err == nil || !strings.Contains(err.Error(), "gives another value than the new one") || plan.Over() {
 		t.Errorf("over %v, %v, want that the reference gives another value", plan.Over(), err)
 	}
-	if err := p.secrets().Store(t.Context(), p.Key.Secret, keystore.NewSecret(made.Value)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, p.secrets().Store(t.Context(), p.Key.Secret, keystore.NewSecret(made.Value)))
 	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
 		t.Fatal(err)
 	}

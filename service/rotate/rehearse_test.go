@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/rotate"
@@ -16,14 +17,10 @@ import (
 func TestARehearsalTakesEveryStepAndWritesNothing(t *testing.T) {
 	p := newPlace(t, start(t), "real")
 	file := filepath.Join(p.Dir, ".env")
-	if err := os.WriteFile(file, []byte("KEY=anything\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, []byte("KEY=anything\n"), 0o600))
 	p.Users = append(p.Users, keystore.RotationUser{Name: ".env:1", File: file}, keystore.RotationUser{Name: "nightly"})
 	before, err := p.settings().Keys(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, method := range []keystore.RotationMethod{keystore.RotateByNewKey, keystore.RotateByRefresh} {
 		plan, err := rotate.Rehearse(t.Context(), p.config().whole(), p.Key, method, false)
 		if err != nil || !plan.Over() || plan.Key != "real" {
@@ -83,9 +80,7 @@ func TestARehearsalNamesWhatAPersonDoesInTheAccountSettings(t *testing.T) {
 
 func TestARehearsalFindsWhatWouldStopARotation(t *testing.T) {
 	p := newPlace(t, start(t), "astray")
-	if err := p.secrets().Store(t.Context(), p.Users[1].Ref, keystore.NewSecret("a-third-value-of-it")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, p.secrets().Store(t.Context(), p.Users[1].Ref, keystore.NewSecret("a-third-value-of-it")))
 	if _, err := rotate.Rehearse(t.Context(), p.config().whole(), p.Key, keystore.RotateByNewKey, false); err == nil || !strings.Contains(err.Error(), "another value") {
 		t.Errorf("%v, want that a reference gives another value", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -39,9 +40,7 @@ func newPlace(t *testing.T, demo servicetest.Demo, name string) place {
 	t.Helper()
 	p := place{Profile: demo.Profile, Control: demo.Control, Token: demo.Token, Dir: memory(t)}
 	made, err := p.settings().CreateKey(t.Context(), rehearsal.Key{Name: name, Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	value := keystore.NewSecret(made.Value)
 	p.Key = model.Key{Name: name, Level: model.LevelOps, Secret: "file:" + name, Fingerprint: value.Fingerprint(), Last4: value.Last4()}
 	p.Users = []keystore.RotationUser{
@@ -49,9 +48,7 @@ func newPlace(t *testing.T, demo servicetest.Demo, name string) place {
 		{Name: "saved request shop", Ref: "file:" + name + "-copy"},
 	}
 	for _, u := range p.Users {
-		if err := p.secrets().Store(t.Context(), u.Ref, value); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, p.secrets().Store(t.Context(), u.Ref, value))
 	}
 	return p
 }
@@ -68,11 +65,7 @@ func memory(t *testing.T) string {
 	if err != nil {
 		return t.TempDir()
 	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { noerr.Want(t, os.RemoveAll(dir)) })
 	return dir
 }
 
@@ -223,13 +216,9 @@ func (p place) jobFile() string { return filepath.Join(p.Dir, "job-7.running") }
 func (p place) withFileAndJob(t *testing.T) place {
 	t.Helper()
 	value, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	file := filepath.Join(p.Dir, "deploy.env")
-	if err := errors.Join(p.writeEnv(file, value), os.WriteFile(p.jobFile(), nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(p.writeEnv(file, value), os.WriteFile(p.jobFile(), nil, 0o600)))
 	p.Users = append(p.Users, keystore.RotationUser{Name: file + ":1", File: file}, keystore.RotationUser{Name: "job-7", InFlight: true})
 	return p
 }
@@ -244,9 +233,7 @@ func (p place) begin(t *testing.T, c setup, method keystore.RotationMethod) (*ro
 	t.Helper()
 	e := c.engine()
 	plan, err := e.Begin(t.Context(), p.Key, "", method)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return e, plan
 }
 
@@ -263,9 +250,7 @@ func (p place) wantDone(t *testing.T, plan keystore.RotationPlan) {
 		}
 	}
 	keys, err := p.settings().Keys(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var named []string
 	for _, k := range keys {
 		if len(k.Name) >= len(p.Key.Name) && k.Name[:len(p.Key.Name)] == p.Key.Name {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -58,9 +59,7 @@ func startClient(t *testing.T, p place, value keystore.Secret) *client {
 // write is what a person does: the file gets another value in one step.
 func (c *client) write(t *testing.T, value keystore.Secret) {
 	t.Helper()
-	if err := textfile.Write(c.config, []byte("header = \"Authorization: Bearer "+value.Reveal()+"\"\n")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, textfile.Write(c.config, []byte("header = \"Authorization: Bearer "+value.Reveal()+"\"\n")))
 }
 
 // calls waits until the client has made so many more calls, all of which are answered with 200.
@@ -83,9 +82,7 @@ func (c *client) calls(t *testing.T, n int) {
 func TestAClientSeesNoRefusedCall(t *testing.T) {
 	p := newPlace(t, start(t), "live")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := startClient(t, p, old)
 	p.Users = append(p.Users, keystore.RotationUser{Name: "client.conf:1", File: c.config})
 	c.calls(t, 3)
@@ -97,9 +94,7 @@ func TestAClientSeesNoRefusedCall(t *testing.T) {
 	}
 	c.calls(t, 3)
 	value, err := p.secrets().Resolve(t.Context(), plan.NewHeld)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c.write(t, value)
 	c.calls(t, len(c.codes)+2) // calls come one after the other: the last of these was begun with the new value
 	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
@@ -113,9 +108,7 @@ func TestAClientSeesNoRefusedCall(t *testing.T) {
 	p.wantDone(t, plan)
 
 	page, err := p.settings().Newest(t.Context(), 5000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	refused, byName := 0, map[string]int{}
 	for _, q := range page.Requests {
 		byName[q.Key]++
@@ -209,9 +202,7 @@ func TestARefreshMeasuresItsOutage(t *testing.T) {
 	c.Now = func(keystore.RotationPlan) time.Time { at = at.Add(time.Second); return at }
 	e, plan := p.begin(t, c, keystore.RotateByRefresh)
 	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p.wantDone(t, plan)
 	set, _ := plan.Step(keystore.StepSet, p.Users[1].Ref)
 	window := set.At.Sub(plan.LastOld)
@@ -266,9 +257,7 @@ func TestWhatComesToUseTheKeyLaterIsPartOfIt(t *testing.T) {
 	for method, word := range map[keystore.RotationMethod]keystore.RotationWord{keystore.RotateByNewKey: keystore.WordTest, keystore.RotateByRefresh: ""} {
 		p := newPlace(t, start(t), "later")
 		old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		c := p.config()
 		users := slices.Clone(p.Users)
 		c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) { return slices.Clone(users), nil }
@@ -279,9 +268,7 @@ func TestWhatComesToUseTheKeyLaterIsPartOfIt(t *testing.T) {
 			}
 		}
 		other := keystore.RotationUser{Name: "profile new", Ref: "file:later-other"}
-		if err := p.secrets().Store(t.Context(), other.Ref, old); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, p.secrets().Store(t.Context(), other.Ref, old))
 		users = append(users, keystore.RotationUser{Name: "job-9", InFlight: true}, other, keystore.RotationUser{Name: "profile same", Ref: p.Key.Secret})
 		var stop *rotate.StopError
 		plan, err = e.Run(t.Context(), plan.ID, "", nil)
@@ -305,14 +292,10 @@ func TestWhatComesToUseTheKeyLaterIsPartOfIt(t *testing.T) {
 // TestAKeyThatNoLongerWorksIsRefreshed begins with a value that is refused, as that of an expired key.
 func TestAKeyThatNoLongerWorksIsRefreshed(t *testing.T) {
 	p := newPlace(t, start(t), "dead")
-	if _, err := p.settings().RefreshKey(t.Context(), "dead"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(p.settings().RefreshKey(t.Context(), "dead")))
 	e, plan := p.begin(t, p.config(), keystore.RotateByRefresh)
 	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p.wantDone(t, plan)
 	if s, _ := plan.Step(keystore.StepRefused, ""); !strings.Contains(s.Note, "refused before the refresh, too") || !plan.LastOld.IsZero() {
 		t.Errorf("%q, the last call with the old value at %s", s.Note, plan.LastOld)
@@ -345,13 +328,9 @@ func TestWhatIsMeasuredIsNotVouchedFor(t *testing.T) {
 func TestAReferenceWithAThirdValueIsLeftAlone(t *testing.T) {
 	p := newPlace(t, start(t), "third")
 	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
-	if _, err := e.Run(t.Context(), plan.ID, keystore.WordCreate, nil); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(e.Run(t.Context(), plan.ID, keystore.WordCreate, nil)))
 	other := keystore.NewSecret("another-value-of-somebody")
-	if err := p.secrets().Store(t.Context(), p.Users[1].Ref, other); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, p.secrets().Store(t.Context(), p.Users[1].Ref, other))
 	if _, err := e.Run(t.Context(), plan.ID, "", nil); err == nil || !strings.Contains(err.Error(), "neither the old value nor the new one") {
 		t.Errorf("%v, want that it is left as it is", err)
 	}
@@ -364,21 +343,15 @@ func TestAReferenceWithAThirdValueIsLeftAlone(t *testing.T) {
 func TestNoValueIsInTheRecord(t *testing.T) {
 	p := newPlace(t, start(t), "secretive")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
 	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	fresh, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	record, err := os.ReadFile(filepath.Join(p.Dir, "rotations", plan.ID+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	report := rotate.Report(plan)
 	for _, value := range []keystore.Secret{old, fresh} {
 		if strings.Contains(string(record), value.Reveal()) || strings.Contains(report, value.Reveal()) {
@@ -409,9 +382,7 @@ func TestAUserThatCannotBeCalledIsVouchedFor(t *testing.T) {
 	if set, _ := plan.Step(keystore.StepSet, p.Users[1].Ref); !set.Done || set.By != keystore.Measured {
 		t.Errorf("set: %+v", set)
 	}
-	if _, err := e.Vouch(t.Context(), plan.ID, stop.Step, "its log"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(e.Vouch(t.Context(), plan.ID, stop.Step, "its log")))
 	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil || !plan.Over() {
 		t.Errorf("%v: %+v", err, plan.Steps)
 	}
@@ -438,9 +409,7 @@ func TestCallsGoToTheServiceOfTheKey(t *testing.T) {
 		if plan, err = e.Run(t.Context(), plan.ID, "", nil); errors.As(err, &stop) && stop.Step.Kind == step {
 			plan, err = e.Vouch(t.Context(), plan.ID, stop.Step, "")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 	}
 	if !plan.Over() || calls != 5 { // create, one user, and the old value between two of the new one
 		t.Errorf("%d calls, over %v", calls, plan.Over())
@@ -462,9 +431,7 @@ func TestARefreshByAPersonMeasuresItsOutage(t *testing.T) {
 	}
 	worked := plan.LastOld
 	made, err := p.settings().RefreshKey(t.Context(), "byhand")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if plan, err = e.Run(t.Context(), plan.ID, "", nil); !errors.As(err, &stop) || !plan.LastOld.Equal(worked) || worked.IsZero() {
 		t.Fatalf("asked again, after the refresh: %v, %s, before %s", err, plan.LastOld, worked)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
@@ -27,9 +28,7 @@ func kinds(r rotate.Rotation) (out []ask.Kind) {
 func (p place) look(t *testing.T, c setup, method keystore.RotationMethod) rotate.Rotation {
 	t.Helper()
 	r, err := c.engine().Look(t.Context(), rotate.Subject{Key: p.Key, Method: method}, keystore.RotationPlan{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return r
 }
 
@@ -152,9 +151,7 @@ func TestTheAnswersOfAPersonAreTaken(t *testing.T) {
 	take(nil, ask.Vouch) // of the job
 	take(answer(ask.Answer{Yes: true}), ask.NewValue)
 	made, err := p.settings().CreateKey(t.Context(), rehearsal.Key{Name: "answers-2", Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	broken, stopped := keystore.NewSecret("Bearer abc"), r.Stop
 	step, _ := r.Next()
 	if r, err = r.Take(t.Context(), step, answer(ask.Answer{Secret: broken}), nil); !errors.Is(err, keystore.ErrKeyValue) || r.Stop != stopped {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
@@ -17,16 +18,12 @@ func (p place) works(t *testing.T, value keystore.Secret) bool {
 	t.Helper()
 	last := func() uint64 {
 		page, err := p.settings().Newest(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return page.Last
 	}
 	before := last()
 	res, err := p.config().Prove(t.Context(), rotate.Call{Key: p.Key, Value: value})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for last() == before {
@@ -52,17 +49,13 @@ func TestAKeyOfTheChosenNameThatOthersMadeIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t, start(t), "foreign")
 			e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
-			if _, err := p.records().Update(t.Context(), plan.ID, func(r keystore.RotationPlan) (keystore.RotationPlan, error) {
+			noerr.Must(t, noerr.From(p.records().Update(t.Context(), plan.ID, func(r keystore.RotationPlan) (keystore.RotationPlan, error) {
 				r.NewName, r.NewExpires = "foreign-2", chosen
 				return r, nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			})))
 			foreign.Name = "foreign-2"
 			made, err := p.settings().CreateKey(t.Context(), foreign)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 			value := keystore.NewSecret(made.Value)
 			if name == "use" && !p.works(t, value) {
 				t.Fatal("the key of somebody else does not work")
@@ -100,9 +93,7 @@ func TestTwoRotationsChooseOneName(t *testing.T) {
 	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
 	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	if err := errors.Join(err, settings.err); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(err, settings.err))
 	if !p.works(t, keystore.NewSecret(settings.made.Value)) || plan.NewName == settings.made.Name || !strings.HasPrefix(plan.NewName, "etl-") || !plan.Over() {
 		t.Errorf("made %s beside %s, whose value has to work", plan.NewName, settings.made.Name)
 	}

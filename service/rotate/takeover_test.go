@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/rotate"
@@ -55,9 +56,7 @@ func TestAKeyWithoutASecretIsGivenOne(t *testing.T) {
 			if plan, err = e.Run(t.Context(), plan.ID, "", nil); errors.As(err, &stop) {
 				plan, err = e.Vouch(t.Context(), plan.ID, stop.Step, "seen")
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, err)
 		}
 		if len(took) != 2 || took[0].Fingerprint != plan.NewFingerprint || took[0].Secret == "" {
 			t.Fatalf("the inventory was given %+v", took)
@@ -72,9 +71,7 @@ func TestAKeyWithoutASecretIsGivenOne(t *testing.T) {
 func TestAnErrorRepeatsNoValue(t *testing.T) {
 	p := newPlace(t, start(t), "masks")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := p.config()
 	prove, fresh := c.Prove, keystore.Secret{}
 	c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/rotate"
 )
@@ -15,9 +16,7 @@ import (
 func TestAUseAfterTheEndIsSeen(t *testing.T) {
 	p := newPlace(t, start(t), "late")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := p.config()
 	var told []string
 	c.UsedAfterEnd = func(_ context.Context, _ keystore.RotationPlan, used []string) { told = used }
@@ -31,9 +30,7 @@ func TestAUseAfterTheEndIsSeen(t *testing.T) {
 	if res, err := c.Prove(t.Context(), rotate.Call{Key: p.Key, Value: old}); err != nil || res.ServiceStatus != http.StatusUnauthorized {
 		t.Fatalf("the client: %d, %v", res.ServiceStatus, err)
 	}
-	if err := p.secrets().Store(t.Context(), p.Users[1].Ref, old); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, p.secrets().Store(t.Context(), p.Users[1].Ref, old))
 	late := e.UsesAfterEnd(t.Context(), plan)
 	if len(late.Used) != 2 || !strings.Contains(late.Used[0], "refused since it ended: one call") || !strings.Contains(late.Used[1], "saved request shop gives the old value again") || !slices.Equal(told, late.Used) {
 		t.Errorf("%+v, told %q", late, told)

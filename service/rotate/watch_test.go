@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/rotate"
@@ -16,9 +17,7 @@ import (
 func TestAClientThatIsRefusedIsSeenAfterACallThatBroke(t *testing.T) {
 	p := newPlace(t, start(t), "broken-call")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := p.config()
 	prove, broken := c.Prove, false
 	c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
@@ -47,9 +46,7 @@ func TestAClientThatIsRefusedIsSeenAfterACallThatBroke(t *testing.T) {
 func TestACallThatAKillCameBeforeIsNotCounted(t *testing.T) {
 	p := newPlace(t, start(t), "killed-before")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	c := p.config()
 	prove := c.Prove
 	c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
@@ -68,14 +65,10 @@ func TestACallThatAKillCameBeforeIsNotCounted(t *testing.T) {
 		_, _ = e.Run(t.Context(), plan.ID, "", nil)
 	}()
 	curl, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.Profile.BaseURL+"/request", strings.NewReader(`{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	curl.Header.Set("Authorization", "Bearer "+old.Reveal())
 	res, err := http.DefaultClient.Do(curl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusUnauthorized {
 		t.Fatalf("the client: %s", res.Status)

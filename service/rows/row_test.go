@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -154,7 +155,7 @@ func TestRowsAreMatchedByTheirInput(t *testing.T) {
 		{URL: "http://lab.test/5"},
 	}
 	m := NewMatch(inputs)
-	if err := EachRow(strings.NewReader(`
+	noerr.Must(t, EachRow(strings.NewReader(`
 {"error":"blocked","error_code":"blocked","request_id":"r-1","input":{"url":"http://lab.test/2","limit":"20"}}
 {"title":"three","input":{"url":"http://lab.test/3","country":"us"}}
 {"error":"dead","input":{"url":"http://lab.test/4"}}
@@ -168,21 +169,17 @@ func TestRowsAreMatchedByTheirInput(t *testing.T) {
 `), "ndjson", func(r Row) error {
 		m.Row(r)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	rest, failed := m.Missing()
 	want := []model.JobInput{inputs[2], inputs[5], inputs[6]}
 	if !reflect.DeepEqual(rest, want) || failed != 2 || m.Unmatched != 3 {
 		t.Errorf("%d failed, %d unmatched, %+v", failed, m.Unmatched, rest)
 	}
 	csv := NewMatch(inputs[:1])
-	if err := EachRow(strings.NewReader("title,url\none,http://lab.test/1\n"), "csv", func(r Row) error {
+	noerr.Must(t, EachRow(strings.NewReader("title,url\none,http://lab.test/1\n"), "csv", func(r Row) error {
 		csv.Row(r)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if rest, _ := csv.Missing(); len(rest) != 0 || csv.Unmatched != 0 {
 		t.Errorf("CSV: %+v, %d unmatched", rest, csv.Unmatched)
 	}

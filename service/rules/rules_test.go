@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 )
@@ -141,9 +142,7 @@ func TestAFileThatChangesIsReadAgain(t *testing.T) {
 	}
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	see(0, false)
 	write(good)
@@ -158,9 +157,7 @@ func TestAFileThatChangesIsReadAgain(t *testing.T) {
 	see(0, false)
 	write(strings.Repeat("#", maxSize+1))
 	see(0, true)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Remove(path))
 	see(0, false)
 }
 
@@ -171,9 +168,7 @@ func TestAFileIsReadFromManyGoroutines(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			text := strings.ReplaceAll(good, "sold-out", "sold-"+string(rune('a'+i)))
-			if err := textfile.Write(path, []byte(text)); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, textfile.Write(path, []byte(text)))
 			if got, err := f.For("acme"); err != nil || len(got) != 2 {
 				t.Errorf("%d rules, %v", len(got), err)
 			}

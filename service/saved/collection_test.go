@@ -10,15 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
 func names(t *testing.T, s *Store) []string {
 	t.Helper()
 	list, err := s.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var out []string
 	for _, e := range list {
 		out = append(out, e.Name)
@@ -30,9 +29,7 @@ func TestRequestsStandInFolders(t *testing.T) {
 	dir := t.TempDir()
 	s := New(dir)
 	for _, name := range []string{"shop/de/cart", "b", "shop/a", "Shop2/x", "A"} {
-		if _, err := s.Save(t.Context(), name, full(), false); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(s.Save(t.Context(), name, full(), false)))
 	}
 	if got, want := names(t, s), []string{"A", "b", "shop/a", "shop/de/cart", "Shop2/x"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -43,9 +40,7 @@ func TestRequestsStandInFolders(t *testing.T) {
 	// A link leads nowhere, and no name leaves the folder.
 	outside := t.TempDir()
 	write(t, outside, "x.toml", "zone = \"z\"\nurl = \"http://a/\"\n")
-	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.Symlink(outside, filepath.Join(dir, "link")))
 	if got := names(t, s); slices.Contains(got, "link/x") {
 		t.Errorf("%q", got)
 	}
@@ -63,9 +58,7 @@ func TestARequestIsRenamed(t *testing.T) {
 	dir := t.TempDir()
 	s := New(dir)
 	for _, name := range []string{"a/b/c", "a/d", "e"} {
-		if _, err := s.Save(t.Context(), name, full(), false); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(s.Save(t.Context(), name, full(), false)))
 	}
 	for _, c := range []struct {
 		from, to string
@@ -101,22 +94,16 @@ func TestADeletedRequestIsRestored(t *testing.T) {
 		t.Helper()
 		r := full()
 		r.URL = url
-		if _, err := s.Save(t.Context(), name, r, false); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(s.Save(t.Context(), name, r, false)))
 	}
 	for i := range 2 {
 		save("a/b", fmt.Sprintf("http://lab.test/%d", i))
-		if err := s.Delete(t.Context(), "a/b"); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, s.Delete(t.Context(), "a/b"))
 	}
 	if got := names(t, s); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
-	if err := s.Restore(t.Context(), "a/b"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Restore(t.Context(), "a/b"))
 	if r, err := s.Load(t.Context(), "a/b"); err != nil || r.URL != "http://lab.test/1" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -126,13 +113,9 @@ func TestADeletedRequestIsRestored(t *testing.T) {
 	for i := range MaxDeleted {
 		name := fmt.Sprintf("n%d", i)
 		save(name, "http://lab.test/")
-		if err := s.Delete(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, s.Delete(t.Context(), name))
 	}
-	if err := s.Delete(t.Context(), "a/b"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Delete(t.Context(), "a/b"))
 	files, err := os.ReadDir(s.DeletedDir())
 	if err != nil || len(files) != MaxDeleted {
 		t.Errorf("%d are kept, %v", len(files), err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 )
 
@@ -32,9 +33,7 @@ func TestNothingStaysOpen(t *testing.T) {
 
 func TestAPipeAmongTheRequestsHoldsNothingUp(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.toml"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, syscall.Mkfifo(filepath.Join(dir, "pipe.toml"), 0o600))
 	done := make(chan error, 1)
 	var listed []Entry
 	go func() {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 )
@@ -32,13 +33,9 @@ func full() model.FetchRequest {
 func TestASavedRequestIsReadBackUnchanged(t *testing.T) {
 	s := New(filepath.Join(t.TempDir(), "requests"))
 	want := full()
-	if _, err := s.Save(t.Context(), "shop v2", want, false); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(s.Save(t.Context(), "shop v2", want, false)))
 	got, err := s.Load(t.Context(), "shop v2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read back\n%+v\nwant\n%+v", got, want)
 	}
@@ -48,9 +45,7 @@ func TestAMinimalRequestTakesTheDefaults(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "least.toml", "zone = \"z\"\nurl = \"http://lab.test/\"\n")
 	got, err := New(dir).Load(t.Context(), "least")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	want := model.FetchRequest{Zone: model.Zone{Name: "z"}, URL: "http://lab.test/", Via: model.ViaAPI, Format: model.FormatRaw, Retries: -1}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -63,16 +58,12 @@ func TestSecretsStayOutOfTheFile(t *testing.T) {
 	r := full()
 	r.Header = http.Header{"Authorization": {"Bearer hunter2"}, "Cookie": {"sid=hunter2"}, "X-Api-Key": {"hunter2"}, "Accept": {"*/*"}}
 	omitted, err := s.Save(t.Context(), "x", r, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if want := []string{"Authorization", "Cookie", "X-Api-Key"}; !reflect.DeepEqual(omitted, want) {
 		t.Errorf("omitted %v, want %v", omitted, want)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "x.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if strings.Contains(string(b), "hunter2") || !strings.Contains(string(b), "Accept") {
 		t.Errorf("the file is\n%s", b)
 	}
@@ -93,17 +84,13 @@ func TestSecretsStayOutOfTheFile(t *testing.T) {
 
 func TestAnExistingNameIsReplacedOnlyWhenAsked(t *testing.T) {
 	s := New(t.TempDir())
-	if _, err := s.Save(t.Context(), "a", full(), false); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(s.Save(t.Context(), "a", full(), false)))
 	other := full()
 	other.URL = "http://lab.test/ok"
 	if _, err := s.Save(t.Context(), "a", other, false); !errors.Is(err, ErrExists) {
 		t.Fatalf("second save gives %v, want ErrExists", err)
 	}
-	if _, err := s.Save(t.Context(), "a", other, true); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(s.Save(t.Context(), "a", other, true)))
 	got, err := s.Load(t.Context(), "a")
 	if err != nil || got.URL != other.URL {
 		t.Errorf("after replacing: %q, %v", got.URL, err)
@@ -112,9 +99,7 @@ func TestAnExistingNameIsReplacedOnlyWhenAsked(t *testing.T) {
 
 func TestSavingLeavesOnlyTheFileBehindAndKeepsItPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "requests")
-	if _, err := New(dir).Save(t.Context(), "a", full(), false); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(New(dir).Save(t.Context(), "a", full(), false)))
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 1 || files[0].Name() != "a.toml" {
 		t.Fatalf("the folder holds %v, %v", files, err)
@@ -134,17 +119,13 @@ func TestAListNamesBrokenFilesAndSkipsForeignOnes(t *testing.T) {
 	dir := t.TempDir()
 	s := New(dir)
 	for _, name := range []string{"b", "A"} {
-		if _, err := s.Save(t.Context(), name, full(), false); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(s.Save(t.Context(), name, full(), false)))
 	}
 	write(t, dir, "broken.toml", "zone = \n")
 	write(t, dir, "notes.txt", "hello")
 	write(t, dir, ".hidden.toml", "zone = \"z\"\n")
 	list, err := s.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var names []string
 	for _, e := range list {
 		names = append(names, e.Name)
@@ -214,9 +195,7 @@ func TestInvalidFileNamesAreRefused(t *testing.T) {
 func TestALinkOutOfTheFolderIsNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("zone = \"stolen\"\nurl = \"http://x/\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(secret, []byte("zone = \"stolen\"\nurl = \"http://x/\"\n"), 0o600))
 	if err := os.Symlink(secret, filepath.Join(dir, "link.toml")); err != nil {
 		t.Fatalf("making a link: %v", err)
 	}
@@ -227,12 +206,8 @@ func TestALinkOutOfTheFolderIsNotFollowed(t *testing.T) {
 
 func TestARemovedRequestIsGone(t *testing.T) {
 	s := New(t.TempDir())
-	if _, err := s.Save(t.Context(), "a", full(), false); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Delete(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(s.Save(t.Context(), "a", full(), false)))
+	noerr.Must(t, s.Delete(t.Context(), "a"))
 	if err := s.Delete(t.Context(), "a"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("removing twice gives %v, want ErrNotFound", err)
 	}
@@ -265,9 +240,7 @@ func FuzzDecode(f *testing.F) {
 
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 }
 
 func TestTheEdgesOfAName(t *testing.T) {
@@ -288,9 +261,7 @@ func TestAFileIsReadUpToItsBound(t *testing.T) {
 	head := "zone = \"z\"\nurl = \"http://x/\"\n"
 	write(t, dir, "fits.toml", head+strings.Repeat("#", textfile.MaxSize-len(head)))
 	write(t, dir, "beyond.toml", head+strings.Repeat("#", textfile.MaxSize-len(head)+1))
-	if _, err := New(dir).Load(t.Context(), "fits"); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, noerr.From(New(dir).Load(t.Context(), "fits")))
 	if _, err := New(dir).Load(t.Context(), "beyond"); err == nil || !strings.HasPrefix(err.Error(), "beyond.toml: the file is larger than 2 MiB") {
 		t.Errorf("error %v", err)
 	}
@@ -298,9 +269,7 @@ func TestAFileIsReadUpToItsBound(t *testing.T) {
 
 func TestAListEndsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := New(dir).Save(t.Context(), "a", full(), false); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(New(dir).Save(t.Context(), "a", full(), false)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if list, err := New(dir).List(ctx); list != nil || !errors.Is(err, context.Canceled) {
@@ -310,9 +279,7 @@ func TestAListEndsWithItsContext(t *testing.T) {
 
 func TestAStoreThatIsNotAFolderIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	s := New(file)
 	_, saving := s.Save(t.Context(), "a", full(), false)
 	_, listing := s.List(t.Context())
@@ -329,9 +296,7 @@ func TestAStoreThatIsNotAFolderIsAnError(t *testing.T) {
 
 func TestWhatIsNotAPlainFileIsNotRead(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "folder.toml", "in"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.MkdirAll(filepath.Join(dir, "folder.toml", "in"), 0o700))
 	s := New(dir)
 	if r, err := s.Load(t.Context(), "folder"); err == nil || !strings.Contains(err.Error(), "it is a folder; expected a file") || r.URL != "" {
 		t.Errorf("load: %+v, %v", r, err)
@@ -377,9 +342,7 @@ func TestTheEdgesOfTimeoutAndRetries(t *testing.T) {
 		s := New(t.TempDir())
 		r := full()
 		r.Timeout, r.Retries = c.timeout, c.retries
-		if _, err := s.Save(t.Context(), "a", r, false); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(s.Save(t.Context(), "a", r, false)))
 		if got, err := s.Load(t.Context(), "a"); err != nil || got.Timeout != c.timeout || got.Retries != c.retries {
 			t.Errorf("%+v: %v, %d, %v", c, got.Timeout, got.Retries, err)
 		}
@@ -420,15 +383,11 @@ func TestDeletedRequestsAreListedAndBroughtBackTheLastOneFirst(t *testing.T) {
 	}
 	save := func(name, url string) {
 		t.Helper()
-		if _, err := s.Save(t.Context(), name, model.FetchRequest{Zone: model.Zone{Name: "z"}, URL: url, Via: model.ViaAPI}, false); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(s.Save(t.Context(), name, model.FetchRequest{Zone: model.Zone{Name: "z"}, URL: url, Via: model.ViaAPI}, false)))
 	}
 	remove := func(name string) {
 		t.Helper()
-		if err := s.Delete(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, s.Delete(t.Context(), name))
 	}
 	save("shop/a", "http://x/1")
 	save("b", "http://x/2")
@@ -439,9 +398,7 @@ func TestDeletedRequestsAreListedAndBroughtBackTheLastOneFirst(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Name != "b" || list[0].Request.URL != "http://x/2" || list[1].Name != "shop/a" || list[1].Changed.IsZero() {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if err := os.WriteFile(filepath.Join(s.DeletedDir(), "1~shop~a.toml"), []byte("zone = 7"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(s.DeletedDir(), "1~shop~a.toml"), []byte("zone = 7"), 0o600))
 	if list, err := s.Deleted(t.Context()); err != nil || len(list) != 2 || list[1].Problem == "" {
 		t.Errorf("with a file that cannot be read: %+v, %v", list, err)
 	}
@@ -451,7 +408,5 @@ func TestDeletedRequestsAreListedAndBroughtBackTheLastOneFirst(t *testing.T) {
 	if _, err := s.RestoreLast(t.Context()); !errors.Is(err, ErrNoneDeleted) {
 		t.Errorf("the rest: %v", err)
 	}
-	if _, err := os.Stat(s.File("shop/a")); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, noerr.From(os.Stat(s.File("shop/a"))))
 }

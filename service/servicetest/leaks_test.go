@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 func TestASecretIsFoundInEveryForm(t *testing.T) {
@@ -33,18 +35,14 @@ func TestASecretIsFoundInEveryForm(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(secret), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(secret), 0o600))
 	}
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	if _, err := z.Write([]byte("a text with " + secret)); err != nil || z.Close() != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "z"), slices.Concat([]byte("\x1f\x8b\x08 is none"), zipped.Bytes(), []byte("a tail")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(filepath.Join(dir, "z"), slices.Concat([]byte("\x1f\x8b\x08 is none"), zipped.Bytes(), []byte("a tail")), 0o600))
 	if found, err := LeaksUnder(dir, []string{"a", "b"}, secret); err != nil || len(found) == 0 || !strings.HasPrefix(found[0], "z, compressed at byte 11, holds secret 0") {
 		t.Errorf("%v, %v", found, err)
 	}
@@ -68,20 +66,14 @@ func TestASecretIsFoundInADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(dir, "a.db")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, c := range []struct {
 		query string
 		args  []any
 	}{{"CREATE TABLE inputs (n INTEGER, body BLOB)", nil}, {"INSERT INTO inputs VALUES (1, ?)", []any{zipped.Bytes()}}} {
-		if _, err := db.ExecContext(t.Context(), c.query, c.args...); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(db.ExecContext(t.Context(), c.query, c.args...)))
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, db.Close())
 	found, err := LeaksUnder(dir, nil, secret)
 	if err != nil || len(found) != 1 || !strings.HasPrefix(found[0], "a.db, table inputs, compressed at byte 0, holds secret 0, plain") {
 		t.Errorf("%v, %v", found, err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 )
@@ -18,9 +19,7 @@ import (
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte("#!/bin/sh\nprintf '%s ' \"$@\"\nexit ${CODE:-0}\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(path, []byte("#!/bin/sh\nprintf '%s ' \"$@\"\nexit ${CODE:-0}\n"), 0o700))
 	return path
 }
 
@@ -84,9 +83,7 @@ func TestTheUnitsAreWhatSystemdReads(t *testing.T) {
 	for _, part := range regexp.MustCompile(`(?m)^# ~/\.config/systemd/user/`).Split(text(t, "systemd", Options{Program: prog, Within: "14d", Metrics: "/var/lib/x y%.prom"}), -1)[1:] {
 		name, body, _ := strings.Cut(part, "\n")
 		units[name] = body
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600))
 	}
 	section := ""
 	for name, unit := range units {
@@ -123,9 +120,7 @@ func TestTheUnitThatFollowsJobsIsWhatSystemdReads(t *testing.T) {
 			t.Fatal(unit)
 		}
 		file := filepath.Join(dir, "zonedeck-jobs.service")
-		if err := os.WriteFile(file, []byte(unit), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(file, []byte(unit), 0o600))
 		analyze, err := exec.LookPath("systemd-analyze")
 		if err != nil {
 			continue // looked at above
@@ -170,9 +165,7 @@ func TestAWorkflowCountsAsTheConfigurationSays(t *testing.T) {
 	prog, want := program(t, "zonedeck"), map[model.Level]int{model.LevelOps: 61, model.LevelUser: 30}
 	for _, kind := range []string{"github", "gitlab"} {
 		t.Chdir(t.TempDir())
-		if err := os.Mkdir(".zonedeck", 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.Mkdir(".zonedeck", 0o700))
 		doc, out := text(t, kind, Options{Program: prog, Within: "14d", Intervals: want}), ""
 		indents(t, doc)
 		for _, m := range regexp.MustCompile(`(?m)^ +(?:run:|-) '(.+)'$`).FindAllStringSubmatch(doc, -1) {
@@ -208,14 +201,10 @@ func indents(t *testing.T, doc string) (depths []int) {
 // systemd and cron know no PATH of a shell, nor the folder that the command was written in.
 func TestThisMachineRunsTheProgramByItsPath(t *testing.T) {
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Chdir(t.TempDir())
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	o := Options{Within: "14d", Metrics: "keys.prom"}
 	for kind, want := range map[string]string{
 		"systemd": "ExecStart=" + unitWord(exe) + " keys check", "cron": "out=$(" + word(exe) + " keys check", "github": "'zonedeck keys check", "gitlab": "- 'zonedeck keys check",

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -146,27 +147,21 @@ func TestTheSchemasFollowFromTheTypes(t *testing.T) {
 	for name, page := range pages {
 		typ := reflect.TypeOf(page.value)
 		s, err := jsonschema.ForType(typ, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		describe(t, s, typ)
 		if patch, ok := patches[name]; ok {
 			patch(s)
 		}
 		want, file := printed(t, page.title, page.about, s), filepath.Join(dir, name+".json")
 		if *update {
-			if err := os.WriteFile(file, want, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(file, want, 0o600))
 		}
 		if have, err := os.ReadFile(file); err != nil || !bytes.Equal(have, want) {
 			t.Errorf("%s is not what %s says (%v): go test ./service/view -run TestTheSchemasFollowFromTheTypes -update", file, typ, err)
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		if _, follows := pages[name]; !follows && !slices.Contains(byHand, name) {
@@ -186,15 +181,11 @@ func printed(t *testing.T, title, about string, s *jsonschema.Schema) []byte {
 	for i, part := range []any{head, s} {
 		enc := json.NewEncoder(&parts[i])
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(part); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, enc.Encode(part))
 	}
 	joined := append(bytes.TrimSuffix(parts[0].Bytes(), []byte("}\n")), ',')
 	var out bytes.Buffer
-	if err := json.Indent(&out, append(joined, parts[1].Bytes()[1:]...), "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Indent(&out, append(joined, parts[1].Bytes()[1:]...), "", "  "))
 	return out.Bytes()
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivertype"
+
+	"zonedeck/internal/noerr"
 )
 
 // VictimFile has a process of this test work on the queue in that file until it is killed.
@@ -40,27 +42,19 @@ func atItForEver(begun func()) Handler {
 func openQueue(t *testing.T, path string) *files {
 	t.Helper()
 	q, err := OpenFile(t.Context(), path, Options{Lease: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { _ = q.Close() })
 	f, _ := q.(*files)
-	if err := f.Put(t.Context(), Item{Lane: "x", Key: "k"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, f.Put(t.Context(), Item{Lane: "x", Key: "k"}))
 	return f
 }
 
 // atIt says how many items somebody is at, once free has run.
 func atIt(t *testing.T, q *files) int {
 	t.Helper()
-	if err := q.free(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, q.free(t.Context()))
 	list, err := q.client.JobList(t.Context(), running())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return len(list.Jobs)
 }
 
@@ -70,9 +64,7 @@ func leaderOf(t *testing.T, q *files) string {
 	if errors.Is(err, rivertype.ErrNotFound) {
 		return ""
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return leader.LeaderID
 }
 
@@ -80,18 +72,14 @@ func TestWhatADeadProcessWasAtIsDueAndALivingOneKeepsIts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work.db")
 	q := openQueue(t, path)
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	victim := exec.CommandContext(t.Context(), exe)
 	victim.Env = append(os.Environ(), VictimFile+"="+path)
 	out, err := victim.StdoutPipe()
 	if err == nil {
 		err = victim.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer func() { _ = victim.Process.Kill() }() // it may be dead
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "begun\n" {
 		t.Fatal(line, err)
@@ -108,9 +96,7 @@ func TestWhatADeadProcessWasAtIsDueAndALivingOneKeepsIts(t *testing.T) {
 	if n := atIt(t, q); n != 1 || leaderOf(t, q) == "" {
 		t.Fatalf("of a living process: at %d items, leader %q", n, leaderOf(t, q))
 	}
-	if err := victim.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, victim.Process.Kill())
 	_ = victim.Wait() // it was killed
 	if n := atIt(t, q); n != 0 || leaderOf(t, q) != "" {
 		t.Errorf("of a dead process: at %d items, leader %q", n, leaderOf(t, q))
@@ -141,7 +127,5 @@ func TestAWorkerWithoutASignKeepsItsLease(t *testing.T) {
 		t.Errorf("at %d items", n)
 	}
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, <-ended)
 }

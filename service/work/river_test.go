@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/database/postgrestest"
 	"zonedeck/service/work"
 	"zonedeck/service/work/worktest"
@@ -35,14 +36,8 @@ func openQueue(t *testing.T, path string, o work.Options) work.Queue {
 	} else {
 		q, err = work.OpenFile(t.Context(), path, o)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := q.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, q.Close()) })
 	return q
 }
 
@@ -64,9 +59,7 @@ func TestAWorkerThatIsWellWritesNothingIntoTheLog(t *testing.T) {
 	var log bytes.Buffer
 	q := openQueue(t, filepath.Join(t.TempDir(), "work.db"), work.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := q.Put(ctx, work.Item{Lane: "x", Key: "k"}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, q.Put(ctx, work.Item{Lane: "x", Key: "k"}))
 	err := q.Work(ctx, "x", 1, func(context.Context, work.Item) (time.Duration, error) {
 		cancel()
 		return 0, nil
@@ -86,15 +79,11 @@ func TestManyProcessesMakeTheFileAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := q.Put(t.Context(), work.Item{Lane: "x", Key: "k"}); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, q.Put(t.Context(), work.Item{Lane: "x", Key: "k"}))
 			if items, err := q.Items(t.Context(), "x"); err != nil || len(items) != 1 {
 				t.Errorf("%v, %v", items, err)
 			}
-			if err := q.Close(); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, q.Close())
 		})
 	}
 	all.Wait()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/state/statetest"
 )
 
@@ -61,15 +62,11 @@ func emulating(t *testing.T, code int, use func(api, key string), args ...string
 func fetchBy(t *testing.T, api, key, body string) (status int) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api+"/request", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode
@@ -88,25 +85,19 @@ func TestEmulateLogsWhatClientsSend(t *testing.T) {
 		t.Errorf("stderr %q", stderr)
 	}
 	written, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if strings.Contains(stderr+string(written), secret) {
 		t.Error("the key is in the log")
 	}
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", "request-log.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	objects := bytes.Split(bytes.TrimSpace(written), []byte("\n"))
 	if len(objects) != 2 {
 		t.Errorf("%d lines in the file: %s", len(objects), written)
 	}
 	for _, line := range objects {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		if err := schema.Validate(v); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
@@ -128,9 +119,7 @@ func TestALogThatCannotBeWrittenIsReported(t *testing.T) {
 
 func TestEmulatePlaysTheFaultsOfAScenario(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "faults.toml")
-	if err := os.WriteFile(file, []byte("[[faults]]\npoint = \"api\"\naction = \"status\"\nstatus = 503\nnth = 2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, []byte("[[faults]]\npoint = \"api\"\naction = \"status\"\nstatus = 503\nnth = 2\n"), 0o600))
 	emulating(t, exitOK, func(api, key string) {
 		const page = `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`
 		got := []int{fetchBy(t, api, key, page), fetchBy(t, api, key, page), fetchBy(t, api, key, page)}
@@ -170,15 +159,11 @@ func TestStateThatCouldNotBeKeptIsReported(t *testing.T) {
 	stderr := emulating(t, exitOK, func(api, key string) {
 		statetest.Refuse(t, dir, "jobs")
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api+"/datasets/v3/trigger?dataset_id=gd_pages", strings.NewReader(`[{"url":"http://lab.test/ok"}]`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		req.Header.Set("Authorization", "Bearer "+key)
 		req.Header.Set("Content-Type", "application/json")
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		resp.Body.Close()
 		status = resp.StatusCode
 	}, "--state", dir, "--quiet")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
@@ -49,12 +50,8 @@ func (b *beta) add(t *testing.T, p Process) {
 		paths.ConfigFile(): "default_profile = \"" + config.LocalName + "\"\n[profiles.beta]\nbase_url = \"" + b.URL +
 			"\"\ndialect = \"brightdata\"\nkey = \"beta-main\"\n",
 	} {
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		noerr.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 }
 
@@ -134,16 +131,12 @@ func TestAJobThatIsGivenUpIsToldOnce(t *testing.T) {
 		{Job: given, On: true, Err: over}, // its item is still in the queue
 		{Job: given, Err: over},
 	} {
-		if err := lines.print(e); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, lines.print(e))
 	}
 	var events []string
 	for line := range strings.Lines(said.String()) {
 		var e struct{ Event string }
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, json.Unmarshal([]byte(line), &e))
 		events = append(events, e.Event)
 	}
 	if want := []string{"followed", "not_followed"}; !slices.Equal(events, want) {

@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/local"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
@@ -238,15 +239,11 @@ func TestKeyReference(t *testing.T) {
 		}
 	}
 	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(keysFile, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(keysFile, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(keysFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if got != string(want) {
 		t.Errorf("docs/keys.md is stale; go test ./ui/cli -run TestKeyReference -update writes it anew. %s", firstDifference(string(want), got))
 	}
@@ -272,14 +269,8 @@ func walk(t *testing.T, ref *reference) {
 	p, _, _ := process(t, map[string]string{"EDITOR": "true"})
 	seed(t, p)
 	root, _, closeSession, err := Console(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := closeSession(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, closeSession()) })
 	app, ok := root.(*ui.App)
 	if !ok {
 		t.Fatalf("the root is a %T", root)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
@@ -39,12 +40,8 @@ var seeds = []struct {
 func seed(t *testing.T, p Process) {
 	t.Helper()
 	keys := filepath.Join(p.Getenv("XDG_DATA_HOME"), "zonedeck", "keys.toml")
-	if err := os.MkdirAll(filepath.Dir(keys), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(keys, []byte("[[keys]]\nname = \"aaa\"\nexpires = \"2020-01-01\"\nrotated = \"2019-01-01\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.MkdirAll(filepath.Dir(keys), 0o700))
+	noerr.Must(t, os.WriteFile(keys, []byte("[[keys]]\nname = \"aaa\"\nexpires = \"2020-01-01\"\nrotated = \"2019-01-01\"\n"), 0o600))
 	run := func(p Process, args ...string) {
 		p.Args = args
 		Main(t.Context(), p)
@@ -81,20 +78,14 @@ func webhookComes(t *testing.T, p Process) {
 	t.Helper()
 	paths := config.FindPaths(p.Getenv)
 	in, _, err := webhook.Open(t.Context(), webhook.Options{File: paths.InboxFile(), Dir: paths.InboxDir(), Clock: servicetest.ClockFunc(time.Now)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	r, err := webhook.Listen(t.Context(), "127.0.0.1:0", false, webhook.Config{Inbox: in})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	resp, err := http.Post(r.URL()+"/hook", "application/json", strings.NewReader("{}"))
 	if err == nil {
 		err = resp.Body.Close()
 	}
-	if err := errors.Join(err, r.Close(), in.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(err, r.Close(), in.Close()))
 }
 
 // closed is the URL of a server that was closed.
@@ -110,9 +101,7 @@ func pictures(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/png")
-		if err := png.Encode(w, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, png.Encode(w, image.NewGray(image.Rect(0, 0, 1, 1))))
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
@@ -122,9 +111,7 @@ func pictures(t *testing.T) string {
 func wrongLogin(t *testing.T, p Process) {
 	t.Helper()
 	server, err := emulator.Start(t.Context(), emulator.Options{ProxyAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	ready, home := server.Ready(), p.Getenv
 	p.Getenv = func(name string) string {
 		switch name {
@@ -142,7 +129,5 @@ func wrongLogin(t *testing.T, p Process) {
 	if code := Main(t.Context(), p); code != exitRejected {
 		t.Errorf("a wrong password: exit code %d", code)
 	}
-	if err := server.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, server.Shutdown(t.Context()))
 }

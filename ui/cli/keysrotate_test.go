@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service"
 	"zonedeck/service/ask"
@@ -40,18 +41,14 @@ func TestARotationIsAskedForAtATerminal(t *testing.T) {
 func TestACallWithAKeyThatIsBeingRefreshedNamesTheRotation(t *testing.T) {
 	p, _, stderr := process(t, map[string]string{"ZONEDECK_PROFILE": "local"})
 	s, err := service.Open(t.Context(), service.Options{Getenv: p.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, err := s.Profile(t.Context()); err != nil { // starts the emulator
 		t.Fatal(err)
 	}
 	k, _ := s.Keys.Key("ops-zones")
 	rotations := s.Rotations(keys.Scan(nil))
 	r, err := rotations.Rotation(t.Context(), rotations.OfKey(k, keystore.RotateByRefresh))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	step, _ := r.Next()
 	if _, err := r.Take(ctx, step, ask.Answers{}.Always(ask.BeginRotation).Always(ask.EndsValue), func(now keys.Rotation) {
@@ -61,9 +58,7 @@ func TestACallWithAKeyThatIsBeingRefreshedNamesTheRotation(t *testing.T) {
 	}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("it ended: %v", err)
 	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Close(t.Context()))
 	for _, c := range []struct {
 		args string
 		code int

@@ -16,6 +16,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service"
 )
@@ -115,16 +116,10 @@ func readyLine(t *testing.T, args ...string) []byte {
 		t.Fatalf("no ready line: %v; stderr %q", err, stderr)
 	}
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", "emulate.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	object, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Validate(object); err != nil {
-		t.Error(err)
-	}
+	noerr.Must(t, err)
+	noerr.Want(t, schema.Validate(object))
 	if _, err := os.Stat(object.(map[string]any)["ca"].(string)); err != nil {
 		t.Errorf("the CA's file: %v", err)
 	}
@@ -145,9 +140,7 @@ func TestEmulateSaysWhenItIsReadyAndEndsCleanly(t *testing.T) {
 		Keys                         []struct{ Name, Level, Value, Expires string }
 		Zones                        []struct{ Name, Product, Password string }
 	}
-	if err := json.Unmarshal(line, &ready); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Unmarshal(line, &ready))
 	if ready.SchemaVersion != 1 || ready.Lab != "http://lab.test" || len(ready.Keys) != 8 || len(ready.Zones) != len(model.Products()) {
 		t.Errorf("ready line %s", line)
 	}
@@ -155,7 +148,7 @@ func TestEmulateSaysWhenItIsReadyAndEndsCleanly(t *testing.T) {
 
 func TestAScenarioIsTheAccountThatEmulatePlays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "own.toml")
-	if err := os.WriteFile(file, []byte(`
+	noerr.Must(t, os.WriteFile(file, []byte(`
 account = "hl_ci"
 username_prefix = "ci"
 [[keys]]
@@ -171,9 +164,7 @@ level = "USER"
 name = "z1"
 product = "serp"
 password = "pw"
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`), 0o600))
 	line := readyLine(t, "--scenario", file)
 	var ready struct {
 		Account string
@@ -183,9 +174,7 @@ password = "pw"
 		}
 		Zones []struct{ Name, Product, Password string }
 	}
-	if err := json.Unmarshal(line, &ready); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Unmarshal(line, &ready))
 	if ready.Account != "hl_ci" || len(ready.Keys) != 2 || len(ready.Zones) != 1 || ready.Zones[0].Password != "pw" {
 		t.Fatalf("ready line %s", line)
 	}

@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/config"
@@ -81,14 +82,10 @@ func (s *served) call(t *testing.T, tool, args string) (text string, failed bool
 func (s *served) history(t *testing.T) []model.Activity {
 	t.Helper()
 	opened, err := service.Open(t.Context(), service.Options{Getenv: s.process.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer opened.Close(t.Context())
 	list, err := opened.History.Activity(t.Context(), model.ActivityFilter{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return list
 }
 
@@ -202,9 +199,7 @@ func TestJobsAreFollowedWhileAnAgentIsServed(t *testing.T) {
 func TestAnAgentUsesEveryTool(t *testing.T) {
 	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
 	tools, err := s.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	left := map[string]bool{}
 	for _, tool := range tools.Tools {
 		left[tool.Name] = true
@@ -301,12 +296,8 @@ product = "datacenter"
 `,
 		paths.KeysFile(): "[[keys]]\nname = \"user\"\nlevel = \"USER\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"boss\"\nlevel = \"ADMIN\"\nsecret = \"env:ZK\"\n",
 	} {
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		noerr.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 }
 
@@ -347,9 +338,7 @@ func TestWhatACapRefusesWithoutARateIsSaidAtTheStart(t *testing.T) {
 	twoAccounts(t, p.Getenv)
 	config := config.FindPaths(p.Getenv).ConfigFile()
 	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, c := range []struct{ flags, dialect, rate, says string }{
 		{"--max-cost 1", "brightdata", "", "profile acme has no rate for unlocker1: under --max-cost, fetches by such a zone are refused. Write its rate_per_1000 or rate_per_gb into the config file, measure it by a FINANCE or ADMIN key with 'zonedeck --profile acme zones rates --save --key NAME', or start with --allow-unpriced"},
 		{"--max-cost 1", "documented", "", "Write its rate_per_1000 or rate_per_gb into the config file, or start with --allow-unpriced"},
@@ -358,9 +347,7 @@ func TestWhatACapRefusesWithoutARateIsSaidAtTheStart(t *testing.T) {
 	} {
 		changed := strings.Replace(string(text), "key = \"user\"\n", "key = \"user\"\ndialect = \""+c.dialect+"\"\n", 1)
 		changed = strings.Replace(changed, "product = \"unlocker\"\n", "product = \"unlocker\"\n"+c.rate, 1)
-		if err := os.WriteFile(config, []byte(changed), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(config, []byte(changed), 0o600))
 		var stderr bytes.Buffer
 		run := p
 		run.Args = append([]string{"mcp", "--profiles", "acme"}, strings.Fields(c.flags)...)

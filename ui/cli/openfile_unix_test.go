@@ -12,15 +12,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"zonedeck/internal/noerr"
 )
 
 // fifo is a named pipe in a folder of the test's own.
 func fifo(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, syscall.Mkfifo(path, 0o600))
 	return path
 }
 
@@ -45,9 +45,7 @@ func TestAPipeThatNobodyWritesToEndsWithAnInterruption(t *testing.T) {
 			go func() { code <- Main(ctx, p) }()
 			go func() {
 				w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // when the command reads it
-				if err != nil {
-					t.Error(err)
-				}
+				noerr.Want(t, err)
 				held <- w
 			}()
 			hang := time.After(time.Minute)
@@ -77,28 +75,20 @@ func TestAPipeThatNobodyOpensEndsWithTheContext(t *testing.T) {
 	pipe := fifo(t, "pipe")
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := (&app{}).open(ctx, pipe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	cancel()
 	if _, err := io.ReadAll(r); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	w, err := os.OpenFile(pipe, os.O_RDWR, 0) // what still waits goes on
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	w.Close()
 }
 
 // What is written to a pipe is read to its end.
 func TestAPipeIsReadAsAFileIs(t *testing.T) {
 	pipe := fifo(t, "urls.txt")
-	go func() {
-		if err := os.WriteFile(pipe, []byte("http://lab.test/1\nhttp://lab.test/2\n"), 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	go func() { noerr.Want(t, os.WriteFile(pipe, []byte("http://lab.test/1\nhttp://lab.test/2\n"), 0)) }()
 	p, stdout, stderr := process(t, nil, "jobs", "trigger", "gd_pages", "--input", pipe, "--dry-run")
 	if code := Main(t.Context(), p); code != exitOK || stdout.String() != `{"url":"http://lab.test/1"}`+"\n"+`{"url":"http://lab.test/2"}`+"\n" {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)

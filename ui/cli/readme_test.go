@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service"
 	"zonedeck/service/config"
@@ -29,9 +30,7 @@ const (
 func page(t *testing.T, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	return string(raw)
 }
 
@@ -140,9 +139,7 @@ func TestEveryExitCodeIsListed(t *testing.T) {
 	var got []int
 	for _, cell := range tableColumn(t, commandsPage, "code") {
 		n, err := strconv.Atoi(cell)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		got = append(got, n)
 	}
 	if !slices.Equal(got, want) {
@@ -195,22 +192,14 @@ func TestTheFilesOfThePagesLoad(t *testing.T) {
 	dir := t.TempDir()
 	configPath, inventory := filepath.Join(dir, "config.toml"), filepath.Join(dir, "keys.toml")
 	for name, text := range map[string]string{configPath: block(t, configurationPage, "toml", "[profiles.acme]"), inventory: block(t, configurationPage, "toml", "[[keys]]")} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	file, err := config.Load(configPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p, err := file.Profile("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	keys, err := keystore.OpenInventory(inventory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if _, known := keys.Get(p.Key); !known || len(p.Zones) != 1 || p.CA != filepath.Join(dir, "root.pem") {
 		t.Errorf("profile %+v", p)
 	}
@@ -219,15 +208,11 @@ func TestTheFilesOfThePagesLoad(t *testing.T) {
 func TestTheLinksOfTheDocumentsLeadSomewhere(t *testing.T) {
 	root := filepath.Join("..", "..")
 	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	link := regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`)
 	for _, f := range append(files, filepath.Join(root, "README.md")) {
 		raw, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for _, m := range link.FindAllStringSubmatch(string(raw), -1) {
 			target := f
 			if m[1] != "" {

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/view"
 )
@@ -28,16 +29,10 @@ func hostileRequest(t *testing.T, tty bool, args ...string) (stdout string) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.toml")
 	text := "[profiles.p]\nbase_url = \"" + s.URL + "\"\naccount = \"hl_demo01\"\nkey = \"k\"\n[[profiles.p.zones]]\nname = \"z\"\nproduct = \"datacenter\"\npassword = \"env:ZP\"\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(config, []byte(text), 0o600))
 	keys := filepath.Join(dir, "zonedeck", "keys.toml")
-	if err := os.MkdirAll(filepath.Dir(keys), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(keys, []byte("version = 1\n[[keys]]\nname = \"k\"\nlevel = \"USER\"\nsecret = \"env:KV\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.MkdirAll(filepath.Dir(keys), 0o700))
+	noerr.Must(t, os.WriteFile(keys, []byte("version = 1\n[[keys]]\nname = \"k\"\nlevel = \"USER\"\nsecret = \"env:KV\"\n"), 0o600))
 	var out, messages bytes.Buffer
 	code := Main(t.Context(), Process{
 		Args:  append([]string{"--config", config, "--profile", "p", "request", "http://lab.test/", "--zone", "z"}, args...),
@@ -83,9 +78,7 @@ func TestJSONHoldsNothingThatATerminalObeys(t *testing.T) {
 
 func TestABodyThatTheCacheCannotTakeIsInTheJSON(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	for _, page := range []string{strings.Repeat("paid for ", inlineBody), "\xff\xd8 paid for"} {
 		var out view.Fetch
 		attachBody(&out, model.BodyRef{Bytes: []byte(page), Size: int64(len(page)), SHA256: "abc"}, filepath.Join(file, "bodies"))
@@ -105,9 +98,7 @@ func TestALongLineOnATerminalKeepsItsCharacters(t *testing.T) {
 		var out bytes.Buffer
 		w := terminalWriter{w: &out}
 		for at := 0; at < len(in); at += size * 1000 {
-			if _, err := io.WriteString(&w, in[at:min(at+size*1000, len(in))]); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(io.WriteString(&w, in[at:min(at+size*1000, len(in))])))
 		}
 		if err := w.Flush(); err != nil || out.String() != in+"\n" {
 			t.Errorf("pieces of %d bytes: %d bytes of %d, %v", size*1000, out.Len(), len(in), err)

@@ -24,6 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/emulator"
 	"zonedeck/service/rehearsal"
@@ -46,14 +47,8 @@ func TestMain(m *testing.M) {
 // emulator and a few broken services in their environment.
 func TestScripts(t *testing.T) {
 	server, err := emulator.Start(t.Context(), emulator.Options{StateDir: t.TempDir(), ProxyAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Shutdown(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, server.Shutdown(context.WithoutCancel(t.Context()))) })
 	ready := server.Ready()
 	hanging, polled := make(chan struct{}, 1), make(chan struct{}, 1)
 	broken := brokenService(t, hanging, polled)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/config"
 )
@@ -13,9 +14,7 @@ import (
 // A secret that is made up at a terminal is typed twice: nobody sees a mistake in it.
 func TestAPassphraseIsTypedTwice(t *testing.T) {
 	terminal, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer terminal.Close()
 	for name, tc := range map[string]struct {
 		typed []string
@@ -52,20 +51,14 @@ func TestAPassphraseIsTypedTwice(t *testing.T) {
 // A wrong passphrase is said to be one before the screen is the console's, and asked for again.
 func TestAWrongPassphraseIsAskedForAgain(t *testing.T) {
 	terminal, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	defer terminal.Close()
 	home := t.TempDir()
 	env := func(name string) string { return map[string]string{"HOME": home}[name] }
 	paths := config.FindPaths(env)
-	if err := paths.Ensure(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, paths.Ensure())
 	r := keystore.NewResolver(keystore.ResolverOptions{SecretsDir: paths.SecretsDir()})
-	if err := r.Protect(t.Context(), keystore.ByPassphrase, keystore.NewSecret("correct horse")); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Protect(t.Context(), keystore.ByPassphrase, keystore.NewSecret("correct horse")))
 	for name, tc := range map[string]struct {
 		typed []string
 		said  []string

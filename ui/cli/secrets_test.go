@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 	"zonedeck/ui/uitest"
@@ -108,9 +109,7 @@ func hostileService(t *testing.T, used *atomic.Int64, deleted *atomic.Bool) stri
 func hostileProxy(t *testing.T, used *atomic.Int64) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -280,19 +279,13 @@ func markedHome(t *testing.T, base Process, api, proxy string) (dir string) {
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	paths := config.FindPaths(base.Getenv)
 	relative := func(path string) string {
 		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		return name
 	}
 	write("urls.txt", "http://shop.test/1\n")
@@ -407,9 +400,7 @@ func TestNoCommandWritesASecret(t *testing.T) {
 		}
 	}
 	found, err := servicetest.LeaksUnder(dir, []string{"repo/.env"}, marked()...)
-	if err != nil {
-		t.Error(err)
-	}
+	noerr.Want(t, err)
 	for _, leak := range found {
 		t.Error(leak)
 	}

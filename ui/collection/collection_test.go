@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/saved"
 	"zonedeck/ui"
@@ -52,9 +53,7 @@ func open(t *testing.T, names ...string) *bench {
 	b := &bench{store: &slowStore{Store: saved.New(t.TempDir())}}
 	for _, name := range names {
 		r := model.FetchRequest{Zone: model.Zone{Name: "unlocker_demo"}, URL: "http://lab.test/" + name + "?{{q}}", Via: model.ViaNative, Method: "POST", Body: "b", Retries: -1}
-		if _, err := b.store.Save(t.Context(), name, r, false); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(b.store.Save(t.Context(), name, r, false)))
 	}
 	theme := kit.NewTheme(true, false)
 	app := ui.New(ui.Deps{
@@ -85,9 +84,7 @@ func (b *bench) RenamedSaved(from, to string) { b.renamed = [2]string{from, to} 
 func (b *bench) names(t *testing.T) []string {
 	t.Helper()
 	list, err := b.store.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var out []string
 	for _, e := range list {
 		out = append(out, e.Name)

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 )
@@ -31,9 +32,7 @@ func long(b *testing.B, n int) *Inbox {
 	}
 	l.from, l.to = l.span(0)
 	l, err := l.read(b.Context(), in.deps.Store)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noerr.Must(b, err)
 	in.apply(state{list: l}, nil)
 	return in
 }

@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/radius"
@@ -54,13 +55,9 @@ func newRig(t *testing.T, own ...model.Key) *rig {
 	t.Helper()
 	dir := t.TempDir()
 	inv, err := keystore.OpenInventory(filepath.Join(dir, "keys.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	for _, k := range own {
-		if err := inv.Add(context.Background(), k); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, inv.Add(context.Background(), k))
 	}
 	return &rig{inventory: inv, rotations: keystore.OpenRotations(filepath.Join(dir, "rotations")), service: newFakeService(), dir: dir}
 }

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/keys"
@@ -15,9 +16,7 @@ func TestAnOpenRotationFollowsWhatAnotherProcessRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		k, _ := r.inventory.Get("prod")
-		if _, err := r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey)))
 		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
 		s.Press("R")
 		s.Expect("0 of 6 steps", "enter create")
@@ -25,15 +24,13 @@ func TestAnOpenRotationFollowsWhatAnotherProcessRecords(t *testing.T) {
 		if err != nil || len(plans) != 1 {
 			t.Fatalf("%v, %v", plans, err)
 		}
-		if _, err := r.rotations.Update(t.Context(), plans[0].ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		noerr.Must(t, noerr.From(r.rotations.Update(t.Context(), plans[0].ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 			p, err := p.Made(keystore.NewSecret("a-value-made-elsewhere-4321"), "keyring:acme/prod")
 			if err != nil {
 				return p, err
 			}
 			return p.Record(0, keystore.Proof{By: keystore.Measured}, time.Now())
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})))
 		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
 		s.Expect("1 of 6 steps", "••••4321", "enter set")
 	})
@@ -44,9 +41,7 @@ func TestWhatWasReadBeforeARotationWentOnIsDropped(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		r.service.byHand = true
 		k, _ := r.inventory.Get("prod")
-		if _, err := r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey)))
 		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
 		s.Press("R")
 		s.Expect("0 of 6 steps", "enter create")
@@ -77,9 +72,7 @@ func TestTheListFollowsTheClock(t *testing.T) {
 func begin(t *testing.T, r *rig, name string) {
 	t.Helper()
 	k, _ := r.inventory.Get(name)
-	if _, err := r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey)))
 }
 
 func TestARotationThatBeganElsewhereDuringAStepIsSeen(t *testing.T) {
@@ -87,9 +80,7 @@ func TestARotationThatBeganElsewhereDuringAStepIsSeen(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		other := ownKey()
 		other.Name, other.Secret, other.Rotation.Last = "second", "keyring:acme/second", fakeDay(-1)
-		if err := r.inventory.Add(t.Context(), other); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, r.inventory.Add(t.Context(), other))
 		r.service.values["keyring:acme/second"] = "old-value-of-second-2222"
 		r.service.gate = make(chan struct{})
 		s.Press("R", "enter")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 )
@@ -118,9 +119,7 @@ func TestAJobInFlightHoldsTheRotation(t *testing.T) {
 func TestAFileIsReadBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), ".env")
-		if err := os.WriteFile(file, []byte("KEY=old-value-of-prod-1111\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(file, []byte("KEY=old-value-of-prod-1111\n"), 0o600))
 		_, s := rotating(t, 120, 40, file)
 		s.Press("R", "enter", "enter")
 		s.Expect("it holds the old one (••••1111)", "enter looks again; c copies the new value")
@@ -128,9 +127,7 @@ func TestAFileIsReadBack(t *testing.T) {
 		s.ExpectNot("Vouch for")
 		s.Press("c")
 		s.Expect("new value")
-		if err := os.WriteFile(file, []byte("KEY=new-value-1-of-prod-9f91\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(file, []byte("KEY=new-value-1-of-prod-9f91\n"), 0o600))
 		s.Press("enter")
 		s.Expect("· read back", "3 of 8")
 		s.Press("enter")
@@ -179,9 +176,7 @@ func TestADeletionThatWasBegunIsNotAskedForAgain(t *testing.T) {
 			t.Fatal(plans, err)
 		}
 		delete(r.service.valid, "old-value-of-prod-1111")
-		if _, err := r.rotations.Update(t.Context(), plans[0].ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { p.DeletedSeq = 1; return p, nil }); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(r.rotations.Update(t.Context(), plans[0].ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { p.DeletedSeq = 1; return p, nil })))
 		s.Press("esc", "ctrl+r", "R", "enter")
 		s.ExpectNot("Delete the old key?")
 		s.Expect("the rotation of prod is done")
@@ -256,9 +251,7 @@ func TestAnotherConsoleIsAtWork(t *testing.T) {
 		other, ended := r.service.engine(r), make(chan struct{})
 		k, _ := r.inventory.Get("prod")
 		plan, err := other.Begin(t.Context(), k, "", keystore.RotateByNewKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		s.Press("enter")
 		s.Expect("it is already being rotated", "not begun")
 		s.Press("esc", "ctrl+r", "R")
@@ -266,9 +259,7 @@ func TestAnotherConsoleIsAtWork(t *testing.T) {
 		r.service.gate = make(chan struct{})
 		go func() {
 			defer close(ended)
-			if _, err := other.Run(t.Context(), plan.ID, keystore.WordCreate, nil); err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, noerr.From(other.Run(t.Context(), plan.ID, keystore.WordCreate, nil)))
 		}()
 		synctest.Wait()
 		s.Press("enter")

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 )
@@ -15,9 +16,7 @@ func TestAReferenceThatLostTheNewValueIsSetAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		back := func() {
-			if err := r.service.Store(t.Context(), "keyring:acme/prod", keystore.NewSecret("old-value-of-prod-1111")); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, r.service.Store(t.Context(), "keyring:acme/prod", keystore.NewSecret("old-value-of-prod-1111")))
 		}
 		s.Press("R", "enter", "enter")
 		s.Expect("[✓] set keyring:acme/prod · measured")

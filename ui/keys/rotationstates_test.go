@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/uitest"
@@ -39,9 +40,7 @@ func change(t *testing.T, r *rig, s *uitest.Screen, f func(p *keystore.RotationP
 	if err != nil || len(plans) == 0 {
 		t.Fatal(plans, err)
 	}
-	if _, err := r.rotations.Update(t.Context(), plans[0].ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { f(&p); return p, nil }); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(r.rotations.Update(t.Context(), plans[0].ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { f(&p); return p, nil })))
 	s.Press("esc", "ctrl+r", "R")
 }
 
@@ -56,9 +55,7 @@ func rotationStates() []rotationState {
 		{"rotated-already", nil, func(t *testing.T, r *rig, s *uitest.Screen) {
 			s.Press("R")
 			k, _ := r.inventory.Get("prod")
-			if _, err := r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey)))
 			s.Press("enter")
 		}, []string{"it is already being rotated", "R shows that rotation"}},
 		{"stopped", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
@@ -83,17 +80,13 @@ func rotationStates() []rotationState {
 		}, []string{"The new value of prod", "empty: the one that is held is tried again"}},
 		{"file", []string{"/srv/app/.env"}, func(t *testing.T, r *rig, s *uitest.Screen) {
 			file := filepath.Join(t.TempDir(), ".env")
-			if err := os.WriteFile(file, []byte("KEY=old-value-of-prod-1111\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, os.WriteFile(file, []byte("KEY=old-value-of-prod-1111\n"), 0o600))
 			r.service.files = map[string]string{"/srv/app/.env": file}
 			s.Press("R", "enter", "enter")
 		}, []string{"! set /srv/app/.env: put the new value", "c copies the new value"}},
 		{"lost", nil, func(t *testing.T, r *rig, s *uitest.Screen) {
 			s.Press("R", "enter", "enter")
-			if err := r.service.Store(t.Context(), "keyring:acme/prod", keystore.NewSecret("another-value-of-prod-4444")); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, r.service.Store(t.Context(), "keyring:acme/prod", keystore.NewSecret("another-value-of-prod-4444")))
 			s.Press("enter")
 		}, []string{"gives neither the old value nor the new one", "✗ failed"}},
 		{"test-failed", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/ui/kit"
 )
@@ -33,9 +34,7 @@ func TestKeysThatAreNotReadAreNotCounted(t *testing.T) {
 		s.Send(kit.Addressed{View: kit.Keys, Msg: kit.OpenKey{Name: "other"}})
 		s.ExpectNot("is not recorded")
 
-		if err := r.inventory.Add(t.Context(), late); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, r.inventory.Add(t.Context(), late))
 		s.Press("ctrl+r")
 		if r.changed.Load() == 0 {
 			t.Error("the rest of the console does not hear that it can be read")
@@ -56,9 +55,7 @@ func TestAKeyThatIsOpenedWhileTheyAreReadIsShown(t *testing.T) {
 		s := r.start(t, session, 120, 40)
 		s.Send(kit.Addressed{View: kit.Keys, Msg: kit.OpenKey{Name: "prod"}})
 		s.Send(kit.SessionChanged{Session: session})
-		if err := r.inventory.Add(t.Context(), ownKey()); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, r.inventory.Add(t.Context(), ownKey()))
 		session.Unread = nil
 		s.Send(kit.SessionChanged{Session: session})
 		s.Expect("›✗ overdue     prod ")

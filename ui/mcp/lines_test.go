@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"zonedeck/internal/noerr"
 )
 
 const (
@@ -92,9 +94,7 @@ func TestWhatIsNotAMessageIsAnsweredAndTheSessionGoesOn(t *testing.T) {
 			toServer.Close()
 			for answers.Scan() {
 			}
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			noerr.Want(t, <-ended)
 		})
 	}
 }
@@ -107,9 +107,7 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		var answers bytes.Buffer
 		passed, err := io.ReadAll(newLines(iotest.OneByteReader(bytes.NewReader(sent)), &answers))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, err)
 		for line := range bytes.Lines(passed) {
 			if _, err := jsonrpc.DecodeMessage(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
 				t.Errorf("%q was passed on: %v", line, err)

@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
@@ -195,13 +196,9 @@ func connect(t testing.TB, s *Server) *sdk.ClientSession {
 	t.Helper()
 	near, far := sdk.NewInMemoryTransports()
 	served, err := s.server().Connect(t.Context(), far, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), near, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() {
 		_ = client.Close()
 		_ = served.Wait()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 	"zonedeck/service"
 	"zonedeck/service/config"
@@ -23,22 +24,12 @@ func TestAnAgentIsToldOfTheKeysOfItsProfileAlone(t *testing.T) {
 		keys += fmt.Sprintf("[[keys]]\nname = %q\nlevel = \"USER\"\nexpires = \"2020-01-01\"\nfingerprint = \"0123456789abcdef\"\n", name)
 	}
 	for file, text := range map[string]string{paths.ConfigFile(): config, paths.KeysFile(): keys} {
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := textfile.Write(file, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		noerr.Must(t, textfile.Write(file, []byte(text)))
 	}
 	c, _, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	noerr.Must(t, err)
+	defer func() { noerr.Want(t, c.Close(t.Context())) }()
 	list, findings, err := c.CheckKeys(t.Context(), 14*24*time.Hour)
 	if err != nil || len(list) != 1 || list[0].Name != "acme-user" || len(findings) == 0 {
 		t.Fatalf("%+v, %d findings, %v", list, len(findings), err)

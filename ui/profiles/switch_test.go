@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/config"
 )
 
@@ -34,9 +35,7 @@ func TestTheDigitsOfProfilesStay(t *testing.T) {
 	r := newRig(t, before)
 	synctest.Test(t, func(t *testing.T) {
 		for _, name := range []string{"aaa", "zzz"} {
-			if err := config.AddProfile(t.Context(), r.config, config.Profile{Name: name, BaseURL: "https://api.example", Verify: true}); err != nil {
-				t.Fatal(err)
-			}
+			noerr.Must(t, config.AddProfile(t.Context(), r.config, config.Profile{Name: name, BaseURL: "https://api.example", Verify: true}))
 		}
 		s := r.start(t, 100, 30)
 		s.Press("ctrl+p")

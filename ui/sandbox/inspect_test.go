@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi/kitty"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/fetch"
 	"zonedeck/ui/kit/body/picture"
@@ -31,9 +32,7 @@ func (b *bench) answer(contentType, body string, chain model.Chain) {
 func pngOf(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 64, 48))); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 64, 48))))
 	return b.String()
 }
 

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
@@ -19,23 +20,17 @@ func largeFile(tb testing.TB) Source {
 	tb.Helper()
 	name := filepath.Join(tb.TempDir(), "large.json")
 	f, err := os.Create(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, err)
 	tb.Cleanup(func() { _ = f.Close() }) // it is only read by then
 	line := `{"name":"a product with a long name","price":12.5,"tags":["` + strings.Repeat("a tag of it ", 18) + `"],"ok":true}` + "\n"
 	block := bytes.Repeat([]byte(line), 4<<20/len(line))
 	size := int64(0)
 	for size < 500<<20 {
 		n, err := f.Write(block)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		noerr.Must(tb, err)
 		size += int64(n)
 	}
-	if _, err := f.WriteAt([]byte("THE END\n"), size-8); err != nil {
-		tb.Fatal(err)
-	}
+	noerr.Must(tb, noerr.From(f.WriteAt([]byte("THE END\n"), size-8)))
 	return Source{Reader: f, Size: size, Type: "application/json"}
 }
 
@@ -133,9 +128,7 @@ func FuzzSearch(f *testing.F) {
 			want = append(want, int64(at+i))
 			at += i + len(q)
 		}
-		if _, err := searchBytes(bytes.NewReader(text), int64(len(text)), query, func() bool { return false }, func(offs []int64) { got = append(got, offs...) }); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, noerr.From(searchBytes(bytes.NewReader(text), int64(len(text)), query, func() bool { return false }, func(offs []int64) { got = append(got, offs...) })))
 		if !slices.Equal(got, want) {
 			t.Errorf("%q is at %v, want %v", query, got, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/uitest"
@@ -204,9 +205,7 @@ func TestSearchFindsWhatALinearScanFinds(t *testing.T) {
 	text := strings.Repeat("-", 1<<20+1) + "aab" + strings.Repeat("ab", 1<<19) + "aab" + strings.Repeat("xy", 1<<19-2) + "AAB"
 	var got []int64
 	_, err := searchBytes(bytes.NewReader([]byte(text)), int64(len(text)), "aab", func() bool { return false }, func(o []int64) { got = append(got, o...) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	lower, want := strings.ToLower(text), []int64{}
 	for at := 0; ; {
 		i := strings.Index(lower[at:], "aab")
@@ -234,9 +233,7 @@ func FuzzRows(f *testing.F) {
 		text = bytes.Repeat(text, min(times, 1+(1<<15)/len(text)))
 		size := int64(len(text))
 		var index rowIndex
-		if err := scanRows(bytes.NewReader(text), size, func() bool { return false }, index.add); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, scanRows(bytes.NewReader(text), size, func() bool { return false }, index.add))
 		s := newRowScanner(bytes.NewReader(text), size, rowMark{})
 		at, rows := int64(0), 0
 		marks := map[int]rowMark{}

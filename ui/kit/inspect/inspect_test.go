@@ -16,6 +16,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/filter"
 	"zonedeck/ui/kit"
@@ -99,9 +100,7 @@ func (g *rig) expect(texts ...string) {
 func shot(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 30, 20))); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 30, 20))))
 	return b.String()
 }
 

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/uitest"
@@ -343,9 +344,7 @@ func BenchmarkIndex(b *testing.B) {
 	text := large(50_000)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := build(strings.NewReader(text), int64(len(text)), func() bool { return false }, func(int64) {}); err != nil {
-			b.Fatal(err)
-		}
+		noerr.Must(b, noerr.From(build(strings.NewReader(text), int64(len(text)), func() bool { return false }, func(int64) {})))
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi/kitty"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/uitest"
@@ -39,9 +40,7 @@ func two(w, h int) *image.Paletted {
 func pngOf(t testing.TB, img image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, png.Encode(&b, img))
 	return b.Bytes()
 }
 
@@ -135,9 +134,7 @@ func largeWebP(w, h int) []byte {
 func TestHalfBlocks(t *testing.T) {
 	var jpg, anim bytes.Buffer
 	img := two(40, 40)
-	if err := errors.Join(jpeg.Encode(&jpg, img, nil), gif.EncodeAll(&anim, &gif.GIF{Image: []*image.Paletted{img, two(40, 20)}, Delay: []int{0, 0}})); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(jpeg.Encode(&jpg, img, nil), gif.EncodeAll(&anim, &gif.GIF{Image: []*image.Paletted{img, two(40, 20)}, Delay: []int{0, 0}})))
 	for name, b := range map[string][]byte{"PNG": pngOf(t, img), "JPEG": jpg.Bytes(), "GIF": anim.Bytes(), "WEBP": webpOf(img)} {
 		v, raw := open(t, HalfBlocks, b)
 		lines := strings.Split(v.Render(true, 60, 6), "\n")
