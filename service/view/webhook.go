@@ -1,6 +1,9 @@
 package view
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"time"
 
 	"zonedeck/model"
@@ -69,4 +72,27 @@ type WebhookReplay struct {
 	Status        int     `json:"status" jsonschema:"What the receiver answered."`
 	Answer        string  `json:"answer" jsonschema:"The beginning of its words."`
 	Bytes         int64   `json:"bytes" minimum:"0"`
+}
+
+// EncodeWebhooks writes what "webhook list --json" prints, of an inbox that has total webhooks (docs/schema/webhooks.json).
+// each hands them over one by one, so that they need not be held.
+func EncodeWebhooks(w io.Writer, total int, each func(put func(model.Delivery) error) error) error {
+	_, err := fmt.Fprintf(w, `{"schema_version":%d,"total":%d,"webhooks":[`, SchemaVersion, total)
+	if err != nil {
+		return err //nolint:wrapcheck // the caller says what it writes to
+	}
+	comma := ""
+	err = each(func(d model.Delivery) error {
+		var b bytes.Buffer
+		if err := Encode(&b, NewWebhook(d)); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "%s%s", comma, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+		comma = ","
+		return err //nolint:wrapcheck // as above
+	})
+	if err == nil {
+		_, err = io.WriteString(w, "]}\n")
+	}
+	return err
 }

@@ -12,16 +12,25 @@ import (
 )
 
 type emulateFlags struct {
-	local.Emulation
-	log, json bool
+	API          string   `flag:"api" help:"address of the API (default: a free port on 127.0.0.1)"`
+	Proxy        string   `flag:"proxy" help:"address of the proxy (default 127.0.0.1:33335, or the next free port)"`
+	SOCKS        string   `flag:"socks" help:"address of the SOCKS5 proxy (default 127.0.0.1:22228, or a free port)"`
+	CDP          string   `flag:"cdp" help:"address of the remote browser, for CDP clients (default 127.0.0.1:9222, or a free port)"`
+	State        string   `flag:"state" help:"folder to keep account, CA, jobs and snapshots in"`
+	Scenario     string   `flag:"scenario" help:"TOML file with the account, targets and faults to play (default: the demo account)"`
+	Log          bool     `flag:"log" help:"print one line per request to stderr"`
+	LogFile      string   `flag:"log-file" help:"append one JSON object per request to this file"`
+	AllowPrivate []string `flag:"allow-private" list:"comma" help:"let this host, address or range be a target (repeatable)"`
+	Loose        bool     `flag:"loose" help:"let unknown fields pass, with a note"`
+	AllowRemote  bool     `flag:"allow-remote" help:"let --api, --proxy, --socks and --cdp listen for other machines"`
+	JSON         bool     `flag:"json" help:"print the ready line as one JSON object, with keys and passwords"`
 }
 
 func (a *app) emulateCommand() *cobra.Command {
-	var f emulateFlags
-	cmd := &cobra.Command{
-		Use:   "emulate",
-		Short: "Serve the emulator alone, for your own tests",
-		Long: `Serves the emulator until it is interrupted. One line on stdout says when it is
+	return command(a, spec[emulateFlags]{
+		use:   "emulate",
+		short: "Serve the emulator alone, for your own tests",
+		long: `Serves the emulator until it is interrupted. One line on stdout says when it is
 ready and where it listens. Without --state nothing is kept.
 
 --scenario names a TOML file with what to play: the account, [[keys]],
@@ -42,23 +51,10 @@ Browser zones, and CDP clients that log in at --cdp with such a zone, get a
 Chromium of this machine, or the one that CHROME_PATH names.
 
 An unknown field is refused by name; --loose lets it pass.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.emulate(cmd.Context(), f) },
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.API, "api", "", "address of the API (default: a free port on 127.0.0.1)")
-	fl.StringVar(&f.Proxy, "proxy", "", "address of the proxy (default 127.0.0.1:33335, or the next free port)")
-	fl.StringVar(&f.SOCKS, "socks", "", "address of the SOCKS5 proxy (default 127.0.0.1:22228, or a free port)")
-	fl.StringVar(&f.CDP, "cdp", "", "address of the remote browser, for CDP clients (default 127.0.0.1:9222, or a free port)")
-	fl.StringVar(&f.State, "state", "", "folder to keep account, CA, jobs and snapshots in")
-	fl.StringVar(&f.Scenario, "scenario", "", "TOML file with the account, targets and faults to play (default: the demo account)")
-	fl.BoolVar(&f.log, "log", false, "print one line per request to stderr")
-	fl.StringVar(&f.RequestFile, "log-file", "", "append one JSON object per request to this file")
-	fl.StringSliceVar(&f.AllowPrivate, "allow-private", nil, "let this host, address or range be a target (repeatable)")
-	fl.BoolVar(&f.Loose, "loose", false, "let unknown fields pass, with a note")
-	fl.BoolVar(&f.AllowRemote, "allow-remote", false, "let --api, --proxy, --socks and --cdp listen for other machines")
-	fl.BoolVar(&f.json, "json", false, "print the ready line as one JSON object, with keys and passwords")
-	return cmd
+		run: func(ctx context.Context, _ *task, f emulateFlags, _ []string) (printed, error) {
+			return printed{}, a.emulate(ctx, f)
+		},
+	})
 }
 
 // lineWriter lets several goroutines write lines to one writer.
@@ -74,34 +70,27 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 }
 
 func (a *app) emulate(ctx context.Context, f emulateFlags) error {
-	e := f.Emulation
-	e.Stderr = &lineWriter{to: a.Stderr} // errors, request lines and messages
-	a.Stderr = e.Stderr
-	e.Chromium, e.Now, e.Say = a.Getenv(local.EnvChromium), a.Now, a.say
-	if f.log {
-		e.Requests = a.Stderr
+	a.Stderr = &lineWriter{to: a.Stderr} // errors, request lines and messages
+	e := local.Emulation{
+		API: f.API, Proxy: f.Proxy, SOCKS: f.SOCKS, CDP: f.CDP, State: f.State, Scenario: f.Scenario, RequestFile: f.LogFile,
+		AllowPrivate: f.AllowPrivate, Loose: f.Loose, AllowRemote: f.AllowRemote,
+		Chromium: a.Getenv(local.EnvChromium), Stderr: a.Stderr, Now: a.Now, Say: a.say, Ready: a.printReady,
 	}
-	e.Ready = func(ready local.Ready) error {
-		for _, n := range ready.Notes {
-			a.say("zonedeck: %s", n)
-		}
-		return a.printReady(ready, f.json)
+	if f.Log {
+		e.Requests = a.Stderr
 	}
 	return sessionError(e.Serve(ctx))
 }
 
 // printReady prints the ready line.
-func (a *app) printReady(ready local.Ready, asJSON bool) error {
-	var err error
-	if asJSON {
-		err = a.printJSON(ready)
-	} else {
-		_, err = fmt.Fprintf(a.Stdout, "ready: api %s  proxy %s  socks %s  cdp %s  control %s  lab %s  account %s  ca %s\n",
-			ready.API, ready.Proxy, ready.SOCKS, ready.CDP, ready.Control, ready.Lab, ready.Account, ready.CA)
-		a.say("zonedeck: --json prints more: the keys, the zones' passwords and the control address's token")
+func (a *app) printReady(ready local.Ready) error {
+	for _, n := range ready.Notes {
+		a.say("zonedeck: %s", n)
 	}
-	if err != nil {
-		return fmt.Errorf("write the ready line: %w", err)
+	out := printed{
+		object: ready, text: fmt.Sprintf("ready: api %s  proxy %s  socks %s  cdp %s  control %s  lab %s  account %s  ca %s\n",
+			ready.API, ready.Proxy, ready.SOCKS, ready.CDP, ready.Control, ready.Lab, ready.Account, ready.CA),
+		note: "--json prints more: the keys, the zones' passwords and the control address's token",
 	}
-	return nil
+	return a.conclude(out, nil)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,18 +12,16 @@ import (
 )
 
 func (a *app) manCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "man",
-		Short:  "Print the man page",
-		Hidden: true,
-		Args:   usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := fmt.Fprint(a.Stdout, manPage(cmd.Root(), a.Now())); err != nil {
-				return fail(exitState, "write the man page: %w", err)
-			}
-			return nil
+	return command(a, spec[struct{}]{
+		use:    "man",
+		short:  "Print the man page",
+		hidden: true,
+		run: func(context.Context, *task, struct{}, []string) (printed, error) {
+			root := a.rootCommand()
+			root.InitDefaultCompletionCmd()
+			return printed{text: manPage(root, a.Now())}, nil
 		},
-	}
+	})
 }
 
 // exitStatus is the man page's word on exit codes; docs/commands.md has all of them.

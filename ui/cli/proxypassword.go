@@ -15,18 +15,26 @@ import (
 )
 
 type passwordFlags struct {
-	zone, key, pipe, adminReason string
-	renew, again                 bool
-	report, abandon, json        bool
-	vouch, scan                  []string
+	Zone    string   `flag:"zone" help:"zone with the password (required)"`
+	Key     string   `flag:"key" help:"key of the inventory to change the password by, of level ADMIN, OPS or LIMIT (default: the profile's)"`
+	Renew   bool     `flag:"renew" help:"rotate the password, or go on with its rotation"`
+	Again   bool     `flag:"again" help:"without a terminal: rotate the password once more though its last rotation is done"`
+	Pipe    string   `flag:"pipe" help:"when a person has to put the new password somewhere, give it to this command on its standard input instead, then check again"`
+	Vouch   []string `flag:"vouch" help:"vouch for the step of this name (repeatable)"`
+	Scan    []string `flag:"scan" help:"search this folder too for files that hold the password (repeatable)"`
+	Report  bool     `flag:"report" help:"only print the record of the password's newest rotation, as Markdown or --json"`
+	Abandon bool     `flag:"abandon" help:"end the rotation of the password; a new password that no reference gives yet is taken back"`
+	Reason  string   `flag:"admin-reason" help:"why an ADMIN key is used; shown in History"`
+	jsonFlag
 }
 
+func (f passwordFlags) needs() needs { return needs{key: f.Key, journal: true, reason: f.Reason} }
+
 func (a *app) proxyPasswordCommand() *cobra.Command {
-	var f passwordFlags
-	cmd := &cobra.Command{
-		Use:   "password --zone Z",
-		Short: "Show what uses a zone's proxy password, and replace it with --renew",
-		Long: `Says what uses a zone's proxy password, what stops when it is replaced, and
+	return command(a, spec[passwordFlags]{
+		use:   "password --zone Z",
+		short: "Show what uses a zone's proxy password, and replace it with --renew",
+		long: `Says what uses a zone's proxy password, what stops when it is replaced, and
 whether it can be replaced: the profile's dialect must know the calls, and the
 reference must be a keyring: or file: one, so that the new password is not lost.
 
@@ -41,59 +49,43 @@ with it), finish (the old one is removed and seen to be refused). Every step is
 recorded on disk before and after it is taken, so the same command goes on with a
 rotation that was left or killed. If it fails before a reference was set, it is
 taken back. Neither password is ever shown.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
-				return t.proxyPassword(cmd.Context(), f)
-			})
+		run: func(ctx context.Context, t *task, f passwordFlags, _ []string) (printed, error) {
+			return printed{}, t.proxyPassword(ctx, f)
 		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.zone, "zone", "", "zone with the password (required)")
-	fl.StringVar(&f.key, "key", "", "key of the inventory to change the password by, of level ADMIN, OPS or LIMIT (default: the profile's)")
-	fl.BoolVar(&f.renew, "renew", false, "rotate the password, or go on with its rotation")
-	fl.BoolVar(&f.again, "again", false, "without a terminal: rotate the password once more though its last rotation is done")
-	fl.StringVar(&f.pipe, "pipe", "", "when a person has to put the new password somewhere, give it to this command on its standard input instead, then check again")
-	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name (repeatable)")
-	fl.StringArrayVar(&f.scan, "scan", nil, "search this folder too for files that hold the password (repeatable)")
-	fl.BoolVar(&f.report, "report", false, "only print the record of the password's newest rotation, as Markdown or --json")
-	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation of the password; a new password that no reference gives yet is taken back")
-	fl.StringVar(&f.adminReason, "admin-reason", "", "why an ADMIN key is used; shown in History")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	return cmd
+	})
 }
 
 func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
-	if f.zone == "" {
+	if f.Zone == "" {
 		return usage("--zone is missing: name the zone with the password")
 	}
-	if len(f.vouch) > 0 && !f.renew {
+	if len(f.Vouch) > 0 && !f.Renew {
 		return usage("--vouch needs --renew: it is for a step of a rotation")
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
-	z, err := t.Zone(p, f.zone)
+	z, err := t.Zone(p, f.Zone)
 	if err != nil {
 		return err
 	}
-	if f.report || f.abandon {
+	if f.Report || f.Abandon {
 		rotations := t.Rotations(nil)
-		r, found, err := rotations.Newest(rotations.OfPassword(p, z, f.key))
+		r, found, err := rotations.Newest(rotations.OfPassword(p, z, f.Key))
 		switch {
 		case err != nil && !found:
 			return fail(exitState, "%w", err)
-		case f.abandon && (!found || r.Over()):
-			return usage("no rotation of the password of zone %s is under way", f.zone)
-		case f.abandon:
+		case f.Abandon && (!found || r.Over()):
+			return usage("no rotation of the password of zone %s is under way", f.Zone)
+		case f.Abandon:
 			return t.app.conclude(t.abandonRotation(ctx, r))
 		case !found:
 			return usage("there is no record of a rotation of the password of zone %s", z.Name)
 		}
 		return t.app.conclude(rotationReport(r), nil)
 	}
-	name := f.key
+	name := f.Key
 	if name == "" {
 		name = p.Key
 	}
@@ -114,10 +106,10 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 		out.Refusal = refused.Error()
 		return t.passwordEnd(f, out, usage("%w", refused))
 	}
-	if !f.renew {
+	if !f.Renew {
 		return t.passwordEnd(f, out, nil)
 	}
-	if !f.json {
+	if !f.JSON {
 		if err := t.printPassword(out); err != nil {
 			return err
 		}
@@ -128,7 +120,7 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	refused, _ := r.Step(keystore.StepRefused, "")
 	out.OldRefused = refused.Done
 	err = passwordError(ctx, r, err)
-	if f.json {
+	if f.JSON {
 		return t.passwordEnd(f, out, err)
 	}
 	if err == nil {
@@ -140,15 +132,15 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 // goOnWithPassword begins the rotation of a zone's password, or goes on with the one under way, until
 // a person is needed.
 func (t *task) goOnWithPassword(ctx context.Context, p config.Profile, z model.Zone, f passwordFlags) (keystore.RotationPlan, error) {
-	rotations, flags := t.Rotations(t.scanned(f.scan)), rotateFlags{Vouch: f.vouch, Pipe: f.pipe, Again: f.again}
-	r, err := rotations.Rotation(ctx, rotations.OfPassword(p, z, f.key))
+	rotations, flags := t.Rotations(t.scanned(f.Scan)), rotateFlags{Vouch: f.Vouch, Pipe: f.Pipe, Again: f.Again}
+	r, err := rotations.Rotation(ctx, rotations.OfPassword(p, z, f.Key))
 	switch {
 	case err != nil:
 		return r.Plan, beginError(ctx, err)
-	case r.Begun() && f.key != "" && f.key != r.Plan.ChangedBy:
+	case r.Begun() && f.Key != "" && f.Key != r.Plan.ChangedBy:
 		return r.Plan, usage("a rotation of the %s is under way, by key %s: go on with that key, or end the rotation with --abandon", r.Plan.Key, r.Plan.ChangedBy)
 	}
-	if err := vouchable(r.Plan, f.vouch); err != nil {
+	if err := vouchable(r.Plan, f.Vouch); err != nil {
 		return keystore.RotationPlan{}, err
 	}
 	if r.Begun() {
@@ -193,7 +185,7 @@ func passwordError(ctx context.Context, p keystore.RotationPlan, err error) erro
 // passwordEnd prints the answer and ends with err.
 func (t *task) passwordEnd(f passwordFlags, out view.Password, err error) error {
 	show := t.printPassword
-	if f.json {
+	if f.JSON {
 		show = func(out view.Password) error { return t.app.printJSON(out) }
 	}
 	if failed := show(out); failed != nil {

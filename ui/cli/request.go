@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
@@ -93,8 +94,8 @@ profile or the environment.`,
 
 // add adds the flags to a command, with its own usual number of retries.
 func (f *askFlags) add(cmd *cobra.Command, retries int) {
-	f.addForm(cmd)
 	fl := cmd.Flags()
+	f.addForm(fl)
 	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
 	fl.IntVar(&f.retries, "retries", retries, "retries to make if the class of the failure allows them; -1 for the usual number, 3")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
@@ -102,8 +103,7 @@ func (f *askFlags) add(cmd *cobra.Command, retries int) {
 }
 
 // addForm adds the flags that say what is sent.
-func (f *askFlags) addForm(cmd *cobra.Command) {
-	fl := cmd.Flags()
+func (f *askFlags) addForm(fl *pflag.FlagSet) {
 	fl.StringVar(&f.format, "format", "raw", "answer format: raw or json (json is not shown by the contract)")
 	fl.StringVar(&f.country, "country", "", "two-letter country code")
 	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")

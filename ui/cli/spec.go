@@ -31,12 +31,13 @@ type spec[F any] struct {
 
 // printed is what a command came to: an object with --json, else a table or what was done.
 type printed struct {
-	object any        // of --json
-	rows   [][]string // the table
-	text   string     // is written after the table
-	done   string     // what the command did, where it prints nothing else: on stderr, or as the text of an object
-	note   string     // is said after the table
-	code   int
+	object  any        // of --json
+	rows    [][]string // the table
+	text    string     // is written after the table
+	done    string     // what the command did, where it prints nothing else: on stderr, or as the text of an object
+	note    string     // is said after the table
+	verdict string     // is said last, also with --json; with --quiet only where code says that it failed
+	code    int
 }
 
 // printedText is a text, as it is or in an object.
@@ -146,6 +147,9 @@ func (a *app) conclude(p printed, err error) error {
 	}
 	if err != nil {
 		return err
+	}
+	if p.verdict != "" {
+		a.verdict(p.code, p.verdict)
 	}
 	return exit(p.code)
 }

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"sync"
@@ -26,16 +24,17 @@ func (a *app) webhookCommand() *cobra.Command {
 }
 
 type listenFlags struct {
-	address, reason   string
-	allowRemote, json bool
+	Address     string `flag:"address"`
+	AllowRemote bool   `flag:"allow-remote" help:"allow an --address that other machines can reach"`
+	JSON        bool   `flag:"json" help:"print one JSON object per line"`
+	reasonFlag
 }
 
 func (a *app) webhookListenCommand() *cobra.Command {
-	var f listenFlags
-	cmd := &cobra.Command{
-		Use:   "listen",
-		Short: "Receive webhooks until interrupted",
-		Long: `Stores the bytes of each webhook and answers, and only then processes it: checks
+	return command(a, spec[listenFlags]{
+		use:   "listen",
+		short: "Receive webhooks until interrupted",
+		long: `Stores the bytes of each webhook and answers, and only then processes it: checks
 who sent it, as [[webhook.verify]] in config.toml says, finds its job, and asks
 the service for the state of that job. What a webhook says is never believed.
 
@@ -53,22 +52,12 @@ It listens on this machine only, unless --allow-remote is given. If the service
 cannot reach this machine, set public_url in [webhook] to the address of a tunnel
 or proxy that leads to it. 0.0.0.0 means all IPv4 addresses, [::] all IPv6
 addresses, and :PORT both.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
-				if err := t.ledger(cmd.Context()); err != nil {
-					return err
-				}
-				return t.listen(cmd.Context(), f)
-			})
+		help:  map[string]string{"address": "HOST:PORT to listen on, port 0 for any free port (default: address in [webhook], else " + webhook.DefaultAddress + ")"},
+		needs: func(f listenFlags) needs { return needs{ledger: true, reason: f.Reason} },
+		run: func(ctx context.Context, t *task, f listenFlags, _ []string) (printed, error) {
+			return printed{}, t.listen(ctx, f)
 		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.address, "address", "", "HOST:PORT to listen on, port 0 for any free port (default: address in [webhook], else "+webhook.DefaultAddress+")")
-	fl.BoolVar(&f.allowRemote, "allow-remote", false, "allow an --address that other machines can reach")
-	adminFlag(cmd, &f.reason)
-	fl.BoolVar(&f.json, "json", false, "print one JSON object per line")
-	return cmd
+	})
 }
 
 // The events of 'webhook listen'.
@@ -90,12 +79,12 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	defer reading.Wait()
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	lines := hookLines{task: t, json: f.json, end: end, begun: make(chan struct{})}
-	address := cmp.Or(f.address, t.Inbox.Address())
+	lines := hookLines{task: t, end: end, begun: make(chan struct{})}
+	address := cmp.Or(f.Address, t.Inbox.Address())
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return usage("--address: %q is not HOST:PORT", address)
 	}
-	r, err := t.Inbox.Receive(ctx, address, f.allowRemote, &lines)
+	r, err := t.Inbox.Receive(ctx, address, f.AllowRemote, &lines)
 	t.warnOfInbox()
 	if err != nil {
 		return listenError(address, err)
@@ -181,7 +170,6 @@ func listenError(address string, err error) error {
 // hookLines prints what happens, one line each, once the first line was printed.
 type hookLines struct {
 	task  *task
-	json  bool
 	end   context.CancelCauseFunc
 	begun chan struct{}
 	mu    sync.Mutex
@@ -189,7 +177,7 @@ type hookLines struct {
 
 func (l *hookLines) begin(url string) error {
 	defer close(l.begun)
-	if l.json {
+	if l.task.app.json {
 		return l.task.app.printJSON(view.Listening{URL: url})
 	}
 	if _, err := fmt.Fprintln(l.task.app.Stdout, url); err != nil {
@@ -208,7 +196,7 @@ func (l *hookLines) Received(e webhook.Event) {
 		event = eventDuplicate
 	}
 	var err error
-	if l.json {
+	if l.task.app.json {
 		err = l.task.app.printJSON(view.WebhookObject{Event: event, Webhook: view.NewWebhook(d)})
 	} else {
 		at := d.Last.UTC().Format(time.RFC3339)
@@ -230,82 +218,83 @@ func (l *hookLines) Refused(r model.HookRefusals) {
 	l.task.app.warn("%s", r.Text(func(t time.Time) string { return t.UTC().Format(time.RFC3339) }))
 }
 
-// withInbox runs f on the inbox.
-func (a *app) withInbox(ctx context.Context, f func(*task, *webhook.Inbox) error) error {
-	return a.withSession(ctx, needs{none: true}, func(t *task) error {
+// onInbox makes the command of a spec work on the inbox.
+func onInbox[F any](do func(context.Context, *task, *webhook.Inbox, F, []string) (printed, error)) func(context.Context, *task, F, []string) (printed, error) {
+	return func(ctx context.Context, t *task, f F, args []string) (printed, error) {
 		in, err := t.Inbox.Open(ctx)
 		if err != nil {
-			return fail(exitState, "%w", err)
+			return printed{}, fail(exitState, "%w", err)
 		}
 		t.warnOfInbox()
-		return f(t, in)
-	})
+		out, err := do(ctx, t, in, f, args)
+		switch coded := (*exitError)(nil); {
+		case errors.Is(err, webhook.ErrUnknown):
+			err = usage("%w: 'zonedeck webhook list' lists them", err)
+		case err != nil && !errors.As(err, &coded):
+			err = fail(exitState, "%w", err)
+		}
+		return out, err
+	}
 }
 
-// inboxError is the error of a command about one webhook.
-func inboxError(err error) error {
-	if errors.Is(err, webhook.ErrUnknown) {
-		return usage("%w: 'zonedeck webhook list' lists them", err)
-	}
-	return fail(exitState, "%w", err)
+// webhookArg is the argument of a command about a webhook.
+func webhookArg(doing string) cobra.PositionalArgs {
+	return oneArg("the webhook to " + doing + ", as 'zonedeck webhook list' names it")
+}
+
+type webhookListFlags struct {
+	Filter string `flag:"filter"`
+	Limit  int    `flag:"limit" default:"1000" help:"how many of the newest webhooks to list; 0 for all"`
+	jsonFlag
 }
 
 func (a *app) webhookListCommand() *cobra.Command {
-	var asJSON bool
-	var limit int
-	var filter string
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the webhooks of the inbox, newest first",
-		Long: `Lists the webhooks of the inbox, newest first.
+	return command(a, spec[webhookListFlags]{
+		use:   "list",
+		short: "List the webhooks of the inbox, newest first",
+		long: `Lists the webhooks of the inbox, newest first.
 
 --filter takes words that must all occur, and the terms verdict:, from: (the
 sender's address), job: (job:- for none), dataset: and since:, for example
 --filter 'verdict:rejected from:192.0.2. since:2h'.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 0 {
-				return usage("--limit %d: give a number of webhooks, or 0 for all", limit)
+		help: map[string]string{"filter": "list only webhooks that match all words and terms, such as " + strings.Join(webhook.Fields(time.Time{}).Examples(), ", ")},
+		check: func(f *webhookListFlags, _ []string) error {
+			if f.Limit < 0 {
+				return usage("--limit %d: give a number of webhooks, or 0 for all", f.Limit)
 			}
-			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
-				f, err := webhook.ParseFilter(filter, t.Now())
-				if err != nil {
-					return usage("--filter: %w", err)
-				}
-				return t.listHooks(cmd.Context(), in, f, hookList{limit, filter != "", asJSON})
-			})
+			return nil
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().StringVar(&filter, "filter", "", "list only webhooks that match all words and terms, such as "+strings.Join(webhook.Fields(time.Time{}).Examples(), ", "))
-	cmd.Flags().IntVar(&limit, "limit", 1000, "how many of the newest webhooks to list; 0 for all")
-	return cmd
+		needs: noProfile[webhookListFlags],
+		run:   onInbox(listWebhooks),
+	})
 }
 
-// hookList says how webhooks are listed.
-type hookList struct {
-	limit          int
-	filtered, json bool
-}
-
-func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, f webhook.Filter, l hookList) error {
-	if l.json {
-		return t.streamHooks(ctx, in, f, l)
-	}
-	list, total, err := in.List(ctx, f, l.onePast())
+func listWebhooks(ctx context.Context, t *task, in *webhook.Inbox, f webhookListFlags, _ []string) (printed, error) {
+	filter, err := webhook.ParseFilter(f.Filter, t.Now())
 	if err != nil {
-		return fail(exitState, "%w", err)
+		return printed{}, usage("--filter: %w", err)
 	}
-	cut := l.limit > 0 && len(list) > l.limit
+	most := f.Limit
+	if most > 0 {
+		most++ // to tell whether there are more
+	}
+	if f.JSON {
+		return printed{}, t.streamWebhooks(ctx, in, filter, f, most)
+	}
+	list, total, err := in.List(ctx, filter, most)
+	if err != nil {
+		return printed{}, err
+	}
+	cut := f.Limit > 0 && len(list) > f.Limit
 	if cut {
-		list = list[:l.limit]
+		list = list[:f.Limit]
 	}
-	t.sayHidden(l, len(list), total, cut)
+	t.sayHidden(f, len(list), total, cut)
 	if total == 0 {
 		t.app.say("zonedeck: the inbox is empty")
 	}
 	if len(list) == 0 {
-		return nil
+		return printed{}, nil
 	}
 	rows := [][]string{{"VERDICT", "ID", "SEEN", "JOB", "STATE", "SIZE", "LAST", "FROM", "MARK"}}
 	for _, d := range list {
@@ -318,87 +307,59 @@ func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, f webhook.Filte
 			d.Last.Local().Format(time.DateTime), cmp.Or(sanitizeLine(d.Remote), "-"), mark,
 		})
 	}
-	return printColumns(t.app.Stdout, rows)
-}
-
-// onePast is one more than the limit, to tell whether there are more.
-func (l hookList) onePast() int {
-	if l.limit == 0 {
-		return 0
-	}
-	return l.limit + 1
+	return printed{rows: rows}, nil
 }
 
 // sayHidden says that webhooks are not listed: cut off by the limit, or hidden by the filter.
-func (t *task) sayHidden(l hookList, listed, total int, cut bool) {
+func (t *task) sayHidden(f webhookListFlags, listed, total int, cut bool) {
 	switch {
-	case cut && !l.filtered:
+	case cut && f.Filter == "":
 		t.app.say("zonedeck: the %d newest of %d webhooks; --limit 0 lists all", listed, total)
 	case cut:
 		t.app.say("zonedeck: the %d newest that match, of %d webhooks; --limit 0 lists all that match", listed, total)
-	case l.filtered:
+	case f.Filter != "":
 		t.app.say("zonedeck: %d of %d webhooks match", listed, total)
 	}
 }
 
-// streamHooks prints one object, and holds few webhooks at a time: with their headers they are large.
-func (t *task) streamHooks(ctx context.Context, in *webhook.Inbox, f webhook.Filter, l hookList) error {
+// streamWebhooks prints one object, and holds few webhooks at a time: with their headers they are large.
+func (t *task) streamWebhooks(ctx context.Context, in *webhook.Inbox, filter webhook.Filter, f webhookListFlags, most int) error {
 	total, err := in.Count(ctx)
 	if err != nil {
-		return fail(exitState, "%w", err)
+		return err
 	}
-	out, listed, cut := t.app.Stdout, 0, false
-	_, err = fmt.Fprintf(out, `{"schema_version":%d,"total":%d,"webhooks":[`, view.SchemaVersion, total)
-	if err == nil {
-		err = in.Each(ctx, f, l.onePast(), func(d model.Delivery) error {
-			if cut = l.limit > 0 && listed == l.limit; cut {
+	listed, cut := 0, false
+	err = view.EncodeWebhooks(t.app.Stdout, total, func(put func(model.Delivery) error) error {
+		return in.Each(ctx, filter, most, func(d model.Delivery) error {
+			if cut = f.Limit > 0 && listed == f.Limit; cut {
 				return nil
 			}
-			var b bytes.Buffer
-			err := view.Encode(&b, view.NewWebhook(d))
-			if listed++; err == nil && listed > 1 {
-				_, err = io.WriteString(out, ",")
-			}
-			if err == nil {
-				_, err = out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
-			}
-			return err
+			listed++
+			return put(d)
 		})
-	}
-	if err == nil {
-		_, err = io.WriteString(out, "]}\n")
-	}
+	})
 	if err != nil {
 		return fail(exitState, "write the webhooks: %w", err)
 	}
-	t.sayHidden(l, listed, total, cut)
+	t.sayHidden(f, listed, total, cut)
 	return nil
 }
 
 func (a *app) webhookShowCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show a webhook: its sender, its headers, and what came of it",
-		Args:  oneArg("the webhook to show, as 'zonedeck webhook list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
-				d, err := in.Get(cmd.Context(), args[0])
-				if err != nil {
-					return inboxError(err)
-				}
-				if asJSON {
-					return t.app.printJSON(view.WebhookObject{Webhook: view.NewWebhook(d)})
-				}
-				return t.showHook(d)
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	return command(a, spec[jsonFlag]{
+		use:   "show ID",
+		short: "Show a webhook: its sender, its headers, and what came of it",
+		args:  webhookArg("show"),
+		needs: noProfile[jsonFlag],
+		run: onInbox(func(ctx context.Context, _ *task, in *webhook.Inbox, _ jsonFlag, args []string) (printed, error) {
+			d, err := in.Get(ctx, args[0])
+			return printed{object: view.WebhookObject{Webhook: view.NewWebhook(d)}, rows: webhookRows(d)}, err
+		}),
+	})
 }
 
-func (t *task) showHook(d model.Delivery) error {
+// webhookRows are a webhook, a name and a value each.
+func webhookRows(d model.Delivery) [][]string {
 	rows := [][]string{
 		{"webhook", d.ID},
 		{"verdict", string(d.Verdict)},
@@ -420,31 +381,80 @@ func (t *task) showHook(d model.Delivery) error {
 	for _, h := range d.Headers {
 		rows = append(rows, []string{h.Name + ":", h.Value})
 	}
-	for _, r := range rows {
-		r[0], r[1] = sanitizeLine(r[0]), sanitizeLine(r[1])
-	}
-	return printColumns(t.app.Stdout, rows)
+	return rows
+}
+
+type markFlags struct {
+	Off bool `flag:"off" help:"remove the bookmark"`
+	jsonFlag
 }
 
 func (a *app) webhookMarkCommand() *cobra.Command {
-	var off, asJSON bool
-	cmd := &cobra.Command{
-		Use:   "mark ID",
-		Short: "Bookmark a webhook, so that it is never cleaned up",
-		Args:  oneArg("the webhook to bookmark, as 'zonedeck webhook list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
-				if err := in.Bookmark(cmd.Context(), args[0], !off); err != nil {
-					return inboxError(err)
-				}
-				if off {
-					return t.app.done(asJSON, "%s is no longer bookmarked", args[0])
-				}
-				return t.app.done(asJSON, "%s is bookmarked", args[0])
-			})
+	return command(a, spec[markFlags]{
+		use:   "mark ID",
+		short: "Bookmark a webhook, so that it is never cleaned up",
+		args:  webhookArg("bookmark"),
+		needs: noProfile[markFlags],
+		run: onInbox(func(ctx context.Context, _ *task, in *webhook.Inbox, f markFlags, args []string) (printed, error) {
+			done := args[0] + " is bookmarked"
+			if f.Off {
+				done = args[0] + " is no longer bookmarked"
+			}
+			return printed{done: done}, in.Bookmark(ctx, args[0], !f.Off)
+		}),
+	})
+}
+
+type replayFlags struct {
+	To string `flag:"to" help:"address of this machine to send it to (required)"`
+	jsonFlag
+}
+
+func (a *app) webhookReplayCommand() *cobra.Command {
+	return command(a, spec[replayFlags]{
+		use:   "replay ID --to ADDRESS",
+		short: "Send a webhook again, to an address of this machine",
+		long: `Sends the bytes and headers of a webhook as they came, except secret headers:
+their values are not kept.
+
+An address of another machine is refused, and redirects are not followed. Exit
+code 1: the receiver did not answer with success.`,
+		args: webhookArg("replay"),
+		check: func(f *replayFlags, _ []string) error {
+			if f.To == "" {
+				return usage("--to is missing: name an address of this machine, for example http://127.0.0.1:8080/hook")
+			}
+			if _, err := webhook.ReplayHost(f.To); err != nil {
+				return usage("--to: %w", err)
+			}
+			return nil
 		},
+		needs: noProfile[replayFlags],
+		run:   onInbox(replayWebhook),
+	})
+}
+
+func replayWebhook(ctx context.Context, t *task, in *webhook.Inbox, f replayFlags, args []string) (printed, error) {
+	d, err := in.Get(ctx, args[0])
+	if err != nil {
+		return printed{}, err
 	}
-	cmd.Flags().BoolVar(&off, "off", false, "remove the bookmark")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	got, err := webhook.Replay{Delivery: d, To: f.To}.Send(ctx)
+	switch {
+	case errors.Is(err, webhook.ErrElsewhere):
+		return printed{}, usage("--to: %w", err)
+	case err != nil:
+		return printed{}, fail(exitNetwork, "%w", err)
+	}
+	if len(got.Without) > 0 {
+		t.app.say("zonedeck: sent without %s: their values are not kept", sanitizeLine(strings.Join(got.Without, ", ")))
+	}
+	out := printed{
+		object:  view.WebhookReplay{ID: d.ID, To: f.To, Status: got.Status, Answer: got.Answer, Bytes: got.Bytes},
+		verdict: sanitizeLine("the receiver answered " + got.AnswerText()),
+	}
+	if !got.Taken() {
+		out.code = exitChecksFailed
+	}
+	return out, nil
 }
