@@ -18,46 +18,46 @@ type Twin struct {
 	URL           string      `json:"url"`
 	Required      []string    `json:"required"`
 	Cells         []TwinCell  `json:"cells"`
-	Winner        *TwinWinner `json:"winner"`
+	Winner        *TwinWinner `json:"winner" jsonschema:"null when no cell was ok in every run"`
 }
 
 // TwinCell is one zone by one method. Times are in milliseconds; what was not seen is
 // null.
 type TwinCell struct {
 	Zone        string    `json:"zone"`
-	Via         string    `json:"via"`
-	Class       string    `json:"class"`
+	Via         string    `json:"via" enum:"via"`
+	Class       string    `json:"class" enum:"|ok|access_restricted|too_fast|captcha|timeout|parsing_drift|outside" jsonschema:"the most frequent one, on a tie the one that stands later in the list; empty without a run"`
 	Cause       string    `json:"cause"`
-	Status      int       `json:"status"`
-	Runs        int       `json:"runs"`
-	OK          int       `json:"ok"`
-	MedianMS    *float64  `json:"median_ms"`
-	FastestMS   *float64  `json:"fastest_ms"`
-	SlowestMS   *float64  `json:"slowest_ms"`
-	FirstByteMS *float64  `json:"first_byte_ms"`
-	Bytes       int64     `json:"bytes"`
-	CostPer1000 *float64  `json:"cost_per_1000"`
-	FieldsFound int       `json:"fields_found"`
-	Problem     string    `json:"problem,omitempty"`
+	Status      int       `json:"status" minimum:"0" jsonschema:"the target's, of a run of that class; 0 when unknown"`
+	Runs        int       `json:"runs" minimum:"0"`
+	OK          int       `json:"ok" minimum:"0" jsonschema:"runs that were ok, required fields included"`
+	MedianMS    *float64  `json:"median_ms" minimum:"0"`
+	FastestMS   *float64  `json:"fastest_ms" minimum:"0"`
+	SlowestMS   *float64  `json:"slowest_ms" minimum:"0"`
+	FirstByteMS *float64  `json:"first_byte_ms" minimum:"0" jsonschema:"the median"`
+	Bytes       int64     `json:"bytes" minimum:"0" jsonschema:"the median size of a body"`
+	CostPer1000 *float64  `json:"cost_per_1000" minimum:"0" jsonschema:"dollars for 1,000 runs like these, by the zone's rate, with every attempt that the target answered; null when unpriced"`
+	FieldsFound int       `json:"fields_found" minimum:"0" jsonschema:"of the required fields, in the run that found the fewest"`
+	Problem     string    `json:"problem,omitempty" jsonschema:"why nothing was sent"`
 	Fetches     []TwinRun `json:"fetches"`
 }
 
 // TwinRun is one run, by its identifier in the history.
 type TwinRun struct {
 	ID          string   `json:"id"`
-	Class       string   `json:"class"`
+	Class       string   `json:"class" enum:"class"`
 	Cause       string   `json:"cause"`
-	Status      int      `json:"status"`
-	TotalMS     *float64 `json:"total_ms"`
-	FirstByteMS *float64 `json:"first_byte_ms"`
-	Bytes       int64    `json:"bytes"`
-	FieldsFound int      `json:"fields_found"`
+	Status      int      `json:"status" minimum:"0"`
+	TotalMS     *float64 `json:"total_ms" minimum:"0"`
+	FirstByteMS *float64 `json:"first_byte_ms" minimum:"0"`
+	Bytes       int64    `json:"bytes" minimum:"0"`
+	FieldsFound int      `json:"fields_found" minimum:"0"`
 }
 
 // TwinWinner is the cell to use, and why.
 type TwinWinner struct {
 	Zone   string `json:"zone"`
-	Via    string `json:"via"`
+	Via    string `json:"via" enum:"via"`
 	Reason string `json:"reason"`
 }
 

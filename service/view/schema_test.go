@@ -18,6 +18,8 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
+	"zonedeck/service/export"
+	"zonedeck/service/local"
 )
 
 var update = flag.Bool("update", false, "write the files of docs/schema that follow from the types")
@@ -67,6 +69,8 @@ var pages = map[string]struct {
 	"text":              {"zonedeck COMMAND --json", "What a command prints that has no more to say than a text, or says once it is done.", Text{}},
 	"version":           {"zonedeck version --json", "The version.", Build{}},
 	"webhook":           {"zonedeck webhook show --json", "One webhook of the inbox.", WebhookObject{}},
+	"twin":              {"zonedeck twin --json", "One page through several zones and access methods. Times in milliseconds, of a run those of all its attempts with the pauses between them; null means that it was not seen.", export.Twin{}},
+	"emulate":           {"zonedeck emulate --json", "Where the emulator listens, and the logins of the account it plays. Printed on one line when it is ready.", local.Ready{}},
 	"webhook-line":      {"a line of zonedeck webhook listen --json", "The first line says where it listens, each other one that a webhook was worked on or came once more.", WebhookObject{}},
 	"webhooks":          {"zonedeck webhook list --json", "The newest webhooks of the inbox, newest first.", webhooks{}},
 	"webhook-replay":    {"zonedeck webhook replay --json", "A webhook that was sent once more.", WebhookReplay{}},
@@ -75,7 +79,7 @@ var pages = map[string]struct {
 }
 
 // byHand are the files of docs/schema that describe what no type of this package is.
-var byHand = []string{"emulate", "har", "jobs-rows-change", "request-log", "twin"}
+var byHand = []string{"har", "jobs-rows-change", "request-log"}
 
 // enums are the sets that several fields take their values from; a field names one, or lists its values with "|".
 var enums = map[string][]string{
@@ -98,6 +102,13 @@ func words[T ~string](all []T) []string {
 var patches = map[string]func(*jsonschema.Schema){
 	"request": func(s *jsonschema.Schema) {
 		s.OneOf = []*jsonschema.Schema{{Required: []string{"body"}}, {Required: []string{"body_base64"}}, {Required: []string{"body_file"}}}
+	},
+	"twin": func(s *jsonschema.Schema) {
+		s.Properties["schema_version"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](SchemaVersion)}
+		s.Properties["cells"].MinItems = jsonschema.Ptr(1)
+	},
+	"emulate": func(s *jsonschema.Schema) {
+		s.Properties["schema_version"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](SchemaVersion)}
 	},
 	"job-event": func(s *jsonschema.Schema) {
 		s.Properties["job"] = &jsonschema.Schema{Type: "object", Description: "The job as in job.json, without schema_version."}
