@@ -2,13 +2,21 @@ package jobs
 
 import (
 	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"slices"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
 )
 
@@ -132,4 +140,171 @@ func rowsText(r model.JobRows) string {
 		text += fmt.Sprintf(", %d billed (%s)", r.Billed, model.CostWords(r.Cost, r.Priced))
 	}
 	return text
+}
+
+// Coverage takes the rows of a result and keeps what their fields show.
+type Coverage interface {
+	Row(r rows.Row)
+	// Keep is called after all rows. said is a line for the timeline, or empty.
+	Keep(ctx context.Context, counted model.JobRows) (said string, err error)
+}
+
+// SeeFields gives the rows of a downloaded result to the Coverage if that is due
+// (model.JobRows.FieldsDue). They are read from the file, at some 30 MB/s. on receives the
+// progress; it may be nil. If the file is gone, or is not what was downloaded, the result is given up,
+// as the job's steps then say. After any other error it stays due, and whoever follows jobs with the
+// profile in use does it.
+func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) error {
+	job, err := rn.Job(ctx, id)
+	if err != nil || !job.Rows.FieldsDue || rn.cfg.Coverages == nil {
+		return err
+	}
+	if on == nil {
+		on = func(Progress) {}
+	}
+	seen := rn.cfg.Coverages.Coverage(job)
+	said, step := "", ""
+	var given *notSeenError
+	switch err := eachKept(ctx, job, on, seen.Row); {
+	case errors.As(err, &given):
+		step = given.Error()
+	case err != nil:
+		return causeOf(ctx, err)
+	default:
+		if said, err = seen.Keep(ctx, job.Rows); err != nil {
+			return causeOf(ctx, fmt.Errorf("keeping what the fields of %s show: %w", job.ID, err))
+		}
+	}
+	mine := false
+	job, err = rn.change(context.WithoutCancel(ctx), job.ID, func(now *model.Job) (note, error) {
+		mine = now.Rows.FieldsDue && now.SHA256 == job.SHA256
+		if !mine { // another process was faster, or the result was downloaded again
+			return note{}, nil
+		}
+		now.Rows.FieldsDue = false
+		return note{step: step}, nil
+	})
+	if err != nil || !mine || said == "" || rn.cfg.Journal == nil {
+		return err
+	}
+	return rn.cfg.Journal.PutActivity(context.WithoutCancel(ctx), model.Activity{
+		At: job.Updated, Kind: model.ActivityJob, Profile: job.Profile, Via: model.ViaAPI, Class: model.ClassParsingDrift, Cause: model.CauseMissingFields,
+		Key: job.KeyName, Ref: job.ID, Text: said,
+	})
+}
+
+// notSeenError says why the fields of a result can no longer be looked at.
+type notSeenError struct{ reason string }
+
+func (e *notSeenError) Error() string {
+	return "the fields of its rows were not looked at: " + e.reason
+}
+
+// eachKept calls on for the rows of a downloaded file, and fails if it is not the file that was
+// downloaded.
+func eachKept(ctx context.Context, job model.Job, on func(Progress), row func(rows.Row)) error {
+	f, err := os.Open(job.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &notSeenError{job.File + " is gone"}
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	changed := &notSeenError{job.File + " is not what was downloaded"}
+	if at, err := f.Stat(); err != nil || !at.Mode().IsRegular() || at.Size() != job.Bytes {
+		return errors.Join(changed, err)
+	}
+	sum := sha256.New()
+	from := io.TeeReader(&within{ctx: ctx, r: f, on: func(n int64) {
+		on(Progress{Bytes: job.Bytes, Doing: "looking at the fields", Done: n})
+	}}, sum)
+	err = rows.EachRow(from, fileFormat(job), func(r rows.Row) error {
+		row(r)
+		return context.Cause(ctx)
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var unreadable *rows.RecordsError
+	if errors.As(err, &unreadable) {
+		return &notSeenError{err.Error()}
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, from)
+	}
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) != job.SHA256 {
+		err = changed
+	}
+	return err
+}
+
+// fieldsLater tells whoever follows in this process to look at the fields of what was downloaded.
+func (w *watching) fieldsLater() {
+	select {
+	case w.fields() <- struct{}{}:
+	default: // it has not seen the signal before
+	}
+}
+
+func (w *watching) fields() chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.due == nil {
+		w.due = make(chan struct{}, 1)
+	}
+	return w.due
+}
+
+// seeDue looks at the fields of a profile's results until end is called: of those that are due, and
+// of those that this process downloads meanwhile. It tries again after a while if it cannot do so now.
+func (rn *Runner) seeDue(ctx context.Context, profile string) (end func()) {
+	if rn.cfg.Coverages == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			again := time.NewTimer(fieldsAgain)
+			if err := rn.seeAll(ctx, profile); err != nil && ctx.Err() == nil {
+				rn.cfg.Log.Warn("the fields of a result are looked at later", "error", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-rn.watching.fields():
+			case <-again.C:
+			}
+			again.Stop()
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// fieldsAgain is how often results of other processes are looked for whose fields were not looked at:
+// the other process was stopped, or its disk was full.
+const fieldsAgain = time.Hour
+
+// SeeDue is SeeFields for every result of the profile for which that is due.
+func (rn *Runner) SeeDue(ctx context.Context) error {
+	if rn.cfg.Ledger == nil || rn.cfg.Coverages == nil {
+		return nil
+	}
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
+	if err != nil {
+		return err
+	}
+	return rn.seeAll(ctx, p.Name)
+}
+
+func (rn *Runner) seeAll(ctx context.Context, profile string) error {
+	due, err := rn.cfg.Ledger.FieldsDue(ctx, profile)
+	for _, job := range due {
+		err = errors.Join(err, rn.SeeFields(ctx, job.ID, nil))
+	}
+	return err
 }

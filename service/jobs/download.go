@@ -94,9 +94,9 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	if on == nil {
 		on = func(Progress) {}
 	}
-	p, err := rn.fetchResult(ctx, call, to, on)
+	p, err := call.fetchResult(ctx, to, on)
 	if err != nil {
-		return rn.notFetched(ctx, call, err), err
+		return call.notFetched(ctx, err), err
 	}
 	kept := p.state.File
 	take := func(job *model.Job) {
@@ -139,7 +139,7 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 
 // notFetched records that a download failed and, if the answer says so, that the service no longer has
 // the result or the job. What is known about an expired job stays.
-func (rn *Runner) notFetched(ctx context.Context, call jobCall, cause error) model.Job {
+func (call jobCall) notFetched(ctx context.Context, cause error) model.Job {
 	var fault *exchange.CallError
 	if !errors.As(cause, &fault) || call.job.Forgotten() {
 		return call.job
@@ -148,23 +148,23 @@ func (rn *Runner) notFetched(ctx context.Context, call jobCall, cause error) mod
 	unknown := rule == model.RuleJobUnknown && call.job.State.HasResult()
 	look, err := found{}, error(nil)
 	if unknown {
-		if look, err = rn.lookFor(ctx, call); err != nil {
+		if look, err = call.lookFor(ctx); err != nil {
 			return call.job
 		}
 		fault.Diagnosis.Evidence = append(fault.Diagnosis.Evidence, look.evidence(call.job)...)
 	}
-	job := rn.failed(ctx, call.job, model.CallDownload, cause)
+	job := call.rn.failed(ctx, call.job, model.CallDownload, cause)
 	switch {
 	case job.State == model.JobExpired:
 		return job
 	case rule == model.RuleResultExpired:
-		job, err = rn.expire(ctx, job, fault)
+		job, err = call.rn.expire(ctx, job, fault)
 	case unknown && !look.listed && look.against == "":
 		fault.Diagnosis = model.JobForgotten(answer, look.evidence(job)...)
-		job, err = rn.forget(ctx, job, model.CallDownload, fault.Diagnosis, fault.Text)
+		job, err = call.rn.forget(ctx, job, model.CallDownload, fault.Diagnosis, fault.Text)
 	}
 	if err != nil {
-		rn.cfg.Log.Warn("that a result has expired is missing in the ledger", "job", job.ID, "error", err)
+		call.rn.cfg.Log.Warn("that a result has expired is missing in the ledger", "job", job.ID, "error", err)
 	}
 	return job
 }
@@ -275,8 +275,8 @@ var errStalled = fmt.Errorf("nothing came for %s", downloadStall)
 
 // openResult asks for the results, or a part of them, with one row per line. Later errors of
 // the stream are *exchange.Error.
-func (rn *Runner) openResult(ctx context.Context, call jobCall, rows, part int) (*result, error) {
-	res, err := rn.open(ctx, call, call.paths.Snapshot, call.d.ResultQuery(call.job.Dataset, rows, part))
+func (call jobCall) openResult(ctx context.Context, rows, part int) (*result, error) {
+	res, err := call.open(ctx, call.paths.Snapshot, call.d.ResultQuery(call.job.Dataset, rows, part))
 	if err == nil {
 		res.unwrap(call)
 	}
@@ -284,7 +284,7 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, rows, part int) 
 }
 
 // open asks for a path of a snapshot.
-func (rn *Runner) open(ctx context.Context, call jobCall, path string, query url.Values) (*result, error) {
+func (call jobCall) open(ctx context.Context, path string, query url.Values) (*result, error) {
 	doing := "downloading the results of job " + call.job.ID
 	inner, cancel := context.WithCancelCause(ctx)
 	res := &result{
@@ -295,13 +295,13 @@ func (rn *Runner) open(ctx context.Context, call jobCall, path string, query url
 	for name, values := range query {
 		get.Query[name] = values
 	}
-	resp, _, err := rn.cfg.Wire.API(inner, get) //nolint:bodyclose // result.close closes it
+	resp, _, err := call.rn.cfg.Wire.API(inner, get) //nolint:bodyclose // result.close closes it
 	if err != nil {
 		cancel(context.Canceled)
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		return nil, rn.jobFault(ctx, doing, call, nil, err)
+		return nil, call.jobFault(ctx, doing, nil, err)
 	}
 	res.body = resp.Body
 	res.framed = resp.ProtoMajor > 1 || resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
@@ -310,7 +310,7 @@ func (rn *Runner) open(ctx context.Context, call jobCall, path string, query url
 		return res, nil
 	}
 	defer res.close()
-	fault := rn.jobFault(ctx, doing, call, resp, nil)
+	fault := call.jobFault(ctx, doing, resp, nil)
 	if resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusConflict { // public sources name both
 		return nil, fmt.Errorf("job %s: %w", call.job.ID, &NotReadyError{Text: fault.Text, After: fault.After})
 	}

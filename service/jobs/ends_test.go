@@ -188,9 +188,9 @@ func TestTheSumOfThePartsHasABound(t *testing.T) {
 	noerr.Must(t, err)
 	defer func() { noerr.Want(t, part.Discard()) }()
 	d := noerr.Try(dialect.Find("brightdata")).Must(t)
-	call := jobCall{p: p, d: d, paths: dialect.JobPaths{Snapshot: "/snapshot"}, secret: keystore.NewSecret("a-key")}
+	call := jobCall{rn: cl, p: p, d: d, paths: dialect.JobPaths{Snapshot: "/snapshot"}, secret: keystore.NewSecret("a-key")}
 	part.size = maxDownload - 10
-	if err := cl.fetchPart(t.Context(), call, part, 1, func(int64) {}); err == nil || !strings.Contains(err.Error(), "larger than") {
+	if err := call.fetchPart(t.Context(), part, 1, func(int64) {}); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("%v", err)
 	}
 }

@@ -25,6 +25,9 @@ const (
 // ErrOnItsWay says that the trigger of a job is still on its way, so that a webhook for it has to wait.
 var ErrOnItsWay = errors.New("the trigger of the job is still on its way")
 
+// hookWaits are the jobs that wait for their webhooks.
+type hookWaits struct{ rn *Runner }
+
 // hookOf is the token of the inbox's address in a request, or "".
 func hookOf(s model.JobSettings) string {
 	return cmp.Or(model.HookToken(s.Notify), model.HookToken(s.Endpoint))
@@ -32,32 +35,32 @@ func hookOf(s model.JobSettings) string {
 
 // hookDue is until when the webhook of a job that begins now is waited for; zero if none comes to the
 // inbox.
-func (rn *Runner) hookDue(token string) time.Time {
+func (h hookWaits) hookDue(token string) time.Time {
 	if token == "" {
 		return time.Time{}
 	}
 	var wait time.Duration
-	if rn.cfg.Webhooks != nil {
-		wait = rn.cfg.Webhooks.HookDue()
+	if h.rn.cfg.Webhooks != nil {
+		wait = h.rn.cfg.Webhooks.HookDue()
 	}
-	return rn.cfg.Now().Add(cmp.Or(wait, model.HookDue))
+	return h.rn.cfg.Now().Add(cmp.Or(wait, model.HookDue))
 }
 
 // awaits is how long a job goes on waiting for its webhook before it is looked at again, 0 if it does not
 // wait. A wait in vain is recorded once.
-func (rn *Runner) awaits(ctx context.Context, job model.Job) (model.Job, time.Duration, error) {
+func (h hookWaits) awaits(ctx context.Context, job model.Job) (model.Job, time.Duration, error) {
 	if job.HookDue.IsZero() {
 		return job, 0, nil
 	}
-	if left := job.HookDue.Sub(rn.cfg.Now()); left > 0 {
+	if left := job.HookDue.Sub(h.rn.cfg.Now()); left > 0 {
 		look := hookLook
-		p, _, err := exchange.Current(ctx, rn.cfg.Source)
+		p, _, err := exchange.Current(ctx, h.rn.cfg.Source)
 		if err == nil && p.Local {
 			look = hookLookLocal
 		}
 		return job, min(left, look), err
 	}
-	job, err := rn.endWait(ctx, job, "no webhook came in time: the service is asked from now on")
+	job, err := h.endWait(ctx, job, "no webhook came in time: the service is asked from now on")
 	return job, 0, err
 }
 
@@ -81,7 +84,7 @@ func (rn *Runner) AwaitHook(ctx context.Context, id string) (model.Job, error) {
 		if row.State != model.JobMayHave {
 			return note{}, fmt.Errorf("job %s %s: %w", row.ID, row.State.Predicate(), ErrSettled)
 		}
-		row.HookDue = rn.hookDue(row.Hook)
+		row.HookDue = rn.waits.hookDue(row.Hook)
 		wait := row.HookDue.Sub(rn.cfg.Now()).Round(time.Second)
 		return note{step: fmt.Sprintf("waits %s for its webhook; nothing is sent", wait), activity: fmt.Sprintf("%s %s: waits %s for its webhook", row.ID, row.Dataset, wait)}, nil
 	})
@@ -99,22 +102,22 @@ const (
 )
 
 // lookInList is the work.Handler of listKey.
-func (rn *Runner) lookInList(ctx context.Context) (again time.Duration, err error) {
-	p, _, err := exchange.Current(ctx, rn.cfg.Source)
+func (h hookWaits) lookInList(ctx context.Context) (again time.Duration, err error) {
+	p, _, err := exchange.Current(ctx, h.rn.cfg.Source)
 	if err != nil {
 		return 0, err
 	}
-	due, err := rn.cfg.Ledger.HooksDue(ctx, p.Name, rn.cfg.Now())
+	due, err := h.rn.cfg.Ledger.HooksDue(ctx, p.Name, h.rn.cfg.Now())
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
 	for _, job := range due {
-		ctx, _ := rn.watching.claim(ctx, job)
-		if rn.cfg.Now().Sub(job.HookDue) < leftToOthers && !rn.hasKey(ctx, p, job) {
+		ctx, _ := h.rn.watching.claim(ctx, job)
+		if h.rn.cfg.Now().Sub(job.HookDue) < leftToOthers && !h.hasKey(ctx, p, job) {
 			continue
 		}
-		if job, err = rn.endDueWait(ctx, job); err == nil {
-			rn.watching.publish(job, nil)
+		if job, err = h.endDueWait(ctx, job); err == nil {
+			h.rn.watching.publish(job, nil)
 		}
 		return lookIdle, err
 	}
@@ -123,24 +126,24 @@ func (rn *Runner) lookInList(ctx context.Context) (again time.Duration, err erro
 
 // hasKey reports whether this process has a job's key. A key that it could not get is not looked up again
 // for a while.
-func (rn *Runner) hasKey(ctx context.Context, p config.Profile, job model.Job) bool {
-	w := &rn.watching
+func (h hookWaits) hasKey(ctx context.Context, p config.Profile, job model.Job) bool {
+	w := &h.rn.watching
 	if w.lately(job.ID) {
 		return false
 	}
-	_, _, err := exchange.KeyFor(ctx, rn.cfg.Source, p, rn.keyOf(job))
+	_, _, err := exchange.KeyFor(ctx, h.rn.cfg.Source, p, h.rn.keyOf(job))
 	if err != nil && ctx.Err() == nil {
-		rn.lacks(job, err)
+		h.rn.watching.lacks(job, err)
 	}
 	return err == nil
 }
 
 // endDueWait looks in the service's list for a job that is due. Only then it records what it saw and that the wait is
 // over, so that a look that does not finish is made again. It adopts no job: that is for a person to decide.
-func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job, err error) {
+func (h hookWaits) endDueWait(ctx context.Context, due model.Job) (job model.Job, err error) {
 	inner, cancel := context.WithTimeoutCause(ctx, listTimeout, exchange.ErrTimeout)
 	defer cancel()
-	found, err := rn.Candidates(inner, due.ID)
+	found, err := h.rn.Candidates(inner, due.ID)
 	said := "no job that was seen in the service's list can be it"
 	switch {
 	case errors.Is(err, ErrSettled):
@@ -154,7 +157,7 @@ func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job,
 	case len(found) > 1:
 		said = fmt.Sprintf("%d jobs of the service's list can be it, %s first: adopt the one that it is", len(found), found[0].Snapshot)
 	}
-	job, err = rn.change(context.WithoutCancel(ctx), due.ID, func(row *model.Job) (note, error) {
+	job, err = h.rn.change(context.WithoutCancel(ctx), due.ID, func(row *model.Job) (note, error) {
 		if row.State != model.JobMayHave || !row.HookDue.Equal(due.HookDue) { // somebody was faster
 			return note{}, ErrSettled
 		}
@@ -169,11 +172,11 @@ func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job,
 }
 
 // endWait ends the wait for a webhook. It changes nothing if there is no wait.
-func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
+func (h hookWaits) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
 	if job.HookDue.IsZero() {
 		return job, nil
 	}
-	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+	return h.rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		if row.HookDue.IsZero() {
 			return note{}, nil
 		}
@@ -208,19 +211,19 @@ func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job
 	known := news.Verified || news.Token != "" && news.Token == job.Hook
 	switch {
 	case known && job.State == model.JobNotSent: // as an operator said, or as it looked
-		job, err = rn.noteHook(ctx, job, news)
+		job, err = rn.waits.noteHook(ctx, job, news)
 		return job, "it came to the address of a job that was not sent: look for that in the service's list", err
 	case job.State.Final() && !job.Forgotten():
 		return job, "the job " + job.State.Predicate() + " already", nil
 	case !known && job.Hook != "":
 		return job, "nothing was done: the job has an address of its own, it came to another one, and nothing verifies it", nil
 	case known:
-		if job, err = rn.noteHook(ctx, job, news); err != nil {
+		if job, err = rn.waits.noteHook(ctx, job, news); err != nil {
 			return job, "", err
 		}
 	}
 	if job.State == model.JobMayHave {
-		return rn.settleByHook(ctx, job, news)
+		return rn.waits.settleByHook(ctx, job, news)
 	}
 	if job, err = rn.AskNow(ctx, job.ID); err != nil {
 		return job, "the service was not asked: " + line(err.Error()), nil
@@ -249,12 +252,12 @@ func (rn *Runner) JobOfWebhook(ctx context.Context, news model.HookNews) (model.
 }
 
 // noteHook records that a webhook came, once for each delivery, and ends the wait.
-func (rn *Runner) noteHook(ctx context.Context, job model.Job, news model.HookNews) (model.Job, error) {
+func (h hookWaits) noteHook(ctx context.Context, job model.Job, news model.HookNews) (model.Job, error) {
 	step := fmt.Sprintf("webhook %s came (%s)", news.Delivery, news.How)
 	if slices.ContainsFunc(job.Steps, func(s model.JobStep) bool { return s.Text == step }) {
-		return rn.endWait(ctx, job, step)
+		return h.endWait(ctx, job, step)
 	}
-	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+	return h.rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		row.HookDue = time.Time{}
 		return note{step: step, activity: row.ID + " " + row.Dataset + ": " + step}, nil
 	})
@@ -262,11 +265,11 @@ func (rn *Runner) noteHook(ctx context.Context, job model.Job, news model.HookNe
 
 // settleByHook gives a job that may have started the identifier that a webhook to its own address
 // names, unless something speaks against it.
-func (rn *Runner) settleByHook(ctx context.Context, job model.Job, news model.HookNews) (model.Job, string, error) {
+func (h hookWaits) settleByHook(ctx context.Context, job model.Job, news model.HookNews) (model.Job, string, error) {
 	if news.Snapshot == "" {
 		return job, "the job did start, by the webhook to its address, which names no identifier: look for it in the service's list", nil
 	}
-	settled, err := rn.Claim(ctx, job.ID, news.Snapshot, false)
+	settled, err := h.rn.Claim(ctx, job.ID, news.Snapshot, false)
 	doubt, taken := (*DoubtError)(nil), (*ledger.TakenError)(nil)
 	switch {
 	case err == nil:

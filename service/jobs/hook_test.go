@@ -1,13 +1,18 @@
 package jobs
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
@@ -48,14 +53,14 @@ func TestAJobIsNotAskedForBeforeItsWebhookIsDue(t *testing.T) {
 	job := awaiting(t, rn, now.Add(20*time.Second))
 	before := texts(t, rn, job.ID)
 	for _, want := range []time.Duration{hookLookLocal, 5 * time.Second} {
-		left, err := rn.ask(t.Context(), work.Item{Key: job.ID})
+		left, err := rn.watching.ask(t.Context(), work.Item{Key: job.ID})
 		if err != nil || left != want || asked.Load() != 0 || !slices.Equal(texts(t, rn, job.ID), before) {
 			t.Errorf("again in %s, want %s; %v after %d questions", left, want, err, asked.Load())
 		}
 		now = now.Add(hookLookLocal)
 	}
 	now = now.Add(hookLookLocal)
-	if _, err := rn.ask(t.Context(), work.Item{Key: job.ID}); err != nil || asked.Load() != 1 {
+	if _, err := rn.watching.ask(t.Context(), work.Item{Key: job.ID}); err != nil || asked.Load() != 1 {
 		t.Errorf("when it is due: %v after %d questions", err, asked.Load())
 	}
 	job, err := rn.Job(t.Context(), job.ID)
@@ -134,5 +139,258 @@ func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 	if job, said, err := rn.Heard(t.Context(), news); err != nil || job.ID != dead.ID || job.State != model.JobNotSent || !strings.Contains(said, "that was not sent") ||
 		!slices.Contains(texts(t, rn, dead.ID), "webhook hook-1 came ()") {
 		t.Errorf("%+v, %q, %v", job, said, err)
+	}
+}
+
+// mayHave is a job of the ledger that may have started, with an address of the inbox or none.
+func mayHave(t *testing.T, rn *Runner, hook string) model.Job {
+	t.Helper()
+	job, err := rn.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1, Hook: hook}, "", nil)
+	if err == nil {
+		job, err = rn.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			job.State = model.JobMayHave
+			return "it broke", nil
+		})
+	}
+	noerr.Must(t, err)
+	return job
+}
+
+func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.T) {
+	rn, asked := script(t, text(200, `{"status":"ready"}`))
+	now := time.Now().Truncate(time.Second)
+	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
+	lost := func(hook string) model.Job { return mayHave(t, rn, hook) }
+	if _, err := rn.AwaitHook(t.Context(), lost("").ID); !errors.Is(err, ErrNoHook) {
+		t.Errorf("without an address: %v", err)
+	}
+	job, err := rn.AwaitHook(t.Context(), lost(hookToken).ID)
+	if err != nil || !job.HookDue.Equal(now.Add(model.HookDue)) || asked.Load() != 0 {
+		t.Fatalf("%+v, %v after %d questions", job, err, asked.Load())
+	}
+	// The watch writes down once that it did not come.
+	for _, c := range []struct {
+		after time.Duration
+		told  bool
+	}{{model.HookDue - time.Second, false}, {time.Second, true}, {time.Hour, false}} {
+		now = now.Add(c.after)
+		again, err := rn.waits.lookInList(t.Context())
+		looked, err1 := rn.Job(t.Context(), job.ID)
+		if err := errors.Join(err, err1); err != nil || (again > 0) != c.told || looked.State != model.JobMayHave || c.told && !looked.HookDue.IsZero() {
+			t.Errorf("after %s: again in %s, %+v, %v", c.after, again, looked, err)
+		}
+	}
+	steps := texts(t, rn, job.ID)
+	if want := []string{
+		"waits 30m0s for its webhook; nothing is sent",
+		"no webhook came in time, and what the service's list has is not known: the service's list of jobs cannot be asked for",
+	}; !slices.Equal(steps[len(steps)-2:], want) {
+		t.Errorf("%q", steps)
+	}
+	// One that comes in time settles it.
+	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
+	settled, said, err := rn.Heard(context.WithoutCancel(t.Context()), model.HookNews{Delivery: "hook-1", Token: hookToken, Snapshot: "sd_1"})
+	if err != nil || settled.State != model.JobReady || !settled.HookDue.IsZero() || !strings.Contains(said, "answered for sd_1") {
+		t.Errorf("%+v, %q, %v", settled, said, err)
+	}
+	if _, err := rn.AwaitHook(t.Context(), job.ID); !errors.Is(err, ErrSettled) {
+		t.Errorf("a job that is settled: %v", err)
+	}
+}
+
+// Where the service has a list it is looked at once, and what it has is written down and not taken.
+func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
+	for name, c := range map[string]struct {
+		began []time.Duration // after the job was written down; those without a time are negative
+		says  string
+	}{
+		"none":  {nil, "no job that was seen in the service's list can be it"},
+		"other": {[]time.Duration{24 * time.Hour}, "no job that was seen in the service's list can be it"},
+		"one":   {[]time.Duration{time.Second}, "sd_0 of the service's list can be it: adopt it if it is"},
+		"two":   {[]time.Duration{time.Minute, time.Second}, "2 jobs of the service's list can be it, sd_1 first: adopt the one that it is"},
+		"cut":   {[]time.Duration{-1}, "what the service's list has is not known: " + ErrListCut.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rn, _ := script(t, text(200, `{"status":"running"}`))
+			now := time.Now()
+			rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
+			job := mayHave(t, rn, hookToken)
+			looks := 0
+			rn.cfg.List = remoteList(func(context.Context, string, string, int) (list []model.RemoteJob, skipped int, err error) {
+				looks++
+				for i, after := range c.began {
+					remote := model.RemoteJob{Snapshot: "sd_" + strconv.Itoa(i)}
+					if after >= 0 {
+						remote.Created = job.Created.Add(after)
+					}
+					list = append(list, remote)
+				}
+				return list, 0, nil
+			})
+			noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
+			now = now.Add(model.HookDue)
+			for range 2 {
+				noerr.Must(t, noerr.From(rn.waits.lookInList(t.Context())))
+			}
+			after, err := rn.Job(t.Context(), job.ID)
+			if steps := texts(t, rn, job.ID); err != nil || looks != 1 || after.State != model.JobMayHave || steps[len(steps)-1] != "no webhook came in time, and "+c.says {
+				t.Errorf("%d looks, %s, %q, %v", looks, after.State, steps, err)
+			}
+		})
+	}
+}
+
+// A look that does not come to its end leaves the job as it was: it is made again, and nothing is said of it.
+func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		during func(rn *Runner, id string) error
+		says   string
+	}{
+		"the process ends": {func(*Runner, string) error { return errors.New("cancelled") }, "waits 30m0s for its webhook; nothing is sent"},
+		"it is settled": {func(rn *Runner, id string) error {
+			_, err := rn.NotStarted(t.Context(), id)
+			return err
+		}, "marked as not started by a person"},
+		"its webhook is waited for again": {func(rn *Runner, id string) error {
+			_, err := rn.AwaitHook(t.Context(), id)
+			return err
+		}, "waits 30m0s for its webhook; nothing is sent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rn, _ := script(t, text(200, `{"status":"running"}`))
+			now := time.Now().Truncate(time.Second)
+			rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
+			job := mayHave(t, rn, hookToken)
+			noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
+			now = now.Add(model.HookDue)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+				now = now.Add(time.Second)
+				if err := c.during(rn, job.ID); err != nil {
+					cancel()
+					return nil, 0, err
+				}
+				return nil, 0, nil
+			})
+			if _, err := rn.waits.lookInList(ctx); (err != nil) != (ctx.Err() != nil) {
+				t.Error(err)
+			}
+			after, err := rn.Job(t.Context(), job.ID)
+			if steps := texts(t, rn, job.ID); err != nil || after.HookDue.IsZero() || steps[len(steps)-1] != c.says {
+				t.Errorf("due %s, %q, %v", after.HookDue, steps, err)
+			}
+		})
+	}
+}
+
+// The service's list may be slow to come: meanwhile jobs are followed.
+func TestJobsAreFollowedWhileTheListIsLookedAt(t *testing.T) {
+	rn, _ := script(t, text(200, `{"status":"running"}`))
+	lost, now := mayHave(t, rn, hookToken), time.Now()
+	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
+	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), lost.ID)))
+	now = now.Add(model.HookDue)
+	followed := make(chan struct{})
+	rn.cfg.List = remoteList(func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
+		select {
+		case <-followed:
+		case <-ctx.Done():
+		}
+		return nil, 0, nil
+	})
+	running := accepted(t, rn)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var order []string
+	if err := rn.Follow(ctx, func(f Followed) {
+		switch f.Job.ID {
+		case running.ID:
+			if len(order) == 0 {
+				order = append(order, f.Job.ID)
+				close(followed)
+			}
+		case lost.ID:
+			order = append(order, f.Job.ID)
+			cancel()
+		}
+	}); err != nil || !slices.Equal(order, []string{running.ID, lost.ID}) {
+		t.Errorf("%q, %v", order, err)
+	}
+}
+
+func TestTwoProcessesNeverLookInTheListAtOnce(t *testing.T) {
+	rn, _ := script(t, text(200, `{"status":"running"}`))
+	other := New(rn.cfg)
+	lost, now := mayHave(t, rn, hookToken), time.Now()
+	for _, r := range []*Runner{rn, other} {
+		r.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
+	}
+	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), lost.ID)))
+	now = now.Add(model.HookDue)
+	running := accepted(t, rn)
+	var looks atomic.Int32
+	looking, both := make(chan struct{}), make(chan struct{})
+	list := func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
+		if looks.Add(1) == 1 {
+			close(looking)
+		}
+		select {
+		case <-both:
+		case <-ctx.Done():
+		}
+		return nil, 0, nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var following sync.WaitGroup
+	var told atomic.Int32 // of both, that the look came to its end
+	follow := func(r *Runner, on func(Followed)) {
+		r.cfg.List = remoteList(list)
+		following.Go(func() {
+			noerr.Want(t, r.Follow(ctx, func(f Followed) {
+				if on(f); f.Job.ID == lost.ID && told.Add(1) == 2 {
+					cancel()
+				}
+			}))
+		})
+	}
+	follow(rn, func(Followed) {})
+	select {
+	case <-looking:
+	case <-ctx.Done():
+	}
+	var joined sync.Once
+	follow(other, func(f Followed) {
+		if f.Job.ID == running.ID {
+			joined.Do(func() { close(both) })
+		}
+	})
+	following.Wait()
+	if looks.Load() != 1 || told.Load() != 2 {
+		t.Errorf("%d looks, told %d times", looks.Load(), told.Load())
+	}
+}
+
+// A process without the job's key leaves the look to one that has it, for some time.
+func TestTheLookInTheListIsLeftToAProcessThatHasTheKey(t *testing.T) {
+	rn, _ := script(t, text(200, `{"status":"running"}`))
+	locked := errors.New("the key is locked")
+	rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.Secret{}, locked }}
+	rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) { return nil, 0, locked })
+	job, now := mayHave(t, rn, hookToken), time.Now()
+	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
+	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
+	now = now.Add(model.HookDue)
+	if again, err := rn.waits.lookInList(t.Context()); err != nil || again != notMine {
+		t.Errorf("again in %s, %v", again, err)
+	}
+	if got, err := rn.Job(t.Context(), job.ID); err != nil || got.HookDue.IsZero() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	now = now.Add(leftToOthers)
+	noerr.Want(t, noerr.From(rn.waits.lookInList(t.Context())))
+	if steps := texts(t, rn, job.ID); steps[len(steps)-1] != "no webhook came in time, and what the service's list has is not known: the key is locked" {
+		t.Errorf("%q", steps)
 	}
 }

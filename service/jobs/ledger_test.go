@@ -139,3 +139,113 @@ func withDialect(of func(context.Context) (config.Profile, error), name string) 
 		return p, err
 	}
 }
+
+func TestTwoStatesOfAJobDiffer(t *testing.T) {
+	base := model.Job{ID: "job-1", State: model.JobRunning, Wire: "running", Detail: "x", Done: 1, Records: 2}
+	for name, change := range map[string]func(*model.Job){
+		"state":   func(job *model.Job) { job.State = model.JobReady },
+		"wire":    func(job *model.Job) { job.Wire = "building" },
+		"detail":  func(job *model.Job) { job.Detail = "" },
+		"done":    func(job *model.Job) { job.Done = 2 },
+		"records": func(job *model.Job) { job.Records = 3 },
+	} {
+		other := base
+		change(&other)
+		if !differs(base, other) || !differs(other, base) {
+			t.Errorf("%s makes no difference", name)
+		}
+	}
+	other := base
+	other.Updated, other.Bytes = time.Now(), 7
+	if differs(base, other) {
+		t.Error("what the service did not say makes a difference")
+	}
+}
+
+func TestTheTimelineSaysWhatBecameOfATrigger(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		verdict        verdict
+		inputs         int
+		step, activity string
+		accepted       time.Time
+	}{
+		{verdict{state: model.JobAccepted, snapshot: "sd_1", status: 200, at: at}, 1, "snapshot sd_1", "job-7 gd_x, 1 input: accepted: snapshot sd_1", at},
+		{verdict{state: model.JobRefused, detail: "HTTP 400: no", status: 400, at: at}, 2, "HTTP 400: no", "job-7 gd_x, 2 inputs: refused: HTTP 400: no", time.Time{}},
+		{verdict{state: model.JobNotSent}, 0, "", "job-7 gd_x, 0 inputs: not sent", time.Time{}},
+	} {
+		job := model.Job{ID: "job-7", Dataset: "gd_x", Inputs: c.inputs, Detail: "before"}
+		n, err := c.verdict.apply(&job)
+		if err != nil || n.step != c.step || !strings.EqualFold(n.activity, c.activity) {
+			t.Errorf("%+v, %v; want %q", n, err, c.activity)
+		}
+		if job.State != c.verdict.state || job.Snapshot != c.verdict.snapshot || job.Status != c.verdict.status || job.Detail != c.verdict.detail || !job.Accepted.Equal(c.accepted) {
+			t.Errorf("%+v", job)
+		}
+	}
+}
+
+// failing makes the ledger refuse a kind of statement.
+func failing(t *testing.T, cl *Runner, statement string) {
+	t.Helper()
+	raw := noerr.Try(sql.Open("sqlite", cl.cfg.Ledger.Path())).Must(t)
+	defer raw.Close()
+	noerr.Must(t, noerr.From(raw.ExecContext(t.Context(), "CREATE TRIGGER full BEFORE "+statement+" BEGIN SELECT RAISE(ABORT, 'no room'); END")))
+}
+
+func TestAJobThatCannotGoIntoSendingIsNotSent(t *testing.T) {
+	cl, asked := script(t, text(200, `{"snapshot_id":"sd_1"}`))
+	failing(t, cl, "UPDATE ON jobs WHEN NEW.state = 'sending'")
+	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+	if err == nil || !strings.Contains(err.Error(), "no room") || job.ID != "job-1" || job.State != model.JobIntent || asked.Load() != 0 {
+		t.Errorf("%+v, %v, %d POSTs", job, err, asked.Load())
+	}
+}
+
+func TestANewJobHasNoCounts(t *testing.T) {
+	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
+	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2"))
+	if err != nil || job.Done != -1 || job.Records != -1 || job.Inputs != 2 || job.Profile != "test" || job.Dataset != "gd_products" || job.KeyName != "batch-user" {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestAWatchEndsWhenTheLedgerCannotTakeWhatItSaw(t *testing.T) {
+	cl, asked := script(t, text(200, `{"status":"running"}`))
+	accepted(t, cl)
+	failing(t, cl, "UPDATE ON jobs")
+	seen := 0
+	job, err := cl.Watch(t.Context(), "job-1", func(model.Job) { seen++ })
+	if err == nil || !strings.Contains(err.Error(), "no room") || job.ID != "job-1" || job.State != model.JobAccepted || asked.Load() != 1 || seen != 1 {
+		t.Errorf("%+v, %v after %d polls, seen %d times", job, err, asked.Load(), seen)
+	}
+}
+
+func TestAnAdoptionIsTold(t *testing.T) {
+	cl, _ := script(t, text(200, `{"status":"running"}`))
+	history, _ := servicetest.Journal(t)
+	cl.cfg.Journal = history
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
+	job, err := cl.Adopt(t.Context(), "sd_elsewhere", "gd_x")
+	if told, err := history.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(told) != 1 || told[0].Text != "job-1: sd_elsewhere was adopted" || told[0].Ref != "job-1" {
+		t.Errorf("%+v, %v", told, err)
+	}
+	if err != nil || !job.Accepted.Equal(now) || job.Records != -1 || job.Done != -1 {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestAnAdoptionThatFails(t *testing.T) {
+	cl, asked := script(t, text(404, "Snapshot does not exist"), text(401, "no"), text(200, `{"status":"running"}`))
+	if _, err := cl.Adopt(t.Context(), "sd_9", ""); !errors.Is(err, ErrUnknownJob) || !strings.Contains(err.Error(), "and the service does not know it") {
+		t.Errorf("unknown to both: %v", err)
+	}
+	if _, err := cl.Adopt(t.Context(), "sd_9", ""); err == nil || errors.Is(err, ErrUnknownJob) {
+		t.Errorf("the key is refused: %v", err)
+	}
+	failing(t, cl, "INSERT ON jobs")
+	if job, err := cl.Adopt(t.Context(), "sd_9", ""); err == nil || !strings.Contains(err.Error(), "adopting sd_9: ") || job.ID != "" || asked.Load() != 3 {
+		t.Errorf("no room: %+v, %v", job, err)
+	}
+}

@@ -22,7 +22,7 @@ import (
 
 // fetchResult downloads a result into its file. What it returns is locked, and its Kept says what became
 // of it. The caller ends it once that is recorded.
-func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination, on func(Progress)) (*partial, error) {
+func (call jobCall) fetchResult(ctx context.Context, to Destination, on func(Progress)) (*partial, error) {
 	p, err := openPartial(to.File, to.Format, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.DropPartial, tally{d: call.d, dataset: call.job.Dataset})
 	var foreign *ForeignError
 	if errors.As(err, &foreign) { // of two questions, that about the finished file comes first
@@ -32,7 +32,7 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination,
 		return nil, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
 	}
 	if err := errors.Join(p.Sweep(to.File), p.Sweep(to.File+stateSuffix)); err != nil {
-		rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
+		call.rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
 	}
 	if p.became(ctx, to) {
 		on(Progress{Note: to.File + " is whole already: an earlier download ended before it was written down", Bytes: p.state.File.Bytes, Part: p.state.Parts, Parts: p.state.Parts})
@@ -41,9 +41,9 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination,
 	if err := cmp.Or(context.Cause(ctx), free(to)); err != nil {
 		return nil, errors.Join(err, p.unused())
 	}
-	err = rn.goOn(ctx, call, p, on)
+	err = call.goOn(ctx, p, on)
 	if err == nil {
-		err = rn.fetchParts(ctx, call, p, on)
+		err = call.fetchParts(ctx, p, on)
 		p.sync.running.Wait()
 	}
 	if err == nil {
@@ -54,11 +54,11 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination,
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	return nil, p.leave(rn.resultFault(ctx, call, err))
+	return nil, p.leave(call.resultFault(ctx, err))
 }
 
 // resultFault is the error of a download, by what was wrong with what came.
-func (rn *Runner) resultFault(ctx context.Context, call jobCall, err error) error {
+func (call jobCall) resultFault(ctx context.Context, err error) error {
 	doing := "downloading the results of job " + call.job.ID
 	var none *noResultError
 	var broke *exchange.Error
@@ -69,7 +69,7 @@ func (rn *Runner) resultFault(ctx context.Context, call jobCall, err error) erro
 	case errors.As(err, &none):
 		return none.fault(doing)
 	case errors.As(err, &broke):
-		return rn.jobFault(ctx, doing, call, nil, err)
+		return call.jobFault(ctx, doing, nil, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
@@ -87,7 +87,7 @@ func free(to Destination) error {
 }
 
 // goOn determines in how many parts the result comes, and which of them are there.
-func (rn *Runner) goOn(ctx context.Context, call jobCall, p *partial, on func(Progress)) error {
+func (call jobCall) goOn(ctx context.Context, p *partial, on func(Progress)) error {
 	info, err := p.Stat()
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (rn *Runner) goOn(ctx context.Context, call jobCall, p *partial, on func(Pr
 	}
 	parts := 1
 	if size > 0 {
-		if parts, err = rn.askParts(ctx, call, size); err != nil {
+		if parts, err = call.askParts(ctx, size); err != nil {
 			return err
 		}
 	}
@@ -138,8 +138,8 @@ func (rn *Runner) goOn(ctx context.Context, call jobCall, p *partial, on func(Pr
 }
 
 // askParts asks how many parts of so many rows a result has; 1 if the service does not offer parts.
-func (rn *Runner) askParts(ctx context.Context, call jobCall, size int) (int, error) {
-	stream, err := rn.open(ctx, call, call.paths.Parts, call.d.ResultQuery(call.job.Dataset, size, 0))
+func (call jobCall) askParts(ctx context.Context, size int) (int, error) {
+	stream, err := call.open(ctx, call.paths.Parts, call.d.ResultQuery(call.job.Dataset, size, 0))
 	if err != nil {
 		return 1, notOffered(err)
 	}
@@ -169,7 +169,7 @@ func notOffered(err error) error {
 }
 
 // fetchParts asks for the missing parts, one after the other.
-func (rn *Runner) fetchParts(ctx context.Context, call jobCall, p *partial, on func(Progress)) error {
+func (call jobCall) fetchParts(ctx context.Context, p *partial, on func(Progress)) error {
 	for !p.state.whole() {
 		part, before := len(p.state.Done)+1, p.size
 		asked := part
@@ -177,15 +177,15 @@ func (rn *Runner) fetchParts(ctx context.Context, call jobCall, p *partial, on f
 			asked = 0
 		}
 		told := func(n int64) { on(Progress{Bytes: before + n, Part: part, Parts: p.state.Parts}) }
-		if err := rn.fetchPart(ctx, call, p, asked, told); err != nil {
+		if err := call.fetchPart(ctx, p, asked, told); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part int, on func(int64)) error {
-	stream, err := rn.openResult(ctx, call, p.state.Rows, part)
+func (call jobCall) fetchPart(ctx context.Context, p *partial, part int, on func(int64)) error {
+	stream, err := call.openResult(ctx, p.state.Rows, part)
 	if err != nil {
 		return err
 	}

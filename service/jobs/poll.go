@@ -17,35 +17,35 @@ import (
 const pollTimeout = 30 * time.Second
 
 // poll asks once.
-func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, error) {
+func (call jobCall) poll(ctx context.Context) (dialect.Progress, error) {
 	inner, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
 	defer cancel()
 	doing := "asking for the state of job " + call.job.ID
-	resp, _, err := rn.cfg.Wire.API(inner, call.api(http.MethodGet, call.paths.Progress))
+	resp, _, err := call.rn.cfg.Wire.API(inner, call.api(http.MethodGet, call.paths.Progress))
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return dialect.Progress{}, cause
 		}
-		return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, err)
+		return dialect.Progress{}, call.jobFault(ctx, doing, nil, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusAccepted { // 202 is "not yet"
-		return dialect.Progress{}, rn.jobFault(ctx, doing, call, resp, nil)
+		return dialect.Progress{}, call.jobFault(ctx, doing, resp, nil)
 	}
 	mask := exchange.MaskOf(call.secret, exchange.Login{})
 	p, err := call.readProgress(mask, resp)
 	if err == nil {
 		p.Wire, p.Detail = mask.Text(p.Wire), mask.Text(p.Detail)
-		p.After = call.d.ReadHeader(resp.Header, rn.cfg.Now()).RetryAfter
+		p.After = call.d.ReadHeader(resp.Header, call.rn.cfg.Now()).RetryAfter
 		return p, nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return dialect.Progress{}, cause
 	}
 	if errors.As(err, new(*exchange.Error)) { // it broke off
-		return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, err)
+		return dialect.Progress{}, call.jobFault(ctx, doing, nil, err)
 	}
-	return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, exchange.Unusable(err))
+	return dialect.Progress{}, call.jobFault(ctx, doing, nil, exchange.Unusable(err))
 }
 
 // passing reports whether the next poll may succeed after this failure.

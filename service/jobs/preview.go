@@ -80,8 +80,8 @@ func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (diale
 		return none, err
 	}
 	c := previewCall{
-		jobCall: jobCall{job: model.Job{Dataset: r.Dataset}, p: p, d: d, key: key, secret: secret},
-		rn:      rn, mask: exchange.MaskOf(secret, exchange.Login{}), began: rn.cfg.Now(), state: model.JobNotSent,
+		jobCall: jobCall{rn: rn, job: model.Job{Dataset: r.Dataset}, p: p, d: d, key: key, secret: secret},
+		mask:    exchange.MaskOf(secret, exchange.Login{}), began: rn.cfg.Now(), state: model.JobNotSent,
 	}
 	defer c.depart()()
 	inner, cancel := context.WithTimeoutCause(ctx, previewTimeout, exchange.ErrTimeout)
@@ -99,7 +99,6 @@ func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (diale
 // previewCall makes the calls of one preview.
 type previewCall struct {
 	jobCall
-	rn    *Runner
 	mask  exchange.Mask
 	began time.Time
 	// state and id are what is known about the preview, says is the service's last word.

@@ -235,7 +235,7 @@ func TestTheEmulatorSeesOneQuestionForEachJobThatIsOver(t *testing.T) {
 		}
 		call := noerr.Try(rn.callFor(t.Context(), job.ID)).Must(t)
 		eventually(t, "the job is over", func() bool { // nothing of it goes into the ledger
-			p, err := rn.poll(t.Context(), call)
+			p, err := call.poll(t.Context())
 			return err == nil && p.State == model.JobReady
 		})
 	}

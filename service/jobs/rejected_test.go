@@ -121,11 +121,11 @@ func TestAJobIsLeftToOthersWhileItsKeyHasTheValueThatWasRejected(t *testing.T) {
 	} {
 		cl, _ := script(t, text(401, "no"))
 		job := accepted(t, cl)
-		cl.reject(job)
+		cl.watching.reject(job)
 		k, _ := servicetest.Key(job.KeyName)
 		c.change(&k)
 		cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, KeyBy: func(string) (model.Key, bool) { return k, true }}
-		if left := cl.rejectedHere(job); left != c.left {
+		if left := cl.watching.rejectedHere(job); left != c.left {
 			t.Errorf("%s: left to others %t, want %t", name, left, c.left)
 		}
 	}
@@ -207,7 +207,7 @@ func TestAProcessThatCannotAskHoldsNobodyUp(t *testing.T) {
 		ledger, _ := withLedger(t)
 		cl := newRunner(t, p, ledger, c.change)
 		job := accepted(t, cl)
-		_, leave, err := cl.join(t.Context(), "other", "", true) // as one that follows all jobs
+		_, leave, err := cl.watching.join(t.Context(), "other", "", true) // as one that follows all jobs
 		noerr.Must(t, err)
 		defer leave()
 		item := work.Item{Lane: lane("test"), Key: job.ID}
@@ -215,10 +215,10 @@ func TestAProcessThatCannotAskHoldsNobodyUp(t *testing.T) {
 			if turn == 2 {
 				cl.watching.forget(job.ID)
 			}
-			if again, err := cl.ask(t.Context(), item); err != nil || again != notMine {
+			if again, err := cl.watching.ask(t.Context(), item); err != nil || again != notMine {
 				t.Errorf("%s: turn %d: again in %s, %v", name, turn, again, err)
 			}
-			if why, left := cl.leaves(job); !left || why == nil {
+			if why, left := cl.watching.leaves(job); !left || why == nil {
 				t.Errorf("%s: turn %d: %v", name, turn, why)
 			}
 		}

@@ -2,17 +2,23 @@ package jobs
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
+	"zonedeck/service/rows"
 )
 
 // resultHead is how much of a result is looked at before any of it is written, in
@@ -153,4 +159,273 @@ func errorShaped(text []byte) bool {
 		}
 	}
 	return says || message && (code || !beside)
+}
+
+// unwrap makes the result yield only its rows, one per line, if they are inside an object.
+func (r *result) unwrap(call jobCall) {
+	field, ok := call.d.Envelope(call.job.Dataset)
+	if !ok {
+		return
+	}
+	r.wrapped = &wrapped{Envelope: rows.NewEnvelope(r.MaskReader, field), call: call, result: r}
+}
+
+// Read gives the rows of the result, as the service writes them or out of their object.
+func (r *result) Read(p []byte) (int, error) {
+	if r.wrapped != nil {
+		return r.wrapped.Read(p)
+	}
+	return r.MaskReader.Read(p)
+}
+
+// wrapped are rows in an object that also says whether they are complete.
+type wrapped struct {
+	*rows.Envelope
+	call   jobCall
+	result *result
+}
+
+// Read ends with an error unless the object is whole and says that the job is over.
+func (w *wrapped) Read(p []byte) (int, error) {
+	n, err := w.Envelope.Read(p)
+	var row *rows.RecordsError
+	switch {
+	case errors.Is(err, io.EOF):
+		return n, w.over()
+	case err == io.ErrUnexpectedEOF: //nolint:errorlint // a reader's error that wraps it says more
+		return n, w.result.brokeOff(err)
+	case errors.As(err, &row):
+		return n, unusable("is not an object with rows: %s", row.Error())
+	}
+	return n, err
+}
+
+// over is io.EOF if the job has ended with a result, or else says why there is none.
+func (w *wrapped) over() error {
+	p, err := w.progress()
+	switch {
+	case err != nil:
+		return unusable("%s", err)
+	case p.State == model.JobReady, p.State == model.JobCanceled && w.Rows > 0:
+		return io.EOF
+	case p.State == model.JobFailed, p.State == model.JobCanceled:
+		text := joinText(p.Wire, p.Detail)
+		return &noResultError{text: "has no result: " + text, outcome: model.Outcome{ServiceText: text}}
+	default:
+		return fmt.Errorf("job %s: %w", w.call.job.ID, &NotReadyError{Text: joinText(p.Wire, p.Detail)})
+	}
+}
+
+func (w *wrapped) progress() (dialect.Progress, error) {
+	return w.call.d.ReadProductProgress(w.call.job.Dataset, w.Beside, w.Rows)
+}
+
+// readProgress reads an answer to a question for a job's state. That of a product may hold its
+// whole result, which is skipped. If the answer broke off, the error is an *exchange.Error.
+func (call jobCall) readProgress(mask exchange.Mask, resp *http.Response) (dialect.Progress, error) {
+	field, product := call.d.Envelope(call.job.Dataset)
+	if !product {
+		text, err := mask.ReadAnswer(resp, answerBytes)
+		if err != nil {
+			return dialect.Progress{}, err
+		}
+		return call.d.ReadProgress(text)
+	}
+	var came int64
+	masked := mask.Reader(io.LimitReader(resp.Body, maxDownload))
+	body := readerFunc(func(p []byte) (int, error) {
+		n, err := masked.Read(p)
+		came += int64(n)
+		return n, err
+	})
+	w := wrapped{Envelope: rows.NewEnvelope(body, field), call: call}
+	_, err := io.Copy(io.Discard, w.Envelope)
+	switch row := (*rows.RecordsError)(nil); {
+	case errors.As(err, &row):
+		return dialect.Progress{}, err
+	case err != nil:
+		return dialect.Progress{}, exchange.BrokeOff(resp.StatusCode, came, err)
+	}
+	return w.progress()
+}
+
+// charge keeps what a result says that it cost.
+func (p *partial) charge(w *wrapped) error {
+	dollars, ok := w.call.d.Charged(w.call.job.Dataset, w.Beside)
+	if !ok {
+		return nil
+	}
+	p.state.Done[len(p.state.Done)-1].Charged = &dollars
+	return p.writeState()
+}
+
+// account is the account of the rows. What the service says they cost takes precedence over the rate.
+func (p *partial) account(of config.Profile) model.JobRows {
+	out := p.rows.sum(of)
+	if done := p.state.Done; out.Counted && len(done) == 1 && done[0].Charged != nil {
+		out.Cost, out.Priced = *done[0].Charged, true
+	}
+	return out
+}
+
+// Records is a table of a job's first n records (at most 1,000, fewer if they are
+// huge). It reads the downloaded file if that still has its size, or else asks the
+// service, and reads no more than it needs. A record that is not an object becomes
+// a row with the one column "value". Columns are in the order in which they first
+// appear. Total is the number of records if the end was reached, or else -1.
+//
+// Errors: as Download, and a *rows.RecordsError when the file is not what it should
+// be; the table then holds the records before, as with one of the service that cannot be read.
+func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.RecordTable, error) {
+	job, err := rn.Job(ctx, jobID)
+	if err != nil {
+		return model.RecordTable{Total: -1}, err
+	}
+	f, err := keptResult(job)
+	if err != nil {
+		return model.RecordTable{Total: -1}, err
+	}
+	if f != nil {
+		defer f.Close()
+		return rows.ReadRecords(f, fileFormat(job), n)
+	}
+	call, err := rn.callFor(ctx, jobID)
+	if err != nil {
+		return model.RecordTable{Total: -1}, err
+	}
+	// With one record per line, the first ones can be read without waiting for the rest. If the service sends an array all
+	// the same, its elements are the records.
+	stream, err := call.openResult(ctx, 0, 0)
+	if err != nil {
+		return model.RecordTable{Total: -1}, err
+	}
+	defer stream.close()
+	table, err := rows.ReadRecords(stream, "json", n)
+	return table, call.unread(ctx, err)
+}
+
+// unread is the error of rows that the service gave, and that could not be read.
+func (call jobCall) unread(ctx context.Context, err error) error {
+	doing := "reading the records of job " + call.job.ID
+	var none *noResultError
+	var broke *exchange.Error
+	var row *rows.RecordsError
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &none):
+		return none.fault(doing)
+	case errors.As(err, &broke):
+		return call.jobFault(ctx, doing, nil, err)
+	case errors.As(err, &row):
+		return call.jobFault(ctx, doing, nil, exchange.Unusable(err))
+	}
+	return err
+}
+
+// Missing is what is left of a job: the inputs that gave no data.
+type Missing struct {
+	// Request asks for these inputs alone.
+	Request model.TriggerRequest
+	// Inputs are the inputs of the job, Failed those that gave an error, Nothing those that
+	// gave no row with data or an error.
+	Inputs, Failed, Nothing int
+	// Unmatched counts rows that belong to none of the inputs. If there are any, inputs of the rest may
+	// have given data.
+	Unmatched int
+	// Lacking counts records that the service counted and that are not among the rows. Their inputs are in
+	// the rest, and may have given data. See model.Job.
+	Lacking int
+}
+
+// Missing compares a job's inputs with the rows of its result: the file that was downloaded,
+// while it still has its size, else the service's.
+//
+// Errors: as Request and Download, and a *rows.RecordsError of the file.
+func (rn *Runner) Missing(ctx context.Context, id string) (Missing, error) {
+	r, err := rn.Request(ctx, id)
+	if err != nil {
+		return Missing{}, err
+	}
+	job, err := rn.Job(ctx, id)
+	if err != nil {
+		return Missing{}, err
+	}
+	match := rows.NewMatch(r.Inputs)
+	read := model.JobRows{Counted: true}
+	if err := rn.eachRow(ctx, job, func(row rows.Row) {
+		read.Returned++
+		match.Row(row)
+	}); err != nil {
+		return Missing{}, err
+	}
+	job.Rows = read
+	out := Missing{Inputs: len(r.Inputs), Unmatched: match.Unmatched, Lacking: job.Lacking()}
+	r.Inputs, out.Failed = match.Missing()
+	out.Nothing = len(r.Inputs) - out.Failed
+	out.Request = r
+	return out, nil
+}
+
+// withoutResult refuses to ask for the result of a job that has none: the service's answer would only
+// replace the reason why the job ended.
+func withoutResult(job model.Job) error {
+	if job.State != model.JobFailed && job.State != model.JobCanceled {
+		return nil
+	}
+	why := ""
+	if job.Detail != "" {
+		why = " (" + job.Detail + ")"
+	}
+	return fmt.Errorf("job %s %s%s: %w", job.ID, job.State.Predicate(), why, ErrNoResult)
+}
+
+// eachRow calls on for every row of a job's result.
+func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row)) error {
+	each := func(row rows.Row) error {
+		on(row)
+		return context.Cause(ctx)
+	}
+	f, err := keptResult(job)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		defer f.Close()
+		return rows.EachRow(f, fileFormat(job), each)
+	}
+	if err := withoutResult(job); err != nil {
+		return err
+	}
+	call, err := rn.callAbout(ctx, job)
+	if err != nil {
+		return err
+	}
+	stream, err := call.openResult(ctx, 0, 0)
+	if err != nil {
+		return err
+	}
+	defer stream.close()
+	return call.unread(ctx, rows.EachRow(stream, "json", each))
+}
+
+// fileFormat is the format of a job's file; if it is not known, the content decides.
+func fileFormat(job model.Job) string {
+	return cmp.Or(job.Rows.Format, strings.TrimPrefix(filepath.Ext(job.File), "."))
+}
+
+// keptResult is the file of a job's result if it still has its size, or nil.
+func keptResult(job model.Job) (io.ReadCloser, error) {
+	at, err := os.Stat(job.File)
+	if err == nil && at.Mode().IsRegular() && at.Size() == job.Bytes {
+		f, err := os.Open(job.File)
+		if err != nil {
+			return nil, fmt.Errorf("records of job %s: %w", job.ID, err)
+		}
+		return f, nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("records of job %s: %w", job.ID, err)
+	}
+	return nil, nil //nolint:nilnil // no file is no error
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -78,6 +79,7 @@ func (machine) Uint64() uint64 { return rand.Uint64() }
 type Runner struct {
 	cfg      Config
 	watching watching
+	waits    hookWaits
 }
 
 // New makes a Runner. It does no I/O.
@@ -91,7 +93,9 @@ func New(c Config) *Runner {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{cfg: c}
+	rn := &Runner{cfg: c}
+	rn.watching.rn, rn.waits.rn = rn, rn
+	return rn
 }
 
 // note says what to write beside a changed job.
@@ -143,4 +147,26 @@ func (rn *Runner) tellKey(ctx context.Context, profile, key string, d model.Diag
 	if err := rn.cfg.Journal.PutKeyRejected(context.WithoutCancel(ctx), rn.cfg.Now(), profile, key); err != nil {
 		rn.cfg.Log.Warn("an event of a key is missing in the timeline", "key", key, "error", err)
 	}
+}
+
+// maxDetail bounds a text of the ledger, in bytes.
+const maxDetail = 1000
+
+// line makes a text one bounded line, for the ledger.
+func line(s string) string { return model.Line(s, maxDetail) }
+
+// joinText joins what is not empty with a colon.
+func joinText(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + ": " + b
+}
+
+// counted is a number of things: "1 row", "2 rows".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

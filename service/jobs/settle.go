@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
+	"zonedeck/service/exchange"
+	"zonedeck/service/ledger"
 )
 
 // The answers to which job a job that may have started is, besides the identifiers of the service's jobs.
@@ -155,4 +158,363 @@ func (l *Launching) Decide(ctx context.Context, s Settlement, a ask.Answers) (mo
 		return job, &ask.Unanswered{Questions: []ask.Question{doubt(in.Error())}}
 	}
 	return job, err
+}
+
+// What an operator decides about a job that may have started.
+var (
+	// ErrSettled says that what became of a job is known already.
+	ErrSettled = errors.New("only a job that may have started is settled")
+	// ErrNoList says that the service's jobs cannot be listed.
+	ErrNoList = errors.New("the service's list of jobs cannot be asked for")
+	// ErrListCut says that nothing in the list fits, but that the job may be among those that could not be looked at.
+	ErrListCut = errors.New("no job that was seen in it can be it, and not every job of that time could be looked at")
+)
+
+// Candidate is a job of the service's list that may be a job of the ledger that may have started.
+type Candidate struct {
+	model.RemoteJob
+	// Inputs is how many inputs it has, -1 if the service does not say.
+	Inputs int
+	// After is how long after the console's POST it began: by this machine's clock if the difference to the
+	// service's clock is known.
+	After time.Duration
+	// Against says what does not fit or leaves a doubt, or is empty.
+	Against string
+	// Unseen says that not every job of that time could be looked at, so that another may be it.
+	Unseen bool
+}
+
+// DoubtError says why a job of the service was not taken for one that may have started.
+type DoubtError struct{ Job, Snapshot, Against string }
+
+func (e *DoubtError) Error() string {
+	return fmt.Sprintf("%s may not be job %s: %s", e.Snapshot, e.Job, e.Against)
+}
+
+// How near in time a job of the list must be to be looked at: the service may list a job late, and its
+// clock is known no more exactly than its answers show it.
+const (
+	candidateBefore = 10 * time.Minute
+	candidateAfter  = 30 * time.Minute
+	maxListedJobs   = 500
+	maxCandidates   = 10
+)
+
+// Candidates are the jobs of the service's own list that a job that may have started could be: of its data
+// set, begun about then, and unknown to the ledger. Those with the same number of inputs come first, then
+// the nearest in time. If the difference between the service's clock and this one is not known, jobs of any
+// time with the same number of inputs are included. Nothing is changed.
+//
+// Errors: ErrSettled, ErrUnknownJob, ErrNoList, ErrListCut, those of the list.
+func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error) {
+	defer rn.cfg.Wire.Begin()()
+	job, err := rn.openJob(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if rn.cfg.List == nil {
+		return nil, ErrNoList
+	}
+	_, d, err := exchange.Current(ctx, rn.cfg.Source)
+	if err != nil {
+		return nil, err
+	}
+	if of, ok := d.ProductOf(job.Dataset); ok {
+		return nil, fmt.Errorf("%w: public sources show none for %s", ErrNoList, of.Label())
+	}
+	listed, skipped, err := rn.cfg.List.RemoteJobs(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
+	if err != nil {
+		return nil, err
+	}
+	clock, err := rn.clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out, far []Candidate
+	cut, oldest := skipped > 0, job.Created.Add(clock.by())
+	for _, remote := range listed {
+		c := Candidate{RemoteJob: remote, Inputs: -1, After: remote.Created.Sub(job.Created) - clock.by()}
+		if remote.Created.IsZero() {
+			cut = true
+			continue
+		}
+		if remote.Created.Before(oldest) {
+			oldest = remote.Created
+		}
+		if !nearby(c.After) && clock.known {
+			continue
+		}
+		if _, err := rn.ofSnapshot(ctx, remote.Snapshot); err == nil {
+			continue // another job of the ledger
+		} else if !errors.Is(err, ErrUnknownJob) {
+			return nil, err
+		}
+		if nearby(c.After) {
+			out = append(out, c)
+		} else {
+			far = append(far, c)
+		}
+	}
+	slices.SortStableFunc(out, nearer)
+	cut = cut || len(out) > maxCandidates || len(listed) >= maxListedJobs && nearby(oldest.Sub(job.Created)-clock.by())
+	if out, err = rn.weigh(ctx, job, clock, out, far); err != nil {
+		return nil, err
+	}
+	if cut && len(out) == 0 {
+		return nil, ErrListCut
+	}
+	if cut {
+		for i := range out {
+			out[i].Against, out[i].Unseen = cmp.Or(out[i].Against, "not every job of that time could be looked at"), true
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Candidate) int {
+		return cmp.Or(cmp.Compare(fitness(job, b), fitness(job, a)), nearer(a, b))
+	})
+	return out, nil
+}
+
+func nearer(a, b Candidate) int { return cmp.Compare(a.After.Abs(), b.After.Abs()) }
+
+// serviceClock is what is known about the service's clock, compared with the clock of the ledger.
+type serviceClock struct {
+	exchange.Skew
+
+	known bool
+}
+
+// by is how far the clock is ahead of the ledger's; 0 if they agree as far as can be told.
+func (c serviceClock) by() time.Duration {
+	if !c.Significant() {
+		return 0
+	}
+	return c.By
+}
+
+func (rn *Runner) clock(ctx context.Context) (c serviceClock, err error) {
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
+	if err == nil {
+		c.Skew, c.known = rn.cfg.Wire.Skew(p)
+		c.Skew = c.FromRecords()
+	}
+	return c, err
+}
+
+// weigh asks for the inputs of the candidates that began about the time of the POST, then of those with an
+// unknown clock, and says what speaks against each.
+func (rn *Runner) weigh(ctx context.Context, job model.Job, clock serviceClock, near, far []Candidate) ([]Candidate, error) {
+	slices.SortStableFunc(far, nearer)
+	out := near[:min(len(near), maxCandidates)]
+	n := len(out)
+	out = append(out, far[:min(len(far), maxCandidates-n)]...)
+	for i := range out {
+		if err := rn.askInputs(ctx, job, &out[i]); err != nil {
+			return nil, err
+		}
+		if i >= n {
+			out[i].Against = cmp.Or(out[i].Against, "it began "+fromPost(out[i].After)+" the POST, and how far the service's clock is from this one is not known")
+		}
+	}
+	seen := 0
+	out = slices.DeleteFunc(out, func(c Candidate) bool {
+		seen++
+		return seen > n && c.Inputs != job.Inputs
+	})
+	return out, rn.weighRivals(ctx, job, clock, out)
+}
+
+// fromPost says how long before or after the POST something was: "5s after".
+func fromPost(after time.Duration) string {
+	if after < 0 {
+		return (-after).Round(time.Second).String() + " before"
+	}
+	return after.Round(time.Second).String() + " after"
+}
+
+// nearby reports whether a job that began so long after the POST may be the job.
+func nearby(after time.Duration) bool { return after >= -candidateBefore && after <= candidateAfter }
+
+// weighRivals notes against a candidate that it began before the POST or after it was over, or that it may
+// just as well be another job of the ledger without an identifier.
+func (rn *Runner) weighRivals(ctx context.Context, job model.Job, clock serviceClock, out []Candidate) error {
+	list, _, err := rn.Jobs(ctx, 0)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(j model.Job) bool {
+		return j.ID == job.ID || j.State != model.JobMayHave && j.State != model.JobSending || j.Dataset != job.Dataset || j.Inputs != job.Inputs
+	})
+	for i := range out {
+		c := &out[i]
+		after := c.Created.Sub(job.Created) - clock.By
+		give := clock.Give + time.Second // dates may be of whole seconds
+		switch {
+		case -after > give:
+			c.Against = cmp.Or(c.Against, "it began "+fromPost(after)+" the POST, by the service's clock")
+		case after > triggerTimeout+give:
+			c.Against = cmp.Or(c.Against, fmt.Sprintf("it began %s the POST, which waits %s at most", fromPost(after), triggerTimeout))
+		}
+		for _, rival := range list {
+			if nearby(c.Created.Sub(rival.Created) - clock.by()) {
+				c.Against = cmp.Or(c.Against, fmt.Sprintf("it can be %s as well", rival.ID))
+			}
+		}
+	}
+	return nil
+}
+
+// fitness is 2 for the same number of inputs, 1 if it is not known.
+func fitness(job model.Job, c Candidate) int {
+	switch c.Inputs {
+	case job.Inputs:
+		return 2
+	case -1:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// askInputs asks how many inputs a job of the list has. It is no error if the service does not say.
+func (rn *Runner) askInputs(ctx context.Context, job model.Job, c *Candidate) error {
+	about := job
+	about.Snapshot = c.Snapshot
+	call, err := rn.callAbout(ctx, about)
+	if err != nil {
+		return err
+	}
+	p, err := call.poll(ctx)
+	var fault *exchange.CallError
+	switch {
+	case errors.As(err, &fault):
+		c.Against = "its number of inputs could not be asked for"
+		return nil
+	case err != nil:
+		return err
+	}
+	c.Inputs = p.Inputs
+	c.Against = againstInputs(job, c.Inputs)
+	return nil
+}
+
+// againstInputs says that a job has another number of inputs, or nothing.
+func againstInputs(job model.Job, inputs int) string {
+	if inputs < 0 || inputs == job.Inputs {
+		return ""
+	}
+	has := "1 input"
+	if inputs != 1 {
+		has = fmt.Sprintf("%d inputs", inputs)
+	}
+	return fmt.Sprintf("it has %s and not %d", has, job.Inputs)
+}
+
+// keyOf is the key that a job was started by, or "" when the inventory no longer has it.
+func (rn *Runner) keyOf(job model.Job) string {
+	if _, ok := rn.cfg.Source.Key(job.KeyName); ok {
+		return job.KeyName
+	}
+	return ""
+}
+
+// openJob is a job of the profile in use that may have started.
+func (rn *Runner) openJob(ctx context.Context, id string) (model.Job, error) {
+	if err := rn.writable(); err != nil {
+		return model.Job{}, err
+	}
+	job, err := rn.Job(ctx, id)
+	if err == nil && job.State != model.JobMayHave {
+		err = fmt.Errorf("job %s %s: %w", job.ID, job.State.Predicate(), ErrSettled)
+	}
+	if err != nil {
+		return job, err
+	}
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
+	if err != nil {
+		return job, err
+	}
+	return job, ofProfile(job, p)
+}
+
+// toSettle is openJob for what a read-only profile must not do.
+func (rn *Runner) toSettle(ctx context.Context, id string) (model.Job, error) {
+	job, err := rn.openJob(ctx, id)
+	if err != nil {
+		return job, err
+	}
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
+	if err == nil {
+		err = p.Refuse("settle jobs")
+	}
+	return job, err
+}
+
+// Claim says that a job that may have started is the job that the service knows by that identifier, after
+// the service has answered for it. No identifier is ever given to two jobs. A job with another number of
+// inputs, or one that the service does not list for the data set, is taken only if the operator is sure.
+//
+// Errors: a *DoubtError, ErrSettled, ErrUnknownJob (of the ledger or of the service), ErrNotShown, a
+// *ledger.TakenError, a *exchange.CallError, the ledger's.
+func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (model.Job, error) {
+	defer rn.cfg.Wire.Begin()()
+	job, err := rn.toSettle(ctx, id)
+	if err != nil {
+		return job, err
+	}
+	about := job
+	about.Snapshot = strings.TrimSpace(snapshot)
+	call, err := rn.callAbout(ctx, about)
+	if err != nil {
+		return job, err
+	}
+	progress, err := call.poll(ctx)
+	if err = unknownThere(err); err != nil {
+		return job, err
+	}
+	if !sure {
+		against := cmp.Or(againstInputs(job, progress.Inputs), rn.againstList(ctx, job, about.Snapshot))
+		if against != "" {
+			return job, &DoubtError{Job: job.ID, Snapshot: about.Snapshot, Against: against}
+		}
+	}
+	job, err = rn.cfg.Ledger.Claim(ctx, job.ID, call.job.Snapshot)
+	if errors.Is(err, ledger.ErrSettled) {
+		return job, fmt.Errorf("job %s: %w", id, ErrSettled)
+	}
+	if err != nil {
+		return job, err
+	}
+	rn.log(ctx, job, fmt.Sprintf("%s %s: it had started, as %s", job.ID, job.Dataset, job.Snapshot))
+	return rn.record(ctx, job, progress)
+}
+
+// againstList says that the service lists no such job for the data set. It says nothing if the list
+// cannot be asked for or may lack jobs.
+func (rn *Runner) againstList(ctx context.Context, job model.Job, snapshot string) string {
+	_, d, err := exchange.Current(ctx, rn.cfg.Source)
+	if _, product := d.ProductOf(job.Dataset); err != nil || product || rn.cfg.List == nil {
+		return ""
+	}
+	listed, skipped, err := rn.cfg.List.RemoteJobs(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
+	has := slices.ContainsFunc(listed, func(j model.RemoteJob) bool { return j.Snapshot == snapshot })
+	if err != nil || has || skipped > 0 || len(listed) >= maxListedJobs {
+		return ""
+	}
+	return "the service does not list it among the jobs of " + job.Dataset
+}
+
+// NotStarted marks a job that may have started as not started, because a person says so.
+func (rn *Runner) NotStarted(ctx context.Context, id string) (model.Job, error) {
+	job, err := rn.toSettle(ctx, id)
+	if err != nil {
+		return job, err
+	}
+	return rn.change(ctx, job.ID, func(job *model.Job) (note, error) {
+		if job.State != model.JobMayHave {
+			return note{}, fmt.Errorf("job %s %s: %w", job.ID, job.State.Predicate(), ErrSettled)
+		}
+		job.State, job.Status, job.Fault = model.JobNotSent, 0, model.JobFault{}
+		job.Detail = "marked as not started by a person"
+		return note{step: job.Detail, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, job.Detail)}, nil
+	})
 }

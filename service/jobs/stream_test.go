@@ -149,7 +149,7 @@ func TestAPollThatGetsNoAnswerIsATimeout(t *testing.T) {
 		})
 		d, err := dialect.Find(p.Dialect)
 		noerr.Must(t, err)
-		_, err = cl.poll(t.Context(), jobCall{p: p, d: d, paths: dialect.JobPaths{Progress: "/progress"}, secret: keystore.NewSecret("a-key")})
+		_, err = jobCall{rn: cl, p: p, d: d, paths: dialect.JobPaths{Progress: "/progress"}, secret: keystore.NewSecret("a-key")}.poll(t.Context())
 		var fault *exchange.CallError
 		if !errors.As(err, &fault) || fault.Diagnosis.Class != model.ClassTimeout {
 			t.Errorf("%v", err)

@@ -79,7 +79,7 @@ func (rn *Runner) Adopt(ctx context.Context, snapshot, dataset string) (model.Jo
 	if err != nil {
 		return model.Job{}, err
 	}
-	progress, err := rn.poll(ctx, call)
+	progress, err := call.poll(ctx)
 	if err = unknownThere(err); err != nil {
 		return model.Job{}, err
 	}
@@ -171,7 +171,7 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	hook := hookOf(r.Settings)
 	l.job, err = rn.cfg.Ledger.BeginUnless(ctx, model.Job{
 		Profile: l.p.Name, Dataset: r.Dataset, KeyName: l.key.Name, Inputs: len(r.Inputs), Done: -1, Records: -1, Repeats: r.Repeats,
-		Hook: hook, HookDue: rn.hookDue(hook), Request: l.jobRequest(r),
+		Hook: hook, HookDue: rn.waits.hookDue(hook), Request: l.jobRequest(r),
 	}, digest(l.p, r), keptRequest(r, exchange.MaskOf(l.secret, exchange.Login{})), r.Guard)
 	if err != nil {
 		return model.Job{}, err
@@ -368,8 +368,9 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	}
 }
 
-// jobCall is what a call about an accepted job needs.
+// jobCall is a call about an accepted job: what it needs, and the Runner that makes it.
 type jobCall struct {
+	rn     *Runner
 	job    model.Job
 	p      config.Profile
 	d      dialect.Dialect
@@ -390,7 +391,7 @@ func (rn *Runner) callFor(ctx context.Context, id string) (jobCall, error) {
 // callAbout prepares a call about a job. If the job names no profile, it is one of the
 // profile in use.
 func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, err error) {
-	call = jobCall{job: job}
+	call = jobCall{rn: rn, job: job}
 	if job.Snapshot == "" {
 		return call, fmt.Errorf("job %s %s: %w", job.ID, job.State.Predicate(), ErrNoSnapshot)
 	}
@@ -460,12 +461,12 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 		if cause := context.Cause(ctx); cause != nil {
 			return call.job, cause
 		}
-		fault := rn.jobFault(ctx, doing, call, nil, err)
+		fault := call.jobFault(ctx, doing, nil, err)
 		return rn.failed(ctx, call.job, model.CallCancel, fault), fault
 	}
 	defer resp.Body.Close()
 	if !succeeded(resp.StatusCode) {
-		fault := rn.jobFault(ctx, doing, call, resp, nil)
+		fault := call.jobFault(ctx, doing, resp, nil)
 		return rn.failed(ctx, call.job, model.CallCancel, fault), fault
 	}
 	return rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {

@@ -12,16 +12,17 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"zonedeck/internal/noerr"
-	"zonedeck/service/servicetest"
-
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/ledger"
+	"zonedeck/service/servicetest"
 )
 
 func trigger(urls ...string) model.TriggerRequest {
@@ -379,5 +380,106 @@ func TestTriggerBytesOnTheWire(t *testing.T) {
 	want := "POST /datasets/v3/trigger?dataset_id=gd_products&include_errors=true application/json Bearer " + servicetest.KeyValue + "\n" + `[{"url":"http://lab.test/a?x=1&y=2"}]`
 	if s := <-got; s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
+	}
+}
+
+func TestAJobOutsideTheAllowedDomainsIsNotLaunched(t *testing.T) {
+	cl, asked := script(t, text(200, `{"snapshot_id":"sd_1"}`))
+	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
+	p.AllowedDomains = []string{"lab.test"}
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
+	for _, r := range []model.TriggerRequest{trigger("http://lab.test/1", "http://other.test/2"), trigger("http://www.lab.test/1"), {
+		Dataset: "gd_x", Inputs: []model.JobInput{{Extra: map[string]string{"category_url": `"http://other.test/"`}}},
+	}} {
+		if _, err := cl.Trigger(t.Context(), r); !errors.Is(err, config.ErrDomain) || !errors.Is(err, model.ErrRequest) {
+			t.Errorf("%+v: %v", r.Inputs, err)
+		}
+	}
+	if _, total, err := cl.Jobs(t.Context(), 0); err != nil || total != 0 || asked.Load() != 0 {
+		t.Errorf("the ledger has %d jobs, %d calls were made, %v", total, asked.Load(), err)
+	}
+	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); err != nil || asked.Load() != 1 {
+		t.Errorf("an allowed one: %v after %d calls", err, asked.Load())
+	}
+}
+
+// Several consoles are asked for the same at once.
+func TestOneOfManyGuardedLaunchesIsSent(t *testing.T) {
+	cl, posts := script(t, text(200, `{"snapshot_id":"sd_1"}`))
+	r := trigger("http://lab.test/1")
+	r.Guard = &model.LaunchGuard{Within: time.Hour}
+	errs := make([]error, 6)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { _, errs[i] = cl.Trigger(t.Context(), r) })
+	}
+	all.Wait()
+	refused := 0
+	for _, err := range errs {
+		if same := (*ledger.SameError)(nil); errors.As(err, &same) && same.Job == "job-1" && strings.HasPrefix(err.Error(), "the same was launched as job-1 (") {
+			refused++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if _, total, err := cl.Jobs(t.Context(), 0); refused != 5 || posts.Load() != 1 || total != 1 || err != nil {
+		t.Errorf("%d refused, %d sent, %d jobs, %v", refused, posts.Load(), total, err)
+	}
+	r.Guard.Known = []string{"job-1"}
+	if job, err := cl.Trigger(t.Context(), r); err != nil || job.ID != "job-2" {
+		t.Errorf("one that is known: %+v, %v", job, err)
+	}
+}
+
+func TestASecondLaunchOfAJobIsGuarded(t *testing.T) {
+	cl, posts := script(t, text(503, ""))
+	first, err := cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2"))
+	if err != nil || first.State != model.JobMayHave {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	rest := trigger("http://lab.test/2")
+	rest.Repeats, rest.Guard = first.ID, &model.LaunchGuard{Within: time.Hour}
+	noerr.Must(t, noerr.From(cl.Trigger(t.Context(), rest)))
+	for name, r := range map[string]model.TriggerRequest{"the same rest": trigger("http://lab.test/2"), "another rest": trigger("http://lab.test/1")} {
+		r.Repeats, r.Guard = first.ID, &model.LaunchGuard{}
+		var same *ledger.SameError
+		if _, err := cl.Trigger(t.Context(), r); !errors.As(err, &same) || same.Job != "job-2" || same.State != model.JobMayHave {
+			t.Errorf("%s: %v", name, err)
+		}
+		if list, err := cl.SameInputs(t.Context(), r, time.Hour); err != nil || len(list) != 1 || list[0].ID != "job-2" {
+			t.Errorf("%s is not warned of: %+v, %v", name, list, err)
+		}
+	}
+	if posts.Load() != 2 {
+		t.Errorf("%d sent", posts.Load())
+	}
+}
+
+func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
+	cl, asked := script(t, text(200, "[]"))
+	accepted(t, cl)
+	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
+	p.ReadOnly = true
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
+	before := asked.Load()
+	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, config.ErrReadOnly) {
+		t.Errorf("a trigger: %v", err)
+	}
+	if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.Is(err, config.ErrReadOnly) {
+		t.Errorf("a cancel: %v", err)
+	}
+	open, err := cl.cfg.Ledger.Change(t.Context(), "job-1", func(j *model.Job) (string, error) { j.State = model.JobMayHave; return "lost", nil })
+	noerr.Must(t, err)
+	if _, err := cl.NotStarted(t.Context(), open.ID); !errors.Is(err, config.ErrReadOnly) {
+		t.Errorf("not started: %v", err)
+	}
+	if _, err := cl.Claim(t.Context(), open.ID, "sd_other", true); !errors.Is(err, config.ErrReadOnly) {
+		t.Errorf("a claim: %v", err)
+	}
+	if _, total, err := cl.Jobs(t.Context(), 0); err != nil || total != 1 {
+		t.Errorf("the ledger has %d jobs, %v", total, err)
+	}
+	if n := asked.Load() - before; n != 0 {
+		t.Errorf("%d calls were made", n)
 	}
 }

@@ -85,17 +85,17 @@ func TestAQuestionFromBeforeAWatchDoesNotEndIt(t *testing.T) {
 			if ask.MayAsk(ctx) {
 				t.Error("a passphrase could have been asked for")
 			}
-			_, leave, err := rn.join(t.Context(), "other", "batch-user", false) // as a watch does
+			_, leave, err := rn.watching.join(t.Context(), "other", "batch-user", false) // as a watch does
 			noerr.Want(t, err)
 			t.Cleanup(leave)
 			return keystore.Secret{}, locked
 		}}
 	})
 	job := accepted(t, rn)
-	_, leave, err := rn.join(ask.By(t.Context(), ask.Nobody), "other", "", true) // as a follow does
+	_, leave, err := rn.watching.join(ask.By(t.Context(), ask.Nobody), "other", "", true) // as a follow does
 	noerr.Must(t, err)
 	t.Cleanup(leave)
-	if again, err := rn.ask(t.Context(), work.Item{Key: job.ID}); again != notMine || err != nil {
+	if again, err := rn.watching.ask(t.Context(), work.Item{Key: job.ID}); again != notMine || err != nil {
 		t.Errorf("again in %s, %v", again, err)
 	}
 	if why := rn.watching.questionError(job.ID); why != nil {

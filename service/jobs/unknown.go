@@ -39,8 +39,8 @@ func (j jobCall) place() model.JobPlace { return placeOf(j.p, j.secret) }
 
 // lastAnswer is when the service last answered for a job: as this process heard it, or else as the ledger
 // has it. It is zero if that is not known.
-func (rn *Runner) lastAnswer(job model.Job) time.Time {
-	h, ok := rn.watching.lastHeard(job.ID)
+func (w *watching) lastAnswer(job model.Job) time.Time {
+	h, ok := w.lastHeard(job.ID)
 	switch {
 	case ok:
 		return h.at
@@ -69,56 +69,56 @@ func lastSeen(job model.Job) string {
 }
 
 // undecided reports whether it is too early to believe that the service does not know a job.
-func (rn *Runner) undecided(job model.Job, cadence dialect.Cadence) bool {
-	return job.Unknown() && !job.GivenUp() && rn.cfg.Now().Sub(job.Fault.At) < cadence.Unknown
+func (w *watching) undecided(job model.Job, cadence dialect.Cadence) bool {
+	return job.Unknown() && !job.GivenUp() && w.rn.cfg.Now().Sub(job.Fault.At) < cadence.Unknown
 }
 
 // unknown handles an answer that the service does not know a job that it had accepted. A single one decides
 // nothing: it may come from a replica or a gateway. After cadence.Unknown the service's own words are
 // believed (see decide). A 404 in other words says nothing about the job, which is then not asked for any more.
-func (rn *Runner) unknown(ctx context.Context, call jobCall, cadence dialect.Cadence, fault *exchange.CallError) (job model.Job, again time.Duration, err error) {
-	job, again = call.job, max(rn.wait(cadence, call.job), min(fault.After, dialect.MaxWait))
+func (call jobCall) unknown(ctx context.Context, cadence dialect.Cadence, fault *exchange.CallError) (job model.Job, again time.Duration, err error) {
+	job, again = call.job, max(call.rn.watching.wait(cadence, call.job), min(fault.After, dialect.MaxWait))
 	own := fault.Diagnosis.Rule == model.RuleJobUnknown
 	if !own {
 		fault.Diagnosis = model.JobUnknown(fault.Diagnosis, false)
 	}
 	switch first := job.Fault.Diagnosis.Rule != fault.Diagnosis.Rule; {
 	case first:
-		job = rn.failed(ctx, job, model.CallProgress, fault)
-	case rn.undecided(job, cadence):
+		job = call.rn.failed(ctx, job, model.CallProgress, fault)
+	case call.rn.watching.undecided(job, cadence):
 	case own:
-		return rn.decide(ctx, call, fault, again)
+		return call.decide(ctx, fault, again)
 	default:
-		job, again = rn.leave(ctx, job, fault, found{}.evidence(job)), 0
+		job, again = call.rn.leave(ctx, job, fault, found{}.evidence(job)), 0
 	}
-	rn.watching.publish(job, fault)
+	call.rn.watching.publish(job, fault)
 	return job, again, nil
 }
 
 // decide marks a job as expired that the service says it does not know, unless the service's list has it, or the
 // account that is asked may not be the one that launched it: then it is left to processes that ask elsewhere.
-func (rn *Runner) decide(ctx context.Context, call jobCall, fault *exchange.CallError, wait time.Duration) (job model.Job, again time.Duration, err error) {
+func (call jobCall) decide(ctx context.Context, fault *exchange.CallError, wait time.Duration) (job model.Job, again time.Duration, err error) {
 	job, again = call.job, wait
-	look, err := rn.lookFor(ctx, call)
+	look, err := call.lookFor(ctx)
 	switch {
 	case err != nil:
 		return job, 0, err
 	case look.listed:
 		fault.Diagnosis.Evidence = append(fault.Diagnosis.Evidence, look.evidence(job)...)
 	case look.against != "":
-		job = rn.leave(ctx, job, fault, look.evidence(job))
-		rn.reject(job)
+		job = call.rn.leave(ctx, job, fault, look.evidence(job))
+		call.rn.watching.reject(job)
 	case job.GivenUp(): // what was said before came from elsewhere
-		job = rn.failed(ctx, job, model.CallProgress, fault)
+		job = call.rn.failed(ctx, job, model.CallProgress, fault)
 	default:
-		job, err = rn.forget(ctx, job, model.CallProgress, model.JobForgotten(fault.Diagnosis, look.evidence(job)...), fault.Text)
-		rn.watching.publish(job, err)
+		job, err = call.rn.forget(ctx, job, model.CallProgress, model.JobForgotten(fault.Diagnosis, look.evidence(job)...), fault.Text)
+		call.rn.watching.publish(job, err)
 		if err != nil || job.State.Final() {
 			again = 0
 		}
 		return job, again, err
 	}
-	rn.watching.publish(job, fault)
+	call.rn.watching.publish(job, fault)
 	return job, again, nil
 }
 
@@ -174,13 +174,13 @@ func (f found) evidence(job model.Job) []model.Evidence {
 
 // lookFor looks for a job in the service's own list, and compares where it is asked for with where it was
 // launched. A list with another job of the ledger belongs to that job's account. The error is ctx's.
-func (rn *Runner) lookFor(ctx context.Context, call jobCall) (f found, err error) {
-	f.against = rn.elsewhere(call)
-	if _, product := call.d.ProductOf(call.job.Dataset); product || rn.cfg.List == nil || call.job.Dataset == "" {
+func (call jobCall) lookFor(ctx context.Context) (f found, err error) {
+	f.against = call.elsewhere()
+	if _, product := call.d.ProductOf(call.job.Dataset); product || call.rn.cfg.List == nil || call.job.Dataset == "" {
 		return f, nil
 	}
 	list := "the service's list of " + call.job.Dataset
-	listed, skipped, err := rn.cfg.List.RemoteJobs(ctx, call.key.Name, call.job.Dataset, maxListedJobs)
+	listed, skipped, err := call.rn.cfg.List.RemoteJobs(ctx, call.key.Name, call.job.Dataset, maxListedJobs)
 	if err != nil {
 		f.listing = list + " could not be read: " + err.Error()
 		return f, context.Cause(ctx)
@@ -193,7 +193,7 @@ func (rn *Runner) lookFor(ctx context.Context, call jobCall) (f found, err error
 		if other != "" {
 			continue
 		}
-		mine, err := rn.ofSnapshot(ctx, remote.Snapshot)
+		mine, err := call.rn.ofSnapshot(ctx, remote.Snapshot)
 		if err != nil && !errors.Is(err, ErrUnknownJob) {
 			return f, err
 		}
@@ -214,8 +214,8 @@ func (rn *Runner) lookFor(ctx context.Context, call jobCall) (f found, err error
 
 // elsewhere says why a call about a job may ask another account than the one that launched it, or
 // nothing. An answer that this process had about the job counts like its launch.
-func (rn *Runner) elsewhere(call jobCall) string {
-	if h, ok := rn.watching.lastHeard(call.job.ID); ok {
+func (call jobCall) elsewhere() string {
+	if h, ok := call.rn.watching.lastHeard(call.job.ID); ok {
 		return h.from.Differs(call.place())
 	}
 	var launched model.JobPlace
@@ -236,7 +236,7 @@ func (rn *Runner) askAgain(ctx context.Context, job model.Job) (model.Job, error
 	if err != nil {
 		return job, err
 	}
-	progress, err := rn.poll(ctx, call)
+	progress, err := call.poll(ctx)
 	var fault *exchange.CallError
 	switch {
 	case errors.As(err, &fault) && (fault.Diagnosis.Rule == model.RuleJobUnknown || fault.Diagnosis.Rule == model.RuleResultExpired):

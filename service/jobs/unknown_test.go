@@ -77,7 +77,7 @@ func (s *forgetful) asks(answer http.HandlerFunc) (job model.Job, again time.Dur
 func (s *forgetful) asksUntil(until time.Time) (job model.Job, again time.Duration) {
 	s.t.Helper()
 	s.rn.watching.everyJob.all = 1
-	again, err := s.rn.ask(s.t.Context(), work.Item{Lane: lane("test"), Key: "job-1", Until: until})
+	again, err := s.rn.watching.ask(s.t.Context(), work.Item{Lane: lane("test"), Key: "job-1", Until: until})
 	s.rn.watching.everyJob.all = 0
 	noerr.Must(s.t, err)
 	if job, err = s.rn.Job(s.t.Context(), "job-1"); err != nil {

@@ -30,8 +30,9 @@ const lookAgain = 15 * time.Second
 // ErrNoWork means that jobs cannot be followed, because there is no queue of work.
 var ErrNoWork = errors.New("no job can be followed in this run: there is no queue of work")
 
-// watching is what a Runner knows about the questions that its process asks. Its zero value is ready.
+// watching asks about the jobs in flight, and is what this process knows of the questions.
 type watching struct {
+	rn        *Runner
 	mu        sync.Mutex
 	everyJob  callers            // of those that follow all jobs
 	keys      map[string]callers // of those that wait for one job, by its key
@@ -132,31 +133,30 @@ func (w *watching) questionError(id string) error {
 
 // rejectedHere reports whether this process leaves a job to others because its key was rejected or may be
 // of another account. It does so until the inventory has another value for the key.
-func (rn *Runner) rejectedHere(job model.Job) bool {
-	now, w := rn.keyValue(job), &rn.watching
+func (w *watching) rejectedHere(job model.Job) bool {
+	now := w.keyValue(job)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	was, rejected := w.rejected[job.ID]
 	return rejected && was == now
 }
 
-func (rn *Runner) keyValue(job model.Job) keyValue {
-	k, _ := rn.cfg.Source.Key(job.KeyName)
+func (w *watching) keyValue(job model.Job) keyValue {
+	k, _ := w.rn.cfg.Source.Key(job.KeyName)
 	return keyValue{k.Secret, k.Fingerprint, k.Rotation.Last.UTC()}
 }
 
 // leaves reports whether this process leaves a job to others, because its key is rejected or unavailable.
 // why is the error of the last question.
-func (rn *Runner) leaves(job model.Job) (why error, left bool) {
-	why = rn.watching.questionError(job.ID)
-	return why, rn.rejectedHere(job) || why != nil && !errors.As(why, new(*exchange.CallError))
+func (w *watching) leaves(job model.Job) (why error, left bool) {
+	why = w.questionError(job.ID)
+	return why, w.rejectedHere(job) || why != nil && !errors.As(why, new(*exchange.CallError))
 }
 
 // lacks records that a job's key is unavailable, and tells why. It is logged once.
-func (rn *Runner) lacks(job model.Job, why error) {
-	w := &rn.watching
+func (w *watching) lacks(job model.Job, why error) {
 	if before := w.questionError(job.ID); before == nil || before.Error() != why.Error() {
-		rn.cfg.Log.Warn("a job is left to other processes", "job", job.ID, "profile", job.Profile, "error", why)
+		w.rn.cfg.Log.Warn("a job is left to other processes", "job", job.ID, "profile", job.Profile, "error", why)
 	}
 	w.publish(job, why)
 	w.mu.Lock()
@@ -176,8 +176,8 @@ func (w *watching) lately(id string) bool {
 }
 
 // reject leaves a job to others until somebody asks about it here, or its key has another value.
-func (rn *Runner) reject(job model.Job) {
-	value, w := rn.keyValue(job), &rn.watching
+func (w *watching) reject(job model.Job) {
+	value := w.keyValue(job)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.rejected == nil {
@@ -208,11 +208,11 @@ func (w *watching) claim(ctx context.Context, job model.Job) (context.Context, b
 func lane(profile string) string { return "ask/" + profile }
 
 // queue is where the questions wait.
-func (rn *Runner) queue(ctx context.Context) (work.Queue, error) {
-	if rn.cfg.Queues == nil {
+func (w *watching) queue(ctx context.Context) (work.Queue, error) {
+	if w.rn.cfg.Queues == nil {
 		return nil, ErrNoWork
 	}
-	q, err := rn.cfg.Queues.Work(ctx)
+	q, err := w.rn.cfg.Queues.Work(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoWork, err)
 	}
@@ -221,11 +221,10 @@ func (rn *Runner) queue(ctx context.Context) (work.Queue, error) {
 
 // join makes this process work on the profile's questions until leave is called: on all of them, or on
 // those about jobs with the key.
-func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q work.Queue, leave func(), err error) {
-	if q, err = rn.queue(ctx); err != nil {
+func (w *watching) join(ctx context.Context, profile, key string, all bool) (q work.Queue, leave func(), err error) {
+	if q, err = w.queue(ctx); err != nil {
 		return nil, nil, err
 	}
-	w := &rn.watching
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.keys == nil {
@@ -251,7 +250,7 @@ func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q wo
 	}
 	count(1)
 	if w.end == nil {
-		w.end, w.failed = rn.work(ctx, q, profile), nil
+		w.end, w.failed = w.work(ctx, q, profile), nil
 	}
 	return q, sync.OnceFunc(func() {
 		w.mu.Lock()
@@ -269,13 +268,12 @@ func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q wo
 
 // work starts the worker; end stops it and waits. The worker may outlast the call that started it and serves
 // other calls too: takes says for each question whether a passphrase may be asked for.
-func (rn *Runner) work(ctx context.Context, q work.Queue, profile string) (end func()) {
+func (w *watching) work(ctx context.Context, q work.Queue, profile string) (end func()) {
 	ctx, cancel := context.WithCancel(ask.By(context.WithoutCancel(ctx), nil))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := q.Work(ctx, lane(profile), atOnce, rn.ask); err != nil {
-			w := &rn.watching
+		if err := q.Work(ctx, lane(profile), atOnce, w.ask); err != nil {
 			w.mu.Lock()
 			w.failed = err
 			for f := range w.feeds {
@@ -291,14 +289,13 @@ func (rn *Runner) work(ctx context.Context, q work.Queue, profile string) (end f
 }
 
 // ask is the work.Handler. It asks the service about one job.
-func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration, err error) {
-	defer rn.cfg.Wire.Begin()()
+func (w *watching) ask(ctx context.Context, item work.Item) (again time.Duration, err error) {
+	defer w.rn.cfg.Wire.Begin()()
 	if item.Key == listKey {
-		return rn.lookInList(ctx)
+		return w.rn.waits.lookInList(ctx)
 	}
-	w := &rn.watching
-	job, err := rn.Job(ctx, item.Key)
-	over := !item.Until.IsZero() && rn.cfg.Now().After(item.Until)
+	job, err := w.rn.Job(ctx, item.Key)
+	over := !item.Until.IsZero() && w.rn.cfg.Now().After(item.Until)
 	worker := ctx
 	ctx, claimed := w.claim(worker, job)
 	switch {
@@ -310,7 +307,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	case job.State.Final():
 		w.publish(job, nil)
 		return 0, nil
-	case rn.rejectedHere(job), w.lately(job.ID):
+	case w.rejectedHere(job), w.lately(job.ID):
 		if over {
 			return 0, nil
 		}
@@ -318,11 +315,11 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	case !claimed:
 		return notMine, nil
 	}
-	job, left, err := rn.awaits(ctx, job)
+	job, left, err := w.rn.waits.awaits(ctx, job)
 	if err != nil || left > 0 {
 		return left, err
 	}
-	call, used, err := rn.prepared(ctx, job)
+	call, used, err := w.prepared(ctx, job)
 	if err != nil && ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
@@ -330,37 +327,36 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 		return notMine, nil // meanwhile a call began that waits for the job and may ask its user
 	}
 	if err != nil {
-		rn.lacks(job, err)
+		w.lacks(job, err)
 		if over {
 			return 0, nil
 		}
 		return notMine, nil
 	}
 	cadence := call.d.Cadence(call.p.Local)
-	job, again, err = rn.askOnce(ctx, call, cadence, used)
-	if err != nil || again == 0 || !over || rn.undecided(job, cadence) {
+	job, again, err = call.askOnce(ctx, cadence, used)
+	if err != nil || again == 0 || !over || w.undecided(job, cadence) {
 		return again, err
 	}
-	rn.giveUp(ctx, job, cadence.Limit)
+	w.giveUp(ctx, job, cadence.Limit)
 	return 0, nil
 }
 
 // prepared is the call about a job; used says that it was made before. The key is resolved again only after a
 // failure or a change of the profile, because its reference may be a command that asks a person.
-func (rn *Runner) prepared(ctx context.Context, job model.Job) (call jobCall, used bool, err error) {
-	w := &rn.watching
+func (w *watching) prepared(ctx context.Context, job model.Job) (call jobCall, used bool, err error) {
 	w.mu.Lock()
 	call, used = w.calls[job.ID]
 	w.mu.Unlock()
 	if used && !call.p.Local { // new addresses of the embedded emulator show when a call fails
-		now, err := rn.cfg.Source.Profile(ctx)
+		now, err := w.rn.cfg.Source.Profile(ctx)
 		used = err == nil && reflect.DeepEqual(now, call.p)
 	}
 	if used {
 		call.job = job
 		return call, true, nil
 	}
-	call, err = rn.callAbout(ctx, job)
+	call, err = w.rn.callAbout(ctx, job)
 	if err == nil {
 		w.mu.Lock()
 		w.calls[job.ID] = call
@@ -372,15 +368,15 @@ func (rn *Runner) prepared(ctx context.Context, job model.Job) (call jobCall, us
 // askOnce asks and writes down the outcome. again is 0 if the job is over or asking again would not help.
 // A rejected key does not end the questions: one that was used before may have been rotated and is looked up
 // again, and another process may have another key.
-func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cadence, used bool) (job model.Job, again time.Duration, err error) {
-	w := &rn.watching
+func (call jobCall) askOnce(ctx context.Context, cadence dialect.Cadence, used bool) (job model.Job, again time.Duration, err error) {
+	w := &call.rn.watching
 	job = call.job
-	progress, err := rn.poll(ctx, call)
+	progress, err := call.poll(ctx)
 	fault := (*exchange.CallError)(nil)
 	switch {
 	case err == nil:
-		w.hear(call, rn.cfg.Now())
-		if job, err = rn.record(ctx, job, progress); err != nil {
+		w.hear(call, call.rn.cfg.Now())
+		if job, err = call.rn.record(ctx, job, progress); err != nil {
 			w.publish(call.job, err)
 			return call.job, 0, err
 		}
@@ -388,54 +384,54 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 		if job.State.Final() {
 			return job, 0, nil
 		}
-		return job, max(rn.wait(cadence, job), min(progress.After, dialect.MaxWait)), nil
+		return job, max(call.rn.watching.wait(cadence, job), min(progress.After, dialect.MaxWait)), nil
 	case !errors.As(err, &fault):
 		return job, 0, err // ctx ended
-	case fault.Status == http.StatusNotFound && rn.cfg.Now().Sub(job.Accepted) < cadence.New:
-		return job, rn.wait(cadence, job), nil
+	case fault.Status == http.StatusNotFound && call.rn.cfg.Now().Sub(job.Accepted) < cadence.New:
+		return job, call.rn.watching.wait(cadence, job), nil
 	case fault.Status == http.StatusUnauthorized, fault.Status == http.StatusForbidden:
-		job, again = rn.failed(ctx, job, model.CallProgress, err), rn.wait(cadence, job)
+		job, again = call.rn.failed(ctx, job, model.CallProgress, err), call.rn.watching.wait(cadence, job)
 		if !used {
-			rn.reject(job)
+			call.rn.watching.reject(job)
 			again = notMine
 		}
 		w.publish(job, err)
 		return job, again, nil
 	case fault.Diagnosis.Rule == model.RuleResultExpired:
-		if job, err = rn.failed(ctx, job, model.CallProgress, err), nil; !job.State.Final() {
-			job, err = rn.expire(ctx, job, fault)
+		if job, err = call.rn.failed(ctx, job, model.CallProgress, err), nil; !job.State.Final() {
+			job, err = call.rn.expire(ctx, job, fault)
 		}
 		w.publish(job, err)
 		return job, 0, err
 	case fault.Status == http.StatusNotFound:
-		return rn.unknown(ctx, call, cadence, fault)
+		return call.unknown(ctx, cadence, fault)
 	case !passing(fault):
-		w.publish(rn.givenUp(ctx, job, err), err)
+		w.publish(call.rn.givenUp(ctx, job, err), err)
 		return job, 0, nil
 	default:
-		job = rn.failed(ctx, job, model.CallProgress, err)
+		job = call.rn.failed(ctx, job, model.CallProgress, err)
 		w.publish(job, err)
-		return job, max(rn.wait(cadence, job), min(fault.After, dialect.MaxWait)), nil
+		return job, max(call.rn.watching.wait(cadence, job), min(fault.After, dialect.MaxWait)), nil
 	}
 }
 
 // wait is how long to wait before the next question: 80 to 120 % of the cadence's wait, so that many jobs
 // are not asked about in step.
-func (rn *Runner) wait(cadence dialect.Cadence, job model.Job) time.Duration {
+func (w *watching) wait(cadence dialect.Cadence, job model.Job) time.Duration {
 	since := job.Accepted
 	if since.IsZero() {
 		since = job.Created
 	}
-	rn.watching.mu.Lock()
-	jobs := rn.watching.inFlight
-	rn.watching.mu.Unlock()
-	d := cadence.Wait(rn.cfg.Now().Sub(since), job.Done, job.Inputs, jobs)
-	return d*4/5 + time.Duration(rn.cfg.Rand.Uint64()%uint64(d*2/5+1))
+	w.mu.Lock()
+	jobs := w.inFlight
+	w.mu.Unlock()
+	d := cadence.Wait(w.rn.cfg.Now().Sub(since), job.Done, job.Inputs, jobs)
+	return d*4/5 + time.Duration(w.rn.cfg.Rand.Uint64()%uint64(d*2/5+1))
 }
 
 // giveUp writes down that nobody asks about a job any more, although it is not over.
-func (rn *Runner) giveUp(ctx context.Context, job model.Job, limit time.Duration) {
+func (w *watching) giveUp(ctx context.Context, job model.Job, limit time.Duration) {
 	d := model.NotOver(limit, joinText(job.Wire, job.Detail))
 	err := &exchange.CallError{Doing: "following job " + job.ID, Diagnosis: d, Text: d.Summary}
-	rn.watching.publish(rn.givenUp(ctx, job, err), err)
+	w.publish(w.rn.givenUp(ctx, job, err), err)
 }

@@ -14,9 +14,11 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
+	"zonedeck/service/work"
 )
 
 // accepted makes a journal with one accepted job.
@@ -318,7 +320,7 @@ func TestQuestionsAreSpacedOut(t *testing.T) {
 		for n, want := range map[uint64]time.Duration{0: c.want * 4 / 5, uint64(c.want * 2 / 5): c.want * 6 / 5} {
 			rn := New(Config{Clock: servicetest.ClockFunc(func() time.Time { return now }), Rand: bits(n)})
 			rn.watching.among(c.jobs)
-			if got := rn.wait(cadence, job); (got - want).Abs() > time.Microsecond {
+			if got := rn.watching.wait(cadence, job); (got - want).Abs() > time.Microsecond {
 				t.Errorf("%s: %s, want %s", name, got, want)
 			}
 		}
@@ -415,7 +417,129 @@ func TestAnAnswerThatIsNotReadySaysWhenToAskAgain(t *testing.T) {
 		_, _ = w.Write([]byte(`{"status":"building","message":"try again in 10s"}`))
 	})
 	call := noerr.Try(cl.callFor(t.Context(), accepted(t, cl).ID)).Must(t)
-	if p, err := cl.poll(t.Context(), call); err != nil || p.After != 10*time.Second || p.State != model.JobRunning || p.Wire != "building" {
+	if p, err := call.poll(t.Context()); err != nil || p.After != 10*time.Second || p.State != model.JobRunning || p.Wire != "building" {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestAChangeAtTheSameTimeIsTold(t *testing.T) {
+	told := 0
+	f := follower{reported: map[string]Followed{}, on: func(Followed) { told++ }}
+	job := model.Job{ID: "job-1", State: model.JobRunning, Steps: []model.JobStep{{Text: "running"}}}
+	f.report(Followed{Job: job})
+	f.report(Followed{Job: job})
+	if told != 1 {
+		t.Errorf("told %d times of a job that stands as it was", told)
+	}
+	job.Steps = append(job.Steps, model.JobStep{Text: "it is not asked for any more"})
+	f.report(Followed{Job: job})
+	if told != 2 {
+		t.Errorf("told %d times, once of the change", told-1)
+	}
+	job.Fault.GivenUp = true // the row, read after the steps that belong to it
+	f.report(Followed{Job: job})
+	if told != 3 {
+		t.Errorf("told %d times, twice of the change and its row", told-1)
+	}
+}
+
+// waitingFor gives a job a webhook that is due after some time.
+func waitingFor(t *testing.T, cl *Runner, due time.Duration) model.Job {
+	t.Helper()
+	job, err := cl.cfg.Ledger.Change(t.Context(), accepted(t, cl).ID, func(job *model.Job) (string, error) {
+		job.HookDue = cl.cfg.Now().Add(due)
+		return "", nil
+	})
+	noerr.Must(t, err)
+	return job
+}
+
+// A job that waits costs a write now and then, and the service nothing until its webhook is due.
+func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		local     bool
+		due, want time.Duration
+	}{
+		"the emulator, whose clock may be moved": {true, 20 * time.Minute, 15 * time.Second},
+		"a service":                              {false, 20 * time.Minute, 5 * time.Minute},
+		"a service, nearly due":                  {false, time.Second, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cl, asked := script(t, text(200, `{"status":"ready"}`))
+			p, d, err := exchange.Current(t.Context(), cl.cfg.Source)
+			if err != nil || !d.AsksForJobs() {
+				t.Fatal(err)
+			}
+			p.Local = c.local
+			cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
+			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
+			job := waitingFor(t, cl, c.due)
+			cl.watching.everyJob.all = 1
+			cl.watching.calls = map[string]jobCall{}
+			item := work.Item{Lane: lane("test"), Key: job.ID}
+			again, err := cl.watching.ask(t.Context(), item)
+			if err != nil || again != c.want || asked.Load() != 0 {
+				t.Errorf("again in %s after %d questions, %v", again, asked.Load(), err)
+			}
+			now = now.Add(c.due)
+			if again, err = cl.watching.ask(t.Context(), item); err != nil || again != 0 || asked.Load() != 1 {
+				t.Errorf("due: again in %s after %d questions, %v", again, asked.Load(), err)
+			}
+			if job, err = cl.Job(t.Context(), job.ID); err != nil || job.State != model.JobReady || !job.HookDue.IsZero() {
+				t.Errorf("%+v, %v", job, err)
+			}
+			now = now.Add(-c.due)
+		})
+	}
+}
+
+// While a job is followed, the config file may change.
+func TestAQuestionGoesByTheProfileAsItIsNow(t *testing.T) {
+	moved, gone := servicetest.API(t, text(200, `{"status":"ready"}`)), errors.New("nothing is sent by profile test")
+	for name, c := range map[string]struct {
+		now   func() (config.Profile, error)
+		state model.JobState
+		err   error
+	}{
+		"it has another address": {func() (config.Profile, error) { return moved, nil }, model.JobReady, nil},
+		"it is gone":             {func() (config.Profile, error) { return config.Profile{}, gone }, model.JobRunning, gone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			first := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Path, "/progress/") {
+					asked.Add(1)
+				}
+				text(200, `{"status":"running"}`)(w, r)
+			})
+			var changed atomic.Bool
+			ledger, _ := withLedger(t)
+			cl := newRunner(t, first, ledger, func(conf *Config) {
+				conf.Source = servicetest.Source{Base: conf.Source, ProfileBy: func(context.Context) (config.Profile, error) {
+					if changed.Load() {
+						return c.now()
+					}
+					return first, nil
+				}}
+			})
+			job := accepted(t, cl)
+			ctx, end := context.WithTimeout(t.Context(), time.Minute)
+			defer end()
+			seen := false
+			noerr.Must(t, cl.Follow(ctx, func(f Followed) {
+				switch {
+				case f.Job.State == model.JobRunning && f.On:
+					changed.Store(true)
+				case f.Job.ID == job.ID && f.Job.State == c.state && errors.Is(f.Err, c.err):
+					seen = true
+					end()
+				}
+			}))
+			if !seen || asked.Load() != 1 {
+				t.Errorf("seen: %t, after %d questions at the first address", seen, asked.Load())
+			}
+		})
 	}
 }

@@ -3,12 +3,18 @@ package jobs_test
 import (
 	"errors"
 	"io"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/alert"
 	"zonedeck/ui/uitest"
 )
 
@@ -352,4 +358,102 @@ func TestAnAdminKeyLaunchesOnlyForAReasonThatIsRecorded(t *testing.T) {
 			t.Errorf("%d triggers, admitted %q", len(f.triggered), f.admitted)
 		}
 	})
+}
+
+func TestAReadOnlyProfileOffersNoLaunch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, &fakeLedger{}, "brightdata", 100, 30)
+		s.Send(kit.SessionChanged{Session: kit.Session{
+			ProfileName: "prod", Ready: true, Keys: testKeys(), Key: testKeys()[0], Profile: config.Profile{Name: "prod", ReadOnly: true},
+		}})
+		s.Press("n")
+		s.Expect("profile prod is read-only: it does not launch jobs")
+		s.ExpectNot("New job")
+		s.Paste("https://a.test/1\nhttps://a.test/2\n")
+		s.ExpectNot("New job")
+	})
+}
+
+func TestAClickPicksTheJobAndThePaneUnderIt(t *testing.T) {
+	for _, size := range [][2]int{{120, 40}, {80, 24}} {
+		jobs := []model.Job{readyJob(), readyJob(), readyJob()}
+		for i := range jobs {
+			jobs[i].ID, jobs[i].Snapshot = "job-"+string(rune('a'+i)), "sd_"+string(rune('a'+i))
+		}
+		flow(t, &fakeLedger{jobs: jobs}, "brightdata", size[0], size[1], func(s *uitest.Screen) {
+			s.Expect("job-a · gd_products")
+			s.Click("job-c")
+			s.Expect("job-c · gd_products", "▌Jobs")
+			s.Click("profile")
+			s.Expect("▌job-c · gd_products")
+			s.Send(tea.MouseWheelMsg{X: 5, Y: 4, Button: tea.MouseWheelUp})
+			s.Expect("▌job-a · gd_products") // the list scrolls under the pointer, the focus stays
+		})
+	}
+}
+
+func TestAJobOfAnotherProcessComesIntoTheListByItself(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "documented", 120, 40, func(s *uitest.Screen) {
+		s.Expect("no jobs yet")
+		change := func(state model.JobState) {
+			j := readyJob()
+			j.State, j.Created, j.Updated = state, time.Now(), time.Now()
+			f.mu.Lock()
+			f.jobs = []model.Job{j}
+			f.mu.Unlock()
+			s.After(12 * time.Second)
+		}
+		change(model.JobRunning)
+		s.Expect("job-9", "running")
+		change(model.JobReady)
+		s.Expect("job-9", "✓ ready")
+		f.mu.Lock()
+		reads := f.reads
+		f.mu.Unlock()
+		s.After(time.Minute)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if more := f.reads - reads; more != 0 {
+			t.Errorf("the whole list was read %d times although nothing had changed", more)
+		}
+	})
+}
+
+// sequence is one whose end is a bell, or another.
+var sequence = regexp.MustCompile("\x1b\\][^\a\x1b]*(\a|\x1b\\\\)")
+
+func windows(name string) string { return map[string]string{"WT_SESSION": "x"}[name] }
+
+func TestTheTerminalIsToldOfJobsWhereThatIsWished(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		notify bool
+		keys   []string
+		told   bool
+	}{{"as configured", true, nil, true}, {"not by itself", false, nil, false}, {"by a key", false, []string{"N"}, true}, {"no longer", true, []string{"N"}, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fakeLedger{terminal: alert.Detect(windows), notify: c.notify}
+			flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+				s.Press(c.keys...)
+				fillDialog(s, "https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\nhttps://a.test/4")
+				s.Press("ctrl+s", "ctrl+s", "y")
+				s.After(5 * time.Second)
+				s.Expect("2 of 4")
+				half := strings.Contains(s.Written(), "\x1b]9;4;1;50\a")
+				s.After(5 * time.Second)
+				s.Expect("✓ ready")
+				got := s.Written()
+				if half != c.told {
+					t.Errorf("half way told: %v, want %v", half, c.told)
+				}
+				if last := strings.LastIndex(got, "\x1b]9;4;"); c.told && !strings.HasPrefix(got[last:], "\x1b]9;4;0\a") || !c.told && last >= 0 {
+					t.Errorf("the progress that is left: %q", got[max(last, 0):min(max(last, 0)+12, len(got))])
+				}
+				if bell := strings.Contains(sequence.ReplaceAllString(got, ""), "\a"); bell != c.told {
+					t.Errorf("a bell: %v, want %v", bell, c.told)
+				}
+			})
+		})
+	}
 }
