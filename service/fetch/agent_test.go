@@ -74,8 +74,7 @@ func TestAToolFetchesAPage(t *testing.T) {
 	p, seen := agentProfile(t, tools(func(url string) (*mcp.CallToolResult, error) { return said("# Page of " + url), nil }))
 	keep, j, dir := withJournal(t)
 	ft := newFetcher(t, p, keep)
-	r, err := ft.Fetch(t.Context(), page(), nil)
-	noerr.Must(t, err)
+	r := fetched(t, ft, page())
 	servicetest.WantVerdict(t, r, model.ClassOK, "")
 	if got, want := string(r.Body.Bytes), "# Page of http://lab.test/ok"; got != want || r.ContentType != "text/plain; charset=utf-8" {
 		t.Errorf("body %q of type %s", got, r.ContentType)
@@ -155,8 +154,7 @@ func TestEveryWayThatAToolFailsHasItsClass(t *testing.T) {
 				q.Tool, q.Args = c.tool, `{"url":"http://lab.test/"}`
 			}
 			q.Retries = 0
-			r, err := newFetcher(t, p).Fetch(t.Context(), q, nil)
-			noerr.Must(t, err)
+			r := fetched(t, newFetcher(t, p), q)
 			servicetest.WantVerdict(t, r, c.class, c.cause)
 			got := ""
 			for _, e := range r.Diagnosis.Evidence {
@@ -215,8 +213,7 @@ func TestWhatAToolRepeatsOfTheKeyIsMasked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := agentProfile(t, tools(func(string) (*mcp.CallToolResult, error) { return answer() }))
-			r, err := newFetcher(t, p).Fetch(t.Context(), page(), nil)
-			noerr.Must(t, err)
+			r := fetched(t, newFetcher(t, p), page())
 			raw, err := json.Marshal(r)
 			noerr.Must(t, err)
 			servicetest.NoSecret(t, "the result", string(raw)+string(r.Body.Bytes))
@@ -257,8 +254,7 @@ func TestAToolThatDoesNotAnswerIsATimeout(t *testing.T) {
 		ft := newFetcher(t, p, func(c *Config) { c.Wire = exchange.New(exchange.Config{Connect: dial}) })
 		q := page()
 		q.Retries = 0
-		r, err := ft.Fetch(t.Context(), q, nil)
-		noerr.Must(t, err)
+		r := fetched(t, ft, q)
 		servicetest.WantVerdict(t, r, model.ClassTimeout, model.CauseClientTimeout)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -37,8 +37,7 @@ func TestABodyGoesWhereItIsToWhateverTheCacheIs(t *testing.T) {
 	c := newFetcher(t, p, change, func(o *Config) { o.Bodies.Dir = cache })
 	r := servicetest.Ask(p, "unlocker1")
 	r.BodyFile, r.Retries = page, 1
-	res, err := c.Fetch(t.Context(), r, nil)
-	noerr.Must(t, err)
+	res := fetched(t, c, r)
 	got, err := os.ReadFile(page)
 	if err != nil || !bytes.Equal(got, want) || res.Body.File != page || res.Body.Cut || len(res.Attempts) != 2 {
 		t.Errorf("%d bytes in %s, cut %v, %d attempts: %v", len(got), res.Body.File, res.Body.Cut, len(res.Attempts), err)

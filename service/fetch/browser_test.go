@@ -124,8 +124,7 @@ func TestTheRemoteBrowserShowsAPage(t *testing.T) {
 	q := visit(p)
 	q.Country, q.Required = "de", []string{".price", ".missing"}
 	q.Retries = 0
-	r, err := newFetcher(t, p, keep).Fetch(t.Context(), q, nil)
-	noerr.Must(t, err)
+	r := fetched(t, newFetcher(t, p, keep), q)
 	servicetest.WantVerdict(t, r, model.ClassParsingDrift, model.CauseMissingFields)
 	if string(r.Body.Bytes) != png || r.ContentType != "image/png" || r.Status != 200 || r.ServiceStatus != 101 || r.Header.Get("X-From") != "page" ||
 		!slices.Equal(r.Header.Values("Set-Cookie"), []string{"a=1", "_abck=2"}) {
@@ -206,8 +205,7 @@ func TestEveryWayThatTheRemoteBrowserFailsHasItsClass(t *testing.T) {
 			p := browserProfile(t, c.h)
 			q := visit(p)
 			q.Retries = 0
-			r, err := newFetcher(t, p).Fetch(t.Context(), q, nil)
-			noerr.Must(t, err)
+			r := fetched(t, newFetcher(t, p), q)
 			servicetest.WantVerdict(t, r, c.class, c.cause)
 			got := ""
 			for _, e := range r.Diagnosis.Evidence {
@@ -268,8 +266,7 @@ func TestADialogOfThePageIsAnsweredAndAHangingPageIsATimeout(t *testing.T) {
 		})
 		q := visit(p)
 		q.Retries = 0
-		r, err := ft.Fetch(t.Context(), q, nil)
-		noerr.Must(t, err)
+		r := fetched(t, ft, q)
 		servicetest.WantVerdict(t, r, model.ClassTimeout, model.CauseClientTimeout)
 		if got := strings.Join(d.seen, " "); !strings.HasSuffix(got, "Page.navigate Page.handleJavaScriptDialog") || len(r.Phases) != 3 {
 			t.Errorf("it was sent %s; phases %v", got, r.Phases)

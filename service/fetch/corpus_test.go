@@ -123,8 +123,7 @@ func TestTheCorpusOverSockets(t *testing.T) {
 				if via == model.ViaAPI && !c.raw {
 					r.Format = model.FormatJSON
 				}
-				res, err := way.ft.Fetch(t.Context(), r, nil)
-				noerr.Must(t, err)
+				res := fetched(t, way.ft, r)
 				body := res.Body.Bytes
 				got, want := modeltest.WantOf(res.Diagnosis, body), c.Want
 				if c.Outcome.Via != via || c.Outcome.ServiceStatus == 0 {

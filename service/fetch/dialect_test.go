@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -63,8 +62,7 @@ func TestHeadersThatTheContractDoesNotShowAreReadOrCitedAndNeverPassedOver(t *te
 			p.Dialect = tc.dialect
 			r := servicetest.Ask(p, "dc1")
 			r.Retries = 0
-			res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-			noerr.Must(t, err)
+			res := fetched(t, newFetcher(t, p), r)
 			servicetest.WantVerdict(t, res, tc.class, tc.cause)
 			if res.Status != tc.status || res.Attempts[0].Status != tc.status {
 				t.Errorf("status %d, want %d", res.Status, tc.status)
@@ -95,8 +93,7 @@ func TestRequiredFieldsAreLookedForInAPageOfUnknownStatus(t *testing.T) {
 	p.Dialect = "documented"
 	r := servicetest.Ask(p, "dc1")
 	r.Required = []string{".no-such-thing"}
-	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-	noerr.Must(t, err)
+	res := fetched(t, newFetcher(t, p), r)
 	servicetest.WantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
 }
 
@@ -121,8 +118,7 @@ func TestTheStatusOfAnAnswerThroughTheProxyIsNotCalledAHeaders(t *testing.T) {
 				_, _ = io.WriteString(w, servicetest.Page)
 			})})
 			p.Dialect = "documented"
-			res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
-			noerr.Must(t, err)
+			res := fetched(t, newFetcher(t, p), native(p, "http://lab.test/"))
 			cause, told := model.CauseSiteBlock, tc.head != ""
 			if told {
 				cause = ""

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 )
 
@@ -29,8 +28,7 @@ func TestAFullDiskCutsABodyWhereItsFileEnds(t *testing.T) {
 	for _, file := range []string{"", filepath.Join(dir, "page.html")} {
 		r := servicetest.Ask(p, "unlocker1")
 		r.BodyFile = file
-		res, err := c.Fetch(t.Context(), r, nil)
-		noerr.Must(t, err)
+		res := fetched(t, c, r)
 		got, err := os.ReadFile(res.Body.File)
 		n := int(res.Body.Size)
 		if err != nil || n <= 1<<20 || n > room || !bytes.Equal(got, whole[:n]) || !res.Body.Cut || res.Body.SHA256 != sum(got) {

@@ -30,8 +30,7 @@ func TestEveryProductsZoneFetchesFromTheEmulator(t *testing.T) {
 			for _, scheme := range []string{"http", "https"} {
 				t.Run(string(z.Name)+" "+string(via)+" "+scheme, func(t *testing.T) {
 					r := model.FetchRequest{Zone: z, URL: scheme + "://lab.test/ok", Via: via, Format: model.FormatRaw}
-					res, err := c.Fetch(t.Context(), r, nil)
-					noerr.Must(t, err)
+					res := fetched(t, c, r)
 					if via == model.ViaNative && !z.Product.NativeAccess() {
 						if res.Diagnosis.Class != model.ClassAccessRestricted || res.ServiceStatus != 403 {
 							t.Errorf("%s, service status %d: %v", res.Diagnosis.Class, res.ServiceStatus, res.Diagnosis.Evidence)
@@ -79,8 +78,7 @@ func TestEveryPageOfTheLabHasItsClass(t *testing.T) {
 				if strings.HasPrefix(path, "/slow") {
 					r.Timeout = 200 * time.Millisecond
 				}
-				res, err := c.Fetch(t.Context(), r, nil)
-				noerr.Must(t, err)
+				res := fetched(t, c, r)
 				servicetest.WantVerdict(t, res, want.class, want.cause)
 				if res.Status != want.status {
 					t.Errorf("status %d, want %d", res.Status, want.status)
@@ -129,12 +127,10 @@ func TestEveryKeyOfTheEmulator(t *testing.T) {
 		"finance-review": {model.ClassAccessRestricted, model.CauseMissingPermission},
 		"expired-user":   {model.ClassOutside, model.CauseKeyRejected},
 	} {
-		res, err := c.Fetch(t.Context(), model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Key: key}, nil)
-		noerr.Must(t, err)
+		res := fetched(t, c, model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Key: key})
 		t.Run(key, func(t *testing.T) { servicetest.WantVerdict(t, res, want.class, want.cause) })
 	}
-	res, err := c.Fetch(t.Context(), model.FetchRequest{Zone: model.Zone{Name: "nobody"}, URL: "http://lab.test/ok"}, nil)
-	noerr.Must(t, err)
+	res := fetched(t, c, model.FetchRequest{Zone: model.Zone{Name: "nobody"}, URL: "http://lab.test/ok"})
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseRequestRefused)
 }
 
@@ -148,8 +144,7 @@ func TestEverythingTheDialectSendsReachesTheLab(t *testing.T) {
 	} {
 		r.Zone, r.URL, r.Method, r.Body, r.Country = z, "http://lab.test/whoami", "POST", "hello=1", "de"
 		r.Header = map[string][]string{"X-Lab": {"seen"}}
-		res, err := c.Fetch(t.Context(), r, nil)
-		noerr.Must(t, err)
+		res := fetched(t, c, r)
 		servicetest.WantVerdict(t, res, model.ClassOK, "")
 		for _, want := range []string{"POST", "hello=1", "seen"} {
 			if !strings.Contains(string(res.Body.Bytes), want) {
@@ -163,8 +158,7 @@ func TestLargePageOfTheLabIsStreamed(t *testing.T) {
 	c, p := fetchOnEmulator(t)
 	z, _ := p.Zone("datacenter_demo")
 	for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
-		res, err := c.Fetch(t.Context(), model.FetchRequest{Zone: z, URL: "http://lab.test/large?mb=5", Via: via}, nil)
-		noerr.Must(t, err)
+		res := fetched(t, c, model.FetchRequest{Zone: z, URL: "http://lab.test/large?mb=5", Via: via})
 		servicetest.WantVerdict(t, res, model.ClassOK, "")
 		if res.Body.Size < 5<<20 || res.Body.File == "" || res.Body.Cut {
 			t.Errorf("%s: body %d bytes in %q", via, res.Body.Size, res.Body.File)

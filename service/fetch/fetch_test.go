@@ -74,8 +74,7 @@ func TestFetchByAPIGivesEveryOutcomeOneVerdict(t *testing.T) {
 			c := newFetcher(t, p)
 			r := servicetest.Ask(p, "unlocker1")
 			r.Retries = 1
-			res, err := c.Fetch(t.Context(), r, nil)
-			noerr.Must(t, err)
+			res := fetched(t, c, r)
 			servicetest.WantVerdict(t, res, tc.class, tc.cause)
 			if res.Status != tc.target || res.ServiceStatus != tc.status {
 				t.Errorf("status %d, service status %d; want %d, %d", res.Status, res.ServiceStatus, tc.target, tc.status)
@@ -177,8 +176,7 @@ func TestALargeBodyGoesToAFile(t *testing.T) {
 func TestABodyAboveTheCapIsCutAndHasANote(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 300<<10)) })
 	c := newFetcher(t, p, func(o *Config) { o.Bodies.Memory, o.Bodies.Cap = 64<<10, 100<<10 })
-	res, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	noerr.Must(t, err)
+	res := fetched(t, c, servicetest.Ask(p, "unlocker1"))
 	if !res.Body.Cut || res.Body.Incomplete || res.Body.Size != 100<<10 {
 		t.Errorf("body %+v, want it cut at the cap", res.Body.Size)
 	}
@@ -196,8 +194,7 @@ func TestABodyThatDoesNotFitOnDiskIsCutAndKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a file where the folder should be")
 	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	c := newFetcher(t, p, func(o *Config) { o.Bodies.Dir = file })
-	res, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	noerr.Must(t, err)
+	res := fetched(t, c, servicetest.Ask(p, "unlocker1"))
 	if !res.Body.Cut || len(res.Body.Bytes) == 0 || int64(len(res.Body.Bytes)) != res.Body.Size {
 		t.Errorf("cut %v with %d of %d bytes in memory", res.Body.Cut, len(res.Body.Bytes), res.Body.Size)
 	}
@@ -208,8 +205,7 @@ func TestBodyThatEndsEarlyIsIncomplete(t *testing.T) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, servicetest.Page)
 	})
-	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	noerr.Must(t, err)
+	res := fetched(t, newFetcher(t, p), servicetest.Ask(p, "unlocker1"))
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseIncomplete)
 	if !res.Body.Incomplete || res.Body.Size != int64(len(servicetest.Page)) {
 		t.Errorf("body %+v", res.Body)
@@ -244,8 +240,7 @@ func TestCompressedBodyIsInflatedWithinBounds(t *testing.T) {
 		t.Fatalf("body %q: %v", res.Body.Bytes, err)
 	}
 	r.URL = "http://lab.test/bomb"
-	res, err = c.Fetch(t.Context(), r, nil)
-	noerr.Must(t, err)
+	res = fetched(t, c, r)
 	if !res.Body.Cut || res.Body.Size > 17<<20 {
 		t.Errorf("the bomb became %d bytes, cut %v", res.Body.Size, res.Body.Cut)
 	}
@@ -264,8 +259,7 @@ func TestJSONFormatIsUnwrapped(t *testing.T) {
 			c := newFetcher(t, p)
 			r := servicetest.Ask(p, "unlocker1")
 			r.Format = model.FormatJSON
-			res, err := c.Fetch(t.Context(), r, nil)
-			noerr.Must(t, err)
+			res := fetched(t, c, r)
 			got := res.Body.Bytes
 			if res.Body.File != "" {
 				got, _ = os.ReadFile(res.Body.File)
@@ -290,8 +284,7 @@ func TestAHeaderInsideTheJSONFormNamesTheDefence(t *testing.T) {
 	})
 	r := servicetest.Ask(p, "unlocker1")
 	r.Format = model.FormatJSON
-	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-	noerr.Must(t, err)
+	res := fetched(t, newFetcher(t, p), r)
 	servicetest.WantVerdict(t, res, model.ClassCaptcha, "")
 	if ev := fmt.Sprint(res.Diagnosis.Evidence); !strings.Contains(ev, "x-amzn-waf-action: captcha") {
 		t.Errorf("evidence %s", ev)
@@ -329,8 +322,7 @@ func TestSlowBodyRunsIntoTheTimeout(t *testing.T) {
 	}, func(t *testing.T, c *Fetcher) {
 		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
 		r.Timeout = time.Minute
-		res, err := c.Fetch(t.Context(), r, nil)
-		noerr.Must(t, err)
+		res := fetched(t, c, r)
 		servicetest.WantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
 		if !res.Body.Incomplete || res.Body.Size != 6 {
 			t.Errorf("body %+v", res.Body)
@@ -340,8 +332,7 @@ func TestSlowBodyRunsIntoTheTimeout(t *testing.T) {
 
 func TestAnUnreachableServiceIsANetworkFault(t *testing.T) {
 	p := servicetest.Profile("http://127.0.0.1:1")
-	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	noerr.Must(t, err)
+	res := fetched(t, newFetcher(t, p), servicetest.Ask(p, "unlocker1"))
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseNetwork)
 	if res.Timing.TLS != -1 || res.Timing.ProxyConnect != -1 || res.Timing.FirstByte != -1 || res.Timing.Total < 0 {
 		t.Errorf("timing %+v", res.Timing)
@@ -362,20 +353,16 @@ func TestMissingFieldsAreParsingDrift(t *testing.T) {
 	c := newFetcher(t, p)
 	r := servicetest.Ask(p, "unlocker1")
 	r.Required = []string{".name", ".price"}
-	res, err := c.Fetch(t.Context(), r, nil)
-	noerr.Must(t, err)
+	res := fetched(t, c, r)
 	servicetest.WantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
 	if len(res.Fields) != 2 || !res.Fields[0].Found || res.Fields[1].Found {
 		t.Errorf("fields %+v", res.Fields)
 	}
 	r.URL, r.Format, r.Required = "http://lab.test/wrapped", model.FormatJSON, []string{".price"}
-	if res, err = c.Fetch(t.Context(), r, nil); err != nil {
-		t.Fatal(err)
-	}
-	servicetest.WantVerdict(t, res, model.ClassOK, "")
+	servicetest.WantVerdict(t, fetched(t, c, r), model.ClassOK, "")
 	r.Required = []string{"<"}
 	var re *model.RequestError
-	if _, err = c.Fetch(t.Context(), r, nil); !errors.As(err, &re) || re.Field() != "required" {
+	if _, err := c.Fetch(t.Context(), r, nil); !errors.As(err, &re) || re.Field() != "required" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -392,8 +379,7 @@ func TestBodiesOfEarlierAttemptsAreRemoved(t *testing.T) {
 	c := newFetcher(t, p)
 	r := servicetest.Ask(p, "unlocker1")
 	r.Retries = 1
-	res, err := c.Fetch(t.Context(), r, nil)
-	noerr.Must(t, err)
+	res := fetched(t, c, r)
 	files, err := os.ReadDir(c.cfg.Bodies.Dir)
 	if err != nil || len(files) != 1 || len(res.Attempts) != 2 {
 		t.Errorf("%d files after %d attempts: %v", len(files), len(res.Attempts), err)

@@ -6,6 +6,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
+	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
@@ -13,6 +15,14 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fetched is the result of a fetch that comes to one.
+func fetched(t *testing.T, f *Fetcher, r model.FetchRequest) model.FetchResult {
+	t.Helper()
+	res, err := f.Fetch(t.Context(), r, nil)
+	noerr.Must(t, err)
+	return res
+}
 
 // newFetcher is a Fetcher with the secrets of the tests. change sees its Config
 // before it is made, with the Config of its Wire.

@@ -35,16 +35,14 @@ func TestFetchThroughATunnel(t *testing.T) {
 	px := &servicetest.Proxy{Target: dial}
 	p := servicetest.NativeProfile(t, px)
 
-	res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "https://example.com/ok"), nil)
-	noerr.Must(t, err)
+	res := fetched(t, newFetcher(t, p), native(p, "https://example.com/ok"))
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust)
 	if res.ServiceStatus != 200 || res.Exit != "203.0.113.7" || res.ProxyHeader.Get("X-Brd-Ip") == "" {
 		t.Errorf("the CONNECT answer is lost: %+v", res)
 	}
 
 	p.CA = ca // httptest's certificate is for example.com
-	res, err = newFetcher(t, p).Fetch(t.Context(), native(p, "https://example.com/ok"), nil)
-	noerr.Must(t, err)
+	res = fetched(t, newFetcher(t, p), native(p, "https://example.com/ok"))
 	servicetest.WantVerdict(t, res, model.ClassOK, "")
 	if res.Status != 200 || string(res.Body.Bytes) != servicetest.Page {
 		t.Errorf("status %d, body %q", res.Status, res.Body.Bytes)
@@ -52,13 +50,11 @@ func TestFetchThroughATunnel(t *testing.T) {
 	if tm := res.Timing; tm.Connect < 0 || tm.ProxyConnect <= 0 || tm.TLS <= 0 || tm.FirstByte < 0 || tm.Transfer < 0 {
 		t.Errorf("timing %+v", tm)
 	}
-	res, err = newFetcher(t, p).Fetch(t.Context(), native(p, "https://other.test/ok"), nil)
-	noerr.Must(t, err)
+	res = fetched(t, newFetcher(t, p), native(p, "https://other.test/ok"))
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust) // the wrong name
 
 	p.CA, p.Verify = "", false
-	res, err = newFetcher(t, p).Fetch(t.Context(), native(p, "https://other.test/ok"), nil)
-	noerr.Must(t, err)
+	res = fetched(t, newFetcher(t, p), native(p, "https://other.test/ok"))
 	servicetest.WantVerdict(t, res, model.ClassOK, "")
 	b, _ := json.Marshal(res.Diagnosis.Evidence)
 	if !strings.Contains(string(b), "verify = false") {
@@ -106,8 +102,7 @@ func TestEachRefusalOfTheProxyHasItsVerdict(t *testing.T) {
 			p := servicetest.NativeProfile(t, px)
 			r := native(p, "https://lab.test/ok")
 			r.Retries, r.Timeout = 0, time.Minute
-			res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-			noerr.Must(t, err)
+			res := fetched(t, newFetcher(t, p), r)
 			servicetest.WantVerdict(t, res, tc.class, tc.cause)
 			if res.ServiceStatus != tc.status || res.Status != 0 {
 				t.Errorf("service status %d, status %d", res.ServiceStatus, res.Status)
@@ -146,8 +141,7 @@ func TestPlainTargetsGoInAbsoluteForm(t *testing.T) {
 		"/missing": {model.ClassOutside, model.CauseTargetError, 404, 0},
 		"/refused": {model.ClassOutside, model.CauseLoginRejected, 0, 407},
 	} {
-		res, err := c.Fetch(t.Context(), native(p, "http://lab.test"+path), nil)
-		noerr.Must(t, err)
+		res := fetched(t, c, native(p, "http://lab.test"+path))
 		servicetest.WantVerdict(t, res, want.class, want.cause)
 		if res.Status != want.status || res.ServiceStatus != want.service {
 			t.Errorf("%s: status %d, service %d", path, res.Status, res.ServiceStatus)
@@ -262,8 +256,7 @@ func TestTheChainIsWhatTheClientSaw(t *testing.T) {
 		{"unchecked, and the CA file vouches", ca, "https://example.com/", false, model.TrustFile, ""},
 	} {
 		p.CA, p.Verify = c.ca, c.verify
-		res, err := newFetcher(t, p, change).Fetch(t.Context(), native(p, c.url), nil)
-		noerr.Must(t, err)
+		res := fetched(t, newFetcher(t, p, change), native(p, c.url))
 		got := res.Chain
 		if got.Trust != c.trust || got.Unchecked == c.verify || !strings.Contains(got.Why, c.why) || (c.why == "") != (got.Why == "") || got.Peer != "target" {
 			t.Errorf("%s: %+v", c.name, got)

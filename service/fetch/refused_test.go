@@ -44,14 +44,13 @@ func TestAProxyThatRepeatsTheLoginDoesNotGetItIntoTheResult(t *testing.T) {
 			c := newFetcher(t, p)
 			probed, err := c.Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, nil)
 			noerr.Must(t, err)
-			fetched, err := c.Fetch(t.Context(), native(p, "http://lab.test/"), nil)
-			noerr.Must(t, err)
-			for what, result := range map[string]any{"the probe": probed, "the fetch": fetched} {
+			page := fetched(t, c, native(p, "http://lab.test/"))
+			for what, result := range map[string]any{"the probe": probed, "the fetch": page} {
 				b, err := json.Marshal(result)
 				noerr.Must(t, err)
 				servicetest.NoSecret(t, what, string(b))
 			}
-			for what, d := range map[string]model.Diagnosis{"the probe": probed.Diagnosis, "the fetch": fetched.Diagnosis} {
+			for what, d := range map[string]model.Diagnosis{"the probe": probed.Diagnosis, "the fetch": page.Diagnosis} {
 				if last := d.Evidence[len(d.Evidence)-1]; !strings.Contains(last.Text, "repeated a secret") {
 					t.Errorf("%s does not say so: %+v", what, d.Evidence)
 				}
@@ -199,8 +198,7 @@ func TestARefusalOfTheProxySaysItsWords(t *testing.T) {
 			_, _ = io.WriteString(w, "the zone sleeps on Sundays")
 		})}
 		p := servicetest.NativeProfile(t, px)
-		res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
-		noerr.Must(t, err)
+		res := fetched(t, newFetcher(t, p), native(p, "http://lab.test/"))
 		said := false
 		for _, e := range res.Diagnosis.Evidence {
 			said = said || strings.Contains(e.Text, "the zone sleeps on Sundays")

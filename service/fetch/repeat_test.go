@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"zonedeck/internal/noerr"
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
@@ -28,8 +27,7 @@ func TestARequestThatMayChangeSomethingIsNotRetried(t *testing.T) {
 			}, func(t *testing.T, c *Fetcher) {
 				r := servicetest.Ask(servicetest.Profile("http://api.test"), "unlocker1")
 				r.Method, r.Retries = tc.method, 2
-				res, err := c.Fetch(t.Context(), r, nil)
-				noerr.Must(t, err)
+				res := fetched(t, c, r)
 				if calls.Load() != tc.tries || len(res.Attempts) != int(tc.tries) {
 					t.Errorf("%d calls, want %d", calls.Load(), tc.tries)
 				}
@@ -51,8 +49,7 @@ func TestARequestThatWasNeverSentIsRetried(t *testing.T) {
 	p := servicetest.NativeProfile(t, px)
 	r := native(p, "https://example.com/order")
 	r.Method, r.Body, r.Retries = "POST", "a=1", 1
-	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-	noerr.Must(t, err)
+	res := fetched(t, newFetcher(t, p), r)
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseServiceError)
 	if calls.Load() != 2 {
 		t.Errorf("%d calls: the tunnel was refused, so nothing had been sent", calls.Load())
@@ -85,8 +82,7 @@ func TestATargetDoesNotSpeakForTheService(t *testing.T) {
 			p.CA = ca
 			r := native(p, "https://example.com/ok")
 			r.Zone = servicetest.Zone(p, tc.zone)
-			res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-			noerr.Must(t, err)
+			res := fetched(t, newFetcher(t, p), r)
 			servicetest.WantVerdict(t, res, tc.class, tc.cause)
 		})
 	}

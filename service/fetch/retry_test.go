@@ -121,8 +121,7 @@ func TestBreakerStopsShortOfABlockedAddress(t *testing.T) {
 				t.Fatalf("%+v: %v", res.Diagnosis, err)
 			}
 		}
-		res, err := c.Fetch(t.Context(), r, nil)
-		noerr.Must(t, err)
+		res := fetched(t, c, r)
 		servicetest.WantVerdict(t, res, model.ClassTooFast, "")
 		if res.Diagnosis.Rule != "breaker" || calls.Load() != exchange.BreakerCount || res.Diagnosis.Retry || !strings.Contains(res.Diagnosis.Summary, "sent nothing") {
 			t.Errorf("after %d calls: %+v", calls.Load(), res.Diagnosis)

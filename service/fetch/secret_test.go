@@ -68,8 +68,7 @@ func TestNoSecretIsKept(t *testing.T) {
 		for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
 			r := servicetest.Ask(p, "dc1")
 			r.URL, r.Via = "http://lab.test"+path, via
-			res, err := c.Fetch(t.Context(), r, nil)
-			noerr.Must(t, err)
+			res := fetched(t, c, r)
 			if res.Body.Size < 20 || !strings.Contains(res.Header.Get("X-Seen"), "****") {
 				t.Fatalf("the answer is not the one this test needs: %+v", res)
 			}
@@ -114,8 +113,7 @@ func TestAnErrorOfTheBodyHoldsNoSecret(t *testing.T) {
 		defer conn.Close()
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"+r.Header.Get("Authorization")+"\r\n\r\n")
 	})
-	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	noerr.Must(t, err)
+	res := fetched(t, newFetcher(t, p), servicetest.Ask(p, "unlocker1"))
 	said := fmt.Sprint(res.Diagnosis.Evidence)
 	if !strings.Contains(said, "Bearer ****") {
 		t.Errorf("the error does not quote what this test needs: %s", said)
@@ -203,8 +201,7 @@ func TestNoSpellingOfASecretIsKept(t *testing.T) {
 					if name == "wrapped" && via == model.ViaAPI {
 						r.Format = model.FormatJSON
 					}
-					res, err := c.Fetch(t.Context(), r, nil)
-					noerr.Must(t, err)
+					res := fetched(t, c, r)
 					shown := fmt.Sprintf("%+v %s", res, res.Body.Bytes)
 					if res.Status == 0 && !strings.Contains(shown, "***") {
 						t.Errorf("%s: the answer does not repeat the secret: %s", name, shown)

@@ -34,13 +34,12 @@ func TestAnAnswerThatIsNotTheJSONFormIsShownAsItCame(t *testing.T) {
 		ft := newFetcher(t, p)
 		r := servicetest.Ask(p, "unlocker1")
 		r.Format = model.FormatJSON
-		res, err := ft.Fetch(t.Context(), r, nil)
-		noerr.Must(t, err)
+		res := fetched(t, ft, r)
 		got := res.Body.Bytes
 		if res.Body.File != "" {
-			if got, err = os.ReadFile(res.Body.File); err != nil {
-				t.Fatal(err)
-			}
+			var err error
+			got, err = os.ReadFile(res.Body.File)
+			noerr.Must(t, err)
 		}
 		if string(got) != c.body || res.Body.Size != int64(len(c.body)) {
 			t.Errorf("%s: %d bytes are shown of %d", name, len(got), len(c.body))
@@ -89,8 +88,7 @@ func TestRequiredFieldsAreLookedForInAPageOfEightMiB(t *testing.T) {
 		})
 		r := servicetest.Ask(p, "unlocker1")
 		r.Required = []string{".price"}
-		res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-		noerr.Must(t, err)
+		res := fetched(t, newFetcher(t, p), r)
 		if found := len(res.Fields) == 1 && res.Fields[0].Found; found != c.found {
 			t.Errorf("%d bytes: found %v: %+v", c.size, found, res.Fields)
 		}

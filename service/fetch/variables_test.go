@@ -44,8 +44,7 @@ func TestASecretVariableIsPutInWhenTheRequestIsWritten(t *testing.T) {
 	if w := c.Preview(p, r, ""); w.Problem != "" || !strings.Contains(strings.Join(w.Lines, "\n"), "t=••••") {
 		t.Errorf("preview %+v", w)
 	}
-	res, err := c.Fetch(t.Context(), r, nil)
-	noerr.Must(t, err)
+	res := fetched(t, c, r)
 	if !strings.Contains(got, `"body":"t=hunter2\"hunter2"`) || !strings.Contains(got, "http://lab.test/x?{{raw}}") {
 		t.Errorf("the service got %s", got)
 	}

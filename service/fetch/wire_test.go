@@ -43,8 +43,7 @@ func TestPreviewByAPIIsWhatIsWritten(t *testing.T) {
 			if w.Problem != "" {
 				t.Fatal(w.Problem)
 			}
-			res, err := c.Fetch(t.Context(), r, nil)
-			noerr.Must(t, err)
+			res := fetched(t, c, r)
 			if res.Exit != "" || res.ServiceStatus != 200 {
 				t.Errorf("result %+v", res)
 			}
@@ -128,8 +127,7 @@ func TestUntrustedAPIGetsNoKeyEvenWithVerifyOff(t *testing.T) {
 	conn.Close()
 	p := servicetest.Profile("https://" + addr)
 	p.Verify = false
-	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	noerr.Must(t, err)
+	res := fetched(t, newFetcher(t, p), servicetest.Ask(p, "unlocker1"))
 	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust)
 }
 
@@ -140,8 +138,7 @@ func TestAPIOverTLSWithTheProfilesCA(t *testing.T) {
 	p := servicetest.Profile("https://" + conn.RemoteAddr().String())
 	conn.Close()
 	p.CA = ca
-	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	noerr.Must(t, err)
+	res := fetched(t, newFetcher(t, p), servicetest.Ask(p, "unlocker1"))
 	servicetest.WantVerdict(t, res, model.ClassOK, "")
 	if res.Timing.TLS <= 0 || res.Timing.Connect < 0 || res.Timing.FirstByte < 0 || res.Timing.DNS != -1 {
 		t.Errorf("timing %+v", res.Timing)
