@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
@@ -187,6 +188,57 @@ func TestADoneRotationBeginsAnewOnAYes(t *testing.T) {
 		r, err := p.config().engine().Look(t.Context(), rotate.Subject{Key: p.Key, Method: keystore.RotateByNewKey}, last)
 		if got := kinds(r); err != nil || !slices.Equal(got, c.asks) {
 			t.Errorf("%s: it asks %v, %v", name, got, err)
+		}
+	}
+}
+
+// What goes with a step follows from the record alone: it is not asked again for what was begun, and never for what a
+// person does.
+func TestWhatIsAskedFollowsFromTheRecord(t *testing.T) {
+	p := place{Key: model.Key{Name: "prod", Secret: "file:prod"}}
+	byHand := setup{}
+	settings := setup{Settings: func(keystore.RotationPlan) rotate.Settings { return &rehearsal.Client{} }}
+	users := []keystore.RotationUser{{Name: "job-7", InFlight: true}, {Name: "profile acme", Ref: p.Key.Secret}, {Name: ".env:1", File: ".env"}}
+	key := func(method keystore.RotationMethod) keystore.RotationPlan {
+		return keystore.PlanRotation(p.Key, method, users, time.Now())
+	}
+	zone := keystore.PlanPassword(keystore.ZonePassword{Zone: "isp", Ref: "file:isp"}, nil, time.Now())
+	for name, c := range map[string]struct {
+		setup  setup
+		plan   keystore.RotationPlan
+		at     keystore.RotationStepKind
+		change func(r *rotate.Rotation)
+		asks   []ask.Kind
+		says   string
+	}{
+		"the end of the old key":         {settings, key(keystore.RotateByNewKey), keystore.StepDelete, nil, []ask.Kind{ask.EndsValue}, "is deleted in the account settings. Every user above was seen"},
+		"one that was begun":             {settings, key(keystore.RotateByNewKey), keystore.StepDelete, func(r *rotate.Rotation) { r.Plan.DeletedSeq = 1 }, nil, ""},
+		"one by hand":                    {byHand, key(keystore.RotateByNewKey), keystore.StepDelete, nil, nil, ""},
+		"the end of a password":          {byHand, zone, keystore.StepDelete, nil, []ask.Kind{ask.EndsValue}, "is removed. Every user above"},
+		"a refresh, with a job before":   {settings, key(keystore.RotateByRefresh), keystore.StepDrain, nil, []ask.Kind{ask.EndsValue}, "These stand still until you have written them: .env."},
+		"a refresh that was done":        {settings, key(keystore.RotateByRefresh), keystore.StepRefresh, func(r *rotate.Rotation) { r.Plan.NewFingerprint = "0123456789abcdef" }, nil, ""},
+		"a refresh by hand":              {byHand, key(keystore.RotateByRefresh), keystore.StepRefresh, nil, nil, ""},
+		"a job before a new key":         {settings, key(keystore.RotateByNewKey), keystore.StepDrain, nil, nil, ""},
+		"a value that was not accepted":  {byHand, key(keystore.RotateByNewKey), keystore.StepCreate, func(r *rotate.Rotation) { r.Plan.NewHeld = "file:held" }, []ask.Kind{ask.NewValue}, "has not accepted"},
+		"a value that the console makes": {settings, key(keystore.RotateByNewKey), keystore.StepCreate, func(r *rotate.Rotation) { r.Plan.NewHeld = "file:held" }, nil, ""},
+		"a stop":                         {byHand, key(keystore.RotateByNewKey), keystore.StepSet, func(r *rotate.Rotation) { r.Stop = &rotate.StopError{Advice: "put it there"} }, nil, ""},
+		"a stop for both":                {byHand, key(keystore.RotateByNewKey), keystore.StepCreate, func(r *rotate.Rotation) { r.Stop = &rotate.StopError{Advice: "it is OPS", Value: true, Vouch: true} }, []ask.Kind{ask.NewValue, ask.Vouch}, "it is OPS"},
+	} {
+		for i := range c.plan.Steps {
+			if c.plan.Steps[i].Kind == c.at {
+				break
+			}
+			c.plan.Steps[i].Done, c.plan.Steps[i].By = true, keystore.Measured
+		}
+		r := c.setup.engine().Resume(c.plan)
+		if c.change != nil {
+			c.change(&r)
+		}
+		step, questions := r.Next()
+		if got := kinds(r); step.Kind != c.at || !slices.Equal(got, c.asks) {
+			t.Errorf("%s: at %s it asks %v, want %v", name, step.Name(), got, c.asks)
+		} else if len(questions) > 0 && !strings.Contains(questions[0].Text, c.says) {
+			t.Errorf("%s: it says %q", name, questions[0].Text)
 		}
 	}
 }

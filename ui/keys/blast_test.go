@@ -12,7 +12,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/radius"
-	"zonedeck/ui"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -51,22 +50,10 @@ func (u *uses) find(ctx context.Context, folders []string, progress func(radius.
 	return map[radius.KeyID][]radius.Use{id: found}, []string{"/srv/etl/secret was not read: permission denied"}, nil
 }
 
-func (r *rig) startWith(t *testing.T, session kit.Session, find *uses) *uitest.Screen {
-	t.Helper()
-	return r.startFinding(t, session, find.find)
-}
-
 // startFinding starts the tab with what finds the uses of keys.
-func (r *rig) startFinding(t *testing.T, session kit.Session, find func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error)) *uitest.Screen {
+func (r *rig) startFinding(t *testing.T, session kit.Session, find finder) *uitest.Screen {
 	t.Helper()
-	theme := kit.NewTheme(true, false)
-	view := keys.New(keys.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
-		Uses: fakeUses{find: find, folders: []string{"/srv/etl"}},
-	})
-	return uitest.Start(t, ui.New(ui.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,
-	}), 120, 40)
+	return r.open(t, session, 120, 40, func(d *keys.Deps) { d.Uses = fakeUses{find: find, folders: []string{"/srv/etl"}} })
 }
 
 func TestTheBlastRadiusOfAKey(t *testing.T) {
@@ -79,7 +66,7 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 			}
 		}
 		find := &uses{go1: make(chan struct{})}
-		s := newRig(t).startWith(t, session, find)
+		s := newRig(t).startFinding(t, session, find.find)
 		for range 9 {
 			if strings.Contains(cursorRow(s), "etl-main") {
 				break
@@ -111,18 +98,14 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 // Nothing is said to use a key, or to have been looked through, before it was.
 func TestWhatIsNotLookedUpIsNotSaidToBeUnused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, theme := newRig(t, ownKey()), kit.NewTheme(true, false)
+		r := newRig(t, ownKey())
 		goOn := make(chan struct{})
-		view := keys.New(keys.Deps{
-			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
-			Uses: fakeUses{find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+		s := r.open(t, kit.Session{ProfileName: "acme", Ready: true}, 120, 40, func(d *keys.Deps) {
+			d.Uses = fakeUses{find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 				<-goOn
 				return nil, nil, errors.New("the disk fails")
-			}},
+			}}
 		})
-		s := uitest.Start(t, ui.New(ui.Deps{
-			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: kit.Session{ProfileName: "acme", Ready: true},
-		}), 120, 40)
 		for _, said := range []string{"what uses it is still being looked up", "what uses it could not be looked up"} {
 			s.Press("b")
 			s.Expect(said)
@@ -142,20 +125,16 @@ func TestWhatIsNotLookedUpIsNotSaidToBeUnused(t *testing.T) {
 
 func TestTheBlastRadiusIsOfTheValuesAsTheyAreNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, theme := newRig(t, ownKey()), kit.NewTheme(true, false)
+		r := newRig(t, ownKey())
 		var known atomic.Bool
-		view := keys.New(keys.Deps{
-			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
-			Uses: fakeUses{lookUp: func() { known.Store(true) }, find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+		s := r.open(t, kit.Session{ProfileName: "acme", Ready: true}, 120, 40, func(d *keys.Deps) {
+			d.Uses = fakeUses{lookUp: func() { known.Store(true) }, find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 				if !known.Load() {
 					return nil, nil, nil
 				}
 				return map[radius.KeyID][]radius.Use{{Name: "prod"}: {{Kind: radius.Profile, Name: "twin", Ref: "env:BD"}}}, nil, nil
-			}},
+			}}
 		})
-		s := uitest.Start(t, ui.New(ui.Deps{
-			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: kit.Session{ProfileName: "acme", Ready: true},
-		}), 120, 40)
 		if known.Load() {
 			t.Error("the references were resolved before anybody asked")
 		}
@@ -209,14 +188,9 @@ func TestAKeyOfTheInventoryDoesNotAgeWithTheEmulator(t *testing.T) {
 		for _, ahead := range []time.Duration{0, 10 * 24 * time.Hour} {
 			session := demoSession()
 			session.Ahead = ahead
-			view := keys.New(keys.Deps{
-				Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(ahead) }, Recorded: time.Now, Theme: kit.NewTheme(true, false),
-				Inventory: r.inventory, Rotations: r.kept(),
+			s := r.open(t, session, 120, 40, func(d *keys.Deps) {
+				d.Now, d.Recorded = func() time.Time { return time.Now().Add(ahead) }, time.Now
 			})
-			s := uitest.Start(t, ui.New(ui.Deps{
-				Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(ahead) }, Theme: kit.NewTheme(true, false), FixedTheme: true,
-				Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,
-			}), 120, 40)
 			rows = append(rows, row(s, "prod-etl"), row(s, "batch-user"))
 		}
 		if rows[0] != rows[2] || rows[1] == rows[3] {

@@ -64,21 +64,27 @@ func newRig(t *testing.T, own ...model.Key) *rig {
 
 func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen {
 	t.Helper()
-	theme := kit.NewTheme(true, false)
-	view := keys.New(keys.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: heldInventory{r.inventory, r.writing}, Rotations: r.kept(),
-		Uses: fakeUses{find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+	return r.open(t, session, w, h, func(d *keys.Deps) {
+		d.Inventory = heldInventory{r.inventory, r.writing}
+		d.Uses = fakeUses{find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 			if f := r.reading.Swap(nil); f != nil {
 				(*f)()
 			}
 			id := radius.KeyID{Name: session.Key.Name, Profile: session.ProfileName}
 			return map[radius.KeyID][]radius.Use{id: {{Kind: radius.Profile, Name: session.ProfileName}}}, nil, nil
-		}},
-		Changed: func() tea.Msg { r.changed.Add(1); return keysChanged{} },
+		}}
+		d.Changed = func() tea.Msg { r.changed.Add(1); return keysChanged{} }
 	})
+}
+
+// open starts the tab with what a test changes in its parts.
+func (r *rig) open(t *testing.T, session kit.Session, w, h int, change func(d *keys.Deps)) *uitest.Screen {
+	t.Helper()
+	theme := kit.NewTheme(true, false)
+	d := keys.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Uses: fakeUses{}}
+	change(&d)
 	return uitest.Start(t, ui.New(ui.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
-		Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,
+		Ctx: t.Context(), Now: d.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: keys.New(d)}}, Session: session,
 	}), w, h)
 }
 

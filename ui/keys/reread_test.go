@@ -101,7 +101,7 @@ func TestTheEndOfAScanDoesNotForgetWhatWasBeingRead(t *testing.T) {
 		k.UsedBy, k.Rotation.Last = nil, fakeDay(-1)
 		r := newRig(t, k)
 		find := &uses{go1: make(chan struct{})}
-		s := r.startWith(t, demoSession(), find)
+		s := r.startFinding(t, demoSession(), find.find)
 		s.Press("b", "s", "ctrl+s")
 		s.Expect("1 running")
 		begin(t, r, "prod")

@@ -1,8 +1,6 @@
 package keys_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -101,40 +99,6 @@ func TestAVouchedTickLooksDifferent(t *testing.T) {
 	})
 }
 
-func TestAJobInFlightHoldsTheRotation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := rotating(t, 120, 40, "job-7")
-		s.Press("R", "enter")
-		s.Expect("! drain job-7: it is in flight with the old key", "job-7")
-		if r.service.made != 0 {
-			t.Fatal("a key was created under a job in flight")
-		}
-		s.Press("enter")
-		s.Expect("! drain job-7")
-		s.Press("v", "ctrl+s")
-		s.Expect("[~] drain job-7 · vouched for", "[✓] create · measured")
-	})
-}
-
-func TestAFileIsReadBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), ".env")
-		noerr.Must(t, os.WriteFile(file, []byte("KEY=old-value-of-prod-1111\n"), 0o600))
-		_, s := rotating(t, 120, 40, file)
-		s.Press("R", "enter", "enter")
-		s.Expect("it holds the old one (••••1111)", "enter looks again; c copies the new value")
-		s.Press("v")
-		s.ExpectNot("Vouch for")
-		s.Press("c")
-		s.Expect("new value")
-		noerr.Must(t, os.WriteFile(file, []byte("KEY=new-value-1-of-prod-9f91\n"), 0o600))
-		s.Press("enter")
-		s.Expect("· read back", "3 of 8")
-		s.Press("enter")
-		s.Expect("5 of 8", "delete: delete the old key")
-	})
-}
-
 func TestAPersonWorksTheAccountSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40)
@@ -165,24 +129,6 @@ func TestAPersonWorksTheAccountSettings(t *testing.T) {
 	})
 }
 
-// TestADeletionThatWasBegunIsNotAskedForAgain has the console killed between the deletion and its record.
-func TestADeletionThatWasBegunIsNotAskedForAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := rotating(t, 120, 40)
-		s.Press("R", "enter", "enter", "enter")
-		s.Expect("enter finish", "› delete")
-		plans, err := r.rotations.List()
-		if err != nil || len(plans) != 1 {
-			t.Fatal(plans, err)
-		}
-		delete(r.service.valid, "old-value-of-prod-1111")
-		noerr.Must(t, noerr.From(r.rotations.Update(t.Context(), plans[0].ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { p.DeletedSeq = 1; return p, nil })))
-		s.Press("esc", "ctrl+r", "R", "enter")
-		s.ExpectNot("Delete the old key?")
-		s.Expect("the rotation of prod is done")
-	})
-}
-
 func TestARefreshSaysWhatStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40, "nightly")
@@ -201,26 +147,6 @@ func TestARefreshSaysWhatStandsStill(t *testing.T) {
 		s.Expect("Give up the rotation?")
 		s.Press("y")
 		s.Expect("was abandoned", "given up")
-	})
-}
-
-// TestARefreshIsAskedForWithAJobBefore has a job before the refresh, that may end at any moment.
-func TestARefreshIsAskedForWithAJobBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := rotating(t, 120, 40, "job-7")
-		s.Press("r", "enter")
-		s.Expect("Refresh the key?")
-		s.Press("y")
-		s.Expect("! drain job-7")
-		s.Press("v", "ctrl+s")
-		s.Expect("[~] drain job-7 · vouched for")
-		s.Press("enter")
-		s.Expect("Refresh the key?")
-		if r.service.valid["old-value-of-prod-1111"] == "" {
-			t.Fatal("it was refreshed without a yes")
-		}
-		s.Press("y")
-		s.Expect("[✓] refresh · measured", "[✓] set keyring:acme/prod · measured", "enter test")
 	})
 }
 

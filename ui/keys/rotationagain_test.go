@@ -5,32 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"zonedeck/internal/noerr"
-	"zonedeck/keystore"
 	"zonedeck/model"
 )
-
-// TestAReferenceThatLostTheNewValueIsSetAgain has the old value written back before the test, and before
-// the old key is deleted.
-func TestAReferenceThatLostTheNewValueIsSetAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := rotating(t, 120, 40)
-		back := func() {
-			noerr.Must(t, r.service.Store(t.Context(), "keyring:acme/prod", keystore.NewSecret("old-value-of-prod-1111")))
-		}
-		s.Press("R", "enter", "enter")
-		s.Expect("[✓] set keyring:acme/prod · measured")
-		back()
-		s.Press("enter")
-		s.Expect("written and read back; it gave the old value (••••1111) at", "[✓] test profile acme · measured")
-		back()
-		s.Press("enter", "y")
-		s.Expect("the rotation of prod is done", "accepted; it gave the old value (••••1111) at")
-		if got, _ := r.service.Resolve(t.Context(), "keyring:acme/prod"); got.Last4() != "9f91" {
-			t.Errorf("the reference gives ••••%s", got.Last4())
-		}
-	})
-}
 
 // TestTheFinishOfARefreshByHandIsTheRefusal has no journal to watch: the watch makes a call that works.
 func TestTheFinishOfARefreshByHandIsTheRefusal(t *testing.T) {

@@ -201,6 +201,9 @@ func (fakeConsole) AccountText(keystore.RotationPlan) string {
 	return "account hl_1, profile acme, https://api.example.com"
 }
 
+// finder finds what uses the keys, and what could not be looked through.
+type finder func(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error)
+
 // fakeUses knows what a test says of the uses of keys.
 type fakeUses struct {
 	find    func(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error)

@@ -104,19 +104,3 @@ func TestAPasswordThatIsNotAcceptedIsTakenBackOnThePage(t *testing.T) {
 		s.Expect("not begun")
 	})
 }
-
-// Given up after the old password was removed, the page does not say that it stays valid.
-func TestGivingUpAPasswordAfterTheRemoval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := isp(t, 120, 40)
-		s.Press("enter", "enter", "enter")
-		r.service.thenNone = true
-		s.Press("enter", "y")
-		s.Expect("the new password was not accepted beside the old one", "✗ failed")
-		s.Press("X")
-		s.Expect("Give up the rotation?", "the old password is removed")
-		s.Press("y")
-		s.Expect("was abandoned: the old password is removed, the new one stays valid", "· given up")
-		s.ExpectNot("both passwords", "both stay valid")
-	})
-}

@@ -9,10 +9,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
 	"zonedeck/service/radius"
-	"zonedeck/ui"
 	"zonedeck/ui/keys"
-	"zonedeck/ui/kit"
-	"zonedeck/ui/uitest"
 )
 
 // skewed is a service whose clock is ahead.
@@ -23,15 +20,9 @@ func (s skewed) Skew() (exchange.Skew, bool) { return exchange.Skew(s), true }
 func TestTheClockOfARealServiceStandsBesideTheDatesOfAKey(t *testing.T) {
 	for _, local := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			r, session, theme := newRig(t), demoSession(), kit.NewTheme(true, false)
+			session := demoSession()
 			session.Local = local
-			view := keys.New(keys.Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
-				Uses: fakeUses{}, Service: skewed{By: 90 * time.Second, Give: time.Second},
-			})
-			s := uitest.Start(t, ui.New(ui.Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,
-			}), 100, 40)
+			s := newRig(t).open(t, session, 100, 40, func(d *keys.Deps) { d.Service = skewed{By: 90 * time.Second, Give: time.Second} })
 			s.Expect("Expiry    ")
 			if local {
 				s.ExpectNot("Clock ") // the emulator runs by this machine's
@@ -51,18 +42,14 @@ func TestWhenAKeyWasSeenAndUsedHere(t *testing.T) {
 		"first seen and last used are not known":                   {},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r, session, theme := newRig(t), demoSession(), kit.NewTheme(true, false)
+			session := demoSession()
 			session.ProfileName, session.Local = "acme", false
 			session.ProfileKeys = []model.Key{{Name: "given", Level: model.LevelUser}}
-			deps := keys.Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Uses: fakeUses{},
-			}
-			if !use.First.IsZero() {
-				deps.Uses = fakeUses{used: map[radius.KeyID]journal.KeyUse{{Name: "given"}: use}}
-			}
-			s := uitest.Start(t, ui.New(ui.Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: keys.New(deps)}}, Session: session,
-			}), 80, 40)
+			s := newRig(t).open(t, session, 80, 40, func(d *keys.Deps) {
+				if !use.First.IsZero() {
+					d.Uses = fakeUses{used: map[radius.KeyID]journal.KeyUse{{Name: "given"}: use}}
+				}
+			})
 			s.Expect("Seen      " + want)
 		})
 	}
