@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
@@ -106,9 +107,7 @@ func open(t *testing.T, o options) *rig {
 	r := &rig{Paths: config.FindPaths(o.Getenv), now: o.now}
 	path := cmp.Or(o.config, r.Paths.ConfigFile())
 	file, err := config.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	r.inUse = config.NewInUse(path, file)
 	log := slog.New(slog.DiscardHandler)
 	p := config.Profile{Name: config.LocalName, Local: true}
@@ -131,16 +130,12 @@ func open(t *testing.T, o options) *rig {
 		p.Key = config.EnvKey
 	}
 	r.inUse.Choose(p)
-	if err := r.Paths.Ensure(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Paths.Ensure())
 	r.Resolver = keystore.NewResolver(keystore.ResolverOptions{Getenv: o.Getenv, Demo: demo, SecretsDir: r.Paths.SecretsDir()})
 	c.Resolver, c.Values = r.Resolver, r.Resolver
 	r.Keys = New(t.Context(), c)
 	r.Inventory = r.inventory
-	if err := r.Inventory.Read(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, r.Inventory.Read())
 	if o.journal {
 		if r.journal, _, err = journal.Open(t.Context(), r.Paths.JournalFile(), r.Now); err != nil {
 			t.Fatal(err)
@@ -159,9 +154,7 @@ func openTest(t *testing.T, o options) *rig {
 	t.Helper()
 	r := open(t, o)
 	t.Cleanup(func() {
-		if err := r.close(t); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, r.close(t))
 	})
 	return r
 }
@@ -189,10 +182,7 @@ func (r *rig) engine() Rotations { return r.Rotations(r.calls, r.passwords, r.Ke
 // reload reads the configuration again, as the console does when it has changed.
 func (r *rig) reload(t *testing.T) {
 	t.Helper()
-	file, err := r.inUse.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := noerr.Try(r.inUse.Read()).Must(t)
 	r.inUse.SetFile(file)
 	if p, err := file.Profile(r.inUse.Base().Name); err == nil {
 		r.inUse.SetProfile(p)
@@ -238,18 +228,14 @@ func newServices(t *testing.T) *twoServices {
 	a.rig = open(t, o)
 	t.Cleanup(func() { _ = a.close(t) })
 	for _, k := range []model.Key{{Name: "acme", Level: model.LevelUser, Secret: "env:ACME_KEY"}, {Name: "other", Level: model.LevelUser, Secret: "env:OTHER"}} {
-		if err := a.Inventory.Add(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, a.Inventory.Add(t.Context(), k))
 	}
 	return a
 }
 
 func (a *twoServices) write(t *testing.T, text string) {
 	t.Helper()
-	if err := os.WriteFile(a.config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(a.config, []byte(text), 0o600))
 }
 
 func (a *twoServices) edit(t *testing.T, from, to string) {
@@ -264,10 +250,7 @@ func (a *twoServices) edit(t *testing.T, from, to string) {
 // profile is one of the configuration.
 func (a *twoServices) profile(t *testing.T, name string) config.Profile {
 	t.Helper()
-	p, err := a.inUse.File().Profile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := noerr.Try(a.inUse.File().Profile(name)).Must(t)
 	return p
 }
 
@@ -283,10 +266,7 @@ func (a *twoServices) key(t *testing.T, name string) model.Key {
 // keyLines are the lines of the timeline about keys, the oldest first.
 func keyLines(t *testing.T, r *rig) []string {
 	t.Helper()
-	lines, err := r.journal.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := noerr.Try(r.journal.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})).Must(t)
 	var out []string
 	for _, a := range slices.Backward(lines) {
 		out = append(out, a.Key+": "+a.Text)

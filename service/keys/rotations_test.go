@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
@@ -22,9 +23,7 @@ func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 	a := newServices(t)
 	e := a.engine().engine()
 	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	if plan, err = e.Give(t.Context(), plan.ID, keystore.NewSecret("new-value-0123456789"), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -44,27 +43,15 @@ func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 func TestADemoKeyIsNotPutWhereAnotherServiceReadsIt(t *testing.T) {
 	o := newOptions(t, map[string]string{"ZONEDECK_PROFILE": "local"})
 	o.config = filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(o.config, []byte("[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\n[[profiles.acme.zones]]\nname = \"unl\"\nproduct = \"unlocker\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(o.config, []byte("[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\n[[profiles.acme.zones]]\nname = \"unl\"\nproduct = \"unlocker\"\n"), 0o600))
 	s := open(t, o)
 	defer func() { _ = s.close(t) }()
-	if _, err := s.Profile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(s.Profile(t.Context())))
 	k, _ := s.Key("etl-main")
-	value, err := s.Resolver.Resolve(t.Context(), k.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := noerr.Try(s.Resolver.Resolve(t.Context(), k.Secret)).Must(t)
 	k.Fingerprint = value.Fingerprint()
-	if err := s.Inventory.Add(t.Context(), model.Key{Name: "acme", Secret: "file:acme", Fingerprint: value.Fingerprint()}); err != nil {
-		t.Fatal(err)
-	}
-	users, err := s.rotations().Users(t.Context(), k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: "acme", Secret: "file:acme", Fingerprint: value.Fingerprint()}))
+	users := noerr.Try(s.rotations().Users(t.Context(), k)).Must(t)
 	i := slices.IndexFunc(users, func(u keystore.RotationUser) bool { return u.Name == "profile acme" })
 	if i < 0 || users[i].Ref != "" || users[i].Profile == "acme" || users[i].Callable() || !strings.Contains(users[i].Reason, "http://127.0.0.1:1") {
 		t.Errorf("%+v", users)
@@ -84,9 +71,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 		{Name: "by-hand", Level: model.LevelUser, Secret: "env:BY_HAND", Fingerprint: old.Fingerprint()},
 		{Name: "apart", Level: model.LevelUser, Secret: "file:apart", Fingerprint: "0123456789abcdef"},
 	} {
-		if err := a.Inventory.Add(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, a.Inventory.Add(t.Context(), k))
 	}
 	if err := a.Inventory.Update(t.Context(), "acme", func(k model.Key) (model.Key, error) {
 		k.Fingerprint = old.Fingerprint()
@@ -95,9 +80,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 		t.Fatal(err)
 	}
 	users, err := a.rotations().Users(t.Context(), a.key(t, "acme"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p := keystore.PlanRotation(a.key(t, "acme"), keystore.RotateByNewKey, users, a.Now())
 	for name, ref := range map[string]string{"key copy": "file:copy", "key by-hand": "env:BY_HAND"} {
 		if u, ok := p.User(name); !ok || u.Ref != ref || u.Profile == "" {
@@ -110,26 +93,19 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 
 	p.NewFingerprint, p.NewLast4 = renewed.Fingerprint(), renewed.Last4()
 	a.env["ACME_KEY"], a.env["BY_HAND"] = renewed.Reveal(), old.Reveal() // nobody has been at the second yet
-	if err := a.Resolver.Store(t.Context(), "file:copy", renewed); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, a.Resolver.Store(t.Context(), "file:copy", renewed))
 	for n := range p.Steps {
 		if p, err = p.Record(n, keystore.Proof{By: keystore.Measured}, a.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(a.rotations().Start(t.Context(), p), a.rotations().TookOver(t.Context(), p)); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, errors.Join(a.rotations().Start(t.Context(), p), a.rotations().TookOver(t.Context(), p)))
 	if k := a.key(t, "copy"); k.Fingerprint != renewed.Fingerprint() || k.Level != model.LevelOps || k.Duty != model.DutyBatch || k.Secret != "file:copy" || k.Rotation.Last.IsZero() {
 		t.Errorf("%+v", k)
 	}
 	ended := func() []string {
 		t.Helper()
-		audit, err := a.Keys.Inventory().Audit(t.Context(), true, 0, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		audit := noerr.Try(a.Keys.Inventory().Audit(t.Context(), true, 0, nil)).Must(t)
 		var names []string
 		for _, f := range audit.Findings {
 			if f.Rule == "ended-value" {
@@ -163,18 +139,13 @@ func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
 func TestWhatOthersReadIsVouchedFor(t *testing.T) {
 	a := newServices(t)
 	for name, text := range map[string]string{".env": "ACME_KEY=another-value-0123\n", "vars.env": "export OTHER=$ACME_KEY\n", "own.env": "K=old-value-0123456789\n"} {
-		if err := os.WriteFile(filepath.Join(a.folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(a.folder, name), []byte(text), 0o600))
 	}
 	a.edit(t, "[profiles.bbb]", "[profiles.ccc]\nbase_url = \"http://127.0.0.1:1\"\n[profiles.ccc.variables]\nTOKEN = \"env:ACME_KEY\"\n[profiles.bbb]")
 	old := keystore.NewSecret("old-value-0123456789")
 	k := a.key(t, "acme")
 	k.Fingerprint, k.Last4 = old.Fingerprint(), old.Last4()
-	users, err := a.rotations(a.folder).Users(t.Context(), k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	users := noerr.Try(a.rotations(a.folder).Users(t.Context(), k)).Must(t)
 	plan := keystore.PlanRotation(k, keystore.RotateByNewKey, users, a.Now())
 	for name, callable := range map[string]bool{
 		"profile aaa": true, "profile ccc": false,
@@ -195,28 +166,19 @@ func TestTheLastLookOfARotationIsForTheOldValue(t *testing.T) {
 	a := newServices(t)
 	old, fresh := keystore.NewSecret("old-value-0123456789"), keystore.NewSecret("new-value-0123456789")
 	for name, value := range map[string]keystore.Secret{"late.env": old, "done.env": fresh} {
-		if err := os.WriteFile(filepath.Join(a.folder, name), []byte("K="+value.Reveal()+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noerr.Must(t, os.WriteFile(filepath.Join(a.folder, name), []byte("K="+value.Reveal()+"\n"), 0o600))
 	}
 	k := a.key(t, "acme")
 	k.Fingerprint, k.Last4 = old.Fingerprint(), old.Last4()
 	plan := keystore.PlanRotation(k, keystore.RotateByNewKey, nil, a.Now())
-	if err := a.rotations().Start(t.Context(), plan); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, a.rotations().Start(t.Context(), plan))
 	err := a.Inventory.Update(t.Context(), "acme", func(k model.Key) (model.Key, error) {
 		k.Fingerprint, k.Last4, k.Secret = fresh.Fingerprint(), fresh.Last4(), "env:NEW_KEY"
 		return k, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	k.Secret = "env:NEW_KEY"
-	users, err := a.rotations(a.folder).Users(t.Context(), k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	users := noerr.Try(a.rotations(a.folder).Users(t.Context(), k)).Must(t)
 	var files []string
 	for _, u := range users {
 		if u.File != "" {
@@ -233,9 +195,7 @@ func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 	a := newServices(t)
 	a.edit(t, "[profiles.bbb]", "[profiles.nozone]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\ndialect = \"documented\"\n[profiles.bbb]")
 	users, err := a.rotations().Users(t.Context(), a.key(t, "acme"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	i := slices.IndexFunc(users, func(u keystore.RotationUser) bool { return u.Name == "profile nozone" })
 	if i < 0 || users[i].Ref != "env:ACME_KEY" || users[i].Callable() || !strings.Contains(users[i].Reason, "names no zone") {
 		t.Errorf("%+v", users)
@@ -259,21 +219,13 @@ func TestARotationFollowsTheConfiguration(t *testing.T) {
 	e := a.engine().engine()
 	file := filepath.Join(a.folder, "own.env")
 	old := keystore.NewSecret("old-value-0123456789")
-	if err := os.WriteFile(file, []byte("K="+old.Reveal()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(file, []byte("K="+old.Reveal()+"\n"), 0o600))
 	a.edit(t, "[profiles.aaa]", fmt.Sprintf("[keys]\nscan = [%q]\nrotation_days = {USER = 14}\n[profiles.aaa]", a.folder))
-	read, err := config.Load(a.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := noerr.Try(config.Load(a.config)).Must(t)
 	a.inUse.SetFile(read) // as the console does when it has changed
 	k := a.key(t, "acme")
 	k.Fingerprint, k.Last4 = old.Fingerprint(), old.Last4()
-	plan, err := e.Begin(t.Context(), k, "", keystore.RotateByNewKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := noerr.Try(e.Begin(t.Context(), k, "", keystore.RotateByNewKey)).Must(t)
 	if u, ok := plan.User(file + ":1"); !ok || u.File != file {
 		t.Errorf("the file is not found: %+v", plan.Users)
 	}

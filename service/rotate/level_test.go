@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
@@ -29,13 +30,8 @@ func (p place) byHand(dialect string) setup {
 // give makes a key of a level in the account settings, and gives its value.
 func (p place) give(t *testing.T, e *rotate.Engine, id, name string, level model.Level) {
 	t.Helper()
-	made, err := p.settings().CreateKey(t.Context(), rehearsal.Key{Name: name, Level: level.String(), Duty: "batch job", Expires: "Unlimited"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Give(t.Context(), id, keystore.NewSecret(made.Value), ""); err != nil {
-		t.Fatal(err)
-	}
+	made := noerr.Try(p.settings().CreateKey(t.Context(), rehearsal.Key{Name: name, Level: level.String(), Duty: "batch job", Expires: "Unlimited"})).Must(t)
+	noerr.Must(t, noerr.From(e.Give(t.Context(), id, keystore.NewSecret(made.Value), "")))
 }
 
 // TestAValueOfAnotherLevelIsNotTaken gives values that are accepted, and may do something else than the

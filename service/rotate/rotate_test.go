@@ -435,9 +435,7 @@ func TestARefreshByAPersonMeasuresItsOutage(t *testing.T) {
 	if plan, err = e.Run(t.Context(), plan.ID, "", nil); !errors.As(err, &stop) || !plan.LastOld.Equal(worked) || worked.IsZero() {
 		t.Fatalf("asked again, after the refresh: %v, %s, before %s", err, plan.LastOld, worked)
 	}
-	if _, err = e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), ""); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, noerr.From(e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), "")))
 	plan, _ = e.Run(t.Context(), plan.ID, "", nil)
 	s, _ := plan.Step(keystore.StepRefused, "")
 	set, _ := plan.Step(keystore.StepSet, p.Users[1].Ref)
