@@ -8,7 +8,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/inbox"
-	"zonedeck/service/query"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -140,10 +139,7 @@ func (b *Inbox) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	if b.open != nil {
 		return nil, false
 	}
-	cmd, event := b.filter.Update(b.deps.Theme, msg, inbox.Fields(b.deps.Now()).Examples(), func(s string) error {
-		_, err := query.Parse(s, inbox.Fields(b.deps.Now()))
-		return err
-	})
+	cmd, event := widget.UpdateFilter(&b.filter, b.deps.Theme, msg, inbox.Fields(b.deps.Now()))
 	if event == widget.FilterChanged {
 		cmd = tea.Batch(cmd, b.read(true))
 	}

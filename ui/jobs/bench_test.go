@@ -39,7 +39,7 @@ func BenchmarkMoveAndDraw(b *testing.B) {
 	m := bigLedger(1000)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		m.list.table.SetCursor(i % 1000)
+		m.list.page.SetCursor(i % 1000)
 		_ = m.Render(200, 50)
 	}
 }

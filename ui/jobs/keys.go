@@ -52,7 +52,7 @@ func (m *Model) Bindings() []kit.Binding {
 			m.downloadBinding(),
 		}, widget.MotionBindings()...)
 	}
-	if m.list.filter.Typing() {
+	if m.list.page.Filter.Typing() {
 		return m.list.filterBindings()
 	}
 	out := append([]kit.Binding{

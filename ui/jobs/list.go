@@ -21,19 +21,17 @@ import (
 
 // jobList is the list of jobs and the state of its loading.
 type jobList struct {
-	m       *Model
-	jobs    []model.Job // newest first, at most maxListed
-	total   int         // jobs in the ledger when they were read
-	table   widget.Table
-	visible []model.Job // those that the filter lets through
-	filter  widget.ListFilter
-	loaded  bool
-	late    []model.Job // put while the list is being read
-	files   bool        // one of them was downloaded
-	want    string      // the job to select once the ledger has it
-	err     error
-	slot    kit.Slot
-	newest  struct { // looks at the newest job alone
+	m      *Model
+	jobs   []model.Job // newest first, at most maxListed
+	total  int         // jobs in the ledger when they were read
+	page   widget.ListPage[model.Job]
+	loaded bool
+	late   []model.Job // put while the list is being read
+	files  bool        // one of them was downloaded
+	want   string      // the job to select once the ledger has it
+	err    error
+	slot   kit.Slot
+	newest struct { // looks at the newest job alone
 		slot kit.Slot
 		at   time.Time
 	}
@@ -51,35 +49,42 @@ func (l *jobList) render(w, h int) string {
 	if n > 0 {
 		title = fmt.Sprintf("Jobs (%d)", n)
 	}
-	if shown := len(l.visible); shown < n {
+	if shown := len(l.page.Visible()); shown < n {
 		title = fmt.Sprintf("Jobs (%d of %d)", shown, n)
 	}
 	if older := l.total - maxListed; older > 0 {
 		title = fmt.Sprintf("Jobs (the %d newest; 'zonedeck jobs list' shows %d older)", n, older)
 	}
-	title += l.table.News()
+	title += l.page.News()
 	if n > 0 && l.m.launches.slot.Running() {
 		title += " · " + sending
 	}
-	switch {
-	case l.m.launches.slot.Running():
-		l.table.Empty = sending
-	case !l.loaded:
-		l.table.Empty = "reading the ledger…"
-	default:
-		l.table.Empty = "no jobs yet: n launches one"
-	}
-	if l.filter.Text() != "" && len(l.jobs) > 0 {
-		l.table.Empty = "nothing matches: esc shows all jobs"
-	}
-	if line := l.filter.Line(t, len(l.visible), len(l.jobs), iw); line != "" {
-		return widget.Pane(t, title, focused, w, h, widget.Stack(l.table.Render(t, focused, iw, ih-1), line))
-	}
-	return widget.Pane(t, title, focused, w, h, l.table.Render(t, focused, iw, ih))
+	return widget.Pane(t, title, focused, w, h, l.page.Render(t, focused, iw, ih))
 }
 
-func (l *jobList) row(i int) []widget.Cell {
-	j, t := l.visible[i], l.m.deps.Theme
+// Empty says why no job is listed; see widget.Rows.
+func (l *jobList) Empty(filtered bool) string {
+	switch {
+	case filtered:
+		return "nothing matches: esc shows all jobs"
+	case l.m.launches.slot.Running():
+		return sending
+	case !l.loaded:
+		return "reading the ledger…"
+	default:
+		return "no jobs yet: n launches one"
+	}
+}
+
+// Key is a job's identifier.
+func (l *jobList) Key(j model.Job) string { return j.ID }
+
+// Fields is what jobs can be asked.
+func (l *jobList) Fields() query.Fields[model.Job] { return service.Fields(l.nowOf) }
+
+// Cells are a job's cells.
+func (l *jobList) Cells(j model.Job) []widget.Cell {
+	t := l.m.deps.Theme
 	glyph, ink := t.JobMark(j)
 	out := []widget.Cell{
 		{Text: glyph + " " + j.Label(), Ink: ink},
@@ -102,33 +107,20 @@ func (l *jobList) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	if l.m.preview.open {
 		return nil, false
 	}
-	cmd, event := l.filter.Update(l.m.deps.Theme, msg, service.Fields(l.nowOf).Examples(), func(s string) error {
-		_, err := query.Parse(s, service.Fields(l.nowOf))
-		return err
-	})
-	switch event {
-	case widget.FilterOpened:
+	before, _ := l.page.CursorKey()
+	cmd, event := l.page.UpdateFilter(l.m.deps.Theme, msg)
+	if event == widget.FilterOpened {
 		l.m.panes.At = paneList
-	case widget.FilterChanged:
-		l.filtered()
+	}
+	if after, _ := l.page.CursorKey(); before != after {
+		l.m.detail.scroll = widget.Scroll{}
 	}
 	return cmd, event != widget.FilterNothing
 }
 
-// filtered shows the jobs that match.
-func (l *jobList) filtered() {
-	before, had := l.table.CursorKey()
-	l.fill()
-	l.table.ForgetNews()
-	if after, has := l.table.CursorKey(); !had || !has || before != after {
-		l.table.SetCursor(0)
-		l.m.detail.scroll = widget.Scroll{}
-	}
-}
-
 // filterBindings are the filter's keys.
 func (l *jobList) filterBindings() []kit.Binding {
-	return l.filter.Bindings("jobs", service.Fields(l.nowOf).Examples(), l.m.panes.At == paneList && !l.m.panes.Zoomed)
+	return l.page.FilterBindings(l.m.panes.At == paneList && !l.m.panes.Zoomed)
 }
 
 // nowOf is the time by which the jobs of a profile are dated.
@@ -140,12 +132,7 @@ func (l *jobList) nowOf(profile string) time.Time {
 }
 
 // selected returns the job under the cursor.
-func (l *jobList) selected() (model.Job, bool) {
-	if i := l.table.Cursor(); i < len(l.visible) {
-		return l.visible[i], true
-	}
-	return model.Job{}, false
-}
+func (l *jobList) selected() (model.Job, bool) { return l.page.Selected() }
 
 // watchNewest looks whether another process has begun a job, which may have ended before anybody
 // here could follow it.
@@ -248,39 +235,17 @@ func (l *jobList) add(j model.Job) {
 func (l *jobList) fill() {
 	slices.SortStableFunc(l.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	l.jobs = l.jobs[:min(len(l.jobs), maxListed)]
-	l.visible = l.jobs
-	filter, err := query.Parse(l.filter.Text(), service.Fields(l.nowOf))
-	if l.filter.Text() != "" && err == nil {
-		l.visible = nil
-		for _, j := range l.jobs {
-			if filter.Match(j) {
-				l.visible = append(l.visible, j)
-			}
-		}
-	}
-	ids := make([]string, len(l.visible)) // fixed: the table asks for the key of the old cursor's row
-	for i, j := range l.visible {
-		ids[i] = j.ID
-	}
 	l.files = slices.ContainsFunc(l.jobs, func(j model.Job) bool { return j.File != "" })
-	l.table.Columns = columns(slices.ContainsFunc(l.jobs, l.m.foreign), l.files)
-	l.table.SetRowsKeyed(len(ids), func(i int) string { return ids[i] }, l.row)
+	l.page.Columns = columns(slices.ContainsFunc(l.jobs, l.m.foreign), l.files)
+	l.page.Set(slices.Clone(l.jobs)) // they are sorted in place
 }
 
 // toWanted puts the cursor on the wanted job, if the list has it, and ends a filter that
 // hides it.
 func (l *jobList) toWanted() {
-	wanted := func(j model.Job) bool { return j.ID == l.want }
-	if l.want == "" || !slices.ContainsFunc(l.jobs, wanted) {
-		return
+	if l.want != "" && l.page.Go(l.want) {
+		l.want = ""
 	}
-	if !slices.ContainsFunc(l.visible, wanted) {
-		l.filter.Clear()
-		l.fill()
-		l.table.ForgetNews()
-	}
-	l.table.SetCursor(slices.IndexFunc(l.visible, wanted))
-	l.want = ""
 }
 
 // newestEvery is how often the newest job of the ledger is compared with the one that is listed.

@@ -109,6 +109,7 @@ func New(d Deps) *Model {
 	m.drift = drift.New(drift.Deps{Ctx: d.Ctx, Now: d.Clock.Now, Theme: d.Theme, Monitor: d.Drift, Edit: d.Console.Editor()})
 	m.preview.table.Empty = "the result holds no records"
 	m.records = records.New(records.Deps{Ctx: d.Ctx, Theme: d.Theme, Open: d.Console.OpenResult, Save: d.Console.SaveRows})
+	m.list.page.Of, m.list.page.Plural = &m.list, "jobs"
 	m.list.fill()
 	return m
 }
@@ -147,7 +148,7 @@ func (m *Model) CapturingText() bool {
 	if m.records.Open() {
 		return m.records.CapturingText()
 	}
-	return !m.preview.open && !m.drift.Open() && m.list.filter.Typing()
+	return !m.preview.open && !m.drift.Open() && m.list.page.Filter.Typing()
 }
 
 // Focus reloads the ledger, because another process may have written to it.

@@ -222,7 +222,7 @@ func (m *Model) click(c tea.MouseClickMsg) {
 		m.preview.table.Click(hit.Line)
 	default:
 		m.panes.At = hit.Pane
-		if hit.Pane == paneList && m.list.table.Click(hit.Line) {
+		if hit.Pane == paneList && m.list.page.Click(hit.Line) {
 			m.detail.scroll = widget.Scroll{}
 		}
 	}
@@ -236,9 +236,9 @@ func (m *Model) scroll(pane int, msg tea.Msg) {
 	case pane == paneDetail:
 		m.detail.scroll.Update(msg)
 	default:
-		before := m.list.table.Cursor()
-		m.list.table.Update(msg)
-		if m.list.table.Cursor() != before {
+		before := m.list.page.Cursor()
+		m.list.page.Update(msg)
+		if m.list.page.Cursor() != before {
 			m.detail.scroll = widget.Scroll{}
 		}
 	}
