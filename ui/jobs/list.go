@@ -65,7 +65,7 @@ func (l *jobList) render(w, h int) string {
 // Empty says why no job is listed; see widget.Rows.
 func (l *jobList) Empty(filtered bool) string {
 	switch {
-	case filtered:
+	case filtered && len(l.jobs) > 0:
 		return "nothing matches: esc shows all jobs"
 	case l.m.launches.slot.Running():
 		return sending

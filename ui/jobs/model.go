@@ -109,7 +109,7 @@ func New(d Deps) *Model {
 	m.drift = drift.New(drift.Deps{Ctx: d.Ctx, Now: d.Clock.Now, Theme: d.Theme, Monitor: d.Drift, Edit: d.Console.Editor()})
 	m.preview.table.Empty = "the result holds no records"
 	m.records = records.New(records.Deps{Ctx: d.Ctx, Theme: d.Theme, Open: d.Console.OpenResult, Save: d.Console.SaveRows})
-	m.list.page.Of, m.list.page.Plural = &m.list, "jobs"
+	m.list.page.Rows, m.list.page.Plural = &m.list, "jobs"
 	m.list.fill()
 	return m
 }

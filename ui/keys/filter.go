@@ -12,19 +12,39 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// fields is what the list of keys can be asked.
-func fields() query.Fields[*searchText] {
-	return query.Fields[*searchText]{
-		query.SearchText(func(w *searchText) string { return w.all }),
-		query.Enum("state", "due", nil, func(w *searchText) []string {
-			if w.due { // what every part of the screen counts as due
-				return []string{w.state, "due"}
+// listRows are the keys as the list shows them, by their places among the derived.
+type listRows struct{ m *Model }
+
+func (r listRows) Key(i int) string          { return r.m.list.keys[i].Name }
+func (r listRows) Cells(i int) []widget.Cell { return r.m.row(i) }
+
+func (r listRows) Empty(filtered bool) string {
+	switch unread := r.m.list.unread; {
+	case filtered && unread != nil:
+		return "nothing matches so far: " + unread.Error()
+	case filtered:
+		return "nothing matches: esc shows all keys"
+	case unread != nil:
+		return unread.Error()
+	default:
+		return "no keys yet: a records one"
+	}
+}
+
+// Fields is what keys can be asked.
+func (r listRows) Fields() query.Fields[int] {
+	words := func(i int) *searchText { return &r.m.list.searchTexts[i] }
+	return query.Fields[int]{
+		query.SearchText(func(i int) string { return words(i).all }),
+		query.Enum("state", "due", nil, func(i int) []string {
+			if words(i).due { // what every part of the screen counts as due
+				return []string{words(i).state, "due"}
 			}
-			return []string{w.state}
+			return []string{words(i).state}
 		}),
-		query.Enum("level", "admin", nil, func(w *searchText) []string { return []string{w.level} }),
-		query.Enum("duty", "human", nil, func(w *searchText) []string { return []string{w.duty} }),
-		query.List("profile", "acme", func(w *searchText) []string { return w.profiles }),
+		query.Enum("level", "admin", nil, func(i int) []string { return []string{words(i).level} }),
+		query.Enum("duty", "human", nil, func(i int) []string { return []string{words(i).duty} }),
+		query.List("profile", "acme", func(i int) []string { return words(i).profiles }),
 	}
 }
 
@@ -50,56 +70,15 @@ func (m *Model) wordsOf(k model.Key, state string, due bool, cells ...string) se
 
 // filter handles what is the filter's.
 func (m *Model) filter(msg tea.Msg) tea.Cmd {
-	cmd, event := m.list.filter.Update(m.deps.Theme, msg, fields().Examples(), func(s string) error {
-		_, err := query.Parse(s, fields())
-		return err
-	})
-	switch event {
-	case widget.FilterOpened:
+	cmd, event := m.list.page.UpdateFilter(m.deps.Theme, msg)
+	switch {
+	case event == widget.FilterOpened:
 		m.panes.At = paneList
-	case widget.FilterChanged:
-		m.filtered()
+	case event == widget.FilterChanged && m.side == sideDetail:
+		m.text = widget.Scroll{}
 	}
 	return cmd
 }
 
-// filtered shows the keys that match.
-func (m *Model) filtered() {
-	before, had := m.list.table.CursorKey()
-	m.showRows()
-	if after, has := m.list.table.CursorKey(); !had || !has || before != after {
-		m.list.table.SetCursor(0)
-	}
-	if m.side == sideDetail {
-		m.text = widget.Scroll{}
-	}
-}
-
-// showRows makes the table of the keys that the filter lets through.
-func (m *Model) showRows() {
-	l := &m.list
-	l.visible = l.visible[:0:0] // rows that were made before are asked for once more
-	filter, err := query.Parse(l.filter.Text(), fields())
-	for i := range l.keys {
-		if err != nil || filter.Match(&l.searchTexts[i]) {
-			l.visible = append(l.visible, i)
-		}
-	}
-	switch filtered := l.filter.Text() != ""; {
-	case filtered && l.unread != nil:
-		l.table.Empty = "nothing matches so far: " + l.unread.Error()
-	case filtered:
-		l.table.Empty = "nothing matches: esc shows all keys"
-	case l.unread != nil:
-		l.table.Empty = l.unread.Error()
-	default:
-		l.table.Empty = "no keys yet: a records one"
-	}
-	keys, shown := l.keys, l.visible // not changed later: the table asks for the name of the old cursor's row
-	l.table.SetRowsKeyed(len(shown), func(i int) string { return keys[shown[i]].Name }, func(i int) []widget.Cell { return m.row(m.list.visible[i]) })
-}
-
 // filterBindings are the filter's keys.
-func (m *Model) filterBindings() []kit.Binding {
-	return m.list.filter.Bindings("keys", fields().Examples(), !m.canGoBack())
-}
+func (m *Model) filterBindings() []kit.Binding { return m.list.page.FilterBindings(!m.canGoBack()) }

@@ -34,7 +34,7 @@ func (m *Model) Bindings() []kit.Binding {
 	if m.page.Open() {
 		return m.page.Bindings()
 	}
-	if m.list.filter.Typing() {
+	if m.list.page.Filter.Typing() {
 		return m.filterBindings()
 	}
 	none := m.whyNoKey()

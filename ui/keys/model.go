@@ -109,13 +109,11 @@ const (
 // keyList is the keys as they are shown.
 type keyList struct {
 	derived
-	visible []int // the keys that the filter lets through, by their place in keys
-	strip   strip // the calendar, drawn for stripW cells
-	stripW  int
-	table   widget.Table
-	filter  widget.ListFilter
-	slot    kit.Slot // deriving the next list, where there are many keys
-	stale   bool     // what is being derived is old already
+	strip  strip // the calendar, drawn for stripW cells
+	stripW int
+	page   widget.ListPage[int] // of places in keys
+	slot   kit.Slot             // deriving the next list, where there are many keys
+	stale  bool                 // what is being derived is old already
 	// reading is the inventory being read again.
 	reading kit.Slot
 	goesTo  string // the key that the cursor goes to in the next list
@@ -176,7 +174,8 @@ func New(d Deps) *Model {
 	}
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
 	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Rotations: d.Rotations, Recorded: m.recordedRotation})
-	m.list.table.Columns = []widget.Column{
+	m.list.page.Rows, m.list.page.Plural = listRows{m}, "keys"
+	m.list.page.Columns = []widget.Column{
 		{Title: "STATE", Width: 13},
 		{Title: "KEY", Width: 12},
 		{Title: "LEVEL", Width: 7, Priority: 1},
@@ -199,7 +198,7 @@ func (m *Model) Init() tea.Cmd { return tea.Batch(m.fill(), m.loadRecords()) }
 func (m *Model) Title() string { return "Keys" }
 
 // CapturingText reports whether the filter is being typed.
-func (m *Model) CapturingText() bool { return m.list.filter.Typing() }
+func (m *Model) CapturingText() bool { return m.list.page.Filter.Typing() }
 
 // Focus reads the inventory again: another console may have changed it.
 func (m *Model) Focus() tea.Cmd { return m.reload() }
@@ -240,16 +239,10 @@ func (m *Model) unread() string {
 
 // selected returns the key under the cursor.
 func (m *Model) selected() (model.Key, bool) {
-	if i := m.list.table.Cursor(); i < len(m.list.visible) {
-		return m.list.keys[m.list.visible[i]], true
+	if i, ok := m.list.page.Selected(); ok {
+		return m.list.keys[i], true
 	}
 	return model.Key{}, false
-}
-
-// index is the row of a key, or -1; there says whether the list has it, shown or not.
-func (m *Model) index(name string) (row int, there bool) {
-	i := slices.IndexFunc(m.list.keys, func(k model.Key) bool { return k.Name == name })
-	return slices.Index(m.list.visible, i), i >= 0
 }
 
 // now is the time by which a key's clocks run.
@@ -335,11 +328,15 @@ func (m *Model) filled(list derived, _ error) tea.Cmd {
 // showList shows what was derived.
 func (m *Model) showList() {
 	m.list.stripW = 0
-	m.list.table.Columns[columnName].Width = m.list.nameWidth
-	m.list.table.Columns[columnExpires].Width = m.list.clockWidth[0]
-	m.list.table.Columns[columnClock].Width = m.list.clockWidth[1]
-	m.list.table.Columns[columnClock].Title = m.list.clockTitle
-	m.showRows()
+	places := make([]int, len(m.list.keys))
+	for i := range places {
+		places[i] = i
+	}
+	m.list.page.Columns[columnName].Width = m.list.nameWidth
+	m.list.page.Columns[columnExpires].Width = m.list.clockWidth[0]
+	m.list.page.Columns[columnClock].Width = m.list.clockWidth[1]
+	m.list.page.Columns[columnClock].Title = m.list.clockTitle
+	m.list.page.Set(places)
 	if name := m.list.goesTo; name != "" && (m.selectKey(name) || !m.list.stale && !m.reading()) {
 		m.list.goesTo = ""
 	}

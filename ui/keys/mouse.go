@@ -18,7 +18,7 @@ func (m *Model) areas(w, h int) []kit.Area {
 		stripH = 0
 	}
 	rows := len(m.list.keys) + 3 // as high with a filter as without
-	if f := &m.list.filter; f.Typing() || f.Text() != "" {
+	if f := &m.list.page.Filter; f.Typing() || f.Text() != "" {
 		rows++
 	}
 	listH := max(5, min(rows, h-stripH-max(7, h/3)))
@@ -36,7 +36,7 @@ func (m *Model) click(c tea.MouseClickMsg) {
 		return
 	}
 	m.panes.At = hit.Pane
-	if hit.Pane == paneList && m.list.table.Click(hit.Line) && m.side == sideDetail {
+	if hit.Pane == paneList && m.list.page.Click(hit.Line) && m.side == sideDetail {
 		m.text = widget.Scroll{}
 	}
 }
@@ -47,9 +47,9 @@ func (m *Model) scroll(pane int, msg tea.Msg) {
 	case paneSide:
 		m.text.Update(msg)
 	case paneList:
-		before := m.list.table.Cursor()
-		m.list.table.Update(msg)
-		if m.list.table.Cursor() != before && m.side == sideDetail {
+		before := m.list.page.Cursor()
+		m.list.page.Update(msg)
+		if m.list.page.Cursor() != before && m.side == sideDetail {
 			m.text = widget.Scroll{}
 		}
 	}

@@ -57,7 +57,7 @@ func (m *Model) move(msg tea.Msg) tea.Cmd {
 	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		if m.list.filter.Typing() {
+		if m.list.page.Filter.Typing() {
 			return m.filter(msg)
 		}
 		m.scroll(m.panes.At, msg)
@@ -162,14 +162,10 @@ func (m *Model) open(name string) tea.Cmd {
 // selectKey puts the cursor on a key, and clears a filter that hides it; false if it is not in the
 // list.
 func (m *Model) selectKey(name string) bool {
-	i, there := m.index(name)
-	if there && i < 0 {
-		m.list.filter.Clear()
-		m.filtered()
-		i, _ = m.index(name)
-	}
-	if i >= 0 {
-		m.list.table.SetCursor(i)
+	filter := m.list.page.Filter.Text()
+	there := m.list.page.Go(name)
+	if m.list.page.Filter.Text() != filter && m.side == sideDetail {
+		m.text = widget.Scroll{}
 	}
 	return there
 }

@@ -50,16 +50,13 @@ func (m *Model) renderList(w, h int) string {
 	focused := m.panes.At == paneList
 	iw, ih := widget.Inner(w, h)
 	title := "Keys"
-	if n, shown := len(m.list.keys), len(m.list.visible); shown < n {
+	if n, shown := len(m.list.keys), len(m.list.page.Visible()); shown < n {
 		title = fmt.Sprintf("Keys (%s of %s)", text.Count(shown), text.Count(n))
 	} else if n > 0 {
 		title = fmt.Sprintf("Keys (%s)", text.Count(n))
 	}
 	head := m.withDue(title)
-	if line := m.list.filter.Line(m.deps.Theme, len(m.list.visible), len(m.list.keys), iw); line != "" {
-		return widget.PaneOf(m.deps.Theme, head, focused, w, h, widget.Stack(m.list.table.Render(m.deps.Theme, focused, iw, ih-1), line))
-	}
-	return widget.PaneOf(m.deps.Theme, head, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
+	return widget.PaneOf(m.deps.Theme, head, focused, w, h, m.list.page.Render(m.deps.Theme, focused, iw, ih))
 }
 
 func (m *Model) row(i int) []widget.Cell {

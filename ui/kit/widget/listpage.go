@@ -14,7 +14,7 @@ type Rows[R any] interface {
 	Cells(row R) []Cell
 	// Fields is what a filter can ask of rows; nil where the list has no filter.
 	Fields() query.Fields[R]
-	// Empty is shown where there are no rows, or where none of them matches a filter.
+	// Empty is shown where there are no rows, or none that a filter lets through.
 	Empty(filtered bool) string
 }
 
@@ -23,8 +23,8 @@ type Rows[R any] interface {
 type ListPage[R any] struct {
 	Table
 	Filter ListFilter
-	// Of has what is shown; Plural is what its rows are called.
-	Of     Rows[R]
+	// Rows are what is shown; Plural is what its rows are called.
+	Rows   Rows[R]
 	Plural string
 
 	all, visible []R
@@ -33,7 +33,7 @@ type ListPage[R any] struct {
 // Set replaces the rows. The cursor stays on its row.
 func (l *ListPage[R]) Set(all []R) {
 	l.all, l.visible = all, all
-	if q, err := query.Parse(l.Filter.Text(), l.Of.Fields()); l.Filter.Text() != "" && err == nil {
+	if q, err := query.Parse(l.Filter.Text(), l.Rows.Fields()); l.Filter.Text() != "" && err == nil {
 		l.visible = nil
 		for _, row := range all {
 			if q.Match(row) {
@@ -42,7 +42,7 @@ func (l *ListPage[R]) Set(all []R) {
 		}
 	}
 	shown := l.visible
-	l.SetRowsKeyed(len(shown), func(i int) string { return l.Of.Key(shown[i]) }, func(i int) []Cell { return l.Of.Cells(shown[i]) })
+	l.SetRowsKeyed(len(shown), func(i int) string { return l.Rows.Key(shown[i]) }, func(i int) []Cell { return l.Rows.Cells(shown[i]) })
 }
 
 // All are the rows, Visible those that the filter lets through.
@@ -62,7 +62,7 @@ func (l *ListPage[R]) Selected() (row R, ok bool) {
 // Go puts the cursor on a row by its key, and ends a filter that hides it. Without the row it does nothing.
 func (l *ListPage[R]) Go(key string) bool {
 	for i, row := range l.visible {
-		if l.Of.Key(row) == key {
+		if l.Rows.Key(row) == key {
 			l.SetCursor(i)
 			return true
 		}
@@ -71,7 +71,7 @@ func (l *ListPage[R]) Go(key string) bool {
 		return false
 	}
 	for _, row := range l.all {
-		if l.Of.Key(row) == key {
+		if l.Rows.Key(row) == key {
 			l.Filter.Clear()
 			l.Set(l.all)
 			l.ForgetNews()
@@ -83,7 +83,7 @@ func (l *ListPage[R]) Go(key string) bool {
 
 // UpdateFilter handles what is the filter's. The cursor goes to the first row when the filter hides the one it was on.
 func (l *ListPage[R]) UpdateFilter(t *kit.Theme, msg tea.Msg) (tea.Cmd, FilterEvent) {
-	cmd, event := UpdateFilter(&l.Filter, t, msg, l.Of.Fields())
+	cmd, event := UpdateFilter(&l.Filter, t, msg, l.Rows.Fields())
 	if event == FilterChanged {
 		before, had := l.CursorKey()
 		l.Set(l.all)
@@ -97,12 +97,12 @@ func (l *ListPage[R]) UpdateFilter(t *kit.Theme, msg tea.Msg) (tea.Cmd, FilterEv
 
 // FilterBindings are the filter's keys; see ListFilter.Bindings.
 func (l *ListPage[R]) FilterBindings(esc bool) []kit.Binding {
-	return l.Filter.Bindings(l.Plural, l.Of.Fields().Examples(), esc)
+	return l.Filter.Bindings(l.Plural, l.Rows.Fields().Examples(), esc)
 }
 
 // Render draws the table and, below it, the filter as exactly h lines of w cells.
 func (l *ListPage[R]) Render(t *kit.Theme, focused bool, w, h int) string {
-	l.Empty = l.Of.Empty(l.Filter.Text() != "" && len(l.all) > 0)
+	l.Empty = l.Rows.Empty(l.Filter.Text() != "")
 	if line := l.Filter.Line(t, len(l.visible), len(l.all), w); line != "" {
 		return Stack(l.Table.Render(t, focused, w, h-1), line)
 	}
