@@ -11,11 +11,11 @@ type Balance struct {
 	Pending *float64
 }
 
-// Dataset is a data set that a service lists, or a product whose jobs name it in place of one. The
+// ListedDataset is a data set that a service lists, or a product whose jobs name it in place of one. The
 // texts are remote.
-type Dataset struct {
+type ListedDataset struct {
 	ID, Name string
-	Kind     CollectorKind
+	Kind     DatasetKind
 	Records  int64 // that it holds; -1 where it is not shown
 }
 

@@ -110,7 +110,7 @@ func New(o ClientOptions) *Client {
 		c.otherRunners = newOthers(o, j)
 	}
 	c.Drift = Drift{o.Drift, o.Name, c.Jobs}
-	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.collectors, Now: c.now})
+	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.scrapers, Now: c.now})
 	o.Launch.Machine, o.Launch.Catalogue = c.Runner, c.catalogue
 	c.Launching = jobs.NewLaunching(o.Launch)
 	c.Passwords = password.New(password.Config{Source: o.Source, Wire: wire, Prover: c})
@@ -141,18 +141,18 @@ func (c *Client) Overview(ctx context.Context, key string) (overview.Account, er
 	return overview.GetAccount(ctx, c.overview(), key)
 }
 
-// Datasets lists the data sets of the service. See overview.Datasets.
-func (c *Client) Datasets(ctx context.Context, key string) (sets []model.Dataset, skipped int, err error) {
-	return overview.Datasets(ctx, c.overview(), key)
+// ListedDatasets lists the data sets of the service. See overview.ListedDatasets.
+func (c *Client) ListedDatasets(ctx context.Context, key string) (sets []model.ListedDataset, skipped int, err error) {
+	return overview.ListedDatasets(ctx, c.overview(), key)
 }
 
-// Collectors lists the data sets that jobs can be started for. See catalogue.Catalogue.
-func (c *Client) Collectors(ctx context.Context, key string, anew bool) (catalogue.Listing, error) {
+// Datasets lists the data sets that jobs can be started for. See catalogue.Catalogue.
+func (c *Client) Datasets(ctx context.Context, key string, anew bool) (catalogue.Listing, error) {
 	return c.catalogue.List(ctx, key, anew)
 }
 
-// Collector is one data set by its identifier or a name. See catalogue.Catalogue.
-func (c *Client) Collector(ctx context.Context, key, name string) (model.Collector, catalogue.Listing, error) {
+// Dataset is one data set by its identifier or a name. See catalogue.Catalogue.
+func (c *Client) Dataset(ctx context.Context, key, name string) (model.Dataset, catalogue.Listing, error) {
 	return c.catalogue.Find(ctx, key, name)
 }
 
@@ -163,15 +163,15 @@ func (c *Client) place(ctx context.Context) (catalogue.Place, error) {
 	if err != nil {
 		return catalogue.Place{}, err
 	}
-	out := catalogue.Place{Name: p.BaseURL + " " + string(p.Account) + " " + p.APIVersion, HasList: d.ListsCollectors() && p.BaseURL != "", Products: d.Products()}
+	out := catalogue.Place{Name: p.BaseURL + " " + string(p.Account) + " " + p.APIVersion, HasList: d.ListsScrapers() && p.BaseURL != "", Products: d.Products()}
 	if p.Local {
 		out.Name = "the embedded emulator"
 	}
 	return out, nil
 }
 
-func (c *Client) collectors(ctx context.Context, key, dataset string) ([]model.Collector, int, error) {
-	return overview.Collectors(ctx, c.overview(), key, dataset)
+func (c *Client) scrapers(ctx context.Context, key, dataset string) ([]model.Dataset, int, error) {
+	return overview.Datasets(ctx, c.overview(), key, dataset)
 }
 
 // ShowZone asks what the account says of one zone. See overview.GetZone.

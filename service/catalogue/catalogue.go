@@ -32,7 +32,7 @@ type Place struct {
 	HasList bool
 	// Products are those whose jobs can be started and that are no data sets. The service lists
 	// none of them.
-	Products []model.Collector
+	Products []model.Dataset
 }
 
 // Config is what a Catalogue needs. All fields must be set.
@@ -43,7 +43,7 @@ type Config struct {
 	Place func(ctx context.Context) (Place, error)
 	// Ask asks the service by a key of the inventory, "" for the profile's: for one data set
 	// by its identifier, or for all.
-	Ask func(ctx context.Context, key, dataset string) ([]model.Collector, int, error)
+	Ask func(ctx context.Context, key, dataset string) ([]model.Dataset, int, error)
 	Now func() time.Time
 }
 
@@ -55,7 +55,7 @@ func New(c Config) *Catalogue { return &Catalogue{c} }
 
 // Listing is a list of data sets and where it is from.
 type Listing struct {
-	Collectors []model.Collector
+	Datasets []model.Dataset
 	// Read is when the service gave the list; zero for the one in the program.
 	Read time.Time
 	// Skipped are entries of the service without an identifier that could be used.
@@ -77,7 +77,7 @@ func (l Listing) unanswered(err error) Listing {
 func (l Listing) Builtin() bool { return l.Read.IsZero() }
 
 // None reports whether no list has what was looked for.
-func (l Listing) None() bool { return len(l.Collectors) == 0 }
+func (l Listing) None() bool { return len(l.Datasets) == 0 }
 
 // Origin says where the list is from and how old it is.
 func (l Listing) Origin(now time.Time) string {
@@ -100,14 +100,14 @@ func (l Listing) Origin(now time.Time) string {
 
 // Lacks reports whether a text is an identifier that the list does not have.
 func (l Listing) Lacks(id string) bool {
-	return strings.HasPrefix(id, idPrefix) && !slices.ContainsFunc(l.Collectors, func(c model.Collector) bool { return c.Known(id) })
+	return strings.HasPrefix(id, idPrefix) && !slices.ContainsFunc(l.Datasets, func(c model.Dataset) bool { return c.Known(id) })
 }
 
-// Search are the collectors that have every word of a text in their names, kind, domain or
+// Search are the data sets that have every word of a text in their names, kind, domain or
 // description, in the order of the list.
-func (l Listing) Search(text string) []model.Collector {
+func (l Listing) Search(text string) []model.Dataset {
 	words := strings.Fields(strings.ToLower(text))
-	return slices.DeleteFunc(slices.Clone(l.Collectors), func(c model.Collector) bool { return !c.Matches(words) })
+	return slices.DeleteFunc(slices.Clone(l.Datasets), func(c model.Dataset) bool { return !c.Matches(words) })
 }
 
 // List lists the data sets, by a key of the inventory or, for "", the profile's: as the service
@@ -120,14 +120,14 @@ func (c *Catalogue) List(ctx context.Context, key string, anew bool) (Listing, e
 		return Listing{}, err
 	}
 	l, err := c.list(ctx, place, key, anew)
-	l.Collectors = slices.Concat(place.Products, l.Collectors)
+	l.Datasets = slices.Concat(place.Products, l.Datasets)
 	return l, err
 }
 
 // list is List without the products.
 func (c *Catalogue) list(ctx context.Context, place Place, key string, anew bool) (Listing, error) {
 	if !place.HasList {
-		return Listing{Collectors: builtin(), Problem: notShown}, nil
+		return Listing{Datasets: builtin(), Problem: notShown}, nil
 	}
 	kept, keptErr := c.load(place)
 	if keptErr == nil && !anew && c.fresh(kept) {
@@ -136,7 +136,7 @@ func (c *Catalogue) list(ctx context.Context, place Place, key string, anew bool
 	list, skipped, err := c.cfg.Ask(ctx, key, "")
 	switch {
 	case err == nil:
-		l := Listing{Collectors: list, Read: c.cfg.Now(), Skipped: skipped}
+		l := Listing{Datasets: list, Read: c.cfg.Now(), Skipped: skipped}
 		if err := c.keep(place, l); err != nil {
 			l.Problem = "it could not be kept: " + model.Line(err.Error(), 300)
 		}
@@ -145,7 +145,7 @@ func (c *Catalogue) list(ctx context.Context, place Place, key string, anew bool
 		return Listing{}, context.Cause(ctx)
 	}
 	if keptErr != nil {
-		kept = Listing{Collectors: builtin()}
+		kept = Listing{Datasets: builtin()}
 	}
 	return kept.unanswered(err), nil
 }
@@ -163,7 +163,7 @@ func (c *Catalogue) fresh(l Listing) bool {
 type UnknownError struct {
 	Name string
 	// Candidates are those that do, or those that come near.
-	Candidates []model.Collector
+	Candidates []model.Dataset
 	Several    bool
 }
 
@@ -186,40 +186,40 @@ func (e *UnknownError) Error() string {
 // identifier that nobody lists is a data set without methods, and its Listing is None: not every
 // one that works is listed. A Problem says that the service does not list it. Only what is needed is asked for: nothing for what a kept list has, one data set for
 // an identifier, all for a name. Errors: an *UnknownError, and those of List.
-func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector, Listing, error) {
+func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Dataset, Listing, error) {
 	place, err := c.cfg.Place(ctx)
 	if err != nil {
-		return model.Collector{}, Listing{}, err
+		return model.Dataset{}, Listing{}, err
 	}
 	if found, err := pick(place.Products, name); err == nil {
-		return found, Listing{Collectors: place.Products}, nil
+		return found, Listing{Datasets: place.Products}, nil
 	}
 	kept, keptErr := c.load(place)
 	if keptErr == nil && place.HasList && c.fresh(kept) {
-		if found, err := pick(kept.Collectors, name); err == nil {
+		if found, err := pick(kept.Datasets, name); err == nil {
 			return found, kept, nil
 		}
 	}
-	l := Listing{Collectors: builtin(), Problem: notShown}
-	known, knownErr := pick(l.Collectors, name)
+	l := Listing{Datasets: builtin(), Problem: notShown}
+	known, knownErr := pick(l.Datasets, name)
 	id := known.ID
 	if id == "" && strings.HasPrefix(name, idPrefix) {
 		id = name
 	}
 	unlisted := known
 	if unlisted.ID == "" {
-		unlisted, l.Collectors = model.Collector{ID: id, Kind: model.CollectScraper}, nil
+		unlisted, l.Datasets = model.Dataset{ID: id, Kind: model.CollectScraper}, nil
 	}
 	switch {
 	case id == "" && !place.HasList:
-		return model.Collector{}, l, knownErr
+		return model.Dataset{}, l, knownErr
 	case !place.HasList:
 		return unlisted, l, nil
 	case id == "":
 		if l, err = c.list(ctx, place, key, true); err != nil {
-			return model.Collector{}, l, err
+			return model.Dataset{}, l, err
 		}
-		found, err := pick(l.Collectors, name)
+		found, err := pick(l.Datasets, name)
 		return found, l, err
 	}
 	found, listed, err := c.one(ctx, key, id)
@@ -231,7 +231,7 @@ func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector
 		return unlisted, l, nil
 	}
 	if keptErr == nil { // the service did not answer
-		if found, err := pick(kept.Collectors, id); err == nil {
+		if found, err := pick(kept.Datasets, id); err == nil {
 			kept.Problem, kept.Err = l.Problem, l.Err
 			return found, kept, nil
 		}
@@ -244,30 +244,30 @@ const idPrefix = "gd_"
 
 // one asks for one data set. It is not found where the service does not list it or, with a
 // Problem, did not answer as it should.
-func (c *Catalogue) one(ctx context.Context, key, id string) (model.Collector, Listing, error) {
+func (c *Catalogue) one(ctx context.Context, key, id string) (model.Dataset, Listing, error) {
 	list, _, err := c.cfg.Ask(ctx, key, id)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		return model.Collector{}, Listing{}, context.Cause(ctx)
+		return model.Dataset{}, Listing{}, context.Cause(ctx)
 	default:
-		return model.Collector{}, Listing{}.unanswered(err), nil
+		return model.Dataset{}, Listing{}.unanswered(err), nil
 	}
-	l := Listing{Collectors: list, Read: c.cfg.Now()}
-	i := slices.IndexFunc(list, func(c model.Collector) bool { return c.ID == id })
+	l := Listing{Datasets: list, Read: c.cfg.Now()}
+	i := slices.IndexFunc(list, func(c model.Dataset) bool { return c.ID == id })
 	if i < 0 {
-		return model.Collector{}, l, nil
+		return model.Dataset{}, l, nil
 	}
 	return list[i], l, nil
 }
 
-// pick is the collector of a list that goes by a name: by its identifier, else by a name that
+// pick is the data set of a list that goes by a name: by its identifier, else by a name that
 // is its alone.
-func pick(list []model.Collector, name string) (model.Collector, error) {
-	if i := slices.IndexFunc(list, func(c model.Collector) bool { return c.ID == name }); i >= 0 {
+func pick(list []model.Dataset, name string) (model.Dataset, error) {
+	if i := slices.IndexFunc(list, func(c model.Dataset) bool { return c.ID == name }); i >= 0 {
 		return list[i], nil
 	}
-	var found []model.Collector
+	var found []model.Dataset
 	for _, c := range list {
 		if c.Known(name) {
 			found = append(found, c)
@@ -277,10 +277,10 @@ func pick(list []model.Collector, name string) (model.Collector, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		near := Listing{Collectors: list}.Search(strings.NewReplacer("_", " ", "-", " ").Replace(name))
-		return model.Collector{}, &UnknownError{Name: name, Candidates: near[:min(len(near), 5)]}
+		near := Listing{Datasets: list}.Search(strings.NewReplacer("_", " ", "-", " ").Replace(name))
+		return model.Dataset{}, &UnknownError{Name: name, Candidates: near[:min(len(near), 5)]}
 	default:
-		return model.Collector{}, &UnknownError{Name: name, Candidates: found, Several: true}
+		return model.Dataset{}, &UnknownError{Name: name, Candidates: found, Several: true}
 	}
 }
 
@@ -289,11 +289,11 @@ var errNone = errors.New("no list is kept")
 
 // cacheFile is the cache's file. Another version is not read.
 type cacheFile struct {
-	Version    int               `json:"version"`
-	Place      string            `json:"place"`
-	Read       time.Time         `json:"read"`
-	Skipped    int               `json:"skipped"`
-	Collectors []model.Collector `json:"collectors"`
+	Version  int             `json:"version"`
+	Place    string          `json:"place"`
+	Read     time.Time       `json:"read"`
+	Skipped  int             `json:"skipped"`
+	Datasets []model.Dataset `json:"collectors"`
 }
 
 const (
@@ -320,11 +320,11 @@ func (c *Catalogue) load(p Place) (Listing, error) {
 	if err := json.Unmarshal(b, &k); err != nil || k.Version != keptVersion || k.Place != p.Name || k.Read.IsZero() {
 		return Listing{}, fmt.Errorf("%s is not a list of data sets of this service", c.file(p))
 	}
-	return Listing{Collectors: k.Collectors, Read: k.Read, Skipped: k.Skipped}, nil
+	return Listing{Datasets: k.Datasets, Read: k.Read, Skipped: k.Skipped}, nil
 }
 
 func (c *Catalogue) keep(p Place, l Listing) error {
-	b, err := json.Marshal(cacheFile{keptVersion, p.Name, l.Read, l.Skipped, l.Collectors})
+	b, err := json.Marshal(cacheFile{keptVersion, p.Name, l.Read, l.Skipped, l.Datasets})
 	if err != nil {
 		return err
 	}
@@ -338,10 +338,10 @@ func (c *Catalogue) keep(p Place, l Listing) error {
 var builtinText []byte
 
 // builtin is the list in the program.
-var builtin = sync.OnceValue(func() []model.Collector {
-	var out []model.Collector
+var builtin = sync.OnceValue(func() []model.Dataset {
+	var out []model.Dataset
 	for line := range bytes.Lines(builtinText) {
-		var c model.Collector
+		var c model.Dataset
 		if err := json.Unmarshal(line, &c); err != nil {
 			panic("the list of data sets in the program: " + err.Error()) // a test reads it
 		}

@@ -18,22 +18,22 @@ import (
 
 // asked is a service whose answer is set, and which remembers the questions.
 type asked struct {
-	answer []model.Collector
+	answer []model.Dataset
 	err    error
 	calls  []string
 }
 
-func (a *asked) ask(_ context.Context, key, dataset string) ([]model.Collector, int, error) {
+func (a *asked) ask(_ context.Context, key, dataset string) ([]model.Dataset, int, error) {
 	a.calls = append(a.calls, key+":"+dataset)
 	if dataset == "" || a.err != nil {
 		return a.answer, 0, a.err
 	}
-	return slices.DeleteFunc(slices.Clone(a.answer), func(c model.Collector) bool { return c.ID != dataset }), 0, nil
+	return slices.DeleteFunc(slices.Clone(a.answer), func(c model.Dataset) bool { return c.ID != dataset }), 0, nil
 }
 
 func started(t *testing.T, lists bool) (c *Catalogue, s *asked, now *time.Time) {
 	t.Helper()
-	s = &asked{answer: []model.Collector{{ID: "gd_a", Name: "Shop: products"}, {ID: "gd_b", Name: "Shop: reviews"}}}
+	s = &asked{answer: []model.Dataset{{ID: "gd_a", Name: "Shop: products"}, {ID: "gd_b", Name: "Shop: reviews"}}}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now = &at
 	return New(Config{
@@ -42,7 +42,7 @@ func started(t *testing.T, lists bool) (c *Catalogue, s *asked, now *time.Time) 
 	}), s, now
 }
 
-func ids(list []model.Collector) string {
+func ids(list []model.Dataset) string {
 	var out []string
 	for _, c := range list {
 		out = append(out, c.ID)
@@ -59,7 +59,7 @@ func TestTheListIsKeptForADay(t *testing.T) {
 		return l
 	}
 	first := list(false)
-	if ids(first.Collectors) != "gd_a gd_b" || first.Origin(*now) != "the service's list, read now" {
+	if ids(first.Datasets) != "gd_a gd_b" || first.Origin(*now) != "the service's list, read now" {
 		t.Errorf("%+v", first)
 	}
 	*now = now.Add(3 * time.Hour)
@@ -71,7 +71,7 @@ func TestTheListIsKeptForADay(t *testing.T) {
 	}
 	*now = now.Add(fresh)
 	s.answer = s.answer[:1]
-	if l := list(false); ids(l.Collectors) != "gd_a" {
+	if l := list(false); ids(l.Datasets) != "gd_a" {
 		t.Errorf("a day later: %+v", l)
 	}
 	// The clock was moved back: the age is not known.
@@ -81,7 +81,7 @@ func TestTheListIsKeptForADay(t *testing.T) {
 	}
 	// Without an answer it is what was kept, however old.
 	*now, s.err = now.Add(30*24*time.Hour), errors.New("no answer")
-	if l := list(false); ids(l.Collectors) != "gd_a" || l.Problem != "no answer" || l.Origin(*now) != "the service's list, read 720 h ago" {
+	if l := list(false); ids(l.Datasets) != "gd_a" || l.Problem != "no answer" || l.Origin(*now) != "the service's list, read 720 h ago" {
 		t.Errorf("%+v", l)
 	}
 	// A file that cannot be used is as good as none.
@@ -92,7 +92,7 @@ func TestTheListIsKeptForADay(t *testing.T) {
 	for _, text := range []string{"", "{", `{"version":2,"place":"here","read":"2026-01-01T00:00:00Z"}`, `{"version":1,"place":"there","read":"2026-01-01T00:00:00Z"}`} {
 		noerr.Must(t, os.WriteFile(files[0], []byte(text), 0o600))
 		if l := list(false); !l.Builtin() || l.Problem != "no answer" || l.Origin(*now) != "the list in this program, from public sources" {
-			t.Errorf("%s: %d, %q", text, len(l.Collectors), l.Problem)
+			t.Errorf("%s: %d, %q", text, len(l.Datasets), l.Problem)
 		}
 	}
 }

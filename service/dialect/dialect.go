@@ -97,7 +97,7 @@ func all() []Dialect {
 			placePage: "https://geo.brdtest.com/mygeo.json",
 			passwords: passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
 			costs:     "/zone/cost",
-			overview:  overviewPaths{balance: "/customer/balance", datasets: "/datasets/list", collectors: true},
+			overview:  overviewPaths{balance: "/customer/balance", datasets: "/datasets/list", scrapers: true},
 			use:       brightDataUse,
 			accounts:  []string{model.OlderAccount},
 			account:   brightDataAccount,

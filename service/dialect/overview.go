@@ -18,7 +18,7 @@ import (
 // value is what the contract shows: nothing.
 type overviewPaths struct {
 	balance, datasets string
-	collectors        bool // data sets are listed with their inputs beside the jobs' paths
+	scrapers          bool // data sets are listed with their inputs beside the jobs' paths
 }
 
 // ShowsBalance reports whether the dialect knows where an account shows its balance.
@@ -60,7 +60,7 @@ func (d Dialect) Datasets() (path string) { return d.overview.datasets }
 const maxListed = 20_000
 
 // ReadDatasets reads an answer to Datasets. skipped counts entries without an identifier.
-func (d Dialect) ReadDatasets(body []byte) (sets []model.Dataset, skipped int, err error) {
+func (d Dialect) ReadDatasets(body []byte) (sets []model.ListedDataset, skipped int, err error) {
 	var list []struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
@@ -75,7 +75,7 @@ func (d Dialect) ReadDatasets(body []byte) (sets []model.Dataset, skipped int, e
 			skipped++
 			continue
 		}
-		one := model.Dataset{ID: id, Name: clean(s.Name), Kind: kindOf(id, s.Name, ""), Records: -1}
+		one := model.ListedDataset{ID: id, Name: clean(s.Name), Kind: kindOf(id, s.Name, ""), Records: -1}
 		if s.Size != nil {
 			one.Records = max(*s.Size, -1)
 		}
@@ -123,29 +123,29 @@ func (d Dialect) ReadSnapshots(body []byte) (jobs []model.RemoteJob, skipped int
 	return jobs, skipped, nil
 }
 
-// Bounds on what is taken of one collector.
+// Bounds on what is taken of one data set.
 const (
 	maxMethods = 50
 	maxFields  = 200
 	maxSample  = 1000 // bytes of an example
 )
 
-// ListsCollectors reports whether the dialect knows where the data sets that jobs can be
+// ListsScrapers reports whether the dialect knows where the data sets that jobs can be
 // started for are listed with their inputs.
-func (d Dialect) ListsCollectors() bool { return d.overview.collectors }
+func (d Dialect) ListsScrapers() bool { return d.overview.scrapers }
 
-// Collectors is where the data sets are listed with their inputs: one, or all for "". The
-// answer is for ReadCollectors; the whole list of a real service was seen with 4.9 MB.
-func (Dialect) Collectors(version, dataset string) (path string, query url.Values) {
+// Scrapers is where the data sets are listed with their inputs: one, or all for "". The
+// answer is for ReadScrapers; the whole list of a real service was seen with 4.9 MB.
+func (Dialect) Scrapers(version, dataset string) (path string, query url.Values) {
 	if dataset != "" {
 		query = url.Values{"dataset_id": {dataset}}
 	}
 	return datasets(version) + "/scrapers", query
 }
 
-// ReadCollectors reads an answer to Collectors. skipped counts entries without an identifier.
+// ReadScrapers reads an answer to Scrapers. skipped counts entries without an identifier.
 // Data sets of which no method is listed are taken without methods.
-func (Dialect) ReadCollectors(body []byte) (out []model.Collector, skipped int, err error) {
+func (Dialect) ReadScrapers(body []byte) (out []model.Dataset, skipped int, err error) {
 	type field struct {
 		Name        string          `json:"name"`
 		Type        string          `json:"type"`
@@ -169,7 +169,7 @@ func (Dialect) ReadCollectors(body []byte) (out []model.Collector, skipped int, 
 			skipped++
 			continue
 		}
-		c := model.Collector{ID: id, Name: clean(s.Name), Kind: kindOf(id, s.Name, s.Category), Domain: clean(s.Domain), Description: clean(s.Description)}
+		c := model.Dataset{ID: id, Name: clean(s.Name), Kind: kindOf(id, s.Name, s.Category), Domain: clean(s.Domain), Description: clean(s.Description)}
 		names := s.Types
 		for name := range s.Methods { // those that scraper_type leaves out follow in the order of their names
 			if !slices.Contains(s.Types, name) {
@@ -215,7 +215,7 @@ const crawlDataset = "gd_m6gjtfmeh43we6cqc"
 
 // kindOf is the kind of a data set. A category other than that of a kind names a trade; the data sets of
 // searches then tell themselves by their names, in every public list of them.
-func kindOf(id, name, category string) model.CollectorKind {
+func kindOf(id, name, category string) model.DatasetKind {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 	switch {
 	case id == crawlDataset, category == string(model.CollectCrawl):

@@ -56,16 +56,16 @@ func TestSentencesInPlaceOfAStateEndTheJob(t *testing.T) {
 	}
 }
 
-func TestReadCollectors(t *testing.T) {
+func TestReadScrapers(t *testing.T) {
 	d := brightdata(t)
-	got, skipped, err := d.ReadCollectors([]byte(`[
+	got, skipped, err := d.ReadScrapers([]byte(`[
 		{"id":"gd_a","name":"A\u001b[31m","domain":"a.test","category":"ecommerce","scraper_type":["discover_by_keyword","collect_by_url","odd"],"scrapers":{
 			"collect_by_url":{"input_schema":[{"name":"url","type":"url","required":true,"example":"http://a.test/"},{"name":""},{"name":"a\u0007"}]},
 			"discover_by_keyword":{"input_schema":[{"name":"q","type":"number","example": [ 1 ]}]},
 			"discover_by_sietmap":{},
 			"discover_by_a/b":{"input_schema":[]}}},
 		{"id":"gd_m6gjtfmeh43we6cqc"}, {"id":"gd_s","category":"search"}, {"id":"gd_t","name":"Amazon products_search","category":"ecommerce"}, {"id":"gd_u","name":"Research"}, {"id":"../x"}, {}]`))
-	want := []model.Collector{
+	want := []model.Dataset{
 		{ID: "gd_a", Name: "A [31m", Kind: model.CollectScraper, Domain: "a.test", Methods: []model.CollectMethod{
 			{Discover: "keyword", Fields: []model.InputField{{Name: "q", Type: "number", Example: "[1]"}}},
 			{Fields: []model.InputField{{Name: "url", Type: "url", Required: true, Example: `"http://a.test/"`}}},
@@ -83,22 +83,22 @@ func TestReadCollectors(t *testing.T) {
 		t.Errorf("%d skipped, %v\n%+v\n%+v", skipped, err, got, want)
 	}
 	for _, body := range []string{"", "{}", "[1]", `[{"id":5}]`} {
-		if _, _, err := d.ReadCollectors([]byte(body)); err == nil {
+		if _, _, err := d.ReadScrapers([]byte(body)); err == nil {
 			t.Errorf("%s is a list", body)
 		}
 	}
-	if path, query := d.Collectors("v4", "gd_a"); path != "/datasets/v4/scrapers" || query.Encode() != "dataset_id=gd_a" {
+	if path, query := d.Scrapers("v4", "gd_a"); path != "/datasets/v4/scrapers" || query.Encode() != "dataset_id=gd_a" {
 		t.Error(path, query)
 	}
-	if Default().ListsCollectors() {
+	if Default().ListsScrapers() {
 		t.Error("which dialect lists them")
 	}
 }
 
-func FuzzReadCollectors(f *testing.F) {
+func FuzzReadScrapers(f *testing.F) {
 	f.Add([]byte(`[{"id":"gd_a","scraper_type":["discover_by_x"],"scrapers":{"collect_by_url":{"input_schema":[{"name":"url","example":{}}]}}}]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		list, _, err := Embedded().ReadCollectors(body)
+		list, _, err := Embedded().ReadScrapers(body)
 		if err != nil && list != nil {
 			t.Fatal("a list with an error")
 		}

@@ -17,12 +17,12 @@ import (
 // POST starts it, its answer names it, and it is asked for until it is over. The contract names
 // the products (service.md 1) and shows none of their calls.
 type product struct {
-	// collector describes it; its ID stands where a job names its data set.
-	collector model.Collector
-	product   model.Product
-	trigger   string // the path of the POST
-	id        string // the field of its answer that names the job
-	paths     func(id string) JobPaths
+	// dataset describes it; its ID stands where a job names its data set.
+	dataset model.Dataset
+	product model.Product
+	trigger string // the path of the POST
+	id      string // the field of its answer that names the job
+	paths   func(id string) JobPaths
 	// body is the POST's, by the fields of its input.
 	body func(in map[string]json.RawMessage) (map[string]any, error)
 	// states are the states that the service's words mean; a word that is not among them means
@@ -49,7 +49,7 @@ func brightDataProducts() []product {
 	return []product{
 		{
 			product: model.ProductDiscover, trigger: "/discover", id: "task_id", rows: "results",
-			collector: model.Collector{
+			dataset: model.Dataset{
 				ID: "discover", Name: "Discover", Kind: model.CollectDiscover,
 				Description: "Finds pages of the web for a query, ranked by what they are wanted for. Its calls are from public documentation.",
 				Methods: []model.CollectMethod{{Bound: "num_results", Fields: []model.InputField{
@@ -73,7 +73,7 @@ func brightDataProducts() []product {
 		},
 		{
 			product: model.ProductDeepLookup, trigger: deepLookupPath + "/trigger", id: "request_id", rows: "data", records: "matched_records", cost: "total_cost", byRecord: true,
-			collector: model.Collector{
+			dataset: model.Dataset{
 				ID: "deep_lookup", Name: "Deep lookup", Kind: model.CollectDeepLookup,
 				Description: "Finds what meets a question, and fills a table with what is known of each. Its calls are from a published specification, marked beta.",
 				Methods: []model.CollectMethod{{Bound: "result_limit", Fields: []model.InputField{
@@ -101,7 +101,7 @@ func brightDataProducts() []product {
 
 // product is the product that a job names in place of a data set; false for a data set.
 func (d Dialect) product(dataset string) (product, bool) {
-	i := slices.IndexFunc(d.products, func(p product) bool { return p.collector.ID == dataset })
+	i := slices.IndexFunc(d.products, func(p product) bool { return p.dataset.ID == dataset })
 	if i < 0 {
 		return product{}, false
 	}
@@ -109,10 +109,10 @@ func (d Dialect) product(dataset string) (product, bool) {
 }
 
 // Products are those whose jobs the dialect can start and that are no data sets.
-func (d Dialect) Products() []model.Collector {
-	out := make([]model.Collector, len(d.products))
+func (d Dialect) Products() []model.Dataset {
+	out := make([]model.Dataset, len(d.products))
 	for i, p := range d.products {
-		out[i] = p.collector
+		out[i] = p.dataset
 	}
 	return out
 }
@@ -150,7 +150,7 @@ func (d Dialect) Finds(r model.TriggerRequest) bool {
 	return ok || r.Settings.Discover != "" || r.Many
 }
 
-func (p product) bound() string { return p.collector.Methods[0].Bound }
+func (p product) bound() string { return p.dataset.Methods[0].Bound }
 
 // ProductBody is the body of the POST that starts a product's job; ok is false for a data set,
 // whose body is its inputs (service.md 4.2). The error is a *model.RequestError.
@@ -160,10 +160,10 @@ func (d Dialect) ProductBody(r model.TriggerRequest) (body []byte, ok bool, err 
 		return nil, false, nil
 	}
 	if len(r.Inputs) != 1 {
-		return nil, true, model.BadField("inputs", "%s takes one input for a job, and there are %d: launch a job for each", p.collector.ID, len(r.Inputs))
+		return nil, true, model.BadField("inputs", "%s takes one input for a job, and there are %d: launch a job for each", p.dataset.ID, len(r.Inputs))
 	}
 	if setting := r.Settings.FirstGiven(); setting != "" {
-		return nil, true, model.BadField(setting, "%s takes no discovery, limit for each input, notification or delivery, as far as public sources show", p.collector.ID)
+		return nil, true, model.BadField(setting, "%s takes no discovery, limit for each input, notification or delivery, as far as public sources show", p.dataset.ID)
 	}
 	in := map[string]json.RawMessage{}
 	if u := r.Inputs[0].URL; u != "" {

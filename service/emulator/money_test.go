@@ -1,7 +1,6 @@
 package emulator
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,8 +10,6 @@ import (
 	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/scenario"
 )
-
-func same(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 
 func TestAZoneThatReachedItsLimitRefuses(t *testing.T) {
 	c := newClock()

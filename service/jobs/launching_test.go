@@ -114,11 +114,11 @@ func (s *state) AwaitHook(_ context.Context, id string) (model.Job, error) {
 
 func (s *state) Profile(context.Context) (config.Profile, error) { return s.profile, nil }
 
-func (s *state) Find(_ context.Context, _, name string) (model.Collector, catalogue.Listing, error) {
+func (s *state) Find(_ context.Context, _, name string) (model.Dataset, catalogue.Listing, error) {
 	if name == "none" {
-		return model.Collector{}, catalogue.Listing{}, &catalogue.UnknownError{Name: name}
+		return model.Dataset{}, catalogue.Listing{}, &catalogue.UnknownError{Name: name}
 	}
-	return model.Collector{ID: name}, catalogue.Listing{}, nil
+	return model.Dataset{ID: name}, catalogue.Listing{}, nil
 }
 
 func (s *state) May(context.Context, keys.Use) ([]ask.Question, error) {

@@ -123,9 +123,9 @@ func (a *asker) problem(ctx context.Context, cause error) (text string, err erro
 	}
 }
 
-// Datasets lists the data sets that the service has, as it lists them, after the products that its
+// ListedDatasets lists the data sets that the service has, as it lists them, after the products that its
 // lists leave out. skipped counts entries that could not be read.
-func Datasets(ctx context.Context, cfg Config, keyName string) (sets []model.Dataset, skipped int, err error) {
+func ListedDatasets(ctx context.Context, cfg Config, keyName string) (sets []model.ListedDataset, skipped int, err error) {
 	defer cfg.Wire.Begin()()
 	a, err := begin(ctx, cfg, keyName)
 	if err != nil {
@@ -142,38 +142,38 @@ func Datasets(ctx context.Context, cfg Config, keyName string) (sets []model.Dat
 	for i := range sets {
 		sets[i].ID, sets[i].Name = a.mask.Text(sets[i].ID), a.mask.Text(sets[i].Name)
 	}
-	var products []model.Dataset
+	var products []model.ListedDataset
 	for _, c := range a.d.Products() {
-		products = append(products, model.Dataset{ID: c.ID, Name: c.Name, Kind: c.Kind, Records: -1})
+		products = append(products, model.ListedDataset{ID: c.ID, Name: c.Name, Kind: c.Kind, Records: -1})
 	}
 	return append(products, sets...), skipped, nil
 }
 
-// Collectors lists the data sets that jobs can be started for, with their inputs: all, or one by
+// Datasets lists the data sets that jobs can be started for, with their inputs: all, or one by
 // its identifier. skipped counts entries that could not be read.
-func Collectors(ctx context.Context, cfg Config, keyName, dataset string) (list []model.Collector, skipped int, err error) {
+func Datasets(ctx context.Context, cfg Config, keyName, dataset string) (list []model.Dataset, skipped int, err error) {
 	defer cfg.Wire.Begin()()
 	a, err := begin(ctx, cfg, keyName)
 	if err != nil {
 		return nil, 0, err
 	}
 	const doing = "the list of scrapers"
-	path, query := a.d.Collectors(a.p.APIVersion, dataset)
+	path, query := a.d.Scrapers(a.p.APIVersion, dataset)
 	body, err := a.get(ctx, doing, path, query)
 	if err != nil {
 		return nil, 0, err
 	}
-	if list, skipped, err = a.d.ReadCollectors(body); err != nil {
+	if list, skipped, err = a.d.ReadScrapers(body); err != nil {
 		return nil, 0, a.malformed(doing, err)
 	}
 	for i := range list {
-		a.maskCollector(&list[i])
+		a.maskDataset(&list[i])
 	}
 	return list, skipped, nil
 }
 
-// maskCollector masks what was decoded.
-func (a *asker) maskCollector(c *model.Collector) {
+// maskDataset masks what was decoded.
+func (a *asker) maskDataset(c *model.Dataset) {
 	for _, s := range []*string{&c.ID, &c.Name, &c.Domain, &c.Description} {
 		*s = a.mask.Text(*s)
 	}

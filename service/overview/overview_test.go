@@ -41,7 +41,7 @@ func TestTheEmulatorsAccountIsShown(t *testing.T) {
 	if err != nil || acc.ID == "" || !strings.Contains(acc.BalanceProblem, "403") || !strings.Contains(acc.ZonesProblem, "billing") {
 		t.Errorf("by USER: %+v, %v", acc, err)
 	}
-	sets, skipped, err := Datasets(t.Context(), cfg, "batch-user")
+	sets, skipped, err := ListedDatasets(t.Context(), cfg, "batch-user")
 	if err != nil || skipped != 0 || len(sets) < 5 || sets[0].ID == "" || sets[0].Name == "" {
 		t.Errorf("%+v, %d, %v", sets, skipped, err)
 	}
@@ -77,7 +77,7 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 		{302, "", model.ClassOutside, "HTTP 302"},
 	} {
 		says(c.status, c.body)
-		sets, skipped, err := Datasets(t.Context(), cfg, "")
+		sets, skipped, err := ListedDatasets(t.Context(), cfg, "")
 		if c.class == "" {
 			if err != nil || skipped != 1 || len(sets) != 3 || sets[1].Kind != model.CollectDeepLookup || sets[2].ID != "gd_1" || sets[2].Records != -1 || strings.Contains(sets[2].Name, "\x1b") {
 				t.Errorf("%+v, %d, %v", sets, skipped, err)
@@ -95,23 +95,23 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 	answer = func(w http.ResponseWriter, r *http.Request) { // it repeats the key
 		_, _ = io.WriteString(w, `[{"id":"gd_1","name":"`+r.Header.Get("Authorization")+`"}]`)
 	}
-	sets, _, err := Datasets(t.Context(), cfg, "")
+	sets, _, err := ListedDatasets(t.Context(), cfg, "")
 	if err != nil || len(sets) != 3 {
 		t.Fatalf("%+v, %v", sets, err)
 	}
 	servicetest.NoSecret(t, "a data set", sets[2].Name)
 	answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	var call *exchange.CallError
-	if _, _, err := Datasets(t.Context(), cfg, ""); !errors.As(err, &call) || call.Status != 0 || call.Diagnosis.Cause != model.CauseNetwork {
+	if _, _, err := ListedDatasets(t.Context(), cfg, ""); !errors.As(err, &call) || call.Status != 0 || call.Diagnosis.Cause != model.CauseNetwork {
 		t.Errorf("a broken call: %+v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Datasets(ctx, cfg, ""); !errors.Is(err, context.Canceled) {
+	if _, _, err := ListedDatasets(ctx, cfg, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	p.Dialect = ""
-	if _, _, err := Datasets(t.Context(), configOf(p, nil), ""); !errors.Is(err, dialect.ErrNotShown) {
+	if _, _, err := ListedDatasets(t.Context(), configOf(p, nil), ""); !errors.Is(err, dialect.ErrNotShown) {
 		t.Errorf("by the contract alone: %v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestACallThatFailsHasItsEvidence(t *testing.T) {
 	} {
 		p := servicetest.API(t, c.answer)
 		p.Dialect = dialect.Embedded().Name()
-		_, _, err := Datasets(t.Context(), configOf(p, nil), "")
+		_, _, err := ListedDatasets(t.Context(), configOf(p, nil), "")
 		var call *exchange.CallError
 		if !errors.As(err, &call) {
 			t.Errorf("%s: %v", name, err)

@@ -66,7 +66,7 @@ type InputField struct {
 	Default     json.RawMessage `json:"default" jsonschema:"null where it is not shown"`
 }
 
-func newDataset(c model.Collector) Dataset {
+func newDataset(c model.Dataset) Dataset {
 	out := Dataset{
 		ID: c.ID, Name: c.Name, Names: append([]string{}, c.Names...), Kind: string(c.Kind), Domain: c.Domain, Description: c.Description, Methods: []Method{},
 	}
@@ -108,7 +108,7 @@ type CatalogueDataset struct {
 }
 
 // NewCatalogue are the data sets of a list that were found.
-func NewCatalogue(l catalogue.Listing, found []model.Collector, now time.Time) Catalogue {
+func NewCatalogue(l catalogue.Listing, found []model.Dataset, now time.Time) Catalogue {
 	out := Catalogue{Origin: newOrigin(l, now), Datasets: make([]Dataset, 0, len(found))}
 	for _, c := range found {
 		out.Datasets = append(out.Datasets, newDataset(c))
@@ -117,7 +117,7 @@ func NewCatalogue(l catalogue.Listing, found []model.Collector, now time.Time) C
 }
 
 // NewCatalogueDataset is a data set of a list.
-func NewCatalogueDataset(l catalogue.Listing, c model.Collector, now time.Time) CatalogueDataset {
+func NewCatalogueDataset(l catalogue.Listing, c model.Dataset, now time.Time) CatalogueDataset {
 	return CatalogueDataset{Origin: newOrigin(l, now), Dataset: newDataset(c)}
 }
 
@@ -128,7 +128,7 @@ type ListedDatasets struct {
 }
 
 // NewListedDatasets are data sets as the service lists them.
-func NewListedDatasets(sets []model.Dataset) ListedDatasets {
+func NewListedDatasets(sets []model.ListedDataset) ListedDatasets {
 	out := ListedDatasets{Datasets: make([]ListedDataset, 0, len(sets))}
 	for _, s := range sets {
 		one := ListedDataset{ID: s.ID, Kind: string(s.Kind), Name: s.Name}

@@ -93,7 +93,7 @@ func listDatasets(ctx context.Context, t *task, f catalogueFlags, words []string
 	if err := t.permitKey(ctx, f.Key); err != nil {
 		return printed{}, err
 	}
-	l, err := t.Client.Collectors(ctx, f.Key, f.Refresh)
+	l, err := t.Client.Datasets(ctx, f.Key, f.Refresh)
 	if err != nil {
 		return printed{}, jobError(ctx, err)
 	}
@@ -104,7 +104,7 @@ func listDatasets(ctx context.Context, t *task, f catalogueFlags, words []string
 	wanted := strings.Join(words, " ")
 	found := l.Search(wanted)
 	if len(found) == 0 && !f.JSON {
-		return printed{}, fail(exitChecksFailed, "none of %d data sets has the words %q", len(l.Collectors), wanted)
+		return printed{}, fail(exitChecksFailed, "none of %d data sets has the words %q", len(l.Datasets), wanted)
 	}
 	rows := [][]string{{"DATASET", "KIND", "NAME", "INPUTS"}}
 	for _, c := range found {
@@ -114,7 +114,7 @@ func listDatasets(ctx context.Context, t *task, f catalogueFlags, words []string
 }
 
 // methodWords are the ways to collect in a word each.
-func methodWords(c model.Collector) string {
+func methodWords(c model.Dataset) string {
 	if len(c.Methods) == 0 {
 		return "not shown"
 	}
@@ -136,7 +136,7 @@ func showDataset(ctx context.Context, t *task, f askFlag, args []string) (printe
 	if err := t.permitKey(ctx, f.Key); err != nil {
 		return printed{}, err
 	}
-	c, l, err := t.Client.Collector(ctx, f.Key, args[0])
+	c, l, err := t.Client.Dataset(ctx, f.Key, args[0])
 	if unknown := (*catalogue.UnknownError)(nil); errors.As(err, &unknown) {
 		return printed{}, usage("%s", unknownWords(unknown))
 	}
@@ -150,7 +150,7 @@ func showDataset(ctx context.Context, t *task, f askFlag, args []string) (printe
 	return printed{}, t.printDataset(c)
 }
 
-func (t *task) printDataset(c model.Collector) error {
+func (t *task) printDataset(c model.Dataset) error {
 	head := [][]string{{"DATASET", c.ID}, {"NAME", c.Title()}, {"KIND", c.Kind.Label()}}
 	for _, row := range [][]string{{"ALSO", strings.Join(c.Names, ", ")}, {"DOMAIN", c.Domain}, {"ABOUT", c.Description}} {
 		if row[1] != "" {

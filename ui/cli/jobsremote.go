@@ -46,7 +46,7 @@ func (a *app) jobsDatasetsCommand() *cobra.Command {
 		use:   "datasets",
 		short: "List the service's data sets, and products whose jobs have none",
 		run: func(ctx context.Context, t *task, f askFlag, _ []string) (printed, error) {
-			sets, skipped, err := t.Client.Datasets(ctx, f.Key)
+			sets, skipped, err := t.Client.ListedDatasets(ctx, f.Key)
 			if err != nil {
 				return printed{}, jobError(ctx, err)
 			}

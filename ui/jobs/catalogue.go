@@ -62,8 +62,8 @@ func (s *dataSets) list(title string, chosen datasetChosen) tea.Cmd {
 		return kit.Info(text.Counted(1+strings.Count(pasted, "\n"), "pasted line") + " kept as the job's inputs: now pick their data set")
 	}
 	s.show = func() {
-		choices := make([]widget.Choice, 0, len(s.listing.Collectors))
-		for _, c := range s.listing.Collectors {
+		choices := make([]widget.Choice, 0, len(s.listing.Datasets))
+		for _, c := range s.listing.Datasets {
 			note := c.ID
 			if string(c.Kind) != c.ID { // a product is its own kind
 				note += " · " + string(c.Kind)
@@ -106,7 +106,7 @@ func (s *dataSets) problem() string {
 func (s *dataSets) load(anew bool) tea.Cmd {
 	jobs, key := s.m.deps.Jobs, s.m.session.Key.Name
 	return kit.Load(kit.Jobs, &s.slot, s.m.deps.Ctx, func(ctx context.Context) (service.Listing, error) {
-		return jobs.Collectors(ctx, key, anew)
+		return jobs.Datasets(ctx, key, anew)
 	}, func(listing service.Listing, err error) tea.Cmd {
 		s.loaded(listing, err)
 		return nil
@@ -114,7 +114,7 @@ func (s *dataSets) load(anew bool) tea.Cmd {
 }
 
 func (s *dataSets) loaded(listing service.Listing, err error) {
-	if s.err = err; err == nil && len(listing.Collectors) > 0 {
+	if s.err = err; err == nil && len(listing.Datasets) > 0 {
 		s.listing = listing
 	}
 	if s.show != nil {

@@ -38,21 +38,21 @@ const collected = "collect"
 // chooseDataset opens the list of data sets.
 type chooseDataset struct{}
 
-// collector is the data set that the form names, if the list has it.
-func (l *launch) collector() (model.Collector, bool) {
+// dataset is the data set that the form names, if the list has it.
+func (l *launch) dataset() (model.Dataset, bool) {
 	name := strings.TrimSpace(l.form.Value(fieldDataset))
-	i := slices.IndexFunc(l.m.dataSets.listing.Collectors, func(c model.Collector) bool { return c.Known(name) })
+	i := slices.IndexFunc(l.m.dataSets.listing.Datasets, func(c model.Dataset) bool { return c.Known(name) })
 	if name == "" || i < 0 {
-		return model.Collector{}, false
+		return model.Dataset{}, false
 	}
-	return l.m.dataSets.listing.Collectors[i], true
+	return l.m.dataSets.listing.Datasets[i], true
 }
 
 // describe fits the form to the data set: its ways to collect, and what a row needs.
 func (l *launch) describe() {
-	c, known := l.collector()
+	c, known := l.dataset()
 	help, listing := "", l.m.dataSets.listing
-	if n := len(listing.Collectors); n > 0 {
+	if n := len(listing.Datasets); n > 0 {
 		help = fmt.Sprintf("ctrl+o lists %d data sets: %s.", n, listing.Origin(l.m.deps.Clock.Now()))
 		if listing.Problem != "" {
 			problem := text.Clean(listing.Problem)
@@ -105,7 +105,7 @@ func pasteWords(way model.CollectMethod, shown bool) string {
 }
 
 // describeWays offers the ways to collect.
-func (l *launch) describeWays(c model.Collector, known bool) {
+func (l *launch) describeWays(c model.Dataset, known bool) {
 	if base := l.base.Settings.Discover; !known && base != "" && l.form.Value(fieldDiscover) == base {
 		l.form.SetOptions(fieldDiscover, []widget.Option{{Value: base, Label: "discover by " + text.Clean(base)}})
 		l.form.SetHidden(fieldDiscover, false)
@@ -129,7 +129,7 @@ func (l *launch) describeWays(c model.Collector, known bool) {
 // unlisted says that no list has the identifier of the form.
 func (l *launch) unlisted() string {
 	id, listing := strings.TrimSpace(l.form.Value(fieldDataset)), l.m.dataSets.listing
-	if len(listing.Collectors) == 0 || !listing.Lacks(id) {
+	if len(listing.Datasets) == 0 || !listing.Lacks(id) {
 		return ""
 	}
 	return "! not in " + listing.Origin(l.m.deps.Clock.Now()) + ": what its inputs are is not known"

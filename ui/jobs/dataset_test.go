@@ -14,7 +14,7 @@ import (
 // shopListing are data sets as a service lists them.
 func shopListing() catalogue.Listing {
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where the fake clock starts
-	return catalogue.Listing{Read: now.Add(-3 * time.Hour), Collectors: []model.Collector{
+	return catalogue.Listing{Read: now.Add(-3 * time.Hour), Datasets: []model.Dataset{
 		{ID: "gd_products", Name: "Shop: products", Kind: model.CollectScraper, Domain: "a.test", Methods: []model.CollectMethod{
 			{Fields: []model.InputField{{Name: "url", Type: "url", Required: true}}},
 			{Discover: "keyword", Fields: []model.InputField{{Name: "keyword", Type: "text", Required: true}, {Name: "pages", Type: "number", Default: "1"}}},
@@ -64,7 +64,7 @@ func TestTheListOfDataSetsIsAskedForAgain(t *testing.T) {
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Expect("New job: 2 data sets · the service's list, read 3 h ago", "! the service's list: the list of scrapers: HTTP 503", "ctrl+r ask again")
-		f.listing.Collectors = append(f.listing.Collectors, model.Collector{ID: "gd_new", Name: "New today", Kind: model.CollectScraper})
+		f.listing.Datasets = append(f.listing.Datasets, model.Dataset{ID: "gd_new", Name: "New today", Kind: model.CollectScraper})
 		f.listing.Read, f.listing.Problem = f.listing.Read.Add(3*time.Hour), ""
 		s.Press("ctrl+r")
 		s.Expect("New job: 3 data sets · the service's list, read now", "New today")
@@ -187,7 +187,7 @@ func TestThePasteFieldNamesTheInputOfTheDataSet(t *testing.T) {
 }
 
 func typedListing() catalogue.Listing {
-	return catalogue.Listing{Collectors: []model.Collector{{ID: "gd_t", Name: "Shelf", Kind: model.CollectScraper, Names: []string{"shelf_of_old"}, Methods: []model.CollectMethod{
+	return catalogue.Listing{Datasets: []model.Dataset{{ID: "gd_t", Name: "Shelf", Kind: model.CollectScraper, Names: []string{"shelf_of_old"}, Methods: []model.CollectMethod{
 		{Fields: []model.InputField{
 			{Name: "url", Type: "url", Required: true, Description: "the page.", Example: `"http://a.test/1"`},
 			{Name: "pages", Type: "number", Default: "2"},
@@ -230,9 +230,9 @@ func TestAnInputIsTypedByItsFields(t *testing.T) {
 
 func TestTheListFindsAKind(t *testing.T) {
 	l := typedListing()
-	l.Collectors = append(l.Collectors, model.Collector{ID: "gd_s", Name: "Words of a search", Kind: model.CollectSearch, Methods: []model.CollectMethod{
+	l.Datasets = append(l.Datasets, model.Dataset{ID: "gd_s", Name: "Words of a search", Kind: model.CollectSearch, Methods: []model.CollectMethod{
 		{Discover: "keyword", Fields: []model.InputField{{Name: "keyword", Required: true}}},
-	}}, model.Collector{ID: "discover", Name: "Discover", Kind: model.CollectDiscover, Description: "a search of the web"})
+	}}, model.Dataset{ID: "discover", Name: "Discover", Kind: model.CollectDiscover, Description: "a search of the web"})
 	flow(t, &fakeLedger{listing: l}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("search")
@@ -249,8 +249,8 @@ func TestTheListFindsAKind(t *testing.T) {
 
 func TestTheServiceDescribesFieldsInAnyWords(t *testing.T) {
 	l := typedListing()
-	l.Collectors[0].Methods[0].Fields[0].Description = "."
-	l.Collectors[0].Methods[0].Fields[1].Description = "état de la page"
+	l.Datasets[0].Methods[0].Fields[0].Description = "."
+	l.Datasets[0].Methods[0].Fields[1].Description = "état de la page"
 	f := &fakeLedger{listing: l}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")

@@ -194,23 +194,23 @@ func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, withi
 	return same, f.sameErr
 }
 
-// Collectors lists what the test set; without it every data set is as one that is not listed.
-func (f *fakeLedger) Collectors(_ context.Context, _ string, anew bool) (catalogue.Listing, error) {
+// Datasets lists what the test set; without it every data set is as one that is not listed.
+func (f *fakeLedger) Datasets(_ context.Context, _ string, anew bool) (catalogue.Listing, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.anew = anew
 	return f.listing, nil
 }
 
-func (f *fakeLedger) Find(_ context.Context, _, name string) (model.Collector, catalogue.Listing, error) {
+func (f *fakeLedger) Find(_ context.Context, _, name string) (model.Dataset, catalogue.Listing, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, c := range f.listing.Collectors {
+	for _, c := range f.listing.Datasets {
 		if c.Known(name) {
 			return c, f.listing, nil
 		}
 	}
-	return model.Collector{ID: name}, catalogue.Listing{}, f.refused
+	return model.Dataset{ID: name}, catalogue.Listing{}, f.refused
 }
 
 func (f *fakeLedger) Estimate(_ context.Context, r model.TriggerRequest) (service.Estimate, error) {

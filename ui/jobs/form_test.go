@@ -60,7 +60,7 @@ func TestAListThatComesLateHasTheFormCheckedAgain(t *testing.T) {
 		s.Paste("https://a.test/1")
 		s.Press("ctrl+s")
 		s.Expect("launch 1 input")
-		listing := catalogue.Listing{Collectors: []model.Collector{{ID: "gd_t", Name: "Shelf", Methods: []model.CollectMethod{
+		listing := catalogue.Listing{Datasets: []model.Dataset{{ID: "gd_t", Name: "Shelf", Methods: []model.CollectMethod{
 			{Discover: "upc", Fields: []model.InputField{{Name: "upc", Required: true}}},
 		}}}}
 		f.mu.Lock()

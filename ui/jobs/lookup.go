@@ -30,7 +30,7 @@ type (
 // previewBindings is the key of a preview, where the dialect knows one and the input is typed.
 func (l *launch) previewBindings() []kit.Binding {
 	d, err := service.DialectOf(l.m.session.Profile)
-	c, _ := l.collector()
+	c, _ := l.dataset()
 	if err != nil || !d.Previews(c.ID) || l.form.Value(fieldSource) != sourceTyped {
 		return nil
 	}

@@ -22,8 +22,8 @@ import (
 type Jobs interface {
 	// Jobs are the newest jobs and how many there are.
 	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)
-	// Collectors lists the data sets that jobs can be started for, by the key of a name.
-	Collectors(ctx context.Context, key string, anew bool) (service.Listing, error)
+	// Datasets lists the data sets that jobs can be started for, by the key of a name.
+	Datasets(ctx context.Context, key string, anew bool) (service.Listing, error)
 	Check(ctx context.Context, d service.Draft) (service.Report, error)
 	Launch(ctx context.Context, r service.Report, a ask.Answers) (service.Launched, error)
 	Settle(ctx context.Context, jobID string) (service.Settlement, error)

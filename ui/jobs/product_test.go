@@ -12,7 +12,7 @@ import (
 
 // products are the list of data sets with nothing but what is no data set.
 func products() catalogue.Listing {
-	return catalogue.Listing{Collectors: dialect.Embedded().Products()}
+	return catalogue.Listing{Datasets: dialect.Embedded().Products()}
 }
 
 func TestADiscoveryIsTypedAndSaysWhatItMayCost(t *testing.T) {

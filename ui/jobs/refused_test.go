@@ -91,7 +91,7 @@ func TestARefusedSettingIsShown(t *testing.T) {
 // A job above the profile's cap is brought within it by a limit, where one helps.
 func TestALimitIsAskedForWhereTheCostIsNotKnown(t *testing.T) {
 	f := &fakeLedger{listing: typedListing(), checkErr: model.BadField("max_cost", "cost unknown; set a limit")}
-	f.listing.Collectors[0].Methods = f.listing.Collectors[0].Methods[1:] // by upc
+	f.listing.Datasets[0].Methods = f.listing.Datasets[0].Methods[1:] // by upc
 	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
 		s.Press("n", "enter")
 		s.Type("1")

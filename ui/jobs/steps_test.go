@@ -228,7 +228,7 @@ func TestACallAboutAJobThatFailsIsShownWithTheJob(t *testing.T) {
 
 func TestTheFormSaysWhyTheListOfDataSetsIsNotTheServices(t *testing.T) {
 	f := &fakeLedger{listing: catalogue.Listing{
-		Collectors: typedListing().Collectors, Problem: "the list of scrapers: HTTP 429: slow down", Err: tooFast("the list of scrapers"),
+		Datasets: typedListing().Datasets, Problem: "the list of scrapers: HTTP 429: slow down", Err: tooFast("the list of scrapers"),
 	}}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n", "enter", "shift+tab", "shift+tab", "shift+tab")

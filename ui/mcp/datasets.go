@@ -29,7 +29,7 @@ func listDatasets(ctx context.Context, c *call, in view.DatasetsArgs) (view.Agen
 	if in.Limit == 0 {
 		in.Limit = usualSets
 	}
-	sets, _, err := c.Datasets(ctx, "")
+	sets, _, err := c.ListedDatasets(ctx, "")
 	if err != nil {
 		return view.AgentDatasets{}, "", err
 	}

@@ -115,8 +115,8 @@ func (f *fake) Diagnose(context.Context, fetch.Saved) (model.FetchResult, error)
 	return model.FetchResult{Diagnosis: model.Diagnosis{Class: model.ClassCaptcha}}, nil
 }
 
-func (f *fake) Datasets(context.Context, string) ([]model.Dataset, int, error) {
-	return []model.Dataset{{ID: "gd_1", Name: marked}}, 0, nil
+func (f *fake) ListedDatasets(context.Context, string) ([]model.ListedDataset, int, error) {
+	return []model.ListedDataset{{ID: "gd_1", Name: marked}}, 0, nil
 }
 func (f *fake) Jobs(context.Context, int) ([]model.Job, int, error) { return nil, 0, nil }
 func (f *fake) Job(context.Context, string) (model.Job, error) {

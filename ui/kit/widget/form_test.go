@@ -389,14 +389,12 @@ func TestAMenuIsWideEnoughForItsReasons(t *testing.T) {
 func TestTypedTextFollowsTheTheme(t *testing.T) {
 	th := kit.NewTheme(true, false)
 	f := NewForm(th, Field{Name: "url"}, Field{Name: "zone", Kind: FieldPick}, Field{Name: "rows", Kind: FieldArea})
-	find := NewTableFind(th)
 	th.Set(false, false) // the terminal reports a light background
 	f.FocusOn("url", true)
 	f.FocusOn("zone", true)
 	f.FocusOn("rows", true)
-	find.Update(&Table{}, findOpen)
 	want := th.Text.Style().GetForeground()
-	for name, in := range map[string]textinput.Model{"a text": f.fields[0].input, "a pick": f.fields[1].list.input, "a search": find.input} {
+	for name, in := range map[string]textinput.Model{"a text": f.fields[0].input, "a pick": f.fields[1].list.input} {
 		if got := in.Styles().Focused.Text.GetForeground(); got != want {
 			t.Errorf("%s is typed in %v, want %v", name, got, want)
 		}

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// CollectorKind is what kind of product a collector belongs to.
-type CollectorKind string
+// DatasetKind is what kind of product a data set belongs to.
+type DatasetKind string
 
 // The kinds that are started as a job. The last two are products of their own, not data sets.
 const (
-	CollectScraper    CollectorKind = "scraper"     // ready-made scrapers and data feeds
-	CollectCrawl      CollectorKind = "crawl"       // follows a site's links
-	CollectSearch     CollectorKind = "search"      // results of a search
-	CollectDiscover   CollectorKind = "discover"    // pages that answer a query
-	CollectDeepLookup CollectorKind = "deep_lookup" // a table that answers a question
+	CollectScraper    DatasetKind = "scraper"     // ready-made scrapers and data feeds
+	CollectCrawl      DatasetKind = "crawl"       // follows a site's links
+	CollectSearch     DatasetKind = "search"      // results of a search
+	CollectDiscover   DatasetKind = "discover"    // pages that answer a query
+	CollectDeepLookup DatasetKind = "deep_lookup" // a table that answers a question
 )
 
 // Label is the kind in words.
-func (k CollectorKind) Label() string {
+func (k DatasetKind) Label() string {
 	switch k {
 	case CollectScraper:
 		return "scraper or feed"
@@ -32,12 +32,12 @@ func (k CollectorKind) Label() string {
 	}
 }
 
-// Collector is a data set that jobs can be started for. What a source does not show stays
+// Dataset is a data set that jobs can be started for. What a source does not show stays
 // empty. Texts from a service are remote.
-type Collector struct {
-	ID   string        `json:"id"`
-	Name string        `json:"name"`
-	Kind CollectorKind `json:"kind"`
+type Dataset struct {
+	ID   string      `json:"id"`
+	Name string      `json:"name"`
+	Kind DatasetKind `json:"kind"`
 	// Names are further names that public clients use.
 	Names       []string `json:"names,omitempty"`
 	Domain      string   `json:"domain,omitempty"`
@@ -55,7 +55,7 @@ type CollectMethod struct {
 	// Bound is the field that bounds how many records are found; "" where none does.
 	Bound string `json:"bound,omitempty"`
 	// Many says that an input may give any number of records although nothing is discovered: that of a
-	// search or a crawl. Collector.Method and Ways tell.
+	// search or a crawl. Dataset.Method and Ways tell.
 	Many bool `json:"-"`
 }
 
@@ -122,10 +122,10 @@ func (m CollectMethod) Cost() string {
 }
 
 // many reports whether an input may give any number of records.
-func (c Collector) many() bool { return c.Kind == CollectSearch || c.Kind == CollectCrawl }
+func (c Dataset) many() bool { return c.Kind == CollectSearch || c.Kind == CollectCrawl }
 
 // Ways are the methods, which tell whether an input of them may give any number of records.
-func (c Collector) Ways() []CollectMethod {
+func (c Dataset) Ways() []CollectMethod {
 	out := slices.Clone(c.Methods)
 	for i := range out {
 		out[i].Many = c.many()
@@ -133,9 +133,9 @@ func (c Collector) Ways() []CollectMethod {
 	return out
 }
 
-// Method is the method of a discovery, or of collecting for "". A method of a collector whose
+// Method is the method of a discovery, or of collecting for "". A method of a data set whose
 // methods are not shown has no fields that are shown. The error names what there is.
-func (c Collector) Method(discover string) (CollectMethod, error) {
+func (c Dataset) Method(discover string) (CollectMethod, error) {
 	for _, m := range c.Ways() {
 		if m.Discover == discover {
 			return m, nil
@@ -160,26 +160,26 @@ func (c Collector) Method(discover string) (CollectMethod, error) {
 	}
 }
 
-// Known reports whether a collector goes by this name: its identifier, or a name in any case.
-func (c Collector) Known(name string) bool {
+// Known reports whether a data set goes by this name: its identifier, or a name in any case.
+func (c Dataset) Known(name string) bool {
 	return c.ID == name || strings.EqualFold(c.Name, name) || slices.ContainsFunc(c.Names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// Matches reports whether each of the words, in lower case, stands in one of the collector's
+// Matches reports whether each of the words, in lower case, stands in one of the data set's
 // texts.
-func (c Collector) Matches(words []string) bool {
+func (c Dataset) Matches(words []string) bool {
 	all := strings.ToLower(strings.Join([]string{c.ID, c.Name, c.Domain, c.Also()}, "\n"))
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) })
 }
 
 // Also are what else a search looks at: the kind, by itself as kind:search, the names that public clients
 // use, and the description.
-func (c Collector) Also() string {
+func (c Dataset) Also() string {
 	return strings.Join(append([]string{"kind:" + string(c.Kind), c.Kind.Label(), c.Description}, c.Names...), "\n")
 }
 
 // Title is the name, or the identifier without one.
-func (c Collector) Title() string { return cmp.Or(c.Name, c.ID) }
+func (c Dataset) Title() string { return cmp.Or(c.Name, c.ID) }
 
 // JobSettings are what a trigger asks for besides its inputs. The contract shows none of
 // them. The zero value asks for nothing.

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-func TestMethodsOfACollector(t *testing.T) {
+func TestMethodsOfADataset(t *testing.T) {
 	keyword := CollectMethod{Discover: "keyword", Fields: []InputField{{Name: "keyword", Required: true}}}
 	upc := CollectMethod{Discover: "upc", Fields: []InputField{{Name: "upc"}}}
-	both := Collector{ID: "gd_a", Name: "A", Names: []string{"Other"}, Methods: []CollectMethod{{Fields: []InputField{{Name: "url", Required: true}}}, keyword, upc}}
+	both := Dataset{ID: "gd_a", Name: "A", Names: []string{"Other"}, Methods: []CollectMethod{{Fields: []InputField{{Name: "url", Required: true}}}, keyword, upc}}
 	for _, c := range []struct {
-		c        Collector
+		c        Dataset
 		discover string
 		want     CollectMethod
 		err      string
@@ -20,9 +20,9 @@ func TestMethodsOfACollector(t *testing.T) {
 		{both, "keyword", keyword, ""},
 		{both, "", both.Methods[0], ""},
 		{both, "nope", CollectMethod{}, `it does not discover by "nope", but by keyword, upc`},
-		{Collector{}, "any", CollectMethod{Discover: "any"}, ""},
-		{Collector{Methods: []CollectMethod{keyword}}, "", CollectMethod{}, "it only discovers records: choose keyword"},
-		{Collector{Methods: both.Methods[:1]}, "keyword", CollectMethod{}, "it has no discovery: its inputs name what is collected"},
+		{Dataset{}, "any", CollectMethod{Discover: "any"}, ""},
+		{Dataset{Methods: []CollectMethod{keyword}}, "", CollectMethod{}, "it only discovers records: choose keyword"},
+		{Dataset{Methods: both.Methods[:1]}, "keyword", CollectMethod{}, "it has no discovery: its inputs name what is collected"},
 	} {
 		got, err := c.c.Method(c.discover)
 		if !reflect.DeepEqual(got, c.want) || errText(err) != c.err {
