@@ -45,7 +45,7 @@ type Activity struct {
 	// test of logins; it counts only when Priced.
 	Cost   float64
 	Priced bool
-	// Ref is the identifier of what it is about: a fetch, a twin, a job, a key.
+	// Ref is the identifier of what it is about: a fetch, a comparison, a job, a key.
 	Ref string
 	// Text is one line that says what happened.
 	Text string

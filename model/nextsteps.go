@@ -151,20 +151,20 @@ func restrictedSteps(cause Cause, f *facts) []Step {
 		key = Step{Action: ActionCheckLogin, Text: "check the login and what its zone permits", Documented: true}
 	}
 	products := productSteps(f, "consider a product made for protected pages")
-	twin := Step{Action: ActionOtherWay, Text: "compare API and Native for this URL"}
-	var split []Step
+	otherWay := Step{Action: ActionOtherWay, Text: "compare API and Native for this URL"}
+	var refuses []Step
 	if f.Via != ViaAgent && f.Via != ViaBrowser {
-		split = []Step{{Action: ActionWhatRefuses, Text: "find out what refuses: the key's level, the zone or the site"}}
+		refuses = []Step{{Action: ActionWhatRefuses, Text: "find out what refuses: the key's level, the zone or the site"}}
 	}
 	switch cause {
 	case CauseMissingPermission:
-		return slices.Concat([]Step{key, zone}, split)
+		return slices.Concat([]Step{key, zone}, refuses)
 	case CausePolicy:
-		return slices.Concat([]Step{zone}, products, []Step{key}, split)
+		return slices.Concat([]Step{zone}, products, []Step{key}, refuses)
 	case CauseSiteBlock:
-		return slices.Concat(products, []Step{zone}, split, []Step{twin})
+		return slices.Concat(products, []Step{zone}, refuses, []Step{otherWay})
 	default:
-		return slices.Concat(split, []Step{zone, key}, products, []Step{twin})
+		return slices.Concat(refuses, []Step{zone, key}, products, []Step{otherWay})
 	}
 }
 

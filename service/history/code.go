@@ -42,10 +42,10 @@ func CodePages(s CodeSource, refused error, compared *model.Grid) []CodePage {
 	if compared == nil {
 		return pages
 	}
-	object, err := json.MarshalIndent(export.NewTwin(*compared), "", "  ")
+	object, err := json.MarshalIndent(export.NewComparison(*compared), "", "  ")
 	return append(
 		pages,
-		CodePage{Name: "markdown", Title: "Markdown", File: "comparison.md", Text: export.TwinMarkdown(*compared)},
+		CodePage{Name: "markdown", Title: "Markdown", File: "comparison.md", Text: export.ComparisonMarkdown(*compared)},
 		CodePage{Name: "json", Title: "JSON", File: "comparison.json", Text: string(object) + "\n", Err: err},
 	)
 }

@@ -25,7 +25,7 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 		))
 	}
 	noerr.Must(t, j.flush(t.Context()))
-	noerr.Must(t, j.Prune(t.Context(), Keep{Entries: 14, Fetches: 5, Twins: 2, BodyBytes: 250}))
+	noerr.Must(t, j.Prune(t.Context(), Keep{Entries: 14, Fetches: 5, Comparisons: 2, BodyBytes: 250}))
 	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
 	if err != nil || len(lines) != 14 || lines[12].Ref != "3" {
 		t.Errorf("%d lines, %v", len(lines), err)

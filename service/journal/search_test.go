@@ -43,7 +43,7 @@ func TestTheIndexFollowsTheLines(t *testing.T) {
 	if got := found(t, j, model.ActivityFilter{Words: []string{"winner"}}); len(got) != 1 {
 		t.Errorf("a comparison that was replaced: %v", got)
 	}
-	noerr.Must(t, j.Prune(t.Context(), Keep{Entries: 3, Fetches: 1, Twins: 1}))
+	noerr.Must(t, j.Prune(t.Context(), Keep{Entries: 3, Fetches: 1, Comparisons: 1}))
 	var rows int
 	if err := j.db.QueryRowContext(t.Context(), "SELECT count(*) FROM activity_search_docsize").Scan(&rows); err != nil || rows != 3 {
 		t.Errorf("the index has %d lines after pruning to 3, %v", rows, err)

@@ -46,7 +46,7 @@ func TestWhatAnAgentDoesIsMarkedAndItsCallsKeepTheirLine(t *testing.T) {
 	if agent.PutCall(t.Context(), model.Activity{}) == nil {
 		t.Error("a call without an identifier is kept")
 	}
-	put(agent.Prune(t.Context(), Keep{Entries: 1, Fetches: 1, Twins: 1}))
+	put(agent.Prune(t.Context(), Keep{Entries: 1, Fetches: 1, Comparisons: 1}))
 	var left int
 	if err := agent.db.QueryRowContext(t.Context(), "SELECT count(*) FROM activity_sources").Scan(&left); err != nil || left != 1 {
 		t.Errorf("%d marks of one line, %v", left, err)

@@ -113,8 +113,8 @@ type AgentProfile struct {
 // UsedProfile is the profile that the call names, or "".
 func (w AgentProfile) UsedProfile() string { return w.Profile }
 
-// TwinArgs are the arguments of twin.
-type TwinArgs struct {
+// CompareArgs are the arguments of twin.
+type CompareArgs struct {
 	AgentProfile
 	FetchAsk
 

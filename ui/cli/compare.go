@@ -20,7 +20,7 @@ import (
 
 type compareFlags struct {
 	askFlags
-	login      matrixFlags
+	login      loginsFlags
 	zones, via []string
 	logins     bool
 	chosen     bool // --via is given
@@ -141,9 +141,9 @@ func (t *task) compare(ctx context.Context, target string, f compareFlags) error
 	}
 	switch {
 	case f.json:
-		err = t.app.printJSON(export.NewTwin(result))
+		err = t.app.printJSON(export.NewComparison(result))
 	case f.markdown:
-		_, err = io.WriteString(t.app.Stdout, text.CleanLines(export.TwinMarkdown(result)))
+		_, err = io.WriteString(t.app.Stdout, text.CleanLines(export.ComparisonMarkdown(result)))
 	default:
 		if err = printColumns(t.app.Stdout, compareRows(result)); err == nil {
 			_, err = fmt.Fprintln(t.app.Stdout, sanitizeLine(v.Text))
@@ -257,7 +257,7 @@ func compareRows(t model.Grid) [][]string {
 		first, _ := c.FirstByte()
 		bytes, _ := c.Bytes()
 		fastest, slowest, _ := c.Spread()
-		status, fields, cost := export.TwinWords(t, c)
+		status, fields, cost := export.ComparisonWords(t, c)
 		rows = append(rows, append(row, model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)), status,
 			text.Duration(total), text.Duration(fastest), text.Duration(slowest), text.Duration(first), text.Bytes(bytes), fields, cost))
 	}

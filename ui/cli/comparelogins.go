@@ -17,15 +17,15 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// matrixFlags say which logins are compared, and with what.
-type matrixFlags struct {
+// loginsFlags say which logins are compared, and with what.
+type loginsFlags struct {
 	zones            []string
 	target, baseline string
 	calls            int
 	json             bool
 }
 
-func (f *matrixFlags) add(cmd *cobra.Command) {
+func (f *loginsFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.calls, "calls", 3, "calls to each zone, one after the other")
 	cmd.Flags().StringVar(&f.baseline, "baseline", "", "save: keep the result as the baseline; compare: compare it with the baseline")
 }
@@ -37,7 +37,7 @@ const (
 )
 
 func (a *app) proxyMatrixCommand() *cobra.Command {
-	var f matrixFlags
+	var f loginsFlags
 	cmd := &cobra.Command{
 		Use: "matrix", Hidden: true,
 		Short: "Test the proxy logins of several zones and compare them with a baseline",
@@ -62,11 +62,11 @@ ok.`,
 }
 
 // compareLogins runs the command.
-func (a *app) compareLogins(ctx context.Context, f matrixFlags) error {
+func (a *app) compareLogins(ctx context.Context, f loginsFlags) error {
 	return a.withSession(ctx, needs{journal: true, rules: true}, func(t *task) error { return t.compareLogins(ctx, f) })
 }
 
-func (t *task) compareLogins(ctx context.Context, f matrixFlags) error {
+func (t *task) compareLogins(ctx context.Context, f loginsFlags) error {
 	switch {
 	case f.calls < 1 || f.calls > model.MaxLoginCalls:
 		return usage("--calls %d: write a number from 1 to %d", f.calls, model.MaxLoginCalls)
@@ -96,11 +96,11 @@ func (t *task) compareLogins(ctx context.Context, f matrixFlags) error {
 		}
 		base = &kept
 	}
-	g, err := t.runMatrix(ctx, preset, f.target)
+	g, err := t.callLogins(ctx, preset, f.target)
 	m := g.Baseline()
 	if err != nil { // the calls that were made are billed: they are printed, and neither compared nor kept
 		if slices.ContainsFunc(m.Rows, model.LoginRow.Ran) {
-			err = errors.Join(err, t.reportMatrix(m, nil, nil, f.json))
+			err = errors.Join(err, t.reportLogins(m, nil, nil, f.json))
 		}
 		return fetchError(ctx, err)
 	}
@@ -120,20 +120,20 @@ func (t *task) compareLogins(ctx context.Context, f matrixFlags) error {
 		}
 		code = exitOK
 	}
-	if err := t.reportMatrix(m, base, changes, f.json); err != nil {
+	if err := t.reportLogins(m, base, changes, f.json); err != nil {
 		return err
 	}
 	return exit(code)
 }
 
-func (t *task) reportMatrix(m model.Baseline, base *model.Baseline, changes []model.BaselineChange, asJSON bool) error {
+func (t *task) reportLogins(m model.Baseline, base *model.Baseline, changes []model.BaselineChange, asJSON bool) error {
 	if asJSON {
-		return t.app.printJSON(view.NewMatrix(m, base, changes))
+		return t.app.printJSON(view.NewLogins(m, base, changes))
 	}
-	return t.printMatrix(m, base, changes)
+	return t.printLogins(m, base, changes)
 }
 
-func (t *task) runMatrix(ctx context.Context, p model.Preset, target string) (model.Grid, error) {
+func (t *task) callLogins(ctx context.Context, p model.Preset, target string) (model.Grid, error) {
 	g, err := t.Client.Plan(ctx, p, model.FetchRequest{URL: target})
 	if err != nil {
 		return g, err
@@ -146,7 +146,7 @@ func (t *task) runMatrix(ctx context.Context, p model.Preset, target string) (mo
 	return t.Client.Compare(ctx, g, calls.changed)
 }
 
-func (t *task) printMatrix(m model.Baseline, base *model.Baseline, changes []model.BaselineChange) error {
+func (t *task) printLogins(m model.Baseline, base *model.Baseline, changes []model.BaselineChange) error {
 	rows := [][]string{{"ZONE", "RESULT", "OK", "CONNECT", "STATUS", "TLS", "MEDIAN", "EXITS", "COUNTRY"}}
 	var notCalled [][]string
 	for _, r := range m.Rows {

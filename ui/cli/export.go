@@ -45,7 +45,7 @@ The program takes the key or the password from its environment. What it cannot
 send as it stands is refused with the reason. env, url and pac describe the way
 through the proxy and need no URL.
 
-If the page was compared ('zonedeck twin'), a comment in the code says what the
+If the page was compared ('zonedeck compare'), a comment in the code says what the
 newest comparison showed of this zone and method. {{name}} is a variable: its
 value comes from --var, the profile or the environment.`,
 		help: map[string]string{"as": "program: " + strings.Join(export.Names(), ", ") + " (required)"},
@@ -111,11 +111,11 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 // observedUse is what the newest comparison in the history showed of a request's zone and access method,
 // "" without one.
 func (t *task) observedUse(ctx context.Context, p config.Profile, r model.FetchRequest) string {
-	twin, err := t.History.NewestComparison(ctx, p.Name, r)
+	kept, err := t.History.NewestComparison(ctx, p.Name, r)
 	if err != nil {
 		return "" // there is none, or no history: the code is the same
 	}
-	shown, _ := export.Compared(twin, r)
+	shown, _ := export.Compared(kept, r)
 	return shown
 }
 

@@ -74,7 +74,7 @@ func (t *task) refusal(ctx context.Context, target string, f refusalFlags) error
 
 func (t *task) reportRefusal(g model.Grid, asJSON bool) error {
 	if asJSON {
-		return t.app.printJSON(view.NewSplit(g, t.CurrentProfile().Name))
+		return t.app.printJSON(view.NewRefusal(g, t.CurrentProfile().Name))
 	}
 	return printColumns(t.app.Stdout, refusalRows(g))
 }

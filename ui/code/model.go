@@ -66,7 +66,7 @@ type pane struct {
 
 // newestComparison is the newest comparison in the history, or why there is none.
 type newestComparison struct {
-	twin model.Grid
+	grid model.Grid
 	err  error
 }
 
@@ -108,7 +108,7 @@ func (p *pane) observedUse() (string, bool) {
 		s, ok := p.code.Comparison.ObservedUse(zone, via)
 		return "compared runs: " + s, ok
 	}
-	return history.ObservedUse(p.newest.twin, p.source.Request)
+	return history.ObservedUse(p.newest.grid, p.source.Request)
 }
 
 // lookUp looks for a comparison in the history, unless one is on screen.
@@ -119,8 +119,8 @@ func (p *pane) lookUp() tea.Cmd {
 	fetches, r := p.deps.Fetches, p.source.Request
 	return kit.Load(kit.InOverlay(p), &p.look, p.deps.Ctx, func(ctx context.Context) (model.Grid, error) {
 		return fetches.Compared(ctx, r)
-	}, func(twin model.Grid, err error) tea.Cmd {
-		p.newest = newestComparison{twin, err}
+	}, func(grid model.Grid, err error) tea.Cmd {
+		p.newest = newestComparison{grid, err}
 		p.write()
 		return nil
 	})

@@ -62,7 +62,7 @@ The operator's rules: `
 func (s *Server) server() *sdk.Server {
 	srv := sdk.NewServer(&sdk.Implementation{Name: "zonedeck", Version: s.c.Version}, &sdk.ServerOptions{Instructions: instructions + s.c.Rules.Text()})
 	s.addFetch(srv)
-	s.addTwin(srv)
+	s.addCompare(srv)
 	s.addDiagnose(srv)
 	s.addDatasets(srv)
 	s.addJobs(srv)

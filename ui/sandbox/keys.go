@@ -196,16 +196,16 @@ func (m *Model) resultBindings() []kit.Binding {
 		}
 		out = append(out, b)
 	}
-	twin := kit.Binding{Keys: []string{kit.StepKey(model.ActionOtherWay)}, Label: m.result.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Dangerous: true, Hidden: true}
+	other := kit.Binding{Keys: []string{kit.StepKey(model.ActionOtherWay)}, Label: m.result.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Dangerous: true, Hidden: true}
 	if none == "" {
-		twin.Disabled = m.whyNotOther()
+		other.Disabled = m.whyNotOther()
 	}
 	page := kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: the body as it came, as text, as a tree, as a picture or as bytes; Headers, Timing, Attempts, Fields, TLS.", Group: "Result", Intent: nextPage{}, Disabled: none, Hidden: none != ""}
 	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next evidence in the body.", Group: "Result", Intent: showMark{}, Disabled: none, Hidden: none != ""}
 	if none == "" && len(m.result.marks()) == 0 {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
-	out = append(out, twin,
+	out = append(out, other,
 		kit.Binding{Keys: []string{"w"}, Label: "compare", Command: "compare zones (twin)", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}, Dangerous: true},
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: copyMenu{}},
 		page,

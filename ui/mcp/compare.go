@@ -17,25 +17,25 @@ import (
 // maxZones bounds the zones of a comparison.
 const maxZones = 20
 
-func (s *Server) addTwin(srv *sdk.Server) {
-	add(s, srv, tool[view.TwinArgs, view.AgentTwin]{
+func (s *Server) addCompare(srv *sdk.Server) {
+	add(s, srv, tool[view.CompareArgs, view.AgentComparison]{
 		name: "twin",
 		help: "Fetch one page through several zones by several access methods and compare them. Each run may cost money, like a fetch.",
-		asks: func(in view.TwinArgs) model.Activity {
+		asks: func(in view.CompareArgs) model.Activity {
 			return fetchActivity(in.FetchAsk, strings.Join(in.Zones, ","), "")
 		},
-		does: s.twin,
+		does: s.compare,
 	})
 }
 
-func (s *Server) twin(ctx context.Context, c *call, in view.TwinArgs) (view.AgentTwin, string, error) {
+func (s *Server) compare(ctx context.Context, c *call, in view.CompareArgs) (view.AgentComparison, string, error) {
 	p, d, r, err := c.request(ctx, in.FetchAsk)
 	if err != nil {
-		return view.AgentTwin{}, "", err
+		return view.AgentComparison{}, "", err
 	}
 	t := model.Grid{Profile: p.Name, Base: r, Repeat: max(in.Repeat, 1)}
 	if t.Cells, err = s.cells(c, p, d, r, in); err != nil {
-		return view.AgentTwin{}, "", err
+		return view.AgentComparison{}, "", err
 	}
 	var dollars float64
 	priced := true
@@ -45,15 +45,15 @@ func (s *Server) twin(ctx context.Context, c *call, in view.TwinArgs) (view.Agen
 	}
 	settle, err := s.budget.reserve(dollars, priced)
 	if err != nil {
-		return view.AgentTwin{}, "", err
+		return view.AgentComparison{}, "", err
 	}
 	t, err = c.Compare(ctx, t, nil)
 	settle(spent(t))
 	if err != nil {
-		return view.AgentTwin{}, "", err
+		return view.AgentComparison{}, "", err
 	}
 	verdict := t.Verdict().Text
-	return view.AgentTwin{CostLeft: s.budget.remaining(), Verdict: verdict, Twin: export.NewTwin(t)}, verdict, nil
+	return view.AgentComparison{CostLeft: s.budget.remaining(), Verdict: verdict, Comparison: export.NewComparison(t)}, verdict, nil
 }
 
 // spent is what the runs of a comparison cost by the rates of their zones. One that was cut off counts
@@ -71,7 +71,7 @@ func spent(t model.Grid) (dollars float64) {
 }
 
 // cells are the cells of a comparison, each of them allowed.
-func (s *Server) cells(c *call, p config.Profile, d dialect.Dialect, r model.FetchRequest, in view.TwinArgs) ([]model.Cell, error) {
+func (s *Server) cells(c *call, p config.Profile, d dialect.Dialect, r model.FetchRequest, in view.CompareArgs) ([]model.Cell, error) {
 	switch {
 	case len(in.Zones) == 0 || len(in.Zones) > maxZones:
 		return nil, fmt.Errorf("zones: name 1 to %d", maxZones)

@@ -6,21 +6,21 @@ import (
 	"zonedeck/model"
 )
 
-// Matrix is what "compare --logins --json" prints (docs/schema/proxy-matrix.json).
-type Matrix struct {
+// Logins is what "compare --logins --json" prints (docs/schema/proxy-matrix.json).
+type Logins struct {
 	SchemaVersion Version        `json:"schema_version"`
 	Profile       string         `json:"profile"`
 	Started       string         `json:"started"`
 	Target        string         `json:"target"`
 	Calls         int            `json:"calls" minimum:"1"`
-	Zones         []MatrixRow    `json:"zones"`
+	Zones         []LoginsRow    `json:"zones"`
 	Baseline      *string        `json:"baseline"`
-	Changes       []MatrixChange `json:"changes"`
+	Changes       []LoginsChange `json:"changes"`
 	Worse         bool           `json:"worse"`
 }
 
-// MatrixRow is one zone.
-type MatrixRow struct {
+// LoginsRow is one zone.
+type LoginsRow struct {
 	Zone          string   `json:"zone"`
 	Product       string   `json:"product"`
 	Problem       string   `json:"problem"`
@@ -40,21 +40,21 @@ type MatrixRow struct {
 	Unique        int      `json:"unique_exits" minimum:"0"`
 }
 
-// MatrixChange is a difference from the baseline.
-type MatrixChange struct {
+// LoginsChange is a difference from the baseline.
+type LoginsChange struct {
 	Zone string `json:"zone"`
 	Kind string `json:"kind" enum:"better|changed|gone|new|worse"`
 	Text string `json:"text"`
 }
 
-// NewMatrix is a comparison of logins; base is the baseline that it was held against, or nil.
-func NewMatrix(m model.Baseline, base *model.Baseline, changes []model.BaselineChange) Matrix {
-	out := Matrix{
+// NewLogins is a comparison of logins; base is the baseline that it was held against, or nil.
+func NewLogins(m model.Baseline, base *model.Baseline, changes []model.BaselineChange) Logins {
+	out := Logins{
 		Profile: m.Profile, Started: m.Started.UTC().Format(time.RFC3339), Target: m.Target, Calls: m.Calls,
-		Zones: []MatrixRow{}, Changes: []MatrixChange{}, Worse: model.Worse(changes),
+		Zones: []LoginsRow{}, Changes: []LoginsChange{}, Worse: model.Worse(changes),
 	}
 	for _, r := range m.Rows {
-		out.Zones = append(out.Zones, MatrixRow{
+		out.Zones = append(out.Zones, LoginsRow{
 			Zone: string(r.Zone), Product: string(r.Product), Problem: r.Problem, Class: string(r.Class), Cause: string(r.Cause), Code: r.Code,
 			Summary: r.Summary, ConnectStatus: r.ConnectStatus, ConnectMS: measured(r.Connect), MedianMS: measured(r.Median), TLS: string(r.Trust),
 			Root: r.Root, Countries: append([]string{}, r.Countries...), Made: r.Made, OK: r.OK, Known: r.Known, Unique: r.Unique,
@@ -65,7 +65,7 @@ func NewMatrix(m model.Baseline, base *model.Baseline, changes []model.BaselineC
 		out.Baseline = &started
 	}
 	for _, c := range changes {
-		out.Changes = append(out.Changes, MatrixChange{string(c.Zone), string(c.Kind), c.Text})
+		out.Changes = append(out.Changes, LoginsChange{string(c.Zone), string(c.Kind), c.Text})
 	}
 	return out
 }

@@ -44,13 +44,13 @@ func TestAComparisonAsMarkdown(t *testing.T) {
 		"winner: unlocker1 by Native, the only one that was ok in every run (2 of 2 ok, median 456 ms, $1.50 per 1000)",
 		"",
 	}, "\n")
-	if got := TwinMarkdown(sampleTwin()); got != want {
+	if got := ComparisonMarkdown(sampleTwin()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestAComparisonAsJSON(t *testing.T) {
-	b, err := json.Marshal(NewTwin(sampleTwin()))
+	b, err := json.Marshal(NewComparison(sampleTwin()))
 	noerr.Must(t, err)
 	for _, want := range []string{
 		`{"schema_version":1,"id":"t_1","profile":"acme","url":"http://lab.test/shop?a=1|2","required":[".price","h1"],"cells":[`,
@@ -64,7 +64,7 @@ func TestAComparisonAsJSON(t *testing.T) {
 			t.Errorf("lacks %s\n%s", want, b)
 		}
 	}
-	if b, err := json.Marshal(NewTwin(model.Grid{})); err != nil || !strings.HasSuffix(string(b), `"required":[],"cells":[],"winner":null}`) {
+	if b, err := json.Marshal(NewComparison(model.Grid{})); err != nil || !strings.HasSuffix(string(b), `"required":[],"cells":[],"winner":null}`) {
 		t.Errorf("%s, %v", b, err)
 	}
 }

@@ -10,40 +10,40 @@ import (
 	"zonedeck/model"
 )
 
-// Twin is a comparison as a JSON object (docs/schema/twin.json).
-type Twin struct {
-	SchemaVersion int         `json:"schema_version"`
-	ID            string      `json:"id"`
-	Profile       string      `json:"profile"`
-	URL           string      `json:"url"`
-	Required      []string    `json:"required"`
-	Cells         []TwinCell  `json:"cells"`
-	Winner        *TwinWinner `json:"winner" jsonschema:"null when no cell was ok in every run"`
+// Comparison is a comparison as a JSON object (docs/schema/twin.json).
+type Comparison struct {
+	SchemaVersion int               `json:"schema_version"`
+	ID            string            `json:"id"`
+	Profile       string            `json:"profile"`
+	URL           string            `json:"url"`
+	Required      []string          `json:"required"`
+	Cells         []ComparisonCell  `json:"cells"`
+	Winner        *ComparisonWinner `json:"winner" jsonschema:"null when no cell was ok in every run"`
 }
 
-// TwinCell is one zone by one method. Times are in milliseconds; what was not seen is
+// ComparisonCell is one zone by one method. Times are in milliseconds; what was not seen is
 // null.
-type TwinCell struct {
-	Zone        string    `json:"zone"`
-	Via         string    `json:"via" enum:"via"`
-	Class       string    `json:"class" enum:"|ok|access_restricted|too_fast|captcha|timeout|parsing_drift|outside" jsonschema:"the most frequent one, on a tie the one that stands later in the list; empty without a run"`
-	Cause       string    `json:"cause"`
-	Status      int       `json:"status" minimum:"0" jsonschema:"the target's, of a run of that class; 0 when unknown"`
-	Runs        int       `json:"runs" minimum:"0"`
-	OK          int       `json:"ok" minimum:"0" jsonschema:"runs that were ok, required fields included"`
-	MedianMS    *float64  `json:"median_ms" minimum:"0"`
-	FastestMS   *float64  `json:"fastest_ms" minimum:"0"`
-	SlowestMS   *float64  `json:"slowest_ms" minimum:"0"`
-	FirstByteMS *float64  `json:"first_byte_ms" minimum:"0" jsonschema:"the median"`
-	Bytes       int64     `json:"bytes" minimum:"0" jsonschema:"the median size of a body"`
-	CostPer1000 *float64  `json:"cost_per_1000" minimum:"0" jsonschema:"dollars for 1,000 runs like these, by the zone's rate, with every attempt that the target answered; null when unpriced"`
-	FieldsFound int       `json:"fields_found" minimum:"0" jsonschema:"of the required fields, in the run that found the fewest"`
-	Problem     string    `json:"problem,omitempty" jsonschema:"why nothing was sent"`
-	Fetches     []TwinRun `json:"fetches"`
+type ComparisonCell struct {
+	Zone        string          `json:"zone"`
+	Via         string          `json:"via" enum:"via"`
+	Class       string          `json:"class" enum:"|ok|access_restricted|too_fast|captcha|timeout|parsing_drift|outside" jsonschema:"the most frequent one, on a tie the one that stands later in the list; empty without a run"`
+	Cause       string          `json:"cause"`
+	Status      int             `json:"status" minimum:"0" jsonschema:"the target's, of a run of that class; 0 when unknown"`
+	Runs        int             `json:"runs" minimum:"0"`
+	OK          int             `json:"ok" minimum:"0" jsonschema:"runs that were ok, required fields included"`
+	MedianMS    *float64        `json:"median_ms" minimum:"0"`
+	FastestMS   *float64        `json:"fastest_ms" minimum:"0"`
+	SlowestMS   *float64        `json:"slowest_ms" minimum:"0"`
+	FirstByteMS *float64        `json:"first_byte_ms" minimum:"0" jsonschema:"the median"`
+	Bytes       int64           `json:"bytes" minimum:"0" jsonschema:"the median size of a body"`
+	CostPer1000 *float64        `json:"cost_per_1000" minimum:"0" jsonschema:"dollars for 1,000 runs like these, by the zone's rate, with every attempt that the target answered; null when unpriced"`
+	FieldsFound int             `json:"fields_found" minimum:"0" jsonschema:"of the required fields, in the run that found the fewest"`
+	Problem     string          `json:"problem,omitempty" jsonschema:"why nothing was sent"`
+	Fetches     []ComparisonRun `json:"fetches"`
 }
 
-// TwinRun is one run, by its identifier in the history.
-type TwinRun struct {
+// ComparisonRun is one run, by its identifier in the history.
+type ComparisonRun struct {
 	ID          string   `json:"id"`
 	Class       string   `json:"class" enum:"class"`
 	Cause       string   `json:"cause"`
@@ -54,33 +54,33 @@ type TwinRun struct {
 	FieldsFound int      `json:"fields_found" minimum:"0"`
 }
 
-// TwinWinner is the cell to use, and why.
-type TwinWinner struct {
+// ComparisonWinner is the cell to use, and why.
+type ComparisonWinner struct {
 	Zone   string `json:"zone"`
 	Via    string `json:"via" enum:"via"`
 	Reason string `json:"reason"`
 }
 
-// NewTwin is t as a JSON object.
-func NewTwin(t model.Grid) Twin {
-	out := Twin{
+// NewComparison is t as a JSON object.
+func NewComparison(t model.Grid) Comparison {
+	out := Comparison{
 		SchemaVersion: 1, ID: t.ID, Profile: t.Profile, URL: t.Base.URL,
-		Required: append([]string{}, t.Base.Required...), Cells: make([]TwinCell, len(t.Cells)),
+		Required: append([]string{}, t.Base.Required...), Cells: make([]ComparisonCell, len(t.Cells)),
 	}
 	for i, c := range t.Cells {
-		out.Cells[i] = newTwinCell(c)
+		out.Cells[i] = newComparisonCell(c)
 	}
 	if v := t.Verdict(); v.Winner >= 0 {
 		c := t.Cells[v.Winner]
-		out.Winner = &TwinWinner{Zone: string(c.Zone.Name), Via: string(c.Via), Reason: v.Reason}
+		out.Winner = &ComparisonWinner{Zone: string(c.Zone.Name), Via: string(c.Via), Reason: v.Reason}
 	}
 	return out
 }
 
-func newTwinCell(c model.Cell) TwinCell {
-	out := TwinCell{
+func newComparisonCell(c model.Cell) ComparisonCell {
+	out := ComparisonCell{
 		Zone: string(c.Zone.Name), Via: string(c.Via), Runs: len(c.Runs), OK: c.OK(), FieldsFound: c.Found(), Problem: c.Problem,
-		Fetches: make([]TwinRun, len(c.Runs)),
+		Fetches: make([]ComparisonRun, len(c.Runs)),
 	}
 	if typical, ok := c.Typical(); ok {
 		total, _ := c.Total()
@@ -95,7 +95,7 @@ func newTwinCell(c model.Cell) TwinCell {
 		out.CostPer1000 = &cost
 	}
 	for i, r := range c.Runs {
-		out.Fetches[i] = TwinRun{
+		out.Fetches[i] = ComparisonRun{
 			ID: r.FetchID, Class: string(r.Class), Cause: string(r.Cause), Status: r.Status, TotalMS: ms(r.Total),
 			FirstByteMS: ms(r.FirstByte), Bytes: r.Bytes, FieldsFound: r.Found,
 		}
@@ -123,8 +123,8 @@ func Compared(t model.Grid, r model.FetchRequest) (string, bool) {
 	return "runs compared " + t.Started.Local().Format("2006-01-02 15:04") + ": " + shown, true
 }
 
-// TwinMarkdown is a comparison as a heading, a table and its verdict.
-func TwinMarkdown(t model.Grid) string {
+// ComparisonMarkdown is a comparison as a heading, a table and its verdict.
+func ComparisonMarkdown(t model.Grid) string {
 	var b strings.Builder
 	row := func(cells ...string) {
 		for _, c := range cells {
@@ -148,7 +148,7 @@ func TwinMarkdown(t model.Grid) string {
 		first, _ := c.FirstByte()
 		bytes, _ := c.Bytes()
 		fastest, slowest, _ := c.Spread()
-		status, fields, cost := TwinWords(t, c)
+		status, fields, cost := ComparisonWords(t, c)
 		row(c.ZoneWord(), c.Via.String(), model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)),
 			status, millis(total), millis(fastest), millis(slowest), millis(first), fmt.Sprint(bytes), fields, cost)
 	}
@@ -156,8 +156,8 @@ func TwinMarkdown(t model.Grid) string {
 	return b.String()
 }
 
-// TwinWords are a cell's status, required fields and cost as a table shows them.
-func TwinWords(t model.Grid, c model.Cell) (status, fields, cost string) {
+// ComparisonWords are a cell's status, required fields and cost as a table shows them.
+func ComparisonWords(t model.Grid, c model.Cell) (status, fields, cost string) {
 	status, fields, cost = "unknown", "none", "unpriced"
 	if typical, _ := c.Typical(); typical.Status > 0 {
 		status = strconv.Itoa(typical.Status)

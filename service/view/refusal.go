@@ -1,0 +1,65 @@
+package view
+
+import (
+	"zonedeck/model"
+)
+
+// Refusal is the object that "split --json" prints (docs/schema/split.json).
+type Refusal struct {
+	SchemaVersion Version        `json:"schema_version"`
+	Culprit       string         `json:"culprit" enum:"|key|site|zone"`
+	Sentence      string         `json:"sentence"`
+	Profile       string         `json:"profile" jsonschema:"The profile that the calls were sent with."`
+	Subject       RefusalFetch   `json:"subject"`
+	Probes        []RefusalProbe `json:"probes" maxItems:"3"`
+}
+
+// RefusalFetch is one fetch of a split.
+type RefusalFetch struct {
+	Fetch   string `json:"fetch"`
+	Zone    string `json:"zone"`
+	URL     string `json:"url"`
+	Key     string `json:"key,omitempty"`
+	Class   string `json:"class" enum:"class"`
+	Cause   string `json:"cause"`
+	Summary string `json:"summary"`
+	Status  int    `json:"status" minimum:"0"`
+}
+
+// RefusalProbe is a fetch in which one thing differs.
+type RefusalProbe struct {
+	Kind    string        `json:"kind" enum:"good_page|other_key|other_zone"`
+	Differs string        `json:"differs"`
+	CostUSD *float64      `json:"cost_usd" minimum:"0"`
+	Problem string        `json:"problem,omitempty"`
+	Result  *RefusalFetch `json:"result"`
+}
+
+func newRefusalFetch(g model.Grid, c model.Cell) RefusalFetch {
+	r := c.Runs[0]
+	return RefusalFetch{
+		Fetch: r.FetchID, Zone: string(c.Zone.Name), URL: g.Request(c).URL, Key: c.Key,
+		Class: string(r.Class), Cause: string(r.Cause), Summary: r.Summary, Status: r.Status,
+	}
+}
+
+// NewRefusal is a comparison that finds out what refuses.
+func NewRefusal(g model.Grid, profile string) Refusal {
+	v := g.Verdict()
+	if !g.Refused() {
+		v.Text = "The page was not refused."
+	}
+	out := Refusal{Culprit: string(v.Culprit), Sentence: v.Text, Profile: profile, Subject: newRefusalFetch(g, g.Cells[0]), Probes: []RefusalProbe{}}
+	for _, c := range g.Cells[1:] {
+		q := RefusalProbe{Kind: string(c.Label), Differs: c.Different(), Problem: c.Problem}
+		if cost, priced := g.Price(c); priced {
+			q.CostUSD = &cost
+		}
+		if len(c.Runs) > 0 {
+			r := newRefusalFetch(g, c)
+			q.Result = &r
+		}
+		out.Probes = append(out.Probes, q)
+	}
+	return out
+}
