@@ -30,8 +30,7 @@ func TestAgesAreTheSameAfterASwitchOfProfilesAndARestart(t *testing.T) {
 		if work != nil {
 			work(s)
 		}
-		audit, err := s.Keys.Inventory().Audit(t.Context(), false, model.SoonDays*24*time.Hour, nil)
-		noerr.Must(t, err)
+		audit := noerr.Try(s.Keys.Inventory().Audit(t.Context(), false, model.SoonDays*24*time.Hour, nil)).Must(t)
 		out := map[string]int{}
 		for _, k := range audit.Keys {
 			if days, ok := k.Rotation.AgeDays(audit.Now(k)); ok {

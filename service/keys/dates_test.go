@@ -28,8 +28,7 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 	}
 	check := func(want map[radius.KeyID]time.Time) {
 		t.Helper()
-		used, err := s.Keys.Inventory().Used(t.Context())
-		noerr.Must(t, err)
+		used := noerr.Try(s.Keys.Inventory().Used(t.Context())).Must(t)
 		for id, seen := range want {
 			if got := used[id]; !got.First.Equal(seen) || !got.Last.IsZero() {
 				t.Errorf("%s was first seen %s and last used %s, want %s and never", id.Name, got.First, got.Last, seen)

@@ -135,17 +135,12 @@ func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 	k := model.Key{Name: "demo", Level: model.LevelUser, Secret: "demo:key/demo", Rotation: model.Rotation{Last: time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)}}
 	rotate := func(profile, value string, at time.Time, steps int) {
 		t.Helper()
-		var err error
 		p := keystore.PlanRotation(k, keystore.RotateByRefresh, nil, at)
 		p.Profile, p.NewRef = profile, "env:"+value
 		for n := range steps {
-			if p, err = p.Record(n, keystore.Proof{By: keystore.Measured}, at); err != nil {
-				t.Fatal(err)
-			}
+			p = noerr.Try(p.Record(n, keystore.Proof{By: keystore.Measured}, at)).Must(t)
 		}
-		if p, err = p.Abandon(at); err != nil {
-			t.Fatal(err)
-		}
+		p = noerr.Try(p.Abandon(at)).Must(t)
 		noerr.Must(t, s.rotations().Start(t.Context(), p))
 	}
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -184,13 +179,10 @@ func TestAKeyThatWasRotatedTwiceKeepsItsLevelAndDuty(t *testing.T) {
 	defer s.close(t)
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for n, name := range []string{"admin-2", "admin-3"} {
-		var err error
 		p := keystore.PlanRotation(model.Key{Name: "admin", Secret: "demo:key/admin"}, keystore.RotateByNewKey, nil, at.Add(time.Duration(n)*time.Hour))
 		p.Profile, p.NewName, p.NewRef, p.Level = s.inUse.Base().Name, name, "file:"+name, model.LevelAdmin.String()
 		for i := range p.Steps {
-			if p, err = p.Record(i, keystore.Proof{By: keystore.Measured}, p.Started); err != nil {
-				t.Fatal(err)
-			}
+			p = noerr.Try(p.Record(i, keystore.Proof{By: keystore.Measured}, p.Started)).Must(t)
 		}
 		noerr.Must(t, s.rotations().Start(t.Context(), p))
 	}
@@ -253,15 +245,12 @@ func TestAScanFindsTheValuesThatRotationsLeft(t *testing.T) {
 				p, err = p.Abandon(time.Now())
 				break
 			}
-			if p, err = p.Record(n, keystore.Proof{By: keystore.Measured}, time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			p = noerr.Try(p.Record(n, keystore.Proof{By: keystore.Measured}, time.Now())).Must(t)
 		}
 		noerr.Must(t, errors.Join(err, s.rotations().Rotations.Start(t.Context(), p)))
 	}
 	for range 2 {
-		audit, err := s.Keys.Inventory().Audit(t.Context(), true, 0, []string{dir})
-		noerr.Must(t, err)
+		audit := noerr.Try(s.Keys.Inventory().Audit(t.Context(), true, 0, []string{dir})).Must(t)
 		if want := []string{filepath.Join(dir, "1.env") + ":1", filepath.Join(dir, "2.env") + ":1"}; !slices.Equal(audit.Keys[0].UsedBy, want) {
 			t.Errorf("it is used by %q, want %q", audit.Keys[0].UsedBy, want)
 		}

@@ -18,8 +18,7 @@ func TestAValueIsRecordedBesideTheCallThatUsesIt(t *testing.T) {
 	s := open(t, o)
 	k := model.Key{Name: "etl", Level: model.LevelUser, Secret: "env:ETL"}
 	noerr.Must(t, s.Inventory.Add(t.Context(), k))
-	unlock, err := textfile.Lock(t.Context(), s.Paths.KeysFile())
-	noerr.Must(t, err)
+	unlock := noerr.Try(textfile.Lock(t.Context(), s.Paths.KeysFile())).Must(t)
 	value, err := s.Value(t.Context(), s.inUse.Profile(), k) // it returns although the inventory is locked
 	noerr.Must(t, err)
 	if known := named(s.Keys.Inventory().Recorded(), "etl"); known.Fingerprint != value.Fingerprint() {
@@ -27,8 +26,7 @@ func TestAValueIsRecordedBesideTheCallThatUsesIt(t *testing.T) {
 	}
 	unlock()
 	noerr.Must(t, s.close(t))
-	kept, err := keystore.OpenInventory(s.Paths.KeysFile())
-	noerr.Must(t, err)
+	kept := noerr.Try(keystore.OpenInventory(s.Paths.KeysFile())).Must(t)
 	if known, _ := kept.Get("etl"); known.Fingerprint != value.Fingerprint() || known.Last4 != value.Last4() {
 		t.Errorf("recorded: %+v", known)
 	}
@@ -51,8 +49,7 @@ func TestTheScanOfARotationRecognisesAValueThatWasNeverUsed(t *testing.T) {
 	a := newServices(t)
 	noerr.Must(t, os.WriteFile(filepath.Join(a.folder, "deploy.env"), []byte("TOKEN=old-value-0123456789\n"), 0o600))
 	k, _ := a.Inventory.Get("acme")
-	users, err := a.rotations(a.folder).Users(t.Context(), k)
-	noerr.Must(t, err)
+	users := noerr.Try(a.rotations(a.folder).Users(t.Context(), k)).Must(t)
 	if !slices.ContainsFunc(users, func(u keystore.RotationUser) bool { return u.File != "" }) {
 		t.Errorf("the file that holds the value is not among %+v", users)
 	}
@@ -63,8 +60,7 @@ func TestARotationKnowsAProfileThatHasTheValueBehindAnotherReference(t *testing.
 	a.env["OTHER"] = a.env["ACME_KEY"]
 	k, _ := a.Inventory.Get("acme")
 	k.Fingerprint = keystore.NewSecret("a-value-before-0123456789").Fingerprint() // as it was when it was last used
-	users, err := a.rotations().Users(t.Context(), k)
-	noerr.Must(t, err)
+	users := noerr.Try(a.rotations().Users(t.Context(), k)).Must(t)
 	if !slices.ContainsFunc(users, func(u keystore.RotationUser) bool { return u.Profile == "bbb" && u.Ref == "env:OTHER" }) {
 		t.Errorf("profile bbb, which has the same value, is not among %+v", users)
 	}

@@ -29,10 +29,8 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 	for ref, value := range map[string]string{"file:acme-isp": "the-password", "file:stored-isp": "the-password", "file:apart-isp": "another-one"} {
 		noerr.Must(t, s.Resolver.Store(t.Context(), ref, keystore.NewSecret(value)))
 	}
-	p, err := config.Load(s.inUse.Path())
-	noerr.Must(t, err)
-	acme, err := p.Profile("acme")
-	noerr.Must(t, err)
+	p := noerr.Try(config.Load(s.inUse.Path())).Must(t)
+	acme := noerr.Try(p.Profile("acme")).Must(t)
 	z, _ := acme.Zone("isp")
 	uses, err := s.Keys.Inventory().PasswordUses(t.Context(), acme, z)
 	noerr.Must(t, err)

@@ -113,13 +113,9 @@ func open(t *testing.T, o options) *rig {
 	p := config.Profile{Name: config.LocalName, Local: true}
 	switch name := cmp.Or(o.profile, o.env["ZONEDECK_PROFILE"], file.Default()); {
 	case o.env["ZONEDECK_BASE_URL"] != "":
-		if p, err = config.FromFlags(config.Override{BaseURL: o.env["ZONEDECK_BASE_URL"]}); err != nil {
-			t.Fatal(err)
-		}
+		p = noerr.Try(config.FromFlags(config.Override{BaseURL: o.env["ZONEDECK_BASE_URL"]})).Must(t)
 	case name != "" && name != config.LocalName:
-		if p, err = file.Profile(name); err != nil {
-			t.Fatal(err)
-		}
+		p = noerr.Try(file.Profile(name)).Must(t)
 	}
 	c := Config{Profiles: r.inUse, Env: o, Clock: r, Voice: silent{}, Caller: o.caller, Paths: r.Paths, Log: log}
 	demo := func(string) (keystore.Secret, bool) { return keystore.Secret{}, false }

@@ -24,9 +24,7 @@ func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 	e := a.engine().engine()
 	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
 	noerr.Must(t, err)
-	if plan, err = e.Give(t.Context(), plan.ID, keystore.NewSecret("new-value-0123456789"), ""); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Give(t.Context(), plan.ID, keystore.NewSecret("new-value-0123456789"), "")).Must(t)
 	var stop *rotate.StopError
 	if plan, err = e.Run(t.Context(), plan.ID, "", nil); !errors.As(err, &stop) || stop.Step.Kind != keystore.StepSet {
 		t.Fatalf("%v", err)
@@ -79,8 +77,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	users, err := a.rotations().Users(t.Context(), a.key(t, "acme"))
-	noerr.Must(t, err)
+	users := noerr.Try(a.rotations().Users(t.Context(), a.key(t, "acme"))).Must(t)
 	p := keystore.PlanRotation(a.key(t, "acme"), keystore.RotateByNewKey, users, a.Now())
 	for name, ref := range map[string]string{"key copy": "file:copy", "key by-hand": "env:BY_HAND"} {
 		if u, ok := p.User(name); !ok || u.Ref != ref || u.Profile == "" {
@@ -95,9 +92,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 	a.env["ACME_KEY"], a.env["BY_HAND"] = renewed.Reveal(), old.Reveal() // nobody has been at the second yet
 	noerr.Must(t, a.Resolver.Store(t.Context(), "file:copy", renewed))
 	for n := range p.Steps {
-		if p, err = p.Record(n, keystore.Proof{By: keystore.Measured}, a.Now()); err != nil {
-			t.Fatal(err)
-		}
+		p = noerr.Try(p.Record(n, keystore.Proof{By: keystore.Measured}, a.Now())).Must(t)
 	}
 	noerr.Must(t, errors.Join(a.rotations().Start(t.Context(), p), a.rotations().TookOver(t.Context(), p)))
 	if k := a.key(t, "copy"); k.Fingerprint != renewed.Fingerprint() || k.Level != model.LevelOps || k.Duty != model.DutyBatch || k.Secret != "file:copy" || k.Rotation.Last.IsZero() {

@@ -43,8 +43,7 @@ func write(t *testing.T, dir, name, text string) string {
 
 func loaded(t *testing.T, text string) config.File {
 	t.Helper()
-	f, err := config.Load(write(t, t.TempDir(), "config.toml", text))
-	noerr.Must(t, err)
+	f := noerr.Try(config.Load(write(t, t.TempDir(), "config.toml", text))).Must(t)
 	return f
 }
 
@@ -52,8 +51,7 @@ func loaded(t *testing.T, text string) config.File {
 func found(t *testing.T, s radius.Sources, subject radius.Subject) (lines, problems []string) {
 	t.Helper()
 	s.Now = func() time.Time { return now }
-	r, err := radius.Find(t.Context(), s, []radius.Subject{subject})
-	noerr.Must(t, err)
+	r := noerr.Try(radius.Find(t.Context(), s, []radius.Subject{subject})).Must(t)
 	for _, u := range r.Uses[0] {
 		line := string(u.Kind) + ": " + u.String()
 		if u.Ref != "" {
@@ -101,8 +99,7 @@ key = "etl"
 base_url = "https://api.example.com"
 key = "other"
 `)
-	current, err := file.Profile("apart")
-	noerr.Must(t, err)
+	current := noerr.Try(file.Profile("apart")).Must(t)
 	requests := saved.New(t.TempDir())
 	for name, r := range map[string]model.FetchRequest{
 		"daily":  {Zone: model.Zone{Name: "z"}, URL: "http://lab.test/", Via: model.ViaAPI, Key: "etl"},
@@ -163,15 +160,13 @@ func TestAZonesPasswordIsUsedByItsAccountsProfilesAndRequests(t *testing.T) {
 		"[profiles.b]\n"+account+"account = \"hl_1\"\n[[profiles.b.zones]]\nname = \"res1\"\n"+ // it has no login
 		"[profiles.d]\n"+account+"account = \"hl_1\"\n[[profiles.d.zones]]\nname = \"res1\"\npassword = \"env:RES1_OF_D\"\n"+
 		"[profiles.c]\n"+account+"account = \"hl_2\"\n[[profiles.c.zones]]\nname = \"res1\"\npassword = \"env:OTHER\"\n")
-	current, err := file.Profile("a")
-	noerr.Must(t, err)
+	current := noerr.Try(file.Profile("a")).Must(t)
 	requests := saved.New(t.TempDir())
 	noerr.Must(t, noerr.From(requests.Save(t.Context(), "shop", model.FetchRequest{Zone: model.Zone{Name: "res1"}, URL: "http://lab.test/", Via: model.ViaNative}, false)))
 	z, _ := current.Zone("res1")
 	uses := func(in string, want ...string) {
 		t.Helper()
-		used, err := file.Profile(in)
-		noerr.Must(t, err)
+		used := noerr.Try(file.Profile(in)).Must(t)
 		lines, _ := found(t, radius.Sources{Current: used, Config: file, Requests: requests}, radius.ZoneSubject(current, z))
 		slices.Sort(lines)
 		same(t, "uses, with profile "+in, lines, want)
@@ -373,8 +368,7 @@ func FuzzNoValueOfAFileComesOut(f *testing.F) {
 		dir := t.TempDir()
 		noerr.Must(t, os.WriteFile(filepath.Join(dir, ".env"), []byte(line), 0o600))
 		s := radius.Sources{Folders: []string{dir}, Now: func() time.Time { return now }}
-		r, err := radius.Find(t.Context(), s, []radius.Subject{radius.KeySubject(model.Key{Name: "etl", Secret: "env:ETL_KEY", Fingerprint: etl().Fingerprint}, "")})
-		noerr.Must(t, err)
+		r := noerr.Try(radius.Find(t.Context(), s, []radius.Subject{radius.KeySubject(model.Key{Name: "etl", Secret: "env:ETL_KEY", Fingerprint: etl().Fingerprint}, "")})).Must(t)
 		for _, u := range r.Uses[0] {
 			for _, word := range strings.Fields(line) {
 				if len(word) > 24 && strings.Contains(u.Place+u.Ref+u.Unmeasured+u.Fingerprint+u.Last4, word) {
@@ -391,8 +385,7 @@ func FuzzNoValueOfAFileComesOut(f *testing.F) {
 // Where a key's value is kept is no use of it: its own reference is what this console reads.
 func TestAKeysOwnReferenceIsNotAUser(t *testing.T) {
 	k := model.Key{Name: "etl", Secret: "env:ETL_KEY", UsedBy: []string{"nightly", "env:ETL_KEY", "file:etl"}}
-	report, err := radius.Find(t.Context(), radius.Sources{Now: time.Now}, []radius.Subject{radius.KeySubject(k, "")})
-	noerr.Must(t, err)
+	report := noerr.Try(radius.Find(t.Context(), radius.Sources{Now: time.Now}, []radius.Subject{radius.KeySubject(k, "")})).Must(t)
 	want := []string{"nightly", keystore.ThisConsole, "file:etl"}
 	if got := radius.Names(k, report.Uses[0]); !slices.Equal(got, want) {
 		t.Errorf("used by %q, want %q", got, want)

@@ -22,22 +22,17 @@ func TestAReferenceThatLostTheNewValueIsSetAgain(t *testing.T) {
 		for _, when := range []keystore.RotationWord{keystore.WordSet, keystore.WordTest} {
 			t.Run(string(method)+" after "+string(when), func(t *testing.T) {
 				p := newPlace(t, demo, "lost-"+string(method[:3])+"-"+string(when))
-				old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-				noerr.Must(t, err)
+				old := noerr.Try(p.secrets().Resolve(t.Context(), p.Key.Secret)).Must(t)
 				c := p.config()
 				e, plan := p.begin(t, c, method)
-				if plan, err = e.Run(t.Context(), plan.ID, when, nil); err != nil {
-					t.Fatal(err)
-				}
+				plan = noerr.Try(e.Run(t.Context(), plan.ID, when, nil)).Must(t)
 				for _, u := range p.Users {
 					noerr.Must(t, p.secrets().Store(t.Context(), u.Ref, old))
 				}
 				if res, err := c.Prove(t.Context(), rotate.Call{Key: p.Key, Value: old}); method == keystore.RotateByRefresh && (err != nil || res.ServiceStatus != http.StatusUnauthorized) {
 					t.Errorf("the client: %d, %v", res.ServiceStatus, err)
 				}
-				if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-					t.Fatal(err)
-				}
+				plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 				p.wantDone(t, plan)
 				for _, u := range p.Users {
 					set, _ := plan.Step(keystore.StepSet, u.Ref)
@@ -70,9 +65,7 @@ func TestAFileThatLostTheNewValueIsForAPerson(t *testing.T) {
 	}
 	file := filepath.Join(p.Dir, "deploy.env")
 	noerr.Must(t, p.writeEnv(file, value))
-	if plan, err = e.Run(t.Context(), plan.ID, keystore.WordTest, nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, keystore.WordTest, nil)).Must(t)
 	for _, lost := range []func() error{func() error { return p.writeEnv(file, old) }, func() error { return os.Remove(file) }} {
 		noerr.Must(t, lost())
 		var stop *rotate.StopError
@@ -81,13 +74,9 @@ func TestAFileThatLostTheNewValueIsForAPerson(t *testing.T) {
 			t.Fatalf("%v, want that a person writes the file again", err)
 		}
 		noerr.Must(t, p.writeEnv(file, value))
-		if plan, err = e.Run(t.Context(), plan.ID, keystore.WordTest, nil); err != nil {
-			t.Fatal(err)
-		}
+		plan = noerr.Try(e.Run(t.Context(), plan.ID, keystore.WordTest, nil)).Must(t)
 	}
-	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantDone(t, plan)
 }
 
@@ -129,9 +118,7 @@ func TestAReferenceThatIsWrittenBackAtOnceEndsTheRun(t *testing.T) {
 			t.Fatalf("%v, %d steps of %d", err, len(plan.Steps), steps)
 		}
 	}
-	if plan, err = p.config().engine().Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(p.config().engine().Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantDone(t, plan)
 }
 
@@ -159,9 +146,7 @@ func TestACallWithAnotherValueThanTheNewOneProvesNothing(t *testing.T) {
 	noerr.Must(t, err)
 	c := p.config()
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
-	if plan, err = e.Run(t.Context(), plan.ID, keystore.WordSet, nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, keystore.WordSet, nil)).Must(t)
 	c.Secrets = &rereads{Secrets: c.Secrets, ref: p.Users[1].Ref, other: old}
 	plan, err = c.engine().Run(t.Context(), plan.ID, keystore.WordTest, nil)
 	if err == nil || !strings.Contains(err.Error(), "reads another value than the new one") {

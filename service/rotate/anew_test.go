@@ -38,8 +38,7 @@ func (s *begunAnew) Newest(ctx context.Context, limit int) (page rehearsal.Page,
 
 func (s *begunAnew) restart(t *testing.T) {
 	t.Helper()
-	page, err := s.Client.Newest(t.Context(), 1)
-	noerr.Must(t, err)
+	page := noerr.Try(s.Client.Newest(t.Context(), 1)).Must(t)
 	s.before.Store(page.Last)
 }
 

@@ -110,12 +110,9 @@ func TestAnExpiryThatWasGivenStandsAsAWordInTheRecord(t *testing.T) {
 	c := p.config()
 	c.Settings = nil
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
-	made, err := p.settings().CreateKey(t.Context(), rehearsal.Key{Name: "said-2", Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
-	noerr.Must(t, err)
+	made := noerr.Try(p.settings().CreateKey(t.Context(), rehearsal.Key{Name: "said-2", Level: "OPS", Duty: "batch job", Expires: "Unlimited"})).Must(t)
 	noerr.Must(t, noerr.From(e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), "2027-01-31")))
-	if plan, err = e.Run(t.Context(), plan.ID, keystore.WordCreate, nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, keystore.WordCreate, nil)).Must(t)
 	if want := "expires 2027-01-31 by the word of whoever gave the value"; !strings.HasSuffix(plan.Steps[0].Note, want) {
 		t.Errorf("the record says %q, want %q at its end", plan.Steps[0].Note, want)
 	}

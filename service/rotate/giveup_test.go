@@ -60,10 +60,8 @@ func (p place) wantTakenBack(t *testing.T, plan keystore.RotationPlan, fresh key
 func (p place) created(t *testing.T) (keystore.RotationPlan, keystore.Secret) {
 	t.Helper()
 	e, plan := p.beginPassword(t, p.config())
-	plan, err := e.Run(t.Context(), plan.ID, keystore.WordCreate, nil)
-	noerr.Must(t, err)
-	fresh, err := p.secrets().Resolve(t.Context(), plan.NewHeld)
-	noerr.Must(t, err)
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, keystore.WordCreate, nil)).Must(t)
+	fresh := noerr.Try(p.secrets().Resolve(t.Context(), plan.NewHeld)).Must(t)
 	return plan, fresh
 }
 
@@ -136,8 +134,7 @@ func TestTheLastWorkingPasswordIsNotRemoved(t *testing.T) {
 	t.Parallel() // it waits for the proxy as long as a rotation does
 	p := newPlace(t, start(t), "lastone").withPassword(t)
 	e, plan := p.beginPassword(t, p.config())
-	plan, err := e.Run(t.Context(), plan.ID, keystore.WordTest, nil)
-	noerr.Must(t, err)
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, keystore.WordTest, nil)).Must(t)
 	fresh, err := p.secrets().Resolve(t.Context(), plan.NewHeld)
 	noerr.Must(t, err)
 	if err := p.config().Passwords.Remove(t.Context(), plan, fresh); err != nil { // by somebody
@@ -152,8 +149,6 @@ func TestTheLastWorkingPasswordIsNotRemoved(t *testing.T) {
 	}
 	p.logsIn(t, p.old(), true)
 	noerr.Must(t, p.config().Passwords.Add(t.Context(), plan, fresh))
-	if plan, err = p.config().engine().Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(p.config().engine().Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantPasswordDone(t, plan)
 }

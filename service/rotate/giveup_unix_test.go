@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // TestKilledWhileItIsTakenBack kills a process before and after each action of giving up a new
@@ -30,9 +32,7 @@ func TestKilledWhileItIsTakenBack(t *testing.T) {
 				t.Fatalf("after kill %d: %v", n, err)
 			}
 			told := toldBy(t, out).Err
-			if plan, err = p.records().Get(plan.ID); err != nil {
-				t.Fatal(err)
-			}
+			plan = noerr.Try(p.records().Get(plan.ID)).Must(t)
 			t.Run(fmt.Sprint(way, " after kill ", n), func(t *testing.T) {
 				switch {
 				case told == "" && way == aPassword && !plan.Undone:

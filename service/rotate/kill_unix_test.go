@@ -264,10 +264,8 @@ func (s *mortalSettings) DeleteKey(ctx context.Context, name string) error {
 // child prepares a process that rotates.
 func (p place) child(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
-	raw, err := json.Marshal(p)
-	noerr.Must(t, err)
-	exe, err := os.Executable()
-	noerr.Must(t, err)
+	raw := noerr.Try(json.Marshal(p)).Must(t)
+	exe := noerr.Try(os.Executable()).Must(t)
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(append(os.Environ(), childPlace+"="+string(raw), "GORACE=atexit_sleep_ms=0"), env...) // else a child under the race detector waits a second before it ends
 	cmd.Stderr = os.Stderr
@@ -361,17 +359,14 @@ func killedAtEvery(t *testing.T, kind string) {
 func TestTwoProcessesDoNotFinishOneRotationTwice(t *testing.T) {
 	p := newPlace(t, start(t), "shared")
 	first := p.child(t, childWait+"=1")
-	in, err := first.StdinPipe()
-	noerr.Must(t, err)
-	out, err := first.StdoutPipe()
-	noerr.Must(t, err)
+	in := noerr.Try(first.StdinPipe()).Must(t)
+	out := noerr.Try(first.StdoutPipe()).Must(t)
 	noerr.Must(t, first.Start())
 	reader := bufio.NewReader(out)
 	if line, err := reader.ReadString('\n'); err != nil || line != "waiting\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	second, err := p.child(t).Output()
-	noerr.Must(t, err)
+	second := noerr.Try(p.child(t).Output()).Must(t)
 	if told := toldBy(t, second); !told.Elsewhere || told.Created+told.Deleted > 0 {
 		t.Errorf("the second process: %+v, want that it is told that another one is at work", told)
 	}

@@ -133,8 +133,7 @@ func (p place) wantNothingHeld(t *testing.T, plan keystore.RotationPlan) {
 func (p place) beginPassword(t *testing.T, c setup) (*rotate.Engine, keystore.RotationPlan) {
 	t.Helper()
 	e := c.engine()
-	plan, err := e.BeginPassword(t.Context(), p.password())
-	noerr.Must(t, err)
+	plan := noerr.Try(e.BeginPassword(t.Context(), p.password())).Must(t)
 	return e, plan
 }
 
@@ -155,8 +154,7 @@ func TestAPasswordIsRotatedWithProof(t *testing.T) {
 	if _, err := e.BeginPassword(t.Context(), p.password()); !errors.Is(err, keystore.ErrRotationNow) {
 		t.Errorf("a second one: %v", err)
 	}
-	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	noerr.Must(t, err)
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantPasswordDone(t, plan)
 	const of = "the rotation of the password of zone isp_demo, step "
 	if want := map[string]bool{of + "create": false, of + "test profile acme": false, of + "test saved request shop": false, of + "delete": false, of + "refused, by the new password": false, of + "refused": true}; !maps.Equal(proves, want) {
@@ -328,9 +326,7 @@ func TestAPasswordRotationThatIsStoppedGoesOn(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || plan.Over() {
 		t.Fatalf("%v, %+v", err, plan)
 	}
-	if plan, err = p.config().engine().Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(p.config().engine().Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantPasswordDone(t, plan)
 }
 
@@ -340,8 +336,7 @@ func TestGivingUpAPassword(t *testing.T) {
 	for _, until := range []keystore.RotationWord{keystore.WordCreate, keystore.WordSet} {
 		p := newPlace(t, demo, "giveup-"+string(until)).withPassword(t)
 		e, plan := p.beginPassword(t, p.config())
-		plan, err := e.Run(t.Context(), plan.ID, until, nil)
-		noerr.Must(t, err)
+		plan = noerr.Try(e.Run(t.Context(), plan.ID, until, nil)).Must(t)
 		fresh, err := p.secrets().Resolve(t.Context(), plan.NewHeld)
 		noerr.Must(t, err)
 		if plan, err = e.Abandon(t.Context(), plan.ID); err != nil || !plan.Abandoned || plan.Undone != (until == keystore.WordCreate) {
@@ -360,8 +355,7 @@ func (p place) waitForRefusals(t *testing.T, zone string, want int) {
 	t.Helper()
 	hangs := time.After(time.Minute)
 	for {
-		page, err := p.settings().Newest(t.Context(), 5000)
-		noerr.Must(t, err)
+		page := noerr.Try(p.settings().Newest(t.Context(), 5000)).Must(t)
 		n := 0
 		for _, q := range page.Requests {
 			if strings.HasSuffix(q.User, "-zone-"+zone) && q.Status == http.StatusProxyAuthRequired {

@@ -37,8 +37,7 @@ func TestARefreshRestsWhenTheReferencesAreSet(t *testing.T) {
 
 func refreshRests(t *testing.T, empty bool) {
 	p := newPlace(t, start(t), "rests")
-	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	noerr.Must(t, err)
+	old := noerr.Try(p.secrets().Resolve(t.Context(), p.Key.Secret)).Must(t)
 	c := p.config()
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	c.Now = func(keystore.RotationPlan) time.Time { at = at.Add(time.Second); return at }
@@ -61,9 +60,7 @@ func refreshRests(t *testing.T, empty bool) {
 	}}
 	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }
 	e, plan := p.begin(t, c, keystore.RotateByRefresh)
-	if plan, err = e.Run(t.Context(), plan.ID, keystore.WordCreate, nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, keystore.WordCreate, nil)).Must(t)
 	var set time.Time
 	for _, u := range p.Users {
 		s, _ := plan.Step(keystore.StepSet, u.Ref)
@@ -76,9 +73,7 @@ func refreshRests(t *testing.T, empty bool) {
 		t.Fatalf("it rests before %s", plan.Steps[plan.Now()].Name())
 	}
 	at = at.Add(time.Hour) // nothing stands still any more
-	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantDone(t, plan)
 	if window := "for " + set.Sub(plan.LastOld).String() + " at most"; !set.After(plan.FirstNew) || !strings.Contains(rotate.Report(plan), window) || !strings.Contains(rotate.Report(plan), "calls refused meanwhile: 1") {
 		t.Errorf("want that no value worked everywhere %s:\n%s", window, rotate.Report(plan))

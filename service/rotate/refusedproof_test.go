@@ -27,9 +27,7 @@ func wantNotRefused(t *testing.T, e *rotate.Engine, id, said string, mend func()
 		t.Fatalf("%v, over %v, %+v, want that the old value was not seen refused: %s", err, plan.Over(), s, said)
 	}
 	mend()
-	if plan, err = e.Run(t.Context(), id, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), id, "", nil)).Must(t)
 	return plan
 }
 
@@ -129,9 +127,7 @@ func TestANewValueIsProvedByAFetchThatWorked(t *testing.T) {
 			t.Errorf("%s: %v, and %+v", name, err, plan.Steps)
 		}
 		broken = false
-		if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-			t.Fatal(err)
-		}
+		plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 		p.wantDone(t, plan)
 	}
 }
@@ -161,9 +157,7 @@ func TestAPersonsDeletionIsSeenAndTheLastCallReadsTheReference(t *testing.T) {
 		t.Errorf("over %v, %v, want that the reference gives another value", plan.Over(), err)
 	}
 	noerr.Must(t, p.secrets().Store(t.Context(), p.Key.Secret, keystore.NewSecret(made.Value)))
-	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantDone(t, plan)
 }
 

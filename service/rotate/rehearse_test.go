@@ -19,8 +19,7 @@ func TestARehearsalTakesEveryStepAndWritesNothing(t *testing.T) {
 	file := filepath.Join(p.Dir, ".env")
 	noerr.Must(t, os.WriteFile(file, []byte("KEY=anything\n"), 0o600))
 	p.Users = append(p.Users, keystore.RotationUser{Name: ".env:1", File: file}, keystore.RotationUser{Name: "nightly"})
-	before, err := p.settings().Keys(t.Context())
-	noerr.Must(t, err)
+	before := noerr.Try(p.settings().Keys(t.Context())).Must(t)
 	for _, method := range []keystore.RotationMethod{keystore.RotateByNewKey, keystore.RotateByRefresh} {
 		plan, err := rotate.Rehearse(t.Context(), p.config().whole(), p.Key, method, false)
 		if err != nil || !plan.Over() || plan.Key != "real" {

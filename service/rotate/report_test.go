@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/rotate"
@@ -46,10 +47,7 @@ func TestTheReportOfARefreshSaysWhatItsOutageIsMeasuredBy(t *testing.T) {
 		if plan.Steps[n].Subject == "nightly" {
 			proof = keystore.Proof{By: keystore.Vouched}
 		}
-		var err error
-		if plan, err = plan.Record(n, proof, at.Add(time.Duration(n+2)*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		plan = noerr.Try(plan.Record(n, proof, at.Add(time.Duration(n+2)*time.Second))).Must(t)
 	}
 	report := rotate.Report(plan)
 	for _, want := range []string{

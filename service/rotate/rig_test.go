@@ -39,8 +39,7 @@ type place struct {
 func newPlace(t *testing.T, demo servicetest.Demo, name string) place {
 	t.Helper()
 	p := place{Profile: demo.Profile, Control: demo.Control, Token: demo.Token, Dir: memory(t)}
-	made, err := p.settings().CreateKey(t.Context(), rehearsal.Key{Name: name, Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
-	noerr.Must(t, err)
+	made := noerr.Try(p.settings().CreateKey(t.Context(), rehearsal.Key{Name: name, Level: "OPS", Duty: "batch job", Expires: "Unlimited"})).Must(t)
 	value := keystore.NewSecret(made.Value)
 	p.Key = model.Key{Name: name, Level: model.LevelOps, Secret: "file:" + name, Fingerprint: value.Fingerprint(), Last4: value.Last4()}
 	p.Users = []keystore.RotationUser{
@@ -215,8 +214,7 @@ func (p place) jobFile() string { return filepath.Join(p.Dir, "job-7.running") }
 // withFileAndJob adds an env file that holds the value, and a job that was begun with it.
 func (p place) withFileAndJob(t *testing.T) place {
 	t.Helper()
-	value, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	noerr.Must(t, err)
+	value := noerr.Try(p.secrets().Resolve(t.Context(), p.Key.Secret)).Must(t)
 	file := filepath.Join(p.Dir, "deploy.env")
 	noerr.Must(t, errors.Join(p.writeEnv(file, value), os.WriteFile(p.jobFile(), nil, 0o600)))
 	p.Users = append(p.Users, keystore.RotationUser{Name: file + ":1", File: file}, keystore.RotationUser{Name: "job-7", InFlight: true})
@@ -232,8 +230,7 @@ func (p place) writeEnv(file string, value keystore.Secret) error {
 func (p place) begin(t *testing.T, c setup, method keystore.RotationMethod) (*rotate.Engine, keystore.RotationPlan) {
 	t.Helper()
 	e := c.engine()
-	plan, err := e.Begin(t.Context(), p.Key, "", method)
-	noerr.Must(t, err)
+	plan := noerr.Try(e.Begin(t.Context(), p.Key, "", method)).Must(t)
 	return e, plan
 }
 
@@ -249,8 +246,7 @@ func (p place) wantDone(t *testing.T, plan keystore.RotationPlan) {
 			t.Errorf("%s: done %v, %q at %s", s.Name(), s.Done, s.By, s.At)
 		}
 	}
-	keys, err := p.settings().Keys(t.Context())
-	noerr.Must(t, err)
+	keys := noerr.Try(p.settings().Keys(t.Context())).Must(t)
 	var named []string
 	for _, k := range keys {
 		if len(k.Name) >= len(p.Key.Name) && k.Name[:len(p.Key.Name)] == p.Key.Name {

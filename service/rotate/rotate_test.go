@@ -93,13 +93,10 @@ func TestAClientSeesNoRefusedCall(t *testing.T) {
 		t.Fatalf("%v, want that a person writes %s, and no vouching", err, c.config)
 	}
 	c.calls(t, 3)
-	value, err := p.secrets().Resolve(t.Context(), plan.NewHeld)
-	noerr.Must(t, err)
+	value := noerr.Try(p.secrets().Resolve(t.Context(), plan.NewHeld)).Must(t)
 	c.write(t, value)
 	c.calls(t, len(c.codes)+2) // calls come one after the other: the last of these was begun with the new value
-	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 	c.calls(t, 3)
 	c.stop()
 	<-c.ended
@@ -107,8 +104,7 @@ func TestAClientSeesNoRefusedCall(t *testing.T) {
 	p.Users = p.Users[:2] // the file is no reference
 	p.wantDone(t, plan)
 
-	page, err := p.settings().Newest(t.Context(), 5000)
-	noerr.Must(t, err)
+	page := noerr.Try(p.settings().Newest(t.Context(), 5000)).Must(t)
 	refused, byName := 0, map[string]int{}
 	for _, q := range page.Requests {
 		byName[q.Key]++
@@ -163,10 +159,7 @@ func TestAKeyInUseIsNotDeleted(t *testing.T) {
 		settings.key = ""
 	}
 	ahead = 2 * time.Minute
-	var err error
-	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantDone(t, plan)
 }
 
@@ -189,9 +182,7 @@ func TestASilenceShorterThanTheGapsBetweenUsesIsNoProof(t *testing.T) {
 		t.Fatalf("%v, want that it is deleted after twice the gap", err)
 	}
 	now = now.Add(40 * time.Second)
-	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantDone(t, plan)
 }
 
@@ -201,8 +192,7 @@ func TestARefreshMeasuresItsOutage(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	c.Now = func(keystore.RotationPlan) time.Time { at = at.Add(time.Second); return at }
 	e, plan := p.begin(t, c, keystore.RotateByRefresh)
-	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	noerr.Must(t, err)
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantDone(t, plan)
 	set, _ := plan.Step(keystore.StepSet, p.Users[1].Ref)
 	window := set.At.Sub(plan.LastOld)
@@ -236,15 +226,11 @@ func TestAJobInFlightStopsIt(t *testing.T) {
 		want := keystore.Measured
 		if release {
 			want = keystore.Vouched
-			if plan, err = e.Vouch(t.Context(), plan.ID, stop.Step, "it is collected elsewhere"); err != nil {
-				t.Fatal(err)
-			}
+			plan = noerr.Try(e.Vouch(t.Context(), plan.ID, stop.Step, "it is collected elsewhere")).Must(t)
 		} else {
 			users = users[:2]
 		}
-		if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-			t.Fatal(err)
-		}
+		plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 		if plan.Steps[0].By != want || !plan.Over() {
 			t.Errorf("released %v: %+v", release, plan.Steps)
 		}
@@ -263,9 +249,7 @@ func TestWhatComesToUseTheKeyLaterIsPartOfIt(t *testing.T) {
 		c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) { return slices.Clone(users), nil }
 		e, plan := p.begin(t, c, method)
 		if word != "" {
-			if plan, err = e.Run(t.Context(), plan.ID, word, nil); err != nil {
-				t.Fatal(err)
-			}
+			plan = noerr.Try(e.Run(t.Context(), plan.ID, word, nil)).Must(t)
 		}
 		other := keystore.RotationUser{Name: "profile new", Ref: "file:later-other"}
 		noerr.Must(t, p.secrets().Store(t.Context(), other.Ref, old))
@@ -276,9 +260,7 @@ func TestWhatComesToUseTheKeyLaterIsPartOfIt(t *testing.T) {
 			t.Fatalf("%s: %v, want a stop before the job", method, err)
 		}
 		users = slices.DeleteFunc(users, func(u keystore.RotationUser) bool { return u.InFlight })
-		if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-			t.Fatal(err)
-		}
+		plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 		p.Users = users
 		p.wantDone(t, plan)
 		for _, name := range []string{"profile new", "profile same"} {
@@ -294,8 +276,7 @@ func TestAKeyThatNoLongerWorksIsRefreshed(t *testing.T) {
 	p := newPlace(t, start(t), "dead")
 	noerr.Must(t, noerr.From(p.settings().RefreshKey(t.Context(), "dead")))
 	e, plan := p.begin(t, p.config(), keystore.RotateByRefresh)
-	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	noerr.Must(t, err)
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantDone(t, plan)
 	if s, _ := plan.Step(keystore.StepRefused, ""); !strings.Contains(s.Note, "refused before the refresh, too") || !plan.LastOld.IsZero() {
 		t.Errorf("%q, the last call with the old value at %s", s.Note, plan.LastOld)
@@ -342,16 +323,11 @@ func TestAReferenceWithAThirdValueIsLeftAlone(t *testing.T) {
 // TestNoValueIsInTheRecord searches everything that a rotation leaves behind.
 func TestNoValueIsInTheRecord(t *testing.T) {
 	p := newPlace(t, start(t), "secretive")
-	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	noerr.Must(t, err)
+	old := noerr.Try(p.secrets().Resolve(t.Context(), p.Key.Secret)).Must(t)
 	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
-	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	noerr.Must(t, err)
-	record, err := os.ReadFile(filepath.Join(p.Dir, "rotations", plan.ID+".json"))
-	noerr.Must(t, err)
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
+	fresh := noerr.Try(p.secrets().Resolve(t.Context(), p.Key.Secret)).Must(t)
+	record := noerr.Try(os.ReadFile(filepath.Join(p.Dir, "rotations", plan.ID+".json"))).Must(t)
 	report := rotate.Report(plan)
 	for _, value := range []keystore.Secret{old, fresh} {
 		if strings.Contains(string(record), value.Reveal()) || strings.Contains(report, value.Reveal()) {
@@ -430,8 +406,7 @@ func TestARefreshByAPersonMeasuresItsOutage(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	worked := plan.LastOld
-	made, err := p.settings().RefreshKey(t.Context(), "byhand")
-	noerr.Must(t, err)
+	made := noerr.Try(p.settings().RefreshKey(t.Context(), "byhand")).Must(t)
 	if plan, err = e.Run(t.Context(), plan.ID, "", nil); !errors.As(err, &stop) || !plan.LastOld.Equal(worked) || worked.IsZero() {
 		t.Fatalf("asked again, after the refresh: %v, %s, before %s", err, plan.LastOld, worked)
 	}

@@ -28,8 +28,7 @@ func kinds(r rotate.Rotation) (out []ask.Kind) {
 // look is a rotation of the place's key that has not begun.
 func (p place) look(t *testing.T, c setup, method keystore.RotationMethod) rotate.Rotation {
 	t.Helper()
-	r, err := c.engine().Look(t.Context(), rotate.Subject{Key: p.Key, Method: method}, keystore.RotationPlan{})
-	noerr.Must(t, err)
+	r := noerr.Try(c.engine().Look(t.Context(), rotate.Subject{Key: p.Key, Method: method}, keystore.RotationPlan{})).Must(t)
 	return r
 }
 
@@ -83,10 +82,7 @@ func TestARotationAsksBeforeWhatCannotBeUndone(t *testing.T) {
 						t.Fatalf("without answers: %v", err)
 					}
 				}
-				var err error
-				if r, err = r.Take(t.Context(), step, w.gives, nil); err != nil {
-					t.Fatal(err)
-				}
+				r = noerr.Try(r.Take(t.Context(), step, w.gives, nil)).Must(t)
 				if next, _ := r.Next(); next.Kind != w.next {
 					t.Fatalf("next is %q, want %q", next.Kind, w.next)
 				}

@@ -17,13 +17,11 @@ import (
 func (p place) works(t *testing.T, value keystore.Secret) bool {
 	t.Helper()
 	last := func() uint64 {
-		page, err := p.settings().Newest(t.Context(), 1)
-		noerr.Must(t, err)
+		page := noerr.Try(p.settings().Newest(t.Context(), 1)).Must(t)
 		return page.Last
 	}
 	before := last()
-	res, err := p.config().Prove(t.Context(), rotate.Call{Key: p.Key, Value: value})
-	noerr.Must(t, err)
+	res := noerr.Try(p.config().Prove(t.Context(), rotate.Call{Key: p.Key, Value: value})).Must(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for last() == before {

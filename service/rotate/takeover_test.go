@@ -29,9 +29,7 @@ func TestTheInventoryIsChangedBeforeTheStepIsTicked(t *testing.T) {
 	if s := plan.Steps[plan.Now()]; !errors.Is(err, broken) || s.Kind != keystore.StepSet || s.Subject != p.Key.Secret {
 		t.Fatalf("%v before %s, want the step not ticked", err, s.Name())
 	}
-	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
 	p.wantDone(t, plan)
 	if len(took) != 3 || took[1].Fingerprint != plan.NewFingerprint || took[1].Rotation != p.Key.Rotation || took[2].Rotation.Last.IsZero() {
 		t.Errorf("the inventory was given %+v", took)
@@ -89,9 +87,7 @@ func TestAnErrorRepeatsNoValue(t *testing.T) {
 
 	// a stop stays one
 	p = newPlace(t, start(t), "masks")
-	if old, err = p.secrets().Resolve(t.Context(), p.Key.Secret); err != nil {
-		t.Fatal(err)
-	}
+	old = noerr.Try(p.secrets().Resolve(t.Context(), p.Key.Secret)).Must(t)
 	p.Users = append(p.Users, keystore.RotationUser{Name: "a file", File: "/a/file"})
 	c = p.config()
 	c.Holds = func(string, string) (bool, error) { return false, errors.New("it is " + old.Reveal()) }

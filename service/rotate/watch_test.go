@@ -45,8 +45,7 @@ func TestAClientThatIsRefusedIsSeenAfterACallThatBroke(t *testing.T) {
 // is refused meanwhile must not stand for it.
 func TestACallThatAKillCameBeforeIsNotCounted(t *testing.T) {
 	p := newPlace(t, start(t), "killed-before")
-	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
-	noerr.Must(t, err)
+	old := noerr.Try(p.secrets().Resolve(t.Context(), p.Key.Secret)).Must(t)
 	c := p.config()
 	prove := c.Prove
 	c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
@@ -64,8 +63,7 @@ func TestACallThatAKillCameBeforeIsNotCounted(t *testing.T) {
 		}()
 		_, _ = e.Run(t.Context(), plan.ID, "", nil)
 	}()
-	curl, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.Profile.BaseURL+"/request", strings.NewReader(`{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`))
-	noerr.Must(t, err)
+	curl := noerr.Try(http.NewRequestWithContext(t.Context(), http.MethodPost, p.Profile.BaseURL+"/request", strings.NewReader(`{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`))).Must(t)
 	curl.Header.Set("Authorization", "Bearer "+old.Reveal())
 	res, err := http.DefaultClient.Do(curl)
 	noerr.Must(t, err)

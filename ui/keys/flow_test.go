@@ -54,8 +54,7 @@ type keysChanged struct{}
 func newRig(t *testing.T, own ...model.Key) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	inv, err := keystore.OpenInventory(filepath.Join(dir, "keys.toml"))
-	noerr.Must(t, err)
+	inv := noerr.Try(keystore.OpenInventory(filepath.Join(dir, "keys.toml"))).Must(t)
 	for _, k := range own {
 		noerr.Must(t, inv.Add(context.Background(), k))
 	}
