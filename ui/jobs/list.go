@@ -103,10 +103,7 @@ func (l *jobList) Cells(j model.Job) []widget.Cell {
 }
 
 // filterMsg handles what is the filter's.
-func (l *jobList) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	if l.m.preview.open {
-		return nil, false
-	}
+func (l *jobList) filterMsg(msg tea.Msg) tea.Cmd {
 	before, _ := l.page.CursorKey()
 	cmd, event := l.page.UpdateFilter(l.m.deps.Theme, msg)
 	if event == widget.FilterOpened {
@@ -115,7 +112,7 @@ func (l *jobList) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	if after, _ := l.page.CursorKey(); before != after {
 		l.m.detail.scroll = widget.Scroll{}
 	}
-	return cmd, event != widget.FilterNothing
+	return cmd
 }
 
 // filterBindings are the filter's keys.

@@ -44,7 +44,7 @@ func BenchmarkRecordsFrame(b *testing.B) {
 		for i, p := range pages {
 			begun := time.Now()
 			for _, key := range keys {
-				cmd, _ := p.Update(uitest.Key(key))
+				cmd := p.Update(uitest.Key(key))
 				settle(p, cmd)
 				p.Render(119, 38)
 			}

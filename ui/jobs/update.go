@@ -9,6 +9,8 @@ import (
 
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
+	"zonedeck/ui/jobs/drift"
+	"zonedeck/ui/jobs/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -16,23 +18,17 @@ import (
 
 // Update handles intents, results and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
-	if cmd, handled := m.records.Update(msg); handled || cmd != nil {
-		return cmd
-	}
-	if cmd, handled := m.drift.Update(msg); handled {
-		return cmd
-	}
-	if cmd, handled := m.list.filterMsg(msg); handled {
-		return cmd
-	}
-	if m.panes.Update(msg) {
-		return nil
-	}
 	switch msg := msg.(type) {
+	case kit.Resized:
+		return m.records.Resize(msg)
 	case kit.SessionChanged:
 		return m.setSession(msg.Session)
-	case tea.PasteMsg:
-		return m.launches.pasted(msg.Content)
+	case records.Intent:
+		return m.records.Act(msg)
+	case drift.Intent:
+		return m.drift.Act(msg)
+	case widget.FilterIntent:
+		return m.list.filterMsg(msg)
 	case kit.Tick:
 		return m.list.watchNewest()
 	case kit.OpenJob:
@@ -45,17 +41,43 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.act(msg)
 	case datasetChosen:
 		return m.dataSets.chosen(msg)
-	case tea.KeyPressMsg:
-		m.scroll(m.panes.At, msg)
+	default:
+		return m.move(msg)
+	}
+}
+
+// move passes a key that is no binding, a paste or the mouse to what has the focus or lies under the pointer.
+func (m *Model) move(msg tea.Msg) tea.Cmd {
+	paste, pasted := msg.(tea.PasteMsg)
+	switch {
+	case m.records.Open():
+		return m.records.Update(msg)
+	case !m.drift.Open():
+	case pasted:
+		return m.launches.pasted(paste.Content)
+	default:
+		m.drift.Update(msg)
 		return nil
+	}
+	switch msg := msg.(type) {
+	case widget.PaneIntent:
+		m.panes.Update(msg)
+	case tea.PasteMsg:
+		if m.CapturingText() {
+			return m.list.filterMsg(msg)
+		}
+		return m.launches.pasted(msg.Content)
+	case tea.KeyPressMsg:
+		if m.CapturingText() {
+			return m.list.filterMsg(msg)
+		}
+		m.scroll(m.panes.At, msg)
 	case tea.MouseClickMsg:
 		m.click(msg)
-		return nil
 	case tea.MouseWheelMsg:
 		if hit, ok := m.panes.Under(msg.Mouse()); ok {
 			m.scroll(hit.Pane, msg)
 		}
-		return nil
 	}
 	return nil
 }

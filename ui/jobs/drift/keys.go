@@ -12,6 +12,11 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
+// Intent is the meaning of a key of the page; s is the collector that it is about.
+type Intent interface {
+	do(p *Page, s jobs.DriftStanding) tea.Cmd
+}
+
 // Intents of the page's keys.
 type (
 	closePage struct{}
@@ -64,54 +69,63 @@ func (p *Page) Bindings() []kit.Binding {
 	return append(out, widget.MotionBindings()...)
 }
 
-// act carries out the intent of a key.
-func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+// Act carries out the intent of a key.
+func (p *Page) Act(i Intent) tea.Cmd {
 	s, some := p.selected()
+	if _, pages := i.(pageIntent); !pages && !some {
+		return nil
+	}
+	return i.do(p, s)
+}
+
+// pageIntent is one that needs no collector.
+type pageIntent interface{ ofPage() }
+
+func (closePage) ofPage()  {}
+func (reread) ofPage()     {}
+func (acceptRuns) ofPage() {}
+
+func (closePage) do(p *Page, _ jobs.DriftStanding) tea.Cmd {
+	if p.detail.open {
+		p.detail.open = false
+		p.detail.slot.Drop()
+		return nil
+	}
+	p.Close()
+	return nil
+}
+
+func (reread) do(p *Page, _ jobs.DriftStanding) tea.Cmd       { return p.reload() }
+func (i acceptRuns) do(p *Page, _ jobs.DriftStanding) tea.Cmd { return p.acceptRuns(i.standing) }
+func (acceptIt) do(p *Page, s jobs.DriftStanding) tea.Cmd     { return p.accept(s) }
+
+func (openIt) do(p *Page, s jobs.DriftStanding) tea.Cmd {
+	if p.detail.open {
+		return nil
+	}
+	return p.show(s.Run.Subject)
+}
+
+func (takeBack) do(p *Page, s jobs.DriftStanding) tea.Cmd {
 	m, kind, name := p.deps.Monitor, s.Run.Kind, s.Run.Name
-	switch msg := msg.(type) {
-	case closePage:
-		if p.detail.open {
-			p.detail.open = false
-			p.detail.slot.Drop()
-			return nil, true
-		}
-		p.Close()
-		return nil, true
-	case reread:
-		return p.reload(), true
-	case acceptRuns:
-		return p.acceptRuns(msg.standing), true
-	case openIt, acceptIt, takeBack, contract, openRun:
-	default:
-		return nil, false
+	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, m.TakeBack(ctx, kind, name)
+	}, func(_ struct{}, err error) tea.Cmd {
+		return p.ended(err, "take back", "the newest acceptance of "+name+" is taken back")
+	})
+}
+
+func (contract) do(p *Page, s jobs.DriftStanding) tea.Cmd {
+	m := p.deps.Monitor
+	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(context.Context) (string, error) {
+		return m.ToEdit(s.Run.Kind, s.Run.Name)
+	}, p.located)
+}
+
+func (openRun) do(p *Page, s jobs.DriftStanding) tea.Cmd {
+	if s.Run.Kind == jobs.DriftTarget {
+		return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: s.Run.Ref, Profile: s.Run.Profile})
 	}
-	if !some {
-		return nil, true
-	}
-	switch msg.(type) {
-	case openIt:
-		if p.detail.open {
-			return nil, true
-		}
-		return p.show(s.Run.Subject), true
-	case acceptIt:
-		return p.accept(s), true
-	case takeBack:
-		return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, m.TakeBack(ctx, kind, name)
-		}, func(_ struct{}, err error) tea.Cmd {
-			return p.ended(err, "take back", "the newest acceptance of "+name+" is taken back")
-		}), true
-	case contract:
-		return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(context.Context) (string, error) {
-			return m.ToEdit(kind, name)
-		}, p.located), true
-	case openRun:
-		if kind == jobs.DriftTarget {
-			return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: s.Run.Ref, Profile: s.Run.Profile}), true
-		}
-		p.Close() // the tab shows the job
-		return kit.GotoTab(kit.Jobs, kit.OpenJob{ID: s.Run.Ref}), true
-	}
-	return nil, true
+	p.Close() // the tab shows the job
+	return kit.GotoTab(kit.Jobs, kit.OpenJob{ID: s.Run.Ref})
 }

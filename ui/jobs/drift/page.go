@@ -147,12 +147,8 @@ func (p *Page) line() (jobs.DriftLine, bool) {
 	return jobs.DriftLine{}, false
 }
 
-// Update handles the intents of Bindings and, while the page is open, keys and the
-// mouse. It reports whether it handled the message.
-func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	if cmd, handled := p.act(msg); handled || !p.open {
-		return cmd, handled
-	}
+// Update handles keys and the mouse, while the page is open.
+func (p *Page) Update(msg tea.Msg) {
 	table := &p.board.table
 	if p.detail.open {
 		table = &p.detail.table
@@ -162,10 +158,7 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		table.Click(msg.Y - 1) // the table is inside the frame
 	case tea.MouseWheelMsg, tea.KeyPressMsg:
 		table.Update(msg)
-	default:
-		return nil, false
 	}
-	return nil, true
 }
 
 func (p *Page) listed(list []jobs.DriftStanding, err error) tea.Cmd {

@@ -20,6 +20,9 @@ const (
 	paneTree
 )
 
+// Intent is the meaning of a key of the page.
+type Intent interface{ do(p *Page) tea.Cmd }
+
 // Intents of the page's keys.
 type (
 	leave      struct{} // one step back
@@ -124,48 +127,40 @@ func (p *Page) busy() bool {
 // onTree reports whether keys go to the tree.
 func (p *Page) onTree() bool { return p.panes.At == paneTree || p.detail.full }
 
-// act carries out the intent of a key.
-func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	switch msg := msg.(type) {
-	case leave:
-		return p.leave(), true
-	case openLine:
-		return p.openLine(lineKind(msg)), true
-	case takeLine:
-		return p.takeLine(), true
-	case leaveLine:
-		p.line.kind, p.line.problem = lineNone, ""
-	case again:
-		return p.search(msg.back), true
-	case sideways:
-		return p.goTo(p.grid.column + int(msg)), true
-	case askColumn:
-		return p.askColumn(), true
-	case columnAt:
-		return p.goTo(int(msg)), true
-	case sortColumn:
-		return p.sort(), true
-	case hasColumn:
-		return p.with("has:" + query.QuoteName(p.column())), true
-	case openDetail:
-		if p.wide {
-			p.panes.At = paneTree
-		} else {
-			p.detail.full = true
-		}
-		return p.ensure(), true
-	case askExport:
-		return p.askExport(), true
-	case askCompare:
-		return p.askCompare(), true
-	case reopen:
-		return p.Show(p.name, p.title), true
-	case copyMenu:
-		return p.copyMenu(), true
-	default:
-		return nil, false
+// Act carries out the intent of a key, while the page is open.
+func (p *Page) Act(i Intent) tea.Cmd {
+	if !p.open {
+		return nil
 	}
-	return nil, true
+	return i.do(p)
+}
+
+func (leave) do(p *Page) tea.Cmd      { return p.leave() }
+func (i openLine) do(p *Page) tea.Cmd { return p.openLine(lineKind(i)) }
+func (takeLine) do(p *Page) tea.Cmd   { return p.takeLine() }
+func (i again) do(p *Page) tea.Cmd    { return p.search(i.back) }
+func (i sideways) do(p *Page) tea.Cmd { return p.goTo(p.grid.column + int(i)) }
+func (askColumn) do(p *Page) tea.Cmd  { return p.askColumn() }
+func (i columnAt) do(p *Page) tea.Cmd { return p.goTo(int(i)) }
+func (sortColumn) do(p *Page) tea.Cmd { return p.sort() }
+func (hasColumn) do(p *Page) tea.Cmd  { return p.with("has:" + query.QuoteName(p.column())) }
+func (askExport) do(p *Page) tea.Cmd  { return p.askExport() }
+func (askCompare) do(p *Page) tea.Cmd { return p.askCompare() }
+func (reopen) do(p *Page) tea.Cmd     { return p.Show(p.name, p.title) }
+func (copyMenu) do(p *Page) tea.Cmd   { return p.copyMenu() }
+
+func (leaveLine) do(p *Page) tea.Cmd {
+	p.line.kind, p.line.problem = lineNone, ""
+	return nil
+}
+
+func (openDetail) do(p *Page) tea.Cmd {
+	if p.wide {
+		p.panes.At = paneTree
+	} else {
+		p.detail.full = true
+	}
+	return p.ensure()
 }
 
 // column is the name of the chosen column.

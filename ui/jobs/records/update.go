@@ -16,48 +16,43 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Update handles, while the page is open, intents, keys and the mouse. It reports
-// whether it handled the message.
-func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	if size, ok := msg.(kit.Resized); ok {
-		p.wide = size.W >= besideFrom
-		return p.ensure(), false
-	}
-	if !p.open {
-		return nil, false
-	}
-	if cmd, handled := p.act(msg); handled {
-		return cmd, true
-	}
-	if p.panes.Update(msg) {
-		return p.ensure(), true
-	}
+// Resize takes the size of the tab.
+func (p *Page) Resize(size kit.Resized) tea.Cmd {
+	p.wide = size.W >= besideFrom
+	return p.ensure()
+}
+
+// Update handles keys, the mouse and what is the tree's, while the page is open.
+func (p *Page) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
+	case widget.PaneIntent:
+		p.panes.Update(msg)
+		return p.ensure()
 	case tea.KeyPressMsg, tea.PasteMsg:
 		if p.line.kind != lineNone {
 			p.line.problem = ""
-			return widget.UpdateInput(&p.line.input, msg), true
+			return widget.UpdateInput(&p.line.input, msg)
 		}
-		if press, ok := msg.(tea.KeyPressMsg); ok {
-			if p.onTree() {
-				return p.tree.Update(press), true
-			}
-			return p.move(press), true
+		press, ok := msg.(tea.KeyPressMsg)
+		switch {
+		case !ok:
+			return nil
+		case p.onTree():
+			return p.tree.Update(press)
 		}
-		return nil, true
+		return p.move(press)
 	case tea.MouseClickMsg:
-		return p.click(msg), true
+		return p.click(msg)
 	case tea.MouseWheelMsg:
 		if hit, ok := p.panes.Under(msg.Mouse()); ok && hit.Pane == paneTree {
-			return p.tree.Update(msg), true
+			return p.tree.Update(msg)
 		}
 		if by, ok := widget.Wheel(msg); ok {
-			return p.moveBy(int64(by)), true
+			return p.moveBy(int64(by))
 		}
-		return nil, true
+		return nil
 	}
-	cmd = p.tree.Update(msg)
-	return cmd, cmd != nil
+	return p.tree.Update(msg)
 }
 
 func (p *Page) indexing(i indexing) tea.Cmd {
