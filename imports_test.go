@@ -43,6 +43,11 @@ func useCase(pkg string) bool {
 	return slices.Contains([]string{"zonedeck/service/keys", "zonedeck/service/local", "zonedeck/service/inbox", "zonedeck/service/history"}, pkg)
 }
 
+// machineryViews still name machinery, and what is made for tests or runs the whole.
+func machineryViews() []string {
+	return []string{"zonedeck/ui/profiles", "zonedeck/ui/proxy", "zonedeck/ui/sandbox", "zonedeck/ui/split", "zonedeck/ui/mcp", "zonedeck/ui/uitest", "zonedeck/ui/whole"}
+}
+
 // wires reports whether a package is no view: the command line, the wiring of the screen, the tests of the whole.
 func wires(pkg string) bool {
 	return within(pkg, "zonedeck/ui/cli") || within(pkg, "zonedeck/ui/console")
@@ -100,6 +105,15 @@ func TestImportRules(t *testing.T) {
 			"views get use cases, not the root of the service",
 			func(p string) bool { return within(p, "zonedeck/ui") && !wires(p) && p != "zonedeck/ui/mcp" },
 			func(i string) bool { return i == "zonedeck/service" },
+		},
+		{
+			"views get use cases, not machinery",
+			func(p string) bool {
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui" && !wires(p) && !within(p, "zonedeck/ui/kit") && !slices.Contains(machineryViews(), p)
+			},
+			func(i string) bool {
+				return within(i, "zonedeck/service") && !useCase(i) && !slices.Contains([]string{"zonedeck/service/fetch", "zonedeck/service/jobs", "zonedeck/service/ask", "zonedeck/service/query", "zonedeck/service/view"}, i)
+			},
 		},
 		{
 			"machinery imports no use case",
