@@ -203,19 +203,19 @@ func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
 		return o.settleProduct(ctx, c, job)
 	}
 	for ctx.Err() == nil {
-		found, err := c.Candidates(ctx, job.ID)
+		found, err := c.Settler().Candidates(ctx, job.ID)
 		switch call := (*exchange.CallError)(nil); {
 		case errors.As(err, &call):
 			continue // the list meets the faults, too
 		case err != nil:
 			return err
 		case len(found) == 0:
-			_, err = c.NotStarted(ctx, job.ID)
+			_, err = c.Settler().NotStarted(ctx, job.ID)
 			return err
 		case len(found) > 1 || found[0].Inputs >= 0 && found[0].Against != "":
 			return fmt.Errorf("candidates: %+v", found)
 		case found[0].Inputs >= 0: // else the question about its inputs met a fault
-			_, err = c.Claim(ctx, job.ID, found[0].Snapshot, false)
+			_, err = c.Settler().Claim(ctx, job.ID, found[0].Snapshot, false)
 			return err
 		}
 	}

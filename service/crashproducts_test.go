@@ -115,9 +115,9 @@ func (o operator) settleProduct(ctx context.Context, c *Client, job model.Job) e
 	case err != nil:
 		return err
 	case len(ids) == 0:
-		_, err = c.NotStarted(ctx, job.ID)
+		_, err = c.Settler().NotStarted(ctx, job.ID)
 	case len(ids) == 1:
-		_, err = c.Claim(ctx, job.ID, ids[0], false)
+		_, err = c.Settler().Claim(ctx, job.ID, ids[0], false)
 	default:
 		err = fmt.Errorf("the service has %q", ids)
 	}

@@ -370,7 +370,7 @@ func TestAJobOfAnotherProfileIsFoundByTheMachinesClock(t *testing.T) {
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	found, err := a.acme.otherRunners.runnerOf("beta").Candidates(t.Context(), job.ID)
+	found, err := a.acme.otherRunners.runnerOf("beta").Settler().Candidates(t.Context(), job.ID)
 	if err != nil || len(found) != 1 || found[0].Against != "" || found[0].After.Abs() > time.Minute {
 		t.Errorf("%+v, %v", found, err)
 	}

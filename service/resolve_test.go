@@ -60,22 +60,22 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	if err != nil || known.State != model.JobAccepted {
 		t.Fatalf("%+v, %v", known, err)
 	}
-	found, err := c.Candidates(t.Context(), lost.ID)
+	found, err := c.Settler().Candidates(t.Context(), lost.ID)
 	if err != nil || len(found) != 2 { // not the one that the ledger knows
 		t.Fatalf("%+v, %v", found, err)
 	}
 	if found[0].Inputs != 2 || found[0].Against != "" || found[1].Inputs != 1 || found[1].Against != "it has 1 input and not 2" {
 		t.Errorf("%+v", found)
 	}
-	if _, err := c.Claim(t.Context(), lost.ID, "sd_nobody", false); !errors.Is(err, jobs.ErrUnknownJob) {
+	if _, err := c.Settler().Claim(t.Context(), lost.ID, "sd_nobody", false); !errors.Is(err, jobs.ErrUnknownJob) {
 		t.Errorf("an identifier that the service does not know: %v", err)
 	}
 	var taken *ledger.TakenError
-	if _, err := c.Claim(t.Context(), lost.ID, known.Snapshot, false); !errors.As(err, &taken) || taken.Job != known.ID {
+	if _, err := c.Settler().Claim(t.Context(), lost.ID, known.Snapshot, false); !errors.As(err, &taken) || taken.Job != known.ID {
 		t.Errorf("an identifier of another job: %v", err)
 	}
 	var doubt *jobs.DoubtError
-	if _, err := c.Claim(t.Context(), lost.ID, found[1].Snapshot, false); !errors.As(err, &doubt) || doubt.Against != "it has 1 input and not 2" {
+	if _, err := c.Settler().Claim(t.Context(), lost.ID, found[1].Snapshot, false); !errors.As(err, &doubt) || doubt.Against != "it has 1 input and not 2" {
 		t.Errorf("one with another number of inputs: %v", err)
 	}
 	other := asked("http://lab.test/product/6", "http://lab.test/product/7")
@@ -84,17 +84,17 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	if err != nil || elsewhere.State != model.JobAccepted {
 		t.Fatalf("%+v, %v", elsewhere, err)
 	}
-	if _, err := c.Claim(t.Context(), lost.ID, elsewhere.Snapshot, false); !errors.As(err, &doubt) || doubt.Against != "the service does not list it among the jobs of gd_products" {
+	if _, err := c.Settler().Claim(t.Context(), lost.ID, elsewhere.Snapshot, false); !errors.As(err, &doubt) || doubt.Against != "the service does not list it among the jobs of gd_products" {
 		t.Errorf("one of another data set: %v", err)
 	}
-	job, err := c.Claim(t.Context(), lost.ID, found[0].Snapshot, false)
+	job, err := c.Settler().Claim(t.Context(), lost.ID, found[0].Snapshot, false)
 	if err != nil || job.ID != lost.ID || job.Snapshot != found[0].Snapshot || !job.State.Started() || job.Fault.Any() {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	if _, err := c.Claim(t.Context(), lost.ID, found[1].Snapshot, false); !errors.Is(err, jobs.ErrSettled) {
+	if _, err := c.Settler().Claim(t.Context(), lost.ID, found[1].Snapshot, false); !errors.Is(err, jobs.ErrSettled) {
 		t.Errorf("claimed twice: %v", err)
 	}
-	if _, err := c.Claim(t.Context(), alike.ID, found[0].Snapshot, true); !errors.As(err, &taken) || taken.Job != lost.ID {
+	if _, err := c.Settler().Claim(t.Context(), alike.ID, found[0].Snapshot, true); !errors.As(err, &taken) || taken.Job != lost.ID {
 		t.Errorf("one identifier for two jobs: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -106,13 +106,13 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 		t.Errorf("%+v, %v", job, err)
 	}
 	// The other one is marked, and what is known is not marked again.
-	if job, err = c.NotStarted(t.Context(), alike.ID); err != nil || job.State != model.JobNotSent || job.Status != 0 {
+	if job, err = c.Settler().NotStarted(t.Context(), alike.ID); err != nil || job.State != model.JobNotSent || job.Status != 0 {
 		t.Errorf("%+v, %v", job, err)
 	}
-	if _, err = c.NotStarted(t.Context(), alike.ID); !errors.Is(err, jobs.ErrSettled) {
+	if _, err = c.Settler().NotStarted(t.Context(), alike.ID); !errors.Is(err, jobs.ErrSettled) {
 		t.Errorf("marked twice: %v", err)
 	}
-	if _, err = c.Candidates(t.Context(), known.ID); !errors.Is(err, jobs.ErrSettled) {
+	if _, err = c.Settler().Candidates(t.Context(), known.ID); !errors.Is(err, jobs.ErrSettled) {
 		t.Errorf("candidates of a job that is known: %v", err)
 	}
 }
@@ -132,7 +132,7 @@ func TestAJobThatCanBeAnotherOneIsNotFoundByItself(t *testing.T) {
 		ids = append(ids, job.ID)
 	}
 	for i, id := range ids {
-		found, err := c.Candidates(t.Context(), id)
+		found, err := c.Settler().Candidates(t.Context(), id)
 		if err != nil || len(found) != 2 {
 			t.Fatalf("%+v, %v", found, err)
 		}
@@ -143,8 +143,8 @@ func TestAJobThatCanBeAnotherOneIsNotFoundByItself(t *testing.T) {
 		}
 	}
 	// Once the other is settled, what is left is plain.
-	noerr.Must(t, noerr.From(c.NotStarted(t.Context(), ids[0])))
-	found, err := c.Candidates(t.Context(), ids[1])
+	noerr.Must(t, noerr.From(c.Settler().NotStarted(t.Context(), ids[0])))
+	found, err := c.Settler().Candidates(t.Context(), ids[1])
 	if err != nil || len(found) != 2 || found[0].Against != "" || found[1].Against != "" {
 		t.Errorf("%+v, %v", found, err)
 	}

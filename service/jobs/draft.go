@@ -153,6 +153,10 @@ type Machine interface {
 	Job(ctx context.Context, id string) (model.Job, error)
 	Request(ctx context.Context, id string) (model.TriggerRequest, error)
 	Missing(ctx context.Context, id string) (Missing, error)
+}
+
+// Unsettled are the jobs that may have started: a Settler.
+type Unsettled interface {
 	Candidates(ctx context.Context, id string) ([]Candidate, error)
 	Claim(ctx context.Context, id, snapshot string, sure bool) (model.Job, error)
 	NotStarted(ctx context.Context, id string) (model.Job, error)
@@ -189,6 +193,7 @@ type Profile interface {
 // LaunchConfig is what a Launching needs; all of it is required.
 type LaunchConfig struct {
 	Machine    Machine
+	Settler    Unsettled
 	Profile    Profile
 	Catalogue  Catalogue
 	Keys       Keys

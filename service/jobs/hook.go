@@ -72,20 +72,20 @@ var ErrNoHook = errors.New("the service was given no address of the inbox with t
 // records that.
 //
 // Errors: ErrNoHook, ErrSettled, ErrUnknownJob, the ledger's.
-func (rn *Runner) AwaitHook(ctx context.Context, id string) (model.Job, error) {
-	job, err := rn.toSettle(ctx, id)
+func (st Settler) AwaitHook(ctx context.Context, id string) (model.Job, error) {
+	job, err := st.toSettle(ctx, id)
 	if err == nil && job.Hook == "" {
 		err = fmt.Errorf("job %s: %w", job.ID, ErrNoHook)
 	}
 	if err != nil {
 		return job, err
 	}
-	return rn.change(ctx, job.ID, func(row *model.Job) (note, error) {
+	return st.rn.change(ctx, job.ID, func(row *model.Job) (note, error) {
 		if row.State != model.JobMayHave {
 			return note{}, fmt.Errorf("job %s %s: %w", row.ID, row.State.Predicate(), ErrSettled)
 		}
-		row.HookDue = rn.waits.hookDue(row.Hook)
-		wait := row.HookDue.Sub(rn.cfg.Now()).Round(time.Second)
+		row.HookDue = st.rn.waits.hookDue(row.Hook)
+		wait := row.HookDue.Sub(st.rn.cfg.Now()).Round(time.Second)
 		return note{step: fmt.Sprintf("waits %s for its webhook; nothing is sent", wait), activity: fmt.Sprintf("%s %s: waits %s for its webhook", row.ID, row.Dataset, wait)}, nil
 	})
 }
@@ -131,7 +131,7 @@ func (h hookWaits) hasKey(ctx context.Context, p config.Profile, job model.Job) 
 	if w.lately(job.ID) {
 		return false
 	}
-	_, _, err := exchange.KeyFor(ctx, h.rn.cfg.Source, p, h.rn.keyOf(job))
+	_, _, err := exchange.KeyFor(ctx, h.rn.cfg.Source, p, h.rn.Settler().keyOf(job))
 	if err != nil && ctx.Err() == nil {
 		h.rn.watching.lacks(job, err)
 	}
@@ -143,7 +143,7 @@ func (h hookWaits) hasKey(ctx context.Context, p config.Profile, job model.Job) 
 func (h hookWaits) endDueWait(ctx context.Context, due model.Job) (job model.Job, err error) {
 	inner, cancel := context.WithTimeoutCause(ctx, listTimeout, exchange.ErrTimeout)
 	defer cancel()
-	found, err := h.rn.Candidates(inner, due.ID)
+	found, err := h.rn.Settler().Candidates(inner, due.ID)
 	said := "no job that was seen in the service's list can be it"
 	switch {
 	case errors.Is(err, ErrSettled):
@@ -269,7 +269,7 @@ func (h hookWaits) settleByHook(ctx context.Context, job model.Job, news model.H
 	if news.Snapshot == "" {
 		return job, "the job did start, by the webhook to its address, which names no identifier: look for it in the service's list", nil
 	}
-	settled, err := h.rn.Claim(ctx, job.ID, news.Snapshot, false)
+	settled, err := h.rn.Settler().Claim(ctx, job.ID, news.Snapshot, false)
 	doubt, taken := (*DoubtError)(nil), (*ledger.TakenError)(nil)
 	switch {
 	case err == nil:

@@ -161,10 +161,10 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.
 	now := time.Now().Truncate(time.Second)
 	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	lost := func(hook string) model.Job { return mayHave(t, rn, hook) }
-	if _, err := rn.AwaitHook(t.Context(), lost("").ID); !errors.Is(err, ErrNoHook) {
+	if _, err := rn.Settler().AwaitHook(t.Context(), lost("").ID); !errors.Is(err, ErrNoHook) {
 		t.Errorf("without an address: %v", err)
 	}
-	job, err := rn.AwaitHook(t.Context(), lost(hookToken).ID)
+	job, err := rn.Settler().AwaitHook(t.Context(), lost(hookToken).ID)
 	if err != nil || !job.HookDue.Equal(now.Add(model.HookDue)) || asked.Load() != 0 {
 		t.Fatalf("%+v, %v after %d questions", job, err, asked.Load())
 	}
@@ -188,12 +188,12 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.
 		t.Errorf("%q", steps)
 	}
 	// One that comes in time settles it.
-	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
+	noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), job.ID)))
 	settled, said, err := rn.Heard(context.WithoutCancel(t.Context()), model.HookNews{Delivery: "hook-1", Token: hookToken, Snapshot: "sd_1"})
 	if err != nil || settled.State != model.JobReady || !settled.HookDue.IsZero() || !strings.Contains(said, "answered for sd_1") {
 		t.Errorf("%+v, %q, %v", settled, said, err)
 	}
-	if _, err := rn.AwaitHook(t.Context(), job.ID); !errors.Is(err, ErrSettled) {
+	if _, err := rn.Settler().AwaitHook(t.Context(), job.ID); !errors.Is(err, ErrSettled) {
 		t.Errorf("a job that is settled: %v", err)
 	}
 }
@@ -227,7 +227,7 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 				}
 				return list, 0, nil
 			})
-			noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
+			noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), job.ID)))
 			now = now.Add(model.HookDue)
 			for range 2 {
 				noerr.Must(t, noerr.From(rn.waits.lookInList(t.Context())))
@@ -248,11 +248,11 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 	}{
 		"the process ends": {func(*Runner, string) error { return errors.New("cancelled") }, "waits 30m0s for its webhook; nothing is sent"},
 		"it is settled": {func(rn *Runner, id string) error {
-			_, err := rn.NotStarted(t.Context(), id)
+			_, err := rn.Settler().NotStarted(t.Context(), id)
 			return err
 		}, "marked as not started by a person"},
 		"its webhook is waited for again": {func(rn *Runner, id string) error {
-			_, err := rn.AwaitHook(t.Context(), id)
+			_, err := rn.Settler().AwaitHook(t.Context(), id)
 			return err
 		}, "waits 30m0s for its webhook; nothing is sent"},
 	} {
@@ -261,7 +261,7 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 			now := time.Now().Truncate(time.Second)
 			rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 			job := mayHave(t, rn, hookToken)
-			noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
+			noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), job.ID)))
 			now = now.Add(model.HookDue)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -289,7 +289,7 @@ func TestJobsAreFollowedWhileTheListIsLookedAt(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"running"}`))
 	lost, now := mayHave(t, rn, hookToken), time.Now()
 	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), lost.ID)))
+	noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), lost.ID)))
 	now = now.Add(model.HookDue)
 	followed := make(chan struct{})
 	rn.cfg.List = remoteList(func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
@@ -326,7 +326,7 @@ func TestTwoProcessesNeverLookInTheListAtOnce(t *testing.T) {
 	for _, r := range []*Runner{rn, other} {
 		r.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	}
-	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), lost.ID)))
+	noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), lost.ID)))
 	now = now.Add(model.HookDue)
 	running := accepted(t, rn)
 	var looks atomic.Int32
@@ -380,7 +380,7 @@ func TestTheLookInTheListIsLeftToAProcessThatHasTheKey(t *testing.T) {
 	rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) { return nil, 0, locked })
 	job, now := mayHave(t, rn, hookToken), time.Now()
 	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-	noerr.Must(t, noerr.From(rn.AwaitHook(t.Context(), job.ID)))
+	noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), job.ID)))
 	now = now.Add(model.HookDue)
 	if again, err := rn.waits.lookInList(t.Context()); err != nil || again != notMine {
 		t.Errorf("again in %s, %v", again, err)

@@ -144,7 +144,7 @@ func (s *state) launching(t *testing.T) (l *Launching, data string) {
 	s.profile.Name, s.profile.Dialect = "acme", "brightdata"
 	data = t.TempDir()
 	at := fixedClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	return NewLaunching(LaunchConfig{Machine: s, Profile: s, Catalogue: s, Keys: s, Inbox: s, InputLists: InputLists{Paths: config.Paths{Data: data}, Clock: at}}), data
+	return NewLaunching(LaunchConfig{Machine: s, Settler: s, Profile: s, Catalogue: s, Keys: s, Inbox: s, InputLists: InputLists{Paths: config.Paths{Data: data}, Clock: at}}), data
 }
 
 // urls is a draft of addresses.

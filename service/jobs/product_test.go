@@ -117,7 +117,7 @@ func TestAProductsJobIsNeverDoubled(t *testing.T) {
 		if job.State != model.JobMayHave {
 			continue
 		}
-		if _, err := rn.Candidates(t.Context(), job.ID); !errors.Is(err, ErrNoList) {
+		if _, err := rn.Settler().Candidates(t.Context(), job.ID); !errors.Is(err, ErrNoList) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -133,7 +133,7 @@ func TestAProductsJobIsTakenByTheIdentifierThatAPersonGives(t *testing.T) {
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	if job, err = rn.Claim(t.Context(), job.ID, "t-1", false); err != nil || job.State != model.JobRunning || job.Snapshot != "t-1" || asked.Load() != 2 {
+	if job, err = rn.Settler().Claim(t.Context(), job.ID, "t-1", false); err != nil || job.State != model.JobRunning || job.Snapshot != "t-1" || asked.Load() != 2 {
 		t.Fatalf("%+v, %v after %d calls", job, err, asked.Load())
 	}
 	if i := slices.IndexFunc(job.Steps, func(s model.JobStep) bool { return s.Text == "snapshot t-1, which the service answered for" }); i < 0 {

@@ -41,7 +41,7 @@ func (l *Launching) Settle(ctx context.Context, id string) (Settlement, error) {
 	if s.Job, err = l.cfg.Machine.Job(ctx, id); err != nil {
 		return s, err
 	}
-	s.Candidates, s.Problem = l.cfg.Machine.Candidates(ctx, id)
+	s.Candidates, s.Problem = l.cfg.Settler.Candidates(ctx, id)
 	if errors.Is(s.Problem, ErrSettled) || context.Cause(ctx) != nil {
 		return s, s.Problem
 	}
@@ -130,7 +130,7 @@ func (c Candidate) Begun() string { return fromPost(c.After.Round(time.Second)) 
 // Decide settles a job by the answer to its question. An answer that something speaks against needs another one to an
 // ask.Unfitting question about the job, which the *ask.Unanswered has.
 //
-// Other errors: those of Runner.Claim, NotStarted and AwaitHook.
+// Other errors: those of Settler.Claim, NotStarted and AwaitHook.
 func (l *Launching) Decide(ctx context.Context, s Settlement, a ask.Answers) (model.Job, error) {
 	if err := a.Open([]ask.Question{s.Question}); err != nil {
 		return s.Job, err
@@ -149,11 +149,11 @@ func (l *Launching) Decide(ctx context.Context, s Settlement, a ask.Answers) (mo
 	}
 	switch value {
 	case DidNotStart:
-		return l.cfg.Machine.NotStarted(ctx, id)
+		return l.cfg.Settler.NotStarted(ctx, id)
 	case Await:
-		return l.cfg.Machine.AwaitHook(ctx, id)
+		return l.cfg.Settler.AwaitHook(ctx, id)
 	}
-	job, err := l.cfg.Machine.Claim(ctx, id, value, a.To(doubt("")).Yes)
+	job, err := l.cfg.Settler.Claim(ctx, id, value, a.To(doubt("")).Yes)
 	if in, ok := errors.AsType[*DoubtError](err); ok {
 		return job, &ask.Unanswered{Questions: []ask.Question{doubt(in.Error())}}
 	}
@@ -200,33 +200,39 @@ const (
 	maxCandidates   = 10
 )
 
+// Settler finds out what became of jobs that may have started. See Runner.Settler.
+type Settler struct{ rn *Runner }
+
+// Settler settles the Runner's jobs.
+func (rn *Runner) Settler() Settler { return Settler{rn} }
+
 // Candidates are the jobs of the service's own list that a job that may have started could be: of its data
 // set, begun about then, and unknown to the ledger. Those with the same number of inputs come first, then
 // the nearest in time. If the difference between the service's clock and this one is not known, jobs of any
 // time with the same number of inputs are included. Nothing is changed.
 //
 // Errors: ErrSettled, ErrUnknownJob, ErrNoList, ErrListCut, those of the list.
-func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error) {
-	defer rn.cfg.Wire.Begin()()
-	job, err := rn.openJob(ctx, id)
+func (st Settler) Candidates(ctx context.Context, id string) ([]Candidate, error) {
+	defer st.rn.cfg.Wire.Begin()()
+	job, err := st.openJob(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if rn.cfg.List == nil {
+	if st.rn.cfg.List == nil {
 		return nil, ErrNoList
 	}
-	_, d, err := exchange.Current(ctx, rn.cfg.Source)
+	_, d, err := exchange.Current(ctx, st.rn.cfg.Source)
 	if err != nil {
 		return nil, err
 	}
 	if of, ok := d.ProductOf(job.Dataset); ok {
 		return nil, fmt.Errorf("%w: public sources show none for %s", ErrNoList, of.Label())
 	}
-	listed, skipped, err := rn.cfg.List.RemoteJobs(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
+	listed, skipped, err := st.rn.cfg.List.RemoteJobs(ctx, st.keyOf(job), job.Dataset, maxListedJobs)
 	if err != nil {
 		return nil, err
 	}
-	clock, err := rn.clock(ctx)
+	clock, err := st.clock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +250,7 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 		if !nearby(c.After) && clock.known {
 			continue
 		}
-		if _, err := rn.ofSnapshot(ctx, remote.Snapshot); err == nil {
+		if _, err := st.rn.ofSnapshot(ctx, remote.Snapshot); err == nil {
 			continue // another job of the ledger
 		} else if !errors.Is(err, ErrUnknownJob) {
 			return nil, err
@@ -257,7 +263,7 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 	}
 	slices.SortStableFunc(out, nearer)
 	cut = cut || len(out) > maxCandidates || len(listed) >= maxListedJobs && nearby(oldest.Sub(job.Created)-clock.by())
-	if out, err = rn.weigh(ctx, job, clock, out, far); err != nil {
+	if out, err = st.weigh(ctx, job, clock, out, far); err != nil {
 		return nil, err
 	}
 	if cut && len(out) == 0 {
@@ -291,10 +297,10 @@ func (c serviceClock) by() time.Duration {
 	return c.By
 }
 
-func (rn *Runner) clock(ctx context.Context) (c serviceClock, err error) {
-	p, _, err := exchange.Current(ctx, rn.cfg.Source)
+func (st Settler) clock(ctx context.Context) (c serviceClock, err error) {
+	p, _, err := exchange.Current(ctx, st.rn.cfg.Source)
 	if err == nil {
-		c.Skew, c.known = rn.cfg.Wire.Skew(p)
+		c.Skew, c.known = st.rn.cfg.Wire.Skew(p)
 		c.Skew = c.FromRecords()
 	}
 	return c, err
@@ -302,13 +308,13 @@ func (rn *Runner) clock(ctx context.Context) (c serviceClock, err error) {
 
 // weigh asks for the inputs of the candidates that began about the time of the POST, then of those with an
 // unknown clock, and says what speaks against each.
-func (rn *Runner) weigh(ctx context.Context, job model.Job, clock serviceClock, near, far []Candidate) ([]Candidate, error) {
+func (st Settler) weigh(ctx context.Context, job model.Job, clock serviceClock, near, far []Candidate) ([]Candidate, error) {
 	slices.SortStableFunc(far, nearer)
 	out := near[:min(len(near), maxCandidates)]
 	n := len(out)
 	out = append(out, far[:min(len(far), maxCandidates-n)]...)
 	for i := range out {
-		if err := rn.askInputs(ctx, job, &out[i]); err != nil {
+		if err := st.askInputs(ctx, job, &out[i]); err != nil {
 			return nil, err
 		}
 		if i >= n {
@@ -320,7 +326,7 @@ func (rn *Runner) weigh(ctx context.Context, job model.Job, clock serviceClock, 
 		seen++
 		return seen > n && c.Inputs != job.Inputs
 	})
-	return out, rn.weighRivals(ctx, job, clock, out)
+	return out, st.weighRivals(ctx, job, clock, out)
 }
 
 // fromPost says how long before or after the POST something was: "5s after".
@@ -336,8 +342,8 @@ func nearby(after time.Duration) bool { return after >= -candidateBefore && afte
 
 // weighRivals notes against a candidate that it began before the POST or after it was over, or that it may
 // just as well be another job of the ledger without an identifier.
-func (rn *Runner) weighRivals(ctx context.Context, job model.Job, clock serviceClock, out []Candidate) error {
-	list, _, err := rn.Jobs(ctx, 0)
+func (st Settler) weighRivals(ctx context.Context, job model.Job, clock serviceClock, out []Candidate) error {
+	list, _, err := st.rn.Jobs(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -376,10 +382,10 @@ func fitness(job model.Job, c Candidate) int {
 }
 
 // askInputs asks how many inputs a job of the list has. It is no error if the service does not say.
-func (rn *Runner) askInputs(ctx context.Context, job model.Job, c *Candidate) error {
+func (st Settler) askInputs(ctx context.Context, job model.Job, c *Candidate) error {
 	about := job
 	about.Snapshot = c.Snapshot
-	call, err := rn.callAbout(ctx, about)
+	call, err := st.rn.callAbout(ctx, about)
 	if err != nil {
 		return err
 	}
@@ -410,26 +416,26 @@ func againstInputs(job model.Job, inputs int) string {
 }
 
 // keyOf is the key that a job was started by, or "" when the inventory no longer has it.
-func (rn *Runner) keyOf(job model.Job) string {
-	if _, ok := rn.cfg.Source.Key(job.KeyName); ok {
+func (st Settler) keyOf(job model.Job) string {
+	if _, ok := st.rn.cfg.Source.Key(job.KeyName); ok {
 		return job.KeyName
 	}
 	return ""
 }
 
 // openJob is a job of the profile in use that may have started.
-func (rn *Runner) openJob(ctx context.Context, id string) (model.Job, error) {
-	if err := rn.writable(); err != nil {
+func (st Settler) openJob(ctx context.Context, id string) (model.Job, error) {
+	if err := st.rn.writable(); err != nil {
 		return model.Job{}, err
 	}
-	job, err := rn.Job(ctx, id)
+	job, err := st.rn.Job(ctx, id)
 	if err == nil && job.State != model.JobMayHave {
 		err = fmt.Errorf("job %s %s: %w", job.ID, job.State.Predicate(), ErrSettled)
 	}
 	if err != nil {
 		return job, err
 	}
-	p, _, err := exchange.Current(ctx, rn.cfg.Source)
+	p, _, err := exchange.Current(ctx, st.rn.cfg.Source)
 	if err != nil {
 		return job, err
 	}
@@ -437,12 +443,12 @@ func (rn *Runner) openJob(ctx context.Context, id string) (model.Job, error) {
 }
 
 // toSettle is openJob for what a read-only profile must not do.
-func (rn *Runner) toSettle(ctx context.Context, id string) (model.Job, error) {
-	job, err := rn.openJob(ctx, id)
+func (st Settler) toSettle(ctx context.Context, id string) (model.Job, error) {
+	job, err := st.openJob(ctx, id)
 	if err != nil {
 		return job, err
 	}
-	p, _, err := exchange.Current(ctx, rn.cfg.Source)
+	p, _, err := exchange.Current(ctx, st.rn.cfg.Source)
 	if err == nil {
 		err = p.Refuse("settle jobs")
 	}
@@ -455,15 +461,15 @@ func (rn *Runner) toSettle(ctx context.Context, id string) (model.Job, error) {
 //
 // Errors: a *DoubtError, ErrSettled, ErrUnknownJob (of the ledger or of the service), ErrNotShown, a
 // *ledger.TakenError, a *exchange.CallError, the ledger's.
-func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (model.Job, error) {
-	defer rn.cfg.Wire.Begin()()
-	job, err := rn.toSettle(ctx, id)
+func (st Settler) Claim(ctx context.Context, id, snapshot string, sure bool) (model.Job, error) {
+	defer st.rn.cfg.Wire.Begin()()
+	job, err := st.toSettle(ctx, id)
 	if err != nil {
 		return job, err
 	}
 	about := job
 	about.Snapshot = strings.TrimSpace(snapshot)
-	call, err := rn.callAbout(ctx, about)
+	call, err := st.rn.callAbout(ctx, about)
 	if err != nil {
 		return job, err
 	}
@@ -472,30 +478,30 @@ func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (mo
 		return job, err
 	}
 	if !sure {
-		against := cmp.Or(againstInputs(job, progress.Inputs), rn.againstList(ctx, job, about.Snapshot))
+		against := cmp.Or(againstInputs(job, progress.Inputs), st.againstList(ctx, job, about.Snapshot))
 		if against != "" {
 			return job, &DoubtError{Job: job.ID, Snapshot: about.Snapshot, Against: against}
 		}
 	}
-	job, err = rn.cfg.Ledger.Claim(ctx, job.ID, call.job.Snapshot)
+	job, err = st.rn.cfg.Ledger.Claim(ctx, job.ID, call.job.Snapshot)
 	if errors.Is(err, ledger.ErrSettled) {
 		return job, fmt.Errorf("job %s: %w", id, ErrSettled)
 	}
 	if err != nil {
 		return job, err
 	}
-	rn.log(ctx, job, fmt.Sprintf("%s %s: it had started, as %s", job.ID, job.Dataset, job.Snapshot))
-	return rn.record(ctx, job, progress)
+	st.rn.log(ctx, job, fmt.Sprintf("%s %s: it had started, as %s", job.ID, job.Dataset, job.Snapshot))
+	return st.rn.record(ctx, job, progress)
 }
 
 // againstList says that the service lists no such job for the data set. It says nothing if the list
 // cannot be asked for or may lack jobs.
-func (rn *Runner) againstList(ctx context.Context, job model.Job, snapshot string) string {
-	_, d, err := exchange.Current(ctx, rn.cfg.Source)
-	if _, product := d.ProductOf(job.Dataset); err != nil || product || rn.cfg.List == nil {
+func (st Settler) againstList(ctx context.Context, job model.Job, snapshot string) string {
+	_, d, err := exchange.Current(ctx, st.rn.cfg.Source)
+	if _, product := d.ProductOf(job.Dataset); err != nil || product || st.rn.cfg.List == nil {
 		return ""
 	}
-	listed, skipped, err := rn.cfg.List.RemoteJobs(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
+	listed, skipped, err := st.rn.cfg.List.RemoteJobs(ctx, st.keyOf(job), job.Dataset, maxListedJobs)
 	has := slices.ContainsFunc(listed, func(j model.RemoteJob) bool { return j.Snapshot == snapshot })
 	if err != nil || has || skipped > 0 || len(listed) >= maxListedJobs {
 		return ""
@@ -504,12 +510,12 @@ func (rn *Runner) againstList(ctx context.Context, job model.Job, snapshot strin
 }
 
 // NotStarted marks a job that may have started as not started, because a person says so.
-func (rn *Runner) NotStarted(ctx context.Context, id string) (model.Job, error) {
-	job, err := rn.toSettle(ctx, id)
+func (st Settler) NotStarted(ctx context.Context, id string) (model.Job, error) {
+	job, err := st.toSettle(ctx, id)
 	if err != nil {
 		return job, err
 	}
-	return rn.change(ctx, job.ID, func(job *model.Job) (note, error) {
+	return st.rn.change(ctx, job.ID, func(job *model.Job) (note, error) {
 		if job.State != model.JobMayHave {
 			return note{}, fmt.Errorf("job %s %s: %w", job.ID, job.State.Predicate(), ErrSettled)
 		}

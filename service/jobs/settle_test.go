@@ -26,13 +26,13 @@ func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
 	p.Name = "other"
 	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 	var re *model.RequestError
-	if _, err := cl.NotStarted(t.Context(), job.ID); !errors.As(err, &re) || re.Field() != "profile" {
+	if _, err := cl.Settler().NotStarted(t.Context(), job.ID); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("marked as not started: %v", err)
 	}
-	if _, err := cl.Candidates(t.Context(), job.ID); !errors.As(err, &re) || re.Field() != "profile" {
+	if _, err := cl.Settler().Candidates(t.Context(), job.ID); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("candidates: %v", err)
 	}
-	if _, err := cl.Claim(t.Context(), job.ID, "sd_1", false); !errors.As(err, &re) || re.Field() != "profile" {
+	if _, err := cl.Settler().Claim(t.Context(), job.ID, "sd_1", false); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("claimed: %v", err)
 	}
 	if now, err := cl.Job(t.Context(), job.ID); err != nil || now.State != model.JobMayHave || asked.Load() != 1 {
@@ -74,7 +74,7 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 			cl.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 				return c.list(), c.skipped, nil
 			})
-			found, err := cl.Candidates(t.Context(), job.ID)
+			found, err := cl.Settler().Candidates(t.Context(), job.ID)
 			if err != nil || len(found) == 0 || found[0].Inputs != 1 || (found[0].Against == "") != (c.want == "") || !strings.HasPrefix(found[0].Against, c.want) || found[0].Unseen != (c.want == cut) {
 				t.Errorf("%+v, %v; want %q", found, err, c.want)
 			}
@@ -119,7 +119,7 @@ func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
 			cl.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 				return []model.RemoteJob{{Snapshot: "sd_1", Created: job.Created.Add(c.ahead - c.moved)}}, 0, nil
 			})
-			found, err := cl.Candidates(t.Context(), job.ID)
+			found, err := cl.Settler().Candidates(t.Context(), job.ID)
 			if err != nil || (len(found) == 1) != c.found {
 				t.Fatalf("%+v, %v", found, err)
 			}

@@ -470,10 +470,10 @@ func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
 	}
 	open, err := cl.cfg.Ledger.Change(t.Context(), "job-1", func(j *model.Job) (string, error) { j.State = model.JobMayHave; return "lost", nil })
 	noerr.Must(t, err)
-	if _, err := cl.NotStarted(t.Context(), open.ID); !errors.Is(err, config.ErrReadOnly) {
+	if _, err := cl.Settler().NotStarted(t.Context(), open.ID); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("not started: %v", err)
 	}
-	if _, err := cl.Claim(t.Context(), open.ID, "sd_other", true); !errors.Is(err, config.ErrReadOnly) {
+	if _, err := cl.Settler().Claim(t.Context(), open.ID, "sd_other", true); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("a claim: %v", err)
 	}
 	if _, total, err := cl.Jobs(t.Context(), 0); err != nil || total != 1 {

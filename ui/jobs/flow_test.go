@@ -318,7 +318,7 @@ func deps(t *testing.T, f *fakeLedger) jobs.Deps {
 	f.lists = service.InputLists{Paths: config.Paths{Data: t.TempDir()}, Clock: wallClock{}}
 	d := jobs.Deps{
 		Ctx: t.Context(), Clock: wallClock{}, Theme: kit.NewTheme(true, false), Console: console{f}, Terminal: f.terminal, Notify: f.notify,
-		Jobs: useCase{f, service.NewLaunching(service.LaunchConfig{Machine: f, Profile: f, Catalogue: f, Keys: f, Inbox: f, InputLists: f.lists})},
+		Jobs: useCase{f, service.NewLaunching(service.LaunchConfig{Machine: f, Settler: f, Profile: f, Catalogue: f, Keys: f, Inbox: f, InputLists: f.lists})},
 	}
 	if f.hooks != nil {
 		d.Hooks = f
