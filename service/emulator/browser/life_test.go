@@ -377,9 +377,13 @@ func TestRenderPassesABlockByItsScript(t *testing.T) {
 	b := browsers(t)
 	ts := httptest.NewServer(lab.New(lab.Options{}))
 	t.Cleanup(ts.Close)
-	res, err := b.Render(t.Context(), Request{URL: ts.URL + "/forbidden", Dial: dial})
-	if err != nil || res.Status != 200 || !strings.Contains(string(res.Body), `class="behind"`) {
-		t.Errorf("%v %d\n%s", err, res.Status, res.Body)
+	for path, want := range map[string]string{
+		"/forbidden": `class="behind"`, "/js": "Brass desk lamp", "/docs/sticky-sessions-for-proxies": "1 min read",
+	} {
+		res, err := b.Render(t.Context(), Request{URL: ts.URL + path, Dial: dial})
+		if err != nil || res.Status != 200 || !strings.Contains(string(res.Body), want) {
+			t.Errorf("%s: %v %d\n%s", path, err, res.Status, res.Body)
+		}
 	}
 }
 
