@@ -1,6 +1,8 @@
 package keystore
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -154,4 +156,23 @@ func (p RotationPlan) NeedsReference(ref string) bool {
 // way. There may be nothing behind them.
 func (p RotationPlan) References() (before, after string) {
 	return "file:rotation-" + p.ID + "-old", "file:rotation-" + p.ID + "-new"
+}
+
+// RefNamed is a reference of a name in a store that takes secrets, SchemeKeyring or SchemeFile. Names that cannot be a
+// file's are brought into a form that can, and stay different.
+func RefNamed(scheme, name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	if clean = strings.TrimLeft(clean, "._-"); clean != name || len(clean) > 64 { // another name must not meet it
+		sum := sha256.Sum256([]byte(name))
+		clean = strings.TrimLeft(clean[:min(len(clean), 55)]+"-"+hex.EncodeToString(sum[:4]), "-")
+	}
+	if scheme == SchemeKeyring {
+		return "keyring:zonedeck/" + clean
+	}
+	return "file:" + clean
 }

@@ -181,6 +181,14 @@ func (c Dataset) Also() string {
 // Title is the name, or the identifier without one.
 func (c Dataset) Title() string { return cmp.Or(c.Name, c.ID) }
 
+// AuthUse is the reference to the secret with which the addresses of a job are called (JobSettings.Auth). Launching
+// the job again needs it.
+type AuthUse struct {
+	Ref   string
+	Job   string
+	State JobState
+}
+
 // JobSettings are what a trigger asks for besides its inputs. The contract shows none of
 // them. The zero value asks for nothing.
 type JobSettings struct {

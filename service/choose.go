@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"zonedeck/service/config"
+	"zonedeck/service/profiles"
 )
 
 // Environment variables of the command line. EnvPassphrase unlocks the encrypted files of secrets.
 const (
 	EnvKey        = config.EnvKey
-	EnvProfile    = "ZONEDECK_PROFILE"
+	EnvProfile    = profiles.EnvProfile
 	EnvPassword   = config.EnvPassword
 	EnvPassphrase = "ZONEDECK_PASSPHRASE"
 )
@@ -60,7 +61,7 @@ func (s *Service) choose() error {
 	case addressed:
 		s.Base, err = config.FromFlags(override)
 	case len(file.Names()) > 0:
-		return config.Mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(s.ProfileNames(), ", "), s.configFile())
+		return config.Mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(append(file.InOrder(), config.LocalName), ", "), s.configFile())
 	case o.Key != "" || override.Key != "" || o.Getenv(EnvKey) != "":
 		return config.Mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", config.LocalName)
 	default:
@@ -111,15 +112,6 @@ func (o Options) override() (config.Override, error) {
 	return flags.Or(env), nil
 }
 
-// ByDefault is the profile that a command without --profile uses, empty if such a command is refused.
-func (s *Service) ByDefault() string {
-	name := cmp.Or(s.o.Getenv(EnvProfile), s.Configuration().Default())
-	if name == "" && len(s.Configuration().Names()) == 0 {
-		return config.LocalName
-	}
-	return name
-}
-
 // Configuration is what the config file said when it was last read without an error.
 func (s *Service) Configuration() config.File {
 	return s.InUse.File()
@@ -127,8 +119,3 @@ func (s *Service) Configuration() config.File {
 
 // configFile is the config file in use.
 func (s *Service) configFile() string { return cmp.Or(s.o.Config, s.Paths.ConfigFile()) }
-
-// ProfileNames are all known profiles as the file has them, the embedded emulator last.
-func (s *Service) ProfileNames() []string {
-	return append(s.Configuration().InOrder(), config.LocalName)
-}

@@ -189,20 +189,19 @@ func (c *Client) MeasureRates(ctx context.Context, key string) ([]model.ZoneCost
 	return rates.Measure(ctx, rates.Config{Source: c.source, Wire: c.wire}, key)
 }
 
-// ReadAccount asks the account of a profile that need not be configured yet what it has, by a key's
-// value that need not be stored. Nothing is written. See account.Read.
-func (c *Client) ReadAccount(ctx context.Context, p config.Profile, key keystore.Secret, on func(account.Found)) (account.Found, error) {
-	return account.Read(ctx, account.Config{Wire: c.wire, Now: c.now, Probe: c.probeDraft}, p, key, on)
-}
-
 // KeyLevels are the levels that fit what a key's value, which need not be stored, may see of an account.
 // Nothing is changed. See account.Levels.
 func (c *Client) KeyLevels(ctx context.Context, p config.Profile, key keystore.Secret) ([]model.Level, error) {
-	return account.Levels(ctx, account.Config{Wire: c.wire, Now: c.now}, p, key)
+	return c.account().Levels(ctx, p, key)
 }
 
-// probeDraft makes one call through the proxy of a profile that need not be the one in use.
-func (c *Client) probeDraft(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
+// account asks accounts what they have.
+func (c *Client) account() account.Config {
+	return account.Config{Wire: c.wire, Now: c.now, Prober: c}
+}
+
+// ProbeDraft makes one call through the proxy of a profile that need not be the one in use.
+func (c *Client) ProbeDraft(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
 	f := fetch.New(fetch.Config{
 		Source: exchange.Fixed(p, model.Key{}, password), Wire: c.wire, Now: c.now,
 	})

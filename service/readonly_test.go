@@ -4,19 +4,19 @@ import (
 	"errors"
 	"testing"
 
-	"zonedeck/service/account"
 	"zonedeck/service/config"
+	"zonedeck/service/profiles"
 )
 
 func TestNoAccountIsAddedWithAReadOnlyProfile(t *testing.T) {
 	s := openTest(t, options(t, nil))
-	if refused := s.RefuseAccounts(); refused != nil {
+	if refused := s.Profiles.Refusal(); refused != nil {
 		t.Errorf("before: %v", refused)
 	}
 	p := s.Base
 	p.ReadOnly = true
 	s.InUse.SetProfile(p)
-	if s.RefuseAccounts() == nil {
+	if s.Profiles.Refusal() == nil {
 		t.Error("it is not refused")
 	}
 }
@@ -30,22 +30,22 @@ func TestAProfileThatBecameReadOnlyMeanwhileIsNotSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close(t.Context())
-	opened, err := s.SaveAccount(t.Context(), account.Draft{Profile: config.Profile{Name: "acme", BaseURL: "https://api.example.com", APIVersion: config.DefaultAPIVersion, Verify: true}})
+	opened, err := saveProfile(t, s, profiles.Draft{Profile: config.Profile{Name: "acme", BaseURL: "https://api.example.com", APIVersion: config.DefaultAPIVersion, Verify: true}, Reference: "env:ACME_KEY"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	locked := opened
 	locked.ReadOnly = true
-	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: locked, Before: &opened}); err != nil {
+	if _, err := saveProfile(t, s, profiles.Draft{Profile: locked, Before: &opened}, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.Watcher().Look(t.Context())
 	colored := opened
 	colored.Color = "red"
-	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: colored, Before: &opened}); !errors.Is(err, config.ErrReadOnly) {
+	if _, err := saveProfile(t, s, profiles.Draft{Profile: colored, Before: &opened}, nil); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: colored, Before: &locked}); err != nil {
+	if _, err := saveProfile(t, s, profiles.Draft{Profile: colored, Before: &locked}, nil); err != nil {
 		t.Errorf("switched off: %v", err)
 	}
 }

@@ -45,7 +45,7 @@ func TestWhatRotationsHoldIsListedAmongTheSecrets(t *testing.T) {
 		}
 		want[held] = use
 	}
-	states, err := s.SecretStates(t.Context())
+	states, err := s.Profiles.Secrets(t.Context())
 	if err != nil || len(states) != len(want) {
 		t.Errorf("%+v, %v", states, err)
 	}

@@ -26,6 +26,7 @@ import (
 	"zonedeck/service/keys"
 	"zonedeck/service/ledger"
 	"zonedeck/service/local"
+	"zonedeck/service/profiles"
 	"zonedeck/service/rules"
 )
 
@@ -74,6 +75,7 @@ type Service struct {
 	Base      config.Profile // as configured; empty addresses for the emulator
 	Inventory *keystore.Inventory
 	Resolver  *keystore.Resolver
+	Profiles  *profiles.Profiles
 	Keys      *keys.Keys
 	Client    *Client
 	History   *history.History
@@ -161,6 +163,9 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 		OtherProfiles: s.followedProfiles(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.files.Drift, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
 		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
+	s.Profiles = profiles.New(profiles.Config{
+		InUse: s.InUse, Keys: s.Keys, Secrets: s.Resolver, Account: s.Client.account(), Rotations: s.Rotations(nil), Jobs: ledgerJobs{s}, Paths: s.Paths, Env: environment{o},
+	})
 	return s, nil
 }
 
@@ -184,6 +189,27 @@ func (o Options) passphrase(ctx context.Context, what string) (keystore.Secret, 
 // protect them, it does nothing.
 func (o Options) Unlock(ctx context.Context) error {
 	return keystore.NewResolver(keystore.ResolverOptions{SecretsDir: config.FindPaths(o.Getenv).SecretsDir(), Passphrase: o.passphrase}).Unlock(ctx)
+}
+
+// ledgerJobs is the ledger for a command that has not opened it, such as one about secrets.
+type ledgerJobs struct{ s *Service }
+
+func (j ledgerJobs) AuthUses(ctx context.Context) (uses []model.AuthUse, err error) {
+	l, done, err := j.s.files.LedgerIfAny(ctx)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return jobs.AuthUses(ctx, l)
+}
+
+func (j ledgerJobs) SwitchAuth(ctx context.Context, from, to string) (err error) {
+	l, done, err := j.s.files.LedgerIfAny(ctx)
+	if l == nil || err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return jobs.SwitchAuth(ctx, l, from, to)
 }
 
 // clock tells the times of a run.

@@ -12,8 +12,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/account"
 	"zonedeck/service/ask"
+	"zonedeck/service/profiles"
 )
 
 // twoServices is a session with profiles of two services, in a folder with files that name the key.
@@ -99,26 +99,26 @@ func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := r.Plan
-	other, err := a.WhatGoes("bbb")
+	other, err := a.Profiles.Removal("bbb")
 	if err != nil {
 		t.Fatal(err)
 	}
-	goes, err := a.WhatGoes("aaa")
+	goes, err := a.Profiles.Removal("aaa")
 	if err != nil || goes.Key.Name != "acme" {
 		t.Fatalf("%+v, %v", goes, err)
 	}
-	held := account.Removal{Profile: other.Profile, Secrets: []string{"env:ACME_KEY"}}
+	held := profiles.Removal{Profile: other.Profile, Secrets: []string{"env:ACME_KEY"}}
 	for what, err := range map[string]error{
-		"the profile":             a.RemoveAccount(t.Context(), goes, false, false),
-		"the profile and its key": a.RemoveAccount(t.Context(), goes, true, true),
-		"a reference":             a.RemoveAccount(t.Context(), held, false, true),
-		"the key's record":        a.RemoveAccount(t.Context(), account.Removal{Profile: other.Profile, Key: goes.Key}, true, false),
+		"the profile":             a.Profiles.Remove(t.Context(), goes, false, false),
+		"the profile and its key": a.Profiles.Remove(t.Context(), goes, true, true),
+		"a reference":             a.Profiles.Remove(t.Context(), held, false, true),
+		"the key's record":        a.Profiles.Remove(t.Context(), profiles.Removal{Profile: other.Profile, Key: goes.Key}, true, false),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "the rotation of key acme needs it") {
 			t.Errorf("removing %s: %v", what, err)
 		}
 	}
-	if err := a.RemoveAccount(t.Context(), other, true, true); err != nil {
+	if err := a.Profiles.Remove(t.Context(), other, true, true); err != nil {
 		t.Errorf("another account: %v", err)
 	}
 	if err := a.Inventory.Remove(t.Context(), goes.Key); err != nil {
@@ -135,7 +135,7 @@ func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
 	if _, ok, _ := a.Rotations(nil).UnderWay("acme"); ok {
 		t.Error("it is still under way")
 	}
-	if err := a.RemoveAccount(t.Context(), goes, false, true); err != nil {
+	if err := a.Profiles.Remove(t.Context(), goes, false, true); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

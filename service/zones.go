@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"zonedeck/keystore"
@@ -19,18 +18,6 @@ func (s *Service) ZonePassword(ctx context.Context, z model.Zone) (keystore.Secr
 		return keystore.Secret{}, fmt.Errorf("zone %q has no password reference: set password in the config file, or %s in the environment", z.Name, EnvPassword)
 	}
 	return s.Resolver.Resolve(ctx, z.Password)
-}
-
-// stored refuses a file: or keyring: reference to a secret that is not there. The other
-// kinds are not asked: a variable may be set later, and a command may ask the operator.
-func (s *Service) stored(ctx context.Context, ref string) error {
-	if !keystore.Ref(ref).Storable() {
-		return nil
-	}
-	if _, err := s.Resolver.Resolve(ctx, ref); errors.Is(err, keystore.ErrSecretMissing) {
-		return err
-	}
-	return nil
 }
 
 // Skew is how far the service's clock is ahead, as last measured.

@@ -32,7 +32,7 @@ type Deps struct {
 	// Start runs beside the first paint (start the emulator, open the journal);
 	// its message is handled like any other: a kit.SessionChanged, a kit.Toast.
 	Start tea.Cmd
-	// Commands are palette entries that belong to no tab ("add account"). Their
+	// Commands are palette entries that belong to no tab ("add profile"). Their
 	// intents are messages to the root (kit.Goto, kit.Open, …) or a tea.Cmd. It is asked whenever
 	// the palette opens; nil has none.
 	Commands func() []kit.Binding

@@ -75,7 +75,7 @@ func newApp(ctx context.Context, extra ...kit.Binding) (*ui.App, *fakeView, *fak
 		Session: kit.Session{ProfileName: "acme", Ready: true},
 		Commands: func() []kit.Binding {
 			return []kit.Binding{
-				{Label: "add account", Help: "Add a real account.", Intent: kit.Toast{Kind: kit.ToastInfo, Text: "asked for an account"}},
+				{Label: "add profile", Help: "Add a real account.", Intent: kit.Toast{Kind: kit.ToastInfo, Text: "asked for an account"}},
 			}
 		},
 	})
@@ -306,7 +306,7 @@ func TestHelpAndPaletteComeFromTheBindings(t *testing.T) {
 		s.Press("?")
 		s.ExpectNot("Send the request.")
 		s.Press("ctrl+p")
-		s.Expect("›send ", "Send the request.", "add account")
+		s.Expect("›send ", "Send the request.", "add profile")
 		s.Type("accou")
 		s.ExpectNot("Send the request.")
 		s.Press("enter")

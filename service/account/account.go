@@ -18,12 +18,15 @@ import (
 	"zonedeck/service/rates"
 )
 
-// Config is what Read and Check need.
+// Prober makes one call through a profile's proxy with a password that is stored nowhere yet.
+type Prober interface {
+	ProbeDraft(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error)
+}
+
+// Config asks accounts what they have. Wire must be set.
 type Config struct {
-	Wire *exchange.Wire
-	// Probe makes one call through a profile's proxy with a password that is stored nowhere
-	// yet; nil tests no proxy.
-	Probe func(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error)
+	Wire   *exchange.Wire
+	Prober Prober // nil tests no proxy
 	// Now is the clock, nil for time.Now.
 	Now func() time.Time
 }
@@ -122,7 +125,7 @@ var ErrRead = errors.New("the account could not be read")
 // stands in it (proxy, account, CA) is used and not asked for again. on receives what is known after
 // each step, on the calling goroutine; it may be nil. The error is Refusal's, the context's, or wraps
 // ErrRead: the verdicts of Found then say what was refused. Nothing is written anywhere.
-func Read(ctx context.Context, cfg Config, p config.Profile, key keystore.Secret, on func(Found)) (Found, error) {
+func (cfg Config) Read(ctx context.Context, p config.Profile, key keystore.Secret, on func(Found)) (Found, error) {
 	if on == nil {
 		on = func(Found) {}
 	}
@@ -444,4 +447,12 @@ func (r *reader) password(ctx context.Context, z *Zone) error {
 		z.Verdict = warn("it has no password")
 	}
 	return nil
+}
+
+// counted is a number of things in words.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

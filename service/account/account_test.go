@@ -31,9 +31,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // configOf is a Config whose probe is the console's own.
 func configOf() Config {
 	wire := exchange.New(exchange.Config{})
-	return Config{Wire: wire, Probe: func(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
-		return fetch.New(fetch.Config{Wire: wire, Source: exchange.Fixed(p, model.Key{}, password)}).ProvePassword(ctx, z, password)
-	}}
+	return Config{Wire: wire, Prober: prober{wire}}
+}
+
+type prober struct{ wire *exchange.Wire }
+
+func (r prober) ProbeDraft(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
+	return fetch.New(fetch.Config{Wire: r.wire, Source: exchange.Fixed(p, model.Key{}, password)}).ProvePassword(ctx, z, password)
 }
 
 func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
@@ -60,7 +64,7 @@ func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
 			}
 			steps := 0
 			p := config.Profile{Name: "acme", BaseURL: full.BaseURL, Dialect: "brightdata", ProxyHost: host, ProxyPort: port, Verify: true, Local: true}
-			found, err := Read(t.Context(), configOf(), p, value, func(Found) { steps++ })
+			found, err := configOf().Read(t.Context(), p, value, func(Found) { steps++ })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +156,7 @@ func read(t *testing.T, s script, with func(*config.Profile)) (found Found, aske
 	}
 	cfg := configOf()
 	cfg.Now = func() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) }
-	found, err = Read(t.Context(), cfg, draft, keystore.NewSecret(keyValue), nil)
+	found, err = cfg.Read(t.Context(), draft, keystore.NewSecret(keyValue), nil)
 	return found, asked, err
 }
 
@@ -307,7 +311,7 @@ func TestAKeyThatMayNotSeePasswordsIsAskedOnce(t *testing.T) {
 }
 
 func TestTheContractAloneListsNothing(t *testing.T) {
-	_, err := Read(t.Context(), configOf(), config.Profile{Name: "acme", BaseURL: "https://a.example"}, keystore.NewSecret(keyValue), nil)
+	_, err := configOf().Read(t.Context(), config.Profile{Name: "acme", BaseURL: "https://a.example"}, keystore.NewSecret(keyValue), nil)
 	if err == nil || err.Error() != `the contract shows no call that lists an account; the dialect "brightdata" knows them` {
 		t.Errorf("%v", err)
 	}
@@ -320,7 +324,7 @@ func TestACancelledReadingEndsWithItsCause(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p := config.Profile{Name: "acme", BaseURL: "http://127.0.0.1:1", Dialect: "brightdata", Local: true}
-	if _, err := Read(ctx, configOf(), p, keystore.NewSecret(keyValue), nil); !errors.Is(err, context.Canceled) {
+	if _, err := configOf().Read(ctx, p, keystore.NewSecret(keyValue), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // Levels are those that fit what a key may see of one zone of a profile, its cost and its passwords
 // (service.md 5.3): two calls, which change nothing. An error says why nothing could be measured.
-func Levels(ctx context.Context, cfg Config, p config.Profile, key keystore.Secret) ([]model.Level, error) {
+func (cfg Config) Levels(ctx context.Context, p config.Profile, key keystore.Secret) ([]model.Level, error) {
 	if err := Refusal(p); err != nil {
 		return nil, err
 	}
@@ -119,10 +119,20 @@ func (f Found) LevelNames() string {
 	return strings.Join(words, " or ")
 }
 
-// Disputes says that a key is given a level that what it was seen to be allowed leaves out, or is nil.
+// LevelError says that a key is called by a level that what it was seen to be allowed leaves out.
+type LevelError struct {
+	Key    model.Key
+	Allows string // the levels that are left, in words
+}
+
+func (e *LevelError) Error() string {
+	return fmt.Sprintf("key %s is called %s, and the account shows that it is %s: by what it is allowed to see (contract 5.3)", e.Key.Name, e.Key.Level, e.Allows)
+}
+
+// Disputes is a *LevelError where a key is given a level that what it was seen to be allowed leaves out, or nil.
 func (f Found) Disputes(k model.Key) error {
 	if f.JudgeLevel(k.Level).State != Failed {
 		return nil
 	}
-	return fmt.Errorf("key %s is called %s, and the account shows that it is %s: by what it is allowed to see (contract 5.3)", k.Name, k.Level, f.LevelNames())
+	return &LevelError{k, f.LevelNames()}
 }

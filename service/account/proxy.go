@@ -160,7 +160,7 @@ func (r *reader) proxy(ctx context.Context) {
 	case i < 0:
 		f.Proxy = open("not tested: no zone's password is known")
 		return
-	case r.cfg.Probe == nil:
+	case r.cfg.Prober == nil:
 		return
 	}
 	p, _ := r.source().Profile(ctx)
@@ -176,7 +176,7 @@ func (r *reader) proxy(ctx context.Context) {
 	}
 	zone := f.Zones[i]
 	zone.Zone.Password = draftRef
-	res, err := r.cfg.Probe(ctx, p, zone.Zone, zone.Password)
+	res, err := r.cfg.Prober.ProbeDraft(ctx, p, zone.Zone, zone.Password)
 	f.Proxy = verdictOf(p, zone.Zone, res, err)
 	if res.Diagnosis.Cause == model.CauseTLSTrust {
 		f.Certificates = bad("it does not sign what the proxy presents: %s", res.Diagnosis.Summary)

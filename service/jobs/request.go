@@ -171,14 +171,6 @@ func place(p config.Profile) string {
 	return p.BaseURL
 }
 
-// AuthUse is the reference to the secret with which the addresses of a job of the ledger are called (see
-// model.JobSettings.Auth). Launching the job again needs it.
-type AuthUse struct {
-	Ref   string
-	Job   string
-	State model.JobState
-}
-
 // KeptRequests is the part of ledger.Ledger that AuthUses and SwitchAuth use.
 type KeptRequests interface {
 	Request(ctx context.Context, id string) ([]byte, error)
@@ -188,10 +180,10 @@ type KeptRequests interface {
 
 // AuthUses are the references of the requests that the ledger keeps, newest first. It reads all requests. A damaged one
 // cannot be launched again, and is left out.
-func AuthUses(ctx context.Context, l KeptRequests) (out []AuthUse, err error) {
+func AuthUses(ctx context.Context, l KeptRequests) (out []model.AuthUse, err error) {
 	err = l.EachRequest(ctx, func(id string, state model.JobState, request []byte) error {
 		if ref := authOf(request); ref != "" {
-			out = append(out, AuthUse{ref, id, state})
+			out = append(out, model.AuthUse{Ref: ref, Job: id, State: state})
 		}
 		return ctx.Err()
 	})

@@ -119,7 +119,7 @@ func TestAReferenceThatStandsInTheLedgerAloneIsListedAndSwitched(t *testing.T) {
 	first, other := launch("env:HOOK"), launch("env:OTHER")
 	launch("")
 	last := launch("env:HOOK")
-	want := []AuthUse{{"env:HOOK", last, model.JobAccepted}, {"env:OTHER", other, model.JobAccepted}, {"env:HOOK", first, model.JobAccepted}}
+	want := []model.AuthUse{{Ref: "env:HOOK", Job: last, State: model.JobAccepted}, {Ref: "env:OTHER", Job: other, State: model.JobAccepted}, {Ref: "env:HOOK", Job: first, State: model.JobAccepted}}
 	l := cl.cfg.Ledger
 	if got, err := AuthUses(t.Context(), l); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)

@@ -10,20 +10,19 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/jobs"
 )
 
 // asked are references of jobs in a file, as the ledger keeps them.
 type asked struct{ ring }
 
-func (a asked) AuthUses(context.Context) (out []jobs.AuthUse, err error) {
+func (a asked) AuthUses(context.Context) (out []model.AuthUse, err error) {
 	err = a.with(func(e map[string]string) error {
 		for _, job := range slices.Sorted(maps.Keys(e)) {
 			state := model.JobDownloaded
 			if job == "job-2" {
 				state = model.JobRunning
 			}
-			out = append(out, jobs.AuthUse{Ref: e[job], Job: job, State: state})
+			out = append(out, model.AuthUse{Ref: e[job], Job: job, State: state})
 		}
 		return nil
 	})
@@ -81,6 +80,6 @@ func TestReferencesOfJobsAreListed(t *testing.T) {
 
 type noLedger struct{ asked }
 
-func (noLedger) AuthUses(context.Context) ([]jobs.AuthUse, error) {
+func (noLedger) AuthUses(context.Context) ([]model.AuthUse, error) {
 	return nil, errors.New("it is locked")
 }

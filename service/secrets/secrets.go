@@ -15,9 +15,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/account"
 	"zonedeck/service/config"
-	"zonedeck/service/jobs"
 )
 
 // Files are what Uses reads and Migrate changes. All fields but Jobs must be set.
@@ -27,11 +25,16 @@ type Files struct {
 	Keys    *keystore.Inventory
 	Store   Store
 	// Jobs has the references of the ledger; nil where there is none.
-	Jobs Jobs
-	// Busy is why a reference cannot be moved or removed now, or nil: a rotation that holds it.
-	Busy func(ref string) error
+	Jobs  Jobs
+	Guard Guard
 
 	step func(name string) // for tests: called after each step
+}
+
+// Guard says why the secret behind a reference cannot be moved or removed now, or is nil: a rotation holds it, or a
+// read-only profile.
+type Guard interface {
+	Busy(ref string) error
 }
 
 // Store is the part of keystore.Resolver that is used.
@@ -44,7 +47,7 @@ type Store interface {
 
 // Jobs are the references in what the jobs of the ledger asked for.
 type Jobs interface {
-	AuthUses(ctx context.Context) ([]jobs.AuthUse, error)
+	AuthUses(ctx context.Context) ([]model.AuthUse, error)
 	SwitchAuth(ctx context.Context, from, to string) error
 }
 
@@ -116,7 +119,7 @@ func Uses(ctx context.Context, f Files) ([]Use, error) {
 }
 
 // refsOf are the references of jobs, sorted.
-func refsOf(all []jobs.AuthUse) []string {
+func refsOf(all []model.AuthUse) []string {
 	out := make([]string, 0, len(all))
 	for _, u := range all {
 		out = append(out, u.Ref)
@@ -129,9 +132,9 @@ func refsOf(all []jobs.AuthUse) []string {
 const namedJobs = 3
 
 // ofJobs says which jobs have a reference, those that have not ended first, and whether all have.
-func ofJobs(ref string, all []jobs.AuthUse) (phrase string, ended bool) {
-	all = slices.DeleteFunc(slices.Clone(all), func(u jobs.AuthUse) bool { return u.Ref != ref })
-	slices.SortStableFunc(all, func(a, b jobs.AuthUse) int {
+func ofJobs(ref string, all []model.AuthUse) (phrase string, ended bool) {
+	all = slices.DeleteFunc(slices.Clone(all), func(u model.AuthUse) bool { return u.Ref != ref })
+	slices.SortStableFunc(all, func(a, b model.AuthUse) int {
 		switch {
 		case a.State.Final() == b.State.Final():
 			return 0
@@ -213,7 +216,7 @@ func Remove(ctx context.Context, f Files, ref string) error {
 	if i := slices.IndexFunc(uses, func(u Use) bool { return u.Ref == ref && !u.Past }); i >= 0 {
 		return &UsedError{ref, "it is used by " + strings.Join(uses[i].Uses, "; ")}
 	}
-	if why := f.Busy(ref); why != nil {
+	if why := f.Guard.Busy(ref); why != nil {
 		return &UsedError{ref, why.Error()}
 	}
 	if _, err := f.Store.Resolve(ctx, ref); errors.Is(err, keystore.ErrSecretMissing) {
@@ -332,7 +335,7 @@ func plan(ctx context.Context, f Files, to string, refs []string) (journal, erro
 		if !wanted || from.Scheme() == to || from.Scheme() == keystore.SchemeDemo {
 			continue
 		}
-		if err := f.Busy(u.Ref); err != nil {
+		if err := f.Guard.Busy(u.Ref); err != nil {
 			return j, fmt.Errorf("%s cannot be moved now: %w", from.Label(), err)
 		}
 		m := Move{From: u.Ref, To: target(from, u, to), Deletes: from.Storable()}
@@ -373,12 +376,12 @@ func target(from keystore.Ref, u Use, to string) string {
 	default:
 		name = u.Uses[0]
 	}
-	return account.RefNamed(to, name)
+	return keystore.RefNamed(to, name)
 }
 
 // move makes one move. It may be called again after it was cut short anywhere.
 func move(ctx context.Context, f Files, m Move) error {
-	if err := f.Busy(m.From); err != nil {
+	if err := f.Guard.Busy(m.From); err != nil {
 		return err
 	}
 	value, err := f.Store.Resolve(ctx, m.From)
@@ -450,7 +453,7 @@ func sameIfSwitched(ctx context.Context, f Files, m Move, value keystore.Secret)
 // removeOld deletes the old one as long as it is what the new place gives: a rotation, or someone, may
 // have put another value there since it was read.
 func removeOld(ctx context.Context, f Files, m Move) error {
-	if err := f.Busy(m.From); err != nil {
+	if err := f.Guard.Busy(m.From); err != nil {
 		return err
 	}
 	moved, err := f.Store.Resolve(ctx, m.To)

@@ -17,8 +17,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
+	"zonedeck/model"
 	"zonedeck/service/config"
-	"zonedeck/service/jobs"
 )
 
 const (
@@ -110,6 +110,11 @@ func (r ring) Delete(service, name string) error {
 	})
 }
 
+// guard is a Guard in a function.
+type guard func(ref string) error
+
+func (g guard) Busy(ref string) error { return g(ref) }
+
 func files(dir string) (Files, error) {
 	inventory, err := keystore.OpenInventory(filepath.Join(dir, "keys.toml"))
 	return Files{
@@ -118,8 +123,8 @@ func files(dir string) (Files, error) {
 			SecretsDir: filepath.Join(dir, "secrets"), Keyring: ring{filepath.Join(dir, "ring.json"), new(sync.Mutex)},
 			Getenv: func(name string) string { return map[string]string{"ETL": "value-of-the-variable"}[name] },
 		}),
-		Busy: func(string) error { return nil },
-		Jobs: asked{ring{filepath.Join(dir, "jobs.json"), new(sync.Mutex)}},
+		Guard: guard(func(string) error { return nil }),
+		Jobs:  asked{ring{filepath.Join(dir, "jobs.json"), new(sync.Mutex)}},
 	}, err
 }
 
@@ -224,7 +229,7 @@ func settled(t *testing.T, f Files) {
 		t.Errorf("%+v", k)
 	}
 	uses, err := f.Jobs.AuthUses(t.Context())
-	if err != nil || slices.ContainsFunc(uses, func(u jobs.AuthUse) bool { return moved[u.Ref] != "" }) {
+	if err != nil || slices.ContainsFunc(uses, func(u model.AuthUse) bool { return moved[u.Ref] != "" }) {
 		t.Errorf("jobs: %v, %v", uses, err)
 	}
 	for ref := range moved {
@@ -282,12 +287,9 @@ func TestWhatCannotBeMovedStaysAsItIs(t *testing.T) {
 			}
 		},
 		"a rotation holds one": func(_ *testing.T, f *Files) {
-			f.Busy = func(ref string) error {
-				if ref == "keyring:zonedeck/acme-etl" {
-					return errors.New("it is rotated")
-				}
-				return nil
-			}
+			f.Guard = guard(func(ref string) error {
+				return map[string]error{"keyring:zonedeck/acme-etl": errors.New("it is rotated")}[ref]
+			})
 		},
 		"one is missing": func(t *testing.T, f *Files) {
 			if err := f.Store.Remove(t.Context(), "keyring:shop/token"); err != nil {
@@ -324,15 +326,15 @@ func TestWhatIsStoredDuringAMigrationIsNotLost(t *testing.T) {
 	for name, meanwhile := range map[string]func(f *Files) error{
 		"another value": func(f *Files) error { return f.Store.Store(context.Background(), ref, newer) },
 		"a rotation": func(f *Files) error {
-			f.Busy = func(string) error { return errors.New("a rotation holds it") }
+			f.Guard = guard(func(string) error { return errors.New("a rotation holds it") })
 			return nil
 		},
 	} {
 		f, _ := prepared(t)
 		now := &f
-		f.Busy = func(string) error { return nil }
+		f.Guard = guard(func(string) error { return nil })
 		begun := f
-		begun.Busy = func(ref string) error { return now.Busy(ref) }
+		begun.Guard = guard(func(ref string) error { return now.Guard.Busy(ref) })
 		begun.step = func(step string) {
 			if step == "switched the inventory" {
 				if err := meanwhile(now); err != nil {
@@ -358,7 +360,7 @@ func TestWhatIsStoredDuringAMigrationIsNotLost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f.Busy = func(string) error { return nil }
+		f.Guard = guard(func(string) error { return nil })
 		if _, err := Migrate(t.Context(), f, "file", nil, nil); err != nil {
 			t.Errorf("%s, in the end: %v", name, err)
 		}
@@ -446,7 +448,7 @@ func TestOnlyWhatNothingNeedsIsRemoved(t *testing.T) {
 	if err := f.Store.Store(t.Context(), left, keystore.NewSecret("what-a-rotation-left")); err != nil {
 		t.Fatal(err)
 	}
-	f.Busy = func(ref string) error { return map[string]error{left: errors.New("a rotation holds it")}[ref] }
+	f.Guard = guard(func(ref string) error { return map[string]error{left: errors.New("a rotation holds it")}[ref] })
 	for ref, want := range map[string]string{
 		left:                            "file:rotation-1-old stays: a rotation holds it",
 		"keyring:zonedeck/acme-zone-z1": "keyring:zonedeck/acme-zone-z1 stays: it is used by profile acme, zone z1; profile beta, zone z1",
@@ -457,7 +459,7 @@ func TestOnlyWhatNothingNeedsIsRemoved(t *testing.T) {
 		}
 	}
 	whole(t, f)
-	f.Busy = func(string) error { return nil }
+	f.Guard = guard(func(string) error { return nil })
 	if err := Remove(t.Context(), f, left); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"zonedeck/keystore"
+	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/config"
 )
@@ -47,12 +48,11 @@ type Check struct {
 	Text    string `json:"text"`
 }
 
-// NewProfile is a profile; found is what was asked about it.
-func NewProfile(d account.Draft, found account.Found, saved bool) Profile {
-	p := d.Profile
+// NewProfile is a profile with its key; found is what was asked about it.
+func NewProfile(p config.Profile, key model.Key, found account.Found, saved bool) Profile {
 	out := Profile{
 		Profile: p.Name, Saved: saved, BaseURL: p.BaseURL, Proxy: p.ProxyAddr(), Account: string(p.Account),
-		Dialect: p.DialectName(), CA: p.CA, Key: ProfileKey{Name: d.Key.Name, Level: d.Key.Level.String(), Reference: label(d.Key.Secret)},
+		Dialect: p.DialectName(), CA: p.CA, Key: ProfileKey{Name: key.Name, Level: key.Level.String(), Reference: label(key.Secret)},
 		Zones: []ProfileZone{}, ReadOnly: p.ReadOnly, Color: p.Color, AllowedDomains: append([]string{}, p.AllowedDomains...), Checks: []Check{},
 	}
 	for _, z := range p.Zones {

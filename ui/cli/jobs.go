@@ -211,7 +211,7 @@ func (t *task) wayOn(j model.Job) string {
 
 // jobs is the beginning of a command about a job. It names the job's profile, unless a command without --profile uses it.
 func (t *task) jobs(j model.Job) string {
-	if known, _ := t.Configured(); j.Profile != t.ByDefault() && slices.ContainsFunc(known, func(p config.Profile) bool { return p.Name == j.Profile }) {
+	if known, _ := t.Profiles.Configured(); j.Profile != t.Profiles.ByDefault() && slices.ContainsFunc(known, func(p config.Profile) bool { return p.Name == j.Profile }) {
 		return snippet.With(j.Profile) + " jobs"
 	}
 	return "zonedeck jobs"

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -9,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
-	"zonedeck/service"
-	"zonedeck/service/secrets"
+	"zonedeck/service/profiles"
 	"zonedeck/service/view"
 )
 
@@ -20,136 +18,124 @@ func (a *app) secretsCommand() *cobra.Command {
 }
 
 func (a *app) secretsListCommand() *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the references to secrets, what uses them, and whether a secret is there",
-		Long: `Lists every reference of the config file, of the key inventory and of the jobs
+	return command(a, spec[jsonFlag]{
+		use:   "list",
+		short: "List the references to secrets, what uses them, and whether a secret is there",
+		long: `Lists every reference of the config file, of the key inventory and of the jobs
 in the ledger, and the values that rotations hold or left when they were
 abandoned. It looks whether there is a secret behind each, except behind a
 command, which might ask a question. No value is shown.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.listSecrets(cmd.Context(), asJSON) })
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+		needs: func(jsonFlag) needs { return needs{none: true} },
+		run:   listSecrets,
+	})
 }
 
-func (t *task) listSecrets(ctx context.Context, asJSON bool) error {
-	states, err := t.SecretStates(ctx)
+func listSecrets(ctx context.Context, t *task, _ jsonFlag, _ []string) (printed, error) {
+	states, err := t.Profiles.Secrets(ctx)
 	if err != nil && len(states) == 0 {
-		return fail(exitState, "%w", err)
+		return printed{}, fail(exitState, "%w", err)
 	}
-	if failed := t.printSecrets(states, asJSON); failed != nil || err == nil {
-		return failed
-	}
-	return fail(exitState, "not every reference could be listed: %w", err)
-}
-
-func (t *task) printSecrets(states []service.SecretState, asJSON bool) error {
 	list := make([]view.Secret, 0, len(states))
+	rows := [][]string{{"STATE", "REFERENCE", "USED BY"}}
 	for _, s := range states {
 		ref := keystore.Ref(s.Ref)
 		list = append(list, view.Secret{Reference: ref.Label(), Store: ref.Scheme(), UsedBy: s.Uses, State: s.State, Text: s.Text})
+		rows = append(rows, []string{s.State, sanitizeLine(ref.Label()), sanitizeLine(strings.Join(s.Uses, "; "))})
 	}
-	if asJSON {
-		return t.app.printJSON(view.Secrets{Secrets: list})
-	}
+	out := printed{object: view.Secrets{Secrets: list}, rows: rows}
 	if len(list) == 0 {
-		t.app.say("zonedeck: nothing refers to a secret")
-		return nil
+		out.rows, out.note = nil, "nothing refers to a secret"
 	}
-	rows := [][]string{{"STATE", "REFERENCE", "USED BY"}}
-	for _, s := range list {
-		rows = append(rows, []string{s.State, sanitizeLine(s.Reference), sanitizeLine(strings.Join(s.UsedBy, "; "))})
+	if err != nil {
+		err = fail(exitState, "not every reference could be listed: %w", err)
 	}
-	return printColumns(t.app.Stdout, rows)
+	return out, err
 }
 
 func (a *app) secretsSetCommand() *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
-		Use:   "set REFERENCE",
-		Short: "Put a value behind a keyring: or file: reference",
-		Long: `Reads a secret from standard input and stores it behind the reference, replacing
+	return command(a, spec[jsonFlag]{
+		use:   "set REFERENCE",
+		short: "Put a value behind a keyring: or file: reference",
+		long: `Reads a secret from standard input and stores it behind the reference, replacing
 what is there. Then it reads it back and records the new fingerprint at the keys
 that refer to it. The value is never an argument.`,
-		Args: usageArgs(oneArg("a reference, as file:NAME or keyring:service/name")),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.setSecret(cmd.Context(), args[0], asJSON) })
+		args:  oneArg("a reference, as file:NAME or keyring:service/name"),
+		needs: func(jsonFlag) needs { return needs{none: true} },
+		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
+			ref, err := storable(args[0], "keyring:service/name and file:NAME take secrets")
+			if err != nil {
+				return printed{}, err
+			}
+			value, err := t.app.readSecret("the secret")
+			if err != nil {
+				return printed{}, err
+			}
+			if err := t.Profiles.SetSecret(ctx, args[0], value); err != nil {
+				return printed{}, profileError(profiles.Report{}, err)
+			}
+			return printed{done: ref.Label() + " holds the secret (" + value.String() + ")"}, nil
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	})
 }
 
-func (t *task) setSecret(ctx context.Context, ref string, asJSON bool) error {
-	parsed, err := keystore.ParseRef(ref)
-	if err != nil {
-		return usage("%w", err)
+// storable reads a reference to a place where the console stores secrets; else says what is to be known of others.
+func storable(text, otherwise string) (keystore.Ref, error) {
+	ref, err := keystore.ParseRef(text)
+	switch {
+	case err != nil:
+		return "", usage("%w", err)
+	case !ref.Storable():
+		return "", usage("%s: the console stores nothing there; %s", ref.Label(), otherwise)
 	}
-	if !parsed.Storable() {
-		return usage("%s: the console stores nothing there; keyring:service/name and file:NAME take secrets", parsed.Label())
-	}
-	value, err := t.app.readSecret("the secret")
-	if err != nil {
-		return err
-	}
-	if err := t.SetSecret(ctx, ref, value); err != nil {
-		return cmp.Or(nameError(err), fail(exitState, "%w", err))
-	}
-	return t.app.done(asJSON, "%s holds the secret (%s)", parsed.Label(), value)
+	return ref, nil
+}
+
+type secretsRemoveFlags struct {
+	Yes bool `flag:"yes" help:"do not ask"`
+	jsonFlag
 }
 
 func (a *app) secretsRemoveCommand() *cobra.Command {
-	yes, asJSON := false, false
-	cmd := &cobra.Command{
-		Use:   "remove REFERENCE",
-		Short: "Delete a value that nothing refers to, for example one that an abandoned rotation left",
-		Long: `Deletes the value behind a keyring: or file: reference. It keeps a value that a
+	return command(a, spec[secretsRemoveFlags]{
+		use:   "remove REFERENCE",
+		short: "Delete a value that nothing refers to, for example one that an abandoned rotation left",
+		long: `Deletes the value behind a keyring: or file: reference. It keeps a value that a
 key, a zone, a variable or a rotation under way needs.
 
 'secrets list' shows what abandoned rotations left. The service may still accept
 such a value.`,
-		Args: usageArgs(oneArg("a reference, as file:NAME or keyring:service/name")),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.removeSecret(cmd.Context(), args[0], yes, asJSON) })
+		args:  oneArg("a reference, as file:NAME or keyring:service/name"),
+		needs: func(secretsRemoveFlags) needs { return needs{none: true} },
+		run: func(ctx context.Context, t *task, f secretsRemoveFlags, args []string) (printed, error) {
+			ref, err := storable(args[0], "what is there is not its to delete")
+			if err != nil {
+				return printed{}, err
+			}
+			ok, err := t.app.confirmed(f.Yes, "Delete the value behind "+ref.Label()+"? It cannot be brought back.")
+			switch {
+			case err != nil:
+				return printed{}, err
+			case !ok:
+				return printed{done: "nothing was deleted"}, nil
+			}
+			if err := t.Profiles.RemoveSecret(ctx, args[0]); err != nil {
+				return printed{}, fail(exitState, "%w", err)
+			}
+			return printed{done: ref.Label() + " holds nothing now"}, nil
 		},
-	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	})
 }
 
-func (t *task) removeSecret(ctx context.Context, ref string, yes, asJSON bool) error {
-	parsed, err := keystore.ParseRef(ref)
-	if err != nil {
-		return usage("%w", err)
-	}
-	if !parsed.Storable() {
-		return usage("%s: the console stores nothing there; what is there is not its to delete", parsed.Label())
-	}
-	ok, err := t.app.confirmed(yes, "Delete the value behind "+parsed.Label()+"? It cannot be brought back.")
-	switch {
-	case err != nil:
-		return err
-	case !ok:
-		return t.app.done(asJSON, "nothing was deleted")
-	}
-	if err := t.RemoveSecret(ctx, ref); err != nil {
-		return fail(exitState, "%w", err)
-	}
-	return t.app.done(asJSON, "%s holds nothing now", parsed.Label())
+type secretsMigrateFlags struct {
+	To string `flag:"to" help:"keyring or file (required)"`
+	jsonFlag
 }
 
 func (a *app) secretsMigrateCommand() *cobra.Command {
-	to, asJSON := "", false
-	cmd := &cobra.Command{
-		Use:   "migrate --to keyring|file [REFERENCE…]",
-		Short: "Move secrets and their references to another store",
-		Long: `Moves the secrets behind the given references to another store, or all that are
+	return command(a, spec[secretsMigrateFlags]{
+		use:   "migrate --to keyring|file [REFERENCE…]",
+		short: "Move secrets and their references to another store",
+		long: `Moves the secrets behind the given references to another store, or all that are
 in the console's other store.
 
 Each is written to the new store and read back. Then the references in the
@@ -159,81 +145,68 @@ behind a command stays there.
 
 If a migration was cut short, run the same command again: a journal lets it go
 on.`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.migrateSecrets(cmd.Context(), to, args, asJSON) })
-		},
-	}
-	cmd.Flags().StringVar(&to, "to", "", "keyring or file (required)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+		args:  cobra.ArbitraryArgs,
+		needs: func(secretsMigrateFlags) needs { return needs{none: true} },
+		run:   migrateSecrets,
+	})
 }
 
-func (t *task) migrateSecrets(ctx context.Context, to string, refs []string, asJSON bool) error {
-	if to != keystore.SchemeKeyring && to != keystore.SchemeFile {
-		return usage("--to is keyring or file")
+func migrateSecrets(ctx context.Context, t *task, f secretsMigrateFlags, refs []string) (printed, error) {
+	if f.To != keystore.SchemeKeyring && f.To != keystore.SchemeFile {
+		return printed{}, usage("--to is keyring or file")
 	}
 	for _, ref := range refs {
 		if _, err := keystore.ParseRef(ref); err != nil {
-			return usage("%w", err)
+			return printed{}, usage("%w", err)
 		}
 	}
-	moves, err := t.MigrateSecrets(ctx, to, refs, func(m secrets.Move) {
+	moves, err := t.Profiles.MoveSecrets(ctx, f.To, refs, func(m profiles.Move) {
 		t.app.say("zonedeck: %s is %s now", keystore.Ref(m.From).Label(), m.To)
 	})
-	if errors.Is(err, secrets.ErrNothing) {
+	switch {
+	case errors.Is(err, profiles.ErrNothing):
 		t.app.say("zonedeck: %s", err)
 		err = nil
+	case err != nil:
+		err = fail(exitState, "%w", err)
 	}
-	if asJSON {
-		printed := t.app.printJSON(view.NewSecretMoves(moves))
-		if printed != nil {
-			return printed
-		}
-	}
-	if err != nil {
-		return fail(exitState, "%w", err)
-	}
-	return nil
+	return printed{object: view.NewSecretMoves(moves)}, err
+}
+
+type secretsProtectFlags struct {
+	By string `flag:"by" help:"passphrase or none (required)"`
+	jsonFlag
 }
 
 func (a *app) secretsProtectCommand() *cobra.Command {
-	by, asJSON := "", false
-	cmd := &cobra.Command{
-		Use:   "protect --by passphrase|none",
-		Short: "Lock the key to the encrypted files with a passphrase",
-		Long: `Encrypts the key to the files of file: references for a passphrase, which is
+	return command(a, spec[secretsProtectFlags]{
+		use:   "protect --by passphrase|none",
+		short: "Lock the key to the encrypted files with a passphrase",
+		long: `Encrypts the key to the files of file: references for a passphrase, which is
 read from standard input (at a terminal twice). --by none leaves it to the
 permissions of its file. The files themselves stay as they are.
 
 If a passphrase locks the key now, ZONEDECK_PASSPHRASE or what you type opens
 it.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.protectSecrets(cmd.Context(), by, asJSON) })
+		needs: func(secretsProtectFlags) needs { return needs{none: true} },
+		run: func(ctx context.Context, t *task, f secretsProtectFlags, _ []string) (printed, error) {
+			protection, done := keystore.Protection(f.By), "the key to the encrypted files is protected by the permissions of its file alone"
+			var phrase keystore.Secret
+			switch protection {
+			case keystore.ByPassphrase:
+				var err error
+				if phrase, err = t.app.chooseSecret("the new passphrase"); err != nil {
+					return printed{}, err
+				}
+				done = "the key to the encrypted files is protected by a passphrase"
+			case keystore.Unprotected:
+			default:
+				return printed{}, usage("--by is passphrase or none")
+			}
+			if err := t.Resolver.Protect(ctx, protection, phrase); err != nil {
+				return printed{}, fail(exitState, "%w", err)
+			}
+			return printed{done: done}, nil
 		},
-	}
-	cmd.Flags().StringVar(&by, "by", "", "passphrase or none (required)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
-}
-
-func (t *task) protectSecrets(ctx context.Context, by string, asJSON bool) error {
-	protection, done := keystore.Protection(by), "the key to the encrypted files is protected by the permissions of its file alone"
-	var phrase keystore.Secret
-	switch protection {
-	case keystore.ByPassphrase:
-		var err error
-		if phrase, err = t.app.chooseSecret("the new passphrase"); err != nil {
-			return err
-		}
-		done = "the key to the encrypted files is protected by a passphrase"
-	case keystore.Unprotected:
-	default:
-		return usage("--by is passphrase or none")
-	}
-	if err := t.Resolver.Protect(ctx, protection, phrase); err != nil {
-		return fail(exitState, "%w", err)
-	}
-	return t.app.done(asJSON, "%s", done)
+	})
 }

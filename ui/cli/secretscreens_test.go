@@ -163,7 +163,7 @@ func TestNoScreenWritesAMarkedSecret(t *testing.T) {
 // asked by them, and saves.
 func TestNoFormOfAnAccountWritesAMarkedSecret(t *testing.T) {
 	w := startMarked(t, func(Process) {})
-	w.palette("add account")
+	w.palette("add profile")
 	w.WaitFor("›Profile", "(-) keyring")
 	w.Type("beta")
 	w.Press("tab", "space", "tab")
@@ -187,10 +187,10 @@ func TestNoFormOfAnAccountWritesAMarkedSecret(t *testing.T) {
 	w.WaitFor("directory") // one word: the path before it has a length of its own in each run
 	free()
 	w.Press("ctrl+s")
-	w.WaitGone("Add account") // the console ends, and opens again on the new profile
+	w.WaitGone("Add profile") // the console ends, and opens again on the new profile
 	w.search(t)
 	w.open(t)
-	w.palette("edit account beta")
+	w.palette("edit profile beta")
 	w.WaitFor("it is stored: file:beta-key")
 	w.search(t)
 }

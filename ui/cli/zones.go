@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/profiles"
 	"zonedeck/service/rates"
 	"zonedeck/service/view"
 )
@@ -43,7 +43,7 @@ rate_per_gb of the zones.`,
 
 func zonesRates(ctx context.Context, t *task, f ratesFlags, _ []string) (printed, error) {
 	if f.Save && t.Base.Local {
-		return printed{}, usage("%s", service.OwnRates)
+		return printed{}, usage("%s", profiles.OwnRates)
 	}
 	if err := t.Base.Refuse("write rates"); f.Save && err != nil {
 		return printed{}, err
@@ -70,7 +70,7 @@ func zonesRates(ctx context.Context, t *task, f ratesFlags, _ []string) (printed
 		note = "no rate was saved"
 	}
 	if f.Save && len(found) > 0 {
-		if err = t.SaveRates(ctx, found); err != nil {
+		if err = t.Profiles.SaveRates(ctx, found); err != nil {
 			err = fail(exitState, "%w", err)
 		} else {
 			out.Saved, note = true, "the rates stand in profile "+out.Profile

@@ -22,7 +22,6 @@ import (
 	"zonedeck/service/local"
 	"zonedeck/service/records"
 	"zonedeck/service/saved"
-	"zonedeck/service/secrets"
 	"zonedeck/ui"
 	"zonedeck/ui/code"
 	"zonedeck/ui/collection"
@@ -129,7 +128,7 @@ func (c *Console) Root() *ui.App {
 	}
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: c.describe(),
-		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.accountDeps(theme)) },
+		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.profileDeps(theme)) },
 		Saved: c.savedRequests, History: s.History.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: c.terminal.forgetCopy(),
 		Multiplexer: c.terminal.multiplexer(), CopyToTmux: c.terminal.copyToTmux(),
 		Suspend: c.suspend, Code: code.New(code.Deps{Ctx: c.ctx, Theme: theme, Fetches: exported{s}}).Open,
@@ -200,9 +199,9 @@ func (c *Console) describe() kit.Session {
 	}
 }
 
-// refusal is why no account is added, or empty. It waits for nothing.
+// refusal is why no profile is added, or empty. It waits for nothing.
 func (c *Console) refusal() string {
-	err := c.service.RefuseAccounts()
+	err := c.service.Profiles.Refusal()
 	switch {
 	case err == nil:
 		return ""
@@ -211,14 +210,6 @@ func (c *Console) refusal() string {
 	default:
 		return err.Error()
 	}
-}
-
-// stores probes the places where secrets can be stored.
-func (c *Console) stores(ctx context.Context) (out []profiles.Store) {
-	for _, s := range c.service.SecretStores(ctx) {
-		out = append(out, profiles.Store(s))
-	}
-	return out
 }
 
 // sessionChanged sends the current session to every view.
@@ -251,30 +242,19 @@ func (c *Console) tellNotices() tea.Cmd {
 
 // commands are the palette's entries that belong to no tab.
 func (c *Console) commands(theme *kit.Theme) []kit.Binding {
-	return slices.Concat(profiles.Commands(c.accountDeps(theme)), c.ratesCommands(theme), c.rehearsals(theme))
+	return slices.Concat(profiles.Commands(c.profileDeps(theme)), c.ratesCommands(theme), c.rehearsals(theme))
 }
 
-// accountDeps are what the commands about accounts work with.
-func (c *Console) accountDeps(theme *kit.Theme) profiles.Deps {
-	s := c.service
-	return profiles.Deps{
-		Ctx: c.ctx, Theme: theme, Names: s.ProfileNames, Current: s.Base.Name,
-		Configured: func() []config.Profile { profiles, _ := s.Configured(); return profiles },
-		Keys:       s.Keys.Inventory().List,
-		Refused:    c.refusal(),
-		Stores:     c.stores,
-		Resolve:    s.Resolver.Resolve,
-		Read:       s.ReadAccount,
-		Save:       s.SaveAccount, WhatGoes: s.WhatGoes, Remove: s.RemoveAccount,
-		Uses: s.SecretUses, Migrate: func(ctx context.Context, to string, refs []string) ([]secrets.Move, error) {
-			return s.MigrateSecrets(ctx, to, refs, nil)
-		},
-		Switch: func(name string) tea.Cmd {
-			return func() tea.Msg {
-				c.next = name
-				return kit.Quit{}
-			}
-		},
+// profileDeps are what the commands about profiles work with.
+func (c *Console) profileDeps(theme *kit.Theme) profiles.Deps {
+	return profiles.Deps{Ctx: c.ctx, Theme: theme, Profiles: c.service.Profiles, Program: c, Refused: c.refusal()}
+}
+
+// Switch ends the program, which goes on with another profile.
+func (c *Console) Switch(name string) tea.Cmd {
+	return func() tea.Msg {
+		c.next = name
+		return kit.Quit{}
 	}
 }
 

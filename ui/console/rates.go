@@ -5,6 +5,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service"
+	"zonedeck/service/profiles"
 	servicerates "zonedeck/service/rates"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/rates"
@@ -18,7 +19,7 @@ func (c *Console) ratesCommands(theme *kit.Theme) []kit.Binding {
 	if err := p.Refuse("write rates"); err != nil {
 		d.Refused = err.Error()
 	} else if p.Local {
-		d.Refused = service.OwnRates
+		d.Refused = profiles.OwnRates
 	}
 	return rates.Commands(d)
 }
@@ -35,5 +36,5 @@ func (b billing) Measure(ctx context.Context, key string) ([]model.ZoneCost, err
 }
 
 func (b billing) Save(ctx context.Context, rates map[model.ZoneName]model.Rate) error {
-	return b.service.SaveRates(ctx, rates)
+	return b.service.Profiles.SaveRates(ctx, rates)
 }

@@ -13,8 +13,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service"
-	"zonedeck/service/account"
 	"zonedeck/service/config"
+	"zonedeck/service/profiles"
 	"zonedeck/ui/kit"
 )
 
@@ -98,11 +98,11 @@ func TestWithAnInventoryThatCannotBeReadTheConsoleOpensAndSendsNothing(t *testin
 				_, err := s.Keys.Value(t.Context(), s.CurrentProfile(), model.Key{Name: config.EnvKey, Secret: "env:" + config.EnvKey})
 				return err
 			}(),
-			"saving":    func() error { _, err := s.SaveAccount(t.Context(), account.Draft{}); return err }(),
-			"removal":   func() error { _, err := s.WhatGoes("acme"); return err }(),
-			"removing":  s.RemoveAccount(t.Context(), account.Removal{}, true, true),
-			"secrets":   func() error { _, err := s.SecretUses(t.Context()); return err }(),
-			"a secret":  s.SetSecret(t.Context(), "file:x", keystore.NewSecret("value")),
+			"saving":    func() error { _, err := s.Profiles.Save(t.Context(), profiles.Report{}, nil); return err }(),
+			"removal":   func() error { _, err := s.Profiles.Removal("acme"); return err }(),
+			"removing":  s.Profiles.Remove(t.Context(), profiles.Removal{}, true, true),
+			"secrets":   func() error { _, err := s.Profiles.SecretUses(t.Context()); return err }(),
+			"a secret":  s.Profiles.SetSecret(t.Context(), "file:x", keystore.NewSecret("value")),
 			"rotations": s.Rotations(nil).Refuse(keystore.RotationPlan{Key: "etl"}),
 			"recording": s.Inventory.Add(t.Context(), model.Key{Name: "new"}),
 		} {

@@ -107,8 +107,8 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	}
 
 	noerr.Must(t, config.AddProfile(t.Context(), paths.ConfigFile(), config.Profile{Name: "beta", BaseURL: "https://c.example", Verify: true}))
-	if now, texts := told(looked(t, c, w)); now == nil || texts != "" || strings.Join(s.ProfileNames(), " ") != "acme beta local" {
-		t.Errorf("another profile: %v %q %v", now, texts, s.ProfileNames())
+	if now, texts := told(looked(t, c, w)); now == nil || texts != "" || strings.Join(s.Profiles.Names(), " ") != "acme beta local" {
+		t.Errorf("another profile: %v %q %v", now, texts, s.Profiles.Names())
 	}
 
 	text, err := os.ReadFile(paths.ConfigFile())

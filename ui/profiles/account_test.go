@@ -3,6 +3,7 @@ package profiles_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +15,11 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	accounts "zonedeck/service/account"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
-	"zonedeck/service/secrets"
+	"zonedeck/service/journal"
+	"zonedeck/service/keys"
+	service "zonedeck/service/profiles"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -35,6 +38,8 @@ func (blank) Bindings() []kit.Binding { return nil }
 
 // rig is the form over real files and a scripted account.
 type rig struct {
+	*service.Profiles
+	inUse     *config.InUse
 	dir       string
 	config    string
 	inventory *keystore.Inventory
@@ -46,45 +51,69 @@ type rig struct {
 	hold      chan struct{} // an account answers when it is closed
 	stopped   int           // how often it was left without an answer
 	asked     []string      // the values of keys that the account was asked by
-	found     accounts.Found
+	found     service.Found
 	refused   error
 	reason    string // why an ADMIN key was chosen
-	locked    string // why no account can be changed
+	locked    string // why no profile can be changed
 }
 
-func newRig(t *testing.T, config string, keys ...model.Key) *rig {
+func newRig(t *testing.T, text string, recorded ...model.Key) *rig {
 	t.Helper()
 	dir := t.TempDir()
 	r := &rig{dir: dir, config: filepath.Join(dir, "config.toml"), noRing: errors.New("there is no session bus")}
-	if config != "" {
-		if err := os.WriteFile(r.config, []byte(config), 0o600); err != nil {
+	if text != "" {
+		if err := os.WriteFile(r.config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var err error
-	if r.inventory, err = keystore.OpenInventory(filepath.Join(dir, "keys.toml")); err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range keys {
+	paths := config.Paths{Config: dir, Data: dir, State: dir, Cache: dir}
+	r.inUse = config.NewInUse(r.config, r.load())
+	r.inUse.Choose(config.Profile{Name: config.LocalName, Local: true})
+	r.secrets = keystore.NewResolver(keystore.ResolverOptions{SecretsDir: paths.SecretsDir(), Getenv: r.Getenv})
+	ks := keys.New(context.Background(), keys.Config{
+		Profiles: r.inUse, Resolver: r.secrets, Values: r.secrets, Env: r, Clock: r, Voice: r, Paths: paths, Log: slog.New(slog.DiscardHandler),
+	})
+	ks.Connect(history{}, nil)
+	r.inventory = ks.Inventory().Inventory
+	r.Profiles = service.New(service.Config{InUse: r.inUse, Keys: ks, Secrets: r.secrets, Account: r, Rotations: r, Jobs: r, Paths: paths, Env: r})
+	for _, k := range recorded {
 		if err := r.inventory.Add(context.Background(), k); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.secrets = keystore.NewResolver(keystore.ResolverOptions{SecretsDir: filepath.Join(dir, "secrets"), Getenv: func(name string) string {
-		return map[string]string{"ACME_KEY": "value-of-the-variable"}[name]
-	}})
 	return r
 }
 
-func (r *rig) files() accounts.Files {
-	return accounts.Files{Config: r.config, CADir: filepath.Join(r.dir, "ca"), Inventory: r.inventory, Secrets: r.secrets}
-}
+// history keeps nothing.
+type history struct{ keys.History }
 
-func (r *rig) secretFiles() secrets.Files {
-	return secrets.Files{
-		Config: r.config, Journal: filepath.Join(r.dir, "migration.json"), Keys: r.inventory, Store: r.secrets,
-		Busy: func(string) error { return nil },
+func (history) PutKeyEvent(context.Context, journal.KeyEvent) error    { return nil }
+func (history) PutKeyValues(context.Context, []journal.KeyValue) error { return nil }
+
+func (r *rig) Getenv(name string) string {
+	return map[string]string{"ACME_KEY": "value-of-the-variable"}[name]
+}
+func (r *rig) Now() time.Time     { return time.Now() }
+func (r *rig) Machine() time.Time { return time.Now() }
+func (r *rig) Say(string, ...any) {}
+
+func (r *rig) Holds(string) string                               { return "" }
+func (r *rig) List() ([]keystore.RotationPlan, error)            { return nil, nil }
+func (r *rig) AuthUses(context.Context) ([]model.AuthUse, error) { return nil, nil }
+func (r *rig) SwitchAuth(context.Context, string, string) error  { return nil }
+
+// Read is what the account answers.
+func (r *rig) Read(ctx context.Context, _ config.Profile, key keystore.Secret, _ func(service.Found)) (service.Found, error) {
+	r.asked = append(r.asked, key.Reveal())
+	if r.hold != nil {
+		select {
+		case <-r.hold:
+		case <-ctx.Done():
+			r.stopped++
+			return service.Found{}, ctx.Err()
+		}
 	}
+	return r.found, r.refused
 }
 
 // load is the configuration as it is now.
@@ -96,59 +125,35 @@ func (r *rig) load() config.File {
 	return f
 }
 
-func (r *rig) profiles() (out []config.Profile) {
-	f := r.load()
-	for _, name := range f.Names() {
-		if p, err := f.Profile(name); err == nil {
-			out = append(out, p)
-		}
-	}
-	return out
+func (r *rig) Configured() ([]config.Profile, string) {
+	r.inUse.SetFile(r.load())
+	return r.Profiles.Configured()
 }
 
-func (r *rig) save(ctx context.Context, d accounts.Draft) (config.Profile, error) {
+func (r *rig) Names() []string {
+	r.inUse.SetFile(r.load())
+	return r.Profiles.Names()
+}
+
+func (r *rig) Stores(context.Context) []service.Store {
+	return []service.Store{{Scheme: keystore.SchemeKeyring, Err: r.noRing}, {Scheme: keystore.SchemeFile}}
+}
+
+func (r *rig) Save(ctx context.Context, report service.Report, a ask.Answers) (config.Profile, error) {
 	r.saves++
-	r.reason = d.AdminReason
+	r.reason = a.To(ask.Question{Kind: ask.AdminReason}).Text
 	if r.fail != nil {
-		return d.Profile, r.fail
+		return report.Profile, r.fail
 	}
-	return accounts.Save(ctx, r.files(), d)
+	return r.Profiles.Save(ctx, report, a)
+}
+
+func (r *rig) Switch(name string) tea.Cmd {
+	return func() tea.Msg { r.switched = append(r.switched, name); return nil }
 }
 
 func (r *rig) deps(t *testing.T, theme *kit.Theme) profiles.Deps {
-	return profiles.Deps{
-		Ctx: t.Context(), Theme: theme, Current: "local", Keys: r.inventory.List, Refused: r.locked,
-		Names: func() []string { return append(r.load().InOrder(), "local") }, Configured: r.profiles,
-		Stores: func(context.Context) []profiles.Store {
-			return []profiles.Store{{Scheme: keystore.SchemeKeyring, Err: r.noRing}, {Scheme: keystore.SchemeFile}}
-		},
-		Resolve: r.secrets.Resolve, Save: r.save,
-		Read: func(ctx context.Context, _ config.Profile, key keystore.Secret) (accounts.Found, error) {
-			r.asked = append(r.asked, key.Reveal())
-			if r.hold != nil {
-				select {
-				case <-r.hold:
-				case <-ctx.Done():
-					r.stopped++
-					return accounts.Found{}, ctx.Err()
-				}
-			}
-			return r.found, r.refused
-		},
-		WhatGoes: func(name string) (accounts.Removal, error) {
-			return accounts.WhatGoes(r.files(), name, r.inventory.List())
-		},
-		Remove: func(ctx context.Context, gone accounts.Removal, withKey, withSecrets bool) error {
-			return accounts.Remove(ctx, r.files(), gone, withKey, withSecrets)
-		},
-		Uses: func(ctx context.Context) ([]secrets.Use, error) { return secrets.Uses(ctx, r.secretFiles()) },
-		Migrate: func(ctx context.Context, to string, refs []string) ([]secrets.Move, error) {
-			return secrets.Migrate(ctx, r.secretFiles(), to, refs, nil)
-		},
-		Switch: func(name string) tea.Cmd {
-			return func() tea.Msg { r.switched = append(r.switched, name); return nil }
-		},
-	}
+	return profiles.Deps{Ctx: t.Context(), Theme: theme, Profiles: r, Program: r, Refused: r.locked}
 }
 
 func (r *rig) start(t *testing.T, w, h int) *uitest.Screen {
@@ -179,8 +184,8 @@ func flow(t *testing.T, r *rig, w, h int, command string, body func(s *uitest.Sc
 // adding opens the form for a new account.
 func adding(t *testing.T, r *rig, w, h int, body func(s *uitest.Screen)) {
 	t.Helper()
-	flow(t, r, w, h, "add account", func(s *uitest.Screen) {
-		s.Expect("Add account", "›Profile")
+	flow(t, r, w, h, "add profile", func(s *uitest.Screen) {
+		s.Expect("Add profile", "›Profile")
 		body(s)
 	})
 }
@@ -201,13 +206,13 @@ func fill(s *uitest.Screen, name, address, key string) {
 const typedKey = "0123456789abcdef0123456789abf2a1"
 
 // shown is what the account of the tests has.
-func shown() accounts.Found {
-	ok := func(text string) accounts.Verdict { return accounts.Verdict{State: accounts.OK, Text: text} }
-	return accounts.Found{
+func shown() service.Found {
+	ok := func(text string) service.Verdict { return service.Verdict{State: service.OK, Text: text} }
+	return service.Found{
 		ID: "hl_x1", Levels: []model.Level{model.LevelUser}, Prefix: "brd", Host: "brd.superproxy.io", Port: 44445, CA: []byte("a certificate"),
-		Zones: []accounts.Zone{
+		Zones: []service.Zone{
 			{Zone: model.Zone{Name: "u1", Product: model.ProductUnlocker, Rate: model.Rate{Per1000: 1.5}}, Password: keystore.NewSecret("the-password-of-u1"), Verdict: ok("active")},
-			{Zone: model.Zone{Name: "old", Product: model.ProductISP}, Verdict: accounts.Verdict{State: accounts.Warning, Text: "the service calls it disabled"}},
+			{Zone: model.Zone{Name: "old", Product: model.ProductISP}, Verdict: service.Verdict{State: service.Warning, Text: "the service calls it disabled"}},
 		},
 		Key: ok("api.test accepts it (GET /status)"), Account: ok("hl_x1, active"), Listing: ok("2 zones"), Rates: ok("1 of 2 measured by the account's cost"),
 		Passwords: ok("1 of 2 zones with a proxy login"), Proxy: ok("brd.superproxy.io:44445 by zone u1"), Certificates: ok("root.crt, valid until 2046-07-18"),
@@ -242,7 +247,7 @@ func TestAKeyAndAnAddressAreEnough(t *testing.T) {
 				t.Errorf("the file was written: %s", text)
 			}
 			s.Press("ctrl+s")
-			s.ExpectNot("Add account")
+			s.ExpectNot("Add profile")
 		})
 		if len(r.switched) != 1 || r.switched[0] != "acme" || len(r.asked) != 1 || r.asked[0] != typedKey {
 			t.Errorf("switched to %v, asked by %d keys", r.switched, len(r.asked))
@@ -295,7 +300,7 @@ func TestAKeyThatStaysWhereItIs(t *testing.T) {
 		s.Press("ctrl+r")
 		s.Expect("✓ api.test accepts it")
 		s.Press("ctrl+s")
-		s.ExpectNot("Add account")
+		s.ExpectNot("Add profile")
 	})
 	k, _ := r.inventory.Get("acme")
 	p, err := r.load().Profile("acme")
@@ -330,7 +335,7 @@ func TestAMistakeIsShownAtItsFieldAndNothingIsWritten(t *testing.T) {
 			adding(t, r, 120, 40, func(s *uitest.Screen) {
 				tt.do(s)
 				s.Press("ctrl+s")
-				s.Expect("Add account", tt.want)
+				s.Expect("Add profile", tt.want)
 			})
 			if text, _ := os.ReadFile(r.config); string(text) != before || len(r.inventory.List()) != 0 || len(r.switched) != 0 {
 				t.Errorf("%d keys, switched %v, the file:\n%s", len(r.inventory.List()), r.switched, text)
@@ -353,7 +358,7 @@ func TestATypedKeyIsNotThrownAwayWithoutAsking(t *testing.T) {
 		s.Press("esc", "esc")
 		s.Expect("Discard what was filled in?")
 		s.Press("n")
-		s.Expect("Add account", "stored when you save")
+		s.Expect("Add profile", "stored when you save")
 	})
 }
 
@@ -377,10 +382,10 @@ func TestAFileThatCannotBeWrittenKeepsTheForm(t *testing.T) {
 	adding(t, r, 80, 24, func(s *uitest.Screen) {
 		fill(s, "acme", "https://a.test", typedKey)
 		s.Press("ctrl+s")
-		s.Expect("Add account", "✗ adding profile", "permission denied")
+		s.Expect("Add profile", "✗ adding profile", "permission denied")
 		r.fail = nil
 		s.Press("ctrl+s")
-		s.ExpectNot("Add account")
+		s.ExpectNot("Add profile")
 	})
 	if r.saves != 2 || len(r.switched) != 1 {
 		t.Errorf("%d writes, switched %v", r.saves, r.switched)
@@ -389,8 +394,8 @@ func TestAFileThatCannotBeWrittenKeepsTheForm(t *testing.T) {
 
 func TestAnAccountIsEdited(t *testing.T) {
 	r := newRig(t, before+"account = \"hl_1\" # ours\nkey = \"etl\"\n", model.Key{Name: "etl", Level: model.LevelUser, Secret: "env:ACME_KEY"})
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
-		s.Expect("Edit account old", "https://old.example.com", "hl_1", "in the inventory already, USER, env:ACME_KEY")
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
+		s.Expect("Edit profile old", "https://old.example.com", "hl_1", "in the inventory already, USER, env:ACME_KEY")
 		s.Press("ctrl+s")
 		s.Expect("profile old is saved")
 	})
@@ -405,7 +410,7 @@ func TestAnAccountIsEdited(t *testing.T) {
 
 func TestAnAccountWithoutAKeyIsEditedWithoutOne(t *testing.T) {
 	r := newRig(t, before)
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		s.Press("tab")
 		s.Press("ctrl+u")
 		s.Type("https://new.example.com")
@@ -424,8 +429,8 @@ func TestWhatGoesIsNamedBeforeAnAccountIsRemoved(t *testing.T) {
 		fill(s, "acme", "https://api.test", typedKey)
 		s.Press("ctrl+r", "ctrl+s")
 	})
-	flow(t, r, 120, 40, "remove account acme", func(s *uitest.Screen) {
-		s.Expect("Remove account acme", "Goes: profile acme (2 zones) from the configuration; the certificate")
+	flow(t, r, 120, 40, "remove profile acme", func(s *uitest.Screen) {
+		s.Expect("Remove profile acme", "Goes: profile acme (2 zones) from the configuration; the certificate")
 		s.Expect("Stays in", "file:acme-zone-u1", "zonedeck secrets remove")
 		s.ExpectNot("file:acme-key")
 		s.Press("space")

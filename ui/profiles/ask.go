@@ -14,7 +14,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	accounts "zonedeck/service/account"
+	service "zonedeck/service/profiles"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -23,35 +23,26 @@ import (
 func (f *form) ask() tea.Cmd {
 	f.Form.FocusOn(f.Form.Focused(), false) // ends the editing, so that a typed key counts
 	f.Settled(f.Form)
-	p, ref, value := f.draftProfile(), f.secretRef(), f.value
 	if err := keystore.CheckKeyValue(keystore.NewSecret(f.text(fieldValue))); err != nil { // it was not taken
 		f.Form.SetError(fieldValue, err.Error())
 		return f.Form.FocusOn(fieldValue, true)
 	}
-	if value.Empty() && ref == "" {
+	d := f.draft()
+	if d.Value.Empty() && f.secretRef() == "" {
 		f.Form.SetError(fieldValue, "type the key, or paste it: the account is asked by it")
 		return f.Form.FocusOn(fieldValue, true)
 	}
-	if f.doubt("ctrl+r") {
+	if f.doubt(d, "ctrl+r") {
 		return nil
 	}
 	f.Problem = ""
 	f.Form.SetNote(fieldAccount, widget.Note{Text: "the account is being asked …"})
+	d.Found = service.Found{}
 	ctx, times := f.begin()
-	d, dialog := f.deps, f.FormDialog
-	p.CA = "" // it is judged by what is published; a file of the form is looked at by its path
-	if f.text(fieldCA) != "" {
-		p.CA = f.text(fieldCA)
-	}
-	of := f.credential()
+	answers, dialog := f.answers(d), f.FormDialog
+	done := read{round: times, about: f.credential()}
 	return func() tea.Msg {
-		done := read{round: times, about: of}
-		if value.Empty() {
-			value, done.err = d.Resolve(ctx, ref)
-		}
-		if done.err == nil {
-			done.found, done.err = d.Read(ctx, p, value)
-		}
+		done.draft, done.err = f.deps.Profiles.Probe(ctx, d, answers, nil)
 		return kit.ForOverlay{Overlay: dialog, Msg: done}
 	}
 }
@@ -87,7 +78,7 @@ func (f *form) unask() {
 
 // secretRef is the reference of the key, where its value was not typed.
 func (f *form) secretRef() string {
-	if known, ok := f.known(f.draftProfile().Key); ok && known.Secret != "" {
+	if known, ok := f.deps.Profiles.Key(f.draftProfile().Key); ok && known.Secret != "" {
 		return known.Secret
 	}
 	return f.text(fieldSecret)
@@ -106,7 +97,7 @@ func (f *form) credential() string {
 // answer is what the account said.
 type answer struct {
 	about  string // the credential that it is about; empty for none
-	found  accounts.Found
+	found  service.Found
 	filled map[string]change // what it put into fields
 	stale  bool              // it was about another credential, and was taken back
 }
@@ -147,14 +138,14 @@ const askAgain = "what was asked has changed since: ctrl+r asks again"
 
 // fillFound puts what the account said into the form, and the verdicts beside it.
 func (f *form) fillFound(r read) {
-	values, found := f.Form, r.found
+	values, found := f.Form, r.draft.Found
 	f.about, f.stale = r.about, false
 	if f.filled == nil {
 		f.filled = map[string]change{}
 	}
-	note := func(field string, v accounts.Verdict) { values.SetNote(field, noteOf(v)) }
+	note := func(field string, v service.Verdict) { values.SetNote(field, noteOf(v)) }
 	keyField := fieldValue
-	if _, recorded := f.known(f.draftProfile().Key); recorded {
+	if _, recorded := f.deps.Profiles.Key(f.draftProfile().Key); recorded {
 		keyField = fieldKey
 	} else if f.value.Empty() {
 		keyField = fieldSecret
@@ -162,20 +153,17 @@ func (f *form) fillFound(r read) {
 	note(keyField, found.Key)
 	note(fieldAccount, found.Account)
 	if r.err != nil {
-		if !errors.Is(r.err, accounts.ErrRead) {
+		if !errors.Is(r.err, service.ErrRead) {
 			f.Problem = r.err.Error()
 		}
 		return
 	}
 	f.found = found
-	f.fill(fieldAccount, string(found.ID))
-	if f.text(fieldProxy) == "" && found.Host != "" {
-		f.fill(fieldProxy, found.Host)
-		f.fill(fieldPort, strconv.Itoa(found.Port))
-	}
-	if f.text(fieldPrefix) == "" {
-		f.fill(fieldPrefix, found.Prefix)
-	}
+	p := r.draft.Profile
+	f.fill(fieldAccount, string(p.Account))
+	f.fill(fieldProxy, p.ProxyHost)
+	f.fill(fieldPort, strconv.Itoa(p.ProxyPort))
+	f.fill(fieldPrefix, p.UsernamePrefix)
 	if f.text(fieldLevel) == "" && found.Level() != "" {
 		f.fill(fieldLevel, string(found.Level()))
 	}
@@ -197,8 +185,8 @@ func (f *form) judgeLevel() {
 func (f *form) proxyEntry() string { return f.text(fieldProxy) + ":" + f.text(fieldPort) }
 
 // noteOf shows a verdict.
-func noteOf(v accounts.Verdict) widget.Note {
-	marks := map[accounts.State]widget.NoteMark{accounts.OK: widget.NoteGood, accounts.Warning: widget.NoteWarn, accounts.Failed: widget.NoteBad}
+func noteOf(v service.Verdict) widget.Note {
+	marks := map[service.State]widget.NoteMark{service.OK: widget.NoteGood, service.Warning: widget.NoteWarn, service.Failed: widget.NoteBad}
 	return widget.Note{Mark: marks[v.State], Text: v.Text}
 }
 
@@ -219,14 +207,14 @@ func (f *form) zonesNote() widget.Note {
 	}
 	for _, v := range []struct {
 		what    string
-		verdict accounts.Verdict
+		verdict service.Verdict
 	}{{"rates", f.found.Rates}, {"passwords", f.found.Passwords}} {
 		if v.verdict.Text != "" {
 			n.Text += "; " + v.what + ": " + v.verdict.Text
 		}
 	}
 	checks := f.zoneChecks()
-	slices.SortStableFunc(checks, func(a, b accounts.Check) int { return cmp.Compare(urgency(a), urgency(b)) })
+	slices.SortStableFunc(checks, func(a, b service.Finding) int { return cmp.Compare(urgency(a), urgency(b)) })
 	for i, c := range checks {
 		if urgency(c) < urgencyGood {
 			n.Mark = widget.NoteWarn
@@ -249,14 +237,14 @@ const (
 	urgencyUnknown
 )
 
-func urgency(c accounts.Check) int {
-	return map[accounts.State]int{accounts.Failed: urgencyFailed, accounts.Warning: urgencyWarning, accounts.OK: urgencyGood, accounts.Unknown: urgencyUnknown}[c.Verdict.State]
+func urgency(c service.Finding) int {
+	return map[service.State]int{service.Failed: urgencyFailed, service.Warning: urgencyWarning, service.OK: urgencyGood, service.Unknown: urgencyUnknown}[c.Verdict.State]
 }
 
-var glyphs = map[accounts.State]string{accounts.OK: "✓", accounts.Warning: "!", accounts.Failed: "✗", accounts.Unknown: "·"}
+var glyphs = map[service.State]string{service.OK: "✓", service.Warning: "!", service.Failed: "✗", service.Unknown: "·"}
 
 // zoneChecks are the verdicts on the zones of the form.
-func (f *form) zoneChecks() []accounts.Check {
+func (f *form) zoneChecks() []service.Finding {
 	typed, _, err := readZones(f.Form.Value(fieldZones))
 	if err != nil {
 		return nil
@@ -271,13 +259,13 @@ func (f *form) zoneChecks() []accounts.Check {
 			found.Zones[i].Verdict = z.Judge(held.value)
 		}
 	}
-	return slices.DeleteFunc(accounts.Checks(p, found), func(c accounts.Check) bool { return !strings.HasPrefix(c.Subject, "zone ") })
+	return slices.DeleteFunc(service.Draft{Profile: p, Found: found}.Findings(), func(c service.Finding) bool { return !strings.HasPrefix(c.Subject, "zone ") })
 }
 
 // eachZone shows the verdict on each zone; the list scrolls.
 func (f *form) eachZone() tea.Cmd {
 	checks, theme := f.zoneChecks(), f.deps.Theme
-	inks := map[accounts.State]kit.Ink{accounts.OK: theme.Good, accounts.Warning: theme.Warn, accounts.Failed: theme.Bad, accounts.Unknown: theme.Muted}
+	inks := map[service.State]kit.Ink{service.OK: theme.Good, service.Warning: theme.Warn, service.Failed: theme.Bad, service.Unknown: theme.Muted}
 	return kit.OpenOverlay(&widget.Page{
 		Heading: "Zones by the account", Width: 84,
 		Lines: func(w int) (out []string) {

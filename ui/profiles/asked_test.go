@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"zonedeck/model"
-	accounts "zonedeck/service/account"
+	service "zonedeck/service/profiles"
 	"zonedeck/ui/uitest"
 )
 
 func TestARefusedKeyIsSaidBesideIt(t *testing.T) {
 	r := newRig(t, "")
-	r.found = accounts.Found{Key: accounts.Verdict{State: accounts.Failed, Text: "api.test refuses it: the service answered 401"}}
-	r.refused = fmt.Errorf("%w: refused", accounts.ErrRead)
+	r.found = service.Found{Key: service.Verdict{State: service.Failed, Text: "api.test refuses it: the service answered 401"}}
+	r.refused = fmt.Errorf("%w: refused", service.ErrRead)
 	adding(t, r, 120, 40, func(s *uitest.Screen) {
 		fill(s, "acme", "https://api.test", typedKey)
 		s.Press("ctrl+r")
@@ -104,14 +104,14 @@ func TestAskingCanBeStoppedAndThenSaved(t *testing.T) {
 		s.Press("ctrl+s")
 		s.Expect("ctrl+s save and use: still asking the account: try again when it has answered, or stop asking with esc")
 		s.Press("esc")
-		s.Expect("Add account", "not asked to the end: ctrl+r asks again", "ctrl+r ask the account", "••••f2a1")
+		s.Expect("Add profile", "not asked to the end: ctrl+r asks again", "ctrl+r ask the account", "••••f2a1")
 		s.Press("ctrl+r")
 		s.Expect("the account is being asked …")
 		close(r.hold)
 		s.After(time.Second)
 		s.Expect("✓ api.test accepts it")
 		s.Press("ctrl+s")
-		s.ExpectNot("Add account")
+		s.ExpectNot("Add profile")
 	})
 	if r.stopped != 1 || len(r.asked) != 2 || r.saves != 1 {
 		t.Errorf("stopped %d times, asked %d times, saved %d times", r.stopped, len(r.asked), r.saves)
@@ -127,7 +127,7 @@ func TestTheFormLeadsToAskingOnlyWhereTheDialectCan(t *testing.T) {
 		s.Expect("Type the address and the key, then ctrl+r: the rest is asked for", "ctrl+r ask the account")
 	})
 	r := newRig(t, before)
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		s.Expect("Only the lines that differ are written.")
 		s.ExpectNot("ctrl+r")
 	})
@@ -181,7 +181,7 @@ func TestAKeyThatReplacesTheAskedOneIsNotSavedUnasked(t *testing.T) {
 		s.Press("ctrl+r")
 		s.Expect("✓ api.test accepts it", "u1 unlocker file:acme-zone-u1")
 		s.Press("ctrl+s")
-		s.ExpectNot("Add account")
+		s.ExpectNot("Add profile")
 	})
 	if p, err := r.load().Profile("acme"); err != nil || len(p.Zones) != 2 || p.Account != "hl_x1" || r.saves != 1 || len(r.asked) != 2 {
 		t.Errorf("%+v, %v, %d writes, asked %d times", p, err, r.saves, len(r.asked))
@@ -220,7 +220,7 @@ func TestALevelIsOneOfThoseThatTheAccountLeaves(t *testing.T) {
 		s.Press("space", "space")
 		s.Expect("(•) OPS", "? the account shows that it is OPS or LIMIT, and not which of them")
 		s.Press("ctrl+s")
-		s.ExpectNot("Add account")
+		s.ExpectNot("Add profile")
 	})
 	if k, _ := r.inventory.Get("acme"); k.Level != model.LevelOps || r.saves != 1 {
 		t.Errorf("%+v, %d writes", k, r.saves)

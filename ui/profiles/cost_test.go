@@ -18,7 +18,7 @@ func TestTheCapOnTheCostOfAJobIsAField(t *testing.T) {
 		}
 		t.Fatal("the form has no such field")
 	}
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		to(s)
 		s.Expect("12.5")
 		s.Press("ctrl+u")
@@ -33,7 +33,7 @@ func TestTheCapOnTheCostOfAJobIsAField(t *testing.T) {
 	if p, err := r.load().Profile("old"); err != nil || p.MaxJobCost != 0.25 {
 		t.Errorf("%v, %v", p.MaxJobCost, err)
 	}
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		to(s)
 		s.Press("ctrl+u", "ctrl+s")
 		s.Expect("profile old is saved")

@@ -158,7 +158,7 @@ func (f *form) checkName(v string) error {
 	if err := widget.Required("write a name for the profile")(v); err != nil {
 		return err
 	}
-	if f.edits == nil && slices.Contains(f.deps.Names(), strings.TrimSpace(v)) {
+	if f.edits == nil && slices.Contains(f.deps.Profiles.Names(), strings.TrimSpace(v)) {
 		return fmt.Errorf("profile %q already exists", v)
 	}
 	if f.edits != nil {
@@ -181,7 +181,7 @@ func (f *form) checkValue(v string) error {
 	if err := keystore.CheckKeyValue(keystore.NewSecret(v)); err != nil {
 		return err
 	}
-	if known, ok := f.known(cmp.Or(f.text(fieldKey), f.text(fieldName))); strings.TrimSpace(v) != "" || !f.value.Empty() || f.edits != nil || ok && known.Secret != "" {
+	if known, ok := f.deps.Profiles.Key(cmp.Or(f.text(fieldKey), f.text(fieldName))); strings.TrimSpace(v) != "" || !f.value.Empty() || f.edits != nil || ok && known.Secret != "" {
 		return nil
 	}
 	return errors.New("type the key, or choose another place where it is")
@@ -189,7 +189,7 @@ func (f *form) checkValue(v string) error {
 
 // checkKey refuses a new key's name that may be its value.
 func (f *form) checkKey(v string) error {
-	if _, recorded := f.known(v); recorded {
+	if _, recorded := f.deps.Profiles.Key(v); recorded {
 		return nil
 	}
 	return keystore.CheckName(strings.TrimSpace(v), f.value)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -13,9 +12,10 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	accounts "zonedeck/service/account"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
+	service "zonedeck/service/profiles"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -28,7 +28,7 @@ type form struct {
 	value  keystore.Secret // the key as typed; it is stored when the account is saved
 	chosen bool            // the operator chose the store
 	first  string          // what the first account becomes; empty for a further one
-	sure   string          // the key of another account, and the address, that the operator was shown
+	sure   ask.ID          // the question about a key of another account that the operator was shown
 	answer
 	asking asking
 	admin  adminKey
@@ -39,26 +39,26 @@ type form struct {
 
 // Messages of the form.
 type (
-	probed []Store
-	ask    struct{}
-	unask  struct{} // stop asking
-	each   struct{} // show the verdict on each zone
-	read   struct {
+	probed     []service.Store
+	askAccount struct{}
+	unask      struct{} // stop asking
+	each       struct{} // show the verdict on each zone
+	read       struct {
 		round int    // which time it was asked
 		about string // the form's credential when it was asked
-		found accounts.Found
+		draft service.Draft
 		err   error
 	}
 )
 
 func newForm(d Deps, edits *config.Profile) *form {
 	f := &form{deps: d, edits: edits, passwords: map[model.ZoneName]password{}}
-	if len(d.Configured()) == 0 {
-		f.first = " The first account becomes the default: zonedeck starts with it from then on."
+	if configured, _ := d.Profiles.Configured(); len(configured) == 0 {
+		f.first = " The first profile becomes the default: zonedeck starts with it from then on."
 	}
-	title := "Add account"
+	title := "Add profile"
 	if edits != nil {
-		title = "Edit account " + edits.Name
+		title = "Edit profile " + edits.Name
 	}
 	f.FormDialog = widget.NewFormDialog(d.Theme, title, widget.NewForm(d.Theme, fields(f)...))
 	f.Submit = "save and use"
@@ -69,7 +69,7 @@ func newForm(d Deps, edits *config.Profile) *form {
 	f.OnSubmit, f.OnChange, f.Owner = f.save, f.follow, f
 	if edits != nil {
 		f.chosen = true
-		if known, ok := f.known(edits.Key); ok && known.Secret != "" {
+		if known, ok := f.deps.Profiles.Key(edits.Key); ok && known.Secret != "" {
 			f.Form.SetValue(fieldStore, keystore.Ref(known.Secret).Scheme())
 			f.Form.SetValue(fieldLevel, string(known.Level))
 			f.Form.SetPlaceholder(fieldValue, "it is stored: "+kit.RefLabel(known.Secret)+"; type to replace it")
@@ -102,7 +102,7 @@ func (f *form) head(lists bool) string {
 func open(d Deps, edits *config.Profile) tea.Cmd {
 	f := newForm(d, edits)
 	return tea.Sequence(kit.OpenOverlay(f.FormDialog), func() tea.Msg {
-		return kit.ForOverlay{Overlay: f.FormDialog, Msg: probed(d.Stores(d.Ctx))}
+		return kit.ForOverlay{Overlay: f.FormDialog, Msg: probed(d.Profiles.Stores(d.Ctx))}
 	})
 }
 
@@ -110,10 +110,10 @@ func open(d Deps, edits *config.Profile) tea.Cmd {
 func (f *form) Extra() []kit.Binding {
 	d, _ := dialect.Find(f.text(fieldDialect))
 	b := kit.Binding{
-		Keys: []string{"ctrl+r"}, Label: "ask the account", Group: "Form", Intent: ask{}, WhileTyping: true, Hidden: !d.ListsAccount(),
+		Keys: []string{"ctrl+r"}, Label: "ask the account", Group: "Form", Intent: askAccount{}, WhileTyping: true, Hidden: !d.ListsAccount(),
 		Help: "Ask the account what it has, by the key, and check each value. Nothing is written.",
 	}
-	if err := accounts.Refusal(f.draftProfile()); err != nil {
+	if err := f.draft().Refusal(); err != nil {
 		b.Disabled = err.Error()
 	}
 	switch {
@@ -129,7 +129,7 @@ func (f *form) Extra() []kit.Binding {
 		Keys: []string{"ctrl+l"}, Label: "each zone", Group: "Form", Intent: each{}, WhileTyping: true, Hidden: true,
 		Help: "Show what the account says of each zone.",
 	}
-	if f.found.Listing == (accounts.Verdict{}) {
+	if f.found.Listing == (service.Verdict{}) {
 		zones.Disabled = "the account has not listed its zones yet"
 	}
 	return []kit.Binding{b, zones}
@@ -140,7 +140,7 @@ func (f *form) Handle(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case probed:
 		f.tellStores(msg)
-	case ask:
+	case askAccount:
 		return f.ask(), true
 	case unask:
 		f.unask()
@@ -207,7 +207,7 @@ func (f *form) follow(values *widget.Form) {
 	}
 	scheme := values.Value(fieldStore)
 	f.chosen = f.chosen || values.Focused() == fieldStore
-	known, recorded := f.known(values.Value(fieldKey))
+	known, recorded := f.deps.Profiles.Key(values.Value(fieldKey))
 	kept := recorded && known.Secret != ""
 	typed := scheme == keystore.SchemeKeyring || scheme == keystore.SchemeFile
 	values.SetHidden(fieldValue, !typed || kept && f.edits == nil)
@@ -221,8 +221,8 @@ func (f *form) follow(values *widget.Form) {
 	values.SetNote(fieldKey, widget.Note{})
 	if recorded {
 		note := widget.Note{Mark: widget.NoteGood, Text: "in the inventory already, " + known.Level.String() + ", " + referenceText(known)}
-		if of := f.elsewhere(); of != "" {
-			note.Mark, note.Text = widget.NoteWarn, note.Text+"; the key of "+of
+		if q, other := f.question(f.draft(), ask.OtherAccount); other {
+			note.Mark, note.Text = widget.NoteWarn, note.Text+"; the key of "+q.Facts[0].Text
 		}
 		values.SetNote(fieldKey, note)
 	}
@@ -232,12 +232,8 @@ func (f *form) follow(values *widget.Form) {
 
 // askWhy shows the field for a reason where an ADMIN key is chosen.
 func (f *form) askWhy() {
-	level := model.Level(f.text(fieldLevel))
-	if known, recorded := f.known(f.text(fieldKey)); recorded {
-		level = known.Level
-	}
-	chosen := f.edits == nil || f.edits.Key != f.text(fieldKey)
-	f.Form.SetHidden(fieldReason, (level != model.LevelAdmin || !chosen) && (f.admin.about == "" || f.admin.about != f.credential()))
+	_, asks := f.question(f.draft(), ask.AdminReason)
+	f.Form.SetHidden(fieldReason, !asks && (f.admin.about == "" || f.admin.about != f.credential()))
 }
 
 // adminKey is the credential that saving refused as that of an ADMIN key, whatever its level is called.
@@ -265,47 +261,35 @@ func explain(d dialect.Dialect) string {
 	return d.Name() + " sends and reads what the contract shows and nothing more: zones, account id and proxy are filled in by hand."
 }
 
-// known is the inventory's key of that name.
-func (f *form) known(name string) (model.Key, bool) {
-	if f.deps.Keys == nil {
-		return model.Key{}, false
-	}
-	keys := f.deps.Keys()
-	if i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == strings.TrimSpace(name) }); i >= 0 {
-		return keys[i], true
-	}
-	return model.Key{}, false
-}
-
-// elsewhere says whose key the form names, where another service than its own would get the value.
-func (f *form) elsewhere() string {
-	p := f.draftProfile()
-	if _, recorded := f.known(p.Key); !recorded || f.edits != nil && f.edits.Key == p.Key {
-		return ""
-	}
-	said := ""
-	for _, of := range f.deps.Configured() {
-		switch {
-		case of.Key != p.Key:
-		case of.BaseURL == p.BaseURL:
-			return ""
-		default:
-			said = fmt.Sprintf("profile %s (%s)", of.Name, of.BaseURL)
+// question is what has to be answered of a kind before a draft is saved.
+func (f *form) question(d service.Draft, kind ask.Kind) (ask.Question, bool) {
+	for _, q := range f.deps.Profiles.Questions(d) {
+		if q.Kind == kind {
+			return q, true
 		}
 	}
-	return said
+	return ask.Question{}, false
 }
 
 // doubt asks once, with key and address, before a key of another account is sent or saved; again is
 // the key press that says yes.
-func (f *form) doubt(again string) bool {
-	of, p := f.elsewhere(), f.draftProfile()
-	if of == "" || !f.value.Empty() || f.sure == p.Key+"="+p.BaseURL {
+func (f *form) doubt(d service.Draft, again string) bool {
+	q, other := f.question(d, ask.OtherAccount)
+	if !other || f.sure == q.ID() {
 		return false
 	}
-	f.sure = p.Key + "=" + p.BaseURL
-	f.Problem = fmt.Sprintf("Key %s is that of %s. %s once more to use it at %s.", p.Key, of, again, p.BaseURL)
+	f.sure = q.ID()
+	f.Problem = fmt.Sprintf("K%s. %s once more to use it at %s.", strings.TrimPrefix(q.Text, "k"), again, d.Profile.BaseURL)
 	return true
+}
+
+// answers are those that the form gives.
+func (f *form) answers(d service.Draft) ask.Answers {
+	answers := ask.Answers{}.AlwaysWith(ask.AdminReason, ask.Answer{Text: f.text(fieldReason)})
+	if q, other := f.question(d, ask.OtherAccount); other && f.sure == q.ID() {
+		answers = answers.With(q, ask.Agreed)
+	}
+	return answers
 }
 
 // referenceText describes a key's reference for display.
@@ -314,7 +298,7 @@ func referenceText(k model.Key) string {
 }
 
 // tellStores shows what the probes said, and chooses the keyring where it answers.
-func (f *form) tellStores(stores []Store) {
+func (f *form) tellStores(stores []service.Store) {
 	options := storeOptions()
 	note := widget.Note{Mark: widget.NoteGood}
 	say := func(text string) {
@@ -387,45 +371,44 @@ func (f *form) draftProfile() config.Profile {
 	return p
 }
 
-// draft is what is saved.
-func (f *form) draft() (accounts.Draft, error) {
+// draft is what is saved. A line of a zone that cannot be read leaves its zones out.
+func (f *form) draft() service.Draft {
 	p := f.draftProfile()
-	zones, _, err := readZones(f.Form.Value(fieldZones))
-	if err != nil {
-		return accounts.Draft{}, err
+	d := service.Draft{Profile: p, Before: f.edits, Value: f.value, Store: f.scheme(), Values: map[string]keystore.Secret{}, Found: f.found}
+	known, recorded := f.deps.Profiles.Key(p.Key)
+	if !recorded || known.Secret == "" {
+		d.Reference = f.text(fieldSecret)
 	}
-	d := accounts.Draft{Profile: p, Values: map[string]keystore.Secret{}, Before: f.edits, AdminReason: f.text(fieldReason)}
-	d.Profile.Zones = f.zones(zones, d.Values)
-	d.Key = model.Key{Name: p.Key, Level: model.Level(f.text(fieldLevel)), Secret: f.text(fieldSecret)}
-	known, recorded := f.known(p.Key)
-	switch {
-	case recorded && d.Key.Level != "" && d.Key.Level != known.Level && f.edits == nil:
-		return d, fmt.Errorf("the inventory says %s for key %s: correct it in Keys (4, e), or write another name", known.Level, known.Name)
-	case recorded && known.Secret != "":
-		d.Key = known
-	case f.edits != nil && f.value.Empty() && d.Key.Secret == "": // the profile names no key, or one without a value
-		d.Key = model.Key{}
-	case f.value.Empty() && d.Key.Secret == "":
-		return d, errors.New("the key's value is missing: type it, or name the place where it is")
-	}
-	if !f.value.Empty() {
-		if d.Key.Secret == "" {
-			d.Key.Secret = accounts.RefFor(f.scheme(), p.Name, p.Key)
-		}
-		if !keystore.Ref(d.Key.Secret).Storable() {
-			return d, fmt.Errorf("%s: the console cannot store a value there; set it where it lives", kit.RefLabel(d.Key.Secret))
-		}
-		d.Values[d.Key.Secret] = f.value
+	if !recorded || f.edits == nil {
+		d.Level = model.Level(f.text(fieldLevel))
 	}
 	if p.CA == "" {
 		d.CA = f.found.CA
 	}
-	if err := f.found.Disputes(d.Key); err != nil && recorded {
-		return d, fmt.Errorf("%w: correct it in Keys (4, e)", err)
-	} else if err != nil {
-		return d, fmt.Errorf("%w: choose %s as its level", err, f.found.LevelNames())
+	if zones, _, err := readZones(f.Form.Value(fieldZones)); err == nil {
+		d.Profile.Zones = f.zones(zones, d.Values)
 	}
-	return d, p.Validate()
+	return d
+}
+
+// report is what is saved, or the mistake in it with where it is mended.
+func (f *form) report(d service.Draft) (service.Report, error) {
+	r, err := f.deps.Profiles.Check(d)
+	var disputed *service.LevelError
+	var field *model.RequestError
+	switch {
+	case errors.As(err, &disputed) && r.Recorded:
+		err = fmt.Errorf("%w: correct it in Keys (4, e)", disputed)
+	case errors.As(err, &disputed):
+		err = fmt.Errorf("%w: choose %s as its level", disputed, disputed.Allows)
+	case errors.As(err, &field) && field.Field() == "level":
+		err = fmt.Errorf("%w: correct it in Keys (4, e), or write another name", field.Problems[0].Err)
+	case errors.As(err, &field):
+		err = field.Problems[0].Err
+	case err == nil && r.Valueless:
+		err = errors.New("the key's value is missing: type it, or name the place where it is")
+	}
+	return r, err
 }
 
 // zones are those of the form, with what only the account or the edited profile knows of them; the
@@ -433,15 +416,11 @@ func (f *form) draft() (accounts.Draft, error) {
 func (f *form) zones(typed []model.Zone, values map[string]keystore.Secret) []model.Zone {
 	for i, z := range typed {
 		if f.edits != nil {
-			if before, ok := f.edits.Zone(string(z.Name)); ok {
-				typed[i].IdentityVerified, typed[i].Rate = before.IdentityVerified, before.Rate
-			}
+			before, _ := f.edits.Zone(string(z.Name))
+			typed[i].IdentityVerified, typed[i].Rate = before.IdentityVerified, before.Rate
 		}
 		for _, found := range f.found.Zones {
-			if found.Zone.Name != z.Name {
-				continue
-			}
-			if found.Zone.Rate.Priced() {
+			if found.Zone.Name == z.Name && found.Zone.Rate.Priced() {
 				typed[i].Rate = found.Zone.Rate
 			}
 		}
@@ -454,28 +433,29 @@ func (f *form) zones(typed []model.Zone, values map[string]keystore.Secret) []mo
 
 // refOf is the reference that a zone's password gets.
 func (f *form) refOf(zone model.ZoneName) string {
-	return accounts.RefFor(f.scheme(), f.draftProfile().Name, "zone-"+string(zone))
+	return service.Draft{Profile: f.draftProfile(), Store: f.scheme()}.RefOf("zone-" + string(zone))
 }
 
-// save writes the account; a new one is used from then on.
+// save writes the profile; a new one is used from then on.
 func (f *form) save(values *widget.Form) tea.Cmd {
 	f.Settled(values)
-	if f.stale && accounts.Refusal(f.draftProfile()) == nil {
+	if f.stale && f.draft().Refusal() == nil {
 		f.stale = false // it was said
 		f.Problem = "The account was asked by another key or address than what stands here now, and what it filled in was taken back: ctrl+r asks again, ctrl+s once more saves it unasked."
 		return nil
 	}
-	d, err := f.draft()
+	d := f.draft()
+	r, err := f.report(d)
 	if err != nil {
 		f.Problem = err.Error()
 		return nil
 	}
-	if f.doubt("ctrl+s") {
+	if f.doubt(d, "ctrl+s") {
 		return nil
 	}
-	of := f.credential()
+	of, answers := f.credential(), f.answers(d)
 	return f.Run(func() (tea.Msg, error) {
-		p, err := f.deps.Save(f.deps.Ctx, d)
+		p, err := f.deps.Profiles.Save(f.deps.Ctx, r, answers)
 		var why interface{ AsksWhy() }
 		switch {
 		case errors.As(err, &why):
@@ -484,7 +464,7 @@ func (f *form) save(values *widget.Form) tea.Cmd {
 		case err != nil:
 			return nil, err
 		case f.edits == nil:
-			return f.deps.Switch(p.Name), nil
+			return f.deps.Program.Switch(p.Name), nil
 		default:
 			return kit.Toast{Text: "profile " + p.Name + " is saved"}, nil
 		}

@@ -10,7 +10,7 @@ import (
 
 func TestAKeyThatIsStoredIsNotAskedFor(t *testing.T) {
 	r := newRig(t, before+"key = \"etl\"\n", model.Key{Name: "etl", Level: model.LevelUser, Secret: "file:old-etl"})
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		s.Expect("it is stored: file:old-etl; type to replace it")
 		s.ExpectNot("type or paste it, once", "Why ADMIN")
 	})
@@ -33,7 +33,7 @@ func TestWhyAnADMINKeyIsChosenIsAskedFor(t *testing.T) {
 	if r.reason != "there is no other key" {
 		t.Errorf("the reason is %q", r.reason)
 	}
-	flow(t, r, 120, 40, "edit account acme", func(s *uitest.Screen) { s.ExpectNot("Why ADMIN") })
+	flow(t, r, 120, 40, "edit profile acme", func(s *uitest.Screen) { s.ExpectNot("Why ADMIN") })
 }
 
 // A key of another account is shown with the address that would get it, and sent after a second yes.
@@ -56,7 +56,7 @@ func TestAKeyOfAnotherAccountIsSentAfterAQuestion(t *testing.T) {
 			t.Errorf("the account was asked %d times", len(r.asked))
 		}
 		s.Press("ctrl+s")
-		s.ExpectNot("Add account")
+		s.ExpectNot("Add profile")
 	})
 }
 
@@ -64,7 +64,7 @@ func TestAKeyOfAnotherAccountIsSentAfterAQuestion(t *testing.T) {
 // paste goes where the focus is seen, or says that it went nowhere.
 func TestAPastedKeyGoesIntoNoOtherField(t *testing.T) {
 	r := newRig(t, before+"key = \"etl\"\n", model.Key{Name: "etl", Level: model.LevelUser, Secret: "file:old-etl"})
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		s.Press("tab", "tab", "tab")
 		s.Press("enter")
 		s.Expect("›API key", "nothing was typed into API key: type or paste it, or tab goes on without it")
@@ -177,7 +177,7 @@ func TestARefusedADMINKeyIsAskedForItsReason(t *testing.T) {
 		s.Type("there is no other key")
 		r.fail = nil
 		s.Press("ctrl+s")
-		s.ExpectNot("Add account")
+		s.ExpectNot("Add profile")
 	})
 	if r.reason != "there is no other key" || r.saves != 2 {
 		t.Errorf("the reason is %q, %d saves", r.reason, r.saves)

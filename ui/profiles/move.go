@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/keystore"
-	"zonedeck/service/secrets"
+	service "zonedeck/service/profiles"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -21,7 +21,7 @@ const (
 
 // move opens the dialog that moves secrets to another store.
 func move(d Deps) tea.Msg {
-	uses, err := d.Uses(d.Ctx)
+	uses, err := d.Profiles.SecretUses(d.Ctx)
 	if err != nil {
 		return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
 	}
@@ -49,8 +49,8 @@ func move(d Deps) tea.Msg {
 		}
 		to := f.Value(fieldStore)
 		return dialog.Run(func() (tea.Msg, error) {
-			moves, err := d.Migrate(d.Ctx, to, refs)
-			if errors.Is(err, secrets.ErrNothing) {
+			moves, err := d.Profiles.MoveSecrets(d.Ctx, to, refs, nil)
+			if errors.Is(err, service.ErrNothing) {
 				return nil, errors.New("nothing is to be moved: it is in that store already")
 			}
 			if err != nil {
@@ -60,7 +60,7 @@ func move(d Deps) tea.Msg {
 		})
 	}
 	return tea.Sequence(kit.OpenOverlay(dialog), func() tea.Msg {
-		answers := d.Stores(d.Ctx)
+		answers := d.Profiles.Stores(d.Ctx)
 		return kit.Call(kit.InOverlay(dialog), func() tea.Cmd {
 			chooseStore(dialog.Form, stores, answers)
 			return nil
@@ -69,7 +69,7 @@ func move(d Deps) tea.Msg {
 }
 
 // chooseStore shows which stores do not answer.
-func chooseStore(f *widget.Form, stores []widget.Option, answers []Store) {
+func chooseStore(f *widget.Form, stores []widget.Option, answers []service.Store) {
 	note := widget.Note{}
 	for _, s := range answers {
 		if s.Err == nil {
@@ -87,7 +87,7 @@ func chooseStore(f *widget.Form, stores []widget.Option, answers []Store) {
 }
 
 // moved says what became of the secrets.
-func moved(moves []secrets.Move) string {
+func moved(moves []service.Move) string {
 	var places []string
 	kept := 0
 	for _, m := range moves {

@@ -7,7 +7,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	accounts "zonedeck/service/account"
+	service "zonedeck/service/profiles"
 	"zonedeck/ui/uitest"
 )
 
@@ -58,7 +58,7 @@ func TestEachZoneHasItsVerdict(t *testing.T) {
 	r := newRig(t, before)
 	r.found = shown()
 	for i := range 40 {
-		z := accounts.Zone{Zone: model.Zone{Name: model.ZoneName(fmt.Sprintf("z%02d", i)), Product: model.ProductISP}, Verdict: accounts.Verdict{State: accounts.OK, Text: "active"}}
+		z := service.Zone{Zone: model.Zone{Name: model.ZoneName(fmt.Sprintf("z%02d", i)), Product: model.ProductISP}, Verdict: service.Verdict{State: service.OK, Text: "active"}}
 		r.found.Zones = append(r.found.Zones, z)
 	}
 	adding(t, r, 120, 60, func(s *uitest.Screen) {
@@ -74,7 +74,7 @@ func TestEachZoneHasItsVerdict(t *testing.T) {
 		s.Press("end")
 		s.Expect("✓ z39: active")
 		s.Press("esc")
-		s.Expect("Add account")
+		s.Expect("Add profile")
 	})
 }
 

@@ -44,7 +44,7 @@ func TestATypedPasswordOfAZoneIsMaskedAndStored(t *testing.T) {
 			s.Press("ctrl+r")
 			s.Expect("2 zones; 2 typed passwords, stored when you save")
 			s.Press("ctrl+s")
-			s.ExpectNot("Add account", "hunter2")
+			s.ExpectNot("Add profile", "hunter2")
 		})
 		p, err := r.load().Profile("acme")
 		if err != nil || len(p.Zones) != 4 {
@@ -77,7 +77,7 @@ func TestAWrongLineOfAZoneShowsNoPassword(t *testing.T) {
 			s.Type(line)
 			s.ExpectNot("hunter2")
 			s.Press("ctrl+s")
-			s.Expect("Add account", want)
+			s.Expect("Add profile", want)
 			s.ExpectNot("hunter2")
 			s.Press("esc")
 			s.ExpectNot("hunter2")
@@ -105,7 +105,7 @@ func TestPasswordsGoIntoTheStoreThatIsChosenLast(t *testing.T) {
 		s.Press("space")
 		s.Expect("(•) age file", "isp1 isp file:acme-zone-isp1", "u1 unlocker file:acme-zone-u1")
 		s.Press("ctrl+s")
-		s.ExpectNot("Add account")
+		s.ExpectNot("Add profile")
 	})
 	for ref, want := range map[string]string{"file:acme-zone-isp1": "hunter2-typed", "file:acme-zone-u1": "the-password-of-u1"} {
 		if got, err := r.secrets.Resolve(t.Context(), ref); err != nil || got.Reveal() != want {
@@ -119,7 +119,7 @@ func TestANewPasswordTakesThePlaceOfTheOldOne(t *testing.T) {
 	if err := r.secrets.Store(t.Context(), "file:old-zone-isp1", keystore.NewSecret("the-first-password")); err != nil {
 		t.Fatal(err)
 	}
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		toZones(t, s)
 		s.Expect("isp1 isp file:old-zone-isp1")
 		for range len("file:old-zone-isp1") {

@@ -23,11 +23,11 @@ func to(s *uitest.Screen, label string) {
 func TestAReadOnlyProfileIsOpenedToSwitchThatOff(t *testing.T) {
 	r := newRig(t, before+"read_only = true\n[profiles.other]\nbase_url = \"https://other.example.com\"\n")
 	r.locked = "profile old is read-only"
-	for command, why := range map[string]string{"add account": r.locked, "edit account other": r.locked, "remove account old": r.locked} {
+	for command, why := range map[string]string{"add profile": r.locked, "edit profile other": r.locked, "remove profile old": r.locked} {
 		flow(t, r, 120, 40, command, func(s *uitest.Screen) { s.Expect(command + ": " + why) })
 	}
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
-		s.Expect("Edit account old", "nothing is saved unless you switch Read-only off")
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
+		s.Expect("Edit profile old", "nothing is saved unless you switch Read-only off")
 		to(s, "Read-only")
 		s.Press("space", "ctrl+s")
 		s.Expect("profile old is saved")
@@ -36,14 +36,14 @@ func TestAReadOnlyProfileIsOpenedToSwitchThatOff(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	r = newRig(t, before+"read_only = true\n")
-	flow(t, r, 120, 40, "remove account old", func(s *uitest.Screen) { s.Expect("it is read-only: 'edit account old' lifts that") })
+	flow(t, r, 120, 40, "remove profile old", func(s *uitest.Screen) { s.Expect("it is read-only: 'edit profile old' lifts that") })
 }
 
 // Only what the operator changed in the form is written.
 func TestAFormKeepsWhatAnotherProcessChangedMeanwhile(t *testing.T) {
 	other := before + "color = \"red\"\nallowed_domains = [\"a.example\"]\nmax_job_cost = 3.0\n"
 	r := newRig(t, before)
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		to(s, "Read-only")
 		if err := os.WriteFile(r.config, []byte(other), 0o600); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestAFormKeepsWhatAnotherProcessChangedMeanwhile(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	r = newRig(t, before)
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		to(s, "Colour")
 		s.Press("space")
 		if err := os.WriteFile(r.config, []byte(before+"color = \"green\"\n"), 0o600); err != nil {

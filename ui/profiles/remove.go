@@ -5,8 +5,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	accounts "zonedeck/service/account"
 	"zonedeck/service/config"
+	service "zonedeck/service/profiles"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -18,9 +18,9 @@ const (
 	fieldWithSecrets = "with_secrets"
 )
 
-// removal opens the question what of an account is to go.
+// removal opens the question what of a profile is to go.
 func removal(d Deps, name string) tea.Msg {
-	r, err := d.WhatGoes(name)
+	r, err := d.Profiles.Removal(name)
 	if err != nil {
 		return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
 	}
@@ -38,7 +38,7 @@ func removal(d Deps, name string) tea.Msg {
 		})
 	}
 	goes := widget.Field{Name: "goes", Kind: widget.FieldNote, Value: whatGoes(r, false, false)}
-	dialog := widget.NewFormDialog(d.Theme, "Remove account "+name, widget.NewForm(d.Theme, append([]widget.Field{goes}, fields...)...))
+	dialog := widget.NewFormDialog(d.Theme, "Remove profile "+name, widget.NewForm(d.Theme, append([]widget.Field{goes}, fields...)...))
 	dialog.Intro = "The history of the profile stays, and nothing is changed at the service."
 	dialog.Submit, dialog.Deliberate = "remove", true
 	chosen := func(f *widget.Form) (withKey, withSecrets bool) { return f.On(fieldWithKey), f.On(fieldWithSecrets) }
@@ -49,11 +49,11 @@ func removal(d Deps, name string) tea.Msg {
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		withKey, withSecrets := chosen(f)
 		return dialog.Run(func() (tea.Msg, error) {
-			if err := d.Remove(d.Ctx, r, withKey, withSecrets); err != nil {
+			if err := d.Profiles.Remove(d.Ctx, r, withKey, withSecrets); err != nil {
 				return nil, err
 			}
-			if name == d.Current {
-				return d.Switch(config.LocalName), nil
+			if name == d.Profiles.Current() {
+				return d.Program.Switch(config.LocalName), nil
 			}
 			return kit.Toast{Text: "removed: " + strings.Join(r.Describe(withKey, withSecrets), "; ")}, nil
 		})
@@ -62,7 +62,7 @@ func removal(d Deps, name string) tea.Msg {
 }
 
 // whatGoes says what a removal removes, and which secrets it leaves that nothing else names.
-func whatGoes(r accounts.Removal, withKey, withSecrets bool) string {
+func whatGoes(r service.Removal, withKey, withSecrets bool) string {
 	said := "Goes: " + strings.Join(r.Describe(withKey, withSecrets), "; ")
 	if left := r.Leaves(withKey, withSecrets); len(left) > 0 {
 		said += ". Stays in its store: the secret behind " + strings.Join(left, ", ") + " (zonedeck secrets remove deletes it)"

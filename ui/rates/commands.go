@@ -35,7 +35,7 @@ type Deps struct {
 	Refused string
 }
 
-const group = "Account"
+const group = "Profile"
 
 // Commands are the palette's entries.
 func Commands(d Deps) []kit.Binding {

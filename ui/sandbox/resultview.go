@@ -97,7 +97,7 @@ func (m *Model) firstLines(w int) []string {
 	case !m.session.Ready:
 		add(th.Muted, "Reading the keys…")
 	case m.session.Local:
-		add(th.Text, "This is the embedded emulator. ctrl+j sends. ctrl+p 'add account' when you are ready.")
+		add(th.Text, "This is the embedded emulator. ctrl+j sends. ctrl+p 'add profile' when you are ready.")
 	default:
 		add(th.Text, "ctrl+j sends the request as \"Will be sent\" shows it.")
 	}

@@ -242,7 +242,7 @@ func palette(command string, texts ...string) func(p *uitest.Whole) {
 // adding fills the form of a new account with a key.
 func adding(s scripted, key string) func(p *uitest.Whole) {
 	return func(p *uitest.Whole) {
-		palette("add account", "Base URL", "(-) keyring")(p)
+		palette("add profile", "Base URL", "(-) keyring")(p)
 		p.Type("beta")
 		p.Press("tab", "space", "tab")
 		p.Type(s.api)
@@ -265,8 +265,8 @@ func accountScreens(s scripted) []screen {
 		{name: "account/edit", before: func(h *home) {
 			s.acme(h, "brightdata")
 			h.write("config/zonedeck/config.toml", "[profiles.acme]\nbase_url = \"https://api.example.com\"\ndialect = \"brightdata\"\nkey = \"etl-main\"\ncolor = \"red\"\n[[profiles.acme.zones]]\nname = \"unlocker1\"\nproduct = \"unlocker\"\n")
-		}, steps: palette("edit account acme", "Edit account acme")},
-		{name: "account/remove", before: acme, steps: palette("remove account acme", "Goes: profile acme")},
+		}, steps: palette("edit profile acme", "Edit profile acme")},
+		{name: "account/remove", before: acme, steps: palette("remove profile acme", "Goes: profile acme")},
 		{name: "root/use-profile", before: acme, steps: script(acmeReady, see("esc @", "Use profile"))},
 	}
 }

@@ -353,13 +353,13 @@ func frameScreens(silent string) []screen {
 		{name: "root/palette", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("ctrl+p")
-			p.Type("account")
-			p.WaitFor("add account")
+			p.Type("profile")
+			p.WaitFor("add profile")
 		}},
 		{name: "account/add", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("ctrl+p")
-			p.Type("add account")
+			p.Type("add profile")
 			p.PressFor("enter", "Base URL")
 		}},
 		{name: "root/real-account-sending", before: func(h *home) {

@@ -33,7 +33,7 @@ func accountStateScreens(s scripted, silent string) []screen {
 		{name: "account/asking", before: acme, steps: asking},
 		{name: "account/asking-save", before: acme, steps: script(asking, see("ctrl+s", "still asking the account"))},
 		{name: "account/plain-http", before: acme, steps: func(p *uitest.Whole) {
-			palette("add account", "(-) keyring")(p)
+			palette("add profile", "(-) keyring")(p)
 			p.Type("beta")
 			p.Press("tab", "tab")
 			p.Type("http://api.example.com")
@@ -57,7 +57,7 @@ func accountStateScreens(s scripted, silent string) []screen {
 		{name: "account/edit-read-only", before: func(h *home) {
 			s.acme(h, "brightdata")
 			h.write("config/zonedeck/config.toml", "[profiles.acme]\nbase_url = \"https://api.example.com\"\ndialect = \"brightdata\"\nkey = \"etl-main\"\nread_only = true\n")
-		}, steps: palette("edit account acme", "Edit account acme", "nothing is saved unless", "(-) keyring")},
+		}, steps: palette("edit profile acme", "Edit profile acme", "nothing is saved unless", "(-) keyring")},
 	}
 }
 

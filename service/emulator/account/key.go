@@ -29,13 +29,13 @@ const (
 // unchanged keys of the scenario: the others are shown once and kept as hashes.
 type Key struct {
 	Name  string      `json:"name"`
-	Level level.Level `json:"level" enum:"ADMIN|FINANCE|OPS|LIMIT|USER"`
+	Level level.Level `json:"level"`
 	Duty  string      `json:"duty"`
-	Value string      `json:"value" jsonschema:"empty for a key that was created or refreshed at run time"`
+	Value string      `json:"value"`
 	// Expires is an RFC 3339 moment or "Unlimited".
-	Expires string `json:"expires" jsonschema:"a date and time, or Unlimited"`
+	Expires string `json:"expires"`
 	// Rotated and Created are RFC 3339 moments; empty is unknown.
-	Rotated string `json:"rotated" jsonschema:"a date and time, or empty where unknown"`
+	Rotated string `json:"rotated"`
 	Created string `json:"created"`
 }
 

@@ -12,7 +12,7 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// FormDialog is a form in an overlay: new job, add key, add account.
+// FormDialog is a form in an overlay: new job, add key, add profile.
 type FormDialog struct {
 	// Form is the form; Intro stands above it.
 	Form  *Form

@@ -1,4 +1,4 @@
-package account
+package profiles
 
 import (
 	"context"
@@ -16,9 +16,11 @@ import (
 	"zonedeck/service/servicetest"
 )
 
+const keyValue = "value-of-etl-0123456789"
+
 // failing is a store of secrets that fails from a call on.
 type failing struct {
-	Secrets
+	store
 	left int // stores that still work
 }
 
@@ -28,12 +30,12 @@ func (f *failing) Store(ctx context.Context, ref string, s keystore.Secret) erro
 	if f.left--; f.left < 0 {
 		return errFull
 	}
-	return f.Secrets.Store(ctx, ref, s)
+	return f.store.Store(ctx, ref, s)
 }
 
 // place is a configuration with its files.
 type place struct {
-	Files
+	files
 	dir       string
 	inventory *keystore.Inventory
 }
@@ -44,7 +46,7 @@ func newPlace(t *testing.T) place {
 	inventory, err := keystore.OpenInventory(filepath.Join(dir, "keys.toml"))
 	noerr.Must(t, err)
 	secrets := keystore.NewResolver(keystore.ResolverOptions{SecretsDir: filepath.Join(dir, "secrets")})
-	return place{Files{filepath.Join(dir, "config.toml"), filepath.Join(dir, "ca"), inventory, secrets}, dir, inventory}
+	return place{files{filepath.Join(dir, "config.toml"), filepath.Join(dir, "ca"), inventory, secrets}, dir, inventory}
 }
 
 // holds lists the files that hold something of an account.
@@ -65,23 +67,22 @@ func (p place) holds(t *testing.T) (names []string) {
 	return names
 }
 
-func draft() Draft {
-	return Draft{
+func draft() Report {
+	return Report{Draft: Draft{
 		Profile: config.Profile{
 			Name: "acme", BaseURL: "https://a.example", Dialect: "brightdata", Verify: true, Key: "etl",
 			Zones: []model.Zone{{Name: "z1", Product: model.ProductISP, Password: "file:acme-zone-z1"}},
 		},
-		Key:    model.Key{Name: "etl", Level: model.LevelUser, Secret: "file:acme-etl"},
 		Values: map[string]keystore.Secret{"file:acme-etl": keystore.NewSecret(keyValue), "file:acme-zone-z1": keystore.NewSecret("zone-password-1")},
 		CA:     []byte("a certificate"),
-	}
+	}, Key: model.Key{Name: "etl", Level: model.LevelUser, Secret: "file:acme-etl"}}
 }
 
 var everything = []string{"ca/acme.pem", "config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}
 
 func TestAnAccountIsSavedWhole(t *testing.T) {
 	at := newPlace(t)
-	p, err := Save(t.Context(), at.Files, draft())
+	p, err := save(t.Context(), at.files, draft())
 	if err != nil || p.CA != filepath.Join(at.CADir, "acme.pem") {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -94,24 +95,24 @@ func TestAnAccountIsSavedWhole(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	servicetest.NoSecretUnder(t, at.dir)
-	if _, err := Save(t.Context(), at.Files, draft()); !errors.Is(err, config.ErrProfileExists) {
+	if _, err := save(t.Context(), at.files, draft()); !errors.Is(err, config.ErrProfileExists) {
 		t.Errorf("a second time: %v", err)
 	}
 }
 
 func TestWhatWasWrittenIsUndoneWhenTheRestCannotBe(t *testing.T) {
-	tests := map[string]func(at *place, d *Draft){
-		"the first secret":         func(at *place, _ *Draft) { at.Secrets = &failing{at.Secrets, 0} },
-		"the second secret":        func(at *place, _ *Draft) { at.Secrets = &failing{at.Secrets, 1} },
-		"the key":                  func(_ *place, d *Draft) { d.Key.Level = "BOSS" },
-		"the configuration's name": func(_ *place, d *Draft) { d.Profile.Name = "ac.me" },
-		"a place that takes none":  func(_ *place, d *Draft) { d.Values["env:X"] = keystore.NewSecret("x") },
+	tests := map[string]func(at *place, d *Report){
+		"the first secret":         func(at *place, _ *Report) { at.Secrets = &failing{at.Secrets, 0} },
+		"the second secret":        func(at *place, _ *Report) { at.Secrets = &failing{at.Secrets, 1} },
+		"the key":                  func(_ *place, d *Report) { d.Key.Level = "BOSS" },
+		"the configuration's name": func(_ *place, d *Report) { d.Profile.Name = "ac.me" },
+		"a place that takes none":  func(_ *place, d *Report) { d.Values["env:X"] = keystore.NewSecret("x") },
 	}
 	for name, breaks := range tests {
 		t.Run(name, func(t *testing.T) {
 			at, d := newPlace(t), draft()
 			breaks(&at, &d)
-			if _, err := Save(t.Context(), at.Files, d); err == nil {
+			if _, err := save(t.Context(), at.files, d); err == nil {
 				t.Error("it was saved")
 			}
 			if got := at.holds(t); len(got) != 0 {
@@ -127,7 +128,7 @@ func TestAConfigurationThatCannotBeWrittenLeavesEarlierSecretsAsTheyWere(t *test
 	noerr.Must(t, os.WriteFile(at.Config, []byte("profiles = {old = {base_url = \"https://b.example\"}}\n"), 0o600))
 	earlier := keystore.NewSecret("the-value-from-before")
 	noerr.Must(t, at.Secrets.Store(t.Context(), "file:acme-etl", earlier))
-	if _, err := Save(t.Context(), at.Files, d); err == nil {
+	if _, err := save(t.Context(), at.files, d); err == nil {
 		t.Fatal("it was saved")
 	}
 	if got, err := at.Secrets.Resolve(t.Context(), "file:acme-etl"); err != nil || !got.Equal(earlier) {
@@ -140,13 +141,13 @@ func TestAConfigurationThatCannotBeWrittenLeavesEarlierSecretsAsTheyWere(t *test
 
 func TestAnEditedAccountKeepsWhatWasNotTouched(t *testing.T) {
 	at := newPlace(t)
-	saved, err := Save(t.Context(), at.Files, draft())
+	saved, err := save(t.Context(), at.files, draft())
 	noerr.Must(t, err)
 	before := saved
 	saved.ReadOnly = true
 	value := keystore.NewSecret("another-value-of-the-key")
-	d := Draft{Profile: saved, Key: model.Key{Name: "etl", Secret: "file:acme-etl"}, Values: map[string]keystore.Secret{"file:acme-etl": value}, Before: &before}
-	noerr.Must(t, noerr.From(Save(t.Context(), at.Files, d)))
+	d := Report{Draft: Draft{Profile: saved, Values: map[string]keystore.Secret{"file:acme-etl": value}, Before: &before}, Key: model.Key{Name: "etl", Secret: "file:acme-etl"}}
+	noerr.Must(t, noerr.From(save(t.Context(), at.files, d)))
 	k, _ := at.inventory.Get("etl")
 	got, err := at.Secrets.Resolve(t.Context(), "file:acme-etl")
 	if err != nil || !got.Equal(value) || k.Fingerprint != value.Fingerprint() || k.Level != model.LevelUser {
@@ -158,7 +159,7 @@ func TestAnEditedAccountKeepsWhatWasNotTouched(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	d.Profile.Name = "gone"
-	if _, err := Save(t.Context(), at.Files, d); !errors.Is(err, config.ErrNoSuchProfile) {
+	if _, err := save(t.Context(), at.files, d); !errors.Is(err, config.ErrNoSuchProfile) {
 		t.Errorf("a profile that is not there: %v", err)
 	}
 }
@@ -177,16 +178,16 @@ func TestOnlyWhatBelongsToTheProfileGoesWithIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := newPlace(t)
-			noerr.Must(t, noerr.From(Save(t.Context(), at.Files, draft())))
+			noerr.Must(t, noerr.From(save(t.Context(), at.files, draft())))
 			if want.shared {
 				other := draft().Profile
 				other.Name = "staging"
 				noerr.Must(t, config.AddProfile(t.Context(), at.Config, other))
 			}
-			r, err := WhatGoes(at.Files, "acme", at.inventory.List())
+			r, err := whatGoes(at.files, "acme", at.inventory.List())
 			noerr.Must(t, err)
 			said := strings.Join(r.Describe(want.withKey, want.withSecrets), "; ")
-			noerr.Must(t, Remove(t.Context(), at.Files, r, want.withKey, want.withSecrets))
+			noerr.Must(t, remove(t.Context(), at.files, r, want.withKey, want.withSecrets))
 			if got := at.holds(t); !slices.Equal(got, want.left) {
 				t.Errorf("left %v, want %v", got, want.left)
 			}
@@ -203,13 +204,33 @@ func TestOnlyWhatBelongsToTheProfileGoesWithIt(t *testing.T) {
 func TestReferencesOfDifferentNamesDiffer(t *testing.T) {
 	long := strings.Repeat("z", 100)
 	seen := map[string]bool{}
+	ref := func(scheme, profile, what string) string {
+		return Draft{Profile: config.Profile{Name: profile}, Store: scheme}.RefOf(what)
+	}
 	for _, ref := range []string{
-		RefFor("file", "acme", "acme"), RefFor("file", "acme", "etl"), RefFor("file", "acme", "zone-a b"), RefFor("file", "acme", "zone-a_b"),
-		RefFor("file", "acme", long), RefFor("file", "acme", long+"z"), RefFor("keyring", "acme", "etl"), RefFor("file", "_", "ü"),
+		ref("file", "acme", "acme"), ref("file", "acme", "etl"), ref("file", "acme", "zone-a b"), ref("file", "acme", "zone-a_b"),
+		ref("file", "acme", long), ref("file", "acme", long+"z"), ref("keyring", "acme", "etl"), ref("file", "_", "ü"),
 	} {
 		if _, err := keystore.ParseRef(ref); err != nil || seen[ref] {
 			t.Errorf("%s: seen %v, %v", ref, seen[ref], err)
 		}
 		seen[ref] = true
+	}
+}
+
+func TestAReferenceToASecretThatIsNotThereIsRefused(t *testing.T) {
+	ps := &Profiles{cfg: Config{Secrets: keystore.NewResolver(keystore.ResolverOptions{
+		SecretsDir: t.TempDir(), Getenv: func(string) string { return "" },
+	})}}
+	if err := ps.stored(t.Context(), "file:unl"); !errors.Is(err, keystore.ErrSecretMissing) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if err := ps.cfg.Secrets.Store(t.Context(), "file:unl", keystore.NewSecret("some-value")); err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{"file:unl", "env:SET_LATER", ""} {
+		if err := ps.stored(t.Context(), ref); err != nil {
+			t.Errorf("%q: %v", ref, err)
+		}
 	}
 }

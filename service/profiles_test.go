@@ -16,13 +16,24 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/account"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/journal"
 	"zonedeck/service/keys"
+	"zonedeck/service/profiles"
 	"zonedeck/service/radius"
 	"zonedeck/service/saved"
 )
+
+// saveProfile saves what Check reports of a draft.
+func saveProfile(t *testing.T, s *Service, d profiles.Draft, a ask.Answers) (config.Profile, error) {
+	t.Helper()
+	r, err := s.Profiles.Check(d)
+	if err != nil {
+		return d.Profile, err
+	}
+	return s.Profiles.Save(t.Context(), r, a)
+}
 
 // Why an ADMIN key is the key of a profile stands in Activity.
 func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
@@ -32,34 +43,37 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	noerr.Must(t, err)
 	defer s.Close(t.Context())
 	value := keystore.NewSecret("value-of-boss-0123456789")
-	d := account.Draft{
+	d := profiles.Draft{
 		Profile: config.Profile{Name: "acme", BaseURL: "https://api.example.com", Key: "boss", APIVersion: config.DefaultAPIVersion, Verify: true},
-		Key:     model.Key{Name: "boss", Level: model.LevelAdmin, Secret: "file:boss"}, Values: map[string]keystore.Secret{"file:boss": value},
+		Level:   model.LevelAdmin, Reference: "file:boss", Value: value,
+	}
+	reason := func(text string) ask.Answers {
+		return ask.Answers{}.AlwaysWith(ask.AdminReason, ask.Answer{Text: text})
 	}
 	var admin *keys.AdminError
-	if _, err := s.SaveAccount(t.Context(), d); !errors.As(err, &admin) {
+	if _, err := saveProfile(t, s, d, nil); !errors.As(err, &admin) {
 		t.Errorf("without a reason: %v", err)
 	}
 	unnamed := d // behind a reference, and called something else
 	noerr.Must(t, s.Resolver.Store(t.Context(), "file:boss", value))
 	noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: "chief", Level: model.LevelAdmin, Secret: "file:boss", Fingerprint: value.Fingerprint()}))
-	unnamed.Key.Level, unnamed.Values = model.LevelUser, nil
-	if _, err := s.SaveAccount(t.Context(), unnamed); !errors.As(err, &admin) || admin.Finding.Key != "chief" {
+	unnamed.Level, unnamed.Value = model.LevelUser, keystore.Secret{}
+	if _, err := saveProfile(t, s, unnamed, nil); !errors.As(err, &admin) || admin.Finding.Key != "chief" {
 		t.Errorf("behind a reference: %v", err)
 	}
 	chief, _ := s.Inventory.Get("chief")
 	noerr.Must(t, errors.Join(s.Inventory.Remove(t.Context(), chief), s.Resolver.Remove(t.Context(), "file:boss")))
-	d.AdminReason = "it is " + value.Reveal()
-	if _, err := s.SaveAccount(t.Context(), d); !errors.Is(err, keys.ErrReasonHoldsValue) {
+	if _, err := saveProfile(t, s, d, reason("it is "+value.Reveal())); !errors.Is(err, keys.ErrReasonHoldsValue) {
 		t.Errorf("with the value for a reason: %v", err)
 	}
 	if len(s.Inventory.List()) > 0 {
 		t.Error("it was saved")
 	}
-	d.AdminReason = "there is no other key"
-	noerr.Must(t, noerr.From(s.SaveAccount(t.Context(), d)))
+	noerr.Must(t, noerr.From(saveProfile(t, s, d, reason("there is no other key"))))
 	events, err := s.journal.KeyEvents(t.Context(), "boss", 10)
-	if err != nil || !slices.ContainsFunc(events, func(e journal.KeyEvent) bool { return e.Profile == "acme" && strings.Contains(e.Text, d.AdminReason) }) {
+	if err != nil || !slices.ContainsFunc(events, func(e journal.KeyEvent) bool {
+		return e.Profile == "acme" && strings.Contains(e.Text, "there is no other key")
+	}) {
 		t.Errorf("%+v, %v", events, err)
 	}
 }
@@ -78,11 +92,11 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	}
 	must(s.Resolver.Store(t.Context(), "file:acme-etl", keystore.NewSecret("value-of-etl-0123456789")))
 	must(s.Inventory.Add(t.Context(), model.Key{Name: "etl", Secret: "file:acme-etl"}))
-	r, err := s.WhatGoes("acme")
+	r, err := s.Profiles.Removal("acme")
 	must(err)
 	refused := func(withKey, withSecrets bool, words string) {
 		t.Helper()
-		if err := s.RemoveAccount(t.Context(), r, withKey, withSecrets); err == nil || !strings.Contains(err.Error(), words) {
+		if err := s.Profiles.Remove(t.Context(), r, withKey, withSecrets); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("want %q: %v", words, err)
 		}
 		noerr.Want(t, noerr.From(s.Resolver.Resolve(t.Context(), "file:acme-etl")))
@@ -143,8 +157,9 @@ func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			status.Store(int64(tt.status))
 			p := config.Profile{Name: "acme", BaseURL: service.URL, Dialect: "brightdata", Key: tt.key, ReadOnly: tt.readOnly, APIVersion: config.DefaultAPIVersion}
-			found, err := s.ReadAccount(t.Context(), p, keystore.NewSecret("a-value-0123456789"))
-			if ok := found.Key.State == account.OK; ok != (tt.status == http.StatusOK) {
+			d, err := s.Profiles.Verify(t.Context(), p, keystore.NewSecret("a-value-0123456789"))
+			found := d.Found
+			if ok := found.Key.State == profiles.OK; ok != (tt.status == http.StatusOK) {
 				t.Fatalf("%+v, %v", found.Key, err)
 			}
 			used, err := s.Keys.Inventory().Used(t.Context())
