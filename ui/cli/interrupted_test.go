@@ -23,6 +23,7 @@ func (w *whenWritten) Write(p []byte) (int, error) {
 }
 
 func TestWhatWasPaidForIsPrintedWhenACommandIsInterrupted(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		args       []string
 		when, want string

@@ -225,6 +225,7 @@ func (r *recorder) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func TestKeyReference(t *testing.T) {
+	t.Parallel()
 	tabs := []string{"Sandbox", "Jobs", "Proxy", "Keys", "History"}
 	ref := &reference{}
 	t.Run("walk", func(t *testing.T) { walk(t, ref) })

@@ -16,6 +16,7 @@ import (
 
 // At a terminal a rotation is asked for before anything is written; without one the command says it.
 func TestARotationIsAskedForAtATerminal(t *testing.T) {
+	t.Parallel()
 	p, _, stderr := process(t, map[string]string{"ZONEDECK_PROFILE": "local"})
 	for _, c := range []struct {
 		args, answer string
@@ -39,6 +40,7 @@ func TestARotationIsAskedForAtATerminal(t *testing.T) {
 // Between a refresh and the setting of the new value a demo key has no value here, which is no mistake of the command
 // line.
 func TestACallWithAKeyThatIsBeingRefreshedNamesTheRotation(t *testing.T) {
+	t.Parallel()
 	p, _, stderr := process(t, map[string]string{"ZONEDECK_PROFILE": "local"})
 	s, err := service.Open(t.Context(), service.Options{Getenv: p.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
 	noerr.Must(t, err)

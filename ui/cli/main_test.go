@@ -65,6 +65,7 @@ func TestAnInterruptedFetchEndsAtOnceWith130(t *testing.T) {
 }
 
 func TestAnAnswerThatIsSlowToSearchEndsWith25AndSaysWhy(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<html><body>"+strings.Repeat("a page. ", 8000)+strings.Repeat(`\u0061`, 100_000))

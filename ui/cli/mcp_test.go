@@ -90,6 +90,7 @@ func (s *served) history(t *testing.T) []model.Activity {
 }
 
 func TestAnAgentFetchesUnderTheRules(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil, "--domains", "lab.test", "--zones", "unlocker_demo,residential_demo", "--max-cost", "0.003")
 	if text := s.InitializeResult().Instructions; !strings.Contains(text, "at most $0.0030") || !strings.Contains(text, "lab.test") {
 		t.Errorf("the rules are not told: %s", text)
@@ -151,6 +152,7 @@ func TestAnAgentFetchesUnderTheRules(t *testing.T) {
 
 // What a job may cost at most is part of the cap, and stays so once it was started.
 func TestAJobCountsUnderTheCap(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil, "--domains", "lab.test", "--max-cost", "0.004", "--job-inputs", "9") // 0.0015 a record
 	trigger := func(want string, refused bool, urls ...string) {
 		t.Helper()
@@ -173,6 +175,7 @@ func TestAJobCountsUnderTheCap(t *testing.T) {
 
 // Nobody waits for the job, and it is followed all the same.
 func TestJobsAreFollowedWhileAnAgentIsServed(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
 	if text, failed := s.call(t, "jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/product/1"}]}`); failed {
 		t.Fatal(text)
@@ -197,6 +200,7 @@ func TestJobsAreFollowedWhileAnAgentIsServed(t *testing.T) {
 }
 
 func TestAnAgentUsesEveryTool(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
 	tools, err := s.ListTools(t.Context(), nil)
 	noerr.Must(t, err)

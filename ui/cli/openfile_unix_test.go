@@ -26,6 +26,7 @@ func fifo(t *testing.T, name string) string {
 
 // A pipe that somebody holds and nobody writes to ends with one interruption.
 func TestAPipeThatNobodyWritesToEndsWithAnInterruption(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string]func(pipe string) []string{
 		"urls.txt": func(pipe string) []string {
 			return []string{"jobs", "trigger", "gd_pages", "--input", pipe, "--dry-run"}

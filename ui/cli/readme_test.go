@@ -66,6 +66,7 @@ func tableColumn(t *testing.T, name, head string) []string {
 }
 
 func TestTheCommandsOfThePagesParse(t *testing.T) {
+	t.Parallel()
 	for name, atLeast := range map[string]int{readmePage: 8, commandsPage: 20} {
 		t.Run(name, func(t *testing.T) { parseCommands(t, page(t, name), atLeast) })
 	}
@@ -206,10 +207,12 @@ func TestTheFilesOfThePagesLoad(t *testing.T) {
 }
 
 func TestTheLinksOfTheDocumentsLeadSomewhere(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join("..", "..")
 	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	noerr.Must(t, err)
 	link := regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`)
+	headings := map[string][]string{} // by page
 	for _, f := range append(files, filepath.Join(root, "README.md")) {
 		raw, err := os.ReadFile(f)
 		noerr.Must(t, err)
@@ -218,10 +221,14 @@ func TestTheLinksOfTheDocumentsLeadSomewhere(t *testing.T) {
 			if m[1] != "" {
 				target = filepath.Join(filepath.Dir(f), m[1])
 			}
-			text, err := os.ReadFile(target)
-			if err != nil {
-				t.Errorf("%s links to %s: %v", filepath.Base(f), m[1], err)
-			} else if m[2] != "" && !slices.Contains(anchors(string(text)), m[2]) {
+			if _, known := headings[target]; !known {
+				text, err := os.ReadFile(target)
+				if err != nil {
+					t.Errorf("%s links to %s: %v", filepath.Base(f), m[1], err)
+				}
+				headings[target] = anchors(string(text))
+			}
+			if m[2] != "" && !slices.Contains(headings[target], m[2]) {
 				t.Errorf("%s links to %s%s, and there is no such heading", filepath.Base(f), m[1], m[2])
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,6 +33,10 @@ import (
 
 // TestMain lets the test binary stand for the program in scripts.
 func TestMain(m *testing.M) {
+	// Scripts and walks mostly wait for sockets and files, so that more run at once than there are processors.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){
 		"zonedeck": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -46,6 +51,7 @@ func TestMain(m *testing.M) {
 // empty home, real sockets. Scripts that need a service of their own find one
 // emulator and a few broken services in their environment.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	server, err := emulator.Start(t.Context(), emulator.Options{StateDir: t.TempDir(), ProxyAddr: "127.0.0.1:0"})
 	noerr.Must(t, err)
 	t.Cleanup(func() { noerr.Want(t, server.Shutdown(context.WithoutCancel(t.Context()))) })
