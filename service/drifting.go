@@ -3,12 +3,18 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/drift"
+	"zonedeck/service/rows"
 )
 
 // ErrNoDrift says that this run keeps nothing about fields.
@@ -130,4 +136,49 @@ func (d Drift) Compare(ctx context.Context, r drift.Run, c *drift.Contract) (dri
 	}
 	r.Subject = of
 	return d.monitor.Compare(ctx, r, c)
+}
+
+// UnusedContracts are those that judge none of the collectors of a list: their names may be misspelt.
+func (d Drift) UnusedContracts(list []drift.Standing) ([]drift.Contract, error) {
+	all, err := d.Contracts()
+	return slices.DeleteFunc(all, func(c drift.Contract) bool {
+		return slices.ContainsFunc(list, func(s drift.Standing) bool { return c.Is(s.Run.Kind, s.Run.Name) })
+	}), err
+}
+
+// DriftFile is the result of a data set in a file.
+type DriftFile struct {
+	io.Reader
+	Name, Format string // Format is empty where the ending of Name or the content decides
+	Dataset      string
+	Contract     *drift.Contract // nil for the data set's own
+	At           time.Time
+}
+
+// UnreadableError says why a file is not a result.
+type UnreadableError struct{ err error }
+
+func (e *UnreadableError) Error() string { return e.err.Error() }
+
+// CheckFile compares a result with its contract and with the runs of its data set. Nothing is stored.
+func (d Drift) CheckFile(ctx context.Context, f DriftFile) (r drift.Run, v drift.Verdict, err error) {
+	if f.Contract == nil {
+		if f.Contract, err = d.Contract(drift.Dataset, f.Dataset); err != nil {
+			return r, v, err
+		}
+	}
+	if f.Format == "" {
+		f.Format = strings.ToLower(strings.TrimPrefix(filepath.Ext(f.Name), "."))
+	}
+	p := drift.NewProfiler(f.Contract)
+	err = rows.EachRow(f, f.Format, func(r rows.Row) error {
+		p.Row(r)
+		return ctx.Err()
+	})
+	if err != nil {
+		return r, v, &UnreadableError{fmt.Errorf("%s cannot be read as a result: %w", f.Name, err)}
+	}
+	r = p.Run(drift.Subject{Kind: drift.Dataset, Name: f.Dataset}, filepath.Base(f.Name), f.At)
+	v, err = d.Compare(ctx, r, f.Contract)
+	return r, v, err
 }

@@ -1,7 +1,12 @@
 package view
 
 import (
+	"time"
+
 	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/keys"
+	"zonedeck/service/radius"
 )
 
 // Key is one key (docs/schema/keys.json). Days are null where unknown.
@@ -51,6 +56,47 @@ type Keys struct {
 	Skew          *Skew   `json:"clock_skew" jsonschema:"how far the service's clock is ahead of this machine's, by the Date header of its answer; null where it was not measured, which is without --skew"`
 }
 
+// NewKeys are the keys of an audit; within is how long before a date a key counts as due soon.
+func NewKeys(audit keys.Audit, within time.Duration) Keys {
+	out := Keys{Due: audit.Due, Keys: make([]Key, 0, len(audit.Keys))}
+	for _, k := range audit.Keys {
+		out.Keys = append(out.Keys, newKey(k, audit, within))
+	}
+	return out
+}
+
+// newKey is a key at the time of its clocks.
+func newKey(k model.Key, audit keys.Audit, within time.Duration) Key {
+	now, used := audit.Now(k), audit.Used(k)
+	out := Key{
+		Name: k.Name, Profile: audit.Origin(k), Level: k.Level.String(), Duty: string(k.Duty), Fingerprint: k.Fingerprint, Last4: k.Last4,
+		State: k.State(now, within).String(), Expires: k.Expires.String(),
+		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
+		Rotation: k.Rotation.State(now, within).String(), UsedBy: list(keystore.PortableUsers(k)),
+		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: Moment(k.Created), FirstSeen: Moment(used.First), LastUsed: Moment(used.Last),
+		Secret: keystore.Portable(k.Secret), Note: k.Note, Elsewhere: audit.Elsewhere(k), Rotating: audit.Rotating(k),
+	}
+	if n, ok := k.Threshold(now); ok {
+		out.Threshold = &n
+	}
+	if n, ok := k.Expires.DaysLeft(now); ok {
+		out.ExpiryDays = &n
+	}
+	if n, ok := k.Rotation.DaysLeft(now); ok {
+		out.RotationDays = &n
+		out.Rotated = keystore.FormatMoment(k.Rotation.Last)
+	}
+	return out
+}
+
+// Moment is a moment in JSON and tables, in UTC.
+func Moment(t time.Time) string {
+	if t.IsZero() {
+		return "unknown"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
 // Skew is how far the service's clock is ahead of this machine's.
 type Skew struct {
 	Seconds float64 `json:"seconds"`
@@ -83,6 +129,18 @@ type KeyUse struct {
 	Unmeasured  string `json:"unmeasured"`
 	Previous    bool   `json:"other,omitempty" jsonschema:"It has a value of the key beside the present one, which may be valid."`
 	Ended       string `json:"ended,omitempty" jsonschema:"When the value that it has was seen to have ended; what reads it there is refused."`
+}
+
+// NewKeyUse is a use of a key; ref is its reference as it may be shown.
+func NewKeyUse(u radius.Use, ref string) KeyUse {
+	out := KeyUse{
+		Kind: string(u.Kind), Name: u.Name, Place: u.Place, Ref: ref, Fingerprint: u.Fingerprint, Last4: u.Last4,
+		LastSeen: Moment(u.LastSeen), Measurable: u.Measurable(), Unmeasured: u.Unmeasured, Previous: u.Previous,
+	}
+	if !u.Ended.IsZero() {
+		out.Ended = Moment(u.Ended)
+	}
+	return out
 }
 
 // KeysCheck is what "keys check --json" prints (docs/schema/keys-check.json).

@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+
+	"zonedeck/service"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/service/drift"
-	"zonedeck/service/rows"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
@@ -137,7 +136,11 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftChe
 		for _, s := range list {
 			out = append(out, view.NewStoredDriftCheck(s))
 		}
-		return out, t.idleContracts(list)
+		unused, err := t.Client.Drift.UnusedContracts(list)
+		for _, c := range unused {
+			t.app.warn("%s judges nothing: no run of %s %s is stored", sanitizeLine(c.File), c.Kind, sanitizeLine(c.Name))
+		}
+		return out, err
 	}
 	for _, name := range names {
 		kind, id, err := t.collector(ctx, name)
@@ -156,20 +159,6 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftChe
 		out = append(out, c)
 	}
 	return out, nil
-}
-
-// idleContracts warns of contracts that judge nothing: their names may be misspelt.
-func (t *task) idleContracts(list []drift.Standing) error {
-	all, err := t.Client.Drift.Contracts()
-	if err != nil {
-		return err
-	}
-	for _, c := range all {
-		if !slices.ContainsFunc(list, func(s drift.Standing) bool { return c.Is(s.Run.Kind, s.Run.Name) }) {
-			t.app.warn("%s judges nothing: no run of %s %s is stored", sanitizeLine(c.File), c.Kind, sanitizeLine(c.Name))
-		}
-	}
-	return nil
 }
 
 // checkFile checks a result in a file.
@@ -201,52 +190,28 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 	if contract != nil && contract.Name != id {
 		return nil, usage("--contract: %s is for %s, not for %s", f.Contract, sanitizeLine(contract.Name), sanitizeLine(id))
 	}
-	if contract == nil {
-		var err error
-		if contract, err = t.Client.Drift.Contract(kind, id); err != nil {
-			return nil, err
-		}
-	}
-	r, err := t.profileFile(ctx, f.File, f.Format, contract)
-	if err != nil {
-		return nil, err
-	}
-	r.Kind, r.Name, r.At = kind, id, t.Now()
-	v, err := t.Client.Drift.Compare(ctx, r, contract)
-	if err != nil {
-		return nil, err
-	}
-	return []view.DriftCheck{view.NewDriftCheck(r, v)}, nil
-}
-
-// profileFile reads a result.
-func (t *task) profileFile(ctx context.Context, name, format string, contract *drift.Contract) (drift.Run, error) {
-	file, err := t.app.open(ctx, name)
+	file, err := t.app.open(ctx, f.File)
 	if errors.Is(err, fs.ErrNotExist) {
-		return drift.Run{}, usage("--file: there is no file %s", name)
+		return nil, usage("--file: there is no file %s", f.File)
 	}
 	if err != nil {
-		return drift.Run{}, fail(exitState, "%w", err)
+		return nil, fail(exitState, "%w", err)
 	}
 	defer file.Close()
+	name := f.File
 	if name == "-" {
 		name = "standard input"
 	}
-	if format == "" {
-		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
+	r, v, err := t.Client.Drift.CheckFile(ctx, service.DriftFile{Reader: file, Name: name, Format: f.Format, Dataset: id, Contract: contract, At: t.Now()})
+	switch unreadable := (*service.UnreadableError)(nil); {
+	case ctx.Err() != nil:
+		return nil, fail(exitInterrupted, "interrupted")
+	case errors.As(err, &unreadable):
+		return nil, usage("--file: %w", err)
+	case err != nil:
+		return nil, err
 	}
-	p := drift.NewProfiler(contract)
-	err = rows.EachRow(file, format, func(r rows.Row) error {
-		p.Row(r)
-		return ctx.Err()
-	})
-	if ctx.Err() != nil {
-		return drift.Run{}, fail(exitInterrupted, "interrupted")
-	}
-	if err != nil {
-		return drift.Run{}, usage("--file: %s cannot be read as a result: %w", name, err)
-	}
-	return p.Run(drift.Subject{}, filepath.Base(name), time.Time{}), nil
+	return []view.DriftCheck{view.NewDriftCheck(r, v)}, nil
 }
 
 func (a *app) driftContractCommand() *cobra.Command {

@@ -22,38 +22,6 @@ func (a *app) keysCommand() *cobra.Command {
 		a.keysUsesCommand(), a.keysRotateCommand(), a.keysImportCommand(), a.keysExportCommand(), a.keysSnippetCommand())
 }
 
-// newKeyJSON is a key as a command prints it, at the time of its clocks.
-func newKeyJSON(k model.Key, audit keys.Audit, within time.Duration) view.Key {
-	now, used := audit.Now(k), audit.Used(k)
-	out := view.Key{
-		Name: k.Name, Profile: audit.Origin(k), Level: k.Level.String(), Duty: string(k.Duty), Fingerprint: k.Fingerprint, Last4: k.Last4,
-		State: k.State(now, within).String(), Expires: k.Expires.String(),
-		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
-		Rotation: k.Rotation.State(now, within).String(), UsedBy: append([]string{}, keystore.PortableUsers(k)...),
-		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: moment(k.Created), FirstSeen: moment(used.First), LastUsed: moment(used.Last),
-		Secret: keystore.Portable(k.Secret), Note: k.Note, Elsewhere: audit.Elsewhere(k), Rotating: audit.Rotating(k),
-	}
-	if n, ok := k.Threshold(now); ok {
-		out.Threshold = &n
-	}
-	if n, ok := k.Expires.DaysLeft(now); ok {
-		out.ExpiryDays = &n
-	}
-	if n, ok := k.Rotation.DaysLeft(now); ok {
-		out.RotationDays = &n
-		out.Rotated = keystore.FormatMoment(k.Rotation.Last)
-	}
-	return out
-}
-
-// moment is a moment in JSON and tables, in UTC.
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return "unknown"
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
 // keysFlags say which keys are meant, and where their uses are looked for.
 type keysFlags struct {
 	Recorded bool     `flag:"recorded" help:"only the keys of the inventory, without starting the emulator"`
@@ -88,7 +56,7 @@ func (a *app) keysListCommand() *cobra.Command {
 				t.app.say("zonedeck: the inventory holds no keys: add one in the console (tab 4, a)")
 				return printed{}, nil
 			}
-			out := newKeysJSON(audit, f.Within.d)
+			out := view.NewKeys(audit, f.Within.d)
 			out.Skew = skew
 			return printed{object: out, rows: keyRows(audit, f.Within.d)}, nil
 		},
@@ -103,14 +71,6 @@ func (t *task) auditAndSkew(ctx context.Context, f keysListFlags) (keys.Audit, *
 	}
 	skew, err := t.clockSkew(ctx, f.Skew)
 	return audit, skew, err
-}
-
-func newKeysJSON(audit keys.Audit, within time.Duration) view.Keys {
-	out := view.Keys{Due: audit.Due, Keys: make([]view.Key, 0, len(audit.Keys))}
-	for _, k := range audit.Keys {
-		out.Keys = append(out.Keys, newKeyJSON(k, audit, within))
-	}
-	return out
 }
 
 func keyRows(audit keys.Audit, within time.Duration) [][]string {
@@ -152,9 +112,9 @@ func (t *task) clockSkew(ctx context.Context, ask bool) (*view.Skew, error) {
 	if err != nil {
 		return nil, fail(exitNetwork, "%w", err)
 	}
-	t.app.say("zonedeck: %s, measured %s by the Date header of %s", s, moment(s.At), sanitizeLine(s.Service))
+	t.app.say("zonedeck: %s, measured %s by the Date header of %s", s, view.Moment(s.At), sanitizeLine(s.Service))
 	const digits = 100 * time.Millisecond
-	return &view.Skew{Seconds: s.By.Round(digits).Seconds(), Give: s.Give.Round(digits).Seconds(), At: moment(s.At), Service: s.Service}, nil
+	return &view.Skew{Seconds: s.By.Round(digits).Seconds(), Give: s.Give.Round(digits).Seconds(), At: view.Moment(s.At), Service: s.Service}, nil
 }
 
 // audit reads the keys in use, the worst first. The emulator is started first if it is needed:
@@ -239,7 +199,7 @@ func lintExit(findings []keystore.Finding) int {
 }
 
 func checked(audit keys.Audit, within time.Duration, skew *view.Skew) view.KeysCheck {
-	keys, code := newKeysJSON(audit, within), checkExit(audit, within)
+	keys, code := view.NewKeys(audit, within), checkExit(audit, within)
 	out := view.KeysCheck{OK: code == exitOK, ExitCode: code, Due: keys.Due, Keys: keys.Keys, Findings: view.NewFindings(audit.Findings), Skew: skew}
 	if skew != nil {
 		out.Seconds = &skew.Seconds

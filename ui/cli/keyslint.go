@@ -122,20 +122,14 @@ func (t *task) keyUses(ctx context.Context, name string, f keysLintFlags) (print
 	out := view.KeyUses{Key: name, Files: report.Files, Uses: make([]view.KeyUse, 0, len(report.Uses[0])), Problems: append([]string{}, report.Problems...)}
 	rows := [][]string{{"KIND", "USE", "REFERENCE", "LAST4", "PROOF"}}
 	for _, u := range report.Uses[0] {
-		ended, proof := "", "can be measured"
-		if !u.Ended.IsZero() {
-			ended = moment(u.Ended)
-		}
+		proof := "can be measured"
 		switch {
 		case !u.Measurable():
 			proof = u.Unmeasured
 		case u.Previous:
 			proof += ", with " + radius.PreviousValue
 		}
-		out.Uses = append(out.Uses, view.KeyUse{
-			Kind: string(u.Kind), Name: u.Name, Place: u.Place, Ref: kit.RefLabel(u.Ref), Fingerprint: u.Fingerprint, Last4: u.Last4,
-			LastSeen: moment(u.LastSeen), Measurable: u.Measurable(), Unmeasured: u.Unmeasured, Previous: u.Previous, Ended: ended,
-		})
+		out.Uses = append(out.Uses, view.NewKeyUse(u, kit.RefLabel(u.Ref)))
 		rows = append(rows, []string{string(u.Kind), u.String(), cmp.Or(kit.RefLabel(u.Ref), "-"), cmp.Or(u.Last4, "-"), proof})
 	}
 	if len(out.Uses) == 0 && !f.JSON {

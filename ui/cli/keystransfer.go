@@ -71,7 +71,7 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 		write = func(w io.Writer, audit keys.Audit) error {
 			enc := json.NewEncoder(w)
 			enc.SetIndent("", "  ")
-			return enc.Encode(newKeysJSON(audit, f.Within.d))
+			return enc.Encode(view.NewKeys(audit, f.Within.d))
 		}
 	case formPrometheus:
 		write = func(w io.Writer, audit keys.Audit) error {

@@ -34,7 +34,7 @@ import (
 // TestMain lets the test binary stand for the program in scripts.
 func TestMain(m *testing.M) {
 	// Scripts and walks mostly wait for sockets and files, so that more run at once than there are processors.
-	if err := flag.Set("test.parallel", "8"); err != nil {
+	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
