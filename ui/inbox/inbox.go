@@ -39,7 +39,7 @@ type Store interface {
 	// Notice is what the operator must be told, once, or empty.
 	Notice() string
 	// Replay sends one again to an address of this machine, and returns the receiver's answer, which is remote text,
-	// and whether it accepted the inbox.
+	// and whether it accepted the webhook.
 	Replay(ctx context.Context, d model.Delivery, to string) (said string, taken bool, err error)
 }
 
@@ -215,10 +215,9 @@ func (b *Inbox) selected() (model.Delivery, bool) {
 
 // Update handles intents and motions.
 func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
-	if cmd, handled := b.filterMsg(msg); handled {
-		return cmd
-	}
 	switch msg.(type) {
+	case widget.FilterIntent:
+		return b.filterMsg(msg)
 	case ticked:
 		if b.load.Running() { // on a slow disk: a new one would cancel it, again and again
 			return b.later()
@@ -239,22 +238,25 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	case listen:
 		return b.askListen()
-	}
-	if d, ok := b.selected(); ok {
-		if cmd, handled := b.actOn(d, msg); handled {
-			return cmd
+	case show, mark, replay:
+		if d, ok := b.selected(); ok {
+			return b.actOn(d, msg)
 		}
+		return nil
 	}
-	if b.open != nil {
+	switch _, wheel := msg.(tea.MouseWheelMsg); {
+	case b.open != nil:
 		b.open.scroll.Update(msg)
 		return nil
+	case b.filter.Typing() && !wheel:
+		return b.filterMsg(msg)
 	}
 	b.table.Update(msg)
 	return b.nearby()
 }
 
-// actOn handles the intents about a inbox.
-func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool) {
+// actOn does what a key says with a webhook.
+func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) tea.Cmd {
 	store := b.deps.Store
 	switch msg.(type) {
 	case show:
@@ -266,18 +268,17 @@ func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool)
 			o.head, o.err = &head, err
 			return nil
 		})
-		return tea.Batch(b.read(false), head), true
+		return tea.Batch(b.read(false), head)
 	case mark:
 		return b.does("", func(ctx context.Context) (kit.Toast, error) {
 			if d.Bookmarked {
 				return kit.Toast{Text: d.ID + " is no longer bookmarked"}, store.Bookmark(ctx, d.ID, false)
 			}
 			return kit.Toast{Text: d.ID + " is bookmarked"}, store.Bookmark(ctx, d.ID, true)
-		}, nil), true
-	case replay:
-		return b.askReplay(d), true
+		}, nil)
+	default:
+		return b.askReplay(d)
 	}
-	return nil, false
 }
 
 // refreshEvery is how often the list is read: another process may receive.
@@ -339,7 +340,7 @@ func (b *Inbox) mark(v model.HookVerdict) (string, kit.Ink) {
 // maxFoot bounds the lines below the list.
 const maxFoot = 4
 
-// Render draws the list with a sentence on the selected webhook, or one inbox.
+// Render draws the list with a sentence on the selected webhook, or one webhook.
 func (b *Inbox) Render(w, h int) string {
 	t := b.deps.Theme
 	switch {

@@ -135,15 +135,12 @@ func (b *Inbox) tookNear(l listing, err error) tea.Cmd {
 }
 
 // filterMsg handles what is the filter's.
-func (b *Inbox) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	if b.open != nil {
-		return nil, false
-	}
+func (b *Inbox) filterMsg(msg tea.Msg) tea.Cmd {
 	cmd, event := widget.UpdateFilter(&b.filter, b.deps.Theme, msg, inbox.Fields(b.deps.Now()))
 	if event == widget.FilterChanged {
 		cmd = tea.Batch(cmd, b.read(true))
 	}
-	return cmd, event != widget.FilterNothing
+	return cmd
 }
 
 // filterLine is the filter, with how many of the webhooks it shows.
