@@ -105,11 +105,11 @@ func (c *Console) Root() *ui.App {
 	now, client, store := s.Now, s.Client, saved.New(s.Paths.RequestsDir())
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
-			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.Keys.Owners().Confirm, Comparer: client, Tools: client, History: s.History,
+			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, Owners: s.Keys.Owners(), Comparer: client, Tools: client, History: s.History,
 			Saved: store, Variables: s.Variables, Collection: func(form *sandbox.Model) kit.Overlay {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: c.terminal.Now, Theme: theme, Store: store, Form: form})
 			},
-			Profile: s.CurrentProfile, Open: c.openBody, Edit: c.terminal.editBody(s.History),
+			Profile: s, Open: c.openBody, Edit: c.terminal.editBody(s.History),
 			Pictures: picture.Detect(c.terminal.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
@@ -117,8 +117,8 @@ func (c *Console) Root() *ui.App {
 			Terminal: alert.Detect(c.terminal.Getenv), Notify: s.Configuration().Notify(),
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, History: s.History, Profile: s.CurrentProfile,
-			Reveal: s.ZonePassword, Machine: s.Machine(), Refuse: client.Passwords.Refusal,
+			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, History: s.History, Profile: s,
+			Machine: s.Machine(), Passwords: client.Passwords,
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: c.terminal.Now, Theme: theme, Inventory: s.Keys.Inventory(),

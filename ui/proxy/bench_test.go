@@ -17,7 +17,7 @@ func BenchmarkDraw(b *testing.B) {
 		Zones: []model.Zone{{Name: "residential-demo-eu", Product: model.ProductResidential}},
 	}
 	m := New(Deps{
-		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: func() config.Profile { return p },
+		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: theProfile{profile: &p},
 		Machine: clients.Machine{Getenv: func(string) string { return "" }, Now: time.Now},
 	})
 	for name, value := range map[string]string{"country": "de", "city": "berlin", "zip": "10115", "session": "a1"} {

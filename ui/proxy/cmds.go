@@ -106,7 +106,7 @@ func wait(ctx context.Context, d time.Duration, on func(left time.Duration)) err
 
 // resolve asks for the password of the form's zone, to copy it or to show it.
 func (m *Model) resolve(copies bool) tea.Cmd {
-	get, z := m.deps.Reveal, m.zone()
+	get, z := m.deps.Profile.ZonePassword, m.zone()
 	return kit.Load(kit.Proxy, &m.reveal.slot, m.deps.Ctx, func(ctx context.Context) (keystore.Secret, error) {
 		return get(ctx, z)
 	}, func(secret keystore.Secret, err error) tea.Cmd { return m.revealed(z, copies, secret, err) })

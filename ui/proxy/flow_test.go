@@ -83,7 +83,7 @@ func (f *fakeProber) LoadBaseline(context.Context, string) (model.Baseline, erro
 	return model.Baseline{}, history.ErrNone
 }
 
-func (f *fakeProber) refuse(_ config.Profile, _ model.Zone, k model.Key) error {
+func (f *fakeProber) Refusal(_ config.Profile, _ model.Zone, k model.Key) error {
 	if k.Level == model.LevelUser {
 		return errors.New("USER may not")
 	}
@@ -117,7 +117,7 @@ func (f *fakeProber) tests() int {
 	return len(f.asked)
 }
 
-func (f *fakeProber) reveal(_ context.Context, z model.Zone) (keystore.Secret, error) {
+func (f *fakeProber) ZonePassword(_ context.Context, z model.Zone) (keystore.Secret, error) {
 	f.revealed++
 	if z.Password != "demo:zone/residential_demo" {
 		return keystore.Secret{}, errors.New("secret missing")
@@ -148,13 +148,21 @@ func demoProfile() config.Profile {
 	}
 }
 
+// used is the profile in use.
+type used struct {
+	*fakeProber
+	profile config.Profile
+}
+
+func (u used) CurrentProfile() config.Profile { return u.profile }
+
 func start(t *testing.T, f *fakeProber, p config.Profile, w, h int) *uitest.Screen {
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := proxy.New(proxy.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, History: f, Reveal: f.reveal, Refuse: f.refuse,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, History: f, Passwords: f,
 		Machine: clients.Machine{Getenv: func(name string) string { return f.env[name] }, Now: time.Now, OS: "linux", Bundles: []string{}, Folders: []string{}},
-		Profile: func() config.Profile { return p },
+		Profile: used{f, p},
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,

@@ -24,6 +24,21 @@ type Prober interface {
 	compare.Comparer
 }
 
+// Profile is the profile in use.
+type Profile interface {
+	// CurrentProfile does no I/O; it is called when the session changes.
+	CurrentProfile() config.Profile
+	// ZonePassword returns a zone's password. It is called in a command, and only if the
+	// operator asks to see or to copy the password.
+	ZonePassword(ctx context.Context, z model.Zone) (keystore.Secret, error)
+}
+
+// Passwords changes the passwords of zones; *password.Changer does.
+type Passwords interface {
+	// Refusal says why a zone's password cannot be changed by a key, or is nil. It does no I/O.
+	Refusal(p config.Profile, z model.Zone, k model.Key) error
+}
+
 // Deps are the parts the tab works with; all are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
@@ -33,16 +48,10 @@ type Deps struct {
 	Prober Prober
 	// History has the baseline that the logins are compared with.
 	History compare.History
-	// Profile is the profile in use. It does no I/O; it is called when the session
-	// changes.
-	Profile func() config.Profile
-	// Reveal returns a zone's password. It is called in a command, and only if the
-	// operator asks to see or to copy the password.
-	Reveal func(ctx context.Context, z model.Zone) (keystore.Secret, error)
+	Profile Profile
 	// Machine is where other clients look for CAs, and the environment with the outer proxies.
-	Machine clients.Machine
-	// Refuse says why a zone's password cannot be changed by a key, or is nil. It does no I/O.
-	Refuse func(p config.Profile, z model.Zone, k model.Key) error
+	Machine   clients.Machine
+	Passwords Passwords
 }
 
 // Panes of the tab, in the order of tab.
@@ -183,7 +192,7 @@ func (m *Model) zone() model.Zone {
 // setProfile reads the profile and lists its zones. The operator's input stays, unless
 // its zone has gone.
 func (m *Model) setProfile() {
-	m.profile = m.deps.Profile()
+	m.profile = m.deps.Profile.CurrentProfile()
 	m.example.text = ""
 	options := make([]widget.Option, 0, len(m.profile.Zones))
 	var first string // with native access, if possible residential

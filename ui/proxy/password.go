@@ -14,7 +14,7 @@ func (m *Model) whyNotRenew() string {
 	if why := m.session.NotReady(); why != "" {
 		return why
 	}
-	if err := m.deps.Refuse(m.profile, m.zone(), model.Key{}); err != nil {
+	if err := m.deps.Passwords.Refusal(m.profile, m.zone(), model.Key{}); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -28,7 +28,7 @@ func (m *Model) chooseKey() tea.Cmd {
 	zone := m.zone()
 	for _, k := range m.session.Keys {
 		o := widget.Option{Value: k.Name, Note: k.Level.String()}
-		if err := m.deps.Refuse(m.profile, zone, k); err != nil {
+		if err := m.deps.Passwords.Refusal(m.profile, zone, k); err != nil {
 			o.Disabled = "its level may not change a password"
 		} else if k.Level == model.LevelLimit && level != model.LevelLimit || k.Level == model.LevelOps && level == "" {
 			first, level = k.Name, k.Level // the lowest level that may

@@ -111,7 +111,7 @@ func TestTheLoginAsCodeFollowsTheFormAndTheProfile(t *testing.T) {
 		Zones: []model.Zone{{Name: "dc", Product: model.ProductDatacenter, Password: "env:ZONE"}},
 	}
 	m := New(Deps{
-		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: func() config.Profile { return p },
+		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: theProfile{profile: &p},
 		Machine: clients.Machine{Getenv: func(string) string { return "" }, Now: time.Now},
 	})
 	m.compose()
@@ -129,3 +129,11 @@ func TestTheLoginAsCodeFollowsTheFormAndTheProfile(t *testing.T) {
 		}
 	}
 }
+
+// theProfile is in use; its zones' passwords are not asked for.
+type theProfile struct {
+	Profile
+	profile *config.Profile
+}
+
+func (p theProfile) CurrentProfile() config.Profile { return *p.profile }

@@ -33,7 +33,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 	svc.kept["f_1"] = res
 	view := sandbox.New(sandbox.Deps{
 		Ctx: b.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: svc, History: keptFetches{fakeService: svc},
-		Saved: &fakeStore{}, Profile: demoProfile,
+		Saved: &fakeStore{}, Profile: inUse(demoProfile),
 		Open: func(context.Context, model.BodyRef) (body.Source, error) {
 			return body.Source{Reader: bytes.NewReader(page), Size: int64(len(page))}, nil
 		},

@@ -48,7 +48,7 @@ func (m *Model) openCopyMenu() tea.Cmd {
 		{Key: "u", Label: "URL of the form", Intent: kit.Copy{Label: "URL", Text: m.form.request.URL}},
 		{Key: "w", Label: "request as shown", Note: "secrets masked", Intent: copyWire{}},
 	}
-	if cdp := cdpAddress(m.deps.Profile(), m.form.request); cdp != "" {
+	if cdp := cdpAddress(m.deps.Profile.CurrentProfile(), m.form.request); cdp != "" {
 		items = append(items, widget.MenuItem{Key: "d", Label: "CDP address with login", Note: "for Playwright and Puppeteer; the password is a variable", Intent: kit.Copy{Label: "CDP address", Text: cdp}})
 	}
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Sandbox, items)

@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -11,18 +10,16 @@ import (
 	"zonedeck/ui/sandbox"
 )
 
+// owners notes the keys of other accounts that were confirmed.
+type owners struct{ confirmed []string }
+
+func (o *owners) Confirm(key string) { o.confirmed = append(o.confirmed, key) }
+
 // The key of another account is sent only after a yes to its name and the address.
 func TestAKeyOfAnotherAccountIsAskedAbout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var confirmed []string
-		b := open(t, 120, 40, func(d *sandbox.Deps) {
-			d.ConfirmKey = func(name string) {
-				mu.Lock()
-				defer mu.Unlock()
-				confirmed = append(confirmed, name)
-			}
-		})
+		keys := &owners{}
+		b := open(t, 120, 40, func(d *sandbox.Deps) { d.Owners = keys })
 		s := demoSession()
 		s.Elsewhere = map[string]string{"finance-review": "profile acme (https://api.example.com)"}
 		s.Profile = demoProfile()
@@ -38,10 +35,8 @@ func TestAKeyOfAnotherAccountIsAskedAbout(t *testing.T) {
 			t.Fatalf("%d requests, want the first one alone", n)
 		}
 		b.Press("y")
-		mu.Lock()
-		defer mu.Unlock()
-		if sent := b.svc.requests(); len(sent) != 2 || sent[1].Key != "finance-review" || !slices.Equal(confirmed, []string{"finance-review"}) {
-			t.Errorf("sent %+v, confirmed %q", sent, confirmed)
+		if sent := b.svc.requests(); len(sent) != 2 || sent[1].Key != "finance-review" || !slices.Equal(keys.confirmed, []string{"finance-review"}) {
+			t.Errorf("sent %+v, confirmed %q", sent, keys.confirmed)
 		}
 	})
 }

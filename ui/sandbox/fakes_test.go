@@ -377,6 +377,11 @@ func demoSession() kit.Session {
 	}
 }
 
+// inUse gives the profile in use.
+type inUse func() config.Profile
+
+func (f inUse) CurrentProfile() config.Profile { return f() }
+
 // open runs the console with the Sandbox as its only tab.
 func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 	t.Helper()
@@ -391,7 +396,7 @@ func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 	}
 	theme := kit.NewTheme(true, false)
 	deps := sandbox.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Comparer: b.svc, Tools: b.svc, History: keptFetches{fakeService: b.svc, files: b.files}, Saved: b.store, Profile: demoProfile,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Comparer: b.svc, Tools: b.svc, History: keptFetches{fakeService: b.svc, files: b.files}, Saved: b.store, Profile: inUse(demoProfile),
 		Open: b.files.open, Edit: b.files.edit,
 		Collection: b.store.overlay(theme), Variables: b.vars,
 	}

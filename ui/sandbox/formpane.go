@@ -225,7 +225,7 @@ type outcome struct {
 func (m *Model) refresh() {
 	p := &m.form
 	now := m.deps.Now()
-	from := outcome{p.draft(), p.folded(), p.refused, p.tried, m.session, m.deps.Profile(), now.Truncate(time.Minute), p.answers, p.arguments()}
+	from := outcome{p.draft(), p.folded(), p.refused, p.tried, m.session, m.deps.Profile.CurrentProfile(), now.Truncate(time.Minute), p.answers, p.arguments()}
 	if p.from != nil && reflect.DeepEqual(*p.from, from) {
 		return
 	}

@@ -19,7 +19,7 @@ func TestManyKeysAreOffered(t *testing.T) {
 	for i := range manyKeys + 1 {
 		s.Keys = append(s.Keys, model.Key{Name: fmt.Sprintf("key-%04d", i), Level: model.LevelOps, Secret: "env:KEY"})
 	}
-	m := New(Deps{Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, true), Profile: func() config.Profile { return config.Profile{} }})
+	m := New(Deps{Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, true), Profile: theProfile{}})
 	cmd := m.newSession(s)
 	if batch, ok := cmd().(tea.BatchMsg); ok {
 		cmd = batch[0]
@@ -42,3 +42,8 @@ func TestManyKeysAreOffered(t *testing.T) {
 		t.Errorf("they are not offered:\n%s", screen)
 	}
 }
+
+// theProfile is in use.
+type theProfile config.Profile
+
+func (p theProfile) CurrentProfile() config.Profile { return config.Profile(p) }

@@ -149,7 +149,7 @@ func (m *Model) sendBindings() []kit.Binding {
 	if m.form.request.Via == model.ViaAgent {
 		list := kit.Binding{Keys: []string{"A"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: listTools{}, Hidden: true}
 		switch {
-		case m.deps.Tools == nil || m.deps.Profile().AgentURL == "":
+		case m.deps.Tools == nil || m.deps.Profile.CurrentProfile().AgentURL == "":
 			list.Disabled = "the profile has no agent_url"
 		case !m.session.Ready:
 			list.Disabled = m.session.NotReady()

@@ -49,6 +49,18 @@ type Store interface {
 	RestoreLast(ctx context.Context) (name string, err error)
 }
 
+// Owners know which keys are those of another account; *keys.Owners does.
+type Owners interface {
+	// Confirm hears that the operator wants a key of another account sent to this profile's service.
+	Confirm(key string)
+}
+
+// Profile is the profile in use.
+type Profile interface {
+	// CurrentProfile is what is known of it now; it does not block.
+	CurrentProfile() config.Profile
+}
+
 // Deps are the parts the tab works with.
 type Deps struct {
 	Ctx context.Context
@@ -58,20 +70,18 @@ type Deps struct {
 	CertClock func() time.Time
 	Theme     *kit.Theme
 	Fetcher   Fetcher
-	// ConfirmKey hears that the operator wants a key of another account sent to this profile's
-	// service; nil where nothing asks.
-	ConfirmKey func(name string)
-	Comparer   compare.Comparer
-	History    History
-	Saved      Store
+	// Owners may be nil: then no key is that of another account.
+	Owners   Owners
+	Comparer compare.Comparer
+	History  History
+	Saved    Store
 	// Collection is the overlay of the saved requests, one of which is picked for the form.
 	Collection func(form *Model) kit.Overlay
 	// Variables may be nil: then {{name}} is a text like any other.
 	Variables Variables
 	// Tools lists the tools of agent access; nil where there is none.
-	Tools Tools
-	// Profile returns the profile in use as known now; it must not block.
-	Profile func() config.Profile
+	Tools   Tools
+	Profile Profile
 	// Pictures is what the terminal is known to draw.
 	Pictures picture.Protocol
 	// Filters is where filters of bodies are remembered; its zero value is nowhere.

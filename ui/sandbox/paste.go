@@ -58,7 +58,7 @@ func (m *Model) takeURL(url string) tea.Cmd {
 
 // known is what tells calls of the service from others.
 func (m *Model) known() importers.Known {
-	return importers.Known{Profile: m.deps.Profile(), Keys: m.session.Keys}
+	return importers.Known{Profile: m.deps.Profile.CurrentProfile(), Keys: m.session.Keys}
 }
 
 // pastedHAR fills the form from the one request of a HAR file, or asks which.

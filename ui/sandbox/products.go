@@ -91,7 +91,7 @@ func (m *Model) shape() {
 // ways are the ways that the profile and the zone's product have; the one in the form is
 // among them, so that the form can say why it cannot be used.
 func (m *Model) ways() []widget.Option {
-	p, r := m.deps.Profile(), m.form.request
+	p, r := m.deps.Profile.CurrentProfile(), m.form.request
 	zone, _ := findZone(m.session, m.form.form.Value(string(fieldZone))) // by agent access the request has none
 	var out []widget.Option
 	for _, v := range model.Vias() {

@@ -93,7 +93,7 @@ func (m *Model) doubts() (widget.ConfirmSpec, bool) {
 
 // way says which credential the form's request uses, and where.
 func (m *Model) way() string {
-	p, r := m.deps.Profile(), m.form.request
+	p, r := m.deps.Profile.CurrentProfile(), m.form.request
 	switch r.Via {
 	case model.ViaBrowser:
 		return fmt.Sprintf("the password of zone %s.\nIt is sent to %s", r.Zone.Name, p.BrowserURL)

@@ -43,7 +43,7 @@ const argField = "arg:"
 
 // wantTools lists the tools when the form goes by agent access and they are not known.
 func (m *Model) wantTools() tea.Cmd {
-	address := m.deps.Profile().AgentURL
+	address := m.deps.Profile.CurrentProfile().AgentURL
 	if m.form.request.Via != model.ViaAgent || !m.session.Ready || address == "" || address == m.form.tools.address || m.deps.Tools == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (m *Model) wantTools() tea.Cmd {
 }
 
 func (m *Model) listTools() tea.Cmd {
-	address, key, list := m.deps.Profile().AgentURL, m.form.request.Key, m.deps.Tools.Tools
+	address, key, list := m.deps.Profile.CurrentProfile().AgentURL, m.form.request.Key, m.deps.Tools.Tools
 	m.form.tools = toolList{address: address}
 	return kit.Load(kit.Sandbox, &m.work.tools, m.deps.Ctx, func(ctx context.Context) (a toolAnswer, err error) {
 		a.tools, a.Diagnosis, err = list(ctx, key)

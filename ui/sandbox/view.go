@@ -53,7 +53,7 @@ func (p *formPane) wireNotes(w int) []string {
 	if hidden := p.hidden(); hidden != "" {
 		lines = append(lines, widget.Hung(" ", th.Warn, "! folded under More: "+hidden, w-1)...)
 	}
-	if p.request.Via == model.ViaNative && !p.deps.Profile().Verify {
+	if p.request.Via == model.ViaNative && !p.deps.Profile.CurrentProfile().Verify {
 		lines = append(lines, " "+th.Warn.Render("! certificate checks are off"))
 	}
 	return lines
