@@ -22,7 +22,7 @@ import (
 func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 	a := newServices(t)
 	e := a.engine().engine()
-	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
+	plan, err := e.Begin(t.Context(), rotate.Subject{Key: a.key(t, "acme"), Method: keystore.RotateByNewKey})
 	noerr.Must(t, err)
 	plan = noerr.Try(e.Give(t.Context(), plan.ID, keystore.NewSecret("new-value-0123456789"), "")).Must(t)
 	var stop *rotate.StopError
@@ -122,7 +122,7 @@ func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
 	a := newServices(t)
 	a.edit(t, `key = "acme"`, `key = "other"`)
 	e := a.engine().engine()
-	if _, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "no profile uses acme") {
+	if _, err := e.Begin(t.Context(), rotate.Subject{Key: a.key(t, "acme"), Method: keystore.RotateByNewKey}); err == nil || !strings.Contains(err.Error(), "no profile uses acme") {
 		t.Errorf("%v", err)
 	}
 	if _, err := a.rotations().Prove(t.Context(), rotate.Call{User: keystore.RotationUser{Name: "a script"}, Key: a.key(t, "acme"), Value: keystore.NewSecret("x")}); err == nil || len(a.seen) > 0 {
@@ -220,7 +220,7 @@ func TestARotationFollowsTheConfiguration(t *testing.T) {
 	a.inUse.SetFile(read) // as the console does when it has changed
 	k := a.key(t, "acme")
 	k.Fingerprint, k.Last4 = old.Fingerprint(), old.Last4()
-	plan := noerr.Try(e.Begin(t.Context(), k, "", keystore.RotateByNewKey)).Must(t)
+	plan := noerr.Try(e.Begin(t.Context(), rotate.Subject{Key: k, Method: keystore.RotateByNewKey})).Must(t)
 	if u, ok := plan.User(file + ":1"); !ok || u.File != file {
 		t.Errorf("the file is not found: %+v", plan.Users)
 	}

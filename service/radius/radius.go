@@ -104,8 +104,8 @@ func (s Subject) valid(fingerprint string) bool {
 	if fingerprint == "" {
 		return false
 	}
-	v, other := s.previousValue(fingerprint)
-	return fingerprint == s.Fingerprint || other && v.Ended.IsZero()
+	v, previous := s.previousValue(fingerprint)
+	return fingerprint == s.Fingerprint || previous && v.Ended.IsZero()
 }
 
 // previousValue is a value of the key beside the present one.
@@ -365,9 +365,9 @@ func (f *finder) records() {
 // sameValue adds another record of a subject's value, and what that one names.
 func (f *finder) sameValue(subject int, k model.Key) {
 	same := "key " + k.Name
-	_, other := f.subjects[subject].previousValue(k.Fingerprint)
+	_, previous := f.subjects[subject].previousValue(k.Fingerprint)
 	f.add(subject, Use{
-		Kind: Recorded, Name: same, SameAs: k.Name, Ref: k.Secret, Fingerprint: k.Fingerprint, Last4: k.Last4, Previous: other, Unmeasured: unresolved(k.Secret),
+		Kind: Recorded, Name: same, SameAs: k.Name, Ref: k.Secret, Fingerprint: k.Fingerprint, Last4: k.Last4, Previous: previous, Unmeasured: unresolved(k.Secret),
 	})
 	for _, name := range k.UsedBy {
 		if u := recorded(name, k.Secret); u.Name != keystore.ThisConsole {

@@ -271,7 +271,7 @@ func (s *scanner) line(line, full string, n int) {
 		for _, i := range s.wanted[[8]byte(sum[:8])] {
 			u := use
 			u.Fingerprint, u.Last4 = s.subjects[i].Fingerprint, s.subjects[i].Last4
-			if v, other := s.subjects[i].previousValue(hex.EncodeToString(sum[:8])); other {
+			if v, previous := s.subjects[i].previousValue(hex.EncodeToString(sum[:8])); previous {
 				u.Fingerprint, u.Last4, u.Previous, u.Ended = v.Fingerprint, v.Last4, v.Ended.IsZero(), v.Ended
 			}
 			if !u.Ended.IsZero() {

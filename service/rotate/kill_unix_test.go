@@ -104,9 +104,9 @@ func rotateAsChild(raw string) int {
 	if err == nil && len(plans) == 0 {
 		plans = make([]keystore.RotationPlan, 1)
 		if way == aPassword {
-			plans[0], err = e.BeginPassword(context.Background(), p.password())
+			plans[0], err = e.Begin(context.Background(), p.password())
 		} else {
-			plans[0], err = e.Begin(context.Background(), p.Key, "", method)
+			plans[0], err = e.Begin(context.Background(), rotate.Subject{Key: p.Key, Method: method})
 		}
 	}
 	var stop *rotate.StopError

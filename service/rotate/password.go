@@ -45,8 +45,8 @@ type Password struct {
 	Key     string // by which it is changed
 }
 
-// PlanPassword is the rotation of a zone's password as it would begin now. Nothing is written.
-func (e *Engine) PlanPassword(ctx context.Context, w Password) (keystore.RotationPlan, error) {
+// planPassword is the rotation of a zone's password as it would begin now. Nothing is written.
+func (e *Engine) planPassword(ctx context.Context, w Password) (keystore.RotationPlan, error) {
 	z := keystore.ZonePassword{Zone: string(w.Zone.Name), Account: string(w.Account), Profile: w.Profile, Ref: w.Zone.Password, ChangedBy: w.Key}
 	now := e.c.Keys.Now(keystore.RotationPlan{Profile: w.Profile})
 	p := keystore.PlanPassword(z, nil, now)
@@ -63,15 +63,6 @@ func (e *Engine) PlanPassword(ctx context.Context, w Password) (keystore.Rotatio
 		return p, fmt.Errorf("finding out what uses the %s: %w", p.Key, err)
 	}
 	return keystore.PlanPassword(z, users, now), nil
-}
-
-// BeginPassword writes the record of a new rotation of a zone's password. Nothing else is done yet.
-func (e *Engine) BeginPassword(ctx context.Context, w Password) (keystore.RotationPlan, error) {
-	p, err := e.PlanPassword(ctx, w)
-	if err != nil {
-		return p, err
-	}
-	return p, e.c.Records.Start(ctx, p)
 }
 
 // addPassword adds the new password and logs in with it. What fails is taken back.

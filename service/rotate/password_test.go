@@ -65,8 +65,8 @@ func (p place) changer(f *fetch.Fetcher) *password.Changer {
 	})
 }
 
-func (p place) password() rotate.Password {
-	return rotate.Password{Zone: p.Zone, Account: p.Profile.Account, Key: p.Key.Name}
+func (p place) password() rotate.Subject {
+	return rotate.Subject{Password: &rotate.Password{Zone: p.Zone, Account: p.Profile.Account, Key: p.Key.Name}}
 }
 
 // withPassword gives the place a password of its own of isp_demo, behind two references with a user
@@ -133,7 +133,7 @@ func (p place) wantNothingHeld(t *testing.T, plan keystore.RotationPlan) {
 func (p place) beginPassword(t *testing.T, c setup) (*rotate.Engine, keystore.RotationPlan) {
 	t.Helper()
 	e := c.engine()
-	plan := noerr.Try(e.BeginPassword(t.Context(), p.password())).Must(t)
+	plan := noerr.Try(e.Begin(t.Context(), p.password())).Must(t)
 	return e, plan
 }
 
@@ -141,7 +141,7 @@ func (p place) beginPassword(t *testing.T, c setup) (*rotate.Engine, keystore.Ro
 func TestAPasswordIsRotatedWithProof(t *testing.T) {
 	p := newPlace(t, start(t), "zonekey").withPassword(t)
 	e := p.config().engine()
-	if plan, err := e.PlanPassword(t.Context(), p.password()); err != nil || len(plan.Steps) != 8 {
+	if plan, err := e.Plan(t.Context(), p.password()); err != nil || len(plan.Steps) != 8 {
 		t.Fatalf("%+v, %v", plan.Steps, err)
 	}
 	if plans, err := p.records().List(); err != nil || len(plans) > 0 {
@@ -151,7 +151,7 @@ func TestAPasswordIsRotatedWithProof(t *testing.T) {
 	proves := map[string]bool{} // what the logins are the proof for, and whether they are to be refused
 	c.Passwords = broken{Passwords: c.Passwords, told: func(l exchange.LoginProof) { proves[l.Proves] = l.Refusal }}
 	e, plan := p.beginPassword(t, c)
-	if _, err := e.BeginPassword(t.Context(), p.password()); !errors.Is(err, keystore.ErrRotationNow) {
+	if _, err := e.Begin(t.Context(), p.password()); !errors.Is(err, keystore.ErrRotationNow) {
 		t.Errorf("a second one: %v", err)
 	}
 	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)

@@ -70,7 +70,7 @@ func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.Rotati
 
 // rehearsed runs the rotation of the copy, and does what a person would.
 func rehearsed(ctx context.Context, e *Engine, values *copies, copied, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
-	plan, err := e.Begin(ctx, copied, "", method)
+	plan, err := e.Begin(ctx, Subject{Key: copied, Method: method})
 	for err == nil && !plan.Over() {
 		var stop *StopError
 		if plan, err = e.Run(ctx, plan.ID, "", nil); !errors.As(err, &stop) {

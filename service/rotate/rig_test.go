@@ -230,7 +230,7 @@ func (p place) writeEnv(file string, value keystore.Secret) error {
 func (p place) begin(t *testing.T, c setup, method keystore.RotationMethod) (*rotate.Engine, keystore.RotationPlan) {
 	t.Helper()
 	e := c.engine()
-	plan := noerr.Try(e.Begin(t.Context(), p.Key, "", method)).Must(t)
+	plan := noerr.Try(e.Begin(t.Context(), rotate.Subject{Key: p.Key, Method: method})).Must(t)
 	return e, plan
 }
 

@@ -151,28 +151,30 @@ func (s *StopError) Error() string { return s.Step.Name() + ": " + s.Advice }
 // ErrElsewhere says that another process works on the rotation.
 var ErrElsewhere = errors.New("another zonedeck is working on this rotation")
 
-// Begin writes the record of a new rotation. Nothing else is done yet. profile is the one that the
-// key comes with, empty for a key of the inventory.
-func (e *Engine) Begin(ctx context.Context, k model.Key, profile string, method keystore.RotationMethod) (keystore.RotationPlan, error) {
-	p, err := e.Plan(ctx, k, profile, method)
+// Begin writes the record of a new rotation. Nothing else is done yet.
+func (e *Engine) Begin(ctx context.Context, s Subject) (keystore.RotationPlan, error) {
+	p, err := e.Plan(ctx, s)
 	if err != nil {
 		return p, err
 	}
 	return p, e.c.Records.Start(ctx, p)
 }
 
-// Plan is the rotation of a key as Begin would begin it now. Nothing is written.
-func (e *Engine) Plan(ctx context.Context, k model.Key, profile string, method keystore.RotationMethod) (keystore.RotationPlan, error) {
+// Plan is the rotation of a subject as Begin would begin it now. Nothing is written.
+func (e *Engine) Plan(ctx context.Context, s Subject) (keystore.RotationPlan, error) {
+	if s.Password != nil {
+		return e.planPassword(ctx, *s.Password)
+	}
+	k := s.Key
 	users, err := e.c.Keys.Users(ctx, k)
 	if err != nil {
 		return keystore.RotationPlan{}, fmt.Errorf("finding out what uses %s: %w", k.Name, err)
 	}
-	at := keystore.RotationPlan{Key: k.Name, Profile: profile}
-	p := keystore.PlanRotation(k, method, users, e.c.Keys.Now(at))
-	p.Profile = profile
+	p := keystore.PlanRotation(k, s.Method, users, e.c.Keys.Now(keystore.RotationPlan{Key: k.Name, Profile: s.Profile}))
+	p.Profile = s.Profile
 	p.OldName, p.Level = "", k.Level.String()
 	if e.c.Accounts.Settings(p) != nil { // else a person sees the name, which need not be the inventory's
-		p.OldName = e.nameOf(k, profile)
+		p.OldName = e.nameOf(k, s.Profile)
 	}
 	return p, nil
 }

@@ -41,20 +41,11 @@ func (e *Engine) Look(ctx context.Context, s Subject, last keystore.RotationPlan
 	if last.Over() && !last.Abandoned {
 		r.last = last
 	}
-	err := r.look(ctx)
-	if err == nil {
+	var err error
+	if r.Plan, err = e.Plan(ctx, s); err == nil {
 		r.reach, err = e.c.Keys.Reach(r.Plan, nil)
 	}
 	return r, err
-}
-
-func (r *Rotation) look(ctx context.Context) (err error) {
-	if s := r.subject; s.Password != nil {
-		r.Plan, err = r.e.PlanPassword(ctx, *s.Password)
-	} else {
-		r.Plan, err = r.e.Plan(ctx, s.Key, s.Profile, s.Method)
-	}
-	return err
 }
 
 // Resume is the rotation of a record.
@@ -151,8 +142,8 @@ func (r Rotation) Begin(ctx context.Context, a ask.Answers) (Rotation, error) {
 	if err := a.Open(open); err != nil {
 		return r, err
 	}
-	err := r.look(ctx) // the last one may be old
-	if err != nil {
+	var err error
+	if r.Plan, err = r.e.Plan(ctx, *r.subject); err != nil { // the last look may be old
 		return r, err
 	}
 	if r.reach, err = r.e.c.Keys.Reach(r.Plan, a); err == nil {

@@ -222,9 +222,9 @@ func TestAKeyOfTheProfileCannotBeForgotten(t *testing.T) {
 
 func TestTwoKeysOfOneNameAreBothShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		twin := ownKey()
-		twin.Name = "batch-user"
-		r := newRig(t, twin)
+		namesake := ownKey()
+		namesake.Name = "batch-user"
+		r := newRig(t, namesake)
 		s := r.start(t, demoSession(), 120, 40)
 		s.Expect("Keys (6)", "✗ overdue     batch-user ", "✓ ok          batch-user (local)")
 		s.Send(kit.Goto{View: kit.Keys, Msg: kit.OpenKey{Name: "batch-user"}})

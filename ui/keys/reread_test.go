@@ -8,6 +8,7 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/rotate"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
 )
@@ -16,7 +17,7 @@ func TestAnOpenRotationFollowsWhatAnotherProcessRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		k, _ := r.inventory.Get("prod")
-		noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey)))
+		noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), rotate.Subject{Key: k, Method: keystore.RotateByNewKey})))
 		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
 		s.Press("R")
 		s.Expect("0 of 6 steps", "enter create")
@@ -41,7 +42,7 @@ func TestWhatWasReadBeforeARotationWentOnIsDropped(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		r.service.byHand = true
 		k, _ := r.inventory.Get("prod")
-		noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey)))
+		noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), rotate.Subject{Key: k, Method: keystore.RotateByNewKey})))
 		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
 		s.Press("R")
 		s.Expect("0 of 6 steps", "enter create")
@@ -72,7 +73,7 @@ func TestTheListFollowsTheClock(t *testing.T) {
 func begin(t *testing.T, r *rig, name string) {
 	t.Helper()
 	k, _ := r.inventory.Get(name)
-	noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey)))
+	noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), rotate.Subject{Key: k, Method: keystore.RotateByNewKey})))
 }
 
 func TestARotationThatBeganElsewhereDuringAStepIsSeen(t *testing.T) {

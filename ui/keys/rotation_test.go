@@ -8,6 +8,7 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/rotate"
 )
 
 func TestARotationIsMeasuredWordByWord(t *testing.T) {
@@ -176,7 +177,7 @@ func TestAnotherConsoleIsAtWork(t *testing.T) {
 		s.Press("R")
 		other, ended := r.service.engine(r), make(chan struct{})
 		k, _ := r.inventory.Get("prod")
-		plan := noerr.Try(other.Begin(t.Context(), k, "", keystore.RotateByNewKey)).Must(t)
+		plan := noerr.Try(other.Begin(t.Context(), rotate.Subject{Key: k, Method: keystore.RotateByNewKey})).Must(t)
 		s.Press("enter")
 		s.Expect("it is already being rotated", "not begun")
 		s.Press("esc", "ctrl+r", "R")

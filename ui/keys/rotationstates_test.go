@@ -12,6 +12,7 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/service/rehearsal"
+	"zonedeck/service/rotate"
 	"zonedeck/ui/uitest"
 )
 
@@ -55,7 +56,7 @@ func rotationStates() []rotationState {
 		{"rotated-already", nil, func(t *testing.T, r *rig, s *uitest.Screen) {
 			s.Press("R")
 			k, _ := r.inventory.Get("prod")
-			noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey)))
+			noerr.Must(t, noerr.From(r.service.engine(r).Begin(t.Context(), rotate.Subject{Key: k, Method: keystore.RotateByNewKey})))
 			s.Press("enter")
 		}, []string{"it is already being rotated", "R shows that rotation"}},
 		{"stopped", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
