@@ -2,6 +2,7 @@ package noerr
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 )
 
@@ -24,7 +25,7 @@ func TestOnlyAnErrorIsReported(t *testing.T) {
 			t.Errorf("%s without an error: %v", name, r.lines)
 		}
 		c.check(&r, broke)
-		if len(r.lines) != 2 || r.lines[0] != c.line || r.lines[1] != broke {
+		if len(r.lines) != 2 || r.lines[0] != c.line || fmt.Sprint(r.lines[1]) != "it broke" {
 			t.Errorf("%s: %v", name, r.lines)
 		}
 	}
