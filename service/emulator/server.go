@@ -401,27 +401,27 @@ func (m mishaps) Write(b []byte) (int, error) {
 type Ready struct {
 	SchemaVersion int `json:"schema_version"`
 	// API and Control are base URLs, Proxy and SOCKS host:port, for clients on this machine.
-	API   string `json:"api"`
-	Proxy string `json:"proxy"`
-	SOCKS string `json:"socks"`
+	API   string `json:"api" pattern:"^http://"`
+	Proxy string `json:"proxy" pattern:":[0-9]+$"`
+	SOCKS string `json:"socks" pattern:":[0-9]+$" jsonschema:"SOCKS5, host:port"`
 	// CDP is the address for clients of the Chrome DevTools Protocol, ws://host:port. The
 	// same port accepts wss.
-	CDP string `json:"cdp"`
+	CDP string `json:"cdp" pattern:"^ws://.*:[0-9]+$" jsonschema:"where clients of the Chrome DevTools Protocol connect with a browser zone's login; the port takes wss too"`
 	// Lab is the site's address through the emulator, LabDirect its loopback address.
 	Lab       string `json:"lab"`
 	LabDirect string `json:"lab_direct"`
 	// CA is the absolute path of the certificate authority's PEM, CAPEM its content.
-	CA             string         `json:"ca"`
+	CA             string         `json:"ca" jsonschema:"absolute path of the certificate authority's PEM file"`
 	CAPEM          string         `json:"ca_pem"`
-	Control        string         `json:"control"`
+	Control        string         `json:"control" jsonschema:"address of the account-settings actions"`
 	ControlToken   string         `json:"control_token"`
-	Account        string         `json:"account"`
+	Account        string         `json:"account" pattern:"^hl_"`
 	UsernamePrefix string         `json:"username_prefix"`
 	Keys           []account.Key  `json:"keys"`
 	Zones          []account.Zone `json:"zones"`
 	// FirstStart is when the state folder was first used, by the emulator's clock: the dates of
 	// the scenario's keys count from it.
-	FirstStart time.Time `json:"first_start"`
+	FirstStart time.Time `json:"first_start" jsonschema:"when the state folder was first used, by the emulator's clock: the dates of the scenario's keys count from it"`
 	Notes      []string  `json:"notes"`
 	PID        int       `json:"pid"`
 }

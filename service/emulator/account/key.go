@@ -29,13 +29,13 @@ const (
 // unchanged keys of the scenario: the others are shown once and kept as hashes.
 type Key struct {
 	Name  string      `json:"name"`
-	Level level.Level `json:"level"`
+	Level level.Level `json:"level" enum:"ADMIN|FINANCE|OPS|LIMIT|USER"`
 	Duty  string      `json:"duty"`
-	Value string      `json:"value"`
+	Value string      `json:"value" jsonschema:"empty for a key that was created or refreshed at run time"`
 	// Expires is an RFC 3339 moment or "Unlimited".
-	Expires string `json:"expires"`
+	Expires string `json:"expires" jsonschema:"a date and time, or Unlimited"`
 	// Rotated and Created are RFC 3339 moments; empty is unknown.
-	Rotated string `json:"rotated"`
+	Rotated string `json:"rotated" jsonschema:"a date and time, or empty where unknown"`
 	Created string `json:"created"`
 }
 
