@@ -72,8 +72,8 @@ type Finding struct {
 	Source   string // where service.md says so
 }
 
-// LintRule is one rule of Lint as data, for the help and the documents.
-type LintRule struct {
+// lintRule is one rule of Lint as data, for the help and the documents.
+type lintRule struct {
 	Name     string
 	Severity string
 	Area     area
@@ -166,7 +166,7 @@ func marked(keys []model.Key) map[string][]string {
 	return names
 }
 
-func (r LintRule) finding(c lintCase) Finding {
+func (r lintRule) finding(c lintCase) Finding {
 	text, fix := r.judge(c)
 	source := r.Source
 	if r.Area == areaRotation && c.ownInterval() {
@@ -184,7 +184,7 @@ const ownInterval = "zonedeck's interval"
 func (c lintCase) ownInterval() bool { return c.key.Rotation.Every() != model.RotationDays }
 
 // evidence is what a rule went by.
-func (c lintCase) evidence(r LintRule) string {
+func (c lintCase) evidence(r lintRule) string {
 	k := c.key
 	switch r.Area {
 	case areaRotation:
@@ -238,12 +238,12 @@ func rank(severity string) int {
 }
 
 // lintRules lists the rules in the order in which they are checked.
-func lintRules() []LintRule {
+func lintRules() []lintRule {
 	return slices.Concat(permissionRules(), secretRules(), expiryRules(), rotationRules(), unfinishedRules(), sharingRules())
 }
 
-func permissionRules() []LintRule {
-	return []LintRule{
+func permissionRules() []lintRule {
+	return []lintRule{
 		{
 			RuleAdminAutomated, SeverityError, areaPermission,
 			"an ADMIN key is for people; in an automated job it puts billing and settings at stake", "contract 5.4",
@@ -323,8 +323,8 @@ func permissionRules() []LintRule {
 	}
 }
 
-func secretRules() []LintRule {
-	return []LintRule{{
+func secretRules() []lintRule {
+	return []lintRule{{
 		ruleValueInGit, SeverityError, areaSecret,
 		"keys are kept outside source code: whoever has the repository has the key", "contract 5.1",
 		func(c lintCase) bool { return len(c.usage.Tracked) > 0 },
@@ -355,9 +355,9 @@ func plural(n int) string {
 	return "s"
 }
 
-func expiryRules() []LintRule {
+func expiryRules() []lintRule {
 	state := func(c lintCase, s model.ExpiryState) bool { return c.key.Expires.State(c.now, c.within) == s }
-	return []LintRule{
+	return []lintRule{
 		{
 			ruleExpired, SeverityError, areaExpiry,
 			"requests with an expired key are rejected", "contract 2.1",
@@ -393,11 +393,11 @@ func expiryRules() []LintRule {
 	}
 }
 
-func rotationRules() []LintRule {
+func rotationRules() []lintRule {
 	state := func(c lintCase, s model.RotationState) bool { return c.key.Rotation.State(c.now, c.within) == s }
 	age := func(c lintCase) int { days, _ := c.key.Rotation.AgeDays(c.now); return days }
 	const source = "contract 5.4, 8"
-	return []LintRule{
+	return []lintRule{
 		{
 			ruleRotationOverdue, SeverityWarn, areaRotation,
 			"rotation every 90 days is recommended, or as often as the configuration says", source,
@@ -441,9 +441,9 @@ func rotationRules() []LintRule {
 	}
 }
 
-func sharingRules() []LintRule {
+func sharingRules() []lintRule {
 	const reason, source = "separate keys per duty; never share one key", "contract 5.4"
-	return []LintRule{
+	return []lintRule{
 		{
 			ruleSharedValue, SeverityError, areaSharing, reason, source,
 			func(c lintCase) bool { return len(c.otherKeys(c.key.Fingerprint)) > 0 },

@@ -2,21 +2,21 @@ package keystore
 
 import "time"
 
-// OtherValue is a value that a rotation left to a key beside the one that the key's record has.
-type OtherValue struct {
+// PreviousValue is a value that a rotation left to a key beside the one that the key's record has.
+type PreviousValue struct {
 	Fingerprint, Last4 string
 	// Ended is when it was seen to have ended; zero of one that may be valid.
 	Ended time.Time
 }
 
-// OtherValues finds, among records, the values that rotations left to a key: both of each that did not
+// PreviousValues finds, among records, the values that rotations left to a key: both of each that did not
 // come to its end, and the old ones of those that did. The value that the key's record has may be among
 // them. profile is the one that the key comes with, empty for a key of the inventory.
-func OtherValues(plans []RotationPlan) func(profile, key string) []OtherValue {
+func PreviousValues(plans []RotationPlan) func(profile, key string) []PreviousValue {
 	type owner struct{ profile, key string }
-	values := map[owner][]OtherValue{}
+	values := map[owner][]PreviousValue{}
 	at := map[owner]map[string]int{}
-	add := func(id owner, v OtherValue) {
+	add := func(id owner, v PreviousValue) {
 		if at[id] == nil {
 			at[id] = map[string]int{}
 		}
@@ -33,7 +33,7 @@ func OtherValues(plans []RotationPlan) func(profile, key string) []OtherValue {
 		if !p.OfKey(p.Profile, p.Key) {
 			continue
 		}
-		id, old := owner{p.Profile, p.Key}, OtherValue{Fingerprint: p.OldFingerprint, Last4: p.OldLast4}
+		id, old := owner{p.Profile, p.Key}, PreviousValue{Fingerprint: p.OldFingerprint, Last4: p.OldLast4}
 		for _, kind := range []RotationStepKind{StepDelete, StepRefused} {
 			if s, _ := p.Step(kind, ""); s.Done {
 				old.Ended = s.At
@@ -44,10 +44,10 @@ func OtherValues(plans []RotationPlan) func(profile, key string) []OtherValue {
 			add(id, old)
 		}
 		if unfinished && p.made() {
-			add(id, OtherValue{Fingerprint: p.NewFingerprint, Last4: p.NewLast4})
+			add(id, PreviousValue{Fingerprint: p.NewFingerprint, Last4: p.NewLast4})
 		}
 	}
-	return func(profile, key string) []OtherValue { return values[owner{profile, key}] }
+	return func(profile, key string) []PreviousValue { return values[owner{profile, key}] }
 }
 
 // EndedBy finds, among records, the key whose rotation ended a value; no name where none did.

@@ -34,28 +34,28 @@ func TestTheValuesThatRotationsLeft(t *testing.T) {
 		return p
 	}
 	whole := len(left(t, "a", "b", 0, today).Steps)
-	live := func(value string) OtherValue { return OtherValue{value, value, time.Time{}} }
-	ended := func(value string) OtherValue { return OtherValue{value, value, today} }
+	live := func(value string) PreviousValue { return PreviousValue{value, value, time.Time{}} }
+	ended := func(value string) PreviousValue { return PreviousValue{value, value, today} }
 	other := left(t, "x", "y", 1, today)
 	other.Profile = "local"
 	for name, c := range map[string]struct {
 		plans []RotationPlan
-		want  []OtherValue
+		want  []PreviousValue
 	}{
 		"none":                           {nil, nil},
-		"begun":                          {[]RotationPlan{left(t, "a", "", 0, today)}, []OtherValue{live("a")}},
-		"a value that nobody accepted":   {[]RotationPlan{left(t, "a", "b", 0, today)}, []OtherValue{live("a")}},
-		"under way":                      {[]RotationPlan{left(t, "a", "b", 2, today)}, []OtherValue{live("a"), live("b")}},
-		"given up":                       {[]RotationPlan{givenUp(left(t, "a", "b", 2, today))}, []OtherValue{live("a"), live("b")}},
+		"begun":                          {[]RotationPlan{left(t, "a", "", 0, today)}, []PreviousValue{live("a")}},
+		"a value that nobody accepted":   {[]RotationPlan{left(t, "a", "b", 0, today)}, []PreviousValue{live("a")}},
+		"under way":                      {[]RotationPlan{left(t, "a", "b", 2, today)}, []PreviousValue{live("a"), live("b")}},
+		"given up":                       {[]RotationPlan{givenUp(left(t, "a", "b", 2, today))}, []PreviousValue{live("a"), live("b")}},
 		"given up before":                {[]RotationPlan{givenUp(left(t, "a", "", 0, today))}, nil},
-		"done":                           {[]RotationPlan{left(t, "a", "b", whole, today)}, []OtherValue{ended("a")}},
-		"given up once it was refused":   {[]RotationPlan{givenUp(left(t, "a", "b", whole-1, today))}, []OtherValue{ended("a")}},
-		"done after one was given up":    {[]RotationPlan{left(t, "b", "c", whole, today), givenUp(left(t, "a", "b", 2, today))}, []OtherValue{ended("b"), live("a")}},
-		"given up after one was done":    {[]RotationPlan{givenUp(left(t, "b", "c", 2, today)), left(t, "a", "b", whole, today)}, []OtherValue{live("b"), live("c"), ended("a")}},
-		"the older of two ends the same": {[]RotationPlan{givenUp(left(t, "a", "c", 2, today)), left(t, "a", "b", whole, today)}, []OtherValue{ended("a"), live("c")}},
+		"done":                           {[]RotationPlan{left(t, "a", "b", whole, today)}, []PreviousValue{ended("a")}},
+		"given up once it was refused":   {[]RotationPlan{givenUp(left(t, "a", "b", whole-1, today))}, []PreviousValue{ended("a")}},
+		"done after one was given up":    {[]RotationPlan{left(t, "b", "c", whole, today), givenUp(left(t, "a", "b", 2, today))}, []PreviousValue{ended("b"), live("a")}},
+		"given up after one was done":    {[]RotationPlan{givenUp(left(t, "b", "c", 2, today)), left(t, "a", "b", whole, today)}, []PreviousValue{live("b"), live("c"), ended("a")}},
+		"the older of two ends the same": {[]RotationPlan{givenUp(left(t, "a", "c", 2, today)), left(t, "a", "b", whole, today)}, []PreviousValue{ended("a"), live("c")}},
 		"of another key":                 {[]RotationPlan{other}, nil},
 	} {
-		if got := OtherValues(c.plans)("", fullKey().Name); !slices.Equal(got, c.want) {
+		if got := PreviousValues(c.plans)("", fullKey().Name); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}

@@ -107,7 +107,7 @@ func FuzzRotationRecord(f *testing.F) {
 		}
 		p.HasTakenOver()
 		p.Renewed(model.Key{})
-		OtherValues([]RotationPlan{p})(p.Profile, p.Key)
+		PreviousValues([]RotationPlan{p})(p.Profile, p.Key)
 		for _, s := range p.Steps {
 			if open := p.Reopen(s.Subject, "it gave nothing"); len(open.Steps) != len(p.Steps) {
 				t.Fatalf("%d steps are %d", len(p.Steps), len(open.Steps))

@@ -318,9 +318,9 @@ func (p RotationPlan) UnfinishedState() string {
 }
 
 // unfinishedRules are about the rotation that KeyUsage has.
-func unfinishedRules() []LintRule {
+func unfinishedRules() []lintRule {
 	const source = "contract 5.4"
-	return []LintRule{
+	return []lintRule{
 		{
 			ruleRotationGivenUp, SeverityWarn, areaRotation,
 			"of a rotation that was given up the new value and the old one stay valid: the old key is to be deleted", source,

@@ -18,7 +18,7 @@ func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []
 	if !automated {
 		k.Duty = model.DutyHuman
 	}
-	rules := map[string]LintRule{}
+	rules := map[string]lintRule{}
 	for _, r := range lintRules() {
 		rules[r.Name] = r
 	}

@@ -133,7 +133,7 @@ func TestWhatTwoChangeDifferentlyIsRefused(t *testing.T) {
 			text, _ := os.ReadFile(path)
 			_, err := EditProfile(t.Context(), path, opened, ours)
 			want := `changing profile "acme": it was changed in the config file meanwhile, and nothing was saved: ` + tt.want + ". Open it anew to change it"
-			if now, _ := os.ReadFile(path); !errors.Is(err, ErrChanged) || err.Error() != want || string(now) != string(text) {
+			if now, _ := os.ReadFile(path); !errors.Is(err, errChanged) || err.Error() != want || string(now) != string(text) {
 				t.Errorf("%v\nwant\n%s\n%s", err, want, now)
 			}
 		})

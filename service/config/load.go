@@ -21,8 +21,8 @@ type FileError = textfile.Error
 
 // What a caller of File.Profile may decide on.
 var (
-	// ErrNoProfiles: the configuration has none, so the embedded emulator is used.
-	ErrNoProfiles = errors.New("no profile is configured")
+	// errNoProfiles: the configuration has none, so the embedded emulator is used.
+	errNoProfiles = errors.New("no profile is configured")
 	// ErrNoSuchProfile: the name is not in the configuration.
 	ErrNoSuchProfile = errors.New("no such profile")
 )
@@ -267,7 +267,7 @@ func (f File) Default() string {
 }
 
 // Profile finds a profile; the empty name is the default. Errors wrap
-// ErrNoProfiles (also for the name "local", whose profile the embedded emulator
+// errNoProfiles (also for the name "local", whose profile the embedded emulator
 // makes) or ErrNoSuchProfile.
 func (f File) Profile(name string) (Profile, error) {
 	if name == "" {
@@ -278,7 +278,7 @@ func (f File) Profile(name string) (Profile, error) {
 		p.Zones, p.Variables, p.AllowedDomains = slices.Clone(p.Zones), maps.Clone(p.Variables), slices.Clone(p.AllowedDomains)
 		return p, nil
 	case name == LocalName, name == "" && len(f.profiles) == 0:
-		return Profile{}, ErrNoProfiles
+		return Profile{}, errNoProfiles
 	case name == "":
 		return Profile{}, fmt.Errorf("%w was named, and %s sets no default_profile; expected %s", ErrNoSuchProfile, f.path, f.choices())
 	default:

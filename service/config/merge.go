@@ -10,8 +10,8 @@ import (
 	"zonedeck/model"
 )
 
-// ErrChanged says that what a change is about was changed in the file, too, since it was read.
-var ErrChanged = errors.New("it was changed in the config file meanwhile")
+// errChanged says that what a change is about was changed in the file, too, since it was read.
+var errChanged = errors.New("it was changed in the config file meanwhile")
 
 // setting is a field by its name in the file.
 type setting struct {
@@ -85,7 +85,7 @@ func merged(before, now, p Profile) (Profile, error) {
 		}
 	}
 	if len(said) > 0 {
-		return now, fmt.Errorf("%w, and nothing was saved: %s. Open it anew to change it", ErrChanged, strings.Join(said, "; "))
+		return now, fmt.Errorf("%w, and nothing was saved: %s. Open it anew to change it", errChanged, strings.Join(said, "; "))
 	}
 	return out, nil
 }

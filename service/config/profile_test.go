@@ -101,7 +101,7 @@ func TestLoadReadsProfilesWithTheirDefaults(t *testing.T) {
 
 func TestAMissingFileIsAnEmptyConfiguration(t *testing.T) {
 	f := load(t, filepath.Join(t.TempDir(), "none", "config.toml"))
-	if _, err := f.Profile(""); !errors.Is(err, ErrNoProfiles) || len(f.Names()) != 0 || f.Default() != "" {
+	if _, err := f.Profile(""); !errors.Is(err, errNoProfiles) || len(f.Names()) != 0 || f.Default() != "" {
 		t.Errorf("error %v, names %v", err, f.Names())
 	}
 	if _, err := f.Profile("acme"); !errors.Is(err, ErrNoSuchProfile) {
@@ -121,7 +121,7 @@ func TestTheDefaultIsNamedOrTheOnlyOne(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for _, f := range []File{load(t, write(t, "default_profile = 'local'\n"+one)), load(t, write(t, two))} {
-		if _, err := f.Profile(LocalName); !errors.Is(err, ErrNoProfiles) {
+		if _, err := f.Profile(LocalName); !errors.Is(err, errNoProfiles) {
 			t.Errorf("the emulator's profile: %v", err)
 		}
 	}

@@ -244,8 +244,8 @@ func comment(mark string, lines []string) string {
 	return b.String()
 }
 
-// HeaderLines are "Name: value" lines, sorted by name.
-func HeaderLines(h http.Header) []string {
+// headerLines are "Name: value" lines, sorted by name.
+func headerLines(h http.Header) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, v := range h[name] {

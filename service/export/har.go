@@ -191,7 +191,7 @@ func harTimingsOf(t model.Timing) harTimings {
 
 func harHeaders(h http.Header) []harPair {
 	out := []harPair{}
-	for _, line := range HeaderLines(h) {
+	for _, line := range headerLines(h) {
 		name, value, _ := strings.Cut(line, ": ")
 		switch {
 		case model.SecretName(name):

@@ -17,14 +17,14 @@ import (
 	"zonedeck/service/exchange"
 )
 
-// DefaultRetries is the number of retries unless a request says otherwise: one per
+// defaultRetries is the number of retries unless a request says otherwise: one per
 // back-off of service.md 8.
-const DefaultRetries = 3
+const defaultRetries = 3
 
-// Backoff is the wait before attempt n+1: exactly the documented delays of service.md
+// backoff is the wait before attempt n+1: exactly the documented delays of service.md
 // 8, and the last of them after the third. asked is the wait that the answer asked
 // for; it takes precedence, up to dialect.MaxWait.
-func Backoff(n int, asked time.Duration) time.Duration {
+func backoff(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return min(asked, dialect.MaxWait)
 	}
@@ -178,7 +178,7 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 	if f.values, err = exchange.Variables(ctx, ft.cfg.Source, r); err != nil {
 		return nil, err
 	}
-	if ps := Problems(p, d, f.written()); len(ps) > 0 { // their errors may repeat a secret
+	if ps := problems(p, d, f.written()); len(ps) > 0 { // their errors may repeat a secret
 		return nil, model.BadField(ps[0].Field, "it cannot be sent with the values of its variables")
 	}
 	more := append(slices.Collect(maps.Values(f.values)), typedSecrets(f.written().Header)...)
@@ -195,7 +195,7 @@ func (f *flight) written() model.FetchRequest {
 func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 	retries := f.r.Retries
 	if retries < 0 {
-		retries = DefaultRetries
+		retries = defaultRetries
 	}
 	var wait time.Duration
 	for n := 1; ; n++ {
@@ -209,7 +209,7 @@ func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 			return t, d, nil
 		}
 		t.body.Discard()
-		wait = Backoff(n, d.RetryAfter)
+		wait = backoff(n, d.RetryAfter)
 		f.on(Event{Phase: PhaseWaiting, Attempt: last, Waiting: wait})
 		if err := exchange.Pause(ctx, wait); err != nil {
 			return try{}, model.Diagnosis{}, err

@@ -12,10 +12,10 @@ import (
 	"zonedeck/service/exchange"
 )
 
-// ProofCall is the call that shows whether the service accepts a key: one fetch of the
+// proofCall is the call that shows whether the service accepts a key: one fetch of the
 // profile's test page by API, through the first zone that any page can be fetched through,
 // without retries. An error says what the profile lacks for it.
-func ProofCall(p config.Profile) (model.FetchRequest, error) {
+func proofCall(p config.Profile) (model.FetchRequest, error) {
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
 		return model.FetchRequest{}, err
@@ -37,7 +37,7 @@ func ProofCall(p config.Profile) (model.FetchRequest, error) {
 // fetched through it. Where the profile has no such zone the account's status is asked for. proves is
 // the result's Proves; the errors are those of Fetch.
 func (ft *Fetcher) ProveKey(ctx context.Context, p config.Profile, zone string, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
-	r, err := ProofCall(p)
+	r, err := proofCall(p)
 	if z, known := p.Zone(zone); known && err == nil && (z.Product.Network() || z.Product == model.ProductUnlocker) {
 		r.Zone = z
 	}

@@ -129,7 +129,7 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 
 func TestWhatAKeyIsProvedBy(t *testing.T) {
 	p := servicetest.Profile("http://api.test")
-	if r, err := ProofCall(p); err != nil || r.Zone.Name != "unlocker1" || r.Via != model.ViaAPI || r.Retries != 0 || r.URL == "" {
+	if r, err := proofCall(p); err != nil || r.Zone.Name != "unlocker1" || r.Via != model.ViaAPI || r.Retries != 0 || r.URL == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for want, change := range map[string]func(p *config.Profile){
@@ -139,7 +139,7 @@ func TestWhatAKeyIsProvedBy(t *testing.T) {
 	} {
 		p := servicetest.Profile("http://api.test")
 		change(&p)
-		if r, err := ProofCall(p); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if r, err := proofCall(p); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %+v, %v", want, r, err)
 		}
 	}

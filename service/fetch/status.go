@@ -23,9 +23,9 @@ const (
 )
 
 // Provable says why no call of a profile can show whether the service accepts a key, or is nil: there is its
-// ProofCall, or its dialect knows where an account shows its status.
+// proofCall, or its dialect knows where an account shows its status.
 func (*Fetcher) Provable(p config.Profile) error {
-	_, err := ProofCall(p)
+	_, err := proofCall(p)
 	if err == nil || statusPath(p) != "" {
 		return nil
 	}

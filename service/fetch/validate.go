@@ -11,9 +11,9 @@ import (
 	"zonedeck/service/fields"
 )
 
-// Problems lists everything that prevents a fetch by a profile: what the request
+// problems lists everything that prevents a fetch by a profile: what the request
 // asks for, and what the profile lacks for it.
-func Problems(p config.Profile, d dialect.Dialect, r model.FetchRequest) []model.FieldProblem {
+func problems(p config.Profile, d dialect.Dialect, r model.FetchRequest) []model.FieldProblem {
 	ps := r.Problems(d.Sends())
 	add := func(field string, err error) {
 		if err != nil {
@@ -86,7 +86,7 @@ func refuseHost(p config.Profile, r model.FetchRequest) error {
 
 // check returns a *model.RequestError with the problems of a fetch, or nil.
 func check(p config.Profile, d dialect.Dialect, r model.FetchRequest) error {
-	if ps := Problems(p, d, r); len(ps) > 0 {
+	if ps := problems(p, d, r); len(ps) > 0 {
 		return &model.RequestError{Problems: ps}
 	}
 	return nil

@@ -20,8 +20,8 @@ import (
 	"zonedeck/service/rows"
 )
 
-// Recent is for how long the same inputs are not launched again without a word.
-const Recent = time.Hour
+// recent is for how long the same inputs are not launched again without a word.
+const recent = time.Hour
 
 // Check says what a draft comes to: its inputs, what they cost, what was launched with them before, and what has to be
 // answered. Nothing is billed, and nothing is written.
@@ -274,7 +274,7 @@ func (l *Launching) choose(ctx context.Context, p config.Profile, r *Report) err
 
 // leaveOut takes the inputs out that jobs of the last hour have.
 func (l *Launching) leaveOut(ctx context.Context, r *Report) error {
-	launched, err := l.cfg.Machine.SharedInputs(ctx, r.Request, Recent)
+	launched, err := l.cfg.Machine.SharedInputs(ctx, r.Request, recent)
 	if err != nil {
 		return unsearched(err)
 	}
@@ -296,13 +296,13 @@ func (l *Launching) leaveOut(ctx context.Context, r *Report) error {
 
 // findBefore finds the jobs that have the inputs or some of them.
 func (l *Launching) findBefore(ctx context.Context, r *Report) (err error) {
-	if r.Before.SameInputs, err = l.cfg.Machine.SameInputs(ctx, r.Request, Recent); err != nil {
+	if r.Before.SameInputs, err = l.cfg.Machine.SameInputs(ctx, r.Request, recent); err != nil {
 		return unsearched(err)
 	}
 	if r.draft.OnlyUnlaunched {
 		return nil
 	}
-	if r.Before.Overlapping, err = l.cfg.Machine.SharedInputs(ctx, r.Request, Recent); err != nil {
+	if r.Before.Overlapping, err = l.cfg.Machine.SharedInputs(ctx, r.Request, recent); err != nil {
 		return unsearched(err)
 	}
 	r.Before.Overlapping.Overlaps = slices.DeleteFunc(r.Before.Overlapping.Overlaps, func(o Overlap) bool {
@@ -324,7 +324,7 @@ func (l *Launching) findUnlaunched(ctx context.Context, p config.Profile, r *Rep
 		whole := r.Request
 		whole.Inputs = all
 		var err error
-		if launched, err = l.cfg.Machine.SharedInputs(ctx, whole, Recent); err != nil {
+		if launched, err = l.cfg.Machine.SharedInputs(ctx, whole, recent); err != nil {
 			return unsearched(err)
 		}
 	}
@@ -444,7 +444,7 @@ func (r *Report) guard(a ask.Answers) *model.LaunchGuard {
 	if a.AllOf(ask.SameInputs) {
 		return nil
 	}
-	g := &model.LaunchGuard{Within: Recent}
+	g := &model.LaunchGuard{Within: recent}
 	if r.Repeated.ID != "" {
 		g.Known = append(g.Known, r.Repeated.ID)
 	}

@@ -75,7 +75,7 @@ type Progress struct {
 // page, an error, empty or not of the format is a failure. on receives the progress; it may
 // be nil.
 //
-// Errors: ErrNotReady (a *NotReadyError), ErrNoResult, ErrUnknownJob, ErrNoSnapshot,
+// Errors: ErrNotReady (a *notReadyError), ErrNoResult, ErrUnknownJob, ErrNoSnapshot,
 // ErrNotShown, a *model.RequestError, a *exchange.CallError, an *ExistsError, a *ForeignError,
 // one that wraps textfile.ErrLocked, the file system's; in a *PartialError where something
 // is kept.
@@ -312,7 +312,7 @@ func (call jobCall) open(ctx context.Context, path string, query url.Values) (*r
 	defer res.close()
 	fault := call.jobFault(ctx, doing, resp, nil)
 	if resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusConflict { // public sources name both
-		return nil, fmt.Errorf("job %s: %w", call.job.ID, &NotReadyError{Text: fault.Text, After: fault.After})
+		return nil, fmt.Errorf("job %s: %w", call.job.ID, &notReadyError{Text: fault.Text, After: fault.After})
 	}
 	if call.job.State == model.JobCanceled && fault.Diagnosis.Cause == model.CauseRequestRefused && fault.Diagnosis.Rule != model.RuleResultExpired {
 		fault.Diagnosis.Steps = []model.Step{{Action: model.ActionLaunch, Text: "launch it again: it was cancelled, and the service gives no result of it"}}

@@ -31,7 +31,7 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 	}{
 		{"whole", text(200, rows), func(err error) bool { return err == nil }},
 		{"not ready", text(202, `{"status":"running","message":"Snapshot is not ready yet, try again in 10s"}`), func(err error) bool {
-			var n *NotReadyError
+			var n *notReadyError
 			return errors.Is(err, ErrNotReady) && errors.As(err, &n) && strings.Contains(n.Text, "try again in 10s")
 		}},
 		{"expired", text(400, "Snapshot is expired"), func(err error) bool {

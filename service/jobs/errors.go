@@ -31,13 +31,13 @@ var (
 	ErrJobOver = errors.New("the job is over")
 )
 
-// NotReadyError wraps ErrNotReady with what the service said.
-type NotReadyError struct {
+// notReadyError wraps ErrNotReady with what the service said.
+type notReadyError struct {
 	Text  string        // the service's words, one bounded line, may be empty
 	After time.Duration // when it asks to be asked again, 0 when it does not say
 }
 
-func (e *NotReadyError) Error() string {
+func (e *notReadyError) Error() string {
 	s := ErrNotReady.Error()
 	if e.Text != "" {
 		s += ": " + e.Text
@@ -46,7 +46,7 @@ func (e *NotReadyError) Error() string {
 }
 
 // Unwrap is ErrNotReady.
-func (e *NotReadyError) Unwrap() error { return ErrNotReady }
+func (e *notReadyError) Unwrap() error { return ErrNotReady }
 
 // answerBytes bounds how much is read of an answer other than a result.
 const answerBytes = 64 << 10

@@ -79,7 +79,7 @@ const pastJobs = 5
 // sent, and no secret is resolved.
 //
 // The error says why Trigger would refuse it, and comes with the estimate if there is one: a
-// *model.RequestError (one that wraps ErrCost for the cap), a read-only profile's, the ledger's.
+// *model.RequestError (one that wraps errCost for the cap), a read-only profile's, the ledger's.
 func (rn *Runner) Estimate(ctx context.Context, r model.TriggerRequest) (Estimate, error) {
 	p, d, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
@@ -266,8 +266,8 @@ func rateOf(p config.Profile, d dialect.Dialect, dataset string) (model.ZoneName
 	return "", model.Rate{}
 }
 
-// ErrCost is wrapped by the refusal of a job whose estimate has no upper end, or one above the cap.
-var ErrCost = errors.New("the job may cost more than its cap")
+// errCost is wrapped by the refusal of a job whose estimate has no upper end, or one above the cap.
+var errCost = errors.New("the job may cost more than its cap")
 
 // withinCap refuses a job above the smaller of its cap and the profile's. A job of unknown cost is
 // refused too, because the cap could not be kept.
@@ -280,7 +280,7 @@ func withinCap(p config.Profile, r model.TriggerRequest, e Estimate) error {
 		return nil
 	}
 	if upper, known := e.Most(); !known || !(upper <= most) {
-		return model.BadField("max_cost", "%w of %s (%s): %s", ErrCost, model.SmallDollars(most), from, e)
+		return model.BadField("max_cost", "%w of %s (%s): %s", errCost, model.SmallDollars(most), from, e)
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func TestTheCapHoldsAfterCheapRuns(t *testing.T) {
 			r := trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
 			r.Dataset, r.Settings = "gd_x", c.settings
 			_, err := cl.Trigger(t.Context(), r)
-			if errors.Is(err, ErrCost) != c.refuse || err != nil != c.refuse {
+			if errors.Is(err, errCost) != c.refuse || err != nil != c.refuse {
 				t.Errorf("%v", err)
 			}
 			if err != nil && c.past[0].records == 20 && !strings.Contains(err.Error(), "$30.00 by the dearest") {
@@ -177,7 +177,7 @@ func TestTheCapOfAJobIsKeptForItsRepetition(t *testing.T) {
 		t.Fatalf("%v, %v", again.MaxCost, err)
 	}
 	again.Inputs = append(again.Inputs, trigger("http://lab.test/2").Inputs...)
-	if _, err := cl.Trigger(t.Context(), again); !errors.Is(err, ErrCost) {
+	if _, err := cl.Trigger(t.Context(), again); !errors.Is(err, errCost) {
 		t.Errorf("%v", err)
 	}
 }

@@ -251,7 +251,7 @@ func TestADownloadThatStallsIsGivenUp(t *testing.T) {
 
 func TestWhatTheServiceSaysOfResultsThatAreNotReady(t *testing.T) {
 	for text, want := range map[string]string{"": "the results are not ready yet", "in 10s": "the results are not ready yet: in 10s"} {
-		if got := (&NotReadyError{Text: text}).Error(); got != want {
+		if got := (&notReadyError{Text: text}).Error(); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

@@ -37,7 +37,7 @@ type Followed struct {
 // did not come in time. A Followed without a job says that the service is asked about none.
 //
 // It returns nil when ctx ends, and otherwise an error if the ledger or the queue cannot be read: ErrNoLedger,
-// ErrNoWork, ErrNotShown (the contract shows no way to ask), or the ledger's.
+// errNoWork, ErrNotShown (the contract shows no way to ask), or the ledger's.
 func (rn *Runner) Follow(ctx context.Context, on func(Followed)) error {
 	if rn.cfg.Ledger == nil {
 		return ErrNoLedger
@@ -124,7 +124,7 @@ func (call jobCall) hasten(ctx context.Context, q work.Queue) error {
 // again.
 //
 // It returns ctx's error when ctx ends, with the job as last seen. Other errors: ErrUnknownJob, ErrNoSnapshot,
-// ErrNoWork, ErrNotShown (dialect documented: the contract shows no way to ask), a *model.RequestError, or a
+// errNoWork, ErrNotShown (dialect documented: the contract shows no way to ask), a *model.RequestError, or a
 // *exchange.CallError if the service refuses to answer, cannot be reached for the dialect's patience, or the
 // job is not over after its limit. None of them says anything about the job itself, and Watch can be called again.
 func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {

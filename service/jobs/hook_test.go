@@ -208,7 +208,7 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 		"other": {[]time.Duration{24 * time.Hour}, "no job that was seen in the service's list can be it"},
 		"one":   {[]time.Duration{time.Second}, "sd_0 of the service's list can be it: adopt it if it is"},
 		"two":   {[]time.Duration{time.Minute, time.Second}, "2 jobs of the service's list can be it, sd_1 first: adopt the one that it is"},
-		"cut":   {[]time.Duration{-1}, "what the service's list has is not known: " + ErrListCut.Error()},
+		"cut":   {[]time.Duration{-1}, "what the service's list has is not known: " + errListCut.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rn, _ := script(t, text(200, `{"status":"running"}`))

@@ -222,7 +222,7 @@ func TestWhatALaunchAsks(t *testing.T) {
 
 func TestWhatCannotBeLaunched(t *testing.T) {
 	damaged := errors.New("the ledger is damaged")
-	cap := model.BadField("max_cost", "%w", ErrCost)
+	cap := model.BadField("max_cost", "%w", errCost)
 	again := model.Job{ID: "job-5", Profile: "beta", State: model.JobReady}
 	unlaunched := urls("https://a.test/1")
 	unlaunched.OnlyUnlaunched = true
@@ -374,7 +374,7 @@ func TestAJobThatMayHaveStartedIsSettled(t *testing.T) {
 		"as one that the service puts in doubt": {state{candidates: found, doubt: "it has 2 inputs"}, "sd_1", "sd_1 may not be job job-7: it has 2 inputs", true},
 		"as not started where one fits":         {state{candidates: found}, DidNotStart, "in the service's list it can be sd_1 or sd_2 (it can be job-8 as well)", false},
 		"as not started where none does":        {state{}, DidNotStart, "", false},
-		"as not started unseen":                 {state{listErr: ErrNoList}, DidNotStart, "nobody has looked: the service's list could not be read (the service's list of jobs cannot be asked for)", false},
+		"as not started unseen":                 {state{listErr: errNoList}, DidNotStart, "nobody has looked: the service's list could not be read (the service's list of jobs cannot be asked for)", false},
 		"by its webhook":                        {state{candidates: found}, Await, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {

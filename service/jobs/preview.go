@@ -69,7 +69,7 @@ func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (diale
 		return none, err
 	}
 	if r.MaxCost > 0 || p.MaxJobCost > 0 {
-		return none, model.BadField("max_cost", "%w: what a preview costs is not shown by public sources, so that a cap on it could not be kept", ErrCost)
+		return none, model.BadField("max_cost", "%w: what a preview costs is not shown by public sources, so that a cap on it could not be kept", errCost)
 	}
 	path, body, err := d.Preview(r)
 	if err != nil {

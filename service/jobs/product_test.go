@@ -81,7 +81,7 @@ func TestAPreviewShowsColumnsAndASampleAndLaunchesNothing(t *testing.T) {
 		t.Errorf("%d jobs, %v", total, err)
 	}
 	r.MaxCost = 1
-	if _, err := rn.PreviewJob(t.Context(), r); !errors.Is(err, ErrCost) {
+	if _, err := rn.PreviewJob(t.Context(), r); !errors.Is(err, errCost) {
 		t.Errorf("a preview under a cap: %v", err)
 	}
 	r.MaxCost, r.Dataset = 0, "discover"
@@ -117,7 +117,7 @@ func TestAProductsJobIsNeverDoubled(t *testing.T) {
 		if job.State != model.JobMayHave {
 			continue
 		}
-		if _, err := rn.Settler().Candidates(t.Context(), job.ID); !errors.Is(err, ErrNoList) {
+		if _, err := rn.Settler().Candidates(t.Context(), job.ID); !errors.Is(err, errNoList) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

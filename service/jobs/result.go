@@ -212,7 +212,7 @@ func (w *wrapped) over() error {
 		text := joinText(p.Wire, p.Detail)
 		return &noResultError{text: "has no result: " + text, outcome: model.Outcome{ServiceText: text}}
 	default:
-		return fmt.Errorf("job %s: %w", w.call.job.ID, &NotReadyError{Text: joinText(p.Wire, p.Detail)})
+		return fmt.Errorf("job %s: %w", w.call.job.ID, &notReadyError{Text: joinText(p.Wire, p.Detail)})
 	}
 }
 

@@ -164,10 +164,10 @@ func (l *Launching) Decide(ctx context.Context, s Settlement, a ask.Answers) (mo
 var (
 	// ErrSettled says that what became of a job is known already.
 	ErrSettled = errors.New("only a job that may have started is settled")
-	// ErrNoList says that the service's jobs cannot be listed.
-	ErrNoList = errors.New("the service's list of jobs cannot be asked for")
-	// ErrListCut says that nothing in the list fits, but that the job may be among those that could not be looked at.
-	ErrListCut = errors.New("no job that was seen in it can be it, and not every job of that time could be looked at")
+	// errNoList says that the service's jobs cannot be listed.
+	errNoList = errors.New("the service's list of jobs cannot be asked for")
+	// errListCut says that nothing in the list fits, but that the job may be among those that could not be looked at.
+	errListCut = errors.New("no job that was seen in it can be it, and not every job of that time could be looked at")
 )
 
 // Candidate is a job of the service's list that may be a job of the ledger that may have started.
@@ -211,7 +211,7 @@ func (rn *Runner) Settler() Settler { return Settler{rn} }
 // the nearest in time. If the difference between the service's clock and this one is not known, jobs of any
 // time with the same number of inputs are included. Nothing is changed.
 //
-// Errors: ErrSettled, ErrUnknownJob, ErrNoList, ErrListCut, those of the list.
+// Errors: ErrSettled, ErrUnknownJob, errNoList, errListCut, those of the list.
 func (st Settler) Candidates(ctx context.Context, id string) ([]Candidate, error) {
 	defer st.rn.cfg.Wire.Begin()()
 	job, err := st.openJob(ctx, id)
@@ -219,14 +219,14 @@ func (st Settler) Candidates(ctx context.Context, id string) ([]Candidate, error
 		return nil, err
 	}
 	if st.rn.cfg.List == nil {
-		return nil, ErrNoList
+		return nil, errNoList
 	}
 	_, d, err := exchange.Current(ctx, st.rn.cfg.Source)
 	if err != nil {
 		return nil, err
 	}
 	if of, ok := d.ProductOf(job.Dataset); ok {
-		return nil, fmt.Errorf("%w: public sources show none for %s", ErrNoList, of.Label())
+		return nil, fmt.Errorf("%w: public sources show none for %s", errNoList, of.Label())
 	}
 	listed, skipped, err := st.rn.cfg.List.RemoteJobs(ctx, st.keyOf(job), job.Dataset, maxListedJobs)
 	if err != nil {
@@ -267,7 +267,7 @@ func (st Settler) Candidates(ctx context.Context, id string) ([]Candidate, error
 		return nil, err
 	}
 	if cut && len(out) == 0 {
-		return nil, ErrListCut
+		return nil, errListCut
 	}
 	if cut {
 		for i := range out {

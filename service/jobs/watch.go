@@ -27,8 +27,8 @@ const notMine = 3 * time.Second
 // lookAgain is after how long a process that could not have a job's key tries again.
 const lookAgain = 15 * time.Second
 
-// ErrNoWork means that jobs cannot be followed, because there is no queue of work.
-var ErrNoWork = errors.New("no job can be followed in this run: there is no queue of work")
+// errNoWork means that jobs cannot be followed, because there is no queue of work.
+var errNoWork = errors.New("no job can be followed in this run: there is no queue of work")
 
 // watching asks about the jobs in flight, and is what this process knows of the questions.
 type watching struct {
@@ -210,11 +210,11 @@ func lane(profile string) string { return "ask/" + profile }
 // queue is where the questions wait.
 func (w *watching) queue(ctx context.Context) (work.Queue, error) {
 	if w.rn.cfg.Queues == nil {
-		return nil, ErrNoWork
+		return nil, errNoWork
 	}
 	q, err := w.rn.cfg.Queues.Work(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoWork, err)
+		return nil, fmt.Errorf("%w: %w", errNoWork, err)
 	}
 	return q, nil
 }

@@ -54,7 +54,7 @@ func TestHistoryThatCannotBeWrittenStaysQueued(t *testing.T) {
 		t.Errorf("close: %v", err)
 	}
 	_ = end // the file is closed
-	if err := j.PutActivity(t.Context(), line(1)); !errors.Is(err, ErrClosed) {
+	if err := j.PutActivity(t.Context(), line(1)); !errors.Is(err, errClosed) {
 		t.Errorf("after close: %v", err)
 	}
 }

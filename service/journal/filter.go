@@ -7,8 +7,8 @@ import (
 	"zonedeck/service/query"
 )
 
-// Fields is what the entries of the history can be asked.
-func Fields(now time.Time) query.Fields[model.Activity] {
+// fields is what the entries of the history can be asked.
+func fields(now time.Time) query.Fields[model.Activity] {
 	kinds := []model.ActivityKind{model.ActivityFetch, model.ActivityComparison, model.ActivityProbe, model.ActivityJob, model.ActivityKey, model.ActivityAgent, model.ActivityHook}
 	const source = "coalesce((SELECT source FROM activity_sources WHERE activity_sources.id = activity.id), '')"
 	text := func(of func(model.Activity) string) func(model.Activity) []string {
@@ -29,7 +29,7 @@ func Fields(now time.Time) query.Fields[model.Activity] {
 // ParseFilter reads what an operator types. What the indices of the history know has its field in the filter; the rest
 // are clauses.
 func ParseFilter(text string, now time.Time) (f model.ActivityFilter, err error) {
-	q, err := query.Parse(text, Fields(now))
+	q, err := query.Parse(text, fields(now))
 	for _, t := range q.Terms() {
 		clause, args, _ := q.SQL(t)
 		switch field := indexed(&f, t, args); {

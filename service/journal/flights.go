@@ -215,7 +215,7 @@ func (f *flights) close() {
 	if f.sign != nil {
 		f.sign.Release()
 	}
-	f.file, f.err = nil, ErrClosed
+	f.file, f.err = nil, errClosed
 }
 
 // recoverFlights puts a line for each call that a killed process had under way. What cannot be read

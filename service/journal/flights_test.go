@@ -20,7 +20,7 @@ func killed(t *testing.T, j *Journal) {
 	j.flights.mu.Lock()
 	j.flights.sign.Release()
 	_ = j.flights.file.Close()
-	j.flights.file, j.flights.sign, j.flights.err = nil, nil, ErrClosed
+	j.flights.file, j.flights.sign, j.flights.err = nil, nil, errClosed
 	j.flights.mu.Unlock()
 }
 

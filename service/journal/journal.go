@@ -23,8 +23,8 @@ import (
 	"zonedeck/service/database"
 )
 
-// ErrClosed says that the journal was closed.
-var ErrClosed = errors.New("the journal is closed")
+// errClosed says that the journal was closed.
+var errClosed = errors.New("the journal is closed")
 
 // ErrNoHistory says that this run keeps no history: the journal could not be opened, or none was asked for.
 var ErrNoHistory = errors.New("no history is kept in this run")

@@ -116,7 +116,7 @@ func TestHistoryIsThereAfterCloseAndOpen(t *testing.T) {
 		noerr.Must(t, j.PutFetch(t.Context(), "local", sampleFetch(id)))
 	}
 	noerr.Must(t, j.Close())
-	if err := j.PutFetch(t.Context(), "local", sampleFetch("c")); !errors.Is(err, ErrClosed) {
+	if err := j.PutFetch(t.Context(), "local", sampleFetch("c")); !errors.Is(err, errClosed) {
 		t.Errorf("put after close: %v", err)
 	}
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {

@@ -52,7 +52,7 @@ func (j *Journal) put(ctx context.Context, e entry) error {
 	q.mu.Lock()
 	if q.closed {
 		q.mu.Unlock()
-		return ErrClosed
+		return errClosed
 	}
 	q.pending = append(q.pending, e)
 	q.bytes += e.bytes

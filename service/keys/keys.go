@@ -84,8 +84,8 @@ type History interface {
 	PutKeyValues(ctx context.Context, values []journal.KeyValue) error
 }
 
-// ErrNoHistory says that a line cannot be kept.
-var ErrNoHistory = errors.New("no history is kept in this run")
+// errNoHistory says that a line cannot be kept.
+var errNoHistory = errors.New("no history is kept in this run")
 
 // CallerKind is who decides on a call.
 type CallerKind int

@@ -75,7 +75,7 @@ func (v Inventory) recordEndedValues(ctx context.Context, subject radius.Subject
 func (v Inventory) Subjects() []radius.Subject {
 	recorded := v.Recorded()
 	plans, _ := v.ks.rotations().List() // who lists the rotations tells the error
-	others := keystore.OtherValues(plans)
+	others := keystore.PreviousValues(plans)
 	var out []radius.Subject
 	add := func(k model.Key, profile string) {
 		subject := radius.KeySubject(k, profile)

@@ -120,7 +120,7 @@ type reasons struct {
 // record writes an event of a key into the history, without which the act does not begin.
 func (ks *Keys) record(ctx context.Context, e journal.KeyEvent) error {
 	if ks.history == nil {
-		return ErrNoHistory
+		return errNoHistory
 	}
 	return ks.history.PutKeyEvent(context.WithoutCancel(ctx), e)
 }

@@ -25,7 +25,7 @@ func TestTheValuesThatRotationsLeftAreLookedFor(t *testing.T) {
 	git(t, dir+"/repo", "add", ".")
 	subject := radius.KeySubject(etl(), "")
 	subject.Recorded = nil
-	subject.PreviousValues = []keystore.OtherValue{
+	subject.PreviousValues = []keystore.PreviousValue{
 		{Fingerprint: subject.Fingerprint, Last4: subject.Last4, Ended: now}, // the present one is what it is, whatever a record says
 		{Fingerprint: other.Fingerprint(), Last4: other.Last4()},
 		{Fingerprint: ended.Fingerprint(), Last4: ended.Last4(), Ended: now},

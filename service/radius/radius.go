@@ -96,7 +96,7 @@ type Subject struct {
 	Ref, Fingerprint, Last4 string
 	Recorded                []string // what the inventory says uses it
 	// PreviousValues are values of the key beside this one, which rotations left.
-	PreviousValues []keystore.OtherValue
+	PreviousValues []keystore.PreviousValue
 }
 
 // valid reports whether a fingerprint is that of a value of the key that may be valid.
@@ -109,8 +109,8 @@ func (s Subject) valid(fingerprint string) bool {
 }
 
 // previousValue is a value of the key beside the present one.
-func (s Subject) previousValue(fingerprint string) (v keystore.OtherValue, ok bool) {
-	i := slices.IndexFunc(s.PreviousValues, func(v keystore.OtherValue) bool { return v.Fingerprint == fingerprint })
+func (s Subject) previousValue(fingerprint string) (v keystore.PreviousValue, ok bool) {
+	i := slices.IndexFunc(s.PreviousValues, func(v keystore.PreviousValue) bool { return v.Fingerprint == fingerprint })
 	if i < 0 || fingerprint == s.Fingerprint {
 		return v, false
 	}

@@ -39,8 +39,8 @@ type value struct {
 	cell bool // raw is a text already
 }
 
-// OnlyColumn is the name of the one column of rows that are no objects.
-const OnlyColumn = "value"
+// onlyColumn is the name of the one column of rows that are no objects.
+const onlyColumn = "value"
 
 // eachField gives the fields of a JSON row, names as the row spells them between their quotes. It ends when
 // on says so. A row that is no object has one field. ok is false where the row is no JSON as far as
@@ -55,7 +55,7 @@ func eachField(row []byte, on func(name []byte, v value) bool) (ok bool) {
 		if next < 0 || skipBlank(row, next) != len(row) {
 			return false
 		}
-		on([]byte(OnlyColumn), v)
+		on([]byte(onlyColumn), v)
 		return true
 	}
 	i = skipBlank(row, i+1)

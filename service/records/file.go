@@ -44,7 +44,7 @@ type index struct {
 	marks []mark
 	space int64
 	rows  int64 // so far
-	long  int64 // rows over MaxRow
+	long  int64 // rows over maxRow
 	bytes int64 // looked at so far
 	done  bool
 	// fault says what is wrong with the file as a whole, or is empty.
@@ -88,14 +88,14 @@ type Want struct {
 	SHA256 string // in hexadecimal digits
 }
 
-// ErrOther says that the file is not the one that is wanted.
-var ErrOther = errors.New("it is not what was downloaded for this job any more; 'zonedeck jobs rows FILE' reads it as it is")
+// errOther says that the file is not the one that is wanted.
+var errOther = errors.New("it is not what was downloaded for this job any more; 'zonedeck jobs rows FILE' reads it as it is")
 
-// ErrPacked says that the rows are compressed.
-var ErrPacked = errors.New("it is compressed (gzip): unpack it first, as with gunzip")
+// errPacked says that the rows are compressed.
+var errPacked = errors.New("it is compressed (gzip): unpack it first, as with gunzip")
 
-// ErrChanged says that the file is not the one that was opened.
-var ErrChanged = errors.New("the file has changed since it was opened: open it again")
+// errChanged says that the file is not the one that was opened.
+var errChanged = errors.New("the file has changed since it was opened: open it again")
 
 var errNoFile = errors.New("it is not a file of rows")
 
@@ -132,7 +132,7 @@ func (f *File) open() error {
 		return errors.New("it is UTF-16; save it as UTF-8")
 	}
 	if f.want.Size > 0 && f.want.Size != info.Size() {
-		return ErrOther
+		return errOther
 	}
 	if f.layout, err = layoutOf(f.f, info.Size(), f.path); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (f *File) proved() error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if f.want.SHA256 != "" && f.x.sum != "" && f.x.sum != f.want.SHA256 {
-		return ErrOther
+		return errOther
 	}
 	return nil
 }
@@ -218,13 +218,13 @@ func (f *File) note(format string, args ...any) {
 
 // layoutOf looks at a file's beginning; its name says how a result is read that could be either.
 func layoutOf(r io.ReaderAt, size int64, path string) (layout, error) {
-	l := layout{size: size, comma: ',', longest: MaxRow}
+	l := layout{size: size, comma: ',', longest: maxRow}
 	head := make([]byte, min(size, 64<<10))
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return l, err
 	}
 	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
-		return l, ErrPacked
+		return l, errPacked
 	}
 	if bytes.HasPrefix(head, []byte("\ufeff")) {
 		l.from = 3
@@ -422,7 +422,7 @@ func (f *File) checkUnchanged() error {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
 	if info.Size() != f.stamp.Size || !info.ModTime().Equal(f.stamp.Modified) {
-		return fmt.Errorf("%s: %w", f.name, ErrChanged)
+		return fmt.Errorf("%s: %w", f.name, errChanged)
 	}
 	return nil
 }

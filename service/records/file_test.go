@@ -98,16 +98,16 @@ func TestAnIndexThatDoesNotFitIsMadeAnew(t *testing.T) {
 			noerr.Must(t, errors.Join(os.WriteFile(path, b, 0o600), os.Chtimes(path, time.Time{}, info.ModTime())))
 		}, false},
 		{"a byte of the index", func(t *testing.T, path string) {
-			b, err := os.ReadFile(path + Extension)
+			b, err := os.ReadFile(path + extension)
 			noerr.Must(t, err)
 			b[len(b)/2]++
-			noerr.Must(t, os.WriteFile(path+Extension, b, 0o600))
+			noerr.Must(t, os.WriteFile(path+extension, b, 0o600))
 		}, true},
 		{"an index that is cut", func(t *testing.T, path string) {
-			noerr.Must(t, os.Truncate(path+Extension, 20))
+			noerr.Must(t, os.Truncate(path+extension, 20))
 		}, true},
 		{"another version", func(t *testing.T, path string) {
-			noerr.Must(t, os.WriteFile(path+Extension, []byte("zonedeck rows 0\n"), 0o600))
+			noerr.Must(t, os.WriteFile(path+extension, []byte("zonedeck rows 0\n"), 0o600))
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestAFileThatIsNoIndexIsLeftAlone(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "a.ndjson")
 		writeRows(t, path, 10)
-		put := func() { noerr.Must(t, os.WriteFile(path+Extension, []byte(theirs), 0o600)) }
+		put := func() { noerr.Must(t, os.WriteFile(path+extension, []byte(theirs), 0o600)) }
 		if !late {
 			put()
 		}
@@ -140,7 +140,7 @@ func TestAFileThatIsNoIndexIsLeftAlone(t *testing.T) {
 			put()
 		}
 		index1(t, f)
-		if b, err := os.ReadFile(path + Extension); err != nil || string(b) != theirs {
+		if b, err := os.ReadFile(path + extension); err != nil || string(b) != theirs {
 			t.Errorf("%.40q, %v", b, err)
 		}
 		want := "no index is kept: a.ndjson.index is there and is no index"
@@ -153,7 +153,7 @@ func TestAFileThatIsNoIndexIsLeftAlone(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "b.ndjson")
 	writeRows(t, path, 10)
-	noerr.Must(t, os.Mkdir(path+Extension, 0o700))
+	noerr.Must(t, os.Mkdir(path+extension, 0o700))
 	if s := keeping(t, path).State(); len(s.Notes) != 1 {
 		t.Errorf("a folder is taken for an index: %+v", s)
 	}
@@ -181,26 +181,26 @@ func TestAResultIsTheOneThatWasDownloaded(t *testing.T) {
 	if f, err := opened(Want{}); err != nil || f.x.sum != want.SHA256 {
 		t.Errorf("the digest was not kept: %v", err)
 	}
-	if _, err := opened(Want{Size: want.Size + 1}); !errors.Is(err, ErrOther) {
+	if _, err := opened(Want{Size: want.Size + 1}); !errors.Is(err, errOther) {
 		t.Errorf("another size: %v", err)
 	}
-	if _, err := opened(Want{SHA256: "00"}); !errors.Is(err, ErrOther) {
+	if _, err := opened(Want{SHA256: "00"}); !errors.Is(err, errOther) {
 		t.Errorf("another digest, which is known: %v", err)
 	}
 	b[len(b)/2] = 'x'
 	noerr.Must(t, os.WriteFile(path, b, 0o600))
-	noerr.Must(t, os.Remove(path+Extension))
+	noerr.Must(t, os.Remove(path+extension))
 	f, err := opened(want)
 	noerr.Must(t, err)
 	for range 2 {
-		if err := f.Index(t.Context(), nil); !errors.Is(err, ErrOther) {
+		if err := f.Index(t.Context(), nil); !errors.Is(err, errOther) {
 			t.Errorf("another content: %v", err)
 		}
 	}
-	if _, err := f.Select(t.Context(), Query{Sort: "id"}, nil, nil); !errors.Is(err, ErrOther) {
+	if _, err := f.Select(t.Context(), Query{Sort: "id"}, nil, nil); !errors.Is(err, errOther) {
 		t.Errorf("rows of another content: %v", err)
 	}
-	if _, err := opened(want); !errors.Is(err, ErrOther) {
+	if _, err := opened(want); !errors.Is(err, errOther) {
 		t.Errorf("another content once more: %v", err)
 	}
 }
@@ -209,10 +209,10 @@ func TestAFileThatChangesIsNoticed(t *testing.T) {
 	f := file(t, "a.ndjson", "{\"a\":1}\n")
 	index1(t, f)
 	noerr.Must(t, os.WriteFile(f.path, []byte("{\"a\":1}\n{\"a\":2}\n"), 0o600))
-	if _, err := f.Select(t.Context(), Query{}, nil, nil); !errors.Is(err, ErrChanged) {
+	if _, err := f.Select(t.Context(), Query{}, nil, nil); !errors.Is(err, errChanged) {
 		t.Errorf("%v", err)
 	}
-	if _, err := f.Profile(t.Context(), nil); !errors.Is(err, ErrChanged) {
+	if _, err := f.Profile(t.Context(), nil); !errors.Is(err, errChanged) {
 		t.Errorf("%v", err)
 	}
 }
@@ -227,14 +227,14 @@ func TestFewerRowsThanAreKnownAreAChange(t *testing.T) {
 		defer found.Rows.Close()
 		noerr.Must(t, os.WriteFile(f.path, []byte(now), 0o600))
 		for from := range int64(3) {
-			if rows, err := f.Rows(t.Context(), View{}, from, 3, []string{"a"}); !errors.Is(err, ErrChanged) {
+			if rows, err := f.Rows(t.Context(), View{}, from, 3, []string{"a"}); !errors.Is(err, errChanged) {
 				t.Errorf("from %d on: %+v, %v", from, rows, err)
 			}
 		}
 		if rows, err := f.Rows(t.Context(), View{}, 3, 3, []string{"a"}); err != nil || len(rows) != 0 {
 			t.Errorf("beyond the last: %+v, %v", rows, err)
 		}
-		if rows, err := f.Rows(t.Context(), View{Rows: found.Rows}, 0, 1, []string{"a"}); !errors.Is(err, ErrChanged) {
+		if rows, err := f.Rows(t.Context(), View{Rows: found.Rows}, 0, 1, []string{"a"}); !errors.Is(err, errChanged) {
 			t.Errorf("of a list: %+v, %v", rows, err)
 		}
 	}
@@ -309,7 +309,7 @@ func TestARowThatIsTooLongIsCountedAndNotRead(t *testing.T) {
 	_, err = io.Copy(out, io.MultiReader(strings.NewReader(`[{"a":1},{"a":"`), io.LimitReader(repeated(part), int64(longest/len(part)+2)*int64(len(part))), strings.NewReader(`"},{"a":3}]`)))
 	noerr.Must(t, errors.Join(err, out.Close()))
 	f := keeping(t, path)
-	if f.layout.longest != MaxRow {
+	if f.layout.longest != maxRow {
 		t.Fatalf("rows have at most %d bytes", f.layout.longest)
 	}
 	f.layout.longest = longest

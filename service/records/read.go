@@ -90,7 +90,7 @@ func (f *File) rowsFrom(ctx context.Context, i int64, n int, columns []string) (
 // shorter is ErrChanged where a file ended too early.
 func (f *File) shorter(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%s: %w", f.name, ErrChanged)
+		return fmt.Errorf("%s: %w", f.name, errChanged)
 	}
 	return err
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// MaxRow bounds one row, in bytes. A longer one counts and is not read.
-const MaxRow = 64 << 20
+// maxRow bounds one row, in bytes. A longer one counts and is not read.
+const maxRow = 64 << 20
 
 const scanBuffer = 1 << 20
 

@@ -141,7 +141,7 @@ func TestRowsInAnotherOrderReadLittle(t *testing.T) {
 func TestPackedFilesAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json.gz")
 	noerr.Must(t, os.WriteFile(path, []byte{0x1f, 0x8b, 8, 0}, 0o600))
-	if _, err := Open(path, Options{}); !errors.Is(err, ErrPacked) {
+	if _, err := Open(path, Options{}); !errors.Is(err, errPacked) {
 		t.Errorf("a gzip file was opened: %v", err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"os"
 )
 
-// Extension is what is added to a file's name for the index beside it.
-const Extension = ".index"
+// extension is what is added to a file's name for the index beside it.
+const extension = ".index"
 
 // magic begins an index; an index of another version begins with kin, and is made anew.
 const (
@@ -125,7 +125,7 @@ var errForeign = errors.New("what is there is no index")
 // beside reads up to n bytes of the index beside the file, none where there is none. What is there and is no index
 // is errForeign: it belongs to somebody else.
 func (f *File) beside(n int64) ([]byte, error) {
-	info, err := os.Stat(f.path + Extension)
+	info, err := os.Stat(f.path + extension)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -135,7 +135,7 @@ func (f *File) beside(n int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errForeign
 	}
-	in, err := os.Open(f.path + Extension)
+	in, err := os.Open(f.path + extension)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (f *File) load() {
 	b, err := f.beside(maxStored + 1)
 	if errors.Is(err, errForeign) {
 		f.keep = nil
-		f.note("no index is kept: %s is there and is no index", f.name+Extension)
+		f.note("no index is kept: %s is there and is no index", f.name+extension)
 		return
 	}
 	if err == nil && len(b) > maxStored {
@@ -184,7 +184,7 @@ func (f *File) save() {
 		_, err = f.beside(int64(len(magic))) // it may have come meanwhile
 	}
 	if err == nil {
-		err = f.keep(f.path+Extension, b)
+		err = f.keep(f.path+extension, b)
 	}
 	if err != nil {
 		f.note("the index cannot be kept beside the file: %v", err)

@@ -274,9 +274,9 @@ func (in *inputReader) one(row int, raw []byte, text string) error {
 	return in.add(row, raw, map[string]json.RawMessage{f.Name: jsonText(text)}, func(string) string { return "" })
 }
 
-// CheckURL reports why a row's address cannot be fetched. A login in it is
+// checkURL reports why a row's address cannot be fetched. A login in it is
 // refused, because it would be kept with the job.
-func CheckURL(address string) error {
+func checkURL(address string) error {
 	u, err := model.ParseTarget(address)
 	if err != nil {
 		return err

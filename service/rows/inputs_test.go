@@ -204,7 +204,7 @@ func FuzzReadInputs(f *testing.F) {
 			t.Fatalf("%d problems", len(problems))
 		}
 		for _, in := range inputs {
-			if err := CheckURL(in.URL); err != nil {
+			if err := checkURL(in.URL); err != nil {
 				t.Fatalf("%q was taken: %v", in.URL, err)
 			}
 		}

@@ -223,7 +223,7 @@ func fitURL(f model.InputField, raw json.RawMessage, text string, isText bool) (
 	case text == "":
 		return nil, errors.New("it has no url; expected an absolute address, like https://example.com/page")
 	}
-	if err := CheckURL(text); err != nil {
+	if err := checkURL(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", Quote(text), err)
 	}
 	return jsonText(text), nil

@@ -55,15 +55,15 @@ func Visible(encoded []byte) []byte {
 	return out
 }
 
-// Milliseconds is a duration in milliseconds, to the microsecond.
-func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+// milliseconds is a duration in milliseconds, to the microsecond.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // measured is a duration in milliseconds, or null where it is negative: it was not measured.
 func measured(d time.Duration) *float64 {
 	if d < 0 {
 		return nil
 	}
-	ms := Milliseconds(d)
+	ms := milliseconds(d)
 	return &ms
 }
 

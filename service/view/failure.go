@@ -16,7 +16,7 @@ type Fault struct {
 
 // NewFault is a verdict on a call.
 func NewFault(f model.JobFault) Fault {
-	out := Fault{Diagnosis: NewDiagnosis(f.Diagnosis), RetryAfter: Milliseconds(f.Diagnosis.RetryAfter)}
+	out := Fault{Diagnosis: newDiagnosis(f.Diagnosis), RetryAfter: milliseconds(f.Diagnosis.RetryAfter)}
 	if at, ok := f.RetryAt(); ok {
 		out.RetryAt = stamp(at)
 	}

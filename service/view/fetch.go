@@ -68,8 +68,8 @@ type Diagnosis struct {
 	Steps    []string   `json:"steps"`
 }
 
-// NewDiagnosis is a diagnosis.
-func NewDiagnosis(d model.Diagnosis) Diagnosis {
+// newDiagnosis is a diagnosis.
+func newDiagnosis(d model.Diagnosis) Diagnosis {
 	return Diagnosis{Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Rule: d.Rule, Evidence: evidence(d), Steps: steps(d)}
 }
 
@@ -111,7 +111,7 @@ func NewFetch(r model.FetchResult) Fetch {
 	d := r.Diagnosis
 	out := Fetch{
 		Verdict: Verdict{
-			OK: d.OK(), Diagnosis: NewDiagnosis(d), Status: r.Status, ServiceStatus: r.ServiceStatus,
+			OK: d.OK(), Diagnosis: newDiagnosis(d), Status: r.Status, ServiceStatus: r.ServiceStatus,
 		},
 		Via: string(r.Request.Via), Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName, Exit: r.Exit,
 		ContentType: r.ContentType, Bytes: r.Body.Size, SHA256: r.Body.SHA256,
@@ -119,7 +119,7 @@ func NewFetch(r model.FetchResult) Fetch {
 		Attempts: make([]Attempt, 0, len(r.Attempts)), TimingMS: newTiming(r.Timing), Tool: r.Request.Tool,
 	}
 	for _, p := range r.Phases {
-		out.Phases = append(out.Phases, Phase{Name: p.Name, MS: Milliseconds(p.Took)})
+		out.Phases = append(out.Phases, Phase{Name: p.Name, MS: milliseconds(p.Took)})
 	}
 	if cost, priced := r.Cost(); priced {
 		cost = math.Round(cost*1e9) / 1e9
@@ -130,7 +130,7 @@ func NewFetch(r model.FetchResult) Fetch {
 	}
 	for _, a := range r.Attempts {
 		out.Attempts = append(out.Attempts, Attempt{
-			N: a.N, Class: string(a.Class), Status: a.Status, WaitMS: Milliseconds(a.Wait), TotalMS: Milliseconds(a.Total),
+			N: a.N, Class: string(a.Class), Status: a.Status, WaitMS: milliseconds(a.Wait), TotalMS: milliseconds(a.Total),
 		})
 	}
 	return out

@@ -250,7 +250,7 @@ func NewCandidates(found []jobs.Candidate) Candidates {
 	out := Candidates{Jobs: make([]Candidate, 0, len(found))}
 	for _, c := range found {
 		out.Jobs = append(out.Jobs, Candidate{
-			Snapshot: c.Snapshot, State: string(c.State), Created: c.Created.UTC().Format(time.RFC3339), After: Milliseconds(c.After), Inputs: counted(c.Inputs), Against: c.Against,
+			Snapshot: c.Snapshot, State: string(c.State), Created: c.Created.UTC().Format(time.RFC3339), After: milliseconds(c.After), Inputs: counted(c.Inputs), Against: c.Against,
 		})
 	}
 	return out

@@ -61,7 +61,7 @@ func NewProfile(p config.Profile, key model.Key, found account.Found, saved bool
 		})
 	}
 	if found.Key.Text != "" {
-		out.Checks = NewChecks(p, found)
+		out.Checks = newChecks(p, found)
 	}
 	return out
 }
@@ -73,8 +73,8 @@ func label(ref string) string {
 	return keystore.Ref(ref).Label()
 }
 
-// NewChecks are the verdicts on an account, in the order in which they were asked for.
-func NewChecks(p config.Profile, found account.Found) []Check {
+// newChecks are the verdicts on an account, in the order in which they were asked for.
+func newChecks(p config.Profile, found account.Found) []Check {
 	out := []Check{}
 	for _, v := range account.Checks(p, found) {
 		state := string(v.Verdict.State)

@@ -43,7 +43,7 @@ func NewRotation(p keystore.RotationPlan, err error) Rotation {
 	for _, s := range p.Steps {
 		step := RotationStep{Name: s.Name(), Word: string(s.Kind.Word()), State: "open", By: string(s.By), Proof: s.Proof(), Status: s.Status}
 		if s.Done {
-			step.State, step.At = "done", s.At.UTC().Format(StampFormat)
+			step.State, step.At = "done", s.At.UTC().Format(stampFormat)
 		}
 		out.Steps = append(out.Steps, step)
 	}
@@ -53,8 +53,8 @@ func NewRotation(p keystore.RotationPlan, err error) Rotation {
 	return out
 }
 
-// StampFormat is RFC 3339 with milliseconds.
-const StampFormat = "2006-01-02T15:04:05.000Z07:00"
+// stampFormat is RFC 3339 with milliseconds.
+const stampFormat = "2006-01-02T15:04:05.000Z07:00"
 
 // Password is what "proxy password --json" prints (docs/schema/proxy-password.json).
 type Password struct {

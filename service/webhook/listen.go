@@ -32,8 +32,8 @@ const DefaultAddress = "127.0.0.1:8787"
 var (
 	// ErrNotLoopback says that an address can be reached from other machines.
 	ErrNotLoopback = errors.New("other machines can reach that address")
-	// ErrInUse says that another program listens at the address.
-	ErrInUse = errors.New("another program listens there")
+	// errInUse says that another program listens at the address.
+	errInUse = errors.New("another program listens there")
 )
 
 // BusyError says that another zonedeck receives for the same inbox.
@@ -231,7 +231,7 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := conf.Listen(ctx, network(address), address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s: %w: choose another port, or 0 for any", address, ErrInUse)
+		return nil, fmt.Errorf("%s: %w: choose another port, or 0 for any", address, errInUse)
 	case err != nil:
 		return nil, fmt.Errorf("listening at %s: %w", address, err)
 	}

@@ -29,13 +29,13 @@ type Retention struct {
 	Bytes int64
 }
 
-// DefaultRetention is what an inbox keeps unless the configuration says otherwise.
-func DefaultRetention() Retention {
+// defaultRetention is what an inbox keeps unless the configuration says otherwise.
+func defaultRetention() Retention {
 	return Retention{Count: 10_000, Age: 30 * 24 * time.Hour, Bytes: 5 << 30}
 }
 
 func (k Retention) orDefault() Retention {
-	def := DefaultRetention()
+	def := defaultRetention()
 	return Retention{cmp.Or(k.Count, def.Count), cmp.Or(k.Age, def.Age), cmp.Or(k.Bytes, def.Bytes)}
 }
 

@@ -191,7 +191,7 @@ func TestEachChangeOfTheInboxIsSeen(t *testing.T) {
 // All webhooks of an inbox that is full by its default, those with a verdict, and those with words.
 func BenchmarkNumbers(b *testing.B) {
 	in := openInbox(b, b.TempDir())
-	list := make([]row, DefaultRetention().Count)
+	list := make([]row, defaultRetention().Count)
 	for i := range list {
 		list[i] = row{Delivery: model.Delivery{At: time.Now(), Remote: "192.0.2.1", Target: "/zonedeck/t0kent0kent0kent0ken", Headers: []model.HookHeader{{Name: "User-Agent", Value: strings.Repeat("x", 500)}}}}
 	}

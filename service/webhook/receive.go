@@ -27,8 +27,8 @@ import (
 
 // Bounds of a receiver.
 const (
-	// MaxBody is the size of the largest body (public documentation of a service: 1 GB).
-	MaxBody = 1 << 30
+	// maxBody is the size of the largest body (public documentation of a service: 1 GB).
+	maxBody = 1 << 30
 
 	maxHeaderBytes = 64 << 10
 	maxTarget      = 2 << 10

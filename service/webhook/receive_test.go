@@ -301,7 +301,7 @@ func TestWhereItListens(t *testing.T) {
 		t.Errorf("a second one: %v", err)
 	}
 	other := openInbox(t, t.TempDir())
-	if _, err := Listen(t.Context(), strings.TrimPrefix(r.URL(), "http://"), false, Config{Inbox: other}); !errors.Is(err, ErrInUse) {
+	if _, err := Listen(t.Context(), strings.TrimPrefix(r.URL(), "http://"), false, Config{Inbox: other}); !errors.Is(err, errInUse) {
 		t.Errorf("a port in use: %v", err)
 	}
 	noerr.Must(t, r.Close())

@@ -2,9 +2,9 @@ package webhook
 
 import "cmp"
 
-// DefaultReserve is what a receiver leaves free on the disk: room for the rows, and for what else
+// defaultReserve is what a receiver leaves free on the disk: room for the rows, and for what else
 // writes there.
-const DefaultReserve = 256 << 20
+const defaultReserve = 256 << 20
 
 // Settings are what may change while a Receiver runs; 0 stands for the defaults.
 type Settings struct {
@@ -20,7 +20,7 @@ type Settings struct {
 }
 
 func (s Settings) orDefault() *Settings {
-	s.MaxBody, s.Reserve, s.Keep = cmp.Or(s.MaxBody, MaxBody), cmp.Or(s.Reserve, DefaultReserve), s.Keep.orDefault()
+	s.MaxBody, s.Reserve, s.Keep = cmp.Or(s.MaxBody, maxBody), cmp.Or(s.Reserve, defaultReserve), s.Keep.orDefault()
 	return &s
 }
 

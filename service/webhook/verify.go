@@ -22,7 +22,7 @@ import (
 	"zonedeck/model"
 )
 
-// Kinds of a Verifier.
+// The kinds of a Verifier.
 const (
 	KindStandard      = "standard"      // the signature of Standard Webhooks
 	KindHMAC          = "hmac"          // a header with an HMAC-SHA256 of the body
@@ -30,8 +30,8 @@ const (
 	KindSenders       = "senders"       // addresses that connections may come from
 )
 
-// Kinds lists the kinds of a Verifier.
-func Kinds() []string { return []string{KindStandard, KindHMAC, KindAuthorization, KindSenders} }
+// kinds lists the kinds of a Verifier.
+func kinds() []string { return []string{KindStandard, KindHMAC, KindAuthorization, KindSenders} }
 
 // tolerance is how far the time in a signature may be from the receiver's (the library's).
 const tolerance = 5 * time.Minute
@@ -70,8 +70,8 @@ type Verifier struct {
 // settled is what begin returns when the head alone decides.
 func settled(c check) (io.Writer, func() check) { return nil, func() check { return c } }
 
-// ErrSecret says that a secret cannot be used; the error never repeats it.
-var ErrSecret = errors.New("its secret cannot be used")
+// errSecret says that a secret cannot be used; the error never repeats it.
+var errSecret = errors.New("its secret cannot be used")
 
 // NewVerifier makes a Verifier. The errors say what is wrong with the configuration.
 func NewVerifier(c VerifierConfig) (Verifier, error) {
@@ -85,7 +85,7 @@ func NewVerifier(c VerifierConfig) (Verifier, error) {
 	case KindSenders:
 		return newSenders(c)
 	default:
-		return Verifier{}, fmt.Errorf("%q is not a way to verify: use one of %s", c.Kind, strings.Join(Kinds(), ", "))
+		return Verifier{}, fmt.Errorf("%q is not a way to verify: use one of %s", c.Kind, strings.Join(kinds(), ", "))
 	}
 }
 
@@ -93,7 +93,7 @@ func NewVerifier(c VerifierConfig) (Verifier, error) {
 func newStandard(c VerifierConfig) (Verifier, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(c.Secret.Reveal(), "whsec_"))
 	if err != nil || len(key) == 0 {
-		return Verifier{}, fmt.Errorf("%w: it is not whsec_ and base64", ErrSecret)
+		return Verifier{}, fmt.Errorf("%w: it is not whsec_ and base64", errSecret)
 	}
 	const by = "Standard Webhooks"
 	v := Verifier{kind: c.Kind}
@@ -155,7 +155,7 @@ func matches(signatures string, sum []byte) bool {
 
 func newHMAC(c VerifierConfig) (Verifier, error) {
 	if c.Secret.Empty() {
-		return Verifier{}, fmt.Errorf("%w: it is empty", ErrSecret)
+		return Verifier{}, fmt.Errorf("%w: it is empty", errSecret)
 	}
 	if c.Header == "" {
 		return Verifier{}, errors.New("the header with the HMAC is not named")
@@ -194,7 +194,7 @@ func newHMAC(c VerifierConfig) (Verifier, error) {
 
 func newAuthorization(c VerifierConfig) (Verifier, error) {
 	if c.Secret.Empty() {
-		return Verifier{}, fmt.Errorf("%w: it is empty", ErrSecret)
+		return Verifier{}, fmt.Errorf("%w: it is empty", errSecret)
 	}
 	const by = "Authorization"
 	want := sha256.Sum256([]byte(c.Secret.Reveal())) // of one length, so that the comparison takes the same time

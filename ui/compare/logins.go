@@ -18,8 +18,8 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// LoginCalls is how many calls each zone gets.
-const LoginCalls = 3
+// loginCalls is how many calls each zone gets.
+const loginCalls = 3
 
 // logins compares the proxy logins of zones: which work, and what has changed since the baseline.
 type logins struct{ *Page }
@@ -43,8 +43,8 @@ type (
 // fetched.
 func (p *Page) Logins(page string) tea.Cmd {
 	if p.grid.Kind != model.CompareLogins {
-		r := request{preset: model.Preset{Kind: model.CompareLogins, Repeat: LoginCalls}}
-		p.show(model.Grid{Kind: model.CompareLogins, Repeat: LoginCalls}, r)
+		r := request{preset: model.Preset{Kind: model.CompareLogins, Repeat: loginCalls}}
+		p.show(model.Grid{Kind: model.CompareLogins, Repeat: loginCalls}, r)
 	}
 	p.open, p.asked.base.URL = true, page
 	b, from, profile := &p.base, p.deps.History, p.session.ProfileName
@@ -133,7 +133,7 @@ func (p logins) lines(w int) []string {
 		}
 		out = append(out, widget.Wrapped(t.Strong, words+" · "+text.ClockAndAge(p.grid.Started, p.deps.Now()), w)...)
 	case p.problem == "":
-		out = widget.Wrapped(t.Muted, fmt.Sprintf("t makes %d calls to each zone with native access, all at once within the limits", LoginCalls), w)
+		out = widget.Wrapped(t.Muted, fmt.Sprintf("t makes %d calls to each zone with native access, all at once within the limits", loginCalls), w)
 	}
 	return out
 }
@@ -217,7 +217,7 @@ func (p logins) ended(err error) tea.Cmd {
 func (p logins) bindings() []kit.Binding {
 	const group = "Comparison"
 	return []kit.Binding{
-		{Keys: []string{"t", "r", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", LoginCalls), Group: group, Intent: testLogins{}, Disabled: p.whyNotTest(), Dangerous: true},
+		{Keys: []string{"t", "r", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", loginCalls), Group: group, Intent: testLogins{}, Disabled: p.whyNotTest(), Dangerous: true},
 		{Keys: []string{"b"}, Label: "keep as baseline", Help: "Keep this test as the one that later ones of this profile are compared with.", Group: group, Intent: keepBaseline{}, Disabled: p.whyNotKeep(), Dangerous: true},
 		p.back(),
 		{Keys: []string{"enter"}, Label: "login of the zone", Help: "Compose the login of the zone under the cursor.", Group: group, Intent: openLogin{}},

@@ -59,7 +59,7 @@ func Serve(v interface{ Update(tea.Msg) tea.Cmd }, msg tea.Msg) tea.Cmd {
 	} else {
 		cmd = v.Update(msg)
 	}
-	if a, ok := v.(Finisher); ok {
+	if a, ok := v.(finisher); ok {
 		after = a.AfterMsg()
 	}
 	return tea.Batch(cmd, after)

@@ -16,9 +16,9 @@ type Ink struct {
 	on, off string
 }
 
-// NewInk precomputes a style. Only text attributes and colours count; borders,
+// newInk precomputes a style. Only text attributes and colours count; borders,
 // padding and widths are ignored.
-func NewInk(s lipgloss.Style) Ink {
+func newInk(s lipgloss.Style) Ink {
 	on, off, _ := strings.Cut(s.Render("x"), "x")
 	return Ink{style: s, on: on, off: off}
 }
@@ -116,23 +116,23 @@ func (t *Theme) Set(dark, noColor bool) {
 	reverse := lipgloss.NewStyle().Reverse(true)
 	profiles := map[string]Ink{}
 	for name, c := range map[string]color.Color{"red": p.bad, "yellow": p.warn, "green": p.good, "blue": p.accent, "magenta": p.note} {
-		profiles[name] = NewInk(fg(c).Bold(true).Reverse(true))
+		profiles[name] = newInk(fg(c).Bold(true).Reverse(true))
 	}
 	*t = Theme{
 		profiles: profiles,
 		Version:  t.Version + 1, Dark: dark, NoColor: noColor,
-		Text: NewInk(fg(p.text)), Muted: NewInk(fg(p.muted)), Strong: NewInk(fg(p.text).Bold(true)), Accent: NewInk(fg(p.accent)),
-		Good: NewInk(fg(p.good)), Warn: NewInk(fg(p.warn)), Bad: NewInk(fg(p.bad).Bold(true)), Note: NewInk(fg(p.note)),
-		Border: NewInk(fg(p.line)), BorderFocus: NewInk(fg(p.accent)), Title: NewInk(fg(p.accent).Bold(true)),
-		Selected: NewInk(selected), SelectedBlur: NewInk(selectedBlur),
-		KeyHint: NewInk(fg(p.accent).Bold(true)), KeyLabel: NewInk(fg(p.muted)),
-		TabOn: NewInk(fg(p.accent).Bold(true)), TabOff: NewInk(fg(p.muted)), Banner: NewInk(fg(p.warn).Bold(true)),
-		FieldOn: NewInk(fg(p.text).Underline(true)), Placeholder: NewInk(fg(p.text).Faint(true)), Cursor: NewInk(reverse),
-		Match: NewInk(fg(p.warn).Underline(true)), MatchNow: NewInk(fg(p.warn).Reverse(true)),
-		Invisible: NewInk(fg(p.note)), LineN: NewInk(fg(p.line)),
+		Text: newInk(fg(p.text)), Muted: newInk(fg(p.muted)), Strong: newInk(fg(p.text).Bold(true)), Accent: newInk(fg(p.accent)),
+		Good: newInk(fg(p.good)), Warn: newInk(fg(p.warn)), Bad: newInk(fg(p.bad).Bold(true)), Note: newInk(fg(p.note)),
+		Border: newInk(fg(p.line)), BorderFocus: newInk(fg(p.accent)), Title: newInk(fg(p.accent).Bold(true)),
+		Selected: newInk(selected), SelectedBlur: newInk(selectedBlur),
+		KeyHint: newInk(fg(p.accent).Bold(true)), KeyLabel: newInk(fg(p.muted)),
+		TabOn: newInk(fg(p.accent).Bold(true)), TabOff: newInk(fg(p.muted)), Banner: newInk(fg(p.warn).Bold(true)),
+		FieldOn: newInk(fg(p.text).Underline(true)), Placeholder: newInk(fg(p.text).Faint(true)), Cursor: newInk(reverse),
+		Match: newInk(fg(p.warn).Underline(true)), MatchNow: newInk(fg(p.warn).Reverse(true)),
+		Invisible: newInk(fg(p.note)), LineN: newInk(fg(p.line)),
 		Syntax: SyntaxInks{
-			Key: NewInk(fg(p.keyword)), String: NewInk(fg(p.str)), Number: NewInk(fg(p.num)), Word: NewInk(fg(p.note)),
-			Punct: NewInk(fg(p.muted)), Tag: NewInk(fg(p.keyword)), Attr: NewInk(fg(p.note)), Comment: NewInk(fg(p.muted)),
+			Key: newInk(fg(p.keyword)), String: newInk(fg(p.str)), Number: newInk(fg(p.num)), Word: newInk(fg(p.note)),
+			Punct: newInk(fg(p.muted)), Tag: newInk(fg(p.keyword)), Attr: newInk(fg(p.note)), Comment: newInk(fg(p.muted)),
 		},
 	}
 }

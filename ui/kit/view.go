@@ -59,8 +59,8 @@ type Counter interface{ Count() (n int, ink Ink) }
 // and quitting asks first if it is not zero.
 type Worker interface{ Running() int }
 
-// Finisher has work after each message: a layout to compute again, a draft to keep.
-type Finisher interface{ AfterMsg() tea.Cmd }
+// finisher has work after each message: a layout to compute again, a draft to keep.
+type finisher interface{ AfterMsg() tea.Cmd }
 
 // Focuser is notified when its tab becomes active.
 type Focuser interface{ Focus() tea.Cmd }

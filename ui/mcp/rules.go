@@ -28,13 +28,13 @@ type Rules struct {
 	Inputs int
 }
 
-// RefusedError says which rule does not allow a call. Nothing was sent.
-type RefusedError struct{ Reason string }
+// refusedError says which rule does not allow a call. Nothing was sent.
+type refusedError struct{ Reason string }
 
-func (e *RefusedError) Error() string { return "refused by the operator's rules: " + e.Reason }
+func (e *refusedError) Error() string { return "refused by the operator's rules: " + e.Reason }
 
 func refuse(format string, args ...any) error {
-	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
+	return &refusedError{Reason: fmt.Sprintf(format, args...)}
 }
 
 // ParseDomain is a domain for Rules: a host, or "*." and one, in ASCII and lower case.

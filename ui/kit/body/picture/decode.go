@@ -26,8 +26,8 @@ const (
 	thumb = 1600
 )
 
-// ErrUnsupported is wrapped when an image has a format that is not decoded.
-var ErrUnsupported = errors.New("PNG, JPEG, GIF and WebP are drawn, not this format")
+// errUnsupported is wrapped when an image has a format that is not decoded.
+var errUnsupported = errors.New("PNG, JPEG, GIF and WebP are drawn, not this format")
 
 // Image reports whether a body is an image by its content type or its first bytes.
 func Image(contentType string, head []byte) bool {
@@ -64,7 +64,7 @@ func decode(r io.ReaderAt, size int64) (decoded, error) {
 	cfg, format, err := image.DecodeConfig(io.NewSectionReader(r, 0, size))
 	switch {
 	case errors.Is(err, image.ErrFormat):
-		return decoded{}, ErrUnsupported
+		return decoded{}, errUnsupported
 	case err != nil:
 		return decoded{}, fmt.Errorf("read the image: %w", err)
 	case cfg.Width <= 0 || cfg.Height <= 0:

@@ -23,8 +23,8 @@ const (
 	byKitty
 )
 
-// ErrNoPixels says that the terminal draws no pixels.
-var ErrNoPixels = errors.New("the terminal answers that it draws neither sixel nor kitty graphics")
+// errNoPixels says that the terminal draws no pixels.
+var errNoPixels = errors.New("the terminal answers that it draws neither sixel nor kitty graphics")
 
 // full shows a picture over the whole terminal until a key is pressed or ctx ends. It runs while the
 // program has let go of the terminal (tea.Exec), so it can ask the terminal what it draws,
@@ -59,7 +59,7 @@ func (f *full) Run() (err error) {
 	}
 	by, w, h := parse(answer)
 	if by == byNothing {
-		return ErrNoPixels
+		return errNoPixels
 	}
 	b := f.img.Bounds()
 	w, h = fit(b.Dx(), b.Dy(), min(w, b.Dx()), min(h, b.Dy()))

@@ -293,7 +293,7 @@ func TestThePictureInPixels(t *testing.T) {
 		f.SetStdout(&out)
 		err := f.Run()
 		if c.want == "" {
-			if !errors.Is(err, ErrNoPixels) {
+			if !errors.Is(err, errNoPixels) {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
