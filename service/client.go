@@ -111,7 +111,7 @@ func New(o ClientOptions) *Client {
 	}
 	c.Drift = Drift{o.Drift, o.Name, c.Jobs}
 	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.scrapers, Now: c.now})
-	o.Launch.Machine, o.Launch.Settler, o.Launch.Catalogue = c.Runner, c.Runner.Settler(), c.catalogue
+	o.Launch.Machine, o.Launch.Settler, o.Launch.Catalogue = c.Runner, c.Settler(), c.catalogue
 	c.Launching = jobs.NewLaunching(o.Launch)
 	c.Passwords = password.New(password.Config{Source: o.Source, Wire: wire, Prover: c})
 	return c

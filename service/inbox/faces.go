@@ -7,10 +7,12 @@ import (
 	"zonedeck/service/webhook"
 )
 
-// What faces name of webhooks; see webhook.
+// Filter and Head are what faces name of webhooks; see webhook.
 type (
+	// Filter narrows the inbox.
 	Filter = webhook.Filter
-	Head   = webhook.Head
+	// Head is the beginning of a body.
+	Head = webhook.Head
 )
 
 // Fields is what webhooks can be asked in a filter.

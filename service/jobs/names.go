@@ -94,28 +94,48 @@ func UnknownDataset(err error) bool {
 	return ok
 }
 
-// What faces name of a result on this disk; see records.
+// ResultFile and the others are what faces name of a result on this disk; see records.
 type (
-	ResultFile      = results.File
-	ResultState     = results.State
-	ResultProgress  = results.Progress
-	ResultProfile   = results.Profile
-	ResultColumn    = results.Column
-	ResultKind      = results.Kind
-	ResultRow       = results.Row
-	ResultRowList   = results.RowList
-	ResultCell      = results.Cell
-	ResultDetail    = results.Detail
-	ResultQuery     = results.Query
-	ResultView      = results.View
+	// ResultFile is a result on this disk.
+	ResultFile = results.File
+	// ResultState is how far a file is known.
+	ResultState = results.State
+	// ResultProgress is reported now and then while a call works.
+	ResultProgress = results.Progress
+	// ResultProfile is what is known of the columns over the whole file.
+	ResultProfile = results.Profile
+	// ResultColumn is one column of a file.
+	ResultColumn = results.Column
+	// ResultKind is what a value is.
+	ResultKind = results.Kind
+	// ResultRow is a row as a table shows it.
+	ResultRow = results.Row
+	// ResultRowList is a list of rows in some order, in a temporary file: the rows that a filter let through, sorted rows, or the difference of two results.
+	ResultRowList = results.RowList
+	// ResultCell is what a table shows of a value: the first bytes of its text.
+	ResultCell = results.Cell
+	// ResultDetail is a whole row.
+	ResultDetail = results.Detail
+	// ResultQuery says which rows, in which order.
+	ResultQuery = results.Query
+	// ResultView says which rows of a file are looked at: all, if there is no list.
+	ResultView = results.View
+	// ResultSelection is what a query gave.
 	ResultSelection = results.Selection
-	ResultExport    = results.Export
-	ResultFormat    = results.Format
-	ResultWritten   = results.Written
-	ResultCompared  = results.Compared
-	ResultChange    = results.Change
-	ResultHow       = results.How
-	ResultKeyError  = results.KeyError
+	// ResultExport says how rows are written.
+	ResultExport = results.Export
+	// ResultFormat is how rows follow one another in a file.
+	ResultFormat = results.Format
+	// ResultWritten is what an export came to.
+	ResultWritten = results.Written
+	// ResultCompared is the difference of two results.
+	ResultCompared = results.Compared
+	// ResultChange says how a row differs between two results.
+	ResultChange = results.Change
+	// ResultHow compares.
+	ResultHow = results.How
+	// ResultKeyError says that no row of one of the results has a key, so that nothing can be compared by it.
+	ResultKeyError = results.KeyError
 )
 
 // The kinds of a result's values that are shown in a way of their own, the changes of a row, and a bound.
@@ -142,14 +162,20 @@ func ShownName(name string) string { return results.ShownName(name) }
 // ResultFormatOf is the format that a file's name asks for.
 func ResultFormatOf(name string) ResultFormat { return results.FormatOf(name) }
 
-// What faces name of drift; see drift.
+// DriftKind and the others are what faces name of drift; see drift.
 type (
-	DriftKind     = drift.Kind
-	DriftSubject  = drift.Subject
+	// DriftKind is what a collector is.
+	DriftKind = drift.Kind
+	// DriftSubject names what runs are compared within.
+	DriftSubject = drift.Subject
+	// DriftStanding is how a collector stands.
 	DriftStanding = drift.Standing
-	DriftDetail   = drift.Detail
-	DriftFinding  = drift.Finding
-	DriftLine     = drift.Line
+	// DriftDetail is all that is known of a collector.
+	DriftDetail = drift.Detail
+	// DriftFinding is one sentence about a field, with what it is based on.
+	DriftFinding = drift.Finding
+	// DriftLine is one field of a collector over its runs.
+	DriftLine = drift.Line
 )
 
 // The kinds and verdicts that are shown in a way of their own, and a bound.

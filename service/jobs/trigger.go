@@ -426,9 +426,9 @@ func ofProfile(job model.Job, p config.Profile) error {
 }
 
 // api is the call of one of the job's paths.
-func (j jobCall) api(method, path string) exchange.Call {
-	query, _ := url.ParseQuery(j.paths.Query) // the dialect has encoded it
-	return exchange.Call{Profile: j.p, KeyName: j.key.Name, Key: j.secret, Method: method, Path: path, Query: query}
+func (call jobCall) api(method, path string) exchange.Call {
+	query, _ := url.ParseQuery(call.paths.Query) // the dialect has encoded it
+	return exchange.Call{Profile: call.p, KeyName: call.key.Name, Key: call.secret, Method: method, Path: path, Query: query}
 }
 
 // cancelTimeout bounds the call that cancels a job.

@@ -35,7 +35,7 @@ func (w *watching) lastHeard(id string) (heard, bool) {
 }
 
 // place is where a call goes: to which service and, as far as that is known, for which account.
-func (j jobCall) place() model.JobPlace { return placeOf(j.p, j.secret) }
+func (call jobCall) place() model.JobPlace { return placeOf(call.p, call.secret) }
 
 // lastAnswer is when the service last answered for a job: as this process heard it, or else as the ledger
 // has it. It is zero if that is not known.

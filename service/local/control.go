@@ -4,12 +4,18 @@ import "zonedeck/service/rehearsal"
 
 // What the emulator's control interface gives and takes; see rehearsal.
 type (
+	// Control speaks to one emulator.
 	Control = rehearsal.Client
-	Fault   = rehearsal.Fault
-	Rule    = rehearsal.Rule
-	Preset  = rehearsal.Preset
+	// Fault is a rule that the emulator holds.
+	Fault = rehearsal.Fault
+	// Rule is a fault to add.
+	Rule = rehearsal.Rule
+	// Preset is a fault that is often wanted.
+	Preset = rehearsal.Preset
+	// Request is one request that the emulator saw, and how it ended.
 	Request = rehearsal.Request
-	Page    = rehearsal.Page
+	// Page is a part of the emulator's journal, oldest first.
+	Page = rehearsal.Page
 )
 
 // Rehearse is a client of the control interface, whichever process has it.

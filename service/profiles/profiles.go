@@ -16,16 +16,23 @@ import (
 	"zonedeck/service/secrets"
 )
 
-type ( // what faces name of the account and of moved secrets
-	Found   = account.Found
-	Zone    = account.Zone
+// What faces name of the account and of moved secrets; see account and secrets.
+type (
+	// Found is what is known of an account so far.
+	Found = account.Found
+	// Zone is a zone that the account has.
+	Zone = account.Zone
+	// Finding is the verdict on one value of a profile.
 	Finding = account.Check
+	// Verdict is what a check of one value said, in one line of text.
 	Verdict = account.Verdict
-	State   = account.State
-	Use     = secrets.Use
-	Move    = secrets.Move
-
-	// LevelError says that the account shows another level than the key is called by.
+	// State is how a check of one value came out.
+	State = account.State
+	// Use is a reference and what refers to it, a phrase each.
+	Use = secrets.Use
+	// Move is one secret on its way from a reference to another.
+	Move = secrets.Move
+	// LevelError says that a key is called by a level that what it was seen to be allowed leaves out.
 	LevelError = account.LevelError
 )
 

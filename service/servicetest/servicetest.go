@@ -112,11 +112,11 @@ func Ledger(t testing.TB) (l *ledger.Ledger, dir string) {
 	return l, dir
 }
 
-// ClockFunc is a clock that a test sets, QueuesFunc what opens a queue of durable work.
-type (
-	ClockFunc  func() time.Time
-	QueuesFunc func(context.Context) (work.Queue, error)
-)
+// ClockFunc is a clock that a test sets.
+type ClockFunc func() time.Time
+
+// QueuesFunc opens a queue of durable work.
+type QueuesFunc func(context.Context) (work.Queue, error)
 
 // Now reads the clock.
 func (c ClockFunc) Now() time.Time { return c() }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 
 	"zonedeck/service/view"
@@ -23,14 +22,5 @@ func (a *app) printText(asJSON bool, text string) error {
 	if _, err := io.WriteString(a.Stdout, text); err != nil {
 		return fail(exitState, "write the text: %w", err)
 	}
-	return nil
-}
-
-// done tells what a command did that prints nothing else: on stderr, or as an object.
-func (a *app) done(asJSON bool, format string, args ...any) error {
-	if asJSON {
-		return a.printJSON(view.Text{Text: fmt.Sprintf(format, args...)})
-	}
-	a.say("zonedeck: "+format, args...)
 	return nil
 }

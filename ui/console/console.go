@@ -282,7 +282,7 @@ func (r rehearsed) Advance(ctx context.Context, by time.Duration) (tea.Msg, erro
 		return nil, err
 	}
 	if _, err := r.console.service.Profile(ctx); err != nil { // this reads the emulator's clock
-		return kit.Toast{Kind: kit.ToastError, Text: err.Error()}, nil
+		return kit.Toast{Kind: kit.ToastError, Text: err.Error()}, nil //nolint:nilerr // the time has moved; this says what is old
 	}
 	return r.console.sessionChanged(), nil
 }

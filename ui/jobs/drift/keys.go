@@ -85,7 +85,7 @@ func (closePage) ofPage()  {}
 func (reread) ofPage()     {}
 func (acceptRuns) ofPage() {}
 
-func (closePage) do(p *Page, _ jobs.DriftStanding) tea.Cmd {
+func (closePage) do(p *Page, _ jobs.DriftStanding) tea.Cmd { //nolint:unparam // an intent of the page
 	if p.detail.open {
 		p.detail.open = false
 		p.detail.slot.Drop()

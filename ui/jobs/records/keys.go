@@ -149,7 +149,7 @@ func (askCompare) do(p *Page) tea.Cmd { return p.askCompare() }
 func (reopen) do(p *Page) tea.Cmd     { return p.Show(p.name, p.title) }
 func (copyMenu) do(p *Page) tea.Cmd   { return p.copyMenu() }
 
-func (leaveLine) do(p *Page) tea.Cmd {
+func (leaveLine) do(p *Page) tea.Cmd { //nolint:unparam // an intent of the page
 	p.line.kind, p.line.problem = lineNone, ""
 	return nil
 }
