@@ -16,11 +16,10 @@ import (
 	"zonedeck/keystore/textfile"
 )
 
-// Files of file: references are age files (age-encryption.org/v1) for one X25519
-// identity that the console makes and keeps beside the folder. That keeps the
-// values out of backups of the folder, out of searches and off the screen; it
-// does not protect them from a program that runs as the same user, unless Protect has locked
-// the identity by a passphrase.
+// The files behind file: references are age files (age-encryption.org/v1). The console makes one X25519
+// identity for them and keeps it next to the folder. That keeps the values out of backups of the folder,
+// out of searches and off the screen. It does not protect them from a program that runs as the same user,
+// unless Protect has locked the identity with a passphrase.
 
 const ageSuffix = ".age"
 
@@ -107,8 +106,7 @@ func noSecretsDir(ref Ref) error {
 	}
 }
 
-// readInside reads a file of the folder; the name cannot lead out of it, not
-// through a symbolic link either.
+// readInside reads a file in the folder. The name cannot lead out of it, not even through a symbolic link.
 func readInside(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -123,7 +121,7 @@ func readInside(dir, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxSecret+(4<<10))) // age adds a header and 16 bytes per 64 KiB
 }
 
-// writeInside replaces a file of the folder atomically.
+// writeInside replaces a file in the folder atomically.
 func writeInside(dir, name string, b []byte) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -133,7 +131,7 @@ func writeInside(dir, name string, b []byte) error {
 	return textfile.WriteIn(root, name, b)
 }
 
-// readKeyFile reads the key file; one that others can read is refused.
+// readKeyFile reads the key file. It refuses a file that other users can read.
 func readKeyFile(path string) ([]byte, error) {
 	f, err := textfile.Open(path)
 	if err != nil {
@@ -150,7 +148,7 @@ func readKeyFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 64<<10))
 }
 
-// plainIdentity is the key in the text of a key file that is not encrypted.
+// plainIdentity parses the key in an unencrypted key file.
 func plainIdentity(path, text string) (*age.X25519Identity, error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -159,7 +157,7 @@ func plainIdentity(path, text string) (*age.X25519Identity, error) {
 		}
 		id, err := age.ParseX25519Identity(line)
 		if err != nil {
-			// The library's error may repeat a part of the line.
+			// The library's error may repeat part of the line.
 			return nil, fmt.Errorf("%s holds no X25519 identity (AGE-SECRET-KEY-1…)", path)
 		}
 		return id, nil
@@ -167,8 +165,8 @@ func plainIdentity(path, text string) (*age.X25519Identity, error) {
 	return nil, fmt.Errorf("%s is empty", path)
 }
 
-// makeIdentity makes the key, once: beside files of a key that was lost, a new
-// one would hide that they cannot be opened any more.
+// makeIdentity makes the key. If the folder already holds files, their key was lost: a new key
+// would hide that they can no longer be opened.
 func makeIdentity(path, dir string) (*age.X25519Identity, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -189,7 +187,7 @@ func makeIdentity(path, dir string) (*age.X25519Identity, error) {
 	return id, nil
 }
 
-// identityText is a key as its file holds it.
+// identityText is the text of an unencrypted key file.
 func identityText(id *age.X25519Identity) string {
 	return "# The key to zonedeck's secret files (age, X25519). Keep it private; without it they cannot be opened.\n" +
 		"# public key: " + id.Recipient().String() + "\n" + id.String() + "\n"

@@ -107,7 +107,7 @@ func TestTheLargestSecretFitsIntoAFile(t *testing.T) {
 	}
 }
 
-// identityOf is the key in a file that is not protected.
+// identityOf is the key in an unprotected file.
 func identityOf(t *testing.T, path string) (*age.X25519Identity, error) {
 	t.Helper()
 	return NewResolver(ResolverOptions{SecretsDir: filepath.Dir(path), AgeIdentityFile: path}).identity(t.Context())

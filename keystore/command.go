@@ -26,7 +26,7 @@ func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(run, words[0], words[1:]...)
 	detach(cmd)
-	// A grandchild that keeps the pipe open must not keep us.
+	// Do not wait for a grandchild that keeps the pipe open.
 	cmd.WaitDelay = time.Second
 	out := &bounded{limit: maxSecret}
 	cmd.Stdout = out
@@ -54,7 +54,7 @@ func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
 			Ref: ref.Label(), Problem: "no such program in PATH", Kind: ErrSecretUnreachable,
 			Fix: "install it, or write its full path",
 		}
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // a daemon it left behind keeps the pipe: the answer is there
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // after ErrWaitDelay the answer is there: a daemon keeps the pipe open
 		return "", &SecretError{
 			Ref: ref.Label(), Problem: "the command did not run", Kind: ErrSecretUnreachable, Err: err,
 			Fix: "run it in a shell to see why",
@@ -71,7 +71,7 @@ func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
 	return string(value), nil
 }
 
-// bounded takes at most limit bytes and then fails, which ends the command.
+// bounded keeps at most limit bytes; more is an error, which ends the command.
 type bounded struct {
 	buf   bytes.Buffer
 	limit int
@@ -87,15 +87,15 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 var (
-	errNoCommand = errors.New("comes a command")
+	errNoCommand = errors.New("there is no command")
 	errOpenQuote = errors.New("a quote is not closed")
 )
 
-// SplitArgs splits a command into its words, without a shell: nothing is expanded,
-// no variable, no pattern, no pipe. Blanks separate words. Between single quotes
-// everything stands for itself; between double quotes too, but \" is a quote and
-// \\ a backslash. Outside quotes a backslash is an ordinary character, so that
-// Windows paths need no care.
+// SplitArgs splits a command into its words without a shell: it expands no variables
+// and no patterns, and knows no pipes. Blanks separate words. Text in single quotes is
+// taken as it is; so is text in double quotes, except that \" is a quote and \\ a
+// backslash. Outside quotes a backslash is an ordinary character: Windows paths need no
+// escaping.
 func SplitArgs(s string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -129,8 +129,8 @@ func SplitArgs(s string) ([]string, error) {
 	return words, nil
 }
 
-// quoted copies the text before the closing quote q to w and returns its length in
-// s, the quote included.
+// quoted copies the text up to the closing quote q to w. It returns the length of that
+// text in s, with the quote.
 func quoted(w *strings.Builder, s string, q byte) (int, error) {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {

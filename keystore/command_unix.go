@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// detach gives the command a session of its own, so that it has no terminal and
-// is ended together with what it started.
+// detach runs the command in its own session: it has no terminal, and cancelling it
+// also kills the processes that it started.
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

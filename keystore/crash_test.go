@@ -11,8 +11,8 @@ import (
 // crashing is the variable that has the test program die of a panic with a secret at hand.
 const crashing = "ZONEDECK_TEST_CRASHES"
 
-// What Go prints of a panic holds no more of a secret than its mask, whatever the panic is about and
-// whatever the goroutines were called with.
+// What Go prints for a panic shows only the mask of a secret, whatever the panic is about and whatever the
+// goroutines' arguments are.
 func TestACrashPrintsNoSecret(t *testing.T) {
 	if about := os.Getenv(crashing); about != "" {
 		crash(about, NewSecret(sample))

@@ -1,13 +1,13 @@
-// Package keystore keeps track of API keys without keeping their values: the
-// inventory of keys, the references that lead to secrets and the back ends
-// behind them, the lint rules over an inventory, and the records of rotations.
+// Package keystore keeps track of API keys without storing their values in the
+// inventory. It has the inventory, the references to secrets and their back ends,
+// the lint rules for keys, and the records of rotations.
 //
-// A secret is a Secret wherever it goes; it masks itself in every way Go has of
-// printing or encoding a value, and Reveal is the only way out.
+// Secrets are passed as Secret, which masks itself however Go prints or encodes it.
+// Only Reveal gives the value.
 //
-// The root of service wires it, service takes Secret values and resolves references through
-// it, the views list keys and findings. It imports model and the standard
-// library, go-toml, flock, go-keyring and age; never service or ui.
+// The root of service wires it. service resolves references through it and passes
+// Secret values; the views list keys and findings. It imports model, the standard
+// library, go-toml, flock, go-keyring and age, and never service or ui.
 //
 // Secret, Lint, CheckUse and RotationPlan are values and pure functions. A
 // Resolver, an Inventory and a Rotations are safe for concurrent use, and the

@@ -54,7 +54,7 @@ func TestEditsOfSeveralMeetFieldByField(t *testing.T) {
 			t.Errorf("the same edit of %s: %v", mine, err)
 		}
 	}
-	// A record that both emptied or that lost a part is told as such.
+	// A field that was emptied, or that lost a part, is named.
 	if _, err := Merge(base, with("note", 1), model.Key{Name: base.Name, Rotation: model.Rotation{Last: time.Time{}}}); err == nil || !strings.Contains(err.Error(), "note is empty now") {
 		t.Errorf("%v", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"zonedeck/model"
 )
 
-// What a caller of an Inventory may decide on.
+// The errors of an Inventory that callers may check for.
 var (
 	errNoKey      = errors.New("no such key in the inventory")
 	errKeyExists  = errors.New("the inventory has a key of that name")
@@ -27,28 +27,28 @@ var (
 // Inventory is the list of keys in keys.toml. It holds references and
 // fingerprints, never values.
 //
-// Every change locks the file, reads it anew, changes it and replaces it, so
-// that several consoles do not lose each other's changes. A file that cannot be
-// read is never overwritten. A text that was read before is not parsed again.
+// Every change locks the file, reads it again, changes it and replaces it: several
+// consoles do not lose each other's changes. A file that cannot be read is never
+// overwritten. Unchanged text is not parsed again.
 type Inventory struct {
 	path  string
-	first func([]model.Key) // is given the keys of the first reading before anybody else; may be nil
+	first func([]model.Key) // gets the keys of the first read before anybody else; may be nil
 
-	mu      sync.Mutex        // held for no longer than memory takes: Known is called where nothing may wait
+	mu      sync.Mutex        // never held during I/O: callers of Known must not wait
 	keys    []model.Key       // replaced as a whole, never changed in place
-	sum     [sha256.Size]byte // of the text that keys stand in; zero for no file
-	unread  error             // why keys are none that were read, nil once they are: ErrKeysUnread, or the fault of the file
-	changes int               // that were written
+	sum     [sha256.Size]byte // of the text that keys were parsed from; zero for no file
+	unread  error             // nil once keys were read; else ErrKeysUnread, or the fault of the file
+	changes int               // how many changes were written
 
 	reloading sync.Mutex
 	changing  sync.RWMutex // held for reading while a change is written
 }
 
-// inventoryBounds are those of keys.toml: 100,000 keys with all their fields take about 35 MiB.
+// inventoryBounds limits keys.toml: 100,000 keys with all their fields take about 35 MiB.
 var inventoryBounds = textfile.Long("keys")
 
-// OpenInventory reads the inventory; a missing file is an empty one and is made
-// by the first change. A fault in the file is a *textfile.Error.
+// OpenInventory reads the inventory. A missing file counts as empty; the first change
+// creates it. A fault in the file is a *textfile.Error.
 func OpenInventory(path string) (*Inventory, error) {
 	v := LaterInventory(path, nil)
 	if err := v.Read(); err != nil {
@@ -57,14 +57,14 @@ func OpenInventory(path string) (*Inventory, error) {
 	return v, nil
 }
 
-// LaterInventory is an inventory that whoever asks first reads. first, which may be nil, is given the
-// keys before that one is, must not change them, and must not ask the inventory.
+// LaterInventory is an inventory whose file is read on first use. first, which may be nil, gets the keys
+// before any caller does. It must neither change them nor call the inventory.
 func LaterInventory(path string, first func([]model.Key)) *Inventory {
 	return &Inventory{path: path, first: first, unread: ErrKeysUnread}
 }
 
-// Read has the file read, unless that was tried before; after an error there are no keys, until
-// Reload can read them.
+// Read reads the file unless that was tried before. After an error there are no keys until Reload
+// succeeds.
 func (v *Inventory) Read() error {
 	if err := v.Unread(); !errors.Is(err, ErrKeysUnread) {
 		return err
@@ -77,16 +77,16 @@ func (v *Inventory) Read() error {
 	return v.reload()
 }
 
-// Unread is why there are no keys that were read, or nil: ErrKeysUnread until the first reading has
-// ended, then what was wrong with the file. It waits for nothing.
+// Unread says why no keys have been read: ErrKeysUnread until the first read has ended, then the fault of
+// the file, or nil. It does not block.
 func (v *Inventory) Unread() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.unread
 }
 
-// read gives the keys as they are in the file now, which nobody may change in place, and the sum
-// of its text.
+// read returns the keys that are in the file now, and the checksum of its text. Nobody may change the
+// keys in place.
 func (v *Inventory) read() (keys []model.Key, sum [sha256.Size]byte, err error) {
 	text, err := inventoryBounds.ReadFile(v.path)
 	switch {
@@ -103,7 +103,7 @@ func (v *Inventory) read() (keys []model.Key, sum [sha256.Size]byte, err error) 
 	return keys, sum, err
 }
 
-// parsed are the keys in hand, if they stand in a text of this sum.
+// parsed returns the keys in memory if they were parsed from a text with this checksum.
 func (v *Inventory) parsed(sum [sha256.Size]byte) (keys []model.Key, same bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -119,8 +119,8 @@ func parseInventory(path string, text []byte) ([]model.Key, error) {
 	return f.keys(doc)
 }
 
-// writeInventory writes only what can be read again: more keys than the file can hold leave it as
-// it was. changed are those among keys that were not read from it.
+// writeInventory writes the keys only if they can be read again: too many keys leave the file as it was.
+// changed are the keys that were not read from it.
 func writeInventory(path string, keys, changed []model.Key) (sum [sha256.Size]byte, err error) {
 	text := renderInventory(keys)
 	if err = inventoryBounds.Check(path, text); err == nil {
@@ -132,19 +132,19 @@ func writeInventory(path string, keys, changed []model.Key) (sum [sha256.Size]by
 	return sha256.Sum256(text), textfile.Write(path, text)
 }
 
-// Path is the file.
+// Path is the path of the file.
 func (v *Inventory) Path() string { return v.path }
 
-// List is every key in the order of the file, as of the last read or change. The list is the
-// caller's, the users of its keys (UsedBy) are not to be changed in place.
+// List is every key in the order of the file, as of the last read or change. The caller may change the
+// list, but not the UsedBy of its keys in place.
 func (v *Inventory) List() []model.Key {
-	_ = v.Read() // without what cannot be read: Known tells
+	_ = v.Read() // Known reports the error
 	keys, _ := v.Known()
 	return keys
 }
 
-// Known is List for where nothing may wait: while the file is read for the first time there are no
-// keys, and the error is ErrKeysUnread; if it could not be read, the error says why.
+// Known is List for callers that must not wait. Until the first read has ended there are no keys, and the
+// error is ErrKeysUnread. If the file could not be read, the error says why.
 func (v *Inventory) Known() ([]model.Key, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -166,7 +166,7 @@ func (v *Inventory) Get(name string) (model.Key, bool) {
 // Reload reads the file again, for changes made by another process or by hand.
 // After an error the list is as before.
 func (v *Inventory) Reload() error {
-	v.reloading.Lock() // an older reading does not replace a newer one
+	v.reloading.Lock() // an older read must not replace a newer one
 	defer v.reloading.Unlock()
 	return v.reload()
 }
@@ -194,7 +194,7 @@ func (v *Inventory) reload() error {
 	}
 }
 
-// setRead has keys that were read, unless a change was written since before.
+// setRead takes over the keys that were read, unless v.changes is no longer before. It reports whether it did.
 func (v *Inventory) setRead(keys []model.Key, sum [sha256.Size]byte, before int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -205,7 +205,7 @@ func (v *Inventory) setRead(keys []model.Key, sum [sha256.Size]byte, before int)
 	return true
 }
 
-// Add records a key. Errors wrap ErrKeyExists or ErrKeyFields where they apply.
+// Add records a key. Errors wrap errKeyExists or ErrKeyFields where they apply.
 func (v *Inventory) Add(ctx context.Context, k model.Key) error {
 	if err := checkName(k.Name, k.Fingerprint); err != nil {
 		return fmt.Errorf("adding a key: %w", err)
@@ -219,7 +219,7 @@ func (v *Inventory) Add(ctx context.Context, k model.Key) error {
 	})
 }
 
-// Update changes a key as it is in the file now. It may rename it.
+// Update changes the key that is in the file now. f may rename it.
 func (v *Inventory) Update(ctx context.Context, name string, f func(model.Key) (model.Key, error)) error {
 	return v.change(ctx, "changing key", name, func(keys []model.Key) (next, changed []model.Key, err error) {
 		i := index(keys, name)
@@ -243,9 +243,9 @@ func (v *Inventory) Update(ctx context.Context, name string, f func(model.Key) (
 	})
 }
 
-// Remove drops a key from the inventory. The key itself and its secret stay
-// where they are: deleting a key is an account-settings action (service.md 4). A record that
-// is no longer as it was seen stays: the error is a *ConflictError.
+// Remove drops a key from the inventory. The key itself and its secret stay where they
+// are: keys are deleted in the account settings (service.md 4). If the record has changed
+// since it was seen, it stays, and the error is a *ConflictError.
 func (v *Inventory) Remove(ctx context.Context, seen model.Key) error {
 	return v.change(ctx, "removing key", seen.Name, func(keys []model.Key) (next, changed []model.Key, err error) {
 		i := index(keys, seen.Name)
@@ -259,9 +259,8 @@ func (v *Inventory) Remove(ctx context.Context, seen model.Key) error {
 	})
 }
 
-// RecordRotation notes that the key's value was made anew at r.Last. The
-// fingerprint and last four become those of the new value, or unknown when value
-// is empty: those of the old one no longer hold.
+// RecordRotation records that the key got a new value at r.Last. The fingerprint and
+// last four become those of the new value, or unknown when value is empty.
 func (v *Inventory) RecordRotation(ctx context.Context, name string, r model.Rotation, value Secret) error {
 	return v.Update(ctx, name, func(k model.Key) (model.Key, error) {
 		if r.Last.IsZero() {
@@ -273,13 +272,13 @@ func (v *Inventory) RecordRotation(ctx context.Context, name string, r model.Rot
 	})
 }
 
-// errAsSeen ends a change that would change nothing.
-var errAsSeen = errors.New("it is recorded so")
+// errAsSeen cancels a change that would change nothing.
+var errAsSeen = errors.New("already recorded")
 
-// RecordSeen notes the fingerprint of the value that the console has found behind a key's
-// reference. It writes only when that changes something, and leaves the rotation clock alone: a
-// value seen for the first time may be of any age. Changed is true when another value was known
-// before, so that the key was rotated elsewhere.
+// RecordSeen records the fingerprint of the value that the console has found behind a key's
+// reference. It writes only if something changes. It leaves the rotation clock alone: a value
+// seen for the first time may have any age. changed is true if another value was known before:
+// then the key was rotated elsewhere.
 func (v *Inventory) RecordSeen(ctx context.Context, name, ref string, value Secret) (changed bool, err error) {
 	if _, ok := v.Get(name); !ok {
 		return false, fmt.Errorf("recording key %q: %w", name, errNoKey)
@@ -288,8 +287,8 @@ func (v *Inventory) RecordSeen(ctx context.Context, name, ref string, value Secr
 	return len(rotated) > 0, err
 }
 
-// RecordAllSeen is RecordSeen for every key with one of the references, in one write; rotated are the
-// names of those of which another value was known before.
+// RecordAllSeen is RecordSeen for every key with one of the references, in one write. rotated names the
+// keys that had another value before.
 func (v *Inventory) RecordAllSeen(ctx context.Context, values map[string]Secret) (rotated []string, err error) {
 	return v.recordSeen(ctx, values, func(model.Key) bool { return true })
 }
@@ -328,16 +327,16 @@ func (v *Inventory) recordSeen(ctx context.Context, values map[string]Secret, of
 	return rotated, err
 }
 
-// Settle waits until the changes that were begun have been written or given up.
+// Settle waits until every change under way has been written or has failed.
 func (v *Inventory) Settle() {
 	v.changing.Lock()
 	defer v.changing.Unlock()
 }
 
-// change is the read-modify-write cycle. f gets a list of its own, whose users are not to be changed
-// in place, and returns the next one with those in it that it made or changed.
+// change is the read-modify-write cycle. f gets its own copy of the list, but must not change a UsedBy in
+// place. It returns the next list, and the keys in it that it made or changed.
 func (v *Inventory) change(ctx context.Context, doing, name string, f func([]model.Key) (next, changed []model.Key, err error)) error {
-	if v.Unread() != nil { // it may be readable by now
+	if v.Unread() != nil { // the file may be readable by now
 		if err := v.Reload(); err != nil {
 			return fmt.Errorf("%s %q: %w", doing, name, err)
 		}
@@ -368,8 +367,7 @@ func (v *Inventory) change(ctx context.Context, doing, name string, f func([]mod
 	return nil
 }
 
-// normalise checks a key and brings it to what the file can hold: whole seconds,
-// UTC.
+// normalise checks a key and reduces it to what the file can hold: whole seconds, UTC.
 func normalise(k model.Key) (model.Key, error) {
 	if problem := keyNameProblem(k.Name); problem != "" {
 		return k, fmt.Errorf("%w: %s", ErrKeyFields, problem)
@@ -385,7 +383,7 @@ func normalise(k model.Key) (model.Key, error) {
 	if k.Expires.Kind == model.ExpiryDate {
 		k.Expires = model.ExpiresAt(k.Expires.At.Truncate(time.Second))
 	}
-	k.Rotation.Interval = 0 // it is the configuration's
+	k.Rotation.Interval = 0 // the configuration has it
 	if !k.Created.IsZero() {
 		k.Created = k.Created.UTC().Truncate(time.Second)
 	}
@@ -407,8 +405,8 @@ func normalise(k model.Key) (model.Key, error) {
 	return k, nil
 }
 
-// inserted puts a new key before the first one whose name comes after its own: two additions stand
-// apart in the file, and git merges them.
+// inserted puts a new key before the first key whose name sorts after it. That keeps two additions apart
+// in the file, and git can merge them.
 func inserted(keys []model.Key, k model.Key) []model.Key {
 	i := slices.IndexFunc(keys, func(o model.Key) bool { return o.Name > k.Name })
 	if i < 0 {
@@ -417,7 +415,7 @@ func inserted(keys []model.Key, k model.Key) []model.Key {
 	return slices.Insert(keys, i, k)
 }
 
-// cloneKey is a key that shares nothing with the list.
+// cloneKey copies a key so that it shares nothing with the list.
 func cloneKey(k model.Key) model.Key {
 	k.UsedBy = slices.Clone(k.UsedBy)
 	return k
@@ -427,17 +425,16 @@ func index(keys []model.Key, name string) int {
 	return slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name })
 }
 
-// ErrOtherSecret is wrapped where a reference gives another secret than it was said to.
+// ErrOtherSecret is wrapped when a reference no longer gives the secret that was to be removed.
 var ErrOtherSecret = errors.New("another secret is there now")
 
-// Remove takes away the secret behind a keyring: or file: reference. One that is not there is no error.
+// Remove removes the secret behind a keyring: or file: reference. A missing secret is no error.
 func (r *Resolver) Remove(ctx context.Context, ref string) error {
 	return r.remove(ctx, ref, func() error { return nil })
 }
 
-// RemoveIf is Remove as long as the reference gives value: else the error wraps ErrOtherSecret, and what is
-// there stays. No process of the console writes between the look and the removal; the keyring's own
-// programs are not kept out.
+// RemoveIf is Remove if the reference still gives value. Else the secret stays and the error wraps
+// ErrOtherSecret. No console writes between the check and the removal, but the keyring's own programs can.
 func (r *Resolver) RemoveIf(ctx context.Context, ref string, value Secret) error {
 	return r.remove(ctx, ref, func() error {
 		there, err := r.Resolve(ctx, ref)
@@ -445,13 +442,13 @@ func (r *Resolver) RemoveIf(ctx context.Context, ref string, value Secret) error
 		case errors.Is(err, ErrSecretMissing):
 			return nil
 		case err == nil && !there.Equal(value):
-			return &SecretError{Ref: Ref(ref).Label(), Problem: "it stays", Kind: ErrOtherSecret, Err: ErrOtherSecret}
+			return &SecretError{Ref: Ref(ref).Label(), Problem: "the secret stays", Kind: ErrOtherSecret, Err: ErrOtherSecret}
 		}
 		return err
 	})
 }
 
-// remove takes a secret away if the check, which nobody writes beside, has no objection.
+// remove removes a secret if check returns nil. No console writes a secret meanwhile.
 func (r *Resolver) remove(ctx context.Context, ref string, check func() error) error {
 	parsed, err := ParseRef(ref)
 	if err != nil {
@@ -459,7 +456,7 @@ func (r *Resolver) remove(ctx context.Context, ref string, check func() error) e
 	}
 	if !parsed.Storable() || parsed.Scheme() == SchemeFile && r.o.SecretsDir == "" {
 		return &SecretError{
-			Ref: parsed.Label(), Problem: "the console removes nothing there", Kind: ErrNotStorable,
+			Ref: parsed.Label(), Problem: "the console cannot remove secrets there", Kind: ErrNotStorable,
 			Fix: "remove it where it lives",
 		}
 	}
@@ -489,8 +486,8 @@ func (r *Resolver) remove(ctx context.Context, ref string, check func() error) e
 	return nil
 }
 
-// lock keeps every other writer of secrets out, in this process and in others. Without a folder for
-// secrets there is no place for a lock, and this process alone is kept in order.
+// lock keeps out every other writer of secrets, in this process and in others. Without a secrets folder
+// there is no place for a lock file, and only this process is covered.
 func (r *Resolver) lock(ctx context.Context) (unlock func(), err error) {
 	r.files.Lock()
 	if r.o.SecretsDir == "" {
@@ -504,7 +501,7 @@ func (r *Resolver) lock(ctx context.Context) (unlock func(), err error) {
 	return func() { release(); r.files.Unlock() }, nil
 }
 
-// removeInside removes a file of the folder; the name cannot lead out of it.
+// removeInside removes a file in the folder. The name cannot lead out of it.
 func removeInside(dir, name string) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {

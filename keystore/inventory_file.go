@@ -34,8 +34,8 @@ type keyEntry struct {
 	Note        string   `toml:"note"`
 }
 
-// momentText is a date as text, whether it stood in quotes or in TOML's own form.
-// Anything else becomes a text that does not parse as a date.
+// momentText is a date as text, whether the file has it in quotes or in TOML's own form.
+// Anything else becomes text that does not parse as a date.
 func momentText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -51,8 +51,8 @@ func momentText(v any) string {
 	}
 }
 
-// inventoryVersion is the form of the file. A file of a later form is refused:
-// writing it back would lose its new fields.
+// inventoryVersion is the version of the file format. A later version is refused: writing
+// it back would lose its new fields.
 const inventoryVersion = 1
 
 const inventoryHeader = `# zonedeck: the key inventory. It holds no secret; "secret" says where one is kept.
@@ -175,8 +175,8 @@ func parseMoment(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a date", s)
 }
 
-// FormatMoment is a moment as the inventory has it: a date, or an RFC 3339 moment where it is not the
-// start of a day in UTC; empty for zero.
+// FormatMoment formats a moment as in the inventory: a date for the start of a day in UTC, else RFC 3339;
+// empty for the zero time.
 func FormatMoment(t time.Time) string {
 	switch {
 	case t.IsZero():
@@ -188,7 +188,7 @@ func FormatMoment(t time.Time) string {
 	}
 }
 
-// keyNameProblem says what is wrong with a key's name, or nothing.
+// keyNameProblem says what is wrong with a key's name; empty if nothing is.
 func keyNameProblem(name string) string {
 	switch {
 	case name == "":
@@ -204,8 +204,8 @@ func keyNameProblem(name string) string {
 	}
 }
 
-// CheckName refuses a new key's name that holds its value, or what may be one: a name is shown
-// everywhere. value is empty where it is not known. The error wraps ErrKeyFields and does not repeat the name.
+// CheckName refuses a new key's name if it contains the key's value, or something that may be a value: names are
+// shown everywhere. value is empty if it is not known. The error wraps ErrKeyFields and does not repeat the name.
 func CheckName(name string, value Secret) error { return checkName(name, value.Fingerprint()) }
 
 func checkName(name, fingerprint string) error {
@@ -220,8 +220,8 @@ func checkName(name, fingerprint string) error {
 	}
 }
 
-// CheckKeyValue refuses what was copied with the header around a key: no service takes it for the key, and each
-// would only say that it is wrong. The error wraps ErrKeyValue.
+// CheckKeyValue refuses a value that was copied with its header: every service would reject it without saying
+// why. The error wraps ErrKeyValue.
 func CheckKeyValue(value Secret) error {
 	text := strings.ToLower(strings.TrimLeft(value.Reveal(), " \t\"'"))
 	for _, header := range []string{"authorization:", "bearer "} {
@@ -236,9 +236,9 @@ func isHex16(s string) bool {
 	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// holdsValue reports whether a word of text has the given fingerprint, which means
-// that the key's value was pasted into a field for people. Words are cut at blanks, and
-// also at the marks that stand around a value in commands and files.
+// holdsValue reports whether a word of text has the given fingerprint: then somebody pasted
+// the key's value into a text field. Words end at blanks, and also at the punctuation that
+// surrounds values in commands and files.
 func holdsValue(text, fingerprint string) bool {
 	if fingerprint == "" {
 		return false
@@ -248,9 +248,9 @@ func holdsValue(text, fingerprint string) bool {
 	return is(text) || slices.ContainsFunc(strings.Fields(text), is) || slices.ContainsFunc(strings.FieldsFunc(text, marks), is)
 }
 
-// keyField is one thing that is recorded about a key.
+// keyField is one recorded property of a key.
 type keyField struct {
-	name string // as the forms call it
+	name string // its label in the forms
 	text func(k model.Key) string
 	copy func(to *model.Key, from model.Key)
 }
@@ -270,7 +270,7 @@ func keyFields() []keyField {
 	}
 }
 
-// Changes names what differs between two records of a key, as the forms call it.
+// Changes names the fields that differ between two records of a key, by their labels in the forms.
 func Changes(before, after model.Key) []string {
 	var out []string
 	for _, f := range keyFields() {
@@ -281,21 +281,19 @@ func Changes(before, after model.Key) []string {
 	return out
 }
 
-// ConflictError refuses an edit: somebody else has changed the same fields since the record
-// was read.
+// ConflictError refuses an edit: the same fields were changed elsewhere since the record was read.
 type ConflictError struct {
-	// Base is what to hand to Merge next, after the editor has seen what is there now.
+	// Base is the base for the next Merge, after the editor has seen the present record.
 	Base   model.Key
-	Fields []string // what both changed, with what it is now
+	Fields []string // the fields in conflict; those of Merge come with their present text
 }
 
 func (e *ConflictError) Error() string {
 	return "changed elsewhere meanwhile: " + strings.Join(e.Fields, ", ")
 }
 
-// Merge puts what an editor changed between base, which was read, and edited into the record
-// as it is now. A field that was also changed elsewhere, to something else, is a
-// *ConflictError.
+// Merge applies to now what an editor changed from base, the record as it was read, to edited.
+// If a field was changed elsewhere to something else, the error is a *ConflictError.
 func Merge(base, edited, now model.Key) (model.Key, error) {
 	out, seen := now, base
 	var clashes []string

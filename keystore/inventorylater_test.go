@@ -11,8 +11,7 @@ import (
 	"zonedeck/model"
 )
 
-// An inventory that is opened later reads nothing until somebody asks, and tells that apart from one
-// without keys.
+// A LaterInventory reads nothing until it is used, and an unread inventory differs from an empty one.
 func TestAnInventoryIsReadWhenItIsAskedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	noerr.Must(t, noerr.From(openIn(t, path).Import(t.Context(), manyKeys(3), false)))
@@ -40,7 +39,7 @@ func TestAnInventoryIsReadWhenItIsAskedFor(t *testing.T) {
 	}
 }
 
-// Of a file that cannot be read there are no keys, and it says why, until it can be.
+// An unreadable file gives no keys and an error, until it can be read.
 func TestAnInventoryThatCannotBeReadIsReadOnceItIsCorrected(t *testing.T) {
 	for what, again := range map[string]func(v *Inventory) error{
 		"reload": func(v *Inventory) error { return v.Reload() },

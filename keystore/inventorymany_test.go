@@ -61,7 +61,7 @@ func TestManyKeysAreImportedListedAndEdited(t *testing.T) {
 	}
 }
 
-// What a list has is its own: a caller that sorts or changes it changes nothing of the inventory.
+// A caller that sorts or changes a list does not change the inventory.
 func TestAListIsTheCallersOwn(t *testing.T) {
 	v := openIn(t, filepath.Join(t.TempDir(), "keys.toml"))
 	noerr.Must(t, noerr.From(v.Import(t.Context(), manyKeys(3), false)))
@@ -74,7 +74,7 @@ func TestAListIsTheCallersOwn(t *testing.T) {
 	}
 }
 
-// A text that was read is not parsed again; another one is, even where size and time are the same.
+// Unchanged text is not parsed again; changed text is, even if size and time are the same.
 func TestATextIsParsedOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
 	v := openIn(t, path)
@@ -116,7 +116,7 @@ func BenchmarkManyKeys(b *testing.B) {
 	}
 }
 
-// What was seen of many keys is one write: of a long file each costs a second.
+// Fingerprints of many keys are one write: each write of a long file takes a second.
 func TestWhatWasSeenOfManyKeysIsWrittenOnce(t *testing.T) {
 	v := openIn(t, filepath.Join(t.TempDir(), "keys.toml"))
 	values := map[string]Secret{"env:NOBODY": NewSecret("of-no-key-0000")}

@@ -14,8 +14,8 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// verdictFor is how long a keyring that did not answer is left alone. Longer
-// would make a user who starts the keyring restart the console as well.
+// verdictFor is how long a keyring that did not answer is left alone. If it were longer,
+// a user who starts the keyring would have to restart the console as well.
 const verdictFor = 30 * time.Second
 
 // systemKeyring is the operating system's keyring: Secret Service on Linux,
@@ -44,8 +44,8 @@ func (systemKeyring) Set(service, name, value string) error {
 	return keyring.Set(service, name, value)
 }
 
-// busThere keeps the D-Bus library from starting a bus of its own on a machine
-// that has none: that bus would hold no keyring, and would outlive the console.
+// busThere is an error if there is no session bus. Without that check the D-Bus library
+// would start a bus, which would have no keyring and would outlive the console.
 func busThere() error {
 	if runtime.GOOS != "linux" || os.Getenv("DBUS_SESSION_BUS_ADDRESS") != "" {
 		return nil
@@ -62,11 +62,10 @@ func busThere() error {
 	return errNoBus
 }
 
-// keyringGate bounds the keyring in time. The library takes no context and may
-// hang on a machine without a screen, so each call runs in a goroutine of its
-// own, one at a time: while one hangs, every other call is refused at once, and
-// at most that one goroutine is ever left behind. When it ends after all, the
-// verdict is lifted.
+// keyringGate limits how long a keyring call may take. The library takes no context and
+// may hang on a machine without a screen. So calls run one at a time, each in its own
+// goroutine. After a call has timed out, others are refused at once for verdictFor; at
+// most one goroutine hangs. If its call succeeds later, the verdict is lifted.
 type keyringGate struct {
 	kr      Keyring
 	timeout time.Duration
@@ -153,7 +152,7 @@ func (g *keyringGate) unreachable(ref Ref, err error) error {
 	}
 }
 
-// standing is the verdict while it stands.
+// standing is the current verdict, or nil.
 func (g *keyringGate) standing() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -163,8 +162,8 @@ func (g *keyringGate) standing() error {
 	return nil
 }
 
-// judge remembers what a finished call says of the keyring: an answer lifts the
-// verdict, even if the entry is missing.
+// judge sets the verdict by the result of a finished call. An answer lifts it, even
+// if the entry is missing.
 func (g *keyringGate) judge(err error) {
 	if err != nil && !errors.Is(err, ErrSecretMissing) {
 		g.condemn(err)

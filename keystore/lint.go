@@ -11,7 +11,7 @@ import (
 )
 
 // The severities of a finding. An error breaks a rule of service.md or stops
-// requests; a warning wants a decision; a note is good to know.
+// requests; a warning needs a decision; a note is for information.
 const (
 	SeverityError = "error"
 	SeverityWarn  = "warn"
@@ -67,17 +67,17 @@ type Finding struct {
 	Severity string
 	Area     area
 	Text     string // what is wrong
-	Evidence string // what it was seen by: the record's fields, the other names, the places
+	Evidence string // the record's fields, the other names or the places that show it
 	Fix      string // what to do
-	Source   string // where service.md says so
+	Source   string // the section of service.md
 }
 
-// lintRule is one rule of Lint as data, for the help and the documents.
+// lintRule is one rule of Lint.
 type lintRule struct {
 	Name     string
 	Severity string
 	Area     area
-	Reason   string // why it is a rule
+	Reason   string // why the rule exists
 	Source   string
 	hit      func(c lintCase) bool
 	judge    func(c lintCase) (text, fix string)
@@ -85,34 +85,33 @@ type lintRule struct {
 
 // KeyUsage is what is known of a key's uses beyond its record.
 type KeyUsage struct {
-	// Fetches name what fetches or launches jobs with it: "profile acme", "saved request daily".
+	// Fetches names what fetches or launches jobs with it: "profile acme", "saved request daily".
 	Fetches []string
-	// Automated name what uses it where no person decides: "job-3 (running)", "deploy/.env:4".
+	// Automated names the uses on which no person decides: "job-3 (running)", "deploy/.env:4".
 	Automated []string
-	// Tracked are the places, path:line, in files that git tracks where its value stands.
+	// Tracked are the places, path:line, of its value in files that git tracks.
 	Tracked []string
-	// Ended are the places, path:line, in files where a value stands that a rotation ended.
+	// Ended are the places, path:line, of values in files that a rotation has ended.
 	Ended []string
-	// EndedBy is the key whose rotation saw the value of this record refused; empty where none did.
+	// EndedBy is the key whose rotation saw this record's value refused; empty if none did.
 	EndedBy string
-	// Rotation is the last rotation that did not come to its end (see Unfinished); the zero value
-	// where there is none.
+	// Rotation is the last unfinished rotation (see Unfinished); the zero value if there is none.
 	Rotation RotationPlan
 }
 
-// Checks is what Lint works with besides the keys. The zero value of a field is no statement.
+// Checks is what Lint works with besides the keys. Only Now is required.
 type Checks struct {
-	// Now is the time by which a key's clocks run; required.
+	// Now is the present time by the clock that applies to a key.
 	Now func(model.Key) time.Time
-	// Within is how long before a clock runs out it counts as soon; 0 is model.SoonDays.
+	// Within is how long before its date a clock counts as soon; 0 means model.SoonDays.
 	Within time.Duration
 	Usage  func(model.Key) KeyUsage
 }
 
-// lintCase is what a rule looks at: one key among all.
+// lintCase is what a rule looks at: one of the keys.
 type lintCase struct {
 	key    model.Key
-	names  map[string][]string // the names of the keys by a mark of theirs
+	names  map[string][]string // the names of the keys, by fingerprint and by reference
 	usage  KeyUsage
 	now    time.Time
 	within time.Duration
@@ -120,14 +119,14 @@ type lintCase struct {
 
 const soon = model.SoonDays * 24 * time.Hour
 
-// Lint checks an inventory against the rules of service.md 2.1, 5.3 and 5.4 at a
-// moment. A date within model.SoonDays counts as soon. Findings come in the order
-// of the keys, the worst of a key first.
+// Lint checks keys against the rules of service.md 2.1, 5.3 and 5.4 at the time now.
+// A date within model.SoonDays counts as soon. Findings come in the order of the keys,
+// the worst of each key first.
 func Lint(keys []model.Key, now time.Time) []Finding {
 	return Checks{Now: func(model.Key) time.Time { return now }}.Lint(keys)
 }
 
-// Lint is the function Lint with everything else that is known.
+// Lint is the function Lint, with these checks.
 func (c Checks) Lint(keys []model.Key) []Finding {
 	var out []Finding
 	rules, names := lintRules(), marked(keys)
@@ -148,12 +147,12 @@ func (c Checks) Lint(keys []model.Key) []Finding {
 	return out
 }
 
-// MayShare reports whether two keys have a mark of their value in common: a fingerprint or a reference.
+// MayShare reports whether two keys have the same fingerprint or the same reference.
 func MayShare(a, b model.Key) bool {
 	return a.Fingerprint != "" && a.Fingerprint == b.Fingerprint || a.Secret != "" && a.Secret == b.Secret
 }
 
-// marked are the names of the keys by their fingerprint and by their reference.
+// marked maps each fingerprint and each reference to the names of its keys.
 func marked(keys []model.Key) map[string][]string {
 	names := map[string][]string{}
 	for _, k := range keys {
@@ -177,13 +176,13 @@ func (r lintRule) finding(c lintCase) Finding {
 	}
 }
 
-// ownInterval is the source of a finding that rests on an interval of the configuration: the contract
-// recommends 90 days and no other.
+// ownInterval is the source of a finding about an interval of the configuration: the contract recommends
+// 90 days only.
 const ownInterval = "zonedeck's interval"
 
 func (c lintCase) ownInterval() bool { return c.key.Rotation.Every() != model.RotationDays }
 
-// evidence is what a rule went by.
+// evidence is what a rule found.
 func (c lintCase) evidence(r lintRule) string {
 	k := c.key
 	switch r.Area {
@@ -224,7 +223,7 @@ func (c lintCase) evidence(r lintRule) string {
 	}
 }
 
-// places names up to three of what was found.
+// places lists up to three places or names, and counts the rest.
 func places(list []string) string {
 	const most = 3
 	if len(list) > most {
@@ -301,7 +300,7 @@ func permissionRules() []lintRule {
 			"LIMIT is meant for proxy passwords and IP allow/deny lists only", "contract 5.3",
 			func(c lintCase) bool { return c.key.Level == model.LevelLimit && len(c.usage.Fetches) > 0 },
 			func(c lintCase) (text, fix string) {
-				return "LIMIT is used beyond its part, to fetch: " + places(c.usage.Fetches), "give it a USER key, and keep this one for passwords and lists"
+				return "LIMIT is used to fetch, which is not its purpose: " + places(c.usage.Fetches), "give it a USER key, and keep this one for passwords and lists"
 			},
 		},
 		{
@@ -333,10 +332,10 @@ func secretRules() []lintRule {
 		},
 	}, {
 		ruleEndedValue, SeverityWarn, areaSecret,
-		"what reads a value there that a rotation ended is refused", "contract 3",
+		"a program that reads an ended value there is refused", "contract 3",
 		func(c lintCase) bool { return len(c.usage.Ended) > 0 },
 		func(c lintCase) (text, fix string) {
-			return "a value of it that has ended still stands in " + fmt.Sprint(len(c.usage.Ended)) + " place" + plural(len(c.usage.Ended)) + " of files", "give what reads it there the present value"
+			return "an ended value of it is still in " + fmt.Sprint(len(c.usage.Ended)) + " place" + plural(len(c.usage.Ended)) + " of files", "give what reads it there the present value"
 		},
 	}, {
 		ruleEndedRecord, SeverityError, areaSecret,
@@ -471,7 +470,7 @@ func sharingRules() []lintRule {
 	}
 }
 
-// otherKeys names the other keys with a mark.
+// otherKeys names the other keys with this fingerprint or reference.
 func (c lintCase) otherKeys(mark string) []string {
 	all := c.names[mark]
 	if mark == "" || len(all) < 2 {
@@ -482,7 +481,7 @@ func (c lintCase) otherKeys(mark string) []string {
 
 func distinct(s []string) []string { return slices.Compact(slices.Sorted(slices.Values(s))) }
 
-// inDays says how long a clock has left by its days, one that has begun among them.
+// inDays says how many days a clock has left. A day that has begun counts.
 func inDays(days int, ok bool) string {
 	switch {
 	case !ok:

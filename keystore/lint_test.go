@@ -320,7 +320,7 @@ func TestEveryKeyIsHeldAgainstItsOwnClock(t *testing.T) {
 	}
 }
 
-// The contract recommends 90 days: what is due by another interval does not cite it.
+// The contract recommends 90 days: a finding about another interval does not cite it.
 func TestAnIntervalOfOursIsNotTheContracts(t *testing.T) {
 	for every, want := range map[int][]string{
 		0:   {"100 days old, 10 past the recommended rotation", "contract 5.4, 8"},

@@ -11,7 +11,7 @@ import (
 	"zonedeck/model"
 )
 
-// A name is shown everywhere: a value that was put there is refused, and stands nowhere.
+// A name is shown everywhere: a value in its place is refused, and repeated nowhere.
 func TestAKeysValueIsNotTakenForItsName(t *testing.T) {
 	const plain, random = "correct horse battery", "4f8a2c7e91d04b6c" // only the second one can be told from a name
 	path := filepath.Join(t.TempDir(), "keys.toml")
@@ -48,7 +48,7 @@ func TestAKeysValueIsNotTakenForItsName(t *testing.T) {
 	}
 }
 
-// A key that has such a name by now can be changed, and imported again.
+// A key that already has such a name can be changed, and imported again.
 func TestAKeyWithTheNameOfATokenStaysUsable(t *testing.T) {
 	const name = "productionscraper1"
 	path := filepath.Join(t.TempDir(), "keys.toml")

@@ -2,16 +2,16 @@ package keystore
 
 import "time"
 
-// PreviousValue is a value that a rotation left to a key beside the one that the key's record has.
+// PreviousValue is a value that a rotation has left behind.
 type PreviousValue struct {
 	Fingerprint, Last4 string
-	// Ended is when it was seen to have ended; zero of one that may be valid.
+	// Ended is when the value was seen to be deleted or refused; zero if it may still be valid.
 	Ended time.Time
 }
 
-// PreviousValues finds, among records, the values that rotations left to a key: both of each that did not
-// come to its end, and the old ones of those that did. The value that the key's record has may be among
-// them. profile is the one that the key comes with, empty for a key of the inventory.
+// PreviousValues finds the values that rotations left behind for a key: the old value and the accepted new one
+// of an unfinished rotation, and old values that were seen to end. The value in the key's record may be among them.
+// profile is the profile that the key comes with; empty for a key of the inventory.
 func PreviousValues(plans []RotationPlan) func(profile, key string) []PreviousValue {
 	type owner struct{ profile, key string }
 	values := map[owner][]PreviousValue{}
@@ -25,7 +25,7 @@ func PreviousValues(plans []RotationPlan) func(profile, key string) []PreviousVa
 		case !known:
 			at[id][v.Fingerprint] = len(values[id])
 			values[id] = append(values[id], v)
-		case values[id][i].Ended.IsZero(): // a later rotation may have ended what one had left
+		case values[id][i].Ended.IsZero(): // another rotation may have ended it
 			values[id][i].Ended = v.Ended
 		}
 	}
@@ -50,7 +50,7 @@ func PreviousValues(plans []RotationPlan) func(profile, key string) []PreviousVa
 	return func(profile, key string) []PreviousValue { return values[owner{profile, key}] }
 }
 
-// EndedBy finds, among records, the key whose rotation ended a value; no name where none did.
+// EndedBy finds the key whose rotation ended a value; empty if none did.
 func EndedBy(plans []RotationPlan) func(fingerprint string) (key string) {
 	by := map[string]string{}
 	for _, p := range plans {

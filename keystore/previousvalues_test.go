@@ -26,7 +26,7 @@ func left(t *testing.T, from, to string, steps int, at time.Time) RotationPlan {
 	return p
 }
 
-// TestTheValuesThatRotationsLeft has rotations of one key after each other, the newest first.
+// TestTheValuesThatRotationsLeft has several rotations of one key, newest first.
 func TestTheValuesThatRotationsLeft(t *testing.T) {
 	givenUp := func(p RotationPlan) RotationPlan {
 		p, err := p.Abandon(today)

@@ -17,11 +17,10 @@ import (
 	"zonedeck/keystore/textfile"
 )
 
-// The key to the secrets folder lies beside it: as it is, or encrypted with age itself for a
-// passphrase. The files of the folder stay the same whatever protects the key, so that only one file
-// changes, at once.
+// The key to the secrets folder is stored next to it, either in plain text or encrypted by age with a
+// passphrase. The protection does not affect the files in the folder: to change it, one file is replaced.
 
-// Protection is what the key to the secrets folder is protected by.
+// Protection is how the key to the secrets folder is protected.
 type Protection string
 
 // The protections. Unprotected leaves the key to the permissions of its file.
@@ -31,18 +30,18 @@ const (
 )
 
 const (
-	// sshLine stands in key files of versions that locked them for an SSH key.
+	// sshLine marks key files that an earlier version locked with an SSH key.
 	sshLine     = "# ssh key: "
 	armorBegins = "-----BEGIN AGE ENCRYPTED FILE-----"
-	// workFactor is what the passphrase of a file costs to try, as a power of two: a second or so.
-	// What another program wrote may cost up to maxWorkFactor.
+	// workFactor is the scrypt cost of one try of a passphrase, as a power of two: about a second.
+	// Files of other programs may cost up to maxWorkFactor.
 	workFactor, maxWorkFactor = 18, 20
 )
 
-// keyFile is the key file as it lies there.
+// keyFile is the content of the key file.
 type keyFile struct {
 	protection Protection
-	ssh        bool   // it is locked for an SSH key
+	ssh        bool   // locked with an SSH key
 	text       string // plain or armored
 }
 
@@ -57,8 +56,8 @@ func parseKeyFile(b []byte) keyFile {
 	return k
 }
 
-// Protection says what the key to the secrets folder is protected by. Without a key yet it is Unprotected, and the
-// error wraps fs.ErrNotExist.
+// Protection says how the key to the secrets folder is protected. If there is no key yet, it is Unprotected and
+// the error wraps fs.ErrNotExist.
 func (r *Resolver) Protection() (Protection, error) {
 	b, err := readKeyFile(r.o.AgeIdentityFile)
 	if err != nil {
@@ -67,8 +66,8 @@ func (r *Resolver) Protection() (Protection, error) {
 	return parseKeyFile(b).protection, nil
 }
 
-// identity is the key to the secrets folder, unlocked. What was unlocked is remembered as long as
-// the file stays the same.
+// identity returns the key to the secrets folder, unlocked. An unlocked key is remembered as long as
+// the file does not change.
 func (r *Resolver) identity(ctx context.Context) (*age.X25519Identity, error) {
 	b, err := readKeyFile(r.o.AgeIdentityFile)
 	if err != nil {
@@ -103,8 +102,8 @@ func (r *Resolver) identity(ctx context.Context) (*age.X25519Identity, error) {
 	return id, err
 }
 
-// identityOrNew is the key to the secrets folder, made where there is no key file. The file alone
-// decides that: what opens a protected one may be missing as well.
+// identityOrNew returns the key to the secrets folder. It makes one only if there is no key file: if the
+// passphrase of a protected file is missing, that is an error.
 func (r *Resolver) identityOrNew(ctx context.Context) (*age.X25519Identity, error) {
 	if !r.hasKeyFile() {
 		return makeIdentity(r.o.AgeIdentityFile, r.o.SecretsDir)
@@ -112,14 +111,14 @@ func (r *Resolver) identityOrNew(ctx context.Context) (*age.X25519Identity, erro
 	return r.identity(ctx)
 }
 
-// hasKeyFile reports whether there is a key file, or a link in its place wherever it leads.
+// hasKeyFile reports whether there is a key file. A symbolic link counts, wherever it leads.
 func (r *Resolver) hasKeyFile() bool {
 	_, err := os.Lstat(r.o.AgeIdentityFile)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Unlock opens a protected key, so that its passphrase is asked for now and not later. Without a key,
-// or with one that needs no passphrase, it does nothing.
+// Unlock opens a protected key: its passphrase is asked for now and not later. It asks for nothing if
+// there is no key, or the key needs no passphrase.
 func (r *Resolver) Unlock(ctx context.Context) error {
 	if !r.hasKeyFile() {
 		return nil
@@ -128,25 +127,25 @@ func (r *Resolver) Unlock(ctx context.Context) error {
 	return err
 }
 
-// lockedError says why a protected key file, which is there, was not unlocked.
+// lockedError says why a protected key file was not unlocked.
 type lockedError struct {
 	file string
 	err  error
 }
 
-// Error names the file and what its lock lacks.
+// Error names the file and the cause.
 func (e *lockedError) Error() string { return e.file + " cannot be unlocked: " + e.err.Error() }
 
 // Unwrap gives the cause.
 func (e *lockedError) Unwrap() error { return e.err }
 
 var (
-	// errLocked says that nobody was there to give a passphrase.
+	// errLocked: nobody gave a passphrase.
 	errLocked = errors.New("it is locked by a passphrase: give it in ZONEDECK_PASSPHRASE, or at a terminal")
-	errSSH    = errors.New("it is locked for an SSH key, which this version does not open: unlock it by the version that locked it ('zonedeck secrets protect --by none')")
+	errSSH    = errors.New("it is locked for an SSH key, which this version does not open: unlock it with the version that locked it ('zonedeck secrets protect --by none')")
 )
 
-// opener is what decrypts a protected key.
+// opener returns the identity that decrypts a protected key.
 func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) {
 	if k.ssh {
 		return nil, errSSH
@@ -168,9 +167,9 @@ func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) 
 	return id, err
 }
 
-// Protect protects the key to the secrets folder in another way: by a passphrase, or by its file's permissions alone.
-// Without a key it makes one. The key file is replaced at once, after its replacement was opened as a check: a process
-// that is killed leaves the old one or the new one.
+// Protect changes how the key to the secrets folder is protected: by a passphrase, or by its file's permissions alone.
+// Without a key it makes one. It checks that the new key file opens, then replaces the old one atomically: a killed
+// process leaves either the old file or the new one.
 func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret) error {
 	if r.o.SecretsDir == "" {
 		return noSecretsDir("file:")
@@ -197,7 +196,7 @@ func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret) err
 	return textfile.Write(r.o.AgeIdentityFile, text)
 }
 
-// sealed is the key file for an identity.
+// sealed is the text of the key file for an identity.
 func (r *Resolver) sealed(id *age.X25519Identity, p Protection, phrase Secret) ([]byte, error) {
 	plain := identityText(id)
 	var to age.Recipient

@@ -18,8 +18,8 @@ import (
 
 const phrase = "correct horse battery"
 
-// locked is a resolver over a folder, and how often it asked for a passphrase, which it is given.
-// Its passphrases cost next to nothing to try.
+// locked is a resolver over a folder that counts how often it asks for its passphrase. Passphrases cost
+// next to nothing to try.
 func locked(dir, given string) (r *Resolver, asked *int) {
 	asked = new(int)
 	r = NewResolver(ResolverOptions{SecretsDir: filepath.Join(dir, "secrets"), Passphrase: func(context.Context, string) (Secret, error) {

@@ -12,7 +12,7 @@ import (
 // Ref is a reference to a secret, as files and flags write it:
 //
 //	env:NAME               an environment variable
-//	cmd:op read op://x/y   the output of a command (Words says how it is split)
+//	cmd:op read op://x/y   the output of a command (see SplitArgs for its words)
 //	keyring:service/name   the operating system's keyring
 //	file:NAME              an encrypted file in the console's own folder
 //	demo:NAME              a demo key or password of the embedded emulator
@@ -34,15 +34,15 @@ func Schemes() []string {
 	return []string{SchemeEnv, SchemeCmd, SchemeKeyring, SchemeFile, SchemeDemo}
 }
 
-// RefForms is what belongs where a reference is expected, in one phrase.
+// RefForms lists the forms of a reference, in one phrase.
 const RefForms = "env:NAME, keyring:service/name, file:NAME, cmd:program arguments or demo:NAME"
 
 // errRefForm is wrapped by every refusal of a reference's form.
 var errRefForm = errors.New("not a secret reference")
 
-// ParseRef checks the form of a reference; the Resolver finds out
-// whether a secret stands behind it. Errors wrap ErrRefForm and do not repeat the
-// text, which may be the secret itself, put into the wrong place.
+// ParseRef checks the form of a reference. The Resolver finds out whether there is a
+// secret behind it. Errors wrap errRefForm and do not repeat the text: it may be the
+// secret itself, in the wrong place.
 func ParseRef(s string) (Ref, error) {
 	scheme, rest, ok := strings.Cut(s, ":")
 	if !ok || !slices.Contains(Schemes(), scheme) {
@@ -52,24 +52,24 @@ func ParseRef(s string) (Ref, error) {
 	switch scheme {
 	case SchemeEnv:
 		if !isEnvName(rest) {
-			problem = "after env: comes the name of a variable, of letters, digits and underscores, not starting with a digit"
+			problem = "env: needs the name of a variable: letters, digits and underscores, not starting with a digit"
 		}
 	case SchemeCmd:
 		if _, err := SplitArgs(rest); err != nil {
-			problem = "after cmd: " + err.Error()
+			problem = "cmd: " + err.Error()
 		}
 	case SchemeKeyring:
 		service, name, _ := strings.Cut(rest, "/")
 		if service == "" || name == "" || !printable(rest) {
-			problem = "after keyring: comes service/name"
+			problem = "keyring: needs service/name"
 		}
 	case SchemeFile:
 		if !isFileName(rest) {
-			problem = "after file: comes a name of at most 64 letters, digits, dots, dashes and underscores, starting with a letter or a digit"
+			problem = "file: needs a name of at most 64 letters, digits, dots, dashes and underscores, starting with a letter or a digit"
 		}
 	case SchemeDemo:
 		if rest == "" || !printable(rest) {
-			problem = "after demo: comes the name of a demo key or zone"
+			problem = "demo: needs the name of a demo key or zone"
 		}
 	}
 	if problem != "" {
@@ -78,20 +78,20 @@ func ParseRef(s string) (Ref, error) {
 	return Ref(s), nil
 }
 
-// Scheme is what stands before the first colon.
+// Scheme is the part before the first colon.
 func (r Ref) Scheme() string {
 	scheme, _, _ := strings.Cut(string(r), ":")
 	return scheme
 }
 
-// Target is what stands after the first colon.
+// Target is the part after the first colon.
 func (r Ref) Target() string {
 	_, rest, _ := strings.Cut(string(r), ":")
 	return rest
 }
 
-// Label names the reference on screens and in errors. Of a command it shows the
-// program only: arguments may carry a token.
+// Label names the reference on screens and in errors. For a command it shows only the
+// program: arguments may contain a token.
 func (r Ref) Label() string {
 	if r.Scheme() != SchemeCmd {
 		return string(r)
@@ -138,12 +138,12 @@ func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '�' })
 }
 
-// Calls reports whether a rotation makes calls as a profile until it is over.
+// Calls reports whether a rotation still makes calls as a profile.
 func (p RotationPlan) Calls(profile string) bool {
 	return slices.ContainsFunc(p.Users, func(u RotationUser) bool { return u.Profile == profile })
 }
 
-// NeedsReference reports whether a rotation needs a reference as it is until it is over.
+// NeedsReference reports whether a reference must not change until a rotation is over.
 func (p RotationPlan) NeedsReference(ref string) bool {
 	if ref == "" {
 		return false
@@ -152,14 +152,14 @@ func (p RotationPlan) NeedsReference(ref string) bool {
 		slices.ContainsFunc(p.Users, func(u RotationUser) bool { return u.Ref == ref })
 }
 
-// References are the references behind which a rotation keeps the old and the new value while it is under
-// way. There may be nothing behind them.
+// References are the references where a rotation keeps the old and the new value while it is under way.
+// There may be nothing behind them.
 func (p RotationPlan) References() (before, after string) {
 	return "file:rotation-" + p.ID + "-old", "file:rotation-" + p.ID + "-new"
 }
 
-// RefNamed is a reference of a name in a store that takes secrets, SchemeKeyring or SchemeFile. Names that cannot be a
-// file's are brought into a form that can, and stay different.
+// RefNamed makes a reference from a name. scheme is SchemeKeyring or SchemeFile. A name that cannot be a file name
+// is changed into one; different names give different references.
 func RefNamed(scheme, name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {
@@ -167,7 +167,7 @@ func RefNamed(scheme, name string) string {
 		}
 		return '_'
 	}, name)
-	if clean = strings.TrimLeft(clean, "._-"); clean != name || len(clean) > 64 { // another name must not meet it
+	if clean = strings.TrimLeft(clean, "._-"); clean != name || len(clean) > 64 { // different names must stay different
 		sum := sha256.Sum256([]byte(name))
 		clean = strings.TrimLeft(clean[:min(len(clean), 55)]+"-"+hex.EncodeToString(sum[:4]), "-")
 	}

@@ -12,15 +12,15 @@ import (
 	"filippo.io/age"
 )
 
-// What a caller may decide on when a reference gives no secret. Every error of a
-// Resolver is a *SecretError that wraps one of them (or ErrRefForm), or wraps the
-// context's error.
+// The errors that callers may check for when a reference gives no secret. An error of
+// Resolve or Store is a *SecretError that wraps one of them (or errRefForm), or it
+// wraps the context's error.
 var (
 	// ErrSecretMissing: the back end answered, and there is no secret.
 	ErrSecretMissing = errors.New("secret missing")
-	// ErrSecretUnreachable: the back end did not answer, or not in time.
+	// ErrSecretUnreachable: the back end gave no answer, or not in time.
 	ErrSecretUnreachable = errors.New("secret back end does not answer")
-	// errSecretUnusable: there is something, but it cannot be a key or a password.
+	// errSecretUnusable: there is a value, but it cannot be a key or a password.
 	errSecretUnusable = errors.New("secret unusable")
 	// ErrNotStorable: the reference's scheme takes no secrets.
 	ErrNotStorable = errors.New("secrets cannot be stored there")
@@ -33,10 +33,10 @@ type SecretError struct {
 	Problem string // what happened
 	Fix     string // what to do
 	Kind    error  // one of the sentinels above
-	Err     error  // what the back end said, when it may be shown
+	Err     error  // the back end's error, if it may be shown
 }
 
-// Error is one sentence with its remedy.
+// Error is the problem and its fix in one line.
 func (e *SecretError) Error() string {
 	var b strings.Builder
 	if e.Ref != "" {
@@ -63,35 +63,35 @@ func (e *SecretError) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// maxSecret bounds a secret in bytes, whatever it comes from.
+// maxSecret limits a secret, in bytes, wherever it comes from.
 const maxSecret = 64 << 10
 
-// Keyring is the part of the operating system's keyring that is used. The errors of Get and
-// Delete wrap ErrSecretMissing when there is no such entry. Calls may hang.
+// Keyring is the part of the operating system's keyring that the console uses. Errors of Get and
+// Delete wrap ErrSecretMissing if there is no such entry. Calls may hang.
 type Keyring interface {
 	Get(service, name string) (string, error)
 	Set(service, name, value string) error
 	Delete(service, name string) error
 }
 
-// ResolverOptions are what a Resolver works with. Every field may be left out.
+// ResolverOptions are what a Resolver works with. Every field is optional.
 type ResolverOptions struct {
 	// Getenv reads the environment; nil means os.Getenv. An empty variable counts
 	// as missing.
 	Getenv func(name string) string
-	// Demo finds the embedded emulator's secrets; nil means that there are none.
+	// Demo finds the embedded emulator's secrets; nil means none.
 	Demo func(name string) (Secret, bool)
 	// SecretsDir holds the encrypted files of file: references (0700), and
 	// AgeIdentityFile the key to them (0600; empty means SecretsDir + ".key").
 	// An empty SecretsDir turns file: off.
 	SecretsDir      string
 	AgeIdentityFile string
-	// Passphrase asks for the passphrase of a protected key; what names it. It is empty where nobody can be asked. Nil has
-	// nobody to ask.
+	// Passphrase asks for the passphrase of a protected key; what names the key. It returns an empty Secret if nobody
+	// can be asked. Nil means the same.
 	Passphrase func(ctx context.Context, what string) (Secret, error)
 	// Keyring replaces the operating system's, for tests.
 	Keyring Keyring
-	// KeyringTimeout bounds one call to the keyring (3 s when zero), CommandTimeout
+	// KeyringTimeout limits one call to the keyring (3 s when zero), CommandTimeout
 	// one command (10 s when zero).
 	KeyringTimeout time.Duration
 	CommandTimeout time.Duration
@@ -99,20 +99,21 @@ type ResolverOptions struct {
 	Now func() time.Time
 }
 
-// Resolver finds the secrets behind references. It keeps no secret.
+// Resolver finds the secrets behind references. It keeps none of them, only the
+// unlocked key to the secrets folder.
 type Resolver struct {
 	o       ResolverOptions
 	keyring *keyringGate
 	files   sync.Mutex // one writer of secrets at a time in this process; see lock
 
 	unlocking  sync.Mutex
-	unlocked   *age.X25519Identity // the key to the folder, once a protected one was opened
-	unlockedOf [32]byte            // the sum of the file that it came from
+	unlocked   *age.X25519Identity // the key to the folder, once a protected key file was opened
+	unlockedOf [32]byte            // the SHA-256 of that key file
 
 	probe    sync.Mutex
 	answered bool // the keyring has answered a probe; guarded by probe
 
-	work int // what a passphrase costs to try, as a power of two; less in tests alone
+	work int // the scrypt cost of a passphrase, as a power of two; only tests lower it
 }
 
 // NewResolver makes a Resolver. It touches neither the disk nor a keyring.
@@ -138,8 +139,8 @@ func NewResolver(o ResolverOptions) *Resolver {
 	return &Resolver{o: o, keyring: newKeyringGate(o.Keyring, o.KeyringTimeout, o.Now), work: workFactor}
 }
 
-// Resolve gives the secret behind a reference. The value is never empty and has
-// no control characters, so that it fits a header and a login.
+// Resolve returns the secret behind a reference. The value is never empty and has no
+// control characters: it fits into a header and a login.
 func (r *Resolver) Resolve(ctx context.Context, ref string) (Secret, error) {
 	parsed, err := ParseRef(ref)
 	if err != nil {
@@ -223,7 +224,7 @@ func (r *Resolver) fromDemo(ref Ref) (string, error) {
 	}
 }
 
-// checkValue refuses what cannot be a key or a password. A line break would end
+// checkValue refuses a value that cannot be a key or a password. A line break would end
 // a header, and usually means that the wrong thing was stored.
 func checkValue(ref Ref, value string) error {
 	var what string

@@ -14,7 +14,7 @@ import (
 	"zonedeck/model"
 )
 
-// RotationWord is one of the four words of a rotation: create, set, test, finish.
+// RotationWord is one of the four phases of a rotation: create, set, test, finish.
 type RotationWord string
 
 // The four words, in their order.
@@ -30,18 +30,18 @@ func RotationWords() []RotationWord {
 	return []RotationWord{WordCreate, WordSet, WordTest, WordFinish}
 }
 
-// The steps of a rotation with proof. StepDelete is left out of a refresh, which has StepRefresh
-// in place of StepCreate.
+// The steps of a rotation with proof. A refresh has StepRefresh instead of StepCreate, and no
+// StepDelete.
 const (
 	StepDrain   RotationStepKind = "drain"   // a job in flight has ended, or was released
-	StepCreate  RotationStepKind = "create"  // there is a new key, and it is accepted
+	StepCreate  RotationStepKind = "create"  // a new key exists and is accepted
 	StepSet     RotationStepKind = "set"     // a reference gives the new value
-	StepTest    RotationStepKind = "test"    // a call of one user with the new value
+	StepTest    RotationStepKind = "test"    // one user's call with the new value works
 	StepRefused RotationStepKind = "refused" // a call with the old value is refused
-	StepWatch   RotationStepKind = "watch"   // nothing else was refused since
+	StepWatch   RotationStepKind = "watch"   // no other call was refused since
 )
 
-// proofVersion is the Version of records whose steps carry proofs. Records without a version
+// proofVersion is the Version of records whose steps have proofs. Records without a version
 // are lists that were ticked by hand.
 const proofVersion = 2
 
@@ -71,19 +71,19 @@ func (s RotationStep) Name() string {
 	return string(s.Kind) + " " + subject
 }
 
-// Place is what has to give the new value for a user: its file, its reference or, where the
-// console knows neither, the user itself.
+// Place is where a user takes the value from: its file, its reference or, if the console knows
+// neither, the user itself.
 func (u RotationUser) Place() string { return cmp.Or(u.File, u.Ref, u.Name) }
 
-// Alone reports whether a person has to switch and try a user: nothing says where it takes the
-// value from.
+// Alone reports whether a person has to switch and test a user, because the console does not know
+// where it takes the value from.
 func (u RotationUser) Alone() bool { return u.Ref == "" && u.File == "" }
 
 // Callable reports whether the console can make a call as the user does.
 func (u RotationUser) Callable() bool { return !u.Alone() && u.Reason == "" }
 
-// Home is the user whose profile tells whose service the key belongs to: the first one of a profile
-// that a call can be made with.
+// Home is the user whose profile gives the service that the key belongs to: the first user with a
+// profile that a call can be made with.
 func (p RotationPlan) Home() (u RotationUser, ok bool) {
 	i := slices.IndexFunc(p.Users, func(u RotationUser) bool { return u.Profile != "" && u.Reason == "" })
 	if i < 0 {
@@ -92,8 +92,8 @@ func (p RotationPlan) Home() (u RotationUser, ok bool) {
 	return RotationUser{Profile: p.Users[i].Profile, Zone: p.Users[i].Zone}, true
 }
 
-// PlanRotation begins the rotation of a key at a moment. users are the key's blast radius;
-// those in flight have to end first. Of several with one name the first counts.
+// PlanRotation plans the rotation of a key, beginning now. users are the key's blast radius;
+// those in flight have to end first. If several have the same name, the first counts.
 func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now time.Time) RotationPlan {
 	seen := map[string]bool{}
 	users = slices.DeleteFunc(slices.Clone(users), func(u RotationUser) bool {
@@ -101,7 +101,7 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 		seen[u.Name] = true
 		return again
 	})
-	now = now.UTC().Truncate(time.Millisecond) // one follows another within a second
+	now = now.UTC().Truncate(time.Millisecond) // two rotations may begin within one second
 	p := RotationPlan{
 		Version: proofVersion,
 		ID:      strings.Replace(now.Format("20060102t150405.000z"), ".", "", 1) + rotationMark(k.Name),
@@ -120,9 +120,9 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 		p.add(StepCreate, "", texts[StepCreate])
 	}
 	rest := slices.DeleteFunc(slices.Clone(users), func(u RotationUser) bool { return u.InFlight })
-	// What the console can write comes first: of a refresh the users stand still meanwhile.
+	// The places that the console can write come first: during a refresh their users stand still.
 	slices.SortStableFunc(rest, func(a, b RotationUser) int { return cmp.Compare(a.effort(), b.effort()) })
-	if k.Secret != "" { // the console itself reads it there
+	if k.Secret != "" { // the console itself reads it
 		p.add(StepSet, k.Secret, texts[StepSet])
 	}
 	for _, u := range rest {
@@ -141,7 +141,7 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 	return p
 }
 
-// texts say what to do at the steps that differ between methods.
+// texts are the instructions for every step but StepDrain and StepWatch.
 func (m RotationMethod) texts() map[RotationStepKind]string {
 	if m == RotateByPassword {
 		return map[RotationStepKind]string{
@@ -158,17 +158,17 @@ func (m RotationMethod) texts() map[RotationStepKind]string {
 	}
 }
 
-// ZonePassword is the proxy password of a zone, as its rotation records it. It holds no password.
+// ZonePassword describes the proxy password of a zone for its rotation. It does not hold the password.
 type ZonePassword struct {
 	Zone, Account string
-	Profile       string // that the zone comes with; empty for one of the configuration
-	Ref           string // where the console has it from
+	Profile       string // the profile that the zone comes with; empty for a zone of the configuration
+	Ref           string // the reference of the password
 	Fingerprint   string
 	Last4         string
-	ChangedBy     string // the key by which it is changed
+	ChangedBy     string // the key that changes the password
 }
 
-// PlanPassword begins the rotation of a zone's password at a moment. See PlanRotation.
+// PlanPassword plans the rotation of a zone's password, beginning now. See PlanRotation.
 func PlanPassword(z ZonePassword, users []RotationUser, now time.Time) RotationPlan {
 	k := model.Key{Name: "password of zone " + z.Zone, Secret: z.Ref, Fingerprint: z.Fingerprint, Last4: z.Last4}
 	p := PlanRotation(k, RotateByPassword, users, now)
@@ -176,22 +176,22 @@ func PlanPassword(z ZonePassword, users []RotationUser, now time.Time) RotationP
 	return p
 }
 
-// rotationMark is the end of the ids of a key's rotations.
+// rotationMark is the suffix of the ids of a key's rotations.
 func rotationMark(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "-" + hex.EncodeToString(sum[:4])
 }
 
-// rotationID is the form of an id that PlanRotation gives; older ones have no milliseconds.
+// rotationID is the form of the ids of PlanRotation. Older ids have no milliseconds.
 var rotationID = regexp.MustCompile(`^\d{8}t\d{6}(\d{3})?z-[0-9a-f]{8}$`)
 
-// mayBeOf reports whether a record may be of a key's rotation, by its id.
+// mayBeOf reports whether a record may belong to a key, by its id.
 func mayBeOf(id, key string) bool {
 	return strings.HasSuffix(id, rotationMark(key)) || !rotationID.MatchString(id)
 }
 
-// effort orders users by who can switch them: the console, then a person with its proof, then a
-// person's word.
+// effort orders users by how they are switched: by the console (0), by a person whose change the
+// console checks (1), by a person whose word counts (2).
 func (u RotationUser) effort() int {
 	switch ref := Ref(u.Ref); {
 	case u.Alone():
@@ -202,8 +202,8 @@ func (u RotationUser) effort() int {
 	return 0
 }
 
-// With adds users that were found after the rotation began, with their steps: none before the first
-// open one. Those that it has by name are left out.
+// With adds users that were found after the rotation began, and their steps. No step is added before
+// the first open one. Users whose names are known are left out.
 func (p RotationPlan) With(users []RotationUser) RotationPlan {
 	p = p.copied()
 	for _, u := range users {
@@ -227,9 +227,9 @@ func (p RotationPlan) With(users []RotationUser) RotationPlan {
 	return p
 }
 
-// Reopen opens what was ticked of a place that gives the new value no more: its setting and the calls of
-// what reads it there come next, in that order. seen is what was seen of it, in one line. What others
-// sent meanwhile is told from what they send once it is set again.
+// Reopen reopens the steps of a place that no longer gives the new value: its StepSet, then the StepTest of
+// each user that reads it there, come next. seen says in one line what the place gave. Calls that others sent
+// meanwhile are kept apart from those after the place is set again.
 func (p RotationPlan) Reopen(place, seen string) RotationPlan {
 	p = p.copied()
 	var again []RotationStep
@@ -249,14 +249,14 @@ func (p RotationPlan) Reopen(place, seen string) RotationPlan {
 		at = len(p.Steps)
 	}
 	p.Steps = slices.Insert(p.Steps, at, again...)
-	if p.DeletedSeq != 0 && p.SetSeq != 0 { // of a refresh: the outage goes on
+	if p.DeletedSeq != 0 && p.SetSeq != 0 { // in a refresh the outage goes on
 		p.DeletedSeq, p.DeletedEntry = p.SetSeq, p.SetEntry
 	}
 	p.SetSeq, p.SetEntry = 0, time.Time{}
 	return p
 }
 
-// after is the place behind the last step of a kind, 0 if there is none.
+// after is the index after the last step of a kind; 0 if there is none.
 func (p RotationPlan) after(kind RotationStepKind) (i int) {
 	for n, s := range p.Steps {
 		if s.Kind == kind {
@@ -290,26 +290,26 @@ func (p RotationPlan) User(name string) (u RotationUser, ok bool) {
 	return RotationUser{}, false
 }
 
-// Proven reports whether the record is one with proofs, not a list that was ticked by hand.
+// Proven reports whether the steps have proofs, unlike those of a list that was ticked by hand.
 func (p RotationPlan) Proven() bool { return p.Version == proofVersion }
 
-// Now is the index of the first step that is not done, or -1.
+// Now is the index of the first open step, or -1.
 func (p RotationPlan) Now() int {
 	return slices.IndexFunc(p.Steps, func(s RotationStep) bool { return !s.Done })
 }
 
-// Proof is what is known of a step: who says so, and what was measured.
+// Proof is the evidence that a step is done.
 type Proof struct {
 	By       By
-	Status   int           // the service's answer, 0 where no call was made
+	Status   int           // the status that the service answered; 0 if no call was made
 	Duration time.Duration // of that call
-	Note     string        // one line; what is longer than 500 bytes is cut
+	Note     string        // one line, cut at 500 bytes
 }
 
-// maxNote bounds what is noted of a step, in bytes.
+// maxNote limits the note of a step, in bytes.
 const maxNote = 500
 
-// Record ticks the first open step, which has to be i. The last one ends the rotation. Errors wrap
+// Record ticks the first open step, which must be i. The last step ends the rotation. Errors wrap
 // ErrStepOrder, errRotationOver or errHoldsSecret.
 func (p RotationPlan) Record(i int, proof Proof, now time.Time) (RotationPlan, error) {
 	switch {
@@ -331,7 +331,7 @@ func (p RotationPlan) Record(i int, proof Proof, now time.Time) (RotationPlan, e
 	return p, nil
 }
 
-// Made notes the new value, its name at the service and where it is held.
+// Made records the fingerprint of the new value, and the reference where it is held.
 func (p RotationPlan) Made(value Secret, held string) (RotationPlan, error) {
 	switch {
 	case p.Over():
@@ -347,7 +347,7 @@ func (p RotationPlan) Made(value Secret, held string) (RotationPlan, error) {
 	return p, nil
 }
 
-// tookOver is HasTakenOver of a record with proofs.
+// tookOver is HasTakenOver for a record with proofs.
 func (p RotationPlan) tookOver() bool {
 	if s, ok := p.Step(StepSet, p.Ref); ok {
 		return s.Done
@@ -356,19 +356,19 @@ func (p RotationPlan) tookOver() bool {
 	return n < 0 || p.Steps[n].Kind.Word() != WordCreate && p.Steps[n].Kind.Word() != WordSet
 }
 
-// checkProven refuses a record with proofs that the console cannot have written.
+// checkProven refuses a record with proofs if the console cannot have written it.
 func checkProven(p RotationPlan) error {
 	kinds := []RotationStepKind{StepDrain, StepCreate, StepRefresh, StepSet, StepTest, StepDelete, StepRefused, StepWatch}
 	if (p.Method == RotateByPassword) != (p.Zone != "") {
-		return fmt.Errorf("by %q of zone %q: the one needs the other", p.Method, p.Zone)
+		return fmt.Errorf("method %q does not go with zone %q", p.Method, p.Zone)
 	}
 	last, finish := -1, slices.Index(kinds, StepDelete)
 	for _, s := range p.Steps {
 		i := slices.Index(kinds, s.Kind)
-		// What was found later (see With) stands before the finish.
+		// The steps of users that were found later (see With) come before StepDelete.
 		late := last < finish && (s.Kind == StepDrain || s.Kind == StepSet || s.Kind == StepTest)
 		if i < last && !late || i < 0 {
-			return fmt.Errorf("step %q is not where it belongs", s.Kind)
+			return fmt.Errorf("step %q is out of order", s.Kind)
 		}
 		last = max(last, i)
 	}
@@ -381,13 +381,13 @@ func checkProven(p RotationPlan) error {
 	return nil
 }
 
-// Proof is what was measured at a step, in one line: "status 200 in 41ms, accepted".
+// Proof is the evidence for a step in one line: "status 200 in 41ms, accepted".
 func (s RotationStep) Proof() string {
 	if s.Status == 0 {
 		return s.Note
 	}
 	unit := time.Millisecond
-	if s.Duration < unit { // nothing takes 0s
+	if s.Duration < unit { // never show 0s
 		unit = time.Microsecond
 	}
 	out := fmt.Sprintf("status %d in %s", s.Status, s.Duration.Round(unit))

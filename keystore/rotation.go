@@ -12,10 +12,10 @@ import (
 // RotationStepKind names a step of a rotation.
 type RotationStepKind string
 
-// The steps of lists that were ticked by hand, as earlier versions wrote them. StepRefresh and
-// StepDelete are steps of a rotation with proof, too.
+// The steps of the lists that earlier versions wrote and people ticked by hand. Rotations with proof
+// have StepRefresh and StepDelete, too.
 const (
-	StepReview  RotationStepKind = "review"  // blast radius: who uses the key
+	StepReview  RotationStepKind = "review"  // blast radius: what uses the key
 	StepPause   RotationStepKind = "pause"   // stop the users, for a refresh
 	StepIssue   RotationStepKind = "issue"   // issue a new key in the account settings
 	StepRefresh RotationStepKind = "refresh" // refresh the key in the account settings
@@ -29,27 +29,27 @@ const (
 // RotationMethod is how a key is rotated (service.md 5.4).
 type RotationMethod string
 
-// The methods: two of a key, one of a zone's password.
+// The methods: two for a key, one for a zone's password.
 const (
 	RotateByNewKey   RotationMethod = "new key"
 	RotateByRefresh  RotationMethod = "refresh"
 	RotateByPassword RotationMethod = "added password"
 )
 
-// What a caller may decide on when a step is not taken.
+// The errors when a step is not taken.
 var (
 	ErrStepOrder    = errors.New("an earlier step is not done")
 	errRotationOver = errors.New("the rotation is over")
 	errHoldsSecret  = errors.New("the text holds a key's value")
 )
 
-// By is how it is known that something was done.
+// By says how the console knows that a step was done.
 type By string
 
-// The console saw it, or a person says so.
+// The kinds of evidence.
 const (
-	Measured By = "measured"
-	Vouched  By = "vouched"
+	Measured By = "measured" // the console saw it
+	Vouched  By = "vouched"  // a person says so
 )
 
 // Label is "measured" or "vouched for".
@@ -60,101 +60,99 @@ func (b By) Label() string {
 	return "vouched for"
 }
 
-// RotationStep is one step of a rotation and what became of it.
+// RotationStep is one step of a rotation and its result.
 type RotationStep struct {
 	Kind RotationStepKind `json:"kind"`
-	// Subject is what it is about: a job, a reference, a user; empty for the key itself.
+	// Subject is a job, a reference, a file or a user; empty for the key itself.
 	Subject string    `json:"subject,omitempty"`
 	Text    string    `json:"text"` // what to do
 	Done    bool      `json:"done"`
 	By      By        `json:"by,omitempty"` // empty in old records: Vouched
 	At      time.Time `json:"at,omitzero"`  // when it was ticked (UTC)
 	Note    string    `json:"note,omitempty"`
-	// Status and Took are those of the call that proved it, if there was one.
+	// Status and Duration are those of the call that proved the step, if there was one.
 	Status   int           `json:"status,omitempty"`
 	Duration time.Duration `json:"took_ns,omitempty"`
 }
 
-// RotationUser is somebody or something that uses the key, from the blast radius.
+// RotationUser is a person or program that uses the key: a part of the blast radius.
 type RotationUser struct {
 	Name string `json:"name"` // such as "profile acme"
-	// Ref is the reference that it takes the value from, File the file that holds the value
-	// itself; neither where the console does not know.
+	// Ref is the reference that gives it the value, File the file that holds the value itself.
+	// Both are empty if the console does not know.
 	Ref  string `json:"ref,omitempty"`
 	File string `json:"file,omitempty"`
-	// Profile is the one whose service its calls are made to, Zone the zone; empty where that is
-	// not known, and for a zone that the profile chooses.
+	// Profile is the profile whose service its calls go to; empty if that is not known. Zone is
+	// their zone; empty if it is not known or the profile chooses it.
 	Profile string `json:"profile,omitempty"`
 	Zone    string `json:"zone,omitempty"`
-	// Reason is why the console cannot make its call itself; empty where it can, or where nothing
-	// more is known than that it cannot.
+	// Reason is why the console cannot make its call itself; empty if it can, or if the reason is
+	// not known.
 	Reason string `json:"why,omitempty"`
-	// InFlight marks a job that was begun with the old key and had not ended.
+	// InFlight marks a job that was started with the old key and has not ended.
 	InFlight bool `json:"in_flight,omitempty"`
 
-	// What lists that were ticked by hand say.
+	// The fields of lists that were ticked by hand.
 	Proved bool      `json:"proved,omitempty"` // a call of its own with the new value worked
 	By     By        `json:"by,omitempty"`     // empty in old records: Vouched
 	At     time.Time `json:"at,omitzero"`
 }
 
-// RotationPlan is the record of one rotation. It holds fingerprints, never
-// values, so that it can be left, kept on disk and resumed. Its methods return a
-// changed copy.
+// RotationPlan is the record of one rotation, from which it can be resumed. It holds
+// fingerprints, never values. Methods that change it return a changed copy.
 type RotationPlan struct {
-	// Version is 2; records without it are lists that were ticked by hand.
+	// Version is 2. Records without a version are lists that were ticked by hand.
 	Version int    `json:"version,omitempty"`
 	ID      string `json:"id"`
 	Key     string `json:"key"`
 	// Profile is the profile that the key comes with; empty for a key of the inventory.
 	Profile string `json:"profile,omitempty"`
-	// Zone is the zone whose proxy password is rotated, of an account, and ChangedBy the key by
-	// which it is changed. All are empty for a key; Key names the password then.
+	// Zone and Account are those of the proxy password that is rotated, and ChangedBy is the key that
+	// changes it. All are empty in the rotation of a key. In that of a password, Key names the password.
 	Zone      string         `json:"zone,omitempty"`
 	Account   string         `json:"account,omitempty"`
 	ChangedBy string         `json:"changed_by,omitempty"`
 	Method    RotationMethod `json:"method"`
 	Started   time.Time      `json:"started"`
 	Ended     time.Time      `json:"ended,omitzero"`
-	// Abandoned says that it was ended before its last step, Undone that nothing of it is left;
-	// of one that is not over, that it is being taken back.
+	// Abandoned says that the rotation was ended before its last step. Undone says that it was taken
+	// back, or is being taken back if it is not over.
 	Abandoned bool           `json:"abandoned,omitempty"`
 	Undone    bool           `json:"undone,omitempty"`
 	Users     []RotationUser `json:"users"`
 	Steps     []RotationStep `json:"steps"`
-	// OldFingerprint and NewFingerprint recognise the values; NewLast4 and NewRef
-	// (a reference, see Ref) say which one and where it is.
+	// OldFingerprint and NewFingerprint identify the values. NewRef is where the key's new value is.
 	OldFingerprint string `json:"old_fingerprint,omitempty"`
 	NewFingerprint string `json:"new_fingerprint,omitempty"`
 	NewLast4       string `json:"new_last4,omitempty"`
 	NewRef         string `json:"new_ref,omitempty"`
 
-	// Ref is the key's own reference when it began. OldName and NewName are the keys' names at
-	// the service, empty where a person works the account settings. OldHeld and NewHeld are references to what
-	// the rotation holds of the values until it is over; of the new one for longer, where nothing else can be written.
+	// Ref is the key's own reference when the rotation began. OldName and NewName are the keys' names at the
+	// service; empty if a person works the account settings. OldHeld and NewHeld are references where the rotation
+	// keeps the values until it is over. The new value stays longer if no other reference can be written.
 	Ref      string `json:"ref,omitempty"`
 	OldLast4 string `json:"old_last4,omitempty"`
-	// OldRotated is when the old value was made, as far as that was known.
+	// OldRotated is when the old value was made; zero if that was not known.
 	OldRotated time.Time `json:"old_rotated,omitzero"`
-	Level      string    `json:"level,omitempty"` // of the key, and of its successor
+	Level      string    `json:"level,omitempty"` // of the key and its successor
 	OldName    string    `json:"old_name,omitempty"`
 	NewName    string    `json:"new_name,omitempty"`
 	OldHeld    string    `json:"old_held,omitempty"`
 	NewHeld    string    `json:"new_held,omitempty"`
 	NewExpires string    `json:"new_expires,omitempty"` // as model.ParseExpiry reads it
-	// NewLevel is what the new value's level was seen to be, where it is not the key's: a level, or
-	// several that cannot be told apart ("OPS or LIMIT").
+	// NewLevel is the measured level of the new value if it is not the key's: one level, or several
+	// that cannot be told apart ("OPS or LIMIT").
 	NewLevel string `json:"new_level,omitempty"`
-	// LastOld is when a call with the old value last worked, FirstNew when one with the new
-	// value first did. The outage of a refresh ends when the last reference is set, too.
+	// LastOld is when a call with the old value last worked, FirstNew when one with the new value
+	// first worked. The outage of a refresh lasts until FirstNew and until the last reference is set.
 	LastOld  time.Time `json:"last_old,omitzero"`
 	FirstNew time.Time `json:"first_new,omitzero"`
-	// SetSeq and DeletedSeq are where the service's own journal stood when the references were
-	// set and before the old key was deleted or refreshed, where there is one; OwnRefused counts the
-	// rotation's own refused calls with the old value since the later of the two. OwnFrom is set while
-	// one is under way. SetEntry and DeletedEntry are the times of the journal's entries of those
-	// numbers: a journal that has other entries there was begun anew. OutageRefused counts the calls of others that were refused between a refresh
-	// and the last reference set.
+	// SetSeq and DeletedSeq are the last entry numbers of the service's journal, if it has one: when the
+	// references were set, and before the old key was deleted or refreshed. SetEntry and DeletedEntry are
+	// the times of those entries; if the journal has other times there, it was begun anew. OwnRefused counts
+	// the rotation's own refused calls with the old value since the later of the two. OwnFrom is set while
+	// such a call is under way. OutageRefused counts the calls of others that were refused between a
+	// refresh and the last reference set.
 	SetSeq     uint64 `json:"set_seq,omitempty"`
 	DeletedSeq uint64 `json:"deleted_seq,omitempty"`
 	OwnRefused int    `json:"own_refused,omitempty"`
@@ -165,13 +163,13 @@ type RotationPlan struct {
 	OutageRefused int       `json:"outage_refused,omitempty"`
 }
 
-// OfKey reports whether the record is a rotation with proof of the key that has a name, and comes
-// with a profile or is of the inventory.
+// OfKey reports whether the record is a rotation with proof of this key. profile is the profile that
+// the key comes with; empty for a key of the inventory.
 func (p RotationPlan) OfKey(profile, name string) bool {
 	return p.Zone == "" && p.Key == name && p.Profile == profile && p.Proven()
 }
 
-// OfZone reports whether the record is a rotation of the password of an account's zone.
+// OfZone reports whether the record is a rotation of the password of this zone.
 func (p RotationPlan) OfZone(account, zone string) bool {
 	return p.Zone != "" && p.Zone == zone && p.Account == account
 }
@@ -192,7 +190,7 @@ func (p RotationPlan) Named() string {
 	return p.Key
 }
 
-// Value is what is rotated, in a word: the value of a key, or a password.
+// Value is "value" for a key, or "password".
 func (p RotationPlan) Value() string {
 	if p.Zone != "" {
 		return "password"
@@ -203,7 +201,7 @@ func (p RotationPlan) Value() string {
 // Over reports whether the rotation was finished or abandoned.
 func (p RotationPlan) Over() bool { return !p.Ended.IsZero() }
 
-// Abandon ends the rotation as it is.
+// Abandon ends the rotation before its last step.
 func (p RotationPlan) Abandon(now time.Time) (RotationPlan, error) {
 	if p.Over() {
 		return p, errRotationOver
@@ -213,8 +211,8 @@ func (p RotationPlan) Abandon(now time.Time) (RotationPlan, error) {
 	return p, nil
 }
 
-// HasTakenOver reports whether calls are made with the new value: after storing a refreshed
-// one, or after switching to a new key.
+// HasTakenOver reports whether calls are made with the new value. A record with proofs says so
+// once the key's own reference is set, or every place if it has none.
 func (p RotationPlan) HasTakenOver() bool {
 	if p.Proven() {
 		return p.tookOver()
@@ -226,18 +224,18 @@ func (p RotationPlan) HasTakenOver() bool {
 	return slices.ContainsFunc(p.Steps, func(s RotationStep) bool { return s.Kind == step && s.Done })
 }
 
-// Renewed is the key with the rotation's new value. Its dates stay those of the old value until that one
-// was seen refused: so long it lives, and comes due. Then the age counts from the step that made the new
-// value; the expiry of a new key is not known where nothing was said of it. A level that the key does
-// not say is the record's.
+// Renewed is the key with the rotation's new value. It keeps the dates of the old value until that value was
+// seen refused: until then the old value lives and comes due. After that the age counts from the step that
+// made the new value, and a new key has the expiry of the record, which may be unknown. If the key has no
+// level, or another level was measured, it gets the level of the record.
 func (p RotationPlan) Renewed(k model.Key) model.Key {
 	if refused, _ := p.Step(StepRefused, ""); refused.Done || !p.Proven() {
 		p.dated(&k)
-	} else if p.Method == RotateByRefresh && !p.OldRotated.IsZero() { // account settings show when it was refreshed
+	} else if p.Method == RotateByRefresh && !p.OldRotated.IsZero() { // the account settings may show the refresh already
 		k.Rotation.Last = p.OldRotated
 	}
 	if k.Level == model.LevelUnknown || p.NewLevel != "" {
-		k.Level, _ = model.ParseLevel(cmp.Or(p.NewLevel, p.Level)) // what is not known is the zero value
+		k.Level, _ = model.ParseLevel(cmp.Or(p.NewLevel, p.Level)) // the zero value means unknown
 	}
 	k.Fingerprint, k.Last4 = p.NewFingerprint, p.NewLast4
 	if p.NewRef != "" {
@@ -246,8 +244,8 @@ func (p RotationPlan) Renewed(k model.Key) model.Key {
 	return k
 }
 
-// Shared is another record of the value that was rotated, once its own reference gives the new one: its name,
-// level and duty are its own.
+// Shared is Renewed for another record of the same value, whose own reference gives the new value. It keeps its
+// name, level, duty and reference.
 func (p RotationPlan) Shared(k model.Key) model.Key {
 	renewed := p.Renewed(k)
 	renewed.Secret, renewed.Level = k.Secret, k.Level
@@ -263,14 +261,14 @@ func (p RotationPlan) dated(k *model.Key) {
 	}
 	if p.Method == RotateByNewKey {
 		k.Created = k.Rotation.Last
-		k.Expires, _ = model.ParseExpiry(p.NewExpires) // what is not known is the zero value
+		k.Expires, _ = model.ParseExpiry(p.NewExpires) // the zero value means unknown
 	}
 	if p.Method == RotateByRefresh && p.NewExpires != "" {
 		k.Expires, _ = model.ParseExpiry(p.NewExpires)
 	}
 }
 
-// Count is how many steps are done, by how that is known.
+// Count counts the steps that are done: those measured, and those vouched for.
 func (p RotationPlan) Count() (measured, vouched int) {
 	for _, s := range p.Steps {
 		switch {

@@ -239,7 +239,7 @@ func TestHowAStepIsKnownIsKept(t *testing.T) {
 	if measured, vouched := kept.Count(); measured != 1 || vouched != 1 {
 		t.Errorf("%d measured, %d vouched for", measured, vouched)
 	}
-	// A record from before is one of words; one that knows by magic is refused.
+	// An old record has no By; an unknown By is refused.
 	kept.Steps[0].By = ""
 	if measured, vouched := kept.Count(); measured != 0 || vouched != 2 || kept.Steps[0].By.Label() != "vouched for" {
 		t.Errorf("%d measured, %d vouched for", measured, vouched)

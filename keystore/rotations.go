@@ -17,41 +17,40 @@ import (
 	"zonedeck/keystore/textfile"
 )
 
-// What a caller of Rotations may decide on.
+// The errors of Rotations that callers may check for.
 var (
 	errNoRotation  = errors.New("no such rotation")
 	ErrRotationNow = errors.New("it is already being rotated")
-	// errRotationSize: the record would have more bytes than are read. Nothing is written.
+	// errRotationSize: the record would be too large to be read again. Nothing is written.
 	errRotationSize = errors.New("the record of the rotation would be too large")
 	// ErrRotationFile: a record on disk cannot be read. It stays as it is.
 	ErrRotationFile = errors.New("rotation record cannot be read")
 )
 
-// Rotations keeps the records of rotations, one JSON file each (0600), in a
-// folder beside the inventory.
+// Rotations keeps the records of rotations in a folder, one JSON file each (0600).
 type Rotations struct {
 	dir string
 }
 
-// OpenRotations uses the records in a folder, which is made by the first of them.
+// OpenRotations uses the records in a folder. The first record creates the folder.
 func OpenRotations(dir string) *Rotations { return &Rotations{dir: dir} }
 
-// The bounds of one record in bytes: what is read, what is kept free of it for each step of a new one,
-// and for what is found later. A step grows by its note, which JSON may make six times as long.
+// The limits of one record, in bytes: the largest that is read, and the space that a new record keeps free
+// for the growth of each step and for what is found later. A step grows by its note; JSON escapes may make
+// that six times as long.
 const (
 	maxRotation = 16 << 20
 	stepGrowth  = 6*maxNote + 1<<10
 	spareGrowth = 1 << 20
 )
 
-// List is every record, the newest first. A record that cannot be read is left
-// out of it and named in the error, which wraps ErrRotationFile; the others are
-// still returned.
+// List is every record, newest first. A record that cannot be read is left out and
+// named in the error, which wraps ErrRotationFile; the others are still returned.
 func (r *Rotations) List() ([]RotationPlan, error) {
 	return r.list(func(string) bool { return true })
 }
 
-// list is List of the records with certain ids.
+// list is List of the records whose ids fit.
 func (r *Rotations) list(of func(id string) bool) ([]RotationPlan, error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -77,9 +76,9 @@ func (r *Rotations) list(of func(id string) bool) ([]RotationPlan, error) {
 	return out, errors.Join(errs...)
 }
 
-// Running finds the rotation with proof of a key that is not over; lists that were ticked by hand
-// are history. profile is the one that the key comes with, empty for a key of the inventory. The
-// error is of records that may be the key's: those whose ids are of other keys are not read.
+// Running finds the rotation of a key that is under way; lists that were ticked by hand do not
+// count. profile is the profile that the key comes with; empty for a key of the inventory. Records
+// whose ids belong to other keys are not read, and cause no error.
 func (r *Rotations) Running(profile, key string) (RotationPlan, bool, error) {
 	plans, err := r.list(func(id string) bool { return mayBeOf(id, key) })
 	for _, p := range plans {
@@ -90,7 +89,7 @@ func (r *Rotations) Running(profile, key string) (RotationPlan, bool, error) {
 	return RotationPlan{}, false, err
 }
 
-// beside finds the rotation under way of what a new one is of; see Running.
+// beside reports whether a rotation of the same key or password is already under way; see Running.
 func (r *Rotations) beside(p RotationPlan) (running bool, err error) {
 	if p.Zone == "" {
 		_, running, err = r.Running(p.Profile, p.Key)
@@ -100,7 +99,7 @@ func (r *Rotations) beside(p RotationPlan) (running bool, err error) {
 	return slices.ContainsFunc(plans, func(o RotationPlan) bool { return o.OfZone(p.Account, p.Zone) && !o.Over() }), err
 }
 
-// Get reads one record. Errors wrap ErrNoRotation or ErrRotationFile.
+// Get reads one record. Errors wrap errNoRotation or ErrRotationFile.
 func (r *Rotations) Get(id string) (RotationPlan, error) {
 	path, err := r.file(id)
 	if err != nil {
@@ -123,9 +122,9 @@ func (r *Rotations) Get(id string) (RotationPlan, error) {
 	return p, nil
 }
 
-// decodeRotation reads a record strictly: one of a later form is refused rather
-// than written back without what it had more. Steps with proofs in another order than the
-// console's would make the order it enforces meaningless, so they are refused.
+// decodeRotation reads a record strictly. It refuses a later format, because writing it back
+// would lose its new fields. It also refuses steps with proofs that are out of order: the
+// console enforces their order.
 func decodeRotation(b []byte) (RotationPlan, error) {
 	var p RotationPlan
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -144,17 +143,17 @@ func decodeRotation(b []byte) (RotationPlan, error) {
 			return RotationPlan{}, err
 		}
 	} else if p.Version != 0 {
-		return RotationPlan{}, fmt.Errorf("it is of version %d, which this console does not know", p.Version)
+		return RotationPlan{}, fmt.Errorf("this console does not know version %d", p.Version)
 	}
 	for _, by := range bys(p) {
 		if by != "" && by != Measured && by != Vouched {
-			return RotationPlan{}, fmt.Errorf("something is known by %q, expected %s or %s", by, Measured, Vouched)
+			return RotationPlan{}, fmt.Errorf("the evidence of a step or use is %q, expected %s or %s", by, Measured, Vouched)
 		}
 	}
 	return p, nil
 }
 
-// bys is how everything in a record is known.
+// bys collects every By of a record.
 func bys(p RotationPlan) (out []By) {
 	for _, s := range p.Steps {
 		out = append(out, s.By)
@@ -165,8 +164,9 @@ func bys(p RotationPlan) (out []By) {
 	return out
 }
 
-// Start keeps a new plan. It refuses, with ErrRotationNow, a second rotation of a
-// key that is being rotated, and with ErrRotationSize one that could not be read to its end.
+// Start writes the record of a new plan. The error wraps ErrRotationNow if the key or
+// password is already being rotated, and errRotationSize if the record might become too
+// large to read.
 func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
 	return r.locked(ctx, "starting the rotation of "+p.Key, func() error {
 		if running, err := r.beside(p); err != nil {
@@ -175,13 +175,13 @@ func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
 			return ErrRotationNow
 		}
 		if _, err := r.Get(p.ID); !errors.Is(err, errNoRotation) {
-			return fmt.Errorf("%w: it was begun in this very moment", ErrRotationNow)
+			return fmt.Errorf("%w: it began at the same moment", ErrRotationNow)
 		}
 		return r.write(p, len(p.Steps)*stepGrowth+spareGrowth)
 	})
 }
 
-// Update changes a plan as it is on disk now, and returns what it became.
+// Update changes the plan that is on disk now, and returns the changed plan.
 func (r *Rotations) Update(ctx context.Context, id string, f func(RotationPlan) (RotationPlan, error)) (RotationPlan, error) {
 	var after RotationPlan
 	err := r.locked(ctx, "recording rotation "+id, func() error {
@@ -199,8 +199,8 @@ func (r *Rotations) Update(ctx context.Context, id string, f func(RotationPlan) 
 	return after, err
 }
 
-// Forget removes the records of the keys that come with a profile, and counts them. Those of
-// the inventory's keys, which no profile names, stay.
+// Forget removes the records of the keys that come with a profile, and counts them. The records
+// of the inventory's keys stay: they name no profile.
 func (r *Rotations) Forget(ctx context.Context, profile string) (n int, err error) {
 	if profile == "" {
 		return 0, errors.New("forgetting rotations: no profile is named")
@@ -235,7 +235,7 @@ func (r *Rotations) locked(ctx context.Context, doing string, f func() error) er
 	return nil
 }
 
-// write keeps a record that may yet grow by so many bytes.
+// write writes a record that may still grow by so many bytes.
 func (r *Rotations) write(p RotationPlan, growth int) error {
 	path, err := r.file(p.ID)
 	if err != nil {
@@ -251,7 +251,7 @@ func (r *Rotations) write(p RotationPlan, growth int) error {
 	return textfile.Write(path, append(b, '\n'))
 }
 
-// file is the path of a record; an id is never a way out of the folder.
+// file is the path of a record. No id leads out of the folder.
 func (r *Rotations) file(id string) (string, error) {
 	if !isFileName(id) {
 		return "", fmt.Errorf("%w: %q", errNoRotation, id)
@@ -259,9 +259,9 @@ func (r *Rotations) file(id string) (string, error) {
 	return filepath.Join(r.dir, id+".json"), nil
 }
 
-// Unfinished finds, among records with the newest first, the last rotation of a key that did not come to
-// its end, unless a later one did: one under way, or one that was given up with a new value made.
-// profile is the one that the key comes with, empty for a key of the inventory.
+// Unfinished finds the last unfinished rotation of a key: one that is under way, or that was given up after
+// it had made a new value. A later rotation that was completed settles it. plans come newest first. profile
+// is the profile that the key comes with; empty for a key of the inventory.
 func Unfinished(plans []RotationPlan) func(profile, key string) (RotationPlan, bool) {
 	left, settled := map[[2]string]RotationPlan{}, map[[2]string]bool{}
 	for _, p := range plans {
@@ -281,8 +281,8 @@ func Unfinished(plans []RotationPlan) func(profile, key string) (RotationPlan, b
 	}
 }
 
-// UnfinishedWord is "rotating" while the rotation of a key is under way, and "given up" where one ended
-// with two values of which neither was seen to end; else it is empty.
+// UnfinishedWord is "rotating" while the rotation of a key is under way, "given up" if it was abandoned with
+// a new value and the old one was not seen to end, and else empty.
 func (p RotationPlan) UnfinishedWord() string {
 	deleted, _ := p.Step(StepDelete, "")
 	refused, _ := p.Step(StepRefused, "")
@@ -317,13 +317,13 @@ func (p RotationPlan) UnfinishedState() string {
 	}
 }
 
-// unfinishedRules are about the rotation that KeyUsage has.
+// unfinishedRules are the rules about KeyUsage.Rotation.
 func unfinishedRules() []lintRule {
 	const source = "contract 5.4"
 	return []lintRule{
 		{
 			ruleRotationGivenUp, SeverityWarn, areaRotation,
-			"of a rotation that was given up the new value and the old one stay valid: the old key is to be deleted", source,
+			"after a rotation is given up, the new value and the old one stay valid: the old key must be deleted", source,
 			func(c lintCase) bool { return c.usage.Rotation.UnfinishedWord() != "" && c.usage.Rotation.Over() },
 			func(c lintCase) (text, fix string) {
 				p := c.usage.Rotation
@@ -345,7 +345,7 @@ func unfinishedRules() []lintRule {
 	}
 }
 
-// unfinished is the evidence of those rules.
+// unfinished is the evidence of unfinishedRules.
 func (c lintCase) unfinished() string {
 	p := c.usage.Rotation
 	if p.Over() {

@@ -11,7 +11,7 @@ import (
 	"zonedeck/internal/noerr"
 )
 
-// filesPlan is a rotation of a key that stands in so many files, in folders of long names.
+// filesPlan is a rotation of a key in so many files, in folders with long names.
 func filesPlan(n, long int) RotationPlan {
 	users := make([]RotationUser, n)
 	for i := range users {

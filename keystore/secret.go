@@ -17,17 +17,17 @@ import (
 
 const dots = "••••"
 
-// shortest is the least length, in characters, of a value whose last four may be
-// shown. Of a shorter one they would give away too much.
+// shortest is the minimum length, in characters, of a value whose last four may be
+// shown. For a shorter value they would give away too much.
 const shortest = 12
 
 // Secret is the value of a key or of a password. It prints, encodes and logs as
 // "••••" and the last four characters, or as "••••" alone when it is shorter
 // than twelve. The zero value is empty.
 //
-// The value sits in a closure, where neither fmt nor anything else that walks
-// values by reflection reaches it, not even through an unexported field of
-// another struct. That makes Secret not comparable with ==; use Equal.
+// The value is in a closure. Neither fmt nor other code that uses reflection can reach
+// it there, not even through an unexported field of another struct. So a Secret cannot
+// be compared with ==; use Equal.
 type Secret struct {
 	reveal func() string
 }
@@ -40,8 +40,8 @@ func NewSecret(value string) Secret {
 	return Secret{reveal: func() string { return value }}
 }
 
-// Reveal is the value itself. It is called where a header or a login is
-// written, where a user asks to copy, and nowhere else.
+// Reveal is the value itself. Call it only where the value itself is needed, as in a
+// header, a login or a copy that a user asks for.
 func (s Secret) Reveal() string {
 	if s.reveal == nil {
 		return ""
@@ -57,8 +57,8 @@ func (s Secret) Equal(o Secret) bool {
 	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(o.Reveal())) == 1
 }
 
-// Last4 is the last four characters of the value, or the empty string when the
-// value is shorter than twelve characters or they are not printable.
+// Last4 is the last four characters of the value. It is empty if the value is shorter
+// than twelve characters or if they are not printable.
 func (s Secret) Last4() string {
 	r := []rune(s.Reveal())
 	if len(r) < shortest {
@@ -73,9 +73,8 @@ func (s Secret) Last4() string {
 	return string(r)
 }
 
-// Fingerprint is the first 16 hex digits of the value's SHA-256, or the empty
-// string when there is no value. It recognises a key again and gives nothing of
-// a random value away.
+// Fingerprint is the first 16 hex digits of the value's SHA-256; empty if there is no
+// value. It identifies a key without giving away anything of a random value.
 func (s Secret) Fingerprint() string {
 	if s.Empty() {
 		return ""
@@ -92,7 +91,7 @@ func (s Secret) String() string {
 	return dots + s.Last4()
 }
 
-// Format writes the mask whatever the verb and the flags are.
+// Format writes the mask, whatever the verb and flags.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // MarshalJSON is the mask as a JSON string.
@@ -116,8 +115,8 @@ func (systemKeyring) Delete(service, name string) error {
 	return err
 }
 
-// ProbeKeyring reports whether the keyring answers: nil, or why not. It asks for an entry that nobody
-// has, once: an answer is remembered, a failure for as long as a failure of any call.
+// ProbeKeyring returns nil if the keyring answers, else why it does not. It asks for an entry that nobody
+// has. An answer is remembered for good; a failure only as long as that of any other call.
 func (r *Resolver) ProbeKeyring(ctx context.Context) error {
 	r.probe.Lock()
 	defer r.probe.Unlock()

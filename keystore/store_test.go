@@ -25,15 +25,15 @@ func TestAStoredSecretIsDeleted(t *testing.T) {
 		wantSecretError(t, err, ErrSecretMissing, "no such")
 	}
 	for _, ref := range []string{"env:A", "cmd:a", "demo:a"} {
-		wantSecretError(t, r.Remove(t.Context(), ref), ErrNotStorable, "removes nothing")
+		wantSecretError(t, r.Remove(t.Context(), ref), ErrNotStorable, "cannot remove secrets")
 	}
 	wantSecretError(t, r.Remove(t.Context(), "nonsense"), errRefForm, "")
 	kr.fail = errors.New("no bus")
 	wantSecretError(t, r.Remove(t.Context(), "keyring:a/b"), ErrSecretUnreachable, "no bus")
 }
 
-// A secret is removed only while it is the one that was looked at: from the look to the removal every
-// other process of the console waits.
+// A secret is removed only if it is still the one that was checked: every other console waits from the
+// check to the removal.
 func TestASecretIsRemovedWhileItIsTheSame(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secrets")
 	kr := &ring{entries: map[string]string{}}
@@ -91,7 +91,7 @@ func TestASecretIsRemovedWhileItIsTheSame(t *testing.T) {
 	}
 }
 
-// lookingRing calls then after it was looked into.
+// lookingRing calls then after each read.
 type lookingRing struct {
 	*ring
 	then    func()

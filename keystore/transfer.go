@@ -15,11 +15,11 @@ import (
 	"zonedeck/model"
 )
 
-// ErrTransfer is wrapped by every refusal of a file that is imported.
+// ErrTransfer is wrapped by every refusal of an imported file.
 var ErrTransfer = errors.New("the file cannot be imported")
 
-// Portable is a reference as an export shows it: that of a command is left out, because its
-// arguments may carry a token.
+// Portable is a reference as exports show it: empty for a command, because its arguments may
+// contain a token.
 func Portable(ref string) string {
 	if Ref(ref).Scheme() == SchemeCmd {
 		return ""
@@ -27,10 +27,10 @@ func Portable(ref string) string {
 	return ref
 }
 
-// ThisConsole is how lists and exports name the use that reads a key's own reference.
+// ThisConsole is the name in lists and exports for the user that reads a key's own reference.
 const ThisConsole = "this console"
 
-// PortableUsers are the users that a key's record names, as an export shows them.
+// PortableUsers are the users in a key's record, as exports show them.
 func PortableUsers(k model.Key) []string {
 	var out []string
 	for _, user := range k.UsedBy {
@@ -44,19 +44,19 @@ func PortableUsers(k model.Key) []string {
 	return out
 }
 
-// withOwnReference has the key's own reference among its users where PortableUsers named this console.
+// withOwnReference undoes PortableUsers: it replaces ThisConsole by the key's own reference.
 func withOwnReference(k model.Key) model.Key {
 	for i, user := range k.UsedBy {
 		if user == ThisConsole {
 			k.UsedBy[i] = k.Secret
 		}
 	}
-	k.UsedBy = slices.DeleteFunc(k.UsedBy, func(user string) bool { return user == "" }) // of a command, which is not imported
+	k.UsedBy = slices.DeleteFunc(k.UsedBy, func(user string) bool { return user == "" }) // the file has no reference for the key
 	return k
 }
 
-// notRun refuses a reference that is a command: a file that is imported must not make the console
-// run a program.
+// notRun refuses a reference to a command: an imported file must not make the console run a
+// program.
 func notRun(ref string) error {
 	if Ref(ref).Scheme() == SchemeCmd {
 		return errors.New("a command is not imported, because the console would run it: record it in the Keys tab")
@@ -64,8 +64,8 @@ func notRun(ref string) error {
 	return nil
 }
 
-// unlessRead says what belongs into a cell that cannot be read. The cell is not repeated: it may
-// hold a key's value, put into the wrong column.
+// unlessRead replaces a parse error by words, which say what belongs into the cell. The error does
+// not repeat the cell: a key's value may be in the wrong column.
 func unlessRead(err error, words string) error {
 	if err == nil {
 		return nil
@@ -77,7 +77,7 @@ func unlessRead(err error, words string) error {
 type column struct {
 	name string
 	text func(k model.Key) string
-	read func(k *model.Key, s string) error // nil: it is written only
+	read func(k *model.Key, s string) error
 }
 
 func columns() []column {
@@ -138,10 +138,10 @@ func unlessUnknown(s string) string {
 	return s
 }
 
-// formula are the characters that make a spreadsheet take a cell for a formula.
+// formula lists the first characters that make a spreadsheet take a cell for a formula.
 const formula = "=+-@\t\r"
 
-// defused is a cell that no spreadsheet takes for a formula.
+// defused prefixes a cell that may be taken for a formula with an apostrophe.
 func defused(s string) string {
 	if s != "" && strings.ContainsRune(formula+"'", rune(s[0])) {
 		return "'" + s
@@ -157,14 +157,14 @@ func armed(s string) string {
 }
 
 // WriteCSV writes keys as a table with a head. A cell that a spreadsheet would take for a formula
-// begins with an apostrophe, which ReadCSV takes off.
+// gets an apostrophe in front, which ReadCSV removes.
 func WriteCSV(w io.Writer, keys []model.Key) error {
 	out := csv.NewWriter(w)
 	var head []string
 	for _, c := range columns() {
 		head = append(head, c.name)
 	}
-	_ = out.Write(head) // Error has it
+	_ = out.Write(head) // Error reports it
 	for _, k := range keys {
 		row := make([]string, 0, len(head))
 		for _, c := range columns() {
@@ -176,10 +176,10 @@ func WriteCSV(w io.Writer, keys []model.Key) error {
 	return out.Error()
 }
 
-// maxTransfer bounds a file that is imported, in bytes.
+// maxTransfer limits an imported file, in bytes.
 const maxTransfer = 64 << 20
 
-// whole reads a file of at most so many bytes: of a longer one no part is taken for the whole.
+// whole reads a file and fails if it is longer than maxTransfer: io.LimitReader would cut it silently.
 type whole struct {
 	r         io.Reader
 	remaining int
@@ -193,7 +193,7 @@ func (w *whole) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// beginning is as much of a text from a file as an error repeats.
+// beginning is the part of a text that errors repeat: at most 8 characters.
 func beginning(s string) string {
 	if r := []rune(s); len(r) > 8 {
 		return string(r[:8]) + "…"
@@ -201,8 +201,8 @@ func beginning(s string) string {
 	return s
 }
 
-// ReadCSV reads a table whose head names the columns, in any order; one that is not known is
-// refused by name. What a cell leaves empty stays unknown. Errors wrap ErrTransfer.
+// ReadCSV reads a table whose head names the columns, in any order. It refuses unknown columns.
+// An empty cell stays unknown. Errors wrap ErrTransfer.
 func ReadCSV(r io.Reader) ([]model.Key, error) {
 	in := csv.NewReader(&whole{r, maxTransfer})
 	head, err := in.Read()
@@ -260,9 +260,8 @@ func addRead(keys []model.Key, names map[string]bool, k model.Key) ([]model.Key,
 	return append(keys, k), err
 }
 
-// ReadJSON reads {"keys": […]} or […], with the fields of the CSV form, as 'keys export' and
-// 'keys list --json' print them; other fields are derived and are not read. Errors wrap
-// ErrTransfer.
+// ReadJSON reads {"keys": […]} or […], as 'keys export' and 'keys list --json' print them. It reads
+// the fields of the CSV form and ignores all others, which are derived. Errors wrap ErrTransfer.
 func ReadJSON(r io.Reader) ([]model.Key, error) {
 	body, err := io.ReadAll(&whole{r, maxTransfer})
 	if err != nil {
@@ -292,7 +291,7 @@ func ReadJSON(r io.Reader) ([]model.Key, error) {
 	return keys, nil
 }
 
-// jsonText is a field as the CSV form has it.
+// jsonText is the text of a field as in the CSV form.
 func jsonText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -310,10 +309,10 @@ func jsonText(v any) string {
 	}
 }
 
-// WriteMetrics writes keys for node_exporter's textfile collector: gauges with the moments, in
-// seconds since 1970, of expiry and rotation. A clock that is not known has no line. now gives
-// the time by which a key's clocks run, and origin the profile that it comes with, which is empty
-// for one of the inventory: the two may have one name.
+// WriteMetrics writes keys for node_exporter's textfile collector: gauges with the times of expiry
+// and rotation, in seconds since 1970, and flags. An unknown time has no line. now is the present
+// time by the clock that applies to a key. origin is the profile that a key comes with; empty for a
+// key of the inventory, which may have the same name.
 func WriteMetrics(w io.Writer, keys []model.Key, now func(model.Key) time.Time, origin func(model.Key) string, within time.Duration) error {
 	var b strings.Builder
 	gauge := func(name, help string, value func(k model.Key) (float64, bool)) {
@@ -350,19 +349,19 @@ func WriteMetrics(w io.Writer, keys []model.Key, now func(model.Key) time.Time, 
 	return err
 }
 
-// label is a text as a label's value: the escapes are those of the text format 0.0.4.
+// label escapes a label's value as the text format 0.0.4 demands.
 func label(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(s, "\ufffd"))
 }
 
 func number(v float64) string { return fmt.Sprintf("%.0f", v) }
 
-// Imported says what became of keys that were imported, by name.
+// Imported is the result of an import: names of keys.
 type Imported struct{ Added, Changed, Skipped []string }
 
-// Import puts keys that were read into the inventory, in one change. A key that is there is left as
-// it is, unless update is set: then what the imported one knows is put into it. Another reference than
-// the one that is recorded is refused: where a value is read from is not for a file to change.
+// Import puts keys into the inventory, in one change. A key that exists stays as it is, unless update
+// is set: then it gets every field that the imported key has. An imported reference that differs from the
+// recorded one is refused: a file must not change where a value is read from.
 func (v *Inventory) Import(ctx context.Context, keys []model.Key, update bool) (done Imported, err error) {
 	err = v.change(ctx, "importing", fmt.Sprintf("%d keys", len(keys)), func(now []model.Key) (next, changed []model.Key, err error) {
 		done = Imported{}
@@ -400,7 +399,7 @@ func (v *Inventory) Import(ctx context.Context, keys []model.Key, update bool) (
 	return done, err
 }
 
-// merged inserts many keys as inserted does one.
+// merged is inserted for many keys.
 func merged(keys, fresh []model.Key) []model.Key {
 	slices.SortStableFunc(fresh, func(a, b model.Key) int { return cmp.Compare(a.Name, b.Name) })
 	out := make([]model.Key, 0, len(keys)+len(fresh))
@@ -413,7 +412,7 @@ func merged(keys, fresh []model.Key) []model.Key {
 	return append(out, fresh...)
 }
 
-// known puts what b knows into a.
+// known copies every field that b has into a.
 func known(a, b model.Key) model.Key {
 	empty := model.Key{Name: b.Name}
 	for _, f := range keyFields() {

@@ -82,7 +82,7 @@ func TestAFaultOfATableIsNamedByItsLine(t *testing.T) {
 	}
 }
 
-// A value in the wrong column must not reach a log by way of the error.
+// A value in the wrong column must not reach a log through the error.
 func TestAFaultOfAFileRepeatsNoCell(t *testing.T) {
 	const value = "sk_live_4f8a2c7e91d04b6c"
 	for _, column := range []string{"level", "expires", "created", "rotated", "secret", "last4", "fingerprint"} {
@@ -205,14 +205,14 @@ func TestAnImportPutsInWhatItKnows(t *testing.T) {
 	if k, _ := v.Get("etl"); err != nil || !slices.Equal(done.Changed, []string{"etl"}) || k.Level != model.LevelUser || k.Note != "kept" || !k.Rotation.Last.Equal(first.Rotation.Last) {
 		t.Errorf("%+v, %v, %+v", done, err, k)
 	}
-	// Where a value is read from is not for a file to change.
+	// A file must not change where a value is read from.
 	for _, ref := range []string{"env:ETL", "env:OTHER"} {
 		_, err = v.Import(t.Context(), []model.Key{{Name: "etl", Secret: ref, Note: ref}}, true)
 	}
 	if k, _ := v.Get("etl"); k.Secret != "env:ETL" || k.Note != "env:ETL" || err == nil || !strings.Contains(err.Error(), "another reference (env:OTHER)") {
 		t.Errorf("%+v, %v", k, err)
 	}
-	// One fault refuses all: nothing is half imported.
+	// One fault refuses the whole import.
 	if _, err := v.Import(t.Context(), []model.Key{{Name: "third"}, {Name: " "}}, false); !errors.Is(err, ErrKeyFields) {
 		t.Errorf("%v", err)
 	}
@@ -241,8 +241,8 @@ func TestTheKeysOfEnvFilesBecomeReferences(t *testing.T) {
 	file := filepath.Join(dir, "a", ".env")
 	if want := []EnvLeft{
 		{"EMPTY_API_KEY", file, "it has no value"},
-		{"FROM_API_KEY", file, "its value is that of another variable"},
-		{"SHORT_API_KEY", file, "its value is shorter than 12 characters, as no key is"},
+		{"FROM_API_KEY", file, "its value refers to another variable"},
+		{"SHORT_API_KEY", file, "its value is shorter than 12 characters: no key is"},
 	}; !slices.Equal(left, want) {
 		t.Errorf("left %+v", left)
 	}

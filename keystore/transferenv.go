@@ -21,22 +21,22 @@ type EnvKey struct {
 	Place string // the file
 }
 
-// EnvLeft is a variable of a .env file that is no key, by its name; its value is not kept.
+// EnvLeft is a variable of a .env file whose name fits but whose value is no key. The value is not kept.
 type EnvLeft struct {
 	Name, Place string
 	Reason      string
 }
 
-// maxEnvFiles and maxEnvFile bound a look through .env files.
+// The limits of ReadEnv: the number of .env files, and the size of each in bytes.
 const (
 	maxEnvFiles = 5000
 	maxEnvFile  = 1 << 20
 )
 
-// ReadEnv finds the keys that the .env files of a folder set, the folders in it included: variables
-// whose name ends with one of endings ("_API_KEY"). A key gets the name of its variable as its
-// name, and a reference to it; its value is fingerprinted and dropped. The same value in several
-// files is one key. Variables with such a name whose value is no key are left. Symbolic links are not followed.
+// ReadEnv finds the keys that the .env files in a folder and its subfolders set: variables whose
+// names end with one of endings ("_API_KEY"). A key gets the name of its variable and a reference
+// to it; its value is fingerprinted and dropped. The same value in several files is one key.
+// Variables with such a name whose value is no key are returned as left. Symbolic links are not followed.
 func ReadEnv(ctx context.Context, folder string, endings []string) (found []EnvKey, left []EnvLeft, err error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -84,7 +84,7 @@ func ReadEnv(ctx context.Context, folder string, endings []string) (found []EnvK
 	return found, left, err
 }
 
-// envLine is the variable that a line of a .env file sets; ok is false where its name is not a key's.
+// envLine parses a line of a .env file. ok is false if the line sets no variable whose name fits.
 func envLine(line string, endings []string) (name, value string, ok bool) {
 	line = strings.TrimSpace(line)
 	if rest, exported := strings.CutPrefix(line, "export "); exported {
@@ -105,20 +105,20 @@ func envLine(line string, endings []string) (name, value string, ok bool) {
 	return name, value, true
 }
 
-// notKey is why a value is no key; empty where it may be one.
+// notKey says why a value is no key; empty if it may be one.
 func notKey(value string) string {
 	switch {
 	case value == "":
 		return "it has no value"
 	case strings.HasPrefix(value, "$"):
-		return "its value is that of another variable"
+		return "its value refers to another variable"
 	case len(value) < shortest:
-		return fmt.Sprintf("its value is shorter than %d characters, as no key is", shortest)
+		return fmt.Sprintf("its value is shorter than %d characters: no key is", shortest)
 	}
 	return ""
 }
 
-// addEnv adds the key that a variable holds, unless its value is there already.
+// addEnv adds the key in a variable, unless the list has its value already.
 func addEnv(keys []EnvKey, name, value, place string) []EnvKey {
 	secret := NewSecret(value)
 	k := model.Key{Name: name, Secret: SchemeEnv + ":" + name, Fingerprint: secret.Fingerprint(), Last4: secret.Last4(), Note: "found in " + place}

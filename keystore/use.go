@@ -7,10 +7,9 @@ import (
 	"zonedeck/model"
 )
 
-// CheckUse says what speaks against using a key for something, at the moment it
-// is picked: the matrix of service.md 5.3, the ban on ADMIN in automated jobs
-// (5.4) and the two clocks. Errors mean that the request would be refused or
-// breaks a rule; nothing means go ahead.
+// CheckUse returns the objections to a use of a key, by the matrix of service.md 5.3, the
+// ban on ADMIN in automated jobs (5.4) and the two clocks. SeverityError means that the
+// request would be refused or breaks a rule. No findings mean go ahead.
 func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []Finding {
 	if automated && !k.Duty.Automated() {
 		k.Duty = model.DutyBatch
@@ -43,8 +42,8 @@ func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []
 	return out
 }
 
-// CheckUnattended is the finding that forbids using a key where no person decides: ADMIN is
-// for people (service.md 5.3, 5.4). bad is false for every other key.
+// CheckUnattended returns the finding that forbids an ADMIN key where no person decides: ADMIN
+// is for people (service.md 5.3, 5.4). bad is false for every other key.
 func CheckUnattended(k model.Key, now time.Time) (f Finding, bad bool) {
 	for _, f := range CheckUse(k, model.CapUse, true, now) {
 		if f.Rule == RuleAdminAutomated {
@@ -54,10 +53,10 @@ func CheckUnattended(k model.Key, now time.Time) (f Finding, bad bool) {
 	return Finding{}, false
 }
 
-// HoldsValue reports whether a word of a text for people is the value that has a fingerprint.
+// HoldsValue reports whether a word of the text is the value with this fingerprint.
 func HoldsValue(text, fingerprint string) bool { return holdsValue(text, fingerprint) }
 
-// permissionFinding reads the matrix for a capability.
+// permissionFinding checks a key's level against the matrix of service.md 5.3.
 func permissionFinding(k model.Key, c model.Capability) (Finding, bool) {
 	f := Finding{Rule: ruleLevelCannotUse, Key: k.Name, Severity: SeverityError, Area: areaPermission, Evidence: "level " + k.Level.String(), Source: "contract 5.3"}
 	switch k.Level.Permission(c) {
@@ -85,8 +84,7 @@ func capability(c model.Capability) string {
 	}
 }
 
-// levelsWith names the levels that have a capability in full, least privilege
-// first.
+// levelsWith names the levels that fully have a capability, least privilege first.
 func levelsWith(c model.Capability) string {
 	switch c {
 	case model.CapBilling:

@@ -18,8 +18,8 @@ const (
 )
 
 // choose decides which profile is used: flags override the environment, which
-// overrides the config file; without any configuration it is the embedded emulator.
-// A key without an address is refused, so that a real key is never sent to the
+// overrides the config file. Without any configuration it is the embedded emulator.
+// A key without an address is refused: a real key must never be sent to the
 // emulator by accident.
 func (s *Service) choose() error {
 	o := s.o
@@ -78,7 +78,7 @@ func (s *Service) choose() error {
 	return err
 }
 
-// completed is a real account's profile with what the environment adds to it.
+// completed adds the environment's key and password to the profile of a real account.
 func (o Options) completed(p config.Profile) (config.Profile, error) {
 	if p.CA != "" {
 		if _, err := os.Stat(p.CA); err != nil {
@@ -98,8 +98,7 @@ func (o Options) completed(p config.Profile) (config.Profile, error) {
 	return p, nil
 }
 
-// override merges what the flags and the environment override in the profile; flags
-// win.
+// override merges the overrides of flags and environment; flags win.
 func (o Options) override() (config.Override, error) {
 	env, err := config.EnvOverride(o.Getenv)
 	if err != nil {
@@ -112,7 +111,7 @@ func (o Options) override() (config.Override, error) {
 	return flags.Or(env), nil
 }
 
-// Configuration is what the config file said when it was last read without an error.
+// Configuration is the config file as last read without an error.
 func (s *Service) Configuration() config.File {
 	return s.InUse.File()
 }

@@ -22,11 +22,10 @@ import (
 	"zonedeck/service/rates"
 )
 
-// ClientOptions is what a Client is made of. Source must be set.
+// ClientOptions are the parts of a Client. Source must be set.
 type ClientOptions struct {
 	Source exchange.Source
-	// Rules gives the rules that the operator added for a profile; nil for none. See
-	// fetch.Config.
+	// Rules returns the operator's rules for a profile; nil for none. See fetch.Config.
 	Rules func(profile string) ([]model.UserRule, error)
 	// Inventory, Queues and Webhooks are those of jobs.Config.
 	Inventory jobs.Inventory
@@ -34,40 +33,39 @@ type ClientOptions struct {
 	Webhooks  jobs.Webhooks
 	// Used is that of exchange.Config.
 	Used func(profile, key, fingerprint string)
-	// Journal keeps what happened; nil keeps nothing.
+	// Journal keeps the history; nil keeps none.
 	Journal *journal.Journal
 	// Ledger accounts for jobs; without one none is started.
 	Ledger *ledger.Ledger
-	// Launch is what launching needs from outside: keys, the inbox and the lists.
+	// Launch is what launching also needs: keys, the inbox and the lists.
 	Launch jobs.LaunchConfig
-	// Drift keeps what the fields of results and fetches show; nil keeps nothing.
+	// Drift keeps profiles of the fields of results and fetches; nil keeps none.
 	Drift *drift.Monitor
-	// OtherProfiles are the accounts besides the one in use, whose jobs are followed too; nil for none. They need
-	// a Ledger.
+	// OtherProfiles are the other accounts whose jobs are followed, too; nil for none. They need a Ledger.
 	OtherProfiles *OtherProfiles
-	// Name is the profile's, for what is looked up without asking for its addresses.
+	// Name is the profile's name, for look-ups that need no addresses.
 	Name string
-	// BodiesDir takes large bodies, DownloadsDir results of jobs.
+	// BodiesDir holds large bodies, DownloadsDir results of jobs.
 	BodiesDir, DownloadsDir string
-	// CatalogueDir takes what the service lists of its data sets.
+	// CatalogueDir holds the service's lists of data sets.
 	CatalogueDir string
 	// Now is the clock, nil for time.Now.
 	Now func() time.Time
-	// Timer is the clock that measures durations, because Now may jump: an
-	// emulator's time can be moved during a call. Nil means Now.
+	// Timer measures durations, because Now may jump: an emulator's time can be
+	// moved during a call. Nil means Now.
 	Timer func() time.Time
 	// Log takes errors that are reported nowhere else; nil discards them.
 	Log *slog.Logger
 }
 
-// Client joins the rooms for one profile.
+// Client joins the use cases for one profile.
 type Client struct {
 	*fetch.Fetcher
 	*jobs.Runner
 	*jobs.Launching
 	// Passwords changes the passwords of zones.
 	Passwords *password.Changer
-	// Drift is how the collectors stand.
+	// Drift reports on the profile's collectors.
 	Drift        Drift
 	source       exchange.Source
 	wire         *exchange.Wire
@@ -117,7 +115,7 @@ func New(o ClientOptions) *Client {
 	return c
 }
 
-// clockBy reads the time of a function, coverages keep what results show for drift, and remoteJobs asks for the service's list.
+// clockBy makes a function a clock, coverages give results to drift, and remoteJobs reads the service's list of jobs.
 type (
 	clockBy    func() time.Time
 	coverages  struct{ *drift.Monitor }
@@ -130,13 +128,13 @@ func (c remoteJobs) RemoteJobs(ctx context.Context, key, dataset string, most in
 	return overview.Jobs(ctx, overview.Config(c), key, dataset, most)
 }
 
-// Close waits until the calls under way have ended, each by its context, and their
-// outcomes are written, or until ctx ends. The journal and the ledger belong to
-// their opener, who closes them afterwards.
+// Close waits until ctx ends, or until the calls under way have ended, each by its
+// context, and their outcomes are written. It does not close the journal and the
+// ledger: their opener does so afterwards.
 func (c *Client) Close(ctx context.Context) error { return c.wire.Wait(ctx) }
 
-// Overview asks the account what it has, by a key of the inventory or, without a name, the
-// profile's. See overview.GetAccount.
+// Overview asks the account what it has, with the named key of the inventory or else the profile's.
+// See overview.GetAccount.
 func (c *Client) Overview(ctx context.Context, key string) (overview.Account, error) {
 	return overview.GetAccount(ctx, c.overview(), key)
 }
@@ -151,13 +149,13 @@ func (c *Client) Datasets(ctx context.Context, key string, anew bool) (catalogue
 	return c.catalogue.List(ctx, key, anew)
 }
 
-// Dataset is one data set by its identifier or a name. See catalogue.Catalogue.
+// Dataset finds a data set by its identifier or name. See catalogue.Catalogue.
 func (c *Client) Dataset(ctx context.Context, key, name string) (model.Dataset, catalogue.Listing, error) {
 	return c.catalogue.Find(ctx, key, name)
 }
 
-// place is the service of the profile in use. The embedded emulator has other addresses each
-// time.
+// place identifies the service of the profile in use. The embedded emulator has different addresses
+// each time, so it has a fixed name.
 func (c *Client) place(ctx context.Context) (catalogue.Place, error) {
 	p, d, err := exchange.Current(ctx, c.source)
 	if err != nil {
@@ -183,24 +181,24 @@ func (c *Client) overview() overview.Config {
 	return overview.Config{Source: c.source, Wire: c.wire, Now: c.now}
 }
 
-// MeasureRates asks the account what the zones of the profile cost, by a key of the inventory
-// or, without a name, the profile's. See rates.Measure.
+// MeasureRates asks the account what the zones of the profile cost, with the named key of the inventory
+// or else the profile's. See rates.Measure.
 func (c *Client) MeasureRates(ctx context.Context, key string) ([]model.ZoneCost, error) {
 	return rates.Measure(ctx, rates.Config{Source: c.source, Wire: c.wire}, key)
 }
 
-// KeyLevels are the levels that fit what a key's value, which need not be stored, may see of an account.
-// Nothing is changed. See account.Levels.
+// KeyLevels returns the levels that a key may have, by what it can see of an account. The key need not be
+// stored. Nothing is changed. See account.Levels.
 func (c *Client) KeyLevels(ctx context.Context, p config.Profile, key keystore.Secret) ([]model.Level, error) {
 	return c.account().Levels(ctx, p, key)
 }
 
-// account asks accounts what they have.
+// account configures questions to accounts.
 func (c *Client) account() account.Config {
 	return account.Config{Wire: c.wire, Now: c.now, Prober: c}
 }
 
-// ProbeDraft makes one call through the proxy of a profile that need not be the one in use.
+// ProbeDraft makes one call through the proxy of any profile, to prove a zone's password.
 func (c *Client) ProbeDraft(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
 	f := fetch.New(fetch.Config{
 		Source: exchange.Fixed(p, model.Key{}, password), Wire: c.wire, Now: c.now,

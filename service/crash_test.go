@@ -37,29 +37,29 @@ import (
 	"zonedeck/service/work/worktest"
 )
 
-// operatorEnv turns the test binary into a console that works on one job to its end, as an
-// operator does who settles what is not known: its value is an operator as JSON.
+// operatorEnv turns the test binary into a console that works on one job to its end, and settles
+// unknown outcomes like an operator. Its value is an operator as JSON.
 const operatorEnv = "ZONEDECK_SERVICE_OPERATOR"
 
-// operator is what such a process needs to know.
+// operator configures such a process.
 type operator struct {
 	Dir, URL, Key string
 	Account       model.AccountID
-	// Product is what the job is of, or empty for a data set. Service is the folder of the
-	// emulator's state: where a person sees a product's jobs whom no list shows them.
+	// Product is the job's product, or empty for a data set. Service is the folder of the
+	// emulator's state: no list shows a product's jobs, so a person looks for them there.
 	Product, Service string
-	// Hook is where its webhooks go, or empty. HookDue is how long it waits for one.
+	// Hook is the address of its webhooks, or empty. HookDue is how long it waits for one.
 	Hook    string
 	HookDue time.Duration
-	// Die is at which look at the clock the process kills itself; 0 for never. The clock is
-	// looked at before and within every write to the ledger, and around every call.
+	// Die is the reading of the clock at which the process kills itself; 0 for never. The clock is
+	// read before and within every write to the ledger, and around every call.
 	Die int64
 }
 
-// crashInputs are what the one job of an operator asks for; the second is a dead page.
+// crashInputs are the inputs of an operator's one job; the second is a dead page.
 var crashInputs = []string{"http://lab.test/product/1", "http://lab.test/product/99"}
 
-// operate works until the result is on the disk, and prints how often it looked at the clock.
+// operate works until the result is on disk, and prints how often it read the clock.
 func operate(raw string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -87,7 +87,7 @@ func operate(raw string) int {
 	return 0
 }
 
-// client is a console's; nothing closes its ledger but the end of the process.
+// client makes a console's client. Only the end of the process closes its ledger.
 func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *ledger.Ledger, error) {
 	l, notice, err := ledger.Open(ctx, filepath.Join(o.Dir, "ledger.db"), now)
 	if err == nil && (strings.Contains(notice, "was cut") || strings.Contains(notice, "was damaged") || strings.Contains(notice, "could not be read")) {
@@ -154,13 +154,13 @@ func (o operator) work(ctx context.Context, now func() time.Time) error {
 	return context.Cause(ctx)
 }
 
-// passes reports whether what went wrong may be tried again.
+// passes reports whether a call may be repeated after an error.
 func passes(err error) bool {
 	var fault *exchange.CallError
 	return errors.As(err, &fault) || errors.Is(err, jobs.ErrNotReady) || errors.Is(err, jobs.ErrSettled) // by a webhook
 }
 
-// crashDue is how long such a console waits for a webhook, unless the webhook alone should end
+// crashDue is how long such a console waits for a webhook, unless only the webhook should end
 // the wait.
 const crashDue = 300 * time.Millisecond
 
@@ -180,8 +180,8 @@ func (o operator) inbox(ctx context.Context, now func() time.Time) (*webhook.Inb
 	return webhook.Open(ctx, webhook.Options{File: filepath.Join(o.Dir, "webhooks.db"), Dir: filepath.Join(o.Dir, "webhooks"), Clock: servicetest.ClockFunc(now)})
 }
 
-// await waits until a job is over: one with a webhook by following, so that the webhook or its
-// deadline has the service asked.
+// await waits until a job is over. A job with a webhook is followed: then the webhook, or its
+// deadline, has the service asked.
 func (o operator) await(ctx context.Context, c *Client, job model.Job) error {
 	if o.Hook == "" {
 		_, err := c.Watch(ctx, job.ID, nil)
@@ -196,8 +196,8 @@ func (o operator) await(ctx context.Context, c *Client, job model.Job) error {
 	})
 }
 
-// settle adopts the one job of the service's list that fits, or marks that there is none: what a
-// killed console sent was dealt with before this one began.
+// settle adopts the one job of the service's list that fits, or marks that there is none. The
+// service has dealt with everything that killed consoles sent.
 func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
 	if o.Product != "" {
 		return o.settleProduct(ctx, c, job)
@@ -206,7 +206,7 @@ func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
 		found, err := c.Settler().Candidates(ctx, job.ID)
 		switch call := (*exchange.CallError)(nil); {
 		case errors.As(err, &call):
-			continue // the list meets the faults, too
+			continue // the list has faults, too
 		case err != nil:
 			return err
 		case len(found) == 0:
@@ -222,13 +222,13 @@ func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
 	return context.Cause(ctx)
 }
 
-// crashCase is what the one job is of, and what the service does meanwhile.
+// crashCase is a kind of job, and what the service does meanwhile.
 type crashCase struct {
 	product string // empty for a data set
 	rules   []fault.Rule
 }
 
-// crashCases are those of data sets and of the products that have none.
+// crashCases are the cases of data sets and of products without data sets.
 func crashCases() map[string]crashCase {
 	out := productCrashes()
 	for name, rules := range datasetFaults() {
@@ -260,10 +260,10 @@ func datasetFaults() map[string][]fault.Rule {
 	}
 }
 
-// TestNoKillLosesOrDoublesAJob kills a console at every look at its clock, which is before and
-// within each write of the ledger and around each call, under every fault of the service; the
-// next console is killed once more, at random, and the one after that goes on to the end.
-// ZONEDECK_CRASHES says how often at least; docs/reliability.md has the figures.
+// TestNoKillLosesOrDoublesAJob kills a console at every reading of its clock: before and within
+// each write of the ledger and around each call, under every fault of the service. The next
+// console is killed once more, at random, and the one after that goes on to the end.
+// ZONEDECK_CRASHES is the least number of kills; docs/reliability.md has the figures.
 func TestNoKillLosesOrDoublesAJob(t *testing.T) {
 	want, err := strconv.Atoi(cmp.Or(os.Getenv("ZONEDECK_CRASHES"), "20"))
 	noerr.Must(t, err)
@@ -281,10 +281,10 @@ func TestNoKillLosesOrDoublesAJob(t *testing.T) {
 			if comes := due > 0 && !strings.HasSuffix(name, "never comes"); comes {
 				patient = model.HookDue // the webhook alone ends the wait
 			}
-			looks, _ := crashRun(t, cases[name], patient) // how often a run looks that is not killed
+			looks, _ := crashRun(t, cases[name], patient) // how often a run without kills reads the clock
 			kills, random := 0, rand.New(rand.NewPCG(1, uint64(share)))
 			for i := 0; kills < share && i < 4*share; i++ {
-				// Evenly over all looks; beyond as many kills as looks it begins anew.
+				// Evenly over all readings, and again from the first if there are more kills than readings.
 				first := 1 + (int64(2*i+1)*looks/int64(2*share))%looks
 				_, n := crashRun(t, cases[name], due, first, 1+random.Int64N(looks))
 				kills += n
@@ -307,10 +307,10 @@ type crash struct {
 	console atomic.Int64 // the process that runs
 }
 
-// crashRun lets one job be worked on to its end by a console after another; each is killed at
-// its look at the clock, and the last one not at all. With due it waits so long for a webhook. It
-// gives the looks of the last console and how many were killed, and checks that the service has
-// as many jobs as the ledger.
+// crashRun has one console after another work on a job until its end. Each is killed at its
+// reading of the clock, except the last. With due they wait that long for a webhook. It returns
+// the readings of the last console and how many were killed, and checks that the service has as
+// many jobs as the ledger.
 func crashRun(t *testing.T, of crashCase, due time.Duration, dies ...int64) (looks int64, kills int) {
 	t.Helper()
 	defer func() {
@@ -350,7 +350,7 @@ func crashRun(t *testing.T, of crashCase, due time.Duration, dies ...int64) (loo
 	return looks, kills
 }
 
-// receiver is where the console that runs receives webhooks.
+// receiver is the webhook address of the running console.
 func (c *crash) receiver() (address string, err error) {
 	raw, err := os.ReadFile(filepath.Join(c.Dir, "webhooks", "receiving.json"))
 	var at webhook.Place
@@ -363,7 +363,7 @@ func (c *crash) receiver() (address string, err error) {
 	return strings.TrimPrefix(at.URL, "http://"), err
 }
 
-// once runs one console. What it sent has been dealt with when once returns.
+// once runs one console. When it returns, the service has dealt with everything the console sent.
 func (c *crash) once(t *testing.T) (looks int64, killed bool) {
 	t.Helper()
 	raw, err := json.Marshal(c.operator)
@@ -371,7 +371,7 @@ func (c *crash) once(t *testing.T) (looks int64, killed bool) {
 	exe, err := os.Executable()
 	noerr.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
-	cmd.Env = append(os.Environ(), operatorEnv+"="+string(raw), "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
+	cmd.Env = append(os.Environ(), operatorEnv+"="+string(raw), "GORACE=atexit_sleep_ms=0") // without this, the race detector delays the child's end by a second
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	noerr.Must(t, cmd.Start())
@@ -392,8 +392,8 @@ func (c *crash) once(t *testing.T) (looks int64, killed bool) {
 	return 0, false
 }
 
-// check sees that the service has one job, that the ledger has it once and knows its
-// identifier, that the file is whole, and that nothing is left in between.
+// check checks that the service has one job, that the ledger has it once and knows its
+// identifier, that the file is complete, and that nothing is left unfinished.
 func (c *crash) check(t *testing.T) {
 	t.Helper()
 	console, l, err := c.client(t.Context(), time.Now)
@@ -426,8 +426,8 @@ func (c *crash) check(t *testing.T) {
 	}
 }
 
-// checkHooks sees that a webhook which was acknowledged to the service is in the inbox, once and
-// with its bytes, and counted as often as it was acknowledged.
+// checkHooks checks that every webhook acknowledged to the service is in the inbox once, with its
+// bytes, and is counted as often as it was acknowledged.
 func (c *crash) checkHooks(t *testing.T, demo servicetest.Demo) {
 	t.Helper()
 	in, notice, err := c.inbox(t.Context(), time.Now)

@@ -41,7 +41,7 @@ func productCrashes() map[string]crashCase {
 			"a storm of 429 at triggers":   trigger(4, fault.Action{Kind: fault.TooFast}),
 			"a storm of 429 at questions":  question(4, fault.Action{Kind: fault.TooFast}),
 			"dropped answers to questions": question(3, fault.Action{Kind: fault.Drop}),
-			// Every other one: the answer after the one that says that the job is over is its result.
+			// Every other answer: the one after "the job is over" is its result.
 			"cut answers": rule("GET", p.answer, fault.When{Every: 2}, fault.Action{Kind: fault.Cut, After: 30}),
 		} {
 			out[p.product+": "+name] = crashCase{product: p.product, rules: rules}
@@ -53,7 +53,7 @@ func productCrashes() map[string]crashCase {
 // productRows is how many rows the job of a product asks for, and gets.
 const productRows = 2
 
-// ask is what the one job of an operator asks for.
+// ask is the request of an operator's one job.
 func (o operator) ask() model.TriggerRequest {
 	if o.Product == "" {
 		return asked(crashInputs...)
@@ -64,7 +64,7 @@ func (o operator) ask() model.TriggerRequest {
 	}
 }
 
-// gives is how many rows of what the job gives have data, and how many report an error.
+// gives is how many rows of the job's result have data, and how many report an error.
 func (o operator) gives() (useful, failed int) {
 	if o.Product == "" {
 		return 1, 1
@@ -72,7 +72,7 @@ func (o operator) gives() (useful, failed int) {
 	return productRows, 0
 }
 
-// begun are the identifiers of the jobs that the service has begun.
+// begun returns the identifiers of the jobs that the service has begun.
 func (o operator) begun(ctx context.Context, c *Client) (ids []string, err error) {
 	if o.Product != "" {
 		return o.products(ctx)
@@ -84,7 +84,7 @@ func (o operator) begun(ctx context.Context, c *Client) (ids []string, err error
 	return ids, err
 }
 
-// products are the jobs of the product that the emulator has on its disk.
+// products returns the product's jobs on the emulator's disk.
 func (o operator) products(ctx context.Context) (ids []string, err error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(o.Service, "state.db"))+"?mode=ro&_pragma=busy_timeout(10000)")
 	if err != nil {
@@ -96,7 +96,7 @@ func (o operator) products(ctx context.Context) (ids []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = all.Close() }() // Err has what went wrong
+	defer func() { _ = all.Close() }() // Err has the error
 	for all.Next() {
 		var id string
 		if err := all.Scan(&id); err != nil {
@@ -107,8 +107,8 @@ func (o operator) products(ctx context.Context) (ids []string, err error) {
 	return ids, all.Err()
 }
 
-// settleProduct is settle for a product's job, which no list of the service shows: a person looks
-// elsewhere, and gives the identifier that stands there.
+// settleProduct is settle for a product's job, which no list of the service shows: a person finds the
+// identifier elsewhere, and gives it.
 func (o operator) settleProduct(ctx context.Context, c *Client, job model.Job) error {
 	ids, err := o.products(ctx)
 	switch {

@@ -17,17 +17,17 @@ import (
 	"zonedeck/service/rows"
 )
 
-// ErrNoDrift says that this run keeps nothing about fields.
-var ErrNoDrift = errors.New("nothing about the fields of runs is kept in this run")
+// ErrNoDrift says that the program does not record drift.
+var ErrNoDrift = errors.New("drift is not recorded in this run")
 
-// Drift is how the collectors of the profile in use stand. Its methods are drift.Monitor's.
+// Drift watches the collectors of the profile in use. Its methods are drift.Monitor's.
 type Drift struct {
 	monitor *drift.Monitor
 	profile string // its name
 	jobs    func(ctx context.Context, limit int) ([]model.Job, int, error)
 }
 
-// silentJobs is how many jobs are looked through for collectors that give nothing.
+// silentJobs is how many jobs List searches for silent collectors.
 const silentJobs = 2000
 
 // subject names a collector of the profile in use.
@@ -38,7 +38,7 @@ func (d Drift) subject(kind drift.Kind, name string) (drift.Subject, error) {
 	return drift.Subject{Profile: d.profile, Kind: kind, Name: name}, nil
 }
 
-// Named is the collector that a name or an address is of.
+// Named finds the collector for a name or an address.
 func (d Drift) Named(ctx context.Context, name string) (drift.Subject, error) {
 	of, err := d.subject("", "")
 	if err != nil {
@@ -47,7 +47,7 @@ func (d Drift) Named(ctx context.Context, name string) (drift.Subject, error) {
 	return d.monitor.Named(ctx, of.Profile, name)
 }
 
-// List is how the collectors stand.
+// List returns how the collectors stand.
 func (d Drift) List(ctx context.Context) ([]drift.Standing, error) {
 	of, err := d.subject("", "")
 	if err != nil {
@@ -60,7 +60,7 @@ func (d Drift) List(ctx context.Context) ([]drift.Standing, error) {
 	return d.monitor.List(ctx, of.Profile, list)
 }
 
-// Show is the detail of a collector.
+// Show returns the detail of a collector.
 func (d Drift) Show(ctx context.Context, kind drift.Kind, name string) (drift.Detail, error) {
 	of, err := d.subject(kind, name)
 	if err != nil {
@@ -70,7 +70,7 @@ func (d Drift) Show(ctx context.Context, kind drift.Kind, name string) (drift.De
 }
 
 // Accept records that what a collector gives now is normal; seq is its newest run, 0 for any. It returns how the
-// collector stands then.
+// collector then stands.
 func (d Drift) Accept(ctx context.Context, kind drift.Kind, name string, seq int64, reason string) (drift.Standing, error) {
 	of, err := d.subject(kind, name)
 	if err != nil {
@@ -79,7 +79,7 @@ func (d Drift) Accept(ctx context.Context, kind drift.Kind, name string, seq int
 	return d.monitor.Accept(ctx, of, seq, reason)
 }
 
-// TakeBack takes the newest acceptance of a collector back.
+// TakeBack takes back the newest acceptance of a collector.
 func (d Drift) TakeBack(ctx context.Context, kind drift.Kind, name string) error {
 	of, err := d.subject(kind, name)
 	if err != nil {
@@ -88,7 +88,7 @@ func (d Drift) TakeBack(ctx context.Context, kind drift.Kind, name string) error
 	return d.monitor.TakeBack(ctx, of)
 }
 
-// ToEdit is the file with the contract of a collector, which need not exist, or the one that has to be mended first.
+// ToEdit names the file of a collector's contract, which need not exist, or the file that must be fixed first.
 func (d Drift) ToEdit(kind drift.Kind, name string) (string, error) {
 	file, err := d.ContractFile(kind, name)
 	var fault *textfile.Error
@@ -101,10 +101,10 @@ func (d Drift) ToEdit(kind drift.Kind, name string) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	return file, os.MkdirAll(filepath.Dir(file), 0o700) // for an editor that makes the file
+	return file, os.MkdirAll(filepath.Dir(file), 0o700) // the editor makes the file
 }
 
-// Contract finds the contract of a collector; nil without one.
+// Contract finds the contract of a collector, nil if there is none.
 func (d Drift) Contract(kind drift.Kind, name string) (*drift.Contract, error) {
 	if d.monitor == nil {
 		return nil, ErrNoDrift
@@ -112,7 +112,7 @@ func (d Drift) Contract(kind drift.Kind, name string) (*drift.Contract, error) {
 	return d.monitor.Contract(kind, name)
 }
 
-// Contracts are all that there are; what is wrong with others is the error.
+// Contracts returns the valid contracts. The error is about the others.
 func (d Drift) Contracts() ([]drift.Contract, error) {
 	if d.monitor == nil {
 		return nil, ErrNoDrift
@@ -120,7 +120,7 @@ func (d Drift) Contracts() ([]drift.Contract, error) {
 	return d.monitor.Contracts()
 }
 
-// ContractFile is the file with the contract of a collector, which need not be there.
+// ContractFile names the file of a collector's contract, which need not exist.
 func (d Drift) ContractFile(kind drift.Kind, name string) (string, error) {
 	if d.monitor == nil {
 		return "", ErrNoDrift
@@ -128,7 +128,7 @@ func (d Drift) ContractFile(kind drift.Kind, name string) (string, error) {
 	return d.monitor.ContractFile(kind, name)
 }
 
-// Compare holds a run that is not stored against those of its data set.
+// Compare judges a run that is not stored by those of its collector.
 func (d Drift) Compare(ctx context.Context, r drift.Run, c *drift.Contract) (drift.Verdict, error) {
 	of, err := d.subject(r.Kind, r.Name)
 	if err != nil {
@@ -138,7 +138,7 @@ func (d Drift) Compare(ctx context.Context, r drift.Run, c *drift.Contract) (dri
 	return d.monitor.Compare(ctx, r, c)
 }
 
-// UnusedContracts are those that judge none of the collectors of a list: their names may be misspelt.
+// UnusedContracts returns the contracts for no collector of the list: their names may be misspelt.
 func (d Drift) UnusedContracts(list []drift.Standing) ([]drift.Contract, error) {
 	all, err := d.Contracts()
 	return slices.DeleteFunc(all, func(c drift.Contract) bool {
@@ -146,10 +146,10 @@ func (d Drift) UnusedContracts(list []drift.Standing) ([]drift.Contract, error) 
 	}), err
 }
 
-// DriftFile is the result of a data set in a file.
+// DriftFile is a file with a result of a data set.
 type DriftFile struct {
 	io.Reader
-	Name, Format string // Format is empty where the ending of Name or the content decides
+	Name, Format string // Format is empty if the ending of Name or the content decides
 	Dataset      string
 	Contract     *drift.Contract // nil for the data set's own
 	At           time.Time

@@ -11,19 +11,19 @@ import (
 	"zonedeck/internal/noerr"
 )
 
-// gate is an address that stays while servers behind it come and go, and that knows when
-// whatever came in by it has been dealt with.
+// gate is an address that stays while servers behind it come and go. It knows when a server has dealt
+// with everything that was sent through it.
 type gate struct {
 	listener net.Listener
 	to       func() (address string, err error)
 
 	mu    sync.Mutex
 	moved *sync.Cond
-	open  map[net.Conn]string // by whom it was opened
+	open  map[net.Conn]string // with its opener
 	taken map[string]bool     // all that were opened, by whom
 }
 
-// openGate passes connections on to what to says; where that is an error they are closed.
+// openGate passes connections on to the address that to returns. If to returns an error, it closes them.
 func openGate(t *testing.T, to func() (string, error)) *gate {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func openGate(t *testing.T, to func() (string, error)) *gate {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		for c := range g.open {
-			_ = c.Close() // whoever sends through it may be gone
+			_ = c.Close() // the sender may be gone
 		}
 		for len(g.open) > 0 {
 			g.moved.Wait()
@@ -68,8 +68,8 @@ func (g *gate) accept() {
 	}
 }
 
-// pass copies both ways, until the server has closed its side: it has then dealt with what came,
-// even if whoever sent it is dead.
+// pass copies both ways until the server closes its side: then it has dealt with what came, even if
+// the sender is dead.
 func (g *gate) pass(c *net.TCPConn) {
 	defer c.Close()
 	address, err := g.to()
@@ -85,19 +85,19 @@ func (g *gate) pass(c *net.TCPConn) {
 	var sending sync.WaitGroup
 	sending.Go(func() {
 		_, _ = io.Copy(up, c)
-		_ = up.CloseWrite() // what breaks here is seen by the copy of the answer
+		_ = up.CloseWrite() // the copy of the answer sees any error
 	})
 	_, err = io.Copy(c, up)
 	if errors.Is(err, syscall.ECONNRESET) {
 		_ = c.SetLinger(0) // it is reset for the client, too
 	}
-	_, _ = io.Copy(io.Discard, up) // nobody may want the answer any more
+	_, _ = io.Copy(io.Discard, up) // the client may be gone
 	_ = c.Close()
 	sending.Wait()
 }
 
-// settled waits until all that was sent through the gate has been dealt with, by processes that
-// are dead as well: what they opened stands before a connection that is opened now.
+// settled waits until a server has dealt with everything sent through the gate, even by dead processes:
+// their connections come before the one opened now.
 func (g *gate) settled(t *testing.T) {
 	t.Helper()
 	c, err := net.Dial("tcp", g.address())

@@ -9,7 +9,7 @@ import (
 	"zonedeck/service/webhook"
 )
 
-// HeardWebhook is webhook.Config's Heard: it tells the job of the ledger, of whatever profile, see
+// HeardWebhook implements webhook.Jobs: it tells the job in the ledger, of any profile. See
 // jobs.Runner.Heard.
 func (c *Client) HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error) {
 	j, err := c.JobOfWebhook(ctx, news)

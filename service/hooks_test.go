@@ -23,12 +23,12 @@ import (
 
 const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// dueAfter is how long a webhook is waited for.
+// dueAfter is how long to wait for a webhook.
 type dueAfter time.Duration
 
 func (d dueAfter) HookDue() time.Duration { return time.Duration(d) }
 
-// hooked is an emulator that signs, and a receiver that tells its client's jobs.
+// hooked is an emulator that signs webhooks, and a receiver that tells its client's jobs.
 type hooked struct {
 	client   *Client
 	inbox    *webhook.Inbox
@@ -39,7 +39,7 @@ type hooked struct {
 func (h hooked) Received(e webhook.Event)   { h.events <- e }
 func (h hooked) Refused(model.HookRefusals) {}
 
-// receiving begins; a webhook is waited for until due, 0 for the default.
+// receiving begins to receive. Jobs wait until due for a webhook, 0 for the default.
 func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 	t.Helper()
 	sc := scenario.Demo()
@@ -67,7 +67,7 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 	return h
 }
 
-// next is the next event of a kind.
+// next returns the next event of a kind.
 func (h hooked) next(t *testing.T, duplicate bool) model.Delivery {
 	t.Helper()
 	end := time.After(time.Minute)
@@ -89,7 +89,7 @@ func (h hooked) at(r model.TriggerRequest) model.TriggerRequest {
 	return r
 }
 
-// followed is a job when it is over, asked for by those who follow alone: they wait for a webhook.
+// followed returns a job when it is over. Only followers, which wait for a webhook, ask for it.
 func (h hooked) followed(t *testing.T, id string) model.Job {
 	t.Helper()
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)

@@ -11,7 +11,7 @@ import (
 	"zonedeck/service/local"
 )
 
-// keysConfig is what the use case of keys works with.
+// keysConfig configures the use case of keys.
 func (s *Service) keysConfig() keys.Config {
 	c := keys.Config{
 		Profiles: s.InUse, Resolver: s.Resolver, Values: s.Variables, Env: environment{s.o}, Clock: clock{s}, Voice: voiceOfKeys{s},
@@ -29,7 +29,7 @@ func (s *Service) keysConfig() keys.Config {
 	return c
 }
 
-// connectKeys has the keys' events kept, and the jobs in flight looked through.
+// connectKeys gives the keys the history for their events, and the ledger for jobs in flight.
 func (s *Service) connectKeys() {
 	var history keys.History
 	if s.journal != nil {
@@ -42,12 +42,12 @@ func (s *Service) connectKeys() {
 	s.Keys.Connect(history, s.ledger)
 }
 
-// environment is that of the run.
+// environment is the environment of the run.
 type environment struct{ o Options }
 
 func (e environment) Getenv(name string) string { return e.o.Getenv(name) }
 
-// voiceOfKeys prints what is to be known of keys. Where stderr is the screen, the views show it.
+// voiceOfKeys prints what the operator must know about keys. In a console, the views show it instead.
 type voiceOfKeys struct{ s *Service }
 
 func (v voiceOfKeys) Say(format string, args ...any) {
@@ -56,7 +56,7 @@ func (v voiceOfKeys) Say(format string, args ...any) {
 	}
 }
 
-// emulatorOfKeys is the embedded emulator, whose notes a command prints.
+// emulatorOfKeys is the embedded emulator. A command prints its notes, once.
 type emulatorOfKeys struct {
 	*local.Emulator
 	s *Service
@@ -78,14 +78,14 @@ func (emulatorOfKeys) Users(key string) []string { return local.KeyUsers(key) }
 
 func (e emulatorOfKeys) Time() string { return local.AheadOfMachine(e.Ahead()) }
 
-// Rotations are the rotations of keys and passwords. Each look for what uses one searches the folders, which may be nil
-// for what looks for nothing.
+// Rotations returns the use case of rotating keys and passwords. folders are searched for uses of a key or password;
+// nil if the caller searches for none.
 func (s *Service) Rotations(folders keys.Folders) keys.Rotations {
 	return s.Keys.Rotations(s.Client, s.Client.Passwords, folders)
 }
 
-// RehearseRotation takes the steps of a key's rotation on the embedded emulator. For a real account one is started,
-// of which nothing is kept.
+// RehearseRotation takes the steps of a key's rotation on the embedded emulator. For a real account it starts one
+// and keeps nothing of it.
 func (s *Service) RehearseRotation(ctx context.Context, k model.Key, method keystore.RotationMethod, folders keys.Folders) (keystore.RotationPlan, error) {
 	e := s.Local
 	if e == nil {
@@ -95,12 +95,12 @@ func (s *Service) RehearseRotation(ctx context.Context, k model.Key, method keys
 	return s.Rotations(folders).Rehearse(ctx, emulatorOfKeys{e, s}, k, method)
 }
 
-// otherProfiles are the profiles of the configuration besides the one in use.
+// otherProfiles returns the configured profiles except the one in use.
 func (s *Service) otherProfiles() []config.Profile {
 	return slices.DeleteFunc(s.InUse.Configured(), func(p config.Profile) bool { return p.Name == s.Base.Name })
 }
 
-// followedProfiles are the accounts besides the one in use, whose jobs are followed too.
+// followedProfiles are the other accounts whose jobs are followed, too.
 func (s *Service) followedProfiles() *OtherProfiles {
 	return &OtherProfiles{Profiles: s.otherProfiles, Source: s.Keys.OtherProfile, Now: s.o.Now}
 }

@@ -173,7 +173,7 @@ func oneTunnel(ctx context.Context, t *testing.T, proxy, authorization string, r
 	}
 }
 
-// connectTo opens a tunnel without any code of the console.
+// connectTo opens a tunnel without the console's code.
 func connectTo(ctx context.Context, proxy, authorization string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", proxy)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"zonedeck/internal/noerr"
 )
 
-// options are those of a program with an empty home and env for its environment.
+// options are for a program with an empty home and the environment env.
 func options(t *testing.T, env map[string]string) Options {
 	t.Helper()
 	home := t.TempDir()
@@ -29,7 +29,7 @@ func options(t *testing.T, env map[string]string) Options {
 	}
 }
 
-// openTest is a session that ends with the test.
+// openTest opens a Service that is closed with the test.
 func openTest(t *testing.T, o Options) *Service {
 	t.Helper()
 	s, err := Open(t.Context(), o)

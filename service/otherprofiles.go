@@ -18,20 +18,20 @@ import (
 	"zonedeck/service/jobs"
 )
 
-// OtherProfiles are the accounts besides the one in use. Their jobs are followed too; nothing else is sent to their
-// services.
+// OtherProfiles are the accounts other than the one in use. Their jobs are followed, too; nothing else is sent to
+// their services.
 type OtherProfiles struct {
-	// Profiles are those in the configuration now, without the profile in use and without the embedded
-	// emulator, which lives in the process that uses it.
+	// Profiles returns the profiles now configured, without the one in use and without the embedded emulator,
+	// which lives in the process that uses it.
 	Profiles func() []config.Profile
-	// Source is that of the calls for one of them. It asks nobody for a passphrase: the person at the terminal
+	// Source gives a profile's addresses and key. It asks nobody for a passphrase: the person at the terminal
 	// works with another profile.
 	Source func(profile string) exchange.Source
 	// Now is the machine's clock. The profile in use may have an emulator's, which can be moved.
 	Now func() time.Time
 }
 
-// lookForOthers is how often we look in the ledger for jobs of profiles that are not followed yet.
+// lookForOthers is how often the ledger is searched for jobs of profiles that are not followed yet.
 const lookForOthers = 2 * time.Second
 
 // otherRunners holds the runners of other profiles, each made when first needed. Use newOthers.
@@ -46,7 +46,7 @@ type otherRunners struct {
 	runners map[string]*jobs.Runner
 }
 
-// newOthers makes the runners of o.Others, which must be set, from the parts in j.
+// newOthers makes the runners of o.OtherProfiles, which must be set, from the parts in j.
 func newOthers(o ClientOptions, j jobs.Config) *otherRunners {
 	of := &otherRunners{OtherProfiles: *o.OtherProfiles, ledger: o.Ledger, runners: map[string]*jobs.Runner{}}
 	j.Clock, j.Ledger = clockBy(of.Now), o.Ledger.By(of.Now)
@@ -69,7 +69,7 @@ func (o *otherRunners) profile(name string) (config.Profile, error) {
 	return profiles[i], nil
 }
 
-// runnerOf is the runner of a configured profile, nil for any other.
+// runnerOf returns the runner of another configured profile, or nil.
 func (o *otherRunners) runnerOf(name string) *jobs.Runner {
 	if o == nil {
 		return nil
@@ -85,7 +85,7 @@ func (o *otherRunners) runnerOf(name string) *jobs.Runner {
 	return o.runners[name]
 }
 
-// whyNot says why a profile's jobs cannot be asked about, nil if they can.
+// whyNot returns why a profile's jobs cannot be asked about, or nil.
 func (o *otherRunners) whyNot(name string) error {
 	p, err := o.profile(name)
 	if err != nil {
@@ -135,8 +135,8 @@ func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
 	}
 }
 
-// WatchAndFollow is Watch, and follows all other jobs meanwhile. For those nobody is asked for a passphrase, and
-// the reason for an ADMIN key does not apply.
+// WatchAndFollow is Watch, and follows all other jobs meanwhile. For those, it asks nobody for a passphrase, and the
+// reason for an ADMIN key does not apply.
 func (c *Client) WatchAndFollow(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
 	meanwhile, end := context.WithCancel(ask.By(ctx, ask.Nobody))
 	var following sync.WaitGroup
@@ -150,7 +150,7 @@ func (c *Client) WatchAndFollow(ctx context.Context, jobID string, on func(model
 	return c.Watch(ctx, jobID, on)
 }
 
-// inUse stands for the profile in use among the followers.
+// inUse is the name of the profile in use among the followers.
 const inUse = ""
 
 // followedBy is what a profile's follower reported, or why it ended.
@@ -161,14 +161,14 @@ type followedBy struct {
 	err     error
 }
 
-// following is a profile's follower as Follow's goroutine knows it.
+// following is what Follow's goroutine knows of a profile's follower.
 type following struct {
 	end  context.CancelCauseFunc
 	on   map[string]jobs.Followed // the last report about each job that is followed
-	idle bool                     // it reported that there are none
+	idle bool                     // it reported that no job is followed
 }
 
-// followers are those of one Follow. Only its goroutine uses them.
+// followers are the followers of one Follow. Only its goroutine uses them.
 type followers struct {
 	c       *Client
 	events  chan followedBy
@@ -256,7 +256,7 @@ func (f *followers) look(ctx context.Context) {
 	}
 }
 
-// warn logs why a profile's jobs are not followed, unless that was the last thing it logged.
+// warn logs why a profile's jobs are not followed, unless it logged the same last time.
 func (f *followers) warn(name string, err error) {
 	if text := err.Error(); f.logged[name] != text {
 		f.logged[name] = text
@@ -264,7 +264,7 @@ func (f *followers) warn(name string, err error) {
 	}
 }
 
-// runnerOf is the runner of a profile's jobs, or of the profile in use if the profile is not known.
+// runnerOf returns the runner of a profile's jobs. For an unknown profile it is that of the profile in use.
 func (c *Client) runnerOf(name string) *jobs.Runner {
 	if rn := c.otherRunners.runnerOf(name); rn != nil {
 		return rn

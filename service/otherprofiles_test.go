@@ -24,15 +24,15 @@ import (
 	"zonedeck/service/servicetest"
 )
 
-// accounts are two accounts with one ledger: acme, whose console runs, and beta, for which nothing but a
-// launch is ever run. Each is an emulator of its own, and beta's key is of no use at acme's.
+// accounts are two accounts with one ledger: acme, whose console runs, and beta, for which only a launch is
+// ever run. Each has its own emulator, and acme's refuses beta's key.
 type accounts struct {
 	acme, beta         *Client
 	acmeDemo, betaDemo servicetest.Demo
 	ledger             *ledger.Ledger
-	gone, documented   atomic.Bool // beta is no longer in the configuration, or has another dialect
+	gone, documented   atomic.Bool // beta is no longer configured, or has another dialect
 	asked              []string    // the references that were resolved for beta, by acme's client
-	unread, locked     error       // why beta's profile, or its key, cannot be had
+	unread, locked     error       // why beta's profile, or its key, is unavailable
 	wrong              bool        // acme's client has another value for beta's key
 }
 
@@ -73,7 +73,7 @@ func twoAccounts(t *testing.T, change func(o *ClientOptions), rules ...fault.Rul
 	return a
 }
 
-// betaSource is the source of beta, by acme's client.
+// betaSource is the source of beta for acme's client.
 type betaSource struct{ *accounts }
 
 func (b betaSource) Profile(context.Context) (config.Profile, error) {
@@ -112,7 +112,7 @@ func (a *accounts) betaProfile() config.Profile {
 	return p
 }
 
-// launched is a job of beta that its process has left to others.
+// launched returns a job of beta that its process has left to others.
 func (a *accounts) launched(t *testing.T) model.Job {
 	t.Helper()
 	job, err := a.beta.Trigger(t.Context(), asked("http://lab.test/product/1"))
@@ -122,7 +122,7 @@ func (a *accounts) launched(t *testing.T) model.Job {
 	return job
 }
 
-// until follows by acme's client until told says that it has seen enough.
+// until follows with acme's client until told has seen enough.
 func (a *accounts) until(t *testing.T, told func(jobs.Followed) bool) {
 	t.Helper()
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
@@ -209,7 +209,7 @@ func TestAWebhookOfAnotherProfilesJobHasItsServiceAsked(t *testing.T) {
 	a := twoAccounts(t, nil)
 	r := asked("http://lab.test/product/1")
 	token := strings.ToLower(rand.Text())
-	r.Settings.Notify = model.HookAddress("http://127.0.0.1:9", token) // nobody is there
+	r.Settings.Notify = model.HookAddress("http://127.0.0.1:9", token) // nobody listens there
 	job, err := a.beta.Trigger(t.Context(), r)
 	if err != nil || job.HookDue.IsZero() {
 		t.Fatalf("%+v, %v", job, err)
@@ -238,7 +238,7 @@ func TestAJobOfAnotherProfileIsAskedForAtOnce(t *testing.T) {
 	}
 }
 
-// What the console writes of a real account goes by the machine's clock, though the profile in use is an
+// The machine's clock dates what the console writes of a real account, even if the profile in use is an
 // emulator whose clock was moved.
 func TestTheJobsOfOtherProfilesGoByTheMachinesClock(t *testing.T) {
 	moved := func() time.Time { return time.Now().Add(10 * 24 * time.Hour) }
@@ -251,7 +251,7 @@ func TestTheJobsOfOtherProfilesGoByTheMachinesClock(t *testing.T) {
 	}
 }
 
-// While it is followed its profile changes; what nobody does any more is not said to be done.
+// The profile changes while its job is followed. A job that is no longer followed must not be shown as followed.
 func TestAJobWhoseProfileCanNoLongerBeAskedIsSaidNotToBeFollowed(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(a *accounts)
@@ -307,7 +307,7 @@ type fakeOwing []string
 
 func (f *fakeOwing) Owing(context.Context, time.Time) ([]string, error) { return *f, nil }
 
-// alone are the followers of a client that has no profile in use, and beta beside it.
+// alone returns the followers of a client without a profile in use, and with beta.
 func alone(t *testing.T) (f *followers, owing *fakeOwing, asked func() error) {
 	t.Helper()
 	beta := servicetest.Profile("http://beta.test")
@@ -357,8 +357,8 @@ func TestAProfileWithNothingInFlightIsFollowedNoMore(t *testing.T) {
 	}
 }
 
-// Though the profile in use is an emulator whose clock was moved, a job of a real account that may have
-// started is found in its service's list.
+// A job of a real account that may have started is found in its service's list, even if the profile in
+// use is an emulator whose clock was moved.
 func TestAJobOfAnotherProfileIsFoundByTheMachinesClock(t *testing.T) {
 	moved := func() time.Time { return time.Now().Add(10 * 24 * time.Hour) }
 	lost := fault.Rule{

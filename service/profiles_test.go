@@ -25,7 +25,7 @@ import (
 	"zonedeck/service/saved"
 )
 
-// saveProfile saves what Check reports of a draft.
+// saveProfile saves a draft as Check reports it.
 func saveProfile(t *testing.T, s *Service, d profiles.Draft, a ask.Answers) (config.Profile, error) {
 	t.Helper()
 	r, err := s.Profiles.Check(d)
@@ -35,7 +35,7 @@ func saveProfile(t *testing.T, s *Service, d profiles.Draft, a ask.Answers) (con
 	return s.Profiles.Save(t.Context(), r, a)
 }
 
-// Why an ADMIN key is the key of a profile stands in Activity.
+// Activity shows why an ADMIN key is the key of a profile.
 func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	o := options(t, nil)
 	o.NoProfile, o.Journal = true, true
@@ -54,7 +54,7 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	if _, err := saveProfile(t, s, d, nil); !errors.As(err, &admin) {
 		t.Errorf("without a reason: %v", err)
 	}
-	unnamed := d // behind a reference, and called something else
+	unnamed := d // behind a reference, and under another name
 	noerr.Must(t, s.Resolver.Store(t.Context(), "file:boss", value))
 	noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: "chief", Level: model.LevelAdmin, Secret: "file:boss", Fingerprint: value.Fingerprint()}))
 	unnamed.Level, unnamed.Value = model.LevelUser, keystore.Secret{}
@@ -78,7 +78,7 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	}
 }
 
-// What something else needs does not go with an account.
+// Removing an account keeps what something else needs.
 func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	o := options(t, map[string]string{})
 	o.NoProfile, o.Ledger, o.Journal = true, true, true
@@ -127,7 +127,7 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	refused(true, true, job.ID+" (intent) needs file:acme-etl, the Authorization header of its delivery. Wait for its end, or keep the secrets")
 }
 
-// To ask an account is a use of its key, whoever asks: a command or the form.
+// Asking an account is a use of its key, both by a command and by the form.
 func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
 	var status atomic.Int64
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -21,7 +21,7 @@ func TestNoAccountIsAddedWithAReadOnlyProfile(t *testing.T) {
 	}
 }
 
-// A form that was opened before does not switch off what it has not seen.
+// A form does not switch off read_only if that was set after the form was opened.
 func TestAProfileThatBecameReadOnlyMeanwhileIsNotSaved(t *testing.T) {
 	o := options(t, nil)
 	o.NoProfile = true

@@ -17,7 +17,7 @@ import (
 	"zonedeck/service/servicetest"
 )
 
-// dropping is an emulator that starts the jobs of the first triggers and loses its answers.
+// dropping is an emulator that starts the jobs of the first triggers but loses its answers.
 func dropping(t *testing.T, triggers int64) servicetest.Demo {
 	t.Helper()
 	sc := scenario.Demo()
@@ -105,7 +105,7 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	if job, err = c.Download(ctx, lost.ID, jobs.Destination{}, nil); err != nil || job.Rows.Useful != 2 {
 		t.Errorf("%+v, %v", job, err)
 	}
-	// The other one is marked, and what is known is not marked again.
+	// The other one is marked. A known job is not marked again.
 	if job, err = c.Settler().NotStarted(t.Context(), alike.ID); err != nil || job.State != model.JobNotSent || job.Status != 0 {
 		t.Errorf("%+v, %v", job, err)
 	}
@@ -117,8 +117,8 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	}
 }
 
-// An outage makes several jobs that may have started: which of them the service began is not to be
-// told by their number of inputs.
+// After an outage, several jobs may have started. Their number of inputs does not tell which of them the
+// service began.
 func TestAJobThatCanBeAnotherOneIsNotFoundByItself(t *testing.T) {
 	demo := dropping(t, 2)
 	l, dir := servicetest.Ledger(t)
@@ -142,7 +142,7 @@ func TestAJobThatCanBeAnotherOneIsNotFoundByItself(t *testing.T) {
 			}
 		}
 	}
-	// Once the other is settled, what is left is plain.
+	// Once the other is settled, nothing speaks against either candidate.
 	noerr.Must(t, noerr.From(c.Settler().NotStarted(t.Context(), ids[0])))
 	found, err := c.Settler().Candidates(t.Context(), ids[1])
 	if err != nil || len(found) != 2 || found[0].Against != "" || found[1].Against != "" {

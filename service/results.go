@@ -14,12 +14,12 @@ import (
 	"zonedeck/service/records"
 )
 
-// OpenRows opens a result of any size; its index is kept beside it.
+// OpenRows opens a result of any size. Its index is kept next to it.
 func OpenRows(paths config.Paths, path string) (*records.File, error) {
 	return openRows(paths, path, records.Want{})
 }
 
-// OpenResult opens the result of a job as it was downloaded. It refuses a different file that is there now.
+// OpenResult opens the result of a job as it was downloaded. It refuses a file that has changed since.
 func OpenResult(paths config.Paths, job model.Job) (*records.File, error) {
 	return openRows(paths, job.File, records.Want{Size: job.Bytes, SHA256: job.SHA256})
 }
@@ -28,8 +28,8 @@ func openRows(paths config.Paths, path string, want records.Want) (*records.File
 	return records.Open(path, records.Options{Temp: paths.RowsDir(), Keep: textfile.Write, Want: want})
 }
 
-// NamesFile reports whether a name means a file. A name that reads as a job of the ledger means that job, even if a file
-// here has it.
+// NamesFile reports whether a name means a file. A name like job-1 means a job of the ledger, even if there is a file
+// of that name.
 func NamesFile(name string) bool {
 	digits, job := strings.CutPrefix(name, "job-")
 	if _, err := strconv.ParseUint(digits, 10, 64); job && err == nil {
@@ -39,7 +39,7 @@ func NamesFile(name string) bool {
 	return err == nil
 }
 
-// OpenNamedResult opens a result: a file, or the one of a job of the ledger.
+// OpenNamedResult opens a result: a file, or the result of a job in the ledger.
 func (s *Service) OpenNamedResult(ctx context.Context, name string) (*records.File, error) {
 	path, err := files.ExpandHome(name)
 	if err != nil {

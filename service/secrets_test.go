@@ -56,7 +56,7 @@ func TestWhatRotationsHoldIsListedAmongTheSecrets(t *testing.T) {
 	}
 }
 
-// A passphrase is that of the environment, the one that was typed, or an answer. Nobody is asked in the background.
+// A passphrase comes from the environment, from typing, or from an answer. Nobody is asked in the background.
 func TestWhereAPassphraseComesFrom(t *testing.T) {
 	none := func(string) string { return "" }
 	env := func(name string) string { return map[string]string{EnvPassphrase: "of the environment"}[name] }
@@ -78,7 +78,7 @@ func TestWhereAPassphraseComesFrom(t *testing.T) {
 	}
 }
 
-// answers is a person who gives a secret.
+// answers is a person who answers with a secret.
 type answers string
 
 func (a answers) Ask(context.Context, ask.Question) (ask.Answer, error) {

@@ -35,7 +35,7 @@ type Options struct {
 	Getenv func(string) string
 	Now    func() time.Time
 	Log    *slog.Logger
-	// Version is the program's, as files name their creator.
+	// Version is the program's version, for files that name their creator.
 	Version string
 	// Say prints one line for the operator.
 	Say func(format string, args ...any)
@@ -43,19 +43,19 @@ type Options struct {
 	Profile, Config, BaseURL, ProxyHost string // the global flags of the same names
 	Key                                 string // --key of the command
 
-	// Unattended says that no person decides on each call: a command. AdminReason is why
-	// it may use an ADMIN key all the same; empty means that it may not.
+	// Unattended is set for a command: no person decides on each call. AdminReason is why it
+	// may still use an ADMIN key; empty means that it may not.
 	Unattended  bool
 	AdminReason string
-	// AllowKeys are keys of other accounts that may be sent nevertheless, as NAME=ADDRESS.
+	// AllowKeys are keys of other accounts that may be sent even so, as NAME=ADDRESS.
 	AllowKeys []string
-	// Console says that a person sits at a screen, which shows what is to be known and what cannot be read.
+	// Console is set if a person sits at a screen, which shows notices and read errors.
 	Console bool
-	// Agent says that an agent decides: the history marks what it does.
+	// Agent is set if an agent decides. The history marks what it does.
 	Agent bool
 
-	// Ask asks a person what comes up meanwhile, such as the passphrase of the secrets; nil for nobody. Passphrase is that
-	// passphrase, if it was typed before.
+	// Ask asks a person questions that come up, such as for the passphrase of the secrets; nil asks nobody.
+	// Passphrase is that passphrase, if it was typed before.
 	Ask        ask.Asker
 	Passphrase keystore.Secret
 
@@ -63,13 +63,13 @@ type Options struct {
 	NoProfile bool
 
 	// Journal is set if the history is read or written, Ledger if jobs are, and Rules if
-	// answers are held against the operator's rules.
+	// the operator's rules judge answers.
 	Journal, Ledger, Rules bool
 }
 
 // Service holds what a command works with: the profile in use, its keys, the journal
-// and the  It is closed when the command ends. Its methods are
-// safe for concurrent use.
+// and the ledger. It is closed when the command ends. Its methods are safe for
+// concurrent use.
 type Service struct {
 	Paths     config.Paths
 	Base      config.Profile // as configured; empty addresses for the emulator
@@ -84,7 +84,7 @@ type Service struct {
 	InUse     *config.InUse
 	Variables *variables
 
-	LedgerFault error    // why there is no ledger of jobs; nil when there is
+	LedgerFault error    // why there is no ledger of jobs, or nil
 	Notices     []string // what the operator must be told about the files
 	Implied     bool     // nothing was configured, so the embedded emulator is used
 
@@ -98,8 +98,8 @@ type Service struct {
 	turns   atomic.Int64 // how often the session was described
 }
 
-// ReadAtOnce is the size of an inventory, in bytes, that is read before the first paint: 200 keys, some
-// milliseconds.
+// ReadAtOnce is the largest inventory, in bytes, that is read before the first paint: 200 keys, read in
+// some milliseconds.
 const ReadAtOnce = 64 << 10
 
 // emulator is the embedded emulator of this user.
@@ -111,7 +111,7 @@ func (o Options) emulator(paths config.Paths) *local.Emulator {
 // first call that needs an embedded emulator starts it.
 func Open(ctx context.Context, o Options) (*Service, error) {
 	s := &Service{o: o, Paths: config.FindPaths(o.Getenv)}
-	s.asRead = s.stamps() // before anything is read: a change beside it is then seen as one
+	s.asRead = s.stamps() // before anything is read, to notice any change after that
 	if err := s.choose(); err != nil {
 		return nil, err
 	}
@@ -169,8 +169,8 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	return s, nil
 }
 
-// passphrase gives the passphrase of the secrets: of the environment, as it was typed before, or as it is answered now. It is
-// empty where nobody is there to ask.
+// passphrase returns the passphrase of the secrets: from the environment, as typed before, or as answered now.
+// It is empty if there is nobody to ask.
 func (o Options) passphrase(ctx context.Context, what string) (keystore.Secret, error) {
 	if env := o.Getenv(EnvPassphrase); env != "" {
 		return keystore.NewSecret(env), nil
@@ -185,8 +185,8 @@ func (o Options) passphrase(ctx context.Context, what string) (keystore.Secret, 
 	return answer.Secret, err
 }
 
-// Unlock asks for the passphrase of the secrets of these options now and not later. Without one, or with another way to
-// protect them, it does nothing.
+// Unlock asks for the passphrase of the secrets now rather than later. If no passphrase protects them, it does
+// nothing.
 func (o Options) Unlock(ctx context.Context) error {
 	return keystore.NewResolver(keystore.ResolverOptions{SecretsDir: config.FindPaths(o.Getenv).SecretsDir(), Passphrase: o.passphrase}).Unlock(ctx)
 }
@@ -218,12 +218,12 @@ type clock struct{ s *Service }
 func (c clock) Now() time.Time     { return c.s.Now() }
 func (c clock) Machine() time.Time { return c.s.o.Now() }
 
-// webhooks are waited for as long as the configuration says.
+// webhooks gives the configured time to wait for a webhook.
 type webhooks struct{ s *Service }
 
 func (w webhooks) HookDue() time.Duration { return w.s.Configuration().Webhook().Due }
 
-// jobsOfInbox hear of webhooks: the client is made after the inbox, which gives its jobs their addresses.
+// jobsOfInbox passes webhooks on to the client, which is made after the inbox.
 type jobsOfInbox struct{ s *Service }
 
 func (j jobsOfInbox) HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error) {
@@ -235,8 +235,8 @@ type voice func(format string, args ...any)
 
 func (v voice) Say(format string, args ...any) { v(format, args...) }
 
-// checkRules looks at the operator's rules before anything is sent. A command fails if they
-// are wrong: its exit code would mean something else without them. A console says so.
+// checkRules checks the operator's rules before anything is sent. If they are wrong, a command
+// fails, because its exit code would mean something else without them. A console says so.
 func (s *Service) checkRules(added *rules.File) error {
 	if !s.o.Rules {
 		return nil
@@ -253,8 +253,8 @@ func (s *Service) checkRules(added *rules.File) error {
 	}
 }
 
-// openJournal opens the history. If that fails, the program goes on without it and
-// says so.
+// openJournal opens the history. If that fails, the program says so and goes on
+// without it.
 func (s *Service) openJournal(ctx context.Context) error {
 	j, fault, err := s.files.Journal(ctx)
 	if fault != nil {
@@ -267,8 +267,8 @@ func (s *Service) openJournal(ctx context.Context) error {
 	return err
 }
 
-// openLedger opens the ledger of jobs. If that fails, the program goes on without it:
-// no job can be launched, and it says so.
+// openLedger opens the ledger of jobs. If that fails, the program says so and goes on
+// without it: no job can be launched.
 func (s *Service) openLedger(ctx context.Context) error {
 	l, fault, err := s.files.Ledger(ctx)
 	s.ledger, s.LedgerFault = l, fault
@@ -276,7 +276,7 @@ func (s *Service) openLedger(ctx context.Context) error {
 	case fault != nil:
 		s.Notices = append(s.Notices, fmt.Sprintf("no job can be launched: %v", fault))
 	case l != nil && l.Frozen() != nil:
-		s.Notices = append(s.Notices, fmt.Sprintf("the ledger of jobs is shown as it lies there, and no job can be launched: %v", l.Frozen()))
+		s.Notices = append(s.Notices, fmt.Sprintf("the ledger of jobs is read-only, so no job can be launched: %v", l.Frozen()))
 	}
 	return err
 }
@@ -287,8 +287,8 @@ func (s *Service) Profile(ctx context.Context) (config.Profile, error) {
 }
 
 // Now is the time at the service in use: the machine's, or the emulator's, which may
-// have been moved forward. The emulator itself and deletion by age use the machine's
-// clock.
+// have been moved forward. The emulator itself, and deletion by age, use the
+// machine's clock.
 func (s *Service) Now() time.Time {
 	if s.Local == nil {
 		return s.o.Now()
@@ -296,7 +296,7 @@ func (s *Service) Now() time.Time {
 	return s.Local.Now()
 }
 
-// NowOf is the time by which the jobs of a profile are dated: Now for the profile in use, else the machine's.
+// NowOf is the time that dates the jobs of a profile: Now for the profile in use, else the machine's.
 func (s *Service) NowOf(profile string) time.Time {
 	if profile == "" || profile == s.Base.Name {
 		return s.Now()
@@ -312,7 +312,7 @@ func (s *Service) Ahead() time.Duration {
 	return s.Local.Ahead()
 }
 
-// EmulatorEnds reports whether this process runs the embedded emulator in use, so that
+// EmulatorEnds reports whether this process runs the embedded emulator in use. If so,
 // its addresses are dead once the Service is closed.
 func (s *Service) EmulatorEnds() bool {
 	if s.Local == nil {
@@ -322,26 +322,26 @@ func (s *Service) EmulatorEnds() bool {
 	return runsHere
 }
 
-// CurrentProfile is the profile as known now; it does no I/O.
+// CurrentProfile is the profile in use as currently known. It does no I/O.
 func (s *Service) CurrentProfile() config.Profile {
 	return s.InUse.Profile()
 }
 
-// State is what a face shows of a run.
+// State is what a user interface shows of a run.
 type State struct {
 	Profile config.Profile
-	// Keys are all keys: Supplied come with the profile, the others are the inventory's. Key is the profile's.
+	// Keys are all keys: first Supplied, which come with the profile, then the inventory's. Key is the profile's.
 	Keys, Supplied []model.Key
 	Key            model.Key
-	// Unread is why the inventory's keys are not known.
+	// Unread is why the inventory's keys are unknown, or nil.
 	Unread error
-	// Ready says that calls can be made. Problem is why none can be.
+	// Ready says that calls can be made. Problem says why not, or is empty.
 	Ready   bool
 	Problem string
 	Notes   []string
 	// Ahead is how far the service's time is ahead of the machine's.
 	Ahead time.Duration
-	// Replaced is the profile's own key, where the environment's is used in its place.
+	// Replaced is the profile's own key, if the environment's is used instead.
 	Replaced string
 	// Elsewhere says, for each key of another account, which profiles it belongs to.
 	Elsewhere map[string]string
@@ -349,7 +349,7 @@ type State struct {
 	Turn int64
 }
 
-// State describes the run. It waits for nothing.
+// State describes the run, without waiting.
 func (s *Service) State() State {
 	p := s.CurrentProfile()
 	inventory := s.Keys.Inventory()
@@ -373,8 +373,8 @@ func (s *Service) State() State {
 	return d
 }
 
-// Machine is this machine as other clients see it. Its clock is the one that crypto/tls verifies
-// chains by, so that no page contradicts a handshake.
+// Machine is this machine as other clients see it. It has the clock that crypto/tls verifies chains
+// with: no page may contradict a handshake.
 func (s *Service) Machine() clients.Machine {
 	return clients.Machine{Getenv: s.o.Getenv, Now: time.Now}
 }
@@ -382,9 +382,9 @@ func (s *Service) Machine() clients.Machine {
 // closePatience bounds each part of Close.
 const closePatience = 5 * time.Second
 
-// Close ends the run: the service first, then pending writes to the inventory
-// and the history, then the emulator. It gives up on calls after five seconds and on
-// writes after ten.
+// Close ends the run: first the calls, then pending writes to the inventory and the
+// history, then the emulator. It gives up on calls after five seconds, and on writes
+// after ten.
 func (s *Service) Close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	ended := make(chan error, 1)
@@ -412,8 +412,8 @@ func (s *Service) Close(ctx context.Context) error {
 	return err
 }
 
-// notKept reports folders that cannot be created: the first error and a count of the
-// others, because a read-only home fails for all of them alike.
+// notKept reports folders that cannot be created: the first error, and a count of the
+// others, because with a read-only home all of them fail alike.
 func notKept(err error) string {
 	first, rest, several := strings.Cut(err.Error(), "\n")
 	text := "not everything will be kept: " + first
@@ -423,7 +423,7 @@ func notKept(err error) string {
 	return text
 }
 
-// person is how the history names who accepts something.
+// person is the operator's name in the history, such as for who accepts drift.
 func person(getenv func(string) string) string {
 	return model.Line(cmp.Or(getenv("USER"), getenv("USERNAME"), "operator"), 60)
 }

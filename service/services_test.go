@@ -16,7 +16,7 @@ import (
 	"zonedeck/service/profiles"
 )
 
-// twoServices is a session with profiles of two services, in a folder with files that name the key.
+// twoServices is a Service with profiles of two services, in a folder with files that name the key.
 type twoServices struct {
 	*Service
 	config, folder string
@@ -87,7 +87,7 @@ func (a *twoServices) key(t *testing.T, name string) model.Key {
 	return k
 }
 
-// What a rotation needs is not removed under it, and one whose key is gone can still be ended.
+// Nothing that a rotation needs can be removed, and a rotation without its key can still be ended.
 func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
 	a := newServices(t)
 	rotations := a.Rotations(a.Keys.Inventory())

@@ -9,12 +9,12 @@ import (
 	"zonedeck/service/exchange"
 )
 
-// Skew is how far the clock of a profile's service is ahead of this machine's, by its last answer
-// in this run; ok is false before there is one.
+// Skew is how far the clock of a profile's service is ahead of this machine's, by the service's last
+// answer in this run. ok is false if there is none.
 func (c *Client) Skew(p config.Profile) (s exchange.Skew, ok bool) { return c.wire.Skew(p) }
 
-// MeasureSkew asks the service for its Date header, by a request without a key, which costs
-// nothing and whose answer is not looked at.
+// MeasureSkew asks the service for its Date header. The request has no key and costs nothing; its
+// answer is otherwise ignored.
 func (c *Client) MeasureSkew(ctx context.Context) (exchange.Skew, error) {
 	p, _, err := exchange.Current(ctx, c.source)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"zonedeck/model"
 )
 
-// schemeAsked begins the reference of a secret that the operator typed: it is in memory
-// alone.
+// schemeAsked begins the reference of a secret that the operator typed. The secret is only
+// in memory.
 const schemeAsked = "asked:"
 
-// variables are the values of a request's variables.
+// variables gives the values of a request's variables.
 type variables struct {
 	*Service
 	mu      sync.Mutex
@@ -22,8 +22,8 @@ type variables struct {
 	secrets map[string]keystore.Secret
 }
 
-// Variable is what a variable of a request stands for: what the profile says, else the
-// environment. What may be a key, because the keys are not known, is refused. It waits for nothing.
+// Variable returns a request's variable, from the profile or else the environment. It refuses keys and
+// passwords, and every reference while the keys are unknown. It does not wait.
 func (s *Service) Variable(name string) (model.Variable, bool) {
 	unread := s.Keys.Inventory().Unread()
 	v, ok := s.CurrentProfile().Variable(name, s.o.Getenv, s.Keys.Inventory().MayBeKey)
@@ -33,8 +33,8 @@ func (s *Service) Variable(name string) (model.Variable, bool) {
 	return v, ok
 }
 
-// Variable is what the operator answered, else the session's. What must not go to a target is
-// refused whatever was answered.
+// Variable returns the operator's answer, else the Service's value. A refused variable stays refused,
+// whatever the answer.
 func (v *variables) Variable(name string) (model.Variable, bool) {
 	known, ok := v.Service.Variable(name)
 	if known.Refused != "" {
@@ -48,7 +48,7 @@ func (v *variables) Variable(name string) (model.Variable, bool) {
 	return known, ok
 }
 
-// Answer gives a variable a value until the console ends; an empty one takes the answer back.
+// Answer gives a variable a value until the console ends. An empty value removes the answer.
 func (v *variables) Answer(name, value string, secret bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -67,7 +67,7 @@ func (v *variables) Answer(name, value string, secret bool) {
 // errNotAnswered says that a secret was typed in another console.
 var errNotAnswered = errors.New("its value was typed in another console, and is asked for again")
 
-// Resolve gives the value of a reference, or of an answer.
+// Resolve returns the value of a reference, which may be an answer's.
 func (v *variables) Resolve(ctx context.Context, ref string) (keystore.Secret, error) {
 	name, is := strings.CutPrefix(ref, schemeAsked)
 	if !is {

@@ -11,8 +11,8 @@ import (
 	"zonedeck/service/keys"
 )
 
-// stamp tells two states of a file apart. The console replaces files, so that two of them never
-// share all of it.
+// stamp identifies a state of a file. The console replaces files instead of changing them, so each
+// state has its own stamp.
 type stamp struct {
 	info os.FileInfo
 	size int64
@@ -34,44 +34,44 @@ func (s stamp) same(o stamp) bool {
 	return s.size == o.size && s.at.Equal(o.at) && s.info.Mode() == o.info.Mode() && os.SameFile(s.info, o.info)
 }
 
-// stamps are the states of the configuration, of the key inventory, and of the folder of rotations.
+// stamps are those of the config file, the key inventory and the folder of rotations.
 type stamps struct{ config, keys, rotations stamp }
 
 func (s *Service) stamps() stamps {
 	return stamps{config: stampOf(s.configFile()), keys: stampOf(s.Paths.KeysFile()), rotations: stampOf(s.Paths.RotationsDir())}
 }
 
-// Watcher notices that the configuration, the key inventory or a rotation was changed: by the console, by
-// hand, by another process. It is used by one goroutine.
+// Watcher notices changes of the configuration, the key inventory and rotations: by the console, by hand,
+// by another process. It is used by one goroutine.
 type Watcher struct {
 	s *Service
 	stamps
 	reported bool // that the inventory cannot be read
 }
 
-// Watcher begins with the files as Open read them.
+// Watcher makes a Watcher that begins with the files as Open read them.
 func (s *Service) Watcher() *Watcher { return &Watcher{s: s, stamps: s.asRead} }
 
-// ChangeKind is what has changed.
+// ChangeKind is a kind of change.
 type ChangeKind int
 
 // The kinds of changes.
 const (
 	StateChanged     ChangeKind = iota
-	InventoryRead               // Text is why the inventory cannot be read, empty once it can be
+	InventoryRead               // Text is why the inventory cannot be read, or empty
 	RotationsChanged            // the records of rotations
-	Noted                       // Text is to be known
+	Noted                       // Text is a notice
 	Warned                      // Text is a warning
 	Failed                      // Text is an error
 )
 
-// Change is something that has changed beside a run: by the console, by hand, by another process.
+// Change is a change during a run: by the console, by hand, by another process.
 type Change struct {
 	Kind ChangeKind
 	Text string
 }
 
-// Watch looks once a second, until ctx ends, whether the configuration, the key inventory or a rotation was changed.
+// Watch looks for changes once a second until ctx ends, and calls on with each.
 func (s *Service) Watch(ctx context.Context, on func(Change)) {
 	w := s.Watcher()
 	every := time.NewTicker(time.Second)
@@ -88,7 +88,7 @@ func (s *Service) Watch(ctx context.Context, on func(Change)) {
 	}
 }
 
-// Look reads what has changed, and returns the changes.
+// Look reads changed files, and returns the changes.
 func (w *Watcher) Look(ctx context.Context) (changes []Change) {
 	s := w.s
 	before, now := w.stamps, s.stamps()
@@ -114,13 +114,13 @@ func (w *Watcher) Look(ctx context.Context) (changes []Change) {
 			changes = []Change{{Kind: StateChanged}}
 		}
 	}
-	if len(changes) == 0 && !now.rotations.same(before.rotations) { // with a changed session they are read, too
+	if len(changes) == 0 && !now.rotations.same(before.rotations) { // StateChanged includes the rotations
 		changes = append(changes, Change{Kind: RotationsChanged})
 	}
 	return changes
 }
 
-// reload reads the config file again. With a fault in it everything stays as it was.
+// reload reads the config file again. If it has a fault, everything stays as it was.
 func (s *Service) reload(ctx context.Context) (changes []Change) {
 	file, err := config.Load(s.configFile())
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Service) reload(ctx context.Context) (changes []Change) {
 		return []Change{changed}
 	}
 	s.InUse.SetProfile(p)
-	return []Change{changed, {Noted, "profile " + p.Name + " has changed in the config file; it holds from now on"}}
+	return []Change{changed, {Noted, "profile " + p.Name + " has changed in the config file; the change applies from now on"}}
 }
 
 // described reports whether flags alone describe the profile in use.
@@ -160,7 +160,7 @@ func (s *Service) described() bool {
 	return err != nil && s.Base.Name == config.FlagsName
 }
 
-// again is the profile in use as the file has it now, under flags and environment.
+// again returns the profile in use from the file, overridden by flags and environment.
 func (s *Service) again(file config.File) (config.Profile, error) {
 	p, err := file.Profile(s.Base.Name)
 	if err != nil {

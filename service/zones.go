@@ -30,8 +30,8 @@ func (s *Service) demoSecret(name string) (keystore.Secret, bool) {
 	return s.Local.Secret(name)
 }
 
-// Zone finds the zone a command names. A profile without a list of zones accepts
-// every valid name.
+// Zone finds the zone that a command names. A profile without a list of zones
+// accepts every valid name.
 func (s *Service) Zone(p config.Profile, name string) (model.Zone, error) {
 	if z, ok := p.Zone(name); ok {
 		return z, nil

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// Append adds whole lines to the file at path, made with mode 0600 when it is
-// missing, and returns the file's size. They are on disk when Append returns. A
-// last line that was cut short is ended first, so that it spoils no other.
-// Several processes may append to one file.
+// Append adds whole lines to the file at path and returns the file's size. A missing
+// file is created with mode 0600. The lines are on disk when Append returns. If the
+// last line was cut short, Append ends it first. Several processes may append to one
+// file.
 func Append(path string, lines []byte) (size int64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

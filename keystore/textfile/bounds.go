@@ -10,30 +10,30 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Bounds are how much a file may hold. The library compares each table and field with those beside
-// it and goes down to each from the top, so that the time grows with the square of their number;
-// with a long list of small tables it does so within each of them.
+// Bounds limit what a file may hold. The library looks each table and field up among its siblings,
+// from the top of the file: the time grows with the square of their number. In a long list of small
+// tables it does so only within each table.
 type Bounds struct {
 	size  int    // bytes
-	names int    // tables and fields, together; the key a.b.c is three. With list: of each of its tables, and before the first
-	list  string // the list at the top of the file, as in [[list]], that may be long; empty for none
+	names int    // tables and fields, together; the key a.b.c is three. With list: in each of its tables, and before the first
+	list  string // the name of the one top-level list, as in [[list]], that may be long; empty for none
 	long  int    // tables of list
-	items int    // tables, fields and elements of lists in the whole file, where there is a list
+	items int    // tables, fields and list elements in the whole file; only with list
 }
 
-// maxNames bounds the tables and fields of a file that is written by hand.
+// maxNames limits the tables and fields of a file that is written by hand.
 const maxNames = 10_000
 
 var byHand = Bounds{size: MaxSize, names: maxNames}
 
-// Long are the bounds of a file that is a long list of small tables: 200,000 with a hundred fields
-// each, 64 MiB in all.
+// Long are the bounds of a file that is a long list of small tables: at most 200,000 tables with 100
+// tables and fields each, 3,000,000 tables, fields and list elements in all, and 64 MiB.
 func Long(list string) Bounds {
 	return Bounds{size: 64 << 20, names: 100, list: list, long: 200_000, items: 3_000_000}
 }
 
-// Check refuses a text that holds more; file names it in errors. It stops at a fault of the text,
-// which decoding will tell.
+// Check refuses a text that exceeds the bounds; file names it in errors. It stops at a syntax error,
+// which decoding will report.
 func (m Bounds) Check(file string, b []byte) error {
 	if len(b) > m.size {
 		return &Error{File: file, Msg: fmt.Sprintf("the file is larger than %d MiB", m.size>>20), Expected: "a file written by hand or by zonedeck"}
@@ -71,7 +71,7 @@ func (m Bounds) Check(file string, b []byte) error {
 	return nil
 }
 
-// begins reports whether an expression begins a table of the list.
+// begins reports whether an expression starts a table of m.list.
 func (m Bounds) begins(e *unstable.Node) bool {
 	if m.list == "" || e.Kind != unstable.ArrayTable {
 		return false
@@ -80,8 +80,8 @@ func (m Bounds) begins(e *unstable.Node) bool {
 	return it.Next() && string(it.Node().Data) == m.list && !it.Next()
 }
 
-// count counts the tables and fields of an expression, those in its value too, and the other
-// elements of lists.
+// count counts the tables and fields of an expression, with those in its value, and the elements of
+// lists.
 func count(n *unstable.Node) (names, elements int) {
 	add := func(n *unstable.Node) {
 		in, el := count(n)
@@ -107,14 +107,14 @@ func count(n *unstable.Node) (names, elements int) {
 	return names, elements
 }
 
-// position is the line and column of an offset, from 1.
+// position is the line and column of an offset, both from 1.
 func position(b []byte, off int) (line, column int) {
 	return bytes.Count(b[:off], []byte("\n")) + 1, off - bytes.LastIndexByte(b[:off], '\n')
 }
 
-// Open opens a file for reading. The error is an *Error for what is no plain file, such
-// as a pipe, which is not opened: reading it could wait for ever. Else it wraps what the
-// file system said; errors.Is(err, fs.ErrNotExist) tells a missing file.
+// Open opens a regular file for reading. For anything else, such as a pipe, the error is
+// an *Error, and it is not opened: reading it could block forever. Other errors wrap the
+// file system's; errors.Is(err, fs.ErrNotExist) means a missing file.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -130,8 +130,8 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// ReadBounded gives the content of a file. Beside the errors of Open there is an *Error
-// for a file of more than most bytes.
+// ReadBounded returns the content of a file. It has the errors of Open, and an *Error for
+// a file of more than most bytes.
 func ReadBounded(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -148,7 +148,7 @@ func ReadBounded(path string, most int64) ([]byte, error) {
 	return b, nil
 }
 
-// Plain is an *Error if info is of something other than a plain file; file names it.
+// Plain returns an *Error if info is not that of a regular file; file names it.
 func Plain(file string, info fs.FileInfo) error {
 	what := "a device"
 	switch mode := info.Mode(); {

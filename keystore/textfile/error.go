@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// Error is a fault in a file a person edits. It never carries a value that
-// stood in a field for secrets.
+// Error is a fault in a file that people edit. It never contains a value from a
+// field for secrets.
 type Error struct {
 	File string
-	// Line and Column count from 1; 0 means that the place is not known.
+	// Line and Column count from 1; 0 means unknown.
 	Line, Column int
-	// Msg says what is wrong there, Expected what belongs there; Expected may be
-	// empty.
+	// Msg says what is wrong, Expected what belongs there. Expected may be empty.
 	Msg, Expected string
 }
 

@@ -12,8 +12,8 @@ import (
 
 const sep = "\x1f"
 
-// At names a place in a document: the names of tables and fields, and an int for
-// the element of a list, as in At("profiles", "acme", "zones", 0, "name").
+// At names a place in a document by the names of tables and fields, and by an int for
+// each list element, as in At("profiles", "acme", "zones", 0, "name").
 func At(parts ...any) string {
 	out := make([]string, len(parts))
 	for i, p := range parts {
@@ -22,8 +22,8 @@ func At(parts ...any) string {
 	return strings.Join(out, sep)
 }
 
-// Fields are the fields and tables of the table at, which At made, by their names: where each stands
-// in the source, in bytes.
+// Fields maps the names of the fields and tables in a table to their offsets in the source, in bytes.
+// at is the table, as At names it.
 func (d Doc) Fields(at string) map[string]int {
 	fields := map[string]int{}
 	locate(d.source, func(p place) bool {
@@ -36,8 +36,8 @@ func (d Doc) Fields(at string) map[string]int {
 	return fields
 }
 
-// Fault is an Error at a place made by At, or at the nearest table around it
-// that the document has (a missing field is reported at its table).
+// Fault is an Error at a place that At names, or at the nearest table around it in the
+// document: a missing field is reported at its table.
 func (d Doc) Fault(at, msg, expected string) *Error {
 	e := &Error{File: d.file, Msg: shorten(msg), Expected: expected}
 	nearest, off := "", -1
@@ -53,16 +53,15 @@ func (d Doc) Fault(at, msg, expected string) *Error {
 	return e
 }
 
-// longest is how much of a message is kept, in bytes: it may quote a value of
-// any length.
+// longest limits a message, in bytes: it may quote a value of any length.
 const longest = 300
 
 func shorten(s string) string { return model.Cut(s, longest) }
 
-// place is where a table or a field stands.
+// place is where a table or a field is in the source.
 type place struct {
-	path  string // made by At
-	shape string // path with each number of a list's element as 0
+	path  string // as At makes it
+	shape string // path with 0 for the index of each list element
 	off   int    // in bytes
 }
 
@@ -74,7 +73,7 @@ type locator struct {
 	arrays map[string]int // path of an array of tables -> elements so far
 }
 
-// locate is run on text that was decoded without error. It ends when visit returns false.
+// locate visits the places of a text that was decoded without error. It stops when visit returns false.
 func locate(b []byte, visit func(place) bool) {
 	l := &locator{visit: visit, arrays: map[string]int{}}
 	l.p.Reset(b)
@@ -145,7 +144,7 @@ func (l *locator) mark(at place) {
 	}
 }
 
-// field is the place of a field in a table; off is kept, unless it is not known yet.
+// field is the place of a field in a table. It sets off if that is not known yet.
 func (p place) field(key *unstable.Node) place {
 	if p.off < 0 {
 		p.off = int(key.Raw.Offset)

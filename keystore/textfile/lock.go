@@ -11,17 +11,17 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrLocked is wrapped when another process holds a file's lock for too long.
+// ErrLocked is wrapped if another process holds a file's lock for too long.
 var ErrLocked = errors.New("locked by another process")
 
-// lockWait bounds the wait for a lock; a read-modify-write cycle takes a few
-// milliseconds, so one that lasts this long hangs.
+// lockWait limits the wait for a lock. A read-modify-write cycle takes a few
+// milliseconds: one that takes this long hangs.
 const lockWait = 10 * time.Second
 
-// Lock takes the lock that guards the file at path against every other writer,
-// in this process and in others, and returns what releases it. The lock is a
-// file beside it (path + ".lock"), which stays. It waits until ctx ends, at most
-// ten seconds, then the error wraps ErrLocked.
+// Lock locks the file at path against every other writer, in this process and in
+// others. unlock releases it. The lock is a file next to it (path + ".lock"), which
+// stays. Lock waits until ctx ends, and at most ten seconds: then the error wraps
+// ErrLocked.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("locking %s: %w", path, err)
@@ -38,12 +38,11 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	case err != nil:
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
-	// The kernel drops the lock with the descriptor, so there is nothing to do
-	// about an error here.
+	// The kernel drops the lock with the descriptor: an error here does not matter.
 	return func() { _ = l.Close() }, nil
 }
 
-// TryLock is Lock without waiting. ok is false where another holds it.
+// TryLock is Lock without waiting. ok is false if the lock is held already.
 func TryLock(path string) (unlock func(), ok bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, false, fmt.Errorf("locking %s: %w", path, err)

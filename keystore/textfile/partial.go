@@ -8,22 +8,22 @@ import (
 	"path/filepath"
 )
 
-// Partial is a file that is written over several runs beside the place it is meant for,
-// under a plain name: what one process leaves, the next one goes on with. It is locked as
-// long as it is open. Keep gives it its place, Discard removes it, Leave lets it be; one of
-// the three must be called.
+// Partial is a file that is written over several runs, next to its final place, under a plain
+// name. The next process continues what one process leaves. The file is locked as long as it is
+// open. Call one of Keep, which moves it to its place, Discard, which removes it, and Leave,
+// which leaves it as it is.
 type Partial struct {
 	*os.File
-	// Alone says that nobody else has it open as a Partial: where a file system has no locks,
-	// and on Windows, that is not known.
+	// Alone says that nobody else has the file open as a Partial. It is false if that cannot be
+	// known: on Windows, and on file systems without locks.
 	Alone bool
 	root  *os.Root
 	name  string
 	ended bool
 }
 
-// OpenPartial opens the file of that path for reading and writing, or makes it (0600). Its
-// folder must exist. While another writer has it the error wraps ErrLocked.
+// OpenPartial opens the file at path for reading and writing, or creates it (0600). Its
+// folder must exist. While another writer has it open, the error wraps ErrLocked.
 func OpenPartial(path string) (*Partial, error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -38,7 +38,7 @@ func OpenPartial(path string) (*Partial, error) {
 
 func openPartial(root *os.Root, name string) (*Partial, error) {
 	for {
-		// Anything but a file, as a pipe that nobody reads, would make the open wait.
+		// Opening anything but a file, such as a pipe that nobody reads, could block.
 		info, err := root.Lstat(name)
 		if err == nil && !info.Mode().IsRegular() {
 			return nil, &fs.PathError{Op: "open", Path: filepath.Join(root.Name(), name), Err: errors.New("it is not a file")}
@@ -60,15 +60,15 @@ func openPartial(root *os.Root, name string) (*Partial, error) {
 		_ = f.Close()
 		if err = errors.Join(err, own); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
-		} // else its writer gave it its place before the lock
+		} // else its writer moved or removed it before this process had the lock
 	}
 }
 
 // Name is the path of the file until Keep.
 func (p *Partial) Name() string { return filepath.Join(p.root.Name(), p.name) }
 
-// Sweep is SweepFor for a place whose temporary files are made only by those who have this file
-// open. What is not locked then is no writer's any more, however young it is.
+// Sweep is SweepFor for a place whose temporary files only the process with this Partial makes.
+// Then a file without a lock has no writer, however young it is.
 func (p *Partial) Sweep(path string) error {
 	if !p.Alone {
 		return SweepFor(path)
@@ -76,8 +76,8 @@ func (p *Partial) Sweep(path string) error {
 	return sweepFor(path, 0)
 }
 
-// Keep gives the file its place in its folder, where it replaces another one. It and its
-// folder are then on disk. After an error the file may have its first name.
+// Keep renames the file to name in its folder and replaces a file of that name. Both the file
+// and its folder are then on disk. After an error the file may still have its first name.
 func (p *Partial) Keep(name string) error {
 	err := p.Sync()
 	if err == nil {

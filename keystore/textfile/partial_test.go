@@ -66,8 +66,8 @@ func TestAPartialFileIsAFileOfItsFolder(t *testing.T) {
 	}
 }
 
-// Who holds the partial file knows that temporary files of its place that nobody has locked are
-// left from killed writers, and those that somebody has are not.
+// The holder of the partial file knows that unlocked temporary files of its place are left from killed
+// writers, and that locked ones are not.
 func TestAPartialFileSweepsWhatIsYoung(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "out.csv")

@@ -49,7 +49,7 @@ func TestWhatIsNoFileIsToldAndNotOpened(t *testing.T) {
 	}
 }
 
-// A pipe that nobody reads keeps nobody waiting who has been interrupted: not before it is opened, and not while it is full.
+// An interrupt ends the wait for a pipe that nobody reads, before it is opened and while it is full.
 func TestWritingIntoAPipeEndsWithAnInterruption(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	noerr.Must(t, syscall.Mkfifo(pipe, 0o600))

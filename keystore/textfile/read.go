@@ -12,12 +12,12 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// MaxSize bounds a file, in bytes: a saved request may hold a body of 1 MiB, and
-// everything else that is written by hand is far smaller.
+// MaxSize limits a file that is written by hand, in bytes. A saved request may hold a
+// body of 1 MiB; everything else is far smaller.
 const MaxSize = 2 << 20
 
-// Doc is a file that was decoded, so that a rule checked later can still point at the line. The zero
-// value points nowhere.
+// Doc is a decoded file. A rule that is checked later can still point at a line with it. The zero value
+// points nowhere.
 type Doc struct {
 	file   string
 	source []byte
@@ -26,9 +26,9 @@ type Doc struct {
 // Source is the text that was decoded.
 func (d Doc) Source() []byte { return d.source }
 
-// Read decodes the TOML file at path strictly into the struct that into points
-// to. The error is an *Error for a fault in the text, else it wraps what the
-// file system said; errors.Is(err, fs.ErrNotExist) tells a missing file.
+// Read strictly decodes the TOML file at path into the struct that into points to.
+// The error is an *Error for a fault in the text. Else it wraps the file system's;
+// errors.Is(err, fs.ErrNotExist) means a missing file.
 func Read(path string, into any) (Doc, error) {
 	b, err := byHand.ReadFile(path)
 	if err != nil {
@@ -37,8 +37,8 @@ func Read(path string, into any) (Doc, error) {
 	return Decode(path, b, into)
 }
 
-// ReadFile gives the text of a file, with the errors of Read. One that is too large is cut: Decode
-// refuses it.
+// ReadFile returns the text of a file. It has the errors of Open. A text that is too large is cut one
+// byte after the limit, and Decode refuses it.
 func (m Bounds) ReadFile(path string) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func (m Bounds) readAll(file string, r io.Reader) ([]byte, error) {
 	return b, nil
 }
 
-// ReadFrom is Read for a file that is open; file names it in errors.
+// ReadFrom is Read for an open file; file names it in errors.
 func ReadFrom(file string, r io.Reader, into any) (Doc, error) {
 	b, err := byHand.readAll(file, r)
 	if err != nil {
@@ -65,10 +65,10 @@ func ReadFrom(file string, r io.Reader, into any) (Doc, error) {
 	return Decode(file, b, into)
 }
 
-// Decode is Read for text that is in memory; file names it in errors.
+// Decode is Read for text in memory; file names it in errors.
 func Decode(file string, b []byte, into any) (Doc, error) { return byHand.Decode(file, b, into) }
 
-// Decode is the function Decode for a file of other bounds.
+// Decode is the function Decode with these bounds.
 func (m Bounds) Decode(file string, b []byte, into any) (Doc, error) {
 	if len(b) <= m.size && !utf8.Valid(b) {
 		return Doc{}, &Error{File: file, Line: lineOfBadUTF8(b), Msg: "the text is not UTF-8", Expected: "a TOML file in UTF-8"}
@@ -86,11 +86,11 @@ func (m Bounds) Decode(file string, b []byte, into any) (Doc, error) {
 	return doc, nil
 }
 
-// unknown is the first field that t has no place for, or nil. The library would make
-// an error for each of them, which takes seconds for some thousands.
+// unknown is an error for the first field that t does not have, or nil. The library would
+// make an error for every such field; for thousands that takes seconds.
 func (d Doc) unknown(t reflect.Type) error {
 	first, at := "", -1
-	shapes := map[string]bool{} // which there is a place for
+	shapes := map[string]bool{} // whether t has a field for a shape
 	locate(d.source, func(p place) bool {
 		if at >= 0 && p.off > at {
 			return false
@@ -100,7 +100,7 @@ func (d Doc) unknown(t reflect.Type) error {
 			there = known(t, strings.Split(p.shape, sep))
 			shapes[p.shape] = there
 		}
-		// A dotted key stands for several: the longest says most.
+		// A dotted key gives several places at one offset: report the longest.
 		if !there && len(p.path) > len(first) {
 			first, at = p.path, p.off
 		}
@@ -122,7 +122,7 @@ func (d Doc) unknown(t reflect.Type) error {
 
 func index(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// known reports whether a value of type t has a place for the field at path.
+// known reports whether type t has a field at path.
 func known(t reflect.Type, path []string) bool {
 	for _, part := range path {
 		switch t = pointee(t); t.Kind() {
@@ -135,7 +135,7 @@ func known(t reflect.Type, path []string) bool {
 			}
 			t = f.Type
 		default:
-			return true // the library has refused a table for a plain value
+			return true // the library has already refused a table in place of a plain value
 		}
 	}
 	return true
@@ -156,9 +156,9 @@ func lineOfBadUTF8(b []byte) int {
 	return line
 }
 
-// fault turns the library's errors into ours. Only its message and position are
-// taken: its long form quotes the lines around, which may hold a secret that was
-// written into the wrong file.
+// fault turns an error of the library into an *Error with its message and position
+// only. The library's long form quotes the lines around: somebody may have written a
+// secret into the wrong file.
 func fault(file string, err error) error {
 	if de, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, col := de.Position()
@@ -220,8 +220,7 @@ func kindInWords(target string) string {
 	}
 }
 
-// fields lists the names that the table holding the field at path may have, by
-// walking the target type along the path.
+// fields lists the field names that t allows in the table around path.
 func fields(t reflect.Type, path []string) []string {
 	for _, part := range path[:len(path)-1] {
 		switch t = pointee(t); t.Kind() {

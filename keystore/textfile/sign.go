@@ -10,12 +10,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Sign is a process's sign of life: a file that it holds locked. The system drops the lock when
-// the process ends, however it ends; unlike a process number, the name never passes to another
-// one.
+// Sign is a process's sign of life: a file that it keeps locked. The system drops the lock when
+// the process ends, however it ends. Unlike a process number, the name is never used again.
 type Sign struct{ lock *flock.Flock }
 
-// NewSign gives a sign of life in a folder, which it makes, and removes those of the dead.
+// NewSign makes a sign of life in a folder, which it creates if necessary. It removes the signs of
+// dead processes.
 func NewSign(dir string) (*Sign, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("giving a sign of life: %w", err)
@@ -40,23 +40,23 @@ func NewSign(dir string) (*Sign, error) {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("giving a sign of life: %w", err)
 		}
-		// Another process took it for a dead one's: it was not locked yet.
+		// Another process removed the file before it was locked: it looked like a dead one's.
 	}
 }
 
 // Name is the sign's name in its folder.
 func (s *Sign) Name() string { return filepath.Base(s.lock.Path()) }
 
-// Release gives the sign up.
+// Release removes the sign.
 func (s *Sign) Release() {
-	_ = s.lock.Close() // first: an open file cannot be removed everywhere
+	_ = s.lock.Close() // first: some systems cannot remove an open file
 	_ = os.Remove(s.lock.Path())
 }
 
-// Alive reports whether the process of a sign is alive. In doubt it is. A dead one's sign is
-// removed.
+// Alive reports whether the process of a sign is alive; in doubt it says yes. It removes the sign
+// of a dead process.
 func Alive(dir, name string) bool {
-	if filepath.Base(name) != name { // an empty one's is a dot
+	if filepath.Base(name) != name { // true for "", too: its base is "."
 		return false
 	}
 	path := filepath.Join(dir, name)

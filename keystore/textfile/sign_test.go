@@ -41,7 +41,7 @@ func TestASignOfLife(t *testing.T) {
 	}
 }
 
-// TestManyGiveSignsAtOnce has each sweep up after the others while they make theirs.
+// TestManyGiveSignsAtOnce makes signs while others remove those of the dead.
 func TestManyGiveSignsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	signs := make([]*Sign, 200)

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Temp is a file that is being written beside the place it is meant for (0600). Keep
-// gives it that place, Discard removes it, Leave gives it up; one of the three must be
-// called. What a killed process leaves is removed by Sweep.
+// Temp is a file that is written next to its final place (0600). Call one of Keep, which
+// moves it to its place, Discard, which removes it, and Leave, which keeps it under
+// another name. Sweep removes what killed processes leave.
 type Temp struct {
 	*os.File
 	root         *os.Root
@@ -23,13 +23,13 @@ type Temp struct {
 	ended        bool
 }
 
-// Sweep knows a temporary file by its name: a dot, the name it is meant for, this
-// word, and eight random characters.
+// Sweep recognises a temporary file by its name: a dot, the final name, this word, and
+// eight random characters.
 const tempWord = ".zonedeck-"
 
 var tempName = regexp.MustCompile(`^\.(.+)` + regexp.QuoteMeta(tempWord) + `[A-Z2-7]{8}$`)
 
-// NewTemp makes the temporary file for path, whose folder must exist.
+// NewTemp makes the temporary file for path. Its folder must exist.
 func NewTemp(path string) (*Temp, error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -42,8 +42,8 @@ func NewTemp(path string) (*Temp, error) {
 	return t, nil
 }
 
-// newTemp makes a temporary file in root, which it closes when it ends. The file is
-// locked as long as it is open, which tells Sweep that its writer lives.
+// newTemp makes a temporary file in root. The Temp closes root when it ends. The file is
+// locked as long as it is open: the lock tells Sweep that its writer lives.
 func newTemp(root *os.Root, target string) (*Temp, error) {
 	for {
 		name := "." + target + tempWord + rand.Text()[:8]
@@ -54,20 +54,21 @@ func newTemp(root *os.Root, target string) (*Temp, error) {
 		if err != nil {
 			return nil, err
 		}
-		held := lock(f) // where a file system has no locks, Sweep goes by the age
+		held := lock(f) // on a file system without locks, Sweep goes by the age
 		_, gone := root.Lstat(name)
 		if !errors.Is(held, errHeld) && !errors.Is(gone, os.ErrNotExist) {
 			return &Temp{File: f, root: root, name: name, target: target}, nil
 		}
-		_ = f.Close() // Sweep was faster than the lock
+		_ = f.Close() // Sweep got it before the lock
 	}
 }
 
-// Name is the path of the file, wherever it is now.
+// Name is the present path of the file.
 func (t *Temp) Name() string { return filepath.Join(t.root.Name(), t.name) }
 
-// Keep gives the file its place, where it replaces another one. It and its folder are
-// then on disk. After an error the file may have its temporary name: Discard or Leave it.
+// Keep moves the file to its place and replaces a file that is there. Both the file and its
+// folder are then on disk. After an error the file may still have its temporary name:
+// Discard or Leave it.
 func (t *Temp) Keep() error {
 	err := t.Sync()
 	if err == nil {
@@ -80,7 +81,7 @@ func (t *Temp) Keep() error {
 	return err
 }
 
-// keepNew is Keep for a place that nothing is at, else the error is os.ErrExist.
+// keepNew is Keep for an empty place. If something is there, the error wraps os.ErrExist.
 func (t *Temp) keepNew() error {
 	err := t.Sync()
 	if err == nil {
@@ -89,7 +90,7 @@ func (t *Temp) keepNew() error {
 	t.ended = err == nil
 	if err = errors.Join(err, t.Close()); t.ended {
 		if t.name != t.target {
-			_ = t.root.Remove(t.name) // else Sweep does
+			_ = t.root.Remove(t.name) // if that fails, Sweep does it
 			t.name = t.target
 		}
 		err = errors.Join(err, syncFolder(t.root), t.root.Close())
@@ -97,7 +98,7 @@ func (t *Temp) keepNew() error {
 	return err
 }
 
-// link gives the file its place, unless something is there.
+// link links the file to its place, unless something is there.
 func (t *Temp) link() error {
 	err := t.root.Link(t.name, t.target)
 	switch {
@@ -106,7 +107,7 @@ func (t *Temp) link() error {
 	case errors.Is(err, os.ErrExist):
 		return err
 	}
-	// A file system without links: the place is taken, and then the file put there.
+	// A file system without links: reserve the place with an empty file, then replace that.
 	place, err := t.root.OpenFile(t.target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -114,8 +115,8 @@ func (t *Temp) link() error {
 	return errors.Join(place.Close(), t.rename(t.target))
 }
 
-// Leave leaves the file, unless it was kept or discarded, where Name then says: beside its
-// place, under a name that Sweep does not know.
+// Leave renames the file, unless it was kept or discarded, to a name that Sweep does not
+// recognise. Name then says where it is: next to its place.
 func (t *Temp) Leave() error {
 	if t.ended {
 		return nil
@@ -144,21 +145,20 @@ func (t *Temp) Discard() error {
 	return errors.Join(t.root.Remove(t.name), t.root.Close())
 }
 
-// The time since the last write after which a temporary file may be removed: where it could
-// be locked, and where locks say nothing. A download that goes on writes every few minutes.
+// The time since the last write after which a temporary file may be removed: if it could be
+// locked, and if locks say nothing. A running download writes every few minutes.
 const (
 	unlockedAfter = time.Minute // another machine's locks may not be seen here
 	leftAfter     = 24 * time.Hour
 )
 
-// Sweep removes the temporary files that killed processes left in a folder: those that
-// no process holds open or wrote to for a minute, and where that cannot be told (on Windows,
-// and on file systems without locks) those that were not written to for a day. A missing
-// folder is fine.
+// Sweep removes the temporary files that killed processes left in a folder: files that no
+// process has locked or written to for a minute. On Windows, and on file systems without
+// locks, it removes files that nobody has written to for a day. A missing folder is no error.
 func Sweep(dir string) error { return errors.Join(sweepFolder(dir, "", unlockedAfter)...) }
 
-// SweepFor is Sweep for the temporary files of one place. Its folder may be shared with other
-// users: what permissions keep from being looked at or removed stays.
+// SweepFor is Sweep for the temporary files of one place. Other users may share its folder:
+// files that permissions protect stay.
 func SweepFor(path string) error { return sweepFor(path, unlockedAfter) }
 
 func sweepFor(path string, least time.Duration) error {
@@ -166,8 +166,8 @@ func sweepFor(path string, least time.Duration) error {
 	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, os.ErrPermission) })...)
 }
 
-// sweepFolder removes the temporary files of one target, or of all if it is empty. least is how
-// long one that can be locked was not written to.
+// sweepFolder removes the temporary files of one target, or of all if target is empty. A file that
+// can be locked must not have been written to for least.
 func sweepFolder(dir, target string, least time.Duration) (errs []error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -211,8 +211,8 @@ func sweep(path string, least time.Duration) error {
 	return nil
 }
 
-// abandoned reports whether nobody writes a temporary file any more, by the answer to
-// the attempt to lock it and by the time since the last write.
+// abandoned reports whether a temporary file has no writer any more. locked is the result of
+// locking it, age the time since the last write.
 func abandoned(locked error, age, least time.Duration) bool {
 	switch {
 	case locked == nil:

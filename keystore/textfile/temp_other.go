@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// errHeld is never returned: locks that bind every handle, those of Windows, would keep
-// a body from being read back while it is written.
+// errHeld is never returned. The locks of Windows bind every handle: with them a body could
+// not be read back while it is written.
 var errHeld = errors.New("the file is held")
 
 func lock(*os.File) error { return errors.ErrUnsupported }

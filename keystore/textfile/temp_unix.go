@@ -11,13 +11,13 @@ import (
 // errHeld says that another process, or another handle of this one, holds the lock.
 var errHeld error = syscall.EWOULDBLOCK
 
-// lock takes a file's lock, which ends with its handle.
+// lock locks a file until its handle is closed. It does not wait.
 func lock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// syncFolder makes the new name durable. Some file systems cannot sync a folder:
-// they answer EINVAL or ENOTSUP, and nothing more can be done there.
+// syncFolder makes a new name in the folder durable. Some file systems cannot sync a
+// folder: their EINVAL or ENOTSUP is no error.
 func syncFolder(root *os.Root) error {
 	d, err := root.Open(".")
 	if err != nil {

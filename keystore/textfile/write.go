@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// Write replaces the file at path by b as WriteFunc does. A missing folder is
-// made (0700).
+// Write replaces the file at path by b, as WriteFunc does. It creates a missing
+// folder (0700).
 func Write(path string, b []byte) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = WriteFunc(context.Background(), path, copyOf(b)) // no pipe that somebody has yet to read
+		err = WriteFunc(context.Background(), path, copyOf(b)) // a pipe could block here: path is a file
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -27,12 +27,13 @@ func Write(path string, b []byte) error {
 }
 
 // WriteFunc replaces the file at path by what fill writes. The file appears
-// complete or not at all, with mode 0600, and it and its folder are on disk when
-// WriteFunc returns. An error of fill is returned as it is, or joined with what
-// went wrong while cleaning up.
+// complete or not at all, with mode 0600. It and its folder are on disk when
+// WriteFunc returns. An error of fill is returned wrapped, together with errors of
+// the cleanup.
 //
-// A symbolic link stays a link: the file it leads to is replaced. A device or a
-// pipe is written into: waiting for who reads a pipe ends with ctx, whose cause is the error then. A folder is refused.
+// A symbolic link stays a link: the file that it leads to is replaced. A device or a
+// pipe is written to. If ctx ends while a pipe has no reader, the error is the cause
+// of ctx. A folder is refused.
 func WriteFunc(ctx context.Context, path string, fill func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {
@@ -55,8 +56,8 @@ func WriteFunc(ctx context.Context, path string, fill func(io.Writer) error) err
 	return replace(t, fill)
 }
 
-// WriteNew writes a file that is not there yet by what fill writes; where something has that name, before or after fill,
-// the error is fs.ErrExist and it stays as it is. The file appears complete or not at all, as with WriteFunc.
+// WriteNew is WriteFunc for a new file. If something has that name, before or after fill, it stays as it is and the
+// error wraps fs.ErrExist. The file appears complete or not at all.
 func WriteNew(path string, fill func(io.Writer) error) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return cmp.Or(err, error(&fs.PathError{Op: "write", Path: path, Err: fs.ErrExist}))
@@ -71,8 +72,8 @@ func WriteNew(path string, fill func(io.Writer) error) error {
 	return errors.Join(err, t.Discard())
 }
 
-// WriteIn replaces a file of root by b as WriteFunc does, except that a symbolic
-// link of that name is replaced, too: nothing outside root is written.
+// WriteIn replaces a file in root by b, as WriteFunc does. But a symbolic link of that
+// name is replaced itself: nothing outside root is written.
 func WriteIn(root *os.Root, name string, b []byte) error {
 	dir, err := root.OpenRoot(".")
 	if err != nil {
@@ -85,8 +86,8 @@ func WriteIn(root *os.Root, name string, b []byte) error {
 	return replace(t, copyOf(b))
 }
 
-// Probe reports why WriteFunc could not write a regular file at path, by making
-// its temporary file and removing it.
+// Probe returns an error if WriteFunc could not write a regular file at path. It makes
+// its temporary file and removes it.
 func Probe(path string) error {
 	t, err := NewTemp(path)
 	if err != nil {
@@ -116,7 +117,7 @@ func writeInto(ctx context.Context, path string, fill func(io.Writer) error) err
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) }) // where there is none, nothing waits
+	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) }) // a file without deadlines does not block
 	defer stop()
 	if err := errors.Join(fill(f), f.Close()); err != nil {
 		return cmp.Or(context.Cause(ctx), err)
@@ -124,8 +125,8 @@ func writeInto(ctx context.Context, path string, fill func(io.Writer) error) err
 	return nil
 }
 
-// openInto opens a device or a pipe, which waits until somebody opens a pipe to read it. After ctx the goroutine goes on
-// to wait until then, or until the program ends.
+// openInto opens a device or a pipe. It waits until a pipe has a reader, or until ctx ends: then the goroutine keeps
+// waiting for a reader, until the program ends.
 func openInto(ctx context.Context, path string) (*os.File, error) {
 	opened, failed := make(chan *os.File), make(chan error, 1)
 	go func() {

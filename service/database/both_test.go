@@ -13,20 +13,18 @@ import (
 	"zonedeck/internal/noerr"
 )
 
-// statement matches a string that is SQL, or a part of it.
+// statement matches a string with SQL or a part of it.
 var statement = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|WHERE|ORDER BY|PRAGMA|REPLACE)\b|\b(FROM|WHERE|VALUES|ORDER BY|LIKE) `)
 
-// sqliteAlone are words that PostgreSQL does not have, or reads as something else.
+// sqliteAlone matches words that PostgreSQL does not have, or understands differently.
 var sqliteAlone = regexp.MustCompile(`(?i)\?|"[a-z_]+" *(=|,|\))|` + "`" + `|\[[a-z_]+\]|==|\b(PRAGMA|AUTOINCREMENT|WITHOUT ROWID|INSERT OR|UPDATE OR|REPLACE INTO|GLOB|REGEXP|MATCH|NOCASE|BLOB|DATETIME|` +
 	`ROWID|IFNULL|INSTR|STRFTIME|JULIANDAY|UNIXEPOCH|TOTAL|GROUP_CONCAT|RANDOMBLOB|HEX|TYPEOF|JSON_EXTRACT|PRINTF|CHANGES\(\)|LAST_INSERT_ROWID|SQLITE_\w+|ATTACH|VACUUM)\b|x'|LIMIT [^ ]+, `)
 
-// onSQLiteAlone is the first part of a statement that PostgreSQL does not understand; "" where
-// there is none.
+// onSQLiteAlone is the first part of a statement that PostgreSQL does not understand, or "".
 func onSQLiteAlone(sql string) string { return sqliteAlone.FindString(sql) }
 
-// TestStatementsAreThoseOfBothDatabases looks at the statements of the ledger and of the inbox, which are to
-// mean the same on PostgreSQL. It knows the words that are SQLite's alone; that the statements run there is
-// shown by the tests of their packages, on a server (see postgrestest).
+// TestStatementsAreThoseOfBothDatabases looks for words of SQLite in the statements of the ledger and the inbox,
+// which have to work on PostgreSQL, too. The tests of those packages run them on a server (see postgrestest).
 func TestStatementsAreThoseOfBothDatabases(t *testing.T) {
 	for _, room := range []string{"ledger", "webhook"} {
 		files, err := filepath.Glob(filepath.Join("..", room, "*.go"))

@@ -1,7 +1,7 @@
-// Package database keeps one SQLite file in WAL mode: opened with the right
-// modes, checked, brought up to date, put aside when it is damaged, written
-// through one connection and read through several. The journal and the ledger
-// are such files.
+// Package database keeps one SQLite file in WAL mode: it opens the file with the
+// right modes, checks and migrates it, puts it aside if it is damaged, writes
+// through one connection and reads through several. The journal, the ledger and
+// other stores are such files.
 //
 // A DB is safe for concurrent use by any number of goroutines, and several
 // processes may have the same file open.
@@ -18,48 +18,48 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Options say what kind of file it is.
+// Options describe a file.
 type Options struct {
 	// Name is what texts call the file: "journal", "ledger".
 	Name string
-	// Migrations make the tables and change them later; each makes the next schema, whose number is the file's
-	// user_version. One that was released is never edited: a change is a new one.
+	// Migrations make the tables, and change them later. Each makes the next schema, whose number is the file's
+	// user_version. A released migration is never edited: a change is a new one.
 	Migrations []string
 	// Oldest is the schema that the first migration makes; 0 means 1. A file with an older one is refused.
 	Oldest int
-	// Tables must be there when the migrations were applied.
+	// Tables must exist after the migrations.
 	Tables []string
 	// Now dates the name of a damaged file.
 	Now func() time.Time
-	// Synced has every transaction on disk when Write returns (synchronous FULL);
-	// without it one survives a crash of the process at once, of the machine soon.
+	// Synced has every transaction on disk when Write returns (synchronous FULL).
+	// Without it, a transaction survives a crash of the process at once, and of the
+	// machine soon.
 	Synced bool
 	// Busy is how long a statement waits for another writer.
 	Busy time.Duration
-	// Replaced fills the new file that took a damaged one's place, before any other
-	// process can open it. kept is where the damaged one lies. May be nil.
+	// Replaced fills the new file that replaces a damaged one, before Open returns.
+	// kept is the path of the damaged one. May be nil.
 	Replaced func(ctx context.Context, fresh *DB, kept string)
-	// Readable opens a file that cannot be written for reading alone (see Frozen).
+	// Readable opens a file that cannot be written for reading only (see Frozen).
 	Readable bool
 
-	minLib string // the oldest SQLite library that is accepted; empty for the one we know
+	minLib string // the oldest accepted SQLite library; empty for minLib
 }
 
 // newest is the schema that the last migration makes.
 func (o Options) newest() int { return max(o.Oldest, 1) + len(o.Migrations) - 1 }
 
-// minLib is the SQLite library from which on a WAL is safe.
+// minLib is the first version of the SQLite library with a safe WAL.
 const minLib = "3.51.3"
 
-// Busy is how long a statement waits for another writer, unless a test is in a
-// hurry.
+// Busy is how long a statement waits for another writer, except in some tests.
 const Busy = 5 * time.Second
 
 // DB is an open file.
 type DB struct {
 	path   string
 	o      Options
-	frozen error // why the file cannot be written, nil when it can
+	frozen error // why the file cannot be written, or nil
 
 	w *sql.DB // one connection, BEGIN IMMEDIATE; nil when frozen
 	r *sql.DB // several connections, query_only
@@ -67,9 +67,9 @@ type DB struct {
 	writing *semaphore.Weighted // held for one transaction of w
 }
 
-// Over is a DB on pools that are open, such as those of a server, instead of a file: w writes, and r reads. Both have
-// the tables. The transactions of w, here and on other machines, must run one after the other; path is where the files
-// are that a DB has beside it.
+// Over makes a DB on open pools, such as a server's, instead of a file: w writes, r reads. The tables must exist. The
+// transactions of w, here and on other machines, must run one after the other. Files that go with the DB are next to
+// path.
 func Over(path string, w, r *sql.DB) *DB {
 	return &DB{path: path, w: w, r: r, writing: semaphore.NewWeighted(1)}
 }
@@ -77,18 +77,17 @@ func Over(path string, w, r *sql.DB) *DB {
 // Path is the file.
 func (db *DB) Path() string { return db.path }
 
-// Frozen is the reason why the file can be read but not written (an
-// ErrReadOnly), or nil.
+// Frozen is why the file can be read but not written (an ErrReadOnly), or nil.
 func (db *DB) Frozen() error { return db.frozen }
 
-// Writer is the pool with the one connection that writes, for a library that brings its own
-// tables; nil when the file is frozen. What it does is not told by Fault.
+// Writer is the pool with the one writing connection, for a library that brings its own tables;
+// nil if the file is frozen. Its errors do not pass through Fault.
 func (db *DB) Writer() *sql.DB { return db.w }
 
 // Close closes the file.
 func (db *DB) Close() error {
-	// The readers go first, so that the last connection is the one that may write
-	// and SQLite can fold the WAL into the file.
+	// Readers first: SQLite can fold the WAL into the file only if the last
+	// connection may write.
 	err := db.r.Close()
 	if db.w != nil {
 		err = errors.Join(err, db.w.Close())
@@ -97,9 +96,8 @@ func (db *DB) Close() error {
 }
 
 // Write runs fn in one immediate transaction of the only writing connection.
-// ctx can end the wait for the turn; a transaction that has begun is not cut
-// off, because an entry of the ledger must be written even if its caller stops
-// waiting.
+// ctx can end the wait for its turn, but not a transaction that has begun: an
+// entry of the ledger must be written even if its caller stops waiting.
 func (db *DB) Write(ctx context.Context, doing string, fn func(context.Context, *sql.Tx) error) error {
 	if db.frozen != nil {
 		return fmt.Errorf("%s: %w", doing, db.frozen)
@@ -139,8 +137,8 @@ type Queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// In is the condition that a column has one of the values, as in "n "+condition, with the values as the statement's
-// first parameters. There must be one value at least.
+// In returns the condition that a column has one of the values, as in "n "+condition. The values are the statement's
+// first parameters. There must be at least one.
 func In[T any](values []T) (condition string, args []any) {
 	places := make([]string, len(values))
 	for i, v := range values {
@@ -152,7 +150,7 @@ func In[T any](values []T) (condition string, args []any) {
 // Scanner is a row.
 type Scanner interface{ Scan(dest ...any) error }
 
-// Each hands every row of an answer to take, until that gives an error.
+// Each calls take with every row of an answer, until take returns an error.
 func Each(ctx context.Context, q Queryer, query string, args []any, take func(Scanner) error) (err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -167,7 +165,7 @@ func Each(ctx context.Context, q Queryer, query string, args []any, take func(Sc
 	return rows.Err()
 }
 
-// Micros is a time as a file keeps it: microseconds since 1970, UTC; 0 for the
+// Micros is a time as stored in a file: microseconds since 1970, UTC; 0 for the
 // zero time.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {

@@ -10,36 +10,35 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The errors a caller decides on. Each is wrapped with what was being done and
-// with the file.
+// Errors that callers decide on. Each is wrapped with what was being done.
 var (
 	// ErrReadOnly says that the file or its folder cannot be written.
 	ErrReadOnly = errors.New("the file cannot be written")
-	// ErrLocked says that another process kept the file locked for longer than
-	// the wait.
+	// ErrLocked says that another process kept the file locked for too long (see
+	// Options.Busy).
 	ErrLocked = errors.New("the file is locked by another process")
-	// ErrCorrupt says that the file is damaged. The next Open checks it through
-	// and puts it aside when that is so.
+	// ErrCorrupt says that the file is damaged. The next Open checks the whole
+	// file, and puts it aside if it is.
 	ErrCorrupt = errors.New("the file is damaged")
 	// ErrFull says that the disk is full.
 	ErrFull = errors.New("the disk is full")
 	// errTooNew says that a later version of the program wrote the file.
 	errTooNew = errors.New("the file was written by a later version")
-	// ErrTooOld says that the file has a schema of a version that was never released.
+	// ErrTooOld says that the file's schema is from before the first release.
 	ErrTooOld = errors.New("the file was written by a version before the first release: move it away")
 	// errLibrary says that the SQLite library is too old to be trusted with WAL.
 	errLibrary = errors.New("the SQLite library is too old")
-	// ErrNotFound says that no entry has the identifier.
+	// ErrNotFound says that no entry has an identifier.
 	ErrNotFound = errors.New("not in the file")
 )
 
-// Faults are the errors that a file itself causes, whatever was asked of it.
+// Faults are the errors caused by a file itself, whatever was asked of it.
 func Faults() []error {
 	return []error{ErrReadOnly, ErrLocked, ErrCorrupt, ErrFull, errTooNew, ErrTooOld, errLibrary}
 }
 
-// Fault wraps an error of a statement; damage is noted beside the file so that
-// the next Open looks closely.
+// Fault wraps an error of a statement. If the file is damaged, it leaves a note
+// next to it, and the next Open checks the whole file.
 func (db *DB) Fault(doing string, err error) error {
 	err = Classify(err)
 	if errors.Is(err, ErrCorrupt) {
@@ -49,11 +48,11 @@ func (db *DB) Fault(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// Classify puts the typed error in front of SQLite's or the system's own.
+// Classify wraps an error of SQLite or the system with the typed one, if any.
 func Classify(err error) error {
 	var se *sqlite.Error
 	if errors.As(err, &se) {
-		// The low byte is the primary code, the rest narrows it.
+		// The low byte is the primary code; the rest narrows it.
 		switch se.Code() & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 			return fmt.Errorf("%w (%w)", ErrLocked, err)
@@ -64,7 +63,7 @@ func Classify(err error) error {
 		case sqlite3.SQLITE_FULL:
 			return fmt.Errorf("%w (%w)", ErrFull, err)
 		case sqlite3.SQLITE_IOERR:
-			// The WAL's index cannot be made beside the file, as on a full disk.
+			// The WAL's index cannot be made next to the file, as on a full disk.
 			if se.Code() == sqlite3.SQLITE_IOERR_SHMOPEN || se.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
 				return fmt.Errorf("%w (%w)", ErrReadOnly, err)
 			}
@@ -77,15 +76,15 @@ func Classify(err error) error {
 	return err
 }
 
-// markSuspect leaves a note for the next Open. It may not be possible, and then
-// nothing is worse than before.
+// markSuspect leaves a note for the next Open. If it cannot, nothing is worse
+// than before.
 func (db *DB) markSuspect() {
 	if f, err := os.OpenFile(suspectPath(db.path), os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
 		_ = f.Close()
 	}
 }
 
-// liftSuspicion takes the note away, if there is one.
+// liftSuspicion removes the note, if there is one.
 func liftSuspicion(path string) error {
 	if err := os.Remove(suspectPath(path)); !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -2,6 +2,6 @@
 
 package database
 
-// readOnlyFS reports whether the file system itself cannot be written; where
-// there is no such error, the refusal is one of permission.
+// readOnlyFS reports whether the file system itself cannot be written. Here that
+// is an error of permission instead.
 func readOnlyFS(error) bool { return false }

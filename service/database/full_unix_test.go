@@ -11,8 +11,8 @@ import (
 	"zonedeck/internal/noerr"
 )
 
-// TestOnAFullDiskAFileCanBeRead: a limit of 0 bytes for every file that is written stands
-// for the disk.
+// TestOnAFullDiskAFileCanBeRead simulates the disk by a limit of 0 bytes for every written
+// file.
 func TestOnAFullDiskAFileCanBeRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.db")
 	fill(t, path)

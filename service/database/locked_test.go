@@ -47,7 +47,7 @@ func TestAFileHeldExclusivelyIsAClearError(t *testing.T) {
 	}
 }
 
-// SQLite does not wait for others while it makes a new file one with a WAL.
+// SQLite does not wait for others while it gives a new file its WAL.
 func TestANewFileIsOpenedByManyAtOnce(t *testing.T) {
 	for range 100 {
 		path := filepath.Join(t.TempDir(), "new.db")

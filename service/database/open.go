@@ -20,17 +20,16 @@ import (
 
 // Damage is a file that could not be used as it was.
 type Damage struct {
-	Err     error  // what is wrong with it, an ErrCorrupt
-	SavedAs string // where it lies now
+	Err     error  // what is wrong with the file, an ErrCorrupt
+	SavedAs string // where the file is now
 }
 
 // Open opens the file at path, or makes it with mode 0600. A damaged file is
-// renamed to path.corrupt-<time> together with its -wal and -shm, a new one takes
-// its place (see Options.Replaced), and the Damage is returned beside the DB.
+// renamed to path.corrupt-<time>, with its -wal and -shm, and replaced by a new
+// one (see Options.Replaced); Open then returns the Damage with the DB.
 //
-// The errors are ErrReadOnly, ErrLocked, ErrFull, ErrTooNew, ErrTooOld, ErrCorrupt (tables
-// that are not this program's) and ErrLibrary, or another one of the system, all
-// wrapped with the path.
+// Errors are those of Faults (ErrCorrupt for tables of another program) and the
+// system's, all wrapped with the path.
 func Open(ctx context.Context, path string, o Options) (*DB, *Damage, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -59,8 +58,8 @@ func openOrReplace(ctx context.Context, path string, o Options) (*DB, *Damage, e
 	return replace(ctx, path, o)
 }
 
-// attachPatiently attaches a file that others may be opening for the first time, too: SQLite
-// gives one of them up at once, whatever its busy timeout, while another gives the file its WAL.
+// attachPatiently attaches a file that others may also be opening for the first time. While one of
+// them creates the WAL, SQLite fails for the others at once, whatever the busy timeout.
 func attachPatiently(ctx context.Context, path string, o Options) (*DB, error) {
 	began := time.Now()
 	for {
@@ -76,8 +75,8 @@ func attachPatiently(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 }
 
-// prepare makes the folder and the file with the modes we want (SQLite would
-// take the umask's), which also finds out early whether they can be written.
+// prepare makes the folder and the file with the right modes, because SQLite would
+// use the umask. If they cannot be written, it fails early.
 func prepare(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -89,8 +88,8 @@ func prepare(path string) error {
 	return f.Close()
 }
 
-// attach opens the file's connections and brings its tables up to date. Its
-// error is already classified.
+// attach opens the file's connections and migrates its tables. Its error is
+// classified.
 func attach(ctx context.Context, path string, o Options) (*DB, error) {
 	synchronous := "synchronous(NORMAL)"
 	if o.Synced {
@@ -109,8 +108,8 @@ func attach(ctx context.Context, path string, o Options) (*DB, error) {
 }
 
 // attachReadOnly opens a file that cannot be written, or returns nil. A file
-// without a WAL is read as it lies there, because SQLite cannot make the WAL's
-// index in a folder that it cannot write.
+// without a WAL is opened as immutable, because SQLite cannot make a WAL's index
+// in a folder that it cannot write.
 func attachReadOnly(ctx context.Context, path string, o Options, reason error) *DB {
 	params := []string{"mode", "ro"}
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
@@ -125,12 +124,12 @@ func attachReadOnly(ctx context.Context, path string, o Options, reason error) *
 	return db
 }
 
-// connect prepares a pool; a connection is made when one is needed. params are
-// names and values of the driver's DSN.
+// connect makes a pool, which connects when needed. params are names and values
+// of the driver's DSN.
 func connect(path string, o Options, params ...string) *sql.DB {
 	q := url.Values{}
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()))
-	q.Add("_pragma", "cache_size(-512)") // KiB for each connection; what is read again is in the system's cache
+	q.Add("_pragma", "cache_size(-512)") // KiB per connection; the system caches the rest
 	for i := 0; i < len(params); i += 2 {
 		q.Add(params[i], params[i+1])
 	}
@@ -141,8 +140,8 @@ func connect(path string, o Options, params ...string) *sql.DB {
 	return db
 }
 
-// fileURI is an absolute path as SQLite's URI file names want it: slashes, and
-// everything with a meaning in a URI escaped.
+// fileURI makes an absolute path a URI for SQLite: with slashes, and with
+// everything escaped that means something in a URI.
 func fileURI(path string) string {
 	p := filepath.ToSlash(path)
 	if !strings.HasPrefix(p, "/") {
@@ -151,7 +150,7 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: p}).String()
 }
 
-// check reads what decides whether the file can be used, and migrates it.
+// check finds out whether the file can be used, and migrates it.
 func (db *DB) check(ctx context.Context) error {
 	version, err := db.version(ctx, db.w)
 	if err != nil {
@@ -165,7 +164,7 @@ func (db *DB) check(ctx context.Context) error {
 	return db.migrate(ctx, version)
 }
 
-// version is the schema that the file has, between none and the newest known.
+// version is the schema of the file: 0 for a new file, at most the newest known.
 func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
 	var lib string
 	var version int
@@ -176,9 +175,9 @@ func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
 	want := cmp.Or(db.o.minLib, minLib)
 	switch {
 	case olderThan(lib, want):
-		return 0, fmt.Errorf("%w: version %s, and a WAL is safe from %s on", errLibrary, lib, want)
+		return 0, fmt.Errorf("%w: it is version %s; a WAL is safe only from %s on", errLibrary, lib, want)
 	case version < 0:
-		return 0, fmt.Errorf("%w: its schema has the number %d", ErrCorrupt, version)
+		return 0, fmt.Errorf("%w: its schema number is %d", ErrCorrupt, version)
 	case version > db.o.newest():
 		return 0, fmt.Errorf("%w: it has schema %d, this program knows up to %d", errTooNew, version, db.o.newest())
 	case version > 0 && version < db.o.Oldest:
@@ -190,13 +189,13 @@ func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
 		return 0, err
 	case version == db.o.newest() && len(missing) > 0:
 		return 0, fmt.Errorf("%w: the table %s is missing", ErrCorrupt, strings.Join(missing, " and the table "))
-	case version == 0 && len(missing) < len(db.o.Tables): // as sqlite3's .dump and .recover leave it
-		return 0, fmt.Errorf("%w: it has tables, and its schema has no number", ErrCorrupt)
+	case version == 0 && len(missing) < len(db.o.Tables): // as after sqlite3's .dump and .recover
+		return 0, fmt.Errorf("%w: it has tables but no schema number", ErrCorrupt)
 	}
 	return version, nil
 }
 
-// missing are the tables that the migrations make and the file has not.
+// missing returns the tables of Options.Tables that the file does not have.
 func (db *DB) missing(ctx context.Context, pool *sql.DB) ([]string, error) {
 	missing := slices.Clone(db.o.Tables)
 	err := Each(ctx, pool, "SELECT name FROM sqlite_schema WHERE type = 'table'", nil, func(row Scanner) error {
@@ -208,8 +207,8 @@ func (db *DB) missing(ctx context.Context, pool *sql.DB) ([]string, error) {
 	return missing, err
 }
 
-// checkThrough reads the whole file, which is done only when something was
-// found wrong with it before.
+// checkThrough reads the whole file. It is called only if something was wrong
+// with it before.
 func (db *DB) checkThrough(ctx context.Context) error {
 	var verdict string
 	if err := db.w.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
@@ -237,13 +236,13 @@ func part(parts []string, i int) int {
 	if i >= len(parts) {
 		return 0
 	}
-	n, _ := strconv.Atoi(parts[i]) // 0 where it is not one
+	n, _ := strconv.Atoi(parts[i]) // 0 if it is not a number
 	return n
 }
 
 // replace puts the damaged file aside and begins a new one. Two processes may
-// find the damage at once: a lock lets one of them do it, and the other looks
-// again afterwards.
+// find the damage at once: a lock lets one of them do it, and the other then
+// checks again.
 func replace(ctx context.Context, path string, o Options) (*DB, *Damage, error) {
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
 	defer func() { _ = lock.Close() }()
@@ -278,18 +277,18 @@ func replace(ctx context.Context, path string, o Options) (*DB, *Damage, error) 
 	return db, &Damage{Err: damage, SavedAs: kept}, nil
 }
 
-// setAside renames the file and what belongs to it. The names keep SQLite's own
-// pattern (X, X-wal, X-shm), so that the sqlite3 tool can still look into it.
+// setAside renames the file, its WAL and the WAL's index. The names keep SQLite's
+// pattern (X, X-wal, X-shm), so the sqlite3 tool can still open the file.
 func setAside(path string, now time.Time) (string, error) {
 	base := path + ".corrupt-" + now.UTC().Format("20060102T150405Z")
 	kept := base
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(kept); err != nil {
-			break // there is no such file, or renaming will say what is wrong
+			break // the name is free, or renaming will say what is wrong
 		}
 		kept = fmt.Sprintf("%s-%d", base, n)
 	}
-	// The WAL goes first: a new file beside an old WAL would be the worse mix.
+	// The WAL first: a new file with an old WAL would be worse than the reverse.
 	for _, tail := range []string{"-wal", "-shm", ""} {
 		if err := os.Rename(path+tail, kept+tail); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", fmt.Errorf("putting the damaged file aside: %w", err)
@@ -301,9 +300,8 @@ func setAside(path string, now time.Time) (string, error) {
 	return kept, nil
 }
 
-// migrate brings the file up to date. have is the version that was read before;
-// it is read again inside the transaction, because another process may have
-// been quicker.
+// migrate applies missing migrations. have is the version read before; it is read
+// again inside the transaction, because another process may have been quicker.
 func (db *DB) migrate(ctx context.Context, have int) error {
 	if have == db.o.newest() {
 		return nil
@@ -324,9 +322,9 @@ func (db *DB) migrate(ctx context.Context, have int) error {
 	})
 }
 
-// Peek opens a file that was put aside, for reading alone.
+// Peek opens a file that was put aside, for reading only.
 func Peek(path string) *DB {
 	r := connect(path, Options{Busy: Busy}, "_pragma", "query_only(1)")
-	r.SetMaxOpenConns(2) // a query while another one's rows are read
+	r.SetMaxOpenConns(2) // for a query while the rows of another are read
 	return &DB{path: path, r: r, frozen: ErrReadOnly}
 }

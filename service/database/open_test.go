@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var testTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// options are those of a file with one table.
+// options describe a file with one table.
 func options() Options {
 	return Options{
 		Name: "book", Migrations: []string{"CREATE TABLE lines (n INTEGER PRIMARY KEY, at INTEGER, text TEXT)"}, Tables: []string{"lines"},
@@ -104,7 +104,7 @@ func write(t testing.TB, path string, b []byte) {
 	noerr.Must(t, os.WriteFile(path, b, 0o600))
 }
 
-// raw is the file as any program may open it.
+// raw opens the file like any other program.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", fileURI(path))
@@ -208,7 +208,7 @@ func TestAFolderThatCannotBeWrittenIsAClearError(t *testing.T) {
 	case os.Getuid() > 0:
 		noerr.Must(t, os.Mkdir(filepath.Dir(path), 0o500))
 	case runtime.GOOS == "linux":
-		path = "/sys/zonedeck/book.db" // nobody writes there, the superuser neither
+		path = "/sys/zonedeck/book.db" // not even the superuser can write there
 	default:
 		t.Skip("needs a folder that cannot be written: run it as an ordinary user")
 	}
@@ -373,7 +373,7 @@ func TestOnlyDamageIsReplaced(t *testing.T) {
 	})
 	t.Run("a folder", func(t *testing.T) { fails(t, t.TempDir(), nil) })
 	t.Run("it cannot be set aside", func(t *testing.T) {
-		// Its name is so long that no name beside it is left.
+		// Its name is so long that the names next to it are too long.
 		path := filepath.Join(t.TempDir(), strings.Repeat("b", 240))
 		write(t, path, []byte(strings.Repeat(garbage, 100)))
 		fails(t, path, nil)

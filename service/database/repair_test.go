@@ -24,7 +24,7 @@ func TestAPathOfAnySystemIsAnAddress(t *testing.T) {
 	}
 }
 
-// names are the files of a folder.
+// names returns the names of the files in a folder.
 func names(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -38,7 +38,7 @@ func names(t *testing.T, dir string) (list []string) {
 func TestAFileThatCannotBeWrittenIsOpenedForReading(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.db")
 	fill(t, path)
-	// A link into a folder that is not there: no WAL can be made.
+	// A link into a missing folder: no WAL can be made.
 	if err := os.Symlink(filepath.Join(path, "nowhere", "wal"), path+"-wal"); err != nil {
 		if runtime.GOOS == "windows" {
 			t.Skip("needs the right to make symbolic links")

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// goodRuns is how many good runs a run is held against, the last ones and the first ones, or as many as have goodRows rows. Before there are fewRuns of them
-// it is not known how much runs differ from one another, and a run counts for no more than 1/fewAlike rows.
+// A run is compared with the last goodRuns good runs and with the first goodRuns, or with more until they have goodRows
+// rows. With fewer than fewRuns, it is unknown how much runs differ, and a run counts for at most 1/fewAlike rows.
 const (
 	goodRuns = 10
 	goodRows = 30
@@ -14,7 +14,7 @@ const (
 	fewAlike = 0.1
 )
 
-// enough are the first of these places of runs, as many as it takes to have goodRows rows, and least of them.
+// enough returns the first places of at, as many as have goodRows rows, but no fewer than least.
 func enough(runs []Run, at []int, least int) []int {
 	rows := 0
 	for n, i := range at {
@@ -26,26 +26,26 @@ func enough(runs []Run, at []int, least int) []int {
 	return at
 }
 
-// history is what a run is judged by. One with fewer than goodRows rows may be too small to tell: it is looked at alone, and
-// together with those just before it, whatever they came to. Each time it is held against the good ones before all of
-// these: the last of them, and the first of them, because what falls slowly is near the last ones always.
+// history is what a run is judged by. A run with fewer than goodRows rows may be too small to tell. It is judged alone,
+// then together with the runs just before it, whatever their state. Each such group is compared with the last good
+// runs before it, and with the first: a share that falls slowly is always close to the last ones.
 type history struct {
-	runs []Run // the run, and those of its form before it that have rows, newest first
+	runs []Run // the run and the earlier runs of its form with useful rows, newest first
 	last base
-	// first is empty until there are more good runs than last has.
+	// first is empty while last has all good runs.
 	first base
-	// omitted says that runs before it are left out, because they did not ask for the field.
+	// omitted says that earlier runs are left out because they did not require the field.
 	omitted bool
 }
 
-// base are the places of good runs in the history, by how many runs are looked at together, less one.
+// base has places of good runs in the history: good[n] for a group of n+1 runs that are judged together.
 type base struct {
 	good  [][]int
 	first bool
 }
 
-// newHistory is the history that a run is judged by, or one required field of a page: that is of the runs that asked for the
-// field, and one is good for it, too, that drifts in others alone.
+// newHistory makes the history of a run or, if field is not empty, of one required field of a page. That has only runs
+// that required the field, and a run that drifts only in other fields is good for it.
 func newHistory(r Run, earlier []Run, field string) history {
 	counts := func(f Finding) bool { return field == "" || f.Field == field }
 	isGood := func(r Run) bool {
@@ -61,7 +61,7 @@ func newHistory(r Run, earlier []Run, field string) history {
 			h.runs = append(h.runs, e)
 		}
 	}
-	drifting := map[int]bool{} // those that were found to drift together with a later one, too
+	drifting := map[int]bool{} // runs with findings, and those judged together with a later one
 	places := make([]int, len(h.runs))
 	for i, r := range h.runs {
 		places[i] = i
@@ -75,7 +75,7 @@ func newHistory(r Run, earlier []Run, field string) history {
 		}
 	}
 	good := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return i == 0 || !isGood(h.runs[i]) || drifting[i] })
-	more := true // than the last ones
+	more := true // good runs than last has
 	for n := range enough(h.runs, places, 1) {
 		if len(good) > 0 && good[0] <= n {
 			good = good[1:]
@@ -94,7 +94,7 @@ func newHistory(r Run, earlier []Run, field string) history {
 	return h
 }
 
-// neededOf are the earlier runs whose fields are needed to judge a run.
+// neededOf lists the Seq of the runs whose fields are needed to judge r.
 func neededOf(r Run, earlier []Run) []int64 {
 	seqs := newHistory(r, earlier, "").needed()
 	if r.Form == FormPage {
@@ -106,7 +106,7 @@ func neededOf(r Run, earlier []Run) []int64 {
 	return slices.Compact(seqs)
 }
 
-// needed are the runs whose fields are needed.
+// needed is neededOf for one history.
 func (h history) needed() (seqs []int64) {
 	for i, r := range h.runs {
 		if i < len(h.last.good) || slices.ContainsFunc(slices.Concat(h.last.good, h.first.good), func(good []int) bool { return slices.Contains(good, i) }) {
@@ -116,7 +116,7 @@ func (h history) needed() (seqs []int64) {
 	return seqs
 }
 
-// pooled are the good runs of a base as one, where so many are looked at together.
+// pooled combines the good runs of a base for a group of so many runs.
 func (h history) pooled(b base, together int) Run {
 	if len(b.good) < together || together == 0 {
 		return Run{}
@@ -143,14 +143,14 @@ func sum(all []share) (out share) {
 // fall says how the share of rows with a property has changed.
 type fall struct {
 	found       bool
-	enough      bool // the rows are enough to tell
-	runs        int  // those looked at together
+	enough      bool // there are enough rows to tell
+	runs        int  // how many were judged together
 	now, before share
 }
 
-// fallen looks whether the share that of counts has fallen, in the run or, in up to most runs, together with those
-// before it. The run itself has to be at least half as far down as they are together, or it has recovered. Until there
-// are fewRuns good ones, no more than a field that was in every row and is in none is exempt from fewAlike.
+// fallen tests whether the share that of counts has fallen, in the run alone or in a group of up to most runs. The run
+// itself must have fallen at least half as far as the group, or it has recovered. With fewer than fewRuns good runs,
+// fewAlike applies, except to a property that every row had and none has now.
 func (h history) fallen(b base, of func(Run) share, most int, alpha float64) fall {
 	var out fall
 	alpha /= float64(max(len(b.good), 1))
@@ -187,21 +187,21 @@ func (h history) fallen(b base, of func(Run) share, most int, alpha float64) fal
 		if chance(scaled(now, n), n, scaled(before, m), m) < alpha {
 			return fall{true, true, i + 1, now, before}
 		}
-		if all[0].n*(i+1) >= now.n { // not where a small run is among large ones
+		if all[0].n*(i+1) >= now.n { // the run is no smaller than its group's average
 			out.enough = out.enough || chance(0, n, scaled(before, m), m) < alpha
 		}
 	}
 	return out
 }
 
-// scaled is the share in so many rows.
+// scaled is the share as a number of that many rows.
 func scaled(s share, rows int) int { return int(math.Round(s.ratio() * float64(rows))) }
 
-// alike is by how much the rows of one run are more alike than those of several: the intraclass correlation, which
-// is 0 where good runs differ as rows drawn at random would, and 1 where all rows of a run are the same. With X², Pearson's sum over
-// g runs of (a - np)²/np(1-p),
+// alike is the intraclass correlation: how much more alike the rows of one run are than those of several. It is 0 if
+// good runs differ as rows drawn at random would, and 1 if all rows of a run are the same. X² is Pearson's sum of
+// (a - np)²/np(1-p) over g runs:
 //
-//	rho = (X²/(g-1) - 1) / (n' - 1), with n' the mean number of rows
+//	rho = (X²/(g-1) - 1) / (n' - 1), with n' the mean number of rows, adjusted for unequal runs
 func alike(good []share) float64 {
 	all, g, squares, x2 := sum(good), 0, 0.0, 0.0
 	p := all.ratio()
@@ -226,9 +226,8 @@ func alike(good []share) float64 {
 	return min(max((x2/float64(g-1)-1)/(mean-1), 0), 1)
 }
 
-// alikeInTurn is alike, measured between runs that follow one another: a share that slowly falls does not pass for one that
-// varies. With the shares p1 and p2 of n1 and n2
-// rows, and p of all,
+// alikeInTurn is alike, measured between consecutive runs: a share that slowly falls does not pass for one that
+// varies. p1 and p2 are shares of n1 and n2 rows, p is the share of all:
 //
 //	(p1 - p2)²/(p(1-p) (1/n1 + 1/n2)) is 1 + rho (2 - 1/n1 - 1/n2)/(1/n1 + 1/n2) on average
 func alikeInTurn(good []share) float64 {
@@ -249,7 +248,7 @@ func alikeInTurn(good []share) float64 {
 	return min(max(above/by, 0), 1)
 }
 
-// rowsFor is how many rows drawn at random tell as much: n alike ones as much as n/(1+(n-1)rho).
+// rowsFor is how many rows drawn at random tell as much: n rows of a run count as n/(1+(n-1)rho).
 func rowsFor(runs []share, rho float64) int {
 	sum := 0.0
 	for _, s := range runs {

@@ -29,16 +29,16 @@ type Contract struct {
 	File    string
 	Kind    Kind
 	Name    string
-	MinRows int // useful rows that a run has at least
+	MinRows int // least number of useful rows of a run
 	Fields  []Wanted
 
-	line int // of its collector in the file, from 1; 0 where that is not known
+	line int // that names the collector, from 1; 0 if unknown
 }
 
 // Wanted is what a contract asks of a field.
 type Wanted struct {
 	Name     string
-	Coverage float64 // the least share of useful rows with it, 0 to 1; 0 asks for none
+	Coverage float64 // least share of useful rows where it is filled, 0 to 1; 0 asks for none
 	Type     string  // one of types, or empty
 	Pattern  *regexp.Regexp
 }
@@ -58,9 +58,9 @@ type wantedField struct {
 	Pattern  string   `toml:"pattern"`
 }
 
-// ParseContract reads the text of a contract; the name of its file is for errors. Errors are *textfile.Error, with the
-// line, what is wrong there, and what was expected. With an error, the contract has at most its collector, if that
-// can be told.
+// ParseContract reads the text of a contract; file is its name in errors. Errors are *textfile.Error, with the line,
+// what is wrong there, and what was expected. With an error, the contract has only its file and, if the text names
+// one, its collector.
 func ParseContract(file string, text []byte) (Contract, error) {
 	var f contractFile
 	doc, err := textfile.Decode(file, text, &f)
@@ -107,7 +107,7 @@ func (f contractFile) wanted(doc textfile.Doc) ([]Wanted, *textfile.Error) {
 	return out, nil
 }
 
-// wanted checks a field; msg says what is wrong with the entry at at.
+// wanted checks a field. msg says what is wrong with the key at, or is empty.
 func (f wantedField) wanted() (w Wanted, at, msg, expected string) {
 	w = Wanted{Name: f.Name, Type: f.Type}
 	if f.Name == "" || len(f.Name) > maxPath {
@@ -120,7 +120,7 @@ func (f wantedField) wanted() (w Wanted, at, msg, expected string) {
 		w.Coverage = *f.Coverage
 		switch {
 		case !f.Required:
-			return w, "coverage", "coverage is asked of a field that is not required", "required = true beside it"
+			return w, "coverage", "coverage is set for a field that is not required", "required = true as well"
 		case !(w.Coverage > 0 && w.Coverage <= 1):
 			return w, "coverage", fmt.Sprintf("a coverage cannot be %v", w.Coverage), "a share above 0 and up to 1, such as 0.95"
 		}
@@ -133,12 +133,12 @@ func (f wantedField) wanted() (w Wanted, at, msg, expected string) {
 	}
 	var problem string
 	if w.Pattern, problem = pattern(f.Pattern); problem != "" {
-		return w, "pattern", problem, "a regular expression as RE2 has it"
+		return w, "pattern", problem, "a regular expression in RE2 syntax"
 	}
 	return w, "", "", ""
 }
 
-// pattern compiles a pattern, whose size is checked before.
+// pattern compiles a pattern after checking its size.
 func pattern(text string) (compiled *regexp.Regexp, problem string) {
 	if len(text) > maxPattern {
 		return nil, fmt.Sprintf("the pattern is longer than %d bytes", maxPattern)
@@ -161,7 +161,7 @@ func pattern(text string) (compiled *regexp.Regexp, problem string) {
 	return compiled, ""
 }
 
-// check compares a run with the contract. said reports whether drift of a field was reported already.
+// check compares a run with the contract. said reports whether drift of a field is reported already.
 func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
 	add := func(w Word, field, format string, args ...any) {
 		out = append(out, Finding{Field: field, Word: w, Contract: true, Text: fmt.Sprintf(format, args...)})
@@ -192,8 +192,8 @@ func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
 	return out
 }
 
-// otherTypes counts the filled values of a field that have another type. A CSV file and a page have only texts: what reads
-// as a number may be meant as one.
+// otherTypes counts the filled values of a field that have another type. In a CSV file and on a page everything is
+// text, so any value has the type text.
 func (w Wanted) otherTypes(f Field, r Run) int {
 	if w.Type == "" || w.Type == typeText && r.Form != FormJSON {
 		return 0
@@ -201,7 +201,7 @@ func (w Wanted) otherTypes(f Field, r Run) int {
 	return f.Filled - f.Types[w.Type]
 }
 
-// rows finds that a run has too few useful rows; the finding's field is called "rows".
+// rows reports too few useful rows, as a finding for a field "rows".
 func (c *Contract) rows(r Run) []Finding {
 	if r.Useful >= c.MinRows {
 		return nil
@@ -218,14 +218,14 @@ type folder struct {
 	broken    []damaged
 }
 
-// damaged is a file that is not a valid contract. Its collector is empty if it cannot be told.
+// damaged is a file that is not a valid contract. The collector is empty if the file names none.
 type damaged struct {
 	kind Kind
 	name string
 	err  *textfile.Error
 }
 
-// folder reads every file *.toml of the folder. The text of each says which collector it is for.
+// folder reads every *.toml file of the folder. The text of each names its collector.
 func (m *Monitor) folder() folder {
 	if m.cfg.ContractsDir == "" {
 		return folder{}
@@ -236,7 +236,7 @@ func (m *Monitor) folder() folder {
 		out.broken = append(out.broken, damaged{err: unreadable(m.cfg.ContractsDir, err)})
 	}
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".toml" || strings.HasPrefix(e.Name(), ".") { // an editor's own
+		if filepath.Ext(e.Name()) != ".toml" || strings.HasPrefix(e.Name(), ".") { // a temporary file of an editor
 			continue
 		}
 		file := filepath.Join(m.cfg.ContractsDir, e.Name())
@@ -250,7 +250,7 @@ func (m *Monitor) folder() folder {
 	return out
 }
 
-// unreadable is an error of the file system about a file, as a fault of that file.
+// unreadable makes an error about a file a fault of that file.
 func unreadable(file string, err error) *textfile.Error {
 	var fault *textfile.Error
 	if errors.As(err, &fault) {
@@ -268,7 +268,7 @@ func (c Contract) Is(kind Kind, name string) bool {
 	return c.Kind == kind && (c.Name == name || kind == Target && targetName(c.Name) == name)
 }
 
-// certainly reports whether the file is meant for a collector, by what can be read of it or by its name.
+// certainly reports whether the file is for a collector, by its text or, if that names none, by its name.
 func (b damaged) certainly(kind Kind, name, file string) bool {
 	if b.name == "" {
 		return b.err.File == file
@@ -276,8 +276,8 @@ func (b damaged) certainly(kind Kind, name, file string) bool {
 	return Contract{Kind: b.kind, Name: b.name}.Is(kind, name)
 }
 
-// find finds the contract of a collector, nil if there is none. file is the name that is looked for first. A second contract
-// is an error, and so is a broken file that may be the contract.
+// find finds the contract of a collector, nil if there is none. It is an error if there is a second one, if a broken
+// file may be the contract, or if file, its default name, is for another collector.
 func (f folder) find(kind Kind, name, file string) (*Contract, error) {
 	var found *Contract
 	var misnamed error
@@ -285,7 +285,7 @@ func (f folder) find(kind Kind, name, file string) (*Contract, error) {
 		switch {
 		case !c.Is(kind, name) && c.File == file:
 			misnamed = &textfile.Error{
-				File: file, Line: c.line, Column: 1, Msg: fmt.Sprintf("the contract is of %s %q", c.Kind, model.Line(c.Name, 80)),
+				File: file, Line: c.line, Column: 1, Msg: fmt.Sprintf("the contract is for %s %q", c.Kind, model.Line(c.Name, 80)),
 				Expected: fmt.Sprintf("%s = %q in this file, or another name for it", kind, name),
 			}
 		case !c.Is(kind, name):
@@ -309,11 +309,11 @@ func (f folder) find(kind Kind, name, file string) (*Contract, error) {
 func second(first, c Contract) *textfile.Error {
 	return &textfile.Error{
 		File: c.File, Line: c.line, Column: 1,
-		Msg: fmt.Sprintf("a second contract of %s %q: the first is %s", c.Kind, model.Line(c.Name, 80), first.File), Expected: "one file for each collector",
+		Msg: fmt.Sprintf("a second contract for %s %q: the first is %s", c.Kind, model.Line(c.Name, 80), first.File), Expected: "one file for each collector",
 	}
 }
 
-// wrong is everything that is wrong in the folder, joined *textfile.Errors, or nil.
+// wrong joins the *textfile.Errors about broken files and second contracts; nil if there are none.
 func (f folder) wrong() error {
 	var all []error
 	for _, b := range f.broken {
@@ -336,7 +336,7 @@ func (m *Monitor) Contract(kind Kind, name string) (*Contract, error) {
 	return m.folder().find(kind, name, m.named(kind, name))
 }
 
-// Contracts are all valid contracts of the folder. The error says what is wrong with others: joined *textfile.Errors.
+// Contracts returns the valid contracts of the folder. The error joins *textfile.Errors about the others.
 func (m *Monitor) Contracts() ([]Contract, error) {
 	f := m.folder()
 	return f.contracts, f.wrong()
@@ -351,8 +351,8 @@ func ReadContract(file string) (Contract, error) {
 	return ParseContract(file, text)
 }
 
-// ContractFile is the file for the contract of a collector, which need not exist. If a file of the folder has to be
-// mended or removed first, the error says so: a *textfile.Error.
+// ContractFile names the file of a collector's contract, which need not exist. If a file of the folder must be fixed or
+// removed first, the error is a *textfile.Error.
 func (m *Monitor) ContractFile(kind Kind, name string) (string, error) {
 	file := m.named(kind, name)
 	c, err := m.folder().find(kind, name, file)
@@ -362,7 +362,7 @@ func (m *Monitor) ContractFile(kind Kind, name string) (string, error) {
 	return file, err
 }
 
-// named is the file for a contract if there is none yet.
+// named is the default file for a contract.
 func (m *Monitor) named(kind Kind, name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r) {
@@ -370,7 +370,7 @@ func (m *Monitor) named(kind Kind, name string) string {
 		}
 		return '_'
 	}, name)
-	if plain != name || plain != strings.ToLower(plain) || len(plain) > 80 { // another name may come to the same
+	if plain != name || plain != strings.ToLower(plain) || len(plain) > 80 { // another name may give the same file
 		plain = fmt.Sprintf("%s-%08x", model.Cut(plain, 60), uint32(keyOf(name))) //nolint:gosec // the low half will do
 	}
 	return filepath.Join(m.cfg.ContractsDir, string(kind)+"-"+plain+".toml")

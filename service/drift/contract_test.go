@@ -55,14 +55,14 @@ func TestWhatIsWrongWithAContractIsSaidWithItsLine(t *testing.T) {
 		"dataset = \"a\"\nmin_rows = -1":  "c.toml:2:1: a number of rows cannot be -1; expected 0 or more",
 		"dataset = \"a\"\nfoo = 1":        "c.toml:2:1: unknown field \"foo\"; expected one of dataset, fields, min_rows, target",
 		"dataset = \"a\"\n[[fields]]\n\nname = \"\"":                                                 "c.toml:4:1: the name of the field is missing or too long; expected a name as 'zonedeck drift show' prints it",
-		"dataset = \"a\"\n[[fields]]\nname = \"x\"\ncoverage = 0.5":                                  "c.toml:4:1: coverage is asked of a field that is not required; expected required = true beside it",
+		"dataset = \"a\"\n[[fields]]\nname = \"x\"\ncoverage = 0.5":                                  "c.toml:4:1: coverage is set for a field that is not required; expected required = true as well",
 		"dataset = \"a\"\n[[fields]]\nname = \"x\"\nrequired = true\ncoverage = 95":                  "c.toml:5:1: a coverage cannot be 95; expected a share above 0 and up to 1, such as 0.95",
 		"dataset = \"a\"\n[[fields]]\nname = \"x\"\nrequired = true\ncoverage = nan":                 "c.toml:5:1: a coverage cannot be NaN; expected a share above 0 and up to 1, such as 0.95",
 		"dataset = \"a\"\n[[fields]]\nname = \"x\"\ntype = \"int\"":                                  "c.toml:4:1: \"int\" is not a type; expected one of text, number, boolean, list, object",
 		"dataset = \"a\"\n[[fields]]\nname = \"x\"\n[[fields]]\nname = \"x\"":                        "c.toml:5:1: a second field is named \"x\"; expected one entry for each field",
-		"dataset = \"a\"\n[[fields]]\nname = \"x\"\npattern = \"(\"":                                 "c.toml:4:1: error parsing regexp: missing closing ): `(`; expected a regular expression as RE2 has it",
-		"dataset = \"a\"\n[[fields]]\nname = \"x\"\npattern = \"" + strings.Repeat("a", 1001) + "\"": "c.toml:4:1: the pattern is longer than 1000 bytes; expected a regular expression as RE2 has it",
-		"dataset = \"a\"\n[[fields]]\nname = \"x\"\npattern = \"(a{100}){100}\"":                     "c.toml:4:1: error parsing regexp: invalid repeat count: `{100}`; expected a regular expression as RE2 has it",
+		"dataset = \"a\"\n[[fields]]\nname = \"x\"\npattern = \"(\"":                                 "c.toml:4:1: error parsing regexp: missing closing ): `(`; expected a regular expression in RE2 syntax",
+		"dataset = \"a\"\n[[fields]]\nname = \"x\"\npattern = \"" + strings.Repeat("a", 1001) + "\"": "c.toml:4:1: the pattern is longer than 1000 bytes; expected a regular expression in RE2 syntax",
+		"dataset = \"a\"\n[[fields]]\nname = \"x\"\npattern = \"(a{100}){100}\"":                     "c.toml:4:1: error parsing regexp: invalid repeat count: `{100}`; expected a regular expression in RE2 syntax",
 	} {
 		_, err := ParseContract("c.toml", []byte(text))
 		var fault *textfile.Error

@@ -45,7 +45,7 @@ func TestAContractOfTheFolderHolds(t *testing.T) {
 	}
 }
 
-// TestAContractCountsByWhatItIsOf: its file may be called anything.
+// A contract's text names its collector; the name of its file does not matter.
 func TestAContractCountsByWhatItIsOf(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	result(t, m, "job-1", 9, many(30, whole))
@@ -63,13 +63,13 @@ func TestAContractCountsByWhatItIsOf(t *testing.T) {
 		files map[string]string
 		holds bool
 		file  string // the collector's contract
-		said  string // of the folder
-		mine  string // of the collector, if it is not the same
+		said  string // error of the folder
+		mine  string // error of the collector; "=" for the same
 	}{
 		"by any name":              {map[string]string{"p.toml": mine}, true, "p.toml", "", ""},
 		"beside one of another":    {map[string]string{"a.toml": other, "p.toml": mine}, true, "p.toml", "", ""},
 		"of an editor, or no TOML": {map[string]string{".#p.toml": mine, "p.toml~": mine, "p.txt": mine}, false, "dataset-gd_x.toml", "", ""},
-		"two":                      {map[string]string{"a.toml": mine, "p.toml": "# of the shop\n" + mine}, false, "", "p.toml:2:1: a second contract of dataset \"gd_x\": the first is DIR/a.toml; expected one file for each collector", "="},
+		"two":                      {map[string]string{"a.toml": mine, "p.toml": "# of the shop\n" + mine}, false, "", "p.toml:2:1: a second contract for dataset \"gd_x\": the first is DIR/a.toml; expected one file for each collector", "="},
 		"a type that is none": {
 			map[string]string{"p.toml": mine + "type = \"nummer\"\n"},
 			false, "",
@@ -78,7 +78,7 @@ func TestAContractCountsByWhatItIsOf(t *testing.T) {
 		"another's that is broken": {map[string]string{"a.toml": other + "x = 1\n", "p.toml": mine}, true, "p.toml", `a.toml:5:1: unknown field "x"; expected one of coverage, name, pattern, required, type`, ""},
 		"one that may be its":      {map[string]string{"p.toml": "dataset = \n"}, false, "", "p.toml:1:11: unexpected character U+000A at start of value", "="},
 		"one that may be anyone's": {map[string]string{"a.toml": "dataset = \n", "p.toml": mine}, true, "p.toml", "a.toml:1:11: unexpected character U+000A at start of value", ""},
-		"the file of another":      {map[string]string{"dataset-gd_x.toml": other}, false, "", `dataset-gd_x.toml:1:1: the contract is of dataset "gd_y"; expected dataset = "gd_x" in this file, or another name for it`, "="},
+		"the file of another":      {map[string]string{"dataset-gd_x.toml": other}, false, "", `dataset-gd_x.toml:1:1: the contract is for dataset "gd_y"; expected dataset = "gd_x" in this file, or another name for it`, "="},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder(c.files)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Percent is a share as it is shown: "-" if it is not known, and never 0 or 100 for what is only close.
+// Percent formats a share, 0 to 1: "-" if negative, which is unknown. Only exact shares are 0 % or 100 %.
 func Percent(share float64) string {
 	switch p := share * 100; {
 	case p < 0:

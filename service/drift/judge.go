@@ -15,14 +15,14 @@ import (
 type Verdict struct {
 	State    State
 	Findings []Finding // drift first, then by field
-	// Against is how many good runs it was compared with, AgainstRows is how many useful rows they had. For a page it is
+	// Against is how many good runs it was compared with, AgainstRows how many useful rows they had. For a page, both are
 	// the largest number of runs that were good for one of its fields.
 	Against, AgainstRows int
 	// Contract says that it was also compared with a contract.
 	Contract bool
 	// Accepted says that an operator accepted the run itself.
 	Accepted bool
-	// First says what a run without anything to compare it with is the first of; empty for other runs.
+	// First says what a run with nothing to compare it with is, such as "the first run"; else empty.
 	First string
 }
 
@@ -31,8 +31,8 @@ func (v Verdict) Judged() bool {
 	return v.State != Empty && v.State != Few && (v.Against > 0 || v.Contract || v.Accepted)
 }
 
-// Judge compares a run with the good ones among the earlier runs of its collector, given newest first
-// with their states, and with a contract, which may be nil.
+// Judge compares a run with the good ones of its collector's earlier runs, and with a contract, which may be
+// nil. The earlier runs come newest first, with their states.
 func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	if r.Useful == 0 {
 		v := Verdict{State: Empty, Contract: c != nil}
@@ -70,7 +70,7 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	return v
 }
 
-// firstOf says what a run is the first of, if there is no earlier run that it can be compared with.
+// firstOf says what a run is the first of, if it has no good run to be compared with.
 func firstOf(r Run, earlier []Run) string {
 	useful := slices.DeleteFunc(slices.Clone(earlier), func(e Run) bool { return e.Useful == 0 })
 	alike := func(e Run) bool {
@@ -88,8 +88,8 @@ func firstOf(r Run, earlier []Run) string {
 	}
 }
 
-// first says since when a field drifts: since the run before, if that had drift of it, too. Before a page that is the one
-// that asked for the field.
+// first sets since when a field drifts. It takes that from the last judged run, if the field drifted there, too; for a
+// page, from the last run that required the field.
 func first(found []Finding, r Run, earlier []Run) {
 	for n, f := range found {
 		if !f.Word.Alarm() {
@@ -118,11 +118,11 @@ type judge struct {
 	history
 
 	run      Run
-	before   Run // the last good runs before it as one
+	before   Run // the last good runs, pooled
 	findings []Finding
 }
 
-// inGood names the good runs that something is said of, of those before so many that are looked at together.
+// inGood names the good runs of a base that a group of so many runs is compared with.
 func (j *judge) inGood(b base, together int) string {
 	at := b.good[together-1]
 	whole := !j.omitted && !slices.ContainsFunc(at, func(i int) bool { return j.runs[i].State == Drift })
@@ -152,12 +152,12 @@ func (j *judge) fell(f fall, w Word, field, format string, args ...any) {
 	j.findings[len(j.findings)-1].Runs = f.runs
 }
 
-// found reports whether there is a finding about a field already.
+// found reports whether drift of a field was found already.
 func (j *judge) found(field string) bool {
 	return slices.ContainsFunc(j.findings, func(f Finding) bool { return f.Field == field && f.Word.Alarm() })
 }
 
-// sorted are the findings, drift first, each once.
+// sorted sorts the findings: drift first, then by field.
 func (j *judge) sorted() []Finding {
 	slices.SortStableFunc(j.findings, func(a, b Finding) int {
 		if a.Word.Alarm() != b.Word.Alarm() {
@@ -171,8 +171,8 @@ func (j *judge) sorted() []Finding {
 	return j.findings
 }
 
-// page judges what a fetch requires, each field by the runs that were good for that one: a selector that matches nothing says
-// nothing of the others. held is how many runs one of them was held against at most.
+// page judges each field that a fetch requires by the runs that were good for it: a selector that matches nothing says
+// nothing about other fields. held is the largest number of runs that a field was compared with.
 func (j *judge) page(earlier []Run) (held int) {
 	for _, f := range j.run.Fields {
 		one := judge{run: j.run, history: newHistory(j.run, earlier, f.Path)}
@@ -202,7 +202,7 @@ func (j *judge) required(path string) {
 	j.add(Missing, path, "%s", text)
 }
 
-// bases are the runs that are looked into, each with the oldest ones before all that are looked at together.
+// bases returns last and, if there are any, first. oldest has for each the runs before the largest group, pooled.
 func (j *judge) bases() (bases []base, oldest []Run) {
 	bases = append(bases, j.last)
 	if len(j.first.good) > 0 {
@@ -214,7 +214,7 @@ func (j *judge) bases() (bases []base, oldest []Run) {
 	return bases, oldest
 }
 
-// fields compares every field of the run and of the good ones.
+// fields compares every field of the run and of its good runs.
 func (j *judge) fields() {
 	bases, oldest := j.bases()
 	paths := map[string]bool{}
@@ -240,7 +240,7 @@ func (j *judge) fields() {
 	}
 }
 
-// against compares a field with those of each base, until one has shown drift.
+// against compares a field with each base until one shows drift.
 func (j *judge) against(bases []base, oldest []Run, path string, alpha float64) {
 	for i, b := range bases {
 		if !j.found(path) {
@@ -249,7 +249,7 @@ func (j *judge) against(bases []base, oldest []Run, path string, alpha float64) 
 	}
 }
 
-// field compares a field of the run with those of a base, of which oldest are the ones before all that are looked at together.
+// field compares a field of the run with a base. oldest is that base's entry in the result of bases.
 func (j *judge) field(b base, path string, oldest Run, alpha float64) {
 	if !j.unseen(path) && j.emptier(b, path, alpha) {
 		return
@@ -263,7 +263,7 @@ func (j *judge) field(b base, path string, oldest Run, alpha float64) {
 	j.types(b, now, was.Type(), alpha)
 }
 
-// unseen reports whether the run does not tell in how many rows a field is.
+// unseen reports whether the run cannot tell how many rows have a field.
 func (j *judge) unseen(path string) bool {
 	f, _ := j.run.Field(path)
 	return j.run.Form == FormPage || j.run.Beyond && (f.Present == 0 || nested(path))
@@ -274,7 +274,7 @@ func nested(path string) bool {
 	return strings.Contains(strings.NewReplacer(`\\`, "", `\.`, "").Replace(path), ".")
 }
 
-// mapped reports whether a field is a member of one that is Map in any of the runs.
+// mapped reports whether a parent of the field is a Map in any of the runs.
 func mapped(path string, runs ...Run) bool {
 	for i, c := range path {
 		if c != '.' && c != '[' {
@@ -289,7 +289,7 @@ func mapped(path string, runs ...Run) bool {
 	return false
 }
 
-// emptier finds fields that are there, or filled, in fewer rows.
+// emptier finds that a field is present, or filled, in fewer rows.
 func (j *judge) emptier(b base, path string, alpha float64) bool {
 	field := func(r Run) Field { f, _ := r.Field(path); return f }
 	if f := j.fallen(b, func(r Run) share { return share{field(r).Present, r.Useful} }, math.MaxInt, alpha); f.found {
@@ -311,7 +311,7 @@ func (j *judge) emptier(b base, path string, alpha float64) bool {
 	return f.found
 }
 
-// filledIn is in how many rows of a run a field is filled.
+// filledIn counts the rows of a run where a field is filled.
 func filledIn(path string) func(r Run) share {
 	return func(r Run) share {
 		f, _ := r.Field(path)
@@ -319,7 +319,7 @@ func filledIn(path string) func(r Run) share {
 	}
 }
 
-// remark says what is not drift: that a field is new, or is worse in too few rows to tell.
+// remark adds what is not drift: a field is new, or is worse in too few rows to tell.
 func (j *judge) remark(path string, alpha float64) {
 	before, _ := j.before.Field(path)
 	filled := filledIn(path)
@@ -334,7 +334,7 @@ func (j *judge) remark(path string, alpha float64) {
 	}
 }
 
-// rows are those that were looked at.
+// rows says which rows were judged.
 func (f fall) rows() string {
 	if f.runs == 1 {
 		return rowsText(f.now.n)
@@ -342,7 +342,7 @@ func (f fall) rows() string {
 	return fmt.Sprintf("%s of the last %d runs together", rowsText(f.now.n), f.runs)
 }
 
-// flat finds a field that has the same value everywhere, and did not in any earlier good run.
+// flat finds a field that has the same value in all rows, if no good run was like that.
 func (j *judge) flat(b base, now Field, alpha float64) {
 	if now.Distinct != 1 {
 		return
@@ -352,7 +352,7 @@ func (j *judge) flat(b base, now Field, alpha float64) {
 			return
 		}
 	}
-	// The rows with another value than the most frequent one: none now.
+	// Rows with a value other than the most frequent one: none now.
 	others := func(r Run) share {
 		f, _ := r.Field(now.Path)
 		return share{f.Filled - f.Top, f.Filled}
@@ -363,7 +363,7 @@ func (j *judge) flat(b base, now Field, alpha float64) {
 	}
 }
 
-// Types finds a field with values of other types than the usual one.
+// types finds a field with fewer values of the usual type.
 func (j *judge) types(b base, now Field, usual string, alpha float64) {
 	f := j.fallen(b, func(r Run) share {
 		f, _ := r.Field(now.Path)
@@ -423,7 +423,7 @@ func distinct(n int) string {
 	return strconv.Itoa(n)
 }
 
-// percent is a share in words.
+// percent formats a share.
 func percent(s share) string { return Percent(s.ratio()) }
 
 // silentRuns counts the newest runs without a useful row.
@@ -470,7 +470,7 @@ func (t tally) most() (model.Class, model.Cause) {
 }
 
 // silentJobs counts, for each data set of a profile, the newest jobs that ended without a useful row. It skips
-// jobs for which that is not known.
+// jobs whose outcome is unknown.
 func silentJobs(profile string, jobs []model.Job) map[string]Standing {
 	out, ended, classes := map[string]Standing{}, map[string]bool{}, map[string]*tally{}
 	for _, j := range jobs {
@@ -499,8 +499,8 @@ func silentJobs(profile string, jobs []model.Job) map[string]Standing {
 	return out
 }
 
-// incomplete names, for each data set of a profile, the newest job with a downloaded result if records of that are
-// missing. jobs are newest first.
+// incomplete maps each data set of a profile to its newest job with a downloaded result, if that lacks records, or to
+// "". jobs are newest first.
 func incomplete(profile string, jobs []model.Job) map[string]string {
 	out := map[string]string{}
 	for _, j := range jobs {
@@ -515,11 +515,11 @@ func incomplete(profile string, jobs []model.Job) map[string]string {
 	return out
 }
 
-// outcome says whether a job gave useful rows, and of what class its failure is. One that was forgotten
-// before it was ready gave none; one whose result nobody fetched in time may have had some.
+// outcome says whether a job gave useful rows, and the class of its failure. A job that was forgotten before it
+// was ready gave none. A job whose result was not fetched in time may have had some: known is false.
 func outcome(j model.Job) (class model.Class, cause model.Cause, useful, known bool) {
 	switch {
-	case j.Rows.Counted && j.Rows.Useful == 0 && j.Lacking() > 0: // a useful row may be among those that did not come
+	case j.Rows.Counted && j.Rows.Useful == 0 && j.Lacking() > 0: // a missing row may be useful
 		return "", "", false, false
 	case j.Rows.Counted:
 		if len(j.Rows.Errors) > 0 {
@@ -533,9 +533,9 @@ func outcome(j model.Job) (class model.Class, cause model.Cause, useful, known b
 	}
 }
 
-// notRequested is the drift of a page that lasts because its newest fetch did not ask for the field: what was found in the
-// newest run that did. It leaves out a field that never matched, because someone who tries selectors has changed nothing,
-// and a field that the contract no longer asks for.
+// notRequested is drift that lasts because a page's newest fetch did not require the field: the findings of the newest
+// run that did. It leaves out a field that never matched, because trying selectors changes nothing, and a finding that
+// the contract no longer asks for.
 func notRequested(r Run, earlier []Run, c *Contract) (out []Finding) {
 	if r.Form != FormPage || r.Useful == 0 {
 		return nil
@@ -545,7 +545,7 @@ func notRequested(r Run, earlier []Run, c *Contract) (out []Finding) {
 		seen[path] = true
 	}
 	for i, e := range earlier {
-		var last []string // it is the newest that asked for them
+		var last []string // fields that no newer run required
 		for _, path := range e.paths() {
 			if e.Useful > 0 && !seen[path] {
 				seen[path] = true
@@ -565,7 +565,7 @@ func notRequested(r Run, earlier []Run, c *Contract) (out []Finding) {
 	return out
 }
 
-// found reports whether a required field of a page matched, by what its run was found to be.
+// found reports whether a required field of a page matched, by the findings of the run.
 func (r Run) found(path string) bool {
 	return r.Useful > 0 && r.requested(path) && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Field == path && f.Word == Missing && !f.Contract })
 }
@@ -575,26 +575,25 @@ func (c *Contract) wants(path string) bool {
 	return c != nil && slices.ContainsFunc(c.Fields, func(w Wanted) bool { return w.Name == path })
 }
 
-// The tolerance. A run of a collector whose rows are drawn at random as before is called drift in at most one of a
-// hundred: each run has falseAlarm to spend, in equal parts on its tests. See history for what is held
-// against what, and alike for runs that differ by more.
+// The tolerance. If rows are drawn at random as before, at most one run in a hundred is called drift: the tests of a
+// run share falseAlarm equally. See history for what is compared, and alike for runs that differ by more.
 //
-// A test is on one side: of n rows a have a property (filled, of the usual type), and of m
-// rows of the good runs b. If nothing has changed, this much or less is seen with the probability chance. What is significant
-// has to be worth a word as well: leastDrop.
+// A test is one-sided: of n rows a have a property (filled, of the usual type), and of m rows of the good runs b. If
+// nothing has changed, a or fewer have it with the probability chance. A significant fall must also be worth
+// reporting: leastDrop.
 const (
 	falseAlarm  = 0.01
-	testsAField = 7 // present, filled, and type, by two tests each; and flat
+	testsAField = 7 // present, filled and type, by both bounds of chance; flat by one
 	leastDrop   = 0.05
 )
 
-// chance is the probability that a or fewer of n rows have a property which b of m others have, by Fisher's exact test:
-// the a+b rows with the property are spread over the n+m at random, so that
+// chance is the probability that a or fewer of n rows have a property that b of m others have. Fisher's exact test
+// spreads the a+b rows with the property over the n+m at random. It holds for any size:
 //
 //	P(X <= a) = sum for k = 0..a of C(n,k) * C(m,a+b-k) / C(n+m,a+b)
 //
-// which holds for any size. For none of n, and all of m, another bound is sharper, and that is all there is where runs
-// have a row each: if the share is p, the probability is p^m (1-p)^n, which is at its highest for p = m/(n+m).
+// For none of n and all of m, another bound is sharper; runs of one row depend on it. If the share is p, the
+// probability is p^m (1-p)^n, which is highest for p = m/(n+m).
 func chance(a, n, b, m int) float64 {
 	have := a + b
 	least := max(0, have-m)

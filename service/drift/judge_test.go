@@ -34,7 +34,7 @@ func many(n int, row string) string {
 	return b.String()
 }
 
-// good are runs of the same rows, newest first, that were good.
+// good returns good runs with the same rows, newest first.
 func good(t testing.TB, n int, text string) []Run {
 	t.Helper()
 	var out []Run
@@ -46,7 +46,7 @@ func good(t testing.TB, n int, text string) []Run {
 	return out
 }
 
-// said are the findings of a verdict.
+// said returns the findings of a verdict as text.
 func said(v Verdict) string {
 	lines := []string{string(v.State)}
 	for _, f := range v.Findings {
@@ -115,7 +115,7 @@ func TestDriftIsDatedFromItsFirstRun(t *testing.T) {
 		}
 		r.State, r.Findings = v.State, v.Findings
 		earlier = append([]Run{r}, earlier...)
-		if i == 1 { // one without a row says nothing of the fields
+		if i == 1 { // a run without rows says nothing about fields
 			earlier = append([]Run{{State: Empty, Form: FormJSON}}, earlier...)
 		}
 	}
@@ -139,7 +139,7 @@ func TestSmallRunsAreLookedAtTogether(t *testing.T) {
 	}
 }
 
-// exact is P(X <= a) by whole numbers.
+// exact computes P(X <= a) in whole numbers.
 func exact(a, n, b, m int) float64 {
 	have := a + b
 	sum := new(big.Int)
@@ -156,7 +156,7 @@ func TestTheChanceIsFishers(t *testing.T) {
 		n, m := 1+rnd.IntN(60), 1+rnd.IntN(60)
 		a, b := rnd.IntN(n+1), rnd.IntN(m+1)
 		want := exact(a, n, b, m)
-		if a == 0 && b == m { // the probability of just that where the share is p, at its highest
+		if a == 0 && b == m { // the bound is the highest probability over all shares p
 			for i := range 1000 {
 				p := float64(i) / 1000
 				if got, this := chance(a, n, b, m), math.Pow(p, float64(m))*math.Pow(1-p, float64(n)); got < this-1e-12 || got > want+1e-12 {
@@ -177,7 +177,7 @@ func TestTheChanceIsFishers(t *testing.T) {
 	}
 }
 
-// drawnRun is a run of n rows in which each field is filled with its probability; every field varies.
+// drawnRun is a run of n rows. Each field is filled with its probability, and its values vary.
 func drawnRun(rnd *rand.Rand, n int, filled []float64) Run {
 	r := Run{Subject: Subject{"p", Dataset, "gd_x"}, Form: FormJSON, Returned: n, Useful: n, State: Good}
 	for i, p := range filled {

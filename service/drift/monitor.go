@@ -15,11 +15,11 @@ import (
 	"zonedeck/service/rows"
 )
 
-// Config is what a Monitor needs. Open and Now must be set.
+// Config is what a Monitor needs. Open must be set.
 type Config struct {
 	// Open returns the store; it may be called often.
 	Open func(ctx context.Context) (*Store, error)
-	// ContractsDir holds contracts; empty means that there are none.
+	// ContractsDir is the folder of contracts; empty means no contracts.
 	ContractsDir string
 	// Person is who accepts, as the history names them.
 	Person string
@@ -38,17 +38,17 @@ type Result struct {
 	profiler *Profiler
 }
 
-// Result begins the run of a job's result. A contract that cannot be read is ignored, and Keep says so.
+// Result begins the run of a job's result. A contract that cannot be read is ignored, and Keep reports it.
 func (m *Monitor) Result(job model.Job) *Result {
 	c, _ := m.Contract(Dataset, job.Dataset)
 	return &Result{m: m, job: job, profiler: NewProfiler(c)}
 }
 
-// Row takes a row.
+// Row adds a row.
 func (c *Result) Row(r rows.Row) { c.profiler.Row(r) }
 
-// Keep stores the run; counted says what happened to the rows without data. said is a line for the
-// history, empty if there is nothing to tell.
+// Keep stores the run, unless counted is not Counted. counted has the errors of the rows without data.
+// said is a line for the history, empty without drift.
 func (c *Result) Keep(ctx context.Context, counted model.JobRows) (said string, err error) {
 	if !counted.Counted {
 		return "", nil
@@ -64,9 +64,9 @@ func (c *Result) Keep(ctx context.Context, counted model.JobRows) (said string, 
 	return v.Line(c.job.Dataset), err
 }
 
-// Fetched stores the run of a fetch with required fields; see PageRun.
+// Fetched stores the run of a fetch with required fields; see pageRun.
 func (m *Monitor) Fetched(ctx context.Context, profile string, r model.FetchResult, body []byte) error {
-	c, _ := m.Contract(Target, targetName(r.Request.URL)) // put says what is wrong with it
+	c, _ := m.Contract(Target, targetName(r.Request.URL)) // put reports its error
 	_, err := m.put(ctx, pageRun(profile, r, body, c))
 	return err
 }
@@ -105,9 +105,9 @@ type Standing struct {
 	Silent      int
 	SilentClass model.Class
 	SilentCause model.Cause
-	Since       time.Time // the first of them
-	// Incomplete is the newest job with a downloaded result, if records of that are missing; else empty. Such a
-	// result is no run.
+	Since       time.Time // of the first of them
+	// Incomplete is the newest job with a downloaded result, if that result lacks records; else empty. Such a
+	// result is not a run.
 	Incomplete string
 }
 
@@ -133,16 +133,16 @@ func (s Standing) Acceptable() error {
 	return nil
 }
 
-// Changed are the findings about the newest run that rest on earlier runs: accepting it ends them.
+// Changed returns the findings that compare the newest run with earlier ones: accepting it ends them.
 func (s Standing) Changed() []Finding {
 	return slices.DeleteFunc(slices.Clone(s.Verdict.Findings), func(f Finding) bool {
 		return f.Word == New || f.Contract || s.Run.Form == FormPage && f.Word == Missing
 	})
 }
 
-// List is how the collectors of a profile stand: silent ones first, by their class, then those with drift,
-// then the others. jobs are those of all profiles, newest first: they tell of runs that left no result. The
-// error, besides the list, says what is wrong with contracts: a *textfile.Error, or several joined.
+// List returns how the collectors of a profile stand: silent ones first, by class, then those with drift, then
+// the others. jobs are those of all profiles, newest first; some left no result. An error about contracts
+// comes with the list: a *textfile.Error, or several joined.
 func (m *Monitor) List(ctx context.Context, profile string, jobs []model.Job) ([]Standing, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
@@ -207,8 +207,8 @@ func (s Standing) order() int {
 	}
 }
 
-// standing judges the newest run of a collector as things are now. If a contract has an error, it is the
-// standing without that contract.
+// standing judges the newest run of a collector as things are now. If its contract has an error, it judges
+// without the contract and returns that error, too.
 func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts folder) (Standing, error) {
 	earlier, err := store.Earlier(ctx, r)
 	if err != nil {
@@ -239,8 +239,8 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts f
 	return s, wrong
 }
 
-// Named is the collector that a name or an address is of: the one that is called so, or else the target that fetches of
-// the address belong to, which need not have a run. Names of data sets have no dots, slashes and colons.
+// Named finds the collector for a name or an address: the one with that name, or else the target of the address. It
+// need not have a run. Names of data sets have no dots, slashes or colons.
 func (m *Monitor) Named(ctx context.Context, profile, name string) (Subject, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
@@ -261,7 +261,7 @@ func (m *Monitor) Named(ctx context.Context, profile, name string) (Subject, err
 	case called(c.Kind):
 	case c.Kind == Target:
 		c.Name = targetName(name)
-	case called(Target): // a host of this machine
+	case called(Target): // a host name without dots
 		c.Kind = Target
 	}
 	return c, nil
@@ -270,20 +270,20 @@ func (m *Monitor) Named(ctx context.Context, profile, name string) (Subject, err
 // Line is one field of a collector over its runs.
 type Line struct {
 	Field     string
-	Requested bool      // false where the newest run is a fetch that did not ask for it
-	Now       float64   // coverage, 0 to 1; -1 where the newest run does not say
-	Before    float64   // in the good runs; -1 without any
-	Against   int       // how many good runs those are; of a page, runs that were good for this field
-	History   []float64 // oldest first; -1 where a run says nothing of it. Of a page the runs that asked for it alone
+	Requested bool      // false if the newest fetch did not require it
+	Now       float64   // coverage, 0 to 1; -1 if the newest run does not tell
+	Before    float64   // in the good runs; -1 if there are none
+	Against   int       // how many good runs those are; for a page, runs good for this field
+	History   []float64 // oldest first; -1 if unknown. For a page, without runs that did not require it
 	Type      string
 	Findings  []Finding
-	// Fails is the step of a page's selector that matches nothing, empty if it matches; Matches is the part before it.
+	// Fails is the step of a page's selector that matches nothing, empty if all match; Matches is the part before it.
 	Matches, Fails string
-	// Matched reports whether the selector matched in an earlier run that is known.
+	// Matched reports whether the selector matched in a stored earlier run.
 	Matched bool
 }
 
-// Failure says which step of a selector matches nothing; empty where it matches.
+// Failure says which step of a selector matches nothing; empty if it matches.
 func (l Line) Failure() string {
 	out := l.Fails + " matches nothing"
 	switch {
@@ -294,30 +294,30 @@ func (l Line) Failure() string {
 	case l.Matched:
 		return out + " any more"
 	case l.Matches != "":
-		return out + ", and no run is known in which it did; " + l.Matches + " matches"
+		return out + ", and it matched in no known run; " + l.Matches + " matches"
 	default:
-		return out + ", and no run is known in which it did"
+		return out + ", and it matched in no known run"
 	}
 }
 
-// Detail is all that is known of a collector.
+// Detail is all that is known about a collector.
 type Detail struct {
 	Standing
 	Lines []Line // those with drift first
-	Runs  []Run  // newest first; of a page all that are stored
+	Runs  []Run  // newest first; for a page, all that are stored
 }
 
-// shownRuns is how many runs of a field a Detail has.
+// shownRuns is how many runs of a field a Detail shows.
 const shownRuns = 60
 
-// Show is the detail of a collector. If it has no runs, the error is ErrUnknown.
+// Show returns the detail of a collector. If it has no runs, the error is ErrUnknown.
 func (m *Monitor) Show(ctx context.Context, c Subject) (Detail, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
 		return Detail{}, err
 	}
 	limit := shownRuns
-	if c.Kind == Target { // the newest may not have asked for what is shown
+	if c.Kind == Target { // the newest runs may not have required a field
 		limit = math.MaxInt32
 	}
 	all, err := store.Runs(ctx, c, limit)
@@ -361,7 +361,7 @@ func (d *Detail) lines(h history, earlier []Run) {
 			h := newHistory(d.Run, earlier, path)
 			of = h.pooled(h.last, 1)
 			rows = of.Useful
-			line.Against = rows // a row each
+			line.Against = rows // one row each
 		}
 		line.Requested = known || d.Run.Form != FormPage || d.Run.Useful == 0
 		if line.Requested && d.Run.Useful > 0 {
@@ -384,7 +384,7 @@ func (d *Detail) lines(h history, earlier []Run) {
 		once(f.Field)
 	}
 	runs := []Run{d.Run, base}
-	if d.Run.Form == FormPage { // what others asked for
+	if d.Run.Form == FormPage { // fields that other runs required
 		runs = d.Runs[:min(len(d.Runs), shownRuns)]
 	}
 	for _, r := range runs {
@@ -411,8 +411,8 @@ func (d *Detail) history(path string) (out []float64) {
 	return out
 }
 
-// Compare holds a run that is not stored against those of its collector and a contract; nil means the
-// stored one.
+// Compare judges a run that is not stored, by the runs of its collector and a contract; nil means the
+// collector's own.
 func (m *Monitor) Compare(ctx context.Context, r Run, c *Contract) (Verdict, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
@@ -430,10 +430,10 @@ func (m *Monitor) Compare(ctx context.Context, r Run, c *Contract) (Verdict, err
 	return Judge(r, earlier, c), nil
 }
 
-// remaining are the findings that stay drift whatever the earlier runs were: what the contract or the fetch itself asks for.
+// remaining returns the drift that needs no earlier runs: what the contract or the fetch itself asks for.
 func remaining(r Run, c *Contract) []Finding { return Alarms(Judge(r, nil, c).Findings) }
 
-// newest is the newest run of a collector. It must be seq, unless seq is 0.
+// newest returns the newest run of a collector. It must be seq, unless seq is 0.
 func newest(ctx context.Context, store *Store, c Subject, seq int64) (Run, error) {
 	runs, err := store.Runs(ctx, c, 1)
 	switch {
@@ -447,9 +447,9 @@ func newest(ctx context.Context, store *Store, c Subject, seq int64) (Run, error
 	return runs[0], nil
 }
 
-// Accept records that what a collector gives now is normal: later runs are compared with its newest run
-// and what follows. seq is that run, 0 for any; where a newer one is there the error is ErrNewer. Where there is
-// nothing to accept it is that of Acceptable. What is Left of the collector is not accepted, and stays drift.
+// Accept records that what a collector gives now is normal: later runs are compared with its newest run and
+// those after it. seq is that run, 0 for any. If there is a newer one, the error is ErrNewer; if there is
+// nothing to accept, it is that of Acceptable. What is Remaining is not accepted, and stays drift.
 func (m *Monitor) Accept(ctx context.Context, c Subject, seq int64, reason string) (Standing, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
@@ -461,7 +461,7 @@ func (m *Monitor) Accept(ctx context.Context, c Subject, seq int64, reason strin
 	}
 	s, err := m.standing(ctx, store, r, m.folder())
 	var fault *textfile.Error
-	if err != nil && !errors.As(err, &fault) { // without its contract it is judged by the runs
+	if err != nil && !errors.As(err, &fault) { // it is judged without its contract
 		return Standing{}, err
 	}
 	if err := s.Acceptable(); err != nil {
@@ -470,7 +470,7 @@ func (m *Monitor) Accept(ctx context.Context, c Subject, seq int64, reason strin
 	if err := store.Accept(ctx, r, m.cfg.Person, model.Line(reason, 300)); err != nil {
 		return s, err
 	}
-	// It is accepted now, whatever comes of the look at what that changes.
+	// It is accepted now, even if its new standing cannot be read.
 	if now, err := m.standing(context.WithoutCancel(ctx), store, r, m.folder()); err == nil || errors.As(err, &fault) {
 		s = now
 	}
@@ -482,10 +482,10 @@ var (
 	ErrNothing  = errors.New("its newest run has no useful row, which cannot be the new normal")
 	ErrAccepted = errors.New("its newest run is accepted already")
 	ErrNormal   = errors.New("its newest run is like those before it: there is nothing to accept")
-	ErrRefused  = errors.New("accepting its newest run would change nothing: all that is wrong with it is asked for by its contract or by the fetch")
+	ErrRefused  = errors.New("accepting its newest run would change nothing: only its contract or the fetch refuses it")
 )
 
-// TakeBack takes the newest acceptance back, and judges the runs since anew. Without one the error is ErrNotAccepted.
+// TakeBack takes back the newest acceptance and judges the runs since again. Without one, it is ErrNotAccepted.
 func (m *Monitor) TakeBack(ctx context.Context, c Subject) error {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {

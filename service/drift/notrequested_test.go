@@ -18,7 +18,7 @@ type asker struct {
 	n int
 }
 
-// fetch asks n times for fields; those that are given with a "!" before their name are not found.
+// fetch requests fields n times; a field with "!" before its name is not found.
 func (a *asker) fetch(n int, paths ...string) {
 	a.t.Helper()
 	for range n {
@@ -50,7 +50,7 @@ func (d Detail) line(field string) Line {
 	return d.Lines[slices.IndexFunc(d.Lines, func(l Line) bool { return l.Field == field })]
 }
 
-// A field has its history from the fetches that asked for it, however many asked for others since.
+// A field's history is the fetches that requested it, however many requested others since.
 func TestTheHistoryOfAFieldIsOfTheFetchesThatAskedForIt(t *testing.T) {
 	for name, others := range map[string]int{"as many as are compared": 40, "more than are kept": 100} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestTheHistoryOfAFieldIsOfTheFetchesThatAskedForIt(t *testing.T) {
 	}
 }
 
-// A fetch with a field that was never asked for has nothing to be held against, whatever others were good.
+// A field that was never requested has nothing to be compared with, even if other fields were good.
 func TestAFieldThatWasNeverAskedForIsHeldAgainstNothing(t *testing.T) {
 	a := &asker{t: t, m: monitor(t, openStore(t, DefaultKeep()))}
 	a.fetch(12, ".title")
@@ -88,7 +88,7 @@ func TestAFieldThatWasNeverAskedForIsHeldAgainstNothing(t *testing.T) {
 	}
 }
 
-// What fetches asked for once cannot fill the store, and takes nothing from what is asked for still.
+// Fields that were requested once cannot fill the store or displace those still requested.
 func TestRunsKeptForTheirFieldsAreBoundedInTotal(t *testing.T) {
 	a := &asker{t: t, m: monitor(t, openStore(t, Keep{Runs: 8, Age: 1000 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))}
 	a.fetch(40, ".price")
@@ -98,7 +98,7 @@ func TestRunsKeptForTheirFieldsAreBoundedInTotal(t *testing.T) {
 			a.fetch(1, ".price")
 		}
 	}
-	// All of the price, and one of each of the other fields that count.
+	// All runs for the price, and one for each other field that is kept.
 	if n := len(mustRuns(t, a.m, a.show().Run.Subject)); n != 43+heldFields-1 {
 		t.Errorf("%d runs", n)
 	}
@@ -108,7 +108,7 @@ func TestRunsKeptForTheirFieldsAreBoundedInTotal(t *testing.T) {
 	}
 }
 
-// What one script found is not gone by a fetch of another one that asks for other fields of the same pages.
+// A fetch by another script, for other fields of the same pages, does not clear what one script found.
 func TestDriftOfAFieldStaysUntilAFetchAsksForIt(t *testing.T) {
 	a := &asker{t: t, m: monitor(t, openStore(t, DefaultKeep()))}
 	a.fetch(3, ".price", ".title")

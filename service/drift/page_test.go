@@ -9,7 +9,7 @@ import (
 	"zonedeck/model"
 )
 
-// What never matched did not stop matching.
+// A selector that never matched did not stop matching.
 func TestASelectorThatNeverMatchedIsSaidSo(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	fetch := func(id string, days int, path string, found bool) Detail {
@@ -30,11 +30,11 @@ func TestASelectorThatNeverMatchedIsSaidSo(t *testing.T) {
 		want   string
 		useful int
 	}{
-		{"h1", false, "h1 matches nothing, and no run is known in which it did", 0},
-		{".card .price", false, ".price matches nothing, and no run is known in which it did; .card matches", 0},
+		{"h1", false, "h1 matches nothing, and it matched in no known run", 0},
+		{".card .price", false, ".price matches nothing, and it matched in no known run; .card matches", 0},
 		{".card .price", true, "", 1},
 		{".card .price", false, ".price matches nothing any more; .card still matches", 0},
-		{"h1", false, "h1 matches nothing, and no run is known in which it did", 0},
+		{"h1", false, "h1 matches nothing, and it matched in no known run", 0},
 	} {
 		d := fetch(fmt.Sprintf("f_%d", i), 9-i, c.path, c.found)
 		if got := d.line(c.path).Failure(); got != c.want || d.Run.UsefulRows() != c.useful || d.Run.Useful != 1 {
@@ -53,7 +53,7 @@ func TestASelectorThatNeverMatchedIsSaidSo(t *testing.T) {
 	}
 }
 
-// What one selector does says nothing of the others: one that never matched does not take their runs before from them.
+// Selectors are independent: if one never matched, the others still have their earlier runs.
 func TestASelectorThatStoppedMatchingIsHeldAgainstTheRunsInWhichItMatched(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	fetch := func(n int, page string, price bool) {
@@ -79,13 +79,13 @@ func TestASelectorThatStoppedMatchingIsHeldAgainstTheRunsInWhichItMatched(t *tes
 		if l := d.Lines[0]; l.Field != "body .price" || l.Before != 1 || l.Against != 3 || d.Lines[1].Before != -1 {
 			t.Errorf("%+v", d.Lines)
 		}
-		if got := [2]string{d.Lines[0].Failure(), d.Lines[1].Failure()}; got != [2]string{".price matches nothing any more; body still matches", "h1 matches nothing, and no run is known in which it did"} {
+		if got := [2]string{d.Lines[0].Failure(), d.Lines[1].Failure()}; got != [2]string{".price matches nothing any more; body still matches", "h1 matches nothing, and it matched in no known run"} {
 			t.Errorf("%q", got)
 		}
 	}
 }
 
-// A fetch that did not ask for a field says nothing of it, and one that found it is not forgotten for what it did not find.
+// A fetch says nothing about a field it did not request, and counts for a field it found even if it missed others.
 func TestAPageIsHeldAgainstTheRunsThatAskedForTheSame(t *testing.T) {
 	var earlier []Run
 	var got []string

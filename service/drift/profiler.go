@@ -20,37 +20,37 @@ import (
 	"zonedeck/service/rows"
 )
 
-// The bounds of a profile, which is made in one pass and does not grow with the result.
+// The bounds of a profile. It is made in one pass, and does not grow with the result.
 const (
-	// MaxFields is how many fields are looked at; later ones are not.
+	// MaxFields is how many fields are profiled; later ones are ignored.
 	MaxFields = 500
 	// maxDistinct is how many different values of a field are told apart.
 	maxDistinct = 128
 	maxDepth    = 4   // of nested fields
-	maxElements = 8   // of a list, whose objects are looked into
-	maxNames    = 50  // of an object, over all rows; with more of them its members are data and not fields
+	maxElements = 8   // of a list that are looked into
+	maxNames    = 50  // of an object, over all rows; with more, its members are data, not fields
 	maxPath     = 200 // bytes
 	maxMembers  = 2000
 )
 
-// Profiler makes a Run of the rows of a result. It is for one goroutine.
+// Profiler makes a Run from the rows of a result. It is for one goroutine.
 type Profiler struct {
 	run    Run
 	fields map[string]*counting
 	seed   maphash.Seed
-	wanted map[string]Wanted // the contract's fields, which are always looked at
+	wanted map[string]Wanted // the contract's fields, which are always profiled
 	budget int               // members of the row that may still be looked at
 	row    []opened          // the members of the row, to be looked into
 }
 
-// opened is a value that is looked into.
+// opened is a value to look into.
 type opened struct {
 	*counting
 	kind  string
 	value gjson.Result
 }
 
-// NewProfiler begins a run. The contract's patterns are matched; it may be nil.
+// NewProfiler begins a run. It matches the contract's patterns; c may be nil.
 func NewProfiler(c *Contract) *Profiler {
 	p := &Profiler{fields: map[string]*counting{}, seed: maphash.MakeSeed(), wanted: map[string]Wanted{}}
 	p.run.Form = FormJSON
@@ -69,13 +69,13 @@ type counting struct {
 	distinct map[uint64]struct{} // values, at most maxDistinct
 	often    map[uint64]int      // Misra and Gries's counters, at most maxDistinct
 	missed   int                 // how much each counter may be too low
-	row      int                 // that it was present in last
-	filled   int                 // that it was filled in last
+	row      int                 // the last row where it was present
+	filled   int                 // the last row where it was filled
 	names    int                 // of its members
 	want     *regexp.Regexp
 }
 
-// Row takes a row. Rows without data, and error rows, are only counted.
+// Row adds a row. Rows without data and error rows are only counted.
 func (p *Profiler) Row(r rows.Row) {
 	p.run.Returned++
 	if r.Flat {
@@ -101,7 +101,7 @@ func (p *Profiler) Row(r rows.Row) {
 	p.run.Beyond = p.run.Beyond || p.budget <= 0
 }
 
-// Blame says which class most of the rows without data have.
+// Blame sets the class and cause of most rows without data.
 func (p *Profiler) Blame(class model.Class, cause model.Cause) {
 	p.run.Class, p.run.Cause = class, cause
 }
@@ -124,12 +124,12 @@ func (p *Profiler) Run(of Subject, ref string, at time.Time) Run {
 	return out
 }
 
-// segment is a name as a part of a path: its own dots are escaped.
+// segment is a name as a part of a path, its dots and backslashes escaped.
 func segment(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.ToValidUTF8(name, "�"), `\`, `\\`), ".", `\.`)
 }
 
-// typed is a cell of a CSV file as the value that it spells.
+// typed reads the cell of a CSV file as a value.
 func typed(cell string) gjson.Result {
 	switch cell {
 	case "":
@@ -143,7 +143,7 @@ func typed(cell string) gjson.Result {
 	return gjson.Result{Type: gjson.String, Str: cell}
 }
 
-// value counts one value of the row; nil if its field is not looked at.
+// value counts one value of the row; nil if its field is not profiled.
 func (p *Profiler) value(path string, v gjson.Result) (c *counting, kind string) {
 	p.budget--
 	c = p.field(path)
@@ -180,8 +180,8 @@ func (p *Profiler) open(o opened, depth int) {
 	}
 }
 
-// members looks at those of an object. Where they are data, such as dates or article numbers, they have no fields of
-// their own: a name without a letter is "*", and of an object with more than maxNames names none is looked at.
+// members profiles the members of an object. Names that are data, such as dates or article numbers, are not fields: a
+// name with digits and no letter is "*", and an object with more than maxNames names is folded.
 func (p *Profiler) members(of *counting, prefix string, v gjson.Result, depth int) {
 	v.ForEach(func(name, member gjson.Result) bool {
 		path := prefix + segment(name.Str)
@@ -205,7 +205,7 @@ func (p *Profiler) members(of *counting, prefix string, v gjson.Result, depth in
 	})
 }
 
-// fold drops the members of an object with too many names.
+// fold drops an object's members, except the contract's fields.
 func (p *Profiler) fold(of *counting, prefix string) {
 	if of.Map {
 		return
@@ -217,7 +217,7 @@ func (p *Profiler) fold(of *counting, prefix string) {
 	})
 }
 
-// field is a field by its path; nil if there are too many fields or the path is too long.
+// field returns or begins a field; nil if there are too many or the path is too long.
 func (p *Profiler) field(path string) *counting {
 	c := p.fields[path]
 	if c == nil {
@@ -236,7 +236,7 @@ func (p *Profiler) field(path string) *counting {
 	return c
 }
 
-// measure is a value's type, and whether it says anything.
+// measure is a value's type, and whether it is filled.
 func measure(v gjson.Result) (kind string, filled bool) {
 	switch v.Type {
 	case gjson.Null:
@@ -256,7 +256,7 @@ func measure(v gjson.Result) (kind string, filled bool) {
 	return typeObject, filled
 }
 
-// count takes a filled value.
+// count adds a filled value.
 func (c *counting) count(kind string, v gjson.Result, seed maphash.Seed) {
 	c.Filled++
 	c.Types[kind]++
@@ -290,7 +290,7 @@ func (c *counting) count(kind string, v gjson.Result, seed maphash.Seed) {
 
 func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// keyOf tells names of collectors apart in the names of their contracts.
+// keyOf hashes a collector's name for the name of its contract file.
 func keyOf(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // a hash never fails

@@ -199,7 +199,7 @@ func TestMembersThatAreDataAreNoFields(t *testing.T) {
 	}
 	few := runOf(t, many(20, `{"price":1,"h":{"2026-11-03":1},"sku":{"a%d":{"x":1}},"after":2}`), "ndjson", nil)
 	few.State = First
-	if v := Judge(days(2), []Run{few}, nil); said(v) != "ok" { // they were fields before there were too many
+	if v := Judge(days(2), []Run{few}, nil); said(v) != "ok" { // they were fields until there were too many
 		t.Error(said(v))
 	}
 	c, err := ParseContract("c.toml", []byte("dataset = \"gd_x\"\n[[fields]]\nname = \"sku.a3\"\nrequired = true\ncoverage = 0.01"))
@@ -212,7 +212,7 @@ func TestMembersThatAreDataAreNoFields(t *testing.T) {
 func TestFieldsThatWereNotLookedAtAreNotLost(t *testing.T) {
 	whole := runOf(t, many(40, `{"a":1,"lists":[[1]],"z":{"deep":1},"last":1}`), "ndjson", nil)
 	whole.State = First
-	// A member of a row is larger than what is looked at: those after it still are.
+	// If one member of a row is too large to profile whole, the members after it are still profiled.
 	r := runOf(t, many(40, `{"a":1,"lists":{"k":`+large()+`},"z":{"deep":1},"last":1}`), "ndjson", nil)
 	if last, ok := r.Field("last"); !ok || last.Present != 40 || !r.Beyond {
 		t.Fatalf("%+v, beyond %v", last, r.Beyond)
@@ -222,7 +222,7 @@ func TestFieldsThatWereNotLookedAtAreNotLost(t *testing.T) {
 			t.Errorf("%s: %s", f.Word, f.Text)
 		}
 	}
-	// And so are those beyond the number of fields.
+	// A field beyond the number of fields is not lost.
 	var many500 strings.Builder
 	for i := range 600 {
 		fmt.Fprintf(&many500, `,"f%03d":1`, i)
@@ -235,7 +235,7 @@ func TestFieldsThatWereNotLookedAtAreNotLost(t *testing.T) {
 	}
 }
 
-// large is an object with more members than are looked at of a row.
+// large is an object with more members than are profiled in a row.
 func large() string {
 	var b strings.Builder
 	for i := range 45 {
@@ -278,7 +278,7 @@ func FuzzProfile(f *testing.F) {
 	})
 }
 
-// BenchmarkProfile measures the rows of a shop, beside counting them alone.
+// BenchmarkProfile profiles the rows of a shop, and only counts them for comparison.
 func BenchmarkProfile(b *testing.B) {
 	text := many(20_000, `{"name":"product %d","price":1%d.5,"currency":"USD","sku":"LAB-%d","in_stock":true,"url":"http://lab.test/product/%d","text":"`+strings.Repeat("word ", 40)+`","input":{"url":"http://lab.test/product/%d"}}`)
 	for name, p := range map[string]*Profiler{"counted": nil, "profiled": NewProfiler(nil)} {

@@ -11,8 +11,8 @@ import (
 	"zonedeck/model"
 )
 
-// Runs of a page that drift for one field are what others are held against: they stay as long as those that are good as
-// a whole, however many others follow and however old they get.
+// Page runs that drift in one field are still compared with for other fields. They stay like good runs, however many
+// others follow and however old they get.
 func TestRunsThatAreGoodForOneFieldStayForIt(t *testing.T) {
 	shop := Subject{"p", Target, "shop.test/x"}
 	fetches := func(t *testing.T, m *Monitor, from, n int, age func(i int) time.Duration, found ...string) {
@@ -53,7 +53,7 @@ func TestRunsThatAreGoodForOneFieldStayForIt(t *testing.T) {
 		for _, r := range mustRuns(t, m, shop) {
 			refs = append(refs, r.Ref)
 		}
-		// The last and the first 30 that were good for the title, the last 30 for the price, whose first are the same, and the newest.
+		// The first and last 30 good for the title, the last 30 for the price (the first are the same), and the newest 8.
 		if n := len(refs); n != 30+30+30+8 || !slices.Contains(refs, "f_000") || !slices.Contains(refs, "f_059") || !slices.Contains(refs, "f_119") || slices.Contains(refs, "f_075") {
 			t.Errorf("%d runs: %q", n, refs)
 		}

@@ -20,10 +20,10 @@ type Kind string
 // The kinds of collectors.
 const (
 	Dataset Kind = "dataset" // jobs of a data set; a run is a downloaded result
-	Target  Kind = "target"  // fetches with required fields; a run is one of them
+	Target  Kind = "target"  // fetches with required fields; a run is one fetch
 )
 
-// Form is how the rows of a run came. Fields are only compared with runs of the same form, because a CSV
+// Form is the format of a run's rows. Fields are only compared with runs of the same form, because a CSV
 // file has no types and a page no rows.
 type Form string
 
@@ -34,7 +34,7 @@ const (
 	FormPage Form = "page" // the fields are the selectors and paths that the fetch required
 )
 
-// Subject names what runs are compared within.
+// Subject names a collector. Only its own runs are compared.
 type Subject struct {
 	Profile string
 	Kind    Kind
@@ -47,36 +47,36 @@ type State string
 // The states of a run. Good, First and Few are the good ones.
 const (
 	Good  State = "ok"
-	First State = "first" // nothing was there to compare with
+	First State = "first" // there was nothing to compare with
 	Drift State = "drift"
 	Few   State = "few"   // a field looks worse in so few rows that it may be chance
-	Empty State = "empty" // no useful row: nothing can be said of fields
+	Empty State = "empty" // no useful row: nothing is known about fields
 )
 
-// Compared reports whether later runs are compared with runs of this state. Few is one of them: without runs that look
+// Compared reports whether later runs are compared with runs of this state. Few counts: without the runs that look
 // worse by chance, the others would look better than they are.
 func (s State) Compared() bool { return s == Good || s == First || s == Few }
 
 // Field is what a run shows of one field.
 type Field struct {
-	// Path is the field's name, that of a nested one after its parents' and a dot; "[]" stands
-	// for the elements of a list. For a fetch it is the selector or path as it was required.
+	// Path is the field's name. A nested field has its parents' names and dots before it; "[]" is
+	// for the elements of a list. For a fetch, it is the required selector or path.
 	Path string `json:"path"`
-	// Present is in how many useful rows it is, Filled in how many of them it has a value.
+	// Present counts the useful rows with the field, Filled those where it has a value.
 	Present int `json:"present"`
 	Filled  int `json:"filled"`
 	// Types counts the filled values: text, number, boolean, list, object.
 	Types map[string]int `json:"types,omitempty"`
-	// Distinct is how many different values there are, MaxDistinct for that many or more. Top is
-	// how many rows may hold the most frequent one at most.
+	// Distinct counts the different values, maxDistinct for that many or more. Top is an upper
+	// bound of the rows with the most frequent one.
 	Distinct int `json:"distinct"`
 	Top      int `json:"top"`
-	// Map says that its members are data, and are not fields of their own.
+	// Map says that its members are data, not fields of their own.
 	Map bool `json:"map,omitempty"`
-	// Pattern is the contract's, which Misses of the filled texts do not match.
+	// Pattern is the contract's. Misses counts the filled values that do not match it.
 	Pattern string `json:"pattern,omitempty"`
 	Misses  int    `json:"misses,omitempty"`
-	// Fails is the step of a page's selector that matched nothing, Matches the part before it that did.
+	// Fails is the step of a page's selector that matched nothing, Matches the part before it.
 	Matches string `json:"matches,omitempty"`
 	Fails   string `json:"fails,omitempty"`
 }
@@ -119,24 +119,24 @@ type Run struct {
 	Ref  string // the job or the fetch
 	At   time.Time
 	Form Form
-	// Returned are all rows, Useful those with data. Class and Cause are the most frequent ones of
-	// the others; empty without any.
+	// Returned counts all rows, Useful those with data. Class and Cause are the most frequent ones
+	// of the others; empty if there are none.
 	Returned, Useful int
 	Class            model.Class
 	Cause            model.Cause
-	// Fields are sorted by their paths. Beyond says that there were more than MaxFields, or rows of which not all
-	// was looked at.
+	// Fields are sorted by path. Beyond says that some were left out: there were more than MaxFields, or a row or
+	// path was too long.
 	Fields []Field
 	Beyond bool
-	// Requested are the fields that the fetch of a page required, where a store says so of a run without its Fields.
+	// Requested are the fields that the fetch of a page required. Store.Earlier sets it; its runs may lack Fields.
 	Requested []string
-	// State and Findings are the verdict that the run got when it was stored.
+	// State and Findings are the stored verdict.
 	State    State
 	Findings []Finding
 }
 
-// UsefulRows is how many rows had something of use. Of a page Useful counts that it came, because its fields were looked
-// for in it; it is of use where one of them was found.
+// UsefulRows counts the rows with data. A page counts in Useful once it came, because its fields were looked for; here
+// it counts only if one of them was found.
 func (r Run) UsefulRows() int {
 	if r.Form == FormPage && !slices.ContainsFunc(r.Fields, func(f Field) bool { return f.Filled > 0 }) {
 		return 0
@@ -168,20 +168,20 @@ func (r Run) paths() []string {
 // requested reports whether the fetch of a page required a field.
 func (r Run) requested(path string) bool { return slices.Contains(r.paths(), path) }
 
-// Word is what a Finding says of its field.
+// Word is what a Finding says about its field.
 type Word string
 
-// The words for drift, as they are known from other monitors. New is no fault.
+// The words for drift, as other monitors use them. New and TooFew are not drift.
 const (
 	Lost        Word = "lost"         // in no row any more
 	Missing     Word = "missing"      // absent from more rows
-	Emptied     Word = "emptied"      // there, and nowhere filled
+	Emptied     Word = "emptied"      // present, but filled nowhere
 	Coverage    Word = "coverage"     // filled in fewer rows
 	Flat        Word = "flat"         // the same value in every row
 	TypeChanged Word = "type changed" // other types of values
 	New         Word = "new"          // in no good run before
-	OffPattern  Word = "pattern"      // not as the contract's pattern
-	TooFew      Word = "too few rows" // worse than before, and that may be chance
+	OffPattern  Word = "pattern"      // not matching the contract's
+	TooFew      Word = "too few rows" // worse than before, perhaps by chance
 )
 
 // Alarm reports whether the word means drift.
@@ -191,21 +191,21 @@ func (w Word) Alarm() bool { return w != New && w != TooFew }
 type Finding struct {
 	Field string `json:"field"`
 	Word  Word   `json:"word"`
-	// Contract says that the run is worse than the contract asks for, not than earlier runs.
+	// Contract says that the run falls short of the contract, not of earlier runs.
 	Contract bool   `json:"contract,omitempty"`
 	Text     string `json:"text"`
-	// Runs is in how many runs it was found, the newest ones together; 0 where the run was not compared.
+	// Runs is how many of the newest runs together showed it; 0 if the run was not compared.
 	Runs int `json:"runs,omitempty"`
-	// Since is the first run of the unbroken row of them with drift of the field.
+	// Since is the first of the consecutive runs with drift of the field.
 	Since string `json:"since,omitempty"`
 }
 
-// Alarms are the findings that are drift.
+// Alarms returns the findings that are drift.
 func Alarms(all []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Word.Alarm() })
 }
 
-// Names are the fields of findings, each once, in their order.
+// Names returns the fields of findings, each once, in order.
 func Names(all []Finding) []string {
 	var out []string
 	for _, f := range all {
@@ -216,8 +216,8 @@ func Names(all []Finding) []string {
 	return out
 }
 
-// targetName is the collector that fetches of an address belong to: its host and path. A segment of
-// the path that is a number, or may be a token, stands for any, and the query says nothing.
+// targetName is the name of the target for an address: its host and path. A path segment that is a
+// number, or may be a token, becomes "*"; the query is dropped.
 func targetName(address string) string {
 	rest := address
 	if _, after, ok := strings.Cut(address, "://"); ok {
@@ -245,8 +245,8 @@ func targetName(address string) string {
 	return model.Line(name, maxPath)
 }
 
-// pageRun is the run of a fetch with required fields. In body, which may be empty, the step that fails is looked for of
-// each selector that matched nothing. The contract's patterns are matched; it may be nil.
+// pageRun makes the run of a fetch with required fields. It looks in body, which may be empty, for the failing step of
+// each selector that matched nothing. It matches the contract's patterns; c may be nil.
 func pageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run {
 	p := NewProfiler(c)
 	p.run.Form, p.run.Returned = FormPage, 1
@@ -269,7 +269,7 @@ func pageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run 
 	return p.Run(Subject{Profile: profile, Kind: Target, Name: targetName(r.Request.URL)}, r.ID, r.Started)
 }
 
-// trace notes which step of a selector fails, of the fields that were not found.
+// trace notes the failing step of the selectors that were not found.
 func (p *Profiler) trace(r model.FetchResult, body []byte) {
 	if len(body) == 0 {
 		return
@@ -282,7 +282,7 @@ func (p *Profiler) trace(r model.FetchResult, body []byte) {
 	}
 	traces, err := fields.Traces(r.ContentType, body, paths)
 	if err != nil {
-		return // what was found in it is in the run
+		return // the run has what was found
 	}
 	for _, t := range traces {
 		if c := p.fields[model.Cut(t.Path, maxPath)]; c != nil {
@@ -291,10 +291,10 @@ func (p *Profiler) trace(r model.FetchResult, body []byte) {
 	}
 }
 
-// amount is a number as a page shows it, with a currency or a unit of one sign.
+// amount is a number as a page shows it, with a currency or a percent sign.
 var amount = regexp.MustCompile(`^(?:\p{Sc}|[A-Z]{3})?\s?([+-]?[0-9][0-9.,']*)\s?(?:\p{Sc}|[A-Z]{3}|%)?$`)
 
-// reads is the type that the text of a page reads as, number or text.
+// reads is the type of a page's text: number or text.
 func reads(s string) string {
 	if amount.MatchString(strings.TrimSpace(s)) {
 		return typeNumber
@@ -302,5 +302,5 @@ func reads(s string) string {
 	return typeText
 }
 
-// maxTraces bounds the selectors of a page whose failing step is looked for.
+// maxTraces is how many selectors of a page are traced.
 const maxTraces = 20

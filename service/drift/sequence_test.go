@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// shares says in what share of its rows each field of a run is filled.
+// shares gives, for each field of a run, the share of rows where it is filled.
 type shares func(rnd *rand.Rand, run int) []float64
 
-// sequence judges n runs of so many rows one after the other, each by what those before it came to, as the store
-// does. It gives their verdicts.
+// sequence judges n runs of so many rows one after the other, each by the verdicts of those before it, as the store
+// does. It returns their verdicts.
 func sequence(rnd *rand.Rand, n, rows int, of shares) []Verdict {
 	var earlier []Run
 	var out []Verdict
@@ -36,7 +36,7 @@ func alarms(all []Verdict) (n int) {
 	return n
 }
 
-// steady are fields whose shares stay as they are: 20 of 50 to 100 %.
+// steady is 20 fields with constant shares of 50 to 100 %.
 func steady(*rand.Rand, int) []float64 {
 	out := make([]float64, 20)
 	for i := range out {
@@ -45,7 +45,7 @@ func steady(*rand.Rand, int) []float64 {
 	return out
 }
 
-// uneven are fields of which a third have other shares in each run, as where the inputs are of another category each day.
+// uneven is fields of which a third vary from run to run, as when the inputs change category each day.
 func uneven(rnd *rand.Rand, _ int) []float64 {
 	out := make([]float64, 12)
 	for i := range out {
@@ -57,7 +57,7 @@ func uneven(rnd *rand.Rand, _ int) []float64 {
 	return out
 }
 
-// brokenFrom loses the first field in a run and from then on.
+// brokenFrom loses the first field from a run on.
 func brokenFrom(run int, of shares) shares {
 	return func(rnd *rand.Rand, i int) []float64 {
 		out := of(rnd, i)
@@ -100,7 +100,7 @@ func TestABrokenCollectorIsFoundWhateverTheSizeOfItsRuns(t *testing.T) {
 		name         string
 		rows, whole  int
 		of           shares
-		within, most int // how many runs it takes
+		within, most int // runs until drift is found, runs after that
 	}{
 		{"one row, five good runs", 1, 5, steady, 24, 31},
 		{"one row, a month of good runs", 1, 30, steady, 5, 31},
@@ -117,7 +117,7 @@ func TestABrokenCollectorIsFoundWhateverTheSizeOfItsRuns(t *testing.T) {
 				if first < 0 || first >= c.within {
 					t.Fatalf("it is drift in run %d after the break, %d at most", first+1, c.within)
 				}
-				for i, v := range all[c.whole+first:] { // and it does not become normal by lasting
+				for i, v := range all[c.whole+first:] { // drift does not become normal by lasting
 					if !slices.Contains(Names(Alarms(v.Findings)), "f00") {
 						t.Fatalf("it is %s in run %d after that", v.State, i)
 					}
@@ -127,7 +127,7 @@ func TestABrokenCollectorIsFoundWhateverTheSizeOfItsRuns(t *testing.T) {
 	}
 }
 
-// falling has the first field filled in all rows, then by so much fewer in each run, down to 40 %.
+// falling fills the first field in all rows, then in fewer by the same share in each run, down to 40 %.
 func falling(by float64, of shares) shares {
 	return func(rnd *rand.Rand, i int) []float64 {
 		out := of(rnd, i)
@@ -142,8 +142,8 @@ func TestASlowFallDoesNotBecomeNormal(t *testing.T) {
 		rows  int
 		by    float64
 		of    shares
-		least float64 // what is filled when it is drift at the latest
-		stays float64 // from where on each run is
+		least float64 // drift is found before the share is below this
+		stays float64 // below this share, every run is drift
 	}{
 		{"thirty rows", 30, 0.01, steady, 0.6, 0.45},
 		{"a hundred rows", 100, 0.01, steady, 0.75, 0.65},
@@ -168,8 +168,8 @@ func TestASlowFallDoesNotBecomeNormal(t *testing.T) {
 	}
 }
 
-// A field that is in all rows of some runs and in none of others, as one of a category: the first run without it cannot be
-// told from one that lost it. Once that is accepted, such runs are normal.
+// Some runs have a field in all rows and others in none, such as a category's field. The first run without it looks
+// like a loss. Once that is accepted, such runs are normal.
 func TestAFieldThatSomeRunsLackIsLostOnce(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 14))
 	some := func(rnd *rand.Rand, i int) []float64 {
@@ -193,7 +193,7 @@ func TestAFieldThatSomeRunsLackIsLostOnce(t *testing.T) {
 			if i == 6 && (v.State != Drift || v.Findings[0].Word != Lost) {
 				t.Fatalf("the first run without it: %s", v.State)
 			}
-			if v.State == Drift { // and it is accepted
+			if v.State == Drift { // the operator accepts it
 				r.State, r.Findings, earlier = Good, nil, nil
 			}
 			if i > 6 {

@@ -63,7 +63,7 @@ CREATE TABLE accepted (
 	`ALTER TABLE runs DROP COLUMN sample;`,
 }
 
-// Keep says how much is kept. The oldest goes first, in the transaction that writes a run.
+// Keep says how much is kept. The transaction that writes a run prunes the rest.
 type Keep struct {
 	Runs     int           // of a collector
 	Age      time.Duration // of a run
@@ -112,9 +112,9 @@ type Acceptance struct {
 	Reason string
 }
 
-// Put writes a run with the verdict that judge gives of it and the runs before, newest first, since the
-// last acceptance. A run of the same job or fetch is replaced; in another form, as a result that is downloaded once more
-// as CSV, only where it could be held against nothing in its own and can be in the new one. What is too much is forgotten.
+// Put writes a run with the verdict of judge, which gets the runs before it since the last acceptance, newest first. A
+// run of the same job or fetch is replaced. In another form (a result downloaded again as CSV), it is replaced only if
+// the old one had nothing to be compared with and the new one has. Then Put prunes the store.
 func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run) Verdict) (Verdict, error) {
 	fields, err := pack(r.Fields)
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 	return v, err
 }
 
-// stored is the run of a job or fetch as it is stored, without fields; its Seq is 0 where it is not.
+// stored is the stored run of a job or fetch, without fields; its Seq is 0 if there is none.
 func stored(ctx context.Context, q database.Queryer, r Run) (was Run, err error) {
 	err = database.Each(ctx, q, "SELECT "+columns+", x'' FROM runs WHERE profile=? AND kind=? AND name=? AND ref=?", []any{r.Profile, r.Kind, r.Name, r.Ref}, func(row database.Scanner) error {
 		was, err = scan(row)
@@ -170,18 +170,18 @@ func stored(ctx context.Context, q database.Queryer, r Run) (was Run, err error)
 	return was, err
 }
 
-// Collectors are the collectors of a profile with runs, each with its newest, by name.
+// Collectors returns the newest run of each collector of a profile, by kind and name.
 func (s *Store) Collectors(ctx context.Context, profile string) ([]Run, error) {
 	return s.list(ctx, `SELECT `+columns+`, fields FROM runs AS r WHERE profile=? AND seq = (SELECT seq FROM runs WHERE profile=r.profile AND kind=r.kind AND name=r.name ORDER BY at DESC, seq DESC LIMIT 1)
 		ORDER BY kind, name`, profile)
 }
 
-// Runs are the newest runs of a collector, newest first, at most limit.
+// Runs returns at most limit of a collector's newest runs, newest first.
 func (s *Store) Runs(ctx context.Context, c Subject, limit int) ([]Run, error) {
 	return s.list(ctx, "SELECT "+columns+", fields FROM runs WHERE profile=? AND kind=? AND name=? ORDER BY at DESC, seq DESC LIMIT ?", c.Profile, c.Kind, c.Name, limit)
 }
 
-// Earlier are the runs that a run is judged by, newest first.
+// Earlier returns the runs that a run is judged by, newest first.
 func (s *Store) Earlier(ctx context.Context, r Run) ([]Run, error) {
 	out, err := earlier(ctx, s.db, r)
 	if err != nil {
@@ -205,15 +205,15 @@ func (s *Store) list(ctx context.Context, query string, args ...any) ([]Run, err
 
 const columns = "seq, profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings"
 
-// earlier are the runs before another one, newest first; those that Judge looks into have their fields, and
-// others of a page say what they asked for. What is older than the last acceptance does not count, and the accepted run is good by it.
+// earlier returns the runs before r since the last acceptance, newest first; the accepted run is Good. Those that Judge
+// needs have their Fields, and all of a page have Requested.
 func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	a, err := lastAccepted(ctx, q, r.Subject)
 	if err != nil {
 		return nil, err
 	}
 	seq := r.Seq
-	if seq == 0 { // it is not in the store yet: the last of its time
+	if seq == 0 { // not stored yet: it is the last of its time
 		seq = math.MaxInt64
 	}
 	at, from := database.Micros(r.At), database.Micros(a.RunAt)
@@ -254,7 +254,7 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	return out, nil
 }
 
-// scan reads columns and fields, and what else the statement has.
+// scan reads columns and fields, then more.
 func scan(row database.Scanner, more ...any) (Run, error) {
 	var r Run
 	var findings string
@@ -285,8 +285,8 @@ func lastAccepted(ctx context.Context, q database.Queryer, c Subject) (a Accepta
 	return a, err
 }
 
-// Accept records that what a collector gives from its newest run on is normal. r has to be that run: if there is a newer
-// one the error is ErrNewer, and if r is accepted already it is ErrAccepted.
+// Accept records that what a collector gives from r on is normal. If there is a newer run, the error is ErrNewer; if r
+// is accepted already, it is ErrAccepted.
 func (s *Store) Accept(ctx context.Context, r Run, person, reason string) error {
 	return s.db.Write(ctx, "accepting what "+model.Line(r.Name, 80)+" gives", func(ctx context.Context, tx *sql.Tx) error {
 		var newest int64
@@ -312,8 +312,8 @@ func (s *Store) Accept(ctx context.Context, r Run, person, reason string) error 
 // ErrNewer says that the run to accept is not the newest one.
 var ErrNewer = errors.New("a newer run is there: look at it first")
 
-// TakeBack takes back the newest acceptance of a collector, so that the one before it holds again. The runs since then are
-// judged again, oldest first, because later runs must not be compared with a run that only the acceptance made good.
+// TakeBack takes back the newest acceptance of a collector; the one before it holds again. It judges the runs since
+// then again, oldest first: later runs must not be compared with a run that only the acceptance made good.
 func (s *Store) TakeBack(ctx context.Context, c Subject, judge func(r Run, earlier []Run) Verdict) error {
 	return s.db.Write(ctx, "taking an acceptance of "+model.Line(c.Name, 80)+" back", func(ctx context.Context, tx *sql.Tx) error {
 		a, err := lastAccepted(ctx, tx, c)
@@ -373,7 +373,7 @@ func pack(v any) ([]byte, error) {
 }
 
 func unpack(b []byte, into any) error {
-	if len(b) == 0 { // it was not asked for
+	if len(b) == 0 { // the query left it out
 		return nil
 	}
 	z, err := gzip.NewReader(bytes.NewReader(b))
@@ -383,14 +383,13 @@ func unpack(b []byte, into any) error {
 	return json.NewDecoder(io.LimitReader(z, maxUnpacked)).Decode(into)
 }
 
-// heldFields is how many fields of a page have runs kept for them beyond the newest ones: the fields that were asked for
-// last.
+// heldFields is how many fields of a page have more than the newest runs kept for them: those required most recently.
 const heldFields = 50
 
-// ranked gives each run its place, the smaller the more it is needed: 0 for the newest of its collector, ?3 for one that no
-// later run is held against. That is done with the good ones, the last and the first since the newest acceptance. Of pages
-// that is counted for each required field among the runs that asked for it, where one that drifts in others is good, too; and the
-// newest run that asked for it is held against the one before it for since when it drifts.
+// ranked gives each run its place, the smaller the more it is needed: 0 for the newest of its collector, ?3 for one
+// that no later run is compared with. Needed are the last good runs, and the first ones since the newest acceptance.
+// For pages they are counted for each field among the runs that required it, and a run that drifts only in others is
+// good. The two newest runs that required a field are needed, too: they tell since when it drifts.
 func ranked(of string) string {
 	return `WITH known AS MATERIALIZED (SELECT runs.seq, profile, kind, name, form, useful, state, at, asked, findings, length(fields) + length(findings) + length(asked) AS size, runs.seq IS run_seq OR state IN ('ok', 'first', 'few') AS good, run_seq IS NULL OR (at, runs.seq) >= (run_at, run_seq) AS since
 			FROM runs LEFT JOIN (SELECT profile, kind, name, run_at, run_seq, max(seq) FROM accepted GROUP BY profile, kind, name) USING (profile, kind, name) ` + of + `),
@@ -415,10 +414,10 @@ func ranked(of string) string {
 		FROM known LEFT JOIN (SELECT seq, min(place) AS best FROM placed GROUP BY seq) USING (seq)) `
 }
 
-// prune forgets what is too much. The newest run of a collector and those that later ones are compared with stay whatever their
-// age and number, so that drift does not become normal by lasting. The bound on the size of all takes the others first,
-// and of these the oldest of each collector: one with many runs does not take the few of another. It takes an eighth at once, because
-// that is a look at all runs.
+// prune deletes what is too much. A collector's newest run and those that later ones are compared with stay whatever
+// their age and number, so drift does not become normal by lasting. The bound on the size takes the other runs first,
+// the oldest first, and then needed ones by place: a collector with many runs does not displace one with few. It
+// takes an eighth at once, because it looks at all runs.
 func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Subject) error {
 	const last = math.MaxInt32
 	var size int64

@@ -143,7 +143,7 @@ func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 	if d := show(t, m); d.Verdict.State != Good || d.Verdict.Against != 1 {
 		t.Errorf("%+v", d.Verdict)
 	}
-	if said := result(t, m, "job-4", 6, many(30, whole)); said != "" { // filled again is no drift
+	if said := result(t, m, "job-4", 6, many(30, whole)); said != "" { // a field that is filled again is not drift
 		t.Error(said)
 	}
 	noerr.Must(t, m.TakeBack(t.Context(), gdX))
@@ -159,7 +159,7 @@ func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 	}
 }
 
-// The accepted run is what the next one is held against, although it was drift when it came.
+// The next run is compared with the accepted one, although that was drift when it came.
 func TestTheRunAfterAnAcceptanceIsHeldAgainstTheAcceptedOne(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	for i := range 5 {
@@ -208,7 +208,7 @@ func TestWhatIsNormalAlreadyIsNotAccepted(t *testing.T) {
 	}
 	store, err := m.cfg.Open(t.Context())
 	noerr.Must(t, err)
-	if err := store.Accept(t.Context(), show(t, m).Run, "ops", ""); !errors.Is(err, ErrAccepted) { // at the same time
+	if err := store.Accept(t.Context(), show(t, m).Run, "ops", ""); !errors.Is(err, ErrAccepted) { // someone accepted it meanwhile
 		t.Error(err)
 	}
 	noerr.Must(t, m.TakeBack(t.Context(), gdX))
@@ -228,7 +228,7 @@ func TestARunThatWasNotSeenIsNotAccepted(t *testing.T) {
 	}
 	store, err := m.cfg.Open(t.Context())
 	noerr.Must(t, err)
-	if err := store.Accept(t.Context(), seen, "ops", ""); !errors.Is(err, ErrNewer) { // one that came since it was looked up
+	if err := store.Accept(t.Context(), seen, "ops", ""); !errors.Is(err, ErrNewer) { // a newer run came since it was read
 		t.Error(err)
 	}
 	if d := show(t, m); d.Accepted.Seq != 0 {
@@ -273,7 +273,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		for i := range 25 {
 			result(t, m, fmt.Sprintf("job-%02d", i), 40-i, many(3, whole))
 		}
-		if d := show(t, m); len(d.Runs) != 2*goodRuns { // none is younger
+		if d := show(t, m); len(d.Runs) != 2*goodRuns { // all are too old
 			t.Errorf("%d runs", len(d.Runs))
 		}
 	})
@@ -376,7 +376,7 @@ func TestCollectorsWithoutUsefulRowsStandFirst(t *testing.T) {
 	}
 }
 
-// Of a result that lacks records it is not known what the collector gives: it is no run, and none without useful rows.
+// A result that lacks records does not tell what the collector gives. It is not a run, nor a silent one.
 func TestAResultThatLacksRecordsIsSaidAndNotCounted(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	result(t, m, "job-1", 9, many(30, whole))
@@ -409,7 +409,7 @@ func TestADamagedStoreIsPutAside(t *testing.T) {
 	noerr.Want(t, s.Close())
 }
 
-// A result that is downloaded once more in another form is the same run: what it was found to be stays.
+// A result that is downloaded again in another form is the same run: its verdict stays.
 func TestAResultThatIsDownloadedInAnotherFormStaysTheRunThatItWas(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	put := func(id string, days int, form Form, drifts bool) Standing {
@@ -438,7 +438,7 @@ func TestAResultThatIsDownloadedInAnotherFormStaysTheRunThatItWas(t *testing.T) 
 		{"job-2", FormJSON, true, "json drift: "},
 		{"job-2", FormCSV, true, "json drift: "},
 		{"job-3", FormCSV, false, "csv first: the first run as CSV"},
-		{"job-3", FormJSON, false, "json ok: "}, // there is something to hold it against
+		{"job-3", FormJSON, false, "json ok: "}, // there is a run to compare it with
 		{"job-3", FormCSV, false, "json ok: "},
 	} {
 		s := put(c.id, 9-i, c.form, c.drifts)

@@ -31,16 +31,15 @@ const (
 	defaultCap    = 1 << 30
 )
 
-// Bodies says where bodies are kept. Memory is the size up to which a body stays
-// in memory; a larger one goes to a file, which is in Dir unless a sink is told
-// otherwise. Cap is the size beyond which the rest is dropped and the body reported as
-// cut. Bytes; 0 means the default.
+// Bodies says where bodies are kept. A body of up to Memory bytes stays in memory; a
+// larger one goes to a file, in Dir unless its sink has another path. Beyond Cap bytes
+// the rest is dropped and the body reported as cut. 0 means the default.
 type Bodies struct {
 	Dir         string
 	Memory, Cap int64
 }
 
-// Path is the file of a body that is kept in Dir; "" without a folder. The console alone
+// Path is the file of a body that is kept in Dir; "" without a folder. Only the console
 // chooses the name.
 func (b Bodies) Path(name string) string {
 	if b.Dir == "" {
@@ -53,8 +52,8 @@ func (b Bodies) Path(name string) string {
 // cap. Only one goroutine may write to it.
 type Sink struct {
 	memory, limit int64
-	path          string // what the file is for
-	quiet         bool   // cutting at the cap is intended, and leaves no note
+	path          string // where the body goes when it is kept
+	quiet         bool   // cutting at the cap is intended and leaves no note
 
 	buf  bytes.Buffer
 	file *textfile.Temp
@@ -62,15 +61,15 @@ type Sink struct {
 	sum  hash.Hash
 	size int64
 	cut  bool
-	// disk is why the file does not hold the whole body.
+	// disk is the error that keeps the file from holding the whole body.
 	disk error
 }
 
 // errCap ends a copy at the cap.
 var errCap = errors.New("the body is above the size cap")
 
-// Sink makes an empty sink. Its file is written beside path, whose folder is made, and
-// becomes path when the body is kept.
+// Sink makes an empty sink. Its file is written next to path and becomes path when the
+// body is kept. A missing folder is created.
 func (b Bodies) Sink(path string) *Sink {
 	s := &Sink{memory: b.Memory, limit: b.Cap, path: path, sum: sha256.New()}
 	if s.memory <= 0 {
@@ -82,7 +81,7 @@ func (b Bodies) Sink(path string) *Sink {
 	return s
 }
 
-// LimitTo lowers the cap to n bytes. Cutting there is intended, and leaves no note.
+// LimitTo lowers the cap to n bytes. Cutting there is intended and leaves no note.
 func (s *Sink) LimitTo(n int64) { s.limit, s.quiet = min(s.limit, n), true }
 
 // Write keeps p, or as much of it as the cap allows. It fails with errCap once
@@ -145,7 +144,7 @@ func (s *Sink) spill() error {
 	return nil
 }
 
-// Finish returns what came. The error is the disk's, where that is not the whole body.
+// Finish returns what was received, with the disk's error if that cut the body.
 func (s *Sink) Finish() (Received, error) {
 	ref := model.BodyRef{Size: s.size, SHA256: hex.EncodeToString(s.sum.Sum(nil)), Cut: s.cut}
 	if s.file == nil {
@@ -164,20 +163,20 @@ func OpenBody(b model.BodyRef) (io.ReadCloser, error) {
 	return os.Open(b.File)
 }
 
-// Received is a body as it came.
+// Received is a body as it was received.
 type Received struct {
 	Ref  model.BodyRef
 	Head []byte // as much of it as a diagnosis looks at
-	// Err is why the reading ended before the body did: nil, or an error of the
-	// connection. Notes are observations worth showing.
+	// Err is the error of the connection if reading ended before the body did, else nil.
+	// Notes are observations worth showing.
 	Err   error
 	Notes []model.Evidence
 
 	file *textfile.Temp // nil for a body in memory
-	path string         // what it is for
+	path string         // where the body goes when it is kept
 }
 
-// Keep gives a body on disk its place. Where that fails, the body stays in a file beside it.
+// Keep moves a body on disk to its place. If that fails, the body stays in a file next to it.
 func (g *Received) Keep() error {
 	if g.file == nil {
 		return nil
@@ -195,7 +194,7 @@ func (g *Received) Keep() error {
 // Discard removes a body that nothing refers to any more.
 func (g *Received) Discard() {
 	if g.file != nil {
-		_ = g.file.Discard() // a file that stays goes at the next start
+		_ = g.file.Discard() // the next start removes a file that stays
 	}
 }
 
@@ -228,7 +227,7 @@ func (g *Received) Note(kind, format string, args ...any) {
 	g.Notes = append(g.Notes, model.Evidence{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
-// reporter reports the bytes that pass, every progressStep.
+// reporter reports how many bytes have passed, every progressStep.
 type reporter struct {
 	r        io.Reader
 	on       func(n int64)
@@ -253,11 +252,11 @@ const (
 	inflateFree  = 16 << 20
 )
 
-// errInflates says that a compressed body grows beyond measure.
+// errInflates ends a compressed body that inflates past these bounds.
 var errInflates = errors.New("the compressed body inflates beyond measure")
 
-// inflated is the response's body with a gzip encoding taken off. Other
-// encodings, which the console does not ask for, stay as they are.
+// inflated is the response's body with a gzip encoding removed. Other
+// encodings stay as they are: the console does not ask for them.
 func inflated(resp *http.Response) io.ReadCloser {
 	if !strings.EqualFold(strings.TrimSpace(resp.Header.Get("Content-Encoding")), "gzip") || resp.Body == http.NoBody {
 		return resp.Body
@@ -292,7 +291,7 @@ func (z *inflater) Read(p []byte) (int, error) {
 		z.in.r = z.body
 		br := bufio.NewReader(&z.in)
 		if _, err := br.Peek(1); err != nil {
-			z.err = err // an empty body says gzip and is still empty
+			z.err = err // an empty body is not gzip, whatever its header says
 			return 0, err
 		}
 		if z.zr, z.err = gzip.NewReader(br); z.err != nil {

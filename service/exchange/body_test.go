@@ -62,7 +62,7 @@ func TestTheSizeOfABodyDecidesWhereItIsKept(t *testing.T) {
 			if err != nil || string(back) != want || src.Close() != nil {
 				t.Errorf("%d bytes %s: %q came back, %v", size, name, back, err)
 			}
-			got.Discard() // a body that was kept stays
+			got.Discard() // does not remove a body that was kept
 			if _, err := os.Stat(wantFile); c.onDisk && err != nil {
 				t.Errorf("%d bytes %s: after Discard %v", size, name, err)
 			}
@@ -135,7 +135,7 @@ func TestABodyIsInItsPlaceOnceItIsKept(t *testing.T) {
 	if err := got.Keep(); err == nil || got.Ref.File == place {
 		t.Errorf("%s, %v", got.Ref.File, err)
 	}
-	got.Discard() // nobody does that: the result refers to it
+	got.Discard() // removes nothing: the result refers to the file
 	want(2, "abcd")
 	if b, err := os.ReadFile(got.Ref.File); err != nil || string(b) != "abcd" {
 		t.Errorf("%s holds %q, %v", got.Ref.File, b, err)

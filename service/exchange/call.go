@@ -25,28 +25,28 @@ const userAgent = "zonedeck"
 // Call is one exchange with the service's API.
 type Call struct {
 	Profile config.Profile
-	// KeyName names the key, for its rate; Key is its value. A call without one carries no
-	// Authorization: for what anybody may read.
+	// KeyName names the key, for its rate limit. Key is its value; without one the call
+	// carries no Authorization, for what anybody may read.
 	KeyName string
 	Key     keystore.Secret
 	Method  string
 	Path    string // from the base URL on, with a leading "/"
 	Query   url.Values
-	// SecretQuery are further parameters, whose values are written with the request alone.
+	// SecretQuery holds further parameters. Their values appear only in the request.
 	SecretQuery map[string]keystore.Secret
 	Body        []byte // nil for none; sent as application/json
 }
 
 // API sends one call and returns the answer's head. The caller reads resp.Body to
-// its end or closes it; who wants the timing then calls Done of the trace. The body
-// arrives inflated; one that inflates beyond measure reads as ErrInflates. The
-// call first waits its turn by the key's rate.
+// its end or closes it, and then calls tr.Done for the timing. The body arrives
+// inflated; reading fails with errInflates if it inflates beyond measure. The call
+// first waits its turn under the key's rate limit.
 //
-// There is exactly one try: no retry, no redirect. On an error tr says where it
-// broke and whether anything may have reached the service: with tr.Sent false it
-// is certain that no byte of the request was written. A *TooFastError means the
-// breaker held it back (service.md 7, and what dialects know of blocked
-// addresses): nothing was sent.
+// There is exactly one try: no retry, no redirect. On an error tr says where the
+// call broke and whether anything may have reached the service: if tr.Sent is
+// false, no byte of the request was written. A *TooFastError means that the
+// breaker held the call back and nothing was sent (service.md 7, and what dialects
+// know of blocked addresses).
 //
 // ctx governs the whole exchange, the body included.
 func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Trace, err error) {
@@ -87,8 +87,8 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 	return resp, tr, nil
 }
 
-// Request makes the HTTP request. bearer is the key's value when it is about to
-// be written, or its mask for a preview: nothing else differs.
+// Request makes the HTTP request. bearer is the key's value or, for a preview,
+// its mask; nothing else differs.
 func (call Call) Request(ctx context.Context, bearer string) (*http.Request, error) {
 	query := call.Query
 	if len(call.SecretQuery) > 0 {
@@ -153,7 +153,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// waitError distinguishes a cancelled wait from one that the deadline does not allow.
+// waitError distinguishes a cancelled wait from one that would pass the deadline.
 func waitError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -161,8 +161,8 @@ func waitError(ctx context.Context, err error) error {
 	return &Error{Broke: model.BreakTimeout, Peer: PeerService, Err: fmt.Errorf("waiting for the key's turn: %w", err)}
 }
 
-// CallError is a call of the API, other than a fetch, that did not succeed: with the class and the
-// evidence of its outcome (service.md 7).
+// CallError is the error of a failed API call other than a fetch, with the class and the evidence of
+// its outcome (service.md 7).
 type CallError struct {
 	Doing     string // what the call was for: "cancelling job job-3"
 	Diagnosis model.Diagnosis
@@ -170,7 +170,7 @@ type CallError struct {
 	Status int
 	// Text is what the service said, one bounded line, or what broke.
 	Text string
-	// After is what the answer asked to wait, 0 when it did not.
+	// After is how long the answer asked to wait, 0 if it did not.
 	After time.Duration
 }
 
@@ -185,7 +185,7 @@ func (e *CallError) Error() string {
 	return s + e.Text
 }
 
-// Explain is an error in a line: that of a call with its class, and what to do next.
+// Explain is an error in one line. A CallError adds its class and what to do next.
 func Explain(err error) string {
 	var call *CallError
 	if !errors.As(err, &call) {
@@ -197,8 +197,8 @@ func Explain(err error) string {
 // maxBroke bounds the text of a call that broke, in bytes.
 const maxBroke = 1000
 
-// Unanswered is the error of a call that got no answer, or one that broke off: err is [Wire.API]'s, or that of reading
-// the body. sent says that the service may have acted on it, so that it is not repeated.
+// Unanswered is the error of a call whose answer is missing or broke off. err comes from [Wire.API] or from reading
+// the body. sent says that the service may have acted on the call, which must then not be repeated.
 func Unanswered(doing string, call model.JobCall, mask Mask, err error, sent bool) *CallError {
 	e := &CallError{Doing: doing, Text: model.Line(mask.Text(err.Error()), maxBroke)}
 	if held := (*TooFastError)(nil); errors.As(err, &held) {
@@ -212,7 +212,7 @@ func Unanswered(doing string, call model.JobCall, mask Mask, err error, sent boo
 	return e
 }
 
-// brokeOutcome is the outcome of a call that got no answer, or one that broke off.
+// brokeOutcome is the outcome of a call whose answer is missing or broke off.
 func brokeOutcome(call model.JobCall, err error, text string) model.Outcome {
 	o := model.Outcome{Via: model.ViaAPI, Job: call, Broke: model.BreakReset, Peer: PeerService, BrokeText: text}
 	if broke := (*Error)(nil); errors.As(err, &broke) {
@@ -222,13 +222,12 @@ func brokeOutcome(call model.JobCall, err error, text string) model.Outcome {
 	return o
 }
 
-// Refused is the error of an answer of the service at addr that is no success. It also says how many answers of HTTP
-// 429 came from there.
+// Refused is the error of an unsuccessful answer of the service at addr. Its verdict is [Wire.Judge]'s.
 func (w *Wire) Refused(doing, addr string, mask Mask, seen model.Outcome) *CallError {
 	return &CallError{Doing: doing, Diagnosis: w.Judge(addr, mask, seen), Status: seen.ServiceStatus, Text: seen.ServiceText, After: seen.RetryAfter}
 }
 
-// Judge is the verdict on an answer of the service at addr, with what is to be said beside one of HTTP 429.
+// Judge is the verdict on an answer of the service at addr. For HTTP 429 it adds the notes of [Wire.TooFast].
 func (w *Wire) Judge(addr string, mask Mask, seen model.Outcome) model.Diagnosis {
 	d := mask.Diagnosis(model.Diagnose(seen))
 	if seen.ServiceStatus == http.StatusTooManyRequests {
@@ -237,8 +236,8 @@ func (w *Wire) Judge(addr string, mask Mask, seen model.Outcome) model.Diagnosis
 	return d
 }
 
-// ReadAnswer reads the beginning of an answer, masked before it is cut, because a part of a secret is not found. Where
-// the body breaks off, what came is returned, and the error is an *Error.
+// ReadAnswer reads up to most bytes of an answer. It masks before it cuts, because a part of a secret would not be
+// found. If the body breaks off, it returns what it has read and an *Error.
 func (m Mask) ReadAnswer(resp *http.Response, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(m.Reader(resp.Body), most))
 	if err != nil {
@@ -247,7 +246,7 @@ func (m Mask) ReadAnswer(resp *http.Response, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// BrokeOff is the error of an answer with that status whose body broke off after so many bytes.
+// BrokeOff is the error of an answer whose body broke off after came bytes.
 func BrokeOff(status int, came int64, err error) *Error {
 	e := &Error{Broke: Breakage(err), Peer: PeerService, Sent: true, Status: status, Came: came, Err: fmt.Errorf("the answer broke off after %d bytes: %w", came, err)}
 	switch {
@@ -259,13 +258,13 @@ func BrokeOff(status int, came int64, err error) *Error {
 	return e
 }
 
-// Unusable is the error of an answer that came whole and cannot be used.
+// Unusable is the error of an answer that is complete but cannot be used.
 func Unusable(err error) *Error {
 	return &Error{Broke: model.BreakMalformed, Peer: PeerService, Sent: true, Err: err}
 }
 
-// Answered is what an answer of the service itself shows. body is its beginning. The header and the service's words
-// are masked; a verdict on it goes through [Mask.Diagnosis].
+// Answered is the outcome of an answer from the service itself. body is its beginning. The header and the service's
+// words are masked; a verdict on the outcome must go through [Mask.Diagnosis].
 func Answered(now time.Time, d dialect.Dialect, mask Mask, resp *http.Response, body []byte) model.Outcome {
 	mask.Header(resp.Header)
 	reading, kind := d.ReadHeader(resp.Header, now), resp.Header.Get("Content-Type")

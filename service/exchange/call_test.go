@@ -73,7 +73,7 @@ func TestAKeysTurnThatComesTooLateIsATimeout(t *testing.T) {
 	})
 }
 
-// broken makes one call by API and one through the proxy, each within a limit of its own.
+// broken makes one call by API and one through the proxy, each within its own limit.
 func broken(t *testing.T, w *Wire, p config.Profile, limit time.Duration) map[string]error {
 	t.Helper()
 	within := func(call func(context.Context) error) error {
@@ -106,7 +106,7 @@ func TestACAThatCannotBeReadBreaksBeforeAnythingIsSent(t *testing.T) {
 	}})
 	for file, want := range map[string]string{
 		file("other.pem", maxCA): "no PEM certificate", file("large.pem", maxCA+1): "too large",
-		filepath.Join(dir, "none.pem"): "no such file", dir: "it is a folder", // a pipe is told in the same way
+		filepath.Join(dir, "none.pem"): "no such file", dir: "it is a folder", // a pipe is reported in the same way
 	} {
 		p := servicetest.Profile("https://api.test")
 		p.CA = file
@@ -149,7 +149,7 @@ func TestAConnectionThatIsNotMadeIsGivenUp(t *testing.T) {
 	})
 }
 
-// opensAndIsSilent accepts a tunnel, if it is asked for one, and says nothing more.
+// opensAndIsSilent opens a tunnel if asked to, and then stays silent.
 func opensAndIsSilent(conn net.Conn) {
 	in := bufio.NewReader(conn)
 	if first, _ := in.Peek(1); string(first) == "C" {
@@ -182,8 +182,8 @@ func TestAPeerThatIsSilentInTheHandshakeIsGivenUp(t *testing.T) {
 	})
 }
 
-// The peer's socket accepts and never speaks. Whether the connection, the tunnel or TLS is
-// under way when the deadline passes is chance, and must not show.
+// The peer's socket accepts and stays silent. It is chance whether the deadline passes during the
+// connection, the tunnel or TLS, and the result must be the same.
 func TestASilentPeerIsATimeoutEveryTime(t *testing.T) {
 	for name, serve := range map[string]func(net.Conn){
 		"silent":              func(c net.Conn) { _, _ = io.Copy(io.Discard, c); c.Close() },

@@ -131,7 +131,7 @@ func TestMaskFindsASecretAcrossReads(t *testing.T) {
 	if got, err := io.ReadAll(m.Reader(iotest.ErrReader(io.ErrUnexpectedEOF))); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 0 {
 		t.Errorf("an error of the connection becomes %v", err)
 	}
-	stars := strings.Repeat("*", 12) // as when a masked value was stored
+	stars := strings.Repeat("*", 12) // as if a masked value had been stored
 	if got, err := io.ReadAll(MaskOf(keystore.NewSecret(stars), Login{}).Reader(strings.NewReader("a" + stars + "b"))); err != nil || string(got) != "a"+stars+"b" {
 		t.Errorf("a secret of asterisks: %q, %v", got, err)
 	}
@@ -141,7 +141,7 @@ func TestMaskFindsASecretAcrossReads(t *testing.T) {
 	}
 }
 
-// BenchmarkReceive is 16 MiB through mask, bounds, checksum and file.
+// BenchmarkReceive sends 16 MiB through mask, bounds, checksum and file.
 func BenchmarkReceive(b *testing.B) {
 	bodies := Bodies{Dir: b.TempDir()}
 	m := MaskOf(keystore.NewSecret(servicetest.KeyValue), Login{})

@@ -13,8 +13,8 @@ import (
 	"zonedeck/service/servicetest"
 )
 
-// hanging is the address of a listener that accepts nothing and has a full queue: a
-// connection to it is neither made nor refused. Other systems refuse it.
+// hanging is the address of a listener that accepts nothing and has a full queue. A
+// connection to it hangs; other systems refuse it.
 func hanging(t *testing.T) (host string, port int) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
@@ -33,8 +33,8 @@ func hanging(t *testing.T) (host string, port int) {
 	}
 }
 
-// The socket and the context have the same deadline on two clocks. Which of them is
-// first must not show.
+// The socket and the context have the same deadline on two clocks. The result must be
+// the same whichever is first.
 func TestAConnectionThatHangsIsATimeoutEveryTime(t *testing.T) {
 	host, port := hanging(t)
 	p := servicetest.Profile(fmt.Sprintf("http://%s:%d", host, port))

@@ -113,7 +113,7 @@ func TestABodyThatInflatesBeyondMeasureIsAnError(t *testing.T) {
 }
 
 func TestALargeBodyThatCompressesLikeAPageComesWhole(t *testing.T) {
-	// Stored blocks: as many bytes as they hold.
+	// Stored blocks do not compress.
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.NoCompression)
 	noerr.Must(t, err)

@@ -12,9 +12,9 @@ import (
 	"zonedeck/model"
 )
 
-// Limit is what the client allows one product. Limits are kept apart per product
-// by the caller, with browser and crawl heavier than SERP (service.md 8); the
-// service's own limits are not shown, so the figures are the console's.
+// Limit is what the client allows one product. The caller keeps limits apart per
+// product, with browser and crawl heavier than SERP (service.md 8). The service
+// does not show its own limits, so the figures are the console's.
 type Limit struct {
 	Product model.Product
 	// Concurrency is how many fetches may be in flight at once.
@@ -25,8 +25,7 @@ type Limit struct {
 	Reason string
 }
 
-// LimitOf is the limit of one product; a product that is not known gets a
-// cautious one.
+// LimitOf is the limit of one product. An unknown product gets a cautious one.
 func LimitOf(p model.Product) Limit {
 	l := Limit{Product: p}
 	switch p {
@@ -45,7 +44,7 @@ func LimitOf(p model.Product) Limit {
 	case model.ProductCrawl:
 		l.Concurrency, l.Timeout, l.Reason = 2, 240*time.Second, "each call walks many pages (contract 8: heavier than SERP)"
 	case model.ProductScrapers, model.ProductDatasets, model.ProductDiscover:
-		l.Concurrency, l.Timeout, l.Reason = 4, 90*time.Second, "each call does work at the service; heavy work belongs into a job (contract 7)"
+		l.Concurrency, l.Timeout, l.Reason = 4, 90*time.Second, "each call does work at the service; heavy work belongs in a job (contract 7)"
 	case model.ProductDeepLookup, model.ProductAgent:
 		l.Concurrency, l.Timeout, l.Reason = 4, 120*time.Second, "each call does long work at the service"
 	default:
@@ -55,28 +54,28 @@ func LimitOf(p model.Product) Limit {
 }
 
 // KeyRate is how many calls a second one key may make, and KeyBurst how many at
-// once: public documentation of a service of this kind speaks of 1,000 a minute
-// for accounts that have not paid yet, which both together do not exceed. The contract shows
+// once. Together they stay within 1,000 a minute: public documentation of a service
+// of this kind names that for accounts that have not paid yet. The contract shows
 // no figure.
 const (
 	KeyRate  = 16
 	KeyBurst = 40
 )
 
-// accountRate is how many calls about the account one key may make a second, and accountBurst how
-// many at once: public documentation of a service of this kind is said to allow one a second.
-// A form that asks a handful of things is not held back.
+// accountRate is how many calls about the account one key may make a second: public documentation
+// of a service of this kind is said to allow one. accountBurst is how many it may make at once,
+// enough for a form that asks a handful of things.
 const (
 	accountRate  = 1
 	accountBurst = 5
 )
 
-// gates hold fetches back: by product how many at once, by key how many a second.
+// gates limit how many fetches run at once per product, and calls a second per key.
 type gates struct {
 	mu       sync.Mutex
 	slots    map[model.Product]*semaphore.Weighted
 	rates    map[string]*rate.Limiter
-	accounts map[string]*rate.Limiter // of calls about the account
+	accounts map[string]*rate.Limiter // for calls about the account
 }
 
 func newGates() *gates {
@@ -128,12 +127,12 @@ const (
 	BreakerWindow = 5 * time.Minute
 )
 
-// blockWords say what many answers of HTTP 429 come to, and where that is from.
+// blockWords say what many answers of HTTP 429 lead to, and who says so.
 const blockWords = "25 answers of HTTP 429 within 5 minutes block the caller's address on every API until a person lifts it: " +
 	"public documentation of a service of this kind says so; the contract asks to back off and shows no limit (contract 7, 8)"
 
-// TooFast is what is to be said beside an answer of HTTP 429 from the service at addr: how many of them came, and what
-// many come to.
+// TooFast returns the notes on an answer of HTTP 429 from the service at addr: how many there were, and what many of
+// them lead to.
 func (w *Wire) TooFast(addr string) []model.Evidence {
 	w.breaker.mu.Lock()
 	defer w.breaker.mu.Unlock()
@@ -188,7 +187,7 @@ func (b *breaker) note(addr string, status int) {
 	b.hit[addr] = append(b.recent(addr), b.now())
 }
 
-// recent are the answers within the window, oldest first, never more than count.
+// recent are the 429 answers within the window, oldest first, at most BreakerCount.
 func (b *breaker) recent(addr string) []time.Time {
 	hits, edge := b.hit[addr], b.now().Add(-BreakerWindow)
 	for len(hits) > 0 && !hits[0].After(edge) {

@@ -36,7 +36,7 @@ func TestEveryProductHasALimitWithItsReason(t *testing.T) {
 	}
 }
 
-// What the comment of KeyRate says of public documentation.
+// The comment of KeyRate says where the figure comes from.
 func TestOneKeyStaysBelowAThousandCallsAMinute(t *testing.T) {
 	if calls := KeyBurst + 60*KeyRate; calls > 1000 {
 		t.Errorf("%d calls in a minute", calls)

@@ -9,21 +9,20 @@ import (
 	"zonedeck/model"
 )
 
-// minMasked is the length from which a secret is looked for in answers, in bytes. What is
-// shorter stays, because it would be found by chance: a password of four digits stands in
-// most pages, and asterisks in their place would spoil what was paid for.
+// minMasked is the length, in bytes, of the shortest secret that is masked in answers. A
+// shorter one would be found by chance: the four digits of a password are in most pages,
+// and asterisks in their place would spoil a page that was paid for.
 const minMasked = 8
 
-// Mask takes the secrets of one exchange out of what the other side sends
-// back: a service or a target may repeat what it was sent, and answers are shown
-// and kept. It finds a secret in every spelling that spellings.go knows, and
-// replaces it by as many asterisks as the spelling has bytes, so that sizes and
-// offsets stay. A text that is crafted to be slow to search is masked as a whole. The zero
-// value masks nothing.
+// Mask takes the secrets of one exchange out of the answer: a service or a target
+// may repeat what it was sent, and answers are shown and kept. It finds a secret in
+// every spelling that spellings.go knows, and replaces each byte of it with an
+// asterisk, which keeps sizes and offsets. A text crafted to be slow to search is
+// masked as a whole. The zero value masks nothing.
 type Mask struct{ s *scrubber }
 
-// MaskOf masks a key's value or a proxy login, the latter as it is and as
-// Proxy-Authorization writes it, and further secrets of a request.
+// MaskOf masks a key's value, a proxy login (the password, and the login as
+// Proxy-Authorization writes it) and further secrets of a request.
 func MaskOf(key keystore.Secret, login Login, more ...keystore.Secret) Mask {
 	var c compiler
 	c.secret(key.Reveal())
@@ -74,7 +73,7 @@ func (m Mask) Header(h http.Header) http.Header {
 	return h
 }
 
-// Diagnosis masks what a verdict cites.
+// Diagnosis masks the texts of a verdict: its summary, evidence and steps.
 func (m Mask) Diagnosis(d model.Diagnosis) model.Diagnosis {
 	d.Summary = m.Text(d.Summary)
 	for i := range d.Evidence {
@@ -89,20 +88,20 @@ func (m Mask) Diagnosis(d model.Diagnosis) model.Diagnosis {
 // Reader masks a stream.
 func (m Mask) Reader(r io.Reader) *MaskReader { return &MaskReader{s: m.s, r: r, steps: stepsFree} }
 
-// MaskReader holds back as many bytes as may be the beginning of a secret: at most
-// those of the longest secret in its longest spelling.
+// MaskReader masks a stream. It holds back the bytes that may begin a secret: at most
+// as many as the longest spelling of the longest secret has.
 type MaskReader struct {
 	s     *scrubber
 	r     io.Reader
-	room  []byte // what buf lies in
+	room  []byte // the memory that buf is in
 	buf   []byte
-	ready int // bytes of buf that may go, masked
+	ready int // how many bytes of buf are masked and may be returned
 	// stars is how many bytes after those belong to a secret that began before.
 	stars int
-	steps int // that the search may still take
+	steps int // how many steps the search has left
 	err   error
-	// Found says that a secret was masked, GaveUp that the rest was, because looking for one
-	// in it took too long.
+	// Found says that a secret was masked. GaveUp says that the whole rest was masked, because
+	// the search took too long.
 	Found, GaveUp bool
 }
 
@@ -124,8 +123,8 @@ func (r *MaskReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads on, masks, and lets go what can no longer be part of a secret. What stays
-// is not masked yet: another secret may begin within one.
+// fill reads on, masks, and releases the bytes that can no longer be part of a secret. The
+// rest is not masked yet, because secrets may overlap.
 func (r *MaskReader) fill() {
 	held := len(r.buf)
 	if cap(r.room) < held+maskChunk {

@@ -24,7 +24,7 @@ import (
 	"zonedeck/service/servicetest"
 )
 
-// awkward is a password with what every encoding escapes.
+// awkward is a password with the characters that encodings escape.
 const awkward = `p"a\s&s<w>/ö+ %41🔑`
 
 func TestASecretIsMaskedInEverySpelling(t *testing.T) {
@@ -89,7 +89,7 @@ func TestASecretIsMaskedInEverySpelling(t *testing.T) {
 			core = strings.TrimSuffix(core, "%3D")
 			core = strings.TrimSuffix(core, "%3D")
 			if strings.HasPrefix(name, "base64") {
-				core = core[:len(core)-1] // the last character may hold bits of what follows
+				core = core[:len(core)-1] // the last character may hold bits of the next byte
 			}
 			got := m.Text("«" + spelled + "»")
 			if i := len("«"); got[i:i+len(core)] != strings.Repeat("*", len(core)) {
@@ -129,8 +129,8 @@ func TestHeadersAreMaskedByNameAndValue(t *testing.T) {
 	}
 }
 
-// TestNothingOfOverlappingSecretsPasses: one occurrence begins within another, and a
-// border of the buffer is between them.
+// TestNothingOfOverlappingSecretsPasses: one occurrence begins within another, at a
+// border of the buffer.
 func TestNothingOfOverlappingSecretsPasses(t *testing.T) {
 	const secret = "abcabcabcabc"
 	m := MaskOf(keystore.NewSecret(secret), Login{})
@@ -158,8 +158,8 @@ func TestAReaderHoldsLittleBack(t *testing.T) {
 	}
 }
 
-// speller writes a secret by the choices of a fuzzer, in no way that the masking
-// shares code with.
+// speller spells a secret by the choices of a fuzzer. It shares no code with the
+// masking.
 type speller struct{ rand *rand.Rand }
 
 func (s speller) mark(c string, layers int) string {
@@ -212,8 +212,8 @@ func (s speller) character(r rune, layers int) string {
 	return string(r)
 }
 
-// Secrets that repeat themselves, in a text of escapes, can be looked for at every byte in
-// many ways. Without a bound this test would take hours.
+// In a text of escapes a repetitive secret can begin at every byte in many ways. Without a
+// bound this test would take hours.
 func TestATextThatTakesTooLongToSearchIsMaskedAsAWhole(t *testing.T) {
 	for name, c := range map[string]struct{ secret, hostile string }{
 		"one character": {strings.Repeat("a", 64), `\u0061`},
@@ -242,8 +242,8 @@ func TestATextThatTakesTooLongToSearchIsMaskedAsAWhole(t *testing.T) {
 	}
 }
 
-// TestARunOfOneMarkIsSearchedOnce: were every mark in it to look through the rest of the
-// run, this test would take hours.
+// TestARunOfOneMarkIsSearchedOnce: if every mark searched the rest of the run, this test
+// would take hours.
 func TestARunOfOneMarkIsSearchedOnce(t *testing.T) {
 	m := MaskOf(keystore.NewSecret(servicetest.KeyValue), Login{})
 	for _, mark := range []string{`\`, "&", "%", `"`, "+"} {
@@ -254,13 +254,13 @@ func TestARunOfOneMarkIsSearchedOnce(t *testing.T) {
 	}
 }
 
-// TestAStreamInTinyPiecesIsNotGivenUp: what is held back is searched again with every piece.
+// TestAStreamInTinyPiecesIsNotGivenUp: the bytes held back are searched again with every piece.
 func TestAStreamInTinyPiecesIsNotGivenUp(t *testing.T) {
 	m := MaskOf(keystore.NewSecret(awkward), Login{})
 	for _, part := range []string{`\u0070`, `p\"a\\s&amp;`, "&amp;amp;"} {
 		in := strings.Repeat(part, 8<<10/len(part))
 		r := m.Reader(iotest.OneByteReader(strings.NewReader(in)))
-		r.steps = 0 // those that are free would suffice for a text so short
+		r.steps = 0 // stepsFree would suffice for such a short text
 		if got, err := io.ReadAll(r); err != nil || string(got) != in || r.GaveUp {
 			t.Errorf("%q: %d bytes of %d, %v; given up: %v", part, len(got), len(in), err, r.GaveUp)
 		}
@@ -333,7 +333,7 @@ func FuzzMask(f *testing.F) {
 	})
 }
 
-// plainSearch is the least that masking can be: the bytes of the secret alone.
+// plainSearch is the least that masking must do: it searches for the secret's bytes alone.
 type plainSearch struct {
 	r       io.Reader
 	secrets [][]byte
@@ -367,8 +367,8 @@ func (r *plainSearch) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BenchmarkMask is bodies of 1 MB through the masking of a key and of a login, each
-// beside the search for the secret's bytes alone.
+// BenchmarkMask masks a key and a login in bodies of 1 MB, and compares each with the
+// search for the secret's bytes alone.
 func BenchmarkMask(b *testing.B) {
 	files, err := filepath.Glob(filepath.Join("..", "emulator", "lab", "pages", "*.html"))
 	if err != nil || len(files) == 0 {

@@ -30,15 +30,15 @@ type Login struct {
 	Password keystore.Secret
 }
 
-// LoginProof is a call through the proxy with a password that need not be where the zone's reference leads.
+// LoginProof is a call through the proxy with a password that need not be the one at the zone's reference.
 type LoginProof struct {
 	Password keystore.Secret
-	// Proves and Refusal are ProbeResult's Proves and WantsRefusal. A call that proves nothing stands in no history.
+	// Proves and Refusal are ProbeResult's Proves and WantsRefusal. Without Proves the call stays out of the history.
 	Proves  string
 	Refusal bool
 }
 
-// header is the value of Proxy-Authorization. It is made when it is written.
+// header is the value of Proxy-Authorization, made only when it is written.
 func (l Login) header() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(l.Username+":"+l.Password.Reveal()))
 }
@@ -49,11 +49,11 @@ type Tunnel struct {
 	Header http.Header
 	// Head is the status line and the header as they came, with their line ends.
 	Head []byte
-	Body []byte // of a refusal, bounded
+	Body []byte // a refusal's body, bounded
 }
 
-// tunnelBox hands a tunnel from the goroutine that net/http dials on to the one
-// that waits, which may give up first.
+// tunnelBox hands a tunnel from the goroutine on which net/http dials to the one
+// that waits. The latter may give up first.
 type tunnelBox struct {
 	mu sync.Mutex
 	t  Tunnel
@@ -71,17 +71,17 @@ func (b *tunnelBox) get() Tunnel {
 	return b.t
 }
 
-// Refused reports whether the proxy answered and did not open the tunnel.
+// Refused reports whether the proxy answered without opening the tunnel.
 func (t Tunnel) Refused() bool { return t.Status != 0 && (t.Status < 200 || t.Status > 299) }
 
-// The bounds of a refusal's body, which a proxy may never end.
+// The bounds of a refusal's body, because a proxy may never end it.
 const (
 	refusalBytes = 64 << 10
 	refusalTime  = 2 * time.Second
 )
 
-// ConnectLines writes a CONNECT request, or one with a masked login for a
-// preview: nothing else differs.
+// ConnectLines writes a CONNECT request. For a preview, authorization is a masked
+// login; nothing else differs.
 func ConnectLines(addr, authorization string) []string {
 	return []string{
 		"CONNECT " + addr + " HTTP/1.1",
@@ -91,9 +91,9 @@ func ConnectLines(addr, authorization string) []string {
 	}
 }
 
-// NativeRequest makes the request that goes through the proxy, for the address in the
-// spelling of address.Wire, which exported programs have too. A plain http target carries
-// the login itself; for https it went with CONNECT.
+// NativeRequest makes the request that goes through the proxy. Its address is spelled by
+// address.Wire, as in exported programs. A request to a plain http target carries the
+// login itself; for https it went with CONNECT.
 func NativeRequest(ctx context.Context, r model.FetchRequest, authorization string) (*http.Request, error) {
 	target, err := address.Wire(r.URL)
 	if err != nil {
@@ -129,10 +129,10 @@ func NativeRequest(ctx context.Context, r model.FetchRequest, authorization stri
 	return req, nil
 }
 
-// Native sends one request through the proxy: absolute-form for http, a tunnel
-// by CONNECT for https. Like API it is exactly one try. The tunnel's answer
-// is returned whether or not it opened; a refusal comes back as a nil response
-// with ErrRefused.
+// Native sends one request through the proxy: in absolute form for http, through a
+// CONNECT tunnel for https. Like API it makes exactly one try. It returns the answer
+// to CONNECT whether or not the tunnel opened; a refusal is a nil response with
+// ErrRefused.
 func (w *Wire) Native(ctx context.Context, p config.Profile, login Login, r model.FetchRequest) (*http.Response, Tunnel, *Trace, error) {
 	tr := newTrace(w.timer)
 	if err := w.breaker.allow(p.ProxyAddr()); err != nil {
@@ -166,7 +166,7 @@ func (w *Wire) Native(ctx context.Context, p config.Profile, login Login, r mode
 	return resp, tun, tr, nil
 }
 
-// ErrRefused says that the proxy answered CONNECT with another status than 2xx.
+// ErrRefused says that the proxy answered CONNECT with a status other than 2xx.
 var ErrRefused = errors.New("the proxy refused the tunnel")
 
 // proxied is the transport of one request through the proxy. box takes the

@@ -14,16 +14,16 @@ import (
 	"zonedeck/service/config"
 )
 
-// The bounds of an answer that a library reads, in bytes, and how long saying goodbye may
-// take.
+// RelayBytes bounds an answer that a library reads. farewellFor bounds the DELETE that ends
+// a conversation.
 const (
 	RelayBytes  = 32 << 20
 	farewellFor = time.Second
 )
 
-// Relay sends the requests of a library that speaks a protocol over HTTP: each is one
-// exchange within the limits, with the key, and with secrets masked in its answer. It
-// belongs to one conversation; its requests end with the context that NewRelay got.
+// Relay sends the requests of a library that speaks a protocol over HTTP. Each is one
+// exchange within the limits, with the key, and with secrets masked in its answer. A Relay
+// belongs to one conversation; its requests end with the context given to NewRelay.
 type Relay struct {
 	wire  *Wire
 	p     config.Profile
@@ -37,8 +37,8 @@ type Relay struct {
 	exchanges []*Relayed
 }
 
-// NewRelay makes a Relay. The key goes in the address, in the parameter of that name, or
-// with "" as Bearer (service.md 5.1); mask masks it.
+// NewRelay makes a Relay. The key goes into the query parameter param or, if that is "",
+// into Authorization as Bearer (service.md 5.1). mask masks it.
 func (w *Wire) NewRelay(ctx context.Context, p config.Profile, keyName string, key keystore.Secret, param string, mask Mask) *Relay {
 	return &Relay{wire: w, p: p, key: key, name: keyName, param: param, mask: mask, ctx: ctx}
 }
@@ -56,15 +56,15 @@ type Relayed struct {
 	head []byte
 }
 
-// Head is the beginning of the answer's body, as much of it as has been read.
+// Head is the beginning of the answer's body, as far as it has been read.
 func (x *Relayed) Head() []byte {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return bytes.Clone(x.head)
 }
 
-// Exchanges are the exchanges so far, in their order, as they are now: the library may still
-// have one under way.
+// Exchanges returns copies of the exchanges so far, in order. The library may still have
+// one under way.
 func (r *Relay) Exchanges() []*Relayed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +75,7 @@ func (r *Relay) Exchanges() []*Relayed {
 	return out
 }
 
-// Client is an HTTP client that sends by the relay and follows no redirect.
+// Client is an HTTP client that sends through the relay and follows no redirect.
 func (r *Relay) Client() *http.Client {
 	return &http.Client{Transport: r, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
@@ -106,7 +106,7 @@ func (r *Relay) send(req *http.Request, x *Relayed) (*http.Response, error) {
 	}
 	body := &relayedBody{Reader: io.LimitReader(r.mask.Reader(inflated(resp)), RelayBytes), Closer: resp.Body, x: x, cancel: cancel}
 	resp.Body = body
-	if resp.StatusCode >= http.StatusBadRequest { // the reason is wanted even where the library does not read it
+	if resp.StatusCode >= http.StatusBadRequest { // the reason is wanted even if the library does not read it
 		reason, _ := io.ReadAll(io.LimitReader(body, refusalBytes)) // a part of it is enough
 		resp.Body = io.NopCloser(bytes.NewReader(reason))
 		_ = body.Close() // the answer was read
@@ -154,8 +154,8 @@ func (r *Relay) exchange(ctx context.Context, req *http.Request, x *Relayed) (*h
 	return resp, nil
 }
 
-// WithKey adds to a request what the console adds to each of a relay, and the key as
-// NewRelay says. For a preview key is a mask: nothing else differs.
+// WithKey adds the console's headers and the key to a relay's request, as NewRelay says.
+// For a preview, key is a mask; nothing else differs.
 func WithKey(req *http.Request, param, key string) *http.Request {
 	req.Header.Set("User-Agent", userAgent)
 	req.Header.Set("Accept-Encoding", "gzip")
@@ -171,7 +171,7 @@ func WithKey(req *http.Request, param, key string) *http.Request {
 	return req
 }
 
-// relayedBody keeps the head of an answer, and ends its exchange.
+// relayedBody keeps the head of an answer, and its Close ends the exchange.
 type relayedBody struct {
 	io.Reader
 	io.Closer

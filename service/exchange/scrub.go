@@ -6,37 +6,37 @@ import (
 	"slices"
 )
 
-// scrubber finds secrets in all their spellings. It looks for two kinds of places: for
-// needles byte for byte, and for escapes that stand for a byte of a needle. The first
-// looks at one pair of bytes in every shortest-1, since a needle covers at least one of
-// those; the second at every byte that begins an escape.
+// scrubber finds secrets in all their spellings. It searches twice: for needles byte for
+// byte, and for escapes that stand for a byte of a needle. The first search looks at one
+// pair of bytes in every shortest-1, because every needle covers at least one such pair.
+// The second looks at every byte that begins an escape.
 type scrubber struct {
 	needles     []needle
-	shortest    int // of the needles, in bytes
+	shortest    int // length of the shortest needle, in bytes
 	longest     int
-	pairs       [1 << 16 / 64]uint64 // which pairs of bytes are in a needle
-	places      map[uint16][]place   // and where
+	pairs       [1 << 16 / 64]uint64 // the set of byte pairs in needles
+	places      map[uint16][]place   // where each pair is
 	bytes       [256][]place         // where each byte is
-	escapes     []byte               // what begins an escape
-	needleBytes [256]bool            // which bytes are in a needle
-	ofBroken    [256]bool            // the same, and line breaks
-	beyond      bool                 // one that is no ASCII is
-	dull        map[byte]*[256]bool  // by the mark: what after it makes no escape of interest
-	run         int                  // the longest run of one mark in a spelling
+	escapes     []byte               // the bytes that begin an escape, and line breaks
+	needleBytes [256]bool            // the set of bytes in needles
+	ofBroken    [256]bool            // needleBytes and line breaks
+	beyond      bool                 // a needle has a byte that is not ASCII
+	dull        map[byte]*[256]bool  // by mark: the next bytes that rule out an escape of interest
+	run         int                  // an upper bound on a run of one mark in a spelling
 }
 
-// needle is a secret as it is, or in one encoding as a whole.
+// needle is a secret as it is, or all of it in one encoding.
 type needle struct {
 	text  string
-	fold  bool // letters in either case: hexadecimal, and text is in lower case
-	wraps bool // line breaks may be within: base64
+	fold  bool // hexadecimal: text is in lower case, and matches either case
+	wraps bool // base64: may be interrupted by line breaks
 }
 
 func (n needle) has(at int, c byte) bool {
 	return n.text[at] == c || n.fold && c >= 'A' && c <= 'F' && n.text[at] == c|0x20
 }
 
-// in reports whether b is the part of the needle from byte at on.
+// in reports whether the needle continues with b at byte at.
 func (n needle) in(at int, b []byte) bool {
 	if !n.fold {
 		return n.text[at:at+len(b)] == string(b)
@@ -49,7 +49,7 @@ func (n needle) in(at int, b []byte) bool {
 	return true
 }
 
-// place is a byte of a needle.
+// place is the position of a byte in a needle.
 type place struct{ needle, at int }
 
 // span is where a secret was found.
@@ -58,30 +58,30 @@ type span struct{ from, to int }
 // finding is the result of one scan.
 type finding struct {
 	spans []span
-	// sure is how many bytes cannot be part of a secret that ends after them.
+	// sure is how many leading bytes cannot be part of a secret that ends in bytes still to come.
 	sure int
-	// stepsLeft is how many more steps the search may take; below 0 it was given up.
+	// stepsLeft is how many more steps the search may take. Below 0 it gave up.
 	stepsLeft int
 }
 
 // A search may take stepsFree steps, and stepsPerByte more for each byte: many times what a
-// page or a JSON text needs. A text that needs more is crafted to be slow, and is masked.
+// page or a JSON text needs. A text that needs more is crafted to be slow and is masked.
 const (
 	stepsFree    = 1 << 18
 	stepsPerByte = 4
 )
 
-// gaveUp reports whether the search took too long: all of the text is then a secret.
+// gaveUp reports whether the search took too long. The whole text then counts as a secret.
 func (f finding) gaveUp() bool { return f.stepsLeft < 0 }
 
-// step counts one step and reports whether there may be more.
+// step counts one step and reports whether the search may go on.
 func (f *finding) step() bool {
 	f.stepsLeft--
 	return f.stepsLeft >= 0
 }
 
-// cover writes asterisks over the part of the spans that b has. It returns how far the
-// last of them goes beyond it.
+// cover overwrites the spans in b with asterisks. It returns how many bytes the furthest
+// span reaches beyond b.
 func (f finding) cover(b []byte) (beyond int) {
 	for _, s := range f.spans {
 		if s.to > len(b) && s.from <= len(b) {
@@ -96,10 +96,10 @@ func (f finding) cover(b []byte) (beyond int) {
 
 func (f *finding) add(from, to int) { f.spans = append(f.spans, span{from, to}) }
 
-// all looks for secrets in a text that is there as a whole.
+// all looks for secrets in a complete text.
 func (s *scrubber) all(b []byte) finding { return s.scan(b, true, stepsFree+stepsPerByte*len(b)) }
 
-// scan looks for secrets in b, and does not change it, in so many steps. Where whole is
+// scan looks for secrets in b without changing it, in at most so many steps. If whole is
 // false, more bytes follow.
 func (s *scrubber) scan(b []byte, whole bool, steps int) finding {
 	f := finding{sure: len(b), stepsLeft: steps}
@@ -141,7 +141,7 @@ func (s *scrubber) marks(c byte, t text, f *finding) {
 	}
 }
 
-// lineBreak is the length of the line break that b begins with, in its usual spellings, or 0.
+// lineBreak is the length of a line break at the start of b, in one of its usual spellings, or 0.
 func lineBreak(b []byte) int {
 	switch c := b[0]; {
 	case isBreak(c):
@@ -155,7 +155,7 @@ func lineBreak(b []byte) int {
 	}
 }
 
-// wraps reports whether a needle may go on at b[i], after a line break at b[at].
+// wraps reports whether a needle may continue at b[i], after a line break at b[at].
 func (s *scrubber) wraps(b []byte, at, i int) bool {
 	if at == 0 || !s.needleBytes[b[at-1]] {
 		return false
@@ -163,14 +163,14 @@ func (s *scrubber) wraps(b []byte, at, i int) bool {
 	return i >= len(b) || s.pair(b[at-1], b[i]) || s.begins(b[i]) || isBreak(b[i])
 }
 
-// pair reports whether a needle has the two bytes beside each other.
+// pair reports whether b follows a in some needle.
 func (s *scrubber) pair(a, b byte) bool {
 	pair := uint16(a)<<8 | uint16(b)
 	return s.pairs[pair/64]>>(pair%64)&1 != 0
 }
 
-// within reports whether b begins with more of the same mark than a needle can have
-// at its longest spelling: then a needle that is there begins further on.
+// within reports whether b begins with a longer run of one mark than any spelling of a
+// needle has. A needle in that run can only begin further on.
 func (s *scrubber) within(b []byte) bool {
 	if len(b) <= s.run {
 		return false
@@ -203,8 +203,8 @@ func (s *scrubber) literal(b []byte, f *finding) {
 // ahead is how many bytes promising looks at.
 const ahead = maxName + 3
 
-// promising tells quickly that an escape, which c begins and rest goes on with, stands
-// for no byte of a needle. Near the end of b, and where it cannot tell, it says yes.
+// promising is a quick check: may the escape that begins with c and continues in rest stand
+// for a byte in of? Near the end of the text, and whenever it cannot tell, it says yes.
 func (s *scrubber) promising(c byte, rest []byte, layers int, of *[256]bool) bool {
 	if layers == 0 {
 		return false
@@ -239,13 +239,13 @@ func (s *scrubber) promising(c byte, rest []byte, layers int, of *[256]bool) boo
 	}
 }
 
-// stands tells whether v, which an escape stands for, is of interest: as a byte of a
-// needle, or because it begins another escape, which rest goes on with.
+// stands reports whether the value v of an escape matters: it is in of, or it begins
+// another promising escape, which continues in rest.
 func (s *scrubber) stands(v int, rest []byte, layers int, of *[256]bool) bool {
 	return v >= 0 && (of[v] || v < 0x80 && s.begins(byte(v)) && s.promising(byte(v), rest, layers-1, of))
 }
 
-// begins reports whether c may begin an escape that matters here.
+// begins reports whether c may begin an escape that matters for these needles.
 func (s *scrubber) begins(c byte) bool {
 	return begins(c) && (c != '"' && c != '+' || s.needleBytes[doubled(c)])
 }
@@ -268,7 +268,7 @@ func (s *scrubber) promisingEntity(rest []byte, layers int, of *[256]bool) bool 
 	}
 	name, next := rest[:n], rest[n]
 	switch {
-	case s.begins(next): // the mark that is expected here may be escaped
+	case s.begins(next): // the expected mark may be escaped
 		return next != '&' || isName(rest[n+1]) || rest[n+1] == '#' || s.begins(rest[n+1])
 	case n == 0:
 		return false
@@ -281,8 +281,8 @@ func (s *scrubber) promisingEntity(rest []byte, layers int, of *[256]bool) bool 
 	}
 }
 
-// escaped finds needles whose first escape is at b[at]: what precedes it in the
-// needle is there byte for byte.
+// escaped finds needles whose first escape is at b[at]. The part of the needle before it
+// stands in the text byte for byte.
 func (s *scrubber) escaped(t text, at int, f *finding) {
 	var buf [8]reading
 	readings := t.read(buf[:0], at, maxLayers)
@@ -310,7 +310,7 @@ func (s *scrubber) escaped(t text, at int, f *finding) {
 	}
 }
 
-// goesOn looks for the rest of the needle that begins at from: its byte k has to be at i.
+// goesOn looks for the rest of a needle that began at from. Its byte k must be at i.
 func (f *finding) goesOn(w walk, from, k, i int) {
 	if end := w.on(k, i); end > 0 {
 		f.add(from, end)
@@ -323,7 +323,7 @@ func (f *finding) goesOn(w walk, from, k, i int) {
 // ends reports whether b ends with the first k bytes of the needle.
 func (n needle) ends(k int, b []byte) bool { return k <= len(b) && n.in(0, b[len(b)-k:]) }
 
-// follows reports whether what an escape stands for is in the needle from byte at on.
+// follows reports whether out, the text of an escape, is in the needle at byte at.
 func (n needle) follows(at int, out string) bool {
 	return len(out) <= len(n.text)-at && n.in(at, []byte(out))
 }
@@ -333,10 +333,10 @@ type walk struct {
 	t    text
 	n    needle
 	f    *finding
-	ends map[span]int // where it ends from there, once there was a choice
+	ends map[span]int // results of either, by k and i
 }
 
-// on returns where the needle ends whose byte k has to be at i, or 0.
+// on returns where the needle ends if its byte k is at i, or 0 if it does not match.
 func (w *walk) on(k, i int) int {
 	for k < len(w.n.text) {
 		if !w.f.step() {
@@ -359,7 +359,7 @@ func (w *walk) on(k, i int) int {
 	return i
 }
 
-// afterBreaks adds the ways to read what follows the line breaks among readings.
+// afterBreaks adds the readings of what follows each line break among readings.
 func (w *walk) afterBreaks(readings []reading) []reading {
 	seen := 0
 	for range maxBreaks {
@@ -372,7 +372,7 @@ func (w *walk) afterBreaks(readings []reading) []reading {
 	return readings
 }
 
-// either tries several readings of what is at i, and takes the one that goes furthest.
+// either tries several readings at i and returns the furthest end.
 func (w *walk) either(k, i int, readings []reading) int {
 	if end, known := w.ends[span{k, i}]; known {
 		return end
@@ -397,7 +397,7 @@ func (c *compiler) add(n needle) {
 	}
 }
 
-// scrubber is nil where there is nothing to look for.
+// scrubber returns nil if there are no needles.
 func (c *compiler) scrubber() *scrubber {
 	if len(c.needles) == 0 {
 		return nil
@@ -433,7 +433,7 @@ func (c *compiler) scrubber() *scrubber {
 	return s
 }
 
-// skip works out what can be passed over quickly.
+// skip computes dull and run, by which a search skips bytes.
 func (s *scrubber) skip() {
 	s.dull = map[byte]*[256]bool{}
 	for _, c := range s.escapes {
@@ -457,7 +457,7 @@ func (s *scrubber) skip() {
 	}
 }
 
-// cases are the bytes that a needle may have at a place.
+// cases returns the bytes that match the needle's byte at.
 func (n needle) cases(at int) []byte {
 	c := n.text[at]
 	if n.fold && c >= 'a' && c <= 'f' {

@@ -7,27 +7,27 @@ import (
 	"zonedeck/service/config"
 )
 
-// Skew is how far the service's clock is ahead of this machine's, as the Date header of its last
-// answer says; negative where it is behind.
+// Skew is how far the service's clock is ahead of this machine's, by the Date header of its last
+// answer. It is negative if the clock is behind.
 type Skew struct {
 	By time.Duration
-	// Give is what the measurement leaves open, to either side: the header's resolution of a
-	// second, and the time that the call took.
+	// Give is the uncertainty to either side: from the header's resolution of a second and
+	// the duration of the call.
 	Give    time.Duration
 	At      time.Time // when it was measured, by this machine's clock
 	Service string    // the address of the service
-	// Followed is how far Config.Now was ahead of this machine's clock then: it follows the embedded emulator, whose
-	// time may be moved, and no other service.
+	// Followed is how far Config.Now was ahead of this machine's clock at that moment. It follows only the embedded
+	// emulator, whose time may be moved.
 	Followed time.Duration
 }
 
-// FromRecords is how far the service's clock is ahead of the one that the records of its jobs go by.
+// FromRecords is the skew against the clock that job records use, Config.Now.
 func (s Skew) FromRecords() Skew {
 	s.By -= s.Followed
 	return s
 }
 
-// Significant reports whether the clocks differ by more than the measurement leaves open.
+// Significant reports whether the clocks differ by more than the uncertainty.
 func (s Skew) Significant() bool { return s.By.Abs() > s.Give }
 
 // String says it in words.
@@ -65,7 +65,7 @@ func (w *Wire) noteSkew(p config.Profile, h http.Header, sent time.Time) {
 	}
 }
 
-// Skew is the last measurement at a profile's service; ok is false where there is none.
+// Skew is the last measurement at a profile's service; ok is false if there is none.
 func (w *Wire) Skew(p config.Profile) (s Skew, ok bool) {
 	if last := w.skew.Load(); last != nil && last.Service == p.BaseURL {
 		return *last, true

@@ -15,20 +15,20 @@ import (
 
 // Source is where a call's profile, key and secrets come from. It is safe for concurrent use.
 type Source interface {
-	// Profile gives the profile in use, as valid now. For the embedded emulator it
-	// makes sure that the emulator runs.
+	// Profile gives the profile in use as it is now. If that is the embedded emulator's,
+	// it makes sure that the emulator runs.
 	Profile(ctx context.Context) (config.Profile, error)
 	// Secret gives the value that a reference stands for.
 	Secret(ctx context.Context, ref string) (keystore.Secret, error)
 	// Key gives a key by name.
 	Key(name string) (model.Key, bool)
-	// Permit decides whether a key may be used with a profile and gives its value, which it gets from
-	// take: a key that is refused is not asked for, and one without a reference has no value to take. Its
+	// Permit decides whether a key may be used with a profile, and returns its value, which it gets from
+	// take. For a key refused by its record take is not called; for one without a reference take fails. An
 	// error ends the call before anything is sent.
 	Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 }
 
-// As is a Source with another profile. Whether a key may be used with it, the Source decides.
+// As is s with another profile. s still decides whether a key may be used with it.
 func As(s Source, p config.Profile) Source { return as{s, p} }
 
 type as struct {
@@ -38,7 +38,7 @@ type as struct {
 
 func (a as) Profile(context.Context) (config.Profile, error) { return a.profile, nil }
 
-// AsLogin is As where every reference gives one value.
+// AsLogin is As with the same value for every reference.
 func AsLogin(s Source, p config.Profile, value keystore.Secret) Source {
 	return asLogin{as{s, p}, value}
 }
@@ -50,7 +50,7 @@ type asLogin struct {
 
 func (a asLogin) Secret(context.Context, string) (keystore.Secret, error) { return a.value, nil }
 
-// AsKey is AsLogin with one key, by whatever name it is asked for.
+// AsKey is AsLogin with the same key for every name.
 func AsKey(s Source, p config.Profile, k model.Key, value keystore.Secret) Source {
 	return asKey{asLogin{as{s, p}, value}, k}
 }
@@ -62,7 +62,7 @@ type asKey struct {
 
 func (a asKey) Key(string) (model.Key, bool) { return a.key, a.key.Name != "" }
 
-// Fixed is a Source of one profile, key and value, which may be used. Without a name there is no key.
+// Fixed is a Source of one profile, key and value that permits every use. A key without a name is none.
 func Fixed(p config.Profile, k model.Key, value keystore.Secret) Source {
 	return fixed{asKey{asLogin{as{nil, p}, value}, k}}
 }
@@ -87,8 +87,8 @@ func Current(ctx context.Context, s Source) (config.Profile, dialect.Dialect, er
 }
 
 // KeyFor gives the key to use and its value. An empty name means the key that the
-// profile names. It refuses a key that is not in the inventory, that has no reference, or
-// that Permit refuses, whose error is returned as it is.
+// profile names. It refuses a key that is not in the inventory or has no reference. An
+// error of Permit is returned unchanged.
 func KeyFor(ctx context.Context, s Source, p config.Profile, name string) (model.Key, keystore.Secret, error) {
 	if name == "" {
 		name = p.Key
@@ -112,7 +112,7 @@ func KeyFor(ctx context.Context, s Source, p config.Profile, name string) (model
 	return k, value, nil
 }
 
-// LoginFor takes a zone's proxy login from the profile and the password's reference.
+// LoginFor makes a zone's proxy login from the profile and the password's reference.
 func LoginFor(ctx context.Context, s Source, p config.Profile, z model.Zone, params []model.Param) (Login, error) {
 	name, err := Username(p, z.Name, params)
 	if err != nil {
@@ -122,7 +122,7 @@ func LoginFor(ctx context.Context, s Source, p config.Profile, z model.Zone, par
 	return Login{Username: name, Password: password}, err
 }
 
-// Variables are the values of the secrets in a request, by the names of their variables.
+// Variables returns the values of a request's secrets by variable name.
 func Variables(ctx context.Context, s Source, r model.FetchRequest) (map[string]keystore.Secret, error) {
 	values := map[string]keystore.Secret{}
 	for _, name := range slices.Sorted(maps.Keys(r.Secrets)) {
@@ -142,7 +142,7 @@ func Variables(ctx context.Context, s Source, r model.FetchRequest) (map[string]
 	return values, nil
 }
 
-// Resolve gives a reference's value for a field of the form.
+// Resolve gives a reference's value. Its errors name the field of the form.
 func Resolve(ctx context.Context, s Source, field, ref string) (keystore.Secret, error) {
 	value, err := s.Secret(ctx, ref)
 	switch {

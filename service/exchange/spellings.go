@@ -13,25 +13,24 @@ import (
 	"unicode/utf8"
 )
 
-// The spellings of a secret that are found: as it is, in UTF-16 (of either order), in base64
-// (of both alphabets, at each of the three alignments that it may have within a longer text,
-// and in lines) and in hexadecimal (in either case). In each of them any character, and a
-// line break of base64, may be escaped as in JSON (\/, \u0041, \x41), in a URL (%41), in
-// HTML (&amp;, &#65;, &#x41;) or in CSV (""), and the marks of such an escape may be escaped
-// again, maxLayers deep. What is not found: a secret that is encrypted, compressed otherwise
-// than by Content-Encoding (a copy in an archive, say), encoded twice over, as base64 of
-// base64 or of UTF-16 is, or, except in base64, interrupted by line breaks.
+// A secret is found as it is, in UTF-16 (either byte order), in base64 (both alphabets, any
+// of the three alignments within a longer text, with line breaks) and in hexadecimal (either
+// case). In each of them any character, and a line break in base64, may be escaped as in
+// JSON (\/, \u0041, \x41), in a URL (%41), in HTML (&amp;, &#65;, &#x41;) or in CSV (""). The
+// marks of such an escape may be escaped again, maxLayers deep. A secret is not found if it
+// is encrypted, compressed other than by Content-Encoding (for example in an archive),
+// encoded twice (base64 of base64 or of UTF-16) or, outside base64, interrupted by line breaks.
 const maxLayers = 3
 
-// secret adds a secret with its encodings. An encoding is also one of the secret's
-// escaped form: the base64 of a JSON text, say.
+// secret adds a secret and its encodings, also those of its escaped forms, such as the
+// base64 of a JSON text.
 func (c *compiler) secret(s string) {
 	if len(s) < minMasked {
 		return
 	}
 	c.header(s, false)
 	forms := []string{s, url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s)}
-	for _, escapeHTML := range []bool{true, false} { // most languages write <, > and & as they are
+	for _, escapeHTML := range []bool{true, false} { // most languages do not escape <, > and &
 		quoted := inJSON(s, escapeHTML)
 		forms = append(forms, quoted, strings.ReplaceAll(quoted, "/", `\/`))
 	}
@@ -44,15 +43,15 @@ func (c *compiler) secret(s string) {
 	}
 }
 
-// header adds what a header of the request says, as it is and in UTF-16 of both orders.
+// header adds a text from a request's header, as it is and in UTF-16 of both byte orders.
 func (c *compiler) header(s string, wraps bool) {
 	c.add(needle{text: s, wraps: wraps})
 	c.add(needle{text: wide(s, binary.LittleEndian)})
 	c.add(needle{text: wide(s, binary.BigEndian)})
 }
 
-// wide is s in UTF-16, without a zero at either end: in both orders it is then the same, as
-// long as all is ASCII, and nothing of the characters beside it is masked.
+// wide is s in UTF-16 without zero bytes at the ends: neighbouring characters are then not
+// masked, and an ASCII text is the same in both orders.
 func wide(s string, order binary.AppendByteOrder) string {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -70,7 +69,7 @@ func inJSON(s string, escapeHTML bool) string {
 	return strings.TrimSuffix(b.String(), "\"\n")[1:]
 }
 
-// inner is the base64 of s after shift other bytes, as far as s alone decides it.
+// inner is the part of the base64 of shift bytes and s that depends on s alone.
 func inner(s string, shift int, e *base64.Encoding) string {
 	all := e.EncodeToString([]byte("\x00\x00"[:shift] + s))
 	return all[(8*shift+5)/6 : 8*(shift+len(s))/6]
@@ -80,24 +79,24 @@ func inner(s string, shift int, e *base64.Encoding) string {
 type text struct {
 	b     []byte
 	whole bool
-	// short says that more bytes were asked for than are there yet.
+	// short says that a read needed bytes that are still to come.
 	short bool
 }
 
-// reading is one way to read what is at a place: the text that it stands for, and
-// where it ends.
+// reading is one way to read the bytes at a position: the text they stand for, and where
+// they end.
 type reading struct {
 	out string
 	end int
 }
 
-// The bounds of an entity, in bytes: digits with leading zeros, the longest name.
+// The bounds of an entity, in bytes: its digits with leading zeros, and its name.
 const (
 	maxDigits = 12
 	maxName   = 32
 )
 
-// read appends the ways to read what is at i, with up to so many layers of escapes.
+// read appends the readings at i, with at most so many layers of escapes.
 func (t *text) read(to []reading, i, layers int) []reading {
 	c, ok := t.at(i)
 	if !ok {
@@ -108,7 +107,7 @@ func (t *text) read(to []reading, i, layers int) []reading {
 	}
 	from := len(to)
 	to = t.read(to, i, layers-1)
-	// What the layers below give may begin an escape of this one.
+	// A reading of the layers below may begin an escape of this one.
 	for _, r := range to[from:] {
 		if len(r.out) == 1 && begins(r.out[0]) {
 			to = t.escape(to, r.out[0], r.end, layers-1)
@@ -131,7 +130,7 @@ func begins(c byte) bool {
 	return c == '\\' || c == '%' || c == '&' || c == '"' || c == '+'
 }
 
-// doubled is what an escape of one mark stands for: "" in CSV, + in a query.
+// doubled is what the mark c stands for as an escape: + in a query is a space, "" in CSV is one ".
 func doubled(c byte) byte {
 	if c == '+' {
 		return ' '
@@ -147,7 +146,7 @@ func (t *text) at(i int) (byte, bool) {
 	return 0, false
 }
 
-// escape appends what the escape stands for that begins with c and goes on at i.
+// escape appends the readings of the escape that begins with c and continues at i.
 func (t *text) escape(to []reading, c byte, i, layers int) []reading {
 	switch c {
 	case '%':
@@ -168,7 +167,7 @@ func (t *text) escape(to []reading, c byte, i, layers int) []reading {
 	return to
 }
 
-// marks returns where a mark may end that is at i, escaped or not.
+// marks returns where the mark c at i may end, escaped or not.
 func (t *text) marks(c byte, i, layers int) (ends []int) {
 	if first, ok := t.at(i); !ok || first != c && !begins(first) {
 		return nil
@@ -202,8 +201,8 @@ func (t *text) backslash(to []reading, i, layers int) []reading {
 	return to
 }
 
-// character appends the character of a JSON escape that ends at i; one beyond the
-// basic plane takes two.
+// character appends the character of a JSON escape that ends at i. A character beyond the
+// basic plane takes two escapes.
 func (t *text) character(to []reading, v rune, i, layers int) []reading {
 	if !utf16.IsSurrogate(v) {
 		return append(to, reading{string(v), i})
@@ -218,7 +217,7 @@ func (t *text) character(to []reading, v rune, i, layers int) []reading {
 	return to
 }
 
-// entity appends what an HTML entity stands for whose "&" ends at i.
+// entity appends the readings of an HTML entity whose "&" ends at i.
 func (t *text) entity(to []reading, i, layers int) []reading {
 	for _, end := range t.marks('#', i, layers) {
 		to = t.number(to, end, layers)
@@ -259,8 +258,8 @@ func (t *text) number(to []reading, i, layers int) []reading {
 	return to
 }
 
-// numeric is the value of a numeric entity after its "#", or -1, and how long it is
-// without a semicolon.
+// numeric returns the value of a numeric entity from after its "#", or -1, and its length
+// without the semicolon.
 func numeric(b []byte) (v, n int) {
 	base := 10
 	if len(b) > 0 && b[0]|0x20 == 'x' {
@@ -302,8 +301,7 @@ func named(name []byte) string {
 	return ""
 }
 
-// shortName is the entity at the beginning of name that is also read without a
-// semicolon, or empty.
+// shortName is the entity that name begins with and that needs no semicolon, or empty.
 func shortName(name []byte) string {
 	for _, short := range []string{"amp", "quot", "lt", "gt"} {
 		if len(name) >= len(short) && strings.EqualFold(string(name[:len(short)]), short) {
@@ -316,7 +314,7 @@ func shortName(name []byte) string {
 // isBreak reports whether c is a line break, or a part of one.
 func isBreak(c byte) bool { return c == '\n' || c == '\r' }
 
-// maxBreaks is how many of these are together: CR and LF.
+// maxBreaks is how many line break bytes come together: CR and LF.
 const maxBreaks = 2
 
 // control is the control character that a letter after a backslash stands for, or 0.

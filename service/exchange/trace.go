@@ -28,7 +28,7 @@ type Error struct {
 	Peer  string
 	// Sent says that bytes of the request may have reached the peer.
 	Sent bool
-	// Status is that of an answer that had begun, 0 before one; Came is how much of its body came, in bytes.
+	// Status is the answer's HTTP status, 0 if none had begun. Came is how much of its body arrived, in bytes.
 	Status int
 	Came   int64
 	Err    error
@@ -53,8 +53,8 @@ type Trace struct {
 	first time.Time // the answer's head was read
 	phase error     // *Error of a dial phase
 	chain []*x509.Certificate
-	tls   model.Chain         // what the chain was worth
-	file  []*x509.Certificate // the authorities of the profile's file
+	tls   model.Chain         // the verdict on the chain
+	file  []*x509.Certificate // the authorities in the profile's file
 }
 
 func newTrace(now func() time.Time) *Trace {
@@ -68,8 +68,7 @@ func NoTiming() model.Timing {
 	return model.Timing{DNS: -1, Connect: -1, ProxyConnect: -1, TLS: -1, FirstByte: -1, Transfer: -1, Total: -1}
 }
 
-// restart begins the timing anew: what came before was waiting for a turn, or reading
-// certificates.
+// restart starts the timing again, after waiting for a turn or reading certificates.
 func (tr *Trace) restart() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -217,8 +216,8 @@ func Breakage(err error) model.Breakage {
 	return model.BreakReset
 }
 
-// untrusted reports whether err is about a certificate that is not trusted, not about
-// another fault of TLS.
+// untrusted reports whether err is about an untrusted certificate, and not another fault
+// of TLS.
 func untrusted(err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -228,8 +227,8 @@ func untrusted(err error) bool {
 }
 
 // dialFault classifies an error of connecting. A connection can time out before any
-// deadline of ours: the system has its own, and one of several addresses gets a part of
-// the time.
+// deadline of ours: the system has its own, and each of several addresses gets only a
+// part of the time.
 func (tr *Trace) dialFault(err error, peer string) error {
 	var dns *net.DNSError
 	var late net.Error

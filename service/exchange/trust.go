@@ -14,7 +14,7 @@ import (
 	"zonedeck/service/roots"
 )
 
-// Handshake is what the client saw in the TLS handshake, and what vouches for it; its zero
+// Handshake is what the client saw in the TLS handshake, and what vouches for it. The zero
 // value means that there was none, or that it ended before the certificates came.
 func (tr *Trace) Handshake() model.Chain {
 	tr.mu.Lock()
@@ -24,8 +24,8 @@ func (tr *Trace) Handshake() model.Chain {
 	return c
 }
 
-// judge finds out what vouches for the certificates of a handshake that is over, with its
-// error. cfg has the authorities of the system and those of the profile's file.
+// judge finds out what vouches for the certificates of a handshake that ended with err. cfg
+// has the authorities of the system and of the profile's file.
 func (tr *Trace) judge(tc *tls.Conn, cfg *tls.Config, peer string, err error) {
 	state := tc.ConnectionState()
 	c := model.Chain{Peer: peer, ServerName: cfg.ServerName, Unchecked: cfg.InsecureSkipVerify}
@@ -33,7 +33,7 @@ func (tr *Trace) judge(tc *tls.Conn, cfg *tls.Config, peer string, err error) {
 	switch {
 	case errors.As(err, &bad):
 		c.Why = bad.Err.Error()
-	case err != nil: // TLS failed for another reason, which the outcome tells
+	case err != nil: // TLS failed for another reason, and the outcome says which
 		return
 	default:
 		c.Version, c.Cipher = tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite)
@@ -51,8 +51,8 @@ func (tr *Trace) judge(tc *tls.Conn, cfg *tls.Config, peer string, err error) {
 	tr.tls = c
 }
 
-// trust says which authorities the verified chains end at. One that the system and the
-// file share is the system's.
+// trust says which authorities the verified chains end at. An authority of both the system
+// and the file counts as the system's.
 func (tr *Trace) trust(verified [][]*x509.Certificate, presented []*x509.Certificate, name string) model.Trust {
 	if len(verified) == 0 {
 		return model.TrustNone
@@ -72,7 +72,7 @@ func (tr *Trace) trust(verified [][]*x509.Certificate, presented []*x509.Certifi
 	return model.TrustFile
 }
 
-// The bounds of a chain as it is kept.
+// The bounds of what is kept of a chain.
 const (
 	chainLength = 10
 	nameText    = 200
@@ -86,7 +86,7 @@ func (tr *Trace) presented(chain []*x509.Certificate) {
 	tr.chain = chain
 }
 
-// refusedChain is the chain of a handshake that failed because nobody vouches for it.
+// refusedChain is the chain of a handshake that failed its verification, else nil.
 func refusedChain(err error) []*x509.Certificate {
 	var verify *tls.CertificateVerificationError
 	if errors.As(err, &verify) {
@@ -95,7 +95,7 @@ func refusedChain(err error) []*x509.Certificate {
 	return nil
 }
 
-// certificates are the values that are kept of a chain.
+// certificates returns what is kept of a chain.
 func certificates(chain []*x509.Certificate) []model.Certificate {
 	var out []model.Certificate
 	for _, c := range chain[:min(len(chain), chainLength)] {

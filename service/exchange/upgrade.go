@@ -17,16 +17,16 @@ import (
 	"zonedeck/service/config"
 )
 
-// Socket is an open WebSocket to the remote browser: frames are read from and written to
-// it. Close ends it.
+// Socket is an open WebSocket to the remote browser. Frames are read from it and written to
+// it; Close ends it.
 type Socket struct {
 	*bufio.Reader
 	io.Writer
 	io.Closer
 }
 
-// SocketRequest makes the request that opens the remote browser, with authorization as its
-// login: nothing else differs between what is sent and a preview.
+// SocketRequest makes the request that opens the remote browser. authorization is the login
+// or, for a preview, its mask.
 func SocketRequest(ctx context.Context, p config.Profile, authorization, key string) (*http.Request, error) {
 	u, err := url.Parse(p.BrowserURL)
 	if err != nil || u.User != nil || u.Host == "" {
@@ -57,9 +57,9 @@ func SocketRequest(ctx context.Context, p config.Profile, authorization, key str
 const socketGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 // Browser opens the remote browser's address with a login. Certificates are verified
-// whatever the profile says, because the password goes with the first message. A refusal is
-// the answer, whose body the caller reads and closes, without a socket. Errors are those
-// of API.
+// whatever the profile says, because the password goes with the first message. A refusal
+// returns the answer without a socket; the caller reads and closes its body. Errors are
+// those of API.
 //
 // The socket ends with ctx.
 func (w *Wire) Browser(ctx context.Context, p config.Profile, login Login) (*Socket, *http.Response, *Trace, error) {
@@ -94,7 +94,7 @@ func (w *Wire) Browser(ctx context.Context, p config.Profile, login Login) (*Soc
 	if !ok || resp.Header.Get("Sec-WebSocket-Accept") != base64.StdEncoding.EncodeToString(sum[:]) || !strings.EqualFold(resp.Header.Get("Upgrade"), "websocket") {
 		resp.Body.Close()
 		tr.Done()
-		return nil, nil, tr, &Error{Broke: model.BreakMalformed, Peer: PeerService, Sent: true, Err: errors.New("what answers at the remote browser's address is not a WebSocket")}
+		return nil, nil, tr, &Error{Broke: model.BreakMalformed, Peer: PeerService, Sent: true, Err: errors.New("the remote browser's address does not answer with a WebSocket")}
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	return &Socket{bufio.NewReaderSize(conn, 32<<10), conn, ending(func() error { stop(); return conn.Close() })}, resp, tr, nil

@@ -19,8 +19,8 @@ import (
 	"zonedeck/service/roots"
 )
 
-// The bounds of the wire. Connecting has deadlines apart from the attempt's own, so
-// that a dead address is told sooner than a slow target.
+// The bounds of the wire. Connecting has deadlines of its own, which report a dead
+// address sooner than a slow target.
 const (
 	connectTimeout   = 15 * time.Second
 	handshakeTimeout = 15 * time.Second
@@ -34,12 +34,12 @@ type Config struct {
 	Now, Timer func() time.Time
 	// Connect dials; nil is net's own.
 	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Used is told, by names and the fingerprint of the value, of each call that may have reached the service with
-	// a key. The call waits until it returns; it may be nil.
+	// Used is called for each call that may have reached the service with a key. It gets names and the fingerprint
+	// of the key's value. The call waits until it returns; it may be nil.
 	Used func(profile, key, fingerprint string)
 }
 
-// Wire makes exchanges, within the limits.
+// Wire makes exchanges within the limits.
 type Wire struct {
 	now     func() time.Time
 	timer   func() time.Time
@@ -71,9 +71,9 @@ func New(c Config) *Wire {
 // transport is the transport of one API call. Certificates are verified whatever the
 // profile says: its "verify = false" is about native access (service.md 5.2 rule 3),
 // and a key is never sent to a peer without a trusted certificate. The profile's CA is
-// trusted besides the system's.
+// trusted as well as the system's.
 //
-// ctx is the exchange's context; the one that net/http passes to dialers may outlive it.
+// ctx is the exchange's context. The one that net/http passes to dialers may outlive it.
 func (w *Wire) transport(ctx context.Context, p config.Profile, tr *Trace) http.RoundTripper {
 	t := bareTransport()
 	t.DialContext = w.plainDial(ctx, tr)
@@ -134,7 +134,7 @@ func (w *Wire) dial(ctx context.Context, tr *Trace, network, addr string) (net.C
 		return conn, nil
 	}
 	if at, _ := ctx.Deadline(); !time.Now().Before(at) {
-		<-ctx.Done() // a socket has the same deadline on a clock of its own, which may be first
+		<-ctx.Done() // a socket has the same deadline on its own clock, which may be first
 	}
 	if errors.Is(context.Cause(ctx), errConnect) {
 		return nil, tr.fault(model.BreakConnectTimeout, PeerService, errConnect)
@@ -168,7 +168,7 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 var errHandshake = fmt.Errorf("no answer to the TLS handshake within %s", handshakeTimeout)
 
 // countedConn tells the trace when a byte of the request is about to be written. It is
-// above TLS, so that a handshake does not count.
+// above TLS: a handshake does not count.
 type countedConn struct {
 	net.Conn
 	tr *Trace
@@ -179,11 +179,11 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// maxCA bounds the file of a CA, in bytes: a system's own bundle has a quarter of them.
+// maxCA bounds the file of a CA, in bytes. A system's own bundle has a quarter of that.
 const maxCA = 1 << 20
 
-// trusted gives the system's roots together with the certificates of a PEM file, if there
-// is one. The time that reading them takes does not count: the exchange begins afterwards.
+// trusted gives the system's roots and, if file is set, the certificates of that PEM file.
+// The exchange's time starts after they are read.
 func (tr *Trace) trusted(file string) (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
@@ -214,8 +214,7 @@ type underWay struct {
 	idle chan struct{} // closed when n is 0 again; nil while nothing waits for that
 }
 
-// Begin counts a call whose outcome will be journalled; the caller calls end once it
-// has been.
+// Begin counts a call whose outcome will be journalled. The caller calls end afterwards.
 func (w *Wire) Begin() (end func()) {
 	u := &w.calls
 	u.mu.Lock()

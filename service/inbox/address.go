@@ -14,13 +14,13 @@ import (
 	"zonedeck/service/config"
 )
 
-// ErrNoHook says that no address can be given to a service.
+// ErrNoHook says that there is no address to give to a service.
 var ErrNoHook = errors.New("no zonedeck receives webhooks: begin with 'zonedeck webhook listen', or on the page of the inbox")
 
-// NewHook is an address of the inbox for one job. warning says why the service may not reach it.
+// NewHook makes an address of the inbox for one job. warning says why the service may not reach it, or is empty.
 func (b *Inbox) NewHook(ctx context.Context) (address, warning string, err error) {
 	if _, err := os.Stat(b.cfg.Paths.InboxDir()); errors.Is(err, os.ErrNotExist) {
-		return "", "", ErrNoHook // nobody ever received, and asking makes no inbox
+		return "", "", ErrNoHook // nobody has received yet; do not make an inbox only to ask
 	}
 	in, err := b.Open(ctx)
 	if err != nil {
@@ -36,13 +36,13 @@ func (b *Inbox) NewHook(ctx context.Context) (address, warning string, err error
 		return model.HookAddress(nearby(place.URL), newToken()), "", nil
 	}
 	if public == "" {
-		warning = "the service cannot reach " + place.URL + ", which is of this machine: set public_url in [webhook] to the address of a tunnel or a proxy that leads there"
+		warning = "the service cannot reach " + place.URL + ", an address of this machine: set public_url in [webhook] to the address of a tunnel or a proxy that leads there"
 		public = place.URL
 	}
 	return model.HookAddress(public, newToken()), warning, nil
 }
 
-// Unreachable is why the service of the profile in use may not reach this machine, or empty.
+// Unreachable says why the service of the profile in use may not reach this machine, or is empty.
 func (b *Inbox) Unreachable() string {
 	if p := b.cfg.Profiles.Profile(); p.Local || reachesLoopback(p) || b.cfg.Profiles.File().Webhook().PublicURL != "" {
 		return ""
@@ -50,7 +50,7 @@ func (b *Inbox) Unreachable() string {
 	return "a real service cannot reach this machine; public_url in [webhook] names a tunnel or a proxy that leads here"
 }
 
-// nearby is where this machine reaches a receiver: nobody can dial one by the address of all.
+// nearby is the URL of a receiver for this machine: an unspecified address cannot be dialled.
 func nearby(place string) string {
 	u, err := url.Parse(place)
 	if err != nil {
@@ -67,7 +67,7 @@ func nearby(place string) string {
 
 func newToken() string { return strings.ToLower(rand.Text()) }
 
-// reachesLoopback reports whether the profile's service is of this machine itself.
+// reachesLoopback reports whether the profile's service runs on this machine.
 func reachesLoopback(p config.Profile) bool {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil {

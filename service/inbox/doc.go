@@ -1,5 +1,5 @@
-// Package inbox is what an operator does with webhooks: receiving them by the settings of the configuration, reading
-// and marking them, sending one again, and giving a job an address here. The machinery is package webhook.
+// Package inbox is what an operator does with webhooks: receive them with the configured settings, read and bookmark
+// them, replay them, and give a job an address here. Package webhook does the work.
 //
 // An Inbox is safe for concurrent use.
 package inbox

@@ -7,7 +7,7 @@ import (
 	"zonedeck/service/webhook"
 )
 
-// Filter and Head are what faces name of webhooks; see webhook.
+// The types of package webhook that user interfaces need.
 type (
 	// Filter narrows the inbox.
 	Filter = webhook.Filter
@@ -15,10 +15,10 @@ type (
 	Head = webhook.Head
 )
 
-// Fields is what webhooks can be asked in a filter.
+// Fields are the fields that a filter of webhooks can ask about.
 func Fields(now time.Time) query.Fields[webhook.Candidate] { return webhook.Fields(now) }
 
-// CheckReplay says why webhooks are not sent again to an address, or is nil.
+// CheckReplay returns why webhooks cannot be replayed to an address, or nil.
 func CheckReplay(to string) error {
 	_, err := webhook.ReplayHost(to)
 	return err

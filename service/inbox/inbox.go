@@ -17,7 +17,7 @@ import (
 	"zonedeck/service/webhook"
 )
 
-// Profiles are the profile in use and the configuration, as known now.
+// Profiles gives the profile in use and the configuration, as currently known.
 type Profiles interface {
 	Profile() config.Profile
 	File() config.File
@@ -26,7 +26,7 @@ type Profiles interface {
 // Files opens the inbox's files when they are first needed.
 type Files interface {
 	Inbox(ctx context.Context) (*webhook.Inbox, error)
-	// Notices are what the operator must be told about files, each once.
+	// Notices returns what the operator must be told about files, each once.
 	Notices() []string
 }
 
@@ -35,7 +35,7 @@ type Secrets interface {
 	Secret(ctx context.Context, ref string) (keystore.Secret, error)
 }
 
-// History takes the lines of the timeline.
+// History stores the lines of the timeline.
 type History interface {
 	Keeps() bool
 	PutCall(ctx context.Context, a model.Activity) error
@@ -52,24 +52,24 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Inbox are the webhooks that came, and this process's receiver of them.
+// Inbox holds the webhooks that came, and this process's receiver.
 type Inbox struct {
 	cfg Config
 
-	turn     sync.Mutex // of what begins or ends receiving, which may take its time
+	turn     sync.Mutex // held while receiving begins or ends, which may take long
 	mu       sync.Mutex
-	listener *webhook.Receiver // that Listen began, or nil
-	newest   *webhook.Receiver // of this process, or nil
-	notice   string            // of that one
+	listener *webhook.Receiver // begun by Listen, or nil
+	newest   *webhook.Receiver // the last one begun, or nil
+	notice   string            // of receivers, not yet returned by Notice
 }
 
-// New opens nothing.
+// New makes an Inbox. It opens nothing.
 func New(c Config) *Inbox { return &Inbox{cfg: c} }
 
-// Open opens the inbox's files. What was wrong with them, Notice says.
+// Open opens the inbox's files. Notice says what was wrong with them.
 func (b *Inbox) Open(ctx context.Context) (*webhook.Inbox, error) { return b.cfg.Files.Inbox(ctx) }
 
-// Changes is another number after each change of the inbox.
+// Changes returns a number that grows with each change of the inbox.
 func (b *Inbox) Changes(ctx context.Context) (int64, error) {
 	in, err := b.Open(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (b *Inbox) Changes(ctx context.Context) (int64, error) {
 	return in.Changes(ctx)
 }
 
-// Numbers are those of all webhooks that match, newest first, and how many webhooks there are.
+// Numbers returns the numbers of all matching webhooks, newest first, and how many webhooks there are.
 func (b *Inbox) Numbers(ctx context.Context, f webhook.Filter) ([]int64, int, error) {
 	in, err := b.Open(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *Inbox) Numbers(ctx context.Context, f webhook.Filter) ([]int64, int, er
 	return in.Numbers(ctx, f)
 }
 
-// Rows are the webhooks with those numbers, without their headers.
+// Rows returns the webhooks with those numbers, without headers.
 func (b *Inbox) Rows(ctx context.Context, numbers []int64) ([]model.Delivery, error) {
 	in, err := b.Open(ctx)
 	if err != nil {
@@ -96,7 +96,7 @@ func (b *Inbox) Rows(ctx context.Context, numbers []int64) ([]model.Delivery, er
 	return in.Rows(ctx, numbers)
 }
 
-// Get is one webhook, with its headers.
+// Get returns one webhook, with its headers.
 func (b *Inbox) Get(ctx context.Context, id string) (model.Delivery, error) {
 	in, err := b.Open(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func (b *Inbox) Get(ctx context.Context, id string) (model.Delivery, error) {
 	return in.Get(ctx, id)
 }
 
-// Bookmark marks a webhook, or takes the mark away.
+// Bookmark sets or removes the bookmark of a webhook.
 func (b *Inbox) Bookmark(ctx context.Context, id string, on bool) error {
 	in, err := b.Open(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (b *Inbox) Bookmark(ctx context.Context, id string, on bool) error {
 	return in.Bookmark(ctx, id, on)
 }
 
-// Head are the first bytes of a body.
+// Head returns the first bytes of a body.
 func (b *Inbox) Head(ctx context.Context, d model.Delivery, most int64) (webhook.Head, error) {
 	d, err := b.Get(ctx, d.ID) // with its headers
 	if err != nil {
@@ -123,8 +123,8 @@ func (b *Inbox) Head(ctx context.Context, d model.Delivery, most int64) (webhook
 	return webhook.HeadOf(d, most)
 }
 
-// Replay sends a webhook again to an address of this machine. It gives the receiver's answer, which is remote text, and
-// whether it accepted the webhook.
+// Replay sends a webhook again, to an address of this machine. It returns the receiver's answer, which is remote text,
+// and whether the receiver accepted the webhook.
 func (b *Inbox) Replay(ctx context.Context, d model.Delivery, to string) (said string, taken bool, err error) {
 	d, err = b.Get(ctx, d.ID) // with its headers
 	if err != nil {
@@ -141,7 +141,7 @@ func (b *Inbox) Replay(ctx context.Context, d model.Delivery, to string) (said s
 	return said, got.Taken(), nil
 }
 
-// Listening is where a process of the user receives, "" where none does; here is true for what Listen began.
+// Listening returns where a process of the user receives, "" if none does; here is true if Listen began it.
 func (b *Inbox) Listening(ctx context.Context) (url string, here bool, err error) {
 	if r := b.listening(); r != nil {
 		return r.URL(), true, nil
@@ -154,7 +154,7 @@ func (b *Inbox) Listening(ctx context.Context) (url string, here bool, err error
 	return p.URL, false, nil
 }
 
-// Refused are the runs of webhooks that whoever receives does not store now.
+// Refused returns the runs of refusals, not yet over, of the process that receives.
 func (b *Inbox) Refused(ctx context.Context) ([]model.HookRefusals, error) {
 	in, err := b.Open(ctx)
 	if err != nil {
@@ -187,8 +187,8 @@ func (b *Inbox) Listen(ctx context.Context, address string) (url string, err err
 	return r.URL(), nil
 }
 
-// Stop ends what Listen began, and says what was refused until then; it may be called when nothing is
-// received.
+// Stop ends what Listen began, and returns the runs of refusals that were not over. It does nothing if
+// Listen began nothing.
 func (b *Inbox) Stop() (refused []model.HookRefusals, err error) {
 	b.turn.Lock()
 	defer b.turn.Unlock()
@@ -203,7 +203,7 @@ func (b *Inbox) Stop() (refused []model.HookRefusals, err error) {
 	return r.OpenRefusals(), err
 }
 
-// Notice is what the operator must be told, once: about the files, or that receiving has ended. Else it is empty.
+// Notice returns what the operator must be told, once: about files, or that receiving has ended. Otherwise it is empty.
 func (b *Inbox) Notice() string {
 	if r := b.listening(); r != nil {
 		select {
@@ -225,9 +225,9 @@ func (b *Inbox) Address() string {
 	return cmp.Or(b.cfg.Profiles.File().Webhook().Address, webhook.DefaultAddress)
 }
 
-// Receive begins to receive webhooks by the settings of the configuration; secrets are read now,
-// and when the file has changed. Close the receiver before the inbox's files.
-// What is refused stands in the history, too. observer may be nil.
+// Receive begins to receive webhooks with the configured settings. It reads secrets now; Reset reads
+// them again. Close the receiver before the inbox's files. Refusals also go to the history. observer
+// may be nil.
 func (b *Inbox) Receive(ctx context.Context, address string, open bool, observer webhook.Observer) (*webhook.Receiver, error) {
 	settings, err := b.settings(ctx)
 	if err != nil {
@@ -247,7 +247,7 @@ func (b *Inbox) Receive(ctx context.Context, address string, open bool, observer
 	return r, nil
 }
 
-// recorder is an observer that puts refusals into the timeline.
+// recorder is an observer that also writes refusals to the timeline.
 type recorder struct {
 	*Inbox
 	observer webhook.Observer // may be nil
@@ -266,7 +266,7 @@ func (b recorder) Refused(r model.HookRefusals) {
 	}
 }
 
-// keepRefused puts a run of refusals into the timeline, as one line that goes on counting.
+// keepRefused writes a run of refusals to the timeline: one line, updated as the count grows.
 func (b *Inbox) keepRefused(r model.HookRefusals) {
 	if !b.cfg.History.Keeps() {
 		return
@@ -280,7 +280,7 @@ func (b *Inbox) keepRefused(r model.HookRefusals) {
 	}
 }
 
-// settings are those of the configuration.
+// settings returns the configured settings, with secrets read.
 func (b *Inbox) settings(ctx context.Context) (webhook.Settings, error) {
 	w := b.cfg.Profiles.File().Webhook()
 	verifiers, err := b.verifiers(ctx, w.Verify)
@@ -290,7 +290,7 @@ func (b *Inbox) settings(ctx context.Context) (webhook.Settings, error) {
 	}, err
 }
 
-// Reset has the settings of the configuration hold for webhooks that come from now on.
+// Reset applies the current configuration to this process's newest receiver, if any.
 func (b *Inbox) Reset(ctx context.Context) error {
 	b.mu.Lock()
 	r := b.newest
@@ -326,8 +326,8 @@ func (b *Inbox) verifiers(ctx context.Context, configured []config.WebhookVerify
 	return out, nil
 }
 
-// HookAuth is the reference of what the inbox checks the Authorization header of webhooks by, "" where
-// it does not check that.
+// HookAuth is the reference of the secret that the inbox expects in the Authorization header of webhooks,
+// "" if it does not check that header.
 func (b *Inbox) HookAuth() string {
 	checks := b.cfg.Profiles.File().Webhook().Verify
 	if i := slices.IndexFunc(checks, func(v config.WebhookVerify) bool { return v.Kind == webhook.KindAuthorization }); i >= 0 {

@@ -68,7 +68,7 @@ func TestAnIdentifierOutlivesALedgerThatCannotBeWritten(t *testing.T) {
 	noerr.Must(t, err)
 	defer again.Close()
 	kept, err := again.Job(t.Context(), "sd_1")
-	if err != nil || kept.State != model.JobAccepted || !strings.Contains(notice, "lacked 1 identifier of a job") || asked.Load() != 1 {
+	if err != nil || kept.State != model.JobAccepted || !strings.Contains(notice, ": 1 job identifier.") || asked.Load() != 1 {
 		t.Errorf("%+v, %v; told %q; %d POSTs", kept, err, notice, asked.Load())
 	}
 }

@@ -12,28 +12,27 @@ import (
 	"zonedeck/service/radius"
 )
 
-// Audit is what is known of the keys at a moment.
+// Audit is what is known of the keys at one time.
 type Audit struct {
 	Keys     []model.Key               // the worst first, each with what uses it
-	Now      func(model.Key) time.Time // the time by which a key's clocks run
+	Now      func(model.Key) time.Time // the present time by the clock that applies to a key
 	Findings []keystore.Finding
-	Due      int      // keys that are due within the time that was asked for
-	Problems []string // what could not be looked through
-	Files    int      // files of folders that were searched for values
+	Due      int      // the number of keys that are due within checks.Within
+	Problems []string // what could not be searched or read
+	Files    int      // the number of files that were searched for values
 
 	used          map[radius.KeyID]journal.KeyUse
-	origins       map[string]string // by auditKey; without one, a key is of the inventory
+	origins       map[string]string // by auditKey; only for keys that come with the emulator
 	otherProfiles func(model.Key) []config.Profile
 	checks        keystore.Checks
-	rules         []model.Key                  // Keys as the rules see them: with the users that are recorded
+	rules         []model.Key                  // Keys as the rules see them: only with the recorded users
 	uses          map[string]keystore.KeyUsage // by auditKey
 }
 
-// Rotating is the state of an unfinished rotation of a key, such as "rotating 3 of 9"; empty if there is
-// none.
+// Rotating is the state of a key's unfinished rotation, such as "rotating 3 of 9"; empty if there is none.
 func (a Audit) Rotating(k model.Key) string { return a.usage(k).Rotation.UnfinishedState() }
 
-// Only is the audit of some keys, as if there were no others.
+// Only is the audit of the keys that keep accepts, as if there were no others.
 func (a Audit) Only(keep func(model.Key) bool) Audit {
 	a.Keys, a.rules, a.Due = slices.Clone(a.Keys), slices.Clone(a.rules), 0
 	drop := func(k model.Key) bool { return !keep(k) }
@@ -41,7 +40,7 @@ func (a Audit) Only(keep func(model.Key) bool) Audit {
 	return a.judged()
 }
 
-// judged has the count and the findings of the keys.
+// judged fills in Due and Findings.
 func (a Audit) judged() Audit {
 	a.Findings = a.checks.Lint(a.rules)
 	for _, k := range a.Keys {
@@ -52,13 +51,12 @@ func (a Audit) judged() Audit {
 	return a
 }
 
-// Used is when a key was first seen and last used from this console, as far as the history goes
-// back.
+// Used is when this console first saw and last used a key, as far back as the history goes.
 func (a Audit) Used(k model.Key) journal.KeyUse {
 	return a.used[radius.KeyID{Name: k.Name, Profile: a.Origin(k)}]
 }
 
-// Elsewhere are the profiles that a key belongs to, if the profile in use is of another account.
+// Elsewhere names the profiles that a key belongs to if they are of another account than the profile in use.
 func (a Audit) Elsewhere(k model.Key) (names []string) {
 	for _, p := range a.otherProfiles(k) {
 		names = append(names, p.Name)
@@ -66,7 +64,7 @@ func (a Audit) Elsewhere(k model.Key) (names []string) {
 	return names
 }
 
-// Origin is the profile that a key comes with; empty for one of the inventory.
+// Origin is the emulator's profile for a key that comes with it; empty for every other key.
 func (a Audit) Origin(k model.Key) string { return a.origins[auditKey(k)] }
 
 // usage is what was seen of a key, for the rules.
@@ -75,9 +73,8 @@ func (a Audit) usage(k model.Key) keystore.KeyUsage { return a.uses[auditKey(k)]
 // auditKey tells the keys of an audit apart.
 func auditKey(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
 
-// Audit reads the keys, finds what uses them, in folders too if some are given, and holds
-// them against the rules. With recorded, the keys that come with the profile are left out. The
-// error is that of ctx.
+// Audit reads the keys, finds what uses them, also in the given folders, and checks them against the
+// rules. With recorded it leaves out the keys that come with the profile. The error is that of ctx.
 func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duration, folders []string) (Audit, error) {
 	uses, found, err := v.Uses(ctx, folders, nil)
 	problems := found.Problems
@@ -88,7 +85,7 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 	unfinished, endedBy := keystore.Unfinished(plans), keystore.EndedBy(plans)
 	inventory := v.Recorded()
 	if slices.ContainsFunc(inventory, func(k model.Key) bool { return endedBy(k.Fingerprint) != "" }) {
-		_, _ = v.LookUp(ctx) // a value that was put there since is no ended one; what cannot be read stays as it is recorded
+		_, _ = v.LookUp(ctx) // the reference may give a new value by now; if it cannot be read, the record stays
 		inventory = v.Recorded()
 	}
 	var given []model.Key
@@ -117,7 +114,7 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 		k.UsedBy = radius.Names(k, found)
 		a.Keys = append(a.Keys, k)
 	}
-	// The rules count the users that are recorded; what was found besides is theirs as KeyUsage.
+	// The rules count only the recorded users as users. They get everything that was found as KeyUsage.
 	a.rules = make([]model.Key, 0, len(given)+len(inventory))
 	for _, k := range given {
 		a.rules = append(a.rules, k)

@@ -10,9 +10,9 @@ import (
 	"zonedeck/service/radius"
 )
 
-// Used is when each key was first seen and last used, those among them that are seen now for the first
-// time. The keys of the emulator are known by its profile, all others whatever the profile was. A key goes by its
-// value where that is known here, else by its name: another key may get the name of one that is gone.
+// Used is when each key was first seen and last used. It records the keys that are new. Keys of the emulator go by
+// its profile, all others by no profile. A key is identified by its value if that is known, else by its name: a new
+// key may have the name of one that is gone.
 func (v Inventory) Used(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error) {
 	if v.ks.history == nil {
 		return nil, nil
@@ -33,7 +33,7 @@ func (v Inventory) Used(ctx context.Context) (map[radius.KeyID]journal.KeyUse, e
 	return used, v.keepDates(ctx, used, values)
 }
 
-// scopeOf is the profile that a key is known by, which is used with a profile.
+// scopeOf is the profile that identifies a key which was used with a profile: the emulator's, or none.
 func scopeOf(used string) string {
 	if used == config.LocalName {
 		return used
@@ -41,8 +41,8 @@ func scopeOf(used string) string {
 	return ""
 }
 
-// keepDates puts the dates of the keys that there are into used, and what is seen of them for the first time into
-// the history.
+// keepDates puts the dates of the present keys into used. It writes keys and values that are seen for the first
+// time into the history.
 func (v Inventory) keepDates(ctx context.Context, used map[radius.KeyID]journal.KeyUse, values []journal.KeyValue) error {
 	var fresh []journal.KeyUse
 	var freshValues []journal.KeyValue
@@ -65,7 +65,7 @@ func (v Inventory) keepDates(ctx context.Context, used map[radius.KeyID]journal.
 			}
 		}
 	}
-	recorded, _ := v.Known() // of an inventory that cannot be read no key is seen
+	recorded, _ := v.Known() // none if the inventory cannot be read
 	see(recorded, "", v.ks.cfg.Clock.Machine())
 	scope := ""
 	if v.ks.cfg.Emulator != nil {
@@ -83,8 +83,8 @@ func (v Inventory) keepDates(ctx context.Context, used map[radius.KeyID]journal.
 	return v.ks.history.PutKeyValues(context.WithoutCancel(ctx), freshValues)
 }
 
-// datesOf are the dates of the key that has a name and a value now. named are the dates that are known by the name
-// alone: they count if the name never had another value. kept says that the history already has the result.
+// datesOf are the dates of the key with this name and value. named are the dates recorded for the name alone: they
+// count if the name never had another value. kept says that the history already has the result.
 func datesOf(id radius.KeyID, fingerprint string, named journal.KeyUse, values []journal.KeyValue, now time.Time) (u journal.KeyUse, kept bool) {
 	other := false
 	for _, v := range values {

@@ -15,7 +15,7 @@ import (
 	"zonedeck/service/rehearsal"
 )
 
-// A key is seen when it first stands in a list, however it came there; it was used when something called with it.
+// A key is first seen when it first appears in a list, however it came there. A call with it is a use.
 func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var passed atomic.Int64 // since begun; the local service reads the clock, too
@@ -47,7 +47,7 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 	check(map[radius.KeyID]time.Time{{Name: "by-form"}: added, {Name: "by-import"}: added, {Name: "by-another-machine"}: now(), demo: begun})
 }
 
-// A key is another one if its value is: it does not take over when its name was first seen and last used.
+// Another value is another key: it does not inherit when its name was first seen and last used.
 func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var later atomic.Int64 // the session tidies up beside the test

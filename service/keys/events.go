@@ -8,18 +8,18 @@ import (
 	"zonedeck/service/journal"
 )
 
-// putKeyEvent writes what happened to a key into the timeline.
+// putKeyEvent writes an event of a key into the history.
 func (ks *Keys) putKeyEvent(ctx context.Context, key, event, text string) {
 	ks.Events().Put(ctx, ks.cfg.Profiles.Base().Name, key, event, text)
 }
 
-// Events write what happens to keys into the history.
+// Events writes what happens to keys into the history.
 type Events struct{ ks *Keys }
 
-// Events are those of all keys.
+// Events returns the writer of events, for all keys.
 func (ks *Keys) Events() Events { return Events{ks} }
 
-// Put writes what happened to a key into the history, for a profile that need not be the one in use.
+// Put writes an event of a key into the history. The profile need not be the one in use.
 func (e Events) Put(ctx context.Context, profile, key, event, text string) {
 	ks := e.ks
 	if ks.history == nil {
@@ -31,8 +31,7 @@ func (e Events) Put(ctx context.Context, profile, key, event, text string) {
 	}
 }
 
-// Recorded writes into the timeline that a key came into the inventory with a profile, and keeps when its value was
-// seen.
+// Recorded writes into the history that a key was added to the inventory, and that its value was first seen now.
 func (e Events) Recorded(ctx context.Context, profile string, k model.Key, text string) {
 	ks := e.ks
 	e.Put(ctx, profile, k.Name, journal.EventRecorded, text)
@@ -45,12 +44,12 @@ func (e Events) Recorded(ctx context.Context, profile string, k model.Key, text 
 	}
 }
 
-// Sent records when a key was sent, at most once a minute: fetches and jobs have lines of their own.
+// Sent records when a key was sent, at most once a minute: fetches and jobs have their own lines.
 func (e Events) Sent(profile, key, fingerprint string) {
 	ks := e.ks
 	name := model.PlainName(key)
 	if _, recorded := ks.inventory.Get(name); ks.history == nil || ks.reasons.isCopy(name) || !recorded && named(ks.Inventory().Supplied(nil), name).Name == "" {
-		return // of what is no key by a name, as a value that is being tried, nothing is kept
+		return // not a named key, such as a value that is only tried
 	}
 	now, sent := ks.cfg.Clock.Machine(), profile+"\x00"+name+"\x00"+fingerprint
 	ks.marks.mu.Lock()

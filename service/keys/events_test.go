@@ -88,7 +88,7 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	}
 }
 
-// A process that is killed between a step and its line leaves the line to the next one that goes on.
+// If a process is killed between a step and its line in the history, the next run writes the line.
 func TestTheTimelineCatchesUpWithTheRecordOfARotation(t *testing.T) {
 	o := newOptions(t, nil)
 	o.journal = true
@@ -172,8 +172,8 @@ func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 	}
 }
 
-// Of two rotations the successor of the first is gone from the account: what the account says of
-// the second one's has to stay, or an ADMIN key would be one of unknown level.
+// After two rotations the account no longer lists the first successor. The second one's entry must stay,
+// or an ADMIN key would have an unknown level.
 func TestAKeyThatWasRotatedTwiceKeepsItsLevelAndDuty(t *testing.T) {
 	s := open(t, newOptions(t, nil))
 	defer s.close(t)

@@ -15,23 +15,23 @@ import (
 	"zonedeck/service/config"
 )
 
-// What is kept of the values of keys that were used or are searched for: the fingerprint and the last four.
+// Only the fingerprint and the last four characters are kept of the values that were used or looked up.
 
-// marks are those of the values behind references, as last resolved in this run.
+// marks are the marks of the values behind references, as last resolved in this run.
 type marks struct {
 	mu     sync.Mutex
 	values map[string]mark
-	// rotating are the keys whose values rotations under way know, by fingerprint.
+	// rotating maps the fingerprints of rotations under way to the names of their keys.
 	rotating map[string]string
-	unknown  string               // what is not known of those, or empty
-	sent     map[string]time.Time // when the use of a key was last kept, by profile, name and fingerprint
+	unknown  string               // why rotating may be incomplete, or empty
+	sent     map[string]time.Time // when a use was last recorded, by profile, name and fingerprint
 	ended    bool
 	writing  sync.WaitGroup
 }
 
 type mark struct{ fingerprint, last4 string }
 
-// note keeps the mark of a reference's value. fresh is false if it was known already.
+// note remembers the mark of a reference's value. fresh is false if the mark was known.
 func (s *marks) note(ref string, value keystore.Secret) (fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,8 +46,8 @@ func (s *marks) note(ref string, value keystore.Secret) (fresh bool) {
 	return true
 }
 
-// fill gives each key without a fingerprint that of the value seen behind its reference. A recorded one
-// stays: a rotation may have put it there since.
+// fill gives each key without a fingerprint that of the value seen behind its reference. A recorded
+// fingerprint stays: it may be newer, from a rotation.
 func (s *marks) fill(keys []model.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,22 +58,22 @@ func (s *marks) fill(keys []model.Key) {
 	}
 }
 
-// is reports whether a fingerprint is that of the value behind a reference, or of one that a
-// rotation under way has of a key.
+// is reports whether a fingerprint is known to belong to a key: from its record, from the value behind
+// its reference, or from a rotation under way.
 func (s *marks) is(k model.Key, fingerprint string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return k.Fingerprint == fingerprint || s.values[k.Secret].fingerprint == fingerprint || s.rotating[fingerprint] == k.Name
 }
 
-// notKnown says what is not known about rotations, or is empty.
+// notKnown says why the keys under rotation are not all known, or is empty.
 func (s *marks) notKnown() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unknown
 }
 
-// goes runs f beside the work; end waits for it.
+// goes runs f in the background. end waits for it.
 func (s *marks) goes(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,8 +89,8 @@ func (s *marks) end() {
 	s.writing.Wait()
 }
 
-// resolve returns the value of a reference. While the call for it goes on, it records at the keys with that
-// reference what the value is recognised by.
+// resolve returns the value of a reference. In the background it records the value's fingerprint for the
+// keys with that reference.
 func (ks *Keys) resolve(ctx context.Context, ref string) (keystore.Secret, error) {
 	value, err := ks.cfg.Values.Resolve(ctx, ref)
 	if err == nil && ks.marks.note(ref, value) {
@@ -100,8 +100,8 @@ func (ks *Keys) resolve(ctx context.Context, ref string) (keystore.Secret, error
 	return value, err
 }
 
-// recordSeen writes the fingerprints of values, by their references, into the inventory in one write,
-// unless the profile is read-only or a rotation decides which value counts.
+// recordSeen writes the fingerprints of values, by their references, into the inventory in one write. It does
+// not if the profile is read-only, and leaves out references that a rotation holds.
 func (ks *Keys) recordSeen(ctx context.Context, values map[string]keystore.Secret) {
 	behind, news := map[string]keystore.Ref{}, map[string]keystore.Secret{}
 	for _, k := range ks.inventory.List() {
@@ -122,12 +122,12 @@ func (ks *Keys) recordSeen(ctx context.Context, values map[string]keystore.Secre
 	}
 	for _, name := range rotated {
 		ref := behind[name]
-		ks.putKeyEvent(ctx, name, "changed", "behind "+ref.Label()+" is another value than before (••••"+news[string(ref)].Last4()+"): when it was made is not known")
+		ks.putKeyEvent(ctx, name, "changed", ref.Label()+" gives another value than before (••••"+news[string(ref)].Last4()+"): its age is not known")
 	}
 }
 
-// lookForKeyOf finds out which recorded key the environment's value is, as far as that is cheap: by
-// variables, by the encrypted files of ADMIN keys, and by what rotations have. Nothing is written.
+// lookForKeyOf collects the marks that show which recorded key the environment's value is, as far as that is
+// cheap: from variables, from the encrypted files of ADMIN keys, and from rotations. Nothing is written.
 func (ks *Keys) lookForKeyOf(ctx context.Context, recorded []model.Key) {
 	if ks.cfg.Emulator != nil || ks.cfg.Env.Getenv(config.EnvKey) == "" {
 		return
@@ -145,7 +145,7 @@ func (ks *Keys) lookForKeyOf(ctx context.Context, recorded []model.Key) {
 	ks.marks.mu.Lock()
 	defer ks.marks.mu.Unlock()
 	if err != nil {
-		ks.marks.unknown = fmt.Sprintf("it is not known whether the key of %s is one that is being rotated: %v", config.EnvKey, err)
+		ks.marks.unknown = fmt.Sprintf("the key of %s may be under rotation: %v", config.EnvKey, err)
 	}
 	ks.marks.rotating = map[string]string{}
 	for _, p := range plans {
@@ -155,13 +155,13 @@ func (ks *Keys) lookForKeyOf(ctx context.Context, recorded []model.Key) {
 	}
 }
 
-// lookedUpAtOnce bounds how many references are resolved at the same time.
+// lookedUpAtOnce limits how many references are resolved at the same time.
 const lookedUpAtOnce = 8
 
-// LookUp resolves the references of all keys of the inventory, so that their values are recognised
-// as they are now: in files, and behind each other's references. Nobody is asked for a passphrase,
-// and what guards an ADMIN key (a command, a keyring) is left alone. It returns the keys whose
-// values are still not known; the error is that of ctx.
+// LookUp resolves the references of all keys in the inventory. Then their present values can be
+// recognised in files and behind each other's references. It asks nobody for a passphrase, and leaves
+// alone the command or keyring that guards an ADMIN key. It returns the keys whose values are still
+// not known. The error is that of ctx.
 func (v Inventory) LookUp(ctx context.Context) (unknown []string, err error) {
 	var all errgroup.Group
 	all.SetLimit(lookedUpAtOnce)
@@ -182,7 +182,7 @@ func (v Inventory) LookUp(ctx context.Context) (unknown []string, err error) {
 			return nil
 		})
 	}
-	_ = all.Wait() // what gives no value is among the unknown
+	_ = all.Wait() // keys that gave no value are among the unknown
 	v.ks.recordSeen(ctx, values)
 	for _, k := range v.Recorded() {
 		if k.Secret != "" && k.Fingerprint == "" {
@@ -205,7 +205,7 @@ func (ks *Keys) mayLookUp(k model.Key) bool {
 	}
 }
 
-// NotRecognised says which keys a scan cannot find, or is empty.
+// NotRecognised says which keys a scan cannot recognise; empty if there are none.
 func NotRecognised(unknown []string) string {
 	const most = 3
 	switch n := len(unknown); {

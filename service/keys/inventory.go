@@ -16,8 +16,8 @@ import (
 	"zonedeck/service/snippet"
 )
 
-// Inventory is the list of the keys: those that come with the profile in use, and those that are recorded. What changes
-// in it is written into the history.
+// Inventory is the list of the keys: those that come with the profile in use, and the recorded ones. Its changes
+// are written into the history.
 type Inventory struct {
 	*keystore.Inventory
 	ks *Keys
@@ -29,23 +29,22 @@ const (
 	rotateKeys = "rotate keys"
 )
 
-// All returns the demo account's keys if the emulator is in use, then those of the
-// inventory. Where the value of a demo key is not known, the key that the inventory records
-// under its name takes its place.
+// All returns the keys that come with the profile (see Supplied), then those of the inventory. A
+// supplied key without a reference is left out if the inventory has a key of its name.
 func (v Inventory) All() []model.Key {
 	_ = v.Inventory.Read()
 	return v.AllNow()
 }
 
-// Recorded are the keys of the inventory, with the intervals of the configuration and what was seen
-// of their values.
+// Recorded are the keys of the inventory, with the intervals of the configuration and the fingerprints
+// that were seen in this run.
 func (v Inventory) Recorded() []model.Key {
-	_ = v.Inventory.Read() // of one that cannot be read no key is known, and nothing is sent
+	_ = v.Inventory.Read() // if it cannot be read, there are no keys, and nothing is sent
 	keys, _ := v.Known()
 	return keys
 }
 
-// Known is recorded for where nothing may wait; unread is why the inventory's keys are not known.
+// Known is Recorded for callers that must not wait. unread is why the inventory's keys are not known.
 func (v Inventory) Known() (keys []model.Key, unread error) {
 	keys, unread = v.Inventory.Known()
 	set := v.ks.cfg.Profiles.File().Keys()
@@ -56,13 +55,13 @@ func (v Inventory) Known() (keys []model.Key, unread error) {
 	return keys, Unreadable(unread)
 }
 
-// Read has the inventory read, unless it was, and says why it could not be.
+// Read reads the inventory unless it was read, and returns why it could not be read.
 func (v Inventory) Read() error { return Unreadable(v.Inventory.Read()) }
 
-// Unread is why the inventory's keys are not known, nil if they are. It waits for nothing.
+// Unread is why the inventory's keys are not known; nil if they are. It does not block.
 func (v Inventory) Unread() error { return Unreadable(v.Inventory.Unread()) }
 
-// Unreadable says of an inventory that cannot be read what to do about it.
+// Unreadable adds to the error of an unreadable inventory what to do about it.
 func Unreadable(err error) error {
 	if err == nil || errors.Is(err, keystore.ErrKeysUnread) {
 		return err
@@ -70,16 +69,16 @@ func Unreadable(err error) error {
 	return fmt.Errorf("read the key inventory: %w; correct the file, or put a copy of it back: nothing is written to it before", err)
 }
 
-// ScanFolders are the folders that the configuration names to be looked through.
+// ScanFolders are the folders that the configuration names for scans.
 func (v Inventory) ScanFolders() []string { return v.ks.cfg.Profiles.File().Keys().Scan }
 
-// SnippetOptions are what differs between runs of the check of the keys.
+// SnippetOptions are the options of the scheduled check of the keys.
 type SnippetOptions = snippet.Options
 
-// Snippet is the check of the keys as text for a program that runs it on schedule. Command prints it.
+// Snippet is the text for a program that runs the check of the keys on schedule. Command prints it.
 type Snippet struct{ Title, Text, Command string }
 
-// SnippetNames are the programs.
+// SnippetNames names the programs.
 func SnippetNames() (names []string) {
 	for _, k := range snippet.Kinds() {
 		names = append(names, k.Name)
@@ -87,7 +86,7 @@ func SnippetNames() (names []string) {
 	return names
 }
 
-// Snippets are those for each program, with the intervals of the configuration.
+// Snippets has one Snippet for each program, with the intervals of the configuration.
 func (v Inventory) Snippets(o SnippetOptions) (out []Snippet) {
 	o.Intervals = v.ks.cfg.Profiles.File().Keys().Intervals
 	for _, k := range snippet.Kinds() {
@@ -97,7 +96,7 @@ func (v Inventory) Snippets(o SnippetOptions) (out []Snippet) {
 	return out
 }
 
-// Supplied are the keys that come with the profile.
+// Supplied are the keys that come with the profile: the demo account's, or that of the environment.
 func (v Inventory) Supplied(recorded []model.Key) (keys []model.Key) {
 	if v.ks.cfg.Emulator != nil {
 		if demo, first := v.ks.cfg.Emulator.Keys(); demo != nil {
@@ -115,31 +114,31 @@ func (v Inventory) Supplied(recorded []model.Key) (keys []model.Key) {
 	})
 }
 
-// AllNow is Keys for where nothing may wait.
+// AllNow is All for callers that must not wait.
 func (v Inventory) AllNow() []model.Key {
 	recorded, _ := v.Known()
 	return append(v.Supplied(recorded), recorded...)
 }
 
-// MayBeKey reports whether a reference is that of a key, or may be, because the keys are not known. It waits for
-// nothing.
+// MayBeKey reports whether a reference belongs to a key, or may belong to one because the keys are not known. It
+// does not block.
 func (v Inventory) MayBeKey(ref string) bool {
 	return v.Unread() != nil || slices.ContainsFunc(v.AllNow(), func(k model.Key) bool { return k.Secret == ref })
 }
 
-// Named is a key, or the profile's for an empty name, for where nothing may wait.
+// Named finds a key by name, or the profile's key for an empty name. It does not block.
 func (v Inventory) Named(name string) model.Key {
 	return named(v.AllNow(), cmp.Or(name, v.ks.cfg.Profiles.Profile().Key))
 }
 
-// List is every key of the inventory, with the intervals of the configuration; none while it is read for
-// the first time. It waits for nothing.
+// List is every key of the inventory, with the intervals of the configuration; none until the first read
+// has ended. It does not block.
 func (v Inventory) List() []model.Key {
 	keys, _ := v.Known()
 	return keys
 }
 
-// Get is a key of List.
+// Get finds a key of List by name.
 func (v Inventory) Get(name string) (model.Key, bool) {
 	if v.Unread() != nil {
 		return model.Key{}, false
@@ -195,7 +194,7 @@ func (v Inventory) Update(ctx context.Context, name string, change func(model.Ke
 	return err
 }
 
-// changed writes what differs between two records of a key.
+// changed writes the difference between two records of a key into the history.
 func (v Inventory) changed(ctx context.Context, before, after model.Key) {
 	if after.Name != before.Name {
 		v.ks.putKeyEvent(ctx, after.Name, "renamed", "in the inventory, from "+before.Name)

@@ -19,39 +19,39 @@ import (
 
 // Profiles are the profile in use and the configuration, as config.InUse has them.
 type Profiles interface {
-	// Base is the profile in use as it is configured, Profile as it is known now, with live addresses.
+	// Base is the profile in use as configured, Profile the same with live addresses.
 	Base() config.Profile
 	Profile() config.Profile
 	SetProfile(p config.Profile)
-	// Withdrawn is why nothing is sent by the profile in use any more, nil while it is.
+	// Withdrawn is why nothing may be sent with the profile in use any more; else nil.
 	Withdrawn() error
-	// File is the configuration as last read, Read as it is on disk.
+	// File is the configuration as last read, Read as on disk now.
 	File() config.File
 	Read() (config.File, error)
-	// Named is the profile in use, or another one as it is on disk.
+	// Named is the profile in use, or another one as on disk now.
 	Named(name string) (config.Profile, error)
 	// Configured are the profiles of File in the order of their names.
 	Configured() []config.Profile
-	// Refuse is why this machine's files are not changed: the profile is read-only.
+	// Refuse is an error if the profile is read-only: this machine's files are not changed then.
 	Refuse(what string) error
 }
 
 // Emulator is the embedded emulator.
 type Emulator interface {
-	// Profile is that of the demo account. It starts the emulator if necessary.
+	// Profile is the demo account's. It starts the emulator if necessary.
 	Profile(ctx context.Context) (config.Profile, error)
-	// Keys are the demo account's, none before the emulator was found, and when its folder was first used.
+	// Keys are the demo account's, nil before the emulator was found. firstStart is when its folder was first used.
 	Keys() (keys []model.Key, firstStart time.Time)
-	// Users are what uses one of them besides what the console finds.
+	// Users are the users of a key that the console does not find by itself.
 	Users(key string) []string
-	// Ahead is how far its time is ahead of the machine's, and Time says so: "2h ahead of the machine's".
+	// Ahead is how far its time is ahead of the machine's. Time says it in words: "2h ahead of the machine's".
 	Ahead() time.Duration
 	Time() string
 	// Control is where its settings are changed.
 	Control(ctx context.Context) (rehearsal.Place, error)
 }
 
-// Clock tells the time of the service in use, and this machine's.
+// Clock tells the time of the service in use (Now) and of this machine (Machine).
 type Clock interface {
 	Now() time.Time
 	Machine() time.Time
@@ -72,7 +72,7 @@ type Voice interface {
 	Say(format string, args ...any)
 }
 
-// History keeps what happens to keys, as journal.Journal does.
+// History keeps the events and uses of keys, as journal.Journal does.
 type History interface {
 	PutKeyEvent(ctx context.Context, e journal.KeyEvent) error
 	KeyEvents(ctx context.Context, key string, limit int) ([]journal.KeyEvent, error)
@@ -84,7 +84,7 @@ type History interface {
 	PutKeyValues(ctx context.Context, values []journal.KeyValue) error
 }
 
-// errNoHistory says that a line cannot be kept.
+// errNoHistory says that an event cannot be recorded.
 var errNoHistory = errors.New("no history is kept in this run")
 
 // CallerKind is who decides on a call.
@@ -97,12 +97,12 @@ const (
 	Agent
 )
 
-// Caller is who works with the keys in this run.
+// Caller is who uses the keys in this run.
 type Caller struct {
 	Kind CallerKind
 	// AdminReason is why a command or an agent may use an ADMIN key; empty means that it may not.
 	AdminReason string
-	// Allowed are keys of other accounts that may be sent nevertheless, as NAME=ADDRESS.
+	// Allowed are the keys of other accounts that may still be sent, as NAME=ADDRESS.
 	Allowed []string
 }
 
@@ -111,7 +111,7 @@ type Config struct {
 	Profiles Profiles
 	Emulator Emulator // nil with a real account
 	Resolver *keystore.Resolver
-	Values   Values // those of Resolver, and what was typed
+	Values   Values // the values of Resolver, and typed ones
 	Env      Environment
 	Clock    Clock
 	Voice    Voice
@@ -134,7 +134,7 @@ type Keys struct {
 	replaced  sync.Once
 }
 
-// New reads nothing yet. What is looked for when the inventory is first read ends with ctx.
+// New makes Keys and reads nothing yet. ctx ends the look-up of values at the first read of the inventory.
 func New(ctx context.Context, c Config) *Keys {
 	ks := &Keys{cfg: c}
 	ks.inventory = keystore.LaterInventory(c.Paths.KeysFile(), func(keys []model.Key) { ks.lookForKeyOf(ctx, keys) })
@@ -144,8 +144,8 @@ func New(ctx context.Context, c Config) *Keys {
 	return ks
 }
 
-// Connect has events kept in a history, and jobs in flight looked through as uses; nil for none. It is called before
-// anything is sent.
+// Connect sets the history that keeps events, and the jobs in flight that count as uses. Either may be nil. It must
+// be called before anything is sent.
 func (ks *Keys) Connect(h History, jobs radius.Jobs) { ks.history, ks.jobs = h, jobs }
 
 // Close waits until everything is written. Nothing is recorded afterwards.
@@ -157,12 +157,12 @@ func (ks *Keys) Close() {
 // Inventory is the list of the keys.
 func (ks *Keys) Inventory() Inventory { return Inventory{ks.inventory, ks} }
 
-// UnknownRotations is why it is not known whether the environment's key is one that is being rotated, or empty.
+// UnknownRotations says why the environment's key may be under rotation without the console knowing; empty if not.
 func (ks *Keys) UnknownRotations() string { return ks.marks.notKnown() }
 
 func (ks *Keys) unattended() bool { return ks.cfg.Caller.Kind != Person }
 
-// Profile gives the profile in use, with live addresses. Without a readable inventory there is none with a real account.
+// Profile returns the profile in use, with live addresses. With a real account, an unreadable inventory is an error.
 func (ks *Keys) Profile(ctx context.Context) (config.Profile, error) {
 	if ks.cfg.Emulator == nil {
 		if err := ks.cfg.Profiles.Withdrawn(); err != nil {
@@ -177,8 +177,8 @@ func (ks *Keys) Profile(ctx context.Context) (config.Profile, error) {
 	return p, err
 }
 
-// Secret gives the value of a reference. While the call for it goes on, it records at the keys with that
-// reference what the value is recognised by.
+// Secret returns the value of a reference. In the background it records the value's fingerprint for the
+// keys with that reference.
 func (ks *Keys) Secret(ctx context.Context, ref string) (keystore.Secret, error) {
 	value, err := ks.resolve(ctx, ref)
 	if err == nil && ks.cfg.Caller.Kind == Agent {
@@ -193,9 +193,9 @@ func (ks *Keys) Key(name string) (model.Key, bool) {
 	return k, k.Name != ""
 }
 
-// OtherProfile is the Source of another profile of the configuration. It has the keys of the inventory alone: one from the
-// environment belongs to the profile in use. Nobody is asked for a passphrase: the person at the terminal works with
-// another profile.
+// OtherProfile is the Source of another profile of the configuration. It has only the keys of the inventory: the
+// environment's key belongs to the profile in use. Nobody is asked for a passphrase, because the person at the
+// terminal works with the profile in use.
 func (ks *Keys) OtherProfile(profile string) exchange.Source { return otherProfile{ks, profile} }
 
 type otherProfile struct {
@@ -222,7 +222,7 @@ func (o otherProfile) Key(name string) (model.Key, bool) {
 	return k, k.Name != ""
 }
 
-// Permit is that of Keys, but a reason counts only for the keys of the profile in use.
+// Permit is Keys.Permit without a reason: a reason counts only for the keys of the profile in use.
 func (o otherProfile) Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	if err := o.ks.refuseSharedVariable(p, k); err != nil {
 		return keystore.Secret{}, err
@@ -234,7 +234,7 @@ func (o otherProfile) Permit(ctx context.Context, p config.Profile, k model.Key,
 	return value, err
 }
 
-// scrubbed are the secrets that were used in a run for an agent.
+// scrubbed are the secrets that a run for an agent has used.
 type scrubbed struct {
 	mu      sync.Mutex
 	secrets []keystore.Secret
@@ -253,7 +253,7 @@ func (u *scrubbed) add(value keystore.Secret) {
 	u.mask = exchange.MaskOf(keystore.Secret{}, exchange.Login{}, u.secrets...)
 }
 
-// Scrub masks every secret that was used in this run for an agent, in place.
+// Scrub masks every secret that this run has used for an agent, in place.
 func (ks *Keys) Scrub(b []byte) []byte {
 	ks.scrubbed.mu.Lock()
 	mask := ks.scrubbed.mask

@@ -20,9 +20,9 @@ type (
 	KeyID = radius.KeyID
 	// KeyUse is one thing that uses a key.
 	KeyUse = radius.Use
-	// UsesReport is what a look for uses found, and what it could not look through.
+	// UsesReport is what a search for uses found, and what it could not search.
 	UsesReport = radius.Report
-	// Progress is how far a look through folders is.
+	// Progress is how far a search through folders is.
 	Progress = radius.Progress
 	// Dates are when a key was first seen and last used.
 	Dates = journal.KeyUse
@@ -30,15 +30,15 @@ type (
 	Skew = exchange.Skew
 )
 
-// UsersOf are what a key's record names, and what was found besides; see radius.Names.
+// UsersOf are the users in a key's record and the uses that were found; see radius.Names.
 func UsersOf(k model.Key, uses []KeyUse) []string { return radius.Names(k, uses) }
 
-// UsageOf is what the uses of a key say to the rules; see radius.KeyUsage.
+// UsageOf is what the rules need to know of the uses of a key; see radius.KeyUsage.
 func UsageOf(k model.Key, uses []KeyUse) keystore.KeyUsage { return radius.KeyUsage(k, uses) }
 
 // Radius finds what uses the subjects: in every profile, the saved requests, the jobs in flight,
-// the inventory's records, and in folders, if some are given. The error is that of ctx; the
-// report says what else could not be looked through.
+// the inventory's records and the given folders. The error is that of ctx; the report says what
+// else could not be searched.
 func (v Inventory) Radius(ctx context.Context, subjects []radius.Subject, folders []string, progress func(radius.Progress)) (radius.Report, error) {
 	file, err := v.ks.cfg.Profiles.Read()
 	recorded := v.Recorded()
@@ -56,7 +56,7 @@ func (v Inventory) Radius(ctx context.Context, subjects []radius.Subject, folder
 	return report, ended
 }
 
-// recordEndedValues writes into the timeline where a scan found a value that a rotation had ended, each
+// recordEndedValues writes into the history where a scan found a value that a rotation has ended, each
 // place once.
 func (v Inventory) recordEndedValues(ctx context.Context, subject radius.Subject, uses []radius.Use) {
 	var places []string
@@ -70,11 +70,11 @@ func (v Inventory) recordEndedValues(ctx context.Context, subject radius.Subject
 	}
 }
 
-// Subjects are the keys that come with the profile, then those of the inventory, as subjects: with
-// every value of theirs that is known to be valid, or to have ended.
+// Subjects are the keys that come with the profile, then those of the inventory, each with the
+// previous values that its rotations left.
 func (v Inventory) Subjects() []radius.Subject {
 	recorded := v.Recorded()
-	plans, _ := v.ks.rotations().List() // who lists the rotations tells the error
+	plans, _ := v.ks.rotations().List() // lists of rotations report the error
 	others := keystore.PreviousValues(plans)
 	var out []radius.Subject
 	add := func(k model.Key, profile string) {
@@ -91,7 +91,7 @@ func (v Inventory) Subjects() []radius.Subject {
 	return out
 }
 
-// Uses finds what uses each key, by the values as they are now where folders are looked through.
+// Uses finds what uses each key. Before it searches folders it looks up the present values.
 func (v Inventory) Uses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, radius.Report, error) {
 	var problem string
 	if len(folders) > 0 {
@@ -113,10 +113,10 @@ func (v Inventory) Uses(ctx context.Context, folders []string, progress func(rad
 	return uses, report, err
 }
 
-// PasswordUses names what uses a zone's password: what stops when it is rotated, and what goes
-// on because the rotation sets the reference that it reads. Each reference is read, and its value held against
-// that of the zone's own: a rotation sets only what gives the same. For that no command is run and no passphrase
-// asked for; the service is not asked either. What could not be looked through is the error; the rest is returned with it.
+// PasswordUses names what uses a zone's password: what stops when it is rotated, and what goes on. It reads each
+// reference and compares its value with the zone's own: a rotation sets only references with the same value. It
+// runs no command, asks for no passphrase, and does not ask the service. The error says what could not be searched;
+// the rest is returned with it.
 func (v Inventory) PasswordUses(ctx context.Context, p config.Profile, z model.Zone) (model.PasswordUses, error) {
 	value, unread := keystore.Secret{}, errors.New("the profile has no reference to it")
 	if z.Password != "" {
@@ -188,10 +188,10 @@ func (v Inventory) PasswordUses(ctx context.Context, p config.Profile, z model.Z
 	return uses, errors.Join(errs...)
 }
 
-// errNotRun says why what a command gives was not compared.
+// errNotRun says why the value of a command was not compared.
 var errNotRun = errors.New("was not run, because a command may ask a person")
 
-// compared is the value of a reference, taken only to compare it with others. The error goes on after "it".
+// compared reads the value of a reference to compare it. The error's text follows "it" or the label.
 func (v Inventory) compared(ctx context.Context, ref string) (keystore.Secret, error) {
 	if keystore.Ref(ref).Scheme() == keystore.SchemeCmd {
 		return keystore.Secret{}, errNotRun

@@ -34,7 +34,7 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 	z, _ := acme.Zone("isp")
 	uses, err := s.Keys.Inventory().PasswordUses(t.Context(), acme, z)
 	noerr.Must(t, err)
-	// Each reference is read: what gives another value is not set.
+	// Each reference is read: one with another value is not set.
 	slices.Sort(uses.GoOn)
 	slices.Sort(uses.Stops)
 	want := []string{"profile acme", "profile apart, whose file:apart-isp gives another value and is left as it is", "profile stored, whose file:stored-isp gives the same value and is set, too"}

@@ -48,7 +48,7 @@ func TestAReasonForAnAdminKeyDoesNotHoldForOtherProfiles(t *testing.T) {
 	}
 }
 
-// What is done meanwhile, without asking anybody, is not what the reason was given for.
+// The reason does not cover background work, which asks nobody.
 func TestAReasonForAnAdminKeyDoesNotHoldForWhatNobodyIsAskedFor(t *testing.T) {
 	a := newServices(t)
 	a.as(Caller{Kind: Command, AdminReason: "the nightly run"})
@@ -69,7 +69,7 @@ func TestAReasonForAnAdminKeyDoesNotHoldForWhatNobodyIsAskedFor(t *testing.T) {
 	}
 }
 
-// What a variable holds belongs to the run, and so to the profile in use.
+// The value of a variable belongs to the run, and so to the profile in use.
 func TestAVariableThatGivesTheKeyOfAnotherAccountIsNotUsedForOtherProfiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		ref     string // of the key of profile aaa

@@ -11,8 +11,8 @@ import (
 	"zonedeck/service/config"
 )
 
-// A key's value is sent to the service of its own account, and to another one only if key and address
-// were named.
+// A key's value is sent to the service of its own account. It is sent to another account only if the key and
+// the address were named.
 
 // ErrOtherAccount is wrapped by the refusal of a key of another account.
 var ErrOtherAccount = errors.New("key of another account")
@@ -20,9 +20,9 @@ var ErrOtherAccount = errors.New("key of another account")
 // OtherAccountError refuses a key of another account.
 type OtherAccountError struct {
 	Key      string
-	Profiles []config.Profile // those whose key it is
-	To       config.Profile   // the one that would send it
-	Agent    bool             // an agent asked, who cannot name an address
+	Profiles []config.Profile // the profiles that the key belongs to
+	To       config.Profile   // the profile that would send it
+	Agent    bool             // the caller is an agent, which cannot name an address
 }
 
 func (e *OtherAccountError) Error() string {
@@ -54,8 +54,8 @@ func accountWords(profiles []config.Profile) string {
 	return strings.Join(words, " and ")
 }
 
-// addressOf is where a profile's key is sent, as it is written after --allow-key: the embedded
-// emulator has another address each time.
+// addressOf is the address that a profile's key is sent to, as --allow-key writes it. For the embedded
+// emulator it is a fixed name, because its address changes.
 func addressOf(p config.Profile) string {
 	if p.Local {
 		return config.LocalName
@@ -84,13 +84,13 @@ func (ks *Keys) owners() (out []owner) {
 	return out
 }
 
-// Owners tell whose key a key is, and where it may be sent.
+// Owners tells which profiles a key belongs to, and where it may be sent.
 type Owners struct{ ks *Keys }
 
-// Owners are those of all keys.
+// Owners returns the Owners of all keys.
 func (ks *Keys) Owners() Owners { return Owners{ks} }
 
-// Text says which profiles a key belongs to, with the addresses that it is sent to.
+// Text says which profiles a key belongs to, with their addresses.
 func (o Owners) Text(k model.Key) string {
 	if o.ks.Origin(k) != "" {
 		return "the key of " + accountWords([]config.Profile{o.ks.cfg.Profiles.Profile()})
@@ -101,7 +101,7 @@ func (o Owners) Text(k model.Key) string {
 	return "the key of no profile"
 }
 
-// Profiles are those that a key belongs to.
+// Profiles are the profiles that a key belongs to.
 func (o Owners) Profiles(k model.Key) (out []config.Profile) {
 	for _, profile := range o.ks.owners() {
 		if profile.has(k) {
@@ -111,8 +111,8 @@ func (o Owners) Profiles(k model.Key) (out []config.Profile) {
 	return out
 }
 
-// otherAccounts says which profiles a key belongs to. It is empty if a profile may send the key: it is its own,
-// that of another profile of the same service and account, or no profile's.
+// otherAccounts finds the profiles that a key belongs to. It finds none if p may send the key: it is the key of p, of
+// another profile with the same service and account, or of no profile.
 func (ks *Keys) otherAccounts(p config.Profile) func(k model.Key) []config.Profile {
 	owners := ks.owners()
 	return func(k model.Key) (out []config.Profile) {
@@ -137,9 +137,8 @@ func sameAccount(a, b config.Profile) bool {
 	return addressOf(a) == addressOf(b) && (a.Account == b.Account || a.Account == "" || b.Account == "")
 }
 
-// refuseSharedVariable refuses, for a profile that is not in use, a key behind a variable that also gives the key of
-// another account: the value of a variable may differ from run to run, so that it is not known whose key it
-// is now.
+// refuseSharedVariable refuses a key for a profile that is not in use, if the key's variable also gives the key of
+// another account. A variable may have another value in each run: whose key it has now is not known.
 func (ks *Keys) refuseSharedVariable(p config.Profile, k model.Key) error {
 	if keystore.Ref(k.Secret).Scheme() != keystore.SchemeEnv {
 		return nil
@@ -159,7 +158,7 @@ func (ks *Keys) refuseSharedVariable(p config.Profile, k model.Key) error {
 
 // OtherAccounts says, for each key of another account, which profiles it belongs to.
 func (o Owners) OtherAccounts(p config.Profile, keys []model.Key) map[string]string {
-	if len(keys) == 0 { // also while they are being read, which nothing waits for here
+	if len(keys) == 0 { // also until the keys were read: this must not wait
 		return nil
 	}
 	out, find := map[string]string{}, o.ks.otherAccounts(p)
@@ -171,7 +170,7 @@ func (o Owners) OtherAccounts(p config.Profile, keys []model.Key) map[string]str
 	return out
 }
 
-// Refuse refuses a key of another account, unless key and address were named.
+// Refuse refuses a key of another account, unless the key and the address were named.
 func (o Owners) Refuse(p config.Profile, k model.Key) error {
 	ks := o.ks
 	owners := ks.otherAccounts(p)(k)
@@ -192,8 +191,7 @@ type confirmed struct {
 	keys map[string]bool
 }
 
-// Confirm notes that a person was shown a key's name and the address of the profile in use, and
-// said yes.
+// Confirm notes that a person has agreed to send a key to the address of the profile in use.
 func (o Owners) Confirm(name string) {
 	o.ks.confirm(name + "=" + addressOf(o.ks.cfg.Profiles.Profile()))
 }

@@ -15,7 +15,7 @@ import (
 	"zonedeck/service/rotate"
 )
 
-// OfPassword is the rotation of a zone's password, by a key.
+// OfPassword is the rotation of a zone's password. key changes it; empty means the profile's key.
 func (Rotations) OfPassword(p config.Profile, z model.Zone, key string) RotationSubject {
 	w := &rotate.Password{Zone: z, Account: p.Account, Key: cmp.Or(key, p.Key)}
 	if p.Local {
@@ -24,7 +24,7 @@ func (Rotations) OfPassword(p config.Profile, z model.Zone, key string) Rotation
 	return RotationSubject{Password: w}
 }
 
-// ZonePassword is the rotation of the password of a zone of the profile in use, by a key.
+// ZonePassword is OfPassword for a zone of the profile in use, by the zone's name.
 func (r Rotations) ZonePassword(zone, key string) (RotationSubject, error) {
 	p := r.ks.cfg.Profiles.Profile()
 	z, ok := p.Zone(zone)
@@ -51,14 +51,14 @@ func (r Rotations) AccountText(plan keystore.RotationPlan) string {
 	return account + ", profile " + p.Name + ", " + cmp.Or(p.BaseURL, "without a base_url")
 }
 
-// zonePasswords works the passwords of zones for rotations; see rotate.Passwords.
+// zonePasswords changes and proves the passwords of zones; see rotate.Passwords.
 type zonePasswords struct{ r Rotations }
 
-// place is the profile and the zone that a rotation's calls are made with: those that it recorded, or
-// of one that has not begun the profile in use.
+// place is the profile and the zone for a rotation's calls: the recorded profile, or the profile in use
+// before the rotation has begun.
 func (w zonePasswords) place(ctx context.Context, r keystore.RotationPlan) (config.Profile, model.Zone, error) {
 	home, known := r.Home()
-	p, err := w.r.ks.Profile(ctx) // it may have to be started
+	p, err := w.r.ks.Profile(ctx) // this may start the emulator
 	if err == nil && known && home.Profile != p.Name {
 		p, err = w.r.ks.cfg.Profiles.Named(home.Profile)
 	}
@@ -68,13 +68,13 @@ func (w zonePasswords) place(ctx context.Context, r keystore.RotationPlan) (conf
 	return w.zoneOf(r, p, r.Ref)
 }
 
-// zoneOf is the zone of a rotation in a profile, with the reference that the profile has.
+// zoneOf is the zone of a rotation in a profile. If the profile has no reference for its password, it gets ref.
 func (w zonePasswords) zoneOf(r keystore.RotationPlan, p config.Profile, ref string) (config.Profile, model.Zone, error) {
 	z, ok := p.Zone(r.Zone)
 	switch {
 	case string(p.Account) != r.Account:
 		return p, z, fmt.Errorf("profile %s is of another account than zone %s", p.Name, r.Zone)
-	case !ok: // one that was named on the command line alone
+	case !ok: // a zone that was named only on the command line
 		z = model.Zone{Name: model.ZoneName(r.Zone)}
 	}
 	if z.Password == "" {
@@ -126,8 +126,8 @@ func (w zonePasswords) Leads(ctx context.Context, ref string, value keystore.Sec
 	return w.r.passwords.Leads(ctx, ref, value)
 }
 
-// Users is the password's blast radius. A zone may have several passwords at once: what has another
-// one of them is left out.
+// Users is the password's blast radius. A zone may have several passwords at once: users of another
+// password are left out.
 func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]keystore.RotationUser, error) {
 	p, z, err := w.place(ctx, r)
 	if err != nil {
@@ -143,7 +143,7 @@ func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]ke
 		err = errors.Join(err, errors.New(problem))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("not everything could be looked through, and a use that is not known would stop: %w", err)
+		return nil, fmt.Errorf("the search for uses was incomplete, and an unknown use would stop: %w", err)
 	}
 	var out []keystore.RotationUser
 	for _, use := range report.Uses[0] {

@@ -16,17 +16,17 @@ import (
 
 // AdminError refuses an ADMIN key for a command.
 type AdminError struct {
-	// Key is the name by which it was chosen. The finding names the key that is recorded as ADMIN, which may
-	// be another key with the same value.
+	// Key is the name of the key that was to be used. The finding names the key that is recorded as ADMIN: it
+	// may be another key with the same value.
 	Key     string
 	Finding keystore.Finding
-	// Chosen says that it was to become the key of a profile; Form says that a person fills in its form.
+	// Chosen says that the key was to become that of a profile, Form that a person is in the profile's form.
 	Chosen, Form bool
-	// OtherProfile is the profile whose job was to be asked for, if it is not the one in use.
+	// OtherProfile is the profile that would send the key, if it is not the one in use.
 	OtherProfile string
 }
 
-// AsksWhy says whether a reason would be accepted.
+// AsksWhy marks a refusal that a reason would lift.
 func (*AdminError) AsksWhy() {}
 
 func (e *AdminError) Error() string {
@@ -50,8 +50,8 @@ func (e *AdminError) Error() string {
 		what, e.Finding.Source, e.Finding.Fix, how)
 }
 
-// Admin says why a key is not for programs, or is nil: the key is ADMIN, or has the value of an ADMIN key
-// under another name.
+// Admin refuses a key that is not for programs: it is ADMIN, or has the value of an ADMIN key under another
+// name. It is nil for every other key.
 func (ks *Keys) Admin(k model.Key) *AdminError {
 	if f, bad := keystore.CheckUnattended(k, ks.cfg.Clock.Now()); bad {
 		return &AdminError{Key: k.Name, Finding: f}
@@ -67,19 +67,19 @@ func (ks *Keys) Admin(k model.Key) *AdminError {
 	return nil
 }
 
-// ErrReasonHoldsValue says that a reason would write the value into the history.
+// ErrReasonHoldsValue says that a reason contains the key's value. Reasons are written into the history.
 var ErrReasonHoldsValue = config.Mistake("the reason holds the key's value: say why in other words")
 
-// Choice is a key that is to become that of a profile, by which programs work.
+// Choice is a key that is to become the key of a profile, which programs use.
 type Choice struct {
 	Profile string
 	Key     model.Key
-	Value   keystore.Secret // what its reference is to give, empty for what it gives already
+	Value   keystore.Secret // the value that its reference will get; empty if it keeps its value
 	Reason  string          // why an ADMIN key is chosen
 }
 
-// Choose refuses to make an ADMIN key that of a profile, unless a reason is given: it is written into the history
-// first.
+// Choose refuses an ADMIN key as the key of a profile, unless a reason is given. The reason is written into the
+// history first.
 func (ks *Keys) Choose(ctx context.Context, c Choice) error {
 	k := c.Key
 	if recorded, ok := ks.inventory.Get(k.Name); ok {
@@ -110,14 +110,14 @@ func (ks *Keys) Choose(ctx context.Context, c Choice) error {
 	return nil
 }
 
-// reasons are the uses of ADMIN keys whose reason is in the journal, and the keys that copies in rehearsals stand for.
+// reasons are the uses of ADMIN keys whose reasons are in the history, and the copies of keys in rehearsals.
 type reasons struct {
 	mu       sync.Mutex
-	recorded map[string]bool
-	copies   map[string]model.Key // by the copy's name
+	recorded map[string]bool      // by event and name
+	copies   map[string]model.Key // the keys that were copied, by the copy's name
 }
 
-// record writes an event of a key into the history, without which the act does not begin.
+// record writes an event of a key into the history. On an error the caller must not go on.
 func (ks *Keys) record(ctx context.Context, e journal.KeyEvent) error {
 	if ks.history == nil {
 		return errNoHistory
@@ -125,7 +125,7 @@ func (ks *Keys) record(ctx context.Context, e journal.KeyEvent) error {
 	return ks.history.PutKeyEvent(context.WithoutCancel(ctx), e)
 }
 
-// copied takes note that a key is a copy of another one.
+// copied notes that the key with this name is a copy of another one.
 func (r *reasons) copied(name string, of model.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func (r *reasons) copied(name string, of model.Key) {
 	r.copies[model.PlainName(name)] = of
 }
 
-// isCopy reports whether a name is that of a copy.
+// isCopy reports whether a name belongs to a copy.
 func (r *reasons) isCopy(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,20 +143,20 @@ func (r *reasons) isCopy(name string) bool {
 	return is
 }
 
-// Permit gets a key's value. It refuses a key of another account unless key and address were named, and an
-// ADMIN key for a call that no person decides on, unless a reason was given and is in the history. A key
-// that is refused by its record is not resolved: its command is not run and its keyring not unlocked. The
-// value is judged too, because it may be that of another record.
+// Permit gets a key's value. It refuses a key of another account, unless the key and the address were named. It
+// refuses an ADMIN key for a call that no person decides on, unless a reason was given and is in the history. If
+// the record is refused, the key is not resolved: its command is not run and its keyring not unlocked. The value
+// is checked too, because it may belong to another record.
 func (ks *Keys) Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	reason := strings.TrimSpace(ks.cfg.Caller.AdminReason)
 	if !ask.MayAsk(ctx) {
-		reason = "" // it was given for what the user asked for, not for what is done meanwhile
+		reason = "" // it was given for what the user asked for, not for background work
 	}
 	return ks.permit(ctx, p, k, take, reason)
 }
 
 func (ks *Keys) permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error), reason string) (keystore.Secret, error) {
-	if err := ks.Inventory().Read(); err != nil && ks.cfg.Emulator == nil { // whose the key is, is not known
+	if err := ks.Inventory().Read(); err != nil && ks.cfg.Emulator == nil { // the key's owner is not known
 		return keystore.Secret{}, err
 	}
 	if err := ks.Owners().Refuse(p, k); err != nil {
@@ -167,7 +167,7 @@ func (ks *Keys) permit(ctx context.Context, p config.Profile, k model.Key, take 
 		return keystore.Secret{}, ks.noValue(k, take)
 	}
 	recorded := k
-	recorded.Fingerprint = "" // another value may stand behind it by now
+	recorded.Fingerprint = "" // its reference may give another value by now
 	if err := ks.permitValue(recorded, reason); err != nil {
 		return keystore.Secret{}, err
 	}
@@ -193,9 +193,9 @@ func (ks *Keys) Value(ctx context.Context, p config.Profile, k model.Key) (keyst
 	return ks.Permit(ctx, p, k, func() (keystore.Secret, error) { return ks.resolve(ctx, k.Secret) })
 }
 
-// ValueOfDraft is Value for the key of a profile that is being added or changed. before is the profile with the key
-// that it has now. A key that is recorded with it is the profile's: its reference and the address were named
-// together.
+// ValueOfDraft is Value for the key of a profile p that is being added or changed. before is the profile as it is
+// now: it decides where a recorded key may be sent. For a new key p decides, because its reference and address were
+// named together.
 func (ks *Keys) ValueOfDraft(ctx context.Context, p, before config.Profile, k model.Key) (keystore.Secret, error) {
 	if _, recorded := ks.inventory.Get(k.Name); recorded {
 		p = before
@@ -206,7 +206,7 @@ func (ks *Keys) ValueOfDraft(ctx context.Context, p, before config.Profile, k mo
 	})
 }
 
-// CheckName is keystore.CheckName for a key that need not be new.
+// CheckName is keystore.CheckName, but accepts the name of a known key.
 func (ks *Keys) CheckName(name string, value keystore.Secret) error {
 	if _, recorded := ks.Key(name); recorded {
 		return nil
@@ -216,11 +216,11 @@ func (ks *Keys) CheckName(name string, value keystore.Secret) error {
 
 // RefuseAdmin refuses a key that is recorded as ADMIN if no person decides on the call and no reason was given.
 func (ks *Keys) RefuseAdmin(k model.Key) error {
-	k.Fingerprint = "" // another value may stand behind it by now
+	k.Fingerprint = "" // its reference may give another value by now
 	return ks.permitValue(k, ks.cfg.Caller.AdminReason)
 }
 
-// permitValue is RefuseAdmin for a key with the fingerprint of the value that would be sent.
+// permitValue is RefuseAdmin for a key whose fingerprint is that of the value to be sent.
 func (ks *Keys) permitValue(k model.Key, reason string) error {
 	if !ks.unattended() || strings.TrimSpace(reason) != "" {
 		return nil
@@ -237,9 +237,9 @@ type Use struct {
 	Key string
 }
 
-// May judges a key before it launches a job, once for all faces. It gives what a person has to answer; the error is
-// what refuses the key whatever is answered. A command and an agent have answered before. A key whose value is out of
-// reach here is judged only by its record, and one that is not known where it is used.
+// May checks a key before it launches a job, for all faces. It returns the questions that a person has to answer. The
+// error refuses the key whatever the answers. Commands and agents are asked nothing: they gave their reason before. If
+// the value cannot be read here, only the record is checked. An unknown key is checked where it is used.
 func (ks *Keys) May(ctx context.Context, u Use) ([]ask.Question, error) {
 	k, ok := ks.Key(cmp.Or(u.Key, ks.cfg.Profiles.Profile().Key))
 	if !ok {
@@ -266,8 +266,8 @@ func (ks *Keys) May(ctx context.Context, u Use) ([]ask.Question, error) {
 	return nil, nil
 }
 
-// permitUse refuses a key of another account, and a command an ADMIN key without a reason: by its record first, then by
-// its value.
+// permitUse refuses a key of another account, and refuses commands an ADMIN key without a reason. It checks the record
+// first, then the value.
 func (ks *Keys) permitUse(ctx context.Context, k model.Key) error {
 	p := ks.cfg.Profiles.Profile()
 	if err := cmp.Or(ks.Owners().Refuse(p, k), ks.RefuseAdmin(k)); err != nil {
@@ -279,7 +279,7 @@ func (ks *Keys) permitUse(ctx context.Context, k model.Key) error {
 	return cmp.Or(ks.Owners().Refuse(p, k), ks.permitValue(k, ks.cfg.Caller.AdminReason))
 }
 
-// Admit records why an ADMIN key is used for automation. Without a reason it is refused.
+// Admit records why an ADMIN key is used for automation. It refuses the key without a reason.
 func (ks *Keys) Admit(ctx context.Context, key, reason string) error {
 	k, ok := ks.Key(cmp.Or(key, ks.cfg.Profiles.Profile().Key))
 	if !ok {
@@ -299,8 +299,8 @@ func (ks *Keys) Admit(ctx context.Context, key, reason string) error {
 	return ks.recordReason(ctx, k, value, strings.TrimSpace(reason))
 }
 
-// PermitExport refuses to hand out code that sends a key of another account, unless key and address
-// were named, or that works with an ADMIN key, unless a reason was given: a program is automation.
+// PermitExport refuses to export code that sends a key of another account, unless the key and the address
+// were named. It refuses code that uses an ADMIN key, unless a reason was given: a program is automation.
 func (ks *Keys) PermitExport(ctx context.Context, k model.Key) error {
 	if err := ks.Owners().Refuse(ks.cfg.Profiles.Profile(), k); err != nil {
 		return err
@@ -308,10 +308,10 @@ func (ks *Keys) PermitExport(ctx context.Context, k model.Key) error {
 	return ks.Admit(ctx, k.Name, ks.cfg.Caller.AdminReason)
 }
 
-// recordReason writes into the journal why a command uses an ADMIN key, once for each key. A copy in a rehearsal
-// stands for the key that was copied.
+// recordReason writes into the history why automation uses an ADMIN key, once for each key. For a copy in a
+// rehearsal it names the key that was copied.
 func (ks *Keys) recordReason(ctx context.Context, k model.Key, value keystore.Secret, reason string) error {
-	ks.reasons.mu.Lock() // until it is written: no other call goes ahead before
+	ks.reasons.mu.Lock() // until the reason is written: no other call may go ahead before
 	defer ks.reasons.mu.Unlock()
 	name, event, how := model.PlainName(k.Name), "used", "as ADMIN "
 	of, copied := ks.reasons.copies[name]

@@ -12,7 +12,7 @@ import (
 	"zonedeck/service/radius"
 )
 
-// The key's history has why an ADMIN key's rotation was rehearsed; of the copy that takes its place it has nothing.
+// The history of an ADMIN key says why its rotation was rehearsed. It has nothing about the copy.
 func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
 	o := newOptions(t, nil)
 	o.profile, o.journal, o.caller = config.LocalName, true, Caller{Kind: Command, AdminReason: "it is due"}

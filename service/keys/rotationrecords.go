@@ -11,18 +11,18 @@ import (
 	"zonedeck/service/journal"
 )
 
-// Refuse is why a key or a password is not rotated: the profile in use is read-only, or one whose key
-// it is, or that the password's calls are made with.
+// Refuse returns an error if a key or a password must not be rotated: the profile in use is read-only, or a
+// profile that owns the key, or the profile for the password's calls.
 func (r Rotations) Refuse(p keystore.RotationPlan) error {
 	ks := r.ks
-	if err := ks.Inventory().Read(); err != nil { // who else uses the value is not known
+	if err := ks.Inventory().Read(); err != nil { // other users of the value are not known
 		return err
 	}
 	if err := ks.cfg.Profiles.Profile().Refuse(rotateKeys); err != nil || p.Profile != "" {
 		return err
 	}
 	if home, known := p.Home(); p.Zone != "" && known {
-		of, _ := ks.cfg.Profiles.Named(home.Profile) // of one that is gone no call is made
+		of, _ := ks.cfg.Profiles.Named(home.Profile) // if the profile is gone, no call is made
 		return of.Refuse(rotateKeys)
 	}
 	k, ok := ks.inventory.Get(p.Key)
@@ -54,7 +54,7 @@ func began(p keystore.RotationPlan) string { return "began, by " + string(p.Meth
 
 // Update changes a plan.
 func (r Rotations) Update(ctx context.Context, id string, change func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error) {
-	if err := r.ks.cfg.Profiles.Profile().Refuse(rotateKeys); err != nil { // before the record is looked for
+	if err := r.ks.cfg.Profiles.Profile().Refuse(rotateKeys); err != nil { // before the record is read
 		return keystore.RotationPlan{}, err
 	}
 	var before keystore.RotationPlan
@@ -76,8 +76,8 @@ func (r Rotations) Update(ctx context.Context, id string, change func(keystore.R
 	return after, err
 }
 
-// catchUp writes what the record of a rotation has and the timeline has not: the process that took the last
-// step may have been killed between the two.
+// catchUp writes the events that the record of a rotation has and the history lacks: the process that took the
+// last step may have been killed in between.
 func (r Rotations) catchUp(ctx context.Context, p keystore.RotationPlan) {
 	if r.ks.history == nil {
 		return
@@ -92,7 +92,7 @@ func (r Rotations) catchUp(ctx context.Context, p keystore.RotationPlan) {
 		return
 	}
 	told := map[string]bool{}
-	for _, e := range events { // the newest first
+	for _, e := range events { // newest first
 		text, its := strings.CutPrefix(e.Text, of)
 		if e.Event != rotationEvent || !its {
 			continue
@@ -108,8 +108,8 @@ func (r Rotations) catchUp(ctx context.Context, p keystore.RotationPlan) {
 	}
 }
 
-// putRotationEvent writes what happened in a rotation. That of a password stands at the key by which
-// the password is changed.
+// putRotationEvent writes an event of a rotation into the history. A password's events belong to the key that
+// changes it.
 func (ks *Keys) putRotationEvent(ctx context.Context, p keystore.RotationPlan, text string) {
 	key, of := rotationKey(p)
 	ks.putKeyEvent(ctx, key, rotationEvent, of+text)
@@ -121,7 +121,7 @@ func (ks *Keys) putRotationEvent(ctx context.Context, p keystore.RotationPlan, t
 	}
 }
 
-// rotationKey is the key at which the events of a rotation stand, and what their texts begin with.
+// rotationKey is the key that the events of a rotation belong to, and the prefix of their texts.
 func rotationKey(p keystore.RotationPlan) (key, of string) {
 	if p.Zone != "" {
 		return p.ChangedBy, "of the " + p.Key + ": "
@@ -129,8 +129,7 @@ func rotationKey(p keystore.RotationPlan) (key, of string) {
 	return p.Key, ""
 }
 
-// rotationEvent is the word of a key's event: something happened in a rotation of it. rotationEnds are the texts
-// of those that end one.
+// rotationEvent is the word for the events of rotations. The others are the texts of the events that end a rotation.
 const (
 	rotationEvent = "rotation"
 	takenBack     = "taken back: the old password stays"
@@ -140,13 +139,13 @@ const (
 
 var rotationEnds = []string{takenBack, abandoned, complete}
 
-// oldValueUsed writes uses of an old value after the end of its rotation into the timeline, each once.
+// oldValueUsed writes uses of an old value after the end of its rotation into the history, each once.
 func (ks *Keys) oldValueUsed(ctx context.Context, p keystore.RotationPlan, used []string) {
 	if ks.history == nil {
 		return
 	}
 	key, of := rotationKey(p)
-	known, _ := ks.history.KeyEvents(ctx, key, 100) // one that cannot be read is written again
+	known, _ := ks.history.KeyEvents(ctx, key, 100) // if they cannot be read, they are written again
 	for _, text := range used {
 		if !slices.ContainsFunc(known, func(e journal.KeyEvent) bool { return e.Text == of+text }) {
 			ks.putRotationEvent(ctx, p, text)
@@ -154,7 +153,7 @@ func (ks *Keys) oldValueUsed(ctx context.Context, p keystore.RotationPlan, used 
 	}
 }
 
-// rotationChanges says what happened between two states of a rotation.
+// rotationChanges are the event texts for the difference between two states of a rotation.
 func rotationChanges(before, after keystore.RotationPlan) []string {
 	var out []string
 	for i, s := range after.Steps {
@@ -185,7 +184,7 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 	return out
 }
 
-// Holds says which rotation under way holds a reference, or is empty.
+// Holds says which rotation under way needs a reference as it is; empty if none does.
 func (r Rotations) Holds(ref string) string { return heldByRotation(r.Rotations, ref) }
 
 func heldByRotation(records *keystore.Rotations, ref string) string {

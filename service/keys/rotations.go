@@ -23,13 +23,13 @@ import (
 	"zonedeck/service/snippet"
 )
 
-// Calls are the calls by which a rotation proves values.
+// Calls are the calls that prove values in a rotation.
 type Calls interface {
 	// ProveKey is fetch.Fetcher's.
 	ProveKey(ctx context.Context, p config.Profile, zone string, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error)
-	// Provable says why no call of a profile can show whether the service accepts a key, or is nil.
+	// Provable is an error if no call of a profile can show whether the service accepts a key.
 	Provable(p config.Profile) error
-	// KeyLevels are the levels that fit what a value may see of an account.
+	// KeyLevels are the levels that fit what a value can see of an account.
 	KeyLevels(ctx context.Context, p config.Profile, value keystore.Secret) ([]model.Level, error)
 }
 
@@ -42,7 +42,7 @@ type Passwords interface {
 	Leads(ctx context.Context, ref string, value keystore.Secret) error
 }
 
-// Folders are searched for files that hold a key, each time that a rotation looks for its users.
+// Folders are searched for files that hold a key whenever a rotation looks for its users.
 type Folders interface {
 	ScanFolders() []string
 }
@@ -53,18 +53,18 @@ type Scan []string
 // ScanFolders are the folders.
 func (s Scan) ScanFolders() []string { return s }
 
-// Rotations takes keys, and the passwords of zones, to their next values. It has the records of that, whose steps are
-// written into the history.
+// Rotations takes keys and the passwords of zones to their next values. It holds the records, and writes their steps
+// into the history.
 type Rotations struct {
 	*keystore.Rotations
 	ks        *Keys
 	calls     Calls
 	passwords Passwords
 	folders   Folders
-	caughtUp  *sync.Map // the rotations of which the history has everything, by their ids
+	caughtUp  *sync.Map // the ids of the rotations whose events are all in the history
 }
 
-// Rotations are the rotations, with what proves values. Each look searches the folders for files that hold a key.
+// Rotations returns the rotations. calls and passwords prove values; folders are searched for files that hold a key.
 func (ks *Keys) Rotations(calls Calls, passwords Passwords, folders Folders) Rotations {
 	return Rotations{ks.rotations(), ks, calls, passwords, folders, &sync.Map{}}
 }
@@ -76,7 +76,7 @@ type (
 	RotationSubject = rotate.Subject
 	// StopError is why a rotation does not go on by itself.
 	StopError = rotate.StopError
-	// UsesAfterEnd is what was seen of the old value of a rotation that is over.
+	// UsesAfterEnd is where the old value of a finished rotation was seen.
 	UsesAfterEnd = rotate.UsesAfterEnd
 )
 
@@ -85,13 +85,13 @@ var ErrRotationElsewhere = rotate.ErrElsewhere
 
 func (r Rotations) engine() *rotate.Engine { return rotate.New(r.config()) }
 
-// OfKey is the rotation of a key by a method.
+// OfKey is a key as the subject of a rotation.
 func (r Rotations) OfKey(k model.Key, method keystore.RotationMethod) RotationSubject {
 	return RotationSubject{Key: k, Profile: r.ks.Origin(k), Method: method}
 }
 
-// Rotation is that of a subject which is under way, or else the one that would begin now: then nothing is written
-// yet. It is refused in a read-only profile, and to a command with an ADMIN key without a reason.
+// Rotation is a subject's rotation under way, or else the one that would begin now: then nothing is written yet. It
+// is refused in a read-only profile, and for a command with an ADMIN key and no reason.
 func (r Rotations) Rotation(ctx context.Context, s RotationSubject) (Rotation, error) {
 	last, found, err := r.Newest(s)
 	if err != nil && !found {
@@ -108,16 +108,16 @@ func (r Rotations) Rotation(ctx context.Context, s RotationSubject) (Rotation, e
 	return r.engine().Look(ctx, s, last)
 }
 
-// Resume is the rotation of a record.
+// Resume is the rotation with this record.
 func (r Rotations) Resume(p keystore.RotationPlan) Rotation { return r.engine().Resume(p) }
 
-// OwnerText says whose a key is; see Owners.Text.
+// OwnerText says which profiles a key belongs to; see Owners.Text.
 func (r Rotations) OwnerText(k model.Key) string { return r.ks.Owners().Text(k) }
 
-// Reach judges whether a key may be sent wherever its rotation proves it; see rotate.Keys. A command is refused, a
-// person is asked.
+// Reach checks that a key may be sent wherever its rotation proves it; see rotate.Keys. If not, a command is refused
+// and a person is asked.
 func (r Rotations) Reach(p keystore.RotationPlan, a ask.Answers) (open []ask.Question, err error) {
-	if p.Zone != "" || p.NewFingerprint != "" { // of a password that is checked with its calls; or it was judged
+	if p.Zone != "" || p.NewFingerprint != "" { // a password's calls check it themselves; with a new value it was checked
 		return nil, nil
 	}
 	k := model.Key{Name: p.Key, Secret: p.Ref, Fingerprint: p.OldFingerprint}
@@ -152,8 +152,8 @@ func (r Rotations) Reach(p keystore.RotationPlan, a ask.Answers) (open []ask.Que
 	return open, nil
 }
 
-// Rehearse takes the steps of a key's rotation on an emulator, with copies. It reads the key's references, and writes
-// nothing real.
+// Rehearse takes the steps of a key's rotation on an emulator, with copies. It reads the key's real references, and
+// writes nothing real.
 func (r Rotations) Rehearse(ctx context.Context, e Emulator, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
 	if err := r.ks.RefuseAdmin(k); err != nil {
 		return keystore.RotationPlan{}, err
@@ -168,7 +168,7 @@ func (r Rotations) Rehearse(ctx context.Context, e Emulator, k model.Key, method
 	return rotate.Rehearse(ctx, c, k, method, r.Settings(keystore.RotationPlan{Profile: r.ks.Origin(k)}) == nil)
 }
 
-// rehearsed is the account on an emulator where a key's rotation is rehearsed.
+// rehearsed is the emulator's account for the rehearsal of a key's rotation.
 type rehearsed struct {
 	Rotations
 	demo     config.Profile
@@ -181,7 +181,7 @@ func (r rehearsed) Settings(keystore.RotationPlan) rotate.Settings {
 }
 
 func (r rehearsed) Prove(ctx context.Context, c rotate.Call) (model.FetchResult, error) {
-	r.ks.confirm(c.Key.Name + "=" + addressOf(r.demo)) // a copy, whose value is an account's
+	r.ks.confirm(c.Key.Name + "=" + addressOf(r.demo)) // only a copy is sent
 	r.ks.reasons.copied(c.Key.Name, r.key)
 	return r.calls.ProveKey(ctx, r.demo, c.User.Zone, c.Key, c.Value, c.Proves)
 }
@@ -193,17 +193,17 @@ func (r Rotations) config() rotate.Config {
 	}
 }
 
-// Days is how long a new key of a level lives.
+// Days is the lifetime in days of a new key of a level.
 func (r Rotations) Days(level model.Level) int {
 	return r.ks.cfg.Profiles.File().Keys().Apply(model.Key{Level: level}).Rotation.Every()
 }
 
-// UsedAfterEnd writes uses of an old value after the end of its rotation into the timeline.
+// UsedAfterEnd writes uses of an old value after the end of its rotation into the history.
 func (r Rotations) UsedAfterEnd(ctx context.Context, p keystore.RotationPlan, used []string) {
 	r.ks.oldValueUsed(ctx, p, used)
 }
 
-// Origin is the profile that a key comes with; empty for one of the inventory.
+// Origin is the profile that a key comes with; empty for a key of the inventory.
 func (ks *Keys) Origin(k model.Key) string {
 	if recorded, ok := ks.inventory.Get(k.Name); ok && recorded.Secret == k.Secret {
 		return ""
@@ -211,7 +211,7 @@ func (ks *Keys) Origin(k model.Key) string {
 	return ks.cfg.Profiles.Base().Name
 }
 
-// Newest is the newest record of a subject's rotations: the one that is under way, if there is one.
+// Newest is the newest record of a subject's rotations. If one is under way, it is that one.
 func (r Rotations) Newest(s RotationSubject) (p keystore.RotationPlan, ok bool, err error) {
 	plans, err := r.List()
 	for _, p := range plans {
@@ -222,8 +222,8 @@ func (r Rotations) Newest(s RotationSubject) (p keystore.RotationPlan, ok bool, 
 	return p, false, err
 }
 
-// Named is the newest record of the rotations of an id, or of a key that comes with the profile
-// in use or is of the inventory.
+// Named is the newest record with this id, or of the key with this name: one of the profile in use or
+// of the inventory.
 func (r Rotations) Named(name string) (p keystore.RotationPlan, ok bool, err error) {
 	plans, err := r.List()
 	for _, p := range plans {
@@ -234,11 +234,11 @@ func (r Rotations) Named(name string) (p keystore.RotationPlan, ok bool, err err
 	return p, false, err
 }
 
-// UnderWay is the rotation under way of an id, or of a key that comes with the profile in use
-// or is of the inventory. The key itself need not be there any more. The error names several of one
-// key.
+// UnderWay is the rotation under way with this id, or of the key with this name: one of the profile in
+// use or of the inventory. The key itself may be gone. If two keys with the name are under rotation,
+// the error names both.
 func (r Rotations) UnderWay(name string) (found keystore.RotationPlan, ok bool, err error) {
-	plans, err := r.List() // what cannot be read may be that of another key
+	plans, err := r.List() // an unreadable record may belong to another key
 	for _, p := range plans {
 		switch {
 		case !p.Proven() || p.Over():
@@ -257,14 +257,14 @@ func (r Rotations) UnderWay(name string) (found keystore.RotationPlan, ok bool, 
 	return found, ok, err
 }
 
-// RotatingError says that a key has no value here, because its rotation has not set the new one yet.
+// RotatingError says that a key has no value here because its rotation has not set the new one yet.
 type RotatingError struct{ Plan keystore.RotationPlan }
 
 func (e *RotatingError) Error() string {
 	return fmt.Sprintf("key %s is being rotated by %s, and its new value is not set here yet: '%s' goes on with it", e.Plan.Key, e.Plan.Method, GoOnWith(e.Plan))
 }
 
-// GoOnWith is the command that goes on with the rotation of a key.
+// GoOnWith is the command that continues the rotation of a key.
 func GoOnWith(p keystore.RotationPlan) string {
 	command := snippet.With(p.Profile) + " keys rotate " + p.Key
 	if p.Method == keystore.RotateByRefresh {
@@ -273,16 +273,16 @@ func GoOnWith(p keystore.RotationPlan) string {
 	return command
 }
 
-// noValue says why a key without a reference cannot be used: because of its rotation, or what take says.
+// noValue says why a key without a reference cannot be used: it is under rotation, or the error of take.
 func (ks *Keys) noValue(k model.Key, take func() (keystore.Secret, error)) error {
-	if running, ok, _ := ks.rotations().Running(ks.Origin(k), k.Name); ok { // a record that cannot be read may be of another key
+	if running, ok, _ := ks.rotations().Running(ks.Origin(k), k.Name); ok { // an unreadable record may belong to another key
 		return &RotatingError{running}
 	}
 	_, err := take()
 	return err
 }
 
-// Settings are those of the embedded emulator, for the keys that come with it.
+// Settings are those of the embedded emulator for the keys that come with it, and nil for other keys.
 func (r Rotations) Settings(p keystore.RotationPlan) rotate.Settings {
 	if r.ks.cfg.Emulator == nil || p.Profile != r.ks.cfg.Profiles.Base().Name {
 		return nil
@@ -290,8 +290,8 @@ func (r Rotations) Settings(p keystore.RotationPlan) rotate.Settings {
 	return rehearsal.New(r.ks.cfg.Emulator.Control)
 }
 
-// Now dates the steps: by the machine's clock for keys of the inventory, by the
-// profile's for those that come with it.
+// Now is the time that dates a step: the machine's for keys of the inventory, the service's for
+// keys that come with the profile.
 func (r Rotations) Now(p keystore.RotationPlan) time.Time {
 	if p.Profile == "" {
 		return r.ks.cfg.Clock.Machine()
@@ -302,13 +302,13 @@ func (r Rotations) Now(p keystore.RotationPlan) time.Time {
 // Users are a key's blast radius as a rotation records it.
 func (r Rotations) Users(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
 	origin := r.ks.Origin(k)
-	k.UsedBy = nil // a view may have added what it found out
+	k.UsedBy = nil // a view may have added users that it found
 	if recorded, ok := r.ks.inventory.Get(k.Name); ok && origin == "" {
 		k.UsedBy = recorded.UsedBy
 	} else if given := named(r.ks.Inventory().Supplied(r.ks.inventory.List()), k.Name); origin != "" {
 		k.UsedBy = given.UsedBy
 	}
-	if origin == "" { // else its value is not recognised in a file, nor behind another reference
+	if origin == "" { // the scan recognises the present value in files and behind other references
 		if _, err := r.ks.Inventory().LookUp(ctx); err != nil {
 			return nil, err
 		}
@@ -316,7 +316,7 @@ func (r Rotations) Users(ctx context.Context, k model.Key) ([]keystore.RotationU
 			k.Fingerprint, k.Last4 = known.Fingerprint, known.Last4
 		}
 	}
-	// Under a rotation it is about the value that is to end: the inventory may have the new one already.
+	// During a rotation look for the value that is to end: the inventory may have the new one already.
 	if running, ok, err := r.Running(origin, k.Name); err == nil && ok && running.OldFingerprint != "" {
 		k.Fingerprint, k.Last4 = running.OldFingerprint, running.OldLast4
 	}
@@ -328,7 +328,7 @@ func (r Rotations) Users(ctx context.Context, k model.Key) ([]keystore.RotationU
 		err = errors.Join(err, errors.New(p))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("not everything could be looked through, and a use that is not known would stop: %w", err)
+		return nil, fmt.Errorf("the search for uses was incomplete, and an unknown use would stop: %w", err)
 	}
 	var out []keystore.RotationUser
 	read := false
@@ -356,8 +356,8 @@ func (r Rotations) Users(ctx context.Context, k model.Key) ([]keystore.RotationU
 	return out, nil
 }
 
-// withoutOtherService is a user of a key that comes with the profile in use, by another profile. Where that has another
-// service, the value is neither put behind its reference nor sent there: a person sees to it.
+// withoutOtherService checks a user in another profile of a key that comes with the profile in use. If that profile
+// has another service, the console neither writes the user's reference nor sends the value there: a person does it.
 func (r Rotations) withoutOtherService(u keystore.RotationUser) keystore.RotationUser {
 	p, err := r.ks.cfg.Profiles.Named(u.Profile)
 	if err != nil || p.BaseURL == r.ks.cfg.Profiles.Profile().BaseURL {
@@ -368,8 +368,8 @@ func (r Rotations) withoutOtherService(u keystore.RotationUser) keystore.Rotatio
 	return u
 }
 
-// home is the profile whose service a key is sent to if a use does not say it: one that uses the key, and
-// that can make a call. If no profile uses the key, the service is known only if all profiles have the same.
+// home is the profile whose service a key is sent to for users without a profile: one that uses the key and can
+// make a call. If no profile uses the key, the service is known only if all profiles have the same one.
 func (r Rotations) home(k model.Key, origin string, users []keystore.RotationUser) (string, error) {
 	if origin != "" {
 		return origin, nil
@@ -411,18 +411,18 @@ func (r Rotations) user(u radius.Use, k model.Key) keystore.RotationUser {
 	case radius.RunningJob:
 		user.Name, _, _ = strings.Cut(u.Name, " ") // its state changes
 		user.Ref, user.Reason, user.InFlight = "", "", true
-	case radius.EnvFile, radius.TrackedFile: // what this console reads says nothing of what a program reads there
+	case radius.EnvFile, radius.TrackedFile: // this console cannot see what value a program reads from the file
 		user.Ref = ""
 		if u.Fingerprint != "" && u.Fingerprint == k.Fingerprint {
 			user.File = u.Name
 		} else {
-			user.Reason = cmp.Or(user.Reason, "it gives the variable of the reference another value than the one that is recorded")
+			user.Reason = cmp.Or(user.Reason, "it sets the variable of the reference to another value than the recorded one")
 		}
 	}
 	return user
 }
 
-// Prove makes one call as a user of a key does, to the service of the user's profile alone.
+// Prove makes one call as a user of a key does, only to the service of the user's profile.
 func (r Rotations) Prove(ctx context.Context, c rotate.Call) (model.FetchResult, error) {
 	p, err := r.profileOf(ctx, c.User)
 	if err != nil {
@@ -431,7 +431,7 @@ func (r Rotations) Prove(ctx context.Context, c rotate.Call) (model.FetchResult,
 	return r.calls.ProveKey(ctx, p, c.User.Zone, c.Key, c.Value, c.Proves)
 }
 
-// Levels are those that fit what a value may do at the service of the user's profile alone.
+// Levels are the levels that fit what a value may do at the service of the user's profile. It asks no other service.
 func (r Rotations) Levels(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error) {
 	p, err := r.profileOf(ctx, u)
 	if err != nil {
@@ -440,20 +440,20 @@ func (r Rotations) Levels(ctx context.Context, u keystore.RotationUser, value ke
 	return r.calls.KeyLevels(ctx, p, value)
 }
 
-// profileOf is the profile of a user, whose service its calls are made to.
+// profileOf is the profile of a user. The user's calls go to its service.
 func (r Rotations) profileOf(ctx context.Context, u keystore.RotationUser) (config.Profile, error) {
 	if u.Profile == "" {
-		return config.Profile{}, errors.New("it is not recorded whose service it belongs to: nothing is sent")
+		return config.Profile{}, errors.New("its service is not recorded: nothing is sent")
 	}
-	p, err := r.ks.Profile(ctx) // it may have to be started
+	p, err := r.ks.Profile(ctx) // this may start the emulator
 	if err == nil && u.Profile != p.Name {
 		p, err = r.ks.cfg.Profiles.Named(u.Profile)
 	}
 	return p, err
 }
 
-// TookOver gives a key of the inventory its new value and clocks, and every other record that was seen
-// to give the new value. The record of the rotation stands in for a key that comes with a profile.
+// TookOver gives the new value and dates to the record of a key in the inventory, and to every other record whose
+// reference gives the new value. A key that comes with a profile needs none: the record of the rotation has them.
 func (r Rotations) TookOver(ctx context.Context, p keystore.RotationPlan) error {
 	kept := r.ks.Inventory()
 	if p.Profile == "" {
@@ -466,7 +466,7 @@ func (r Rotations) TookOver(ctx context.Context, p keystore.RotationPlan) error 
 			continue
 		}
 		if value, err := r.ks.cfg.Resolver.Resolve(ask.By(ctx, ask.Nobody), k.Secret); err != nil || value.Fingerprint() != p.NewFingerprint {
-			continue // a person sees to it; the rules say so once the old value has ended
+			continue // a person has to change it; the rules say so once the old value has ended
 		}
 		if err := kept.Update(ctx, k.Name, func(k model.Key) (model.Key, error) { return p.Shared(k), nil }); err != nil {
 			return err
@@ -475,7 +475,7 @@ func (r Rotations) TookOver(ctx context.Context, p keystore.RotationPlan) error 
 	return nil
 }
 
-// SaveReport writes a report among the downloads and names the file.
+// SaveReport writes a report into the downloads folder and returns the file's path.
 func (r Rotations) SaveReport(name, text string) (string, error) {
 	file := filepath.Join(r.ks.cfg.Paths.DownloadsDir(), name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

@@ -60,7 +60,7 @@ func TestADemoKeyIsNotPutWhereAnotherServiceReadsIt(t *testing.T) {
 	}
 }
 
-// The value of a key may stand under other names: behind a reference that the console sets, and behind one that it does not.
+// Other keys may have the same value, behind a reference that the console sets or behind one that it does not.
 func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 	a := newServices(t)
 	old, renewed := keystore.NewSecret(a.env["ACME_KEY"]), keystore.NewSecret("new-value-0123456789")
@@ -130,7 +130,7 @@ func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
 	}
 }
 
-// What the console reads behind a reference says nothing of what a program reads there.
+// The value that the console reads from a reference need not be the one that a program reads.
 func TestWhatOthersReadIsVouchedFor(t *testing.T) {
 	a := newServices(t)
 	for name, text := range map[string]string{".env": "ACME_KEY=another-value-0123\n", "vars.env": "export OTHER=$ACME_KEY\n", "own.env": "K=old-value-0123456789\n"} {
@@ -156,7 +156,7 @@ func TestWhatOthersReadIsVouchedFor(t *testing.T) {
 	}
 }
 
-// Before the old value ends what uses it is looked for once more, when the inventory has the new one.
+// Before the old value ends, its users are searched again, although the inventory has the new value by then.
 func TestTheLastLookOfARotationIsForTheOldValue(t *testing.T) {
 	a := newServices(t)
 	old, fresh := keystore.NewSecret("old-value-0123456789"), keystore.NewSecret("new-value-0123456789")
@@ -185,7 +185,7 @@ func TestTheLastLookOfARotationIsForTheOldValue(t *testing.T) {
 	}
 }
 
-// A profile that no call can be made with does not lead into a dead end after the new key exists.
+// A profile that cannot make a call is no dead end after the new key exists.
 func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 	a := newServices(t)
 	a.edit(t, "[profiles.bbb]", "[profiles.nozone]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\ndialect = \"documented\"\n[profiles.bbb]")
@@ -201,14 +201,14 @@ func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 		t.Errorf("%+v, %v", users, err)
 	}
 	a.edit(t, "key = \"acme\"\ndialect = \"brightdata\"\n[profiles.bbb]", "key = \"acme\"\ndialect = \"documented\"\n[profiles.bbb]")
-	// With no profile that a call can be made with, nothing begins.
+	// If no profile can make a call, nothing begins.
 	a.edit(t, `key = "acme"`, `key = "other"`)
 	if _, err := a.rotations().Users(t.Context(), a.key(t, "acme")); err == nil || !strings.Contains(err.Error(), "nothing could be proved: profile nozone names no zone") {
 		t.Errorf("%v", err)
 	}
 }
 
-// The configuration is read anew while a console is open: its folders and its intervals hold.
+// The configuration is read again while a console is open: the new folders and intervals apply.
 func TestARotationFollowsTheConfiguration(t *testing.T) {
 	a := newServices(t)
 	e := a.engine().engine()
@@ -234,8 +234,8 @@ func TestARotationFollowsTheConfiguration(t *testing.T) {
 	}
 }
 
-// A profile of another account may read the same reference. Whether the key may be sent there is judged before a new
-// one is made: a person is asked, a command is refused.
+// A profile of another account may read the same reference. Before a new key is made, a person is asked whether the
+// key may be sent there; a command is refused.
 func TestWhereARotationSendsAKeyIsJudgedBeforeItBegins(t *testing.T) {
 	a := newServices(t)
 	p := keystore.RotationPlan{Key: "acme", Ref: "env:ACME_KEY", Users: []keystore.RotationUser{

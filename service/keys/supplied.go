@@ -9,8 +9,8 @@ import (
 	"zonedeck/service/config"
 )
 
-// Clock gives the time by which a key's clocks run: the service's for the keys that come with
-// the profile, the machine's for the inventory's, which serve every profile.
+// Clock returns the present time by the clock that applies to a key: the service's for keys that
+// come with the profile, the machine's for keys of the inventory, which serve every profile.
 func (v Inventory) Clock() func(model.Key) time.Time {
 	now, ahead, supplied := v.ks.cfg.Clock.Now(), v.ks.ahead(), v.Supplied(v.Inventory.List())
 	return func(k model.Key) time.Time {
@@ -23,8 +23,8 @@ func (v Inventory) Clock() func(model.Key) time.Time {
 	}
 }
 
-// environmentKey is the key that the environment has. What the inventory has recorded of
-// the same value, under whatever name, holds for it too: an ADMIN key stays one.
+// environmentKey is the key in the environment. If the inventory has the same value under any
+// name, that record applies to it: an ADMIN key stays ADMIN.
 func (ks *Keys) environmentKey(recorded []model.Key) model.Key {
 	value := keystore.NewSecret(ks.cfg.Env.Getenv(config.EnvKey))
 	k := model.Key{Note: "from the environment: level and age are not known"}
@@ -38,7 +38,7 @@ func (ks *Keys) environmentKey(recorded []model.Key) model.Key {
 	return k
 }
 
-// noteExpired says at keys that have expired since the emulator's first start how to begin again.
+// noteExpired adds a note to keys that have expired since the emulator's first start: how to begin again.
 func (ks *Keys) noteExpired(keys []model.Key, first time.Time) {
 	for i, k := range keys {
 		if k.Expires.State(ks.cfg.Clock.Now(), 0) != model.ExpiryStateExpired || !k.Expires.At.After(first) {
@@ -52,24 +52,24 @@ func (ks *Keys) noteExpired(keys []model.Key, first time.Time) {
 	}
 }
 
-// renewed puts the new values of rotations into the keys that come with the profile. A key
-// that was deleted at the end of its rotation is there again, under its name.
+// renewed puts the new values of rotations into the keys that come with the profile. A key that was
+// deleted at the end of its rotation is put back under its name.
 func (ks *Keys) renewed(keys []model.Key) []model.Key {
-	plans, _ := ks.rotations().List()          // the Keys tab tells the error
-	gone := map[string]bool{}                  // the keys, by name, that the account lists no more
-	for _, p := range slices.Backward(plans) { // the oldest first: one follows the other
+	plans, _ := ks.rotations().List()          // the Keys tab reports the error
+	gone := map[string]bool{}                  // the names of the keys that the account no longer lists
+	for _, p := range slices.Backward(plans) { // oldest first
 		if p.Profile != ks.cfg.Profiles.Base().Name || p.Zone != "" || !p.HasTakenOver() {
 			continue
 		}
 		at := func(name string) int {
 			return slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name })
 		}
-		if gone[p.Key] && at(p.NewName) >= 0 { // the successor's entry has the level and the duty
+		if gone[p.Key] && at(p.NewName) >= 0 { // use the successor's entry: it has the level and the duty
 			keys = slices.Delete(keys, at(p.Key), at(p.Key)+1)
 			delete(gone, p.Key)
 		}
 		i := at(p.Key)
-		if made := at(p.NewName); made >= 0 && made != i { // the successor goes by the key's name
+		if made := at(p.NewName); made >= 0 && made != i { // give the successor the key's name
 			if i < 0 {
 				i, keys[made].Name = made, p.Key
 			} else {
@@ -84,7 +84,7 @@ func (ks *Keys) renewed(keys []model.Key) []model.Key {
 		keys[i] = p.Renewed(keys[i])
 		keys[i].Note, keys[i].UsedBy = "", slices.Clone(ks.cfg.Emulator.Users(p.Key))
 		for n, user := range keys[i].UsedBy {
-			if user == "demo:key/"+p.Key { // what read the scenario's own value follows
+			if user == "demo:key/"+p.Key { // it reads the key's present reference now
 				keys[i].UsedBy[n] = keys[i].Secret
 			}
 		}
@@ -97,7 +97,7 @@ func (ks *Keys) rotations() *keystore.Rotations {
 	return keystore.OpenRotations(ks.cfg.Paths.RotationsDir())
 }
 
-// named returns the first key of a name, or no key.
+// named returns the first key with a name, or the zero Key.
 func named(keys []model.Key, name string) (k model.Key) {
 	if i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name }); i >= 0 {
 		k = keys[i]
@@ -113,7 +113,7 @@ func (ks *Keys) ahead() time.Duration {
 	return ks.cfg.Emulator.Ahead()
 }
 
-// nowFor is the time by which what a profile does is dated.
+// nowFor is the present time for what a profile does.
 func (ks *Keys) nowFor(profile string) time.Time {
 	if profile == "" || profile == ks.cfg.Profiles.Base().Name {
 		return ks.cfg.Clock.Now()
@@ -121,7 +121,7 @@ func (ks *Keys) nowFor(profile string) time.Time {
 	return ks.cfg.Clock.Machine()
 }
 
-// Replaced is the profile's own key if the environment's is used in its place, or empty.
+// Replaced is the name of the profile's own key if the environment's key is used instead, or empty.
 func (ks *Keys) Replaced() string {
 	if p := ks.cfg.Profiles.Profile(); p.Key == config.EnvKey && ks.cfg.Emulator == nil {
 		known, _ := ks.cfg.Profiles.File().Profile(p.Name)

@@ -11,7 +11,7 @@ import (
 	"zonedeck/model"
 )
 
-// BenchmarkBegin is one job written down, on disk, as before a POST.
+// BenchmarkBegin writes one job to disk, as before a POST.
 func BenchmarkBegin(b *testing.B) {
 	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
 	for b.Loop() {
@@ -19,7 +19,7 @@ func BenchmarkBegin(b *testing.B) {
 	}
 }
 
-// filled is a ledger of n jobs of five steps, in the states that state gives.
+// filled makes a ledger of n jobs with five steps each, in the states that state returns.
 func filled(b *testing.B, n int64, state func(n int64) model.JobState) *Ledger {
 	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
 	err := l.db.Write(b.Context(), "filling the ledger", func(ctx context.Context, tx *sql.Tx) error {
@@ -36,7 +36,7 @@ func filled(b *testing.B, n int64, state func(n int64) model.JobState) *Ledger {
 	return l
 }
 
-// BenchmarkJobs lists 1,000 jobs of five steps.
+// BenchmarkJobs lists 1,000 jobs with five steps each.
 func BenchmarkJobs(b *testing.B) {
 	l := filled(b, 1000, func(int64) model.JobState { return model.JobReady })
 	for b.Loop() {
@@ -46,7 +46,7 @@ func BenchmarkJobs(b *testing.B) {
 	}
 }
 
-// BenchmarkAtService is a look at what is in flight: the oldest and the newest of 20,000 jobs.
+// BenchmarkAtService reads the jobs in flight: the oldest and the newest of 20,000.
 func BenchmarkAtService(b *testing.B) {
 	const n = 20_000
 	l := filled(b, n, func(i int64) model.JobState {

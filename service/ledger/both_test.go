@@ -15,9 +15,9 @@ import (
 	"zonedeck/service/database"
 )
 
-// What the two databases of database/postgrestest do differently unless a statement sees to it.
+// Statements have to avoid these differences between SQLite and PostgreSQL (see database/postgrestest).
 
-// changed begins a job and gives it what j has.
+// changed begins a job and copies j to it.
 func changed(t *testing.T, l *Ledger, j model.Job, request string) string {
 	t.Helper()
 	job, err := l.Begin(t.Context(), j, "", []byte(request))
@@ -40,7 +40,7 @@ func ids(list []model.Job) (out []string) {
 	return out
 }
 
-// A server may be set up to sort as its country does.
+// A server may sort by its locale.
 func TestProfilesThatOweAreSortedByTheirBytes(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	for _, profile := range []string{"b", "Zoo", "ab", "a-c", "é", "B", "a"} {
@@ -52,7 +52,7 @@ func TestProfilesThatOweAreSortedByTheirBytes(t *testing.T) {
 	}
 }
 
-// What a service says is not bounded by the 32 bits that PostgreSQL gives an INTEGER.
+// A service's numbers may exceed the 32 bits of PostgreSQL's INTEGER.
 func TestLargeNumbersAreKept(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	const large = 5_000_000_000
@@ -121,7 +121,7 @@ func TestARequestIsReplacedIfItIsTheOneThatWasRead(t *testing.T) {
 	}
 }
 
-// twice runs do in two ledgers on the same tables at once, as two machines have them.
+// twice runs do at once in two ledgers on the same tables, as on two machines.
 func twice(t *testing.T, do func(l *Ledger, i int)) *Ledger {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger.db")

@@ -10,19 +10,19 @@ import (
 	"zonedeck/service/database"
 )
 
-// ErrSettled says that what became of a job is known already.
-var ErrSettled = errors.New("it is known what became of the job")
+// ErrSettled says that a job's outcome is already known.
+var ErrSettled = errors.New("the outcome of the job is already known")
 
 // TakenError says that another job of the ledger has the identifier.
 type TakenError struct{ Snapshot, Job string }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("%s is job %s of the ledger already", e.Snapshot, e.Job)
+	return fmt.Sprintf("%s is already job %s of the ledger", e.Snapshot, e.Job)
 }
 
-// Claim gives a job that may have started the identifier by which the service knows it, and the job
-// becomes accepted. The identifier is in the log and in the ledger when Claim returns. If another job
-// of the ledger has it, the error is a *TakenError; for a job in another state it is ErrSettled.
+// Claim gives a job that may have started its identifier at the service, and makes the job accepted.
+// When Claim returns, the identifier is in the log and in the ledger. If another job of the ledger has
+// it, the error is a *TakenError; for a job in another state it is ErrSettled.
 func (l *Ledger) Claim(ctx context.Context, id, snapshot string) (model.Job, error) {
 	at := l.now()
 	return l.changeIn(ctx, id, func(ctx context.Context, tx *sql.Tx, n int64, job *model.Job) (string, error) {
@@ -36,8 +36,8 @@ func (l *Ledger) Claim(ctx context.Context, id, snapshot string) (model.Job, err
 		case !errors.Is(err, sql.ErrNoRows):
 			return "", err
 		}
-		// Within the transaction, because nobody else writes now; and a job that only the log knows is
-		// accepted at the next Open.
+		// Within the transaction nobody else writes. If it then fails, the next Open accepts the job
+		// from the log.
 		if err := l.log(record{At: at, Job: n, Event: accepted, Snapshot: snapshot}); err != nil {
 			return "", fmt.Errorf("writing identifier %s of %s to %s: %w", snapshot, id, logPath(l.Path()), database.Classify(err))
 		}

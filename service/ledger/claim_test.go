@@ -12,7 +12,7 @@ import (
 	"zonedeck/model"
 )
 
-// lost are n jobs that may have started.
+// lost makes n jobs that may have started.
 func lost(t *testing.T, l *Ledger, n int) (ids []string) {
 	t.Helper()
 	for range n {
@@ -86,7 +86,7 @@ func TestAClaimThatTheLogDoesNotTakeIsNone(t *testing.T) {
 	}
 }
 
-// The column has microseconds; a real clock has more.
+// The column has microseconds; a real clock is more precise.
 func TestAnAdoptedJobIsInTheLogWhateverTheClockCounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l, _, err := open(t, path, func() time.Time { return testTime.Add(123456789) })

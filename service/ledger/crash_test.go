@@ -16,11 +16,11 @@ import (
 	"zonedeck/service/database/postgrestest"
 )
 
-// crashEnv names the ledger that a child process writes until it is killed.
+// crashEnv names the ledger that a child process writes to until it is killed.
 const crashEnv = "ZONEDECK_LEDGER_CRASH"
 
-// crashChild writes jobs as fast as it can, and prints the id of a
-// job once its acceptance was acknowledged.
+// crashChild writes jobs as fast as it can, and prints the id of each
+// job once its acceptance is acknowledged.
 func crashChild() int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -57,7 +57,7 @@ func TestKilledInTheMiddleOfWritesItLosesNoAcknowledgedJob(t *testing.T) {
 	acknowledged := map[string]bool{}
 	for round := range 3 {
 		child := exec.CommandContext(t.Context(), exe, "-test.run=^$")
-		child.Env = append(os.Environ(), crashEnv+"="+path, "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
+		child.Env = append(os.Environ(), crashEnv+"="+path, "GORACE=atexit_sleep_ms=0") // without this, the race detector delays the child's end by a second
 		out, err := child.StdoutPipe()
 		noerr.Must(t, err)
 		noerr.Must(t, child.Start())
@@ -93,7 +93,7 @@ func TestKilledInTheMiddleOfWritesItLosesNoAcknowledgedJob(t *testing.T) {
 			t.Errorf("%s is %s with %q", id, job.State, job.Snapshot)
 		}
 	}
-	// The dead are settled: what was in sending may have started.
+	// Recover settles the dead process's jobs: those in sending may have started.
 	noerr.Must(t, noerr.From(after.Recover(t.Context())))
 	for id, accepted := range acknowledged {
 		if job, err := after.Job(t.Context(), id); err == nil && !accepted && job.State != model.JobMayHave {

@@ -9,10 +9,10 @@ import (
 	"zonedeck/service/database"
 )
 
-// jsonText is a value as its column has it: JSON, or "" for none.
+// jsonText reads and writes a value as a column of JSON, "" for none.
 type jsonText[T any] struct {
 	value *T
-	name  string // its name in errors
+	name  string // in errors
 	any   func(T) bool
 }
 
@@ -36,17 +36,17 @@ func (j jsonText[T]) Scan(from any) error {
 	return nil
 }
 
-// rowsText is the account of a job's rows.
+// rowsText is the column of a job's row counts.
 func rowsText(r *model.JobRows) jsonText[model.JobRows] {
-	return jsonText[model.JobRows]{r, "an account of rows", func(r model.JobRows) bool { return r.Counted || r.Problem != "" }}
+	return jsonText[model.JobRows]{r, "a count of rows", func(r model.JobRows) bool { return r.Counted || r.Problem != "" }}
 }
 
-// askedText is what bounds a job's records, or empty if that is not known.
+// askedText is the column of what bounds a job's records; nil means unknown.
 func askedText(a **model.JobAsked) jsonText[*model.JobAsked] {
-	return jsonText[*model.JobAsked]{a, "what a job asked for", func(a *model.JobAsked) bool { return a != nil }}
+	return jsonText[*model.JobAsked]{a, "a job's request", func(a *model.JobAsked) bool { return a != nil }}
 }
 
-// faultText is a job's fault.
+// faultText is the column of a job's fault.
 func faultText(f *model.JobFault) jsonText[model.JobFault] {
 	return jsonText[model.JobFault]{f, "a fault", model.JobFault.Any}
 }

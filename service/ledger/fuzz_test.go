@@ -8,8 +8,8 @@ import (
 	"zonedeck/internal/noerr"
 )
 
-// FuzzLog reads any bytes as a log: what it gives has numbers that a job may
-// have, and a line that is added afterwards is read whatever stands before it.
+// FuzzLog reads any bytes as a log: the jobs have valid numbers, and a line
+// added afterwards is read, whatever precedes it.
 func FuzzLog(f *testing.F) {
 	f.Add([]byte(`{"at":"2026-11-21T12:00:00Z","job":3,"event":"begun","profile":"p","dataset":"d","inputs":2,"digest":"x"}
 {"at":"2026-11-21T12:00:01Z","job":3,"event":"accepted","snapshot":"sd_3"}

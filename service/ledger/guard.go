@@ -10,17 +10,17 @@ import (
 	"zonedeck/service/database"
 )
 
-// SameError says that a job was not begun because another job asks for the same.
+// SameError says that a job was not begun because another job makes the same request.
 type SameError struct {
 	Job   string
 	State model.JobState
 }
 
 func (e *SameError) Error() string {
-	return fmt.Sprintf("the same was launched as %s (%s) by now", e.Job, e.State.Label())
+	return fmt.Sprintf("the same was launched as %s (%s) in the meantime", e.Job, e.State.Label())
 }
 
-// refuseSame is a *SameError if the ledger has a job that the guard of a new one refuses.
+// refuseSame returns a *SameError if the guard of a new job refuses it because of a job in the ledger.
 func refuseSame(ctx context.Context, tx *sql.Tx, job model.Job, digest string, guard *model.LaunchGuard) error {
 	if guard == nil {
 		return nil

@@ -1,15 +1,15 @@
 // Package ledger accounts for every dataset job that this console started or
 // may have started. A trigger bills on acceptance and cannot be repeated safely
-// (service.md 4.2), so nothing here is ever written later than it matters: when
-// Begin or Change returns, the row survives a power cut.
+// (service.md 4.2), so everything is written before it matters: when Begin or
+// Change returns, the row survives a power cut.
 //
-// The ledger is a SQLite file of its own, apart from the history, and beside it
-// lies a text file, its log, with one line for each job about to be sent and one
-// for each identifier that came back. What one of the two loses is restored from
-// the other at the next Open.
+// The ledger is a SQLite file, separate from the history. Next to it is its log,
+// a text file with one line for each job about to be sent and one for each
+// identifier that came back. If one of the two loses something, the next Open
+// restores it from the other.
 //
 // A Ledger is safe for concurrent use by any number of goroutines, and several
-// processes may have the same ledger open. No secret is ever given to it.
+// processes may have the same ledger open. It never gets a secret.
 package ledger
 
 import (
@@ -32,8 +32,8 @@ import (
 // poll must not fill the disk.
 const maxSteps = 200
 
-// requests bound how many requests are kept, those of the newest jobs, and how many bytes of them besides
-// the newest.
+// requests bounds the requests that are kept: how many, newest first, and how many bytes. The newest is
+// always kept.
 type requests struct {
 	jobs  int
 	bytes int64
@@ -41,8 +41,8 @@ type requests struct {
 
 func keptRequests() requests { return requests{5000, 256 << 20} }
 
-// maxNumber is the highest number that a line of the log may hold. It leaves
-// twenty times as many for later jobs in the 32 bits of a column.
+// maxNumber is the highest job number in a line of the log. A column has 32 bits,
+// which leaves twenty times as many numbers for later jobs.
 const maxNumber = 100_000_000
 
 const jobColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault, sha256, account, repeats, hook, hook_due, asked`
@@ -53,21 +53,21 @@ type Ledger struct {
 	now func() time.Time
 }
 
-// files are what a ledger keeps open, whichever clock it uses.
+// files holds what a ledger keeps open. Ledgers with different clocks share it.
 type files struct {
 	db     *database.DB
 	keep   requests
-	logged atomic.Int64 // the log's size after this process's last line, for marks
+	logged atomic.Int64 // the log's size after this process's last line; the next Change writes it to marks
 
 	ownerMu sync.Mutex
-	owner   *textfile.Sign // this process's, from its first job on
+	owner   *textfile.Sign // of this process, since its first job
 }
 
-// By is the same ledger with another clock: that of the service whose jobs are written. An emulator's clock
+// By returns the same ledger with the clock of the service whose jobs are written. An emulator's clock
 // may be days ahead of the machine's. Closing l closes it too.
 func (l *Ledger) By(now func() time.Time) *Ledger { return &Ledger{l.files, now} }
 
-// Path is the ledger's file; its log is beside it.
+// Path is the ledger's file; its log is next to it.
 func (l *Ledger) Path() string { return l.db.Path() }
 
 // Frozen is the reason why the ledger can be read but not written, or nil.
@@ -80,15 +80,15 @@ func (l *Ledger) Close() error {
 }
 
 // Begin writes the intent to start a job, owned by this process, and returns it
-// with its ID, which no other job ever had. When Begin returns, the intent is on
-// disk, in the ledger and in its log. digest identifies the inputs (see Same). request
-// is what Request returns later; nil keeps nothing.
+// with its ID, which is never used again. When Begin returns, the intent is on
+// disk, in the ledger and in its log. digest identifies the inputs (see SameRequest).
+// request is what Request returns later; nil keeps nothing.
 func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, request []byte) (model.Job, error) {
 	return l.BeginUnless(ctx, job, digest, request, nil)
 }
 
-// BeginUnless is Begin, but if the ledger has a job that the guard refuses, nothing is written
-// and the error is a *SameError.
+// BeginUnless is Begin, unless the guard refuses the job because of one in the ledger: then nothing is
+// written and the error is a *SameError.
 func (l *Ledger) BeginUnless(ctx context.Context, job model.Job, digest string, request []byte, guard *model.LaunchGuard) (model.Job, error) {
 	const doing = "writing down the intent"
 	owner, err := l.takeOwner()
@@ -133,8 +133,8 @@ func (l *Ledger) BeginUnless(ctx context.Context, job model.Job, digest string, 
 // nextNumber takes the number of the next job.
 const nextNumber = "UPDATE marks SET number = number + 1 RETURNING number"
 
-// Accepted writes the identifier that the service gave a job into the log. It is
-// on disk when Accepted returns, whatever state the ledger itself is in.
+// Accepted writes the identifier that the service gave a job to the log. When
+// Accepted returns, it is on disk, whatever state the ledger itself is in.
 func (l *Ledger) Accepted(id, snapshot string) error {
 	n, err := parseJobID(id)
 	if err == nil {
@@ -162,9 +162,9 @@ func begunRecord(n int64, job model.Job, digest string) record {
 	}
 }
 
-// Adopt writes a job that the service knows and this ledger does not, with the
-// service's identifier, as accepted. If a job of the ledger has the identifier,
-// that job is returned unchanged.
+// Adopt adds a job that only the service knows, as accepted, with the service's
+// identifier. If a job of the ledger has the identifier, Adopt returns that job
+// unchanged.
 func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 	doing := "adopting " + job.Snapshot
 	job.State = model.JobAccepted
@@ -194,15 +194,15 @@ func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 }
 
 // Change reads a job, lets change alter it and writes it back, in one
-// transaction that is on disk when Change returns. It adds a step when the state
+// transaction that is on disk when Change returns. It adds a step if the state
 // changed or change returns a text for one. change sees the job as it is now,
-// which may be newer than what the caller knows: another process may watch it too.
+// which may be news to the caller: another process may watch it too.
 // If change returns an error, nothing is written and Change returns it.
 func (l *Ledger) Change(ctx context.Context, id string, change func(*model.Job) (step string, err error)) (model.Job, error) {
 	return l.changeIn(ctx, id, func(_ context.Context, _ *sql.Tx, _ int64, job *model.Job) (string, error) { return change(job) })
 }
 
-// changeIn is Change for a change that looks at other rows, too.
+// changeIn is Change for a change that also reads other rows.
 func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx context.Context, tx *sql.Tx, n int64, job *model.Job) (step string, err error)) (model.Job, error) {
 	n, err := parseJobID(id)
 	if err != nil {
@@ -275,7 +275,7 @@ func (l *Ledger) insertRequest(ctx context.Context, tx *sql.Tx, n int64, request
 	return err
 }
 
-// ReplaceRequest replaces the request of a job by now, if it still is was.
+// ReplaceRequest changes the request of a job from was to now. If it is no longer was, it stays.
 func (l *Ledger) ReplaceRequest(ctx context.Context, id string, was, now []byte) error {
 	n, err := parseJobID(id)
 	if err != nil {
@@ -310,13 +310,13 @@ func insertStep(ctx context.Context, tx *sql.Tx, n int64, s model.JobStep) error
 	return err
 }
 
-// jobID is the console's own identifier of a job: short enough to type.
+// jobID is the console's identifier of a job, short enough to type.
 func jobID(n int64) string { return "job-" + strconv.FormatInt(n, 10) }
 
 func parseJobID(id string) (int64, error) {
 	digits, ok := strings.CutPrefix(id, "job-")
 	if ok {
-		if n, err := strconv.ParseInt(digits, 10, 32); err == nil && n > 0 && jobID(n) == id { // the column's bits
+		if n, err := strconv.ParseInt(digits, 10, 32); err == nil && n > 0 && jobID(n) == id { // the column has 32 bits
 			return n, nil
 		}
 	}

@@ -42,7 +42,7 @@ func clock() func() time.Time {
 	}
 }
 
-// open is Open, or the same on the server of the tests.
+// open is Open, or its equivalent on the tests' server.
 func open(t testing.TB, path string, now func() time.Time) (l *Ledger, notice string, err error) {
 	t.Helper()
 	if !postgrestest.Available() {
@@ -68,7 +68,7 @@ func openTest(t testing.TB, path string) *Ledger {
 	return l
 }
 
-// raw is the file, or the tables on the server, as any program may open it.
+// raw opens the file, or the tables on the server, like any other program.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	if postgrestest.Available() {
@@ -122,7 +122,7 @@ func TestAJobAndItsStepsComeBack(t *testing.T) {
 	if got, err := other.OfSnapshot(t.Context(), "sd_1"); err != nil || got.ID != "job-1" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, id := range []string{"job-1", ""} { // what a webhook says is no number of this console
+	for _, id := range []string{"job-1", ""} { // the console's identifiers are not the service's
 		if got, err := other.OfSnapshot(t.Context(), id); !errors.Is(err, database.ErrNotFound) {
 			t.Errorf("%q: %+v, %v", id, got, err)
 		}
@@ -244,7 +244,7 @@ func TestRecoverSettlesTheDeadAndLeavesTheLivingAlone(t *testing.T) {
 	}
 }
 
-// sabotage makes every statement of a kind fail, until the returned func is called.
+// sabotage makes every statement of a kind fail until the returned func is called.
 func sabotage(t *testing.T, l *Ledger, statement string) (end func()) {
 	t.Helper()
 	exec := func(query string) {

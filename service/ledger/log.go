@@ -13,8 +13,8 @@ import (
 	"zonedeck/keystore/textfile"
 )
 
-// record is one line of the log: a job that is about to be sent, or the
-// identifier that the service gave it.
+// record is one line of the log: a job about to be sent, or the identifier that
+// the service gave it.
 type record struct {
 	At       time.Time `json:"at"`
 	Job      int64     `json:"job"`
@@ -35,11 +35,11 @@ const (
 // maxRecord bounds a line of the log.
 const maxRecord = 64 << 10
 
-// logPath is the text file beside the ledger.
+// logPath is the log of the ledger at path.
 func logPath(path string) string { return path + ".log" }
 
-// appendLog adds records to the log and returns the log's size. They are on disk
-// when it returns.
+// appendLog adds records to the log and returns the log's size. When it returns,
+// they are on disk.
 func appendLog(path string, records ...record) (size int64, err error) {
 	var lines []byte
 	for _, r := range records {
@@ -54,13 +54,13 @@ func appendLog(path string, records ...record) (size int64, err error) {
 
 // logged is what the log says about one job.
 type logged struct {
-	begun    record // its Job is 0 when the line is missing
+	begun    record // with Job 0 if the line is missing
 	snapshot string
 	at       time.Time // of the acceptance
 }
 
-// readLog reads the log, which may be missing, and returns its size. Damaged lines
-// are counted and skipped.
+// readLog reads the log, and returns its size. A missing log is empty. Damaged
+// lines are counted and skipped.
 func readLog(path string) (jobs map[int64]logged, size int64, damaged int, err error) {
 	f, err := textfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func parseLog(r io.Reader) (jobs map[int64]logged, damaged int, err error) {
 		if tooLong {
 			damaged++
 			for tooLong {
-				_, tooLong, _ = in.ReadLine() // an error ends the line, and the next read meets it again
+				_, tooLong, _ = in.ReadLine() // the next read returns the error again
 			}
 			continue
 		}

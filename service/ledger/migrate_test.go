@@ -26,7 +26,7 @@ func TestALedgerFromBeforeTheFirstReleaseIsRefusedByName(t *testing.T) {
 	}
 }
 
-// What can be read of a damaged file is carried over.
+// Everything readable in a damaged file is carried over.
 func TestADamagedLedgerIsCarriedOver(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := filepath.Join(t.TempDir(), "ledger.db")
@@ -35,7 +35,7 @@ func TestADamagedLedgerIsCarriedOver(t *testing.T) {
 		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "d", []byte("asked"))))
 	}
 	noerr.Must(t, l.Close())
-	// The page of another table is damaged, and none of the jobs.
+	// Only a page of another table is damaged, not the jobs.
 	db, err := sql.Open("sqlite", path)
 	noerr.Must(t, err)
 	for _, statement := range []string{"CREATE TABLE extra (a)", "INSERT INTO extra VALUES ('spoil me')"} {

@@ -16,10 +16,9 @@ import (
 )
 
 // Open opens the ledger at path, or creates it with mode 0600, and compares it
-// with its log: jobs and identifiers that the ledger lost come back from there,
-// and the other way round. A damaged file is put aside, and everything that can
-// still be read of it is carried over. notice says what was wrong; it is empty
-// when nothing was.
+// with its log: each gets back from the other the jobs and identifiers that it
+// lost. A damaged file is put aside, and everything still readable in it is
+// carried over. notice says what was wrong, or is empty.
 //
 // A ledger that cannot be written is opened for reading (see Frozen). The errors
 // are those of database.Open.
@@ -38,8 +37,8 @@ func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, no
 	l.db = db
 	var notes []string
 	if damage != nil {
-		notes = append(notes, fmt.Sprintf("The ledger %s was damaged (%v). It is kept as %s; %s carried over from it.",
-			db.Path(), damage.Err, damage.SavedAs, counted(carried, "job was", "jobs were")))
+		notes = append(notes, fmt.Sprintf("The ledger %s was damaged (%v). It is kept as %s. Carried over from it: %s.",
+			db.Path(), damage.Err, damage.SavedAs, counted(carried, "job", "jobs")))
 	}
 	if db.Frozen() == nil {
 		note, err := l.reconcile(ctx)
@@ -64,9 +63,9 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// reconcile compares the ledger with its log when the log's size differs from
-// what the ledger remembers: after a crash, after either of them was cut off,
-// replaced or deleted, and when several processes were at work.
+// reconcile compares the ledger with its log if the log's size differs from the
+// one the ledger remembers: after a crash, after one of them was cut off,
+// replaced or deleted, or after several processes wrote to them.
 func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 	var remembered int64
 	if err := l.db.QueryRowContext(ctx, "SELECT logged FROM marks").Scan(&remembered); err != nil {
@@ -84,7 +83,7 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 		return "", err
 	}
 	back, named, cut := 0, 0, false
-	err = l.db.Write(ctx, "taking over what the log has", func(ctx context.Context, tx *sql.Tx) error {
+	err = l.db.Write(ctx, "restoring jobs from the log", func(ctx context.Context, tx *sql.Tx) error {
 		known, highest, err := l.known(ctx, tx)
 		if err != nil {
 			return err
@@ -118,20 +117,19 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 	return reconciled(l.Path(), back, named, damaged, cut), nil
 }
 
-// reconciled says what reconcile found: restored jobs and identifiers, damaged lines, a log that was
-// cut off.
+// reconciled says what reconcile found: restored jobs and identifiers, damaged lines, a cut log.
 func reconciled(path string, back, named, damaged int, cut bool) string {
 	var notes []string
 	if back > 0 {
-		notes = append(notes, fmt.Sprintf("The ledger %s lacked %s since is not known here: ask the service with 'zonedeck jobs watch'.",
-			path, counted(back, "job that stands in its log; it is back, and what became of it", "jobs that stand in its log; they are back, and what became of them")))
+		notes = append(notes, fmt.Sprintf("Restored from the log of the ledger %s: %s. What happened since is unknown: ask the service with 'zonedeck jobs watch'.",
+			path, counted(back, "job", "jobs")))
 	}
 	if named > 0 {
-		notes = append(notes, fmt.Sprintf("The ledger %s lacked %s back.",
-			path, counted(named, "identifier of a job that stands in its log; it is", "identifiers of jobs that stand in its log; they are")))
+		notes = append(notes, fmt.Sprintf("Restored from the log of the ledger %s: %s.",
+			path, counted(named, "job identifier", "job identifiers")))
 	}
 	if cut {
-		notes = append(notes, fmt.Sprintf("The ledger's log %s was cut or deleted; its lines were written again.", logPath(path)))
+		notes = append(notes, fmt.Sprintf("The ledger's log %s was cut or deleted; its lines were rewritten.", logPath(path)))
 	}
 	if damaged > 0 {
 		notes = append(notes, fmt.Sprintf("%s of the ledger's log %s could not be read.", counted(damaged, "line", "lines"), logPath(path)))
@@ -139,13 +137,13 @@ func reconciled(path string, back, named, damaged int, cut bool) string {
 	return strings.Join(notes, " ")
 }
 
-// row is what reconcile needs to know of a job.
+// row is a job as reconcile needs it.
 type row struct {
 	job           model.Job
 	digest, owner string
 }
 
-// known are the jobs of the ledger, and the highest number that it gave.
+// known returns the jobs of the ledger, and the highest number it has given out.
 func (l *Ledger) known(ctx context.Context, tx *sql.Tx) (jobs map[int64]row, highest int64, err error) {
 	if err := tx.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&highest); err != nil {
 		return nil, 0, err
@@ -154,7 +152,7 @@ func (l *Ledger) known(ctx context.Context, tx *sql.Tx) (jobs map[int64]row, hig
 	err = database.Each(ctx, tx, "SELECT "+jobColumns+", digest, owner FROM jobs", nil, func(s database.Scanner) error {
 		var r row
 		var err error
-		// A row with an impossible time counts as known, too.
+		// A job counts as known even if its row has an impossible time.
 		if r.job, err = scanJob(s, &r.digest, &r.owner); err != nil && !errors.Is(err, database.ErrCorrupt) {
 			return err
 		}
@@ -168,8 +166,8 @@ func (l *Ledger) known(ctx context.Context, tx *sql.Tx) (jobs map[int64]row, hig
 	return jobs, highest, err
 }
 
-// restore writes into the ledger what only the log knows about a job, and reports
-// whether there was anything. A job of a live process is left to that process.
+// restore writes what only the log knows about a job to the ledger, and reports
+// whether there was anything. It leaves a job of a live process alone.
 func (l *Ledger) restore(ctx context.Context, tx *sql.Tx, n int64, e logged, known map[int64]row) (bool, error) {
 	r, has := known[n]
 	if !has {
@@ -197,8 +195,8 @@ func (l *Ledger) restore(ctx context.Context, tx *sql.Tx, n int64, e logged, kno
 	return true, insertStep(ctx, tx, n, model.JobStep{At: r.job.Updated, State: r.job.State, Text: acceptedText(e)})
 }
 
-// after is the time of a step that follows what happened at those times. A command that
-// reaches no emulator has the machine's clock, and an emulator's may be ahead of it.
+// after is the time of a step that follows the given times: now, or the latest of them. A command
+// without an emulator uses the machine's clock, and an emulator's may be ahead of it.
 func (l *Ledger) after(times ...time.Time) time.Time {
 	at := l.now()
 	for _, t := range times {
@@ -209,7 +207,7 @@ func (l *Ledger) after(times ...time.Time) time.Time {
 	return at
 }
 
-// accept gives a job the identifier that stands in the log.
+// accept gives a job its identifier from the log.
 func accept(job *model.Job, e logged) {
 	job.State, job.Snapshot, job.Accepted, job.Detail = model.JobAccepted, e.snapshot, e.at, ""
 	job.Fault = model.JobFault{}
@@ -217,7 +215,7 @@ func accept(job *model.Job, e logged) {
 
 func acceptedText(e logged) string { return "snapshot " + e.snapshot + ", from the ledger's log" }
 
-// missing are the records that the log lacks and should have.
+// missing returns the records that the log should have but lacks.
 func missing(known map[int64]row, entries map[int64]logged) []record {
 	var lost []record
 	for _, n := range slices.Sorted(maps.Keys(known)) {
@@ -232,8 +230,8 @@ func missing(known map[int64]row, entries map[int64]logged) []record {
 	return lost
 }
 
-// wasCut reports whether the log had a record that it lacks. It may never have had the intent
-// of a job that was not sent: the process was killed before it could log it.
+// wasCut reports whether the log lost a record that it once had. The intent of a job that was not sent
+// may never have been there: the process may have been killed before it wrote that line.
 func wasCut(lost []record, known map[int64]row) bool {
 	return slices.ContainsFunc(lost, func(r record) bool {
 		state := known[r.Job].job.State
@@ -241,15 +239,15 @@ func wasCut(lost []record, known map[int64]row) bool {
 	})
 }
 
-// salvage carries over what can still be read of a damaged file, and returns how many
-// jobs that is. It reads from both ends, so that one bad page costs no more than its own
-// rows; those come back from the log, without their steps.
+// salvage carries over every job still readable in a damaged file, and returns their number. It
+// reads from both ends, so one bad page costs only its own rows; those come back from the log,
+// without their steps.
 func (l *Ledger) salvage(ctx context.Context, kept string) int {
 	old := database.Peek(kept)
 	defer func() { _ = old.Close() }() // it was only read
 	var number int64
-	_ = old.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&number) // 0 where it cannot be read
-	err := l.db.Write(ctx, "taking over its numbers", func(ctx context.Context, tx *sql.Tx) error {
+	_ = old.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&number) // stays 0 if it cannot be read
+	err := l.db.Write(ctx, "carrying its numbers over", func(ctx context.Context, tx *sql.Tx) error {
 		// No log has this size, so reconcile compares the two.
 		_, err := tx.ExecContext(ctx, "UPDATE marks SET number = $1, logged = -1", max(number, 0))
 		return err
@@ -259,7 +257,7 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 	}
 	carried := map[int64]bool{}
 	for _, order := range []string{"ASC", "DESC"} {
-		// An error is the damage: what came before it counts.
+		// An error is the damage: the rows before it count.
 		_ = database.Each(ctx, old, "SELECT "+jobColumns+", digest FROM jobs ORDER BY n "+order, nil, func(s database.Scanner) error {
 			var digest string
 			job, err := scanJob(s, &digest)

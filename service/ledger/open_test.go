@@ -17,7 +17,7 @@ import (
 	"zonedeck/service/database/postgrestest"
 )
 
-// sound is a ledger of four jobs: ready, accepted, sent without an answer, and
+// sound makes a ledger of four jobs: ready, accepted, sent without an answer, and
 // only intended.
 func sound(t *testing.T) (path string) {
 	t.Helper()
@@ -50,7 +50,7 @@ func sound(t *testing.T) (path string) {
 	return path
 }
 
-// emptied has a ledger lose all that it has.
+// emptied deletes everything in a ledger.
 func emptied(t *testing.T, path string) {
 	t.Helper()
 	if postgrestest.Available() {
@@ -77,8 +77,8 @@ func reopen(t *testing.T, path string) (l *Ledger, notice string, jobs map[strin
 	return l, notice, jobs
 }
 
-// settled closes the ledger and finds nothing to tell at the next Open, and gives
-// a new job a number that none had.
+// settled closes the ledger, and expects no notice at the next Open and an unused
+// number for a new job.
 func settled(t *testing.T, l *Ledger) {
 	t.Helper()
 	noerr.Must(t, l.Close())
@@ -111,7 +111,7 @@ func TestAMissingOrEmptiedLedgerComesBackFromItsLog(t *testing.T) {
 			path := sound(t)
 			noerr.Must(t, lose(path))
 			l, notice, jobs := reopen(t, path)
-			if !strings.Contains(notice, "lacked 4 jobs that stand in its log") || !strings.Contains(notice, path) {
+			if !strings.Contains(notice, ": 4 jobs. What happened since is unknown") || !strings.Contains(notice, path) {
 				t.Errorf("told: %q", notice)
 			}
 			for id, want := range map[string]model.Job{
@@ -134,7 +134,7 @@ func TestAMissingOrEmptiedLedgerComesBackFromItsLog(t *testing.T) {
 	}
 }
 
-// The emulator's clock dates its jobs; a command that reaches no emulator has the machine's.
+// The emulator's clock dates its jobs; a command without an emulator uses the machine's.
 func TestNoStepIsOlderThanTheJobThatTheLogGivesBack(t *testing.T) {
 	path := sound(t)
 	emptied(t, path)
@@ -159,7 +159,7 @@ func TestADeletedWALIsTold(t *testing.T) {
 	noerr.Must(t, err)
 	noerr.Must(t, l.Accepted(job.ID, "sd_5"))
 	noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, acceptAs("sd_5"))))
-	// A copy without its WAL is what is left when somebody deletes it.
+	// A copy without the WAL, as if somebody had deleted it.
 	copied := filepath.Join(t.TempDir(), "ledger.db")
 	for _, tail := range []string{"", ".log"} {
 		b, err := os.ReadFile(path + tail)
@@ -167,7 +167,7 @@ func TestADeletedWALIsTold(t *testing.T) {
 		noerr.Must(t, os.WriteFile(copied+tail, b, 0o600))
 	}
 	_, notice, jobs := reopen(t, copied)
-	if !strings.Contains(notice, "lacked 1 job that stands in its log") {
+	if !strings.Contains(notice, ": 1 job. What happened since is unknown") {
 		t.Errorf("told: %q", notice)
 	}
 	if got := jobs["job-5"]; got.State != model.JobAccepted || got.Snapshot != "sd_5" || got.Dataset != "gd_y" {
@@ -209,7 +209,7 @@ func TestAnIdentifierThatOnlyTheLogHasIsTakenOver(t *testing.T) {
 	noerr.Must(t, l.Accepted("job-3", "sd_3"))
 	noerr.Must(t, l.Close())
 	l, notice, jobs := reopen(t, path)
-	if got := jobs["job-3"]; got.Snapshot != "sd_3" || got.State != model.JobAccepted || notice != "The ledger "+path+" lacked 1 identifier of a job that stands in its log; it is back." {
+	if got := jobs["job-3"]; got.Snapshot != "sd_3" || got.State != model.JobAccepted || notice != "Restored from the log of the ledger "+path+": 1 job identifier." {
 		t.Errorf("%+v, %q", got, notice)
 	}
 	settled(t, l)
@@ -231,7 +231,7 @@ func TestAJobOfALivingProcessIsNotTakenOver(t *testing.T) {
 	if notice != "" || jobs[job.ID].State != model.JobSending {
 		t.Fatalf("%q, %+v", notice, jobs)
 	}
-	// It dies before it wrote the acceptance into the ledger.
+	// It dies before it writes the acceptance to the ledger.
 	living.releaseOwner()
 	settled, err := other.Recover(t.Context())
 	if err != nil || len(settled) != 1 || settled[0].State != model.JobAccepted || settled[0].Snapshot != "sd_1" {
@@ -285,7 +285,7 @@ func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
 			noerr.Must(t, os.Remove(logPath(path)))
 		}
 		l, notice, jobs := reopen(t, path)
-		if !strings.Contains(notice, "damaged") || !strings.Contains(notice, "jobs were carried over") {
+		if !strings.Contains(notice, "damaged") || !strings.Contains(notice, "Carried over from it: ") {
 			t.Errorf("told: %q", notice)
 		}
 		if withLog && len(jobs) != n || len(jobs) < n-10 || len(jobs) == n && !withLog {
@@ -386,7 +386,7 @@ func TestTheFilesAreTheOperatorsAlone(t *testing.T) {
 	}
 }
 
-// The newest jobs are lost with the log, and their numbers are not given again.
+// The newest jobs are lost with the log, but their numbers are not reused.
 func TestNumbersOutliveTheJobsThatHadThem(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := sound(t)
@@ -396,7 +396,7 @@ func TestNumbersOutliveTheJobsThatHadThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, notice, jobs := reopen(t, path)
-	if len(jobs) != 2 || !strings.Contains(notice, "2 jobs were carried over") {
+	if len(jobs) != 2 || !strings.Contains(notice, "Carried over from it: 2 jobs.") {
 		t.Errorf("%d jobs; told %q", len(jobs), notice)
 	}
 	settled(t, l)

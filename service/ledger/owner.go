@@ -9,7 +9,7 @@ import (
 
 func (l *Ledger) ownersDir() string { return l.Path() + ".owners" }
 
-// takeOwner is this ledger's name as an owner of jobs.
+// takeOwner returns this ledger's name as an owner of jobs, after giving a sign of life.
 func (l *Ledger) takeOwner() (string, error) {
 	l.ownerMu.Lock()
 	defer l.ownerMu.Unlock()
@@ -23,8 +23,8 @@ func (l *Ledger) takeOwner() (string, error) {
 	return l.owner.Name(), nil
 }
 
-// releaseOwner gives up the sign of life. Jobs that are still in sending then have
-// no owner, which is right: the process that waited for them ends.
+// releaseOwner gives up the sign of life. Jobs still in sending then have no live
+// owner, which is right: the process that waited for them ends.
 func (l *Ledger) releaseOwner() {
 	l.ownerMu.Lock()
 	defer l.ownerMu.Unlock()
@@ -34,6 +34,6 @@ func (l *Ledger) releaseOwner() {
 	}
 }
 
-// ownerAlive reports whether the process that owns a job is alive: a job is never settled on a
-// guess.
+// ownerAlive reports whether the process that owns a job is alive. In doubt it is: a job is never
+// settled on a guess.
 func (l *Ledger) ownerAlive(token string) bool { return textfile.Alive(l.ownersDir(), token) }

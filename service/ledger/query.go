@@ -12,8 +12,8 @@ import (
 	"zonedeck/service/database"
 )
 
-// Job is one job with its steps, by the console's identifier or, when no job
-// has that, by the service's.
+// Job finds a job, with its steps, by the console's identifier or else by the
+// service's.
 func (l *Ledger) Job(ctx context.Context, id string) (model.Job, error) {
 	n, err := parseJobID(id)
 	if err != nil {
@@ -22,7 +22,7 @@ func (l *Ledger) Job(ctx context.Context, id string) (model.Job, error) {
 	return l.read(ctx, id, l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE n = $1", n))
 }
 
-// OfSnapshot is the newest job with an identifier of the service, with its steps.
+// OfSnapshot finds the newest job with the service's identifier id, with its steps.
 func (l *Ledger) OfSnapshot(ctx context.Context, id string) (model.Job, error) {
 	if id == "" {
 		return model.Job{}, fmt.Errorf("reading job %s: %w", id, database.ErrNotFound)
@@ -49,7 +49,7 @@ func (l *Ledger) read(ctx context.Context, id string, row *sql.Row) (model.Job, 
 	return job, nil
 }
 
-// Hooked is the newest job whose webhook comes to the address with that token. If there is none, the
+// Hooked finds the newest job whose webhook goes to the address with that token. If there is none, the
 // error wraps database.ErrNotFound.
 func (l *Ledger) Hooked(ctx context.Context, token string) (model.Job, error) {
 	doing := "looking for the job of a webhook"
@@ -66,9 +66,9 @@ func (l *Ledger) Hooked(ctx context.Context, token string) (model.Job, error) {
 	return l.Job(ctx, job.ID)
 }
 
-// Request is what Begin was given with a job of the ledger. If it is not kept, the error wraps
-// database.ErrNotFound: for jobs that were adopted or restored, for those from before requests were kept,
-// and for those older than the newest 5,000, or than 256 MiB of later requests.
+// Request returns the request that Begin got with a job. If it is not kept, the error wraps
+// database.ErrNotFound: for jobs that were adopted, restored, or begun before requests were kept,
+// and beyond the newest 5,000 requests or 256 MiB of them.
 func (l *Ledger) Request(ctx context.Context, id string) ([]byte, error) {
 	n, err := parseJobID(id)
 	if err != nil {
@@ -85,7 +85,7 @@ func (l *Ledger) Request(ctx context.Context, id string) ([]byte, error) {
 	return request, nil
 }
 
-// EachRequest yields the request of each job that has one, newest first, with the job's state.
+// EachRequest calls take with the request of each job that has one, newest first, until take returns an error.
 func (l *Ledger) EachRequest(ctx context.Context, take func(id string, state model.JobState, request []byte) error) error {
 	var refused error
 	err := database.Each(ctx, l.db, "SELECT n, state, request FROM job_requests JOIN jobs ON n = job ORDER BY n DESC", nil, func(row database.Scanner) error {
@@ -105,9 +105,9 @@ func (l *Ledger) EachRequest(ctx context.Context, take func(id string, state mod
 	return err
 }
 
-// EachBegun yields the jobs of a profile and a data set, begun since a time, that may have cost something,
-// newest first and without their steps. Each comes with the digest of what it asked for and with its
-// request, nil if that is not kept. A damaged row is there as far as it can be read.
+// EachBegun calls take with the jobs of a profile and a data set, begun since a time, that may have cost
+// something, newest first and without their steps. digest identifies a job's inputs; request is nil if it
+// is not kept. A damaged row is included as far as it can be read.
 func (l *Ledger) EachBegun(ctx context.Context, profile, dataset string, since time.Time, take func(job model.Job, digest string, request []byte)) error {
 	err := database.Each(ctx, l.db, "SELECT "+jobColumns+`, digest, request FROM jobs LEFT JOIN job_requests ON job = n
 		WHERE profile = $1 AND dataset = $2 AND created >= $3 AND state NOT IN ('not_sent', 'refused') ORDER BY n DESC`,
@@ -129,9 +129,9 @@ func (l *Ledger) EachBegun(ctx context.Context, profile, dataset string, since t
 	return nil
 }
 
-// Jobs are the newest jobs of the ledger, newest first, each with its steps, and
-// how many jobs the ledger has. limit 0 means all. A job whose row is damaged is there as
-// far as it can be read, and its Detail says so: it must not hide the others.
+// Jobs returns the newest jobs of the ledger, newest first, each with its steps, and
+// how many jobs the ledger has. limit 0 means all. A damaged row must not hide the
+// others: its job is included as far as it can be read, and its Detail says so.
 func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error) {
 	const doing = "reading the ledger"
 	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM jobs").Scan(&total); err != nil {
@@ -144,8 +144,8 @@ func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total i
 	return list, total, err
 }
 
-// Matching are the newest jobs that match, newest first, each with its steps, how many match, and how many jobs
-// the ledger has. matches is given them without their steps. limit 0 means all. Damaged rows are as in Jobs.
+// Matching returns the newest jobs that match, newest first, each with its steps, how many match, and how many
+// jobs the ledger has. matches gets jobs without their steps. limit 0 means all. For damaged rows see Jobs.
 func (l *Ledger) Matching(ctx context.Context, matches func(model.Job) bool, limit int) (list []model.Job, match, total int, err error) {
 	const doing = "reading the ledger"
 	err = database.Each(ctx, l.db, "SELECT "+jobColumns+" FROM jobs ORDER BY n DESC", nil, func(row database.Scanner) error {
@@ -170,8 +170,7 @@ func (l *Ledger) Matching(ctx context.Context, matches func(model.Job) bool, lim
 	return list, match, total, nil
 }
 
-// HookJobs is what is known of jobs that webhooks are about, by their identifiers; those that the ledger does not have
-// are left out.
+// HookJobs returns the jobs of webhooks by their identifiers, without those that the ledger does not have.
 func (l *Ledger) HookJobs(ctx context.Context, ids []string) (map[string]model.HookJob, error) {
 	out := make(map[string]model.HookJob, len(ids))
 	for some := range slices.Chunk(ids, jobsAtOnce) {
@@ -197,28 +196,27 @@ func (l *Ledger) HookJobs(ctx context.Context, ids []string) (map[string]model.H
 	return out, nil
 }
 
-// jobsAtOnce bounds the parameters of a statement.
+// jobsAtOnce is the most jobs in one statement, which may have only so many parameters.
 const jobsAtOnce = 500
 
-// InFlight are the jobs that the service works on or that are on their way to
+// InFlight returns the jobs that the service works on or that are on their way to
 // it, newest first.
 func (l *Ledger) InFlight(ctx context.Context) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE state IN ('intent', 'sending', 'accepted', 'running') ORDER BY n DESC", "looking for jobs in flight")
 }
 
-// AtService are the jobs of a profile that its service works on, newest first.
+// AtService returns the jobs of a profile that its service works on, newest first.
 func (l *Ledger) AtService(ctx context.Context, profile string) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE state IN ('accepted', 'running') AND profile = $1 AND snapshot <> '' ORDER BY n DESC", "looking for jobs in flight", profile)
 }
 
-// HooksDue are the jobs of a profile that may have started and whose webhook was to come by now,
-// newest first.
+// HooksDue returns the jobs of a profile that may have started and whose webhook is due, newest first.
 func (l *Ledger) HooksDue(ctx context.Context, profile string, now time.Time) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE state = 'may_have' AND profile = $1 AND hook_due > 0 AND hook_due <= $2 ORDER BY n DESC", "looking for webhooks that are due", profile, database.Micros(now))
 }
 
-// Owing are the profiles with something to follow, in the order of their names: jobs that the service
-// works on, and jobs that may have started and whose webhook was to come by now.
+// Owing returns the profiles with jobs to follow, sorted by name: jobs that the service works on, and jobs
+// that may have started and whose webhook is due.
 func (l *Ledger) Owing(ctx context.Context, now time.Time) ([]string, error) {
 	var out []string
 	err := database.Each(ctx, l.db, `SELECT DISTINCT profile FROM jobs WHERE state IN ('accepted', 'running', 'may_have')
@@ -232,34 +230,34 @@ func (l *Ledger) Owing(ctx context.Context, now time.Time) ([]string, error) {
 	if err != nil {
 		return nil, l.db.Fault("looking for profiles with jobs in flight", err)
 	}
-	slices.Sort(out) // a server sorts as its country does
+	slices.Sort(out) // a database server sorts by its locale
 	return out, nil
 }
 
-// FieldsDue are the jobs of a profile with a result whose fields were not looked at yet, newest first.
+// FieldsDue returns the jobs of a profile with results whose fields are yet to be examined, newest first.
 func (l *Ledger) FieldsDue(ctx context.Context, profile string) ([]model.Job, error) {
 	list, err := l.jobs(ctx, `WHERE profile = $1 AND account LIKE '%"FieldsDue":true%' ORDER BY n DESC`, "looking for results whose fields are due", profile)
 	return slices.DeleteFunc(list, func(j model.Job) bool { return !j.Rows.FieldsDue }), err
 }
 
-// SameRequest are the jobs that ask for the same and may have cost something, newest first: the question
-// "the same inputs again?" is about them. They are the jobs with inputs of the same digest that were
-// begun since a time, or that run or may have started, whenever they were begun; and the jobs that
-// repeat the job repeats, if that is not empty.
+// SameRequest returns the jobs with the same request that may have cost something, newest first, for the
+// question "the same inputs again?". These are the jobs with the same digest that were begun since a time,
+// and those of any age that run or may have started; also those that repeat the job repeats, if it is not
+// empty.
 func (l *Ledger) SameRequest(ctx context.Context, digest, repeats string, since time.Time) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE "+sameJobs+" ORDER BY n DESC LIMIT $4",
 		"looking for the same inputs", digest, database.Micros(since), repeats, maxSame)
 }
 
-// sameJobs are the jobs of Same. For an accepted job only its age counts: if the dialect has no way to
-// ask about it, it stays accepted for ever.
+// sameJobs is the condition of SameRequest. For an accepted job only its age counts: it stays accepted
+// forever if the dialect has no way to ask about it.
 const sameJobs = `state NOT IN ('not_sent', 'refused') AND (repeats <> '' AND repeats = $3
 	OR digest = $1 AND (created >= $2 OR state IN ('intent', 'sending', 'may_have', 'running')))`
 
-// maxSame bounds the answer of Same.
+// maxSame bounds the answer of SameRequest.
 const maxSame = 1000
 
-const damagedRow = "its row in the ledger is damaged and was read as far as it can be"
+const damagedRow = "its row in the ledger is damaged and could not be read in full"
 
 func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) ([]model.Job, error) {
 	var list []model.Job
@@ -280,8 +278,8 @@ func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) (
 	return list, nil
 }
 
-// addSteps reads the steps of jobs by their numbers, because another process may have changed meanwhile which jobs
-// a condition chooses.
+// addSteps reads the steps of jobs by their numbers: repeating the condition could find other jobs, because
+// another process may write.
 func (l *Ledger) addSteps(ctx context.Context, list []model.Job) error {
 	for some := range slices.Chunk(list, jobsAtOnce) {
 		at, numbers := make(map[int64]int, len(some)), make([]int64, len(some))
@@ -323,8 +321,8 @@ func readSteps(ctx context.Context, q database.Queryer, n int64) ([]model.JobSte
 	return steps, err
 }
 
-// scanJob reads the jobColumns, and what follows them into more. Beside an
-// ErrCorrupt it returns the job as far as it could be read, with its ID.
+// scanJob reads the jobColumns, and the columns after them into more. With an
+// ErrCorrupt it also returns the job, with its ID, as far as it could be read.
 func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 	var job model.Job
 	var n int64

@@ -75,7 +75,7 @@ func TestMatchingJobsComeWithTheirSteps(t *testing.T) {
 	}
 }
 
-// The steps of other jobs are not read: one in flight may be far older than thousands of others.
+// A job in flight may be older than thousands of others, whose steps must not be read.
 func TestAJobInFlightIsReadWithItsOwnStepsAlone(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := filepath.Join(t.TempDir(), "ledger.db")

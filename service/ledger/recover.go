@@ -11,10 +11,10 @@ import (
 	"zonedeck/service/database"
 )
 
-// Recover settles what a process left behind when it died in the middle of a
-// trigger: an intent was certainly not sent, a job whose identifier is in the log
-// was accepted, and any other job in sending may have started (it is never sent
-// again). Jobs of live processes are left alone. It returns the jobs it changed.
+// Recover settles the jobs of processes that died in the middle of a trigger: an
+// intent was certainly not sent, a job with its identifier in the log was
+// accepted, and any other job in sending may have started (it is never sent
+// again). Recover leaves jobs of live processes alone. It returns the jobs it changed.
 func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	const doing = "settling what a dead process left behind"
 	if frozen := l.Frozen(); frozen != nil {
@@ -36,7 +36,7 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	if len(owners) == 0 {
 		return nil, nil
 	}
-	entries, _, _, err := readLog(logPath(l.Path())) // what dead processes wrote is complete by now
+	entries, _, _, err := readLog(logPath(l.Path())) // dead processes write no more, so it is complete for them
 	if err != nil {
 		return nil, l.db.Fault(doing, err)
 	}

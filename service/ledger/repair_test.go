@@ -88,7 +88,7 @@ func TestADamagedLedgerWithoutItsLogGoesOn(t *testing.T) {
 		noerr.Must(t, lose(logPath(path)))
 		spoiled(t, path, "DROP TABLE marks")
 		l, notice, jobs := reopen(t, path)
-		if len(jobs) != 4 || !strings.Contains(notice, "; 4 jobs were carried over from it.") || !strings.Contains(notice, logPath(path)+" was cut or deleted") {
+		if len(jobs) != 4 || !strings.Contains(notice, ". Carried over from it: 4 jobs.") || !strings.Contains(notice, logPath(path)+" was cut or deleted") {
 			t.Errorf("%s: %d jobs, %q", name, len(jobs), notice)
 		}
 		if entries, _, damaged, err := readLog(logPath(path)); err != nil || damaged != 0 || len(entries) != 4 || entries[2].snapshot != "sd_2" {
@@ -148,7 +148,7 @@ func TestWhatTheLogAloneHasComesBackWhole(t *testing.T) {
 		record{At: testTime, Job: 1, Event: accepted, Snapshot: "sd_other"},
 		record{At: testTime, Job: 8, Event: accepted, Snapshot: "sd_8"})))
 	l, notice, jobs := reopen(t, path)
-	if !strings.Contains(notice, "lacked 1 job that") || !strings.Contains(notice, "lacked 1 identifier of a job that") || strings.Contains(notice, "cut") {
+	if !strings.Contains(notice, ": 1 job. What happened since is unknown") || !strings.Contains(notice, ": 1 job identifier.") || strings.Contains(notice, "cut") {
 		t.Errorf("told: %q", notice)
 	}
 	job := jobs["job-3"]
@@ -159,7 +159,7 @@ func TestWhatTheLogAloneHasComesBackWhole(t *testing.T) {
 	if job := jobs["job-1"]; job.Snapshot != "sd_1" || job.State != model.JobReady {
 		t.Errorf("a job that has its identifier: %+v", job)
 	}
-	// Nothing but the acceptance is left of this one.
+	// Only the acceptance of this one is left.
 	if job := jobs["job-8"]; job.State != model.JobAccepted || job.Snapshot != "sd_8" || !job.Created.Equal(testTime) || !job.Accepted.Equal(testTime) ||
 		job.Done != -1 || job.Records != -1 || job.Detail != "" || !job.Updated.After(testTime) {
 		t.Errorf("%+v", job)
@@ -235,7 +235,7 @@ func TestWhatAnotherProcessSettledIsPassedOver(t *testing.T) {
 		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil)))
 	}
 	l.releaseOwner()
-	// The other process is a trigger, which acts between the list and its second job.
+	// The other process is a trigger. It acts after the list is read, before its second job is settled.
 	spoiled(t, l.Path(), "CREATE TRIGGER quicker AFTER UPDATE ON jobs WHEN NEW.n = 1 BEGIN UPDATE jobs SET state = 'refused' WHERE n = 2; END")
 	got, err := l.Recover(t.Context())
 	if err != nil || len(got) != 2 || got[0].ID != "job-1" || got[1].ID != "job-3" {
@@ -270,7 +270,7 @@ func TestAJobInSendingIsSettledWithAReason(t *testing.T) {
 	}
 }
 
-// owners are the names of the signs of life beside a ledger.
+// owners returns the names of the signs of life next to a ledger.
 func owners(t *testing.T, l *Ledger) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(l.ownersDir())
@@ -319,7 +319,7 @@ func TestASignOfLife(t *testing.T) {
 	if names := owners(t, l); len(names) != 1 || !other.ownerAlive(names[0]) {
 		t.Errorf("a job after that: %q", names)
 	}
-	// A process that is killed leaves its file, which goes with its jobs' settlement.
+	// A killed process leaves its file, which is removed when its jobs are settled.
 	left := filepath.Join(l.ownersDir(), l.owner.Name())
 	l.releaseOwner()
 	noerr.Must(t, os.WriteFile(left, nil, 0o600))
@@ -357,12 +357,12 @@ func TestAnIntentThatAKilledProcessCouldNotLogIsNoSignOfACutLog(t *testing.T) {
 	l, _, _ := reopen(t, path)
 	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "", nil)
 	noerr.Must(t, err)
-	if err := errors.Join(l.Close(), os.WriteFile(logPath(path), before, 0o600)); err != nil { // as if it was killed in between
+	if err := errors.Join(l.Close(), os.WriteFile(logPath(path), before, 0o600)); err != nil { // as if it had been killed in between
 		t.Fatal(err)
 	}
 	l, _, _ = reopen(t, path)
 	noerr.Must(t, noerr.From(l.Recover(t.Context())))
-	// Of another size, so that the two are compared.
+	// Another size makes Open compare the two.
 	noerr.Must(t, errors.Join(l.Close(), os.WriteFile(logPath(path), append(before, '\n'), 0o600)))
 	_, notice, jobs := reopen(t, path)
 	if notice != "" || jobs[job.ID].State != model.JobNotSent {

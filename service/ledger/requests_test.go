@@ -14,7 +14,7 @@ import (
 	"zonedeck/service/database"
 )
 
-// beganWith begins a job with a request of so many bytes.
+// beganWith begins a job with a request of that many bytes.
 func beganWith(t *testing.T, l *Ledger, size int) string {
 	t.Helper()
 	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Request: &model.JobAsked{PerInput: size}}, "d", bytes.Repeat([]byte{'x'}, size))
@@ -52,7 +52,7 @@ func TestOnlyTheNewestRequestsAreKept(t *testing.T) {
 	kept("job-4", "job-3", "job-2")
 	beganWith(t, l, 85)
 	kept("job-5", "job-4")
-	beganWith(t, l, 500) // more than all may have: it is the newest
+	beganWith(t, l, 500) // more than the limit for all, but it is the newest
 	kept("job-6")
 }
 
@@ -88,7 +88,7 @@ func TestWhatBegunJobsAskedForIsGivenWithEach(t *testing.T) {
 	}
 	first, err := l.Job(t.Context(), "job-1")
 	noerr.Must(t, err)
-	// The row of job-5 is damaged: it is there, without what it asked for.
+	// The row of job-5 is damaged: it is included, without its request.
 	if got, want := begun(first.Created), []string{"job-5  ", "job-1 d asked"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -1,15 +1,15 @@
 package ledger
 
-// oldestSchema is database.Options.Oldest, the schema that the first of migrations makes.
+// oldestSchema is database.Options.Oldest: the schema that the first migration makes.
 const oldestSchema = 4
 
-// migrations are database.Options.Migrations. Their statements, and all others of
-// this package, mean the same on PostgreSQL: numbered parameters, no type or
-// clause that only SQLite has, and numbers that the ledger gives itself. What a
-// service counts is a BIGINT: an INTEGER of PostgreSQL has 32 bits, while SQLite
-// makes no difference between the two. A job's number is an INTEGER, which SQLite
-// then keeps without an index (see maxNumber). SQLite gives BYTEA no meaning of its own, and PostgreSQL
-// has no BLOB.
+// migrations are database.Options.Migrations. All statements of this package also
+// work on PostgreSQL: they use numbered parameters, no type or clause that only
+// SQLite has, and numbers that the ledger gives out itself. Counts of a service
+// are BIGINT, because PostgreSQL's INTEGER has 32 bits; for SQLite the two are
+// the same. A job's number is an INTEGER, which SQLite keeps without an index
+// (see maxNumber). Bytes are BYTEA: PostgreSQL has no BLOB, and SQLite accepts
+// any type name.
 var migrations = [...]string{
 	`
 CREATE TABLE jobs (

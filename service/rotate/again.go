@@ -9,9 +9,9 @@ import (
 	"zonedeck/keystore"
 )
 
-// places looks at places that were set: somebody may have written the old value back since. Of the first
-// that does not give the new value any more, the setting and the calls are opened again. Of a place
-// that loses it twice in one run something writes it, which is an error.
+// places checks places that were set: somebody may have written the old value back since. At the first place
+// that no longer gives the new value, its setting and calls are reopened. If a place loses the value twice in
+// one run, something writes it: that is an error.
 func (r *run) places(ctx context.Context, which func(place string) bool) (more bool, err error) {
 	for _, s := range r.plan.Steps {
 		if s.Kind != keystore.StepSet || !s.Done || !which(s.Subject) {
@@ -33,15 +33,15 @@ func (r *run) places(ctx context.Context, which func(place string) bool) (more b
 	return false, nil
 }
 
-// instead is what a place that was set gives in place of the new value, in words; empty while it gives that
-// one, and where nothing is to be read.
+// instead says what a place gives instead of the new value; empty if it gives the new value, or if there is
+// nothing to read there.
 func (r *run) instead(ctx context.Context, place string) (string, error) {
 	i := slices.IndexFunc(r.plan.Users, func(u keystore.RotationUser) bool { return u.Place() == place })
 	if i >= 0 && r.plan.Users[i].File != "" {
 		if fresh, err := r.c.Files.Holds(place, r.plan.NewFingerprint); fresh && err == nil {
 			return "", nil
 		}
-		return "it held the new " + r.plan.Value() + " no more", nil // its setting says why it cannot be read
+		return "it held the new " + r.plan.Value() + " no more", nil // the setting will say why it cannot be read
 	}
 	if i >= 0 && r.plan.Users[i].Alone() || keystore.Ref(place).Scheme() == keystore.SchemeDemo {
 		return "", nil

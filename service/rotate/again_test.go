@@ -80,7 +80,7 @@ func TestAFileThatLostTheNewValueIsForAPerson(t *testing.T) {
 	p.wantDone(t, plan)
 }
 
-// undone are secrets of which one is written back each time that it was set and read back.
+// undone are secrets of which one gets its old value back each time after it was set and read back.
 type undone struct {
 	*keystore.Resolver
 	ref    string
@@ -122,8 +122,8 @@ func TestAReferenceThatIsWrittenBackAtOnceEndsTheRun(t *testing.T) {
 	p.wantDone(t, plan)
 }
 
-// rereads are secrets behind one reference of which every second reading gives another value, as where
-// something writes it between two looks.
+// rereads are secrets where every second read of one reference gives another value, as if something wrote it
+// between two reads.
 type rereads struct {
 	rotate.Secrets
 	ref   string

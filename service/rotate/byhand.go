@@ -9,9 +9,9 @@ import (
 	"zonedeck/keystore"
 )
 
-// Where no program can work the account settings, a person makes the new value there and gives it.
+// If no program can work the account settings, a person makes the new value there and gives it to the console.
 
-// askForValue says what a person does in the account settings.
+// askForValue tells a person what to do in the account settings.
 func (r *run) askForValue(ctx context.Context, n int) error {
 	words := fmt.Sprintf("in the account settings, create a key of the same level as %s, with an expiry, and give its value here", r.plan.Key)
 	if r.plan.Method == keystore.RotateByRefresh {
@@ -20,7 +20,7 @@ func (r *run) askForValue(ctx context.Context, n int) error {
 			return err
 		}
 		if r.plan.LastOld.IsZero() {
-			words += "; no call with the old one works now, so that the outage cannot be measured"
+			words += "; no call with the old one works now, so the outage cannot be measured"
 		}
 	}
 	s := r.stop(n, "%s", words)
@@ -28,7 +28,7 @@ func (r *run) askForValue(ctx context.Context, n int) error {
 	return s
 }
 
-// askAgain asks for the new value in place of the one that was given, which the service refused.
+// askAgain asks for the new value again, because the service refused the one that was given.
 func (r *run) askAgain(ctx context.Context, n int, value keystore.Secret, refused error) error {
 	words := fmt.Sprintf("the service does not accept the value that was given (••••%s): %s Give the new value here again: it takes the place of that one",
 		value.Last4(), strings.TrimRight(refused.Error(), ".")+".")
@@ -43,8 +43,8 @@ func (r *run) askAgain(ctx context.Context, n int, value keystore.Secret, refuse
 	return s
 }
 
-// lastOld notes when a call with the old value last worked. One that is refused already, or is not
-// at hand, is noted by nothing.
+// lastOld records when a call with the old value last worked. It records nothing if the old value is
+// refused already or is not at hand.
 func (r *run) lastOld(ctx context.Context) error {
 	if r.plan.OldHeld == "" {
 		return nil
@@ -55,7 +55,7 @@ func (r *run) lastOld(ctx context.Context) error {
 	}
 	at := r.c.Keys.Now(r.plan).UTC().Truncate(time.Millisecond)
 	if _, err := r.accepted(ctx, keystore.RotationUser{}, old); err != nil {
-		return ctx.Err() // the words say that none worked
+		return ctx.Err() // the advice will say that no call worked
 	}
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		p.LastOld = at
@@ -63,7 +63,7 @@ func (r *run) lastOld(ctx context.Context) error {
 	})
 }
 
-// outage says when no value of a refreshed key worked, as far as that was measured.
+// outage says for how long no value of a refreshed key worked, as far as that was measured.
 func outage(p keystore.RotationPlan) string {
 	switch {
 	case p.LastOld.IsZero():

@@ -89,7 +89,7 @@ func TestAValueTheConsoleMakesIsNotGiven(t *testing.T) {
 	}
 }
 
-// TestAValueThatNothingIsSaidOfIsNotAskedForAgain has a service that fails for another reason.
+// TestAValueThatNothingIsSaidOfIsNotAskedForAgain has a service that fails without refusing the value.
 func TestAValueThatNothingIsSaidOfIsNotAskedForAgain(t *testing.T) {
 	p := newPlace(t, start(t), "unheard")
 	c := p.config()

@@ -15,11 +15,11 @@ import (
 	"zonedeck/service/rehearsal"
 )
 
-// journalled is how many requests of the service's own journal are looked through: all it keeps.
+// journalled is how many requests of the service's journal are read: all that it keeps.
 const journalled = 5000
 
-// markSet notes where the service's journal stood when the references were set, and what of others it
-// shows refused since a refresh.
+// markSet records the end of the service's journal when the references were set, and counts the refused calls of
+// others since a refresh.
 func (r *run) markSet(ctx context.Context) error {
 	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil || r.plan.SetSeq != 0 {
@@ -32,15 +32,15 @@ func (r *run) markSet(ctx context.Context) error {
 	refused, _ := since(page, mark{r.plan.DeletedSeq, r.plan.DeletedEntry}, r.stranger)
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		p.SetSeq, p.SetEntry = page.Last, newest(page)
-		if p.DeletedSeq != 0 { // what was refused until now was so in the outage
+		if p.DeletedSeq != 0 { // the calls refused until now belong to the outage
 			p.OutageRefused, p.OwnRefused = p.OutageRefused+max(refused-p.OwnRefused, 0), 0
 		}
 		return p, nil
 	})
 }
 
-// mark is where the service's journal stood when nothing was to send the old value any more: a refresh
-// ends it before the references are set, a deletion after.
+// mark is the end of the service's journal when nothing should send the old value any more. A refresh ends the
+// value before the references are set, a deletion after.
 func (r *run) mark() mark {
 	set, deleted := mark{r.plan.SetSeq, r.plan.SetEntry}, mark{r.plan.DeletedSeq, r.plan.DeletedEntry}
 	if r.plan.Method == keystore.RotateByRefresh {
@@ -49,14 +49,14 @@ func (r *run) mark() mark {
 	return cmp.Or(deleted, set)
 }
 
-// mark is a place in the service's journal: a number, and the time of the entry that had it, which is
-// zero where that is not known. In an empty journal the mark is 1 without a time, because 0 is no mark.
+// mark is a place in the service's journal: the number of an entry and its time, which is zero if it is not
+// known. In an empty journal the mark is 1 without a time, because 0 means no mark.
 type mark struct {
 	seq   uint64
 	entry time.Time
 }
 
-// newest is the time of a journal's newest entry, zero where it has none.
+// newest is the time of a journal's newest entry; zero if it has none.
 func newest(page rehearsal.Page) (at time.Time) {
 	if n := len(page.Requests); n > 0 && page.Requests[n-1].Seq == page.Last {
 		at = page.Requests[n-1].Time
@@ -67,8 +67,8 @@ func newest(page rehearsal.Page) (at time.Time) {
 // empty reports whether the journal had no entry at the mark.
 func (m mark) empty() bool { return m.seq == 1 && m.entry.IsZero() }
 
-// anew reports whether a journal was begun after the mark, as that of an emulator which was started
-// anew: it ends before the mark, or has another entry there.
+// anew reports whether a journal was begun after the mark, as when the emulator was restarted: it ends before
+// the mark, or has another entry there.
 func (m mark) anew(page rehearsal.Page) bool {
 	i := slices.IndexFunc(page.Requests, func(q rehearsal.Request) bool { return q.Seq == m.seq })
 	return page.Last < m.seq || i >= 0 && !m.entry.IsZero() && !page.Requests[i].Time.Equal(m.entry)
@@ -123,7 +123,7 @@ func (r *run) markDeleted(ctx context.Context, settings Settings) (err error) {
 	})
 }
 
-// deleted sees whether a person has deleted the old key: a call with it tells.
+// deleted checks by a call whether a person has deleted the old key.
 func (r *run) deleted(ctx context.Context, n int) (keystore.Proof, error) {
 	words := "in the account settings, delete the old key of " + r.plan.Key + " (••••" + r.plan.OldLast4 + ")"
 	if r.plan.OldHeld == "" {
@@ -140,8 +140,8 @@ func (r *run) deleted(ctx context.Context, n int) (keystore.Proof, error) {
 	return proof, nil
 }
 
-// tryOld makes a call with the old value, between two with the new one to the same service: a refusal says
-// something of the old value only where the service tells the two apart.
+// tryOld makes a call with the old value between two calls with the new one to the same service. A refusal of the
+// old value proves something only if the service accepts the new one.
 func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, err error) {
 	if err := r.control(ctx); err != nil {
 		return proof, false, err
@@ -152,7 +152,7 @@ func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, 
 	return proof, accepted, err
 }
 
-// control sees the new value accepted.
+// control checks that the new value is accepted.
 func (r *run) control(ctx context.Context) error {
 	value, err := r.newValue(ctx)
 	if err != nil {
@@ -200,8 +200,8 @@ func (r *run) callOld(ctx context.Context) (proof keystore.Proof, accepted bool,
 	return proof, false, errors.New("the call with the old value failed for another reason than the key: " + res.Diagnosis.Summary)
 }
 
-// ownRefusal makes a call of the rotation's own that is to be refused, and counts it if it was: what
-// the service's journal shows besides is somebody else's. That it is under way is on disk before.
+// ownRefusal makes a call of the rotation that should be refused, and counts it if it was: all other refused
+// calls in the service's journal are somebody else's. Before the call, the record says that it is under way.
 func (r *run) ownRefusal(ctx context.Context, call func() (refused bool)) error {
 	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil { // there is no journal
@@ -225,7 +225,7 @@ func (r *run) ownRefusal(ctx context.Context, call func() (refused bool)) error 
 	own := 0
 	if call() {
 		own = 1
-		for range journalTries { // a journal may be written after the answer
+		for range journalTries { // the journal may be written after the answer
 			now, _, err := r.refusals(ctx, settings)
 			if err != nil || now > before {
 				break
@@ -238,13 +238,13 @@ func (r *run) ownRefusal(ctx context.Context, call func() (refused bool)) error 
 	return r.countOwn(context.WithoutCancel(ctx), own)
 }
 
-// journalTries times journalWait is how long the journal may take to show a call.
+// The journal may take journalTries times journalWait to show a call.
 const (
 	journalTries = 40
 	journalWait  = 50 * time.Millisecond
 )
 
-// settleOwn finds out whether a call of the rotation's own was made that a killed process had begun.
+// settleOwn counts the rotation's own call of a killed process, if the journal shows that it was made.
 func (r *run) settleOwn(ctx context.Context, settings Settings) error {
 	if r.plan.OwnFrom == 0 {
 		return nil
@@ -267,8 +267,8 @@ func (r *run) countOwn(ctx context.Context, n int) error {
 	})
 }
 
-// refusals counts the calls that the service's journal shows refused since the old value was to end,
-// and gives those of consoles.
+// refusals counts the refused calls in the service's journal since the mark, and returns those of
+// consoles.
 func (r *run) refusals(ctx context.Context, settings Settings) (n int, consoles []rehearsal.Request, err error) {
 	page, err := settings.Newest(ctx, journalled)
 	if err != nil {
@@ -284,7 +284,7 @@ func (r *run) refusals(ctx context.Context, settings Settings) (n int, consoles 
 	return n, consoles, nil
 }
 
-// refused sees the old value refused: the last proof.
+// refused checks that the old value is refused: the last proof.
 func (r *run) refused(ctx context.Context, n int) (keystore.Proof, error) {
 	if r.plan.OldHeld == "" {
 		return keystore.Proof{}, r.stop(n, "the old %s is not at hand: see a call with it refused, and vouch for it", r.plan.Value())
@@ -313,19 +313,19 @@ const (
 	minute = "15:04:05Z07:00"
 )
 
-// What the silence of an old key has to be before it is deleted: atRest after a use that came when
-// every reference was set, twice the widest gap between its uses if that is longer, and no more
-// than atRest where all that used it was switched. A run waits for patience at most.
+// How long an old key must be unused before it is deleted. If it was used after every reference was set: atRest,
+// or twice the widest gap between its uses if that is longer. Else: twice the widest gap, but at most atRest. A
+// run waits for patience at most.
 const (
 	atRest   = time.Minute
 	patience = 10 * time.Second
 )
 
-// ownAgent begins the User-Agent of consoles.
+// ownAgent is the prefix of the User-Agent of consoles.
 const ownAgent = "zonedeck"
 
-// quiet sees that the old key is not in use. A use after every reference was set is by something
-// that is not known, and ends the run; so does a silence that is too short to tell.
+// quiet checks that the old key is not in use. A recent use after every reference was set ends the run: it
+// is by something unknown. A silence that is too short to tell, and too long to wait for, ends it too.
 func (r *run) quiet(ctx context.Context, n int, settings Settings) error {
 	for {
 		page, err := settings.Newest(ctx, journalled)
@@ -333,7 +333,7 @@ func (r *run) quiet(ctx context.Context, n int, settings Settings) error {
 			return err
 		}
 		used, last := since(page, mark{r.plan.SetSeq, r.plan.SetEntry}, func(q rehearsal.Request) bool { return q.Key == r.plan.OldName })
-		// Before that the consoles need no wait: they read the references, which were set.
+		// Earlier uses by consoles need no wait: consoles read the references, which are set.
 		_, before := since(page, mark{}, func(q rehearsal.Request) bool { return r.foreignUse(q) })
 		rest := min(2*r.widestGap(page), atRest)
 		if used > 0 {
@@ -362,8 +362,8 @@ func (r *run) foreignUse(q rehearsal.Request) bool { return q.Key == r.plan.OldN
 
 func byConsole(q rehearsal.Request) bool { return strings.HasPrefix(q.Header["User-Agent"], ownAgent) }
 
-// widestGap is the longest time between two uses of the old key that follow each other. Those of
-// consoles count from when the references were set.
+// widestGap is the longest time between two successive uses of the old key. Uses by consoles count
+// only after the references were set.
 func (r *run) widestGap(page rehearsal.Page) (widest time.Duration) {
 	var last time.Time
 	set := mark{r.plan.SetSeq, r.plan.SetEntry}
@@ -382,8 +382,8 @@ func (r *run) widestGap(page rehearsal.Page) (widest time.Duration) {
 	return widest
 }
 
-// since counts the requests after a mark that fit, and gives the last one. All of a journal that was
-// begun anew, or was empty at the mark, came after it.
+// since counts the requests after a mark that fit, and returns the last one. If the journal was begun
+// anew, or was empty at the mark, all its requests came after it.
 func since(page rehearsal.Page, m mark, fits func(rehearsal.Request) bool) (n int, last rehearsal.Request) {
 	if m.empty() || m.anew(page) {
 		m.seq = 0
@@ -415,7 +415,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// watch looks for calls that were refused since the old value is: something may still send it.
+// watch looks for calls that were refused since the old value ended: something may still send it.
 func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil {
@@ -431,7 +431,7 @@ func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 	refused, last := since(page, r.mark(), r.stranger)
 	if others := refused - r.ownIn(page); others > 0 {
 		if _, other := since(page, r.mark(), func(q rehearsal.Request) bool { return r.stranger(q) && !byConsole(q) }); other.Seq != 0 {
-			last = other // and not the proof itself, which may have come after it
+			last = other // the last call may be the proof itself
 		}
 		return keystore.Proof{}, r.stop(n, "%s, besides the proof's own: something may still send the old %s. Find it and go on, or vouch for it", lastOf(others, last), r.plan.Value())
 	}
@@ -442,8 +442,8 @@ func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 	return keystore.Proof{Note: note}, nil
 }
 
-// ownIn is how many of the rotation's own refused calls a journal shows. One that was begun anew has
-// those that came before the proof ended.
+// ownIn is how many of the rotation's own refused calls a journal shows. A journal that was begun anew shows
+// at most those of consoles until the proof was recorded.
 func (r *run) ownIn(page rehearsal.Page) int {
 	if !r.mark().anew(page) {
 		return r.plan.OwnRefused
@@ -455,9 +455,9 @@ func (r *run) ownIn(page rehearsal.Page) int {
 	return min(n, r.plan.OwnRefused)
 }
 
-// nextCall is what can be watched of an account that shows no journal: the next call of ours.
+// nextCall makes this console's next call. Without a journal nothing else can be watched.
 func (r *run) nextCall(ctx context.Context) (keystore.Proof, error) {
-	// It reads the key's reference: what is held may be gone, when a run was killed at its end.
+	// Read the key's reference: the held value may be gone if a run was killed at its end.
 	value, err := r.c.Secrets.Resolve(ctx, cmp.Or(r.plan.NewRef, r.plan.NewHeld))
 	if err != nil {
 		return keystore.Proof{}, fmt.Errorf("taking the new %s: %w", r.plan.Value(), err)

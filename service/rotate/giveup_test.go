@@ -65,8 +65,7 @@ func (p place) created(t *testing.T) (keystore.RotationPlan, keystore.Secret) {
 	return plan, fresh
 }
 
-// What may not be rotated is neither gone on with nor given up: nothing is sent, and nothing that is
-// held goes.
+// A rotation that is refused is neither continued nor given up: nothing is sent, and the held values stay.
 func TestARefusedRotationIsLeftAsItIs(t *testing.T) {
 	p := newPlace(t, start(t), "forbidden").withPassword(t)
 	plan, fresh := p.created(t)
@@ -89,7 +88,7 @@ func TestARefusedRotationIsLeftAsItIs(t *testing.T) {
 	}
 }
 
-// A rotation whose held values are gone can still be ended, and nothing more is said than is known.
+// A rotation whose held values are lost can still be ended, and the text says no more than is known.
 func TestARotationWithoutItsHeldValuesIsGivenUp(t *testing.T) {
 	for _, lost := range []string{"old", "new"} {
 		p := newPlace(t, start(t), "lost-"+lost).withPassword(t)
@@ -110,7 +109,7 @@ func TestARotationWithoutItsHeldValuesIsGivenUp(t *testing.T) {
 	}
 }
 
-// Of a rotation that is given up after the removal began, the old password is not called valid.
+// If a rotation is given up after the removal began, the old password is not called valid.
 func TestGivingUpAfterTheOldPasswordIsRemoved(t *testing.T) {
 	for _, c := range []struct {
 		want string
@@ -128,8 +127,7 @@ func TestGivingUpAfterTheOldPasswordIsRemoved(t *testing.T) {
 	}
 }
 
-// Between the test and the removal may lie days: the old password stays while the new one does not
-// log in.
+// Days may pass between the test and the removal: the old password stays while the new one cannot log in.
 func TestTheLastWorkingPasswordIsNotRemoved(t *testing.T) {
 	t.Parallel() // it waits for the proxy as long as a rotation does
 	p := newPlace(t, start(t), "lastone").withPassword(t)

@@ -12,14 +12,14 @@ import (
 	"zonedeck/model"
 )
 
-// That a value is accepted says nothing of what it may do: a key of a lower level passes every call of
-// a rotation, and what the old one was for stops when that one is deleted.
+// An accepted value may still have too few rights: a key of a lower level passes every call of a rotation, and
+// its users stop when the old key is deleted.
 
-// levelTime bounds the look at a level: of a refresh, everything stands still meanwhile.
+// levelTime limits how long a level is measured: during a refresh everything stands still.
 const levelTime = 10 * time.Second
 
-// seeLevel sees that the new value may do what the old one may, as far as anything tells, and says what
-// was seen. proof is the call that accepted it.
+// seeLevel checks that the new value may do what the old one may, as far as that can be measured, and says what
+// was found. proof is the call that accepted the value.
 func (r *run) seeLevel(ctx context.Context, n int, proof keystore.Proof, value keystore.Secret) (words string, err error) {
 	levels, why := r.levels(ctx, r.plan.NewName, proof, value)
 	if ctx.Err() != nil {
@@ -56,7 +56,7 @@ func (r *run) seeLevel(ctx context.Context, n int, proof keystore.Proof, value k
 	return "", stop
 }
 
-// notLevel records what the new value's level was seen to be in place of the key's; "" where it is.
+// notLevel records the level that was measured for the new value; "" if it is the key's.
 func (r *run) notLevel(ctx context.Context, words string) error {
 	if r.plan.NewLevel == words {
 		return nil
@@ -67,7 +67,7 @@ func (r *run) notLevel(ctx context.Context, words string) error {
 	})
 }
 
-// oldLevels are those that fit what the old value may do, or an error where nothing tells.
+// oldLevels are the levels that fit what the old value may do. The error says why they could not be measured.
 func (r *run) oldLevels(ctx context.Context) ([]model.Level, error) {
 	if r.plan.OldHeld == "" {
 		return model.Levels(), errors.New("it is not at hand")
@@ -79,9 +79,9 @@ func (r *run) oldLevels(ctx context.Context) ([]model.Level, error) {
 	return r.levels(ctx, r.plan.OldName, keystore.Proof{}, old)
 }
 
-// levels are those that fit what a value may do: what the account settings list, or else what the calls
-// that the account's dialect knows tell, and whether it fetches. The error says why no more is known
-// than the latter.
+// levels are the levels that fit what a value may do. The account settings list its level. Without them, the calls
+// of the account's dialect and a successful fetch narrow it down. The error says why those calls or the settings
+// gave nothing.
 func (r *run) levels(ctx context.Context, name string, proof keystore.Proof, value keystore.Secret) ([]model.Level, error) {
 	ctx, cancel := context.WithTimeout(ctx, levelTime)
 	defer cancel()
@@ -105,12 +105,12 @@ func (r *run) levels(ctx context.Context, name string, proof keystore.Proof, val
 		levels = slices.DeleteFunc(slices.Clone(levels), func(l model.Level) bool { return l.Permission(model.CapUse) == model.PermNo })
 	}
 	if len(levels) == 0 {
-		return model.Levels(), errors.New("what it may do is of no level of contract 5.3")
+		return model.Levels(), errors.New("what it may do fits no level of contract 5.3")
 	}
 	return levels, err
 }
 
-// among is a level, or several of which one is meant: "OPS or LIMIT".
+// among lists one level or several alternatives: "OPS or LIMIT".
 func among(levels []model.Level) string {
 	words := make([]string, len(levels))
 	for i, l := range levels {

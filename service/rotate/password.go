@@ -15,25 +15,25 @@ import (
 	"zonedeck/service/rehearsal"
 )
 
-// A zone may have several passwords at once, and their change is a call of the account's dialect. So
-// the console makes the new one itself: it is held and recorded before the service hears of it, and
-// what fails before a reference was set is taken back.
+// A zone may have several passwords at once, and a call of the account's dialect changes them. So the
+// console makes the new one itself. It holds and records it before the service gets it. If a step fails
+// before a reference was set, the new password is taken back.
 
-// Passwords works the proxy passwords of zones. Errors hold no password.
+// Passwords changes and proves the proxy passwords of zones. Errors hold no password.
 type Passwords interface {
-	// Check refuses a rotation that could not come to its end. Nothing is sent.
+	// Check refuses a rotation that could not be completed. Nothing is sent.
 	Check(ctx context.Context, p keystore.RotationPlan) error
-	// Users are what uses the old password.
+	// Users are the users of the old password.
 	Users(ctx context.Context, p keystore.RotationPlan) ([]keystore.RotationUser, error)
 	// Make makes a password.
 	Make() keystore.Secret
-	// Add lets the zone accept a password besides its others, Remove ends that of one.
+	// Add adds a password to those that the zone accepts, Remove removes one.
 	Add(ctx context.Context, p keystore.RotationPlan, value keystore.Secret) error
 	Remove(ctx context.Context, p keystore.RotationPlan, value keystore.Secret) error
-	// Login logs in as a user does, which has to be accepted or refused. A change that may take a
-	// moment to reach the proxy is waited for.
+	// Login logs in as a user does. l says whether that must be accepted or refused. It waits for changes
+	// that take a moment to reach the proxy.
 	Login(ctx context.Context, p keystore.RotationPlan, u keystore.RotationUser, l exchange.LoginProof) (keystore.Proof, error)
-	// Leads waits until a reference that follows the service gives a value.
+	// Leads waits until a reference that follows the service gives this value.
 	Leads(ctx context.Context, ref string, value keystore.Secret) error
 }
 
@@ -41,8 +41,8 @@ type Passwords interface {
 type Password struct {
 	Zone    model.Zone
 	Account model.AccountID
-	Profile string // that the zone comes with; empty for one of the configuration
-	Key     string // by which it is changed
+	Profile string // the profile that the zone comes with; empty for a zone of the configuration
+	Key     string // the key that changes the password
 }
 
 // planPassword is the rotation of a zone's password as it would begin now. Nothing is written.
@@ -65,19 +65,19 @@ func (e *Engine) planPassword(ctx context.Context, w Password) (keystore.Rotatio
 	return keystore.PlanPassword(z, users, now), nil
 }
 
-// addPassword adds the new password and logs in with it. What fails is taken back.
+// addPassword adds the new password and logs in with it. If that fails, it takes the password back.
 func (r *run) addPassword(ctx context.Context) (keystore.Proof, error) {
 	if err := r.holdOld(ctx); err != nil {
 		return keystore.Proof{}, err
 	}
-	again := r.plan.NewFingerprint != "" // what was cut short may have added it
+	again := r.plan.NewFingerprint != "" // a killed run may have added it
 	if !again {
 		value, err := r.c.Secrets.Resolve(ctx, r.heldNew())
 		switch {
 		case errors.Is(err, keystore.ErrSecretMissing):
 			value = r.c.Passwords.Make()
 		case err != nil:
-			return keystore.Proof{}, fmt.Errorf("looking for a new password that is held already: %w", err)
+			return keystore.Proof{}, fmt.Errorf("looking for a new password of an earlier run: %w", err)
 		}
 		if err := r.hold(ctx, value); err != nil {
 			return keystore.Proof{}, err
@@ -105,10 +105,10 @@ func (r *run) logsIn(ctx context.Context, value keystore.Secret) bool {
 	return err == nil
 }
 
-// takeBack removes the new password again, puts the old one back where a reference was written, and
-// ends the rotation. What cannot be taken back stands in the record, and the same again goes on.
+// takeBack removes the new password, puts the old one back where a reference was written, and ends the
+// rotation. If that fails, the rotation stays open, and the next run goes on.
 func (r *run) takeBack(ctx context.Context, cause error) error {
-	if ctx.Err() != nil { // it was stopped, and goes on
+	if ctx.Err() != nil { // it was only stopped: the next run goes on
 		return cause
 	}
 	if err := r.undo(ctx); err != nil {
@@ -117,17 +117,17 @@ func (r *run) takeBack(ctx context.Context, cause error) error {
 	return fmt.Errorf("%w; the new password was taken back, and the old one stays", cause)
 }
 
-// undo says in the record that it has begun, before anything: a run that is killed ends it, and does
-// not go on with a password that is gone.
+// undo first records that it has begun: after a kill the next run completes it, and does not go on with a
+// password that is gone.
 func (r *run) undo(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	begun := r.plan.Undone // by a run that was killed
 	if err := r.markUndone(ctx, true); err != nil {
 		return err
 	}
-	if !begun || !r.heldLost(ctx) { // else the references and the zone are done, and what is held was going
+	if !begun || !r.heldLost(ctx) { // else a killed run had done that, and was removing the held values
 		if err := r.unadd(ctx); err != nil {
-			if !begun { // the same again goes on
+			if !begun { // the next run goes on with the rotation
 				err = errors.Join(err, r.markUndone(ctx, false))
 			}
 			return err
@@ -164,14 +164,14 @@ func (r *run) unadd(ctx context.Context) error {
 	}
 	if err := r.c.Passwords.Remove(ctx, r.plan, value); err != nil {
 		home, _ := r.plan.Home()
-		if _, still := r.c.Passwords.Login(ctx, r.plan, home, r.login(value, false)); still != nil { // else it was never added, or is gone
+		if _, still := r.c.Passwords.Login(ctx, r.plan, home, r.login(value, false)); still != nil { // a refused login means that it was never added, or is gone
 			return fmt.Errorf("removing it: %w", err)
 		}
 	}
 	return nil
 }
 
-// heldLost reports whether a value that the record says is held is gone.
+// heldLost reports whether a value is gone that should be held according to the record.
 func (r *run) heldLost(ctx context.Context) bool {
 	return slices.ContainsFunc([]string{r.plan.OldHeld, r.plan.NewHeld}, func(held string) bool {
 		if held == "" {
@@ -182,8 +182,8 @@ func (r *run) heldLost(ctx context.Context) bool {
 	})
 }
 
-// putBack gives the references that were written the old value again. What something else has put
-// there stays.
+// putBack writes the old value back to the references that the rotation wrote. If somebody else has
+// written another value there, it stays.
 func (r *run) putBack(ctx context.Context, old, value keystore.Secret) error {
 	for _, s := range r.plan.Steps {
 		if s.Kind != keystore.StepSet || !keystore.Ref(s.Subject).Storable() {
@@ -200,12 +200,12 @@ func (r *run) putBack(ctx context.Context, old, value keystore.Secret) error {
 	return nil
 }
 
-// nothingSet reports whether no place gives the new value yet, as far as the record tells.
+// nothingSet reports whether no place was set yet, according to the record.
 func (r *run) nothingSet() bool {
 	return !slices.ContainsFunc(r.plan.Steps, func(s keystore.RotationStep) bool { return s.Kind == keystore.StepSet && s.Done })
 }
 
-// removePassword removes the old password, and sees that what follows the service gives the new one.
+// removePassword removes the old password, and checks that references which follow the service give the new one.
 func (r *run) removePassword(ctx context.Context) (keystore.Proof, error) {
 	old, err := r.oldValue(ctx)
 	if err != nil {
@@ -215,10 +215,10 @@ func (r *run) removePassword(ctx context.Context) (keystore.Proof, error) {
 	if err != nil {
 		return keystore.Proof{}, err
 	}
-	if _, err := r.accepted(ctx, keystore.RotationUser{}, value); err != nil { // the test may be days ago
+	if _, err := r.accepted(ctx, keystore.RotationUser{}, value); err != nil { // the last test may be days old
 		return keystore.Proof{}, fmt.Errorf("the login with the new password: %w; the old one is not removed by this", err)
 	}
-	again := r.plan.DeletedSeq != 0 // what was cut short may have removed it
+	again := r.plan.DeletedSeq != 0 // a killed run may have removed it
 	if !again {
 		if err := r.markDeleted(ctx, r.c.Accounts.Settings(r.plan)); err != nil {
 			return keystore.Proof{}, err
@@ -244,7 +244,7 @@ func (r *run) removePassword(ctx context.Context) (keystore.Proof, error) {
 	return keystore.Proof{Note: note}, nil
 }
 
-// call is what a user's use of the value is, in a word.
+// call is the word for a use of the value: "call" or "login".
 func (r *run) call() string {
 	if r.plan.Zone != "" {
 		return "login"
@@ -252,12 +252,12 @@ func (r *run) call() string {
 	return "call"
 }
 
-// login is a login that is to be accepted, or refused.
+// login is a login that should be accepted, or else refused.
 func (r *run) login(value keystore.Secret, accepted bool) exchange.LoginProof {
 	return exchange.LoginProof{Password: value, Proves: r.proves(), Refusal: !accepted}
 }
 
-// tryOldPassword logs in with the old password, which is to be refused.
+// tryOldPassword logs in with the old password, which should be refused.
 func (r *run) tryOldPassword(ctx context.Context, home keystore.RotationUser, old keystore.Secret) (proof keystore.Proof, accepted bool, err error) {
 	counted := r.ownRefusal(ctx, func() bool {
 		proof, err = r.c.Passwords.Login(ctx, r.plan, home, r.login(old, false))
@@ -272,10 +272,10 @@ func (r *run) tryOldPassword(ctx context.Context, home keystore.RotationUser, ol
 	return proof, false, counted
 }
 
-// stranger reports whether a request of the service's journal was refused as one with the old value is.
+// stranger reports whether a request in the service's journal was refused as calls with the old value are.
 func (r *run) stranger(q rehearsal.Request) bool {
 	if r.plan.Zone != "" {
-		_, rest, named := strings.Cut(q.User, "-zone-"+r.plan.Zone) // of a refused login the journal names the user alone
+		_, rest, named := strings.Cut(q.User, "-zone-"+r.plan.Zone) // for a refused login the journal has only the user name
 		return q.Status == http.StatusProxyAuthRequired && named && (rest == "" || rest[0] == '-')
 	}
 	return q.Point == "api" && q.Status == http.StatusUnauthorized

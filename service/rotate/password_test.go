@@ -215,8 +215,8 @@ func (s failing) Store(ctx context.Context, ref string, v keystore.Secret) error
 	return s.Resolver.Store(ctx, ref, v)
 }
 
-// What fails before a reference was set is taken back: the old password stays, the new one is
-// removed, and nothing is held.
+// A failure before a reference was set takes the new password back: the old one stays, and nothing is
+// held.
 func TestANewPasswordThatDoesNotWorkIsTakenBack(t *testing.T) {
 	demo := start(t)
 	for name, change := range map[string]func(p place, c *setup){
@@ -279,7 +279,7 @@ func (s seeing) Store(ctx context.Context, ref string, v keystore.Secret) error 
 	return s.Secrets.Store(ctx, ref, v)
 }
 
-// What something else has written behind a reference stays, and the new password is taken back.
+// A value that somebody else wrote to a reference stays, and the new password is taken back.
 func TestAPasswordThatWasSetByOthersStays(t *testing.T) {
 	p := newPlace(t, start(t), "others").withPassword(t)
 	other := keystore.NewSecret("written-by-another-0123456789")
@@ -298,7 +298,7 @@ func TestAPasswordThatWasSetByOthersStays(t *testing.T) {
 	p.logsIn(t, p.old(), true)
 }
 
-// What cannot be taken back is held, and the next run goes on with the same password.
+// If a password cannot be taken back, it stays held, and the next run goes on with it.
 func TestAPasswordThatCannotBeTakenBackGoesOn(t *testing.T) {
 	p := newPlace(t, start(t), "stuck").withPassword(t)
 	c := p.config()
@@ -330,7 +330,7 @@ func TestAPasswordRotationThatIsStoppedGoesOn(t *testing.T) {
 	p.wantPasswordDone(t, plan)
 }
 
-// Giving up takes a new password back that no reference gives; a set one stays valid beside the old.
+// Giving up takes back a new password that no reference gives; once set, it stays valid like the old one.
 func TestGivingUpAPassword(t *testing.T) {
 	demo := start(t)
 	for _, until := range []keystore.RotationWord{keystore.WordCreate, keystore.WordSet} {

@@ -31,8 +31,7 @@ func wantNotRefused(t *testing.T, e *rotate.Engine, id, said string, mend func()
 	return plan
 }
 
-// Nothing but a rejection of the key itself is the refusal that ends a rotation: whatever else the service answers
-// to the old value, it may still be valid.
+// Only a rejection of the key itself ends a rotation: after any other answer the old value may still be valid.
 func TestOnlyARejectedKeyIsARefusedOne(t *testing.T) {
 	demo := start(t)
 	for i, tt := range []struct {
@@ -61,7 +60,7 @@ func TestOnlyARejectedKeyIsARefusedOne(t *testing.T) {
 	}
 }
 
-// A service that refuses every key, or another one behind the address, says nothing of the old value.
+// A service that refuses every key, or another service at the address, proves nothing about the old value.
 func TestARefusalOfEveryKeyIsNoProof(t *testing.T) {
 	t.Parallel() // it waits for a journal that shows nothing
 	demo := start(t)
@@ -132,8 +131,8 @@ func TestANewValueIsProvedByAFetchThatWorked(t *testing.T) {
 	}
 }
 
-// Where a person deletes the old key, a call with it tells whether it is gone; the last call of this console is made
-// with what its reference gives then, and proves nothing if that is no longer the new value.
+// If a person deletes the old key, a call with it shows whether it is gone. The console's last call uses the present
+// value of its reference, and proves nothing if that is not the new value.
 func TestAPersonsDeletionIsSeenAndTheLastCallReadsTheReference(t *testing.T) {
 	p := newPlace(t, start(t), "byhand")
 	c := p.config()
@@ -161,7 +160,7 @@ func TestAPersonsDeletionIsSeenAndTheLastCallReadsTheReference(t *testing.T) {
 	p.wantDone(t, plan)
 }
 
-// A page that answers 401 through the proxy is refused nothing by the service: the watch looks for refused keys.
+// A page that answers 401 through the proxy is no refusal by the service: the watch looks for refused keys.
 func TestTheWatchCountsRefusedKeysAlone(t *testing.T) {
 	for point, want := range map[string]bool{"proxy": false, "api": true} {
 		p := newPlace(t, start(t), "watched")

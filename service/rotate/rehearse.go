@@ -15,12 +15,12 @@ import (
 	"zonedeck/service/rehearsal"
 )
 
-// Rehearse takes every step of a rotation with copies: a key of its own in the settings of config,
-// which have to be an emulator's, and values in memory. Of the real secrets only what users refer to
-// is read. Nothing real is written, and nothing of it is recorded. What a person would do is done to
-// the copies, and vouched for in the plan that comes back: those are the steps that will stop a real
-// run. byHand says that a person works the real account's settings, so that making the new value and
-// deleting the old one are among them. An error says which step could not be taken.
+// Rehearse takes every step of a rotation with copies: a new key in the settings of c, which must be
+// an emulator's, and values in memory. It reads the references of the key and its users. It writes
+// nothing real, and keeps no record. The steps of a person are taken with the copies; the returned plan
+// has them as vouched for, because they will stop a real run. byHand says that a person works the real
+// account's settings: then making the new value and deleting the old one are such steps. An error says
+// which step could not be taken.
 func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.RotationMethod, byHand bool) (plan keystore.RotationPlan, err error) {
 	users, err := c.Keys.Users(ctx, k)
 	if err != nil {
@@ -44,7 +44,7 @@ func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.Rotati
 	if err != nil {
 		return plan, err
 	}
-	defer func() { // a key that is gone already is no error
+	defer func() { // the keys may be gone already
 		for _, left := range []string{name, name + "-2"} {
 			_ = settings.DeleteKey(context.WithoutCancel(ctx), left)
 		}
@@ -57,7 +57,7 @@ func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.Rotati
 		case err != nil:
 			return plan, fmt.Errorf("a rotation could not begin: %w", err)
 		case k.Fingerprint != "" && value.Fingerprint() != k.Fingerprint:
-			return plan, fmt.Errorf("a rotation would stop: %s gives another value than the one that is recorded of %s", label(ref), k.Name)
+			return plan, fmt.Errorf("a rotation would stop: %s does not give the recorded value of %s", label(ref), k.Name)
 		}
 		copies.values[ref] = old
 	}
@@ -68,7 +68,7 @@ func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.Rotati
 	return rehearsed(ctx, New(c), copies, copied, k, method)
 }
 
-// rehearsed runs the rotation of the copy, and does what a person would.
+// rehearsed runs the rotation of the copy, and takes the steps of a person.
 func rehearsed(ctx context.Context, e *Engine, values *copies, copied, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
 	plan, err := e.Begin(ctx, Subject{Key: copied, Method: method})
 	for err == nil && !plan.Over() {
@@ -96,7 +96,7 @@ func rehearsed(ctx context.Context, e *Engine, values *copies, copied, k model.K
 	return plan, err
 }
 
-// yours is the note of a step that a rehearsal took in place of a person.
+// yours is the note of a step that a rehearsal took for a person.
 const yours = "in the rehearsal; yours to do in a rotation"
 
 // person reports whether a person takes a step of the real rotation.
@@ -111,7 +111,7 @@ func (c *copies) person(s keystore.RotationStep) bool {
 	}
 }
 
-// references are those that a key and its users take the value from.
+// references are the references that give a key and its users the value.
 func references(k model.Key, users []keystore.RotationUser) []string {
 	out, seen := []string{}, map[string]bool{"": true}
 	for _, ref := range append([]string{k.Secret}, refsOf(users)...) {
@@ -132,7 +132,7 @@ func refsOf(users []keystore.RotationUser) (out []string) {
 	return out
 }
 
-// rehearsedKeys are those of a rehearsal: the real keys stay as they are.
+// rehearsedKeys are the Keys of a rehearsal. They leave the real keys as they are.
 type rehearsedKeys struct {
 	Keys
 	users []keystore.RotationUser
@@ -154,13 +154,13 @@ func (rehearsedKeys) TookOver(context.Context, keystore.RotationPlan) error { re
 // copies are secrets in memory, for one rehearsal on one goroutine.
 type copies struct {
 	values map[string]keystore.Secret
-	old    keystore.Secret // what a place gives that was not written
-	byHand []string        // what a person would have written
+	old    keystore.Secret // the value of a place that was not written
+	byHand []string        // the places that a person would write
 	// settings says that a person works the real account's settings.
 	settings bool
 }
 
-// valueAt is what a file or a reference gives.
+// valueAt is the value that a file or a reference gives.
 func (c *copies) valueAt(place string) keystore.Secret {
 	if v, ok := c.values[place]; ok {
 		return v
@@ -168,7 +168,7 @@ func (c *copies) valueAt(place string) keystore.Secret {
 	return c.old
 }
 
-// Holds reports whether a copy has the value of a fingerprint.
+// Holds reports whether the copy of a file holds the value with this fingerprint.
 func (c *copies) Holds(file, fingerprint string) (bool, error) {
 	return c.valueAt(file).Fingerprint() == fingerprint, nil
 }

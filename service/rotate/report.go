@@ -11,7 +11,7 @@ import (
 	"zonedeck/keystore"
 )
 
-// Report is a rotation as Markdown: what was done, how that is known and when. It holds no value.
+// Report is a rotation as Markdown: what was done, when, and how that is known. It holds no value.
 func Report(p keystore.RotationPlan) string {
 	var b strings.Builder
 	by := string(p.Method)
@@ -45,8 +45,8 @@ func Report(p keystore.RotationPlan) string {
 	return b.String()
 }
 
-// values tell the old value from the new one. A password has no name at the service; that of a key is not known where a
-// person works the account settings.
+// values writes a table of the old value and the new one. A password has no name at the service. The name of a key
+// is not known if a person works the account settings.
 func values(b *strings.Builder, p keystore.RotationPlan) {
 	if p.Zone != "" {
 		b.WriteString("| | fingerprint | ends in |\n| --- | --- | --- |\n")
@@ -63,8 +63,8 @@ func values(b *strings.Builder, p keystore.RotationPlan) {
 	fmt.Fprintf(b, "| new key | %s | %s | %s |\n\n", cell(made), cell(p.NewFingerprint), cell(p.NewLast4))
 }
 
-// firstCalls say what the outage of a refresh is measured by, and when each use was first seen to work
-// after it.
+// firstCalls writes how the outage of a refresh is measured, and when each use was first seen to work after
+// it.
 func firstCalls(b *strings.Builder, p keystore.RotationPlan) {
 	b.WriteString("It is measured by references: what reads its reference before each call stood still no longer. A process that keeps\n" +
 		"the value that it has read stands still until it reads it again, which nothing here sees.\n\n" +
@@ -85,7 +85,7 @@ func firstCalls(b *strings.Builder, p keystore.RotationPlan) {
 	b.WriteByte('\n')
 }
 
-// Leftovers says what a rotation leaves that was given up, or would be: of a key, where the new value is, if
+// Leftovers says what a rotation leaves behind when it is given up. For a key that is where the new value is, if
 // one was made.
 func Leftovers(p keystore.RotationPlan) string {
 	if p.Zone == "" {
@@ -121,8 +121,8 @@ func leftOfKey(p keystore.RotationPlan) string {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// cell is a text in a cell of a table. A name of a file may hold anything: what does not print is
-// told by its number, and nothing becomes Markdown.
+// cell escapes a text for a cell of a table. File names may contain anything: unprintable characters are shown
+// by number, and nothing becomes Markdown.
 func cell(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if s == "" {

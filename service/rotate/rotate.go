@@ -1,10 +1,9 @@
-// Package rotate drives the rotation of a key, or of a zone's proxy password, in four words: create, set, test, finish. Every
-// action is written down before it is begun and after it has ended, so that a rotation that was
-// killed goes on where it was; what is ticked was measured, or a person vouched for it, and the
-// record says which.
+// Package rotate drives the rotation of a key, or of a zone's proxy password, in four phases: create, set, test,
+// finish. It records every action before it begins and after it has ended: a rotation that was killed goes on where
+// it was. A step is ticked only if it was measured or a person vouched for it, and the record says which.
 //
-// It knows keys, references and calls through the interfaces of Config alone. What it cannot do
-// itself ends a run with a *StopError, which says what to do in words.
+// It knows keys, references and calls only through the interfaces of Config. If it cannot take a step itself, the run
+// ends with a *StopError, which says what to do.
 package rotate
 
 import (
@@ -36,12 +35,12 @@ type Records interface {
 type Secrets interface {
 	Resolve(ctx context.Context, ref string) (keystore.Secret, error)
 	Store(ctx context.Context, ref string, s keystore.Secret) error
-	// Remove takes a held value away; one that is not there is no error.
+	// Remove removes a held value. A missing value is no error.
 	Remove(ctx context.Context, ref string) error
 }
 
-// Settings are the account settings, where a program can work them; *rehearsal.Client does for
-// the emulator. The contract shows no endpoint for them.
+// Settings are account settings that a program can work, as *rehearsal.Client does for the emulator.
+// The contract has no endpoint for them.
 type Settings interface {
 	Keys(ctx context.Context) ([]rehearsal.Key, error)
 	CreateKey(ctx context.Context, k rehearsal.Key) (rehearsal.Key, error)
@@ -51,51 +50,51 @@ type Settings interface {
 	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
 }
 
-// Accounts are those of the keys, at the service.
+// Accounts are the accounts of the keys at the service.
 type Accounts interface {
-	// Settings are the account settings of a rotation's key; nil where a person works them.
+	// Settings are the account settings for a rotation's key; nil if a person works them.
 	Settings(p keystore.RotationPlan) Settings
 	// AccountText says whose a rotation is: "account hl_1, profile acme, https://api.example.com".
 	AccountText(p keystore.RotationPlan) string
-	// OwnerText says whose a key is, and where it is sent: "the key of profile acme (account hl_1, https://api.example.com)".
+	// OwnerText says whose a key is: "the key of profile acme (account hl_1, https://api.example.com)".
 	OwnerText(k model.Key) string
 }
 
 // Keys are the keys of the console, with what uses them.
 type Keys interface {
-	// Refuse is why a rotation may not be worked on.
+	// Refuse returns an error if a rotation must not be worked on.
 	Refuse(p keystore.RotationPlan) error
-	// Reach judges, before anything is made, whether the key may be sent wherever the rotation proves it. It notes
-	// what the answers agree to, and returns the questions that are open.
+	// Reach checks, before a new value is made, whether the key may be sent wherever the rotation proves it. It notes
+	// what the answers agree to, and returns the open questions.
 	Reach(p keystore.RotationPlan, a ask.Answers) ([]ask.Question, error)
-	// Users are what uses a key: the blast radius. Not finding out is an error.
+	// Users are the users of a key: the blast radius. An incomplete search is an error.
 	Users(ctx context.Context, k model.Key) ([]keystore.RotationUser, error)
-	// TookOver is called when the key's own reference gives the new value; of a key without one,
-	// when all that uses it was given the value. It is called again when the old value was seen refused, and may be more often.
+	// TookOver is called when the key's own reference gives the new value, or for a key without one when all its
+	// users have the value. It is called again when the old value was seen refused, and perhaps more often.
 	TookOver(ctx context.Context, p keystore.RotationPlan) error
-	// UsedAfterEnd is told each time what was seen of an old value.
+	// UsedAfterEnd is called whenever uses of an old value were found after the end of its rotation.
 	UsedAfterEnd(ctx context.Context, p keystore.RotationPlan, used []string)
-	// Now dates a step of a key's rotation.
+	// Now is the time that dates a step of a key's rotation.
 	Now(p keystore.RotationPlan) time.Time
-	// Days is how long a new key of a level lives.
+	// Days is the lifetime in days of a new key of a level.
 	Days(level model.Level) int
 }
 
-// Prover sends values: to the service of the user's profile and to no other.
+// Prover sends values, only to the service of the user's profile.
 type Prover interface {
 	// Prove makes a call.
 	Prove(ctx context.Context, c Call) (model.FetchResult, error)
-	// Levels are those that fit what a value may do. An error says why nothing could be measured.
+	// Levels are the levels that fit what a value may do. An error says why nothing could be measured.
 	Levels(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error)
 }
 
-// Files are those that hold the values of keys.
+// Files are the files that hold the values of keys.
 type Files interface {
-	// Holds reports whether a file holds the value of a fingerprint.
+	// Holds reports whether a file holds the value with this fingerprint.
 	Holds(file, fingerprint string) (bool, error)
 }
 
-// disk has the files themselves.
+// disk reads the real files.
 type disk struct{}
 
 func (disk) Holds(file, fingerprint string) (bool, error) { return radius.Holds(file, fingerprint) }
@@ -107,13 +106,13 @@ type Config struct {
 	Accounts Accounts
 	Prover   Prover
 	Secrets  Secrets
-	// LockDir is the folder of the locks that keep two processes from working on one rotation.
+	// LockDir is the folder of the locks. They keep two processes from working on one rotation.
 	LockDir string
-	// Passwords works the passwords of zones; nil where none is rotated.
+	// Passwords changes and proves the passwords of zones; nil if none is rotated.
 	Passwords Passwords
-	// Files are nil for those on the disk.
+	// Files defaults to the files on disk.
 	Files Files
-	// rehearsed is the key that a rehearsal is of; empty for a rotation.
+	// rehearsed is the key whose rotation is rehearsed; empty for a real rotation.
 	rehearsed string
 }
 
@@ -122,7 +121,7 @@ type Call struct {
 	User  keystore.RotationUser
 	Key   model.Key
 	Value keystore.Secret
-	// Proves is the step that it is made for, as model.FetchResult has it.
+	// Proves says what the call is made for, as model.FetchResult has it.
 	Proves string
 }
 
@@ -140,9 +139,9 @@ func New(c Config) *Engine {
 // StopError is why a rotation does not go on by itself.
 type StopError struct {
 	Step keystore.RotationStep
-	// Advice say what a person has to do.
+	// Advice says what a person has to do.
 	Advice string
-	// Value asks for the new value, Vouch that a person may vouch for the step.
+	// Value asks for the new value. Vouch allows a person to vouch for the step.
 	Value, Vouch bool
 }
 
@@ -160,7 +159,7 @@ func (e *Engine) Begin(ctx context.Context, s Subject) (keystore.RotationPlan, e
 	return p, e.c.Records.Start(ctx, p)
 }
 
-// Plan is the rotation of a subject as Begin would begin it now. Nothing is written.
+// Plan is the plan that Begin would record now. Nothing is written.
 func (e *Engine) Plan(ctx context.Context, s Subject) (keystore.RotationPlan, error) {
 	if s.Password != nil {
 		return e.planPassword(ctx, *s.Password)
@@ -173,15 +172,15 @@ func (e *Engine) Plan(ctx context.Context, s Subject) (keystore.RotationPlan, er
 	p := keystore.PlanRotation(k, s.Method, users, e.c.Keys.Now(keystore.RotationPlan{Key: k.Name, Profile: s.Profile}))
 	p.Profile = s.Profile
 	p.OldName, p.Level = "", k.Level.String()
-	if e.c.Accounts.Settings(p) != nil { // else a person sees the name, which need not be the inventory's
+	if e.c.Accounts.Settings(p) != nil { // else only a person sees the name, which may differ from the inventory's
 		p.OldName = e.nameOf(k, s.Profile)
 	}
 	return p, nil
 }
 
-// nameOf is a key's name at the service: that of the rotation that made its value, or its own.
+// nameOf is a key's name at the service: from the rotation that made its value, or else its own.
 func (e *Engine) nameOf(k model.Key, profile string) string {
-	plans, _ := e.c.Records.List() // what cannot be read is told by Start
+	plans, _ := e.c.Records.List() // Start reports unreadable records of the key
 	for _, p := range plans {
 		if p.OfKey(profile, k.Name) && p.NewName != "" && p.NewFingerprint == k.Fingerprint {
 			return p.NewName
@@ -190,11 +189,10 @@ func (e *Engine) nameOf(k model.Key, profile string) string {
 	return k.Name
 }
 
-// Run takes the open steps in their order, up to the last one of a word ("" means all of them),
-// and tells on after each. A refresh does not rest before the references are set: they give a value
-// that is dead. It ends with a *StopError before a step that needs a person, and with
-// ErrElsewhere while another process runs the same rotation. The plan is returned with an error
-// too.
+// Run takes the open steps in their order, up to the last step of the word until ("" means all), and
+// calls on after each. A refresh does not stop before the references are set, because they give a dead
+// value. Run ends with a *StopError before a step that needs a person, and with ErrElsewhere while
+// another process runs the same rotation. It returns the plan even with an error.
 func (e *Engine) Run(ctx context.Context, id string, until keystore.RotationWord, on func(keystore.RotationPlan)) (keystore.RotationPlan, error) {
 	words := keystore.RotationWords()
 	last := len(words)
@@ -223,10 +221,10 @@ func (e *Engine) Run(ctx context.Context, id string, until keystore.RotationWord
 	})
 }
 
-// Give takes the new value, which a person made in the account settings, and when it expires, as
-// model.ParseExpiry reads it: empty where that is not known. It is held behind the rotation's own
-// reference, in place of one that the service has not accepted; the next Run proves it. A value that
-// is not asked for is an ErrStepOrder, one that is no key's a keystore.ErrKeyValue.
+// Give takes the new value that a person made in the account settings, and its expiry as model.ParseExpiry
+// reads it, empty if it is not known. It holds the value behind the rotation's own reference, and replaces
+// one that the service has not accepted. The next Run proves it. The error wraps keystore.ErrStepOrder if no
+// value is asked for, and keystore.ErrKeyValue if it is no key.
 func (e *Engine) Give(ctx context.Context, id string, value keystore.Secret, expires string) (keystore.RotationPlan, error) {
 	if err := keystore.CheckKeyValue(value); err != nil {
 		return keystore.RotationPlan{}, err
@@ -241,7 +239,7 @@ func (e *Engine) Give(ctx context.Context, id string, value keystore.Secret, exp
 		if err := r.holdOld(ctx); err != nil {
 			return err
 		}
-		// Before the value: what is held is recorded anew by what goes on, be it this value or the one before.
+		// Clear the record before the value is held: the next run records whatever is held, this value or the last one.
 		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 			p.NewFingerprint, p.NewLast4, p.NewHeld, p.NewExpires, p.NewLevel = "", "", "", expires, ""
 			return p, nil
@@ -252,7 +250,7 @@ func (e *Engine) Give(ctx context.Context, id string, value keystore.Secret, exp
 	})
 }
 
-// Vouch ticks the open step on a person's word, with a reason that may be empty.
+// Vouch ticks the open step on a person's word. The reason may be empty.
 func (e *Engine) Vouch(ctx context.Context, id string, step keystore.RotationStep, reason string) (keystore.RotationPlan, error) {
 	return e.work(id, func(r *run) error {
 		n := r.plan.Now()
@@ -269,9 +267,8 @@ func (e *Engine) Vouch(ctx context.Context, id string, step keystore.RotationSte
 	})
 }
 
-// Abandon ends a rotation as it is. Keys and references stay as they are; what the rotation held
-// of the old value goes. A password that no reference gives yet is taken back, unless what was held
-// of it is lost.
+// Abandon ends a rotation. Keys and references stay as they are; the held copy of the old value is
+// removed. A new password that no reference gives yet is taken back, unless a held value is lost.
 func (e *Engine) Abandon(ctx context.Context, id string) (keystore.RotationPlan, error) {
 	return e.work(id, func(r *run) error {
 		if r.plan.Undone || r.plan.Zone != "" && r.nothingSet() && !r.heldLost(ctx) {
@@ -284,14 +281,14 @@ func (e *Engine) Abandon(ctx context.Context, id string) (keystore.RotationPlan,
 	})
 }
 
-// work runs f under the rotation's lock, on its record as it is on disk now.
+// work runs f under the rotation's lock, with the record that is on disk now.
 func (e *Engine) work(id string, f func(*run) error) (keystore.RotationPlan, error) {
 	unlock, ok, err := textfile.TryLock(filepath.Join(e.c.LockDir, "run-"+id))
 	if err != nil {
 		return keystore.RotationPlan{}, err
 	}
 	if !ok {
-		p, _ := e.c.Records.Get(id) // what is known of it
+		p, _ := e.c.Records.Get(id) // as far as it can be read
 		return p, ErrElsewhere
 	}
 	defer unlock()
@@ -313,7 +310,7 @@ func (e *Engine) work(id string, f func(*run) error) (keystore.RotationPlan, err
 	return r.plan, r.masked(err)
 }
 
-// proves says what a call of the step that is being taken is made for.
+// proves says what a call of the present step is made for.
 func (r *run) proves() string {
 	of := "the rotation of " + r.plan.Named()
 	if r.c.rehearsed != "" {
@@ -329,22 +326,22 @@ func (r *run) proves() string {
 	return of
 }
 
-// run is one process at work on a rotation.
+// run is the state of one run on a rotation.
 type run struct {
 	e       *Engine
 	c       Config
 	plan    keystore.RotationPlan
 	secrets []keystore.Secret // values that no text may repeat
-	at      int               // the step that is being taken
-	// beside says that the call under way is by the new value, beside one by the old one.
+	at      int               // the index of the present step
+	// beside says that the call under way is a control with the new value (see tryOld).
 	beside bool
-	// wrote is the reference that this run wrote and has not seen to give the new value.
+	// wrote is the reference that this run began to write and has not yet read back.
 	wrote string
-	// reopened are the places that this run found to have lost the new value.
+	// reopened are the places that this run has reopened because they lost the new value.
 	reopened []string
 }
 
-// masked takes the values out of an error: a text of the other side may repeat what it was sent.
+// masked masks the values in an error: a text from the service may repeat what it was sent.
 func (r *run) masked(err error) error {
 	if err == nil {
 		return nil
@@ -377,9 +374,8 @@ func (r *run) update(ctx context.Context, f func(keystore.RotationPlan) (keystor
 	return err
 }
 
-// record ticks a step, after what follows from it: the inventory is given the new value by the step
-// that lets calls be made with it, and its dates by the one that saw the old value refused; what was
-// held goes before the last one.
+// record ticks a step, after it has done what follows from it. The inventory gets the new value at the step after
+// which calls use it, and its dates at StepRefused. At the last step the held values are removed.
 func (r *run) record(ctx context.Context, n int, proof keystore.Proof) error {
 	next, err := r.plan.Record(n, proof, r.c.Keys.Now(r.plan))
 	if err != nil {
@@ -405,10 +401,10 @@ func (r *run) record(ctx context.Context, n int, proof keystore.Proof) error {
 	})
 }
 
-// takeOver gives the inventory the new value. The reference of a key that had none is where the
-// rotation holds it.
+// takeOver gives the inventory the new value. A key that had no reference gets the one where the
+// rotation holds the value.
 func (r *run) takeOver(ctx context.Context, next keystore.RotationPlan) error {
-	if r.plan.Zone != "" { // the inventory has keys alone
+	if r.plan.Zone != "" { // the inventory has no passwords
 		return nil
 	}
 	if r.plan.Ref == "" {
@@ -431,8 +427,8 @@ func (r *run) stop(n int, format string, args ...any) *StopError {
 	return &StopError{Step: r.plan.Steps[n], Advice: fmt.Sprintf(format, args...), Vouch: r.mayVouch(n)}
 }
 
-// mayVouch reports whether a person's word can stand in for a measurement: where the console has
-// no way to look.
+// mayVouch reports whether a person's word may replace a measurement, mostly because the console cannot
+// make it.
 func (r *run) mayVouch(n int) bool {
 	s := r.plan.Steps[n]
 	switch s.Kind {
@@ -457,8 +453,8 @@ func (r *run) makes(n int) bool {
 	return k == keystore.StepCreate || k == keystore.StepRefresh
 }
 
-// step takes one step: it measures, and records what was measured. Where more was found to be done
-// first, that is recorded and the step left.
+// step takes one step and records what it measured. If it finds that other steps come first, it adds
+// them to the record and does not take the step.
 func (r *run) step(ctx context.Context, n int) error {
 	var proof keystore.Proof
 	r.at = n
@@ -492,7 +488,7 @@ func (r *run) step(ctx context.Context, n int) error {
 	return r.record(ctx, n, proof)
 }
 
-// release removes what was held of the values; of an abandoned rotation the new one stays.
+// release removes the held values. If the rotation is abandoned, the new one stays.
 func (r *run) release(ctx context.Context, abandoned bool) error {
 	var errs []error
 	if r.plan.OldHeld != "" {

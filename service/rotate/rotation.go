@@ -15,27 +15,27 @@ import (
 // Subject is what is rotated: a key by a method, or the password of a zone.
 type Subject struct {
 	Key     model.Key
-	Profile string // that the key comes with; empty for one of the inventory
+	Profile string // the profile that the key comes with; empty for a key of the inventory
 	Method  keystore.RotationMethod
-	// Password is that of a zone, in place of a key.
+	// Password is the password of a zone; nil for a key.
 	Password *Password
 }
 
-// Rotation is one rotation as a face takes it, from the look before it begins to its end. It is a value: an act
-// returns the rotation as it stands afterwards.
+// Rotation is one rotation as a face sees it, from the preview before it begins to its end. It is a value: methods
+// that change it return the changed rotation.
 type Rotation struct {
 	Plan keystore.RotationPlan
-	// Stop is why it does not go on by itself, nil while it does.
+	// Stop is why it does not go on by itself; nil while it does.
 	Stop *StopError
 
 	e       *Engine
-	subject *Subject              // what begins with the first step; nil once the record is written
-	last    keystore.RotationPlan // the rotation of the subject before this one, if it came to its end
+	subject *Subject              // what is to be rotated; nil once the record is written
+	last    keystore.RotationPlan // the subject's last rotation, if it was completed
 	reach   []ask.Question        // whether the value may be sent where the rotation proves it
 }
 
-// Look shows the rotation of a subject as it would begin now. Nothing is written. last is the newest rotation of
-// the subject, the zero value for none.
+// Look is the rotation of a subject as it would begin now. Nothing is written. last is the newest rotation of the
+// subject; the zero value for none.
 func (e *Engine) Look(ctx context.Context, s Subject, last keystore.RotationPlan) (Rotation, error) {
 	r := Rotation{e: e, subject: &s}
 	if last.Over() && !last.Abandoned {
@@ -48,16 +48,16 @@ func (e *Engine) Look(ctx context.Context, s Subject, last keystore.RotationPlan
 	return r, err
 }
 
-// Resume is the rotation of a record.
+// Resume is the rotation with this record.
 func (e *Engine) Resume(p keystore.RotationPlan) Rotation { return Rotation{Plan: p, e: e} }
 
 // Begun reports whether the record is written.
 func (r Rotation) Begun() bool { return r.subject == nil }
 
-// ByHand reports whether a person works the account settings: the console ends nothing there.
+// ByHand reports whether a person works the account settings, because the console cannot.
 func (r Rotation) ByHand() bool { return r.Plan.Zone == "" && r.e.c.Accounts.Settings(r.Plan) == nil }
 
-// Step is the step that comes now; false when the rotation is over.
+// Step is the next step; false if the rotation is over.
 func (r Rotation) Step() (keystore.RotationStep, bool) {
 	if n := r.Plan.Now(); n >= 0 && !r.Plan.Over() {
 		return r.Plan.Steps[n], true
@@ -65,8 +65,8 @@ func (r Rotation) Step() (keystore.RotationStep, bool) {
 	return keystore.RotationStep{}, false
 }
 
-// Next is the step that comes now, the zero one when the rotation is over, and the questions that go with it. A
-// NewValue or a Vouch may stay open: then the step is looked at again.
+// Next is the next step and its questions; the zero step if the rotation is over. Questions of kind NewValue and
+// Vouch may stay open: then Take tries the step again.
 func (r Rotation) Next() (keystore.RotationStep, []ask.Question) {
 	step, more := r.Step()
 	if !more {
@@ -123,9 +123,9 @@ func (r Rotation) beginning() (out []ask.Question) {
 	return append(out, ask.Question{Kind: ask.BeginRotation, About: k.Name, Text: fmt.Sprintf(text, k.Name, r.e.c.Accounts.OwnerText(k))})
 }
 
-// ends reports whether what is taken with a step ends something: the old key, or the old value. A
-// refresh is taken with the jobs that have ended before it. What a person does in the account settings
-// the console only looks at, and a deletion that was begun was asked for.
+// ends reports whether Take would end the old key or the old value at this step. A refresh is taken together with
+// the drain steps before it. The console ends nothing if a person works the account settings. A deletion that was
+// begun is not asked for again.
 func (r Rotation) ends(s keystore.RotationStep) bool {
 	switch {
 	case r.ByHand():
@@ -136,14 +136,14 @@ func (r Rotation) ends(s keystore.RotationStep) bool {
 	return r.Plan.Method == keystore.RotateByRefresh && s.Kind.Word() == keystore.WordCreate && r.Plan.NewFingerprint == ""
 }
 
-// Begin writes the record. The questions of Next that are not about a step have to be answered.
+// Begin writes the record. The questions of Next that are not about a step must be answered.
 func (r Rotation) Begin(ctx context.Context, a ask.Answers) (Rotation, error) {
 	open := append(r.beginning(), r.reach...)
 	if err := a.Open(open); err != nil {
 		return r, err
 	}
 	var err error
-	if r.Plan, err = r.e.Plan(ctx, *r.subject); err != nil { // the last look may be old
+	if r.Plan, err = r.e.Plan(ctx, *r.subject); err != nil { // the plan may be out of date
 		return r, err
 	}
 	if r.reach, err = r.e.c.Keys.Reach(r.Plan, a); err == nil {
@@ -158,10 +158,10 @@ func (r Rotation) Begin(ctx context.Context, a ask.Answers) (Rotation, error) {
 	return r, err
 }
 
-// Take answers what the step stopped for, as far as the answers go, and takes the steps from there to the end of its
-// word. One that is not begun begins. A NewValue is a Secret, and its Text says when it expires. on gets the
-// rotation after each step. It ends with the *StopError that stands in the rotation, or with an *ask.Unanswered:
-// then nothing was done.
+// Take first answers what the rotation stopped for, if the answers have that. Then it takes the steps from there to the
+// end of their word. It begins a rotation that is not begun. The answer to NewValue is a Secret, and its Text is the
+// expiry. on gets the rotation after each step. The error may be the *StopError in Stop, or an *ask.Unanswered: then
+// nothing was done.
 func (r Rotation) Take(ctx context.Context, step keystore.RotationStep, a ask.Answers, on func(Rotation)) (Rotation, error) {
 	emit := func(p keystore.RotationPlan) {
 		r.Plan, r.Stop = p, nil
@@ -182,7 +182,7 @@ func (r Rotation) Take(ctx context.Context, step keystore.RotationStep, a ask.An
 		if plan.ID == r.Plan.ID {
 			r.Plan = plan
 		}
-		if err != nil { // what it stopped for stays: it can be answered anew
+		if err != nil { // Stop stays: it can be answered again
 			return r, err
 		}
 		emit(r.Plan)
@@ -193,7 +193,7 @@ func (r Rotation) Take(ctx context.Context, step keystore.RotationStep, a ask.An
 		step = next
 	}
 	if err := a.Open(r.required()); err != nil {
-		if answered { // that was done
+		if answered { // the answer was taken
 			err = nil
 		}
 		return r, err
@@ -208,7 +208,7 @@ func (r Rotation) Take(ctx context.Context, step keystore.RotationStep, a ask.An
 	return r.after(plan, err), err
 }
 
-// required are the questions of Next that nothing is done without.
+// required are the questions of Next that must be answered.
 func (r Rotation) required() (out []ask.Question) {
 	_, questions := r.Next()
 	for _, q := range questions {
@@ -219,7 +219,7 @@ func (r Rotation) required() (out []ask.Question) {
 	return out
 }
 
-// answer takes the new value, or a person's word for the step.
+// answer gives the engine the new value, or a person's word for the step.
 func (r Rotation) answer(ctx context.Context, a ask.Answers) (p keystore.RotationPlan, answered bool, err error) {
 	_, questions := r.Next()
 	for _, q := range questions {
@@ -245,13 +245,13 @@ func (r Rotation) after(p keystore.RotationPlan, err error) Rotation {
 	return r
 }
 
-// Abandon ends it as it is; see Engine.Abandon.
+// Abandon ends the rotation; see Engine.Abandon.
 func (r Rotation) Abandon(ctx context.Context) (Rotation, error) {
 	p, err := r.e.Abandon(ctx, r.Plan.ID)
 	return r.after(p, err), err
 }
 
-// UsesAfterEnd looks for uses of the old value since it is over.
+// UsesAfterEnd looks for uses of the old value since the end of the rotation.
 func (r Rotation) UsesAfterEnd(ctx context.Context) UsesAfterEnd {
 	return r.e.UsesAfterEnd(ctx, r.Plan)
 }
@@ -259,7 +259,7 @@ func (r Rotation) UsesAfterEnd(ctx context.Context) UsesAfterEnd {
 // Report is the rotation as Markdown; see Report.
 func (r Rotation) Report() string { return Report(r.Plan) }
 
-// Leftovers says what stays of a rotation that was given up, or would be.
+// Leftovers says what the rotation leaves behind when it is given up; see Leftovers.
 func (r Rotation) Leftovers() string { return Leftovers(r.Plan) }
 
 // Abandoning says what giving up would mean.
@@ -274,7 +274,7 @@ func (r Rotation) Abandoning() string {
 	}
 }
 
-// Evidence says what the end of the old value rests on.
+// Evidence says why the old value can be ended.
 func (r Rotation) Evidence() string {
 	seen := "Every user above was seen to work with the new one (••••%s)"
 	for _, step := range r.Plan.Steps {
@@ -287,7 +287,7 @@ func (r Rotation) Evidence() string {
 
 func (r Rotation) account() string { return line(r.e.c.Accounts.AccountText(r.Plan)) }
 
-// deletes says what the end of the old key is.
+// deletes says what the deletion of the old key or password means.
 func (r Rotation) deletes() string {
 	if r.Plan.Zone != "" {
 		return fmt.Sprintf("The old %s (••••%s) is removed. %s A login with the old password is then seen to be refused.\n%s.",
@@ -311,7 +311,7 @@ func (r Rotation) Outage() string {
 	return body + "The outage is measured, from the last call with the old value to the last reference set."
 }
 
-// places are those that the console sets, and those that a person has to write.
+// places are the places that the console sets, and those that a person has to write.
 func (r Rotation) places() (console, person []string) {
 	for _, s := range r.Plan.Steps {
 		if s.Kind != keystore.StepSet {
@@ -327,5 +327,5 @@ func (r Rotation) places() (console, person []string) {
 	return console, person
 }
 
-// line is a name within a text of several lines.
+// line makes a name fit into one line.
 func line(s string) string { return strings.ReplaceAll(s, "\n", " ") }

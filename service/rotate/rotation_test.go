@@ -92,7 +92,7 @@ func TestARotationAsksBeforeWhatCannotBeUndone(t *testing.T) {
 	}
 }
 
-// What a rotation may not be proved with is known before a key is made that could not be used.
+// Whether the key may be sent for its proofs is known before a new key is made.
 func TestReachIsJudgedBeforeAKeyIsMade(t *testing.T) {
 	demo := start(t)
 	begin := ask.Answers{}.Always(ask.BeginRotation)
@@ -170,7 +170,7 @@ func TestTheAnswersOfAPersonAreTaken(t *testing.T) {
 	}
 }
 
-// One that is done begins anew only on a yes, and one that was given up without.
+// A completed rotation begins again only on a yes; one that was given up, without asking.
 func TestADoneRotationBeginsAnewOnAYes(t *testing.T) {
 	p := newPlace(t, start(t), "again")
 	for name, c := range map[string]struct {
@@ -188,8 +188,8 @@ func TestADoneRotationBeginsAnewOnAYes(t *testing.T) {
 	}
 }
 
-// What goes with a step follows from the record alone: it is not asked again for what was begun, and never for what a
-// person does.
+// The questions of a step follow from the record alone: nothing is asked again about what was begun, and nothing about
+// what a person does.
 func TestWhatIsAskedFollowsFromTheRecord(t *testing.T) {
 	p := place{Key: model.Key{Name: "prod", Secret: "file:prod"}}
 	byHand := setup{}

@@ -15,7 +15,7 @@ import (
 	"zonedeck/service/rehearsal"
 )
 
-// drain sees that a job begun with the old key has ended.
+// drain checks that a job which was started with the old key has ended.
 func (r *run) drain(ctx context.Context, n int) (keystore.Proof, error) {
 	job := r.plan.Steps[n].Subject
 	users, err := r.users(ctx)
@@ -28,9 +28,9 @@ func (r *run) drain(ctx context.Context, n int) (keystore.Proof, error) {
 	return keystore.Proof{Note: "it has ended"}, nil
 }
 
-// lookAgain looks for what has changed since it was recorded: before a call as a user does whether the
-// user's place still gives the new value, and before the old value ends what else has come to use it,
-// and every place. What it finds is added to the plan, or opened again.
+// lookAgain looks for changes since the record was written: before a test, whether the user's place still gives
+// the new value; before the old value ends, for new users; before a deletion or the proof of a refresh, at every
+// place. It adds or reopens steps for what it finds.
 func (r *run) lookAgain(ctx context.Context, n int) (more bool, err error) {
 	switch s := r.plan.Steps[n]; {
 	case s.Kind == keystore.StepTest:
@@ -38,7 +38,7 @@ func (r *run) lookAgain(ctx context.Context, n int) (more bool, err error) {
 		return r.places(ctx, func(place string) bool { return place == u.Place() })
 	case s.Kind == keystore.StepRefresh && r.plan.NewFingerprint == "":
 		return r.newUsers(ctx)
-	case s.Kind == keystore.StepDelete && r.plan.DeletedSeq == 0: // else a killed run had begun to delete it
+	case s.Kind == keystore.StepDelete && r.plan.DeletedSeq == 0: // else a killed run has begun to delete it
 		if more, err := r.newUsers(ctx); more || err != nil {
 			return more, err
 		}
@@ -49,7 +49,7 @@ func (r *run) lookAgain(ctx context.Context, n int) (more bool, err error) {
 	return false, nil
 }
 
-// newUsers adds what has come to use the old value since the rotation began.
+// newUsers adds the users of the old value that have appeared since the rotation began.
 func (r *run) newUsers(ctx context.Context) (more bool, err error) {
 	users, err := r.users(ctx)
 	if err != nil {
@@ -64,13 +64,13 @@ func (r *run) newUsers(ctx context.Context) (more bool, err error) {
 	return true, r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		p = p.With(next.Users)
 		if slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return s.Kind == keystore.StepTest && !s.Done }) {
-			p.SetSeq = 0 // not every reference was set: what used the old value until then is known now
+			p.SetSeq = 0 // not every reference was set: the uses until now are explained by the new users
 		}
 		return p, nil
 	})
 }
 
-// users are what uses the old value now.
+// users are the present users of the old value.
 func (r *run) users(ctx context.Context) ([]keystore.RotationUser, error) {
 	if r.plan.Zone != "" {
 		return r.c.Passwords.Users(ctx, r.plan)
@@ -78,9 +78,9 @@ func (r *run) users(ctx context.Context) ([]keystore.RotationUser, error) {
 	return r.c.Keys.Users(ctx, r.key())
 }
 
-// key is the key under rotation as the rotation knows it.
+// key is the key under rotation, from the record.
 func (r *run) key() model.Key {
-	level, _ := model.ParseLevel(r.plan.Level) // what is not known is no level
+	level, _ := model.ParseLevel(r.plan.Level) // the zero value means unknown
 	ref := r.plan.Ref
 	if r.plan.HasTakenOver() {
 		ref = cmp.Or(r.plan.NewRef, ref)
@@ -106,7 +106,7 @@ func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
 		return keystore.Proof{}, err
 	}
 	k := r.key()
-	k.Name = model.NewValueOf(k.Name) // it may be another's, or mistyped
+	k.Name = model.NewValueOf(k.Name) // the value may be another key's, or mistyped
 	proof, err := r.acceptedAs(ctx, k, keystore.RotationUser{}, value)
 	switch {
 	case err != nil && r.c.Accounts.Settings(r.plan) == nil && proof.Status/100 == 4 && proof.Status != http.StatusTooManyRequests:
@@ -134,7 +134,7 @@ func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
 	return proof, nil
 }
 
-// firstNew notes when the new value first worked.
+// firstNew records when the new value of a refresh first worked.
 func (r *run) firstNew(ctx context.Context) error {
 	if r.plan.Method != keystore.RotateByRefresh || !r.plan.FirstNew.IsZero() {
 		return nil
@@ -145,18 +145,18 @@ func (r *run) firstNew(ctx context.Context) error {
 	})
 }
 
-// holdOld keeps the old value until it was seen refused: its reference will give the new one.
+// holdOld keeps the old value, which must be seen refused later: its reference will give the new one.
 func (r *run) holdOld(ctx context.Context) error {
 	if r.plan.OldHeld != "" || r.plan.Ref == "" {
 		return nil
 	}
 	old, err := r.c.Secrets.Resolve(ctx, r.plan.Ref)
 	if err != nil {
-		return fmt.Errorf("taking the old %s, to see it refused later: %w", r.plan.Value(), err)
+		return fmt.Errorf("reading the old %s, to see it refused later: %w", r.plan.Value(), err)
 	}
 	r.secrets = append(r.secrets, old)
 	if fp := r.plan.OldFingerprint; fp != "" && fp != old.Fingerprint() {
-		return fmt.Errorf("%s gives another value than the one that is recorded of %s (••••%s): correct the record first", label(r.plan.Ref), r.plan.Key, r.plan.OldLast4)
+		return fmt.Errorf("%s does not give the recorded value of %s (••••%s): correct the record first", label(r.plan.Ref), r.plan.Key, r.plan.OldLast4)
 	}
 	held, _ := r.plan.References()
 	if err := r.c.Secrets.Store(ctx, held, old); err != nil {
@@ -198,15 +198,15 @@ func (r *run) newValue(ctx context.Context) (keystore.Secret, error) {
 	return value, nil
 }
 
-// make lets the account settings make the new value. What a killed process had begun is looked
-// for first: a value that is held but not recorded, and a key of the name that was to be made.
+// make has the account settings make the new value. First it looks for what a killed process has left:
+// a value that is held but not recorded, or a key with the chosen name.
 func (r *run) make(ctx context.Context, n int) error {
 	held, err := r.c.Secrets.Resolve(ctx, r.heldNew())
 	if err == nil {
 		return r.hold(ctx, held)
 	}
 	if !errors.Is(err, keystore.ErrSecretMissing) {
-		return fmt.Errorf("looking for a new value that is held already: %w", err)
+		return fmt.Errorf("looking for a new value of an earlier run: %w", err)
 	}
 	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil {
@@ -218,8 +218,8 @@ func (r *run) make(ctx context.Context, n int) error {
 	return r.newKey(ctx, settings)
 }
 
-// refresh has the settings give the key another value. The last call with the old one is measured
-// before it, and the service's journal is marked: what it shows refused from there on is the outage's.
+// refresh has the account settings refresh the key. Before that it measures the last call with the old value,
+// and marks the service's journal: calls that are refused after the mark belong to the outage.
 func (r *run) refresh(ctx context.Context, settings Settings) error {
 	old, err := r.oldValue(ctx)
 	if err != nil {
@@ -233,13 +233,13 @@ func (r *run) refresh(ctx context.Context, settings Settings) error {
 	}); counted != nil {
 		return counted
 	}
-	if err == nil || errors.As(err, &no) && r.plan.DeletedSeq == 0 { // else a killed run has marked it
+	if err == nil || errors.As(err, &no) && r.plan.DeletedSeq == 0 { // else a killed run has marked the journal
 		if err := r.markDeleted(ctx, settings); err != nil {
 			return err
 		}
 	}
 	switch {
-	case errors.As(err, &no): // it has expired, or a killed run has refreshed it: nothing is stopped
+	case errors.As(err, &no): // expired, or refreshed by a killed run: another refresh stops nothing
 		err = r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { p.NewName = p.OldName; return p, nil })
 	case err == nil:
 		at := r.c.Keys.Now(r.plan).UTC().Truncate(time.Millisecond)
@@ -269,7 +269,7 @@ func (r *run) oldValue(ctx context.Context) (keystore.Secret, error) {
 	return old, nil
 }
 
-// set sees that a place gives the new value, and puts it there where the console can write.
+// set checks that a place gives the new value. If the console can write there, it puts the value there first.
 func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 	place := r.plan.Steps[n].Subject
 	value, err := r.newValue(ctx)
@@ -283,7 +283,7 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 	case i >= 0 && r.plan.Users[i].Alone():
 		return keystore.Proof{}, r.stop(n, "%s: give it the new %s, and vouch for it", cmp.Or(r.plan.Users[i].Reason, "the console does not know where it takes the "+r.plan.Value()+" from"), r.plan.Value())
 	case ref.Scheme() == keystore.SchemeDemo && r.plan.Zone != "":
-		return keystore.Proof{Note: "nothing is to be written: it gives what the emulator has first, which is the new one when the old one is removed"}, nil
+		return keystore.Proof{Note: "nothing to write: it gives the first password of the emulator, which is the new one after the old one is removed"}, nil
 	case ref.Scheme() == keystore.SchemeDemo:
 		return r.follow(ctx, place)
 	case ref.Storable():
@@ -295,7 +295,7 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 	}
 }
 
-// file sees whether a person has put the new value into a file.
+// file checks whether a person has put the new value into a file.
 func (r *run) file(n int) (keystore.Proof, error) {
 	name, put := r.plan.Steps[n].Subject, fmt.Sprintf("put the new %s (%s) into it", r.plan.Value(), label(r.plan.NewHeld))
 	old, err := r.c.Files.Holds(name, r.plan.OldFingerprint)
@@ -314,8 +314,8 @@ func (r *run) file(n int) (keystore.Proof, error) {
 	return keystore.Proof{Note: "read back"}, nil
 }
 
-// follow lets the console read the new value where the rotation holds it: a reference to the
-// scenario's own key cannot be written.
+// follow replaces a reference to the scenario's own key, which cannot be written, by the one where the
+// rotation holds the new value.
 func (r *run) follow(ctx context.Context, place string) (keystore.Proof, error) {
 	held := r.plan.NewHeld
 	return keystore.Proof{Note: label(held) + " takes its place, and gives the new value"}, r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
@@ -358,7 +358,7 @@ func (r *run) put(ctx context.Context, place string, value keystore.Secret) (key
 	return keystore.Proof{Note: "written and read back"}, r.newRef(ctx, place)
 }
 
-// newRef notes where the key's own reference leads from now on.
+// newRef records that the key's own reference gives the new value.
 func (r *run) newRef(ctx context.Context, place string) error {
 	if place != r.plan.Ref || r.plan.NewRef == place {
 		return nil
@@ -369,7 +369,7 @@ func (r *run) newRef(ctx context.Context, place string) error {
 	})
 }
 
-// readBack sees whether a person has put the new value somewhere.
+// readBack checks whether a person has put the new value behind a reference.
 func (r *run) readBack(ctx context.Context, n int, value keystore.Secret, words string, read func(context.Context) (keystore.Secret, error)) (keystore.Proof, error) {
 	now, err := read(ctx)
 	switch {
@@ -386,7 +386,7 @@ func (r *run) readBack(ctx context.Context, n int, value keystore.Secret, words 
 	}
 }
 
-// test makes a call as a user does, with what the user reads.
+// test makes a call as a user does, with the value that the user reads.
 func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 	u, ok := r.plan.User(r.plan.Steps[n].Subject)
 	if !ok {
@@ -399,11 +399,11 @@ func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 		return keystore.Proof{}, err
 	}
 	from := u.Ref
-	if u.File != "" { // it was seen to hold it; the call is made with the same value
+	if u.File != "" { // the file was seen to hold the new value
 		from = r.plan.NewHeld
 	}
 	if r.plan.Zone != "" && keystore.Ref(u.Ref).Scheme() == keystore.SchemeDemo {
-		from = r.plan.NewHeld // it follows the service
+		from = r.plan.NewHeld // the reference gives the new value only after the old one is removed
 	}
 	value, err := r.c.Secrets.Resolve(ctx, from)
 	if err != nil {
@@ -420,8 +420,8 @@ func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 	return proof, nil
 }
 
-// accepted makes a call, which has to be accepted. A key whose level may not fetch is known to the
-// service if the call is not permitted (service.md 5.3).
+// accepted makes a call that must be accepted. If the key's level may not fetch, a call that is not
+// permitted shows that the service knows the key (service.md 5.3).
 func (r *run) accepted(ctx context.Context, u keystore.RotationUser, value keystore.Secret) (keystore.Proof, error) {
 	return r.acceptedAs(ctx, r.key(), u, value)
 }
@@ -444,7 +444,7 @@ func (r *run) acceptedAs(ctx context.Context, k model.Key, u keystore.RotationUs
 	switch {
 	case res.Diagnosis.OK():
 		return proof, nil
-	case res.Diagnosis.Cause == model.CauseTargetError: // the key was taken, and the page asked for
+	case res.Diagnosis.Cause == model.CauseTargetError: // the service took the key and asked for the page
 		proof.Note = "accepted; the test page itself failed"
 		return proof, nil
 	case res.ServiceStatus == http.StatusForbidden && res.Diagnosis.Cause != model.CauseKeyRejected && !r.fetches():
@@ -457,14 +457,14 @@ func (r *run) acceptedAs(ctx context.Context, k model.Key, u keystore.RotationUs
 	return proof, errors.New(res.Diagnosis.Summary)
 }
 
-// rejectedError says that the service does not know a value, or no longer.
+// rejectedError says that the service does not accept a value.
 type rejectedError string
 
 func (e rejectedError) Error() string { return string(e) }
 
 // fetches reports whether the level of the key may fetch.
 func (r *run) fetches() bool {
-	level, _ := model.ParseLevel(cmp.Or(r.plan.NewLevel, r.plan.Level)) // what is not known may
+	level, _ := model.ParseLevel(cmp.Or(r.plan.NewLevel, r.plan.Level)) // an unknown level may
 	return level.Permission(model.CapUse) != model.PermNo
 }
 

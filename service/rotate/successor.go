@@ -15,8 +15,8 @@ import (
 // names is how many names are tried.
 const names = 8
 
-// newKey lets the account settings make a key of the same level. The name that was chosen is on
-// disk before the key is made; if others make one of that name first, another is chosen.
+// newKey has the account settings make a key of the same level. The chosen name is on disk before
+// the key is made. If somebody else makes a key with that name first, it chooses another.
 func (r *run) newKey(ctx context.Context, settings Settings) error {
 	for range names {
 		keys, err := settings.Keys(ctx)
@@ -28,7 +28,7 @@ func (r *run) newKey(ctx context.Context, settings Settings) error {
 			return fmt.Errorf("the account has no key %s any more", r.plan.OldName)
 		}
 		made, there := keyNamed(keys, r.plan.NewName)
-		lost := false // a killed run made the key, and its value was shown to nobody
+		lost := false // whether a killed run made the key and its value was lost
 		if there {
 			if lost, err = r.madeEarlier(ctx, settings, made, old); err != nil {
 				return err
@@ -39,7 +39,7 @@ func (r *run) newKey(ctx context.Context, settings Settings) error {
 				return err
 			}
 		}
-		if lost { // nobody uses it, and a refresh stops nothing
+		if lost { // nobody uses it: a refresh stops nothing
 			made, err = settings.RefreshKey(ctx, r.plan.NewName)
 		} else {
 			made, err = settings.CreateKey(ctx, rehearsal.Key{Name: r.plan.NewName, Level: old.Level, Duty: old.Duty, Expires: r.plan.NewExpires})
@@ -52,14 +52,14 @@ func (r *run) newKey(ctx context.Context, settings Settings) error {
 			}
 		case err != nil:
 			return fmt.Errorf("creating %s: %w", r.plan.NewName, err)
-		default: // the value is shown once: what comes now is not cancelled
+		default: // the value is shown only once: do not cancel now
 			return r.hold(context.WithoutCancel(ctx), keystore.NewSecret(made.Value))
 		}
 	}
 	return fmt.Errorf("creating a key: somebody else took each of %d names", names)
 }
 
-// chooseName records the name and the expiry of the key that is to be made.
+// chooseName records the name and the expiry of the key before it is made.
 func (r *run) chooseName(ctx context.Context, keys []rehearsal.Key) error {
 	expires := r.c.Keys.Now(r.plan).UTC().AddDate(0, 0, r.c.Keys.Days(r.key().Level)).Truncate(time.Second).Format(time.RFC3339)
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
@@ -68,9 +68,8 @@ func (r *run) chooseName(ctx context.Context, keys []rehearsal.Key) error {
 	})
 }
 
-// madeEarlier reports whether a key of the chosen name is the one that this rotation made before it was
-// killed: it is as it was to be made, no other rotation has chosen its name, and nothing has
-// called with it.
+// madeEarlier reports whether this rotation made the key with the chosen name before it was killed: the
+// key is as planned, no other rotation has chosen its name, and nothing has called with it.
 func (r *run) madeEarlier(ctx context.Context, settings Settings, made, old rehearsal.Key) (bool, error) {
 	if made.Level != old.Level || made.Duty != old.Duty || made.Expires != r.plan.NewExpires {
 		return false, nil

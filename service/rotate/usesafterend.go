@@ -10,16 +10,16 @@ import (
 	"zonedeck/service/rehearsal"
 )
 
-// UsesAfterEnd is what was seen of the old value of a rotation that is over.
+// UsesAfterEnd is where the old value of a finished rotation was seen.
 type UsesAfterEnd struct {
-	// Used says what sends the old value since, or gives it again; empty where nothing was seen.
+	// Used says what has sent the old value since, or gives it again; empty if nothing was seen.
 	Used []string
-	// Blind says what could not be looked at.
+	// Blind says what could not be checked.
 	Blind []string
 }
 
-// UsesAfterEnd looks for uses of the old value of a rotation that is over: calls that the service's journal shows
-// refused since then, and what the rotation had set and gives the old value again. The record stays as it is.
+// UsesAfterEnd looks for uses of the old value of a finished rotation: refused calls in the service's journal since
+// the end, and places of its users that give the old value again. The record stays as it is.
 func (e *Engine) UsesAfterEnd(ctx context.Context, p keystore.RotationPlan) UsesAfterEnd {
 	var l UsesAfterEnd
 	r := &run{e: e, c: e.c, plan: p}
@@ -51,7 +51,7 @@ func (r *run) callsAfterEnd(ctx context.Context, l *UsesAfterEnd) {
 	mark, own := r.mark(), 0
 	before, _ := since(page, mark, func(q rehearsal.Request) bool { return r.stranger(q) && q.Time.Before(r.plan.Ended) })
 	n, last := since(page, mark, func(q rehearsal.Request) bool { return r.stranger(q) && !q.Time.Before(r.plan.Ended) })
-	if !mark.anew(page) { // the end is recorded to the second: the rotation's own calls may seem to be after it
+	if !mark.anew(page) { // the end may be cut to the second: own calls may seem to come after it
 		own = max(r.plan.OwnRefused-before, 0)
 	}
 	n -= own
@@ -60,7 +60,7 @@ func (r *run) callsAfterEnd(ctx context.Context, l *UsesAfterEnd) {
 	}
 }
 
-// givesOld sees whether a place that a rotation had set gives the old value.
+// givesOld checks whether the place of a user gives the old value.
 func (r *run) givesOld(ctx context.Context, u keystore.RotationUser, l *UsesAfterEnd) {
 	if r.plan.OldFingerprint == "" {
 		l.Blind = append(l.Blind, u.Name+": the old "+r.plan.Value()+" is not known")

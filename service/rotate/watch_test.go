@@ -13,7 +13,7 @@ import (
 	"zonedeck/service/rotate"
 )
 
-// A call of the rotation's own that broke was not refused: it must not stand for a client's.
+// If the rotation's own call broke, it was not refused: a client's refused call must not pass for it.
 func TestAClientThatIsRefusedIsSeenAfterACallThatBroke(t *testing.T) {
 	p := newPlace(t, start(t), "broken-call")
 	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
@@ -41,8 +41,8 @@ func TestAClientThatIsRefusedIsSeenAfterACallThatBroke(t *testing.T) {
 	}
 }
 
-// A process that was killed between the note of its own call and the call has made none: a client that
-// is refused meanwhile must not stand for it.
+// A process that was killed between recording its own call and making it has made none: a client's refused
+// call must not pass for it.
 func TestACallThatAKillCameBeforeIsNotCounted(t *testing.T) {
 	p := newPlace(t, start(t), "killed-before")
 	old := noerr.Try(p.secrets().Resolve(t.Context(), p.Key.Secret)).Must(t)

@@ -15,9 +15,9 @@ import (
 	"zonedeck/model"
 )
 
-// What the two databases of database/postgrestest do differently unless a statement sees to it.
+// Statements have to avoid these differences between SQLite and PostgreSQL (see database/postgrestest).
 
-// LIKE minds the case of letters on PostgreSQL alone.
+// LIKE is case-sensitive only on PostgreSQL.
 func TestTheCaseOfAnAddressDoesNotMatter(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	stored(t, in, row{Delivery: model.Delivery{At: time.Now(), Remote: "fe80::1%Wifi"}}, row{Delivery: model.Delivery{At: time.Now(), Remote: "192.0.2.1"}})
@@ -30,7 +30,7 @@ func TestTheCaseOfAnAddressDoesNotMatter(t *testing.T) {
 	}
 }
 
-// PostgreSQL takes no text that is not UTF-8. A sender may send any bytes.
+// PostgreSQL accepts only UTF-8 text, but a sender may send any bytes.
 func TestBytesThatAreNoTextAreStored(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	r, events := listening(t, in, Config{})
@@ -45,7 +45,7 @@ func TestBytesThatAreNoTextAreStored(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 		_ = conn.Close()
-		d := await(t, events, false) // two that differ in such a byte are two
+		d := await(t, events, false) // deliveries that differ in such a byte are different
 		if d.Target != "/a%00%ff?b=�" || d.SenderID != "c�" || d.Header("X-D") != "�" {
 			t.Errorf("%q, %q, %q", d.Target, d.SenderID, d.Headers)
 		}

@@ -22,15 +22,15 @@ type arrival struct {
 	done     chan placed
 }
 
-// placed says what became of an arrival.
+// placed is the outcome of an arrival.
 type placed struct {
 	id        string
 	duplicate bool
 	err       error
 }
 
-// commit writes arrivals in groups, each in one transaction that is on disk when they are answered,
-// until ctx ends and nobody waits.
+// commit writes arrivals in groups until ctx ends. A group is one transaction, on disk before its arrivals
+// are answered.
 func (in *Inbox) commit(ctx context.Context, arrivals <-chan *arrival) {
 	for {
 		var group []*arrival
@@ -71,12 +71,12 @@ func (in *Inbox) commitGroup(ctx context.Context, group []*arrival) {
 	}
 }
 
-// put adds an arrival, or counts it as a repeat of a delivery that is there. A verified arrival replaces
-// an unverified delivery: otherwise anyone who knows the bytes could keep the real delivery from being
+// put adds an arrival, or counts it as a repeat of a stored delivery. A verified arrival replaces an
+// unverified delivery: otherwise anyone who knows the bytes could keep the real delivery from being
 // verified. Nothing replaces a verified one.
 func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 	var n int64
-	var first row // as far as it is needed
+	var first row // the stored delivery, only the fields used here
 	var checks, repeats string
 	err := tx.QueryRowContext(ctx, "SELECT n, at, remote, early, repeats FROM deliveries WHERE identity = $1", a.identity).
 		Scan(&n, database.Time(&first.At), &first.Remote, &checks, &repeats)
@@ -110,10 +110,10 @@ func verified(checks []check) bool {
 	return v == model.HookVerified
 }
 
-// maxRepeats bounds how many repeats of a delivery are kept.
+// maxRepeats is how many different repeats of a delivery are kept.
 const maxRepeats = 20
 
-// withRepeat adds r to a list of repeats.
+// withRepeat adds r to the front of a list of repeats, and merges it with an equal one.
 func withRepeat(list []model.HookRepeat, r row) []model.HookRepeat {
 	v, _, why := verdictOf(r.checks)
 	add := model.HookRepeat{Last: r.At.UTC().Truncate(time.Microsecond), Times: 1, Remote: r.Remote, Verdict: v, Reason: why}
@@ -126,7 +126,7 @@ func withRepeat(list []model.HookRepeat, r row) []model.HookRepeat {
 	return list[:min(len(list), maxRepeats)]
 }
 
-// listOf reads a list from a row; it is empty if it cannot be read.
+// listOf reads a list from a column. An unreadable list is empty.
 func listOf[T any](text string) (out []T) {
 	_ = json.Unmarshal([]byte(text), &out)
 	return out

@@ -31,10 +31,10 @@ import (
 // dyingEnv turns the test binary into a receiver that kills itself; its value is a dying as JSON.
 const dyingEnv = "ZONEDECK_WEBHOOK_DYING"
 
-// dying is what such a process needs to know.
+// dying configures such a process.
 type dying struct {
 	Dir string
-	// Die is at which step the process kills itself; 0 for never.
+	// Die is the step at which the process kills itself; 0 for never.
 	Die int64
 }
 
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// receiveAndDie receives until it is killed, by itself or from outside.
+// receiveAndDie receives until it kills itself or is killed.
 func receiveAndDie(raw string) error {
 	var d dying
 	if err := json.Unmarshal([]byte(raw), &d); err != nil {
@@ -77,8 +77,8 @@ func receiveAndDie(raw string) error {
 	return errors.New("the test has ended")
 }
 
-// begin starts such a process. The listener is the test's, so that the address is nobody else's
-// between two of them.
+// begin starts such a process. The test owns the listener, so no other program can take the
+// address between two processes.
 func (d dying) begin(t *testing.T, listener *os.File) *exec.Cmd {
 	t.Helper()
 	raw, err := json.Marshal(d)
@@ -86,7 +86,7 @@ func (d dying) begin(t *testing.T, listener *os.File) *exec.Cmd {
 	exe, err := os.Executable()
 	noerr.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
-	cmd.Env = append(os.Environ(), dyingEnv+"="+string(raw), "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
+	cmd.Env = append(os.Environ(), dyingEnv+"="+string(raw), "GORACE=atexit_sleep_ms=0") // without this, the race detector delays the child's end by a second
 	cmd.ExtraFiles = []*os.File{listener}
 	noerr.Must(t, noerr.From(cmd.StdinPipe()))
 	noerr.Must(t, cmd.Start())

@@ -8,19 +8,19 @@ import (
 	"zonedeck/service/query"
 )
 
-// Filter narrows the inbox. The zero value is everything.
+// Filter narrows the inbox. The zero value lets every webhook pass.
 type Filter = query.Query[Candidate]
 
 // Candidate is a webhook as a filter sees it.
 type Candidate struct {
 	model.Delivery
-	dataset string // of its job; empty without one
+	dataset string // of its job, or empty
 }
 
 // noJob stands for no job in a filter.
 const noJob = "-"
 
-// Fields is what webhooks can be asked. job:- means no job.
+// Fields are the fields that a filter can ask about. job:- means no job.
 func Fields(now time.Time) query.Fields[Candidate] {
 	verdicts := []string{string(model.HookPending), string(model.HookVerified), string(model.HookUnverified), string(model.HookRejected)}
 	return query.Fields[Candidate]{

@@ -4,7 +4,7 @@ package webhook
 
 import "golang.org/x/sys/unix"
 
-// freeBytes is how much a user may still write where a folder is.
+// freeBytes is how many bytes a user may still write on the disk of a folder.
 func freeBytes(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

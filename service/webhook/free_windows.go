@@ -2,7 +2,7 @@ package webhook
 
 import "golang.org/x/sys/windows"
 
-// freeBytes is how much a user may still write where a folder is.
+// freeBytes is how many bytes a user may still write on the disk of a folder.
 func freeBytes(dir string) (free uint64, err error) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err == nil {

@@ -24,7 +24,7 @@ import (
 	"zonedeck/model"
 )
 
-// until waits for what another goroutine or process does.
+// until waits for another goroutine or process.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	end := time.After(time.Minute)
@@ -81,7 +81,7 @@ func TestAPageInABrowserSendsNoWebhooks(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoBodyIsTheSendersFault sends what is no HTTP body: nobody but the sender is told.
+// TestWhatIsNoBodyIsTheSendersFault sends invalid HTTP bodies: only the sender is told.
 func TestWhatIsNoBodyIsTheSendersFault(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	r, _ := listening(t, in, Config{Observer: observer{refused: func(run model.HookRefusals) { t.Errorf("the operator was told: %+v", run) }}})
@@ -102,7 +102,7 @@ func TestWhatIsNoBodyIsTheSendersFault(t *testing.T) {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(r.URL(), "http://"))
 		noerr.Must(t, err)
 		_, err = io.WriteString(conn, c.raw)
-		if tcp, ok := conn.(*net.TCPConn); ok && err == nil && what == early { // the others are answered before they end, and the connection may be gone by then
+		if tcp, ok := conn.(*net.TCPConn); ok && err == nil && what == early { // the others are answered before they end, and may close the connection
 			err = tcp.CloseWrite()
 		}
 		var status int
@@ -139,7 +139,7 @@ func TestAForgedCopyDoesNotTakeThePlaceOfAPendingOne(t *testing.T) {
 		}),
 	})
 	post(t, r.URL()+"/a", strings.NewReader("x"), "Authorization", "Bearer right", "Webhook-Id", "m_1", "X-From", "service")
-	<-reached // and it is pending
+	<-reached // now it is pending
 	post(t, r.URL()+"/a", strings.NewReader("x"), "Authorization", "Bearer wrong", "Webhook-Id", "m_1", "X-From", "forger")
 	post(t, r.URL()+"/b", strings.NewReader("x"), "Authorization", "Bearer wrong", "Webhook-Id", "m_1", "X-From", "forger")
 	close(release)
@@ -176,7 +176,7 @@ func TestTheBodiesOfADamagedInboxArePutAside(t *testing.T) {
 			t.Errorf("%q, %v", raw, err)
 		}
 		noerr.Must(t, os.RemoveAll(filepath.Dir(kept[0])))
-		post(t, r.URL(), strings.NewReader("one")) // what the next round finds
+		post(t, r.URL(), strings.NewReader("one")) // for the next round to find
 		await(t, events, false)
 		noerr.Must(t, r.Close())
 		if again, _ := listening(t, in, Config{}); again.Notice() != "" || again.Close() != nil {
@@ -195,7 +195,7 @@ func TestWhatIsBookmarkedOrWaitsWhileItIsCleanedUpStays(t *testing.T) {
 	}
 	noerr.Must(t, in.Bookmark(t.Context(), "hook-1", true))
 	noerr.Must(t, in.change(t.Context(), "", "UPDATE deliveries SET worked = 0 WHERE n = 2"))
-	freed, err := in.drop(t.Context(), []int64{1, 2, 3}) // as it was decided before that
+	freed, err := in.drop(t.Context(), []int64{1, 2, 3}) // as decided before
 	list, _, listed := in.List(t.Context(), Filter{}, 0)
 	if err != nil || listed != nil || freed != 1 || len(list) != 2 {
 		t.Fatalf("%d, %v, %v: %+v", freed, err, listed, list)
@@ -228,7 +228,7 @@ func TestAnObserverThatHangsHoldsNothingUp(t *testing.T) {
 	noerr.Want(t, r.Close())
 }
 
-// TestTheEndLeavesNoHandlerBehind ends the receiving while a delivery has its bytes and no row.
+// TestTheEndLeavesNoHandlerBehind ends receiving while a delivery has its bytes but no row.
 func TestTheEndLeavesNoHandlerBehind(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	reached, release := make(chan struct{}), make(chan struct{})

@@ -22,11 +22,11 @@ import (
 // ErrUnknown says that the inbox has no such delivery.
 var ErrUnknown = errors.New("the inbox has no such delivery")
 
-// oldestSchema is database.Options.Oldest, the schema that the first of migrations makes.
+// oldestSchema is database.Options.Oldest: the schema that the first migration makes.
 const oldestSchema = 3
 
-// migrations are database.Options.Migrations. Their statements, and all others of this package,
-// mean the same on PostgreSQL.
+// migrations are database.Options.Migrations. All statements of this package also work on
+// PostgreSQL.
 var migrations = [...]string{
 	`
 CREATE TABLE deliveries (
@@ -78,7 +78,7 @@ type Inbox struct {
 	dir    string
 	clock  Clock
 	ledger Ledger // or nil
-	// refused is what the receiver of this process does not store now; nil if there is no receiver.
+	// refused are the runs of refusals at this process's receiver, or nil.
 	refused atomic.Pointer[[]model.HookRefusals]
 }
 
@@ -86,20 +86,20 @@ type Inbox struct {
 type Options struct {
 	// File is the database, Dir the folder of the bodies.
 	File, Dir string
-	// Clock is that of what is shown.
+	// Clock is the one by which deliveries are dated and cleaned up.
 	Clock Clock
 	// Ledger knows jobs; nil knows none.
 	Ledger Ledger
 }
 
-// Ledger is what is known about jobs.
+// Ledger finds jobs.
 type Ledger interface {
-	// HookJobs are jobs by their identifiers, without those that are not known.
+	// HookJobs returns jobs by their identifiers, without unknown ones.
 	HookJobs(ctx context.Context, ids []string) (map[string]model.HookJob, error)
 }
 
 // Open opens the inbox, or creates it with modes 0600 and 0700. notice says what was wrong with the
-// file; it is empty when nothing was. The errors are those of database.Open and the system's.
+// file, or is empty. Errors are those of database.Open and the system's.
 func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, "", err
@@ -111,7 +111,7 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 		return nil, "", err
 	}
 	if damage != nil {
-		notice = fmt.Sprintf("The inbox %s was damaged (%v). It is kept as %s, and a new one begun; the bodies of its webhooks stay in %s.", db.Path(), damage.Err, damage.SavedAs, o.Dir)
+		notice = fmt.Sprintf("The inbox %s was damaged (%v). It is kept as %s, and a new one was begun; the bodies of its webhooks stay in %s.", db.Path(), damage.Err, damage.SavedAs, o.Dir)
 	}
 	return newInbox(db, o), notice, nil
 }
@@ -123,12 +123,12 @@ func newInbox(db *database.DB, o Options) *Inbox {
 // Close closes the file.
 func (in *Inbox) Close() error { return in.db.Close() }
 
-// row is a delivery as the file has it.
+// row is a delivery as stored.
 type row struct {
 	model.Delivery
 	n      int64
 	token  string
-	wall   time.Time // when it came, by the machine's clock
+	wall   time.Time // of its arrival, by the machine's clock
 	checks []check
 }
 
@@ -142,9 +142,9 @@ func parseID(id string) (int64, error) {
 	return 0, fmt.Errorf("%q: %w", id, ErrUnknown)
 }
 
-// identity is what makes two deliveries the same: the same bytes to the same address, with the same
-// identifier of the sender if it gives one. A different body with the same identifier is not dropped:
-// nothing says which of the two is meant, and the parts of a result may share one.
+// identity is the same for two deliveries with the same bytes, address and sender's identifier, if any.
+// A different body with the same identifier is another delivery: nothing says which of the two is meant,
+// and the parts of a result may share an identifier.
 func identity(sender, target, digest string) string {
 	sum := sha256.Sum256([]byte(sender + "\x00" + target + "\x00" + digest))
 	return hex.EncodeToString(sum[:])
@@ -197,7 +197,7 @@ func (in *Inbox) rows(ctx context.Context, clauses, doing string, args ...any) (
 	return out, err
 }
 
-// Get is one delivery. If there is none, the error wraps ErrUnknown.
+// Get finds a delivery. If there is none, the error wraps ErrUnknown.
 func (in *Inbox) Get(ctx context.Context, id string) (model.Delivery, error) {
 	r, err := in.get(ctx, id)
 	if err != nil {
@@ -230,7 +230,7 @@ func (in *Inbox) Bookmark(ctx context.Context, id string, on bool) error {
 	return in.change(ctx, "marking "+id, "UPDATE deliveries SET marked = $1 WHERE n = $2", number(on), n)
 }
 
-// write is a transaction that changes deliveries.
+// write runs fn in a transaction that changes deliveries, and counts the change.
 func (in *Inbox) write(ctx context.Context, doing string, fn func(context.Context, *sql.Tx) error) error {
 	return in.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
 		if err := fn(ctx, tx); err != nil {
@@ -241,7 +241,7 @@ func (in *Inbox) write(ctx context.Context, doing string, fn func(context.Contex
 	})
 }
 
-// Changes is a number that differs after each change of a delivery, by any process.
+// Changes returns a number that grows with each change of a delivery, by any process.
 func (in *Inbox) Changes(ctx context.Context) (n int64, err error) {
 	if err := in.db.QueryRowContext(ctx, "SELECT changes FROM marks").Scan(&n); err != nil {
 		return 0, in.db.Fault("reading the inbox", err)
@@ -273,7 +273,7 @@ func number(b bool) int {
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return "" // strings and lists of them are always written
+		return "" // strings and lists can always be written
 	}
 	return string(b)
 }

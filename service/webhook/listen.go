@@ -36,7 +36,7 @@ var (
 	errInUse = errors.New("another program listens there")
 )
 
-// BusyError says that another zonedeck receives for the same inbox.
+// BusyError says that another process receives for the same inbox.
 type BusyError struct{ Place Place }
 
 func (e *BusyError) Error() string {
@@ -53,33 +53,33 @@ type Place struct {
 type Config struct {
 	Inbox    *Inbox
 	Settings Settings
-	// Jobs hear of deliveries; nil tells nobody.
+	// Jobs hear of deliveries; may be nil.
 	Jobs     Jobs
 	Observer Observer // may be nil
-	// Wall is the machine's clock, by which senders sign; nil for the real one.
+	// Wall is the machine's clock, against which signatures are checked; nil for the real one.
 	Wall Clock
 	Log  *slog.Logger
 
 	disk disk
-	// Tests use smaller ones, and a listener of their own.
+	// Tests set shorter ones, and their own listener.
 	patience, lockPatience, retryPause time.Duration
 	listener                           net.Listener
 }
 
-// Jobs are what webhooks are about.
+// Jobs hear of their webhooks.
 type Jobs interface {
-	// HeardWebhook tells a job about a delivery, has the service asked, and says in words what came of it. ErrLater means
+	// HeardWebhook tells a job about a delivery and has the service asked. said is the outcome in words. ErrLater means
 	// that this is not possible yet.
 	HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error)
 }
 
 // Observer sees what a Receiver does.
 type Observer interface {
-	// Received is called for each delivery that was worked on, and for each repeat, from one goroutine. Receiving does not
-	// wait for it: if it does not keep up, it does not get everything.
+	// Received is called from one goroutine for each processed delivery and each repeat. Receiving does not
+	// wait for it: if it is too slow, it misses some.
 	Received(e Event)
-	// Refused is called for deliveries that were not stored: for the first, then every minute and before Close returns
-	// with how many there were, and when it is over.
+	// Refused is called for a run of deliveries that were not stored: at the first, every minute while they
+	// continue, when the run is over, and before Close returns if the count has grown.
 	Refused(r model.HookRefusals)
 }
 
@@ -90,11 +90,11 @@ type wallClock struct{}
 
 func (wallClock) Now() time.Time { return time.Now() }
 
-// disk is where deliveries are written; tests have one of their own.
+// disk is where deliveries are written. Tests replace it.
 type disk interface {
-	// free is how much may still be written where a folder is.
+	// free is how many bytes may still be written on the disk of a folder.
 	free(dir string) (uint64, error)
-	// step comes before each write of a delivery; tests kill the process there.
+	// step is called before each write of a delivery. Tests kill the process there.
 	step(name string)
 }
 
@@ -103,10 +103,10 @@ type realDisk struct{}
 func (realDisk) free(dir string) (uint64, error) { return freeBytes(dir) }
 func (realDisk) step(string)                     {}
 
-// Event is what a Receiver tells.
+// Event is a delivery that an Observer hears of.
 type Event struct {
 	Delivery model.Delivery
-	// Duplicate is true for a delivery that was there already.
+	// Duplicate is true for a repeat.
 	Duplicate bool
 }
 
@@ -119,16 +119,16 @@ type Receiver struct {
 	notice   string
 
 	arrivals      chan *arrival
-	news          chan placed   // what the observer is told of
-	missed        atomic.Int64  // what it is not told of
-	idle          chan struct{} // closed when all but the observer has ended
-	observed      chan struct{} // closed when it has been told all
+	news          chan placed   // for the observer
+	missed        atomic.Int64  // deliveries that the observer missed
+	idle          chan struct{} // closed when all but observe has ended
+	observed      chan struct{} // closed when observe has ended
 	wake          chan struct{}
 	full          chan struct{}
-	bufferedBytes atomic.Int64 // bytes of bodies that are kept, or on their way
+	bufferedBytes atomic.Int64 // of bodies that are kept or coming in
 	failed        chan error
 	refused       refusals
-	openRefusals  []model.HookRefusals // that went on at the end
+	openRefusals  []model.HookRefusals // not over at the end
 	server        *http.Server
 	unlock        func()
 	end           context.CancelFunc // of the work
@@ -138,11 +138,11 @@ type Receiver struct {
 	closed        sync.Once
 }
 
-// maxNews bounds what waits for the observer.
+// maxNews is how many deliveries may wait for the observer.
 const maxNews = 1024
 
 // Listen begins to receive at an address ("127.0.0.1:8787", port 0 for any). An address that other
-// machines can reach needs open. Errors: ErrNotLoopback, ErrInUse, a *BusyError, those of the inbox.
+// machines can reach needs open. Errors: ErrNotLoopback, errInUse, a *BusyError, those of the inbox.
 func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver, error) {
 	if err := Local(address); err != nil && !open {
 		return nil, err
@@ -182,14 +182,14 @@ func (r *Receiver) begin(ctx context.Context, address string) error {
 		return err
 	}
 	if aside != "" {
-		r.notice = "The inbox had bodies of webhooks that it knew nothing of; they lie in " + aside + " now."
+		r.notice = "The inbox had unknown bodies of webhooks. They were moved to " + aside + "."
 	}
 	held, err := r.inbox.bytes(ctx)
 	if err != nil {
 		return err
 	}
 	r.bufferedBytes.Store(held)
-	if err := r.inbox.setRefused(nil); err != nil { // of one that was killed
+	if err := r.inbox.setRefused(nil); err != nil { // left by a killed receiver
 		return err
 	}
 	listener := r.conf.listener
@@ -238,13 +238,13 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// network is the network of net.Listen for an address. A literal IP address means only its own family: with
-// "tcp", 0.0.0.0 would mean all IPv6 addresses as well.
+// network is net.Listen's network for an address. An IP address means its own family only: with "tcp",
+// 0.0.0.0 would include all IPv6 addresses.
 func network(address string) string {
 	host, _, _ := net.SplitHostPort(address)
 	a, err := netip.ParseAddr(host)
 	switch {
-	case err != nil: // a name, or nothing: every address
+	case err != nil: // a name, or empty for every address
 		return "tcp"
 	case a.Unmap().Is4():
 		return "tcp4"
@@ -253,27 +253,27 @@ func network(address string) string {
 	}
 }
 
-// Notice says what was put aside when it began, or is empty.
+// Notice says which bodies Listen put aside, or is empty.
 func (r *Receiver) Notice() string { return r.notice }
 
-// Failed receives the error if the system ends the listening. Close must be called all the same.
+// Failed receives an error if the system ends the listening. Close must still be called.
 func (r *Receiver) Failed() <-chan error { return r.failed }
 
-// URL is where it listens: "http://127.0.0.1:8787".
+// URL is where the receiver listens: "http://127.0.0.1:8787".
 func (r *Receiver) URL() string { return r.place.URL }
 
-// closePatience is how long incoming deliveries may still take at the end, and then the observer.
+// closePatience is how long Close waits for incoming deliveries, and then for the observer.
 const closePatience = 5 * time.Second
 
-// Close takes no more deliveries, answers those that are coming in, and ends the work. What was not
-// worked on is left to the next start.
+// Close takes no more deliveries, answers those coming in, and ends the work. The next receiver processes
+// what is left.
 func (r *Receiver) Close() error {
 	var err error
 	r.closed.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), r.conf.patience)
 		defer cancel()
 		if err = r.server.Shutdown(ctx); err != nil {
-			err = r.server.Close() // they are not answered, and come again
+			err = r.server.Close() // unanswered deliveries come again
 		}
 		r.end()
 		r.stop()
@@ -289,7 +289,7 @@ func (r *Receiver) Close() error {
 	return err
 }
 
-// stored wakes those that look at what was stored.
+// stored wakes the goroutines that process and clean up, and queues news of a repeat.
 func (r *Receiver) stored(got placed) {
 	if got.duplicate {
 		r.queueNews(got)
@@ -307,7 +307,7 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// queueNews queues a delivery for the observer, unless too many are waiting already.
+// queueNews queues a delivery for the observer, unless too many are waiting.
 func (r *Receiver) queueNews(p placed) {
 	select {
 	case r.news <- p:
@@ -316,7 +316,7 @@ func (r *Receiver) queueNews(p placed) {
 	}
 }
 
-// observe tells the observer until the rest has ended and nothing is waiting.
+// observe tells the observer of deliveries until the rest has ended and none is waiting.
 func (r *Receiver) observe() {
 	defer close(r.observed)
 	for {
@@ -344,11 +344,11 @@ func (r *Receiver) notify(p placed) {
 		r.conf.Observer.Received(Event{Delivery: d, Duplicate: p.duplicate})
 	}
 	if n := r.missed.Swap(0); n > 0 {
-		r.conf.Log.Warn("more webhooks came than could be told", "untold", n)
+		r.conf.Log.Warn("some webhooks were not reported", "untold", n)
 	}
 }
 
-// Local is nil for an address that only this machine can reach; otherwise it wraps ErrNotLoopback.
+// Local returns nil if only this machine can reach an address. If others can, the error wraps ErrNotLoopback.
 func Local(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -360,7 +360,7 @@ func Local(address string) error {
 	return fmt.Errorf("%s: %w", address, ErrNotLoopback)
 }
 
-// loopback reports whether a host, as it is written, is this machine for certain.
+// loopback reports whether a host, as written, can only be this machine.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -372,10 +372,10 @@ func loopback(host string) bool {
 func (in *Inbox) lockFile() string  { return filepath.Join(in.dir, "receiving") }
 func (in *Inbox) placeFile() string { return filepath.Join(in.dir, "receiving.json") }
 
-// lockPatience is how long the lock is waited for: somebody may only be looking.
+// lockPatience is how long to wait for the lock: Listening holds it for a moment, too.
 const lockPatience = 2 * time.Second
 
-// lock makes this the one process that receives.
+// lock makes this process the only one that receives.
 func (in *Inbox) lock(ctx context.Context, patience time.Duration) (unlock func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -395,7 +395,7 @@ func (in *Inbox) readPlace() (p Place, err error) {
 	return p, err
 }
 
-// Listening is where a process of this user receives; ok is false if none does.
+// Listening returns where a process of this user receives; ok is false if none does.
 func (in *Inbox) Listening() (p Place, ok bool) {
 	p, err := in.readPlace()
 	if err != nil || p.URL == "" {
@@ -411,8 +411,8 @@ func (in *Inbox) Listening() (p Place, ok bool) {
 	return p, true
 }
 
-// keeps reports whether a header's value is kept although its name is that of a secret: a signature
-// is good for these bytes only, and a replay needs it.
+// keeps reports whether a header is a verifier's. Its value is kept even if its name looks secret: a
+// signature is good for these bytes only, and a replay needs it.
 func (r *Receiver) keeps(name string) bool {
 	return slices.ContainsFunc(r.settings.Load().Verifiers, func(v Verifier) bool { return v.header != "" && strings.EqualFold(v.header, name) })
 }

@@ -15,21 +15,21 @@ import (
 	"zonedeck/service/database"
 )
 
-// pruneEvery is how often a receiver cleans up, pruneRest the least time from one to the next.
+// A receiver cleans up every pruneEvery, and sooner when the inbox is full, but not within pruneRest.
 const (
 	pruneEvery = time.Hour
 	pruneRest  = lookEvery
 )
 
-// Retention says how much an inbox keeps; 0 stands for the default. Deliveries that are bookmarked, or
-// not worked on yet, are always kept, and count.
+// Retention says how much an inbox keeps; 0 stands for the default. Bookmarked and unprocessed deliveries
+// are always kept, but count.
 type Retention struct {
 	Count int
 	Age   time.Duration
 	Bytes int64
 }
 
-// defaultRetention is what an inbox keeps unless the configuration says otherwise.
+// defaultRetention is how much an inbox keeps by default.
 func defaultRetention() Retention {
 	return Retention{Count: 10_000, Age: 30 * 24 * time.Hour, Bytes: 5 << 30}
 }
@@ -39,7 +39,7 @@ func (k Retention) orDefault() Retention {
 	return Retention{cmp.Or(k.Count, def.Count), cmp.Or(k.Age, def.Age), cmp.Or(k.Bytes, def.Bytes)}
 }
 
-// clean cleans up every hour, and soon after the inbox has more bytes than it should keep.
+// clean cleans up every hour, and soon after the inbox exceeds its bytes.
 func (r *Receiver) clean(ctx context.Context) {
 	rest := time.NewTicker(r.conf.retryPause)
 	defer rest.Stop()
@@ -73,8 +73,8 @@ func (in *Inbox) bytes(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// Prune removes the oldest deliveries beyond what is kept, with their bodies, and older bodies that were
-// put aside. freed is how many bytes the deliveries had.
+// Prune removes what exceeds keep: the oldest deliveries, with their bodies, and bodies that were put aside.
+// freed is the size of the removed deliveries in bytes.
 func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err error) {
 	keep = keep.orDefault()
 	var drop []int64
@@ -95,7 +95,7 @@ func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err er
 		return nil
 	})
 	if err != nil {
-		return 0, in.db.Fault("looking for what the inbox need not keep", err)
+		return 0, in.db.Fault("looking for deliveries to clean up", err)
 	}
 	if len(drop) > 0 {
 		freed, err = in.drop(ctx, drop)
@@ -103,15 +103,14 @@ func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err er
 	return freed, errors.Join(err, in.pruneAside(keep, bytes-freed))
 }
 
-// aside begins the names of folders with bodies that no row has, the time that ends them is
-// asideAt.
+// The names of folders with bodies put aside: aside, then a time in the format asideAt.
 const (
 	aside   = "unlisted-"
 	asideAt = "20060102T150405Z"
 )
 
-// pruneAside removes folders of bodies that were put aside longer ago than the retention, or that exceed its
-// bytes together with the deliveries.
+// pruneAside removes folders of bodies put aside that are older than keep.Age, or exceed keep.Bytes together
+// with the deliveries, whose size is bytes.
 func (in *Inbox) pruneAside(keep Retention, bytes int64) error {
 	entries, err := os.ReadDir(in.dir)
 	if err != nil {
@@ -145,7 +144,7 @@ func sizeOf(dir string) (n int64, err error) {
 	return n, err
 }
 
-// drop removes deliveries, except any that is bookmarked or has to be worked on by now.
+// drop removes deliveries, except those that are now bookmarked or to be processed again.
 func (in *Inbox) drop(ctx context.Context, list []int64) (freed int64, err error) {
 	var files []string
 	err = in.write(ctx, "cleaning up the inbox", func(ctx context.Context, tx *sql.Tx) error {
@@ -175,9 +174,9 @@ func (in *Inbox) drop(ctx context.Context, list []int64) (freed int64, err error
 	return freed, errors.Join(errs...)
 }
 
-// sweepBodies removes bodies without a row, which a killed receiver left. If the inbox never took a
-// delivery, they belong to an inbox that was damaged or removed, and are put aside instead. Only the one
-// process that receives does this, before it begins.
+// sweepBodies removes bodies without a row, left by a killed receiver. If this inbox never took a delivery,
+// they belong to one that was damaged or removed: then they are put aside, and put is their folder. Only
+// the receiving process does this, before it begins.
 func (in *Inbox) sweepBodies(ctx context.Context) (put string, err error) {
 	if err := textfile.Sweep(in.dir); err != nil {
 		return "", err
@@ -218,7 +217,7 @@ func (in *Inbox) sweepBodies(ctx context.Context) (put string, err error) {
 		switch file := filepath.Join(in.dir, e.Name()); {
 		case strings.HasPrefix(e.Name(), "body-") && !known[e.Name()]:
 			errs = append(errs, away(file))
-		case strings.HasPrefix(e.Name(), "edited-"): // a copy that an earlier zonedeck made for an editor
+		case strings.HasPrefix(e.Name(), "edited-"): // a copy for an editor, made by an earlier zonedeck
 			errs = append(errs, os.Remove(file))
 		}
 	}

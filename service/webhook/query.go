@@ -12,7 +12,7 @@ import (
 	"zonedeck/service/query"
 )
 
-// How many rows a query asks for. A row with headers has up to 64 KiB of them.
+// How many rows a query reads at once. Headers take up to 64 KiB per row.
 const (
 	rowsAtOnce = 512
 	fullAtOnce = 64
@@ -26,7 +26,7 @@ func (in *Inbox) Count(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Numbers are those of all deliveries that match, newest first (see model.HookID), and how many
+// Numbers returns the numbers of all matching deliveries, newest first (see model.HookID), and how many
 // deliveries the inbox has.
 func (in *Inbox) Numbers(ctx context.Context, f Filter) (numbers []int64, total int, err error) {
 	if total, err = in.Count(ctx); err != nil {
@@ -54,8 +54,7 @@ func (in *Inbox) Numbers(ctx context.Context, f Filter) (numbers []int64, total 
 	return numbers, total, nil
 }
 
-// Rows are the deliveries with those numbers that the inbox has, newest first, without their
-// headers.
+// Rows returns the deliveries with those numbers, newest first, without unknown ones and without headers.
 func (in *Inbox) Rows(ctx context.Context, numbers []int64) (list []model.Delivery, err error) {
 	for some := range slices.Chunk(numbers, rowsAtOnce) {
 		those, args := database.In(some)
@@ -74,8 +73,8 @@ func (in *Inbox) Rows(ctx context.Context, numbers []int64) (list []model.Delive
 	return list, nil
 }
 
-// List are the newest deliveries that match, newest first and without their headers, and how many
-// the inbox has. limit 0 means all. Get has the headers.
+// List returns the newest matching deliveries, newest first, without headers, and how many deliveries the
+// inbox has. limit 0 means all. Get returns the headers.
 func (in *Inbox) List(ctx context.Context, f Filter, limit int) (list []model.Delivery, total int, err error) {
 	if total, err = in.Count(ctx); err != nil {
 		return nil, 0, err
@@ -89,8 +88,8 @@ func (in *Inbox) List(ctx context.Context, f Filter, limit int) (list []model.De
 	return list, total, err
 }
 
-// Each calls take for the newest deliveries that match, newest first and with their headers, and ends
-// with its first error. limit 0 means all.
+// Each calls take for the newest matching deliveries, newest first, with headers, until take returns an
+// error. limit 0 means all.
 func (in *Inbox) Each(ctx context.Context, f Filter, limit int, take func(model.Delivery) error) error {
 	return in.match(ctx, f, columns, fullAtOnce, limit, func(rows []row) error {
 		for _, r := range in.withStates(ctx, rows) {
@@ -102,7 +101,7 @@ func (in *Inbox) Each(ctx context.Context, f Filter, limit int, take func(model.
 	})
 }
 
-// match calls take for the newest rows that match, a few at a time.
+// match calls take for the newest matching rows, up to atOnce at a time.
 func (in *Inbox) match(ctx context.Context, f Filter, columns string, atOnce, limit int, take func([]row) error) error {
 	if limit <= 0 {
 		limit = math.MaxInt
@@ -131,7 +130,7 @@ func (in *Inbox) match(ctx context.Context, f Filter, columns string, atOnce, li
 	return nil
 }
 
-// whereClause are the conditions of a filter that SQL can express, for rows with a number below before.
+// whereClause returns the conditions of a filter that SQL can express, for rows with numbers below before.
 func whereClause(f Filter, before int64) (clauses string, args []any) {
 	clauses, args = "WHERE n < $1", []any{before}
 	for _, t := range f.Terms() {
@@ -146,7 +145,7 @@ func whereClause(f Filter, before int64) (clauses string, args []any) {
 			}
 		case t.Name == "job" && t.Op == query.Has && !t.Not:
 			condition = "job <> ''"
-		case t.Name == "from" && t.Op == query.Contains: // also once more
+		case t.Name == "from" && t.Op == query.Contains: // repeats have addresses, too
 			positive := t
 			positive.Not = false
 			once, _, _ := f.SQL(positive)
@@ -162,14 +161,14 @@ func whereClause(f Filter, before int64) (clauses string, args []any) {
 	return clauses, args
 }
 
-// matching are the rows that pass a filter.
+// matching returns the rows that pass a filter.
 func (in *Inbox) matching(ctx context.Context, rows []row, f Filter) ([]row, error) {
 	if f = f.WithoutSQL(); len(f.Terms()) == 0 {
 		return rows, nil
 	}
 	jobs, err := in.jobs(ctx, rows)
-	if err != nil && slices.ContainsFunc(f.Terms(), func(t query.Term) bool { return t.Name == "dataset" }) { // words are looked for in the rest
-		return nil, fmt.Errorf("which data sets the jobs of webhooks have is not known: %w", err)
+	if err != nil && slices.ContainsFunc(f.Terms(), func(t query.Term) bool { return t.Name == "dataset" }) { // a search for words does without jobs
+		return nil, fmt.Errorf("the data sets of the webhooks' jobs are unknown: %w", err)
 	}
 	return slices.DeleteFunc(rows, func(r row) bool {
 		job := jobs[r.Job]
@@ -179,7 +178,7 @@ func (in *Inbox) matching(ctx context.Context, rows []row, f Filter) ([]row, err
 	}), nil
 }
 
-// jobs are the jobs of rows that are known.
+// jobs returns the known jobs of rows.
 func (in *Inbox) jobs(ctx context.Context, rows []row) (map[string]model.HookJob, error) {
 	ids := make([]string, 0, len(rows))
 	for _, r := range rows {
@@ -194,7 +193,7 @@ func (in *Inbox) jobs(ctx context.Context, rows []row) (map[string]model.HookJob
 	return in.ledger.HookJobs(ctx, slices.Compact(ids))
 }
 
-// withStates gives rows the states of their jobs. If the ledger cannot be read, they are not known.
+// withStates adds the states of jobs to rows. If the ledger cannot be read, the states stay empty.
 func (in *Inbox) withStates(ctx context.Context, rows []row) []row {
 	jobs, err := in.jobs(ctx, rows)
 	if err != nil {

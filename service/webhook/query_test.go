@@ -12,7 +12,7 @@ import (
 	"zonedeck/model"
 )
 
-// stored puts deliveries into an inbox as if they had come, the newest last.
+// stored puts deliveries into an inbox as if they had been received, newest last.
 func stored(t testing.TB, in *Inbox, list ...row) {
 	t.Helper()
 	group := make([]*arrival, len(list))
@@ -64,7 +64,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 		"verdict:pending":    "4",
 		"from:192.0.2.1":     "2 1", // the beginning of an address
 		"from:2001:DB8:":     "3",
-		"from:198.51":        "2", // how it came once more
+		"from:198.51":        "2", // the sender of its repeat
 		"from:192%":          "",
 		"from:192_0":         "",
 		"job:job-1":          "1",
@@ -146,7 +146,7 @@ func TestAFilterThatIsNoneSaysWhy(t *testing.T) {
 	}
 }
 
-// filtered is a filter as it is typed.
+// filtered parses a filter as typed.
 func filtered(t testing.TB, text string) Filter {
 	t.Helper()
 	f, err := ParseFilter(text, time.Now())
@@ -188,7 +188,7 @@ func TestEachChangeOfTheInboxIsSeen(t *testing.T) {
 	}
 }
 
-// All webhooks of an inbox that is full by its default, those with a verdict, and those with words.
+// Of an inbox full by default: all webhooks, those with a verdict, and those with words.
 func BenchmarkNumbers(b *testing.B) {
 	in := openInbox(b, b.TempDir())
 	list := make([]row, defaultRetention().Count)

@@ -27,7 +27,7 @@ import (
 
 // Bounds of a receiver.
 const (
-	// maxBody is the size of the largest body (public documentation of a service: 1 GB).
+	// maxBody is the default of Settings.MaxBody (public documentation of a service: 1 GB).
 	maxBody = 1 << 30
 
 	maxHeaderBytes = 64 << 10
@@ -38,27 +38,27 @@ const (
 	headerPatience = 10 * time.Second
 	idlePatience   = 15 * time.Second // without a byte
 	maxReceiving   = 15 * time.Minute
-	// A sender may be slow, but not so slow that it holds its place for ever.
+	// A sender may be slow, but must not hold its connection forever.
 	slowAfter   = 30 * time.Second
-	slowestRate = 1 << 10 // bytes a second, on the average
+	slowestRate = 1 << 10 // bytes a second, on average
 )
 
-// mask stands in place of a secret value.
+// mask replaces a secret value.
 const mask = "••••"
 
 var (
 	errSlow     = errors.New("the body came too slowly")
-	errBody     = errors.New("the body cannot be read") // as it comes: the sender's fault
+	errBody     = errors.New("the body cannot be read") // from the connection: the sender's fault
 	errTooLarge = errors.New("the body is too large")
 	errFull     = errors.New("the inbox is full")
 	errDisk     = errors.New("the disk is nearly full")
 	errStopping = errors.New("nothing is received any more")
 )
 
-// buffers are what bodies pass through, shared by all connections.
+// buffers holds the buffers for copying bodies, shared by all connections.
 var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
 
-// ServeHTTP stores a delivery and then answers. Everything but 200 means that it is not stored.
+// ServeHTTP stores a delivery and then answers. Any status but 200 means that it is not stored.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	status, say := r.receive(w, q)
 	if status == http.StatusMethodNotAllowed {
@@ -122,7 +122,7 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 	}
 }
 
-// store puts the bytes into a file and its row into the inbox; both are on disk when it returns.
+// store writes the bytes to a file and a row to the inbox. Both are on disk when it returns.
 func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, err error) {
 	if err := r.fits(q.ContentLength); err != nil {
 		return placed{}, err
@@ -172,7 +172,7 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 	return got, got.err
 }
 
-// checking has the verifiers look at a head, and at the body on its way.
+// checking starts the verifiers on a head. A body must be written to into before checked is called.
 func (r *Receiver) checking(h http.Header, remote netip.Addr, ways ...io.Writer) (into io.Writer, checked func() []check) {
 	var finish []func() check
 	for _, v := range r.settings.Load().Verifiers {
@@ -189,8 +189,8 @@ func (r *Receiver) checking(h http.Header, remote netip.Addr, ways ...io.Writer)
 	}
 }
 
-// copyBody copies the body, with bounds on its size and on how slowly it may come. Its size is added to
-// what is held, even after an error.
+// copyBody copies a body, within bounds on its size and speed. It adds the size to bufferedBytes, even
+// after an error.
 func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader) (size int64, err error) {
 	pooled, _ := buffers.Get().(*[]byte)
 	defer buffers.Put(pooled)
@@ -205,12 +205,12 @@ func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader)
 		switch held, s := r.bufferedBytes.Add(int64(n)), r.settings.Load(); {
 		case size > s.MaxBody:
 			return size, errTooLarge
-		case held > s.Keep.Bytes+s.MaxBody: // the one that comes last may be beyond what is kept
+		case held > s.Keep.Bytes+s.MaxBody: // the last body may exceed the bytes that are kept
 			poke(r.full)
 			return size, errFull
 		}
 		if n > 0 {
-			if err := r.fits(0); err != nil { // others write, too
+			if err := r.fits(0); err != nil { // others write there, too
 				return size, err
 			}
 			r.conf.disk.step("write")
@@ -242,7 +242,7 @@ func remoteOf(address string) netip.Addr {
 	return a.Unmap()
 }
 
-// maskedTarget is the path and query without the values of secret parameters.
+// maskedTarget is the path and query with the values of secret parameters masked.
 func maskedTarget(u *url.URL) string {
 	if u.RawQuery == "" {
 		return u.EscapedPath()
@@ -258,7 +258,7 @@ func maskedTarget(u *url.URL) string {
 	return u.EscapedPath() + "?" + strings.Join(parts, "&")
 }
 
-// maskedHeaders are the headers, sorted by name, without the values of secret ones. Signatures are not
+// maskedHeaders are the headers, sorted by name, with the values of secret ones masked. Signatures are not
 // secret: they are good for these bytes only, and a replay needs them.
 func (r *Receiver) maskedHeaders(q *http.Request) []model.HookHeader {
 	out := []model.HookHeader{{Name: "Host", Value: q.Host}}

@@ -50,7 +50,7 @@ func openInbox(t testing.TB, dir string) *Inbox {
 	return in
 }
 
-// listening is a receiver, and what it told.
+// listening makes a receiver, and returns its events.
 type (
 	clock  func() time.Time
 	ledger func(ids []string) (map[string]model.HookJob, error)
@@ -133,7 +133,7 @@ func awaitThat(t testing.TB, events <-chan Event, is func(Event) bool) model.Del
 	}
 }
 
-// post sends a body and gives the status of the answer.
+// post sends a body and returns the status of the answer.
 func post(t testing.TB, url string, body io.Reader, header ...string) int {
 	t.Helper()
 	status, err := posted(t.Context(), url, body, header...)
@@ -263,7 +263,7 @@ func TestHowADeliveryCameAgainIsKept(t *testing.T) {
 	}
 	arrive(0, "192.0.2.1", false)
 	arrive(1, "192.0.2.2", false)
-	arrive(2, "192.0.2.3", true) // takes the place of the first
+	arrive(2, "192.0.2.3", true) // replaces the first
 	arrive(3, "192.0.2.2", false)
 	arrive(4, "192.0.2.3", true)
 	wrong := "the signature is wrong"
@@ -310,7 +310,7 @@ func TestWhereItListens(t *testing.T) {
 	}
 }
 
-// TestItListensAtWhatIsAskedAlone: all addresses of IPv4 are none of IPv6, and the other way round.
+// TestItListensAtWhatIsAskedAlone: all addresses of IPv4 include none of IPv6, and vice versa.
 func TestItListensAtWhatIsAskedAlone(t *testing.T) {
 	for address, want := range map[string]struct{ url, reached, refused string }{
 		"0.0.0.0:0": {"http://0.0.0.0", "127.0.0.1", "::1"},
@@ -321,7 +321,7 @@ func TestItListensAtWhatIsAskedAlone(t *testing.T) {
 			in := openInbox(t, t.TempDir())
 			r, err := Listen(t.Context(), address, true, Config{Inbox: in})
 			if err != nil && strings.HasPrefix(address, "[") && !hasIPv6(t) {
-				return // it says that there is none
+				return // without IPv6 it says so
 			}
 			noerr.Must(t, err)
 			defer r.Close()
@@ -342,8 +342,8 @@ func TestItListensAtWhatIsAskedAlone(t *testing.T) {
 	}
 }
 
-// receivesAt reports whether a delivery to an address comes into an inbox: another program may have
-// the port of another family.
+// receivesAt reports whether a delivery to an address reaches an inbox: another program may have
+// the port in the other family.
 func receivesAt(t *testing.T, in *Inbox, address string) bool {
 	t.Helper()
 	before, err := in.Count(t.Context())
@@ -395,7 +395,7 @@ func TestABurstLosesNothing(t *testing.T) {
 	}
 }
 
-// zeros is a body of that many bytes.
+// zeros is a body of that many zero bytes.
 type zeros struct{ left int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -408,7 +408,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return int(n), nil
 }
 
-// TestALargeBodyDoesNotGrowMemory receives and verifies one; ZONEDECK_WEBHOOK_MB says how large.
+// TestALargeBodyDoesNotGrowMemory receives and verifies one of ZONEDECK_WEBHOOK_MB megabytes.
 func TestALargeBodyDoesNotGrowMemory(t *testing.T) {
 	mb, err := strconv.ParseInt(cmp.Or(os.Getenv("ZONEDECK_WEBHOOK_MB"), "64"), 10, 64)
 	noerr.Must(t, err)

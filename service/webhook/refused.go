@@ -15,29 +15,29 @@ import (
 	"zonedeck/model"
 )
 
-// Why deliveries are not stored, with the settings that say so.
+// The reasons why deliveries are not stored, with the settings behind them.
 const (
-	whyReserve = "less of the disk would be free than reserve_mb"
-	whyKept    = "the inbox has all that keep_mb allows, and what lies there is bookmarked or not worked on"
+	whyReserve = "less than reserve_mb would stay free on the disk"
+	whyKept    = "the inbox has reached keep_mb, and all of it is bookmarked or not yet processed"
 	whyDisk    = "the disk is full"
 	whyElse    = "storing failed; zonedeck.log says why"
 	whyLarge   = "the body is larger than max_body_mb"
 )
 
 const (
-	tellEvery  = time.Minute      // how often a run of refusals that goes on is told
-	quietAfter = 10 * time.Minute // without a refusal it may be over
+	tellEvery  = time.Minute      // how often a run that continues is reported
+	quietAfter = 10 * time.Minute // a run may be over after so long without a refusal
 	lookAgain  = 10 * time.Second
 )
 
-// refusals are the runs of refused deliveries, by their reason. Only the senders learn of each refusal;
-// the operator is told of runs.
+// refusals are the runs of refused deliveries, one for each reason. Senders learn of each refusal, the
+// operator only of runs.
 type refusals struct {
 	wake chan struct{}
 
 	mu     sync.Mutex
 	runs   []refusalRun
-	latest time.Time // when a delivery was stored last
+	latest time.Time // when the last delivery was stored
 }
 
 type refusalRun struct {
@@ -68,8 +68,8 @@ func (f *refusals) stored(now time.Time) {
 	f.latest = now
 }
 
-// due are the runs that have to be told now, and those that go on. A run for want of room is over
-// only once something was stored after it: until then nobody knows.
+// due returns the runs to report now, and those that are not over. Except for bodies that are too large, a
+// run is over only once a delivery was stored after it: until then nobody knows.
 func (f *refusals) due(now time.Time) (tell, on []model.HookRefusals) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,7 +91,7 @@ func (f *refusals) due(now time.Time) (tell, on []model.HookRefusals) {
 	return tell, on
 }
 
-// end are the runs that go on, and those of them whose latest count was not told.
+// end returns the runs that are not over, and those of them whose latest count was not reported.
 func (f *refusals) end() (untold, on []model.HookRefusals) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *refusals) end() (untold, on []model.HookRefusals) {
 	return untold, on
 }
 
-// refuse tells of refusals until ctx ends, and then of those that were not told yet.
+// refuse reports refusals until ctx ends, and then those not reported yet.
 func (r *Receiver) refuse(ctx context.Context) {
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
@@ -135,12 +135,12 @@ func (r *Receiver) tellRefused(runs []model.HookRefusals) {
 	}
 }
 
-// OpenRefusals are the runs of refusals that went on when Close ended the receiver.
+// OpenRefusals returns the runs of refusals that were not over when Close ended the receiver.
 func (r *Receiver) OpenRefusals() []model.HookRefusals { return r.openRefusals }
 
 func (in *Inbox) refusedFile() string { return filepath.Join(in.dir, "refused.json") }
 
-// setRefused shows this process, and others, what is refused.
+// setRefused tells this process and others which runs are not over.
 func (in *Inbox) setRefused(runs []model.HookRefusals) error {
 	if len(runs) == 0 {
 		in.refused.Store(nil)
@@ -157,7 +157,7 @@ func (in *Inbox) setRefused(runs []model.HookRefusals) error {
 	return textfile.Write(in.refusedFile(), b)
 }
 
-// Refused are the runs of deliveries that the receiving process does not store now.
+// Refused returns the runs of refusals, not yet over, of the process that receives.
 func (in *Inbox) Refused() []model.HookRefusals {
 	if runs := in.refused.Load(); runs != nil { // the disk may be too full for the file
 		return *runs

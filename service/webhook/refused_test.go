@@ -51,12 +51,12 @@ func TestARunOfRefusalsIsToldBoundedAndUntilItIsOver(t *testing.T) {
 	look(0, "25 webhooks were refused since 12:00:00, the last at 12:00:00: the disk is full; none since then", 0)
 }
 
-// answered is an answer whose request has no connection.
+// answered is the answer to a request without a connection.
 type answered struct{ *httptest.ResponseRecorder }
 
 func (answered) SetReadDeadline(time.Time) error { return nil }
 
-// What a sender breaks is no matter of this machine, and neither is what comes while it stops.
+// The operator hears neither of a sender's faults nor of deliveries that come while the receiver stops.
 func TestWhatASenderBreaksIsNotToldTheOperator(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	r, _ := listening(t, in, Config{})
@@ -116,7 +116,7 @@ func TestTheOperatorIsToldOfWhatIsRefused(t *testing.T) {
 		others := other.Refused()
 		return len(in.Refused()) == 2 && len(others) == 2 && others[0].Reason == whyReserve
 	})
-	for range 3 { // within the minute in which nothing more is told
+	for range 3 { // within the minute until the next report
 		if got := post(t, r.URL(), strings.NewReader(strings.Repeat("x", 21))); got != http.StatusRequestEntityTooLarge {
 			t.Errorf("%d", got)
 		}

@@ -19,29 +19,29 @@ import (
 	"zonedeck/model"
 )
 
-// Replay is one delivery to be sent again, to an address of this machine.
+// Replay sends a delivery again, to an address of this machine.
 type Replay struct {
 	Delivery model.Delivery
-	// To is the address. It must be one of this machine.
+	// To is the URL. Its host must be this machine.
 	To string
 }
 
-// Replayed is what came of it.
+// Replayed is the outcome of a Replay.
 type Replayed struct {
 	Status int
-	// Answer is the beginning of the receiver's words.
+	// Answer is the beginning of the answer's body.
 	Answer string
-	// Redirect is where a redirect leads, in one line and cut where it is long, or empty. It was not followed.
+	// Redirect is the target of a redirect, which was not followed, or empty. It is one line, cut if long.
 	Redirect string
 	Bytes    int64
 	// Without are the secret headers that were not sent, because their values are not kept.
 	Without []string
 }
 
-// Taken reports whether the receiver answered that it took it.
+// Taken reports whether the receiver accepted the delivery: the status is 2xx.
 func (r Replayed) Taken() bool { return r.Status/100 == 2 }
 
-// AnswerText is what the receiver answered, in words.
+// AnswerText describes the receiver's answer.
 func (r Replayed) AnswerText() string {
 	said := strconv.Itoa(r.Status)
 	if r.Redirect != "" {
@@ -53,10 +53,10 @@ func (r Replayed) AnswerText() string {
 	return said
 }
 
-// maxRedirect bounds what is shown of an address, in bytes.
+// maxRedirect bounds Replayed.Redirect.
 const maxRedirect = 200
 
-// ErrElsewhere refuses an address of another machine.
+// ErrElsewhere says that an address is another machine's.
 var ErrElsewhere = errors.New("a webhook is replayed to an address of this machine alone: 127.0.0.1, ::1 or localhost")
 
 const (
@@ -64,13 +64,13 @@ const (
 	maxReplayWord = 4 << 10
 )
 
-// hopHeaders belong to the connection that a delivery came by.
+// hopHeaders returns the headers that belong to a delivery's connection and are not replayed.
 func hopHeaders() []string {
 	return []string{"Connection", "Content-Length", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Proxy-Connection"}
 }
 
-// ReplayHost is the host and port of an address that a delivery can be sent to again. Errors: ErrElsewhere, or what is wrong
-// with the address.
+// ReplayHost returns the host and port of an address for replays. Errors: ErrElsewhere, or what is wrong with
+// the address.
 func ReplayHost(to string) (string, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -82,8 +82,8 @@ func ReplayHost(to string) (string, error) {
 	return u.Host, nil
 }
 
-// Send sends a delivery again, with its bytes and headers as they came. It follows no redirect and uses no proxy.
-// Errors: ErrElsewhere, the file's, the connection's.
+// Send sends the delivery, with its bytes and headers as they came. It follows no redirect and uses no proxy.
+// Errors: ErrElsewhere, those of the file and the connection.
 func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	host, err := ReplayHost(r.To)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	return out, nil
 }
 
-// head sets the headers as they came, and returns those that cannot be sent.
+// head copies the delivery's headers, and returns the names of masked ones, which it leaves out.
 func (r Replay) head(to http.Header) (without []string) {
 	for _, h := range r.Delivery.Headers {
 		switch {
@@ -137,7 +137,7 @@ func (r Replay) head(to http.Header) (without []string) {
 	return without
 }
 
-// dialLoopback connects to this machine alone, whatever a name resolves to.
+// dialLoopback connects only to this machine, whatever a name resolves to.
 func dialLoopback(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Control: func(_, to string, _ syscall.RawConn) error {
 		a, err := netip.ParseAddrPort(to)

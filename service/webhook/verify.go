@@ -24,7 +24,7 @@ import (
 
 // The kinds of a Verifier.
 const (
-	KindStandard      = "standard"      // the signature of Standard Webhooks
+	KindStandard      = "standard"      // a signature of Standard Webhooks
 	KindHMAC          = "hmac"          // a header with an HMAC-SHA256 of the body
 	KindAuthorization = "authorization" // the Authorization header, as a whole
 	KindSenders       = "senders"       // addresses that connections may come from
@@ -33,10 +33,10 @@ const (
 // kinds lists the kinds of a Verifier.
 func kinds() []string { return []string{KindStandard, KindHMAC, KindAuthorization, KindSenders} }
 
-// tolerance is how far the time in a signature may be from the receiver's (the library's).
+// tolerance is how far the time in a signature may be from the receiver's, as in the library.
 const tolerance = 5 * time.Minute
 
-// maxSignatures bounds the signatures of one header: a sender that changes its secret sends two.
+// maxSignatures bounds the signatures in one header. A sender that changes its secret sends two.
 const maxSignatures = 32
 
 // VerifierConfig describes a way to check who sent a delivery.
@@ -51,7 +51,7 @@ type VerifierConfig struct {
 	Senders []netip.Prefix
 }
 
-// check is what one verifier said of a delivery: it passed, or Why says why not.
+// check is a verifier's result for a delivery. If it did not pass, Reason says why.
 type check struct {
 	By     string `json:"by"`
 	Passed bool   `json:"passed"`
@@ -61,19 +61,19 @@ type check struct {
 // Verifier checks who sent a delivery.
 type Verifier struct {
 	kind   string
-	header string // with the signature, of KindHMAC
-	// begin looks at the head of a request that comes at a time of this machine's clock. The body
-	// goes through hashing, which is nil where it does not matter, before finish is called.
+	header string // with the HMAC; empty for other kinds
+	// begin checks the head of a request that came at at, by this machine's clock. The body must be
+	// written to hashing, unless that is nil, before finish is called.
 	begin func(h http.Header, remote netip.Addr, at time.Time) (hashing io.Writer, finish func() check)
 }
 
-// settled is what begin returns when the head alone decides.
+// settled is what begin returns if the head alone decides.
 func settled(c check) (io.Writer, func() check) { return nil, func() check { return c } }
 
-// errSecret says that a secret cannot be used; the error never repeats it.
+// errSecret says that a secret cannot be used. Errors never contain the secret.
 var errSecret = errors.New("its secret cannot be used")
 
-// NewVerifier makes a Verifier. The errors say what is wrong with the configuration.
+// NewVerifier makes a Verifier. Errors say what is wrong with the configuration.
 func NewVerifier(c VerifierConfig) (Verifier, error) {
 	switch c.Kind {
 	case KindStandard:
@@ -89,11 +89,11 @@ func NewVerifier(c VerifierConfig) (Verifier, error) {
 	}
 }
 
-// newStandard is Standard Webhooks over a stream: the library wants the body in memory.
+// newStandard verifies Standard Webhooks as a stream. The library wants the body in memory.
 func newStandard(c VerifierConfig) (Verifier, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(c.Secret.Reveal(), "whsec_"))
 	if err != nil || len(key) == 0 {
-		return Verifier{}, fmt.Errorf("%w: it is not whsec_ and base64", errSecret)
+		return Verifier{}, fmt.Errorf("%w: it is not whsec_ followed by base64", errSecret)
 	}
 	const by = "Standard Webhooks"
 	v := Verifier{kind: c.Kind}
@@ -118,7 +118,7 @@ func newStandard(c VerifierConfig) (Verifier, error) {
 	return v, nil
 }
 
-// stampOf is the time in a signature, or why it cannot be used.
+// stampOf parses the time in a signature, in seconds since 1970. why says why it cannot be used.
 func stampOf(id, stamp string, wall time.Time) (at int64, why string) {
 	if id == "" || stamp == "" {
 		return 0, fmt.Sprintf("it has a signature without %s or %s", standardwebhooks.HeaderWebhookID, standardwebhooks.HeaderWebhookTimestamp)
@@ -136,7 +136,7 @@ func stampOf(id, stamp string, wall time.Time) (at int64, why string) {
 	return at, ""
 }
 
-// matches reports whether one of the signatures "v1,BASE64" is the sum.
+// matches reports whether one of the signatures, each "v1,BASE64", is the sum.
 func matches(signatures string, sum []byte) bool {
 	want := []byte(base64.StdEncoding.EncodeToString(sum))
 	ok := false
@@ -179,14 +179,14 @@ func newHMAC(c VerifierConfig) (Verifier, error) {
 		digits, ok := strings.CutPrefix(value, c.Prefix)
 		sum, err := decode(strings.TrimSpace(digits))
 		if !ok || err != nil || len(sum) != sha256.Size {
-			return settled(check{name, false, fmt.Sprintf("its %s is not an HMAC-SHA256 in the form that is set", c.Header)})
+			return settled(check{name, false, fmt.Sprintf("its %s is not an HMAC-SHA256 in the configured form", c.Header)})
 		}
 		h := hmac.New(sha256.New, key)
 		return h, func() check {
 			if hmac.Equal(sum, h.Sum(nil)) {
 				return check{name, true, ""}
 			}
-			return check{name, false, fmt.Sprintf("its %s is not of the secret and these bytes", c.Header)}
+			return check{name, false, fmt.Sprintf("its %s does not match the secret and these bytes", c.Header)}
 		}
 	}
 	return v, nil
@@ -197,7 +197,7 @@ func newAuthorization(c VerifierConfig) (Verifier, error) {
 		return Verifier{}, fmt.Errorf("%w: it is empty", errSecret)
 	}
 	const by = "Authorization"
-	want := sha256.Sum256([]byte(c.Secret.Reveal())) // of one length, so that the comparison takes the same time
+	want := sha256.Sum256([]byte(c.Secret.Reveal())) // hashes have one length, so the comparison takes constant time
 	return Verifier{kind: c.Kind, begin: func(h http.Header, _ netip.Addr, _ time.Time) (io.Writer, func() check) {
 		values := h.Values(by)
 		if len(values) == 0 {
@@ -207,7 +207,7 @@ func newAuthorization(c VerifierConfig) (Verifier, error) {
 		if len(values) == 1 && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
 			return settled(check{by, true, ""})
 		}
-		return settled(check{by, false, "its " + by + " is another one"})
+		return settled(check{by, false, "its " + by + " does not match"})
 	}}, nil
 }
 
@@ -224,8 +224,8 @@ func newSenders(c VerifierConfig) (Verifier, error) {
 	}}, nil
 }
 
-// verdictOf weighs what the verifiers said. A delivery that passes all of them is verified, any other
-// is rejected; without verifiers it is unverified.
+// verdictOf combines the checks of a delivery: it is verified if all passed, rejected if one failed, and
+// unverified if there are none.
 func verdictOf(checks []check) (v model.HookVerdict, by []string, why string) {
 	var fails []string
 	for _, c := range checks {

@@ -21,7 +21,7 @@ import (
 	"zonedeck/model"
 )
 
-// checked is what a verifier says of a request.
+// checked returns a verifier's check of a request.
 func checked(v Verifier, h http.Header, remote, body string, wall time.Time) check {
 	from, _ := netip.ParseAddr(remote)
 	hashing, finish := v.begin(h, from, wall)
@@ -106,7 +106,7 @@ func TestWhoMaySend(t *testing.T) {
 	a := verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer x")})
 	for why, h := range map[string]http.Header{
 		"":                                 {"Authorization": {"Bearer x"}},
-		"its Authorization is another one": {"Authorization": {"Bearer x", "Bearer x"}},
+		"its Authorization does not match": {"Authorization": {"Bearer x", "Bearer x"}},
 		"it has no Authorization":          {},
 	} {
 		if got := checked(a, h, "", "", time.Time{}); got.Reason != why || got.Passed != (why == "") {
@@ -134,7 +134,7 @@ func TestTheVerdictOfSeveralChecks(t *testing.T) {
 	}
 }
 
-// FuzzSignatures holds the verification of a stream against the library's.
+// FuzzSignatures compares the verification of a stream with the library's.
 func FuzzSignatures(f *testing.F) {
 	lib, err := standardwebhooks.NewWebhook(testSecret)
 	noerr.Must(f, err)
@@ -161,7 +161,7 @@ func FuzzSignatures(f *testing.F) {
 	})
 }
 
-// FuzzNamed reads identifiers out of hostile deliveries: one that is found is of letters and digits.
+// FuzzNamed looks for identifiers in hostile deliveries: whatever it finds must be well-formed.
 func FuzzNamed(f *testing.F) {
 	f.Add("/a?snapshot_id=sd_1", "X-Emulator-Snapshot", "sd_2", []byte(`{"snapshot_id":"sd_3"}`))
 	f.Add("/a?snapshot_id=%zz", "Content-Encoding", "gzip", []byte("\x1f\x8b\x08\x00"))

@@ -19,20 +19,19 @@ import (
 	"zonedeck/service/database"
 )
 
-// ErrLater says that a job cannot be told of a delivery yet: its trigger is still on the way.
+// ErrLater says that a job cannot hear of a delivery yet, because its trigger is still on its way.
 var ErrLater = errors.New("the trigger of the job is still on its way")
 
 const (
 	workAtOnce   = 4
 	workGroup    = 64
 	lookEvery    = 5 * time.Second
-	laterFor     = 5 * time.Minute // how long ErrLater is believed
-	maxNaming    = 64 << 10        // bytes of a body that an identifier is looked for in
+	laterFor     = 5 * time.Minute // how long after its arrival a delivery waits because of ErrLater
+	maxNaming    = 64 << 10        // bytes; larger bodies are not searched for an identifier
 	maxReference = 200
 )
 
-// work processes the deliveries that are not worked on yet, including those that an earlier process left,
-// until ctx ends.
+// work processes new deliveries, and those that an earlier process left, until ctx ends.
 func (r *Receiver) work(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -49,8 +48,8 @@ func (r *Receiver) work(ctx context.Context) {
 	}
 }
 
-// workOff processes each of them once, the oldest first. One that has to wait, or fails, does not hold
-// up the others.
+// workOff processes each unprocessed delivery once, oldest first. One that has to wait, or fails, does not
+// hold up the others.
 func (r *Receiver) workOff(ctx context.Context) error {
 	var failed error
 	for after := int64(0); ; {
@@ -71,8 +70,8 @@ func (r *Receiver) workOff(ctx context.Context) error {
 	}
 }
 
-// workOn finds the job of a delivery and has the service asked, unless the delivery is rejected. If it
-// has to be tried again, the delivery stays as it is.
+// workOn finds the job of a delivery and has the service asked, unless the delivery is rejected. A delivery
+// that has to be tried again stays unchanged.
 func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	d.Verdict, d.By, d.Reason = verdictOf(d.checks)
 	d.Snapshot = d.named()
@@ -103,7 +102,7 @@ func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 		`UPDATE deliveries SET verdict = $1, passed = $2, why = $3, job = $4, snapshot = $5, outcome = $6, worked = 1 WHERE n = $7 AND wall = $8`,
 		string(d.Verdict), text(d.By), d.Reason, d.Job, d.Snapshot, d.Outcome, d.n, database.Micros(d.wall))
 	switch {
-	case errors.Is(err, ErrUnknown): // a verified one took its place meanwhile, and is looked at
+	case errors.Is(err, ErrUnknown): // a verified one has replaced it, and is processed next
 		return nil
 	case err != nil:
 		return err
@@ -112,8 +111,8 @@ func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	return nil
 }
 
-// named is the service's identifier of a job, if a delivery names one: in the small message of a
-// notification, in the query of the address, or in a header. Records name none.
+// named is the service's identifier of a job, or empty: from the query of the address, a header, or the
+// small message of a notification. Records name none.
 func (d row) named() string {
 	if _, query, ok := strings.Cut(d.Target, "?"); ok {
 		if values, err := url.ParseQuery(query); err == nil {
@@ -145,7 +144,7 @@ func (d row) named() string {
 	return reference(said.Snapshot)
 }
 
-// reference is an identifier as services write them, or empty.
+// reference returns id if it looks like a service's identifier, or "".
 func reference(id string) string {
 	odd := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-.", r)
@@ -159,11 +158,11 @@ func reference(id string) string {
 // Head is the beginning of a body.
 type Head struct {
 	Raw []byte
-	// Plain is the beginning without its gzip, as far as it could be inflated; nil if there is no gzip.
+	// Plain is the beginning, inflated as far as possible; nil if the body is not gzip.
 	Plain []byte
 }
 
-// HeadOf is the beginning of a delivery's body, at most most bytes of it, and of what they inflate to.
+// HeadOf reads the beginning of a delivery's body: at most most bytes of it, raw and inflated.
 func HeadOf(d model.Delivery, most int64) (Head, error) {
 	f, err := os.Open(d.File)
 	if err != nil {
@@ -176,15 +175,15 @@ func HeadOf(d model.Delivery, most int64) (Head, error) {
 	}
 	h := Head{Raw: raw}
 	if z, err := gzip.NewReader(bytes.NewReader(raw)); err == nil {
-		h.Plain, _ = io.ReadAll(io.LimitReader(z, most)) // it is cut, or may be no gzip: what came of it is shown
+		h.Plain, _ = io.ReadAll(io.LimitReader(z, most)) // it is cut, and may not be gzip: show what there is
 	}
 	return h, nil
 }
 
-// errInflates says that a body is larger than its bound once it is inflated.
-var errInflates = errors.New("the body is larger than that once it is inflated")
+// errInflates says that an inflated body exceeds its bound.
+var errInflates = errors.New("the inflated body is too large")
 
-// readPlain is a body without its gzip, of at most that many bytes.
+// readPlain reads a body of at most most bytes, inflated if it is gzip.
 func readPlain(d model.Delivery, most int64) ([]byte, error) {
 	f, err := os.Open(d.File)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"zonedeck/service/database"
 )
 
-// freeEvery is how often a worker looks for items that dead workers held.
+// freeEvery is how often a worker looks for items of dead workers.
 const freeEvery = time.Second
 
-// signed begins the names of workers that gave a sign of life. Nothing is known about the others.
+// signed begins the names of workers with a sign of life. Whether others live is unknown.
 const signed = "signed-"
 
 func (q *queue[T]) dead(worker string) bool {
@@ -48,7 +48,7 @@ func (q *queue[T]) keepFreeing(ctx context.Context) {
 	defer every.Stop()
 	for {
 		if err := q.free(ctx); err != nil && ctx.Err() == nil {
-			q.o.Log.Warn("what dead processes were at waits for its lease", "error", database.Classify(err))
+			q.o.Log.Warn("items of dead processes wait until their leases end", "error", database.Classify(err))
 		}
 		select {
 		case <-ctx.Done():
@@ -58,8 +58,8 @@ func (q *queue[T]) keepFreeing(ctx context.Context) {
 	}
 }
 
-// free makes the items of dead workers due, and has a new leader chosen if the leader is dead:
-// without one, nothing that waits becomes due.
+// free makes the items of dead workers due, and removes a dead leader so that a new one is chosen:
+// without a leader, waiting items never become due.
 func (q *queue[T]) free(ctx context.Context) error {
 	jobs, err := q.client.JobList(ctx, running())
 	if err != nil {
@@ -73,7 +73,7 @@ func (q *queue[T]) free(ctx context.Context) error {
 	}
 	if len(dead) > 0 {
 		if err := q.freeOf(ctx, dead); err != nil {
-			return fmt.Errorf("freeing what dead processes were at: %w", err)
+			return fmt.Errorf("freeing items of dead processes: %w", err)
 		}
 	}
 	leader, err := q.driver.GetExecutor().LeaderGetElectedLeader(ctx, &riverdriver.LeaderGetElectedLeaderParams{})
@@ -89,7 +89,7 @@ func (q *queue[T]) free(ctx context.Context) error {
 	return nil
 }
 
-// freeOf looks again, in one transaction: another process may have freed a job and be working on it.
+// freeOf reads and frees in one transaction: another process may already have freed a job and work on it.
 func (q *queue[T]) freeOf(ctx context.Context, dead map[string]bool) error {
 	tx, err := q.driver.GetExecutor().Begin(ctx)
 	if err != nil {

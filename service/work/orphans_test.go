@@ -17,12 +17,12 @@ import (
 	"zonedeck/internal/noerr"
 )
 
-// VictimFile has a process of this test work on the queue in that file until it is killed.
+// VictimFile makes a process of this test work on the queue in that file until it is killed.
 const VictimFile = "ZONEDECK_TEST_WORK"
 
-const hang = time.Minute // only ends a test that would never end
+const hang = time.Minute // ends a test that would never end
 
-// Victim says a word for each item that it gets, and is at it for ever.
+// Victim prints a word for each item that it gets, and holds it forever.
 func Victim(path string) {
 	q, err := OpenFile(context.Background(), path, Options{Lease: time.Hour})
 	if err == nil {
@@ -49,7 +49,7 @@ func openQueue(t *testing.T, path string) *files {
 	return f
 }
 
-// atIt says how many items somebody is at, once free has run.
+// atIt returns how many items are held after free has run.
 func atIt(t *testing.T, q *files) int {
 	t.Helper()
 	noerr.Must(t, q.free(t.Context()))
@@ -80,7 +80,7 @@ func TestWhatADeadProcessWasAtIsDueAndALivingOneKeepsIts(t *testing.T) {
 		err = victim.Start()
 	}
 	noerr.Must(t, err)
-	defer func() { _ = victim.Process.Kill() }() // it may be dead
+	defer func() { _ = victim.Process.Kill() }() // it may be dead already
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "begun\n" {
 		t.Fatal(line, err)
 	}

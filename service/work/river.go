@@ -29,15 +29,15 @@ import (
 // defaultLease is how long a process may hold one item.
 const defaultLease = 45 * time.Second
 
-// fetchEvery is how often a worker looks for due items. Nothing notifies it of items from other
-// processes: River's notifications cost SQLite a query every 50 ms.
+// fetchEvery is how often a worker looks for due items. It gets no notifications of items from other
+// processes: on SQLite, River would query every 50 ms for those.
 const fetchEvery = 250 * time.Millisecond
 
 // Options configure OpenFile.
 type Options struct {
-	// Lease is how long a process may hold one item, 0 for DefaultLease. The context of a
-	// handler ends shortly before. The items of a process that hangs go to others within 30 s
-	// after their lease, those of a dead process within two seconds.
+	// Lease is how long a process may hold one item, 0 for 45 s. The context of a handler ends
+	// shortly before. Items of a process that hangs go to others within 30 s after their lease,
+	// those of a dead process within two seconds.
 	Lease time.Duration
 	// Log takes errors that no caller waits for; nil discards them.
 	Log *slog.Logger
@@ -49,9 +49,9 @@ type files struct {
 	db *database.DB
 }
 
-// OpenFile opens a queue in a SQLite file, and creates the file with mode 0600. Several processes may
-// have it open. A damaged file is put aside and a new one begun: whoever knows of work that is still
-// worth doing puts it again.
+// OpenFile opens a queue in a SQLite file, or creates it with mode 0600. Several processes may have it
+// open. A damaged file is put aside and a new one begun: callers put work again that is still worth
+// doing.
 func OpenFile(ctx context.Context, path string, o Options) (Queue, error) {
 	db, _, err := database.Open(ctx, path, database.Options{Name: "queue of work", Now: time.Now, Busy: database.Busy})
 	if err != nil {
@@ -91,8 +91,8 @@ func migrate[T any](ctx context.Context, path string, driver riverdriver.Driver[
 // queue is a Queue on any database that River has a driver for; T is its transaction.
 type queue[T any] struct {
 	driver riverdriver.Driver[T]
-	// signs is the folder of the workers' signs of life, "" if they are on several machines:
-	// then only the lease tells that one is dead.
+	// signs is the folder of the workers' signs of life, "" if they are on several machines: then
+	// dead workers are noticed only by their leases.
 	signs  string
 	o      Options
 	client *river.Client[T] // adds items but works on none
@@ -115,7 +115,7 @@ func (q *queue[T]) config() *river.Config {
 	}
 }
 
-// warnings leaves out what River logs every few seconds while all is well.
+// warnings drops what River logs every few seconds while all is well.
 type warnings struct{ slog.Handler }
 
 func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
@@ -128,7 +128,7 @@ func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
-// soon is how long River waits after a panic of a handler and after a killed process.
+// soon is how long River waits after a handler panicked or a process was killed.
 type soon struct{}
 
 func (soon) NextRetry(job *rivertype.JobRow) time.Time {
@@ -138,14 +138,14 @@ func (soon) NextRetry(job *rivertype.JobRow) time.Time {
 	return time.Now()
 }
 
-// args is an Item as River keeps it.
+// args is an Item as River stores it.
 type args struct {
 	Lane  string `json:"lane"  river:"unique"`
 	Key   string `json:"key"   river:"unique"`
 	Until int64  `json:"until"`
 }
 
-// Kind is River's name of the one kind of jobs; its rows have it.
+// Kind is River's name for the only kind of job. It is stored in its rows.
 func (args) Kind() string { return "zonedeck_item" }
 
 func (a args) item(due time.Time) Item {
@@ -159,7 +159,7 @@ func timeOf(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// queueOf is the lane's queue. River's names consist of letters and digits.
+// queueOf is the name of a lane's queue. River allows only a-z, 0-9, - and _ in names.
 func queueOf(lane string) string {
 	sum := sha256.Sum256([]byte(lane))
 	return "lane-" + hex.EncodeToString(sum[:16])
@@ -218,7 +218,7 @@ func (q *queue[T]) Items(ctx context.Context, lane string) ([]Item, error) {
 	return items, nil
 }
 
-// rows are the items of a lane that are not done, as River has them.
+// rows returns the items of a lane that are not done, as River's rows.
 func (q *queue[T]) rows(ctx context.Context, lane string) (rows []*rivertype.JobRow, err error) {
 	params := river.NewJobListParams().Queues(queueOf(lane)).States(open()...).First(1000).OrderBy(river.JobListOrderByID, river.SortOrderAsc)
 	for {
@@ -254,7 +254,7 @@ func (q *queue[T]) Work(ctx context.Context, lane string, n int, handle Handler)
 	if err != nil {
 		return err
 	}
-	// River gets a context that lasts longer, so that it can still record how handlers ended.
+	// River gets a context that outlasts ctx, to record how handlers ended.
 	lasting := context.WithoutCancel(ctx)
 	ended, unsubscribe := client.Subscribe(river.EventKindJobSnoozed, river.EventKindJobFailed, river.EventKindJobCompleted)
 	var hastening sync.WaitGroup
@@ -268,7 +268,7 @@ func (q *queue[T]) Work(ctx context.Context, lane string, n int, handle Handler)
 	return client.StopAndCancel(lasting)
 }
 
-// worker is a Handler as River calls it.
+// worker adapts a Handler to River.
 type worker struct {
 	river.WorkerDefaults[args]
 	handle   Handler

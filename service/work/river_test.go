@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// openQueue opens the queue of a path in a file, or on the server of the tests.
+// openQueue opens the queue of a path, in a file or on the tests' server.
 func openQueue(t *testing.T, path string, o work.Options) work.Queue {
 	t.Helper()
 	var q work.Queue

@@ -21,8 +21,8 @@ func (s server) Close() error {
 	return nil
 }
 
-// OpenOnServer opens the queue of a path on the server of the tests, as several machines have it: no worker gives
-// signs of life there.
+// OpenOnServer opens the queue of a path on the tests' server, as on several machines: workers give no signs of
+// life there.
 func OpenOnServer(t *testing.T, path string, o Options) (Queue, error) {
 	t.Helper()
 	pool := postgrestest.Pool(t, path)

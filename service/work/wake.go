@@ -11,8 +11,8 @@ import (
 	"zonedeck/service/database"
 )
 
-// Hasten implements Queue. An item that a handler holds is marked; the handler's worker hastens it
-// once it is recorded that the item comes again.
+// Hasten implements Queue. It marks an item that a handler holds; the handler's worker hastens the item
+// once it is recorded that it comes again.
 func (q *queue[T]) Hasten(ctx context.Context, item Item) error {
 	held, err := q.hasten(ctx, item)
 	if err != nil || !held {
@@ -22,7 +22,7 @@ func (q *queue[T]) Hasten(ctx context.Context, item Item) error {
 	if _, err := q.hasten(ctx, mark); err != nil {
 		return err
 	}
-	// That may have been recorded before the mark was, and then nobody looks for the mark.
+	// The worker may have recorded that before the mark existed; then nobody looks for the mark.
 	held, err = q.hasten(ctx, item)
 	if err == nil && !held {
 		_, _, err = q.takeMark(ctx, item)
@@ -30,14 +30,14 @@ func (q *queue[T]) Hasten(ctx context.Context, item Item) error {
 	return err
 }
 
-// markOf says that an item is to be hastened. No worker has the mark's lane. PostgreSQL keeps no
-// JSON with a zero byte.
+// markOf is the mark of an item to be hastened, itself an item, in a lane without workers. The lane has no
+// zero byte, because PostgreSQL stores none in JSON.
 func markOf(item Item) Item {
 	item.Lane = "hasten: " + item.Lane
 	return item
 }
 
-// hasten reports whether a handler holds the item, in which case nothing was changed.
+// hasten makes an item due at once. If a handler holds the item, it reports that and changes nothing.
 func (q *queue[T]) hasten(ctx context.Context, item Item) (held bool, err error) {
 	res, err := q.insert(ctx, item)
 	if err != nil || !res.UniqueSkippedAsDuplicate {
@@ -61,7 +61,7 @@ func (q *queue[T]) hasten(ctx context.Context, item Item) (held bool, err error)
 	return held, nil
 }
 
-// replace replaces an item that no handler holds: River cannot change the arguments of one.
+// replace replaces an item that no handler holds, because River cannot change an item's arguments.
 func (q *queue[T]) replace(ctx context.Context, old int64, item Item) error {
 	tx, err := q.driver.GetExecutor().Begin(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (q *queue[T]) replace(ctx context.Context, old int64, item Item) error {
 	return tx.Commit(ctx)
 }
 
-// takeMark removes the mark of an item and returns the item as it was hastened.
+// takeMark removes the mark of an item, if there is one, and returns the item with the mark's Until.
 func (q *queue[T]) takeMark(ctx context.Context, item Item) (hastened Item, marked bool, err error) {
 	rows, err := q.rows(ctx, markOf(item).Lane)
 	if err != nil {
@@ -110,12 +110,12 @@ func (q *queue[T]) keepHastening(ctx context.Context, ended <-chan *river.Event)
 	for e := range ended {
 		err := q.wasHeld(ctx, e)
 		if err != nil {
-			q.o.Log.Warn("what was hastened comes when it is due", "error", database.Classify(err))
+			q.o.Log.Warn("a hastened item comes only when it is due", "error", database.Classify(err))
 		}
 	}
 }
 
-// wasHeld hastens an item that was marked, unless it is done.
+// wasHeld hastens a marked item after its handler, unless it is done.
 func (q *queue[T]) wasHeld(ctx context.Context, e *river.Event) error {
 	a, err := decode(e.Job.EncodedArgs)
 	if err != nil {

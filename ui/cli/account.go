@@ -33,7 +33,7 @@ another key these parts say so, and the rest is shown all the same.`,
 	})
 }
 
-// accountRows are the account as a table without a heading.
+// accountRows shows the account as a table without a heading.
 func accountRows(acc overview.Account) [][]string {
 	state := "suspended"
 	if acc.Active {

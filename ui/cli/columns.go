@@ -24,7 +24,7 @@ func printColumns(w io.Writer, rows [][]string) error {
 	return nil
 }
 
-// filledColumns are the rows below a heading without the columns that say nothing in any of them.
+// filledColumns drops the columns that are empty in every row below the heading.
 func filledColumns(rows [][]string) [][]string {
 	out := make([][]string, len(rows))
 	for i := range rows[0] {
@@ -37,7 +37,7 @@ func filledColumns(rows [][]string) [][]string {
 	return out
 }
 
-// known is a count in a cell, "-" where it is negative: not known.
+// known is a count in a cell, "-" if it is negative, which means unknown.
 func known[N int | int64](n N) string {
 	if n < 0 {
 		return "-"

@@ -29,7 +29,7 @@ type compareFlags struct {
 	markdown   bool
 }
 
-// hidden is a command under a name that it had before.
+// hidden is a command under its former name.
 func hidden(name string, cmd *cobra.Command) *cobra.Command {
 	_, arguments, _ := strings.Cut(cmd.Use, " ")
 	cmd.Use, cmd.Hidden = strings.TrimSpace(name+" "+arguments), true
@@ -86,7 +86,7 @@ compare, a zone is worse; without --baseline, a zone is not ok.`,
 	return cmd
 }
 
-// checkLogins refuses flags that would be ignored: those of logins without --logins, all others with it.
+// checkLogins refuses flags that would be ignored: flags of logins without --logins, all others with it.
 func (f *compareFlags) checkLogins(cmd *cobra.Command) error {
 	var ignored []string
 	cmd.LocalNonPersistentFlags().VisitAll(func(fl *pflag.Flag) {
@@ -105,7 +105,6 @@ func (f *compareFlags) checkLogins(cmd *cobra.Command) error {
 	}
 }
 
-// compare runs the command.
 func (t *task) compare(ctx context.Context, target string, f compareFlags) error {
 	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(strings.Join(f.zones, textBreak))}}
 	if err := t.fillIn(&f.askFlags, &target, &rest); err != nil {
@@ -155,8 +154,7 @@ func (t *task) compare(ctx context.Context, target string, f compareFlags) error
 	return exit(code)
 }
 
-// comparePlan builds the comparison from the flags. Its error names everything that is
-// wrong with them.
+// comparePlan builds the comparison from the flags. Its error names all their mistakes.
 func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (model.Grid, error) {
 	var wrong []error
 	if len(f.zones) == 0 {
@@ -232,7 +230,7 @@ func (p *progress) made() int {
 	return n
 }
 
-// unique is names in their order, each once.
+// unique drops repeated names and keeps the order.
 func unique(names []string) []string {
 	var out []string
 	for _, n := range names {
@@ -243,7 +241,7 @@ func unique(names []string) []string {
 	return out
 }
 
-// compareRows is the comparison as a table, the first row its heading.
+// compareRows shows the comparison as a table with a heading.
 func compareRows(t model.Grid) [][]string {
 	rows := [][]string{{"ZONE", "VIA", "CLASS", "OK", "STATUS", "MEDIAN", "FROM", "TO", "FIRST BYTE", "BYTES", "FIELDS", "COST/1000"}}
 	for _, c := range t.Cells {

@@ -17,7 +17,7 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// loginsFlags say which logins are compared, and with what.
+// loginsFlags are the flags of a comparison of logins.
 type loginsFlags struct {
 	zones            []string
 	target, baseline string
@@ -61,7 +61,6 @@ ok.`,
 	return cmd
 }
 
-// compareLogins runs the command.
 func (a *app) compareLogins(ctx context.Context, f loginsFlags) error {
 	return a.withSession(ctx, needs{journal: true, rules: true}, func(t *task) error { return t.compareLogins(ctx, f) })
 }
@@ -98,7 +97,7 @@ func (t *task) compareLogins(ctx context.Context, f loginsFlags) error {
 	}
 	g, err := t.callLogins(ctx, preset, f.target)
 	m := g.Baseline()
-	if err != nil { // the calls that were made are billed: they are printed, and neither compared nor kept
+	if err != nil { // calls already made are billed: print them, but neither compare nor keep them
 		if slices.ContainsFunc(m.Rows, model.LoginRow.Ran) {
 			err = errors.Join(err, t.reportLogins(m, nil, nil, f.json))
 		}

@@ -14,7 +14,7 @@ import (
 	"zonedeck/ui/console"
 )
 
-// runConsole opens the console, and reopens it whenever the operator switches to
+// runConsole opens the console, and reopens it when the operator switches to
 // another profile.
 func (a *app) runConsole(ctx context.Context) error {
 	if !a.StdinTTY || !a.StdoutTTY {
@@ -69,9 +69,9 @@ func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
 	return next, err
 }
 
-// Console is the console without its terminal: the root model with a new
-// session and its log, what looks at the files of the session until it ends, and the function that
-// ends it. Tests and benchmarks run it on their own screens.
+// Console opens the console without a terminal: root is its model on a newly opened service,
+// watch watches the service's files until it closes, and closeSession closes the service and
+// the log. Tests and benchmarks run it on their own screens.
 func Console(ctx context.Context, p Process) (root tea.Model, watch func(send func(tea.Msg)), closeSession func() error, err error) {
 	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
 	closeLog := a.openLog()

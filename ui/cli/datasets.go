@@ -21,7 +21,7 @@ func (a *app) datasetsCommand() *cobra.Command {
 	return group("datasets", "List the data sets that jobs can be started for, and show their inputs", a.datasetsListCommand(), a.datasetsShowCommand())
 }
 
-// catalogueFlags say by which key the service is asked, and whether it is.
+// catalogueFlags say with which key the service is asked, and whether it must be.
 type catalogueFlags struct {
 	askFlag
 	Refresh bool `flag:"refresh" help:"ask the service, even if its list was read within the last day"`
@@ -54,22 +54,22 @@ func (a *app) datasetsShowCommand() *cobra.Command {
 	})
 }
 
-// unknownWords say that no data set goes by a name, and where their names are.
+// unknownWords says that no data set has this name, and where the names are listed.
 func unknownWords(err *catalogue.UnknownError) string {
 	words := sanitizeLine(err.Error())
 	if len(err.Candidates) == 0 {
-		words += "; 'zonedeck datasets list' has those there are"
+		words += "; 'zonedeck datasets list' lists them"
 	}
 	return words
 }
 
-// permitKey refuses a key that was named and would be refused if the service were asked, also where
-// what is kept of its list is enough.
+// permitKey refuses a named key that may not be used, even if the kept list suffices and the service
+// is not asked.
 func (t *task) permitKey(ctx context.Context, key string) error {
 	if key == "" {
 		return nil
 	}
-	if _, err := t.Profile(ctx); err != nil { // the emulator knows its keys once it runs
+	if _, err := t.Profile(ctx); err != nil { // the emulator must run before it knows its keys
 		return fail(exitState, "%w", err)
 	}
 	if _, err := t.Keys.May(ctx, keys.Use{Key: key}); err != nil {
@@ -78,7 +78,7 @@ func (t *task) permitKey(ctx context.Context, key string) error {
 	return nil
 }
 
-// sayOrigin says where a list is from, and why it is not newer.
+// sayOrigin says where a list is from, and why there is no newer one.
 func (t *task) sayOrigin(l catalogue.Listing) {
 	t.app.say("zonedeck: %s", l.Origin(t.Now()))
 	if l.Problem != "" {
@@ -99,7 +99,7 @@ func listDatasets(ctx context.Context, t *task, f catalogueFlags, words []string
 	}
 	t.sayOrigin(l)
 	if l.Skipped > 0 {
-		t.app.say("zonedeck: left out, because no identifier of it could be used: %s", text.Counted(l.Skipped, "data set"))
+		t.app.say("zonedeck: left out for lack of a usable identifier: %s", text.Counted(l.Skipped, "data set"))
 	}
 	wanted := strings.Join(words, " ")
 	found := l.Search(wanted)
@@ -113,7 +113,7 @@ func listDatasets(ctx context.Context, t *task, f catalogueFlags, words []string
 	return printed{object: view.NewCatalogue(l, found, t.Now()), rows: rows}, nil
 }
 
-// methodWords are the ways to collect in a word each.
+// methodWords lists the ways to collect, in a word or two each.
 func methodWords(c model.Dataset) string {
 	if len(c.Methods) == 0 {
 		return "not shown"
@@ -161,7 +161,7 @@ func (t *task) printDataset(c model.Dataset) error {
 		return err
 	}
 	if len(c.Methods) == 0 {
-		_, err := fmt.Fprintln(t.app.Stdout, "\nwhat its inputs are is not shown")
+		_, err := fmt.Fprintln(t.app.Stdout, "\nits inputs are not shown")
 		return err
 	}
 	for _, m := range c.Ways() {

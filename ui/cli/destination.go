@@ -17,14 +17,14 @@ import (
 type destination struct {
 	stream io.Writer // standard output; nil for a file
 	name   string
-	// file is the absolute name of a regular file, behind links; "" for a device.
+	// file is the absolute name of a regular file, with links resolved; "" for a device.
 	file string
-	// visible says that a person reads the stream: it gets no control characters.
+	// visible says that a person reads the stream, which then gets no control characters.
 	visible bool
 }
 
-// destination checks the target of -o before anything is sent, so that a paid
-// response is not lost.
+// destination checks the target of -o before anything is sent: a paid response
+// must not be lost.
 func (a *app) destination(name string) (destination, error) {
 	if name == "-" {
 		return a.stdout(), nil
@@ -69,8 +69,8 @@ func (a *app) isStdout(info fs.FileInfo) bool {
 	return err == nil && os.SameFile(info, out)
 }
 
-// write writes a body to the destination, unless it was received there. A file is
-// replaced atomically.
+// write writes a body to the destination, unless it was received into that file. It
+// replaces a file atomically.
 func (d destination) write(ctx context.Context, b model.BodyRef) error {
 	if b.File != "" && b.File == d.file {
 		return nil
@@ -86,7 +86,7 @@ func (d destination) write(ctx context.Context, b model.BodyRef) error {
 	})
 }
 
-// writeBy writes what fill writes; what names it in an error.
+// writeBy writes the output of fill to the destination; what names it in an error.
 func (d destination) writeBy(ctx context.Context, what string, fill func(io.Writer) error) (err error) {
 	if d.stream != nil {
 		w := terminalWriter{w: d.stream}

@@ -22,7 +22,7 @@ import (
 	"zonedeck/service/view"
 )
 
-// diagnoseFlags are those of a saved answer, and of a page that is fetched.
+// diagnoseFlags are the flags for a saved answer and for a page to fetch.
 type diagnoseFlags struct {
 	refusalFlags
 	dialect, url, rules string
@@ -52,7 +52,7 @@ was refused and the fetches do not tell by what; otherwise the class of the
 first fetch, as for request.`,
 		Args: oneArg("the file of the answer, - for standard input, or the URL to fetch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// The old name of the second half needs no sign of it.
+			// Under its old name, split, the command always fetches.
 			fetches := cmd.Flags().Changed("zone") || strings.Contains(args[0], "://") || cmd.Name() == "split"
 			if err := f.checkIgnored(cmd, fetches); err != nil {
 				return err
@@ -76,8 +76,8 @@ first fetch, as for request.`,
 	return cmd
 }
 
-// checkIgnored refuses flags that would be ignored: those of a saved answer with a page, and those of a
-// page with a saved answer.
+// checkIgnored refuses flags that would be ignored: flags of a saved answer with a page, and the other
+// way round.
 func (f *diagnoseFlags) checkIgnored(cmd *cobra.Command, fetches bool) error {
 	var ignored []string
 	cmd.LocalNonPersistentFlags().VisitAll(func(fl *pflag.Flag) {
@@ -113,7 +113,7 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system sweeps what stays
+	defer func() { _ = os.RemoveAll(dir) }() // the system cleans up leftovers
 	result, err := fetch.Diagnose(ctx, fetch.Saved{
 		Answer: in, Via: model.Via(f.via), Dialect: f.dialect, Required: f.required, URL: f.url,
 		Rules: rules.Select(added, cmp.Or(a.flags.profile, a.Getenv(service.EnvProfile))), Bodies: exchange.Bodies{Dir: dir}, Now: a.Now,
@@ -146,7 +146,7 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 	return exit(fetchExit(result))
 }
 
-// check returns an error that names everything that is wrong with the flags.
+// check returns an error that names all mistakes in the flags.
 func (f diagnoseFlags) check() error {
 	var wrong []error
 	if via := model.Via(f.via); via != model.ViaAPI && via != model.ViaNative {

@@ -85,7 +85,7 @@ func driftError(err error) error {
 	}
 }
 
-// standsAs says how a collector stands, in a few words.
+// standsAs gives the state of a collector in a few words.
 func standsAs(s drift.Standing) string {
 	switch {
 	case s.Dead():

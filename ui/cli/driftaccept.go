@@ -69,7 +69,7 @@ func acceptDrift(ctx context.Context, t *task, f driftAcceptFlags, args []string
 	return out, nil
 }
 
-// standing is how a collector stands. It warns of a contract that cannot be read.
+// standing gives the state of a collector. It warns of a contract that cannot be read.
 func (t *task) standing(ctx context.Context, kind drift.Kind, id string) (drift.Standing, error) {
 	d, err := t.Client.Drift.Show(ctx, kind, id)
 	var fault *textfile.Error
@@ -82,13 +82,13 @@ func (t *task) standing(ctx context.Context, kind drift.Kind, id string) (drift.
 	return d.Standing, nil
 }
 
-// acceptNewest accepts what the newest run gives.
+// acceptNewest accepts the newest run as normal.
 func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id, reason string) error {
 	s, err := t.Client.Drift.Accept(ctx, kind, id, 0, reason)
 	switch {
 	case errors.Is(err, drift.ErrRefused):
 		t.app.say("zonedeck: %s", sanitizeLine(err.Error()))
-		return nil // tellLeft says what is left
+		return nil // tellLeft says what is left to do
 	case err != nil:
 		return driftError(err)
 	}
@@ -96,7 +96,7 @@ func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id, reason str
 	return nil
 }
 
-// tellLeft says what stays drift though the newest run is accepted, and what to do about it.
+// tellLeft says what stays drift after the acceptance, and what to do about it.
 func (t *task) tellLeft(s drift.Standing) {
 	kind, id := s.Run.Kind, s.Run.Name
 	t.app.warn("%s stays drift, and 'zonedeck drift check' exits 14: %s", sanitizeLine(s.Run.Ref), sanitizeLine(strings.Join(drift.Names(s.Remaining), ", ")))
@@ -111,6 +111,6 @@ func (t *task) tellLeft(s drift.Standing) {
 	if !contract {
 		return
 	}
-	file, _ := t.Client.Drift.ContractFile(kind, id) // it was found a moment ago
+	file, _ := t.Client.Drift.ContractFile(kind, id) // it was found just before
 	t.app.say("zonedeck: the contract asks for it: change %s", file)
 }

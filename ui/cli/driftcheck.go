@@ -83,7 +83,7 @@ func checkDrift(ctx context.Context, t *task, f driftCheckFlags, names []string)
 	}, nil
 }
 
-// checkedCode is the exit code of a check. What was asked for by name has to be judged, all of it.
+// checkedCode is the exit code of a check. Everything that was asked for by name must be judged.
 func checkedCode(all []view.DriftCheck, asked bool) int {
 	judged, empty := 0, false
 	for _, c := range all {
@@ -123,11 +123,11 @@ func checkedLines(all []view.DriftCheck) string {
 
 // checkStored checks the newest runs of the named collectors, or of all if none is named.
 func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftCheck, error) {
-	if err := t.Client.SeeDue(ctx); err != nil { // a download that was stopped before it looked
+	if err := t.Client.SeeDue(ctx); err != nil { // a download may have stopped before it judged
 		t.app.warn("not every result was judged: %v", err)
 	}
 	list, err := t.Client.Drift.List(ctx)
-	var fault *textfile.Error // a check without the contract would not be the one that was asked for
+	var fault *textfile.Error // if names are given, only their own contracts matter
 	if err != nil && (len(names) == 0 || !errors.As(err, &fault)) {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	"zonedeck/service/emulator/state/statetest"
 )
 
-// emulating runs "emulate" while use works with it, and gives what it wrote to stderr.
+// emulating runs "emulate" while use works with it, and returns its stderr.
 func emulating(t *testing.T, code int, use func(api, key string), args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -58,7 +58,7 @@ func emulating(t *testing.T, code int, use func(api, key string), args ...string
 	return stderr.String()
 }
 
-// fetch sends one request of a client, which must not fail.
+// fetch sends one request, which must not fail.
 func fetchBy(t *testing.T, api, key, body string) (status int) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api+"/request", strings.NewReader(body))
@@ -152,7 +152,7 @@ func TestUnknownFieldsAreRefusedUnlessLoose(t *testing.T) {
 	}
 }
 
-// A row that is refused stands for a full disk.
+// A refused row stands in for a full disk.
 func TestStateThatCouldNotBeKeptIsReported(t *testing.T) {
 	dir := t.TempDir()
 	status := 0

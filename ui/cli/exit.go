@@ -53,7 +53,7 @@ const (
 type exitError struct {
 	code     int
 	cause    error
-	reported bool // what is to be said beside the cause was said
+	reported bool // everything except the cause has been said already
 }
 
 func (e *exitError) Error() string {
@@ -92,7 +92,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &rotating):
 		return exitRejected
-	case errors.Is(err, keystore.ErrSecretUnreachable): // whatever needed the secret, and in whatever field it stands
+	case errors.Is(err, keystore.ErrSecretUnreachable): // regardless of what needed the secret and in which field
 		return exitState
 	case errors.Is(err, config.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, keys.ErrOtherAccount):
 		return exitLint
@@ -146,9 +146,8 @@ func diagnosisExit(d model.Diagnosis) int {
 	}
 }
 
-// fetchExit returns the exit code for a fetch: that of its diagnosis, or exitState
-// if the page arrived but could not be kept whole, so that no script takes a partial
-// body for a complete one.
+// fetchExit returns the exit code for a fetch: its diagnosis's, or exitState if the
+// page arrived but was cut: no script must take a partial body for a complete one.
 func fetchExit(r model.FetchResult) int {
 	if code := diagnosisExit(r.Diagnosis); code != exitOK || !r.Body.Cut {
 		return code
@@ -188,7 +187,7 @@ func refusalExit(status int) int {
 	}
 }
 
-// jobError is the exit for a call about jobs or the account that gave nothing.
+// jobError is the exit for a failed call about jobs or the account.
 func jobError(ctx context.Context, err error) error {
 	var d *exchange.CallError
 	var kept *jobs.PartialError
@@ -200,7 +199,7 @@ func jobError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
 	case errors.Is(err, jobs.ErrUnknownJob):
-		return usage("%w; 'zonedeck jobs list' lists those there are", err)
+		return usage("%w; 'zonedeck jobs list' lists the jobs", err)
 	case errors.Is(err, jobs.ErrJobOver), errors.Is(err, dialect.ErrNotShown):
 		return usage("%w", err)
 	case ledgerFault(err):
@@ -233,8 +232,8 @@ func diskFault(err error) bool {
 	return errors.As(err, &path) || errors.As(err, &link)
 }
 
-// triggerError is the exit for a failed launch; job is what is known about it. If
-// the ledger failed before the POST, nothing was sent; if it failed afterwards, the
+// triggerError is the exit for a failed launch; job is what is known of the job. If
+// the ledger failed before the POST, nothing was sent. If it failed afterwards, the
 // error says what happened to the job.
 func triggerError(ctx context.Context, job model.Job, err error) error {
 	interrupted := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))

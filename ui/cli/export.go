@@ -56,7 +56,6 @@ value comes from --var, the profile or the environment.`,
 	})
 }
 
-// export runs the command.
 func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(f.Zone)}, Session: f.Session}
 	if err := t.fillIn(&f.Form.askFlags, &target, &rest); err != nil {
@@ -108,19 +107,18 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 	return dest.write(ctx, model.BodyRef{Bytes: []byte(code), Size: int64(len(code))})
 }
 
-// observedUse is what the newest comparison in the history showed of a request's zone and access method,
-// "" without one.
+// observedUse is what the newest comparison of a request's page showed for its zone and access method, or "".
 func (t *task) observedUse(ctx context.Context, p config.Profile, r model.FetchRequest) string {
 	kept, err := t.History.NewestComparison(ctx, p.Name, r)
 	if err != nil {
-		return "" // there is none, or no history: the code is the same
+		return "" // no comparison, or no history: the code is complete without it
 	}
 	shown, _ := export.Compared(kept, r)
 	return shown
 }
 
-// exported is what is exported, and for which program. Its error names everything that is
-// wrong with the flags.
+// exported returns the program to export for, the profile and the request. Its error names all
+// mistakes in the flags.
 func (t *task) exported(ctx context.Context, target string, f exportFlags) (export.Target, config.Profile, model.FetchRequest, error) {
 	var wrong []error
 	as, known := export.Find(f.As)

@@ -10,7 +10,7 @@ import (
 	"zonedeck/service/view"
 )
 
-// sayFault says of a call that failed its class, what that rests on, what to do next, and when.
+// sayFault explains a failed call: its class and evidence, what to do next, and when.
 func (t *task) sayFault(f model.JobFault, key string) {
 	d := f.Diagnosis
 	t.app.say("zonedeck: %s: %s", model.ClassWord(d.Class, d.Cause), sanitizeLine(d.Summary))
@@ -20,7 +20,7 @@ func (t *task) sayFault(f model.JobFault, key string) {
 	}
 }
 
-// reported marks an error about a call that failed: the command has already said and printed everything else about it.
+// reported marks the error of a failed call: the command has already printed everything else about it.
 func reported(err error) error {
 	var e *exitError
 	if !errors.As(err, &e) {
@@ -29,7 +29,7 @@ func reported(err error) error {
 	return &exitError{code: e.code, cause: e.cause, reported: true}
 }
 
-// explain says why a command's last call failed, and prints it with --json, unless the command did so itself.
+// explain says why a command's last call failed, with --json as an object too, unless the command did so itself.
 func (t *task) explain(ctx context.Context, err error) error {
 	var call *exchange.CallError
 	var e *exitError

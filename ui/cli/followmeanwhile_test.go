@@ -19,10 +19,10 @@ import (
 	"zonedeck/service/jobs"
 )
 
-// beta is an account whose service takes jobs, and tells on asked that it was asked for the state of one.
+// beta is an account whose service takes jobs. It reports on asked when it is asked for a job's state.
 type beta struct {
 	URL   string
-	asked chan string // what it was sent as authorization
+	asked chan string // the Authorization of each question
 }
 
 func newBeta(t *testing.T) *beta {
@@ -55,7 +55,7 @@ func (b *beta) add(t *testing.T, p Process) {
 	}
 }
 
-// launch launches a job of the account by a command of its own, which has the key.
+// launch launches a job of the account by a separate command that has the key.
 func (b *beta) launch(t *testing.T, p Process) {
 	t.Helper()
 	var out, said strings.Builder
@@ -112,9 +112,9 @@ func TestThatJobsAreNotFollowedIsToldOnceForEachReason(t *testing.T) {
 	} {
 		told(e)
 	}
-	const want = "zonedeck: jobs of profile beta are not followed (job-1, for one): its key is locked\n" +
-		"zonedeck: jobs of profile acme are not followed (job-3, for one): its key is locked\n" +
-		"zonedeck: jobs of profile beta are not followed (job-4, for one): the key is rejected\n"
+	const want = "zonedeck: jobs of profile beta are not followed (for example job-1): its key is locked\n" +
+		"zonedeck: jobs of profile acme are not followed (for example job-3): its key is locked\n" +
+		"zonedeck: jobs of profile beta are not followed (for example job-4): the key is rejected\n"
 	if said.String() != want {
 		t.Errorf("%q", said.String())
 	}

@@ -49,7 +49,7 @@ is cut, and its comment says so.`,
 	})
 }
 
-// maxHAR bounds the fetches of one file.
+// maxHAR bounds the number of fetches in one file.
 const maxHAR = 10_000
 
 func (t *task) har(ctx context.Context, ids []string, f harFlags) error {

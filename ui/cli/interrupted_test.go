@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// whenWritten calls a function when what is written matches.
+// whenWritten calls a function when the output matches.
 type whenWritten struct {
 	watched
 	match *regexp.Regexp

@@ -61,7 +61,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, noti
 	case err != nil:
 		return jobError(ctx, err)
 	case job.Snapshot == "":
-		// The service cannot be asked about it: only the ledger knows it.
+		// Without a snapshot the service cannot be asked: only the ledger knows the job.
 		return t.reportJob(job)
 	}
 	watchCtx := ctx
@@ -113,15 +113,15 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, noti
 	}
 }
 
-// failedJob ends a command about a job that did not succeed: it prints the verdict,
-// and with --json the job that has it.
+// failedJob ends a failed command about a job: it prints the verdict, and with --json
+// the job.
 func (t *task) failedJob(ctx context.Context, job model.Job, err error) error {
 	var fault *exchange.CallError
 	if !errors.As(err, &fault) || !job.Fault.Any() {
 		return jobError(ctx, err)
 	}
 	shown := job.Fault
-	shown.Diagnosis = fault.Diagnosis // for a forgotten job the ledger has a different one
+	shown.Diagnosis = fault.Diagnosis // the ledger's is different for a forgotten job
 	t.sayFault(shown, job.KeyName)
 	if t.app.json {
 		if err := t.printJob(job); err != nil {
@@ -131,8 +131,8 @@ func (t *task) failedJob(ctx context.Context, job model.Job, err error) error {
 	return reported(jobError(ctx, err))
 }
 
-// ledger makes sure that the ledger is readable, and settles the jobs that were
-// being launched when an earlier process died.
+// ledger makes sure that the ledger is readable, and settles jobs whose launch was
+// cut short by the death of an earlier process.
 func (t *task) ledger(ctx context.Context) error {
 	if t.LedgerFault != nil {
 		return fail(exitState, "the ledger of jobs cannot be read: %w", t.LedgerFault)
@@ -155,7 +155,7 @@ func progressLine(j model.Job) string {
 	if n := j.ResultRecords(); n >= 0 {
 		line += "  " + text.Counted(n, "record")
 	}
-	if j.Wire != "" && j.Wire != string(j.State) && !j.State.Final() { // a job that is over may have its last word from before
+	if j.Wire != "" && j.Wire != string(j.State) && !j.State.Final() { // a finished job's Wire may be out of date
 		line += "  (the service says " + sanitizeLine(j.Wire) + ")"
 	}
 	return line
@@ -164,7 +164,7 @@ func progressLine(j model.Job) string {
 // printJob prints the job on stdout: its identifier, or the JSON object.
 func (t *task) printJob(j model.Job) error { return t.app.conclude(printedJob(j), nil) }
 
-// printedJob is a job as a command prints it.
+// printedJob is the output for a job.
 func printedJob(j model.Job) printed {
 	return printed{object: view.JobObject{Job: view.NewJob(j)}, text: j.ID + "\n"}
 }
@@ -195,7 +195,7 @@ func (t *task) reportJob(j model.Job) error {
 	return exit(code)
 }
 
-// wayOn says what to do about a job whose state is not known, "" for any other job.
+// wayOn says what to do about a job whose state is unknown; "" for any other job.
 func (t *task) wayOn(j model.Job) string {
 	switch {
 	case j.State == model.JobMayHave:
@@ -209,7 +209,7 @@ func (t *task) wayOn(j model.Job) string {
 	}
 }
 
-// jobs is the beginning of a command about a job. It names the job's profile, unless a command without --profile uses it.
+// jobs is the start of a command about a job. It names the job's profile if that is configured and not the default.
 func (t *task) jobs(j model.Job) string {
 	if known, _ := t.Profiles.Configured(); j.Profile != t.Profiles.ByDefault() && slices.ContainsFunc(known, func(p config.Profile) bool { return p.Name == j.Profile }) {
 		return snippet.With(j.Profile) + " jobs"
@@ -263,7 +263,7 @@ does that.`,
 	})
 }
 
-// ledgerJobs returns the jobs to list and how many the ledger has. It says how many are left out.
+// ledgerJobs returns the jobs to list and how many the ledger holds. It says how many it leaves out.
 func (t *task) ledgerJobs(ctx context.Context, f jobListFlags) (list []model.Job, total int, err error) {
 	filter, err := query.Parse(f.Filter, jobs.Fields(t.NowOf))
 	if err != nil {
@@ -302,7 +302,7 @@ func listJobs(ctx context.Context, t *task, f jobListFlags, _ []string) (printed
 	if len(list) == 0 {
 		return printed{}, nil
 	}
-	open, unasked := "", "" // what to do about the newest that may have started, and the newest that is not asked for any more
+	open, unasked := "", "" // advice on the newest job that may have started, and the newest that is given up
 	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY", "PROFILE"}}
 	for _, j := range list {
 		switch {

@@ -59,8 +59,8 @@ and says so.`,
 	})
 }
 
-// download fetches the results. Those for standard output or a device go to the downloads folder
-// first, so that a broken stream can be read again.
+// download fetches the results. For standard output or a device it stores them in the downloads
+// folder first, because a broken stream must be readable again.
 func (t *task) download(ctx context.Context, id string, f downloadFlags) error {
 	if _, err := t.findJob(ctx, id, ""); err != nil {
 		return jobError(ctx, err)
@@ -107,10 +107,10 @@ func (t *task) download(ctx context.Context, id string, f downloadFlags) error {
 	return nil
 }
 
-// soonSeen is the size of a result, in bytes, whose fields are checked within a second or so.
+// soonSeen is the size of a result, in bytes, up to which checking its fields takes about a second.
 const soonSeen = 32 << 20
 
-// seeFields checks the fields of a downloaded result for drift. The result stands, whatever comes of that.
+// seeFields checks the fields of a downloaded result for drift. The download counts as done even if that fails.
 func (t *task) seeFields(ctx context.Context, job model.Job) {
 	var wait downloadWait
 	line := t.app.wait(wait.text)
@@ -128,7 +128,7 @@ func (t *task) seeFields(ctx context.Context, job model.Job) {
 type downloadWait struct {
 	mu    sync.Mutex
 	last  jobs.Progress
-	first int64 // bytes that were there at the start
+	first int64 // bytes already there at the start
 	begun bool
 }
 
@@ -141,7 +141,7 @@ func (d *downloadWait) update(p jobs.Progress) {
 	d.last = p
 }
 
-// doneText says what is being done with the downloaded rows, and how far it has come.
+// doneText says what is being done with the downloaded rows, and the progress in percent.
 func doneText(p jobs.Progress) string {
 	if p.Doing == "" {
 		return ""

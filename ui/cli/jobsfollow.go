@@ -101,7 +101,7 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	})
 	cause := context.Cause(following)
 	switch {
-	case ctx.Err() != nil: // the way a service is ended
+	case ctx.Err() != nil: // a signal is the normal end of a service
 		return nil
 	case errors.Is(cause, errIdle) && failed:
 		return exit(exitJobFailed)
@@ -114,15 +114,15 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	}
 }
 
-// followLines prints what happens, one line each.
+// followLines prints one line for each event.
 type followLines struct {
 	task    *task
 	profile string // the profile in use
 	last    map[string]jobs.Followed
 }
 
-// givenUp is the exit error for jobs of the profile in use that are in flight but were not followed to their end,
-// nil if there are none.
+// givenUp is the exit error for jobs in flight of the profile in use that were not followed to their end; nil if
+// there are none.
 func (l *followLines) givenUp(ctx context.Context) error {
 	maps.DeleteFunc(l.last, func(_ string, e jobs.Followed) bool { return e.Job.Profile != l.profile })
 	ids := slices.Sorted(maps.Keys(l.last))
@@ -139,7 +139,7 @@ func (l *followLines) givenUp(ctx context.Context) error {
 }
 
 func (l *followLines) print(e jobs.Followed) error {
-	if e.On && e.Err != nil && e.Job.GivenUp() { // the next event says that it is not asked for any more
+	if e.On && e.Err != nil && e.Job.GivenUp() { // the next event says that it is no longer asked about
 		return nil
 	}
 	before, known := l.last[e.Job.ID]
@@ -147,7 +147,7 @@ func (l *followLines) print(e jobs.Followed) error {
 	switch {
 	case e.Job.State.Final():
 		event = eventOver
-	case e.Job.State == model.JobMayHave: // its webhook did not come: the service is not asked about it
+	case e.Job.State == model.JobMayHave: // its webhook did not come, and the service is not asked about it
 		event = eventNoWebhook
 	case !e.On && (before.On || !known):
 		event = eventNotFollowed
@@ -209,11 +209,11 @@ func (a *app) warnOfJobs() func(jobs.Followed) {
 		}
 		r := reason{e.Job.Profile, e.Err.Error()}
 		if fault := (*exchange.CallError)(nil); errors.As(e.Err, &fault) {
-			r.text = fault.Diagnosis.Summary // without the job
+			r.text = fault.Diagnosis.Summary // does not name the job
 		}
 		if !said[r] {
 			said[r] = true
-			a.warn("jobs of profile %s are not followed (%s, for one): %s", sanitizeLine(r.profile), e.Job.ID, sanitizeLine(r.text))
+			a.warn("jobs of profile %s are not followed (for example %s): %s", sanitizeLine(r.profile), e.Job.ID, sanitizeLine(r.text))
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"zonedeck/service/rows"
 )
 
-// listPrefix marks the name of a saved list where a file can be named.
+// listPrefix marks the name of a saved list in a flag that also takes files.
 const listPrefix = "list:"
 
 type newJobFlags struct {
@@ -63,7 +63,7 @@ jobs watch'.`,
 	})
 }
 
-// check refuses flags that are wrong by themselves.
+// check refuses flags that are wrong regardless of the profile.
 func (f *newJobFlags) check([]string) error {
 	switch {
 	case f.Input == "":
@@ -97,7 +97,7 @@ func (f *newJobFlags) columnMap() (map[string]string, error) {
 	return out, nil
 }
 
-// launchNew launches a job for a data set, or says what it comes to.
+// launchNew launches a job for a data set, or previews or dry-runs it.
 func (t *task) launchNew(ctx context.Context, name string, f newJobFlags) error {
 	d := jobs.Draft{
 		Dataset: name, Sample: f.Sample, OnlyUnlaunched: f.OnlyUnlaunched, Rejects: f.Rejects, SaveList: f.SaveList,

@@ -11,17 +11,17 @@ type notifyFlag struct {
 	Notify bool `flag:"notify" help:"in a terminal: show the progress of the jobs in its tab or task bar, and notify and ring when a job ends"`
 }
 
-// notifier tells the terminal of jobs. The zero value tells nothing.
+// notifier shows the progress of jobs at the terminal and announces their ends. The zero value does nothing.
 type notifier struct {
 	out      io.Writer // nil for none
 	profile  string    // the profile in use
 	terminal alert.Terminal
 	progress model.JobsProgress
 	known    map[string]bool // the jobs in flight
-	written  string          // the progress that was written last
+	written  string          // the last progress written
 }
 
-// notifier is one that tells if that is asked for and stdout is a terminal. own is the profile in use.
+// notifier returns a notifier, which is silent unless on is set and stdout is a terminal. own is the profile in use.
 func (a *app) notifier(on bool, own string) *notifier {
 	switch {
 	case !on:
@@ -33,8 +33,8 @@ func (a *app) notifier(on bool, own string) *notifier {
 	return &notifier{out: a.Stdout, profile: own, terminal: alert.Detect(a.Getenv), known: map[string]bool{}}
 }
 
-// update takes what a job is now; on says that it is asked about. What cannot be written is not
-// told: the command's own output says why it fails.
+// update takes the present state of a job; on says that the service is asked about it. Write errors
+// are dropped: the command's own output fails for the same reason.
 func (n *notifier) update(j model.Job, on bool) {
 	if n.out == nil {
 		return
@@ -57,7 +57,7 @@ func (n *notifier) update(j model.Job, on bool) {
 	}
 }
 
-// end takes away what is shown of jobs that go on.
+// end clears the progress of jobs that are still running.
 func (n *notifier) end() {
 	if n.written != "" && n.written != n.terminal.Clear() {
 		_, _ = io.WriteString(n.out, n.terminal.Clear())

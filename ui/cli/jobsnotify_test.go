@@ -28,7 +28,7 @@ func TestATerminalIsToldOfJobsAndAFileIsNot(t *testing.T) {
 			n.update(j, true)
 			j.State = model.JobReady
 			n.update(j, false)
-			n.update(model.Job{ID: "job-0", State: model.JobFailed}, false) // over before it was seen
+			n.update(model.Job{ID: "job-0", State: model.JobFailed}, false) // was over when first seen
 			n.update(model.Job{ID: "job-2", State: model.JobAccepted, Done: -1, Inputs: 3}, true)
 			n.end()
 			if out.String() != c.out || messages.String() != c.messages {

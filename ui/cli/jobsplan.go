@@ -24,7 +24,7 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// launchFlags are those of every command that launches a job.
+// launchFlags are the flags of every command that launches a job.
 type launchFlags struct {
 	Key     string       `flag:"key" help:"key of the inventory to use"`
 	MaxCost dollarsFlag  `flag:"max-cost" help:"refuse the job if the upper end of its estimate is above this many dollars, or unknown; max_job_cost of the profile applies too"`
@@ -38,7 +38,7 @@ type launchFlags struct {
 
 func (f launchFlags) needs() needs { return needs{key: f.Key, jobs: true, reason: f.Reason} }
 
-// checkLaunch refuses flags that are wrong by themselves.
+// checkLaunch refuses launchFlags that do not go together.
 func (f *launchFlags) checkLaunch() error {
 	if f.Timeout.d > 0 && !f.Wait {
 		return usage("--timeout needs --wait: without it, nothing is waited for")
@@ -46,7 +46,7 @@ func (f *launchFlags) checkLaunch() error {
 	return nil
 }
 
-// dollarsFlag is an amount, 0 where none is given: a cap of 0 would be no cap.
+// dollarsFlag is an amount, 0 if none was given. It refuses 0, because a cap of 0 would be no cap.
 type dollarsFlag struct{ dollars float64 }
 
 func (d *dollarsFlag) Set(s string) error {
@@ -67,7 +67,7 @@ func (d *dollarsFlag) String() string {
 
 func (d *dollarsFlag) Type() string { return "dollars" }
 
-// launched reports what became of a launch, and waits for its end if that is asked for.
+// launched reports the outcome of a launch, and with --wait follows the job to its end.
 func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error {
 	if !f.Wait || job.State.Final() || job.State == model.JobMayHave {
 		return t.reportJob(job)
@@ -76,7 +76,7 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 	return t.watch(ctx, job.ID, f.Timeout.d, false)
 }
 
-// check says what a draft comes to, with what was noticed on the way.
+// check checks a draft, and says what it found and what the job is expected to cost.
 func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Report, error) {
 	r, err := t.Client.Check(ctx, d)
 	t.sayReport(r, d)
@@ -92,7 +92,7 @@ func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Rep
 	return r, nil
 }
 
-// sayReport says what was found in the rows, and the notes.
+// sayReport prints the problems in the rows, and the notes.
 func (t *task) sayReport(r jobs.Report, d jobs.Draft) {
 	for _, p := range r.Rows.Problems {
 		where := r.Source
@@ -129,7 +129,7 @@ func (t *task) sayReport(r jobs.Report, d jobs.Draft) {
 	}
 }
 
-// factAt says what happened, when and by which job.
+// factAt says what happened, when, and in which job.
 func factAt(f ask.Fact) string {
 	if f.Job.ID == "" {
 		return f.Text
@@ -144,7 +144,7 @@ func factWords(f ask.Fact) string {
 	return factAt(f) + "; " + f.Then
 }
 
-// questionWords are a question as a command puts it: the newest job, or the text.
+// questionWords is the text of a question: its newest job for SameInputs, else its own text.
 func questionWords(q ask.Question) string {
 	if q.Kind == ask.SameInputs {
 		return factWords(q.Facts[0])
@@ -152,8 +152,8 @@ func questionWords(q ask.Question) string {
 	return sanitizeLine(q.Text)
 }
 
-// answers says how the command line answers the questions of a kind, and the exit code without an answer. COMMAND stands for
-// a command about the job in question, INPUTS and GOODROWS for what would be launched.
+// answers says how the command line answers each kind of question, and the exit code if it is not answered. COMMAND and
+// JOB stand for the start of a job command and the job in question, INPUTS and GOODROWS for what would be launched.
 var answers = map[ask.Kind]struct {
 	how  string
 	exit int
@@ -168,7 +168,7 @@ var answers = map[ask.Kind]struct {
 	ask.AdminReason:   {"--admin-reason says why it must be this key", exitUsage},
 }
 
-// unanswered is the end of a command whose question nobody answered.
+// unanswered is the error of a command whose question nobody answered.
 func (t *task) unanswered(q ask.Question, r jobs.Report) error {
 	a := answers[q.Kind]
 	n := len(r.Request.Inputs)
@@ -179,10 +179,10 @@ func (t *task) unanswered(q ask.Question, r jobs.Report) error {
 // terminal asks the person at the terminal, if there is one.
 type terminal struct {
 	app   *app
-	taken bool // standard input has the inputs
+	taken bool // standard input carries the inputs, not answers
 }
 
-// Ask puts a question that wants yes or no, or asks for the passphrase, once in a run.
+// Ask asks a yes-or-no question or for the passphrase. It asks for the passphrase once in a run.
 func (p terminal) Ask(_ context.Context, q ask.Question) (answer ask.Answer, err error) {
 	passphrase := q.Kind == ask.Passphrase
 	switch {
@@ -198,13 +198,13 @@ func (p terminal) Ask(_ context.Context, q ask.Question) (answer ask.Answer, err
 	return ask.Answer{Yes: yes}, err
 }
 
-// answer answers the questions of a report by the flags, and at a terminal asks for the rest; with kinds only those.
+// answer answers a report's questions, or only those of the given kinds, by the flags. by is asked for the rest.
 func (t *task) answer(ctx context.Context, r jobs.Report, given ask.Answers, by ask.Asker, kinds ...ask.Kind) (ask.Answers, error) {
 	questions := r.Questions
 	if len(kinds) > 0 {
 		questions = slices.DeleteFunc(slices.Clone(questions), func(q ask.Question) bool { return !slices.Contains(kinds, q.Kind) })
 	}
-	// The command is itself the yes to the price and to some of the inputs.
+	// Running the command says yes to the price and to inputs that other jobs share.
 	given = given.Always(ask.Cost).Always(ask.SharedInputs)
 	out, err := given.Complete(ctx, by, questions)
 	if open, ok := errors.AsType[*ask.Unanswered](err); ok {
@@ -216,7 +216,7 @@ func (t *task) answer(ctx context.Context, r jobs.Report, given ask.Answers, by 
 	return out, err
 }
 
-// launch launches what was checked, or with --dry-run says what it is.
+// launch launches the checked job, or with --dry-run prints it.
 func (t *task) launch(ctx context.Context, r jobs.Report, given ask.Answers, f launchFlags, stdinTaken bool) error {
 	if f.Again {
 		given = given.Always(ask.SameInputs).Always(ask.UnknownInputs)
@@ -255,7 +255,7 @@ func (t *task) launch(ctx context.Context, r jobs.Report, given ask.Answers, f l
 	return t.launched(ctx, out.Job, f)
 }
 
-// sayFacts says what jobs have some of the inputs. Those of a repeated job cannot be left out.
+// sayFacts says which jobs have some of the inputs. leavable is false for a repeated job, whose inputs must stay.
 func (t *task) sayFacts(facts []ask.Fact, leavable bool) {
 	for _, f := range facts {
 		line := factWords(f)
@@ -266,7 +266,7 @@ func (t *task) sayFacts(facts []ask.Fact, leavable bool) {
 	}
 }
 
-// launchError is the end of a command that launched nothing, or does not know whether it did.
+// launchError is the error of a command that launched nothing, or may have.
 func (t *task) launchError(ctx context.Context, r jobs.Report, job model.Job, err error, f launchFlags) error {
 	var kept *jobs.KeepError
 	var unknown *catalogue.UnknownError
@@ -296,7 +296,7 @@ func (t *task) launchError(ctx context.Context, r jobs.Report, job model.Job, er
 // draftFields are the fields of a draft that Check refuses by themselves.
 var draftFields = []string{"source", "inputs", "columns", "discover", "only_unlaunched", "save_list"}
 
-// named is an error about fields of a job with the names of their flags.
+// named replaces the fields of a job in an error by the names of their flags.
 func (f *launchFlags) named(err error) error {
 	var wrong *model.RequestError
 	if !errors.As(err, &wrong) {
@@ -306,7 +306,7 @@ func (f *launchFlags) named(err error) error {
 		"source": "--input", "inputs": "--input", "discover": "--discover", "limit": "--limit", "limit_total": "--limit", "limit_per_input": "--limit-per-input",
 		"notify": "--notify", "endpoint": "--endpoint", "format": "--format", "auth_header": "--auth-header", "key": "--key", "only_unlaunched": "--only-unlaunched", "save_list": "--save-list",
 	}
-	if f.MaxCost.dollars > 0 { // else it is the profile's
+	if f.MaxCost.dollars > 0 { // else the cap is the profile's
 		flags["max_cost"] = "--max-cost"
 	}
 	out := &model.RequestError{}
@@ -317,7 +317,7 @@ func (f *launchFlags) named(err error) error {
 	return out
 }
 
-// dryRun says what a launch would send and prints it: one input a line, or one JSON object.
+// dryRun prints what a launch would send: one input a line, or one JSON object.
 func (t *task) dryRun(r jobs.Report) error {
 	facts := r.Before.Facts(len(r.Request.Inputs))
 	for _, f := range facts[:len(r.Before.SameInputs)] {
@@ -329,7 +329,7 @@ func (t *task) dryRun(r jobs.Report) error {
 	return t.printLines(plan, plan.Rows, "the inputs")
 }
 
-// printLines prints an object or, without --json, rows of it, a line of JSON each.
+// printLines prints an object or, without --json, its rows, one line of JSON each.
 func (t *task) printLines(object any, rows []json.RawMessage, what string) error {
 	if t.app.json {
 		return t.app.printJSON(object)

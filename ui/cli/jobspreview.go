@@ -12,8 +12,8 @@ import (
 	"zonedeck/service/view"
 )
 
-// preview prints what a job would give: its columns on standard error as an input takes them, with a note where the job
-// asks for others, and the rows of a sample, one a line, or all of it as one JSON object.
+// preview prints what a job would give: on stderr its columns, as an input spells them, with a note if the job asks for
+// others; on stdout the sample's rows, one a line. With --json it prints all as one object.
 func (t *task) preview(ctx context.Context, r model.TriggerRequest) error {
 	t.app.say("zonedeck: a preview of %s: what it costs is not shown by public sources", r.Dataset)
 	got, err := t.Client.PreviewJob(ctx, r)
@@ -32,7 +32,7 @@ func (t *task) preview(ctx context.Context, r model.TriggerRequest) error {
 	return t.printLines(view.NewJobPreview(r.Dataset, got), got.Rows, "the preview")
 }
 
-// noPreview ends a command whose preview came to nothing: with why, and what it left at the service.
+// noPreview ends a command whose preview failed. It says why, and what is left at the service.
 func (t *task) noPreview(ctx context.Context, r model.TriggerRequest, err error) error {
 	var lost *jobs.PreviewError
 	if !errors.As(err, &lost) {

@@ -13,7 +13,7 @@ import (
 	"zonedeck/service/view"
 )
 
-// remoteJobs are the jobs of the service, each with its identifier in the ledger if it stands there.
+// remoteJobs lists the jobs of the service, each with its identifier in the ledger if it has one.
 func (t *task) remoteJobs(ctx context.Context, f jobListFlags) (printed, error) {
 	list, err := t.Client.RemoteJobs(ctx, f.Key, f.Datasets, f.Limit)
 	if errors.Is(err, jobs.ErrNoDataset) {
@@ -84,7 +84,7 @@ lost, and writes it to the ledger. No job is started.`,
 	})
 }
 
-// findJob is a job of the ledger or, by the service's identifier, one that it adopts now.
+// findJob returns a job of the ledger. By the service's identifier it adopts a job that the ledger lacks.
 func (t *task) findJob(ctx context.Context, id, dataset string) (model.Job, error) {
 	job, adopted, err := t.Client.Find(ctx, id, dataset)
 	if adopted {

@@ -69,7 +69,7 @@ repeated keys and error rows are counted and reported.`,
 	})
 }
 
-// check says what is wrong with the flags, and decides about the format.
+// check refuses flags that do not go together, and sets the format.
 func (f *rowsFlags) check([]string) error {
 	against := f.NewAgainst != "" || f.Diff != ""
 	ending := filepath.Ext(f.Output)
@@ -105,7 +105,7 @@ func (f *rowsFlags) check([]string) error {
 	return nil
 }
 
-// query is what the flags ask for.
+// query builds the query from the flags.
 func (f *rowsFlags) query() (q records.Query, err error) {
 	if q.Filter, err = records.ParseFilter(f.Filter); err != nil {
 		return q, usage("--filter: %w", err)
@@ -119,7 +119,6 @@ func (f *rowsFlags) query() (q records.Query, err error) {
 	return q, nil
 }
 
-// rows does what the flags ask for.
 func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 	q, err := f.query()
 	if err != nil {
@@ -175,7 +174,7 @@ func rowsError(ctx context.Context, err error) error {
 	return fail(exitState, "%w", err)
 }
 
-// checkReadable refuses a file of which no row can be read.
+// checkReadable refuses a file without a readable row.
 func checkReadable(ctx context.Context, file *records.File) error {
 	why, err := file.Unreadable(ctx)
 	if err == nil && why != "" {
@@ -184,7 +183,7 @@ func checkReadable(ctx context.Context, file *records.File) error {
 	return err
 }
 
-// checkColumns refuses a column that no row has, and one that is named twice.
+// checkColumns refuses a column that is in no row or is named twice.
 func (r *rowsRun) checkColumns(ctx context.Context) error {
 	if r.flags.Sort == "" && r.flags.Columns == nil {
 		return nil
@@ -207,8 +206,8 @@ func (r *rowsRun) checkColumns(ctx context.Context) error {
 	return nil
 }
 
-// tellFields says which fields of a filter no row has. That need not be a mistake, because rows may lack fields.
-// A row that matches a filter without negation has all of them.
+// tellFields says which fields of a filter are in no row. That need not be a mistake, because rows may lack fields.
+// If rows match a filter without negation, no field is missing.
 func (r *rowsRun) tellFields(ctx context.Context, f records.Filter, matched int64) error {
 	names, negated := f.Fields()
 	if len(names) == 0 || matched > 0 && !negated {
@@ -290,7 +289,7 @@ func (r *rowsRun) printAbout(ctx context.Context, matched *int64, diff *view.Row
 	return r.app.printJSON(view.NewRows(r.file, p, matched, diff, r.notes))
 }
 
-// about prints the columns.
+// about describes the columns.
 func (r *rowsRun) about(ctx context.Context) error {
 	if r.flags.JSON {
 		return r.printAbout(ctx, nil, nil)
@@ -353,7 +352,7 @@ func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
 	return r.finish(ctx, view, &matched, nil)
 }
 
-// finish writes the rows, unless --json alone was asked for, and says what they came to.
+// finish writes the rows, unless --json is given without -o, and says how many there were.
 func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64, diff *view.RowsDiff) error {
 	if !r.flags.JSON || r.flags.Output != "" {
 		var done records.Written
@@ -381,7 +380,7 @@ func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64,
 	return nil
 }
 
-// compare writes what is new, or what differs.
+// compare writes the new rows (--new-against) or the differences (--diff).
 func (r *rowsRun) compare(ctx context.Context) error {
 	name := r.flags.NewAgainst + r.flags.Diff
 	flag := "--new-against"

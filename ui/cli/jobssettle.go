@@ -92,7 +92,7 @@ func (t *task) settle(ctx context.Context, id string, f settleFlags) (printed, e
 		t.app.say("zonedeck: job %s: %s", job.ID, job.State.Label())
 		return printedJob(job), nil
 	}
-	// The command itself does not wait: whatever receives webhooks settles the job.
+	// The command does not wait: the process that receives webhooks settles the job.
 	t.app.say("zonedeck: job %s: waiting for its webhook until %s; nothing was sent", job.ID, job.HookDue.Local().Format(time.DateTime))
 	_, warning, err := t.Inbox.NewHook(ctx)
 	t.warnOfInbox()
@@ -105,7 +105,7 @@ func (t *task) settle(ctx context.Context, id string, f settleFlags) (printed, e
 	return printedJob(job), exit(exitMayHaveStarted)
 }
 
-// howToSettle says which command settles a job that was not found. one is the nearest candidate, if there is one.
+// howToSettle says which command settles a job that was not found. one is the nearest candidate, if any.
 func (t *task) howToSettle(s jobs.Settlement, one jobs.Candidate, err error) string {
 	begin := fmt.Sprintf("'%s settle %s ", t.jobs(s.Job), s.Job.ID)
 	switch {
@@ -114,11 +114,11 @@ func (t *task) howToSettle(s jobs.Settlement, one jobs.Candidate, err error) str
 	case one.Snapshot != "":
 		return begin + "--adopt " + sanitizeLine(one.Snapshot) + "' takes it"
 	default:
-		return begin + "--adopt SNAPSHOT' takes the one that it is"
+		return begin + "--adopt SNAPSHOT' takes the right one"
 	}
 }
 
-// settleError is the exit for a job that was not settled.
+// settleError is the error for a job that was not settled.
 func settleError(ctx context.Context, err error) error {
 	var taken *ledger.TakenError
 	doubt, doubtful := ask.Missing(err, ask.Unfitting)
@@ -132,7 +132,7 @@ func settleError(ctx context.Context, err error) error {
 	}
 }
 
-// candidates are the jobs that one of the ledger could be, as the command prints them.
+// candidates is the output for the jobs that the ledger's job could be.
 func (t *task) candidates(found []jobs.Candidate, id string) printed {
 	out := printed{object: view.NewCandidates(found), code: exitMayHaveStarted}
 	if len(found) == 0 {

@@ -36,7 +36,7 @@ by code and class.`,
 	})
 }
 
-// jobRows are what the ledger knows of a job, a name and a value each.
+// jobRows shows what the ledger knows of a job, as rows of a name and a value.
 func (t *task) jobRows(j model.Job) [][]string {
 	facts := [][]string{}
 	add := func(name, value string) {
@@ -101,7 +101,7 @@ func (t *task) jobRows(j model.Job) [][]string {
 	return facts
 }
 
-// stepWords are a step's state and text. A text that begins with the state does not repeat it.
+// stepWords is a step's state and text. If the text begins with the state, it stands alone.
 func stepWords(s model.JobStep) string {
 	label := s.State.Label()
 	if rest, same := strings.CutPrefix(s.Text, label); same && (rest == "" || rest[0] == ' ') {
@@ -110,13 +110,14 @@ func stepWords(s model.JobStep) string {
 	return label + "  " + s.Text
 }
 
-// isGone reports whether a file is not there.
+// isGone reports whether a file does not exist.
 func isGone(file string) bool {
 	_, err := os.Stat(file)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// rowFacts are the account of a result, a name and a value each; none before it was counted.
+// rowFacts is the account of a result, as rows of a name and a value. Before the rows are counted it
+// has at most one row: why they were not, or what was billed.
 func (t *task) rowFacts(j model.Job) [][2]string {
 	r := j.Rows
 	if !r.Counted {

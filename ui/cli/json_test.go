@@ -9,7 +9,7 @@ import (
 	"zonedeck/service/view"
 )
 
-// withoutJSON are the commands that have no --json, and why; those of completion are scripts for shells.
+// withoutJSON gives the commands without --json, and why. Those of completion print scripts for shells.
 var withoutJSON = map[string]string{
 	"zonedeck":      "it is the console",
 	"zonedeck help": "it is for people",
@@ -18,7 +18,7 @@ var withoutJSON = map[string]string{
 	"zonedeck mcp":  "its standard output is the protocol",
 }
 
-// versioned says what keeps an output from being JSON objects with the version of their schema.
+// versioned returns an error unless the output is JSON objects with the version of their schema.
 func versioned(stdout string) error {
 	d := json.NewDecoder(strings.NewReader(stdout))
 	for n := 0; ; n++ {

@@ -20,7 +20,7 @@ import (
 	"zonedeck/ui/uitest"
 )
 
-// keysFile is the key reference. To write it anew:
+// keysFile is the key reference. To regenerate it:
 //
 //	go test ./ui/cli -run TestKeyReference -update
 var keysFile = filepath.Join("..", "..", "docs", "keys.md")
@@ -55,7 +55,7 @@ Only what this machine's clipboard took, or is seen in tmux's paste buffer, is c
 type entry struct {
 	group, help string
 	keys        []string
-	typing      map[string]bool // the keys that act while a text field is edited
+	typing      map[string]bool // the keys that still act while a text field is edited
 	dangerous   bool
 }
 
@@ -65,10 +65,10 @@ type section struct {
 	entries []*entry
 }
 
-// reference gathers the bindings of every place that was seen.
+// reference collects the bindings of every place visited.
 type reference struct{ sections []*section }
 
-// see adds bindings. The same sentence under the same heading is the same line.
+// see adds bindings. Equal sentences under one heading share a line.
 func (r *reference) see(title string, bindings []kit.Binding) {
 	i := slices.IndexFunc(r.sections, func(s *section) bool { return s.title == title })
 	if i < 0 {
@@ -96,8 +96,8 @@ func (r *reference) see(title string, bindings []kit.Binding) {
 	}
 }
 
-// markdown is the file: the sections in the given order, and in each the groups
-// in the order in which they appeared.
+// markdown is the file: the sections in the given order, each with its groups in
+// order of appearance.
 func (r *reference) markdown(titles []string) string {
 	var out strings.Builder
 	out.WriteString(keysHead)
@@ -127,7 +127,7 @@ func (r *reference) markdown(titles []string) string {
 	return out.String()
 }
 
-// heading is a group's name in a heading, where an abbreviation keeps its capitals.
+// heading is a group's name as a heading. An abbreviation keeps its capitals.
 func heading(group string) string {
 	words := strings.Fields(group)
 	for i, word := range words {
@@ -138,8 +138,8 @@ func heading(group string) string {
 	return strings.Join(words, " ")
 }
 
-// inGroup are the entries of a group. The next steps of a failure are in the order of
-// their keys, one entry for each key.
+// inGroup returns the entries of a group. The next steps of a failure are sorted by key,
+// one entry each.
 func inGroup(entries []*entry, group string) []*entry {
 	var out []*entry
 	for _, e := range entries {
@@ -167,15 +167,15 @@ func inGroup(entries []*entry, group string) []*entry {
 	return out
 }
 
-// nextSteps is the group of the keys that a failure has.
+// nextSteps is the group of keys for a failure's next steps.
 const nextSteps = "Next steps"
 
-// What a step says of the one failure that the walk saw: the section of the contract, the
-// time that its answer asked to wait, the fields that its page lacked.
+// Parts of a step's text that belong to the one failure that the walk saw: the contract's
+// section, the time to wait, the missing fields.
 var ofOneFailure = regexp.MustCompile(` \(contract [0-9.]+\)$| after \S+, as the answer asks|: \.price`)
 
-// stepHelp is what a step says of every failure that has it. "Consider" is the weaker advice
-// where the signs are weak; the key does the same.
+// stepHelp is a step's text as it holds for every failure. "Consider" is the weaker wording
+// for weak signs; the key does the same.
 func stepHelp(help string) string {
 	help = strings.Replace(help, "consider a product", "use a product", 1)
 	for ofOneFailure.MatchString(help) {
@@ -204,10 +204,10 @@ func (e *entry) cell() string {
 	return cell
 }
 
-// dialogs is the section of what is open over a tab.
+// dialogs is the section for dialogs over a tab.
 const dialogs = "Dialogs"
 
-// recorder is the root model with somebody who looks on.
+// recorder is the root model with an observer.
 type recorder struct {
 	*ui.App
 	ref *reference
@@ -410,7 +410,7 @@ func walkFlight(w *uitest.Whole) {
 	w.Press("2")
 }
 
-// walkRehearsal opens what the palette offers about the emulator.
+// walkRehearsal opens the palette's commands about the emulator.
 func walkRehearsal(w *uitest.Whole) {
 	fromPalette := func(command, title string) {
 		w.Press("ctrl+p")

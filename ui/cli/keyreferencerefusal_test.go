@@ -27,7 +27,7 @@ func (planner) Compare(context.Context, model.Grid, func(int, model.Cell)) (mode
 	return model.Grid{}, errors.New("nothing is sent")
 }
 
-// walkPaidRefusal sees the question that the emulator, where fetches cost nothing, is not asked.
+// walkPaidRefusal sees the question about cost. The emulator never asks it, because its fetches are free.
 func walkPaidRefusal(t *testing.T, ref *reference) {
 	synctest.Test(t, func(t *testing.T) {
 		theme := kit.NewTheme(true, false)
@@ -41,7 +41,7 @@ func walkPaidRefusal(t *testing.T, ref *reference) {
 			ID: "f_0", Status: 403, Diagnosis: model.Diagnosis{Class: model.ClassAccessRestricted},
 			Request: model.FetchRequest{Zone: zones[0], URL: "http://shop.example/"},
 		}
-		// Of the places that this console has, the question alone belongs to the reference.
+		// Only the question belongs to the reference, not the other places of this console.
 		own := &reference{}
 		s := uitest.Start(t, &recorder{App: app, ref: own}, 120, 40)
 		page := compare.New(compare.Deps{Ctx: t.Context(), Theme: theme, Comparer: planner{}})

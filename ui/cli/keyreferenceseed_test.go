@@ -21,9 +21,9 @@ import (
 	"zonedeck/service/webhook"
 )
 
-// seeds are fetches whose next steps differ, and what the screen of each shows
-// that no other one shows. A wrong proxy login, an address where nothing answers and a
-// picture come after them.
+// seeds are fetches with different next steps, each with a text that only its screen
+// shows. A wrong proxy login, an address where nothing answers and a picture come after
+// them.
 var seeds = []struct {
 	args  []string
 	shows string

@@ -22,7 +22,7 @@ func (a *app) keysCommand() *cobra.Command {
 		a.keysUsesCommand(), a.keysRotateCommand(), a.keysImportCommand(), a.keysExportCommand(), a.keysSnippetCommand())
 }
 
-// keysFlags say which keys are meant, and where their uses are looked for.
+// keysFlags say which keys are meant, and where to look for their uses.
 type keysFlags struct {
 	Recorded bool     `flag:"recorded" help:"only the keys of the inventory, without starting the emulator"`
 	Scan     []string `flag:"scan" help:"search this folder too for what uses the keys (repeatable)"`
@@ -63,7 +63,7 @@ func (a *app) keysListCommand() *cobra.Command {
 	})
 }
 
-// auditAndSkew reads the keys, and asks for the service's time if that is wanted.
+// auditAndSkew reads the keys, and with --skew asks for the service's time.
 func (t *task) auditAndSkew(ctx context.Context, f keysListFlags) (keys.Audit, *view.Skew, error) {
 	audit, err := t.audit(ctx, f.keysFlags, f.Within.d, f.Scan)
 	if err != nil {
@@ -92,8 +92,8 @@ func keyRows(audit keys.Audit, within time.Duration) [][]string {
 	return rows
 }
 
-// last4Cell is the end of a key's value: "unknown" of one that was never read, so that it is not recognised
-// under another name, and "-" of one too short to show it.
+// last4Cell is the end of a key's value: "unknown" if the value was never read and cannot be recognised under
+// another name, "-" if it is too short to show.
 func last4Cell(k model.Key) string {
 	if k.Fingerprint == "" {
 		return cmp.Or(k.Last4, "unknown")
@@ -101,8 +101,8 @@ func last4Cell(k model.Key) string {
 	return cmp.Or(k.Last4, "-")
 }
 
-// clockSkew says how far the service's clock, by which a key expires, is from this machine's; nil
-// where it was not measured.
+// clockSkew says how far the service's clock, by which keys expire, is from this machine's. It is nil
+// if that was not measured.
 func (t *task) clockSkew(ctx context.Context, ask bool) (*view.Skew, error) {
 	if !ask {
 		t.app.say("zonedeck: how far the service's clock is from this machine's is unknown: --skew asks the service")
@@ -117,8 +117,8 @@ func (t *task) clockSkew(ctx context.Context, ask bool) (*view.Skew, error) {
 	return &view.Skew{Seconds: s.By.Round(digits).Seconds(), Give: s.Give.Round(digits).Seconds(), At: view.Moment(s.At), Service: s.Service}, nil
 }
 
-// audit reads the keys in use, the worst first. The emulator is started first if it is needed:
-// it knows the demo keys.
+// audit reads the keys in use, the worst first. If needed, it first starts the emulator, which
+// knows the demo keys.
 func (t *task) audit(ctx context.Context, f keysFlags, within time.Duration, folders []string) (keys.Audit, error) {
 	if !f.Recorded {
 		if _, err := t.Profile(ctx); err != nil {
@@ -158,7 +158,7 @@ otherwise.
 	})
 }
 
-// checkExit returns the code of the first problem found: expired, due, lint, a clock that is not known.
+// checkExit returns the code of the first problem found: expired, due, lint, an unknown clock.
 func checkExit(audit keys.Audit, within time.Duration) int {
 	for _, k := range audit.Keys {
 		if k.State(audit.Now(k), within) == model.KeyExpired {
@@ -177,7 +177,7 @@ func checkExit(audit keys.Audit, within time.Duration) int {
 	return exitOK
 }
 
-// unknownClocks is of how many keys the expiry or the rotation is not known: they may be due, or have expired.
+// unknownClocks counts the keys whose expiry or rotation is unknown: they may be due or have expired.
 func unknownClocks(audit keys.Audit) (n int) {
 	for _, k := range audit.Keys {
 		now := audit.Now(k)
@@ -188,7 +188,7 @@ func unknownClocks(audit keys.Audit) (n int) {
 	return n
 }
 
-// lintExit is 42 if a rule is broken, and 0 if there are only warnings and notes.
+// lintExit is 42 if a rule is broken, 0 if there are only warnings and notes.
 func lintExit(findings []keystore.Finding) int {
 	for _, f := range findings {
 		if f.Severity == keystore.SeverityError {
@@ -217,22 +217,15 @@ func (t *task) printVerdict(audit keys.Audit, within time.Duration) error {
 		return err
 	}
 	if audit.Due > 0 {
-		t.app.say("zonedeck: %d of %s %s due", audit.Due, text.Counted(len(audit.Keys), "key"), isOrAre(audit.Due))
+		t.app.say("zonedeck: due: %d of %s", audit.Due, text.Counted(len(audit.Keys), "key"))
 	}
 	if n := unknownClocks(audit); n > 0 {
-		t.app.say("zonedeck: whether %d of %s %s due is not known", n, text.Counted(len(audit.Keys), "key"), isOrAre(n))
+		t.app.say("zonedeck: unknown whether due: %d of %s", n, text.Counted(len(audit.Keys), "key"))
 	}
 	if len(audit.Keys) == 0 {
-		t.app.say("zonedeck: no keys are recorded, so that none was checked")
+		t.app.say("zonedeck: no keys are recorded, so none was checked")
 	}
 	return nil
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
 }
 
 func (t *task) printFindings(findings []keystore.Finding) error {

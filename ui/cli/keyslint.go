@@ -39,7 +39,7 @@ keys are resolved first, except the commands and keyrings of ADMIN keys.`,
 
 func (t *task) lintKeys(ctx context.Context, f keysLintFlags) (printed, error) {
 	folders := append(t.Keys.Inventory().ScanFolders(), f.Scan...)
-	if len(folders) == 0 { // a scan does so by itself; values are shared as they are now
+	if len(folders) == 0 { // a scan looks the values up itself; sharing is judged by present values
 		if _, err := t.Keys.Inventory().LookUp(ctx); err != nil {
 			return printed{}, err
 		}
@@ -60,7 +60,7 @@ func (t *task) lintKeys(ctx context.Context, f keysLintFlags) (printed, error) {
 	return out, err
 }
 
-// saySearched says how many files a scan has searched: a scan that finds nothing may have had nothing to search.
+// saySearched says how many files a scan searched: if it found nothing, there may have been none.
 func (t *task) saySearched(files int, folders []string) {
 	if len(folders) > 0 {
 		t.app.say("zonedeck: %s searched for values of keys", text.Counted(files, "file"))
@@ -139,7 +139,7 @@ func (t *task) keyUses(ctx context.Context, name string, f keysLintFlags) (print
 	return printed{object: out, rows: rows}, nil
 }
 
-// usageKind refuses the name of a form.
+// usageKind refuses an unknown form, and names the valid ones.
 func usageKind(what, got, expected string) error {
 	return usage("%s", fmt.Sprintf("%s %q is not known; expected %s", what, got, expected))
 }

@@ -9,8 +9,8 @@ import (
 	"zonedeck/keystore"
 )
 
-// pipeValue gives the new value, or password, of a rotation to a command on its standard input. What the command prints
-// may hold the value, and is dropped.
+// pipeValue gives the new key value or password of a rotation to a command on its standard input. The command's output
+// may hold the value and is dropped.
 func (t *task) pipeValue(ctx context.Context, command string, p keystore.RotationPlan) error {
 	words, err := keystore.SplitArgs(command)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// rotateFlags are those of the rotation of a key.
+// rotateFlags are the flags of a key's rotation.
 type rotateFlags struct {
 	Yes      bool     `flag:"yes" help:"begin without asking for confirmation, even if the old value stops at once (--refresh)"`
 	Refresh  bool     `flag:"refresh" help:"give the key itself a new value; the old one stops at once (asks first, unless --yes)"`
@@ -74,12 +74,12 @@ value.`,
 }
 
 func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) (printed, error) {
-	if _, err := t.Profile(ctx); err != nil { // the emulator knows the demo keys
+	if _, err := t.Profile(ctx); err != nil { // starts the emulator, which knows the demo keys
 		return printed{}, fail(exitState, "%w", err)
 	}
 	rotations := t.Rotations(t.scanned(f.Scan))
 	switch {
-	case f.Abandon: // the key need not be in the inventory any more
+	case f.Abandon: // the key may be gone from the inventory
 		p, found, err := rotations.UnderWay(name)
 		switch {
 		case err != nil:
@@ -88,7 +88,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) (print
 			return printed{}, usage("no rotation of %s is under way", name)
 		}
 		return t.abandonRotation(ctx, p)
-	case f.Report: // nor here
+	case f.Report: // here too
 		p, found, err := rotations.Named(name)
 		switch {
 		case err != nil && !found:
@@ -136,12 +136,12 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) (print
 	return rotationPrinted(r.Plan, err), rotationError(ctx, err)
 }
 
-// scanned are the folders to search for files that hold the key.
+// scanned is the folders to search for files that hold the key: the configured ones and more.
 func (t *task) scanned(more []string) keys.Folders {
 	return keys.Scan(slices.Concat(t.Keys.Inventory().ScanFolders(), more))
 }
 
-// abandonRotation ends a rotation, and says where its new value is, if one was made.
+// abandonRotation ends a rotation. If it had made a new value, it says where that is.
 func (t *task) abandonRotation(ctx context.Context, p keystore.RotationPlan) (printed, error) {
 	r, err := t.Rotations(t.Keys.Inventory()).Resume(p).Abandon(ctx)
 	if err == nil {
@@ -153,7 +153,7 @@ func (t *task) abandonRotation(ctx context.Context, p keystore.RotationPlan) (pr
 	return rotationPrinted(r.Plan, err), rotationError(ctx, err)
 }
 
-// rehearseRotation prints the steps of a rehearsal. Those that are vouched for will need a person.
+// rehearseRotation rehearses a rotation and prints its steps. A step vouched for will need a person.
 func (t *task) rehearseRotation(ctx context.Context, s keys.RotationSubject, f rotateFlags) (printed, error) {
 	p, err := t.RehearseRotation(ctx, s.Key, s.Method, t.scanned(f.Scan))
 	if errors.As(err, new(*keys.AdminError)) {
@@ -166,12 +166,12 @@ func (t *task) rehearseRotation(ctx context.Context, s keys.RotationSubject, f r
 	return rotationPrinted(p, err), rotationError(ctx, err)
 }
 
-// beginRotation asks what is asked before a rotation, and writes its record.
+// beginRotation asks the questions before a rotation, and writes its record.
 func (t *task) beginRotation(ctx context.Context, r keys.Rotation, f rotateFlags) (keys.Rotation, error) {
 	terminal, given := t.app.StdinTTY && !t.app.flags.noInput, ask.Answers{}
 	_, questions := r.Next()
 	for _, q := range questions {
-		yes, err := true, error(nil) // without a terminal the command itself counts as the answer, unless there is an outage
+		yes, err := true, error(nil) // without a terminal the command itself is the answer, unless it causes an outage
 		switch words := sanitizeLine(q.Text); {
 		case q.Kind == ask.RotateAgain && !f.Again && !terminal:
 			how := "begins another one"
@@ -179,7 +179,7 @@ func (t *task) beginRotation(ctx context.Context, r keys.Rotation, f rotateFlags
 				how = "replaces it once more"
 			}
 			err = usage("%s (--report prints it): --again %s", words, how)
-		case q.Kind == ask.RotateAgain && !f.Again && r.Plan.Zone != "": // of a key another question follows
+		case q.Kind == ask.RotateAgain && !f.Again && r.Plan.Zone != "": // for a key, another question follows
 			yes, err = t.app.confirmed(false, words+". This replaces it once more.")
 		case q.Kind == ask.BeginRotation && (terminal || r.Plan.Method == keystore.RotateByRefresh):
 			yes, err = t.app.confirmed(f.Yes, words)
@@ -203,10 +203,10 @@ func (t *task) beginRotation(ctx context.Context, r keys.Rotation, f rotateFlags
 	return r, err
 }
 
-// names reports whether a name of --vouch is that of a step or of the step's subject.
+// names reports whether a name of --vouch names a step or its subject.
 func names(name string, s keystore.RotationStep) bool { return name == s.Name() || name == s.Subject }
 
-// vouchable refuses a name of --vouch that no step of a rotation has.
+// vouchable refuses a name of --vouch that fits no step of a rotation.
 func vouchable(p keystore.RotationPlan, vouch []string) error {
 	for _, name := range vouch {
 		if slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return names(name, s) }) {
@@ -221,7 +221,7 @@ func vouchable(p keystore.RotationPlan, vouch []string) error {
 	return nil
 }
 
-// teller reports the steps that are taken from now on, and those that are open again.
+// teller reports steps taken from now on, and steps that are open again.
 func (t *task) teller(p keystore.RotationPlan) func(keys.Rotation) {
 	told := 0
 	for told < len(p.Steps) && p.Steps[told].Done {
@@ -229,7 +229,7 @@ func (t *task) teller(p keystore.RotationPlan) func(keys.Rotation) {
 	}
 	return func(r keys.Rotation) {
 		now := r.Plan
-		if n := now.Now(); n >= 0 && n < told { // a place lost the new value
+		if n := now.Now(); n >= 0 && n < told { // some place lost the new value
 			told = n
 			t.app.say("zonedeck: %s is open again: %s", sanitizeLine(now.Steps[n].Name()), sanitizeLine(now.Steps[n].Note))
 		}
@@ -240,7 +240,7 @@ func (t *task) teller(p keystore.RotationPlan) func(keys.Rotation) {
 	}
 }
 
-// advance goes on until a person is needed, past what the flags answer.
+// advance goes on until it needs a person and the flags have no answer.
 func (t *task) advance(ctx context.Context, r keys.Rotation, f rotateFlags) (keys.Rotation, error) {
 	on := t.teller(r.Plan)
 	var stopped error
@@ -257,7 +257,7 @@ func (t *task) advance(ctx context.Context, r keys.Rotation, f rotateFlags) (key
 	}
 }
 
-// rotationAnswers are what the flags answer at a step: a value once, a command once, and each step that is vouched for.
+// rotationAnswers is what the flags answer at a step. --value and --pipe answer once, --vouch at each step it names.
 func (t *task) rotationAnswers(ctx context.Context, r keys.Rotation, f *rotateFlags) (a ask.Answers, answered bool, err error) {
 	a = a.Always(ask.EndsValue)
 	_, questions := r.Next()
@@ -282,7 +282,7 @@ func (t *task) rotationAnswers(ctx context.Context, r keys.Rotation, f *rotateFl
 	return a, false, nil
 }
 
-// rotationPrinted is a rotation as it stands, and what it stopped for.
+// rotationPrinted is the output for a rotation, with the reason why it stopped.
 func rotationPrinted(p keystore.RotationPlan, stopped error) printed {
 	rows := [][]string{{"STEP", "STATE", "BY", "PROOF"}}
 	for _, s := range p.Steps {
@@ -295,7 +295,7 @@ func rotationPrinted(p keystore.RotationPlan, stopped error) printed {
 	return printed{object: view.NewRotation(p, stopped), rows: rows}
 }
 
-// rotationReport is the record of a rotation for people, or as an object.
+// rotationReport is the output for a rotation's record.
 func rotationReport(p keystore.RotationPlan) printed {
 	return printed{object: view.NewRotation(p, nil), text: keys.Rotation{Plan: p}.Report()}
 }

@@ -14,7 +14,7 @@ import (
 	"zonedeck/service/keys"
 )
 
-// At a terminal a rotation is asked for before anything is written; without one the command says it.
+// At a terminal a rotation is confirmed before anything is written. Without one the command is enough.
 func TestARotationIsAskedForAtATerminal(t *testing.T) {
 	t.Parallel()
 	p, _, stderr := process(t, map[string]string{"ZONEDECK_PROFILE": "local"})
@@ -37,8 +37,8 @@ func TestARotationIsAskedForAtATerminal(t *testing.T) {
 	}
 }
 
-// Between a refresh and the setting of the new value a demo key has no value here, which is no mistake of the command
-// line.
+// Between a refresh and the setting of the new value a demo key has no value here. That is not a mistake in the
+// command line.
 func TestACallWithAKeyThatIsBeingRefreshedNamesTheRotation(t *testing.T) {
 	t.Parallel()
 	p, _, stderr := process(t, map[string]string{"ZONEDECK_PROFILE": "local"})

@@ -50,7 +50,7 @@ has no config.toml, so the text for it writes the intervals of
 	})
 }
 
-// oneLineFlag refuses a value that cannot stand in one line of a crontab or a unit.
+// oneLineFlag refuses a value that does not fit in one line of a crontab or a unit.
 func oneLineFlag(flag, value string) error {
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return usage("%s: a line break or another control character cannot stand in a line of the text", flag)

@@ -88,7 +88,7 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 	if err != nil {
 		return err
 	}
-	for i, k := range audit.Keys { // what was found to use a key is not part of its record
+	for i, k := range audit.Keys { // uses that the audit found are not part of a key's record
 		audit.Keys[i].UsedBy = t.recordedUsers(k)
 	}
 	var b bytes.Buffer
@@ -103,7 +103,7 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 	}
 	err = textfile.Write(path, b.Bytes())
 	if err == nil && f.As == formPrometheus {
-		err = os.Chmod(path, 0o644) // the collector is another user, and nothing in it is secret
+		err = os.Chmod(path, 0o644) // the collector runs as another user, and the file holds no secret
 	}
 	if err != nil {
 		return fail(exitState, "write the keys: %w", err)
@@ -112,7 +112,7 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 	return nil
 }
 
-// outputPath is the absolute name of -o's file, whose folder has to be there; "-" stays.
+// outputPath is the absolute name of -o's file, or "-". The folder must exist.
 func outputPath(output string) (string, error) {
 	if output == "-" {
 		return output, nil
@@ -216,7 +216,7 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 	}
 	switch as {
 	case formEnv:
-		if source == "-" || !info.IsDir() { // a pipe would be waited for
+		if source == "-" || !info.IsDir() { // reading a pipe would block
 			return nil, usage("import keys from %s: --as env reads the .env files of a folder", source)
 		}
 		found, left, err := keystore.ReadEnv(ctx, source, f.Endings)

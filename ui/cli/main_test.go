@@ -21,7 +21,7 @@ import (
 	"zonedeck/service"
 )
 
-// process is the program with an empty home and nobody watching.
+// process is the program with an empty home and without a terminal.
 func process(t *testing.T, env map[string]string, args ...string) (p Process, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	home := t.TempDir()
@@ -98,8 +98,8 @@ func (w whenRead) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// readyLine runs "emulate" until it is ready, checks its line against the schema,
-// and ends it as a signal does.
+// readyLine runs "emulate" until it is ready, checks its line against the schema and
+// ends it like a signal.
 func readyLine(t *testing.T, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -24,7 +24,7 @@ func (a *app) manCommand() *cobra.Command {
 	})
 }
 
-// exitStatus is the man page's word on exit codes; docs/commands.md has all of them.
+// exitStatus is the man page's text on exit codes; docs/commands.md lists them all.
 const exitStatus = `The exit code says what happened. 0 is success, 2 a mistake in the command line or the config file, and 3 an internal error.
 
 10 to 14 are the failure classes of the service: access restricted, sending too fast, CAPTCHA, timeout and parsing drift. 21 to 24, 26 and 27 are failures outside them: the network, an untrusted certificate, a rejected key or login, the target, the service itself, and a refused request. 25 is a file or folder that cannot be read or written.
@@ -33,7 +33,7 @@ const exitStatus = `The exit code says what happened. 0 is success, 2 a mistake 
 
 'keys check' ends with 41 if a key has expired, with 40 if a rotation or an expiry is due, and with 42 if the permission lint found an error. 42 is also an ADMIN key that a command would use. 130 is an interruption.`
 
-// manPage is every command as one page in the man macros of roff.
+// manPage describes every command in one page, in the man macros of roff.
 func manPage(root *cobra.Command, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1 %q %q\n.SH NAME\n%s \\- %s\n", strings.ToUpper(root.Name()), now.UTC().Format(time.DateOnly), root.Name(), root.Name(), roffText(root.Short))
@@ -49,7 +49,7 @@ func manPage(root *cobra.Command, now time.Time) string {
 	return b.String()
 }
 
-// manCommands writes the commands below a command, but the one for help.
+// manCommands writes the visible commands below parent, except help.
 func manCommands(b *strings.Builder, parent *cobra.Command) {
 	for _, c := range parent.Commands() {
 		switch {
@@ -69,7 +69,7 @@ func manCommands(b *strings.Builder, parent *cobra.Command) {
 	}
 }
 
-// manProse writes paragraphs, which an empty line separates.
+// manProse writes the paragraphs of text, which are separated by empty lines.
 func manProse(b *strings.Builder, text string) {
 	for i, paragraph := range strings.Split(text, "\n\n") {
 		if i > 0 {
@@ -97,11 +97,11 @@ func manOptions(b *strings.Builder, flags *pflag.FlagSet) {
 	})
 }
 
-// lineStart is a character that roff takes for the beginning of a request.
+// lineStart matches a character that roff would take for the start of a request.
 var lineStart = regexp.MustCompile(`(?m)^[.']`)
 
-// roffText is text in which nothing is an instruction of roff, and a dash is the one of a
-// command line.
+// roffText escapes s so that roff reads no instruction in it and sets each dash as a
+// command line needs it.
 func roffText(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	return lineStart.ReplaceAllString(s, `\&$0`)

@@ -57,12 +57,12 @@ stderr says why.`,
 	})
 }
 
-// rules are what the flags say. The error names everything that is wrong with them.
+// rules builds the rules from the flags. The error names all mistakes in them.
 func (f mcpFlags) rules() (mcp.Rules, error) {
 	r := mcp.Rules{Profiles: unique(f.Profiles), Zones: unique(f.Zones), Cost: f.MaxCost, Capped: f.Given.has("max-cost"), Unpriced: f.Unpriced, Inputs: f.Inputs}
 	var wrong []error
 	for i, list := range [][]string{f.Profiles, f.Zones, f.Domains} {
-		if flag := []string{"profiles", "zones", "domains"}[i]; f.Given.has(flag) && len(list) == 0 { // for example from an empty variable: it must not mean all
+		if flag := []string{"profiles", "zones", "domains"}[i]; f.Given.has(flag) && len(list) == 0 { // an empty variable, for example, must not mean all
 			wrong = append(wrong, fmt.Errorf("--%s is empty: name at least one, or leave it out for the default", flag))
 		}
 	}
@@ -90,8 +90,8 @@ func (f mcpFlags) rules() (mcp.Rules, error) {
 	return r, errors.Join(wrong...)
 }
 
-// serveMCP runs the command. Every profile is opened before the client is served, so that a mistake in
-// the flags or the configuration is reported at once.
+// serveMCP runs the command. It opens every profile before it serves the client: a mistake in the flags
+// or the configuration is reported at once.
 func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	rules, err := f.rules()
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	return nil
 }
 
-// followMeanwhile follows the operator's jobs while an agent is served. It has a session of its own, because what
+// followMeanwhile follows the operator's jobs while an agent is served. It opens the service separately, because what
 // happens to a job is not the agent's doing. Nobody can be asked for a passphrase.
 func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 	o := a.options(needs{jobs: true, reason: reason})
@@ -161,8 +161,8 @@ func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 	}
 }
 
-// sayUnpriced names the zones of a profile whose fetches a cap refuses, because their rates are not known: a key
-// without access to billing is shown no rates when the account is added.
+// sayUnpriced names the zones of a profile whose fetches a cap refuses because their rates are unknown. The service
+// shows no rates to a key without access to billing when the profile is added.
 func (a *app) sayUnpriced(p config.Profile, allowed []string) {
 	var without []string
 	for _, z := range p.Zones {
@@ -170,7 +170,7 @@ func (a *app) sayUnpriced(p config.Profile, allowed []string) {
 			without = append(without, string(z.Name))
 		}
 	}
-	if len(without) == 0 || p.Local { // the emulator says its rates
+	if len(without) == 0 || p.Local { // the emulator gives its rates
 		return
 	}
 	names := strings.Join(without[:min(len(without), fewZones)], ", ")
@@ -185,10 +185,10 @@ func (a *app) sayUnpriced(p config.Profile, allowed []string) {
 		p.Name, names, measure)
 }
 
-// fewZones is how many zones are named in a line.
+// fewZones is how many zones a message names.
 const fewZones = 8
 
-// openAgent opens a profile for an agent; without a name the one in use.
+// openAgent opens a profile for an agent. An empty name means the profile in use.
 func (a *app) openAgent(ctx context.Context, name, reason string, capped bool) (mcp.Console, error) {
 	o := a.options(needs{reason: reason})
 	o.Profile = cmp.Or(name, o.Profile)

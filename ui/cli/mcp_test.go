@@ -21,7 +21,7 @@ import (
 )
 
 // served is "zonedeck mcp" with the official Go client on its pipes. end closes its standard
-// input and gives the exit code.
+// input and returns the exit code.
 type served struct {
 	*sdk.ClientSession
 
@@ -63,7 +63,7 @@ func serve(t *testing.T, env map[string]string, args ...string) *served {
 	return s
 }
 
-// call calls a tool and gives the text of its result.
+// call calls a tool and returns the text of its result.
 func (s *served) call(t *testing.T, tool, args string) (text string, failed bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -78,7 +78,7 @@ func (s *served) call(t *testing.T, tool, args string) (text string, failed bool
 	return r.Content[0].(*sdk.TextContent).Text, r.IsError
 }
 
-// history is what the console's history has, newest first.
+// history is the console's history, newest first.
 func (s *served) history(t *testing.T) []model.Activity {
 	t.Helper()
 	opened, err := service.Open(t.Context(), service.Options{Getenv: s.process.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
@@ -150,7 +150,7 @@ func TestAnAgentFetchesUnderTheRules(t *testing.T) {
 	}
 }
 
-// What a job may cost at most is part of the cap, and stays so once it was started.
+// The most that a job may cost counts under the cap, also after it was started.
 func TestAJobCountsUnderTheCap(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil, "--domains", "lab.test", "--max-cost", "0.004", "--job-inputs", "9") // 0.0015 a record
@@ -173,7 +173,7 @@ func TestAJobCountsUnderTheCap(t *testing.T) {
 	}
 }
 
-// Nobody waits for the job, and it is followed all the same.
+// The job is followed although nobody waits for it.
 func TestJobsAreFollowedWhileAnAgentIsServed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
@@ -208,7 +208,7 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 	for _, tool := range tools.Tools {
 		left[tool.Name] = true
 	}
-	// try calls a tool, and gives its result as an object.
+	// try calls a tool and returns its result as an object.
 	try := func(tool, args string, want ...string) map[string]any {
 		t.Helper()
 		text, failed := s.call(t, tool, args)
@@ -280,8 +280,8 @@ func TestWithoutABudgetAnAgentCannotLaunchJobs(t *testing.T) {
 	}
 }
 
-// twoAccounts are the files of a home with the profiles acme, which has the zone unlocker1, and adm,
-// whose key is ADMIN. Nobody listens at their addresses.
+// twoAccounts writes a home with the profiles acme, which has the zone unlocker1, and adm, whose key
+// is ADMIN. Nothing listens at their addresses.
 func twoAccounts(t *testing.T, getenv func(string) string) {
 	t.Helper()
 	paths := config.FindPaths(getenv)
@@ -338,7 +338,7 @@ func TestWhatNoCallCouldKeepIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
-// Under a cap an agent is refused every fetch by a zone without a rate: the operator hears it at the start.
+// Under a cap an agent is refused every fetch by a zone without a rate. The operator is told at the start.
 func TestWhatACapRefusesWithoutARateIsSaidAtTheStart(t *testing.T) {
 	p, _, _ := process(t, nil)
 	twoAccounts(t, p.Getenv)

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// nameList is the value of a flag that names columns or fields, with commas between them. A name with a comma is quoted
-// as in CSV; where that leads to nothing, the quotation marks belong to the names. An empty value, as from a variable
-// that is not set, is refused.
+// nameList is the value of a flag that names columns or fields, separated by commas. A name with a comma is quoted as
+// in CSV; if the value is not valid CSV, quotation marks belong to the names. An empty value, such as that of an unset
+// variable, is refused.
 type nameList []string
 
 func (l *nameList) Set(s string) error {

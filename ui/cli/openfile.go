@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// open opens a file that the operator named, or standard input for "-". A pipe may have no writer yet, and a terminal
-// nobody who types: when ctx ends, reading anything but a plain file ends with its error. The goroutine that still
-// waits then ends with the program.
+// open opens a file that the operator named, or standard input for "-". A pipe may have no writer yet, and nobody may
+// type at a terminal: reading anything but a plain file therefore ends with ctx, and its error. A goroutine that still
+// waits for input ends with the program.
 func (a *app) open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if name != "-" {
 		if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() || info.IsDir() {

@@ -16,7 +16,7 @@ import (
 	"zonedeck/internal/noerr"
 )
 
-// fifo is a named pipe in a folder of the test's own.
+// fifo is a named pipe in the test's own folder.
 func fifo(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -24,7 +24,7 @@ func fifo(t *testing.T, name string) string {
 	return path
 }
 
-// A pipe that somebody holds and nobody writes to ends with one interruption.
+// One interruption ends the reading of a pipe that is open but never written to.
 func TestAPipeThatNobodyWritesToEndsWithAnInterruption(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]func(pipe string) []string{
@@ -71,7 +71,7 @@ func TestAPipeThatNobodyWritesToEndsWithAnInterruption(t *testing.T) {
 	}
 }
 
-// A pipe that nobody has opened for writing is not waited for longer than the context lasts.
+// A pipe that nobody has opened for writing is waited for only until the context ends.
 func TestAPipeThatNobodyOpensEndsWithTheContext(t *testing.T) {
 	pipe := fifo(t, "pipe")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -86,7 +86,7 @@ func TestAPipeThatNobodyOpensEndsWithTheContext(t *testing.T) {
 	w.Close()
 }
 
-// What is written to a pipe is read to its end.
+// A pipe is read to its end.
 func TestAPipeIsReadAsAFileIs(t *testing.T) {
 	pipe := fifo(t, "urls.txt")
 	go func() { noerr.Want(t, os.WriteFile(pipe, []byte("http://lab.test/1\nhttp://lab.test/2\n"), 0)) }()
@@ -96,7 +96,7 @@ func TestAPipeIsReadAsAFileIs(t *testing.T) {
 	}
 }
 
-// Rows are read at any place, which a pipe has not: it is refused, and not waited for.
+// Rows need random access. A pipe has none: it is refused at once.
 func TestRowsOfAPipeAreRefused(t *testing.T) {
 	for _, args := range [][]string{{"jobs", "rows", fifo(t, "pipe")}, {"keys", "import", fifo(t, "pipe"), "--as", "env"}} {
 		p, _, stderr := process(t, nil, args...)

@@ -14,7 +14,7 @@ func (a *app) printJSON(v any) error {
 	return nil
 }
 
-// printText writes a text to stdout, as it is or in an object.
+// printText writes a text to stdout, as it is or in a JSON object.
 func (a *app) printText(asJSON bool, text string) error {
 	if asJSON {
 		return a.printJSON(view.Text{Text: text})

@@ -6,11 +6,11 @@ import (
 	"zonedeck/keystore"
 )
 
-// unlockTries is how often a passphrase that does not open the secrets is asked for at the start.
+// unlockTries is how often the passphrase is asked for at the start.
 const unlockTries = 3
 
-// unlock asks for the passphrase of the secrets before the screen is the console's, and again where it is a wrong
-// one. Without one the console opens all the same, and asks when something is behind a file: reference.
+// unlock asks for the passphrase of the secrets before the console takes the screen, and again if it is wrong.
+// Without it the console still opens, and asks when it needs a secret behind a file: reference.
 func (a *app) unlock(ctx context.Context) {
 	for try := 1; ; try++ {
 		err := a.options(needs{}).Unlock(ctx)
@@ -23,6 +23,6 @@ func (a *app) unlock(ctx context.Context) {
 			a.warn("the encrypted files of secrets stay locked: %s", oneLine(err))
 			return
 		}
-		a.warn("it does not open them: %s", oneLine(err))
+		a.warn("this passphrase does not open the encrypted files: %s", oneLine(err))
 	}
 }

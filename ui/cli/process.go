@@ -1,5 +1,5 @@
 // Package cli is the command line: every command, the streams and the exit codes.
-// service opens the resources a command works with.
+// A command works on what service.Open opens.
 //
 // main calls Main once. Commands run on the caller's goroutine; background work ends
 // before Main returns.
@@ -17,7 +17,7 @@ import (
 	"zonedeck/keystore"
 )
 
-// Process is the environment the program runs in. It is passed in so that tests can
+// Process is the environment the program runs in. It is passed in, which lets tests
 // run commands without starting a process.
 type Process struct {
 	Args   []string // without the program's name
@@ -25,13 +25,13 @@ type Process struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Getenv func(string) string
-	// StdinTTY, StdoutTTY and StderrTTY say whether a person is at that end.
+	// StdinTTY, StdoutTTY and StderrTTY say whether the stream is a terminal.
 	StdinTTY, StdoutTTY, StderrTTY bool
 	Now                            func() time.Time
 	PID                            int
 }
 
-// OS is the process as the operating system started it.
+// OS is the environment of this process.
 func OS() Process {
 	return Process{
 		Args:      os.Args[1:],
@@ -55,13 +55,13 @@ type app struct {
 	json  bool // the command was given --json
 	log   *slog.Logger
 
-	typed keystore.Secret // a passphrase that was typed
+	typed keystore.Secret // the passphrase that was typed, if any
 	// hidden reads a line at a terminal without showing it; nil means term.ReadPassword.
 	hidden func(fd uintptr) ([]byte, error)
 }
 
-// globalFlags are the flags that every command takes. An empty string means
-// that the flag was not given.
+// globalFlags are the flags of every command. An empty string means that the flag
+// was not given.
 type globalFlags struct {
 	profile   string
 	config    string

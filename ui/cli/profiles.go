@@ -50,7 +50,7 @@ type profileFlags struct {
 
 func (f profileFlags) needs() needs { return needs{none: true, journal: true, reason: f.Reason} }
 
-// profileHelp are the texts of flags that name what there is.
+// profileHelp has the help of flags whose valid values are listed at run time.
 func profileHelp() map[string]string {
 	return map[string]string{
 		"dialect": "what the service is known to do beyond the contract: " + strings.Join(dialect.Names(), " or "),
@@ -151,7 +151,7 @@ func clearFields(p *config.Profile, fields []string) error {
 	return nil
 }
 
-// saveProfile puts the flags over a draft, asks the account, and writes it.
+// saveProfile applies the flags to a draft, asks the service about the account, and writes the profile.
 func (t *task) saveProfile(ctx context.Context, f profileFlags, d profiles.Draft) (printed, error) {
 	if err := f.describe(t.app.flags, &d); err != nil {
 		return printed{}, err
@@ -200,7 +200,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d profiles.Draft
 	return t.savedProfile(r, saved)
 }
 
-// profileRead is what is known of a profile whose account could not be read to the end. Nothing was saved.
+// profileRead is the output for a profile whose account could not be read completely. Nothing was saved.
 func profileRead(ctx context.Context, r profiles.Report, d profiles.Draft, err error) (printed, error) {
 	if !errors.Is(err, profiles.ErrRead) && ctx.Err() == nil {
 		return printed{}, profileError(r, err)
@@ -210,7 +210,7 @@ func profileRead(ctx context.Context, r profiles.Report, d profiles.Draft, err e
 	return p, readError(ctx, d.Found, err)
 }
 
-// savedProfile says what was saved, and what follows from it.
+// savedProfile says what was saved and what that changes.
 func (t *task) savedProfile(r profiles.Report, saved config.Profile) (printed, error) {
 	switch {
 	case r.Before == nil || saved.ReadOnly == r.Before.ReadOnly:
@@ -231,7 +231,7 @@ func (t *task) savedProfile(r profiles.Report, saved config.Profile) (printed, e
 	return p, nil
 }
 
-// profileError gives an error of judging or writing a profile its exit code, and says which flag mends it.
+// profileError gives an error of checking or writing a profile its exit code, and says which flag helps.
 func profileError(r profiles.Report, err error) error {
 	var mistake *config.MistakeError
 	var admin *keys.AdminError
@@ -260,7 +260,7 @@ func profileError(r profiles.Report, err error) error {
 	}
 }
 
-// keyError gives an error of taking a key's value its exit code.
+// keyError gives an error of reading a key's value its exit code.
 func keyError(ctx context.Context, r profiles.Report, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -286,7 +286,7 @@ func readError(ctx context.Context, found profiles.Found, err error) error {
 	}
 }
 
-// describe puts what the flags say into a draft.
+// describe applies the flags to a draft.
 func (f profileFlags) describe(global globalFlags, d *profiles.Draft) error {
 	p := &d.Profile
 	p.Dialect = cmp.Or(f.Dialect, p.Dialect)
@@ -311,7 +311,7 @@ func (f profileFlags) describe(global globalFlags, d *profiles.Draft) error {
 		p.ReadOnly = f.ReadOnly
 	}
 	switch {
-	case f.AllowDomain != nil && len(f.AllowDomain) == 0: // for example from an empty variable
+	case f.AllowDomain != nil && len(f.AllowDomain) == 0: // an empty variable, for example
 		return usage("--allow-domain is empty: name a target; to allow every target, leave it out of 'profiles add', or give 'profiles edit' --clear allow-domain")
 	case f.AllowDomain != nil:
 		p.AllowedDomains = f.AllowDomain
@@ -332,7 +332,7 @@ func (f profileFlags) describe(global globalFlags, d *profiles.Draft) error {
 	return nil
 }
 
-// store is where secrets go: the one that was named, or the keyring if it answers. Otherwise it warns.
+// store is the store for secrets: the named one, else the keyring if it answers, else encrypted files, with a warning.
 func (t *task) store(ctx context.Context, named string) (scheme string, err error) {
 	if named != "" {
 		return named, nil

@@ -49,7 +49,7 @@ func listProfiles(_ context.Context, t *task, _ jsonFlag, _ []string) (printed, 
 	return out, nil
 }
 
-// profilePrinted is a profile and what was checked.
+// profilePrinted is the output for a profile and its checks.
 func profilePrinted(p view.Profile) printed {
 	rows := [][]string{
 		{"profile", p.Profile},
@@ -126,7 +126,7 @@ func removeProfile(ctx context.Context, t *task, f profilesRemoveFlags, args []s
 
 // sayDefault says that another profile became the default.
 func (t *task) sayDefault() error {
-	_, before := t.Profiles.Configured() // as it was read
+	_, before := t.Profiles.Configured() // as read at the start
 	now, err := t.Profiles.DefaultNow()
 	switch {
 	case err != nil:
@@ -190,7 +190,7 @@ func checkProfile(ctx context.Context, t *task, _ profilesCheckFlags, _ []string
 	return result, err
 }
 
-// checksCode is the exit code of all checks together.
+// checksCode is the exit code for a profile's checks.
 func checksCode(out view.Profile) int {
 	for _, c := range out.Checks {
 		if c.State == string(profiles.Failed) {

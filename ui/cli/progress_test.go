@@ -6,7 +6,7 @@ import (
 	"zonedeck/model"
 )
 
-// TestAWordOfTheServiceIsShownAsItIs: one that is not known says only that the job still runs.
+// TestAWordOfTheServiceIsShownAsItIs: an unknown word says only that the job still runs.
 func TestAWordOfTheServiceIsShownAsItIs(t *testing.T) {
 	job := model.Job{Snapshot: "sd_1", State: model.JobRunning, Done: 3, Inputs: 5, Records: -1}
 	for wire, want := range map[string]string{
@@ -21,7 +21,7 @@ func TestAWordOfTheServiceIsShownAsItIs(t *testing.T) {
 	}
 }
 
-// TestAJobThatIsOverHasNoWordOfTheService: it is what the service said before.
+// TestAJobThatIsOverHasNoWordOfTheService: the service's last word is out of date.
 func TestAJobThatIsOverHasNoWordOfTheService(t *testing.T) {
 	job := model.Job{Snapshot: "sd_1", Wire: "starting", Done: 0, Inputs: 1, Records: -1}
 	for state, want := range map[model.JobState]string{

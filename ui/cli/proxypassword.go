@@ -130,7 +130,7 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 }
 
 // goOnWithPassword begins the rotation of a zone's password, or goes on with the one under way, until
-// a person is needed.
+// it needs a person.
 func (t *task) goOnWithPassword(ctx context.Context, p config.Profile, z model.Zone, f passwordFlags) (keystore.RotationPlan, error) {
 	rotations, flags := t.Rotations(t.scanned(f.Scan)), rotateFlags{Vouch: f.Vouch, Pipe: f.Pipe, Again: f.Again}
 	r, err := rotations.Rotation(ctx, rotations.OfPassword(p, z, f.Key))
@@ -154,7 +154,7 @@ func (t *task) goOnWithPassword(ctx context.Context, p config.Profile, z model.Z
 	return r.Plan, err
 }
 
-// beginError gives the error of a password rotation that did not begin its exit code.
+// beginError gives an exit code to the error of a password rotation that did not begin.
 func beginError(ctx context.Context, err error) error {
 	if errors.Is(err, keystore.ErrRotationNow) || errors.Is(err, keystore.ErrRotationFile) {
 		return fail(exitState, "%w", err)
@@ -162,7 +162,7 @@ func beginError(ctx context.Context, err error) error {
 	return fetchError(ctx, err)
 }
 
-// passwordError gives the error of an unfinished password rotation its exit code.
+// passwordError gives an exit code to the error of an unfinished password rotation.
 func passwordError(ctx context.Context, p keystore.RotationPlan, err error) error {
 	n := p.Now()
 	switch stop, coded := (*keys.StopError)(nil), (*exitError)(nil); {

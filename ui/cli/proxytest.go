@@ -79,7 +79,7 @@ func proxyTest(ctx context.Context, t *task, f proxyTestFlags, _ []string) (prin
 		return printed{}, fetchError(ctx, err)
 	}
 	var rotation *model.Grid
-	var ended error // what is measured by then is printed: it is billed
+	var ended error // calls already made are billed: print them
 	if f.Rotation > 0 && r.Diagnosis.OK() {
 		var got model.Grid
 		if got, ended = t.rotate(ctx, q, f.Rotation); ended == nil || len(got.Cells) > 0 && len(got.Cells[0].Runs) > 0 {
@@ -126,7 +126,7 @@ func hostOf(target string) string {
 	return u.Hostname()
 }
 
-// rotate measures the exits and shows how far it is.
+// rotate measures the rotation of the exits and shows its progress.
 func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.Grid, error) {
 	g, err := t.Client.Plan(ctx, model.Preset{Kind: model.CompareExits, Params: q.Params, Session: q.Session, Repeat: n}, model.FetchRequest{Zone: q.Zone, URL: q.Target})
 	if err != nil {
@@ -143,7 +143,7 @@ func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.G
 	})
 }
 
-// probeRows are a test of a login as a table without a heading.
+// probeRows shows a test of a login as a table without a heading.
 func probeRows(r model.ProbeResult, trust *clients.Report, client clients.Client, outer []clients.Setting, rotation *model.Grid) [][]string {
 	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
@@ -162,7 +162,7 @@ func probeRows(r model.ProbeResult, trust *clients.Report, client clients.Client
 		add(s.Name, "%s", stepText(s))
 	}
 	if r.Code != "" {
-		add("reason", "%s: %s", r.Code, cmp.Or(r.Reason, "no meaning of it is known"))
+		add("reason", "%s: %s", r.Code, cmp.Or(r.Reason, "its meaning is unknown"))
 	}
 	add("time", "%d ms", r.Timing.Total.Milliseconds())
 	for i, e := range r.Exits {
@@ -204,7 +204,7 @@ func stepText(s model.ProbeStep) string {
 	return strings.Join(parts, "  ")
 }
 
-// trustRows say who trusts the chain, and in full what one client does.
+// trustRows says who trusts the chain, with all details for one client.
 func trustRows(r model.ProbeResult, trust *clients.Report, client clients.Client) [][]string {
 	var rows [][]string
 	for _, c := range r.Chain.Certificates {

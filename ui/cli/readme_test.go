@@ -16,8 +16,8 @@ import (
 	"zonedeck/service/local"
 )
 
-// README and docs say nothing that the program does not know: their commands
-// parse, their tables are complete, their files load.
+// README and docs match the program: their commands parse, their tables are
+// complete, their files load.
 
 // The pages of operators, from the repository's root.
 const (
@@ -235,7 +235,7 @@ func TestTheLinksOfTheDocumentsLeadSomewhere(t *testing.T) {
 	}
 }
 
-// anchors are the fragments by which the headings of a page are linked to, as GitHub makes them.
+// anchors are the link fragments that GitHub makes of a page's headings.
 func anchors(text string) []string {
 	var out []string
 	fence := regexp.MustCompile("(?ms)^```.*?^```$")

@@ -12,7 +12,7 @@ import (
 	"zonedeck/service/view"
 )
 
-// refusalFlags say what is fetched, and what it is compared with if it is refused.
+// refusalFlags say what to fetch, and what to compare it with if it is refused.
 type refusalFlags struct {
 	requestFlags
 	otherZone, otherKey, goodPage string
@@ -42,14 +42,14 @@ func (t *task) refusal(ctx context.Context, target string, f refusalFlags) error
 		}
 	}
 	if req.Via != model.ViaAPI && req.Via != model.ViaNative {
-		return usage("--via %s: a zone and a site can be told apart by api and by native", req.Via)
+		return usage("--via %s: only api and native can tell a zone from a site", req.Via)
 	}
 	line := t.app.wait(func(waited time.Duration) string {
 		return fmt.Sprintf("zonedeck: %.1f s  (ctrl+c cancels)", waited.Seconds())
 	})
 	result, subject, err := t.findRefusal(ctx, req, f, line)
 	line.stop()
-	if err != nil { // the fetches that were made are billed: they are printed
+	if err != nil { // fetches already made are billed: print them
 		if len(result.Cells) > 0 {
 			err = errors.Join(err, t.reportRefusal(result, f.json))
 		}
@@ -79,7 +79,7 @@ func (t *task) reportRefusal(g model.Grid, asJSON bool) error {
 	return printColumns(t.app.Stdout, refusalRows(g))
 }
 
-// findRefusal fetches the page and, if it was refused, looks into that.
+// findRefusal fetches the page and, if it was refused, makes the fetches that find out why.
 func (t *task) findRefusal(ctx context.Context, req model.FetchRequest, f refusalFlags, line *waitLine) (model.Grid, model.FetchResult, error) {
 	subject, err := t.Client.Fetch(ctx, req, nil)
 	if err != nil {
@@ -100,7 +100,7 @@ func (t *task) findRefusal(ctx context.Context, req model.FetchRequest, f refusa
 	return plan, subject, err
 }
 
-// sayPlan says what may be sent, and what it costs.
+// sayPlan says which fetches may follow, and what they cost.
 func (t *task) sayPlan(g model.Grid, refused model.Diagnosis) {
 	t.app.say("zonedeck: refused: %s", sanitizeLine(refused.Summary))
 	for _, c := range g.Cells[1:] {
@@ -110,7 +110,7 @@ func (t *task) sayPlan(g model.Grid, refused model.Diagnosis) {
 	}
 }
 
-// refusalRows is a refusal as a table, the first row its heading.
+// refusalRows shows a refusal as a table with a heading.
 func refusalRows(g model.Grid) [][]string {
 	rows := [][]string{{"FETCH", "DIFFERENT", "CLASS", "STATUS", "COST", "EVIDENCE"}}
 	for _, c := range g.Cells {

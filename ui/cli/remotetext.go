@@ -11,13 +11,13 @@ import (
 // longestLine is how much of a line a terminalWriter keeps before it writes, in bytes.
 const longestLine = 64 << 10
 
-// terminalWriter writes a body on a terminal: line by line, with everything visible
-// that could move the cursor, colour, hide or reorder text. Flush writes the end, and ends
-// the last line, so that what follows begins one.
+// terminalWriter writes a body to a terminal line by line. It makes everything visible that
+// could move the cursor or colour, hide or reorder text. Flush writes the rest and ends the
+// last line.
 type terminalWriter struct {
 	w    io.Writer
 	line []byte
-	open bool // a line was written without its end
+	open bool // the last line written has no line break yet
 }
 
 func (t *terminalWriter) Write(p []byte) (int, error) {
@@ -54,7 +54,7 @@ func (t *terminalWriter) flush(n int) error {
 	return err
 }
 
-// Flush writes what is left.
+// Flush writes the rest, and a line break if the last line has none.
 func (t *terminalWriter) Flush() error {
 	err := t.flush(len(t.line))
 	if err == nil && t.open {

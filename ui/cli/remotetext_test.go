@@ -18,7 +18,7 @@ import (
 	"zonedeck/service/view"
 )
 
-// hostile has what a terminal would obey or hide.
+// hostile holds characters that a terminal would obey or hide.
 const hostile = "title\x1b]0;owned\x07 \u009b31m del\x7f \u202eabc\u2066 zero\u200bwidth\r\nsecond line é\n\x1b[2J end"
 
 // hostileRequest runs "request" against a service that answers with the hostile page.

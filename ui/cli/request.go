@@ -34,7 +34,7 @@ type requestFlags struct {
 	source                  requestSource
 }
 
-// askFlags say what is asked of the target, and how.
+// askFlags describe the request to the target.
 type askFlags struct {
 	format, country, key string
 	method, body         string
@@ -45,7 +45,7 @@ type askFlags struct {
 	json                 bool
 	options              model.Options
 	vars                 []string
-	secrets              map[string]string // references of the variables that stay, see model.FetchRequest
+	secrets              map[string]string // references of variables that stay in the request, see model.FetchRequest
 }
 
 func (a *app) requestCommand() *cobra.Command {
@@ -92,7 +92,7 @@ profile or the environment.`,
 	return cmd
 }
 
-// add adds the flags to a command, with its own usual number of retries.
+// add adds the flags to a command; retries is its default number of retries.
 func (f *askFlags) add(cmd *cobra.Command, retries int) {
 	fl := cmd.Flags()
 	f.addForm(fl)
@@ -150,7 +150,6 @@ func optionUsage(o model.Option) string {
 	return fmt.Sprintf("%s: %s", o.Product, help)
 }
 
-// request runs the command.
 func (t *task) request(ctx context.Context, target string, f requestFlags) error {
 	req, err := t.fetchRequest(ctx, target, f)
 	if err != nil {
@@ -202,8 +201,7 @@ func fetchError(ctx context.Context, err error) error {
 	}
 }
 
-// fetchRequest builds the request from the flags. Its error names everything that is
-// wrong with them.
+// fetchRequest builds the request from the flags. Its error names all mistakes in them.
 func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
 	none := model.FetchRequest{}
 	via, wrong := model.ParseVia(f.via)
@@ -236,7 +234,7 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 	return req, err
 }
 
-// toolArgs are the arguments of --arg as a JSON object, "" without a tool.
+// toolArgs returns the arguments of --arg as a JSON object, "" without a tool.
 func (f requestFlags) toolArgs(via model.Via) (string, error) {
 	switch {
 	case f.zone != "" && via == model.ViaAgent:
@@ -264,7 +262,7 @@ func (f requestFlags) toolArgs(via model.Via) (string, error) {
 	return string(raw), err
 }
 
-// haveKey refuses a key that is not there: the one of --key, or the profile's.
+// haveKey refuses a --key that is not in the inventory or, without --key, a profile that names no key.
 func (t *task) haveKey(p config.Profile, name string) error {
 	if name == "" && p.Key == "" {
 		return usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, service.EnvKey)
@@ -277,7 +275,7 @@ func (t *task) haveKey(p config.Profile, name string) error {
 	return nil
 }
 
-// fetchRequest is the request that the flags describe, without zone and access method.
+// fetchRequest builds the request from the flags, without zone and access method.
 func (f askFlags) fetchRequest(target string, header http.Header) model.FetchRequest {
 	return model.FetchRequest{
 		URL: target, Format: model.Format(f.format), Method: f.method, Header: header,
@@ -286,9 +284,8 @@ func (f askFlags) fetchRequest(target string, header http.Header) model.FetchReq
 	}
 }
 
-// check returns the headers, and an error that names everything that is wrong with
-// the flags themselves; more is what is wrong with those of one command, or nil. free says
-// that there need not be a URL.
+// check returns the headers, and an error that names all mistakes in the flags. more adds
+// errors in a command's own flags; nil is ignored. free says that the URL may be missing.
 func (f askFlags) check(target string, free bool, more ...error) (http.Header, error) {
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
@@ -338,14 +335,14 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 	a := t.app
 	if f.output != "" || !f.json {
 		if err := dest.write(ctx, r.Body); err != nil {
-			a.verdict(exitState, sanitizeLine(verdict(r))) // the page came, and was paid for
+			a.verdict(exitState, sanitizeLine(verdict(r))) // the page arrived and was paid for
 			return err
 		}
 	}
 	if r.Body.Cut {
 		a.warn("the body was cut after %d bytes, and the rest is lost: %s", r.Body.Size, sanitizeLine(cutReason(r)))
 		if r.Body.File == "" && f.output == "" {
-			a.say("zonedeck: with -o FILE a body goes to the file, whatever the cache is")
+			a.say("zonedeck: with -o FILE a body goes to that file and needs no cache")
 		}
 	}
 	if f.json {
@@ -374,7 +371,7 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 	return nil
 }
 
-// sayWhy prints what a verdict on a call with a key rests on and what to do next.
+// sayWhy prints the evidence of a verdict on a call with a key, and what to do next.
 func (t *task) sayWhy(d model.Diagnosis, key string) {
 	for _, e := range d.Evidence {
 		t.app.say("  evidence  %s", sanitizeLine(e.Text))
@@ -386,7 +383,7 @@ func (t *task) sayWhy(d model.Diagnosis, key string) {
 	if !known || d.Cause != model.CauseKeyRejected {
 		return
 	}
-	if running, ok, _ := t.Rotations(nil).UnderWay(k.Name); ok { // a record that cannot be read may be of another key
+	if running, ok, _ := t.Rotations(nil).UnderWay(k.Name); ok { // an unreadable record may belong to another key
 		t.app.say("  do next   %s", sanitizeLine(fmt.Sprintf("%s is being rotated by %s: '%s' goes on with it", k.Name, running.Method, keys.GoOnWith(running))))
 	}
 	if k.Expires.State(t.Now(), 0) != model.ExpiryStateExpired {
@@ -432,8 +429,8 @@ func verdict(r model.FetchResult) string {
 }
 
 // attachBody adds a body to the JSON: inline if it is UTF-8 of at most 64 KiB, else
-// as a file name. A body in memory is then written to dir; where that fails, it is
-// included all the same, because it may have been paid for.
+// as a file name. It writes a body in memory to dir; if that fails, it includes the
+// body all the same, because it may have been paid for.
 func attachBody(f *view.Fetch, b model.BodyRef, dir string) {
 	text := utf8.Valid(b.Bytes)
 	f.BodyFile = b.File

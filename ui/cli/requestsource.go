@@ -18,7 +18,7 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// requestSource says where a request is taken from, besides the flags.
+// requestSource says where to take a request from, in addition to the flags.
 type requestSource struct {
 	curl, har, saved string
 	entry            int
@@ -32,8 +32,8 @@ func (s *requestSource) add(cmd *cobra.Command) {
 	fl.StringVar(&s.saved, "saved", "", "send this saved request")
 }
 
-// compose fills the flags that are not given with what their source says, and puts in the
-// values of variables.
+// compose fills flags that were not given from the source, and puts in the values of
+// variables.
 func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *requestFlags) error {
 	if s := f.source; s.curl != "" && s.har+s.saved != "" || s.har != "" && s.saved != "" {
 		return usage("--curl, --har and --saved are each a whole request: give one of them")
@@ -68,7 +68,7 @@ func (t *task) fillInRequest(f *requestFlags, target *string) error {
 	return nil
 }
 
-// sourced is the request of the source, if one is named; what it lacks is said.
+// sourced returns the request of the source, if one is named. It says what was replaced or dropped.
 func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest, bool, error) {
 	switch {
 	case s.saved != "":
@@ -138,7 +138,7 @@ func (t *task) imported(in io.Reader, s requestSource, known importers.Known) (i
 	return importers.Imported{}, fmt.Errorf("it has %d requests: choose one by --entry N%s", len(entries), list.String())
 }
 
-// fill takes from a request what the flags do not say.
+// fill takes from a request the values of flags that were not given.
 func (f *requestFlags) fill(r model.FetchRequest, given func(flag string) bool, target *string) error {
 	set := func(flag string, into *string, value string) {
 		if !given(flag) && value != "" {
@@ -171,7 +171,7 @@ func (f *requestFlags) fill(r model.FetchRequest, given func(flag string) bool, 
 	if !given("retries") {
 		f.retries = r.Retries
 	}
-	var own []string // names of headers that the flags have
+	var own []string // the names of headers given by flags
 	for _, h := range f.headers {
 		name, _, _ := strings.Cut(h, ":")
 		own = append(own, http.CanonicalHeaderKey(strings.TrimSpace(name)))
@@ -190,7 +190,7 @@ func (f *requestFlags) fill(r model.FetchRequest, given func(flag string) bool, 
 	return err
 }
 
-// argFlags are the arguments of a tool, a JSON object or nothing, as --arg takes them.
+// argFlags converts a tool's arguments, a JSON object or "", to values of --arg.
 func argFlags(object string) ([]string, error) {
 	if strings.TrimSpace(object) == "" {
 		return nil, nil

@@ -45,7 +45,7 @@ ends with exit code 2.
 	})
 }
 
-// rules reads a file of rules; without a name the operator's, which need not exist.
+// rules reads a file of rules. An empty name means the operator's, which need not exist.
 func (a *app) rules(name string) ([]rules.Rule, error) {
 	if name != "" {
 		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {

@@ -33,7 +33,7 @@ func (a *app) savedCommand() *cobra.Command {
 	)
 }
 
-// savedCall is a command on the store.
+// savedCall is a command on the store of saved requests.
 func (a *app) savedCall(use, short string, names cobra.PositionalArgs, do func(context.Context, *saved.Store, []string) (printed, error)) *cobra.Command {
 	return command(a, spec[jsonFlag]{use: use, short: short, args: names, run: func(ctx context.Context, _ *task, _ jsonFlag, args []string) (printed, error) {
 		out, err := do(ctx, saved.New(config.FindPaths(a.Getenv).RequestsDir()), args)
@@ -48,7 +48,7 @@ func (a *app) savedCall(use, short string, names cobra.PositionalArgs, do func(c
 }
 
 func (a *app) showSaved(ctx context.Context, s *saved.Store, args []string) (printed, error) {
-	if _, err := s.Load(ctx, args[0]); err != nil { // says what is wrong with the file
+	if _, err := s.Load(ctx, args[0]); err != nil { // its error says what is wrong with the file
 		return printed{}, err
 	}
 	b, err := os.ReadFile(s.File(args[0]))
@@ -63,7 +63,7 @@ func (a *app) showSaved(ctx context.Context, s *saved.Store, args []string) (pri
 	return printed{}, errors.Join(err, w.Flush())
 }
 
-// restoreSaved brings a deleted request back, or lists them.
+// restoreSaved brings a deleted request back, or lists the deleted requests.
 func restoreSaved(ctx context.Context, s *saved.Store, args []string) (printed, error) {
 	if len(args) == 1 {
 		return printed{done: args[0] + " is back"}, s.Restore(ctx, args[0])
@@ -75,7 +75,7 @@ func restoreSaved(ctx context.Context, s *saved.Store, args []string) (printed, 
 	return printed{object: view.NewSavedRequests(list), rows: savedRows(list)}, err
 }
 
-// savedRows are requests as a table, the first row its heading.
+// savedRows shows requests as a table with a heading.
 func savedRows(list []saved.Entry) [][]string {
 	rows := [][]string{{"NAME", "ZONE", "VIA", "VARIABLES", "URL"}}
 	for _, e := range list {

@@ -31,9 +31,9 @@ import (
 	"zonedeck/service/rehearsal"
 )
 
-// TestMain lets the test binary stand for the program in scripts.
+// TestMain lets the test binary stand in for the program in scripts.
 func TestMain(m *testing.M) {
-	// Scripts and walks mostly wait for sockets and files, so that more run at once than there are processors.
+	// Scripts and walks mostly wait for sockets and files: run more at once than there are processors.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs every command as a user would: in a new process, with an
-// empty home, real sockets. Scripts that need a service of their own find one
+// empty home and real sockets. Scripts that need a separate service find an
 // emulator and a few broken services in their environment.
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// schemas is where the JSON shapes are described.
+// schemas is the folder of the JSON schemas.
 var schemas string
 
 // runEmulator runs "emulator", the script's embedded emulator until the script ends, or
@@ -252,7 +252,7 @@ func keepLine(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], line)
 }
 
-// keepID puts the identifier of the job that was printed into a variable.
+// keepID puts the identifier of the printed job into a variable.
 func keepID(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: keepid NAME FILE")
@@ -262,8 +262,7 @@ func keepID(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], job.ID)
 }
 
-// keepSnapshot puts the service's identifier of the job that was printed into a
-// variable.
+// keepSnapshot puts the service's identifier of the printed job into a variable.
 func keepSnapshot(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: keepsnapshot NAME FILE")
@@ -295,8 +294,8 @@ func matches(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// brokenService answers as no healthy service does; the first path segment of
-// the base address says how.
+// brokenService answers as no healthy service does. The first path segment of the
+// base address says how.
 // hanging hears of a call to the service that never answers, polled of the first
 // question for a job's state under /polled.
 func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {

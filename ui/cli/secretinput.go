@@ -14,8 +14,8 @@ import (
 // maxTyped bounds a secret on standard input, in bytes.
 const maxTyped = 64 << 10
 
-// readSecret reads one secret from standard input: all of it without its final line break or, at a
-// terminal, a line that is not shown. what names it in the question.
+// readSecret reads one secret from standard input: everything except the final line break or, at a
+// terminal, one line, which is not shown. what names it in the question and in errors.
 func (a *app) readSecret(what string) (keystore.Secret, error) {
 	if file, isFile := a.Stdin.(*os.File); a.StdinTTY && isFile {
 		return a.typeSecret(what, file)
@@ -31,7 +31,7 @@ func (a *app) readSecret(what string) (keystore.Secret, error) {
 // typeSecret reads a line at a terminal without showing it.
 func (a *app) typeSecret(what string, terminal *os.File) (keystore.Secret, error) {
 	if a.flags.noInput {
-		return keystore.Secret{}, usage("%s is read from standard input, and --no-input forbids to ask for it: pipe it in", what)
+		return keystore.Secret{}, usage("%s is read from standard input, and --no-input forbids asking for it: pipe it in", what)
 	}
 	hidden := a.hidden
 	if hidden == nil {
@@ -46,8 +46,8 @@ func (a *app) typeSecret(what string, terminal *os.File) (keystore.Secret, error
 	return secretOf(what, b)
 }
 
-// chooseSecret is readSecret for a secret that is being made up: at a terminal it is typed twice,
-// because a mistake in it could not be seen.
+// chooseSecret is readSecret for a new secret: at a terminal it is typed twice, because a typing
+// mistake cannot be seen.
 func (a *app) chooseSecret(what string) (keystore.Secret, error) {
 	s, err := a.readSecret(what)
 	if file, isFile := a.Stdin.(*os.File); err == nil && a.StdinTTY && isFile {

@@ -11,7 +11,7 @@ import (
 	"zonedeck/service/config"
 )
 
-// A secret that is made up at a terminal is typed twice: nobody sees a mistake in it.
+// A new secret is typed twice at a terminal, because a mistake in it cannot be seen.
 func TestAPassphraseIsTypedTwice(t *testing.T) {
 	terminal, err := os.Open(os.DevNull)
 	noerr.Must(t, err)
@@ -48,7 +48,7 @@ func TestAPassphraseIsTypedTwice(t *testing.T) {
 	}
 }
 
-// A wrong passphrase is said to be one before the screen is the console's, and asked for again.
+// Before the console takes the screen, a wrong passphrase is reported and asked for again.
 func TestAWrongPassphraseIsAskedForAgain(t *testing.T) {
 	terminal, err := os.Open(os.DevNull)
 	noerr.Must(t, err)
@@ -65,8 +65,8 @@ func TestAWrongPassphraseIsAskedForAgain(t *testing.T) {
 		open  bool
 	}{
 		"right":         {[]string{"correct horse"}, nil, true},
-		"at the second": {[]string{"wrong", "correct horse"}, []string{"it does not open them"}, true},
-		"never":         {[]string{"wrong", "wrong", "wrong"}, []string{"it does not open them", "stay locked"}, false},
+		"at the second": {[]string{"wrong", "correct horse"}, []string{"this passphrase does not open the encrypted files"}, true},
+		"never":         {[]string{"wrong", "wrong", "wrong"}, []string{"this passphrase does not open the encrypted files", "stay locked"}, false},
 		"none":          {[]string{""}, []string{"stay locked"}, false},
 	} {
 		var out bytes.Buffer

@@ -78,7 +78,7 @@ that refer to it. The value is never an argument.`,
 	})
 }
 
-// storable reads a reference to a place where the console stores secrets; else says what is to be known of others.
+// storable reads a reference, and refuses it if the console stores no secrets there; otherwise ends that error.
 func storable(text, otherwise string) (keystore.Ref, error) {
 	ref, err := keystore.ParseRef(text)
 	switch {
@@ -107,7 +107,7 @@ such a value.`,
 		args:  oneArg("a reference, as file:NAME or keyring:service/name"),
 		needs: func(secretsRemoveFlags) needs { return needs{none: true} },
 		run: func(ctx context.Context, t *task, f secretsRemoveFlags, args []string) (printed, error) {
-			ref, err := storable(args[0], "what is there is not its to delete")
+			ref, err := storable(args[0], "it deletes only what it stores")
 			if err != nil {
 				return printed{}, err
 			}
@@ -153,7 +153,7 @@ on.`,
 
 func migrateSecrets(ctx context.Context, t *task, f secretsMigrateFlags, refs []string) (printed, error) {
 	if f.To != keystore.SchemeKeyring && f.To != keystore.SchemeFile {
-		return printed{}, usage("--to is keyring or file")
+		return printed{}, usage("--to: write keyring or file")
 	}
 	for _, ref := range refs {
 		if _, err := keystore.ParseRef(ref); err != nil {
@@ -161,7 +161,7 @@ func migrateSecrets(ctx context.Context, t *task, f secretsMigrateFlags, refs []
 		}
 	}
 	moves, err := t.Profiles.MoveSecrets(ctx, f.To, refs, func(m profiles.Move) {
-		t.app.say("zonedeck: %s is %s now", keystore.Ref(m.From).Label(), m.To)
+		t.app.say("zonedeck: %s is now %s", keystore.Ref(m.From).Label(), m.To)
 	})
 	switch {
 	case errors.Is(err, profiles.ErrNothing):
@@ -201,7 +201,7 @@ it.`,
 				done = "the key to the encrypted files is protected by a passphrase"
 			case keystore.Unprotected:
 			default:
-				return printed{}, usage("--by is passphrase or none")
+				return printed{}, usage("--by: write passphrase or none")
 			}
 			if err := t.Resolver.Protect(ctx, protection, phrase); err != nil {
 				return printed{}, fail(exitState, "%w", err)

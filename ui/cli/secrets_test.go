@@ -32,12 +32,12 @@ const (
 	markedKey      = "Zd+K3y/Marked=Value&0123456789"
 	markedPassword = "Zd+Pa55/Marked=Word&9876543210"
 	markedToken    = "Zd+T0ken/Marked=Also&5555544444"
-	markedOld      = "Zd+01d/Marked=Before&1111133333" // of a key that is rotated
+	markedOld      = "Zd+01d/Marked=Before&1111133333" // the old value of a rotated key
 	markedNew      = "Zd+New/Marked=After&7777799999"
-	markedHook     = "Zd+H00k/Marked=Auth&2222244444" // what is sent along to a job's endpoint
+	markedHook     = "Zd+H00k/Marked=Auth&2222244444" // the auth_header of a job's endpoint
 )
 
-// marked are all of them.
+// marked is all of these secrets.
 func marked() []string {
 	return []string{markedKey, markedPassword, markedToken, markedOld, markedNew, markedHook}
 }
@@ -144,8 +144,8 @@ type secretRun struct {
 	want    string // on its standard output
 }
 
-// secretRuns are runs of every command with the marked secrets, in the order in which they use
-// what came before.
+// secretRuns are runs of every command with the marked secrets. Later runs use the results of
+// earlier ones.
 func secretRuns() []secretRun {
 	return []secretRun{
 		{args: "paths --json"},
@@ -333,8 +333,8 @@ product = "unlocker"
 }
 
 // TestNoCommandWritesASecret runs every command against a service and a proxy that repeat what
-// they are sent, and searches all that was written for the secrets: both streams, every file of the
-// home, and what other programs were started with.
+// they are sent. It searches for the secrets in all output: both streams, every file of the home,
+// and the arguments of other programs.
 func TestNoCommandWritesASecret(t *testing.T) {
 	var byKey, byPassword atomic.Int64
 	var deleted atomic.Bool
@@ -407,7 +407,7 @@ func TestNoCommandWritesASecret(t *testing.T) {
 	if byKey.Load() < 15 || byPassword.Load() < 3 {
 		t.Errorf("the key was sent %d times, the password %d times: nothing could be seen here", byKey.Load(), byPassword.Load())
 	}
-	// What shows a secret on purpose is found by the same search.
+	// The same search finds a secret that is shown on purpose.
 	if stdout, _, _ := run(secretRun{args: "proxy url --zone unlocker1 --reveal"}); len(servicetest.Leaks("", []byte(stdout), markedPassword)) == 0 {
 		t.Errorf("a secret that is shown is not found: %s", stdout)
 	}
@@ -473,9 +473,9 @@ func leaves(c *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// noDemoSecret searches what the walk through the console has written for the secrets of the demo
-// account: every byte for the terminal, both streams, and every file of the home but the one in
-// which the emulator announces them.
+// noDemoSecret searches the output of the walk through the console for the secrets of the demo
+// account: every byte for the terminal, both streams, and every file of the home except the one
+// in which the emulator announces them.
 func noDemoSecret(t *testing.T, p Process, w *uitest.Whole) {
 	t.Helper()
 	paths := config.FindPaths(p.Getenv)

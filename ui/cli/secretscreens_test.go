@@ -26,11 +26,11 @@ type markedConsole struct {
 	deleted           atomic.Bool // the service refuses the old value of the rotated key
 	stdout, stderr    *bytes.Buffer
 	end               func() error
-	screens           strings.Builder // those that were waited for
+	screens           strings.Builder // the screens that were waited for
 }
 
-// WaitFor keeps the screen: what is typed into it reaches the terminal sign by sign, and no piece of
-// what was written holds the whole.
+// WaitFor keeps the screen, because typed text reaches the terminal character by character and no
+// single write holds all of it.
 func (c *markedConsole) WaitFor(texts ...string) string {
 	screen := c.Whole.WaitFor(texts...)
 	c.screens.WriteString(screen)
@@ -63,8 +63,8 @@ func (c *markedConsole) open(t *testing.T) {
 	c.WaitFor("[1 Sandbox]", "acme")
 }
 
-// search ends the console and searches what it wrote: every byte for the terminal, its screens, both
-// streams, every file, and what other programs were started with.
+// search ends the console and searches its output: every byte for the terminal, its screens, both
+// streams, every file, and the arguments of other programs.
 func (c *markedConsole) search(t *testing.T) {
 	t.Helper()
 	if err := c.end(); err != nil {
@@ -84,7 +84,7 @@ func (c *markedConsole) search(t *testing.T) {
 	}
 }
 
-// full makes the store of encrypted files refuse what is put there, until free is called.
+// full makes the store of encrypted files refuse new secrets until free is called.
 func (c *markedConsole) full(t *testing.T) (free func()) {
 	t.Helper()
 	dir := config.FindPaths(c.process.Getenv).SecretsDir()
@@ -98,8 +98,8 @@ func (c *markedConsole) full(t *testing.T) (free func()) {
 	}
 }
 
-// noteArguments has the programs that are started from here on note their arguments in a file of the home,
-// where they are searched like all that is written.
+// noteArguments makes programs started from now on write their arguments to a file of the home, which is
+// searched like all output.
 func noteArguments(t *testing.T, dir string) {
 	t.Helper()
 	bin, noted := t.TempDir(), filepath.Join(dir, "arguments")
@@ -113,7 +113,7 @@ func noteArguments(t *testing.T, dir string) {
 		}
 	}
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	_ = exec.CommandContext(t.Context(), "git", "--noted-by-this-test").Run() // it knows no such option
+	_ = exec.CommandContext(t.Context(), "git", "--noted-by-this-test").Run() // git knows no such option
 	if b, err := os.ReadFile(noted); err != nil || !bytes.Contains(b, []byte("--noted-by-this-test")) {
 		t.Fatalf("nothing is noted: %s%v", b, err)
 	}
@@ -159,8 +159,8 @@ func TestNoScreenWritesAMarkedSecret(t *testing.T) {
 	}
 }
 
-// TestNoFormOfAnAccountWritesAMarkedSecret types a key and the password of a zone, has the account
-// asked by them, and saves.
+// TestNoFormOfAnAccountWritesAMarkedSecret types a key and the password of a zone, asks the account
+// with them, and saves.
 func TestNoFormOfAnAccountWritesAMarkedSecret(t *testing.T) {
 	w := startMarked(t, func(Process) {})
 	w.palette("add profile")
@@ -184,7 +184,7 @@ func TestNoFormOfAnAccountWritesAMarkedSecret(t *testing.T) {
 	w.WaitFor("dc1 datacenter file:beta-zone-dc1")
 	free := w.full(t)
 	w.Press("ctrl+s")
-	w.WaitFor("directory") // one word: the path before it has a length of its own in each run
+	w.WaitFor("directory") // one word: the path before it differs in length from run to run
 	free()
 	w.Press("ctrl+s")
 	w.WaitGone("Add profile") // the console ends, and opens again on the new profile
@@ -195,8 +195,8 @@ func TestNoFormOfAnAccountWritesAMarkedSecret(t *testing.T) {
 	w.search(t)
 }
 
-// TestNoRotationWritesAMarkedSecret rotates two keys by values that are typed: one that a variable
-// gives, as far as the console gets, and one in an encrypted file, to its end.
+// TestNoRotationWritesAMarkedSecret rotates two keys by typed values: one behind a variable, as far as
+// the console gets, and one in an encrypted file, to its end.
 func TestNoRotationWritesAMarkedSecret(t *testing.T) {
 	w := startMarked(t, func(p Process) {
 		p.Args, p.Stdin = []string{"secrets", "set", "file:filed"}, strings.NewReader(markedOld+"\n")
@@ -251,8 +251,8 @@ func TestNoRotationWritesAMarkedSecret(t *testing.T) {
 	w.search(t)
 }
 
-// TestNoMoveOfSecretsWritesAMarkedSecret moves what a variable gives into an encrypted file, at first where
-// none can be written.
+// TestNoMoveOfSecretsWritesAMarkedSecret moves a variable's value into an encrypted file; the first attempt
+// cannot write one.
 func TestNoMoveOfSecretsWritesAMarkedSecret(t *testing.T) {
 	w := startMarked(t, func(Process) {})
 	w.palette("move secrets")
@@ -262,7 +262,7 @@ func TestNoMoveOfSecretsWritesAMarkedSecret(t *testing.T) {
 	w.WaitFor("env:ZK")
 	free := w.full(t)
 	w.Press("enter", "ctrl+s")
-	w.WaitFor("directory") // one word: the path before it has a length of its own in each run
+	w.WaitFor("directory") // one word: the path before it differs in length from run to run
 	free()
 	w.Press("ctrl+s")
 	w.WaitFor("moved 1 secret")

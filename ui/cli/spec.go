@@ -15,35 +15,35 @@ import (
 )
 
 // spec is a command. Its flags are the fields of F: `flag:"name" short:"n" default:"100" help:"what it is for"`. With
-// `list:"comma"` a value holds several, `without:"json"` names a flag that excludes this one, and a field with `flag:"*"`
-// adds its flags itself, as Given does, a field of givenFlags.
+// `list:"comma"` a value is a list; `without:"json"` names a flag that excludes this one. A field with `flag:"*"` adds
+// its flags itself, like a field of type givenFlags.
 type spec[F any] struct {
 	use, short, long string
 	aliases          []string
 	hidden           bool
-	defaults         F                               // of flags whose defaults differ between commands, or are made at run time
-	help             map[string]string               // of flags whose texts are
-	args             cobra.PositionalArgs            // no argument is taken where it is nil
-	check            func(f *F, args []string) error // before a session is opened; may set fields that are no flags
-	needs            func(F) needs                   // F's own where it is nil; no session is opened where F has none: the task has none
+	defaults         F                               // defaults that differ between commands or are made at run time
+	help             map[string]string               // help of flags, by name, that is made at run time
+	args             cobra.PositionalArgs            // nil takes no arguments
+	check            func(f *F, args []string) error // runs before the service is opened; may set fields that are not flags
+	needs            func(F) needs                   // nil means F's own; if F has none, the task has no opened service
 	run              func(ctx context.Context, t *task, f F, args []string) (printed, error)
 }
 
-// printed is what a command came to: an object with --json, else a table or what was done.
+// printed is a command's output: an object with --json, else a table, a text or what was done.
 type printed struct {
-	object  any        // of --json
+	object  any        // for --json
 	rows    [][]string // the table
-	text    string     // is written after the table
-	done    string     // what the command did, where it prints nothing else: on stderr, or as the text of an object
-	note    string     // is said after the table
-	verdict string     // is said last, also with --json; with --quiet only where code says that it failed
+	text    string     // follows the table
+	done    string     // what the command did, if it prints nothing else: on stderr, or as the text of an object
+	note    string     // follows on stderr, not with --json
+	verdict string     // comes last, on stderr, also with --json; with --quiet only if code says that it failed
 	code    int
 }
 
-// printedText is a text, as it is or in an object.
+// printedText is a text as output, plain or in an object.
 func printedText(text string) printed { return printed{object: view.Text{Text: text}, text: text} }
 
-// jsonFlag is the flag of a command that prints an object.
+// jsonFlag is the flag of a command that can print a JSON object.
 type jsonFlag struct {
 	JSON bool `flag:"json" help:"print one JSON object"`
 }
@@ -58,7 +58,7 @@ func adminFlag(cmd *cobra.Command, reason *string) {
 	cmd.Flags().StringVar(reason, "admin-reason", "", reflect.TypeFor[reasonFlag]().Field(0).Tag.Get("help"))
 }
 
-// askFlag says by which key the service is asked about the account.
+// askFlag says with which key the service is asked.
 type askFlag struct {
 	Key string `flag:"key" help:"key of the inventory to ask with (default: the profile's)"`
 	reasonFlag
@@ -67,7 +67,7 @@ type askFlag struct {
 
 func (f askFlag) needs() needs { return needs{key: f.Key, journal: true, reason: f.Reason} }
 
-// jobFlags are those of a command about jobs that asks the service.
+// jobFlags are the flags of a command about jobs that asks the service.
 type jobFlags struct {
 	reasonFlag
 	jsonFlag
@@ -75,7 +75,7 @@ type jobFlags struct {
 
 func (f jobFlags) needs() needs { return needs{ledger: true, reason: f.Reason} }
 
-// noProfile is the need of a command that works without a profile.
+// noProfile is the needs of a command that works without a profile.
 func noProfile[F any](F) needs { return needs{none: true} }
 
 // command makes the command of a spec.
@@ -123,7 +123,7 @@ func (g *givenFlags) addTo(fl *pflag.FlagSet) { g.all = fl }
 
 func (g givenFlags) has(name string) bool { return g.all.Changed(name) }
 
-// conclude prints what a command came to, and ends it. What was measured before an error is printed.
+// conclude prints a command's output and ends it. Output from before an error is printed too.
 func (a *app) conclude(p printed, err error) error {
 	var failed error
 	switch {
@@ -154,7 +154,7 @@ func (a *app) conclude(p printed, err error) error {
 	return exit(p.code)
 }
 
-// addFlags adds the flags of a struct, and those of the structs in it. It returns the pairs that exclude each other.
+// addFlags adds the flags of a struct and of embedded structs. It returns the pairs that exclude each other.
 func addFlags(fl *pflag.FlagSet, flags reflect.Value) (excluding [][]string) {
 	for i := range flags.NumField() {
 		f, at := flags.Type().Field(i), flags.Field(i)
@@ -179,7 +179,7 @@ func addFlags(fl *pflag.FlagSet, flags reflect.Value) (excluding [][]string) {
 			if usual != "" {
 				n, err := strconv.Atoi(usual)
 				if err != nil {
-					panic(err) // of a tag
+					panic(err) // a mistake in the tag
 				}
 				*p = n
 			}
@@ -195,7 +195,7 @@ func addFlags(fl *pflag.FlagSet, flags reflect.Value) (excluding [][]string) {
 		case pflag.Value:
 			fl.VarP(p, name, short, help)
 		default:
-			panic(fmt.Sprintf("flag %s: %s is no type of a flag", name, f.Type))
+			panic(fmt.Sprintf("flag %s: a flag cannot have the type %s", name, f.Type))
 		}
 	}
 	return excluding

@@ -10,28 +10,28 @@ import (
 	"zonedeck/service/config"
 )
 
-// task is a command at work on a session.
+// task is a running command with its opened service.
 type task struct {
 	*service.Service
 	app *app
 	key string // --key, or ""
 }
 
-// keyName is the key that the service is asked with: the one that was named, or the profile's.
+// keyName is the key with which the service is asked: the one of --key, or the profile's.
 func (t *task) keyName() string { return cmp.Or(t.key, t.CurrentProfile().Key) }
 
 // needs are a command's requirements.
 type needs struct {
 	key     string // --key, or ""
-	journal bool   // the history is read or written
-	jobs    bool   // the ledger of jobs is, and with it the history
-	ledger  bool   // jobs, and the ledger is readable and settled
-	rules   bool   // answers are held against the operator's rules
+	journal bool   // reads or writes the history
+	jobs    bool   // reads or writes the ledger of jobs, and the history
+	ledger  bool   // as jobs, with a ledger that is readable and settled
+	rules   bool   // judges answers by the operator's rules
 	reason  string // --admin-reason, or ""
-	none    bool   // no profile is in use
+	none    bool   // uses no profile
 }
 
-// options are the session options of this run.
+// options are the options of service.Open for this run.
 func (a *app) options(n needs) service.Options {
 	return service.Options{
 		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.sayClean, Version: version,
@@ -40,7 +40,7 @@ func (a *app) options(n needs) service.Options {
 	}
 }
 
-// sayClean is say with its texts made safe for a terminal.
+// sayClean is say with string arguments made safe for a terminal.
 func (a *app) sayClean(format string, args ...any) {
 	for i, arg := range args {
 		if text, ok := arg.(string); ok {
@@ -50,14 +50,14 @@ func (a *app) sayClean(format string, args ...any) {
 	a.say(format, args...)
 }
 
-// warnOfChange says what an operator must know of a change beside a command that runs for long.
+// warnOfChange warns the operator of a change while a long command runs.
 func (a *app) warnOfChange(c service.Change) {
 	if c.Text != "" {
 		a.warn("%s", sanitizeLine(c.Text))
 	}
 }
 
-// withSession opens a session, runs f, and always closes the session. An error from
+// withSession opens the service, runs f, and always closes the service. An error from
 // closing is printed but does not turn finished work into a failure.
 func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) error {
 	s, err := service.Open(ctx, a.options(n))
@@ -87,7 +87,7 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 	return err
 }
 
-// sessionError gives an error of the session its exit code.
+// sessionError gives an exit code to an error of opening, running or closing the service.
 func sessionError(err error) error {
 	var m *config.MistakeError
 	var e *exitError
@@ -99,8 +99,8 @@ func sessionError(err error) error {
 	}
 }
 
-// oneLine is an error in one line for the terminal; joined errors are separated by
-// semicolons.
+// oneLine is an error in one line for the terminal, with semicolons between joined
+// errors.
 func oneLine(err error) string {
 	return sanitizeLine(strings.ReplaceAll(err.Error(), "\n", "; "))
 }

@@ -9,12 +9,12 @@ import (
 	"zonedeck/model"
 )
 
-// textBreak stands between texts of one field while variables are put in, such as the arguments of
-// a tool; neither an argument of a command nor the environment can hold it.
+// textBreak separates the texts of one field, such as a tool's arguments, while variables are put
+// in. Neither a command's argument nor the environment can hold it.
 const textBreak = "\x00"
 
-// fillIn puts the values of variables into the flags, the target and the rest of the request:
-// zone, session, tool and arguments, which not every command has.
+// fillIn puts the values of variables into the flags, the target and rest: zone, session, tool and
+// arguments, which not every command has.
 func (t *task) fillIn(f *askFlags, target *string, rest *model.FetchRequest) error {
 	values, err := f.values()
 	if err != nil {
@@ -38,7 +38,7 @@ func (t *task) fillIn(f *askFlags, target *string, rest *model.FetchRequest) err
 	return nil
 }
 
-// unresolved names the variables that cannot be put in, and says how to give them values.
+// unresolved names the variables that have no usable value, and says how to give them one.
 func unresolved(problems []model.FieldProblem) error {
 	var all []error
 	unknown := false
@@ -54,13 +54,13 @@ func unresolved(problems []model.FieldProblem) error {
 	return errors.Join(all...)
 }
 
-// values are the variables of --var.
+// values returns the variables of --var by name.
 func (f askFlags) values() (map[string]string, error) {
 	out := map[string]string{}
 	for _, v := range f.vars {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || !model.VariableName(name) {
-			return nil, errors.New("--var: write name=value, the name of letters, digits and underscores")
+			return nil, errors.New("--var: write name=value; a name has letters, digits and underscores")
 		}
 		out[name] = value
 	}

@@ -17,9 +17,9 @@ const waitEvery = 200 * time.Millisecond
 // clearLine moves to the first column and clears the line.
 const clearLine = "\r\x1b[2K"
 
-// waitLine is one line on a terminal's stderr that says what a command is waiting
+// waitLine is one line on stderr, a terminal, that says what a command is waiting
 // for. It appears after files.Patience and is cleared at the end. A nil line shows
-// nothing. Safe for concurrent use.
+// nothing. It is safe for concurrent use.
 type waitLine struct {
 	w    io.Writer
 	text func(waited time.Duration) string

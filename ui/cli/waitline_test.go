@@ -12,7 +12,7 @@ import (
 	"zonedeck/service/fetch"
 )
 
-// watched is a terminal that is written to and looked at by different goroutines.
+// watched is a terminal that one goroutine writes to while another reads it.
 type watched struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

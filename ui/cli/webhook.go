@@ -115,16 +115,16 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	keepFollowing(running, func() error { return t.Client.Follow(running, told) }, func(err error) {
 		t.app.warn("jobs are not followed, but webhooks are received: %s", oneLine(err))
 	})
-	if ctx.Err() != nil { // the way a service is ended
+	if ctx.Err() != nil { // a signal is the normal end of a service
 		return nil
 	}
 	return fail(exitState, "%w", context.Cause(running))
 }
 
-// followAgain is how long after a failure the jobs are followed again.
+// followAgain is the pause between a failure and the next try to follow the jobs.
 const followAgain = 10 * time.Second
 
-// keepFollowing follows until ctx ends, and says what failed unless it said so last.
+// keepFollowing follows until ctx ends. It says what failed, but does not repeat itself.
 func keepFollowing(ctx context.Context, follow func() error, say func(error)) {
 	said := ""
 	for {
@@ -145,14 +145,14 @@ func keepFollowing(ctx context.Context, follow func() error, say func(error)) {
 	}
 }
 
-// warnOfInbox warns of what was wrong with the inbox's files.
+// warnOfInbox warns of a problem with the inbox's files.
 func (t *task) warnOfInbox() {
 	if notice := t.Inbox.Notice(); notice != "" {
 		t.app.warn("%s", sanitizeLine(notice))
 	}
 }
 
-// listenError says why nothing can be received at an address.
+// listenError gives an exit code to the error of listening at an address.
 func listenError(address string, err error) error {
 	busy := (*webhook.BusyError)(nil)
 	switch {
@@ -167,7 +167,7 @@ func listenError(address string, err error) error {
 	}
 }
 
-// hookLines prints what happens, one line each, once the first line was printed.
+// hookLines prints the address and then one line for each event.
 type hookLines struct {
 	task  *task
 	end   context.CancelCauseFunc
@@ -213,12 +213,12 @@ func (l *hookLines) Received(e webhook.Event) {
 	}
 }
 
-// Refused says what was not stored. Otherwise only the sender would know.
+// Refused warns of webhooks that were not stored. Otherwise only the sender would know.
 func (l *hookLines) Refused(r model.HookRefusals) {
 	l.task.app.warn("%s", r.Text(func(t time.Time) string { return t.UTC().Format(time.RFC3339) }))
 }
 
-// onInbox makes the command of a spec work on the inbox.
+// onInbox turns a function on the inbox into the run of a spec.
 func onInbox[F any](do func(context.Context, *task, *webhook.Inbox, F, []string) (printed, error)) func(context.Context, *task, F, []string) (printed, error) {
 	return func(ctx context.Context, t *task, f F, args []string) (printed, error) {
 		in, err := t.Inbox.Open(ctx)
@@ -310,7 +310,7 @@ func listWebhooks(ctx context.Context, t *task, in *webhook.Inbox, f webhookList
 	return printed{rows: rows}, nil
 }
 
-// sayHidden says that webhooks are not listed: cut off by the limit, or hidden by the filter.
+// sayHidden says how many webhooks the limit cuts off or the filter hides.
 func (t *task) sayHidden(f webhookListFlags, listed, total int, cut bool) {
 	switch {
 	case cut && f.Filter == "":
@@ -322,7 +322,7 @@ func (t *task) sayHidden(f webhookListFlags, listed, total int, cut bool) {
 	}
 }
 
-// streamWebhooks prints one object, and holds few webhooks at a time: with their headers they are large.
+// streamWebhooks prints one object but holds few webhooks at a time: with their headers they are large.
 func (t *task) streamWebhooks(ctx context.Context, in *webhook.Inbox, filter webhook.Filter, f webhookListFlags, most int) error {
 	total, err := in.Count(ctx)
 	if err != nil {
@@ -358,7 +358,7 @@ func (a *app) webhookShowCommand() *cobra.Command {
 	})
 }
 
-// webhookRows are a webhook, a name and a value each.
+// webhookRows shows a webhook as rows of a name and a value.
 func webhookRows(d model.Delivery) [][]string {
 	rows := [][]string{
 		{"webhook", d.ID},

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// TestFollowingThatFailsIsBegunAgain: receiving does not end for it.
+// TestFollowingThatFailsIsBegunAgain: a failure does not end receiving.
 func TestFollowingThatFailsIsBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())

@@ -52,7 +52,7 @@ func callers(z overview.Zone) []string {
 	return out
 }
 
-// zoneRows are a zone as a table without a heading.
+// zoneRows shows a zone as a table without a heading.
 func zoneRows(z overview.Zone) [][]string {
 	p := z.Plan
 	rows := [][]string{{"zone", string(z.Name)}, {"type", cmp.Or(p.Type, "not shown")}, {"state", cmp.Or(z.State, z.StateProblem)}}
@@ -78,13 +78,13 @@ func zoneRows(z overview.Zone) [][]string {
 	add("traffic", traffic(z))
 	called := strings.Join(callers(z), ", ")
 	if z.Skipped > 0 {
-		called += fmt.Sprintf(", and %d that are no addresses", z.Skipped)
+		called += fmt.Sprintf(", and %d that are not addresses", z.Skipped)
 	}
 	add("called by", cmp.Or(z.CallersProblem, strings.TrimPrefix(called, ", "), "nobody lately"))
 	return append(rows, []string{"cost", zoneCost(z.Cost)})
 }
 
-// traffic is what went through a zone, in words.
+// traffic describes the traffic of a zone.
 func traffic(z overview.Zone) string {
 	if z.TrafficProblem != "" {
 		return z.TrafficProblem
@@ -97,7 +97,7 @@ func traffic(z overview.Zone) string {
 	return words + days(z.From, z.To)
 }
 
-// zoneCost is what a zone cost, in words, or why it is not known.
+// zoneCost is the cost of a zone, or why it is unknown.
 func zoneCost(c model.ZoneCost) string {
 	if c.From.IsZero() {
 		return c.Problem
@@ -105,7 +105,7 @@ func zoneCost(c model.ZoneCost) string {
 	return model.SmallDollars(c.Dollars) + days(c.From, c.To)
 }
 
-// days are the days from one to the one before another.
+// days gives the days from one to another, without the latter.
 func days(from, to time.Time) string {
 	return fmt.Sprintf(" from %s to %s", from.Format(time.DateOnly), to.AddDate(0, 0, -1).Format(time.DateOnly))
 }

@@ -12,7 +12,7 @@ import (
 	"zonedeck/ui/kit"
 )
 
-// rowsStore gives rows for whatever numbers.
+// rowsStore returns rows for any numbers.
 type rowsStore struct{ Store }
 
 func (rowsStore) Rows(_ context.Context, numbers []int64) ([]model.Delivery, error) {
@@ -37,8 +37,8 @@ func long(b *testing.B, n int) *Inbox {
 	return in
 }
 
-// A key that moves, the rows that it has read, and the frame, with 100 webhooks and with 1,000,000,
-// at 120x40. The cursor ends where it began.
+// A key that moves the cursor, the rows it reads, and the frame at 120x40, with 100 and 1,000,000
+// webhooks. The cursor ends where it began.
 func BenchmarkMoveInTheInbox(b *testing.B) {
 	inboxes := []*Inbox{long(b, 100), long(b, 1_000_000)}
 	keys := []string{"pgdown", "pgdown", "down", "end", "up", "pgup", "home"}
@@ -52,7 +52,7 @@ func BenchmarkMoveInTheInbox(b *testing.B) {
 					l := in.list
 					l.from, l.to = l.span(in.table.Cursor())
 					l, _ = l.read(b.Context(), in.deps.Store)
-					in.near = kit.Slot{} // as when the command has ended
+					in.near = kit.Slot{} // as after the command
 					in.tookNear(l, nil)
 				}
 				_ = in.Render(120, 40)

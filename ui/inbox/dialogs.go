@@ -14,7 +14,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// askListen asks for the address and begins to receive, or ends it.
+// askListen asks for an address and begins to receive there, or ends receiving.
 func (b *Inbox) askListen() tea.Cmd {
 	store := b.deps.Store
 	if b.here {
@@ -55,7 +55,7 @@ func (b *Inbox) askListen() tea.Cmd {
 	return kit.OpenOverlay(dialog)
 }
 
-// submits makes the call of a dialog, and closes that where it went well: what was filled in is there still where it did not.
+// submits makes the call of a dialog. If it succeeds, it closes the dialog; otherwise the dialog keeps its input.
 func (b *Inbox) submits(dialog *widget.FormDialog, about string, call func(ctx context.Context) (kit.Toast, error)) tea.Cmd {
 	dialog.Busy = true
 	return b.does(about, call, func(err error) tea.Cmd {
@@ -67,7 +67,7 @@ func (b *Inbox) submits(dialog *widget.FormDialog, about string, call func(ctx c
 	})
 }
 
-// askReplay asks where a webhook is sent again.
+// askReplay asks where to replay a webhook.
 func (b *Inbox) askReplay(d model.Delivery) tea.Cmd {
 	const fieldTo = "to"
 	store := b.deps.Store

@@ -1,3 +1,3 @@
-// Package inbox is the overlay with the webhooks that came: who sent them, what came of them,
-// their bytes. It begins and ends receiving, bookmarks, and replays to an address of this machine.
+// Package inbox is the overlay with the received webhooks: their senders, outcomes and bytes. It
+// begins and ends receiving, bookmarks webhooks, and replays them to an address of this machine.
 package inbox

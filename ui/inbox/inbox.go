@@ -19,27 +19,27 @@ import (
 
 // Store is the inbox. Every call may block and is made in a command.
 type Store interface {
-	// Changes is another number after each change of the inbox.
+	// Changes returns a number that grows with each change of the inbox.
 	Changes(ctx context.Context) (int64, error)
-	// Numbers are those of all webhooks that match, newest first, and how many webhooks there are.
+	// Numbers returns the numbers of all matching webhooks, newest first, and how many webhooks there are.
 	Numbers(ctx context.Context, f inbox.Filter) (numbers []int64, total int, err error)
-	// Rows are the webhooks with those numbers, without their headers. Get is one.
+	// Rows returns the webhooks with those numbers, without headers. Get returns one, with headers.
 	Rows(ctx context.Context, numbers []int64) ([]model.Delivery, error)
 	Get(ctx context.Context, id string) (model.Delivery, error)
 	Bookmark(ctx context.Context, id string, on bool) error
-	// Head are the first bytes of a body.
+	// Head returns the first bytes of a body.
 	Head(ctx context.Context, d model.Delivery, most int64) (inbox.Head, error)
-	// Listening is where a process of the user receives, "" where none does; here is true for this one.
+	// Listening returns where a process of the user receives, "" if none does; here is true for this process.
 	Listening(ctx context.Context) (url string, here bool, err error)
 	Listen(ctx context.Context, address string) (url string, err error)
-	// Stop ends that, and says what was refused until then.
+	// Stop ends that, and returns the runs of refusals that were not over.
 	Stop() (refused []model.HookRefusals, err error)
-	// Refused are the runs of webhooks that whoever receives does not store now.
+	// Refused returns the runs of refusals, not yet over, of the process that receives.
 	Refused(ctx context.Context) ([]model.HookRefusals, error)
-	// Notice is what the operator must be told, once, or empty.
+	// Notice returns what the operator must be told, once, or "".
 	Notice() string
-	// Replay sends one again to an address of this machine, and returns the receiver's answer, which is remote text,
-	// and whether it accepted the webhook.
+	// Replay sends a webhook again, to an address of this machine. It returns the receiver's answer, which is remote
+	// text, and whether the receiver accepted the webhook.
 	Replay(ctx context.Context, d model.Delivery, to string) (said string, taken bool, err error)
 }
 
@@ -49,12 +49,12 @@ type Deps struct {
 	Now   func() time.Time
 	Theme *kit.Theme
 	Store Store
-	// Address is where it listens unless another is typed; Warning says why the service may not
-	// reach this machine, or is empty.
+	// Address is the default address for receiving. Warning says why the service may not reach this
+	// machine, or is empty.
 	Address, Warning string
 }
 
-// maxHead bounds the bytes that are shown of a body.
+// maxHead is how many bytes of a body are shown.
 const maxHead = 16 << 10
 
 // Inbox is the overlay. See kit.Overlay.
@@ -66,7 +66,7 @@ type Inbox struct {
 	loaded  bool
 	problem string
 	refused []model.HookRefusals
-	url     string // where somebody receives
+	url     string // where a process receives, or empty
 	here    bool
 	open    *opened // nil for the list
 	to      string  // where the last replay went
@@ -75,7 +75,7 @@ type Inbox struct {
 	work    kit.Slot
 }
 
-// opened is the webhook that is shown.
+// opened is the shown webhook.
 type opened struct {
 	delivery model.Delivery
 	load     kit.Slot
@@ -83,7 +83,7 @@ type opened struct {
 	err      error
 	hex      bool
 	scroll   widget.Scroll
-	bytesAt  int // the line of the bytes in the frame drawn last
+	bytesAt  int // the line of the bytes in the last frame
 }
 
 // Intents.
@@ -99,21 +99,21 @@ type (
 	reread struct{} // after a change
 )
 
-// state is what a reading of the inbox found.
+// state is the result of reading the inbox.
 type state struct {
 	list listing
-	// unchanged says that the list is as it was, and was not read.
+	// unchanged says that the list has not changed, so it was not read.
 	unchanged bool
 	url       string
 	here      bool
-	// refused is what is not stored.
+	// refused are the runs of refusals that are not over.
 	refused []model.HookRefusals
-	// open is the webhook that is shown, notice what the operator must be told; or empty.
+	// open is the shown webhook, notice what the operator must be told. Either may be empty.
 	open   model.Delivery
 	notice string
 }
 
-// New makes the overlay; the list is read when it opens, and every second from then on.
+// New makes the overlay. It reads the list when it opens, and then every second.
 func New(d Deps) *Inbox {
 	b := &Inbox{deps: d, list: listing{changes: -1}}
 	b.table.Columns = []widget.Column{
@@ -131,7 +131,7 @@ func New(d Deps) *Inbox {
 // Init reads the list.
 func (b *Inbox) Init() tea.Cmd { return tea.Batch(b.read(true), b.later()) }
 
-// Title is the heading: where it listens.
+// Title is the heading, with where webhooks are received.
 func (b *Inbox) Title() string {
 	title := "Webhooks" + b.table.News()
 	switch {
@@ -150,7 +150,7 @@ func (b *Inbox) CapturingText() bool { return b.open == nil && b.filter.Typing()
 // Size is most of the screen.
 func (b *Inbox) Size(w, h int) (int, int) { return min(120, w-4), max(h-6, 10) }
 
-// read reads what has changed; anew the list, too, where it has not.
+// read reads the inbox; the list only if it has changed, or anew is set.
 func (b *Inbox) read(anew bool) tea.Cmd {
 	store, open, was, at := b.deps.Store, "", b.list, b.at()
 	if b.open != nil {
@@ -167,7 +167,7 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 		var after error
 		if open != "" && err == nil {
 			if out.open, after = store.Get(ctx, open); after != nil {
-				out.open = model.Delivery{} // it may be cleaned up by now, and stays as it is
+				out.open = model.Delivery{} // it may have been cleaned up; keep showing it
 			}
 		}
 		out.notice = store.Notice()
@@ -187,9 +187,8 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 	})
 }
 
-// does makes a call that changes something, and says how it went, also when the inbox is closed by
-// then. About is that of its toast: what is said of the next such call takes its place. What follows is then's, which
-// may be nil.
+// does makes a call that changes something, and shows the result in a toast, even if the inbox is closed by then. The
+// next toast with the same about replaces it. then may be nil.
 func (b *Inbox) does(about string, call func(ctx context.Context) (kit.Toast, error), then func(err error) tea.Cmd) tea.Cmd {
 	return kit.Load(kit.Root, &b.work, b.deps.Ctx, call, func(said kit.Toast, err error) tea.Cmd {
 		if err != nil {
@@ -219,7 +218,7 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 	case widget.FilterIntent:
 		return b.filterMsg(msg)
 	case ticked:
-		if b.load.Running() { // on a slow disk: a new one would cancel it, again and again
+		if b.load.Running() { // on a slow disk, a new load would cancel it again and again
 			return b.later()
 		}
 		return tea.Batch(b.read(false), b.later())
@@ -255,7 +254,7 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 	return b.nearby()
 }
 
-// actOn does what a key says with a webhook.
+// actOn opens, bookmarks or replays a webhook.
 func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) tea.Cmd {
 	store := b.deps.Store
 	switch msg.(type) {
@@ -281,7 +280,7 @@ func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) tea.Cmd {
 	}
 }
 
-// refreshEvery is how often the list is read: another process may receive.
+// refreshEvery is how often the list is read, because another process may receive.
 const refreshEvery = time.Second
 
 func (b *Inbox) later() tea.Cmd {
@@ -337,10 +336,10 @@ func (b *Inbox) mark(v model.HookVerdict) (string, kit.Ink) {
 	}
 }
 
-// maxFoot bounds the lines below the list.
+// maxFoot is how many lines of text may be below the list.
 const maxFoot = 4
 
-// Render draws the list with a sentence on the selected webhook, or one webhook.
+// Render draws the list, with a sentence on the selected webhook below it, or the open webhook.
 func (b *Inbox) Render(w, h int) string {
 	t := b.deps.Theme
 	switch {
@@ -391,7 +390,7 @@ func (b *Inbox) refusal(r model.HookRefusals) string {
 	return text.Clean(r.Text(func(at time.Time) string { return text.Clock(at, b.deps.Now()) }))
 }
 
-// lines are one webhook: its verdict, what came of it, headers and bytes.
+// lines draws one webhook: its verdict, outcome, headers and bytes.
 func (b *Inbox) lines(w int) []string {
 	t, d, now := b.deps.Theme, b.open.delivery, b.deps.Now()
 	glyph, ink := b.mark(d.Verdict)
@@ -421,7 +420,7 @@ func (b *Inbox) lines(w int) []string {
 	return append(append(out, ""), b.byteLines(w)...)
 }
 
-// byteLines are the first bytes of the body.
+// byteLines draws the first bytes of the body.
 func (b *Inbox) byteLines(w int) []string {
 	t, o := b.deps.Theme, b.open
 	switch {

@@ -30,7 +30,7 @@ type fakeStore struct {
 	sent  string
 
 	changes     int64
-	lists, rows int // that were asked for
+	lists, rows int // how often they were read
 
 	slow   time.Duration // how long a list takes
 	broken error         // of the list, and of bytes
@@ -39,7 +39,7 @@ type fakeStore struct {
 	refused []model.HookRefusals
 	wait    chan struct{} // of a replay, unless it is nil
 	refuses bool          // answers a replay with a redirect
-	plain   string        // the body without its gzip, where it has one
+	plain   string        // the inflated body, if it is gzip
 }
 
 func (f *fakeStore) Changes(context.Context) (int64, error) {
@@ -248,7 +248,7 @@ func TestWhatWasRefusedIsSaidWhenReceivingEnds(t *testing.T) {
 	})
 }
 
-// many are webhooks of which the even ones are rejected, newest first.
+// many makes webhooks, newest first; the even ones are rejected.
 func many(n int) []model.Delivery {
 	list := make([]model.Delivery, n)
 	for i := range list {
@@ -336,12 +336,12 @@ func TestTheListIsReadWhenTheInboxHasChanged(t *testing.T) {
 	})
 }
 
-// state is one of the inbox, or of a dialog of it.
+// state is a state of the inbox or its dialogs.
 type state struct {
-	store   func(f *fakeStore) // what is not as in an inbox of three webhooks
+	store   func(f *fakeStore) // the difference from an inbox of three webhooks
 	warning string
 	keys    []string
-	text    string // typed after the keys, and ended by enter
+	text    string // typed after the keys, then enter
 	errors  string // that a toast says
 }
 
@@ -378,7 +378,7 @@ func states() map[string]state {
 	}
 }
 
-// TestTheScreens holds the states of the inbox and its dialogs.
+// TestTheScreens compares states of the inbox and its dialogs with goldens.
 func TestTheScreens(t *testing.T) {
 	for name, c := range states() {
 		t.Run(name, func(t *testing.T) {
@@ -421,7 +421,7 @@ func TestReceivingBeginsAndEnds(t *testing.T) {
 		f.mu.Lock()
 		f.fails = nil
 		f.mu.Unlock()
-		s.Press("ctrl+s") // what was filled in is there still
+		s.Press("ctrl+s") // the input is still there
 		s.Expect("received here at http://127.0.0.1:8787")
 		s.Press("s")
 		s.Expect("no zonedeck receives")
@@ -467,7 +467,7 @@ func TestAReplayAsksWhereTo(t *testing.T) {
 func TestAListThatTakesItsTimeIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, &fakeStore{list: some(), slow: 5 * time.Second, notice: "The inbox was damaged."}, "")
-		s.After(6 * time.Second) // it is read anew every second
+		s.After(6 * time.Second) // it is read again every second
 		s.Expect("The inbox was damaged.", "hook-3")
 	})
 }

@@ -50,7 +50,7 @@ func (b *Inbox) Bindings() []kit.Binding {
 	}
 	leave := []string{"esc", "i"}
 	if b.filter.Text() != "" {
-		leave = []string{"i"} // esc shows all
+		leave = []string{"i"} // esc clears the filter
 	}
 	return slices.Concat(b.filter.Bindings("webhooks", inbox.Fields(b.deps.Now()).Examples(), true), []kit.Binding{
 		{Keys: []string{"enter"}, Label: "open", Help: "Show its headers, its bytes and what came of it.", Group: group, Intent: show{}, Disabled: none},

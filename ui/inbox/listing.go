@@ -12,22 +12,22 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// about is how many rows are read on either side of the cursor; they are read anew when it comes
-// closer than half of that to their end.
+// about is how many rows are read on each side of the cursor. When it comes closer to their end than half
+// of that, they are read again.
 const about = 256
 
-// listing are the webhooks that match: all of their numbers, and the rows about the cursor.
+// listing is the list of matching webhooks: all their numbers, and the rows around the cursor.
 type listing struct {
-	filter  string // the filter that it is of
+	filter  string // that the webhooks match
 	numbers []int64
-	total   int // of the inbox
+	total   int // of all webhooks in the inbox
 	changes int64
 	rows    map[int64]model.Delivery
-	from    int // rows are of numbers[from:to]
+	from    int // rows are those of numbers[from:to]
 	to      int
 }
 
-// at is the number of the webhook at the cursor; 0 where there is none.
+// at is the number of the webhook at the cursor, or 0.
 func (b *Inbox) at() int64 {
 	if i := b.table.Cursor(); i < len(b.list.numbers) {
 		return b.list.numbers[i]
@@ -35,7 +35,7 @@ func (b *Inbox) at() int64 {
 	return 0
 }
 
-// indexOf is the place of a number, or that of the one that follows it; for 0 it is the first.
+// indexOf is the index of a number, or of the next lower one, or the last index. For 0 it is the first.
 func (l listing) indexOf(n int64) int {
 	if n == 0 {
 		return 0
@@ -44,12 +44,12 @@ func (l listing) indexOf(n int64) int {
 	return min(i, max(len(l.numbers)-1, 0))
 }
 
-// readList reads the numbers of what matches, and the rows about a number; same is true where
-// nothing has changed since the list before.
+// readList reads the numbers of matching webhooks, and the rows around the number at. same is true if
+// nothing has changed since the list was.
 func readList(ctx context.Context, store Store, f inbox.Filter, was listing, at int64, anew bool) (l listing, same bool, err error) {
 	changes, err := store.Changes(ctx)
 	if err != nil || !anew && changes == was.changes {
-		if err == nil && was.waits() { // for the service, which changes nothing here
+		if err == nil && was.waits() { // the state of a job changes nothing in the inbox
 			l, err = was.read(ctx, store)
 			return l, false, err
 		}
@@ -64,7 +64,7 @@ func readList(ctx context.Context, store Store, f inbox.Filter, was listing, at 
 	return l, false, err
 }
 
-// span are the rows about a place.
+// span are the bounds of the rows around an index.
 func (l listing) span(i int) (from, to int) { return max(i-about, 0), min(i+about, len(l.numbers)) }
 
 func (l listing) read(ctx context.Context, store Store) (listing, error) {
@@ -82,7 +82,7 @@ func (l listing) read(ctx context.Context, store Store) (listing, error) {
 	return l, err
 }
 
-// waits reports whether a job of the rows is not over.
+// waits reports whether the rows have a job that is not over.
 func (l listing) waits() bool {
 	for _, d := range l.rows {
 		if d.JobState != "" && !d.JobState.Final() {
@@ -92,7 +92,7 @@ func (l listing) waits() bool {
 	return false
 }
 
-// takeList shows a list that was read, with the cursor on the webhook it was on.
+// takeList shows a list, with the cursor on the same webhook as before.
 func (b *Inbox) takeList(l listing) {
 	at, other := b.at(), l.filter != b.list.filter
 	b.list = l
@@ -108,7 +108,7 @@ func (b *Inbox) takeList(l listing) {
 	}
 }
 
-// nearby reads the rows about the cursor when it comes close to the end of those that are there.
+// nearby reads the rows around the cursor if it is close to the end of the loaded ones.
 func (b *Inbox) nearby() tea.Cmd {
 	l, i := b.list, b.table.Cursor()
 	early, late := l.from > 0 && i < l.from+about/2, l.to < len(l.numbers) && i >= l.to-about/2
@@ -122,7 +122,7 @@ func (b *Inbox) nearby() tea.Cmd {
 	}, b.tookNear)
 }
 
-// tookNear shows rows that were read, unless the list is another one by now.
+// tookNear shows rows that were read, unless the list has changed since.
 func (b *Inbox) tookNear(l listing, err error) tea.Cmd {
 	switch {
 	case err != nil:
@@ -134,7 +134,7 @@ func (b *Inbox) tookNear(l listing, err error) tea.Cmd {
 	return b.nearby()
 }
 
-// filterMsg handles what is the filter's.
+// filterMsg passes a message to the filter.
 func (b *Inbox) filterMsg(msg tea.Msg) tea.Cmd {
 	cmd, event := widget.UpdateFilter(&b.filter, b.deps.Theme, msg, inbox.Fields(b.deps.Now()))
 	if event == widget.FilterChanged {
@@ -143,7 +143,7 @@ func (b *Inbox) filterMsg(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// filterLine is the filter, with how many of the webhooks it shows.
+// filterLine draws the filter, with how many webhooks match.
 func (b *Inbox) filterLine(w int) string {
 	shown := len(b.list.numbers)
 	if b.filter.Text() != b.list.filter {

@@ -9,7 +9,7 @@ import (
 	"zonedeck/model"
 )
 
-// TestWhatTheServiceSaidSinceIsShown has a job that is over by and by: nothing changes in the inbox by that.
+// TestWhatTheServiceSaidSinceIsShown has a job that ends later, which changes nothing in the inbox.
 func TestWhatTheServiceSaidSinceIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeStore{list: some()}
@@ -46,7 +46,7 @@ func TestABodyIsShownWithoutItsGzip(t *testing.T) {
 	})
 }
 
-// TestBytesThatCannotBeReadAreSaid has a body that is gone.
+// TestBytesThatCannotBeReadAreSaid has a missing body.
 func TestBytesThatCannotBeReadAreSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeStore{list: some()}

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 )
 
-// What nobody took is a warning, which stays longer, and not the news of a replay.
+// A replay that was not accepted is a warning, which stays longer.
 func TestAReplayThatTheReceiverDidNotTakeIsAWarning(t *testing.T) {
 	for refuses, want := range map[bool]string{true: " ! replayed hook-3: the receiver answered 302", false: " i replayed hook-3: the receiver answered 200"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -18,7 +18,7 @@ func TestAReplayThatTheReceiverDidNotTakeIsAWarning(t *testing.T) {
 	}
 }
 
-// What was said of a wrong filter goes when the filter is put right.
+// The message about a wrong filter goes when the filter is corrected.
 func TestTheRefusalOfAWrongFilterGoesWithTheMistake(t *testing.T) {
 	for _, right := range []string{"backspace", "esc"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -211,9 +211,9 @@ func TestWhatTheContractRefusesIsAskedBeforeItIsAccepted(t *testing.T) {
 			"It does not settle this, and job-2 stays drift:", "! price filled in 0 of 40 rows (0 %); the contract wants at least 95 %",
 			"The contract asks for it: e edits it.")
 		s.Press("a")
-		s.Expect("job-2 is the new normal of gd_shop: u takes it back, but its contract still refuses it: price filled in 0 of 40 rows", "! drift")
+		s.Expect("job-2 is the new normal of gd_shop: u takes it back. Its contract still refuses it: price filled in 0 of 40 rows", "! drift")
 		s.Press("a") // only the contract is left
-		s.Expect("Accepting job-2 would change nothing: it is drift by this alone")
+		s.Expect("Accepting job-2 would change nothing: only this makes it drift")
 		s.Press("a")
 		s.Expect("run alone: it does not differ from earlier runs")
 		s.Press("e")

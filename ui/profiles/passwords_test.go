@@ -69,7 +69,7 @@ func TestAWrongLineOfAZoneShowsNoPassword(t *testing.T) {
 	for line, want := range map[string]string{
 		"isp1 hunter2":          "zone isp1: its second word is not one of",
 		"isp1 isp hunter2 pass": "zone isp1: a password has no blanks in it",
-		"isp1 isp env:1x":       "not a secret reference: after env: comes",
+		"isp1 isp env:1x":       "not a secret reference: env: needs",
 	} {
 		adding(t, newRig(t, before), 120, 40, func(s *uitest.Screen) {
 			fill(s, "acme", "https://api.test", typedKey)

@@ -1,5 +1,5 @@
-// Package postgrestest runs tests on a PostgreSQL server instead of a SQLite file, where the environment names a
-// server. Nothing but tests imports it: the program has no driver of PostgreSQL.
+// Package postgrestest runs tests on a PostgreSQL server instead of a SQLite file, if the environment names a
+// server. Only tests import it: the program has no PostgreSQL driver.
 package postgrestest
 
 import (
@@ -19,26 +19,26 @@ import (
 	"zonedeck/service/database"
 )
 
-// variable has the server's address: postgres://NAME:PASSWORD@localhost/DATABASE. The tests make schemas in that
-// database, and drop them again.
+// variable holds the server's address: postgres://NAME:PASSWORD@localhost/DATABASE. The tests make schemas in that
+// database, and drop them afterwards.
 const variable = "ZONEDECK_POSTGRES"
 
-// Available reports whether there is a server.
+// Available reports whether the environment names a server.
 func Available() bool { return os.Getenv(variable) != "" }
 
-// OnFile has a test run on SQLite all the same, because it is about the file.
+// OnFile runs a test on SQLite even so, because the test is about the file.
 func OnFile(t testing.TB) {
 	t.Helper()
 	t.Setenv(variable, "")
 }
 
-// place is a schema of its own for each path.
+// place returns a path's schema, and the number of its lock.
 func place(path string) (schema string, number int64) {
 	sum := sha256.Sum256([]byte(path))
 	return fmt.Sprintf("test_%x", sum[:12]), int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any number will do
 }
 
-// config is for connections that see the tables of a path.
+// config configures connections to the tables of a path.
 func config(t testing.TB, path string) *pgxpool.Config {
 	t.Helper()
 	conf, err := pgxpool.ParseConfig(os.Getenv(variable))
@@ -49,8 +49,8 @@ func config(t testing.TB, path string) *pgxpool.Config {
 	return conf
 }
 
-// Open is a DB on the server with the tables that the migrations make. As with a file, whatever a test opens by the
-// same path is the same one.
+// Open opens a DB on the server with the tables of the migrations. As with a file, opening the same path again in a
+// test opens the same tables.
 func Open(t testing.TB, path string, migrations []string) *database.DB {
 	t.Helper()
 	w := Raw(t, path)
@@ -64,7 +64,7 @@ func Open(t testing.TB, path string, migrations []string) *database.DB {
 	return database.Over(path, w, r)
 }
 
-// Raw is one connection to the tables of a path, as any program may have it.
+// Raw opens one connection to the tables of a path, like any other program.
 func Raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	_, number := place(path)
@@ -74,7 +74,7 @@ func Raw(t testing.TB, path string) *sql.DB {
 	return db
 }
 
-// Pool is Open for a library that brings its own tables and its own transactions. The test closes it.
+// Pool is Open for a library with its own tables and transactions. The test closes it.
 func Pool(t testing.TB, path string) *pgxpool.Pool {
 	t.Helper()
 	if err := makeTables(t, Raw(t, path), path, nil); err != nil {
@@ -87,7 +87,7 @@ func Pool(t testing.TB, path string) *pgxpool.Pool {
 	return pool
 }
 
-// makeTables makes the schema of a path, unless it is there. The test that made it drops it.
+// makeTables makes the schema of a path, unless it exists. The test that made it drops it.
 func makeTables(t testing.TB, db *sql.DB, path string, migrations []string) error {
 	schema, _ := place(path)
 	tx, err := db.BeginTx(t.Context(), nil)
@@ -112,8 +112,8 @@ func makeTables(t testing.TB, db *sql.DB, path string, migrations []string) erro
 	return tx.Commit()
 }
 
-// inTurn gives connections whose transactions run one after the other, as those of SQLite do that begin with
-// IMMEDIATE: what a transaction of the ledger or the inbox has read does not change before it ends.
+// inTurn makes connections whose transactions run one after the other, like SQLite's BEGIN IMMEDIATE: what a
+// transaction of the ledger or the inbox has read does not change before it ends.
 type inTurn struct {
 	driver.Connector
 	number int64
@@ -137,7 +137,7 @@ type turn struct {
 }
 
 func (c *turn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	// Whatever the default of the server is: a snapshot from before the lock would be too old.
+	// Not the server's default: a snapshot from before the lock would be too old.
 	o.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
 	tx, err := c.Conn.BeginTx(ctx, o)
 	if err != nil {

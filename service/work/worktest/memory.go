@@ -1,5 +1,5 @@
-// Package worktest is what tests of durable work share: the suite that every work.Queue
-// passes, and one in memory for tests with a fake clock.
+// Package worktest is shared by tests of durable work: it has the suite that every work.Queue
+// passes, and a queue in memory for tests with a fake clock.
 package worktest
 
 import (
@@ -30,13 +30,13 @@ func NewMemory() *Memory {
 	return &Memory{items: map[[2]string]*queued{}, wake: make(chan struct{})}
 }
 
-// Put is work.Queue's.
+// Put implements work.Queue.
 func (m *Memory) Put(_ context.Context, item work.Item) error {
 	m.put(item, false)
 	return nil
 }
 
-// Hasten is work.Queue's.
+// Hasten implements work.Queue.
 func (m *Memory) Hasten(_ context.Context, item work.Item) error {
 	m.put(item, true)
 	return nil
@@ -75,7 +75,7 @@ func (m *Memory) changed() {
 	m.wake = make(chan struct{})
 }
 
-// Items is work.Queue's.
+// Items implements work.Queue.
 func (m *Memory) Items(_ context.Context, lane string) ([]work.Item, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +89,7 @@ func (m *Memory) Items(_ context.Context, lane string) ([]work.Item, error) {
 	return items, nil
 }
 
-// Work is work.Queue's.
+// Work implements work.Queue.
 func (m *Memory) Work(ctx context.Context, lane string, n int, handle work.Handler) error {
 	var handlers sync.WaitGroup
 	defer handlers.Wait()
@@ -165,5 +165,5 @@ func (m *Memory) give(ctx context.Context, h *queued, again time.Duration, err e
 	m.changed()
 }
 
-// Close is work.Queue's.
+// Close implements work.Queue.
 func (m *Memory) Close() error { return nil }

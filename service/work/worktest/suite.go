@@ -12,11 +12,11 @@ import (
 	"zonedeck/service/work"
 )
 
-// hang only ends a test that would never end.
+// hang ends a test that would never end.
 const hang = time.Minute
 
-// Suite holds a work.Queue to its contract. open gives a new, empty queue, and a second view
-// of the same one as another process has it (the same value where there is only one process).
+// Suite tests a work.Queue against its contract. open returns a new, empty queue twice: as one
+// process and as another has it open (the same value if only one process can).
 func Suite(t *testing.T, open func(t *testing.T) (a, b work.Queue)) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, work.Queue, work.Queue){
@@ -39,7 +39,7 @@ func Suite(t *testing.T, open func(t *testing.T) (a, b work.Queue)) {
 	}
 }
 
-// working works in the background until the test, or stop, ends it.
+// working works in the background until the test ends or stop is called.
 func working(t *testing.T, q work.Queue, lane string, n int, handle work.Handler) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -90,7 +90,7 @@ func keys(t *testing.T, q work.Queue, lane string) []string {
 	return out
 }
 
-// emptied waits until a lane has no items: that a handler is done is written afterwards.
+// emptied waits until a lane has no items: an item is removed only after its handler has ended.
 func emptied(t *testing.T, q work.Queue, lane string) {
 	t.Helper()
 	look := time.NewTicker(20 * time.Millisecond)
@@ -230,7 +230,7 @@ func hastened(t *testing.T, a, b work.Queue) {
 			t.Fatal(err)
 		}
 		if len(items) == 1 && time.Until(items[0].Due) > time.Minute {
-			break // that it comes in an hour is written
+			break // the hour's wait is written
 		}
 		wait(t, look.C, "the wait is written")
 	}

@@ -12,13 +12,13 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// reason is kept with what is accepted here.
+// reason is recorded with each acceptance here.
 const reason = "accepted in the console"
 
-// acceptRuns is the intent of the page of terms.
+// acceptRuns is the intent of the terms page.
 type acceptRuns struct{ standing jobs.DriftStanding }
 
-// accept takes the newest run for normal. If something would stay drift, it asks first.
+// accept accepts the newest run. If something would stay drift, it asks first.
 func (p *Page) accept(s jobs.DriftStanding) tea.Cmd {
 	if len(s.Remaining) == 0 {
 		return p.acceptRuns(s)
@@ -33,19 +33,19 @@ func (p *Page) acceptRuns(s jobs.DriftStanding) tea.Cmd {
 	}, func(now jobs.DriftStanding, err error) tea.Cmd { return p.accepted(s.Run.Name, now, err) })
 }
 
-// accepted takes how a collector stands now.
+// accepted reports how a collector stands now.
 func (p *Page) accepted(name string, s jobs.DriftStanding, err error) tea.Cmd {
 	switch done := fmt.Sprintf("%s is the new normal of %s: u takes it back", s.Run.Ref, s.Run.Name); {
 	case err != nil:
 		return p.ended(err, "accept "+name, "")
-	case len(s.Remaining) > 0: // the contract is not as it was when it was asked
-		return tea.Batch(kit.Warn(fmt.Sprintf("%s, but %s", done, stays(s.Remaining))), p.reload())
+	case len(s.Remaining) > 0: // the contract changed after the question
+		return tea.Batch(kit.Warn(fmt.Sprintf("%s. %s", done, stays(s.Remaining))), p.reload())
 	default:
 		return p.ended(nil, "", done)
 	}
 }
 
-// terms is the page with what accepting the newest run comes to, where that is not all.
+// terms is the page that says what stays drift if the newest run is accepted.
 type terms struct {
 	widget.Page
 	standing        jobs.DriftStanding
@@ -80,7 +80,7 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 		out = append(out, "")
 		say(th.Text, "It does not settle this, and %s stays drift:", s.Run.Ref)
 	} else {
-		say(th.Text, "Accepting %s would change nothing: it is drift by this alone, and not by a difference from earlier runs:", s.Run.Ref)
+		say(th.Text, "Accepting %s would change nothing: only this makes it drift, not a difference from earlier runs:", s.Run.Ref)
 	}
 	for _, f := range s.Remaining {
 		say(th.Warn, "! %s", f.Text)
@@ -92,7 +92,7 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 		if both {
 			what = "some of it"
 		}
-		say(th.Text, "The fetch requires %s: o opens it in the Sandbox, where what it requires can be changed. The next one without it can be accepted.", what)
+		say(th.Text, "The fetch requires %s: o opens it in the Sandbox, where you can change that. The next fetch without it can be accepted.", what)
 	}
 	switch {
 	case both:
@@ -106,7 +106,7 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 // Guarded ignores keys for a moment: the key that opened the page may be held down.
 func (t *terms) Guarded() bool { return true }
 
-// Bindings are what can be done about it.
+// Bindings are the keys of the terms page.
 func (t *terms) Bindings() []kit.Binding {
 	const group = "Accept"
 	runs, e, o := "", "", ""
@@ -127,7 +127,7 @@ func (t *terms) Bindings() []kit.Binding {
 	return append(out, t.Page.Bindings()...)
 }
 
-// Update has the page below do what was chosen.
+// Update passes the choice to the page below.
 func (t *terms) Update(msg tea.Msg) tea.Cmd {
 	switch msg.(type) {
 	case acceptRuns, contract, openRun:
@@ -136,12 +136,12 @@ func (t *terms) Update(msg tea.Msg) tea.Cmd {
 	return t.Page.Update(msg)
 }
 
-// stays says what a collector stays drift by.
+// stays says why a collector stays drift.
 func stays(left []jobs.DriftFinding) string {
 	for _, f := range left {
 		if f.Contract {
-			return "its contract still refuses it: " + f.Text
+			return "Its contract still refuses it: " + f.Text
 		}
 	}
-	return "the fetch still requires what it did not find: " + left[0].Text
+	return "The fetch still requires what it did not find: " + left[0].Text
 }

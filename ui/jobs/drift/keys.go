@@ -12,7 +12,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Intent is the meaning of a key of the page; s is the collector that it is about.
+// Intent is the meaning of a key of the page; s is the selected collector.
 type Intent interface {
 	do(p *Page, s jobs.DriftStanding) tea.Cmd
 }
@@ -45,7 +45,7 @@ func (p *Page) Bindings() []kit.Binding {
 		busy = cmp.Or(busy, "something is being written")
 	}
 	accept := busy
-	if err := s.Acceptable(); accept == "" && err != nil && !errors.Is(err, jobs.ErrContractRefused) { // what it refuses is shown
+	if err := s.Acceptable(); accept == "" && err != nil && !errors.Is(err, jobs.ErrContractRefused) { // the terms page shows why
 		accept = err.Error()
 	}
 	undo := busy
@@ -59,7 +59,7 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		enter,
-		{Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back. Where its contract refuses that, say so.", Group: group, Intent: acceptIt{}, Disabled: accept},
+		{Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back. If its contract refuses that, the page says so.", Group: group, Intent: acceptIt{}, Disabled: accept},
 		{Keys: []string{"u"}, Label: "take back", Help: "Take the newest acceptance back.", Group: group, Intent: takeBack{}, Disabled: undo, Hidden: undo != ""},
 		{Keys: []string{"e"}, Label: "contract", Help: "Edit the contract in $EDITOR, or begin one.", Group: group, Intent: contract{}, Disabled: busy},
 		{Keys: []string{"o"}, Label: "open run", Help: "Open the newest run: the job, or the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: job},
@@ -78,7 +78,7 @@ func (p *Page) Act(i Intent) tea.Cmd {
 	return i.do(p, s)
 }
 
-// pageIntent is one that needs no collector.
+// pageIntent needs no collector.
 type pageIntent interface{ ofPage() }
 
 func (closePage) ofPage()  {}

@@ -21,10 +21,10 @@ import (
 type Monitor interface {
 	List(ctx context.Context) ([]jobs.DriftStanding, error)
 	Show(ctx context.Context, kind jobs.DriftKind, name string) (jobs.DriftDetail, error)
-	// Accept takes the newest run for normal, which has to be seq, and returns how the collector stands then.
+	// Accept accepts the newest run, which must be seq, and returns how the collector then stands.
 	Accept(ctx context.Context, kind jobs.DriftKind, name string, seq int64, reason string) (jobs.DriftStanding, error)
 	TakeBack(ctx context.Context, kind jobs.DriftKind, name string) error
-	// ToEdit is the file with the contract, which need not exist.
+	// ToEdit names the file of the contract, which need not exist.
 	ToEdit(kind jobs.DriftKind, name string) (string, error)
 }
 
@@ -34,7 +34,7 @@ type Deps struct {
 	Now     func() time.Time
 	Theme   *kit.Theme
 	Monitor Monitor
-	// Edit prepares the operator's editor for a file; nil where none is set.
+	// Edit prepares the operator's editor for a file; nil if none is set.
 	Edit func(file string) tea.ExecCommand
 }
 
@@ -72,7 +72,7 @@ func New(d Deps) *Page { return &Page{deps: d} }
 // Open reports whether the page fills the tab.
 func (p *Page) Open() bool { return p.open }
 
-// Close closes the page. What it is still reading does not open it again.
+// Close closes the page. Results that arrive later do not open it again.
 func (p *Page) Close() {
 	p.open = false
 	p.board.slot.Drop()
@@ -88,7 +88,7 @@ func (p *Page) Show() tea.Cmd {
 	return p.reload()
 }
 
-// Refresh reads anew what an open page shows: a fetch or a download elsewhere may have changed it.
+// Refresh reads again what an open page shows: a fetch or download elsewhere may have changed it.
 func (p *Page) Refresh() tea.Cmd {
 	if !p.open {
 		return nil
@@ -198,7 +198,7 @@ func (p *Page) showDetail(d jobs.DriftDetail, err error) tea.Cmd {
 	return nil
 }
 
-// ended tells what an act came to, and reads again what it changed.
+// ended reports the outcome of an action, and reads again what it changed.
 func (p *Page) ended(err error, doing, done string) tea.Cmd {
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -12,7 +12,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// mark is the glyph of how a collector stands, and its words.
+// mark says how a collector stands, with its glyph.
 func (p *Page) mark(s jobs.DriftStanding) (words string, ink kit.Ink) {
 	t := p.deps.Theme
 	switch {
@@ -86,7 +86,7 @@ func (p *Page) fillDetail() {
 		{Title: "TYPE", Width: 7, Priority: 1},
 		{Title: "SAYS", Width: 14, Flex: true},
 	}
-	d.table.Empty = "its runs have no useful row, so that nothing is known of fields"
+	d.table.Empty = "its runs have no useful row: nothing is known about fields"
 	lines := d.Lines
 	d.table.SetRowsKeyed(len(lines), func(i int) string { return lines[i].Field }, func(i int) []widget.Cell {
 		l, t := lines[i], p.deps.Theme
@@ -136,7 +136,7 @@ func (p *Page) Render(w, h int) string {
 	return widget.Pane(t, p.title(), true, w, h, widget.Stack(b.table.Render(t, true, iw, ih-len(foot)), strings.Join(widget.Indent(foot), "\n")))
 }
 
-// oneLine is an error that may be several, in one line.
+// oneLine puts joined errors in one line.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func (p *Page) title() string {
@@ -162,7 +162,7 @@ func (p *Page) title() string {
 	return title
 }
 
-// summary is what the selected collector's newest run came to, in at most limit lines.
+// summary describes the selected collector's newest run in at most limit lines.
 func (p *Page) summary(s jobs.DriftStanding, w, limit int) []string {
 	t := p.deps.Theme
 	var out []string
@@ -195,7 +195,7 @@ func (p *Page) summary(s jobs.DriftStanding, w, limit int) []string {
 	return out
 }
 
-// goodBefore names the good runs that something is held against.
+// goodBefore names the n good runs that something is compared with.
 func goodBefore(n int) string {
 	if n == 1 {
 		return "the good run before"
@@ -203,12 +203,12 @@ func goodBefore(n int) string {
 	return fmt.Sprintf("the %d good runs before", n)
 }
 
-// unrecognised says what that class means for a collector, and what to do.
+// unrecognised says what unrecognised errors of a collector mean, and what to do.
 func unrecognised(kind jobs.DriftKind) string {
 	if kind == jobs.DriftTarget {
 		return "unrecognised: no rule knows these answers. Look at one in History; a rule of your own in rules.toml can name it"
 	}
-	return "unrecognised: the meaning of these errors is not known here. The jobs have what they say: look that up in the service's documentation"
+	return "unrecognised: the meaning of these errors is not known here. The jobs show their text: look it up in the service's documentation"
 }
 
 func (p *Page) finding(f jobs.DriftFinding, w int) []string {
@@ -264,7 +264,7 @@ func (p *Page) renderDetail(w, h int) string {
 	return widget.Pane(t, "Drift · "+text.Clean(d.Run.Name), true, w, h, widget.Stack(table, strings.Join(widget.Indent(append(foot, head...)), "\n")))
 }
 
-// run is a run by its job or fetch, with its time where it is still stored.
+// run names a run by its job or fetch, with its time if it is still stored.
 func (p *Page) run(ref string) string {
 	for _, r := range p.detail.Runs {
 		if r.Ref == ref {

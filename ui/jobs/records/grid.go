@@ -10,8 +10,8 @@ import (
 // readColumns is how many columns are read at once: more than a wide screen shows.
 const readColumns = 40
 
-// How many rows are read above and below the screen, and how close to the last row that was read the screen
-// may come.
+// How many rows are read above and below the screen, and how close the screen may come to rows that were not
+// read.
 const (
 	rowsAround = 100
 	rowsMargin = 20
@@ -30,14 +30,14 @@ type grid struct {
 	firstColumn int // the first column on the screen
 	page        int // rows on the screen, as drawn last
 	visible     int // columns on the screen, as drawn last, without one that may be cut
-	drawn       int // those with it
+	drawn       int // columns with that one
 	from        int64
-	rows        []jobs.ResultRow // those from row from on
+	rows        []jobs.ResultRow // that were read, from row from on
 	columns     []string         // the columns that rows have cells for
-	reading     []string         // those that are being read
+	reading     []string         // columns being read
 }
 
-// home goes to the first row of other rows.
+// home goes to the first row and drops the rows.
 func (g *grid) home() { g.cursor, g.top, g.from, g.rows = 0, 0, 0, nil }
 
 // clamp keeps the cursor on a row and the screen on the cursor.
@@ -49,7 +49,7 @@ func (g *grid) clamp(total int64) {
 	g.top = max(min(g.top, total-page), 0)
 }
 
-// missing are the rows to read: none, if those near the screen are there.
+// missing says which rows to read: none if those near the screen are there.
 func (g *grid) missing(total int64, names []string) (from int64, n int) {
 	page := int64(max(g.page, 60))
 	low, high := max(g.top-rowsMargin, 0), min(g.top+page+rowsMargin, total)
@@ -60,12 +60,12 @@ func (g *grid) missing(total int64, names []string) (from int64, n int) {
 	return from, int(min(g.top+page+rowsAround, total) - from)
 }
 
-// setRows takes rows that were read.
+// setRows stores rows that were read.
 func (g *grid) setRows(from int64, rows []jobs.ResultRow) {
 	g.from, g.rows, g.columns = from, rows, g.reading
 }
 
-// row is a row that was read; ok is false while it is not.
+// row returns a row; ok is false until it is read.
 func (g *grid) row(i int64) (jobs.ResultRow, bool) {
 	if i < g.from || i >= g.from+int64(len(g.rows)) {
 		return jobs.ResultRow{}, false
@@ -73,7 +73,7 @@ func (g *grid) row(i int64) (jobs.ResultRow, bool) {
 	return g.rows[i-g.from], true
 }
 
-// cell is a row's cell in a column; ok is false while it is not read.
+// cell returns a row's cell in a column; ok is false until it is read.
 func (g *grid) cell(r jobs.ResultRow, name string) (jobs.ResultCell, bool) {
 	for i, c := range g.columns {
 		if c == name && i < len(r.Cells) {
@@ -83,8 +83,7 @@ func (g *grid) cell(r jobs.ResultRow, name string) (jobs.ResultCell, bool) {
 	return jobs.ResultCell{}, false
 }
 
-// widths are those of the columns from left on that fit into w cells, by what is on the screen. The last one may be
-// cut.
+// widths fits columns from firstColumn on into w cells, by what is on the screen. The last one may be cut.
 func (g *grid) widths(about jobs.ResultProfile, w, h int) []int {
 	var out []int
 	for i := g.firstColumn; i < len(about.Columns) && w > 0; i++ {

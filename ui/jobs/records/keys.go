@@ -69,13 +69,13 @@ func (p *Page) Bindings() []kit.Binding {
 		busy = unread
 	}
 	if p.file != nil && none != "" && p.set.query.Filter.String()+p.jq() != "" {
-		busy = "" // a filter without a match is changed
+		busy = "" // a filter without a match can be changed
 	}
 	reopening, partial := "", busy
 	switch {
 	case p.work.export.Running():
 		reopening = "the rows are being written: esc stops that"
-		busy, partial = reopening, reopening // they are read from the list that is shown
+		busy, partial = reopening, reopening // the export reads the list that is shown
 	case busy == "" && p.work.query.Running():
 		partial = "the rows are still being found"
 	}
@@ -106,7 +106,7 @@ func (p *Page) Bindings() []kit.Binding {
 		{Keys: []string{"N"}, Label: "hit before", Help: "Go to the row before with the text.", Group: group, Intent: again{back: true}, Disabled: noSearch, Hidden: true},
 		{Keys: []string{"w"}, Label: "with column", Help: "Show only the rows that have a value in the chosen column.", Group: group, Intent: hasColumn{}, Disabled: busy, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy a cell, a column's name or the file's path.", Group: group, Intent: copyMenu{}, Disabled: none, Hidden: true},
-		{Keys: []string{"r"}, Label: "reopen", Help: "Open the result again, as when it has changed.", Group: group, Intent: reopen{}, Disabled: reopening, Hidden: true},
+		{Keys: []string{"r"}, Label: "reopen", Help: "Open the result again, for example after it changed.", Group: group, Intent: reopen{}, Disabled: reopening, Hidden: true},
 	}
 	out = append(out, p.panes.Bindings(false)...)
 	return append(out, widget.MotionBindings()...)
@@ -171,7 +171,7 @@ func (p *Page) column() string {
 	return ""
 }
 
-// goTo chooses a column, which is on the screen then.
+// goTo chooses a column and scrolls to it.
 func (p *Page) goTo(column int) tea.Cmd {
 	g := &p.grid
 	g.column = max(min(column, len(p.about.Columns)-1), 0)
@@ -243,7 +243,7 @@ func (p *Page) openLine(k lineKind) tea.Cmd {
 	return l.input.Focus()
 }
 
-// takeLine takes what was typed; what is wrong with it is said, and the line stays.
+// takeLine takes what was typed. If it is wrong, the line stays and says why.
 func (p *Page) takeLine() tea.Cmd {
 	l := &p.line
 	typed := strings.TrimSpace(l.input.Value())
@@ -315,7 +315,7 @@ func (p *Page) copyMenu() tea.Cmd {
 	})
 }
 
-// command shows the same rows without a screen.
+// command is the shell command that prints these rows.
 func (p *Page) command() string {
 	out := "zonedeck jobs rows " + quoted(p.file.Path())
 	q := p.set.query
@@ -334,7 +334,7 @@ func (p *Page) command() string {
 	return out
 }
 
-// quoted is a word for a shell.
+// quoted quotes a word for a shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // askExport asks for a path and a format.
@@ -364,7 +364,7 @@ func (p *Page) askExport() tea.Cmd {
 	return kit.OpenOverlay(dialog)
 }
 
-// askExportChanges asks for a path of a difference, which has one form.
+// askExportChanges asks for a difference's path; its format is fixed.
 func (p *Page) askExportChanges(base string) tea.Cmd {
 	form := widget.NewForm(p.deps.Theme, widget.Field{
 		Name: "path", Label: "File", Value: base + "-changes.ndjson", Check: widget.Required("name a file"),

@@ -24,9 +24,9 @@ import (
 type Deps struct {
 	Ctx   context.Context //nolint:containedctx // the page lives as long as the program
 	Theme *kit.Theme
-	// Open opens a result: a file by its path, or that of a job of the ledger by its identifier.
+	// Open opens a result by the path of its file or the identifier of its job in the ledger.
 	Open func(ctx context.Context, name string) (*jobs.ResultFile, error)
-	// Save writes a new file by what fill writes, and names it. It replaces none.
+	// Save makes a new file that fill writes, and returns its name. It replaces none.
 	Save func(path string, fill func(io.Writer) error) (string, error)
 }
 
@@ -36,7 +36,7 @@ type Page struct {
 	name   string // what was opened: a job or a file
 	title  string
 	open   bool
-	wide   bool // the tree stands beside the table, as drawn last
+	wide   bool // the tree is next to the table
 	file   *jobs.ResultFile
 	state  jobs.ResultState
 	about  jobs.ResultProfile
@@ -66,7 +66,7 @@ func (p *Page) total() int64 {
 	return p.state.Rows
 }
 
-// line is what is typed below the table.
+// line is the input line below the table.
 type line struct {
 	input   textinput.Model
 	kind    lineKind
@@ -84,7 +84,7 @@ const (
 	lineSearch
 )
 
-// work is what runs.
+// work is the work in flight.
 type work struct {
 	index, about, query, load, detail, find, export slot
 	progress                                        jobs.ResultProgress
@@ -111,7 +111,7 @@ func New(d Deps) *Page {
 // Open reports whether the page fills the tab.
 func (p *Page) Open() bool { return p.open }
 
-// FileMissing reports whether it shows that the file of its result is no longer there.
+// FileMissing reports whether the page shows that its result's file is gone.
 func (p *Page) FileMissing() bool { return p.open && p.file == nil && errors.Is(p.err, fs.ErrNotExist) }
 
 // CapturingText reports whether a line is being typed.
@@ -144,7 +144,7 @@ func (p *Page) Show(name, title string) tea.Cmd {
 			if !head.Done {
 				var err error
 				if head, err = f.Head(ctx); err != nil {
-					return // indexing meets it as well
+					return // indexing reports it
 				}
 			}
 			emit(indexing{about: &head, state: f.State(), file: f})
@@ -187,7 +187,7 @@ func (p *Page) release() tea.Cmd {
 	})
 }
 
-// dropList closes the list that is shown and, of a difference, the other file.
+// dropList closes the list on the screen and, for a difference, the other file.
 func (p *Page) dropList() tea.Cmd {
 	v := p.set.view
 	p.set = rowSet{}
@@ -207,7 +207,7 @@ func (p *Page) dropList() tea.Cmd {
 	}
 }
 
-// indexing is how far an index is: of a file whose columns are known before it is whole, about says them.
+// indexing is the progress of an index. about is set once, when the columns are known before the index.
 type indexing struct {
 	about *jobs.ResultProfile
 	at    jobs.ResultProgress
@@ -221,7 +221,7 @@ type indexed struct {
 	state jobs.ResultState
 }
 
-// Close closes the file of an answer that nobody waits for any more.
+// Close closes the file if nobody waits for it any more.
 func (i indexed) Close() error {
 	if i.file == nil {
 		return nil
@@ -229,7 +229,7 @@ func (i indexed) Close() error {
 	return i.file.Close()
 }
 
-// selecting is how far a query is: first the list that its rows come into.
+// selecting is the progress of a query: first the list that gets its rows.
 type selecting struct {
 	rows *jobs.ResultRowList
 	at   jobs.ResultProgress

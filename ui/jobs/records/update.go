@@ -22,7 +22,7 @@ func (p *Page) Resize(size kit.Resized) tea.Cmd {
 	return p.ensure()
 }
 
-// Update handles keys, the mouse and what is the tree's, while the page is open.
+// Update handles keys, the mouse and the tree's messages while the page is open.
 func (p *Page) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case widget.PaneIntent:
@@ -96,7 +96,7 @@ func (p *Page) indexed(i indexed, err error) tea.Cmd {
 	return tea.Batch(count, p.ensure())
 }
 
-// counted takes what is known of the columns. Columns that the table has stay where they are.
+// counted takes what is known about the columns. The chosen column stays chosen.
 func (p *Page) counted(about jobs.ResultProfile) {
 	at := ""
 	if p.grid.column < len(p.about.Columns) {
@@ -178,7 +178,7 @@ func (p *Page) selected(s selected, err error) tea.Cmd {
 	return p.ensure()
 }
 
-// compare shows what differs from another result; asked is the dialog that it was asked in.
+// compare shows what differs from another result; asked is the dialog that asked for it.
 func (p *Page) compare(name string, how jobs.ResultHow, asked *widget.FormDialog) tea.Cmd {
 	f, open := p.file, p.deps.Open
 	p.work.query.Drop()
@@ -227,7 +227,7 @@ func (p *Page) compared(c *jobs.ResultCompared, asked *widget.FormDialog, err er
 	return p.ensure()
 }
 
-// ensure reads the rows around the screen if some there are missing, and the row of the cursor for its tree.
+// ensure reads the rows around the screen if some are missing, and the row at the cursor for its tree.
 func (p *Page) ensure() tea.Cmd {
 	if p.file == nil {
 		return nil
@@ -311,7 +311,7 @@ func (p *Page) search(back bool) tea.Cmd {
 	}, p.found)
 }
 
-// found goes to a row that was looked for; -1 is none.
+// found goes to the row that a search found; -1 is none.
 func (p *Page) found(at int64, err error) tea.Cmd {
 	p.line.outcome = ""
 	switch {
@@ -334,7 +334,7 @@ type written struct {
 	jobs.ResultWritten
 }
 
-// export writes what is shown to a new file; asked is the dialog that it was asked in.
+// export writes what is shown to a new file; asked is the dialog that asked for it.
 func (p *Page) export(path string, e jobs.ResultExport, asked *widget.FormDialog) tea.Cmd {
 	f, view := p.file, p.set.view
 	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(jobs.ResultProgress)) (jobs.ResultWritten, error) {

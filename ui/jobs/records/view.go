@@ -13,10 +13,10 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// besideFrom is the width from which a row's tree stands beside the table.
+// besideFrom is the least width that shows a row's tree next to the table.
 const besideFrom = 120
 
-// heads are the lines above the rows: names, types, and below the rows one about the chosen column.
+// heads is the number of lines above the rows: names and types.
 const heads = 2
 
 // Render draws the page.
@@ -29,7 +29,7 @@ func (p *Page) Render(w, h int) string {
 	})
 }
 
-// areas places the tree beside the table, or in its place.
+// areas places the tree next to the table, or in its place.
 func (p *Page) areas(w, h int) []kit.Area {
 	switch {
 	case !p.wide && (p.detail.full || p.panes.At == paneTree):
@@ -50,7 +50,7 @@ func (p *Page) rowsWords() string {
 	switch c := p.set.compared; {
 	case p.set.view.Rows == nil:
 		return rowsCounted(all)
-	case c != nil && !c.OnlyNew && n == 1: // some are of the other result
+	case c != nil && !c.OnlyNew && n == 1: // some rows are from the other result
 		return "1 row that differs"
 	case c != nil && !c.OnlyNew:
 		return rowsCounted(n) + " that differ"
@@ -58,7 +58,7 @@ func (p *Page) rowsWords() string {
 	return text.Count(n) + " of " + rowsCounted(all)
 }
 
-// columnsWords say which columns were drawn last, " · columns 1–4 of 12", where others are out of sight.
+// columnsWords says which columns were drawn last, " · columns 1–4 of 12", if others are out of sight.
 func (p *Page) columnsWords() string {
 	g, all := &p.grid, len(p.about.Columns)
 	if g.drawn == 0 || g.drawn >= all {
@@ -142,7 +142,7 @@ func (p *Page) feet(w int) []string {
 	return out
 }
 
-// kindsWords are a column's kinds with how often each is there, where there are several.
+// kindsWords lists a column's kinds with their counts; its type if there is only one.
 func kindsWords(c jobs.ResultColumn) string {
 	var words []string
 	for k, n := range c.Kinds {
@@ -182,7 +182,7 @@ func (p *Page) progress() string {
 	return ""
 }
 
-// lineView is the line that is typed, or what is shown and searched.
+// lineView is the line being typed, or what is shown and searched.
 func (p *Page) lineView(w int) string {
 	l, t := &p.line, p.deps.Theme
 	if l.kind != lineNone {
@@ -286,7 +286,7 @@ func (p *Page) emptyWords() string {
 	return "the result holds no records"
 }
 
-// row draws one row; one that was not read yet is a placeholder.
+// row draws one row, or a placeholder until it is read.
 func (p *Page) row(i int64, gutter, changes int, widths []int, w int) string {
 	t, g := p.deps.Theme, &p.grid
 	r, read := g.row(i)
@@ -379,7 +379,7 @@ func (p *Page) renderTree(w, h int) string {
 	if d.row >= 0 && (d.is.Size > 0 || d.is.Damaged != "") {
 		title = "Row " + text.Count(int(d.is.N+1))
 	}
-	if d.is.Size > 0 { // of one that is too long it is not known
+	if d.is.Size > 0 { // unknown if the row is too long
 		title += " · " + text.Bytes(d.is.Size)
 	}
 	if d.is.Change != jobs.ResultUnchanged {
