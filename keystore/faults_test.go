@@ -195,7 +195,7 @@ func TestRecordsOfRotationsThatCannotBeUsed(t *testing.T) {
 	noerr.Must(t, r.Start(t.Context(), p))
 	same := p
 	same.Key = "another"
-	if err := r.Start(t.Context(), same); !errors.Is(err, ErrRotationNow) || !strings.Contains(err.Error(), "this very moment") {
+	if err := r.Start(t.Context(), same); !errors.Is(err, ErrRotationNow) || !strings.Contains(err.Error(), "the same moment") {
 		t.Errorf("the same moment: %v", err)
 	}
 	same.ID = "../x"

@@ -80,8 +80,8 @@ func TestARehearsalNamesWhatAPersonDoesInTheAccountSettings(t *testing.T) {
 func TestARehearsalFindsWhatWouldStopARotation(t *testing.T) {
 	p := newPlace(t, start(t), "astray")
 	noerr.Must(t, p.secrets().Store(t.Context(), p.Users[1].Ref, keystore.NewSecret("a-third-value-of-it")))
-	if _, err := rotate.Rehearse(t.Context(), p.config().whole(), p.Key, keystore.RotateByNewKey, false); err == nil || !strings.Contains(err.Error(), "another value") {
-		t.Errorf("%v, want that a reference gives another value", err)
+	if _, err := rotate.Rehearse(t.Context(), p.config().whole(), p.Key, keystore.RotateByNewKey, false); err == nil || !strings.Contains(err.Error(), "does not give the recorded value") {
+		t.Errorf("%v, want that a reference does not give the recorded value", err)
 	}
 	c := p.config()
 	c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) {
