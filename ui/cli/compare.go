@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"zonedeck/model"
 	"zonedeck/service/export"
@@ -20,13 +18,20 @@ import (
 
 type compareFlags struct {
 	askFlags
-	login      loginsFlags
-	zones, via []string
-	logins     bool
-	chosen     bool // --via is given
-	repeat     int
-	atOnce     int
-	markdown   bool
+	loginsFlags
+	Via      []string   `flag:"via" list:"comma" help:"access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it"`
+	Repeat   int        `flag:"repeat" default:"1" help:"runs of each zone by each method, one after the other unless you give --at-once"`
+	AtOnce   int        `flag:"at-once" default:"1" help:"runs of a zone by a method that are in flight at a time, within the limits of products and keys"`
+	Markdown bool       `flag:"markdown" without:"json" help:"print the table as Markdown"`
+	Logins   bool       `flag:"logins" help:"compare the proxy logins of zones, and no page"`
+	Given    givenFlags `flag:"*"`
+}
+
+func (f compareFlags) needs() needs {
+	if f.Logins {
+		return needs{journal: true, rules: true}
+	}
+	return f.askFlags.needs()
 }
 
 // hidden is a command under its former name.
@@ -37,11 +42,10 @@ func hidden(name string, cmd *cobra.Command) *cobra.Command {
 }
 
 func (a *app) compareCommand() *cobra.Command {
-	var f compareFlags
-	cmd := &cobra.Command{
-		Use:   "compare [URL]",
-		Short: "Compare zones and access methods for one page, or the proxy logins of zones",
-		Long: `Fetches one page through each of the zones by each of the access methods, side
+	return command(a, spec[compareFlags]{
+		use:   "compare [URL]",
+		short: "Compare zones and access methods for one page, or the proxy logins of zones",
+		long: `Fetches one page through each of the zones by each of the access methods, side
 by side, and prints a line for each: class, status, time, bytes, required
 fields, cost.
 
@@ -58,121 +62,105 @@ rotation of the exits, time. URL is then the page to fetch through the proxy.
 Each call is billed. --baseline save keeps the result as the profile's baseline;
 --baseline compare says what is new, better or worse than it. Exit code 1: with
 compare, a zone is worse; without --baseline, a zone is not ok.`,
-		Args: oneArgUnless("the URL to fetch", "query", "logins"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.checkLogins(cmd); err != nil {
-				return err
+		defaults: compareFlags{Via: []string{string(model.ViaAPI), string(model.ViaNative)}},
+		help:     map[string]string{"zones": "zones to compare, separated by commas (required; with --logins every zone of the profile unless you give it)"},
+		args:     oneArgUnless("the URL to fetch", "query", "logins"),
+		check: func(f *compareFlags, _ []string) error {
+			switch ignored := f.Given.ignored(f.Logins, []string{"calls", "baseline"}, []string{"logins", "zones", "json", "help"}); {
+			case ignored == "":
+				return nil
+			case f.Logins:
+				return usage("--logins takes no %s", ignored)
+			default:
+				return usage("%s: only with --logins", ignored)
 			}
-			if f.logins {
-				f.login.zones, f.login.target, f.login.json = f.zones, firstOf(args), f.json
-				return a.compareLogins(cmd.Context(), f.login)
-			}
-			f.chosen = cmd.Flags().Changed("via")
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
-				return t.compare(cmd.Context(), firstOf(args), f)
-			})
 		},
-	}
-	fl := cmd.Flags()
-	fl.StringSliceVar(&f.zones, "zones", nil, "zones to compare, separated by commas (required; with --logins every zone of the profile unless you give it)")
-	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it")
-	fl.IntVar(&f.repeat, "repeat", 1, "runs of each zone by each method, one after the other unless you give --at-once")
-	fl.IntVar(&f.atOnce, "at-once", 1, "runs of a zone by a method that are in flight at a time, within the limits of products and keys")
-	f.add(cmd, 0)
-	fl.BoolVar(&f.markdown, "markdown", false, "print the table as Markdown")
-	fl.BoolVar(&f.logins, "logins", false, "compare the proxy logins of zones, and no page")
-	f.login.add(cmd)
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
-	return cmd
-}
-
-// checkLogins refuses flags that would be ignored: flags of logins without --logins, all others with it.
-func (f *compareFlags) checkLogins(cmd *cobra.Command) error {
-	var ignored []string
-	cmd.LocalNonPersistentFlags().VisitAll(func(fl *pflag.Flag) {
-		both := slices.Contains([]string{"logins", "zones", "json", "help"}, fl.Name)
-		if fl.Changed && !both && slices.Contains([]string{"calls", "baseline"}, fl.Name) != f.logins {
-			ignored = append(ignored, "--"+fl.Name)
-		}
+		run: func(ctx context.Context, t *task, f compareFlags, args []string) (printed, error) {
+			if f.Logins {
+				return t.compareLogins(ctx, f.loginsFlags, firstOf(args))
+			}
+			return t.compare(ctx, firstOf(args), f)
+		},
 	})
-	switch {
-	case len(ignored) == 0:
-		return nil
-	case f.logins:
-		return usage("--logins takes no %s", strings.Join(ignored, ", "))
-	default:
-		return usage("%s: only with --logins", strings.Join(ignored, ", "))
-	}
 }
 
-func (t *task) compare(ctx context.Context, target string, f compareFlags) error {
-	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(strings.Join(f.zones, textBreak))}}
-	if err := t.fillIn(&f.askFlags, &target, &rest); err != nil {
-		return err
+func (t *task) compare(ctx context.Context, target string, f compareFlags) (printed, error) {
+	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(strings.Join(f.Zones, textBreak))}}
+	if err := t.fillIn(&f.formFlags, &target, &rest); err != nil {
+		return printed{}, err
 	}
-	if len(f.zones) > 0 {
-		f.zones = strings.Split(string(rest.Zone.Name), textBreak)
+	if len(f.Zones) > 0 {
+		f.Zones = strings.Split(string(rest.Zone.Name), textBreak)
 	}
 	plan, err := t.comparePlan(ctx, target, f)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
-	var runs progress
-	all := len(plan.Cells) * plan.Repeat
-	line := t.app.wait(func(waited time.Duration) string {
-		return fmt.Sprintf("zonedeck: %.1f s  %d of %s  (ctrl+c cancels)", waited.Seconds(), runs.made(), text.Counted(all, "run"))
+	result, err := t.comparing(ctx, plan, func(_ map[int]model.Cell, runs int) string {
+		return fmt.Sprintf("%d of %s", runs, text.Counted(len(plan.Cells)*plan.Repeat, "run"))
 	})
-	result, err := t.Client.Compare(ctx, plan, runs.changed)
-	line.stop()
 	if err != nil {
-		return fetchError(ctx, err)
+		return printed{}, fetchError(ctx, err)
 	}
 	if !slices.ContainsFunc(result.Cells, func(c model.Cell) bool { return c.Problem == "" }) {
 		if err := t.CurrentProfile().RefuseTarget(plan.Base.URL); err != nil {
-			return err
+			return printed{}, err
 		}
-		return usage("none of the zones can fetch this: %w", result.Cells[0].Cause)
+		return printed{}, usage("none of the zones can fetch this: %w", result.Cells[0].Cause)
 	}
-	code := exitOK
 	v := result.Verdict()
+	out := printed{object: export.NewComparison(result)}
 	if v.Winner < 0 {
-		code = exitChecksFailed
+		out.code = exitChecksFailed
 	}
-	switch {
-	case f.json:
-		err = t.app.printJSON(export.NewComparison(result))
-	case f.markdown:
-		_, err = io.WriteString(t.app.Stdout, text.CleanLines(export.ComparisonMarkdown(result)))
-	default:
-		if err = printColumns(t.app.Stdout, compareRows(result)); err == nil {
-			_, err = fmt.Fprintln(t.app.Stdout, sanitizeLine(v.Text))
+	if f.Markdown {
+		out.text = text.CleanLines(export.ComparisonMarkdown(result))
+	} else {
+		out.rows, out.text = compareRows(result), sanitizeLine(v.Text)+"\n"
+	}
+	return out, nil
+}
+
+// comparing runs a comparison. While it runs, a line on stderr says what progress makes of the runs that have ended.
+func (t *task) comparing(ctx context.Context, g model.Grid, progress func(cells map[int]model.Cell, runs int) string) (model.Grid, error) {
+	var mu sync.Mutex
+	cells := map[int]model.Cell{}
+	line := t.app.wait(func(waited time.Duration) string {
+		mu.Lock()
+		defer mu.Unlock()
+		runs := 0
+		for _, c := range cells {
+			runs += len(c.Runs)
 		}
-	}
-	if err != nil {
-		return err
-	}
-	return exit(code)
+		return fmt.Sprintf("zonedeck: %.1f s  %s  (ctrl+c cancels)", waited.Seconds(), progress(cells, runs))
+	})
+	defer line.stop()
+	return t.Client.Compare(ctx, g, func(i int, c model.Cell) {
+		mu.Lock()
+		defer mu.Unlock()
+		cells[i] = c
+	})
 }
 
 // comparePlan builds the comparison from the flags. Its error names all their mistakes.
 func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (model.Grid, error) {
 	var wrong []error
-	if len(f.zones) == 0 {
+	if len(f.Zones) == 0 {
 		wrong = append(wrong, errors.New("--zones is missing: name the zones to compare, separated by commas"))
 	}
-	if len(f.via) == 0 {
+	if len(f.Via) == 0 {
 		wrong = append(wrong, errors.New("--via is empty: write api, native, agent or browser, or several with commas"))
 	}
-	for _, v := range f.via {
+	for _, v := range f.Via {
 		if _, err := model.ParseVia(v); err != nil {
 			wrong = append(wrong, fmt.Errorf("--via %w", err))
 		}
 	}
-	if f.repeat < 1 || f.repeat > model.MaxRuns {
-		wrong = append(wrong, fmt.Errorf("--repeat %d: write a number from 1 to %d", f.repeat, model.MaxRuns))
+	if f.Repeat < 1 || f.Repeat > model.MaxRuns {
+		wrong = append(wrong, fmt.Errorf("--repeat %d: write a number from 1 to %d", f.Repeat, model.MaxRuns))
 	}
-	if f.atOnce < 1 || f.atOnce > model.MaxRuns {
-		wrong = append(wrong, fmt.Errorf("--at-once %d: write a number from 1 to %d", f.atOnce, model.MaxRuns))
+	if f.AtOnce < 1 || f.AtOnce > model.MaxRuns {
+		wrong = append(wrong, fmt.Errorf("--at-once %d: write a number from 1 to %d", f.AtOnce, model.MaxRuns))
 	}
 	header, err := f.check(target, false, wrong...)
 	if err != nil {
@@ -182,16 +170,16 @@ func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (
 	if err != nil {
 		return model.Grid{}, fail(exitState, "%w", err)
 	}
-	preset := model.Preset{Repeat: f.repeat, AtOnce: f.atOnce}
-	for _, name := range unique(f.zones) {
+	preset := model.Preset{Repeat: f.Repeat, AtOnce: f.AtOnce}
+	for _, name := range unique(f.Zones) {
 		zone, err := t.Zone(p, name)
 		if err != nil {
 			return model.Grid{}, err
 		}
 		preset.Zones = append(preset.Zones, zone)
 	}
-	if f.chosen {
-		for _, via := range unique(f.via) {
+	if f.Given.has("via") {
+		for _, via := range unique(f.Via) {
 			preset.Ways = append(preset.Ways, model.Via(via))
 		}
 	}
@@ -199,35 +187,10 @@ func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (
 	if err != nil {
 		return model.Grid{}, fetchError(ctx, err)
 	}
-	if f.key != "" || slices.ContainsFunc(f.via, func(v string) bool { return !model.Via(v).Login() }) {
-		return plan, t.haveKey(p, f.key)
+	if f.Key != "" || slices.ContainsFunc(f.Via, func(v string) bool { return !model.Via(v).Login() }) {
+		return plan, t.haveKey(p, f.Key)
 	}
 	return plan, nil
-}
-
-// progress counts the runs of a comparison that have ended.
-type progress struct {
-	mu   sync.Mutex
-	runs map[int]int // by cell
-}
-
-func (p *progress) changed(i int, c model.Cell) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.runs == nil {
-		p.runs = map[int]int{}
-	}
-	p.runs[i] = len(c.Runs)
-}
-
-func (p *progress) made() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := 0
-	for _, runs := range p.runs {
-		n += runs
-	}
-	return n
 }
 
 // unique drops repeated names and keeps the order.

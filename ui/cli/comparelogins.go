@@ -19,15 +19,9 @@ import (
 
 // loginsFlags are the flags of a comparison of logins.
 type loginsFlags struct {
-	zones            []string
-	target, baseline string
-	calls            int
-	json             bool
-}
-
-func (f *loginsFlags) add(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.calls, "calls", 3, "calls to each zone, one after the other")
-	cmd.Flags().StringVar(&f.baseline, "baseline", "", "save: keep the result as the baseline; compare: compare it with the baseline")
+	Zones    []string `flag:"zones" list:"comma" help:"zones to test, separated by commas (default: every zone of the profile)"`
+	Calls    int      `flag:"calls" default:"3" help:"calls to each zone, one after the other"`
+	Baseline string   `flag:"baseline" help:"save: keep the result as the baseline; compare: compare it with the baseline"`
 }
 
 // The values of --baseline.
@@ -36,72 +30,65 @@ const (
 	baselineCompare = "compare"
 )
 
+type matrixFlags struct {
+	loginsFlags
+	Target string `flag:"target" help:"page to fetch through the proxy (default: the dialect's page that tells the country)"`
+	jsonFlag
+}
+
+// proxyMatrixCommand is the former 'compare --logins'.
 func (a *app) proxyMatrixCommand() *cobra.Command {
-	var f loginsFlags
-	cmd := &cobra.Command{
-		Use: "matrix", Hidden: true,
-		Short: "Test the proxy logins of several zones and compare them with a baseline",
-		Long: `Tests the login of every zone of the profile, or of those of --zones, all at
-once: connection, CONNECT, certificate, class, country and rotation of the
-exits, time. Each call is billed.
-
---baseline save keeps the result as the profile's baseline. --baseline compare
-says what is new, better or worse than the baseline.
-
-Exit code 1: with compare, a zone is worse; without --baseline, a zone is not
-ok.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.compareLogins(cmd.Context(), f) },
-	}
-	fl := cmd.Flags()
-	fl.StringSliceVar(&f.zones, "zones", nil, "zones to test, separated by commas (default: every zone of the profile)")
-	fl.StringVar(&f.target, "target", "", "page to fetch through the proxy (default: the dialect's page that tells the country)")
-	f.add(cmd)
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	return cmd
+	return command(a, spec[matrixFlags]{
+		use: "matrix", hidden: true,
+		short: "Test the proxy logins of several zones and compare them with a baseline, like 'compare --logins'",
+		needs: func(matrixFlags) needs { return needs{journal: true, rules: true} },
+		run: func(ctx context.Context, t *task, f matrixFlags, _ []string) (printed, error) {
+			return t.compareLogins(ctx, f.loginsFlags, f.Target)
+		},
+	})
 }
 
-func (a *app) compareLogins(ctx context.Context, f loginsFlags) error {
-	return a.withSession(ctx, needs{journal: true, rules: true}, func(t *task) error { return t.compareLogins(ctx, f) })
-}
-
-func (t *task) compareLogins(ctx context.Context, f loginsFlags) error {
+func (t *task) compareLogins(ctx context.Context, f loginsFlags, target string) (printed, error) {
 	switch {
-	case f.calls < 1 || f.calls > model.MaxLoginCalls:
-		return usage("--calls %d: write a number from 1 to %d", f.calls, model.MaxLoginCalls)
-	case f.baseline != "" && f.baseline != baselineSave && f.baseline != baselineCompare:
-		return usage("--baseline %q: write save or compare", f.baseline)
+	case f.Calls < 1 || f.Calls > model.MaxLoginCalls:
+		return printed{}, usage("--calls %d: write a number from 1 to %d", f.Calls, model.MaxLoginCalls)
+	case f.Baseline != "" && f.Baseline != baselineSave && f.Baseline != baselineCompare:
+		return printed{}, usage("--baseline %q: write save or compare", f.Baseline)
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
-		return fail(exitState, "%w", err)
+		return printed{}, fail(exitState, "%w", err)
 	}
-	preset := model.Preset{Kind: model.CompareLogins, Repeat: f.calls}
-	for _, name := range unique(f.zones) {
+	preset := model.Preset{Kind: model.CompareLogins, Repeat: f.Calls}
+	for _, name := range unique(f.Zones) {
 		z, err := t.Zone(p, name)
 		if err != nil {
-			return err
+			return printed{}, err
 		}
 		preset.Zones = append(preset.Zones, z)
 	}
 	var base *model.Baseline
-	if f.baseline == baselineCompare { // before anything is spent
+	if f.Baseline == baselineCompare { // before anything is spent
 		kept, err := t.History.LoadBaseline(ctx, p.Name)
 		switch {
 		case errors.Is(err, database.ErrNotFound):
-			return usage("profile %s has no baseline: 'zonedeck compare --logins --baseline save' keeps one", p.Name)
+			return printed{}, usage("profile %s has no baseline: 'zonedeck compare --logins --baseline save' keeps one", p.Name)
 		case err != nil:
-			return fail(exitState, "%w", err)
+			return printed{}, fail(exitState, "%w", err)
 		}
 		base = &kept
 	}
-	g, err := t.callLogins(ctx, preset, f.target)
+	g, err := t.Client.Plan(ctx, preset, model.FetchRequest{URL: target})
+	if err != nil {
+		return printed{}, fetchError(ctx, err)
+	}
+	g, err = t.comparing(ctx, g, func(_ map[int]model.Cell, runs int) string { return text.Counted(runs, "call") + " made" })
 	m := g.Baseline()
 	if err != nil { // calls already made are billed: print them, but neither compare nor keep them
 		if slices.ContainsFunc(m.Rows, model.LoginRow.Ran) {
-			err = errors.Join(err, t.reportLogins(m, nil, nil, f.json))
+			return printedLogins(m, nil, nil), fetchError(ctx, err)
 		}
-		return fetchError(ctx, err)
+		return printed{}, fetchError(ctx, err)
 	}
 	var changes []model.BaselineChange
 	code := exitOK
@@ -113,39 +100,19 @@ func (t *task) compareLogins(ctx context.Context, f loginsFlags) error {
 	case g.Verdict().Class != model.ClassOK:
 		code = exitChecksFailed
 	}
-	if f.baseline == baselineSave {
+	if f.Baseline == baselineSave {
 		if err := t.History.KeepBaseline(ctx, m); err != nil {
-			return fail(exitState, "the baseline was not kept: %w", err)
+			return printed{}, fail(exitState, "the baseline was not kept: %w", err)
 		}
 		code = exitOK
 	}
-	if err := t.reportLogins(m, base, changes, f.json); err != nil {
-		return err
-	}
-	return exit(code)
+	out := printedLogins(m, base, changes)
+	out.code = code
+	return out, nil
 }
 
-func (t *task) reportLogins(m model.Baseline, base *model.Baseline, changes []model.BaselineChange, asJSON bool) error {
-	if asJSON {
-		return t.app.printJSON(view.NewLogins(m, base, changes))
-	}
-	return t.printLogins(m, base, changes)
-}
-
-func (t *task) callLogins(ctx context.Context, p model.Preset, target string) (model.Grid, error) {
-	g, err := t.Client.Plan(ctx, p, model.FetchRequest{URL: target})
-	if err != nil {
-		return g, err
-	}
-	var calls progress
-	line := t.app.wait(func(waited time.Duration) string {
-		return fmt.Sprintf("zonedeck: %.1f s  %s made  (ctrl+c cancels)", waited.Seconds(), text.Counted(calls.made(), "call"))
-	})
-	defer line.stop()
-	return t.Client.Compare(ctx, g, calls.changed)
-}
-
-func (t *task) printLogins(m model.Baseline, base *model.Baseline, changes []model.BaselineChange) error {
+// printedLogins is a comparison of logins as output, base if it was compared with that.
+func printedLogins(m model.Baseline, base *model.Baseline, changes []model.BaselineChange) printed {
 	rows := [][]string{{"ZONE", "RESULT", "OK", "CONNECT", "STATUS", "TLS", "MEDIAN", "EXITS", "COUNTRY"}}
 	var notCalled [][]string
 	for _, r := range m.Rows {
@@ -158,22 +125,17 @@ func (t *task) printLogins(m model.Baseline, base *model.Baseline, changes []mod
 			cmp.Or(string(r.Trust), "-"), tookText(r.Median), fmt.Sprintf("%d of %d", r.Unique, r.Known), cmp.Or(strings.Join(r.Countries, " "), "-"),
 		})
 	}
-	for _, table := range [][][]string{rows, notCalled} {
-		if err := printColumns(t.app.Stdout, table); err != nil {
-			return err
+	rows = append(rows, notCalled...)
+	if base != nil {
+		rows = append(rows, []string{}, []string{"compared with the baseline of " + base.Started.UTC().Format(time.RFC3339)})
+		for _, c := range changes {
+			rows = append(rows, []string{string(c.Kind), string(c.Zone), c.Text})
+		}
+		if len(changes) == 0 {
+			rows = append(rows, []string{"nothing differs"})
 		}
 	}
-	if base == nil {
-		return nil
-	}
-	lines := [][]string{{}, {"compared with the baseline of " + base.Started.UTC().Format(time.RFC3339)}}
-	for _, c := range changes {
-		lines = append(lines, []string{string(c.Kind), string(c.Zone), c.Text})
-	}
-	if len(changes) == 0 {
-		lines = append(lines, []string{"nothing differs"})
-	}
-	return printColumns(t.app.Stdout, lines)
+	return printed{object: view.NewLogins(m, base, changes), rows: rows}
 }
 
 func tookText(d time.Duration) string {

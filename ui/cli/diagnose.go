@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"zonedeck/model"
 	"zonedeck/service"
@@ -24,16 +22,33 @@ import (
 
 // diagnoseFlags are the flags for a saved answer and for a page to fetch.
 type diagnoseFlags struct {
-	refusalFlags
-	dialect, url, rules string
+	askFlags
+	Zone      string     `flag:"zone" help:"zone to fetch URL through"`
+	OtherZone string     `flag:"other-zone" help:"zone to compare with (default: one of another product)"`
+	OtherKey  string     `flag:"other-key" help:"key to compare with (default: one whose level allows fetches; an ADMIN key only if you name it here)"`
+	GoodPage  string     `flag:"good-page" help:"page known to be good (default: the test page that the profile's dialect knows)"`
+	Via       string     `flag:"via" help:"how a saved answer came: native (from the target or the proxy; the default) or api (from the service); how URL is fetched: api (the default) or native"`
+	Dialect   string     `flag:"dialect"`
+	URL       string     `flag:"url" help:"address that was asked for, for rules that look at it"`
+	Rules     string     `flag:"rules" help:"file of rules to use instead of yours (default: see 'zonedeck paths')"`
+	Given     givenFlags `flag:"*"`
+
+	fetches bool // the argument is a page to fetch
 }
 
-func (a *app) diagnoseCommand() *cobra.Command {
-	var f diagnoseFlags
-	cmd := &cobra.Command{
-		Use:   "diagnose FILE|-|URL",
-		Short: "Say what class a saved answer has, or find out what refuses a page: the key, the zone or the site",
-		Long: `Reads a saved answer (status line, headers, an empty line, the body, as 'curl
+func (f diagnoseFlags) needs() needs {
+	if !f.fetches {
+		return needs{closed: true}
+	}
+	return f.askFlags.needs()
+}
+
+// diagnoseCommand makes the command; split is its former name, under which it always fetches.
+func (a *app) diagnoseCommand(split bool) *cobra.Command {
+	return command(a, spec[diagnoseFlags]{
+		use:   "diagnose FILE|-|URL",
+		short: "Say what class a saved answer has, or find out what refuses a page: the key, the zone or the site",
+		long: `Reads a saved answer (status line, headers, an empty line, the body, as 'curl
 -i' prints it) and says which class a fetch would give it, by which rule, and on
 what evidence. Nothing is sent. The exit code is the class, as for request.
 
@@ -50,89 +65,63 @@ what they cost is said before. {{name}} is a variable: its value comes from
 Exit codes with a URL: 0 if the answer is found or the page came; 1 if the page
 was refused and the fetches do not tell by what; otherwise the class of the
 first fetch, as for request.`,
-		Args: oneArg("the file of the answer, - for standard input, or the URL to fetch"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			// Under its old name, split, the command always fetches.
-			fetches := cmd.Flags().Changed("zone") || strings.Contains(args[0], "://") || cmd.Name() == "split"
-			if err := f.checkIgnored(cmd, fetches); err != nil {
-				return err
+		help: map[string]string{"dialect": "dialect that reads the service's headers: " + strings.Join(dialect.Names(), " or ") + " (default: the one that knows them)"},
+		args: oneArg("the file of the answer, - for standard input, or the URL to fetch"),
+		check: func(f *diagnoseFlags, args []string) error {
+			f.fetches = split || f.Given.has("zone") || strings.Contains(args[0], "://")
+			ignored := f.Given.ignored(!f.fetches, []string{"dialect", "url", "rules"}, []string{"via", "require", "json", "help"})
+			switch {
+			case ignored != "" && f.fetches:
+				return usage("%s: only of a saved answer", ignored)
+			case ignored != "":
+				return usage("%s: only with a URL to fetch", ignored)
+			case f.fetches:
+				f.Via = cmp.Or(f.Via, string(model.ViaAPI))
+			default:
+				f.Via = cmp.Or(f.Via, string(model.ViaNative))
 			}
-			if !fetches {
-				f.via = cmp.Or(f.via, string(model.ViaNative))
-				return a.diagnose(cmd.Context(), args[0], f)
-			}
-			f.via = cmp.Or(f.via, string(model.ViaAPI))
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
-				return t.refusal(cmd.Context(), args[0], f.refusalFlags)
-			})
+			return nil
 		},
-	}
-	f.add(cmd)
-	fl := cmd.Flags()
-	fl.StringVar(&f.via, "via", "", "how a saved answer came: native (from the target or the proxy; the default) or api (from the service); how URL is fetched: api (the default) or native")
-	fl.StringVar(&f.dialect, "dialect", "", "dialect that reads the service's headers: "+strings.Join(dialect.Names(), " or ")+" (default: the one that knows them)")
-	fl.StringVar(&f.url, "url", "", "address that was asked for, for rules that look at it")
-	fl.StringVar(&f.rules, "rules", "", "file of rules to use instead of yours (default: see 'zonedeck paths')")
-	return cmd
-}
-
-// checkIgnored refuses flags that would be ignored: flags of a saved answer with a page, and the other
-// way round.
-func (f *diagnoseFlags) checkIgnored(cmd *cobra.Command, fetches bool) error {
-	var ignored []string
-	cmd.LocalNonPersistentFlags().VisitAll(func(fl *pflag.Flag) {
-		both := slices.Contains([]string{"via", "require", "json", "help"}, fl.Name)
-		if fl.Changed && !both && slices.Contains([]string{"dialect", "url", "rules"}, fl.Name) == fetches {
-			ignored = append(ignored, "--"+fl.Name)
-		}
+		run: func(ctx context.Context, t *task, f diagnoseFlags, args []string) (printed, error) {
+			if f.fetches {
+				return t.refusal(ctx, args[0], f)
+			}
+			return a.diagnose(ctx, args[0], f)
+		},
 	})
-	switch {
-	case len(ignored) == 0:
-		return nil
-	case fetches:
-		return usage("%s: only of a saved answer", strings.Join(ignored, ", "))
-	default:
-		return usage("%s: only with a URL to fetch", strings.Join(ignored, ", "))
-	}
 }
 
-func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error {
+func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) (printed, error) {
 	if err := f.check(); err != nil {
-		return usage("%w", err)
+		return printed{}, usage("%w", err)
 	}
-	added, err := a.rules(f.rules)
+	added, err := a.rules(f.Rules)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
 	in, err := a.open(ctx, name)
 	if err != nil {
-		return usage("%w", err)
+		return printed{}, usage("%w", err)
 	}
 	defer in.Close()
 	dir, err := os.MkdirTemp("", "zonedeck-diagnose-")
 	if err != nil {
-		return fail(exitState, "%w", err)
+		return printed{}, fail(exitState, "%w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // the system cleans up leftovers
 	result, err := fetch.Diagnose(ctx, fetch.Saved{
-		Answer: in, Via: model.Via(f.via), Dialect: f.dialect, Required: f.required, URL: f.url,
+		Answer: in, Via: model.Via(f.Via), Dialect: f.Dialect, Required: f.Required, URL: f.URL,
 		Rules: rules.Select(added, cmp.Or(a.flags.profile, a.Getenv(service.EnvProfile))), Bodies: exchange.Bodies{Dir: dir}, Now: a.Now,
 	})
 	switch {
 	case errors.Is(err, fetch.ErrNotSaved):
-		return usage("%s: %w", name, err)
+		return printed{}, usage("%s: %w", name, err)
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted")
+		return printed{}, fail(exitInterrupted, "interrupted")
 	case err != nil:
-		return fail(exitState, "%s: %w", name, err)
+		return printed{}, fail(exitState, "%s: %w", name, err)
 	}
 	d := result.Diagnosis
-	if f.json {
-		if err := a.printJSON(view.NewDiagnosed(result)); err != nil {
-			return err
-		}
-		return exit(fetchExit(result))
-	}
 	rows := [][]string{{"class", model.ClassWord(d.Class, d.Cause)}, {"rule", d.Rule}, {"because", d.Summary}}
 	for _, e := range d.Evidence {
 		rows = append(rows, []string{"evidence", e.Text})
@@ -140,22 +129,19 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 	for _, s := range d.Steps {
 		rows = append(rows, []string{"do next", s.Text})
 	}
-	if err := printColumns(a.Stdout, rows); err != nil {
-		return err
-	}
-	return exit(fetchExit(result))
+	return printed{object: view.NewDiagnosed(result), rows: rows, code: fetchExit(result)}, nil
 }
 
 // check returns an error that names all mistakes in the flags.
 func (f diagnoseFlags) check() error {
 	var wrong []error
-	if via := model.Via(f.via); via != model.ViaAPI && via != model.ViaNative {
-		wrong = append(wrong, fmt.Errorf("--via %q: write api or native", f.via))
+	if via := model.Via(f.Via); via != model.ViaAPI && via != model.ViaNative {
+		wrong = append(wrong, fmt.Errorf("--via %q: write api or native", f.Via))
 	}
-	if _, err := dialect.Find(f.dialect); err != nil {
+	if _, err := dialect.Find(f.Dialect); err != nil {
 		wrong = append(wrong, fmt.Errorf("--dialect: %w", err))
 	}
-	for _, path := range f.required {
+	for _, path := range f.Required {
 		if err := fields.Validate(path); err != nil {
 			wrong = append(wrong, fmt.Errorf("--require: %w", err))
 		}

@@ -8,31 +8,25 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/export"
 )
 
-// formFlags are the flags that say what is sent.
-type formFlags struct{ askFlags }
-
-func (f *formFlags) addTo(fl *pflag.FlagSet) { f.addForm(fl) }
-
 type exportFlags struct {
-	Form    formFlags `flag:"*"`
-	As      string    `flag:"as"`
-	Zone    string    `flag:"zone" help:"zone to use (required)"`
-	Via     string    `flag:"via" default:"api" help:"access method: api, native or browser"`
-	Session string    `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
-	Output  string    `flag:"output" short:"o" without:"json" help:"file for the code"`
-	Reveal  bool      `flag:"reveal" help:"write the key or the password itself into the code"`
+	formFlags
+	As      string `flag:"as"`
+	Zone    string `flag:"zone" help:"zone to use (required)"`
+	Via     string `flag:"via" default:"api" help:"access method: api, native or browser"`
+	Session string `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
+	Output  string `flag:"output" short:"o" without:"json" help:"file for the code"`
+	Reveal  bool   `flag:"reveal" help:"write the key or the password itself into the code"`
 	reasonFlag
 	jsonFlag
 }
 
-func (f exportFlags) needs() needs { return needs{key: f.Form.key, journal: true, reason: f.Reason} }
+func (f exportFlags) needs() needs { return needs{key: f.Key, journal: true, reason: f.Reason} }
 
 func (a *app) exportCommand() *cobra.Command {
 	return command(a, spec[exportFlags]{
@@ -58,7 +52,7 @@ value comes from --var, the profile or the environment.`,
 
 func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(f.Zone)}, Session: f.Session}
-	if err := t.fillIn(&f.Form.askFlags, &target, &rest); err != nil {
+	if err := t.fillIn(&f.formFlags, &target, &rest); err != nil {
 		return err
 	}
 	f.Zone, f.Session = string(rest.Zone.Name), rest.Session
@@ -72,7 +66,7 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 			return err
 		}
 	}
-	key, _ := t.Keys.Key(cmp.Or(f.Form.key, p.Key))
+	key, _ := t.Keys.Key(cmp.Or(f.Key, p.Key))
 	s := export.Source{Profile: p, Request: req, Key: key.Secret, Observed: t.observedUse(ctx, p, req)}
 	if !req.Via.Login() && !as.Login {
 		if err := t.Keys.PermitExport(ctx, key); err != nil {
@@ -133,7 +127,8 @@ func (t *task) exported(ctx context.Context, target string, f exportFlags) (expo
 		wrong = append(wrong, fmt.Errorf("--via: %w", err))
 	}
 	none := model.FetchRequest{}
-	header, err := f.Form.check(target, as.Login, wrong...)
+	form := askFlags{formFlags: f.formFlags}
+	header, err := form.check(target, as.Login, wrong...)
 	if err != nil {
 		return as, config.Profile{}, none, usage("%w", err)
 	}
@@ -141,13 +136,13 @@ func (t *task) exported(ctx context.Context, target string, f exportFlags) (expo
 	if err != nil {
 		return as, p, none, fail(exitState, "%w", err)
 	}
-	req := f.Form.fetchRequest(target, header)
+	req := form.fetchRequest(target, header)
 	req.Via, req.Session = via, f.Session
 	if req.Zone, err = t.Zone(p, f.Zone); err != nil {
 		return as, p, none, err
 	}
-	if f.Form.key != "" {
-		err = t.haveKey(p, f.Form.key)
+	if f.Key != "" {
+		err = t.haveKey(p, f.Key)
 	}
 	return as, p, req, err
 }

@@ -2,90 +2,61 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/view"
 )
 
-// refusalFlags say what to fetch, and what to compare it with if it is refused.
-type refusalFlags struct {
-	requestFlags
-	otherZone, otherKey, goodPage string
-}
-
-func (f *refusalFlags) add(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.StringVar(&f.zone, "zone", "", "zone to fetch URL through")
-	f.requestFlags.add(cmd, 0)
-	fl.StringVar(&f.otherZone, "other-zone", "", "zone to compare with (default: one of another product)")
-	fl.StringVar(&f.otherKey, "other-key", "", "key to compare with (default: one whose level allows fetches; an ADMIN key only if you name it here)")
-	fl.StringVar(&f.goodPage, "good-page", "", "page known to be good (default: the test page that the profile's dialect knows)")
-}
-
 // refusal finds out what refuses a page.
-func (t *task) refusal(ctx context.Context, target string, f refusalFlags) error {
-	if err := t.fillInRequest(&f.requestFlags, &target); err != nil {
-		return err
+func (t *task) refusal(ctx context.Context, target string, f diagnoseFlags) (printed, error) {
+	r := requestFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via}
+	if err := t.fillInRequest(&r, &target); err != nil {
+		return printed{}, err
 	}
-	req, err := t.fetchRequest(ctx, target, f.requestFlags)
+	req, err := t.fetchRequest(ctx, target, r)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
-	if f.goodPage != "" {
-		if _, err := model.ParseTarget(f.goodPage); err != nil {
-			return usage("--good-page %q: %w", f.goodPage, err)
+	if f.GoodPage != "" {
+		if _, err := model.ParseTarget(f.GoodPage); err != nil {
+			return printed{}, usage("--good-page %q: %w", f.GoodPage, err)
 		}
 	}
 	if req.Via != model.ViaAPI && req.Via != model.ViaNative {
-		return usage("--via %s: only api and native can tell a zone from a site", req.Via)
+		return printed{}, usage("--via %s: only api and native can tell a zone from a site", req.Via)
 	}
 	line := t.app.wait(func(waited time.Duration) string {
 		return fmt.Sprintf("zonedeck: %.1f s  (ctrl+c cancels)", waited.Seconds())
 	})
 	result, subject, err := t.findRefusal(ctx, req, f, line)
 	line.stop()
-	if err != nil { // fetches already made are billed: print them
-		if len(result.Cells) > 0 {
-			err = errors.Join(err, t.reportRefusal(result, f.json))
-		}
-		return fetchError(ctx, err)
-	}
+	out := printed{object: view.NewRefusal(result, t.CurrentProfile().Name), rows: refusalRows(result)}
 	v := result.Verdict()
-	code := exitOK
 	switch {
+	case err != nil && len(result.Cells) == 0:
+		return printed{}, fetchError(ctx, err)
+	case err != nil: // fetches already made are billed: print them
+		return out, fetchError(ctx, err)
 	case !result.Refused():
-		code, v.Text = fetchExit(subject), verdict(subject)+"; it was not refused, so there is nothing to tell apart"
+		out.code, v.Text = fetchExit(subject), verdict(subject)+"; it was not refused, so there is nothing to tell apart"
 	case v.Culprit == model.CulpritUnknown:
-		code = exitChecksFailed
+		out.code = exitChecksFailed
 	}
-	if err := t.reportRefusal(result, f.json); err != nil {
-		return err
+	if !f.JSON {
+		out.verdict = sanitizeLine(v.Text)
 	}
-	if !f.json {
-		t.app.verdict(code, sanitizeLine(v.Text))
-	}
-	return exit(code)
-}
-
-func (t *task) reportRefusal(g model.Grid, asJSON bool) error {
-	if asJSON {
-		return t.app.printJSON(view.NewRefusal(g, t.CurrentProfile().Name))
-	}
-	return printColumns(t.app.Stdout, refusalRows(g))
+	return out, nil
 }
 
 // findRefusal fetches the page and, if it was refused, makes the fetches that find out why.
-func (t *task) findRefusal(ctx context.Context, req model.FetchRequest, f refusalFlags, line *waitLine) (model.Grid, model.FetchResult, error) {
+func (t *task) findRefusal(ctx context.Context, req model.FetchRequest, f diagnoseFlags, line *waitLine) (model.Grid, model.FetchResult, error) {
 	subject, err := t.Client.Fetch(ctx, req, nil)
 	if err != nil {
 		return model.Grid{}, subject, err
 	}
-	preset := model.Preset{Kind: model.CompareRefusal, Subject: subject, Keys: t.Keys.Inventory().All(), OtherZone: f.otherZone, OtherKey: f.otherKey, GoodPage: f.goodPage}
+	preset := model.Preset{Kind: model.CompareRefusal, Subject: subject, Keys: t.Keys.Inventory().All(), OtherZone: f.OtherZone, OtherKey: f.OtherKey, GoodPage: f.GoodPage}
 	alone := model.NewRefusal(preset)
 	alone.Cells = alone.Cells[:1]
 	if !alone.Refused() {

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
@@ -27,33 +26,50 @@ import (
 
 type requestFlags struct {
 	askFlags
-	zone, via, output, tool string
-	args                    []string
-	raw                     bool
-	session                 string
-	source                  requestSource
+	Zone    string   `flag:"zone" help:"zone to use (required, except for agent access)"`
+	Via     string   `flag:"via" default:"api" help:"access method: api, native, agent (a tool of the MCP endpoint) or browser (a screenshot)"`
+	Tool    string   `flag:"tool" help:"tool of agent access (default: the one that fetches a page)"`
+	Args    []string `flag:"arg" help:"argument of the tool, as name=value (repeatable)"`
+	Session string   `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
+	requestSource
+	Output string     `flag:"output" short:"o" help:"file for the body"`
+	Raw    bool       `flag:"raw" help:"write the body as it came, even on a terminal, where control characters then act"`
+	Given  givenFlags `flag:"*"`
 }
 
-// askFlags describe the request to the target.
+// formFlags say what is sent to the target.
+type formFlags struct {
+	Format  string       `flag:"format" default:"raw" help:"answer format: raw or json (json is not shown by the contract)"`
+	Country string       `flag:"country" help:"two-letter country code"`
+	Key     string       `flag:"key" help:"name of the key in the inventory"`
+	Method  string       `flag:"method" short:"X" help:"method of the request to the target"`
+	Headers []string     `flag:"header" short:"H" help:"header for the target, as 'Name: value' (repeatable)"`
+	Body    string       `flag:"data" short:"d" help:"body for the target"`
+	Vars    []string     `flag:"var" help:"value of a variable {{name}}, as name=value (repeatable)"`
+	Timeout durationFlag `flag:"timeout" help:"longest time for one attempt (default: the product's)"`
+	Options optionFlags  `flag:"*"`
+
+	secrets map[string]string // references of variables that stay in the request, see model.FetchRequest
+}
+
+// askFlags say what is sent, and what is expected of the answer.
 type askFlags struct {
-	format, country, key string
-	method, body         string
-	headers, required    []string
-	adminReason          string
-	timeout              durationFlag
-	retries              int
-	json                 bool
-	options              model.Options
-	vars                 []string
-	secrets              map[string]string // references of variables that stay in the request, see model.FetchRequest
+	formFlags
+	Required []string `flag:"require" help:"field that must be present: a CSS selector, or a path into JSON (repeatable)"`
+	Retries  int      `flag:"retries" help:"retries to make if the class of the failure allows them; -1 for the usual number, 3"`
+	reasonFlag
+	jsonFlag
+}
+
+func (f askFlags) needs() needs {
+	return needs{key: f.Key, journal: true, rules: true, reason: f.Reason}
 }
 
 func (a *app) requestCommand() *cobra.Command {
-	var f requestFlags
-	cmd := &cobra.Command{
-		Use:   "request [URL]",
-		Short: "Fetch one page through a zone and say how it went",
-		Long: `Fetches one page: by API, through the proxy, by a tool of agent access, or in
+	return command(a, spec[requestFlags]{
+		use:   "request [URL]",
+		short: "Fetch one page through a zone and say how it went",
+		long: `Fetches one page: by API, through the proxy, by a tool of agent access, or in
 the remote browser, whose screenshot is then the body.
 
 The body goes to stdout or to the file of -o, the verdict to stderr, and the
@@ -68,52 +84,24 @@ object is sent as that, any other as text; 'n="5"' is the text 5.
 --curl, --har and --saved fill in what their request says; flags beside them
 win. {{name}} in a request is a variable: its value comes from --var, the
 profile or the environment.`,
-		Args: oneArgUnless("the URL to fetch", "query", "tool", "curl", "har", "saved"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
-				target := firstOf(args)
-				if err := t.compose(cmd.Context(), cmd.Flags().Changed, &target, &f); err != nil {
-					return err
-				}
-				return t.request(cmd.Context(), target, f)
-			})
+		defaults: requestFlags{askFlags: askFlags{Retries: -1}},
+		args:     oneArgUnless("the URL to fetch", "query", "tool", "curl", "har", "saved"),
+		run: func(ctx context.Context, t *task, f requestFlags, args []string) (printed, error) {
+			target := firstOf(args)
+			if err := t.compose(ctx, f.Given.has, &target, &f); err != nil {
+				return printed{}, err
+			}
+			return printed{}, t.request(ctx, target, f)
 		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.zone, "zone", "", "zone to use (required, except for agent access)")
-	fl.StringVar(&f.via, "via", "api", "access method: api, native, agent (a tool of the MCP endpoint) or browser (a screenshot)")
-	fl.StringVar(&f.tool, "tool", "", "tool of agent access (default: the one that fetches a page)")
-	fl.StringArrayVar(&f.args, "arg", nil, "argument of the tool, as name=value (repeatable)")
-	f.add(cmd, -1)
-	fl.StringVar(&f.session, "session", "", "session that keeps an exit (not shown by the contract)")
-	f.source.add(cmd)
-	fl.StringVarP(&f.output, "output", "o", "", "file for the body")
-	fl.BoolVar(&f.raw, "raw", false, "write the body as it came, even on a terminal, where control characters then act")
-	return cmd
+	})
 }
 
-// add adds the flags to a command; retries is its default number of retries.
-func (f *askFlags) add(cmd *cobra.Command, retries int) {
-	fl := cmd.Flags()
-	f.addForm(fl)
-	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
-	fl.IntVar(&f.retries, "retries", retries, "retries to make if the class of the failure allows them; -1 for the usual number, 3")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	adminFlag(cmd, &f.adminReason)
-}
+// optionFlags are the flags of the products' options.
+type optionFlags struct{ model.Options }
 
-// addForm adds the flags that say what is sent.
-func (f *askFlags) addForm(fl *pflag.FlagSet) {
-	fl.StringVar(&f.format, "format", "raw", "answer format: raw or json (json is not shown by the contract)")
-	fl.StringVar(&f.country, "country", "", "two-letter country code")
-	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
-	fl.StringVarP(&f.method, "method", "X", "", "method of the request to the target")
-	fl.StringArrayVarP(&f.headers, "header", "H", nil, "header for the target, as 'Name: value' (repeatable)")
-	fl.StringVarP(&f.body, "data", "d", "", "body for the target")
-	fl.StringArrayVar(&f.vars, "var", nil, "value of a variable {{name}}, as name=value (repeatable)")
-	fl.Var(&f.timeout, "timeout", "longest time for one attempt (default: the product's)")
-	for _, o := range model.AllOptions() {
-		fl.VarPF(optionFlag{o, &f.options}, o.Flag(), "", optionUsage(o)).NoOptDefVal = o.Bare()
+func (o *optionFlags) addTo(cmd *cobra.Command) {
+	for _, option := range model.AllOptions() {
+		cmd.Flags().VarPF(optionFlag{option, &o.Options}, option.Flag(), "", optionUsage(option)).NoOptDefVal = option.Bare()
 	}
 }
 
@@ -155,17 +143,17 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 	if err != nil {
 		return err
 	}
-	req.Session = f.session
+	req.Session = f.Session
 	dest := t.app.stdout()
-	if f.output != "" {
-		if dest, err = t.app.destination(f.output); err != nil {
+	if f.Output != "" {
+		if dest, err = t.app.destination(f.Output); err != nil {
 			return err
 		}
-		if f.json && dest.stream != nil {
-			return usage("-o %s and --json both want standard output: name a file, or leave one out", f.output)
+		if f.JSON && dest.stream != nil {
+			return usage("-o %s and --json both want standard output: name a file, or leave one out", f.Output)
 		}
 	}
-	dest.visible, req.BodyFile = dest.visible && !f.raw, dest.file
+	dest.visible, req.BodyFile = dest.visible && !f.Raw, dest.file
 	var waiting fetchWait
 	line := t.app.wait(waiting.text)
 	result, err := t.Client.Fetch(ctx, req, func(e fetch.Event) {
@@ -204,16 +192,16 @@ func fetchError(ctx context.Context, err error) error {
 // fetchRequest builds the request from the flags. Its error names all mistakes in them.
 func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
 	none := model.FetchRequest{}
-	via, wrong := model.ParseVia(f.via)
+	via, wrong := model.ParseVia(f.Via)
 	if wrong != nil {
 		wrong = fmt.Errorf("--via %w", wrong)
 	}
 	var zone error
-	if f.zone == "" && via != model.ViaAgent {
+	if f.Zone == "" && via != model.ViaAgent {
 		zone = errors.New("--zone is missing: name the zone to fetch through")
 	}
 	args, badArgs := f.toolArgs(via)
-	header, err := f.check(target, f.tool != "", zone, wrong, badArgs)
+	header, err := f.check(target, f.Tool != "", zone, wrong, badArgs)
 	if err != nil {
 		return none, usage("%w", err)
 	}
@@ -222,14 +210,14 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 		return none, fail(exitState, "%w", err)
 	}
 	req := f.fetchRequest(target, header)
-	req.Via, req.Tool, req.Args, req.Zone = via, f.tool, args, model.AgentZone()
+	req.Via, req.Tool, req.Args, req.Zone = via, f.Tool, args, model.AgentZone()
 	if via != model.ViaAgent {
-		if req.Zone, err = t.Zone(p, f.zone); err != nil {
+		if req.Zone, err = t.Zone(p, f.Zone); err != nil {
 			return none, err
 		}
 	}
-	if !via.Login() || f.key != "" {
-		err = t.haveKey(p, f.key)
+	if !via.Login() || f.Key != "" {
+		err = t.haveKey(p, f.Key)
 	}
 	return req, err
 }
@@ -237,17 +225,17 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 // toolArgs returns the arguments of --arg as a JSON object, "" without a tool.
 func (f requestFlags) toolArgs(via model.Via) (string, error) {
 	switch {
-	case f.zone != "" && via == model.ViaAgent:
+	case f.Zone != "" && via == model.ViaAgent:
 		return "", errors.New("--zone: by agent access the service chooses the zone; leave it out")
-	case (f.tool != "" || len(f.args) > 0) && via != model.ViaAgent:
+	case (f.Tool != "" || len(f.Args) > 0) && via != model.ViaAgent:
 		return "", errors.New("--tool and --arg need --via agent")
-	case len(f.args) > 0 && f.tool == "":
+	case len(f.Args) > 0 && f.Tool == "":
 		return "", errors.New("--arg needs --tool")
-	case f.tool == "":
+	case f.Tool == "":
 		return "", nil
 	}
 	args := map[string]any{}
-	for _, a := range f.args {
+	for _, a := range f.Args {
 		name, value, ok := strings.Cut(a, "=")
 		if !ok || name == "" {
 			return "", fmt.Errorf("--arg %q: write it as name=value", a)
@@ -278,9 +266,9 @@ func (t *task) haveKey(p config.Profile, name string) error {
 // fetchRequest builds the request from the flags, without zone and access method.
 func (f askFlags) fetchRequest(target string, header http.Header) model.FetchRequest {
 	return model.FetchRequest{
-		URL: target, Format: model.Format(f.format), Method: f.method, Header: header,
-		Body: f.body, Country: f.country, Key: f.key, Required: f.required, Timeout: f.timeout.d, Retries: f.retries,
-		Options: f.options, Secrets: f.secrets,
+		URL: target, Format: model.Format(f.Format), Method: f.Method, Header: header,
+		Body: f.Body, Country: f.Country, Key: f.Key, Required: f.Required, Timeout: f.Timeout.d, Retries: f.Retries,
+		Options: f.Options.Options, Secrets: f.secrets,
 	}
 }
 
@@ -290,23 +278,23 @@ func (f askFlags) check(target string, free bool, more ...error) (http.Header, e
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	switch _, err := model.ParseTarget(target); {
-	case target == "" && (free || f.options.Query != ""):
+	case target == "" && (free || f.Options.Options.Query != ""):
 	case target == "":
 		bad("name the URL to fetch, or say with --query what to search for")
-	case target != "" && f.options.Query != "":
+	case target != "" && f.Options.Options.Query != "":
 		bad("--query: the URL follows from it; leave the URL out")
 	case err != nil:
 		bad("URL %q: %w", target, err)
 	}
 	wrong = append(wrong, more...)
-	if f.format != string(model.FormatRaw) && f.format != string(model.FormatJSON) {
-		bad("--format %q: write raw or json", f.format)
+	if f.Format != string(model.FormatRaw) && f.Format != string(model.FormatJSON) {
+		bad("--format %q: write raw or json", f.Format)
 	}
-	if f.country != "" && !model.ValidCountry(f.country) {
-		bad("%w", wrongCountry(f.country))
+	if f.Country != "" && !model.ValidCountry(f.Country) {
+		bad("%w", wrongCountry(f.Country))
 	}
 	header := http.Header{}
-	for _, h := range f.headers {
+	for _, h := range f.Headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok || strings.TrimSpace(name) == "" {
 			bad("--header %q: write it as 'Name: value'", h)
@@ -314,10 +302,10 @@ func (f askFlags) check(target string, free bool, more ...error) (http.Header, e
 		}
 		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
-	if f.retries < -1 {
-		bad("--retries %d: write how many tries may follow the first, 0 or more", f.retries)
+	if f.Retries < -1 {
+		bad("--retries %d: write how many tries may follow the first, 0 or more", f.Retries)
 	}
-	for _, path := range f.required {
+	for _, path := range f.Required {
 		if err := fields.Validate(path); err != nil {
 			bad("--require: %w", err)
 		}
@@ -333,7 +321,7 @@ func wrongCountry(country string) error {
 // reportFetch writes the body and the verdict.
 func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destination, f requestFlags) error {
 	a := t.app
-	if f.output != "" || !f.json {
+	if f.Output != "" || !f.JSON {
 		if err := dest.write(ctx, r.Body); err != nil {
 			a.verdict(exitState, sanitizeLine(verdict(r))) // the page arrived and was paid for
 			return err
@@ -341,18 +329,18 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 	}
 	if r.Body.Cut {
 		a.warn("the body was cut after %d bytes, and the rest is lost: %s", r.Body.Size, sanitizeLine(cutReason(r)))
-		if r.Body.File == "" && f.output == "" {
+		if r.Body.File == "" && f.Output == "" {
 			a.say("zonedeck: with -o FILE a body goes to that file and needs no cache")
 		}
 	}
-	if f.json {
+	if f.JSON {
 		out := view.NewFetch(r)
 		out.Profile = t.CurrentProfile().Name
 		if r.KeyName == service.EnvKey {
 			out.KeyReplaces = t.Keys.Replaced()
 		}
-		if f.output != "" {
-			out.BodyFile = f.output
+		if f.Output != "" {
+			out.BodyFile = f.Output
 		} else {
 			attachBody(&out, r.Body, t.Paths.BodiesDir())
 		}

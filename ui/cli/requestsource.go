@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"zonedeck/model"
 	"zonedeck/service/importers"
 	"zonedeck/service/saved"
@@ -20,28 +18,22 @@ import (
 
 // requestSource says where to take a request from, in addition to the flags.
 type requestSource struct {
-	curl, har, saved string
-	entry            int
-}
-
-func (s *requestSource) add(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.StringVar(&s.curl, "curl", "", "take the request from the curl command in this file; - for standard input")
-	fl.StringVar(&s.har, "har", "", "take the request from this HAR file; - for standard input")
-	fl.IntVar(&s.entry, "entry", 0, "which entry of the HAR file, counting from 1 (needed if it has several)")
-	fl.StringVar(&s.saved, "saved", "", "send this saved request")
+	Curl  string `flag:"curl" help:"take the request from the curl command in this file; - for standard input"`
+	HAR   string `flag:"har" help:"take the request from this HAR file; - for standard input"`
+	Entry int    `flag:"entry" help:"which entry of the HAR file, counting from 1 (needed if it has several)"`
+	Saved string `flag:"saved" help:"send this saved request"`
 }
 
 // compose fills flags that were not given from the source, and puts in the values of
 // variables.
 func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *requestFlags) error {
-	if s := f.source; s.curl != "" && s.har+s.saved != "" || s.har != "" && s.saved != "" {
+	if s := f; s.Curl != "" && s.HAR+s.Saved != "" || s.HAR != "" && s.Saved != "" {
 		return usage("--curl, --har and --saved are each a whole request: give one of them")
 	}
-	if f.source.entry != 0 && f.source.har == "" {
+	if f.Entry != 0 && f.HAR == "" {
 		return usage("--entry needs --har")
 	}
-	r, is, err := t.sourced(ctx, f.source)
+	r, is, err := t.sourced(ctx, f.requestSource)
 	if err != nil {
 		return err
 	}
@@ -56,14 +48,14 @@ func (t *task) compose(ctx context.Context, given func(flag string) bool, target
 // fillInRequest puts in the values of variables.
 func (t *task) fillInRequest(f *requestFlags, target *string) error {
 	rest := model.FetchRequest{
-		Zone: model.Zone{Name: model.ZoneName(f.zone)}, Session: f.session, Tool: f.tool, Args: strings.Join(f.args, textBreak),
+		Zone: model.Zone{Name: model.ZoneName(f.Zone)}, Session: f.Session, Tool: f.Tool, Args: strings.Join(f.Args, textBreak),
 	}
-	if err := t.fillIn(&f.askFlags, target, &rest); err != nil {
+	if err := t.fillIn(&f.formFlags, target, &rest); err != nil {
 		return err
 	}
-	f.zone, f.session, f.tool = string(rest.Zone.Name), rest.Session, rest.Tool
-	if len(f.args) > 0 {
-		f.args = strings.Split(rest.Args, textBreak)
+	f.Zone, f.Session, f.Tool = string(rest.Zone.Name), rest.Session, rest.Tool
+	if len(f.Args) > 0 {
+		f.Args = strings.Split(rest.Args, textBreak)
 	}
 	return nil
 }
@@ -71,18 +63,18 @@ func (t *task) fillInRequest(f *requestFlags, target *string) error {
 // sourced returns the request of the source, if one is named. It says what was replaced or dropped.
 func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest, bool, error) {
 	switch {
-	case s.saved != "":
-		r, err := saved.New(t.Paths.RequestsDir()).Load(ctx, s.saved)
+	case s.Saved != "":
+		r, err := saved.New(t.Paths.RequestsDir()).Load(ctx, s.Saved)
 		if err != nil {
 			return r, false, usage("%w", err)
 		}
 		return r, true, nil
-	case s.curl == "" && s.har == "":
+	case s.Curl == "" && s.HAR == "":
 		return model.FetchRequest{}, false, nil
 	}
-	name, flag := s.curl, "--curl"
-	if s.har != "" {
-		name, flag = s.har, "--har"
+	name, flag := s.Curl, "--curl"
+	if s.HAR != "" {
+		name, flag = s.HAR, "--har"
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
@@ -108,7 +100,7 @@ func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest
 
 // imported reads a curl command or an entry of a HAR file.
 func (t *task) imported(in io.Reader, s requestSource, known importers.Known) (importers.Imported, error) {
-	if s.har == "" {
+	if s.HAR == "" {
 		b, err := io.ReadAll(io.LimitReader(in, 1<<20))
 		if err != nil {
 			return importers.Imported{}, err
@@ -119,7 +111,7 @@ func (t *task) imported(in io.Reader, s requestSource, known importers.Known) (i
 	if err != nil {
 		return importers.Imported{}, err
 	}
-	switch at := s.entry; {
+	switch at := s.Entry; {
 	case at > len(entries) || at < 0:
 		return importers.Imported{}, fmt.Errorf("--entry %d: it has %s", at, text.Counted(len(entries), "request"))
 	case at > 0:
@@ -148,45 +140,45 @@ func (f *requestFlags) fill(r model.FetchRequest, given func(flag string) bool, 
 	if *target == "" {
 		*target = r.URL
 	}
-	set("zone", &f.zone, string(r.Zone.Name))
-	set("via", &f.via, string(r.Via))
-	set("format", &f.format, string(r.Format))
-	set("key", &f.key, r.Key)
-	set("method", &f.method, r.Method)
-	set("data", &f.body, r.Body)
-	set("country", &f.country, r.Country)
-	set("session", &f.session, r.Session)
-	set("tool", &f.tool, r.Tool)
+	set("zone", &f.Zone, string(r.Zone.Name))
+	set("via", &f.Via, string(r.Via))
+	set("format", &f.Format, string(r.Format))
+	set("key", &f.Key, r.Key)
+	set("method", &f.Method, r.Method)
+	set("data", &f.Body, r.Body)
+	set("country", &f.Country, r.Country)
+	set("session", &f.Session, r.Session)
+	set("tool", &f.Tool, r.Tool)
 	for _, o := range model.AllOptions() {
 		if value := o.Value(r.Options); value != "" && !given(o.Flag()) {
-			o.Set(&f.options, value)
+			o.Set(&f.Options.Options, value)
 		}
 	}
 	if !given("require") {
-		f.required = r.Required
+		f.Required = r.Required
 	}
 	if !given("timeout") {
-		f.timeout.d = r.Timeout
+		f.Timeout.d = r.Timeout
 	}
 	if !given("retries") {
-		f.retries = r.Retries
+		f.Retries = r.Retries
 	}
 	var own []string // the names of headers given by flags
-	for _, h := range f.headers {
+	for _, h := range f.Headers {
 		name, _, _ := strings.Cut(h, ":")
 		own = append(own, http.CanonicalHeaderKey(strings.TrimSpace(name)))
 	}
 	for _, line := range text.HeaderLines(r.Header) {
 		name, _, _ := strings.Cut(line, ":")
 		if !slices.Contains(own, name) {
-			f.headers = append(f.headers, line)
+			f.Headers = append(f.Headers, line)
 		}
 	}
 	if given("tool") || given("arg") {
 		return nil
 	}
 	var err error
-	f.args, err = argFlags(r.Args)
+	f.Args, err = argFlags(r.Args)
 	return err
 }
 

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -53,11 +55,6 @@ type reasonFlag struct {
 	Reason string `flag:"admin-reason" help:"why this command has to use an ADMIN key, which is otherwise refused (exit 42); shown in History"`
 }
 
-// adminFlag adds the flag of reasonFlag.
-func adminFlag(cmd *cobra.Command, reason *string) {
-	cmd.Flags().StringVar(reason, "admin-reason", "", reflect.TypeFor[reasonFlag]().Field(0).Tag.Get("help"))
-}
-
 // askFlag says with which key the service is asked.
 type askFlag struct {
 	Key string `flag:"key" help:"key of the inventory to ask with (default: the profile's)"`
@@ -96,17 +93,17 @@ func command[F any](a *app, s spec[F]) *cobra.Command {
 					return err
 				}
 			}
+			n := needs{closed: true}
 			switch own, has := any(f).(interface{ needs() needs }); {
 			case s.needs != nil:
-				return a.withSession(cmd.Context(), s.needs(f), act)
+				n = s.needs(f)
 			case has:
-				return a.withSession(cmd.Context(), own.needs(), act)
-			default:
-				return act(&task{app: a})
+				n = own.needs()
 			}
+			return a.withSession(cmd.Context(), n, act)
 		},
 	}
-	excluding := addFlags(cmd.Flags(), reflect.ValueOf(&f).Elem())
+	excluding := addFlags(cmd, reflect.ValueOf(&f).Elem())
 	for name, help := range s.help {
 		cmd.Flags().Lookup(name).Usage = help
 	}
@@ -117,11 +114,23 @@ func command[F any](a *app, s spec[F]) *cobra.Command {
 }
 
 // givenFlags knows which flags of a command were given.
-type givenFlags struct{ all *pflag.FlagSet }
+type givenFlags struct{ cmd *cobra.Command }
 
-func (g *givenFlags) addTo(fl *pflag.FlagSet) { g.all = fl }
+func (g *givenFlags) addTo(cmd *cobra.Command) { g.cmd = cmd }
 
-func (g givenFlags) has(name string) bool { return g.all.Changed(name) }
+func (g givenFlags) has(name string) bool { return g.cmd.Flags().Changed(name) }
+
+// ignored names the given flags that a command in this mode would ignore: those of the other mode, which are the flags
+// ofMode or, in that mode, all other flags except both.
+func (g givenFlags) ignored(mode bool, ofMode, both []string) string {
+	var names []string
+	g.cmd.LocalNonPersistentFlags().VisitAll(func(fl *pflag.Flag) {
+		if fl.Changed && !slices.Contains(both, fl.Name) && slices.Contains(ofMode, fl.Name) != mode {
+			names = append(names, "--"+fl.Name)
+		}
+	})
+	return strings.Join(names, ", ")
+}
 
 // conclude prints a command's output and ends it. Output from before an error is printed too.
 func (a *app) conclude(p printed, err error) error {
@@ -155,13 +164,14 @@ func (a *app) conclude(p printed, err error) error {
 }
 
 // addFlags adds the flags of a struct and of embedded structs. It returns the pairs that exclude each other.
-func addFlags(fl *pflag.FlagSet, flags reflect.Value) (excluding [][]string) {
+func addFlags(cmd *cobra.Command, flags reflect.Value) (excluding [][]string) {
+	fl := cmd.Flags()
 	for i := range flags.NumField() {
 		f, at := flags.Type().Field(i), flags.Field(i)
 		name, short, usual, help := f.Tag.Get("flag"), f.Tag.Get("short"), f.Tag.Get("default"), f.Tag.Get("help")
 		if name == "" {
 			if f.Anonymous {
-				excluding = append(excluding, addFlags(fl, at)...)
+				excluding = append(excluding, addFlags(cmd, at)...)
 			}
 			continue
 		}
@@ -169,8 +179,8 @@ func addFlags(fl *pflag.FlagSet, flags reflect.Value) (excluding [][]string) {
 			excluding = append(excluding, []string{name, other})
 		}
 		switch p := at.Addr().Interface().(type) {
-		case interface{ addTo(*pflag.FlagSet) }:
-			p.addTo(fl)
+		case interface{ addTo(*cobra.Command) }:
+			p.addTo(cmd)
 		case *string:
 			fl.StringVarP(p, name, short, cmp.Or(usual, *p), help)
 		case *bool:

@@ -15,14 +15,14 @@ const textBreak = "\x00"
 
 // fillIn puts the values of variables into the flags, the target and rest: zone, session, tool and
 // arguments, which not every command has.
-func (t *task) fillIn(f *askFlags, target *string, rest *model.FetchRequest) error {
+func (t *task) fillIn(f *formFlags, target *string, rest *model.FetchRequest) error {
 	values, err := f.values()
 	if err != nil {
 		return usage("%w", err)
 	}
 	whole := *rest
-	whole.URL, whole.Method, whole.Body, whole.Country = *target, f.method, f.body, f.country
-	whole.Header, whole.Options = http.Header{"": f.headers}, f.options
+	whole.URL, whole.Method, whole.Body, whole.Country = *target, f.Method, f.Body, f.Country
+	whole.Header, whole.Options = http.Header{"": f.Headers}, f.Options.Options
 	whole, problems := whole.Resolve(func(name string) (model.Variable, bool) {
 		if v, ok := values[name]; ok {
 			return model.Variable{Value: v}, true
@@ -32,8 +32,8 @@ func (t *task) fillIn(f *askFlags, target *string, rest *model.FetchRequest) err
 	if len(problems) > 0 {
 		return usage("%w", unresolved(problems))
 	}
-	*target, f.method, f.body, f.country = whole.URL, whole.Method, whole.Body, whole.Country
-	f.headers, f.options, f.secrets = whole.Header[""], whole.Options, whole.Secrets
+	*target, f.Method, f.Body, f.Country = whole.URL, whole.Method, whole.Body, whole.Country
+	f.Headers, f.Options.Options, f.secrets = whole.Header[""], whole.Options, whole.Secrets
 	*rest = whole
 	return nil
 }
@@ -55,9 +55,9 @@ func unresolved(problems []model.FieldProblem) error {
 }
 
 // values returns the variables of --var by name.
-func (f askFlags) values() (map[string]string, error) {
+func (f formFlags) values() (map[string]string, error) {
 	out := map[string]string{}
-	for _, v := range f.vars {
+	for _, v := range f.Vars {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || !model.VariableName(name) {
 			return nil, errors.New("--var: write name=value; a name has letters, digits and underscores")
