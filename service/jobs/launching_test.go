@@ -218,6 +218,11 @@ func TestWhatALaunchAsks(t *testing.T) {
 	if r, err := l.Check(t.Context(), Draft{From: Again{Job: "job-5", Missing: true}}); err != nil || !reflect.DeepEqual(kinds(r.Questions), []ask.Kind{ask.Unmatched, ask.Lacking}) {
 		t.Errorf("%v, %v", kinds(r.Questions), err)
 	}
+	s = state{profile: local, repeated: model.Job{ID: "job-6", Profile: "acme", State: model.JobNotSent, Steps: []model.JobStep{{State: model.JobMayHave}}}, missing: one}
+	l, _ = s.launching(t)
+	if r, err := l.Check(t.Context(), Draft{From: Again{Job: "job-6"}}); err != nil || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0].Text, "a person said that job-6 had not started") {
+		t.Errorf("%v, %v", r.Notes, err)
+	}
 }
 
 func TestWhatCannotBeLaunched(t *testing.T) {

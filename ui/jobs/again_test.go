@@ -1,14 +1,13 @@
 package jobs_test
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	service "zonedeck/service/jobs"
 	"zonedeck/ui/uitest"
 )
@@ -26,9 +25,8 @@ func askedFor(key string, urls ...string) model.TriggerRequest {
 }
 
 func TestAJobThatMayHaveStartedIsAdoptedInOneStep(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{lostJob()}, candidates: []service.Candidate{
-		{RemoteJob: model.RemoteJob{Snapshot: "sd_same", State: model.JobRunning}, Inputs: 2, After: 2 * time.Second},
-		{RemoteJob: model.RemoteJob{Snapshot: "sd_other", State: model.JobReady}, Inputs: 5, After: -3 * time.Second, Against: "it has 5 inputs and not 2"},
+	f := &fakeJobs{jobs: []model.Job{lostJob()}, options: []ask.Option{
+		{Value: "sd_same", Text: "2 inputs · running, begun 2s after the POST"}, {Value: "sd_other", Text: "ready, begun 3s before the POST", Against: "it has 5 inputs and not 2"},
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s")
@@ -41,9 +39,7 @@ func TestAJobThatMayHaveStartedIsAdoptedInOneStep(t *testing.T) {
 }
 
 func TestAJobThatSomethingSpeaksAgainstIsAdoptedByAYes(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{lostJob()}, candidates: []service.Candidate{
-		{RemoteJob: model.RemoteJob{Snapshot: "sd_other", State: model.JobReady}, Inputs: 2, After: time.Second, Against: "it can be job-6 as well"},
-	}}
+	f := &fakeJobs{jobs: []model.Job{lostJob()}, options: []ask.Option{{Value: "sd_other", Text: "ready", Against: "it can be job-6 as well"}}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s", "1")
 		s.Expect("Is it sd_other?", "it can be job-6 as well")
@@ -51,17 +47,14 @@ func TestAJobThatSomethingSpeaksAgainstIsAdoptedByAYes(t *testing.T) {
 		s.Expect("may have started")
 		s.Press("s", "1", "y")
 		s.Expect("job-7: ready", "sd_other")
-		if !f.sure {
-			t.Error("the service asks once more")
-		}
 	})
 }
 
 func TestAJobThatMayHaveStartedIsMarkedOrLaunchedAgain(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Missing{Request: askedFor("", "https://a.test/1", "https://a.test/2")}}
+	f := &fakeJobs{jobs: []model.Job{lostJob()}, asked: askedFor("", "https://a.test/1", "https://a.test/2"), check: asking(ask.Question{Kind: ask.Unsettled, Text: "job-7 may have started"})}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s", "w")
-		s.Expect("Launch it again?", "job-7 may have started: a second one with 2 inputs is billed a", "looks for it in", "2 inputs of job-7 for dataset gd_products, with key etl: about")
+		s.Expect("Launch it again?", "job-7 may have started. s looks for it in", "2 inputs of job-7 for dataset gd_products, with key etl: about")
 		s.Press("n")
 		if len(f.triggered) != 0 {
 			t.Fatal("launched without a yes")
@@ -72,57 +65,54 @@ func TestAJobThatMayHaveStartedIsMarkedOrLaunchedAgain(t *testing.T) {
 }
 
 func TestAListThatCannotBeReadIsNoReasonToMarkAJob(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{lostJob()}, settleErr: errors.New("the service answered 503")}
+	f := &fakeJobs{jobs: []model.Job{lostJob()}, listErr: errors.New("the service answered 503"), against: "nobody has looked"}
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.AllowError("the service answered 503")
 		s.Press("s")
 		s.Expect("job-7: the service's list could not be read", "›l    look again")
 		s.ExpectNot("can be it")
 		s.Press("x")
-		s.Expect("Has job-7 not started?", "could not be read (the", "launched again are billed a second time")
+		s.Expect("Has job-7 not started?", "Nobody has looked.", "launched again are billed a second time")
 		s.Press("n")
 		s.Expect("may have started")
-		f.candidates = []service.Candidate{{RemoteJob: model.RemoteJob{Snapshot: "sd_same", State: model.JobRunning}, Inputs: 2}}
 		s.Press("s")
-		f.settleErr = nil
+		f.listErr, f.options = nil, []ask.Option{{Value: "sd_same"}}
 		s.Press("enter")
 		s.Expect("1 job of the service's list can be it", "it is sd_same")
-		s.Press("esc")
-		f.settleErr = errors.New("the service answered 503")
-		s.Press("s")
-		f.settleErr = nil
 		s.Press("x", "y")
 		s.Expect("job-7: not sent")
 	})
 }
 
 func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Missing{
-		Request: askedFor("etl", "https://a.test/3"), Inputs: 20, Failed: 1, Unmatched: 2, Lacking: 5,
+	f := &fakeJobs{jobs: []model.Job{readyJob()}, asked: askedFor("etl", "https://a.test/3"), check: func(r *service.Report) error {
+		r.Missing = service.Missing{Inputs: 20, Failed: 1}
+		return asking(ask.Question{Kind: ask.Unmatched, Text: "2 rows cannot be matched"}, ask.Question{Kind: ask.Lacking, Text: "5 records did not come"})(r)
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("a")
 		s.Expect("Launch job-9 again", "the whole job", "20 inputs", "only what is missing", "change it first")
 		s.Press("o")
-		s.Expect("1 input of job-9", "Of 20 inputs, 0 gave nothing and 1 an error.", "2 rows of job-9 cannot be matched", "5 records that the service counted did not come", "Download")
+		s.Expect("1 input of job-9", "Of 20 inputs, 0 gave nothing and 1 an error.", "2 rows cannot be matched.", "5 records did not come. Download the result again first (d).")
 		s.Press("y")
-		if len(f.triggered) != 1 || f.triggered[0].Repeats != "job-9" || f.triggered[0].Inputs[0].URL != "https://a.test/3" || f.triggered[0].Settings.LimitPerInput != 3 {
-			t.Errorf("%+v", f.triggered)
+		if len(f.triggered) != 1 || f.drafts[0].From != (service.Again{Job: "job-9", Missing: true}) {
+			t.Errorf("%+v of %+v", f.triggered, f.drafts)
 		}
 	})
 }
 
 func TestASecondLaunchOfAJobNamesTheFirst(t *testing.T) {
-	f := &fakeLedger{
-		jobs: []model.Job{readyJob()}, rest: service.Missing{Request: askedFor("etl", "https://a.test/3"), Inputs: 20, Failed: 1},
-		same: []model.Job{{ID: "job-12", Profile: "acme", State: model.JobMayHave, Repeats: "job-9"}, readyJob()},
-	}
+	second := ask.Question{Kind: ask.SameInputs, About: "job-12", Facts: []ask.Fact{
+		{Text: "job-9 was launched again", Job: model.Job{ID: "job-12", Profile: "acme", State: model.JobMayHave}, Then: "this is a second job"}, {Text: "not named"},
+	}}
+	f := &fakeJobs{jobs: []model.Job{readyJob()}, asked: askedFor("etl", "https://a.test/3"), check: asking(second)}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("a", "o")
-		s.Expect("job-9 was launched again at", "may have started).", "second job, billed a second time if that one started.")
+		s.Expect("job-9 was launched again at", "(job-12, may have started). This")
+		s.ExpectNot("Not named")
 		s.Press("y")
-		if len(f.triggered) != 1 || f.triggered[0].Guard == nil || !slices.Equal(f.triggered[0].Guard.Known, []string{"job-9", "job-12"}) {
-			t.Errorf("%+v", f.triggered)
+		if len(f.triggered) != 1 || !f.given.To(second).Yes {
+			t.Errorf("%+v by %+v", f.triggered, f.given)
 		}
 	})
 }
@@ -131,7 +121,7 @@ func TestALaunchBeforeTheServiceWantsItIsAskedAbout(t *testing.T) {
 	for at, want := range map[time.Duration]bool{0: true, -6 * time.Minute: false} {
 		refused := readyJob()
 		refused.State = model.JobRefused
-		f := &fakeLedger{jobs: []model.Job{refused}, rest: service.Missing{Request: askedFor("etl", "https://a.test/3")}}
+		f := &fakeJobs{jobs: []model.Job{refused}, asked: askedFor("etl", "https://a.test/3")}
 		flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 			f.mu.Lock()
 			f.jobs[0].Fault = model.JobFault{Call: model.CallTrigger, At: time.Now().Add(at), Diagnosis: model.Diagnosis{Class: model.ClassTooFast, RetryAfter: 5 * time.Minute}}
@@ -148,22 +138,22 @@ func TestALaunchBeforeTheServiceWantsItIsAskedAbout(t *testing.T) {
 }
 
 func TestAJobIsChangedInTheFormBeforeItIsLaunchedAgain(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Missing{Request: askedFor("etl", "https://a.test/1", "https://a.test/2")}}
+	f := &fakeJobs{jobs: []model.Job{readyJob()}, asked: askedFor("etl", "https://a.test/1", "https://a.test/2")}
 	flow(t, f, "brightdata", 100, 40, func(s *uitest.Screen) {
 		s.Press("a", "e")
 		s.Expect("New job", "gd_products", `{"url":"https://a.test/1"}`)
 		s.Press("ctrl+s")
 		s.Expect("launch 2 inputs")
 		s.Press("ctrl+s", "y")
-		if len(f.triggered) != 1 || f.triggered[0].Repeats != "job-9" || len(f.triggered[0].Inputs) != 2 || f.triggered[0].Settings.LimitPerInput != 3 {
-			t.Errorf("%+v", f.triggered)
+		if d := f.drafts[0]; len(f.triggered) != 1 || d.Repeats != "job-9" || d.Settings.LimitPerInput != 3 {
+			t.Errorf("%+v", d)
 		}
 	})
 }
 
 func TestInputsTooLongForTheFormAreLaunchedByACommandThatNamesTheProfile(t *testing.T) {
 	long := askedFor("etl", "https://a.test/"+strings.Repeat("x", 1<<20))
-	flow(t, &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Missing{Request: long}}, "brightdata", 160, 30, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{readyJob()}, asked: long}, "brightdata", 160, 30, func(s *uitest.Screen) {
 		s.Press("a", "e")
 		s.Expect("'zonedeck --profile acme jobs relaunch job-9' launches it")
 	})
@@ -171,17 +161,19 @@ func TestInputsTooLongForTheFormAreLaunchedByACommandThatNamesTheProfile(t *test
 
 func TestWhatCannotBeLaunchedAgainSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
-		rest service.Missing
-		err  error
-		want string
+		asked model.TriggerRequest
+		check func(*service.Report) error
+		want  string
 	}{
-		"no inputs kept":  {err: service.ErrNoRequest, want: "job-9 cannot be launched again: the ledger does not have its inputs"},
-		"another error":   {err: errors.New("the disk is on fire"), want: "launch job-9 again: the disk is on fire"},
+		"no inputs kept":  {check: refusing(service.ErrNoRequest), want: "job-9 cannot be launched again: the ledger does not have its inputs"},
+		"another error":   {check: refusing(errors.New("the disk is on fire")), want: "launch job-9 again: the disk is on fire"},
 		"nothing is left": {want: "every input of job-9 gave data"},
-		"an ADMIN key":    {rest: service.Missing{Request: askedFor("boss", "https://a.test/1")}, want: "change it first (a, then e)"},
+		"a refused key":   {check: refusing(model.BadField("key", "it has expired")), want: "it has expired: change it first (a, then e)"},
+		"an ADMIN key":    {asked: askedFor("boss", "https://a.test/1"), check: asking(ask.Question{Kind: ask.AdminReason, Want: ask.Reason}), want: "change it first (a, then e)"},
+		"a deaf inbox":    {asked: askedFor("etl", "https://a.test/1"), check: noting(ask.Note{Text: "the disk is on fire", Warn: true}), want: "launch job-9 again: the disk is on fire"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: c.rest, settleErr: c.err}
+			f := &fakeJobs{jobs: []model.Job{readyJob()}, asked: c.asked, check: c.check}
 			flow(t, f, "brightdata", 120, 30, func(s *uitest.Screen) {
 				s.AllowError("the disk is on fire")
 				s.Press("a", "o")
@@ -210,7 +202,7 @@ func TestACostIsSaidOnceRowsAreCounted(t *testing.T) {
 		"inputs    20":                            counted(func(j *model.Job) { j.State = model.JobRefused }),
 		"cost      not known: what was collected": counted(func(j *model.Job) { j.State = model.JobCanceled }),
 	} {
-		flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 			s.Expect(want)
 			if !strings.HasPrefix(want, "cost ") {
 				s.ExpectNot("cost ")
@@ -228,7 +220,7 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedFor(t *testing.T) {
 		said  string
 	}{{"an inbox that receives", inboxAt("", nil), "; nothing was sent"}, {"none", inboxAt("", errors.New("no zonedeck receives")), "none can come now: no zonedeck receives"}} {
 		t.Run(c.name, func(t *testing.T) {
-			f := &fakeLedger{jobs: []model.Job{job}, hooks: c.hooks}
+			f := &fakeJobs{jobs: []model.Job{job}, hooks: c.hooks}
 			flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 				s.Press("s", "b")
 				s.Expect("job-7: waiting for its webhook until", c.said, "webhook", "due by", "if one comes, it")
@@ -237,7 +229,7 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedFor(t *testing.T) {
 			})
 		})
 	}
-	flow(t, &fakeLedger{jobs: []model.Job{lostJob()}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{lostJob()}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("s")
 		s.Expect("wait for its webhook", "the service has no inbox address")
 	})
@@ -249,27 +241,20 @@ func TestAJobThatIsNotSentYetSaysSo(t *testing.T) {
 	} {
 		job := lostJob()
 		job.State = state
-		flow(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 120, 40, func(s *uitest.Screen) { s.Expect(want) })
+		flow(t, &fakeJobs{jobs: []model.Job{job}}, "brightdata", 120, 40, func(s *uitest.Screen) { s.Expect(want) })
 	}
 }
 
 // One key does not mark a job while the service's list has jobs that can be it.
 func TestAJobThatTheListMayHaveIsMarkedByAYesAlone(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Missing{Request: askedFor("", "https://a.test/1", "https://a.test/2")}, candidates: []service.Candidate{
-		{RemoteJob: model.RemoteJob{Snapshot: "sd_same", State: model.JobRunning}, Inputs: 2},
-		{RemoteJob: model.RemoteJob{Snapshot: "sd_late", State: model.JobRunning}, Inputs: 2, Against: "it can be job-6 as well"},
-		{RemoteJob: model.RemoteJob{Snapshot: "sd_other", State: model.JobReady}, Inputs: 5, Against: "it has 5 inputs and not 2"},
-	}}
+	f := &fakeJobs{jobs: []model.Job{lostJob()}, options: []ask.Option{{Value: "sd_same"}}, against: "it can be sd_same"}
 	flow(t, f, "brightdata", 120, 30, func(s *uitest.Screen) {
 		s.Press("s", "x")
-		s.Expect("Has job-7 not started?", "it can be sd_same or sd_late (it can be", "job-6 as well). If job-7 has started", "billed a second time")
-		s.ExpectNot("or sd_other")
+		s.Expect("Has job-7 not started?", "It can be sd_same. If job-7 has started", "billed a second time")
 		s.Press("n")
 		s.Expect("may have started")
 		s.Press("s", "x", "y")
 		s.Expect("job-7: not sent")
-		s.Press("a", "w")
-		s.Expect("Launch it again?", "A person said that job-7 had not started: if it did", "billed a second time.")
 	})
 }
 
@@ -282,24 +267,8 @@ func forgottenJob() model.Job {
 	return j
 }
 
-// AskNow has a job followed again.
-func (f *fakeLedger) AskNow(_ context.Context, id string) (model.Job, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked = append(f.asked, id)
-	i := slices.IndexFunc(f.jobs, func(j model.Job) bool { return j.ID == id })
-	if f.jobs[i].Forgotten() { // asked once, and known again where knows says so
-		if f.knows != "" {
-			f.jobs[i].State, f.jobs[i].Fault = f.knows, model.JobFault{}
-		}
-		return f.jobs[i], nil
-	}
-	f.wake <- struct{}{}
-	return f.jobs[i], nil
-}
-
 func TestAForgottenJobIsAskedForOnceMoreAndTakenBack(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{forgottenJob()}}
+	f := &fakeJobs{jobs: []model.Job{forgottenJob()}}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("- expired (last seen running at ", "do next   [f] look for it in the service's", "do next   [a] launch it again")
 		s.Press("f")
@@ -315,13 +284,12 @@ func TestAForgottenJobIsAskedForOnceMoreAndTakenBack(t *testing.T) {
 
 // What it costs to launch a forgotten job again is said before it is.
 func TestAForgottenJobIsLaunchedAgainWithAWarning(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{forgottenJob()}}
-	f.rest.Request = askedFor("etl", "https://a.test/1")
+	f := &fakeJobs{jobs: []model.Job{forgottenJob()}, asked: askedFor("etl", "https://a.test/1"), check: noting(ask.Note{Text: "the same inputs are billed a second time"})}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("a")
 		s.Expect("the whole job", "the job has expired: no rows to compare with")
 		s.Press("w")
-		s.Expect("Launch it again?", "did not know it when it was", "the same inputs are billed", "a second time.")
+		s.Expect("Launch it again?", "The same inputs are billed a second time.")
 	})
 }
 
@@ -331,7 +299,7 @@ func TestAJobThatIsNotAskedForAnyMoreIsNotShownAsRunning(t *testing.T) {
 	answer := model.Diagnose(model.Outcome{Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: 404})
 	j.State, j.Profile = model.JobRunning, "other" // its own console gave it up
 	j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobUnknown(answer, false), At: j.Updated, Seen: j.Updated.Add(-time.Hour), GivenUp: true}
-	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("? was running", "(last seen at ", "It is not asked for any more")
 		s.ExpectNot("● running", "waiting to be followed")
 		s.Press("/")
@@ -344,7 +312,7 @@ func TestAJobThatIsNotAskedForAnyMoreIsNotShownAsRunning(t *testing.T) {
 func TestAJobThatTheServiceDoesNotKnowIsAskedForOn(t *testing.T) {
 	j := forgottenJob()
 	j.State, j.Detail, j.Fault.Diagnosis = model.JobRunning, "", model.JobUnknown(model.Diagnosis{Class: model.ClassOutside}, true)
-	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("● running", "The service says that", "it knows no such job", "followed: the service is asked for some", "minutes before that counts")
 	})
 }

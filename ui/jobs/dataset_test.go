@@ -1,13 +1,14 @@
 package jobs_test
 
 import (
-	"os"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/uitest"
 )
 
@@ -24,7 +25,10 @@ func shopListing() catalogue.Listing {
 }
 
 func TestADataSetIsPickedFromTheListAndItsRowsNeedNoURL(t *testing.T) {
-	f := &fakeLedger{listing: shopListing()}
+	f := &fakeJobs{listing: shopListing(), check: func(r *service.Report) error {
+		r.Rows.Folded, r.Rows.Problems = 1, []service.Problem{{Row: 3, Text: "the same as row 1", Warning: true}}
+		return nil
+	}}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Expect("New job: 2 data sets · the service's list, read 3 h ago", "Shop: products  gd_products · scraper · a.test", "Words  gd_words · search")
@@ -33,20 +37,19 @@ func TestADataSetIsPickedFromTheListAndItsRowsNeedNoURL(t *testing.T) {
 		s.Expect("gd_words", "(•) one ( ) pasted", "word *   required")
 		s.Press("shift+tab", "space", "tab")
 		s.Expect("Rows: word required.")
-		s.Paste("lamp\ndesk\nlamp")
+		s.Paste("lamp\ndesk")
 		s.Press("ctrl+s")
-		s.Expect("2 inputs from what was pasted", "1 repeated row folded", "row 3: the same as row 1; it is sent once", "launch 2 inputs")
+		s.Expect("2 inputs from what was pasted", "1 repeated row folded", "! row 3: the same as row 1", "launch 2 inputs")
 		s.Press("ctrl+s", "y")
 		s.Expect("launched job-1")
-		got := f.triggered[0]
-		if got.Dataset != "gd_words" || len(got.Inputs) != 2 || got.Inputs[1].Extra["word"] != `"desk"` || got.Inputs[1].URL != "" {
-			t.Errorf("%+v", got)
+		if d := f.drafts[0]; d.Dataset != "gd_words" || f.read != "lamp\ndesk" {
+			t.Errorf("%+v of %q", d, f.read)
 		}
 	})
 }
 
 func TestAnIdentifierThatIsNotListedSaysSo(t *testing.T) {
-	f := &fakeLedger{listing: shopListing()}
+	f := &fakeJobs{listing: shopListing()}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("gd_other")
@@ -59,7 +62,7 @@ func TestAnIdentifierThatIsNotListedSaysSo(t *testing.T) {
 }
 
 func TestTheListOfDataSetsIsAskedForAgain(t *testing.T) {
-	f := &fakeLedger{listing: shopListing()}
+	f := &fakeJobs{listing: shopListing()}
 	f.listing.Problem = "the list of scrapers: HTTP 503"
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Press("n")
@@ -76,7 +79,7 @@ func TestTheListOfDataSetsIsAskedForAgain(t *testing.T) {
 }
 
 func TestAPickedDataSetIsNotLostByEsc(t *testing.T) {
-	flow(t, &fakeLedger{listing: shopListing()}, "brightdata", 100, 30, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{listing: shopListing()}, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("words")
 		s.Press("enter", "ctrl+o", "enter")
@@ -89,7 +92,11 @@ func TestAPickedDataSetIsNotLostByEsc(t *testing.T) {
 }
 
 func TestADiscoveryAndItsLimitsAreFieldsOfTheForm(t *testing.T) {
-	f := &fakeLedger{listing: shopListing()}
+	f := &fakeJobs{listing: shopListing(), check: func(r *service.Report) error {
+		r.Rows.Rows = r.Request.Inputs[:2]
+		r.Request.Inputs, r.Rows.Columns = r.Request.Inputs[:1], []service.Column{{Name: "Term", Field: "keyword"}, {Name: "note"}}
+		return nil
+	}}
 	flow(t, f, "brightdata", 120, 44, func(s *uitest.Screen) {
 		s.Press("n", "enter", "shift+tab", "shift+tab", "enter")
 		s.Type("keyword")
@@ -113,38 +120,29 @@ func TestADiscoveryAndItsLimitsAreFieldsOfTheForm(t *testing.T) {
 		s.Type("https://a.test/n")
 		s.Press("ctrl+s")
 		s.Expect("1 input from what was pasted", "a sample of 2", "columns Term=keyword", "launch 1 input")
-		s.Press("ctrl+s", "y")
-		s.Expect("launched job-1")
-		s.Expect("2 inputs saved in")
-		got := f.triggered[0]
-		want := model.JobSettings{Discover: "keyword", LimitPerInput: 5, Notify: "https://a.test/n"}
-		if got.Settings != want || got.MaxCost != 2.5 || len(got.Inputs) != 1 || got.Inputs[0].Extra["keyword"] != `"lamp"` || len(got.Inputs[0].Extra) != 1 {
+		got, settings := f.drafts[0], model.JobSettings{Discover: "keyword", LimitPerInput: 5, Notify: "https://a.test/n"}
+		columns := got.From.(service.Rows).Map
+		if got.Settings != settings || got.MaxCost != 2.5 || got.Sample != 1 || got.SaveList != "lamps" || !maps.Equal(columns, map[string]string{"Term": "keyword", "note": ""}) {
 			t.Errorf("%+v", got)
 		}
 	})
 }
 
 func TestTheGoodRowsAreLaunchedAndTheBadOnesKept(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{check: bad(1)}
 	flow(t, f, "brightdata", 110, 34, func(s *uitest.Screen) {
-		fillDialog(s, "https://a.test/1\nnonsense\nhttps://a.test/2")
+		fillDialog(s, "https://a.test/1\nhttps://a.test/2\nnonsense")
 		s.Press("ctrl+s")
 		s.Expect("1 row of what was pasted cannot be used", "bad rows are kept in a", "launch the 2 good rows")
 		s.Press("ctrl+s")
-		s.Expect("Launch the 2 good rows?", "cannot be used. Bad rows are kept as")
+		s.Expect("Launch the 2 good rows?", "Some rows cannot be used. Bad rows are kept as")
 		s.Press("y")
 		s.Expect("1 bad row kept in")
-		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 2 {
-			t.Fatalf("%+v", f.triggered)
-		}
-		if b, err := os.ReadFile(f.triggered[0].Rejected.File); err != nil || string(b) != "nonsense\n" {
-			t.Errorf("%q, %v", b, err)
-		}
 	})
 }
 
 func TestALineEndInTheRowsIsNoLaunch(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "")
 		for _, line := range []string{"https://a.test/1", "https://a.test/2", "https://a.test/3"} {
@@ -158,26 +156,22 @@ func TestALineEndInTheRowsIsNoLaunch(t *testing.T) {
 }
 
 func TestTheReasonsOfBadRowsAreSeenOnASmallScreen(t *testing.T) {
-	flow(t, &fakeLedger{listing: shopListing()}, "brightdata", 80, 24, func(s *uitest.Screen) {
+	problems := []service.Problem{{Row: 8, Text: "repeated", Warning: true}}
+	for row := 2; row < 8; row++ {
+		problems = append(problems, service.Problem{Row: row, Text: "no address"})
+	}
+	flow(t, &fakeJobs{listing: shopListing(), check: bad(6, problems...)}, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Press("n", "enter", "shift+tab", "space", "tab")
-		s.Paste("https://a.test/1\nftp://x\nnonsense\nhttp://\nfile:///x\ngopher://x")
+		s.Paste(strings.Repeat("x\n", 7))
 		s.Press("esc", "tab", "tab", "space") // all of its fields
 		s.Press("ctrl+s")
-		s.Expect("5 rows of what was pasted cannot be used", `row 2: "ftp://x"`, `row 6: "gopher://x"`, "launch the 1 good row")
-	})
-}
-
-func TestBadRowsAreListedBeforeNotes(t *testing.T) {
-	flow(t, &fakeLedger{}, "brightdata", 100, 36, func(s *uitest.Screen) {
-		fillDialog(s, strings.Repeat("https://a.test/1\n", 9)+"ftp://a.test/x\nnonsense")
-		s.Press("ctrl+s")
-		s.Expect(`✗ row 10: "ftp://a.test/x"`, `✗ row 11: "nonsense"`, "! row 2: the same as row 1", "… and 4 more")
+		s.Expect("6 rows of what was pasted cannot be used", "✗ row 2: no address", "✗ row 7: no address", "… and 1 more", "launch the 1 good row")
 	})
 }
 
 // What is pasted is said in the words of the data set, which need not be addresses.
 func TestThePasteFieldNamesTheInputOfTheDataSet(t *testing.T) {
-	flow(t, &fakeLedger{listing: shopListing()}, "brightdata", 120, 44, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{listing: shopListing()}, "brightdata", 120, 44, func(s *uitest.Screen) {
 		s.Press("n", "enter", "shift+tab", "shift+tab", "enter")
 		s.Type("keyword")
 		s.Press("enter", "space")
@@ -198,7 +192,7 @@ func typedListing() catalogue.Listing {
 }
 
 func TestAnInputIsTypedByItsFields(t *testing.T) {
-	f := &fakeLedger{listing: typedListing()}
+	f := &fakeJobs{listing: typedListing(), check: bad(1, service.Problem{Row: 1, Column: "pages", Field: "pages", Text: "2x is not a number"})}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("of_old") // a name of another client, which is not shown
@@ -206,24 +200,18 @@ func TestAnInputIsTypedByItsFields(t *testing.T) {
 		s.Expect("(•) one ( ) pasted ( ) from a file", "url *    required, e.g. http://a.test/1", "The page.", "pages    2", "all      (•) not said ( ) yes ( ) no")
 		s.Press("ctrl+s")
 		s.Expect("the data set requires it")
-		s.Type("nonsense")
+		s.Type("http://a.test/9")
 		s.Press("tab")
 		s.Type("x")
 		s.Press("ctrl+s")
-		s.Expect("✗ \"2x\" is not a number", "1 row of the form cannot be used")
-		s.Press("backspace", "ctrl+s")
-		s.Expect("write an absolute address")
-		s.Press("ctrl+u")
-		s.Type("http://a.test/9")
-		s.Press("ctrl+s")
-		s.Expect("1 input from the form")
-		s.Press("tab", "tab", "space", "ctrl+s")
+		s.Expect("✗ 2x is not a number", "1 row of the form cannot be used")
+		f.check = nil
+		s.Press("backspace", "tab", "space", "ctrl+s")
 		s.Expect("1 input from the form")
 		s.Press("ctrl+s", "y")
 		s.Expect("launched job-1")
-		in := f.triggered[0].Inputs
-		if len(in) != 1 || in[0].URL != "http://a.test/9" || in[0].Extra["pages"] != "2" || in[0].Extra["all"] != "true" {
-			t.Errorf("%+v", in)
+		if want := `{"all":"true","pages":"2","url":"http://a.test/9"}`; f.read != want {
+			t.Errorf("read %s, want %s", f.read, want)
 		}
 	})
 }
@@ -233,7 +221,7 @@ func TestTheListFindsAKind(t *testing.T) {
 	l.Datasets = append(l.Datasets, model.Dataset{ID: "gd_s", Name: "Words of a search", Kind: model.CollectSearch, Methods: []model.CollectMethod{
 		{Discover: "keyword", Fields: []model.InputField{{Name: "keyword", Required: true}}},
 	}}, model.Dataset{ID: "discover", Name: "Discover", Kind: model.CollectDiscover, Description: "a search of the web"})
-	flow(t, &fakeLedger{listing: l}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{listing: l}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("search")
 		s.Expect("Words of a search", "Discover")
@@ -251,7 +239,7 @@ func TestTheServiceDescribesFieldsInAnyWords(t *testing.T) {
 	l := typedListing()
 	l.Datasets[0].Methods[0].Fields[0].Description = "."
 	l.Datasets[0].Methods[0].Fields[1].Description = "état de la page"
-	f := &fakeLedger{listing: l}
+	f := &fakeJobs{listing: l}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("of_old")
@@ -263,7 +251,7 @@ func TestTheServiceDescribesFieldsInAnyWords(t *testing.T) {
 }
 
 func TestAnotherMethodHasOtherFieldsAndSaysWhatItCosts(t *testing.T) {
-	flow(t, &fakeLedger{listing: typedListing()}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{listing: typedListing()}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n", "enter", "tab")
 		s.Type("7")
 		s.Press("esc", "up", "up", "up", "enter")

@@ -15,7 +15,7 @@ import (
 
 func TestADownloadShowsHowFarItIsAndStopsOnDemand(t *testing.T) {
 	var asked []service.Destination
-	f := &fakeLedger{jobs: []model.Job{readyJob()}}
+	f := &fakeJobs{jobs: []model.Job{readyJob()}}
 	f.downloads = func(ctx context.Context, to service.Destination, on func(service.Progress)) (model.Job, error) {
 		asked = append(asked, to)
 		if len(asked) == 2 {
@@ -76,7 +76,7 @@ func TestAFileIsReplacedOnlyAfterAQuestion(t *testing.T) {
 		{&service.ForeignError{File: "/data/x.json.part"}, "Drop what is there?", "/data/x.json.part holds another result", service.Destination{DropPartial: true}},
 	} {
 		var asked []service.Destination
-		f := &fakeLedger{jobs: []model.Job{readyJob()}}
+		f := &fakeJobs{jobs: []model.Job{readyJob()}}
 		f.downloads = func(_ context.Context, to service.Destination, _ func(service.Progress)) (model.Job, error) {
 			if asked = append(asked, to); !to.Replace && !to.DropPartial {
 				return model.Job{}, fmt.Errorf("downloading: %w", c.err)
@@ -108,7 +108,7 @@ func TestAFileIsReplacedOnlyAfterAQuestion(t *testing.T) {
 // A yes answers the question that was asked, and no other.
 func TestADownloadAsksForEachThingThatItWouldReplace(t *testing.T) {
 	var asked []service.Destination
-	f := &fakeLedger{jobs: []model.Job{readyJob()}}
+	f := &fakeJobs{jobs: []model.Job{readyJob()}}
 	f.downloads = func(_ context.Context, to service.Destination, _ func(service.Progress)) (model.Job, error) {
 		asked = append(asked, to)
 		switch {
@@ -142,7 +142,7 @@ func TestADownloadThatFailsSaysWhy(t *testing.T) {
 		{errors.New("no space left on the device"), []string{"no space left on the device"}},
 		{&service.PartialError{File: "/d/x.part", Bytes: 7, Total: 1, Err: errors.New("it broke off")}, []string{"it broke off; 7 bytes are kept in /d/x.part", "! the download did not end", "only whole"}},
 	} {
-		f := &fakeLedger{jobs: []model.Job{readyJob()}}
+		f := &fakeJobs{jobs: []model.Job{readyJob()}}
 		f.downloads = func(context.Context, service.Destination, func(service.Progress)) (model.Job, error) {
 			return model.Job{}, c.err
 		}

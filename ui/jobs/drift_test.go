@@ -119,7 +119,7 @@ func (f *fakeMonitor) ToEdit(kind drift.Kind, name string) (string, error) {
 
 func startDrift(t *testing.T, f *fakeMonitor) *uitest.Screen {
 	t.Helper()
-	d := deps(t, &fakeLedger{jobs: []model.Job{{ID: "job-2", Dataset: "gd_shop", State: model.JobDownloaded, Profile: "acme"}}})
+	d := deps(t, &fakeJobs{jobs: []model.Job{{ID: "job-2", Dataset: "gd_shop", State: model.JobDownloaded, Profile: "acme"}}})
 	d.Drift = f
 	view := jobs.New(d)
 	app := ui.New(ui.Deps{

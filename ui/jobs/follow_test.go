@@ -13,7 +13,7 @@ import (
 )
 
 func TestTheContractAloneCannotFollowAndSaysWhy(t *testing.T) {
-	f := &fakeLedger{left: true, jobs: []model.Job{
+	f := &fakeJobs{quiet: true, jobs: []model.Job{
 		{ID: "job-1", Snapshot: "sd_1", Profile: "acme", Dataset: "gd_products", State: model.JobAccepted, Inputs: 4, Done: -1, Records: -1},
 	}}
 	flow(t, f, "documented", 120, 40, func(s *uitest.Screen) {
@@ -28,7 +28,7 @@ func TestTheContractAloneCannotFollowAndSaysWhy(t *testing.T) {
 
 func TestAJobOfAnotherProfileIsFollowedAndNamedWithIt(t *testing.T) {
 	job := model.Job{ID: "job-1", Snapshot: "sd_1", Profile: "beta", Dataset: "gd_products", State: model.JobRunning, Inputs: 4, Done: 1, Records: 1}
-	f := &fakeLedger{left: true, jobs: []model.Job{job}}
+	f := &fakeJobs{quiet: true, jobs: []model.Job{job}}
 	flow(t, f, "documented", 200, 40, func(s *uitest.Screen) {
 		s.Expect("not followed: it belongs to profile beta")
 		said := func(e service.Followed) {
@@ -52,7 +52,7 @@ func TestAJobOfAnotherProfileIsFollowedAndNamedWithIt(t *testing.T) {
 }
 
 func TestAllJobsAreFollowedToTheirEnd(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	for i := range 20 {
 		id := string(rune('a' + i))
 		f.jobs = append(f.jobs, model.Job{ID: id, Snapshot: "sd_" + id, Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4, Done: 0, Records: 0})
@@ -69,7 +69,7 @@ func TestAllJobsAreFollowedToTheirEnd(t *testing.T) {
 }
 
 func TestFStartsAWatchAgainThatEndedEarly(t *testing.T) {
-	f := &fakeLedger{
+	f := &fakeJobs{
 		jobs:     []model.Job{{ID: "a", Snapshot: "sd_a", Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4}},
 		watchErr: errors.New("the service cannot be reached"),
 	}
@@ -88,7 +88,7 @@ func TestFStartsAWatchAgainThatEndedEarly(t *testing.T) {
 }
 
 func TestAnotherProfileStopsWhatIsFollowed(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{{ID: "a", Snapshot: "sd_a", Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4}}}
+	f := &fakeJobs{jobs: []model.Job{{ID: "a", Snapshot: "sd_a", Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4}}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "staging", Ready: true}})
 		if f.stopped != 1 {
@@ -100,7 +100,7 @@ func TestAnotherProfileStopsWhatIsFollowed(t *testing.T) {
 
 func TestTheWatchCommandNamesTheProfile(t *testing.T) {
 	for profile, want := range map[string]string{"beta": "zonedeck --profile beta jobs watch job-1", "a b": "zonedeck --profile 'a b' jobs watch"} {
-		f := &fakeLedger{left: true, jobs: []model.Job{{ID: "job-1", Snapshot: "sd_1", Profile: profile, Dataset: "gd_products", State: model.JobRunning}}}
+		f := &fakeJobs{quiet: true, jobs: []model.Job{{ID: "job-1", Snapshot: "sd_1", Profile: profile, Dataset: "gd_products", State: model.JobRunning}}}
 		flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 			s.Press("y")
 			s.Expect(want)

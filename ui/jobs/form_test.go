@@ -13,7 +13,7 @@ import (
 )
 
 func TestAYesHoldsForOneLaunch(t *testing.T) {
-	f := &fakeLedger{answer: func(model.Job) (model.Job, error) { return model.Job{}, errors.New("the disk is full") }}
+	f := &fakeJobs{launch: func(model.Job) (model.Job, error) { return model.Job{}, errors.New("the disk is full") }}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.AllowError("the disk is full")
 		fillDialog(s, "https://a.test/1")
@@ -28,7 +28,7 @@ func TestAYesHoldsForOneLaunch(t *testing.T) {
 }
 
 func TestWhatWasCheckedForAnotherKeyIsCheckedAgain(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("ctrl+s", "ctrl+s")
@@ -52,7 +52,7 @@ func TestWhatWasCheckedForAnotherKeyIsCheckedAgain(t *testing.T) {
 }
 
 func TestAListThatComesLateHasTheFormCheckedAgain(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("gd_t")
@@ -82,14 +82,14 @@ func inboxAt(warning string, err error) func() (string, string, error) {
 }
 
 func TestAnInboxThatReceivesIsFilledIn(t *testing.T) {
-	f := &fakeLedger{hooks: inboxAt("", nil)}
+	f := &fakeJobs{hooks: inboxAt("", nil)}
 	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Expect("Notify   inbox", "✓ the inbox, which receives: http://127.0.0.1:8787/zonedeck/…")
 		s.Press("ctrl+s", "ctrl+s", "y")
 		s.Expect("launched job-1")
-		if got := model.HookToken(f.triggered[0].Settings.Notify); got == "" {
-			t.Errorf("%q is called", f.triggered[0].Settings.Notify)
+		if got := f.drafts[0].Settings.Notify; got != model.HookInbox {
+			t.Errorf("%q is called", got)
 		}
 		// Nobody is called where it is taken out, nor for a job of a product.
 		fillDialog(s, "https://a.test/2")
@@ -114,7 +114,7 @@ func TestAnInboxThatDoesNotReceiveIsNotFilledIn(t *testing.T) {
 		"the service cannot reach it": inboxAt("the service cannot reach it", nil),
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &fakeLedger{hooks: hooks}
+			f := &fakeJobs{hooks: hooks}
 			flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
 				fillDialog(s, "https://a.test/1")
 				s.ExpectNot("Notify", "inbox")

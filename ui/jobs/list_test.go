@@ -17,7 +17,7 @@ func TestTheFilterHidesTheJobsThatDoNotMatch(t *testing.T) {
 		jobs[i].ID, jobs[i].Snapshot, jobs[i].Dataset, jobs[i].Profile, jobs[i].Created = "job-"+n, "sd_"+n, d, "acme", time.Now().Add(-time.Duration(i)*time.Hour)
 	}
 	jobs[2].State, jobs[2].Detail = model.JobFailed, "the collector broke"
-	flow(t, &fakeLedger{jobs: jobs}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: jobs}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		for typed, c := range map[string]struct{ shown, hidden []string }{
 			"pages":                       {[]string{"job-0", "job-2", "2 of 3"}, []string{"job-1"}},
 			"dataset:gd_p since:90m":      {[]string{"job-0", "1 of 3"}, []string{"job-1", "job-2"}},
@@ -66,7 +66,7 @@ func TestTheFilterHidesTheJobsThatDoNotMatch(t *testing.T) {
 func TestTheRecordsOfADownloadAreItsRowsWithData(t *testing.T) {
 	j := readyJob()
 	j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 24, Useful: 23, Billed: -1, Errors: []model.JobRowErrors{{Code: "dead_page", Rows: 1}}}
-	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("20      23", "24 rows · 23 useful · 1 error")
 	})
 }
@@ -74,7 +74,7 @@ func TestTheRecordsOfADownloadAreItsRowsWithData(t *testing.T) {
 func TestRecordsThatDidNotComeStandWithTheJob(t *testing.T) {
 	j := readyJob()
 	j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 12, Useful: 12, Billed: -1}
-	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("! the service counted 20 records", "rows came: the answer may have been cut; d")
 	})
 }
@@ -82,7 +82,7 @@ func TestRecordsThatDidNotComeStandWithTheJob(t *testing.T) {
 func TestAJobThatMayHaveStartedPromisesNoWebhook(t *testing.T) {
 	j := readyJob()
 	j.State, j.Snapshot, j.Detail = model.JobMayHave, "", "connection reset"
-	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("! may have started", "s looks", "again with a.")
 		if strings.Contains(strings.ToLower(s.Screen()), "webhook") {
 			t.Errorf("it speaks of a webhook, which nothing receives yet:\n%s", s.Screen())
@@ -94,7 +94,7 @@ func TestAJobThatMayHaveStartedPromisesNoWebhook(t *testing.T) {
 func TestAJobOfAKilledProcessHasItsVerdict(t *testing.T) {
 	j := readyJob()
 	j.State, j.Snapshot, j.Detail, j.Fault = model.JobMayHave, "", "the console ended while the request was on its way", model.TriggerUnseen(j.Created)
-	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("unrecognised (trigger): zonedeck ended", "evidence  the process that sent the request", "do next   [s] look for the job")
 		if strings.Contains(s.Screen(), "broke") {
 			t.Errorf("it speaks of a connection that broke:\n%s", s.Screen())
@@ -106,7 +106,7 @@ func TestThePathOfADownloadIsShownInFullAboveTheSteps(t *testing.T) {
 	j := readyJob()
 	j.Steps = []model.JobStep{{State: model.JobReady, Text: "the last step"}}
 	j.File, j.Bytes = "/home/operator/.local/share/zonedeck/downloads/job-9_sd_9.ndjson", 303000
-	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("303.0 KB")
 		var b strings.Builder // the detail pane alone, its lines put together again
 		for _, l := range strings.Split(s.Screen(), "\n") {
@@ -124,13 +124,13 @@ func TestThePathOfADownloadIsShownInFullAboveTheSteps(t *testing.T) {
 func TestACancelledJobIsNotShownAsRunning(t *testing.T) {
 	j := readyJob()
 	j.State, j.Wire = model.JobCanceled, "running"
-	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("- cancelled (the service last said running)")
 	})
 }
 
 func TestWithTheContractAloneTheDialogSaysWhatIsNotSentOrPossible(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	flow(t, f, "documented", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Expect("It is not sent", "! with dialect")
@@ -144,7 +144,7 @@ func TestWithTheContractAloneTheDialogSaysWhatIsNotSentOrPossible(t *testing.T) 
 		}
 		s.ExpectNot("New job")
 	})
-	flow(t, &fakeLedger{}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("esc", "up", "up", "ctrl+u")
 		s.Press("ctrl+s")
@@ -155,20 +155,20 @@ func TestWithTheContractAloneTheDialogSaysWhatIsNotSentOrPossible(t *testing.T) 
 func TestInputsWithoutARecordAreCounted(t *testing.T) {
 	j := readyJob()
 	j.Inputs, j.Done, j.Records = 40, 40, 12
-	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("12 records from 40 inputs")
 	})
 }
 
 func TestJobsOfAnotherProfileAreNamedInTheListAndOfferNothing(t *testing.T) {
 	own := readyJob()
-	flow(t, &fakeLedger{jobs: []model.Job{own}}, "brightdata", 80, 24, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{own}}, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Expect("d download", "p preview")
 		s.ExpectNot("PROFILE")
 	})
 	other := readyJob()
 	other.ID, other.Profile = "job-other", "local"
-	flow(t, &fakeLedger{jobs: []model.Job{own, other}}, "brightdata", 80, 24, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{own, other}}, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Expect("PROFILE", "local")
 		s.Press("G")
 		s.ExpectNot("d download", "p preview")
@@ -183,7 +183,7 @@ func TestTheNewestStepIsOnTop(t *testing.T) {
 		{At: j.Created, State: model.JobIntent, Text: "written before sending"},
 		{At: j.Created, State: model.JobReady, Text: "the last step"},
 	}
-	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		screen := s.Screen()
 		if last, begin := strings.Index(screen, "the last step"), strings.Index(screen, "written before"); last < 0 || last > begin {
 			t.Errorf("the last step is at %d, the first at %d:\n%s", last, begin, screen)
@@ -192,7 +192,7 @@ func TestTheNewestStepIsOnTop(t *testing.T) {
 }
 
 func TestWithoutAJobTheFooterOffersNoneOfItsKeys(t *testing.T) {
-	flow(t, &fakeLedger{}, "brightdata", 80, 24, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{}, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Expect("n new")
 		s.ExpectNot("d download", "p preview", "c cancel")
 		s.Press("d")
@@ -201,7 +201,7 @@ func TestWithoutAJobTheFooterOffersNoneOfItsKeys(t *testing.T) {
 }
 
 func TestThePaletteFindsTheInboxByItsName(t *testing.T) {
-	flow(t, &fakeLedger{jobs: []model.Job{readyJob()}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{readyJob()}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		for _, word := range []string{"inbox", "webhooks"} {
 			s.Press("ctrl+p")
 			s.Type(word)
@@ -215,11 +215,11 @@ func TestThePaletteFindsTheInboxByItsName(t *testing.T) {
 func TestTheTabCountsTheJobsThatMayHaveStarted(t *testing.T) {
 	ready, may := readyJob(), readyJob()
 	may.ID, may.State, may.Snapshot = "job-8", model.JobMayHave, ""
-	flow(t, &fakeLedger{jobs: []model.Job{ready, may}}, "brightdata", 80, 24, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{ready, may}}, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Press("2")
 		s.Expect("1 Jobs·1")
 	})
-	flow(t, &fakeLedger{jobs: []model.Job{ready}}, "brightdata", 80, 24, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{jobs: []model.Job{ready}}, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.ExpectNot("Jobs·")
 	})
 }

@@ -3,8 +3,10 @@ package jobs_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
+	"zonedeck/model"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
 	"zonedeck/ui/uitest"
@@ -16,7 +18,7 @@ func products() catalogue.Listing {
 }
 
 func TestADiscoveryIsTypedAndSaysWhatItMayCost(t *testing.T) {
-	f := &fakeLedger{listing: products()}
+	f := &fakeJobs{listing: products()}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("pages of the web")
@@ -30,9 +32,8 @@ func TestADiscoveryIsTypedAndSaysWhatItMayCost(t *testing.T) {
 		s.ExpectNot("any number of records")
 		s.Press("ctrl+s", "ctrl+s", "y")
 		s.Expect("launched job-1")
-		got := f.triggered[0]
-		if got.Dataset != "discover" || len(got.Inputs) != 1 || got.Inputs[0].Extra["query"] != `"espresso machine"` || got.Inputs[0].Extra["num_results"] != "5" {
-			t.Errorf("%+v", got)
+		if want := `{"intent":"comparing prices","num_results":"5","query":"espresso machine"}`; f.drafts[0].Dataset != "discover" || f.read != want {
+			t.Errorf("%+v of %s", f.drafts[0], f.read)
 		}
 		s.Expect("discover")
 		s.Press("c")
@@ -41,7 +42,7 @@ func TestADiscoveryIsTypedAndSaysWhatItMayCost(t *testing.T) {
 }
 
 func TestAProductTakesNoSettingsButALimit(t *testing.T) {
-	flow(t, &fakeLedger{listing: products()}, "brightdata", 120, 50, func(s *uitest.Screen) {
+	flow(t, &fakeJobs{listing: products()}, "brightdata", 120, 50, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("deep")
 		s.Press("enter")
@@ -53,9 +54,10 @@ func TestAProductTakesNoSettingsButALimit(t *testing.T) {
 }
 
 func TestAPreviewFillsInTheColumns(t *testing.T) {
-	f := &fakeLedger{listing: products(), preview: dialect.LookupPreview{
+	f := &fakeJobs{listing: products(), check: refusing(model.BadField("inputs", "it is required")), preview: dialect.LookupPreview{
 		Columns: []dialect.LookupColumn{{Name: "name", Description: "what it is called", Type: "enrichment"}, {Name: "price", Type: "enrichment"}},
 		Rows:    []json.RawMessage{json.RawMessage(`{"name":"Lamp\u001b","price":5}`)},
+		Note:    "made from the query alone",
 	}}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
@@ -63,27 +65,24 @@ func TestAPreviewFillsInTheColumns(t *testing.T) {
 		s.Press("enter")
 		s.Press("ctrl+l", "y")
 		s.Expect("it is required")
+		f.check = nil
 		s.Type("lamps below 20 dollars")
 		s.Press("ctrl+l")
 		s.Expect("Ask for a preview?", "preview costs is not shown by public sources. No job is")
 		s.Press("y")
-		s.Expect("Preview: take these columns?", "name: what it is called", "1 record in the sample:", `{"name":"Lamp`)
-		s.ExpectNot("no part of it")
+		s.Expect("Preview: take these columns?", "made from the query alone", "name: what it is called", "1 record in the sample:", `{"name":"Lamp`)
 		s.Press("y")
 		s.Expect("columns       name: what it is called; price")
-		s.Press("ctrl+l", "y")
-		s.Expect("Preview: take these columns?", "made from the query alone", "no part of it")
-		s.Press("n")
 		s.Press("ctrl+s", "ctrl+s", "y")
 		s.Expect("launched job-1")
-		if got := f.triggered[0].Inputs[0].Extra["columns"]; got != `"name: what it is called; price"` || len(f.previewed) != 2 {
-			t.Errorf("%s, %d previews", got, len(f.previewed))
+		if !strings.Contains(f.read, `"columns":"name: what it is called; price"`) || len(f.previewed) != 1 {
+			t.Errorf("%s, %d previews", f.read, len(f.previewed))
 		}
 	})
 }
 
 func TestAPreviewThatFailsStaysInTheForm(t *testing.T) {
-	f := &fakeLedger{listing: products(), previewErr: errors.New("the service made no preview"), local: true}
+	f := &fakeJobs{listing: products(), previewErr: errors.New("the service made no preview"), local: true}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("deep")
@@ -108,7 +107,7 @@ func TestAPreviewSaysWhatItsSampleHolds(t *testing.T) {
 		{[]json.RawMessage{row, row}, "2 records in the sample:"},
 		{[]json.RawMessage{row, row, row}, "3 records in the sample, the first 2 of them:"},
 	} {
-		f := &fakeLedger{listing: products(), local: true, preview: dialect.LookupPreview{Columns: []dialect.LookupColumn{{Name: "name", Type: "enrichment"}}, Rows: c.rows}}
+		f := &fakeJobs{listing: products(), local: true, preview: dialect.LookupPreview{Columns: []dialect.LookupColumn{{Name: "name", Type: "enrichment"}}, Rows: c.rows}}
 		flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 			s.Press("n")
 			s.Type("deep")
@@ -124,7 +123,7 @@ func TestAPreviewSaysWhatItsSampleHolds(t *testing.T) {
 }
 
 func TestColumnsThatTheFormCannotHoldAreShown(t *testing.T) {
-	f := &fakeLedger{listing: products(), local: true, preview: dialect.LookupPreview{Columns: []dialect.LookupColumn{{Name: "a; b", Type: "enrichment"}}}}
+	f := &fakeJobs{listing: products(), local: true, preview: dialect.LookupPreview{Columns: []dialect.LookupColumn{{Name: "a; b", Type: "enrichment"}}}}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("deep")

@@ -96,7 +96,7 @@ func openRecords(t *testing.T, r *results, content string, w, h int) *uitest.Scr
 	for name, text := range map[string]string{"rows.ndjson": content, "old.ndjson": oldRows()} {
 		noerr.Must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	f := &fakeLedger{jobs: []model.Job{{
+	f := &fakeJobs{jobs: []model.Job{{
 		ID: "job-1", Profile: "acme", Dataset: "gd_shop", State: model.JobDownloaded, Snapshot: "sd_1", Inputs: 3, Records: 300, Done: -1,
 		File: "rows.ndjson", Created: time.Now(), KeyName: "etl",
 	}}}

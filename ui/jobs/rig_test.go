@@ -1,8 +1,8 @@
 package jobs_test
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,14 +14,12 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/keys"
 	result "zonedeck/service/records"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
@@ -30,246 +28,209 @@ import (
 	"zonedeck/ui/uitest"
 )
 
-// fakeLedger plays the service. Its jobs run for a few seconds of fake time.
-type fakeLedger struct {
-	// downloads stands in for Download.
-	downloads func(ctx context.Context, to service.Destination, on func(service.Progress)) (model.Job, error)
-	admitted  []string // why ADMIN keys were used
-	admitErr  error
-	estimate  service.Estimate
-	local     bool      // the profile is the embedded emulator's
-	held      io.Reader // what every file of inputs reads
-	terminal  alert.Terminal
-	notify    bool
-	mu        sync.Mutex
-	jobs      []model.Job
-	reads     int // how often the list was read
-	triggered []model.TriggerRequest
-	watched   []string
-	asked     []string
-	wake      chan struct{} // that there is something in asked; nil until Follow
-	left      bool          // the jobs were followed once
-	events    chan service.Followed
-	stopped   int // watches that ended by their context
-	canceled  []string
-	formats   []string
-	// answer decides the result of a trigger.
-	answer  func(model.Job) (model.Job, error)
-	records model.RecordTable
-	listErr error
-	// recordsErr comes with the records that were read before it.
-	recordsErr error
-	sameErr    error
-	// watchErr ends every watch at once.
-	watchErr error
-	slow     time.Duration // of a trigger
+// fakeJobs answers as the use case would, with what a test gives it. Its jobs run for a few seconds of fake time.
+type fakeJobs struct {
+	local    bool // the profile is the embedded emulator's
+	dialect  string
+	terminal alert.Terminal
+	notify   bool
+	held     io.Reader // what every file of inputs reads
+	results  *results
+	// hooks gives addresses of the inbox, by what hookAuth refers to; nil for no inbox.
+	hooks    func() (address, warning string, err error)
+	hookAuth string
 	// listing are the data sets.
 	listing catalogue.Listing
-	anew    bool // the list was asked for so the last time
-	// rest and candidates are what a job asked for and what it can be.
-	rest       service.Missing
-	candidates []service.Candidate
-	launched   []model.JobInput // what readyJob was launched with
-	unknown    []model.Job      // whose inputs are not known
-	sharedErr  error
-	// launchedToo are older jobs with the inputs that the newest of them has.
-	launchedToo []model.Job
-	perInput    float64     // dollars, 0 for not known
-	maxInputs   int         // 0 for any number
-	same        []model.Job // beside what was triggered
-	sure        bool        // of the last claim
-	settleErr   error
-	// preview is what every preview shows, previewed are the requests for one.
+
+	// check completes what Check found, and refuses it. asked is what a job asked for, askedErr why that is not known.
+	check    func(r *service.Report) error
+	asked    model.TriggerRequest
+	askedErr error
+	slow     time.Duration // of a launch
+	// launch decides the result of a launch.
+	launch func(model.Job) (model.Job, error)
+	// options are what a job can be besides not started, against speaks against that, listErr is why nobody knows.
+	options []ask.Option
+	against string
+	listErr error
+	// preview is what every preview shows.
 	preview    dialect.LookupPreview
-	previewed  []model.TriggerRequest
 	previewErr error
+	downloads  func(ctx context.Context, to service.Destination, on func(service.Progress)) (model.Job, error)
 	cancels    func() (model.Job, error)
-	// opens and closes count the files of inputs.
-	opens, closes int
-	hookAuth      string // by which the inbox checks
-	// refused and checkErr refuse a data set and a job.
-	refused, checkErr error
+	records    model.RecordTable // before recordsErr
+	recordsErr error
+	ledgerErr  error
+	// watchErr ends every watch at once, quiet has no job followed but for events.
+	watchErr error
+	quiet    bool
+	events   chan service.Followed
 	// knows is the state of a forgotten job that the service knows again; "" for none.
 	knows model.JobState
-	// hooks gives addresses of the inbox; nil for no inbox.
-	hooks   func() (address, warning string, err error)
-	results *results
-	lists   service.InputLists
-	dialect string
+
+	mu        sync.Mutex
+	jobs      []model.Job
+	reads     int             // how often the list was read
+	anew      bool            // the list of data sets was asked for so the last time
+	drafts    []service.Draft // that were checked
+	read      string          // what the rows of the last one held
+	triggered []model.TriggerRequest
+	given     ask.Answers // to the last launch
+	previewed []model.TriggerRequest
+	canceled  []string
+	formats   []string
+	// begun are the jobs that are followed, with the seconds since, watches counts those that ever were.
+	begun            map[string]int
+	watches, stopped int
+	opens, closes    int // files of inputs
 }
 
 // inputsFile is an open file of inputs.
 type inputsFile struct {
 	io.Reader
-	ledger *fakeLedger
+	jobs *fakeJobs
 }
 
 func (f inputsFile) Close() error {
-	f.ledger.closes++
+	f.jobs.closes++
 	return nil
 }
 
-func (f *fakeLedger) Jobs(_ context.Context, limit int) ([]model.Job, int, error) {
+func (f *fakeJobs) Jobs(_ context.Context, limit int) ([]model.Job, int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if limit > 1 {
 		f.reads++
 	}
-	return append([]model.Job(nil), f.jobs[:min(limit, len(f.jobs))]...), len(f.jobs), f.listErr
+	return slices.Clone(f.jobs[:min(limit, len(f.jobs))]), len(f.jobs), f.ledgerErr
 }
 
-func (f *fakeLedger) PreviewJob(_ context.Context, r model.TriggerRequest) (dialect.LookupPreview, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.previewed = append(f.previewed, r)
-	out := f.preview
-	if d, err := dialect.Find(f.dialect); err == nil {
-		out.Note = d.PreviewNote(r)
-	}
-	return out, f.previewErr
-}
-
-func (f *fakeLedger) Request(context.Context, string) (model.TriggerRequest, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.rest.Request, f.settleErr
-}
-
-func (f *fakeLedger) Missing(context.Context, string) (service.Missing, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.rest, f.settleErr
-}
-
-func (f *fakeLedger) Candidates(context.Context, string) ([]service.Candidate, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.candidates, f.settleErr
-}
-
-func (f *fakeLedger) Claim(_ context.Context, id, snapshot string, sure bool) (model.Job, error) {
-	f.mu.Lock()
-	f.sure = sure
-	f.mu.Unlock()
-	return f.settle(id, func(j *model.Job) { j.State, j.Snapshot = model.JobReady, snapshot })
-}
-
-func (f *fakeLedger) AwaitHook(_ context.Context, id string) (model.Job, error) {
-	return f.settle(id, func(j *model.Job) { j.HookDue = time.Now().Add(30 * time.Minute) })
-}
-
-func (f *fakeLedger) NotStarted(_ context.Context, id string) (model.Job, error) {
-	return f.settle(id, func(j *model.Job) { j.State = model.JobNotSent })
-}
-
-func (f *fakeLedger) settle(id string, change func(*model.Job)) (model.Job, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	i := slices.IndexFunc(f.jobs, func(j model.Job) bool { return j.ID == id })
-	change(&f.jobs[i])
-	return f.jobs[i], f.settleErr
-}
-
-func (f *fakeLedger) SharedInputs(_ context.Context, r model.TriggerRequest, _ time.Duration) (service.EarlierJobs, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	out := service.NewEarlierJobs(r.Inputs)
-	out.Add(readyJob(), f.launched)
-	for _, j := range f.launchedToo {
-		out.Add(j, f.launched)
-	}
-	out.Unknown = f.unknown
-	return out, f.sharedErr
-}
-
-func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	same := slices.Clone(f.same)
-	for i, old := range f.triggered[:min(len(f.triggered), len(f.jobs))] {
-		if old.Dataset == r.Dataset && slices.EqualFunc(old.Inputs, r.Inputs, func(a, b model.JobInput) bool { return a.URL == b.URL }) && time.Since(f.jobs[i].Created) < within {
-			same = append(same, f.jobs[i])
-		}
-	}
-	return same, f.sameErr
-}
-
-// Datasets lists what the test set; without it every data set is as one that is not listed.
-func (f *fakeLedger) Datasets(_ context.Context, _ string, anew bool) (catalogue.Listing, error) {
+func (f *fakeJobs) Datasets(_ context.Context, _ string, anew bool) (catalogue.Listing, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.anew = anew
 	return f.listing, nil
 }
 
-func (f *fakeLedger) Find(_ context.Context, _, name string) (model.Dataset, catalogue.Listing, error) {
+// Check takes each line of what is read for an input, and asks for the price of a real account's.
+func (f *fakeJobs) Check(_ context.Context, d service.Draft) (service.Report, error) {
+	r := service.Report{Request: model.TriggerRequest{Dataset: d.Dataset, Key: d.Key, Settings: d.Settings, MaxCost: d.MaxCost, Repeats: d.Repeats}}
+	read := ""
+	switch from := d.From.(type) {
+	case service.Rows:
+		b, err := io.ReadAll(from.Reader)
+		if err != nil {
+			return r, err
+		}
+		r.Source, read = from.Name, string(b)
+		for line := range strings.FieldsSeq(read) {
+			r.Request.Inputs = append(r.Request.Inputs, model.JobInput{URL: line})
+		}
+		r.Rows.Rows = r.Request.Inputs
+	case service.Again:
+		r.Request, r.Repeated = f.asked, f.job(from.Job)
+	}
+	f.mu.Lock()
+	f.drafts, f.read = append(f.drafts, d), read
+	f.mu.Unlock()
+	n := len(r.Request.Inputs)
+	r.Estimate = service.Estimate{Inputs: n, Records: float64(n), Basis: "one for each input", Dollars: -1}
+	if !f.local {
+		r.Questions = []ask.Question{{Kind: ask.Cost, About: d.Dataset}}
+	}
+	if f.check != nil {
+		return r, f.check(&r)
+	}
+	return r, f.askedErr
+}
+
+func (f *fakeJobs) Launch(ctx context.Context, r service.Report, given ask.Answers) (out service.Launched, err error) {
+	if err := cmp.Or(given.Open(r.Questions), wait(ctx, f.slow)); err != nil {
+		return out, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, c := range f.listing.Datasets {
-		if c.Known(name) {
-			return c, f.listing, nil
+	f.triggered, f.given = append(f.triggered, r.Request), given
+	now, n := time.Now(), len(f.triggered)
+	out.Job = model.Job{
+		ID: fmt.Sprintf("job-%d", n), Snapshot: fmt.Sprintf("sd_%d", n), Profile: "acme", Dataset: r.Request.Dataset,
+		KeyName: r.Request.Key, State: model.JobAccepted, Inputs: len(r.Request.Inputs), Records: -1, Created: now, Updated: now,
+		Steps: []model.JobStep{{At: now, State: model.JobIntent, Text: "written before sending"}, {At: now, State: model.JobAccepted, Text: "snapshot received"}},
+	}
+	if f.launch != nil {
+		if out.Job, err = f.launch(out.Job); err != nil {
+			return service.Launched{}, err
 		}
 	}
-	return model.Dataset{ID: name}, catalogue.Listing{}, f.refused
+	f.jobs = append(f.jobs, out.Job)
+	if r.Rows.Bad > 0 {
+		out.Notes = []ask.Note{{Text: "1 bad row kept in rejected.txt"}}
+	}
+	return out, nil
 }
 
-func (f *fakeLedger) Estimate(_ context.Context, r model.TriggerRequest) (service.Estimate, error) {
-	if f.estimate.Inputs > 0 || f.checkErr != nil {
-		return f.estimate, f.checkErr
-	}
-	e := service.Estimate{Inputs: len(r.Inputs), Records: float64(len(r.Inputs)), Basis: "one for each input", Dollars: -1}
-	if f.perInput > 0 {
-		e.Dollars = f.perInput * e.Records
-	}
-	if f.maxInputs > 0 && e.Inputs > f.maxInputs {
-		return e, model.BadField("max_cost", "more than its cap")
-	}
-	return e, nil
+func (f *fakeJobs) Settle(_ context.Context, id string) (service.Settlement, error) {
+	s := service.Unlisted(id)
+	s.Job, s.Problem = f.job(id), f.listErr
+	s.Candidates = make([]service.Candidate, len(f.options))
+	none := ask.Option{Value: service.DidNotStart, Text: "it has not started", Against: f.against}
+	s.Question.Options = append(slices.Clone(f.options), none, ask.Option{Value: service.Await, Text: "wait for its webhook"})
+	return s, nil
 }
 
-// Job is a job as it is listed.
-func (f *fakeLedger) Job(_ context.Context, id string) (model.Job, error) {
+// Decide asks about what something speaks against.
+func (f *fakeJobs) Decide(_ context.Context, s service.Settlement, given ask.Answers) (model.Job, error) {
+	value := given.To(s.Question).Text
+	for _, o := range s.Question.Options {
+		doubt := ask.Question{Kind: ask.Unfitting, About: s.Job.ID + " " + value, Text: o.Against}
+		if o.Value == value && o.Against != "" && !given.To(doubt).Yes {
+			return s.Job, &ask.Unanswered{Questions: []ask.Question{doubt}}
+		}
+	}
+	return f.change(s.Job.ID, func(j *model.Job) {
+		switch value {
+		case service.DidNotStart:
+			j.State = model.JobNotSent
+		case service.Await:
+			j.HookDue = time.Now().Add(30 * time.Minute)
+		default:
+			j.State, j.Snapshot = model.JobReady, value
+		}
+	}), nil
+}
+
+// change changes a job that is listed.
+func (f *fakeJobs) change(id string, change func(*model.Job)) model.Job {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, j := range slices.Concat(f.jobs, f.same) {
-		if j.ID == id {
-			return j, nil
-		}
-	}
-	return model.Job{ID: id, Profile: "acme"}, nil
+	i := slices.IndexFunc(f.jobs, func(j model.Job) bool { return j.ID == id })
+	change(&f.jobs[i])
+	return f.jobs[i]
 }
 
-func (f *fakeLedger) Profile(context.Context) (config.Profile, error) { return f.profile(), nil }
+func (f *fakeJobs) job(id string) model.Job { return f.change(id, func(*model.Job) {}) }
 
-func (f *fakeLedger) profile() config.Profile {
+func (f *fakeJobs) PreviewJob(_ context.Context, r model.TriggerRequest) (dialect.LookupPreview, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.previewed = append(f.previewed, r)
+	return f.preview, f.previewErr
+}
+
+func (f *fakeJobs) Request(context.Context, string) (model.TriggerRequest, error) {
+	return f.asked, f.askedErr
+}
+
+func (f *fakeJobs) profile() config.Profile {
 	return config.Profile{Name: "acme", Dialect: f.dialect, Local: f.local}
 }
 
-// May wants a reason for an ADMIN key, and refuses what its record forbids.
-func (f *fakeLedger) May(_ context.Context, u keys.Use) ([]ask.Question, error) {
-	key := u.Key
-	for _, k := range testKeys() {
-		if k.Name != key {
-			continue
-		}
-		for _, finding := range keystore.CheckUse(k, model.CapUse, true, time.Now()) {
-			if finding.Severity == keystore.SeverityError && k.Level != model.LevelAdmin {
-				return nil, model.BadField("key", "%s; %s", finding.Text, finding.Fix)
-			}
-		}
-		if k.Level == model.LevelAdmin {
-			return []ask.Question{{Kind: ask.AdminReason, About: key, Want: ask.Reason, Text: "a job is automation, which never uses ADMIN (contract 5.4): pick a USER key, or say why it must be this one"}}, nil
-		}
-	}
-	return nil, nil
-}
+func (f *fakeJobs) NewHook(context.Context) (address, warning string, err error) { return f.hooks() }
 
-func (f *fakeLedger) NewHook(context.Context) (address, warning string, err error) { return f.hooks() }
-
-func (f *fakeLedger) HookAuth() string { return f.hookAuth }
+func (f *fakeJobs) HookAuth() string { return f.hookAuth }
 
 // console is the program around the tab.
-type console struct{ *fakeLedger }
+type console struct{ *fakeJobs }
 
 func (console) Expand(path string) (string, error) {
 	return strings.Replace(path, "~", "/home/operator", 1), nil
@@ -288,7 +249,7 @@ func (c console) OpenInputs(path string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("open %s: no such file", path)
 	}
 	c.opens++
-	return inputsFile{strings.NewReader(content), c.fakeLedger}, nil
+	return inputsFile{strings.NewReader(content), c.fakeJobs}, nil
 }
 
 func (c console) OpenResult(ctx context.Context, name string) (*result.File, error) {
@@ -301,24 +262,15 @@ func (c console) SaveRows(path string, fill func(io.Writer) error) (string, erro
 func (console) Editor() func(string) tea.ExecCommand { return nil }
 func (console) Inbox() kit.Overlay                   { return nil }
 
-// useCase is the real use case of launching over the fake.
-type useCase struct {
-	*fakeLedger
-	*service.Launching
-}
-
 type wallClock struct{}
 
 func (wallClock) Now() time.Time { return time.Now() }
 
 // deps are what the tab works with over a fake.
-func deps(t *testing.T, f *fakeLedger) jobs.Deps {
+func deps(t *testing.T, f *fakeJobs) jobs.Deps {
 	t.Helper()
-
-	f.lists = service.InputLists{Paths: config.Paths{Data: t.TempDir()}, Clock: wallClock{}}
 	d := jobs.Deps{
-		Ctx: t.Context(), Clock: wallClock{}, Theme: kit.NewTheme(true, false), Console: console{f}, Terminal: f.terminal, Notify: f.notify,
-		Jobs: useCase{f, service.NewLaunching(service.LaunchConfig{Machine: f, Settler: f, Profile: f, Catalogue: f, Keys: f, Inbox: f, InputLists: f.lists})},
+		Ctx: t.Context(), Clock: wallClock{}, Theme: kit.NewTheme(true, false), Console: console{f}, Terminal: f.terminal, Notify: f.notify, Jobs: f,
 	}
 	if f.hooks != nil {
 		d.Hooks = f
@@ -326,168 +278,102 @@ func deps(t *testing.T, f *fakeLedger) jobs.Deps {
 	return d
 }
 
-func (f *fakeLedger) Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error) {
-	if err := wait(ctx, f.slow); err != nil {
-		return model.Job{}, err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.triggered = append(f.triggered, r)
-	now := time.Now()
-	j := model.Job{
-		ID: fmt.Sprintf("job-%d", len(f.triggered)), Snapshot: fmt.Sprintf("sd_%d", len(f.triggered)), Profile: "acme", Dataset: r.Dataset,
-		KeyName: r.Key, State: model.JobAccepted, Inputs: len(r.Inputs), Records: -1, Done: 0, Created: now, Updated: now, Request: &model.JobAsked{Rejected: r.Rejected},
-		Steps: []model.JobStep{{At: now, State: model.JobIntent, Text: "written before sending"}, {At: now, State: model.JobAccepted, Text: "snapshot received"}},
-	}
-	if f.answer != nil {
-		var err error
-		if j, err = f.answer(j); err != nil {
-			return model.Job{}, err
-		}
-	}
-	f.jobs = append(f.jobs, j)
-	return j, nil
-}
-
 // follows is how many jobs were followed so far.
-func (f *fakeLedger) follows() int {
+func (f *fakeJobs) follows() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.watched)
+	return f.watches
 }
 
-// Follow looks for jobs in flight each second and plays their lives.
-func (f *fakeLedger) Follow(ctx context.Context, on func(service.Followed)) error {
-	var lives sync.WaitGroup
-	defer lives.Wait()
-	begun := map[string]bool{}
-	events := make(chan service.Followed)
-	send := func(e service.Followed) {
-		select {
-		case events <- e:
-		case <-ctx.Done():
-		}
-	}
-	look := time.NewTicker(time.Second)
-	defer look.Stop()
-	f.mu.Lock()
-	if f.wake == nil {
-		f.wake = make(chan struct{}, 100)
-	}
-	wake, left := f.wake, f.left
-	f.left = true // whoever follows again has another profile
-	f.mu.Unlock()
-	for !left {
-		f.mu.Lock()
-		var ids []string
-		for _, j := range f.jobs {
-			if !j.State.Final() && j.Snapshot != "" && j.State != model.JobMayHave && j.Profile == "acme" && !begun[j.ID] {
-				ids = append(ids, j.ID)
-			}
-		}
-		ids = append(ids, f.asked...)
-		f.asked = nil
-		f.mu.Unlock()
-		for _, id := range ids {
-			begun[id] = true
-			lives.Go(func() {
-				last := f.begun(id)
-				send(service.Followed{Job: last, On: true})
-				_, err := f.watch(ctx, id, func(j model.Job) {
-					last = j
-					send(service.Followed{Job: j, On: !j.State.Final()})
-				})
-				if err != nil && ctx.Err() == nil {
-					send(service.Followed{Job: last, Err: err})
-				}
-			})
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case e := <-events:
+// Follow plays the lives of the jobs in flight: each has done a quarter more every two seconds.
+func (f *fakeJobs) Follow(ctx context.Context, on func(service.Followed)) error {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for aged := 0; ; aged = 1 {
+		for _, e := range f.live(aged) {
 			on(e)
-		case <-wake:
-		case <-look.C:
 		}
-	}
-	for {
 		select {
+		case <-ctx.Done():
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.stopped, f.quiet = f.stopped+1, true // whoever follows again has another profile
+			return nil
 		case e := <-f.events:
 			on(e)
-		case <-ctx.Done():
-			return nil
+		case <-second.C:
 		}
 	}
 }
 
-func (f *fakeLedger) begun(id string) model.Job {
+// live is what has happened to the jobs in flight after so many seconds more.
+func (f *fakeJobs) live(seconds int) (out []service.Followed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, j := range f.jobs {
-		if j.ID == id {
-			return j
+	for i := range f.jobs {
+		j := &f.jobs[i]
+		age, begun := f.begun[j.ID]
+		switch {
+		case f.quiet || j.State.Final() || j.Snapshot == "" || j.State == model.JobMayHave || j.Profile != "acme" || age < 0:
+			continue
+		case !begun:
+			if f.begun == nil {
+				f.begun = map[string]int{}
+			}
+			f.begun[j.ID] = 0
+			f.watches++
+			out = append(out, service.Followed{Job: *j, On: true})
+			if f.watchErr != nil {
+				f.begun[j.ID] = -1 // until somebody asks for it
+				out = append(out, service.Followed{Job: *j, Err: f.watchErr})
+			}
+			continue
 		}
+		age += seconds
+		if f.begun[j.ID] = age; seconds == 0 || age%2 == 1 {
+			continue
+		}
+		if j.State, j.Done = model.JobRunning, age/2*j.Inputs/4; age == 8 {
+			j.State = model.JobReady
+		}
+		j.Records = j.Done
+		out = append(out, service.Followed{Job: *j, On: !j.State.Final()})
 	}
-	return model.Job{ID: id}
+	return out
 }
 
-func (f *fakeLedger) watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error) {
-	f.mu.Lock()
-	f.watched = append(f.watched, id)
-	if err := f.watchErr; err != nil {
-		f.mu.Unlock()
-		return model.Job{}, err
-	}
-	var j model.Job
-	for _, o := range f.jobs {
-		if o.ID == id {
-			j = o
+// AskNow has a job followed again; a forgotten one is asked for once, and known again where knows says so.
+func (f *fakeJobs) AskNow(_ context.Context, id string) (model.Job, error) {
+	job := f.change(id, func(j *model.Job) {
+		switch {
+		case !j.Forgotten():
+			delete(f.begun, id)
+		case f.knows != "":
+			j.State, j.Fault = f.knows, model.JobFault{}
 		}
-	}
-	f.mu.Unlock()
-	j.State = model.JobRunning
-	for done := 1; done < 4; done++ {
-		if err := wait(ctx, 2*time.Second); err != nil {
-			f.mu.Lock()
-			f.stopped++
-			f.mu.Unlock()
-			return j, err
-		}
-		j.Done, j.Records = done*j.Inputs/4, done*j.Inputs/4
-		on(j)
-	}
-	if err := wait(ctx, 2*time.Second); err != nil {
-		return j, err
-	}
-	j.State, j.Done, j.Records = model.JobReady, j.Inputs, j.Inputs
-	on(j) // the last change is an event too
-	return j, nil
+	})
+	f.events <- service.Followed{} // it wakes Follow
+	return job, nil
 }
 
-func (f *fakeLedger) Download(ctx context.Context, id string, to service.Destination, on func(service.Progress)) (model.Job, error) {
+func (f *fakeJobs) CancelJob(_ context.Context, id string) (model.Job, error) {
+	f.canceled = append(f.canceled, id)
+	if f.cancels != nil {
+		return f.cancels()
+	}
+	return f.change(id, func(j *model.Job) { j.State = model.JobCanceled }), nil
+}
+
+func (f *fakeJobs) Download(ctx context.Context, id string, to service.Destination, on func(service.Progress)) (model.Job, error) {
 	if f.downloads != nil {
 		return f.downloads(ctx, to, on)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.formats = append(f.formats, to.Format)
 	on(service.Progress{Bytes: 500, Part: 1, Parts: 1})
-	for i := range f.jobs {
-		if f.jobs[i].ID == id {
-			f.jobs[i].File, f.jobs[i].Bytes = "/tmp/downloads/"+id+".json", 18200
-			return f.jobs[i], nil
-		}
-	}
-	return model.Job{}, errors.New("no such job")
+	return f.change(id, func(j *model.Job) { j.File, j.Bytes = "/tmp/downloads/"+id+".json", 18200 }), nil
 }
 
-func (f *fakeLedger) Admit(_ context.Context, key, reason string) error {
-	f.admitted = append(f.admitted, key+": "+reason)
-	return f.admitErr
-}
-
-func (f *fakeLedger) Records(context.Context, string, int) (model.RecordTable, error) {
+func (f *fakeJobs) Records(context.Context, string, int) (model.RecordTable, error) {
 	return f.records, f.recordsErr
 }
 
@@ -513,7 +399,7 @@ func testKeys() []model.Key {
 	}
 }
 
-func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen {
+func start(t *testing.T, f *fakeJobs, dialect string, w, h int) *uitest.Screen {
 	t.Helper()
 	f.dialect, f.events = dialect, make(chan service.Followed, 9)
 	d := deps(t, f)
@@ -528,7 +414,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 
 func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeLedger{}
+		f := &fakeJobs{}
 		s := start(t, f, "brightdata", 120, 40)
 		s.Expect("no jobs yet: n launches one", "A job has the service collect many inputs", "d      Download the result to a file.")
 		s.Press("n")

@@ -12,14 +12,16 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/alert"
 	"zonedeck/ui/uitest"
 )
 
 // flow runs a test on the fake clock.
-func flow(t *testing.T, f *fakeLedger, dialect string, w, h int, body func(s *uitest.Screen)) {
+func flow(t *testing.T, f *fakeJobs, dialect string, w, h int, body func(s *uitest.Screen)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -43,17 +45,49 @@ func readyJob() model.Job {
 	return model.Job{ID: "job-9", Snapshot: "sd_9", Profile: "acme", Dataset: "gd_products", KeyName: "etl", State: model.JobReady, Inputs: 20, Done: 20, Records: 20}
 }
 
+// asking adds questions to what is checked, refusing refuses it, noting notes something about it.
+func asking(questions ...ask.Question) func(*service.Report) error {
+	return func(r *service.Report) error {
+		r.Questions = append(questions, r.Questions...)
+		return nil
+	}
+}
+
+func refusing(err error) func(*service.Report) error {
+	return func(*service.Report) error { return err }
+}
+
+func noting(n ask.Note) func(*service.Report) error {
+	return func(r *service.Report) error {
+		r.Notes = append(r.Notes, n)
+		return nil
+	}
+}
+
+// bad has some rows that cannot be used, with problems.
+func bad(rows int, problems ...service.Problem) func(*service.Report) error {
+	return func(r *service.Report) error {
+		r.Rows.Bad, r.Rows.Problems = rows, problems
+		r.Request.Inputs = r.Request.Inputs[:max(0, len(r.Request.Inputs)-rows)]
+		r.Rows.Rows = r.Request.Inputs
+		if len(r.Request.Inputs) == 0 {
+			return model.BadField("inputs", "%w", service.ErrNoGoodRow)
+		}
+		return asking(ask.Question{Kind: ask.BadRows, Text: "some rows cannot be used"})(r)
+	}
+}
+
 func TestAnEditAfterTheCheckIsCheckedAgain(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("ctrl+s")
 		s.Expect("launch 1 input")
 		s.Press("enter")
-		s.Paste("\nnonsense")
+		s.Paste("\nhttps://a.test/2")
 		s.Expect("check the inputs")
 		s.Press("ctrl+s")
-		s.Expect("row 2")
+		s.Expect("launch 2 inputs")
 		if len(f.triggered) != 0 {
 			t.Fatal("unchecked rows were sent")
 		}
@@ -61,47 +95,56 @@ func TestAnEditAfterTheCheckIsCheckedAgain(t *testing.T) {
 }
 
 // The emulator's clock may be ahead: an account does not tell the age of its jobs.
-func TestTheSameInputsAtTheEmulatorAreDated(t *testing.T) {
-	f := &fakeLedger{}
+func TestTheSameInputsNeedAConfirmationThatDatesThem(t *testing.T) {
+	for profile, want := range map[string]string{"acme": "The same inputs were launched at 00:00:00 (1s) (job-1, ready).", "local": "The same inputs were launched at 2000-01-10 00:00 (job-1,"} {
+		created := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		if profile == "local" {
+			created = created.AddDate(0, 0, 9)
+		}
+		same := ask.Question{Kind: ask.SameInputs, About: "job-1", Facts: []ask.Fact{
+			{Text: "the same inputs were launched", Job: model.Job{ID: "job-1", Profile: profile, State: model.JobReady, Created: created}, Then: "this is a second job"},
+		}}
+		f := &fakeJobs{check: asking(same)}
+		flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+			fillDialog(s, "https://a.test/1")
+			s.Press("ctrl+s", "ctrl+s")
+			s.Expect("Launch the same inputs again?", want, "This is a second job.", "1 input for dataset gd_products, with key etl: ")
+			s.Press("n")
+			s.Expect("New job")
+			if len(f.triggered) != 0 {
+				t.Fatal("it was launched by a no")
+			}
+			s.Press("ctrl+s", "y")
+			s.ExpectNot("New job")
+			if len(f.triggered) != 1 || !f.given.To(same).Yes {
+				t.Errorf("%d launches, answered %v", len(f.triggered), f.given)
+			}
+		})
+	}
+}
+
+// What was launched with the same inputs since the check is asked about anew.
+func TestANewerJobIsAskedAboutAnew(t *testing.T) {
+	newer := ask.Question{Kind: ask.SameInputs, About: "job-2", Facts: []ask.Fact{{Text: "the same inputs were launched", Job: model.Job{ID: "job-2", State: model.JobRunning}}}}
+	f := &fakeJobs{}
+	f.launch = func(j model.Job) (model.Job, error) {
+		if !f.given.To(newer).Yes {
+			return j, &ask.Unanswered{Questions: []ask.Question{newer}}
+		}
+		return j, nil
+	}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("ctrl+s", "ctrl+s", "y")
-		f.mu.Lock()
-		f.jobs[0].Profile, f.jobs[0].Created = "local", f.jobs[0].Created.Add(9*24*time.Hour)
-		f.mu.Unlock()
-		fillDialog(s, "https://a.test/1")
-		s.Press("ctrl+s", "ctrl+s")
-		s.Expect("Launch the same inputs again?", "The same inputs were launched at 2000-01-10 00:00 (job-1,")
-	})
-}
-
-func TestTheSameInputsWithinAnHourNeedAConfirmation(t *testing.T) {
-	f := &fakeLedger{}
-	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		for range 2 {
-			fillDialog(s, "https://a.test/1\nhttps://a.test/2")
-			s.Press("ctrl+s", "ctrl+s")
-			if len(f.triggered) == 0 {
-				s.Expect("Launch 2 inputs?", "2 inputs for dataset gd_products, with key etl: ")
-				s.Press("y")
-			}
-		}
-		s.Expect("Launch the same inputs again?", "billed a second time")
-		if len(f.triggered) != 1 {
-			t.Fatalf("%d triggers before the answer, want 1", len(f.triggered))
-		}
-		s.Press("n")
-		s.Expect("New job")
-		s.Press("ctrl+s", "y")
+		s.Expect("Launch the same inputs again?", "(job-2, running).")
+		s.Press("y")
 		s.ExpectNot("New job")
-		if len(f.triggered) != 2 {
-			t.Fatalf("%d triggers after yes, want 2", len(f.triggered))
-		}
+		s.Expect("launched job-2")
 	})
 }
 
 func TestALaunchThatFailsStaysInTheDialogAndSaysWhy(t *testing.T) {
-	f := &fakeLedger{answer: func(model.Job) (model.Job, error) { return model.Job{}, errors.New("key etl: secret missing") }}
+	f := &fakeJobs{launch: func(model.Job) (model.Job, error) { return model.Job{}, errors.New("key etl: secret missing") }}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.AllowError("secret missing")
@@ -111,7 +154,7 @@ func TestALaunchThatFailsStaysInTheDialogAndSaysWhy(t *testing.T) {
 }
 
 func TestRecordsUpToABadOneAreShown(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{readyJob()}, recordsErr: errors.New("record 2 is not JSON"), records: model.RecordTable{
+	f := &fakeJobs{jobs: []model.Job{readyJob()}, recordsErr: errors.New("record 2 is not JSON"), records: model.RecordTable{
 		Columns: []model.RecordColumn{{Name: "title", Type: "text", Filled: 1}}, Rows: [][]string{{"A chair"}}, Total: -1,
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
@@ -121,7 +164,7 @@ func TestRecordsUpToABadOneAreShown(t *testing.T) {
 }
 
 func TestAKeyWithoutThePermissionIsRefusedBeforeAnythingIsSent(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("esc", "down", "enter")
@@ -136,7 +179,7 @@ func TestAKeyWithoutThePermissionIsRefusedBeforeAnythingIsSent(t *testing.T) {
 }
 
 func TestInputsFromAFile(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "")
 		s.Press("shift+tab", "space", "tab")
@@ -151,14 +194,14 @@ func TestInputsFromAFile(t *testing.T) {
 			t.Errorf("the file was opened %d times and closed %d times, want 1 and 1", f.opens, f.closes)
 		}
 		s.Press("ctrl+s", "y")
-		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 2 {
+		if len(f.triggered) != 1 {
 			t.Fatalf("triggered %+v", f.triggered)
 		}
 	})
 }
 
 func TestAJobThatMayHaveStartedSaysWhatToDo(t *testing.T) {
-	f := &fakeLedger{answer: func(j model.Job) (model.Job, error) {
+	f := &fakeJobs{launch: func(j model.Job) (model.Job, error) {
 		j.State, j.Snapshot, j.Detail = model.JobMayHave, "", "connection reset after 412 bytes were sent"
 		return j, nil
 	}}
@@ -174,7 +217,7 @@ func TestAJobThatMayHaveStartedSaysWhatToDo(t *testing.T) {
 }
 
 func TestCancelNamesTheJobAndTheConsequence(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{{ID: "job-1", Snapshot: "sd_1", Profile: "acme", Dataset: "gd_products", State: model.JobRunning, Inputs: 40, Done: 3, Records: 3}}}
+	f := &fakeJobs{jobs: []model.Job{{ID: "job-1", Snapshot: "sd_1", Profile: "acme", Dataset: "gd_products", State: model.JobRunning, Inputs: 40, Done: 3, Records: 3}}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("c")
 		s.Expect("job-1 on dataset gd_products, 40 inputs", "may be billed")
@@ -193,7 +236,7 @@ func TestCancelNamesTheJobAndTheConsequence(t *testing.T) {
 }
 
 func TestDownloadAndPreview(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{readyJob()}, records: model.RecordTable{
+	f := &fakeJobs{jobs: []model.Job{readyJob()}, records: model.RecordTable{
 		Columns: []model.RecordColumn{{Name: "title", Type: "text", Filled: 2}, {Name: "price", Type: "number", Filled: 1}},
 		Rows:    [][]string{{"A \x1b[31mred\x1b[0m chair", "12.5"}, {"A table", ""}},
 		Total:   20,
@@ -220,7 +263,7 @@ func TestDownloadAndPreview(t *testing.T) {
 }
 
 func TestPastedAddressesOpenTheDialog(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Paste("https://a.test/1\nhttps://a.test/2\n")
 		s.Expect("New job: reading the list of data sets")
@@ -244,7 +287,7 @@ func TestPastedAddressesOpenTheDialog(t *testing.T) {
 }
 
 func TestWhatADiscardedFormReadIsNotLaunchedByTheNext(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		read, write := io.Pipe()
 		f.held = read
@@ -267,7 +310,7 @@ func TestWhatADiscardedFormReadIsNotLaunchedByTheNext(t *testing.T) {
 }
 
 func TestAnotherTabOpensAJob(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{readyJob(), {ID: "b", Snapshot: "sd_b", Dataset: "gd_reviews", State: model.JobFailed, Detail: "dead pages"}}}
+	f := &fakeJobs{jobs: []model.Job{readyJob(), {ID: "b", Snapshot: "sd_b", Dataset: "gd_reviews", State: model.JobFailed, Detail: "dead pages"}}}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Send(kit.Goto{View: kit.Jobs, Msg: kit.OpenJob{ID: "b"}})
 		s.Expect("b · gd_reviews", "dead pages")
@@ -277,14 +320,14 @@ func TestAnotherTabOpensAJob(t *testing.T) {
 }
 
 func TestALedgerThatCannotBeReadSaysSoAndRecovers(t *testing.T) {
-	f := &fakeLedger{listErr: errors.New("database is locked")}
+	f := &fakeJobs{ledgerErr: errors.New("database is locked")}
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Expect("The ledger cannot be read: database is locked", "r reads it again")
-		f.listErr = nil
+		f.ledgerErr = nil
 		f.jobs = []model.Job{readyJob()}
 		s.Press("r")
 		s.Expect("✓ ready")
-		f.listErr = errors.New("disk gone")
+		f.ledgerErr = errors.New("disk gone")
 		s.AllowError("disk gone")
 		s.Press("r")
 		s.Expect("✓ ready")
@@ -292,7 +335,7 @@ func TestALedgerThatCannotBeReadSaysSoAndRecovers(t *testing.T) {
 }
 
 func TestQuittingAsksWhileAJobIsBeingSent(t *testing.T) {
-	f := &fakeLedger{slow: 10 * time.Second}
+	f := &fakeJobs{slow: 10 * time.Second}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("ctrl+s", "ctrl+s", "y")
@@ -306,7 +349,7 @@ func TestQuittingAsksWhileAJobIsBeingSent(t *testing.T) {
 
 func TestTheListBehindTheDialogSaysThatAJobIsBeingSent(t *testing.T) {
 	for _, earlier := range [][]model.Job{nil, {readyJob()}} {
-		flow(t, &fakeLedger{slow: 10 * time.Second, jobs: earlier}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		flow(t, &fakeJobs{slow: 10 * time.Second, jobs: earlier}, "brightdata", 120, 40, func(s *uitest.Screen) {
 			fillDialog(s, "https://a.test/1")
 			s.ExpectNot("being sent")
 			s.Press("ctrl+s", "ctrl+s", "y")
@@ -320,7 +363,7 @@ func TestTheListBehindTheDialogSaysThatAJobIsBeingSent(t *testing.T) {
 
 func TestLayouts(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {60, 16}, {200, 60}} {
-		f := &fakeLedger{jobs: []model.Job{readyJob(), {ID: "b", Dataset: "gd_reviews", State: model.JobMayHave, Inputs: 50, Done: -1, Records: -1, KeyName: "etl", Profile: "acme"}}}
+		f := &fakeJobs{jobs: []model.Job{readyJob(), {ID: "b", Dataset: "gd_reviews", State: model.JobMayHave, Inputs: 50, Done: -1, Records: -1, KeyName: "etl", Profile: "acme"}}}
 		flow(t, f, "brightdata", size[0], size[1], func(s *uitest.Screen) {
 			s.Expect("✓ ready", "! may have started")
 			s.Press("j", "tab")
@@ -334,7 +377,8 @@ func TestLayouts(t *testing.T) {
 }
 
 func TestAnAdminKeyLaunchesOnlyForAReasonThatIsRecorded(t *testing.T) {
-	f := &fakeLedger{admitErr: errors.New("no history is kept in this run")}
+	reason := ask.Question{Kind: ask.AdminReason, About: "boss", Want: ask.Reason, Text: "a job is automation, which never uses ADMIN"}
+	f := &fakeJobs{check: asking(reason), launch: func(model.Job) (model.Job, error) { return model.Job{}, errors.New("no history is kept in this run") }}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.ExpectNot("Why ADMIN")
@@ -343,26 +387,20 @@ func TestAnAdminKeyLaunchesOnlyForAReasonThatIsRecorded(t *testing.T) {
 		s.Press("enter")
 		s.Expect("Why ADMIN", "ADMIN is used for batch job")
 		s.Press("ctrl+s", "ctrl+s")
-		s.Expect("a job is automation, which never uses ADMIN")
-		s.Press("enter")
+		s.Expect("›Why ADMIN", "a job is automation, which never uses ADMIN")
 		s.Type("the others are being rotated")
 		s.AllowError("no history is kept")
 		s.Press("ctrl+s", "ctrl+s", "y")
 		s.Expect("✗ no history is kept in this run")
-		if len(f.triggered) != 0 {
-			t.Fatal("it was sent although the reason was not recorded")
-		}
-		f.admitErr = nil
-		s.Press("ctrl+s", "ctrl+s", "y")
-		if len(f.triggered) != 1 || len(f.admitted) != 2 || f.admitted[1] != "boss: the others are being rotated" {
-			t.Errorf("%d triggers, admitted %q", len(f.triggered), f.admitted)
+		if got := f.given.To(reason).Text; got != "the others are being rotated" {
+			t.Errorf("the reason is %q", got)
 		}
 	})
 }
 
 func TestAReadOnlyProfileOffersNoLaunch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, &fakeLedger{}, "brightdata", 100, 30)
+		s := start(t, &fakeJobs{}, "brightdata", 100, 30)
 		s.Send(kit.SessionChanged{Session: kit.Session{
 			ProfileName: "prod", Ready: true, Keys: testKeys(), Key: testKeys()[0], Profile: config.Profile{Name: "prod", ReadOnly: true},
 		}})
@@ -380,7 +418,7 @@ func TestAClickPicksTheJobAndThePaneUnderIt(t *testing.T) {
 		for i := range jobs {
 			jobs[i].ID, jobs[i].Snapshot = "job-"+string(rune('a'+i)), "sd_"+string(rune('a'+i))
 		}
-		flow(t, &fakeLedger{jobs: jobs}, "brightdata", size[0], size[1], func(s *uitest.Screen) {
+		flow(t, &fakeJobs{jobs: jobs}, "brightdata", size[0], size[1], func(s *uitest.Screen) {
 			s.Expect("job-a · gd_products")
 			s.Click("job-c")
 			s.Expect("job-c · gd_products", "▌Jobs")
@@ -393,7 +431,7 @@ func TestAClickPicksTheJobAndThePaneUnderIt(t *testing.T) {
 }
 
 func TestAJobOfAnotherProcessComesIntoTheListByItself(t *testing.T) {
-	f := &fakeLedger{}
+	f := &fakeJobs{}
 	flow(t, f, "documented", 120, 40, func(s *uitest.Screen) {
 		s.Expect("no jobs yet")
 		change := func(state model.JobState) {
@@ -433,7 +471,7 @@ func TestTheTerminalIsToldOfJobsWhereThatIsWished(t *testing.T) {
 		told   bool
 	}{{"as configured", true, nil, true}, {"not by itself", false, nil, false}, {"by a key", false, []string{"N"}, true}, {"no longer", true, []string{"N"}, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			f := &fakeLedger{terminal: alert.Detect(windows), notify: c.notify}
+			f := &fakeJobs{terminal: alert.Detect(windows), notify: c.notify}
 			flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 				s.Press(c.keys...)
 				fillDialog(s, "https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\nhttps://a.test/4")

@@ -53,7 +53,7 @@ func TestEveryNextStepNamesAKeyThatActsOrNone(t *testing.T) {
 				if fault.Diagnosis.Rule == model.RuleJobForgotten {
 					job.State = model.JobExpired
 				}
-				f := &fakeLedger{jobs: []model.Job{job}, watchErr: errors.New("it broke off"), knows: model.JobReady} // a job that is followed is not offered to be followed
+				f := &fakeJobs{jobs: []model.Job{job}, watchErr: errors.New("it broke off"), knows: model.JobReady} // a job that is followed is not offered to be followed
 				s := start(t, f, "brightdata", 120, 40)
 				action := fault.Diagnosis.Steps[0].Action
 				if action == model.ActionSlowDown || action == model.ActionFixRequest && job.State != model.JobRefused {
@@ -90,7 +90,7 @@ func TestTheNextStepOfATriggerIsOfThatJob(t *testing.T) {
 			job := readyJob()
 			job.State, job.Snapshot = state, ""
 			job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: model.Diagnosis{Class: model.ClassTooFast, Steps: []model.Step{{Action: model.ActionRetry, Text: "go on"}}}}
-			s := start(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 120, 40)
+			s := start(t, &fakeJobs{jobs: []model.Job{job}}, "brightdata", 120, 40)
 			s.Expect("do next   [" + key + "] go on")
 		})
 	}
@@ -103,7 +103,7 @@ func TestTheNextStepOfAnExpiredResultIsAnotherLaunch(t *testing.T) {
 			job := readyJob()
 			job.State = state
 			job.Fault = model.JobFault{Call: model.CallDownload, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Steps: []model.Step{{Action: model.ActionRetry, Text: "go on"}}}}
-			s := start(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 120, 40)
+			s := start(t, &fakeJobs{jobs: []model.Job{job}}, "brightdata", 120, 40)
 			s.Expect("do next   [" + key + "] go on")
 		})
 	}
@@ -115,7 +115,7 @@ func TestARefusedJobIsCorrectedByTheKeysOfItsNextStep(t *testing.T) {
 		job := readyJob()
 		job.State, job.Snapshot = model.JobRefused, ""
 		job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Steps: []model.Step{{Action: model.ActionFixRequest, Text: "correct it"}}}}
-		s := start(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 120, 40)
+		s := start(t, &fakeJobs{jobs: []model.Job{job}}, "brightdata", 120, 40)
 		s.Expect("do next   [a] correct it: a, then e")
 		s.Press("a")
 		s.Expect("change it first", "in the form")
@@ -139,28 +139,12 @@ func TestANextStepThatCannotBeTakenNowSaysWhy(t *testing.T) {
 				job := readyJob()
 				job.State, job.Fault = model.JobRunning, again
 				c.job(&job)
-				s := start(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 200, 40)
+				s := start(t, &fakeJobs{jobs: []model.Job{job}}, "brightdata", 200, 40)
 				s.Expect("do next   "+c.want, "[K] look at the key")
 				s.ExpectNot("] ask again")
 			})
 		})
 	}
-}
-
-func (f *fakeLedger) CancelJob(_ context.Context, id string) (model.Job, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.canceled = append(f.canceled, id)
-	if f.cancels != nil {
-		return f.cancels()
-	}
-	for i := range f.jobs {
-		if f.jobs[i].ID == id {
-			f.jobs[i].State = model.JobCanceled
-			return f.jobs[i], nil
-		}
-	}
-	return model.Job{}, errors.New("no such job")
 }
 
 // tooFast is a call that was answered with 429.
@@ -171,7 +155,7 @@ func tooFast(doing string) *exchange.CallError {
 }
 
 func TestAPreviewThatFailsIsShownWithItsVerdict(t *testing.T) {
-	f := &fakeLedger{listing: products(), local: true, previewErr: &service.PreviewError{State: model.JobRunning, ID: "p1", Err: tooFast("previewing deep_lookup")}}
+	f := &fakeJobs{listing: products(), local: true, previewErr: &service.PreviewError{State: model.JobRunning, ID: "p1", Err: tooFast("previewing deep_lookup")}}
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("deep")
@@ -189,7 +173,7 @@ func TestAPreviewThatFailsIsShownWithItsVerdict(t *testing.T) {
 }
 
 func TestWhyTheServicesListCannotBeReadIsShown(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{lostJob()}, settleErr: tooFast("the list of jobs of gd_products")}
+	f := &fakeJobs{jobs: []model.Job{lostJob()}, listErr: tooFast("the list of jobs of gd_products")}
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Press("s")
 		s.Expect("The service's list could not be read", "the list of jobs of gd_products: HTTP 429: slow down", "! too fast: ", "evidence  429 Too Many Requests", "try again at", "do next   try again after 1m30s")
@@ -215,7 +199,7 @@ func TestACallAboutAJobThatFailsIsShownWithTheJob(t *testing.T) {
 				job.Fault = model.JobFault{Call: c.call, Diagnosis: fault.Diagnosis, At: time.Now()}
 				return job, fault
 			}
-			f := &fakeLedger{jobs: []model.Job{newer, job}, cancels: failed, downloads: func(context.Context, service.Destination, func(service.Progress)) (model.Job, error) { return failed() }}
+			f := &fakeJobs{jobs: []model.Job{newer, job}, cancels: failed, downloads: func(context.Context, service.Destination, func(service.Progress)) (model.Job, error) { return failed() }}
 			flow(t, f, "brightdata", 100, 40, func(s *uitest.Screen) {
 				s.AllowError("about job-1: HTTP 429: slow down")
 				s.Press("j")
@@ -227,7 +211,7 @@ func TestACallAboutAJobThatFailsIsShownWithTheJob(t *testing.T) {
 }
 
 func TestTheFormSaysWhyTheListOfDataSetsIsNotTheServices(t *testing.T) {
-	f := &fakeLedger{listing: catalogue.Listing{
+	f := &fakeJobs{listing: catalogue.Listing{
 		Datasets: typedListing().Datasets, Problem: "the list of scrapers: HTTP 429: slow down", Err: tooFast("the list of scrapers"),
 	}}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
@@ -237,7 +221,7 @@ func TestTheFormSaysWhyTheListOfDataSetsIsNotTheServices(t *testing.T) {
 }
 
 func TestWhyTheFirstRecordsCannotBeShown(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{readyJob()}, recordsErr: tooFast("reading the records of job job-1")}
+	f := &fakeJobs{jobs: []model.Job{readyJob()}, recordsErr: tooFast("reading the records of job job-1")}
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Press("p")
 		s.Expect("The records cannot be shown: reading the records of job job-1: HTTP 429:", "! too fast: ", "evidence  429 Too Many Requests", "do next   lower the concurrency and back off")
