@@ -20,18 +20,11 @@ func TestKilledWhileItIsTakenBack(t *testing.T) {
 		for n := 0; ; n++ {
 			p := newPlace(t, demo, fmt.Sprintf("back%d%s", n, way[:1])).withPassword(t)
 			plan, fresh := p.created(t)
-			if out, err := p.child(t, childWay+"="+giveUp, fmt.Sprintf("%s=%d", childKill, n)).Output(); err == nil {
-				if told := toldBy(t, out); told.Err != "" {
-					t.Fatal(told.Err)
-				}
+			if !p.killed(t, giveUp, n) {
 				break
 			}
 			kills++
-			out, err := p.child(t, childWay+"="+way).Output()
-			if err != nil {
-				t.Fatalf("after kill %d: %v", n, err)
-			}
-			told := toldBy(t, out).Err
+			told := p.goOn(way)
 			plan = noerr.Try(p.records().Get(plan.ID)).Must(t)
 			t.Run(fmt.Sprint(way, " after kill ", n), func(t *testing.T) {
 				switch {

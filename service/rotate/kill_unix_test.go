@@ -25,6 +25,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
+	"zonedeck/service/servicetest"
 )
 
 // childPlace is the variable with a place, as JSON: the test binary is then a console that
@@ -65,15 +66,26 @@ func rotateAsChild(raw string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	c := p.config()
 	f := &fatal{points: -1}
 	if n, err := strconv.Atoi(os.Getenv(childKill)); err == nil {
 		f.points = n
 	}
+	told := p.rotate(os.Getenv(childWay), f, os.Getenv(childWait) != "")
+	out, _ := json.Marshal(told)
+	fmt.Println(string(out))
+	return 0
+}
+
+// goOn goes on with a rotation in this process, whoever began it, and returns why it did not end.
+func (p place) goOn(way string) string { return p.rotate(way, &fatal{points: -1}, false).Err }
+
+// rotate takes a rotation to its end in a way, and begins it where there is none.
+func (p place) rotate(way string, f *fatal, waiting bool) childTold {
+	c := p.config()
 	settings := &mortalSettings{p.settings(), f, childTold{}}
 	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }
 	c.Records, c.Secrets = mortalRecords{p.records(), f}, mortalSecrets{p.secrets(), f}
-	prove, waiting := c.Prove, os.Getenv(childWait) != ""
+	prove := c.Prove
 	c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
 		if waiting {
 			waiting = false
@@ -84,7 +96,6 @@ func rotateAsChild(raw string) int {
 		defer f.point()
 		return prove(ctx, call)
 	}
-	way := os.Getenv(childWay)
 	method := keystore.RotateByNewKey
 	switch way {
 	case string(keystore.RotateByRefresh):
@@ -124,9 +135,7 @@ func rotateAsChild(raw string) int {
 	if err != nil {
 		told.Err, told.Elsewhere = err.Error(), errors.Is(err, rotate.ErrElsewhere)
 	}
-	out, _ := json.Marshal(told)
-	fmt.Println(string(out))
-	return 0
+	return *told
 }
 
 // inventory is a file with the fingerprint that the key's record has.
@@ -267,9 +276,29 @@ func (p place) child(t *testing.T, env ...string) *exec.Cmd {
 	raw := noerr.Try(json.Marshal(p)).Must(t)
 	exe := noerr.Try(os.Executable()).Must(t)
 	cmd := exec.CommandContext(t.Context(), exe)
-	cmd.Env = append(append(os.Environ(), childPlace+"="+string(raw), "GORACE=atexit_sleep_ms=0"), env...) // else a child under the race detector waits a second before it ends
-	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), childPlace+"="+string(raw),
+		"GORACE=atexit_sleep_ms=0",                                          // else a child under the race detector waits a second before it ends
+		"SSL_CERT_FILE="+os.DevNull, "SSL_CERT_DIR="+os.DevNull, "GOGC=off") // it lives for milliseconds and trusts the emulator alone
+	cmd.Env, cmd.Stderr = append(cmd.Env, env...), os.Stderr
 	return cmd
+}
+
+// killed runs a child that kills itself after so many halves of actions. It is false if the rotation had fewer
+// and went well.
+func (p place) killed(t *testing.T, way string, n int) bool {
+	t.Helper()
+	out, err := p.child(t, childWay+"="+way, fmt.Sprintf("%s=%d", childKill, n)).Output()
+	if err == nil {
+		if told := toldBy(t, out); told.Err != "" {
+			t.Fatal(told.Err)
+		}
+		return false
+	}
+	ended := (*exec.ExitError)(nil)
+	if !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("kill %d: %v", n, err)
+	}
+	return true
 }
 
 func toldBy(t *testing.T, out []byte) (told childTold) {
@@ -295,7 +324,7 @@ func TestKilledAtEveryActionItGoesOnToTheEnd(t *testing.T) {
 }
 
 func killedAtEvery(t *testing.T, kind string) {
-	demo, way := start(t), childWay+"="+kind
+	var demo servicetest.Demo
 	kills, least := 0, 40
 	switch kind {
 	case mistyped:
@@ -304,6 +333,9 @@ func killedAtEvery(t *testing.T, kind string) {
 		least = 60
 	}
 	for n := 0; ; n++ {
+		if n%10 == 0 { // each child reads the whole journal, several times
+			demo = start(t)
+		}
 		p := newPlace(t, demo, fmt.Sprintf("victim%d", n))
 		switch kind {
 		case aPassword:
@@ -311,27 +343,15 @@ func killedAtEvery(t *testing.T, kind string) {
 		case byHand:
 			p = p.withFileAndJob(t)
 		}
-		out, err := p.child(t, way, fmt.Sprintf("%s=%d", childKill, n)).Output()
-		if err == nil { // it has fewer actions
-			if told := toldBy(t, out); told.Err != "" {
-				t.Fatal(told.Err)
-			}
+		if !p.killed(t, kind, n) {
 			break
-		}
-		ended := (*exec.ExitError)(nil)
-		if !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-			t.Fatalf("kill %d: %v", n, err)
 		}
 		if plans, _ := p.records().List(); kind == mistyped && len(plans) == 1 && plans[0].Steps[0].Done {
 			break // the rest is as without a mistyped value
 		}
 		kills++
-		out, err = p.child(t, way).Output()
-		if err != nil {
-			t.Fatalf("after kill %d: %v", n, err)
-		}
-		if told := toldBy(t, out); told.Err != "" {
-			t.Errorf("after kill %d: %s", n, told.Err)
+		if err := p.goOn(kind); err != "" {
+			t.Errorf("after kill %d: %s", n, err)
 		}
 		plans, err := p.records().List()
 		if err != nil || len(plans) != 1 {
