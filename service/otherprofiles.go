@@ -135,6 +135,36 @@ func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
 	}
 }
 
+// followAgain is the pause between a failure and the next try to follow the jobs.
+const followAgain = 10 * time.Second
+
+// KeepFollowing is Follow that begins again when it fails, until ctx ends. say gets each failure, if it is not the last
+// one again.
+func (c *Client) KeepFollowing(ctx context.Context, on func(jobs.Followed), say func(error)) {
+	keepFollowing(ctx, func() error { return c.Follow(ctx, on) }, say)
+}
+
+// keepFollowing follows until ctx ends. It says what failed, but does not repeat itself.
+func keepFollowing(ctx context.Context, follow func() error, say func(error)) {
+	said := ""
+	for {
+		err := follow()
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && err.Error() != said {
+			said = err.Error()
+			say(err)
+		}
+		again := time.NewTimer(followAgain)
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		}
+		again.Stop()
+	}
+}
+
 // WatchAndFollow is Watch, and follows all other jobs meanwhile. For those, it asks nobody for a passphrase, and the
 // reason for an ADMIN key does not apply.
 func (c *Client) WatchAndFollow(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {

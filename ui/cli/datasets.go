@@ -17,10 +17,6 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-func (a *app) datasetsCommand() *cobra.Command {
-	return group("datasets", "List the data sets that jobs can be started for, and show their inputs", a.datasetsListCommand(), a.datasetsShowCommand())
-}
-
 // catalogueFlags say with which key the service is asked, and whether it must be.
 type catalogueFlags struct {
 	askFlag

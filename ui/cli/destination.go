@@ -11,6 +11,7 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
+	"zonedeck/ui/kit/text"
 )
 
 // destination is the target of -o: standard output, or a file.
@@ -89,7 +90,7 @@ func (d destination) write(ctx context.Context, b model.BodyRef) error {
 // writeBy writes the output of fill to the destination; what names it in an error.
 func (d destination) writeBy(ctx context.Context, what string, fill func(io.Writer) error) (err error) {
 	if d.stream != nil {
-		w := terminalWriter{w: d.stream}
+		w := text.TerminalWriter{To: d.stream}
 		if d.visible {
 			err = errors.Join(fill(&w), w.Flush())
 		} else {

@@ -19,11 +19,6 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-func (a *app) driftCommand() *cobra.Command {
-	return group("drift", "Watch the fields of data sets and targets for changes",
-		a.driftListCommand(), a.driftShowCommand(), a.driftCheckCommand(), a.driftAcceptCommand(), a.driftContractCommand())
-}
-
 // driftNeeds are what the commands about drift need.
 func driftNeeds[F any](F) needs { return needs{jobs: true} }
 

@@ -44,49 +44,48 @@ newest comparison showed of this zone and method. {{name}} is a variable: its
 value comes from --var, the profile or the environment.`,
 		help: map[string]string{"as": "program: " + strings.Join(export.Names(), ", ") + " (required)"},
 		args: cobra.MaximumNArgs(1),
-		run: func(ctx context.Context, t *task, f exportFlags, args []string) (printed, error) {
-			return printed{}, t.export(ctx, firstOf(args), f)
-		},
+		run:  exportFetch,
 	})
 }
 
-func (t *task) export(ctx context.Context, target string, f exportFlags) error {
+func exportFetch(ctx context.Context, t *task, f exportFlags, args []string) (printed, error) {
+	target := firstOf(args)
 	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(f.Zone)}, Session: f.Session}
 	if err := t.fillIn(&f.formFlags, &target, &rest); err != nil {
-		return err
+		return printed{}, err
 	}
 	f.Zone, f.Session = string(rest.Zone.Name), rest.Session
 	as, p, req, err := t.exported(ctx, target, f)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
 	dest := t.app.stdout()
 	if f.Output != "" {
 		if dest, err = t.app.destination(f.Output); err != nil {
-			return err
+			return printed{}, err
 		}
 	}
 	key, _ := t.Keys.Key(cmp.Or(f.Key, p.Key))
 	s := export.Source{Profile: p, Request: req, Key: key.Secret, Observed: t.observedUse(ctx, p, req)}
 	if !req.Via.Login() && !as.Login {
 		if err := t.Keys.PermitExport(ctx, key); err != nil {
-			return fetchError(ctx, err)
+			return printed{}, fetchError(ctx, err)
 		}
 	}
 	if f.Reveal {
 		ref, what := s.SecretRef()
 		if ref == "" {
-			return usage("--reveal: there is no reference to %s", what)
+			return printed{}, usage("--reveal: there is no reference to %s", what)
 		}
 		secret, err := t.Resolver.Resolve(ctx, ref)
 		if err != nil {
-			return usage("%w", err)
+			return printed{}, usage("%w", err)
 		}
 		s.Secret = secret.Reveal()
 	}
 	code, err := as.Code(s)
 	if err != nil {
-		return usage("%w", err)
+		return printed{}, usage("%w", err)
 	}
 	if f.Reveal {
 		_, what := s.SecretRef()
@@ -96,9 +95,9 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 		t.app.say("zonedeck: nothing listens at the emulator's addresses once this command has ended: keep it running with an open console ('zonedeck') and export again")
 	}
 	if f.JSON {
-		return t.app.printText(true, code)
+		return printed{}, t.app.printText(true, code)
 	}
-	return dest.write(ctx, model.BodyRef{Bytes: []byte(code), Size: int64(len(code))})
+	return printed{}, dest.write(ctx, model.BodyRef{Bytes: []byte(code), Size: int64(len(code))})
 }
 
 // observedUse is what the newest comparison of a request's page showed for its zone and access method, or "".

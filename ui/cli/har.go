@@ -43,21 +43,19 @@ is cut, and its comment says so.`,
 			return nil
 		},
 		needs: func(harFlags) needs { return needs{journal: true} },
-		run: func(ctx context.Context, t *task, f harFlags, ids []string) (printed, error) {
-			return printed{}, t.har(ctx, ids, f)
-		},
+		run:   har,
 	})
 }
 
 // maxHAR bounds the number of fetches in one file.
 const maxHAR = 10_000
 
-func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
+func har(ctx context.Context, t *task, f harFlags, ids []string) (printed, error) {
 	if f.Limit < 1 || f.Limit > maxHAR {
-		return usage("--limit %d: write a number from 1 to %d", f.Limit, maxHAR)
+		return printed{}, usage("--limit %d: write a number from 1 to %d", f.Limit, maxHAR)
 	}
 	if f.Class != "" && !slices.Contains(model.Classes(), model.Class(f.Class)) {
-		return usage("--class %q is not a class", f.Class)
+		return printed{}, usage("--class %q is not a class", f.Class)
 	}
 	if len(ids) == 0 {
 		filter := model.ActivityFilter{Kind: model.ActivityFetch, Zone: f.Zone, Class: model.Class(f.Class), Limit: f.Limit}
@@ -66,7 +64,7 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 		}
 		list, err := t.History.Activity(ctx, filter)
 		if err != nil {
-			return fail(exitState, "%w", err)
+			return printed{}, fail(exitState, "%w", err)
 		}
 		for _, a := range slices.Backward(list) {
 			if a.Ref != "" {
@@ -75,13 +73,13 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 		}
 	}
 	if len(ids) == 0 {
-		return fail(exitChecksFailed, "the history has no such fetch")
+		return printed{}, fail(exitChecksFailed, "the history has no such fetch")
 	}
 	dest := t.app.stdout()
 	var err error
 	if f.Output != "" {
 		if dest, err = t.app.destination(f.Output); err != nil {
-			return err
+			return printed{}, err
 		}
 	}
 	n := 0
@@ -96,14 +94,14 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted")
+		return printed{}, fail(exitInterrupted, "interrupted")
 	case errors.Is(err, database.ErrNotFound):
-		return fail(exitChecksFailed, "the history has no such fetch: %s", ids[n])
+		return printed{}, fail(exitChecksFailed, "the history has no such fetch: %s", ids[n])
 	case err != nil:
-		return fail(exitState, "%w", err)
+		return printed{}, fail(exitState, "%w", err)
 	}
 	if dest.stream == nil {
 		t.app.say("zonedeck: %s holds %s, as of %s", dest.name, text.Counted(n, "fetch"), t.Now().Format(time.DateTime))
 	}
-	return nil
+	return printed{}, nil
 }

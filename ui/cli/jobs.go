@@ -21,12 +21,6 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-func (a *app) jobsCommand() *cobra.Command {
-	return group("jobs", "Launch, follow, list and download jobs of data sets",
-		a.jobsLaunchCommand(), a.jobsWatchCommand(), a.jobsFollowCommand(), a.jobsUnitCommand(), a.jobsListCommand(), a.jobsShowCommand(), a.jobsDownloadCommand(), a.jobsRowsCommand(), a.jobsCancelCommand(),
-		a.jobsAdoptCommand(), a.jobsSettleCommand(), a.jobsRelaunchCommand(), a.jobsDatasetsCommand())
-}
-
 // jobArg is the argument of a command about a job.
 func jobArg(doing string) cobra.PositionalArgs {
 	return oneArg("the job to " + doing + ", as 'zonedeck jobs list' names it")

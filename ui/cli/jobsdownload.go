@@ -53,17 +53,16 @@ and says so.`,
 			}
 			return nil
 		},
-		run: func(ctx context.Context, t *task, f downloadFlags, args []string) (printed, error) {
-			return printed{}, t.download(ctx, args[0], f)
-		},
+		run: download,
 	})
 }
 
 // download fetches the results. For standard output or a device it stores them in the downloads
 // folder first, because a broken stream must be readable again.
-func (t *task) download(ctx context.Context, id string, f downloadFlags) error {
+func download(ctx context.Context, t *task, f downloadFlags, args []string) (printed, error) {
+	id := args[0]
 	if _, err := t.findJob(ctx, id, ""); err != nil {
-		return jobError(ctx, err)
+		return printed{}, jobError(ctx, err)
 	}
 	to := jobs.Destination{Format: f.Format, Replace: f.Force, DropPartial: f.Force, RawCells: f.RawCells}
 	if f.dest.file != "" {
@@ -80,31 +79,31 @@ func (t *task) download(ctx context.Context, id string, f downloadFlags) error {
 	line.stop()
 	if errors.Is(err, jobs.ErrNoSnapshot) {
 		if job, jerr := t.Client.Job(ctx, id); jerr == nil {
-			return fail(jobExit(job), "%w", err)
+			return printed{}, fail(jobExit(job), "%w", err)
 		}
 	}
 	var exists *jobs.ExistsError
 	var foreign *jobs.ForeignError
 	if errors.As(err, &exists) || errors.As(err, &foreign) {
-		return fail(exitState, "%w; --force replaces it", err)
+		return printed{}, fail(exitState, "%w; --force replaces it", err)
 	}
 	if err != nil {
-		return t.failedJob(ctx, job, err)
+		return printed{}, t.failedJob(ctx, job, err)
 	}
 	if f.dest.file == "" {
 		if err := f.dest.write(ctx, model.BodyRef{File: job.File}); err != nil {
-			return err
+			return printed{}, err
 		}
 	}
 	t.app.say("zonedeck: %d bytes in %s", job.Bytes, job.File)
 	t.sayRows(job)
 	if f.JSON {
 		if err := t.printJob(job); err != nil {
-			return err
+			return printed{}, err
 		}
 	}
 	t.seeFields(ctx, job)
-	return nil
+	return printed{}, nil
 }
 
 // soonSeen is the size of a result, in bytes, up to which checking its fields takes about a second.

@@ -48,9 +48,7 @@ The keys of other profiles come from the inventory. Nobody is asked for a
 passphrase for them, and --admin-reason does not apply to them. If keys of two
 accounts refer to the same environment variable, it is used only for the profile
 in use, because its value may differ from run to run.`,
-		run: func(ctx context.Context, t *task, f followFlags, _ []string) (printed, error) {
-			return printed{}, t.follow(ctx, f)
-		},
+		run: follow,
 	})
 }
 
@@ -67,17 +65,17 @@ const (
 // errIdle ends a follow with --until-idle.
 var errIdle = errors.New("no job is asked about")
 
-func (t *task) follow(ctx context.Context, f followFlags) error {
+func follow(ctx context.Context, t *task, f followFlags, _ []string) (printed, error) {
 	p, err := t.Profile(ctx)
 	if err != nil {
-		return fail(exitState, "%w", err)
+		return printed{}, fail(exitState, "%w", err)
 	}
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
-		return usage("%w", err)
+		return printed{}, usage("%w", err)
 	}
 	if !d.AsksForJobs() && !t.Client.FollowsOthers() {
-		return usage("the contract does not show how to ask for a job's state: choose dialect %s for profile %q", dialect.WithJobs(), p.Name)
+		return printed{}, usage("the contract does not show how to ask for a job's state: choose dialect %s for profile %q", dialect.WithJobs(), p.Name)
 	}
 	var reading sync.WaitGroup
 	defer reading.Wait()
@@ -102,15 +100,15 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	cause := context.Cause(following)
 	switch {
 	case ctx.Err() != nil: // a signal is the normal end of a service
-		return nil
+		return printed{}, nil
 	case errors.Is(cause, errIdle) && failed:
-		return exit(exitJobFailed)
+		return printed{}, exit(exitJobFailed)
 	case errors.Is(cause, errIdle):
-		return lines.givenUp(ctx)
+		return printed{}, lines.givenUp(ctx)
 	case cause != nil:
-		return fail(exitState, "write what happened: %w", cause)
+		return printed{}, fail(exitState, "write what happened: %w", cause)
 	default:
-		return jobError(ctx, err)
+		return printed{}, jobError(ctx, err)
 	}
 }
 

@@ -57,9 +57,7 @@ jobs watch'.`,
 		help:  map[string]string{"format": "with --endpoint: format of the records: " + strings.Join(model.DeliveryFormats(), ", ")},
 		args:  oneArg("the data set to launch a job for"),
 		check: (*newJobFlags).check,
-		run: func(ctx context.Context, t *task, f newJobFlags, args []string) (printed, error) {
-			return printed{}, t.launchNew(ctx, args[0], f)
-		},
+		run:   launchNew,
 	})
 }
 
@@ -98,7 +96,8 @@ func (f *newJobFlags) columnMap() (map[string]string, error) {
 }
 
 // launchNew launches a job for a data set, or previews or dry-runs it.
-func (t *task) launchNew(ctx context.Context, name string, f newJobFlags) error {
+func launchNew(ctx context.Context, t *task, f newJobFlags, args []string) (printed, error) {
+	name := args[0]
 	d := jobs.Draft{
 		Dataset: name, Sample: f.Sample, OnlyUnlaunched: f.OnlyUnlaunched, Rejects: f.Rejects, SaveList: f.SaveList,
 		Key: f.Key, InboxAuth: !f.Given.has("auth-header"), MaxCost: f.MaxCost.dollars,
@@ -109,14 +108,14 @@ func (t *task) launchNew(ctx context.Context, name string, f newJobFlags) error 
 	}
 	columns, err := f.columnMap()
 	if err != nil {
-		return err
+		return printed{}, err
 	}
 	if list, saved := strings.CutPrefix(f.Input, listPrefix); saved {
 		d.From = jobs.SavedList{Name: list, Map: columns}
 	} else {
 		file, err := t.app.open(ctx, f.Input)
 		if err != nil {
-			return usage("--input: %w", err)
+			return printed{}, usage("--input: %w", err)
 		}
 		defer file.Close()
 		from := jobs.Rows{Reader: file, Name: "standard input", Map: columns}
@@ -131,13 +130,13 @@ func (t *task) launchNew(ctx context.Context, name string, f newJobFlags) error 
 	}
 	r, err := t.check(ctx, d, f.launchFlags)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
 	if f.Preview {
 		if _, err := t.answer(ctx, r, given, ask.Nobody, ask.BadRows); err != nil {
-			return err
+			return printed{}, err
 		}
-		return t.preview(ctx, r.Request)
+		return printed{}, t.preview(ctx, r.Request)
 	}
-	return t.launch(ctx, r, given, f.launchFlags, f.Input == "-")
+	return printed{}, t.launch(ctx, r, given, f.launchFlags, f.Input == "-")
 }

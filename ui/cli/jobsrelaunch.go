@@ -37,23 +37,22 @@ With --wait, all other jobs in flight are followed meanwhile, as by 'zonedeck
 jobs watch'.`,
 		args:  jobArg("launch again"),
 		check: func(f *relaunchFlags, _ []string) error { return f.checkLaunch() },
-		run: func(ctx context.Context, t *task, f relaunchFlags, args []string) (printed, error) {
-			return printed{}, t.relaunch(ctx, args[0], f)
-		},
+		run:   relaunch,
 	})
 }
 
-func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
+func relaunch(ctx context.Context, t *task, f relaunchFlags, args []string) (printed, error) {
+	id := args[0]
 	before, err := t.Client.Job(ctx, id)
 	if err != nil {
-		return jobError(ctx, err)
+		return printed{}, jobError(ctx, err)
 	}
 	if at, ok := before.Fault.RetryAt(); ok && at.After(t.Now()) {
 		t.app.say("zonedeck: note: the service asked to wait until %s: before that it may refuse this one, too", at.Local().Format(time.DateTime))
 	}
 	r, err := t.check(ctx, jobs.Draft{From: jobs.Again{Job: before.ID, Missing: f.Missing}, Key: f.Key, MaxCost: f.MaxCost.dollars}, f.launchFlags)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
 	if m := r.Missing; f.Missing {
 		t.app.say("zonedeck: of %s of %s, %d gave nothing and %d an error", text.Counted(m.Inputs, "input"), before.ID, m.Nothing, m.Failed)
@@ -62,5 +61,5 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 	if f.Yes {
 		given.Always(ask.Unsettled).Always(ask.Unmatched).Always(ask.Lacking)
 	}
-	return t.launch(ctx, r, given, f.launchFlags, false)
+	return printed{}, t.launch(ctx, r, given, f.launchFlags, false)
 }

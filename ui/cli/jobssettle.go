@@ -50,13 +50,12 @@ unknown.`,
 			}
 			return nil
 		},
-		run: func(ctx context.Context, t *task, f settleFlags, args []string) (printed, error) {
-			return t.settle(ctx, args[0], f)
-		},
+		run: settle,
 	})
 }
 
-func (t *task) settle(ctx context.Context, id string, f settleFlags) (printed, error) {
+func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed, error) {
+	id := args[0]
 	l := t.Client.Launching
 	s, answer := jobs.Unlisted(id), f.Adopt
 	switch {

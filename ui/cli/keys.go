@@ -17,11 +17,6 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-func (a *app) keysCommand() *cobra.Command {
-	return group("keys", "List, check, rotate, import and export keys", a.keysListCommand(), a.keysCheckCommand(), a.keysLintCommand(),
-		a.keysUsesCommand(), a.keysRotateCommand(), a.keysImportCommand(), a.keysExportCommand(), a.keysSnippetCommand())
-}
-
 // keysFlags say which keys are meant, and where to look for their uses.
 type keysFlags struct {
 	Recorded bool     `flag:"recorded" help:"only the keys of the inventory, without starting the emulator"`

@@ -31,13 +31,11 @@ The folders of [keys] scan in config.toml and of --scan are searched for files
 that hold a key's value, by its fingerprint. For that, the references of all
 keys are resolved first, except the commands and keyrings of ADMIN keys.`,
 		needs: func(keysLintFlags) needs { return needs{jobs: true} },
-		run: func(ctx context.Context, t *task, f keysLintFlags, _ []string) (printed, error) {
-			return t.lintKeys(ctx, f)
-		},
+		run:   lintKeys,
 	})
 }
 
-func (t *task) lintKeys(ctx context.Context, f keysLintFlags) (printed, error) {
+func lintKeys(ctx context.Context, t *task, f keysLintFlags, _ []string) (printed, error) {
 	folders := append(t.Keys.Inventory().ScanFolders(), f.Scan...)
 	if len(folders) == 0 { // a scan looks the values up itself; sharing is judged by present values
 		if _, err := t.Keys.Inventory().LookUp(ctx); err != nil {
@@ -82,13 +80,12 @@ read from their references, without asking for a passphrase and without the
 commands and keyrings of ADMIN keys.`,
 		args:  oneArg("the key whose uses to find, as 'zonedeck keys list' names it"),
 		needs: func(keysLintFlags) needs { return needs{jobs: true} },
-		run: func(ctx context.Context, t *task, f keysLintFlags, args []string) (printed, error) {
-			return t.keyUses(ctx, args[0], f)
-		},
+		run:   keyUses,
 	})
 }
 
-func (t *task) keyUses(ctx context.Context, name string, f keysLintFlags) (printed, error) {
+func keyUses(ctx context.Context, t *task, f keysLintFlags, args []string) (printed, error) {
+	name := args[0]
 	if !f.Recorded {
 		if _, err := t.Profile(ctx); err != nil {
 			return printed{}, fail(exitState, "%w", err)

@@ -67,13 +67,12 @@ value.`,
 			return nil
 		},
 		needs: func(f rotateFlags) needs { return needs{jobs: true, reason: f.Reason} },
-		run: func(ctx context.Context, t *task, f rotateFlags, args []string) (printed, error) {
-			return t.rotateKey(ctx, args[0], f)
-		},
+		run:   rotateKey,
 	})
 }
 
-func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) (printed, error) {
+func rotateKey(ctx context.Context, t *task, f rotateFlags, args []string) (printed, error) {
+	name := args[0]
 	if _, err := t.Profile(ctx); err != nil { // starts the emulator, which knows the demo keys
 		return printed{}, fail(exitState, "%w", err)
 	}

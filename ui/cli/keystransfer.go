@@ -164,13 +164,12 @@ import from it. The keys of the emulator come with its profile.`,
 		args:     cobra.ExactArgs(1),
 		defaults: importFlags{Endings: []string{"_API_KEY", "_KEY", "_TOKEN"}},
 		needs:    func(importFlags) needs { return needs{journal: true} },
-		run: func(ctx context.Context, t *task, f importFlags, args []string) (printed, error) {
-			return t.importKeys(ctx, args[0], f)
-		},
+		run:      importKeys,
 	})
 }
 
-func (t *task) importKeys(ctx context.Context, source string, f importFlags) (printed, error) {
+func importKeys(ctx context.Context, t *task, f importFlags, args []string) (printed, error) {
+	source := args[0]
 	keys, err := t.readKeys(ctx, source, f)
 	if err != nil {
 		return printed{}, err

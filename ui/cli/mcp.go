@@ -153,8 +153,7 @@ func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 	}
 	var reading sync.WaitGroup
 	reading.Go(func() { s.Watch(ctx, func(service.Change) {}) }) // the agent's own profiles stay as they were opened
-	told := a.warnOfJobs()
-	keepFollowing(ctx, func() error { return s.Client.Follow(ctx, told) }, warn)
+	s.Client.KeepFollowing(ctx, a.warnOfJobs(), warn)
 	reading.Wait()
 	if err := s.Close(ctx); err != nil {
 		warn(err)

@@ -20,11 +20,6 @@ import (
 	"zonedeck/service/view"
 )
 
-func (a *app) profilesCommand() *cobra.Command {
-	return group("profiles", "Add, edit, remove and check profiles",
-		a.profilesListCommand(), a.profilesAddCommand(), a.profilesEditCommand(), a.profilesRemoveCommand(), a.profilesCheckCommand())
-}
-
 // profileFlags describe a profile on the command line.
 type profileFlags struct {
 	Given       givenFlags  `flag:"*"`

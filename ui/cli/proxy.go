@@ -12,10 +12,6 @@ import (
 	"zonedeck/service/view"
 )
 
-func (a *app) proxyCommand() *cobra.Command {
-	return group("proxy", "Make, test and replace the logins of native access", a.proxyURLCommand(), a.proxyTestCommand(), a.proxyMatrixCommand(), a.proxyPasswordCommand())
-}
-
 // loginFlags say which login of a zone is meant.
 type loginFlags struct {
 	Zone    string `flag:"zone" help:"zone to use (required)"`

@@ -49,41 +49,39 @@ with it), finish (the old one is removed and seen to be refused). Every step is
 recorded on disk before and after it is taken, so the same command goes on with a
 rotation that was left or killed. If it fails before a reference was set, it is
 taken back. Neither password is ever shown.`,
-		run: func(ctx context.Context, t *task, f passwordFlags, _ []string) (printed, error) {
-			return printed{}, t.proxyPassword(ctx, f)
-		},
+		run: proxyPassword,
 	})
 }
 
-func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
+func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (printed, error) {
 	if f.Zone == "" {
-		return usage("--zone is missing: name the zone with the password")
+		return printed{}, usage("--zone is missing: name the zone with the password")
 	}
 	if len(f.Vouch) > 0 && !f.Renew {
-		return usage("--vouch needs --renew: it is for a step of a rotation")
+		return printed{}, usage("--vouch needs --renew: it is for a step of a rotation")
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
-		return fail(exitState, "%w", err)
+		return printed{}, fail(exitState, "%w", err)
 	}
 	z, err := t.Zone(p, f.Zone)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
 	if f.Report || f.Abandon {
 		rotations := t.Rotations(nil)
 		r, found, err := rotations.Newest(rotations.OfPassword(p, z, f.Key))
 		switch {
 		case err != nil && !found:
-			return fail(exitState, "%w", err)
+			return printed{}, fail(exitState, "%w", err)
 		case f.Abandon && (!found || r.Over()):
-			return usage("no rotation of the password of zone %s is under way", f.Zone)
+			return printed{}, usage("no rotation of the password of zone %s is under way", f.Zone)
 		case f.Abandon:
-			return t.app.conclude(t.abandonRotation(ctx, r))
+			return printed{}, t.app.conclude(t.abandonRotation(ctx, r))
 		case !found:
-			return usage("there is no record of a rotation of the password of zone %s", z.Name)
+			return printed{}, usage("there is no record of a rotation of the password of zone %s", z.Name)
 		}
-		return t.app.conclude(rotationReport(r), nil)
+		return printed{}, t.app.conclude(rotationReport(r), nil)
 	}
 	name := f.Key
 	if name == "" {
@@ -104,14 +102,14 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	}
 	if refused := t.Client.Passwords.Refusal(p, z, k); refused != nil {
 		out.Refusal = refused.Error()
-		return t.passwordEnd(f, out, usage("%w", refused))
+		return printed{}, t.passwordEnd(f, out, usage("%w", refused))
 	}
 	if !f.Renew {
-		return t.passwordEnd(f, out, nil)
+		return printed{}, t.passwordEnd(f, out, nil)
 	}
 	if !f.JSON {
 		if err := t.printPassword(out); err != nil {
-			return err
+			return printed{}, err
 		}
 	}
 	r, err := t.goOnWithPassword(ctx, p, z, f)
@@ -121,12 +119,12 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	out.OldRefused = refused.Done
 	err = passwordError(ctx, r, err)
 	if f.JSON {
-		return t.passwordEnd(f, out, err)
+		return printed{}, t.passwordEnd(f, out, err)
 	}
 	if err == nil {
 		t.app.say("zonedeck: zone %s has a new password behind %s; the old one is refused", z.Name, out.Reference)
 	}
-	return err
+	return printed{}, err
 }
 
 // goOnWithPassword begins the rotation of a zone's password, or goes on with the one under way, until

@@ -91,17 +91,3 @@ func TestABodyThatTheCacheCannotTakeIsInTheJSON(t *testing.T) {
 		}
 	}
 }
-
-func TestALongLineOnATerminalKeepsItsCharacters(t *testing.T) {
-	in := strings.Repeat("é€🔑", longestLine/4)
-	for size := 1; size < 40; size += 7 {
-		var out bytes.Buffer
-		w := terminalWriter{w: &out}
-		for at := 0; at < len(in); at += size * 1000 {
-			noerr.Must(t, noerr.From(io.WriteString(&w, in[at:min(at+size*1000, len(in))])))
-		}
-		if err := w.Flush(); err != nil || out.String() != in+"\n" {
-			t.Errorf("pieces of %d bytes: %d bytes of %d, %v", size*1000, out.Len(), len(in), err)
-		}
-	}
-}

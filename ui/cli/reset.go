@@ -10,10 +10,6 @@ import (
 	"zonedeck/service/local"
 )
 
-func (a *app) emulatorCommand() *cobra.Command {
-	return group("emulator", "Reset the embedded emulator", a.emulatorResetCommand())
-}
-
 func (a *app) emulatorResetCommand() *cobra.Command {
 	return command(a, spec[jsonFlag]{
 		use:   "reset",

@@ -87,7 +87,12 @@ zonedeck keys check --within 14d`,
 	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask anything; fail where an answer is needed")
 	pf.BoolVar(&a.flags.quiet, "quiet", false, "print only errors and failures on stderr")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
-	root.AddCommand(
+	root.AddCommand(a.commands()...)
+	return root
+}
+
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{
 		a.requestCommand(),
 		a.compareCommand(),
 		hidden("twin", a.compareCommand()),
@@ -97,24 +102,34 @@ zonedeck keys check --within 14d`,
 		a.exportCommand(),
 		a.diagnoseCommand(false),
 		a.rulesCommand(),
-		a.jobsCommand(),
-		a.webhookCommand(),
-		a.driftCommand(),
-		a.datasetsCommand(),
-		a.proxyCommand(),
-		a.profilesCommand(),
-		a.secretsCommand(),
-		a.zonesCommand(),
+		group("jobs", "Launch, follow, list and download jobs of data sets",
+			a.jobsLaunchCommand(), a.jobsWatchCommand(), a.jobsFollowCommand(), a.jobsUnitCommand(), a.jobsListCommand(), a.jobsShowCommand(), a.jobsDownloadCommand(),
+			a.jobsRowsCommand(), a.jobsCancelCommand(), a.jobsAdoptCommand(), a.jobsSettleCommand(), a.jobsRelaunchCommand(), a.jobsDatasetsCommand()),
+		group("webhook", "Receive webhooks, and look at those that were received",
+			a.webhookListenCommand(), a.webhookListCommand(), a.webhookShowCommand(), a.webhookMarkCommand(), a.webhookReplayCommand()),
+		group("drift", "Watch the fields of data sets and targets for changes",
+			a.driftListCommand(), a.driftShowCommand(), a.driftCheckCommand(), a.driftAcceptCommand(), a.driftContractCommand()),
+		group("datasets", "List the data sets that jobs can be started for, and show their inputs",
+			a.datasetsListCommand(), a.datasetsShowCommand()),
+		group("proxy", "Make, test and replace the logins of native access",
+			a.proxyURLCommand(), a.proxyTestCommand(), a.proxyMatrixCommand(), a.proxyPasswordCommand()),
+		group("profiles", "Add, edit, remove and check profiles",
+			a.profilesListCommand(), a.profilesAddCommand(), a.profilesEditCommand(), a.profilesRemoveCommand(), a.profilesCheckCommand()),
+		group("secrets", "List, set, remove and move secrets, and lock the encrypted files",
+			a.secretsListCommand(), a.secretsSetCommand(), a.secretsRemoveCommand(), a.secretsMigrateCommand(), a.secretsProtectCommand()),
+		group("zones", "Show a zone as the account has it, and measure what zones cost",
+			a.zonesShowCommand(), a.zonesRatesCommand()),
 		a.accountCommand(),
-		a.keysCommand(),
+		group("keys", "List, check, rotate, import and export keys",
+			a.keysListCommand(), a.keysCheckCommand(), a.keysLintCommand(), a.keysUsesCommand(), a.keysRotateCommand(), a.keysImportCommand(), a.keysExportCommand(), a.keysSnippetCommand()),
 		a.mcpCommand(),
 		a.emulateCommand(),
-		a.emulatorCommand(),
+		group("emulator", "Reset the embedded emulator",
+			a.emulatorResetCommand()),
 		a.pathsCommand(),
 		a.versionCommand(),
 		a.manCommand(),
-	)
-	return root
+	}
 }
 
 // usageArgs turns a mistake in the number of arguments into exit code 2.

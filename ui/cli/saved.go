@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/saved"
 	"zonedeck/service/view"
+	"zonedeck/ui/kit/text"
 )
 
 func (a *app) savedCommand() *cobra.Command {
@@ -58,7 +59,7 @@ func (a *app) showSaved(ctx context.Context, s *saved.Store, args []string) (pri
 	if a.json || !a.StdoutTTY {
 		return printed{}, a.printText(a.json, string(b))
 	}
-	w := terminalWriter{w: a.Stdout}
+	w := text.TerminalWriter{To: a.Stdout}
 	_, err = w.Write(b)
 	return printed{}, errors.Join(err, w.Flush())
 }

@@ -12,11 +12,6 @@ import (
 	"zonedeck/service/view"
 )
 
-func (a *app) secretsCommand() *cobra.Command {
-	return group("secrets", "List, set, remove and move secrets, and lock the encrypted files",
-		a.secretsListCommand(), a.secretsSetCommand(), a.secretsRemoveCommand(), a.secretsMigrateCommand(), a.secretsProtectCommand())
-}
-
 func (a *app) secretsListCommand() *cobra.Command {
 	return command(a, spec[jsonFlag]{
 		use:   "list",

@@ -18,11 +18,6 @@ import (
 	"zonedeck/service/webhook"
 )
 
-func (a *app) webhookCommand() *cobra.Command {
-	return group("webhook", "Receive webhooks, and look at those that were received",
-		a.webhookListenCommand(), a.webhookListCommand(), a.webhookShowCommand(), a.webhookMarkCommand(), a.webhookReplayCommand())
-}
-
 type listenFlags struct {
 	Address     string `flag:"address"`
 	AllowRemote bool   `flag:"allow-remote" help:"allow an --address that other machines can reach"`
@@ -54,9 +49,7 @@ or proxy that leads to it. 0.0.0.0 means all IPv4 addresses, [::] all IPv6
 addresses, and :PORT both.`,
 		help:  map[string]string{"address": "HOST:PORT to listen on, port 0 for any free port (default: address in [webhook], else " + webhook.DefaultAddress + ")"},
 		needs: func(f listenFlags) needs { return needs{ledger: true, reason: f.Reason} },
-		run: func(ctx context.Context, t *task, f listenFlags, _ []string) (printed, error) {
-			return printed{}, t.listen(ctx, f)
-		},
+		run:   listen,
 	})
 }
 
@@ -66,14 +59,14 @@ const (
 	eventDuplicate = "duplicate"
 )
 
-func (t *task) listen(ctx context.Context, f listenFlags) error {
+func listen(ctx context.Context, t *task, f listenFlags, _ []string) (printed, error) {
 	p, err := t.Profile(ctx)
 	if err != nil {
-		return fail(exitState, "%w", err)
+		return printed{}, fail(exitState, "%w", err)
 	}
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
-		return usage("%w", err)
+		return printed{}, usage("%w", err)
 	}
 	var reading sync.WaitGroup
 	defer reading.Wait()
@@ -82,12 +75,12 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	lines := hookLines{task: t, end: end, begun: make(chan struct{})}
 	address := cmp.Or(f.Address, t.Inbox.Address())
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return usage("--address: %q is not HOST:PORT", address)
+		return printed{}, usage("--address: %q is not HOST:PORT", address)
 	}
 	r, err := t.Inbox.Receive(ctx, address, f.AllowRemote, &lines)
 	t.warnOfInbox()
 	if err != nil {
-		return listenError(address, err)
+		return printed{}, listenError(address, err)
 	}
 	defer func() {
 		if err := r.Close(); err != nil {
@@ -98,7 +91,7 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 		t.app.warn("%s; whoever does can send webhooks, and all of them go into the inbox", err)
 	}
 	if err := lines.begin(r.URL()); err != nil {
-		return err
+		return printed{}, err
 	}
 	go func() {
 		select {
@@ -111,38 +104,13 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	if !d.AsksForJobs() {
 		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, but the jobs of profile %s stay as they are", sanitizeLine(p.Name))
 	}
-	told := t.app.warnOfJobs()
-	keepFollowing(running, func() error { return t.Client.Follow(running, told) }, func(err error) {
+	t.Client.KeepFollowing(running, t.app.warnOfJobs(), func(err error) {
 		t.app.warn("jobs are not followed, but webhooks are received: %s", oneLine(err))
 	})
 	if ctx.Err() != nil { // a signal is the normal end of a service
-		return nil
+		return printed{}, nil
 	}
-	return fail(exitState, "%w", context.Cause(running))
-}
-
-// followAgain is the pause between a failure and the next try to follow the jobs.
-const followAgain = 10 * time.Second
-
-// keepFollowing follows until ctx ends. It says what failed, but does not repeat itself.
-func keepFollowing(ctx context.Context, follow func() error, say func(error)) {
-	said := ""
-	for {
-		err := follow()
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil && err.Error() != said {
-			said = err.Error()
-			say(err)
-		}
-		again := time.NewTimer(followAgain)
-		select {
-		case <-ctx.Done():
-		case <-again.C:
-		}
-		again.Stop()
-	}
+	return printed{}, fail(exitState, "%w", context.Cause(running))
 }
 
 // warnOfInbox warns of a problem with the inbox's files.

@@ -12,10 +12,6 @@ import (
 	"zonedeck/service/view"
 )
 
-func (a *app) zonesCommand() *cobra.Command {
-	return group("zones", "Show a zone as the account has it, and measure what zones cost", a.zonesShowCommand(), a.zonesRatesCommand())
-}
-
 type ratesFlags struct {
 	Key  string `flag:"key" help:"key of the inventory to ask with, of level FINANCE or ADMIN (default: the profile's)"`
 	Save bool   `flag:"save" help:"write the rates into the profile"`

@@ -1,10 +1,13 @@
 package text
 
 import (
+	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 )
 
@@ -95,5 +98,19 @@ func BenchmarkClean(b *testing.B) {
 	b.SetBytes(int64(len(s)))
 	for b.Loop() {
 		Clean(s)
+	}
+}
+
+func TestALongLineOnATerminalKeepsItsCharacters(t *testing.T) {
+	in := strings.Repeat("é€🔑", longestLine/4)
+	for size := 1; size < 40; size += 7 {
+		var out bytes.Buffer
+		w := TerminalWriter{To: &out}
+		for at := 0; at < len(in); at += size * 1000 {
+			noerr.Must(t, noerr.From(io.WriteString(&w, in[at:min(at+size*1000, len(in))])))
+		}
+		if err := w.Flush(); err != nil || out.String() != in+"\n" {
+			t.Errorf("pieces of %d bytes: %d bytes of %d, %v", size*1000, out.Len(), len(in), err)
+		}
 	}
 }

@@ -1,26 +1,24 @@
-package cli
+package text
 
 import (
 	"bytes"
 	"io"
 	"unicode/utf8"
-
-	"zonedeck/ui/kit/text"
 )
 
-// longestLine is how much of a line a terminalWriter keeps before it writes, in bytes.
+// longestLine is how much of a line a TerminalWriter keeps before it writes, in bytes.
 const longestLine = 64 << 10
 
-// terminalWriter writes a body to a terminal line by line. It makes everything visible that
+// TerminalWriter writes a body to a terminal line by line. It makes everything visible that
 // could move the cursor or colour, hide or reorder text. Flush writes the rest and ends the
 // last line.
-type terminalWriter struct {
-	w    io.Writer
+type TerminalWriter struct {
+	To   io.Writer
 	line []byte
 	open bool // the last line written has no line break yet
 }
 
-func (t *terminalWriter) Write(p []byte) (int, error) {
+func (t *TerminalWriter) Write(p []byte) (int, error) {
 	t.line = append(t.line, p...)
 	end := bytes.LastIndexByte(t.line, '\n') + 1
 	if end == 0 && len(t.line) > longestLine {
@@ -44,22 +42,22 @@ func lastRune(b []byte) int {
 	return max(len(b)-1, 0)
 }
 
-func (t *terminalWriter) flush(n int) error {
+func (t *TerminalWriter) flush(n int) error {
 	if n == 0 {
 		return nil
 	}
 	t.open = t.line[n-1] != '\n'
-	_, err := io.WriteString(t.w, text.CleanLines(string(t.line[:n])))
+	_, err := io.WriteString(t.To, CleanLines(string(t.line[:n])))
 	t.line = append(t.line[:0], t.line[n:]...)
 	return err
 }
 
 // Flush writes the rest, and a line break if the last line has none.
-func (t *terminalWriter) Flush() error {
+func (t *TerminalWriter) Flush() error {
 	err := t.flush(len(t.line))
 	if err == nil && t.open {
 		t.open = false
-		_, err = io.WriteString(t.w, "\n")
+		_, err = io.WriteString(t.To, "\n")
 	}
 	return err
 }
