@@ -13,7 +13,7 @@ const (
 	ActivityJob        ActivityKind = "job"
 	ActivityKey        ActivityKind = "key"
 	ActivityAgent      ActivityKind = "agent" // a call of an agent: what it asked for and what came of it
-	ActivityHook       ActivityKind = "webhook"
+	ActivityWebhook    ActivityKind = "webhook"
 )
 
 // SourceAgent marks what an agent did, by the console's MCP server.

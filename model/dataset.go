@@ -211,7 +211,7 @@ type JobSettings struct {
 
 // CallsInboxAlone reports whether the inbox is asked for as an address, and no other address is.
 func (s JobSettings) CallsInboxAlone() bool {
-	return s.Notify+s.Endpoint != "" && (s.Notify == "" || s.Notify == HookInbox) && (s.Endpoint == "" || s.Endpoint == HookInbox)
+	return s.Notify+s.Endpoint != "" && (s.Notify == "" || s.Notify == InboxEndpoint) && (s.Endpoint == "" || s.Endpoint == InboxEndpoint)
 }
 
 // FirstGiven is the name of the first setting that is given, "" for none. The limit on all records does not count.

@@ -199,11 +199,11 @@ type Job struct {
 	Repeats string
 	// Request is what was asked for, nil where that is not known.
 	Request *JobAsked
-	// Hook is the token of the inbox's address that the service was given (HookToken), or empty.
-	// HookDue is until when its webhook is waited for before the service is asked in its place;
+	// WebhookToken is the token of the address of the inbox that the service was given, or empty.
+	// WebhookDue is until when its webhook is waited for before the service is asked in its place;
 	// zero where nothing is waited for (any more).
-	Hook    string
-	HookDue time.Time
+	WebhookToken string
+	WebhookDue   time.Time
 
 	Created  time.Time // the intent was written
 	Accepted time.Time

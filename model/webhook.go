@@ -8,44 +8,44 @@ import (
 	"time"
 )
 
-// HookVerdict says whether a delivery came from whom it says (service.md 6).
-type HookVerdict string
+// WebhookVerdict says whether a webhook came from whom it says (service.md 6).
+type WebhookVerdict string
 
-// The verdicts on a delivery.
+// The verdicts on a webhook.
 const (
-	HookPending    HookVerdict = "pending"    // not looked at yet
-	HookVerified   HookVerdict = "verified"   // it passed every check that is set up
-	HookUnverified HookVerdict = "unverified" // no check is set up
-	HookRejected   HookVerdict = "rejected"   // a check failed, or found nothing to check
+	WebhookPending    WebhookVerdict = "pending"    // not looked at yet
+	WebhookVerified   WebhookVerdict = "verified"   // it passed every check that is set up
+	WebhookUnverified WebhookVerdict = "unverified" // no check is set up
+	WebhookRejected   WebhookVerdict = "rejected"   // a check failed, or found nothing to check
 )
 
-// HookHeader is a header as it was received; the value of a secret one is masked.
-type HookHeader struct {
+// WebhookHeader is a header as it was received; the value of a secret one is masked.
+type WebhookHeader struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// HookRepeat is how a delivery came once more: from one address, with one verdict.
-type HookRepeat struct {
+// WebhookRepeat is how a webhook came once more: from one address, with one verdict.
+type WebhookRepeat struct {
 	// Last is when it came so last, Times how often.
-	Last    time.Time   `json:"last" jsonschema:"When it came so last."`
-	Times   int         `json:"times" minimum:"1"`
-	Remote  string      `json:"remote" jsonschema:"The address that it came from."`
-	Verdict HookVerdict `json:"verdict" enum:"rejected|unverified|verified"`
-	Reason  string      `json:"why" jsonschema:"What the verdict rests on, in words."`
+	Last    time.Time      `json:"last" jsonschema:"When it came so last."`
+	Times   int            `json:"times" minimum:"1"`
+	Remote  string         `json:"remote" jsonschema:"The address that it came from."`
+	Verdict WebhookVerdict `json:"verdict" enum:"rejected|unverified|verified"`
+	Reason  string         `json:"why" jsonschema:"What the verdict rests on, in words."`
 }
 
 // Text says it in words, without the time.
-func (r HookRepeat) Text() string {
+func (r WebhookRepeat) Text() string {
 	why := r.Reason // of a verified one it says so
-	if r.Verdict != HookVerified {
+	if r.Verdict != WebhookVerified {
 		why = string(r.Verdict) + ": " + why
 	}
 	return fmt.Sprintf("from %s ×%d, %s", r.Remote, r.Times, why)
 }
 
-// HookRefusals are webhooks that were refused for one reason, and are not in the inbox.
-type HookRefusals struct {
+// WebhookRefusals are webhooks that were refused for one reason, and are not in the inbox.
+type WebhookRefusals struct {
 	Reason string    `json:"why"`
 	Count  int       `json:"count"`
 	First  time.Time `json:"first"`
@@ -55,7 +55,7 @@ type HookRefusals struct {
 }
 
 // Text says it in words, with times as clock writes them.
-func (r HookRefusals) Text(clock func(time.Time) string) string {
+func (r WebhookRefusals) Text(clock func(time.Time) string) string {
 	out := "1 webhook was refused at " + clock(r.First)
 	if r.Count > 1 {
 		out = fmt.Sprintf("%d webhooks were refused since %s, the last at %s", r.Count, clock(r.First), clock(r.Last))
@@ -66,8 +66,8 @@ func (r HookRefusals) Text(clock func(time.Time) string) string {
 	return out
 }
 
-// Delivery is a webhook in the inbox. Its body lies in File, byte for byte.
-type Delivery struct {
+// Webhook is one in the inbox. Its body lies in File, byte for byte.
+type Webhook struct {
 	// ID is the console's own identifier.
 	ID string
 	// At is when it was received first, Last when it came last, Times how often.
@@ -76,15 +76,15 @@ type Delivery struct {
 	// Target is the path and query that were asked for, with secrets masked, and Remote the
 	// address of the connection's other end.
 	Target, Remote string
-	Headers        []HookHeader
+	Headers        []WebhookHeader
 	// Repeats are the other ways in which it came, the newest first; Times counts all.
-	Repeats []HookRepeat
+	Repeats []WebhookRepeat
 	Size    int64
 	SHA256  string
 	File    string
 	// SenderID is what the sender calls it (webhook-id), or empty.
 	SenderID string
-	Verdict  HookVerdict
+	Verdict  WebhookVerdict
 	// By names the checks that passed; Reason says in words what the verdict rests on.
 	By     []string
 	Reason string
@@ -100,25 +100,25 @@ type Delivery struct {
 	Worked bool
 }
 
-// HookAsked is the Outcome of a webhook that had the service asked.
-const HookAsked = "the service is asked for the job's state"
+// WebhookAsked is the Outcome of a webhook that had the service asked.
+const WebhookAsked = "the service is asked for the job's state"
 
 // CameOf is the Outcome, or what is known since the service was asked.
-func (d Delivery) CameOf() string {
-	if d.Outcome == HookAsked && d.JobState.Final() {
+func (d Webhook) CameOf() string {
+	if d.Outcome == WebhookAsked && d.JobState.Final() {
 		return "by now the job " + d.JobState.Predicate()
 	}
 	return d.Outcome
 }
 
-// HookJob is what the ledger knows of the job of a webhook.
-type HookJob struct {
+// WebhookJob is what the ledger knows of the job of a webhook.
+type WebhookJob struct {
 	Dataset string
 	State   JobState
 }
 
 // Header is the first value of a header, or "".
-func (d Delivery) Header(name string) string {
+func (d Webhook) Header(name string) string {
 	for _, h := range d.Headers {
 		if strings.EqualFold(h.Name, name) {
 			return h.Value
@@ -127,13 +127,13 @@ func (d Delivery) Header(name string) string {
 	return ""
 }
 
-// HookID is the console's own identifier of the webhook with a number.
-func HookID(n int64) string { return "hook-" + strconv.FormatInt(n, 10) }
+// WebhookID is the console's own identifier of the webhook with a number.
+func WebhookID(n int64) string { return "hook-" + strconv.FormatInt(n, 10) }
 
-// HookNews is what a delivery says of a job. None of it is believed: the service is asked.
-type HookNews struct {
-	Delivery string // its identifier
-	// Token is that of the address it came to (see HookToken), or empty.
+// WebhookNews is what a webhook says of a job. None of it is believed: the service is asked.
+type WebhookNews struct {
+	ID string // its identifier
+	// Token is that of the address it came to (see WebhookToken), or empty.
 	Token string
 	// Snapshot is the identifier that it names, or empty.
 	Snapshot string
@@ -142,29 +142,29 @@ type HookNews struct {
 	Verified bool
 }
 
-// HookDue is how long a webhook is waited for before the service is asked in its place.
-const HookDue = 30 * time.Minute
+// WebhookWait is how long a webhook is waited for before the service is asked in its place.
+const WebhookWait = 30 * time.Minute
 
-// HookInbox stands for an address of the inbox where an operator names one.
-const HookInbox = "inbox"
+// InboxEndpoint stands for an address of the inbox where an operator names one.
+const InboxEndpoint = "inbox"
 
-// hookFolder is the second last element of the inbox's addresses.
-const hookFolder = "zonedeck"
+// webhookFolder is the second last element of the inbox's addresses.
+const webhookFolder = "zonedeck"
 
-// HookAddress is the address of the inbox for one job: base with a path that ends in the token.
-func HookAddress(base, token string) string {
-	return strings.TrimRight(base, "/") + "/" + hookFolder + "/" + token
+// WebhookAddress is the address of the inbox for one job: base with a path that ends in the token.
+func WebhookAddress(base, token string) string {
+	return strings.TrimRight(base, "/") + "/" + webhookFolder + "/" + token
 }
 
-// HookToken is the token of an address that HookAddress made, or "". A token is of 16 to 64
+// WebhookToken is the token of an address that WebhookAddress made, or "". A token is of 16 to 64
 // letters and digits.
-func HookToken(address string) string {
+func WebhookToken(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
 	parts := strings.Split(strings.TrimRight(u.Path, "/"), "/")
-	if len(parts) < 2 || parts[len(parts)-2] != hookFolder {
+	if len(parts) < 2 || parts[len(parts)-2] != webhookFolder {
 		return ""
 	}
 	token := parts[len(parts)-1]

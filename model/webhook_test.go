@@ -3,10 +3,10 @@ package model
 import "testing"
 
 func TestHowAWebhookCameOnceMoreIsSaidOnce(t *testing.T) {
-	for want, r := range map[string]HookRepeat{
-		"from 192.0.2.1 ×2, verified by Standard Webhooks":      {Remote: "192.0.2.1", Times: 2, Verdict: HookVerified, Reason: "verified by Standard Webhooks"},
-		"from 192.0.2.1 ×1, rejected: it has no Authorization":  {Remote: "192.0.2.1", Times: 1, Verdict: HookRejected, Reason: "it has no Authorization"},
-		"from 192.0.2.1 ×1, unverified: nothing is set up here": {Remote: "192.0.2.1", Times: 1, Verdict: HookUnverified, Reason: "nothing is set up here"},
+	for want, r := range map[string]WebhookRepeat{
+		"from 192.0.2.1 ×2, verified by Standard Webhooks":      {Remote: "192.0.2.1", Times: 2, Verdict: WebhookVerified, Reason: "verified by Standard Webhooks"},
+		"from 192.0.2.1 ×1, rejected: it has no Authorization":  {Remote: "192.0.2.1", Times: 1, Verdict: WebhookRejected, Reason: "it has no Authorization"},
+		"from 192.0.2.1 ×1, unverified: nothing is set up here": {Remote: "192.0.2.1", Times: 1, Verdict: WebhookUnverified, Reason: "nothing is set up here"},
 	} {
 		if got := r.Text(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -15,10 +15,10 @@ func TestHowAWebhookCameOnceMoreIsSaidOnce(t *testing.T) {
 }
 
 func TestWhatCameOfAWebhookIsWhatTheServiceSaidSince(t *testing.T) {
-	for want, d := range map[string]Delivery{
-		"by now the job is ready":           {Outcome: HookAsked, JobState: JobReady},
-		"by now the job has failed":         {Outcome: HookAsked, JobState: JobFailed},
-		HookAsked:                           {Outcome: HookAsked, JobState: JobRunning},
+	for want, d := range map[string]Webhook{
+		"by now the job is ready":           {Outcome: WebhookAsked, JobState: JobReady},
+		"by now the job has failed":         {Outcome: WebhookAsked, JobState: JobFailed},
+		WebhookAsked:                        {Outcome: WebhookAsked, JobState: JobRunning},
 		"no job of the ledger waits for it": {Outcome: "no job of the ledger waits for it", JobState: JobReady},
 	} {
 		if got := d.CameOf(); got != want {

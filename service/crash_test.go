@@ -48,9 +48,9 @@ type operator struct {
 	// Product is the job's product, or empty for a data set. Service is the folder of the
 	// emulator's state: no list shows a product's jobs, so a person looks for them there.
 	Product, Service string
-	// Hook is the address of its webhooks, or empty. HookDue is how long it waits for one.
-	Hook    string
-	HookDue time.Duration
+	// Webhook is the address of its webhooks, or empty. WebhookDue is how long it waits for one.
+	Webhook    string
+	WebhookDue time.Duration
 	// Die is the reading of the clock at which the process kills itself; 0 for never. The clock is
 	// read before and within every write to the ledger, and around every call.
 	Die int64
@@ -107,7 +107,7 @@ func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *l
 				return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true
 			},
 		},
-		Queues: servicetest.QueuesFunc(func(context.Context) (work.Queue, error) { return queue, nil }), Webhooks: dueAfter(o.HookDue), Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
+		Queues: servicetest.QueuesFunc(func(context.Context) (work.Queue, error) { return queue, nil }), Webhooks: dueAfter(o.WebhookDue), Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
 	}), l, nil
 }
 
@@ -120,13 +120,13 @@ func (o operator) work(ctx context.Context, now func() time.Time) error {
 		return err
 	}
 	ask := o.ask()
-	if o.Hook != "" {
+	if o.Webhook != "" {
 		r, err := o.receive(ctx, c, now)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
-		ask.Settings.Notify = model.HookAddress(o.Hook, strings.Repeat("t", 16))
+		ask.Settings.Notify = model.WebhookAddress(o.Webhook, strings.Repeat("t", 16))
 	}
 	for ctx.Err() == nil {
 		list, _, err := c.Jobs(ctx, 0)
@@ -183,7 +183,7 @@ func (o operator) inbox(ctx context.Context, now func() time.Time) (*webhook.Inb
 // await waits until a job is over. A job with a webhook is followed: then the webhook, or its
 // deadline, has the service asked.
 func (o operator) await(ctx context.Context, c *Client, job model.Job) error {
-	if o.Hook == "" {
+	if o.Webhook == "" {
 		_, err := c.Watch(ctx, job.ID, nil)
 		return err
 	}
@@ -279,7 +279,7 @@ func TestNoKillLosesOrDoublesAJob(t *testing.T) {
 				due, patient = crashDue, crashDue
 			}
 			if comes := due > 0 && !strings.HasSuffix(name, "never comes"); comes {
-				patient = model.HookDue // the webhook alone ends the wait
+				patient = model.WebhookWait // the webhook alone ends the wait
 			}
 			looks, _ := crashRun(t, cases[name], patient) // how often a run without kills reads the clock
 			kills, random := 0, rand.New(rand.NewPCG(1, uint64(share)))
@@ -325,11 +325,11 @@ func crashRun(t *testing.T, of crashCase, due time.Duration, dies ...int64) (loo
 	key, _ := demo.Key("batch-user")
 	secret, err := demo.Secret(t.Context(), key.Secret)
 	noerr.Must(t, err)
-	c := &crash{operator: operator{Dir: t.TempDir(), Product: of.product, Service: state, Account: demo.Profile.Account, Key: secret.Reveal(), HookDue: due}}
+	c := &crash{operator: operator{Dir: t.TempDir(), Product: of.product, Service: state, Account: demo.Profile.Account, Key: secret.Reveal(), WebhookDue: due}}
 	c.service = openGate(t, func() (string, error) { return strings.TrimPrefix(demo.Profile.BaseURL, "http://"), nil })
 	c.URL = "http://" + c.service.address()
 	if due > 0 {
-		c.Hook = "http://" + openGate(t, c.receiver).address()
+		c.Webhook = "http://" + openGate(t, c.receiver).address()
 	}
 	for _, die := range append(dies, 0) {
 		c.Die = die
@@ -345,7 +345,7 @@ func crashRun(t *testing.T, of crashCase, due time.Duration, dies ...int64) (loo
 	}
 	c.check(t)
 	if due > 0 {
-		c.checkHooks(t, demo)
+		c.checkWebhooks(t, demo)
 	}
 	return looks, kills
 }
@@ -428,7 +428,7 @@ func (c *crash) check(t *testing.T) {
 
 // checkHooks checks that every webhook acknowledged to the service is in the inbox once, with its
 // bytes, and is counted as often as it was acknowledged.
-func (c *crash) checkHooks(t *testing.T, demo servicetest.Demo) {
+func (c *crash) checkWebhooks(t *testing.T, demo servicetest.Demo) {
 	t.Helper()
 	in, notice, err := c.inbox(t.Context(), time.Now)
 	if err != nil || notice != "" {
@@ -451,7 +451,7 @@ func (c *crash) checkHooks(t *testing.T, demo servicetest.Demo) {
 			}
 		}
 	}
-	waited := c.HookDue == model.HookDue // for the webhook alone
+	waited := c.WebhookDue == model.WebhookWait // for the webhook alone
 	if len(list) == 0 && acknowledged == 0 && !waited {
 		return
 	}

@@ -209,15 +209,15 @@ func TestAWebhookOfAnotherProfilesJobHasItsServiceAsked(t *testing.T) {
 	a := twoAccounts(t, nil)
 	r := asked("http://lab.test/product/1")
 	token := strings.ToLower(rand.Text())
-	r.Settings.Notify = model.HookAddress("http://127.0.0.1:9", token) // nobody listens there
+	r.Settings.Notify = model.WebhookAddress("http://127.0.0.1:9", token) // nobody listens there
 	job, err := a.beta.Trigger(t.Context(), r)
-	if err != nil || job.HookDue.IsZero() {
+	if err != nil || job.WebhookDue.IsZero() {
 		t.Fatalf("%+v, %v", job, err)
 	}
 	heard := ""
 	a.until(t, func(f jobs.Followed) bool {
 		if f.Job.ID == job.ID && heard == "" { // it waits
-			_, heard, err = a.acme.HeardWebhook(t.Context(), model.HookNews{Delivery: "d1", Token: token, Verified: true, How: "verified"})
+			_, heard, err = a.acme.HeardWebhook(t.Context(), model.WebhookNews{ID: "d1", Token: token, Verified: true, How: "verified"})
 			noerr.Want(t, err)
 		}
 		return f.Job.ID == job.ID && f.Job.State == model.JobReady

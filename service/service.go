@@ -221,12 +221,12 @@ func (c clock) Machine() time.Time { return c.s.o.Now() }
 // webhooks gives the configured time to wait for a webhook.
 type webhooks struct{ s *Service }
 
-func (w webhooks) HookDue() time.Duration { return w.s.Configuration().Webhook().Due }
+func (w webhooks) WebhookDue() time.Duration { return w.s.Configuration().Webhook().Due }
 
 // jobsOfInbox passes webhooks on to the client, which is made after the inbox.
 type jobsOfInbox struct{ s *Service }
 
-func (j jobsOfInbox) HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error) {
+func (j jobsOfInbox) HeardWebhook(ctx context.Context, news model.WebhookNews) (job, said string, err error) {
 	return j.s.Client.HeardWebhook(ctx, news)
 }
 

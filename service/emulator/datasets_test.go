@@ -253,22 +253,22 @@ func TestANoticeWithoutAnAddressIsTaken(t *testing.T) {
 	}
 }
 
-type hook struct {
+type webhook struct {
 	header http.Header
 	body   string
 }
 
 // hooks is a receiver on a loopback port, which answers the first requests as told.
-type hooks struct {
+type webhooks struct {
 	*httptest.Server
 	mu       sync.Mutex
 	statuses []int
-	got      []hook
+	got      []webhook
 }
 
-func receiveHooks(t *testing.T, statuses ...int) *hooks {
+func receiveWebhooks(t *testing.T, statuses ...int) *webhooks {
 	t.Helper()
-	h := &hooks{statuses: statuses}
+	h := &webhooks{statuses: statuses}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -276,7 +276,7 @@ func receiveHooks(t *testing.T, statuses ...int) *hooks {
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.got = append(h.got, hook{r.Header.Clone(), string(b)})
+		h.got = append(h.got, webhook{r.Header.Clone(), string(b)})
 		if len(h.statuses) > 0 {
 			w.WriteHeader(h.statuses[0])
 			h.statuses = h.statuses[1:]
@@ -286,10 +286,10 @@ func receiveHooks(t *testing.T, statuses ...int) *hooks {
 	return h
 }
 
-func (h *hooks) all() []hook {
+func (h *webhooks) all() []webhook {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append([]hook(nil), h.got...)
+	return append([]webhook(nil), h.got...)
 }
 
 type sent struct {
@@ -322,7 +322,7 @@ func (g *rig) sentBy(id string, ok func(sent) bool) sent {
 
 func TestAWebhookIsSignedRetriedAndFollowsTheClock(t *testing.T) {
 	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-	h := receiveHooks(t, http.StatusBadGateway)
+	h := receiveWebhooks(t, http.StatusBadGateway)
 	s := scenario.Demo()
 	s.WebhookSecret = secret
 	g := start(t, Options{Scenario: s, AllowPrivate: []string{h.Listener.Addr().String()}})
@@ -344,7 +344,7 @@ func TestAWebhookIsSignedRetriedAndFollowsTheClock(t *testing.T) {
 }
 
 func TestAWebhookReachesNoPrivateAddressUnasked(t *testing.T) {
-	h := receiveHooks(t)
+	h := receiveWebhooks(t)
 	var told bytes.Buffer
 	g := start(t, Options{Log: slog.New(slog.NewTextHandler(&told, nil))})
 	id := g.triggerWith("dataset_id=gd_pages&notify="+url.QueryEscape(h.URL), "http://lab.test/ok")
@@ -363,7 +363,7 @@ func TestAWebhookReachesNoPrivateAddressUnasked(t *testing.T) {
 }
 
 func TestAWebhookReachesThisMachineWhereItMay(t *testing.T) {
-	h := receiveHooks(t)
+	h := receiveWebhooks(t)
 	g := start(t, Options{LoopbackWebhooks: true})
 	id := g.triggerWith("dataset_id=gd_pages&notify="+url.QueryEscape(h.URL), "http://lab.test/ok")
 	g.sentBy(id, func(d sent) bool { return d.Status == "done" })
@@ -384,7 +384,7 @@ func TestAWebhookReachesThisMachineWhereItMay(t *testing.T) {
 }
 
 func TestFaultsOfWebhooksAndJobs(t *testing.T) {
-	h := receiveHooks(t)
+	h := receiveWebhooks(t)
 	s := scenario.Demo()
 	s.Faults = []fault.Rule{
 		{ID: "lost", Match: fault.Match{Point: fault.Webhook, Path: "/lost"}, Do: fault.Action{Kind: fault.Never}},

@@ -91,7 +91,7 @@ func (s *Server) openJobs() (err error) {
 	s.jobs, err = jobs.Open(s.ctx, jobs.Config{
 		State: s.state, Fetch: s.fetch.ForJob, Now: s.now, PageDelay: s.scenario.PageDelay,
 		Fault: s.jobFault, Grace: s.scenario.Grace404,
-		HandOver: func(snap jobs.Snapshot, hooks []jobs.Hook) error {
+		HandOver: func(snap jobs.Snapshot, hooks []jobs.Webhook) error {
 			return s.deliver.Add(datasets.Messages(snap, hooks)...)
 		},
 		Log: s.log,
@@ -107,9 +107,9 @@ func (s *Server) recordsFor(snapshot, format string, batch, part int) (func(io.W
 	return s.jobs.Records(snapshot, format, jobs.Slice{Batch: batch, Part: part})
 }
 
-// hookWay is how webhooks leave: like requests or, with Options.LoopbackWebhooks, to loopback
+// webhookRouter is how webhooks leave: like requests or, with Options.LoopbackWebhooks, to loopback
 // addresses, too.
-func (s *Server) hookWay(o Options, rules *guard.Rules, lab, control netip.AddrPort) (route.Router, error) {
+func (s *Server) webhookRouter(o Options, rules *guard.Rules, lab, control netip.AddrPort) (route.Router, error) {
 	if !o.LoopbackWebhooks {
 		return s.way, nil
 	}
@@ -123,7 +123,7 @@ func (s *Server) hookWay(o Options, rules *guard.Rules, lab, control netip.AddrP
 }
 
 func (s *Server) closeDialers() {
-	for _, d := range []*exits.Dialer{s.dialer, s.hooks.Dialer} {
+	for _, d := range []*exits.Dialer{s.dialer, s.webhooks.Dialer} {
 		if d != nil {
 			d.Close()
 		}
@@ -133,16 +133,16 @@ func (s *Server) closeDialers() {
 // sendWebhook sends one POST of a webhook through the dialer, which checks the receiver like
 // any target.
 func (s *Server) sendWebhook(r *http.Request) (*http.Response, error) {
-	if refused := s.hooks.PortRefused(r.URL.Hostname(), r.URL.Port()); refused != nil {
+	if refused := s.webhooks.PortRefused(r.URL.Hostname(), r.URL.Port()); refused != nil {
 		return nil, fmt.Errorf("%s: %s", refused.Code, refused.Msg)
 	}
-	exit, err := s.hooks.Pick(account.Zone{Name: "\x00webhooks", Product: "datasets"}, username.Flags{})
+	exit, err := s.webhooks.Pick(account.Zone{Name: "\x00webhooks", Product: "datasets"}, username.Flags{})
 	if err != nil {
 		return nil, err
 	}
 	x := s.rehearsal.requests.Begin(time.Now(), "webhook", r.Method, r.URL.String())
 	defer x.End()
-	resp, err := s.hooks.Dialer.Transport(r.URL.Hostname(), exit).RoundTrip(r)
+	resp, err := s.webhooks.Dialer.Transport(r.URL.Hostname(), exit).RoundTrip(r)
 	if err != nil {
 		x.Set(func(e *record.Entry) { e.Code = route.RefusalOf(err).Code })
 		if errors.Is(err, exits.ErrBlocked) {

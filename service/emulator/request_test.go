@@ -350,7 +350,7 @@ func TestResponsesSurviveARestartAndExpire(t *testing.T) {
 }
 
 func TestANoticeOfAnAsynchronousRequest(t *testing.T) {
-	h := receiveHooks(t)
+	h := receiveWebhooks(t)
 	g := start(t, Options{AllowPrivate: []string{h.Listener.Addr().String()}})
 	token := g.key("batch-user")
 	a := g.do("POST", g.r.API+"/unblocker/req?zone=unlocker_demo", token, call{

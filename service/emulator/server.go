@@ -125,7 +125,7 @@ type Server struct {
 	remote   bool // permits addresses other than loopback
 	dialer   *exits.Dialer
 	way      route.Router
-	hooks    route.Router // of webhooks
+	webhooks route.Router // of webhooks
 	browsers *browser.Browsers
 	fetch    *fetch.Fetcher
 	proxy    *native.Proxy
@@ -207,7 +207,7 @@ func (s *Server) openAll(o Options) (err error) {
 	s.dialer = exits.NewDialer(addrPort(ln.lab), &tls.Config{RootCAs: s.ca.Pool()}, rules.Never(addrPort(ln.control)))
 	s.dialer.UseLabFor(s.scenario.Hosts())
 	s.way = route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
-	if s.hooks, err = s.hookWay(o, rules, addrPort(ln.lab), addrPort(ln.control)); err != nil {
+	if s.webhooks, err = s.webhookRouter(o, rules, addrPort(ln.lab), addrPort(ln.control)); err != nil {
 		return err
 	}
 	s.openFetch(o.Chromium)

@@ -179,14 +179,14 @@ func (f *Files) Inbox(ctx context.Context) (*webhook.Inbox, error) {
 	})
 }
 
-// HookJobs is what is known about jobs that webhooks are about; nothing if there is no ledger yet.
-func (f *Files) HookJobs(ctx context.Context, ids []string) (out map[string]model.HookJob, err error) {
+// WebhookJobs is what is known about jobs that webhooks are about; nothing if there is no ledger yet.
+func (f *Files) WebhookJobs(ctx context.Context, ids []string) (out map[string]model.WebhookJob, err error) {
 	l, done, err := f.LedgerIfAny(ctx)
 	if l == nil || err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	return l.HookJobs(ctx, ids)
+	return l.WebhookJobs(ctx, ids)
 }
 
 // waited opens a file that another process may have locked, and says when it waits

@@ -14,13 +14,13 @@ import (
 	"zonedeck/service/config"
 )
 
-// ErrNoHook says that there is no address to give to a service.
-var ErrNoHook = errors.New("no zonedeck receives webhooks: begin with 'zonedeck webhook listen', or on the page of the inbox")
+// ErrNoAddress says that there is no address to give to a service.
+var ErrNoAddress = errors.New("no zonedeck receives webhooks: begin with 'zonedeck webhook listen', or on the page of the inbox")
 
-// NewHook makes an address of the inbox for one job. warning says why the service may not reach it, or is empty.
-func (b *Inbox) NewHook(ctx context.Context) (address, warning string, err error) {
+// NewAddress makes an address of the inbox for one job. warning says why the service may not reach it, or is empty.
+func (b *Inbox) NewAddress(ctx context.Context) (address, warning string, err error) {
 	if _, err := os.Stat(b.cfg.Paths.InboxDir()); errors.Is(err, os.ErrNotExist) {
-		return "", "", ErrNoHook // nobody has received yet; do not make an inbox only to ask
+		return "", "", ErrNoAddress // nobody has received yet; do not make an inbox only to ask
 	}
 	in, err := b.Open(ctx)
 	if err != nil {
@@ -29,17 +29,17 @@ func (b *Inbox) NewHook(ctx context.Context) (address, warning string, err error
 	public := b.cfg.Profiles.File().Webhook().PublicURL
 	place, ok := in.Listening()
 	if !ok {
-		return "", "", ErrNoHook
+		return "", "", ErrNoAddress
 	}
 	p := b.cfg.Profiles.Profile()
 	if p.Local || reachesLoopback(p) {
-		return model.HookAddress(nearby(place.URL), newToken()), "", nil
+		return model.WebhookAddress(nearby(place.URL), newToken()), "", nil
 	}
 	if public == "" {
 		warning = "the service cannot reach " + place.URL + ", an address of this machine: set public_url in [webhook] to the address of a tunnel or a proxy that leads there"
 		public = place.URL
 	}
-	return model.HookAddress(public, newToken()), warning, nil
+	return model.WebhookAddress(public, newToken()), warning, nil
 }
 
 // Unreachable says why the service of the profile in use may not reach this machine, or is empty.

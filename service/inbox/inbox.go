@@ -88,7 +88,7 @@ func (b *Inbox) Numbers(ctx context.Context, f webhook.Filter) ([]int64, int, er
 }
 
 // Rows returns the webhooks with those numbers, without headers.
-func (b *Inbox) Rows(ctx context.Context, numbers []int64) ([]model.Delivery, error) {
+func (b *Inbox) Rows(ctx context.Context, numbers []int64) ([]model.Webhook, error) {
 	in, err := b.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -97,10 +97,10 @@ func (b *Inbox) Rows(ctx context.Context, numbers []int64) ([]model.Delivery, er
 }
 
 // Get returns one webhook, with its headers.
-func (b *Inbox) Get(ctx context.Context, id string) (model.Delivery, error) {
+func (b *Inbox) Get(ctx context.Context, id string) (model.Webhook, error) {
 	in, err := b.Open(ctx)
 	if err != nil {
-		return model.Delivery{}, err
+		return model.Webhook{}, err
 	}
 	return in.Get(ctx, id)
 }
@@ -115,7 +115,7 @@ func (b *Inbox) Bookmark(ctx context.Context, id string, on bool) error {
 }
 
 // Head returns the first bytes of a body.
-func (b *Inbox) Head(ctx context.Context, d model.Delivery, most int64) (webhook.Head, error) {
+func (b *Inbox) Head(ctx context.Context, d model.Webhook, most int64) (webhook.Head, error) {
 	d, err := b.Get(ctx, d.ID) // with its headers
 	if err != nil {
 		return webhook.Head{}, err
@@ -125,12 +125,12 @@ func (b *Inbox) Head(ctx context.Context, d model.Delivery, most int64) (webhook
 
 // Replay sends a webhook again, to an address of this machine. It returns the receiver's answer, which is remote text,
 // and whether the receiver accepted the webhook.
-func (b *Inbox) Replay(ctx context.Context, d model.Delivery, to string) (said string, taken bool, err error) {
+func (b *Inbox) Replay(ctx context.Context, d model.Webhook, to string) (said string, taken bool, err error) {
 	d, err = b.Get(ctx, d.ID) // with its headers
 	if err != nil {
 		return "", false, err
 	}
-	got, err := webhook.Replay{Delivery: d, To: to}.Send(ctx)
+	got, err := webhook.Replay{Webhook: d, To: to}.Send(ctx)
 	if err != nil {
 		return "", false, err
 	}
@@ -155,7 +155,7 @@ func (b *Inbox) Listening(ctx context.Context) (url string, here bool, err error
 }
 
 // Refused returns the runs of refusals, not yet over, of the process that receives.
-func (b *Inbox) Refused(ctx context.Context) ([]model.HookRefusals, error) {
+func (b *Inbox) Refused(ctx context.Context) ([]model.WebhookRefusals, error) {
 	in, err := b.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (b *Inbox) Listen(ctx context.Context, address string) (url string, err err
 
 // Stop ends what Listen began, and returns the runs of refusals that were not over. It does nothing if
 // Listen began nothing.
-func (b *Inbox) Stop() (refused []model.HookRefusals, err error) {
+func (b *Inbox) Stop() (refused []model.WebhookRefusals, err error) {
 	b.turn.Lock()
 	defer b.turn.Unlock()
 	r := b.listening()
@@ -259,7 +259,7 @@ func (b recorder) Received(e webhook.Event) {
 	}
 }
 
-func (b recorder) Refused(r model.HookRefusals) {
+func (b recorder) Refused(r model.WebhookRefusals) {
 	b.keepRefused(r)
 	if b.observer != nil {
 		b.observer.Refused(r)
@@ -267,12 +267,12 @@ func (b recorder) Refused(r model.HookRefusals) {
 }
 
 // keepRefused writes a run of refusals to the timeline: one line, updated as the count grows.
-func (b *Inbox) keepRefused(r model.HookRefusals) {
+func (b *Inbox) keepRefused(r model.WebhookRefusals) {
 	if !b.cfg.History.Keeps() {
 		return
 	}
 	err := b.cfg.History.PutCall(context.Background(), model.Activity{
-		At: r.First, Kind: model.ActivityHook, Profile: b.cfg.Profiles.Profile().Name, Ref: fmt.Sprintf("refused-%d", r.First.UnixMicro()),
+		At: r.First, Kind: model.ActivityWebhook, Profile: b.cfg.Profiles.Profile().Name, Ref: fmt.Sprintf("refused-%d", r.First.UnixMicro()),
 		Text: r.Text(func(t time.Time) string { return t.Local().Format(time.TimeOnly) }),
 	})
 	if err != nil {
@@ -326,9 +326,9 @@ func (b *Inbox) verifiers(ctx context.Context, configured []config.WebhookVerify
 	return out, nil
 }
 
-// HookAuth is the reference of the secret that the inbox expects in the Authorization header of webhooks,
+// Authorization is the reference of the secret that the inbox expects in the Authorization header of webhooks,
 // "" if it does not check that header.
-func (b *Inbox) HookAuth() string {
+func (b *Inbox) Authorization() string {
 	checks := b.cfg.Profiles.File().Webhook().Verify
 	if i := slices.IndexFunc(checks, func(v config.WebhookVerify) bool { return v.Kind == webhook.KindAuthorization }); i >= 0 {
 		return checks[i].Secret

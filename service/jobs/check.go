@@ -212,18 +212,18 @@ func (l *Launching) repeat(ctx context.Context, p config.Profile, from Again, r 
 // fillInbox puts addresses of the inbox where the draft asks for one, and what the inbox checks.
 func (l *Launching) fillInbox(ctx context.Context, r *Report) error {
 	s := &r.Request.Settings
-	if ref := l.cfg.Inbox.HookAuth(); r.draft.InboxAuth && s.Auth == "" && ref != "" && s.CallsInboxAlone() {
+	if ref := l.cfg.Inbox.Authorization(); r.draft.InboxAuth && s.Auth == "" && ref != "" && s.CallsInboxAlone() {
 		s.Auth = ref
 		r.note("auth_header", "webhooks carry %s, so that the inbox can verify them", keystore.Ref(ref).Label())
 	}
 	field := "notify"
-	if s.Notify != model.HookInbox {
+	if s.Notify != model.InboxEndpoint {
 		field = "endpoint"
 	}
-	if s.Notify != model.HookInbox && s.Endpoint != model.HookInbox {
+	if s.Notify != model.InboxEndpoint && s.Endpoint != model.InboxEndpoint {
 		return nil
 	}
-	address, warning, err := l.cfg.Inbox.NewHook(ctx)
+	address, warning, err := l.cfg.Inbox.NewAddress(ctx)
 	if err != nil {
 		return model.BadField(field, "%w", err)
 	}
@@ -231,7 +231,7 @@ func (l *Launching) fillInbox(ctx context.Context, r *Report) error {
 		r.Notes = append(r.Notes, ask.Note{About: field, Text: warning, Warn: true})
 	}
 	for _, a := range []*string{&s.Notify, &s.Endpoint} {
-		if *a == model.HookInbox {
+		if *a == model.InboxEndpoint {
 			*a = address
 		}
 	}

@@ -160,7 +160,7 @@ type Unsettled interface {
 	Candidates(ctx context.Context, id string) ([]Candidate, error)
 	Claim(ctx context.Context, id, snapshot string, sure bool) (model.Job, error)
 	NotStarted(ctx context.Context, id string) (model.Job, error)
-	AwaitHook(ctx context.Context, id string) (model.Job, error)
+	AwaitWebhook(ctx context.Context, id string) (model.Job, error)
 }
 
 // Keys judges the key of a launch.
@@ -174,10 +174,10 @@ type Keys interface {
 
 // Inbox gives addresses that webhooks come to.
 type Inbox interface {
-	// NewHook is an address for one job. warning says why the service may not reach it.
-	NewHook(ctx context.Context) (address, warning string, err error)
-	// HookAuth is the reference of what the inbox checks the Authorization header by, "" for nothing.
-	HookAuth() string
+	// NewAddress is an address for one job. warning says why the service may not reach it.
+	NewAddress(ctx context.Context) (address, warning string, err error)
+	// Authorization is the reference of what the inbox checks the Authorization header by, "" for nothing.
+	Authorization() string
 }
 
 // Catalogue finds data sets; see service/catalogue.

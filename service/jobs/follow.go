@@ -315,7 +315,7 @@ func (f *follower) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	due, err := f.rn.cfg.Ledger.HooksDue(ctx, f.profile, f.rn.cfg.Now())
+	due, err := f.rn.cfg.Ledger.WebhooksDue(ctx, f.profile, f.rn.cfg.Now())
 	if err != nil {
 		return err
 	}
@@ -367,7 +367,7 @@ func (f *follower) ask(ctx context.Context, jobs []model.Job, items map[string]w
 		if in {
 			asked++
 		}
-		if in && !job.HookDue.IsZero() {
+		if in && !job.WebhookDue.IsZero() {
 			waiting++
 		}
 		f.report(Followed{Job: job, On: in, Next: item.Due, Err: why})
@@ -402,7 +402,7 @@ func (f *follower) lookInList(ctx context.Context, due []model.Job, items map[st
 			return looked, err
 		}
 		delete(f.due, id)
-		if err == nil && job.State == model.JobMayHave && job.HookDue.IsZero() { // else it is settled, or waits for its webhook again
+		if err == nil && job.State == model.JobMayHave && job.WebhookDue.IsZero() { // else it is settled, or waits for its webhook again
 			f.on(Followed{Job: job})
 		}
 	}

@@ -24,23 +24,23 @@ import (
 
 // state is what a launch finds: the ledger, the service, the key and the inbox.
 type state struct {
-	profile    config.Profile
-	same       []model.Job
-	others     EarlierJobs
-	unreadable error
-	overCap    error
-	dollars    float64
-	repeated   model.Job
-	missing    Missing
-	candidates []Candidate
-	listErr    error
-	doubt      string // about a claim
-	newer      *model.Job
-	admin      bool
-	keyErr     error
-	warning    string // of the inbox
-	hookErr    error
-	hookAuth   string
+	profile       config.Profile
+	same          []model.Job
+	others        EarlierJobs
+	unreadable    error
+	overCap       error
+	dollars       float64
+	repeated      model.Job
+	missing       Missing
+	candidates    []Candidate
+	listErr       error
+	doubt         string // about a claim
+	newer         *model.Job
+	admin         bool
+	keyErr        error
+	warning       string // of the inbox
+	addressErr    error
+	authorization string
 
 	sent     []model.TriggerRequest
 	admitted string
@@ -107,7 +107,7 @@ func (s *state) NotStarted(_ context.Context, id string) (model.Job, error) {
 	return model.Job{ID: id}, nil
 }
 
-func (s *state) AwaitHook(_ context.Context, id string) (model.Job, error) {
+func (s *state) AwaitWebhook(_ context.Context, id string) (model.Job, error) {
 	s.settled = Await
 	return model.Job{ID: id}, nil
 }
@@ -133,10 +133,10 @@ func (s *state) Admit(_ context.Context, key, reason string) error {
 	return nil
 }
 
-func (s *state) NewHook(context.Context) (address, warning string, err error) {
-	return "http://127.0.0.1:8787/hook", s.warning, s.hookErr
+func (s *state) NewAddress(context.Context) (address, warning string, err error) {
+	return "http://127.0.0.1:8787/hook", s.warning, s.addressErr
 }
-func (s *state) HookAuth() string { return s.hookAuth }
+func (s *state) Authorization() string { return s.authorization }
 
 // launching is the use case over a state, and the folder of its files.
 func (s *state) launching(t *testing.T) (l *Launching, data string) {
@@ -232,7 +232,7 @@ func TestWhatCannotBeLaunched(t *testing.T) {
 	unlaunched := urls("https://a.test/1")
 	unlaunched.OnlyUnlaunched = true
 	hook := urls("https://a.test/1")
-	hook.Settings.Endpoint = model.HookInbox
+	hook.Settings.Endpoint = model.InboxEndpoint
 	unknown := urls("https://a.test/1")
 	unknown.Dataset = "none"
 	for name, c := range map[string]struct {
@@ -245,7 +245,7 @@ func TestWhatCannotBeLaunched(t *testing.T) {
 		"no row":                            {state{}, urls(""), "inputs: urls.txt holds no inputs"},
 		"a cost above the cap":              {state{overCap: cap}, urls("https://a.test/1"), "max_cost: the job may cost more than its cap"},
 		"everything was launched":           {state{others: EarlierJobs{Overlaps: []Overlap{{Job: again}}}}, unlaunched, "only_unlaunched: every input was launched within the last hour"},
-		"an inbox that does not receive":    {state{hookErr: fs.ErrClosed}, hook, "endpoint: file already closed"},
+		"an inbox that does not receive":    {state{addressErr: fs.ErrClosed}, hook, "endpoint: file already closed"},
 		"a key that is refused":             {state{keyErr: errors.New("it has expired")}, urls("https://a.test/1"), "it has expired"},
 		"a job of another profile":          {state{repeated: again}, Draft{From: Again{Job: "job-5"}}, "profile: job job-5 belongs to profile beta, not to acme"},
 		"a list that is not there":          {state{}, Draft{Dataset: "gd_1", From: SavedList{Name: "x"}}, `source: there is no saved list "x"; none is saved in `},
@@ -344,10 +344,10 @@ func TestTheChoiceToLeaveInputsOut(t *testing.T) {
 }
 
 func TestTheInboxIsFilledIn(t *testing.T) {
-	s := state{hookAuth: "env:HOOK", warning: "the service cannot reach it"}
+	s := state{authorization: "env:HOOK", warning: "the service cannot reach it"}
 	l, _ := s.launching(t)
 	d := urls("https://a.test/1")
-	d.Settings.Notify, d.InboxAuth = model.HookInbox, true
+	d.Settings.Notify, d.InboxAuth = model.InboxEndpoint, true
 	r, err := l.Check(t.Context(), d)
 	if err != nil || r.Request.Settings.Notify != "http://127.0.0.1:8787/hook" || r.Request.Settings.Auth != "env:HOOK" {
 		t.Errorf("%+v, %v", r.Request.Settings, err)
@@ -357,7 +357,7 @@ func TestTheInboxIsFilledIn(t *testing.T) {
 		t.Errorf("notes %v", r.Notes)
 	}
 	d = urls("https://a.test/1")
-	d.Settings.Notify = model.HookInbox
+	d.Settings.Notify = model.InboxEndpoint
 	if r, err := l.Check(t.Context(), d); err != nil || r.Request.Settings.Auth != "" {
 		t.Errorf("without the wish for it: %+v, %v", r.Request.Settings, err)
 	}

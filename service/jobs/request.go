@@ -30,8 +30,8 @@ var ErrNoRequest = errors.New("the ledger does not have its inputs: it was adopt
 // address of the inbox is for one job only, so only the wish for one is kept.
 func keptRequest(r model.TriggerRequest, mask exchange.Mask) []byte {
 	for _, a := range []*string{&r.Settings.Notify, &r.Settings.Endpoint} {
-		if model.HookToken(*a) != "" {
-			*a = model.HookInbox
+		if model.WebhookToken(*a) != "" {
+			*a = model.InboxEndpoint
 		}
 	}
 	if len(deliverySecrets(r.Settings)) > 0 {
@@ -62,7 +62,7 @@ func unpack(kept []byte, into any) error {
 }
 
 // Request is what a job of the ledger, by its identifier or its snapshot's, asked for, ready to be launched
-// again: it names the job in Repeats, and has model.HookInbox in place of an address of the inbox. If the
+// again: it names the job in Repeats, and has model.InboxEndpoint in place of an address of the inbox. If the
 // inputs are not kept, the error wraps ErrNoRequest.
 func (rn *Runner) Request(ctx context.Context, id string) (model.TriggerRequest, error) {
 	job, err := rn.Job(ctx, id)

@@ -217,14 +217,14 @@ func TestTheTokensOfADeliveryAreKeptOutOfTheLedger(t *testing.T) {
 func TestAJobWithAnAddressOfTheInboxCanBeLaunchedAgain(t *testing.T) {
 	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
 	r := trigger("http://lab.test/1")
-	own := model.HookAddress("http://127.0.0.1:8787", "abcdefghijklmnopqrstuvwxyz")
+	own := model.WebhookAddress("http://127.0.0.1:8787", "abcdefghijklmnopqrstuvwxyz")
 	r.Settings = model.JobSettings{Notify: own, Endpoint: own}
 	job, err := cl.Trigger(t.Context(), r)
-	if err != nil || job.Hook != "abcdefghijklmnopqrstuvwxyz" {
+	if err != nil || job.WebhookToken != "abcdefghijklmnopqrstuvwxyz" {
 		t.Fatalf("%+v, %v", job, err)
 	}
 	again, err := cl.Request(t.Context(), job.ID)
-	if err != nil || again.Settings != (model.JobSettings{Notify: model.HookInbox, Endpoint: model.HookInbox}) {
+	if err != nil || again.Settings != (model.JobSettings{Notify: model.InboxEndpoint, Endpoint: model.InboxEndpoint}) {
 		t.Errorf("%+v, %v", again.Settings, err)
 	}
 	// Beside an address of others nothing is kept.

@@ -37,7 +37,7 @@ type Config struct {
 	List RemoteList
 	// Inventory knows whose references are not sent along with a job; nil knows of none.
 	Inventory Inventory
-	// Webhooks says how long a webhook is waited for; nil for model.HookDue.
+	// Webhooks says how long a webhook is waited for; nil for model.WebhookWait.
 	Webhooks Webhooks
 	// Coverages take the rows of results; nil takes none.
 	Coverages Coverages
@@ -63,8 +63,8 @@ type RemoteList interface {
 // Inventory reports whether a reference is, or may be, a key's.
 type Inventory interface{ MayBeKey(ref string) bool }
 
-// Webhooks says how long the webhook of a job that begins now is waited for, 0 for model.HookDue.
-type Webhooks interface{ HookDue() time.Duration }
+// Webhooks says how long the webhook of a job that begins now is waited for, 0 for model.WebhookWait.
+type Webhooks interface{ WebhookDue() time.Duration }
 
 // Coverages begin to take the rows of a job's result.
 type Coverages interface{ Coverage(job model.Job) Coverage }
@@ -79,7 +79,7 @@ func (machine) Uint64() uint64 { return rand.Uint64() }
 type Runner struct {
 	cfg      Config
 	watching watching
-	waits    hookWaits
+	waits    webhookWaits
 }
 
 // New makes a Runner. It does no I/O.

@@ -130,7 +130,7 @@ func (c Candidate) Begun() string { return fromPost(c.After.Round(time.Second)) 
 // Decide settles a job by the answer to its question. An answer that something speaks against needs another one to an
 // ask.Unfitting question about the job, which the *ask.Unanswered has.
 //
-// Other errors: those of Settler.Claim, NotStarted and AwaitHook.
+// Other errors: those of Settler.Claim, NotStarted and AwaitWebhook.
 func (l *Launching) Decide(ctx context.Context, s Settlement, a ask.Answers) (model.Job, error) {
 	if err := a.Open([]ask.Question{s.Question}); err != nil {
 		return s.Job, err
@@ -151,7 +151,7 @@ func (l *Launching) Decide(ctx context.Context, s Settlement, a ask.Answers) (mo
 	case DidNotStart:
 		return l.cfg.Settler.NotStarted(ctx, id)
 	case Await:
-		return l.cfg.Settler.AwaitHook(ctx, id)
+		return l.cfg.Settler.AwaitWebhook(ctx, id)
 	}
 	job, err := l.cfg.Settler.Claim(ctx, id, value, a.To(doubt("")).Yes)
 	if in, ok := errors.AsType[*DoubtError](err); ok {

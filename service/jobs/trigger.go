@@ -168,10 +168,10 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	if err != nil {
 		return model.Job{}, err
 	}
-	hook := hookOf(r.Settings)
+	hook := webhookToken(r.Settings)
 	l.job, err = rn.cfg.Ledger.BeginUnless(ctx, model.Job{
 		Profile: l.p.Name, Dataset: r.Dataset, KeyName: l.key.Name, Inputs: len(r.Inputs), Done: -1, Records: -1, Repeats: r.Repeats,
-		Hook: hook, HookDue: rn.waits.hookDue(hook), Request: l.jobRequest(r),
+		WebhookToken: hook, WebhookDue: rn.waits.webhookDue(hook), Request: l.jobRequest(r),
 	}, digest(l.p, r), keptRequest(r, exchange.MaskOf(l.secret, exchange.Login{})), r.Guard)
 	if err != nil {
 		return model.Job{}, err

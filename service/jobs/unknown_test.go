@@ -381,7 +381,7 @@ func TestAForgottenJobIsTakenBackWhenTheServiceKnowsItAgain(t *testing.T) {
 		"watch": watch,
 		"once":  func(s *forgetful) (model.Job, error) { return s.rn.AskNow(t.Context(), "job-1") },
 		"webhook": func(s *forgetful) (model.Job, error) {
-			job, _, err := s.rn.Heard(t.Context(), model.HookNews{Delivery: "hook-1", Snapshot: "sd_1", Verified: true})
+			job, _, err := s.rn.Heard(t.Context(), model.WebhookNews{ID: "hook-1", Snapshot: "sd_1", Verified: true})
 			return job, err
 		},
 	} {

@@ -447,7 +447,7 @@ func TestAChangeAtTheSameTimeIsTold(t *testing.T) {
 func waitingFor(t *testing.T, cl *Runner, due time.Duration) model.Job {
 	t.Helper()
 	job, err := cl.cfg.Ledger.Change(t.Context(), accepted(t, cl).ID, func(job *model.Job) (string, error) {
-		job.HookDue = cl.cfg.Now().Add(due)
+		job.WebhookDue = cl.cfg.Now().Add(due)
 		return "", nil
 	})
 	noerr.Must(t, err)
@@ -486,7 +486,7 @@ func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 			if again, err = cl.watching.ask(t.Context(), item); err != nil || again != 0 || asked.Load() != 1 {
 				t.Errorf("due: again in %s after %d questions, %v", again, asked.Load(), err)
 			}
-			if job, err = cl.Job(t.Context(), job.ID); err != nil || job.State != model.JobReady || !job.HookDue.IsZero() {
+			if job, err = cl.Job(t.Context(), job.ID); err != nil || job.State != model.JobReady || !job.WebhookDue.IsZero() {
 				t.Errorf("%+v, %v", job, err)
 			}
 			now = now.Add(-c.due)

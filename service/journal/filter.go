@@ -9,7 +9,7 @@ import (
 
 // fields is what the entries of the history can be asked.
 func fields(now time.Time) query.Fields[model.Activity] {
-	kinds := []model.ActivityKind{model.ActivityFetch, model.ActivityComparison, model.ActivityProbe, model.ActivityJob, model.ActivityKey, model.ActivityAgent, model.ActivityHook}
+	kinds := []model.ActivityKind{model.ActivityFetch, model.ActivityComparison, model.ActivityProbe, model.ActivityJob, model.ActivityKey, model.ActivityAgent, model.ActivityWebhook}
 	const source = "coalesce((SELECT source FROM activity_sources WHERE activity_sources.id = activity.id), '')"
 	text := func(of func(model.Activity) string) func(model.Activity) []string {
 		return func(a model.Activity) []string { return []string{of(a)} }

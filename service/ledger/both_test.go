@@ -71,7 +71,7 @@ func TestAJobOfANumberThatNoneCanHaveIsNotThere(t *testing.T) {
 		if _, err := l.Request(t.Context(), id); !errors.Is(err, database.ErrNotFound) {
 			t.Errorf("what %s asked for: %v", id, err)
 		}
-		if jobs, err := l.HookJobs(t.Context(), []string{id}); err != nil && !errors.Is(err, database.ErrNotFound) || len(jobs) > 0 {
+		if jobs, err := l.WebhookJobs(t.Context(), []string{id}); err != nil && !errors.Is(err, database.ErrNotFound) || len(jobs) > 0 {
 			t.Errorf("%s of a webhook: %v, %v", id, jobs, err)
 		}
 	}
@@ -80,17 +80,17 @@ func TestAJobOfANumberThatNoneCanHaveIsNotThere(t *testing.T) {
 func TestJobsThatWaitForAWebhook(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	now := testTime.Add(time.Hour)
-	due := changed(t, l, model.Job{Profile: "p", State: model.JobMayHave, Hook: "Token", HookDue: now}, "")
-	changed(t, l, model.Job{Profile: "p", State: model.JobMayHave, Hook: "token", HookDue: now.Add(time.Microsecond)}, "")
-	changed(t, l, model.Job{Profile: "P", State: model.JobMayHave, HookDue: now}, "")
-	changed(t, l, model.Job{Profile: "p", State: model.JobRunning, HookDue: now}, "")
-	if got, err := l.HooksDue(t.Context(), "p", now); err != nil || !slices.Equal(ids(got), []string{due}) || !got[0].HookDue.Equal(now) || len(got[0].Steps) != 2 {
+	due := changed(t, l, model.Job{Profile: "p", State: model.JobMayHave, WebhookToken: "Token", WebhookDue: now}, "")
+	changed(t, l, model.Job{Profile: "p", State: model.JobMayHave, WebhookToken: "token", WebhookDue: now.Add(time.Microsecond)}, "")
+	changed(t, l, model.Job{Profile: "P", State: model.JobMayHave, WebhookDue: now}, "")
+	changed(t, l, model.Job{Profile: "p", State: model.JobRunning, WebhookDue: now}, "")
+	if got, err := l.WebhooksDue(t.Context(), "p", now); err != nil || !slices.Equal(ids(got), []string{due}) || !got[0].WebhookDue.Equal(now) || len(got[0].Steps) != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if job, err := l.Hooked(t.Context(), "Token"); err != nil || job.ID != due {
+	if job, err := l.JobOfToken(t.Context(), "Token"); err != nil || job.ID != due {
 		t.Errorf("%+v, %v", job, err)
 	}
-	if _, err := l.Hooked(t.Context(), "TOKEN"); !errors.Is(err, database.ErrNotFound) {
+	if _, err := l.JobOfToken(t.Context(), "TOKEN"); !errors.Is(err, database.ErrNotFound) {
 		t.Errorf("another token: %v", err)
 	}
 }

@@ -250,7 +250,7 @@ func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, own
 		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
 		database.Micros(job.Updated), faultText(&job.Fault), job.SHA256, rowsText(&job.Rows), job.Repeats,
-		job.Hook, database.Micros(job.HookDue), askedText(&job.Request), digest, owner)
+		job.WebhookToken, database.Micros(job.WebhookDue), askedText(&job.Request), digest, owner)
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func update(ctx context.Context, tx *sql.Tx, n int64, job model.Job) error {
 		sha256 = $17, account = $18, repeats = $19, hook_due = $20 WHERE n = $21`,
 		job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Accepted), database.Micros(job.Updated), faultText(&job.Fault),
-		job.SHA256, rowsText(&job.Rows), job.Repeats, database.Micros(job.HookDue), n)
+		job.SHA256, rowsText(&job.Rows), job.Repeats, database.Micros(job.WebhookDue), n)
 	return err
 }
 

@@ -365,9 +365,9 @@ func TestTheJobsOfWebhooks(t *testing.T) {
 		noerr.Must(t, err)
 		ids = append(ids, job.ID)
 	}
-	got, err := l.HookJobs(t.Context(), append(ids, "job-999999"))
+	got, err := l.WebhookJobs(t.Context(), append(ids, "job-999999"))
 	last := jobsAtOnce + 1
-	if err != nil || len(got) != len(ids) || got[ids[0]] != (model.HookJob{Dataset: "gd_0", State: model.JobIntent}) || got[ids[last]].Dataset != fmt.Sprintf("gd_%d", last) {
+	if err != nil || len(got) != len(ids) || got[ids[0]] != (model.WebhookJob{Dataset: "gd_0", State: model.JobIntent}) || got[ids[last]].Dataset != fmt.Sprintf("gd_%d", last) {
 		t.Errorf("%d of %d, %v", len(got), len(ids), err)
 	}
 }

@@ -49,9 +49,9 @@ func (l *Ledger) read(ctx context.Context, id string, row *sql.Row) (model.Job, 
 	return job, nil
 }
 
-// Hooked finds the newest job whose webhook goes to the address with that token. If there is none, the
+// JobOfToken finds the newest job whose webhook goes to the address with that token. If there is none, the
 // error wraps database.ErrNotFound.
-func (l *Ledger) Hooked(ctx context.Context, token string) (model.Job, error) {
+func (l *Ledger) JobOfToken(ctx context.Context, token string) (model.Job, error) {
 	doing := "looking for the job of a webhook"
 	if token == "" {
 		return model.Job{}, fmt.Errorf("%s: %w", doing, database.ErrNotFound)
@@ -170,9 +170,9 @@ func (l *Ledger) Matching(ctx context.Context, matches func(model.Job) bool, lim
 	return list, match, total, nil
 }
 
-// HookJobs returns the jobs of webhooks by their identifiers, without those that the ledger does not have.
-func (l *Ledger) HookJobs(ctx context.Context, ids []string) (map[string]model.HookJob, error) {
-	out := make(map[string]model.HookJob, len(ids))
+// WebhookJobs returns the jobs of webhooks by their identifiers, without those that the ledger does not have.
+func (l *Ledger) WebhookJobs(ctx context.Context, ids []string) (map[string]model.WebhookJob, error) {
+	out := make(map[string]model.WebhookJob, len(ids))
 	for some := range slices.Chunk(ids, jobsAtOnce) {
 		numbers := make([]int64, len(some))
 		for i, id := range some {
@@ -184,7 +184,7 @@ func (l *Ledger) HookJobs(ctx context.Context, ids []string) (map[string]model.H
 		in, args := database.In(numbers)
 		err := database.Each(ctx, l.db, "SELECT n, dataset, state FROM jobs WHERE n "+in, args, func(row database.Scanner) error {
 			var n int64
-			var job model.HookJob
+			var job model.WebhookJob
 			err := row.Scan(&n, &job.Dataset, &job.State)
 			out[jobID(n)] = job
 			return err
@@ -211,7 +211,7 @@ func (l *Ledger) AtService(ctx context.Context, profile string) ([]model.Job, er
 }
 
 // HooksDue returns the jobs of a profile that may have started and whose webhook is due, newest first.
-func (l *Ledger) HooksDue(ctx context.Context, profile string, now time.Time) ([]model.Job, error) {
+func (l *Ledger) WebhooksDue(ctx context.Context, profile string, now time.Time) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE state = 'may_have' AND profile = $1 AND hook_due > 0 AND hook_due <= $2 ORDER BY n DESC", "looking for webhooks that are due", profile, database.Micros(now))
 }
 
@@ -333,7 +333,7 @@ func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 		faultText(&job.Fault),
 		&job.SHA256,
 		rowsText(&job.Rows),
-		&job.Repeats, &job.Hook, database.Time(&job.HookDue),
+		&job.Repeats, &job.WebhookToken, database.Time(&job.WebhookDue),
 		askedText(&job.Request),
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -97,10 +97,10 @@ func TestOwingAreTheProfilesWithSomethingToFollow(t *testing.T) {
 	now := testTime.Add(time.Hour)
 	for _, j := range []model.Job{
 		{Profile: "over", State: model.JobReady},
-		{Profile: "waits", State: model.JobMayHave, HookDue: now.Add(time.Second)},
+		{Profile: "waits", State: model.JobMayHave, WebhookDue: now.Add(time.Second)},
 		{Profile: "not-waiting", State: model.JobMayHave},
 		{Profile: "runs", State: model.JobRunning},
-		{Profile: "due", State: model.JobMayHave, HookDue: now},
+		{Profile: "due", State: model.JobMayHave, WebhookDue: now},
 		{Profile: "accepted", State: model.JobAccepted},
 		{Profile: "accepted", State: model.JobAccepted},
 	} {

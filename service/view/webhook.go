@@ -11,30 +11,30 @@ import (
 
 // Webhook is one webhook (docs/schema/webhook.json).
 type Webhook struct {
-	ID         string             `json:"id" jsonschema:"The console's own identifier."`
-	At         time.Time          `json:"at" jsonschema:"When it came first."`
-	Last       time.Time          `json:"last" jsonschema:"When it came last."`
-	Times      int                `json:"seen" minimum:"1" jsonschema:"How often it came: the same bytes to the same target under the same sender_id."`
-	Target     string             `json:"target" jsonschema:"Path and query that it came to; values of secret parameters are masked."`
-	Remote     string             `json:"remote" jsonschema:"The address that it came from."`
-	SenderID   string             `json:"sender_id" jsonschema:"What the sender calls it (webhook-id), or empty."`
-	Size       int64              `json:"size" minimum:"0"`
-	SHA256     string             `json:"sha256" pattern:"^[0-9a-f]{64}$"`
-	File       string             `json:"file" jsonschema:"Where its bytes lie, as they came."`
-	Verdict    string             `json:"verdict" enum:"pending|rejected|unverified|verified" jsonschema:"pending: not looked at yet; unverified: no check is set up; rejected: a check failed or lacked what it needs, and nobody was told of it."`
-	VerifiedBy []string           `json:"verified_by" jsonschema:"The checks that passed."`
-	Reason     string             `json:"why" jsonschema:"What the verdict rests on, in words."`
-	Job        string             `json:"job" jsonschema:"The job of the ledger that it is about, or empty."`
-	JobState   string             `json:"job_state" jsonschema:"The state of that job in the ledger, which holds what the service said; empty where it is not known."`
-	Snapshot   string             `json:"snapshot" jsonschema:"The service's identifier that it names, or empty."`
-	Outcome    string             `json:"outcome" jsonschema:"What came of it when it was worked on, in words; what the service said since is the state of the job."`
-	Bookmarked bool               `json:"bookmarked"`
-	Headers    []model.HookHeader `json:"headers" jsonschema:"As they came; values of secret ones are masked."`
-	Repeats    []model.HookRepeat `json:"repeats" maxItems:"20" jsonschema:"The other ways in which it came: by address and verdict, the newest 20, newest first. seen counts all."`
+	ID         string                `json:"id" jsonschema:"The console's own identifier."`
+	At         time.Time             `json:"at" jsonschema:"When it came first."`
+	Last       time.Time             `json:"last" jsonschema:"When it came last."`
+	Times      int                   `json:"seen" minimum:"1" jsonschema:"How often it came: the same bytes to the same target under the same sender_id."`
+	Target     string                `json:"target" jsonschema:"Path and query that it came to; values of secret parameters are masked."`
+	Remote     string                `json:"remote" jsonschema:"The address that it came from."`
+	SenderID   string                `json:"sender_id" jsonschema:"What the sender calls it (webhook-id), or empty."`
+	Size       int64                 `json:"size" minimum:"0"`
+	SHA256     string                `json:"sha256" pattern:"^[0-9a-f]{64}$"`
+	File       string                `json:"file" jsonschema:"Where its bytes lie, as they came."`
+	Verdict    string                `json:"verdict" enum:"pending|rejected|unverified|verified" jsonschema:"pending: not looked at yet; unverified: no check is set up; rejected: a check failed or lacked what it needs, and nobody was told of it."`
+	VerifiedBy []string              `json:"verified_by" jsonschema:"The checks that passed."`
+	Reason     string                `json:"why" jsonschema:"What the verdict rests on, in words."`
+	Job        string                `json:"job" jsonschema:"The job of the ledger that it is about, or empty."`
+	JobState   string                `json:"job_state" jsonschema:"The state of that job in the ledger, which holds what the service said; empty where it is not known."`
+	Snapshot   string                `json:"snapshot" jsonschema:"The service's identifier that it names, or empty."`
+	Outcome    string                `json:"outcome" jsonschema:"What came of it when it was worked on, in words; what the service said since is the state of the job."`
+	Bookmarked bool                  `json:"bookmarked"`
+	Headers    []model.WebhookHeader `json:"headers" jsonschema:"As they came; values of secret ones are masked."`
+	Repeats    []model.WebhookRepeat `json:"repeats" maxItems:"20" jsonschema:"The other ways in which it came: by address and verdict, the newest 20, newest first. seen counts all."`
 }
 
 // NewWebhook is a webhook.
-func NewWebhook(d model.Delivery) Webhook {
+func NewWebhook(d model.Webhook) Webhook {
 	out := Webhook{
 		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Times: d.Times, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,
 		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: d.By, Reason: d.Reason, Job: d.Job, JobState: string(d.JobState),
@@ -45,7 +45,7 @@ func NewWebhook(d model.Delivery) Webhook {
 		out.VerifiedBy = []string{}
 	}
 	if out.Repeats == nil {
-		out.Repeats = []model.HookRepeat{}
+		out.Repeats = []model.WebhookRepeat{}
 	}
 	return out
 }
@@ -76,13 +76,13 @@ type WebhookReplay struct {
 
 // EncodeWebhooks writes what "webhook list --json" prints, of an inbox that has total webhooks (docs/schema/webhooks.json).
 // each hands them over one by one, so that they need not be held.
-func EncodeWebhooks(w io.Writer, total int, each func(put func(model.Delivery) error) error) error {
+func EncodeWebhooks(w io.Writer, total int, each func(put func(model.Webhook) error) error) error {
 	_, err := fmt.Fprintf(w, `{"schema_version":%d,"total":%d,"webhooks":[`, SchemaVersion, total)
 	if err != nil {
 		return err //nolint:wrapcheck // the caller says what it writes to
 	}
 	comma := ""
-	err = each(func(d model.Delivery) error {
+	err = each(func(d model.Webhook) error {
 		var b bytes.Buffer
 		if err := Encode(&b, NewWebhook(d)); err != nil {
 			return err

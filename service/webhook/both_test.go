@@ -20,8 +20,8 @@ import (
 // LIKE is case-sensitive only on PostgreSQL.
 func TestTheCaseOfAnAddressDoesNotMatter(t *testing.T) {
 	in := openInbox(t, t.TempDir())
-	stored(t, in, row{Delivery: model.Delivery{At: time.Now(), Remote: "fe80::1%Wifi"}}, row{Delivery: model.Delivery{At: time.Now(), Remote: "192.0.2.1"}})
-	again := &arrival{row: row{Delivery: model.Delivery{At: time.Now(), Remote: "fe80::1%WIFI"}}, identity: "1", done: make(chan placed, 1)}
+	stored(t, in, row{Webhook: model.Webhook{At: time.Now(), Remote: "fe80::1%Wifi"}}, row{Webhook: model.Webhook{At: time.Now(), Remote: "192.0.2.1"}})
+	again := &arrival{row: row{Webhook: model.Webhook{At: time.Now(), Remote: "fe80::1%WIFI"}}, identity: "1", done: make(chan placed, 1)}
 	in.commitGroup(t.Context(), []*arrival{again})
 	for from, want := range map[string][]int64{"FE80::1%wiFi": {2, 1}, "fe80::1%_ifi": nil, "192.": {2}} {
 		if got, _, err := in.Numbers(t.Context(), filtered(t, "from:"+from)); err != nil || !slices.Equal(got, want) {
@@ -45,7 +45,7 @@ func TestBytesThatAreNoTextAreStored(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 		_ = conn.Close()
-		d := await(t, events, false) // deliveries that differ in such a byte are different
+		d := await(t, events, false) // webhooks that differ in such a byte are different
 		if d.Target != "/a%00%ff?b=�" || d.SenderID != "c�" || d.Header("X-D") != "�" {
 			t.Errorf("%q, %q, %q", d.Target, d.SenderID, d.Headers)
 		}
@@ -55,7 +55,7 @@ func TestBytesThatAreNoTextAreStored(t *testing.T) {
 func TestTheSizeOfAllIsANumber(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	const large = 5_000_000_000
-	stored(t, in, row{Delivery: model.Delivery{At: time.Now(), Size: large}}, row{Delivery: model.Delivery{At: time.Now(), Size: large}})
+	stored(t, in, row{Webhook: model.Webhook{At: time.Now(), Size: large}}, row{Webhook: model.Webhook{At: time.Now(), Size: large}})
 	if n, err := in.bytes(t.Context()); err != nil || n != 2*large {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -68,7 +68,7 @@ func TestWhatComesToTwoMachinesAtOnceIsOne(t *testing.T) {
 	for _, in := range []*Inbox{first, openInbox(t, dir)} {
 		both.Go(func() {
 			for n := range 30 {
-				a := &arrival{row: row{Delivery: model.Delivery{At: time.Now()}}, identity: string(rune('a' + n)), done: make(chan placed, 1)}
+				a := &arrival{row: row{Webhook: model.Webhook{At: time.Now()}}, identity: string(rune('a' + n)), done: make(chan placed, 1)}
 				in.commitGroup(t.Context(), []*arrival{a})
 				if got := <-a.done; got.err != nil {
 					t.Error(got.err)
@@ -78,7 +78,7 @@ func TestWhatComesToTwoMachinesAtOnceIsOne(t *testing.T) {
 	}
 	both.Wait()
 	list, total, err := first.List(t.Context(), Filter{}, 0)
-	if err != nil || total != 30 || list[0].ID != "hook-30" || slices.ContainsFunc(list, func(d model.Delivery) bool { return d.Times != 2 }) {
+	if err != nil || total != 30 || list[0].ID != "hook-30" || slices.ContainsFunc(list, func(d model.Webhook) bool { return d.Times != 2 }) {
 		t.Errorf("%d, %+v, %v", total, list, err)
 	}
 }

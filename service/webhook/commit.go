@@ -12,7 +12,7 @@ import (
 	"zonedeck/service/database"
 )
 
-// maxGroup bounds how many deliveries one transaction takes.
+// maxGroup bounds how many webhooks one transaction takes.
 const maxGroup = 256
 
 // arrival waits for its place in the inbox.
@@ -71,16 +71,16 @@ func (in *Inbox) commitGroup(ctx context.Context, group []*arrival) {
 	}
 }
 
-// put adds an arrival, or counts it as a repeat of a stored delivery. A verified arrival replaces an
-// unverified delivery: otherwise anyone who knows the bytes could keep the real delivery from being
+// put adds an arrival, or counts it as a repeat of a stored webhook. A verified arrival replaces an
+// unverified webhook: otherwise anyone who knows the bytes could keep the real webhook from being
 // verified. Nothing replaces a verified one.
 func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 	var n int64
-	var first row // the stored delivery, only the fields used here
+	var first row // the stored webhook, only the fields used here
 	var checks, repeats string
 	err := tx.QueryRowContext(ctx, "SELECT n, at, remote, early, repeats FROM deliveries WHERE identity = $1", a.identity).
 		Scan(&n, database.Time(&first.At), &first.Remote, &checks, &repeats)
-	first.checks, first.Repeats = listOf[check](checks), listOf[model.HookRepeat](repeats)
+	first.checks, first.Repeats = listOf[check](checks), listOf[model.WebhookRepeat](repeats)
 	r := a.row
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -90,8 +90,8 @@ func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 		_, err := tx.ExecContext(ctx, "INSERT INTO deliveries ("+columns+`, identity)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, '', $23)`,
 			n, database.Micros(r.At), database.Micros(r.At), 1, r.Target, r.Remote, text(r.Headers), r.Size, r.SHA256, r.File,
-			r.SenderID, string(model.HookPending), "", "", "", "", "", 0, 0, r.token, database.Micros(r.wall), text(r.checks), a.identity)
-		return placed{id: model.HookID(n)}, err
+			r.SenderID, string(model.WebhookPending), "", "", "", "", "", 0, 0, r.token, database.Micros(r.wall), text(r.checks), a.identity)
+		return placed{id: model.WebhookID(n)}, err
 	case err != nil:
 		return placed{}, err
 	case !verified(r.checks) || verified(first.checks):
@@ -102,22 +102,22 @@ func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 			verdict = 'pending', passed = '', why = '', worked = 0 WHERE n = $7`,
 			database.Micros(r.At), database.Micros(r.wall), r.Remote, text(r.Headers), text(r.checks), text(withRepeat(first.Repeats, first)), n)
 	}
-	return placed{id: model.HookID(n), duplicate: true}, err
+	return placed{id: model.WebhookID(n), duplicate: true}, err
 }
 
 func verified(checks []check) bool {
 	v, _, _ := verdictOf(checks)
-	return v == model.HookVerified
+	return v == model.WebhookVerified
 }
 
-// maxRepeats is how many different repeats of a delivery are kept.
+// maxRepeats is how many different repeats of a webhook are kept.
 const maxRepeats = 20
 
 // withRepeat adds r to the front of a list of repeats, and merges it with an equal one.
-func withRepeat(list []model.HookRepeat, r row) []model.HookRepeat {
+func withRepeat(list []model.WebhookRepeat, r row) []model.WebhookRepeat {
 	v, _, why := verdictOf(r.checks)
-	add := model.HookRepeat{Last: r.At.UTC().Truncate(time.Microsecond), Times: 1, Remote: r.Remote, Verdict: v, Reason: why}
-	same := slices.IndexFunc(list, func(h model.HookRepeat) bool { return h.Remote == add.Remote && h.Verdict == v && h.Reason == why })
+	add := model.WebhookRepeat{Last: r.At.UTC().Truncate(time.Microsecond), Times: 1, Remote: r.Remote, Verdict: v, Reason: why}
+	same := slices.IndexFunc(list, func(h model.WebhookRepeat) bool { return h.Remote == add.Remote && h.Verdict == v && h.Reason == why })
 	if same >= 0 {
 		add.Times += list[same].Times
 		list = slices.Delete(list, same, same+1)

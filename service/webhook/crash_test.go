@@ -107,7 +107,7 @@ func TestNoKillLosesOrDoublesAWebhook(t *testing.T) {
 		killed++
 		twice += seen - 1
 	}
-	t.Logf("%d kills; %d deliveries came twice, because they were stored and not answered", killed, twice)
+	t.Logf("%d kills; %d webhooks came twice, because they were stored and not answered", killed, twice)
 }
 
 func killedAt(t *testing.T, die int64) (seen int) {

@@ -13,7 +13,7 @@ type Filter = query.Query[Candidate]
 
 // Candidate is a webhook as a filter sees it.
 type Candidate struct {
-	model.Delivery
+	model.Webhook
 	dataset string // of its job, or empty
 }
 
@@ -22,7 +22,7 @@ const noJob = "-"
 
 // Fields are the fields that a filter can ask about. job:- means no job.
 func Fields(now time.Time) query.Fields[Candidate] {
-	verdicts := []string{string(model.HookPending), string(model.HookVerified), string(model.HookUnverified), string(model.HookRejected)}
+	verdicts := []string{string(model.WebhookPending), string(model.WebhookVerified), string(model.WebhookUnverified), string(model.WebhookRejected)}
 	return query.Fields[Candidate]{
 		query.SearchText(func(c Candidate) string {
 			return strings.ToLower(strings.Join([]string{

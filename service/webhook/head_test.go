@@ -17,10 +17,10 @@ func TestTheBeginningOfABodyIsInflated(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	noerr.Must(t, noerr.From(z.Write([]byte(strings.Repeat("a", 5000)+"the end"))))
 	noerr.Must(t, z.Close())
-	gz := []model.HookHeader{{Name: "content-encoding", Value: "GZIP"}}
+	gz := []model.WebhookHeader{{Name: "content-encoding", Value: "GZIP"}}
 	for name, c := range map[string]struct {
 		body    []byte
-		headers []model.HookHeader
+		headers []model.WebhookHeader
 		most    int64
 		raw     int
 		plain   string // its end
@@ -36,13 +36,13 @@ func TestTheBeginningOfABodyIsInflated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "body")
 			noerr.Must(t, os.WriteFile(file, c.body, 0o600))
-			h, err := HeadOf(model.Delivery{File: file, Headers: c.headers}, c.most)
+			h, err := HeadOf(model.Webhook{File: file, Headers: c.headers}, c.most)
 			if err != nil || len(h.Raw) != int(min(int64(c.raw), c.most)) || (h.Plain == nil) != c.none || !strings.HasSuffix(string(h.Plain), c.plain) || len(h.Plain) > int(c.most) {
 				t.Errorf("%d raw, %d plain ending in %.20q, %v", len(h.Raw), len(h.Plain), string(h.Plain[max(0, len(h.Plain)-20):]), err)
 			}
 		})
 	}
-	if _, err := HeadOf(model.Delivery{File: filepath.Join(t.TempDir(), "none")}, 1); err == nil {
+	if _, err := HeadOf(model.Webhook{File: filepath.Join(t.TempDir(), "none")}, 1); err == nil {
 		t.Error("a file that is gone")
 	}
 }

@@ -52,12 +52,12 @@ func TestASignatureThatIsLeftOutIsRejected(t *testing.T) {
 		for _, c := range set {
 			verifiers = append(verifiers, verifier(t, c))
 		}
-		r, events := listening(t, openInbox(t, t.TempDir()), Config{Settings: Settings{Verifiers: verifiers}, Jobs: heard(func(context.Context, model.HookNews) (string, string, error) {
+		r, events := listening(t, openInbox(t, t.TempDir()), Config{Settings: Settings{Verifiers: verifiers}, Jobs: heard(func(context.Context, model.WebhookNews) (string, string, error) {
 			t.Errorf("%q was heard", want)
 			return "", "", nil
 		})})
 		post(t, r.URL()+"/a", strings.NewReader(`{"snapshot_id":"sd_1"}`))
-		if d := await(t, events, false); d.Verdict != model.HookRejected || d.Reason != want {
+		if d := await(t, events, false); d.Verdict != model.WebhookRejected || d.Reason != want {
 			t.Errorf("%q: %s, %q", want, d.Verdict, d.Reason)
 		}
 	}
@@ -84,7 +84,7 @@ func TestAPageInABrowserSendsNoWebhooks(t *testing.T) {
 // TestWhatIsNoBodyIsTheSendersFault sends invalid HTTP bodies: only the sender is told.
 func TestWhatIsNoBodyIsTheSendersFault(t *testing.T) {
 	in := openInbox(t, t.TempDir())
-	r, _ := listening(t, in, Config{Observer: observer{refused: func(run model.HookRefusals) { t.Errorf("the operator was told: %+v", run) }}})
+	r, _ := listening(t, in, Config{Observer: observer{refused: func(run model.WebhookRefusals) { t.Errorf("the operator was told: %+v", run) }}})
 	const head, early = "POST /a HTTP/1.1\r\nHost: x\r\n", "a body that ends early"
 	for what, c := range map[string]struct {
 		raw  string
@@ -129,7 +129,7 @@ func TestAForgedCopyDoesNotTakeThePlaceOfAPendingOne(t *testing.T) {
 	reached, release := make(chan struct{}, 10), make(chan struct{})
 	r, events := listening(t, in, Config{
 		Settings: Settings{Verifiers: []Verifier{verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer right")})}},
-		Jobs: heard(func(ctx context.Context, _ model.HookNews) (string, string, error) {
+		Jobs: heard(func(ctx context.Context, _ model.WebhookNews) (string, string, error) {
 			reached <- struct{}{}
 			select {
 			case <-release:
@@ -143,8 +143,8 @@ func TestAForgedCopyDoesNotTakeThePlaceOfAPendingOne(t *testing.T) {
 	post(t, r.URL()+"/a", strings.NewReader("x"), "Authorization", "Bearer wrong", "Webhook-Id", "m_1", "X-From", "forger")
 	post(t, r.URL()+"/b", strings.NewReader("x"), "Authorization", "Bearer wrong", "Webhook-Id", "m_1", "X-From", "forger")
 	close(release)
-	d := awaitThat(t, events, func(e Event) bool { return !e.Duplicate && e.Delivery.Target == "/a" })
-	if d.Verdict != model.HookVerified || d.Outcome != "heard" || d.Times != 2 || d.Header("X-From") != "service" {
+	d := awaitThat(t, events, func(e Event) bool { return !e.Duplicate && e.Webhook.Target == "/a" })
+	if d.Verdict != model.WebhookVerified || d.Outcome != "heard" || d.Times != 2 || d.Header("X-From") != "service" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -228,7 +228,7 @@ func TestAnObserverThatHangsHoldsNothingUp(t *testing.T) {
 	noerr.Want(t, r.Close())
 }
 
-// TestTheEndLeavesNoHandlerBehind ends receiving while a delivery has its bytes but no row.
+// TestTheEndLeavesNoHandlerBehind ends receiving while a webhook has its bytes but no row.
 func TestTheEndLeavesNoHandlerBehind(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	reached, release := make(chan struct{}), make(chan struct{})
@@ -261,7 +261,7 @@ func TestTheEndLeavesNoHandlerBehind(t *testing.T) {
 }
 
 func TestWhatHasToWaitKeepsNoOtherBack(t *testing.T) {
-	r, events := listening(t, openInbox(t, t.TempDir()), Config{Jobs: heard(func(_ context.Context, n model.HookNews) (string, string, error) {
+	r, events := listening(t, openInbox(t, t.TempDir()), Config{Jobs: heard(func(_ context.Context, n model.WebhookNews) (string, string, error) {
 		if n.Snapshot == "later" {
 			return "", "", ErrLater
 		}
@@ -281,7 +281,7 @@ func TestAFullInboxRefusesUntilItIsCleanedUp(t *testing.T) {
 	var ready atomic.Bool
 	r, _ := listening(t, in, Config{
 		Settings: Settings{MaxBody: 10, Keep: Retention{Bytes: 20}}, retryPause: time.Millisecond,
-		Jobs: heard(func(context.Context, model.HookNews) (string, string, error) {
+		Jobs: heard(func(context.Context, model.WebhookNews) (string, string, error) {
 			if !ready.Load() {
 				return "", "", ErrLater
 			}

@@ -19,8 +19,8 @@ import (
 	"zonedeck/service/database"
 )
 
-// ErrUnknown says that the inbox has no such delivery.
-var ErrUnknown = errors.New("the inbox has no such delivery")
+// ErrUnknown says that the inbox has no such webhook.
+var ErrUnknown = errors.New("the inbox has no such webhook")
 
 // oldestSchema is database.Options.Oldest: the schema that the first migration makes.
 const oldestSchema = 3
@@ -79,14 +79,14 @@ type Inbox struct {
 	clock  Clock
 	ledger Ledger // or nil
 	// refused are the runs of refusals at this process's receiver, or nil.
-	refused atomic.Pointer[[]model.HookRefusals]
+	refused atomic.Pointer[[]model.WebhookRefusals]
 }
 
 // Options say where an inbox is.
 type Options struct {
 	// File is the database, Dir the folder of the bodies.
 	File, Dir string
-	// Clock is the one by which deliveries are dated and cleaned up.
+	// Clock is the one by which webhooks are dated and cleaned up.
 	Clock Clock
 	// Ledger knows jobs; nil knows none.
 	Ledger Ledger
@@ -94,8 +94,8 @@ type Options struct {
 
 // Ledger finds jobs.
 type Ledger interface {
-	// HookJobs returns jobs by their identifiers, without unknown ones.
-	HookJobs(ctx context.Context, ids []string) (map[string]model.HookJob, error)
+	// WebhookJobs returns jobs by their identifiers, without unknown ones.
+	WebhookJobs(ctx context.Context, ids []string) (map[string]model.WebhookJob, error)
 }
 
 // Open opens the inbox, or creates it with modes 0600 and 0700. notice says what was wrong with the
@@ -123,9 +123,9 @@ func newInbox(db *database.DB, o Options) *Inbox {
 // Close closes the file.
 func (in *Inbox) Close() error { return in.db.Close() }
 
-// row is a delivery as stored.
+// row is a webhook as stored.
 type row struct {
-	model.Delivery
+	model.Webhook
 	n      int64
 	token  string
 	wall   time.Time // of its arrival, by the machine's clock
@@ -135,15 +135,15 @@ type row struct {
 func parseID(id string) (int64, error) {
 	digits, ok := strings.CutPrefix(id, "hook-")
 	if ok {
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && model.HookID(n) == id {
+		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && model.WebhookID(n) == id {
 			return n, nil
 		}
 	}
 	return 0, fmt.Errorf("%q: %w", id, ErrUnknown)
 }
 
-// identity is the same for two deliveries with the same bytes, address and sender's identifier, if any.
-// A different body with the same identifier is another delivery: nothing says which of the two is meant,
+// identity is the same for two webhooks with the same bytes, address and sender's identifier, if any.
+// A different body with the same identifier is another webhook: nothing says which of the two is meant,
 // and the parts of a result may share an identifier.
 func identity(sender, target, digest string) string {
 	sum := sha256.Sum256([]byte(sender + "\x00" + target + "\x00" + digest))
@@ -158,7 +158,7 @@ func (in *Inbox) scan(s database.Scanner) (row, error) {
 	if err != nil {
 		return r, err
 	}
-	r.ID = model.HookID(r.n)
+	r.ID = model.WebhookID(r.n)
 	r.File = filepath.Join(in.dir, filepath.Base(r.File))
 	for _, c := range []struct {
 		text string
@@ -197,13 +197,13 @@ func (in *Inbox) rows(ctx context.Context, clauses, doing string, args ...any) (
 	return out, err
 }
 
-// Get finds a delivery. If there is none, the error wraps ErrUnknown.
-func (in *Inbox) Get(ctx context.Context, id string) (model.Delivery, error) {
+// Get finds a webhook. If there is none, the error wraps ErrUnknown.
+func (in *Inbox) Get(ctx context.Context, id string) (model.Webhook, error) {
 	r, err := in.get(ctx, id)
 	if err != nil {
-		return model.Delivery{}, err
+		return model.Webhook{}, err
 	}
-	return in.withStates(ctx, []row{r})[0].Delivery, nil
+	return in.withStates(ctx, []row{r})[0].Webhook, nil
 }
 
 func (in *Inbox) get(ctx context.Context, id string) (row, error) {
@@ -221,7 +221,7 @@ func (in *Inbox) get(ctx context.Context, id string) (row, error) {
 	return rows[0], nil
 }
 
-// Bookmark keeps a delivery from being cleaned up, or no longer does.
+// Bookmark keeps a webhook from being cleaned up, or no longer does.
 func (in *Inbox) Bookmark(ctx context.Context, id string, on bool) error {
 	n, err := parseID(id)
 	if err != nil {
@@ -230,7 +230,7 @@ func (in *Inbox) Bookmark(ctx context.Context, id string, on bool) error {
 	return in.change(ctx, "marking "+id, "UPDATE deliveries SET marked = $1 WHERE n = $2", number(on), n)
 }
 
-// write runs fn in a transaction that changes deliveries, and counts the change.
+// write runs fn in a transaction that changes webhooks, and counts the change.
 func (in *Inbox) write(ctx context.Context, doing string, fn func(context.Context, *sql.Tx) error) error {
 	return in.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
 		if err := fn(ctx, tx); err != nil {
@@ -241,7 +241,7 @@ func (in *Inbox) write(ctx context.Context, doing string, fn func(context.Contex
 	})
 }
 
-// Changes returns a number that grows with each change of a delivery, by any process.
+// Changes returns a number that grows with each change of a webhook, by any process.
 func (in *Inbox) Changes(ctx context.Context) (n int64, err error) {
 	if err := in.db.QueryRowContext(ctx, "SELECT changes FROM marks").Scan(&n); err != nil {
 		return 0, in.db.Fault("reading the inbox", err)
@@ -249,7 +249,7 @@ func (in *Inbox) Changes(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// change runs one statement that must affect one delivery.
+// change runs one statement that must affect one webhook.
 func (in *Inbox) change(ctx context.Context, doing, statement string, args ...any) error {
 	return in.write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, statement, args...)

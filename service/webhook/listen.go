@@ -53,7 +53,7 @@ type Place struct {
 type Config struct {
 	Inbox    *Inbox
 	Settings Settings
-	// Jobs hear of deliveries; may be nil.
+	// Jobs hear of webhooks; may be nil.
 	Jobs     Jobs
 	Observer Observer // may be nil
 	// Wall is the machine's clock, against which signatures are checked; nil for the real one.
@@ -68,19 +68,19 @@ type Config struct {
 
 // Jobs hear of their webhooks.
 type Jobs interface {
-	// HeardWebhook tells a job about a delivery and has the service asked. said is the outcome in words. ErrLater means
+	// HeardWebhook tells a job about a webhook and has the service asked. said is the outcome in words. ErrLater means
 	// that this is not possible yet.
-	HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error)
+	HeardWebhook(ctx context.Context, news model.WebhookNews) (job, said string, err error)
 }
 
 // Observer sees what a Receiver does.
 type Observer interface {
-	// Received is called from one goroutine for each processed delivery and each repeat. Receiving does not
+	// Received is called from one goroutine for each processed webhook and each repeat. Receiving does not
 	// wait for it: if it is too slow, it misses some.
 	Received(e Event)
-	// Refused is called for a run of deliveries that were not stored: at the first, every minute while they
+	// Refused is called for a run of webhooks that were not stored: at the first, every minute while they
 	// continue, when the run is over, and before Close returns if the count has grown.
-	Refused(r model.HookRefusals)
+	Refused(r model.WebhookRefusals)
 }
 
 // Clock says what time it is.
@@ -90,11 +90,11 @@ type wallClock struct{}
 
 func (wallClock) Now() time.Time { return time.Now() }
 
-// disk is where deliveries are written. Tests replace it.
+// disk is where webhooks are written. Tests replace it.
 type disk interface {
 	// free is how many bytes may still be written on the disk of a folder.
 	free(dir string) (uint64, error)
-	// step is called before each write of a delivery. Tests kill the process there.
+	// step is called before each write of a webhook. Tests kill the process there.
 	step(name string)
 }
 
@@ -103,9 +103,9 @@ type realDisk struct{}
 func (realDisk) free(dir string) (uint64, error) { return freeBytes(dir) }
 func (realDisk) step(string)                     {}
 
-// Event is a delivery that an Observer hears of.
+// Event is a webhook that an Observer hears of.
 type Event struct {
-	Delivery model.Delivery
+	Webhook model.Webhook
 	// Duplicate is true for a repeat.
 	Duplicate bool
 }
@@ -120,7 +120,7 @@ type Receiver struct {
 
 	arrivals      chan *arrival
 	news          chan placed   // for the observer
-	missed        atomic.Int64  // deliveries that the observer missed
+	missed        atomic.Int64  // webhooks that the observer missed
 	idle          chan struct{} // closed when all but observe has ended
 	observed      chan struct{} // closed when observe has ended
 	wake          chan struct{}
@@ -128,7 +128,7 @@ type Receiver struct {
 	bufferedBytes atomic.Int64 // of bodies that are kept or coming in
 	failed        chan error
 	refused       refusals
-	openRefusals  []model.HookRefusals // not over at the end
+	openRefusals  []model.WebhookRefusals // not over at the end
 	server        *http.Server
 	unlock        func()
 	end           context.CancelFunc // of the work
@@ -138,7 +138,7 @@ type Receiver struct {
 	closed        sync.Once
 }
 
-// maxNews is how many deliveries may wait for the observer.
+// maxNews is how many webhooks may wait for the observer.
 const maxNews = 1024
 
 // Listen begins to receive at an address ("127.0.0.1:8787", port 0 for any). An address that other
@@ -262,10 +262,10 @@ func (r *Receiver) Failed() <-chan error { return r.failed }
 // URL is where the receiver listens: "http://127.0.0.1:8787".
 func (r *Receiver) URL() string { return r.place.URL }
 
-// closePatience is how long Close waits for incoming deliveries, and then for the observer.
+// closePatience is how long Close waits for incoming webhooks, and then for the observer.
 const closePatience = 5 * time.Second
 
-// Close takes no more deliveries, answers those coming in, and ends the work. The next receiver processes
+// Close takes no more webhooks, answers those coming in, and ends the work. The next receiver processes
 // what is left.
 func (r *Receiver) Close() error {
 	var err error
@@ -273,7 +273,7 @@ func (r *Receiver) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), r.conf.patience)
 		defer cancel()
 		if err = r.server.Shutdown(ctx); err != nil {
-			err = r.server.Close() // unanswered deliveries come again
+			err = r.server.Close() // unanswered webhooks come again
 		}
 		r.end()
 		r.stop()
@@ -307,7 +307,7 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// queueNews queues a delivery for the observer, unless too many are waiting.
+// queueNews queues a webhook for the observer, unless too many are waiting.
 func (r *Receiver) queueNews(p placed) {
 	select {
 	case r.news <- p:
@@ -316,7 +316,7 @@ func (r *Receiver) queueNews(p placed) {
 	}
 }
 
-// observe tells the observer of deliveries until the rest has ended and none is waiting.
+// observe tells the observer of webhooks until the rest has ended and none is waiting.
 func (r *Receiver) observe() {
 	defer close(r.observed)
 	for {
@@ -341,7 +341,7 @@ func (r *Receiver) notify(p placed) {
 		return
 	}
 	if d, err := r.inbox.Get(context.Background(), p.id); err == nil {
-		r.conf.Observer.Received(Event{Delivery: d, Duplicate: p.duplicate})
+		r.conf.Observer.Received(Event{Webhook: d, Duplicate: p.duplicate})
 	}
 	if n := r.missed.Swap(0); n > 0 {
 		r.conf.Log.Warn("some webhooks were not reported", "untold", n)

@@ -21,7 +21,7 @@ const (
 	pruneRest  = lookEvery
 )
 
-// Retention says how much an inbox keeps; 0 stands for the default. Bookmarked and unprocessed deliveries
+// Retention says how much an inbox keeps; 0 stands for the default. Bookmarked and unprocessed webhooks
 // are always kept, but count.
 type Retention struct {
 	Count int
@@ -73,8 +73,8 @@ func (in *Inbox) bytes(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// Prune removes what exceeds keep: the oldest deliveries, with their bodies, and bodies that were put aside.
-// freed is the size of the removed deliveries in bytes.
+// Prune removes what exceeds keep: the oldest webhooks, with their bodies, and bodies that were put aside.
+// freed is the size of the removed webhooks in bytes.
 func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err error) {
 	keep = keep.orDefault()
 	var drop []int64
@@ -95,7 +95,7 @@ func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err er
 		return nil
 	})
 	if err != nil {
-		return 0, in.db.Fault("looking for deliveries to clean up", err)
+		return 0, in.db.Fault("looking for webhooks to clean up", err)
 	}
 	if len(drop) > 0 {
 		freed, err = in.drop(ctx, drop)
@@ -110,7 +110,7 @@ const (
 )
 
 // pruneAside removes folders of bodies put aside that are older than keep.Age, or exceed keep.Bytes together
-// with the deliveries, whose size is bytes.
+// with the webhooks, whose size is bytes.
 func (in *Inbox) pruneAside(keep Retention, bytes int64) error {
 	entries, err := os.ReadDir(in.dir)
 	if err != nil {
@@ -144,7 +144,7 @@ func sizeOf(dir string) (n int64, err error) {
 	return n, err
 }
 
-// drop removes deliveries, except those that are now bookmarked or to be processed again.
+// drop removes webhooks, except those that are now bookmarked or to be processed again.
 func (in *Inbox) drop(ctx context.Context, list []int64) (freed int64, err error) {
 	var files []string
 	err = in.write(ctx, "cleaning up the inbox", func(ctx context.Context, tx *sql.Tx) error {
@@ -174,7 +174,7 @@ func (in *Inbox) drop(ctx context.Context, list []int64) (freed int64, err error
 	return freed, errors.Join(errs...)
 }
 
-// sweepBodies removes bodies without a row, left by a killed receiver. If this inbox never took a delivery,
+// sweepBodies removes bodies without a row, left by a killed receiver. If this inbox never took a webhook,
 // they belong to one that was damaged or removed: then they are put aside, and put is their folder. Only
 // the receiving process does this, before it begins.
 func (in *Inbox) sweepBodies(ctx context.Context) (put string, err error) {

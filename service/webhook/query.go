@@ -18,7 +18,7 @@ const (
 	fullAtOnce = 64
 )
 
-// Count is how many deliveries the inbox has.
+// Count is how many webhooks the inbox has.
 func (in *Inbox) Count(ctx context.Context) (n int, err error) {
 	if err := in.db.QueryRowContext(ctx, "SELECT count(*) FROM deliveries").Scan(&n); err != nil {
 		return 0, in.db.Fault("reading the inbox", err)
@@ -26,8 +26,8 @@ func (in *Inbox) Count(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Numbers returns the numbers of all matching deliveries, newest first (see model.HookID), and how many
-// deliveries the inbox has.
+// Numbers returns the numbers of all matching webhooks, newest first (see model.WebhookID), and how many
+// webhooks the inbox has.
 func (in *Inbox) Numbers(ctx context.Context, f Filter) (numbers []int64, total int, err error) {
 	if total, err = in.Count(ctx); err != nil {
 		return nil, 0, err
@@ -54,8 +54,8 @@ func (in *Inbox) Numbers(ctx context.Context, f Filter) (numbers []int64, total 
 	return numbers, total, nil
 }
 
-// Rows returns the deliveries with those numbers, newest first, without unknown ones and without headers.
-func (in *Inbox) Rows(ctx context.Context, numbers []int64) (list []model.Delivery, err error) {
+// Rows returns the webhooks with those numbers, newest first, without unknown ones and without headers.
+func (in *Inbox) Rows(ctx context.Context, numbers []int64) (list []model.Webhook, err error) {
 	for some := range slices.Chunk(numbers, rowsAtOnce) {
 		those, args := database.In(some)
 		var rows []row
@@ -67,33 +67,33 @@ func (in *Inbox) Rows(ctx context.Context, numbers []int64) (list []model.Delive
 			return nil, err
 		}
 		for _, r := range in.withStates(ctx, rows) {
-			list = append(list, r.Delivery)
+			list = append(list, r.Webhook)
 		}
 	}
 	return list, nil
 }
 
-// List returns the newest matching deliveries, newest first, without headers, and how many deliveries the
+// List returns the newest matching webhooks, newest first, without headers, and how many webhooks the
 // inbox has. limit 0 means all. Get returns the headers.
-func (in *Inbox) List(ctx context.Context, f Filter, limit int) (list []model.Delivery, total int, err error) {
+func (in *Inbox) List(ctx context.Context, f Filter, limit int) (list []model.Webhook, total int, err error) {
 	if total, err = in.Count(ctx); err != nil {
 		return nil, 0, err
 	}
 	err = in.match(ctx, f, listed, rowsAtOnce, limit, func(rows []row) error {
 		for _, r := range in.withStates(ctx, rows) {
-			list = append(list, r.Delivery)
+			list = append(list, r.Webhook)
 		}
 		return nil
 	})
 	return list, total, err
 }
 
-// Each calls take for the newest matching deliveries, newest first, with headers, until take returns an
+// Each calls take for the newest matching webhooks, newest first, with headers, until take returns an
 // error. limit 0 means all.
-func (in *Inbox) Each(ctx context.Context, f Filter, limit int, take func(model.Delivery) error) error {
+func (in *Inbox) Each(ctx context.Context, f Filter, limit int, take func(model.Webhook) error) error {
 	return in.match(ctx, f, columns, fullAtOnce, limit, func(rows []row) error {
 		for _, r := range in.withStates(ctx, rows) {
-			if err := take(r.Delivery); err != nil {
+			if err := take(r.Webhook); err != nil {
 				return err
 			}
 		}
@@ -172,14 +172,14 @@ func (in *Inbox) matching(ctx context.Context, rows []row, f Filter) ([]row, err
 	}
 	return slices.DeleteFunc(rows, func(r row) bool {
 		job := jobs[r.Job]
-		c := Candidate{Delivery: r.Delivery, dataset: job.Dataset}
+		c := Candidate{Webhook: r.Webhook, dataset: job.Dataset}
 		c.JobState = job.State
 		return !f.Match(c)
 	}), nil
 }
 
 // jobs returns the known jobs of rows.
-func (in *Inbox) jobs(ctx context.Context, rows []row) (map[string]model.HookJob, error) {
+func (in *Inbox) jobs(ctx context.Context, rows []row) (map[string]model.WebhookJob, error) {
 	ids := make([]string, 0, len(rows))
 	for _, r := range rows {
 		if r.Job != "" {
@@ -190,7 +190,7 @@ func (in *Inbox) jobs(ctx context.Context, rows []row) (map[string]model.HookJob
 		return nil, nil
 	}
 	slices.Sort(ids)
-	return in.ledger.HookJobs(ctx, slices.Compact(ids))
+	return in.ledger.WebhookJobs(ctx, slices.Compact(ids))
 }
 
 // withStates adds the states of jobs to rows. If the ledger cannot be read, the states stay empty.

@@ -12,7 +12,7 @@ import (
 	"zonedeck/model"
 )
 
-// stored puts deliveries into an inbox as if they had been received, newest last.
+// stored puts webhooks into an inbox as if they had been received, newest last.
 func stored(t testing.TB, in *Inbox, list ...row) {
 	t.Helper()
 	group := make([]*arrival, len(list))
@@ -37,24 +37,24 @@ func stored(t testing.TB, in *Inbox, list ...row) {
 
 func TestAFilterFindsWhatIsStored(t *testing.T) {
 	in := openInbox(t, t.TempDir())
-	in.ledger = ledger(func(jobs []string) (map[string]model.HookJob, error) {
+	in.ledger = ledger(func(jobs []string) (map[string]model.WebhookJob, error) {
 		if !slices.IsSorted(jobs) || len(jobs) == 0 {
 			t.Errorf("asked for %q", jobs)
 		}
-		return map[string]model.HookJob{"job-1": {Dataset: "gd_Products", State: model.JobReady}, "job-2": {Dataset: "gd_reviews", State: model.JobRunning}}, nil
+		return map[string]model.WebhookJob{"job-1": {Dataset: "gd_Products", State: model.JobReady}, "job-2": {Dataset: "gd_reviews", State: model.JobRunning}}, nil
 	})
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	one := func(ago time.Duration, verdict model.HookVerdict, remote, job, snapshot, why string) row {
-		return row{Delivery: model.Delivery{At: now.Add(-ago), Verdict: verdict, Remote: remote, Job: job, Snapshot: snapshot, Reason: why, Target: "/zonedeck/x%_"}}
+	one := func(ago time.Duration, verdict model.WebhookVerdict, remote, job, snapshot, why string) row {
+		return row{Webhook: model.Webhook{At: now.Add(-ago), Verdict: verdict, Remote: remote, Job: job, Snapshot: snapshot, Reason: why, Target: "/zonedeck/x%_"}}
 	}
 	stored(
 		t, in,
-		one(3*time.Hour, model.HookVerified, "192.0.2.1", "job-1", "sd_1", "verified by Standard Webhooks"),
-		one(time.Hour, model.HookRejected, "192.0.2.10", "", "", "its signature is not one of the secret"),
-		one(time.Minute, model.HookUnverified, "2001:db8::1", "job-2", "sd_2", "nothing is set up that verifies a sender"),
+		one(3*time.Hour, model.WebhookVerified, "192.0.2.1", "job-1", "sd_1", "verified by Standard Webhooks"),
+		one(time.Hour, model.WebhookRejected, "192.0.2.10", "", "", "its signature is not one of the secret"),
+		one(time.Minute, model.WebhookUnverified, "2001:db8::1", "job-2", "sd_2", "nothing is set up that verifies a sender"),
 		one(time.Minute, "", "127.0.0.1", "", "", ""),
 	)
-	again := row{Delivery: model.Delivery{At: now, Remote: "198.51.100.7"}}
+	again := row{Webhook: model.Webhook{At: now, Remote: "198.51.100.7"}}
 	a := &arrival{row: again, identity: "1", done: make(chan placed, 1)}
 	in.commitGroup(t.Context(), []*arrival{a})
 	for filter, want := range map[string]string{
@@ -105,7 +105,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 	if err != nil || len(rows) != 2 || rows[0].ID != "hook-4" || rows[1].Remote != "192.0.2.10" || rows[1].Headers != nil {
 		t.Errorf("%+v, %v", rows, err)
 	}
-	state := func(d model.Delivery, err error) string {
+	state := func(d model.Webhook, err error) string {
 		t.Helper()
 		noerr.Want(t, err)
 		return d.ID + " " + string(d.JobState)
@@ -114,7 +114,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 		t.Error(got)
 	}
 	var states []string
-	if err := in.Each(t.Context(), Filter{}, 0, func(d model.Delivery) error {
+	if err := in.Each(t.Context(), Filter{}, 0, func(d model.Webhook) error {
 		states = append(states, state(d, nil))
 		return nil
 	}); err != nil || strings.Join(states, ", ") != "hook-4 , hook-3 running, hook-2 , hook-1 ready" {
@@ -124,7 +124,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 		t.Errorf("%+v, %v", rows, err)
 	}
 	broken := errors.New("the ledger is locked")
-	in.ledger = ledger(func([]string) (map[string]model.HookJob, error) { return nil, broken })
+	in.ledger = ledger(func([]string) (map[string]model.WebhookJob, error) { return nil, broken })
 	if got := state(in.Get(t.Context(), "hook-1")); got != "hook-1 " {
 		t.Errorf("of a ledger that cannot be read: %s", got)
 	}
@@ -167,11 +167,11 @@ func TestEachChangeOfTheInboxIsSeen(t *testing.T) {
 		}
 		last = now
 	}
-	one := row{Delivery: model.Delivery{At: time.Now()}}
+	one := row{Webhook: model.Webhook{At: time.Now()}}
 	changed("one comes", func() { stored(t, in, one) })
 	changed("it comes again", func() { stored(t, in, one) })
 	changed("it is worked on", func() {
-		one.Verdict = model.HookVerified
+		one.Verdict = model.WebhookVerified
 		stored(t, in, one)
 	})
 	changed("a bookmark", func() { noerr.Want(t, in.Bookmark(t.Context(), "hook-1", true)) })
@@ -193,7 +193,7 @@ func BenchmarkNumbers(b *testing.B) {
 	in := openInbox(b, b.TempDir())
 	list := make([]row, defaultRetention().Count)
 	for i := range list {
-		list[i] = row{Delivery: model.Delivery{At: time.Now(), Remote: "192.0.2.1", Target: "/zonedeck/t0kent0kent0kent0ken", Headers: []model.HookHeader{{Name: "User-Agent", Value: strings.Repeat("x", 500)}}}}
+		list[i] = row{Webhook: model.Webhook{At: time.Now(), Remote: "192.0.2.1", Target: "/zonedeck/t0kent0kent0kent0ken", Headers: []model.WebhookHeader{{Name: "User-Agent", Value: strings.Repeat("x", 500)}}}}
 	}
 	stored(b, in, list...)
 	for name, f := range map[string]Filter{"all": {}, "verdict": filtered(b, "verdict:rejected"), "words": filtered(b, "rejected")} {

@@ -58,7 +58,7 @@ var (
 // buffers holds the buffers for copying bodies, shared by all connections.
 var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
 
-// ServeHTTP stores a delivery and then answers. Any status but 200 means that it is not stored.
+// ServeHTTP stores a webhook and then answers. Any status but 200 means that it is not stored.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	status, say := r.receive(w, q)
 	if status == http.StatusMethodNotAllowed {
@@ -133,7 +133,7 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 	if err != nil {
 		return placed{}, err
 	}
-	defer file.Discard() //nolint:errcheck // of a delivery that is not stored; what stays is swept up
+	defer file.Discard() //nolint:errcheck // of a webhook that is not stored; what stays is swept up
 	digest := sha256.New()
 	into, checked := r.checking(q.Header, remote, file, digest)
 	size, err := r.copyBody(into, w, q.Body)
@@ -152,11 +152,11 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 	r.conf.disk.step("commit")
 	id := q.Header.Get(standardwebhooks.HeaderWebhookID)
 	d := row{
-		Delivery: model.Delivery{
+		Webhook: model.Webhook{
 			At: r.inbox.clock.Now(), Target: strings.ToValidUTF8(maskedTarget(q.URL), "�"), Remote: remote.String(), Headers: r.maskedHeaders(q), Size: size, SHA256: hex.EncodeToString(digest.Sum(nil)),
 			File: name, SenderID: strings.ToValidUTF8(id, "�"),
 		},
-		token: model.HookToken(q.URL.Path), wall: r.conf.Wall.Now(),
+		token: model.WebhookToken(q.URL.Path), wall: r.conf.Wall.Now(),
 	}
 	d.checks = checked()
 	a := &arrival{row: d, identity: identity(id, q.URL.RequestURI(), d.SHA256), done: make(chan placed, 1)}
@@ -260,17 +260,17 @@ func maskedTarget(u *url.URL) string {
 
 // maskedHeaders are the headers, sorted by name, with the values of secret ones masked. Signatures are not
 // secret: they are good for these bytes only, and a replay needs them.
-func (r *Receiver) maskedHeaders(q *http.Request) []model.HookHeader {
-	out := []model.HookHeader{{Name: "Host", Value: q.Host}}
+func (r *Receiver) maskedHeaders(q *http.Request) []model.WebhookHeader {
+	out := []model.WebhookHeader{{Name: "Host", Value: q.Host}}
 	for name, values := range q.Header {
 		for _, v := range values {
 			if secretHeader(name) && !r.keeps(name) {
 				v = mask
 			}
-			out = append(out, model.HookHeader{Name: name, Value: v})
+			out = append(out, model.WebhookHeader{Name: name, Value: v})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b model.HookHeader) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b model.WebhookHeader) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

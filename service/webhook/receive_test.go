@@ -53,12 +53,12 @@ func openInbox(t testing.TB, dir string) *Inbox {
 // listening makes a receiver, and returns its events.
 type (
 	clock  func() time.Time
-	ledger func(ids []string) (map[string]model.HookJob, error)
-	heard  func(ctx context.Context, news model.HookNews) (job, said string, err error)
+	ledger func(ids []string) (map[string]model.WebhookJob, error)
+	heard  func(ctx context.Context, news model.WebhookNews) (job, said string, err error)
 	// observer and rigged do what they have a function for.
 	observer struct {
 		received func(Event)
-		refused  func(model.HookRefusals)
+		refused  func(model.WebhookRefusals)
 	}
 	rigged struct {
 		room func() uint64
@@ -68,11 +68,11 @@ type (
 
 func (c clock) Now() time.Time { return c() }
 
-func (l ledger) HookJobs(_ context.Context, ids []string) (map[string]model.HookJob, error) {
+func (l ledger) WebhookJobs(_ context.Context, ids []string) (map[string]model.WebhookJob, error) {
 	return l(ids)
 }
 
-func (h heard) HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error) {
+func (h heard) HeardWebhook(ctx context.Context, news model.WebhookNews) (job, said string, err error) {
 	return h(ctx, news)
 }
 
@@ -82,7 +82,7 @@ func (o observer) Received(e Event) {
 	}
 }
 
-func (o observer) Refused(r model.HookRefusals) {
+func (o observer) Refused(r model.WebhookRefusals) {
 	if o.refused != nil {
 		o.refused(r)
 	}
@@ -113,19 +113,19 @@ func listening(t testing.TB, in *Inbox, c Config) (r *Receiver, events <-chan Ev
 	return r, told
 }
 
-func await(t testing.TB, events <-chan Event, duplicate bool) model.Delivery {
+func await(t testing.TB, events <-chan Event, duplicate bool) model.Webhook {
 	t.Helper()
 	return awaitThat(t, events, func(e Event) bool { return e.Duplicate == duplicate })
 }
 
-func awaitThat(t testing.TB, events <-chan Event, is func(Event) bool) model.Delivery {
+func awaitThat(t testing.TB, events <-chan Event, is func(Event) bool) model.Webhook {
 	t.Helper()
 	end := time.After(time.Minute)
 	for {
 		select {
 		case e := <-events:
 			if is(e) {
-				return e.Delivery
+				return e.Webhook
 			}
 		case <-end:
 			t.Fatal("nothing was told")
@@ -196,7 +196,7 @@ func TestWhatIsAnsweredAndWhatIsStored(t *testing.T) {
 	if one, err := in.Get(t.Context(), d.ID); err != nil || one.Headers == nil || strings.Contains(fmt.Sprint(one), "hidden") {
 		t.Errorf("%+v, %v", one, err)
 	}
-	if d.Verdict != model.HookUnverified || d.Reason != "nothing is set up that verifies a sender" {
+	if d.Verdict != model.WebhookUnverified || d.Reason != "nothing is set up that verifies a sender" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -232,17 +232,17 @@ func TestAForgedCopyDoesNotKeepTheRealOneFromBeingVerified(t *testing.T) {
 	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer wrong"); got != http.StatusOK {
 		t.Fatal(got)
 	}
-	if d := await(t, events, false); d.Verdict != model.HookRejected || d.Outcome != "no job was told of it, because it was rejected" {
+	if d := await(t, events, false); d.Verdict != model.WebhookRejected || d.Outcome != "no job was told of it, because it was rejected" {
 		t.Errorf("%+v", d)
 	}
 	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer right"); got != http.StatusOK {
 		t.Fatal(got)
 	}
-	awaitThat(t, events, func(e Event) bool { return e.Delivery.Verdict == model.HookVerified && e.Delivery.Times == 2 })
+	awaitThat(t, events, func(e Event) bool { return e.Webhook.Verdict == model.WebhookVerified && e.Webhook.Times == 2 })
 	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer wrong"); got != http.StatusOK {
 		t.Fatal(got)
 	}
-	if d := awaitThat(t, events, func(e Event) bool { return e.Duplicate && e.Delivery.Times == 3 }); d.Verdict != model.HookVerified {
+	if d := awaitThat(t, events, func(e Event) bool { return e.Duplicate && e.Webhook.Times == 3 }); d.Verdict != model.WebhookVerified {
 		t.Errorf("a copy of what was verified: %+v", d)
 	}
 }
@@ -253,8 +253,8 @@ func TestHowADeliveryCameAgainIsKept(t *testing.T) {
 	arrive := func(minute int, from string, passed bool) {
 		t.Helper()
 		a := &arrival{identity: "x", done: make(chan placed, 1), row: row{
-			Delivery: model.Delivery{At: at(minute), Remote: from, File: "body-x"},
-			checks:   []check{{By: "hmac", Passed: passed, Reason: "the signature is wrong"}},
+			Webhook: model.Webhook{At: at(minute), Remote: from, File: "body-x"},
+			checks:  []check{{By: "hmac", Passed: passed, Reason: "the signature is wrong"}},
 		}}
 		in.commitGroup(t.Context(), []*arrival{a})
 		if got := <-a.done; got.err != nil {
@@ -268,10 +268,10 @@ func TestHowADeliveryCameAgainIsKept(t *testing.T) {
 	arrive(4, "192.0.2.3", true)
 	wrong := "the signature is wrong"
 	d, err := in.Get(t.Context(), "hook-1")
-	if want := []model.HookRepeat{
-		{Last: at(4), Times: 1, Remote: "192.0.2.3", Verdict: model.HookVerified, Reason: "verified by hmac"},
-		{Last: at(3), Times: 2, Remote: "192.0.2.2", Verdict: model.HookRejected, Reason: wrong},
-		{Last: at(0), Times: 1, Remote: "192.0.2.1", Verdict: model.HookRejected, Reason: wrong},
+	if want := []model.WebhookRepeat{
+		{Last: at(4), Times: 1, Remote: "192.0.2.3", Verdict: model.WebhookVerified, Reason: "verified by hmac"},
+		{Last: at(3), Times: 2, Remote: "192.0.2.2", Verdict: model.WebhookRejected, Reason: wrong},
+		{Last: at(0), Times: 1, Remote: "192.0.2.1", Verdict: model.WebhookRejected, Reason: wrong},
 	}; err != nil || d.Remote != "192.0.2.3" || d.Times != 5 || !slices.Equal(d.Repeats, want) {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -342,7 +342,7 @@ func TestItListensAtWhatIsAskedAlone(t *testing.T) {
 	}
 }
 
-// receivesAt reports whether a delivery to an address reaches an inbox: another program may have
+// receivesAt reports whether a webhook to an address reaches an inbox: another program may have
 // the port in the other family.
 func receivesAt(t *testing.T, in *Inbox, address string) bool {
 	t.Helper()
@@ -367,7 +367,7 @@ func hasIPv6(t *testing.T) bool {
 	return err == nil
 }
 
-// TestABurstLosesNothing sends 1,000 deliveries, each twice, as many at once as are served.
+// TestABurstLosesNothing sends 1,000 webhooks, each twice, as many at once as are served.
 func TestABurstLosesNothing(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	r, _ := listening(t, in, Config{})
@@ -424,7 +424,7 @@ func TestALargeBodyDoesNotGrowMemory(t *testing.T) {
 	}
 	d := await(t, events, false)
 	runtime.ReadMemStats(&after)
-	if d.Verdict != model.HookVerified || d.Size != mb<<20 {
+	if d.Verdict != model.WebhookVerified || d.Size != mb<<20 {
 		t.Errorf("%+v", d)
 	}
 	grown := after.TotalAlloc - before.TotalAlloc
@@ -437,7 +437,7 @@ func TestALargeBodyDoesNotGrowMemory(t *testing.T) {
 func TestWhatAKilledReceiverLeftIsSweptUpAndWorkedOn(t *testing.T) {
 	dir := t.TempDir()
 	in := openInbox(t, dir)
-	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, Jobs: heard(func(ctx context.Context, _ model.HookNews) (string, string, error) {
+	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, Jobs: heard(func(ctx context.Context, _ model.WebhookNews) (string, string, error) {
 		<-ctx.Done() // the first one never gets so far
 		return "", "", ctx.Err()
 	})})
@@ -450,7 +450,7 @@ func TestWhatAKilledReceiverLeftIsSweptUpAndWorkedOn(t *testing.T) {
 	for _, file := range left {
 		noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	}
-	_, events := listening(t, in, Config{Jobs: heard(func(_ context.Context, n model.HookNews) (string, string, error) {
+	_, events := listening(t, in, Config{Jobs: heard(func(_ context.Context, n model.WebhookNews) (string, string, error) {
 		return "job-7", "heard of " + n.Snapshot + ", " + n.How, nil
 	})})
 	if d := await(t, events, false); d.Job != "job-7" || d.Outcome != "heard of sd_1, unverified" {

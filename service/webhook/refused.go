@@ -15,7 +15,7 @@ import (
 	"zonedeck/model"
 )
 
-// The reasons why deliveries are not stored, with the settings behind them.
+// The reasons why webhooks are not stored, with the settings behind them.
 const (
 	whyReserve = "less than reserve_mb would stay free on the disk"
 	whyKept    = "the inbox has reached keep_mb, and all of it is bookmarked or not yet processed"
@@ -30,18 +30,18 @@ const (
 	lookAgain  = 10 * time.Second
 )
 
-// refusals are the runs of refused deliveries, one for each reason. Senders learn of each refusal, the
+// refusals are the runs of refused webhooks, one for each reason. Senders learn of each refusal, the
 // operator only of runs.
 type refusals struct {
 	wake chan struct{}
 
 	mu     sync.Mutex
 	runs   []refusalRun
-	latest time.Time // when the last delivery was stored
+	latest time.Time // when the last webhook was stored
 }
 
 type refusalRun struct {
-	model.HookRefusals
+	model.WebhookRefusals
 	notified  time.Time
 	toldCount int
 }
@@ -51,7 +51,7 @@ func (f *refusals) add(why string, now time.Time) {
 	i := slices.IndexFunc(f.runs, func(r refusalRun) bool { return r.Reason == why })
 	if i < 0 {
 		i = len(f.runs)
-		f.runs = append(f.runs, refusalRun{HookRefusals: model.HookRefusals{Reason: why, First: now}})
+		f.runs = append(f.runs, refusalRun{WebhookRefusals: model.WebhookRefusals{Reason: why, First: now}})
 	}
 	f.runs[i].Count++
 	f.runs[i].Last = now
@@ -69,35 +69,35 @@ func (f *refusals) stored(now time.Time) {
 }
 
 // due returns the runs to report now, and those that are not over. Except for bodies that are too large, a
-// run is over only once a delivery was stored after it: until then nobody knows.
-func (f *refusals) due(now time.Time) (tell, on []model.HookRefusals) {
+// run is over only once a webhook was stored after it: until then nobody knows.
+func (f *refusals) due(now time.Time) (tell, on []model.WebhookRefusals) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.runs = slices.DeleteFunc(f.runs, func(r refusalRun) bool {
 		over := now.Sub(r.Last) >= quietAfter && (r.Reason == whyLarge || f.latest.After(r.Last))
 		if over {
 			r.Over = true
-			tell = append(tell, r.HookRefusals)
+			tell = append(tell, r.WebhookRefusals)
 		}
 		return over
 	})
 	for i := range f.runs {
 		r := &f.runs[i]
-		if on = append(on, r.HookRefusals); r.notified.IsZero() || r.Count > r.toldCount && now.Sub(r.notified) >= tellEvery {
+		if on = append(on, r.WebhookRefusals); r.notified.IsZero() || r.Count > r.toldCount && now.Sub(r.notified) >= tellEvery {
 			r.notified, r.toldCount = now, r.Count
-			tell = append(tell, r.HookRefusals)
+			tell = append(tell, r.WebhookRefusals)
 		}
 	}
 	return tell, on
 }
 
 // end returns the runs that are not over, and those of them whose latest count was not reported.
-func (f *refusals) end() (untold, on []model.HookRefusals) {
+func (f *refusals) end() (untold, on []model.WebhookRefusals) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range f.runs {
-		if on = append(on, r.HookRefusals); r.Count > r.toldCount {
-			untold = append(untold, r.HookRefusals)
+		if on = append(on, r.WebhookRefusals); r.Count > r.toldCount {
+			untold = append(untold, r.WebhookRefusals)
 		}
 	}
 	return untold, on
@@ -126,7 +126,7 @@ func (r *Receiver) refuse(ctx context.Context) {
 	}
 }
 
-func (r *Receiver) tellRefused(runs []model.HookRefusals) {
+func (r *Receiver) tellRefused(runs []model.WebhookRefusals) {
 	for _, run := range runs {
 		r.conf.Log.Error("webhooks were not stored", "count", run.Count, "first", run.First, "last", run.Last, "why", run.Reason, "over", run.Over)
 		if r.conf.Observer != nil {
@@ -136,12 +136,12 @@ func (r *Receiver) tellRefused(runs []model.HookRefusals) {
 }
 
 // OpenRefusals returns the runs of refusals that were not over when Close ended the receiver.
-func (r *Receiver) OpenRefusals() []model.HookRefusals { return r.openRefusals }
+func (r *Receiver) OpenRefusals() []model.WebhookRefusals { return r.openRefusals }
 
 func (in *Inbox) refusedFile() string { return filepath.Join(in.dir, "refused.json") }
 
 // setRefused tells this process and others which runs are not over.
-func (in *Inbox) setRefused(runs []model.HookRefusals) error {
+func (in *Inbox) setRefused(runs []model.WebhookRefusals) error {
 	if len(runs) == 0 {
 		in.refused.Store(nil)
 		if err := os.Remove(in.refusedFile()); !errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +158,7 @@ func (in *Inbox) setRefused(runs []model.HookRefusals) error {
 }
 
 // Refused returns the runs of refusals, not yet over, of the process that receives.
-func (in *Inbox) Refused() []model.HookRefusals {
+func (in *Inbox) Refused() []model.WebhookRefusals {
 	if runs := in.refused.Load(); runs != nil { // the disk may be too full for the file
 		return *runs
 	}
@@ -166,7 +166,7 @@ func (in *Inbox) Refused() []model.HookRefusals {
 	if err != nil {
 		return nil
 	}
-	var runs []model.HookRefusals
+	var runs []model.WebhookRefusals
 	if _, on := in.Listening(); !on || json.Unmarshal(b, &runs) != nil {
 		return nil
 	}

@@ -56,7 +56,7 @@ type answered struct{ *httptest.ResponseRecorder }
 
 func (answered) SetReadDeadline(time.Time) error { return nil }
 
-// The operator hears neither of a sender's faults nor of deliveries that come while the receiver stops.
+// The operator hears neither of a sender's faults nor of webhooks that come while the receiver stops.
 func TestWhatASenderBreaksIsNotToldTheOperator(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	r, _ := listening(t, in, Config{})
@@ -87,11 +87,11 @@ func TestWhatASenderBreaksIsNotToldTheOperator(t *testing.T) {
 func TestTheOperatorIsToldOfWhatIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	in, other := openInbox(t, dir), openInbox(t, dir)
-	told := make(chan model.HookRefusals, 10)
+	told := make(chan model.WebhookRefusals, 10)
 	r, _ := listening(t, in, Config{
 		Settings: Settings{Reserve: 1000, MaxBody: 20},
 		disk:     rigged{room: func() uint64 { return 999 }},
-		Observer: observer{refused: func(r model.HookRefusals) { told <- r }},
+		Observer: observer{refused: func(r model.WebhookRefusals) { told <- r }},
 	})
 	for _, c := range []struct {
 		body, why string

@@ -19,9 +19,9 @@ import (
 	"zonedeck/model"
 )
 
-// Replay sends a delivery again, to an address of this machine.
+// Replay sends a webhook again, to an address of this machine.
 type Replay struct {
-	Delivery model.Delivery
+	Webhook model.Webhook
 	// To is the URL. Its host must be this machine.
 	To string
 }
@@ -38,7 +38,7 @@ type Replayed struct {
 	Without []string
 }
 
-// Taken reports whether the receiver accepted the delivery: the status is 2xx.
+// Taken reports whether the receiver accepted the webhook: the status is 2xx.
 func (r Replayed) Taken() bool { return r.Status/100 == 2 }
 
 // AnswerText describes the receiver's answer.
@@ -64,7 +64,7 @@ const (
 	maxReplayWord = 4 << 10
 )
 
-// hopHeaders returns the headers that belong to a delivery's connection and are not replayed.
+// hopHeaders returns the headers that belong to a webhook's connection and are not replayed.
 func hopHeaders() []string {
 	return []string{"Connection", "Content-Length", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Proxy-Connection"}
 }
@@ -82,14 +82,14 @@ func ReplayHost(to string) (string, error) {
 	return u.Host, nil
 }
 
-// Send sends the delivery, with its bytes and headers as they came. It follows no redirect and uses no proxy.
+// Send sends the webhook, with its bytes and headers as they came. It follows no redirect and uses no proxy.
 // Errors: ErrElsewhere, those of the file and the connection.
 func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	host, err := ReplayHost(r.To)
 	if err != nil {
 		return Replayed{}, err
 	}
-	body, err := os.Open(r.Delivery.File)
+	body, err := os.Open(r.Webhook.File)
 	if err != nil {
 		return Replayed{}, fmt.Errorf("its bytes cannot be read: %w", err)
 	}
@@ -123,9 +123,9 @@ func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	return out, nil
 }
 
-// head copies the delivery's headers, and returns the names of masked ones, which it leaves out.
+// head copies the webhook's headers, and returns the names of masked ones, which it leaves out.
 func (r Replay) head(to http.Header) (without []string) {
-	for _, h := range r.Delivery.Headers {
+	for _, h := range r.Webhook.Headers {
 		switch {
 		case h.Value == mask:
 			without = append(without, h.Name)

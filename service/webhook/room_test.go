@@ -57,8 +57,8 @@ func TestEachHandsOutAFewAtATime(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	const many = 2*fullAtOnce + 3
 	for i := range many {
-		a := &arrival{identity: strconv.Itoa(i), done: make(chan placed, 1), row: row{Delivery: model.Delivery{
-			At: time.Now(), File: "body-x", Headers: []model.HookHeader{{Name: "N", Value: strconv.Itoa(i + 1)}},
+		a := &arrival{identity: strconv.Itoa(i), done: make(chan placed, 1), row: row{Webhook: model.Webhook{
+			At: time.Now(), File: "body-x", Headers: []model.WebhookHeader{{Name: "N", Value: strconv.Itoa(i + 1)}},
 		}}}
 		in.commitGroup(t.Context(), []*arrival{a})
 		if got := <-a.done; got.err != nil {
@@ -67,8 +67,8 @@ func TestEachHandsOutAFewAtATime(t *testing.T) {
 	}
 	for limit, want := range map[int]int{0: many, 1: 1, fullAtOnce: fullAtOnce, fullAtOnce + 1: fullAtOnce + 1, many + 9: many} {
 		next := many
-		err := in.Each(t.Context(), Filter{}, limit, func(d model.Delivery) error {
-			if d.ID != model.HookID(int64(next)) || d.Header("n") != strconv.Itoa(next) {
+		err := in.Each(t.Context(), Filter{}, limit, func(d model.Webhook) error {
+			if d.ID != model.WebhookID(int64(next)) || d.Header("n") != strconv.Itoa(next) {
 				t.Errorf("%+v in place of %d", d, next)
 			}
 			next--
@@ -79,7 +79,7 @@ func TestEachHandsOutAFewAtATime(t *testing.T) {
 		}
 	}
 	stop, seen := errors.New("stop"), 0
-	err := in.Each(t.Context(), Filter{}, 0, func(model.Delivery) error {
+	err := in.Each(t.Context(), Filter{}, 0, func(model.Webhook) error {
 		if seen++; seen == 3 {
 			return stop
 		}

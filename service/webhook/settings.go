@@ -11,10 +11,10 @@ type Settings struct {
 	Verifiers []Verifier
 	// MaxBody is the largest size of a body in bytes.
 	MaxBody int64
-	// Keep is how much is kept. The bodies never exceed Keep.Bytes and MaxBody together: deliveries
+	// Keep is how much is kept. The bodies never exceed Keep.Bytes and MaxBody together: webhooks
 	// beyond that are answered 507.
 	Keep Retention
-	// Reserve is how many bytes have to stay free on the disk. Deliveries that would leave less are
+	// Reserve is how many bytes have to stay free on the disk. Webhooks that would leave less are
 	// answered 507.
 	Reserve int64
 }

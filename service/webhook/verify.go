@@ -39,7 +39,7 @@ const tolerance = 5 * time.Minute
 // maxSignatures bounds the signatures in one header. A sender that changes its secret sends two.
 const maxSignatures = 32
 
-// VerifierConfig describes a way to check who sent a delivery.
+// VerifierConfig describes a way to check who sent a webhook.
 type VerifierConfig struct {
 	Kind string
 	// Secret is the signing secret ("whsec_" and base64 for KindStandard), or the whole value of
@@ -51,14 +51,14 @@ type VerifierConfig struct {
 	Senders []netip.Prefix
 }
 
-// check is a verifier's result for a delivery. If it did not pass, Reason says why.
+// check is a verifier's result for a webhook. If it did not pass, Reason says why.
 type check struct {
 	By     string `json:"by"`
 	Passed bool   `json:"passed"`
 	Reason string `json:"why"`
 }
 
-// Verifier checks who sent a delivery.
+// Verifier checks who sent a webhook.
 type Verifier struct {
 	kind   string
 	header string // with the HMAC; empty for other kinds
@@ -224,9 +224,9 @@ func newSenders(c VerifierConfig) (Verifier, error) {
 	}}, nil
 }
 
-// verdictOf combines the checks of a delivery: it is verified if all passed, rejected if one failed, and
+// verdictOf combines the checks of a webhook: it is verified if all passed, rejected if one failed, and
 // unverified if there are none.
-func verdictOf(checks []check) (v model.HookVerdict, by []string, why string) {
+func verdictOf(checks []check) (v model.WebhookVerdict, by []string, why string) {
 	var fails []string
 	for _, c := range checks {
 		if c.Passed {
@@ -237,10 +237,10 @@ func verdictOf(checks []check) (v model.HookVerdict, by []string, why string) {
 	}
 	switch {
 	case len(fails) > 0:
-		return model.HookRejected, by, strings.Join(fails, "; ")
+		return model.WebhookRejected, by, strings.Join(fails, "; ")
 	case len(by) > 0:
-		return model.HookVerified, by, "verified by " + strings.Join(by, " and ")
+		return model.WebhookVerified, by, "verified by " + strings.Join(by, " and ")
 	default:
-		return model.HookUnverified, nil, "nothing is set up that verifies a sender"
+		return model.WebhookUnverified, nil, "nothing is set up that verifies a sender"
 	}
 }

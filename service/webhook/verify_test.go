@@ -119,14 +119,14 @@ func TestTheVerdictOfSeveralChecks(t *testing.T) {
 	passed, failed, absent := check{By: "a", Passed: true}, check{By: "b", Reason: "it is another one"}, check{By: "c", Reason: "it has none"}
 	for _, c := range []struct {
 		checks []check
-		want   model.HookVerdict
+		want   model.WebhookVerdict
 		why    string
 	}{
-		{nil, model.HookUnverified, "nothing is set up that verifies a sender"},
-		{[]check{passed}, model.HookVerified, "verified by a"},
-		{[]check{absent}, model.HookRejected, "it has none"},
-		{[]check{absent, passed}, model.HookRejected, "it has none"},
-		{[]check{passed, failed}, model.HookRejected, "it is another one"},
+		{nil, model.WebhookUnverified, "nothing is set up that verifies a sender"},
+		{[]check{passed}, model.WebhookVerified, "verified by a"},
+		{[]check{absent}, model.WebhookRejected, "it has none"},
+		{[]check{absent, passed}, model.WebhookRejected, "it has none"},
+		{[]check{passed, failed}, model.WebhookRejected, "it is another one"},
 	} {
 		if v, _, why := verdictOf(c.checks); v != c.want || why != c.why {
 			t.Errorf("%+v: %s, %q", c.checks, v, why)
@@ -161,7 +161,7 @@ func FuzzSignatures(f *testing.F) {
 	})
 }
 
-// FuzzNamed looks for identifiers in hostile deliveries: whatever it finds must be well-formed.
+// FuzzNamed looks for identifiers in hostile webhooks: whatever it finds must be well-formed.
 func FuzzNamed(f *testing.F) {
 	f.Add("/a?snapshot_id=sd_1", "X-Emulator-Snapshot", "sd_2", []byte(`{"snapshot_id":"sd_3"}`))
 	f.Add("/a?snapshot_id=%zz", "Content-Encoding", "gzip", []byte("\x1f\x8b\x08\x00"))
@@ -169,7 +169,7 @@ func FuzzNamed(f *testing.F) {
 	file := filepath.Join(f.TempDir(), "body")
 	f.Fuzz(func(t *testing.T, target, name, value string, body []byte) {
 		noerr.Must(t, os.WriteFile(file, body, 0o600))
-		d := row{Delivery: model.Delivery{Target: target, Headers: []model.HookHeader{{Name: name, Value: value}}, File: file, Size: int64(len(body))}}
+		d := row{Webhook: model.Webhook{Target: target, Headers: []model.WebhookHeader{{Name: name, Value: value}}, File: file, Size: int64(len(body))}}
 		if id := d.named(); id != reference(id) || len(id) > maxReference {
 			t.Errorf("%q", id)
 		}
@@ -194,7 +194,7 @@ func TestAReplayGoesToThisMachineAlone(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	defer other.Close()
-	got, err := Replay{Delivery: d, To: other.URL}.Send(t.Context())
+	got, err := Replay{Webhook: d, To: other.URL}.Send(t.Context())
 	g := <-came
 	if err != nil || got.Status != http.StatusTeapot || g.body != "original" || g.header.Get("X-Plain") != "1" || g.header.Get("Webhook-Id") != "m_1" || g.header.Get("Authorization") != "" ||
 		len(got.Without) != 1 {
@@ -202,11 +202,11 @@ func TestAReplayGoesToThisMachineAlone(t *testing.T) {
 	}
 	away := httptest.NewServer(http.RedirectHandler("http://192.0.2.1/x", http.StatusFound))
 	defer away.Close()
-	if got, err := (Replay{Delivery: d, To: away.URL}).Send(t.Context()); err != nil || got.AnswerText() != "302, a redirect to http://192.0.2.1/x that was not followed" {
+	if got, err := (Replay{Webhook: d, To: away.URL}).Send(t.Context()); err != nil || got.AnswerText() != "302, a redirect to http://192.0.2.1/x that was not followed" {
 		t.Errorf("a redirect: %+v, %v", got, err)
 	}
 	for _, to := range []string{"http://192.0.2.1/", "http://example.com/", "http://127.0.0.1.example.com/", "http://[2001:db8::1]/", "http://0.0.0.0:1/", "ftp://127.0.0.1/", "nowhere", "http://"} {
-		if _, err := (Replay{Delivery: d, To: to}).Send(t.Context()); err == nil {
+		if _, err := (Replay{Webhook: d, To: to}).Send(t.Context()); err == nil {
 			t.Errorf("%s was taken", to)
 		}
 	}

@@ -19,19 +19,19 @@ import (
 	"zonedeck/service/database"
 )
 
-// ErrLater says that a job cannot hear of a delivery yet, because its trigger is still on its way.
+// ErrLater says that a job cannot hear of a webhook yet, because its trigger is still on its way.
 var ErrLater = errors.New("the trigger of the job is still on its way")
 
 const (
 	workAtOnce   = 4
 	workGroup    = 64
 	lookEvery    = 5 * time.Second
-	laterFor     = 5 * time.Minute // how long after its arrival a delivery waits because of ErrLater
+	laterFor     = 5 * time.Minute // how long after its arrival a webhook waits because of ErrLater
 	maxNaming    = 64 << 10        // bytes; larger bodies are not searched for an identifier
 	maxReference = 200
 )
 
-// work processes new deliveries, and those that an earlier process left, until ctx ends.
+// work processes new webhooks, and those that an earlier process left, until ctx ends.
 func (r *Receiver) work(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -48,7 +48,7 @@ func (r *Receiver) work(ctx context.Context) {
 	}
 }
 
-// workOff processes each unprocessed delivery once, oldest first. One that has to wait, or fails, does not
+// workOff processes each unprocessed webhook once, oldest first. One that has to wait, or fails, does not
 // hold up the others.
 func (r *Receiver) workOff(ctx context.Context) error {
 	var failed error
@@ -70,16 +70,16 @@ func (r *Receiver) workOff(ctx context.Context) error {
 	}
 }
 
-// workOn finds the job of a delivery and has the service asked, unless the delivery is rejected. A delivery
+// workOn finds the job of a webhook and has the service asked, unless the webhook is rejected. A webhook
 // that has to be tried again stays unchanged.
 func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	d.Verdict, d.By, d.Reason = verdictOf(d.checks)
 	d.Snapshot = d.named()
 	switch {
-	case d.Verdict == model.HookRejected:
+	case d.Verdict == model.WebhookRejected:
 		d.Outcome = "no job was told of it, because it was rejected"
 	case r.conf.Jobs != nil:
-		news := model.HookNews{Delivery: d.ID, Token: d.token, Snapshot: d.Snapshot, How: string(d.Verdict), Verified: d.Verdict == model.HookVerified}
+		news := model.WebhookNews{ID: d.ID, Token: d.token, Snapshot: d.Snapshot, How: string(d.Verdict), Verified: d.Verdict == model.WebhookVerified}
 		if news.Verified {
 			news.How = d.Reason
 		}
@@ -131,7 +131,7 @@ func (d row) named() string {
 	if d.Size > maxNaming {
 		return ""
 	}
-	b, err := readPlain(d.Delivery, maxNaming)
+	b, err := readPlain(d.Webhook, maxNaming)
 	if err != nil {
 		return ""
 	}
@@ -162,8 +162,8 @@ type Head struct {
 	Plain []byte
 }
 
-// HeadOf reads the beginning of a delivery's body: at most most bytes of it, raw and inflated.
-func HeadOf(d model.Delivery, most int64) (Head, error) {
+// HeadOf reads the beginning of a webhook's body: at most most bytes of it, raw and inflated.
+func HeadOf(d model.Webhook, most int64) (Head, error) {
 	f, err := os.Open(d.File)
 	if err != nil {
 		return Head{}, err
@@ -184,7 +184,7 @@ func HeadOf(d model.Delivery, most int64) (Head, error) {
 var errInflates = errors.New("the inflated body is too large")
 
 // readPlain reads a body of at most most bytes, inflated if it is gzip.
-func readPlain(d model.Delivery, most int64) ([]byte, error) {
+func readPlain(d model.Webhook, most int64) ([]byte, error) {
 	f, err := os.Open(d.File)
 	if err != nil {
 		return nil, err

@@ -108,7 +108,7 @@ func (t *task) sayReport(r jobs.Report, d jobs.Draft) {
 	if r.Rows.Folded > 0 {
 		t.app.say("zonedeck: %s: %s folded, because each input is sent once", r.Source, text.Counted(r.Rows.Folded, "repeated row"))
 	}
-	if d.Settings.Notify == model.HookInbox || d.Settings.Endpoint == model.HookInbox {
+	if d.Settings.Notify == model.InboxEndpoint || d.Settings.Endpoint == model.InboxEndpoint {
 		t.warnOfInbox()
 	}
 	flags := map[string]string{"limit": " (--limit-per-input, --limit)", "auth_header": " (--auth-header '' sends none)"}
@@ -285,7 +285,7 @@ func (t *task) launchError(ctx context.Context, r jobs.Report, job model.Job, er
 		return usage("--input %s: %w; --map COLUMN=%s names one", r.Source, column, column.Missing[0])
 	case errors.Is(err, jobs.ErrNoRequest):
 		return usage("%w", err)
-	case errors.Is(err, inbox.ErrNoHook):
+	case errors.Is(err, inbox.ErrNoAddress):
 		return usage("%w; nothing was sent", err)
 	case ctx.Err() == nil && errors.As(err, &wrong) && slices.Contains(draftFields, wrong.Field()):
 		return usage("%w; nothing was sent", f.named(err))

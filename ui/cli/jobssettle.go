@@ -92,8 +92,8 @@ func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed
 		return printedJob(job), nil
 	}
 	// The command does not wait: the process that receives webhooks settles the job.
-	t.app.say("zonedeck: job %s: waiting for its webhook until %s; nothing was sent", job.ID, job.HookDue.Local().Format(time.DateTime))
-	_, warning, err := t.Inbox.NewHook(ctx)
+	t.app.say("zonedeck: job %s: waiting for its webhook until %s; nothing was sent", job.ID, job.WebhookDue.Local().Format(time.DateTime))
+	_, warning, err := t.Inbox.NewAddress(ctx)
 	t.warnOfInbox()
 	if err != nil {
 		warning = err.Error()
@@ -124,7 +124,7 @@ func settleError(ctx context.Context, err error) error {
 	switch {
 	case doubtful:
 		return fail(answers[ask.Unfitting].exit, "%s; nothing was changed; %s", sanitizeLine(doubt.Text), answers[ask.Unfitting].how)
-	case errors.Is(err, jobs.ErrSettled), errors.Is(err, jobs.ErrNoHook), errors.As(err, &taken):
+	case errors.Is(err, jobs.ErrSettled), errors.Is(err, jobs.ErrNoAddress), errors.As(err, &taken):
 		return usage("%w", err)
 	default:
 		return jobError(ctx, err)

@@ -88,12 +88,12 @@ func (t *task) jobRows(j model.Job) [][]string {
 		}
 	}
 	add("do next", t.wayOn(j))
-	if !j.HookDue.IsZero() && !j.State.Final() {
+	if !j.WebhookDue.IsZero() && !j.State.Final() {
 		then := ", then the service is asked"
 		if j.State == model.JobMayHave {
 			then = ": if one comes, it has started"
 		}
-		add("webhook", "due by "+j.HookDue.Local().Format(time.DateTime)+then)
+		add("webhook", "due by "+j.WebhookDue.Local().Format(time.DateTime)+then)
 	}
 	for _, s := range j.Steps {
 		add(s.At.Local().Format(time.DateTime), stepWords(s))

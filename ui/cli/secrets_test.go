@@ -34,12 +34,12 @@ const (
 	markedToken    = "Zd+T0ken/Marked=Also&5555544444"
 	markedOld      = "Zd+01d/Marked=Before&1111133333" // the old value of a rotated key
 	markedNew      = "Zd+New/Marked=After&7777799999"
-	markedHook     = "Zd+H00k/Marked=Auth&2222244444" // the auth_header of a job's endpoint
+	markedWebhook  = "Zd+H00k/Marked=Auth&2222244444" // the auth_header of a job's endpoint
 )
 
 // marked is all of these secrets.
 func marked() []string {
-	return []string{markedKey, markedPassword, markedToken, markedOld, markedNew, markedHook}
+	return []string{markedKey, markedPassword, markedToken, markedOld, markedNew, markedWebhook}
 }
 
 // repeated is a header as a hostile service repeats it, in three forms.
@@ -84,7 +84,7 @@ func hostileService(t *testing.T, used *atomic.Int64, deleted *atomic.Bool) stri
 		case deleted.Load() && strings.Contains(r.Header.Get("Authorization"), markedOld):
 			w.WriteHeader(http.StatusUnauthorized)
 			answer = "Invalid credentials " + echo
-		case r.URL.Query().Get("endpoint") != "" && r.URL.Query().Get("auth_header") != markedHook:
+		case r.URL.Query().Get("endpoint") != "" && r.URL.Query().Get("auth_header") != markedWebhook:
 			w.WriteHeader(http.StatusBadRequest)
 			answer = echo
 		case r.URL.Query().Get("dataset_id") == "gd_lost": // without an identifier
@@ -340,7 +340,7 @@ func TestNoCommandWritesASecret(t *testing.T) {
 	var deleted atomic.Bool
 	api, proxy := hostileService(t, &byKey, &deleted), hostileProxy(t, &byPassword)
 	base, _, _ := process(t, map[string]string{
-		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "HOOK": markedHook, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
+		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "HOOK": markedWebhook, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
 	})
 	dir := markedHome(t, base, api, proxy)
 	noteArguments(t, dir)
@@ -358,7 +358,7 @@ func TestNoCommandWritesASecret(t *testing.T) {
 			p.Stdout = io.MultiWriter(&out, endsAtOnce{cancel})
 		}
 		if strings.HasPrefix(r.args, "webhook listen") {
-			p.Stdout = io.MultiWriter(&out, &sendsHook{t: t, end: cancel})
+			p.Stdout = io.MultiWriter(&out, &sendsWebhook{t: t, end: cancel})
 		}
 		code = Main(ctx, p)
 		return out.String(), errs.String(), code
@@ -424,15 +424,15 @@ func (w endsAtOnce) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// sendsHook posts a webhook with a marked secret to the address in the first line, and calls end
+// sendsWebhook posts a webhook with a marked secret to the address in the first line, and calls end
 // at the second.
-type sendsHook struct {
+type sendsWebhook struct {
 	t     *testing.T
 	end   func()
 	begun bool
 }
 
-func (w *sendsHook) Write(b []byte) (int, error) {
+func (w *sendsWebhook) Write(b []byte) (int, error) {
 	if w.begun {
 		w.end()
 		return len(b), nil

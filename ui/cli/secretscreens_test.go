@@ -170,7 +170,7 @@ func TestNoFormOfAnAccountWritesAMarkedSecret(t *testing.T) {
 	w.Type(w.api)
 	w.Press("tab", "tab")
 	w.WaitFor("›API key")
-	w.Type(markedHook)
+	w.Type(markedWebhook)
 	w.WaitFor("••••••••")
 	w.Press("ctrl+r")
 	w.WaitFor("••••4444, stored when you save", "accepts it")
@@ -220,7 +220,7 @@ func TestNoRotationWritesAMarkedSecret(t *testing.T) {
 		w.Press("ctrl+s")
 		w.WaitGone("›New value")
 	}
-	rotate("daily", markedHook)
+	rotate("daily", markedWebhook)
 	w.WaitFor("accepted, but by what it may do it is ADMIN or OPS or LIMIT")
 	w.Press("v")
 	w.WaitFor("Vouch for: create")

@@ -72,7 +72,7 @@ func listen(ctx context.Context, t *task, f listenFlags, _ []string) (printed, e
 	defer reading.Wait()
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	lines := hookLines{task: t, end: end, begun: make(chan struct{})}
+	lines := webhookLines{task: t, end: end, begun: make(chan struct{})}
 	address := cmp.Or(f.Address, t.Inbox.Address())
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return printed{}, usage("--address: %q is not HOST:PORT", address)
@@ -135,15 +135,15 @@ func listenError(address string, err error) error {
 	}
 }
 
-// hookLines prints the address and then one line for each event.
-type hookLines struct {
+// webhookLines prints the address and then one line for each event.
+type webhookLines struct {
 	task  *task
 	end   context.CancelCauseFunc
 	begun chan struct{}
 	mu    sync.Mutex
 }
 
-func (l *hookLines) begin(url string) error {
+func (l *webhookLines) begin(url string) error {
 	defer close(l.begun)
 	if l.task.app.json {
 		return l.task.app.printJSON(view.Listening{URL: url})
@@ -155,11 +155,11 @@ func (l *hookLines) begin(url string) error {
 }
 
 // Received prints a webhook.
-func (l *hookLines) Received(e webhook.Event) {
+func (l *webhookLines) Received(e webhook.Event) {
 	<-l.begun
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d, event := e.Delivery, eventWorked
+	d, event := e.Webhook, eventWorked
 	if e.Duplicate {
 		event = eventDuplicate
 	}
@@ -182,7 +182,7 @@ func (l *hookLines) Received(e webhook.Event) {
 }
 
 // Refused warns of webhooks that were not stored. Otherwise only the sender would know.
-func (l *hookLines) Refused(r model.HookRefusals) {
+func (l *webhookLines) Refused(r model.WebhookRefusals) {
 	l.task.app.warn("%s", r.Text(func(t time.Time) string { return t.UTC().Format(time.RFC3339) }))
 }
 
@@ -297,8 +297,8 @@ func (t *task) streamWebhooks(ctx context.Context, in *webhook.Inbox, filter web
 		return err
 	}
 	listed, cut := 0, false
-	err = view.EncodeWebhooks(t.app.Stdout, total, func(put func(model.Delivery) error) error {
-		return in.Each(ctx, filter, most, func(d model.Delivery) error {
+	err = view.EncodeWebhooks(t.app.Stdout, total, func(put func(model.Webhook) error) error {
+		return in.Each(ctx, filter, most, func(d model.Webhook) error {
 			if cut = f.Limit > 0 && listed == f.Limit; cut {
 				return nil
 			}
@@ -327,7 +327,7 @@ func (a *app) webhookShowCommand() *cobra.Command {
 }
 
 // webhookRows shows a webhook as rows of a name and a value.
-func webhookRows(d model.Delivery) [][]string {
+func webhookRows(d model.Webhook) [][]string {
 	rows := [][]string{
 		{"webhook", d.ID},
 		{"verdict", string(d.Verdict)},
@@ -407,7 +407,7 @@ func replayWebhook(ctx context.Context, t *task, in *webhook.Inbox, f replayFlag
 	if err != nil {
 		return printed{}, err
 	}
-	got, err := webhook.Replay{Delivery: d, To: f.To}.Send(ctx)
+	got, err := webhook.Replay{Webhook: d, To: f.To}.Send(ctx)
 	switch {
 	case errors.Is(err, webhook.ErrElsewhere):
 		return printed{}, usage("--to: %w", err)

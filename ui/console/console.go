@@ -113,7 +113,7 @@ func (c *Console) Root() *ui.App {
 			Pictures: picture.Detect(c.terminal.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
-			Ctx: c.ctx, Clock: s, Theme: theme, Jobs: client, Console: jobsConsole{c, theme}, Hooks: s.Inbox, Drift: client.Drift,
+			Ctx: c.ctx, Clock: s, Theme: theme, Jobs: client, Console: jobsConsole{c, theme}, Inbox: s.Inbox, Drift: client.Drift,
 			Terminal: alert.Detect(c.terminal.Getenv), Notify: s.Configuration().Notify(),
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{

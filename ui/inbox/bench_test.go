@@ -15,10 +15,10 @@ import (
 // rowsStore returns rows for any numbers.
 type rowsStore struct{ Store }
 
-func (rowsStore) Rows(_ context.Context, numbers []int64) ([]model.Delivery, error) {
-	list := make([]model.Delivery, len(numbers))
+func (rowsStore) Rows(_ context.Context, numbers []int64) ([]model.Webhook, error) {
+	list := make([]model.Webhook, len(numbers))
 	for i, n := range numbers {
-		list[i] = model.Delivery{ID: model.HookID(n), Times: 1, Verdict: model.HookVerified, Reason: "verified by Standard Webhooks"}
+		list[i] = model.Webhook{ID: model.WebhookID(n), Times: 1, Verdict: model.WebhookVerified, Reason: "verified by Standard Webhooks"}
 	}
 	return list, nil
 }

@@ -68,7 +68,7 @@ func (b *Inbox) submits(dialog *widget.FormDialog, about string, call func(ctx c
 }
 
 // askReplay asks where to replay a webhook.
-func (b *Inbox) askReplay(d model.Delivery) tea.Cmd {
+func (b *Inbox) askReplay(d model.Webhook) tea.Cmd {
 	const fieldTo = "to"
 	store := b.deps.Store
 	form := widget.NewForm(b.deps.Theme,

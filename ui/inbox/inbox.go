@@ -24,23 +24,23 @@ type Store interface {
 	// Numbers returns the numbers of all matching webhooks, newest first, and how many webhooks there are.
 	Numbers(ctx context.Context, f inbox.Filter) (numbers []int64, total int, err error)
 	// Rows returns the webhooks with those numbers, without headers. Get returns one, with headers.
-	Rows(ctx context.Context, numbers []int64) ([]model.Delivery, error)
-	Get(ctx context.Context, id string) (model.Delivery, error)
+	Rows(ctx context.Context, numbers []int64) ([]model.Webhook, error)
+	Get(ctx context.Context, id string) (model.Webhook, error)
 	Bookmark(ctx context.Context, id string, on bool) error
 	// Head returns the first bytes of a body.
-	Head(ctx context.Context, d model.Delivery, most int64) (inbox.Head, error)
+	Head(ctx context.Context, d model.Webhook, most int64) (inbox.Head, error)
 	// Listening returns where a process of the user receives, "" if none does; here is true for this process.
 	Listening(ctx context.Context) (url string, here bool, err error)
 	Listen(ctx context.Context, address string) (url string, err error)
 	// Stop ends that, and returns the runs of refusals that were not over.
-	Stop() (refused []model.HookRefusals, err error)
+	Stop() (refused []model.WebhookRefusals, err error)
 	// Refused returns the runs of refusals, not yet over, of the process that receives.
-	Refused(ctx context.Context) ([]model.HookRefusals, error)
+	Refused(ctx context.Context) ([]model.WebhookRefusals, error)
 	// Notice returns what the operator must be told, once, or "".
 	Notice() string
 	// Replay sends a webhook again, to an address of this machine. It returns the receiver's answer, which is remote
 	// text, and whether the receiver accepted the webhook.
-	Replay(ctx context.Context, d model.Delivery, to string) (said string, taken bool, err error)
+	Replay(ctx context.Context, d model.Webhook, to string) (said string, taken bool, err error)
 }
 
 // Deps are the parts the overlay works with.
@@ -65,7 +65,7 @@ type Inbox struct {
 	list    listing
 	loaded  bool
 	problem string
-	refused []model.HookRefusals
+	refused []model.WebhookRefusals
 	url     string // where a process receives, or empty
 	here    bool
 	open    *opened // nil for the list
@@ -77,13 +77,13 @@ type Inbox struct {
 
 // opened is the shown webhook.
 type opened struct {
-	delivery model.Delivery
-	load     kit.Slot
-	head     *inbox.Head // nil until it is read
-	err      error
-	hex      bool
-	scroll   widget.Scroll
-	bytesAt  int // the line of the bytes in the last frame
+	webhook model.Webhook
+	load    kit.Slot
+	head    *inbox.Head // nil until it is read
+	err     error
+	hex     bool
+	scroll  widget.Scroll
+	bytesAt int // the line of the bytes in the last frame
 }
 
 // Intents.
@@ -107,9 +107,9 @@ type state struct {
 	url       string
 	here      bool
 	// refused are the runs of refusals that are not over.
-	refused []model.HookRefusals
+	refused []model.WebhookRefusals
 	// open is the shown webhook, notice what the operator must be told. Either may be empty.
-	open   model.Delivery
+	open   model.Webhook
 	notice string
 }
 
@@ -154,7 +154,7 @@ func (b *Inbox) Size(w, h int) (int, int) { return min(120, w-4), max(h-6, 10) }
 func (b *Inbox) read(anew bool) tea.Cmd {
 	store, open, was, at := b.deps.Store, "", b.list, b.at()
 	if b.open != nil {
-		open = b.open.delivery.ID
+		open = b.open.webhook.ID
 	}
 	asked := b.filter.Text()
 	anew = anew || asked != was.filter
@@ -167,7 +167,7 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 		var after error
 		if open != "" && err == nil {
 			if out.open, after = store.Get(ctx, open); after != nil {
-				out.open = model.Delivery{} // it may have been cleaned up; keep showing it
+				out.open = model.Webhook{} // it may have been cleaned up; keep showing it
 			}
 		}
 		out.notice = store.Notice()
@@ -204,9 +204,9 @@ func (b *Inbox) does(about string, call func(ctx context.Context) (kit.Toast, er
 }
 
 // selected is the webhook that a key acts on.
-func (b *Inbox) selected() (model.Delivery, bool) {
+func (b *Inbox) selected() (model.Webhook, bool) {
 	if b.open != nil {
-		return b.open.delivery, true
+		return b.open.webhook, true
 	}
 	d, ok := b.list.rows[b.at()]
 	return d, ok
@@ -255,11 +255,11 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 }
 
 // actOn opens, bookmarks or replays a webhook.
-func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) tea.Cmd {
+func (b *Inbox) actOn(d model.Webhook, msg tea.Msg) tea.Cmd {
 	store := b.deps.Store
 	switch msg.(type) {
 	case show:
-		o := &opened{delivery: d}
+		o := &opened{webhook: d}
 		b.open = o
 		head := kit.Load(kit.InOverlay(b), &o.load, b.deps.Ctx, func(ctx context.Context) (inbox.Head, error) {
 			return store.Head(ctx, d, maxHead)
@@ -297,8 +297,8 @@ func (b *Inbox) apply(s state, err error) {
 	if !s.unchanged {
 		b.takeList(s.list)
 	}
-	if b.open != nil && b.open.delivery.ID == s.open.ID {
-		b.open.delivery = s.open
+	if b.open != nil && b.open.webhook.ID == s.open.ID {
+		b.open.webhook = s.open
 	}
 }
 
@@ -306,7 +306,7 @@ func (b *Inbox) cells(i int) []widget.Cell {
 	d, known := b.list.rows[b.list.numbers[i]]
 	t := b.deps.Theme
 	if !known {
-		return []widget.Cell{{Text: "…", Ink: t.Muted}, widget.C(model.HookID(b.list.numbers[i]))}
+		return []widget.Cell{{Text: "…", Ink: t.Muted}, widget.C(model.WebhookID(b.list.numbers[i]))}
 	}
 	glyph, ink := b.mark(d.Verdict)
 	star := ""
@@ -322,14 +322,14 @@ func (b *Inbox) cells(i int) []widget.Cell {
 	}
 }
 
-func (b *Inbox) mark(v model.HookVerdict) (string, kit.Ink) {
+func (b *Inbox) mark(v model.WebhookVerdict) (string, kit.Ink) {
 	t := b.deps.Theme
 	switch v {
-	case model.HookVerified:
+	case model.WebhookVerified:
 		return "✓", t.Good
-	case model.HookRejected:
+	case model.WebhookRejected:
 		return "✗", t.Bad
-	case model.HookUnverified:
+	case model.WebhookUnverified:
 		return "?", t.Warn
 	default:
 		return "·", t.Muted
@@ -386,13 +386,13 @@ func (b *Inbox) Render(w, h int) string {
 	return widget.Stack(strings.Join(append(above, b.table.Render(t, true, w, max(h-len(above)-len(below), 1))), "\n"), strings.Join(below, "\n"))
 }
 
-func (b *Inbox) refusal(r model.HookRefusals) string {
+func (b *Inbox) refusal(r model.WebhookRefusals) string {
 	return text.Clean(r.Text(func(at time.Time) string { return text.Clock(at, b.deps.Now()) }))
 }
 
 // lines draws one webhook: its verdict, outcome, headers and bytes.
 func (b *Inbox) lines(w int) []string {
-	t, d, now := b.deps.Theme, b.open.delivery, b.deps.Now()
+	t, d, now := b.deps.Theme, b.open.webhook, b.deps.Now()
 	glyph, ink := b.mark(d.Verdict)
 	out := []string{ink.Render(glyph + " " + string(d.Verdict))}
 	for _, f := range [][2]string{
@@ -446,7 +446,7 @@ func (b *Inbox) byteLines(w int) []string {
 			out = append(out, widget.Wrapped(kit.Ink{}, text.Clean(line), w)...)
 		}
 	}
-	if more := o.delivery.Size - int64(len(o.head.Raw)); more > 0 {
+	if more := o.webhook.Size - int64(len(o.head.Raw)); more > 0 {
 		out = append(out, t.Muted.Render(text.Bytes(more)+" more are in the file"))
 	} else if len(o.head.Plain) == maxHead && !o.hex {
 		out = append(out, t.Muted.Render("more of it is in the file"))

@@ -23,7 +23,7 @@ import (
 // fakeStore is an inbox in memory.
 type fakeStore struct {
 	mu    sync.Mutex
-	list  []model.Delivery
+	list  []model.Webhook
 	url   string
 	here  bool
 	fails error // of Listen and Replay
@@ -36,7 +36,7 @@ type fakeStore struct {
 	broken error         // of the list, and of bytes
 	notice string
 
-	refused []model.HookRefusals
+	refused []model.WebhookRefusals
 	wait    chan struct{} // of a replay, unless it is nil
 	refuses bool          // answers a replay with a redirect
 	plain   string        // the inflated body, if it is gzip
@@ -73,7 +73,7 @@ func (f *fakeStore) Numbers(ctx context.Context, filter webhook.Filter) (numbers
 	return numbers, len(f.list), nil
 }
 
-func (f *fakeStore) Rows(_ context.Context, numbers []int64) (list []model.Delivery, err error) {
+func (f *fakeStore) Rows(_ context.Context, numbers []int64) (list []model.Webhook, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, n := range numbers {
@@ -85,7 +85,7 @@ func (f *fakeStore) Rows(_ context.Context, numbers []int64) (list []model.Deliv
 	return list, nil
 }
 
-func (f *fakeStore) Get(_ context.Context, id string) (model.Delivery, error) {
+func (f *fakeStore) Get(_ context.Context, id string) (model.Webhook, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, d := range f.list {
@@ -93,10 +93,10 @@ func (f *fakeStore) Get(_ context.Context, id string) (model.Delivery, error) {
 			return d, nil
 		}
 	}
-	return model.Delivery{}, errors.New("the inbox has no such delivery")
+	return model.Webhook{}, errors.New("the inbox has no such webhook")
 }
 
-func (f *fakeStore) Refused(context.Context) ([]model.HookRefusals, error) {
+func (f *fakeStore) Refused(context.Context) ([]model.WebhookRefusals, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.refused, nil
@@ -121,7 +121,7 @@ func (f *fakeStore) Bookmark(_ context.Context, id string, on bool) error {
 	return nil
 }
 
-func (f *fakeStore) Head(context.Context, model.Delivery, int64) (webhook.Head, error) {
+func (f *fakeStore) Head(context.Context, model.Webhook, int64) (webhook.Head, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken != nil {
@@ -149,7 +149,7 @@ func (f *fakeStore) Listen(_ context.Context, address string) (string, error) {
 	return f.url, nil
 }
 
-func (f *fakeStore) Stop() ([]model.HookRefusals, error) {
+func (f *fakeStore) Stop() ([]model.WebhookRefusals, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	refused := f.refused
@@ -157,7 +157,7 @@ func (f *fakeStore) Stop() ([]model.HookRefusals, error) {
 	return refused, nil
 }
 
-func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to string) (said string, taken bool, err error) {
+func (f *fakeStore) Replay(_ context.Context, d model.Webhook, to string) (said string, taken bool, err error) {
 	f.mu.Lock()
 	wait := f.wait
 	f.mu.Unlock()
@@ -193,20 +193,20 @@ func openAt(t *testing.T, f *fakeStore, warning string, w, h int) *uitest.Screen
 	return s
 }
 
-func some() []model.Delivery {
+func some() []model.Webhook {
 	at := time.Now()
-	one := func(id string, v model.HookVerdict, seen int, job, outcome, why string) model.Delivery {
-		return model.Delivery{
+	one := func(id string, v model.WebhookVerdict, seen int, job, outcome, why string) model.Webhook {
+		return model.Webhook{
 			ID: id, At: at, Last: at, Times: seen, Verdict: v, Job: job, Outcome: outcome, Reason: why, Target: "/zonedeck/x", Remote: "127.0.0.1", Size: 21, Worked: true,
-			Headers: []model.HookHeader{{Name: "Authorization", Value: "••••"}, {Name: "X-Evil", Value: "a\x1b[2Jb"}},
+			Headers: []model.WebhookHeader{{Name: "Authorization", Value: "••••"}, {Name: "X-Evil", Value: "a\x1b[2Jb"}},
 		}
 	}
-	verified := one("hook-3", model.HookVerified, 2, "job-2", "the service is asked for the job's state", "verified by Standard Webhooks")
-	verified.Repeats = []model.HookRepeat{{Last: at, Times: 1, Remote: "192.0.2.9", Verdict: model.HookRejected, Reason: "its signature is not one of the secret"}}
-	return []model.Delivery{
+	verified := one("hook-3", model.WebhookVerified, 2, "job-2", "the service is asked for the job's state", "verified by Standard Webhooks")
+	verified.Repeats = []model.WebhookRepeat{{Last: at, Times: 1, Remote: "192.0.2.9", Verdict: model.WebhookRejected, Reason: "its signature is not one of the secret"}}
+	return []model.Webhook{
 		verified,
-		one("hook-2", model.HookRejected, 1, "", "no job was told of it, because it was rejected", "its signature is not one of the secret"),
-		one("hook-1", model.HookUnverified, 1, "job-1", "the job is ready already", "nothing is set up that verifies a sender"),
+		one("hook-2", model.WebhookRejected, 1, "", "no job was told of it, because it was rejected", "its signature is not one of the secret"),
+		one("hook-1", model.WebhookUnverified, 1, "job-1", "the job is ready already", "nothing is set up that verifies a sender"),
 	}
 }
 
@@ -227,7 +227,7 @@ func TestTheListAndOneWebhook(t *testing.T) {
 
 func TestWhatIsRefusedIsSaidAboveTheList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeStore{list: some(), refused: []model.HookRefusals{{Reason: "the disk is full", Count: 25, First: time.Now(), Last: time.Now().Add(time.Minute)}}}
+		f := &fakeStore{list: some(), refused: []model.WebhookRefusals{{Reason: "the disk is full", Count: 25, First: time.Now(), Last: time.Now().Add(time.Minute)}}}
 		s := open(t, f, "")
 		s.Expect("✗ 25 webhooks were refused since 00:00:00, the last at 00:01:00: the disk is full", "hook-3")
 		f.mu.Lock()
@@ -240,7 +240,7 @@ func TestWhatIsRefusedIsSaidAboveTheList(t *testing.T) {
 
 func TestWhatWasRefusedIsSaidWhenReceivingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeStore{url: "http://127.0.0.1:8787", here: true, refused: []model.HookRefusals{{Reason: "the disk is full", Count: 25, First: time.Now(), Last: time.Now().Add(time.Minute)}}}
+		f := &fakeStore{url: "http://127.0.0.1:8787", here: true, refused: []model.WebhookRefusals{{Reason: "the disk is full", Count: 25, First: time.Now(), Last: time.Now().Add(time.Minute)}}}
 		s := open(t, f, "")
 		s.Expect("received here")
 		s.Press("s")
@@ -249,13 +249,13 @@ func TestWhatWasRefusedIsSaidWhenReceivingEnds(t *testing.T) {
 }
 
 // many makes webhooks, newest first; the even ones are rejected.
-func many(n int) []model.Delivery {
-	list := make([]model.Delivery, n)
+func many(n int) []model.Webhook {
+	list := make([]model.Webhook, n)
 	for i := range list {
 		number := n - i
-		list[i] = model.Delivery{ID: model.HookID(int64(number)), Times: 1, Verdict: model.HookVerified, Reason: fmt.Sprintf("reason %d.", number)}
+		list[i] = model.Webhook{ID: model.WebhookID(int64(number)), Times: 1, Verdict: model.WebhookVerified, Reason: fmt.Sprintf("reason %d.", number)}
 		if number%2 == 0 {
-			list[i].Verdict = model.HookRejected
+			list[i].Verdict = model.WebhookRejected
 		}
 	}
 	return list
@@ -351,7 +351,7 @@ func states() map[string]state {
 	here := func(f *fakeStore) { f.url, f.here = "http://127.0.0.1:8787", true }
 	refused := func(f *fakeStore) {
 		here(f)
-		f.refused = []model.HookRefusals{
+		f.refused = []model.WebhookRefusals{
 			{Reason: "they would leave less of the disk free than reserve_mb", Count: 25, First: time.Now().Add(-time.Hour), Last: time.Now()},
 			{Reason: "they are larger than max_body_mb", Count: 1, First: time.Now(), Last: time.Now()},
 		}

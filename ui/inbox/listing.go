@@ -22,7 +22,7 @@ type listing struct {
 	numbers []int64
 	total   int // of all webhooks in the inbox
 	changes int64
-	rows    map[int64]model.Delivery
+	rows    map[int64]model.Webhook
 	from    int // rows are those of numbers[from:to]
 	to      int
 }
@@ -69,13 +69,13 @@ func (l listing) span(i int) (from, to int) { return max(i-about, 0), min(i+abou
 
 func (l listing) read(ctx context.Context, store Store) (listing, error) {
 	rows, err := store.Rows(ctx, l.numbers[l.from:l.to])
-	l.rows = make(map[int64]model.Delivery, len(rows))
-	byID := make(map[string]model.Delivery, len(rows))
+	l.rows = make(map[int64]model.Webhook, len(rows))
+	byID := make(map[string]model.Webhook, len(rows))
 	for _, d := range rows {
 		byID[d.ID] = d
 	}
 	for _, n := range l.numbers[l.from:l.to] {
-		if d, ok := byID[model.HookID(n)]; ok {
+		if d, ok := byID[model.WebhookID(n)]; ok {
 			l.rows[n] = d
 		}
 	}
@@ -96,7 +96,7 @@ func (l listing) waits() bool {
 func (b *Inbox) takeList(l listing) {
 	at, other := b.at(), l.filter != b.list.filter
 	b.list = l
-	b.table.SetRowsKeyed(len(l.numbers), func(i int) string { return model.HookID(l.numbers[i]) }, b.cells)
+	b.table.SetRowsKeyed(len(l.numbers), func(i int) string { return model.WebhookID(l.numbers[i]) }, b.cells)
 	switch i := l.indexOf(at); {
 	case len(l.numbers) > 0 && (l.numbers[i] == at || !other):
 		b.table.SetCursor(i)

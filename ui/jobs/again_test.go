@@ -213,14 +213,14 @@ func TestACostIsSaidOnceRowsAreCounted(t *testing.T) {
 
 func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedFor(t *testing.T) {
 	job := lostJob()
-	job.Hook = "abcdefghijklmnop"
+	job.WebhookToken = "abcdefghijklmnop"
 	for _, c := range []struct {
 		name  string
-		hooks func() (string, string, error)
+		inbox func() (string, string, error)
 		said  string
 	}{{"an inbox that receives", inboxAt("", nil), "; nothing was sent"}, {"none", inboxAt("", errors.New("no zonedeck receives")), "none can come now: no zonedeck receives"}} {
 		t.Run(c.name, func(t *testing.T) {
-			f := &fakeJobs{jobs: []model.Job{job}, hooks: c.hooks}
+			f := &fakeJobs{jobs: []model.Job{job}, inbox: c.inbox}
 			flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 				s.Press("s", "b")
 				s.Expect("job-7: waiting for its webhook until", c.said, "webhook", "due by", "if one comes, it")

@@ -211,7 +211,7 @@ func settingFields() []widget.Field {
 		return nil
 	}
 	address := func(s string) error {
-		if s == "" || s == model.HookInbox {
+		if s == "" || s == model.InboxEndpoint {
 			return nil
 		}
 		_, err := model.ParseTarget(s)

@@ -13,16 +13,16 @@ import (
 
 // askInbox looks whether the inbox receives, and at an address that the service can reach.
 func (l *launch) askInbox() tea.Cmd {
-	hooks := l.m.deps.Hooks
+	hooks := l.m.deps.Inbox
 	if hooks == nil {
 		return nil
 	}
 	return kit.Load(kit.Jobs, &l.inbox.slot, l.m.deps.Ctx, func(ctx context.Context) (string, error) {
-		address, warning, err := hooks.NewHook(ctx)
+		address, warning, err := hooks.NewAddress(ctx)
 		if err != nil || warning != "" {
 			return "", err
 		}
-		return strings.TrimSuffix(address, model.HookToken(address)), nil
+		return strings.TrimSuffix(address, model.WebhookToken(address)), nil
 	}, func(at string, _ error) tea.Cmd {
 		l.inboxReceives(at)
 		return nil
@@ -36,7 +36,7 @@ func (l *launch) inboxReceives(at string) {
 		return
 	}
 	l.inbox.at = at
-	l.form.SetValue(fieldNotify, model.HookInbox)
+	l.form.SetValue(fieldNotify, model.InboxEndpoint)
 	l.offerAuth()
 	l.showSettings()
 }
@@ -45,10 +45,10 @@ func (l *launch) inboxReceives(at string) {
 // would be rejected, and nobody else may get it.
 func (l *launch) offerAuth() {
 	asked := model.JobSettings{Notify: strings.TrimSpace(l.form.Value(fieldNotify)), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint))}
-	if l.m.deps.Hooks == nil || l.inbox.auth || !asked.CallsInboxAlone() {
+	if l.m.deps.Inbox == nil || l.inbox.auth || !asked.CallsInboxAlone() {
 		return
 	}
-	ref := l.m.deps.Hooks.HookAuth()
+	ref := l.m.deps.Inbox.Authorization()
 	l.inbox.auth = ref != ""
 	if l.inbox.auth && l.form.Value(fieldAuth) == "" {
 		l.form.SetValue(fieldAuth, ref)
@@ -63,7 +63,7 @@ func (l *launch) showInbox(sent, product bool) {
 		return
 	}
 	note := widget.Note{}
-	if strings.TrimSpace(l.form.Value(fieldNotify)) == model.HookInbox {
+	if strings.TrimSpace(l.form.Value(fieldNotify)) == model.InboxEndpoint {
 		note = widget.Note{Mark: widget.NoteGood, Text: "the inbox, which receives: " + l.inbox.at + "…"}
 	}
 	l.form.SetNote(fieldNotify, note)
@@ -73,7 +73,7 @@ func (l *launch) showInbox(sent, product bool) {
 // notify is the address that is called when the job has ended.
 func (l *launch) notify() string {
 	v := strings.TrimSpace(l.form.Value(fieldNotify))
-	if v == model.HookInbox && l.inbox.at != "" && l.inbox.product {
+	if v == model.InboxEndpoint && l.inbox.at != "" && l.inbox.product {
 		return ""
 	}
 	return v

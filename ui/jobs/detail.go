@@ -58,8 +58,8 @@ func (d *detail) lines(j model.Job, w int) []string {
 	if j.Detail != "" {
 		out = append(out, widget.Wrapped(kit.Ink{}, j.Detail, w)...)
 	}
-	if !j.HookDue.IsZero() && !j.State.Final() {
-		out = append(out, widget.Fact(t, "webhook", hookWords(j, now), w)...)
+	if !j.WebhookDue.IsZero() && !j.State.Final() {
+		out = append(out, widget.Fact(t, "webhook", webhookWords(j, now), w)...)
 	}
 	for _, a := range advice(j) {
 		out = append(out, widget.Wrapped(t.Warn, a, w)...)
@@ -334,15 +334,15 @@ func saysOf(j model.Job, now time.Time) string {
 	}
 }
 
-// hookWords say until when a job's webhook is waited for.
-func hookWords(j model.Job, now time.Time) string {
-	if j.State == model.JobMayHave && now.After(j.HookDue) {
-		return "was due by " + text.Clock(j.HookDue, now) + " and has not come"
+// webhookWords say until when a job's webhook is waited for.
+func webhookWords(j model.Job, now time.Time) string {
+	if j.State == model.JobMayHave && now.After(j.WebhookDue) {
+		return "was due by " + text.Clock(j.WebhookDue, now) + " and has not come"
 	}
 	if j.State == model.JobMayHave {
-		return "due by " + text.Clock(j.HookDue, now) + ": if one comes, it has started"
+		return "due by " + text.Clock(j.WebhookDue, now) + ": if one comes, it has started"
 	}
-	return "due by " + text.Clock(j.HookDue, now) + ", then polled"
+	return "due by " + text.Clock(j.WebhookDue, now) + ", then polled"
 }
 
 // hasProgress reports whether a job has a line of progress, which names its inputs.

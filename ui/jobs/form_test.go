@@ -77,18 +77,18 @@ func TestAListThatComesLateHasTheFormCheckedAgain(t *testing.T) {
 func inboxAt(warning string, err error) func() (string, string, error) {
 	var made atomic.Int32
 	return func() (string, string, error) {
-		return model.HookAddress("http://127.0.0.1:8787", fmt.Sprintf("abcdefghijklmnop%d", made.Add(1))), warning, err
+		return model.WebhookAddress("http://127.0.0.1:8787", fmt.Sprintf("abcdefghijklmnop%d", made.Add(1))), warning, err
 	}
 }
 
 func TestAnInboxThatReceivesIsFilledIn(t *testing.T) {
-	f := &fakeJobs{hooks: inboxAt("", nil)}
+	f := &fakeJobs{inbox: inboxAt("", nil)}
 	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Expect("Notify   inbox", "✓ the inbox, which receives: http://127.0.0.1:8787/zonedeck/…")
 		s.Press("ctrl+s", "ctrl+s", "y")
 		s.Expect("launched job-1")
-		if got := f.drafts[0].Settings.Notify; got != model.HookInbox {
+		if got := f.drafts[0].Settings.Notify; got != model.InboxEndpoint {
 			t.Errorf("%q is called", got)
 		}
 		// Nobody is called where it is taken out, nor for a job of a product.
@@ -109,12 +109,12 @@ func TestAnInboxThatReceivesIsFilledIn(t *testing.T) {
 }
 
 func TestAnInboxThatDoesNotReceiveIsNotFilledIn(t *testing.T) {
-	for name, hooks := range map[string]func() (string, string, error){
+	for name, inbox := range map[string]func() (string, string, error){
 		"nobody receives":             inboxAt("", errors.New("no zonedeck receives webhooks")),
 		"the service cannot reach it": inboxAt("the service cannot reach it", nil),
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &fakeJobs{hooks: hooks}
+			f := &fakeJobs{inbox: inbox}
 			flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
 				fillDialog(s, "https://a.test/1")
 				s.ExpectNot("Notify", "inbox")

@@ -64,7 +64,7 @@ type Deps struct {
 	Jobs    Jobs
 	Console Console
 	// Hooks gives addresses of the inbox; nil for no inbox.
-	Hooks service.Inbox
+	Inbox service.Inbox
 	// Drift is what the fields of runs show.
 	Drift drift.Monitor
 	// Terminal is what the terminal understands, and Notify whether it is told of jobs from the

@@ -74,7 +74,7 @@ func TestTheKeyOfARefusedLaunchIsPickedAtOnce(t *testing.T) {
 
 // The inbox's own check is proposed where webhooks come to it alone, and can be taken out.
 func TestWhatTheInboxChecksIsProposed(t *testing.T) {
-	f := &fakeJobs{hooks: inboxAt("", nil), hookAuth: "env:HOOK"}
+	f := &fakeJobs{inbox: inboxAt("", nil), authorization: "env:HOOK"}
 	flow(t, f, "brightdata", 100, 40, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Expect("Notify   inbox", "Auth     env:HOOK")
@@ -94,7 +94,7 @@ func TestWhatTheInboxChecksIsProposed(t *testing.T) {
 		}
 	})
 	// Another address is not told what the inbox checks; what a person writes is kept when it is launched again.
-	f = &fakeJobs{hooks: inboxAt("", errors.New("nobody receives")), hookAuth: "env:HOOK", jobs: []model.Job{readyJob()}}
+	f = &fakeJobs{inbox: inboxAt("", errors.New("nobody receives")), authorization: "env:HOOK", jobs: []model.Job{readyJob()}}
 	f.asked = askedFor("etl", "https://a.test/1")
 	f.asked.Settings = model.JobSettings{Endpoint: "https://hooks.test/in", Auth: "keyring:hooks/in"}
 	flow(t, f, "brightdata", 100, 40, func(s *uitest.Screen) {

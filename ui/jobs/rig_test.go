@@ -36,9 +36,9 @@ type fakeJobs struct {
 	notify   bool
 	held     io.Reader // what every file of inputs reads
 	results  *results
-	// hooks gives addresses of the inbox, by what hookAuth refers to; nil for no inbox.
-	hooks    func() (address, warning string, err error)
-	hookAuth string
+	// inbox gives addresses of the inbox, by what authorization refers to; nil for no inbox.
+	inbox         func() (address, warning string, err error)
+	authorization string
 	// listing are the data sets.
 	listing catalogue.Listing
 
@@ -192,7 +192,7 @@ func (f *fakeJobs) Decide(_ context.Context, s service.Settlement, given ask.Ans
 		case service.DidNotStart:
 			j.State = model.JobNotSent
 		case service.Await:
-			j.HookDue = time.Now().Add(30 * time.Minute)
+			j.WebhookDue = time.Now().Add(30 * time.Minute)
 		default:
 			j.State, j.Snapshot = model.JobReady, value
 		}
@@ -225,9 +225,9 @@ func (f *fakeJobs) profile() config.Profile {
 	return config.Profile{Name: "acme", Dialect: f.dialect, Local: f.local}
 }
 
-func (f *fakeJobs) NewHook(context.Context) (address, warning string, err error) { return f.hooks() }
+func (f *fakeJobs) NewAddress(context.Context) (address, warning string, err error) { return f.inbox() }
 
-func (f *fakeJobs) HookAuth() string { return f.hookAuth }
+func (f *fakeJobs) Authorization() string { return f.authorization }
 
 // console is the program around the tab.
 type console struct{ *fakeJobs }
@@ -272,8 +272,8 @@ func deps(t *testing.T, f *fakeJobs) jobs.Deps {
 	d := jobs.Deps{
 		Ctx: t.Context(), Clock: wallClock{}, Theme: kit.NewTheme(true, false), Console: console{f}, Terminal: f.terminal, Notify: f.notify, Jobs: f,
 	}
-	if f.hooks != nil {
-		d.Hooks = f
+	if f.inbox != nil {
+		d.Inbox = f
 	}
 	return d
 }

@@ -63,7 +63,7 @@ func (st *settling) offer(s service.Settlement) tea.Cmd {
 			}
 		case service.Await:
 			item.Key, item.Note = "b", "nothing is sent"
-			if s.Job.Hook == "" {
+			if s.Job.WebhookToken == "" {
 				item.Disabled = "the service has no inbox address"
 			}
 		default:
@@ -93,7 +93,7 @@ func (st *settling) decide(s service.Settlement, o ask.Option) tea.Cmd {
 }
 
 func (st *settling) by(s service.Settlement, given ask.Answers, o ask.Option) tea.Cmd {
-	jobs, hooks, now := st.m.deps.Jobs, st.m.deps.Hooks, st.m.deps.Clock.Now
+	jobs, hooks, now := st.m.deps.Jobs, st.m.deps.Inbox, st.m.deps.Clock.Now
 	type settled struct {
 		model.Job
 		text string // in place of the job's state
@@ -102,11 +102,11 @@ func (st *settling) by(s service.Settlement, given ask.Answers, o ask.Option) te
 		if out.Job, err = jobs.Decide(ctx, s, given); err != nil || o.Value != service.Await {
 			return out, err
 		}
-		out.text = "waiting for its webhook until " + text.Clock(out.HookDue, now()) + "; nothing was sent"
+		out.text = "waiting for its webhook until " + text.Clock(out.WebhookDue, now()) + "; nothing was sent"
 		if hooks == nil {
 			return out, nil
 		}
-		_, warning, err := hooks.NewHook(ctx)
+		_, warning, err := hooks.NewAddress(ctx)
 		if err != nil {
 			warning = err.Error()
 		}

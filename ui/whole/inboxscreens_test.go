@@ -21,8 +21,8 @@ import (
 
 const inboxSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// hookPost is a webhook that comes to a home's inbox.
-type hookPost struct {
+// webhookPost is a webhook that comes to a home's inbox.
+type webhookPost struct {
 	body     string
 	verify   bool // its receiver has a check of signatures
 	sign     bool
@@ -34,14 +34,14 @@ type hookPost struct {
 
 // posted is a post whose job hears of it, and which says when it was worked on.
 type posted struct {
-	hookPost
+	webhookPost
 	reached chan struct{}
 }
 
-func (p posted) Received(webhook.Event)     { p.reached <- struct{}{} }
-func (p posted) Refused(model.HookRefusals) {}
+func (p posted) Received(webhook.Event)        { p.reached <- struct{}{} }
+func (p posted) Refused(model.WebhookRefusals) {}
 
-func (p posted) HeardWebhook(ctx context.Context, _ model.HookNews) (job, said string, err error) {
+func (p posted) HeardWebhook(ctx context.Context, _ model.WebhookNews) (job, said string, err error) {
 	if p.unworked {
 		p.reached <- struct{}{}
 		<-ctx.Done()
@@ -50,7 +50,7 @@ func (p posted) HeardWebhook(ctx context.Context, _ model.HookNews) (job, said s
 }
 
 // received has a webhook come to the home's inbox, by a receiver of its own.
-func (h *home) received(p hookPost) {
+func (h *home) received(p webhookPost) {
 	h.t.Helper()
 	paths := config.FindPaths(func(name string) string { return h.env[name] })
 	noerr.Must(h.t, paths.Ensure())
@@ -66,7 +66,7 @@ func (h *home) received(p hookPost) {
 	}
 	r, err := webhook.Listen(h.t.Context(), "127.0.0.1:0", false, c)
 	noerr.Must(h.t, err)
-	q, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, model.HookAddress(r.URL(), "t0kent0kent0kent0ken"), strings.NewReader(p.body))
+	q, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, model.WebhookAddress(r.URL(), "t0kent0kent0kent0ken"), strings.NewReader(p.body))
 	noerr.Must(h.t, err)
 	q.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"a service"}, "Authorization": {"Bearer secret"}}
 	if p.sign {
@@ -90,7 +90,7 @@ func (h *home) received(p hookPost) {
 
 // inboxOfAll has a webhook of each state: unverified, failed, verified, rejected, pending.
 func inboxOfAll(h *home) {
-	for _, p := range []hookPost{
+	for _, p := range []webhookPost{
 		{body: `{"snapshot_id":"sd_1","status":"ready"}`, says: "no job of the ledger waits for it"},
 		{body: `{"snapshot_id":"sd_2","status":"ready"}`, job: "job-1", fails: errors.New("reading job-1: the file is locked by another process")},
 		{body: `{"snapshot_id":"sd_3","status":"ready"}`, verify: true, sign: true, job: "job-2", says: "the service is asked for the job's state"},

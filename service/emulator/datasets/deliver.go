@@ -28,7 +28,7 @@ const (
 
 // Messages turns the webhooks of a job into messages of package deliver, for
 // jobs.Config.HandOver. Only a job that is ready sends records to an endpoint.
-func Messages(s jobs.Snapshot, hooks []jobs.Hook) []deliver.Message {
+func Messages(s jobs.Snapshot, hooks []jobs.Webhook) []deliver.Message {
 	var out []deliver.Message
 	for _, h := range hooks {
 		m := deliver.Message{
@@ -94,7 +94,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 	if t.Has("compress") {
 		m.Plain = !t.Bool("compress")
 	}
-	if reason := wrongHook(m.URL); reason != "" {
+	if reason := wrongWebhook(m.URL); reason != "" {
 		to.Refuse("endpoint", "%s", reason)
 	}
 	if reason := wrongAuth(m.Auth); reason != "" {

@@ -18,7 +18,7 @@ import (
 	"zonedeck/service/emulator/state/statetest"
 )
 
-type hookCall struct {
+type webhookCall struct {
 	header http.Header
 	body   string
 }
@@ -27,12 +27,12 @@ type receiver struct {
 	*httptest.Server
 	mu    sync.Mutex
 	fails int // so many are answered with 500 first
-	calls map[string][]hookCall
+	calls map[string][]webhookCall
 }
 
 func receive(t *testing.T) *receiver {
 	t.Helper()
-	r := &receiver{calls: map[string][]hookCall{}}
+	r := &receiver{calls: map[string][]webhookCall{}}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		var in io.Reader = q.Body
 		if q.Header.Get("Content-Encoding") == "gzip" {
@@ -50,7 +50,7 @@ func receive(t *testing.T) *receiver {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.calls[q.URL.Path] = append(r.calls[q.URL.Path], hookCall{q.Header.Clone(), string(b)})
+		r.calls[q.URL.Path] = append(r.calls[q.URL.Path], webhookCall{q.Header.Clone(), string(b)})
 		if r.fails > 0 {
 			r.fails--
 			w.WriteHeader(http.StatusInternalServerError)
@@ -60,10 +60,10 @@ func receive(t *testing.T) *receiver {
 	return r
 }
 
-func (r *receiver) at(path string) []hookCall {
+func (r *receiver) at(path string) []webhookCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]hookCall(nil), r.calls[path]...)
+	return append([]webhookCall(nil), r.calls[path]...)
 }
 
 func (g *rig) deliveries(snapshot string) []delivery {
@@ -84,7 +84,7 @@ func allAre(s deliver.Status, n int) func([]delivery) bool {
 
 func TestAJobTellsItsWebhooks(t *testing.T) {
 	for _, c := range []struct {
-		name, hooks string
+		name, query string
 		gzip        bool
 		contentType string
 		records     string
@@ -102,7 +102,7 @@ func TestAJobTellsItsWebhooks(t *testing.T) {
 			r := receive(t)
 			g := start(t, options{})
 			at := url.QueryEscape(r.URL)
-			q := "dataset_id=gd_pages&custom_output_fields=title&" + strings.ReplaceAll(c.hooks, "%s", at)
+			q := "dataset_id=gd_pages&custom_output_fields=title&" + strings.ReplaceAll(c.query, "%s", at)
 			id := g.trigger(q, urls("http://lab.test/ok"))
 			ds := until(t, func() []delivery { return g.deliveries(id) }, allAre(deliver.Done, 2))
 			notice, records := r.at("/notice"), r.at("/records")

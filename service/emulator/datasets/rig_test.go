@@ -95,7 +95,7 @@ func start(t *testing.T, o options) *rig {
 	}
 	o.jobs.State, o.jobs.Now, o.jobs.Log = o.state, now, log
 	o.jobs.Fetch = fetchBy(toLab, o.gate)
-	o.jobs.HandOver = func(s jobs.Snapshot, hooks []jobs.Hook) error { return g.deliver.Add(Messages(s, hooks)...) }
+	o.jobs.HandOver = func(s jobs.Snapshot, hooks []jobs.Webhook) error { return g.deliver.Add(Messages(s, hooks)...) }
 	if g.jobs, err = jobs.Open(context.Background(), o.jobs); err != nil {
 		t.Fatal(err)
 	}

@@ -171,9 +171,9 @@ func (s *settings) parameters() parameters {
 			if v == "true" || v == "false" {
 				return "" // a notice without an address
 			}
-			return text(&s.notify, wrongHook)(v)
+			return text(&s.notify, wrongWebhook)(v)
 		},
-		"endpoint": text(&s.endpoint, wrongHook), "webhook": text(&s.endpoint, wrongHook), "uncompressed_webhook": truth(&s.plain),
+		"endpoint": text(&s.endpoint, wrongWebhook), "webhook": text(&s.endpoint, wrongWebhook), "uncompressed_webhook": truth(&s.plain),
 		"auth_header": text(&s.auth, wrongAuth), "webhook_header_Authorization": text(&s.auth, wrongAuth),
 		"sdk_function": func(string) string { return "" }, // some public clients send it; it has no meaning
 	}
@@ -193,7 +193,7 @@ func (s *settings) ignore(name string) {
 	}
 }
 
-func wrongHook(v string) (reason string) {
+func wrongWebhook(v string) (reason string) {
 	u, err := url.Parse(v)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || len(v) > maxURLBytes {
 		return "Must be an absolute http or https address"
@@ -219,10 +219,10 @@ func (s *settings) finish(d jobs.Dataset) error {
 		}
 	}
 	if s.notify != "" {
-		s.spec.Hooks = append(s.spec.Hooks, jobs.Hook{Kind: jobs.Notify, URL: s.notify, Auth: s.auth})
+		s.spec.Webhooks = append(s.spec.Webhooks, jobs.Webhook{Kind: jobs.Notify, URL: s.notify, Auth: s.auth})
 	}
 	if s.endpoint != "" {
-		s.spec.Hooks = append(s.spec.Hooks, jobs.Hook{
+		s.spec.Webhooks = append(s.spec.Webhooks, jobs.Webhook{
 			Kind: jobs.Endpoint, URL: s.endpoint, Auth: s.auth, Format: s.spec.Format, Plain: s.plain,
 		})
 	}

@@ -45,8 +45,8 @@ type call struct {
 	city, zipcode string // x-unblock-city, x-unblock-zipcode
 	// custom means that the caller sent headers: then every request is billed, not only those
 	// that succeed (public documentation).
-	custom bool
-	hook   async.Hook
+	custom  bool
+	webhook async.Webhook
 	// query is the search of a search page's address, if the product reads those.
 	query serp.Query
 	// at is the lab's page that replaces a search engine's; nil for other pages.
@@ -454,23 +454,23 @@ func notInPlace(r rune) bool {
 }
 
 func (p *parser) webhookURL(name string) {
-	p.c.hook.URL = p.Word(name)
-	if webAddress(p.c.hook.URL) == nil {
+	p.c.webhook.URL = p.Word(name)
+	if webAddress(p.c.webhook.URL) == nil {
 		p.Refuse("webhook_url", "must be an absolute http or https address")
 	}
 }
 
 func (p *parser) webhookMethod(name string) {
-	p.c.hook.Method = p.Word(name)
-	if p.c.hook.Method != http.MethodGet && p.c.hook.Method != http.MethodPost {
+	p.c.webhook.Method = p.Word(name)
+	if p.c.webhook.Method != http.MethodGet && p.c.webhook.Method != http.MethodPost {
 		p.Refuse("webhook_method", "must be GET or POST")
 	}
 }
 
 func (p *parser) webhookData(name string) {
-	p.c.hook.Payload = compact(p.Raw(name))
-	if len(p.c.hook.Payload) > maxHookBytes {
-		p.Refuse(name, "must be JSON of at most %d bytes", maxHookBytes)
+	p.c.webhook.Payload = compact(p.Raw(name))
+	if len(p.c.webhook.Payload) > maxWebhookBytes {
+		p.Refuse(name, "must be JSON of at most %d bytes", maxWebhookBytes)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestFieldsOfTheAsynchronousEndpoints(t *testing.T) {
 		"webhook, synchronous":     {atRequest, `{` + page + `,"webhook_url":"http://h.test/"}`, "webhook_url is not allowed"},
 		"a webhook that is none":   {atAsync, `{` + page + `,"webhook_url":"mailto:a@b"}`, "webhook_url must be"},
 		"a method that is none":    {atAsync, `{` + page + `,"webhook_url":"http://h.test/","webhook_method":"PUT"}`, "webhook_method must be"},
-		"more data than is kept":   {atAsync, `{` + page + `,"webhook_data":"` + strings.Repeat("a", maxHookBytes) + `"}`, "webhook_data must be"},
+		"more data than is kept":   {atAsync, `{` + page + `,"webhook_data":"` + strings.Repeat("a", maxWebhookBytes) + `"}`, "webhook_data must be"},
 		"async in the body":        {atAsync, `{` + page + `,"async":true}`, "async is not allowed"},
 		"unblocker without format": {atUnblock, `{"url":"http://lab.test/ok","debug":true}`, ""},
 		"unblocker without url":    {atUnblock, `{}`, "url is required"},

@@ -218,7 +218,7 @@ func basisOf(product string, c call) string {
 // hours at its peaks; here an endless target is cut.
 const laterTimeout = 10 * time.Minute
 
-const maxHookBytes = 16 << 10
+const maxWebhookBytes = 16 << 10
 
 // OpenLater loads the stored asynchronous fetches and continues them. It is called once, when
 // targets can be reached. Close ends them.
@@ -277,7 +277,7 @@ func (f *Fetcher) submit(w http.ResponseWriter, r *http.Request, z account.Zone,
 	b, err := json.Marshal(fields)
 	if err == nil {
 		var id string
-		id, err = f.later.Submit(async.Ask{Zone: z.Name, Endpoint: int(at), Fields: b, URL: c.url.Redacted(), Hook: c.hook})
+		id, err = f.later.Submit(async.Ask{Zone: z.Name, Endpoint: int(at), Fields: b, URL: c.url.Redacted(), Webhook: c.webhook})
 		if err == nil {
 			w.Header().Set("x-response-id", id)
 			f.note(w, c)

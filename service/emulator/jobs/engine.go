@@ -87,7 +87,7 @@ type Config struct {
 	Fault func(ctx context.Context, dataset, url string) error
 	// HandOver takes the webhooks of a job that has ended. They are on disk when it
 	// returns; it may be given the same ones again. Nil drops them.
-	HandOver func(Snapshot, []Hook) error
+	HandOver func(Snapshot, []Webhook) error
 	Log      *slog.Logger
 }
 
@@ -163,7 +163,7 @@ func (e *Engine) add(id string, spec Spec, done *line) (Snapshot, error) {
 			Dataset: spec.Dataset, Discover: spec.Discover, Created: e.conf.Now().UTC(), Status: Starting,
 			Inputs: len(spec.Inputs), IncludeErrors: spec.IncludeErrors, Format: spec.Format, Via: spec.Via,
 		},
-		LimitPerInput: spec.LimitPerInput, LimitTotal: spec.LimitTotal, Fields: spec.Fields, Hooks: spec.Hooks,
+		LimitPerInput: spec.LimitPerInput, LimitTotal: spec.LimitTotal, Fields: spec.Fields, Webhooks: spec.Webhooks,
 	})
 	if err := e.create(j, spec.Inputs, done); err != nil {
 		e.free(spec.Dataset)

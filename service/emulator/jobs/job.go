@@ -16,10 +16,10 @@ import (
 // meta is the state of a job: its public snapshot, and what only the engine needs.
 type meta struct {
 	Snapshot
-	LimitPerInput int      `json:"limit_per_input,omitempty"`
-	LimitTotal    int      `json:"limit_total,omitempty"`
-	Fields        []string `json:"fields,omitempty"`
-	Hooks         []Hook   `json:"hooks,omitempty"`
+	LimitPerInput int       `json:"limit_per_input,omitempty"`
+	LimitTotal    int       `json:"limit_total,omitempty"`
+	Fields        []string  `json:"fields,omitempty"`
+	Webhooks      []Webhook `json:"hooks,omitempty"`
 }
 
 // line is the result of one input.
@@ -323,16 +323,16 @@ func (j *job) handOver() {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	m, conf := j.state(), j.engine.conf
-	if len(m.Hooks) == 0 || !m.Status.Ended() {
+	if len(m.Webhooks) == 0 || !m.Status.Ended() {
 		return
 	}
 	if conf.HandOver != nil {
-		if err := conf.HandOver(j.snapshot(), m.Hooks); err != nil {
+		if err := conf.HandOver(j.snapshot(), m.Webhooks); err != nil {
 			conf.Log.Error("could not hand over the webhooks of a job; trying again", "snapshot", j.id, "error", err)
 			return
 		}
 	}
-	m.Hooks = nil
+	m.Webhooks = nil
 	if err := conf.State.Erase(func(tx *state.Tx) error { return jobsTable.Put(tx, j.id, m) }); err != nil {
 		conf.Log.Error("could not erase the webhooks of a job after handing them over", "snapshot", j.id, "error", err)
 		return
@@ -411,7 +411,7 @@ type Spec struct {
 	// Format is the default of a download.
 	Format string
 	// Hooks are sent at the end of the job.
-	Hooks []Hook
+	Webhooks []Webhook
 	// Via is the path and query that started the job, without secrets, for its log.
 	Via string
 }
@@ -423,7 +423,7 @@ const (
 )
 
 // Hook is a webhook of a job.
-type Hook struct {
+type Webhook struct {
 	Kind string `json:"kind"`
 	URL  string `json:"url"`
 	// Auth is the Authorization header to send. It is a secret, erased once the hook is

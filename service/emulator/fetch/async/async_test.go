@@ -287,7 +287,7 @@ func TestNotices(t *testing.T) {
 	d := statetest.Open(t, t.TempDir())
 	conf := Config{State: d, Do: write("page"), Send: tr.RoundTrip, Waits: []time.Duration{time.Millisecond, time.Millisecond}}
 	s := open(t, conf)
-	id := submit(t, s, Ask{Zone: "z", URL: "http://lab.test/ok", Hook: Hook{URL: h.URL, Payload: json.RawMessage(`{"n":1}`)}})
+	id := submit(t, s, Ask{Zone: "z", URL: "http://lab.test/ok", Webhook: Webhook{URL: h.URL, Payload: json.RawMessage(`{"n":1}`)}})
 	for i := range 3 { // two are refused
 		g := <-seen
 		var v map[string]any
@@ -304,7 +304,7 @@ func TestNotices(t *testing.T) {
 	}
 	s.Close()
 	second := open(t, conf) // told already: nothing is sent again
-	id2 := submit(t, second, Ask{Zone: "z", URL: "u", Hook: Hook{URL: h.URL + "/?mine=1", Method: http.MethodGet}})
+	id2 := submit(t, second, Ask{Zone: "z", URL: "u", Webhook: Webhook{URL: h.URL + "/?mine=1", Method: http.MethodGet}})
 	g := <-seen
 	q, err := url.ParseQuery(g.query)
 	if err != nil || g.method != http.MethodGet || q.Get("response_id") != id2 || q.Get("mine") != "1" || q.Get("status") != "done" {
@@ -325,7 +325,7 @@ func TestANoticeIsGivenUp(t *testing.T) {
 			return nil, errors.New("nobody there")
 		}}
 		s := open(t, conf)
-		submit(t, s, Ask{Zone: "z", Hook: Hook{URL: "http://h.test"}})
+		submit(t, s, Ask{Zone: "z", Webhook: Webhook{URL: "http://h.test"}})
 		time.Sleep(time.Hour) //nolint:forbidigo // the bubble's clock
 		synctest.Wait()
 		if n.Load() != 4 {
@@ -409,7 +409,7 @@ func TestWritingANoticeDoesNotDelayReaders(t *testing.T) {
 		<-taken
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	}})
-	id := submit(t, s, Ask{Zone: "z", Hook: Hook{URL: "http://h.test"}})
+	id := submit(t, s, Ask{Zone: "z", Webhook: Webhook{URL: "http://h.test"}})
 	for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
 		if a, err := s.Collect(id, ""); err == nil {
 			a.Body.Close()

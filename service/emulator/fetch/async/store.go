@@ -62,8 +62,8 @@ type Ask struct {
 	// They are erased at the end of the fetch.
 	Fields json.RawMessage `json:"fields"`
 	// URL is the address as the notice repeats it.
-	URL  string `json:"url"`
-	Hook Hook   `json:"hook"`
+	URL     string  `json:"url"`
+	Webhook Webhook `json:"hook"`
 }
 
 // Config is what a store needs.
@@ -143,7 +143,7 @@ func (s *Store) Submit(a Ask) (string, error) {
 	}
 	id := newID()
 	now := s.conf.Now().UTC()
-	r := response{Zone: a.Zone, Created: now, URL: a.URL, Hook: a.Hook, Ask: &a}
+	r := response{Zone: a.Zone, Created: now, URL: a.URL, Webhook: a.Webhook, Ask: &a}
 	if err := s.save(s.conf.State.Update, id, r); err != nil {
 		return "", fmt.Errorf("keeping the request: %w", err)
 	}
@@ -203,7 +203,7 @@ func (s *Store) run(id string) error {
 	if err := rec.file.Replace(); err != nil {
 		return err
 	}
-	r.Ask, r.Notified, r.Status, r.Header, r.Size = nil, r.Hook.URL == "", rec.status, rec.header, rec.size
+	r.Ask, r.Notified, r.Status, r.Header, r.Size = nil, r.Webhook.URL == "", rec.status, rec.header, rec.size
 	if err := s.save(s.conf.State.Erase, id, r); err != nil { // its fields hold secrets
 		return err
 	}
@@ -364,7 +364,7 @@ type response struct {
 	Zone    string    `json:"zone"`
 	Created time.Time `json:"created"`
 	URL     string    `json:"url"`
-	Hook    Hook      `json:"hook"`
+	Webhook Webhook   `json:"hook"`
 	// Ask is the fetch to make; nil once it is done.
 	Ask      *Ask        `json:"ask,omitempty"`
 	Notified bool        `json:"told"` // the notice was sent or given up
@@ -482,7 +482,7 @@ func (r *Recorder) release() {
 
 // Hook is the webhook of a response (public documentation: webhook_url, webhook_method,
 // webhook_data).
-type Hook struct {
+type Webhook struct {
 	URL string `json:"url,omitempty"`
 	// Method is GET or POST; empty is POST.
 	Method string `json:"method,omitempty"`
@@ -508,9 +508,9 @@ type notice struct {
 // notify sends the notice until the receiver acknowledges it, at most once for each wait and once
 // more, and keeps the outcome. If the process dies in between, the next one sends it again.
 func (s *Store) notify(id string, done response) {
-	n := notice{Status: statusWord(done), ResponseID: id, RequestURL: done.URL, HookData: done.Hook.Payload}
+	n := notice{Status: statusWord(done), ResponseID: id, RequestURL: done.URL, HookData: done.Webhook.Payload}
 	for i := 0; ; i++ {
-		err := s.attempt(done.Hook, n)
+		err := s.attempt(done.Webhook, n)
 		if err == nil {
 			break
 		}
@@ -525,7 +525,7 @@ func (s *Store) notify(id string, done response) {
 			return
 		}
 	}
-	done.Notified, done.Hook = true, Hook{} // its address can contain a login
+	done.Notified, done.Webhook = true, Webhook{} // its address can contain a login
 	s.noting.Lock()
 	defer s.noting.Unlock()
 	s.mu.Lock()
@@ -547,7 +547,7 @@ func statusWord(done response) string {
 	return "done"
 }
 
-func (s *Store) attempt(h Hook, n notice) error {
+func (s *Store) attempt(h Webhook, n notice) error {
 	ctx, cancel := context.WithTimeout(s.ctx, ackTimeout)
 	defer cancel()
 	req, err := n.request(ctx, h)
@@ -566,7 +566,7 @@ func (s *Store) attempt(h Hook, n notice) error {
 	return nil
 }
 
-func (n notice) request(ctx context.Context, h Hook) (*http.Request, error) {
+func (n notice) request(ctx context.Context, h Webhook) (*http.Request, error) {
 	if h.Method == http.MethodGet {
 		u, err := url.Parse(h.URL)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // HeardWebhook implements webhook.Jobs: it tells the job in the ledger, of any profile. See
 // jobs.Runner.Heard.
-func (c *Client) HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error) {
+func (c *Client) HeardWebhook(ctx context.Context, news model.WebhookNews) (job, said string, err error) {
 	j, err := c.JobOfWebhook(ctx, news)
 	if err == nil {
 		j, said, err = c.runnerOf(j.Profile).Heard(ctx, news)

@@ -19,15 +19,15 @@ import (
 	"zonedeck/service/work"
 )
 
-const hookToken = "tokentokentokento"
+const testToken = "tokentokentokento"
 
 // awaiting is an accepted job that waits for its webhook until a time.
 func awaiting(t *testing.T, rn *Runner, due time.Time) model.Job {
 	t.Helper()
-	job, err := rn.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1, Hook: hookToken}, "", nil)
+	job, err := rn.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1, WebhookToken: testToken}, "", nil)
 	if err == nil {
 		job, err = rn.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-			job.State, job.Snapshot, job.Accepted, job.HookDue = model.JobAccepted, "sd_1", rn.cfg.Now(), due
+			job.State, job.Snapshot, job.Accepted, job.WebhookDue = model.JobAccepted, "sd_1", rn.cfg.Now(), due
 			return "", nil
 		})
 	}
@@ -52,19 +52,19 @@ func TestAJobIsNotAskedForBeforeItsWebhookIsDue(t *testing.T) {
 	rn.watching.everyJob, rn.watching.calls = callers{all: 1}, map[string]jobCall{}
 	job := awaiting(t, rn, now.Add(20*time.Second))
 	before := texts(t, rn, job.ID)
-	for _, want := range []time.Duration{hookLookLocal, 5 * time.Second} {
+	for _, want := range []time.Duration{webhookLookLocal, 5 * time.Second} {
 		left, err := rn.watching.ask(t.Context(), work.Item{Key: job.ID})
 		if err != nil || left != want || asked.Load() != 0 || !slices.Equal(texts(t, rn, job.ID), before) {
 			t.Errorf("again in %s, want %s; %v after %d questions", left, want, err, asked.Load())
 		}
-		now = now.Add(hookLookLocal)
+		now = now.Add(webhookLookLocal)
 	}
-	now = now.Add(hookLookLocal)
+	now = now.Add(webhookLookLocal)
 	if _, err := rn.watching.ask(t.Context(), work.Item{Key: job.ID}); err != nil || asked.Load() != 1 {
 		t.Errorf("when it is due: %v after %d questions", err, asked.Load())
 	}
 	job, err := rn.Job(t.Context(), job.ID)
-	if err != nil || job.State != model.JobReady || !job.HookDue.IsZero() || !strings.Contains(strings.Join(texts(t, rn, job.ID), "|"), "no webhook came in time") {
+	if err != nil || job.State != model.JobReady || !job.WebhookDue.IsZero() || !strings.Contains(strings.Join(texts(t, rn, job.ID), "|"), "no webhook came in time") {
 		t.Errorf("%+v, %v", job, err)
 	}
 }
@@ -73,27 +73,27 @@ func TestAWebhookThatIsNobodysChangesNothing(t *testing.T) {
 	rn, asked := script(t, text(200, `{"status":"running"}`))
 	job := awaiting(t, rn, time.Now().Add(time.Hour))
 	before := texts(t, rn, job.ID)
-	for _, forged := range []model.HookNews{{Snapshot: "sd_1"}, {Snapshot: "sd_1", Token: hookToken + "x"}} {
-		forged.Delivery, forged.How = "hook-1", "unverified"
+	for _, forged := range []model.WebhookNews{{Snapshot: "sd_1"}, {Snapshot: "sd_1", Token: testToken + "x"}} {
+		forged.ID, forged.How = "hook-1", "unverified"
 		got, said, err := rn.Heard(t.Context(), forged)
 		if err != nil || got.ID != job.ID || !strings.HasPrefix(said, "nothing was done") {
 			t.Errorf("%+v: %s, %q, %v", forged, got.ID, said, err)
 		}
 	}
 	job, err := rn.Job(t.Context(), job.ID)
-	if err != nil || job.HookDue.IsZero() || !slices.Equal(texts(t, rn, job.ID), before) || asked.Load() != 0 {
+	if err != nil || job.WebhookDue.IsZero() || !slices.Equal(texts(t, rn, job.ID), before) || asked.Load() != 0 {
 		t.Errorf("%+v, %v", job, err)
 	}
-	for i, real := range []model.HookNews{{Token: hookToken, How: "unverified"}, {Snapshot: "sd_1", How: "verified by it", Verified: true}} {
-		real.Delivery = "hook-" + string(rune('2'+i))
+	for i, real := range []model.WebhookNews{{Token: testToken, How: "unverified"}, {Snapshot: "sd_1", How: "verified by it", Verified: true}} {
+		real.ID = "hook-" + string(rune('2'+i))
 		if _, said, err := rn.Heard(t.Context(), real); err != nil || said != "the service is asked for the job's state" {
 			t.Errorf("%+v: %q, %v", real, said, err)
 		}
-		if all := texts(t, rn, job.ID); !slices.Contains(all, "webhook "+real.Delivery+" came ("+real.How+")") {
+		if all := texts(t, rn, job.ID); !slices.Contains(all, "webhook "+real.ID+" came ("+real.How+")") {
 			t.Errorf("%q", all)
 		}
 	}
-	if job, err = rn.Job(t.Context(), job.ID); err != nil || !job.HookDue.IsZero() {
+	if job, err = rn.Job(t.Context(), job.ID); err != nil || !job.WebhookDue.IsZero() {
 		t.Errorf("%+v, %v", job, err)
 	}
 }
@@ -104,7 +104,7 @@ func TestAWebhookWithoutAnAddressOfItsOwn(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"ready"}`))
 	job := accepted(t, rn)
 	before := texts(t, rn, job.ID)
-	_, said, err := rn.Heard(t.Context(), model.HookNews{Delivery: "hook-1", Snapshot: "sd_1", How: "unverified"})
+	_, said, err := rn.Heard(t.Context(), model.WebhookNews{ID: "hook-1", Snapshot: "sd_1", How: "unverified"})
 	if err != nil || said != "the service is asked for the job's state" || !slices.Equal(texts(t, rn, job.ID), before) {
 		t.Errorf("%q, %v, %q", said, err, texts(t, rn, job.ID))
 	}
@@ -113,7 +113,7 @@ func TestAWebhookWithoutAnAddressOfItsOwn(t *testing.T) {
 		return "", nil
 	})))
 	before = texts(t, rn, job.ID)
-	_, said, err = rn.Heard(t.Context(), model.HookNews{Delivery: "hook-2", Snapshot: "sd_1", How: "verified by it", Verified: true})
+	_, said, err = rn.Heard(t.Context(), model.WebhookNews{ID: "hook-2", Snapshot: "sd_1", How: "verified by it", Verified: true})
 	if err != nil || !strings.HasSuffix(said, "already") || !slices.Equal(texts(t, rn, job.ID), before) {
 		t.Errorf("%q, %v, %q", said, err, texts(t, rn, job.ID))
 	}
@@ -123,15 +123,15 @@ func TestAWebhookWithoutAnAddressOfItsOwn(t *testing.T) {
 // more.
 func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"ready"}`))
-	sending := model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1, Hook: hookToken}
+	sending := model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1, WebhookToken: testToken}
 	noerr.Must(t, noerr.From(rn.cfg.Ledger.Begin(t.Context(), sending, "", nil)))
-	news := model.HookNews{Delivery: "hook-1", Token: hookToken}
+	news := model.WebhookNews{ID: "hook-1", Token: testToken}
 	if _, _, err := rn.Heard(t.Context(), news); !errors.Is(err, ErrOnItsWay) {
 		t.Errorf("%v", err)
 	}
 	other, _, err := ledger.Open(t.Context(), rn.cfg.Ledger.Path(), time.Now)
 	noerr.Must(t, err)
-	sending.Hook, news.Token = "other"+hookToken, "other"+hookToken
+	sending.WebhookToken, news.Token = "other"+testToken, "other"+testToken
 	dead, err := other.Begin(t.Context(), sending, "", nil)
 	if err = errors.Join(err, other.Close()); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 // mayHave is a job of the ledger that may have started, with an address of the inbox or none.
 func mayHave(t *testing.T, rn *Runner, hook string) model.Job {
 	t.Helper()
-	job, err := rn.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1, Hook: hook}, "", nil)
+	job, err := rn.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1, WebhookToken: hook}, "", nil)
 	if err == nil {
 		job, err = rn.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 			job.State = model.JobMayHave
@@ -161,22 +161,22 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.
 	now := time.Now().Truncate(time.Second)
 	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	lost := func(hook string) model.Job { return mayHave(t, rn, hook) }
-	if _, err := rn.Settler().AwaitHook(t.Context(), lost("").ID); !errors.Is(err, ErrNoHook) {
+	if _, err := rn.Settler().AwaitWebhook(t.Context(), lost("").ID); !errors.Is(err, ErrNoAddress) {
 		t.Errorf("without an address: %v", err)
 	}
-	job, err := rn.Settler().AwaitHook(t.Context(), lost(hookToken).ID)
-	if err != nil || !job.HookDue.Equal(now.Add(model.HookDue)) || asked.Load() != 0 {
+	job, err := rn.Settler().AwaitWebhook(t.Context(), lost(testToken).ID)
+	if err != nil || !job.WebhookDue.Equal(now.Add(model.WebhookWait)) || asked.Load() != 0 {
 		t.Fatalf("%+v, %v after %d questions", job, err, asked.Load())
 	}
 	// The watch writes down once that it did not come.
 	for _, c := range []struct {
 		after time.Duration
 		told  bool
-	}{{model.HookDue - time.Second, false}, {time.Second, true}, {time.Hour, false}} {
+	}{{model.WebhookWait - time.Second, false}, {time.Second, true}, {time.Hour, false}} {
 		now = now.Add(c.after)
 		again, err := rn.waits.lookInList(t.Context())
 		looked, err1 := rn.Job(t.Context(), job.ID)
-		if err := errors.Join(err, err1); err != nil || (again > 0) != c.told || looked.State != model.JobMayHave || c.told && !looked.HookDue.IsZero() {
+		if err := errors.Join(err, err1); err != nil || (again > 0) != c.told || looked.State != model.JobMayHave || c.told && !looked.WebhookDue.IsZero() {
 			t.Errorf("after %s: again in %s, %+v, %v", c.after, again, looked, err)
 		}
 	}
@@ -188,12 +188,12 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.
 		t.Errorf("%q", steps)
 	}
 	// One that comes in time settles it.
-	noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), job.ID)))
-	settled, said, err := rn.Heard(context.WithoutCancel(t.Context()), model.HookNews{Delivery: "hook-1", Token: hookToken, Snapshot: "sd_1"})
-	if err != nil || settled.State != model.JobReady || !settled.HookDue.IsZero() || !strings.Contains(said, "answered for sd_1") {
+	noerr.Must(t, noerr.From(rn.Settler().AwaitWebhook(t.Context(), job.ID)))
+	settled, said, err := rn.Heard(context.WithoutCancel(t.Context()), model.WebhookNews{ID: "hook-1", Token: testToken, Snapshot: "sd_1"})
+	if err != nil || settled.State != model.JobReady || !settled.WebhookDue.IsZero() || !strings.Contains(said, "answered for sd_1") {
 		t.Errorf("%+v, %q, %v", settled, said, err)
 	}
-	if _, err := rn.Settler().AwaitHook(t.Context(), job.ID); !errors.Is(err, ErrSettled) {
+	if _, err := rn.Settler().AwaitWebhook(t.Context(), job.ID); !errors.Is(err, ErrSettled) {
 		t.Errorf("a job that is settled: %v", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 			rn, _ := script(t, text(200, `{"status":"running"}`))
 			now := time.Now()
 			rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-			job := mayHave(t, rn, hookToken)
+			job := mayHave(t, rn, testToken)
 			looks := 0
 			rn.cfg.List = remoteList(func(context.Context, string, string, int) (list []model.RemoteJob, skipped int, err error) {
 				looks++
@@ -227,8 +227,8 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 				}
 				return list, 0, nil
 			})
-			noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), job.ID)))
-			now = now.Add(model.HookDue)
+			noerr.Must(t, noerr.From(rn.Settler().AwaitWebhook(t.Context(), job.ID)))
+			now = now.Add(model.WebhookWait)
 			for range 2 {
 				noerr.Must(t, noerr.From(rn.waits.lookInList(t.Context())))
 			}
@@ -252,7 +252,7 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 			return err
 		}, "marked as not started by a person"},
 		"its webhook is waited for again": {func(rn *Runner, id string) error {
-			_, err := rn.Settler().AwaitHook(t.Context(), id)
+			_, err := rn.Settler().AwaitWebhook(t.Context(), id)
 			return err
 		}, "waits 30m0s for its webhook; nothing is sent"},
 	} {
@@ -260,9 +260,9 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 			rn, _ := script(t, text(200, `{"status":"running"}`))
 			now := time.Now().Truncate(time.Second)
 			rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-			job := mayHave(t, rn, hookToken)
-			noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), job.ID)))
-			now = now.Add(model.HookDue)
+			job := mayHave(t, rn, testToken)
+			noerr.Must(t, noerr.From(rn.Settler().AwaitWebhook(t.Context(), job.ID)))
+			now = now.Add(model.WebhookWait)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
@@ -277,8 +277,8 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 				t.Error(err)
 			}
 			after, err := rn.Job(t.Context(), job.ID)
-			if steps := texts(t, rn, job.ID); err != nil || after.HookDue.IsZero() || steps[len(steps)-1] != c.says {
-				t.Errorf("due %s, %q, %v", after.HookDue, steps, err)
+			if steps := texts(t, rn, job.ID); err != nil || after.WebhookDue.IsZero() || steps[len(steps)-1] != c.says {
+				t.Errorf("due %s, %q, %v", after.WebhookDue, steps, err)
 			}
 		})
 	}
@@ -287,10 +287,10 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 // The service's list may be slow to come: meanwhile jobs are followed.
 func TestJobsAreFollowedWhileTheListIsLookedAt(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"running"}`))
-	lost, now := mayHave(t, rn, hookToken), time.Now()
+	lost, now := mayHave(t, rn, testToken), time.Now()
 	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-	noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), lost.ID)))
-	now = now.Add(model.HookDue)
+	noerr.Must(t, noerr.From(rn.Settler().AwaitWebhook(t.Context(), lost.ID)))
+	now = now.Add(model.WebhookWait)
 	followed := make(chan struct{})
 	rn.cfg.List = remoteList(func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
 		select {
@@ -322,12 +322,12 @@ func TestJobsAreFollowedWhileTheListIsLookedAt(t *testing.T) {
 func TestTwoProcessesNeverLookInTheListAtOnce(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"running"}`))
 	other := New(rn.cfg)
-	lost, now := mayHave(t, rn, hookToken), time.Now()
+	lost, now := mayHave(t, rn, testToken), time.Now()
 	for _, r := range []*Runner{rn, other} {
 		r.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	}
-	noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), lost.ID)))
-	now = now.Add(model.HookDue)
+	noerr.Must(t, noerr.From(rn.Settler().AwaitWebhook(t.Context(), lost.ID)))
+	now = now.Add(model.WebhookWait)
 	running := accepted(t, rn)
 	var looks atomic.Int32
 	looking, both := make(chan struct{}), make(chan struct{})
@@ -378,14 +378,14 @@ func TestTheLookInTheListIsLeftToAProcessThatHasTheKey(t *testing.T) {
 	locked := errors.New("the key is locked")
 	rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.Secret{}, locked }}
 	rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) { return nil, 0, locked })
-	job, now := mayHave(t, rn, hookToken), time.Now()
+	job, now := mayHave(t, rn, testToken), time.Now()
 	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-	noerr.Must(t, noerr.From(rn.Settler().AwaitHook(t.Context(), job.ID)))
-	now = now.Add(model.HookDue)
+	noerr.Must(t, noerr.From(rn.Settler().AwaitWebhook(t.Context(), job.ID)))
+	now = now.Add(model.WebhookWait)
 	if again, err := rn.waits.lookInList(t.Context()); err != nil || again != notMine {
 		t.Errorf("again in %s, %v", again, err)
 	}
-	if got, err := rn.Job(t.Context(), job.ID); err != nil || got.HookDue.IsZero() {
+	if got, err := rn.Job(t.Context(), job.ID); err != nil || got.WebhookDue.IsZero() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	now = now.Add(leftToOthers)

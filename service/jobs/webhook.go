@@ -18,45 +18,45 @@ import (
 // How often a job that waits for its webhook is looked at, so that one that came meanwhile is not
 // missed. Each look is a write. The emulator's clock may be moved meanwhile.
 const (
-	hookLook      = 5 * time.Minute
-	hookLookLocal = 15 * time.Second
+	webhookLook      = 5 * time.Minute
+	webhookLookLocal = 15 * time.Second
 )
 
 // ErrOnItsWay says that the trigger of a job is still on its way, so that a webhook for it has to wait.
 var ErrOnItsWay = errors.New("the trigger of the job is still on its way")
 
-// hookWaits are the jobs that wait for their webhooks.
-type hookWaits struct{ rn *Runner }
+// webhookWaits are the jobs that wait for their webhooks.
+type webhookWaits struct{ rn *Runner }
 
-// hookOf is the token of the inbox's address in a request, or "".
-func hookOf(s model.JobSettings) string {
-	return cmp.Or(model.HookToken(s.Notify), model.HookToken(s.Endpoint))
+// webhookToken is the token of the inbox's address in a request, or "".
+func webhookToken(s model.JobSettings) string {
+	return cmp.Or(model.WebhookToken(s.Notify), model.WebhookToken(s.Endpoint))
 }
 
-// hookDue is until when the webhook of a job that begins now is waited for; zero if none comes to the
+// webhookDue is until when the webhook of a job that begins now is waited for; zero if none comes to the
 // inbox.
-func (h hookWaits) hookDue(token string) time.Time {
+func (h webhookWaits) webhookDue(token string) time.Time {
 	if token == "" {
 		return time.Time{}
 	}
 	var wait time.Duration
 	if h.rn.cfg.Webhooks != nil {
-		wait = h.rn.cfg.Webhooks.HookDue()
+		wait = h.rn.cfg.Webhooks.WebhookDue()
 	}
-	return h.rn.cfg.Now().Add(cmp.Or(wait, model.HookDue))
+	return h.rn.cfg.Now().Add(cmp.Or(wait, model.WebhookWait))
 }
 
 // awaits is how long a job goes on waiting for its webhook before it is looked at again, 0 if it does not
 // wait. A wait in vain is recorded once.
-func (h hookWaits) awaits(ctx context.Context, job model.Job) (model.Job, time.Duration, error) {
-	if job.HookDue.IsZero() {
+func (h webhookWaits) awaits(ctx context.Context, job model.Job) (model.Job, time.Duration, error) {
+	if job.WebhookDue.IsZero() {
 		return job, 0, nil
 	}
-	if left := job.HookDue.Sub(h.rn.cfg.Now()); left > 0 {
-		look := hookLook
+	if left := job.WebhookDue.Sub(h.rn.cfg.Now()); left > 0 {
+		look := webhookLook
 		p, _, err := exchange.Current(ctx, h.rn.cfg.Source)
 		if err == nil && p.Local {
-			look = hookLookLocal
+			look = webhookLookLocal
 		}
 		return job, min(left, look), err
 	}
@@ -64,18 +64,18 @@ func (h hookWaits) awaits(ctx context.Context, job model.Job) (model.Job, time.D
 	return job, 0, err
 }
 
-// ErrNoHook says that no webhook comes to the inbox for a job.
-var ErrNoHook = errors.New("the service was given no address of the inbox with the job, so that no webhook comes for it")
+// ErrNoAddress says that no webhook comes to the inbox for a job.
+var ErrNoAddress = errors.New("the service was given no address of the inbox with the job, so that no webhook comes for it")
 
-// AwaitHook waits once more for the webhook of a job that may have started: one that comes to its
+// AwaitWebhook waits once more for the webhook of a job that may have started: one that comes to its
 // address settles it (see Heard). Nothing is sent. If none comes in time, whoever follows jobs
 // records that.
 //
-// Errors: ErrNoHook, ErrSettled, ErrUnknownJob, the ledger's.
-func (st Settler) AwaitHook(ctx context.Context, id string) (model.Job, error) {
+// Errors: ErrNoAddress, ErrSettled, ErrUnknownJob, the ledger's.
+func (st Settler) AwaitWebhook(ctx context.Context, id string) (model.Job, error) {
 	job, err := st.toSettle(ctx, id)
-	if err == nil && job.Hook == "" {
-		err = fmt.Errorf("job %s: %w", job.ID, ErrNoHook)
+	if err == nil && job.WebhookToken == "" {
+		err = fmt.Errorf("job %s: %w", job.ID, ErrNoAddress)
 	}
 	if err != nil {
 		return job, err
@@ -84,8 +84,8 @@ func (st Settler) AwaitHook(ctx context.Context, id string) (model.Job, error) {
 		if row.State != model.JobMayHave {
 			return note{}, fmt.Errorf("job %s %s: %w", row.ID, row.State.Predicate(), ErrSettled)
 		}
-		row.HookDue = st.rn.waits.hookDue(row.Hook)
-		wait := row.HookDue.Sub(st.rn.cfg.Now()).Round(time.Second)
+		row.WebhookDue = st.rn.waits.webhookDue(row.WebhookToken)
+		wait := row.WebhookDue.Sub(st.rn.cfg.Now()).Round(time.Second)
 		return note{step: fmt.Sprintf("waits %s for its webhook; nothing is sent", wait), activity: fmt.Sprintf("%s %s: waits %s for its webhook", row.ID, row.Dataset, wait)}, nil
 	})
 }
@@ -102,18 +102,18 @@ const (
 )
 
 // lookInList is the work.Handler of listKey.
-func (h hookWaits) lookInList(ctx context.Context) (again time.Duration, err error) {
+func (h webhookWaits) lookInList(ctx context.Context) (again time.Duration, err error) {
 	p, _, err := exchange.Current(ctx, h.rn.cfg.Source)
 	if err != nil {
 		return 0, err
 	}
-	due, err := h.rn.cfg.Ledger.HooksDue(ctx, p.Name, h.rn.cfg.Now())
+	due, err := h.rn.cfg.Ledger.WebhooksDue(ctx, p.Name, h.rn.cfg.Now())
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
 	for _, job := range due {
 		ctx, _ := h.rn.watching.claim(ctx, job)
-		if h.rn.cfg.Now().Sub(job.HookDue) < leftToOthers && !h.hasKey(ctx, p, job) {
+		if h.rn.cfg.Now().Sub(job.WebhookDue) < leftToOthers && !h.hasKey(ctx, p, job) {
 			continue
 		}
 		if job, err = h.endDueWait(ctx, job); err == nil {
@@ -126,7 +126,7 @@ func (h hookWaits) lookInList(ctx context.Context) (again time.Duration, err err
 
 // hasKey reports whether this process has a job's key. A key that it could not get is not looked up again
 // for a while.
-func (h hookWaits) hasKey(ctx context.Context, p config.Profile, job model.Job) bool {
+func (h webhookWaits) hasKey(ctx context.Context, p config.Profile, job model.Job) bool {
 	w := &h.rn.watching
 	if w.lately(job.ID) {
 		return false
@@ -140,7 +140,7 @@ func (h hookWaits) hasKey(ctx context.Context, p config.Profile, job model.Job) 
 
 // endDueWait looks in the service's list for a job that is due. Only then it records what it saw and that the wait is
 // over, so that a look that does not finish is made again. It adopts no job: that is for a person to decide.
-func (h hookWaits) endDueWait(ctx context.Context, due model.Job) (job model.Job, err error) {
+func (h webhookWaits) endDueWait(ctx context.Context, due model.Job) (job model.Job, err error) {
 	inner, cancel := context.WithTimeoutCause(ctx, listTimeout, exchange.ErrTimeout)
 	defer cancel()
 	found, err := h.rn.Settler().Candidates(inner, due.ID)
@@ -158,10 +158,10 @@ func (h hookWaits) endDueWait(ctx context.Context, due model.Job) (job model.Job
 		said = fmt.Sprintf("%d jobs of the service's list can be it, %s first: adopt the one that it is", len(found), found[0].Snapshot)
 	}
 	job, err = h.rn.change(context.WithoutCancel(ctx), due.ID, func(row *model.Job) (note, error) {
-		if row.State != model.JobMayHave || !row.HookDue.Equal(due.HookDue) { // somebody was faster
+		if row.State != model.JobMayHave || !row.WebhookDue.Equal(due.WebhookDue) { // somebody was faster
 			return note{}, ErrSettled
 		}
-		row.HookDue = time.Time{}
+		row.WebhookDue = time.Time{}
 		step := "no webhook came in time, and " + said
 		return note{step: step, activity: row.ID + " " + row.Dataset + ": " + step}, nil
 	})
@@ -172,15 +172,15 @@ func (h hookWaits) endDueWait(ctx context.Context, due model.Job) (job model.Job
 }
 
 // endWait ends the wait for a webhook. It changes nothing if there is no wait.
-func (h hookWaits) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
-	if job.HookDue.IsZero() {
+func (h webhookWaits) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
+	if job.WebhookDue.IsZero() {
 		return job, nil
 	}
 	return h.rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
-		if row.HookDue.IsZero() {
+		if row.WebhookDue.IsZero() {
 			return note{}, nil
 		}
-		row.HookDue = time.Time{}
+		row.WebhookDue = time.Time{}
 		return note{step: why, activity: row.ID + " " + row.Dataset + ": " + why}, nil
 	})
 }
@@ -192,7 +192,7 @@ func (h hookWaits) endWait(ctx context.Context, job model.Job, why string) (mode
 // identifier. It returns the job, and in words what came of it.
 //
 // Errors: ErrUnknownJob (no job of the ledger waits for it), ErrOnItsWay, the ledger's, ctx's.
-func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job, said string, err error) {
+func (rn *Runner) Heard(ctx context.Context, news model.WebhookNews) (job model.Job, said string, err error) {
 	defer rn.cfg.Wire.Begin()()
 	if job, err = rn.JobOfWebhook(ctx, news); err != nil {
 		return job, "", err
@@ -208,22 +208,22 @@ func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job
 			return job, "", err
 		}
 	}
-	known := news.Verified || news.Token != "" && news.Token == job.Hook
+	known := news.Verified || news.Token != "" && news.Token == job.WebhookToken
 	switch {
 	case known && job.State == model.JobNotSent: // as an operator said, or as it looked
-		job, err = rn.waits.noteHook(ctx, job, news)
+		job, err = rn.waits.noteWebhook(ctx, job, news)
 		return job, "it came to the address of a job that was not sent: look for that in the service's list", err
 	case job.State.Final() && !job.Forgotten():
 		return job, "the job " + job.State.Predicate() + " already", nil
-	case !known && job.Hook != "":
+	case !known && job.WebhookToken != "":
 		return job, "nothing was done: the job has an address of its own, it came to another one, and nothing verifies it", nil
 	case known:
-		if job, err = rn.waits.noteHook(ctx, job, news); err != nil {
+		if job, err = rn.waits.noteWebhook(ctx, job, news); err != nil {
 			return job, "", err
 		}
 	}
 	if job.State == model.JobMayHave {
-		return rn.waits.settleByHook(ctx, job, news)
+		return rn.waits.settleByWebhook(ctx, job, news)
 	}
 	if job, err = rn.AskNow(ctx, job.ID); err != nil {
 		return job, "the service was not asked: " + line(err.Error()), nil
@@ -231,7 +231,7 @@ func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job
 	if job.State.Final() {
 		return job, "the service was asked: the job " + job.State.Predicate(), nil
 	}
-	return job, model.HookAsked, nil
+	return job, model.WebhookAsked, nil
 }
 
 func onItsWay(job model.Job) bool {
@@ -240,32 +240,32 @@ func onItsWay(job model.Job) bool {
 
 // JobOfWebhook is the job that a webhook is about: the job of its address, or else of the identifier
 // that it names. Errors: ErrNoLedger, ErrUnknownJob, the ledger's.
-func (rn *Runner) JobOfWebhook(ctx context.Context, news model.HookNews) (model.Job, error) {
+func (rn *Runner) JobOfWebhook(ctx context.Context, news model.WebhookNews) (model.Job, error) {
 	if err := rn.writable(); err != nil {
 		return model.Job{}, err
 	}
-	job, err := rn.cfg.Ledger.Hooked(ctx, news.Token)
+	job, err := rn.cfg.Ledger.JobOfToken(ctx, news.Token)
 	if errors.Is(err, database.ErrNotFound) {
 		job, err = rn.cfg.Ledger.OfSnapshot(ctx, news.Snapshot)
 	}
 	return job, ledgerFault(err)
 }
 
-// noteHook records that a webhook came, once for each delivery, and ends the wait.
-func (h hookWaits) noteHook(ctx context.Context, job model.Job, news model.HookNews) (model.Job, error) {
-	step := fmt.Sprintf("webhook %s came (%s)", news.Delivery, news.How)
+// noteHook records that a webhook came, once for each webhook, and ends the wait.
+func (h webhookWaits) noteWebhook(ctx context.Context, job model.Job, news model.WebhookNews) (model.Job, error) {
+	step := fmt.Sprintf("webhook %s came (%s)", news.ID, news.How)
 	if slices.ContainsFunc(job.Steps, func(s model.JobStep) bool { return s.Text == step }) {
 		return h.endWait(ctx, job, step)
 	}
 	return h.rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
-		row.HookDue = time.Time{}
+		row.WebhookDue = time.Time{}
 		return note{step: step, activity: row.ID + " " + row.Dataset + ": " + step}, nil
 	})
 }
 
 // settleByHook gives a job that may have started the identifier that a webhook to its own address
 // names, unless something speaks against it.
-func (h hookWaits) settleByHook(ctx context.Context, job model.Job, news model.HookNews) (model.Job, string, error) {
+func (h webhookWaits) settleByWebhook(ctx context.Context, job model.Job, news model.WebhookNews) (model.Job, string, error) {
 	if news.Snapshot == "" {
 		return job, "the job did start, by the webhook to its address, which names no identifier: look for it in the service's list", nil
 	}

@@ -21,39 +21,39 @@ import (
 	"zonedeck/service/webhook"
 )
 
-const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+const webhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 // dueAfter is how long to wait for a webhook.
 type dueAfter time.Duration
 
-func (d dueAfter) HookDue() time.Duration { return time.Duration(d) }
+func (d dueAfter) WebhookDue() time.Duration { return time.Duration(d) }
 
 // hooked is an emulator that signs webhooks, and a receiver that tells its client's jobs.
-type hooked struct {
+type webhookRig struct {
 	client   *Client
 	inbox    *webhook.Inbox
 	receiver *webhook.Receiver
 	events   chan webhook.Event
 }
 
-func (h hooked) Received(e webhook.Event)   { h.events <- e }
-func (h hooked) Refused(model.HookRefusals) {}
+func (h webhookRig) Received(e webhook.Event)      { h.events <- e }
+func (h webhookRig) Refused(model.WebhookRefusals) {}
 
 // receiving begins to receive. Jobs wait until due for a webhook, 0 for the default.
-func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
+func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) webhookRig {
 	t.Helper()
 	sc := scenario.Demo()
-	sc.WebhookSecret, sc.Faults, sc.PageDelay = hookSecret, rules, time.Millisecond
+	sc.WebhookSecret, sc.Faults, sc.PageDelay = webhookSecret, rules, time.Millisecond
 	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc, LoopbackWebhooks: true})
 	l, dir := servicetest.Ledger(t)
-	h := hooked{events: make(chan webhook.Event, 100), client: New(ClientOptions{
+	h := webhookRig{events: make(chan webhook.Event, 100), client: New(ClientOptions{
 		Source: demo.Source(demo.Profile), Ledger: l, Queues: servicetest.Work(t), DownloadsDir: filepath.Join(dir, "downloads"), Webhooks: dueAfter(due),
 	})}
 	in, notice, err := webhook.Open(t.Context(), webhook.Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Clock: servicetest.ClockFunc(time.Now)})
 	if err != nil || notice != "" {
 		t.Fatal(err, notice)
 	}
-	v, err := webhook.NewVerifier(webhook.VerifierConfig{Kind: webhook.KindStandard, Secret: keystore.NewSecret(hookSecret)})
+	v, err := webhook.NewVerifier(webhook.VerifierConfig{Kind: webhook.KindStandard, Secret: keystore.NewSecret(webhookSecret)})
 	noerr.Must(t, err)
 	h.inbox = in
 	h.receiver, err = webhook.Listen(t.Context(), "127.0.0.1:0", false, webhook.Config{
@@ -68,14 +68,14 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 }
 
 // next returns the next event of a kind.
-func (h hooked) next(t *testing.T, duplicate bool) model.Delivery {
+func (h webhookRig) next(t *testing.T, duplicate bool) model.Webhook {
 	t.Helper()
 	end := time.After(time.Minute)
 	for {
 		select {
 		case e := <-h.events:
 			if e.Duplicate == duplicate {
-				return e.Delivery
+				return e.Webhook
 			}
 		case <-end:
 			t.Fatal("no webhook came")
@@ -84,13 +84,13 @@ func (h hooked) next(t *testing.T, duplicate bool) model.Delivery {
 }
 
 // at is a request whose webhooks come to the receiver.
-func (h hooked) at(r model.TriggerRequest) model.TriggerRequest {
-	r.Settings.Notify = model.HookAddress(h.receiver.URL(), strings.ToLower(rand.Text()))
+func (h webhookRig) at(r model.TriggerRequest) model.TriggerRequest {
+	r.Settings.Notify = model.WebhookAddress(h.receiver.URL(), strings.ToLower(rand.Text()))
 	return r
 }
 
 // followed returns a job when it is over. Only followers, which wait for a webhook, ask for it.
-func (h hooked) followed(t *testing.T, id string) model.Job {
+func (h webhookRig) followed(t *testing.T, id string) model.Job {
 	t.Helper()
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
@@ -113,9 +113,9 @@ func stepsOf(job model.Job) (texts []string) {
 
 func TestAWebhookIsKeptVerifiedAndHasTheServiceAsked(t *testing.T) {
 	h := receiving(t, 0)
-	due := time.Now().Add(model.HookDue)
+	due := time.Now().Add(model.WebhookWait)
 	job, err := h.client.Trigger(t.Context(), h.at(asked("http://lab.test/product/1")))
-	if err != nil || job.State != model.JobAccepted || job.HookDue.Before(due) {
+	if err != nil || job.State != model.JobAccepted || job.WebhookDue.Before(due) {
 		t.Fatalf("%+v, %v", job, err)
 	}
 	d := h.next(t, false)
@@ -123,11 +123,11 @@ func TestAWebhookIsKeptVerifiedAndHasTheServiceAsked(t *testing.T) {
 	if err != nil || string(raw) != `{"snapshot_id":"`+job.Snapshot+`","status":"ready"}` {
 		t.Errorf("%q, %v", raw, err)
 	}
-	if d.Verdict != model.HookVerified || !slices.Equal(d.By, []string{"Standard Webhooks"}) || d.Job != job.ID || d.Snapshot != job.Snapshot ||
+	if d.Verdict != model.WebhookVerified || !slices.Equal(d.By, []string{"Standard Webhooks"}) || d.Job != job.ID || d.Snapshot != job.Snapshot ||
 		!d.Worked || d.Outcome != "the service is asked for the job's state" {
 		t.Errorf("%+v", d)
 	}
-	if job = h.followed(t, job.ID); job.State != model.JobReady || !job.HookDue.IsZero() || !slices.Contains(stepsOf(job), "webhook "+d.ID+" came (verified by Standard Webhooks)") {
+	if job = h.followed(t, job.ID); job.State != model.JobReady || !job.WebhookDue.IsZero() || !slices.Contains(stepsOf(job), "webhook "+d.ID+" came (verified by Standard Webhooks)") {
 		t.Errorf("%+v, %v", job, err)
 	}
 }
@@ -153,7 +153,7 @@ func TestAWebhookSettlesAJobThatMayHaveStarted(t *testing.T) {
 func TestAWebhookThatNeverComesTurnsIntoAQuestion(t *testing.T) {
 	h := receiving(t, 100*time.Millisecond, fault.Rule{ID: "never", Match: fault.Match{Point: fault.Webhook}, Do: fault.Action{Kind: fault.Never}})
 	job, err := h.client.Trigger(t.Context(), h.at(asked("http://lab.test/product/1")))
-	if err != nil || job.HookDue.IsZero() {
+	if err != nil || job.WebhookDue.IsZero() {
 		t.Fatalf("%+v, %v", job, err)
 	}
 	job = h.followed(t, job.ID)
