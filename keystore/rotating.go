@@ -30,20 +30,9 @@ func RotationWords() []RotationWord {
 	return []RotationWord{WordCreate, WordSet, WordTest, WordFinish}
 }
 
-// The steps of a rotation with proof. A refresh has StepRefresh instead of StepCreate, and no
-// StepDelete.
-const (
-	StepDrain   RotationStepKind = "drain"   // a job in flight has ended, or was released
-	StepCreate  RotationStepKind = "create"  // a new key exists and is accepted
-	StepSet     RotationStepKind = "set"     // a reference gives the new value
-	StepTest    RotationStepKind = "test"    // one user's call with the new value works
-	StepRefused RotationStepKind = "refused" // a call with the old value is refused
-	StepWatch   RotationStepKind = "watch"   // no other call was refused since
-)
-
-// proofVersion is the Version of records whose steps have proofs. Records without a version
-// are lists that were ticked by hand.
-const proofVersion = 2
+// rotationVersion is the version of the records. One without a version is a list that an early version had a person
+// tick: it is refused, because its steps prove nothing.
+const rotationVersion = 2
 
 // Word is the word that a step belongs to.
 func (k RotationStepKind) Word() RotationWord {
@@ -103,7 +92,7 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 	})
 	now = now.UTC().Truncate(time.Millisecond) // two rotations may begin within one second
 	p := RotationPlan{
-		Version: proofVersion,
+		Version: rotationVersion,
 		ID:      strings.Replace(now.Format("20060102t150405.000z"), ".", "", 1) + rotationMark(k.Name),
 		Key:     k.Name, Method: method, Started: now, Ref: k.Secret, OldName: k.Name,
 		OldFingerprint: k.Fingerprint, OldLast4: k.Last4, OldRotated: k.Rotation.Last, Users: users,
@@ -290,9 +279,6 @@ func (p RotationPlan) User(name string) (u RotationUser, ok bool) {
 	return RotationUser{}, false
 }
 
-// Proven reports whether the steps have proofs, unlike those of a list that was ticked by hand.
-func (p RotationPlan) Proven() bool { return p.Version == proofVersion }
-
 // Now is the index of the first open step, or -1.
 func (p RotationPlan) Now() int {
 	return slices.IndexFunc(p.Steps, func(s RotationStep) bool { return !s.Done })
@@ -347,17 +333,8 @@ func (p RotationPlan) Made(value Secret, held string) (RotationPlan, error) {
 	return p, nil
 }
 
-// tookOver is HasTakenOver for a record with proofs.
-func (p RotationPlan) tookOver() bool {
-	if s, ok := p.Step(StepSet, p.Ref); ok {
-		return s.Done
-	}
-	n := p.Now()
-	return n < 0 || p.Steps[n].Kind.Word() != WordCreate && p.Steps[n].Kind.Word() != WordSet
-}
-
-// checkProven refuses a record with proofs if the console cannot have written it.
-func checkProven(p RotationPlan) error {
+// checkSteps refuses a record if the console cannot have written it.
+func checkSteps(p RotationPlan) error {
 	kinds := []RotationStepKind{StepDrain, StepCreate, StepRefresh, StepSet, StepTest, StepDelete, StepRefused, StepWatch}
 	if (p.Method == RotateByPassword) != (p.Zone != "") {
 		return fmt.Errorf("method %q does not go with zone %q", p.Method, p.Zone)

@@ -12,18 +12,16 @@ import (
 // RotationStepKind names a step of a rotation.
 type RotationStepKind string
 
-// The steps of the lists that earlier versions wrote and people ticked by hand. Rotations with proof
-// have StepRefresh and StepDelete, too.
+// The steps of a rotation. A refresh has StepRefresh instead of StepCreate, and no StepDelete.
 const (
-	StepReview  RotationStepKind = "review"  // blast radius: what uses the key
-	StepPause   RotationStepKind = "pause"   // stop the users, for a refresh
-	StepIssue   RotationStepKind = "issue"   // issue a new key in the account settings
-	StepRefresh RotationStepKind = "refresh" // refresh the key in the account settings
-	StepStore   RotationStepKind = "store"   // put the new value behind its reference
-	StepProve   RotationStepKind = "prove"   // one call with the new value
-	StepSwitch  RotationStepKind = "switch"  // point every user to the new key
-	StepEach    RotationStepKind = "each"    // one call by every user
-	StepDelete  RotationStepKind = "delete"  // delete the old key
+	StepDrain   RotationStepKind = "drain"   // a job in flight has ended, or was released
+	StepCreate  RotationStepKind = "create"  // a new key exists and is accepted
+	StepRefresh RotationStepKind = "refresh" // the key has a new value, which is accepted
+	StepSet     RotationStepKind = "set"     // a reference gives the new value
+	StepTest    RotationStepKind = "test"    // one user's call with the new value works
+	StepDelete  RotationStepKind = "delete"  // the old key is deleted
+	StepRefused RotationStepKind = "refused" // a call with the old value is refused
+	StepWatch   RotationStepKind = "watch"   // no other call was refused since
 )
 
 // RotationMethod is how a key is rotated (service.md 5.4).
@@ -67,8 +65,8 @@ type RotationStep struct {
 	Subject string    `json:"subject,omitempty"`
 	Text    string    `json:"text"` // what to do
 	Done    bool      `json:"done"`
-	By      By        `json:"by,omitempty"` // empty in old records: Vouched
-	At      time.Time `json:"at,omitzero"`  // when it was ticked (UTC)
+	By      By        `json:"by,omitempty"`
+	At      time.Time `json:"at,omitzero"` // when it was ticked (UTC)
 	Note    string    `json:"note,omitempty"`
 	// Status and Duration are those of the call that proved the step, if there was one.
 	Status   int           `json:"status,omitempty"`
@@ -91,17 +89,12 @@ type RotationUser struct {
 	Reason string `json:"why,omitempty"`
 	// InFlight marks a job that was started with the old key and has not ended.
 	InFlight bool `json:"in_flight,omitempty"`
-
-	// The fields of lists that were ticked by hand.
-	Proved bool      `json:"proved,omitempty"` // a call of its own with the new value worked
-	By     By        `json:"by,omitempty"`     // empty in old records: Vouched
-	At     time.Time `json:"at,omitzero"`
 }
 
 // RotationPlan is the record of one rotation, from which it can be resumed. It holds
 // fingerprints, never values. Methods that change it return a changed copy.
 type RotationPlan struct {
-	// Version is 2. Records without a version are lists that were ticked by hand.
+	// Version is rotationVersion.
 	Version int    `json:"version,omitempty"`
 	ID      string `json:"id"`
 	Key     string `json:"key"`
@@ -163,10 +156,10 @@ type RotationPlan struct {
 	OutageRefused int       `json:"outage_refused,omitempty"`
 }
 
-// OfKey reports whether the record is a rotation with proof of this key. profile is the profile that
+// OfKey reports whether the record is a rotation of this key. profile is the profile that
 // the key comes with; empty for a key of the inventory.
 func (p RotationPlan) OfKey(profile, name string) bool {
-	return p.Zone == "" && p.Key == name && p.Profile == profile && p.Proven()
+	return p.Zone == "" && p.Key == name && p.Profile == profile
 }
 
 // OfZone reports whether the record is a rotation of the password of this zone.
@@ -211,17 +204,14 @@ func (p RotationPlan) Abandon(now time.Time) (RotationPlan, error) {
 	return p, nil
 }
 
-// HasTakenOver reports whether calls are made with the new value. A record with proofs says so
-// once the key's own reference is set, or every place if it has none.
+// HasTakenOver reports whether calls are made with the new value: the key's own reference is set, or every place
+// if it has none.
 func (p RotationPlan) HasTakenOver() bool {
-	if p.Proven() {
-		return p.tookOver()
+	if s, ok := p.Step(StepSet, p.Ref); ok {
+		return s.Done
 	}
-	step := StepSwitch
-	if p.Method == RotateByRefresh {
-		step = StepStore
-	}
-	return slices.ContainsFunc(p.Steps, func(s RotationStep) bool { return s.Kind == step && s.Done })
+	n := p.Now()
+	return n < 0 || p.Steps[n].Kind.Word() != WordCreate && p.Steps[n].Kind.Word() != WordSet
 }
 
 // Renewed is the key with the rotation's new value. It keeps the dates of the old value until that value was
@@ -229,7 +219,7 @@ func (p RotationPlan) HasTakenOver() bool {
 // made the new value, and a new key has the expiry of the record, which may be unknown. If the key has no
 // level, or another level was measured, it gets the level of the record.
 func (p RotationPlan) Renewed(k model.Key) model.Key {
-	if refused, _ := p.Step(StepRefused, ""); refused.Done || !p.Proven() {
+	if refused, _ := p.Step(StepRefused, ""); refused.Done {
 		p.dated(&k)
 	} else if p.Method == RotateByRefresh && !p.OldRotated.IsZero() { // the account settings may show the refresh already
 		k.Rotation.Last = p.OldRotated
@@ -255,7 +245,7 @@ func (p RotationPlan) Shared(k model.Key) model.Key {
 // dated gives a key the dates of the new value.
 func (p RotationPlan) dated(k *model.Key) {
 	for _, s := range p.Steps {
-		if s.Kind == StepIssue || s.Kind == StepRefresh || s.Kind == StepCreate {
+		if s.Kind == StepRefresh || s.Kind == StepCreate {
 			k.Rotation.Last = s.At.Truncate(time.Second)
 		}
 	}

@@ -76,8 +76,7 @@ func (r *Rotations) list(of func(id string) bool) ([]RotationPlan, error) {
 	return out, errors.Join(errs...)
 }
 
-// Running finds the rotation of a key that is under way; lists that were ticked by hand do not
-// count. profile is the profile that the key comes with; empty for a key of the inventory. Records
+// Running finds the rotation of a key that is under way. profile is the profile that the key comes with; empty for a key of the inventory. Records
 // whose ids belong to other keys are not read, and cause no error.
 func (r *Rotations) Running(profile, key string) (RotationPlan, bool, error) {
 	plans, err := r.list(func(id string) bool { return mayBeOf(id, key) })
@@ -123,8 +122,7 @@ func (r *Rotations) Get(id string) (RotationPlan, error) {
 }
 
 // decodeRotation reads a record strictly. It refuses a later format, because writing it back
-// would lose its new fields. It also refuses steps with proofs that are out of order: the
-// console enforces their order.
+// would lose its new fields. It also refuses steps that are out of order: the console enforces their order.
 func decodeRotation(b []byte) (RotationPlan, error) {
 	var p RotationPlan
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -138,30 +136,18 @@ func decodeRotation(b []byte) (RotationPlan, error) {
 	if p.Method != RotateByNewKey && p.Method != RotateByRefresh && p.Method != RotateByPassword {
 		return RotationPlan{}, fmt.Errorf("unknown method %q", p.Method)
 	}
-	if p.Proven() {
-		if err := checkProven(p); err != nil {
-			return RotationPlan{}, err
-		}
-	} else if p.Version != 0 {
-		return RotationPlan{}, fmt.Errorf("this console does not know version %d", p.Version)
+	if p.Version != rotationVersion {
+		return RotationPlan{}, fmt.Errorf("this console does not know version %d: move the file away", p.Version)
 	}
-	for _, by := range bys(p) {
-		if by != "" && by != Measured && by != Vouched {
-			return RotationPlan{}, fmt.Errorf("the evidence of a step or use is %q, expected %s or %s", by, Measured, Vouched)
+	if err := checkSteps(p); err != nil {
+		return RotationPlan{}, err
+	}
+	for _, s := range p.Steps {
+		if s.By != "" && s.By != Measured && s.By != Vouched {
+			return RotationPlan{}, fmt.Errorf("the evidence of a step is %q, expected %s or %s", s.By, Measured, Vouched)
 		}
 	}
 	return p, nil
-}
-
-// bys collects every By of a record.
-func bys(p RotationPlan) (out []By) {
-	for _, s := range p.Steps {
-		out = append(out, s.By)
-	}
-	for _, u := range p.Users {
-		out = append(out, u.By)
-	}
-	return out
 }
 
 // Start writes the record of a new plan. The error wraps ErrRotationNow if the key or
@@ -287,7 +273,7 @@ func (p RotationPlan) UnfinishedWord() string {
 	deleted, _ := p.Step(StepDelete, "")
 	refused, _ := p.Step(StepRefused, "")
 	switch {
-	case !p.Proven() || p.Zone != "" || p.Undone:
+	case p.ID == "" || p.Zone != "" || p.Undone:
 		return ""
 	case !p.Over():
 		return "rotating"

@@ -44,7 +44,6 @@ func TestARotationThatDidNotEndIsNotHealthy(t *testing.T) {
 		"given up when refreshed": {rotated(t, RotateByRefresh, 1, givenUp), "given up after a refresh", ruleRotationGivenUp},
 		"refused after a refresh": {rotated(t, RotateByRefresh, 4, givenUp), "", ""},
 		"of a password":           {rotated(t, RotateByNewKey, 2, func(p *RotationPlan) { p.Zone = "z" }), "", ""},
-		"ticked by hand":          {rotated(t, RotateByNewKey, 2, func(p *RotationPlan) { p.Version = 0 }), "", ""},
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -241,7 +241,7 @@ func (r Rotations) UnderWay(name string) (found keystore.RotationPlan, ok bool, 
 	plans, err := r.List() // an unreadable record may belong to another key
 	for _, p := range plans {
 		switch {
-		case !p.Proven() || p.Over():
+		case p.Over():
 		case p.ID == name:
 			return p, true, nil
 		case p.Zone == "" && p.Key == name && (p.Profile == "" || p.Profile == r.ks.cfg.Profiles.Base().Name):

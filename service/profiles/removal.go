@@ -72,7 +72,7 @@ func (ps *Profiles) neededByRotation(r Removal, withKey, withSecrets bool) error
 		return fmt.Errorf("nothing was removed: it is not known what rotations need: %w", err)
 	}
 	for _, p := range plans {
-		if !p.Proven() || p.Over() {
+		if p.Over() {
 			continue
 		}
 		needs := p.Calls(r.Profile.Name) || withKey && p.OfKey("", r.Key.Name) || withSecrets && slices.ContainsFunc(r.Secrets, p.NeedsReference)
