@@ -182,11 +182,7 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 
 // forget drops the outcome of earlier questions.
 func (w *watching) forget(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.lastError, id)
-	delete(w.lacked, id)
-	delete(w.rejected, id)
+	w.learn(id, func(q *questions) { q.err, q.lacked, q.rejected = nil, time.Time{}, nil })
 }
 
 // among sets how many jobs are asked about.
@@ -231,7 +227,7 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 	if since.Before(w.began) {
 		since = w.began
 	}
-	why, fault := w.rn.watching.questionError(w.job.ID), (*exchange.CallError)(nil)
+	why, fault := w.rn.watching.about(w.job.ID).err, (*exchange.CallError)(nil)
 	_, on := items[w.job.ID]
 	switch {
 	case ctx.Err() != nil:
@@ -373,7 +369,7 @@ func (f *follower) ask(ctx context.Context, jobs []model.Job, items map[string]w
 		f.report(Followed{Job: job, On: in, Next: item.Due, Err: why})
 	}
 	f.rn.watching.among(len(items) - waiting) // the service is asked about the others
-	return asked, f.over(ctx, there)
+	return asked, over(ctx, f.rn, f.reported, there, func(job model.Job) { f.on(Followed{Job: job}) })
 }
 
 // lookInList queues a look in the service's list for the jobs that are due, and reports those for which that was
@@ -393,20 +389,11 @@ func (f *follower) lookInList(ctx context.Context, due []model.Job, items map[st
 			looked++
 		}
 	}
-	for id := range f.due {
-		if there[id] {
-			continue
-		}
-		job, err := f.rn.Job(ctx, id)
-		if err != nil && !errors.Is(err, ErrUnknownJob) {
-			return looked, err
-		}
-		delete(f.due, id)
-		if err == nil && job.State == model.JobMayHave && job.WebhookDue.IsZero() { // else it is settled, or waits for its webhook again
+	return looked, over(ctx, f.rn, f.due, there, func(job model.Job) {
+		if job.State == model.JobMayHave && job.WebhookDue.IsZero() { // else it is settled, or waits for its webhook again
 			f.on(Followed{Job: job})
 		}
-	}
-	return looked, nil
+	})
 }
 
 // work keeps the worker running while there are items. Jobs that were given up are in flight without one.
@@ -425,19 +412,19 @@ func (f *follower) work(ctx context.Context, inFlight, items int) (err error) {
 	return err
 }
 
-// over reports the jobs that are no longer in flight.
-func (f *follower) over(ctx context.Context, there map[string]bool) error {
-	for id := range f.reported {
+// over takes the jobs that are not there any more out of those that were, and reports them.
+func over[T any](ctx context.Context, rn *Runner, were map[string]T, there map[string]bool, report func(model.Job)) error {
+	for id := range were {
 		if there[id] {
 			continue
 		}
-		job, err := f.rn.Job(ctx, id)
+		job, err := rn.Job(ctx, id)
 		if err != nil && !errors.Is(err, ErrUnknownJob) {
 			return err
 		}
-		delete(f.reported, id)
+		delete(were, id)
 		if err == nil {
-			f.on(Followed{Job: job})
+			report(job)
 		}
 	}
 	return nil

@@ -221,16 +221,10 @@ func (p *partial) finish(ctx context.Context, to Destination, counted model.JobR
 	if err := p.alone(ctx, on); err != nil {
 		return err
 	}
-	k := &keptFile{Format: to.Format, Raw: to.RawCells, Rows: counted}
 	if to.Format != "csv" {
 		err := p.append(p.join.End(nil))
 		if err == nil {
-			k.Bytes, k.SHA256 = p.size, hex.EncodeToString(p.sum.Sum(nil))
-			p.state.File = k
-			err = p.writeState()
-		}
-		if err == nil {
-			err = free(to)
+			err = p.placeable(to, counted, &p.summed)
 		}
 		if err == nil {
 			err = p.Keep(filepath.Base(to.File))
@@ -245,16 +239,21 @@ func (p *partial) finish(ctx context.Context, to Destination, counted model.JobR
 	err = p.table(ctx, sum, to.RawCells, on)
 	sum.sync.running.Wait()
 	if err == nil {
-		k.Bytes, k.SHA256 = sum.size, hex.EncodeToString(sum.sum.Sum(nil))
-		p.state.File = k
-		if err = p.writeState(); err == nil {
-			err = free(to)
-		}
+		err = p.placeable(to, counted, sum)
 	}
 	if err == nil {
 		err = t.Keep()
 	}
 	return errors.Join(err, t.Discard())
+}
+
+// placeable writes down what is about to be moved into place, and says why it may not be.
+func (p *partial) placeable(to Destination, counted model.JobRows, sum *summed) error {
+	p.state.File = &keptFile{Format: to.Format, Raw: to.RawCells, Rows: counted, Bytes: sum.size, SHA256: hex.EncodeToString(sum.sum.Sum(nil))}
+	if err := p.writeState(); err != nil {
+		return err
+	}
+	return free(to)
 }
 
 // errNotAlone is the error of two downloads to one file.

@@ -281,27 +281,38 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}
+	table := model.RecordTable{Total: -1}
+	return table, rn.readResult(ctx, job, func(from io.Reader, format string) (err error) {
+		table, err = rows.ReadRecords(from, format, n)
+		return err
+	})
+}
+
+// readResult reads the rows of a job: of its file or, one a line, the service's.
+func (rn *Runner) readResult(ctx context.Context, job model.Job, read func(from io.Reader, format string) error) error {
 	f, err := keptResult(job)
 	if err != nil {
-		return model.RecordTable{Total: -1}, err
+		return err
 	}
 	if f != nil {
 		defer f.Close()
-		return rows.ReadRecords(f, fileFormat(job), n)
+		return read(f, fileFormat(job))
 	}
-	call, err := rn.callFor(ctx, jobID)
+	if err := withoutResult(job); err != nil {
+		return err
+	}
+	call, err := rn.callAbout(ctx, job)
 	if err != nil {
-		return model.RecordTable{Total: -1}, err
+		return err
 	}
 	// With one record per line, the first ones can be read without waiting for the rest. If the service sends an array all
 	// the same, its elements are the records.
 	stream, err := call.openResult(ctx, 0, 0)
 	if err != nil {
-		return model.RecordTable{Total: -1}, err
+		return err
 	}
 	defer stream.close()
-	table, err := rows.ReadRecords(stream, "json", n)
-	return table, call.unread(ctx, err)
+	return call.unread(ctx, read(stream, "json"))
 }
 
 // unread is the error of rows that the service gave, and that could not be read.
@@ -353,10 +364,14 @@ func (rn *Runner) Missing(ctx context.Context, id string) (Missing, error) {
 	}
 	match := rows.NewMatch(r.Inputs)
 	read := model.JobRows{Counted: true}
-	if err := rn.eachRow(ctx, job, func(row rows.Row) {
-		read.Returned++
-		match.Row(row)
-	}); err != nil {
+	err = rn.readResult(ctx, job, func(from io.Reader, format string) error {
+		return rows.EachRow(from, format, func(row rows.Row) error {
+			read.Returned++
+			match.Row(row)
+			return context.Cause(ctx)
+		})
+	})
+	if err != nil {
 		return Missing{}, err
 	}
 	job.Rows = read
@@ -378,35 +393,6 @@ func withoutResult(job model.Job) error {
 		why = " (" + job.Detail + ")"
 	}
 	return fmt.Errorf("job %s %s%s: %w", job.ID, job.State.Predicate(), why, ErrNoResult)
-}
-
-// eachRow calls on for every row of a job's result.
-func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row)) error {
-	each := func(row rows.Row) error {
-		on(row)
-		return context.Cause(ctx)
-	}
-	f, err := keptResult(job)
-	if err != nil {
-		return err
-	}
-	if f != nil {
-		defer f.Close()
-		return rows.EachRow(f, fileFormat(job), each)
-	}
-	if err := withoutResult(job); err != nil {
-		return err
-	}
-	call, err := rn.callAbout(ctx, job)
-	if err != nil {
-		return err
-	}
-	stream, err := call.openResult(ctx, 0, 0)
-	if err != nil {
-		return err
-	}
-	defer stream.close()
-	return call.unread(ctx, rows.EachRow(stream, "json", each))
 }
 
 // fileFormat is the format of a job's file; if it is not known, the content decides.

@@ -98,7 +98,7 @@ func TestAQuestionFromBeforeAWatchDoesNotEndIt(t *testing.T) {
 	if again, err := rn.watching.ask(t.Context(), work.Item{Key: job.ID}); again != notMine || err != nil {
 		t.Errorf("again in %s, %v", again, err)
 	}
-	if why := rn.watching.questionError(job.ID); why != nil {
+	if why := rn.watching.about(job.ID).err; why != nil {
 		t.Errorf("the watch would end with: %v", why)
 	}
 }

@@ -17,32 +17,14 @@ type heard struct {
 	from model.JobPlace
 }
 
-// hear records that the service answered a call about its job.
-func (w *watching) hear(call jobCall, at time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.heard == nil {
-		w.heard = map[string]heard{}
-	}
-	w.heard[call.job.ID] = heard{at, call.place()}
-}
-
-func (w *watching) lastHeard(id string) (heard, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	h, ok := w.heard[id]
-	return h, ok
-}
-
 // place is where a call goes: to which service and, as far as that is known, for which account.
 func (call jobCall) place() model.JobPlace { return placeOf(call.p, call.secret) }
 
 // lastAnswer is when the service last answered for a job: as this process heard it, or else as the ledger
 // has it. It is zero if that is not known.
 func (w *watching) lastAnswer(job model.Job) time.Time {
-	h, ok := w.lastHeard(job.ID)
-	switch {
-	case ok:
+	switch h := w.about(job.ID).heard; {
+	case !h.at.IsZero():
 		return h.at
 	case job.Fault.Any():
 		return job.Fault.Seen
@@ -215,7 +197,7 @@ func (call jobCall) lookFor(ctx context.Context) (f found, err error) {
 // elsewhere says why a call about a job may ask another account than the one that launched it, or
 // nothing. An answer that this process had about the job counts like its launch.
 func (call jobCall) elsewhere() string {
-	if h, ok := call.rn.watching.lastHeard(call.job.ID); ok {
+	if h := call.rn.watching.about(call.job.ID).heard; !h.at.IsZero() {
 		return h.from.Differs(call.place())
 	}
 	var launched model.JobPlace

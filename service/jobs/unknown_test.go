@@ -57,7 +57,6 @@ func forgets(t *testing.T, change ...func(*Config)) *forgetful {
 		c.Clock, c.Rand = servicetest.ClockFunc(func() time.Time { return s.now }), bits(0)
 		c.Source = servicetest.Source{Base: c.Source, ProfileBy: func(context.Context) (config.Profile, error) { return s.p, nil }}
 	}}, change...)...)
-	s.rn.watching.calls = map[string]jobCall{}
 	job, err := s.rn.Trigger(t.Context(), trigger("http://lab.test/1"))
 	if err != nil || job.State != model.JobAccepted {
 		t.Fatalf("%+v, %v", job, err)
@@ -337,7 +336,7 @@ func TestTheServicesListIsLookedAtBeforeAJobHasExpired(t *testing.T) {
 				s.rn.cfg.Source = servicetest.Source{Base: s.rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) {
 					return keystore.NewSecret("another-value"), nil
 				}}
-				s.rn.watching.calls, s.rn.watching.heard = map[string]jobCall{}, nil // another process
+				s.rn.watching.jobs = nil // another process
 			}
 			job, again := s.forgotten(unknown)
 			if job.State != c.state || (again > 0) != c.asked {

@@ -32,20 +32,44 @@ var errNoWork = errors.New("no job can be followed in this run: there is no queu
 
 // watching asks about the jobs in flight, and is what this process knows of the questions.
 type watching struct {
-	rn        *Runner
-	mu        sync.Mutex
-	everyJob  callers            // of those that follow all jobs
-	keys      map[string]callers // of those that wait for one job, by its key
-	end       func()             // ends the worker; nil while there is none
-	failed    error              // why there is no worker
-	calls     map[string]jobCall
-	lastError map[string]error     // the last question's error, by job
-	heard     map[string]heard     // the last answer, by job
-	lacked    map[string]time.Time // when a job's key was last unavailable
-	rejected  map[string]keyValue  // jobs left to other processes, as this one's key is rejected or of another account
-	inFlight  int                  // jobs that are being asked about
-	feeds     map[*feed]struct{}
-	due       chan struct{} // signals that fields of results are due
+	rn       *Runner
+	mu       sync.Mutex
+	everyJob callers            // of those that follow all jobs
+	keys     map[string]callers // of those that wait for one job, by its key
+	end      func()             // ends the worker; nil while there is none
+	failed   error              // why there is no worker
+	jobs     map[string]questions
+	inFlight int // jobs that are being asked about
+	feeds    map[*feed]struct{}
+	due      chan struct{} // signals that fields of results are due
+}
+
+// questions is what is known here of those about one job.
+type questions struct {
+	call     *jobCall  // for the next one; nil after a failure
+	err      error     // of the last one
+	heard    heard     // the last answer
+	lacked   time.Time // when the job's key was last unavailable
+	rejected *keyValue // of the job's key, which was rejected or is of another account: the job is left to other processes
+}
+
+// about is what is known of the questions about a job.
+func (w *watching) about(id string) questions {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.jobs[id]
+}
+
+// learn changes what is known of the questions about a job.
+func (w *watching) learn(id string, change func(*questions)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	q := w.jobs[id]
+	change(&q)
+	if w.jobs == nil {
+		w.jobs = map[string]questions{}
+	}
+	w.jobs[id] = q
 }
 
 // keyValue is how the inventory tells one value of a key from the next.
@@ -100,22 +124,17 @@ func (w *watching) subscribe() (f *feed, leave func()) {
 // publish hands a job to all feeds, and keeps the error of the last question about it. The prepared call is
 // kept as long as questions are answered.
 func (w *watching) publish(job model.Job, err error) {
+	w.learn(job.ID, func(q *questions) {
+		q.err, q.lacked = err, time.Time{}
+		if err != nil || job.State.Final() {
+			q.call = nil
+		}
+		if job.State.Final() {
+			q.heard = heard{}
+		}
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.lastError == nil {
-		w.lastError = map[string]error{}
-	}
-	delete(w.lastError, job.ID)
-	delete(w.lacked, job.ID)
-	if err != nil {
-		w.lastError[job.ID] = err
-	}
-	if err != nil || job.State.Final() {
-		delete(w.calls, job.ID)
-	}
-	if job.State.Final() {
-		delete(w.heard, job.ID)
-	}
 	for f := range w.feeds {
 		f.mu.Lock()
 		f.jobs = append(f.jobs, job)
@@ -124,21 +143,11 @@ func (w *watching) publish(job model.Job, err error) {
 	}
 }
 
-// questionError is the error of the last question about a job, nil if it was answered or none was asked.
-func (w *watching) questionError(id string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.lastError[id]
-}
-
 // rejectedHere reports whether this process leaves a job to others because its key was rejected or may be
 // of another account. It does so until the inventory has another value for the key.
 func (w *watching) rejectedHere(job model.Job) bool {
-	now := w.keyValue(job)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	was, rejected := w.rejected[job.ID]
-	return rejected && was == now
+	was := w.about(job.ID).rejected
+	return was != nil && *was == w.keyValue(job)
 }
 
 func (w *watching) keyValue(job model.Job) keyValue {
@@ -149,41 +158,26 @@ func (w *watching) keyValue(job model.Job) keyValue {
 // leaves reports whether this process leaves a job to others, because its key is rejected or unavailable.
 // why is the error of the last question.
 func (w *watching) leaves(job model.Job) (why error, left bool) {
-	why = w.questionError(job.ID)
+	why = w.about(job.ID).err
 	return why, w.rejectedHere(job) || why != nil && !errors.As(why, new(*exchange.CallError))
 }
 
 // lacks records that a job's key is unavailable, and tells why. It is logged once.
 func (w *watching) lacks(job model.Job, why error) {
-	if before := w.questionError(job.ID); before == nil || before.Error() != why.Error() {
+	if before := w.about(job.ID).err; before == nil || before.Error() != why.Error() {
 		w.rn.cfg.Log.Warn("a job is left to other processes", "job", job.ID, "profile", job.Profile, "error", why)
 	}
 	w.publish(job, why)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.lacked == nil {
-		w.lacked = map[string]time.Time{}
-	}
-	w.lacked[job.ID] = time.Now()
+	w.learn(job.ID, func(q *questions) { q.lacked = time.Now() })
 }
 
 // lately reports whether a job's key was unavailable a moment ago.
-func (w *watching) lately(id string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	at, lacked := w.lacked[id]
-	return lacked && time.Since(at) < lookAgain
-}
+func (w *watching) lately(id string) bool { return time.Since(w.about(id).lacked) < lookAgain }
 
 // reject leaves a job to others until somebody asks about it here, or its key has another value.
 func (w *watching) reject(job model.Job) {
 	value := w.keyValue(job)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.rejected == nil {
-		w.rejected = map[string]keyValue{}
-	}
-	w.rejected[job.ID] = value
+	w.learn(job.ID, func(q *questions) { q.rejected = &value })
 }
 
 func (w *watching) broken() error {
@@ -228,7 +222,7 @@ func (w *watching) join(ctx context.Context, profile, key string, all bool) (q w
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.keys == nil {
-		w.keys, w.calls = map[string]callers{}, map[string]jobCall{}
+		w.keys = map[string]callers{}
 	}
 	mayAsk := ask.MayAsk(ctx)
 	count := func(by int) {
@@ -345,22 +339,20 @@ func (w *watching) ask(ctx context.Context, item work.Item) (again time.Duration
 // prepared is the call about a job; used says that it was made before. The key is resolved again only after a
 // failure or a change of the profile, because its reference may be a command that asks a person.
 func (w *watching) prepared(ctx context.Context, job model.Job) (call jobCall, used bool, err error) {
-	w.mu.Lock()
-	call, used = w.calls[job.ID]
-	w.mu.Unlock()
-	if used && !call.p.Local { // new addresses of the embedded emulator show when a call fails
+	before := w.about(job.ID).call
+	used = before != nil
+	if used && !before.p.Local { // new addresses of the embedded emulator show when a call fails
 		now, err := w.rn.cfg.Source.Profile(ctx)
-		used = err == nil && reflect.DeepEqual(now, call.p)
+		used = err == nil && reflect.DeepEqual(now, before.p)
 	}
 	if used {
+		call = *before
 		call.job = job
 		return call, true, nil
 	}
 	call, err = w.rn.callAbout(ctx, job)
 	if err == nil {
-		w.mu.Lock()
-		w.calls[job.ID] = call
-		w.mu.Unlock()
+		w.learn(job.ID, func(q *questions) { q.call = &call })
 	}
 	return call, false, err
 }
@@ -375,7 +367,7 @@ func (call jobCall) askOnce(ctx context.Context, cadence dialect.Cadence, used b
 	fault := (*exchange.CallError)(nil)
 	switch {
 	case err == nil:
-		w.hear(call, call.rn.cfg.Now())
+		w.learn(job.ID, func(q *questions) { q.heard = heard{call.rn.cfg.Now(), call.place()} })
 		if job, err = call.rn.record(ctx, job, progress); err != nil {
 			w.publish(call.job, err)
 			return call.job, 0, err

@@ -193,7 +193,7 @@ func TestTheResultOfAJobThatEndedWithoutOneIsNotAskedFor(t *testing.T) {
 			t.Errorf("%s: downloaded: %v", state, err)
 		}
 		job := noerr.Try(cl.Job(t.Context(), "job-1")).Must(t)
-		if err := cl.eachRow(t.Context(), job, nil); !errors.Is(err, ErrNoResult) || err.Error() != want {
+		if _, err := cl.Records(t.Context(), job.ID, 1); !errors.Is(err, ErrNoResult) || err.Error() != want {
 			t.Errorf("%s: its rows: %v", state, err)
 		}
 		if job.State != state || job.Detail != "the collector broke" || job.Fault.Any() || asked.Load() != 0 {
@@ -476,7 +476,6 @@ func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 			job := waitingFor(t, cl, c.due)
 			cl.watching.everyJob.all = 1
-			cl.watching.calls = map[string]jobCall{}
 			item := work.Item{Lane: lane("test"), Key: job.ID}
 			again, err := cl.watching.ask(t.Context(), item)
 			if err != nil || again != c.want || asked.Load() != 0 {

@@ -49,7 +49,7 @@ func TestAJobIsNotAskedForBeforeItsWebhookIsDue(t *testing.T) {
 	rn, asked := script(t, text(200, `{"status":"ready"}`))
 	now := time.Now().Truncate(time.Second)
 	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-	rn.watching.everyJob, rn.watching.calls = callers{all: 1}, map[string]jobCall{}
+	rn.watching.everyJob.all = 1
 	job := awaiting(t, rn, now.Add(20*time.Second))
 	before := texts(t, rn, job.ID)
 	for _, want := range []time.Duration{webhookLookLocal, 5 * time.Second} {
