@@ -34,6 +34,7 @@ const (
 	victimEnv = "ZONEDECK_SERVICE_VICTIM"
 	victimDir = "ZONEDECK_SERVICE_VICTIM_DIR"
 	victimURL = "ZONEDECK_SERVICE_VICTIM_URL"
+	victimKey = "ZONEDECK_SERVICE_VICTIM_KEY" // the key's value; without one it is the tests'
 )
 
 // victim does its work until it is killed, or for some minutes.

@@ -9,13 +9,18 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/ledger"
+	"zonedeck/service/rehearsal"
 	"zonedeck/service/servicetest"
 	"zonedeck/service/work"
 )
@@ -36,6 +41,9 @@ func victimFollow(ctx context.Context) error {
 		return err
 	}
 	rn.cfg.Queues = servicetest.QueuesFunc(func(context.Context) (work.Queue, error) { return q, nil })
+	if key := os.Getenv(victimKey); key != "" {
+		rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(key), nil }}
+	}
 	return rn.Follow(ctx, func(f Followed) { fmt.Println(f.Job.ID, f.Job.State, f.On) })
 }
 
@@ -204,4 +212,58 @@ func TestTheJobOfAKilledProcessIsTakenOver(t *testing.T) {
 	if n := a.times["sd_job-1"]; n != 2 {
 		t.Errorf("it was asked for %d times", n)
 	}
+}
+
+// TestTheEmulatorSeesOneQuestionForEachJobThatIsOver has jobs that are over before two
+// processes begin to follow them: the first question about each is the last one.
+func TestTheEmulatorSeesOneQuestionForEachJobThatIsOver(t *testing.T) {
+	const jobs = 12
+	sc := scenario.Demo()
+	sc.PageDelay = time.Millisecond
+	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc})
+	dir := t.TempDir()
+	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
+	noerr.Must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	rn := newRunner(t, demo.Profile, func(c *Config) { c.Ledger, c.Source = l, demo.Source(demo.Profile) })
+	for i := range jobs {
+		job, err := rn.Trigger(t.Context(), model.TriggerRequest{
+			Dataset: "gd_pages", Inputs: []model.JobInput{{URL: fmt.Sprintf("http://lab.test/search?q=%d", i)}}, Key: "batch-user",
+		})
+		if err != nil || job.State != model.JobAccepted {
+			t.Fatalf("%+v, %v", job, err)
+		}
+		call := noerr.Try(rn.callFor(t.Context(), job.ID)).Must(t)
+		eventually(t, "the job is over", func() bool { // nothing of it goes into the ledger
+			p, err := call.poll(t.Context())
+			return err == nil && p.State == model.JobReady
+		})
+	}
+	control := rehearsal.New(func(context.Context) (rehearsal.Place, error) {
+		return rehearsal.Place{URL: demo.Control, Token: keystore.NewSecret(demo.Token)}, nil
+	})
+	before := progressAsked(t, control)
+	key := noerr.Try(demo.Secret(t.Context(), "demo:key/batch-user")).Must(t)
+	t.Setenv(victimKey, key.Reveal())
+	startVictim(t, "follow", dir, demo.Profile.BaseURL)
+	startVictim(t, "follow", dir, demo.Profile.BaseURL)
+	eventually(t, "all jobs are ready", func() bool {
+		list, err := l.InFlight(t.Context())
+		return err == nil && len(list) == 0
+	})
+	if after := progressAsked(t, control); after-before != jobs {
+		t.Errorf("the emulator was asked %d times about %d jobs", after-before, jobs)
+	}
+}
+
+// progressAsked counts the questions about jobs in the emulator's journal.
+func progressAsked(t *testing.T, c *rehearsal.Client) (n int) {
+	t.Helper()
+	newest := noerr.Try(c.Newest(t.Context(), 1000)).Must(t)
+	for _, r := range newest.Requests {
+		if strings.Contains(r.URL, "/progress/") {
+			n++
+		}
+	}
+	return n
 }
