@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/profiles"
 )
@@ -46,26 +47,26 @@ func (s *Service) choose() error {
 	asked := cmp.Or(o.Profile, o.Getenv(EnvProfile))
 	name := cmp.Or(asked, file.Default())
 	addressed := override.BaseURL != "" || override.ProxyHost != ""
-	if addressed && asked == "" && name == config.LocalName {
+	if addressed && asked == "" && name == model.LocalName {
 		name = "" // an address on the command line overrides the default
 	}
 	switch {
-	case name == config.LocalName && addressed:
-		return config.Mistake("--base-url and --proxy-host cannot be used with profile %q, which has its own addresses", config.LocalName)
-	case name == config.LocalName:
-		s.Base = config.Profile{Name: config.LocalName, Local: true}
+	case name == model.LocalName && addressed:
+		return config.Mistake("--base-url and --proxy-host cannot be used with profile %q, which has its own addresses", model.LocalName)
+	case name == model.LocalName:
+		s.Base = config.Local()
 	case name != "":
 		if s.Base, err = file.Profile(name); err == nil {
-			s.Base, err = s.Base.With(override)
+			s.Base, err = override.On(s.Base)
 		}
 	case addressed:
 		s.Base, err = config.FromFlags(override)
 	case len(file.Names()) > 0:
-		return config.Mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(append(file.InOrder(), config.LocalName), ", "), s.configFile())
+		return config.Mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(append(file.InOrder(), model.LocalName), ", "), s.configFile())
 	case o.Key != "" || override.Key != "" || o.Getenv(EnvKey) != "":
-		return config.Mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", config.LocalName)
+		return config.Mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", model.LocalName)
 	default:
-		s.Base, s.Implied = config.Profile{Name: config.LocalName, Local: true}, true
+		s.Base, s.Implied = config.Local(), true
 	}
 	if err != nil {
 		return config.Mistake("%w", err)
@@ -79,7 +80,7 @@ func (s *Service) choose() error {
 }
 
 // completed adds the environment's key and password to the profile of a real account.
-func (o Options) completed(p config.Profile) (config.Profile, error) {
+func (o Options) completed(p model.Profile) (model.Profile, error) {
 	if p.CA != "" {
 		if _, err := os.Stat(p.CA); err != nil {
 			return p, config.Mistake("ca of profile %q: %w", p.Name, err)

@@ -10,7 +10,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/catalogue"
-	"zonedeck/service/config"
 	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
@@ -189,7 +188,7 @@ func (c *Client) MeasureRates(ctx context.Context, key string) ([]model.ZoneCost
 
 // KeyLevels returns the levels that a key may have, by what it can see of an account. The key need not be
 // stored. Nothing is changed. See account.Levels.
-func (c *Client) KeyLevels(ctx context.Context, p config.Profile, key keystore.Secret) ([]model.Level, error) {
+func (c *Client) KeyLevels(ctx context.Context, p model.Profile, key keystore.Secret) ([]model.Level, error) {
 	return c.account().Levels(ctx, p, key)
 }
 
@@ -199,7 +198,7 @@ func (c *Client) account() account.Config {
 }
 
 // ProbeDraft makes one call through the proxy of any profile, to prove a zone's password.
-func (c *Client) ProbeDraft(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
+func (c *Client) ProbeDraft(ctx context.Context, p model.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
 	f := fetch.New(fetch.Config{
 		Source: exchange.Fixed(p, model.Key{}, password), Wire: c.wire, Now: c.now,
 	})

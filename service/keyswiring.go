@@ -6,7 +6,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/keys"
 	"zonedeck/service/local"
 )
@@ -62,7 +61,7 @@ type emulatorOfKeys struct {
 	s *Service
 }
 
-func (e emulatorOfKeys) Profile(ctx context.Context) (config.Profile, error) {
+func (e emulatorOfKeys) Profile(ctx context.Context) (model.Profile, error) {
 	p, err := e.Emulator.Profile(ctx)
 	if err == nil && !e.s.o.Console {
 		e.s.spoken.Do(func() {
@@ -96,8 +95,8 @@ func (s *Service) RehearseRotation(ctx context.Context, k model.Key, method keys
 }
 
 // otherProfiles returns the configured profiles except the one in use.
-func (s *Service) otherProfiles() []config.Profile {
-	return slices.DeleteFunc(s.InUse.Configured(), func(p config.Profile) bool { return p.Name == s.Base.Name })
+func (s *Service) otherProfiles() []model.Profile {
+	return slices.DeleteFunc(s.InUse.Configured(), func(p model.Profile) bool { return p.Name == s.Base.Name })
 }
 
 // followedProfiles are the other accounts whose jobs are followed, too.

@@ -12,7 +12,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
@@ -23,7 +22,7 @@ import (
 type OtherProfiles struct {
 	// Profiles returns the profiles now configured, without the one in use and without the embedded emulator,
 	// which lives in the process that uses it.
-	Profiles func() []config.Profile
+	Profiles func() []model.Profile
 	// Source gives a profile's addresses and key. It asks nobody for a passphrase: the person at the terminal
 	// works with another profile.
 	Source func(profile string) exchange.Source
@@ -60,11 +59,11 @@ func newOthers(o ClientOptions, j jobs.Config) *otherRunners {
 	return of
 }
 
-func (o *otherRunners) profile(name string) (config.Profile, error) {
+func (o *otherRunners) profile(name string) (model.Profile, error) {
 	profiles := o.Profiles()
-	i := slices.IndexFunc(profiles, func(p config.Profile) bool { return p.Name == name })
+	i := slices.IndexFunc(profiles, func(p model.Profile) bool { return p.Name == name })
 	if i < 0 {
-		return config.Profile{}, fmt.Errorf("profile %s is not in the config file", name)
+		return model.Profile{}, fmt.Errorf("profile %s is not in the config file", name)
 	}
 	return profiles[i], nil
 }
@@ -100,7 +99,7 @@ func (o *otherRunners) whyNot(name string) error {
 
 // FollowsOthers reports whether there are other profiles whose jobs can be asked about.
 func (c *Client) FollowsOthers() bool {
-	return c.otherRunners != nil && slices.ContainsFunc(c.otherRunners.Profiles(), func(p config.Profile) bool { return c.otherRunners.whyNot(p.Name) == nil })
+	return c.otherRunners != nil && slices.ContainsFunc(c.otherRunners.Profiles(), func(p model.Profile) bool { return c.otherRunners.whyNot(p.Name) == nil })
 }
 
 // Follow asks the services about all jobs in flight until ctx ends: those of the profile in use (see

@@ -14,7 +14,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
@@ -57,11 +56,11 @@ func twoAccounts(t *testing.T, change func(o *ClientOptions), rules ...fault.Rul
 	a.beta = New(options(a.betaDemo))
 	o := options(a.acmeDemo)
 	o.OtherProfiles = &OtherProfiles{
-		Profiles: func() []config.Profile {
+		Profiles: func() []model.Profile {
 			if a.gone.Load() {
 				return nil
 			}
-			return []config.Profile{a.betaProfile()}
+			return []model.Profile{a.betaProfile()}
 		},
 		Source: func(string) exchange.Source { return betaSource{a} },
 		Now:    time.Now,
@@ -76,12 +75,12 @@ func twoAccounts(t *testing.T, change func(o *ClientOptions), rules ...fault.Rul
 // betaSource is the source of beta for acme's client.
 type betaSource struct{ *accounts }
 
-func (b betaSource) Profile(context.Context) (config.Profile, error) {
+func (b betaSource) Profile(context.Context) (model.Profile, error) {
 	if b.unread != nil {
-		return config.Profile{}, b.unread
+		return model.Profile{}, b.unread
 	}
 	if b.gone.Load() {
-		return config.Profile{}, errors.New("profile beta is not in the config file")
+		return model.Profile{}, errors.New("profile beta is not in the config file")
 	}
 	return b.betaProfile(), nil
 }
@@ -96,7 +95,7 @@ func (b betaSource) Secret(ctx context.Context, ref string) (keystore.Secret, er
 
 func (b betaSource) Key(name string) (model.Key, bool) { return b.betaDemo.Key(name) }
 
-func (b betaSource) Permit(_ context.Context, _ config.Profile, _ model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+func (b betaSource) Permit(_ context.Context, _ model.Profile, _ model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	if b.locked != nil {
 		return keystore.Secret{}, b.locked
 	}
@@ -104,7 +103,7 @@ func (b betaSource) Permit(_ context.Context, _ config.Profile, _ model.Key, tak
 }
 
 // betaProfile is beta as it is configured now.
-func (a *accounts) betaProfile() config.Profile {
+func (a *accounts) betaProfile() model.Profile {
 	p := a.betaDemo.Profile
 	if a.documented.Load() {
 		p.Dialect = "documented"
@@ -315,7 +314,7 @@ func alone(t *testing.T) (f *followers, owing *fakeOwing, asked func() error) {
 	c := New(ClientOptions{})
 	owing = &fakeOwing{"beta"}
 	c.otherRunners = &otherRunners{
-		OtherProfiles: OtherProfiles{Now: time.Now, Profiles: func() []config.Profile { return []config.Profile{beta} }},
+		OtherProfiles: OtherProfiles{Now: time.Now, Profiles: func() []model.Profile { return []model.Profile{beta} }},
 		ledger:        owing,
 	}
 	own, end := context.WithCancelCause(t.Context())

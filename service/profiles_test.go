@@ -17,7 +17,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	"zonedeck/service/journal"
 	"zonedeck/service/keys"
 	"zonedeck/service/profiles"
@@ -26,7 +25,7 @@ import (
 )
 
 // saveProfile saves a draft as Check reports it.
-func saveProfile(t *testing.T, s *Service, d profiles.Draft, a ask.Answers) (config.Profile, error) {
+func saveProfile(t *testing.T, s *Service, d profiles.Draft, a ask.Answers) (model.Profile, error) {
 	t.Helper()
 	r, err := s.Profiles.Check(d)
 	if err != nil {
@@ -44,7 +43,7 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	defer s.Close(t.Context())
 	value := keystore.NewSecret("value-of-boss-0123456789")
 	d := profiles.Draft{
-		Profile: config.Profile{Name: "acme", BaseURL: "https://api.example.com", Key: "boss", APIVersion: config.DefaultAPIVersion, Verify: true},
+		Profile: model.Profile{Name: "acme", BaseURL: "https://api.example.com", Key: "boss", APIVersion: model.DefaultAPIVersion, Verify: true},
 		Level:   model.LevelAdmin, Reference: "file:boss", Value: value,
 	}
 	reason := func(text string) ask.Answers {
@@ -156,7 +155,7 @@ func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status.Store(int64(tt.status))
-			p := config.Profile{Name: "acme", BaseURL: service.URL, Dialect: "brightdata", Key: tt.key, ReadOnly: tt.readOnly, APIVersion: config.DefaultAPIVersion}
+			p := model.Profile{Name: "acme", BaseURL: service.URL, Dialect: "brightdata", Key: tt.key, ReadOnly: tt.readOnly, APIVersion: model.DefaultAPIVersion}
 			d, err := s.Profiles.Verify(t.Context(), p, keystore.NewSecret("a-value-0123456789"))
 			found := d.Found
 			if ok := found.Key.State == profiles.OK; ok != (tt.status == http.StatusOK) {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"zonedeck/service/config"
+	"zonedeck/model"
 	"zonedeck/service/profiles"
 )
 
@@ -30,7 +30,7 @@ func TestAProfileThatBecameReadOnlyMeanwhileIsNotSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close(t.Context())
-	opened, err := saveProfile(t, s, profiles.Draft{Profile: config.Profile{Name: "acme", BaseURL: "https://api.example.com", APIVersion: config.DefaultAPIVersion, Verify: true}, Reference: "env:ACME_KEY"}, nil)
+	opened, err := saveProfile(t, s, profiles.Draft{Profile: model.Profile{Name: "acme", BaseURL: "https://api.example.com", APIVersion: model.DefaultAPIVersion, Verify: true}, Reference: "env:ACME_KEY"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestAProfileThatBecameReadOnlyMeanwhileIsNotSaved(t *testing.T) {
 	s.Watcher().Look(t.Context())
 	colored := opened
 	colored.Color = "red"
-	if _, err := saveProfile(t, s, profiles.Draft{Profile: colored, Before: &opened}, nil); !errors.Is(err, config.ErrReadOnly) {
+	if _, err := saveProfile(t, s, profiles.Draft{Profile: colored, Before: &opened}, nil); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("%v", err)
 	}
 	if _, err := saveProfile(t, s, profiles.Draft{Profile: colored, Before: &locked}, nil); err != nil {

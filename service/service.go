@@ -72,7 +72,7 @@ type Options struct {
 // concurrent use.
 type Service struct {
 	Paths     config.Paths
-	Base      config.Profile // as configured; empty addresses for the emulator
+	Base      model.Profile // as configured; empty addresses for the emulator
 	Inventory *keystore.Inventory
 	Resolver  *keystore.Resolver
 	Profiles  *profiles.Profiles
@@ -282,7 +282,7 @@ func (s *Service) openLedger(ctx context.Context) error {
 }
 
 // Profile returns the profile in use, with live addresses.
-func (s *Service) Profile(ctx context.Context) (config.Profile, error) {
+func (s *Service) Profile(ctx context.Context) (model.Profile, error) {
 	return s.Keys.Profile(ctx)
 }
 
@@ -323,13 +323,13 @@ func (s *Service) EmulatorEnds() bool {
 }
 
 // CurrentProfile is the profile in use as currently known. It does no I/O.
-func (s *Service) CurrentProfile() config.Profile {
+func (s *Service) CurrentProfile() model.Profile {
 	return s.InUse.Profile()
 }
 
 // State is what a user interface shows of a run.
 type State struct {
-	Profile config.Profile
+	Profile model.Profile
 	// Keys are all keys: first Supplied, which come with the profile, then the inventory's. Key is the profile's.
 	Keys, Supplied []model.Key
 	Key            model.Key

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/http"
 
-	"zonedeck/service/config"
+	"zonedeck/model"
 	"zonedeck/service/exchange"
 )
 
 // Skew is how far the clock of a profile's service is ahead of this machine's, by the service's last
 // answer in this run. ok is false if there is none.
-func (c *Client) Skew(p config.Profile) (s exchange.Skew, ok bool) { return c.wire.Skew(p) }
+func (c *Client) Skew(p model.Profile) (s exchange.Skew, ok bool) { return c.wire.Skew(p) }
 
 // MeasureSkew asks the service for its Date header. The request has no key and costs nothing; its
 // answer is otherwise ignored.

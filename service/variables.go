@@ -8,6 +8,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 )
 
 // schemeAsked begins the reference of a secret that the operator typed. The secret is only
@@ -26,7 +27,7 @@ type variables struct {
 // passwords, and every reference while the keys are unknown. It does not wait.
 func (s *Service) Variable(name string) (model.Variable, bool) {
 	unread := s.Keys.Inventory().Unread()
-	v, ok := s.CurrentProfile().Variable(name, s.o.Getenv, s.Keys.Inventory().MayBeKey)
+	v, ok := config.Variable(s.CurrentProfile(), name, s.o.Getenv, s.Keys.Inventory().MayBeKey)
 	if unread != nil && v.Refused != "" {
 		v.Refused = unread.Error()
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/keys"
 )
@@ -161,14 +162,14 @@ func (s *Service) described() bool {
 }
 
 // again returns the profile in use from the file, overridden by flags and environment.
-func (s *Service) again(file config.File) (config.Profile, error) {
+func (s *Service) again(file config.File) (model.Profile, error) {
 	p, err := file.Profile(s.Base.Name)
 	if err != nil {
 		return p, err
 	}
 	override, err := s.o.override()
 	if err == nil {
-		p, err = p.With(override)
+		p, err = override.On(p)
 	}
 	if err == nil {
 		p, err = s.o.completed(p)

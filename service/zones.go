@@ -32,7 +32,7 @@ func (s *Service) demoSecret(name string) (keystore.Secret, bool) {
 
 // Zone finds the zone that a command names. A profile without a list of zones
 // accepts every valid name.
-func (s *Service) Zone(p config.Profile, name string) (model.Zone, error) {
+func (s *Service) Zone(p model.Profile, name string) (model.Zone, error) {
 	if z, ok := p.Zone(name); ok {
 		return z, nil
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
 )
@@ -44,7 +43,7 @@ func TestTheTitleShowsAColorAndThatNothingIsChanged(t *testing.T) {
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
 		Tabs:    []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
-		Session: kit.Session{ProfileName: "prod", Ready: true, Profile: config.Profile{Name: "prod", ReadOnly: true, Color: "red"}},
+		Session: kit.Session{ProfileName: "prod", Ready: true, Profile: model.Profile{Name: "prod", ReadOnly: true, Color: "red"}},
 	})
 	for _, w := range []int{60, 80, 120} {
 		app.Update(tea.WindowSizeMsg{Width: w, Height: 30})
@@ -54,7 +53,7 @@ func TestTheTitleShowsAColorAndThatNothingIsChanged(t *testing.T) {
 			t.Errorf("at %d: %q", w, title)
 		}
 	}
-	for _, name := range config.Colors() {
+	for _, name := range model.Colors() {
 		if ink, ok := theme.ProfileInk(name); !ok || ink.Plain() {
 			t.Errorf("%s has no ink", name)
 		}

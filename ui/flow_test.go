@@ -14,7 +14,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -204,7 +203,7 @@ func TestTheTitleSaysProfileAndKey(t *testing.T) {
 		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Ready: true, Unverified: true}})
 		s.Resize(120, 20)
 		s.Expect("acme · TLS not verified", "! no key")
-		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Ready: true, Profile: config.Profile{Key: "etl-main"}}})
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Ready: true, Profile: model.Profile{Key: "etl-main"}}})
 		s.Expect("! key etl-main is not in Keys")
 		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Problem: "port taken"}})
 		s.Expect("✗ not ready")

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"zonedeck/service/config"
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -48,7 +48,7 @@ func (a *App) profileLines(w int) []string {
 }
 
 // changes says what a profile lets one do.
-func changes(p config.Profile) string {
+func changes(p model.Profile) string {
 	if p.ReadOnly {
 		return "read-only: no job is launched or cancelled, no key or password changed, and only GET, HEAD and OPTIONS are sent"
 	}

@@ -12,7 +12,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/rates"
@@ -20,7 +19,7 @@ import (
 
 // Prober makes one call through a profile's proxy with a password that is stored nowhere yet.
 type Prober interface {
-	ProbeDraft(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error)
+	ProbeDraft(ctx context.Context, p model.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error)
 }
 
 // Config asks accounts what they have. Wire must be set.
@@ -97,7 +96,7 @@ type Found struct {
 }
 
 // Refusal says why nothing can be read through a profile, or is nil. Nothing is asked for it.
-func Refusal(p config.Profile) error {
+func Refusal(p model.Profile) error {
 	d, err := dialect.Find(p.Dialect)
 	switch {
 	case err != nil:
@@ -125,7 +124,7 @@ var ErrRead = errors.New("the account could not be read")
 // stands in it (proxy, account, CA) is used and not asked for again. on receives what is known after
 // each step, on the calling goroutine; it may be nil. The error is Refusal's, the context's, or wraps
 // ErrRead: the verdicts of Found then say what was refused. Nothing is written anywhere.
-func (cfg Config) Read(ctx context.Context, p config.Profile, key keystore.Secret, on func(Found)) (Found, error) {
+func (cfg Config) Read(ctx context.Context, p model.Profile, key keystore.Secret, on func(Found)) (Found, error) {
 	if on == nil {
 		on = func(Found) {}
 	}
@@ -162,7 +161,7 @@ func (cfg Config) Read(ctx context.Context, p config.Profile, key keystore.Secre
 // reader is one reading under way.
 type reader struct {
 	cfg   Config
-	p     config.Profile
+	p     model.Profile
 	d     dialect.Dialect
 	key   keystore.Secret
 	mask  exchange.Mask

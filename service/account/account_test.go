@@ -19,7 +19,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
@@ -36,7 +35,7 @@ func configOf() Config {
 
 type prober struct{ wire *exchange.Wire }
 
-func (r prober) ProbeDraft(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
+func (r prober) ProbeDraft(ctx context.Context, p model.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
 	return fetch.New(fetch.Config{Wire: r.wire, Source: exchange.Fixed(p, model.Key{}, password)}).ProvePassword(ctx, z, password)
 }
 
@@ -63,7 +62,7 @@ func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
 				t.Fatal(err)
 			}
 			steps := 0
-			p := config.Profile{Name: "acme", BaseURL: full.BaseURL, Dialect: "brightdata", ProxyHost: host, ProxyPort: port, Verify: true, Local: true}
+			p := model.Profile{Name: "acme", BaseURL: full.BaseURL, Dialect: "brightdata", ProxyHost: host, ProxyPort: port, Verify: true, Local: true}
 			found, err := configOf().Read(t.Context(), p, value, func(Found) { steps++ })
 			if err != nil {
 				t.Fatal(err)
@@ -115,11 +114,11 @@ func TestTheZonesOfAnAccountAndThoseOfTheProfile(t *testing.T) {
 		"2 zones at the account; 1 in the profile":    {{Name: "i1"}, {Name: "another"}},
 		"2 zones at the account; 2 in the profile":    {{Name: "i1"}, {Name: "u1"}},
 	} {
-		if got := Checks(config.Profile{Zones: zones}, found)[0]; got != (Check{"zones", Verdict{OK, want}}) {
+		if got := Checks(model.Profile{Zones: zones}, found)[0]; got != (Check{"zones", Verdict{OK, want}}) {
 			t.Errorf("%+v, want %q", got, want)
 		}
 	}
-	if got := Checks(config.Profile{}, Found{Listing: bad("the service answered 500")})[0].Verdict.Text; got != "the service answered 500" {
+	if got := Checks(model.Profile{}, Found{Listing: bad("the service answered 500")})[0].Verdict.Text; got != "the service answered 500" {
 		t.Errorf("a list that was not read: %q", got)
 	}
 }
@@ -137,7 +136,7 @@ func says(status int, body string) func(w http.ResponseWriter) {
 const keyValue = "f00dfeedf00dfeedf00dfeedf00dfeed"
 
 // read asks a scripted service, and lists what was asked for.
-func read(t *testing.T, s script, with func(*config.Profile)) (found Found, asked []string, err error) {
+func read(t *testing.T, s script, with func(*model.Profile)) (found Found, asked []string, err error) {
 	t.Helper()
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Path)
@@ -150,7 +149,7 @@ func read(t *testing.T, s script, with func(*config.Profile)) (found Found, aske
 		}
 		answer(w)
 	})
-	draft := config.Profile{Name: "acme", BaseURL: p.BaseURL, Dialect: "brightdata", Verify: true, Local: true}
+	draft := model.Profile{Name: "acme", BaseURL: p.BaseURL, Dialect: "brightdata", Verify: true, Local: true}
 	if with != nil {
 		with(&draft)
 	}
@@ -241,7 +240,7 @@ func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			base := ""
-			found, _, err := read(t, tt.script, func(p *config.Profile) { p.Account, base = tt.account, p.BaseURL })
+			found, _, err := read(t, tt.script, func(p *model.Profile) { p.Account, base = tt.account, p.BaseURL })
 			if errors.Is(err, ErrRead) != tt.fails || !tt.fails && err != nil || !found.Answered {
 				t.Errorf("%v, answered %v", err, found.Answered)
 			}
@@ -311,11 +310,11 @@ func TestAKeyThatMayNotSeePasswordsIsAskedOnce(t *testing.T) {
 }
 
 func TestTheContractAloneListsNothing(t *testing.T) {
-	_, err := configOf().Read(t.Context(), config.Profile{Name: "acme", BaseURL: "https://a.example"}, keystore.NewSecret(keyValue), nil)
+	_, err := configOf().Read(t.Context(), model.Profile{Name: "acme", BaseURL: "https://a.example"}, keystore.NewSecret(keyValue), nil)
 	if err == nil || err.Error() != `the contract shows no call that lists an account; the dialect "brightdata" knows them` {
 		t.Errorf("%v", err)
 	}
-	if err := Refusal(config.Profile{Dialect: "brightdata"}); err == nil {
+	if err := Refusal(model.Profile{Dialect: "brightdata"}); err == nil {
 		t.Error("a profile without an address")
 	}
 }
@@ -323,7 +322,7 @@ func TestTheContractAloneListsNothing(t *testing.T) {
 func TestACancelledReadingEndsWithItsCause(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := config.Profile{Name: "acme", BaseURL: "http://127.0.0.1:1", Dialect: "brightdata", Local: true}
+	p := model.Profile{Name: "acme", BaseURL: "http://127.0.0.1:1", Dialect: "brightdata", Local: true}
 	if _, err := configOf().Read(ctx, p, keystore.NewSecret(keyValue), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}

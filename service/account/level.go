@@ -12,14 +12,13 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
 
 // Levels are those that fit what a key may see of one zone of a profile, its cost and its passwords
 // (service.md 5.3): two calls, which change nothing. An error says why nothing could be measured.
-func (cfg Config) Levels(ctx context.Context, p config.Profile, key keystore.Secret) ([]model.Level, error) {
+func (cfg Config) Levels(ctx context.Context, p model.Profile, key keystore.Secret) ([]model.Level, error) {
 	if err := Refusal(p); err != nil {
 		return nil, err
 	}

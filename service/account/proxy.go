@@ -17,7 +17,6 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 )
 
@@ -187,7 +186,7 @@ func (r *reader) proxy(ctx context.Context) {
 const draftRef = "env:ZONEDECK_ZONE_PASSWORD"
 
 // verdictOf is the verdict on a test of a proxy.
-func verdictOf(p config.Profile, z model.Zone, res model.ProbeResult, err error) Verdict {
+func verdictOf(p model.Profile, z model.Zone, res model.ProbeResult, err error) Verdict {
 	switch {
 	case err != nil:
 		return bad("%s", model.Line(err.Error(), 200))

@@ -12,7 +12,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
@@ -30,7 +29,7 @@ const (
 // Place is where the tools are, and the key to call them with.
 type Place struct {
 	Wire    *exchange.Wire
-	Profile config.Profile
+	Profile model.Profile
 	Dialect dialect.Dialect
 	KeyName string
 	Key     keystore.Secret

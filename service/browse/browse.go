@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 )
 
 // Place is where the remote browser is, and the login for it.
 type Place struct {
 	Wire    *exchange.Wire
-	Profile config.Profile
+	Profile model.Profile
 	Login   exchange.Login
 	// Timer measures the steps.
 	Timer func() time.Time

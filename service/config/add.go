@@ -21,8 +21,8 @@ var ErrProfileExists = errors.New("the configuration has a profile of that name"
 // default. The profile is checked, and so is the text before it replaces the
 // old; a file with a fault is not touched. Errors wrap ErrProfileExists,
 // ErrProfile or a *FileError where they apply.
-func AddProfile(ctx context.Context, path string, p Profile) error {
-	p, err := p.checked()
+func AddProfile(ctx context.Context, path string, p model.Profile) error {
+	p, err := checked(p)
 	if err == nil {
 		err = addProfile(ctx, path, p)
 	}
@@ -32,7 +32,7 @@ func AddProfile(ctx context.Context, path string, p Profile) error {
 	return nil
 }
 
-func addProfile(ctx context.Context, path string, p Profile) error {
+func addProfile(ctx context.Context, path string, p model.Profile) error {
 	unlock, err := textfile.Lock(ctx, path)
 	if err != nil {
 		return err
@@ -60,10 +60,10 @@ func addProfile(ctx context.Context, path string, p Profile) error {
 	return textfile.Write(path, text)
 }
 
-func render(p Profile) []byte {
+func render(p model.Profile) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n[profiles.%s]\n", p.Name)
-	writeFields(&b, p.fields())
+	writeFields(&b, fields(p))
 	for _, z := range p.Zones {
 		renderZone(&b, p.Name, z)
 	}

@@ -14,13 +14,13 @@ import (
 )
 
 func TestAProfileSaysWhatIsWrongWithIt(t *testing.T) {
-	good := Profile{Name: "a", BaseURL: "https://a.test", Verify: true}
-	if err := good.Validate(); err != nil {
+	good := model.Profile{Name: "a", BaseURL: "https://a.test", Verify: true}
+	if err := Validate(good); err != nil {
 		t.Errorf("%v", err)
 	}
 	bad := good
 	bad.Account = "c_1"
-	if err := bad.Validate(); !errors.Is(err, ErrProfile) || !strings.HasPrefix(err.Error(), "account: ") || !strings.HasSuffix(err.Error(), "; expected an identifier like hl_1234abcd") {
+	if err := Validate(bad); !errors.Is(err, ErrProfile) || !strings.HasPrefix(err.Error(), "account: ") || !strings.HasSuffix(err.Error(), "; expected an identifier like hl_1234abcd") {
 		t.Errorf("%v", err)
 	}
 	if got := (&fieldError{field: "f", msg: "m"}).Error(); got != "f: m" {
@@ -29,7 +29,7 @@ func TestAProfileSaysWhatIsWrongWithIt(t *testing.T) {
 }
 
 func TestTheZonesNamesAreInTheirOrder(t *testing.T) {
-	p := Profile{Zones: []model.Zone{{Name: "b"}, {Name: "a"}}}
+	p := model.Profile{Zones: []model.Zone{{Name: "b"}, {Name: "a"}}}
 	if got := p.ZoneNames(); !slices.Equal(got, []model.ZoneName{"b", "a"}) {
 		t.Errorf("%v", got)
 	}
@@ -37,19 +37,19 @@ func TestTheZonesNamesAreInTheirOrder(t *testing.T) {
 
 func TestTheHostOfAProxyIsTakenAsItIsWritten(t *testing.T) {
 	for host, want := range map[string]string{"p.test": "p.test:1", "[::1]": "[::1]:1", "::1": "[::1]:1", "": ""} {
-		p := Profile{ProxyHost: host, ProxyPort: 1}
+		p := model.Profile{ProxyHost: host, ProxyPort: 1}
 		if err := checkProxy(&p); err != nil || p.ProxyAddr() != want {
 			t.Errorf("%q: %s, %v", host, p.ProxyAddr(), err)
 		}
 	}
 	for _, host := range []string{"a b", "a\tb", "a\x00b", "a/b", "a@b", "a?b", "a#b", "a:1", "[a:1]", "[::1"} {
-		p := Profile{ProxyHost: host, ProxyPort: 1}
+		p := model.Profile{ProxyHost: host, ProxyPort: 1}
 		if err := checkProxy(&p); (err == nil) != (host == "[::1") {
 			t.Errorf("%q: %v", host, err)
 		}
 	}
 	for port, good := range map[int]bool{0: false, 1: true, 65535: true, 65536: false} {
-		if err := checkProxy(&Profile{ProxyPort: port}); (err == nil) != good {
+		if err := checkProxy(&model.Profile{ProxyPort: port}); (err == nil) != good {
 			t.Errorf("port %d: %v", port, err)
 		}
 		if validPort(strconv.Itoa(port)) != good {
@@ -65,12 +65,12 @@ func TestAnEditOfAFileThatCannotBeReadIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "config.toml")
 	noerr.Must(t, os.Mkdir(folder, 0o700))
-	if err := AddProfile(t.Context(), folder, Profile{Name: "a", BaseURL: "https://a.example"}); err == nil || !strings.Contains(err.Error(), "adding profile") {
+	if err := AddProfile(t.Context(), folder, model.Profile{Name: "a", BaseURL: "https://a.example"}); err == nil || !strings.Contains(err.Error(), "adding profile") {
 		t.Errorf("a folder: %v", err)
 	}
 	file := filepath.Join(dir, "file")
 	noerr.Must(t, os.WriteFile(file, nil, 0o600))
-	if err := AddProfile(t.Context(), filepath.Join(file, "config.toml"), Profile{Name: "a", BaseURL: "https://a.example"}); err == nil {
+	if err := AddProfile(t.Context(), filepath.Join(file, "config.toml"), model.Profile{Name: "a", BaseURL: "https://a.example"}); err == nil {
 		t.Error("a file below a file was edited")
 	}
 }
@@ -79,7 +79,7 @@ func TestAVersionIsOneToFourDigits(t *testing.T) {
 	for version, good := range map[string]bool{
 		"v3": true, "v0": true, "v9999": true, "": false, "v": false, "v12345": false, "3": false, "V3": false, "v3a": false, "va3": false, "v3/": false, "v-3": false,
 	} {
-		if err := checkVersion(&Profile{APIVersion: version}); (err == nil) != good {
+		if err := checkVersion(&model.Profile{APIVersion: version}); (err == nil) != good {
 			t.Errorf("%q: %v", version, err)
 		}
 	}
@@ -100,16 +100,16 @@ func TestAProfileIsTheCallersOwn(t *testing.T) {
 
 // The older form of an account's identifier stands in a profile whose dialect knows it, and in its logins.
 func TestAnOlderAccountIsAProfilesByItsDialect(t *testing.T) {
-	p := Profile{
+	p := model.Profile{
 		Name: "acme", BaseURL: "https://api.example.com", ProxyHost: "proxy.example.com", ProxyPort: 1, UsernamePrefix: "brd",
-		Account: "c_1234abcd", APIVersion: DefaultAPIVersion, Dialect: "brightdata", Verify: true,
+		Account: "c_1234abcd", APIVersion: model.DefaultAPIVersion, Dialect: "brightdata", Verify: true,
 	}
-	noerr.Want(t, p.Validate())
+	noerr.Want(t, Validate(p))
 	if login, err := (model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: "z"}).Username(); err != nil || login != "brd-customer-c_1234abcd-zone-z" {
 		t.Errorf("%q, %v", login, err)
 	}
 	p.Dialect = ""
-	if err := p.Validate(); !errors.Is(err, ErrProfile) || !strings.Contains(err.Error(), "it must start with hl_ (") {
+	if err := Validate(p); !errors.Is(err, ErrProfile) || !strings.Contains(err.Error(), "it must start with hl_ (") {
 		t.Errorf("by the contract: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"zonedeck/keystore/textfile"
+	"zonedeck/model"
 )
 
 // ErrDomain is wrapped by every refusal of a target outside a profile's allowed domains.
@@ -18,30 +19,30 @@ var ErrDomain = errors.New("outside the allowed domains")
 // RefuseTarget is why a profile with allowed domains does not have an address fetched; nil for one
 // that may. A profile without any allows every target. An address that is not one is left to who
 // checks addresses.
-func (p Profile) RefuseTarget(address string) error {
+func RefuseTarget(p model.Profile, address string) error {
 	if len(p.AllowedDomains) == 0 {
 		return nil
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
-		return p.outside("this address")
+		return outside(p, "this address")
 	}
 	host, ok := domain(u.Hostname())
 	if ok && slices.ContainsFunc(p.AllowedDomains, func(pattern string) bool { return covers(pattern, host) }) {
 		return nil
 	}
-	return p.outside(u.Hostname())
+	return outside(p, u.Hostname())
 }
 
 // RefuseAnyTarget is RefuseTarget for a call that may reach any host.
-func (p Profile) RefuseAnyTarget(what string) error {
+func RefuseAnyTarget(p model.Profile, what string) error {
 	if len(p.AllowedDomains) == 0 {
 		return nil
 	}
-	return p.outside(what)
+	return outside(p, what)
 }
 
-func (p Profile) outside(what string) error {
+func outside(p model.Profile, what string) error {
 	return fmt.Errorf("%s is %w of profile %s (%s): add it to allowed_domains in config.toml, or use another profile",
 		what, ErrDomain, p.Name, strings.Join(p.AllowedDomains, ", "))
 }
@@ -61,7 +62,7 @@ func domain(host string) (string, bool) {
 	return strings.ToLower(ascii), err == nil && ascii != ""
 }
 
-func checkDomains(p *Profile) *fieldError {
+func checkDomains(p *model.Profile) *fieldError {
 	for i, pattern := range p.AllowedDomains {
 		parent, under := strings.CutPrefix(strings.TrimSpace(pattern), "*.")
 		name, ok := domain(parent)

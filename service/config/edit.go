@@ -23,14 +23,14 @@ var errOtherForm = errors.New("the file writes the profile in another form: chan
 // is ErrChanged. The text is checked before it replaces the old one, and what cannot be changed so is
 // an error: the file is not touched then. Variables are left as they are. The profile is returned as
 // it is in the file then.
-func EditProfile(ctx context.Context, path string, before, p Profile) (Profile, error) {
-	saved, err := p.checked()
+func EditProfile(ctx context.Context, path string, before, p model.Profile) (model.Profile, error) {
+	saved, err := checked(p)
 	if err == nil {
-		before, _ = before.checked() // for its defaults
+		before, _ = checked(before) // for its defaults
 		err = rewrite(ctx, path, p.Name, func(f File, text []byte) ([]byte, error) {
 			now := f.profiles[p.Name]
 			if saved, err = merged(before, now, saved); err == nil {
-				saved, err = saved.checked()
+				saved, err = checked(saved)
 			}
 			if err != nil {
 				return nil, err
@@ -79,7 +79,7 @@ func rewrite(ctx context.Context, path, name string, change func(f File, text []
 type line struct{ name, value string }
 
 // fields are the fields of a profile's own table, as render writes them.
-func (p Profile) fields() []line {
+func fields(p model.Profile) []line {
 	text := func(name, value string) line {
 		if value != "" {
 			value = textfile.Quote(value)
@@ -138,9 +138,9 @@ func zoneFields(z model.Zone) []line {
 }
 
 // edited is the text with another profile in the place of before.
-func edited(path string, text []byte, before, p Profile) ([]byte, error) {
+func edited(path string, text []byte, before, p model.Profile) ([]byte, error) {
 	e := editor{path: path, name: p.Name, text: text}
-	e.table(nil, before.fields(), p.fields())
+	e.table(nil, fields(before), fields(p))
 	for i, z := range slices.Backward(before.Zones) {
 		after, ok := p.Zone(string(z.Name))
 		if ok {
@@ -168,8 +168,8 @@ func edited(path string, text []byte, before, p Profile) ([]byte, error) {
 }
 
 // equalProfiles compares two profiles whatever the order of their zones.
-func equalProfiles(a, b Profile) bool {
-	for _, p := range []*Profile{&a, &b} {
+func equalProfiles(a, b model.Profile) bool {
+	for _, p := range []*model.Profile{&a, &b} {
 		p.Zones = slices.SortedFunc(slices.Values(p.Zones), func(x, y model.Zone) int { return cmp.Compare(x.Name, y.Name) })
 		if len(p.AllowedDomains) == 0 {
 			p.AllowedDomains = nil
@@ -199,7 +199,7 @@ func removed(path string, text []byte, f File, name string) ([]byte, error) {
 		case 1:
 			next = textfile.Quote(others[0]) // it stays the default when more are added
 		default:
-			next = textfile.Quote(LocalName)
+			next = textfile.Quote(model.LocalName)
 		}
 		e.field(textfile.At("default_profile"), "default_profile", next)
 	}

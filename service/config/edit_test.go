@@ -49,7 +49,7 @@ func written(t *testing.T, text string) string {
 	return path
 }
 
-func profileOf(t *testing.T, path, name string) Profile {
+func profileOf(t *testing.T, path, name string) model.Profile {
 	t.Helper()
 	f, err := Load(path)
 	noerr.Must(t, err)
@@ -78,7 +78,7 @@ func TestOnlyTheLinesThatDifferAreWritten(t *testing.T) {
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
 		t.Errorf("%s\n%v\nwant\n%s", got, err, want)
 	}
-	if got := profileOf(t, path, "acme"); !equalProfiles(got, func() Profile { p.Variables = map[string]string{"shop": "7"}; return p }()) {
+	if got := profileOf(t, path, "acme"); !equalProfiles(got, func() model.Profile { p.Variables = map[string]string{"shop": "7"}; return p }()) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -113,16 +113,16 @@ func TestWhatAnotherChangedMeanwhileStays(t *testing.T) {
 
 func TestWhatTwoChangeDifferentlyIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
-		theirs, ours func(p *Profile)
+		theirs, ours func(p *model.Profile)
 		want         string
 	}{
-		"a value":          {func(p *Profile) { p.Color = "red" }, func(p *Profile) { p.Color = "blue" }, "color is red now"},
-		"a list":           {func(p *Profile) { p.AllowedDomains = []string{"a.example", "b.example"} }, func(p *Profile) { p.AllowedDomains = nil }, "allowed_domains is a.example b.example now"},
-		"an emptied one":   {func(p *Profile) { p.AllowedDomains = nil }, func(p *Profile) { p.AllowedDomains = []string{"x.example"} }, "allowed_domains is empty now"},
-		"a zone's rate":    {func(p *Profile) { p.Zones[0].Rate.PerGB = 3 }, func(p *Profile) { p.Zones[0].Rate.PerGB = 4 }, "zone u1: rate_per_gb is 3 now"},
-		"a zone they drop": {func(p *Profile) { p.Zones = p.Zones[1:] }, func(p *Profile) { p.Zones[0].Password = "env:X" }, "zone u1 is not there any more"},
-		"a zone we drop":   {func(p *Profile) { p.Zones[0].Password = "env:X" }, func(p *Profile) { p.Zones = p.Zones[1:] }, "zone u1 has other settings now"},
-		"an added zone":    {func(p *Profile) { p.Zones = append(p.Zones, model.Zone{Name: "n", Password: "env:A"}) }, func(p *Profile) { p.Zones = append(p.Zones, model.Zone{Name: "n", Password: "env:B"}) }, "zone n: password is env:A now"},
+		"a value":          {func(p *model.Profile) { p.Color = "red" }, func(p *model.Profile) { p.Color = "blue" }, "color is red now"},
+		"a list":           {func(p *model.Profile) { p.AllowedDomains = []string{"a.example", "b.example"} }, func(p *model.Profile) { p.AllowedDomains = nil }, "allowed_domains is a.example b.example now"},
+		"an emptied one":   {func(p *model.Profile) { p.AllowedDomains = nil }, func(p *model.Profile) { p.AllowedDomains = []string{"x.example"} }, "allowed_domains is empty now"},
+		"a zone's rate":    {func(p *model.Profile) { p.Zones[0].Rate.PerGB = 3 }, func(p *model.Profile) { p.Zones[0].Rate.PerGB = 4 }, "zone u1: rate_per_gb is 3 now"},
+		"a zone they drop": {func(p *model.Profile) { p.Zones = p.Zones[1:] }, func(p *model.Profile) { p.Zones[0].Password = "env:X" }, "zone u1 is not there any more"},
+		"a zone we drop":   {func(p *model.Profile) { p.Zones[0].Password = "env:X" }, func(p *model.Profile) { p.Zones = p.Zones[1:] }, "zone u1 has other settings now"},
+		"an added zone":    {func(p *model.Profile) { p.Zones = append(p.Zones, model.Zone{Name: "n", Password: "env:A"}) }, func(p *model.Profile) { p.Zones = append(p.Zones, model.Zone{Name: "n", Password: "env:B"}) }, "zone n: password is env:A now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := written(t, edits)
@@ -148,17 +148,17 @@ func TestWhatCannotBeEditedIsLeftAlone(t *testing.T) {
 		"[profiles.acme]\nbase_url = \"\"\"https://\\\na.test\"\"\"": errOtherForm,
 	} {
 		path := written(t, text)
-		before := Profile{Name: "acme", BaseURL: "https://a.example", Verify: true}
+		before := model.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true}
 		if f, err := Load(path); err == nil && f.profiles["acme"].Name != "" {
 			before = profileOf(t, path, "acme")
 		}
-		_, err := EditProfile(t.Context(), path, before, Profile{Name: "acme", BaseURL: "https://c.example", Verify: true})
+		_, err := EditProfile(t.Context(), path, before, model.Profile{Name: "acme", BaseURL: "https://c.example", Verify: true})
 		if got, _ := os.ReadFile(path); !errors.Is(err, want) || string(got) != text {
 			t.Errorf("%s\n%v\n%s", text, err, got)
 		}
 	}
 	path := written(t, edits)
-	if _, err := EditProfile(t.Context(), path, profileOf(t, path, "acme"), Profile{Name: "acme"}); !errors.Is(err, ErrProfile) {
+	if _, err := EditProfile(t.Context(), path, profileOf(t, path, "acme"), model.Profile{Name: "acme"}); !errors.Is(err, ErrProfile) {
 		t.Errorf("a profile without an address: %v", err)
 	}
 }
@@ -171,7 +171,7 @@ func TestAProfileIsRemovedWithWhatIsItsOwn(t *testing.T) {
 	if string(got) != strings.Replace(want, "# the real one\n\n", "# the real one\n", 1) && string(got) != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if err := AddProfile(t.Context(), path, Profile{Name: "third", BaseURL: "https://d.example"}); err != nil { // it stays the default
+	if err := AddProfile(t.Context(), path, model.Profile{Name: "third", BaseURL: "https://d.example"}); err != nil { // it stays the default
 		t.Fatal(err)
 	}
 	if f, err := Load(path); err != nil || f.Default() != "other" {
@@ -185,33 +185,33 @@ func TestAProfileIsRemovedWithWhatIsItsOwn(t *testing.T) {
 func TestOfSeveralProfilesNoneBecomesTheDefaultByItself(t *testing.T) {
 	path := written(t, edits+"\n[profiles.third]\nbase_url = \"https://d.example\"\n")
 	noerr.Must(t, RemoveProfile(t.Context(), path, "acme"))
-	if f, err := Load(path); err != nil || f.Default() != LocalName {
+	if f, err := Load(path); err != nil || f.Default() != model.LocalName {
 		t.Errorf("the default is %q, %v", f.Default(), err)
 	}
 }
 
 func TestAllowedDomains(t *testing.T) {
-	p, err := Profile{Name: "acme", BaseURL: "https://a.example", AllowedDomains: []string{"Shop.example", "*.shop.example", "bücher.example", "10.0.0.1"}}.checked()
+	p, err := checked(model.Profile{Name: "acme", BaseURL: "https://a.example", AllowedDomains: []string{"Shop.example", "*.shop.example", "bücher.example", "10.0.0.1"}})
 	noerr.Must(t, err)
 	for address, allowed := range map[string]bool{
 		"https://shop.example/a": true, "http://SHOP.example.:8080": true, "https://a.b.shop.example": true, "https://xn--bcher-kva.example/": true,
 		"https://bücher.example": true, "http://10.0.0.1/": true, "https://evilshop.example": false, "https://shop.example.evil.test": false,
 		"https://shop.example@evil.test/": false, "https://other.example": false, "": false, "::": false, "https://10.0.0.2": false,
 	} {
-		err := p.RefuseTarget(address)
+		err := RefuseTarget(p, address)
 		if (err == nil) != allowed || err != nil && !errors.Is(err, ErrDomain) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
 	want := "other.example is outside the allowed domains of profile acme (shop.example, *.shop.example, xn--bcher-kva.example, 10.0.0.1): add it to allowed_domains in config.toml, or use another profile"
-	if err := p.RefuseTarget("https://other.example"); err == nil || err.Error() != want {
+	if err := RefuseTarget(p, "https://other.example"); err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
-	if err := (Profile{Name: "acme"}).RefuseTarget("https://anything.example"); err != nil {
+	if err := RefuseTarget(model.Profile{Name: "acme"}, "https://anything.example"); err != nil {
 		t.Errorf("a profile without allowed domains: %v", err)
 	}
 	for _, pattern := range []string{"", "*", "*.", "a.*.example", "https://a.example", "a.example:80", "a example", ".example", "a..example"} {
-		if err := (Profile{Name: "acme", BaseURL: "https://a.example", AllowedDomains: []string{pattern}}).Validate(); !errors.Is(err, ErrProfile) {
+		if err := Validate(model.Profile{Name: "acme", BaseURL: "https://a.example", AllowedDomains: []string{pattern}}); !errors.Is(err, ErrProfile) {
 			t.Errorf("%q: %v", pattern, err)
 		}
 	}
@@ -232,7 +232,7 @@ func FuzzEditProfile(f *testing.F) {
 		}
 		p := before
 		p.BaseURL, p.AllowedDomains, p.ReadOnly = base, []string{allowed}, readOnly
-		if p, err = p.checked(); err != nil {
+		if p, err = checked(p); err != nil {
 			return
 		}
 		got, err := edited("config.toml", []byte(text), before, p)

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"sync/atomic"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
 )
 
 // Variables of the environment that stand in for what a profile names: a key's value, and a zone's password.
@@ -16,12 +19,12 @@ const (
 // concurrent use once the profile is chosen.
 type InUse struct {
 	path     string
-	base     Profile
+	base     model.Profile
 	instead  string // the profile whose read-only counts where none is in use
 	noneUsed bool
 	file     atomic.Pointer[File]
-	current  atomic.Pointer[Profile] // base, with addresses once they are known
-	unusable atomic.Pointer[string]  // why the profile cannot be used any more; nil while it can
+	current  atomic.Pointer[model.Profile] // base, with addresses once they are known
+	unusable atomic.Pointer[string]        // why the profile cannot be used any more; nil while it can
 }
 
 // NewInUse has read a configuration. Choose comes next.
@@ -31,23 +34,28 @@ func NewInUse(path string, file File) *InUse {
 	return u
 }
 
+// Local is the profile of the embedded emulator before its addresses are known.
+func Local() model.Profile {
+	return model.Profile{Name: model.LocalName, Local: true, Can: dialect.Abilities("")}
+}
+
 // Choose has a profile used, as flags and environment make it.
-func (u *InUse) Choose(p Profile) { u.base = p }
+func (u *InUse) Choose(p model.Profile) { u.base = p }
 
 // ChooseNone is for what needs no profile. Whether files are changed, the profile says that would be in use: the one
 // that is named, else the default.
 func (u *InUse) ChooseNone(named string) {
-	u.base, u.noneUsed, u.instead = Profile{Name: LocalName, Local: true}, true, named
+	u.base, u.noneUsed, u.instead = Local(), true, named
 }
 
 // Path is the config file.
 func (u *InUse) Path() string { return u.path }
 
 // Base is the profile in use as it was configured at the start.
-func (u *InUse) Base() Profile { return u.base }
+func (u *InUse) Base() model.Profile { return u.base }
 
 // Profile is the profile in use as known now; it does no I/O.
-func (u *InUse) Profile() Profile {
+func (u *InUse) Profile() model.Profile {
 	if p := u.current.Load(); p != nil {
 		return *p
 	}
@@ -58,7 +66,7 @@ func (u *InUse) Profile() Profile {
 func (u *InUse) Known() bool { return u.current.Load() != nil }
 
 // SetProfile has the profile in use as it is now.
-func (u *InUse) SetProfile(p Profile) { u.current.Store(&p) }
+func (u *InUse) SetProfile(p model.Profile) { u.current.Store(&p) }
 
 // Withdraw ends the use of the profile, with the reason.
 func (u *InUse) Withdraw(reason string) { u.unusable.Store(&reason) }
@@ -84,19 +92,19 @@ func (u *InUse) SetFile(f File) { u.file.Store(&f) }
 func (u *InUse) Read() (File, error) { return Load(u.path) }
 
 // Named is the profile in use, or another one of the configuration as it is on disk.
-func (u *InUse) Named(name string) (Profile, error) {
+func (u *InUse) Named(name string) (model.Profile, error) {
 	if p := u.Profile(); p.Name == name {
 		return p, nil
 	}
 	file, err := u.Read()
 	if err != nil {
-		return Profile{}, err
+		return model.Profile{}, err
 	}
 	return file.Profile(name)
 }
 
 // Configured are the profiles of File in the order of their names.
-func (u *InUse) Configured() (profiles []Profile) {
+func (u *InUse) Configured() (profiles []model.Profile) {
 	file := u.File()
 	for _, name := range file.Names() {
 		if p, err := file.Profile(name); err == nil {

@@ -31,7 +31,7 @@ var (
 type File struct {
 	path     string
 	fallback string // default_profile
-	profiles map[string]Profile
+	profiles map[string]model.Profile
 	keys     Keys
 	order    []string // the names as the file has them
 	webhook  Webhook
@@ -130,7 +130,7 @@ func (c configFile) file(path string, doc textfile.Doc) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	f := File{path: path, fallback: c.DefaultProfile, profiles: map[string]Profile{}, keys: keys, webhook: hook, notify: c.Terminal.Notify}
+	f := File{path: path, fallback: c.DefaultProfile, profiles: map[string]model.Profile{}, keys: keys, webhook: hook, notify: c.Terminal.Notify}
 	// In the order of names, so that the same file always gives the same error.
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p, err := c.Profiles[name].profile(name, filepath.Dir(path), doc)
@@ -142,7 +142,7 @@ func (c configFile) file(path string, doc textfile.Doc) (File, error) {
 	}
 	stands := doc.Fields(textfile.At("profiles"))
 	slices.SortStableFunc(f.order, func(a, b string) int { return cmp.Compare(at(stands, a), at(stands, b)) })
-	if c.DefaultProfile != "" && c.DefaultProfile != LocalName {
+	if c.DefaultProfile != "" && c.DefaultProfile != model.LocalName {
 		if _, ok := f.profiles[c.DefaultProfile]; !ok {
 			return File{}, doc.Fault(textfile.At("default_profile"), fmt.Sprintf("there is no profile %q", c.DefaultProfile), f.choices())
 		}
@@ -158,8 +158,8 @@ func at(stands map[string]int, name string) int {
 	return -1
 }
 
-func (e profileEntry) profile(name, dir string, doc textfile.Doc) (Profile, error) {
-	p := Profile{
+func (e profileEntry) profile(name, dir string, doc textfile.Doc) (model.Profile, error) {
+	p := model.Profile{
 		Name: name, BaseURL: e.BaseURL, ProxyHost: e.ProxyHost, UsernamePrefix: e.UsernamePrefix,
 		Account: model.AccountID(e.Account), Dialect: e.Dialect, Key: e.Key, APIVersion: e.APIVersion,
 		AgentURL: e.AgentURL, BrowserURL: e.BrowserURL, CA: e.CA, Verify: e.Verify == nil || *e.Verify, ReadOnly: e.ReadOnly, Color: e.Color,
@@ -168,16 +168,16 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (Profile, erro
 	if e.MaxJobCost != nil {
 		p.MaxJobCost = *e.MaxJobCost
 		if p.MaxJobCost == 0 { // 0 is "no cap" in a Profile, and a fault in a file
-			return Profile{}, doc.Fault(textfile.At("profiles", name, "max_job_cost"), "0 would refuse every job, or none", "dollars, more than 0, or no line for no cap")
+			return model.Profile{}, doc.Fault(textfile.At("profiles", name, "max_job_cost"), "0 would refuse every job, or none", "dollars, more than 0, or no line for no cap")
 		}
 	}
 	if e.AllowedDomains != nil && len(e.AllowedDomains) == 0 { // it could mean every target, or none
-		return Profile{}, doc.Fault(textfile.At("profiles", name, "allowed_domains"), "the list is empty, which would allow every target, or none", "the targets that may be fetched, or no line for every target")
+		return model.Profile{}, doc.Fault(textfile.At("profiles", name, "allowed_domains"), "the list is empty, which would allow every target, or none", "the targets that may be fetched, or no line for every target")
 	}
 	if e.ProxyPort != nil {
 		p.ProxyPort = *e.ProxyPort
 		if p.ProxyPort == 0 { // 0 is "not set" in a Profile, and a fault in a file
-			return Profile{}, doc.Fault(textfile.At("profiles", name, "proxy_port"), "the port 0 does not exist", "a number from 1 to 65535")
+			return model.Profile{}, doc.Fault(textfile.At("profiles", name, "proxy_port"), "the port 0 does not exist", "a number from 1 to 65535")
 		}
 	}
 	if p.CA != "" && !filepath.IsAbs(p.CA) {
@@ -186,16 +186,16 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (Profile, erro
 	for i, z := range e.Zones {
 		zone, fe := z.zone()
 		if fe != nil {
-			return Profile{}, doc.Fault(textfile.At("profiles", name, "zones", i, fe.field), fe.msg, fe.expected)
+			return model.Profile{}, doc.Fault(textfile.At("profiles", name, "zones", i, fe.field), fe.msg, fe.expected)
 		}
 		if _, twice := p.Zone(string(zone.Name)); twice {
-			return Profile{}, doc.Fault(textfile.At("profiles", name, "zones", i), fmt.Sprintf("a second zone is named %q", zone.Name), "every zone once")
+			return model.Profile{}, doc.Fault(textfile.At("profiles", name, "zones", i), fmt.Sprintf("a second zone is named %q", zone.Name), "every zone once")
 		}
 		p.Zones = append(p.Zones, zone)
 	}
-	p, err := p.checked()
+	p, err := checked(p)
 	if fe, ok := errors.AsType[*fieldError](err); ok {
-		return Profile{}, doc.Fault(textfile.At("profiles", name, fe.field), fe.msg, fe.expected)
+		return model.Profile{}, doc.Fault(textfile.At("profiles", name, fe.field), fe.msg, fe.expected)
 	}
 	return p, err
 }
@@ -269,7 +269,7 @@ func (f File) Default() string {
 // Profile finds a profile; the empty name is the default. Errors wrap
 // errNoProfiles (also for the name "local", whose profile the embedded emulator
 // makes) or ErrNoSuchProfile.
-func (f File) Profile(name string) (Profile, error) {
+func (f File) Profile(name string) (model.Profile, error) {
 	if name == "" {
 		name = f.Default()
 	}
@@ -277,15 +277,15 @@ func (f File) Profile(name string) (Profile, error) {
 	case ok:
 		p.Zones, p.Variables, p.AllowedDomains = slices.Clone(p.Zones), maps.Clone(p.Variables), slices.Clone(p.AllowedDomains)
 		return p, nil
-	case name == LocalName, name == "" && len(f.profiles) == 0:
-		return Profile{}, errNoProfiles
+	case name == model.LocalName, name == "" && len(f.profiles) == 0:
+		return model.Profile{}, errNoProfiles
 	case name == "":
-		return Profile{}, fmt.Errorf("%w was named, and %s sets no default_profile; expected %s", ErrNoSuchProfile, f.path, f.choices())
+		return model.Profile{}, fmt.Errorf("%w was named, and %s sets no default_profile; expected %s", ErrNoSuchProfile, f.path, f.choices())
 	default:
-		return Profile{}, fmt.Errorf("%w %q in %s; expected %s", ErrNoSuchProfile, name, f.path, f.choices())
+		return model.Profile{}, fmt.Errorf("%w %q in %s; expected %s", ErrNoSuchProfile, name, f.path, f.choices())
 	}
 }
 
 func (f File) choices() string {
-	return "one of " + strings.Join(append(f.Names(), LocalName), ", ")
+	return "one of " + strings.Join(append(f.Names(), model.LocalName), ", ")
 }

@@ -23,7 +23,7 @@ func (s setting) value() reflect.Value { return reflect.ValueOf(s.at).Elem() }
 
 func (s setting) text() string { return strings.Trim(fmt.Sprint(s.value()), "[]") }
 
-func (p *Profile) settings() []setting {
+func settings(p *model.Profile) []setting {
 	return []setting{
 		{"base_url", &p.BaseURL},
 		{"proxy_host", &p.ProxyHost},
@@ -56,9 +56,9 @@ func zoneSettings(z *model.Zone) []setting {
 
 // merged is what the file says now, with what differs between before and p. What has another value
 // now than before, and yet another in p, is an error that says what it is now.
-func merged(before, now, p Profile) (Profile, error) {
+func merged(before, now, p model.Profile) (model.Profile, error) {
 	out := now
-	said := mergeSettings("", before.settings(), out.settings(), p.settings())
+	said := mergeSettings("", settings(&before), settings(&out), settings(&p))
 	out.Zones = nil
 	for _, z := range now.Zones {
 		was, had := before.Zone(string(z.Name))

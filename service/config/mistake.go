@@ -1,6 +1,8 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // MistakeError is a mistake in flags, environment or config file.
 type MistakeError struct{ cause error }

@@ -102,7 +102,7 @@ func pick[T comparable](field *T, weaker T) {
 // A profile of the embedded emulator whose address is overridden is no longer
 // local: it is another service, described by flags alone (FromFlags), so that
 // nothing of the demo account reaches it.
-func (p Profile) With(o Override) (Profile, error) {
+func (o Override) On(p model.Profile) (model.Profile, error) {
 	if p.Local && (o.BaseURL != "" || o.ProxyHost != "" || o.AgentURL != "" || o.BrowserURL != "") {
 		return FromFlags(o)
 	}
@@ -119,20 +119,20 @@ func (p Profile) With(o Override) (Profile, error) {
 	if o.CA != "" {
 		abs, err := filepath.Abs(o.CA)
 		if err != nil {
-			return Profile{}, fmt.Errorf("%w: ca: %w", ErrProfile, err)
+			return model.Profile{}, fmt.Errorf("%w: ca: %w", ErrProfile, err)
 		}
 		p.CA = abs
 	}
 	if o.Verify != nil {
 		p.Verify = *o.Verify
 	}
-	return p.checked()
+	return checked(p)
 }
 
 // FromFlags is the profile of an override alone, for a service that no file
 // describes. Its name is FlagsName.
-func FromFlags(o Override) (Profile, error) {
-	return Profile{Name: FlagsName, Verify: true}.With(o)
+func FromFlags(o Override) (model.Profile, error) {
+	return o.On(model.Profile{Name: FlagsName, Verify: true})
 }
 
 // FlagsName names the profile that flags alone describe.

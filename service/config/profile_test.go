@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 )
 
 const acme = `default_profile = "acme"
@@ -59,10 +60,10 @@ func load(t *testing.T, path string) File {
 	return f
 }
 
-func acmeProfile(dir string) Profile {
-	return Profile{
+func acmeProfile(dir string) model.Profile {
+	return model.Profile{
 		Name: "acme", BaseURL: "https://api.example.com", ProxyHost: "proxy.example.com", ProxyPort: 33335,
-		UsernamePrefix: "abc", Account: "hl_1234abcd", Key: "etl-main", APIVersion: "v3",
+		UsernamePrefix: "abc", Account: "hl_1234abcd", Key: "etl-main", APIVersion: "v3", Can: dialect.Abilities(""),
 		CA: filepath.Join(dir, "certs", "root.pem"), Verify: true,
 		Zones: []model.Zone{
 			{Name: "unlocker1", Product: model.ProductUnlocker, Password: "keyring:acme/unlocker1", Rate: model.Rate{Per1000: 1.5}},
@@ -85,7 +86,7 @@ func TestLoadReadsProfilesWithTheirDefaults(t *testing.T) {
 		}
 	}
 	got, err := f.Profile("staging")
-	if err != nil || got.Verify || got.Dialect != "brightdata" || got.APIVersion != "v4" || got.ProxyAddr() != "" || got.ProxyPort != DefaultProxyPort {
+	if err != nil || got.Verify || got.Dialect != "brightdata" || got.APIVersion != "v4" || got.ProxyAddr() != "" || got.ProxyPort != model.DefaultProxyPort {
 		t.Errorf("staging: %+v, %v", got, err)
 	}
 	if want.ProxyAddr() != "proxy.example.com:33335" {
@@ -121,7 +122,7 @@ func TestTheDefaultIsNamedOrTheOnlyOne(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for _, f := range []File{load(t, write(t, "default_profile = 'local'\n"+one)), load(t, write(t, two))} {
-		if _, err := f.Profile(LocalName); !errors.Is(err, errNoProfiles) {
+		if _, err := f.Profile(model.LocalName); !errors.Is(err, errNoProfiles) {
 			t.Errorf("the emulator's profile: %v", err)
 		}
 	}
@@ -192,7 +193,7 @@ func TestAFaultyConfigurationIsNamedByLineAndExpectation(t *testing.T) {
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("the error shows a secret: %v", err)
 			}
-			if err := AddProfile(t.Context(), path, Profile{Name: "new", BaseURL: "https://n.example", Verify: true}); err == nil {
+			if err := AddProfile(t.Context(), path, model.Profile{Name: "new", BaseURL: "https://n.example", Verify: true}); err == nil {
 				t.Error("a profile was added to a file with a fault")
 			}
 			if b, err := os.ReadFile(path); err != nil || string(b) != c.text {
@@ -204,14 +205,14 @@ func TestAFaultyConfigurationIsNamedByLineAndExpectation(t *testing.T) {
 
 func TestNotesSayWhatIsNotSafe(t *testing.T) {
 	for name, c := range map[string]struct {
-		p    Profile
+		p    model.Profile
 		want int
 	}{
-		"https":           {Profile{BaseURL: "https://a.example", Verify: true}, 0},
-		"http":            {Profile{BaseURL: "http://a.example", Verify: true}, 1},
-		"http, localhost": {Profile{BaseURL: "http://localhost:1", Verify: true}, 0},
-		"http, loopback":  {Profile{BaseURL: "http://[::1]:1", Verify: true}, 0},
-		"no checks":       {Profile{BaseURL: "http://a.example"}, 2},
+		"https":           {model.Profile{BaseURL: "https://a.example", Verify: true}, 0},
+		"http":            {model.Profile{BaseURL: "http://a.example", Verify: true}, 1},
+		"http, localhost": {model.Profile{BaseURL: "http://localhost:1", Verify: true}, 0},
+		"http, loopback":  {model.Profile{BaseURL: "http://[::1]:1", Verify: true}, 0},
+		"no checks":       {model.Profile{BaseURL: "http://a.example"}, 2},
 	} {
 		if got := c.p.Notes(); len(got) != c.want {
 			t.Errorf("%s: %q", name, got)
@@ -233,8 +234,8 @@ func TestAddProfileKeepsTheRestOfTheFile(t *testing.T) {
 	noerr.Must(t, err)
 	commented := "# mine\n" + string(before) + "# the end, no line break"
 	noerr.Must(t, os.WriteFile(path, []byte(commented), 0o600))
-	second := Profile{
-		Name: "odd-1", ProxyHost: "::1", ProxyPort: 44445, UsernamePrefix: "p\"q", Account: "hl_x", Dialect: "brightdata",
+	second := model.Profile{
+		Name: "odd-1", ProxyHost: "::1", ProxyPort: 44445, UsernamePrefix: "p\"q", Account: "hl_x", Dialect: "brightdata", Can: dialect.Abilities("brightdata"),
 		APIVersion: "v4", Key: "a \"key\"\\", Zones: []model.Zone{{Name: "z\\1", IdentityVerified: true, Product: model.ProductISP, Password: "cmd:op \"read x\""}},
 	}
 	noerr.Must(t, AddProfile(t.Context(), path, second))
@@ -243,7 +244,7 @@ func TestAddProfileKeepsTheRestOfTheFile(t *testing.T) {
 		t.Errorf("the file became (%v)\n%s", err, after)
 	}
 	f := load(t, path)
-	for _, want := range []Profile{first, second} {
+	for _, want := range []model.Profile{first, second} {
 		if got, err := f.Profile(want.Name); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v\nwant\n%+v", got, err, want)
 		}
@@ -257,9 +258,9 @@ func TestAddProfileKeepsTheRestOfTheFile(t *testing.T) {
 }
 
 func TestAProfileIsAddedOnALineOfItsOwn(t *testing.T) {
-	first, err := Profile{Name: "first", BaseURL: "https://a.example", Verify: true}.checked()
+	first, err := checked(model.Profile{Name: "first", BaseURL: "https://a.example", Verify: true})
 	noerr.Must(t, err)
-	second, err := Profile{Name: "second", BaseURL: "https://b.example", Verify: true}.checked()
+	second, err := checked(model.Profile{Name: "second", BaseURL: "https://b.example", Verify: true})
 	noerr.Must(t, err)
 	old := strings.TrimRight(string(render(first)), "\n")
 	for _, end := range []string{"", "\n", "\n\n"} {
@@ -274,7 +275,7 @@ func TestAProfileIsAddedOnALineOfItsOwn(t *testing.T) {
 }
 
 func TestAddProfileRefusesWhatLoadWould(t *testing.T) {
-	for name, p := range map[string]Profile{
+	for name, p := range map[string]model.Profile{
 		"no address":  {Name: "a"},
 		"no name":     {BaseURL: "https://a.example"},
 		"the local":   {Name: "local", BaseURL: "https://a.example"},
@@ -291,7 +292,7 @@ func TestAddProfileRefusesWhatLoadWould(t *testing.T) {
 		}
 	}
 	inline := write(t, "profiles = {a = {base_url = 'https://a.example'}}\n")
-	if err := AddProfile(t.Context(), inline, Profile{Name: "b", BaseURL: "https://b.example", Verify: true}); err == nil || !strings.Contains(err.Error(), "by hand") {
+	if err := AddProfile(t.Context(), inline, model.Profile{Name: "b", BaseURL: "https://b.example", Verify: true}); err == nil || !strings.Contains(err.Error(), "by hand") {
 		t.Errorf("a form that cannot be appended to: %v", err)
 	}
 }
@@ -305,18 +306,18 @@ func TestOverridesTakePrecedenceOverTheFile(t *testing.T) {
 	}))
 	noerr.Must(t, err)
 	flags := Override{BaseURL: "https://flag.example/x/"}
-	got, err := base.With(flags.Or(fromEnv))
+	got, err := flags.Or(fromEnv).On(base)
 	noerr.Must(t, err)
 	want := base
 	want.BaseURL, want.ProxyPort, want.Key, want.Verify = "https://flag.example/x", 44445, "env-key", false
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
-	if got, err := base.With(Override{}); err != nil || !reflect.DeepEqual(got, base) || !(Override{}).Empty() || flags.Empty() {
+	if got, err := (Override{}).On(base); err != nil || !reflect.DeepEqual(got, base) || !(Override{}).Empty() || flags.Empty() {
 		t.Errorf("an empty override: %+v, %v", got, err)
 	}
 	for _, o := range []Override{{BaseURL: "x"}, {ProxyHost: "a:1"}, {Account: "x"}, {Dialect: "x"}, {APIVersion: "x"}, {UsernamePrefix: "a-b"}, {ProxyPort: -1}} {
-		if _, err := base.With(o); !errors.Is(err, ErrProfile) {
+		if _, err := o.On(base); !errors.Is(err, ErrProfile) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
@@ -351,16 +352,16 @@ func TestEveryVariableIsRead(t *testing.T) {
 }
 
 func TestAnOverriddenAddressGetsNothingOfTheDemoAccount(t *testing.T) {
-	local := Profile{
-		Name: LocalName, BaseURL: "http://127.0.0.1:1", ProxyHost: "127.0.0.1", ProxyPort: 2, UsernamePrefix: "brd",
+	local := model.Profile{
+		Name: model.LocalName, BaseURL: "http://127.0.0.1:1", ProxyHost: "127.0.0.1", ProxyPort: 2, UsernamePrefix: "brd",
 		Account: "hl_demo01", Key: "batch-user", Verify: true, Local: true, Zones: []model.Zone{{Name: "z", Password: "demo:z"}},
 	}
-	got, err := local.With(Override{BaseURL: "https://api.example.com"})
-	want := Profile{Name: "flags", BaseURL: "https://api.example.com", ProxyPort: 33335, APIVersion: "v3", Verify: true}
+	got, err := Override{BaseURL: "https://api.example.com"}.On(local)
+	want := model.Profile{Name: "flags", BaseURL: "https://api.example.com", ProxyPort: 33335, APIVersion: "v3", Can: dialect.Abilities(""), Verify: true}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := local.With(Override{Key: "other"}); err != nil || !got.Local || got.Key != "other" {
+	if got, err := (Override{Key: "other"}).On(local); err != nil || !got.Local || got.Key != "other" {
 		t.Errorf("another demo key: %+v, %v", got, err)
 	}
 }
@@ -380,7 +381,7 @@ func FuzzConfigNeverPanicsAndStaysWhenBroken(f *testing.F) {
 				t.Errorf("%q: error %v is no *FileError", b, err)
 			}
 		}
-		added := AddProfile(t.Context(), path, Profile{Name: "fuzzed-new", BaseURL: "https://n.example", Verify: true})
+		added := AddProfile(t.Context(), path, model.Profile{Name: "fuzzed-new", BaseURL: "https://n.example", Verify: true})
 		now, readErr := os.ReadFile(path)
 		noerr.Must(t, readErr)
 		if added != nil {
@@ -410,7 +411,7 @@ func TestTheEdgesOfAProfilesName(t *testing.T) {
 		"a": true, "z": true, "A": true, "Z": true, "0": true, "9": true, "_-": true, strings.Repeat("a", 64): true,
 		"": false, strings.Repeat("a", 65): false, "`": false, "{": false, "@": false, "[": false, "/": false, ":": false, "ä": false,
 	} {
-		if problem := checkName(&Profile{Name: name}); (problem == nil) != fine {
+		if problem := checkName(&model.Profile{Name: name}); (problem == nil) != fine {
 			t.Errorf("%q: %v", name, problem)
 		}
 	}
@@ -419,7 +420,7 @@ func TestTheEdgesOfAProfilesName(t *testing.T) {
 func TestACAFlagIsMadeAbsolute(t *testing.T) {
 	want, err := filepath.Abs("ca.pem")
 	noerr.Must(t, err)
-	got, err := acmeProfile(t.TempDir()).With(Override{CA: "ca.pem"})
+	got, err := Override{CA: "ca.pem"}.On(acmeProfile(t.TempDir()))
 	if err != nil || got.CA != want {
 		t.Errorf("CA %q, %v; want %q", got.CA, err, want)
 	}
@@ -429,7 +430,7 @@ func TestACAFlagIsMadeAbsolute(t *testing.T) {
 func TestProfilesAreInTheOrderOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	for _, name := range []string{"prod", "acme", "zoo", "beta"} {
-		noerr.Must(t, AddProfile(t.Context(), path, Profile{Name: name, BaseURL: "https://api.example.com", Verify: true, Zones: []model.Zone{{Name: "z"}}}))
+		noerr.Must(t, AddProfile(t.Context(), path, model.Profile{Name: name, BaseURL: "https://api.example.com", Verify: true, Zones: []model.Zone{{Name: "z"}}}))
 	}
 	edited := profileOf(t, path, "prod")
 	edited.BaseURL, edited.Zones = "https://other.example.com", nil

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/model"
 )
 
 func TestAReadOnlyProfileRefusesWhatChangesSomething(t *testing.T) {
-	open, closed := Profile{Name: "acme"}, Profile{Name: "prod", ReadOnly: true}
+	open, closed := model.Profile{Name: "acme"}, model.Profile{Name: "prod", ReadOnly: true}
 	if err := errors.Join(open.Refuse("launch jobs"), open.RefuseMethod("POST")); err != nil {
 		t.Errorf("a profile that may: %v", err)
 	}
-	if err := closed.Refuse("launch jobs"); !errors.Is(err, ErrReadOnly) || err.Error() != "profile prod is read-only: it does not launch jobs" {
+	if err := closed.Refuse("launch jobs"); !errors.Is(err, model.ErrReadOnly) || err.Error() != "profile prod is read-only: it does not launch jobs" {
 		t.Errorf("%v", err)
 	}
 	for method, allowed := range map[string]bool{"": true, "GET": true, "head": true, "OPTIONS": true, "POST": false, "put": false, "PATCH": false, "DELETE": false, "BREW": false} {
@@ -25,7 +26,7 @@ func TestAReadOnlyProfileRefusesWhatChangesSomething(t *testing.T) {
 
 func TestColorAndReadOnlyAreKeptInTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
-	want := Profile{Name: "prod", BaseURL: "https://api.example.com", Verify: true, ReadOnly: true, Color: "red"}
+	want := model.Profile{Name: "prod", BaseURL: "https://api.example.com", Verify: true, ReadOnly: true, Color: "red"}
 	noerr.Must(t, AddProfile(t.Context(), path, want))
 	f, err := Load(path)
 	noerr.Must(t, err)
@@ -33,7 +34,7 @@ func TestColorAndReadOnlyAreKeptInTheFile(t *testing.T) {
 	if err != nil || !p.ReadOnly || p.Color != "red" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p, err = p.With(Override{BaseURL: "https://other.example.com"}); err != nil || !p.ReadOnly {
+	if p, err = (Override{BaseURL: "https://other.example.com"}).On(p); err != nil || !p.ReadOnly {
 		t.Errorf("a flag lifts it: %+v, %v", p, err)
 	}
 	want.Name, want.Color = "other", "pink"

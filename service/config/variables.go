@@ -10,7 +10,7 @@ import (
 	"zonedeck/model"
 )
 
-func checkVariables(p *Profile) *fieldError {
+func checkVariables(p *model.Profile) *fieldError {
 	for _, name := range slices.Sorted(maps.Keys(p.Variables)) {
 		if !model.VariableName(name) {
 			return &fieldError{"variables", fmt.Sprintf("%q cannot name a variable", name), "letters, digits and underscores, not starting with a digit"}
@@ -36,7 +36,7 @@ func isRef(value string) bool {
 // environment. A reference of the profile is a secret, and so is a variable of the environment
 // whose name says that it is one, or whose value holds a login. What is a key's or a zone's password goes to no target: own
 // tells by its reference.
-func (p Profile) Variable(name string, getenv func(string) string, own func(ref string) bool) (model.Variable, bool) {
+func Variable(p model.Profile, name string, getenv func(string) string, own func(ref string) bool) (model.Variable, bool) {
 	value, ok := p.Variables[name]
 	v := model.Variable{Value: value}
 	switch {

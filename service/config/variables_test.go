@@ -13,7 +13,7 @@ import (
 
 func TestTheVariablesOfAProfile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
-	p := Profile{
+	p := model.Profile{
 		Name: "a", BaseURL: "https://api.example.com", Verify: true, Zones: []model.Zone{{Name: "z", Password: "env:PW_OF_Z"}},
 		Variables: map[string]string{"market": "de", "token": "env:SHOP", "own": "keyring:zonedeck/k", "url": "http://lab.test/"},
 	}
@@ -29,18 +29,18 @@ func TestTheVariablesOfAProfile(t *testing.T) {
 		"SHOP_API_KEY": {Ref: "env:SHOP_API_KEY"}, "MY_PASS": {Ref: "env:MY_PASS"},
 		"DATABASE_URL": {Ref: "env:DATABASE_URL"}, "PROXY": {Ref: "env:PROXY"},
 	} {
-		v, ok := p.Variable(name, func(n string) string { return env[n] }, func(ref string) bool { return ref == "keyring:zonedeck/k" })
+		v, ok := Variable(p, name, func(n string) string { return env[n] }, func(ref string) bool { return ref == "keyring:zonedeck/k" })
 		if !ok || v != want {
 			t.Errorf("%s: %+v, %t; want %+v", name, v, ok, want)
 		}
 	}
 	for _, name := range []string{"own", "PW_OF_Z", "ZONEDECK_KEY"} {
-		v, ok := p.Variable(name, func(n string) string { return env[n] }, func(ref string) bool { return ref == "keyring:zonedeck/k" })
+		v, ok := Variable(p, name, func(n string) string { return env[n] }, func(ref string) bool { return ref == "keyring:zonedeck/k" })
 		if !ok || v.Refused == "" || v.Ref != "" || v.Value != "" {
 			t.Errorf("%s: %+v, %t", name, v, ok)
 		}
 	}
-	if v, ok := p.Variable("none", func(string) string { return "" }, nil); ok {
+	if v, ok := Variable(p, "none", func(string) string { return "" }, nil); ok {
 		t.Errorf("a variable without a value: %+v", v)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"zonedeck/model"
 )
@@ -64,8 +65,19 @@ type Dialect struct {
 	embedded bool
 }
 
+// dialects are made once, so that the abilities of two profiles with the same dialect are equal.
+var dialects struct {
+	sync.Once
+	all []Dialect
+}
+
 // all lists the dialects, the default first.
 func all() []Dialect {
+	dialects.Do(func() { dialects.all = known() })
+	return dialects.all
+}
+
+func known() []Dialect {
 	return []Dialect{
 		{
 			name:      "documented",
@@ -104,6 +116,15 @@ func all() []Dialect {
 			embedded:  true,
 		},
 	}
+}
+
+// Abilities are what the dialect of a name can do, nil for an unknown name.
+func Abilities(name string) model.Abilities {
+	i := slices.IndexFunc(all(), func(d Dialect) bool { return name == d.name || name == "" })
+	if i < 0 {
+		return nil
+	}
+	return &all()[i]
 }
 
 // Find gives a dialect by name; the empty name is the default.

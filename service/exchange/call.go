@@ -14,7 +14,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 )
 
@@ -24,7 +23,7 @@ const userAgent = "zonedeck"
 
 // Call is one exchange with the service's API.
 type Call struct {
-	Profile config.Profile
+	Profile model.Profile
 	// KeyName names the key, for its rate limit. Key is its value; without one the call
 	// carries no Authorization, for what anybody may read.
 	KeyName string

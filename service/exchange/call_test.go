@@ -20,7 +20,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -74,7 +73,7 @@ func TestAKeysTurnThatComesTooLateIsATimeout(t *testing.T) {
 }
 
 // broken makes one call by API and one through the proxy, each within its own limit.
-func broken(t *testing.T, w *Wire, p config.Profile, limit time.Duration) map[string]error {
+func broken(t *testing.T, w *Wire, p model.Profile, limit time.Duration) map[string]error {
 	t.Helper()
 	within := func(call func(context.Context) error) error {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), limit, ErrTimeout)
@@ -282,11 +281,11 @@ func TestWhatAProfileCannotGiveNamesItsField(t *testing.T) {
 	secret := func(s string, err error) Source {
 		return servicetest.Source{KeyBy: servicetest.Key, SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(s), err }}
 	}
-	login := func(s Source, ctx context.Context, p config.Profile, z model.Zone) error {
+	login := func(s Source, ctx context.Context, p model.Profile, z model.Zone) error {
 		_, err := LoginFor(ctx, s, p, z, nil)
 		return err
 	}
-	key := func(s Source, p config.Profile, name string) error {
+	key := func(s Source, p model.Profile, name string) error {
 		_, _, err := KeyFor(t.Context(), s, p, name)
 		return err
 	}
@@ -316,7 +315,7 @@ func TestWhatAProfileCannotGiveNamesItsField(t *testing.T) {
 		}
 	}
 	var bad *model.RequestError
-	if _, _, err := Current(t.Context(), servicetest.SourceFor(config.Profile{Dialect: "latin"})); !errors.As(err, &bad) || bad.Field() != "profile" {
+	if _, _, err := Current(t.Context(), servicetest.SourceFor(model.Profile{Dialect: "latin"})); !errors.As(err, &bad) || bad.Field() != "profile" {
 		t.Errorf("an unknown dialect: %v", err)
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/address"
-	"zonedeck/service/config"
 )
 
 // Login is the login of native access (service.md 5.2).
@@ -133,7 +132,7 @@ func NativeRequest(ctx context.Context, r model.FetchRequest, authorization stri
 // CONNECT tunnel for https. Like API it makes exactly one try. It returns the answer
 // to CONNECT whether or not the tunnel opened; a refusal is a nil response with
 // ErrRefused.
-func (w *Wire) Native(ctx context.Context, p config.Profile, login Login, r model.FetchRequest) (*http.Response, Tunnel, *Trace, error) {
+func (w *Wire) Native(ctx context.Context, p model.Profile, login Login, r model.FetchRequest) (*http.Response, Tunnel, *Trace, error) {
 	tr := newTrace(w.timer)
 	if err := w.breaker.allow(p.ProxyAddr()); err != nil {
 		tr.notStarted()
@@ -171,7 +170,7 @@ var ErrRefused = errors.New("the proxy refused the tunnel")
 
 // proxied is the transport of one request through the proxy. box takes the
 // proxy's answer to CONNECT.
-func (w *Wire) proxied(ctx context.Context, p config.Profile, login Login, tr *Trace, box *tunnelBox) http.RoundTripper {
+func (w *Wire) proxied(ctx context.Context, p model.Profile, login Login, tr *Trace, box *tunnelBox) http.RoundTripper {
 	t := bareTransport()
 	proxy := &url.URL{Scheme: "http", Host: p.ProxyAddr()}
 	t.Proxy = func(req *http.Request) (*url.URL, error) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"zonedeck/keystore"
-	"zonedeck/service/config"
+	"zonedeck/model"
 )
 
 // RelayBytes bounds an answer that a library reads. farewellFor bounds the DELETE that ends
@@ -26,7 +26,7 @@ const (
 // belongs to one conversation; its requests end with the context given to NewRelay.
 type Relay struct {
 	wire  *Wire
-	p     config.Profile
+	p     model.Profile
 	key   keystore.Secret
 	name  string // of the key
 	param string
@@ -39,7 +39,7 @@ type Relay struct {
 
 // NewRelay makes a Relay. The key goes into the query parameter param or, if that is "",
 // into Authorization as Bearer (service.md 5.1). mask masks it.
-func (w *Wire) NewRelay(ctx context.Context, p config.Profile, keyName string, key keystore.Secret, param string, mask Mask) *Relay {
+func (w *Wire) NewRelay(ctx context.Context, p model.Profile, keyName string, key keystore.Secret, param string, mask Mask) *Relay {
 	return &Relay{wire: w, p: p, key: key, name: keyName, param: param, mask: mask, ctx: ctx}
 }
 

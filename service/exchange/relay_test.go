@@ -9,7 +9,7 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
-	"zonedeck/service/config"
+	"zonedeck/model"
 )
 
 func TestAKeyThatARelaySentWasUsed(t *testing.T) {
@@ -22,7 +22,7 @@ func TestAKeyThatARelaySentWasUsed(t *testing.T) {
 	for address, want := range map[string][]string{s.URL: {"acme etl " + secret.Fingerprint(), "acme etl " + secret.Fingerprint()}, "http://" + closed.Addr().String(): nil} {
 		var used []string
 		w := New(Config{Used: func(profile, key, fingerprint string) { used = append(used, profile+" "+key+" "+fingerprint) }})
-		r := w.NewRelay(t.Context(), config.Profile{Name: "acme", AgentURL: address, Local: true}, "etl", secret, "", Mask{})
+		r := w.NewRelay(t.Context(), model.Profile{Name: "acme", AgentURL: address, Local: true}, "etl", secret, "", Mask{})
 		for range 2 {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, http.NoBody)
 			noerr.Must(t, err)

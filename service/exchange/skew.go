@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"zonedeck/service/config"
+	"zonedeck/model"
 )
 
 // Skew is how far the service's clock is ahead of this machine's, by the Date header of its last
@@ -55,7 +55,7 @@ func skewOf(h http.Header, sent, received time.Time) (Skew, bool) {
 }
 
 // noteSkew keeps what an answer says about the service's clock.
-func (w *Wire) noteSkew(p config.Profile, h http.Header, sent time.Time) {
+func (w *Wire) noteSkew(p model.Profile, h http.Header, sent time.Time) {
 	if s, ok := skewOf(h, sent, w.timer()); ok {
 		s.Service = p.BaseURL
 		if p.Local {
@@ -66,7 +66,7 @@ func (w *Wire) noteSkew(p config.Profile, h http.Header, sent time.Time) {
 }
 
 // Skew is the last measurement at a profile's service; ok is false if there is none.
-func (w *Wire) Skew(p config.Profile) (s Skew, ok bool) {
+func (w *Wire) Skew(p model.Profile) (s Skew, ok bool) {
 	if last := w.skew.Load(); last != nil && last.Service == p.BaseURL {
 		return *last, true
 	}

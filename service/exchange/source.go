@@ -9,7 +9,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 )
 
@@ -17,7 +16,7 @@ import (
 type Source interface {
 	// Profile gives the profile in use as it is now. If that is the embedded emulator's,
 	// it makes sure that the emulator runs.
-	Profile(ctx context.Context) (config.Profile, error)
+	Profile(ctx context.Context) (model.Profile, error)
 	// Secret gives the value that a reference stands for.
 	Secret(ctx context.Context, ref string) (keystore.Secret, error)
 	// Key gives a key by name.
@@ -25,21 +24,21 @@ type Source interface {
 	// Permit decides whether a key may be used with a profile, and returns its value, which it gets from
 	// take. For a key refused by its record take is not called; for one without a reference take fails. An
 	// error ends the call before anything is sent.
-	Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+	Permit(ctx context.Context, p model.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 }
 
 // As is s with another profile. s still decides whether a key may be used with it.
-func As(s Source, p config.Profile) Source { return as{s, p} }
+func As(s Source, p model.Profile) Source { return as{s, p} }
 
 type as struct {
 	Source
-	profile config.Profile
+	profile model.Profile
 }
 
-func (a as) Profile(context.Context) (config.Profile, error) { return a.profile, nil }
+func (a as) Profile(context.Context) (model.Profile, error) { return a.profile, nil }
 
 // AsLogin is As with the same value for every reference.
-func AsLogin(s Source, p config.Profile, value keystore.Secret) Source {
+func AsLogin(s Source, p model.Profile, value keystore.Secret) Source {
 	return asLogin{as{s, p}, value}
 }
 
@@ -51,7 +50,7 @@ type asLogin struct {
 func (a asLogin) Secret(context.Context, string) (keystore.Secret, error) { return a.value, nil }
 
 // AsKey is AsLogin with the same key for every name.
-func AsKey(s Source, p config.Profile, k model.Key, value keystore.Secret) Source {
+func AsKey(s Source, p model.Profile, k model.Key, value keystore.Secret) Source {
 	return asKey{asLogin{as{s, p}, value}, k}
 }
 
@@ -63,25 +62,25 @@ type asKey struct {
 func (a asKey) Key(string) (model.Key, bool) { return a.key, a.key.Name != "" }
 
 // Fixed is a Source of one profile, key and value that permits every use. A key without a name is none.
-func Fixed(p config.Profile, k model.Key, value keystore.Secret) Source {
+func Fixed(p model.Profile, k model.Key, value keystore.Secret) Source {
 	return fixed{asKey{asLogin{as{nil, p}, value}, k}}
 }
 
 type fixed struct{ asKey }
 
-func (fixed) Permit(_ context.Context, _ config.Profile, _ model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+func (fixed) Permit(_ context.Context, _ model.Profile, _ model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	return take()
 }
 
 // Current gives the profile with its dialect.
-func Current(ctx context.Context, s Source) (config.Profile, dialect.Dialect, error) {
+func Current(ctx context.Context, s Source) (model.Profile, dialect.Dialect, error) {
 	p, err := s.Profile(ctx)
 	if err != nil {
-		return config.Profile{}, dialect.Dialect{}, fmt.Errorf("profile: %w", err)
+		return model.Profile{}, dialect.Dialect{}, fmt.Errorf("profile: %w", err)
 	}
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
-		return config.Profile{}, dialect.Dialect{}, model.BadField("profile", "%w", err)
+		return model.Profile{}, dialect.Dialect{}, model.BadField("profile", "%w", err)
 	}
 	return p, d, nil
 }
@@ -89,7 +88,7 @@ func Current(ctx context.Context, s Source) (config.Profile, dialect.Dialect, er
 // KeyFor gives the key to use and its value. An empty name means the key that the
 // profile names. It refuses a key that is not in the inventory or has no reference. An
 // error of Permit is returned unchanged.
-func KeyFor(ctx context.Context, s Source, p config.Profile, name string) (model.Key, keystore.Secret, error) {
+func KeyFor(ctx context.Context, s Source, p model.Profile, name string) (model.Key, keystore.Secret, error) {
 	if name == "" {
 		name = p.Key
 	}
@@ -113,7 +112,7 @@ func KeyFor(ctx context.Context, s Source, p config.Profile, name string) (model
 }
 
 // LoginFor makes a zone's proxy login from the profile and the password's reference.
-func LoginFor(ctx context.Context, s Source, p config.Profile, z model.Zone, params []model.Param) (Login, error) {
+func LoginFor(ctx context.Context, s Source, p model.Profile, z model.Zone, params []model.Param) (Login, error) {
 	name, err := Username(p, z.Name, params)
 	if err != nil {
 		return Login{}, err
@@ -160,7 +159,7 @@ func Resolve(ctx context.Context, s Source, field, ref string) (keystore.Secret,
 }
 
 // Username is the name of a proxy login (service.md 5.2).
-func Username(p config.Profile, zone model.ZoneName, params []model.Param) (string, error) {
+func Username(p model.Profile, zone model.ZoneName, params []model.Param) (string, error) {
 	name, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: zone, Params: params}.Username()
 	if err == nil {
 		return name, nil

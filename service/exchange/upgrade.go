@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
 // Socket is an open WebSocket to the remote browser. Frames are read from it and written to
@@ -27,7 +26,7 @@ type Socket struct {
 
 // SocketRequest makes the request that opens the remote browser. authorization is the login
 // or, for a preview, its mask.
-func SocketRequest(ctx context.Context, p config.Profile, authorization, key string) (*http.Request, error) {
+func SocketRequest(ctx context.Context, p model.Profile, authorization, key string) (*http.Request, error) {
 	u, err := url.Parse(p.BrowserURL)
 	if err != nil || u.User != nil || u.Host == "" {
 		return nil, model.BadField("profile", "%s has no usable browser_url", p.Name)
@@ -62,7 +61,7 @@ const socketGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 // those of API.
 //
 // The socket ends with ctx.
-func (w *Wire) Browser(ctx context.Context, p config.Profile, login Login) (*Socket, *http.Response, *Trace, error) {
+func (w *Wire) Browser(ctx context.Context, p model.Profile, login Login) (*Socket, *http.Response, *Trace, error) {
 	tr := newTrace(w.timer)
 	if err := w.breaker.allow(p.BrowserURL); err != nil {
 		tr.notStarted()

@@ -15,7 +15,6 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/roots"
 )
 
@@ -74,7 +73,7 @@ func New(c Config) *Wire {
 // trusted as well as the system's.
 //
 // ctx is the exchange's context. The one that net/http passes to dialers may outlive it.
-func (w *Wire) transport(ctx context.Context, p config.Profile, tr *Trace) http.RoundTripper {
+func (w *Wire) transport(ctx context.Context, p model.Profile, tr *Trace) http.RoundTripper {
 	t := bareTransport()
 	t.DialContext = w.plainDial(ctx, tr)
 	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {

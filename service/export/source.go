@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
 // The variables that exports take their secrets from, unless the reference to a
@@ -18,7 +17,7 @@ const (
 
 // Source is a fetch to export, with the profile that it is made by.
 type Source struct {
-	Profile config.Profile
+	Profile model.Profile
 	Request model.FetchRequest
 	// Key is the reference of the key that the request uses by API.
 	Key string

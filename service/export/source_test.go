@@ -11,7 +11,6 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/export"
 )
 
@@ -20,7 +19,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 // source is a fetch with a part of everything.
 func source(via model.Via) export.Source {
 	return export.Source{
-		Profile: config.Profile{
+		Profile: model.Profile{
 			BaseURL: "https://api.test", ProxyHost: "proxy.test", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
 			Dialect: "brightdata", CA: "/etc/service ca.pem", Verify: true,
 		},

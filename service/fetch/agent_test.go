@@ -20,7 +20,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/agent"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 )
@@ -49,7 +48,7 @@ func said(texts ...string) *mcp.CallToolResult {
 }
 
 // agentProfile is a profile whose MCP endpoint is h, and what its requests carried.
-func agentProfile(t *testing.T, h http.Handler) (config.Profile, func() []string) {
+func agentProfile(t *testing.T, h http.Handler) (model.Profile, func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var seen []string

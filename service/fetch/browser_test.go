@@ -18,7 +18,6 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 )
@@ -103,7 +102,7 @@ func (d *devtools) usual(method string, id int) []string {
 	return append([]string{fmt.Sprintf(`{"id":%d,"result":%s%s}`, id, result, session)}, more...)
 }
 
-func browserProfile(t *testing.T, h http.Handler) config.Profile {
+func browserProfile(t *testing.T, h http.Handler) model.Profile {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
@@ -113,7 +112,7 @@ func browserProfile(t *testing.T, h http.Handler) config.Profile {
 	return p
 }
 
-func visit(p config.Profile) model.FetchRequest {
+func visit(p model.Profile) model.FetchRequest {
 	return model.FetchRequest{Zone: servicetest.Zone(p, "browser1"), Via: model.ViaBrowser, URL: "http://lab.test/shop"}
 }
 

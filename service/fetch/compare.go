@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 )
 
@@ -84,7 +83,7 @@ func (ft *Fetcher) sideBySide(ctx context.Context, g model.Grid, on func(int, mo
 		case err == nil:
 		case errors.Is(err, errStopped):
 			c.Problem, err = "cancelled", nil
-		case g.Kind == model.CompareZones && errors.Is(err, model.ErrRequest) && !errors.Is(err, config.ErrReadOnly): // read-only ends all
+		case g.Kind == model.CompareZones && errors.Is(err, model.ErrRequest) && !errors.Is(err, model.ErrReadOnly): // read-only ends all
 			c.Problem, c.Cause, err = oneLine(err), err, nil
 		}
 		c.Active = false

@@ -12,7 +12,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
-	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -111,7 +110,7 @@ func TestTheCorpusOverSockets(t *testing.T) {
 	proxied := servicetest.NativeProfile(t, &servicetest.Proxy{Target: dial})
 	proxied.CA = ca
 	ways := map[model.Via]struct {
-		p  config.Profile
+		p  model.Profile
 		ft *Fetcher
 	}{model.ViaAPI: {api, newFetcher(t, api)}, model.ViaNative: {proxied, newFetcher(t, proxied)}}
 	for _, c := range cases {

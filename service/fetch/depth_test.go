@@ -13,7 +13,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -48,13 +47,13 @@ func TestEachStepOfATestIsMeasured(t *testing.T) {
 		"no trusted certificate": {"https://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) {
 			p := p
 			p.CA = ""
-			f.cfg.Source = servicetest.Source{Base: f.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
+			f.cfg.Source = servicetest.Source{Base: f.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
 		}, "connect done, CONNECT done, TLS failed, request not_reached", "", 1},
 		"a name that is nobody's": {"https://no-such-name.invalid/", nil, "connect done, CONNECT done, TLS done, request failed", "target_40001", 1},
 		"nobody listens": {"https://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) {
 			p := p
 			p.ProxyPort = 1
-			f.cfg.Source = servicetest.Source{Base: f.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
+			f.cfg.Source = servicetest.Source{Base: f.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
 		}, "connect failed, CONNECT not_reached, TLS not_reached, request not_reached", "", 0},
 	} {
 		q := ProbeRequest{Zone: z, Target: tc.target}

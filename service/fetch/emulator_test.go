@@ -7,13 +7,12 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/servicetest"
 )
 
 // fetchOnEmulator fetches from an emulator with its demo account.
-func fetchOnEmulator(t *testing.T, change ...func(*Config)) (*Fetcher, config.Profile) {
+func fetchOnEmulator(t *testing.T, change ...func(*Config)) (*Fetcher, model.Profile) {
 	t.Helper()
 	demo := servicetest.Emulator(t, emulator.Options{})
 	keys := func(o *Config) { o.Source = servicetest.Source{Base: o.Source, SecretBy: demo.Secret, KeyBy: demo.Key} }

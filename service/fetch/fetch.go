@@ -12,7 +12,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
@@ -56,7 +55,7 @@ type Event struct {
 // flight is one fetch under way.
 type flight struct {
 	ft      *Fetcher
-	p       config.Profile
+	p       model.Profile
 	d       dialect.Dialect
 	r       model.FetchRequest
 	values  map[string]keystore.Secret // of the secrets among r's variables

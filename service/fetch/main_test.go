@@ -8,7 +8,6 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
 	"zonedeck/service/servicetest"
@@ -26,7 +25,7 @@ func fetched(t *testing.T, f *Fetcher, r model.FetchRequest) model.FetchResult {
 
 // newFetcher is a Fetcher with the secrets of the tests. change sees its Config
 // before it is made, with the Config of its Wire.
-func newFetcher(t testing.TB, p config.Profile, change ...func(*Config)) *Fetcher {
+func newFetcher(t testing.TB, p model.Profile, change ...func(*Config)) *Fetcher {
 	t.Helper()
 	c := Config{
 		Source: servicetest.SourceFor(p),

@@ -15,10 +15,9 @@ import (
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
-func native(p config.Profile, url string) model.FetchRequest {
+func native(p model.Profile, url string) model.FetchRequest {
 	r := servicetest.Ask(p, "dc1")
 	r.Via, r.URL = model.ViaNative, url
 	return r

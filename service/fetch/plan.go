@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
@@ -45,7 +44,7 @@ func fetchesPages(p model.Product) bool {
 	return p.Network() || p == model.ProductUnlocker || p == model.ProductBrowser || p == model.ProductUnknown
 }
 
-func planZones(profile config.Profile, d dialect.Dialect, p model.Preset, base model.FetchRequest) model.Grid {
+func planZones(profile model.Profile, d dialect.Dialect, p model.Preset, base model.FetchRequest) model.Grid {
 	if p.Zones == nil {
 		p.Zones = slices.DeleteFunc(slices.Clone(profile.Zones), func(z model.Zone) bool {
 			return !fetchesPages(z.Product) && z.Name != base.Zone.Name
@@ -72,7 +71,7 @@ func planZones(profile config.Profile, d dialect.Dialect, p model.Preset, base m
 	return g
 }
 
-func (ft *Fetcher) planLogins(profile config.Profile, d dialect.Dialect, p model.Preset, base model.FetchRequest) (model.Grid, error) {
+func (ft *Fetcher) planLogins(profile model.Profile, d dialect.Dialect, p model.Preset, base model.FetchRequest) (model.Grid, error) {
 	if p.Zones == nil {
 		p.Zones = slices.DeleteFunc(slices.Clone(profile.Zones), func(z model.Zone) bool { return !z.Product.NativeAccess() })
 	}
@@ -94,7 +93,7 @@ func (ft *Fetcher) planLogins(profile config.Profile, d dialect.Dialect, p model
 	return g, nil
 }
 
-func (ft *Fetcher) planExits(profile config.Profile, d dialect.Dialect, p model.Preset, base model.FetchRequest) (model.Grid, error) {
+func (ft *Fetcher) planExits(profile model.Profile, d dialect.Dialect, p model.Preset, base model.FetchRequest) (model.Grid, error) {
 	pr, err := ft.prepareProbe(profile, d, ProbeRequest{Zone: base.Zone, Params: p.Params, Target: base.URL, Session: p.Session})
 	if err != nil {
 		return model.Grid{}, err
@@ -106,7 +105,7 @@ func (ft *Fetcher) planExits(profile config.Profile, d dialect.Dialect, p model.
 	}, nil
 }
 
-func (ft *Fetcher) planRefusal(ctx context.Context, profile config.Profile, d dialect.Dialect, p model.Preset) (model.Grid, error) {
+func (ft *Fetcher) planRefusal(ctx context.Context, profile model.Profile, d dialect.Dialect, p model.Preset) (model.Grid, error) {
 	p.Zones, p.Now, p.GoodPage = profile.Zones, ft.cfg.Now(), cmp.Or(p.GoodPage, d.TestPage(profile.Local))
 	g := model.NewRefusal(p)
 	c := &g.Cells[slices.IndexFunc(g.Cells, func(c model.Cell) bool { return c.Label == model.LabelOtherKey })]

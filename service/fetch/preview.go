@@ -12,7 +12,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/agent"
 	"zonedeck/service/browse"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
@@ -24,7 +23,7 @@ const mask = "••••"
 // masked: of the key only the last four characters are shown (last4, "" when they are
 // not known), of the password nothing. It uses the functions that write the request,
 // and does no I/O. Problem says why Fetch would refuse it.
-func (ft *Fetcher) Preview(p config.Profile, r model.FetchRequest, last4 string) model.WirePreview {
+func (ft *Fetcher) Preview(p model.Profile, r model.FetchRequest, last4 string) model.WirePreview {
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
 		return model.WirePreview{Problem: err.Error()}
@@ -61,7 +60,7 @@ func (ft *Fetcher) Preview(p config.Profile, r model.FetchRequest, last4 string)
 	return w
 }
 
-func previewAPI(p config.Profile, d dialect.Dialect, r model.FetchRequest, last4 string) ([]string, error) {
+func previewAPI(p model.Profile, d dialect.Dialect, r model.FetchRequest, last4 string) ([]string, error) {
 	body, err := d.Request(r)
 	if err != nil {
 		return nil, err
@@ -74,7 +73,7 @@ func previewAPI(p config.Profile, d dialect.Dialect, r model.FetchRequest, last4
 	return wireLines(req, (*http.Request).Write)
 }
 
-func previewNative(p config.Profile, d dialect.Dialect, r model.FetchRequest) ([]string, error) {
+func previewNative(p model.Profile, d dialect.Dialect, r model.FetchRequest) ([]string, error) {
 	name, err := exchange.Username(p, r.Zone.Name, d.Params(r))
 	if err != nil {
 		return nil, err
@@ -99,7 +98,7 @@ func previewNative(p config.Profile, d dialect.Dialect, r model.FetchRequest) ([
 }
 
 // previewAgent is the call of a tool; a session was begun before it.
-func previewAgent(p config.Profile, d dialect.Dialect, r model.FetchRequest, key string) ([]string, error) {
+func previewAgent(p model.Profile, d dialect.Dialect, r model.FetchRequest, key string) ([]string, error) {
 	name, args := tool(d, r)
 	req, err := agent.Request(context.Background(), p.AgentURL, "(given by initialize)", name, args)
 	if err != nil {
@@ -113,7 +112,7 @@ func previewAgent(p config.Profile, d dialect.Dialect, r model.FetchRequest, key
 }
 
 // previewBrowser is the request that opens the remote browser, and the navigation.
-func previewBrowser(p config.Profile, d dialect.Dialect, r model.FetchRequest) ([]string, error) {
+func previewBrowser(p model.Profile, d dialect.Dialect, r model.FetchRequest) ([]string, error) {
 	name, err := exchange.Username(p, r.Zone.Name, d.Params(r))
 	if err != nil {
 		return nil, err

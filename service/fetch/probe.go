@@ -14,7 +14,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
@@ -80,7 +79,7 @@ func (ft *Fetcher) Probe(ctx context.Context, q ProbeRequest, on func(string)) (
 // probe is one test under way.
 type probe struct {
 	ft       *Fetcher
-	p        config.Profile
+	p        model.Profile
 	d        dialect.Dialect
 	q        ProbeRequest
 	rotating []model.Param // without the session
@@ -88,7 +87,7 @@ type probe struct {
 	on       func(string)
 }
 
-func (ft *Fetcher) prepareProbe(p config.Profile, d dialect.Dialect, q ProbeRequest) (*probe, error) {
+func (ft *Fetcher) prepareProbe(p model.Profile, d dialect.Dialect, q ProbeRequest) (*probe, error) {
 	if known, ok := p.Zone(string(q.Zone.Name)); ok {
 		q.Zone.Password, q.Zone.Rate = cmp.Or(q.Zone.Password, known.Password), cmp.Or(q.Zone.Rate, known.Rate)
 	}

@@ -12,12 +12,11 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
 // told is a proxy whose target says in JSON what address it was called from.
-func told(t *testing.T, answers ...string) (config.Profile, *servicetest.Proxy) {
+func told(t *testing.T, answers ...string) (model.Profile, *servicetest.Proxy) {
 	t.Helper()
 	var n atomic.Int64
 	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -106,19 +105,19 @@ func TestASessionThatFailsIsToldAndTheRotationKept(t *testing.T) {
 
 func TestAProbeThatCannotBeMadeNamesItsField(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change func(*config.Profile, *ProbeRequest)
+		change func(*model.Profile, *ProbeRequest)
 		field  string
 	}{
-		"no page is known":        {func(p *config.Profile, _ *ProbeRequest) { p.Dialect = "documented" }, "url"},
-		"a page without a scheme": {func(_ *config.Profile, q *ProbeRequest) { q.Target = "lab.test" }, "url"},
-		"no proxy":                {func(p *config.Profile, q *ProbeRequest) { q.Target, p.ProxyHost = "http://lab.test/", "" }, "profile"},
-		"no port":                 {func(p *config.Profile, q *ProbeRequest) { q.Target, p.ProxyPort = "http://lab.test/", 0 }, "profile"},
-		"a port that is not one":  {func(p *config.Profile, q *ProbeRequest) { q.Target, p.ProxyPort = "http://lab.test/", 65536 }, "profile"},
-		"no account":              {func(p *config.Profile, q *ProbeRequest) { q.Target, p.Account = "http://lab.test/", "" }, "profile"},
-		"a parameter that the contract does not show": {func(p *config.Profile, q *ProbeRequest) {
+		"no page is known":        {func(p *model.Profile, _ *ProbeRequest) { p.Dialect = "documented" }, "url"},
+		"a page without a scheme": {func(_ *model.Profile, q *ProbeRequest) { q.Target = "lab.test" }, "url"},
+		"no proxy":                {func(p *model.Profile, q *ProbeRequest) { q.Target, p.ProxyHost = "http://lab.test/", "" }, "profile"},
+		"no port":                 {func(p *model.Profile, q *ProbeRequest) { q.Target, p.ProxyPort = "http://lab.test/", 0 }, "profile"},
+		"a port that is not one":  {func(p *model.Profile, q *ProbeRequest) { q.Target, p.ProxyPort = "http://lab.test/", 65536 }, "profile"},
+		"no account":              {func(p *model.Profile, q *ProbeRequest) { q.Target, p.Account = "http://lab.test/", "" }, "profile"},
+		"a parameter that the contract does not show": {func(p *model.Profile, q *ProbeRequest) {
 			p.Dialect, q.Target, q.Params = "documented", "http://lab.test/", []model.Param{{Name: "city", Value: "x"}}
 		}, "city"},
-		"a session that the contract does not show": {func(p *config.Profile, q *ProbeRequest) {
+		"a session that the contract does not show": {func(p *model.Profile, q *ProbeRequest) {
 			p.Dialect, q.Target, q.Session = "documented", "http://lab.test/", "a1"
 		}, "session"},
 	} {

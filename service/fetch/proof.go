@@ -7,7 +7,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
@@ -15,7 +14,7 @@ import (
 // proofCall is the call that shows whether the service accepts a key: one fetch of the
 // profile's test page by API, through the first zone that any page can be fetched through,
 // without retries. An error says what the profile lacks for it.
-func proofCall(p config.Profile) (model.FetchRequest, error) {
+func proofCall(p model.Profile) (model.FetchRequest, error) {
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
 		return model.FetchRequest{}, err
@@ -36,7 +35,7 @@ func proofCall(p config.Profile) (model.FetchRequest, error) {
 // not be where the key's reference leads yet, and through the zone that is named, if any page can be
 // fetched through it. Where the profile has no such zone the account's status is asked for. proves is
 // the result's Proves; the errors are those of Fetch.
-func (ft *Fetcher) ProveKey(ctx context.Context, p config.Profile, zone string, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
+func (ft *Fetcher) ProveKey(ctx context.Context, p model.Profile, zone string, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
 	r, err := proofCall(p)
 	if z, known := p.Zone(zone); known && err == nil && (z.Product.Network() || z.Product == model.ProductUnlocker) {
 		r.Zone = z
@@ -67,7 +66,7 @@ func (ft *Fetcher) ProvePassword(ctx context.Context, z model.Zone, value keysto
 
 // ProvePasswordAs makes one call through the proxy with the settings of a profile, which need not be the one in use.
 // The result and the errors are those of Probe.
-func (ft *Fetcher) ProvePasswordAs(ctx context.Context, p config.Profile, z model.Zone, l exchange.LoginProof) (model.ProbeResult, error) {
+func (ft *Fetcher) ProvePasswordAs(ctx context.Context, p model.Profile, z model.Zone, l exchange.LoginProof) (model.ProbeResult, error) {
 	conf := ft.cfg
 	if l.Proves == "" {
 		conf.Journal = nil

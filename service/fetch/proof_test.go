@@ -11,7 +11,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
@@ -82,10 +81,10 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 	p := demo.Profile
 	p.Zones = nil
 	noerr.Must(t, (&Fetcher{}).Provable(p))
-	for name, change := range map[string]func(p *config.Profile){
-		"no such call":  func(p *config.Profile) { p.Dialect = "documented" },
-		"no address":    func(p *config.Profile) { p.BaseURL = "" },
-		"no such words": func(p *config.Profile) { p.Dialect = "none" },
+	for name, change := range map[string]func(p *model.Profile){
+		"no such call":  func(p *model.Profile) { p.Dialect = "documented" },
+		"no address":    func(p *model.Profile) { p.BaseURL = "" },
+		"no such words": func(p *model.Profile) { p.Dialect = "none" },
 	} {
 		other := p
 		change(&other)
@@ -132,10 +131,10 @@ func TestWhatAKeyIsProvedBy(t *testing.T) {
 	if r, err := proofCall(p); err != nil || r.Zone.Name != "unlocker1" || r.Via != model.ViaAPI || r.Retries != 0 || r.URL == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	for want, change := range map[string]func(p *config.Profile){
-		"the contract shows no test page for profile test":              func(p *config.Profile) { p.Dialect = "documented" },
-		"profile test names no zone of a proxy network or the unlocker": func(p *config.Profile) { p.Zones = p.Zones[2:] },
-		`dialect "none" is not known`:                                   func(p *config.Profile) { p.Dialect = "none" },
+	for want, change := range map[string]func(p *model.Profile){
+		"the contract shows no test page for profile test":              func(p *model.Profile) { p.Dialect = "documented" },
+		"profile test names no zone of a proxy network or the unlocker": func(p *model.Profile) { p.Zones = p.Zones[2:] },
+		`dialect "none" is not known`:                                   func(p *model.Profile) { p.Dialect = "none" },
 	} {
 		p := servicetest.Profile("http://api.test")
 		change(&p)

@@ -8,7 +8,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -23,11 +22,11 @@ func TestAReadOnlyProfileSendsNoMethodThatChangesSomething(t *testing.T) {
 		ft := newFetcher(t, p, func(conf *Config) { conf.Wire = c.cfg.Wire })
 		r := servicetest.Ask(p, string(p.Zones[0].Name))
 		r.Method = "POST"
-		if _, err := ft.Fetch(t.Context(), r, nil); !errors.Is(err, config.ErrReadOnly) || !errors.Is(err, model.ErrRequest) {
+		if _, err := ft.Fetch(t.Context(), r, nil); !errors.Is(err, model.ErrReadOnly) || !errors.Is(err, model.ErrRequest) {
 			t.Errorf("a fetch: %v", err)
 		}
 		twin := model.Grid{Base: r, Cells: []model.Cell{{Vary: model.Vary{Zone: p.Zones[0], Via: model.ViaAPI}}}}
-		if _, err := ft.Compare(t.Context(), twin, nil); !errors.Is(err, config.ErrReadOnly) {
+		if _, err := ft.Compare(t.Context(), twin, nil); !errors.Is(err, model.ErrReadOnly) {
 			t.Errorf("a comparison: %v", err)
 		}
 		if calls != 0 {
@@ -46,7 +45,7 @@ func TestAReadOnlyProfileCallsNoTool(t *testing.T) {
 	q := page()
 	q.Tool, q.Args = "delete_everything", "{}"
 	_, err := newFetcher(t, p).Fetch(t.Context(), q, nil)
-	if !errors.Is(err, config.ErrReadOnly) || !errors.Is(err, model.ErrRequest) || len(seen()) != 0 {
+	if !errors.Is(err, model.ErrReadOnly) || !errors.Is(err, model.ErrRequest) || len(seen()) != 0 {
 		t.Errorf("a tool: %v after %v", err, seen())
 	}
 	r, err := newFetcher(t, p).Fetch(t.Context(), page(), nil)

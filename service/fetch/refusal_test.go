@@ -11,7 +11,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/servicetest"
@@ -57,7 +56,7 @@ func (r recorder) PutFetch(_ context.Context, _ string, res model.FetchResult) e
 	return nil
 }
 
-func onRefusingAccount(t *testing.T, change ...func(*Config)) (*Fetcher, config.Profile, []model.Key) {
+func onRefusingAccount(t *testing.T, change ...func(*Config)) (*Fetcher, model.Profile, []model.Key) {
 	t.Helper()
 	account, err := scenario.Parse("account.toml", []byte(refusingAccount))
 	noerr.Must(t, err)

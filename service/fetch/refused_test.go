@@ -15,14 +15,13 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
 func TestWithoutAProfileNothingIsSent(t *testing.T) {
 	gone := errors.New("the profile cannot be read")
-	c := newFetcher(t, config.Profile{}, func(c *Config) {
-		c.Source = servicetest.Source{Base: c.Source, ProfileBy: func(context.Context) (config.Profile, error) { return config.Profile{}, gone }}
+	c := newFetcher(t, model.Profile{}, func(c *Config) {
+		c.Source = servicetest.Source{Base: c.Source, ProfileBy: func(context.Context) (model.Profile, error) { return model.Profile{}, gone }}
 	})
 	if res, err := c.Fetch(t.Context(), servicetest.Ask(servicetest.Profile(""), "unlocker1"), nil); !errors.Is(err, gone) {
 		t.Errorf("a fetch: %+v, %v", res, err)
@@ -62,13 +61,13 @@ func TestAProxyThatRepeatsTheLoginDoesNotGetItIntoTheResult(t *testing.T) {
 func TestAPreviewSaysWhyNothingCanBeSent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		via    model.Via
-		change func(*config.Profile)
+		change func(*model.Profile)
 		want   string
 	}{
-		"no account":          {model.ViaNative, func(p *config.Profile) { p.Account = "" }, "account"},
-		"no base URL":         {model.ViaAPI, func(p *config.Profile) { p.BaseURL = "" }, "base URL"},
-		"no such dialect":     {model.ViaAPI, func(p *config.Profile) { p.Dialect = "latin" }, "latin"},
-		"a country not shown": {model.ViaAPI, func(p *config.Profile) { p.Dialect = "documented" }, "country"},
+		"no account":          {model.ViaNative, func(p *model.Profile) { p.Account = "" }, "account"},
+		"no base URL":         {model.ViaAPI, func(p *model.Profile) { p.BaseURL = "" }, "base URL"},
+		"no such dialect":     {model.ViaAPI, func(p *model.Profile) { p.Dialect = "latin" }, "latin"},
+		"a country not shown": {model.ViaAPI, func(p *model.Profile) { p.Dialect = "documented" }, "country"},
 	} {
 		p := servicetest.Profile("http://api.test")
 		tc.change(&p)

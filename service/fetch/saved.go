@@ -16,7 +16,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 )
 
@@ -50,9 +49,9 @@ func Diagnose(ctx context.Context, s Saved) (model.FetchResult, error) {
 		return model.FetchResult{}, err
 	}
 	const nowhere = "saved.invalid"
-	p := config.Profile{
-		Name: "saved", BaseURL: "http://" + nowhere, ProxyHost: nowhere, ProxyPort: config.DefaultProxyPort,
-		UsernamePrefix: "saved", Account: "hl_saved", APIVersion: config.DefaultAPIVersion, Dialect: s.Dialect, Key: "saved", Verify: true,
+	p := model.Profile{
+		Name: "saved", BaseURL: "http://" + nowhere, ProxyHost: nowhere, ProxyPort: model.DefaultProxyPort,
+		UsernamePrefix: "saved", Account: "hl_saved", APIVersion: model.DefaultAPIVersion, Dialect: s.Dialect, Key: "saved", Verify: true,
 	}
 	wire := exchange.New(exchange.Config{Now: s.Now, Connect: func(context.Context, string, string) (net.Conn, error) {
 		return replay(answer), nil

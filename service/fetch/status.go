@@ -11,7 +11,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
@@ -24,7 +23,7 @@ const (
 
 // Provable says why no call of a profile can show whether the service accepts a key, or is nil: there is its
 // proofCall, or its dialect knows where an account shows its status.
-func (*Fetcher) Provable(p config.Profile) error {
+func (*Fetcher) Provable(p model.Profile) error {
 	_, err := proofCall(p)
 	if err == nil || statusPath(p) != "" {
 		return nil
@@ -33,7 +32,7 @@ func (*Fetcher) Provable(p config.Profile) error {
 }
 
 // statusPath is where the account of a profile shows its status; empty where its dialect shows no such call.
-func statusPath(p config.Profile) string {
+func statusPath(p model.Profile) string {
 	d, err := dialect.Find(p.Dialect)
 	if err != nil || p.BaseURL == "" {
 		return ""
@@ -44,7 +43,7 @@ func statusPath(p config.Profile) string {
 // proveByStatus asks for an account's status with a value. It goes through no zone, which is what is billed
 // (service.md 1 rule 3). A call without an answer, and an answer
 // that tells nothing of the value, is an error.
-func (ft *Fetcher) proveByStatus(ctx context.Context, p config.Profile, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
+func (ft *Fetcher) proveByStatus(ctx context.Context, p model.Profile, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
 		return model.FetchResult{}, err

@@ -13,7 +13,7 @@ import (
 
 // problems lists everything that prevents a fetch by a profile: what the request
 // asks for, and what the profile lacks for it.
-func problems(p config.Profile, d dialect.Dialect, r model.FetchRequest) []model.FieldProblem {
+func problems(p model.Profile, d dialect.Dialect, r model.FetchRequest) []model.FieldProblem {
 	ps := r.Problems(d.Sends())
 	add := func(field string, err error) {
 		if err != nil {
@@ -57,26 +57,26 @@ func problems(p config.Profile, d dialect.Dialect, r model.FetchRequest) []model
 
 // refuseTarget says why a profile does not have the target of a fetch fetched, or nil. The pages that
 // test a login are the service's own.
-func refuseTarget(p config.Profile, d dialect.Dialect, r model.FetchRequest) error {
+func refuseTarget(p model.Profile, d dialect.Dialect, r model.FetchRequest) error {
 	out := d.Locate(r)
 	switch {
 	case r.Via == model.ViaAgent && r.Tool != "" && r.Tool != d.Sends().PageTool:
-		return p.RefuseAnyTarget("what the tool " + r.Tool + " reaches")
+		return config.RefuseAnyTarget(p, "what the tool "+r.Tool+" reaches")
 	case out.URL == "", out.URL == d.TestPage(p.Local), out.URL == d.PlacePage(p.Local):
 		return nil
 	default:
-		return p.RefuseTarget(out.URL)
+		return config.RefuseTarget(p, out.URL)
 	}
 }
 
 // refuseHost says why a profile does not have an allowed address asked for another host, or nil.
-func refuseHost(p config.Profile, r model.FetchRequest) error {
+func refuseHost(p model.Profile, r model.FetchRequest) error {
 	for name, values := range r.Header {
 		if !strings.EqualFold(strings.TrimSpace(name), "Host") {
 			continue
 		}
 		for _, host := range values {
-			if err := p.RefuseTarget("http://" + host); err != nil {
+			if err := config.RefuseTarget(p, "http://"+host); err != nil {
 				return fmt.Errorf("the Host header: %w", err)
 			}
 		}
@@ -85,7 +85,7 @@ func refuseHost(p config.Profile, r model.FetchRequest) error {
 }
 
 // check returns a *model.RequestError with the problems of a fetch, or nil.
-func check(p config.Profile, d dialect.Dialect, r model.FetchRequest) error {
+func check(p model.Profile, d dialect.Dialect, r model.FetchRequest) error {
 	if ps := problems(p, d, r); len(ps) > 0 {
 		return &model.RequestError{Problems: ps}
 	}
@@ -93,7 +93,7 @@ func check(p config.Profile, d dialect.Dialect, r model.FetchRequest) error {
 }
 
 // agentProblem says why a profile has no agent access, or nil.
-func agentProblem(p config.Profile) error {
+func agentProblem(p model.Profile) error {
 	if p.AgentURL == "" {
 		return fmt.Errorf("%s has no agent_url, the address of the MCP endpoint", p.Name)
 	}

@@ -15,21 +15,20 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
 const plainOK = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nfine"
 
 func TestPreviewByAPIIsWhatIsWritten(t *testing.T) {
 	addr, got := servicetest.Capture(t, plainOK)
-	for name, change := range map[string]func(*config.Profile, *model.FetchRequest){
-		"the contract alone": func(p *config.Profile, _ *model.FetchRequest) { p.Dialect = "documented" },
-		"everything the dialect sends": func(_ *config.Profile, r *model.FetchRequest) {
+	for name, change := range map[string]func(*model.Profile, *model.FetchRequest){
+		"the contract alone": func(p *model.Profile, _ *model.FetchRequest) { p.Dialect = "documented" },
+		"everything the dialect sends": func(_ *model.Profile, r *model.FetchRequest) {
 			r.Format, r.Method, r.Country = model.FormatJSON, "POST", "de"
 			r.Header = http.Header{"Accept-Language": {"de", "en"}, "X-A": {"<&>"}}
 			r.Body = "line one\nline \"two\" ä"
 		},
-		"an address with a query, and a base URL with a path": func(p *config.Profile, r *model.FetchRequest) {
+		"an address with a query, and a base URL with a path": func(p *model.Profile, r *model.FetchRequest) {
 			p.BaseURL += "/gateway/"
 			r.URL = "https://lab.test/search?q=a&b=<c>#d"
 		},
@@ -71,7 +70,7 @@ func TestPreviewByNativeIsWhatIsWritten(t *testing.T) {
 	const login = "brd-customer-hl_test01-zone-dc1-country-de-session-a1"
 	secret := base64.StdEncoding.EncodeToString([]byte(login + ":" + servicetest.Password))
 	shown := "base64(" + login + ":••••)"
-	request := func(p config.Profile, url string) model.FetchRequest {
+	request := func(p model.Profile, url string) model.FetchRequest {
 		r := servicetest.Ask(p, "dc1")
 		r.Via, r.URL, r.Country, r.Session = model.ViaNative, url, "de", "a1"
 		r.Method, r.Body, r.Header = "put", "x=1\ny=2", http.Header{"X-A": {"1"}, "Host": {"other.test"}}
@@ -107,7 +106,7 @@ func TestPreviewByNativeIsWhatIsWritten(t *testing.T) {
 	})
 }
 
-func proxyAt(t *testing.T, addr string) config.Profile {
+func proxyAt(t *testing.T, addr string) model.Profile {
 	t.Helper()
 	a, err := net.ResolveTCPAddr("tcp", addr)
 	noerr.Must(t, err)

@@ -17,11 +17,10 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
-func testProfile() config.Profile {
-	return config.Profile{
+func testProfile() model.Profile {
+	return model.Profile{
 		Name: "local", BaseURL: "http://127.0.0.1:8000", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd",
 		Account: "hl_demo01", Verify: true, CA: "/tmp/ca.pem",
 		Zones: []model.Zone{{Name: "unlocker_demo", Password: "env:MINE"}, {Name: "residential_demo"}},
@@ -264,7 +263,7 @@ func TestTheFormHoldsWhatCurlSends(t *testing.T) {
 			arrived <- arrival{req, string(body)}
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") // curl may have left
 		}()
-		got, err := Curl(in, Known{Profile: config.Profile{Verify: true}})
+		got, err := Curl(in, Known{Profile: model.Profile{Verify: true}})
 		if err != nil {
 			t.Fatalf("%s: %v", in, err)
 		}

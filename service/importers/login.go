@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
 // proxyLogin is a login for a proxy.
@@ -73,7 +72,7 @@ func unescaped(s string) string {
 }
 
 // throughProxy takes zone, country and session from the login of the proxy.
-func (c *call) throughProxy(p config.Profile) {
+func (c *call) throughProxy(p model.Profile) {
 	if c.proxy == "" && c.proxyUser == "" && len(c.proxyHeader) == 0 {
 		return
 	}
@@ -110,7 +109,7 @@ func (c *call) throughProxy(p config.Profile) {
 }
 
 // notOfProfile says what of a login is another than the profile's.
-func (c *call) notOfProfile(l proxyLogin, cred model.Credential, p config.Profile) {
+func (c *call) notOfProfile(l proxyLogin, cred model.Credential, p model.Profile) {
 	other := func(is bool, what, have, want string) {
 		if is {
 			c.out.dropped("its %s %s is not the profile's (%s), which is used", what, have, want)
@@ -123,7 +122,7 @@ func (c *call) notOfProfile(l proxyLogin, cred model.Credential, p config.Profil
 }
 
 // password says what stands for the password that was left behind.
-func (c *call) password(l proxyLogin, zone model.ZoneName, p config.Profile) {
+func (c *call) password(l proxyLogin, zone model.ZoneName, p model.Profile) {
 	z, known := p.Zone(string(zone))
 	switch {
 	case !l.HasPassword:

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
 // assemble makes the request of what the options said.
@@ -122,7 +121,7 @@ func withQuery(address string, query []string) string {
 }
 
 // trust says what the command does about certificates that the profile does otherwise.
-func (c *call) trust(p config.Profile) {
+func (c *call) trust(p model.Profile) {
 	if c.insecure && p.Verify {
 		c.out.dropped("-k: whether certificates are checked is the profile's setting (verify)")
 	}
@@ -132,7 +131,7 @@ func (c *call) trust(p config.Profile) {
 }
 
 // toAPI reports whether the call is one of POST /request (contract 4.1).
-func (c *call) toAPI(address, body string, p config.Profile) bool {
+func (c *call) toAPI(address, body string, p model.Profile) bool {
 	if p.BaseURL != "" && strings.EqualFold(strings.TrimRight(address, "/"), p.BaseURL+"/request") {
 		return true
 	}
@@ -388,7 +387,7 @@ type Imported struct {
 
 // Known is what tells calls of the service from others, and keys by their references.
 type Known struct {
-	Profile config.Profile
+	Profile model.Profile
 	Keys    []model.Key
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
 // ErrNoAddress says that there is no address to give to a service.
@@ -68,7 +67,7 @@ func nearby(place string) string {
 func newToken() string { return strings.ToLower(rand.Text()) }
 
 // reachesLoopback reports whether the profile's service runs on this machine.
-func reachesLoopback(p config.Profile) bool {
+func reachesLoopback(p model.Profile) bool {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil {
 		return false

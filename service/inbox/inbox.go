@@ -19,7 +19,7 @@ import (
 
 // Profiles gives the profile in use and the configuration, as currently known.
 type Profiles interface {
-	Profile() config.Profile
+	Profile() model.Profile
 	File() config.File
 }
 

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
@@ -90,7 +89,7 @@ func (t *tally) row(raw []byte) error {
 }
 
 // sum is the account, with what the billed rows cost by the rates of a profile.
-func (t *tally) sum(p config.Profile) model.JobRows {
+func (t *tally) sum(p model.Profile) model.JobRows {
 	if t.err != nil {
 		return model.JobRows{Billed: -1, Problem: line(t.err.Error())}
 	}

@@ -13,7 +13,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/keys"
 	"zonedeck/service/ledger"
@@ -158,7 +157,7 @@ func (l *Launching) open(from Input) (source, error) {
 }
 
 // repeat takes what a job of the ledger asked for.
-func (l *Launching) repeat(ctx context.Context, p config.Profile, from Again, r *Report) (err error) {
+func (l *Launching) repeat(ctx context.Context, p model.Profile, from Again, r *Report) (err error) {
 	if r.Repeated, err = l.cfg.Machine.Job(ctx, from.Job); err != nil {
 		return err
 	}
@@ -239,7 +238,7 @@ func (l *Launching) fillInbox(ctx context.Context, r *Report) error {
 }
 
 // choose takes of the inputs what the draft wants, and says what that costs and what was launched before.
-func (l *Launching) choose(ctx context.Context, p config.Profile, r *Report) error {
+func (l *Launching) choose(ctx context.Context, p model.Profile, r *Report) error {
 	all := r.Request.Inputs
 	_, again := r.draft.From.(Again)
 	_, given := r.draft.From.(ReadyInputs)
@@ -318,7 +317,7 @@ func unsearched(err error) error {
 
 // findUnlaunched is the choice to leave out what jobs of the last hour have. There is none if the sample has nothing of
 // theirs, or if they have everything.
-func (l *Launching) findUnlaunched(ctx context.Context, p config.Profile, r *Report, all []model.JobInput) error {
+func (l *Launching) findUnlaunched(ctx context.Context, p model.Profile, r *Report, all []model.JobInput) error {
 	launched := r.Before.Overlapping
 	if len(all) > len(r.Request.Inputs) { // a sample
 		whole := r.Request

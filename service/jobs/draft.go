@@ -9,7 +9,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
-	"zonedeck/service/config"
 	"zonedeck/service/keys"
 )
 
@@ -187,7 +186,7 @@ type Catalogue interface {
 
 // Profile gives the profile in use.
 type Profile interface {
-	Profile(ctx context.Context) (config.Profile, error)
+	Profile(ctx context.Context) (model.Profile, error)
 }
 
 // LaunchConfig is what a Launching needs; all of it is required.

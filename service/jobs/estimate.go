@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
@@ -88,7 +87,7 @@ func (rn *Runner) Estimate(ctx context.Context, r model.TriggerRequest) (Estimat
 	return rn.check(ctx, p, d, r)
 }
 
-func (rn *Runner) check(ctx context.Context, p config.Profile, d dialect.Dialect, r model.TriggerRequest) (Estimate, error) {
+func (rn *Runner) check(ctx context.Context, p model.Profile, d dialect.Dialect, r model.TriggerRequest) (Estimate, error) {
 	if err := cmp.Or(allowed(p, d, r), rn.refuseAuth(p, r.Settings.Auth)); err != nil {
 		return Estimate{}, err
 	}
@@ -100,7 +99,7 @@ func (rn *Runner) check(ctx context.Context, p config.Profile, d dialect.Dialect
 	return e, withinCap(p, r, e)
 }
 
-func (rn *Runner) estimate(ctx context.Context, p config.Profile, d dialect.Dialect, r model.TriggerRequest) (Estimate, error) {
+func (rn *Runner) estimate(ctx context.Context, p model.Profile, d dialect.Dialect, r model.TriggerRequest) (Estimate, error) {
 	e := Estimate{Inputs: len(r.Inputs), Dollars: -1, worst: -1}
 	was, err := rn.past(ctx, p, d, r)
 	if err != nil {
@@ -197,7 +196,7 @@ func (e earlierJobs) none() string {
 
 // past is what earlier jobs gave. A job that found nothing says nothing about the next one, because its
 // pages may have been dead; and a job with a limit might have given more.
-func (rn *Runner) past(ctx context.Context, p config.Profile, d dialect.Dialect, r model.TriggerRequest) (was earlierJobs, err error) {
+func (rn *Runner) past(ctx context.Context, p model.Profile, d dialect.Dialect, r model.TriggerRequest) (was earlierJobs, err error) {
 	if rn.cfg.Ledger == nil {
 		return was, nil
 	}
@@ -252,7 +251,7 @@ func askedOf(s model.JobSettings, bad model.JobRejected) *model.JobAsked {
 
 // rateOf is the rate of the profile's first priced zone for ready-made scrapers or data sets, or else for
 // crawls. For a job of a product it is that of the product's own zone.
-func rateOf(p config.Profile, d dialect.Dialect, dataset string) (model.ZoneName, model.Rate) {
+func rateOf(p model.Profile, d dialect.Dialect, dataset string) (model.ZoneName, model.Rate) {
 	products := []model.Product{model.ProductScrapers, model.ProductDatasets, model.ProductCrawl}
 	if of, ok := d.ProductOf(dataset); ok {
 		products = []model.Product{of}
@@ -271,7 +270,7 @@ var errCost = errors.New("the job may cost more than its cap")
 
 // withinCap refuses a job above the smaller of its cap and the profile's. A job of unknown cost is
 // refused too, because the cap could not be kept.
-func withinCap(p config.Profile, r model.TriggerRequest, e Estimate) error {
+func withinCap(p model.Profile, r model.TriggerRequest, e Estimate) error {
 	most, from := r.MaxCost, "given for this job"
 	if p.MaxJobCost > 0 && (most == 0 || p.MaxJobCost < most) {
 		most, from = p.MaxJobCost, "max_job_cost of profile "+p.Name

@@ -11,7 +11,6 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -30,7 +29,7 @@ func estimated(t *testing.T, zones []model.Zone, most float64, past ...past) *Ru
 		})))
 	}
 	p.Zones, p.MaxJobCost = zones, most
-	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
 	return cl
 }
 

@@ -19,7 +19,6 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
@@ -39,7 +38,7 @@ func TestWithoutAProfileNoJobIsTouched(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
 	accepted(t, cl)
 	gone := errors.New("the profile cannot be read")
-	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return config.Profile{}, gone }}
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return model.Profile{}, gone }}
 	for name, do := range map[string]func() error{
 		"trigger": func() error { _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); return err },
 		"same": func() error {

@@ -19,7 +19,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/scenario"
@@ -221,8 +220,8 @@ func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
 		keys[k.Name] = k
 	}
 	ledgerOf, _ := withLedger(t)
-	c := newRunner(t, config.Profile{}, ledgerOf, func(o *Config) {
-		o.Source = servicetest.Source{Base: o.Source, ProfileBy: func(context.Context) (config.Profile, error) {
+	c := newRunner(t, model.Profile{}, ledgerOf, func(o *Config) {
+		o.Source = servicetest.Source{Base: o.Source, ProfileBy: func(context.Context) (model.Profile, error) {
 			p := servicetest.Profile(base.Load().(string))
 			p.Local = true
 			return p, nil

@@ -24,7 +24,7 @@ import (
 
 // state is what a launch finds: the ledger, the service, the key and the inbox.
 type state struct {
-	profile       config.Profile
+	profile       model.Profile
 	same          []model.Job
 	others        EarlierJobs
 	unreadable    error
@@ -112,7 +112,7 @@ func (s *state) AwaitWebhook(_ context.Context, id string) (model.Job, error) {
 	return model.Job{ID: id}, nil
 }
 
-func (s *state) Profile(context.Context) (config.Profile, error) { return s.profile, nil }
+func (s *state) Profile(context.Context) (model.Profile, error) { return s.profile, nil }
 
 func (s *state) Find(_ context.Context, _, name string) (model.Dataset, catalogue.Listing, error) {
 	if name == "none" {
@@ -160,7 +160,7 @@ func kinds(questions []ask.Question) (out []ask.Kind) {
 }
 
 func TestWhatALaunchAsks(t *testing.T) {
-	local := config.Profile{Local: true}
+	local := model.Profile{Local: true}
 	ready, open := model.Job{ID: "job-1", State: model.JobReady}, model.Job{ID: "job-2", State: model.JobMayHave}
 	running := model.Job{ID: "job-3", Profile: "acme", State: model.JobRunning}
 	lost := model.Job{ID: "job-4", Profile: "acme", State: model.JobMayHave}

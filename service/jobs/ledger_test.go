@@ -14,7 +14,6 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
@@ -132,8 +131,8 @@ func TestAJobTheServiceDoesNotKnowIsNotAdopted(t *testing.T) {
 }
 
 // withDialect is the profile under another dialect.
-func withDialect(of func(context.Context) (config.Profile, error), name string) func(context.Context) (config.Profile, error) {
-	return func(ctx context.Context) (config.Profile, error) {
+func withDialect(of func(context.Context) (model.Profile, error), name string) func(context.Context) (model.Profile, error) {
+	return func(ctx context.Context) (model.Profile, error) {
 		p, err := of(ctx)
 		p.Dialect = name
 		return p, err

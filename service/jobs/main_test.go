@@ -8,7 +8,6 @@ import (
 	"go.uber.org/goleak"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 	"zonedeck/service/work"
@@ -36,7 +35,7 @@ func (f coverages) Coverage(job model.Job) Coverage { return f(job) }
 func (ref owns) MayBeKey(other string) bool         { return other == string(ref) }
 
 // newRunner is a Runner with the secrets of the tests.
-func newRunner(t testing.TB, p config.Profile, change ...func(*Config)) *Runner {
+func newRunner(t testing.TB, p model.Profile, change ...func(*Config)) *Runner {
 	t.Helper()
 	c := Config{
 		Source: servicetest.SourceFor(p),

@@ -45,7 +45,7 @@ func Formats() []string { return rows.Formats() }
 func InputLine(in model.JobInput) []byte { return rows.Input(in) }
 
 // DialectOf is the dialect of a profile.
-func DialectOf(p config.Profile) (Dialect, error) { return dialect.Find(p.Dialect) }
+func DialectOf(p model.Profile) (Dialect, error) { return dialect.Find(p.Dialect) }
 
 // WithJobs names the dialects that ask for jobs.
 func WithJobs() string { return dialect.WithJobs() }

@@ -15,7 +15,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/database"
 	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
@@ -89,7 +88,7 @@ const fieldAuth = "auth_header"
 
 // refuseAuth reports why the service must not send what a reference refers to along to a job's
 // addresses: keys and passwords of the console are only for the service. Nothing is resolved.
-func (rn *Runner) refuseAuth(p config.Profile, ref string) error {
+func (rn *Runner) refuseAuth(p model.Profile, ref string) error {
 	if ref == "" {
 		return nil
 	}
@@ -140,7 +139,7 @@ func deliverySecrets(s model.JobSettings) (out []keystore.Secret) {
 
 // digest identifies what a job asks for: the same inputs for the same dataset at
 // the same place, whatever their order.
-func digest(p config.Profile, r model.TriggerRequest) string {
+func digest(p model.Profile, r model.TriggerRequest) string {
 	lines := make([]string, len(r.Inputs))
 	for i, in := range r.Inputs {
 		lines[i] = string(rows.Input(in))
@@ -159,12 +158,12 @@ func digest(p config.Profile, r model.TriggerRequest) string {
 }
 
 // placeOf is where a call of a profile goes with a key's value.
-func placeOf(p config.Profile, key keystore.Secret) model.JobPlace {
+func placeOf(p model.Profile, key keystore.Secret) model.JobPlace {
 	return model.JobPlace{Service: place(p), Version: p.APIVersion, Account: string(p.Account), Key: key.Fingerprint()}
 }
 
 // place names the service of a profile.
-func place(p config.Profile) string {
+func place(p model.Profile) string {
 	if p.Local { // the embedded emulator has other addresses after each start
 		return "the embedded emulator"
 	}

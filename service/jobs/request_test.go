@@ -14,7 +14,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/database"
 	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
@@ -88,7 +87,7 @@ func TestAnAuthorizationThatCannotBeSentSendsNothing(t *testing.T) {
 		cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, SecretBy: secretOf(map[string]string{"env:HOOK": "Bearer 12345678"})}
 		cl.cfg.Inventory = owns("env:KEY")
 		was := cl.cfg.Source.Profile
-		cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(ctx context.Context) (config.Profile, error) {
+		cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(ctx context.Context) (model.Profile, error) {
 			p, err := was(ctx)
 			p.Zones = append(slices.Clone(p.Zones), model.Zone{Name: "z", Password: "env:ZP"})
 			return p, err

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
@@ -260,7 +259,7 @@ func (p *partial) charge(w *wrapped) error {
 }
 
 // account is the account of the rows. What the service says they cost takes precedence over the rate.
-func (p *partial) account(of config.Profile) model.JobRows {
+func (p *partial) account(of model.Profile) model.JobRows {
 	out := p.rows.sum(of)
 	if done := p.state.Done; out.Counted && len(done) == 1 && done[0].Charged != nil {
 		out.Cost, out.Priced = *done[0].Charged, true

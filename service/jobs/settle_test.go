@@ -11,7 +11,6 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 )
@@ -24,7 +23,7 @@ func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
 	}
 	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
 	p.Name = "other"
-	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
 	var re *model.RequestError
 	if _, err := cl.Settler().NotStarted(t.Context(), job.ID); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("marked as not started: %v", err)

@@ -142,7 +142,7 @@ func (rn *Runner) SameInputs(ctx context.Context, r model.TriggerRequest, within
 // launch is one trigger on its way.
 type launch struct {
 	job    model.Job
-	p      config.Profile
+	p      model.Profile
 	d      dialect.Dialect
 	key    model.Key
 	secret keystore.Secret
@@ -239,7 +239,7 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 }
 
 // allowed reports why a job cannot be launched for the profile, whatever it costs.
-func allowed(p config.Profile, d dialect.Dialect, r model.TriggerRequest) error {
+func allowed(p model.Profile, d dialect.Dialect, r model.TriggerRequest) error {
 	if err := p.Refuse("launch jobs"); err != nil {
 		return err
 	}
@@ -255,15 +255,15 @@ func allowed(p config.Profile, d dialect.Dialect, r model.TriggerRequest) error 
 
 // outside lists the first inputs whose targets the profile does not allow. A data set that takes no
 // address may reach any target.
-func outside(p config.Profile, r model.TriggerRequest) (ps []model.FieldProblem) {
+func outside(p model.Profile, r model.TriggerRequest) (ps []model.FieldProblem) {
 	for _, in := range r.Inputs {
 		var err error
 		addresses := in.Addresses()
 		if len(addresses) == 0 {
-			err = p.RefuseAnyTarget("what dataset " + r.Dataset + " collects for an input without a url")
+			err = config.RefuseAnyTarget(p, "what dataset "+r.Dataset+" collects for an input without a url")
 		}
 		for _, a := range addresses {
-			err = cmp.Or(err, p.RefuseTarget(a))
+			err = cmp.Or(err, config.RefuseTarget(p, a))
 		}
 		if err != nil {
 			ps = append(ps, model.FieldProblem{Field: "inputs", Err: fmt.Errorf("row %d: %w", in.Row, err)})
@@ -372,7 +372,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 type jobCall struct {
 	rn     *Runner
 	job    model.Job
-	p      config.Profile
+	p      model.Profile
 	d      dialect.Dialect
 	paths  dialect.JobPaths
 	key    model.Key
@@ -418,7 +418,7 @@ func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, e
 }
 
 // ofProfile returns an error if a job belongs to another profile.
-func ofProfile(job model.Job, p config.Profile) error {
+func ofProfile(job model.Job, p model.Profile) error {
 	if job.Profile != p.Name {
 		return model.BadField("profile", "job %s belongs to profile %s, not to %s", job.ID, job.Profile, p.Name)
 	}

@@ -387,7 +387,7 @@ func TestAJobOutsideTheAllowedDomainsIsNotLaunched(t *testing.T) {
 	cl, asked := script(t, text(200, `{"snapshot_id":"sd_1"}`))
 	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
 	p.AllowedDomains = []string{"lab.test"}
-	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
 	for _, r := range []model.TriggerRequest{trigger("http://lab.test/1", "http://other.test/2"), trigger("http://www.lab.test/1"), {
 		Dataset: "gd_x", Inputs: []model.JobInput{{Extra: map[string]string{"category_url": `"http://other.test/"`}}},
 	}} {
@@ -460,20 +460,20 @@ func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
 	accepted(t, cl)
 	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
 	p.ReadOnly = true
-	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
 	before := asked.Load()
-	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, config.ErrReadOnly) {
+	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("a trigger: %v", err)
 	}
-	if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.Is(err, config.ErrReadOnly) {
+	if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("a cancel: %v", err)
 	}
 	open, err := cl.cfg.Ledger.Change(t.Context(), "job-1", func(j *model.Job) (string, error) { j.State = model.JobMayHave; return "lost", nil })
 	noerr.Must(t, err)
-	if _, err := cl.Settler().NotStarted(t.Context(), open.ID); !errors.Is(err, config.ErrReadOnly) {
+	if _, err := cl.Settler().NotStarted(t.Context(), open.ID); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("not started: %v", err)
 	}
-	if _, err := cl.Settler().Claim(t.Context(), open.ID, "sd_other", true); !errors.Is(err, config.ErrReadOnly) {
+	if _, err := cl.Settler().Claim(t.Context(), open.ID, "sd_other", true); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("a claim: %v", err)
 	}
 	if _, total, err := cl.Jobs(t.Context(), 0); err != nil || total != 1 {

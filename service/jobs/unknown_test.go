@@ -14,7 +14,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 	"zonedeck/service/work"
@@ -25,7 +24,7 @@ type forgetful struct {
 	t      *testing.T
 	rn     *Runner
 	now    time.Time
-	p      config.Profile
+	p      model.Profile
 	answer http.HandlerFunc
 	asked  int
 }
@@ -55,7 +54,7 @@ func forgets(t *testing.T, change ...func(*Config)) *forgetful {
 	ledger, _ := withLedger(t)
 	s.rn = newRunner(t, s.p, append([]func(*Config){ledger, func(c *Config) {
 		c.Clock, c.Rand = servicetest.ClockFunc(func() time.Time { return s.now }), bits(0)
-		c.Source = servicetest.Source{Base: c.Source, ProfileBy: func(context.Context) (config.Profile, error) { return s.p, nil }}
+		c.Source = servicetest.Source{Base: c.Source, ProfileBy: func(context.Context) (model.Profile, error) { return s.p, nil }}
 	}}, change...)...)
 	job, err := s.rn.Trigger(t.Context(), trigger("http://lab.test/1"))
 	if err != nil || job.State != model.JobAccepted {

@@ -14,7 +14,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
@@ -472,7 +471,7 @@ func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Local = c.local
-			cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
+			cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
 			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 			job := waitingFor(t, cl, c.due)
 			cl.watching.everyJob.all = 1
@@ -497,12 +496,12 @@ func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 func TestAQuestionGoesByTheProfileAsItIsNow(t *testing.T) {
 	moved, gone := servicetest.API(t, text(200, `{"status":"ready"}`)), errors.New("nothing is sent by profile test")
 	for name, c := range map[string]struct {
-		now   func() (config.Profile, error)
+		now   func() (model.Profile, error)
 		state model.JobState
 		err   error
 	}{
-		"it has another address": {func() (config.Profile, error) { return moved, nil }, model.JobReady, nil},
-		"it is gone":             {func() (config.Profile, error) { return config.Profile{}, gone }, model.JobRunning, gone},
+		"it has another address": {func() (model.Profile, error) { return moved, nil }, model.JobReady, nil},
+		"it is gone":             {func() (model.Profile, error) { return model.Profile{}, gone }, model.JobRunning, gone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -516,7 +515,7 @@ func TestAQuestionGoesByTheProfileAsItIsNow(t *testing.T) {
 			var changed atomic.Bool
 			ledger, _ := withLedger(t)
 			cl := newRunner(t, first, ledger, func(conf *Config) {
-				conf.Source = servicetest.Source{Base: conf.Source, ProfileBy: func(context.Context) (config.Profile, error) {
+				conf.Source = servicetest.Source{Base: conf.Source, ProfileBy: func(context.Context) (model.Profile, error) {
 					if changed.Load() {
 						return c.now()
 					}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/database"
 	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
@@ -126,7 +125,7 @@ func (h webhookWaits) lookInList(ctx context.Context) (again time.Duration, err 
 
 // hasKey reports whether this process has a job's key. A key that it could not get is not looked up again
 // for a while.
-func (h webhookWaits) hasKey(ctx context.Context, p config.Profile, job model.Job) bool {
+func (h webhookWaits) hasKey(ctx context.Context, p model.Profile, job model.Job) bool {
 	w := &h.rn.watching
 	if w.lately(job.ID) {
 		return false

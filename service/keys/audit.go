@@ -7,7 +7,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/journal"
 	"zonedeck/service/radius"
 )
@@ -23,7 +22,7 @@ type Audit struct {
 
 	used          map[radius.KeyID]journal.KeyUse
 	origins       map[string]string // by auditKey; only for keys that come with the emulator
-	otherProfiles func(model.Key) []config.Profile
+	otherProfiles func(model.Key) []model.Profile
 	checks        keystore.Checks
 	rules         []model.Key                  // Keys as the rules see them: only with the recorded users
 	uses          map[string]keystore.KeyUsage // by auditKey
@@ -108,7 +107,7 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 		}
 		sees.Rotation, _ = unfinished(origin, k.Name)
 		a.uses[auditKey(k)] = sees
-		if origin == config.LocalName {
+		if origin == model.LocalName {
 			a.origins[auditKey(k)] = origin
 		}
 		k.UsedBy = radius.Names(k, found)

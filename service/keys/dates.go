@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/journal"
 	"zonedeck/service/radius"
 )
@@ -35,7 +34,7 @@ func (v Inventory) Used(ctx context.Context) (map[radius.KeyID]journal.KeyUse, e
 
 // scopeOf is the profile that identifies a key which was used with a profile: the emulator's, or none.
 func scopeOf(used string) string {
-	if used == config.LocalName {
+	if used == model.LocalName {
 		return used
 	}
 	return ""
@@ -69,7 +68,7 @@ func (v Inventory) keepDates(ctx context.Context, used map[radius.KeyID]journal.
 	see(recorded, "", v.ks.cfg.Clock.Machine())
 	scope := ""
 	if v.ks.cfg.Emulator != nil {
-		scope = config.LocalName
+		scope = model.LocalName
 	}
 	see(v.Supplied(recorded), scope, v.ks.cfg.Clock.Now())
 	if len(fresh) > 0 {

@@ -8,7 +8,6 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/journal"
 	"zonedeck/service/local"
 	"zonedeck/service/radius"
@@ -35,7 +34,7 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 			}
 		}
 	}
-	demo := radius.KeyID{Name: "etl-main", Profile: config.LocalName}
+	demo := radius.KeyID{Name: "etl-main", Profile: model.LocalName}
 	check(map[radius.KeyID]time.Time{demo: begun})
 
 	passed.Add(int64(time.Hour))

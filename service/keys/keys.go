@@ -20,18 +20,18 @@ import (
 // Profiles are the profile in use and the configuration, as config.InUse has them.
 type Profiles interface {
 	// Base is the profile in use as configured, Profile the same with live addresses.
-	Base() config.Profile
-	Profile() config.Profile
-	SetProfile(p config.Profile)
+	Base() model.Profile
+	Profile() model.Profile
+	SetProfile(p model.Profile)
 	// Withdrawn is why nothing may be sent with the profile in use any more; else nil.
 	Withdrawn() error
 	// File is the configuration as last read, Read as on disk now.
 	File() config.File
 	Read() (config.File, error)
 	// Named is the profile in use, or another one as on disk now.
-	Named(name string) (config.Profile, error)
+	Named(name string) (model.Profile, error)
 	// Configured are the profiles of File in the order of their names.
-	Configured() []config.Profile
+	Configured() []model.Profile
 	// Refuse is an error if the profile is read-only: this machine's files are not changed then.
 	Refuse(what string) error
 }
@@ -39,7 +39,7 @@ type Profiles interface {
 // Emulator is the embedded emulator.
 type Emulator interface {
 	// Profile is the demo account's. It starts the emulator if necessary.
-	Profile(ctx context.Context) (config.Profile, error)
+	Profile(ctx context.Context) (model.Profile, error)
 	// Keys are the demo account's, nil before the emulator was found. firstStart is when its folder was first used.
 	Keys() (keys []model.Key, firstStart time.Time)
 	// Users are the users of a key that the console does not find by itself.
@@ -163,10 +163,10 @@ func (ks *Keys) UnknownRotations() string { return ks.marks.notKnown() }
 func (ks *Keys) unattended() bool { return ks.cfg.Caller.Kind != Person }
 
 // Profile returns the profile in use, with live addresses. With a real account, an unreadable inventory is an error.
-func (ks *Keys) Profile(ctx context.Context) (config.Profile, error) {
+func (ks *Keys) Profile(ctx context.Context) (model.Profile, error) {
 	if ks.cfg.Emulator == nil {
 		if err := ks.cfg.Profiles.Withdrawn(); err != nil {
-			return config.Profile{}, err
+			return model.Profile{}, err
 		}
 		return ks.cfg.Profiles.Profile(), ks.Inventory().Read()
 	}
@@ -203,12 +203,12 @@ type otherProfile struct {
 	name string
 }
 
-func (o otherProfile) Profile(context.Context) (config.Profile, error) {
+func (o otherProfile) Profile(context.Context) (model.Profile, error) {
 	if err := o.ks.Inventory().Read(); err != nil {
-		return config.Profile{}, err
+		return model.Profile{}, err
 	}
 	if o.name == o.ks.cfg.Profiles.Base().Name {
-		return config.Profile{}, errors.New("profile " + o.name + " is the one in use")
+		return model.Profile{}, errors.New("profile " + o.name + " is the one in use")
 	}
 	return o.ks.cfg.Profiles.File().Profile(o.name)
 }
@@ -223,7 +223,7 @@ func (o otherProfile) Key(name string) (model.Key, bool) {
 }
 
 // Permit is Keys.Permit without a reason: a reason counts only for the keys of the profile in use.
-func (o otherProfile) Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+func (o otherProfile) Permit(ctx context.Context, p model.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	if err := o.ks.refuseSharedVariable(p, k); err != nil {
 		return keystore.Secret{}, err
 	}

@@ -117,7 +117,7 @@ func (v Inventory) Uses(ctx context.Context, folders []string, progress func(rad
 // reference and compares its value with the zone's own: a rotation sets only references with the same value. It
 // runs no command, asks for no passphrase, and does not ask the service. The error says what could not be searched;
 // the rest is returned with it.
-func (v Inventory) PasswordUses(ctx context.Context, p config.Profile, z model.Zone) (model.PasswordUses, error) {
+func (v Inventory) PasswordUses(ctx context.Context, p model.Profile, z model.Zone) (model.PasswordUses, error) {
 	value, unread := keystore.Secret{}, errors.New("the profile has no reference to it")
 	if z.Password != "" {
 		if value, unread = v.compared(ctx, z.Password); unread != nil {

@@ -20,9 +20,9 @@ var ErrOtherAccount = errors.New("key of another account")
 // OtherAccountError refuses a key of another account.
 type OtherAccountError struct {
 	Key      string
-	Profiles []config.Profile // the profiles that the key belongs to
-	To       config.Profile   // the profile that would send it
-	Agent    bool             // the caller is an agent, which cannot name an address
+	Profiles []model.Profile // the profiles that the key belongs to
+	To       model.Profile   // the profile that would send it
+	Agent    bool            // the caller is an agent, which cannot name an address
 }
 
 func (e *OtherAccountError) Error() string {
@@ -37,12 +37,12 @@ func (e *OtherAccountError) Error() string {
 func (e *OtherAccountError) Unwrap() error { return ErrOtherAccount }
 
 // belongs says which profiles a key belongs to.
-func belongs(key string, profiles []config.Profile) string {
+func belongs(key string, profiles []model.Profile) string {
 	return key + " is the key of " + accountWords(profiles)
 }
 
 // accountWords names profiles with their addresses.
-func accountWords(profiles []config.Profile) string {
+func accountWords(profiles []model.Profile) string {
 	words := make([]string, len(profiles))
 	for i, p := range profiles {
 		account := ""
@@ -56,16 +56,16 @@ func accountWords(profiles []config.Profile) string {
 
 // addressOf is the address that a profile's key is sent to, as --allow-key writes it. For the embedded
 // emulator it is a fixed name, because its address changes.
-func addressOf(p config.Profile) string {
+func addressOf(p model.Profile) string {
 	if p.Local {
-		return config.LocalName
+		return model.LocalName
 	}
 	return strings.TrimRight(p.BaseURL, "/")
 }
 
 // owner is a profile of the configuration with its key as the inventory records it.
 type owner struct {
-	config.Profile
+	model.Profile
 	key model.Key
 }
 
@@ -93,7 +93,7 @@ func (ks *Keys) Owners() Owners { return Owners{ks} }
 // Text says which profiles a key belongs to, with their addresses.
 func (o Owners) Text(k model.Key) string {
 	if o.ks.Origin(k) != "" {
-		return "the key of " + accountWords([]config.Profile{o.ks.cfg.Profiles.Profile()})
+		return "the key of " + accountWords([]model.Profile{o.ks.cfg.Profiles.Profile()})
 	}
 	if owners := o.Profiles(k); len(owners) > 0 {
 		return "the key of " + accountWords(owners)
@@ -102,7 +102,7 @@ func (o Owners) Text(k model.Key) string {
 }
 
 // Profiles are the profiles that a key belongs to.
-func (o Owners) Profiles(k model.Key) (out []config.Profile) {
+func (o Owners) Profiles(k model.Key) (out []model.Profile) {
 	for _, profile := range o.ks.owners() {
 		if profile.has(k) {
 			out = append(out, profile.Profile)
@@ -113,9 +113,9 @@ func (o Owners) Profiles(k model.Key) (out []config.Profile) {
 
 // otherAccounts finds the profiles that a key belongs to. It finds none if p may send the key: it is the key of p, of
 // another profile with the same service and account, or of no profile.
-func (ks *Keys) otherAccounts(p config.Profile) func(k model.Key) []config.Profile {
+func (ks *Keys) otherAccounts(p model.Profile) func(k model.Key) []model.Profile {
 	owners := ks.owners()
-	return func(k model.Key) (out []config.Profile) {
+	return func(k model.Key) (out []model.Profile) {
 		if k.Name = model.PlainName(k.Name); k.Name == p.Key {
 			return nil
 		}
@@ -133,13 +133,13 @@ func (ks *Keys) otherAccounts(p config.Profile) func(k model.Key) []config.Profi
 }
 
 // sameAccount reports whether two profiles may be the same account of the same service.
-func sameAccount(a, b config.Profile) bool {
+func sameAccount(a, b model.Profile) bool {
 	return addressOf(a) == addressOf(b) && (a.Account == b.Account || a.Account == "" || b.Account == "")
 }
 
 // refuseSharedVariable refuses a key for a profile that is not in use, if the key's variable also gives the key of
 // another account. A variable may have another value in each run: whose key it has now is not known.
-func (ks *Keys) refuseSharedVariable(p config.Profile, k model.Key) error {
+func (ks *Keys) refuseSharedVariable(p model.Profile, k model.Key) error {
 	if keystore.Ref(k.Secret).Scheme() != keystore.SchemeEnv {
 		return nil
 	}
@@ -150,14 +150,14 @@ func (ks *Keys) refuseSharedVariable(p config.Profile, k model.Key) error {
 	for _, o := range also {
 		if o.key.Secret == k.Secret && !sameAccount(o.Profile, p) {
 			return fmt.Errorf("%w: %s gives the key of %s, too, and whose it is in this run is not known: give the key of profile %s a variable of its own, or do this in a run with --profile %s. Nothing was sent with it",
-				ErrOtherAccount, k.Secret, accountWords([]config.Profile{o.Profile}), p.Name, p.Name)
+				ErrOtherAccount, k.Secret, accountWords([]model.Profile{o.Profile}), p.Name, p.Name)
 		}
 	}
 	return nil
 }
 
 // OtherAccounts says, for each key of another account, which profiles it belongs to.
-func (o Owners) OtherAccounts(p config.Profile, keys []model.Key) map[string]string {
+func (o Owners) OtherAccounts(p model.Profile, keys []model.Key) map[string]string {
 	if len(keys) == 0 { // also until the keys were read: this must not wait
 		return nil
 	}
@@ -171,7 +171,7 @@ func (o Owners) OtherAccounts(p config.Profile, keys []model.Key) map[string]str
 }
 
 // Refuse refuses a key of another account, unless the key and the address were named.
-func (o Owners) Refuse(p config.Profile, k model.Key) error {
+func (o Owners) Refuse(p model.Profile, k model.Key) error {
 	ks := o.ks
 	owners := ks.otherAccounts(p)(k)
 	if len(owners) == 0 {

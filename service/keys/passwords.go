@@ -9,14 +9,13 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/radius"
 	"zonedeck/service/rotate"
 )
 
 // OfPassword is the rotation of a zone's password. key changes it; empty means the profile's key.
-func (Rotations) OfPassword(p config.Profile, z model.Zone, key string) RotationSubject {
+func (Rotations) OfPassword(p model.Profile, z model.Zone, key string) RotationSubject {
 	w := &rotate.Password{Zone: z, Account: p.Account, Key: cmp.Or(key, p.Key)}
 	if p.Local {
 		w.Profile = p.Name
@@ -56,7 +55,7 @@ type zonePasswords struct{ r Rotations }
 
 // place is the profile and the zone for a rotation's calls: the recorded profile, or the profile in use
 // before the rotation has begun.
-func (w zonePasswords) place(ctx context.Context, r keystore.RotationPlan) (config.Profile, model.Zone, error) {
+func (w zonePasswords) place(ctx context.Context, r keystore.RotationPlan) (model.Profile, model.Zone, error) {
 	home, known := r.Home()
 	p, err := w.r.ks.Profile(ctx) // this may start the emulator
 	if err == nil && known && home.Profile != p.Name {
@@ -69,7 +68,7 @@ func (w zonePasswords) place(ctx context.Context, r keystore.RotationPlan) (conf
 }
 
 // zoneOf is the zone of a rotation in a profile. If the profile has no reference for its password, it gets ref.
-func (w zonePasswords) zoneOf(r keystore.RotationPlan, p config.Profile, ref string) (config.Profile, model.Zone, error) {
+func (w zonePasswords) zoneOf(r keystore.RotationPlan, p model.Profile, ref string) (model.Profile, model.Zone, error) {
 	z, ok := p.Zone(r.Zone)
 	switch {
 	case string(p.Account) != r.Account:

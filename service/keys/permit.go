@@ -147,7 +147,7 @@ func (r *reasons) isCopy(name string) bool {
 // refuses an ADMIN key for a call that no person decides on, unless a reason was given and is in the history. If
 // the record is refused, the key is not resolved: its command is not run and its keyring not unlocked. The value
 // is checked too, because it may belong to another record.
-func (ks *Keys) Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+func (ks *Keys) Permit(ctx context.Context, p model.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	reason := strings.TrimSpace(ks.cfg.Caller.AdminReason)
 	if !ask.MayAsk(ctx) {
 		reason = "" // it was given for what the user asked for, not for background work
@@ -155,7 +155,7 @@ func (ks *Keys) Permit(ctx context.Context, p config.Profile, k model.Key, take 
 	return ks.permit(ctx, p, k, take, reason)
 }
 
-func (ks *Keys) permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error), reason string) (keystore.Secret, error) {
+func (ks *Keys) permit(ctx context.Context, p model.Profile, k model.Key, take func() (keystore.Secret, error), reason string) (keystore.Secret, error) {
 	if err := ks.Inventory().Read(); err != nil && ks.cfg.Emulator == nil { // the key's owner is not known
 		return keystore.Secret{}, err
 	}
@@ -189,14 +189,14 @@ func (ks *Keys) permit(ctx context.Context, p config.Profile, k model.Key, take 
 }
 
 // Value gets a key's value by its reference, to send it to a profile's service.
-func (ks *Keys) Value(ctx context.Context, p config.Profile, k model.Key) (keystore.Secret, error) {
+func (ks *Keys) Value(ctx context.Context, p model.Profile, k model.Key) (keystore.Secret, error) {
 	return ks.Permit(ctx, p, k, func() (keystore.Secret, error) { return ks.resolve(ctx, k.Secret) })
 }
 
 // ValueOfDraft is Value for the key of a profile p that is being added or changed. before is the profile as it is
 // now: it decides where a recorded key may be sent. For a new key p decides, because its reference and address were
 // named together.
-func (ks *Keys) ValueOfDraft(ctx context.Context, p, before config.Profile, k model.Key) (keystore.Secret, error) {
+func (ks *Keys) ValueOfDraft(ctx context.Context, p, before model.Profile, k model.Key) (keystore.Secret, error) {
 	if _, recorded := ks.inventory.Get(k.Name); recorded {
 		p = before
 	}

@@ -8,7 +8,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
 func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
@@ -35,7 +34,7 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 		"continue": update,
 		"refuse":   rotations.Refuse(plan),
 	} {
-		if !errors.Is(err, config.ErrReadOnly) {
+		if !errors.Is(err, model.ErrReadOnly) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -52,10 +51,10 @@ func TestAPasswordOfAReadOnlyProfileIsNotRotated(t *testing.T) {
 	e := a.engine().engine()
 	noerr.Must(t, a.rotations().Start(t.Context(), plan))
 	a.edit(t, `key = "acme"`, "key = \"acme\"\nread_only = true")
-	if _, err := e.Abandon(t.Context(), plan.ID); !errors.Is(err, config.ErrReadOnly) {
+	if _, err := e.Abandon(t.Context(), plan.ID); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("given up: %v", err)
 	}
-	if _, err := e.Run(t.Context(), plan.ID, "", nil); !errors.Is(err, config.ErrReadOnly) {
+	if _, err := e.Run(t.Context(), plan.ID, "", nil); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("gone on with: %v", err)
 	}
 	a.edit(t, "\nread_only = true", "")

@@ -8,14 +8,13 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/radius"
 )
 
 // The history of an ADMIN key says why its rotation was rehearsed. It has nothing about the copy.
 func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
 	o := newOptions(t, nil)
-	o.profile, o.journal, o.caller = config.LocalName, true, Caller{Kind: Command, AdminReason: "it is due"}
+	o.profile, o.journal, o.caller = model.LocalName, true, Caller{Kind: Command, AdminReason: "it is due"}
 	s := open(t, o)
 	defer s.close(t)
 	if _, err := s.Profile(t.Context()); err != nil { // starts the emulator
@@ -43,7 +42,7 @@ func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
 			t.Errorf("a copy is among the keys that were used: %+v, %v", u, err)
 		}
 	}
-	id := radius.KeyID{Name: "old-admin", Profile: config.LocalName}
+	id := radius.KeyID{Name: "old-admin", Profile: model.LocalName}
 	if used, err := s.Keys.Inventory().Used(t.Context()); err != nil || !used[id].Last.IsZero() {
 		t.Errorf("the key itself was sent: %+v, %v", used[id], err)
 	}

@@ -79,7 +79,7 @@ type calls struct {
 	wire *exchange.Wire
 }
 
-func (c calls) KeyLevels(ctx context.Context, p config.Profile, value keystore.Secret) ([]model.Level, error) {
+func (c calls) KeyLevels(ctx context.Context, p model.Profile, value keystore.Secret) ([]model.Level, error) {
 	return account.Config{Wire: c.wire, Now: time.Now}.Levels(ctx, p, value)
 }
 
@@ -110,11 +110,11 @@ func open(t *testing.T, o options) *rig {
 	noerr.Must(t, err)
 	r.inUse = config.NewInUse(path, file)
 	log := slog.New(slog.DiscardHandler)
-	p := config.Profile{Name: config.LocalName, Local: true}
+	p := model.Profile{Name: model.LocalName, Local: true}
 	switch name := cmp.Or(o.profile, o.env["ZONEDECK_PROFILE"], file.Default()); {
 	case o.env["ZONEDECK_BASE_URL"] != "":
 		p = noerr.Try(config.FromFlags(config.Override{BaseURL: o.env["ZONEDECK_BASE_URL"]})).Must(t)
-	case name != "" && name != config.LocalName:
+	case name != "" && name != model.LocalName:
 		p = noerr.Try(file.Profile(name)).Must(t)
 	}
 	c := Config{Profiles: r.inUse, Env: o, Clock: r, Voice: silent{}, Caller: o.caller, Paths: r.Paths, Log: log}
@@ -244,7 +244,7 @@ func (a *twoServices) edit(t *testing.T, from, to string) {
 }
 
 // profile is one of the configuration.
-func (a *twoServices) profile(t *testing.T, name string) config.Profile {
+func (a *twoServices) profile(t *testing.T, name string) model.Profile {
 	t.Helper()
 	p := noerr.Try(a.inUse.File().Profile(name)).Must(t)
 	return p

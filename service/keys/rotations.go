@@ -15,7 +15,6 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
@@ -26,19 +25,19 @@ import (
 // Calls are the calls that prove values in a rotation.
 type Calls interface {
 	// ProveKey is fetch.Fetcher's.
-	ProveKey(ctx context.Context, p config.Profile, zone string, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error)
+	ProveKey(ctx context.Context, p model.Profile, zone string, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error)
 	// Provable is an error if no call of a profile can show whether the service accepts a key.
-	Provable(p config.Profile) error
+	Provable(p model.Profile) error
 	// KeyLevels are the levels that fit what a value can see of an account.
-	KeyLevels(ctx context.Context, p config.Profile, value keystore.Secret) ([]model.Level, error)
+	KeyLevels(ctx context.Context, p model.Profile, value keystore.Secret) ([]model.Level, error)
 }
 
 // Passwords changes and proves the passwords of zones, as password.Changer does.
 type Passwords interface {
-	Check(ctx context.Context, p config.Profile, z model.Zone, key string) error
-	Add(ctx context.Context, p config.Profile, zone, key string, value keystore.Secret) error
-	Remove(ctx context.Context, p config.Profile, zone, key string, value keystore.Secret) error
-	Login(ctx context.Context, p config.Profile, z model.Zone, l exchange.LoginProof) (keystore.Proof, error)
+	Check(ctx context.Context, p model.Profile, z model.Zone, key string) error
+	Add(ctx context.Context, p model.Profile, zone, key string, value keystore.Secret) error
+	Remove(ctx context.Context, p model.Profile, zone, key string, value keystore.Secret) error
+	Login(ctx context.Context, p model.Profile, z model.Zone, l exchange.LoginProof) (keystore.Proof, error)
 	Leads(ctx context.Context, ref string, value keystore.Secret) error
 }
 
@@ -171,7 +170,7 @@ func (r Rotations) Rehearse(ctx context.Context, e Emulator, k model.Key, method
 // rehearsed is the emulator's account for the rehearsal of a key's rotation.
 type rehearsed struct {
 	Rotations
-	demo     config.Profile
+	demo     model.Profile
 	emulator Emulator
 	key      model.Key
 }
@@ -441,9 +440,9 @@ func (r Rotations) Levels(ctx context.Context, u keystore.RotationUser, value ke
 }
 
 // profileOf is the profile of a user. The user's calls go to its service.
-func (r Rotations) profileOf(ctx context.Context, u keystore.RotationUser) (config.Profile, error) {
+func (r Rotations) profileOf(ctx context.Context, u keystore.RotationUser) (model.Profile, error) {
 	if u.Profile == "" {
-		return config.Profile{}, errors.New("its service is not recorded: nothing is sent")
+		return model.Profile{}, errors.New("its service is not recorded: nothing is sent")
 	}
 	p, err := r.ks.Profile(ctx) // this may start the emulator
 	if err == nil && u.Profile != p.Name {

@@ -16,10 +16,10 @@ import (
 const DemoKey = "batch-user"
 
 // Profile is the profile of the demo account at the addresses of a live emulator, which is started if necessary.
-func (e *Emulator) Profile(ctx context.Context) (config.Profile, error) {
+func (e *Emulator) Profile(ctx context.Context) (model.Profile, error) {
 	ready, err := e.ensure(ctx)
 	if err != nil {
-		return config.Profile{}, err
+		return model.Profile{}, err
 	}
 	return demoProfile(ready)
 }
@@ -37,24 +37,24 @@ func (e *Emulator) Keys() (keys []model.Key, firstStart time.Time) {
 }
 
 // demoProfile is the profile of the demo account at the given addresses.
-func demoProfile(r emulator.Ready) (config.Profile, error) {
+func demoProfile(r emulator.Ready) (model.Profile, error) {
 	host, port, err := config.SplitPort(r.Proxy)
 	if err != nil {
-		return config.Profile{}, fmt.Errorf("proxy address of the emulator: %w", err)
+		return model.Profile{}, fmt.Errorf("proxy address of the emulator: %w", err)
 	}
 	account, err := model.ParseAccountID(r.Account)
 	if err != nil {
-		return config.Profile{}, fmt.Errorf("account of the emulator: %w", err)
+		return model.Profile{}, fmt.Errorf("account of the emulator: %w", err)
 	}
-	p := config.Profile{
-		Name: config.LocalName, BaseURL: r.API, ProxyHost: host, ProxyPort: port, AgentURL: r.API + "/mcp", BrowserURL: r.CDP,
-		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: dialect.Embedded().Name(),
+	p := model.Profile{
+		Name: model.LocalName, BaseURL: r.API, ProxyHost: host, ProxyPort: port, AgentURL: r.API + "/mcp", BrowserURL: r.CDP,
+		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: dialect.Embedded().Name(), Can: dialect.Abilities(dialect.Embedded().Name()),
 		Key: DemoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true,
 	}
 	for _, z := range r.Zones {
 		product, err := model.ParseProduct(z.Product)
 		if err != nil {
-			return config.Profile{}, fmt.Errorf("zone %s of the emulator: %w", z.Name, err)
+			return model.Profile{}, fmt.Errorf("zone %s of the emulator: %w", z.Name, err)
 		}
 		p.Zones = append(p.Zones, model.Zone{
 			Name: model.ZoneName(z.Name), Product: product,

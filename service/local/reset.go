@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"zonedeck/keystore"
+	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 )
@@ -26,7 +27,7 @@ func Reset(ctx context.Context, paths config.Paths, getenv func(string) string) 
 	if err := removeHeld(ctx, rotations, secrets); err != nil {
 		return notes, err
 	}
-	n, err := rotations.Forget(ctx, config.LocalName)
+	n, err := rotations.Forget(ctx, model.LocalName)
 	if n > 0 {
 		notes = append(notes, fmt.Sprintf("the records of %d rotations of its keys were removed", n))
 	}
@@ -38,7 +39,7 @@ func removeHeld(ctx context.Context, rotations *keystore.Rotations, secrets *key
 	plans, _ := rotations.List() // Forget tells the error
 	for _, p := range plans {
 		for _, held := range []string{p.OldHeld, p.NewHeld} {
-			if p.Profile != config.LocalName || held == "" {
+			if p.Profile != model.LocalName || held == "" {
 				continue
 			}
 			if err := secrets.Remove(ctx, held); err != nil {

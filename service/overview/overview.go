@@ -15,7 +15,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/rates"
@@ -50,7 +49,7 @@ type Account struct {
 // asker makes the calls by one key.
 type asker struct {
 	cfg    Config
-	p      config.Profile
+	p      model.Profile
 	d      dialect.Dialect
 	key    model.Key
 	secret keystore.Secret

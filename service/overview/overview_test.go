@@ -13,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
@@ -22,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func configOf(p config.Profile, demo *servicetest.Demo) Config {
+func configOf(p model.Profile, demo *servicetest.Demo) Config {
 	source := servicetest.SourceFor(p)
 	if demo != nil {
 		source = demo.Source(p)

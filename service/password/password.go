@@ -15,7 +15,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
@@ -30,7 +29,7 @@ type Config struct {
 // Prover makes calls through the proxy; fetch.Fetcher does.
 type Prover interface {
 	// ProvePasswordAs makes one call through the proxy of a profile's zone with a password.
-	ProvePasswordAs(ctx context.Context, p config.Profile, z model.Zone, l exchange.LoginProof) (model.ProbeResult, error)
+	ProvePasswordAs(ctx context.Context, p model.Profile, z model.Zone, l exchange.LoginProof) (model.ProbeResult, error)
 }
 
 // follows reports whether a reference leads to what the service has itself, so that there is nothing to store: the
@@ -47,7 +46,7 @@ const changePasswords = "change passwords"
 
 // Refusal says why a zone's password cannot be changed through a profile and a key, or is nil.
 // Nothing is asked or sent for it.
-func (c *Changer) Refusal(p config.Profile, z model.Zone, k model.Key) error {
+func (c *Changer) Refusal(p model.Profile, z model.Zone, k model.Key) error {
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
 		return err
@@ -73,7 +72,7 @@ func (c *Changer) Refusal(p config.Profile, z model.Zone, k model.Key) error {
 }
 
 // Check is Refusal, and takes the key's value: what a change of the password needs.
-func (c *Changer) Check(ctx context.Context, p config.Profile, z model.Zone, key string) error {
+func (c *Changer) Check(ctx context.Context, p model.Profile, z model.Zone, key string) error {
 	k, _ := c.cfg.Source.Key(key)
 	if err := c.Refusal(p, z, k); err != nil {
 		return model.BadField("zone", "%w", err)
@@ -83,12 +82,12 @@ func (c *Changer) Check(ctx context.Context, p config.Profile, z model.Zone, key
 }
 
 // Add lets a zone of a profile accept a password besides its others, by a key.
-func (c *Changer) Add(ctx context.Context, p config.Profile, zone, key string, value keystore.Secret) error {
+func (c *Changer) Add(ctx context.Context, p model.Profile, zone, key string, value keystore.Secret) error {
 	return c.call(ctx, p, key, value, func(d dialect.Dialect) dialect.PasswordCall { return d.AddPassword(zone, value.Reveal()) })
 }
 
 // Remove ends a password of a zone, by a key.
-func (c *Changer) Remove(ctx context.Context, p config.Profile, zone, key string, value keystore.Secret) error {
+func (c *Changer) Remove(ctx context.Context, p model.Profile, zone, key string, value keystore.Secret) error {
 	return c.call(ctx, p, key, value, func(d dialect.Dialect) dialect.PasswordCall { return d.RemovePassword(zone, value.Reveal()) })
 }
 
@@ -106,7 +105,7 @@ func between(n int) time.Duration { return time.Duration(2*n-1) * time.Second }
 
 // Login makes a call with a password, which has to be accepted or refused, else the error says why
 // it was not, or wraps ErrAccepted. The proof's status is the proxy's own.
-func (c *Changer) Login(ctx context.Context, p config.Profile, z model.Zone, l exchange.LoginProof) (proof keystore.Proof, err error) {
+func (c *Changer) Login(ctx context.Context, p model.Profile, z model.Zone, l exchange.LoginProof) (proof keystore.Proof, err error) {
 	accepted, mask := !l.Refusal, exchange.MaskOf(keystore.Secret{}, exchange.Login{Password: l.Password})
 	for n := range tries {
 		if n > 0 {
@@ -184,7 +183,7 @@ const (
 
 // call makes a call that changes passwords, unless the profile is read-only. Its answer may hold
 // passwords and is not kept.
-func (c *Changer) call(ctx context.Context, p config.Profile, key string, value keystore.Secret, of func(dialect.Dialect) dialect.PasswordCall) error {
+func (c *Changer) call(ctx context.Context, p model.Profile, key string, value keystore.Secret, of func(dialect.Dialect) dialect.PasswordCall) error {
 	if err := p.Refuse(changePasswords); err != nil {
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
@@ -28,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rig is a changer of the emulator's zones, whose references are file: ones.
 type rig struct {
 	cfg  Config
-	p    config.Profile
+	p    model.Profile
 	demo servicetest.Demo
 }
 
@@ -43,7 +42,7 @@ func newRig(t *testing.T) *rig {
 		r.p.Zones[i].Password = "file:" + string(z.Name)
 	}
 	source := servicetest.Source{
-		ProfileBy: func(context.Context) (config.Profile, error) { return r.p, nil }, KeyBy: r.demo.Key, SecretBy: r.demo.Secret,
+		ProfileBy: func(context.Context) (model.Profile, error) { return r.p, nil }, KeyBy: r.demo.Key, SecretBy: r.demo.Secret,
 	}
 	wire := exchange.New(exchange.Config{})
 	ft := fetch.New(fetch.Config{Source: source, Wire: wire})
@@ -82,19 +81,19 @@ func TestAPasswordIsAddedBesideTheOthersAndRemoved(t *testing.T) {
 func TestWhatCannotBeChangedIsRefused(t *testing.T) {
 	r := newRig(t)
 	for name, tc := range map[string]struct {
-		change func(*config.Profile, *model.Zone)
+		change func(*model.Profile, *model.Zone)
 		key    string
 		text   string
 	}{
-		"a variable":       {func(_ *config.Profile, z *model.Zone) { z.Password = "env:ZONE_PASSWORD" }, "etl-main", "cannot write there"},
-		"a command":        {func(_ *config.Profile, z *model.Zone) { z.Password = "cmd:pass show zone" }, "etl-main", "cannot write there"},
-		"another kind":     {func(_ *config.Profile, z *model.Zone) { z.Password = "nowhere:x" }, "etl-main", "not a secret reference"},
-		"no reference":     {func(p *config.Profile, z *model.Zone) { z.Password, p.Zones = "", nil }, "etl-main", "no password reference"},
-		"another dialect":  {func(p *config.Profile, _ *model.Zone) { p.Dialect = "documented" }, "etl-main", `the dialect "brightdata" knows one`},
-		"a read-only one":  {func(p *config.Profile, _ *model.Zone) { p.ReadOnly = true }, "etl-main", "is read-only: it does not change passwords"},
-		"no API":           {func(p *config.Profile, _ *model.Zone) { p.BaseURL = "" }, "etl-main", "no base_url"},
-		"a level too low":  {func(*config.Profile, *model.Zone) {}, "batch-user", "USER, which may not change"},
-		"a key of nowhere": {func(*config.Profile, *model.Zone) {}, "nobody", "not in the key inventory"},
+		"a variable":       {func(_ *model.Profile, z *model.Zone) { z.Password = "env:ZONE_PASSWORD" }, "etl-main", "cannot write there"},
+		"a command":        {func(_ *model.Profile, z *model.Zone) { z.Password = "cmd:pass show zone" }, "etl-main", "cannot write there"},
+		"another kind":     {func(_ *model.Profile, z *model.Zone) { z.Password = "nowhere:x" }, "etl-main", "not a secret reference"},
+		"no reference":     {func(p *model.Profile, z *model.Zone) { z.Password, p.Zones = "", nil }, "etl-main", "no password reference"},
+		"another dialect":  {func(p *model.Profile, _ *model.Zone) { p.Dialect = "documented" }, "etl-main", `the dialect "brightdata" knows one`},
+		"a read-only one":  {func(p *model.Profile, _ *model.Zone) { p.ReadOnly = true }, "etl-main", "is read-only: it does not change passwords"},
+		"no API":           {func(p *model.Profile, _ *model.Zone) { p.BaseURL = "" }, "etl-main", "no base_url"},
+		"a level too low":  {func(*model.Profile, *model.Zone) {}, "batch-user", "USER, which may not change"},
+		"a key of nowhere": {func(*model.Profile, *model.Zone) {}, "nobody", "not in the key inventory"},
 	} {
 		p, z := r.p, r.zone("isp_demo")
 		tc.change(&p, &z)
@@ -116,7 +115,7 @@ func TestAReadOnlyProfileChangesNoPassword(t *testing.T) {
 	for what, err := range map[string]error{
 		"add": c.Add(t.Context(), p, "isp_demo", "etl-main", value), "remove": c.Remove(t.Context(), p, "isp_demo", "etl-main", value),
 	} {
-		if !errors.Is(err, config.ErrReadOnly) || asked.Load() > 0 {
+		if !errors.Is(err, model.ErrReadOnly) || asked.Load() > 0 {
 			t.Errorf("%s: %v, %d calls", what, err, asked.Load())
 		}
 	}

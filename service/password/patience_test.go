@@ -10,7 +10,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 )
@@ -65,7 +64,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 				return res, nil
 			})})
 			began := time.Now()
-			_, err := r.Login(t.Context(), config.Profile{}, model.Zone{}, exchange.LoginProof{Password: keystore.NewSecret("value-0123456789"), Refusal: !c.accepted})
+			_, err := r.Login(t.Context(), model.Profile{}, model.Zone{}, exchange.LoginProof{Password: keystore.NewSecret("value-0123456789"), Refusal: !c.accepted})
 			if took := time.Since(began); len(left) > 0 || took != c.took || c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
 				t.Errorf("%s: %v after %s, %d answers left", name, err, took, len(left))
 			}
@@ -94,11 +93,11 @@ func TestAReferenceIsReadAgainWhileThatMayHelp(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			left := c.values
 			source := servicetest.Source{
-				ProfileBy: func(context.Context) (config.Profile, error) {
+				ProfileBy: func(context.Context) (model.Profile, error) {
 					if c.fails == "profile" {
-						return config.Profile{}, unreadable
+						return model.Profile{}, unreadable
 					}
-					return config.Profile{}, nil
+					return model.Profile{}, nil
 				},
 				SecretBy: func(context.Context, string) (keystore.Secret, error) {
 					if c.fails == "profile" {
@@ -129,6 +128,6 @@ func TestAReferenceIsReadAgainWhileThatMayHelp(t *testing.T) {
 // prover answers each login with what the function gives.
 type prover func() (model.ProbeResult, error)
 
-func (p prover) ProvePasswordAs(context.Context, config.Profile, model.Zone, exchange.LoginProof) (model.ProbeResult, error) {
+func (p prover) ProvePasswordAs(context.Context, model.Profile, model.Zone, exchange.LoginProof) (model.ProbeResult, error) {
 	return p()
 }

@@ -21,10 +21,10 @@ import (
 
 // Draft is a profile that is being added or changed. Begin and Edit make one.
 type Draft struct {
-	Profile config.Profile
+	Profile model.Profile
 	// Before is the profile as it was read, where one that is in the file is changed: what differs is
 	// written, and what was changed there meanwhile stays. Nil for a new profile.
-	Before *config.Profile
+	Before *model.Profile
 	// Level and Reference are what is said of the profile's key. A key that is recorded already has its own: another
 	// level is a mistake, and so is another reference where it has one.
 	Level     model.Level
@@ -62,7 +62,7 @@ func (ps *Profiles) Begin(name string) (Draft, error) {
 	if slices.Contains(ps.cfg.InUse.File().Names(), name) {
 		return Draft{}, config.Mistake("profile %q already exists: change it with 'zonedeck profiles edit', or choose another name", name)
 	}
-	return Draft{Profile: config.Profile{Name: name, Verify: true, APIVersion: config.DefaultAPIVersion}}, nil
+	return Draft{Profile: model.Profile{Name: name, Verify: true, APIVersion: model.DefaultAPIVersion}}, nil
 }
 
 // Edit is the draft of a change to a profile of the configuration.
@@ -245,7 +245,7 @@ func (ps *Profiles) otherAccount(d Draft) (ask.Question, bool) {
 }
 
 // before is a profile with the key that the configuration gives it, not the key that is being chosen.
-func (ps *Profiles) before(p config.Profile) config.Profile {
+func (ps *Profiles) before(p model.Profile) model.Profile {
 	known, _ := ps.cfg.InUse.File().Profile(p.Name)
 	p.Key = known.Key
 	return p
@@ -282,14 +282,14 @@ func (ps *Profiles) Probe(ctx context.Context, d Draft, a ask.Answers, on func(F
 }
 
 // Verify asks the account of the profile in use what it has, and judges the profile by that.
-func (ps *Profiles) Verify(ctx context.Context, p config.Profile, value keystore.Secret) (Draft, error) {
+func (ps *Profiles) Verify(ctx context.Context, p model.Profile, value keystore.Secret) (Draft, error) {
 	found, err := ps.read(ctx, p, value, nil)
 	return Draft{Profile: p, Found: found}, err
 }
 
 // read asks an account what it has. It records in the history that it used the profile's key, unless a profile is
 // read-only, or a key that is recorded nowhere was refused.
-func (ps *Profiles) read(ctx context.Context, p config.Profile, value keystore.Secret, on func(Found)) (Found, error) {
+func (ps *Profiles) read(ctx context.Context, p model.Profile, value keystore.Secret, on func(Found)) (Found, error) {
 	_, known := ps.cfg.Keys.Key(p.Key)
 	if err := cmp.Or(keystore.CheckKeyValue(value), ps.cfg.Keys.CheckName(p.Key, value)); err != nil {
 		return Found{}, err

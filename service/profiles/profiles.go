@@ -52,7 +52,7 @@ var (
 
 // Account asks accounts what they have, as account.Config does.
 type Account interface {
-	Read(ctx context.Context, p config.Profile, key keystore.Secret, on func(Found)) (Found, error)
+	Read(ctx context.Context, p model.Profile, key keystore.Secret, on func(Found)) (Found, error)
 }
 
 // Rotations are the records of rotations.
@@ -95,13 +95,13 @@ const (
 )
 
 // Configured are the profiles of the config file in the order of their names, and the default.
-func (ps *Profiles) Configured() (profiles []config.Profile, byDefault string) {
+func (ps *Profiles) Configured() (profiles []model.Profile, byDefault string) {
 	return ps.cfg.InUse.Configured(), ps.cfg.InUse.File().Default()
 }
 
 // Names are all known profiles as the file has them, the embedded emulator last.
 func (ps *Profiles) Names() []string {
-	return append(ps.cfg.InUse.File().InOrder(), config.LocalName)
+	return append(ps.cfg.InUse.File().InOrder(), model.LocalName)
 }
 
 // Current is the name of the profile in use.
@@ -112,7 +112,7 @@ func (ps *Profiles) ByDefault() string {
 	file := ps.cfg.InUse.File()
 	name := cmp.Or(ps.cfg.Env.Getenv(EnvProfile), file.Default())
 	if name == "" && len(file.Names()) == 0 {
-		return config.LocalName
+		return model.LocalName
 	}
 	return name
 }
@@ -124,7 +124,7 @@ func (ps *Profiles) DefaultNow() (string, error) {
 }
 
 // Refusal is why no profile is added or changed, or nil: the keys are not known, or the profile in use is read-only
-// (*config.ReadOnlyError). It waits for nothing.
+// (*model.ReadOnlyError). It waits for nothing.
 func (ps *Profiles) Refusal() error {
 	return cmp.Or(ps.cfg.Keys.Inventory().Unread(), ps.cfg.InUse.Refuse(changeConfig))
 }

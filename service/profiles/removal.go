@@ -18,7 +18,7 @@ import (
 
 // Removal is what goes with a profile.
 type Removal struct {
-	Profile config.Profile
+	Profile model.Profile
 	// Key is the profile's key in the inventory, if nothing else of the configuration names it.
 	Key model.Key
 	// Secrets are the references of the profile that lead to a store of the console and that
@@ -42,7 +42,7 @@ func (ps *Profiles) Removal(name string) (Removal, error) {
 	return whatGoes(ps.files(name), name, ps.inventory.List())
 }
 
-func (ps *Profiles) refuseRemoval(p config.Profile) error {
+func (ps *Profiles) refuseRemoval(p model.Profile) error {
 	return cmp.Or(ps.cfg.InUse.Refuse(changeConfig), p.Refuse(changeConfig))
 }
 
@@ -164,7 +164,7 @@ func whatGoes(files files, name string, keys []model.Key) (Removal, error) {
 }
 
 // References are the references to secrets in a profile.
-func references(p config.Profile) (refs []string) {
+func references(p model.Profile) (refs []string) {
 	for _, z := range p.Zones {
 		if z.Password != "" {
 			refs = append(refs, z.Password)

@@ -45,7 +45,7 @@ type store interface {
 // configuration last. Each secret is read back. When a step fails, the steps before it are undone, and the error says
 // what that left behind, if anything. The profile is returned as it was saved. The errors are those of Check,
 // *keys.OtherAccountError and *keys.AdminError for questions without an answer, and those of the files.
-func (ps *Profiles) Save(ctx context.Context, r Report, a ask.Answers) (config.Profile, error) {
+func (ps *Profiles) Save(ctx context.Context, r Report, a ask.Answers) (model.Profile, error) {
 	if err := cmp.Or(ps.cfg.Keys.Inventory().Read(), ps.refuse(r.Draft)); err != nil {
 		return r.Profile, err
 	}
@@ -92,7 +92,7 @@ func (ps *Profiles) chooseKey(ctx context.Context, r Report, reason string) erro
 }
 
 // save writes a profile.
-func save(ctx context.Context, f files, r Report) (p config.Profile, err error) {
+func save(ctx context.Context, f files, r Report) (p model.Profile, err error) {
 	s := saving{ctx: ctx, files: f, d: r}
 	defer func() {
 		if err != nil {
@@ -131,7 +131,7 @@ func (s *saving) undo() error {
 
 func (s *saving) check() error {
 	p := s.d.Profile
-	if err := p.Validate(); err != nil {
+	if err := config.Validate(p); err != nil {
 		return err
 	}
 	f, err := config.Load(s.files.Config)

@@ -69,7 +69,7 @@ func (p place) holds(t *testing.T) (names []string) {
 
 func draft() Report {
 	return Report{Draft: Draft{
-		Profile: config.Profile{
+		Profile: model.Profile{
 			Name: "acme", BaseURL: "https://a.example", Dialect: "brightdata", Verify: true, Key: "etl",
 			Zones: []model.Zone{{Name: "z1", Product: model.ProductISP, Password: "file:acme-zone-z1"}},
 		},
@@ -205,7 +205,7 @@ func TestReferencesOfDifferentNamesDiffer(t *testing.T) {
 	long := strings.Repeat("z", 100)
 	seen := map[string]bool{}
 	ref := func(scheme, profile, what string) string {
-		return Draft{Profile: config.Profile{Name: profile}, Store: scheme}.RefOf(what)
+		return Draft{Profile: model.Profile{Name: profile}, Store: scheme}.RefOf(what)
 	}
 	for _, ref := range []string{
 		ref("file", "acme", "acme"), ref("file", "acme", "etl"), ref("file", "acme", "zone-a b"), ref("file", "acme", "zone-a_b"),

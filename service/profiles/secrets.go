@@ -10,7 +10,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/secrets"
 )
 
@@ -153,7 +152,7 @@ func (ps *Profiles) readOnly() (out []owner) {
 
 // owner is a profile of the configuration with its key as the inventory records it.
 type owner struct {
-	config.Profile
+	model.Profile
 	key model.Key
 }
 

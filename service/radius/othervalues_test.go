@@ -7,7 +7,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/radius"
 )
 
@@ -33,7 +32,7 @@ func TestTheValuesThatRotationsLeftAreLookedFor(t *testing.T) {
 	twin := model.Key{Name: "twin", Secret: "env:TWIN", Fingerprint: other.Fingerprint()}
 	dead := model.Key{Name: "dead", Secret: "env:DEAD", Fingerprint: ended.Fingerprint()}
 	file := loaded(t, "[profiles.twin]\nbase_url = \"https://api.example.com\"\nkey = \"twin\"\n[profiles.dead]\nbase_url = \"https://api.example.com\"\nkey = \"dead\"\n")
-	from := radius.Sources{Current: config.Profile{Name: "none"}, Config: file, Inventory: []model.Key{etl(), twin, dead}, Folders: []string{dir}, Now: nil}
+	from := radius.Sources{Current: model.Profile{Name: "none"}, Config: file, Inventory: []model.Key{etl(), twin, dead}, Folders: []string{dir}, Now: nil}
 	lines, _ := found(t, from, subject)
 	for i, line := range lines {
 		lines[i] = strings.ReplaceAll(line, dir+"/", "")

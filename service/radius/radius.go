@@ -126,7 +126,7 @@ func KeySubject(k model.Key, profile string) Subject {
 }
 
 // ZoneSubject is a zone's password as a subject.
-func ZoneSubject(p config.Profile, z model.Zone) Subject {
+func ZoneSubject(p model.Profile, z model.Zone) Subject {
 	return Subject{Zone: string(z.Name), Account: p.Account, Ref: z.Password}
 }
 
@@ -138,7 +138,7 @@ type Jobs interface {
 // Sources are where uses are looked for.
 type Sources struct {
 	// Current is the profile in use; Config has the others.
-	Current config.Profile
+	Current model.Profile
 	Config  config.File
 	// Keys are all keys that may be named: those that come with the profile in use (Given),
 	// then the inventory's.
@@ -169,8 +169,8 @@ type finder struct {
 	Sources
 	subjects []Subject
 	report   Report
-	all      []config.Profile // the profile in use, then every other one
-	by       map[mark][]int   // the places of the subjects that have a mark
+	all      []model.Profile // the profile in use, then every other one
+	by       map[mark][]int  // the places of the subjects that have a mark
 	// profileKeys and inventory are the keys of Sources by their names.
 	profileKeys, inventory map[string]model.Key
 }
@@ -189,7 +189,7 @@ const (
 // Find looks for what uses the subjects. The error is that of ctx; everything else that went
 // wrong is among the report's problems.
 func Find(ctx context.Context, s Sources, subjects []Subject) (Report, error) {
-	f := &finder{Sources: s, subjects: subjects, report: Report{Uses: make([][]Use, len(subjects))}, all: []config.Profile{s.Current}}
+	f := &finder{Sources: s, subjects: subjects, report: Report{Uses: make([][]Use, len(subjects))}, all: []model.Profile{s.Current}}
 	f.index()
 	f.profiles()
 	f.requests(ctx)
@@ -306,7 +306,7 @@ func (f *finder) profiles() {
 	}
 }
 
-func (f *finder) ofProfile(s Subject, p config.Profile) (Use, bool) {
+func (f *finder) ofProfile(s Subject, p model.Profile) (Use, bool) {
 	u := Use{Kind: Profile, Name: p.Name, LastSeen: f.Now()}
 	if k, ok := f.isKey(s, p.Key, p.Name); ok {
 		u.Ref, u.Fingerprint, u.Last4 = k.Secret, k.Fingerprint, k.Last4
@@ -333,7 +333,7 @@ func (f *finder) ofProfile(s Subject, p config.Profile) (Use, bool) {
 
 // isPassword reports whether a profile logs in to a zone by the subject. A zone without a password is one
 // that the profile has no login to.
-func (s Subject) isPassword(p config.Profile, z model.Zone) bool {
+func (s Subject) isPassword(p model.Profile, z model.Zone) bool {
 	return z.Password != "" && (z.Password == s.Ref || s.Zone == string(z.Name) && s.Account == p.Account)
 }
 

@@ -142,7 +142,7 @@ key = "other"
 func TestAKeyOfTheProfileIsAnotherThanTheInventorysOfItsName(t *testing.T) {
 	file := loaded(t, "[profiles.prod]\nbase_url = \"https://api.example.com\"\nkey = \"etl\"\n")
 	s := radius.Sources{
-		Current: config.Profile{Name: "local", Local: true, Key: "etl"}, Config: file,
+		Current: model.Profile{Name: "local", Local: true, Key: "etl"}, Config: file,
 		ProfileKeys: []model.Key{{Name: "etl", Secret: "demo:key/etl"}}, Inventory: []model.Key{{Name: "etl", Secret: "env:ETL_KEY"}},
 	}
 	given, _ := found(t, s, radius.KeySubject(s.ProfileKeys[0], "local"))

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
@@ -31,7 +30,7 @@ var (
 
 // Refusal says why costs cannot be asked for through a profile and a key, or is nil. Nothing
 // is asked or sent for it.
-func Refusal(p config.Profile, k model.Key) error {
+func Refusal(p model.Profile, k model.Key) error {
 	d, err := dialect.Find(p.Dialect)
 	switch {
 	case err != nil:

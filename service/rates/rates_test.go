@@ -12,7 +12,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
@@ -58,7 +57,7 @@ func TestWhatCannotBeAskedForIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	})
 	p, level := base, model.LevelFinance
 	source := servicetest.Source{
-		ProfileBy: func(context.Context) (config.Profile, error) { return p, nil },
+		ProfileBy: func(context.Context) (model.Profile, error) { return p, nil },
 		KeyBy: func(name string) (model.Key, bool) {
 			return model.Key{Name: name, Level: level, Secret: "env:KEY"}, true
 		},

@@ -15,7 +15,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/password"
@@ -55,7 +54,7 @@ func (w zonePasswords) Login(ctx context.Context, _ keystore.RotationPlan, _ key
 func (p place) changer(f *fetch.Fetcher) *password.Changer {
 	return password.New(password.Config{
 		Source: servicetest.Source{
-			ProfileBy: func(context.Context) (config.Profile, error) { return p.Profile, nil },
+			ProfileBy: func(context.Context) (model.Profile, error) { return p.Profile, nil },
 			KeyBy:     func(string) (model.Key, bool) { return p.Key, true },
 			SecretBy: func(ctx context.Context, ref string) (keystore.Secret, error) {
 				return p.secrets().Resolve(ctx, ref)

@@ -14,7 +14,6 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
@@ -26,7 +25,7 @@ import (
 
 // place is an account and a folder with the files of a console.
 type place struct {
-	Profile        config.Profile
+	Profile        model.Profile
 	Control, Token string
 	Dir            string
 	Key            model.Key
@@ -186,7 +185,7 @@ func (c console) Days(level model.Level) int {
 // config is an engine's, with calls over sockets.
 func (p place) config() setup {
 	f := fetch.New(fetch.Config{
-		Source: servicetest.Source{ProfileBy: func(context.Context) (config.Profile, error) { return p.Profile, nil }},
+		Source: servicetest.Source{ProfileBy: func(context.Context) (model.Profile, error) { return p.Profile, nil }},
 		Wire:   exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: filepath.Join(p.Dir, "bodies")},
 	})
 	return setup{

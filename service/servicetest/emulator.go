@@ -11,14 +11,13 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 )
 
 // Demo is the demo account of an emulator, as the console knows it: only the wire
 // and the printed logins are shared.
 type Demo struct {
-	Profile config.Profile
+	Profile model.Profile
 	// Control is the address of the emulator's control interface, Token its token.
 	Control, Token string
 	secrets        map[string]string

@@ -27,7 +27,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
+	"zonedeck/service/dialect"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
 	"zonedeck/service/work"
@@ -40,10 +40,10 @@ const (
 )
 
 // Profile is a profile whose API is at baseURL.
-func Profile(baseURL string) config.Profile {
-	return config.Profile{
+func Profile(baseURL string) model.Profile {
+	return model.Profile{
 		Name: "test", BaseURL: baseURL, ProxyHost: "127.0.0.1", ProxyPort: 1, UsernamePrefix: "brd",
-		Account: "hl_test01", Dialect: "brightdata", Key: "batch-user", APIVersion: "v3", Verify: true,
+		Account: "hl_test01", Dialect: "brightdata", Can: dialect.Embedded(), Key: "batch-user", APIVersion: "v3", Verify: true,
 		Zones: []model.Zone{
 			{Name: "unlocker1", Product: model.ProductUnlocker, Password: "env:ZONE"},
 			{Name: "dc1", Product: model.ProductDatacenter, Password: "env:ZONE"},
@@ -53,7 +53,7 @@ func Profile(baseURL string) config.Profile {
 }
 
 // Zone is a zone of a profile.
-func Zone(p config.Profile, name string) model.Zone {
+func Zone(p model.Profile, name string) model.Zone {
 	z, ok := p.Zone(name)
 	if !ok {
 		panic("no zone " + name)
@@ -136,7 +136,7 @@ func Work(t testing.TB) QueuesFunc {
 }
 
 // API starts an API that answers with h.
-func API(t testing.TB, h http.HandlerFunc) config.Profile {
+func API(t testing.TB, h http.HandlerFunc) model.Profile {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
@@ -281,7 +281,7 @@ func writePEM(t *testing.T, file string, cert *x509.Certificate) {
 }
 
 // NativeProfile is a profile whose proxy is p.
-func NativeProfile(t *testing.T, p *Proxy) config.Profile {
+func NativeProfile(t *testing.T, p *Proxy) model.Profile {
 	t.Helper()
 	prof := Profile("http://127.0.0.1:1")
 	prof.ProxyHost, prof.ProxyPort = StartProxy(t, p)
@@ -314,7 +314,7 @@ const Page = "<!doctype html><html><head><title>ok</title></head><body><p>All is
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // Ask is a request through a zone of p by API.
-func Ask(p config.Profile, zone string) model.FetchRequest {
+func Ask(p model.Profile, zone string) model.FetchRequest {
 	z, _ := p.Zone(zone)
 	return model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw}
 }

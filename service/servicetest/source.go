@@ -6,42 +6,41 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
 // Source is the exchange.Source of a test. A function that is set answers, else Base, else there is nothing. Without
 // a Base every key is permitted. To change one, make another with it as Base.
 type Source struct {
 	Base interface {
-		Profile(ctx context.Context) (config.Profile, error)
+		Profile(ctx context.Context) (model.Profile, error)
 		Secret(ctx context.Context, ref string) (keystore.Secret, error)
 		Key(name string) (model.Key, bool)
-		Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+		Permit(ctx context.Context, p model.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 	}
-	ProfileBy func(ctx context.Context) (config.Profile, error)
+	ProfileBy func(ctx context.Context) (model.Profile, error)
 	SecretBy  func(ctx context.Context, ref string) (keystore.Secret, error)
 	KeyBy     func(name string) (model.Key, bool)
 }
 
 // SourceFor has a profile, and the keys and secrets of the tests.
-func SourceFor(p config.Profile) Source {
-	return Source{ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }, SecretBy: Secret, KeyBy: Key}
+func SourceFor(p model.Profile) Source {
+	return Source{ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }, SecretBy: Secret, KeyBy: Key}
 }
 
 // Source has the demo account's keys and secrets, and a profile.
-func (d Demo) Source(p config.Profile) Source {
+func (d Demo) Source(p model.Profile) Source {
 	return Source{Base: SourceFor(p), SecretBy: d.Secret, KeyBy: d.Key}
 }
 
 // Profile gives the profile in use.
-func (s Source) Profile(ctx context.Context) (config.Profile, error) {
+func (s Source) Profile(ctx context.Context) (model.Profile, error) {
 	switch {
 	case s.ProfileBy != nil:
 		return s.ProfileBy(ctx)
 	case s.Base != nil:
 		return s.Base.Profile(ctx)
 	default:
-		return config.Profile{}, nil
+		return model.Profile{}, nil
 	}
 }
 
@@ -70,7 +69,7 @@ func (s Source) Key(name string) (model.Key, bool) {
 }
 
 // Permit is the Base's.
-func (s Source) Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+func (s Source) Permit(ctx context.Context, p model.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	if s.Base == nil {
 		return take()
 	}

@@ -4,7 +4,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
-	"zonedeck/service/config"
 )
 
 // Profile is one profile (docs/schema/profile.json). Checks is empty where nothing was asked.
@@ -49,7 +48,7 @@ type Check struct {
 }
 
 // NewProfile is a profile with its key; found is what was asked about it.
-func NewProfile(p config.Profile, key model.Key, found account.Found, saved bool) Profile {
+func NewProfile(p model.Profile, key model.Key, found account.Found, saved bool) Profile {
 	out := Profile{
 		Profile: p.Name, Saved: saved, BaseURL: p.BaseURL, Proxy: p.ProxyAddr(), Account: string(p.Account),
 		Dialect: p.DialectName(), CA: p.CA, Key: ProfileKey{Name: key.Name, Level: key.Level.String(), Reference: label(key.Secret)},
@@ -74,7 +73,7 @@ func label(ref string) string {
 }
 
 // newChecks are the verdicts on an account, in the order in which they were asked for.
-func newChecks(p config.Profile, found account.Found) []Check {
+func newChecks(p model.Profile, found account.Found) []Check {
 	out := []Check{}
 	for _, v := range account.Checks(p, found) {
 		state := string(v.Verdict.State)

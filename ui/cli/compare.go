@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/export"
 	"zonedeck/ui/kit/text"
 )
@@ -103,7 +104,7 @@ func (t *task) compare(ctx context.Context, target string, f compareFlags) (prin
 		return printed{}, fetchError(ctx, err)
 	}
 	if !slices.ContainsFunc(result.Cells, func(c model.Cell) bool { return c.Problem == "" }) {
-		if err := t.CurrentProfile().RefuseTarget(plan.Base.URL); err != nil {
+		if err := config.RefuseTarget(t.CurrentProfile(), plan.Base.URL); err != nil {
 			return printed{}, err
 		}
 		return printed{}, usage("none of the zones can fetch this: %w", result.Cells[0].Cause)

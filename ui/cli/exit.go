@@ -94,7 +94,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitRejected
 	case errors.Is(err, keystore.ErrSecretUnreachable): // regardless of what needed the secret and in which field
 		return exitState
-	case errors.Is(err, config.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, keys.ErrOtherAccount):
+	case errors.Is(err, model.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, keys.ErrOtherAccount):
 		return exitLint
 	case errors.As(err, &e):
 		return e.code

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/export"
 )
 
@@ -101,7 +100,7 @@ func exportFetch(ctx context.Context, t *task, f exportFlags, args []string) (pr
 }
 
 // observedUse is what the newest comparison of a request's page showed for its zone and access method, or "".
-func (t *task) observedUse(ctx context.Context, p config.Profile, r model.FetchRequest) string {
+func (t *task) observedUse(ctx context.Context, p model.Profile, r model.FetchRequest) string {
 	kept, err := t.History.NewestComparison(ctx, p.Name, r)
 	if err != nil {
 		return "" // no comparison, or no history: the code is complete without it
@@ -112,7 +111,7 @@ func (t *task) observedUse(ctx context.Context, p config.Profile, r model.FetchR
 
 // exported returns the program to export for, the profile and the request. Its error names all
 // mistakes in the flags.
-func (t *task) exported(ctx context.Context, target string, f exportFlags) (export.Target, config.Profile, model.FetchRequest, error) {
+func (t *task) exported(ctx context.Context, target string, f exportFlags) (export.Target, model.Profile, model.FetchRequest, error) {
 	var wrong []error
 	as, known := export.Find(f.As)
 	if !known {
@@ -129,7 +128,7 @@ func (t *task) exported(ctx context.Context, target string, f exportFlags) (expo
 	form := askFlags{formFlags: f.formFlags}
 	header, err := form.check(target, as.Login, wrong...)
 	if err != nil {
-		return as, config.Profile{}, none, usage("%w", err)
+		return as, model.Profile{}, none, usage("%w", err)
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {

@@ -47,7 +47,7 @@ func (b *beta) add(t *testing.T, p Process) {
 	paths := config.FindPaths(p.Getenv)
 	for file, text := range map[string]string{
 		paths.KeysFile(): "version = 1\n[[keys]]\nname = \"beta-main\"\nlevel = \"USER\"\nsecret = \"env:BETA_KEY\"\n",
-		paths.ConfigFile(): "default_profile = \"" + config.LocalName + "\"\n[profiles.beta]\nbase_url = \"" + b.URL +
+		paths.ConfigFile(): "default_profile = \"" + model.LocalName + "\"\n[profiles.beta]\nbase_url = \"" + b.URL +
 			"\"\ndialect = \"brightdata\"\nkey = \"beta-main\"\n",
 	} {
 		noerr.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/query"
@@ -205,7 +204,7 @@ func (t *task) wayOn(j model.Job) string {
 
 // jobs is the start of a command about a job. It names the job's profile if that is configured and not the default.
 func (t *task) jobs(j model.Job) string {
-	if known, _ := t.Profiles.Configured(); j.Profile != t.Profiles.ByDefault() && slices.ContainsFunc(known, func(p config.Profile) bool { return p.Name == j.Profile }) {
+	if known, _ := t.Profiles.Configured(); j.Profile != t.Profiles.ByDefault() && slices.ContainsFunc(known, func(p model.Profile) bool { return p.Name == j.Profile }) {
 		return snippet.With(j.Profile) + " jobs"
 	}
 	return "zonedeck jobs"

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
@@ -33,7 +34,7 @@ var seeds = []struct {
 	{[]string{"http://lab.test/slow?s=20", "--timeout", "200ms", "--retries", "0"}, "deadline"},
 	{[]string{"http://lab.test/shop?v=2", "--require", ".price"}, "required field"},
 	{[]string{"http://lab.test/json"}, "application/json"},
-	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", config.LocalName}, "401 Unauthorized from the service"},
+	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", model.LocalName}, "401 Unauthorized from the service"},
 }
 
 // seed makes a history with a comparison, a finished job, and a key in the inventory.
@@ -68,7 +69,7 @@ func seed(t *testing.T, p Process) {
 		run(p, append([]string{"jobs", "trigger", "gd_products", "--input", "-", "--again"}, args...)...)
 	}
 	trigger(nowhere, "--base-url", closed(t))
-	trigger(p, "--key", "expired-user", "--profile", config.LocalName)
+	trigger(p, "--key", "expired-user", "--profile", model.LocalName)
 	trigger(p, "--wait")
 	webhookComes(t, p)
 }

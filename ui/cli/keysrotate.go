@@ -13,7 +13,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	"zonedeck/service/keys"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
@@ -112,7 +111,7 @@ func rotateKey(ctx context.Context, t *task, f rotateFlags, args []string) (prin
 	switch {
 	case errors.As(err, new(*keys.AdminError)), errors.Is(err, keys.ErrOtherAccount):
 		return printed{}, fetchError(ctx, err)
-	case errors.Is(err, config.ErrReadOnly):
+	case errors.Is(err, model.ErrReadOnly):
 		return printed{}, err
 	case err != nil:
 		return printed{}, fail(exitState, "%w", err)
@@ -124,7 +123,7 @@ func rotateKey(ctx context.Context, t *task, f rotateFlags, args []string) (prin
 	}
 	if !r.Begun() {
 		r, err = t.beginRotation(ctx, r, f)
-		if err != nil && !errors.As(err, new(*exitError)) && !errors.Is(err, config.ErrReadOnly) {
+		if err != nil && !errors.As(err, new(*exitError)) && !errors.Is(err, model.ErrReadOnly) {
 			err = fail(exitState, "%w", err)
 		}
 		if err != nil {

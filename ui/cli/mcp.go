@@ -15,7 +15,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/snippet"
 	"zonedeck/ui/mcp"
@@ -162,7 +161,7 @@ func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 
 // sayUnpriced names the zones of a profile whose fetches a cap refuses because their rates are unknown. The service
 // shows no rates to a key without access to billing when the profile is added.
-func (a *app) sayUnpriced(p config.Profile, allowed []string) {
+func (a *app) sayUnpriced(p model.Profile, allowed []string) {
 	var without []string
 	for _, z := range p.Zones {
 		if !z.Rate.Priced() && z.Product != model.ProductBrowser && (len(allowed) == 0 || slices.Contains(allowed, string(z.Name))) {

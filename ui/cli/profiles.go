@@ -49,7 +49,7 @@ func (f profileFlags) needs() needs { return needs{none: true, journal: true, re
 func profileHelp() map[string]string {
 	return map[string]string{
 		"dialect": "what the service is known to do beyond the contract: " + strings.Join(dialect.Names(), " or "),
-		"color":   "colour of the name on the screen: " + strings.Join(config.Colors(), ", "),
+		"color":   "colour of the name on the screen: " + strings.Join(model.Colors(), ", "),
 	}
 }
 
@@ -122,7 +122,7 @@ does not have it, it is added.`,
 // clearable are the fields that --clear empties.
 const clearable = "ca, color, read-only, allow-domain, zones, proxy-host, max-job-cost"
 
-func clearFields(p *config.Profile, fields []string) error {
+func clearFields(p *model.Profile, fields []string) error {
 	for _, field := range fields {
 		switch field {
 		case "ca":
@@ -206,7 +206,7 @@ func profileRead(ctx context.Context, r profiles.Report, d profiles.Draft, err e
 }
 
 // savedProfile says what was saved and what that changes.
-func (t *task) savedProfile(r profiles.Report, saved config.Profile) (printed, error) {
+func (t *task) savedProfile(r profiles.Report, saved model.Profile) (printed, error) {
 	switch {
 	case r.Before == nil || saved.ReadOnly == r.Before.ReadOnly:
 	case saved.ReadOnly:
@@ -233,7 +233,7 @@ func profileError(r profiles.Report, err error) error {
 	var disputed *profiles.LevelError
 	var field *model.RequestError
 	switch {
-	case errors.As(err, &mistake), errors.Is(err, config.ErrReadOnly):
+	case errors.As(err, &mistake), errors.Is(err, model.ErrReadOnly):
 		return err
 	case errors.As(err, &admin):
 		return fail(exitLint, "%w", err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/service/config"
+	"zonedeck/model"
 	"zonedeck/service/profiles"
 	"zonedeck/service/view"
 )
@@ -132,7 +132,7 @@ func (t *task) sayDefault() error {
 	case err != nil:
 		return fail(exitState, "%w", err)
 	case now == before || now == "":
-	case now == config.LocalName:
+	case now == model.LocalName:
 		t.app.say("zonedeck: the embedded emulator is now the default: commands and the console use it unless a profile is named")
 	default:
 		t.app.say("zonedeck: profile %s is now the default: commands and the console use it unless another is named", now)

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/export"
 	"zonedeck/service/view"
@@ -26,9 +25,9 @@ type proxyURLFlags struct {
 }
 
 // credential builds the credential that the flags describe.
-func (t *task) credential(ctx context.Context, f loginFlags) (config.Profile, model.Zone, model.Credential, error) {
-	fail3 := func(err error) (config.Profile, model.Zone, model.Credential, error) {
-		return config.Profile{}, model.Zone{}, model.Credential{}, err
+func (t *task) credential(ctx context.Context, f loginFlags) (model.Profile, model.Zone, model.Credential, error) {
+	fail3 := func(err error) (model.Profile, model.Zone, model.Credential, error) {
+		return model.Profile{}, model.Zone{}, model.Credential{}, err
 	}
 	if f.Zone == "" {
 		return fail3(usage("--zone is missing: name the zone to use"))

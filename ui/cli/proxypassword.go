@@ -8,7 +8,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/keys"
 	"zonedeck/service/password"
 	"zonedeck/service/view"
@@ -129,7 +128,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 
 // goOnWithPassword begins the rotation of a zone's password, or goes on with the one under way, until
 // it needs a person.
-func (t *task) goOnWithPassword(ctx context.Context, p config.Profile, z model.Zone, f passwordFlags) (keystore.RotationPlan, error) {
+func (t *task) goOnWithPassword(ctx context.Context, p model.Profile, z model.Zone, f passwordFlags) (keystore.RotationPlan, error) {
 	rotations, flags := t.Rotations(t.scanned(f.Scan)), rotateFlags{Vouch: f.Vouch, Pipe: f.Pipe, Again: f.Again}
 	r, err := rotations.Rotation(ctx, rotations.OfPassword(p, z, f.Key))
 	switch {

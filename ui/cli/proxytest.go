@@ -14,7 +14,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/clients"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
 	"zonedeck/service/view"
@@ -104,7 +103,7 @@ func proxyTest(ctx context.Context, t *task, f proxyTestFlags, _ []string) (prin
 }
 
 // probeTarget is the page to fetch.
-func (t *task) probeTarget(p config.Profile, target string) (string, error) {
+func (t *task) probeTarget(p model.Profile, target string) (string, error) {
 	if target != "" {
 		return target, nil
 	}

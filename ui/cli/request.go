@@ -17,7 +17,6 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service"
-	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
 	"zonedeck/service/keys"
@@ -251,7 +250,7 @@ func (f requestFlags) toolArgs(via model.Via) (string, error) {
 }
 
 // haveKey refuses a --key that is not in the inventory or, without --key, a profile that names no key.
-func (t *task) haveKey(p config.Profile, name string) error {
+func (t *task) haveKey(p model.Profile, name string) error {
 	if name == "" && p.Key == "" {
 		return usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, service.EnvKey)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/service/config"
+	"zonedeck/model"
 )
 
 // version is set at release time by the linker.
@@ -41,7 +41,7 @@ func (a *app) printError(err error) {
 		return
 	}
 	fmt.Fprintln(a.Stderr, "zonedeck:", oneLine(err))
-	if refused := (*config.ReadOnlyError)(nil); errors.As(err, &refused) {
+	if refused := (*model.ReadOnlyError)(nil); errors.As(err, &refused) {
 		fmt.Fprintf(a.Stderr, "To lift that: 'zonedeck profiles edit %s --read-only=false'; to use another profile: --profile NAME.\n", refused.Profile)
 	}
 	if exitCode(context.Background(), err) == exitUsage {

@@ -14,7 +14,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/history"
 	"zonedeck/ui"
 	"zonedeck/ui/code"
@@ -48,7 +47,7 @@ type bench struct {
 }
 
 func (b *bench) Source(r model.FetchRequest) history.CodeSource {
-	return history.CodeSource{Request: r, Key: "keyring:zonedeck/" + r.Key, Profile: config.Profile{
+	return history.CodeSource{Request: r, Key: "keyring:zonedeck/" + r.Key, Profile: model.Profile{
 		BaseURL: "https://api.test", ProxyHost: "proxy.test", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
 		Dialect: "brightdata", Verify: true, Key: "etl",
 	}}

@@ -13,7 +13,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/history"
@@ -27,7 +26,7 @@ import (
 type rig struct {
 	*uitest.Screen
 	page    *compare.Page
-	profile config.Profile
+	profile model.Profile
 	// run answers one run of a cell; each takes so long.
 	run  func(g model.Grid, c model.Cell) model.Run
 	took time.Duration
@@ -49,8 +48,8 @@ type rig struct {
 	codes     []kit.ShowCode
 }
 
-func demo() config.Profile {
-	return config.Profile{
+func demo() model.Profile {
+	return model.Profile{
 		Name: "local", Local: true, BaseURL: "http://127.0.0.1:8080", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
 		Dialect: "brightdata", Key: "batch-user", Verify: true,
 		Zones: []model.Zone{
@@ -62,14 +61,14 @@ func demo() config.Profile {
 }
 
 // real is the profile of an account that pays.
-func real() config.Profile {
+func real() model.Profile {
 	p := demo()
 	p.Name, p.Local = "acme", false
 	return p
 }
 
 // test runs body in fake time, on a screen of w by h, with a page for a profile.
-func test(t *testing.T, p config.Profile, w, h int, body func(r *rig)) {
+func test(t *testing.T, p model.Profile, w, h int, body func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{profile: p, run: mixed, answers: map[string]history.Answer{}, stops: map[int]context.CancelFunc{}}
@@ -87,7 +86,7 @@ func test(t *testing.T, p config.Profile, w, h int, body func(r *rig)) {
 	})
 }
 
-func session(p config.Profile) kit.Session {
+func session(p model.Profile) kit.Session {
 	return kit.Session{
 		ProfileName: p.Name, Profile: p, Local: p.Local, Ready: true, Zones: p.Zones,
 		Keys: []model.Key{{Name: "k1", Level: model.LevelUser, Secret: "env:A"}, {Name: "k2", Level: model.LevelUser, Secret: "env:B"}, {Name: "k3", Level: model.LevelOps, Secret: "env:C"}},

@@ -15,7 +15,6 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service"
-	"zonedeck/service/config"
 	"zonedeck/service/files"
 	"zonedeck/service/filter"
 	servicekeys "zonedeck/service/keys"
@@ -205,7 +204,7 @@ func (c *Console) refusal() string {
 	switch {
 	case err == nil:
 		return ""
-	case errors.As(err, new(*config.ReadOnlyError)):
+	case errors.As(err, new(*model.ReadOnlyError)):
 		return err.Error() + kit.WayOut(c.service.CurrentProfile().Name)
 	default:
 		return err.Error()

@@ -24,7 +24,7 @@ func consoleWith(t *testing.T, env map[string]string, inventory string) *Console
 	o := options(t, env)
 	paths := config.FindPaths(o.Getenv)
 	noerr.Must(t, paths.Ensure())
-	acme := config.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl", Variables: map[string]string{"token": "env:ETL_KEY"}}
+	acme := model.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl", Variables: map[string]string{"token": "env:ETL_KEY"}}
 	noerr.Must(t, config.AddProfile(t.Context(), paths.ConfigFile(), acme))
 	noerr.Must(t, os.WriteFile(paths.KeysFile(), []byte(inventory), 0o600))
 	c, err := Open(t.Context(), o)

@@ -82,7 +82,7 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	o := options(t, nil)
 	paths := config.FindPaths(o.Getenv)
 	noerr.Must(t, paths.Ensure())
-	acme := config.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl"}
+	acme := model.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl"}
 	noerr.Must(t, config.AddProfile(t.Context(), paths.ConfigFile(), acme))
 	c, err := Open(t.Context(), o)
 	noerr.Must(t, err)
@@ -102,11 +102,11 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	if p, err := s.Profile(t.Context()); err != nil || !p.ReadOnly {
 		t.Errorf("what is sent goes by %+v, %v", p, err)
 	}
-	if err := s.CurrentProfile().Refuse("change the configuration"); !errors.Is(err, config.ErrReadOnly) || c.refusal() == "" {
+	if err := s.CurrentProfile().Refuse("change the configuration"); !errors.Is(err, model.ErrReadOnly) || c.refusal() == "" {
 		t.Errorf("a profile that became read-only: %v", err)
 	}
 
-	noerr.Must(t, config.AddProfile(t.Context(), paths.ConfigFile(), config.Profile{Name: "beta", BaseURL: "https://c.example", Verify: true}))
+	noerr.Must(t, config.AddProfile(t.Context(), paths.ConfigFile(), model.Profile{Name: "beta", BaseURL: "https://c.example", Verify: true}))
 	if now, texts := told(looked(t, c, w)); now == nil || texts != "" || strings.Join(s.Profiles.Names(), " ") != "acme beta local" {
 		t.Errorf("another profile: %v %q %v", now, texts, s.Profiles.Names())
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"zonedeck/service/config"
+	"zonedeck/model"
 	"zonedeck/service/local"
 	"zonedeck/ui"
 	"zonedeck/ui/history"
@@ -108,7 +108,7 @@ func (f *fakeRequests) following() int {
 func localSession() kit.Session {
 	return kit.Session{
 		ProfileName: "local", Local: true, Ready: true,
-		Profile: config.Profile{BaseURL: "http://127.0.0.1:40001", ProxyHost: "127.0.0.1", ProxyPort: 33335},
+		Profile: model.Profile{BaseURL: "http://127.0.0.1:40001", ProxyHost: "127.0.0.1", ProxyPort: 33335},
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
 	result "zonedeck/service/records"
@@ -221,8 +220,8 @@ func (f *fakeJobs) Request(context.Context, string) (model.TriggerRequest, error
 	return f.asked, f.askedErr
 }
 
-func (f *fakeJobs) profile() config.Profile {
-	return config.Profile{Name: "acme", Dialect: f.dialect, Local: f.local}
+func (f *fakeJobs) profile() model.Profile {
+	return model.Profile{Name: "acme", Dialect: f.dialect, Local: f.local}
 }
 
 func (f *fakeJobs) NewAddress(context.Context) (address, warning string, err error) { return f.inbox() }

@@ -13,7 +13,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/alert"
@@ -402,7 +401,7 @@ func TestAReadOnlyProfileOffersNoLaunch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, &fakeJobs{}, "brightdata", 100, 30)
 		s.Send(kit.SessionChanged{Session: kit.Session{
-			ProfileName: "prod", Ready: true, Keys: testKeys(), Key: testKeys()[0], Profile: config.Profile{Name: "prod", ReadOnly: true},
+			ProfileName: "prod", Ready: true, Keys: testKeys(), Key: testKeys()[0], Profile: model.Profile{Name: "prod", ReadOnly: true},
 		}})
 		s.Press("n")
 		s.Expect("profile prod is read-only: it does not launch jobs")

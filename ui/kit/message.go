@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 )
 
 // Session is what the views need to know about the profile in use. It is a value;
@@ -45,7 +44,7 @@ type Session struct {
 	// Replaced is the key that the profile names, where the environment's is used in its place.
 	Replaced string
 	// Profile is the profile itself.
-	Profile config.Profile
+	Profile model.Profile
 	// Turn counts the descriptions of a session: one with a lower number is older.
 	Turn int64
 }

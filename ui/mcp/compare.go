@@ -8,7 +8,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/export"
 	"zonedeck/service/view"
@@ -71,7 +70,7 @@ func spent(t model.Grid) (dollars float64) {
 }
 
 // cells are the cells of a comparison, each of them allowed.
-func (s *Server) cells(c *call, p config.Profile, d dialect.Dialect, r model.FetchRequest, in view.CompareArgs) ([]model.Cell, error) {
+func (s *Server) cells(c *call, p model.Profile, d dialect.Dialect, r model.FetchRequest, in view.CompareArgs) ([]model.Cell, error) {
 	switch {
 	case len(in.Zones) == 0 || len(in.Zones) > maxZones:
 		return nil, fmt.Errorf("zones: name 1 to %d", maxZones)

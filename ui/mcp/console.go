@@ -7,7 +7,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/history"
 	"zonedeck/service/jobs"
@@ -17,10 +16,10 @@ import (
 // that nobody watches.
 type Console interface {
 	// Base is the profile as it is configured.
-	Base() config.Profile
-	Profile(ctx context.Context) (config.Profile, error)
+	Base() model.Profile
+	Profile(ctx context.Context) (model.Profile, error)
 	// Zone is a zone of the profile.
-	Zone(p config.Profile, name string) (model.Zone, error)
+	Zone(p model.Profile, name string) (model.Zone, error)
 	Now() time.Time
 	Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 	Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error)

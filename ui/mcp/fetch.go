@@ -10,7 +10,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
 	"zonedeck/service/view"
@@ -96,7 +95,7 @@ func way(via string) (model.Via, error) {
 }
 
 // zone is an allowed zone of the profile.
-func (c *call) zone(p config.Profile, name string) (model.Zone, error) {
+func (c *call) zone(p model.Profile, name string) (model.Zone, error) {
 	if name == "" {
 		return model.Zone{}, errors.New("zone is missing: name the zone to fetch through")
 	}
@@ -107,7 +106,7 @@ func (c *call) zone(p config.Profile, name string) (model.Zone, error) {
 }
 
 // request is what the arguments ask for, without zone and access method.
-func (c *call) request(ctx context.Context, a view.FetchAsk) (p config.Profile, d dialect.Dialect, r model.FetchRequest, err error) {
+func (c *call) request(ctx context.Context, a view.FetchAsk) (p model.Profile, d dialect.Dialect, r model.FetchRequest, err error) {
 	switch {
 	case a.URL == "" && a.Query == "":
 		err = errors.New("url is missing: name the address to fetch, or say with query what to search for")

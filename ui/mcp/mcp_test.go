@@ -22,7 +22,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
 	"zonedeck/service/history"
@@ -53,12 +52,12 @@ type fake struct {
 	cells  []model.Cell // what a comparison has when it ends in err
 }
 
-func (f *fake) profile() config.Profile {
-	return config.Profile{Name: "acme", Dialect: dialect.Embedded().Name()}
+func (f *fake) profile() model.Profile {
+	return model.Profile{Name: "acme", Dialect: dialect.Embedded().Name()}
 }
-func (f *fake) Base() config.Profile                            { return f.profile() }
-func (f *fake) Profile(context.Context) (config.Profile, error) { return f.profile(), nil }
-func (f *fake) Zone(_ config.Profile, name string) (model.Zone, error) {
+func (f *fake) Base() model.Profile                            { return f.profile() }
+func (f *fake) Profile(context.Context) (model.Profile, error) { return f.profile(), nil }
+func (f *fake) Zone(_ model.Profile, name string) (model.Zone, error) {
 	zones := map[string]model.Zone{
 		"priced":   {Name: "priced", Product: model.ProductUnlocker, Rate: model.Rate{Per1000: 1000}}, // a dollar each
 		"bytes":    {Name: "bytes", Product: model.ProductDatacenter, Rate: model.Rate{PerGB: 100}},

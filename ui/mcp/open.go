@@ -10,7 +10,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service"
-	"zonedeck/service/config"
 	"zonedeck/service/history"
 	"zonedeck/service/keys"
 )
@@ -44,7 +43,7 @@ func Open(ctx context.Context, o service.Options) (Console, []string, error) {
 func (a agent) Scrub(b []byte) []byte { return a.Keys.Scrub(b) }
 
 // Base is the profile as it is configured.
-func (a agent) Base() config.Profile { return a.Service.Base }
+func (a agent) Base() model.Profile { return a.Service.Base }
 
 // Close ends the run.
 func (a agent) Close(ctx context.Context) error { return a.Service.Close(ctx) }

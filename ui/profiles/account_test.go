@@ -68,7 +68,7 @@ func newRig(t *testing.T, text string, recorded ...model.Key) *rig {
 	}
 	paths := config.Paths{Config: dir, Data: dir, State: dir, Cache: dir}
 	r.inUse = config.NewInUse(r.config, r.load())
-	r.inUse.Choose(config.Profile{Name: config.LocalName, Local: true})
+	r.inUse.Choose(model.Profile{Name: model.LocalName, Local: true})
 	r.secrets = keystore.NewResolver(keystore.ResolverOptions{SecretsDir: paths.SecretsDir(), Getenv: r.Getenv})
 	ks := keys.New(context.Background(), keys.Config{
 		Profiles: r.inUse, Resolver: r.secrets, Values: r.secrets, Env: r, Clock: r, Voice: r, Paths: paths, Log: slog.New(slog.DiscardHandler),
@@ -103,7 +103,7 @@ func (r *rig) AuthUses(context.Context) ([]model.AuthUse, error) { return nil, n
 func (r *rig) SwitchAuth(context.Context, string, string) error  { return nil }
 
 // Read is what the account answers.
-func (r *rig) Read(ctx context.Context, _ config.Profile, key keystore.Secret, _ func(service.Found)) (service.Found, error) {
+func (r *rig) Read(ctx context.Context, _ model.Profile, key keystore.Secret, _ func(service.Found)) (service.Found, error) {
 	r.asked = append(r.asked, key.Reveal())
 	if r.hold != nil {
 		select {
@@ -125,7 +125,7 @@ func (r *rig) load() config.File {
 	return f
 }
 
-func (r *rig) Configured() ([]config.Profile, string) {
+func (r *rig) Configured() ([]model.Profile, string) {
 	r.inUse.SetFile(r.load())
 	return r.Profiles.Configured()
 }
@@ -139,7 +139,7 @@ func (r *rig) Stores(context.Context) []service.Store {
 	return []service.Store{{Scheme: keystore.SchemeKeyring, Err: r.noRing}, {Scheme: keystore.SchemeFile}}
 }
 
-func (r *rig) Save(ctx context.Context, report service.Report, a ask.Answers) (config.Profile, error) {
+func (r *rig) Save(ctx context.Context, report service.Report, a ask.Answers) (model.Profile, error) {
 	r.saves++
 	r.reason = a.To(ask.Question{Kind: ask.AdminReason}).Text
 	if r.fail != nil {

@@ -9,7 +9,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	service "zonedeck/service/profiles"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -19,7 +18,7 @@ import (
 type Profiles interface {
 	// Configured are the profiles of the config file as it is now; Names are those to choose from, including the
 	// embedded emulator's. Current is the one in use.
-	Configured() (profiles []config.Profile, byDefault string)
+	Configured() (profiles []model.Profile, byDefault string)
 	Names() []string
 	Current() string
 	Key(name string) (model.Key, bool)
@@ -29,7 +28,7 @@ type Profiles interface {
 	Check(d service.Draft) (service.Report, error)
 	Questions(d service.Draft) []ask.Question
 	Probe(ctx context.Context, d service.Draft, a ask.Answers, on func(service.Found)) (service.Draft, error)
-	Save(ctx context.Context, r service.Report, a ask.Answers) (config.Profile, error)
+	Save(ctx context.Context, r service.Report, a ask.Answers) (model.Profile, error)
 	Removal(name string) (service.Removal, error)
 	Remove(ctx context.Context, r service.Removal, withKey, withSecrets bool) error
 
@@ -113,7 +112,7 @@ func Switcher(d Deps) tea.Cmd {
 // digit is what picks a profile after @, or empty.
 func digit(i int, name string) string {
 	switch {
-	case name == config.LocalName:
+	case name == model.LocalName:
 		return "0"
 	case i < maxDigits:
 		return strconv.Itoa(i + 1)

@@ -14,7 +14,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -58,7 +57,7 @@ func fields(f *form) []widget.Field {
 }
 
 func (f *form) named() []widget.Field {
-	p := config.Profile{ProxyPort: config.DefaultProxyPort, Dialect: dialect.Default().Name()}
+	p := model.Profile{ProxyPort: model.DefaultProxyPort, Dialect: dialect.Default().Name()}
 	if f.edits != nil {
 		p = *f.edits
 	}
@@ -121,7 +120,7 @@ func levels() []widget.Option {
 
 func colors() []widget.Option {
 	options := []widget.Option{{Value: "", Label: "none"}}
-	for _, c := range config.Colors() {
+	for _, c := range model.Colors() {
 		options = append(options, widget.Option{Value: c})
 	}
 	return options
@@ -129,7 +128,7 @@ func colors() []widget.Option {
 
 // entries are the published addresses of the proxy, of every dialect: the field is hidden for one
 // that has none.
-func entries(p config.Profile) (options []widget.Option) {
+func entries(p model.Profile) (options []widget.Option) {
 	names := append([]string{p.DialectName()}, dialect.Names()...)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {

@@ -13,7 +13,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	service "zonedeck/service/profiles"
 	"zonedeck/ui/kit"
@@ -24,7 +23,7 @@ import (
 type form struct {
 	*widget.FormDialog
 	deps   Deps
-	edits  *config.Profile // nil for a new account
+	edits  *model.Profile  // nil for a new account
 	value  keystore.Secret // the key as typed; it is stored when the account is saved
 	chosen bool            // the operator chose the store
 	first  string          // what the first account becomes; empty for a further one
@@ -51,7 +50,7 @@ type (
 	}
 )
 
-func newForm(d Deps, edits *config.Profile) *form {
+func newForm(d Deps, edits *model.Profile) *form {
 	f := &form{deps: d, edits: edits, passwords: map[model.ZoneName]password{}}
 	if configured, _ := d.Profiles.Configured(); len(configured) == 0 {
 		f.first = " The first profile becomes the default: zonedeck starts with it from then on."
@@ -99,7 +98,7 @@ func (f *form) head(lists bool) string {
 }
 
 // open shows a form, and has the stores probed meanwhile.
-func open(d Deps, edits *config.Profile) tea.Cmd {
+func open(d Deps, edits *model.Profile) tea.Cmd {
 	f := newForm(d, edits)
 	return tea.Sequence(kit.OpenOverlay(f.FormDialog), func() tea.Msg {
 		return kit.ForOverlay{Overlay: f.FormDialog, Msg: probed(d.Profiles.Stores(d.Ctx))}
@@ -343,8 +342,8 @@ func (f *form) scheme() string {
 func (f *form) text(name string) string { return strings.TrimSpace(f.Form.Value(name)) }
 
 // draftProfile is the profile as filled in so far, with the dialect's address where none was typed.
-func (f *form) draftProfile() config.Profile {
-	p := config.Profile{APIVersion: config.DefaultAPIVersion, Verify: true}
+func (f *form) draftProfile() model.Profile {
+	p := model.Profile{APIVersion: model.DefaultAPIVersion, Verify: true}
 	if f.edits != nil {
 		p = *f.edits
 	}

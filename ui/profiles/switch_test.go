@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/model"
 	"zonedeck/service/config"
 )
 
@@ -35,7 +36,7 @@ func TestTheDigitsOfProfilesStay(t *testing.T) {
 	r := newRig(t, before)
 	synctest.Test(t, func(t *testing.T) {
 		for _, name := range []string{"aaa", "zzz"} {
-			noerr.Must(t, config.AddProfile(t.Context(), r.config, config.Profile{Name: name, BaseURL: "https://api.example", Verify: true}))
+			noerr.Must(t, config.AddProfile(t.Context(), r.config, model.Profile{Name: name, BaseURL: "https://api.example", Verify: true}))
 		}
 		s := r.start(t, 100, 30)
 		s.Press("ctrl+p")

@@ -6,14 +6,14 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/clients"
-	"zonedeck/service/config"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 )
 
 // A frame with a long username at 200x50.
 func BenchmarkDraw(b *testing.B) {
-	p := config.Profile{
-		Name: "local", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Verify: true,
+	p := model.Profile{
+		Name: "local", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Can: dialect.Abilities("brightdata"), Verify: true,
 		Zones: []model.Zone{{Name: "residential-demo-eu", Product: model.ProductResidential}},
 	}
 	m := New(Deps{

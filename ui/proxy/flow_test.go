@@ -13,7 +13,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/clients"
-	"zonedeck/service/config"
+	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
 	"zonedeck/service/history"
 	"zonedeck/ui"
@@ -83,7 +83,7 @@ func (f *fakeProber) LoadBaseline(context.Context, string) (model.Baseline, erro
 	return model.Baseline{}, history.ErrNone
 }
 
-func (f *fakeProber) Refusal(_ config.Profile, _ model.Zone, k model.Key) error {
+func (f *fakeProber) Refusal(_ model.Profile, _ model.Zone, k model.Key) error {
 	if k.Level == model.LevelUser {
 		return errors.New("USER may not")
 	}
@@ -135,10 +135,10 @@ func okResult() model.ProbeResult {
 	}
 }
 
-func demoProfile() config.Profile {
-	return config.Profile{
+func demoProfile() model.Profile {
+	return model.Profile{
 		Name: "local", Local: true, ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
-		Dialect: "brightdata", CA: "/home/op/ca.pem", Verify: true,
+		Dialect: "brightdata", Can: dialect.Abilities("brightdata"), CA: "/home/op/ca.pem", Verify: true,
 		Zones: []model.Zone{
 			{Name: "dc_demo", Product: model.ProductDatacenter, Password: "demo:zone/dc_demo"},
 			{Name: "residential_demo", Product: model.ProductResidential, Password: "demo:zone/residential_demo"},
@@ -151,12 +151,12 @@ func demoProfile() config.Profile {
 // used is the profile in use.
 type used struct {
 	*fakeProber
-	profile config.Profile
+	profile model.Profile
 }
 
-func (u used) CurrentProfile() config.Profile { return u.profile }
+func (u used) CurrentProfile() model.Profile { return u.profile }
 
-func start(t *testing.T, f *fakeProber, p config.Profile, w, h int) *uitest.Screen {
+func start(t *testing.T, f *fakeProber, p model.Profile, w, h int) *uitest.Screen {
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := proxy.New(proxy.Deps{
@@ -394,7 +394,7 @@ func TestAProductWithoutNativeAccessSaysSo(t *testing.T) {
 func TestTheContractAloneWarnsOfParameters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := demoProfile()
-		p.Dialect, p.Local, p.Name = "documented", false, "acme"
+		p.Can, p.Local, p.Name = dialect.Abilities("documented"), false, "acme"
 		s := start(t, &fakeProber{}, p, 120, 40)
 		s.ExpectNot("the contract shows no parameter")
 		typeInto(s, 1, "de")
@@ -404,7 +404,7 @@ func TestTheContractAloneWarnsOfParameters(t *testing.T) {
 
 func TestBeforeTheEmulatorAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, &fakeProber{}, config.Profile{Name: "local", Local: true, Verify: true}, 80, 24)
+		s := start(t, &fakeProber{}, model.Profile{Name: "local", Local: true, Can: dialect.Abilities(""), Verify: true}, 80, 24)
 		s.Expect("starting the local emulator")
 		s.Press("t")
 		s.Expect("still starting")

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -85,11 +84,7 @@ func checkTarget(s string) error {
 // testPage is the page a test fetches by default; empty if the profile's dialect has
 // none.
 func (m *Model) testPage() string {
-	d, err := dialect.Find(m.profile.Dialect)
-	if err != nil {
-		return ""
-	}
-	return d.TestPage(m.profile.Local)
+	return m.profile.Can.TestPage(m.profile.Local)
 }
 
 // showTestPage shows the default page in the empty field.

@@ -11,7 +11,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/clients"
-	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
@@ -27,7 +26,7 @@ type Prober interface {
 // Profile is the profile in use.
 type Profile interface {
 	// CurrentProfile does no I/O; it is called when the session changes.
-	CurrentProfile() config.Profile
+	CurrentProfile() model.Profile
 	// ZonePassword returns a zone's password. It is called in a command, and only if the
 	// operator asks to see or to copy the password.
 	ZonePassword(ctx context.Context, z model.Zone) (keystore.Secret, error)
@@ -36,7 +35,7 @@ type Profile interface {
 // Passwords changes the passwords of zones; *password.Changer does.
 type Passwords interface {
 	// Refusal says why a zone's password cannot be changed by a key, or is nil. It does no I/O.
-	Refusal(p config.Profile, z model.Zone, k model.Key) error
+	Refusal(p model.Profile, z model.Zone, k model.Key) error
 }
 
 // Deps are the parts the tab works with; all are required.
@@ -105,7 +104,7 @@ type pasted struct {
 type Model struct {
 	deps      Deps
 	session   kit.Session
-	profile   config.Profile
+	profile   model.Profile
 	form      *widget.Form
 	allFields bool // the fields beyond country and session are shown
 	cred      model.Credential

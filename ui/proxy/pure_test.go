@@ -7,7 +7,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/clients"
-	"zonedeck/service/config"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -106,8 +106,8 @@ func TestCAVerdictFollowsTheContract(t *testing.T) {
 }
 
 func TestTheLoginAsCodeFollowsTheFormAndTheProfile(t *testing.T) {
-	p := config.Profile{
-		Name: "local", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Verify: true,
+	p := model.Profile{
+		Name: "local", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Can: dialect.Abilities("brightdata"), Verify: true,
 		Zones: []model.Zone{{Name: "dc", Product: model.ProductDatacenter, Password: "env:ZONE"}},
 	}
 	m := New(Deps{
@@ -133,7 +133,7 @@ func TestTheLoginAsCodeFollowsTheFormAndTheProfile(t *testing.T) {
 // theProfile is in use; its zones' passwords are not asked for.
 type theProfile struct {
 	Profile
-	profile *config.Profile
+	profile *model.Profile
 }
 
-func (p theProfile) CurrentProfile() config.Profile { return *p.profile }
+func (p theProfile) CurrentProfile() model.Profile { return *p.profile }

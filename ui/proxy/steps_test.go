@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/uitest"
 )
 
@@ -147,7 +148,7 @@ func TestAnUnreadableLoginListsTheAcceptedForms(t *testing.T) {
 func TestWithTheContractAloneATestNeedsAPage(t *testing.T) {
 	f := &fakeProber{result: okResult()}
 	p := demoProfile()
-	p.Local, p.Dialect = false, "documented"
+	p.Local, p.Can = false, dialect.Abilities("documented")
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, f, p, 120, 40)
 		s.Expect("not now: write the test page")

@@ -6,7 +6,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/clients"
-	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -146,8 +145,7 @@ func (m *Model) noteLines(w int) []string {
 // refusedParams reports whether the profile's dialect does not send the login's
 // parameters.
 func (m *Model) refusedParams() bool {
-	d, err := dialect.Find(m.profile.DialectName())
-	return err == nil && d.RefuseParams(m.cred.Params) != nil
+	return m.profile.Can.RefuseParams(m.cred.Params) != nil
 }
 
 // passwordText is the reference to the password, or its value while it is revealed.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	servicerates "zonedeck/service/rates"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
@@ -25,7 +24,7 @@ type account struct {
 	ended   error
 	saveErr error
 	written map[model.ZoneName]model.Rate
-	profile config.Profile
+	profile model.Profile
 }
 
 func (a *account) Refusal(k model.Key) error { return servicerates.Refusal(a.profile, k) }
@@ -55,7 +54,7 @@ func charged() *account {
 	zone := func(name string, p model.Product, r model.Rate) model.Zone {
 		return model.Zone{Name: model.ZoneName(name), Product: p, Rate: r}
 	}
-	a := &account{slow: time.Second, profile: config.Profile{Name: "acme", Dialect: "brightdata", BaseURL: "https://api.example"}, costs: []model.ZoneCost{
+	a := &account{slow: time.Second, profile: model.Profile{Name: "acme", Dialect: "brightdata", BaseURL: "https://api.example"}, costs: []model.ZoneCost{
 		{Zone: zone("idle", model.ProductISP, model.Rate{PerGB: 7}), Problem: "nothing was charged in this month and the last"},
 		{Zone: zone("unlocker", model.ProductUnlocker, model.Rate{}), From: day(10, 1), To: day(11, 1), Dollars: 3, Requests: 2000, Rate: model.Rate{Per1000: 1.5}},
 		{Zone: zone("dc", model.ProductDatacenter, model.Rate{PerGB: 9}), From: day(10, 1), To: day(11, 1), Dollars: 0.5, Bytes: 1e9, Rate: model.Rate{PerGB: 0.5}},

@@ -10,7 +10,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/dialect"
 	"zonedeck/service/fields"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -198,9 +197,7 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 	if r.Via == model.ViaNative && r.Zone.Name != "" && !r.Zone.Product.NativeAccess() {
 		add(fieldVia, stop, r.Zone.Product.Label()+" has no native access (contract 5.2): use API")
 	}
-	if d, err := dialect.Find(s.Profile.Dialect); err == nil {
-		r = d.Locate(r)
-	}
+	r = s.Profile.Can.Locate(r)
 	probs = append(probs, ruleProblems(s, r, probs)...)
 	if r.Via.Login() {
 		return r, probs
@@ -211,12 +208,8 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 // ruleProblems are what the rules of a request find, at fields that have no known
 // problem yet.
 func ruleProblems(s kit.Session, r model.FetchRequest, known []problem) []problem {
-	d, err := dialect.Find(s.Profile.Dialect)
-	if err != nil {
-		return nil // every request is refused with this error
-	}
 	var out []problem
-	for _, p := range r.Problems(d.Sends()) {
+	for _, p := range r.Problems(s.Profile.Can.Sends()) {
 		f := refusedField(p.Field)
 		waits := f == fieldZone && starting(s) // the zones are not known yet
 		if waits || slices.ContainsFunc(known, func(k problem) bool { return k.Field == f && k.Severity == stop }) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -22,7 +22,7 @@ func demo() kit.Session {
 		Expires: model.ExpiresAt(noon().AddDate(0, 0, 60)), Rotation: model.Rotation{Last: noon().AddDate(0, 0, -20)},
 	}
 	return kit.Session{
-		ProfileName: "local", Profile: config.Profile{Dialect: "brightdata"}, Local: true, Ready: true, Key: user,
+		ProfileName: "local", Profile: model.Profile{Dialect: "brightdata", Can: dialect.Abilities("brightdata")}, Local: true, Ready: true, Key: user,
 		Keys: []model.Key{
 			user,
 			{
@@ -123,7 +123,7 @@ func TestUnknownZonesAreAcceptedIfTheProfileListsNone(t *testing.T) {
 }
 
 func TestZonesAndKeysThatAreNotKnownYetAreNotReported(t *testing.T) {
-	if _, probs := firstDraft().request(kit.Session{Local: true}, noon()); len(probs) > 0 {
+	if _, probs := firstDraft().request(kit.Session{Local: true, Profile: model.Profile{Can: dialect.Abilities("")}}, noon()); len(probs) > 0 {
 		t.Errorf("problems before the session is ready: %+v", probs)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/agent"
-	"zonedeck/service/config"
+	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/history"
@@ -45,7 +45,7 @@ type fakeService struct {
 	toolsVerdict    model.Diagnosis
 	toolsErr        error
 	listed          int // how often the tools were listed
-	profile         func() config.Profile
+	profile         func() model.Profile
 	stops           map[int]context.CancelFunc
 	answer          func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 }
@@ -317,16 +317,16 @@ type bench struct {
 	view  *sandbox.Model
 }
 
-func demoProfile() config.Profile {
-	return config.Profile{
+func demoProfile() model.Profile {
+	return model.Profile{
 		Name: "local", Local: true, BaseURL: "http://127.0.0.1:8080", ProxyHost: "127.0.0.1", ProxyPort: 33335,
-		UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Key: "batch-user", Verify: true, Zones: demoZones(),
+		UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Can: dialect.Abilities("brightdata"), Key: "batch-user", Verify: true, Zones: demoZones(),
 		AgentURL: "http://127.0.0.1:8080/mcp", BrowserURL: "ws://127.0.0.1:9222",
 	}
 }
 
 // withoutAgents is a profile without agent access.
-func withoutAgents() config.Profile {
+func withoutAgents() model.Profile {
 	p := demoProfile()
 	p.AgentURL = ""
 	return p
@@ -373,14 +373,15 @@ func demoSession() kit.Session {
 	finance := user
 	finance.Name, finance.Level, finance.Last4, finance.Secret = "finance-review", model.LevelFinance, "0c0c", "demo:finance-review"
 	return kit.Session{
+		Profile:     model.Profile{Can: dialect.Abilities("")},
 		ProfileName: "local", Local: true, Ready: true, Key: user, Keys: []model.Key{user, finance}, Zones: demoZones(),
 	}
 }
 
 // inUse gives the profile in use.
-type inUse func() config.Profile
+type inUse func() model.Profile
 
-func (f inUse) CurrentProfile() config.Profile { return f() }
+func (f inUse) CurrentProfile() model.Profile { return f() }
 
 // open runs the console with the Sandbox as its only tab.
 func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {

@@ -12,7 +12,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/agent"
-	"zonedeck/service/config"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -213,7 +212,7 @@ type outcome struct {
 	refused []problem
 	tried   bool
 	session kit.Session
-	profile config.Profile
+	profile model.Profile
 	minute  time.Time // keys expire
 	answers int
 	args    []string // the texts of a tool's fields

@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 )
 
@@ -19,7 +19,7 @@ func TestManyKeysAreOffered(t *testing.T) {
 	for i := range manyKeys + 1 {
 		s.Keys = append(s.Keys, model.Key{Name: fmt.Sprintf("key-%04d", i), Level: model.LevelOps, Secret: "env:KEY"})
 	}
-	m := New(Deps{Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, true), Profile: theProfile{}})
+	m := New(Deps{Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, true), Profile: theProfile{Can: dialect.Abilities("")}})
 	cmd := m.newSession(s)
 	if batch, ok := cmd().(tea.BatchMsg); ok {
 		cmd = batch[0]
@@ -44,6 +44,6 @@ func TestManyKeysAreOffered(t *testing.T) {
 }
 
 // theProfile is in use.
-type theProfile config.Profile
+type theProfile model.Profile
 
-func (p theProfile) CurrentProfile() config.Profile { return config.Profile(p) }
+func (p theProfile) CurrentProfile() model.Profile { return model.Profile(p) }

@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/filter"
 	"zonedeck/ui/compare"
@@ -22,7 +21,7 @@ import (
 // Fetcher previews and sends requests; service.Client is one.
 type Fetcher interface {
 	// Preview is pure; last4 are the last characters of the key's value.
-	Preview(p config.Profile, r model.FetchRequest, last4 string) model.WirePreview
+	Preview(p model.Profile, r model.FetchRequest, last4 string) model.WirePreview
 	// Fetch returns a result, or an error if it was cancelled or the request cannot be
 	// sent (*model.RequestError).
 	Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
@@ -58,7 +57,7 @@ type Owners interface {
 // Profile is the profile in use.
 type Profile interface {
 	// CurrentProfile is what is known of it now; it does not block.
-	CurrentProfile() config.Profile
+	CurrentProfile() model.Profile
 }
 
 // Deps are the parts the tab works with.
@@ -134,7 +133,7 @@ func New(d Deps) *Model {
 	if d.CertClock == nil {
 		d.CertClock = d.Now
 	}
-	m := &Model{deps: d, panes: widget.Panes{N: panes}}
+	m := &Model{deps: d, panes: widget.Panes{N: panes}, session: kit.Session{Profile: d.Profile.CurrentProfile()}}
 	m.form = newFormPane(d.Theme)
 	m.history = newHistoryPane()
 	m.form.deps, m.history.deps, m.result.deps = &m.deps, &m.deps, &m.deps

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
-	"zonedeck/service/dialect"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -144,12 +142,11 @@ func (p *formPane) follow(before draft) {
 
 // cdpAddress is the remote browser's address with the login of a request's zone, for CDP
 // clients; the password is a variable of the environment. "" where there is none.
-func cdpAddress(p config.Profile, r model.FetchRequest) string {
-	d, err := dialect.Find(p.Dialect)
-	if err != nil || !d.Sends().Browser || p.BrowserURL == "" || r.Zone.Product != model.ProductBrowser {
+func cdpAddress(p model.Profile, r model.FetchRequest) string {
+	if !p.Can.Sends().Browser || p.BrowserURL == "" || r.Zone.Product != model.ProductBrowser {
 		return ""
 	}
-	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: d.Params(r)}.Username()
+	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: p.Can.Params(r)}.Username()
 	if err != nil {
 		return ""
 	}

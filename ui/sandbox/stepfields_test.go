@@ -9,7 +9,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
 	"zonedeck/service"
-	"zonedeck/service/config"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 )
 
@@ -35,7 +35,7 @@ func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
 		{Name: "unlocker_demo", Product: model.ProductUnlocker, Password: "demo:a"},
 		{Name: "browser_demo", Product: model.ProductBrowser, Password: "demo:a"},
 	}
-	p := config.Profile{Name: "local", Local: true, BaseURL: "http://127.0.0.1:1", ProxyHost: "127.0.0.1", ProxyPort: 1, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Key: "k", Verify: true, Zones: zones}
+	p := model.Profile{Name: "local", Local: true, BaseURL: "http://127.0.0.1:1", ProxyHost: "127.0.0.1", ProxyPort: 1, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Can: dialect.Abilities("brightdata"), Key: "k", Verify: true, Zones: zones}
 	fieldsOf := reflect.TypeFor[draft]()
 	for _, action := range actions {
 		for f := range fieldsOf.Fields() {

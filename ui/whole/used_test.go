@@ -69,7 +69,7 @@ func usedHome(tb testing.TB, dir string) (lines int) {
 			r.Request.URL = "http://lab.test/large"
 			r.Diagnosis = model.Diagnosis{Class: model.ClassOK, Summary: "the page came"}
 		}
-		noerr.Must(tb, j.PutFetch(tb.Context(), config.LocalName, r))
+		noerr.Must(tb, j.PutFetch(tb.Context(), model.LocalName, r))
 	}
 	noerr.Must(tb, j.Close())
 	return lines
@@ -95,7 +95,7 @@ func usedFetch(i int, at time.Time) model.FetchResult {
 }
 
 func usedJob(ctx context.Context, l *ledger.Ledger, i int) error {
-	job, err := l.Begin(ctx, model.Job{Profile: config.LocalName, Dataset: "gd_products", KeyName: "batch-user", Inputs: 200}, "", nil)
+	job, err := l.Begin(ctx, model.Job{Profile: model.LocalName, Dataset: "gd_products", KeyName: "batch-user", Inputs: 200}, "", nil)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/config"
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -79,7 +79,7 @@ func ago(s kit.Session, of string, t, now time.Time) (age string, ok bool) {
 	switch {
 	case foreign && s.Local:
 		return text.Ago(t, now.Add(-s.Ahead)), true
-	case foreign && of == config.LocalName && !t.IsZero():
+	case foreign && of == model.LocalName && !t.IsZero():
 		return "", false
 	default:
 		return text.Ago(t, now), true
