@@ -1,6 +1,7 @@
 package view
 
 import (
+	"net/netip"
 	"time"
 
 	"zonedeck/model"
@@ -57,12 +58,7 @@ func newZoneRate(c model.ZoneCost) ZoneRate {
 	if !c.From.IsZero() {
 		one.From, one.To = c.From.Format(time.DateOnly), c.To.Format(time.DateOnly)
 	}
-	if c.Rate.Per1000 > 0 {
-		one.RatePer1000 = &c.Rate.Per1000
-	}
-	if c.Rate.PerGB > 0 {
-		one.RatePerGB = &c.Rate.PerGB
-	}
+	one.RatePer1000, one.RatePerGB = known(c.Rate.Per1000, c.Rate.Per1000 > 0), known(c.Rate.PerGB, c.Rate.PerGB > 0)
 	return one
 }
 
@@ -107,10 +103,8 @@ type Traffic struct {
 func NewAccount(acc overview.Account) Account {
 	out := Account{
 		Profile: acc.Profile, Account: string(acc.ID), Active: acc.Active, State: acc.Word,
-		Problem: acc.BalanceProblem, NetProblem: acc.NetworksProblem, Zones: newZoneRates(acc.Zones), ZonesProblem: acc.ZonesProblem,
-	}
-	if acc.NetworksProblem == "" {
-		out.Networks = &acc.NetworksUp
+		Problem: acc.BalanceProblem, NetProblem: acc.NetworksProblem, Zones: each(acc.Zones, newZoneRate), ZonesProblem: acc.ZonesProblem,
+		Networks: known(acc.NetworksUp, acc.NetworksProblem == ""),
 	}
 	if acc.BalanceProblem == "" {
 		out.Balance = &Balance{acc.Balance.Dollars, acc.Balance.Credit, acc.Balance.Prepayment, acc.Balance.Pending}
@@ -120,15 +114,7 @@ func NewAccount(acc overview.Account) Account {
 
 // NewRates are the rates that were measured for a profile's zones.
 func NewRates(profile string, costs []model.ZoneCost) Rates {
-	return Rates{Profile: profile, Zones: newZoneRates(costs)}
-}
-
-func newZoneRates(costs []model.ZoneCost) []ZoneRate {
-	out := make([]ZoneRate, 0, len(costs))
-	for _, c := range costs {
-		out = append(out, newZoneRate(c))
-	}
-	return out
+	return Rates{Profile: profile, Zones: each(costs, newZoneRate)}
 }
 
 // NewZone is a zone as the account has it.
@@ -136,21 +122,15 @@ func NewZone(z overview.Zone) Zone {
 	p := z.Plan
 	out := Zone{
 		Profile: z.Profile, Zone: string(z.Name),
-		Type: p.Type, Addresses: p.Addresses, Country: p.Country, Description: p.Description, Disabled: p.Disabled, AllowedIPs: list(p.Callers),
+		Type: p.Type, Created: moment(p.Created), Addresses: p.Addresses, Country: p.Country, Description: p.Description, Disabled: p.Disabled, AllowedIPs: list(p.Callers),
 		Limit: p.Limit, Compromised: p.Compromised, State: z.State, StateProblem: z.StateProblem,
 		TrafficProblem: z.TrafficProblem, CallersProblem: z.CallersProblem, Cost: newZoneRate(z.Cost),
-	}
-	if !p.Created.IsZero() {
-		out.Created = p.Created.UTC().Format(time.RFC3339)
 	}
 	if t := z.Traffic; z.TrafficProblem == "" {
 		out.Traffic = &Traffic{z.From.Format(time.DateOnly), z.To.Format(time.DateOnly), t.Bytes, t.Down, t.Up, t.Requests, t.Billable}
 	}
 	if z.CallersProblem == "" {
-		out.Callers = make([]string, 0, len(z.Callers))
-		for _, ip := range z.Callers {
-			out.Callers = append(out.Callers, ip.String())
-		}
+		out.Callers = each(z.Callers, netip.Addr.String)
 	}
 	return out
 }

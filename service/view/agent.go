@@ -55,10 +55,7 @@ type AgentEvidence struct {
 }
 
 func newAgentVerdict(d model.Diagnosis) (AgentVerdict, AgentEvidence) {
-	remote := AgentEvidence{Summary: d.Summary, Evidence: make([]string, 0, len(d.Evidence))}
-	for _, e := range d.Evidence {
-		remote.Evidence = append(remote.Evidence, e.Text)
-	}
+	remote := AgentEvidence{Summary: d.Summary, Evidence: each(d.Evidence, func(e model.Evidence) string { return e.Text })}
 	return AgentVerdict{d.OK(), string(d.Class), string(d.Cause), d.Rule, steps(d)}, remote
 }
 
@@ -102,11 +99,8 @@ func NewAgentFetch(r model.FetchResult) AgentFetch {
 	out := AgentFetch{
 		ID: r.ID, AgentVerdict: verdict, Status: r.Status,
 		Zone: string(r.Request.Zone.Name), Via: string(r.Request.Via), Attempts: len(r.Attempts), TotalMS: r.Timing.Total.Milliseconds(),
-		Bytes: r.Body.Size, Cut: r.Body.Cut,
+		Bytes: r.Body.Size, Cost: known(r.Cost()), Cut: r.Body.Cut,
 		Untrusted: AgentFetchRemote{Note: Untrusted, URL: r.Request.URL, AgentEvidence: remote, ContentType: r.ContentType},
-	}
-	if cost, priced := r.Cost(); priced {
-		out.Cost = &cost
 	}
 	for _, f := range r.Fields {
 		if f.Found {
@@ -152,15 +146,11 @@ type History struct {
 
 // NewHistoryLine is a line of the history.
 func NewHistoryLine(a model.Activity) HistoryLine {
-	out := HistoryLine{
+	return HistoryLine{
 		At: a.At.UTC().Format(time.RFC3339), Kind: string(a.Kind), By: a.Source, Profile: a.Profile, Zone: a.Zone, Via: string(a.Via), Key: a.Key,
 		Class: string(a.Class), Cause: string(a.Cause), Status: a.Status, Bytes: a.Bytes, TookMS: a.Total.Milliseconds(), ID: a.Ref,
-		Untrusted: HistoryLineRemote{URL: a.URL, Text: model.Line(a.Text, 500)},
+		Cost: known(a.Cost, a.Priced), Untrusted: HistoryLineRemote{URL: a.URL, Text: model.Line(a.Text, 500)},
 	}
-	if a.Priced {
-		out.Cost = &a.Cost
-	}
-	return out
 }
 
 // AgentJob is a job as an agent sees it.
@@ -192,18 +182,11 @@ type AgentJobRemote struct {
 
 // NewAgentJob is a job.
 func NewAgentJob(j model.Job) AgentJob {
-	out := AgentJob{
-		ID: j.ID, Profile: j.Profile, Dataset: j.Dataset, State: string(j.State), Inputs: j.Inputs, Bytes: j.Bytes, File: j.File,
+	return AgentJob{
+		ID: j.ID, Profile: j.Profile, Dataset: j.Dataset, State: string(j.State), Inputs: j.Inputs, Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: j.File,
 		Created: j.Created.UTC().Format(time.RFC3339), Fault: string(j.Fault.Diagnosis.Class), GivenUp: j.GivenUp(),
 		Untrusted: AgentJobRemote{Note: Untrusted, Snapshot: j.Snapshot, ServiceState: j.Wire, Detail: j.Detail, Summary: j.Fault.Diagnosis.Summary},
 	}
-	if j.Done >= 0 {
-		out.Done = &j.Done
-	}
-	if n := j.ResultRecords(); n >= 0 {
-		out.Records = &n
-	}
-	return out
 }
 
 // AgentJobs are jobs of the ledger, newest first.

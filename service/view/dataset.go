@@ -67,22 +67,20 @@ type InputField struct {
 }
 
 func newDataset(c model.Dataset) Dataset {
-	out := Dataset{
-		ID: c.ID, Name: c.Name, Names: append([]string{}, c.Names...), Kind: string(c.Kind), Domain: c.Domain, Description: c.Description, Methods: []Method{},
+	return Dataset{
+		ID: c.ID, Name: c.Name, Names: list(c.Names), Kind: string(c.Kind), Domain: c.Domain, Description: c.Description,
+		Methods: each(c.Ways(), newMethod),
 	}
-	for _, m := range c.Ways() {
-		method := Method{Discover: m.Discover, Bound: m.Bound, Cost: m.Cost()}
-		if m.FieldsKnown() {
-			method.Fields = []InputField{}
-		}
-		for _, f := range m.Fields {
-			method.Fields = append(method.Fields, InputField{
-				f.Name, f.Type, f.Required, f.Description, json.RawMessage(cmp.Or(f.Example, "null")), json.RawMessage(cmp.Or(f.Default, "null")),
-			})
-		}
-		out.Methods = append(out.Methods, method)
+}
+
+func newMethod(m model.CollectMethod) Method {
+	method := Method{Discover: m.Discover, Bound: m.Bound, Cost: m.Cost()}
+	if m.FieldsKnown() {
+		method.Fields = each(m.Fields, func(f model.InputField) InputField {
+			return InputField{f.Name, f.Type, f.Required, f.Description, json.RawMessage(cmp.Or(f.Example, "null")), json.RawMessage(cmp.Or(f.Default, "null"))}
+		})
 	}
-	return out
+	return method
 }
 
 // ListedDataset is a data set (docs/schema/datasets.json).
@@ -109,11 +107,7 @@ type CatalogueDataset struct {
 
 // NewCatalogue are the data sets of a list that were found.
 func NewCatalogue(l catalogue.Listing, found []model.Dataset, now time.Time) Catalogue {
-	out := Catalogue{Origin: newOrigin(l, now), Datasets: make([]Dataset, 0, len(found))}
-	for _, c := range found {
-		out.Datasets = append(out.Datasets, newDataset(c))
-	}
-	return out
+	return Catalogue{Origin: newOrigin(l, now), Datasets: each(found, newDataset)}
 }
 
 // NewCatalogueDataset is a data set of a list.
@@ -129,13 +123,7 @@ type ListedDatasets struct {
 
 // NewListedDatasets are data sets as the service lists them.
 func NewListedDatasets(sets []model.ListedDataset) ListedDatasets {
-	out := ListedDatasets{Datasets: make([]ListedDataset, 0, len(sets))}
-	for _, s := range sets {
-		one := ListedDataset{ID: s.ID, Kind: string(s.Kind), Name: s.Name}
-		if s.Records >= 0 {
-			one.Records = &s.Records
-		}
-		out.Datasets = append(out.Datasets, one)
-	}
-	return out
+	return ListedDatasets{Datasets: each(sets, func(s model.ListedDataset) ListedDataset {
+		return ListedDataset{ID: s.ID, Kind: string(s.Kind), Name: s.Name, Records: counted(s.Records)}
+	})}
 }

@@ -58,11 +58,9 @@ func newStanding(s drift.Standing) Standing {
 }
 
 func newDriftFindings(all []drift.Finding) []DriftFinding {
-	out := []DriftFinding{}
-	for _, f := range all {
-		out = append(out, DriftFinding{f.Field, string(f.Word), f.Word.Alarm(), f.Contract, f.Text, f.Since})
-	}
-	return out
+	return each(all, func(f drift.Finding) DriftFinding {
+		return DriftFinding{f.Field, string(f.Word), f.Word.Alarm(), f.Contract, f.Text, f.Since}
+	})
 }
 
 // DriftLine is a field (docs/schema/drift-show.json).
@@ -97,11 +95,8 @@ type DriftCheck struct {
 func NewDriftCheck(r drift.Run, v drift.Verdict) DriftCheck {
 	out := DriftCheck{
 		Name: r.Name, Kind: string(r.Kind), Run: r.Ref, State: string(v.State), Judged: v.Judged(), Useful: r.UsefulRows(),
-		Against: v.Against, Contract: v.Contract, Fields: []string{}, Findings: newDriftFindings(v.Findings),
-	}
-	out.Fields = append(out.Fields, drift.Names(drift.Alarms(v.Findings))...)
-	if !r.At.IsZero() {
-		out.At = r.At.UTC().Format(time.RFC3339)
+		Against: v.Against, Contract: v.Contract, Fields: list(drift.Names(drift.Alarms(v.Findings))), Findings: newDriftFindings(v.Findings),
+		At: moment(r.At),
 	}
 	if out.Judged || v.State == drift.Drift {
 		out.Judged = true
@@ -165,19 +160,7 @@ type DriftDetail struct {
 
 // NewDriftDetail is a collector with its fields.
 func NewDriftDetail(d drift.Detail) DriftDetail {
-	out := DriftDetail{Standing: newStanding(d.Standing), Fields: []DriftLine{}}
-	known := func(x float64) *float64 {
-		if x < 0 {
-			return nil
-		}
-		return &x
-	}
-	for _, l := range d.Lines {
-		line := DriftLine{l.Field, l.Type, known(l.Now), known(l.Before), []*float64{}, l.Matches, l.Fails}
-		for _, x := range l.History {
-			line.History = append(line.History, known(x))
-		}
-		out.Fields = append(out.Fields, line)
-	}
-	return out
+	return DriftDetail{Standing: newStanding(d.Standing), Fields: each(d.Lines, func(l drift.Line) DriftLine {
+		return DriftLine{l.Field, l.Type, counted(l.Now), counted(l.Before), each(l.History, counted[float64]), l.Matches, l.Fails}
+	})}
 }

@@ -60,29 +60,41 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // measured is a duration in milliseconds, or null where it is negative: it was not measured.
 func measured(d time.Duration) *float64 {
-	if d < 0 {
-		return nil
-	}
-	ms := milliseconds(d)
-	return &ms
+	return known(milliseconds(d), d >= 0)
 }
 
 // counted is a count, or null where it is negative: it is not known.
-func counted(n int) *int {
-	if n < 0 {
+func counted[N int | int64 | float64](n N) *N { return known(n, n >= 0) }
+
+// known is a value, or null where it is not known.
+func known[T any](v T, ok bool) *T {
+	if !ok {
 		return nil
 	}
-	return &n
+	return &v
+}
+
+// each converts a slice to one that is never null.
+func each[S, T any](in []S, convert func(S) T) []T {
+	out := make([]T, len(in))
+	for i, s := range in {
+		out[i] = convert(s)
+	}
+	return out
 }
 
 // list is a slice that is never null.
 func list[T any](s []T) []T { return append([]T{}, s...) }
 
+// moment is a moment in UTC, or "" for none.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
 // stamp is a moment in UTC, or null for none.
 func stamp(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
+	return known(t.UTC(), !t.IsZero())
 }

@@ -116,40 +116,28 @@ func NewFetch(r model.FetchResult) Fetch {
 		Via: string(r.Request.Via), Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName, Exit: r.Exit,
 		ContentType: r.ContentType, Bytes: r.Body.Size, SHA256: r.Body.SHA256,
 		Cut: r.Body.Cut, Incomplete: r.Body.Incomplete,
-		Attempts: make([]Attempt, 0, len(r.Attempts)), TimingMS: newTiming(r.Timing), Tool: r.Request.Tool,
-	}
-	for _, p := range r.Phases {
-		out.Phases = append(out.Phases, Phase{Name: p.Name, MS: milliseconds(p.Took)})
+		Attempts: each(r.Attempts, func(a model.Attempt) Attempt {
+			return Attempt{N: a.N, Class: string(a.Class), Status: a.Status, WaitMS: milliseconds(a.Wait), TotalMS: milliseconds(a.Total)}
+		}),
+		TimingMS: newTiming(r.Timing), Tool: r.Request.Tool,
+		Phases: each(r.Phases, func(p model.Phase) Phase { return Phase{Name: p.Name, MS: milliseconds(p.Took)} }),
+		Fields: each(r.Fields, func(f model.Field) Field { return Field{Path: f.Path, Found: f.Found, Value: f.Value} }),
 	}
 	if cost, priced := r.Cost(); priced {
 		cost = math.Round(cost*1e9) / 1e9
 		out.Cost = &cost
 	}
-	for _, f := range r.Fields {
-		out.Fields = append(out.Fields, Field{Path: f.Path, Found: f.Found, Value: f.Value})
-	}
-	for _, a := range r.Attempts {
-		out.Attempts = append(out.Attempts, Attempt{
-			N: a.N, Class: string(a.Class), Status: a.Status, WaitMS: milliseconds(a.Wait), TotalMS: milliseconds(a.Total),
-		})
-	}
 	return out
 }
 
 func evidence(d model.Diagnosis) []Evidence {
-	out := make([]Evidence, 0, len(d.Evidence))
-	for _, e := range d.Evidence {
-		out = append(out, Evidence{Kind: e.Kind, Text: e.Text, Offset: e.Offset, Length: e.Length})
-	}
-	return out
+	return each(d.Evidence, func(e model.Evidence) Evidence {
+		return Evidence{Kind: e.Kind, Text: e.Text, Offset: e.Offset, Length: e.Length}
+	})
 }
 
 func steps(d model.Diagnosis) []string {
-	out := make([]string, 0, len(d.Steps))
-	for _, s := range d.Steps {
-		out = append(out, s.Text)
-	}
-	return out
+	return each(d.Steps, func(s model.Step) string { return s.Text })
 }
 
 func newTiming(t model.Timing) Timing {

@@ -86,16 +86,12 @@ func newJobRows(j model.Job) *JobRows {
 	if !r.Counted {
 		return nil
 	}
-	out := &JobRows{
-		Returned: r.Returned, Useful: r.Useful, Empty: r.Empty, Failed: r.Failed(), Errors: make([]JobRowError, 0, len(r.Errors)), Billed: counted(r.Billed), Lacking: j.Lacking(),
+	return &JobRows{
+		Returned: r.Returned, Useful: r.Useful, Empty: r.Empty, Failed: r.Failed(), Billed: counted(r.Billed), Lacking: j.Lacking(), Cost: known(r.Cost, r.Priced),
+		Errors: each(r.Errors, func(e model.JobRowErrors) JobRowError {
+			return JobRowError{Code: e.Code, Class: string(e.Class), Cause: string(e.Cause), Rows: e.Rows, Text: e.Text}
+		}),
 	}
-	if r.Priced {
-		out.Cost = &r.Cost
-	}
-	for _, e := range r.Errors {
-		out.Errors = append(out.Errors, JobRowError{Code: e.Code, Class: string(e.Class), Cause: string(e.Cause), Rows: e.Rows, Text: e.Text})
-	}
-	return out
 }
 
 // JobStep is a step of the ledger.
@@ -111,14 +107,13 @@ func NewJob(j model.Job) Job {
 		ID: j.ID, Snapshot: j.Snapshot, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
 		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
 		Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: j.File, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRows(j), Repeats: j.Repeats,
-		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Steps: make([]JobStep, 0, len(j.Steps)),
-		Diagnosis: newJobFault(j.Fault),
+		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Diagnosis: newJobFault(j.Fault),
+		Steps: each(j.Steps, func(st model.JobStep) JobStep {
+			return JobStep{At: st.At.UTC(), State: string(st.State), Text: st.Text}
+		}),
 	}
 	if bad := j.Rejected(); bad.Rows > 0 {
 		out.Rejected = &RejectedRows{bad.Rows, bad.File}
-	}
-	for _, st := range j.Steps {
-		out.Steps = append(out.Steps, JobStep{At: st.At.UTC(), State: string(st.State), Text: st.Text})
 	}
 	return out
 }
@@ -158,30 +153,15 @@ func NewJobPlan(r jobs.Report) JobPlan {
 		before = append(before, o.Job)
 	}
 	slices.SortStableFunc(before, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
-	out := JobPlan{
-		Dataset: r.Request.Dataset, Repeats: r.Request.Repeats, Inputs: len(r.Request.Inputs), Rows: []json.RawMessage{},
+	return JobPlan{
+		Dataset: r.Request.Dataset, Repeats: r.Request.Repeats, Inputs: len(r.Request.Inputs), Rows: each(r.Request.Inputs, func(in model.JobInput) json.RawMessage { return jobs.InputLine(in) }),
+		Records: counted(r.Estimate.Records), Cost: counted(r.Estimate.Dollars),
 		Bad: r.Rows.Bad, Folded: r.Rows.Folded, Blank: r.Rows.Blank, Basis: r.Estimate.Basis, Before: jobIDs(before), Unknown: jobIDs(r.Before.Overlapping.Unknown),
 		Again: slices.ContainsFunc(r.Before.SameInputs, func(j model.Job) bool { return j.ID != r.Request.Repeats }),
 	}
-	if r.Estimate.Records >= 0 {
-		out.Records = &r.Estimate.Records
-	}
-	if r.Estimate.Dollars >= 0 {
-		out.Cost = &r.Estimate.Dollars
-	}
-	for _, in := range r.Request.Inputs {
-		out.Rows = append(out.Rows, jobs.InputLine(in))
-	}
-	return out
 }
 
-func jobIDs(list []model.Job) []string {
-	ids := make([]string, len(list))
-	for i, j := range list {
-		ids[i] = j.ID
-	}
-	return ids
-}
+func jobIDs(list []model.Job) []string { return each(list, func(j model.Job) string { return j.ID }) }
 
 // JobPreview is what a job would give, or why that is not known (docs/schema/job-preview.json).
 type JobPreview struct {
@@ -225,18 +205,12 @@ type RemoteJobs struct {
 
 // NewRemoteJobs are jobs as the service lists them, each with its identifier in the ledger if it stands there.
 func NewRemoteJobs(list jobs.Listed) RemoteJobs {
-	out := RemoteJobs{Jobs: make([]RemoteJob, 0, len(list.Jobs))}
-	for _, j := range list.Jobs {
-		one := RemoteJob{Snapshot: j.Snapshot, Dataset: j.Dataset, State: string(j.State), ServiceState: j.Wire, ID: list.IDs[j.Snapshot]}
-		if j.Records >= 0 {
-			one.Records = &j.Records
+	return RemoteJobs{Jobs: each(list.Jobs, func(j model.RemoteJob) RemoteJob {
+		return RemoteJob{
+			Snapshot: j.Snapshot, Dataset: j.Dataset, State: string(j.State), ServiceState: j.Wire, Created: moment(j.Created),
+			Records: counted(j.Records), ID: list.IDs[j.Snapshot],
 		}
-		if !j.Created.IsZero() {
-			one.Created = j.Created.UTC().Format(time.RFC3339)
-		}
-		out.Jobs = append(out.Jobs, one)
-	}
-	return out
+	})}
 }
 
 // Candidates are what "jobs settle --json" prints (docs/schema/jobs-candidates.json).
@@ -247,13 +221,11 @@ type Candidates struct {
 
 // NewCandidates are the jobs of the service that one of the ledger could be.
 func NewCandidates(found []jobs.Candidate) Candidates {
-	out := Candidates{Jobs: make([]Candidate, 0, len(found))}
-	for _, c := range found {
-		out.Jobs = append(out.Jobs, Candidate{
+	return Candidates{Jobs: each(found, func(c jobs.Candidate) Candidate {
+		return Candidate{
 			Snapshot: c.Snapshot, State: string(c.State), Created: c.Created.UTC().Format(time.RFC3339), After: milliseconds(c.After), Inputs: counted(c.Inputs), Against: c.Against,
-		})
-	}
-	return out
+		}
+	})}
 }
 
 // Jobs are what "jobs list --json" prints (docs/schema/jobs.json).
@@ -271,11 +243,7 @@ type JobObject struct {
 
 // NewJobs are jobs of a ledger that holds total of them.
 func NewJobs(found []model.Job, total int) Jobs {
-	out := Jobs{Total: total, Jobs: make([]Job, 0, len(found))}
-	for _, j := range found {
-		out.Jobs = append(out.Jobs, NewJob(j))
-	}
-	return out
+	return Jobs{Total: total, Jobs: each(found, NewJob)}
 }
 
 // NewJobPreview is a preview that came.

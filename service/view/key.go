@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"time"
 
 	"zonedeck/keystore"
@@ -58,11 +59,7 @@ type Keys struct {
 
 // NewKeys are the keys of an audit; within is how long before a date a key counts as due soon.
 func NewKeys(audit keys.Audit, within time.Duration) Keys {
-	out := Keys{Due: audit.Due, Keys: make([]Key, 0, len(audit.Keys))}
-	for _, k := range audit.Keys {
-		out.Keys = append(out.Keys, newKey(k, audit, within))
-	}
-	return out
+	return Keys{Due: audit.Due, Keys: each(audit.Keys, func(k model.Key) Key { return newKey(k, audit, within) })}
 }
 
 // newKey is a key at the time of its clocks.
@@ -75,15 +72,9 @@ func newKey(k model.Key, audit keys.Audit, within time.Duration) Key {
 		Rotation: k.Rotation.State(now, within).String(), UsedBy: list(keystore.PortableUsers(k)),
 		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: Moment(k.Created), FirstSeen: Moment(used.First), LastUsed: Moment(used.Last),
 		Secret: keystore.Portable(k.Secret), Note: k.Note, Elsewhere: audit.Elsewhere(k), Rotating: audit.Rotating(k),
+		Threshold: known(k.Threshold(now)), ExpiryDays: known(k.Expires.DaysLeft(now)), RotationDays: known(k.Rotation.DaysLeft(now)),
 	}
-	if n, ok := k.Threshold(now); ok {
-		out.Threshold = &n
-	}
-	if n, ok := k.Expires.DaysLeft(now); ok {
-		out.ExpiryDays = &n
-	}
-	if n, ok := k.Rotation.DaysLeft(now); ok {
-		out.RotationDays = &n
+	if out.RotationDays != nil {
 		out.Rotated = keystore.FormatMoment(k.Rotation.Last)
 	}
 	return out
@@ -91,10 +82,7 @@ func newKey(k model.Key, audit keys.Audit, within time.Duration) Key {
 
 // Moment is a moment in JSON and tables, in UTC.
 func Moment(t time.Time) string {
-	if t.IsZero() {
-		return "unknown"
-	}
-	return t.UTC().Format(time.RFC3339)
+	return cmp.Or(moment(t), "unknown")
 }
 
 // Skew is how far the service's clock is ahead of this machine's.
@@ -107,13 +95,9 @@ type Skew struct {
 
 // NewFindings are findings of the lint.
 func NewFindings(findings []keystore.Finding) []Finding {
-	out := make([]Finding, 0, len(findings))
-	for _, f := range findings {
-		out = append(out, Finding{
-			Rule: f.Rule, Key: f.Key, Severity: f.Severity, Text: f.Text, Evidence: f.Evidence, Fix: f.Fix, Source: f.Source,
-		})
-	}
-	return out
+	return each(findings, func(f keystore.Finding) Finding {
+		return Finding{Rule: f.Rule, Key: f.Key, Severity: f.Severity, Text: f.Text, Evidence: f.Evidence, Fix: f.Fix, Source: f.Source}
+	})
 }
 
 // KeyUse is one use of a key (docs/schema/keys-uses.json).
@@ -133,14 +117,10 @@ type KeyUse struct {
 
 // NewKeyUse is a use of a key; ref is its reference as it may be shown.
 func NewKeyUse(u radius.Use, ref string) KeyUse {
-	out := KeyUse{
+	return KeyUse{
 		Kind: string(u.Kind), Name: u.Name, Place: u.Place, Ref: ref, Fingerprint: u.Fingerprint, Last4: u.Last4,
-		LastSeen: Moment(u.LastSeen), Measurable: u.Measurable(), Unmeasured: u.Unmeasured, Previous: u.Previous,
+		LastSeen: Moment(u.LastSeen), Measurable: u.Measurable(), Unmeasured: u.Unmeasured, Previous: u.Previous, Ended: moment(u.Ended),
 	}
-	if !u.Ended.IsZero() {
-		out.Ended = Moment(u.Ended)
-	}
-	return out
 }
 
 // KeysCheck is what "keys check --json" prints (docs/schema/keys-check.json).

@@ -51,21 +51,19 @@ type LoginsChange struct {
 func NewLogins(m model.Baseline, base *model.Baseline, changes []model.BaselineChange) Logins {
 	out := Logins{
 		Profile: m.Profile, Started: m.Started.UTC().Format(time.RFC3339), Target: m.Target, Calls: m.Calls,
-		Zones: []LoginsRow{}, Changes: []LoginsChange{}, Worse: model.Worse(changes),
-	}
-	for _, r := range m.Rows {
-		out.Zones = append(out.Zones, LoginsRow{
-			Zone: string(r.Zone), Product: string(r.Product), Problem: r.Problem, Class: string(r.Class), Cause: string(r.Cause), Code: r.Code,
-			Summary: r.Summary, ConnectStatus: r.ConnectStatus, ConnectMS: measured(r.Connect), MedianMS: measured(r.Median), TLS: string(r.Trust),
-			Root: r.Root, Countries: append([]string{}, r.Countries...), Made: r.Made, OK: r.OK, Known: r.Known, Unique: r.Unique,
-		})
+		Worse: model.Worse(changes),
+		Zones: each(m.Rows, func(r model.LoginRow) LoginsRow {
+			return LoginsRow{
+				Zone: string(r.Zone), Product: string(r.Product), Problem: r.Problem, Class: string(r.Class), Cause: string(r.Cause), Code: r.Code,
+				Summary: r.Summary, ConnectStatus: r.ConnectStatus, ConnectMS: measured(r.Connect), MedianMS: measured(r.Median), TLS: string(r.Trust),
+				Root: r.Root, Countries: list(r.Countries), Made: r.Made, OK: r.OK, Known: r.Known, Unique: r.Unique,
+			}
+		}),
+		Changes: each(changes, func(c model.BaselineChange) LoginsChange { return LoginsChange{string(c.Zone), string(c.Kind), c.Text} }),
 	}
 	if base != nil {
 		started := base.Started.UTC().Format(time.RFC3339)
 		out.Baseline = &started
-	}
-	for _, c := range changes {
-		out.Changes = append(out.Changes, LoginsChange{string(c.Zone), string(c.Kind), c.Text})
 	}
 	return out
 }

@@ -117,23 +117,18 @@ func NewProbe(r model.ProbeResult, trust *clients.Report, outer []clients.Settin
 		OK: r.Diagnosis.OK(), Class: string(r.Diagnosis.Class),
 		Cause: string(r.Diagnosis.Cause), Summary: r.Diagnosis.Summary, Evidence: evidence(r.Diagnosis),
 		Zone: string(r.Zone.Name), Proxy: r.Proxy, Username: r.Username, Target: r.Target,
-		ConnectStatus: r.ConnectStatus, ConnectHead: append([]string{}, r.ConnectHead...), ConnectHeaders: r.ConnectHeader,
-		Code: r.Code, Reason: r.Reason, Chain: []Certificate{}, OuterProxies: newSettings(outer), Status: r.TargetStatus,
-		Exits: append([]string{}, r.Exits...), Country: r.Country, TimingMS: newTiming(r.Timing),
+		ConnectStatus: r.ConnectStatus, ConnectHead: list(r.ConnectHead), ConnectHeaders: r.ConnectHeader,
+		Code: r.Code, Reason: r.Reason, OuterProxies: newSettings(outer), Status: r.TargetStatus,
+		Exits: list(r.Exits), Sticky: known(r.Sticky, r.StickyRun), Country: r.Country, TimingMS: newTiming(r.Timing),
+		Steps: each(r.Steps(), func(s model.ProbeStep) ProbeStep {
+			return ProbeStep{s.Name, string(s.State), measured(s.Duration), s.Text}
+		}),
+		Chain: each(r.Chain.Certificates, func(c model.Certificate) Certificate {
+			return Certificate{c.Subject, c.Issuer, list(c.Names), c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339), c.SHA256, c.SelfSigned}
+		}),
 	}
 	if out.ConnectHeaders == nil {
 		out.ConnectHeaders = map[string][]string{}
-	}
-	if r.StickyRun {
-		out.Sticky = &r.Sticky
-	}
-	for _, s := range r.Steps() {
-		out.Steps = append(out.Steps, ProbeStep{s.Name, string(s.State), measured(s.Duration), s.Text})
-	}
-	for _, c := range r.Chain.Certificates {
-		out.Chain = append(out.Chain, Certificate{
-			c.Subject, c.Issuer, append([]string{}, c.Names...), c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339), c.SHA256, c.SelfSigned,
-		})
 	}
 	if trust != nil {
 		out.Trust = newTrust(*trust)
@@ -145,11 +140,7 @@ func NewProbe(r model.ProbeResult, trust *clients.Report, outer []clients.Settin
 }
 
 func newSettings(list []clients.Setting) []Setting {
-	out := []Setting{}
-	for _, s := range list {
-		out = append(out, Setting(s))
-	}
-	return out
+	return each(list, func(s clients.Setting) Setting { return Setting(s) })
 }
 
 func newStore(s clients.Store) Store {
@@ -162,29 +153,21 @@ func newTrust(r clients.Report) *Trust {
 		file := newStore(r.File)
 		out.File = &file
 	}
-	for _, c := range r.Clients {
-		j := Client{Client: string(c.Client), Verdict: string(c.Verdict), Stores: []Store{}, Settings: newSettings(c.Settings), Note: c.Note, Install: c.Install}
-		for _, s := range c.Stores {
-			j.Stores = append(j.Stores, newStore(s))
-		}
-		out.Clients = append(out.Clients, j)
-	}
+	out.Clients = each(r.Clients, func(c clients.Trust) Client {
+		return Client{Client: string(c.Client), Verdict: string(c.Verdict), Stores: each(c.Stores, newStore), Settings: newSettings(c.Settings), Note: c.Note, Install: c.Install}
+	})
 	return out
 }
 
 func newExitRotation(g model.Grid) *ExitRotation {
 	c := g.Cells[0]
-	out := &ExitRotation{
-		Session: c.Session, Requested: g.Repeat, Calls: []ExitCall{}, Known: c.KnownExits(), Unique: len(c.Exits()),
-		Changes: append([]int{}, c.ExitChanges()...), Verdict: g.Verdict().Text, Ended: c.Ended,
+	return &ExitRotation{
+		Session: c.Session, Requested: g.Repeat, Known: c.KnownExits(), Unique: len(c.Exits()),
+		Changes: list(c.ExitChanges()), RepeatRate: known(c.RepeatRate()), Verdict: g.Verdict().Text, Ended: c.Ended,
+		Calls: each(c.Runs, func(r model.Run) ExitCall {
+			return ExitCall{r.Login.Exit, r.Login.Country, string(r.Class), string(r.Cause), measured(r.Total)}
+		}),
 	}
-	if rate, ok := c.RepeatRate(); ok {
-		out.RepeatRate = &rate
-	}
-	for _, r := range c.Runs {
-		out.Calls = append(out.Calls, ExitCall{r.Login.Exit, r.Login.Country, string(r.Class), string(r.Cause), measured(r.Total)})
-	}
-	return out
 }
 
 // ProxyURL is what "proxy url --json" prints (docs/schema/proxy-url.json).

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"cmp"
+
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
@@ -52,12 +54,10 @@ func NewProfile(p model.Profile, key model.Key, found account.Found, saved bool)
 	out := Profile{
 		Profile: p.Name, Saved: saved, BaseURL: p.BaseURL, Proxy: p.ProxyAddr(), Account: string(p.Account),
 		Dialect: p.DialectName(), CA: p.CA, Key: ProfileKey{Name: key.Name, Level: key.Level.String(), Reference: label(key.Secret)},
-		Zones: []ProfileZone{}, ReadOnly: p.ReadOnly, Color: p.Color, AllowedDomains: append([]string{}, p.AllowedDomains...), Checks: []Check{},
-	}
-	for _, z := range p.Zones {
-		out.Zones = append(out.Zones, ProfileZone{
-			Name: string(z.Name), Product: z.Product.String(), Reference: label(z.Password), RatePer1000: z.Rate.Per1000, RatePerGB: z.Rate.PerGB,
-		})
+		ReadOnly: p.ReadOnly, Color: p.Color, AllowedDomains: list(p.AllowedDomains), Checks: []Check{},
+		Zones: each(p.Zones, func(z model.Zone) ProfileZone {
+			return ProfileZone{Name: string(z.Name), Product: z.Product.String(), Reference: label(z.Password), RatePer1000: z.Rate.Per1000, RatePerGB: z.Rate.PerGB}
+		}),
 	}
 	if found.Key.Text != "" {
 		out.Checks = newChecks(p, found)
@@ -74,15 +74,9 @@ func label(ref string) string {
 
 // newChecks are the verdicts on an account, in the order in which they were asked for.
 func newChecks(p model.Profile, found account.Found) []Check {
-	out := []Check{}
-	for _, v := range account.Checks(p, found) {
-		state := string(v.Verdict.State)
-		if v.Verdict.State == account.Unknown {
-			state = "unknown"
-		}
-		out = append(out, Check{Subject: v.Subject, State: state, Text: v.Verdict.Text})
-	}
-	return out
+	return each(account.Checks(p, found), func(v account.Check) Check {
+		return Check{Subject: v.Subject, State: cmp.Or(string(v.Verdict.State), "unknown"), Text: v.Verdict.Text}
+	})
 }
 
 // Profiles are what "profiles list --json" prints (docs/schema/profiles.json).

@@ -51,10 +51,7 @@ func NewRefusal(g model.Grid, profile string) Refusal {
 	}
 	out := Refusal{Culprit: string(v.Culprit), Sentence: v.Text, Profile: profile, Subject: newRefusalFetch(g, g.Cells[0]), Probes: []RefusalProbe{}}
 	for _, c := range g.Cells[1:] {
-		q := RefusalProbe{Kind: string(c.Label), Differs: c.Different(), Problem: c.Problem}
-		if cost, priced := g.Price(c); priced {
-			q.CostUSD = &cost
-		}
+		q := RefusalProbe{Kind: string(c.Label), Differs: c.Different(), CostUSD: known(g.Price(c)), Problem: c.Problem}
 		if len(c.Runs) > 0 {
 			r := newRefusalFetch(g, c)
 			q.Result = &r

@@ -36,9 +36,7 @@ type SecretMoves struct {
 
 // NewSecretMoves are secrets that were moved, or not.
 func NewSecretMoves(moves []secrets.Move) SecretMoves {
-	out := SecretMoves{Moves: make([]SecretMove, 0, len(moves))}
-	for _, m := range moves {
-		out.Moves = append(out.Moves, SecretMove{keystore.Ref(m.From).Label(), m.To, m.Done, m.Done && m.Deletes})
-	}
-	return out
+	return SecretMoves{Moves: each(moves, func(m secrets.Move) SecretMove {
+		return SecretMove{keystore.Ref(m.From).Label(), m.To, m.Done, m.Done && m.Deletes}
+	})}
 }

@@ -42,11 +42,9 @@ type Rules struct {
 
 // NewRules are the operator's rules.
 func NewRules(all []rules.Rule) Rules {
-	out := Rules{Rules: make([]Rule, 0, len(all))}
-	for _, r := range all {
-		out.Rules = append(out.Rules, Rule{r.Name, r.Place, string(r.Class), string(r.Cause), list(r.Profiles), r.Reason})
-	}
-	return out
+	return Rules{Rules: each(all, func(r rules.Rule) Rule {
+		return Rule{r.Name, r.Place, string(r.Class), string(r.Cause), list(r.Profiles), r.Reason}
+	})}
 }
 
 // SavedRequests are what "saved list --json" prints (docs/schema/saved.json).
@@ -57,14 +55,12 @@ type SavedRequests struct {
 
 // NewSavedRequests are saved requests.
 func NewSavedRequests(all []saved.Entry) SavedRequests {
-	out := SavedRequests{Requests: make([]SavedRequest, 0, len(all))}
-	for _, e := range all {
-		out.Requests = append(out.Requests, SavedRequest{
+	return SavedRequests{Requests: each(all, func(e saved.Entry) SavedRequest {
+		return SavedRequest{
 			Name: e.Name, Changed: e.Changed.UTC().Format(time.RFC3339), Zone: string(e.Request.Zone.Name),
 			URL: e.Request.URL, Via: string(e.Request.Via), Variables: list(e.Request.Variables()), Problem: e.Problem,
-		})
-	}
-	return out
+		}
+	})}
 }
 
 // Build is what "version --json" prints (docs/schema/version.json).

@@ -35,19 +35,12 @@ type Webhook struct {
 
 // NewWebhook is a webhook.
 func NewWebhook(d model.Webhook) Webhook {
-	out := Webhook{
+	return Webhook{
 		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Times: d.Times, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,
-		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: d.By, Reason: d.Reason, Job: d.Job, JobState: string(d.JobState),
+		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: list(d.By), Reason: d.Reason, Job: d.Job, JobState: string(d.JobState),
 		Snapshot: d.Snapshot, Outcome: d.Outcome, Bookmarked: d.Bookmarked, Headers: d.Headers,
-		Repeats: d.Repeats,
+		Repeats: list(d.Repeats),
 	}
-	if out.VerifiedBy == nil {
-		out.VerifiedBy = []string{}
-	}
-	if out.Repeats == nil {
-		out.Repeats = []model.WebhookRepeat{}
-	}
-	return out
 }
 
 // WebhookObject is a webhook by itself (docs/schema/webhook.json), or as it comes
