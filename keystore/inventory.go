@@ -215,7 +215,7 @@ func (v *Inventory) Add(ctx context.Context, k model.Key) error {
 			return nil, nil, errKeyExists
 		}
 		k, err := normalise(k)
-		return inserted(keys, k), []model.Key{k}, err
+		return merged(keys, []model.Key{k}), []model.Key{k}, err
 	})
 }
 
@@ -259,44 +259,16 @@ func (v *Inventory) Remove(ctx context.Context, seen model.Key) error {
 	})
 }
 
-// RecordRotation records that the key got a new value at r.Last. The fingerprint and
-// last four become those of the new value, or unknown when value is empty.
-func (v *Inventory) RecordRotation(ctx context.Context, name string, r model.Rotation, value Secret) error {
-	return v.Update(ctx, name, func(k model.Key) (model.Key, error) {
-		if r.Last.IsZero() {
-			return k, fmt.Errorf("%w: the moment of the rotation is missing", ErrKeyFields)
-		}
-		k.Rotation = r
-		k.Fingerprint, k.Last4 = value.Fingerprint(), value.Last4()
-		return k, nil
-	})
-}
-
 // errAsSeen cancels a change that would change nothing.
 var errAsSeen = errors.New("already recorded")
 
-// RecordSeen records the fingerprint of the value that the console has found behind a key's
-// reference. It writes only if something changes. It leaves the rotation clock alone: a value
-// seen for the first time may have any age. changed is true if another value was known before:
-// then the key was rotated elsewhere.
-func (v *Inventory) RecordSeen(ctx context.Context, name, ref string, value Secret) (changed bool, err error) {
-	if _, ok := v.Get(name); !ok {
-		return false, fmt.Errorf("recording key %q: %w", name, errNoKey)
-	}
-	rotated, err := v.recordSeen(ctx, map[string]Secret{ref: value}, func(k model.Key) bool { return k.Name == name })
-	return len(rotated) > 0, err
-}
-
-// RecordAllSeen is RecordSeen for every key with one of the references, in one write. rotated names the
-// keys that had another value before.
-func (v *Inventory) RecordAllSeen(ctx context.Context, values map[string]Secret) (rotated []string, err error) {
-	return v.recordSeen(ctx, values, func(model.Key) bool { return true })
-}
-
-func (v *Inventory) recordSeen(ctx context.Context, values map[string]Secret, of func(model.Key) bool) (rotated []string, err error) {
+// RecordSeen records the fingerprints of the values, by their references, at the keys with those references, in one
+// write. It writes only if something changes. It leaves the rotation clock alone: a value seen for the first time may
+// have any age. rotated names the keys that had another value before: they were rotated elsewhere.
+func (v *Inventory) RecordSeen(ctx context.Context, values map[string]Secret) (rotated []string, err error) {
 	news := func(k model.Key) bool {
 		value := values[k.Secret]
-		return !value.Empty() && k.Fingerprint != value.Fingerprint() && of(k)
+		return !value.Empty() && k.Fingerprint != value.Fingerprint()
 	}
 	if !slices.ContainsFunc(v.List(), news) {
 		return nil, nil
@@ -403,16 +375,6 @@ func normalise(k model.Key) (model.Key, error) {
 	}
 	k.UsedBy = slices.Clone(k.UsedBy)
 	return k, nil
-}
-
-// inserted puts a new key before the first key whose name sorts after it. That keeps two additions apart
-// in the file, and git can merge them.
-func inserted(keys []model.Key, k model.Key) []model.Key {
-	i := slices.IndexFunc(keys, func(o model.Key) bool { return o.Name > k.Name })
-	if i < 0 {
-		i = len(keys)
-	}
-	return slices.Insert(keys, i, k)
 }
 
 // cloneKey copies a key so that it shares nothing with the list.

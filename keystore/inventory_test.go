@@ -245,30 +245,22 @@ func TestUpdateRenamesAndRemoveForgets(t *testing.T) {
 	}
 }
 
-func TestRecordingARotationForgetsTheOldValue(t *testing.T) {
+func TestAValueThatIsSeenLeavesTheRotationClockAlone(t *testing.T) {
 	v := openIn(t, filepath.Join(t.TempDir(), "keys.toml"))
-	noerr.Must(t, v.Add(t.Context(), fullKey()))
-	at := time.Date(2026, 11, 21, 12, 4, 31, 999, time.UTC)
-	noerr.Must(t, v.RecordRotation(t.Context(), "etl-main", model.Rotation{Last: at}, Secret{}))
-	k, _ := v.Get("etl-main")
-	if k.Fingerprint != "" || k.Last4 != "" || !k.Rotation.Last.Equal(at.Truncate(time.Second)) {
-		t.Errorf("after a rotation to an unseen value: %+v", k)
-	}
-	if err := v.RecordRotation(t.Context(), "etl-main", model.Rotation{}, Secret{}); !errors.Is(err, ErrKeyFields) {
-		t.Errorf("a rotation at no time: %v", err)
-	}
-
+	key := fullKey()
+	key.Fingerprint, key.Last4 = "", ""
+	noerr.Must(t, v.Add(t.Context(), key))
 	next := NewSecret("another-value-9999")
 	for i, want := range []bool{false, false, true} {
 		if i == 2 {
 			next = NewSecret("a-third-value-7777")
 		}
-		changed, err := v.RecordSeen(t.Context(), "etl-main", "env:ETL_KEY", next)
-		if err != nil || changed != want {
-			t.Errorf("seeing %d: changed %v, %v, want %v", i, changed, err, want)
+		rotated, err := v.RecordSeen(t.Context(), map[string]Secret{"env:ETL_KEY": next})
+		if err != nil || (len(rotated) > 0) != want {
+			t.Errorf("seeing %d: rotated %v, %v, want %v", i, rotated, err, want)
 		}
 	}
-	if k, _ := v.Get("etl-main"); k.Last4 != "7777" || !k.Rotation.Last.Equal(at.Truncate(time.Second)) {
+	if k, _ := v.Get("etl-main"); k.Last4 != "7777" || k.Rotation != key.Rotation {
 		t.Errorf("after seeing another value: %+v", k)
 	}
 }

@@ -399,7 +399,8 @@ func (v *Inventory) Import(ctx context.Context, keys []model.Key, update bool) (
 	return done, err
 }
 
-// merged is inserted for many keys.
+// merged puts each new key before the first key whose name sorts after it. That keeps two additions apart in the
+// file, and git can merge them.
 func merged(keys, fresh []model.Key) []model.Key {
 	slices.SortStableFunc(fresh, func(a, b model.Key) int { return cmp.Compare(a.Name, b.Name) })
 	out := make([]model.Key, 0, len(keys)+len(fresh))

@@ -116,7 +116,7 @@ func (ks *Keys) recordSeen(ctx context.Context, values map[string]keystore.Secre
 	if len(news) == 0 || ks.cfg.Profiles.Refuse(changeKeys) != nil {
 		return
 	}
-	rotated, err := ks.inventory.RecordAllSeen(ctx, news)
+	rotated, err := ks.inventory.RecordSeen(ctx, news)
 	if err != nil {
 		ks.cfg.Log.Warn("the fingerprints of keys were not recorded", "keys", len(behind), "error", err)
 	}

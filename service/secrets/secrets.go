@@ -169,14 +169,8 @@ func Set(ctx context.Context, f Files, ref string, value keystore.Secret) error 
 	if err := readBack(ctx, f, ref, value); err != nil {
 		return err
 	}
-	var errs []error
-	for _, k := range f.Keys.List() {
-		if k.Secret == ref {
-			_, err := f.Keys.RecordSeen(ctx, k.Name, ref, value)
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
+	_, err := f.Keys.RecordSeen(ctx, map[string]keystore.Secret{ref: value})
+	return err
 }
 
 func readBack(ctx context.Context, f Files, ref string, value keystore.Secret) error {
