@@ -23,9 +23,7 @@ func (r *run) askForValue(ctx context.Context, n int) error {
 			words += "; no call with the old one works now, so the outage cannot be measured"
 		}
 	}
-	s := r.stop(n, "%s", words)
-	s.Value = true
-	return s
+	return &StopError{Step: r.plan.Steps[n], Advice: words, Value: true, Vouch: r.mayVouch(n)}
 }
 
 // askAgain asks for the new value again, because the service refused the one that was given.
@@ -38,9 +36,7 @@ func (r *run) askAgain(ctx context.Context, n int, value keystore.Secret, refuse
 		}
 		words += "; until then everything that uses a refreshed " + r.plan.Key + " stands still: " + outage(r.plan)
 	}
-	s := r.stop(n, "%s", words)
-	s.Value = true
-	return s
+	return &StopError{Step: r.plan.Steps[n], Advice: words, Value: true, Vouch: r.mayVouch(n)}
 }
 
 // lastOld records when a call with the old value last worked. It records nothing if the old value is
@@ -57,10 +53,7 @@ func (r *run) lastOld(ctx context.Context) error {
 	if _, err := r.accepted(ctx, keystore.RotationUser{}, old); err != nil {
 		return ctx.Err() // the advice will say that no call worked
 	}
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.LastOld = at
-		return p, nil
-	})
+	return r.note(ctx, func(p *keystore.RotationPlan) { p.LastOld = at })
 }
 
 // outage says for how long no value of a refreshed key worked, as far as that was measured.

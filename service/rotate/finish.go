@@ -30,12 +30,11 @@ func (r *run) markSet(ctx context.Context) error {
 		return err
 	}
 	refused, _ := since(page, mark{r.plan.DeletedSeq, r.plan.DeletedEntry}, r.stranger)
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+	return r.note(ctx, func(p *keystore.RotationPlan) {
 		p.SetSeq, p.SetEntry = page.Last, newest(page)
 		if p.DeletedSeq != 0 { // the calls refused until now belong to the outage
 			p.OutageRefused, p.OwnRefused = p.OutageRefused+max(refused-p.OwnRefused, 0), 0
 		}
-		return p, nil
 	})
 }
 
@@ -117,9 +116,8 @@ func (r *run) markDeleted(ctx context.Context, settings Settings) (err error) {
 			return err
 		}
 	}
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+	return r.note(ctx, func(p *keystore.RotationPlan) {
 		p.DeletedSeq, p.DeletedEntry, p.OwnRefused = max(page.Last, 1), newest(page), 0
-		return p, nil
 	})
 }
 
@@ -215,10 +213,7 @@ func (r *run) ownRefusal(ctx context.Context, call func() (refused bool)) error 
 	if err != nil {
 		return err
 	}
-	err = r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.OwnFrom = before + 1
-		return p, nil
-	})
+	err = r.note(ctx, func(p *keystore.RotationPlan) { p.OwnFrom = before + 1 })
 	if err != nil {
 		return err
 	}
@@ -261,10 +256,7 @@ func (r *run) settleOwn(ctx context.Context, settings Settings) error {
 }
 
 func (r *run) countOwn(ctx context.Context, n int) error {
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.OwnRefused, p.OwnFrom = p.OwnRefused+n, 0
-		return p, nil
-	})
+	return r.note(ctx, func(p *keystore.RotationPlan) { p.OwnRefused, p.OwnFrom = p.OwnRefused+n, 0 })
 }
 
 // refusals counts the refused calls in the service's journal since the mark, and returns those of

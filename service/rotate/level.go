@@ -61,10 +61,7 @@ func (r *run) notLevel(ctx context.Context, words string) error {
 	if r.plan.NewLevel == words {
 		return nil
 	}
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.NewLevel = words
-		return p, nil
-	})
+	return r.note(ctx, func(p *keystore.RotationPlan) { p.NewLevel = words })
 }
 
 // oldLevels are the levels that fit what the old value may do. The error says why they could not be measured.

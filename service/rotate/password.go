@@ -122,13 +122,13 @@ func (r *run) takeBack(ctx context.Context, cause error) error {
 func (r *run) undo(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	begun := r.plan.Undone // by a run that was killed
-	if err := r.markUndone(ctx, true); err != nil {
+	if err := r.note(ctx, func(p *keystore.RotationPlan) { p.Undone = true }); err != nil {
 		return err
 	}
 	if !begun || !r.heldLost(ctx) { // else a killed run had done that, and was removing the held values
 		if err := r.unadd(ctx); err != nil {
 			if !begun { // the next run goes on with the rotation
-				err = errors.Join(err, r.markUndone(ctx, false))
+				err = errors.Join(err, r.note(ctx, func(p *keystore.RotationPlan) { p.Undone = false }))
 			}
 			return err
 		}
@@ -137,13 +137,6 @@ func (r *run) undo(ctx context.Context) error {
 		return err
 	}
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(r.c.Keys.Now(p)) })
-}
-
-func (r *run) markUndone(ctx context.Context, undone bool) error {
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.Undone = undone
-		return p, nil
-	})
 }
 
 // unadd puts the old password back, and removes the new one.

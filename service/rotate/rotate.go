@@ -240,9 +240,8 @@ func (e *Engine) Give(ctx context.Context, id string, value keystore.Secret, exp
 			return err
 		}
 		// Clear the record before the value is held: the next run records whatever is held, this value or the last one.
-		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		if err := r.note(ctx, func(p *keystore.RotationPlan) {
 			p.NewFingerprint, p.NewLast4, p.NewHeld, p.NewExpires, p.NewLevel = "", "", "", expires, ""
-			return p, nil
 		}); err != nil {
 			return err
 		}
@@ -371,6 +370,14 @@ func (r *run) update(ctx context.Context, f func(keystore.RotationPlan) (keystor
 	return err
 }
 
+// note notes facts in the record.
+func (r *run) note(ctx context.Context, f func(p *keystore.RotationPlan)) error {
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		f(&p)
+		return p, nil
+	})
+}
+
 // record ticks a step, after it has done what follows from it. The inventory gets the new value at the step after
 // which calls use it, and its dates at StepRefused. At the last step the held values are removed.
 func (r *run) record(ctx context.Context, n int, proof keystore.Proof) error {
@@ -405,10 +412,7 @@ func (r *run) takeOver(ctx context.Context, next keystore.RotationPlan) error {
 		return nil
 	}
 	if r.plan.Ref == "" {
-		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-			p.NewRef = p.NewHeld
-			return p, nil
-		}); err != nil {
+		if err := r.note(ctx, func(p *keystore.RotationPlan) { p.NewRef = p.NewHeld }); err != nil {
 			return err
 		}
 		next.NewRef = r.plan.NewRef

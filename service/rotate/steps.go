@@ -139,10 +139,7 @@ func (r *run) firstNew(ctx context.Context) error {
 	if r.plan.Method != keystore.RotateByRefresh || !r.plan.FirstNew.IsZero() {
 		return nil
 	}
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.FirstNew = r.c.Keys.Now(p).UTC().Truncate(time.Millisecond)
-		return p, nil
-	})
+	return r.note(ctx, func(p *keystore.RotationPlan) { p.FirstNew = r.c.Keys.Now(*p).UTC().Truncate(time.Millisecond) })
 }
 
 // holdOld keeps the old value, which must be seen refused later: its reference will give the new one.
@@ -162,9 +159,8 @@ func (r *run) holdOld(ctx context.Context) error {
 	if err := r.c.Secrets.Store(ctx, held, old); err != nil {
 		return fmt.Errorf("holding the old %s until it is refused: %w", r.plan.Value(), err)
 	}
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+	return r.note(ctx, func(p *keystore.RotationPlan) {
 		p.OldHeld, p.OldFingerprint, p.OldLast4 = held, old.Fingerprint(), old.Last4()
-		return p, nil
 	})
 }
 
@@ -240,13 +236,10 @@ func (r *run) refresh(ctx context.Context, settings Settings) error {
 	}
 	switch {
 	case errors.As(err, &no): // expired, or refreshed by a killed run: another refresh stops nothing
-		err = r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { p.NewName = p.OldName; return p, nil })
+		err = r.note(ctx, func(p *keystore.RotationPlan) { p.NewName = p.OldName })
 	case err == nil:
 		at := r.c.Keys.Now(r.plan).UTC().Truncate(time.Millisecond)
-		err = r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-			p.LastOld, p.NewName = at, p.OldName
-			return p, nil
-		})
+		err = r.note(ctx, func(p *keystore.RotationPlan) { p.LastOld, p.NewName = at, p.OldName })
 	default:
 		err = fmt.Errorf("the call with the old value, before the refresh (status %d): %w", proof.Status, err)
 	}
@@ -318,7 +311,7 @@ func (r *run) file(n int) (keystore.Proof, error) {
 // rotation holds the new value.
 func (r *run) follow(ctx context.Context, place string) (keystore.Proof, error) {
 	held := r.plan.NewHeld
-	return keystore.Proof{Note: label(held) + " takes its place, and gives the new value"}, r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+	return keystore.Proof{Note: label(held) + " takes its place, and gives the new value"}, r.note(ctx, func(p *keystore.RotationPlan) {
 		users := slices.Clone(p.Users)
 		for i := range users {
 			if users[i].Ref == place {
@@ -329,7 +322,6 @@ func (r *run) follow(ctx context.Context, place string) (keystore.Proof, error) 
 		if p.Ref == place {
 			p.NewRef = held
 		}
-		return p, nil
 	})
 }
 
@@ -363,10 +355,7 @@ func (r *run) newRef(ctx context.Context, place string) error {
 	if place != r.plan.Ref || r.plan.NewRef == place {
 		return nil
 	}
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.NewRef = place
-		return p, nil
-	})
+	return r.note(ctx, func(p *keystore.RotationPlan) { p.NewRef = place })
 }
 
 // readBack checks whether a person has put the new value behind a reference.

@@ -62,10 +62,7 @@ func (r *run) newKey(ctx context.Context, settings Settings) error {
 // chooseName records the name and the expiry of the key before it is made.
 func (r *run) chooseName(ctx context.Context, keys []rehearsal.Key) error {
 	expires := r.c.Keys.Now(r.plan).UTC().AddDate(0, 0, r.c.Keys.Days(r.key().Level)).Truncate(time.Second).Format(time.RFC3339)
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.NewName, p.NewExpires = freeName(keys, p.OldName), expires
-		return p, nil
-	})
+	return r.note(ctx, func(p *keystore.RotationPlan) { p.NewName, p.NewExpires = freeName(keys, p.OldName), expires })
 }
 
 // madeEarlier reports whether this rotation made the key with the chosen name before it was killed: the
