@@ -72,17 +72,6 @@ type Finding struct {
 	Source   string // the section of service.md
 }
 
-// lintRule is one rule of Lint.
-type lintRule struct {
-	Name     string
-	Severity string
-	Area     area
-	Reason   string // why the rule exists
-	Source   string
-	hit      func(c lintCase) bool
-	judge    func(c lintCase) (text, fix string)
-}
-
 // KeyUsage is what is known of a key's uses beyond its record.
 type KeyUsage struct {
 	// Fetches names what fetches or launches jobs with it: "profile acme", "saved request daily".
@@ -108,13 +97,14 @@ type Checks struct {
 	Usage  func(model.Key) KeyUsage
 }
 
-// lintCase is what a rule looks at: one of the keys.
+// lintCase is one of the keys, and what the rules have found so far.
 type lintCase struct {
 	key    model.Key
 	names  map[string][]string // the names of the keys, by fingerprint and by reference
 	usage  KeyUsage
 	now    time.Time
 	within time.Duration
+	found  []Finding
 }
 
 const soon = model.SoonDays * 24 * time.Hour
@@ -129,18 +119,13 @@ func Lint(keys []model.Key, now time.Time) []Finding {
 // Lint is the function Lint, with these checks.
 func (c Checks) Lint(keys []model.Key) []Finding {
 	var out []Finding
-	rules, names := lintRules(), marked(keys)
+	names := marked(keys)
 	for _, k := range keys {
 		at := lintCase{key: k, names: names, now: c.Now(k), within: cmp.Or(c.Within, soon)}
 		if c.Usage != nil {
 			at.usage = c.Usage(k)
 		}
-		var findings []Finding
-		for _, r := range rules {
-			if r.hit(at) {
-				findings = append(findings, r.finding(at))
-			}
-		}
+		findings := at.check()
 		slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
 		out = append(out, findings...)
 	}
@@ -165,62 +150,20 @@ func marked(keys []model.Key) map[string][]string {
 	return names
 }
 
-func (r lintRule) finding(c lintCase) Finding {
-	text, fix := r.judge(c)
-	source := r.Source
-	if r.Area == areaRotation && c.ownInterval() {
-		source = ownInterval
-	}
-	return Finding{
-		Rule: r.Name, Key: c.key.Name, Severity: r.Severity, Area: r.Area, Text: text, Evidence: c.evidence(r), Fix: fix, Source: source,
-	}
+// check applies the rules in their order.
+func (c *lintCase) check() []Finding {
+	c.permission()
+	c.secret()
+	c.expiry()
+	c.rotation()
+	c.unfinished()
+	c.sharing()
+	return c.found
 }
 
-// ownInterval is the source of a finding about an interval of the configuration: the contract recommends
-// 90 days only.
-const ownInterval = "zonedeck's interval"
-
-func (c lintCase) ownInterval() bool { return c.key.Rotation.Every() != model.RotationDays }
-
-// evidence is what a rule found.
-func (c lintCase) evidence(r lintRule) string {
-	k := c.key
-	switch r.Area {
-	case areaRotation:
-		if r.Name == ruleRotationGivenUp || r.Name == ruleRotationUnderWay {
-			return c.unfinished()
-		}
-		return fmt.Sprintf("made %s, interval %d days", cmp.Or(FormatMoment(k.Rotation.Last), "unknown"), k.Rotation.Every())
-	case areaExpiry:
-		return "expires " + k.Expires.String()
-	case areaSecret:
-		if r.Name == ruleEndedValue {
-			return places(c.usage.Ended)
-		}
-		if r.Name == ruleEndedRecord {
-			return "fingerprint " + k.Fingerprint + ", refused at the end of the rotation of " + c.usage.EndedBy
-		}
-		return places(c.usage.Tracked)
-	case areaPermission:
-		said := "level " + k.Level.String() + ", duty " + cmp.Or(string(k.Duty), "unknown")
-		switch used := c.usage.Fetches; {
-		case r.Name == RuleAdminUnseen:
-			return "level ADMIN, fingerprint unknown, reference " + cmp.Or(Ref(k.Secret).Label(), "unknown")
-		case r.Name == RuleAdminAutomated && len(c.usage.Automated) > 0:
-			return said + ", used by " + places(c.usage.Automated)
-		case (r.Name == ruleFinanceFetches || r.Name == ruleLimitBeyondPart) && len(used) > 0:
-			return said + ", used by " + places(used)
-		}
-		return said
-	default:
-		switch r.Name {
-		case ruleSharedValue:
-			return "fingerprint " + k.Fingerprint
-		case ruleSharedReference:
-			return "reference " + Ref(k.Secret).Label()
-		}
-		return "used by " + places(distinct(k.UsedBy))
-	}
+// find notes what a rule found.
+func (c *lintCase) find(rule, severity string, about area, source, text, evidence, fix string) {
+	c.found = append(c.found, Finding{rule, c.key.Name, severity, about, text, evidence, fix, source})
 }
 
 // places lists up to three places or names, and counts the rest.
@@ -236,242 +179,163 @@ func rank(severity string) int {
 	return slices.Index([]string{SeverityError, SeverityWarn, SeverityNote}, severity)
 }
 
-// lintRules lists the rules in the order in which they are checked.
-func lintRules() []lintRule {
-	return slices.Concat(permissionRules(), secretRules(), expiryRules(), rotationRules(), unfinishedRules(), sharingRules())
-}
-
-func permissionRules() []lintRule {
-	return []lintRule{
-		{
-			RuleAdminAutomated, SeverityError, areaPermission,
-			"an ADMIN key is for people; in an automated job it puts billing and settings at stake", "contract 5.4",
-			func(c lintCase) bool {
-				return c.key.Level == model.LevelAdmin && (c.key.Duty.Automated() || len(c.usage.Automated) > 0)
-			},
-			func(c lintCase) (text, fix string) {
-				what := string(c.key.Duty)
-				if !c.key.Duty.Automated() {
-					what = "automation: " + places(c.usage.Automated)
-				}
-				return "ADMIN is used for " + what, "issue a USER key for it (OPS where it changes settings), switch, then delete this use"
-			},
-		},
-		{
-			RuleAdminUnseen, SeverityWarn, areaPermission,
-			"an ADMIN key is known under other names by its fingerprint alone", "contract 5.4",
-			func(c lintCase) bool { return c.key.Level == model.LevelAdmin && c.key.Fingerprint == "" },
-			func(c lintCase) (text, fix string) {
-				fix = "make one call with it by this name: its fingerprint is recorded then"
-				if c.key.Secret == "" {
-					fix = "record where its value is, and " + fix
-				}
-				return "its value was never read: under another name it is not recognised as ADMIN, and commands use it", fix
-			},
-		},
-		{
-			ruleLevelCannotUse, SeverityError, areaPermission,
-			"a level without proxy and API use is refused on every request", "contract 5.3",
-			func(c lintCase) bool {
-				return c.key.Duty.Automated() && c.key.Level.Permission(model.CapUse) == model.PermNo
-			},
-			func(c lintCase) (text, fix string) {
-				return fmt.Sprintf("%s may not use proxies or the API, and the duty is %s", c.key.Level, c.key.Duty), "issue a USER key for it"
-			},
-		},
-		{
-			ruleLevelNotForJobs, SeverityWarn, areaPermission,
-			"automated jobs use USER or OPS", "contract 5.4",
-			func(c lintCase) bool { return c.key.Level == model.LevelLimit && c.key.Duty.Automated() },
-			func(c lintCase) (text, fix string) {
-				return fmt.Sprintf("%s is used for %s", c.key.Level, c.key.Duty), "issue a USER key for it; LIMIT is for proxy passwords and IP lists"
-			},
-		},
-		{
-			ruleFinanceFetches, SeverityError, areaPermission,
-			"FINANCE is for billing review; its fetches are refused", "contract 5.3",
-			func(c lintCase) bool { return c.key.Level == model.LevelFinance && len(c.usage.Fetches) > 0 },
-			func(c lintCase) (text, fix string) {
-				return "FINANCE is used to fetch: " + places(c.usage.Fetches), "give it a USER key"
-			},
-		},
-		{
-			ruleLimitBeyondPart, SeverityWarn, areaPermission,
-			"LIMIT is meant for proxy passwords and IP allow/deny lists only", "contract 5.3",
-			func(c lintCase) bool { return c.key.Level == model.LevelLimit && len(c.usage.Fetches) > 0 },
-			func(c lintCase) (text, fix string) {
-				return "LIMIT is used to fetch, which is not its purpose: " + places(c.usage.Fetches), "give it a USER key, and keep this one for passwords and lists"
-			},
-		},
-		{
-			ruleLevelUnknown, SeverityWarn, areaPermission,
-			"what is not known cannot be checked against the matrix", "contract 5.3",
-			func(c lintCase) bool { return c.key.Level == model.LevelUnknown },
-			func(lintCase) (text, fix string) {
-				return "the permission level is not recorded", "look it up in the account settings and record it"
-			},
-		},
-		{
-			ruleDutyUnknown, SeverityNote, areaPermission,
-			"every duty has a key of its own", "contract 5.4",
-			func(c lintCase) bool { return c.key.Duty == model.DutyUnknown },
-			func(lintCase) (text, fix string) {
-				return "the duty is not recorded", "record what the key is for"
-			},
-		},
+func (c *lintCase) permission() {
+	k, uses := c.key, c.usage.Fetches
+	find := func(rule, severity, source, text, fix string, usedBy []string) {
+		evidence := "level " + k.Level.String() + ", duty " + cmp.Or(string(k.Duty), "unknown")
+		if len(usedBy) > 0 {
+			evidence += ", used by " + places(usedBy)
+		}
+		c.find(rule, severity, areaPermission, source, text, evidence, fix)
+	}
+	if k.Level == model.LevelAdmin && (k.Duty.Automated() || len(c.usage.Automated) > 0) {
+		what := string(k.Duty)
+		if !k.Duty.Automated() {
+			what = "automation: " + places(c.usage.Automated)
+		}
+		find(RuleAdminAutomated, SeverityError, "contract 5.4", "ADMIN is used for "+what, "issue a USER key for it (OPS where it changes settings), switch, then delete this use", c.usage.Automated)
+	}
+	if k.Level == model.LevelAdmin && k.Fingerprint == "" {
+		fix := "make one call with it by this name: its fingerprint is recorded then"
+		if k.Secret == "" {
+			fix = "record where its value is, and " + fix
+		}
+		c.find(RuleAdminUnseen, SeverityWarn, areaPermission, "contract 5.4", "its value was never read: under another name it is not recognised as ADMIN, and commands use it",
+			"level ADMIN, fingerprint unknown, reference "+cmp.Or(Ref(k.Secret).Label(), "unknown"), fix)
+	}
+	if k.Duty.Automated() && k.Level.Permission(model.CapUse) == model.PermNo {
+		find(ruleLevelCannotUse, SeverityError, "contract 5.3", fmt.Sprintf("%s may not use proxies or the API, and the duty is %s", k.Level, k.Duty), "issue a USER key for it", nil)
+	}
+	if k.Level == model.LevelLimit && k.Duty.Automated() {
+		find(ruleLevelNotForJobs, SeverityWarn, "contract 5.4", fmt.Sprintf("%s is used for %s", k.Level, k.Duty), "issue a USER key for it; LIMIT is for proxy passwords and IP lists", nil)
+	}
+	if k.Level == model.LevelFinance && len(uses) > 0 {
+		find(ruleFinanceFetches, SeverityError, "contract 5.3", "FINANCE is used to fetch: "+places(uses), "give it a USER key", uses)
+	}
+	if k.Level == model.LevelLimit && len(uses) > 0 {
+		find(ruleLimitBeyondPart, SeverityWarn, "contract 5.3", "LIMIT is used to fetch, which is not its purpose: "+places(uses), "give it a USER key, and keep this one for passwords and lists", uses)
+	}
+	if k.Level == model.LevelUnknown {
+		find(ruleLevelUnknown, SeverityWarn, "contract 5.3", "the permission level is not recorded", "look it up in the account settings and record it", nil)
+	}
+	if k.Duty == model.DutyUnknown {
+		find(ruleDutyUnknown, SeverityNote, "contract 5.4", "the duty is not recorded", "record what the key is for", nil)
 	}
 }
 
-func secretRules() []lintRule {
-	return []lintRule{{
-		ruleValueInGit, SeverityError, areaSecret,
-		"keys are kept outside source code: whoever has the repository has the key", "contract 5.1",
-		func(c lintCase) bool { return len(c.usage.Tracked) > 0 },
-		func(c lintCase) (text, fix string) {
-			return "its value stands in " + fmt.Sprint(len(c.usage.Tracked)) + " place" + plural(len(c.usage.Tracked)) + " of files that git tracks", "rotate it: the value stays in the history; then take it from the environment or a secret manager"
-		},
-	}, {
-		ruleEndedValue, SeverityWarn, areaSecret,
-		"a program that reads an ended value there is refused", "contract 3",
-		func(c lintCase) bool { return len(c.usage.Ended) > 0 },
-		func(c lintCase) (text, fix string) {
-			return "an ended value of it is still in " + fmt.Sprint(len(c.usage.Ended)) + " place" + plural(len(c.usage.Ended)) + " of files", "give what reads it there the present value"
-		},
-	}, {
-		ruleEndedRecord, SeverityError, areaSecret,
-		"a value that a rotation ended is refused, whatever name it has", "contract 3",
-		func(c lintCase) bool { return c.usage.EndedBy != "" },
-		func(c lintCase) (text, fix string) {
-			return "the value that is recorded was ended by the rotation of " + c.usage.EndedBy, "put the new value behind its reference, or forget the record"
-		},
-	}}
-}
-
-func plural(n int) string {
-	if n == 1 {
-		return ""
+func (c *lintCase) secret() {
+	count := func(list []string) string {
+		if len(list) == 1 {
+			return "1 place"
+		}
+		return fmt.Sprintf("%d places", len(list))
 	}
-	return "s"
-}
-
-func expiryRules() []lintRule {
-	state := func(c lintCase, s model.ExpiryState) bool { return c.key.Expires.State(c.now, c.within) == s }
-	return []lintRule{
-		{
-			ruleExpired, SeverityError, areaExpiry,
-			"requests with an expired key are rejected", "contract 2.1",
-			func(c lintCase) bool { return state(c, model.ExpiryStateExpired) },
-			func(c lintCase) (text, fix string) {
-				return fmt.Sprintf("expired on %s: requests are rejected", c.key.Expires), "refresh it, or issue a new key and delete this one"
-			},
-		},
-		{
-			ruleExpiresSoon, SeverityWarn, areaExpiry,
-			"requests are rejected from the expiry on", "contract 2.1",
-			func(c lintCase) bool { return state(c, model.ExpiryStateSoon) },
-			func(c lintCase) (text, fix string) {
-				return fmt.Sprintf("expires on %s%s", c.key.Expires, inDays(c.key.Expires.DaysLeft(c.now))), "rotate it before that day"
-			},
-		},
-		{
-			ruleExpiryUnlimited, SeverityWarn, areaExpiry,
-			"an explicit expiry is recommended", "contract 2.1",
-			func(c lintCase) bool { return state(c, model.ExpiryStateUnlimited) },
-			func(lintCase) (text, fix string) {
-				return "the expiry is Unlimited", "give it an expiry with its next rotation"
-			},
-		},
-		{
-			ruleExpiryUnknown, SeverityWarn, areaExpiry,
-			"an expiry that nobody recorded comes as a surprise", "contract 2.1",
-			func(c lintCase) bool { return state(c, model.ExpiryStateUnknown) },
-			func(lintCase) (text, fix string) {
-				return "the expiry is not recorded", "look it up in the account settings and record it"
-			},
-		},
+	if list := c.usage.Tracked; len(list) > 0 {
+		c.find(ruleValueInGit, SeverityError, areaSecret, "contract 5.1", "its value stands in "+count(list)+" of files that git tracks", places(list),
+			"rotate it: the value stays in the history; then take it from the environment or a secret manager")
+	}
+	if list := c.usage.Ended; len(list) > 0 {
+		c.find(ruleEndedValue, SeverityWarn, areaSecret, "contract 3", "an ended value of it is still in "+count(list)+" of files", places(list), "give what reads it there the present value")
+	}
+	if by := c.usage.EndedBy; by != "" {
+		c.find(ruleEndedRecord, SeverityError, areaSecret, "contract 3", "the value that is recorded was ended by the rotation of "+by,
+			"fingerprint "+c.key.Fingerprint+", refused at the end of the rotation of "+by, "put the new value behind its reference, or forget the record")
 	}
 }
 
-func rotationRules() []lintRule {
-	state := func(c lintCase, s model.RotationState) bool { return c.key.Rotation.State(c.now, c.within) == s }
-	age := func(c lintCase) int { days, _ := c.key.Rotation.AgeDays(c.now); return days }
-	const source = "contract 5.4, 8"
-	return []lintRule{
-		{
-			ruleRotationOverdue, SeverityWarn, areaRotation,
-			"rotation every 90 days is recommended, or as often as the configuration says", source,
-			func(c lintCase) bool { return state(c, model.RotationOverdue) },
-			func(c lintCase) (text, fix string) {
-				interval := "the recommended rotation"
-				if c.ownInterval() {
-					interval = fmt.Sprintf("the interval of %d days", c.key.Rotation.Every())
-				}
-				return fmt.Sprintf("the value is %d days old, %d past %s", age(c), age(c)-c.key.Rotation.Every(), interval), "rotate it: create, set, test, finish"
-			},
-		},
-		{
-			ruleRotationDue, SeverityWarn, areaRotation,
-			"rotation every 90 days is recommended, or as often as the configuration says", source,
-			func(c lintCase) bool { return state(c, model.RotationDue) },
-			func(c lintCase) (text, fix string) {
-				return fmt.Sprintf("the value is %d days old: rotation is due today", age(c)), "rotate it today"
-			},
-		},
-		{
-			ruleRotationSoon, SeverityNote, areaRotation,
-			"rotation every 90 days is recommended, or as often as the configuration says", source,
-			func(c lintCase) bool { return state(c, model.RotationSoon) },
-			func(c lintCase) (text, fix string) {
-				return "rotation is due" + inDays(c.key.Rotation.DaysLeft(c.now)), "plan the rotation"
-			},
-		},
-		{
-			ruleRotationUnknown, SeverityWarn, areaRotation,
-			"a key of unknown age may be of any age", source,
-			func(c lintCase) bool { return state(c, model.RotationUnknown) },
-			func(c lintCase) (text, fix string) {
-				text = "nobody recorded when the value was made"
-				if last := c.key.Rotation.Last; !last.IsZero() {
-					text = "its value is said to be made on " + last.UTC().Format(time.DateOnly) + ", which is yet to come"
-				}
-				return text, "record the date, or rotate the key"
-			},
-		},
+func (c *lintCase) expiry() {
+	expires := c.key.Expires
+	find := func(rule, severity, text, fix string) {
+		c.find(rule, severity, areaExpiry, "contract 2.1", text, "expires "+expires.String(), fix)
+	}
+	switch expires.State(c.now, c.within) {
+	case model.ExpiryStateExpired:
+		find(ruleExpired, SeverityError, fmt.Sprintf("expired on %s: requests are rejected", expires), "refresh it, or issue a new key and delete this one")
+	case model.ExpiryStateSoon:
+		find(ruleExpiresSoon, SeverityWarn, fmt.Sprintf("expires on %s%s", expires, inDays(expires.DaysLeft(c.now))), "rotate it before that day")
+	case model.ExpiryStateUnlimited:
+		find(ruleExpiryUnlimited, SeverityWarn, "the expiry is Unlimited", "give it an expiry with its next rotation")
+	case model.ExpiryStateUnknown:
+		find(ruleExpiryUnknown, SeverityWarn, "the expiry is not recorded", "look it up in the account settings and record it")
 	}
 }
 
-func sharingRules() []lintRule {
-	const reason, source = "separate keys per duty; never share one key", "contract 5.4"
-	return []lintRule{
-		{
-			ruleSharedValue, SeverityError, areaSharing, reason, source,
-			func(c lintCase) bool { return len(c.otherKeys(c.key.Fingerprint)) > 0 },
-			func(c lintCase) (text, fix string) {
-				others := c.otherKeys(c.key.Fingerprint)
-				return "the same value is recorded as " + strings.Join(others, ", "), "keep one entry, or issue a key for each duty"
-			},
-		},
-		{
-			ruleSharedReference, SeverityWarn, areaSharing, reason, source,
-			func(c lintCase) bool { return len(c.otherKeys(c.key.Secret)) > 0 },
-			func(c lintCase) (text, fix string) {
-				others := c.otherKeys(c.key.Secret)
-				return "the same secret reference stands in " + strings.Join(others, ", "), "give every key a reference of its own"
-			},
-		},
-		{
-			ruleSharedDuties, SeverityWarn, areaSharing, reason, source,
-			func(c lintCase) bool { return len(distinct(c.key.UsedBy)) > 1 },
-			func(c lintCase) (text, fix string) {
-				users := distinct(c.key.UsedBy)
-				return fmt.Sprintf("%d users share it: %s", len(users), strings.Join(users, ", ")), "issue a key for each and take them off this one"
-			},
-		},
+// rotationSource is the source of a finding about rotation: the contract recommends 90 days only.
+func (c *lintCase) rotationSource(contract string) string {
+	if c.key.Rotation.Every() != model.RotationDays {
+		return "zonedeck's interval"
+	}
+	return contract
+}
+
+func (c *lintCase) rotation() {
+	r := c.key.Rotation
+	find := func(rule, severity, text, fix string) {
+		evidence := fmt.Sprintf("made %s, interval %d days", cmp.Or(FormatMoment(r.Last), "unknown"), r.Every())
+		c.find(rule, severity, areaRotation, c.rotationSource("contract 5.4, 8"), text, evidence, fix)
+	}
+	age, _ := r.AgeDays(c.now)
+	switch r.State(c.now, c.within) {
+	case model.RotationOverdue:
+		interval := "the recommended rotation"
+		if r.Every() != model.RotationDays {
+			interval = fmt.Sprintf("the interval of %d days", r.Every())
+		}
+		find(ruleRotationOverdue, SeverityWarn, fmt.Sprintf("the value is %d days old, %d past %s", age, age-r.Every(), interval), "rotate it: create, set, test, finish")
+	case model.RotationDue:
+		find(ruleRotationDue, SeverityWarn, fmt.Sprintf("the value is %d days old: rotation is due today", age), "rotate it today")
+	case model.RotationSoon:
+		find(ruleRotationSoon, SeverityNote, "rotation is due"+inDays(r.DaysLeft(c.now)), "plan the rotation")
+	case model.RotationUnknown:
+		text := "nobody recorded when the value was made"
+		if !r.Last.IsZero() {
+			text = "its value is said to be made on " + r.Last.UTC().Format(time.DateOnly) + ", which is yet to come"
+		}
+		find(ruleRotationUnknown, SeverityWarn, text, "record the date, or rotate the key")
+	}
+}
+
+// unfinished is about a rotation that did not come to its end: what uses the key has one value or the other.
+func (c *lintCase) unfinished() {
+	p := c.usage.Rotation
+	if p.UnfinishedWord() == "" {
+		return
+	}
+	rule, evidence := ruleRotationUnderWay, "record "+p.ID+", begun "+FormatMoment(p.Started)
+	text, fix := "it is being rotated: "+p.UnfinishedState(), "go on with it (keys rotate "+c.key.Name+"), or end it with --abandon"
+	switch {
+	case p.Over():
+		rule, evidence = ruleRotationGivenUp, "record "+p.ID+", given up "+FormatMoment(p.Ended)
+		text = fmt.Sprintf("its last rotation was given up: the old value (••••%s) and the new one (••••%s) were both valid then", p.OldLast4, p.NewLast4)
+		fix = "delete the key that is not used in the account settings, and rotate this one to the end"
+		if p.Method == RotateByRefresh {
+			text = "its last rotation was given up after the refresh: not every use was seen to have the new value (••••" + p.NewLast4 + ")"
+			fix = "see that each use has the new value, or rotate it to the end"
+		}
+	case p.Now() >= 0:
+		evidence += ", next " + p.Steps[p.Now()].Name()
+	}
+	c.find(rule, SeverityWarn, areaRotation, c.rotationSource("contract 5.4"), text, evidence, fix)
+}
+
+// sharing is about one key for several duties.
+func (c *lintCase) sharing() {
+	find := func(rule, severity, text, evidence, fix string) {
+		c.find(rule, severity, areaSharing, "contract 5.4", text, evidence, fix)
+	}
+	if others := c.otherKeys(c.key.Fingerprint); len(others) > 0 {
+		find(ruleSharedValue, SeverityError, "the same value is recorded as "+strings.Join(others, ", "), "fingerprint "+c.key.Fingerprint, "keep one entry, or issue a key for each duty")
+	}
+	if others := c.otherKeys(c.key.Secret); len(others) > 0 {
+		find(ruleSharedReference, SeverityWarn, "the same secret reference stands in "+strings.Join(others, ", "), "reference "+Ref(c.key.Secret).Label(), "give every key a reference of its own")
+	}
+	if users := distinct(c.key.UsedBy); len(users) > 1 {
+		find(ruleSharedDuties, SeverityWarn, fmt.Sprintf("%d users share it: %s", len(users), strings.Join(users, ", ")), "used by "+places(users), "issue a key for each and take them off this one")
 	}
 }
 
 // otherKeys names the other keys with this fingerprint or reference.
-func (c lintCase) otherKeys(mark string) []string {
+func (c *lintCase) otherKeys(mark string) []string {
 	all := c.names[mark]
 	if mark == "" || len(all) < 2 {
 		return nil

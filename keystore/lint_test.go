@@ -123,16 +123,6 @@ func TestLintSaysHowLong(t *testing.T) {
 	}
 }
 
-func TestEveryRuleHasItsOwnNameAndReason(t *testing.T) {
-	seen := map[string]bool{}
-	for _, r := range lintRules() {
-		if seen[r.Name] || r.Reason == "" || r.Source == "" || rank(r.Severity) < 0 {
-			t.Errorf("rule %+v", r)
-		}
-		seen[r.Name] = true
-	}
-}
-
 func TestAKeyIsNeverLintedAsGoodWhileItsStateIsBad(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := goodKey()

@@ -2,6 +2,7 @@ package keystore
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"zonedeck/model"
@@ -17,20 +18,14 @@ func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []
 	if !automated {
 		k.Duty = model.DutyHuman
 	}
-	rules := map[string]lintRule{}
-	for _, r := range lintRules() {
-		rules[r.Name] = r
-	}
 	var out []Finding
 	if f, hit := permissionFinding(k, c); hit {
 		out = append(out, f)
 	}
-	names := []string{RuleAdminAutomated, ruleLevelNotForJobs, ruleLevelUnknown, ruleExpired, ruleExpiresSoon, ruleRotationOverdue}
-	for _, name := range names {
-		r := rules[name]
-		at := lintCase{key: k, now: now, within: soon}
-		if r.hit(at) {
-			out = append(out, r.finding(at))
+	matters := []string{RuleAdminAutomated, ruleLevelNotForJobs, ruleLevelUnknown, ruleExpired, ruleExpiresSoon, ruleRotationOverdue}
+	for _, f := range (&lintCase{key: k, now: now, within: soon}).check() {
+		if slices.Contains(matters, f.Rule) {
+			out = append(out, f)
 		}
 	}
 	if !automated && k.Level == model.LevelAdmin && c == model.CapUse {
