@@ -75,10 +75,7 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 	} {
 		cl, _ := script(t, text(c.status, c.text))
 		accepted(t, cl)
-		noerr.Must(t, noerr.From(cl.cfg.Ledger.Change(t.Context(), "job-1", func(job *model.Job) (string, error) {
-			job.State = c.from
-			return "", nil
-		})))
+		changed(t, cl, "job-1", func(job *model.Job) { job.State = c.from })
 		var fault *exchange.CallError
 		job, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "json"}, nil)
 		if !errors.As(err, &fault) || job.State != c.want || job.Fault.Call != model.CallDownload {

@@ -21,9 +21,7 @@ func TestADiskThatIsFullLeavesAPartialFile(t *testing.T) {
 		for i := range s.parts {
 			s.parts[i] = strings.Repeat(s.parts[i], 20_000)
 		}
-		p := servicetest.API(t, s.ServeHTTP)
-		j, _ := withLedger(t)
-		cl := newRunner(t, p, j)
+		cl := serving(t, s.ServeHTTP)
 		accepted(t, cl)
 		to := Destination{File: filepath.Join(t.TempDir(), "out."+format)}
 		t.Run(format, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -249,20 +248,6 @@ func TestAFileOfTheFolderOfDownloadsIsReplacedOnlyAsItCame(t *testing.T) {
 	}
 	if _, err := cl.Download(t.Context(), "job-1", Destination{Replace: true}, nil); err != nil {
 		t.Errorf("with leave: %v", err)
-	}
-}
-
-func TestADownloadEndsWithTheContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "[")
-		_ = http.NewResponseController(w).Flush()
-		cancel()
-		<-r.Context().Done()
-	})
-	accepted(t, cl)
-	if _, err := cl.Download(ctx, "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
 	}
 }
 

@@ -23,8 +23,7 @@ func wholly(t *testing.T, parts ...string) (*Runner, *inParts) {
 	t.Helper()
 	s := newParts(0)
 	s.parts, s.none = parts, len(parts) == 1
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, s.ServeHTTP), j)
+	cl := serving(t, s.ServeHTTP)
 	accepted(t, cl)
 	s.seen()
 	return cl, s

@@ -24,16 +24,6 @@ import (
 	"zonedeck/service/servicetest"
 )
 
-func TestWithoutALedgerThereAreNoJobs(t *testing.T) {
-	cl := newRunner(t, servicetest.Profile("http://api.test"))
-	if jobs, err := cl.Recover(t.Context()); jobs != nil || err != nil {
-		t.Errorf("recovered %v, %v", jobs, err)
-	}
-	if jobs, err := cl.SameInputs(t.Context(), trigger("http://lab.test/1"), time.Hour); jobs != nil || err != nil {
-		t.Errorf("the same inputs: %v, %v", jobs, err)
-	}
-}
-
 func TestWithoutAProfileNoJobIsTouched(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
 	accepted(t, cl)
@@ -320,11 +310,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	for path, want := range map[string]bool{filepath.Join(file, "x.json"): false, file + ".gone": true} {
-		_, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-			job.File = path
-			return "", nil
-		})
-		noerr.Must(t, err)
+		changed(t, cl, job.ID, func(job *model.Job) { job.File = path })
 		before := asked.Load()
 		table, err := cl.Records(t.Context(), job.ID, 5)
 		if called := asked.Load() != before; called != want || (err == nil) != want || !want && table.Total != -1 {
@@ -343,6 +329,9 @@ func TestAWatchAsksOnWhereThatMayHelp(t *testing.T) {
 		"408":     {[]http.HandlerFunc{text(408, ""), text(200, `{"status":"ready"}`)}, 2, model.JobReady},
 		"500":     {[]http.HandlerFunc{text(500, ""), text(200, `{"status":"ready"}`)}, 2, model.JobReady},
 		"499":     {[]http.HandlerFunc{text(499, "")}, 1, model.JobAccepted},
+		"400":     {[]http.HandlerFunc{text(400, "bad request")}, 1, model.JobAccepted},
+		"401":     {[]http.HandlerFunc{text(401, "Invalid credentials")}, 1, model.JobAccepted},
+		"403":     {[]http.HandlerFunc{text(403, "Access denied.")}, 1, model.JobAccepted},
 		"no JSON": {[]http.HandlerFunc{text(200, "<html>"), text(200, `{"status":"ready"}`)}, 2, model.JobReady},
 	} {
 		asked := 0
@@ -376,10 +365,9 @@ func TestAWatchGivesUpAfterManyFailures(t *testing.T) {
 // What failed long before a watch began is no reason to end it.
 func TestAnOldFailureDoesNotEndAWatch(t *testing.T) {
 	pipes(t, text(200, `{"status":"ready"}`), func(t *testing.T, rn *Runner) {
-		noerr.Must(t, noerr.From(rn.cfg.Ledger.Change(t.Context(), "job-1", func(job *model.Job) (string, error) {
+		changed(t, rn, "job-1", func(job *model.Job) {
 			job.State, job.Fault = model.JobRunning, model.JobFault{Call: model.CallProgress, Diagnosis: model.Diagnosis{Class: model.ClassTimeout}}
-			return "", nil
-		})))
+		})
 		rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) })
 		if job, err := rn.Watch(t.Context(), "job-1", nil); err != nil || job.State != model.JobReady {
 			t.Errorf("%+v, %v", job, err)
@@ -518,21 +506,12 @@ func TestADownloadThatSucceedsEndsAFault(t *testing.T) {
 
 // What many answers of 429 come to, with its source, and how many there were: of each trigger, and of other calls.
 func TestAnAnswerOf429SaysWhatManyOfThemComeTo(t *testing.T) {
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, text(429, "slow down")), j)
+	cl := serving(t, text(429, "slow down"))
 	want := func(n int) []string {
 		return []string{
 			fmt.Sprintf("answer %d of HTTP 429 that this run of zonedeck saw from it within 5 minutes; at 20 nothing more is sent for a while", n),
 			"25 answers of HTTP 429 within 5 minutes block the caller's address on every API until a person lifts it: public documentation of a service of this kind says so; the contract asks to back off and shows no limit (contract 7, 8)",
 		}
-	}
-	notes := func(d model.Diagnosis) (out []string) {
-		for _, e := range d.Evidence {
-			if e.Kind == "note" {
-				out = append(out, e.Text)
-			}
-		}
-		return out
 	}
 	for n := 1; n <= 20; n++ {
 		job := noerr.Try(cl.Trigger(t.Context(), trigger(fmt.Sprintf("http://lab.test/%d", n)))).Must(t)
@@ -563,27 +542,19 @@ func TestALongWaitThatATriggerIsAskedForIsShownAsItIs(t *testing.T) {
 	}
 }
 
-func TestADownloadThatIsTooFastSaysSo(t *testing.T) {
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, text(429, "slow down")), j)
+func TestOtherCallsSayOf429WhatHoldsForThem(t *testing.T) {
+	cl := serving(t, text(429, "slow down"))
 	accepted(t, cl)
 	_, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.json"), Format: "json"}, nil)
-	var fault *exchange.CallError
-	if !errors.As(err, &fault) {
+	fault, ok := errors.AsType[*exchange.CallError](err)
+	if !ok {
 		t.Fatal(err)
 	}
-	if last := fault.Diagnosis.Evidence[len(fault.Diagnosis.Evidence)-1].Text; !strings.HasPrefix(last, "25 answers of HTTP 429 within 5 minutes block") {
-		t.Errorf("%q", last)
+	if said := notes(fault.Diagnosis); !strings.HasPrefix(said[len(said)-1], "25 answers of HTTP 429 within 5 minutes block") {
+		t.Errorf("%q", said)
 	}
-}
-
-func TestAnotherRefusalSaysNothingOf429(t *testing.T) {
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, text(403, "no")), j)
-	job := noerr.Try(cl.Trigger(t.Context(), trigger("http://lab.test/1"))).Must(t)
-	for _, e := range job.Fault.Diagnosis.Evidence {
-		if e.Kind == "note" {
-			t.Errorf("%q", e.Text)
-		}
+	job := noerr.Try(serving(t, text(403, "no")).Trigger(t.Context(), trigger("http://lab.test/1"))).Must(t)
+	if said := notes(job.Fault.Diagnosis); len(said) > 0 {
+		t.Errorf("another refusal says %q", said)
 	}
 }

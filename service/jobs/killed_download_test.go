@@ -269,9 +269,7 @@ func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
 func TestAResultThatComesWholeBeginsAgain(t *testing.T) {
 	s := newParts(5)
 	s.none = true
-	p := servicetest.API(t, s.ServeHTTP)
-	j, _ := withLedger(t)
-	cl := newRunner(t, p, j)
+	cl := serving(t, s.ServeHTTP)
 	accepted(t, cl)
 	s.drop = 1
 	to := Destination{File: filepath.Join(t.TempDir(), "out.ndjson")}
@@ -291,9 +289,7 @@ func TestAResultThatComesWholeBeginsAgain(t *testing.T) {
 func TestADownloadThatIsThereOnlyEnds(t *testing.T) {
 	for _, format := range []string{"ndjson", "json", "csv"} {
 		s := newParts(3)
-		p := servicetest.API(t, s.ServeHTTP)
-		j, _ := withLedger(t)
-		cl := newRunner(t, p, j)
+		cl := serving(t, s.ServeHTTP)
 		accepted(t, cl)
 		to := Destination{File: filepath.Join(t.TempDir(), "out."+format)}
 		call := noerr.Try(cl.callFor(t.Context(), "job-1")).Must(t)
@@ -330,9 +326,7 @@ func TestARowThatIsNotJSONIsNoJSONOrCSV(t *testing.T) {
 		good := s.parts[1]
 		s.parts[1] = "{}\nService unavailable <html>\n{}\n" + strings.Repeat(" ", 2*resultHead)
 		s.parts[1] = strings.Repeat("{}\n", resultHead) + s.parts[1]
-		p := servicetest.API(t, s.ServeHTTP)
-		j, _ := withLedger(t)
-		cl := newRunner(t, p, j)
+		cl := serving(t, s.ServeHTTP)
 		accepted(t, cl)
 		to := Destination{File: filepath.Join(t.TempDir(), "out."+format)}
 		_, err := cl.Download(t.Context(), "job-1", to, nil)
@@ -353,9 +347,7 @@ func TestARowThatIsNotJSONIsNoJSONOrCSV(t *testing.T) {
 func TestACancelledDownloadSaysWhatIsKept(t *testing.T) {
 	s := newParts(4)
 	s.hold = 2
-	p := servicetest.API(t, s.ServeHTTP)
-	j, _ := withLedger(t)
-	cl := newRunner(t, p, j)
+	cl := serving(t, s.ServeHTTP)
 	accepted(t, cl)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -378,8 +370,7 @@ func TestWhatWasKeptForLinesIsNoTableWhereARowIsNotJSON(t *testing.T) {
 	s := newParts(3)
 	good := s.parts[0]
 	s.parts[0], s.drop = strings.Repeat("{}\n", resultHead)+"oops\n", 3
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, s.ServeHTTP), j)
+	cl := serving(t, s.ServeHTTP)
 	accepted(t, cl)
 	to := Destination{File: filepath.Join(t.TempDir(), "out"), Format: "ndjson"}
 	var kept *PartialError

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"net/http"
@@ -90,13 +89,19 @@ func TestALedgerThatCannotBeWrittenStartsNoJob(t *testing.T) {
 
 func TestAJobIsAdoptedWhenTheServiceAnswersForIt(t *testing.T) {
 	cl, asked := script(t, text(200, `{"status":"running","inputs":3,"inputs_done":1}`))
+	history, _ := servicetest.Journal(t)
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	cl.cfg.Journal, cl.cfg.Clock = history, servicetest.ClockFunc(func() time.Time { return now })
 	job, err := cl.Adopt(t.Context(), "sd_elsewhere", "gd_x")
-	if err != nil || job.ID != "job-1" || job.Snapshot != "sd_elsewhere" || job.State != model.JobRunning || job.Inputs != 3 || job.Done != 1 ||
-		job.Dataset != "gd_x" || job.Profile != "test" || job.KeyName != "batch-user" {
+	if err != nil || job.ID != "job-1" || job.Snapshot != "sd_elsewhere" || job.State != model.JobRunning || job.Inputs != 3 || job.Done != 1 || job.Records != -1 ||
+		job.Dataset != "gd_x" || job.Profile != "test" || job.KeyName != "batch-user" || !job.Accepted.Equal(now) {
 		t.Fatalf("%+v, %v", job, err)
 	}
 	if again, err := cl.Adopt(t.Context(), "sd_elsewhere", ""); err != nil || again.ID != "job-1" || asked.Load() != 1 {
 		t.Errorf("again: %+v, %v, %d calls", again, err, asked.Load())
+	}
+	if lines, err := history.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "job-1: sd_elsewhere was adopted" || lines[0].Ref != "job-1" {
+		t.Errorf("%+v, %v", lines, err)
 	}
 }
 
@@ -105,14 +110,16 @@ func TestAJobTheServiceDoesNotKnowIsNotAdopted(t *testing.T) {
 		snapshot string
 		answer   http.HandlerFunc
 		calls    int32
+		unknown  bool
 	}{
-		"unknown to the service":         {"sd_9", text(404, "Snapshot does not exist"), 1},
-		"the key is refused":             {"sd_9", text(401, "no"), 1},
-		"not an identifier":              {"../../etc/passwd", text(200, `{"status":"ready"}`), 0},
-		"an identifier of another shape": {"a b", text(200, `{"status":"ready"}`), 0},
+		"unknown to the service":         {"sd_9", text(404, "Snapshot does not exist"), 1, true},
+		"the key is refused":             {"sd_9", text(401, "no"), 1, false},
+		"not an identifier":              {"../../etc/passwd", text(200, `{"status":"ready"}`), 0, false},
+		"an identifier of another shape": {"a b", text(200, `{"status":"ready"}`), 0, false},
 	} {
 		cl, asked := script(t, c.answer)
-		if job, err := cl.Adopt(t.Context(), c.snapshot, ""); err == nil || job.ID != "" {
+		if job, err := cl.Adopt(t.Context(), c.snapshot, ""); err == nil || job.ID != "" || errors.Is(err, ErrUnknownJob) != c.unknown ||
+			c.unknown && !strings.Contains(err.Error(), "and the service does not know it") {
 			t.Errorf("%s: %+v, %v", name, job, err)
 		}
 		if list, _, err := cl.Jobs(t.Context(), 0); err != nil || len(list) != 0 || asked.Load() != c.calls {
@@ -120,22 +127,18 @@ func TestAJobTheServiceDoesNotKnowIsNotAdopted(t *testing.T) {
 		}
 	}
 	cl, asked := script(t, text(200, `{"status":"ready"}`))
-	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: withDialect(cl.cfg.Source.Profile, dialect.Default().Name())}
-	if _, err := cl.Adopt(t.Context(), "sd_1", ""); !errors.Is(err, dialect.ErrNotShown) || asked.Load() != 0 {
+	failing(t, cl, "INSERT ON jobs")
+	if job, err := cl.Adopt(t.Context(), "sd_9", ""); err == nil || !strings.Contains(err.Error(), "adopting sd_9: ") || job.ID != "" {
+		t.Errorf("no room: %+v, %v", job, err)
+	}
+	before := asked.Load()
+	inProfile(t, cl, func(p *model.Profile) { p.Dialect = dialect.Default().Name() })
+	if _, err := cl.Adopt(t.Context(), "sd_1", ""); !errors.Is(err, dialect.ErrNotShown) || asked.Load() != before {
 		t.Errorf("the contract shows no way to ask: %v", err)
 	}
 	cl.cfg.Ledger = nil
 	if _, err := cl.Adopt(t.Context(), "sd_1", ""); !errors.Is(err, ErrNoLedger) {
 		t.Errorf("without a ledger: %v", err)
-	}
-}
-
-// withDialect is the profile under another dialect.
-func withDialect(of func(context.Context) (model.Profile, error), name string) func(context.Context) (model.Profile, error) {
-	return func(ctx context.Context) (model.Profile, error) {
-		p, err := of(ctx)
-		p.Dialect = name
-		return p, err
 	}
 }
 
@@ -201,14 +204,6 @@ func TestAJobThatCannotGoIntoSendingIsNotSent(t *testing.T) {
 	}
 }
 
-func TestANewJobHasNoCounts(t *testing.T) {
-	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
-	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2"))
-	if err != nil || job.Done != -1 || job.Records != -1 || job.Inputs != 2 || job.Profile != "test" || job.Dataset != "gd_products" || job.KeyName != "batch-user" {
-		t.Errorf("%+v, %v", job, err)
-	}
-}
-
 func TestAWatchEndsWhenTheLedgerCannotTakeWhatItSaw(t *testing.T) {
 	cl, asked := script(t, text(200, `{"status":"running"}`))
 	accepted(t, cl)
@@ -217,34 +212,5 @@ func TestAWatchEndsWhenTheLedgerCannotTakeWhatItSaw(t *testing.T) {
 	job, err := cl.Watch(t.Context(), "job-1", func(model.Job) { seen++ })
 	if err == nil || !strings.Contains(err.Error(), "no room") || job.ID != "job-1" || job.State != model.JobAccepted || asked.Load() != 1 || seen != 1 {
 		t.Errorf("%+v, %v after %d polls, seen %d times", job, err, asked.Load(), seen)
-	}
-}
-
-func TestAnAdoptionIsTold(t *testing.T) {
-	cl, _ := script(t, text(200, `{"status":"running"}`))
-	history, _ := servicetest.Journal(t)
-	cl.cfg.Journal = history
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-	job, err := cl.Adopt(t.Context(), "sd_elsewhere", "gd_x")
-	if told, err := history.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(told) != 1 || told[0].Text != "job-1: sd_elsewhere was adopted" || told[0].Ref != "job-1" {
-		t.Errorf("%+v, %v", told, err)
-	}
-	if err != nil || !job.Accepted.Equal(now) || job.Records != -1 || job.Done != -1 {
-		t.Errorf("%+v, %v", job, err)
-	}
-}
-
-func TestAnAdoptionThatFails(t *testing.T) {
-	cl, asked := script(t, text(404, "Snapshot does not exist"), text(401, "no"), text(200, `{"status":"running"}`))
-	if _, err := cl.Adopt(t.Context(), "sd_9", ""); !errors.Is(err, ErrUnknownJob) || !strings.Contains(err.Error(), "and the service does not know it") {
-		t.Errorf("unknown to both: %v", err)
-	}
-	if _, err := cl.Adopt(t.Context(), "sd_9", ""); err == nil || errors.Is(err, ErrUnknownJob) {
-		t.Errorf("the key is refused: %v", err)
-	}
-	failing(t, cl, "INSERT ON jobs")
-	if job, err := cl.Adopt(t.Context(), "sd_9", ""); err == nil || !strings.Contains(err.Error(), "adopting sd_9: ") || job.ID != "" || asked.Load() != 3 {
-		t.Errorf("no room: %+v, %v", job, err)
 	}
 }

@@ -2,11 +2,13 @@ package jobs
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
@@ -54,6 +56,30 @@ func newRunner(t testing.TB, p model.Profile, change ...func(*Config)) *Runner {
 		c.Wire = exchange.New(exchange.Config{Now: c.Now})
 	}
 	return New(c)
+}
+
+// serving is a Runner with a ledger, whose service answers with h.
+func serving(t testing.TB, h http.HandlerFunc, change ...func(*Config)) *Runner {
+	t.Helper()
+	l, _ := withLedger(t)
+	return newRunner(t, servicetest.API(t, h), append([]func(*Config){l}, change...)...)
+}
+
+// changed is a job of the ledger after a change.
+func changed(t testing.TB, rn *Runner, id string, change func(*model.Job)) model.Job {
+	t.Helper()
+	return noerr.Try(rn.cfg.Ledger.Change(t.Context(), id, func(job *model.Job) (string, error) {
+		change(job)
+		return "", nil
+	})).Must(t)
+}
+
+// inProfile changes the profile in use.
+func inProfile(t testing.TB, rn *Runner, change func(*model.Profile)) {
+	t.Helper()
+	p := noerr.Try(rn.cfg.Source.Profile(t.Context())).Must(t)
+	change(&p)
+	rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
 }
 
 // withLedger gives the Runner a ledger.

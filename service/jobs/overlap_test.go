@@ -8,7 +8,6 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/servicetest"
 )
 
 // launchedWords are what SharedInputs says: the jobs with how many inputs each, and the unknown ones.
@@ -32,8 +31,7 @@ func launchedAll(t *testing.T, cl *Runner, list ...model.TriggerRequest) {
 }
 
 func TestNothingIsLeftOfAWholeListThatWasLaunched(t *testing.T) {
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
+	cl := serving(t, text(200, `{"snapshot_id":"sd_1"}`))
 	whole := trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
 	launchedAll(t, cl, trigger("http://lab.test/1"), whole)
 	words, left := launchedWords(t, cl, whole)
@@ -43,8 +41,7 @@ func TestNothingIsLeftOfAWholeListThatWasLaunched(t *testing.T) {
 }
 
 func TestEveryJobOfTheLastWhileIsComparedWithALaunch(t *testing.T) {
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
+	cl := serving(t, text(200, `{"snapshot_id":"sd_1"}`))
 	for i := range 60 {
 		launchedAll(t, cl, trigger(fmt.Sprintf("http://lab.test/%d", i)))
 	}
@@ -55,8 +52,7 @@ func TestEveryJobOfTheLastWhileIsComparedWithALaunch(t *testing.T) {
 }
 
 func TestAJobWhoseInputsAreNotKeptMayHaveAny(t *testing.T) {
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
+	cl := serving(t, text(200, `{"snapshot_id":"sd_1"}`))
 	unkept, other, discovery := trigger("http://lab.test/1", "http://lab.test/2"), trigger("http://lab.test/9"), trigger("http://lab.test/7")
 	unkept.Settings.Notify = "https://hooks.test/services/T0K3NxT0K3NxT0K3NxT0K3N"
 	discovery.Settings = model.JobSettings{Discover: "keyword", Notify: unkept.Settings.Notify}
@@ -73,8 +69,7 @@ func TestAJobWhoseInputsAreNotKeptMayHaveAny(t *testing.T) {
 }
 
 func TestADamagedRequestIsOneOfUnknownInputs(t *testing.T) {
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
+	cl := serving(t, text(200, `{"snapshot_id":"sd_1"}`))
 	launchedAll(t, cl, trigger("http://lab.test/1", "http://lab.test/2"), trigger("http://lab.test/3"))
 	kept := noerr.Try(cl.cfg.Ledger.Request(t.Context(), "job-1")).Must(t)
 	noerr.Must(t, cl.cfg.Ledger.ReplaceRequest(t.Context(), "job-1", kept, kept[:len(kept)/2]))

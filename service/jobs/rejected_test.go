@@ -166,10 +166,7 @@ func TestAJobWhoseTimePassedUnseenIsAskedForOnceMore(t *testing.T) {
 		cl, asked := script(t, text(200, `{"status":"ready"}`))
 		job := accepted(t, cl)
 		if c.seen {
-			noerr.Must(t, noerr.From(cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-				job.Accepted = job.Accepted.Add(-60 * time.Hour)
-				return "", nil
-			})))
+			changed(t, cl, job.ID, func(job *model.Job) { job.Accepted = job.Accepted.Add(-60 * time.Hour) })
 		} else {
 			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return time.Now().Add(60 * time.Hour) })
 		}

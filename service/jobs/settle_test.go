@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
@@ -21,9 +20,7 @@ func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
-	p.Name = "other"
-	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
+	inProfile(t, cl, func(p *model.Profile) { p.Name = "other" })
 	var re *model.RequestError
 	if _, err := cl.Settler().NotStarted(t.Context(), job.ID); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("marked as not started: %v", err)

@@ -98,7 +98,8 @@ func TestTriggerByEveryAnswer(t *testing.T) {
 				t.Errorf("%d POSTs", n)
 			}
 			kept, err := cl.Job(t.Context(), job.ID)
-			if err != nil || kept.State != c.state || kept.Snapshot != job.Snapshot || len(kept.Steps) != 3 {
+			if err != nil || kept.State != c.state || kept.Snapshot != job.Snapshot || len(kept.Steps) != 3 ||
+				kept.Done != -1 || kept.Records != -1 || kept.Inputs != 1 || kept.Profile != "test" || kept.Dataset != "gd_products" || kept.KeyName != "batch-user" {
 				t.Errorf("the ledger says %+v, %v", kept, err)
 			}
 			servicetest.NoSecretUnder(t, dir)
@@ -301,8 +302,7 @@ func TestTheContractAloneStartsAJobAndCannotAskForIt(t *testing.T) {
 }
 
 func TestSameInputsAreFoundInAnyOrder(t *testing.T) {
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
+	cl := serving(t, text(200, `{"snapshot_id":"sd_1"}`))
 	noerr.Must(t, noerr.From(cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2"))))
 	for _, c := range []struct {
 		name string
@@ -320,8 +320,7 @@ func TestSameInputsAreFoundInAnyOrder(t *testing.T) {
 }
 
 func TestInputsOfASampleAreFoundInTheWhole(t *testing.T) {
-	j, _ := withLedger(t)
-	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
+	cl := serving(t, text(200, `{"snapshot_id":"sd_1"}`))
 	whole := trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
 	for _, r := range []model.TriggerRequest{trigger("http://lab.test/3", "http://lab.test/1"), trigger("http://lab.test/9")} {
 		noerr.Must(t, noerr.From(cl.Trigger(t.Context(), r)))
@@ -385,9 +384,7 @@ func TestTriggerBytesOnTheWire(t *testing.T) {
 
 func TestAJobOutsideTheAllowedDomainsIsNotLaunched(t *testing.T) {
 	cl, asked := script(t, text(200, `{"snapshot_id":"sd_1"}`))
-	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
-	p.AllowedDomains = []string{"lab.test"}
-	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
+	inProfile(t, cl, func(p *model.Profile) { p.AllowedDomains = []string{"lab.test"} })
 	for _, r := range []model.TriggerRequest{trigger("http://lab.test/1", "http://other.test/2"), trigger("http://www.lab.test/1"), {
 		Dataset: "gd_x", Inputs: []model.JobInput{{Extra: map[string]string{"category_url": `"http://other.test/"`}}},
 	}} {
@@ -458,9 +455,7 @@ func TestASecondLaunchOfAJobIsGuarded(t *testing.T) {
 func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
 	accepted(t, cl)
-	p := noerr.Try(cl.cfg.Source.Profile(t.Context())).Must(t)
-	p.ReadOnly = true
-	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
+	inProfile(t, cl, func(p *model.Profile) { p.ReadOnly = true })
 	before := asked.Load()
 	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("a trigger: %v", err)

@@ -40,10 +40,7 @@ func TestOnlyTheJobsOfAWatchMayHaveAPassphraseAskedFor(t *testing.T) {
 		}}
 	})
 	watched, other := accepted(t, rn), accepted(t, rn)
-	noerr.Must(t, noerr.From(rn.cfg.Ledger.Change(t.Context(), other.ID, func(job *model.Job) (string, error) {
-		job.KeyName, job.Snapshot = "other", "sd_2"
-		return "", nil
-	})))
+	changed(t, rn, other.ID, func(job *model.Job) { job.KeyName, job.Snapshot = "other", "sd_2" })
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
 	var once sync.Once

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,17 +22,16 @@ import (
 )
 
 // accepted makes a journal with one accepted job.
-func accepted(t *testing.T, cl *Runner) model.Job {
+func accepted(t *testing.T, rn *Runner) model.Job {
 	t.Helper()
-	job, err := cl.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1}, "", nil)
-	if err == nil {
-		job, err = cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-			job.State, job.Snapshot, job.Accepted = model.JobAccepted, "sd_1", cl.cfg.Now()
-			return "", nil
-		})
-	}
-	noerr.Must(t, err)
-	return job
+	return begun(t, rn, "", func(job *model.Job) { job.State, job.Snapshot, job.Accepted = model.JobAccepted, "sd_1", rn.cfg.Now() })
+}
+
+// begun is a job of the ledger with an address of the inbox or none, and how it stands.
+func begun(t *testing.T, rn *Runner, webhook string, stands func(*model.Job)) model.Job {
+	t.Helper()
+	job := model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1, WebhookToken: webhook}
+	return changed(t, rn, noerr.Try(rn.cfg.Ledger.Begin(t.Context(), job, "", nil)).Must(t).ID, stands)
 }
 
 // script is a client of an API that gives one answer after the other, the last
@@ -112,30 +112,8 @@ func TestAJobThatIsNotInTheLedgerIsNotWatched(t *testing.T) {
 	if list, err := without.Recover(t.Context()); list != nil || err != nil {
 		t.Errorf("recovered from no ledger: %+v, %v", list, err)
 	}
-}
-
-func TestWatchEndsWhenAskingIsRefused(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		answer http.HandlerFunc
-		class  model.Class
-	}{
-		{"401", text(401, "Invalid credentials"), model.ClassOutside},
-		{"403", text(403, "Access denied."), model.ClassAccessRestricted},
-		{"400", text(400, "bad request"), model.ClassOutside},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			cl, asked := script(t, c.answer)
-			accepted(t, cl)
-			job, err := cl.Watch(t.Context(), "job-1", nil)
-			var d *exchange.CallError
-			if !errors.As(err, &d) || d.Diagnosis.Class != c.class || asked.Load() != 1 {
-				t.Errorf("%v after %d polls", err, asked.Load())
-			}
-			if job.State != model.JobAccepted {
-				t.Errorf("a refused poll says nothing of the job, and it is %s", job.State)
-			}
-		})
+	if list, err := without.SameInputs(t.Context(), trigger("http://lab.test/1"), time.Hour); list != nil || err != nil {
+		t.Errorf("the same inputs: %v, %v", list, err)
 	}
 }
 
@@ -183,10 +161,7 @@ func TestAJobThatIsCancelledElsewhereSaysSo(t *testing.T) {
 func TestTheResultOfAJobThatEndedWithoutOneIsNotAskedFor(t *testing.T) {
 	for _, state := range []model.JobState{model.JobFailed, model.JobCanceled} {
 		cl, asked := script(t, text(400, "Snapshot is "+string(state)))
-		noerr.Must(t, noerr.From(cl.cfg.Ledger.Change(t.Context(), accepted(t, cl).ID, func(job *model.Job) (string, error) {
-			job.State, job.Detail = state, "the collector broke"
-			return "", nil
-		})))
+		changed(t, cl, accepted(t, cl).ID, func(job *model.Job) { job.State, job.Detail = state, "the collector broke" })
 		want := "job job-1 " + state.Predicate() + " (the collector broke): there is no result to fetch; nothing was sent"
 		if _, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "json"}, nil); !errors.Is(err, ErrNoResult) || err.Error() != want {
 			t.Errorf("%s: downloaded: %v", state, err)
@@ -345,22 +320,21 @@ func TestAJobOfAnotherProfileIsLeftAlone(t *testing.T) {
 }
 
 func TestAJobIsAskedForWithTheKeyThatStartedIt(t *testing.T) {
-	cl, asked := script(t, text(200, `{"status":"ready"}`))
+	cl, asked := script(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Authorization"); got != "Bearer "+servicetest.KeyValue {
+			t.Errorf("authorization %q", got)
+		}
+		text(200, `{"status":"ready"}`)(w, r)
+	})
 	began := func(key string) string {
-		job := accepted(t, cl)
-		job, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-			job.KeyName = key
-			return "", nil
-		})
-		noerr.Must(t, err)
-		return job.ID
+		return changed(t, cl, accepted(t, cl).ID, func(job *model.Job) { job.KeyName = key }).ID
 	}
 	// Another key, of another level, must not be used because this one's value is lost.
 	if _, err := cl.Watch(t.Context(), began("lost"), nil); !errors.Is(err, keystore.ErrSecretMissing) || asked.Load() != 0 {
 		t.Errorf("%v after %d polls", err, asked.Load())
 	}
-	if _, err := cl.Watch(t.Context(), began("removed"), nil); err != nil || asked.Load() != 1 {
-		t.Errorf("a key that the inventory no longer has: %v after %d polls", err, asked.Load())
+	if job, err := cl.Watch(t.Context(), began("removed"), nil); err != nil || job.State != model.JobReady || asked.Load() != 1 {
+		t.Errorf("a key that the inventory no longer has, asked for with the profile's: %v after %d polls", err, asked.Load())
 	}
 }
 
@@ -389,24 +363,6 @@ func TestAKeyThatAHeaderRepeatsIsMasked(t *testing.T) {
 		t.Fatal(err)
 	}
 	servicetest.NoSecret(t, "the evidence", fmt.Sprint(d.Diagnosis.Evidence, d))
-}
-
-func TestAJobWhoseKeyIsGoneIsAskedForWithTheProfilesKey(t *testing.T) {
-	cl, asked := script(t, func(w http.ResponseWriter, r *http.Request) {
-		if got := r.Header.Get("Authorization"); got != "Bearer "+servicetest.KeyValue {
-			t.Errorf("authorization %q", got)
-		}
-		text(200, `{"status":"ready"}`)(w, r)
-	})
-	job := accepted(t, cl)
-	_, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-		job.KeyName = "deleted-since"
-		return "", nil
-	})
-	noerr.Must(t, err)
-	if job, err = cl.Watch(t.Context(), job.ID, nil); err != nil || job.State != model.JobReady || asked.Load() != 1 {
-		t.Errorf("%+v, %v after %d polls", job, err, asked.Load())
-	}
 }
 
 func TestAnAnswerThatIsNotReadySaysWhenToAskAgain(t *testing.T) {
@@ -442,17 +398,6 @@ func TestAChangeAtTheSameTimeIsTold(t *testing.T) {
 	}
 }
 
-// waitingFor gives a job a webhook that is due after some time.
-func waitingFor(t *testing.T, cl *Runner, due time.Duration) model.Job {
-	t.Helper()
-	job, err := cl.cfg.Ledger.Change(t.Context(), accepted(t, cl).ID, func(job *model.Job) (string, error) {
-		job.WebhookDue = cl.cfg.Now().Add(due)
-		return "", nil
-	})
-	noerr.Must(t, err)
-	return job
-}
-
 // A job that waits costs a write now and then, and the service nothing until its webhook is due.
 func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -460,31 +405,28 @@ func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 		local     bool
 		due, want time.Duration
 	}{
+		"the emulator, nearly due":               {true, 5 * time.Second, 5 * time.Second},
 		"the emulator, whose clock may be moved": {true, 20 * time.Minute, 15 * time.Second},
 		"a service":                              {false, 20 * time.Minute, 5 * time.Minute},
 		"a service, nearly due":                  {false, time.Second, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cl, asked := script(t, text(200, `{"status":"ready"}`))
-			p, d, err := exchange.Current(t.Context(), cl.cfg.Source)
-			if err != nil || !d.AsksForJobs() {
-				t.Fatal(err)
-			}
-			p.Local = c.local
-			cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
+			inProfile(t, cl, func(p *model.Profile) { p.Local = c.local })
 			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-			job := waitingFor(t, cl, c.due)
+			job := changed(t, cl, accepted(t, cl).ID, func(job *model.Job) { job.WebhookDue = now.Add(c.due) })
+			before := texts(t, cl, job.ID)
 			cl.watching.everyJob.all = 1
 			item := work.Item{Lane: lane("test"), Key: job.ID}
 			again, err := cl.watching.ask(t.Context(), item)
-			if err != nil || again != c.want || asked.Load() != 0 {
+			if err != nil || again != c.want || asked.Load() != 0 || !slices.Equal(texts(t, cl, job.ID), before) {
 				t.Errorf("again in %s after %d questions, %v", again, asked.Load(), err)
 			}
 			now = now.Add(c.due)
 			if again, err = cl.watching.ask(t.Context(), item); err != nil || again != 0 || asked.Load() != 1 {
 				t.Errorf("due: again in %s after %d questions, %v", again, asked.Load(), err)
 			}
-			if job, err = cl.Job(t.Context(), job.ID); err != nil || job.State != model.JobReady || !job.WebhookDue.IsZero() {
+			if job, err = cl.Job(t.Context(), job.ID); err != nil || job.State != model.JobReady || !job.WebhookDue.IsZero() || !strings.HasPrefix(texts(t, cl, job.ID)[len(before)], "no webhook came in time") {
 				t.Errorf("%+v, %v", job, err)
 			}
 			now = now.Add(-c.due)

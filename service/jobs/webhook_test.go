@@ -16,7 +16,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
-	"zonedeck/service/work"
 )
 
 const testToken = "tokentokentokento"
@@ -24,15 +23,9 @@ const testToken = "tokentokentokento"
 // awaiting is an accepted job that waits for its webhook until a time.
 func awaiting(t *testing.T, rn *Runner, due time.Time) model.Job {
 	t.Helper()
-	job, err := rn.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1, WebhookToken: testToken}, "", nil)
-	if err == nil {
-		job, err = rn.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-			job.State, job.Snapshot, job.Accepted, job.WebhookDue = model.JobAccepted, "sd_1", rn.cfg.Now(), due
-			return "", nil
-		})
-	}
-	noerr.Must(t, err)
-	return job
+	return begun(t, rn, testToken, func(job *model.Job) {
+		job.State, job.Snapshot, job.Accepted, job.WebhookDue = model.JobAccepted, "sd_1", rn.cfg.Now(), due
+	})
 }
 
 // texts are the steps of a job as the ledger has it now.
@@ -43,30 +36,6 @@ func texts(t *testing.T, rn *Runner, id string) (out []string) {
 		out = append(out, s.Text)
 	}
 	return out
-}
-
-func TestAJobIsNotAskedForBeforeItsWebhookIsDue(t *testing.T) {
-	rn, asked := script(t, text(200, `{"status":"ready"}`))
-	now := time.Now().Truncate(time.Second)
-	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
-	rn.watching.everyJob.all = 1
-	job := awaiting(t, rn, now.Add(20*time.Second))
-	before := texts(t, rn, job.ID)
-	for _, want := range []time.Duration{webhookLookLocal, 5 * time.Second} {
-		left, err := rn.watching.ask(t.Context(), work.Item{Key: job.ID})
-		if err != nil || left != want || asked.Load() != 0 || !slices.Equal(texts(t, rn, job.ID), before) {
-			t.Errorf("again in %s, want %s; %v after %d questions", left, want, err, asked.Load())
-		}
-		now = now.Add(webhookLookLocal)
-	}
-	now = now.Add(webhookLookLocal)
-	if _, err := rn.watching.ask(t.Context(), work.Item{Key: job.ID}); err != nil || asked.Load() != 1 {
-		t.Errorf("when it is due: %v after %d questions", err, asked.Load())
-	}
-	job, err := rn.Job(t.Context(), job.ID)
-	if err != nil || job.State != model.JobReady || !job.WebhookDue.IsZero() || !strings.Contains(strings.Join(texts(t, rn, job.ID), "|"), "no webhook came in time") {
-		t.Errorf("%+v, %v", job, err)
-	}
 }
 
 func TestAWebhookThatIsNobodysChangesNothing(t *testing.T) {
@@ -108,10 +77,7 @@ func TestAWebhookWithoutAnAddressOfItsOwn(t *testing.T) {
 	if err != nil || said != "the service is asked for the job's state" || !slices.Equal(texts(t, rn, job.ID), before) {
 		t.Errorf("%q, %v, %q", said, err, texts(t, rn, job.ID))
 	}
-	noerr.Must(t, noerr.From(rn.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-		job.State = model.JobReady
-		return "", nil
-	})))
+	changed(t, rn, job.ID, func(job *model.Job) { job.State = model.JobReady })
 	before = texts(t, rn, job.ID)
 	_, said, err = rn.Heard(t.Context(), model.WebhookNews{ID: "hook-2", Snapshot: "sd_1", How: "verified by it", Verified: true})
 	if err != nil || !strings.HasSuffix(said, "already") || !slices.Equal(texts(t, rn, job.ID), before) {
@@ -143,17 +109,9 @@ func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 }
 
 // mayHave is a job of the ledger that may have started, with an address of the inbox or none.
-func mayHave(t *testing.T, rn *Runner, hook string) model.Job {
+func mayHave(t *testing.T, rn *Runner, webhook string) model.Job {
 	t.Helper()
-	job, err := rn.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1, WebhookToken: hook}, "", nil)
-	if err == nil {
-		job, err = rn.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-			job.State = model.JobMayHave
-			return "it broke", nil
-		})
-	}
-	noerr.Must(t, err)
-	return job
+	return begun(t, rn, webhook, func(job *model.Job) { job.State = model.JobMayHave })
 }
 
 func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.T) {
