@@ -110,7 +110,7 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	refused(true, false, "saved request daily needs key etl")
 	must(os.RemoveAll(s.Paths.RequestsDir()))
 
-	job, err := s.ledger.Begin(t.Context(), model.Job{Profile: "acme", KeyName: "etl"}, "digest", nil)
+	job, err := s.ledger.Begin(t.Context(), model.Job{Profile: "acme", KeyName: "etl"}, "digest", nil, nil)
 	must(err)
 	refused(true, true, job.ID)
 	refused(true, false, job.ID)
@@ -121,7 +121,7 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	z := gzip.NewWriter(&asked)
 	_, err = z.Write([]byte(`{"Settings":{"auth":"file:acme-etl"}}`))
 	must(errors.Join(err, z.Close()))
-	job, err = s.ledger.Begin(t.Context(), model.Job{Profile: "other", KeyName: "another"}, "digest", asked.Bytes())
+	job, err = s.ledger.Begin(t.Context(), model.Job{Profile: "other", KeyName: "another"}, "digest", asked.Bytes(), nil)
 	must(err)
 	refused(true, true, job.ID+" (intent) needs file:acme-etl, the Authorization header of its delivery. Wait for its end, or keep the secrets")
 }

@@ -179,8 +179,7 @@ func TestTheListInTheProgram(t *testing.T) {
 	if len(seen) != 191 {
 		t.Errorf("%d data sets", len(seen))
 	}
-	amazon, err := pick(builtin(), "amazon_product")
-	noerr.Must(t, err)
+	amazon := noerr.Try(pick(builtin(), "amazon_product")).Must(t)
 	upc, err := amazon.Method("upc")
 	if err != nil || !strings.Contains(upc.Cost(), "even an empty input") {
 		t.Errorf("%+v, %v", upc, err)

@@ -162,8 +162,7 @@ func due(t *testing.T, answer http.HandlerFunc) (*Runner, model.Job, *seenRows) 
 // drifts are the lines of the timeline that tell of drift.
 func drifts(t *testing.T, cl *Runner) []model.Activity {
 	t.Helper()
-	lines, err := cl.cfg.Journal.(*journal.Journal).Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityJob, Class: model.ClassParsingDrift})
-	noerr.Must(t, err)
+	lines := noerr.Try(cl.cfg.Journal.(*journal.Journal).Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityJob, Class: model.ClassParsingDrift})).Must(t)
 	return lines
 }
 

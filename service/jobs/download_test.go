@@ -225,8 +225,7 @@ func TestAFileOfTheFolderOfDownloadsIsReplacedOnlyAsItCame(t *testing.T) {
 	cl, _ := script(t, text(200, "{}"))
 	cl.cfg.DownloadsDir = t.TempDir()
 	accepted(t, cl)
-	job, err := cl.Download(t.Context(), "job-1", Destination{}, nil)
-	noerr.Must(t, err)
+	job := noerr.Try(cl.Download(t.Context(), "job-1", Destination{}, nil)).Must(t)
 	if _, err := cl.Download(t.Context(), "job-1", Destination{}, nil); err != nil {
 		t.Errorf("the same again: %v", err)
 	}
@@ -323,8 +322,7 @@ func TestAKeyThatAResultRepeatsIsMasked(t *testing.T) {
 	if err != nil || len(table.Rows) != 1 || table.Rows[0][0] != want {
 		t.Errorf("%+v, %v", table, err)
 	}
-	job, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil)
-	noerr.Must(t, err)
+	job := noerr.Try(cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil)).Must(t)
 	if b, err := os.ReadFile(job.File); err != nil || string(b) != `[{"seen":"`+want+`"}]` {
 		t.Errorf("%s, %v", b, err)
 	}

@@ -129,8 +129,7 @@ func TestAFileThatHasItsPlaceIsKnownAfterAnError(t *testing.T) {
 // result.
 func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 	for _, format := range []string{"ndjson", "json"} {
-		p, err := openPartial(filepath.Join(t.TempDir(), "out"), format, partState{Version: 1, Parts: 1}, false, tally{dataset: "gd_1"})
-		noerr.Must(t, err)
+		p := noerr.Try(openPartial(filepath.Join(t.TempDir(), "out"), format, partState{Version: 1, Parts: 1}, false, tally{dataset: "gd_1"})).Must(t)
 		p.Alone = false
 		noerr.Must(t, noerr.From(p.Write([]byte("{\"a\":1}\n"))))
 		noerr.Must(t, p.endPart(true))
@@ -138,7 +137,7 @@ func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 			t.Errorf("%s: nobody else wrote: %v", format, err)
 		}
 		other := noerr.Try(os.OpenFile(p.Name(), os.O_WRONLY, 0)).Must(t)
-		_, err = other.WriteString("{\"b\"")
+		_, err := other.WriteString("{\"b\"")
 		if err = errors.Join(err, other.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -183,8 +182,7 @@ func TestTheSumOfThePartsHasABound(t *testing.T) {
 	s := newParts(3)
 	p := servicetest.API(t, s.ServeHTTP)
 	cl := newRunner(t, p)
-	part, err := openPartial(filepath.Join(t.TempDir(), "out.ndjson"), "ndjson", partState{Rows: 1000, Parts: 3}, false, tally{dataset: "gd_1"})
-	noerr.Must(t, err)
+	part := noerr.Try(openPartial(filepath.Join(t.TempDir(), "out.ndjson"), "ndjson", partState{Rows: 1000, Parts: 3}, false, tally{dataset: "gd_1"})).Must(t)
 	defer func() { noerr.Want(t, part.Discard()) }()
 	d := noerr.Try(dialect.Find("brightdata")).Must(t)
 	call := jobCall{rn: cl, p: p, d: d, paths: dialect.JobPaths{Snapshot: "/snapshot"}, secret: keystore.NewSecret("a-key")}

@@ -51,8 +51,7 @@ func TestWithoutAProfileNoJobIsTouched(t *testing.T) {
 
 func TestAJobWithoutAnIdentifierIsNotAskedFor(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
-	job, err := cl.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", Done: -1, Records: -1}, "", nil)
-	noerr.Must(t, err)
+	job := noerr.Try(cl.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", Done: -1, Records: -1}, "", nil, nil)).Must(t)
 	if _, err := cl.Download(t.Context(), job.ID, Destination{}, nil); !errors.Is(err, ErrNoSnapshot) {
 		t.Errorf("download: %v", err)
 	}

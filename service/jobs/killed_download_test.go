@@ -294,8 +294,7 @@ func TestADownloadThatIsThereOnlyEnds(t *testing.T) {
 		to := Destination{File: filepath.Join(t.TempDir(), "out."+format)}
 		call := noerr.Try(cl.callFor(t.Context(), "job-1")).Must(t)
 		to.Format = format
-		got, err := call.fetchResult(t.Context(), to, func(Progress) {})
-		noerr.Must(t, err)
+		got := noerr.Try(call.fetchResult(t.Context(), to, func(Progress) {})).Must(t)
 		if err := got.Leave(); err != nil { // killed before the ledger
 			t.Fatal(err)
 		}

@@ -265,8 +265,7 @@ func TestWhatWasNamedMayBeLaunchedAgain(t *testing.T) {
 	named, newer := model.Job{ID: "job-1", State: model.JobReady}, model.Job{ID: "job-2", State: model.JobRunning}
 	s := state{same: []model.Job{named}, newer: &named}
 	l, _ := s.launching(t)
-	r, err := l.Check(t.Context(), urls("https://a.test/1"))
-	noerr.Must(t, err)
+	r := noerr.Try(l.Check(t.Context(), urls("https://a.test/1"))).Must(t)
 	given := ask.Answers{}
 	for _, q := range r.Questions {
 		given.With(q, ask.Agreed)
@@ -275,7 +274,7 @@ func TestWhatWasNamedMayBeLaunchedAgain(t *testing.T) {
 		t.Fatalf("a job that was named: %v, %+v", err, s.sent)
 	}
 	s.newer = &newer
-	_, err = l.Launch(t.Context(), r, given)
+	_, err := l.Launch(t.Context(), r, given)
 	q, asked := ask.Missing(err, ask.SameInputs)
 	if want := "the same inputs were launched as job-2 (running); this is a second job, billed a second time"; !asked || q.About != "job-2" || q.Text != want {
 		t.Fatalf("a newer one: %v", err)
@@ -386,13 +385,12 @@ func TestAJobThatMayHaveStartedIsSettled(t *testing.T) {
 			s := c.state
 			s.repeated = model.Job{ID: "job-7", State: model.JobMayHave, Inputs: 1}
 			l, _ := s.launching(t)
-			settlement, err := l.Settle(t.Context(), "job-7")
-			noerr.Must(t, err)
+			settlement := noerr.Try(l.Settle(t.Context(), "job-7")).Must(t)
 			if _, err := l.Decide(t.Context(), settlement, nil); err == nil || s.settled != "" {
 				t.Fatal("it was settled without an answer")
 			}
 			given := ask.Answers{}.With(settlement.Question, ask.Answer{Text: c.answer})
-			_, err = l.Decide(t.Context(), settlement, given)
+			_, err := l.Decide(t.Context(), settlement, given)
 			if q, asked := ask.Missing(err, ask.Unfitting); asked != (c.doubt != "") || q.Text != c.doubt {
 				t.Fatalf("%v, want %q", err, c.doubt)
 			} else if asked {

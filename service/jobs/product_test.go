@@ -186,8 +186,7 @@ func TestAResultOfAProductThatIsNotWholeIsNone(t *testing.T) {
 
 func TestWhatIsNotKnownToBeCancelledIsNotTried(t *testing.T) {
 	rn, asked := script(t, text(200, `{"task_id":"t-1"}`))
-	job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
-	noerr.Must(t, err)
+	job := noerr.Try(rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})).Must(t)
 	if _, err := rn.CancelJob(t.Context(), job.ID); !errors.Is(err, dialect.ErrNotShown) || asked.Load() != 1 {
 		t.Errorf("%v after %d calls", err, asked.Load())
 	}

@@ -463,8 +463,7 @@ func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
 	if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("a cancel: %v", err)
 	}
-	open, err := cl.cfg.Ledger.Change(t.Context(), "job-1", func(j *model.Job) (string, error) { j.State = model.JobMayHave; return "lost", nil })
-	noerr.Must(t, err)
+	open := noerr.Try(cl.cfg.Ledger.Change(t.Context(), "job-1", func(j *model.Job) (string, error) { j.State = model.JobMayHave; return "lost", nil })).Must(t)
 	if _, err := cl.Settler().NotStarted(t.Context(), open.ID); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("not started: %v", err)
 	}

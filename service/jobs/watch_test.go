@@ -31,7 +31,7 @@ func accepted(t *testing.T, rn *Runner) model.Job {
 func begun(t *testing.T, rn *Runner, webhook string, stands func(*model.Job)) model.Job {
 	t.Helper()
 	job := model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1, WebhookToken: webhook}
-	return changed(t, rn, noerr.Try(rn.cfg.Ledger.Begin(t.Context(), job, "", nil)).Must(t).ID, stands)
+	return changed(t, rn, noerr.Try(rn.cfg.Ledger.Begin(t.Context(), job, "", nil, nil)).Must(t).ID, stands)
 }
 
 // script is a client of an API that gives one answer after the other, the last
@@ -69,8 +69,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 		text(200, `{"status":"ready","inputs_done":3,"records":30}`))
 	job := accepted(t, cl)
 	var states []string
-	got, err := cl.Watch(t.Context(), "sd_1", func(j model.Job) { states = append(states, string(j.State)+" "+j.Wire) })
-	noerr.Must(t, err)
+	got := noerr.Try(cl.Watch(t.Context(), "sd_1", func(j model.Job) { states = append(states, string(j.State)+" "+j.Wire) })).Must(t)
 	want := "accepted |running starting|running starting|running an unknown word|ready ready" // the second one with its failed poll
 	if strings.Join(states, "|") != want {
 		t.Errorf("seen %v", states)

@@ -90,7 +90,7 @@ func TestAWebhookWithoutAnAddressOfItsOwn(t *testing.T) {
 func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"ready"}`))
 	sending := model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1, WebhookToken: testToken}
-	noerr.Must(t, noerr.From(rn.cfg.Ledger.Begin(t.Context(), sending, "", nil)))
+	noerr.Must(t, noerr.From(rn.cfg.Ledger.Begin(t.Context(), sending, "", nil, nil)))
 	news := model.WebhookNews{ID: "hook-1", Token: testToken}
 	if _, _, err := rn.Heard(t.Context(), news); !errors.Is(err, ErrOnItsWay) {
 		t.Errorf("%v", err)
@@ -98,7 +98,7 @@ func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 	other, _, err := ledger.Open(t.Context(), rn.cfg.Ledger.Path(), time.Now)
 	noerr.Must(t, err)
 	sending.WebhookToken, news.Token = "other"+testToken, "other"+testToken
-	dead, err := other.Begin(t.Context(), sending, "", nil)
+	dead, err := other.Begin(t.Context(), sending, "", nil, nil)
 	if err = errors.Join(err, other.Close()); err != nil {
 		t.Fatal(err)
 	}

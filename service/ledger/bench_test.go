@@ -15,7 +15,7 @@ import (
 func BenchmarkBegin(b *testing.B) {
 	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
 	for b.Loop() {
-		noerr.Must(b, noerr.From(l.Begin(b.Context(), model.Job{Dataset: "d"}, "", nil)))
+		noerr.Must(b, noerr.From(l.Begin(b.Context(), model.Job{Dataset: "d"}, "", nil, nil)))
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // changed begins a job and copies j to it.
 func changed(t *testing.T, l *Ledger, j model.Job, request string) string {
 	t.Helper()
-	job, err := l.Begin(t.Context(), j, "", []byte(request))
+	job, err := l.Begin(t.Context(), j, "", []byte(request), nil)
 	if err == nil {
 		_, err = l.Change(t.Context(), job.ID, func(row *model.Job) (string, error) {
 			id, steps := row.ID, row.Steps
@@ -171,7 +171,7 @@ func TestTwoThatDoTheSameAtOnceDoItOnce(t *testing.T) {
 		for n := range 20 {
 			_, err := l.Adopt(ctx, model.Job{Snapshot: fmt.Sprintf("sd_%d", 100+n)})
 			did("adoptions", err)
-			_, err = l.BeginUnless(ctx, model.Job{}, fmt.Sprintf("digest %d", n), nil, &model.LaunchGuard{Within: time.Hour})
+			_, err = l.Begin(ctx, model.Job{}, fmt.Sprintf("digest %d", n), nil, &model.LaunchGuard{Within: time.Hour})
 			did("launches", err)
 		}
 	})

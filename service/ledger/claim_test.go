@@ -16,15 +16,7 @@ import (
 func lost(t *testing.T, l *Ledger, n int) (ids []string) {
 	t.Helper()
 	for range n {
-		job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Inputs: 1, Done: -1, Records: -1}, "d", nil)
-		if err == nil {
-			_, err = l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-				job.State, job.Detail = model.JobMayHave, "broke"
-				return "", nil
-			})
-		}
-		noerr.Must(t, err)
-		ids = append(ids, job.ID)
+		ids = append(ids, changed(t, l, model.Job{Dataset: "gd_x", Inputs: 1, Done: -1, Records: -1, State: model.JobMayHave, Detail: "broke"}, ""))
 	}
 	return ids
 }

@@ -30,7 +30,7 @@ func crashChild() int {
 		return 1
 	}
 	for i := 0; ctx.Err() == nil; i++ {
-		job, err := l.Begin(ctx, model.Job{Dataset: "d", Inputs: i}, "", nil)
+		job, err := l.Begin(ctx, model.Job{Dataset: "d", Inputs: i}, "", nil, nil)
 		if err == nil {
 			_, err = l.Change(ctx, job.ID, func(job *model.Job) (string, error) {
 				job.State = model.JobSending
@@ -52,14 +52,12 @@ func crashChild() int {
 func TestKilledInTheMiddleOfWritesItLosesNoAcknowledgedJob(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	exe, err := os.Executable()
-	noerr.Must(t, err)
+	exe := noerr.Try(os.Executable()).Must(t)
 	acknowledged := map[string]bool{}
 	for round := range 3 {
 		child := exec.CommandContext(t.Context(), exe, "-test.run=^$")
 		child.Env = append(os.Environ(), crashEnv+"="+path, "GORACE=atexit_sleep_ms=0") // without this, the race detector delays the child's end by a second
-		out, err := child.StdoutPipe()
-		noerr.Must(t, err)
+		out := noerr.Try(child.StdoutPipe()).Must(t)
 		noerr.Must(t, child.Start())
 		lines := bufio.NewScanner(out)
 		for n := 0; lines.Scan(); n++ {

@@ -17,7 +17,7 @@ func TestACallerWhoLeftBeforeTheirTurnWritesNothing(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if job, err := l.Begin(ended, model.Job{}, "", nil); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
+	if job, err := l.Begin(ended, model.Job{}, "", nil, nil); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
 		t.Errorf("%+v, %v", job, err)
 	}
 	if jobs, _, err := l.Jobs(t.Context(), 0); err != nil || len(jobs) != 0 {
@@ -28,7 +28,7 @@ func TestACallerWhoLeftBeforeTheirTurnWritesNothing(t *testing.T) {
 func TestALedgerWithoutAPlaceForItsOwnerBeginsNoJob(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	noerr.Must(t, os.WriteFile(l.ownersDir(), nil, 0o600))
-	if job, err := l.Begin(t.Context(), model.Job{}, "", nil); err == nil || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
+	if job, err := l.Begin(t.Context(), model.Job{}, "", nil, nil); err == nil || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
 		t.Errorf("%+v, %v", job, err)
 	}
 	if jobs, _, err := l.Jobs(t.Context(), 0); err != nil || len(jobs) != 0 {
@@ -39,7 +39,7 @@ func TestALedgerWithoutAPlaceForItsOwnerBeginsNoJob(t *testing.T) {
 func TestAnOwnersNameLeadsNowhereElse(t *testing.T) {
 	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil)))
+	noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil, nil)))
 	for token, want := range map[string]bool{"": false, "../ledger.db": false, "../x": false, "nobody": false, l.owner.Name(): true} {
 		if got := l.ownerAlive(token); got != want {
 			t.Errorf("%q alive: %v", token, got)
@@ -57,8 +57,7 @@ func TestASettlementThatFailsIsAnError(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	var ids []string
 	for range 2 {
-		job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-		noerr.Must(t, err)
+		job := noerr.Try(l.Begin(t.Context(), model.Job{}, "", nil, nil)).Must(t)
 		ids = append(ids, job.ID)
 	}
 	l.releaseOwner()

@@ -82,14 +82,9 @@ func (l *Ledger) Close() error {
 // Begin writes the intent to start a job, owned by this process, and returns it
 // with its ID, which is never used again. When Begin returns, the intent is on
 // disk, in the ledger and in its log. digest identifies the inputs (see SameRequest).
-// request is what Request returns later; nil keeps nothing.
-func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, request []byte) (model.Job, error) {
-	return l.BeginUnless(ctx, job, digest, request, nil)
-}
-
-// BeginUnless is Begin, unless the guard refuses the job because of one in the ledger: then nothing is
-// written and the error is a *SameError.
-func (l *Ledger) BeginUnless(ctx context.Context, job model.Job, digest string, request []byte, guard *model.LaunchGuard) (model.Job, error) {
+// request is what Request returns later; nil keeps nothing. If the guard refuses the job because of one in the
+// ledger, nothing is written and the error is a *SameError; nil refuses none.
+func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, request []byte, guard *model.LaunchGuard) (model.Job, error) {
 	const doing = "writing down the intent"
 	owner, err := l.takeOwner()
 	if err != nil {

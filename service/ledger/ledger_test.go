@@ -74,8 +74,7 @@ func raw(t *testing.T, path string) *sql.DB {
 	if postgrestest.Available() {
 		return postgrestest.Raw(t, path)
 	}
-	db, err := sql.Open("sqlite", path)
-	noerr.Must(t, err)
+	db := noerr.Try(sql.Open("sqlite", path)).Must(t)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
@@ -89,11 +88,19 @@ func acceptAs(snapshot string) func(*model.Job) (string, error) {
 	}
 }
 
+// stands gives a job a state.
+func stands(t *testing.T, l *Ledger, id string, state model.JobState) model.Job {
+	t.Helper()
+	return noerr.Try(l.Change(t.Context(), id, func(job *model.Job) (string, error) {
+		job.State = state
+		return "", nil
+	})).Must(t)
+}
+
 func TestAJobAndItsStepsComeBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
-	begun, err := l.Begin(t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "etl", Inputs: 200, Done: -1, Records: -1}, "d1", nil)
-	noerr.Must(t, err)
+	begun := noerr.Try(l.Begin(t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "etl", Inputs: 200, Done: -1, Records: -1}, "d1", nil, nil)).Must(t)
 	if begun.ID != "job-1" || begun.State != model.JobIntent || len(begun.Steps) != 1 {
 		t.Fatalf("begun: %+v", begun)
 	}
@@ -143,8 +150,7 @@ func TestAJobAndItsStepsComeBack(t *testing.T) {
 
 func TestARefusedChangeWritesNothing(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-	noerr.Must(t, err)
+	job := noerr.Try(l.Begin(t.Context(), model.Job{}, "", nil, nil)).Must(t)
 	no := errors.New("no")
 	if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 		job.State = model.JobReady
@@ -160,7 +166,7 @@ func TestARefusedChangeWritesNothing(t *testing.T) {
 
 func TestStepsAreBounded(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
+	job, err := l.Begin(t.Context(), model.Job{}, "", nil, nil)
 	noerr.Must(t, err)
 	for i := range maxSteps + 5 {
 		if job, err = l.Change(t.Context(), job.ID, func(*model.Job) (string, error) {
@@ -178,12 +184,8 @@ func TestSameFindsEveryStateThatMayHaveCost(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	begin := func(digest string, state model.JobState) {
 		t.Helper()
-		job, err := l.Begin(t.Context(), model.Job{}, digest, nil)
-		noerr.Must(t, err)
-		noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-			job.State = state
-			return "", nil
-		})))
+		job := noerr.Try(l.Begin(t.Context(), model.Job{}, digest, nil, nil)).Must(t)
+		stands(t, l, job.ID, state)
 	}
 	begin("d1", model.JobReady)
 	begin("d1", model.JobMayHave)
@@ -207,13 +209,9 @@ func TestRecoverSettlesTheDeadAndLeavesTheLivingAlone(t *testing.T) {
 	living := openTest(t, path)
 	begin := func(l *Ledger, state model.JobState) string {
 		t.Helper()
-		job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-		noerr.Must(t, err)
+		job := noerr.Try(l.Begin(t.Context(), model.Job{}, "", nil, nil)).Must(t)
 		if state != model.JobIntent {
-			noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-				job.State = state
-				return "", nil
-			})))
+			stands(t, l, job.ID, state)
 		}
 		return job.ID
 	}
@@ -258,10 +256,8 @@ func sabotage(t *testing.T, l *Ledger, statement string) (end func()) {
 func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
 	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-	noerr.Must(t, err)
-	before, err := l.Job(t.Context(), job.ID)
-	noerr.Must(t, err)
+	job := noerr.Try(l.Begin(t.Context(), model.Job{}, "", nil, nil)).Must(t)
+	before := noerr.Try(l.Job(t.Context(), job.ID)).Must(t)
 	for _, statement := range []string{"UPDATE ON jobs", "INSERT ON job_steps"} {
 		end := sabotage(t, l, statement)
 		got, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
@@ -278,7 +274,7 @@ func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
 	}
 	for _, statement := range []string{"INSERT ON jobs", "INSERT ON job_steps"} {
 		end := sabotage(t, l, statement)
-		if got, err := l.Begin(t.Context(), model.Job{}, "", nil); err == nil || got.ID != "" {
+		if got, err := l.Begin(t.Context(), model.Job{}, "", nil, nil); err == nil || got.ID != "" {
 			t.Errorf("%s failed, and the job begins as %+v, %v", statement, got, err)
 		}
 		end()
@@ -290,8 +286,7 @@ func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
 
 func TestAChangeWithoutANoteMakesAStepOnlyWithItsState(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{Profile: "p", KeyName: "k", Bytes: 7}, "", nil)
-	noerr.Must(t, err)
+	job := noerr.Try(l.Begin(t.Context(), model.Job{Profile: "p", KeyName: "k", Bytes: 7}, "", nil, nil)).Must(t)
 	change := func(state model.JobState, note string) model.Job {
 		t.Helper()
 		got, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
@@ -320,8 +315,7 @@ func TestAChangeWithoutANoteMakesAStepOnlyWithItsState(t *testing.T) {
 
 func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-	noerr.Must(t, err)
+	job := noerr.Try(l.Begin(t.Context(), model.Job{}, "", nil, nil)).Must(t)
 	for _, spoil := range []string{"ALTER TABLE job_steps RENAME TO gone", "ALTER TABLE jobs RENAME TO gone_too"} {
 		noerr.Must(t, noerr.From(raw(t, l.Path()).ExecContext(t.Context(), spoil)))
 		if got, err := l.Job(t.Context(), job.ID); err == nil || errors.Is(err, database.ErrNotFound) || got.ID != "" {
@@ -361,8 +355,7 @@ func TestTheJobsOfWebhooks(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	var ids []string
 	for i := range jobsAtOnce + 2 {
-		job, err := l.Begin(t.Context(), model.Job{Profile: "acme", Dataset: fmt.Sprintf("gd_%d", i)}, "", nil)
-		noerr.Must(t, err)
+		job := noerr.Try(l.Begin(t.Context(), model.Job{Profile: "acme", Dataset: fmt.Sprintf("gd_%d", i)}, "", nil, nil)).Must(t)
 		ids = append(ids, job.ID)
 	}
 	got, err := l.WebhookJobs(t.Context(), append(ids, "job-999999"))

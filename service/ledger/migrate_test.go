@@ -17,8 +17,7 @@ func TestALedgerFromBeforeTheFirstReleaseIsRefusedByName(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	noerr.Must(t, openTest(t, path).Close())
-	db, err := sql.Open("sqlite", path)
-	noerr.Must(t, err)
+	db := noerr.Try(sql.Open("sqlite", path)).Must(t)
 	noerr.Must(t, noerr.From(db.ExecContext(t.Context(), "PRAGMA user_version = 3")))
 	noerr.Must(t, db.Close())
 	if _, _, err := Open(t.Context(), path, clock()); !errors.Is(err, database.ErrTooOld) {
@@ -32,12 +31,11 @@ func TestADamagedLedgerIsCarriedOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
 	for range 2 {
-		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "d", []byte("asked"))))
+		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "d", []byte("asked"), nil)))
 	}
 	noerr.Must(t, l.Close())
 	// Only a page of another table is damaged, not the jobs.
-	db, err := sql.Open("sqlite", path)
-	noerr.Must(t, err)
+	db := noerr.Try(sql.Open("sqlite", path)).Must(t)
 	for _, statement := range []string{"CREATE TABLE extra (a)", "INSERT INTO extra VALUES ('spoil me')"} {
 		noerr.Must(t, noerr.From(db.ExecContext(t.Context(), statement)))
 	}

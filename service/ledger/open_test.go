@@ -26,7 +26,8 @@ func sound(t *testing.T) (path string) {
 	for i, snapshot := range []string{"sd_1", "sd_2", "", ""} {
 		job, err := l.Begin(t.Context(), model.Job{
 			Profile: "p", Dataset: "gd_x", KeyName: "k", Inputs: i + 1, Done: -1, Records: -1, Detail: strings.Repeat("long ", 200),
-		}, fmt.Sprint("digest ", i+1), nil)
+		}, fmt.Sprint("digest ", i+1), nil, nil)
+
 		noerr.Must(t, err)
 		change := func(change func(*model.Job)) {
 			t.Helper()
@@ -86,7 +87,7 @@ func settled(t *testing.T, l *Ledger) {
 	if notice != "" {
 		t.Errorf("told again: %s", notice)
 	}
-	job, err := again.Begin(t.Context(), model.Job{}, "", nil)
+	job, err := again.Begin(t.Context(), model.Job{}, "", nil, nil)
 	if err != nil || job.ID != "job-5" {
 		t.Errorf("the next job is %+v, %v, beside %d", job, err, len(jobs))
 	}
@@ -142,8 +143,7 @@ func TestNoStepIsOlderThanTheJobThatTheLogGivesBack(t *testing.T) {
 	l, _, err := open(t, path, early)
 	noerr.Must(t, err)
 	defer func() { _ = l.Close() }()
-	job, err := l.Change(t.Context(), "job-3", func(*model.Job) (string, error) { return "looked at", nil })
-	noerr.Must(t, err)
+	job := noerr.Try(l.Change(t.Context(), "job-3", func(*model.Job) (string, error) { return "looked at", nil })).Must(t)
 	for _, s := range job.Steps {
 		if s.At.Before(job.Created) {
 			t.Errorf("step %q is of %v, before the job of %v", s.Text, s.At, job.Created)
@@ -155,15 +155,13 @@ func TestADeletedWALIsTold(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := sound(t)
 	l, _, _ := reopen(t, path)
-	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_y"}, "d", nil)
-	noerr.Must(t, err)
+	job := noerr.Try(l.Begin(t.Context(), model.Job{Dataset: "gd_y"}, "d", nil, nil)).Must(t)
 	noerr.Must(t, l.Accepted(job.ID, "sd_5"))
 	noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, acceptAs("sd_5"))))
 	// A copy without the WAL, as if somebody had deleted it.
 	copied := filepath.Join(t.TempDir(), "ledger.db")
 	for _, tail := range []string{"", ".log"} {
-		b, err := os.ReadFile(path + tail)
-		noerr.Must(t, err)
+		b := noerr.Try(os.ReadFile(path + tail)).Must(t)
 		noerr.Must(t, os.WriteFile(copied+tail, b, 0o600))
 	}
 	_, notice, jobs := reopen(t, copied)
@@ -218,14 +216,9 @@ func TestAnIdentifierThatOnlyTheLogHasIsTakenOver(t *testing.T) {
 func TestAJobOfALivingProcessIsNotTakenOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	living := openTest(t, path)
-	job, err := living.Begin(t.Context(), model.Job{}, "", nil)
+	job, err := living.Begin(t.Context(), model.Job{}, "", nil, nil)
 	noerr.Must(t, err)
-	if job, err = living.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-		job.State = model.JobSending
-		return "", nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	stands(t, living, job.ID, model.JobSending)
 	noerr.Must(t, living.Accepted(job.ID, "sd_1"))
 	other, notice, jobs := reopen(t, path)
 	if notice != "" || jobs[job.ID].State != model.JobSending {
@@ -241,8 +234,7 @@ func TestAJobOfALivingProcessIsNotTakenOver(t *testing.T) {
 
 func TestGarbageInTheLogCostsItsOwnLinesOnly(t *testing.T) {
 	path := sound(t)
-	good, err := os.ReadFile(logPath(path))
-	noerr.Must(t, err)
+	good := noerr.Try(os.ReadFile(logPath(path))).Must(t)
 	garbage := "\x00\xff not json\n{\"job\":-1,\"event\":\"begun\"}\n{\"job\":9223372036854775807,\"event\":\"begun\"}\n" +
 		strings.Repeat("x", 3*maxRecord) + "\n{\"job\":1,\"event\":\"eaten\"}\n\n"
 	noerr.Must(t, os.WriteFile(logPath(path), append([]byte(garbage), good...), 0o600))
@@ -257,8 +249,7 @@ func TestGarbageInTheLogCostsItsOwnLinesOnly(t *testing.T) {
 // spoilJob overwrites the page that holds a job's detail.
 func spoilJob(t *testing.T, path, text string) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	noerr.Must(t, err)
+	b := noerr.Try(os.ReadFile(path)).Must(t)
 	i := bytes.Index(b, []byte(text))
 	if i < 8192 {
 		t.Fatalf("%q is at %d", text, i)
@@ -274,8 +265,7 @@ func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
 		l := openTest(t, path)
 		const n = 60
 		for i := range n {
-			job, err := l.Begin(t.Context(), model.Job{Dataset: fmt.Sprintf("dataset %02d", i), Detail: strings.Repeat("long ", 100)}, fmt.Sprint("digest ", i), nil)
-			noerr.Must(t, err)
+			job := noerr.Try(l.Begin(t.Context(), model.Job{Dataset: fmt.Sprintf("dataset %02d", i), Detail: strings.Repeat("long ", 100)}, fmt.Sprint("digest ", i), nil, nil)).Must(t)
 			noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, acceptAs(fmt.Sprintf("sd_%d", i+1)))))
 		}
 		noerr.Must(t, l.Close())
@@ -329,7 +319,7 @@ func TestAnIntentThatTheLogCannotTakeIsNotSent(t *testing.T) {
 	if err := os.Mkdir(logPath(path), 0o700); err != nil { // a folder takes no line
 		t.Fatal(err)
 	}
-	if job, err := l.Begin(t.Context(), model.Job{}, "", nil); err == nil || job.ID != "" || !strings.Contains(err.Error(), logPath(path)) {
+	if job, err := l.Begin(t.Context(), model.Job{}, "", nil, nil); err == nil || job.ID != "" || !strings.Contains(err.Error(), logPath(path)) {
 		t.Errorf("%+v, %v", job, err)
 	}
 	job, err := l.Job(t.Context(), "job-1")
@@ -365,7 +355,7 @@ func TestAFrozenLedgerIsReadAndNotWritten(t *testing.T) {
 	if list, _, err := l.Jobs(t.Context(), 0); err != nil || len(list) != 4 {
 		t.Errorf("%d jobs, %v", len(list), err)
 	}
-	if _, err := l.Begin(t.Context(), model.Job{}, "", nil); !errors.Is(err, database.ErrReadOnly) {
+	if _, err := l.Begin(t.Context(), model.Job{}, "", nil, nil); !errors.Is(err, database.ErrReadOnly) {
 		t.Errorf("a new job: %v", err)
 	}
 	if list, err := l.Recover(t.Context()); list != nil || err != nil {

@@ -52,18 +52,10 @@ func (l *Ledger) read(ctx context.Context, id string, row *sql.Row) (model.Job, 
 // JobOfToken finds the newest job whose webhook goes to the address with that token. If there is none, the
 // error wraps database.ErrNotFound.
 func (l *Ledger) JobOfToken(ctx context.Context, token string) (model.Job, error) {
-	doing := "looking for the job of a webhook"
 	if token == "" {
-		return model.Job{}, fmt.Errorf("%s: %w", doing, database.ErrNotFound)
+		return model.Job{}, fmt.Errorf("job of a webhook: %w", database.ErrNotFound)
 	}
-	job, err := scanJob(l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE hook = $1 ORDER BY n DESC LIMIT 1", token))
-	if errors.Is(err, database.ErrNotFound) {
-		return model.Job{}, fmt.Errorf("%s: %w", doing, err)
-	}
-	if err != nil {
-		return model.Job{}, l.db.Fault(doing, err)
-	}
-	return l.Job(ctx, job.ID)
+	return l.read(ctx, "of a webhook", l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE hook = $1 ORDER BY n DESC LIMIT 1", token))
 }
 
 // Request returns the request that Begin got with a job. If it is not kept, the error wraps
@@ -114,10 +106,7 @@ func (l *Ledger) EachBegun(ctx context.Context, profile, dataset string, since t
 		[]any{profile, dataset, database.Micros(since)}, func(row database.Scanner) error {
 			var digest string
 			var request []byte
-			job, err := scanJob(row, &digest, &request)
-			if errors.Is(err, database.ErrCorrupt) {
-				job.Detail, err = damagedRow, nil
-			}
+			job, err := scanListed(row, &digest, &request)
 			if err == nil {
 				take(job, digest, request)
 			}
@@ -149,10 +138,7 @@ func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total i
 func (l *Ledger) Matching(ctx context.Context, matches func(model.Job) bool, limit int) (list []model.Job, match, total int, err error) {
 	const doing = "reading the ledger"
 	err = database.Each(ctx, l.db, "SELECT "+jobColumns+" FROM jobs ORDER BY n DESC", nil, func(row database.Scanner) error {
-		job, err := scanJob(row)
-		if errors.Is(err, database.ErrCorrupt) {
-			job.Detail, err = damagedRow, nil
-		}
+		job, err := scanListed(row)
 		if total++; err != nil || !matches(job) {
 			return err
 		}
@@ -262,10 +248,7 @@ const damagedRow = "its row in the ledger is damaged and could not be read in fu
 func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) ([]model.Job, error) {
 	var list []model.Job
 	err := database.Each(ctx, l.db, "SELECT "+jobColumns+" FROM jobs "+clauses, args, func(row database.Scanner) error {
-		job, err := scanJob(row)
-		if errors.Is(err, database.ErrCorrupt) {
-			job.Detail, err = damagedRow, nil
-		}
+		job, err := scanListed(row)
 		list = append(list, job)
 		return err
 	})
@@ -319,6 +302,15 @@ func readSteps(ctx context.Context, q database.Queryer, n int64) ([]model.JobSte
 		return err
 	})
 	return steps, err
+}
+
+// scanListed is scanJob for a list, which a damaged row does not end.
+func scanListed(row database.Scanner, more ...any) (model.Job, error) {
+	job, err := scanJob(row, more...)
+	if errors.Is(err, database.ErrCorrupt) {
+		job.Detail, err = damagedRow, nil
+	}
+	return job, err
 }
 
 // scanJob reads the jobColumns, and the columns after them into more. With an

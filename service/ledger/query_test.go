@@ -60,7 +60,7 @@ func TestMatchingJobsComeWithTheirSteps(t *testing.T) {
 		if i == 1 {
 			profile = "other"
 		}
-		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{Profile: profile}, "", nil)))
+		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{Profile: profile}, "", nil, nil)))
 	}
 	matches := func(j model.Job) bool { return j.Profile == "p" }
 	for limit, want := range map[int]int{0: jobsAtOnce + 2, 2: 2} {
@@ -80,7 +80,7 @@ func TestAJobInFlightIsReadWithItsOwnStepsAlone(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
-	job, err := l.Begin(t.Context(), model.Job{Profile: "p"}, "", nil)
+	job, err := l.Begin(t.Context(), model.Job{Profile: "p"}, "", nil, nil)
 	if err == nil {
 		_, err = l.Change(t.Context(), job.ID, acceptAs("sd_1"))
 	}
@@ -115,7 +115,7 @@ func TestOwingAreTheProfilesWithSomethingToFollow(t *testing.T) {
 func TestALedgerByAnotherClockIsTheSame(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	at := testTime.Add(1000 * time.Hour)
-	job, err := l.By(func() time.Time { return at }).Begin(t.Context(), model.Job{Profile: "p"}, "", nil)
+	job, err := l.By(func() time.Time { return at }).Begin(t.Context(), model.Job{Profile: "p"}, "", nil, nil)
 	if err != nil || !job.Created.Equal(at) {
 		t.Fatalf("%+v, %v", job, err)
 	}

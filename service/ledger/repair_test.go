@@ -164,7 +164,7 @@ func TestWhatTheLogAloneHasComesBackWhole(t *testing.T) {
 		job.Done != -1 || job.Records != -1 || job.Detail != "" || !job.Updated.After(testTime) {
 		t.Errorf("%+v", job)
 	}
-	if job, err := l.Begin(t.Context(), model.Job{}, "", nil); err != nil || job.ID != "job-9" {
+	if job, err := l.Begin(t.Context(), model.Job{}, "", nil, nil); err != nil || job.ID != "job-9" {
 		t.Errorf("the next one: %+v, %v", job, err)
 	}
 }
@@ -182,8 +182,7 @@ func TestANumberIsNotGivenAgainAfterItsJobIsGone(t *testing.T) {
 
 func TestOnlyTheLinesThatTheLogLacksAreWritten(t *testing.T) {
 	path := sound(t)
-	before, err := os.ReadFile(logPath(path))
-	noerr.Must(t, err)
+	before := noerr.Try(os.ReadFile(logPath(path))).Must(t)
 	cut := bytes.Index(before, []byte(`{"at":"2026-11-21T12:00:10Z"`)) // the lines of job-3 and job-4
 	noerr.Must(t, os.WriteFile(logPath(path), before[:cut], 0o600))
 	reopen(t, path)
@@ -232,7 +231,7 @@ func TestWhatAnotherProcessSettledIsPassedOver(t *testing.T) {
 	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	for range 3 {
-		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil)))
+		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil, nil)))
 	}
 	l.releaseOwner()
 	// The other process is a trigger. It acts after the list is read, before its second job is settled.
@@ -251,12 +250,8 @@ func TestWhatAnotherProcessSettledIsPassedOver(t *testing.T) {
 
 func TestAJobInSendingIsSettledWithAReason(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-	noerr.Must(t, err)
-	noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-		job.State = model.JobSending
-		return "", nil
-	})))
+	job := noerr.Try(l.Begin(t.Context(), model.Job{}, "", nil, nil)).Must(t)
+	stands(t, l, job.ID, model.JobSending)
 	l.releaseOwner()
 	noerr.Must(t, errors.Join(os.Remove(logPath(l.Path())), os.Mkdir(logPath(l.Path()), 0o700)))
 	if got, err := l.Recover(t.Context()); got != nil || err == nil || !strings.HasPrefix(err.Error(), "settling what a dead process left behind: ") {
@@ -273,8 +268,7 @@ func TestAJobInSendingIsSettledWithAReason(t *testing.T) {
 // owners returns the names of the signs of life next to a ledger.
 func owners(t *testing.T, l *Ledger) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(l.ownersDir())
-	noerr.Must(t, err)
+	entries := noerr.Try(os.ReadDir(l.ownersDir())).Must(t)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -286,7 +280,7 @@ func TestASignOfLife(t *testing.T) {
 	l, other := openTest(t, path), openTest(t, path)
 	begin := func(l *Ledger) {
 		t.Helper()
-		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil)))
+		noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil, nil)))
 	}
 	begin(l)
 	begin(l)
@@ -352,11 +346,9 @@ func TestAdoptingFailsWhole(t *testing.T) {
 
 func TestAnIntentThatAKilledProcessCouldNotLogIsNoSignOfACutLog(t *testing.T) {
 	path := sound(t)
-	before, err := os.ReadFile(logPath(path))
-	noerr.Must(t, err)
+	before := noerr.Try(os.ReadFile(logPath(path))).Must(t)
 	l, _, _ := reopen(t, path)
-	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "", nil)
-	noerr.Must(t, err)
+	job := noerr.Try(l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "", nil, nil)).Must(t)
 	if err := errors.Join(l.Close(), os.WriteFile(logPath(path), before, 0o600)); err != nil { // as if it had been killed in between
 		t.Fatal(err)
 	}

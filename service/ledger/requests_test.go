@@ -17,8 +17,7 @@ import (
 // beganWith begins a job with a request of that many bytes.
 func beganWith(t *testing.T, l *Ledger, size int) string {
 	t.Helper()
-	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Request: &model.JobAsked{PerInput: size}}, "d", bytes.Repeat([]byte{'x'}, size))
-	noerr.Must(t, err)
+	job := noerr.Try(l.Begin(t.Context(), model.Job{Dataset: "gd_x", Request: &model.JobAsked{PerInput: size}}, "d", bytes.Repeat([]byte{'x'}, size), nil)).Must(t)
 	return job.ID
 }
 
@@ -60,7 +59,7 @@ func TestWhatBoundsAJobIsReadAgain(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	defer l.Close()
 	want := &model.JobAsked{Discover: "keyword", PerInput: 7, Total: 9}
-	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Request: want}, "d", nil)
+	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Request: want}, "d", nil, nil)
 	noerr.Must(t, err)
 	if job, err = l.Change(t.Context(), job.ID, func(*model.Job) (string, error) { return "", nil }); err != nil || !reflect.DeepEqual(job.Request, want) {
 		t.Errorf("%+v, %v", job.Request, err)
@@ -75,7 +74,7 @@ func TestWhatBegunJobsAskedForIsGivenWithEach(t *testing.T) {
 	l := openTest(t, path)
 	defer l.Close()
 	for _, job := range []model.Job{{Profile: "p", Dataset: "gd_x"}, {Profile: "p", Dataset: "gd_y"}, {Profile: "q", Dataset: "gd_x"}, {Profile: "p", Dataset: "gd_x"}, {Profile: "p", Dataset: "gd_x"}} {
-		noerr.Must(t, noerr.From(l.Begin(t.Context(), job, "d", []byte("asked"))))
+		noerr.Must(t, noerr.From(l.Begin(t.Context(), job, "d", []byte("asked"), nil)))
 	}
 	noerr.Must(t, noerr.From(l.Change(t.Context(), "job-4", func(j *model.Job) (string, error) { j.State = model.JobRefused; return "", nil })))
 	noerr.Must(t, noerr.From(raw(t, path).ExecContext(t.Context(), "UPDATE jobs SET account = '{' WHERE n = 5")))
@@ -86,8 +85,7 @@ func TestWhatBegunJobsAskedForIsGivenWithEach(t *testing.T) {
 		}))
 		return got
 	}
-	first, err := l.Job(t.Context(), "job-1")
-	noerr.Must(t, err)
+	first := noerr.Try(l.Job(t.Context(), "job-1")).Must(t)
 	// The row of job-5 is damaged: it is included, without its request.
 	if got, want := begun(first.Created), []string{"job-5  ", "job-1 d asked"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

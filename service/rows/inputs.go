@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
 	"golang.org/x/net/http/httpguts"
 
 	"zonedeck/model"
@@ -434,6 +435,19 @@ func (in *inputReader) value(row int, raw []byte) error {
 		values[name] = oneLine(raw) // the object was read, so its fields are JSON
 	}
 	return in.add(row, oneLine(raw), values, func(field string) string { return "field " + field })
+}
+
+// repeatedField is a field that a JSON object has twice, of which a reader takes one without a word; "" for none.
+func repeatedField(object []byte) (twice string) {
+	seen := map[string]bool{}
+	fields(object, func(name string, _ gjson.Result) bool {
+		if seen[name] {
+			twice = name
+		}
+		seen[name] = true
+		return twice == ""
+	})
+	return twice
 }
 
 // oneLine is a JSON text without what is between its parts, or the text without its line ends.

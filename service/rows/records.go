@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"zonedeck/model"
 )
 
@@ -187,34 +189,19 @@ func beginsArray(br *bufio.Reader) (bool, error) {
 	}
 }
 
-// record takes one JSON record, its fields in their order. A decoder has read it
-// whole, so that reading it once more cannot fail.
+// record takes one JSON record, which is valid, its fields in their order.
 func (t *recordTable) record(raw json.RawMessage) {
 	row := make([]string, len(t.columns))
-	if !bytes.HasPrefix(raw, []byte("{")) {
-		t.rows = append(t.rows, t.cell(row, "value", raw))
-		return
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	_, _ = dec.Token()
 	seen := map[string]bool{}
-	for dec.More() {
-		tok, _ := dec.Token()
-		name, _ := tok.(string)
-		var value json.RawMessage
-		_ = dec.Decode(&value)
+	fields(raw, func(name string, v gjson.Result) bool {
 		if !seen[name] { // a repeated field counts once
 			seen[name] = true
-			row = t.cell(row, name, value)
+			kind, text := jsonCell(json.RawMessage(v.Raw))
+			row = t.put(row, name, kind, text)
 		}
-	}
+		return true
+	})
 	t.rows = append(t.rows, row)
-}
-
-// cell puts a JSON value into its column.
-func (t *recordTable) cell(row []string, name string, value json.RawMessage) []string {
-	kind, text := jsonCell(value)
-	return t.put(row, name, kind, text)
 }
 
 // jsonCell is a value's type and text. Empty texts, objects and lists are not

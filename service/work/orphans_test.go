@@ -41,8 +41,7 @@ func atItForEver(begun func()) Handler {
 
 func openQueue(t *testing.T, path string) *files {
 	t.Helper()
-	q, err := OpenFile(t.Context(), path, Options{Lease: time.Hour})
-	noerr.Must(t, err)
+	q := noerr.Try(OpenFile(t.Context(), path, Options{Lease: time.Hour})).Must(t)
 	t.Cleanup(func() { _ = q.Close() })
 	f, _ := q.(*files)
 	noerr.Must(t, f.Put(t.Context(), Item{Lane: "x", Key: "k"}))
@@ -53,8 +52,7 @@ func openQueue(t *testing.T, path string) *files {
 func atIt(t *testing.T, q *files) int {
 	t.Helper()
 	noerr.Must(t, q.free(t.Context()))
-	list, err := q.client.JobList(t.Context(), running())
-	noerr.Must(t, err)
+	list := noerr.Try(q.client.JobList(t.Context(), running())).Must(t)
 	return len(list.Jobs)
 }
 
@@ -71,8 +69,7 @@ func leaderOf(t *testing.T, q *files) string {
 func TestWhatADeadProcessWasAtIsDueAndALivingOneKeepsIts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work.db")
 	q := openQueue(t, path)
-	exe, err := os.Executable()
-	noerr.Must(t, err)
+	exe := noerr.Try(os.Executable()).Must(t)
 	victim := exec.CommandContext(t.Context(), exe)
 	victim.Env = append(os.Environ(), VictimFile+"="+path)
 	out, err := victim.StdoutPipe()

@@ -36,7 +36,7 @@ func seedJob(h *home, state model.JobState, more func(*model.Job)) {
 	z := gzip.NewWriter(&packed)
 	noerr.Must(h.t, noerr.From(z.Write(request)))
 	noerr.Must(h.t, z.Close())
-	job, err := l.Begin(h.t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1}, "digest", packed.Bytes())
+	job, err := l.Begin(h.t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1}, "digest", packed.Bytes(), nil)
 	if err == nil && state != model.JobIntent {
 		_, err = l.Change(h.t.Context(), job.ID, func(j *model.Job) (string, error) {
 			j.State, j.Snapshot, j.Accepted = state, "sd_seeded", h.now

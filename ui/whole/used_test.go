@@ -95,7 +95,7 @@ func usedFetch(i int, at time.Time) model.FetchResult {
 }
 
 func usedJob(ctx context.Context, l *ledger.Ledger, i int) error {
-	job, err := l.Begin(ctx, model.Job{Profile: model.LocalName, Dataset: "gd_products", KeyName: "batch-user", Inputs: 200}, "", nil)
+	job, err := l.Begin(ctx, model.Job{Profile: model.LocalName, Dataset: "gd_products", KeyName: "batch-user", Inputs: 200}, "", nil, nil)
 	if err != nil {
 		return err
 	}
