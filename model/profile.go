@@ -114,6 +114,30 @@ func (p Profile) Zone(name string) (Zone, bool) {
 	return p.Zones[i], true
 }
 
+// FindZone finds the zone that an operator names. A profile without a list of zones accepts every valid name. With an error
+// the zone has at most its name.
+func (p Profile) FindZone(name string) (Zone, error) {
+	if z, ok := p.Zone(name); ok {
+		return z, nil
+	}
+	if name == "" {
+		return Zone{}, errors.New("choose a zone")
+	}
+	zone, err := ParseZoneName(name)
+	switch z := (Zone{Name: zone}); {
+	case err != nil:
+		return Zone{}, err
+	case len(p.Zones) == 0:
+		return z, nil
+	default:
+		var names []string
+		for _, n := range p.ZoneNames() {
+			names = append(names, string(n))
+		}
+		return z, fmt.Errorf("zone %q is not in profile %q: it has %s", name, p.Name, strings.Join(names, ", "))
+	}
+}
+
 // ZoneNames lists the zones' names in the profile's order.
 func (p Profile) ZoneNames() []ZoneName {
 	out := make([]ZoneName, len(p.Zones))

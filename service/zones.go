@@ -8,6 +8,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
 )
 
 // Lookups by name: keys, zones, and their secrets.
@@ -30,33 +31,23 @@ func (s *Service) demoSecret(name string) (keystore.Secret, bool) {
 	return s.Local.Secret(name)
 }
 
-// Zone finds the zone that a command names. A profile without a list of zones
-// accepts every valid name.
-func (s *Service) Zone(p model.Profile, name string) (model.Zone, error) {
-	if z, ok := p.Zone(name); ok {
-		return z, nil
+// Known is what a request by a profile is checked by, without keys and variables.
+func (s *Service) Known(p model.Profile) fetch.Known {
+	k := fetch.Known{Profile: p, Now: s.Now()}
+	if len(p.Zones) == 0 && s.o.Getenv(EnvPassword) != "" {
+		k.Password = "env:" + EnvPassword
 	}
-	if len(p.Zones) > 0 {
-		return model.Zone{}, config.Mistake("zone %q is not in profile %q: it has %s", name, p.Name, zoneNames(p.Zones))
-	}
-	zone, err := model.ParseZoneName(name)
-	if err != nil {
-		return model.Zone{}, config.Mistake("%w", err)
-	}
-	z := model.Zone{Name: zone}
-	if s.o.Getenv(EnvPassword) != "" {
-		z.Password = "env:" + EnvPassword
-	}
-	return z, nil
+	return k
 }
 
-func zoneNames(zones []model.Zone) string {
-	names := ""
-	for i, z := range zones {
-		if i > 0 {
-			names += ", "
-		}
-		names += string(z.Name)
+// Zone finds the zone that a command names.
+func (s *Service) Zone(p model.Profile, name string) (model.Zone, error) {
+	z, err := p.FindZone(name)
+	if err != nil {
+		return z, config.Mistake("%w", err)
 	}
-	return names
+	if len(p.Zones) == 0 {
+		z.Password = s.Known(p).Password
+	}
+	return z, nil
 }

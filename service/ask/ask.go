@@ -26,6 +26,10 @@ const (
 	Passphrase Kind = "passphrase"
 	// AdminReason is why automation uses an ADMIN key (contract 5.4). It wants a Reason.
 	AdminReason Kind = "admin reason"
+	// Value is the value of a request's variable. It wants a Reason or a Secret.
+	Value Kind = "value"
+	// UnfitKey sends a key that will be refused.
+	UnfitKey Kind = "unfit key"
 	// OtherAccount sends a key to an account that is not its own.
 	OtherAccount Kind = "other account"
 	// Cost launches a job on a real account: the question says its price.
@@ -67,7 +71,7 @@ type Want int
 // The kinds of answers.
 const (
 	YesNo  Want = iota
-	Reason      // a sentence
+	Reason      // a text
 	Secret
 	OneOf // one of the question's options
 )

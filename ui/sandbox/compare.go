@@ -56,7 +56,8 @@ func (m keyDoubts) Confirm(key string) { m.confirmKey(key) }
 
 // Doubt is what the operator is asked before requests are sent with a key, or "".
 func (m keyDoubts) Doubt(key string) string {
-	p, _ := first(keyProblems(m.session, key, m.deps.Now()), ask)
+	_, problems := m.check(draft{Key: key})
+	p, _ := first(problems, doubt)
 	return p.Text
 }
 

@@ -3,14 +3,14 @@ package sandbox
 import (
 	"cmp"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/fields"
+	"zonedeck/service/ask"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -48,9 +48,9 @@ type severity int
 const (
 	// note does not prevent sending.
 	note severity = iota
-	// ask makes the send key ask first: the request can be sent, but its result is
+	// doubt makes the send key ask first: the request can be sent, but its result is
 	// predictable.
-	ask
+	doubt
 	// stop prevents sending.
 	stop
 )
@@ -152,26 +152,16 @@ func lineCount(s string) int {
 	return n
 }
 
-// request returns the form's request and its problems, field by field. Even with
-// problems the request is as complete as the fields allow, for the preview.
-func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []problem) {
+// input is what the form asks for, and what in its texts cannot be read.
+func (d draft) input() (fetch.Draft, []problem) {
 	r := model.FetchRequest{
-		URL: strings.TrimSpace(d.URL), Via: model.Via(d.Via), Format: model.Format(d.Format),
-		Body: d.Body, Country: strings.TrimSpace(d.Country), Session: strings.TrimSpace(d.Session),
-		Key: d.Key, Retries: -1,
+		Zone: model.Zone{Name: model.ZoneName(d.Zone)}, URL: strings.TrimSpace(d.URL), Via: model.Via(d.Via), Format: model.Format(d.Format), Body: d.Body,
+		Country: strings.TrimSpace(d.Country), Session: strings.TrimSpace(d.Session), Key: d.Key, Retries: -1, Options: d.Options,
 	}
-	var probs []problem
-	add := func(f field, sev severity, text string) {
-		probs = append(probs, problem{Field: f, Severity: sev, Text: text})
-	}
-	var err error
 	if r.Via == model.ViaAgent {
-		r.Zone, r.Tool, r.Args, r.Format = model.AgentZone(), strings.TrimSpace(d.Tool), strings.TrimSpace(d.Args), model.FormatRaw
-	} else if r.Zone, err = findZone(s, d.Zone); err != nil {
-		add(fieldZone, stop, err.Error())
+		r.Tool, r.Args = strings.TrimSpace(d.Tool), strings.TrimSpace(d.Args)
 	}
-	r.Options = d.Options.Only(r.Zone.Product)
-	if r.Via == model.ViaBrowser {
+	if r.Via == model.ViaAgent || r.Via == model.ViaBrowser {
 		r.Format = model.FormatRaw
 	}
 	if r.Tool != "" {
@@ -180,96 +170,70 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 	if m := strings.TrimSpace(d.Method); m != methodGet {
 		r.Method = m
 	}
-	if r.Header, err = parseHeaders(d.Headers); err != nil {
-		add(fieldHeaders, stop, err.Error())
-	}
-	if r.Body != "" && r.Method == "" {
-		add(fieldBody, note, "a body needs a method like POST")
-	}
-	if r.Required, err = parseRequired(d.Required); err != nil {
-		add(fieldRequired, stop, err.Error())
-	}
-	if t := strings.TrimSpace(d.Timeout); t != "" {
-		if r.Timeout, err = time.ParseDuration(t); err != nil || r.Timeout <= 0 {
-			add(fieldTimeout, stop, "write it like 30s or 2m")
+	for line := range strings.Lines(d.Required) { // a comma may be part of a selector
+		if line = strings.TrimSpace(line); line != "" {
+			r.Required = append(r.Required, line)
 		}
 	}
-	if r.Via == model.ViaNative && r.Zone.Name != "" && !r.Zone.Product.NativeAccess() {
-		add(fieldVia, stop, r.Zone.Product.Label()+" has no native access (contract 5.2): use API")
+	out := fetch.Draft{Request: r, Headers: strings.Split(d.Headers, "\n"), Fitting: true}
+	t := strings.TrimSpace(d.Timeout)
+	if t == "" {
+		return out, nil
 	}
-	r = s.Profile.Can.Locate(r)
-	probs = append(probs, ruleProblems(s, r, probs)...)
-	if r.Via.Login() {
-		return r, probs
+	var err error
+	if out.Request.Timeout, err = time.ParseDuration(t); err != nil || out.Request.Timeout <= 0 {
+		return out, []problem{{fieldTimeout, stop, "write it like 30s or 2m"}}
 	}
-	return r, append(probs, keyProblems(s, r.Key, now)...)
+	return out, nil
 }
 
-// ruleProblems are what the rules of a request find, at fields that have no known
-// problem yet.
-func ruleProblems(s kit.Session, r model.FetchRequest, known []problem) []problem {
-	var out []problem
-	for _, p := range r.Problems(s.Profile.Can.Sends()) {
-		f := refusedField(p.Field)
-		waits := f == fieldZone && starting(s) // the zones are not known yet
-		if waits || slices.ContainsFunc(known, func(k problem) bool { return k.Field == f && k.Severity == stop }) {
-			continue
+// check is what a draft comes to, and what is shown at its fields.
+func (m *Model) check(d draft) (fetch.Report, []problem) {
+	input, out := d.input()
+	report := fetch.Check(fetch.Known{Profile: m.deps.Profile.CurrentProfile(), Keys: sessionKeys(m.session), Variables: m.deps.Variables, Now: m.deps.Now()}, input)
+	for _, p := range report.Problems {
+		if f := refusedField(p.Field); f != fieldZone || !starting(m.session) { // the zones are not known yet
+			out = append(out, problem{f, stop, p.Err.Error()})
 		}
-		out = append(out, problem{Field: f, Severity: stop, Text: p.Err.Error()})
 	}
-	return out
+	if r := report.Request; r.Via == model.ViaNative && r.Zone.Name != "" && !r.Zone.Product.NativeAccess() {
+		out = append(out, problem{fieldVia, stop, r.Zone.Product.Label() + " has no native access (contract 5.2): use API"})
+	}
+	for _, n := range report.Notes {
+		out = append(out, problem{refusedField(n.About), note, n.Text})
+	}
+	waiting := map[field][]string{}
+	for _, q := range report.Questions {
+		if q.Kind != ask.Value {
+			out = append(out, problem{fieldKey, doubt, q.Text})
+		}
+		for _, f := range q.Facts {
+			waiting[refusedField(f.Text)] = append(waiting[refusedField(f.Text)], "{{"+q.About+"}}")
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(waiting)) {
+		out = append(out, problem{f, doubt, strings.Join(waiting[f], ", ") + " without a value yet: sending asks for it"})
+	}
+	return report, out
 }
 
 // starting reports whether the zones and keys of the profile are not known yet.
 func starting(s kit.Session) bool { return !s.Ready && s.Problem == "" }
 
-func findZone(s kit.Session, name string) (model.Zone, error) {
-	for _, z := range s.Zones {
-		if string(z.Name) == name {
-			return z, nil
-		}
+// sessionKeys are the keys that the form may name.
+type sessionKeys kit.Session
+
+// Pick implements fetch.Keys.
+func (s sessionKeys) Pick(name string) (model.Key, error) {
+	k, known := pickKey(kit.Session(s), name)
+	if !known && !starting(kit.Session(s)) {
+		return k, errors.New(kit.Session(s).MissingKey(name))
 	}
-	zone, err := model.ParseZoneName(name)
-	switch {
-	case name == "":
-		return model.Zone{}, errors.New("choose a zone")
-	case err != nil:
-		return model.Zone{}, err
-	case starting(s), len(s.Zones) == 0: // a profile without zones accepts any name
-		return model.Zone{Name: zone}, nil
-	default:
-		return model.Zone{Name: zone}, fmt.Errorf("zone %s is not in profile %s", name, s.ProfileName)
-	}
+	return k, nil
 }
 
-// keyProblems checks the key that API Access would use.
-func keyProblems(s kit.Session, name string, now time.Time) []problem {
-	k, known := pickKey(s, name)
-	switch {
-	case !known && starting(s):
-		return nil
-	case !known:
-		return []problem{{fieldKey, stop, s.MissingKey(name)}}
-	case k.Secret == "":
-		return []problem{{fieldKey, stop, "the console only tracks " + k.Name + ": give it a secret reference in Keys"}}
-	}
-	var out []problem
-	if of := s.Elsewhere[k.Name]; of != "" {
-		out = append(out, problem{fieldKey, ask, fmt.Sprintf("key %s is that of %s. Its value would be sent to %s, the service of profile %s", k.Name, of, s.Profile.BaseURL, s.ProfileName)})
-	}
-	for _, f := range keystore.CheckUse(k, model.CapUse, false, now) {
-		sev := note
-		if f.Severity == keystore.SeverityError {
-			sev = ask
-		}
-		text := f.Text
-		if f.Fix != "" {
-			text += ": " + f.Fix
-		}
-		out = append(out, problem{fieldKey, sev, text})
-	}
-	return out
-}
+// OtherAccount implements fetch.Keys.
+func (s sessionKeys) OtherAccount(key string) string { return s.Elsewhere[key] }
 
 // pickKey returns the key used for this key field.
 func pickKey(s kit.Session, name string) (model.Key, bool) {
@@ -280,50 +244,6 @@ func pickKey(s kit.Session, name string) (model.Key, bool) {
 		return s.Keys[i], true
 	}
 	return model.Key{}, false
-}
-
-// parseHeaders parses "Name: value" lines. The result is nil if there are none.
-func parseHeaders(s string) (map[string][]string, error) {
-	var h map[string][]string
-	for i, line := range strings.Split(s, "\n") {
-		n := i + 1
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		name, value, ok := strings.Cut(line, ":")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !ok || !model.ValidToken(name) {
-			return h, fmt.Errorf("line %d: write it as Name: value", n)
-		}
-		if strings.Contains(value, model.Masked) {
-			return h, fmt.Errorf("line %d: the journal does not keep the value of %s: type it again, or remove the line", n, name)
-		}
-		if !model.ValidHeaderValue(value) {
-			return h, fmt.Errorf("line %d: control characters cannot be sent", n)
-		}
-		if h == nil {
-			h = make(map[string][]string)
-		}
-		h[name] = append(h[name], value)
-	}
-	return h, nil
-}
-
-// parseRequired parses the required fields, one per line: a comma may be part of a
-// selector. The result is nil if there are none.
-func parseRequired(s string) ([]string, error) {
-	var out []string
-	for i, line := range strings.Split(s, "\n") {
-		n := i + 1
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		if fields.Validate(line) != nil {
-			return out, fmt.Errorf("line %d: write a CSS selector (.price) for HTML or a path (items.0.price) for JSON", n)
-		}
-		out = append(out, line)
-	}
-	return out, nil
 }
 
 // first is the first problem of that severity.

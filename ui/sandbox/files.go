@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/fetch"
 	"zonedeck/service/saved"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -152,8 +153,8 @@ func (m *Model) saved(s saving, omitted []string, err error) tea.Cmd {
 
 // template is the form's request as it is saved: with its variables.
 func (m *Model) template() model.FetchRequest {
-	r, _ := m.form.draft().request(m.session, m.deps.Now()) // its problems are shown at the fields
-	return r
+	input, _ := m.form.draft().input() // its problems are shown at the fields
+	return fetch.Check(fetch.Known{Profile: m.deps.Profile.CurrentProfile()}, input).Request
 }
 
 // RenamedSaved keeps the name of the request in the form.

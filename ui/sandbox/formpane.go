@@ -12,6 +12,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/agent"
+	"zonedeck/service/ask"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -47,7 +48,7 @@ type formPane struct {
 	// profile is draft.Profile.
 	profile string
 	// unset are the variables without a value; answers counts those that were given.
-	unset    []string
+	unset    []ask.Question
 	answers  int
 	previous previousWay
 	// opened is the saved request that the form was filled from, or "".
@@ -229,8 +230,10 @@ func (m *Model) refresh() {
 		return
 	}
 	p.from = &from
-	p.request, p.unset, p.problems = from.draft.resolved(m.deps.Variables, m.session, now)
-	p.problems = append(append(p.problems, p.toolProblems()...), p.refused...)
+	report, problems := m.check(from.draft)
+	p.request = report.Request
+	p.unset = slices.DeleteFunc(report.Questions, func(q ask.Question) bool { return q.Kind != ask.Value })
+	p.problems = append(append(problems, p.toolProblems()...), p.refused...)
 	m.shape()
 	for _, f := range append(allFields(), p.argFields()...) {
 		p.form.SetError(string(f), "")

@@ -208,7 +208,7 @@ func TestAFetchOfAnotherProfileIsNotSentWithTheCurrentKey(t *testing.T) {
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
 		b.Press("s")
 		b.After(10 * time.Second)
-		b.Expect("✗ Zone: zone acme_unlocker")
+		b.Expect(`✗ Zone: zone "acme_unlocker" is not in profile "local"`)
 		if n := len(b.svc.requests()); n != 0 {
 			t.Errorf("%d requests were sent to a zone of another profile", n)
 		}

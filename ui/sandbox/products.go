@@ -90,7 +90,7 @@ func (m *Model) shape() {
 // among them, so that the form can say why it cannot be used.
 func (m *Model) ways() []widget.Option {
 	p, r := m.deps.Profile.CurrentProfile(), m.form.request
-	zone, _ := findZone(m.session, m.form.form.Value(string(fieldZone))) // by agent access the request has none
+	zone, _ := p.Zone(m.form.form.Value(string(fieldZone))) // by agent access the request has none
 	var out []widget.Option
 	for _, v := range model.Vias() {
 		switch {
@@ -119,7 +119,7 @@ func (m *Model) route(before, d draft) draft {
 		d.Via = p.previous.via
 	}
 	p.previous = previousWay{}
-	_, problems := d.request(m.session, m.deps.Now())
+	_, problems := m.check(d)
 	if slices.ContainsFunc(problems, func(p problem) bool { return p.Field == fieldVia && p.Severity == stop }) {
 		p.previous = previousWay{d.Via, d.Zone}
 		d.Via = string(model.ViaAPI)

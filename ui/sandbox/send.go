@@ -81,7 +81,7 @@ func (m *Model) doubts() (widget.ConfirmSpec, bool) {
 		spec.Title = "Send it with another profile?"
 		body = append(body, fmt.Sprintf("This request was sent with profile %s.\nWith profile %s it uses %s", from, m.session.ProfileName, m.way()))
 	}
-	if p, doubt := first(m.form.problems, ask); doubt {
+	if p, is := first(m.form.problems, doubt); is {
 		body = append(body, p.Text)
 	}
 	if len(body) == 0 {

@@ -231,7 +231,7 @@ func TestRequiredFieldsAreSentForAndShown(t *testing.T) {
 		b.Press("enter")
 		b.Type("<.price")
 		b.Press("ctrl+j")
-		b.Expect("line 2: write a CSS selector")
+		b.Expect(`"<.price": write a CSS selector`)
 		if n := len(b.svc.requests()); n != 0 {
 			t.Fatalf("%d requests were sent with a path that cannot be looked for", n)
 		}

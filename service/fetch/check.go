@@ -1,0 +1,222 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/ask"
+	"zonedeck/service/dialect"
+)
+
+// Draft is what an operator wants fetched. Its texts may hold variables.
+type Draft struct {
+	// Request may name its zone alone. Its headers are those of Headers.
+	Request model.FetchRequest
+	// Headers are lines "Name: value"; blank ones do not count.
+	Headers []string
+	// Fitting leaves out the options that the zone's product does not have.
+	Fitting bool
+	// AnyZone leaves zone and access method for later: a comparison has several.
+	AnyZone bool
+}
+
+// Keys are the keys that a draft may name.
+type Keys interface {
+	// Pick returns the key of a name, the profile's for "". Its error says why there is none. While the keys are read
+	// it returns the zero key.
+	Pick(name string) (model.Key, error)
+	// OtherAccount says whose a key of another account is, "" for the profile's own.
+	OtherAccount(key string) string
+}
+
+// Variables give the values of variables.
+type Variables interface {
+	// Variable gives a value, or the reference of one that is a secret.
+	Variable(name string) (model.Variable, bool)
+}
+
+// Known is what a draft is checked by. Without Keys the key is not checked; without Variables {{name}} is a text like any other.
+type Known struct {
+	Profile   model.Profile
+	Keys      Keys
+	Variables Variables
+	Now       time.Time
+}
+
+// Report is what a draft comes to. Problems stop it. Notes are about a field.
+type Report struct {
+	// Request is as complete as the draft allows.
+	Request   model.FetchRequest
+	Problems  []model.FieldProblem
+	Notes     []ask.Note
+	Questions []ask.Question
+}
+
+func (rep *Report) stop(field string, err error) {
+	if err != nil {
+		rep.Problems = append(rep.Problems, model.FieldProblem{Field: field, Err: err})
+	}
+}
+
+// Check says what keeps a draft from being sent, and what has to be answered before: values of variables (their facts are the
+// fields that wait for them), a key of another account, a key that will be refused. It does no I/O.
+func Check(k Known, d Draft) Report {
+	rep := Report{Request: d.Request}
+	waiting := rep.fill(k.Variables, d)
+	r := &rep.Request
+	if r.Via == model.ViaAgent {
+		r.Zone = model.AgentZone()
+	} else if !d.AnyZone {
+		zone, err := k.Profile.FindZone(string(r.Zone.Name))
+		rep.stop("zone", err)
+		if zone.Password == "" { // the environment's
+			zone.Password = r.Zone.Password
+		}
+		r.Zone = zone
+	}
+	if d.Fitting {
+		r.Options = r.Options.Only(r.Zone.Product)
+	}
+	if r.Body != "" && r.Method == "" {
+		rep.Notes = append(rep.Notes, ask.Note{About: "body", Text: "a body needs a method like POST"})
+	}
+	dl, err := dialect.Find(k.Profile.Dialect)
+	if err != nil {
+		rep.stop("profile", err)
+		return rep
+	}
+	*r = dl.Locate(*r)
+	for _, p := range problems(k.Profile, dl, *r) {
+		later := d.AnyZone && slices.Contains([]string{"zone", "via", "password", "profile"}, p.Field)
+		known := slices.ContainsFunc(rep.Problems, func(o model.FieldProblem) bool { return o.Field == p.Field })
+		if !later && !known {
+			rep.stop(p.Field, p.Err)
+		}
+	}
+	rep.Problems = slices.DeleteFunc(rep.Problems, func(p model.FieldProblem) bool {
+		return slices.Contains(waiting, p.Field) && !errors.As(p.Err, new(*variableError))
+	})
+	if k.Keys != nil && !r.Via.Login() {
+		rep.checkKey(k)
+	}
+	return rep
+}
+
+// variableError is what is wrong with a variable of a field, or its value.
+type variableError struct{ error }
+
+// fill puts the values of variables into the request, and its headers. What else is wrong with the fields that wait for a
+// value is not known yet.
+func (rep *Report) fill(variables Variables, d Draft) (waiting []string) {
+	r := d.Request
+	r.Header = http.Header{"": d.Headers}
+	if variables != nil {
+		var found []model.FieldProblem
+		r, found = r.Resolve(variables.Variable)
+		values := d.Values()
+		for _, p := range found {
+			waiting = append(waiting, p.Field)
+			unknown, is := errors.AsType[*model.UnknownVariableError](p.Err)
+			if !is {
+				rep.stop(p.Field, &variableError{p.Err})
+				continue
+			}
+			i := slices.IndexFunc(values, func(q ask.Question) bool { return q.About == unknown.Name })
+			values[i].Text = unknown.Error()
+			values[i].Facts = append(values[i].Facts, ask.Fact{Text: p.Field})
+		}
+		rep.Questions = slices.DeleteFunc(values, func(q ask.Question) bool { return q.Facts == nil })
+	}
+	var err error
+	r.Header, err = readHeaders(r.Header[""])
+	rep.stop("headers", err)
+	rep.Request = r
+	return waiting
+}
+
+// Values are the questions for the values of all variables of a draft. Secrets are those that stand in a header which is one by
+// its nature, and those that are named like one.
+func (d Draft) Values() (all []ask.Question) {
+	d.Request.Header = http.Header{"": d.Headers}
+	for _, name := range d.Request.Variables() {
+		secret := model.SecretName(name) || slices.ContainsFunc(d.Headers, func(line string) bool {
+			header, value, _ := strings.Cut(line, ":")
+			return model.SecretName(strings.TrimSpace(header)) && slices.Contains(model.Variables(value), name)
+		})
+		q := ask.Question{Kind: ask.Value, About: name, Want: ask.Reason}
+		if secret {
+			q.Want = ask.Secret
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+// checkKey says what speaks against the key of a request by API.
+func (rep *Report) checkKey(k Known) {
+	key, err := k.Keys.Pick(rep.Request.Key)
+	switch {
+	case err != nil:
+		rep.stop("key", err)
+		return
+	case key.Name == "":
+		return
+	case key.Secret == "":
+		rep.stop("key", fmt.Errorf("the console only tracks %s: give it a secret reference in Keys", key.Name))
+		return
+	}
+	question := func(kind ask.Kind, text string) {
+		rep.Questions = append(rep.Questions, ask.Question{Kind: kind, About: key.Name, Text: text})
+	}
+	if owner := k.Keys.OtherAccount(key.Name); owner != "" {
+		question(ask.OtherAccount, fmt.Sprintf("key %s is that of %s. Its value would be sent to %s, the service of profile %s", key.Name, owner, k.Profile.BaseURL, k.Profile.Name))
+	}
+	for _, f := range keystore.CheckUse(key, model.CapUse, false, k.Now) {
+		text := f.Text
+		if f.Fix != "" {
+			text += ": " + f.Fix
+		}
+		if f.Severity == keystore.SeverityError {
+			question(ask.UnfitKey, text)
+		} else {
+			rep.Notes = append(rep.Notes, ask.Note{About: "key", Text: text})
+		}
+	}
+}
+
+// readHeaders reads lines "Name: value". The result is nil if there are none.
+func readHeaders(lines []string) (http.Header, error) {
+	var h http.Header
+	for i, line := range lines {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		bad := ""
+		switch {
+		case strings.ContainsAny(line, "\r\n"):
+			bad = "the value of a variable holds a line break"
+		case !ok || !model.ValidToken(name):
+			bad = "write it as Name: value"
+		case strings.Contains(value, model.Masked):
+			bad = fmt.Sprintf("the journal does not keep the value of %s: type it again, or remove the line", name)
+		case !model.ValidHeaderValue(value):
+			bad = "control characters cannot be sent"
+		}
+		if bad != "" {
+			return h, fmt.Errorf("line %d: %s", i+1, bad)
+		}
+		if h == nil {
+			h = http.Header{}
+		}
+		h[name] = append(h[name], value)
+	}
+	return h, nil
+}
