@@ -101,7 +101,7 @@ func KeyFor(ctx context.Context, s Source, p model.Profile, name string) (model.
 	}
 	value, err := s.Permit(ctx, p, k, func() (keystore.Secret, error) {
 		if k.Secret == "" {
-			return keystore.Secret{}, model.BadField("key", "%s is only tracked; give it a reference to its value (env:, keyring:, file:, cmd:) to use it", name)
+			return keystore.Secret{}, model.BadField("key", "%w", OnlyTracked(name))
 		}
 		return Resolve(ctx, s, "key", k.Secret)
 	})
@@ -109,6 +109,11 @@ func KeyFor(ctx context.Context, s Source, p model.Profile, name string) (model.
 		return k, keystore.Secret{}, err
 	}
 	return k, value, nil
+}
+
+// OnlyTracked says that a key has no reference to its value.
+func OnlyTracked(name string) error {
+	return fmt.Errorf("%s is only tracked; give it a reference to its value (env:, keyring:, file:, cmd:) to use it", name)
 }
 
 // LoginFor makes a zone's proxy login from the profile and the password's reference.

@@ -12,6 +12,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 )
 
 // Draft is what an operator wants fetched. Its texts may hold variables.
@@ -22,7 +23,7 @@ type Draft struct {
 	Headers []string
 	// Fitting leaves out the options that the zone's product does not have.
 	Fitting bool
-	// AnyZone leaves zone and access method for later: a comparison has several.
+	// AnyZone checks what does not depend on the zone and the access method alone: a comparison has several.
 	AnyZone bool
 }
 
@@ -43,7 +44,9 @@ type Variables interface {
 
 // Known is what a draft is checked by. Without Keys the key is not checked; without Variables {{name}} is a text like any other.
 type Known struct {
-	Profile   model.Profile
+	Profile model.Profile
+	// Password is the reference of the password of zones that the profile does not list.
+	Password  string
 	Keys      Keys
 	Variables Variables
 	Now       time.Time
@@ -67,45 +70,61 @@ func (rep *Report) stop(field string, err error) {
 // Check says what keeps a draft from being sent, and what has to be answered before: values of variables (their facts are the
 // fields that wait for them), a key of another account, a key that will be refused. It does no I/O.
 func Check(k Known, d Draft) Report {
-	rep := Report{Request: d.Request}
+	var rep Report
 	waiting := rep.fill(k.Variables, d)
+	rep.checkRules(k, d)
+	rep.Problems = slices.DeleteFunc(rep.Problems, func(p model.FieldProblem) bool {
+		return slices.Contains(waiting, p.Field) && !errors.As(p.Err, new(*variableError))
+	})
+	if r := rep.Request; r.Body != "" && r.Method == "" {
+		rep.Notes = append(rep.Notes, ask.Note{About: "body", Text: "a body needs a method like POST"})
+	}
+	if k.Keys != nil && !rep.Request.Via.Login() {
+		rep.checkKey(k)
+	}
+	return rep
+}
+
+// checkRules finds the zone, and what breaks the rules of a request, at fields without a known problem.
+func (rep *Report) checkRules(k Known, d Draft) {
+	dl, err := dialect.Find(k.Profile.Dialect)
+	if err != nil {
+		rep.stop("profile", err)
+		return
+	}
 	r := &rep.Request
+	if d.AnyZone {
+		sends := dl.Sends()
+		sends.Target, sends.Exit = true, true
+		rep.stopOnce(slices.DeleteFunc(append(r.Problems(sends), badFields(*r)...), func(p model.FieldProblem) bool {
+			return !slices.Contains([]string{"url", "method", "headers", "format", "country", "required"}, p.Field) || p.Field == "url" && r.Options.Query != ""
+		}))
+		return
+	}
 	if r.Via == model.ViaAgent {
 		r.Zone = model.AgentZone()
-	} else if !d.AnyZone {
-		zone, err := k.Profile.FindZone(string(r.Zone.Name))
+	} else {
+		r.Zone, err = k.Profile.FindZone(string(r.Zone.Name))
 		rep.stop("zone", err)
-		if zone.Password == "" { // the environment's
-			zone.Password = r.Zone.Password
+		if len(k.Profile.Zones) == 0 {
+			r.Zone.Password = k.Password
 		}
-		r.Zone = zone
 	}
 	if d.Fitting {
 		r.Options = r.Options.Only(r.Zone.Product)
 	}
-	if r.Body != "" && r.Method == "" {
-		rep.Notes = append(rep.Notes, ask.Note{About: "body", Text: "a body needs a method like POST"})
-	}
-	dl, err := dialect.Find(k.Profile.Dialect)
-	if err != nil {
-		rep.stop("profile", err)
-		return rep
-	}
 	*r = dl.Locate(*r)
-	for _, p := range problems(k.Profile, dl, *r) {
-		later := d.AnyZone && slices.Contains([]string{"zone", "via", "password", "profile"}, p.Field)
-		known := slices.ContainsFunc(rep.Problems, func(o model.FieldProblem) bool { return o.Field == p.Field })
-		if !later && !known {
+	rep.stopOnce(problems(k.Profile, dl, *r))
+}
+
+// stopOnce adds the problems of fields without a known one.
+func (rep *Report) stopOnce(found []model.FieldProblem) {
+	known := len(rep.Problems)
+	for _, p := range found {
+		if !slices.ContainsFunc(rep.Problems[:known], func(o model.FieldProblem) bool { return o.Field == p.Field }) {
 			rep.stop(p.Field, p.Err)
 		}
 	}
-	rep.Problems = slices.DeleteFunc(rep.Problems, func(p model.FieldProblem) bool {
-		return slices.Contains(waiting, p.Field) && !errors.As(p.Err, new(*variableError))
-	})
-	if k.Keys != nil && !r.Via.Login() {
-		rep.checkKey(k)
-	}
-	return rep
 }
 
 // variableError is what is wrong with a variable of a field, or its value.
@@ -168,7 +187,7 @@ func (rep *Report) checkKey(k Known) {
 	case key.Name == "":
 		return
 	case key.Secret == "":
-		rep.stop("key", fmt.Errorf("the console only tracks %s: give it a secret reference in Keys", key.Name))
+		rep.stop("key", exchange.OnlyTracked(key.Name))
 		return
 	}
 	question := func(kind ask.Kind, text string) {

@@ -31,9 +31,7 @@ func problems(p model.Profile, d dialect.Dialect, r model.FetchRequest) []model.
 	if r.Via == model.ViaAgent && r.Tool != "" && r.Tool != d.Sends().PageTool {
 		add("tool", p.Refuse("call tools: any may change something, whatever the endpoint says of it"))
 	}
-	for _, path := range r.Required {
-		add("required", fields.Validate(path))
-	}
+	ps = append(ps, badFields(r)...)
 	switch r.Via {
 	case model.ViaAPI:
 		_, err := exchange.APIURL(p.BaseURL, dialect.RequestPath, nil)
@@ -50,6 +48,16 @@ func problems(p model.Profile, d dialect.Dialect, r model.FetchRequest) []model.
 	case model.ViaBrowser:
 		if p.BrowserURL == "" {
 			add("profile", fmt.Errorf("%s has no browser_url, the remote browser's address", p.Name))
+		}
+	}
+	return ps
+}
+
+// badFields are the required fields that cannot be looked for.
+func badFields(r model.FetchRequest) (ps []model.FieldProblem) {
+	for _, path := range r.Required {
+		if err := fields.Validate(path); err != nil {
+			ps = append(ps, model.FieldProblem{Field: "required", Err: err})
 		}
 	}
 	return ps

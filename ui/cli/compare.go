@@ -86,13 +86,6 @@ compare, a zone is worse; without --baseline, a zone is not ok.`,
 }
 
 func (t *task) compare(ctx context.Context, target string, f compareFlags) (printed, error) {
-	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(strings.Join(f.Zones, textBreak))}}
-	if err := t.fillIn(&f.formFlags, &target, &rest); err != nil {
-		return printed{}, err
-	}
-	if len(f.Zones) > 0 {
-		f.Zones = strings.Split(string(rest.Zone.Name), textBreak)
-	}
 	plan, err := t.comparePlan(ctx, target, f)
 	if err != nil {
 		return printed{}, err
@@ -163,16 +156,14 @@ func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (
 	if f.AtOnce < 1 || f.AtOnce > model.MaxRuns {
 		wrong = append(wrong, fmt.Errorf("--at-once %d: write a number from 1 to %d", f.AtOnce, model.MaxRuns))
 	}
-	header, err := f.check(target, false, wrong...)
+	d := f.draft(target)
+	d.AnyZone, d.Request.Zone.Name = true, model.ZoneName(strings.Join(f.Zones, textBreak))
+	p, base, err := t.checked(ctx, f.askFlags, d, false, wrong...)
 	if err != nil {
-		return model.Grid{}, usage("%w", err)
-	}
-	p, err := t.Profile(ctx)
-	if err != nil {
-		return model.Grid{}, fail(exitState, "%w", err)
+		return model.Grid{}, err
 	}
 	preset := model.Preset{Repeat: f.Repeat, AtOnce: f.AtOnce}
-	for _, name := range unique(f.Zones) {
+	for _, name := range unique(strings.Split(string(base.Zone.Name), textBreak)) {
 		zone, err := t.Zone(p, name)
 		if err != nil {
 			return model.Grid{}, err
@@ -184,12 +175,15 @@ func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (
 			preset.Ways = append(preset.Ways, model.Via(via))
 		}
 	}
-	plan, err := t.Client.Plan(ctx, preset, f.fetchRequest(target, header))
+	base.Zone = model.Zone{}
+	plan, err := t.Client.Plan(ctx, preset, base)
 	if err != nil {
 		return model.Grid{}, fetchError(ctx, err)
 	}
-	if f.Key != "" || slices.ContainsFunc(f.Via, func(v string) bool { return !model.Via(v).Login() }) {
-		return plan, t.haveKey(p, f.Key)
+	if slices.ContainsFunc(f.Via, func(v string) bool { return !model.Via(v).Login() }) {
+		if _, err := (flagKeys{p, t}).Pick(f.Key); err != nil {
+			return plan, usage("%w", err)
+		}
 	}
 	return plan, nil
 }

@@ -49,11 +49,6 @@ value comes from --var, the profile or the environment.`,
 
 func exportFetch(ctx context.Context, t *task, f exportFlags, args []string) (printed, error) {
 	target := firstOf(args)
-	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(f.Zone)}, Session: f.Session}
-	if err := t.fillIn(&f.formFlags, &target, &rest); err != nil {
-		return printed{}, err
-	}
-	f.Zone, f.Session = string(rest.Zone.Name), rest.Session
 	as, p, req, err := t.exported(ctx, target, f)
 	if err != nil {
 		return printed{}, err
@@ -124,23 +119,14 @@ func (t *task) exported(ctx context.Context, target string, f exportFlags) (expo
 	if err != nil {
 		wrong = append(wrong, fmt.Errorf("--via: %w", err))
 	}
-	none := model.FetchRequest{}
 	form := askFlags{formFlags: f.formFlags}
-	header, err := form.check(target, as.Login, wrong...)
+	d := form.draft(target)
+	d.AnyZone = true // what the program cannot send is refused with the code
+	d.Request.Via, d.Request.Session, d.Request.Zone.Name = via, f.Session, model.ZoneName(f.Zone)
+	p, req, err := t.checked(ctx, form, d, as.Login, wrong...)
 	if err != nil {
-		return as, model.Profile{}, none, usage("%w", err)
+		return as, p, req, err
 	}
-	p, err := t.Profile(ctx)
-	if err != nil {
-		return as, p, none, fail(exitState, "%w", err)
-	}
-	req := form.fetchRequest(target, header)
-	req.Via, req.Session = via, f.Session
-	if req.Zone, err = t.Zone(p, f.Zone); err != nil {
-		return as, p, none, err
-	}
-	if f.Key != "" {
-		err = t.haveKey(p, f.Key)
-	}
+	req.Zone, err = t.Zone(p, string(req.Zone.Name))
 	return as, p, req, err
 }

@@ -12,9 +12,6 @@ import (
 // refusal finds out what refuses a page.
 func (t *task) refusal(ctx context.Context, target string, f diagnoseFlags) (printed, error) {
 	r := requestFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via}
-	if err := t.fillInRequest(&r, &target); err != nil {
-		return printed{}, err
-	}
 	req, err := t.fetchRequest(ctx, target, r)
 	if err != nil {
 		return printed{}, err

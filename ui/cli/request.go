@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/fetch"
-	"zonedeck/service/fields"
 	"zonedeck/service/keys"
 	"zonedeck/service/view"
 )
@@ -47,8 +45,6 @@ type formFlags struct {
 	Vars    []string     `flag:"var" help:"value of a variable {{name}}, as name=value (repeatable)"`
 	Timeout durationFlag `flag:"timeout" help:"longest time for one attempt (default: the product's)"`
 	Options optionFlags  `flag:"*"`
-
-	secrets map[string]string // references of variables that stay in the request, see model.FetchRequest
 }
 
 // askFlags say what is sent, and what is expected of the answer.
@@ -142,7 +138,6 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 	if err != nil {
 		return err
 	}
-	req.Session = f.Session
 	dest := t.app.stdout()
 	if f.Output != "" {
 		if dest, err = t.app.destination(f.Output); err != nil {
@@ -190,7 +185,7 @@ func fetchError(ctx context.Context, err error) error {
 
 // fetchRequest builds the request from the flags. Its error names all mistakes in them.
 func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
-	none := model.FetchRequest{}
+	d := f.draft(target)
 	via, wrong := model.ParseVia(f.Via)
 	if wrong != nil {
 		wrong = fmt.Errorf("--via %w", wrong)
@@ -199,26 +194,16 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 	if f.Zone == "" && via != model.ViaAgent {
 		zone = errors.New("--zone is missing: name the zone to fetch through")
 	}
-	args, badArgs := f.toolArgs(via)
-	header, err := f.check(target, f.Tool != "", zone, wrong, badArgs)
-	if err != nil {
-		return none, usage("%w", err)
-	}
-	p, err := t.Profile(ctx)
-	if err != nil {
-		return none, fail(exitState, "%w", err)
-	}
-	req := f.fetchRequest(target, header)
-	req.Via, req.Tool, req.Args, req.Zone = via, f.Tool, args, model.AgentZone()
-	if via != model.ViaAgent {
-		if req.Zone, err = t.Zone(p, f.Zone); err != nil {
-			return none, err
+	if values, err := f.values(); err == nil && len(f.Args) > 0 { // a value decides whether its argument is JSON
+		filled, open := model.FetchRequest{Args: strings.Join(f.Args, textBreak)}.Resolve(flagVariables{values, t}.Variable)
+		if open == nil {
+			f.Args = strings.Split(model.WithoutVariables(filled.Args), textBreak)
 		}
 	}
-	if !via.Login() || f.Key != "" {
-		err = t.haveKey(p, f.Key)
-	}
-	return req, err
+	args, badArgs := f.toolArgs(via)
+	d.Request.Via, d.Request.Tool, d.Request.Args, d.Request.Zone.Name, d.Request.Session = via, f.Tool, args, model.ZoneName(f.Zone), f.Session
+	_, r, err := t.checked(ctx, f.askFlags, d, f.Tool != "", zone, wrong, badArgs)
+	return r, err
 }
 
 // toolArgs returns the arguments of --arg as a JSON object, "" without a tool.
@@ -249,67 +234,12 @@ func (f requestFlags) toolArgs(via model.Via) (string, error) {
 	return string(raw), err
 }
 
-// haveKey refuses a --key that is not in the inventory or, without --key, a profile that names no key.
-func (t *task) haveKey(p model.Profile, name string) error {
-	if name == "" && p.Key == "" {
-		return usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, service.EnvKey)
-	}
-	if name != "" {
-		if _, ok := t.Keys.Key(name); !ok {
-			return usage("key %q is not in the inventory: 'zonedeck keys list' shows the keys", name)
-		}
-	}
-	return nil
-}
-
-// fetchRequest builds the request from the flags, without zone and access method.
-func (f askFlags) fetchRequest(target string, header http.Header) model.FetchRequest {
-	return model.FetchRequest{
-		URL: target, Format: model.Format(f.Format), Method: f.Method, Header: header,
-		Body: f.Body, Country: f.Country, Key: f.Key, Required: f.Required, Timeout: f.Timeout.d, Retries: f.Retries,
-		Options: f.Options.Options, Secrets: f.secrets,
-	}
-}
-
-// check returns the headers, and an error that names all mistakes in the flags. more adds
-// errors in a command's own flags; nil is ignored. free says that the URL may be missing.
-func (f askFlags) check(target string, free bool, more ...error) (http.Header, error) {
-	var wrong []error
-	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
-	switch _, err := model.ParseTarget(target); {
-	case target == "" && (free || f.Options.Options.Query != ""):
-	case target == "":
-		bad("name the URL to fetch, or say with --query what to search for")
-	case target != "" && f.Options.Options.Query != "":
-		bad("--query: the URL follows from it; leave the URL out")
-	case err != nil:
-		bad("URL %q: %w", target, err)
-	}
-	wrong = append(wrong, more...)
-	if f.Format != string(model.FormatRaw) && f.Format != string(model.FormatJSON) {
-		bad("--format %q: write raw or json", f.Format)
-	}
-	if f.Country != "" && !model.ValidCountry(f.Country) {
-		bad("%w", wrongCountry(f.Country))
-	}
-	header := http.Header{}
-	for _, h := range f.Headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok || strings.TrimSpace(name) == "" {
-			bad("--header %q: write it as 'Name: value'", h)
-			continue
-		}
-		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
-	}
-	if f.Retries < -1 {
-		bad("--retries %d: write how many tries may follow the first, 0 or more", f.Retries)
-	}
-	for _, path := range f.Required {
-		if err := fields.Validate(path); err != nil {
-			bad("--require: %w", err)
-		}
-	}
-	return header, errors.Join(wrong...)
+// draft is the request of the flags, without zone and access method.
+func (f askFlags) draft(target string) fetch.Draft {
+	return fetch.Draft{Headers: f.Headers, Request: model.FetchRequest{
+		URL: target, Format: model.Format(f.Format), Method: f.Method, Body: f.Body, Country: f.Country, Key: f.Key,
+		Required: f.Required, Timeout: f.Timeout.d, Retries: f.Retries, Options: f.Options.Options,
+	}}
 }
 
 // wrongCountry is the error for a country that is not a code.

@@ -24,8 +24,7 @@ type requestSource struct {
 	Saved string `flag:"saved" help:"send this saved request"`
 }
 
-// compose fills flags that were not given from the source, and puts in the values of
-// variables.
+// compose fills flags that were not given from the source.
 func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *requestFlags) error {
 	if s := f; s.Curl != "" && s.HAR+s.Saved != "" || s.HAR != "" && s.Saved != "" {
 		return usage("--curl, --har and --saved are each a whole request: give one of them")
@@ -41,21 +40,6 @@ func (t *task) compose(ctx context.Context, given func(flag string) bool, target
 		if err := f.fill(r, given, target); err != nil {
 			return usage("%w", err)
 		}
-	}
-	return t.fillInRequest(f, target)
-}
-
-// fillInRequest puts in the values of variables.
-func (t *task) fillInRequest(f *requestFlags, target *string) error {
-	rest := model.FetchRequest{
-		Zone: model.Zone{Name: model.ZoneName(f.Zone)}, Session: f.Session, Tool: f.Tool, Args: strings.Join(f.Args, textBreak),
-	}
-	if err := t.fillIn(&f.formFlags, target, &rest); err != nil {
-		return err
-	}
-	f.Zone, f.Session, f.Tool = string(rest.Zone.Name), rest.Session, rest.Tool
-	if len(f.Args) > 0 {
-		f.Args = strings.Split(rest.Args, textBreak)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 )
 
