@@ -29,11 +29,12 @@ func (t *task) refusal(ctx context.Context, target string, f diagnoseFlags) (pri
 	})
 	result, subject, err := t.findRefusal(ctx, req, f, line)
 	line.stop()
+	if len(result.Cells) == 0 { // nothing was fetched
+		return printed{}, fetchError(ctx, err)
+	}
 	out := printed{object: view.NewRefusal(result, t.CurrentProfile().Name), rows: refusalRows(result)}
 	v := result.Verdict()
 	switch {
-	case err != nil && len(result.Cells) == 0:
-		return printed{}, fetchError(ctx, err)
 	case err != nil: // fetches already made are billed: print them
 		return out, fetchError(ctx, err)
 	case !result.Refused():
