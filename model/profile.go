@@ -87,6 +87,11 @@ type Abilities interface {
 	// AsksForJobs reports whether a job's state can be asked for, ShowsCosts whether an account shows what its zones cost.
 	AsksForJobs() bool
 	ShowsCosts() bool
+	// Cancels and Previews report whether it is known how a job of a data set is cancelled and previewed. ProductOf is the
+	// product that has its own way to collect by that name.
+	Cancels(dataset string) bool
+	Previews(dataset string) bool
+	ProductOf(dataset string) (Product, bool)
 }
 
 // ProxyAddr is host:port of the proxy, or empty when the profile has none.

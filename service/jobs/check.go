@@ -330,7 +330,7 @@ func (l *Launching) findUnlaunched(ctx context.Context, p model.Profile, r *Repo
 	if len(launched.Unlaunched(all)) == 0 || len(launched.Unlaunched(r.Request.Inputs)) == len(r.Request.Inputs) {
 		return nil
 	}
-	left := Unlaunched{Report: *r}
+	left := Checked{Report: *r}
 	left.draft.OnlyUnlaunched, left.Request.Inputs, left.Before = true, all, Before{}
 	left.Notes, left.Questions = nil, slices.DeleteFunc(slices.Clone(r.Questions), func(q ask.Question) bool { return q.Kind != ask.BadRows })
 	left.Err = l.choose(ctx, p, &left.Report)

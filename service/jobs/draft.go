@@ -77,7 +77,7 @@ type Report struct {
 	// LeftOut are the jobs of the last hour whose inputs are not launched, and how many good rows that leaves out.
 	LeftOut LeftOut
 	// Unlaunched is the job without what jobs of the last hour have, where that is a choice.
-	Unlaunched *Unlaunched
+	Unlaunched *Checked
 	// Repeated is the job of Again, Missing what of it gave no data.
 	Repeated model.Job
 	Missing  Missing
@@ -101,8 +101,8 @@ type LeftOut struct {
 // Facts say, the newest first, which jobs have what is left out.
 func (l LeftOut) Facts() []ask.Fact { return overlapFacts(l.Jobs, l.Good) }
 
-// Unlaunched is a Report with the error that Check would give.
-type Unlaunched struct {
+// Checked is a Report with the error that Check gives beside it.
+type Checked struct {
 	Report
 
 	Err error

@@ -28,8 +28,6 @@ type (
 	Listing = catalogue.Listing
 	// LookupPreview is what a deep lookup would give.
 	LookupPreview = dialect.LookupPreview
-	// Dialect is what a profile adds to the contract.
-	Dialect = dialect.Dialect
 )
 
 // NDJSON is the kind of a source of Rows with an object a line.
@@ -43,9 +41,6 @@ func Formats() []string { return rows.Formats() }
 
 // InputLine is an input as a line of JSON.
 func InputLine(in model.JobInput) []byte { return rows.Input(in) }
-
-// DialectOf is the dialect of a profile.
-func DialectOf(p model.Profile) (Dialect, error) { return dialect.Find(p.Dialect) }
 
 // WithJobs names the dialects that ask for jobs.
 func WithJobs() string { return dialect.WithJobs() }

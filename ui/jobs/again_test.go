@@ -186,31 +186,6 @@ func TestWhatCannotBeLaunchedAgainSaysWhy(t *testing.T) {
 	}
 }
 
-func TestACostIsSaidOnceRowsAreCounted(t *testing.T) {
-	counted := func(change func(*model.Job)) model.Job {
-		j := readyJob()
-		change(&j)
-		return j
-	}
-	for want, j := range map[string]model.Job{
-		"cost      not counted yet": readyJob(),
-		"20 useful · 20 billed ($0.0300)": counted(func(j *model.Job) {
-			j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 20, Useful: 20, Billed: 20, Cost: 0.03, Priced: true}
-		}),
-		"20 billed (unpriced)":                    counted(func(j *model.Job) { j.State, j.Rows = model.JobExpired, model.JobRows{Counted: true, Billed: 20} }),
-		"cost      not known":                     counted(func(j *model.Job) { j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Billed: -1} }),
-		"inputs    20":                            counted(func(j *model.Job) { j.State = model.JobRefused }),
-		"cost      not known: what was collected": counted(func(j *model.Job) { j.State = model.JobCanceled }),
-	} {
-		flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-			s.Expect(want)
-			if !strings.HasPrefix(want, "cost ") {
-				s.ExpectNot("cost ")
-			}
-		})
-	}
-}
-
 func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedFor(t *testing.T) {
 	job := lostJob()
 	job.WebhookToken = "abcdefghijklmnop"
@@ -233,16 +208,6 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedFor(t *testing.T) {
 		s.Press("s")
 		s.Expect("wait for its webhook", "the service has no inbox address")
 	})
-}
-
-func TestAJobThatIsNotSentYetSaysSo(t *testing.T) {
-	for state, want := range map[model.JobState]string{
-		model.JobIntent: "2 inputs · not sent yet", model.JobSending: "2 inputs · being sent, no answer yet", model.JobAccepted: "2 inputs · the service reports no progress",
-	} {
-		job := lostJob()
-		job.State = state
-		flow(t, &fakeJobs{jobs: []model.Job{job}}, "brightdata", 120, 40, func(s *uitest.Screen) { s.Expect(want) })
-	}
 }
 
 // One key does not mark a job while the service's list has jobs that can be it.
@@ -290,29 +255,5 @@ func TestAForgottenJobIsLaunchedAgainWithAWarning(t *testing.T) {
 		s.Expect("the whole job", "the job has expired: no rows to compare with")
 		s.Press("w")
 		s.Expect("Launch it again?", "The same inputs are billed a second time.")
-	})
-}
-
-// A job that nobody asks for any more was in its state, and no longer is.
-func TestAJobThatIsNotAskedForAnyMoreIsNotShownAsRunning(t *testing.T) {
-	j := readyJob()
-	answer := model.Diagnose(model.Outcome{Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: 404})
-	j.State, j.Profile = model.JobRunning, "other" // its own console gave it up
-	j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobUnknown(answer, false), At: j.Updated, Seen: j.Updated.Add(-time.Hour), GivenUp: true}
-	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("? was running", "(last seen at ", "It is not asked for any more")
-		s.ExpectNot("● running", "waiting to be followed")
-		s.Press("/")
-		s.Type("was running")
-		s.Expect("1 of 1")
-	})
-}
-
-// While that does not count yet, it says so.
-func TestAJobThatTheServiceDoesNotKnowIsAskedForOn(t *testing.T) {
-	j := forgottenJob()
-	j.State, j.Detail, j.Fault.Diagnosis = model.JobRunning, "", model.JobUnknown(model.Diagnosis{Class: model.ClassOutside}, true)
-	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("● running", "The service says that", "it knows no such job", "followed: the service is asked for some", "minutes before that counts")
 	})
 }

@@ -15,19 +15,19 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Fields of the dialog that depend on the data set, and those of a job's settings.
+// Fields of the dialog that depend on the data set, and those of a job's settings, by the names that a Draft's have in errors.
 const (
 	fieldDiscover = "discover"
 	fieldMore     = "more"
 	fieldColumns  = "columns"
 	fieldSample   = "sample"
 	fieldSaveList = "save_list"
-	fieldPerInput = "per_input"
-	fieldTotal    = "total"
+	fieldPerInput = "limit_per_input"
+	fieldTotal    = "limit_total"
 	fieldMaxCost  = "max_cost"
 	fieldNotify   = "notify"
 	fieldEndpoint = "endpoint"
-	fieldAuth     = "auth"
+	fieldAuth     = "auth_header"
 	fieldFormat   = "format"
 	fieldPlain    = "plain"
 )
@@ -272,8 +272,8 @@ func columnMap(s string) (map[string]string, error) {
 
 // showSettings shows or hides the fields behind "more".
 func (l *launch) showSettings() {
-	d, err := service.DialectOf(l.m.session.Profile)
-	sent := err == nil && d.Sends().JobSettings
+	can := l.m.session.Profile.Can
+	sent := can.Sends().JobSettings
 	on := l.form.On(fieldMore)
 	product := l.way.Bound != "" // it takes no other settings, and has its bound among its fields
 	for _, name := range []string{fieldSample, fieldSaveList, fieldColumns, fieldMaxCost} {
@@ -288,7 +288,7 @@ func (l *launch) showSettings() {
 	}
 	called := strings.TrimSpace(l.form.Value(fieldNotify)+l.form.Value(fieldEndpoint)) != ""
 	l.form.SetHidden(fieldAuth, !on && !l.inbox.auth || !sent || product || !called)
-	_, named := d.ProductOf(strings.TrimSpace(l.form.Value(fieldDataset))) // before its list is there
+	_, named := can.ProductOf(strings.TrimSpace(l.form.Value(fieldDataset))) // before its list is there
 	l.showInbox(sent, product || named)
 }
 

@@ -14,9 +14,6 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/drift"
-	"zonedeck/ui"
-	"zonedeck/ui/jobs"
-	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
 
@@ -119,15 +116,8 @@ func (f *fakeMonitor) ToEdit(kind drift.Kind, name string) (string, error) {
 
 func startDrift(t *testing.T, f *fakeMonitor) *uitest.Screen {
 	t.Helper()
-	d := deps(t, &fakeJobs{jobs: []model.Job{{ID: "job-2", Dataset: "gd_shop", State: model.JobDownloaded, Profile: "acme"}}})
-	d.Drift = f
-	view := jobs.New(d)
-	app := ui.New(ui.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: d.Theme, FixedTheme: true,
-		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}, {ID: kit.Sandbox, View: &uitest.Elsewhere{}}},
-		Session: kit.Session{ProfileName: "acme", Ready: true},
-	})
-	return uitest.Start(t, app, 120, 40)
+	job := model.Job{ID: "job-2", Dataset: "gd_shop", State: model.JobDownloaded, Profile: "acme"}
+	return start(t, &fakeJobs{jobs: []model.Job{job}, drift: f}, "brightdata", 120, 40)
 }
 
 func TestDriftIsReadAnewWhenTheTabIsShownAgain(t *testing.T) {

@@ -18,7 +18,7 @@ func TestAYesHoldsForOneLaunch(t *testing.T) {
 		s.AllowError("the disk is full")
 		fillDialog(s, "https://a.test/1")
 		s.Press("ctrl+s", "ctrl+s", "y")
-		s.Expect("✗ the disk is full")
+		s.Expect("New job", "✗ the disk is full")
 		s.Press("ctrl+s")
 		s.Expect("Launch 1 input?")
 		if len(f.triggered) != 1 {

@@ -104,8 +104,8 @@ func noResults() string {
 
 // asksForJobs reports whether the profile's dialect knows how to ask for a job.
 func (m *Model) asksForJobs() bool {
-	d, err := service.DialectOf(m.session.Profile)
-	return err != nil || d.AsksForJobs()
+	can := m.session.Profile.Can
+	return can == nil || can.AsksForJobs()
 }
 
 // whyNot returns the reason why an intent cannot act on the selected job, or "".
@@ -146,8 +146,8 @@ func (m *Model) whyNot(i intent) string {
 
 // cancels reports whether it is known how a job is cancelled.
 func (m *Model) cancels(j model.Job) bool {
-	d, err := service.DialectOf(m.session.Profile)
-	return err != nil || d.Cancels(j.Dataset)
+	can := m.session.Profile.Can
+	return can == nil || can.Cancels(j.Dataset)
 }
 
 // foreign reports whether a job is known to belong to another profile than the one in use.

@@ -44,7 +44,7 @@ type launch struct {
 	form   *widget.Form
 	slot   kit.Slot
 	// checked is the result of the first step; valid only while ready is set.
-	checked checked
+	checked service.Checked
 	ready   bool
 	base    model.TriggerRequest // what the form was filled with
 	picked  bool                 // the data set was picked from the list, which no key in a field shows
@@ -60,13 +60,6 @@ type launch struct {
 		auth    bool   // the reference that it checks by was proposed
 		product bool   // the job is of a product, which calls nobody
 	}
-}
-
-// checked is what the form comes to.
-type checked struct {
-	service.Report
-
-	err error
 }
 
 // openForm opens the form of a job.
@@ -129,11 +122,7 @@ func (l *launch) Filled() bool { return l.picked }
 // checkDataset requires a name if the dialect sends one. Otherwise it is only the
 // operator's name for the job and may be empty.
 func (n *launches) checkDataset(s string) error {
-	d, err := service.DialectOf(n.m.session.Profile)
-	if err != nil {
-		return err
-	}
-	return model.CheckDataset(strings.TrimSpace(s), d.Sends())
+	return model.CheckDataset(strings.TrimSpace(s), n.m.session.Profile.Can.Sends())
 }
 
 // contractAlone warns before a launch that the profile cannot follow the job.
@@ -206,7 +195,7 @@ func (l *launch) setSession(s kit.Session) {
 func (l *launch) changed() {
 	rechosen := l.rechosen()
 	if !rechosen {
-		l.checked = checked{}
+		l.checked = service.Checked{}
 		l.form.SetHidden(fieldUnlaunched, true)
 	}
 	l.describe()
@@ -248,7 +237,7 @@ func (l *launch) check() tea.Cmd {
 		return from.check(ctx, jobs, d)
 	}, func(r service.Report, err error) tea.Cmd {
 		l.dialog.Busy = false
-		l.checked = checked{r, err}
+		l.checked = service.Checked{Report: r, Err: err}
 		return l.show()
 	})
 }
@@ -306,7 +295,7 @@ func (l *launch) show() tea.Cmd {
 	wrong := l.markTyped(in.Problems)
 	bad := fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(in.Bad, "row"), r.Source)
 	switch field, why := l.refusal(r); {
-	case errors.Is(r.err, service.ErrNoGoodRow):
+	case errors.Is(r.Err, service.ErrNoGoodRow):
 		l.note(problemLines(in.Problems))
 		if wrong.Field != "" {
 			l.dialog.Problem = bad

@@ -31,7 +31,7 @@ func (n *launches) begin(urls []string) tea.Cmd {
 	if why := n.whyNot(); why != "" {
 		return kit.Warn("new job: " + why)
 	}
-	if d, err := service.DialectOf(n.m.session.Profile); err == nil && d.Sends().Dataset {
+	if n.m.session.Profile.Can.Sends().Dataset {
 		return n.m.dataSets.forNew(urls)
 	}
 	return n.openForm(urls)

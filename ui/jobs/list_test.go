@@ -63,43 +63,76 @@ func TestTheFilterHidesTheJobsThatDoNotMatch(t *testing.T) {
 	})
 }
 
-func TestTheRecordsOfADownloadAreItsRowsWithData(t *testing.T) {
-	j := readyJob()
-	j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 24, Useful: 23, Billed: -1, Errors: []model.JobRowErrors{{Code: "dead_page", Rows: 1}}}
-	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("20      23", "24 rows · 23 useful · 1 error")
-	})
-}
-
-func TestRecordsThatDidNotComeStandWithTheJob(t *testing.T) {
-	j := readyJob()
-	j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 12, Useful: 12, Billed: -1}
-	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("! the service counted 20 records", "rows came: the answer may have been cut; d")
-	})
-}
-
-func TestAJobThatMayHaveStartedPromisesNoWebhook(t *testing.T) {
-	j := readyJob()
-	j.State, j.Snapshot, j.Detail = model.JobMayHave, "", "connection reset"
-	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("! may have started", "s looks", "again with a.")
-		if strings.Contains(strings.ToLower(s.Screen()), "webhook") {
-			t.Errorf("it speaks of a webhook, which nothing receives yet:\n%s", s.Screen())
-		}
-	})
-}
-
-// Nobody saw a connection break where the process was killed.
-func TestAJobOfAKilledProcessHasItsVerdict(t *testing.T) {
-	j := readyJob()
-	j.State, j.Snapshot, j.Detail, j.Fault = model.JobMayHave, "", "the console ended while the request was on its way", model.TriggerUnseen(j.Created)
-	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("unrecognised (trigger): zonedeck ended", "evidence  the process that sent the request", "do next   [s] look for the job")
-		if strings.Contains(s.Screen(), "broke") {
-			t.Errorf("it speaks of a connection that broke:\n%s", s.Screen())
-		}
-	})
+// What is known of a job stands beside the list: what came of it, what it cost, and whether it is asked for.
+func TestHowAJobStands(t *testing.T) {
+	rows := func(r model.JobRows) func(*model.Job) {
+		return func(j *model.Job) { j.State, j.Rows = model.JobDownloaded, r }
+	}
+	in := func(state model.JobState) func(*model.Job) {
+		return func(j *model.Job) { j.State, j.Snapshot, j.Inputs, j.Done = state, "", 2, -1 }
+	}
+	for name, c := range map[string]struct {
+		change func(*model.Job)
+		want   []string
+		hidden []string
+	}{
+		"rows with data": {
+			rows(model.JobRows{Counted: true, Returned: 24, Useful: 23, Billed: -1, Errors: []model.JobRowErrors{{Code: "dead_page", Rows: 1}}}),
+			[]string{"20      23", "24 rows · 23 useful · 1 error"},
+			nil,
+		},
+		"records that did not come": {
+			rows(model.JobRows{Counted: true, Returned: 12, Useful: 12, Billed: -1}),
+			[]string{"! the service counted 20 records", "rows came: the answer may have been cut; d"},
+			nil,
+		},
+		"inputs without a record": {func(j *model.Job) { j.Inputs, j.Done, j.Records = 40, 40, 12 }, []string{"12 records from 40 inputs"}, nil},
+		"may have started":        {in(model.JobMayHave), []string{"! may have started", "s looks", "again with a."}, []string{"webhook", "Webhook"}}, // nothing receives one
+		"its process was killed": { // nobody saw a connection break
+			func(j *model.Job) {
+				in(model.JobMayHave)(j)
+				j.Detail, j.Fault = "the console ended while the request was on its way", model.TriggerUnseen(j.Created)
+			},
+			[]string{"unrecognised (trigger): zonedeck ended", "evidence  the process that sent the request", "do next   [s] look for the job"},
+			[]string{"broke"},
+		},
+		"cancelled":           {func(j *model.Job) { j.State, j.Wire = model.JobCanceled, "running" }, []string{"- cancelled (the service last said running)"}, nil},
+		"an intent":           {in(model.JobIntent), []string{"2 inputs · not sent yet"}, nil},
+		"being sent":          {in(model.JobSending), []string{"2 inputs · being sent, no answer yet"}, nil},
+		"accepted":            {in(model.JobAccepted), []string{"2 inputs · the service reports no progress"}, nil},
+		"not counted":         {func(*model.Job) {}, []string{"cost      not counted yet"}, nil},
+		"a cost":              {rows(model.JobRows{Counted: true, Returned: 20, Useful: 20, Billed: 20, Cost: 0.03, Priced: true}), []string{"20 useful · 20 billed ($0.0300)"}, []string{"cost "}},
+		"without a rate":      {func(j *model.Job) { j.State, j.Rows = model.JobExpired, model.JobRows{Counted: true, Billed: 20} }, []string{"20 billed (unpriced)"}, []string{"cost "}},
+		"not known":           {rows(model.JobRows{Counted: true, Billed: -1}), []string{"cost      not known"}, nil},
+		"refused":             {func(j *model.Job) { j.State = model.JobRefused }, []string{"inputs    20"}, []string{"cost "}},
+		"cancelled, its cost": {func(j *model.Job) { j.State = model.JobCanceled }, []string{"cost      not known: what was collected"}, nil},
+		"given up elsewhere": {
+			func(j *model.Job) {
+				answer := model.Diagnose(model.Outcome{Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: 404})
+				j.State, j.Profile = model.JobRunning, "other"
+				j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobUnknown(answer, false), At: j.Updated, Seen: j.Updated.Add(-time.Hour), GivenUp: true}
+			},
+			[]string{"? was running", "(last seen at ", "It is not asked for any more"},
+			[]string{"● running", "waiting to be followed"},
+		},
+		"not known to the service so far": {
+			func(j *model.Job) {
+				*j = forgottenJob()
+				j.State, j.Detail, j.Fault.Diagnosis = model.JobRunning, "", model.JobUnknown(model.Diagnosis{Class: model.ClassOutside}, true)
+			},
+			[]string{"● running", "The service says that", "it knows no such job", "followed: the service is asked for some", "minutes before that counts"},
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := readyJob()
+			c.change(&j)
+			flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+				s.Expect(c.want...)
+				s.ExpectNot(c.hidden...)
+			})
+		})
+	}
 }
 
 func TestThePathOfADownloadIsShownInFullAboveTheSteps(t *testing.T) {
@@ -118,14 +151,6 @@ func TestThePathOfADownloadIsShownInFullAboveTheSteps(t *testing.T) {
 		if path < 0 || step < path {
 			t.Errorf("the path is cut, or below the steps:\n%s", s.Screen())
 		}
-	})
-}
-
-func TestACancelledJobIsNotShownAsRunning(t *testing.T) {
-	j := readyJob()
-	j.State, j.Wire = model.JobCanceled, "running"
-	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("- cancelled (the service last said running)")
 	})
 }
 
@@ -149,14 +174,6 @@ func TestWithTheContractAloneTheDialogSaysWhatIsNotSentOrPossible(t *testing.T) 
 		s.Press("esc", "up", "up", "ctrl+u")
 		s.Press("ctrl+s")
 		s.Expect("name the dataset")
-	})
-}
-
-func TestInputsWithoutARecordAreCounted(t *testing.T) {
-	j := readyJob()
-	j.Inputs, j.Done, j.Records = 40, 40, 12
-	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("12 records from 40 inputs")
 	})
 }
 

@@ -22,16 +22,15 @@ type (
 	askPreview struct{}
 	// lookupPreviewed is a preview, or what kept the form from being previewed.
 	lookupPreviewed struct {
-		checked checked
+		checked service.Checked
 		service.LookupPreview
 	}
 )
 
 // previewBindings is the key of a preview, where the dialect knows one and the input is typed.
 func (l *launch) previewBindings() []kit.Binding {
-	d, err := service.DialectOf(l.m.session.Profile)
 	c, _ := l.dataset()
-	if err != nil || !d.Previews(c.ID) || l.form.Value(fieldSource) != sourceTyped {
+	if !l.m.session.Profile.Can.Previews(c.ID) || l.form.Value(fieldSource) != sourceTyped {
 		return nil
 	}
 	return []kit.Binding{{Keys: []string{"ctrl+l"}, Label: "preview", Help: "Ask the service for columns and a sample; nothing is launched.", Intent: askPreview{}, WhileTyping: true}}
@@ -66,7 +65,7 @@ func (l *launch) previewLookup() tea.Cmd {
 	return kit.Load(kit.Jobs, &l.slot, l.m.deps.Ctx, func(ctx context.Context) (lookupPreviewed, error) {
 		var out lookupPreviewed
 		var err error
-		if out.checked.Report, out.checked.err = from.check(ctx, jobs, d); out.checked.err == nil {
+		if out.checked.Report, out.checked.Err = from.check(ctx, jobs, d); out.checked.Err == nil {
 			out.LookupPreview, err = jobs.PreviewJob(ctx, out.checked.Request)
 		}
 		return out, err
@@ -81,7 +80,7 @@ func (l *launch) previewLookup() tea.Cmd {
 // previewed offers the columns of a preview.
 func (l *launch) previewed(out lookupPreviewed, err error) tea.Cmd {
 	l.dialog.Busy = false
-	if out.checked.err != nil {
+	if out.checked.Err != nil {
 		l.checked = out.checked
 		return l.show()
 	}

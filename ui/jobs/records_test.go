@@ -16,9 +16,6 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	result "zonedeck/service/records"
-	"zonedeck/ui"
-	"zonedeck/ui/jobs"
-	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
 
@@ -100,15 +97,8 @@ func openRecords(t *testing.T, r *results, content string, w, h int) *uitest.Scr
 		ID: "job-1", Profile: "acme", Dataset: "gd_shop", State: model.JobDownloaded, Snapshot: "sd_1", Inputs: 3, Records: 300, Done: -1,
 		File: "rows.ndjson", Created: time.Now(), KeyName: "etl",
 	}}}
-	f.results, f.dialect = r, "brightdata"
-	d := deps(t, f)
-	view := jobs.New(d)
-	app := ui.New(ui.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: d.Theme, FixedTheme: true,
-		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
-		Session: kit.Session{ProfileName: "acme", Profile: f.profile(), Ready: true, Keys: testKeys(), Key: testKeys()[0]},
-	})
-	s := uitest.Start(t, app, w, h)
+	f.results = r
+	s := start(t, f, "brightdata", w, h)
 	s.Press("p")
 	return s
 }

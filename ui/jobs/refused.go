@@ -1,7 +1,9 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
+	"zonedeck/ui/kit/widget"
 )
 
 // refuse says why the job is not launched: beside the field that has to change, which is edited at once,
@@ -34,44 +37,34 @@ func (l *launch) sourceField() string {
 }
 
 // refusal says why what was checked cannot be launched, and at which field, "" for none.
-func (l *launch) refusal(c checked) (field, why string) {
+func (l *launch) refusal(c service.Checked) (field, why string) {
 	for _, n := range c.Notes { // the job would wait for its webhook in vain
-		if n.Warn && c.err == nil {
+		if n.Warn && c.Err == nil {
 			return n.About, n.Text
 		}
 	}
-	if c.err == nil {
+	kept, isKept := errors.AsType[*service.KeepError](c.Err)
+	wrong, isWrong := errors.AsType[*model.RequestError](c.Err)
+	switch {
+	case c.Err == nil:
 		return "", ""
-	}
-	why = c.err.Error()
-	var kept *service.KeepError
-	if errors.As(c.err, &kept) && kept.IsList {
+	case isKept && kept.IsList:
 		field = fieldSaveList
-	}
-	if service.UnknownDataset(c.err) {
+	case service.UnknownDataset(c.Err):
 		field = fieldDataset
-	}
-	var wrong *model.RequestError
-	if !errors.As(c.err, &wrong) {
-		return field, why
-	}
-	fields := map[string]string{
-		"dataset": fieldDataset, "discover": fieldDiscover, "inputs": l.sourceField(), "source": fieldPath, "columns": fieldColumns, "key": fieldKey,
-		"limit": fieldTotal, "limit_total": fieldTotal, "limit_per_input": fieldPerInput, "max_cost": l.costField(), "save_list": fieldSaveList,
-		"notify": fieldNotify, "endpoint": fieldEndpoint, "format": fieldFormat, "auth_header": fieldAuth, "only_unlaunched": fieldUnlaunched,
-	}
-	switch wrong.Field() {
-	case "source", "columns", "discover", "save_list", "only_unlaunched", "key":
-		why = wrong.Problems[0].Err.Error() // the field is shown beside it
-	case "inputs", "notify", "endpoint":
-		if len(c.Request.Inputs) == 0 || c.Estimate.Inputs == 0 {
+	case isWrong:
+		field = wrong.Field()
+		if other, ok := map[string]string{"inputs": l.sourceField(), "source": fieldPath, "limit": fieldTotal, "max_cost": l.costField(), "profile": ""}[field]; ok {
+			field = other
+		}
+		if field != "" && len(wrong.Problems) == 1 { // it stands beside the field
 			why = wrong.Problems[0].Err.Error()
 		}
 	}
-	if missing := service.MissingColumns(c.err); len(missing) > 0 {
-		why += "; name one here, as COLUMN=" + missing[0]
+	if missing := service.MissingColumns(c.Err); len(missing) > 0 {
+		return field, cmp.Or(why, c.Err.Error()) + "; name one here, as COLUMN=" + missing[0]
 	}
-	return fields[wrong.Field()], why
+	return field, cmp.Or(why, c.Err.Error())
 }
 
 // costField is the field that can bring a job within its cap: the cap itself, if the form has one, or a limit if
@@ -90,20 +83,14 @@ func (l *launch) costField() string {
 
 // isSetting reports whether a field is one of those behind More.
 func isSetting(name string) bool {
-	for _, f := range settingFields() {
-		if f.Name == name {
-			return name != fieldMore
-		}
-	}
-	return false
+	return name != fieldMore && slices.ContainsFunc(settingFields(), func(f widget.Field) bool { return f.Name == name })
 }
 
 // forbidden returns the finding that forbids using a key for a launch, if any: a job is automation.
 func forbidden(k model.Key, now time.Time) (keystore.Finding, bool) {
-	for _, f := range keystore.CheckUse(k, model.CapUse, true, now) {
-		if f.Severity == keystore.SeverityError {
-			return f, true
-		}
+	found := keystore.CheckUse(k, model.CapUse, true, now)
+	if i := slices.IndexFunc(found, func(f keystore.Finding) bool { return f.Severity == keystore.SeverityError }); i >= 0 {
+		return found[i], true
 	}
 	return keystore.Finding{}, false
 }

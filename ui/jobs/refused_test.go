@@ -34,8 +34,8 @@ func TestARefusedFieldIsEditedAtOnce(t *testing.T) {
 		"a list that cannot be kept": {&fakeJobs{check: refusing(&service.KeepError{IsList: true, Err: errors.New("it is there")})}, []string{"›Save as", "the list could not be saved, so nothing was sent: it is there"}, ""},
 		"a deaf inbox":               {&fakeJobs{check: noting(ask.Note{About: "notify", Text: "nobody receives", Warn: true})}, []string{"›Notify", "✗ nobody receives"}, ""},
 		"a cap of the profile":       {&fakeJobs{check: refusing(model.BadField("max_cost", "it may cost $2"))}, []string{"✗ max_cost: it may cost $2"}, "Cap, $"},
-		"a cost that is not known":   {&fakeJobs{listing: byUPC, check: refusing(model.BadField("max_cost", "set a limit"))}, []string{"›Per input", "✗ max_cost: set a limit"}, ""},
-		"a cap of the form":          {&fakeJobs{jobs: []model.Job{readyJob()}, asked: capped, check: refusing(model.BadField("max_cost", "it may cost $2"))}, []string{"›Cap, $     0.5", "✗ max_cost: it may cost $2"}, ""},
+		"a cost that is not known":   {&fakeJobs{listing: byUPC, check: refusing(model.BadField("max_cost", "set a limit"))}, []string{"›Per input", "✗ set a limit"}, ""},
+		"a cap of the form":          {&fakeJobs{jobs: []model.Job{readyJob()}, asked: capped, check: refusing(model.BadField("max_cost", "it may cost $2"))}, []string{"›Cap, $     0.5", "✗ it may cost $2"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := c.f

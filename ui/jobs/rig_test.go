@@ -22,6 +22,7 @@ import (
 	result "zonedeck/service/records"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
+	"zonedeck/ui/jobs/drift"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/alert"
 	"zonedeck/ui/uitest"
@@ -35,6 +36,7 @@ type fakeJobs struct {
 	notify   bool
 	held     io.Reader // what every file of inputs reads
 	results  *results
+	drift    drift.Monitor
 	// inbox gives addresses of the inbox, by what authorization refers to; nil for no inbox.
 	inbox         func() (address, warning string, err error)
 	authorization string
@@ -221,7 +223,7 @@ func (f *fakeJobs) Request(context.Context, string) (model.TriggerRequest, error
 }
 
 func (f *fakeJobs) profile() model.Profile {
-	return model.Profile{Name: "acme", Dialect: f.dialect, Local: f.local}
+	return model.Profile{Name: "acme", Dialect: f.dialect, Can: dialect.Abilities(f.dialect), Local: f.local}
 }
 
 func (f *fakeJobs) NewAddress(context.Context) (address, warning string, err error) { return f.inbox() }
@@ -269,7 +271,7 @@ func (wallClock) Now() time.Time { return time.Now() }
 func deps(t *testing.T, f *fakeJobs) jobs.Deps {
 	t.Helper()
 	d := jobs.Deps{
-		Ctx: t.Context(), Clock: wallClock{}, Theme: kit.NewTheme(true, false), Console: console{f}, Terminal: f.terminal, Notify: f.notify, Jobs: f,
+		Ctx: t.Context(), Clock: wallClock{}, Theme: kit.NewTheme(true, false), Console: console{f}, Terminal: f.terminal, Notify: f.notify, Jobs: f, Drift: f.drift,
 	}
 	if f.inbox != nil {
 		d.Inbox = f
@@ -402,10 +404,13 @@ func start(t *testing.T, f *fakeJobs, dialect string, w, h int) *uitest.Screen {
 	t.Helper()
 	f.dialect, f.events = dialect, make(chan service.Followed, 9)
 	d := deps(t, f)
-	view := jobs.New(d)
+	view, other := jobs.New(d), kit.Keys
+	if f.drift != nil {
+		other = kit.Sandbox
+	}
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: d.Theme, FixedTheme: true,
-		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
+		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}, {ID: other, View: &uitest.Elsewhere{}}},
 		Session: kit.Session{ProfileName: "acme", Profile: f.profile(), Ready: true, Keys: testKeys(), Key: testKeys()[0]},
 	})
 	return uitest.Start(t, app, w, h)

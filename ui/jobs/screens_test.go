@@ -142,16 +142,6 @@ func TestANewerJobIsAskedAboutAnew(t *testing.T) {
 	})
 }
 
-func TestALaunchThatFailsStaysInTheDialogAndSaysWhy(t *testing.T) {
-	f := &fakeJobs{launch: func(model.Job) (model.Job, error) { return model.Job{}, errors.New("key etl: secret missing") }}
-	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		fillDialog(s, "https://a.test/1")
-		s.AllowError("secret missing")
-		s.Press("ctrl+s", "ctrl+s", "y")
-		s.Expect("New job", "✗ key etl: secret missing")
-	})
-}
-
 func TestRecordsUpToABadOneAreShown(t *testing.T) {
 	f := &fakeJobs{jobs: []model.Job{readyJob()}, recordsErr: errors.New("record 2 is not JSON"), records: model.RecordTable{
 		Columns: []model.RecordColumn{{Name: "title", Type: "text", Filled: 1}}, Rows: [][]string{{"A chair"}}, Total: -1,
@@ -333,19 +323,6 @@ func TestALedgerThatCannotBeReadSaysSoAndRecovers(t *testing.T) {
 	})
 }
 
-func TestQuittingAsksWhileAJobIsBeingSent(t *testing.T) {
-	f := &fakeJobs{slow: 10 * time.Second}
-	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		fillDialog(s, "https://a.test/1")
-		s.Press("ctrl+s", "ctrl+s", "y")
-		s.Press("ctrl+c")
-		s.Expect("in flight")
-		if !s.Running() {
-			t.Fatal("it quit without asking")
-		}
-	})
-}
-
 func TestTheListBehindTheDialogSaysThatAJobIsBeingSent(t *testing.T) {
 	for _, earlier := range [][]model.Job{nil, {readyJob()}} {
 		flow(t, &fakeJobs{slow: 10 * time.Second, jobs: earlier}, "brightdata", 120, 40, func(s *uitest.Screen) {
@@ -354,6 +331,9 @@ func TestTheListBehindTheDialogSaysThatAJobIsBeingSent(t *testing.T) {
 			s.Press("ctrl+s", "ctrl+s", "y")
 			s.Expect("a job is being sent")
 			s.ExpectNot("no jobs yet")
+			s.Press("ctrl+c") // it asks before it quits
+			s.Expect("in flight")
+			s.Press("esc")
 			s.After(12 * time.Second)
 			s.ExpectNot("being sent")
 		})

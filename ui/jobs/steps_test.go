@@ -82,30 +82,19 @@ func TestEveryNextStepNamesAKeyThatActsOrNone(t *testing.T) {
 	}
 }
 
-// The step after a trigger goes on with that job: it is launched again if it has not started for certain,
-// and looked for if it may have.
-func TestTheNextStepOfATriggerIsOfThatJob(t *testing.T) {
-	for state, key := range map[model.JobState]string{model.JobRefused: "a", model.JobNotSent: "a", model.JobMayHave: "s"} {
-		synctest.Test(t, func(t *testing.T) {
-			job := readyJob()
-			job.State, job.Snapshot = state, ""
-			job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: model.Diagnosis{Class: model.ClassTooFast, Steps: []model.Step{{Action: model.ActionRetry, Text: "go on"}}}}
-			s := start(t, &fakeJobs{jobs: []model.Job{job}}, "brightdata", 120, 40)
-			s.Expect("do next   [" + key + "] go on")
-		})
-	}
-}
-
-// A result that the service has no more is not asked for again: its job is launched again.
-func TestTheNextStepOfAnExpiredResultIsAnotherLaunch(t *testing.T) {
-	for state, key := range map[model.JobState]string{model.JobExpired: "a", model.JobCanceled: "a", model.JobReady: "d"} {
-		synctest.Test(t, func(t *testing.T) {
+// The step after a trigger goes on with that job: it is launched again if it has not started for certain, and looked for
+// if it may have. A result that the service has no more is not asked for again: its job is launched again.
+func TestTheNextStepIsOfTheJobAsItStands(t *testing.T) {
+	for call, keys := range map[model.JobCall]map[model.JobState]string{
+		model.CallTrigger:  {model.JobRefused: "a", model.JobNotSent: "a", model.JobMayHave: "s"},
+		model.CallDownload: {model.JobExpired: "a", model.JobCanceled: "a", model.JobReady: "d"},
+	} {
+		for state, key := range keys {
 			job := readyJob()
 			job.State = state
-			job.Fault = model.JobFault{Call: model.CallDownload, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Steps: []model.Step{{Action: model.ActionRetry, Text: "go on"}}}}
-			s := start(t, &fakeJobs{jobs: []model.Job{job}}, "brightdata", 120, 40)
-			s.Expect("do next   [" + key + "] go on")
-		})
+			job.Fault = model.JobFault{Call: call, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Steps: []model.Step{{Action: model.ActionRetry, Text: "go on"}}}}
+			flow(t, &fakeJobs{jobs: []model.Job{job}}, "brightdata", 120, 40, func(s *uitest.Screen) { s.Expect("do next   [" + key + "] go on") })
+		}
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 const fieldUnlaunched = "only_unlaunched"
 
 // chosen is what is launched: what was checked, or the same without what jobs of the last hour have.
-func (l *launch) chosen() checked {
+func (l *launch) chosen() service.Checked {
 	if left := l.checked.Unlaunched; l.unlaunched && left != nil {
-		return checked{left.Report, left.Err}
+		return *left
 	}
 	return l.checked
 }

@@ -16,7 +16,7 @@ func leaving(inputs, sample int, unknown ...model.Job) func(*service.Report) err
 		if len(r.Request.Inputs) < inputs+sample {
 			return nil
 		}
-		left := service.Unlaunched{Report: *r}
+		left := service.Checked{Report: *r}
 		left.Request.Inputs = r.Request.Inputs[inputs : inputs+sample]
 		left.LeftOut = service.LeftOut{Inputs: inputs, Good: len(r.Request.Inputs), Jobs: []service.Overlap{{Job: readyJob(), Inputs: inputs}}, Unknown: unknown}
 		left.Estimate.Dollars, r.Estimate.Dollars = 0.5*float64(sample), 0.5*float64(len(r.Request.Inputs))
