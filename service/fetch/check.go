@@ -127,6 +127,16 @@ func (rep *Report) stopOnce(found []model.FieldProblem) {
 	}
 }
 
+// Most is what a fetch may cost at most, by the rate of its zone. In the remote browser the body says nothing about the traffic,
+// which is what is charged: that is unpriced.
+func Most(r model.FetchRequest) (dollars float64, priced bool) {
+	if r.Via == model.ViaBrowser || r.Zone.Product == model.ProductBrowser {
+		return 0, false
+	}
+	tries := float64(r.Retries + 1)
+	return r.Zone.Rate.Cost(tries, tries*float64(r.BodyLimit))
+}
+
 // variableError is what is wrong with a variable of a field, or its value.
 type variableError struct{ error }
 

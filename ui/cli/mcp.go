@@ -210,7 +210,7 @@ func haveZones(ctx context.Context, consoles []mcp.Console, zones []string) erro
 			if err != nil {
 				return err //nolint:wrapcheck // it names the profile
 			}
-			if _, err := c.Zone(p, z); err != nil {
+			if _, err := p.FindZone(z); err != nil {
 				lacks = append(lacks, err)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
-	"zonedeck/service/dialect"
 	"zonedeck/service/export"
+	"zonedeck/service/fetch"
 	"zonedeck/service/view"
 )
 
@@ -28,18 +28,18 @@ func (s *Server) addCompare(srv *sdk.Server) {
 }
 
 func (s *Server) compare(ctx context.Context, c *call, in view.CompareArgs) (view.AgentComparison, string, error) {
-	p, d, r, err := c.request(ctx, in.FetchAsk)
+	p, d, err := c.draft(ctx, in.FetchAsk)
 	if err != nil {
 		return view.AgentComparison{}, "", err
 	}
-	t := model.Grid{Profile: p.Name, Base: r, Repeat: max(in.Repeat, 1)}
-	if t.Cells, err = s.cells(c, p, d, r, in); err != nil {
+	t := model.Grid{Profile: p.Name, Repeat: max(in.Repeat, 1)}
+	if t.Base, t.Cells, err = c.cells(p, d, in); err != nil {
 		return view.AgentComparison{}, "", err
 	}
 	var dollars float64
 	priced := true
 	for _, cell := range t.Cells {
-		one, known := most(t.Request(cell))
+		one, known := fetch.Most(t.Request(cell))
 		dollars, priced = dollars+one*float64(t.Repeat), priced && known
 	}
 	settle, err := s.budget.reserve(dollars, priced)
@@ -63,48 +63,42 @@ func spent(t model.Grid) (dollars float64) {
 			cost, _ := cell.Zone.Rate.Cost(float64(run.Requests), float64(run.Traffic))
 			dollars += cost
 		}
-		one, _ := most(t.Request(cell))
+		one, _ := fetch.Most(t.Request(cell))
 		dollars += one * float64(cell.CutOff)
 	}
 	return dollars
 }
 
-// cells are the cells of a comparison, each of them allowed.
-func (s *Server) cells(c *call, p model.Profile, d dialect.Dialect, r model.FetchRequest, in view.CompareArgs) ([]model.Cell, error) {
+// cells are the cells of a comparison, each of them allowed, and its request.
+func (c *call) cells(p model.Profile, d fetch.Draft, in view.CompareArgs) (base model.FetchRequest, cells []model.Cell, err error) {
+	const ways = 3 // that there are
 	switch {
 	case len(in.Zones) == 0 || len(in.Zones) > maxZones:
-		return nil, fmt.Errorf("zones: name 1 to %d", maxZones)
+		return base, nil, fmt.Errorf("zones: name 1 to %d", maxZones)
 	case in.Repeat < 0 || in.Repeat > model.MaxRuns:
-		return nil, fmt.Errorf("repeat %d: write 1 to %d", in.Repeat, model.MaxRuns)
+		return base, nil, fmt.Errorf("repeat %d: write 1 to %d", in.Repeat, model.MaxRuns)
+	case len(in.Via) > ways:
+		return base, nil, fmt.Errorf("via: name at most %d", ways)
 	}
-	if len(in.Via) == 0 {
-		in.Via = []string{string(model.ViaAPI), string(model.ViaNative)}
+	via := []model.Via{model.ViaAPI, model.ViaNative}
+	if len(in.Via) > 0 {
+		via = nil
 	}
-	if len(in.Via) > maxWays {
-		return nil, fmt.Errorf("via: name at most %d", maxWays)
+	for _, name := range in.Via {
+		v, err := way(name)
+		if err != nil {
+			return base, nil, err
+		}
+		via = append(via, v)
 	}
 	var zones []model.Zone
-	var ways []model.Via
-	for _, v := range in.Via {
-		via, err := way(v)
-		if err != nil {
-			return nil, err
-		}
-		ways = append(ways, via)
-	}
 	for _, name := range in.Zones {
-		z, err := c.zone(p, name)
+		report, err := c.check(p, d, name)
 		if err != nil {
-			return nil, err
+			return base, nil, err
 		}
-		r.Zone = z
-		if err := s.allowed(d, r); err != nil {
-			return nil, err
-		}
-		zones = append(zones, z)
+		zones, base = append(zones, report.Request.Zone), report.Request
 	}
-	return model.ZoneCells(zones, ways), nil
+	base.URL, base.Zone = d.Request.URL, model.Zone{}
+	return base, model.ZoneCells(zones, via), nil
 }
-
-// maxWays is how many access methods there are.
-const maxWays = 3

@@ -18,8 +18,8 @@ type Console interface {
 	// Base is the profile as it is configured.
 	Base() model.Profile
 	Profile(ctx context.Context) (model.Profile, error)
-	// Zone is a zone of the profile.
-	Zone(p model.Profile, name string) (model.Zone, error)
+	// Known is what a fetch by the profile is checked by.
+	Known(p model.Profile) fetch.Known
 	Now() time.Time
 	Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 	Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
-	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
 	"zonedeck/service/view"
 )
@@ -41,7 +41,7 @@ func fetchActivity(a view.FetchAsk, zone, via string) model.Activity {
 }
 
 func (s *Server) fetch(ctx context.Context, c *call, in view.FetchArgs) (view.AgentFetch, string, error) {
-	p, d, r, err := c.request(ctx, in.FetchAsk)
+	p, d, err := c.draft(ctx, in.FetchAsk)
 	if err != nil {
 		return view.AgentFetch{}, "", err
 	}
@@ -49,16 +49,18 @@ func (s *Server) fetch(ctx context.Context, c *call, in view.FetchArgs) (view.Ag
 	if err != nil {
 		return view.AgentFetch{}, "", err
 	}
-	if r.Via, err = way(in.Via); err != nil {
+	if d.Request.Via, err = way(in.Via); err != nil {
 		return view.AgentFetch{}, "", err
 	}
-	if r.Zone, err = c.zone(p, in.Zone); err != nil {
+	report, err := c.check(p, d, in.Zone)
+	if err == nil && len(report.Problems) > 0 {
+		err = &model.RequestError{Problems: report.Problems}
+	}
+	if err != nil {
 		return view.AgentFetch{}, "", err
 	}
-	if err := s.allowed(d, r); err != nil {
-		return view.AgentFetch{}, "", err
-	}
-	settle, err := s.budget.reserve(most(r))
+	r := report.Request
+	settle, err := s.budget.reserve(fetch.Most(r))
 	if err != nil {
 		return view.AgentFetch{}, "", err
 	}
@@ -67,7 +69,7 @@ func (s *Server) fetch(ctx context.Context, c *call, in view.FetchArgs) (view.Ag
 	if err != nil {
 		cost := 0.0
 		if sent { // it may have cost all that it could
-			cost, _ = most(r)
+			cost, _ = fetch.Most(r)
 		}
 		settle(cost)
 		return view.AgentFetch{}, "", err
@@ -94,19 +96,8 @@ func way(via string) (model.Via, error) {
 	}
 }
 
-// zone is an allowed zone of the profile.
-func (c *call) zone(p model.Profile, name string) (model.Zone, error) {
-	if name == "" {
-		return model.Zone{}, errors.New("zone is missing: name the zone to fetch through")
-	}
-	if err := c.c.Rules.zone(name); err != nil {
-		return model.Zone{}, err
-	}
-	return c.Zone(p, name)
-}
-
-// request is what the arguments ask for, without zone and access method.
-func (c *call) request(ctx context.Context, a view.FetchAsk) (p model.Profile, d dialect.Dialect, r model.FetchRequest, err error) {
+// draft is what the arguments ask for, without zone and access method.
+func (c *call) draft(ctx context.Context, a view.FetchAsk) (p model.Profile, d fetch.Draft, err error) {
 	switch {
 	case a.URL == "" && a.Query == "":
 		err = errors.New("url is missing: name the address to fetch, or say with query what to search for")
@@ -120,49 +111,40 @@ func (c *call) request(ctx context.Context, a view.FetchAsk) (p model.Profile, d
 		err = fmt.Errorf("max_bytes %d: write at most %d", a.MaxBytes, maxBytes)
 	}
 	if err != nil {
-		return p, d, r, err
-	}
-	if p, err = c.Profile(ctx); err != nil {
-		return p, d, r, err
-	}
-	if d, err = dialect.Find(p.Dialect); err != nil {
-		return p, d, r, err
-	}
-	r = model.FetchRequest{
-		URL: a.URL, Format: model.FormatRaw, Method: a.Method, Body: a.Body, Country: a.Country, Required: a.Require,
-		Retries: a.Retries, Timeout: time.Duration(a.TimeoutMS) * time.Millisecond, BodyLimit: a.MaxBytes,
-		Options: model.Options{Query: a.Query},
-	}
-	if r.BodyLimit == 0 {
-		r.BodyLimit = usualBytes
+		return p, d, err
 	}
 	for name, value := range a.Headers {
 		if len(c.c.Rules.Domains) > 0 && strings.EqualFold(strings.TrimSpace(name), "Host") {
-			return p, d, r, refuse("the header Host could ask an allowed address for another host: leave it out")
+			return p, d, refuse("the header Host could ask an allowed address for another host: leave it out")
 		}
-		if r.Header == nil {
-			r.Header = map[string][]string{}
-		}
-		r.Header.Add(name, value)
+		d.Headers = append(d.Headers, name+": "+value)
 	}
-	return p, d, r, nil
+	d.Request = model.FetchRequest{
+		URL: a.URL, Format: model.FormatRaw, Method: a.Method, Body: a.Body, Country: a.Country, Required: a.Require,
+		Retries: a.Retries, Timeout: time.Duration(a.TimeoutMS) * time.Millisecond, BodyLimit: cmp.Or(a.MaxBytes, usualBytes),
+		Options: model.Options{Query: a.Query},
+	}
+	p, err = c.Profile(ctx)
+	return p, d, err
 }
 
-// allowed refuses a request whose target is not allowed.
-func (s *Server) allowed(d dialect.Dialect, r model.FetchRequest) error {
-	located := d.Locate(r)
-	if located.URL == "" {
-		return fmt.Errorf("query: zone %s of product %s cannot search", r.Zone.Name, r.Zone.Product)
+// check is what a draft comes to in a zone. The zone and the target are allowed.
+func (c *call) check(p model.Profile, d fetch.Draft, zone string) (fetch.Report, error) {
+	if zone == "" {
+		return fetch.Report{}, errors.New("zone is missing: name the zone to fetch through")
 	}
-	return s.c.Rules.target(located.URL)
-}
-
-// most is what a fetch may cost at most, by the rate of its zone. In the remote browser the
-// body says nothing about the traffic, which is what is charged: that is unpriced.
-func most(r model.FetchRequest) (dollars float64, priced bool) {
-	if r.Via == model.ViaBrowser || r.Zone.Product == model.ProductBrowser {
-		return 0, false
+	if err := c.c.Rules.zone(zone); err != nil {
+		return fetch.Report{}, err
 	}
-	tries := float64(r.Retries + 1)
-	return r.Zone.Rate.Cost(tries, tries*float64(r.BodyLimit))
+	d.Request.Zone.Name = model.ZoneName(zone)
+	report := fetch.Check(c.Known(p), d)
+	for _, bad := range report.Problems {
+		if bad.Field == "zone" || bad.Field == "headers" {
+			return report, &model.RequestError{Problems: []model.FieldProblem{bad}}
+		}
+	}
+	if r := report.Request; r.URL == "" {
+		return report, fmt.Errorf("query: zone %s of product %s cannot search", r.Zone.Name, r.Zone.Product)
+	}
+	return report, c.c.Rules.target(report.Request.URL)
 }

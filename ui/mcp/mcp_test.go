@@ -53,24 +53,20 @@ type fake struct {
 }
 
 func (f *fake) profile() model.Profile {
-	return model.Profile{Name: "acme", Dialect: dialect.Embedded().Name()}
+	return model.Profile{
+		Name: "acme", Dialect: dialect.Embedded().Name(), BaseURL: "http://service.test", ProxyHost: "service.test", ProxyPort: 1, BrowserURL: "ws://service.test",
+		Zones: []model.Zone{
+			{Name: "priced", Product: model.ProductUnlocker, Password: "env:P", Rate: model.Rate{Per1000: 1000}}, // a dollar each
+			{Name: "bytes", Product: model.ProductDatacenter, Password: "env:P", Rate: model.Rate{PerGB: 100}},
+			{Name: "unpriced", Product: model.ProductUnlocker, Password: "env:P"},
+			{Name: "browser", Product: model.ProductBrowser, Password: "env:P", Rate: model.Rate{PerGB: 1}},
+		},
+	}
 }
 func (f *fake) Base() model.Profile                            { return f.profile() }
 func (f *fake) Profile(context.Context) (model.Profile, error) { return f.profile(), nil }
-func (f *fake) Zone(_ model.Profile, name string) (model.Zone, error) {
-	zones := map[string]model.Zone{
-		"priced":   {Name: "priced", Product: model.ProductUnlocker, Rate: model.Rate{Per1000: 1000}}, // a dollar each
-		"bytes":    {Name: "bytes", Product: model.ProductDatacenter, Rate: model.Rate{PerGB: 100}},
-		"unpriced": {Name: "unpriced", Product: model.ProductUnlocker},
-		"browser":  {Name: "browser", Product: model.ProductBrowser, Rate: model.Rate{PerGB: 1}},
-	}
-	z, ok := zones[name]
-	if !ok {
-		return z, errors.New("no such zone")
-	}
-	return z, nil
-}
-func (f *fake) Now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
+func (f *fake) Known(p model.Profile) fetch.Known              { return fetch.Known{Profile: p} }
+func (f *fake) Now() time.Time                                 { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
 func (f *fake) Fetch(_ context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error) {
 	if f.unsent != nil {
@@ -306,7 +302,7 @@ func TestAComparisonThatBreaksOffCountsWhatWasSent(t *testing.T) {
 }
 
 func TestWithACapWhatHasNoPriceIsRefused(t *testing.T) {
-	for _, zone := range []string{`"unpriced"`, `"browser"`, `"browser","via":"browser"`, `"priced","via":"browser"`} {
+	for _, zone := range []string{`"unpriced"`, `"browser"`, `"browser","via":"browser"`} {
 		f := &fake{}
 		args := `{"url":"http://lab.test/","zone":` + zone + `}`
 		if text, failed := callTool(t, connect(t, newServer(f, Rules{Cost: 5, Capped: true})), "fetch", args); !failed || !strings.Contains(text, "is not known") || len(f.fetches) > 0 {
