@@ -6,13 +6,6 @@ import (
 	"zonedeck/model"
 )
 
-// Setting is a variable of the environment that clients heed.
-type Setting struct {
-	Name string
-	// Value is bounded and printable; a login in it is masked.
-	Value string
-}
-
 // outerNames are the variables by which clients find a proxy. Both spellings are in use: curl
 // heeds http_proxy in small letters only.
 var outerNames = []string{
@@ -25,14 +18,14 @@ const settingText = 300
 // OuterProxies are the proxy settings that are in force in an environment. The console uses none of them:
 // it connects to the API and to the profile's proxy directly. Programs that are started from the
 // same shell may use them.
-func OuterProxies(getenv func(string) string) []Setting { return settings(getenv, outerNames) }
+func (m Machine) OuterProxies() []model.EnvSetting { return settings(m.Getenv, outerNames) }
 
 // settings are those of names that are set.
-func settings(getenv func(string) string, names []string) []Setting {
-	var out []Setting
+func settings(getenv func(string) string, names []string) []model.EnvSetting {
+	out := []model.EnvSetting{}
 	for _, name := range names {
 		if v := getenv(name); v != "" {
-			out = append(out, Setting{Name: name, Value: model.Line(withoutLogin(v), settingText)})
+			out = append(out, model.EnvSetting{Name: name, Value: model.Line(withoutLogin(v), settingText)})
 		}
 	}
 	return out

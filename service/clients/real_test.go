@@ -164,25 +164,25 @@ func (l lab) cases(t *testing.T) []map[string]string {
 func TestNoVerdictContradictsTheRealClient(t *testing.T) {
 	l := openLab(t)
 	cases := l.cases(t)
-	ask := map[Client]func(t *testing.T) []bool{
-		Curl: func(t *testing.T) []bool {
+	ask := map[model.TrustClient]func(t *testing.T) []bool{
+		model.ClientCurl: func(t *testing.T) []bool {
 			return each(cases, []string{"CURL", "SSL"}, func(env []string) bool {
 				return succeeds(t, env, nil, nil, "curl", "-q", "--silent", "--output", os.DevNull, l.url)
 			})
 		},
-		Node: func(t *testing.T) []bool {
+		model.ClientNode: func(t *testing.T) []bool {
 			return each(cases, []string{"NODE"}, func(env []string) bool {
 				return succeeds(t, env, nil, nil, "node", "-e", "fetch(process.argv[1]).catch(() => process.exit(1))", l.url)
 			})
 		},
-		Go: func(t *testing.T) []bool {
+		model.ClientGo: func(t *testing.T) []bool {
 			self, err := os.Executable()
 			noerr.Must(t, err)
 			return each(cases, []string{"SSL"}, func(env []string) bool {
 				return succeeds(t, append(env, askedURL+"="+l.url, "GORACE=atexit_sleep_ms=0"), nil, nil, self)
 			})
 		},
-		Requests: func(t *testing.T) []bool {
+		model.ClientRequests: func(t *testing.T) []bool {
 			for _, python := range []string{"/usr/bin/python3", "python3"} {
 				if !succeeds(t, nil, nil, nil, python, "-c", "import requests") {
 					continue
@@ -203,19 +203,19 @@ func TestNoVerdictContradictsTheRealClient(t *testing.T) {
 	for client, run := range ask {
 		t.Run(string(client), func(t *testing.T) {
 			t.Parallel()
-			said := map[Verdict]int{}
+			said := map[model.TrustVerdict]int{}
 			for i, ok := range run(t) {
 				m := Machine{Getenv: func(name string) string { return cases[i][name] }, Now: time.Now}
 				r, err := m.Trust(l.chain, "127.0.0.1", "")
 				noerr.Must(t, err)
-				got := r.of(client)
+				got := of(r, client)
 				said[got.Verdict]++
-				if got.Verdict != Unknown && (got.Verdict == Trusted) != ok {
+				if got.Verdict != model.TrustUnknown && (got.Verdict == model.TrustYes) != ok {
 					t.Errorf("%v: it got through: %t; the verdict is %s: %+v", cases[i], ok, got.Verdict, got.Stores)
 				}
 			}
 			t.Logf("%v", said)
-			if said[Trusted] == 0 || said[Untrusted] == 0 && client != Node { // Node's own list is never known
+			if said[model.TrustYes] == 0 || said[model.TrustNo] == 0 && client != model.ClientNode { // Node's own list is never known
 				t.Errorf("it is said nearly nothing: %v", said)
 			}
 		})
@@ -250,7 +250,7 @@ func TestTheLinesForChromiumWorkInANewHome(t *testing.T) {
 	}
 	l := openLab(t)
 	ca := write(t, "o'hara.pem", l.root)
-	lines := strings.Join(Machine{OS: "linux"}.install(Chromium, ca), "\n")
+	lines := strings.Join(Machine{OS: "linux"}.install(model.ClientChromium, ca), "\n")
 	for name, before := range map[string]string{
 		"a new home": "", "a folder from before": `mkdir -p "$HOME/.pki/nssdb"` + "\n", "another data folder": `export XDG_DATA_HOME="$HOME/data"` + "\n",
 	} {

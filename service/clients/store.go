@@ -20,28 +20,6 @@ import (
 	"zonedeck/service/roots"
 )
 
-// Verdict says whether something vouches for a chain.
-type Verdict string
-
-// The verdicts. Unknown is never shown as one of the others.
-const (
-	Trusted   Verdict = "trusted"
-	Untrusted Verdict = "untrusted"
-	Unknown   Verdict = "unknown"
-)
-
-// Store is one place where certificates of authorities are looked for, and what it says of a
-// chain.
-type Store struct {
-	Name    string // "system store", "CURL_CA_BUNDLE", …
-	Path    string // a file or a folder, or empty
-	Verdict Verdict
-	// Reason says why the verdict is not Trusted, or what it rests on; it may be empty.
-	Reason string
-
-	empty bool // it holds no certificate
-}
-
 // The bounds of what is read as certificates.
 const (
 	maxBundle = 8 << 20 // bytes of a file
@@ -122,19 +100,19 @@ func parseChain(list []model.Certificate, now time.Time) (chain, error) {
 }
 
 // by checks the chain against authorities; the host's name is checked apart.
-func (c chain) by(pool *x509.CertPool) (v Verdict, why string, toRoot bool) {
+func (c chain) by(pool *x509.CertPool) (v model.TrustVerdict, why string, toRoot bool) {
 	chains, err := roots.Verify(c.presented, pool, "", c.now)
 	if err == nil {
-		return Trusted, "", slices.ContainsFunc(chains, func(one []*x509.Certificate) bool {
+		return model.TrustYes, "", slices.ContainsFunc(chains, func(one []*x509.Certificate) bool {
 			end := one[len(one)-1]
 			return bytes.Equal(end.RawSubject, end.RawIssuer)
 		})
 	}
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) {
-		return Untrusted, "no certificate in it signed this chain", false
+		return model.TrustNo, "no certificate in it signed this chain", false
 	}
-	return Untrusted, model.Line(strings.TrimPrefix(err.Error(), "x509: "), settingText), false
+	return model.TrustNo, model.Line(strings.TrimPrefix(err.Error(), "x509: "), settingText), false
 }
 
 // reads says what a client makes of the path that it is given.
@@ -146,18 +124,18 @@ type reads struct {
 }
 
 // check checks the chain against what a client reads at path.
-func (c chain) check(name, path string, how reads) Store {
-	s := Store{Name: name, Path: path}
+func (c chain) check(name, path string, how reads) model.TrustStore {
+	s := model.TrustStore{Name: name, Path: path}
 	info, err := os.Stat(path)
 	var list []*x509.Certificate
 	none := "it holds no certificate in PEM form"
 	switch {
 	case err != nil:
 	case info.IsDir() && !how.folder:
-		s.Verdict, s.Reason, s.empty = Untrusted, "it is a folder, and a file is wanted", true
+		s.Verdict, s.Reason, s.Empty = model.TrustNo, "it is a folder, and a file is wanted", true
 		return s
 	case !info.IsDir() && !how.file:
-		s.Verdict, s.Reason, s.empty = Untrusted, "it is a file, and a folder is wanted", true
+		s.Verdict, s.Reason, s.Empty = model.TrustNo, "it is a file, and a folder is wanted", true
 		return s
 	case !info.IsDir():
 		var b []byte
@@ -167,18 +145,18 @@ func (c chain) check(name, path string, how reads) Store {
 		list, err = folder(path)
 		none = "OpenSSL finds no certificate in it: it looks for hashed names, which openssl rehash makes"
 	}
-	s.empty = len(list) == 0
+	s.Empty = len(list) == 0
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		s.Verdict, s.Reason = Untrusted, "there is no such file"
+		s.Verdict, s.Reason = model.TrustNo, "there is no such file"
 	case err != nil:
-		s.Verdict, s.Reason = Unknown, "it cannot be read: "+model.Line(err.Error(), settingText)
+		s.Verdict, s.Reason = model.TrustUnknown, "it cannot be read: "+model.Line(err.Error(), settingText)
 	case len(list) == 0:
-		s.Verdict, s.Reason = Untrusted, none
+		s.Verdict, s.Reason = model.TrustNo, none
 	default:
 		var toRoot bool
-		if s.Verdict, s.Reason, toRoot = c.by(poolOf(list)); s.Verdict == Trusted && how.toRoot && !toRoot {
-			s.Verdict, s.Reason = Unknown, "it vouches for the chain without its root, which some versions accept"
+		if s.Verdict, s.Reason, toRoot = c.by(poolOf(list)); s.Verdict == model.TrustYes && how.toRoot && !toRoot {
+			s.Verdict, s.Reason = model.TrustUnknown, "it vouches for the chain without its root, which some versions accept"
 		}
 	}
 	return s
@@ -193,12 +171,12 @@ func poolOf(list []*x509.Certificate) *x509.CertPool {
 }
 
 // system checks the chain against the system store, whatever the environment says.
-func (m Machine) system(c chain) Store {
-	s := Store{Name: "system store"}
+func (m Machine) system(c chain) model.TrustStore {
+	s := model.TrustStore{Name: "system store"}
 	if !m.unix() {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
-			s.Verdict, s.Reason = Unknown, model.Line(err.Error(), settingText)
+			s.Verdict, s.Reason = model.TrustUnknown, model.Line(err.Error(), settingText)
 			return s
 		}
 		s.Verdict, s.Reason, _ = c.by(pool)
@@ -207,7 +185,7 @@ func (m Machine) system(c chain) Store {
 	pool, path, n := m.systemPool("", m.folders())
 	s.Path = path
 	if n == 0 {
-		s.Verdict, s.Reason = Untrusted, "this machine has none: the usual files and folders hold no certificate"
+		s.Verdict, s.Reason = model.TrustNo, "this machine has none: the usual files and folders hold no certificate"
 		return s
 	}
 	s.Verdict, s.Reason, _ = c.by(pool)

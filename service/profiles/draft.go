@@ -62,7 +62,7 @@ func (ps *Profiles) Begin(name string) (Draft, error) {
 	if slices.Contains(ps.cfg.InUse.File().Names(), name) {
 		return Draft{}, config.Mistake("profile %q already exists: change it with 'zonedeck profiles edit', or choose another name", name)
 	}
-	return Draft{Profile: model.Profile{Name: name, Verify: true, APIVersion: model.DefaultAPIVersion}}, nil
+	return Draft{Profile: model.Profile{Name: name, Verify: true, APIVersion: model.DefaultAPIVersion, Can: dialect.Abilities("")}}, nil
 }
 
 // Edit is the draft of a change to a profile of the configuration.
@@ -101,6 +101,7 @@ func (d Draft) complete() (Draft, error) {
 	if err != nil {
 		return d, model.BadField("dialect", "%w", err)
 	}
+	d.Profile.Can = dialect.Abilities(d.Profile.Dialect)
 	d.Profile.BaseURL = cmp.Or(d.Profile.BaseURL, spoken.BaseURL())
 	if d.Profile.Key == "" && (d.Before == nil || !d.Value.Empty()) {
 		d.Profile.Key = d.Profile.Name

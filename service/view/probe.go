@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/clients"
 )
 
 // Probe is what "proxy test --json" prints (docs/schema/proxy-test.json).
@@ -26,8 +25,8 @@ type Probe struct {
 	Code           string              `json:"code"`
 	Reason         string              `json:"reason"`
 	Chain          []Certificate       `json:"chain"`
-	Trust          *Trust              `json:"trust"`
-	OuterProxies   []Setting           `json:"outer_proxies"`
+	Trust          *model.TrustReport  `json:"trust"`
+	OuterProxies   []model.EnvSetting  `json:"outer_proxies"`
 	Status         int                 `json:"status" minimum:"0"`
 	Exits          []string            `json:"exits"`
 	Sticky         *bool               `json:"sticky"`
@@ -55,40 +54,6 @@ type Certificate struct {
 	SelfSigned bool     `json:"self_signed"`
 }
 
-// Setting is a variable of the environment.
-type Setting struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-// Store is a place where certificates are trusted.
-type Store struct {
-	Name    string `json:"name"`
-	Path    string `json:"path"`
-	Verdict string `json:"verdict" enum:"trusted|unknown|untrusted"`
-	Reason  string `json:"why"`
-}
-
-// Client says whether a client of this machine trusts the chain.
-type Client struct {
-	Client   string    `json:"client"`
-	Verdict  string    `json:"verdict" enum:"trusted|unknown|untrusted"`
-	Stores   []Store   `json:"stores"`
-	Settings []Setting `json:"settings"`
-	Note     string    `json:"note"`
-	Install  []string  `json:"install"`
-}
-
-// Trust says who trusts the chain.
-type Trust struct {
-	Root       string   `json:"root"`
-	RootSHA256 string   `json:"root_sha256"`
-	Host       string   `json:"host_mismatch"`
-	System     Store    `json:"system"`
-	File       *Store   `json:"file"`
-	Clients    []Client `json:"clients"`
-}
-
 // ExitRotation is how the exits changed over several calls.
 type ExitRotation struct {
 	Session    string     `json:"session"`
@@ -112,13 +77,13 @@ type ExitCall struct {
 }
 
 // NewProbe is a test of a login; trust and rotation are nil where they were not looked at.
-func NewProbe(r model.ProbeResult, trust *clients.Report, outer []clients.Setting, rotation *model.Grid) Probe {
+func NewProbe(r model.ProbeResult, trust *model.TrustReport, outer []model.EnvSetting, rotation *model.Grid) Probe {
 	out := Probe{
 		OK: r.Diagnosis.OK(), Class: string(r.Diagnosis.Class),
 		Cause: string(r.Diagnosis.Cause), Summary: r.Diagnosis.Summary, Evidence: evidence(r.Diagnosis),
 		Zone: string(r.Zone.Name), Proxy: r.Proxy, Username: r.Username, Target: r.Target,
 		ConnectStatus: r.ConnectStatus, ConnectHead: list(r.ConnectHead), ConnectHeaders: r.ConnectHeader,
-		Code: r.Code, Reason: r.Reason, OuterProxies: newSettings(outer), Status: r.TargetStatus,
+		Code: r.Code, Reason: r.Reason, Trust: trust, OuterProxies: outer, Status: r.TargetStatus,
 		Exits: list(r.Exits), Sticky: known(r.Sticky, r.StickyRun), Country: r.Country, TimingMS: newTiming(r.Timing),
 		Steps: each(r.Steps(), func(s model.ProbeStep) ProbeStep {
 			return ProbeStep{s.Name, string(s.State), measured(s.Duration), s.Text}
@@ -130,32 +95,9 @@ func NewProbe(r model.ProbeResult, trust *clients.Report, outer []clients.Settin
 	if out.ConnectHeaders == nil {
 		out.ConnectHeaders = map[string][]string{}
 	}
-	if trust != nil {
-		out.Trust = newTrust(*trust)
-	}
 	if rotation != nil {
 		out.Rotation = newExitRotation(*rotation)
 	}
-	return out
-}
-
-func newSettings(list []clients.Setting) []Setting {
-	return each(list, func(s clients.Setting) Setting { return Setting(s) })
-}
-
-func newStore(s clients.Store) Store {
-	return Store{s.Name, s.Path, string(s.Verdict), s.Reason}
-}
-
-func newTrust(r clients.Report) *Trust {
-	out := &Trust{Root: r.Root, RootSHA256: r.RootSHA256, Host: r.Host, System: newStore(r.System)}
-	if r.File.Name != "" {
-		file := newStore(r.File)
-		out.File = &file
-	}
-	out.Clients = each(r.Clients, func(c clients.Trust) Client {
-		return Client{Client: string(c.Client), Verdict: string(c.Verdict), Stores: each(c.Stores, newStore), Settings: newSettings(c.Settings), Note: c.Note, Install: c.Install}
-	})
 	return out
 }
 

@@ -204,7 +204,7 @@ func printed(t *testing.T, title, about string, s *jsonschema.Schema) []byte {
 func describe(t *testing.T, s *jsonschema.Schema, typ reflect.Type) {
 	for _, f := range reflect.VisibleFields(typ) {
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" {
+		if name == "" || name == "-" {
 			continue
 		}
 		p, at := s.Properties[name], f.Type

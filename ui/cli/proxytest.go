@@ -13,7 +13,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service"
-	"zonedeck/service/clients"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
 	"zonedeck/service/view"
@@ -48,8 +47,8 @@ billed.`,
 }
 
 // clientNames are the values of --client.
-var clientNames = map[string]clients.Client{
-	"curl": clients.Curl, "requests": clients.Requests, "node": clients.Node, "chromium": clients.Chromium, "go": clients.Go,
+var clientNames = map[string]model.TrustClient{
+	"curl": model.ClientCurl, "requests": model.ClientRequests, "node": model.ClientNode, "chromium": model.ClientChromium, "go": model.ClientGo,
 }
 
 func proxyTest(ctx context.Context, t *task, f proxyTestFlags, _ []string) (printed, error) {
@@ -85,11 +84,11 @@ func proxyTest(ctx context.Context, t *task, f proxyTestFlags, _ []string) (prin
 			rotation = &got
 		}
 	}
-	var trust *clients.Report
+	var trust *model.TrustReport
 	if report, err := t.Machine().Trust(r.Chain.Certificates, hostOf(r.Target), p.CA); err == nil {
 		trust = &report
 	}
-	outer := clients.OuterProxies(t.app.Getenv)
+	outer := t.Machine().OuterProxies()
 	out := printed{object: view.NewProbe(r, trust, outer, rotation), rows: probeRows(r, trust, client, outer, rotation), code: diagnosisExit(r.Diagnosis)}
 	if ended != nil {
 		return out, fetchError(ctx, ended)
@@ -143,7 +142,7 @@ func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.G
 }
 
 // probeRows shows a test of a login as a table without a heading.
-func probeRows(r model.ProbeResult, trust *clients.Report, client clients.Client, outer []clients.Setting, rotation *model.Grid) [][]string {
+func probeRows(r model.ProbeResult, trust *model.TrustReport, client model.TrustClient, outer []model.EnvSetting, rotation *model.Grid) [][]string {
 	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
 		line += ": " + r.Diagnosis.Summary
@@ -204,7 +203,7 @@ func stepText(s model.ProbeStep) string {
 }
 
 // trustRows says who trusts the chain, with all details for one client.
-func trustRows(r model.ProbeResult, trust *clients.Report, client clients.Client) [][]string {
+func trustRows(r model.ProbeResult, trust *model.TrustReport, client model.TrustClient) [][]string {
 	var rows [][]string
 	for _, c := range r.Chain.Certificates {
 		rows = append(rows, []string{"certificate", fmt.Sprintf("%s  by %s  until %s  sha256 %s", c.Subject, c.Issuer, c.NotAfter.UTC().Format(time.DateOnly), c.SHA256)})
@@ -220,8 +219,8 @@ func trustRows(r model.ProbeResult, trust *clients.Report, client clients.Client
 		rows = append(rows, []string{"host", trust.Host + "; no CA fixes that"})
 	}
 	rows = append(rows, []string{trust.System.Name, storeText(trust.System)})
-	if trust.File.Name != "" {
-		rows = append(rows, []string{trust.File.Name, storeText(trust.File)})
+	if trust.File != nil {
+		rows = append(rows, []string{trust.File.Name, storeText(*trust.File)})
 	}
 	for _, c := range trust.Clients {
 		rows = append(rows, []string{string(c.Client), string(c.Verdict)})
@@ -244,7 +243,7 @@ func trustRows(r model.ProbeResult, trust *clients.Report, client clients.Client
 	return rows
 }
 
-func storeText(s clients.Store) string {
+func storeText(s model.TrustStore) string {
 	out := string(s.Verdict)
 	if s.Path != "" {
 		out += "  " + s.Path

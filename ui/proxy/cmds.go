@@ -11,9 +11,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/clients"
-	"zonedeck/service/export"
 	"zonedeck/service/fetch"
+	"zonedeck/service/history"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -40,7 +39,7 @@ func (msg doStep) do(m *Model) tea.Cmd    { return m.takeStep(msg.action) }
 type tested struct {
 	result model.ProbeResult
 	// trust says who trusts the chain that was presented; trusted is false without one.
-	trust   clients.Report
+	trust   model.TrustReport
 	trusted bool
 }
 
@@ -131,11 +130,10 @@ func (m *Model) curl() string {
 	c := m.code()
 	of := login{c.Request.Zone, c.Request.URL, c.Username}
 	if e := &m.example; e.text == "" || e.login != of {
-		text, err := export.Targets()[0].Code(export.Source{Profile: m.profile, Request: c.Request, Username: c.Username})
-		if err != nil {
-			text = err.Error()
+		page := history.CodePages(history.CodeSource{Profile: m.profile, Request: c.Request, Username: c.Username}, nil, nil)[0]
+		if e.login, e.text = of, page.Text; page.Err != nil {
+			e.text = page.Err.Error()
 		}
-		e.login, e.text = of, text
 	}
 	return m.example.text
 }

@@ -10,7 +10,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/clients"
 	"zonedeck/service/fetch"
 	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
@@ -38,6 +37,15 @@ type Passwords interface {
 	Refusal(p model.Profile, z model.Zone, k model.Key) error
 }
 
+// Machine is this machine as other clients see it.
+type Machine interface {
+	// Trust finds out who trusts a chain that a handshake with a host presented; file is the profile's CA file. It reads files.
+	Trust(chain []model.Certificate, host, file string) (model.TrustReport, error)
+	// InstallSystem are the lines of a shell that put a file into the system's store.
+	InstallSystem(file string) []string
+	OuterProxies() []model.EnvSetting
+}
+
 // Deps are the parts the tab works with; all are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
@@ -49,7 +57,7 @@ type Deps struct {
 	History compare.History
 	Profile Profile
 	// Machine is where other clients look for CAs, and the environment with the outer proxies.
-	Machine   clients.Machine
+	Machine   Machine
 	Passwords Passwords
 }
 
@@ -142,7 +150,7 @@ func New(d Deps) *Model {
 	m.compare = compare.New(compare.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Comparer: d.Prober, History: d.History, View: kit.Proxy})
 	m.form = newForm(d.Theme)
 	m.readings.Columns = []widget.Column{{Width: 10}, {Width: 20, Flex: true}}
-	m.trust.outer = clients.OuterProxies(d.Machine.Getenv)
+	m.trust.outer = d.Machine.OuterProxies()
 	m.setProfile()
 	return m
 }

@@ -1,14 +1,13 @@
 package proxy
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/importers"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -17,9 +16,9 @@ import (
 func (m *Model) openPaste() tea.Cmd {
 	form := widget.NewForm(m.deps.Theme, widget.Field{
 		Name: "login", Label: "Login", Secret: true, Placeholder: "paste it here",
-		Help: "Accepts " + forms + ". Masked, because it may contain a password; the password is not kept.",
+		Help: "Accepts " + fetch.LoginForms + ". Masked, because it may contain a password; the password is not kept.",
 		Check: func(s string) error {
-			_, err := readLogin(s)
+			_, err := fetch.ReadLogin(s)
 			return err
 		},
 	})
@@ -33,33 +32,10 @@ func (m *Model) openPaste() tea.Cmd {
 	return kit.OpenOverlay(m.paste)
 }
 
-// forms lists what readLogin accepts.
-const forms = "a URL, host:port:user:password, user:password@host:port, user:password, a username, or a curl command"
-
-// readLogin parses a pasted login that contains a username. Its errors list the
-// accepted forms and do not repeat the pasted text.
-func readLogin(s string) (model.Login, error) {
-	parse := model.ParseLogin
-	if importers.IsCurl(s) {
-		parse = importers.Login
-	}
-	l, err := parse(s)
-	if err == nil && l.Username == "" {
-		err = errors.New("it names a host but no user")
-	}
-	if err == nil {
-		_, err = model.ReadUsername(l.Username, nil)
-	}
-	if err != nil {
-		return model.Login{}, fmt.Errorf("%w; accepted are %s", err, forms)
-	}
-	return l, nil
-}
-
 // readPaste parses a pasted login. The likeliest reading fills in the form, which sends
 // nothing; all readings are listed, and enter uses another one.
 func (m *Model) readPaste(text string) tea.Cmd {
-	l, err := readLogin(text)
+	l, err := fetch.ReadLogin(text)
 	if err != nil {
 		return kit.Warn("the pasted text cannot be parsed: " + err.Error())
 	}

@@ -10,17 +10,6 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// testLines are what was tested or measured last.
-func (m *Model) testLines(w int) []string {
-	var out []string
-	if len(out) > 0 && (m.test.done || m.test.problem != "") {
-		out = append(out, "")
-	} else if len(out) > 0 {
-		return out
-	}
-	return append(out, m.loginLines(w)...)
-}
-
 // loginLines are the test of the login.
 func (m *Model) loginLines(w int) []string {
 	t := m.deps.Theme

@@ -11,7 +11,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/clients"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -26,9 +25,9 @@ const (
 
 // trustPage shows the chain that the last test was presented, and who trusts it.
 type trustPage struct {
-	report clients.Report
+	report model.TrustReport
 	known  bool // there is a report
-	outer  []clients.Setting
+	outer  []model.EnvSetting
 	panes  widget.Panes
 	list   widget.Table
 	chain  widget.Scroll
@@ -36,10 +35,10 @@ type trustPage struct {
 }
 
 // trustOfChain finds out who trusts the chain of a test. It reads files.
-func (d Deps) trustOfChain(r model.ProbeResult, file string) (clients.Report, bool) {
+func (d Deps) trustOfChain(r model.ProbeResult, file string) (model.TrustReport, bool) {
 	u, err := url.Parse(r.Target)
 	if err != nil {
-		return clients.Report{}, false
+		return model.TrustReport{}, false
 	}
 	report, err := d.Machine.Trust(r.Chain.Certificates, u.Hostname(), file)
 	return report, err == nil
@@ -75,11 +74,11 @@ func (m *Model) openTrust() {
 	})
 }
 
-func verdictMark(t *kit.Theme, v clients.Verdict) (string, kit.Ink) {
+func verdictMark(t *kit.Theme, v model.TrustVerdict) (string, kit.Ink) {
 	switch v {
-	case clients.Trusted:
+	case model.TrustYes:
 		return "✓", t.Good
-	case clients.Untrusted:
+	case model.TrustNo:
 		return "✗", t.Bad
 	default:
 		return "?", t.Warn
@@ -115,22 +114,18 @@ func (m *Model) renderTrust(w, h int) string {
 			iw, ih := widget.Inner(a.W, a.H)
 			return widget.Pane(t, "Clients on this machine", focused, a.W, a.H, p.list.Render(t, focused, iw, ih))
 		default:
-			return p.detail.Pane(t, m.client().title(), focused, a.W, a.H, m.clientLines(a.W-4))
+			return p.detail.Pane(t, cmp.Or(string(m.client().Client), "Client"), focused, a.W, a.H, m.clientLines(a.W-4))
 		}
 	})
 }
 
 // client is the client under the cursor.
-func (m *Model) client() clientTrust {
+func (m *Model) client() model.ClientTrust {
 	if at := m.trust.list.Cursor(); at < len(m.trust.report.Clients) {
-		return clientTrust(m.trust.report.Clients[at])
+		return m.trust.report.Clients[at]
 	}
-	return clientTrust{}
+	return model.ClientTrust{}
 }
-
-type clientTrust clients.Trust
-
-func (c clientTrust) title() string { return cmp.Or(string(c.Client), "Client") }
 
 // chainLines are the chain, the authority to trust, the stores, and the outer proxies.
 func (m *Model) chainLines(w int) []string {
@@ -154,8 +149,8 @@ func (m *Model) chainLines(w int) []string {
 		out = append(out, widget.Hung(t.Muted.Render(text.Fit("host", 10)), t.Bad, r.Host+"; no CA mends that", w)...)
 	}
 	out = append(out, m.storeLines("system", r.System, w)...)
-	if r.File.Name != "" {
-		out = append(out, m.storeLines("CA file", r.File, w)...)
+	if r.File != nil {
+		out = append(out, m.storeLines("CA file", *r.File, w)...)
 	} else {
 		out = append(out, widget.Fact(t, "CA file", "the profile names none", w)...)
 	}
@@ -167,7 +162,7 @@ func (m *Model) chainLines(w int) []string {
 }
 
 // storeLines are the verdict of one store.
-func (m *Model) storeLines(name string, s clients.Store, w int) []string {
+func (m *Model) storeLines(name string, s model.TrustStore, w int) []string {
 	mark, ink := verdictMark(m.deps.Theme, s.Verdict)
 	parts := []string{mark + " " + string(s.Verdict)}
 	for _, p := range []string{s.Path, s.Reason} {
@@ -212,13 +207,13 @@ func (m *Model) clientLines(w int) []string {
 	out = append(out, "")
 	what := "to make it trust the CA (y copies it):"
 	if m.profile.CA == "" {
-		what = "to make it trust the CA, saved as " + clients.CAPlace + " (y copies it):"
+		what = "to make it trust the CA, saved as " + model.CAPlace + " (y copies it):"
 	}
 	out = append(out, widget.Wrapped(t.Muted, what, w)...)
 	for _, line := range c.Install {
 		out = append(out, widget.Wrapped(t.Strong, line, w)...)
 	}
-	if c.Client != clients.Curl { // the system's store is curl's and Go's; said once
+	if c.Client != model.ClientCurl { // the system's store is curl's and Go's; said once
 		return out
 	}
 	out = append(out, "")
@@ -230,7 +225,7 @@ func (m *Model) clientLines(w int) []string {
 }
 
 func (m *Model) systemInstall() []string {
-	return m.deps.Machine.InstallSystem(cmp.Or(m.profile.CA, clients.CAPlace))
+	return m.deps.Machine.InstallSystem(cmp.Or(m.profile.CA, model.CAPlace))
 }
 
 // Intents of the page.

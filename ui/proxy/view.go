@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/clients"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -24,7 +23,7 @@ func (m *Model) Render(w, h int) string {
 		case paneName:
 			return m.name.Pane(m.deps.Theme, "Username", m.panes.At == paneName, a.W, a.H, m.usernameLines(a.W-4))
 		case paneTest:
-			return m.test.text.Pane(m.deps.Theme, "Test", m.panes.At == paneTest, a.W, a.H, m.testLines(a.W-4))
+			return m.test.text.Pane(m.deps.Theme, "Test", m.panes.At == paneTest, a.W, a.H, m.loginLines(a.W-4))
 		case paneUse:
 			return m.renderUses(a.W, a.H)
 		default:
@@ -102,12 +101,12 @@ func (m *Model) usernameLines(w int) []string {
 // measuredTrust is who trusts the chain of the last test.
 func (m *Model) measuredTrust(w int) []string {
 	t, r := m.deps.Theme, m.trust.report
-	say := func(name string, v clients.Verdict) string {
+	say := func(name string, v model.TrustVerdict) string {
 		mark, _ := verdictMark(t, v)
 		return mark + " " + name
 	}
 	parts := []string{say("system store", r.System.Verdict)}
-	if r.File.Name != "" {
+	if r.File != nil {
 		parts = append(parts, say("CA file", r.File.Verdict))
 	}
 	for _, c := range r.Clients {
