@@ -88,7 +88,7 @@ func operate(raw string) int {
 }
 
 // client makes a console's client. Only the end of the process closes its ledger.
-func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *ledger.Ledger, error) {
+func (o operator) client(ctx context.Context, now func() time.Time) (*jobs.Jobs, *ledger.Ledger, error) {
 	l, notice, err := ledger.Open(ctx, filepath.Join(o.Dir, "ledger.db"), now)
 	if err == nil && (strings.Contains(notice, "was cut") || strings.Contains(notice, "was damaged") || strings.Contains(notice, "could not be read")) {
 		err = errors.New(notice)
@@ -99,7 +99,7 @@ func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *l
 	p := servicetest.Profile(o.URL)
 	p.Account, p.Local = o.Account, true
 	queue := worktest.NewMemory()
-	return New(ClientOptions{
+	return joined(jobs.Config{
 		Source: servicetest.Source{
 			Base:     servicetest.SourceFor(p),
 			SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(o.Key), nil },
@@ -107,8 +107,8 @@ func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *l
 				return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true
 			},
 		},
-		Queues: servicetest.QueuesFunc(func(context.Context) (work.Queue, error) { return queue, nil }), Webhooks: dueAfter(o.WebhookDue), Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
-	}), l, nil
+		Queues: servicetest.QueuesFunc(func(context.Context) (work.Queue, error) { return queue, nil }), Webhooks: dueAfter(o.WebhookDue), Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"),
+	}, now), l, nil
 }
 
 func (o operator) work(ctx context.Context, now func() time.Time) error {
@@ -165,7 +165,7 @@ func passes(err error) bool {
 const crashDue = 300 * time.Millisecond
 
 // receive receives webhooks for the console's jobs.
-func (o operator) receive(ctx context.Context, c *Client, now func() time.Time) (*webhook.Receiver, error) {
+func (o operator) receive(ctx context.Context, c *jobs.Jobs, now func() time.Time) (*webhook.Receiver, error) {
 	in, notice, err := o.inbox(ctx, now)
 	if err == nil && notice != "" {
 		err = errors.New(notice)
@@ -182,7 +182,7 @@ func (o operator) inbox(ctx context.Context, now func() time.Time) (*webhook.Inb
 
 // await waits until a job is over. A job with a webhook is followed: then the webhook, or its
 // deadline, has the service asked.
-func (o operator) await(ctx context.Context, c *Client, job model.Job) error {
+func (o operator) await(ctx context.Context, c *jobs.Jobs, job model.Job) error {
 	if o.Webhook == "" {
 		_, err := c.Watch(ctx, job.ID, nil)
 		return err
@@ -198,7 +198,7 @@ func (o operator) await(ctx context.Context, c *Client, job model.Job) error {
 
 // settle adopts the one job of the service's list that fits, or marks that there is none. The
 // service has dealt with everything that killed consoles sent.
-func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
+func (o operator) settle(ctx context.Context, c *jobs.Jobs, job model.Job) error {
 	if o.Product != "" {
 		return o.settleProduct(ctx, c, job)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/emulator/fault"
+	"zonedeck/service/jobs"
 )
 
 // productCrashes are the faults under jobs of discover and of deep lookup.
@@ -73,7 +74,7 @@ func (o operator) gives() (useful, failed int) {
 }
 
 // begun returns the identifiers of the jobs that the service has begun.
-func (o operator) begun(ctx context.Context, c *Client) (ids []string, err error) {
+func (o operator) begun(ctx context.Context, c *jobs.Jobs) (ids []string, err error) {
 	if o.Product != "" {
 		return o.products(ctx)
 	}
@@ -109,7 +110,7 @@ func (o operator) products(ctx context.Context) (ids []string, err error) {
 
 // settleProduct is settle for a product's job, which no list of the service shows: a person finds the
 // identifier elsewhere, and gives it.
-func (o operator) settleProduct(ctx context.Context, c *Client, job model.Job) error {
+func (o operator) settleProduct(ctx context.Context, c *jobs.Jobs, job model.Job) error {
 	ids, err := o.products(ctx)
 	switch {
 	case err != nil:

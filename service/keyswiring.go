@@ -2,10 +2,11 @@ package service
 
 import (
 	"context"
-	"slices"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/account"
+	"zonedeck/service/fetch"
 	"zonedeck/service/keys"
 	"zonedeck/service/local"
 )
@@ -80,7 +81,7 @@ func (e emulatorOfKeys) Time() string { return local.AheadOfMachine(e.Ahead()) }
 // Rotations returns the use case of rotating keys and passwords. folders are searched for uses of a key or password;
 // nil if the caller searches for none.
 func (s *Service) Rotations(folders keys.Folders) keys.Rotations {
-	return s.Keys.Rotations(s.Client, s.Client.Passwords, folders)
+	return s.Keys.Rotations(provers{s.Fetch, s.account}, s.Passwords, folders)
 }
 
 // RehearseRotation takes the steps of a key's rotation on the embedded emulator. For a real account it starts one
@@ -94,12 +95,8 @@ func (s *Service) RehearseRotation(ctx context.Context, k model.Key, method keys
 	return s.Rotations(folders).Rehearse(ctx, emulatorOfKeys{e, s}, k, method)
 }
 
-// otherProfiles returns the configured profiles except the one in use.
-func (s *Service) otherProfiles() []model.Profile {
-	return slices.DeleteFunc(s.InUse.Configured(), func(p model.Profile) bool { return p.Name == s.Base.Name })
-}
-
-// followedProfiles are the other accounts whose jobs are followed, too.
-func (s *Service) followedProfiles() *OtherProfiles {
-	return &OtherProfiles{Profiles: s.otherProfiles, Source: s.Keys.OtherProfile, Now: s.o.Now}
+// provers make the calls that prove values in a rotation.
+type provers struct {
+	*fetch.Fetcher
+	account.Config
 }

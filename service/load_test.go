@@ -23,6 +23,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
 	"zonedeck/service/jobs"
 	"zonedeck/service/rows"
 	"zonedeck/service/servicetest"
@@ -49,10 +50,8 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	p := demo.Profile
 	journal, _ := servicetest.Journal(t)
 	ledger, _ := servicetest.Ledger(t)
-	c := New(ClientOptions{
-		Source:  demo.Source(p),
-		Journal: journal, Ledger: ledger, Queues: servicetest.Work(t), BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
-	})
+	c := joined(jobs.Config{Source: demo.Source(p), Journal: journal, Ledger: ledger, Queues: servicetest.Work(t), DownloadsDir: t.TempDir()}, time.Now)
+	fetches := fetch.New(fetch.Config{Source: demo.Source(p), Wire: exchange.New(exchange.Config{}), Journal: journal, Bodies: exchange.Bodies{Dir: t.TempDir()}})
 	ctx, cancel := context.WithTimeout(t.Context(), loadTime)
 	defer cancel()
 	roots := x509.NewCertPool()
@@ -78,7 +77,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	for i := range loadFetches {
 		all.Go(func() {
 			z := zones[i%len(zones)]
-			res, err := c.Fetch(ctx, model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw}, nil)
+			res, err := fetches.Fetch(ctx, model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw}, nil)
 			if err != nil || !res.Diagnosis.OK() {
 				t.Errorf("fetch %d: %s, %v", i, res.Diagnosis.Summary, err)
 			}
@@ -107,7 +106,7 @@ func zoneOf(t *testing.T, zones []model.Zone, p model.Product) model.Zone {
 }
 
 // oneJob launches, follows and downloads job n.
-func oneJob(ctx context.Context, t *testing.T, c *Client, n int) {
+func oneJob(ctx context.Context, t *testing.T, c *jobs.Jobs, n int) {
 	r := model.TriggerRequest{Dataset: "gd_pages"}
 	for i := range 4 {
 		r.Inputs = append(r.Inputs, model.JobInput{URL: fmt.Sprintf("http://lab.test/search?q=job%d-%d", n, i)})

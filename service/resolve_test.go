@@ -12,8 +12,10 @@ import (
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
+	"zonedeck/service/overview"
 	"zonedeck/service/servicetest"
 )
 
@@ -29,11 +31,11 @@ func dropping(t *testing.T, triggers int64) servicetest.Demo {
 	return servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc})
 }
 
-func clientOf(t *testing.T, demo servicetest.Demo, l *ledger.Ledger, dir string) *Client {
+func clientOf(t *testing.T, demo servicetest.Demo, l *ledger.Ledger, dir string) *jobs.Jobs {
 	t.Helper()
-	return New(ClientOptions{
+	return joined(jobs.Config{
 		Source: demo.Source(demo.Profile), Ledger: l, Queues: servicetest.Work(t), DownloadsDir: dir,
-	})
+	}, time.Now)
 }
 
 func asked(urls ...string) model.TriggerRequest {
@@ -183,3 +185,14 @@ func TestOnlyWhatGaveNothingOrAnErrorIsLaunchedAgain(t *testing.T) {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
+
+// joined are the jobs of one profile, whose calls are timed by now.
+func joined(c jobs.Config, now func() time.Time) *jobs.Jobs {
+	c.Wire = exchange.New(exchange.Config{Now: now, Timer: now})
+	c.Clock, c.List = clockBy(now), overview.Config{Wire: c.Wire, Now: now}
+	return jobs.Join(jobs.Parts{Config: c})
+}
+
+type clockBy func() time.Time
+
+func (c clockBy) Now() time.Time { return c() }

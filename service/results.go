@@ -48,7 +48,7 @@ func (s *Service) OpenNamedResult(ctx context.Context, name string) (*records.Fi
 	if NamesFile(path) {
 		return OpenRows(s.Paths, path)
 	}
-	job, err := s.Client.Job(ctx, name)
+	job, err := s.Jobs.Job(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("%q is neither a file nor a job of the ledger", name)
 	}

@@ -14,10 +14,14 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/account"
 	"zonedeck/service/ask"
+	"zonedeck/service/catalogue"
 	"zonedeck/service/clients"
 	"zonedeck/service/config"
 	"zonedeck/service/drift"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
 	"zonedeck/service/files"
 	"zonedeck/service/history"
 	"zonedeck/service/inbox"
@@ -26,6 +30,8 @@ import (
 	"zonedeck/service/keys"
 	"zonedeck/service/ledger"
 	"zonedeck/service/local"
+	"zonedeck/service/overview"
+	"zonedeck/service/password"
 	"zonedeck/service/profiles"
 	"zonedeck/service/rules"
 )
@@ -77,7 +83,11 @@ type Service struct {
 	Resolver  *keystore.Resolver
 	Profiles  *profiles.Profiles
 	Keys      *keys.Keys
-	Client    *Client
+	Fetch     *fetch.Fetcher
+	Jobs      *jobs.Jobs
+	Passwords *password.Changer // of zones
+	Drift     drift.Collectors  // of the profile in use
+	Overview  overview.Config   // of its account
 	History   *history.History
 	Inbox     *inbox.Inbox
 	Local     *local.Emulator // nil for a real account
@@ -94,6 +104,7 @@ type Service struct {
 	journal *journal.Journal
 	ledger  *ledger.Ledger
 	files   *files.Files
+	account account.Config
 	spoken  sync.Once
 	turns   atomic.Int64 // how often the session was described
 }
@@ -157,16 +168,61 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	s.History = history.New(kept, s.Paths, o.Version, o.Now)
 	s.connectKeys()
 	s.Inbox = inbox.New(inbox.Config{Profiles: s.InUse, Files: s.files, Secrets: s.Keys, Jobs: jobsOfInbox{s}, History: kept, Paths: s.Paths, Log: o.Log})
-	s.Client = New(ClientOptions{
-		Source: s.Keys, Journal: s.journal, Ledger: s.ledger, Queues: s.files, Webhooks: webhooks{s},
-		Inventory: inventory, Used: s.Keys.Events().Sent, Launch: jobs.LaunchConfig{Profile: s, Keys: s.Keys, Inbox: s.Inbox, InputLists: jobs.InputLists{Paths: s.Paths, Clock: s}},
-		OtherProfiles: s.followedProfiles(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.files.Drift, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
-		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
-	})
-	s.Profiles = profiles.New(profiles.Config{
-		InUse: s.InUse, Keys: s.Keys, Secrets: s.Resolver, Account: s.Client.account(), Rotations: s.Rotations(nil), Jobs: ledgerJobs{s}, Paths: s.Paths, Env: environment{o},
-	})
+	s.join()
 	return s, nil
+}
+
+// join makes the use cases that make calls. It does no I/O.
+func (s *Service) join() {
+	o, now := s.o, clock{s}
+	wire := exchange.New(exchange.Config{Now: now.Now, Timer: o.Now, Used: s.Keys.Events().Sent})
+	monitor := drift.NewMonitor(drift.Config{Open: s.files.Drift, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)})
+	s.Overview = overview.Config{Source: s.Keys, Wire: wire, Now: now.Now}
+	f := fetch.Config{
+		Source: s.Keys, Wire: wire, Bodies: exchange.Bodies{Dir: s.Paths.BodiesDir()}, Rules: s.added.For, Drift: monitor,
+		Now: now.Now, Timer: o.Now, Log: o.Log,
+	}
+	j := jobs.Parts{
+		Config: jobs.Config{
+			Source: s.Keys, Wire: wire, Ledger: s.ledger, Queues: s.files, Webhooks: webhooks{s}, Inventory: s.Keys.Inventory(),
+			DownloadsDir: s.Paths.DownloadsDir(), Clock: now, Log: o.Log, List: s.Overview, Coverages: coverages{monitor},
+		},
+		Launch:        jobs.LaunchConfig{Profile: s, Keys: s.Keys, Inbox: s.Inbox, InputLists: jobs.InputLists{Paths: s.Paths, Clock: s}},
+		Catalogue:     catalogue.New(catalogue.Config{Dir: s.Paths.CatalogueDir(), Service: listed{s.Overview}, Now: now.Now}),
+		OtherProfiles: s.Keys, Machine: machine{now},
+	}
+	if s.journal != nil { // a nil pointer in an interface would not be nil
+		f.Journal, j.Journal = s.journal, s.journal
+	}
+	s.Fetch, s.Jobs = fetch.New(f), jobs.Join(j)
+	s.Drift = drift.Collectors{Monitor: monitor, Profile: s.Base.Name, Jobs: s.Jobs}
+	s.Passwords = password.New(password.Config{Source: s.Keys, Wire: wire, Prover: s.Fetch})
+	s.account = account.Config{Wire: wire, Now: now.Now, Prober: s.Fetch}
+	s.Profiles = profiles.New(profiles.Config{
+		InUse: s.InUse, Keys: s.Keys, Secrets: s.Resolver, Account: s.account, Rotations: s.Rotations(nil), Jobs: ledgerJobs{s}, Paths: s.Paths, Env: environment{o},
+	})
+}
+
+// coverages give the rows of results to drift.
+type coverages struct{ *drift.Monitor }
+
+func (c coverages) Coverage(job model.Job) jobs.Coverage { return c.Result(job) }
+
+// listed is the service as its lists of data sets are kept.
+type listed struct{ overview.Config }
+
+// Place identifies the service of the profile in use. The embedded emulator has different addresses
+// each time, so it has a fixed name.
+func (l listed) Place(ctx context.Context) (catalogue.Place, error) {
+	p, d, err := exchange.Current(ctx, l.Source)
+	if err != nil {
+		return catalogue.Place{}, err
+	}
+	out := catalogue.Place{Name: p.BaseURL + " " + string(p.Account) + " " + p.APIVersion, HasList: d.ListsScrapers() && p.BaseURL != "", Products: d.Products()}
+	if p.Local {
+		out.Name = "the embedded emulator"
+	}
+	return out, nil
 }
 
 // passphrase returns the passphrase of the secrets: from the environment, as typed before, or as answered now.
@@ -218,16 +274,21 @@ type clock struct{ s *Service }
 func (c clock) Now() time.Time     { return c.s.Now() }
 func (c clock) Machine() time.Time { return c.s.o.Now() }
 
+// machine is this machine's clock.
+type machine struct{ clock }
+
+func (m machine) Now() time.Time { return m.Machine() }
+
 // webhooks gives the configured time to wait for a webhook.
 type webhooks struct{ s *Service }
 
 func (w webhooks) WebhookDue() time.Duration { return w.s.Configuration().Webhook().Due }
 
-// jobsOfInbox passes webhooks on to the client, which is made after the inbox.
+// jobsOfInbox passes webhooks on to the jobs, which are joined after the inbox.
 type jobsOfInbox struct{ s *Service }
 
 func (j jobsOfInbox) HeardWebhook(ctx context.Context, news model.WebhookNews) (job, said string, err error) {
-	return j.s.Client.HeardWebhook(ctx, news)
+	return j.s.Jobs.HeardWebhook(ctx, news)
 }
 
 // voice prints lines for the operator.
@@ -391,7 +452,7 @@ func (s *Service) Close(ctx context.Context) error {
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, closePatience)
 		defer cancel()
-		err := s.Client.Close(ctx)
+		err := s.Overview.Wire.Wait(ctx)
 		s.files.Settle()
 		s.Keys.Close()
 		ended <- errors.Join(err, s.files.Close())

@@ -30,7 +30,7 @@ func (d dueAfter) WebhookDue() time.Duration { return time.Duration(d) }
 
 // hooked is an emulator that signs webhooks, and a receiver that tells its client's jobs.
 type webhookRig struct {
-	client   *Client
+	client   *jobs.Jobs
 	inbox    *webhook.Inbox
 	receiver *webhook.Receiver
 	events   chan webhook.Event
@@ -46,9 +46,9 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) webhookRig 
 	sc.WebhookSecret, sc.Faults, sc.PageDelay = webhookSecret, rules, time.Millisecond
 	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc, LoopbackWebhooks: true})
 	l, dir := servicetest.Ledger(t)
-	h := webhookRig{events: make(chan webhook.Event, 100), client: New(ClientOptions{
+	h := webhookRig{events: make(chan webhook.Event, 100), client: joined(jobs.Config{
 		Source: demo.Source(demo.Profile), Ledger: l, Queues: servicetest.Work(t), DownloadsDir: filepath.Join(dir, "downloads"), Webhooks: dueAfter(due),
-	})}
+	}, time.Now)}
 	in, notice, err := webhook.Open(t.Context(), webhook.Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Clock: servicetest.ClockFunc(time.Now)})
 	if err != nil || notice != "" {
 		t.Fatal(err, notice)

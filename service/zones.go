@@ -22,7 +22,7 @@ func (s *Service) ZonePassword(ctx context.Context, z model.Zone) (keystore.Secr
 }
 
 // Skew is how far the service's clock is ahead, as last measured.
-func (s *Service) Skew() (exchange.Skew, bool) { return s.Client.Skew(s.CurrentProfile()) }
+func (s *Service) Skew() (exchange.Skew, bool) { return s.Overview.Wire.Skew(s.CurrentProfile()) }
 
 func (s *Service) demoSecret(name string) (keystore.Secret, bool) {
 	if s.Local == nil {

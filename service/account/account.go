@@ -83,7 +83,7 @@ type Found struct {
 	// Answered says that something answered at the address, be it the service or not.
 	Answered bool
 	ID       model.AccountID
-	// Levels are those that what the key was seen to be allowed leaves; none where nothing was seen.
+	// KeyLevels are those that what the key was seen to be allowed leaves; none where nothing was seen.
 	Levels []model.Level
 	Zones  []Zone
 	// Prefix, Host and Port are what the dialect publishes, or the profile's own.

@@ -30,13 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // configOf is a Config whose probe is the console's own.
 func configOf() Config {
 	wire := exchange.New(exchange.Config{})
-	return Config{Wire: wire, Prober: prober{wire}}
-}
-
-type prober struct{ wire *exchange.Wire }
-
-func (r prober) ProbeDraft(ctx context.Context, p model.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
-	return fetch.New(fetch.Config{Wire: r.wire, Source: exchange.Fixed(p, model.Key{}, password)}).ProvePassword(ctx, z, password)
+	return Config{Wire: wire, Prober: fetch.New(fetch.Config{Wire: wire})}
 }
 
 func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {

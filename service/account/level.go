@@ -16,9 +16,9 @@ import (
 	"zonedeck/service/exchange"
 )
 
-// Levels are those that fit what a key may see of one zone of a profile, its cost and its passwords
+// KeyLevels are those that fit what a key may see of one zone of a profile, its cost and its passwords
 // (service.md 5.3): two calls, which change nothing. An error says why nothing could be measured.
-func (cfg Config) Levels(ctx context.Context, p model.Profile, key keystore.Secret) ([]model.Level, error) {
+func (cfg Config) KeyLevels(ctx context.Context, p model.Profile, key keystore.Secret) ([]model.Level, error) {
 	if err := Refusal(p); err != nil {
 		return nil, err
 	}

@@ -38,13 +38,16 @@ type Place struct {
 // Config is what a Catalogue needs. All fields must be set.
 type Config struct {
 	// Dir takes the cache.
-	Dir string
-	// Place is the service in use.
-	Place func(ctx context.Context) (Place, error)
-	// Ask asks the service by a key of the inventory, "" for the profile's: for one data set
-	// by its identifier, or for all.
-	Ask func(ctx context.Context, key, dataset string) ([]model.Dataset, int, error)
-	Now func() time.Time
+	Dir     string
+	Service Service
+	Now     func() time.Time
+}
+
+// Service is the service in use.
+type Service interface {
+	Place(ctx context.Context) (Place, error)
+	// Datasets asks by a key of the inventory, "" for the profile's: for one data set by its identifier, or for all.
+	Datasets(ctx context.Context, key, dataset string) (list []model.Dataset, skipped int, err error)
 }
 
 // Catalogue lists data sets. Use New.
@@ -110,12 +113,12 @@ func (l Listing) Search(text string) []model.Dataset {
 	return slices.DeleteFunc(slices.Clone(l.Datasets), func(c model.Dataset) bool { return !c.Matches(words) })
 }
 
-// List lists the data sets, by a key of the inventory or, for "", the profile's: as the service
+// Datasets lists the data sets, by a key of the inventory or, for "", the profile's: as the service
 // listed them within a day, else as it lists them now; with anew it is asked in any case. When
 // it cannot be asked, the list is what it said last, or the one in the program, with a Problem.
 // The error is ctx's, or that of Place.
-func (c *Catalogue) List(ctx context.Context, key string, anew bool) (Listing, error) {
-	place, err := c.cfg.Place(ctx)
+func (c *Catalogue) Datasets(ctx context.Context, key string, anew bool) (Listing, error) {
+	place, err := c.cfg.Service.Place(ctx)
 	if err != nil {
 		return Listing{}, err
 	}
@@ -133,7 +136,7 @@ func (c *Catalogue) list(ctx context.Context, place Place, key string, anew bool
 	if keptErr == nil && !anew && c.fresh(kept) {
 		return kept, nil
 	}
-	list, skipped, err := c.cfg.Ask(ctx, key, "")
+	list, skipped, err := c.cfg.Service.Datasets(ctx, key, "")
 	switch {
 	case err == nil:
 		l := Listing{Datasets: list, Read: c.cfg.Now(), Skipped: skipped}
@@ -182,12 +185,12 @@ func (e *UnknownError) Error() string {
 	}
 }
 
-// Find is one data set by its identifier or a name, with the Listing that it is from. An
+// Dataset is one data set by its identifier or a name, with the Listing that it is from. An
 // identifier that nobody lists is a data set without methods, and its Listing is None: not every
 // one that works is listed. A Problem says that the service does not list it. Only what is needed is asked for: nothing for what a kept list has, one data set for
 // an identifier, all for a name. Errors: an *UnknownError, and those of List.
-func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Dataset, Listing, error) {
-	place, err := c.cfg.Place(ctx)
+func (c *Catalogue) Dataset(ctx context.Context, key, name string) (model.Dataset, Listing, error) {
+	place, err := c.cfg.Service.Place(ctx)
 	if err != nil {
 		return model.Dataset{}, Listing{}, err
 	}
@@ -245,7 +248,7 @@ const idPrefix = "gd_"
 // one asks for one data set. It is not found where the service does not list it or, with a
 // Problem, did not answer as it should.
 func (c *Catalogue) one(ctx context.Context, key, id string) (model.Dataset, Listing, error) {
-	list, _, err := c.cfg.Ask(ctx, key, id)
+	list, _, err := c.cfg.Service.Datasets(ctx, key, id)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

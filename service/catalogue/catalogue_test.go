@@ -21,9 +21,14 @@ type asked struct {
 	answer []model.Dataset
 	err    error
 	calls  []string
+	lists  bool
 }
 
-func (a *asked) ask(_ context.Context, key, dataset string) ([]model.Dataset, int, error) {
+func (a *asked) Place(context.Context) (Place, error) {
+	return Place{Name: "here", HasList: a.lists}, nil
+}
+
+func (a *asked) Datasets(_ context.Context, key, dataset string) ([]model.Dataset, int, error) {
 	a.calls = append(a.calls, key+":"+dataset)
 	if dataset == "" || a.err != nil {
 		return a.answer, 0, a.err
@@ -33,12 +38,11 @@ func (a *asked) ask(_ context.Context, key, dataset string) ([]model.Dataset, in
 
 func started(t *testing.T, lists bool) (c *Catalogue, s *asked, now *time.Time) {
 	t.Helper()
-	s = &asked{answer: []model.Dataset{{ID: "gd_a", Name: "Shop: products"}, {ID: "gd_b", Name: "Shop: reviews"}}}
+	s = &asked{lists: lists, answer: []model.Dataset{{ID: "gd_a", Name: "Shop: products"}, {ID: "gd_b", Name: "Shop: reviews"}}}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now = &at
 	return New(Config{
-		Dir: filepath.Join(t.TempDir(), "catalogue"), Ask: s.ask, Now: func() time.Time { return *now },
-		Place: func(context.Context) (Place, error) { return Place{Name: "here", HasList: lists}, nil },
+		Dir: filepath.Join(t.TempDir(), "catalogue"), Service: s, Now: func() time.Time { return *now },
 	}), s, now
 }
 
@@ -54,7 +58,7 @@ func TestTheListIsKeptForADay(t *testing.T) {
 	c, s, now := started(t, true)
 	list := func(anew bool) Listing {
 		t.Helper()
-		l, err := c.List(t.Context(), "etl", anew)
+		l, err := c.Datasets(t.Context(), "etl", anew)
 		noerr.Must(t, err)
 		return l
 	}
@@ -124,13 +128,13 @@ func TestFindAsksForWhatItNeeds(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			cat, s, _ := started(t, c.lists)
 			if c.kept {
-				noerr.Must(t, noerr.From(cat.List(t.Context(), "", false)))
+				noerr.Must(t, noerr.From(cat.Datasets(t.Context(), "", false)))
 				s.calls = nil
 			}
 			if c.down {
 				s.err = errors.New("no answer")
 			}
-			found, l, err := cat.Find(t.Context(), "", c.name)
+			found, l, err := cat.Dataset(t.Context(), "", c.name)
 			var unknown *UnknownError
 			switch {
 			case c.err == "" && err != nil, c.err != "" && (!errors.As(err, &unknown) || err.Error() != c.err):
@@ -192,10 +196,10 @@ func TestACancelledQuestionIsNoList(t *testing.T) {
 	stop := errors.New("stopped")
 	cancel(stop)
 	s.err = errors.New("no answer")
-	if _, err := c.List(ctx, "", false); !errors.Is(err, stop) {
+	if _, err := c.Datasets(ctx, "", false); !errors.Is(err, stop) {
 		t.Error(err)
 	}
-	if _, _, err := c.Find(ctx, "", "gd_a"); !errors.Is(err, stop) {
+	if _, _, err := c.Dataset(ctx, "", "gd_a"); !errors.Is(err, stop) {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,8 @@
 package exchange
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -71,4 +73,23 @@ func (w *Wire) Skew(p model.Profile) (s Skew, ok bool) {
 		return *last, true
 	}
 	return Skew{}, false
+}
+
+// MeasureSkew asks the service of the profile in use for its Date header. The request has no key and costs nothing;
+// its answer is otherwise ignored.
+func (w *Wire) MeasureSkew(ctx context.Context, source Source) (Skew, error) {
+	p, _, err := Current(ctx, source)
+	if err != nil {
+		return Skew{}, err
+	}
+	resp, _, err := w.API(ctx, Call{Profile: p, Method: http.MethodGet, Path: "/"})
+	if err != nil {
+		return Skew{}, fmt.Errorf("ask for the service's time: %w", err)
+	}
+	defer resp.Body.Close()
+	s, ok := w.Skew(p)
+	if !ok {
+		return Skew{}, fmt.Errorf("the service's answer (%d) has no Date header", resp.StatusCode)
+	}
+	return s, nil
 }

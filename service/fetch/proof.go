@@ -55,13 +55,10 @@ func (ft *Fetcher) ProveKey(ctx context.Context, p model.Profile, zone string, k
 	return prover.Fetch(ctx, r, nil)
 }
 
-// ProvePassword makes one call through the proxy that proves nothing. The result and the errors are those of Probe.
-func (ft *Fetcher) ProvePassword(ctx context.Context, z model.Zone, value keystore.Secret) (model.ProbeResult, error) {
-	p, err := ft.cfg.Source.Profile(ctx)
-	if err != nil {
-		return model.ProbeResult{Zone: z}, err
-	}
-	return ft.ProvePasswordAs(ctx, p, z, exchange.LoginProof{Password: value})
+// ProbeDraft makes one call through the proxy of a profile that is not saved yet, to prove a zone's password.
+func (ft *Fetcher) ProbeDraft(ctx context.Context, p model.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
+	draft := New(Config{Source: exchange.Fixed(p, model.Key{}, password), Wire: ft.cfg.Wire, Now: ft.cfg.Now})
+	return draft.ProvePasswordAs(ctx, p, z, exchange.LoginProof{Password: password})
 }
 
 // ProvePasswordAs makes one call through the proxy with the settings of a profile, which need not be the one in use.

@@ -106,7 +106,7 @@ func (l *Launching) read(ctx context.Context, d dialect.Dialect, r *Report) erro
 
 // describe finds the data set and the fields of its inputs.
 func (l *Launching) describe(ctx context.Context, r *Report, shape *rows.Shape) error {
-	c, listing, err := l.cfg.Catalogue.Find(ctx, r.Request.Key, r.Request.Dataset)
+	c, listing, err := l.cfg.Catalogue.Dataset(ctx, r.Request.Key, r.Request.Dataset)
 	if err != nil {
 		return err
 	}

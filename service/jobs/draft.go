@@ -181,7 +181,7 @@ type Inbox interface {
 
 // Catalogue finds data sets; see service/catalogue.
 type Catalogue interface {
-	Find(ctx context.Context, key, name string) (model.Dataset, catalogue.Listing, error)
+	Dataset(ctx context.Context, key, name string) (model.Dataset, catalogue.Listing, error)
 }
 
 // Profile gives the profile in use.

@@ -114,7 +114,7 @@ func (s *state) AwaitWebhook(_ context.Context, id string) (model.Job, error) {
 
 func (s *state) Profile(context.Context) (model.Profile, error) { return s.profile, nil }
 
-func (s *state) Find(_ context.Context, _, name string) (model.Dataset, catalogue.Listing, error) {
+func (s *state) Dataset(_ context.Context, _, name string) (model.Dataset, catalogue.Listing, error) {
 	if name == "none" {
 		return model.Dataset{}, catalogue.Listing{}, &catalogue.UnknownError{Name: name}
 	}

@@ -69,7 +69,7 @@ func (rn *Runner) RemoteJobs(ctx context.Context, key string, datasets []string,
 		if slices.Contains(datasets[:i], name) {
 			continue
 		}
-		found, skipped, err := rn.cfg.List.RemoteJobs(ctx, key, name, cmp.Or(limit, mostRemote))
+		found, skipped, err := rn.cfg.List.RemoteJobs(ctx, rn.cfg.Source, key, name, cmp.Or(limit, mostRemote))
 		if err != nil {
 			return out, err
 		}

@@ -30,7 +30,7 @@ type (
 	owns       string
 )
 
-func (f remoteList) RemoteJobs(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
+func (f remoteList) RemoteJobs(ctx context.Context, _ exchange.Source, key, dataset string, most int) ([]model.RemoteJob, int, error) {
 	return f(ctx, key, dataset, most)
 }
 func (f coverages) Coverage(job model.Job) Coverage { return f(job) }

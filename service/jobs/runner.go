@@ -57,7 +57,7 @@ type Queues interface {
 // RemoteList lists the newest jobs of a data set as the service lists them, by a key of the inventory or, without a name, by
 // the profile's.
 type RemoteList interface {
-	RemoteJobs(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
+	RemoteJobs(ctx context.Context, of exchange.Source, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
 }
 
 // Inventory reports whether a reference is, or may be, a key's.

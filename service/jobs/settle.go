@@ -228,7 +228,7 @@ func (st Settler) Candidates(ctx context.Context, id string) ([]Candidate, error
 	if of, ok := d.ProductOf(job.Dataset); ok {
 		return nil, fmt.Errorf("%w: public sources show none for %s", errNoList, of.Label())
 	}
-	listed, skipped, err := st.rn.cfg.List.RemoteJobs(ctx, st.keyOf(job), job.Dataset, maxListedJobs)
+	listed, skipped, err := st.rn.cfg.List.RemoteJobs(ctx, st.rn.cfg.Source, st.keyOf(job), job.Dataset, maxListedJobs)
 	if err != nil {
 		return nil, err
 	}
@@ -501,7 +501,7 @@ func (st Settler) againstList(ctx context.Context, job model.Job, snapshot strin
 	if _, product := d.ProductOf(job.Dataset); err != nil || product || st.rn.cfg.List == nil {
 		return ""
 	}
-	listed, skipped, err := st.rn.cfg.List.RemoteJobs(ctx, st.keyOf(job), job.Dataset, maxListedJobs)
+	listed, skipped, err := st.rn.cfg.List.RemoteJobs(ctx, st.rn.cfg.Source, st.keyOf(job), job.Dataset, maxListedJobs)
 	has := slices.ContainsFunc(listed, func(j model.RemoteJob) bool { return j.Snapshot == snapshot })
 	if err != nil || has || skipped > 0 || len(listed) >= maxListedJobs {
 		return ""

@@ -162,7 +162,7 @@ func (call jobCall) lookFor(ctx context.Context) (f found, err error) {
 		return f, nil
 	}
 	list := "the service's list of " + call.job.Dataset
-	listed, skipped, err := call.rn.cfg.List.RemoteJobs(ctx, call.key.Name, call.job.Dataset, maxListedJobs)
+	listed, skipped, err := call.rn.cfg.List.RemoteJobs(ctx, call.rn.cfg.Source, call.key.Name, call.job.Dataset, maxListedJobs)
 	if err != nil {
 		f.listing = list + " could not be read: " + err.Error()
 		return f, context.Cause(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -191,6 +192,11 @@ func (ks *Keys) Secret(ctx context.Context, ref string) (keystore.Secret, error)
 func (ks *Keys) Key(name string) (model.Key, bool) {
 	k := named(ks.Inventory().All(), name)
 	return k, k.Name != ""
+}
+
+// OtherProfiles returns the profiles now configured except the one in use.
+func (ks *Keys) OtherProfiles() []model.Profile {
+	return slices.DeleteFunc(ks.cfg.Profiles.Configured(), func(p model.Profile) bool { return p.Name == ks.cfg.Profiles.Base().Name })
 }
 
 // OtherProfile is the Source of another profile of the configuration. It has only the keys of the inventory: the

@@ -80,7 +80,7 @@ type calls struct {
 }
 
 func (c calls) KeyLevels(ctx context.Context, p model.Profile, value keystore.Secret) ([]model.Level, error) {
-	return account.Config{Wire: c.wire, Now: time.Now}.Levels(ctx, p, value)
+	return account.Config{Wire: c.wire, Now: time.Now}.KeyLevels(ctx, p, value)
 }
 
 func (r *rig) Now() time.Time {

@@ -75,7 +75,7 @@ func begin(ctx context.Context, cfg Config, keyName string) (*asker, error) {
 // GetAccount asks for state, money and zones of the account of the profile in use. Without its
 // state nothing else is asked; money and zones need access to billing, so that each has a
 // problem of its own.
-func GetAccount(ctx context.Context, cfg Config, keyName string) (Account, error) {
+func (cfg Config) GetAccount(ctx context.Context, keyName string) (Account, error) {
 	defer cfg.Wire.Begin()()
 	a, err := begin(ctx, cfg, keyName)
 	if err != nil {
@@ -105,7 +105,7 @@ func GetAccount(ctx context.Context, cfg Config, keyName string) (Account, error
 	if out.NetworksProblem, err = a.problem(ctx, err); err != nil {
 		return out, err
 	}
-	out.Zones, err = rates.Measure(ctx, rates.Config{Source: cfg.Source, Wire: cfg.Wire}, keyName)
+	out.Zones, err = cfg.MeasureRates(ctx, keyName)
 	out.ZonesProblem, err = a.problem(ctx, err)
 	return out, err
 }
@@ -124,7 +124,7 @@ func (a *asker) problem(ctx context.Context, cause error) (text string, err erro
 
 // ListedDatasets lists the data sets that the service has, as it lists them, after the products that its
 // lists leave out. skipped counts entries that could not be read.
-func ListedDatasets(ctx context.Context, cfg Config, keyName string) (sets []model.ListedDataset, skipped int, err error) {
+func (cfg Config) ListedDatasets(ctx context.Context, keyName string) (sets []model.ListedDataset, skipped int, err error) {
 	defer cfg.Wire.Begin()()
 	a, err := begin(ctx, cfg, keyName)
 	if err != nil {
@@ -150,7 +150,7 @@ func ListedDatasets(ctx context.Context, cfg Config, keyName string) (sets []mod
 
 // Datasets lists the data sets that jobs can be started for, with their inputs: all, or one by
 // its identifier. skipped counts entries that could not be read.
-func Datasets(ctx context.Context, cfg Config, keyName, dataset string) (list []model.Dataset, skipped int, err error) {
+func (cfg Config) Datasets(ctx context.Context, keyName, dataset string) (list []model.Dataset, skipped int, err error) {
 	defer cfg.Wire.Begin()()
 	a, err := begin(ctx, cfg, keyName)
 	if err != nil {
@@ -186,7 +186,8 @@ func (a *asker) maskDataset(c *model.Dataset) {
 }
 
 // Jobs lists the newest jobs of a data set as the service lists them, whoever started them.
-func Jobs(ctx context.Context, cfg Config, keyName, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error) {
+func (cfg Config) RemoteJobs(ctx context.Context, of exchange.Source, keyName, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error) {
+	cfg.Source = of
 	defer cfg.Wire.Begin()()
 	if dataset == "" {
 		return nil, 0, model.BadField("dataset", "name the data set whose jobs are asked for")
@@ -195,8 +196,8 @@ func Jobs(ctx context.Context, cfg Config, keyName, dataset string, most int) (j
 	if err != nil {
 		return nil, 0, err
 	}
-	if of, ok := a.d.ProductOf(dataset); ok {
-		return nil, 0, fmt.Errorf("listing the jobs of %s: %w, and neither do other public sources", of.Label(), dialect.ErrNotShown)
+	if product, ok := a.d.ProductOf(dataset); ok {
+		return nil, 0, fmt.Errorf("listing the jobs of %s: %w, and neither do other public sources", product.Label(), dialect.ErrNotShown)
 	}
 	doing := "the list of jobs of " + dataset
 	path, query := a.d.Snapshots(a.p.APIVersion, dataset, most)
@@ -261,4 +262,9 @@ func (a *asker) malformed(doing string, err error) error {
 	call := exchange.Unanswered(doing, model.CallProgress, a.mask, exchange.Unusable(err), false)
 	call.Status = http.StatusOK
 	return call
+}
+
+// MeasureRates asks what the zones of the profile cost. See rates.Measure.
+func (cfg Config) MeasureRates(ctx context.Context, keyName string) ([]model.ZoneCost, error) {
+	return rates.Measure(ctx, rates.Config{Source: cfg.Source, Wire: cfg.Wire}, keyName)
 }

@@ -32,22 +32,22 @@ func configOf(p model.Profile, demo *servicetest.Demo) Config {
 func TestTheEmulatorsAccountIsShown(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	cfg := configOf(demo.Profile, &demo)
-	acc, err := GetAccount(t.Context(), cfg, "finance-review")
+	acc, err := cfg.GetAccount(t.Context(), "finance-review")
 	if err != nil || acc.ID != demo.Profile.Account || !acc.Active || acc.BalanceProblem+acc.ZonesProblem != "" || acc.Balance.Dollars != 100 || acc.Balance.Pending == nil || len(acc.Zones) != len(demo.Profile.Zones) {
 		t.Errorf("%+v, %v", acc, err)
 	}
-	acc, err = GetAccount(t.Context(), cfg, "batch-user")
+	acc, err = cfg.GetAccount(t.Context(), "batch-user")
 	if err != nil || acc.ID == "" || !strings.Contains(acc.BalanceProblem, "403") || !strings.Contains(acc.ZonesProblem, "billing") {
 		t.Errorf("by USER: %+v, %v", acc, err)
 	}
-	sets, skipped, err := ListedDatasets(t.Context(), cfg, "batch-user")
+	sets, skipped, err := cfg.ListedDatasets(t.Context(), "batch-user")
 	if err != nil || skipped != 0 || len(sets) < 5 || sets[0].ID == "" || sets[0].Name == "" {
 		t.Errorf("%+v, %d, %v", sets, skipped, err)
 	}
-	if jobs, _, err := Jobs(t.Context(), cfg, "batch-user", "gd_products", 10); err != nil || len(jobs) != 0 {
+	if jobs, _, err := cfg.RemoteJobs(t.Context(), cfg.Source, "batch-user", "gd_products", 10); err != nil || len(jobs) != 0 {
 		t.Errorf("%+v, %v", jobs, err)
 	}
-	if _, _, err := Jobs(t.Context(), cfg, "batch-user", "", 10); !errors.Is(err, model.ErrRequest) {
+	if _, _, err := cfg.RemoteJobs(t.Context(), cfg.Source, "batch-user", "", 10); !errors.Is(err, model.ErrRequest) {
 		t.Errorf("of no data set: %v", err)
 	}
 }
@@ -76,7 +76,7 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 		{302, "", model.ClassOutside, "HTTP 302"},
 	} {
 		says(c.status, c.body)
-		sets, skipped, err := ListedDatasets(t.Context(), cfg, "")
+		sets, skipped, err := cfg.ListedDatasets(t.Context(), "")
 		if c.class == "" {
 			if err != nil || skipped != 1 || len(sets) != 3 || sets[1].Kind != model.CollectDeepLookup || sets[2].ID != "gd_1" || sets[2].Records != -1 || strings.Contains(sets[2].Name, "\x1b") {
 				t.Errorf("%+v, %d, %v", sets, skipped, err)
@@ -87,30 +87,30 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 		if !errors.As(err, &call) || call.Diagnosis.Class != c.class || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d %.40s: %v", c.status, c.body, err)
 		}
-		if _, err := GetAccount(t.Context(), cfg, ""); !errors.As(err, &call) {
+		if _, err := cfg.GetAccount(t.Context(), ""); !errors.As(err, &call) {
 			t.Errorf("%d %.40s: the account: %v", c.status, c.body, err)
 		}
 	}
 	answer = func(w http.ResponseWriter, r *http.Request) { // it repeats the key
 		_, _ = io.WriteString(w, `[{"id":"gd_1","name":"`+r.Header.Get("Authorization")+`"}]`)
 	}
-	sets, _, err := ListedDatasets(t.Context(), cfg, "")
+	sets, _, err := cfg.ListedDatasets(t.Context(), "")
 	if err != nil || len(sets) != 3 {
 		t.Fatalf("%+v, %v", sets, err)
 	}
 	servicetest.NoSecret(t, "a data set", sets[2].Name)
 	answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	var call *exchange.CallError
-	if _, _, err := ListedDatasets(t.Context(), cfg, ""); !errors.As(err, &call) || call.Status != 0 || call.Diagnosis.Cause != model.CauseNetwork {
+	if _, _, err := cfg.ListedDatasets(t.Context(), ""); !errors.As(err, &call) || call.Status != 0 || call.Diagnosis.Cause != model.CauseNetwork {
 		t.Errorf("a broken call: %+v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := ListedDatasets(ctx, cfg, ""); !errors.Is(err, context.Canceled) {
+	if _, _, err := cfg.ListedDatasets(ctx, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	p.Dialect = ""
-	if _, _, err := ListedDatasets(t.Context(), configOf(p, nil), ""); !errors.Is(err, dialect.ErrNotShown) {
+	if _, _, err := configOf(p, nil).ListedDatasets(t.Context(), ""); !errors.Is(err, dialect.ErrNotShown) {
 		t.Errorf("by the contract alone: %v", err)
 	}
 }
@@ -162,7 +162,7 @@ func TestACallThatFailsHasItsEvidence(t *testing.T) {
 	} {
 		p := servicetest.API(t, c.answer)
 		p.Dialect = dialect.Embedded().Name()
-		_, _, err := ListedDatasets(t.Context(), configOf(p, nil), "")
+		_, _, err := configOf(p, nil).ListedDatasets(t.Context(), "")
 		var call *exchange.CallError
 		if !errors.As(err, &call) {
 			t.Errorf("%s: %v", name, err)

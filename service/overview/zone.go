@@ -41,7 +41,7 @@ type Zone struct {
 // GetZone asks for the settings, the state, the traffic, the callers and the cost of one zone, one call
 // for each. The zone need not be in the profile. Without its settings, which every level may see,
 // nothing else is asked; each other part has a problem of its own. No password is kept.
-func GetZone(ctx context.Context, cfg Config, keyName string, zone model.ZoneName) (Zone, error) {
+func (cfg Config) GetZone(ctx context.Context, keyName string, zone model.ZoneName) (Zone, error) {
 	defer cfg.Wire.Begin()()
 	a, err := begin(ctx, cfg, keyName)
 	if err != nil {

@@ -20,23 +20,23 @@ import (
 func TestTheEmulatorsZoneIsShown(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	cfg := configOf(demo.Profile, &demo)
-	z, err := GetZone(t.Context(), cfg, "ops-zones", "isp_demo")
+	z, err := cfg.GetZone(t.Context(), "ops-zones", "isp_demo")
 	if err != nil || z.State != "active" || z.Plan.Type == "" || z.Plan.Created.IsZero() || !slices.Equal(z.Plan.Callers, []string{"any"}) ||
 		z.StateProblem+z.TrafficProblem+z.CallersProblem != "" || z.From.Day() != 1 || !z.To.After(z.From) || !strings.Contains(z.Cost.Problem, "billing") {
 		t.Errorf("%+v, %v", z, err)
 	}
-	if z, err = GetZone(t.Context(), cfg, "batch-user", "isp_demo"); err != nil || z.State != "active" || !strings.Contains(z.TrafficProblem, "403") || !strings.Contains(z.CallersProblem, "403") {
+	if z, err = cfg.GetZone(t.Context(), "batch-user", "isp_demo"); err != nil || z.State != "active" || !strings.Contains(z.TrafficProblem, "403") || !strings.Contains(z.CallersProblem, "403") {
 		t.Errorf("by USER: %+v, %v", z, err)
 	}
-	if z, err = GetZone(t.Context(), cfg, "finance-review", "isp_demo"); err != nil || z.Cost.From.IsZero() || z.Cost.Zone.Name != "isp_demo" {
+	if z, err = cfg.GetZone(t.Context(), "finance-review", "isp_demo"); err != nil || z.Cost.From.IsZero() || z.Cost.Zone.Name != "isp_demo" {
 		t.Errorf("by FINANCE: %+v, %v", z.Cost, err)
 	}
 	other := demo.Profile
 	other.Zones = nil
-	if z, err = GetZone(t.Context(), configOf(other, &demo), "finance-review", "unlocker_demo"); err != nil || z.Cost.From.IsZero() || z.Cost.Zone.Product != model.ProductUnlocker {
+	if z, err = configOf(other, &demo).GetZone(t.Context(), "finance-review", "unlocker_demo"); err != nil || z.Cost.From.IsZero() || z.Cost.Zone.Product != model.ProductUnlocker {
 		t.Errorf("of a zone that the profile lacks: %+v, %v", z.Cost, err)
 	}
-	if _, err = GetZone(t.Context(), cfg, "ops-zones", "nowhere"); err == nil || !strings.Contains(err.Error(), "zone nowhere: HTTP 422") {
+	if _, err = cfg.GetZone(t.Context(), "ops-zones", "nowhere"); err == nil || !strings.Contains(err.Error(), "zone nowhere: HTTP 422") {
 		t.Errorf("a zone that there is not: %v", err)
 	}
 }
@@ -64,11 +64,11 @@ func TestEachPartOfAZoneHasAProblemOfItsOwn(t *testing.T) {
 		}
 	})
 	p.Dialect = dialect.Embedded().Name()
-	z, err := GetZone(t.Context(), configOf(p, nil), "", "a zone&of=mine")
+	z, err := configOf(p, nil).GetZone(t.Context(), "", "a zone&of=mine")
 	if !errors.Is(err, model.ErrRequest) {
 		t.Errorf("a name that is none: %v", err)
 	}
-	if z, err = GetZone(t.Context(), configOf(p, nil), "", "z1"); err != nil || z.StateProblem != "" || !strings.Contains(z.TrafficProblem, "does not show the traffic") ||
+	if z, err = configOf(p, nil).GetZone(t.Context(), "", "z1"); err != nil || z.StateProblem != "" || !strings.Contains(z.TrafficProblem, "does not show the traffic") ||
 		!strings.Contains(z.CallersProblem, "HTTP 500: no ***") || !strings.Contains(z.Cost.Problem, "no access to billing") {
 		t.Errorf("%+v, %v", z, err)
 	}
@@ -88,13 +88,13 @@ func TestEachPartOfAZoneHasAProblemOfItsOwn(t *testing.T) {
 func TestTheContractShowsNoZone(t *testing.T) {
 	p := servicetest.API(t, func(http.ResponseWriter, *http.Request) { t.Error("something was sent") })
 	p.Dialect = dialect.Default().Name()
-	if _, err := GetZone(t.Context(), configOf(p, nil), "", "z1"); !errors.Is(err, dialect.ErrNotShown) {
+	if _, err := configOf(p, nil).GetZone(t.Context(), "", "z1"); !errors.Is(err, dialect.ErrNotShown) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p.Dialect = dialect.Embedded().Name()
-	if _, err := GetZone(ctx, configOf(p, nil), "", "z1"); !errors.Is(err, context.Canceled) {
+	if _, err := configOf(p, nil).GetZone(ctx, "", "z1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -22,7 +22,7 @@ func (p place) byHand(dialect string) setup {
 	c := p.config()
 	c.Settings = nil
 	c.Levels = func(ctx context.Context, _ keystore.RotationUser, value keystore.Secret) ([]model.Level, error) {
-		return account.Config{Wire: exchange.New(exchange.Config{})}.Levels(ctx, p.Profile, value)
+		return account.Config{Wire: exchange.New(exchange.Config{})}.KeyLevels(ctx, p.Profile, value)
 	}
 	return c
 }

@@ -129,7 +129,7 @@ func (t *task) comparing(ctx context.Context, g model.Grid, progress func(cells 
 		return fmt.Sprintf("zonedeck: %.1f s  %s  (ctrl+c cancels)", waited.Seconds(), progress(cells, runs))
 	})
 	defer line.stop()
-	return t.Client.Compare(ctx, g, func(i int, c model.Cell) {
+	return t.Fetch.Compare(ctx, g, func(i int, c model.Cell) {
 		mu.Lock()
 		defer mu.Unlock()
 		cells[i] = c
@@ -176,7 +176,7 @@ func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (
 		}
 	}
 	base.Zone = model.Zone{}
-	plan, err := t.Client.Plan(ctx, preset, base)
+	plan, err := t.Fetch.Plan(ctx, preset, base)
 	if err != nil {
 		return model.Grid{}, fetchError(ctx, err)
 	}

@@ -78,7 +78,7 @@ func (t *task) compareLogins(ctx context.Context, f loginsFlags, target string) 
 		}
 		base = &kept
 	}
-	g, err := t.Client.Plan(ctx, preset, model.FetchRequest{URL: target})
+	g, err := t.Fetch.Plan(ctx, preset, model.FetchRequest{URL: target})
 	if err != nil {
 		return printed{}, fetchError(ctx, err)
 	}

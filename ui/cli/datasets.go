@@ -89,7 +89,7 @@ func listDatasets(ctx context.Context, t *task, f catalogueFlags, words []string
 	if err := t.permitKey(ctx, f.Key); err != nil {
 		return printed{}, err
 	}
-	l, err := t.Client.Datasets(ctx, f.Key, f.Refresh)
+	l, err := t.Jobs.Datasets(ctx, f.Key, f.Refresh)
 	if err != nil {
 		return printed{}, jobError(ctx, err)
 	}
@@ -132,7 +132,7 @@ func showDataset(ctx context.Context, t *task, f askFlag, args []string) (printe
 	if err := t.permitKey(ctx, f.Key); err != nil {
 		return printed{}, err
 	}
-	c, l, err := t.Client.Dataset(ctx, f.Key, args[0])
+	c, l, err := t.Jobs.Dataset(ctx, f.Key, args[0])
 	if unknown := (*catalogue.UnknownError)(nil); errors.As(err, &unknown) {
 		return printed{}, usage("%s", unknownWords(unknown))
 	}

@@ -54,7 +54,7 @@ those with drift, then the others. Nothing is sent.`,
 
 // standings lists the collectors. It warns of a contract that cannot be read.
 func (t *task) standings(ctx context.Context) ([]drift.Standing, error) {
-	list, err := t.Client.Drift.List(ctx)
+	list, err := t.Drift.List(ctx)
 	var fault *textfile.Error
 	switch {
 	case errors.As(err, &fault):
@@ -115,7 +115,7 @@ func printedStandings(list []drift.Standing) printed {
 
 // collector finds the collector with a name or an address.
 func (t *task) collector(ctx context.Context, name string) (kind drift.Kind, id string, err error) {
-	c, err := t.Client.Drift.Named(ctx, name)
+	c, err := t.Drift.Named(ctx, name)
 	if err != nil {
 		return "", "", driftError(err)
 	}
@@ -137,7 +137,7 @@ func showDrift(ctx context.Context, t *task, f jsonFlag, args []string) (printed
 	if err != nil {
 		return printed{}, err
 	}
-	d, err := t.Client.Drift.Show(ctx, kind, id)
+	d, err := t.Drift.Show(ctx, kind, id)
 	var fault *textfile.Error
 	switch {
 	case errors.As(err, &fault):

@@ -50,7 +50,7 @@ func acceptDrift(ctx context.Context, t *task, f driftAcceptFlags, args []string
 		return printed{}, err
 	}
 	if f.Undo {
-		if err := t.Client.Drift.TakeBack(ctx, kind, id); err != nil {
+		if err := t.Drift.TakeBack(ctx, kind, id); err != nil {
 			return printed{}, driftError(err) // it names the collector
 		}
 		t.app.say("zonedeck: the newest acceptance of %s was taken back", sanitizeLine(id))
@@ -71,7 +71,7 @@ func acceptDrift(ctx context.Context, t *task, f driftAcceptFlags, args []string
 
 // standing gives the state of a collector. It warns of a contract that cannot be read.
 func (t *task) standing(ctx context.Context, kind drift.Kind, id string) (drift.Standing, error) {
-	d, err := t.Client.Drift.Show(ctx, kind, id)
+	d, err := t.Drift.Show(ctx, kind, id)
 	var fault *textfile.Error
 	switch {
 	case errors.As(err, &fault):
@@ -84,7 +84,7 @@ func (t *task) standing(ctx context.Context, kind drift.Kind, id string) (drift.
 
 // acceptNewest accepts the newest run as normal.
 func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id, reason string) error {
-	s, err := t.Client.Drift.Accept(ctx, kind, id, 0, reason)
+	s, err := t.Drift.Accept(ctx, kind, id, 0, reason)
 	switch {
 	case errors.Is(err, drift.ErrRefused):
 		t.app.say("zonedeck: %s", sanitizeLine(err.Error()))
@@ -111,6 +111,6 @@ func (t *task) tellLeft(s drift.Standing) {
 	if !contract {
 		return
 	}
-	file, _ := t.Client.Drift.ContractFile(kind, id) // it was found just before
+	file, _ := t.Drift.ContractFile(kind, id) // it was found just before
 	t.app.say("zonedeck: the contract asks for it: change %s", file)
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"zonedeck/service"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore/textfile"
@@ -123,10 +121,10 @@ func checkedLines(all []view.DriftCheck) string {
 
 // checkStored checks the newest runs of the named collectors, or of all if none is named.
 func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftCheck, error) {
-	if err := t.Client.SeeDue(ctx); err != nil { // a download may have stopped before it judged
+	if err := t.Jobs.SeeDue(ctx); err != nil { // a download may have stopped before it judged
 		t.app.warn("not every result was judged: %v", err)
 	}
-	list, err := t.Client.Drift.List(ctx)
+	list, err := t.Drift.List(ctx)
 	var fault *textfile.Error // if names are given, only their own contracts matter
 	if err != nil && (len(names) == 0 || !errors.As(err, &fault)) {
 		return nil, err
@@ -136,7 +134,7 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftChe
 		for _, s := range list {
 			out = append(out, view.NewStoredDriftCheck(s))
 		}
-		unused, err := t.Client.Drift.UnusedContracts(list)
+		unused, err := t.Drift.UnusedContracts(list)
 		for _, c := range unused {
 			t.app.warn("%s judges nothing: no run of %s %s is stored", sanitizeLine(c.File), c.Kind, sanitizeLine(c.Name))
 		}
@@ -147,7 +145,7 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftChe
 		if err != nil {
 			return nil, err
 		}
-		if _, err := t.Client.Drift.Contract(kind, id); err != nil {
+		if _, err := t.Drift.Contract(kind, id); err != nil {
 			return nil, err
 		}
 		c := view.DriftCheck{Name: id, Kind: string(kind), State: string(drift.Empty), Reason: drift.ErrUnknown.Error(), Fields: []string{}, Findings: []view.DriftFinding{}}
@@ -202,8 +200,8 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 	if name == "-" {
 		name = "standard input"
 	}
-	r, v, err := t.Client.Drift.CheckFile(ctx, service.DriftFile{Reader: file, Name: name, Format: f.Format, Dataset: id, Contract: contract, At: t.Now()})
-	switch unreadable := (*service.UnreadableError)(nil); {
+	r, v, err := t.Drift.CheckFile(ctx, drift.File{Reader: file, Name: name, Format: f.Format, Dataset: id, Contract: contract, At: t.Now()})
+	switch unreadable := (*drift.UnreadableError)(nil); {
 	case ctx.Err() != nil:
 		return nil, fail(exitInterrupted, "interrupted")
 	case errors.As(err, &unreadable):
@@ -232,7 +230,7 @@ func showContract(ctx context.Context, t *task, _ jsonFlag, args []string) (prin
 	if err != nil {
 		return printed{}, err
 	}
-	file, err := t.Client.Drift.ContractFile(kind, id)
+	file, err := t.Drift.ContractFile(kind, id)
 	if err != nil {
 		return printed{}, driftError(err)
 	}

@@ -69,7 +69,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, noti
 	}
 	last, bell := "", t.app.notifier(notify, p.Name)
 	defer bell.end()
-	job, err := t.Client.WatchAndFollow(watchCtx, id, func(j model.Job) {
+	job, err := t.Jobs.WatchAndFollow(watchCtx, id, func(j model.Job) {
 		bell.update(j, true)
 		if line := progressLine(j); line != last {
 			t.app.say("zonedeck: %s", line)
@@ -80,7 +80,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, noti
 	case err == nil:
 		return t.reportJob(job)
 	case ctx.Err() == nil && errors.Is(watchCtx.Err(), context.DeadlineExceeded):
-		if job, err = t.Client.Job(ctx, id); err != nil {
+		if job, err = t.Jobs.Job(ctx, id); err != nil {
 			return jobError(ctx, err)
 		}
 		stands := "still runs"
@@ -94,7 +94,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, noti
 		return exit(exitStillRunning)
 	case ctx.Err() != nil:
 		// A script needs the identifier to go on with the job.
-		if now, err := t.Client.Job(context.WithoutCancel(ctx), id); err == nil {
+		if now, err := t.Jobs.Job(context.WithoutCancel(ctx), id); err == nil {
 			job = now
 			if err := t.printJob(job); err != nil {
 				return err
@@ -130,7 +130,7 @@ func (t *task) ledger(ctx context.Context) error {
 	if t.LedgerFault != nil {
 		return fail(exitState, "the ledger of jobs cannot be read: %w", t.LedgerFault)
 	}
-	settled, err := t.Client.Recover(ctx)
+	settled, err := t.Jobs.Recover(ctx)
 	if err != nil {
 		return fail(exitState, "read the ledger: %w", err)
 	}
@@ -266,7 +266,7 @@ func (t *task) ledgerJobs(ctx context.Context, f jobListFlags) (list []model.Job
 	if f.Filter == "" {
 		matches = nil
 	}
-	list, match, total, err := t.Client.Matching(ctx, matches, f.Limit)
+	list, match, total, err := t.Jobs.Matching(ctx, matches, f.Limit)
 	switch {
 	case err != nil:
 		return nil, 0, fail(exitState, "read the ledger: %w", err)

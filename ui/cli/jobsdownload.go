@@ -70,7 +70,7 @@ func download(ctx context.Context, t *task, f downloadFlags, args []string) (pri
 	}
 	var wait downloadWait
 	line := t.app.wait(wait.text)
-	job, err := t.Client.Download(ctx, id, to, func(p jobs.Progress) {
+	job, err := t.Jobs.Download(ctx, id, to, func(p jobs.Progress) {
 		wait.update(p)
 		if p.Note != "" {
 			line.above(func() { t.app.say("zonedeck: %s", p.Note) })
@@ -78,7 +78,7 @@ func download(ctx context.Context, t *task, f downloadFlags, args []string) (pri
 	})
 	line.stop()
 	if errors.Is(err, jobs.ErrNoSnapshot) {
-		if job, jerr := t.Client.Job(ctx, id); jerr == nil {
+		if job, jerr := t.Jobs.Job(ctx, id); jerr == nil {
 			return printed{}, fail(jobExit(job), "%w", err)
 		}
 	}
@@ -116,7 +116,7 @@ func (t *task) seeFields(ctx context.Context, job model.Job) {
 	if line == nil && job.Rows.FieldsDue && job.Bytes > soonSeen {
 		t.app.say("zonedeck: checking the fields of the rows for drift; if this is interrupted, '%s follow' or a console with that profile does it", t.jobs(job))
 	}
-	err := t.Client.SeeFields(ctx, job.ID, wait.update)
+	err := t.Jobs.SeeFields(ctx, job.ID, wait.update)
 	line.stop()
 	if err != nil {
 		t.app.say("zonedeck: the fields of the rows were not checked for drift (%v); '%s follow' or a console with that profile does it", err, t.jobs(job))

@@ -73,7 +73,7 @@ func follow(ctx context.Context, t *task, f followFlags, _ []string) (printed, e
 	if err != nil {
 		return printed{}, usage("%w", err)
 	}
-	if !d.AsksForJobs() && !t.Client.FollowsOthers() {
+	if !d.AsksForJobs() && !t.Jobs.FollowsOthers() {
 		return printed{}, usage("the contract does not show how to ask for a job's state: choose dialect %s for profile %q", dialect.WithJobs(), p.Name)
 	}
 	var reading sync.WaitGroup
@@ -84,7 +84,7 @@ func follow(ctx context.Context, t *task, f followFlags, _ []string) (printed, e
 	lines := followLines{task: t, profile: p.Name, last: map[string]jobs.Followed{}}
 	failed, bell := false, t.app.notifier(f.Notify, p.Name)
 	defer bell.end()
-	err = t.Client.Follow(following, func(e jobs.Followed) {
+	err = t.Jobs.Follow(following, func(e jobs.Followed) {
 		switch {
 		case e.Job.ID != "":
 			bell.update(e.Job, e.On)

@@ -78,7 +78,7 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 
 // check checks a draft, and says what it found and what the job is expected to cost.
 func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Report, error) {
-	r, err := t.Client.Check(ctx, d)
+	r, err := t.Jobs.Check(ctx, d)
 	t.sayReport(r, d)
 	if err != nil {
 		return r, t.launchError(ctx, r, model.Job{}, err, f)
@@ -245,7 +245,7 @@ func (t *task) launch(ctx context.Context, r jobs.Report, given ask.Answers, f l
 			t.sayFacts(q.Facts, true)
 		}
 	}
-	out, err := t.Client.Launch(ctx, r, given)
+	out, err := t.Jobs.Launch(ctx, r, given)
 	for _, n := range out.Notes {
 		t.app.say("zonedeck: %s", n.Text)
 	}

@@ -16,7 +16,7 @@ import (
 // others; on stdout the sample's rows, one a line. With --json it prints all as one object.
 func (t *task) preview(ctx context.Context, r model.TriggerRequest) error {
 	t.app.say("zonedeck: a preview of %s: what it costs is not shown by public sources", r.Dataset)
-	got, err := t.Client.PreviewJob(ctx, r)
+	got, err := t.Jobs.PreviewJob(ctx, r)
 	if err != nil {
 		return t.noPreview(ctx, r, err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // remoteJobs lists the jobs of the service, each with its identifier in the ledger if it has one.
 func (t *task) remoteJobs(ctx context.Context, f jobListFlags) (printed, error) {
-	list, err := t.Client.RemoteJobs(ctx, f.Key, f.Datasets, f.Limit)
+	list, err := t.Jobs.RemoteJobs(ctx, f.Key, f.Datasets, f.Limit)
 	if errors.Is(err, jobs.ErrNoDataset) {
 		return printed{}, usage("--remote: %w: name one with --dataset ('zonedeck jobs datasets' lists them)", err)
 	}
@@ -46,7 +46,7 @@ func (a *app) jobsDatasetsCommand() *cobra.Command {
 		use:   "datasets",
 		short: "List the service's data sets, and products whose jobs have none",
 		run: func(ctx context.Context, t *task, f askFlag, _ []string) (printed, error) {
-			sets, skipped, err := t.Client.ListedDatasets(ctx, f.Key)
+			sets, skipped, err := t.Overview.ListedDatasets(ctx, f.Key)
 			if err != nil {
 				return printed{}, jobError(ctx, err)
 			}
@@ -86,7 +86,7 @@ lost, and writes it to the ledger. No job is started.`,
 
 // findJob returns a job of the ledger. By the service's identifier it adopts a job that the ledger lacks.
 func (t *task) findJob(ctx context.Context, id, dataset string) (model.Job, error) {
-	job, adopted, err := t.Client.Find(ctx, id, dataset)
+	job, adopted, err := t.Jobs.Find(ctx, id, dataset)
 	if adopted {
 		t.app.say("zonedeck: %s was not in the ledger; it is %s now", sanitizeLine(id), job.ID)
 	}

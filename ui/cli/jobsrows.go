@@ -242,7 +242,7 @@ func (a *app) openRows(ctx context.Context, name string) (*records.File, error) 
 // downloaded returns a job whose result is on this disk.
 func (a *app) downloaded(ctx context.Context, name string) (job model.Job, err error) {
 	err = a.withSession(ctx, needs{ledger: true}, func(t *task) (err error) {
-		if job, err = t.Client.Job(ctx, name); err != nil {
+		if job, err = t.Jobs.Job(ctx, name); err != nil {
 			return usage("%s is neither a file nor a job of the ledger", name)
 		}
 		if job.File == "" {

@@ -56,7 +56,7 @@ unknown.`,
 
 func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed, error) {
 	id := args[0]
-	l := t.Client.Launching
+	l := t.Jobs.Launching
 	s, answer := jobs.Unlisted(id), f.Adopt
 	switch {
 	case f.Webhook:

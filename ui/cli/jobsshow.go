@@ -27,7 +27,7 @@ by code and class.`,
 		args:  jobArg("show"),
 		needs: func(jsonFlag) needs { return needs{ledger: true} },
 		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
-			job, err := t.Client.Job(ctx, args[0])
+			job, err := t.Jobs.Job(ctx, args[0])
 			if err != nil {
 				return printed{}, jobError(ctx, err)
 			}
@@ -161,7 +161,7 @@ A cancelled job cannot be resumed.`,
 			if _, err := t.findJob(ctx, args[0], ""); err != nil {
 				return printed{}, jobError(ctx, err)
 			}
-			job, err := t.Client.CancelJob(ctx, args[0])
+			job, err := t.Jobs.CancelJob(ctx, args[0])
 			if err != nil {
 				return printed{}, t.failedJob(ctx, job, err)
 			}

@@ -103,7 +103,7 @@ func (t *task) clockSkew(ctx context.Context, ask bool) (*view.Skew, error) {
 		t.app.say("zonedeck: how far the service's clock is from this machine's is unknown: --skew asks the service")
 		return nil, nil
 	}
-	s, err := t.Client.MeasureSkew(ctx)
+	s, err := t.Overview.Wire.MeasureSkew(ctx, t.Keys)
 	if err != nil {
 		return nil, fail(exitNetwork, "%w", err)
 	}

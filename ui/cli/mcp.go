@@ -152,7 +152,7 @@ func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 	}
 	var reading sync.WaitGroup
 	reading.Go(func() { s.Watch(ctx, func(service.Change) {}) }) // the agent's own profiles stay as they were opened
-	s.Client.KeepFollowing(ctx, a.warnOfJobs(), warn)
+	s.Jobs.KeepFollowing(ctx, a.warnOfJobs(), warn)
 	reading.Wait()
 	if err := s.Close(ctx); err != nil {
 		warn(err)

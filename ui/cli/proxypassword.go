@@ -99,7 +99,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 	if z.Password != "" {
 		out.Reference = keystore.Ref(z.Password).Label()
 	}
-	if refused := t.Client.Passwords.Refusal(p, z, k); refused != nil {
+	if refused := t.Passwords.Refusal(p, z, k); refused != nil {
 		out.Refusal = refused.Error()
 		return printed{}, t.passwordEnd(f, out, usage("%w", refused))
 	}

@@ -72,7 +72,7 @@ func proxyTest(ctx context.Context, t *task, f proxyTestFlags, _ []string) (prin
 		return printed{}, err
 	}
 	q := fetch.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.Rounds, Session: f.Session}
-	r, err := t.Client.Probe(ctx, q, nil)
+	r, err := t.Fetch.Probe(ctx, q, nil)
 	if err != nil {
 		return printed{}, fetchError(ctx, err)
 	}
@@ -126,7 +126,7 @@ func hostOf(target string) string {
 
 // rotate measures the rotation of the exits and shows its progress.
 func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.Grid, error) {
-	g, err := t.Client.Plan(ctx, model.Preset{Kind: model.CompareExits, Params: q.Params, Session: q.Session, Repeat: n}, model.FetchRequest{Zone: q.Zone, URL: q.Target})
+	g, err := t.Fetch.Plan(ctx, model.Preset{Kind: model.CompareExits, Params: q.Params, Session: q.Session, Repeat: n}, model.FetchRequest{Zone: q.Zone, URL: q.Target})
 	if err != nil {
 		return g, err
 	}
@@ -135,7 +135,7 @@ func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.G
 		return fmt.Sprintf("zonedeck: %.1f s  %d of %s, %d addresses  (ctrl+c cancels)", waited.Seconds(), done.Load(), text.Counted(n, "call"), unique.Load())
 	})
 	defer line.stop()
-	return t.Client.Compare(ctx, g, func(_ int, c model.Cell) {
+	return t.Fetch.Compare(ctx, g, func(_ int, c model.Cell) {
 		done.Store(int64(len(c.Runs)))
 		unique.Store(int64(len(c.Exits())))
 	})

@@ -50,7 +50,7 @@ func (t *task) refusal(ctx context.Context, target string, f diagnoseFlags) (pri
 
 // findRefusal fetches the page and, if it was refused, makes the fetches that find out why.
 func (t *task) findRefusal(ctx context.Context, req model.FetchRequest, f diagnoseFlags, line *waitLine) (model.Grid, model.FetchResult, error) {
-	subject, err := t.Client.Fetch(ctx, req, nil)
+	subject, err := t.Fetch.Fetch(ctx, req, nil)
 	if err != nil {
 		return model.Grid{}, subject, err
 	}
@@ -60,12 +60,12 @@ func (t *task) findRefusal(ctx context.Context, req model.FetchRequest, f diagno
 	if !alone.Refused() {
 		return alone, subject, nil
 	}
-	plan, err := t.Client.Plan(ctx, preset, req)
+	plan, err := t.Fetch.Plan(ctx, preset, req)
 	if err != nil {
 		return alone, subject, err
 	}
 	line.above(func() { t.sayPlan(plan, subject.Diagnosis) })
-	plan, err = t.Client.Compare(ctx, plan, nil)
+	plan, err = t.Fetch.Compare(ctx, plan, nil)
 	return plan, subject, err
 }
 

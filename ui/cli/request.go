@@ -150,7 +150,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 	dest.visible, req.BodyFile = dest.visible && !f.Raw, dest.file
 	var waiting fetchWait
 	line := t.app.wait(waiting.text)
-	result, err := t.Client.Fetch(ctx, req, func(e fetch.Event) {
+	result, err := t.Fetch.Fetch(ctx, req, func(e fetch.Event) {
 		waiting.update(e)
 		if e.Waiting > 0 && t.app.StderrTTY {
 			line.above(func() {

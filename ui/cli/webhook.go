@@ -104,7 +104,7 @@ func listen(ctx context.Context, t *task, f listenFlags, _ []string) (printed, e
 	if !d.AsksForJobs() {
 		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, but the jobs of profile %s stay as they are", sanitizeLine(p.Name))
 	}
-	t.Client.KeepFollowing(running, t.app.warnOfJobs(), func(err error) {
+	t.Jobs.KeepFollowing(running, t.app.warnOfJobs(), func(err error) {
 		t.app.warn("jobs are not followed, but webhooks are received: %s", oneLine(err))
 	})
 	if ctx.Err() != nil { // a signal is the normal end of a service

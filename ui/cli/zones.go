@@ -44,7 +44,7 @@ func zonesRates(ctx context.Context, t *task, f ratesFlags, _ []string) (printed
 	if err := t.Base.Refuse("write rates"); f.Save && err != nil {
 		return printed{}, err
 	}
-	costs, err := t.Client.MeasureRates(ctx, f.Key)
+	costs, err := t.Overview.MeasureRates(ctx, f.Key)
 	switch {
 	case errors.Is(err, rates.ErrRefused):
 		return printed{}, fail(exitRefused, "%w", err)

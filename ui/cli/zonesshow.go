@@ -35,7 +35,7 @@ shown.`,
 		},
 		needs: askFlag.needs,
 		run: func(ctx context.Context, t *task, f askFlag, args []string) (printed, error) {
-			z, err := t.Client.ShowZone(ctx, f.Key, model.ZoneName(args[0]))
+			z, err := t.Overview.GetZone(ctx, f.Key, model.ZoneName(args[0]))
 			if err != nil {
 				return printed{}, jobError(ctx, err)
 			}

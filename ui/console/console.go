@@ -101,10 +101,10 @@ func (c *Console) Root() *ui.App {
 	theme := c.theme
 	inventory := s.Keys.Inventory()
 	rotations := s.Rotations(inventory)
-	now, client, store := s.Now, s.Client, saved.New(s.Paths.RequestsDir())
+	now, store := s.Now, saved.New(s.Paths.RequestsDir())
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
-			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, Owners: s.Keys.Owners(), Comparer: client, Tools: client, History: s.History,
+			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: s.Fetch, Owners: s.Keys.Owners(), Comparer: s.Fetch, Tools: s.Fetch, History: s.History,
 			Saved: store, Variables: s.Variables, Collection: func(form *sandbox.Model) kit.Overlay {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: c.terminal.Now, Theme: theme, Store: store, Form: form})
 			},
@@ -112,12 +112,12 @@ func (c *Console) Root() *ui.App {
 			Pictures: picture.Detect(c.terminal.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
-			Ctx: c.ctx, Clock: s, Theme: theme, Jobs: client, Console: jobsConsole{c, theme}, Inbox: s.Inbox, Drift: client.Drift,
+			Ctx: c.ctx, Clock: s, Theme: theme, Jobs: s.Jobs, Console: jobsConsole{c, theme}, Inbox: s.Inbox, Drift: s.Drift,
 			Terminal: alert.Detect(c.terminal.Getenv), Notify: s.Configuration().Notify(),
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, History: s.History, Profile: s,
-			Machine: s.Machine(), Passwords: client.Passwords,
+			Ctx: c.ctx, Now: now, Theme: theme, Prober: s.Fetch, History: s.History, Profile: s,
+			Machine: s.Machine(), Passwords: s.Passwords,
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: c.terminal.Now, Theme: theme, Inventory: s.Keys.Inventory(),
@@ -128,7 +128,7 @@ func (c *Console) Root() *ui.App {
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: c.describe(),
 		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.profileDeps(theme)) },
-		Saved: c.savedRequests, History: s.History.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: c.terminal.forgetCopy(),
+		Saved: c.savedRequests, History: s.History.Activity, Spent: s.Fetch.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: c.terminal.forgetCopy(),
 		Multiplexer: c.terminal.multiplexer(), CopyToTmux: c.terminal.copyToTmux(),
 		Suspend: c.suspend, Code: code.New(code.Deps{Ctx: c.ctx, Theme: theme, Fetches: exported{s}}).Open,
 	})
@@ -222,7 +222,7 @@ func (c *Console) tellNotices() tea.Cmd {
 		cmds = append(cmds, kit.Warn(n))
 	}
 	return tea.Batch(append(cmds, func() tea.Msg {
-		settled, err := c.service.Client.Recover(c.ctx)
+		settled, err := c.service.Jobs.Recover(c.ctx)
 		if err != nil {
 			return kit.Toast{Kind: kit.ToastError, Text: fmt.Sprintf("the ledger of jobs cannot be read: %v", err)}
 		}

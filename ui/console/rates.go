@@ -32,7 +32,7 @@ func (b billing) Refusal(k model.Key) error {
 }
 
 func (b billing) Measure(ctx context.Context, key string) ([]model.ZoneCost, error) {
-	return b.service.Client.MeasureRates(ctx, key)
+	return b.service.Overview.MeasureRates(ctx, key)
 }
 
 func (b billing) Save(ctx context.Context, rates map[model.ZoneName]model.Rate) error {

@@ -10,16 +10,23 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service"
+	"zonedeck/service/fetch"
 	"zonedeck/service/history"
+	"zonedeck/service/jobs"
 	"zonedeck/service/keys"
 )
 
 // agent is a service as the tools of an agent see it.
 type agent struct {
-	*service.Service
-	*service.Client
+	root
+	*fetch.Fetcher
+	*jobs.Runner
+	*jobs.Launching
 	*history.History
 }
+
+// root has the names that the rooms above leave free.
+type root struct{ *service.Service }
 
 // Open opens the service for an agent. An ADMIN key of the profile is refused as for a command.
 func Open(ctx context.Context, o service.Options) (Console, []string, error) {
@@ -36,7 +43,7 @@ func Open(ctx context.Context, o service.Options) (Console, []string, error) {
 	if err != nil {
 		return nil, s.Notices, errors.Join(fmt.Errorf("profile %s: %w", s.Base.Name, err), s.Close(ctx))
 	}
-	return agent{s, s.Client, s.History}, s.Notices, nil
+	return agent{root{s}, s.Fetch, s.Jobs.Runner, s.Jobs.Launching, s.History}, s.Notices, nil
 }
 
 // Scrub masks every secret that was used in this run, in place.
@@ -64,7 +71,7 @@ func (a agent) CheckKeys(ctx context.Context, within time.Duration) ([]model.Key
 	return audit.Keys, audit.Findings, err
 }
 
-// Watch watches a job until it is over.
-func (a agent) Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error) {
-	return a.Client.Watch(ctx, id, on)
+// ListedDatasets are those of the service.
+func (a agent) ListedDatasets(ctx context.Context, key string) ([]model.ListedDataset, int, error) {
+	return a.Overview.ListedDatasets(ctx, key)
 }

@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/sandbox"
@@ -19,7 +19,7 @@ import (
 // BenchmarkKeyToFrame is a motion key and the frame after it at 200x50, with a
 // body of 100 MB open and the history full: at most 4 ms.
 func BenchmarkKeyToFrame(b *testing.B) {
-	svc := &fakeService{Client: service.New(service.ClientOptions{}), kept: map[string]model.FetchResult{}}
+	svc := &fakeService{Fetcher: fetch.New(fetch.Config{}), kept: map[string]model.FetchResult{}}
 	for i := range 200 {
 		svc.history = append(svc.history, model.Activity{
 			ID: int64(1000 - i), Ref: fmt.Sprint(i), At: time.Now(), Kind: model.ActivityFetch,

@@ -15,7 +15,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service"
 	"zonedeck/service/agent"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
@@ -33,21 +32,21 @@ import (
 
 // fakeService answers fetches as the test says, and keeps what it was asked.
 type fakeService struct {
-	*service.Client // the real preview
-	mu              sync.Mutex
-	sent            []model.FetchRequest
-	history         []model.Activity
-	urls            []string     // of earlier fetches
-	compared        []model.Grid // that were kept
-	kept            map[string]model.FetchResult
-	slow            map[string]time.Duration // how long LoadFetch takes, whoever still waits
-	tools           []agent.Tool
-	toolsVerdict    model.Diagnosis
-	toolsErr        error
-	listed          int // how often the tools were listed
-	profile         func() model.Profile
-	stops           map[int]context.CancelFunc
-	answer          func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
+	*fetch.Fetcher // the real preview
+	mu             sync.Mutex
+	sent           []model.FetchRequest
+	history        []model.Activity
+	urls           []string     // of earlier fetches
+	compared       []model.Grid // that were kept
+	kept           map[string]model.FetchResult
+	slow           map[string]time.Duration // how long LoadFetch takes, whoever still waits
+	tools          []agent.Tool
+	toolsVerdict   model.Diagnosis
+	toolsErr       error
+	listed         int // how often the tools were listed
+	profile        func() model.Profile
+	stops          map[int]context.CancelFunc
+	answer         func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 }
 
 func (f *fakeService) Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error) {
@@ -387,7 +386,7 @@ func (f inUse) CurrentProfile() model.Profile { return f() }
 func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 	t.Helper()
 	b := &bench{
-		svc:   &fakeService{Client: service.New(service.ClientOptions{}), kept: map[string]model.FetchResult{}, profile: withoutAgents, stops: map[int]context.CancelFunc{}},
+		svc:   &fakeService{Fetcher: fetch.New(fetch.Config{}), kept: map[string]model.FetchResult{}, profile: withoutAgents, stops: map[int]context.CancelFunc{}},
 		store: &fakeStore{kept: map[string]model.FetchRequest{}},
 		vars:  &fakeVariables{values: map[string]model.Variable{}},
 		files: &fakeFiles{bodies: map[string]string{}, opens: map[string]int{}, closes: map[string]int{}, slow: map[string]time.Duration{}},

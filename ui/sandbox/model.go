@@ -18,7 +18,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Fetcher previews and sends requests; service.Client is one.
+// Fetcher previews and sends requests.
 type Fetcher interface {
 	// Preview is pure; last4 are the last characters of the key's value.
 	Preview(p model.Profile, r model.FetchRequest, last4 string) model.WirePreview

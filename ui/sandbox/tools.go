@@ -15,7 +15,7 @@ import (
 )
 
 // Tools lists the tools of agent access with a key of the inventory, "" for the
-// profile's; service.Client is one. The diagnosis says how it went.
+// profile's. The diagnosis says how it went.
 type Tools interface {
 	Tools(ctx context.Context, key string) ([]agent.Tool, model.Diagnosis, error)
 }

@@ -1,4 +1,4 @@
-package service
+package jobs
 
 import (
 	"cmp"
@@ -12,55 +12,71 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
+	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/jobs"
+	"zonedeck/service/webhook"
 )
+
+// Jobs are the jobs of the profile in use, and of the others that the ledger knows. Use Join.
+type Jobs struct {
+	*Runner
+	*Launching
+	*catalogue.Catalogue
+	otherRunners *otherRunners // nil for none
+}
 
 // OtherProfiles are the accounts other than the one in use. Their jobs are followed, too; nothing else is sent to
 // their services.
-type OtherProfiles struct {
-	// Profiles returns the profiles now configured, without the one in use and without the embedded emulator,
+type OtherProfiles interface {
+	// OtherProfiles returns the profiles now configured, without the one in use and without the embedded emulator,
 	// which lives in the process that uses it.
-	Profiles func() []model.Profile
-	// Source gives a profile's addresses and key. It asks nobody for a passphrase: the person at the terminal
+	OtherProfiles() []model.Profile
+	// OtherProfile gives a profile's addresses and key. It asks nobody for a passphrase: the person at the terminal
 	// works with another profile.
-	Source func(profile string) exchange.Source
-	// Now is the machine's clock. The profile in use may have an emulator's, which can be moved.
-	Now func() time.Time
+	OtherProfile(name string) exchange.Source
 }
 
 // lookForOthers is how often the ledger is searched for jobs of profiles that are not followed yet.
 const lookForOthers = 2 * time.Second
 
-// otherRunners holds the runners of other profiles, each made when first needed. Use newOthers.
+// otherRunners holds the runners of other profiles, each made when first needed.
 type otherRunners struct {
 	OtherProfiles
-	runner func(name string) *jobs.Runner
-	ledger interface {
+	cfg   Config
+	owing interface {
 		Owing(ctx context.Context, now time.Time) ([]string, error)
 	}
 
 	mu      sync.Mutex
-	runners map[string]*jobs.Runner
+	runners map[string]*Runner
 }
 
-// newOthers makes the runners of o.OtherProfiles, which must be set, from the parts in j.
-func newOthers(o ClientOptions, j jobs.Config) *otherRunners {
-	of := &otherRunners{OtherProfiles: *o.OtherProfiles, ledger: o.Ledger, runners: map[string]*jobs.Runner{}}
-	j.Clock, j.Ledger = clockBy(of.Now), o.Ledger.By(of.Now)
-	j.Coverages = nil // nothing is downloaded for them
-	of.runner = func(name string) *jobs.Runner {
-		j := j
-		j.Source = of.Source(name)
-		j.List = remoteJobs{Source: j.Source, Wire: j.Wire, Now: of.Now}
-		return jobs.New(j)
+// Parts are what Jobs are made of. The Machine, Settler and Catalogue of a launch are the other parts.
+type Parts struct {
+	Config
+	Launch        LaunchConfig
+	Catalogue     *catalogue.Catalogue
+	OtherProfiles OtherProfiles // nil for none
+	// Machine is this machine's clock, which dates the jobs of the others. The profile in use may have an emulator's,
+	// which can be moved.
+	Machine Clock
+}
+
+// Join makes Jobs. It does no I/O.
+func Join(p Parts) *Jobs {
+	js := &Jobs{Runner: New(p.Config), Catalogue: p.Catalogue}
+	p.Launch.Machine, p.Launch.Settler, p.Launch.Catalogue = js.Runner, js.Settler(), p.Catalogue
+	js.Launching = NewLaunching(p.Launch)
+	if c := p.Config; p.OtherProfiles != nil && c.Ledger != nil {
+		c.Clock, c.Ledger, c.Coverages = p.Machine, c.Ledger.By(p.Machine.Now), nil // nothing is downloaded for them
+		js.otherRunners = &otherRunners{OtherProfiles: p.OtherProfiles, cfg: c, owing: c.Ledger, runners: map[string]*Runner{}}
 	}
-	return of
+	return js
 }
 
 func (o *otherRunners) profile(name string) (model.Profile, error) {
-	profiles := o.Profiles()
+	profiles := o.OtherProfiles.OtherProfiles()
 	i := slices.IndexFunc(profiles, func(p model.Profile) bool { return p.Name == name })
 	if i < 0 {
 		return model.Profile{}, fmt.Errorf("profile %s is not in the config file", name)
@@ -69,7 +85,7 @@ func (o *otherRunners) profile(name string) (model.Profile, error) {
 }
 
 // runnerOf returns the runner of another configured profile, or nil.
-func (o *otherRunners) runnerOf(name string) *jobs.Runner {
+func (o *otherRunners) runnerOf(name string) *Runner {
 	if o == nil {
 		return nil
 	}
@@ -79,7 +95,9 @@ func (o *otherRunners) runnerOf(name string) *jobs.Runner {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.runners[name] == nil {
-		o.runners[name] = o.runner(name)
+		c := o.cfg
+		c.Source = o.OtherProfile(name)
+		o.runners[name] = New(c)
 	}
 	return o.runners[name]
 }
@@ -98,25 +116,25 @@ func (o *otherRunners) whyNot(name string) error {
 }
 
 // FollowsOthers reports whether there are other profiles whose jobs can be asked about.
-func (c *Client) FollowsOthers() bool {
-	return c.otherRunners != nil && slices.ContainsFunc(c.otherRunners.Profiles(), func(p model.Profile) bool { return c.otherRunners.whyNot(p.Name) == nil })
+func (js *Jobs) FollowsOthers() bool {
+	return js.otherRunners != nil && slices.ContainsFunc(js.otherRunners.OtherProfiles.OtherProfiles(), func(p model.Profile) bool { return js.otherRunners.whyNot(p.Name) == nil })
 }
 
 // Follow asks the services about all jobs in flight until ctx ends: those of the profile in use (see
-// jobs.Runner.Follow) and those of every other configured profile. It calls on for all of them, from this
+// Runner.Follow) and those of every other configured profile. It calls on for all of them, from this
 // goroutine; Job.Profile tells them apart. A Followed without a job is about the profile in use only.
 //
-// It returns the errors of jobs.Runner.Follow for the profile in use, except ErrNotShown: that profile's
+// It returns the errors of Runner.Follow for the profile in use, except ErrNotShown: that profile's
 // dialect may change, and other profiles have their own. A profile whose jobs cannot be followed is tried again.
-func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
-	if c.otherRunners == nil {
-		return c.Runner.Follow(ctx, on)
+func (js *Jobs) Follow(ctx context.Context, on func(Followed)) error {
+	if js.otherRunners == nil {
+		return js.Runner.Follow(ctx, on)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	f := followers{c: c, events: make(chan followedBy), running: map[string]*following{}, logged: map[string]string{}}
+	f := followers{js: js, events: make(chan followedBy), running: map[string]*following{}, logged: map[string]string{}}
 	defer f.all.Wait()
 	defer cancel()
-	f.start(ctx, inUse, c.Runner)
+	f.start(ctx, inUse, js.Runner)
 	f.look(ctx)
 	next := time.NewTicker(lookForOthers)
 	defer next.Stop()
@@ -139,8 +157,8 @@ const followAgain = 10 * time.Second
 
 // KeepFollowing is Follow that begins again when it fails, until ctx ends. say gets each failure, if it is not the last
 // one again.
-func (c *Client) KeepFollowing(ctx context.Context, on func(jobs.Followed), say func(error)) {
-	keepFollowing(ctx, func() error { return c.Follow(ctx, on) }, say)
+func (js *Jobs) KeepFollowing(ctx context.Context, on func(Followed), say func(error)) {
+	keepFollowing(ctx, func() error { return js.Follow(ctx, on) }, say)
 }
 
 // keepFollowing follows until ctx ends. It says what failed, but does not repeat itself.
@@ -166,17 +184,17 @@ func keepFollowing(ctx context.Context, follow func() error, say func(error)) {
 
 // WatchAndFollow is Watch, and follows all other jobs meanwhile. For those, it asks nobody for a passphrase, and the
 // reason for an ADMIN key does not apply.
-func (c *Client) WatchAndFollow(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
+func (js *Jobs) WatchAndFollow(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
 	meanwhile, end := context.WithCancel(ask.By(ctx, ask.Nobody))
 	var following sync.WaitGroup
 	following.Go(func() {
-		if err := c.Follow(meanwhile, func(jobs.Followed) {}); err != nil {
-			c.log.Warn("the other jobs are not followed meanwhile", "error", err)
+		if err := js.Follow(meanwhile, func(Followed) {}); err != nil {
+			js.Runner.cfg.Log.Warn("the other jobs are not followed meanwhile", "error", err)
 		}
 	})
 	defer following.Wait()
 	defer end()
-	return c.Watch(ctx, jobID, on)
+	return js.Watch(ctx, jobID, on)
 }
 
 // inUse is the name of the profile in use among the followers.
@@ -184,7 +202,7 @@ const inUse = ""
 
 // followedBy is what a profile's follower reported, or why it ended.
 type followedBy struct {
-	jobs.Followed
+	Followed
 	profile string
 	ended   bool
 	err     error
@@ -193,13 +211,13 @@ type followedBy struct {
 // following is what Follow's goroutine knows of a profile's follower.
 type following struct {
 	end  context.CancelCauseFunc
-	on   map[string]jobs.Followed // the last report about each job that is followed
-	idle bool                     // it reported that no job is followed
+	on   map[string]Followed // the last report about each job that is followed
+	idle bool                // it reported that no job is followed
 }
 
 // followers are the followers of one Follow. Only its goroutine uses them.
 type followers struct {
-	c       *Client
+	js      *Jobs
 	events  chan followedBy
 	all     sync.WaitGroup
 	running map[string]*following // by profile
@@ -207,9 +225,9 @@ type followers struct {
 }
 
 // start follows the jobs of a profile.
-func (f *followers) start(ctx context.Context, name string, rn *jobs.Runner) {
+func (f *followers) start(ctx context.Context, name string, rn *Runner) {
 	own, end := context.WithCancelCause(ctx)
-	f.running[name] = &following{end: end, on: map[string]jobs.Followed{}}
+	f.running[name] = &following{end: end, on: map[string]Followed{}}
 	f.all.Go(func() {
 		defer end(nil)
 		tell := func(e followedBy) {
@@ -219,13 +237,13 @@ func (f *followers) start(ctx context.Context, name string, rn *jobs.Runner) {
 			case <-ctx.Done():
 			}
 		}
-		err := rn.Follow(own, func(e jobs.Followed) { tell(followedBy{Followed: e}) })
+		err := rn.Follow(own, func(e Followed) { tell(followedBy{Followed: e}) })
 		tell(followedBy{ended: true, err: cmp.Or(err, context.Cause(own))})
 	})
 }
 
 // handle passes on what a follower reported.
-func (f *followers) handle(e followedBy, on func(jobs.Followed)) error {
+func (f *followers) handle(e followedBy, on func(Followed)) error {
 	r := f.running[e.profile]
 	switch {
 	case !e.ended && e.Job.ID == "":
@@ -244,10 +262,10 @@ func (f *followers) handle(e followedBy, on func(jobs.Followed)) error {
 	}
 	delete(f.running, e.profile)
 	for _, id := range slices.Sorted(maps.Keys(r.on)) {
-		on(jobs.Followed{Job: r.on[id].Job, Err: e.err})
+		on(Followed{Job: r.on[id].Job, Err: e.err})
 	}
 	if e.profile == inUse {
-		on(jobs.Followed{})
+		on(Followed{})
 	} else if !errors.Is(e.err, context.Canceled) {
 		f.warn(e.profile, e.err)
 	}
@@ -258,16 +276,16 @@ func (f *followers) handle(e followedBy, on func(jobs.Followed)) error {
 // or are no longer configured.
 func (f *followers) look(ctx context.Context) {
 	if f.running[inUse] == nil {
-		if _, d, err := exchange.Current(ctx, f.c.source); err == nil && d.AsksForJobs() {
-			f.start(ctx, inUse, f.c.Runner)
+		if _, d, err := exchange.Current(ctx, f.js.Runner.cfg.Source); err == nil && d.AsksForJobs() {
+			f.start(ctx, inUse, f.js.Runner)
 		}
 	}
-	owing, err := f.c.otherRunners.ledger.Owing(ctx, f.c.otherRunners.Now())
+	owing, err := f.js.otherRunners.owing.Owing(ctx, f.js.otherRunners.cfg.Now())
 	if err != nil && ctx.Err() == nil {
 		f.warn(inUse, err)
 	}
 	for name, r := range f.running {
-		switch why := f.c.otherRunners.whyNot(name); {
+		switch why := f.js.otherRunners.whyNot(name); {
 		case name == inUse:
 		case why != nil:
 			r.end(why)
@@ -276,10 +294,10 @@ func (f *followers) look(ctx context.Context) {
 		}
 	}
 	for _, name := range owing {
-		if f.running[name] != nil || f.c.otherRunners.whyNot(name) != nil {
+		if f.running[name] != nil || f.js.otherRunners.whyNot(name) != nil {
 			continue
 		}
-		if rn := f.c.otherRunners.runnerOf(name); rn != nil {
+		if rn := f.js.otherRunners.runnerOf(name); rn != nil {
 			f.start(ctx, name, rn)
 		}
 	}
@@ -289,23 +307,39 @@ func (f *followers) look(ctx context.Context) {
 func (f *followers) warn(name string, err error) {
 	if text := err.Error(); f.logged[name] != text {
 		f.logged[name] = text
-		f.c.log.Warn("the jobs of other profiles are not followed", "profile", name, "error", err)
+		f.js.Runner.cfg.Log.Warn("the jobs of other profiles are not followed", "profile", name, "error", err)
 	}
 }
 
 // runnerOf returns the runner of a profile's jobs. For an unknown profile it is that of the profile in use.
-func (c *Client) runnerOf(name string) *jobs.Runner {
-	if rn := c.otherRunners.runnerOf(name); rn != nil {
+func (js *Jobs) runnerOf(name string) *Runner {
+	if rn := js.otherRunners.runnerOf(name); rn != nil {
 		return rn
 	}
-	return c.Runner
+	return js.Runner
 }
 
-// AskNow is jobs.Runner.AskNow for a job of any profile.
-func (c *Client) AskNow(ctx context.Context, jobID string) (model.Job, error) {
-	job, err := c.Job(ctx, jobID)
+// AskNow is Runner.AskNow for a job of any profile.
+func (js *Jobs) AskNow(ctx context.Context, jobID string) (model.Job, error) {
+	job, err := js.Job(ctx, jobID)
 	if err != nil {
 		return job, err
 	}
-	return c.runnerOf(job.Profile).AskNow(ctx, job.ID)
+	return js.runnerOf(job.Profile).AskNow(ctx, job.ID)
+}
+
+// HeardWebhook implements webhook.Jobs: it tells the job in the ledger, of any profile.
+func (js *Jobs) HeardWebhook(ctx context.Context, news model.WebhookNews) (job, said string, err error) {
+	j, err := js.JobOfWebhook(ctx, news)
+	if err == nil {
+		j, said, err = js.runnerOf(j.Profile).Heard(ctx, news)
+	}
+	switch {
+	case errors.Is(err, ErrOnItsWay):
+		return j.ID, "", webhook.ErrLater
+	case errors.Is(err, ErrUnknownJob):
+		return "", "no job of the ledger waits for it", nil
+	default:
+		return j.ID, said, err
+	}
 }

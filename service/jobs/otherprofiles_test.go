@@ -1,4 +1,4 @@
-package service
+package jobs
 
 import (
 	"context"
@@ -18,15 +18,15 @@ import (
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/exchange"
-	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
+	"zonedeck/service/overview"
 	"zonedeck/service/servicetest"
 )
 
 // accounts are two accounts with one ledger: acme, whose console runs, and beta, for which only a launch is
 // ever run. Each has its own emulator, and acme's refuses beta's key.
 type accounts struct {
-	acme, beta         *Client
+	acme, beta         *Jobs
 	acmeDemo, betaDemo servicetest.Demo
 	ledger             *ledger.Ledger
 	gone, documented   atomic.Bool // beta is no longer configured, or has another dialect
@@ -35,7 +35,7 @@ type accounts struct {
 	wrong              bool        // acme's client has another value for beta's key
 }
 
-func twoAccounts(t *testing.T, change func(o *ClientOptions), rules ...fault.Rule) *accounts {
+func twoAccounts(t *testing.T, change func(o *Parts), rules ...fault.Rule) *accounts {
 	t.Helper()
 	sc := scenario.Demo()
 	sc.PageDelay, sc.Faults = time.Millisecond, rules
@@ -48,29 +48,31 @@ func twoAccounts(t *testing.T, change func(o *ClientOptions), rules ...fault.Rul
 	l, dir := servicetest.Ledger(t)
 	queue := servicetest.Work(t)
 	a.ledger = l
-	options := func(d servicetest.Demo) ClientOptions {
-		return ClientOptions{
-			Source: d.Source(d.Profile), Ledger: l, Queues: queue, DownloadsDir: filepath.Join(dir, "downloads"),
-		}
+	options := func(d servicetest.Demo) Parts {
+		wire := exchange.New(exchange.Config{})
+		return Parts{Machine: machine{}, Config: Config{
+			Source: d.Source(d.Profile), Wire: wire, Ledger: l, Queues: queue, DownloadsDir: filepath.Join(dir, "downloads"),
+			List: overview.Config{Wire: wire, Now: time.Now},
+		}}
 	}
-	a.beta = New(options(a.betaDemo))
+	a.beta = Join(options(a.betaDemo))
 	o := options(a.acmeDemo)
-	o.OtherProfiles = &OtherProfiles{
-		Profiles: func() []model.Profile {
-			if a.gone.Load() {
-				return nil
-			}
-			return []model.Profile{a.betaProfile()}
-		},
-		Source: func(string) exchange.Source { return betaSource{a} },
-		Now:    time.Now,
-	}
+	o.OtherProfiles = a
 	if change != nil {
 		change(&o)
 	}
-	a.acme = New(o)
+	a.acme = Join(o)
 	return a
 }
+
+func (a *accounts) OtherProfiles() []model.Profile {
+	if a.gone.Load() {
+		return nil
+	}
+	return []model.Profile{a.betaProfile()}
+}
+
+func (a *accounts) OtherProfile(string) exchange.Source { return betaSource{a} }
 
 // betaSource is the source of beta for acme's client.
 type betaSource struct{ *accounts }
@@ -111,10 +113,15 @@ func (a *accounts) betaProfile() model.Profile {
 	return p
 }
 
+// ofProduct is a launch for one page.
+func ofProduct(url string) model.TriggerRequest {
+	return model.TriggerRequest{Dataset: "gd_products", Inputs: []model.JobInput{{URL: url, Row: 1}}}
+}
+
 // launched returns a job of beta that its process has left to others.
 func (a *accounts) launched(t *testing.T) model.Job {
 	t.Helper()
-	job, err := a.beta.Trigger(t.Context(), asked("http://lab.test/product/1"))
+	job, err := a.beta.Trigger(t.Context(), ofProduct("http://lab.test/product/1"))
 	if err != nil || job.State != model.JobAccepted {
 		t.Fatalf("%+v, %v", job, err)
 	}
@@ -122,12 +129,12 @@ func (a *accounts) launched(t *testing.T) model.Job {
 }
 
 // until follows with acme's client until told has seen enough.
-func (a *accounts) until(t *testing.T, told func(jobs.Followed) bool) {
+func (a *accounts) until(t *testing.T, told func(Followed) bool) {
 	t.Helper()
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
 	enough := false
-	noerr.Must(t, a.acme.Follow(ctx, func(f jobs.Followed) {
+	noerr.Must(t, a.acme.Follow(ctx, func(f Followed) {
 		if !enough && told(f) {
 			enough = true
 			end()
@@ -141,7 +148,7 @@ func (a *accounts) until(t *testing.T, told func(jobs.Followed) bool) {
 func TestAJobOfAnotherProfileIsFollowed(t *testing.T) {
 	a := twoAccounts(t, nil)
 	job := a.launched(t)
-	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
+	a.until(t, func(f Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
 	if got, err := a.acme.Job(t.Context(), job.ID); err != nil || got.Profile != "beta" || got.State != model.JobReady {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -153,7 +160,7 @@ func TestAJobOfAnotherProfileIsFollowed(t *testing.T) {
 func TestAJobOfAnotherProfileIsFollowedWhileOneIsWatched(t *testing.T) {
 	a := twoAccounts(t, nil)
 	job := a.launched(t)
-	watched, err := a.acme.Trigger(t.Context(), asked("http://lab.test/product/2"))
+	watched, err := a.acme.Trigger(t.Context(), ofProduct("http://lab.test/product/2"))
 	noerr.Must(t, err)
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
@@ -175,7 +182,7 @@ func TestAJobOfAnotherProfileIsFollowedWhileOneIsWatched(t *testing.T) {
 func TestAJobThatIsLaunchedWithAnotherProfileMeanwhileIsFollowed(t *testing.T) {
 	a := twoAccounts(t, nil)
 	var job model.Job
-	a.until(t, func(f jobs.Followed) bool {
+	a.until(t, func(f Followed) bool {
 		if f.Job.ID == "" && job.ID == "" { // nothing is in flight yet
 			job = a.launched(t)
 		}
@@ -184,14 +191,14 @@ func TestAJobThatIsLaunchedWithAnotherProfileMeanwhileIsFollowed(t *testing.T) {
 }
 
 func TestWhatTheProfileInUseCannotAskForOtherProfilesCan(t *testing.T) {
-	a := twoAccounts(t, func(o *ClientOptions) {
+	a := twoAccounts(t, func(o *Parts) {
 		p, err := o.Source.Profile(t.Context())
 		noerr.Must(t, err)
 		p.Dialect = "documented"
 		o.Source = exchange.As(o.Source, p)
 	})
 	job := a.launched(t)
-	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
+	a.until(t, func(f Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
 }
 
 func TestAJobOfAnotherProfileWhoseKeyCannotBeHadIsSaidNotToBeFollowed(t *testing.T) {
@@ -199,14 +206,14 @@ func TestAJobOfAnotherProfileWhoseKeyCannotBeHadIsSaidNotToBeFollowed(t *testing
 	a := twoAccounts(t, nil)
 	a.locked = locked
 	job := a.launched(t)
-	a.until(t, func(f jobs.Followed) bool {
+	a.until(t, func(f Followed) bool {
 		return f.Job.ID == job.ID && !f.On && f.Next.IsZero() && errors.Is(f.Err, locked)
 	})
 }
 
 func TestAWebhookOfAnotherProfilesJobHasItsServiceAsked(t *testing.T) {
 	a := twoAccounts(t, nil)
-	r := asked("http://lab.test/product/1")
+	r := ofProduct("http://lab.test/product/1")
 	token := strings.ToLower(rand.Text())
 	r.Settings.Notify = model.WebhookAddress("http://127.0.0.1:9", token) // nobody listens there
 	job, err := a.beta.Trigger(t.Context(), r)
@@ -214,7 +221,7 @@ func TestAWebhookOfAnotherProfilesJobHasItsServiceAsked(t *testing.T) {
 		t.Fatalf("%+v, %v", job, err)
 	}
 	heard := ""
-	a.until(t, func(f jobs.Followed) bool {
+	a.until(t, func(f Followed) bool {
 		if f.Job.ID == job.ID && heard == "" { // it waits
 			_, heard, err = a.acme.HeardWebhook(t.Context(), model.WebhookNews{ID: "d1", Token: token, Verified: true, How: "verified"})
 			noerr.Want(t, err)
@@ -241,9 +248,9 @@ func TestAJobOfAnotherProfileIsAskedForAtOnce(t *testing.T) {
 // emulator whose clock was moved.
 func TestTheJobsOfOtherProfilesGoByTheMachinesClock(t *testing.T) {
 	moved := func() time.Time { return time.Now().Add(10 * 24 * time.Hour) }
-	a := twoAccounts(t, func(o *ClientOptions) { o.Now, o.Timer, o.Ledger = moved, time.Now, o.Ledger.By(moved) })
+	a := twoAccounts(t, func(o *Parts) { o.Clock, o.Ledger = servicetest.ClockFunc(moved), o.Ledger.By(moved) })
 	job := a.launched(t)
-	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
+	a.until(t, func(f Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
 	got, err := a.acme.Job(t.Context(), job.ID)
 	if err != nil || time.Until(got.Updated) > time.Minute {
 		t.Errorf("updated %s, %v", got.Updated, err)
@@ -265,7 +272,7 @@ func TestAJobWhoseProfileCanNoLongerBeAskedIsSaidNotToBeFollowed(t *testing.T) {
 			})
 			job := a.launched(t)
 			on := false
-			a.until(t, func(f jobs.Followed) bool {
+			a.until(t, func(f Followed) bool {
 				if f.Job.ID == job.ID && f.On && f.Job.State == model.JobRunning && !on {
 					on = true
 					c.change(a)
@@ -289,12 +296,13 @@ func TestNothingIsAskedForOtherProfilesWhileTheInventoryIsUnread(t *testing.T) {
 func TestThatTheKeyOfAnotherProfileIsRejectedGoesByTheMachinesClock(t *testing.T) {
 	moved := func() time.Time { return time.Now().Add(10 * 24 * time.Hour) }
 	history, _ := servicetest.Journal(t)
-	a := twoAccounts(t, func(o *ClientOptions) {
-		o.Now, o.Timer, o.Ledger, o.Journal = moved, time.Now, o.Ledger.By(moved), history
+	a := twoAccounts(t, func(o *Parts) {
+		o.Clock, o.Wire = servicetest.ClockFunc(moved), exchange.New(exchange.Config{Now: moved, Timer: time.Now})
+		o.Ledger, o.Journal = o.Ledger.By(moved), history
 	})
 	a.wrong = true
 	job := a.launched(t)
-	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Err != nil })
+	a.until(t, func(f Followed) bool { return f.Job.ID == job.ID && f.Err != nil })
 	events, err := history.KeyEvents(t.Context(), job.KeyName, 1)
 	if err != nil || len(events) != 1 || events[0].Profile != "beta" || time.Until(events[0].At) > time.Minute {
 		t.Errorf("%+v, %v", events, err)
@@ -306,52 +314,55 @@ type fakeOwing []string
 
 func (f *fakeOwing) Owing(context.Context, time.Time) ([]string, error) { return *f, nil }
 
+// onlyProfile is configured besides the one in use.
+type onlyProfile struct{ profile model.Profile }
+
+func (o onlyProfile) OtherProfiles() []model.Profile    { return []model.Profile{o.profile} }
+func (onlyProfile) OtherProfile(string) exchange.Source { return nil }
+
 // alone returns the followers of a client without a profile in use, and with beta.
 func alone(t *testing.T) (f *followers, owing *fakeOwing, asked func() error) {
 	t.Helper()
 	beta := servicetest.Profile("http://beta.test")
 	beta.Name = "beta"
-	c := New(ClientOptions{})
+	js := Join(Parts{})
 	owing = &fakeOwing{"beta"}
-	c.otherRunners = &otherRunners{
-		OtherProfiles: OtherProfiles{Now: time.Now, Profiles: func() []model.Profile { return []model.Profile{beta} }},
-		ledger:        owing,
-	}
+	js.otherRunners = &otherRunners{OtherProfiles: onlyProfile{beta}, cfg: js.Runner.cfg, owing: owing}
 	own, end := context.WithCancelCause(t.Context())
-	f = &followers{c: c, running: map[string]*following{
+	f = &followers{js: js, running: map[string]*following{
 		inUse:  {end: func(error) {}},
-		"beta": {end: end, on: map[string]jobs.Followed{}},
+		"beta": {end: end, on: map[string]Followed{}},
 	}, logged: map[string]string{}}
 	return f, owing, func() error { return context.Cause(own) }
 }
 
 func TestAProfileWithNothingInFlightIsFollowedNoMore(t *testing.T) {
 	f, owing, ended := alone(t)
-	none := func(jobs.Followed) {}
-	see := func(e jobs.Followed, in fakeOwing) error {
+	none := func(Followed) {}
+	see := func(e Followed, in fakeOwing) error {
 		*owing = in
 		noerr.Must(t, f.handle(followedBy{profile: "beta", Followed: e}, none))
 		f.look(t.Context())
 		return ended()
 	}
-	running := jobs.Followed{Job: model.Job{ID: "job-1", State: model.JobRunning}, On: true}
-	over := jobs.Followed{Job: model.Job{ID: "job-1", State: model.JobReady}}
+	running := Followed{Job: model.Job{ID: "job-1", State: model.JobRunning}, On: true}
+	over := Followed{Job: model.Job{ID: "job-1", State: model.JobReady}}
 	for _, s := range []struct {
 		what string
-		told jobs.Followed
+		told Followed
 		in   fakeOwing
 	}{
 		{"a job is followed", running, fakeOwing{"beta"}},
 		{"it is over, which is not told yet", running, nil},
 		{"that is told", over, nil},
-		{"none is asked for, and one was launched", jobs.Followed{}, fakeOwing{"beta"}},
+		{"none is asked for, and one was launched", Followed{}, fakeOwing{"beta"}},
 		{"that is followed", running, nil},
 	} {
 		if err := see(s.told, s.in); err != nil {
 			t.Fatalf("%s: ended: %v", s.what, err)
 		}
 	}
-	if see(over, nil); see(jobs.Followed{}, nil) == nil {
+	if see(over, nil); see(Followed{}, nil) == nil {
 		t.Error("it goes on")
 	}
 }
@@ -364,8 +375,8 @@ func TestAJobOfAnotherProfileIsFoundByTheMachinesClock(t *testing.T) {
 		ID: "lost", Match: fault.Match{Point: fault.API, Path: "*/trigger"}, When: fault.When{Nth: 1},
 		Do: fault.Action{Kind: fault.Drop, Accepted: true},
 	}
-	a := twoAccounts(t, func(o *ClientOptions) { o.Now, o.Timer, o.Ledger = moved, time.Now, o.Ledger.By(moved) }, lost)
-	job, err := a.beta.Trigger(t.Context(), asked("http://lab.test/product/1"))
+	a := twoAccounts(t, func(o *Parts) { o.Clock, o.Ledger = servicetest.ClockFunc(moved), o.Ledger.By(moved) }, lost)
+	job, err := a.beta.Trigger(t.Context(), ofProduct("http://lab.test/product/1"))
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)
 	}
