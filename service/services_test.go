@@ -2,12 +2,9 @@ package service
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"zonedeck/keystore"
@@ -16,38 +13,22 @@ import (
 	"zonedeck/service/profiles"
 )
 
-// twoServices is a Service with profiles of two services, in a folder with files that name the key.
+// twoServices is a Service with profiles of two services, which are never called.
 type twoServices struct {
 	*Service
-	config, folder string
-	env            map[string]string
-	mu             sync.Mutex
-	seen           map[string][]string // the keys that each service was sent
+	config string
 }
 
 // newServices has the profiles aaa, whose key is acme, and bbb, which is in use.
 func newServices(t *testing.T) *twoServices {
 	t.Helper()
-	a := &twoServices{seen: map[string][]string{}}
-	serve := func(name string) string {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.seen[name] = append(a.seen[name], r.Header.Get("Authorization"))
-			_, _ = w.Write([]byte("ok"))
-		}))
-		t.Cleanup(s.Close)
-		return s.URL
-	}
-	a.folder = t.TempDir()
-	a.config = filepath.Join(a.folder, "config.toml")
+	a := &twoServices{config: filepath.Join(t.TempDir(), "config.toml")}
 	text := "default_profile = \"bbb\"\n"
-	for _, p := range []struct{ name, base, key string }{{"aaa", serve("A"), "acme"}, {"bbb", serve("B"), "other"}} {
+	for _, p := range []struct{ name, base, key string }{{"aaa", "https://a.example", "acme"}, {"bbb", "https://b.example", "other"}} {
 		text += fmt.Sprintf("[profiles.%s]\nbase_url = %q\nkey = %q\ndialect = \"brightdata\"\n[[profiles.%[1]s.zones]]\nname = \"unl\"\nproduct = \"unlocker\"\n", p.name, p.base, p.key)
 	}
 	a.write(t, text)
-	a.env = map[string]string{"ACME_KEY": "old-value-0123456789"}
-	o := options(t, a.env)
+	o := options(t, map[string]string{"ACME_KEY": "old-value-0123456789"})
 	o.Config = a.config
 	var err error
 	if a.Service, err = Open(t.Context(), o); err != nil {
