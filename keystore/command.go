@@ -22,7 +22,7 @@ func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
 	if err != nil {
 		return "", &SecretError{Problem: err.Error(), Kind: errRefForm}
 	}
-	run, cancel := context.WithTimeout(ctx, r.o.CommandTimeout)
+	run, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
 	cmd := exec.CommandContext(run, words[0], words[1:]...)
 	detach(cmd)
@@ -36,7 +36,7 @@ func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
 		return "", fmt.Errorf("resolving %s: %w", ref.Label(), ctx.Err())
 	case run.Err() != nil:
 		return "", &SecretError{
-			Ref: ref.Label(), Problem: fmt.Sprintf("the command gave no answer within %s", r.o.CommandTimeout), Kind: ErrSecretUnreachable,
+			Ref: ref.Label(), Problem: fmt.Sprintf("the command gave no answer within %s", r.patience), Kind: ErrSecretUnreachable,
 			Fix: "run it in a shell: it may wait for an unlock or a question",
 		}
 	case out.over:

@@ -18,7 +18,7 @@ func sessionProcess() {
 }
 
 func TestACommandRunsWithoutTheTerminal(t *testing.T) {
-	s, err := NewResolver(ResolverOptions{CommandTimeout: time.Minute}).Resolve(t.Context(), self(t, "session"))
+	s, err := waiting(time.Minute).Resolve(t.Context(), self(t, "session"))
 	if err != nil || s.Reveal() != "own-session true" {
 		t.Errorf("got %q, %v", s.Reveal(), err)
 	}

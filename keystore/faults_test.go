@@ -96,7 +96,8 @@ func TestTheSessionBusIsLookedForWhereItIs(t *testing.T) {
 func TestACallWaitsForTheKeyringWithinItsOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kr := &ring{hang: make(chan struct{})}
-		r := NewResolver(ResolverOptions{Keyring: kr, KeyringTimeout: 10 * time.Second})
+		r := NewResolver(ResolverOptions{Keyring: kr})
+		r.keyring.timeout = 10 * time.Second
 		began := time.Now()
 		type end struct {
 			err   error

@@ -68,17 +68,12 @@ func busThere() error {
 // most one goroutine hangs. If its call succeeds later, the verdict is lifted.
 type keyringGate struct {
 	kr      Keyring
-	timeout time.Duration
-	now     func() time.Time
+	timeout time.Duration // only tests change it
 	slot    chan struct{} // held while a call runs
 
 	mu      sync.Mutex
 	verdict error // why the keyring is left alone
 	until   time.Time
-}
-
-func newKeyringGate(kr Keyring, timeout time.Duration, now func() time.Time) *keyringGate {
-	return &keyringGate{kr: kr, timeout: timeout, now: now, slot: make(chan struct{}, 1)}
 }
 
 func (g *keyringGate) get(ctx context.Context, ref Ref) (string, error) {
@@ -156,7 +151,7 @@ func (g *keyringGate) unreachable(ref Ref, err error) error {
 func (g *keyringGate) standing() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.verdict != nil && g.now().Before(g.until) {
+	if g.verdict != nil && time.Now().Before(g.until) {
 		return g.verdict
 	}
 	return nil
@@ -177,5 +172,5 @@ func (g *keyringGate) judge(err error) {
 func (g *keyringGate) condemn(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.verdict, g.until = err, g.now().Add(verdictFor)
+	g.verdict, g.until = err, time.Now().Add(verdictFor)
 }

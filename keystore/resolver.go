@@ -91,13 +91,13 @@ type ResolverOptions struct {
 	Passphrase func(ctx context.Context, what string) (Secret, error)
 	// Keyring replaces the operating system's, for tests.
 	Keyring Keyring
-	// KeyringTimeout limits one call to the keyring (3 s when zero), CommandTimeout
-	// one command (10 s when zero).
-	KeyringTimeout time.Duration
-	CommandTimeout time.Duration
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
 }
+
+// The limits of one call to the keyring and of one command.
+const (
+	keyringTimeout = 3 * time.Second
+	commandTimeout = 10 * time.Second
+)
 
 // Resolver finds the secrets behind references. It keeps none of them, only the
 // unlocked key to the secrets folder.
@@ -113,7 +113,8 @@ type Resolver struct {
 	probe    sync.Mutex
 	answered bool // the keyring has answered a probe; guarded by probe
 
-	work int // the scrypt cost of a passphrase, as a power of two; only tests lower it
+	patience time.Duration // for a command; only tests change it
+	work     int           // the scrypt cost of a passphrase, as a power of two; only tests lower it
 }
 
 // NewResolver makes a Resolver. It touches neither the disk nor a keyring.
@@ -124,19 +125,10 @@ func NewResolver(o ResolverOptions) *Resolver {
 	if o.Keyring == nil {
 		o.Keyring = systemKeyring{}
 	}
-	if o.KeyringTimeout <= 0 {
-		o.KeyringTimeout = 3 * time.Second
-	}
-	if o.CommandTimeout <= 0 {
-		o.CommandTimeout = 10 * time.Second
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if o.AgeIdentityFile == "" && o.SecretsDir != "" {
 		o.AgeIdentityFile = o.SecretsDir + ".key"
 	}
-	return &Resolver{o: o, keyring: newKeyringGate(o.Keyring, o.KeyringTimeout, o.Now), work: workFactor}
+	return &Resolver{o: o, keyring: &keyringGate{kr: o.Keyring, timeout: keyringTimeout, slot: make(chan struct{}, 1)}, patience: commandTimeout, work: workFactor}
 }
 
 // Resolve returns the secret behind a reference. The value is never empty and has no

@@ -141,7 +141,7 @@ func TestResolveAsksTheDemo(t *testing.T) {
 
 func TestResolveRunsACommandWithoutAShell(t *testing.T) {
 	ref := self(t, "args")
-	patient := NewResolver(ResolverOptions{CommandTimeout: time.Minute})
+	patient := waiting(time.Minute)
 	s, err := patient.Resolve(t.Context(), ref+` 'a b' $HOME ;ls`)
 	if err != nil || s.Reveal() != "a b|$HOME|;ls" {
 		t.Fatalf("got %q, %v", s.Reveal(), err)
@@ -156,7 +156,7 @@ func TestResolveRunsACommandWithoutAShell(t *testing.T) {
 
 func TestADaemonThatACommandLeavesIsNotWaitedFor(t *testing.T) {
 	ref, daemon := self(t, "leave-daemon"), hold(t)
-	s, err := NewResolver(ResolverOptions{CommandTimeout: time.Minute}).Resolve(t.Context(), ref)
+	s, err := waiting(time.Minute).Resolve(t.Context(), ref)
 	if err != nil || s.Reveal() != "left-a-daemon" {
 		t.Fatalf("got %q, %v", s.Reveal(), err)
 	}
@@ -176,7 +176,7 @@ func TestResolveSaysWhyACommandGaveNoSecret(t *testing.T) {
 		"flood":     {errSecretUnusable, "64 KiB"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			r := NewResolver(ResolverOptions{CommandTimeout: time.Minute})
+			r := waiting(time.Minute)
 			_, err := r.Resolve(t.Context(), self(t, what)+" --token "+sample)
 			wantSecretError(t, err, want.kind, want.mention)
 		})
@@ -185,10 +185,17 @@ func TestResolveSaysWhyACommandGaveNoSecret(t *testing.T) {
 	wantSecretError(t, err, ErrSecretUnreachable, "PATH")
 }
 
+// waiting waits so long for a command.
+func waiting(d time.Duration) *Resolver {
+	r := NewResolver(ResolverOptions{})
+	r.patience = d
+	return r
+}
+
 func TestResolveEndsACommandThatHangs(t *testing.T) {
 	ref := self(t, "hang")
 	hold(t) // what is not ended hangs this test
-	_, err := NewResolver(ResolverOptions{CommandTimeout: 100 * time.Millisecond}).Resolve(t.Context(), ref)
+	_, err := waiting(100*time.Millisecond).Resolve(t.Context(), ref)
 	wantSecretError(t, err, ErrSecretUnreachable, "within 100ms")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -362,27 +369,28 @@ func TestAKeyringEntryIsStoredAndFound(t *testing.T) {
 }
 
 func TestAKeyringThatFailsIsLeftAloneForAWhile(t *testing.T) {
-	kr := &ring{fail: errors.New("no bus")}
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	r := NewResolver(ResolverOptions{Keyring: kr, Now: func() time.Time { return now }})
-	for range 3 {
-		_, err := r.Resolve(t.Context(), "keyring:a/b")
-		wantSecretError(t, err, ErrSecretUnreachable, "no bus")
-	}
-	if n := kr.asked(); n != 1 {
-		t.Errorf("the keyring was asked %d times, want once", n)
-	}
-	kr.fail, kr.entries = nil, map[string]string{"a/b": sample}
-	now = now.Add(verdictFor)
-	if s, err := r.Resolve(t.Context(), "keyring:a/b"); err != nil || s.Reveal() != sample {
-		t.Errorf("after the verdict: %v, %v", s, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		kr := &ring{fail: errors.New("no bus")}
+		r := NewResolver(ResolverOptions{Keyring: kr})
+		for range 3 {
+			_, err := r.Resolve(t.Context(), "keyring:a/b")
+			wantSecretError(t, err, ErrSecretUnreachable, "no bus")
+		}
+		if n := kr.asked(); n != 1 {
+			t.Errorf("the keyring was asked %d times, want once", n)
+		}
+		kr.fail, kr.entries = nil, map[string]string{"a/b": sample}
+		time.Sleep(verdictFor)
+		if s, err := r.Resolve(t.Context(), "keyring:a/b"); err != nil || s.Reveal() != sample {
+			t.Errorf("after the verdict: %v, %v", s, err)
+		}
+	})
 }
 
 func TestAKeyringThatHangsCostsOneTimeoutAndOneGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kr := &ring{entries: map[string]string{"a/b": sample}, hang: make(chan struct{})}
-		r := NewResolver(ResolverOptions{Keyring: kr, KeyringTimeout: 3 * time.Second})
+		r := NewResolver(ResolverOptions{Keyring: kr})
 		began := time.Now()
 		_, err := r.Resolve(t.Context(), "keyring:a/b")
 		wantSecretError(t, err, ErrSecretUnreachable, "does not answer")

@@ -21,7 +21,8 @@ func secretService() {
 		os.Exit(1)
 	}
 	ctx := context.Background()
-	r := NewResolver(ResolverOptions{KeyringTimeout: 30 * time.Second})
+	r := NewResolver(ResolverOptions{})
+	r.keyring.timeout = 30 * time.Second
 	const ref = "keyring:zonedeck/etl-main"
 	if os.Getenv("KEYSTORE_TEST_RING") == "none" {
 		for what, err := range map[string]error{"a probe": r.ProbeKeyring(ctx), "a value": r.Store(ctx, ref, NewSecret(sample)), "a removal": r.Remove(ctx, ref)} {
@@ -42,7 +43,7 @@ func secretService() {
 		if err := r.Store(ctx, ref, NewSecret(value)); err != nil {
 			fail("storing", err)
 		}
-		if got, err := NewResolver(ResolverOptions{KeyringTimeout: 30 * time.Second}).Resolve(ctx, ref); err != nil || got.Reveal() != value {
+		if got, err := r.Resolve(ctx, ref); err != nil || got.Reveal() != value {
 			fail("reading back", errors.Join(err, errors.New("another value")))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"zonedeck/internal/noerr"
@@ -112,20 +113,22 @@ func (l *lookingRing) Get(service, name string) (string, error) {
 }
 
 func TestAKeyringIsProbedOnce(t *testing.T) {
-	kr := &ring{fail: errors.New("no bus")}
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	r := NewResolver(ResolverOptions{Keyring: kr, Now: func() time.Time { return now }})
-	for range 3 {
-		wantSecretError(t, r.ProbeKeyring(t.Context()), ErrSecretUnreachable, "no bus")
-	}
-	if n := kr.asked(); n != 1 {
-		t.Errorf("a keyring that fails was asked %d times", n)
-	}
-	kr.fail, now = nil, now.Add(verdictFor)
-	for range 3 {
-		noerr.Want(t, r.ProbeKeyring(t.Context()))
-	}
-	if n := kr.asked(); n != 2 {
-		t.Errorf("a keyring that answers was asked %d times", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		kr := &ring{fail: errors.New("no bus")}
+		r := NewResolver(ResolverOptions{Keyring: kr})
+		for range 3 {
+			wantSecretError(t, r.ProbeKeyring(t.Context()), ErrSecretUnreachable, "no bus")
+		}
+		if n := kr.asked(); n != 1 {
+			t.Errorf("a keyring that fails was asked %d times", n)
+		}
+		kr.fail = nil
+		time.Sleep(verdictFor)
+		for range 3 {
+			noerr.Want(t, r.ProbeKeyring(t.Context()))
+		}
+		if n := kr.asked(); n != 2 {
+			t.Errorf("a keyring that answers was asked %d times", n)
+		}
+	})
 }

@@ -15,18 +15,6 @@ import (
 	"zonedeck/model"
 )
 
-// EnvKey is a key that a .env file sets.
-type EnvKey struct {
-	Key   model.Key
-	Place string // the file
-}
-
-// EnvLeft is a variable of a .env file whose name fits but whose value is no key. The value is not kept.
-type EnvLeft struct {
-	Name, Place string
-	Reason      string
-}
-
 // The limits of ReadEnv: the number of .env files, and the size of each in bytes.
 const (
 	maxEnvFiles = 5000
@@ -36,8 +24,9 @@ const (
 // ReadEnv finds the keys that the .env files in a folder and its subfolders set: variables whose
 // names end with one of endings ("_API_KEY"). A key gets the name of its variable and a reference
 // to it; its value is fingerprinted and dropped. The same value in several files is one key.
-// Variables with such a name whose value is no key are returned as left. Symbolic links are not followed.
-func ReadEnv(ctx context.Context, folder string, endings []string) (found []EnvKey, left []EnvLeft, err error) {
+// A note says which variable with such a name was left out, because its value is no key. Symbolic links are not
+// followed.
+func ReadEnv(ctx context.Context, folder string, endings []string) (found []model.Key, notes []string, err error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, nil, err
@@ -74,14 +63,14 @@ func ReadEnv(ctx context.Context, folder string, endings []string) (found []EnvK
 			switch why := notKey(value); {
 			case !ok:
 			case why != "":
-				left = append(left, EnvLeft{variable, place, why})
+				notes = append(notes, variable+" of "+place+" is left out: "+why)
 			default:
 				found = addEnv(found, variable, value, place)
 			}
 		}
 		return err
 	})
-	return found, left, err
+	return found, notes, err
 }
 
 // envLine parses a line of a .env file. ok is false if the line sets no variable whose name fits.
@@ -119,16 +108,16 @@ func notKey(value string) string {
 }
 
 // addEnv adds the key in a variable, unless the list has its value already.
-func addEnv(keys []EnvKey, name, value, place string) []EnvKey {
+func addEnv(keys []model.Key, name, value, place string) []model.Key {
 	secret := NewSecret(value)
 	k := model.Key{Name: name, Secret: SchemeEnv + ":" + name, Fingerprint: secret.Fingerprint(), Last4: secret.Last4(), Note: "found in " + place}
 	for i := range keys {
-		if keys[i].Key.Fingerprint == k.Fingerprint {
+		if keys[i].Fingerprint == k.Fingerprint {
 			return keys
 		}
-		if keys[i].Key.Name == k.Name {
+		if keys[i].Name == k.Name {
 			k.Name = name + " " + k.Last4 // another value under the same variable
 		}
 	}
-	return append(keys, EnvKey{k, place})
+	return append(keys, k)
 }

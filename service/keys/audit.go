@@ -39,6 +39,9 @@ func (a Audit) Only(keep func(model.Key) bool) Audit {
 	return a.judged()
 }
 
+// Recorded are the keys as they are recorded: without the users that were found.
+func (a Audit) Recorded() []model.Key { return a.rules }
+
 // judged fills in Due and Findings.
 func (a Audit) judged() Audit {
 	a.Findings = a.checks.Lint(a.rules)

@@ -88,9 +88,7 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 	if err != nil {
 		return err
 	}
-	for i, k := range audit.Keys { // uses that the audit found are not part of a key's record
-		audit.Keys[i].UsedBy = t.recordedUsers(k)
-	}
+	audit.Keys = audit.Recorded()
 	var b bytes.Buffer
 	if err := write(&b, audit); err != nil {
 		return fail(exitState, "write the keys: %w", err)
@@ -125,16 +123,6 @@ func outputPath(output string) (string, error) {
 		return "", fail(exitState, "-o %s: %s is not a folder: make it first; nothing was written", sanitizeLine(output), sanitizeLine(filepath.Dir(output)))
 	}
 	return path, nil
-}
-
-// recordedUsers are the users that a key's record names.
-func (t *task) recordedUsers(k model.Key) []string {
-	for _, r := range t.Keys.Inventory().All() {
-		if r.Name == k.Name && r.Secret == k.Secret && r.Fingerprint == k.Fingerprint {
-			return r.UsedBy
-		}
-	}
-	return nil
 }
 
 type importFlags struct {
@@ -218,16 +206,12 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 		if source == "-" || !info.IsDir() { // reading a pipe would block
 			return nil, usage("import keys from %s: --as env reads the .env files of a folder", source)
 		}
-		found, left, err := keystore.ReadEnv(ctx, source, f.Endings)
+		keys, notes, err := keystore.ReadEnv(ctx, source, f.Endings)
 		if err != nil {
 			return nil, fail(exitState, "import keys: %w", err)
 		}
-		for _, v := range left {
-			t.app.say("zonedeck: %s", sanitizeLine(fmt.Sprintf("%s of %s is left out: %s", v.Name, v.Place, v.Reason)))
-		}
-		keys := make([]model.Key, len(found))
-		for i := range found {
-			keys[i] = found[i].Key
+		for _, note := range notes {
+			t.app.say("zonedeck: %s", sanitizeLine(note))
 		}
 		return keys, nil
 	case formCSV, formJSON:
