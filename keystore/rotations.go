@@ -30,10 +30,11 @@ var (
 // Rotations keeps the records of rotations in a folder, one JSON file each (0600).
 type Rotations struct {
 	dir string
+	max int // of a record, in bytes; only tests lower it
 }
 
 // OpenRotations uses the records in a folder. The first record creates the folder.
-func OpenRotations(dir string) *Rotations { return &Rotations{dir: dir} }
+func OpenRotations(dir string) *Rotations { return &Rotations{dir, maxRotation} }
 
 // The limits of one record, in bytes: the largest that is read, and the space that a new record keeps free
 // for the growth of each step and for what is found later. A step grows by its note; JSON escapes may make
@@ -104,7 +105,7 @@ func (r *Rotations) Get(id string) (RotationPlan, error) {
 	if err != nil {
 		return RotationPlan{}, err
 	}
-	b, err := textfile.ReadBounded(path, maxRotation)
+	b, err := textfile.ReadBounded(path, int64(r.max))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return RotationPlan{}, fmt.Errorf("%w: %s", errNoRotation, id)
@@ -231,7 +232,7 @@ func (r *Rotations) write(p RotationPlan, growth int) error {
 	if err != nil {
 		return err
 	}
-	if len(b)+1+growth > maxRotation {
+	if len(b)+1+growth > r.max {
 		return fmt.Errorf("%w: %d uses and %d steps; look through fewer folders", errRotationSize, len(p.Users), len(p.Steps))
 	}
 	return textfile.Write(path, append(b, '\n'))

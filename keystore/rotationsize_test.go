@@ -23,11 +23,11 @@ func filesPlan(n, long int) RotationPlan {
 
 // TestWhatIsStartedIsReadToItsEnd starts the largest rotation that is taken, with the longest notes.
 func TestWhatIsStartedIsReadToItsEnd(t *testing.T) {
-	r := OpenRotations(t.TempDir())
-	const long = 600
-	low, high := 1, 900 // files: one that is taken, one that is not
+	const long, small = 600, 2 << 20
+	r := &Rotations{t.TempDir(), small}
+	low, high := 1, 100 // files: one that is taken, one that is not
 	for high-low > 1 {
-		switch err := OpenRotations(t.TempDir()).Start(t.Context(), filesPlan((low+high)/2, long)); {
+		switch err := (&Rotations{t.TempDir(), small}).Start(t.Context(), filesPlan((low+high)/2, long)); {
 		case err == nil:
 			low = (low + high) / 2
 		case errors.Is(err, errRotationSize):
