@@ -6,12 +6,10 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,43 +145,11 @@ func TestTheEmulatorRefusesAndCancels(t *testing.T) {
 	}
 	r := trigger("http://lab.test/slow?s=20")
 	r.Dataset = "gd_pages"
-	job, err := cl.Trigger(ctx, r)
-	if err != nil || job.State != model.JobAccepted {
-		t.Fatalf("%+v, %v", job, err)
-	}
+	job := launched(t, cl, r, model.JobAccepted)
 	if _, err := cl.Download(ctx, job.ID, Destination{}, nil); err == nil || !strings.Contains(err.Error(), ErrNotReady.Error()) {
 		t.Errorf("download of a running job: %v", err)
 	}
-	if job, err = cl.CancelJob(ctx, job.ID); err != nil || job.State != model.JobCanceled {
+	if job, err := cl.CancelJob(ctx, job.ID); err != nil || job.State != model.JobCanceled {
 		t.Errorf("%s, %v", job.State, err)
-	}
-}
-
-// TestManyTriggersAtOnce starts jobs from several goroutines: each is one POST
-// and one line of the ledger.
-func TestManyTriggersAtOnce(t *testing.T) {
-	var posts atomic.Int32
-	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
-		text(200, fmt.Sprintf(`{"snapshot_id":"sd_%d"}`, posts.Add(1)))(w, r)
-	})
-	j, _ := withLedger(t)
-	cl := newRunner(t, p, j)
-	done := make(chan string)
-	for range 8 {
-		go func() {
-			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-			if err != nil || job.State != model.JobAccepted {
-				t.Errorf("%+v, %v", job, err)
-			}
-			done <- job.ID + job.Snapshot
-		}()
-	}
-	ids := map[string]bool{}
-	for range 8 {
-		ids[<-done] = true
-	}
-	jobs, _, err := cl.Jobs(t.Context(), 0)
-	if err != nil || len(jobs) != 8 || len(ids) != 8 || posts.Load() != 8 {
-		t.Errorf("%d jobs, %d identifiers, %d POSTs, %v", len(jobs), len(ids), posts.Load(), err)
 	}
 }

@@ -417,6 +417,15 @@ func TestAFailedCallAboutAJobIsKeptWithItsVerdict(t *testing.T) {
 		w.Header().Set("Retry-After", "90")
 		text(429, "You have too many running jobs for this dataset")(w, r)
 	}
+	launch := func(t *testing.T, cl *Runner) error {
+		_, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+		return err
+	}
+	watch := func(t *testing.T, cl *Runner) error {
+		accepted(t, cl)
+		_, err := cl.Watch(t.Context(), "job-1", nil)
+		return err
+	}
 	for name, c := range map[string]struct {
 		do    func(t *testing.T, cl *Runner) error
 		call  model.JobCall
@@ -425,14 +434,8 @@ func TestAFailedCallAboutAJobIsKeptWithItsVerdict(t *testing.T) {
 		step  string
 		reply http.HandlerFunc
 	}{
-		"a trigger, too fast": {func(t *testing.T, cl *Runner) error {
-			_, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-			return err
-		}, model.CallTrigger, model.ClassTooFast, "", "try again after 1m30s", slow},
-		"a trigger that is not valid": {func(t *testing.T, cl *Runner) error {
-			_, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-			return err
-		}, model.CallTrigger, model.ClassOutside, model.CauseRequestRefused, "correct what the service names", text(400, `{"error":"Invalid input provided","code":"validation_error"}`)},
+		"a trigger, too fast":         {launch, model.CallTrigger, model.ClassTooFast, "", "try again after 1m30s", slow},
+		"a trigger that is not valid": {launch, model.CallTrigger, model.ClassOutside, model.CauseRequestRefused, "correct what the service names", text(400, `{"error":"Invalid input provided","code":"validation_error"}`)},
 		"a trigger that is answered by words of nobody": {func(t *testing.T, cl *Runner) error {
 			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
 			const summary = "The answer was 400, in words that are not known as a refusal by the service."
@@ -441,19 +444,9 @@ func TestAFailedCallAboutAJobIsKeptWithItsVerdict(t *testing.T) {
 			}
 			return err
 		}, model.CallTrigger, model.ClassOutside, model.CauseRequestRefused, "look for the job in the service's list", text(400, "no")},
-		"a trigger that a gateway answers": {func(t *testing.T, cl *Runner) error {
-			_, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-			return err
-		}, model.CallTrigger, model.ClassOutside, model.CauseServiceError, "look for the job in the service's list", text(502, "")},
-		"a trigger without an identifier": {func(t *testing.T, cl *Runner) error {
-			_, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-			return err
-		}, model.CallTrigger, model.ClassOutside, model.CauseUnrecognised, "look for the job in the service's list", text(200, "{}")},
-		"a poll": {func(t *testing.T, cl *Runner) error {
-			accepted(t, cl)
-			_, err := cl.Watch(t.Context(), "job-1", nil)
-			return err
-		}, model.CallProgress, model.ClassAccessRestricted, "", "check that the key's level", text(403, "no")},
+		"a trigger that a gateway answers": {launch, model.CallTrigger, model.ClassOutside, model.CauseServiceError, "look for the job in the service's list", text(502, "")},
+		"a trigger without an identifier":  {launch, model.CallTrigger, model.ClassOutside, model.CauseUnrecognised, "look for the job in the service's list", text(200, "{}")},
+		"a poll":                           {watch, model.CallProgress, model.ClassAccessRestricted, "", "check that the key's level", text(403, "no")},
 		"a download": {func(t *testing.T, cl *Runner) error {
 			accepted(t, cl)
 			_, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.json"), Format: "json"}, nil)
@@ -464,11 +457,7 @@ func TestAFailedCallAboutAJobIsKeptWithItsVerdict(t *testing.T) {
 			_, err := cl.CancelJob(t.Context(), "job-1")
 			return err
 		}, model.CallCancel, model.ClassOutside, model.CauseServiceError, "ask again later", text(500, "oops")},
-		"a job that the service reports as failed": {func(t *testing.T, cl *Runner) error {
-			accepted(t, cl)
-			_, err := cl.Watch(t.Context(), "job-1", nil)
-			return err
-		}, model.CallNone, model.ClassOutside, model.CauseServiceError, "try a few of its URLs", text(200, `{"status":"failed","error_message":"the collector broke"}`)},
+		"a job that the service reports as failed": {watch, model.CallNone, model.ClassOutside, model.CauseServiceError, "try a few of its URLs", text(200, `{"status":"failed","error_message":"the collector broke"}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cl, _ := script(t, c.reply)

@@ -99,7 +99,7 @@ func (rn *Runner) AskNow(ctx context.Context, jobID string) (model.Job, error) {
 	}
 	call, err := rn.callAbout(ctx, job)
 	if err == nil {
-		job, err = rn.waits.endWait(ctx, job, "the service is asked at once, on request")
+		job, err = rn.endWait(ctx, job, "the service is asked at once, on request")
 	}
 	if err != nil {
 		return job, err
@@ -148,7 +148,7 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 	}
 	call, err := rn.callAbout(ctx, job)
 	if err == nil {
-		job, err = rn.waits.endWait(ctx, job, "the service is asked at once, on request")
+		job, err = rn.endWait(ctx, job, "the service is asked at once, on request")
 	}
 	if err != nil {
 		return job, err

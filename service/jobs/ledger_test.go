@@ -26,17 +26,14 @@ func TestAVerdictDoesNotDependOnTheHistory(t *testing.T) {
 	raw := noerr.Try(sql.Open("sqlite", filepath.Join(dir, "journal.db"))).Must(t)
 	defer raw.Close()
 	noerr.Must(t, noerr.From(raw.ExecContext(t.Context(), "DROP TABLE activity")))
-	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-	if err != nil || job.State != model.JobAccepted {
-		t.Fatalf("%+v, %v", job, err)
-	}
+	launched(t, cl, trigger("http://lab.test/1"), model.JobAccepted)
 	if kept, err := cl.Job(t.Context(), "sd_1"); err != nil || kept.State != model.JobAccepted {
 		t.Errorf("the ledger says %+v, %v", kept, err)
 	}
 	if err := history.Close(); err == nil {
 		t.Error("the history was written after all")
 	}
-	if job, err = cl.Trigger(t.Context(), trigger("http://lab.test/2")); err != nil || job.State != model.JobAccepted {
+	if job, err := cl.Trigger(t.Context(), trigger("http://lab.test/2")); err != nil || job.State != model.JobAccepted {
 		t.Errorf("with a closed history: %+v, %v", job, err)
 	}
 }

@@ -65,6 +65,16 @@ func serving(t testing.TB, h http.HandlerFunc, change ...func(*Config)) *Runner 
 	return newRunner(t, servicetest.API(t, h), append([]func(*Config){l}, change...)...)
 }
 
+// launched is a job that was launched and came to that state.
+func launched(t testing.TB, rn *Runner, r model.TriggerRequest, state model.JobState) model.Job {
+	t.Helper()
+	job, err := rn.Trigger(t.Context(), r)
+	if err != nil || job.State != state {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	return job
+}
+
 // changed is a job of the ledger after a change.
 func changed(t testing.TB, rn *Runner, id string, change func(*model.Job)) model.Job {
 	t.Helper()

@@ -79,7 +79,6 @@ func (machine) Uint64() uint64 { return rand.Uint64() }
 type Runner struct {
 	cfg      Config
 	watching watching
-	waits    webhookWaits
 }
 
 // New makes a Runner. It does no I/O.
@@ -94,7 +93,7 @@ func New(c Config) *Runner {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	rn := &Runner{cfg: c}
-	rn.watching.rn, rn.waits.rn = rn, rn
+	rn.watching.rn = rn
 	return rn
 }
 

@@ -16,10 +16,7 @@ import (
 
 func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
 	cl, asked := script(t, text(503, ""))
-	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-	if err != nil || job.State != model.JobMayHave {
-		t.Fatalf("%+v, %v", job, err)
-	}
+	job := launched(t, cl, trigger("http://lab.test/1"), model.JobMayHave)
 	inProfile(t, cl, func(p *model.Profile) { p.Name = "other" })
 	var re *model.RequestError
 	if _, err := cl.Settler().NotStarted(t.Context(), job.ID); !errors.As(err, &re) || re.Field() != "profile" {
@@ -62,10 +59,7 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cl, _ := script(t, text(503, ""), text(200, `{"status":"running","inputs":1}`))
-			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-			if err != nil || job.State != model.JobMayHave {
-				t.Fatalf("%+v, %v", job, err)
-			}
+			job := launched(t, cl, trigger("http://lab.test/1"), model.JobMayHave)
 			post = job.Created
 			cl.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 				return c.list(), c.skipped, nil
@@ -108,10 +102,7 @@ func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
 			cl, _ := script(t, dated(text(503, "")), dated(text(200, fmt.Sprintf(`{"status":"running","inputs":%d}`, c.inputs))))
 			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return time.Now().Add(c.moved) })
 			cl.cfg.Wire = exchange.New(exchange.Config{Now: cl.cfg.Now, Timer: time.Now})
-			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-			if err != nil || job.State != model.JobMayHave {
-				t.Fatalf("%+v, %v", job, err)
-			}
+			job := launched(t, cl, trigger("http://lab.test/1"), model.JobMayHave)
 			cl.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 				return []model.RemoteJob{{Snapshot: "sd_1", Created: job.Created.Add(c.ahead - c.moved)}}, 0, nil
 			})

@@ -115,10 +115,7 @@ func TestARejectedKeyAndALostLineAreToldOfATrigger(t *testing.T) {
 	var log bytes.Buffer
 	timeline := &deaf{}
 	cl.cfg.Journal, cl.cfg.Log = timeline, slog.New(slog.NewTextHandler(&log, nil))
-	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-	if err != nil || job.State != model.JobRefused {
-		t.Fatalf("%+v, %v", job, err)
-	}
+	job := launched(t, cl, trigger("http://lab.test/1"), model.JobRefused)
 	if len(timeline.rejected) != 1 || !strings.HasSuffix(timeline.rejected[0], " "+job.KeyName) {
 		t.Errorf("rejected keys %q, want %s", timeline.rejected, job.KeyName)
 	}

@@ -430,10 +430,7 @@ func TestOneOfManyGuardedLaunchesIsSent(t *testing.T) {
 
 func TestASecondLaunchOfAJobIsGuarded(t *testing.T) {
 	cl, posts := script(t, text(503, ""))
-	first, err := cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2"))
-	if err != nil || first.State != model.JobMayHave {
-		t.Fatalf("%+v, %v", first, err)
-	}
+	first := launched(t, cl, trigger("http://lab.test/1", "http://lab.test/2"), model.JobMayHave)
 	rest := trigger("http://lab.test/2")
 	rest.Repeats, rest.Guard = first.ID, &model.LaunchGuard{Within: time.Hour}
 	noerr.Must(t, noerr.From(cl.Trigger(t.Context(), rest)))

@@ -286,7 +286,7 @@ func (w *watching) work(ctx context.Context, q work.Queue, profile string) (end 
 func (w *watching) ask(ctx context.Context, item work.Item) (again time.Duration, err error) {
 	defer w.rn.cfg.Wire.Begin()()
 	if item.Key == listKey {
-		return w.rn.waits.lookInList(ctx)
+		return w.rn.lookInList(ctx)
 	}
 	job, err := w.rn.Job(ctx, item.Key)
 	over := !item.Until.IsZero() && w.rn.cfg.Now().After(item.Until)
@@ -309,7 +309,7 @@ func (w *watching) ask(ctx context.Context, item work.Item) (again time.Duration
 	case !claimed:
 		return notMine, nil
 	}
-	job, left, err := w.rn.waits.awaits(ctx, job)
+	job, left, err := w.rn.awaits(ctx, job)
 	if err != nil || left > 0 {
 		return left, err
 	}

@@ -24,9 +24,6 @@ const (
 // ErrOnItsWay says that the trigger of a job is still on its way, so that a webhook for it has to wait.
 var ErrOnItsWay = errors.New("the trigger of the job is still on its way")
 
-// webhookWaits are the jobs that wait for their webhooks.
-type webhookWaits struct{ rn *Runner }
-
 // webhookToken is the token of the inbox's address in a request, or "".
 func webhookToken(s model.JobSettings) string {
 	return cmp.Or(model.WebhookToken(s.Notify), model.WebhookToken(s.Endpoint))
@@ -34,32 +31,32 @@ func webhookToken(s model.JobSettings) string {
 
 // webhookDue is until when the webhook of a job that begins now is waited for; zero if none comes to the
 // inbox.
-func (h webhookWaits) webhookDue(token string) time.Time {
+func (rn *Runner) webhookDue(token string) time.Time {
 	if token == "" {
 		return time.Time{}
 	}
 	var wait time.Duration
-	if h.rn.cfg.Webhooks != nil {
-		wait = h.rn.cfg.Webhooks.WebhookDue()
+	if rn.cfg.Webhooks != nil {
+		wait = rn.cfg.Webhooks.WebhookDue()
 	}
-	return h.rn.cfg.Now().Add(cmp.Or(wait, model.WebhookWait))
+	return rn.cfg.Now().Add(cmp.Or(wait, model.WebhookWait))
 }
 
 // awaits is how long a job goes on waiting for its webhook before it is looked at again, 0 if it does not
 // wait. A wait in vain is recorded once.
-func (h webhookWaits) awaits(ctx context.Context, job model.Job) (model.Job, time.Duration, error) {
+func (rn *Runner) awaits(ctx context.Context, job model.Job) (model.Job, time.Duration, error) {
 	if job.WebhookDue.IsZero() {
 		return job, 0, nil
 	}
-	if left := job.WebhookDue.Sub(h.rn.cfg.Now()); left > 0 {
+	if left := job.WebhookDue.Sub(rn.cfg.Now()); left > 0 {
 		look := webhookLook
-		p, _, err := exchange.Current(ctx, h.rn.cfg.Source)
+		p, _, err := exchange.Current(ctx, rn.cfg.Source)
 		if err == nil && p.Local {
 			look = webhookLookLocal
 		}
 		return job, min(left, look), err
 	}
-	job, err := h.endWait(ctx, job, "no webhook came in time: the service is asked from now on")
+	job, err := rn.endWait(ctx, job, "no webhook came in time: the service is asked from now on")
 	return job, 0, err
 }
 
@@ -83,7 +80,7 @@ func (st Settler) AwaitWebhook(ctx context.Context, id string) (model.Job, error
 		if row.State != model.JobMayHave {
 			return note{}, fmt.Errorf("job %s %s: %w", row.ID, row.State.Predicate(), ErrSettled)
 		}
-		row.WebhookDue = st.rn.waits.webhookDue(row.WebhookToken)
+		row.WebhookDue = st.rn.webhookDue(row.WebhookToken)
 		wait := row.WebhookDue.Sub(st.rn.cfg.Now()).Round(time.Second)
 		return note{step: fmt.Sprintf("waits %s for its webhook; nothing is sent", wait), activity: fmt.Sprintf("%s %s: waits %s for its webhook", row.ID, row.Dataset, wait)}, nil
 	})
@@ -101,22 +98,22 @@ const (
 )
 
 // lookInList is the work.Handler of listKey.
-func (h webhookWaits) lookInList(ctx context.Context) (again time.Duration, err error) {
-	p, _, err := exchange.Current(ctx, h.rn.cfg.Source)
+func (rn *Runner) lookInList(ctx context.Context) (again time.Duration, err error) {
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return 0, err
 	}
-	due, err := h.rn.cfg.Ledger.WebhooksDue(ctx, p.Name, h.rn.cfg.Now())
+	due, err := rn.cfg.Ledger.WebhooksDue(ctx, p.Name, rn.cfg.Now())
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
 	for _, job := range due {
-		ctx, _ := h.rn.watching.claim(ctx, job)
-		if h.rn.cfg.Now().Sub(job.WebhookDue) < leftToOthers && !h.hasKey(ctx, p, job) {
+		ctx, _ := rn.watching.claim(ctx, job)
+		if rn.cfg.Now().Sub(job.WebhookDue) < leftToOthers && !rn.hasKey(ctx, p, job) {
 			continue
 		}
-		if job, err = h.endDueWait(ctx, job); err == nil {
-			h.rn.watching.publish(job, nil)
+		if job, err = rn.endDueWait(ctx, job); err == nil {
+			rn.watching.publish(job, nil)
 		}
 		return lookIdle, err
 	}
@@ -125,24 +122,24 @@ func (h webhookWaits) lookInList(ctx context.Context) (again time.Duration, err 
 
 // hasKey reports whether this process has a job's key. A key that it could not get is not looked up again
 // for a while.
-func (h webhookWaits) hasKey(ctx context.Context, p model.Profile, job model.Job) bool {
-	w := &h.rn.watching
+func (rn *Runner) hasKey(ctx context.Context, p model.Profile, job model.Job) bool {
+	w := &rn.watching
 	if w.lately(job.ID) {
 		return false
 	}
-	_, _, err := exchange.KeyFor(ctx, h.rn.cfg.Source, p, h.rn.Settler().keyOf(job))
+	_, _, err := exchange.KeyFor(ctx, rn.cfg.Source, p, rn.Settler().keyOf(job))
 	if err != nil && ctx.Err() == nil {
-		h.rn.watching.lacks(job, err)
+		rn.watching.lacks(job, err)
 	}
 	return err == nil
 }
 
 // endDueWait looks in the service's list for a job that is due. Only then it records what it saw and that the wait is
 // over, so that a look that does not finish is made again. It adopts no job: that is for a person to decide.
-func (h webhookWaits) endDueWait(ctx context.Context, due model.Job) (job model.Job, err error) {
+func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job, err error) {
 	inner, cancel := context.WithTimeoutCause(ctx, listTimeout, exchange.ErrTimeout)
 	defer cancel()
-	found, err := h.rn.Settler().Candidates(inner, due.ID)
+	found, err := rn.Settler().Candidates(inner, due.ID)
 	said := "no job that was seen in the service's list can be it"
 	switch {
 	case errors.Is(err, ErrSettled):
@@ -156,7 +153,7 @@ func (h webhookWaits) endDueWait(ctx context.Context, due model.Job) (job model.
 	case len(found) > 1:
 		said = fmt.Sprintf("%d jobs of the service's list can be it, %s first: adopt the one that it is", len(found), found[0].Snapshot)
 	}
-	job, err = h.rn.change(context.WithoutCancel(ctx), due.ID, func(row *model.Job) (note, error) {
+	job, err = rn.change(context.WithoutCancel(ctx), due.ID, func(row *model.Job) (note, error) {
 		if row.State != model.JobMayHave || !row.WebhookDue.Equal(due.WebhookDue) { // somebody was faster
 			return note{}, ErrSettled
 		}
@@ -171,11 +168,11 @@ func (h webhookWaits) endDueWait(ctx context.Context, due model.Job) (job model.
 }
 
 // endWait ends the wait for a webhook. It changes nothing if there is no wait.
-func (h webhookWaits) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
+func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
 	if job.WebhookDue.IsZero() {
 		return job, nil
 	}
-	return h.rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		if row.WebhookDue.IsZero() {
 			return note{}, nil
 		}
@@ -210,19 +207,19 @@ func (rn *Runner) Heard(ctx context.Context, news model.WebhookNews) (job model.
 	known := news.Verified || news.Token != "" && news.Token == job.WebhookToken
 	switch {
 	case known && job.State == model.JobNotSent: // as an operator said, or as it looked
-		job, err = rn.waits.noteWebhook(ctx, job, news)
+		job, err = rn.noteWebhook(ctx, job, news)
 		return job, "it came to the address of a job that was not sent: look for that in the service's list", err
 	case job.State.Final() && !job.Forgotten():
 		return job, "the job " + job.State.Predicate() + " already", nil
 	case !known && job.WebhookToken != "":
 		return job, "nothing was done: the job has an address of its own, it came to another one, and nothing verifies it", nil
 	case known:
-		if job, err = rn.waits.noteWebhook(ctx, job, news); err != nil {
+		if job, err = rn.noteWebhook(ctx, job, news); err != nil {
 			return job, "", err
 		}
 	}
 	if job.State == model.JobMayHave {
-		return rn.waits.settleByWebhook(ctx, job, news)
+		return rn.settleByWebhook(ctx, job, news)
 	}
 	if job, err = rn.AskNow(ctx, job.ID); err != nil {
 		return job, "the service was not asked: " + line(err.Error()), nil
@@ -251,12 +248,12 @@ func (rn *Runner) JobOfWebhook(ctx context.Context, news model.WebhookNews) (mod
 }
 
 // noteHook records that a webhook came, once for each webhook, and ends the wait.
-func (h webhookWaits) noteWebhook(ctx context.Context, job model.Job, news model.WebhookNews) (model.Job, error) {
+func (rn *Runner) noteWebhook(ctx context.Context, job model.Job, news model.WebhookNews) (model.Job, error) {
 	step := fmt.Sprintf("webhook %s came (%s)", news.ID, news.How)
 	if slices.ContainsFunc(job.Steps, func(s model.JobStep) bool { return s.Text == step }) {
-		return h.endWait(ctx, job, step)
+		return rn.endWait(ctx, job, step)
 	}
-	return h.rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		row.WebhookDue = time.Time{}
 		return note{step: step, activity: row.ID + " " + row.Dataset + ": " + step}, nil
 	})
@@ -264,11 +261,11 @@ func (h webhookWaits) noteWebhook(ctx context.Context, job model.Job, news model
 
 // settleByHook gives a job that may have started the identifier that a webhook to its own address
 // names, unless something speaks against it.
-func (h webhookWaits) settleByWebhook(ctx context.Context, job model.Job, news model.WebhookNews) (model.Job, string, error) {
+func (rn *Runner) settleByWebhook(ctx context.Context, job model.Job, news model.WebhookNews) (model.Job, string, error) {
 	if news.Snapshot == "" {
 		return job, "the job did start, by the webhook to its address, which names no identifier: look for it in the service's list", nil
 	}
-	settled, err := h.rn.Settler().Claim(ctx, job.ID, news.Snapshot, false)
+	settled, err := rn.Settler().Claim(ctx, job.ID, news.Snapshot, false)
 	doubt, taken := (*DoubtError)(nil), (*ledger.TakenError)(nil)
 	switch {
 	case err == nil:

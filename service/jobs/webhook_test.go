@@ -132,7 +132,7 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.
 		told  bool
 	}{{model.WebhookWait - time.Second, false}, {time.Second, true}, {time.Hour, false}} {
 		now = now.Add(c.after)
-		again, err := rn.waits.lookInList(t.Context())
+		again, err := rn.lookInList(t.Context())
 		looked, err1 := rn.Job(t.Context(), job.ID)
 		if err := errors.Join(err, err1); err != nil || (again > 0) != c.told || looked.State != model.JobMayHave || c.told && !looked.WebhookDue.IsZero() {
 			t.Errorf("after %s: again in %s, %+v, %v", c.after, again, looked, err)
@@ -188,7 +188,7 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 			noerr.Must(t, noerr.From(rn.Settler().AwaitWebhook(t.Context(), job.ID)))
 			now = now.Add(model.WebhookWait)
 			for range 2 {
-				noerr.Must(t, noerr.From(rn.waits.lookInList(t.Context())))
+				noerr.Must(t, noerr.From(rn.lookInList(t.Context())))
 			}
 			after, err := rn.Job(t.Context(), job.ID)
 			if steps := texts(t, rn, job.ID); err != nil || looks != 1 || after.State != model.JobMayHave || steps[len(steps)-1] != "no webhook came in time, and "+c.says {
@@ -231,7 +231,7 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 				}
 				return nil, 0, nil
 			})
-			if _, err := rn.waits.lookInList(ctx); (err != nil) != (ctx.Err() != nil) {
+			if _, err := rn.lookInList(ctx); (err != nil) != (ctx.Err() != nil) {
 				t.Error(err)
 			}
 			after, err := rn.Job(t.Context(), job.ID)
@@ -340,14 +340,14 @@ func TestTheLookInTheListIsLeftToAProcessThatHasTheKey(t *testing.T) {
 	rn.cfg.Clock = servicetest.ClockFunc(func() time.Time { return now })
 	noerr.Must(t, noerr.From(rn.Settler().AwaitWebhook(t.Context(), job.ID)))
 	now = now.Add(model.WebhookWait)
-	if again, err := rn.waits.lookInList(t.Context()); err != nil || again != notMine {
+	if again, err := rn.lookInList(t.Context()); err != nil || again != notMine {
 		t.Errorf("again in %s, %v", again, err)
 	}
 	if got, err := rn.Job(t.Context(), job.ID); err != nil || got.WebhookDue.IsZero() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	now = now.Add(leftToOthers)
-	noerr.Want(t, noerr.From(rn.waits.lookInList(t.Context())))
+	noerr.Want(t, noerr.From(rn.lookInList(t.Context())))
 	if steps := texts(t, rn, job.ID); steps[len(steps)-1] != "no webhook came in time, and what the service's list has is not known: the key is locked" {
 		t.Errorf("%q", steps)
 	}
