@@ -27,6 +27,11 @@ type AgentDataset struct {
 	Records *int64 `json:"records,omitempty" jsonschema:"that it holds; left out where it is not shown"`
 }
 
+// NewAgentDataset is a data set.
+func NewAgentDataset(d model.ListedDataset) AgentDataset {
+	return AgentDataset{ID: d.ID, Kind: string(d.Kind), Name: d.Name, Records: counted(d.Records)}
+}
+
 // AgentDiagnosis is a verdict as an agent sees it.
 type AgentDiagnosis struct {
 	AgentVerdict
@@ -204,6 +209,15 @@ type AgentKey struct {
 	ExpiryDays   *int   `json:"expiry_days_left,omitempty"`
 	Rotation     string `json:"rotation_state"`
 	RotationDays *int   `json:"rotation_days_left,omitempty"`
+}
+
+// NewAgentKey is a key at a moment; within is how long before a date it counts as due soon.
+func NewAgentKey(k model.Key, now time.Time, within time.Duration) AgentKey {
+	return AgentKey{
+		Name: k.Name, Level: k.Level.String(), Duty: string(k.Duty), State: k.State(now, within).String(),
+		Expires: k.Expires.String(), ExpiryDays: known(k.Expires.DaysLeft(now)),
+		Rotation: k.Rotation.State(now, within).String(), RotationDays: known(k.Rotation.DaysLeft(now)),
+	}
 }
 
 // AgentFinding is a finding of the lint.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -140,45 +139,30 @@ func showDataset(ctx context.Context, t *task, f askFlag, args []string) (printe
 		return printed{}, jobError(ctx, err)
 	}
 	t.sayOrigin(l)
-	if f.JSON {
-		return printed{object: view.NewCatalogueDataset(l, c, t.Now())}, nil
-	}
-	return printed{}, t.printDataset(c)
-}
-
-func (t *task) printDataset(c model.Dataset) error {
-	head := [][]string{{"DATASET", c.ID}, {"NAME", c.Title()}, {"KIND", c.Kind.Label()}}
+	rows := [][]string{{"DATASET", c.ID}, {"NAME", c.Title()}, {"KIND", c.Kind.Label()}}
 	for _, row := range [][]string{{"ALSO", strings.Join(c.Names, ", ")}, {"DOMAIN", c.Domain}, {"ABOUT", c.Description}} {
 		if row[1] != "" {
-			head = append(head, row)
+			rows = append(rows, row)
 		}
-	}
-	if err := printColumns(t.app.Stdout, head); err != nil {
-		return err
 	}
 	if len(c.Methods) == 0 {
-		_, err := fmt.Fprintln(t.app.Stdout, "\nits inputs are not shown")
-		return err
-	}
-	for _, m := range c.Ways() {
-		if err := t.printMethod(m); err != nil {
-			return err
+		rows = append(rows, []string{}, []string{"its inputs are not shown"})
+	} else {
+		for _, m := range c.Ways() {
+			rows = append(rows, methodRows(m)...)
 		}
 	}
-	return nil
+	return printed{object: view.NewCatalogueDataset(l, c, t.Now()), rows: rows}, nil
 }
 
-func (t *task) printMethod(m model.CollectMethod) error {
-	head := "\n" + sanitizeLine(m.Label())
+// methodRows are a way to collect, with the fields of an input.
+func methodRows(m model.CollectMethod) [][]string {
+	head := [][]string{{}, {m.Label()}}
 	if cost := m.Cost(); cost != "" {
-		head += "\n  costs: " + cost
-	}
-	if _, err := fmt.Fprintln(t.app.Stdout, head); err != nil {
-		return fail(exitState, "write the data set: %w", err)
+		head = append(head, []string{"  costs: " + cost})
 	}
 	if !m.FieldsKnown() {
-		_, err := fmt.Fprintln(t.app.Stdout, "  its fields are not shown")
-		return err
+		return append(head, []string{"  its fields are not shown"})
 	}
 	rows := [][]string{{"  FIELD", "TYPE", "", "DEFAULT", "EXAMPLE", ""}}
 	for _, f := range m.Fields {
@@ -188,5 +172,5 @@ func (t *task) printMethod(m model.CollectMethod) error {
 		}
 		rows = append(rows, []string{"  " + f.Name, f.Type, need, f.Default, f.Example, f.Description})
 	}
-	return printColumns(t.app.Stdout, filledColumns(rows))
+	return append(head, filledColumns(rows)...)
 }

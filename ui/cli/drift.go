@@ -137,13 +137,9 @@ func showDrift(ctx context.Context, t *task, f jsonFlag, args []string) (printed
 	if err != nil {
 		return printed{}, err
 	}
-	d, err := t.Drift.Show(ctx, kind, id)
-	var fault *textfile.Error
-	switch {
-	case errors.As(err, &fault):
-		t.app.warn("a contract is left out: %s", oneLine(err))
-	case err != nil:
-		return printed{}, driftError(err)
+	d, err := t.showCollector(ctx, kind, id)
+	if err != nil {
+		return printed{}, err
 	}
 	if f.JSON {
 		return printed{object: view.NewDriftDetail(d)}, nil
@@ -174,6 +170,18 @@ func showDrift(ctx context.Context, t *task, f jsonFlag, args []string) (printed
 		}
 	}
 	return printed{rows: rows, text: lines.String()}, nil
+}
+
+// showCollector is a collector with its fields. It warns of a contract that cannot be read.
+func (t *task) showCollector(ctx context.Context, kind drift.Kind, id string) (drift.Detail, error) {
+	d, err := t.Drift.Show(ctx, kind, id)
+	switch {
+	case errors.As(err, new(*textfile.Error)):
+		t.app.warn("a contract is left out: %s", oneLine(err))
+	case err != nil:
+		return d, driftError(err)
+	}
+	return d, nil
 }
 
 func driftLine(f drift.Finding) string {

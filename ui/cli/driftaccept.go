@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/keystore/textfile"
 	"zonedeck/service/drift"
 	"zonedeck/service/view"
 )
@@ -57,29 +56,17 @@ func acceptDrift(ctx context.Context, t *task, f driftAcceptFlags, args []string
 	} else if err := t.acceptNewest(ctx, kind, id, f.Reason); err != nil {
 		return printed{}, err
 	}
-	s, err := t.standing(ctx, kind, id)
+	d, err := t.showCollector(ctx, kind, id)
 	if err != nil {
 		return printed{}, err
 	}
+	s := d.Standing
 	out := printed{object: view.NewStandings([]drift.Standing{s})}
 	if !f.Undo && len(s.Remaining) > 0 {
 		t.tellLeft(s)
 		out.code = exitParsingDrift
 	}
 	return out, nil
-}
-
-// standing gives the state of a collector. It warns of a contract that cannot be read.
-func (t *task) standing(ctx context.Context, kind drift.Kind, id string) (drift.Standing, error) {
-	d, err := t.Drift.Show(ctx, kind, id)
-	var fault *textfile.Error
-	switch {
-	case errors.As(err, &fault):
-		t.app.warn("the contract is left out: %s", oneLine(fault))
-	case err != nil:
-		return drift.Standing{}, driftError(err)
-	}
-	return d.Standing, nil
 }
 
 // acceptNewest accepts the newest run as normal.

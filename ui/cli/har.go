@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/exchange"
@@ -87,18 +86,12 @@ func har(ctx context.Context, t *task, f harFlags, ids []string) (printed, error
 		n, err = export.HAR(w, version, t.History.Fetches(ctx, ids), exchange.OpenBody)
 		return err
 	}
-	if dest.stream != nil {
-		err = write(dest.stream)
-	} else {
-		err = textfile.WriteFunc(ctx, dest.name, write)
-	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return printed{}, fail(exitInterrupted, "interrupted")
+	dest.visible = false // what would act on a terminal is escaped in JSON
+	switch err := dest.writeBy(ctx, "the file", write); {
 	case errors.Is(err, database.ErrNotFound):
 		return printed{}, fail(exitChecksFailed, "the history has no such fetch: %s", ids[n])
 	case err != nil:
-		return printed{}, fail(exitState, "%w", err)
+		return printed{}, err
 	}
 	if dest.stream == nil {
 		t.app.say("zonedeck: %s holds %s, as of %s", dest.name, text.Counted(n, "fetch"), t.Now().Format(time.DateTime))

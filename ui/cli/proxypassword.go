@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -76,16 +77,13 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 		case f.Abandon && (!found || r.Over()):
 			return printed{}, usage("no rotation of the password of zone %s is under way", f.Zone)
 		case f.Abandon:
-			return printed{}, t.app.conclude(t.abandonRotation(ctx, r))
+			return t.abandonRotation(ctx, r)
 		case !found:
 			return printed{}, usage("there is no record of a rotation of the password of zone %s", z.Name)
 		}
-		return printed{}, t.app.conclude(rotationReport(r), nil)
+		return rotationReport(r), nil
 	}
-	name := f.Key
-	if name == "" {
-		name = p.Key
-	}
+	name := cmp.Or(f.Key, p.Key)
 	k, _ := t.Keys.Key(name)
 	k.Name = name
 	uses, usesErr := t.Keys.Inventory().PasswordUses(ctx, p, z)
@@ -101,13 +99,13 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 	}
 	if refused := t.Passwords.Refusal(p, z, k); refused != nil {
 		out.Refusal = refused.Error()
-		return printed{}, t.passwordEnd(f, out, usage("%w", refused))
+		return passwordPrinted(out), usage("%w", refused)
 	}
 	if !f.Renew {
-		return printed{}, t.passwordEnd(f, out, nil)
+		return passwordPrinted(out), nil
 	}
 	if !f.JSON {
-		if err := t.printPassword(out); err != nil {
+		if err := t.app.conclude(passwordPrinted(out), nil); err != nil {
 			return printed{}, err
 		}
 	}
@@ -118,7 +116,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 	out.OldRefused = refused.Done
 	err = passwordError(ctx, r, err)
 	if f.JSON {
-		return printed{}, t.passwordEnd(f, out, err)
+		return passwordPrinted(out), err
 	}
 	if err == nil {
 		t.app.say("zonedeck: zone %s has a new password behind %s; the old one is refused", z.Name, out.Reference)
@@ -179,19 +177,8 @@ func passwordError(ctx context.Context, p keystore.RotationPlan, err error) erro
 	return fail(exitRefused, "%w", err)
 }
 
-// passwordEnd prints the answer and ends with err.
-func (t *task) passwordEnd(f passwordFlags, out view.Password, err error) error {
-	show := t.printPassword
-	if f.JSON {
-		show = func(out view.Password) error { return t.app.printJSON(out) }
-	}
-	if failed := show(out); failed != nil {
-		return failed
-	}
-	return err
-}
-
-func (t *task) printPassword(out view.Password) error {
+// passwordPrinted is the output for a password and what uses it.
+func passwordPrinted(out view.Password) printed {
 	rows := [][]string{{"zone", out.Zone}, {"reference", out.Reference}, {"key", out.Key}}
 	for _, s := range out.Stops {
 		rows = append(rows, []string{"stops", s})
@@ -209,5 +196,5 @@ func (t *task) printPassword(out view.Password) error {
 	case out.ID == "":
 		rows = append(rows, []string{"can be", "replaced: the same command with --renew"})
 	}
-	return printColumns(t.app.Stdout, rows)
+	return printed{object: out, rows: rows}
 }

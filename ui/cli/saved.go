@@ -56,12 +56,11 @@ func (a *app) showSaved(ctx context.Context, s *saved.Store, args []string) (pri
 	if err != nil {
 		return printed{}, err
 	}
-	if a.json || !a.StdoutTTY {
-		return printed{}, a.printText(a.json, string(b))
+	out := printedText(string(b))
+	if a.StdoutTTY {
+		out.text = text.CleanLines(out.text)
 	}
-	w := text.TerminalWriter{To: a.Stdout}
-	_, err = w.Write(b)
-	return printed{}, errors.Join(err, w.Flush())
+	return out, nil
 }
 
 // restoreSaved brings a deleted request back, or lists the deleted requests.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,15 +14,14 @@ import (
 )
 
 // charsOf is how many characters of a body a result holds.
-func charsOf(asked int) (int, error) {
-	switch {
-	case asked < 0 || asked > maxChars:
-		return 0, fmt.Errorf("max_chars %d: write at most %d", asked, maxChars)
-	case asked == 0:
-		return usualChars, nil
-	default:
-		return asked, nil
+func charsOf(given int) (int, error) { return bounded("max_chars", given, usualChars, maxChars) }
+
+// bounded is a number of the arguments, or the usual one where it is left out. It refuses one above most.
+func bounded(name string, given, usual, most int) (int, error) {
+	if given < 0 || given > most {
+		return 0, fmt.Errorf("%s %d: write at most %d", name, given, most)
 	}
+	return cmp.Or(given, usual), nil
 }
 
 // attach puts the beginning of a body into a result, as far as it is text, and names the file

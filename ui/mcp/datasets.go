@@ -23,11 +23,9 @@ func (s *Server) addDatasets(srv *sdk.Server) {
 }
 
 func listDatasets(ctx context.Context, c *call, in view.DatasetsArgs) (view.AgentDatasets, string, error) {
-	if in.Limit < 0 || in.Limit > maxSets {
-		return view.AgentDatasets{}, "", fmt.Errorf("limit %d: write at most %d", in.Limit, maxSets)
-	}
-	if in.Limit == 0 {
-		in.Limit = usualSets
+	limit, err := bounded("limit", in.Limit, usualSets, maxSets)
+	if err != nil {
+		return view.AgentDatasets{}, "", err
 	}
 	sets, _, err := c.ListedDatasets(ctx, "")
 	if err != nil {
@@ -39,12 +37,8 @@ func listDatasets(ctx context.Context, c *call, in view.DatasetsArgs) (view.Agen
 		if !strings.Contains(strings.ToLower(d.ID+" "+d.Name+" "+string(d.Kind)), word) {
 			continue
 		}
-		if out.Total++; out.Total <= in.Limit {
-			one := view.AgentDataset{ID: d.ID, Kind: string(d.Kind), Name: d.Name}
-			if d.Records >= 0 {
-				one.Records = &d.Records
-			}
-			out.Untrusted.Datasets = append(out.Untrusted.Datasets, one)
+		if out.Total++; out.Total <= limit {
+			out.Untrusted.Datasets = append(out.Untrusted.Datasets, view.NewAgentDataset(d))
 		}
 	}
 	return out, fmt.Sprintf("listed: %d", len(out.Untrusted.Datasets)), nil

@@ -30,13 +30,12 @@ func (s *Server) addHistory(srv *sdk.Server) {
 }
 
 func (s *Server) history(ctx context.Context, c *call, in view.HistoryArgs) (view.History, string, error) {
-	switch {
-	case in.Limit < 0 || in.Limit > maxLines:
-		return view.History{}, "", fmt.Errorf("limit %d: write at most %d", in.Limit, maxLines)
-	case in.Minutes < 0 || in.Minutes > 10_000_000:
-		return view.History{}, "", fmt.Errorf("minutes %d: write at most 10000000", in.Minutes)
-	case in.Limit == 0:
-		in.Limit = usualLines
+	limit, err := bounded("limit", in.Limit, usualLines, maxLines)
+	if err == nil {
+		_, err = bounded("minutes", in.Minutes, 0, 10_000_000)
+	}
+	if err != nil {
+		return view.History{}, "", err
 	}
 	f := model.ActivityFilter{
 		Words: strings.Fields(in.Search), Kind: model.ActivityKind(in.Kind), Class: model.Class(in.Class), Zone: in.Zone, Profile: c.line.Profile, Limit: looked,
@@ -50,7 +49,7 @@ func (s *Server) history(ctx context.Context, c *call, in view.HistoryArgs) (vie
 	}
 	out := view.History{Note: view.Untrusted, Lines: []view.HistoryLine{}}
 	for _, a := range lines {
-		if len(out.Lines) < in.Limit && a.Ref != c.line.Ref && s.mayRead(a) { // its own line is there, too
+		if len(out.Lines) < limit && a.Ref != c.line.Ref && s.mayRead(a) { // its own line is there, too
 			out.Lines = append(out.Lines, view.NewHistoryLine(a))
 		}
 	}

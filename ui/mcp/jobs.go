@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,11 +52,9 @@ func (s *Server) addJobs(srv *sdk.Server) {
 }
 
 func (s *Server) listJobs(ctx context.Context, c *call, in view.JobsListArgs) (view.AgentJobs, string, error) {
-	if in.Limit < 0 || in.Limit > maxJobs {
-		return view.AgentJobs{}, "", fmt.Errorf("limit %d: write at most %d", in.Limit, maxJobs)
-	}
-	if in.Limit == 0 {
-		in.Limit = usualJobs
+	limit, err := bounded("limit", in.Limit, usualJobs, maxJobs)
+	if err != nil {
+		return view.AgentJobs{}, "", err
 	}
 	if _, err := c.Recover(ctx); err != nil {
 		return view.AgentJobs{}, "", err
@@ -66,7 +65,7 @@ func (s *Server) listJobs(ctx context.Context, c *call, in view.JobsListArgs) (v
 	}
 	out := view.AgentJobs{Jobs: []view.AgentJob{}}
 	for _, j := range jobs {
-		if j.Profile == c.line.Profile && len(out.Jobs) < in.Limit {
+		if j.Profile == c.line.Profile && len(out.Jobs) < limit {
 			out.Jobs = append(out.Jobs, view.NewAgentJob(j))
 		}
 	}
@@ -86,18 +85,16 @@ func (c *call) job(ctx context.Context, id string) (model.Job, error) {
 }
 
 func (s *Server) watchJob(ctx context.Context, c *call, in view.JobsWatchArgs) (view.AgentJob, string, error) {
-	if in.WaitSeconds < 0 || in.WaitSeconds > maxWait {
-		return view.AgentJob{}, "", fmt.Errorf("wait_seconds %d: write at most %d", in.WaitSeconds, maxWait)
-	}
-	if in.WaitSeconds == 0 {
-		in.WaitSeconds = usualWait
+	wait, err := bounded("wait_seconds", in.WaitSeconds, usualWait, maxWait)
+	if err != nil {
+		return view.AgentJob{}, "", err
 	}
 	j, err := c.job(ctx, in.ID)
 	if err != nil {
 		return view.AgentJob{}, "", err
 	}
 	if j.Snapshot != "" && (!j.State.Final() || j.Forgotten()) {
-		waiting, cancel := context.WithTimeout(ctx, time.Duration(in.WaitSeconds)*time.Second)
+		waiting, cancel := context.WithTimeout(ctx, time.Duration(wait)*time.Second)
 		defer cancel()
 		if _, err = c.Watch(waiting, j.ID, nil); errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			err = nil // it still runs
@@ -116,10 +113,7 @@ func (s *Server) download(ctx context.Context, c *call, in view.JobsDownloadArgs
 	}
 	j, err := c.job(ctx, in.ID)
 	if err == nil {
-		if in.Format == "" {
-			in.Format = "json"
-		}
-		j, err = c.Download(ctx, j.ID, jobs.Destination{Format: in.Format}, nil)
+		j, err = c.Download(ctx, j.ID, jobs.Destination{Format: cmp.Or(in.Format, "json")}, nil)
 	}
 	if err != nil {
 		return view.AgentJob{}, "", err

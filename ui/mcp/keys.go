@@ -22,31 +22,18 @@ func (s *Server) addKeys(srv *sdk.Server) {
 }
 
 func checkKeys(ctx context.Context, c *call, in view.KeysCheckArgs) (view.AgentKeys, string, error) {
-	if in.WithinDays < 0 || in.WithinDays > 3650 {
-		return view.AgentKeys{}, "", fmt.Errorf("within_days %d: write at most 3650", in.WithinDays)
+	days, err := bounded("within_days", in.WithinDays, model.SoonDays, 3650)
+	if err != nil {
+		return view.AgentKeys{}, "", err
 	}
-	within := time.Duration(in.WithinDays) * 24 * time.Hour
-	if within == 0 {
-		within = model.SoonDays * 24 * time.Hour
-	}
+	within := time.Duration(days) * 24 * time.Hour
 	keys, findings, err := c.CheckKeys(ctx, within)
 	if err != nil {
 		return view.AgentKeys{}, "", err
 	}
 	out := view.AgentKeys{Keys: []view.AgentKey{}, Findings: []view.AgentFinding{}}
-	now := c.Now()
 	for _, k := range keys {
-		one := view.AgentKey{
-			Name: k.Name, Level: k.Level.String(), Duty: string(k.Duty), State: k.State(now, within).String(),
-			Expires: k.Expires.String(), Rotation: k.Rotation.State(now, within).String(),
-		}
-		if n, ok := k.Expires.DaysLeft(now); ok {
-			one.ExpiryDays = &n
-		}
-		if n, ok := k.Rotation.DaysLeft(now); ok {
-			one.RotationDays = &n
-		}
-		out.Keys = append(out.Keys, one)
+		out.Keys = append(out.Keys, view.NewAgentKey(k, c.Now(), within))
 	}
 	bad := 0
 	for _, f := range findings {
