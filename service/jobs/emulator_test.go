@@ -46,10 +46,8 @@ func TestAJobOnTheEmulator(t *testing.T) {
 	for i := range 200 {
 		fmt.Fprintf(&source, "http://lab.test/search?q=%d\n", i)
 	}
-	inputs, problems, err := rows.ReadInputs(strings.NewReader(source.String()), "")
-	if err != nil || len(problems) > 0 || len(inputs) != 200 {
-		t.Fatalf("%d inputs, %v, %v", len(inputs), problems, err)
-	}
+	read := noerr.Try(rows.Read(strings.NewReader(source.String()), "", rows.Shape{})).Must(t)
+	inputs := read.Rows
 	job, err := cl.Trigger(ctx, model.TriggerRequest{Dataset: "gd_pages", Inputs: inputs})
 	if err != nil || job.State != model.JobAccepted || job.Snapshot == "" || job.KeyName != "batch-user" {
 		t.Fatalf("%+v, %v", job, err)

@@ -86,16 +86,6 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableProgressAnswerLeavesTheJobUnchanged(t *testing.T) {
-	cl, asked := script(t, text(200, "nonsense"), text(200, `{"status":"ready"}`))
-	accepted(t, cl)
-	var states []string
-	noerr.Must(t, noerr.From(cl.Watch(t.Context(), "job-1", func(j model.Job) { states = append(states, string(j.State)+" "+j.Wire) })))
-	if got := strings.Join(states, "|"); got != "accepted |accepted |ready ready" || asked.Load() != 2 {
-		t.Errorf("seen %s in %d polls", got, asked.Load())
-	}
-}
-
 func TestAJobThatIsNotInTheLedgerIsNotWatched(t *testing.T) {
 	cl, asked := script(t, text(200, `{"status":"ready"}`))
 	without := newRunner(t, servicetest.Profile("http://lab.test"))

@@ -42,10 +42,10 @@ func TestALineIsBounded(t *testing.T) {
 
 func TestEveryKindOfInputsIsBoundedInRows(t *testing.T) {
 	for kind, c := range map[string]struct{ before, between, after string }{
-		InputJSON: {"[", ",", "]"}, InputNDJSON: {"", "\n", "\n"}, InputCSV: {"url\n", "\n", "\n"},
+		InputJSON: {"[", ",", "]"}, InputNDJSON: {"", "\n", "\n"}, InputCSV: {"url\n", "\n", "\n"}, InputLines: {"", "\n", "\n"},
 	} {
 		quote := `"`
-		if kind == InputCSV {
+		if kind == InputCSV || kind == InputLines {
 			quote = ""
 		}
 		text := func(n int) string {

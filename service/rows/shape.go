@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -87,12 +86,6 @@ func Sample(inputs []model.JobInput, n int) []model.JobInput {
 		return inputs
 	}
 	return inputs[:n]
-}
-
-// ReadInputs is Read with the zero Shape.
-func ReadInputs(r io.Reader, kind string) ([]model.JobInput, []Problem, error) {
-	in, err := Read(r, kind, Shape{})
-	return in.Rows, in.Problems, err
 }
 
 // check gives the fields of a row, by name as JSON texts, as an input. The fault names the

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"zonedeck/keystore/textfile"
@@ -114,16 +113,14 @@ func (f *fakeMonitor) ToEdit(kind drift.Kind, name string) (string, error) {
 	return "/home/ops/contracts/dataset-gd_shop.toml", f.err
 }
 
-func startDrift(t *testing.T, f *fakeMonitor) *uitest.Screen {
+func flowDrift(t *testing.T, f *fakeMonitor, body func(s *uitest.Screen)) {
 	t.Helper()
-	job := model.Job{ID: "job-2", Dataset: "gd_shop", State: model.JobDownloaded, Profile: "acme"}
-	return start(t, &fakeJobs{jobs: []model.Job{job}, drift: f}, "brightdata", 120, 40)
+	flow(t, &fakeJobs{jobs: []model.Job{{ID: "job-2", Dataset: "gd_shop", State: model.JobDownloaded, Profile: "acme"}}, drift: f}, "brightdata", 120, 40, body)
 }
 
 func TestDriftIsReadAnewWhenTheTabIsShownAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeMonitor{}
-		s := startDrift(t, f)
+	f := &fakeMonitor{}
+	flowDrift(t, f, func(s *uitest.Screen) {
 		s.Press("D", "j", "enter")
 		s.Expect("Drift · gd_shop", "! emptied since job-2")
 		s.Press("down")
@@ -140,20 +137,18 @@ func TestDriftIsReadAnewWhenTheTabIsShownAgain(t *testing.T) {
 
 // The board says what its words for a collector mean, and that a cell leaves fields out.
 func TestTheBoardOfDriftSaysWhatItsWordsMean(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeMonitor{unknown: true, left: []drift.Finding{
-			{Field: strings.Repeat("very_long_", 12), Word: drift.Lost, Text: "one is lost"}, {Field: "price", Word: drift.Lost, Text: "price is lost"},
-		}, accept: true}
-		s := startDrift(t, f)
+	f := &fakeMonitor{unknown: true, left: []drift.Finding{
+		{Field: strings.Repeat("very_long_", 12), Word: drift.Lost, Text: "one is lost"}, {Field: "price", Word: drift.Lost, Text: "price is lost"},
+	}, accept: true}
+	flowDrift(t, f, func(s *uitest.Screen) {
 		s.Press("D")
 		s.Expect("unrecognised: the meaning of these errors is not known here", "the result of job-7 is incomplete and not judged", "2 fields: very_long_")
 	})
 }
 
 func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeMonitor{}
-		s := startDrift(t, f)
+	f := &fakeMonitor{}
+	flowDrift(t, f, func(s *uitest.Screen) {
 		s.Press("D")
 		s.Expect("Drift · 2 collectors · 1 with drift · 1 without useful rows", "✗ no useful row ×4", "access restricted", "no useful row in the last 4 runs")
 		s.Press("a") // of a collector without a run
@@ -193,9 +188,8 @@ func refused() []drift.Finding {
 }
 
 func TestWhatTheContractRefusesIsAskedBeforeItIsAccepted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeMonitor{left: refused()}
-		s := startDrift(t, f)
+	f := &fakeMonitor{left: refused()}
+	flowDrift(t, f, func(s *uitest.Screen) {
 		s.Press("D", "j", "a")
 		s.Expect("Accept gd_shop?", "Accepting job-2 settles this, by which it differs from earlier runs:", "· price is there and empty in each of 40 rows",
 			"It does not settle this, and job-2 stays drift:", "! price filled in 0 of 40 rows (0 %); the contract wants at least 95 %",
@@ -212,9 +206,8 @@ func TestWhatTheContractRefusesIsAskedBeforeItIsAccepted(t *testing.T) {
 }
 
 func TestARunThatItsContractAndItsFetchRefuseLeadsToBoth(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeMonitor{left: append(refused(), drift.Finding{Field: ".price", Word: drift.Missing, Text: ".price matched nothing, and the fetch requires it"})}
-		s := startDrift(t, f)
+	f := &fakeMonitor{left: append(refused(), drift.Finding{Field: ".price", Word: drift.Missing, Text: ".price matched nothing, and the fetch requires it"})}
+	flowDrift(t, f, func(s *uitest.Screen) {
 		s.Press("D", "j", "a")
 		s.Expect("The fetch requires some of it: o opens it in the Sandbox", "The contract asks for the rest: e edits it.")
 		screen := s.Screen()
@@ -226,9 +219,8 @@ func TestARunThatItsContractAndItsFetchRefuseLeadsToBoth(t *testing.T) {
 }
 
 func TestWhatAFetchRequiresLeadsToTheSandbox(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeMonitor{left: []drift.Finding{{Field: ".price", Word: drift.Missing, Text: ".price matched nothing, and the fetch requires it"}}}
-		s := startDrift(t, f)
+	f := &fakeMonitor{left: []drift.Finding{{Field: ".price", Word: drift.Missing, Text: ".price matched nothing, and the fetch requires it"}}}
+	flowDrift(t, f, func(s *uitest.Screen) {
 		s.Press("D", "j", "a")
 		s.Expect("The fetch requires it: o opens it in the Sandbox")
 		s.Press("e")
@@ -239,9 +231,9 @@ func TestWhatAFetchRequiresLeadsToTheSandbox(t *testing.T) {
 }
 
 func TestFieldsThatComeAfterThePageWasLeftDoNotOpenIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeMonitor{hold: make(chan struct{})}
-		s := startDrift(t, f)
+	f := &fakeMonitor{}
+	flowDrift(t, f, func(s *uitest.Screen) {
+		f.hold = make(chan struct{})
 		s.Press("D", "j", "enter", "esc")
 		s.Expect("Jobs (1)")
 		close(f.hold)
@@ -251,9 +243,8 @@ func TestFieldsThatComeAfterThePageWasLeftDoNotOpenIt(t *testing.T) {
 }
 
 func TestWhatGoesWrongWithDriftIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeMonitor{err: errors.New("the disk is full"), listErr: &textfile.Error{File: "c.toml", Line: 4, Column: 1, Msg: "\"int\" is not a type", Expected: "text"}}
-		s := startDrift(t, f)
+	f := &fakeMonitor{err: errors.New("the disk is full"), listErr: &textfile.Error{File: "c.toml", Line: 4, Column: 1, Msg: "\"int\" is not a type", Expected: "text"}}
+	flowDrift(t, f, func(s *uitest.Screen) {
 		s.Press("D", "j")
 		s.Expect("a contract is left out: c.toml:4:1", "gd_shop")
 		f.mu.Lock()

@@ -103,10 +103,15 @@ func openRecords(t *testing.T, r *results, content string, w, h int) *uitest.Scr
 	return s
 }
 
+// flowRecords runs a test on the page of a result with the given rows.
+func flowRecords(t *testing.T, content string, w, h int, body func(s *uitest.Screen)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { body(openRecords(t, &results{}, content, w, h)) })
+}
+
 // A result whose file is gone is downloaded again from its page.
 func TestAResultWhoseFileIsGoneIsDownloadedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openRecords(t, &results{}, shopRows(3), 120, 40)
+	flowRecords(t, shopRows(3), 120, 40, func(s *uitest.Screen) {
 		s.Expect("Records of job-1", "3 rows")
 		noerr.Must(t, os.Remove("rows.ndjson"))
 		s.Press("r")
@@ -295,8 +300,7 @@ func TestTheRowsOfADownloadedResult(t *testing.T) {
 }
 
 func TestAResultThatCannotBeShownSaysWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openRecords(t, &results{}, "\x1f\x8b", 80, 24)
+	flowRecords(t, "\x1f\x8b", 80, 24, func(s *uitest.Screen) {
 		s.Expect("it is compressed (gzip): unpack it")
 		s.Press("esc")
 		s.Expect("Jobs (1)")
@@ -304,8 +308,7 @@ func TestAResultThatCannotBeShownSaysWhy(t *testing.T) {
 }
 
 func TestAResultThatChangesIsOpenedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openRecords(t, &results{}, shopRows(10), 80, 24)
+	flowRecords(t, shopRows(10), 80, 24, func(s *uitest.Screen) {
 		noerr.Must(t, os.WriteFile("rows.ndjson", []byte(shopRows(12)), 0o600))
 		s.AllowError("has changed since it was opened")
 		s.Press("s")
@@ -341,8 +344,7 @@ func TestTheRowsOfAnExportStayUntilItIsWritten(t *testing.T) {
 
 // The ending of a name and the format are one choice: no file says that it is CSV and holds NDJSON.
 func TestTheFormatOfAnExportFollowsTheEndingOfItsName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openRecords(t, &results{}, shopRows(3), 80, 24)
+	flowRecords(t, shopRows(3), 80, 24, func(s *uitest.Screen) {
 		s.Press("x", "ctrl+u")
 		s.Type("three.csv")
 		s.Expect("( ) NDJSON ( ) JSON (•) CSV")
@@ -358,8 +360,7 @@ func TestTheFormatOfAnExportFollowsTheEndingOfItsName(t *testing.T) {
 
 // What was typed stays, and the field that is wrong says why.
 func TestADialogOfTheRecordsThatIsRefusedStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openRecords(t, &results{}, shopRows(3), 80, 24)
+	flowRecords(t, shopRows(3), 80, 24, func(s *uitest.Screen) {
 		s.Press("x", "ctrl+u")
 		s.Type("nowhere/three.csv")
 		s.Press("ctrl+s")
@@ -422,8 +423,7 @@ func TestColumnsOutOfSightAreCounted(t *testing.T) {
 }
 
 func TestAColumnWhoseNameShowsNothingIsNamedInQuotes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openRecords(t, &results{}, `{"":"blank","  ":"spaces"}`+"\n", 80, 24)
+	flowRecords(t, `{"":"blank","  ":"spaces"}`+"\n", 80, 24, func(s *uitest.Screen) {
 		s.Expect(`"" `, `"  " `, `"" · text · 100 % filled`)
 		s.Press("s")
 		s.Expect("sort: this column has no name to sort by")
@@ -438,8 +438,7 @@ func TestAColumnWhoseNameShowsNothingIsNamedInQuotes(t *testing.T) {
 
 // The size of a row that is too long to be read is not known.
 func TestARowThatIsTooLongShowsNoSize(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openRecords(t, &results{}, `{"id":1}`+"\n"+`{"id":"`+strings.Repeat("x", 65<<20)+`"}`+"\n", 120, 40)
+	flowRecords(t, `{"id":1}`+"\n"+`{"id":"`+strings.Repeat("x", 65<<20)+`"}`+"\n", 120, 40, func(s *uitest.Screen) {
 		s.Press("G")
 		s.Expect("╭ Row 2 ─", "! it is larger than 64 MiB")
 	})
