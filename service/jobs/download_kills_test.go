@@ -100,9 +100,7 @@ func downloadedTo(t *testing.T, dir, format string, s *inParts) []byte {
 	t.Helper()
 	file := filepath.Join(dir, "results", "out."+format)
 	whole := noerr.Try(os.ReadFile(file)).Must(t)
-	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-	noerr.Must(t, err)
-	defer l.Close()
+	l := ledgerIn(t, dir)
 	all, total, err := l.Jobs(t.Context(), 0)
 	if err != nil || total != 1 {
 		t.Fatalf("%+v, %v", all, err)

@@ -101,7 +101,7 @@ func (rn *Runner) check(ctx context.Context, p model.Profile, d dialect.Dialect,
 
 func (rn *Runner) estimate(ctx context.Context, p model.Profile, d dialect.Dialect, r model.TriggerRequest) (Estimate, error) {
 	e := Estimate{Inputs: len(r.Inputs), Dollars: -1, worst: -1}
-	was, err := rn.past(ctx, p, d, r)
+	was, err := rn.past(ctx, p, r)
 	if err != nil {
 		return e, err
 	}
@@ -196,7 +196,7 @@ func (e earlierJobs) none() string {
 
 // past is what earlier jobs gave. A job that found nothing says nothing about the next one, because its
 // pages may have been dead; and a job with a limit might have given more.
-func (rn *Runner) past(ctx context.Context, p model.Profile, d dialect.Dialect, r model.TriggerRequest) (was earlierJobs, err error) {
+func (rn *Runner) past(ctx context.Context, p model.Profile, r model.TriggerRequest) (was earlierJobs, err error) {
 	if rn.cfg.Ledger == nil {
 		return was, nil
 	}
@@ -210,15 +210,6 @@ func (rn *Runner) past(ctx context.Context, p model.Profile, d dialect.Dialect, 
 			continue
 		}
 		asked := j.Request
-		if asked == nil { // an older version of the ledger
-			request, err := rn.Request(ctx, j.ID)
-			if err != nil && !errors.Is(err, ErrNoRequest) {
-				return was, err
-			}
-			if err == nil {
-				asked = askedOf(d.Settings(request), model.JobRejected{})
-			}
-		}
 		if asked == nil || asked.Discover != r.Settings.Discover {
 			continue // it is not known to be comparable
 		}

@@ -23,7 +23,6 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
-	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
 )
 
@@ -132,9 +131,7 @@ func TestAKilledDownloadGoesOnWithThePartThatLacks(t *testing.T) {
 	case <-time.After(2 * time.Minute): // ends a hang
 		t.Fatal("the third part was not asked for")
 	}
-	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-	noerr.Must(t, err)
-	defer l.Close()
+	l := ledgerIn(t, dir)
 	c := newRunner(t, p, func(o *Config) { o.Ledger = l })
 	dest := Destination{File: results, Format: "json"}
 	if _, err := c.Download(t.Context(), "job-1", dest, nil); !errors.Is(err, textfile.ErrLocked) || !strings.Contains(err.Error(), "job-1_sd_1.json is being downloaded to already") {

@@ -70,9 +70,7 @@ func TestAnIdentifierOutlivesALedgerThatCannotBeWritten(t *testing.T) {
 
 func TestALedgerThatCannotBeWrittenStartsNoJob(t *testing.T) {
 	_, dir := servicetest.Ledger(t)
-	frozen, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-	noerr.Must(t, err)
-	defer frozen.Close()
+	frozen := ledgerIn(t, dir)
 	if err := os.Mkdir(filepath.Join(dir, "ledger.db.log"), 0o700); err != nil { // a folder takes no line
 		t.Fatal(err)
 	}

@@ -4,13 +4,16 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
+	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
 	"zonedeck/service/work"
 	"zonedeck/service/work/worktest"
@@ -90,6 +93,15 @@ func inProfile(t testing.TB, rn *Runner, change func(*model.Profile)) {
 	p := noerr.Try(rn.cfg.Source.Profile(t.Context())).Must(t)
 	change(&p)
 	rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, ProfileBy: func(context.Context) (model.Profile, error) { return p, nil }}
+}
+
+// ledgerIn is the ledger in a folder that other processes write to, until the test ends.
+func ledgerIn(t testing.TB, dir string) *ledger.Ledger {
+	t.Helper()
+	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
+	noerr.Must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
 }
 
 // withLedger gives the Runner a ledger.

@@ -50,9 +50,7 @@ func victimFollow(ctx context.Context) error {
 // inFlight puts n accepted jobs into the ledger of dir.
 func inFlight(t *testing.T, dir string, n int) *ledger.Ledger {
 	t.Helper()
-	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-	noerr.Must(t, err)
-	t.Cleanup(func() { _ = l.Close() })
+	l := ledgerIn(t, dir)
 	rn := newRunner(t, servicetest.Profile("http://nowhere.test"), func(c *Config) { c.Ledger = l })
 	for range n {
 		job := accepted(t, rn)
@@ -222,9 +220,7 @@ func TestTheEmulatorSeesOneQuestionForEachJobThatIsOver(t *testing.T) {
 	sc.PageDelay = time.Millisecond
 	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc})
 	dir := t.TempDir()
-	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
-	noerr.Must(t, err)
-	t.Cleanup(func() { _ = l.Close() })
+	l := ledgerIn(t, dir)
 	rn := newRunner(t, demo.Profile, func(c *Config) { c.Ledger, c.Source = l, demo.Source(demo.Profile) })
 	for i := range jobs {
 		job, err := rn.Trigger(t.Context(), model.TriggerRequest{

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,11 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
+
+// queried is a job of a product for one query.
+func queried(product, query string) model.TriggerRequest {
+	return model.TriggerRequest{Dataset: product, Inputs: []model.JobInput{{Extra: map[string]string{"query": strconv.Quote(query)}}}}
+}
 
 // launchedOn launches a job, and follows it until it is over.
 func launchedOn(t *testing.T, rn *Runner, r model.TriggerRequest) model.Job {
@@ -110,7 +116,7 @@ func TestAProductsJobIsNeverDoubled(t *testing.T) {
 			t.Error("the list of data sets was asked for")
 			return nil, 0, nil
 		})
-		job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
+		job, err := rn.Trigger(t.Context(), queried("discover", "a"))
 		if err != nil || job.State != c.want || asked.Load() != 1 {
 			t.Errorf("%s: %+v, %v after %d calls", name, job, err, asked.Load())
 		}
@@ -129,7 +135,7 @@ func TestAProductsJobIsTakenByTheIdentifierThatAPersonGives(t *testing.T) {
 		t.Error("the list of data sets was asked for")
 		return nil, 0, nil
 	})
-	job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
+	job, err := rn.Trigger(t.Context(), queried("discover", "a"))
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)
 	}
@@ -165,10 +171,9 @@ func TestAResultOfAProductThatIsNotWholeIsNone(t *testing.T) {
 		"gone elsewhere": {text(404, `{"error":"Task not found"}`), "Task not found"},
 	} {
 		rn, _ := script(t, text(200, `{"task_id":"t-1"}`), c.answer)
-		job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
-		noerr.Must(t, err)
+		job := noerr.Try(rn.Trigger(t.Context(), queried("discover", "a"))).Must(t)
 		file := filepath.Join(t.TempDir(), "out.ndjson")
-		job, err = rn.Download(t.Context(), job.ID, Destination{File: file}, nil)
+		job, err := rn.Download(t.Context(), job.ID, Destination{File: file}, nil)
 		if c.want == "" {
 			if err != nil || job.State != model.JobDownloaded || !job.Rows.Counted || job.Rows.Returned != 0 || job.Bytes != 0 {
 				t.Errorf("%s: %+v, %v", name, job, err)
@@ -186,7 +191,7 @@ func TestAResultOfAProductThatIsNotWholeIsNone(t *testing.T) {
 
 func TestWhatIsNotKnownToBeCancelledIsNotTried(t *testing.T) {
 	rn, asked := script(t, text(200, `{"task_id":"t-1"}`))
-	job := noerr.Try(rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})).Must(t)
+	job := noerr.Try(rn.Trigger(t.Context(), queried("discover", "a"))).Must(t)
 	if _, err := rn.CancelJob(t.Context(), job.ID); !errors.Is(err, dialect.ErrNotShown) || asked.Load() != 1 {
 		t.Errorf("%v after %d calls", err, asked.Load())
 	}
@@ -194,7 +199,7 @@ func TestWhatIsNotKnownToBeCancelledIsNotTried(t *testing.T) {
 
 func TestWhatAResultSaysItCostGoesBeforeTheRate(t *testing.T) {
 	rn, _ := script(t, text(200, `{"request_id":"r-1"}`), text(200, `{"status":"completed","data":[{"name":"a"},{"name":"b"}],"total_cost":"$73.00"}`))
-	job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "deep_lookup", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
+	job, err := rn.Trigger(t.Context(), queried("deep_lookup", "a"))
 	if err == nil {
 		job, err = rn.Download(t.Context(), job.ID, Destination{File: filepath.Join(t.TempDir(), "out.json")}, nil)
 	}
