@@ -12,10 +12,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/internal/schematest"
 	"zonedeck/model"
 )
 
@@ -40,11 +40,7 @@ func harOf(t noerr.T, results ...model.FetchResult) (string, []harEntry) {
 	if err != nil || n != len(results) {
 		t.Fatal(n, err)
 	}
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/har.json")
-	noerr.Must(t, err)
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(b.String()))
-	noerr.Must(t, err)
-	noerr.Must(t, schema.Validate(v))
+	noerr.Must(t, schematest.Check("../../docs/schema/har.json", []byte(b.String())))
 	var file struct{ Log struct{ Entries []harEntry } }
 	noerr.Must(t, json.Unmarshal([]byte(b.String()), &file))
 	return b.String(), file.Log.Entries

@@ -99,10 +99,11 @@ func (f *fault) in(at ...any) *fault {
 	return f
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+// The length is checked apart: a counted repetition takes the program's start half a millisecond to compile.
+var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 
 func (e entry) rule() (Rule, *fault) {
-	if !validName.MatchString(e.Name) {
+	if len(e.Name) > 64 || !validName.MatchString(e.Name) {
 		return Rule{}, wrong("small letters, digits, - and _, at most 64", "%q cannot name a rule", e.Name).in("name")
 	}
 	if taken := func(n model.RuleNote) bool { return n.Name == e.Name }; e.Name == "breaker" || slices.ContainsFunc(model.DiagnosisRules(), taken) {

@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"zonedeck/internal/noerr"
+	"zonedeck/internal/schematest"
 	"zonedeck/model"
 	"zonedeck/service"
 )
@@ -116,12 +115,10 @@ func readyLine(t *testing.T, args ...string) []byte {
 	if err != nil {
 		t.Fatalf("no ready line: %v; stderr %q", err, stderr)
 	}
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", "emulate.json"))
-	noerr.Must(t, err)
-	object, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
-	noerr.Must(t, err)
-	noerr.Want(t, schema.Validate(object))
-	if _, err := os.Stat(object.(map[string]any)["ca"].(string)); err != nil {
+	noerr.Want(t, schematest.Check(filepath.Join("..", "..", "docs", "schema", "emulate.json"), line))
+	var ready struct{ CA string }
+	noerr.Must(t, json.Unmarshal(line, &ready))
+	if _, err := os.Stat(ready.CA); err != nil {
 		t.Errorf("the CA's file: %v", err)
 	}
 	cancel()

@@ -23,9 +23,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/internal/schematest"
 	"zonedeck/keystore"
 	"zonedeck/service/emulator"
 	"zonedeck/service/rehearsal"
@@ -281,16 +281,12 @@ func matches(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: matches [-lines] SCHEMA FILE")
 	}
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(schemas, args[0]+".json"))
-	ts.Check(err)
 	objects := []string{ts.ReadFile(args[1])}
 	if lines {
 		objects = strings.Split(strings.TrimSpace(objects[0]), "\n")
 	}
 	for _, o := range objects {
-		object, err := jsonschema.UnmarshalJSON(strings.NewReader(o))
-		ts.Check(err)
-		ts.Check(schema.Validate(object))
+		ts.Check(schematest.Check(filepath.Join(schemas, args[0]+".json"), []byte(o)))
 	}
 }
 
