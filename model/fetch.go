@@ -156,6 +156,17 @@ type Field struct {
 	Value string
 }
 
+// MissingFields lists the paths that were not found, in order.
+func MissingFields(found []Field) []string {
+	var missing []string
+	for _, f := range found {
+		if !f.Found {
+			missing = append(missing, f.Path)
+		}
+	}
+	return missing
+}
+
 // FetchResult is what came of a fetch. There is always a Diagnosis; a failed
 // fetch is a result, not a Go error.
 type FetchResult struct {

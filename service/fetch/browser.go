@@ -143,7 +143,7 @@ func (f *flight) keepShot(t *try, v browse.Visit, now model.Attempt) {
 		t.body.Note("note", "the required fields were not looked for: %v", err)
 		return
 	}
-	t.fields, o.RequiredFields, o.MissingFields = found, f.r.Required, fields.Missing(found)
+	t.fields, o.RequiredFields, o.MissingFields = found, f.r.Required, model.MissingFields(found)
 }
 
 // pageHead is how much of a document a diagnosis looks at, in bytes.

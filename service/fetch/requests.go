@@ -1,6 +1,50 @@
 package fetch
 
-import "zonedeck/service/saved"
+import (
+	"strings"
+
+	"zonedeck/service/agent"
+	"zonedeck/service/importers"
+	"zonedeck/service/saved"
+)
+
+// What is read of other programs' requests, and by what; see importers. An entry is one of a HAR file.
+type (
+	Imported    = importers.Imported
+	ImportKnown = importers.Known
+	ImportEntry = importers.HAREntry
+)
+
+// Importable reports whether a text is a curl command or a HAR file.
+func Importable(text string) bool { return importers.IsCurl(text) || importers.IsHAR(text) }
+
+// Import reads a curl command or a HAR file. Of a file with several requests it returns the entries.
+func Import(text string, known ImportKnown) (Imported, []ImportEntry, error) {
+	if importers.IsCurl(text) {
+		got, err := importers.Curl(text, known)
+		return got, nil, err
+	}
+	entries, err := importers.HAR(strings.NewReader(text))
+	if err != nil || len(entries) != 1 {
+		return Imported{}, entries, err
+	}
+	got, err := entries[0].Import(known)
+	return got, nil, err
+}
+
+// A tool of agent access, its arguments and their kinds; see agent.
+type (
+	Tool      = agent.Tool
+	ToolInput = agent.Input
+)
+
+// The kinds of arguments that have a field of their own; any other is a text.
+const (
+	ToolChoice = agent.KindChoice
+	ToolSwitch = agent.KindSwitch
+	ToolLines  = agent.KindLines
+	ToolJSON   = agent.KindJSON
+)
 
 // SavedRequest is a request on this machine's disk; see saved.
 type SavedRequest = saved.Entry
@@ -8,8 +52,11 @@ type SavedRequest = saved.Entry
 // MaxDeletedRequests is how many deleted ones are kept.
 const MaxDeletedRequests = saved.MaxDeleted
 
-// ErrNoneDeleted says that no request was deleted.
-var ErrNoneDeleted = saved.ErrNoneDeleted
+// ErrNoneDeleted says that no request was deleted, ErrRequestExists that a name is taken.
+var (
+	ErrNoneDeleted   = saved.ErrNoneDeleted
+	ErrRequestExists = saved.ErrExists
+)
 
 // CheckRequestName says why a request cannot have a name, or is nil.
 func CheckRequestName(name string) error { return saved.CheckName(name) }

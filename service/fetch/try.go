@@ -362,5 +362,5 @@ func (f *flight) finish(t *try) {
 		t.body.Note("note", "the required fields were not looked for: %v", err)
 		return
 	}
-	o.RequiredFields, o.MissingFields = f.r.Required, fields.Missing(t.fields)
+	o.RequiredFields, o.MissingFields = f.r.Required, model.MissingFields(t.fields)
 }

@@ -56,17 +56,6 @@ func Find(contentType string, body []byte, paths []string) ([]model.Field, error
 	return findHTML(body, paths)
 }
 
-// Missing lists the paths that were not found, in order.
-func Missing(found []model.Field) []string {
-	var missing []string
-	for _, f := range found {
-		if !f.Found {
-			missing = append(missing, f.Path)
-		}
-	}
-	return missing
-}
-
 func isJSON(contentType string, body []byte) bool {
 	if strings.Contains(strings.ToLower(contentType), "json") {
 		return true

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/model"
 )
 
 const page = `<!doctype html><html><head><meta name="sku" content="A1"></head><body>
@@ -33,7 +34,7 @@ func TestFieldsAreFoundInHTMLAndJSON(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			found, err := Find(c.contentType, []byte(c.body), c.paths)
 			noerr.Must(t, err)
-			if got := Missing(found); !slices.Equal(got, c.missing) {
+			if got := model.MissingFields(found); !slices.Equal(got, c.missing) {
 				t.Errorf("missing %q, want %q (found %+v)", got, c.missing, found)
 			}
 		})
@@ -62,7 +63,7 @@ func TestABodyThatNestsWithoutEndHarmsNothing(t *testing.T) {
 	} {
 		for _, kind := range []string{"application/json", "text/html"} {
 			found, err := Find(kind, []byte(body), []string{"a.a.a", "0.0"})
-			if err == nil && len(Missing(found)) != 2 {
+			if err == nil && len(model.MissingFields(found)) != 2 {
 				t.Errorf("%s as %s: %+v", name, kind, found)
 			}
 		}

@@ -104,11 +104,9 @@ func (c *Console) Root() *ui.App {
 	now, store := s.Now, saved.New(s.Paths.RequestsDir())
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
-			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: s.Fetch, Owners: s.Keys.Owners(), Comparer: s.Fetch, Tools: s.Fetch, History: s.History,
-			Saved: store, Variables: s.Variables, Collection: func(form *sandbox.Model) kit.Overlay {
-				return collection.New(collection.Deps{Ctx: c.ctx, Now: c.terminal.Now, Theme: theme, Store: store, Form: form})
-			},
-			Profile: s, Open: c.openBody, Edit: c.terminal.editBody(s.History),
+			Ctx: c.ctx, Theme: theme, Fetcher: s.Fetch, Owners: s.Keys.Owners(), Comparer: s.Fetch, Tools: s.Fetch, History: s.History,
+			Saved: store, Variables: s.Variables, Collection: savedRequests{collection.Deps{Ctx: c.ctx, Now: c.terminal.Now, Theme: theme, Store: store}},
+			Profile: s, Bodies: bodies{s.History, c.terminal},
 			Pictures: picture.Detect(c.terminal.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
@@ -132,6 +130,15 @@ func (c *Console) Root() *ui.App {
 		Multiplexer: c.terminal.multiplexer(), CopyToTmux: c.terminal.copyToTmux(),
 		Suspend: c.suspend, Code: code.New(code.Deps{Ctx: c.ctx, Theme: theme, Fetches: exported{s}}).Open,
 	})
+}
+
+// savedRequests are the saved requests as the Sandbox picks from them.
+type savedRequests struct{ collection.Deps }
+
+// Overlay implements sandbox.Collection.
+func (s savedRequests) Overlay(form *sandbox.Model) kit.Overlay {
+	s.Form = form
+	return collection.New(s.Deps)
 }
 
 // rotating are the rotations as the tab of keys works with them.

@@ -25,9 +25,15 @@ import (
 // The views' access to the outside: bodies on disk, input files and the editor. All
 // of it is called in commands.
 
-// openBody opens a body for the viewer, which hands a context to all that it loads.
-func (c *Console) openBody(_ context.Context, b model.BodyRef) (body.Source, error) {
-	opened, err := c.service.History.OpenBody(b)
+// bodies are those of the history, and $VISUAL or $EDITOR for them. It implements sandbox.Bodies.
+type bodies struct {
+	*history.History
+	terminal
+}
+
+// Open opens a body for the viewer, which hands a context to all that it loads.
+func (s bodies) Open(_ context.Context, b model.BodyRef) (body.Source, error) {
+	opened, err := s.OpenBody(b)
 	if err != nil {
 		return body.Source{}, err
 	}
@@ -63,10 +69,15 @@ func (e *editor) Close() error {
 	return os.Remove(e.copied)
 }
 
+// editor is the command of $VISUAL or $EDITOR in its words; nil if neither is set.
+func (t terminal) editor() []string {
+	return strings.Fields(cmp.Or(t.Getenv("VISUAL"), t.Getenv("EDITOR")))
+}
+
 // editFile returns the function that prepares $VISUAL or $EDITOR for a file of the operator's; nil if
 // neither is set.
 func (t terminal) editFile() func(file string) tea.ExecCommand {
-	words := strings.Fields(cmp.Or(t.Getenv("VISUAL"), t.Getenv("EDITOR")))
+	words := t.editor()
 	if len(words) == 0 {
 		return nil
 	}
@@ -75,24 +86,21 @@ func (t terminal) editFile() func(file string) tea.ExecCommand {
 	}
 }
 
-// editBody returns the function that prepares $VISUAL or $EDITOR for a body; nil if
-// neither is set.
-func (t terminal) editBody(h *history.History) func(context.Context, model.BodyRef, string) (sandbox.Editor, error) {
-	words := strings.Fields(cmp.Or(t.Getenv("VISUAL"), t.Getenv("EDITOR")))
-	if len(words) == 0 {
-		return nil
+// HasEditor reports whether an editor is set.
+func (s bodies) HasEditor() bool { return len(s.editor()) > 0 }
+
+// Edit prepares the editor for a copy of a body.
+func (s bodies) Edit(ctx context.Context, b model.BodyRef, contentType string) (sandbox.Editor, error) {
+	f, err := os.CreateTemp("", "zonedeck-*"+history.Extension(contentType))
+	if err != nil {
+		return nil, fmt.Errorf("copy the body for the editor: %w", err)
 	}
-	return func(ctx context.Context, b model.BodyRef, contentType string) (sandbox.Editor, error) {
-		f, err := os.CreateTemp("", "zonedeck-*"+history.Extension(contentType))
-		if err != nil {
-			return nil, fmt.Errorf("copy the body for the editor: %w", err)
-		}
-		if err := errors.Join(h.CopyBody(f, b), f.Close()); err != nil {
-			return nil, fmt.Errorf("copy the body for the editor: %w", errors.Join(err, os.Remove(f.Name())))
-		}
-		cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], append(words[1:], f.Name())...)
-		return &editor{Cmd: cmd, copied: f.Name()}, nil
+	if err := errors.Join(s.CopyBody(f, b), f.Close()); err != nil {
+		return nil, fmt.Errorf("copy the body for the editor: %w", errors.Join(err, os.Remove(f.Name())))
 	}
+	words := s.editor()
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], append(words[1:], f.Name())...)
+	return &editor{Cmd: cmd, copied: f.Name()}, nil
 }
 
 // writeCode writes a text to a file and names it. Without replace, a file that is there stays

@@ -27,14 +27,13 @@ func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("EDITOR", "true")
 	h := history.New(journal.None(), config.Paths{Cache: dir}, "test", time.Now)
-	s := &Console{service: &service.Service{History: h}}
-	edit := terminal{service.Options{Getenv: os.Getenv}}.editBody(h)
+	s := bodies{h, terminal{service.Options{Getenv: os.Getenv}}}
 	sum := sha256.Sum256([]byte("as it came"))
 	b := model.BodyRef{File: filepath.Join(dir, "page.html"), Size: 10, SHA256: hex.EncodeToString(sum[:])}
 	for text, want := range map[string]string{"as it came": "", "as it goes": b.File + " has changed since the body was received"} {
 		noerr.Must(t, os.WriteFile(b.File, []byte(text), 0o600))
-		src, err := s.openBody(t.Context(), b)
-		cmd, eerr := edit(t.Context(), b, "text/html")
+		src, err := s.Open(t.Context(), b)
+		cmd, eerr := s.Edit(t.Context(), b, "text/html")
 		if want != "" {
 			if err == nil || eerr == nil || !strings.Contains(err.Error(), want) || !strings.Contains(eerr.Error(), want) {
 				t.Errorf("%q: %v, %v", text, err, eerr)
@@ -52,7 +51,7 @@ func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
 		noerr.Want(t, cmd.Run())
 	}
 	noerr.Must(t, os.Remove(b.File))
-	if _, err := s.openBody(t.Context(), b); err == nil || !strings.Contains(err.Error(), "no longer exists") {
+	if _, err := s.Open(t.Context(), b); err == nil || !strings.Contains(err.Error(), "no longer exists") {
 		t.Errorf("%v", err)
 	}
 }

@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/body"
 	"zonedeck/ui/sandbox"
 )
 
@@ -32,11 +30,9 @@ func BenchmarkKeyToFrame(b *testing.B) {
 	res.Body = model.BodyRef{File: "large", Size: int64(len(page))}
 	svc.kept["f_1"] = res
 	view := sandbox.New(sandbox.Deps{
-		Ctx: b.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: svc, History: keptFetches{fakeService: svc},
+		Ctx: b.Context(), Theme: kit.NewTheme(true, false), Fetcher: svc, History: keptFetches{fakeService: svc},
 		Saved: &fakeStore{}, Profile: inUse(demoProfile),
-		Open: func(context.Context, model.BodyRef) (body.Source, error) {
-			return body.Source{Reader: bytes.NewReader(page), Size: int64(len(page))}, nil
-		},
+		Bodies: &fakeFiles{bodies: map[string]string{"large": string(page)}, opens: map[string]int{}, closes: map[string]int{}},
 	})
 	run(view, view.Init())
 	run(view, kit.Serve(view, kit.SessionChanged{Session: demoSession()}))

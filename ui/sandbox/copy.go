@@ -11,7 +11,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -69,9 +68,9 @@ func (m *Model) copyBody(b model.BodyRef) tea.Cmd {
 	if b.File == "" {
 		return kit.CopyText("body", string(b.Bytes))
 	}
-	open := m.deps.Open
+	bodies := m.deps.Bodies
 	return kit.Load(kit.Sandbox, &m.work.copy, m.deps.Ctx, func(ctx context.Context) (string, error) {
-		return readBody(ctx, open, b)
+		return readBody(ctx, bodies, b)
 	}, func(text string, err error) tea.Cmd {
 		switch {
 		case errors.Is(err, context.Canceled):
@@ -86,8 +85,8 @@ func (m *Model) copyBody(b model.BodyRef) tea.Cmd {
 // code is the form's request as code for other programs.
 func (p *formPane) code() kit.ShowCode { return kit.ShowCode{Request: p.request} }
 
-func readBody(ctx context.Context, open func(context.Context, model.BodyRef) (body.Source, error), b model.BodyRef) (string, error) {
-	src, err := open(ctx, b)
+func readBody(ctx context.Context, bodies Bodies, b model.BodyRef) (string, error) {
+	src, err := bodies.Open(ctx, b)
 	if err != nil {
 		return "", err
 	}

@@ -190,7 +190,7 @@ func (d draft) input() (fetch.Draft, []problem) {
 // check is what a draft comes to, and what is shown at its fields.
 func (m *Model) check(d draft) (fetch.Report, []problem) {
 	input, out := d.input()
-	report := fetch.Check(fetch.Known{Profile: m.deps.Profile.CurrentProfile(), Keys: sessionKeys(m.session), Variables: m.deps.Variables, Now: m.deps.Now()}, input)
+	report := fetch.Check(fetch.Known{Profile: m.deps.Profile.CurrentProfile(), Keys: sessionKeys(m.session), Variables: m.deps.Variables, Now: m.deps.Profile.Now()}, input)
 	for _, p := range report.Problems {
 		if f := refusedField(p.Field); f != fieldZone || !starting(m.session) { // the zones are not known yet
 			out = append(out, problem{f, stop, p.Err.Error()})

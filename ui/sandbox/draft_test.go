@@ -37,13 +37,8 @@ func demo() kit.Session {
 
 // drafting is a tab in a session.
 func drafting(s kit.Session) *Model {
-	return &Model{session: s, deps: Deps{Now: noon, Profile: inUse(s.Profile)}}
+	return &Model{session: s, deps: Deps{Profile: theProfile(s.Profile)}}
 }
-
-// inUse is the profile in use.
-type inUse model.Profile
-
-func (p inUse) CurrentProfile() model.Profile { return model.Profile(p) }
 
 func TestProblemsAreShownAtTheirField(t *testing.T) {
 	noKey := demo()

@@ -176,16 +176,14 @@ type fakeStore struct {
 	renamed func(from, to string)
 }
 
-// overlay stands for the collection: a finder over the names.
-func (s *fakeStore) overlay(theme *kit.Theme) func(*sandbox.Model) kit.Overlay {
-	return func(form *sandbox.Model) kit.Overlay {
-		s.renamed = form.RenamedSaved
-		var choices []widget.Choice
-		for _, name := range slices.Sorted(maps.Keys(s.kept)) {
-			choices = append(choices, widget.Choice{Option: widget.Option{Value: name}, Pick: form.OpenSaved(name)})
-		}
-		return widget.NewFinder(theme, "Saved requests", "", choices)
+// Overlay stands for the collection: a finder over the names.
+func (s *fakeStore) Overlay(form *sandbox.Model) kit.Overlay {
+	s.renamed = form.RenamedSaved
+	var choices []widget.Choice
+	for _, name := range slices.Sorted(maps.Keys(s.kept)) {
+		choices = append(choices, widget.Choice{Option: widget.Option{Value: name}, Pick: form.OpenSaved(name)})
 	}
+	return widget.NewFinder(kit.NewTheme(true, false), "Saved requests", "", choices)
 }
 
 // fakeVariables are values and answers in memory.
@@ -263,7 +261,9 @@ func (e *fakeEditor) Close() error {
 	return nil
 }
 
-func (f *fakeFiles) edit(context.Context, model.BodyRef, string) (sandbox.Editor, error) {
+func (*fakeFiles) HasEditor() bool { return true }
+
+func (f *fakeFiles) Edit(context.Context, model.BodyRef, string) (sandbox.Editor, error) {
 	f.wait("editor")
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -285,7 +285,7 @@ func (f *fakeFiles) wait(name string) {
 	}
 }
 
-func (f *fakeFiles) open(_ context.Context, b model.BodyRef) (body.Source, error) {
+func (f *fakeFiles) Open(_ context.Context, b model.BodyRef) (body.Source, error) {
 	f.wait(b.File)
 	if b.File == "" {
 		return body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes))}, nil
@@ -381,6 +381,7 @@ func demoSession() kit.Session {
 type inUse func() model.Profile
 
 func (f inUse) CurrentProfile() model.Profile { return f() }
+func (inUse) Now() time.Time                  { return time.Now() }
 
 // open runs the console with the Sandbox as its only tab.
 func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
@@ -396,9 +397,8 @@ func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 	}
 	theme := kit.NewTheme(true, false)
 	deps := sandbox.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Comparer: b.svc, Tools: b.svc, History: keptFetches{fakeService: b.svc, files: b.files}, Saved: b.store, Profile: inUse(demoProfile),
-		Open: b.files.open, Edit: b.files.edit,
-		Collection: b.store.overlay(theme), Variables: b.vars,
+		Ctx: t.Context(), Theme: theme, Fetcher: b.svc, Comparer: b.svc, Tools: b.svc, History: keptFetches{fakeService: b.svc, files: b.files}, Saved: b.store, Profile: inUse(demoProfile),
+		Bodies: b.files, Collection: b.store, Variables: b.vars,
 	}
 	for _, c := range change {
 		c(&deps)

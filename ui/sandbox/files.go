@@ -10,7 +10,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/fetch"
-	"zonedeck/service/saved"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -38,7 +37,7 @@ func (msg replaceSaved) do(m *Model) tea.Cmd {
 }
 
 func (openSaved) do(m *Model) tea.Cmd {
-	return kit.OpenOverlay(m.deps.Collection(m))
+	return kit.OpenOverlay(m.deps.Collection.Overlay(m))
 }
 
 // OpenSaved fills the form with a saved request.
@@ -49,7 +48,7 @@ func (m *Model) OpenSaved(name string) tea.Cmd {
 func (restoreSaved) do(m *Model) tea.Cmd {
 	return kit.Load(kit.Sandbox, &m.work.store, m.deps.Ctx, m.deps.Saved.RestoreLast, func(name string, err error) tea.Cmd {
 		switch {
-		case errors.Is(err, saved.ErrNoneDeleted):
+		case errors.Is(err, fetch.ErrNoneDeleted):
 			return kit.Send(kit.Toast{Text: err.Error(), About: kit.AboutSaved})
 		case err != nil:
 			return kit.Fail(err.Error())
@@ -85,12 +84,12 @@ func (keepBody) do(m *Model) tea.Cmd {
 
 // editBody opens the body on screen in the operator's editor.
 func (editBody) do(m *Model) tea.Cmd {
-	if m.deps.Edit == nil || !m.result.have() {
+	if !m.deps.Bodies.HasEditor() || !m.result.have() {
 		return nil
 	}
-	prepare, b, contentType := m.deps.Edit, m.result.res.Body, m.result.res.ContentType
+	bodies, b, contentType := m.deps.Bodies, m.result.res.Body, m.result.res.ContentType
 	return kit.Load(kit.Sandbox, &m.work.edit, m.deps.Ctx, func(ctx context.Context) (Editor, error) {
-		return prepare(ctx, b, contentType)
+		return bodies.Edit(ctx, b, contentType)
 	}, func(editor Editor, err error) tea.Cmd {
 		if err != nil {
 			return kit.Fail("The body could not be opened in an editor: " + err.Error())
@@ -108,7 +107,7 @@ func (m *Model) askName() tea.Cmd {
 	m.endEditing()
 	req := m.template()
 	form := widget.NewForm(m.deps.Theme, widget.Field{
-		Name: "name", Label: "Name", Kind: widget.FieldText, Placeholder: "e.g. shop/cart v2", Check: saved.CheckName,
+		Name: "name", Label: "Name", Kind: widget.FieldText, Placeholder: "e.g. shop/cart v2", Check: fetch.CheckRequestName,
 		Value: m.form.opened, Help: "Folders stand before it, as in shop/cart.",
 	})
 	d := widget.NewFormDialog(m.deps.Theme, "Save the request", form)
@@ -132,7 +131,7 @@ func (m *Model) saved(s saving, omitted []string, err error) tea.Cmd {
 		closing = kit.CloseOverlay(s.dialog)
 	}
 	switch {
-	case errors.Is(err, saved.ErrExists):
+	case errors.Is(err, fetch.ErrRequestExists):
 		store := m.deps.Saved
 		return tea.Sequence(closing, kit.Load(kit.Sandbox, &m.work.store, m.deps.Ctx, func(ctx context.Context) (model.FetchRequest, error) {
 			return store.Load(ctx, s.name)

@@ -84,7 +84,7 @@ func (l *flights) twice(r model.FetchRequest, now time.Time) bool {
 func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
 	l := &m.flights
 	l.count++
-	f := &flight{id: l.count, request: r, draft: m.form.draft(), started: m.deps.Now(), n: 1}
+	f := &flight{id: l.count, request: r, draft: m.form.draft(), started: m.deps.Profile.Now(), n: 1}
 	l.list = slices.Insert(l.list, 0, f)
 	m.result.trouble, m.history.want = "", ""
 	m.result.flight = f
@@ -92,7 +92,7 @@ func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
 		m.focus(paneResult)
 	}
 	m.listHistory()
-	fetcher, clock := m.deps.Fetcher, m.deps.Now
+	fetcher, clock := m.deps.Fetcher, m.deps.Profile.Now
 	run := kit.Follow(kit.Sandbox, &f.slot, m.deps.Ctx, func(ctx context.Context, emit func(fetch.Event)) (model.FetchResult, error) {
 		if pause > 0 {
 			emit(fetch.Event{Waiting: pause}) // after "slow down"
@@ -196,7 +196,7 @@ func (m *Model) notFetched(f *flight, err error, shown bool) tea.Cmd {
 	m.listHistory()
 	switch {
 	case errors.Is(err, context.Canceled):
-		elapsed := text.Duration(m.deps.Now().Sub(f.started))
+		elapsed := text.Duration(m.deps.Profile.Now().Sub(f.started))
 		return tea.Batch(say("Cancelled after "+elapsed+". The service may still count what was already sent."), m.loadHistory())
 	case errors.As(err, &refused):
 		if shown {
@@ -236,14 +236,14 @@ func (f *flight) whyNotCancel() string {
 func (m *Model) flightRow(f *flight) []widget.Cell {
 	th := m.deps.Theme
 	state := widget.Cell{Text: "● " + phaseWord(*f), Ink: th.Accent}
-	took := max(m.deps.Now().Sub(f.started), 0)
+	took := max(m.deps.Profile.Now().Sub(f.started), 0)
 	if f.res != nil {
 		glyph, ink := th.ClassMark(f.res.Diagnosis.Class)
 		state = widget.Cell{Text: glyph + " " + model.ClassWord(f.res.Diagnosis.Class, f.res.Diagnosis.Cause), Ink: ink}
 		took = f.res.Timing.Total
 	}
 	return []widget.Cell{
-		{Text: text.ShortClock(f.started, m.deps.Now()), Ink: th.Muted},
+		{Text: text.ShortClock(f.started, m.deps.Profile.Now()), Ink: th.Muted},
 		state,
 		widget.C(string(f.request.Zone.Name)), widget.C(f.request.Via.String()), widget.C(text.Duration(took)), widget.C(f.request.URL),
 	}

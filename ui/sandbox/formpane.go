@@ -11,8 +11,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/agent"
 	"zonedeck/service/ask"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -54,7 +54,7 @@ type formPane struct {
 	// opened is the saved request that the form was filled from, or "".
 	opened string
 	tools  toolList
-	tool   *agent.Tool // of the form, whose arguments have fields; nil for none
+	tool   *fetch.Tool // of the form, whose arguments have fields; nil for none
 	notice formNotice
 }
 
@@ -224,7 +224,7 @@ type outcome struct {
 // fast.
 func (m *Model) refresh() {
 	p := &m.form
-	now := m.deps.Now()
+	now := m.deps.Profile.Now()
 	from := outcome{p.draft(), p.folded(), p.refused, p.tried, m.session, m.deps.Profile.CurrentProfile(), now.Truncate(time.Minute), p.answers, p.arguments()}
 	if p.from != nil && reflect.DeepEqual(*p.from, from) {
 		return
@@ -290,7 +290,7 @@ func (m *Model) zoneOptions() {
 		o := widget.Option{Value: string(z.Name), Note: z.Product.String()}
 		if last, ok := m.history.last[string(z.Name)]; ok {
 			glyph, _ := m.deps.Theme.ClassMark(last.Class)
-			o.Note += "  " + glyph + " " + model.ClassWord(last.Class, last.Cause) + " " + text.Ago(last.At, m.deps.Now())
+			o.Note += "  " + glyph + " " + model.ClassWord(last.Class, last.Cause) + " " + text.Ago(last.At, m.deps.Profile.Now())
 		}
 		zones = append(zones, o)
 	}
@@ -299,7 +299,7 @@ func (m *Model) zoneOptions() {
 
 // offerKeys offers the keys of the session.
 func (m *Model) offerKeys() tea.Cmd {
-	s, now := m.session, m.deps.Now()
+	s, now := m.session, m.deps.Profile.Now()
 	if len(s.Keys) <= manyKeys {
 		m.work.keys.Drop()
 		m.form.form.SetOptions(string(fieldKey), keyOptions(s, now))

@@ -172,7 +172,7 @@ func (p *historyPane) row(a model.Activity) []widget.Cell {
 	th := p.deps.Theme
 	glyph, ink := th.ClassMark(a.Class)
 	return []widget.Cell{
-		{Text: text.ShortClock(a.At, p.deps.Now()), Ink: th.Muted},
+		{Text: text.ShortClock(a.At, p.deps.Profile.Now()), Ink: th.Muted},
 		{Text: glyph + " " + model.ClassWord(a.Class, a.Cause), Ink: ink},
 		widget.C(a.Zone), widget.C(a.Via.String()), widget.C(text.Duration(a.Total)), widget.C(a.URL),
 	}
@@ -193,7 +193,7 @@ func (m *Model) historyGist() string {
 		glyph, _ := m.deps.Theme.ClassMark(a.Class)
 		outcome = glyph + " " + outcome
 	}
-	return flying + fmt.Sprintf("%d · %s · %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), outcome, cmp.Or(a.Zone, a.Via.String()), a.URL)
+	return flying + fmt.Sprintf("%d · %s · %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Profile.Now()), outcome, cmp.Or(a.Zone, a.Via.String()), a.URL)
 }
 
 // picked returns the fetch selected in the history.

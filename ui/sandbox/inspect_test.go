@@ -60,11 +60,16 @@ func TestTheFirstPageIsTheOneThatFitsTheBody(t *testing.T) {
 	})
 }
 
+// ahead is a profile whose service is two hours ahead.
+type ahead struct{ sandbox.Profile }
+
+func (ahead) Now() time.Time { return time.Now().Add(2 * time.Hour) }
+
 // The emulator's clock may be ahead; the handshake was verified by the machine's.
 func TestACertificateIsValidByTheMachinesClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40, func(d *sandbox.Deps) {
-			d.Now, d.CertClock = func() time.Time { return time.Now().Add(2 * time.Hour) }, time.Now
+			d.Profile = ahead{d.Profile}
 		})
 		b.answer("application/json", "[]", model.Chain{
 			Peer: "service", ServerName: "api.example", Trust: model.TrustSystem,

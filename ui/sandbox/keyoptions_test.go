@@ -19,7 +19,7 @@ func TestManyKeysAreOffered(t *testing.T) {
 	for i := range manyKeys + 1 {
 		s.Keys = append(s.Keys, model.Key{Name: fmt.Sprintf("key-%04d", i), Level: model.LevelOps, Secret: "env:KEY"})
 	}
-	m := New(Deps{Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, true), Profile: theProfile{Can: dialect.Abilities("")}})
+	m := New(Deps{Ctx: t.Context(), Theme: kit.NewTheme(true, true), Profile: theProfile{Can: dialect.Abilities("")}})
 	cmd := m.newSession(s)
 	if batch, ok := cmd().(tea.BatchMsg); ok {
 		cmd = batch[0]
@@ -47,3 +47,4 @@ func TestManyKeysAreOffered(t *testing.T) {
 type theProfile model.Profile
 
 func (p theProfile) CurrentProfile() model.Profile { return model.Profile(p) }
+func (theProfile) Now() time.Time                  { return noon() }

@@ -239,7 +239,7 @@ func (m *Model) searchBindings() []kit.Binding {
 func (m *Model) fileBindings() []kit.Binding {
 	edit := kit.Binding{Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: editBody{}, Hidden: true}
 	edit.Disabled = m.result.whyNotEdit()
-	if m.deps.Edit == nil {
+	if !m.deps.Bodies.HasEditor() {
 		edit.Disabled = "no editor is set; set $EDITOR"
 	}
 	undo := kit.Binding{Keys: []string{"U"}, Label: "undo", Help: "Restore the form as it was before a step filled it.", Group: "Request", Intent: undoForm{}, Hidden: true}

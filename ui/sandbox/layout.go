@@ -222,7 +222,7 @@ func (m *Model) renderZones(w, h int) string {
 		line := " " + text.Fit(text.Clean(string(z.Name)), min(20, w/2)) + " "
 		if last, ok := m.history.last[string(z.Name)]; ok {
 			glyph, ink := th.ClassMark(last.Class)
-			line += ink.Render(glyph+" "+model.ClassWord(last.Class, last.Cause)) + th.Muted.Render(" · "+last.Via.String()+" · "+text.Ago(last.At, m.deps.Now()))
+			line += ink.Render(glyph+" "+model.ClassWord(last.Class, last.Cause)) + th.Muted.Render(" · "+last.Via.String()+" · "+text.Ago(last.At, m.deps.Profile.Now()))
 		} else {
 			line += th.Muted.Render("- " + z.Product.String())
 		}

@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/fetch"
@@ -22,7 +21,7 @@ func manyKeys(n int) kit.Session {
 // A second that passes, and a session that has changed, cost the Sandbox as much with many keys as with few.
 func TestManyKeysAreOfferedBesideTheScreen(t *testing.T) {
 	allocs := func(n int) (session, tick float64) {
-		view := sandbox.New(sandbox.Deps{Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Profile: inUse(demoProfile), Fetcher: fetch.New(fetch.Config{})})
+		view := sandbox.New(sandbox.Deps{Ctx: t.Context(), Theme: kit.NewTheme(true, false), Profile: inUse(demoProfile), Fetcher: fetch.New(fetch.Config{})})
 		changed := kit.SessionChanged{Session: manyKeys(n)}
 		return testing.AllocsPerRun(5, func() { kit.Serve(view, changed) }), testing.AllocsPerRun(5, func() { kit.Serve(view, kit.Tick{}) })
 	}

@@ -9,7 +9,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/fetch"
-	"zonedeck/service/filter"
 	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
@@ -58,24 +57,36 @@ type Owners interface {
 type Profile interface {
 	// CurrentProfile is what is known of it now; it does not block.
 	CurrentProfile() model.Profile
+	// Now is the time at its service.
+	Now() time.Time
+}
+
+// Collection is the overlay of the saved requests.
+type Collection interface {
+	// Overlay picks one of them for the form.
+	Overlay(form *Model) kit.Overlay
+}
+
+// Bodies are the bodies of fetches, in memory or on disk. Commands call it.
+type Bodies interface {
+	Open(ctx context.Context, b model.BodyRef) (body.Source, error)
+	// HasEditor reports whether the operator has set an editor. Edit returns the command that shows a body in it.
+	HasEditor() bool
+	Edit(ctx context.Context, b model.BodyRef, contentType string) (Editor, error)
 }
 
 // Deps are the parts the tab works with.
 type Deps struct {
-	Ctx context.Context
-	Now func() time.Time
-	// CertClock is the clock by which chains of certificates are verified: Now may be the
-	// emulator's. Nil means Now.
-	CertClock func() time.Time
-	Theme     *kit.Theme
-	Fetcher   Fetcher
+	Ctx     context.Context
+	Theme   *kit.Theme
+	Fetcher Fetcher
 	// Owners may be nil: then no key is that of another account.
 	Owners   Owners
 	Comparer compare.Comparer
 	History  History
 	Saved    Store
-	// Collection is the overlay of the saved requests, one of which is picked for the form.
-	Collection func(form *Model) kit.Overlay
+	// Collection has the saved requests, one of which is picked for the form.
+	Collection Collection
 	// Variables may be nil: then {{name}} is a text like any other.
 	Variables Variables
 	// Tools lists the tools of agent access; nil where there is none.
@@ -83,13 +94,8 @@ type Deps struct {
 	Profile Profile
 	// Pictures is what the terminal is known to draw.
 	Pictures picture.Protocol
-	// Filters is where filters of bodies are remembered; its zero value is nowhere.
-	Filters filter.History
-	// Open opens a body, in memory or on disk; it is called in commands.
-	Open func(ctx context.Context, b model.BodyRef) (body.Source, error)
-	// Edit returns the command that shows a body in the operator's editor; it is called
-	// in commands. It is nil if no editor is set.
-	Edit func(ctx context.Context, b model.BodyRef, contentType string) (Editor, error)
+	Filters  inspect.FilterHistory
+	Bodies   Bodies
 }
 
 // Editor is a command that shows a body in the operator's editor, once: it is either run
@@ -130,9 +136,6 @@ type work struct {
 // New makes the tab with the first request filled in. Nothing is read or sent
 // before Init.
 func New(d Deps) *Model {
-	if d.CertClock == nil {
-		d.CertClock = d.Now
-	}
 	m := &Model{deps: d, panes: widget.Panes{N: panes}, session: kit.Session{Profile: d.Profile.CurrentProfile()}}
 	m.form = newFormPane(d.Theme)
 	m.history = newHistoryPane()
@@ -140,7 +143,7 @@ func New(d Deps) *Model {
 	m.result.body = inspect.New(d.Ctx, kit.Sandbox, d.Theme, d.Pictures)
 	m.result.body.Remember(d.Filters)
 	m.result.tab = resultTab(inspect.Body)
-	m.compare = compare.New(compare.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Comparer: d.Comparer, History: d.History, Keys: keyDoubts{m}, View: kit.Sandbox})
+	m.compare = compare.New(compare.Deps{Ctx: d.Ctx, Now: d.Profile.Now, Theme: d.Theme, Comparer: d.Comparer, History: d.History, Keys: keyDoubts{m}, View: kit.Sandbox})
 	m.refresh()
 	return m
 }

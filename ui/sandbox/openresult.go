@@ -48,9 +48,9 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	}
 	closed := p.body.Close()
 	p.tab = page
-	open := m.deps.Open
+	bodies := m.deps.Bodies
 	return tea.Batch(closed, kit.Load(kit.Sandbox, &m.work.body, m.deps.Ctx, func(ctx context.Context) (opened, error) {
-		src, err := open(ctx, b)
+		src, err := bodies.Open(ctx, b)
 		return opened{src}, err
 	}, func(o opened, err error) tea.Cmd { return m.bodyOpened(res.ID, o.Source, err) }))
 }

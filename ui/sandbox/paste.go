@@ -9,13 +9,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/importers"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
 
 // takeEntry fills the form from an entry of a HAR file.
-type takeEntry struct{ entry importers.HAREntry }
+type takeEntry struct{ entry fetch.ImportEntry }
 
 func (msg takeEntry) do(m *Model) tea.Cmd { return m.pasted(msg.entry.Import(m.known())) }
 
@@ -30,14 +30,16 @@ func (m *Model) takePaste(msg tea.PasteMsg) tea.Cmd {
 	}
 	text, known := msg.Content, m.known()
 	switch {
-	case importers.IsCurl(text):
-		return kit.Load(kit.Sandbox, &m.work.paste, m.deps.Ctx, func(context.Context) (importers.Imported, error) {
-			return importers.Curl(text, known)
-		}, m.pasted)
-	case importers.IsHAR(text):
-		return kit.Load(kit.Sandbox, &m.work.paste, m.deps.Ctx, func(context.Context) ([]importers.HAREntry, error) {
-			return importers.HAR(strings.NewReader(text))
-		}, m.pastedHAR)
+	case fetch.Importable(text):
+		return kit.Load(kit.Sandbox, &m.work.paste, m.deps.Ctx, func(context.Context) (p pastedText, err error) {
+			p.Imported, p.entries, err = fetch.Import(text, known)
+			return p, err
+		}, func(p pastedText, err error) tea.Cmd {
+			if len(p.entries) > 0 {
+				return m.chooseEntry(p.entries)
+			}
+			return m.pasted(p.Imported, err)
+		})
 	case !m.CapturingText():
 		return m.takeURL(strings.TrimSpace(text))
 	}
@@ -57,18 +59,18 @@ func (m *Model) takeURL(url string) tea.Cmd {
 }
 
 // known is what tells calls of the service from others.
-func (m *Model) known() importers.Known {
-	return importers.Known{Profile: m.deps.Profile.CurrentProfile(), Keys: m.session.Keys}
+func (m *Model) known() fetch.ImportKnown {
+	return fetch.ImportKnown{Profile: m.deps.Profile.CurrentProfile(), Keys: m.session.Keys}
 }
 
-// pastedHAR fills the form from the one request of a HAR file, or asks which.
-func (m *Model) pastedHAR(entries []importers.HAREntry, err error) tea.Cmd {
-	switch {
-	case err != nil:
-		return m.pasted(importers.Imported{}, err)
-	case len(entries) == 1:
-		return takeEntry{entries[0]}.do(m)
-	}
+// pastedText is what was read of a pasted text: a request, or the several entries of a HAR file.
+type pastedText struct {
+	fetch.Imported
+	entries []fetch.ImportEntry
+}
+
+// chooseEntry asks which entry of a HAR file fills the form.
+func (m *Model) chooseEntry(entries []fetch.ImportEntry) tea.Cmd {
 	choices := make([]widget.Choice, 0, len(entries))
 	for i, e := range entries {
 		note := ""
@@ -84,7 +86,7 @@ func (m *Model) pastedHAR(entries []importers.HAREntry, err error) tea.Cmd {
 }
 
 // pasted fills the form with what a curl command or an entry of a HAR file says.
-func (m *Model) pasted(got importers.Imported, err error) tea.Cmd {
+func (m *Model) pasted(got fetch.Imported, err error) tea.Cmd {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
@@ -99,7 +101,7 @@ func (m *Model) pasted(got importers.Imported, err error) tea.Cmd {
 }
 
 // importPage says what of a pasted request the form holds, and what it does not.
-func (m *Model) importPage(got importers.Imported) kit.Overlay {
+func (m *Model) importPage(got fetch.Imported) kit.Overlay {
 	th := m.deps.Theme
 	return &widget.Page{
 		Heading: "Pasted: " + got.Source, Width: 76,

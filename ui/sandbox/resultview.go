@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/fields"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/inspect"
 	"zonedeck/ui/kit/text"
@@ -56,7 +55,7 @@ func (p *resultPane) pageLines(w int) []string {
 	case tabFields:
 		return p.fieldLines(p.res.Fields, w)
 	case tabTLS:
-		return inspect.ChainLines(p.deps.Theme, p.res.Chain, p.deps.CertClock(), w)
+		return inspect.ChainLines(p.deps.Theme, p.res.Chain, time.Now(), w) // the handshake was verified by this clock
 	case tabHeaders:
 		return p.headerLines(w)
 	default:
@@ -107,7 +106,7 @@ func (m *Model) firstLines(w int) []string {
 // flightLines show the progress of the request in flight.
 func (m *Model) flightLines(w int) []string {
 	th, f := m.deps.Theme, *m.result.flight
-	now := m.deps.Now()
+	now := m.deps.Profile.Now()
 	line := th.Accent.Render("● "+phaseWord(f)) + "  " + text.Duration(max(now.Sub(f.started), 0)) +
 		th.Muted.Render(fmt.Sprintf("  attempt %d", f.n))
 	if f.bytes > 0 {
@@ -191,7 +190,7 @@ func (m *Model) headLines(w, h int) []string {
 		lines = notice[:min(len(notice), max(h-5, 1))] // the verdict, the pages' line, and three lines of the page
 	}
 	if m.result.origin == fromHistory {
-		when := widget.DateAndAge(m.session, m.result.profile, m.result.res.Started, m.deps.Now())
+		when := widget.DateAndAge(m.session, m.result.profile, m.result.res.Started, m.deps.Profile.Now())
 		lines = append(lines, " "+th.Muted.Render(text.Cut("from history, "+when+", nothing was sent", w-1)))
 	}
 	if of := m.result.res.Proves; of != "" {
@@ -320,7 +319,7 @@ func (p *resultPane) statusLine() string {
 	}
 	parts := []string{status, res.Request.Via.String(), text.Duration(res.Timing.Total), text.Bytes(res.Body.Size), res.CostWords()}
 	if n := len(res.Fields); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s", n-len(fields.Missing(res.Fields)), text.Counted(n, "field")))
+		parts = append(parts, fmt.Sprintf("%d of %s", n-len(model.MissingFields(res.Fields)), text.Counted(n, "field")))
 	}
 	if n := len(res.Attempts); n > 1 {
 		parts = append(parts, fmt.Sprintf("attempt %d", n))

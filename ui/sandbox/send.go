@@ -46,7 +46,7 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 		spec.Yes, spec.View, spec.Intent = "send it", kit.Sandbox, sendSure{pause: pause}
 		return widget.Confirm(m.deps.Theme, spec)
 	}
-	if m.flights.twice(m.form.request, m.deps.Now()) {
+	if m.flights.twice(m.form.request, m.deps.Profile.Now()) {
 		return kit.Warn("This request was sent a moment ago and is in flight; send it again in a second.")
 	}
 	if sure {

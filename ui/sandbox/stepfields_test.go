@@ -43,7 +43,7 @@ func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
 				continue
 			}
 			m := New(Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: fetch.New(fetch.Config{}), Profile: theProfile(p),
+				Ctx: t.Context(), Theme: kit.NewTheme(true, false), Fetcher: fetch.New(fetch.Config{}), Profile: theProfile(p),
 			})
 			kit.Serve(m, kit.SessionChanged{Session: kit.Session{ProfileName: "local", Local: true, Ready: true, Zones: zones, Key: model.Key{Name: "k"}, Profile: p}})
 			m.result.res = model.FetchResult{Request: model.FetchRequest{Zone: zones[0], URL: "http://lab.test/ok", Via: model.ViaAPI}, KeyName: "k"}

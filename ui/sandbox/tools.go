@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/agent"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -17,13 +17,13 @@ import (
 // Tools lists the tools of agent access with a key of the inventory, "" for the
 // profile's. The diagnosis says how it went.
 type Tools interface {
-	Tools(ctx context.Context, key string) ([]agent.Tool, model.Diagnosis, error)
+	Tools(ctx context.Context, key string) ([]fetch.Tool, model.Diagnosis, error)
 }
 
 // toolList is what is known of the tools of agent access.
 type toolList struct {
 	address string // of the endpoint that was asked; "" before
-	tools   []agent.Tool
+	tools   []fetch.Tool
 	problem string // why there are none, or ""
 }
 
@@ -34,7 +34,7 @@ func (listTools) do(m *Model) tea.Cmd { return m.listTools() }
 
 // toolAnswer is what the endpoint answers; the diagnosis says how it went.
 type toolAnswer struct {
-	tools []agent.Tool
+	tools []fetch.Tool
 	model.Diagnosis
 }
 
@@ -86,7 +86,7 @@ func (p *formPane) toolsListed(address string, a toolAnswer, err error) {
 }
 
 // toolTitle is what a tool says of itself, in a few words.
-func toolTitle(t agent.Tool) string {
+func toolTitle(t fetch.Tool) string {
 	if t.Title != "" && t.Title != t.Name {
 		return t.Title
 	}
@@ -99,7 +99,7 @@ func toolTitle(t agent.Tool) string {
 func (p *formPane) shapeTool() {
 	name := strings.TrimSpace(p.form.Value(string(fieldTool)))
 	p.tool = nil
-	if i := slices.IndexFunc(p.tools.tools, func(t agent.Tool) bool { return t.Name == name }); i >= 0 && name != "" {
+	if i := slices.IndexFunc(p.tools.tools, func(t fetch.Tool) bool { return t.Name == name }); i >= 0 && name != "" {
 		t := p.tools.tools[i]
 		if texts, left := t.Texts(p.form.Value(string(fieldArgs))); !left {
 			p.tool = &t
@@ -121,7 +121,7 @@ func (p *formPane) spliceArgs(texts map[string]string) {
 }
 
 // argumentField is the field of one argument.
-func argumentField(in agent.Input, value string) widget.Field {
+func argumentField(in fetch.ToolInput, value string) widget.Field {
 	f := widget.Field{Name: argField + in.Name, Label: text.Cut(text.Clean(in.Name), 16), Value: value, Help: text.Clean(in.Description)}
 	if in.Required {
 		f.Label += " *"
@@ -132,18 +132,18 @@ func argumentField(in agent.Input, value string) widget.Field {
 	}
 	f.Placeholder = standard
 	switch in.Kind {
-	case agent.KindChoice:
+	case fetch.ToolChoice:
 		f.Kind = widget.FieldPick
 		f.Options = append(f.Options, widget.Option{Value: "", Label: standard})
 		for _, c := range in.Choices {
 			f.Options = append(f.Options, widget.Option{Value: c, Label: text.Clean(c)})
 		}
-	case agent.KindSwitch:
+	case fetch.ToolSwitch:
 		f.Kind = widget.FieldChoice
 		f.Options = []widget.Option{{Value: "", Label: standard}, {Value: "true", Label: "yes"}, {Value: "false", Label: "no"}}
-	case agent.KindLines:
+	case fetch.ToolLines:
 		f.Kind, f.Rows, f.Placeholder = widget.FieldArea, 3, "one a line; "+standard
-	case agent.KindJSON:
+	case fetch.ToolJSON:
 		f.Kind, f.Rows, f.Placeholder = widget.FieldArea, 3, "JSON; "+standard
 	default:
 		f.Kind = widget.FieldText

@@ -50,6 +50,9 @@ type filterLine struct {
 	out  *body.View
 }
 
+// FilterHistory is where filters of bodies are remembered; its zero value is nowhere.
+type FilterHistory = filter.History
+
 // Intents of the filter.
 type (
 	openFilter   struct{}
