@@ -85,15 +85,6 @@ func TestProblemsNameTheirField(t *testing.T) {
 		field, want string
 	}{
 		"no address":            {func(d *fetch.Draft) { d.Request.URL = "" }, "url", "type the target's address"},
-		"relative address":      {func(d *fetch.Draft) { d.Request.URL = "lab.test/ok" }, "url", "absolute address"},
-		"host and port":         {func(d *fetch.Draft) { d.Request.URL = "lab.test:80/ok" }, "url", "absolute address"},
-		"other scheme":          {func(d *fetch.Draft) { d.Request.URL = "ftp://lab.test/" }, "url", "use http or https"},
-		"a port that is none":   {func(d *fetch.Draft) { d.Request.URL = "http://lab.test:99999/" }, "url", "from 1 to 65535"},
-		"no host":               {func(d *fetch.Draft) { d.Request.URL = "http:///ok" }, "url", "host is missing"},
-		"space":                 {func(d *fetch.Draft) { d.Request.URL = "http://lab.test/a b" }, "url", "no spaces"},
-		"login in the address":  {func(d *fetch.Draft) { d.Request.URL = "http://me:pw@lab.test/" }, "url", "send it as a header"},
-		"bad escape":            {func(d *fetch.Draft) { d.Request.URL = "http://lab.test/%zz" }, "url", "not an address"},
-		"bad host":              {func(d *fetch.Draft) { d.Request.URL = "http://a..b/" }, "url", "not a host name"},
 		"no zone":               {func(d *fetch.Draft) { d.Request.Zone.Name = "" }, "zone", "choose a zone"},
 		"unknown zone":          {func(d *fetch.Draft) { d.Request.Zone.Name = "nope" }, "zone", `not in profile "local": it has unlocker_demo, serp_demo, bare`},
 		"zone with colon":       {func(d *fetch.Draft) { d.Request.Zone.Name = "a:b" }, "zone", "separates the username"},

@@ -102,18 +102,12 @@ func TestRequestsThatCannotBeSentNameTheirField(t *testing.T) {
 		want   error
 	}{
 		"a URL without a scheme":     {"url", func(r *model.FetchRequest) { r.URL = "example.com" }, nil},
-		"a URL with a login":         {"url", func(r *model.FetchRequest) { r.URL = "http://a:b@example.com/" }, nil},
-		"an invalid port":            {"url", func(r *model.FetchRequest) { r.URL = "http://example.com:99999/" }, nil},
-		"port 0":                     {"url", func(r *model.FetchRequest) { r.URL = "http://example.com:0/" }, nil},
-		"a URL with a line break":    {"url", func(r *model.FetchRequest) { r.URL = "http://example.com/\r\nX: y" }, nil},
 		"a zone without a name":      {"zone", func(r *model.FetchRequest) { r.Zone.Name = "" }, nil},
 		"a header with a line break": {"headers", func(r *model.FetchRequest) { r.Via = model.ViaNative; r.Header = http.Header{"X": {"a\r\nb"}} }, nil},
 		"a header that the console sets": {"headers", func(r *model.FetchRequest) {
 			r.Via = model.ViaNative
 			r.Header = http.Header{"proxy-authorization": {"a"}}
 		}, nil},
-		"an invalid method":                  {"method", func(r *model.FetchRequest) { r.Method = "GE T" }, nil},
-		"a country in the wrong form":        {"country", func(r *model.FetchRequest) { r.Country = "DE" }, nil},
 		"json, which the contract not shows": {"format", func(r *model.FetchRequest) { r.Format = model.FormatJSON }, dialect.ErrNotShown},
 		"a country by the contract alone":    {"country", func(r *model.FetchRequest) { r.Country = "de" }, dialect.ErrNotShown},
 		"a method by the contract alone":     {"method", func(r *model.FetchRequest) { r.Method = "post" }, dialect.ErrNotShown},

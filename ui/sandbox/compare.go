@@ -24,7 +24,7 @@ func (m *Model) compareForm() tea.Cmd {
 			return m.toField(pr.Field)
 		}
 	}
-	if ask := m.askVariables(compareForm{}); ask != nil {
+	if ask := m.askVariables(act((*Model).compareForm)); ask != nil {
 		return ask
 	}
 	return m.compare.Compare(m.form.request, m.form.profile)

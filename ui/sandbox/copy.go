@@ -18,21 +18,14 @@ import (
 // maxCopy is the largest body that can be copied, in bytes. A larger one is a file.
 const maxCopy = 1 << 20
 
-// Intents of the copy menu.
-type (
-	copyBody struct{}
-	copyWire struct{}
-)
-
-func (copyMenu) do(m *Model) tea.Cmd { return m.openCopyMenu() }
-func (copyBody) do(m *Model) tea.Cmd { return m.copyBody(m.result.res.Body) }
-func (copyWire) do(m *Model) tea.Cmd {
+func copyBody(m *Model) tea.Cmd { return m.copyBody(m.result.res.Body) }
+func copyWire(m *Model) tea.Cmd {
 	return m.form.copyRequest("request as shown", strings.Join(m.form.wire.Lines, "\n"))
 }
 
 func (m *Model) openCopyMenu() tea.Cmd {
 	b := m.result.res.Body
-	body := widget.MenuItem{Key: "b", Label: "body", Note: text.Bytes(b.Size), Intent: copyBody{}}
+	body := widget.MenuItem{Key: "b", Label: "body", Note: text.Bytes(b.Size), Intent: act(copyBody)}
 	headers := widget.MenuItem{Key: "h", Label: "headers of the answer", Intent: kit.Copy{Label: "headers", Text: headerPage(m.result.res)}}
 	switch {
 	case !m.result.have():
@@ -45,7 +38,7 @@ func (m *Model) openCopyMenu() tea.Cmd {
 	items := []widget.MenuItem{
 		body, headers,
 		{Key: "u", Label: "URL of the form", Intent: kit.Copy{Label: "URL", Text: m.form.request.URL}},
-		{Key: "w", Label: "request as shown", Note: "secrets masked", Intent: copyWire{}},
+		{Key: "w", Label: "request as shown", Note: "secrets masked", Intent: act(copyWire)},
 	}
 	if cdp := cdpAddress(m.deps.Profile.CurrentProfile(), m.form.request); cdp != "" {
 		items = append(items, widget.MenuItem{Key: "d", Label: "CDP address with login", Note: "for Playwright and Puppeteer; the password is a variable", Intent: kit.Copy{Label: "CDP address", Text: cdp}})

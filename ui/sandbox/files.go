@@ -14,15 +14,6 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Intents of saved requests.
-type (
-	loadSaved    struct{ name string }
-	replaceSaved struct {
-		name string
-		req  model.FetchRequest
-	}
-)
-
 // saving is a request that is to be saved under a name.
 type saving struct {
 	name   string
@@ -30,22 +21,16 @@ type saving struct {
 	dialog *widget.FormDialog // nil after the question whether to replace
 }
 
-func (saveRequest) do(m *Model) tea.Cmd   { return m.askName() }
-func (msg loadSaved) do(m *Model) tea.Cmd { return m.loadSaved(msg.name) }
-func (msg replaceSaved) do(m *Model) tea.Cmd {
-	return m.save(saving{name: msg.name, req: msg.req}, true)
-}
-
-func (openSaved) do(m *Model) tea.Cmd {
+func openSaved(m *Model) tea.Cmd {
 	return kit.OpenOverlay(m.deps.Collection.Overlay(m))
 }
 
 // OpenSaved fills the form with a saved request.
 func (m *Model) OpenSaved(name string) tea.Cmd {
-	return kit.SendTo(kit.Sandbox, loadSaved{name: name})
+	return kit.SendTo(kit.Sandbox, kit.OpenSaved{Name: name})
 }
 
-func (restoreSaved) do(m *Model) tea.Cmd {
+func restoreSaved(m *Model) tea.Cmd {
 	return kit.Load(kit.Sandbox, &m.work.store, m.deps.Ctx, m.deps.Saved.RestoreLast, func(name string, err error) tea.Cmd {
 		switch {
 		case errors.Is(err, fetch.ErrNoneDeleted):
@@ -57,7 +42,7 @@ func (restoreSaved) do(m *Model) tea.Cmd {
 	})
 }
 
-func (writeHAR) do(m *Model) tea.Cmd {
+func writeHAR(m *Model) tea.Cmd {
 	write, id := m.deps.History.OneHAR, m.result.res.ID
 	return kit.Load(kit.Sandbox, &m.work.har, m.deps.Ctx, func(ctx context.Context) (string, error) {
 		return write(ctx, id)
@@ -70,7 +55,7 @@ func (writeHAR) do(m *Model) tea.Cmd {
 }
 
 // keepBody copies the body on screen to a file that stays.
-func (keepBody) do(m *Model) tea.Cmd {
+func keepBody(m *Model) tea.Cmd {
 	keep, res := m.deps.History.KeepBody, m.result.res
 	return kit.Load(kit.Sandbox, &m.work.sample, m.deps.Ctx, func(ctx context.Context) (string, error) {
 		return keep(ctx, res)
@@ -83,7 +68,7 @@ func (keepBody) do(m *Model) tea.Cmd {
 }
 
 // editBody opens the body on screen in the operator's editor.
-func (editBody) do(m *Model) tea.Cmd {
+func editBody(m *Model) tea.Cmd {
 	if !m.deps.Bodies.HasEditor() || !m.result.have() {
 		return nil
 	}
@@ -176,7 +161,7 @@ func (m *Model) askReplace(s saving, old model.FetchRequest, err error) tea.Cmd 
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Replace " + s.name + "?",
 		Body:  "The file is overwritten; this cannot be undone.\n\n" + strings.Join(changes, "\n"),
-		Yes:   "replace it", View: kit.Sandbox, Intent: replaceSaved{name: s.name, req: s.req},
+		Yes:   "replace it", View: kit.Sandbox, Intent: act(func(m *Model) tea.Cmd { return m.save(saving{name: s.name, req: s.req}, true) }),
 	})
 }
 

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"cmp"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -12,72 +11,62 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Intents of the tab's keys.
-type (
-	sendNow      struct{}
-	sendSure     struct{ pause time.Duration } // after the question
-	cancelSend   struct{}                      // the request that is shown
-	cancelPicked struct{}                      // the one under the cursor of the history
-	goBack       struct{}                      // out of the zoom, or to the form
-	jump         struct{ to field }            // to a field, or without one to the response
-	nextPage     struct{}                      // of the result
-	prevPage     struct{}
-	showMark     struct{}
-	runStep      struct {
-		step model.Step
-		sure bool // after the question
-	}
-	sendOther    struct{ sure bool } // by the other access method
-	requestBack  struct{}
-	undoForm     struct{}
-	openFetch    struct{}
-	compareForm  struct{} // by several zones and methods
-	copyMenu     struct{}
-	saveRequest  struct{}
-	openSaved    struct{}
-	editBody     struct{}
-	keepBody     struct{}
-	writeHAR     struct{}
-	newRequest   struct{}
-	restoreSaved struct{}             // that was deleted last
-	searchBody   struct{ by tea.Msg } // an intent of the body's view
-)
-
 // intent is what a key of the tab does.
 type intent interface{ do(m *Model) tea.Cmd }
 
-func (sendNow) do(m *Model) tea.Cmd       { return m.trySend(false, 0) }
-func (msg sendSure) do(m *Model) tea.Cmd  { return m.trySend(true, msg.pause) }
-func (msg jump) do(m *Model) tea.Cmd      { return m.jump(msg) }
-func (nextPage) do(m *Model) tea.Cmd      { return m.turnPage(1) }
-func (prevPage) do(m *Model) tea.Cmd      { return m.turnPage(-1) }
-func (showMark) do(m *Model) tea.Cmd      { return m.nextMark() }
-func (msg runStep) do(m *Model) tea.Cmd   { return m.runStep(msg) }
-func (msg sendOther) do(m *Model) tea.Cmd { return m.sendOther(msg) }
-func (requestBack) do(m *Model) tea.Cmd   { return m.toForm() }
-func (newRequest) do(m *Model) tea.Cmd    { return m.newRequest() }
-func (compareForm) do(m *Model) tea.Cmd   { return m.compareForm() }
+// act is an intent without data.
+type act func(m *Model) tea.Cmd
 
-func (undoForm) do(m *Model) tea.Cmd { //nolint:unparam // an intent
+func (a act) do(m *Model) tea.Cmd { return a(m) }
+
+// runStep carries out a next step; sure is set after the question.
+type runStep struct {
+	step model.Step
+	sure bool
+}
+
+func (msg runStep) do(m *Model) tea.Cmd { return m.runStep(msg) }
+
+func sendNow(m *Model) tea.Cmd  { return m.trySend(false, 0) }
+func nextPage(m *Model) tea.Cmd { return m.turnPage(1) }
+func prevPage(m *Model) tea.Cmd { return m.turnPage(-1) }
+
+// jump goes to a field and edits it.
+func jump(to field) act {
+	return func(m *Model) tea.Cmd {
+		m.focus(paneForm)
+		return m.form.form.FocusOn(string(to), true)
+	}
+}
+
+func toResponse(m *Model) tea.Cmd { //nolint:unparam // an intent
+	m.focus(paneResult)
+	return nil
+}
+
+// sendOther sends the form by the access method that the result on screen did not use; sure is set after the question.
+func sendOther(sure bool) act { return func(m *Model) tea.Cmd { return m.sendOther(sure) } }
+
+func undoForm(m *Model) tea.Cmd { //nolint:unparam // an intent
 	m.undo()
 	return nil
 }
 
-func (cancelSend) do(m *Model) tea.Cmd { //nolint:unparam // an intent
+func cancelSend(m *Model) tea.Cmd { //nolint:unparam // an intent
 	if f := m.result.flight; f != nil {
 		f.slot.Cancel()
 	}
 	return nil
 }
 
-func (cancelPicked) do(m *Model) tea.Cmd { //nolint:unparam // an intent
+func cancelPicked(m *Model) tea.Cmd { //nolint:unparam // an intent
 	if f := m.pickedFlight(); f != nil {
 		f.slot.Cancel()
 	}
 	return nil
 }
 
-func (goBack) do(m *Model) tea.Cmd { //nolint:unparam // an intent
+func goBack(m *Model) tea.Cmd { //nolint:unparam // an intent
 	if m.panes.Zoomed {
 		m.panes.Zoomed = false
 	} else {
@@ -86,7 +75,7 @@ func (goBack) do(m *Model) tea.Cmd { //nolint:unparam // an intent
 	return nil
 }
 
-func (openFetch) do(m *Model) tea.Cmd {
+func openFetch(m *Model) tea.Cmd {
 	if f := m.pickedFlight(); f != nil {
 		return m.openFlight(f)
 	}
@@ -96,9 +85,12 @@ func (openFetch) do(m *Model) tea.Cmd {
 	return nil
 }
 
-func (msg searchBody) do(m *Model) tea.Cmd {
-	m.focus(paneResult)
-	return m.scroll(paneResult, msg.by)
+// searchBody goes to the body with an intent of its view.
+func searchBody(by tea.Msg) act {
+	return func(m *Model) tea.Cmd {
+		m.focus(paneResult)
+		return m.scroll(paneResult, by)
+	}
 }
 
 // turnPage shows the next page of the result, or the one before.
@@ -119,9 +111,9 @@ func (m *Model) Bindings() []kit.Binding {
 	case m.panes.At == paneResult && v != nil:
 		out = append(out, v.Bindings()...)
 	case m.panes.At == paneHistory:
-		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: openFetch{}}
+		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: act(openFetch)}
 		if f := m.pickedFlight(); f != nil {
-			out = append(out, kit.Binding{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the request under the cursor; the others go on.", Group: "History", Intent: cancelPicked{}, Disabled: f.whyNotCancel()})
+			out = append(out, kit.Binding{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the request under the cursor; the others go on.", Group: "History", Intent: act(cancelPicked), Disabled: f.whyNotCancel()})
 		} else if a, ok := m.history.picked(); !ok {
 			b.Disabled = "no fetch is selected"
 		} else if a.Ref == "" {
@@ -135,19 +127,19 @@ func (m *Model) Bindings() []kit.Binding {
 	out = append(out, m.fileBindings()...)
 	out = append(out, m.searchBindings()...)
 	if m.panes.Zoomed || m.panes.At != paneForm {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Leave the zoom, or go back to the form.", Group: "Panes", Intent: goBack{}, Hidden: true})
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Leave the zoom, or go back to the form.", Group: "Panes", Intent: act(goBack), Hidden: true})
 	}
 	return out
 }
 
 func (m *Model) sendBindings() []kit.Binding {
-	send := kit.Binding{Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: sendNow{}, WhileTyping: true}
+	send := kit.Binding{Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: act(sendNow), WhileTyping: true}
 	out := []kit.Binding{send}
 	if m.result.flight != nil {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: cancelSend{}, WhileTyping: true})
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: act(cancelSend), WhileTyping: true})
 	}
 	if m.form.request.Via == model.ViaAgent {
-		list := kit.Binding{Keys: []string{"A"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: listTools{}, Hidden: true}
+		list := kit.Binding{Keys: []string{"A"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: act((*Model).listTools), Hidden: true}
 		switch {
 		case m.deps.Tools == nil || m.deps.Profile.CurrentProfile().AgentURL == "":
 			list.Disabled = "the profile has no agent_url"
@@ -160,9 +152,9 @@ func (m *Model) sendBindings() []kit.Binding {
 	}
 	const group = "Panes"
 	out = append(out,
-		kit.Binding{Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump{fieldURL}, WhileTyping: true, Hidden: true},
-		kit.Binding{Keys: []string{"alt+z", "ctrl+t"}, Label: "zone", Help: "Choose the zone, from anywhere.", Group: group, Intent: jump{fieldZone}, WhileTyping: true, Hidden: true},
-		kit.Binding{Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: jump{}, WhileTyping: true, Hidden: true})
+		kit.Binding{Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump(fieldURL), WhileTyping: true, Hidden: true},
+		kit.Binding{Keys: []string{"alt+z", "ctrl+t"}, Label: "zone", Help: "Choose the zone, from anywhere.", Group: group, Intent: jump(fieldZone), WhileTyping: true, Hidden: true},
+		kit.Binding{Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: act(toResponse), WhileTyping: true, Hidden: true})
 	pane := m.panes.Bindings(true)
 	pane[0].Hidden = m.CapturingText() // the footer has room for where the letters go
 	return append(out, pane...)
@@ -196,23 +188,23 @@ func (m *Model) resultBindings() []kit.Binding {
 		}
 		out = append(out, b)
 	}
-	other := kit.Binding{Keys: []string{kit.StepKey(model.ActionOtherWay)}, Label: m.result.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Dangerous: true, Hidden: true}
+	other := kit.Binding{Keys: []string{kit.StepKey(model.ActionOtherWay)}, Label: m.result.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther(false), Disabled: none, Dangerous: true, Hidden: true}
 	if none == "" {
 		other.Disabled = m.whyNotOther()
 	}
-	page := kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: the body as it came, as text, as a tree, as a picture or as bytes; Headers, Timing, Attempts, Fields, TLS.", Group: "Result", Intent: nextPage{}, Disabled: none, Hidden: none != ""}
-	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next evidence in the body.", Group: "Result", Intent: showMark{}, Disabled: none, Hidden: none != ""}
+	page := kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: the body as it came, as text, as a tree, as a picture or as bytes; Headers, Timing, Attempts, Fields, TLS.", Group: "Result", Intent: act(nextPage), Disabled: none, Hidden: none != ""}
+	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next evidence in the body.", Group: "Result", Intent: act((*Model).nextMark), Disabled: none, Hidden: none != ""}
 	if none == "" && len(m.result.marks()) == 0 {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
 	out = append(out, other,
-		kit.Binding{Keys: []string{"w"}, Label: "compare", Command: "compare zones (twin)", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}, Dangerous: true},
-		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: copyMenu{}},
+		kit.Binding{Keys: []string{"w"}, Label: "compare", Command: "compare zones (twin)", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: act((*Model).compareForm), Dangerous: true},
+		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: act((*Model).openCopyMenu)},
 		page,
 		kit.Binding{Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued()},
-		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},
+		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: act(prevPage), Disabled: none, Hidden: true},
 		mark,
-		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: requestBack{}, Disabled: none, Hidden: true},
+		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: act((*Model).toForm), Disabled: none, Hidden: true},
 	)
 	if !used[kit.StepKey(model.ActionWhatRefuses)] {
 		out = append(out, refuserBinding(cmp.Or(none, "the fetch on screen was not refused")))
@@ -229,7 +221,7 @@ func (m *Model) searchBindings() []kit.Binding {
 	var out []kit.Binding
 	for _, b := range v.Bindings() {
 		if b.Matches("/") || b.Matches("|") {
-			b.Intent, b.Hidden = searchBody{b.Intent}, true
+			b.Intent, b.Hidden = searchBody(b.Intent), true
 			out = append(out, b)
 		}
 	}
@@ -237,25 +229,25 @@ func (m *Model) searchBindings() []kit.Binding {
 }
 
 func (m *Model) fileBindings() []kit.Binding {
-	edit := kit.Binding{Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: editBody{}, Hidden: true}
+	edit := kit.Binding{Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: act(editBody), Hidden: true}
 	edit.Disabled = m.result.whyNotEdit()
 	if !m.deps.Bodies.HasEditor() {
 		edit.Disabled = "no editor is set; set $EDITOR"
 	}
-	undo := kit.Binding{Keys: []string{"U"}, Label: "undo", Help: "Restore the form as it was before a step filled it.", Group: "Request", Intent: undoForm{}, Hidden: true}
+	undo := kit.Binding{Keys: []string{"U"}, Label: "undo", Help: "Restore the form as it was before a step filled it.", Group: "Request", Intent: act(undoForm), Hidden: true}
 	if len(m.form.before) == 0 {
 		undo.Disabled = "no step has filled the form"
 	}
 	return []kit.Binding{
-		{Keys: []string{"ctrl+n"}, Label: "new request", Help: "Empty the form but for zone, access method and key, and edit the URL. U brings back what it held.", Group: "Request", Intent: newRequest{}, Hidden: true},
-		{Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: saveRequest{}, WhileTyping: true, Hidden: true},
-		{Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: openSaved{}, WhileTyping: true, Hidden: true},
+		{Keys: []string{"ctrl+n"}, Label: "new request", Help: "Empty the form but for zone, access method and key, and edit the URL. U brings back what it held.", Group: "Request", Intent: act((*Model).newRequest), Hidden: true},
+		{Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: act((*Model).askName), WhileTyping: true, Hidden: true},
+		{Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: act(openSaved), WhileTyping: true, Hidden: true},
 		m.valuesBinding(),
 		edit,
-		{Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: keepBody{}, Disabled: m.whyNotKeep(), Hidden: true},
-		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetch on screen as a HAR file, credentials redacted.", Group: "Result", Intent: writeHAR{}, Disabled: m.whyNotHAR(), Hidden: true},
+		{Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: act(keepBody), Disabled: m.whyNotKeep(), Hidden: true},
+		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetch on screen as a HAR file, credentials redacted.", Group: "Result", Intent: act(writeHAR), Disabled: m.whyNotHAR(), Hidden: true},
 		undo,
-		{Keys: []string{"O"}, Label: "bring back", Command: "bring back a deleted request", Help: "Bring back the saved request that was deleted last.", Group: "Request", Intent: restoreSaved{}, Hidden: true},
+		{Keys: []string{"O"}, Label: "bring back", Command: "bring back a deleted request", Help: "Bring back the saved request that was deleted last.", Group: "Request", Intent: act(restoreSaved), Hidden: true},
 	}
 }
 

@@ -191,16 +191,6 @@ func (m *Model) focus(pane int) {
 	}
 }
 
-// jump goes to a field and edits it, or without one to the response.
-func (m *Model) jump(to jump) tea.Cmd {
-	if to.to == "" {
-		m.focus(paneResult)
-		return nil
-	}
-	m.focus(paneForm)
-	return m.form.form.FocusOn(string(to.to), true)
-}
-
 // endEditing ends editing and keeps the typed text.
 func (m *Model) endEditing() {
 	m.form.form.FocusOn(m.form.form.Focused(), false)

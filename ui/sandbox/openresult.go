@@ -206,12 +206,12 @@ func (m *Model) runStep(msg runStep) tea.Cmd {
 }
 
 // sendOther sends the form by the access method that the result on screen did not use.
-func (m *Model) sendOther(msg sendOther) tea.Cmd {
+func (m *Model) sendOther(sure bool) tea.Cmd {
 	pane, d, via := m.panes.At, m.form.draft(), otherWay(m.result.res.Request.Via)
-	if !msg.sure && m.billed() {
+	if !sure && m.billed() {
 		r := m.form.request
 		r.Via = via
-		return m.askToSend(r, sendOther{sure: true})
+		return m.askToSend(r, sendOther(true))
 	}
 	d.Via = string(via)
 	m.setForm(d)

@@ -14,11 +14,6 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// takeEntry fills the form from an entry of a HAR file.
-type takeEntry struct{ entry fetch.ImportEntry }
-
-func (msg takeEntry) do(m *Model) tea.Cmd { return m.pasted(msg.entry.Import(m.known())) }
-
 // takePaste reads a pasted curl command, HAR text or bare URL into the form. It returns nil for
 // anything else, and where a field of several lines is typed: there it is that field's text.
 func (m *Model) takePaste(msg tea.PasteMsg) tea.Cmd {
@@ -79,7 +74,7 @@ func (m *Model) chooseEntry(entries []fetch.ImportEntry) tea.Cmd {
 		}
 		choices = append(choices, widget.Choice{
 			Option: widget.Option{Value: fmt.Sprintf("%d  %s  %s", i+1, e.Method, e.URL), Hint: note},
-			Pick:   kit.SendTo(kit.Sandbox, takeEntry{e}),
+			Pick:   kit.SendTo(kit.Sandbox, act(func(m *Model) tea.Cmd { return m.pasted(e.Import(m.known())) })),
 		})
 	}
 	return kit.OpenOverlay(widget.NewFinder(m.deps.Theme, "Requests of the HAR file", "type to filter", choices))

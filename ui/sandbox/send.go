@@ -30,9 +30,10 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 		m.focus(paneForm)
 		return m.toField(p.Field)
 	}
-	again := tea.Msg(sendNow{})
+	sendSure := act(func(m *Model) tea.Cmd { return m.trySend(true, pause) })
+	again := act(sendNow)
 	if sure {
-		again = sendSure{pause: pause}
+		again = sendSure
 	}
 	if ask := m.askVariables(again); ask != nil {
 		return ask
@@ -43,7 +44,7 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 		return nil
 	}
 	if spec, doubt := m.doubts(); doubt && !sure {
-		spec.Yes, spec.View, spec.Intent = "send it", kit.Sandbox, sendSure{pause: pause}
+		spec.Yes, spec.View, spec.Intent = "send it", kit.Sandbox, sendSure
 		return widget.Confirm(m.deps.Theme, spec)
 	}
 	if m.flights.twice(m.form.request, m.deps.Profile.Now()) {

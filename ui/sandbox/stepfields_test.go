@@ -62,7 +62,7 @@ func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
 			m.refresh()
 			before := m.form.draft()
 			if action == model.ActionOtherWay {
-				m.sendOther(sendOther{})
+				m.sendOther(false)
 			} else {
 				m.runStep(runStep{step: model.Step{Action: action, Text: "x"}})
 			}

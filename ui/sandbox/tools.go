@@ -28,9 +28,6 @@ type toolList struct {
 }
 
 // listTools lists the tools again.
-type listTools struct{}
-
-func (listTools) do(m *Model) tea.Cmd { return m.listTools() }
 
 // toolAnswer is what the endpoint answers; the diagnosis says how it went.
 type toolAnswer struct {

@@ -71,7 +71,7 @@ func (p *formPane) settable() []ask.Question {
 // valuesBinding opens the values of the form's variables.
 func (m *Model) valuesBinding() kit.Binding {
 	b := kit.Binding{
-		Keys: []string{"V"}, Label: "values", Command: "values of this request…", Group: "Request", Intent: editValues{}, Hidden: true,
+		Keys: []string{"V"}, Label: "values", Command: "values of this request…", Group: "Request", Intent: act((*Model).editValues), Hidden: true,
 		Help: "Give the variables {{name}} of the form other values, until the console ends.",
 	}
 	if len(m.form.settable()) == 0 {
@@ -80,14 +80,7 @@ func (m *Model) valuesBinding() kit.Binding {
 	return b
 }
 
-// Intents of the values of the form's variables: to change them, and that they have changed.
-type (
-	editValues    struct{}
-	valuesChanged struct{}
-)
-
-func (editValues) do(m *Model) tea.Cmd { return m.editValues() }
-func (valuesChanged) do(m *Model) tea.Cmd { //nolint:unparam // an intent
+func valuesChanged(m *Model) tea.Cmd { //nolint:unparam // an intent
 	m.form.answers++
 	return nil
 }
@@ -114,7 +107,7 @@ func (m *Model) editValues() tea.Cmd {
 				m.deps.Variables.Answer(before.Name, value, before.Secret)
 			}
 		}
-		return tea.Sequence(kit.CloseOverlay(d), kit.SendTo(kit.Sandbox, valuesChanged{}))
+		return tea.Sequence(kit.CloseOverlay(d), kit.SendTo(kit.Sandbox, act(valuesChanged)))
 	}
 	return kit.OpenOverlay(d)
 }
