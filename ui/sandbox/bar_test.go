@@ -3,13 +3,11 @@ package sandbox_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 )
 
 func TestURLsOfTheHistoryAreRecalledAndCompleted(t *testing.T) {
 	for _, size := range [][2]int{{120, 40}, {80, 24}} {
-		synctest.Test(t, func(t *testing.T) {
-			b := open(t, size[0], size[1])
+		onScreen(t, size[0], size[1], func(t *testing.T, b *bench) {
 			b.svc.urls = []string{"http://lab.test/shop?v=2", "http://lab.test/captcha", "http://lab.test/shop?v=1"}
 			b.reload()
 			b.Press("ctrl+l", "ctrl+u")
@@ -34,8 +32,7 @@ func TestURLsOfTheHistoryAreRecalledAndCompleted(t *testing.T) {
 }
 
 func TestJumpKeysReachZoneURLAndResponseFromAnywhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
 		b.Press("alt+u", "ctrl+u")
@@ -52,8 +49,7 @@ func TestJumpKeysReachZoneURLAndResponseFromAnywhere(t *testing.T) {
 }
 
 func TestALongURLHasTheFullWidth(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Press("alt+u", "ctrl+u")
 		long := "http://lab.test/?q=" + strings.Repeat("x", 80)
 		b.Paste(long)

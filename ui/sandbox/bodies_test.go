@@ -4,7 +4,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"zonedeck/model"
@@ -37,8 +36,7 @@ func (b *bench) expectFiles(t *testing.T, opens, closes map[string]int) {
 }
 
 func TestABodyOnDiskIsClosedWhenAnotherResultIsShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.keepOnDisk("f_1", "f_2")
 		b.openFetch("f_1")
 		b.Expect("the body of f_1")
@@ -56,8 +54,7 @@ func TestABodyOnDiskIsClosedWhenAnotherResultIsShown(t *testing.T) {
 }
 
 func TestABodyThatOpensTooLateIsClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.keepOnDisk("f_slow", "f_new")
 		b.files.slow["f_slow"] = time.Second
 		b.openFetch("f_slow")
@@ -69,8 +66,7 @@ func TestABodyThatOpensTooLateIsClosed(t *testing.T) {
 }
 
 func TestABodyOnDiskIsClosedWhenItHasBeenCopied(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.keepOnDisk("f_1", "f_large")
 		b.files.bodies["f_large"] = strings.Repeat("x", 9<<20)
 		b.openFetch("f_1")

@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"zonedeck/model"
@@ -26,8 +25,7 @@ func mixed(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.
 
 // The page itself is tested in ui/compare.
 func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.svc.answer = mixed
 		b.svc.kept["f_datacenter_demo_native"] = captchaResult(model.FetchRequest{URL: "http://lab.test/ok", Zone: demoZones()[0], Via: model.ViaNative})
 		sent := func(want int) {
@@ -60,8 +58,7 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 }
 
 func TestAComparisonOfTheHistoryFillsTheForm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		zone := model.Zone{Name: "unlocker_demo"}
 		kept := model.Grid{
 			ID: "t_9", Started: time.Now(), Repeat: 1, Base: model.FetchRequest{URL: "http://example.com/", Key: "batch-user"},
@@ -87,8 +84,7 @@ func TestAComparisonOfTheHistoryFillsTheForm(t *testing.T) {
 }
 
 func TestARunningComparisonIsNotDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.svc.answer = never
 		b.Press("esc", "w")
 		b.Expect("6 of 6 cells still running", "6 running")

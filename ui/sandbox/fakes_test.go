@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"zonedeck/keystore"
@@ -383,6 +384,19 @@ type inUse func() model.Profile
 func (f inUse) CurrentProfile() model.Profile { return f() }
 func (inUse) Now() time.Time                  { return time.Now() }
 
+// onScreen runs a test of the tab in a bubble of time.
+func onScreen(t *testing.T, w, h int, test func(t *testing.T, b *bench), change ...func(*sandbox.Deps)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, open(t, w, h, change...)) })
+}
+
+// answers makes the service answer each fetch with a result.
+func (b *bench) answers(result func(model.FetchRequest) model.FetchResult) {
+	b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+		return result(r), nil
+	}
+}
+
 // open runs the console with the Sandbox as its only tab.
 func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 	t.Helper()
@@ -392,9 +406,7 @@ func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 		vars:  &fakeVariables{values: map[string]model.Variable{}},
 		files: &fakeFiles{bodies: map[string]string{}, opens: map[string]int{}, closes: map[string]int{}, slow: map[string]time.Duration{}},
 	}
-	b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
-		return okResult(r), nil
-	}
+	b.answers(okResult)
 	theme := kit.NewTheme(true, false)
 	deps := sandbox.Deps{
 		Ctx: t.Context(), Theme: theme, Fetcher: b.svc, Comparer: b.svc, Tools: b.svc, History: keptFetches{fakeService: b.svc, files: b.files}, Saved: b.store, Profile: inUse(demoProfile),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"zonedeck/model"
@@ -43,8 +42,7 @@ func sendThree(b *bench) gates {
 }
 
 func TestSeveralRequestsAreInFlightAndTheShownOneStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		g := sendThree(b)
 		close(g["http://lab.test/a"])
 		b.Settle()
@@ -62,8 +60,7 @@ func TestSeveralRequestsAreInFlightAndTheShownOneStays(t *testing.T) {
 }
 
 func TestEachRequestInFlightIsCancelledOnItsOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		g := sendThree(b)
 		b.Press("shift+tab", "g", "j", "c") // the line of /b
 		b.Expect("1 more in flight", "http://lab.test/b: Cancelled after", "Response · unlocker_demo · API · http://lab.test/c")
@@ -79,8 +76,7 @@ func TestEachRequestInFlightIsCancelledOnItsOwn(t *testing.T) {
 }
 
 func TestQuittingAsksWhileARequestIsInFlightBehindAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		sendThree(b)
 		b.Press("esc", "ctrl+c")
 		b.Expect("2 pieces of work are in flight")
@@ -88,8 +84,7 @@ func TestQuittingAsksWhileARequestIsInFlightBehindAnother(t *testing.T) {
 }
 
 func TestAResultThatIsNotShownWaitsUntilTheHistoryHasIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		g := sendThree(b)
 		close(g["http://lab.test/b"])
 		b.Settle()
@@ -106,8 +101,7 @@ func TestAResultThatIsNotShownWaitsUntilTheHistoryHasIt(t *testing.T) {
 }
 
 func TestTheCursorStaysAtTheTopWhileFlightsLand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.svc.history = []model.Activity{{Ref: "f_old", At: time.Now(), Kind: model.ActivityFetch, Zone: "serp_demo", URL: "http://lab.test/old", Class: model.ClassOK}}
 		b.reload()
 		g := sendThree(b)
@@ -129,8 +123,7 @@ func TestTheCursorStaysAtTheTopWhileFlightsLand(t *testing.T) {
 }
 
 func TestFetchesThatComeAboveTheCursorAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		list := func(refs ...string) {
 			b.svc.history = nil
 			for i, ref := range refs {
@@ -154,8 +147,7 @@ func TestFetchesThatComeAboveTheCursorAreCounted(t *testing.T) {
 }
 
 func TestAFlightThatFailsBehindAnotherSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.AllowError("no such profile")
 		release := make(chan struct{})
 		b.svc.answer = func(context.Context, model.FetchRequest, func(fetch.Event)) (model.FetchResult, error) {

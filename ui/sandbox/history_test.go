@@ -1,21 +1,17 @@
 package sandbox_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 )
 
 func TestALateAnswerToAnOldLoadIsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		r := model.FetchRequest{Zone: demoZones()[1], URL: "http://lab.test/ok", Via: model.ViaAPI}
 		b.svc.kept = map[string]model.FetchResult{"f_slow": captchaResult(r), "f_new": okResult(r)}
 		b.svc.slow = map[string]time.Duration{"f_slow": time.Second}
@@ -32,8 +28,7 @@ func TestALateAnswerToAnOldLoadIsDropped(t *testing.T) {
 }
 
 func TestAMissingFetchIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.AllowError("f_gone")
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_gone"}})
 		b.Expect("Fetch f_gone could not be opened: the journal has no such fetch")
@@ -41,8 +36,7 @@ func TestAMissingFetchIsReported(t *testing.T) {
 }
 
 func TestHistoryReopensWithoutSending(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		r := model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaNative, Retries: -1}
 		b.svc.kept["f_2"] = captchaResult(r)
 		b.svc.history = []model.Activity{{
@@ -63,8 +57,7 @@ func TestHistoryReopensWithoutSending(t *testing.T) {
 }
 
 func TestARequestIsSavedAndOpenedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Press("ctrl+s")
 		b.Expect("Save the request")
 		b.Type("../x")
@@ -105,8 +98,7 @@ func TestARequestIsSavedAndOpenedAgain(t *testing.T) {
 }
 
 func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		s := demoSession()
 		s.Local, s.ProfileName = false, "acme"
 		b.Send(kit.SessionChanged{Session: s})
@@ -134,8 +126,7 @@ func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
 }
 
 func TestAFetchWithoutAResultCannotBeOpened(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.svc.history = []model.Activity{{ID: 1, At: time.Now(), Kind: model.ActivityFetch, Zone: "unlocker_demo", URL: "http://lab.test/ok", Via: model.ViaAPI}}
 		b.reload()
 		b.Press("shift+tab", "enter")
@@ -144,8 +135,7 @@ func TestAFetchWithoutAResultCannotBeOpened(t *testing.T) {
 }
 
 func TestAReopenedFetchFillsTheForm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		r := model.FetchRequest{Zone: demoZones()[1], URL: "http://lab.test/shop", Via: model.ViaNative, Required: []string{".price"}, Retries: -1}
 		b.svc.kept["f_2"] = captchaResult(r)
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
@@ -162,8 +152,7 @@ func TestAReopenedFetchFillsTheForm(t *testing.T) {
 
 // TestAProofsRefusalIsNoFailure opens the call by which a rotation saw the old value refused.
 func TestAProofsRefusalIsNoFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		key := model.OldValueOf("batch-user")
 		proof := model.FetchResult{
 			Request: model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/whoami", Via: model.ViaAPI, Key: key}, KeyName: key,
@@ -181,8 +170,7 @@ func TestAProofsRefusalIsNoFailure(t *testing.T) {
 }
 
 func TestACredentialThatTheJournalDroppedIsNotSentAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		res := captchaResult(model.FetchRequest{
 			Zone: demoZones()[1], URL: "http://lab.test/shop", Via: model.ViaNative,
 			Header: http.Header{"Cookie": {"••••"}}, Retries: -1,
@@ -200,8 +188,7 @@ func TestACredentialThatTheJournalDroppedIsNotSentAgain(t *testing.T) {
 }
 
 func TestAFetchOfAnotherProfileIsNotSentWithTheCurrentKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.svc.kept["f_2"] = captchaResult(model.FetchRequest{
 			Zone: model.Zone{Name: "acme_unlocker", Product: model.ProductUnlocker}, URL: "http://lab.test/shop", Via: model.ViaAPI, Retries: -1,
 		})
@@ -224,8 +211,7 @@ func TestSendingAFetchOfAnotherProfileAsksAndNamesBoth(t *testing.T) {
 		"natively": {model.ViaNative, []string{"password of zone", "sent to 127.0.0.1:33335"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := open(t, 120, 40)
+			onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 				res := captchaResult(model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/shop", Via: c.via, Retries: -1})
 				res.KeyName = "finance-review" // it is in the inventory, which all profiles share
 				b.svc.kept["f_2"] = res
@@ -257,8 +243,7 @@ func TestSendingAFetchOfAnotherProfileAsksAndNamesBoth(t *testing.T) {
 }
 
 func TestUndoRestoresWhoseRequestTheFormHolds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.svc.kept["f_2"] = captchaResult(model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaAPI, Retries: -1})
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2", Profile: "acme"}})
 		b.Press("U")
@@ -275,8 +260,7 @@ func TestUndoRestoresWhoseRequestTheFormHolds(t *testing.T) {
 }
 
 func TestHistoryIsThatOfTheProfileInUse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.svc.history = []model.Activity{
 			{ID: 2, Ref: "f_2", At: time.Now(), Kind: model.ActivityFetch, Profile: "acme", Zone: "acme_zone", URL: "http://acme.test/", Class: model.ClassOK},
 			{ID: 1, Ref: "f_1", At: time.Now(), Kind: model.ActivityFetch, Profile: "local", Zone: "serp_demo", URL: "http://lab.test/json", Class: model.ClassOK},
@@ -294,8 +278,7 @@ func TestHistoryIsThatOfTheProfileInUse(t *testing.T) {
 
 // What a rotation fetches to prove its steps is no try of the operator's: neither the list nor an empty form has it.
 func TestTheCallsOfRotationsAreNotAmongTheTries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.svc.history = []model.Activity{
 			{ID: 2, Ref: "f_2", At: time.Now(), Kind: model.ActivityFetch, Profile: "acme", Zone: "acme_zone", URL: "http://lab.test/whoami", Class: model.ClassOK, Source: model.SourceRotation},
 			{ID: 1, Ref: "f_1", At: time.Now(), Kind: model.ActivityFetch, Profile: "acme", Zone: "acme_zone", URL: "http://mine.test/", Class: model.ClassOK},
@@ -323,8 +306,7 @@ func TestTheCursorStaysAtTheNewestFetch(t *testing.T) {
 		{"at another it stays there", []string{"j"}, "GET http://lab.test/1 "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := open(t, 120, 40)
+			onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 				for _, a := range []model.Activity{older, newer, newest} {
 					res := okResult(model.FetchRequest{Zone: demoZones()[0], URL: a.URL, Via: model.ViaNative, Retries: -1})
 					res.ID = a.Ref
@@ -348,8 +330,7 @@ func TestTheCursorStaysAtTheNewestFetch(t *testing.T) {
 func TestTheCursorIsOnTheFetchThatAnotherTabOpened(t *testing.T) {
 	for name, late := range map[string]bool{"listed before": false, "listed after": true} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := open(t, 120, 40)
+			onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 				list := make([]model.Activity, 0, 3)
 				for i, ref := range []string{"f_c", "f_b", "f_a"} {
 					list = append(list, model.Activity{Ref: ref, At: time.Now(), Kind: model.ActivityFetch, Profile: "local", Zone: "serp_demo", URL: "http://lab.test/" + ref, Total: time.Duration(i+1) * time.Millisecond, Class: model.ClassOK})
@@ -386,8 +367,7 @@ func lineOf(screen, mark string) string {
 }
 
 func TestAnotherTabFillsInWhatItNamesAndLeavesTheRest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 200, 50)
+	onScreen(t, 200, 50, func(_ *testing.T, b *bench) {
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "serp_demo", URL: "http://lab.test/search"}})
 		b.Expect(`"zone":"serp_demo"`, `"url":"http://lab.test/search"`)
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
@@ -399,16 +379,15 @@ func TestAnotherTabFillsInWhatItNamesAndLeavesTheRest(t *testing.T) {
 
 func TestAResultSaysItsCostAtEveryWidth(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		synctest.Test(t, func(t *testing.T) {
-			b := open(t, size[0], size[1])
-			b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+		onScreen(t, size[0], size[1], func(_ *testing.T, b *bench) {
+			b.answers(func(r model.FetchRequest) model.FetchResult {
 				r.Zone.Rate = model.Rate{Per1000: 1.5}
 				res := captchaResult(r)
 				res.Exit, res.Timing.Total, res.Body.Size = "2001:db8:1234:5678:9abc:def0:1234:5678", 12345*time.Millisecond, 1_234_567
 				res.Fields = []model.Field{{Path: ".price"}, {Path: ".name", Found: true}}
 				res.Diagnosis.Class = model.ClassParsingDrift
-				return res, nil
-			}
+				return res
+			})
 			b.Press("ctrl+j")
 			b.Expect("! parsing drift   200 · API · 12.3 s · 1.2 MB · $0.0030 · 1 of 2")
 		})

@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"bytes"
-	"context"
 	"image"
 	"image/png"
 	"strings"
@@ -14,19 +13,18 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
-	"zonedeck/service/fetch"
 	"zonedeck/ui/kit/body/picture"
 	"zonedeck/ui/sandbox"
 )
 
 // answer makes every request end in a body of a type.
 func (b *bench) answer(contentType, body string, chain model.Chain) {
-	b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	b.answers(func(r model.FetchRequest) model.FetchResult {
 		res := okResult(r)
 		res.ContentType, res.Chain = contentType, chain
 		res.Body = model.BodyRef{Bytes: []byte(body), Size: int64(len(body))}
-		return res, nil
-	}
+		return res
+	})
 }
 
 func pngOf(t *testing.T) string {
@@ -37,8 +35,7 @@ func pngOf(t *testing.T) string {
 }
 
 func TestTheFirstPageIsTheOneThatFitsTheBody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.answer("application/json", `{"items":[{"name":"Shoe"}]}`, model.Chain{})
 		b.Press("ctrl+j")
 		b.Expect("╶ Body ╴  Tree    Headers    Timing    Attempts", `1 {"items"`)
@@ -82,8 +79,7 @@ func TestACertificateIsValidByTheMachinesClock(t *testing.T) {
 }
 
 func TestABodyOnDiskHasThePagesOfItsBeginning(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.keepOnDisk("f_1")
 		res := b.svc.kept["f_1"]
 		res.ContentType = "image/png"
@@ -94,8 +90,7 @@ func TestABodyOnDiskHasThePagesOfItsBeginning(t *testing.T) {
 }
 
 func TestAFilterIsTypedInTheResponse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.answer("application/json", `{"q":[1,22,333]}`, model.Chain{})
 		b.Press("ctrl+j", "]", "|") // the page has the focus now
 		b.Type(".q[1]")             // digits and brackets are no keys here

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -19,8 +18,7 @@ import (
 
 func TestBothSizesShowEveryPane(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 16}, {200, 60}} {
-		synctest.Test(t, func(t *testing.T) {
-			b := open(t, size[0], size[1])
+		onScreen(t, size[0], size[1], func(_ *testing.T, b *bench) {
 			b.Expect("Request", "Will be sent", "Response", "History", "http://lab.test/ok")
 			b.Press("ctrl+j")
 			b.Expect("✓ ok", "200 · API")
@@ -35,8 +33,7 @@ func TestBothSizesShowEveryPane(t *testing.T) {
 }
 
 func TestAHighTerminalShowsKeysFirstAndTimingAndHeadersBelowAShortBody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 200, 60)
+	onScreen(t, 200, 60, func(_ *testing.T, b *bench) {
 		b.Expect("alt+u ctrl+l     Edit the URL, from anywhere.")
 		b.Press("ctrl+j")
 		b.Expect("<title>The lab</title>", "line 1 of 3 · 100 %", "wait         38 ms", "X-Brd-Ip: 127.0.3.17")
@@ -44,11 +41,11 @@ func TestAHighTerminalShowsKeysFirstAndTimingAndHeadersBelowAShortBody(t *testin
 		b.Press("]", "]")
 		b.Expect("X-Brd-Ip: 127.0.3.17")
 		b.ExpectNot("wait         38 ms")
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+		b.answers(func(r model.FetchRequest) model.FetchResult {
 			res := okResult(r)
 			res.Body = model.BodyRef{Bytes: []byte(strings.Repeat("line\n", 40)), Size: 200}
-			return res, nil
-		}
+			return res
+		})
 		b.Press("ctrl+j")
 		b.Expect("line 1 of 40")
 		b.ExpectNot("wait         38 ms", "X-Brd-Ip")
@@ -56,8 +53,7 @@ func TestAHighTerminalShowsKeysFirstAndTimingAndHeadersBelowAShortBody(t *testin
 }
 
 func TestRowsAndBodiesMoveByKeys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 80, 24)
+	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
 		r := model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/long", Via: model.ViaAPI}
 		long := okResult(r)
 		text := strings.Repeat("line\n", 500) + "the end\n"
@@ -77,8 +73,7 @@ func TestRowsAndBodiesMoveByKeys(t *testing.T) {
 }
 
 func TestALongRequestScrollsToItsEndAndNoFurther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 80, 24)
+	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
 		b.Press("down", "enter", "ctrl+u")
 		b.Paste("http://lab.test/?q=" + strings.Repeat("x", 3000) + "&last=1")
 		b.Press("enter", "tab")
@@ -102,13 +97,12 @@ func TestALongRequestScrollsToItsEndAndNoFurther(t *testing.T) {
 }
 
 func TestLongHeadersScrollToTheirEndAndNoFurther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
+		b.answers(func(r model.FetchRequest) model.FetchResult {
 			res := okResult(r)
 			res.Header = http.Header{"A": {"first"}, "X-Long": {strings.Repeat("x", 9000) + "end"}}
-			return res, nil
-		}
+			return res
+		})
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
 		b.Press("]", "]")
@@ -121,8 +115,7 @@ func TestLongHeadersScrollToTheirEndAndNoFurther(t *testing.T) {
 }
 
 func TestAClickFocusesThePaneUnderIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Expect("▌Request")
 		b.Send(tea.MouseClickMsg{X: 80, Y: 35, Button: tea.MouseLeft})
 		b.Expect("▌History")
@@ -142,8 +135,7 @@ func TestAClickFocusesThePaneUnderIt(t *testing.T) {
 }
 
 func TestASearchFromTheFormGoesToTheBody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Press("/", "w") // without a body the word is no command
 		b.Expect("there is nothing to search here", "▌Request")
 		b.Press("esc")
@@ -163,8 +155,7 @@ func TestASearchFromTheFormGoesToTheBody(t *testing.T) {
 }
 
 func TestEscGoesBackStepByStep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Press("ctrl+j", "tab", "tab", "z", "/")
 		b.Type("lab")
 		b.Press("enter")
@@ -182,8 +173,7 @@ func TestEscGoesBackStepByStep(t *testing.T) {
 }
 
 func TestKeysOfAResultAreNotHintedWithoutOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.ExpectNot("v evidence", "] page")
 		b.Press("ctrl+j")
 		b.Expect("] page")
@@ -191,29 +181,26 @@ func TestKeysOfAResultAreNotHintedWithoutOne(t *testing.T) {
 }
 
 func TestALowPaneSaysHowMuchOfTheRequestItDoesNotShow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 80, 24)
+	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
 		b.Press("down", "down", "space") // Native
 		b.Expect("GET http://lab.test/ok HTTP/1.1", "Host: lab.test", "… 4 more lines")
 	})
 }
 
 func TestLongEvidenceIsShownInFullWhereThereIsRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
+		b.answers(func(r model.FetchRequest) model.FetchResult {
 			res := captchaResult(r)
 			res.Diagnosis.Evidence = []model.Evidence{{Kind: "error", Text: "the service says: policy_20030 target is blocked: not a public address, ask your account manager"}}
-			return res, nil
-		}
+			return res
+		})
 		b.Press("ctrl+j")
 		b.Expect("ask your account", "manager")
 	})
 }
 
 func TestAClickPicksTheRowOrFieldUnderIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		for i := range 3 {
 			b.svc.history = append(b.svc.history, model.Activity{ID: int64(3 - i), Ref: "f", At: time.Now(), Kind: model.ActivityFetch, Zone: fmt.Sprintf("zone_%d", i)})
 		}
@@ -241,13 +228,12 @@ func rowOf(t *testing.T, b *bench, text string) int {
 }
 
 func TestAnAddressInTheEvidenceIsCutButNotSplitByABlank(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
+		b.answers(func(r model.FetchRequest) model.FetchResult {
 			res := captchaResult(r)
 			res.Diagnosis.Evidence = []model.Evidence{{Kind: "error", Text: "http://lab.test/" + strings.Repeat("0123456789012345678/", 20)}}
-			return res, nil
-		}
+			return res
+		})
 		b.Press("ctrl+j")
 		b.Expect("evidence  error: http://lab.test/0123", "…")
 		b.ExpectNot("/ 0")
@@ -255,8 +241,7 @@ func TestAnAddressInTheEvidenceIsCutButNotSplitByABlank(t *testing.T) {
 }
 
 func TestALongMessageLeavesRoomForTheResult(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 80, 24)
+	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
 		b.svc.answer = func(context.Context, model.FetchRequest, func(fetch.Event)) (model.FetchResult, error) {
@@ -269,8 +254,7 @@ func TestALongMessageLeavesRoomForTheResult(t *testing.T) {
 }
 
 func TestFoldedFieldsSayWhatTheyHold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		r := model.FetchRequest{
 			Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaNative, Method: "POST", Body: "a=1", Retries: -1,
 			Header: http.Header{"X-A": {"1"}, "X-B": {"2"}}, Required: []string{".price"}, Timeout: 90 * time.Second,
@@ -293,8 +277,7 @@ func TestFoldedFieldsSayWhatTheyHold(t *testing.T) {
 }
 
 func TestAMistakeInAFoldedFieldIsShownAtTheFold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.svc.kept["f_2"] = captchaResult(model.FetchRequest{
 			Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaNative, Header: http.Header{"Cookie": {"••••"}}, Retries: -1,
 		})
@@ -305,8 +288,7 @@ func TestAMistakeInAFoldedFieldIsShownAtTheFold(t *testing.T) {
 }
 
 func TestANarrowTerminalShowsWhatTheFoldedFormHolds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 80, 24)
+	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
 		b.svc.kept["f_2"] = captchaResult(model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaNative, Method: "DELETE", Retries: -1})
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
 		b.Expect("datacenter_demo · Native · http://lab.test/shop · DELETE")

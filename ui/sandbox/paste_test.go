@@ -15,8 +15,7 @@ import (
 )
 
 func TestAPastedCurlCommandFillsTheForm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Paste("curl -X PUT --data-raw 'a b' -H 'X-A: 1' http://lab.test/pasted\n")
 		b.Expect("curl: URL, method PUT, 2 headers, body of 3 bytes", "http://lab.test/pasted", "U undoes this")
 		b.Press("esc", "U")
@@ -37,16 +36,14 @@ func TestAPastedCurlCommandFillsTheForm(t *testing.T) {
 }
 
 func TestTheFooterSaysWhereLettersGoAt80Columns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 80, 24)
+	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
 		b.Press("alt+u")
 		b.Expect("enter accept · esc stop typing into URL")
 	})
 }
 
 func TestAURLPastedOutsideAFieldGoesToTheURL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Press("tab", "tab")
 		b.Paste(" https://lab.test/pasted?q=1\n")
 		b.Expect("URL  https://lab.test/pasted?q=1", "Pasted URL. U undoes this.")
@@ -61,8 +58,7 @@ func TestAURLPastedOutsideAFieldGoesToTheURL(t *testing.T) {
 }
 
 func TestAPasteIntoAFieldOfLinesIsItsText(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Press("down", "down", "down", "down", "down", "down", "down", "down", "space", "down", "down", "enter")
 		b.Paste("curl http://lab.test/not-taken")
 		b.ExpectNot("Pasted")
@@ -71,8 +67,7 @@ func TestAPasteIntoAFieldOfLinesIsItsText(t *testing.T) {
 }
 
 func TestAPastedHARFileFillsTheForm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		entry := func(path string) string {
 			return `{"startedDateTime":"2026-11-20T10:00:00Z","request":{"method":"GET","url":"http://lab.test/` + path + `","headers":[]},"response":{"status":204}}`
 		}
@@ -88,8 +83,7 @@ func TestAPastedHARFileFillsTheForm(t *testing.T) {
 }
 
 func TestAVariableOfTheFormIsResolvedOrAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.vars.values["page"] = model.Variable{Value: "shop"}
 		b.vars.values["key"] = model.Variable{Ref: "env:KEY"}
 		b.Paste("curl -x http://x -U brd-customer-hl_demo01-zone-datacenter_demo:$ZONEDECK_ZONE_PASSWORD http://lab.test/$page -H \"X-Api-Key: $key\" -H \"Authorization: Bearer $token\" -H \"X-Q: $q\"")
@@ -120,8 +114,7 @@ func TestAVariableOfTheFormIsResolvedOrAskedFor(t *testing.T) {
 }
 
 func TestADeletedRequestIsBroughtBackFromTheSandbox(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.store.deleted = "shop/cart"
 		b.Press("O")
 		b.Expect("shop/cart is back among the saved requests.")
@@ -133,8 +126,7 @@ func TestADeletedRequestIsBroughtBackFromTheSandbox(t *testing.T) {
 }
 
 func TestAVariableGetsAnotherValue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Press("V")
 		b.Expect("the form has no {{name}}")
 		b.vars.values["page"] = model.Variable{Value: "shop"}
@@ -169,8 +161,7 @@ func TestAVariableGetsAnotherValue(t *testing.T) {
 }
 
 func TestAValueWithALineBreakMakesNoHeader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.vars.values["a"] = model.Variable{Value: "1\nX-Evil: 2"}
 		b.Paste("curl -x http://x -U brd-customer-hl_demo01-zone-datacenter_demo:$ZONEDECK_ZONE_PASSWORD http://lab.test/ -H \"X-A: $a\"")
 		b.Press("enter")
@@ -182,8 +173,7 @@ func TestAValueWithALineBreakMakesNoHeader(t *testing.T) {
 }
 
 func TestTheFetchOnScreenIsWrittenAsHAR(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Press("E")
 		b.Expect("HAR: no result yet")
 		b.Press("ctrl+j")
@@ -194,8 +184,7 @@ func TestTheFetchOnScreenIsWrittenAsHAR(t *testing.T) {
 }
 
 func TestABodyIsKeptWhileAHARFileIsWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.files.slow["kept"] = 2 * time.Second
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
@@ -236,8 +225,7 @@ func TestAHARFileIsWrittenOnce(t *testing.T) {
 }
 
 func TestAnotherTabGetsNoFinderOfAPaste(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		entry := `{"request":{"method":"GET","url":"http://lab.test/","headers":[]}}`
 		read := kit.Serve(b.view, tea.PasteMsg{Content: `{"log":{"entries":[` + entry + "," + entry + "]}}"})
 		b.view.Blur()

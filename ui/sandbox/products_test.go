@@ -290,8 +290,7 @@ func TestAZoneThatCannotGoTheWayGoesByAPI(t *testing.T) {
 }
 
 func TestAFormThatWasFilledLikeTheFirstOneStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		s := demoSession()
 		s.Profile, s.ProfileName, s.Local = demoProfile(), "acme", false
 		b.Send(kit.SessionChanged{Session: s})
@@ -363,8 +362,7 @@ func TestAgentAccessIsARowOfEachComparison(t *testing.T) {
 }
 
 func TestToolsThatCannotBeListedAreAskedForOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.svc.toolsErr = fmt.Errorf("listing the tools: %w", context.Canceled)
 		b.store.kept["agent"] = model.FetchRequest{Via: model.ViaAgent, Tool: "search_engine"}
 		b.Press("ctrl+o", "enter")

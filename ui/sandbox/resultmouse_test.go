@@ -1,27 +1,23 @@
 package sandbox_test
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/fetch"
 	"zonedeck/ui/kit/text"
 )
 
 func TestAClickOpensAPageAndTakesAStep(t *testing.T) {
 	for _, size := range [][2]int{{120, 40}, {80, 24}} {
-		synctest.Test(t, func(t *testing.T) {
-			b := open(t, size[0], size[1])
-			b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+		onScreen(t, size[0], size[1], func(t *testing.T, b *bench) {
+			b.answers(func(r model.FetchRequest) model.FetchResult {
 				res := captchaResult(r)
 				res.Diagnosis.Evidence = append(res.Diagnosis.Evidence, model.Evidence{Kind: "body", Text: "[t] send by Native"})
-				return res, nil
-			}
+				return res
+			})
 			b.Press("ctrl+j")
 			b.Expect("✗ CAPTCHA", "Headers")
 			click := func(on, word string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"zonedeck/model"
@@ -13,8 +12,7 @@ import (
 )
 
 func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Expect("This is the embedded emulator. ctrl+j sends.", "Will be sent", "POST /request HTTP/1.1",
 			"Authorization: Bearer ••••f2a1", `{"zone":"unlocker_demo"`)
 		b.Press("ctrl+j")
@@ -26,8 +24,7 @@ func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
 }
 
 func TestWhatWillBeSentSaysThatAKeyIsMissing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.ExpectNot("✗ the profile names no key")
 		session := demoSession()
 		session.Key, session.Keys = model.Key{}, nil
@@ -37,8 +34,7 @@ func TestWhatWillBeSentSaysThatAKeyIsMissing(t *testing.T) {
 }
 
 func TestEscCancelsTheRequestInFlight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.svc.answer = never
 		b.Press("ctrl+j")
 		b.Expect("● sending", "esc cancels")
@@ -54,8 +50,7 @@ func TestEscCancelsTheRequestInFlight(t *testing.T) {
 }
 
 func TestACancelledRequestIsDistinguishedFromThePreviousResult(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 80, 24)
+	onScreen(t, 80, 24, func(t *testing.T, b *bench) {
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
 		b.svc.answer = never
@@ -71,8 +66,7 @@ func TestACancelledRequestIsDistinguishedFromThePreviousResult(t *testing.T) {
 }
 
 func TestRetriesAreSeenWhileTheyHappen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.svc.answer = func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error) {
 			on(fetch.Event{Phase: fetch.PhaseSending, Attempt: model.Attempt{N: 1}})
 			failed := model.Attempt{N: 1, Class: model.ClassTooFast, Status: 429, Total: 30 * time.Millisecond}
@@ -101,8 +95,7 @@ func TestRetriesAreSeenWhileTheyHappen(t *testing.T) {
 }
 
 func TestARequestThatCannotBeSentSaysWhyAtTheField(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Press("down", "enter")
 		for range len("http://lab.test/ok") {
 			b.PressFast("backspace")
@@ -118,8 +111,7 @@ func TestARequestThatCannotBeSentSaysWhyAtTheField(t *testing.T) {
 
 func TestARequestThatCannotBeSentIsDistinguishedFromThePreviousResult(t *testing.T) {
 	for _, size := range [][2]int{{120, 40}, {80, 24}} {
-		synctest.Test(t, func(t *testing.T) {
-			b := open(t, size[0], size[1])
+		onScreen(t, size[0], size[1], func(t *testing.T, b *bench) {
 			b.Press("ctrl+j")
 			b.Expect("✓ ok")
 			b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "lab.test/other"}})
@@ -138,8 +130,7 @@ func TestARequestThatCannotBeSentIsDistinguishedFromThePreviousResult(t *testing
 }
 
 func TestTheResponseNamesWhatWasSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Press("ctrl+j")
 		b.Expect("Response · unlocker_demo · API · http://lab.test/ok")
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "datacenter_demo", URL: "http://lab.test/other"}})
@@ -148,8 +139,7 @@ func TestTheResponseNamesWhatWasSent(t *testing.T) {
 }
 
 func TestAKeyWithoutThePermissionAsksFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Press("down", "down", "down", "down", "down", "down", "down", "enter")
 		b.Type("finance")
 		b.Press("enter")
@@ -168,8 +158,7 @@ func TestAKeyWithoutThePermissionAsksFirst(t *testing.T) {
 }
 
 func TestARefusalOfTheServiceIsShownAtItsField(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.svc.answer = func(context.Context, model.FetchRequest, func(fetch.Event)) (model.FetchResult, error) {
 			return model.FetchResult{}, model.BadField("key", "env:NOPE is not set")
 		}
@@ -179,8 +168,7 @@ func TestARefusalOfTheServiceIsShownAtItsField(t *testing.T) {
 }
 
 func TestEveryChangeRedrawsWhatWillBeSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Press("down", "enter")
 		b.Type("?a=1")
 		b.Expect(`://lab.test/ok?a=1","format":"raw"}`)
@@ -191,8 +179,7 @@ func TestEveryChangeRedrawsWhatWillBeSent(t *testing.T) {
 }
 
 func TestResizingInFlightKeepsTheRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.svc.answer = func(ctx context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			timer := time.NewTimer(3 * time.Second)
 			defer timer.Stop()
@@ -218,13 +205,12 @@ func TestResizingInFlightKeepsTheRequest(t *testing.T) {
 }
 
 func TestRequiredFieldsAreSentForAndShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 80, 30)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	onScreen(t, 80, 30, func(t *testing.T, b *bench) {
+		b.answers(func(r model.FetchRequest) model.FetchResult {
 			res := okResult(r)
 			res.Fields = []model.Field{{Path: "h1", Found: true, Value: "ok"}, {Path: ".price"}}
-			return res, nil
-		}
+			return res
+		})
 		b.Press("down", "down", "down", "down", "down", "down", "down", "down", "space") // More
 		b.Press("down", "down", "down", "down", "enter")                                 // Required
 		b.Type("h1")

@@ -1,25 +1,19 @@
 package sandbox_test
 
 import (
-	"context"
 	"reflect"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
-	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 )
 
 func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
-			return captchaResult(r), nil
-		}
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
+		b.answers(captchaResult)
 		b.Press("ctrl+j")
 		b.Expect("✗ CAPTCHA", "body bytes 76-86: match", "[b] try zone browser_demo", "[s] wait 5.0 s, send again")
 		b.Expect("[t] send by Native")
@@ -63,16 +57,13 @@ func TestANextStepKeepsWhatWasEditedSince(t *testing.T) {
 			"reopened": func(b *bench) { b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}}) },
 		} {
 			t.Run(string(c.action)+" "+from, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					b := open(t, 120, 40)
+				onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 					failed := func(r model.FetchRequest) model.FetchResult {
 						res := captchaResult(r)
 						res.Diagnosis.Steps = []model.Step{{Action: c.action, Text: "do it"}}
 						return res
 					}
-					b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
-						return failed(r), nil
-					}
+					b.answers(failed)
 					first := model.FetchRequest{Zone: demoZones()[1], URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw, Retries: -1}
 					b.svc.kept["f_2"] = failed(first)
 					bring(b)
@@ -108,13 +99,12 @@ func TestANextStepKeepsWhatWasEditedSince(t *testing.T) {
 func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 	for name, d := range modeltest.Steps(t, "../../testdata/diagnosis") {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := open(t, 120, 40)
-				b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+			onScreen(t, 120, 40, func(t *testing.T, b *bench) {
+				b.answers(func(r model.FetchRequest) model.FetchResult {
 					res := okResult(r)
 					res.Diagnosis, res.Fields = d, []model.Field{{Path: "price"}}
-					return res, nil
-				}
+					return res
+				})
 				b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "datacenter_demo"}})
 				b.Press("ctrl+j", "tab", "tab")
 				key := kit.StepKey(d.Steps[0].Action)
@@ -133,8 +123,7 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 }
 
 func TestAKeptBodyIsNamed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Press("S")
 		b.Expect("there is no body")
 		b.Press("ctrl+j", "S")
@@ -144,8 +133,7 @@ func TestAKeptBodyIsNamed(t *testing.T) {
 
 // Keeping, copying and editing a body do not get in each other's way.
 func TestABodyIsKeptCopiedAndEditedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.keepOnDisk("f_1")
 		b.files.slow["editor"], b.files.slow["kept"] = 8*time.Second, 4*time.Second
 		b.openFetch("f_1")
@@ -163,8 +151,7 @@ func TestABodyIsKeptCopiedAndEditedAtOnce(t *testing.T) {
 }
 
 func TestAnEditorThatIsNotOpenedIsClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.files.slow["editor"] = 5 * time.Second
 		b.Press("ctrl+j", "e", "e")
 		b.After(6 * time.Second)
@@ -184,8 +171,7 @@ func TestAnEditorThatIsNotOpenedIsClosed(t *testing.T) {
 }
 
 func TestTSendsTheOtherWayAndBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Press("t")
 		b.Expect("no result yet")
 		b.Press("ctrl+j", "t", "t")
@@ -209,11 +195,8 @@ func TestTSendsTheOtherWayAndBack(t *testing.T) {
 }
 
 func TestSendingAgainSaysThatTheFormWasEdited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
-			return captchaResult(r), nil
-		}
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
+		b.answers(captchaResult)
 		b.Press("ctrl+j")
 		b.Expect("[s] wait 5.0 s, send again")
 		b.Press("b")
@@ -224,8 +207,7 @@ func TestSendingAgainSaysThatTheFormWasEdited(t *testing.T) {
 }
 
 func TestANewRequestEmptiesTheFormUntilItIsUndone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Paste("curl -x http://x -U brd-customer-hl_demo01-zone-datacenter_demo:$ZONEDECK_ZONE_PASSWORD -X PUT -d abc http://lab.test/pasted")
 		b.Press("enter") // the page about the other host
 		b.Expect("http://lab.test/pasted", "PUT", "abc")
@@ -241,8 +223,7 @@ func TestANewRequestEmptiesTheFormUntilItIsUndone(t *testing.T) {
 }
 
 func TestThePaletteFindsWhatRefusesWithoutARefusal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		for _, word := range []string{"split", "refuses"} {
 			b.Press("2", "ctrl+p")
 			b.Type(word)
@@ -255,13 +236,12 @@ func TestThePaletteFindsWhatRefusesWithoutARefusal(t *testing.T) {
 }
 
 func TestANoticeOnTheFormGoesWhenItIsNoLongerTrue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
+		b.answers(func(r model.FetchRequest) model.FetchResult {
 			res := captchaResult(r)
 			res.Diagnosis.Steps = append(res.Diagnosis.Steps, model.Step{Action: model.ActionTryUnlocker})
-			return res, nil
-		}
+			return res
+		})
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "datacenter_demo"}})
 		b.Press("ctrl+j", "u")
 		b.Expect("The form has zone unlocker_demo now")
@@ -278,11 +258,8 @@ func TestANoticeOnTheFormGoesWhenItIsNoLongerTrue(t *testing.T) {
 }
 
 func TestWaitingToSlowDownCanBeCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
-			return captchaResult(r), nil
-		}
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
+		b.answers(captchaResult)
 		b.Press("ctrl+j", "s", "esc")
 		b.Expect("Cancelled after")
 		b.After(10 * time.Second)
@@ -293,15 +270,14 @@ func TestWaitingToSlowDownCanBeCancelled(t *testing.T) {
 }
 
 func TestEvidenceInTheBodyIsShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 80, 24)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
+		b.answers(func(r model.FetchRequest) model.FetchResult {
 			res := captchaResult(r)
 			body := strings.Repeat("filler\n", 300) + "<div class=\"g-recaptcha\">\n" + strings.Repeat("filler\n", 300)
 			res.Body = model.BodyRef{Bytes: []byte(body), Size: int64(len(body))}
 			res.Diagnosis.Evidence[3].Offset = int64(strings.Index(body, "g-recaptcha"))
-			return res, nil
-		}
+			return res
+		})
 		b.Press("ctrl+j")
 		b.ExpectNot("<div class=")
 		b.Press("v")
@@ -311,8 +287,7 @@ func TestEvidenceInTheBodyIsShown(t *testing.T) {
 }
 
 func TestTheCopyMenuSaysWhatWentWhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.Press("y")
 		b.Expect("no result yet", "request as shown", "secrets masked")
 		b.Press("w")
@@ -324,15 +299,14 @@ func TestTheCopyMenuSaysWhatWentWhere(t *testing.T) {
 
 // The service counts the answers in a row; the step says how long the pause is, and why.
 func TestTheOfferedPauseSaysThatItHasGrown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		before := 0
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+		b.answers(func(r model.FetchRequest) model.FetchResult {
 			res := okResult(r)
 			res.Diagnosis = model.Diagnose(model.Outcome{Via: model.ViaAPI, ServiceStatus: 429, TooFastBefore: before})
 			before++
-			return res, nil
-		}
+			return res
+		})
 		b.Press("ctrl+j")
 		b.Expect("[s] wait 5.0 s, send again")
 		b.Press("s")
@@ -352,13 +326,12 @@ func TestALetterAsksBeforeItSendsABilledRequest(t *testing.T) {
 	for key, want := range map[string]model.FetchRequest{
 		"r": {Via: model.ViaAPI}, "s": {Via: model.ViaAPI}, "t": {Via: model.ViaNative},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			b := open(t, 120, 40)
-			b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+		onScreen(t, 120, 40, func(t *testing.T, b *bench) {
+			b.answers(func(r model.FetchRequest) model.FetchResult {
 				res := captchaResult(r)
 				res.Diagnosis.Steps = []model.Step{{Action: model.ActionRetry, Text: "again"}, {Action: model.ActionSlowDown, Text: "slow down"}}
-				return res, nil
-			}
+				return res
+			})
 			s := demoSession()
 			s.Local, s.ProfileName, s.Profile = false, "acme", demoProfile()
 			b.Send(kit.SessionChanged{Session: s})
@@ -388,18 +361,17 @@ func TestALetterAsksBeforeItSendsABilledRequest(t *testing.T) {
 
 // A failure has one name wherever the Sandbox shows it, and "check" goes where its words say.
 func TestANetworkFailureHasOneNameAndLeadsToTheURL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := open(t, 120, 40)
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.svc.history = []model.Activity{{ID: 1, At: time.Now(), Kind: model.ActivityFetch, Zone: "unlocker_demo", Class: model.ClassOutside, Cause: model.CauseNetwork, Profile: "local"}}
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+		b.answers(func(r model.FetchRequest) model.FetchResult {
 			res := okResult(r)
 			res.Attempts[0].Class, res.Attempts[0].Cause = model.ClassOutside, model.CauseNetwork
 			res.Diagnosis = model.Diagnosis{
 				Class: model.ClassOutside, Cause: model.CauseNetwork, Summary: "The target could not be reached.",
 				Steps: []model.Step{{Action: model.ActionCheckZone, Text: "check the scheme, host and port of the URL"}},
 			}
-			return res, nil
-		}
+			return res
+		})
 		b.reload()
 		b.Press("esc", "k", "enter")
 		b.Expect("unlocker  ✗ network ")
