@@ -30,9 +30,7 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		b.svc.kept["f_datacenter_demo_native"] = captchaResult(model.FetchRequest{URL: "http://lab.test/ok", Zone: demoZones()[0], Via: model.ViaNative})
 		sent := func(want int) {
 			t.Helper()
-			if n := len(b.svc.requests()); n != want {
-				t.Errorf("%d requests were sent, want %d", n, want)
-			}
+			b.wantSent(t, want, "")
 		}
 		b.Press("x")
 		if c := b.codes[0]; c.Comparison != nil || c.Request.URL != "http://lab.test/ok" || c.Request.Zone.Name != "unlocker_demo" {
@@ -77,9 +75,7 @@ func TestAComparisonOfTheHistoryFillsTheForm(t *testing.T) {
 		b.Expect("Request of profile acme")
 		b.Press("ctrl+j")
 		b.Expect("Send it with another profile?")
-		if n := len(b.svc.requests()); n != 0 {
-			t.Errorf("%d requests were sent", n)
-		}
+		b.wantSent(t, 0, "")
 	})
 }
 
@@ -92,8 +88,6 @@ func TestARunningComparisonIsNotDropped(t *testing.T) {
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
 		b.Press("w")
 		b.Expect("Comparison · http://lab.test/ok", "6 of 6 cells still running", "This comparison is still running.")
-		if n := len(b.svc.requests()); n != 6 {
-			t.Errorf("%d requests were sent, want 6", n)
-		}
+		b.wantSent(t, 6, "")
 	})
 }

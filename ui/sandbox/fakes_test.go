@@ -390,6 +390,14 @@ func onScreen(t *testing.T, w, h int, test func(t *testing.T, b *bench), change 
 	synctest.Test(t, func(t *testing.T) { test(t, open(t, w, h, change...)) })
 }
 
+// wantSent checks how many requests were sent so far; why says what follows from it.
+func (b *bench) wantSent(t *testing.T, want int, why string) {
+	t.Helper()
+	if n := len(b.svc.requests()); n != want {
+		t.Errorf("%d requests were sent, want %d: %s\n%s", n, want, why, b.Screen.Screen())
+	}
+}
+
 // answers makes the service answer each fetch with a result.
 func (b *bench) answers(result func(model.FetchRequest) model.FetchResult) {
 	b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {

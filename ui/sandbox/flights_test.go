@@ -53,9 +53,7 @@ func TestSeveralRequestsAreInFlightAndTheShownOneStays(t *testing.T) {
 		close(g["http://lab.test/c"]) // does not take the place of what is read
 		b.Settle()
 		b.Expect("1 running", "Response · unlocker_demo · API · http://lab.test/a")
-		if n := len(b.svc.requests()); n != 3 {
-			t.Errorf("%d requests were sent", n)
-		}
+		b.wantSent(t, 3, "")
 	})
 }
 

@@ -21,9 +21,7 @@ func TestALateAnswerToAnOldLoadIsDropped(t *testing.T) {
 		b.After(2 * time.Second)
 		b.Expect("<title>The lab</title>")
 		b.ExpectNot("CAPTCHA")
-		if n := len(b.svc.requests()); n != 0 {
-			t.Errorf("re-opening sent %d requests", n)
-		}
+		b.wantSent(t, 0, "re-opening sent")
 	})
 }
 
@@ -48,9 +46,7 @@ func TestHistoryReopensWithoutSending(t *testing.T) {
 		b.Expect("Response · datacenter_demo · Native · http://lab.test/shop", "from history", "✗ CAPTCHA")
 		b.Press("o")
 		b.Expect("The form holds this request again", "GET http://lab.test/shop HTTP/1.1")
-		if n := len(b.svc.requests()); n != 1 {
-			t.Errorf("re-opening sent a request (%d in all)", n)
-		}
+		b.wantSent(t, 1, "re-opening sent a request")
 		b.Press("U")
 		b.Expect(`{"zone":"unlocker_demo"`)
 	})
@@ -181,9 +177,7 @@ func TestACredentialThatTheJournalDroppedIsNotSentAgain(t *testing.T) {
 		b.After(10 * time.Second)
 		b.Expect("✗ line 1: the journal")
 		b.Press("ctrl+j")
-		if n := len(b.svc.requests()); n != 0 {
-			t.Errorf("%d requests went out with a mask in place of the cookie", n)
-		}
+		b.wantSent(t, 0, "went out with a mask in place of the cookie")
 	})
 }
 
@@ -196,9 +190,7 @@ func TestAFetchOfAnotherProfileIsNotSentWithTheCurrentKey(t *testing.T) {
 		b.Press("s")
 		b.After(10 * time.Second)
 		b.Expect(`✗ Zone: zone "acme_unlocker" is not in profile "local"`)
-		if n := len(b.svc.requests()); n != 0 {
-			t.Errorf("%d requests were sent to a zone of another profile", n)
-		}
+		b.wantSent(t, 0, "to a zone of another profile")
 	})
 }
 
@@ -234,9 +226,7 @@ func TestSendingAFetchOfAnotherProfileAsksAndNamesBoth(t *testing.T) {
 				}
 				b.ExpectNot("of profile acme")
 				b.Press("ctrl+j")
-				if n := len(b.svc.requests()); n != 2 {
-					t.Errorf("%d requests: the form is this profile's own after the yes", n)
-				}
+				b.wantSent(t, 2, "the form is this profile's own after the yes")
 			})
 		})
 	}
@@ -253,9 +243,7 @@ func TestUndoRestoresWhoseRequestTheFormHolds(t *testing.T) {
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2", Profile: "local"}})
 		b.ExpectNot("of profile")
 		b.Press("ctrl+j")
-		if n := len(b.svc.requests()); n != 1 {
-			t.Errorf("%d requests: a fetch of the profile in use is sent without a question", n)
-		}
+		b.wantSent(t, 1, "a fetch of the profile in use is sent without a question")
 	})
 }
 

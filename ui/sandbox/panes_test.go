@@ -139,9 +139,7 @@ func TestASearchFromTheFormGoesToTheBody(t *testing.T) {
 		b.Press("/", "w") // without a body the word is no command
 		b.Expect("there is nothing to search here", "▌Request")
 		b.Press("esc")
-		if n := len(b.svc.requests()); n != 0 {
-			t.Errorf("%d requests were sent by a word", n)
-		}
+		b.wantSent(t, 0, "by a word")
 		b.Press("ctrl+j")
 		b.Expect("▌Request", "✓ ok")
 		b.Press("/")

@@ -17,9 +17,7 @@ func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
 			"Authorization: Bearer ••••f2a1", `{"zone":"unlocker_demo"`)
 		b.Press("ctrl+j")
 		b.Expect("✓ ok", "200 · API · 41 ms · 90 B · unpriced · text/html", "<title>The lab</title>")
-		if n := len(b.svc.requests()); n != 1 {
-			t.Errorf("%d requests were sent, want 1", n)
-		}
+		b.wantSent(t, 1, "")
 	})
 }
 
@@ -43,9 +41,7 @@ func TestEscCancelsTheRequestInFlight(t *testing.T) {
 		b.After(1300 * time.Millisecond)
 		b.Press("esc")
 		b.Expect("Cancelled after 1.", "may still count what")
-		if n := len(b.svc.requests()); n != 1 {
-			t.Errorf("%d requests were sent, want 1", n)
-		}
+		b.wantSent(t, 1, "")
 	})
 }
 
@@ -103,9 +99,7 @@ func TestARequestThatCannotBeSentSaysWhyAtTheField(t *testing.T) {
 		b.Type("lab.test/ok")
 		b.Press("ctrl+j")
 		b.Expect("write an absolute address")
-		if n := len(b.svc.requests()); n != 0 {
-			t.Errorf("%d requests were sent", n)
-		}
+		b.wantSent(t, 0, "")
 	})
 }
 
@@ -147,9 +141,7 @@ func TestAKeyWithoutThePermissionAsksFirst(t *testing.T) {
 		b.Press("ctrl+j")
 		b.Expect("Send it anyway?")
 		b.Press("n")
-		if n := len(b.svc.requests()); n != 0 {
-			t.Errorf("%d requests were sent after n", n)
-		}
+		b.wantSent(t, 0, "after n")
 		b.Press("ctrl+j", "y")
 		if sent := b.svc.requests(); len(sent) != 1 || sent[0].Key != "finance-review" {
 			t.Errorf("sent %+v, want one with the key that was picked", sent)
@@ -198,9 +190,7 @@ func TestResizingInFlightKeepsTheRequest(t *testing.T) {
 		b.After(4 * time.Second)
 		b.Resize(120, 40)
 		b.Expect("✓ ok", "<title>The lab</title>")
-		if n := len(b.svc.requests()); n != 1 {
-			t.Errorf("%d requests, want 1", n)
-		}
+		b.wantSent(t, 1, "")
 	})
 }
 

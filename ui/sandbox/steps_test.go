@@ -28,13 +28,9 @@ func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
 		}
 		b.Press("s")
 		b.Expect("● waiting")
-		if n := len(b.svc.requests()); n != 2 {
-			t.Errorf("slowing down sent at once (%d requests)", n)
-		}
+		b.wantSent(t, 2, "slowing down sent at once")
 		b.After(5 * time.Second)
-		if n := len(b.svc.requests()); n != 3 {
-			t.Errorf("%d requests after the wait, want 3", n)
-		}
+		b.wantSent(t, 3, "after the wait")
 	})
 }
 
@@ -188,9 +184,7 @@ func TestTSendsTheOtherWayAndBack(t *testing.T) {
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "serp_demo"}})
 		b.Press("t")
 		b.Expect("has no native access")
-		if n := len(b.svc.requests()); n != 3 {
-			t.Errorf("%d requests: a search zone has no native access", n)
-		}
+		b.wantSent(t, 3, "a search zone has no native access")
 	})
 }
 
@@ -263,9 +257,7 @@ func TestWaitingToSlowDownCanBeCancelled(t *testing.T) {
 		b.Press("ctrl+j", "s", "esc")
 		b.Expect("Cancelled after")
 		b.After(10 * time.Second)
-		if n := len(b.svc.requests()); n != 1 {
-			t.Errorf("%d requests, want the first alone", n)
-		}
+		b.wantSent(t, 1, "the first alone")
 	})
 }
 
@@ -315,9 +307,7 @@ func TestTheOfferedPauseSaysThatItHasGrown(t *testing.T) {
 		b.Press("s")
 		b.After(10 * time.Second)
 		b.Expect("[s] wait 20.0 s (third too fast in a row), send again")
-		if n := len(b.svc.requests()); n != 3 {
-			t.Errorf("%d requests, want 3", n)
-		}
+		b.wantSent(t, 3, "")
 	})
 }
 
