@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -52,13 +53,7 @@ func (m *Model) askScan() tea.Cmd {
 	m.dialog.Submit, m.dialog.Width = "look", 76
 	dialog := m.dialog
 	m.dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
-		var list []string
-		for _, folder := range strings.Split(f.Value(fieldFolders), ",") {
-			if folder = strings.TrimSpace(folder); folder != "" {
-				list = append(list, folder)
-			}
-		}
-		return tea.Sequence(kit.CloseOverlay(dialog), kit.SendTo(kit.Keys, startScan{list}))
+		return tea.Sequence(kit.CloseOverlay(dialog), kit.SendTo(kit.Keys, startScan{commaList(f.Value(fieldFolders))}))
 	}
 	return kit.OpenOverlay(m.dialog)
 }
@@ -154,7 +149,7 @@ func (m *Model) radiusLines(w int) []string {
 		case !u.Measurable():
 			glyph, ink, said = "?", t.Note, u.Unmeasured
 		case u.Previous:
-			said += ", with " + "a value beside the present one, which may be valid"
+			said += ", with a value beside the present one, which may be valid"
 		}
 		if u.Ended.IsZero() {
 			live++
@@ -165,14 +160,8 @@ func (m *Model) radiusLines(w int) []string {
 		out = append(out, widget.Hung(ink.Render(glyph+" "), t.Text, useText(u), w)...)
 		out = append(out, widget.Hung("  ", t.Muted, said, w)...)
 	}
-	head := t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+usesCounted(live, measurable))
 	unknown := m.usesUnknown()
-	switch {
-	case unknown != "":
-		head = t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+unknown)
-	case live == 0:
-		head = t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  nothing known uses it")
-	}
+	head := t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+cmp.Or(unknown, usesCounted(live, measurable)))
 	out = append([]string{text.Cut(head, w)}, out...)
 	switch {
 	case m.radius.scanned:
@@ -189,6 +178,8 @@ func (m *Model) radiusLines(w int) []string {
 // usesCounted says how many uses there are, and of how many the console can prove that they work.
 func usesCounted(live, measurable int) string {
 	switch {
+	case live == 0:
+		return "nothing known uses it"
 	case live == 1 && measurable == 1:
 		return "1 use, which is measurable"
 	case live == 1:

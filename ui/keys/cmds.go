@@ -63,7 +63,8 @@ func (m *Model) loadRecords() tea.Cmd {
 		out.used, unread = uses.Used(ctx)
 		return out, errors.Join(err, unknown, unread)
 	}, func(d onDisk, err error) tea.Cmd {
-		m.records.plans, m.records.uses, m.records.used = d.plans, m.usesNow(d.uses), d.used
+		d.uses = m.usesNow(d.uses)
+		m.records.onDisk = d
 		cmd := m.fill()
 		m.page.Reread(d.plans)
 		if err != nil {

@@ -159,17 +159,21 @@ func (m *Model) read(f *widget.Form) model.Key {
 	expires, _ := model.ParseExpiry(strings.TrimSpace(f.Value(fieldExpires)))
 	rotated, _ := m.parseRotated(f.Value(fieldRotated))
 	created, _ := m.parseRotated(f.Value(fieldCreated))
-	k := model.Key{
+	return model.Key{
 		Name: strings.TrimSpace(f.Value(fieldName)), Level: model.Level(f.Value(fieldLevel)), Duty: model.Duty(f.Value(fieldDuty)),
 		Expires: expires, Rotation: model.Rotation{Last: rotated}, Created: created,
-		Secret: strings.TrimSpace(f.Value(fieldSecret)), Note: strings.TrimSpace(f.Value(fieldNote)),
+		Secret: strings.TrimSpace(f.Value(fieldSecret)), UsedBy: commaList(f.Value(fieldUsedBy)), Note: strings.TrimSpace(f.Value(fieldNote)),
 	}
-	for _, u := range strings.Split(f.Value(fieldUsedBy), ",") {
-		if u = strings.TrimSpace(u); u != "" {
-			k.UsedBy = append(k.UsedBy, u)
+}
+
+// commaList splits a list at its commas.
+func commaList(s string) (out []string) {
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
 		}
 	}
-	return k
+	return out
 }
 
 // advise shows the lint findings for the key while the form is filled in.

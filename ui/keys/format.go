@@ -57,7 +57,7 @@ func clocks(k model.Key, now time.Time) []clockLine {
 		model.RotationUnknown: "age unknown, so it may be overdue",
 		model.RotationSoon:    "due soon",
 		model.RotationDue:     fmt.Sprintf("its %d days end today (%s)", k.Rotation.Every(), intervalOf(k.Rotation)),
-		model.RotationOverdue: pastInterval(k.Rotation),
+		model.RotationOverdue: fmt.Sprintf("past its %d days (%s)", k.Rotation.Every(), intervalOf(k.Rotation)),
 	}[k.Rotation.State(now, soon)]
 	age := widget.RotatedCell(k, now) + " · " + widget.RotationCell(k, now)
 	if k.Rotation.Last.IsZero() {
@@ -73,11 +73,6 @@ func clocks(k model.Key, now time.Time) []clockLine {
 		{"Expiry    ", expiresCell(k, now) + " · " + expiry},
 		{"Rotation  ", age + " · " + rotation},
 	}
-}
-
-// pastInterval names the interval of a value that is older, and whose it is.
-func pastInterval(r model.Rotation) string {
-	return fmt.Sprintf("past its %d days (%s)", r.Every(), intervalOf(r))
 }
 
 // intervalOf says whose an interval is.

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -37,20 +38,20 @@ func (m *Model) Bindings() []kit.Binding {
 	if m.list.page.Filter.Typing() {
 		return m.filterBindings()
 	}
-	none := m.whyNoKey()
+	none := m.whyNot(func(model.Key) string { return "" })
 	out := append([]kit.Binding{
 		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd, Disabled: m.session.Refused(changeKeys)},
-		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, with proof of each step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNotRotate()},
-		{Keys: []string{"r"}, Label: "refresh", Help: "Give the key itself a new value. The old one ends at once; the outage is said before and measured.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
-		{Keys: []string{"o"}, Label: "last rotation", Help: "Open the key's last rotation that is over: its proofs, and uses of the old value since.", Group: "Keys", Intent: intentEnded, Disabled: m.whyNotEnded(), Hidden: true},
+		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, with proof of each step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNot(m.whyNotRotate)},
+		{Keys: []string{"r"}, Label: "refresh", Help: "Give the key itself a new value. The old one ends at once; the outage is said before and measured.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNot(m.whyNotRefresh), Dangerous: true},
+		{Keys: []string{"o"}, Label: "last rotation", Help: "Open the key's last rotation that is over: its proofs, and uses of the old value since.", Group: "Keys", Intent: intentEnded, Disabled: m.whyNot(m.whyNotEnded), Hidden: true},
 		{Keys: []string{"l"}, Label: "lint (" + m.findingCount() + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
 		{Keys: []string{"b"}, Label: "blast radius", Help: "Show what uses the key, and which uses the console can prove after a rotation.", Group: "Look", Intent: intentRadius, Disabled: none},
 		{Keys: []string{"s"}, Label: "scan folders", Help: "Look through folders for what uses the keys: environment, shell and settings files, and what git tracks. Values are recognised by their fingerprint.", Group: "Look", Intent: intentScan, Disabled: m.whyNotScan(), Hidden: true},
 		{Keys: []string{"x"}, Label: "automate", Help: "The check of the keys for cron, systemd, GitHub and GitLab, as text to copy.", Group: "Look", Intent: intentSnippets, Hidden: true},
 		{Keys: []string{"v"}, Label: "levels", Help: "Show what each permission level may do (contract 5.3).", Group: "Look", Intent: intentLevels},
 		{Keys: []string{"enter"}, Label: "details", Help: "Show the key's clocks, uses and findings.", Group: "Look", Intent: intentDetails, Disabled: none},
-		{Keys: []string{"e"}, Label: "edit", Help: "Correct the record of the key.", Group: "Keys", Intent: intentEdit, Disabled: m.whyNotChange(), Hidden: true},
-		{Keys: []string{"X"}, Label: "forget", Help: "Remove the key from the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNotChange(), Dangerous: true, Hidden: true},
+		{Keys: []string{"e"}, Label: "edit", Help: "Correct the record of the key.", Group: "Keys", Intent: intentEdit, Disabled: m.whyNot(m.whyNotChange), Hidden: true},
+		{Keys: []string{"X"}, Label: "forget", Help: "Remove the key from the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNot(m.whyNotChange), Dangerous: true, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the key's name, reference or fingerprint.", Group: "Keys", Intent: intentCopy, Disabled: none, Hidden: true},
 		{Keys: []string{"ctrl+r"}, Label: "reload", Help: "Read the inventory again.", Group: "Keys", Intent: intentReload, Hidden: true},
 	}, m.panes.Bindings(false)...)
@@ -74,19 +75,17 @@ func (m *Model) rotateLabel() string {
 	return "rotate"
 }
 
-func (m *Model) whyNoKey() string {
-	if _, ok := m.selected(); !ok {
-		return "no key is selected"
+// whyNot is why nothing can be done with the selected key: there is none, or the reason.
+func (m *Model) whyNot(reason func(k model.Key) string) string {
+	if k, ok := m.selected(); ok {
+		return reason(k)
 	}
-	return ""
+	return "no key is selected"
 }
 
-// whyNotChange returns the reason why the key's record cannot be changed, or "".
-func (m *Model) whyNotChange() string {
-	k, ok := m.selected()
+// whyNotChange is why the key's record cannot be changed, or "".
+func (m *Model) whyNotChange(k model.Key) string {
 	switch {
-	case !ok:
-		return "no key is selected"
 	case m.session.Profile.ReadOnly:
 		return m.session.Refused(changeKeys)
 	case !m.list.recorded[k.Name]:
@@ -97,39 +96,27 @@ func (m *Model) whyNotChange() string {
 	return ""
 }
 
-// whyNotRotate returns the reason why the key cannot be rotated, or "": of two keys with one
-// name the rotation finds the inventory's.
-func (m *Model) whyNotRotate() string {
-	k, ok := m.selected()
-	if !ok {
-		return "no key is selected"
-	}
-	if why := m.session.Refused("rotate keys"); why != "" {
+// whyNotRotate is why the key cannot be rotated, or "": of two keys with one name the rotation finds the
+// inventory's.
+func (m *Model) whyNotRotate(k model.Key) string {
+	name := m.list.namesakes[k.Name]
+	if why := m.session.Refused("rotate keys"); why != "" || name == "" {
 		return why
 	}
-	if name := m.list.namesakes[k.Name]; name != "" {
-		return "the inventory has a key " + name + ", too: give that one another name with e first"
-	}
-	return ""
+	return "the inventory has a key " + name + ", too: give that one another name with e first"
 }
 
-// whyNotEnded returns the reason why no rotation can be looked at again, or "".
-func (m *Model) whyNotEnded() string {
-	k, ok := m.selected()
-	if !ok {
-		return "no key is selected"
-	}
+// whyNotEnded is why no rotation can be looked at again, or "".
+func (m *Model) whyNotEnded(k model.Key) string {
 	if _, ended := m.ended(k); !ended {
 		return "no rotation of " + k.Name + " has ended"
 	}
 	return ""
 }
 
-func (m *Model) whyNotRefresh() string {
-	if k, ok := m.selected(); ok {
-		if _, running := m.running(k.Name); running {
-			return k.Name + " is already being rotated: R continues it"
-		}
+func (m *Model) whyNotRefresh(k model.Key) string {
+	if _, running := m.running(k.Name); running {
+		return k.Name + " is already being rotated: R continues it"
 	}
-	return m.whyNotRotate()
+	return m.whyNotRotate(k)
 }

@@ -145,10 +145,8 @@ type derived struct {
 
 // records are the rotations on disk, and what else is known from there.
 type records struct {
-	plans []keystore.RotationPlan
-	uses  map[keys.KeyID][]keys.KeyUse
-	used  map[keys.KeyID]keys.Dates
-	slot  kit.Slot // reading them
+	onDisk
+	slot kit.Slot // reading them
 }
 
 // Model is the tab. Use New.
@@ -264,7 +262,7 @@ func (m *Model) fill() tea.Cmd {
 		m.list.stale = true
 		return nil
 	}
-	beside := &Model{deps: m.deps, session: m.session, records: records{uses: m.records.uses, plans: slices.Clone(m.records.plans)}}
+	beside := &Model{deps: m.deps, session: m.session, records: records{onDisk: onDisk{uses: m.records.uses, plans: slices.Clone(m.records.plans)}}}
 	return kit.Load(kit.Keys, &m.list.slot, m.deps.Ctx, func(context.Context) (derived, error) {
 		beside.derive(beside.deps.Inventory.List())
 		return beside.list.derived, nil

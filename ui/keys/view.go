@@ -92,28 +92,29 @@ func (m *Model) stateMark(k model.Key, now time.Time) (glyph string, ink kit.Ink
 }
 
 func (m *Model) expiryInk(k model.Key) kit.Ink {
-	s := k.Expires.State(m.now(k), soon)
-	return m.urgency(s == model.ExpiryStateExpired, s == model.ExpiryStateSoon || s == model.ExpiryStateUnlimited, s == model.ExpiryStateUnknown)
+	t := m.deps.Theme
+	switch k.Expires.State(m.now(k), soon) {
+	case model.ExpiryStateExpired:
+		return t.Bad
+	case model.ExpiryStateSoon, model.ExpiryStateUnlimited:
+		return t.Warn
+	case model.ExpiryStateUnknown:
+		return t.Note
+	}
+	return t.Text
 }
 
 func (m *Model) rotationInk(k model.Key) kit.Ink {
-	s := k.Rotation.State(m.now(k), soon)
-	return m.urgency(s == model.RotationOverdue, s == model.RotationSoon || s == model.RotationDue, s == model.RotationUnknown)
-}
-
-// urgency is the ink of a clock.
-func (m *Model) urgency(bad, warn, unknown bool) kit.Ink {
 	t := m.deps.Theme
-	switch {
-	case bad:
+	switch k.Rotation.State(m.now(k), soon) {
+	case model.RotationOverdue:
 		return t.Bad
-	case warn:
+	case model.RotationSoon, model.RotationDue:
 		return t.Warn
-	case unknown:
+	case model.RotationUnknown:
 		return t.Note
-	default:
-		return t.Text
 	}
+	return t.Text
 }
 
 func (m *Model) renderStrip(w, h int) string {
