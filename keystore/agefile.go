@@ -45,7 +45,7 @@ func (r *Resolver) fromFile(ctx context.Context, ref Ref) (string, error) {
 		}
 		return "", e
 	}
-	value, err := open(sealed, id)
+	value, err := decrypted(bytes.NewReader(sealed), id)
 	if err != nil {
 		return "", &SecretError{
 			Ref: ref.Label(), Problem: "the file cannot be decrypted with " + r.o.AgeIdentityFile, Kind: errSecretUnusable, Err: err,
@@ -55,8 +55,9 @@ func (r *Resolver) fromFile(ctx context.Context, ref Ref) (string, error) {
 	return value, nil
 }
 
-func open(sealed []byte, id *age.X25519Identity) (string, error) {
-	plain, err := age.Decrypt(bytes.NewReader(sealed), id)
+// decrypted is a text that age has encrypted, or so much of it that it is too long for a secret.
+func decrypted(sealed io.Reader, id age.Identity) (string, error) {
+	plain, err := age.Decrypt(sealed, id)
 	if err != nil {
 		return "", err
 	}

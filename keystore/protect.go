@@ -83,19 +83,11 @@ func (r *Resolver) identity(ctx context.Context) (*age.X25519Identity, error) {
 	if r.unlocked != nil && r.unlockedOf == sum {
 		return r.unlocked, nil
 	}
-	opens, err := r.opener(ctx, k)
+	text, err := r.opened(ctx, k)
 	if err != nil {
 		return nil, &lockedError{r.o.AgeIdentityFile, err}
 	}
-	plain, err := age.Decrypt(armor.NewReader(strings.NewReader(k.text)), opens)
-	if err != nil {
-		return nil, &lockedError{r.o.AgeIdentityFile, err}
-	}
-	text, err := io.ReadAll(io.LimitReader(plain, 64<<10))
-	if err != nil {
-		return nil, &lockedError{r.o.AgeIdentityFile, err}
-	}
-	id, err := plainIdentity(r.o.AgeIdentityFile, string(text))
+	id, err := plainIdentity(r.o.AgeIdentityFile, text)
 	if err == nil {
 		r.unlocked, r.unlockedOf = id, sum
 	}
@@ -144,6 +136,15 @@ var (
 	errLocked = errors.New("it is locked by a passphrase: give it in ZONEDECK_PASSPHRASE, or at a terminal")
 	errSSH    = errors.New("it is locked for an SSH key, which this version does not open: unlock it with the version that locked it ('zonedeck secrets protect --by none')")
 )
+
+// opened is the text of a protected key file.
+func (r *Resolver) opened(ctx context.Context, k keyFile) (string, error) {
+	opens, err := r.opener(ctx, k)
+	if err != nil {
+		return "", err
+	}
+	return decrypted(armor.NewReader(strings.NewReader(k.text)), opens)
+}
 
 // opener returns the identity that decrypts a protected key.
 func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) {
@@ -236,16 +237,7 @@ func (r *Resolver) opensAgain(ctx context.Context, text []byte, id *age.X25519Id
 	}
 	probe := &Resolver{o: r.o}
 	probe.o.Passphrase = func(context.Context, string) (Secret, error) { return phrase, nil }
-	opens, err := probe.opener(ctx, k)
-	if err != nil {
-		return err
-	}
-	plain, err := age.Decrypt(armor.NewReader(strings.NewReader(k.text)), opens)
-	if err != nil {
-		return fmt.Errorf("the new key file would not open: %w", err)
-	}
-	b, err := io.ReadAll(plain)
-	if err != nil || string(b) != identityText(id) {
+	if plain, err := probe.opened(ctx, k); err != nil || plain != identityText(id) {
 		return errors.Join(errors.New("the new key file would not open"), err)
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/dialect"
-	"zonedeck/service/keys"
 	"zonedeck/service/ledger"
 	"zonedeck/service/rows"
 )
@@ -61,7 +60,7 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 	if err := l.cfg.InputLists.check(r); err != nil {
 		return r, err
 	}
-	questions, err := l.cfg.Keys.May(ctx, keys.Use{Key: r.Request.Key})
+	questions, err := l.cfg.Keys.May(ctx, r.Request.Key)
 	r.Questions = append(r.Questions, questions...)
 	return r, err
 }

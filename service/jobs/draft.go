@@ -9,7 +9,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
-	"zonedeck/service/keys"
 )
 
 // Draft is a job as it is wanted, before anything is known about it.
@@ -166,7 +165,7 @@ type Unsettled interface {
 type Keys interface {
 	// May gives what has to be answered before a key launches a job. Its error refuses the key. What only a person can
 	// open stays locked.
-	May(ctx context.Context, u keys.Use) ([]ask.Question, error)
+	May(ctx context.Context, key string) ([]ask.Question, error)
 	// Admit records the reason to launch with an ADMIN key.
 	Admit(ctx context.Context, key, reason string) error
 }

@@ -18,7 +18,6 @@ import (
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/config"
-	"zonedeck/service/keys"
 	"zonedeck/service/ledger"
 )
 
@@ -121,7 +120,7 @@ func (s *state) Dataset(_ context.Context, _, name string) (model.Dataset, catal
 	return model.Dataset{ID: name}, catalogue.Listing{}, nil
 }
 
-func (s *state) May(context.Context, keys.Use) ([]ask.Question, error) {
+func (s *state) May(context.Context, string) ([]ask.Question, error) {
 	if s.admin {
 		return []ask.Question{{Kind: ask.AdminReason, About: "boss", Want: ask.Reason}}, s.keyErr
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 
 	"zonedeck/keystore"
@@ -134,18 +133,12 @@ func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]ke
 	}
 	subject := radius.ZoneSubject(p, z)
 	subject.Fingerprint, subject.Last4 = r.OldFingerprint, r.OldLast4
-	report, err := w.r.ks.Inventory().Radius(ctx, []radius.Subject{subject}, w.r.folders.ScanFolders(), nil)
+	uses, err := w.r.search(ctx, subject)
 	if err != nil {
 		return nil, err
 	}
-	for _, problem := range report.Problems {
-		err = errors.Join(err, errors.New(problem))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the search for uses was incomplete, and an unknown use would stop: %w", err)
-	}
 	var out []keystore.RotationUser
-	for _, use := range report.Uses[0] {
+	for _, use := range uses {
 		u := w.r.user(use, model.Key{Secret: z.Password, Fingerprint: r.OldFingerprint})
 		u.Zone = r.Zone
 		switch use.Kind {

@@ -231,17 +231,12 @@ func (ks *Keys) permitValue(k model.Key, reason string) error {
 	return nil
 }
 
-// Use is a use of a key of the profile in use.
-type Use struct {
-	// Key is the key's name, empty for the profile's own.
-	Key string
-}
-
-// May checks a key before it launches a job, for all faces. It returns the questions that a person has to answer. The
+// May checks a key of the profile in use before it launches a job, for all faces; an empty name means the profile's own
+// key. It returns the questions that a person has to answer. The
 // error refuses the key whatever the answers. Commands and agents are asked nothing: they gave their reason before. If
 // the value cannot be read here, only the record is checked. An unknown key is checked where it is used.
-func (ks *Keys) May(ctx context.Context, u Use) ([]ask.Question, error) {
-	k, ok := ks.Key(cmp.Or(u.Key, ks.cfg.Profiles.Profile().Key))
+func (ks *Keys) May(ctx context.Context, key string) ([]ask.Question, error) {
+	k, ok := ks.Key(cmp.Or(key, ks.cfg.Profiles.Profile().Key))
 	if !ok {
 		return nil, nil
 	}

@@ -298,6 +298,21 @@ func (r Rotations) Now(p keystore.RotationPlan) time.Time {
 	return r.ks.cfg.Clock.Now()
 }
 
+// search finds the uses of a subject. An incomplete search is an error.
+func (r Rotations) search(ctx context.Context, subject radius.Subject) ([]radius.Use, error) {
+	report, err := r.ks.Inventory().Radius(ctx, []radius.Subject{subject}, r.folders.ScanFolders(), nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range report.Problems {
+		err = errors.Join(err, errors.New(p))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the search for uses was incomplete, and an unknown use would stop: %w", err)
+	}
+	return report.Uses[0], nil
+}
+
 // Users are a key's blast radius as a rotation records it.
 func (r Rotations) Users(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
 	origin := r.ks.Origin(k)
@@ -319,19 +334,13 @@ func (r Rotations) Users(ctx context.Context, k model.Key) ([]keystore.RotationU
 	if running, ok, err := r.Running(origin, k.Name); err == nil && ok && running.OldFingerprint != "" {
 		k.Fingerprint, k.Last4 = running.OldFingerprint, running.OldLast4
 	}
-	report, err := r.ks.Inventory().Radius(ctx, []radius.Subject{radius.KeySubject(k, origin)}, r.folders.ScanFolders(), nil)
+	uses, err := r.search(ctx, radius.KeySubject(k, origin))
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range report.Problems {
-		err = errors.Join(err, errors.New(p))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the search for uses was incomplete, and an unknown use would stop: %w", err)
-	}
 	var out []keystore.RotationUser
 	read := false
-	for _, u := range report.Uses[0] {
+	for _, u := range uses {
 		user := r.user(u, k)
 		if origin != "" && user.Profile != "" && user.Profile != origin {
 			user = r.withoutOtherService(user)

@@ -11,7 +11,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/exchange"
-	"zonedeck/service/keys"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
@@ -67,7 +66,7 @@ func (t *task) permitKey(ctx context.Context, key string) error {
 	if _, err := t.Profile(ctx); err != nil { // the emulator must run before it knows its keys
 		return fail(exitState, "%w", err)
 	}
-	if _, err := t.Keys.May(ctx, keys.Use{Key: key}); err != nil {
+	if _, err := t.Keys.May(ctx, key); err != nil {
 		return fetchError(ctx, err)
 	}
 	return nil

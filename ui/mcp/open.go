@@ -13,7 +13,6 @@ import (
 	"zonedeck/service/fetch"
 	"zonedeck/service/history"
 	"zonedeck/service/jobs"
-	"zonedeck/service/keys"
 )
 
 // agent is a service as the tools of an agent see it.
@@ -38,7 +37,7 @@ func Open(ctx context.Context, o service.Options) (Console, []string, error) {
 	}
 	p, err := s.Profile(ctx)
 	if err == nil {
-		_, err = s.Keys.May(ctx, keys.Use{Key: p.Key})
+		_, err = s.Keys.May(ctx, p.Key)
 	}
 	if err != nil {
 		return nil, s.Notices, errors.Join(fmt.Errorf("profile %s: %w", s.Base.Name, err), s.Close(ctx))
