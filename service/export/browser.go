@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // The browsers fetch a page by going to it: the page's own requests are the browser's.
@@ -29,6 +30,9 @@ func (c call) checkBrowser() error {
 		case !ascii(l.value):
 			return fmt.Errorf("the value of %s is not ASCII, and a browser is handed characters instead of bytes", l.name)
 		}
+	}
+	if !utf8.ValidString(c.body) {
+		return errors.New("the body is not text")
 	}
 	return nil
 }

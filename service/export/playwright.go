@@ -1,19 +1,14 @@
 package export
 
 import (
-	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // writePlaywright writes a program for Node that goes to the page with Playwright.
 func writePlaywright(c call) (string, error) {
 	if err := c.checkBrowser(); err != nil {
 		return "", err
-	}
-	if !utf8.ValidString(c.body) {
-		return "", errors.New("the body is not text")
 	}
 	var b strings.Builder
 	b.WriteString(comment("//", c.remarks("npm install playwright; node playwright.mjs", true)))

@@ -22,7 +22,6 @@ profile's dialect has to know the calls.
 
 Balance and costs need a key with access to billing: FINANCE or ADMIN. With
 another key these parts say so, and the rest is shown all the same.`,
-		needs: askFlag.needs,
 		run: func(ctx context.Context, t *task, f askFlag, _ []string) (printed, error) {
 			acc, err := t.Overview.GetAccount(ctx, f.Key)
 			if err != nil {

@@ -121,8 +121,8 @@ func printedLogins(m model.Baseline, base *model.Baseline, changes []model.Basel
 			continue
 		}
 		rows = append(rows, []string{
-			string(r.Zone), r.Word(), fmt.Sprintf("%d of %d", r.OK, r.Made), tookText(r.Connect), fmt.Sprint(r.ConnectStatus),
-			cmp.Or(string(r.Trust), "-"), tookText(r.Median), fmt.Sprintf("%d of %d", r.Unique, r.Known), cmp.Or(strings.Join(r.Countries, " "), "-"),
+			string(r.Zone), r.Word(), fmt.Sprintf("%d of %d", r.OK, r.Made), text.Duration(r.Connect), fmt.Sprint(r.ConnectStatus),
+			cmp.Or(string(r.Trust), "-"), text.Duration(r.Median), fmt.Sprintf("%d of %d", r.Unique, r.Known), cmp.Or(strings.Join(r.Countries, " "), "-"),
 		})
 	}
 	rows = append(rows, notCalled...)
@@ -136,11 +136,4 @@ func printedLogins(m model.Baseline, base *model.Baseline, changes []model.Basel
 		}
 	}
 	return printed{object: view.NewLogins(m, base, changes), rows: rows}
-}
-
-func tookText(d time.Duration) string {
-	if d < 0 {
-		return "-"
-	}
-	return text.Duration(d)
 }

@@ -32,9 +32,8 @@ old.
 
 A word is looked for in names, identifiers, sites and descriptions. kind:search
 lists one kind (scraper, crawl, search, discover, deep_lookup).`,
-		args:  cobra.ArbitraryArgs,
-		needs: func(f catalogueFlags) needs { return f.needs() },
-		run:   listDatasets,
+		args: cobra.ArbitraryArgs,
+		run:  listDatasets,
 	})
 }
 
@@ -43,7 +42,6 @@ func (a *app) datasetsShowCommand() *cobra.Command {
 		use:   "show NAME",
 		short: "Show the inputs of a data set",
 		args:  oneArg("the data set, by its identifier or its name"),
-		needs: askFlag.needs,
 		run:   showDataset,
 	})
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,41 +110,26 @@ func exitCode(ctx context.Context, err error) int {
 	}
 }
 
+var classExits = map[model.Class]int{
+	model.ClassOK: exitOK, model.ClassAccessRestricted: exitAccessRestricted, model.ClassTooFast: exitTooFast,
+	model.ClassCaptcha: exitCaptcha, model.ClassTimeout: exitTimeout, model.ClassParsingDrift: exitParsingDrift,
+}
+
+// causeExits are the exit codes for the causes of what has no class of its own. The target's have exitTarget.
+var causeExits = map[model.Cause]int{
+	model.CauseKeyRejected: exitRejected, model.CauseLoginRejected: exitRejected, model.CauseTLSTrust: exitTLSTrust,
+	model.CauseServiceError: exitService, model.CauseRequestRefused: exitRefused, model.CauseNetwork: exitNetwork,
+}
+
 // diagnosisExit returns the exit code for a diagnosis.
 func diagnosisExit(d model.Diagnosis) int {
 	if d.Rule == model.RuleJobNotOver {
 		return exitStillRunning
 	}
-	switch d.Class {
-	case model.ClassOK:
-		return exitOK
-	case model.ClassAccessRestricted:
-		return exitAccessRestricted
-	case model.ClassTooFast:
-		return exitTooFast
-	case model.ClassCaptcha:
-		return exitCaptcha
-	case model.ClassTimeout:
-		return exitTimeout
-	case model.ClassParsingDrift:
-		return exitParsingDrift
+	if code, known := classExits[d.Class]; known {
+		return code
 	}
-	switch d.Cause {
-	case model.CauseKeyRejected, model.CauseLoginRejected:
-		return exitRejected
-	case model.CauseTLSTrust:
-		return exitTLSTrust
-	case model.CauseTargetError, model.CauseEmptyBody, model.CauseIncomplete:
-		return exitTarget
-	case model.CauseServiceError:
-		return exitService
-	case model.CauseRequestRefused:
-		return exitRefused
-	case model.CauseNetwork:
-		return exitNetwork
-	default:
-		return exitTarget
-	}
+	return cmp.Or(causeExits[d.Cause], exitTarget)
 }
 
 // fetchExit returns the exit code for a fetch: its diagnosis's, or exitState if the

@@ -69,9 +69,8 @@ goes into the keyring or an encrypted file, unless --key-ref says where it is.
 Nothing is written before all answers are there, and a key that the service
 refuses is not saved. If the config file cannot be written, what was written
 before it is undone. Exit code 1: the profile was saved, but a check failed.`,
-		args:  oneArg("the name of the new profile"),
-		help:  profileHelp(),
-		needs: profileFlags.needs,
+		args: oneArg("the name of the new profile"),
+		help: profileHelp(),
 		run: func(ctx context.Context, t *task, f profileFlags, args []string) (printed, error) {
 			d, err := t.Profiles.Begin(args[0])
 			if err != nil {
@@ -101,9 +100,8 @@ is not changed, unless the same command gives --read-only=false.
 The value of a key in the inventory is not changed: 'zonedeck secrets set' puts
 another value behind its reference. --key can name another key. If the inventory
 does not have it, it is added.`,
-		args:  oneArg("the name of a profile"),
-		help:  help,
-		needs: func(f profilesEditFlags) needs { return f.needs() },
+		args: oneArg("the name of a profile"),
+		help: help,
 		run: func(ctx context.Context, t *task, f profilesEditFlags, args []string) (printed, error) {
 			d, err := t.Profiles.Edit(args[0])
 			if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -130,14 +129,8 @@ func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.G
 	if err != nil {
 		return g, err
 	}
-	var done, unique atomic.Int64
-	line := t.app.wait(func(waited time.Duration) string {
-		return fmt.Sprintf("zonedeck: %.1f s  %d of %s, %d addresses  (ctrl+c cancels)", waited.Seconds(), done.Load(), text.Counted(n, "call"), unique.Load())
-	})
-	defer line.stop()
-	return t.Fetch.Compare(ctx, g, func(_ int, c model.Cell) {
-		done.Store(int64(len(c.Runs)))
-		unique.Store(int64(len(c.Exits())))
+	return t.comparing(ctx, g, func(cells map[int]model.Cell, runs int) string {
+		return fmt.Sprintf("%d of %s, %d addresses", runs, text.Counted(n, "call"), len(cells[0].Exits()))
 	})
 }
 

@@ -33,7 +33,6 @@ shown.`,
 			}
 			return err
 		},
-		needs: askFlag.needs,
 		run: func(ctx context.Context, t *task, f askFlag, args []string) (printed, error) {
 			z, err := t.Overview.GetZone(ctx, f.Key, model.ZoneName(args[0]))
 			if err != nil {

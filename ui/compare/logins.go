@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -98,18 +97,11 @@ func (p logins) row(i int) []widget.Cell {
 		name,
 		{Text: mark + " " + model.ClassWord(r.Class, r.Cause), Ink: ink},
 		widget.C(fmt.Sprintf("%d/%d", r.OK, p.grid.Repeat)),
-		widget.C(tookOr(r.Connect)), widget.C(fmt.Sprint(r.ConnectStatus)),
+		widget.C(text.Duration(r.Connect)), widget.C(fmt.Sprint(r.ConnectStatus)),
 		{Text: cmp.Or(string(r.Trust), "-"), Ink: trust},
-		widget.C(tookOr(r.Median)), widget.C(fmt.Sprintf("%d/%d", r.Unique, r.Known)), widget.C(cmp.Or(strings.Join(r.Countries, " "), "-")),
+		widget.C(text.Duration(r.Median)), widget.C(fmt.Sprintf("%d/%d", r.Unique, r.Known)), widget.C(cmp.Or(strings.Join(r.Countries, " "), "-")),
 		{Text: cmp.Or(r.Root, "-"), Ink: t.Muted},
 	}
-}
-
-func tookOr(d time.Duration) string {
-	if d < 0 {
-		return "-"
-	}
-	return text.Duration(d)
 }
 
 func (p logins) title() string {
