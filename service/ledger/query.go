@@ -196,7 +196,7 @@ func (l *Ledger) AtService(ctx context.Context, profile string) ([]model.Job, er
 	return l.jobs(ctx, "WHERE state IN ('accepted', 'running') AND profile = $1 AND snapshot <> '' ORDER BY n DESC", "looking for jobs in flight", profile)
 }
 
-// HooksDue returns the jobs of a profile that may have started and whose webhook is due, newest first.
+// WebhooksDue returns the jobs of a profile that may have started and whose webhook is due, newest first.
 func (l *Ledger) WebhooksDue(ctx context.Context, profile string, now time.Time) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE state = 'may_have' AND profile = $1 AND hook_due > 0 AND hook_due <= $2 ORDER BY n DESC", "looking for webhooks that are due", profile, database.Micros(now))
 }
