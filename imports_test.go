@@ -45,7 +45,7 @@ func useCase(pkg string) bool {
 
 // machineryViews still name machinery, and what is made for tests or runs the whole.
 func machineryViews() []string {
-	return []string{"zonedeck/ui/profiles", "zonedeck/ui/mcp", "zonedeck/ui/uitest", "zonedeck/ui/whole"}
+	return []string{"zonedeck/ui/mcp", "zonedeck/ui/uitest", "zonedeck/ui/whole"}
 }
 
 // wires reports whether a package is no view: the command line, the wiring of the screen, the tests of the whole.

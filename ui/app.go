@@ -19,6 +19,30 @@ type Tab struct {
 	View kit.View
 }
 
+// Clipboard is the native clipboard of the machine.
+type Clipboard interface {
+	// Write puts text there and names the clipboard.
+	Write(ctx context.Context, text string) (where string, err error)
+	Read(ctx context.Context) (string, error)
+}
+
+// PasteBuffers are those of tmux.
+type PasteBuffers interface {
+	// Copy puts text into one, and into the clipboard of tmux's terminal where tmux is set to.
+	Copy(ctx context.Context, text string) TmuxCopy
+	// Forget deletes those whose text has that SHA-256, and counts them.
+	Forget(ctx context.Context, sum [sha256.Size]byte) (int, error)
+}
+
+// Search lists the saved requests and searches the timeline. Its calls are made in commands.
+type Search interface {
+	Saved(ctx context.Context) ([]SavedRequest, error)
+	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
+}
+
+// Spending is what the fetches of this session cost by the rates of their zones. It must not block.
+type Spending interface{ Spent() model.Spend }
+
 // Deps are the parts the root is built from.
 type Deps struct {
 	// Ctx ends with the program: the wiring cancels it after Run has returned,
@@ -40,25 +64,15 @@ type Deps struct {
 	Switch func() tea.Cmd
 	// Code makes the overlay that shows a fetch as code.
 	Code func(kit.ShowCode) kit.Overlay
-	// Clipboard puts text on the native clipboard and names it. If it is nil, only
-	// OSC 52 is used.
-	Clipboard func(ctx context.Context, text string) (where string, err error)
-	// ReadClipboard reads the native clipboard; nil where it cannot be read.
-	ReadClipboard func(ctx context.Context) (string, error)
-	// ForgetCopy deletes the paste buffers of tmux whose text has that SHA-256, and counts them; nil
-	// outside tmux.
-	ForgetCopy func(ctx context.Context, sum [sha256.Size]byte) (int, error)
-	// Saved lists the saved requests, and History searches the timeline: the palette finds
-	// both. They are called in commands; nil finds nothing.
-	Saved   func(ctx context.Context) ([]SavedRequest, error)
-	History func(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
-	// Spent is what the fetches of this session cost by the rates of their zones; nil shows
-	// nothing. It must not block.
-	Spent func() model.Spend
-	// Multiplexer is what the terminal runs in. CopyToTmux puts text into a paste buffer of tmux, and
-	// into the clipboard of its terminal where tmux is set to; nil outside tmux.
+	// Clipboard is the machine's own. If it is nil, only OSC 52 is used.
+	Clipboard Clipboard
+	// Search is where the palette finds things; nil finds nothing.
+	Search Search
+	// Spending is shown; nil shows nothing.
+	Spending Spending
+	// Multiplexer is what the terminal runs in, and Buffers are tmux's; nil outside tmux.
 	Multiplexer Multiplexer
-	CopyToTmux  func(ctx context.Context, text string) TmuxCopy
+	Buffers     PasteBuffers
 	// Suspend stops the program and goes back to the shell; nil where none waits.
 	Suspend tea.Cmd
 	// FixedTheme keeps the theme instead of asking the terminal for its background

@@ -359,11 +359,10 @@ func TestTheMouseGoesToTabsAndViews(t *testing.T) {
 }
 
 func TestACopySaysWhatWentWhere(t *testing.T) {
-	native := func(context.Context, string) (string, error) { return "the X clipboard", nil }
-	broken := func(context.Context, string) (string, error) { return "", errors.New("no display") }
+	native, broken := &board{}, &board{broken: errors.New("no display")}
 	for _, c := range []struct {
 		name  string
-		clip  func(context.Context, string) (string, error)
+		clip  ui.Clipboard
 		in    ui.Multiplexer
 		copy  kit.Copy
 		wants []string
@@ -409,8 +408,7 @@ func TestACopyToTwoClipboardsNamesBoth(t *testing.T) {
 		flow(t, func(t *testing.T) {
 			s := startAt(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
-				Clipboard:  func(context.Context, string) (string, error) { return "the X clipboard", nil },
-				CopyToTmux: func(context.Context, string) ui.TmuxCopy { return tmux },
+				Clipboard: &board{}, Buffers: &stack{copied: tmux},
 			}), 160, 24)
 			s.Send(kit.Copy{Label: "code", Text: "12345"})
 			s.Expect(want)
@@ -431,7 +429,7 @@ func TestACopyInTmuxSaysWhereItIs(t *testing.T) {
 		flow(t, func(t *testing.T) {
 			s := startAt(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
-				CopyToTmux: func(context.Context, string) ui.TmuxCopy { return tmux },
+				Buffers: &stack{copied: tmux},
 			}), 220, 24)
 			s.Send(kit.Copy{Label: "code", Text: "12345"})
 			s.Expect(want)

@@ -83,15 +83,15 @@ func (a *App) clear(h *pendingClear) tea.Cmd {
 		if !done.over {
 			done.native, done.err = clearNative(d, done.sum)
 		}
-		if d.ForgetCopy != nil {
-			done.deleted, done.stack = d.ForgetCopy(d.Ctx, done.sum)
+		if d.Buffers != nil {
+			done.deleted, done.stack = d.Buffers.Forget(d.Ctx, done.sum)
 		}
 		if done.over || done.native == other {
 			return *done
 		}
 		return tea.Sequence(over, empty, func() tea.Msg {
-			if done.tmux.Verified && d.ForgetCopy != nil { // it was for tmux's terminal, not for its stack
-				_, _ = d.ForgetCopy(d.Ctx, sha256.Sum256([]byte(harmless)))
+			if done.tmux.Verified && d.Buffers != nil { // it was for tmux's terminal, not for its stack
+				_, _ = d.Buffers.Forget(d.Ctx, sha256.Sum256([]byte(harmless)))
 			}
 			return *done
 		})()
@@ -101,11 +101,11 @@ func (a *App) clear(h *pendingClear) tea.Cmd {
 // clearNative empties the machine's clipboard if it still holds the secret with that sum, and looks
 // whether it did.
 func clearNative(d Deps, sum [sha256.Size]byte) (clearing, error) {
-	if d.ReadClipboard == nil || d.Clipboard == nil {
+	if d.Clipboard == nil {
 		return notThere, nil
 	}
 	holds := func(ctx context.Context) (bool, error) {
-		now, err := d.ReadClipboard(ctx)
+		now, err := d.Clipboard.Read(ctx)
 		return err == nil && sha256.Sum256([]byte(now)) == sum, err
 	}
 	there, err := holds(d.Ctx)
@@ -115,9 +115,9 @@ func clearNative(d Deps, sum [sha256.Size]byte) (clearing, error) {
 	case !there:
 		return other, nil
 	}
-	_, err = d.Clipboard(d.Ctx, "")
+	_, err = d.Clipboard.Write(d.Ctx, "")
 	if there, _ := holds(d.Ctx); there && err == nil { // some programs ignore an empty text, too
-		_, err = d.Clipboard(d.Ctx, harmless)
+		_, err = d.Clipboard.Write(d.Ctx, harmless)
 	}
 	if err != nil {
 		return notEmptied, err

@@ -19,11 +19,16 @@ type board struct {
 	full error // of emptying
 	keep bool  // ignores an empty text
 
+	broken error // takes nothing
+
 	mu   sync.Mutex
 	text string
 }
 
-func (b *board) write(_ context.Context, text string) (string, error) {
+func (b *board) Write(_ context.Context, text string) (string, error) {
+	if b.broken != nil {
+		return "", b.broken
+	}
 	if text == "" && b.full != nil {
 		return "", b.full
 	}
@@ -34,7 +39,7 @@ func (b *board) write(_ context.Context, text string) (string, error) {
 	return "the X clipboard", nil
 }
 
-func (b *board) read(context.Context) (string, error) { return b.holds(), b.fail }
+func (b *board) Read(context.Context) (string, error) { return b.holds(), b.fail }
 
 func (b *board) put(text string) {
 	b.mu.Lock()
@@ -70,7 +75,7 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 			flow(t, func(t *testing.T) {
 				d := ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}}}
 				if tt.board != nil {
-					d.Clipboard, d.ReadClipboard = tt.board.write, tt.board.read
+					d.Clipboard = tt.board
 				}
 				s := startAt(t, ui.New(d), 160, 24)
 				for _, c := range tt.copies {
@@ -103,14 +108,28 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 
 // stack is a tmux whose paste buffers hold some copies.
 type stack struct {
-	fail error
+	fail   error
+	copied ui.TmuxCopy // what a copy came to; a stack that verifies none keeps none
 
 	mu    sync.Mutex
 	held  map[[sha256.Size]byte]int
 	loads []string
 }
 
-func (s *stack) forget(_ context.Context, sum [sha256.Size]byte) (int, error) {
+func (s *stack) Copy(_ context.Context, text string) ui.TmuxCopy {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case text == "":
+		return ui.TmuxCopy{}
+	case s.copied.Verified && s.held != nil:
+		s.held[sha256.Sum256([]byte(text))]++
+		s.loads = append(s.loads, text)
+	}
+	return s.copied
+}
+
+func (s *stack) Forget(_ context.Context, sum [sha256.Size]byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.held[sum]
@@ -142,7 +161,7 @@ func TestTmuxForgetsEveryCopiedSecret(t *testing.T) {
 					tmux.held[sha256.Sum256([]byte(c.Text))] = 1
 				}
 				s := startAt(t, ui.New(ui.Deps{
-					Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, ForgetCopy: tmux.forget,
+					Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, Buffers: tmux,
 					Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
 				}), 160, 24)
 				for _, c := range tt.copies {
@@ -184,19 +203,9 @@ func TestASecretIsOverwrittenTheWayItCame(t *testing.T) {
 		"i tmux's paste buffer with login is deleted": false,
 	} {
 		flow(t, func(t *testing.T) {
-			tmux := &stack{held: map[[sha256.Size]byte]int{}}
+			tmux := &stack{held: map[[sha256.Size]byte]int{}, copied: ui.TmuxCopy{Verified: true, Passes: passes, Known: true}}
 			s := startAt(t, ui.New(ui.Deps{
-				Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, ForgetCopy: tmux.forget,
-				CopyToTmux: func(_ context.Context, text string) ui.TmuxCopy {
-					if text == "" {
-						return ui.TmuxCopy{}
-					}
-					tmux.mu.Lock()
-					defer tmux.mu.Unlock()
-					tmux.held[sha256.Sum256([]byte(text))]++
-					tmux.loads = append(tmux.loads, text)
-					return ui.TmuxCopy{Verified: true, Passes: passes, Known: true}
-				},
+				Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, Buffers: tmux,
 				Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
 			}), 160, 24)
 			s.Send(kit.Copy{Label: "login", Text: "hunter2-of-the-zone", Secret: true})
@@ -215,7 +224,7 @@ func TestLeavingClearsACopiedSecretAtOnce(t *testing.T) {
 	b := &board{}
 	flow(t, func(t *testing.T) {
 		s := startAt(t, ui.New(ui.Deps{
-			Ctx: t.Context(), Now: time.Now, FixedTheme: true, Clipboard: b.write, ReadClipboard: b.read,
+			Ctx: t.Context(), Now: time.Now, FixedTheme: true, Clipboard: b,
 			Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
 		}), 120, 24)
 		s.Send(kit.Copy{Label: "login", Text: "hunter2-of-the-zone", Secret: true})

@@ -64,7 +64,7 @@ func (a *App) copyOut(c kit.Copy) tea.Cmd {
 	done := copied{label: c.Label, size: len(c.Text), secret: c.Secret, inside: a.deps.Multiplexer}
 	return tea.Batch(later, tea.Sequence(a.toTerminal(c.Text, &done.tmux), func() tea.Msg {
 		if native != nil {
-			if where, err := native(ctx, c.Text); err == nil {
+			if where, err := native.Write(ctx, c.Text); err == nil {
 				done.native = where
 			}
 		}
@@ -82,8 +82,8 @@ func (a *App) toTerminal(text string, done *TmuxCopy) tea.Cmd {
 	case Tmux:
 		wrapped := tea.Raw(ansi.TmuxPassthrough(sequence))
 		return func() tea.Msg {
-			if d.CopyToTmux != nil {
-				*done = d.CopyToTmux(d.Ctx, text)
+			if d.Buffers != nil {
+				*done = d.Buffers.Copy(d.Ctx, text)
 			}
 			if done.Verified {
 				return wrapped()

@@ -253,7 +253,7 @@ func (a *App) keyWords() []string {
 func (a *App) statusLine(message string) string {
 	t := a.theme
 	right := ""
-	if a.w >= roomy && a.deps.Spent != nil {
+	if a.w >= roomy && a.deps.Spending != nil {
 		right = t.Muted.Render(a.spent() + " · ")
 	}
 	if n := a.running(); n > 0 {
@@ -280,7 +280,7 @@ func (a *App) statusLine(message string) string {
 // spent is the session's cost as far as it is known. Before the first fetch it says whether
 // there is a rate at all.
 func (a *App) spent() string {
-	s := a.deps.Spent()
+	s := a.deps.Spending.Spent()
 	priced := slices.ContainsFunc(a.session.Zones, func(z model.Zone) bool { return z.Rate.Priced() })
 	if s == (model.Spend{}) && !priced {
 		return "unpriced"

@@ -13,13 +13,18 @@ import (
 	"zonedeck/ui/kit"
 )
 
+// spending is what the session has spent.
+type spending struct{ model.Spend }
+
+func (s *spending) Spent() model.Spend { return s.Spend }
+
 func TestTheStatusLineSaysWhatTheSessionCosts(t *testing.T) {
-	spent := model.Spend{}
+	spent := &spending{}
 	zones := []model.Zone{{Name: "z"}}
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), FixedTheme: true,
 		Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}}, Session: kit.Session{Ready: true, Zones: zones},
-		Spent: func() model.Spend { return spent },
+		Spending: spent,
 	})
 	app.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
 	say := func(want string) {

@@ -140,16 +140,15 @@ func (a *App) find(p *widget.Commands, words []string) tea.Cmd {
 		a.finding.Drop()
 		return nil
 	}
-	savedRequests, history, s, now := a.deps.Saved, a.deps.History, a.session, a.deps.Now()
+	search, s, now := a.deps.Search, a.session, a.deps.Now()
+	if search == nil {
+		return nil
+	}
 	return kit.Load(kit.InOverlay(p), &a.finding, a.deps.Ctx, func(ctx context.Context) (out widget.FoundCommands, _ error) {
-		if savedRequests != nil {
-			list, err := savedRequests(ctx)
-			out.Groups = append(out.Groups, savedCommands(list, err, words))
-		}
-		if history != nil {
-			list, err := history(ctx, model.ActivityFilter{Words: words, Limit: 8 * maxFound})
-			out.Groups = append(out.Groups, historyCommands(list, err, func(e model.Activity) string { return widget.DateAndAge(s, e.Profile, e.At, now) }))
-		}
+		requests, err := search.Saved(ctx)
+		out.Groups = append(out.Groups, savedCommands(requests, err, words))
+		events, err := search.Activity(ctx, model.ActivityFilter{Words: words, Limit: 8 * maxFound})
+		out.Groups = append(out.Groups, historyCommands(events, err, func(e model.Activity) string { return widget.DateAndAge(s, e.Profile, e.At, now) }))
 		return out, nil
 	}, func(found widget.FoundCommands, _ error) tea.Cmd { return p.Update(found) })
 }

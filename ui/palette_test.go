@@ -106,15 +106,12 @@ func TestThePaletteFindsSavedRequestsAndHistory(t *testing.T) {
 			{ID: 1, Kind: model.ActivityJob, Ref: "j1", Text: "shop job \x1b[31mready", At: time.Now()},
 		}
 		app, _, jobs := paletteApp(t.Context(), ui.Deps{
-			Saved: func(context.Context) ([]ui.SavedRequest, error) {
-				return []ui.SavedRequest{{Name: "shop v2", Zone: "serp_demo", URL: "http://lab.test/shop"}, {Name: "other"}, {Name: "old shop", Problem: "it cannot be read"}}, nil
-			},
-			History: func(_ context.Context, f model.ActivityFilter) ([]model.Activity, error) {
+			Search: search{[]ui.SavedRequest{{Name: "shop v2", Zone: "serp_demo", URL: "http://lab.test/shop"}, {Name: "other"}, {Name: "old shop", Problem: "it cannot be read"}}, func(f model.ActivityFilter) ([]model.Activity, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				asked[strings.Join(f.Words, " ")] = true
 				return hits, nil
-			},
+			}},
 		})
 		s := start(t, app)
 		s.Press("ctrl+p")
@@ -148,12 +145,24 @@ func TestThePaletteFindsSavedRequestsAndHistory(t *testing.T) {
 	})
 }
 
+// search has saved requests and a history.
+type search struct {
+	saved   []ui.SavedRequest
+	history func(model.ActivityFilter) ([]model.Activity, error)
+}
+
+func (s search) Saved(context.Context) ([]ui.SavedRequest, error) { return s.saved, nil }
+
+func (s search) Activity(_ context.Context, f model.ActivityFilter) ([]model.Activity, error) {
+	return s.history(f)
+}
+
 func TestASearchOfThePaletteThatFailsSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		app, _, _ := paletteApp(t.Context(), ui.Deps{
-			History: func(context.Context, model.ActivityFilter) ([]model.Activity, error) {
+			Search: search{nil, func(model.ActivityFilter) ([]model.Activity, error) {
 				return nil, errors.New("the journal is on fire")
-			},
+			}},
 		})
 		s := start(t, app)
 		s.Press("ctrl+p")
@@ -204,13 +213,13 @@ func TestThePaletteTellsComparisonsOfTwoPagesApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const none = "4 cells compared: no cell was ok in every run"
 		app, _, _ := paletteApp(t.Context(), ui.Deps{
-			History: func(context.Context, model.ActivityFilter) ([]model.Activity, error) {
+			Search: search{nil, func(model.ActivityFilter) ([]model.Activity, error) {
 				return []model.Activity{
 					{ID: 3, Kind: model.ActivityComparison, Ref: "t3", URL: "http://lab.test/shop", Text: none, At: time.Now()},
 					{ID: 2, Kind: model.ActivityComparison, Ref: "t2", URL: "http://lab.test/lamps", Text: none, At: time.Now()},
 					{ID: 1, Kind: model.ActivityComparison, Ref: "t1", URL: "http://lab.test/shop", Text: none, At: time.Now()},
 				}, nil
-			},
+			}},
 		})
 		s := start(t, app)
 		s.Press("ctrl+p")

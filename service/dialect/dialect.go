@@ -71,8 +71,8 @@ var dialects struct {
 	all []Dialect
 }
 
-// all lists the dialects, the default first.
-func all() []Dialect {
+// All lists the dialects, the default first.
+func All() []Dialect {
 	dialects.Do(func() { dialects.all = known() })
 	return dialects.all
 }
@@ -120,11 +120,11 @@ func known() []Dialect {
 
 // Abilities are what the dialect of a name can do, nil for an unknown name.
 func Abilities(name string) model.Abilities {
-	i := slices.IndexFunc(all(), func(d Dialect) bool { return name == d.name || name == "" })
+	i := slices.IndexFunc(All(), func(d Dialect) bool { return name == d.name || name == "" })
 	if i < 0 {
 		return nil
 	}
-	return &all()[i]
+	return &All()[i]
 }
 
 // Find gives a dialect by name; the empty name is the default.
@@ -132,7 +132,7 @@ func Find(name string) (Dialect, error) {
 	if name == "" {
 		return Default(), nil
 	}
-	for _, d := range all() {
+	for _, d := range All() {
 		if d.name == name {
 			return d, nil
 		}
@@ -143,14 +143,14 @@ func Find(name string) (Dialect, error) {
 // Default is the dialect of a profile that names none: it sends what the contract
 // shows and nothing more, and reads what another dialect knows by that one.
 func Default() Dialect {
-	d := all()[0]
+	d := All()[0]
 	d.open = true
 	return d
 }
 
 // Embedded is the dialect that the embedded emulator speaks.
 func Embedded() Dialect {
-	return all()[slices.IndexFunc(all(), func(d Dialect) bool { return d.embedded })]
+	return All()[slices.IndexFunc(All(), func(d Dialect) bool { return d.embedded })]
 }
 
 // Names lists the dialects, the default first.
@@ -159,7 +159,7 @@ func Names() []string { return names(func(Dialect) bool { return true }) }
 // names lists the dialects that can do something.
 func names(can func(Dialect) bool) []string {
 	var out []string
-	for _, d := range all() {
+	for _, d := range All() {
 		if can(d) {
 			out = append(out, d.name)
 		}

@@ -233,7 +233,7 @@ func TestSnapshotID(t *testing.T) {
 		`["sd_1"]`:                             {"", ""},
 		`nonsense`:                             {"", ""},
 	} {
-		for i, d := range all() {
+		for i, d := range All() {
 			if got, ok := d.SnapshotID("", []byte(body)); got != want[i] || ok != (want[i] != "") {
 				t.Errorf("%s by %s: %q, want %q", body, d.Name(), got, want[i])
 			}
@@ -265,7 +265,7 @@ func FuzzReadHeader(f *testing.F) {
 	f.Add("", "", "", "", `a;b="\`, "Sat, 21 Nov 2026 12:01:00 GMT", "::1%eth0")
 	f.Fuzz(func(t *testing.T, status, code, errCode, text, proxy, retry, ip string) {
 		h := http.Header{headStatus: {status}, headErrorCode: {code}, headErrCode: {errCode}, headError: {text}, headProxy: {proxy}, headRetry: {retry}, headIP: {ip}}
-		for _, d := range all() {
+		for _, d := range All() {
 			r := d.ReadHeader(h, time.Unix(0, 0))
 			if r.RetryAfter < 0 || r.RetryAfter > maxRetryAfter {
 				t.Errorf("Retry-After %q becomes %v", retry, r.RetryAfter)
@@ -362,7 +362,7 @@ func TestATextOfTheServiceIsCutAtItsBound(t *testing.T) {
 }
 
 func TestEveryDialectSendsAllBeyondTheContractOrNothing(t *testing.T) {
-	for _, d := range all() {
+	for _, d := range All() {
 		s := d.Sends()
 		if s.Exit != s.Target || s.Dataset != s.Target || s.InputFields != s.Target {
 			t.Errorf("%s: %+v", d.Name(), s)

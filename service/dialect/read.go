@@ -73,7 +73,7 @@ func (d Dialect) ReadHeader(h http.Header, now time.Time) Reading {
 		d.read(&r, h)
 		return r
 	}
-	for _, other := range all() {
+	for _, other := range All() {
 		if other.knows == nil || !other.knows(h) {
 			continue
 		}

@@ -26,7 +26,7 @@ func (d Dialect) RefusesTrigger(status int, h http.Header, body []byte) (certain
 	case !d.open:
 		return false, ""
 	}
-	for _, other := range all() {
+	for _, other := range All() {
 		if other.refuses != nil && other.refuses(status, body) {
 			return true, other.name
 		}

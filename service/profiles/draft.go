@@ -95,14 +95,30 @@ func (d Draft) Findings() []Finding { return account.Checks(d.Profile, d.Found) 
 // Refusal says why nothing can be asked of the profile's account, or is nil.
 func (d Draft) Refusal() error { return account.Refusal(d.Profile) }
 
-// complete is the draft with the service's address and the key's name, where none was given.
-func (d Draft) complete() (Draft, error) {
+// Dialect is what is known of a kind of service.
+type Dialect = dialect.Dialect
+
+// Dialects lists those that a profile can have, the default first.
+func Dialects() []Dialect { return dialect.All() }
+
+// DialectNamed is one of Dialects, the default for an empty name.
+func DialectNamed(name string) Dialect {
+	d, _ := dialect.Find(name)
+	return d
+}
+
+// Complete is the draft with the service's address, the word its usernames begin with and the key's name, where none
+// was given.
+func (d Draft) Complete() (Draft, error) {
 	spoken, err := dialect.Find(d.Profile.Dialect)
 	if err != nil {
 		return d, model.BadField("dialect", "%w", err)
 	}
 	d.Profile.Can = dialect.Abilities(d.Profile.Dialect)
 	d.Profile.BaseURL = cmp.Or(d.Profile.BaseURL, spoken.BaseURL())
+	if d.Profile.ProxyHost != "" || d.Profile.BrowserURL != "" {
+		d.Profile.UsernamePrefix = cmp.Or(d.Profile.UsernamePrefix, spoken.UsernamePrefix())
+	}
 	if d.Profile.Key == "" && (d.Before == nil || !d.Value.Empty()) {
 		d.Profile.Key = d.Profile.Name
 	}
@@ -140,7 +156,7 @@ func (d Draft) value() keystore.Secret {
 // "value", "reference", "level" (a *LevelError where the account shows another). It does not refuse to switch read-only
 // off.
 func (ps *Profiles) Check(d Draft) (Report, error) {
-	d, err := d.complete()
+	d, err := d.Complete()
 	r := Report{Draft: d}
 	r.Key, r.Recorded = ps.key(d)
 	if err == nil {
@@ -255,7 +271,7 @@ func (ps *Profiles) before(p model.Profile) model.Profile {
 // Resolve takes the value of a draft's key by its reference, where none was typed. A key of another account is refused
 // until that question is answered.
 func (ps *Profiles) Resolve(ctx context.Context, d Draft, a ask.Answers) (Draft, error) {
-	d, err := d.complete()
+	d, err := d.Complete()
 	k, _ := ps.key(d)
 	if err != nil || !d.value().Empty() || k.Secret == "" {
 		return d, err

@@ -78,6 +78,23 @@ func draft() Report {
 	}, Key: model.Key{Name: "etl", Level: model.LevelUser, Secret: "file:acme-etl"}}
 }
 
+func TestADraftIsCompletedByItsDialect(t *testing.T) {
+	for name, tt := range map[string]struct {
+		p                 model.Profile
+		base, prefix, key string
+	}{
+		"nothing given":       {model.Profile{Name: "acme", Dialect: "brightdata"}, "https://api.brightdata.com", "", "acme"},
+		"a proxy":             {model.Profile{Name: "acme", Dialect: "brightdata", ProxyHost: "p.example"}, "https://api.brightdata.com", "brd", "acme"},
+		"its own word":        {model.Profile{Name: "acme", Dialect: "brightdata", ProxyHost: "p.example", UsernamePrefix: "abc", Key: "etl"}, "https://api.brightdata.com", "abc", "etl"},
+		"the contract, alone": {model.Profile{Name: "acme", BaseURL: "https://a.example", ProxyHost: "p.example"}, "https://a.example", "", "acme"},
+	} {
+		d, err := Draft{Profile: tt.p}.Complete()
+		if got := d.Profile; err != nil || got.BaseURL != tt.base || got.UsernamePrefix != tt.prefix || got.Key != tt.key {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
 var everything = []string{"ca/acme.pem", "config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}
 
 func TestAnAccountIsSavedWhole(t *testing.T) {

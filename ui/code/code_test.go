@@ -84,6 +84,18 @@ func (b *bench) Compared(_ context.Context, r model.FetchRequest) (model.Grid, e
 	return b.newest(r)
 }
 
+// clipboard is the machine's, which takes nothing.
+type clipboard struct{ *bench }
+
+func (c clipboard) Write(_ context.Context, text string) (string, error) {
+	c.copied = append(c.copied, text)
+	return "", errors.New("there is no clipboard")
+}
+
+func (clipboard) Read(context.Context) (string, error) {
+	return "", errors.New("there is no clipboard")
+}
+
 func open(t *testing.T, show kit.ShowCode, w, h int, change ...func(*bench)) *bench {
 	t.Helper()
 	b := &bench{files: map[string]string{}}
@@ -94,11 +106,8 @@ func open(t *testing.T, show kit.ShowCode, w, h int, change ...func(*bench)) *be
 	pages := code.New(code.Deps{Ctx: t.Context(), Theme: theme, Fetches: b})
 	b.Screen = uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Code: pages.Open, Multiplexer: ui.Tmux,
-		Clipboard: func(_ context.Context, text string) (string, error) {
-			b.copied = append(b.copied, text)
-			return "", errors.New("there is no clipboard")
-		},
-		Tabs: []ui.Tab{{ID: kit.Sandbox, View: &opener{show: show}}}, Session: kit.Session{ProfileName: "acme", Ready: true},
+		Clipboard: clipboard{b},
+		Tabs:      []ui.Tab{{ID: kit.Sandbox, View: &opener{show: show}}}, Session: kit.Session{ProfileName: "acme", Ready: true},
 	}), w, h)
 	b.Press("x")
 	return b

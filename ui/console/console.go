@@ -17,6 +17,7 @@ import (
 	"zonedeck/service"
 	"zonedeck/service/files"
 	"zonedeck/service/filter"
+	"zonedeck/service/history"
 	servicekeys "zonedeck/service/keys"
 	"zonedeck/service/local"
 	"zonedeck/service/records"
@@ -126,8 +127,8 @@ func (c *Console) Root() *ui.App {
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: c.describe(),
 		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.profileDeps(theme)) },
-		Saved: c.savedRequests, History: s.History.Activity, Spent: s.Fetch.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: c.terminal.forgetCopy(),
-		Multiplexer: c.terminal.multiplexer(), CopyToTmux: c.terminal.copyToTmux(),
+		Search: search{s.History, s.Paths.RequestsDir()}, Spending: s.Fetch, Clipboard: native{},
+		Multiplexer: c.terminal.multiplexer(), Buffers: c.terminal.pasteBuffers(),
 		Suspend: c.suspend, Code: code.New(code.Deps{Ctx: c.ctx, Theme: theme, Fetches: exported{s}}).Open,
 	})
 }
@@ -293,9 +294,14 @@ func (r rehearsed) Advance(ctx context.Context, by time.Duration) (tea.Msg, erro
 	return r.console.sessionChanged(), nil
 }
 
-// savedRequests lists the saved requests for the palette.
-func (c *Console) savedRequests(ctx context.Context) ([]ui.SavedRequest, error) {
-	entries, err := saved.New(c.service.Paths.RequestsDir()).List(ctx)
+// search is what the palette finds: history, and the saved requests in a folder.
+type search struct {
+	*history.History
+	dir string
+}
+
+func (s search) Saved(ctx context.Context) ([]ui.SavedRequest, error) {
+	entries, err := saved.New(s.dir).List(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func TestACopyToTmuxIsSeenInItsPasteBuffer(t *testing.T) {
 		tmux("", "set-option", "-g", "set-clipboard", c.clipboard)
 		tmux("", "set-option", "-g", "allow-passthrough", c.passthrough)
 		want := ui.TmuxCopy{Verified: true, Passes: c.passes, Known: true}
-		if done := s.copyToTmux()(t.Context(), text); done != want {
+		if done := s.pasteBuffers().Copy(t.Context(), text); done != want {
 			t.Errorf("%+v: %+v, want %+v", c, done, want)
 		}
 		if got := tmux("", "save-buffer", "-"); got != text {
@@ -133,10 +133,10 @@ func TestACopyToTmuxIsSeenInItsPasteBuffer(t *testing.T) {
 	if n := strings.Count(tmux("", "list-buffers"), "\n"); n != 5 {
 		t.Errorf("%d paste buffers, want 5", n)
 	}
-	if done := inTmux(socket+"-none").copyToTmux()(t.Context(), "x"); done != (ui.TmuxCopy{}) {
+	if done := inTmux(socket+"-none").pasteBuffers().Copy(t.Context(), "x"); done != (ui.TmuxCopy{}) {
 		t.Errorf("without a server: %+v", done)
 	}
-	if (terminal{service.Options{Getenv: func(string) string { return "" }}}).copyToTmux() != nil {
+	if (terminal{service.Options{Getenv: func(string) string { return "" }}}).pasteBuffers() != nil {
 		t.Error("there is something to copy to without tmux")
 	}
 }
@@ -155,7 +155,7 @@ func TestATmuxThatKeepsNothingIsNotBelieved(t *testing.T) {
 		"*) exit 1;;": {},
 	} {
 		noerr.Must(t, os.WriteFile(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\ncase $1 in "+script+" esac\n"), 0o700))
-		if done := inTmux("/tmp/t").copyToTmux()(t.Context(), "text"); done != want {
+		if done := inTmux("/tmp/t").pasteBuffers().Copy(t.Context(), "text"); done != want {
 			t.Errorf("%s: %+v, want %+v", script, done, want)
 		}
 	}
@@ -197,7 +197,7 @@ func TestTmuxForgetsAPasteBuffer(t *testing.T) {
 		tmux(text, "load-buffer", "-")
 	}
 	s := inTmux(socket)
-	forget := s.forgetCopy()
+	forget := s.pasteBuffers().Forget
 	if n, err := forget(t.Context(), sha256.Sum256([]byte(secret))); n != 2 || err != nil {
 		t.Errorf("%d deleted, %v", n, err)
 	}
@@ -205,10 +205,10 @@ func TestTmuxForgetsAPasteBuffer(t *testing.T) {
 		t.Errorf("left:\n%s", left)
 	}
 	s = inTmux(socket + "-none")
-	if _, err := s.forgetCopy()(t.Context(), [sha256.Size]byte{}); err == nil {
+	if _, err := s.pasteBuffers().Forget(t.Context(), [sha256.Size]byte{}); err == nil {
 		t.Error("a server that does not answer is no error")
 	}
-	if s := (terminal{service.Options{Getenv: func(string) string { return "" }}}); s.forgetCopy() != nil {
+	if s := (terminal{service.Options{Getenv: func(string) string { return "" }}}); s.pasteBuffers() != nil {
 		t.Error("there is something to ask without tmux")
 	}
 }

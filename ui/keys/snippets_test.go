@@ -12,6 +12,16 @@ import (
 	"zonedeck/ui/uitest"
 )
 
+// clipboard is the machine's.
+type clipboard struct{ text string }
+
+func (c *clipboard) Write(_ context.Context, text string) (string, error) {
+	c.text = text
+	return "the clipboard", nil
+}
+
+func (c *clipboard) Read(context.Context) (string, error) { return c.text, nil }
+
 func TestTheCopiedCheckHasTheConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, theme := newRig(t), kit.NewTheme(true, false)
@@ -19,22 +29,22 @@ func TestTheCopiedCheckHasTheConfiguration(t *testing.T) {
 			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
 			Config: "/etc/my conf.toml", Uses: fakeUses{},
 		})
-		copied := ""
+		copied := &clipboard{}
 		s := uitest.Start(t, ui.New(ui.Deps{
 			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: demoSession(),
-			Clipboard: func(_ context.Context, text string) (string, error) { copied = text; return "the clipboard", nil },
+			Clipboard: copied,
 		}), 120, 40)
 		s.Press("x")
 		s.Expect("zonedeck keys snippet cron --config '/etc/my conf.toml'", "zonedeck keys snippet gitlab --config '/etc/my conf.toml'")
 		s.Press("a")
 		s.Expect("copied a workflow of GitHub Actions")
-		if copied != "github of /etc/my conf.toml" {
-			t.Error(copied)
+		if copied.text != "github of /etc/my conf.toml" {
+			t.Error(copied.text)
 		}
 		s.Press("x", "c")
 		s.Expect("copied a line of a crontab")
-		if copied != "cron of /etc/my conf.toml" {
-			t.Error(copied)
+		if copied.text != "cron of /etc/my conf.toml" {
+			t.Error(copied.text)
 		}
 	})
 }

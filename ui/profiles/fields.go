@@ -14,7 +14,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/dialect"
+	service "zonedeck/service/profiles"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -57,7 +57,7 @@ func fields(f *form) []widget.Field {
 }
 
 func (f *form) named() []widget.Field {
-	p := model.Profile{ProxyPort: model.DefaultProxyPort, Dialect: dialect.Default().Name()}
+	p := model.Profile{ProxyPort: model.DefaultProxyPort, Can: service.DialectNamed("")}
 	if f.edits != nil {
 		p = *f.edits
 	}
@@ -86,7 +86,7 @@ func (f *form) named() []widget.Field {
 			Help: "ADMIN is for people, and programs work by the key of a profile (contract 5.4): pick a USER key, or say why.",
 		},
 		{Name: fieldAccount, Label: "Account id", Value: string(p.Account), Placeholder: "such as hl_1234abcd", Check: f.checkAccount},
-		{Name: fieldEntry, Label: "Proxy preset", Kind: widget.FieldPick, Options: entries(p), Placeholder: "the published addresses", Hidden: true},
+		{Name: fieldEntry, Label: "Proxy preset", Kind: widget.FieldPick, Options: entries(), Placeholder: "the published addresses", Hidden: true},
 		{Name: fieldProxy, Label: "Proxy host", Value: p.ProxyHost, Placeholder: "such as proxy.example.com"},
 		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(p.ProxyPort), Check: checkPort},
 		{Name: fieldPrefix, Label: "User prefix", Value: p.UsernamePrefix, Help: "The fixed word that the proxy usernames of the service begin with."},
@@ -103,9 +103,9 @@ func (f *form) named() []widget.Field {
 }
 
 func dialects() []widget.Option {
-	options := make([]widget.Option, 0, len(dialect.Names()))
-	for _, name := range dialect.Names() {
-		options = append(options, widget.Option{Value: name})
+	var options []widget.Option
+	for _, d := range service.Dialects() {
+		options = append(options, widget.Option{Value: d.Name()})
 	}
 	return options
 }
@@ -128,29 +128,13 @@ func colors() []widget.Option {
 
 // entries are the published addresses of the proxy, of every dialect: the field is hidden for one
 // that has none.
-func entries(p model.Profile) (options []widget.Option) {
-	names := append([]string{p.DialectName()}, dialect.Names()...)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		d, err := dialect.Find(name)
-		if err != nil {
-			continue
-		}
+func entries() (options []widget.Option) {
+	for _, d := range slices.SortedFunc(slices.Values(service.Dialects()), func(a, b service.Dialect) int { return cmp.Compare(a.Name(), b.Name()) }) {
 		for _, e := range d.ProxyEntries() {
 			options = append(options, widget.Option{Value: e.Host + ":" + strconv.Itoa(e.Port), Note: e.Note})
 		}
 	}
 	return options
-}
-
-// entryAt is the published address that was picked, or nil.
-func entryAt(d dialect.Dialect, picked string) *dialect.ProxyEntry {
-	for _, e := range d.ProxyEntries() {
-		if e.Host+":"+strconv.Itoa(e.Port) == picked {
-			return &e
-		}
-	}
-	return nil
 }
 
 func (f *form) checkName(v string) error {
@@ -168,7 +152,7 @@ func (f *form) checkName(v string) error {
 
 // checkURL takes an empty address where the dialect has one.
 func (f *form) checkURL(v string) error {
-	d, _ := dialect.Find(f.Form.Value(fieldDialect))
+	d := f.dialect()
 	u, err := url.Parse(strings.TrimSpace(cmp.Or(v, d.BaseURL())))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return errors.New("write an address like https://api.example.com")
@@ -230,7 +214,7 @@ func (f *form) checkAccount(v string) error {
 	if strings.TrimSpace(v) == "" {
 		return nil
 	}
-	d, _ := dialect.Find(f.text(fieldDialect))
+	d := f.dialect()
 	_, err := d.ParseAccount(strings.TrimSpace(v))
 	if err != nil && model.MayBeToken(v) {
 		return errors.New("this may be a key's value, because it has a long word of letters and digits: an account id is such as hl_1234abcd")

@@ -13,7 +13,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
-	"zonedeck/service/dialect"
 	service "zonedeck/service/profiles"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -107,7 +106,7 @@ func open(d Deps, edits *model.Profile) tea.Cmd {
 
 // Extra are the keys that ask the account, and stop asking.
 func (f *form) Extra() []kit.Binding {
-	d, _ := dialect.Find(f.text(fieldDialect))
+	d := f.dialect()
 	b := kit.Binding{
 		Keys: []string{"ctrl+r"}, Label: "ask the account", Group: "Form", Intent: askAccount{}, WhileTyping: true, Hidden: !d.ListsAccount(),
 		Help: "Ask the account what it has, by the key, and check each value. Nothing is written.",
@@ -188,17 +187,19 @@ const plainText = "! http: the key travels in clear, and anyone on the way can r
 
 // follow updates what depends on other fields.
 func (f *form) follow(values *widget.Form) {
-	d, _ := dialect.Find(values.Value(fieldDialect))
+	d := f.dialect()
 	values.SetHidden(fieldPlain, !inClear(values.Value(fieldBaseURL)))
 	f.Intro = f.head(d.ListsAccount())
 	values.SetHelp(fieldDialect, explain(d))
 	values.SetPlaceholder(fieldBaseURL, cmp.Or(d.BaseURL(), "such as https://api.example.com"))
 	values.SetPlaceholder(fieldPrefix, d.UsernamePrefix())
 	values.SetHidden(fieldEntry, len(d.ProxyEntries()) == 0)
-	if at := entryAt(d, values.Value(fieldEntry)); at != nil {
-		values.SetValue(fieldProxy, at.Host)
-		values.SetValue(fieldPort, strconv.Itoa(at.Port))
-		values.SetValue(fieldEntry, "")
+	for _, e := range d.ProxyEntries() {
+		if e.Host+":"+strconv.Itoa(e.Port) == values.Value(fieldEntry) {
+			values.SetValue(fieldProxy, e.Host)
+			values.SetValue(fieldPort, strconv.Itoa(e.Port))
+			values.SetValue(fieldEntry, "")
+		}
 	}
 	if f.tested != "" && f.tested != f.proxyEntry() {
 		f.tested = ""
@@ -253,7 +254,7 @@ func (f *form) refused() {
 }
 
 // explain says what a dialect changes.
-func explain(d dialect.Dialect) string {
+func explain(d service.Dialect) string {
 	if d.ListsAccount() {
 		return d.Name() + " adds to the contract what a service of this kind documents in public: it lists the account, its zones and their passwords, and shows jobs and their results."
 	}
@@ -341,33 +342,32 @@ func (f *form) scheme() string {
 // text is a field's value.
 func (f *form) text(name string) string { return strings.TrimSpace(f.Form.Value(name)) }
 
-// draftProfile is the profile as filled in so far, with the dialect's address where none was typed.
+// dialect is the one that is chosen.
+func (f *form) dialect() service.Dialect { return service.DialectNamed(f.text(fieldDialect)) }
+
+// draftProfile is the profile as filled in so far, with what the dialect knows where nothing was typed.
 func (f *form) draftProfile() model.Profile {
 	p := model.Profile{APIVersion: model.DefaultAPIVersion, Verify: true}
 	if f.edits != nil {
 		p = *f.edits
 	}
-	d, _ := dialect.Find(f.text(fieldDialect))
+	d := f.dialect()
 	if p.DialectName() != d.Name() || f.edits == nil {
 		p.Dialect = f.text(fieldDialect)
 	}
-	p.BaseURL = strings.TrimRight(cmp.Or(f.text(fieldBaseURL), d.BaseURL()), "/")
+	p.BaseURL = strings.TrimRight(f.text(fieldBaseURL), "/")
 	if f.edits == nil {
 		p.Name = f.text(fieldName)
 	}
-	p.ProxyHost, p.UsernamePrefix = f.text(fieldProxy), cmp.Or(f.text(fieldPrefix), d.UsernamePrefix())
-	if p.ProxyHost == "" && p.BrowserURL == "" && f.text(fieldPrefix) == "" {
-		p.UsernamePrefix = ""
-	}
+	p.ProxyHost, p.UsernamePrefix = f.text(fieldProxy), f.text(fieldPrefix)
 	p.ProxyPort, _ = strconv.Atoi(f.text(fieldPort))
 	p.Account, p.CA = model.AccountID(f.text(fieldAccount)), f.text(fieldCA)
-	if p.Key = f.text(fieldKey); p.Key == "" && (f.edits == nil || !f.value.Empty()) {
-		p.Key = p.Name
-	}
+	p.Key = f.text(fieldKey)
 	p.AllowedDomains = strings.Fields(strings.ReplaceAll(f.text(fieldAllowed), ",", " "))
 	p.MaxJobCost, _ = strconv.ParseFloat(f.text(fieldMostCost), 64)
 	p.ReadOnly, p.Color = f.Form.On(fieldReadOnly), f.text(fieldColor)
-	return p
+	complete, _ := service.Draft{Profile: p, Before: f.edits, Value: f.value}.Complete()
+	return complete.Profile
 }
 
 // draft is what is saved. A line of a zone that cannot be read leaves its zones out.
