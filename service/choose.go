@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"os"
+	"strconv"
 	"strings"
 
 	"zonedeck/model"
@@ -46,7 +47,7 @@ func (s *Service) choose() error {
 	defer func() { s.InUse.Choose(s.Base) }()
 	asked := cmp.Or(o.Profile, o.Getenv(EnvProfile))
 	name := cmp.Or(asked, file.Default())
-	addressed := override.BaseURL != "" || override.ProxyHost != ""
+	addressed := override.Addressed()
 	if addressed && asked == "" && name == model.LocalName {
 		name = "" // an address on the command line overrides the default
 	}
@@ -63,7 +64,7 @@ func (s *Service) choose() error {
 		s.Base, err = config.FromFlags(override)
 	case len(file.Names()) > 0:
 		return config.Mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(append(file.InOrder(), model.LocalName), ", "), s.configFile())
-	case o.Key != "" || override.Key != "" || o.Getenv(EnvKey) != "":
+	case o.Key != "" || override["key"] != "" || o.Getenv(EnvKey) != "":
 		return config.Mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", model.LocalName)
 	default:
 		s.Base, s.Implied = config.Local(), true
@@ -105,9 +106,15 @@ func (o Options) override() (config.Override, error) {
 	if err != nil {
 		return config.Override{}, config.Mistake("%w", err)
 	}
-	flags := config.Override{BaseURL: o.BaseURL, ProxyHost: o.ProxyHost}
+	flags := config.Override{}
+	if o.BaseURL != "" {
+		flags["base_url"] = o.BaseURL
+	}
+	if o.ProxyHost != "" {
+		flags["proxy_host"] = o.ProxyHost
+	}
 	if host, port, err := config.SplitPort(o.ProxyHost); err == nil {
-		flags.ProxyHost, flags.ProxyPort = host, port
+		flags["proxy_host"], flags["proxy_port"] = host, strconv.Itoa(port)
 	}
 	return flags.Or(env), nil
 }

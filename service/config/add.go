@@ -78,7 +78,7 @@ func render(p model.Profile) []byte {
 
 func renderZone(b *strings.Builder, profile string, z model.Zone) {
 	fmt.Fprintf(b, "\n[[profiles.%s.zones]]\nname = %s\n", profile, textfile.Quote(string(z.Name)))
-	writeFields(b, zoneFields(z))
+	writeFields(b, lines(zoneSettings(&z)))
 }
 
 func writeFields(b *strings.Builder, fields []line) {

@@ -80,59 +80,32 @@ type line struct{ name, value string }
 
 // fields are the fields of a profile's own table, as render writes them.
 func fields(p model.Profile) []line {
-	text := func(name, value string) line {
-		if value != "" {
-			value = textfile.Quote(value)
+	out := lines(settings(&p))
+	for i, f := range out {
+		switch {
+		case f.name == "proxy_port" && p.ProxyHost == "", f.name == "verify" && p.Verify:
+			out[i].value = ""
+		case f.name == "verify":
+			out[i].value = "false"
 		}
-		return line{name, value}
 	}
-	port, verify, readOnly, domains, most := "", "", "", "", ""
-	if p.ProxyHost != "" {
-		port = fmt.Sprint(p.ProxyPort)
-	}
-	if !p.Verify {
-		verify = "false"
-	}
-	if p.ReadOnly {
-		readOnly = "true"
-	}
-	if p.MaxJobCost > 0 {
-		most = fmt.Sprint(p.MaxJobCost)
-	}
-	if len(p.AllowedDomains) > 0 {
-		domains = quotedList(p.AllowedDomains)
-	}
-	return []line{
-		text("base_url", p.BaseURL), text("proxy_host", p.ProxyHost),
-		{"proxy_port", port},
-		text("agent_url", p.AgentURL), text("browser_url", p.BrowserURL),
-		text("username_prefix", p.UsernamePrefix), text("account", string(p.Account)), text("dialect", p.Dialect), text("key", p.Key),
-		text("api_version", p.APIVersion), text("ca", p.CA),
-		{"verify", verify},
-		{"read_only", readOnly},
-		text("color", p.Color),
-		{"allowed_domains", domains},
-		{"max_job_cost", most},
-	}
+	return out
 }
 
-// zoneFields are the fields of a zone's table but its name.
-func zoneFields(z model.Zone) []line {
-	out := []line{{name: "product"}, {name: "identity_verified"}, {name: "password"}, {name: "rate_per_1000"}, {name: "rate_per_gb"}}
-	if z.Product != model.ProductUnknown {
-		out[0].value = textfile.Quote(string(z.Product))
-	}
-	if z.IdentityVerified {
-		out[1].value = "true"
-	}
-	if z.Password != "" {
-		out[2].value = textfile.Quote(z.Password)
-	}
-	if z.Rate.Per1000 > 0 {
-		out[3].value = fmt.Sprint(z.Rate.Per1000)
-	}
-	if z.Rate.PerGB > 0 {
-		out[4].value = fmt.Sprint(z.Rate.PerGB)
+// lines write settings. What has no value, or is false, is not there.
+func lines(settings []setting) []line {
+	out := make([]line, len(settings))
+	for i, s := range settings {
+		out[i].name = s.name
+		switch v := s.value(); {
+		case v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0:
+		case v.Kind() == reflect.String:
+			out[i].value = textfile.Quote(v.String())
+		case v.Kind() == reflect.Slice:
+			out[i].value = quotedList(*s.at.(*[]string))
+		default:
+			out[i].value = fmt.Sprint(v)
+		}
 	}
 	return out
 }
@@ -144,7 +117,7 @@ func edited(path string, text []byte, before, p model.Profile) ([]byte, error) {
 	for i, z := range slices.Backward(before.Zones) {
 		after, ok := p.Zone(string(z.Name))
 		if ok {
-			e.table([]any{"zones", i}, zoneFields(z), zoneFields(after))
+			e.table([]any{"zones", i}, lines(zoneSettings(&z)), lines(zoneSettings(&after)))
 		} else {
 			e.remove("zones", i)
 		}

@@ -34,7 +34,7 @@ func TestColorAndReadOnlyAreKeptInTheFile(t *testing.T) {
 	if err != nil || !p.ReadOnly || p.Color != "red" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p, err = (Override{BaseURL: "https://other.example.com"}).On(p); err != nil || !p.ReadOnly {
+	if p, err = (Override{"base_url": "https://other.example.com"}).On(p); err != nil || !p.ReadOnly {
 		t.Errorf("a flag lifts it: %+v, %v", p, err)
 	}
 	want.Name, want.Color = "other", "pink"

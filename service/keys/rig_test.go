@@ -113,7 +113,7 @@ func open(t *testing.T, o options) *rig {
 	p := model.Profile{Name: model.LocalName, Local: true}
 	switch name := cmp.Or(o.profile, o.env["ZONEDECK_PROFILE"], file.Default()); {
 	case o.env["ZONEDECK_BASE_URL"] != "":
-		p = noerr.Try(config.FromFlags(config.Override{BaseURL: o.env["ZONEDECK_BASE_URL"]})).Must(t)
+		p = noerr.Try(config.FromFlags(config.Override{"base_url": o.env["ZONEDECK_BASE_URL"]})).Must(t)
 	case name != "" && name != model.LocalName:
 		p = noerr.Try(file.Profile(name)).Must(t)
 	}
