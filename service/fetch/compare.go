@@ -223,9 +223,6 @@ func (ft *Fetcher) keep(ctx context.Context, g model.Grid, err error) model.Grid
 		if g.Started.IsZero() {
 			g.Started = ft.cfg.Now()
 		}
-		if ft.cfg.Journal == nil {
-			break
-		}
 		if err := ft.cfg.Journal.PutComparison(context.WithoutCancel(ctx), g); err != nil {
 			ft.cfg.Log.Warn("a comparison was not kept", "id", g.ID, "error", err)
 		}
@@ -254,9 +251,6 @@ func (ft *Fetcher) keep(ctx context.Context, g model.Grid, err error) model.Grid
 
 // keepLine puts a line about tests of logins into the timeline.
 func (ft *Fetcher) keepLine(ctx context.Context, g model.Grid, a model.Activity) {
-	if ft.cfg.Journal == nil {
-		return
-	}
 	spent := g.Spend()
 	a.At, a.Profile, a.Kind, a.Via, a.Cost, a.Priced = g.Started, g.Profile, model.ActivityProbe, model.ViaNative, spent.Dollars, spent.Priced > 0
 	if err := ft.cfg.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {

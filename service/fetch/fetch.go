@@ -114,10 +114,8 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 	}
 	f.scrub(&res)
 	ft.spent.add(res.Cost())
-	if ft.cfg.Journal != nil {
-		if err := ft.cfg.Journal.PutFetch(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
-			ft.cfg.Log.Warn("a fetch was not kept", "id", res.ID, "error", err)
-		}
+	if err := ft.cfg.Journal.PutFetch(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
+		ft.cfg.Log.Warn("a fetch was not kept", "id", res.ID, "error", err)
 	}
 	landed()
 	if ft.cfg.Drift != nil && len(f.r.Required) > 0 {
@@ -266,9 +264,6 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 // depart writes down that a fetch is about to be sent: if this process is killed meanwhile, the next
 // one says so. landed is called when the history has what came of it.
 func (ft *Fetcher) depart(f *flight, started time.Time) (landed func()) {
-	if ft.cfg.Journal == nil {
-		return func() {}
-	}
 	landed, err := ft.cfg.Journal.Depart(f.id, ft.line(f, started))
 	if err != nil {
 		ft.cfg.Log.Warn("a fetch was not written down before it was sent", "id", f.id, "error", err)
@@ -290,9 +285,6 @@ func (ft *Fetcher) line(f *flight, started time.Time) model.Activity {
 // keepCancelled writes a line into the timeline for a fetch without a result: what was
 // sent before the cancellation may still be billed.
 func (ft *Fetcher) keepCancelled(ctx context.Context, f *flight, started time.Time, elapsed time.Duration, cause error) {
-	if ft.cfg.Journal == nil {
-		return
-	}
 	attempts := fmt.Sprintf("%d attempts", f.begun)
 	if f.begun == 1 {
 		attempts = "1 attempt"

@@ -24,6 +24,15 @@ type Journal interface {
 	Depart(id string, a model.Activity) (landed func(), err error)
 }
 
+// noJournal keeps nothing.
+type noJournal struct{}
+
+func (noJournal) PutFetch(context.Context, string, model.FetchResult) error { return nil }
+func (noJournal) PutComparison(context.Context, model.Grid) error           { return nil }
+func (noJournal) PutProbe(context.Context, string, model.ProbeResult) error { return nil }
+func (noJournal) PutActivity(context.Context, model.Activity) error         { return nil }
+func (noJournal) Depart(string, model.Activity) (func(), error)             { return func() {}, nil }
+
 // Drift learns what the required fields of a fetch by a profile show; *drift.Monitor does. body is the page
 // in which they were looked for, nil where they were not. Its error is logged.
 type Drift interface {
@@ -86,6 +95,9 @@ func (ft *Fetcher) Spent() model.Spend {
 func New(c Config) *Fetcher {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Journal == nil {
+		c.Journal = noJournal{}
 	}
 	if c.Timer == nil {
 		c.Timer = c.Now

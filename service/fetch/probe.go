@@ -68,10 +68,8 @@ func (ft *Fetcher) Probe(ctx context.Context, q ProbeRequest, on func(string)) (
 	if err := pr.run(ctx); err != nil {
 		return model.ProbeResult{}, err
 	}
-	if ft.cfg.Journal != nil {
-		if err := ft.cfg.Journal.PutProbe(context.WithoutCancel(ctx), p.Name, pr.res); err != nil {
-			ft.cfg.Log.Warn("a probe was not kept", "error", err)
-		}
+	if err := ft.cfg.Journal.PutProbe(context.WithoutCancel(ctx), p.Name, pr.res); err != nil {
+		ft.cfg.Log.Warn("a probe was not kept", "error", err)
 	}
 	return pr.res, nil
 }

@@ -8,7 +8,8 @@ import (
 	"zonedeck/service/saved"
 )
 
-// What is read of other programs' requests, and by what; see importers. An entry is one of a HAR file.
+// Imported is what is read of another program's request, ImportKnown by what, and ImportEntry a request of a HAR file; see
+// importers.
 type (
 	Imported    = importers.Imported
 	ImportKnown = importers.Known
@@ -32,7 +33,7 @@ func Import(text string, known ImportKnown) (Imported, []ImportEntry, error) {
 	return got, nil, err
 }
 
-// A tool of agent access, its arguments and their kinds; see agent.
+// Tool is one of agent access, and ToolInput an argument of it; see agent.
 type (
 	Tool      = agent.Tool
 	ToolInput = agent.Input

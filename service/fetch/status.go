@@ -80,9 +80,6 @@ func (ft *Fetcher) proveByStatus(ctx context.Context, p model.Profile, k model.K
 		Body:      model.BodyRef{Bytes: body, Size: int64(len(body)), SHA256: hex.EncodeToString(sum[:])},
 		Diagnosis: verdict,
 	}
-	if ft.cfg.Journal == nil {
-		return res, nil
-	}
 	if err := ft.cfg.Journal.PutFetch(context.WithoutCancel(ctx), p.Name, res); err != nil {
 		ft.cfg.Log.Warn("a proof was not kept", "id", res.ID, "error", err)
 	}

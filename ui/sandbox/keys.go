@@ -39,7 +39,7 @@ func jump(to field) act {
 	}
 }
 
-func toResponse(m *Model) tea.Cmd { //nolint:unparam // an intent
+func toResponse(m *Model) tea.Cmd {
 	m.focus(paneResult)
 	return nil
 }
@@ -47,26 +47,26 @@ func toResponse(m *Model) tea.Cmd { //nolint:unparam // an intent
 // sendOther sends the form by the access method that the result on screen did not use; sure is set after the question.
 func sendOther(sure bool) act { return func(m *Model) tea.Cmd { return m.sendOther(sure) } }
 
-func undoForm(m *Model) tea.Cmd { //nolint:unparam // an intent
+func undoForm(m *Model) tea.Cmd {
 	m.undo()
 	return nil
 }
 
-func cancelSend(m *Model) tea.Cmd { //nolint:unparam // an intent
+func cancelSend(m *Model) tea.Cmd {
 	if f := m.result.flight; f != nil {
 		f.slot.Cancel()
 	}
 	return nil
 }
 
-func cancelPicked(m *Model) tea.Cmd { //nolint:unparam // an intent
+func cancelPicked(m *Model) tea.Cmd {
 	if f := m.pickedFlight(); f != nil {
 		f.slot.Cancel()
 	}
 	return nil
 }
 
-func goBack(m *Model) tea.Cmd { //nolint:unparam // an intent
+func goBack(m *Model) tea.Cmd {
 	if m.panes.Zoomed {
 		m.panes.Zoomed = false
 	} else {

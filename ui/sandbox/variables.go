@@ -80,7 +80,7 @@ func (m *Model) valuesBinding() kit.Binding {
 	return b
 }
 
-func valuesChanged(m *Model) tea.Cmd { //nolint:unparam // an intent
+func valuesChanged(m *Model) tea.Cmd {
 	m.form.answers++
 	return nil
 }
