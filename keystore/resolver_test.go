@@ -380,7 +380,7 @@ func TestAKeyringThatFailsIsLeftAloneForAWhile(t *testing.T) {
 			t.Errorf("the keyring was asked %d times, want once", n)
 		}
 		kr.fail, kr.entries = nil, map[string]string{"a/b": sample}
-		time.Sleep(verdictFor)
+		<-time.After(verdictFor)
 		if s, err := r.Resolve(t.Context(), "keyring:a/b"); err != nil || s.Reveal() != sample {
 			t.Errorf("after the verdict: %v, %v", s, err)
 		}

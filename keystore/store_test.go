@@ -123,7 +123,7 @@ func TestAKeyringIsProbedOnce(t *testing.T) {
 			t.Errorf("a keyring that fails was asked %d times", n)
 		}
 		kr.fail = nil
-		time.Sleep(verdictFor)
+		<-time.After(verdictFor)
 		for range 3 {
 			noerr.Want(t, r.ProbeKeyring(t.Context()))
 		}
