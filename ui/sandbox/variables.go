@@ -34,24 +34,29 @@ func (p *formPane) unvalued() string {
 
 // askVariables asks for the values that the form's variables lack, and sends then. It
 // returns nil if nothing is to be asked.
-func (m *Model) askVariables(again tea.Msg) tea.Cmd {
-	unset := m.form.unset
-	if len(unset) == 0 {
+func (m *Model) askVariables(again act) tea.Cmd {
+	if len(m.form.unset) == 0 {
 		return nil
 	}
 	var fields []widget.Field
-	for _, q := range unset {
+	for _, q := range m.form.unset {
 		fields = append(fields, widget.Field{Name: q.About, Label: q.About, Kind: widget.FieldText, Secret: q.Want == ask.Secret, Check: widget.Required("type a value")})
 	}
-	d := widget.NewFormDialog(m.deps.Theme, "Values for this request", widget.NewForm(m.deps.Theme, fields...))
-	d.Intro = "Neither the profile nor the environment has them. They are kept until the console ends, and stored nowhere; V changes them."
-	d.Submit, d.Width = "send", 64
+	return m.takeValues("Values for this request", "Neither the profile nor the environment has them. They are kept until the console ends, and stored nowhere; V changes them.", "send", fields, again)
+}
+
+// takeValues asks for values of variables in a dialog, and keeps those that were changed in it.
+func (m *Model) takeValues(title, intro, submit string, fields []widget.Field, then act) tea.Cmd {
+	d := widget.NewFormDialog(m.deps.Theme, title, widget.NewForm(m.deps.Theme, fields...))
+	d.Intro, d.Submit, d.Width = intro, submit, 64
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
-		for _, q := range unset {
-			m.deps.Variables.Answer(q.About, f.Value(q.About), q.Want == ask.Secret)
+		for _, before := range fields {
+			if value := f.Value(before.Name); value != before.Value {
+				m.deps.Variables.Answer(before.Name, value, before.Secret)
+			}
 		}
 		m.form.answers++
-		return tea.Sequence(kit.CloseOverlay(d), kit.SendTo(kit.Sandbox, again))
+		return tea.Sequence(kit.CloseOverlay(d), kit.SendTo(kit.Sandbox, then))
 	}
 	return kit.OpenOverlay(d)
 }
@@ -80,11 +85,6 @@ func (m *Model) valuesBinding() kit.Binding {
 	return b
 }
 
-func valuesChanged(m *Model) tea.Cmd {
-	m.form.answers++
-	return nil
-}
-
 func (m *Model) editValues() tea.Cmd {
 	var fields []widget.Field
 	for _, q := range m.form.settable() {
@@ -98,16 +98,6 @@ func (m *Model) editValues() tea.Cmd {
 		}
 		fields = append(fields, f)
 	}
-	d := widget.NewFormDialog(m.deps.Theme, "Values of this request", widget.NewForm(m.deps.Theme, fields...))
-	d.Intro = "What you type here goes before the profile and the environment, until the console ends. It is stored nowhere; an emptied value is theirs again."
-	d.Submit, d.Width = "keep", 64
-	d.OnSubmit = func(f *widget.Form) tea.Cmd {
-		for _, before := range fields {
-			if value := f.Value(before.Name); value != before.Value {
-				m.deps.Variables.Answer(before.Name, value, before.Secret)
-			}
-		}
-		return tea.Sequence(kit.CloseOverlay(d), kit.SendTo(kit.Sandbox, act(valuesChanged)))
-	}
-	return kit.OpenOverlay(d)
+	return m.takeValues("Values of this request", "What you type here goes before the profile and the environment, until the console ends. It is stored nowhere; an emptied value is theirs again.", "keep", fields,
+		func(*Model) tea.Cmd { return nil })
 }
