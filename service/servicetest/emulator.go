@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
@@ -29,29 +30,21 @@ func Emulator(t testing.TB, o emulator.Options) Demo {
 	t.Helper()
 	o.ProxyAddr = "127.0.0.1:0"
 	s, err := emulator.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
-		if err := s.Shutdown(ctx); err != nil {
-			t.Errorf("shutdown: %v", err)
-		}
+		noerr.Want(t, s.Shutdown(ctx))
 	})
 	ready := s.Ready()
 	host, port, err := net.SplitHostPort(ready.Proxy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	p := Profile(ready.API)
 	p.Account, p.UsernamePrefix, p.ProxyHost = model.AccountID(ready.Account), ready.UsernamePrefix, host
 	p.ProxyPort, _ = strconv.Atoi(port)
 	p.Local, p.Zones, p.BrowserURL = true, nil, ready.CDP
 	p.CA = filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(p.CA, []byte(ready.CAPEM), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, os.WriteFile(p.CA, []byte(ready.CAPEM), 0o600))
 	d := Demo{Control: ready.Control, Token: ready.ControlToken, secrets: map[string]string{}, keys: map[string]model.Key{}}
 	for _, z := range ready.Zones {
 		ref := "demo:zone/" + z.Name

@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"zonedeck/internal/noerr"
 )
 
 // Leaks says where a text holds one of the secrets: as it is, as JSON writes it, in base64 at any place of a
@@ -170,16 +172,12 @@ func LeaksUnder(dir string, except []string, secrets ...string) (found []string,
 func SecretsOf(t testing.TB, emulatorFile string) (secrets []string) {
 	t.Helper()
 	raw, err := os.ReadFile(emulatorFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
 	var ready struct {
 		Keys  []struct{ Value string }
 		Zones []struct{ Password string }
 	}
-	if err := json.Unmarshal(raw, &ready); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, json.Unmarshal(raw, &ready))
 	for _, k := range ready.Keys {
 		secrets = append(secrets, k.Value)
 	}

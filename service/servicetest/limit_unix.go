@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+
+	"zonedeck/internal/noerr"
 )
 
 // LimitFiles lets no file of this process grow beyond n bytes until the test ends: a
@@ -13,17 +15,11 @@ import (
 func LimitFiles(t *testing.T, n uint64) {
 	t.Helper()
 	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
 	signal.Ignore(syscall.SIGXFSZ)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: n, Max: before.Max}); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: n, Max: before.Max}))
 	t.Cleanup(func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-			t.Error(err)
-		}
+		noerr.Want(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before))
 		signal.Reset(syscall.SIGXFSZ)
 	})
 }

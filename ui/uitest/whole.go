@@ -201,17 +201,25 @@ func (p *Whole) Golden(t *testing.T, name string, mask func(string) string) {
 	if updating() {
 		p.settle(10 * still)
 	}
+	draw := func() string { return mask(p.Screen()) }
 	want, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
-	screen := mask(p.Screen())
-	if err == nil && !updating() {
-		beat := time.NewTicker(poll)
-		defer beat.Stop()
-		for end := time.Now().Add(patience); screen != string(want) && time.Now().Before(end); {
-			<-beat.C
-			screen = mask(p.Screen())
-		}
+	if err != nil || updating() {
+		Golden(t, name, draw())
+		return
 	}
-	Golden(t, name, screen)
+	Golden(t, name, await(string(want), draw))
+}
+
+// await draws until that gives what is wanted, for as long as a wait may take, and returns
+// what it gave last.
+func await(want string, draw func() string) string {
+	got := draw()
+	beat := time.NewTicker(poll)
+	defer beat.Stop()
+	for end := time.Now().Add(patience); got != want && time.Now().Before(end); got = draw() {
+		<-beat.C
+	}
+	return got
 }
 
 // updating reports whether goldens are written instead of compared.

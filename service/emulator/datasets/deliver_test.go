@@ -145,7 +145,7 @@ func TestAnEndThatIsNotReadyIsTold(t *testing.T) {
 func TestAWebhookSurvivesARestart(t *testing.T) {
 	r := receive(t)
 	r.fails = 1
-	c := newClock()
+	c := statetest.NewClock()
 	d := statetest.Open(t, t.TempDir())
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
@@ -158,7 +158,7 @@ func TestAWebhookSurvivesARestart(t *testing.T) {
 	second := g.trigger("dataset_id=gd_pages&notify="+at+"%2Fsecond", urls("http://lab.test/json"))
 	g.close()
 
-	c.forward(time.Hour)
+	c.Forward(time.Hour)
 	g = start(t, options{state: d, clock: c})
 	g.status(second, "ready")
 	until(t, func() []delivery { return g.deliveries(first) }, allAre(deliver.Done, 1))

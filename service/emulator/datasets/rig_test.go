@@ -26,30 +26,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock is moved by hand.
-type clock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func newClock() *clock { return &clock{t: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)} }
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	c.t = c.t.Add(d)
-	c.mu.Unlock()
-}
-
 // options are what a test changes of the rig.
 type options struct {
 	state    *state.Dir
-	clock    *clock
+	clock    *statetest.Clock
 	jobs     jobs.Config
 	deliver  deliver.Config
 	syncWait time.Duration
@@ -76,7 +56,7 @@ func start(t *testing.T, o options) *rig {
 	}
 	now := time.Now
 	if o.clock != nil {
-		now = o.clock.now
+		now = o.clock.Now
 	}
 	log := slog.New(slog.DiscardHandler)
 	site := httptest.NewServer(lab.New(lab.Options{}))

@@ -53,16 +53,16 @@ func TestAJobGoesThroughItsStates(t *testing.T) {
 }
 
 func TestANewSnapshotCannotBeSeenWithinTheGrace(t *testing.T) {
-	c := newClock()
+	c := statetest.NewClock()
 	g := start(t, options{clock: c, jobs: jobs.Config{Grace: 20 * time.Second}})
 	id := g.trigger("dataset_id=gd_pages", urls("http://lab.test/ok"))
-	c.forward(19 * time.Second)
+	c.Forward(19 * time.Second)
 	for _, path := range []string{"progress/", "snapshot/", "log/"} {
 		if r := g.do("GET", "/datasets/v3/"+path+id, nil); r.status != 404 {
 			t.Errorf("%s: %+v", path, r)
 		}
 	}
-	c.forward(time.Second)
+	c.Forward(time.Second)
 	g.status(id, "ready")
 }
 
@@ -128,7 +128,7 @@ func TestFormatsAndCompression(t *testing.T) {
 }
 
 func TestInputsLogCancelAndRerun(t *testing.T) {
-	c := newClock()
+	c := statetest.NewClock()
 	gate := make(chan struct{}, 10)
 	g := start(t, options{clock: c, gate: gate})
 	gate <- struct{}{}
@@ -190,11 +190,11 @@ func TestInputsLogCancelAndRerun(t *testing.T) {
 }
 
 func TestASnapshotExpiresAndGoes(t *testing.T) {
-	c := newClock()
+	c := statetest.NewClock()
 	g := start(t, options{clock: c})
 	id := g.trigger("dataset_id=gd_pages", urls("http://lab.test/ok"))
 	g.status(id, "ready")
-	c.forward(jobs.Retention + time.Second)
+	c.Forward(jobs.Retention + time.Second)
 	if r := g.do("GET", "/datasets/v3/snapshot/"+id, nil); r.status != 400 || r.body != "Snapshot is expired" {
 		t.Errorf("%+v", r)
 	}
@@ -221,7 +221,7 @@ func TestASnapshotExpiresAndGoes(t *testing.T) {
 	if r := g.do("GET", "/datasets/v3/snapshot/"+id, nil); r.body != "Snapshot is expired" {
 		t.Errorf("%+v", r)
 	}
-	c.forward(jobs.Retention)
+	c.Forward(jobs.Retention)
 	g.jobs.Wake()
 	until(t, func() bool {
 		_, kept, err := state.Table[any]("jobs").Get(g.state, id)
@@ -233,12 +233,12 @@ func TestASnapshotExpiresAndGoes(t *testing.T) {
 }
 
 func TestTheListIsFiltered(t *testing.T) {
-	c := newClock() // 21 November
+	c := statetest.NewClock() // 21 November
 	g := start(t, options{clock: c})
 	a := g.trigger("dataset_id=gd_pages", urls("http://lab.test/ok"))
-	c.forward(24 * time.Hour)
+	c.Forward(24 * time.Hour)
 	b := g.trigger("dataset_id=gd_products", urls("http://lab.test/shop"))
-	c.forward(24 * time.Hour)
+	c.Forward(24 * time.Hour)
 	z := g.trigger("dataset_id=gd_pages", urls("http://lab.test/empty"))
 	for _, id := range []string{a, b, z} {
 		g.status(id, "ready")

@@ -25,26 +25,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock is moved by hand.
-type clock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func newClock() *clock { return &clock{t: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)} }
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	c.t = c.t.Add(d)
-	c.mu.Unlock()
-}
-
 type got struct {
 	header http.Header
 	body   string
@@ -175,27 +155,27 @@ func TestRecordsComeCompressedUnlessPlain(t *testing.T) {
 }
 
 func TestARefusedDeliveryIsTriedByTheScheduleThenGivenUp(t *testing.T) {
-	c := newClock()
+	c := statetest.NewClock()
 	r := receive(t, 500, 302, 404, 200)
-	e := open(t, Config{Now: c.now, Schedule: []time.Duration{time.Minute, time.Hour}})
+	e := open(t, Config{Now: c.Now, Schedule: []time.Duration{time.Minute, time.Hour}})
 	e.Start()
 	noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Bearer s3cret"}))
 	until(t, e, tried(1))
-	c.forward(59 * time.Second)
+	c.Forward(59 * time.Second)
 	e.Wake()
-	if d := e.List("")[0]; len(d.Attempts) != 1 || d.Next.Sub(c.now()) != time.Second {
+	if d := e.List("")[0]; len(d.Attempts) != 1 || d.Next.Sub(c.Now()) != time.Second {
 		t.Errorf("too early: %+v", d)
 	}
-	c.forward(time.Second)
+	c.Forward(time.Second)
 	e.Wake()
 	until(t, e, tried(2))
-	c.forward(time.Hour)
+	c.Forward(time.Hour)
 	e.Wake()
 	d := until(t, e, is(Failed))
 	if len(d.Attempts) != 3 || d.Attempts[2].Status != 404 || d.Attempts[2].Error == "" || len(d.Files) != 0 {
 		t.Errorf("%+v", d)
 	}
-	c.forward(24 * time.Hour)
+	c.Forward(24 * time.Hour)
 	e.Wake()
 	if len(r.all()) != 3 {
 		t.Errorf("%d posts", len(r.all()))
@@ -226,13 +206,13 @@ func TestASignatureIsOneThatTheLibraryAccepts(t *testing.T) {
 	wh, err := standardwebhooks.NewWebhook(secret)
 	noerr.Must(t, err)
 	for _, kind := range []string{Notify, Endpoint} {
-		c := newClock() // far from the wall's time: receivers compare with theirs
+		c := statetest.NewClock() // far from the wall's time: receivers compare with theirs
 		r := receive(t, 500)
-		e := open(t, Config{Secret: secret, Now: c.now, Schedule: []time.Duration{time.Second}})
+		e := open(t, Config{Secret: secret, Now: c.Now, Schedule: []time.Duration{time.Second}})
 		e.Start()
 		noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: kind, URL: r.URL, Format: "json"}))
 		until(t, e, tried(1))
-		c.forward(time.Second)
+		c.Forward(time.Second)
 		e.Wake()
 		until(t, e, is(Done))
 		g := r.all()
@@ -254,22 +234,22 @@ func TestASignatureIsOneThatTheLibraryAccepts(t *testing.T) {
 }
 
 func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
-	c := newClock()
+	c := statetest.NewClock()
 	r := receive(t)
 	var asked int
 	fault := Fault{Delay: time.Minute, Copies: 2}
-	e := open(t, Config{Now: c.now, Fault: func(d Delivery) Fault {
+	e := open(t, Config{Now: c.Now, Fault: func(d Delivery) Fault {
 		n := len(d.Attempts) + 1
 		asked = n
 		return fault
 	}})
 	e.Start()
 	noerr.Must(t, e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}))
-	until(t, e, func(d Delivery) bool { return d.Next.Sub(c.now()) == time.Minute })
+	until(t, e, func(d Delivery) bool { return d.Next.Sub(c.Now()) == time.Minute })
 	if len(r.all()) != 0 {
 		t.Error("it was not late")
 	}
-	c.forward(time.Minute)
+	c.Forward(time.Minute)
 	e.Wake()
 	if d := until(t, e, is(Done)); len(d.Attempts) != 1 || d.Attempts[0].Fault != "late by 1m0s, 2 times" || asked != 1 {
 		t.Errorf("%+v, asked %d", d, asked)
@@ -300,9 +280,9 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 }
 
 func TestADeliveryInPartsSendsEachAsAFile(t *testing.T) {
-	c := newClock()
+	c := statetest.NewClock()
 	r := receive(t, 200, 500)
-	e := open(t, Config{Now: c.now, Schedule: []time.Duration{time.Second}, Source: func(_, _ string, batch, part int) (func(io.Writer) error, error) {
+	e := open(t, Config{Now: c.Now, Schedule: []time.Duration{time.Second}, Source: func(_, _ string, batch, part int) (func(io.Writer) error, error) {
 		return func(w io.Writer) error {
 			_, err := io.WriteString(w, strings.Repeat("x", batch*part))
 			return err
@@ -312,7 +292,7 @@ func TestADeliveryInPartsSendsEachAsAFile(t *testing.T) {
 	first, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Endpoint, URL: r.URL, Format: "json", Plain: true, Batch: 2, Parts: 2, Name: "out"})
 	noerr.Must(t, err)
 	until(t, e, tried(2))
-	c.forward(time.Second)
+	c.Forward(time.Second)
 	e.Wake()
 	d := until(t, e, is(Done))
 	if d.ID != first.ID || len(d.Files) != 2 || d.Files[0].Name != "out.1.json" || d.Files[1].Name != "out.2.json" || len(d.Attempts) != 3 || d.Attempts[1].Part != 2 {
@@ -338,15 +318,15 @@ func TestTooManyThatWaitAreRefused(t *testing.T) {
 }
 
 func TestWhatHasEndedIsForgotten(t *testing.T) {
-	c := newClock()
-	e := open(t, Config{Now: c.now})
+	c := statetest.NewClock()
+	e := open(t, Config{Now: c.Now})
 	r := receive(t)
 	d, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "s3cret"})
 	noerr.Must(t, err)
 	e.Start()
 	<-r.came
 	until(t, e, is(Done))
-	c.forward(retention + time.Second)
+	c.Forward(retention + time.Second)
 	e.Wake()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -417,12 +397,12 @@ func TestALoginInTheAddressIsSentAndShownToNobody(t *testing.T) {
 // TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd starts engines on one folder
 // that all die within their attempt.
 func TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd(t *testing.T) {
-	d, c := statetest.Open(t, t.TempDir()), newClock()
+	d, c := statetest.Open(t, t.TempDir()), statetest.NewClock()
 	schedule := []time.Duration{time.Second, time.Second}
 	reached := 0
 	for range 5 {
 		begun := make(chan struct{}, 1)
-		e := open(t, Config{State: d, Now: c.now, Schedule: schedule, Send: func(r *http.Request) (*http.Response, error) {
+		e := open(t, Config{State: d, Now: c.Now, Schedule: schedule, Send: func(r *http.Request) (*http.Response, error) {
 			begun <- struct{}{}
 			<-r.Context().Done()
 			return nil, r.Context().Err()
@@ -444,12 +424,12 @@ func TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd(t *testing.T) {
 		if ended {
 			break
 		}
-		c.forward(time.Second)
+		c.Forward(time.Second)
 	}
 	if reached != 3 {
 		t.Errorf("%d attempts, want 3: one and two waits", reached)
 	}
-	e := open(t, Config{State: d, Now: c.now})
+	e := open(t, Config{State: d, Now: c.Now})
 	if ds := e.List("sd_1"); len(ds) != 1 || ds[0].Status != Failed || len(ds[0].Attempts) != 3 || ds[0].Attempts[0].Over {
 		t.Errorf("%+v", ds)
 	}

@@ -1,5 +1,5 @@
-// Package statetest makes the disk under a state folder slow or full, for tests of the
-// packages that keep their tables in it. Only tests import it.
+// Package statetest makes the disk under a state folder slow or full, and has a clock that is
+// moved by hand, for tests of the packages that keep their tables in it. Only tests import it.
 package statetest
 
 import (
@@ -17,6 +17,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/service/emulator/state"
 )
 
@@ -24,18 +25,10 @@ import (
 // come from here.
 func Open(t testing.TB, dir string) *state.Dir {
 	t.Helper()
-	if err := registered(); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, registered())
 	d, err := state.Open(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, d.Close()) })
 	return d
 }
 
@@ -44,9 +37,7 @@ func Killed(t testing.TB, d *state.Dir) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	// A copy takes longer than a kill: nothing is written meanwhile.
-	if err := d.Update(func(*state.Tx) error { return os.CopyFS(dir, os.DirFS(d.Path("."))) }); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, d.Update(func(*state.Tx) error { return os.CopyFS(dir, os.DirFS(d.Path("."))) }))
 	return dir
 }
 
@@ -54,17 +45,14 @@ func Killed(t testing.TB, d *state.Dir) (dir string) {
 func Holds(t testing.TB, d *state.Dir, text string) bool {
 	t.Helper()
 	found := false
-	err := filepath.WalkDir(d.Path("."), func(path string, e fs.DirEntry, err error) error {
+	noerr.Must(t, filepath.WalkDir(d.Path("."), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
 		b, err := os.ReadFile(path)
 		found = found || bytes.Contains(b, []byte(text))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -117,11 +105,29 @@ var registered = sync.OnceValue(func() error {
 func run(t testing.TB, dir, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(dir, "state.db"))+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = db.ExecContext(t.Context(), statement)
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noerr.Must(t, err)
+	noerr.Must(t, errors.Join(noerr.From(db.ExecContext(t.Context(), statement)), db.Close()))
+}
+
+// Clock is moved by hand.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock is a clock at noon of a day.
+func NewClock() *Clock { return &Clock{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)} }
+
+// Now is what the clock shows.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Forward moves the clock.
+func (c *Clock) Forward(d time.Duration) {
+	c.mu.Lock()
+	c.now = c.now.Add(d)
+	c.mu.Unlock()
 }
