@@ -244,3 +244,8 @@ type AgentComparison struct {
 	Verdict    string            `json:"verdict"`
 	Comparison export.Comparison `json:"twin"`
 }
+
+// NewAgentComparison is a comparison; left is what is left of the cap, nil without one.
+func NewAgentComparison(g model.Grid, left *float64) AgentComparison {
+	return AgentComparison{CostLeft: left, Verdict: g.Verdict().Text, Comparison: export.NewComparison(g)}
+}

@@ -8,7 +8,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
-	"zonedeck/service/export"
 	"zonedeck/service/fetch"
 	"zonedeck/service/view"
 )
@@ -51,8 +50,8 @@ func (s *Server) compare(ctx context.Context, c *call, in view.CompareArgs) (vie
 	if err != nil {
 		return view.AgentComparison{}, "", err
 	}
-	verdict := t.Verdict().Text
-	return view.AgentComparison{CostLeft: s.budget.remaining(), Verdict: verdict, Comparison: export.NewComparison(t)}, verdict, nil
+	out := view.NewAgentComparison(t, s.budget.remaining())
+	return out, out.Verdict, nil
 }
 
 // spent is what the runs of a comparison cost by the rates of their zones. One that was cut off counts

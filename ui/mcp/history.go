@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
-	"zonedeck/service/database"
+	"zonedeck/service/history"
 	"zonedeck/service/view"
 )
 
@@ -74,7 +74,7 @@ func (s *Server) historyFetch(ctx context.Context, c *call, in view.HistoryFetch
 	}
 	i := slices.IndexFunc(lines, func(a model.Activity) bool { return in.ID != "" && a.Ref == in.ID && s.mayRead(a) })
 	if i < 0 {
-		return view.AgentFetch{}, "", fmt.Errorf("fetch %s of profile %s: %w", model.Line(in.ID, 60), c.line.Profile, database.ErrNotFound)
+		return view.AgentFetch{}, "", fmt.Errorf("fetch %s of profile %s: %w", model.Line(in.ID, 60), c.line.Profile, history.ErrNotFound)
 	}
 	r, err := c.LoadFetch(ctx, in.ID)
 	if err != nil {

@@ -72,16 +72,17 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 	m.test = test{slot: m.test.slot, username: username, started: m.deps.Now(), line: "connecting to " + m.profile.ProxyAddr()}
 	m.trust.known = false
 	d, file := m.deps, m.profile.CA
-	return kit.Follow(kit.Proxy, m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(string)) (tested, error) {
-		return d.probe(ctx, func(ctx context.Context) (res model.ProbeResult, err error) {
-			err = wait(ctx, pause, func(left time.Duration) {
-				emit("waiting " + text.Duration(left) + " before the next call")
-			})
-			if err == nil {
-				res, err = d.Prober.Probe(ctx, q, emit)
-			}
-			return res, err
-		}, file)
+	return kit.Follow(kit.Proxy, m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(string)) (out tested, err error) {
+		err = wait(ctx, pause, func(left time.Duration) {
+			emit("waiting " + text.Duration(left) + " before the next call")
+		})
+		if err == nil {
+			out.result, err = d.Prober.Probe(ctx, q, emit)
+		}
+		if err == nil {
+			out.trust, out.trusted = d.trustOfChain(out.result, file)
+		}
+		return out, err
 	}, func(line string) tea.Cmd {
 		m.test.line = line
 		return nil

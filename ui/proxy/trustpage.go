@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -288,12 +287,4 @@ func (p *trustPage) scroll(pane int, msg tea.Msg) {
 	default:
 		p.chain.Update(msg)
 	}
-}
-
-// probe tests a login and finds out who trusts what it was presented.
-func (d Deps) probe(ctx context.Context, run func(context.Context) (model.ProbeResult, error), file string) (out tested, err error) {
-	if out.result, err = run(ctx); err == nil {
-		out.trust, out.trusted = d.trustOfChain(out.result, file)
-	}
-	return out, err
 }

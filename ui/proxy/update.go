@@ -87,18 +87,13 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 		m.test.slot.Drop()
 		m.test = test{slot: m.test.slot}
 		m.pasted = pasted{}
-		m.forget()
+		m.compare.Forget()
+		m.page, m.trust.known = pageLogin, false // it was measured with another profile
 	}
 	m.session = s
 	m.compare.SetSession(s)
 	m.setProfile()
 	return nil
-}
-
-// forget drops what was measured with another profile.
-func (m *Model) forget() {
-	m.compare.Forget()
-	m.page, m.trust.known = pageLogin, false
 }
 
 func (m *Model) openLogin(o kit.OpenLogin) {
