@@ -124,9 +124,7 @@ func TestPlaywrightAndPuppeteerDriveTheRemoteBrowser(t *testing.T) {
 			t.Errorf("%s: %+v", name, seen)
 		}
 	}
-	if a := g.control("POST", "/faults", `{"id":"slow","point":"proxy","product":"browser","action":"latency","delay":"20ms"}`); a.status != 201 {
-		t.Fatal(a)
-	}
+	g.fault(`{"id":"slow","point":"proxy","product":"browser","action":"latency","delay":"20ms"}`)
 	other := node[struct{ Behind, Said, Shot, File string }](t, "puppeteer-core", "puppeteer-cdp.cjs",
 		"CDP="+strings.Replace(g.cdp("browser_demo"), "ws:", "wss:", 1), "NODE_EXTRA_CA_CERTS="+g.r.CA, "SITE=http://lab.test")
 	if !strings.Contains(other.Behind, "has solved its challenge") || other.Said != "You are signed in as lab." || other.Shot != "PNG" || !strings.Contains(other.File, "pages here are http") {
@@ -238,9 +236,7 @@ product = "datacenter"
 
 func TestFaultsOfTheProxyHitTheRemoteBrowserToo(t *testing.T) {
 	g := start(t, Options{})
-	if a := g.control("POST", "/faults", `{"id":"full","point":"proxy","product":"browser","action":"error","code":"no_free_workers","status":503,"message":"all browsers are in use"}`); a.status != 201 {
-		t.Fatal(a)
-	}
+	g.fault(`{"id":"full","point":"proxy","product":"browser","action":"error","code":"no_free_workers","status":503,"message":"all browsers are in use"}`)
 	ask := func(password string) *http.Response {
 		req := g.upgrade("http://" + strings.TrimPrefix(g.r.CDP, "ws://") + "/")
 		req.SetBasicAuth(user("browser_demo"), password)

@@ -140,9 +140,7 @@ func TestAFaultIsSetWhileItRuns(t *testing.T) {
 		}},
 	} {
 		rule := strings.Replace(c.rule, "{", `{"id":"mine",`, 1)
-		if got := g.control("POST", "/faults", rule); got.status != 201 {
-			t.Fatalf("%s: %d %s", rule, got.status, got.body)
-		}
+		g.fault(rule)
 		if got := g.page(okPage); !c.check(got) {
 			t.Errorf("%s: %d %q %v", rule, got.status, got.body, got.header)
 		}
@@ -209,9 +207,7 @@ func TestATriggerWhoseAnswerIsLostHasHappened(t *testing.T) {
 		return len(list)
 	}
 	trigger := func(rule string) error {
-		if got := g.control("POST", "/faults", rule); got.status != 201 {
-			t.Fatalf("%s: %s", rule, got.body)
-		}
+		g.fault(rule)
 		defer g.control("DELETE", "/faults", nil)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.r.API+"/datasets/v3/trigger?dataset_id=gd_products", strings.NewReader(`[{"url":"http://lab.test/shop"}]`))
 		noerr.Must(t, err)
@@ -458,16 +454,24 @@ body = "<p>hello</p>"
 	}
 }
 
+// fault adds a rule.
+func (g *rig) fault(rule string) {
+	g.t.Helper()
+	if got := g.control("POST", "/faults", rule); got.status != 201 {
+		g.t.Fatalf("%s: %d %s", rule, got.status, got.body)
+	}
+}
+
+// onlyFault adds a rule in place of all others.
+func (g *rig) onlyFault(rule string) {
+	g.t.Helper()
+	g.control("DELETE", "/faults", nil)
+	g.fault(rule)
+}
+
 func TestFaultsOfTheProxyHitAfterTheLogin(t *testing.T) {
 	g := start(t, Options{})
-	set := func(rule string) {
-		t.Helper()
-		g.control("DELETE", "/faults", nil)
-		if got := g.control("POST", "/faults", rule); got.status != 201 {
-			t.Fatalf("%s: %s", rule, got.body)
-		}
-	}
-	set(`{"id":"a","point":"proxy","zone":"datacenter_demo","action":"error","code":"peer_30040","status":408,"message":"no peer in time"}`)
+	g.onlyFault(`{"id":"a","point":"proxy","zone":"datacenter_demo","action":"error","code":"peer_30040","status":408,"message":"no peer in time"}`)
 	if got := g.get(g.through("datacenter_demo"), "http://lab.test/ok"); got.status != 408 || got.header.Get("x-brd-err-code") != "peer_30040" || got.header.Get("x-emulator-fault") != "a" {
 		t.Errorf("a refusal: %d %v", got.status, got.header)
 	}
@@ -477,14 +481,14 @@ func TestFaultsOfTheProxyHitAfterTheLogin(t *testing.T) {
 	if _, err := g.through("datacenter_demo").Get("https://lab.test/ok"); err == nil || !strings.Contains(err.Error(), "Request Timeout") {
 		t.Errorf("a CONNECT: %v", err)
 	}
-	set(`{"point":"proxy","action":"drop","nth":1}`)
+	g.onlyFault(`{"point":"proxy","action":"drop","nth":1}`)
 	if _, err := g.through("datacenter_demo").Get("http://lab.test/ok"); !errors.Is(err, io.EOF) {
 		t.Errorf("dropped: %v", err)
 	}
 	if got := g.get(g.through("datacenter_demo"), "http://lab.test/ok"); got.status != 200 {
 		t.Errorf("the second request: %d", got.status)
 	}
-	set(`{"point":"proxy","action":"cut","after":5,"method":"GET","path":"/ok"}`)
+	g.onlyFault(`{"point":"proxy","action":"cut","after":5,"method":"GET","path":"/ok"}`)
 	for _, url := range []string{"http://lab.test/ok", "https://lab.test/ok"} { // plain, and within a re-signed connection
 		resp, err := g.through("residential_demo").Get(url)
 		noerr.Must(t, err)
@@ -498,14 +502,7 @@ func TestFaultsOfTheProxyHitAfterTheLogin(t *testing.T) {
 
 func TestFaultsOfTargetsAreSeenByProductsAndThroughTheProxy(t *testing.T) {
 	g := start(t, Options{})
-	set := func(rule string) {
-		t.Helper()
-		g.control("DELETE", "/faults", nil)
-		if got := g.control("POST", "/faults", rule); got.status != 201 {
-			t.Fatalf("%s: %s", rule, got.body)
-		}
-	}
-	set(`{"point":"target","host":"lab.test","path":"/shop","action":"captcha","from":2}`)
+	g.onlyFault(`{"point":"target","host":"lab.test","path":"/shop","action":"captcha","from":2}`)
 	if got := g.get(g.through("datacenter_demo"), "http://lab.test/shop"); strings.Contains(got.body, "g-recaptcha") {
 		t.Error("a CAPTCHA at the first request")
 	}
@@ -514,14 +511,14 @@ func TestFaultsOfTargetsAreSeenByProductsAndThroughTheProxy(t *testing.T) {
 			t.Errorf("from the second request: %d %q", got.status, got.body)
 		}
 	}
-	set(`{"point":"target","path":"/shop","action":"drift","in":"1h"}`)
+	g.onlyFault(`{"point":"target","path":"/shop","action":"drift","in":"1h"}`)
 	before := g.get(g.through("datacenter_demo"), "http://lab.test/shop")
 	g.control("POST", "/time", `{"advance":"61m"}`)
 	after := g.get(g.through("datacenter_demo"), "http://lab.test/shop")
 	if !strings.Contains(before.body, `class="`) || before.body == after.body || len(after.body) == 0 {
 		t.Errorf("drift from an hour on: %q became %q", before.body, after.body)
 	}
-	set(`{"point":"target","action":"error","code":"target_40001","status":502}`)
+	g.onlyFault(`{"point":"target","action":"error","code":"target_40001","status":502}`)
 	if got := g.get(g.through("datacenter_demo"), "http://lab.test/ok"); got.status != 502 || got.header.Get("x-brd-err-code") != "target_40001" {
 		t.Errorf("an error code: %d %v", got.status, got.header)
 	}
@@ -529,14 +526,14 @@ func TestFaultsOfTargetsAreSeenByProductsAndThroughTheProxy(t *testing.T) {
 	if got.status != 200 || got.body != "" || got.header.Get("x-brd-error-code") != "target_40001" || got.header.Get("x-brd-status-code") != "502" {
 		t.Errorf("an error code by the API: %d %q %v", got.status, got.body, got.header)
 	}
-	set(`{"point":"target","action":"captcha"}`)
+	g.onlyFault(`{"point":"target","action":"captcha"}`)
 	if got := g.page(`{"zone":"datacenter_demo","url":"http://lab.test/ok","format":"raw"}`); !strings.Contains(got.body, "g-recaptcha") {
 		t.Errorf("a CAPTCHA by the API: %d %q", got.status, got.body)
 	}
 	if got := g.page(okPage); got.body != "" || !strings.Contains(got.header.Get("x-brd-error-code"), "captcha") {
 		t.Errorf("a CAPTCHA that the unlocker cannot get past: %d %q %v", got.status, got.body, got.header)
 	}
-	set(`{"point":"target","action":"cut","after":40,"method":"CONNECT"}`)
+	g.onlyFault(`{"point":"target","action":"cut","after":40,"method":"CONNECT"}`)
 	if _, err := g.through("datacenter_demo").Get("https://lab.test/ok"); err == nil {
 		t.Error("a tunnel that is cut within the handshake carried a page")
 	}

@@ -56,9 +56,7 @@ func (g *rig) tunnelled(zone, path string) string {
 
 func TestTheShopDriftsInTunnelsTooFromItsTimeOn(t *testing.T) {
 	g := start(t, Options{})
-	if a := g.control("POST", "/faults", `{"point":"target","host":"lab.test","path":"/shop*","action":"drift","in":"1h"}`); a.status != 201 {
-		t.Fatal(a)
-	}
+	g.fault(`{"point":"target","host":"lab.test","path":"/shop*","action":"drift","in":"1h"}`)
 	const name = `class="price"`
 	if got := g.tunnelled("datacenter_demo", "/shop"); !strings.Contains(got, name) {
 		t.Errorf("before its time: %.300s", got)

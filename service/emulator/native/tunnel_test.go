@@ -26,16 +26,23 @@ func pair(t *testing.T) (held net.Conn, own *net.TCPConn) {
 	return held, c.(*net.TCPConn)
 }
 
+// begin carries a tunnel until both of its directions have ended.
+func begin(t *testing.T, ts *tunnels, client, target net.Conn) (ended <-chan struct{}) {
+	t.Helper()
+	c := &tunnelled{Conn: client, visit: &Visit{}}
+	if !ts.add(c, target) {
+		t.Fatal("not taken")
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); ts.pipe(c, target, bill{}); ts.drop(c, target) }()
+	return done
+}
+
 func TestEachDirectionOfATunnelEndsAlone(t *testing.T) {
 	heldClient, client := pair(t)
 	heldTarget, target := pair(t)
 	var ts tunnels
-	c := &tunnelled{Conn: heldClient, visit: &Visit{}}
-	if !ts.add(c, heldTarget) {
-		t.Fatal("not taken")
-	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); ts.pipe(c, heldTarget, bill{}); ts.drop(c, heldTarget) }()
+	ended := begin(t, &ts, heldClient, heldTarget)
 
 	noerr.Must(t, noerr.From(io.WriteString(target, "bye")))
 	noerr.Must(t, target.CloseWrite())
@@ -57,11 +64,7 @@ func TestCloseAllCutsTunnelsAndTakesNoMore(t *testing.T) {
 	heldClient, client := pair(t)
 	heldTarget, _ := pair(t)
 	var ts tunnels
-	c := &tunnelled{Conn: heldClient, visit: &Visit{}}
-	if !ts.add(c, heldTarget) {
-		t.Fatal("not taken")
-	}
-	go func() { ts.pipe(c, heldTarget, bill{}); ts.drop(c, heldTarget) }()
+	begin(t, &ts, heldClient, heldTarget)
 	ts.closeAll() // returns when the goroutines have ended
 	if _, err := client.Read(make([]byte, 1)); err == nil {
 		t.Error("the client's end is open")
@@ -79,12 +82,7 @@ func TestATunnelThatMovesIsKept(t *testing.T) {
 		heldClient, client := net.Pipe()
 		heldTarget, target := net.Pipe()
 		var ts tunnels
-		c := &tunnelled{Conn: heldClient, visit: &Visit{}}
-		if !ts.add(c, heldTarget) {
-			t.Fatal("not taken")
-		}
-		ended := make(chan struct{})
-		go func() { defer close(ended); ts.pipe(c, heldTarget, bill{}); ts.drop(c, heldTarget) }()
+		ended := begin(t, &ts, heldClient, heldTarget)
 		for range 16 { // only the target speaks, for longer than the idle time
 			time.Sleep(idle / 8) //nolint:forbidigo // the bubble's clock
 			if _, err := target.Write([]byte("x")); err != nil {
