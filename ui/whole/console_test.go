@@ -29,9 +29,7 @@ func TestTheConsoleStartsAnswersResizesAndLeavesTheTerminalAsItWas(t *testing.T)
 	term.resize(120, 40)
 	term.waitFor("Sandbox", "Request")
 	term.press("\x03")
-	if code := term.wait(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
+	term.ends()
 	out := term.output()
 	for _, restore := range []string{"\x1b[?1049l", "\x1b[?25h"} {
 		if !strings.Contains(out, restore) {
@@ -41,16 +39,13 @@ func TestTheConsoleStartsAnswersResizesAndLeavesTheTerminalAsItWas(t *testing.T)
 }
 
 func TestKeysActAfterAPasteThatHoldsABeginningOfAString(t *testing.T) {
-	term := openTerminal(t, 120, 40, environment(t.TempDir()))
-	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term := openConsole(t, 120, 40)
 	term.press("\x1bu") // alt+u edits the URL
 	term.pressFor("\x1b[200~?a\x1bPb\x90c\x1b_d–e\x1b[201~", "?aPbc_d–e")
 	term.pressFor("f\r", "?aPbc_d–ef")
 	term.pressFor("2", "[2 Jobs]")
 	term.press("q")
-	if code := term.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	term.ends()
 }
 
 func TestAKilledConsoleLeavesAJobThatIsFoundAgain(t *testing.T) {
@@ -139,8 +134,7 @@ func TestACopyInAMultiplexerIsSentBothWaysAndNotCalledCopied(t *testing.T) {
 		{"STY=1.pts-0", "\x1bP\x1b" + payload + "\x1b\\", "GNU screen may not pass it on"},
 	} {
 		t.Run(c.env, func(t *testing.T) {
-			term := openTerminal(t, 120, 40, environment(t.TempDir(), c.env, "PATH="+t.TempDir())) // no clipboard program
-			term.waitFor("LOCAL EMULATOR", "batch-user")
+			term := openConsole(t, 120, 40, c.env, "PATH="+t.TempDir()) // no clipboard program
 			term.pressFor("y", "URL of the form")
 			term.press("u")
 			screen := term.waitFor("sent URL (18 B) to the terminal's clipboard", c.warning)
@@ -159,9 +153,7 @@ func TestACopyInAMultiplexerIsSentBothWaysAndNotCalledCopied(t *testing.T) {
 			}
 			term.pressFor("\r", "LOCAL EMULATOR", "Will be sent")
 			term.press("\x03")
-			if code := term.wait(); code != 0 {
-				t.Errorf("exit code %d, want 0", code)
-			}
+			term.ends()
 		})
 	}
 }
@@ -187,8 +179,7 @@ func TestACopyIsInThePasteBufferOfATmux(t *testing.T) {
 	}
 	tmux("new-session", "-d", "cat")
 	t.Cleanup(func() { tmux("kill-server") })
-	term := openTerminal(t, 160, 40, environment(t.TempDir(), "TMUX="+filepath.Join(dir, "s")+",1,0", "PATH="+path))
-	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term := openConsole(t, 160, 40, "TMUX="+filepath.Join(dir, "s")+",1,0", "PATH="+path)
 	term.pressFor("y", "URL of the form")
 	term.pressFor("u", "copied URL: 18 B to tmux's paste buffer; tmux was asked to pass it on")
 	if got := tmux("save-buffer", "-"); got != "http://lab.test/ok" {
@@ -198,15 +189,12 @@ func TestACopyIsInThePasteBufferOfATmux(t *testing.T) {
 		t.Error("tmux is sent it once more")
 	}
 	term.press("\x03")
-	if code := term.wait(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
+	term.ends()
 }
 
 // An empty OSC 52 is ignored by tmux and some terminals: a secret is overwritten.
 func TestACopiedSecretIsOverwrittenInTheTerminal(t *testing.T) {
-	term := openTerminal(t, 120, 40, environment(t.TempDir(), "PATH="+t.TempDir())) // no clipboard program
-	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term := openConsole(t, 120, 40, "PATH="+t.TempDir()) // no clipboard program
 	term.pressFor("3", "t logs in")
 	term.pressFor("y", "the password alone")
 	term.pressFor("P", "copy the password · n no")
@@ -221,8 +209,7 @@ func TestACopiedSecretIsOverwrittenInTheTerminal(t *testing.T) {
 }
 
 func TestCodeIsPrintedForTheTerminalsOwnSelection(t *testing.T) {
-	term := openTerminal(t, 80, 24, environment(t.TempDir()))
-	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term := openConsole(t, 80, 24)
 	term.pressFor("x", "▸curl")
 	term.press("p")
 	shown := term.waitFor("enter goes back to zonedeck", `"$ZONEDECK_API_KEY"`)
@@ -231,14 +218,11 @@ func TestCodeIsPrintedForTheTerminalsOwnSelection(t *testing.T) {
 	}
 	term.pressFor("\r", "LOCAL EMULATOR", "▸curl")
 	term.press("\x03")
-	if code := term.wait(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
+	term.ends()
 }
 
 func TestASignalEndsTheConsoleWhileACopiedTextIsShown(t *testing.T) {
-	term := openTerminal(t, 120, 40, environment(t.TempDir()))
-	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term := openConsole(t, 120, 40)
 	term.pressFor("y", "URL of the form")
 	term.pressFor("u", "the terminal's")
 	term.pressFor("\x19", "enter goes back to zonedeck")

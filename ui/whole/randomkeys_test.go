@@ -71,8 +71,7 @@ func TestNoKeysBreakTheConsole(t *testing.T) {
 	}
 	keys, seed := number("ZONEDECK_KEYS", 400), number("ZONEDECK_SEED", rand.Uint64())
 	random, board := rand.New(rand.NewPCG(seed, 0)), keyboard()
-	term := openTerminal(t, 120, 40, environment(t.TempDir()))
-	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term := openConsole(t, 120, 40)
 	pressed := ""
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -90,9 +89,7 @@ func TestNoKeysBreakTheConsole(t *testing.T) {
 	}
 	answered(term)
 	noerr.Must(t, term.cmd.Process.Signal(os.Interrupt))
-	if code := term.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	term.ends()
 	for _, trouble := range []string{"panic", "goroutine ", "\x1b[31m", "\u202e"} {
 		if strings.Contains(term.output(), trouble) {
 			t.Errorf("the terminal got %q", trouble)

@@ -265,6 +265,23 @@ func (t *terminal) wait() int {
 	}
 }
 
+// ends waits for the end of the program, which has gone well.
+func (t *terminal) ends() {
+	t.tb.Helper()
+	if code := t.wait(); code != 0 {
+		t.tb.Errorf("exit code %d, want 0", code)
+	}
+}
+
+// openConsole starts the program in a pty of w×h cells with an empty home, and waits for
+// its emulator.
+func openConsole(tb testing.TB, w, h int, more ...string) *terminal {
+	tb.Helper()
+	term := openTerminal(tb, w, h, environment(tb.TempDir(), more...))
+	term.waitFor("LOCAL EMULATOR", "batch-user")
+	return term
+}
+
 // output is everything the program wrote.
 func (t *terminal) output() string {
 	t.mu.Lock()
