@@ -22,6 +22,7 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
@@ -66,6 +67,7 @@ func rotateAsChild(raw string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
+	p.Profile.Can = dialect.Embedded()
 	f := &fatal{points: -1}
 	if n, err := strconv.Atoi(os.Getenv(childKill)); err == nil {
 		f.points = n
@@ -273,6 +275,7 @@ func (s *mortalSettings) DeleteKey(ctx context.Context, name string) error {
 // child prepares a process that rotates.
 func (p place) child(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
+	p.Profile.Can = nil // the child sets it
 	raw := noerr.Try(json.Marshal(p)).Must(t)
 	exe := noerr.Try(os.Executable()).Must(t)
 	cmd := exec.CommandContext(t.Context(), exe)
