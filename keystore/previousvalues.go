@@ -43,7 +43,7 @@ func PreviousValues(plans []RotationPlan) func(profile, key string) []PreviousVa
 		if unfinished || !old.Ended.IsZero() {
 			add(id, old)
 		}
-		if unfinished && p.made() {
+		if unfinished && p.renewedValue() {
 			add(id, PreviousValue{Fingerprint: p.NewFingerprint, Last4: p.NewLast4})
 		}
 	}

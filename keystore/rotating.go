@@ -64,12 +64,12 @@ func (s RotationStep) Name() string {
 // neither, the user itself.
 func (u RotationUser) Place() string { return cmp.Or(u.File, u.Ref, u.Name) }
 
-// Alone reports whether a person has to switch and test a user, because the console does not know
+// Manual reports whether a person has to switch and test a user, because the console does not know
 // where it takes the value from.
-func (u RotationUser) Alone() bool { return u.Ref == "" && u.File == "" }
+func (u RotationUser) Manual() bool { return u.Ref == "" && u.File == "" }
 
 // Callable reports whether the console can make a call as the user does.
-func (u RotationUser) Callable() bool { return !u.Alone() && u.Reason == "" }
+func (u RotationUser) Callable() bool { return !u.Manual() && u.Reason == "" }
 
 // Home is the user whose profile gives the service that the key belongs to: the first user with a
 // profile that a call can be made with.
@@ -183,7 +183,7 @@ func mayBeOf(id, key string) bool {
 // console checks (1), by a person whose word counts (2).
 func (u RotationUser) effort() int {
 	switch ref := Ref(u.Ref); {
-	case u.Alone():
+	case u.Manual():
 		return 2
 	case u.File != "" || ref.Scheme() == SchemeEnv || ref.Scheme() == SchemeCmd:
 		return 1
@@ -317,8 +317,8 @@ func (p RotationPlan) Record(i int, proof Proof, now time.Time) (RotationPlan, e
 	return p, nil
 }
 
-// Made records the fingerprint of the new value, and the reference where it is held.
-func (p RotationPlan) Made(value Secret, held string) (RotationPlan, error) {
+// RecordNewValue records the fingerprint of the new value, and the reference where it is held.
+func (p RotationPlan) RecordNewValue(value Secret, held string) (RotationPlan, error) {
 	switch {
 	case p.Over():
 		return p, errRotationOver

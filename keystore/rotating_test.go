@@ -68,13 +68,13 @@ func TestNoStepIsDoneBeforeAnEarlierOne(t *testing.T) {
 func TestARecordWithProofsHoldsNoValue(t *testing.T) {
 	p := proven(RotateByNewKey)
 	fresh := NewSecret("the-new-value-9876")
-	if _, err := p.Made(NewSecret(sample), "file:new"); !errors.Is(err, errSecretUnusable) {
+	if _, err := p.RecordNewValue(NewSecret(sample), "file:new"); !errors.Is(err, errSecretUnusable) {
 		t.Errorf("the old value as the new one: %v", err)
 	}
-	if _, err := p.Made(fresh, sample); !errors.Is(err, errRefForm) || leaks(err.Error()) {
+	if _, err := p.RecordNewValue(fresh, sample); !errors.Is(err, errRefForm) || leaks(err.Error()) {
 		t.Errorf("a secret for a reference: %v", err)
 	}
-	p, err := p.Made(fresh, "file:new")
+	p, err := p.RecordNewValue(fresh, "file:new")
 	if err != nil || p.NewLast4 != "9876" || p.NewHeld != "file:new" {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -85,7 +85,7 @@ func TestARecordWithProofsHoldsNoValue(t *testing.T) {
 	}
 	over, err := p.Abandon(today)
 	noerr.Must(t, err)
-	if _, err := over.Made(fresh, "file:new"); !errors.Is(err, errRotationOver) {
+	if _, err := over.RecordNewValue(fresh, "file:new"); !errors.Is(err, errRotationOver) {
 		t.Errorf("a value after the end: %v", err)
 	}
 }

@@ -89,8 +89,8 @@ func (r *Rotations) Running(profile, key string) (RotationPlan, bool, error) {
 	return RotationPlan{}, false, err
 }
 
-// beside reports whether a rotation of the same key or password is already under way; see Running.
-func (r *Rotations) beside(p RotationPlan) (running bool, err error) {
+// alreadyRunning reports whether a rotation of the same key or password is already under way; see Running.
+func (r *Rotations) alreadyRunning(p RotationPlan) (running bool, err error) {
 	if p.Zone == "" {
 		_, running, err = r.Running(p.Profile, p.Key)
 		return running, err
@@ -156,7 +156,7 @@ func decodeRotation(b []byte) (RotationPlan, error) {
 // large to read.
 func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
 	return r.locked(ctx, "starting the rotation of "+p.Key, func() error {
-		if running, err := r.beside(p); err != nil {
+		if running, err := r.alreadyRunning(p); err != nil {
 			return err
 		} else if running {
 			return ErrRotationNow
@@ -278,14 +278,14 @@ func (p RotationPlan) UnfinishedWord() string {
 		return ""
 	case !p.Over():
 		return "rotating"
-	case p.Abandoned && p.made() && !deleted.Done && !refused.Done:
+	case p.Abandoned && p.renewedValue() && !deleted.Done && !refused.Done:
 		return "given up"
 	}
 	return ""
 }
 
-// made reports whether the service was seen to accept the new value.
-func (p RotationPlan) made() bool {
+// renewedValue reports whether the service was seen to accept the new value.
+func (p RotationPlan) renewedValue() bool {
 	return slices.ContainsFunc(p.Steps, func(s RotationStep) bool { return s.Done && (s.Kind == StepCreate || s.Kind == StepRefresh) })
 }
 

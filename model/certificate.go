@@ -53,8 +53,8 @@ type Chain struct {
 	// Version and Cipher are what was agreed ("TLS 1.3"); empty when the handshake failed.
 	Version, Cipher string
 	Trust           Trust
-	// Why says why nothing vouches for the chain; empty with trust.
-	Why string
+	// UntrustedReason says why nothing vouches for the chain; empty with trust.
+	UntrustedReason string
 	// Unchecked says that the connection was used whatever the certificates say (verify = false).
 	Unchecked    bool
 	Certificates []Certificate

@@ -74,7 +74,7 @@ func (p *page) weigh(body []byte, cookies []string) {
 	says := p.strengths.has(words) || p.strengths.has(refusing)
 	switch {
 	case asks && title, says && (asks || title || !p.otherContent):
-	case p.text > p.aside || p.otherContent || p.inline && !asks && !title:
+	case p.text > p.onButtons || p.otherContent || p.inline && !asks && !title:
 		return
 	default:
 		p.keep(mark{text: "nothing else", place: nowhere, name: "nothing else is on the page: no text, link, picture or field"}, words)

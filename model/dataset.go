@@ -54,9 +54,9 @@ type CollectMethod struct {
 	Fields []InputField `json:"fields"`
 	// Bound is the field that bounds how many records are found; "" where none does.
 	Bound string `json:"bound,omitempty"`
-	// Many says that an input may give any number of records although nothing is discovered: that of a
+	// OpenEnded says that an input may give any number of records although nothing is discovered: that of a
 	// search or a crawl. Dataset.Method and Ways tell.
-	Many bool `json:"-"`
+	OpenEnded bool `json:"-"`
 }
 
 // InputField is a field of an input.
@@ -112,7 +112,7 @@ func (m CollectMethod) Cost() string {
 	switch {
 	case m.Bound != "":
 		return "it may find any number of records, and each may be billed, unless " + m.Bound + " or a limit is set"
-	case m.Discover == "" && !m.Many:
+	case m.Discover == "" && !m.OpenEnded:
 		return ""
 	case m.Discover != "" && m.FieldsKnown() && len(m.Required()) == 0:
 		return "no field is required: even an empty input can start a billed job; each input may find any number of records unless a limit is set"
@@ -121,14 +121,14 @@ func (m CollectMethod) Cost() string {
 	}
 }
 
-// many reports whether an input may give any number of records.
-func (c Dataset) many() bool { return c.Kind == CollectSearch || c.Kind == CollectCrawl }
+// openEnded reports whether an input may give any number of records.
+func (c Dataset) openEnded() bool { return c.Kind == CollectSearch || c.Kind == CollectCrawl }
 
-// Ways are the methods, which tell whether an input of them may give any number of records.
-func (c Dataset) Ways() []CollectMethod {
+// CollectMethods are the methods, which tell whether an input of them may give any number of records.
+func (c Dataset) CollectMethods() []CollectMethod {
 	out := slices.Clone(c.Methods)
 	for i := range out {
-		out[i].Many = c.many()
+		out[i].OpenEnded = c.openEnded()
 	}
 	return out
 }
@@ -136,13 +136,13 @@ func (c Dataset) Ways() []CollectMethod {
 // Method is the method of a discovery, or of collecting for "". A method of a data set whose
 // methods are not shown has no fields that are shown. The error names what there is.
 func (c Dataset) Method(discover string) (CollectMethod, error) {
-	for _, m := range c.Ways() {
+	for _, m := range c.CollectMethods() {
 		if m.Discover == discover {
 			return m, nil
 		}
 	}
 	if len(c.Methods) == 0 {
-		return CollectMethod{Discover: discover, Many: c.many()}, nil
+		return CollectMethod{Discover: discover, OpenEnded: c.openEnded()}, nil
 	}
 	names := make([]string, 0, len(c.Methods))
 	for _, m := range c.Methods {
@@ -168,13 +168,13 @@ func (c Dataset) Known(name string) bool {
 // Matches reports whether each of the words, in lower case, stands in one of the data set's
 // texts.
 func (c Dataset) Matches(words []string) bool {
-	all := strings.ToLower(strings.Join([]string{c.ID, c.Name, c.Domain, c.Also()}, "\n"))
+	all := strings.ToLower(strings.Join([]string{c.ID, c.Name, c.Domain, c.SearchText()}, "\n"))
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) })
 }
 
-// Also are what else a search looks at: the kind, by itself as kind:search, the names that public clients
+// SearchText are what else a search looks at: the kind, by itself as kind:search, the names that public clients
 // use, and the description.
-func (c Dataset) Also() string {
+func (c Dataset) SearchText() string {
 	return strings.Join(append([]string{"kind:" + string(c.Kind), c.Kind.Label(), c.Description}, c.Names...), "\n")
 }
 

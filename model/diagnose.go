@@ -62,7 +62,7 @@ func (f *facts) decided() (d Diagnosis, again bool) {
 			d.Class, d.Cause = f.dialectVerdict()
 		}
 		d.Summary = r.summary(f)
-		return d, r.again
+		return d, r.transient
 	}
 	// Not reached: the last rule matches everything, which a test holds.
 	return Diagnosis{Class: ClassOutside, Cause: CauseUnrecognised}, false

@@ -115,8 +115,8 @@ type Timing struct {
 // Phase is a part of an attempt that Timing has no place for: a step of the remote
 // browser, or of a conversation with a tool. Phases follow each other.
 type Phase struct {
-	Name string
-	Took time.Duration
+	Name     string
+	Duration time.Duration `json:"Took"`
 }
 
 // BodyRef says where a body is. A body at or below the threshold is in Bytes,

@@ -218,9 +218,9 @@ type JobFault struct {
 	Call      JobCall
 	Diagnosis Diagnosis
 	At        time.Time // when it was seen; zero in ledgers of older versions
-	// Seen is when the service last answered for the job before that, as far as this ledger knows;
+	// LastAnswer is when the service last answered for the job before that, as far as this ledger knows;
 	// zero where it never did, and in ledgers of older versions.
-	Seen time.Time `json:",omitzero"`
+	LastAnswer time.Time `json:"Seen,omitzero"`
 	// GivenUp says that the job is not asked for any more because of it.
 	GivenUp bool `json:",omitempty"`
 }
@@ -417,8 +417,8 @@ type TriggerRequest struct {
 	Key     string // name of the key; empty means the profile's
 	// Settings are what is asked for besides the inputs.
 	Settings JobSettings
-	// Many says that an input may give any number of records: see CollectMethod.
-	Many bool `json:",omitempty"`
+	// OpenEnded says that an input may give any number of records: see CollectMethod.
+	OpenEnded bool `json:"Many,omitempty"`
 	// MaxCost refuses the job if the upper end of its estimate is more dollars, or is not known; 0
 	// leaves that to the profile, whose cap holds in any case.
 	MaxCost float64 `json:",omitempty"`

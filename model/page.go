@@ -14,7 +14,7 @@ type page struct {
 	html         bool
 	title        string // as the page writes it; only the first one counts
 	text         int    // bytes of visible text, spaces left out; counted up to littleTextMax
-	aside        int    // how many of them stand on buttons or are for browsers without scripts
+	onButtons    int    // how many of them stand on buttons or are for browsers without scripts
 	otherContent bool   // something is linked to, shown or run that is no CAPTCHA's, or the page leads on
 	// inline says that there is a script in the page that is no mark.
 	inline bool
@@ -165,7 +165,7 @@ func (s *scan) visible(from, to int) {
 		}
 	}
 	if s.inside != "" {
-		s.aside += s.text - before
+		s.onButtons += s.text - before
 	} else if s.text > before && !s.quoted {
 		s.quoted = quotes(s.body[from:to])
 	}

@@ -121,15 +121,15 @@ func (g Grid) culprit() (Culprit, string) {
 	a, b, with := string(g.Cells[0].Zone.Name), string(zone.Zone.Name), g.credential()
 	switch {
 	case good == showedPage && byZone == showedPage:
-		return CulpritZone, fmt.Sprintf("The zone, at this site: with %s zone %s %s, and zone %s %s; only %s at this page is refused.", with, a, went(page, "a good page"), b, went(zone, "this one"), a)
+		return CulpritZone, fmt.Sprintf("The zone, at this site: with %s zone %s %s, and zone %s %s; only %s at this page is refused.", with, a, fetchOutcome(page, "a good page"), b, fetchOutcome(zone, "this one"), a)
 	case good == showedPage && byZone == showedRefusal:
-		return CulpritSite, fmt.Sprintf("The site: with %s zone %s %s, and this one is refused to zone %s too (%s).", with, a, went(page, "a good page"), b, cameOf(zone))
+		return CulpritSite, fmt.Sprintf("The site: with %s zone %s %s, and this one is refused to zone %s too (%s).", with, a, fetchOutcome(page, "a good page"), b, cameOf(zone))
 	case good == showedPage:
-		return CulpritUnknown, fmt.Sprintf("Not decided between the zone and the site: with %s zone %s %s, so that is not what is missing, but no other zone could be compared (%s).", with, a, went(page, "a good page"), cameOf(zone))
+		return CulpritUnknown, fmt.Sprintf("Not decided between the zone and the site: with %s zone %s %s, so that is not what is missing, but no other zone could be compared (%s).", with, a, fetchOutcome(page, "a good page"), cameOf(zone))
 	case byZone == showedPage:
-		return CulpritZone, fmt.Sprintf("The zone: with %s zone %s %s, which is refused to zone %s%s.", with, b, went(zone, "this page"), a, also(good, " like a page known to be good"))
+		return CulpritZone, fmt.Sprintf("The zone: with %s zone %s %s, which is refused to zone %s%s.", with, b, fetchOutcome(zone, "this page"), a, also(good, " like a page known to be good"))
 	case byKey == showedPage:
-		return CulpritKey, fmt.Sprintf("The key's level: key %s %s by zone %s, and %s is refused%s%s.", key.Key, went(key, "this page"), a, with,
+		return CulpritKey, fmt.Sprintf("The key's level: key %s %s by zone %s, and %s is refused%s%s.", key.Key, fetchOutcome(key, "this page"), a, with,
 			also(byZone, ", by zone "+b+" too"), also(good, ", and at a page known to be good"))
 	case good == showedRefusal && byZone == showedRefusal && g.lacksPermission():
 		return CulpritKey, fmt.Sprintf("The key's level: %s is refused by zones %s and %s and at a page known to be good, and the service speaks of a missing permission.", with, a, b)
@@ -159,8 +159,8 @@ func (g Grid) lacksPermission() bool {
 	return !slices.ContainsFunc(g.Cells, func(c Cell) bool { return len(c.Runs) > 0 && c.Runs[0].Cause != CauseMissingPermission })
 }
 
-// went is how a fetch went that was let through: its page came, or the target's error.
-func went(c Cell, page string) string {
+// fetchOutcome is how a fetch went that was let through: its page came, or the target's error.
+func fetchOutcome(c Cell, page string) string {
 	if c.Runs[0].Cause == CauseTargetError {
 		return "is not refused at " + page + " (" + cameOf(c) + ")"
 	}

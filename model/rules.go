@@ -18,8 +18,8 @@ type rule struct {
 	// summary is the summary: one sentence in the operator's language, with nothing
 	// remote in it.
 	summary func(*facts) string
-	// again says, for a network cause, that the same request may well succeed.
-	again bool
+	// transient says, for a network cause, that the same request may well succeed.
+	transient bool
 }
 
 // rules is the whole classification, in order: statuses that mean one thing
@@ -195,7 +195,7 @@ var breakageRules = []rule{
 		},
 	},
 	{
-		name: "no_connection", class: ClassOutside, cause: CauseNetwork, again: true,
+		name: "no_connection", class: ClassOutside, cause: CauseNetwork, transient: true,
 		reason:  "a name did not resolve or nobody accepted the connection, so there was no answer",
 		applies: func(f *facts) bool { return f.Broke == BreakDNS || f.Broke == BreakConnect },
 		summary: func(f *facts) string {
@@ -206,7 +206,7 @@ var breakageRules = []rule{
 		},
 	},
 	{
-		name: "reset_before_answer", class: ClassOutside, cause: CauseNetwork, again: true,
+		name: "reset_before_answer", class: ClassOutside, cause: CauseNetwork, transient: true,
 		reason:  "the connection ended before an answer began",
 		applies: func(f *facts) bool { return f.Broke == BreakReset && !f.answered },
 		summary: func(f *facts) string {

@@ -75,11 +75,11 @@ func (r UserRule) decides(f *facts) (seen []Evidence, ok bool) {
 	case r.Class == ClassOK && (f.refused != 0 || f.unreadStatus != 0 || f.reported):
 		return nil, false
 	}
-	return r.Match.holds(f)
+	return r.Match.matches(f)
 }
 
-// holds tries the conditions, those that cost little first.
-func (m Match) holds(f *facts) (seen []Evidence, ok bool) {
+// matches tries the conditions, those that cost little first.
+func (m Match) matches(f *facts) (seen []Evidence, ok bool) {
 	status := cmp.Or(f.refused, f.unreadStatus, f.answer)
 	kind, _, _ := strings.Cut(strings.ToLower(f.ContentType), ";")
 	kind = strings.TrimSpace(kind)

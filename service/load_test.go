@@ -88,7 +88,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	if err != nil || len(jobs) != loadJobs {
 		t.Errorf("%d jobs in the ledger, %v", len(jobs), err)
 	}
-	lines, err := journal.Activity(ctx, model.ActivityFilter{Kind: model.ActivityFetch, Limit: 1000})
+	lines, err := journal.Entries(ctx, model.HistoryFilter{Kind: model.HistoryFetch, Limit: 1000})
 	if err != nil || len(lines) != loadFetches {
 		t.Errorf("%d fetches in the timeline, %v", len(lines), err)
 	}

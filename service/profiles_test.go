@@ -34,7 +34,7 @@ func saveProfile(t *testing.T, s *Service, d profiles.Draft, a ask.Answers) (mod
 	return s.Profiles.Save(t.Context(), r, a)
 }
 
-// Activity shows why an ADMIN key is the key of a profile.
+// The history shows why an ADMIN key is the key of a profile.
 func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	o := options(t, nil)
 	o.NoProfile, o.Journal = true, true
@@ -157,7 +157,7 @@ func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
 			status.Store(int64(tt.status))
 			p := model.Profile{Name: "acme", BaseURL: service.URL, Dialect: "brightdata", Key: tt.key, ReadOnly: tt.readOnly, APIVersion: model.DefaultAPIVersion}
 			d, err := s.Profiles.Verify(t.Context(), p, keystore.NewSecret("a-value-0123456789"))
-			found := d.Found
+			found := d.Facts
 			if ok := found.Key.State == profiles.OK; ok != (tt.status == http.StatusOK) {
 				t.Fatalf("%+v, %v", found.Key, err)
 			}

@@ -16,15 +16,15 @@ import (
 
 // OpenRows opens a result of any size. Its index is kept next to it.
 func OpenRows(paths config.Paths, path string) (*records.File, error) {
-	return openRows(paths, path, records.Want{})
+	return openRows(paths, path, records.Identity{})
 }
 
 // OpenResult opens the result of a job as it was downloaded. It refuses a file that has changed since.
 func OpenResult(paths config.Paths, job model.Job) (*records.File, error) {
-	return openRows(paths, job.File, records.Want{Size: job.Bytes, SHA256: job.SHA256})
+	return openRows(paths, job.File, records.Identity{Size: job.Bytes, SHA256: job.SHA256})
 }
 
-func openRows(paths config.Paths, path string, want records.Want) (*records.File, error) {
+func openRows(paths config.Paths, path string, want records.Identity) (*records.File, error) {
 	return records.Open(path, records.Options{Temp: paths.RowsDir(), Keep: textfile.Write, Want: want})
 }
 

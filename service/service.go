@@ -404,8 +404,8 @@ type State struct {
 	Ahead time.Duration
 	// Replaced is the profile's own key, if the environment's is used instead.
 	Replaced string
-	// Elsewhere says, for each key of another account, which profiles it belongs to.
-	Elsewhere map[string]string
+	// OtherAccounts says, for each key of another account, which profiles it belongs to.
+	OtherAccounts map[string]string
 	// Turn counts the descriptions.
 	Turn int64
 }
@@ -430,7 +430,7 @@ func (s *Service) State() State {
 		d.Problem = unread.Error()
 	}
 	d.Ahead, d.Replaced = s.Ahead(), s.Keys.Replaced()
-	d.Elsewhere = s.Keys.Owners().OtherAccounts(p, recorded)
+	d.OtherAccounts = s.Keys.Owners().OtherAccounts(p, recorded)
 	return d
 }
 

@@ -28,7 +28,7 @@ func stampOf(path string) stamp {
 	return stamp{info, info.Size(), info.ModTime()}
 }
 
-func (s stamp) same(o stamp) bool {
+func (s stamp) equal(o stamp) bool {
 	if s.info == nil || o.info == nil {
 		return s.info == nil && o.info == nil
 	}
@@ -94,10 +94,10 @@ func (w *Watcher) Look(ctx context.Context) (changes []Change) {
 	s := w.s
 	before, now := w.stamps, s.stamps()
 	w.stamps = now
-	if !now.config.same(before.config) {
+	if !now.config.equal(before.config) {
 		changes = append(changes, s.reload(ctx)...)
 	}
-	if !now.keys.same(before.keys) {
+	if !now.keys.equal(before.keys) {
 		inventory := s.Keys.Inventory()
 		unread := inventory.Unread()
 		if err := inventory.Reload(); err != nil {
@@ -115,7 +115,7 @@ func (w *Watcher) Look(ctx context.Context) (changes []Change) {
 			changes = []Change{{Kind: StateChanged}}
 		}
 	}
-	if len(changes) == 0 && !now.rotations.same(before.rotations) { // StateChanged includes the rotations
+	if len(changes) == 0 && !now.rotations.equal(before.rotations) { // StateChanged includes the rotations
 		changes = append(changes, Change{Kind: RotationsChanged})
 	}
 	return changes

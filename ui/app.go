@@ -37,7 +37,7 @@ type PasteBuffers interface {
 // Search lists the saved requests and searches the timeline. Its calls are made in commands.
 type Search interface {
 	Saved(ctx context.Context) ([]SavedRequest, error)
-	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
+	Entries(ctx context.Context, f model.HistoryFilter) ([]model.HistoryEntry, error)
 }
 
 // Spending is what the fetches of this session cost by the rates of their zones. It must not block.

@@ -50,7 +50,7 @@ type clearing int
 const (
 	notThere clearing = iota
 	emptied
-	other
+	otherContent
 	notEmptied
 )
 
@@ -86,7 +86,7 @@ func (a *App) clear(h *pendingClear) tea.Cmd {
 		if d.Buffers != nil {
 			done.deleted, done.stack = d.Buffers.Forget(d.Ctx, done.sum)
 		}
-		if done.over || done.native == other {
+		if done.over || done.native == otherContent {
 			return *done
 		}
 		return tea.Sequence(over, empty, func() tea.Msg {
@@ -113,7 +113,7 @@ func clearNative(d Deps, sum [sha256.Size]byte) (clearing, error) {
 	case err != nil:
 		return notThere, err
 	case !there:
-		return other, nil
+		return otherContent, nil
 	}
 	_, err = d.Clipboard.Write(d.Ctx, "")
 	if there, _ := holds(d.Ctx); there && err == nil { // some programs ignore an empty text, too
@@ -135,7 +135,7 @@ func (c cleared) toast() (t kit.Toast, show bool) {
 		if !c.tmux.withheld() {
 			t.Text += "; " + asked + "its own, which confirms nothing"
 		}
-	case c.native == other:
+	case c.native == otherContent:
 		t.Text = "this machine's clipboard holds something else by now than " + c.label + ": it was left alone"
 	case c.native == notEmptied:
 		t.Kind, t.Text = kit.ToastError, c.label+" is still in this machine's clipboard, which could not be emptied: "+c.err.Error()

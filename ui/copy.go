@@ -97,9 +97,9 @@ func (a *App) toTerminal(text string, done *TmuxCopy) tea.Cmd {
 	}
 }
 
-// goes says what happens to a copied secret: the machine's clipboard is cleared, a terminal's can
+// clearNotice says what happens to a copied secret: the machine's clipboard is cleared, a terminal's can
 // only be asked for it.
-func (c copied) goes() string {
+func (c copied) clearNotice() string {
 	switch {
 	case c.native != "":
 		return "; it holds a secret, which is cleared in 30 s"
@@ -134,7 +134,7 @@ func (c copied) toast() kit.Toast {
 			t.Text += ", and sent to the terminal's"
 		}
 		if c.secret {
-			t.Kind, t.Text = kit.ToastWarn, t.Text+c.goes()
+			t.Kind, t.Text = kit.ToastWarn, t.Text+c.clearNotice()
 		}
 		return t
 	}
@@ -158,7 +158,7 @@ func (c copied) toast() kit.Toast {
 		t.Text += "; many terminals refuse more than 74 KB"
 	}
 	if c.secret {
-		t.Text += c.goes()
+		t.Text += c.clearNotice()
 	} else {
 		t.Text += "; ctrl+y shows the text"
 	}

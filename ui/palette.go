@@ -31,7 +31,7 @@ type runBinding struct {
 // opened: what the binding means, and whether it can act, is asked again.
 func (a *App) run(r runBinding) tea.Cmd {
 	if r.view == "" {
-		return a.meant(nil, r.binding)
+		return a.carryOut(nil, r.binding)
 	}
 	for i, t := range a.tabs {
 		if t.ID != r.view {
@@ -40,7 +40,7 @@ func (a *App) run(r runBinding) tea.Cmd {
 		focus := a.activate(i)
 		for _, b := range t.View.Bindings() {
 			if b.Label == r.binding.Label && b.Key() == r.binding.Key() {
-				return tea.Batch(focus, a.meant(t.View, b))
+				return tea.Batch(focus, a.carryOut(t.View, b))
 			}
 		}
 		return tea.Batch(focus, a.addToast(kit.Toast{Kind: kit.ToastWarn, Text: r.binding.Label + " cannot be done there now"}))
@@ -147,8 +147,8 @@ func (a *App) find(p *widget.Commands, words []string) tea.Cmd {
 	return kit.Load(kit.InOverlay(p), &a.finding, a.deps.Ctx, func(ctx context.Context) (out widget.FoundCommands, _ error) {
 		requests, err := search.Saved(ctx)
 		out.Groups = append(out.Groups, savedCommands(requests, err, words))
-		events, err := search.Activity(ctx, model.ActivityFilter{Words: words, Limit: 8 * maxFound})
-		out.Groups = append(out.Groups, historyCommands(events, err, func(e model.Activity) string { return widget.DateAndAge(s, e.Profile, e.At, now) }))
+		events, err := search.Entries(ctx, model.HistoryFilter{Words: words, Limit: 8 * maxFound})
+		out.Groups = append(out.Groups, historyCommands(events, err, func(e model.HistoryEntry) string { return widget.DateAndAge(s, e.Profile, e.At, now) }))
 		return out, nil
 	}, func(found widget.FoundCommands, _ error) tea.Cmd { return p.Update(found) })
 }
@@ -172,7 +172,7 @@ func savedCommands(list []SavedRequest, err error, words []string) widget.Comman
 }
 
 // historyCommands open what happened, the newest of those that look the same.
-func historyCommands(list []model.Activity, err error, when func(model.Activity) string) widget.CommandGroup {
+func historyCommands(list []model.HistoryEntry, err error, when func(model.HistoryEntry) string) widget.CommandGroup {
 	g := widget.CommandGroup{Title: "History"}
 	if err != nil {
 		return failed(g, err)
@@ -181,8 +181,8 @@ func historyCommands(list []model.Activity, err error, when func(model.Activity)
 	for _, e := range list {
 		note := strings.Join([]string{e.Zone, e.Via.String(), e.URL}, "  ")
 		switch e.Kind {
-		case model.ActivityFetch:
-		case model.ActivityComparison:
+		case model.HistoryFetch:
+		case model.HistoryComparison:
 			note = e.URL + "  " + e.Text
 		default:
 			note = e.Text

@@ -100,13 +100,13 @@ func TestThePaletteFindsSavedRequestsAndHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // searches that follow each other run side by side
 		asked := map[string]bool{}
-		hits := []model.Activity{
-			{ID: 3, Kind: model.ActivityFetch, Ref: "f3", Zone: "unlocker_demo", Via: model.ViaAPI, URL: "http://lab.test/shop", Class: model.ClassCaptcha, Profile: "acme", At: time.Now()},
-			{ID: 2, Kind: model.ActivityFetch, Ref: "f2", Zone: "unlocker_demo", Via: model.ViaAPI, URL: "http://lab.test/shop", Class: model.ClassCaptcha, Profile: "acme", At: time.Now()},
-			{ID: 1, Kind: model.ActivityJob, Ref: "j1", Text: "shop job \x1b[31mready", At: time.Now()},
+		hits := []model.HistoryEntry{
+			{ID: 3, Kind: model.HistoryFetch, Ref: "f3", Zone: "unlocker_demo", Via: model.ViaAPI, URL: "http://lab.test/shop", Class: model.ClassCaptcha, Profile: "acme", At: time.Now()},
+			{ID: 2, Kind: model.HistoryFetch, Ref: "f2", Zone: "unlocker_demo", Via: model.ViaAPI, URL: "http://lab.test/shop", Class: model.ClassCaptcha, Profile: "acme", At: time.Now()},
+			{ID: 1, Kind: model.HistoryJob, Ref: "j1", Text: "shop job \x1b[31mready", At: time.Now()},
 		}
 		app, _, jobs := paletteApp(t.Context(), ui.Deps{
-			Search: search{[]ui.SavedRequest{{Name: "shop v2", Zone: "serp_demo", URL: "http://lab.test/shop"}, {Name: "other"}, {Name: "old shop", Problem: "it cannot be read"}}, func(f model.ActivityFilter) ([]model.Activity, error) {
+			Search: search{[]ui.SavedRequest{{Name: "shop v2", Zone: "serp_demo", URL: "http://lab.test/shop"}, {Name: "other"}, {Name: "old shop", Problem: "it cannot be read"}}, func(f model.HistoryFilter) ([]model.HistoryEntry, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				asked[strings.Join(f.Words, " ")] = true
@@ -148,19 +148,19 @@ func TestThePaletteFindsSavedRequestsAndHistory(t *testing.T) {
 // search has saved requests and a history.
 type search struct {
 	saved   []ui.SavedRequest
-	history func(model.ActivityFilter) ([]model.Activity, error)
+	history func(model.HistoryFilter) ([]model.HistoryEntry, error)
 }
 
 func (s search) Saved(context.Context) ([]ui.SavedRequest, error) { return s.saved, nil }
 
-func (s search) Activity(_ context.Context, f model.ActivityFilter) ([]model.Activity, error) {
+func (s search) Entries(_ context.Context, f model.HistoryFilter) ([]model.HistoryEntry, error) {
 	return s.history(f)
 }
 
 func TestASearchOfThePaletteThatFailsSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		app, _, _ := paletteApp(t.Context(), ui.Deps{
-			Search: search{nil, func(model.ActivityFilter) ([]model.Activity, error) {
+			Search: search{nil, func(model.HistoryFilter) ([]model.HistoryEntry, error) {
 				return nil, errors.New("the journal is on fire")
 			}},
 		})
@@ -213,11 +213,11 @@ func TestThePaletteTellsComparisonsOfTwoPagesApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const none = "4 cells compared: no cell was ok in every run"
 		app, _, _ := paletteApp(t.Context(), ui.Deps{
-			Search: search{nil, func(model.ActivityFilter) ([]model.Activity, error) {
-				return []model.Activity{
-					{ID: 3, Kind: model.ActivityComparison, Ref: "t3", URL: "http://lab.test/shop", Text: none, At: time.Now()},
-					{ID: 2, Kind: model.ActivityComparison, Ref: "t2", URL: "http://lab.test/lamps", Text: none, At: time.Now()},
-					{ID: 1, Kind: model.ActivityComparison, Ref: "t1", URL: "http://lab.test/shop", Text: none, At: time.Now()},
+			Search: search{nil, func(model.HistoryFilter) ([]model.HistoryEntry, error) {
+				return []model.HistoryEntry{
+					{ID: 3, Kind: model.HistoryComparison, Ref: "t3", URL: "http://lab.test/shop", Text: none, At: time.Now()},
+					{ID: 2, Kind: model.HistoryComparison, Ref: "t2", URL: "http://lab.test/lamps", Text: none, At: time.Now()},
+					{ID: 1, Kind: model.HistoryComparison, Ref: "t1", URL: "http://lab.test/shop", Text: none, At: time.Now()},
 				}, nil
 			}},
 		})

@@ -85,7 +85,7 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	if name == "ctrl+z" {
 		b, _ := kit.Find(a.Bindings(), name, true)
-		return a.meant(nil, b)
+		return a.carryOut(nil, b)
 	}
 	if a.tooSmall() {
 		if name == "q" {
@@ -112,7 +112,7 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 		return a.keyIn(view, k, name, a.Bindings())
 	}
 	if b, ok := kit.Find(a.Bindings(), name, false); ok {
-		return a.meant(nil, b)
+		return a.carryOut(nil, b)
 	}
 	if name == "esc" && a.toasts.dismissable() && !acts(view, name) {
 		a.toasts.dismiss()
@@ -127,16 +127,16 @@ func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.B
 	typing := capturing(v)
 	// A binding without an intent describes a key that Update handles itself.
 	if b, ok := kit.Find(v.Bindings(), name, typing); ok && (b.Intent != nil || b.Disabled != "") {
-		return a.meant(v, b)
+		return a.carryOut(v, b)
 	}
 	if b, ok := kit.Find(fallback, name, typing); ok {
-		return a.meant(nil, b)
+		return a.carryOut(nil, b)
 	}
 	return kit.Serve(v, k)
 }
 
-// meant carries out a binding, or says why it is disabled.
-func (a *App) meant(v kit.View, b kit.Binding) tea.Cmd {
+// carryOut carries out a binding, or says why it is disabled.
+func (a *App) carryOut(v kit.View, b kit.Binding) tea.Cmd {
 	if b.Disabled != "" {
 		return a.addToast(kit.Refusal(widget.KeyName(b.Key()), b.Label, b.Disabled))
 	}

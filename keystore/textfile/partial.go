@@ -14,12 +14,12 @@ import (
 // which leaves it as it is.
 type Partial struct {
 	*os.File
-	// Alone says that nobody else has the file open as a Partial. It is false if that cannot be
+	// Exclusive says that nobody else has the file open as a Partial. It is false if that cannot be
 	// known: on Windows, and on file systems without locks.
-	Alone bool
-	root  *os.Root
-	name  string
-	ended bool
+	Exclusive bool
+	root      *os.Root
+	name      string
+	ended     bool
 }
 
 // OpenPartial opens the file at path for reading and writing, or creates it (0600). Its
@@ -55,7 +55,7 @@ func openPartial(root *os.Root, name string) (*Partial, error) {
 		here, err := root.Lstat(name)
 		mine, own := f.Stat()
 		if err == nil && own == nil && os.SameFile(here, mine) {
-			return &Partial{File: f, Alone: held == nil, root: root, name: name}, nil
+			return &Partial{File: f, Exclusive: held == nil, root: root, name: name}, nil
 		}
 		_ = f.Close()
 		if err = errors.Join(err, own); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +70,7 @@ func (p *Partial) Name() string { return filepath.Join(p.root.Name(), p.name) }
 // Sweep is SweepFor for a place whose temporary files only the process with this Partial makes.
 // Then a file without a lock has no writer, however young it is.
 func (p *Partial) Sweep(path string) error {
-	if !p.Alone {
+	if !p.Exclusive {
 		return SweepFor(path)
 	}
 	return sweepFor(path, 0)

@@ -73,13 +73,13 @@ func TestAPartialFileSweepsWhatIsYoung(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "out.csv")
 		p, err := OpenPartial(path + ".part")
 		noerr.Must(t, err)
-		p.Alone = p.Alone && alone
+		p.Exclusive = p.Exclusive && alone
 		temp, err := NewTemp(path)
 		noerr.Must(t, err)
 		left := filepath.Join(filepath.Dir(path), ".out.csv.zonedeck-ABCDEFGH")
 		noerr.Must(t, errors.Join(os.WriteFile(left, nil, 0o600), p.Sweep(path)))
-		if _, err := os.Stat(left); errors.Is(err, os.ErrNotExist) != p.Alone {
-			t.Errorf("alone %t: %v", p.Alone, err)
+		if _, err := os.Stat(left); errors.Is(err, os.ErrNotExist) != p.Exclusive {
+			t.Errorf("alone %t: %v", p.Exclusive, err)
 		}
 		if _, err := os.Stat(temp.Name()); err != nil {
 			t.Errorf("one that is written to: %v", err)

@@ -78,8 +78,8 @@ func (z Zone) Judge(typed keystore.Secret) Verdict {
 	return z.Verdict
 }
 
-// Found is what is known of an account so far.
-type Found struct {
+// Facts is what is known of an account so far.
+type Facts struct {
 	// Answered says that something answered at the address, be it the service or not.
 	Answered bool
 	ID       model.AccountID
@@ -123,17 +123,17 @@ var ErrRead = errors.New("the account could not be read")
 // Read asks an account what it has, by a key's value. p needs a base URL and a dialect; what else
 // stands in it (proxy, account, CA) is used and not asked for again. on receives what is known after
 // each step, on the calling goroutine; it may be nil. The error is Refusal's, the context's, or wraps
-// ErrRead: the verdicts of Found then say what was refused. Nothing is written anywhere.
-func (cfg Config) Read(ctx context.Context, p model.Profile, key keystore.Secret, on func(Found)) (Found, error) {
+// ErrRead: the verdicts of Facts then say what was refused. Nothing is written anywhere.
+func (cfg Config) Read(ctx context.Context, p model.Profile, key keystore.Secret, on func(Facts)) (Facts, error) {
 	if on == nil {
-		on = func(Found) {}
+		on = func(Facts) {}
 	}
 	if err := Refusal(p); err != nil {
-		return Found{}, err
+		return Facts{}, err
 	}
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
-		return Found{}, err
+		return Facts{}, err
 	}
 	defer cfg.Wire.Begin()()
 	r := reader{cfg: cfg, p: p, d: d, key: key, mask: exchange.MaskOf(key, exchange.Login{})}
@@ -165,7 +165,7 @@ type reader struct {
 	d     dialect.Dialect
 	key   keystore.Secret
 	mask  exchange.Mask
-	found Found
+	found Facts
 
 	listing dialect.AccountStatus
 	// seesCosts and seesPasswords are what the key was seen to be allowed.

@@ -57,7 +57,7 @@ func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
 			}
 			steps := 0
 			p := model.Profile{Name: "acme", BaseURL: full.BaseURL, Dialect: "brightdata", ProxyHost: host, ProxyPort: port, Verify: true, Local: true}
-			found, err := configOf().Read(t.Context(), p, value, func(Found) { steps++ })
+			found, err := configOf().Read(t.Context(), p, value, func(Facts) { steps++ })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
 
 // What an account lists is not always what a profile took of it.
 func TestTheZonesOfAnAccountAndThoseOfTheProfile(t *testing.T) {
-	found := Found{Listing: good("2 zones at the account"), Zones: []Zone{{Zone: model.Zone{Name: "u1"}}, {Zone: model.Zone{Name: "i1"}}}}
+	found := Facts{Listing: good("2 zones at the account"), Zones: []Zone{{Zone: model.Zone{Name: "u1"}}, {Zone: model.Zone{Name: "i1"}}}}
 	for want, zones := range map[string][]model.Zone{
 		"2 zones at the account; none in the profile": {{Name: "another"}},
 		"2 zones at the account; 1 in the profile":    {{Name: "i1"}, {Name: "another"}},
@@ -112,7 +112,7 @@ func TestTheZonesOfAnAccountAndThoseOfTheProfile(t *testing.T) {
 			t.Errorf("%+v, want %q", got, want)
 		}
 	}
-	if got := Checks(model.Profile{}, Found{Listing: bad("the service answered 500")})[0].Verdict.Text; got != "the service answered 500" {
+	if got := Checks(model.Profile{}, Facts{Listing: bad("the service answered 500")})[0].Verdict.Text; got != "the service answered 500" {
 		t.Errorf("a list that was not read: %q", got)
 	}
 }
@@ -130,7 +130,7 @@ func says(status int, body string) func(w http.ResponseWriter) {
 const keyValue = "f00dfeedf00dfeedf00dfeedf00dfeed"
 
 // read asks a scripted service, and lists what was asked for.
-func read(t *testing.T, s script, with func(*model.Profile)) (found Found, asked []string, err error) {
+func read(t *testing.T, s script, with func(*model.Profile)) (found Facts, asked []string, err error) {
 	t.Helper()
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Path)
@@ -159,51 +159,51 @@ func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
 	tests := map[string]struct {
 		script  script
 		account model.AccountID // that the profile says
-		want    func(Found) Verdict
+		want    func(Facts) Verdict
 		verdict Verdict
 		fails   bool
 	}{
 		"a wrong key": {
 			script{"/status": says(401, "Auth method is not supported")},
 			"",
-			func(f Found) Verdict { return f.Key },
+			func(f Facts) Verdict { return f.Key },
 			Verdict{Failed, "HOST refuses it: the service answered 401: Auth method is not supported"},
 			true,
 		},
 		"an answer that repeats the key": {
 			script{"/status": says(401, "no key "+keyValue)},
 			"",
-			func(f Found) Verdict { return f.Key },
+			func(f Facts) Verdict { return f.Key },
 			Verdict{Failed, "HOST refuses it: the service answered 401: no key " + strings.Repeat("*", len(keyValue))},
 			true,
 		},
 		"a key that may not even look": {
-			script{"/status": says(403, "")}, "", func(f Found) Verdict { return f.Account }, Verdict{Failed, "the service answered 403"}, true,
+			script{"/status": says(403, "")}, "", func(f Facts) Verdict { return f.Account }, Verdict{Failed, "the service answered 403"}, true,
 		},
 		"a service of another kind": {
-			script{"/status": says(200, "<html>")}, "", func(f Found) Verdict { return f.Account }, Verdict{Failed, "the answer names no account"}, true,
+			script{"/status": says(200, "<html>")}, "", func(f Facts) Verdict { return f.Account }, Verdict{Failed, "the answer names no account"}, true,
 		},
 		"a key of another account": {
-			script{"/status": says(200, active)}, "hl_other", func(f Found) Verdict { return f.Account }, Verdict{Failed, "the key belongs to account hl_x1, not to hl_other"}, true,
+			script{"/status": says(200, active)}, "hl_other", func(f Facts) Verdict { return f.Account }, Verdict{Failed, "the key belongs to account hl_x1, not to hl_other"}, true,
 		},
 		"a suspended account": {
 			script{"/status": says(200, `{"status":"suspend_manual","customer":"hl_x1"}`)},
 			"",
-			func(f Found) Verdict { return f.Account },
+			func(f Facts) Verdict { return f.Account },
 			Verdict{Warning, "the service calls it suspend_manual"},
 			false,
 		},
 		"no list of zones": {
 			script{"/status": says(200, active), "/zone/get_all_zones": says(500, "oops\x1b[2J")},
 			"",
-			func(f Found) Verdict { return f.Listing },
+			func(f Facts) Verdict { return f.Listing },
 			Verdict{Failed, "the service answered 500: oops [2J"},
 			false,
 		},
 		"zones without names": {
 			script{"/status": says(200, active), "/zone/get_all_zones": says(200, `[{"name":"a b","type":"dc"},{"name":"c","type":"dc"}]`)},
 			"",
-			func(f Found) Verdict { return f.Listing },
+			func(f Facts) Verdict { return f.Listing },
 			Verdict{Warning, "1 zone at the account, and 1 whose names cannot be read"},
 			false,
 		},
@@ -212,7 +212,7 @@ func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
 				"/status": says(200, active), "/zone/get_all_zones": says(200, `[{"name":"c","type":"dc"}]`),
 				"/zone": says(200, `{"password":["leaked-value","kept-value"],"compromised_password":["leaked-value"]}`),
 			},
-			"", func(f Found) Verdict { return f.Zones[0].Verdict },
+			"", func(f Facts) Verdict { return f.Zones[0].Verdict },
 			Verdict{Warning, "the service calls 1 of its passwords compromised: remove them"},
 			false,
 		},
@@ -221,12 +221,12 @@ func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
 				for range 5 << 10 {
 					_, _ = w.Write(bytes.Repeat([]byte(" "), 1<<10))
 				}
-			}}, "", func(f Found) Verdict { return f.Listing }, Verdict{Failed, "the answer has more than 4 MB"}, false,
+			}}, "", func(f Facts) Verdict { return f.Listing }, Verdict{Failed, "the answer has more than 4 MB"}, false,
 		},
 		"an archive that is none": {
 			script{"/status": says(200, active), "/static/brightdata_proxy_ca.zip": says(200, "PK")},
 			"",
-			func(f Found) Verdict { return f.Certificates },
+			func(f Facts) Verdict { return f.Certificates },
 			Verdict{Warning, "BASE/static/brightdata_proxy_ca.zip: this is not an archive of certificates"},
 			false,
 		},

@@ -15,7 +15,7 @@ type Check struct {
 
 // listing is the verdict on the account's list of zones, and how many of them the profile has: what is
 // listed is not always taken.
-func listing(p model.Profile, found Found) Verdict {
+func listing(p model.Profile, found Facts) Verdict {
 	v, taken := found.Listing, 0
 	if v.State != OK && v.State != Warning {
 		return v
@@ -35,7 +35,7 @@ func listing(p model.Profile, found Found) Verdict {
 
 // Checks are the verdicts on a profile by what its account said, in the order in which an operator
 // reads them.
-func Checks(p model.Profile, found Found) []Check {
+func Checks(p model.Profile, found Facts) []Check {
 	out := []Check{
 		{"key", found.Key},
 		{"account", found.Account},

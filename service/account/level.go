@@ -89,7 +89,7 @@ func unfit(l model.Level, c model.Capability, may allowed) bool {
 }
 
 // Level is the key's level where only one is left, and empty otherwise.
-func (f Found) Level() model.Level {
+func (f Facts) Level() model.Level {
 	if len(f.Levels) != 1 {
 		return ""
 	}
@@ -97,7 +97,7 @@ func (f Found) Level() model.Level {
 }
 
 // JudgeLevel is the verdict on a level by what the key was seen to be allowed.
-func (f Found) JudgeLevel(l model.Level) Verdict {
+func (f Facts) JudgeLevel(l model.Level) Verdict {
 	switch {
 	case l == "" || len(f.Levels) == 0:
 		return Verdict{}
@@ -110,7 +110,7 @@ func (f Found) JudgeLevel(l model.Level) Verdict {
 }
 
 // LevelNames are the levels that are left, in words.
-func (f Found) LevelNames() string {
+func (f Facts) LevelNames() string {
 	words := make([]string, len(f.Levels))
 	for i, l := range f.Levels {
 		words[i] = l.String()
@@ -129,7 +129,7 @@ func (e *LevelError) Error() string {
 }
 
 // Disputes is a *LevelError where a key is given a level that what it was seen to be allowed leaves out, or nil.
-func (f Found) Disputes(k model.Key) error {
+func (f Facts) Disputes(k model.Key) error {
 	if f.JudgeLevel(k.Level).State != Failed {
 		return nil
 	}

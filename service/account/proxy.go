@@ -51,7 +51,7 @@ func (r *reader) certificates(ctx context.Context) {
 	}
 	var name string
 	if err == nil {
-		name, f.CA, err = unpack(a.body, r.wanted())
+		name, f.CA, err = unpack(a.body, r.wantedFile())
 	}
 	if err != nil {
 		f.Certificates = warn("%s%s: %v", base, at, err)
@@ -63,8 +63,8 @@ func (r *reader) certificates(ctx context.Context) {
 	}
 }
 
-// wanted is the file of the archive that belongs to the proxy, or empty.
-func (r *reader) wanted() string {
+// wantedFile is the file of the archive that belongs to the proxy, or empty.
+func (r *reader) wantedFile() string {
 	for _, e := range r.d.ProxyEntries() {
 		if e.Host == r.found.Host && e.Port == r.found.Port {
 			return e.CA

@@ -102,7 +102,7 @@ func (p Place) begin(ctx context.Context) (*talk, *mcp.ClientSession, error) {
 
 func (t *talk) phase(name string) {
 	now := t.place.Timer()
-	t.answer.Phases = append(t.answer.Phases, model.Phase{Name: name, Took: now.Sub(t.last)})
+	t.answer.Phases = append(t.answer.Phases, model.Phase{Name: name, Duration: now.Sub(t.last)})
 	t.last = now
 }
 

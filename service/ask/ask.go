@@ -99,9 +99,9 @@ type Question struct {
 // Fact is one thing to decide by: what happened, by which job (the zero value for none), and what follows from it.
 // Texts are clauses without a capital or a full stop; a face adds when the job was begun.
 type Fact struct {
-	Text string
-	Job  model.Job
-	Then string
+	Text    string
+	Job     model.Job
+	Outcome string
 }
 
 // Option is one answer to choose. Against is what speaks against it, "" for nothing.
@@ -141,8 +141,8 @@ type Answer struct {
 // Agreed is the answer yes.
 var Agreed = Answer{Yes: true}
 
-// Gives reports whether the answer is one to a question that wants w: the zero answer is one to none.
-func (a Answer) Gives(w Want) bool {
+// Answers reports whether the answer is one to a question that wants w: the zero answer is one to none.
+func (a Answer) Answers(w Want) bool {
 	switch w {
 	case Secret:
 		return !a.Secret.Empty()
@@ -192,7 +192,7 @@ func (a Answers) AllOf(k Kind) bool { return a[ID{k, always}].Yes }
 func (a Answers) Open(questions []Question) error {
 	var open []Question
 	for _, q := range questions {
-		if !a.To(q).Gives(q.Want) {
+		if !a.To(q).Answers(q.Want) {
 			open = append(open, q)
 		}
 	}
@@ -206,11 +206,11 @@ func (a Answers) Open(questions []Question) error {
 // stays without an answer ends it with an *Unanswered.
 func (a Answers) Complete(ctx context.Context, by Asker, questions []Question) (Answers, error) {
 	for _, q := range questions {
-		if a.To(q).Gives(q.Want) {
+		if a.To(q).Answers(q.Want) {
 			continue
 		}
 		answer, err := by.Ask(ctx, q)
-		if err == nil && !answer.Gives(q.Want) {
+		if err == nil && !answer.Answers(q.Want) {
 			err = &Unanswered{Questions: []Question{q}, Refused: true}
 		}
 		if err != nil {

@@ -51,7 +51,7 @@ func TestAnAnswerGivesWhatIsWanted(t *testing.T) {
 		{ask.Answer{Text: "s_1"}, ask.OneOf, true},
 		{ask.Agreed, ask.Secret, false},
 	} {
-		if got := c.answer.Gives(c.want); got != c.gives {
+		if got := c.answer.Answers(c.want); got != c.gives {
 			t.Errorf("%+v gives %v: %v", c.answer, c.want, got)
 		}
 	}

@@ -126,7 +126,7 @@ type visit struct {
 // step notes that a step is over.
 func (v *visit) step(name string) {
 	now := v.timer()
-	v.Phases = append(v.Phases, model.Phase{Name: name, Took: now.Sub(v.last)})
+	v.Phases = append(v.Phases, model.Phase{Name: name, Duration: now.Sub(v.last)})
 	v.last = now
 }
 

@@ -225,7 +225,7 @@ func (c *Catalogue) Dataset(ctx context.Context, key, name string) (model.Datase
 		found, err := pick(l.Datasets, name)
 		return found, l, err
 	}
-	found, listed, err := c.one(ctx, key, id)
+	found, listed, err := c.dataset(ctx, key, id)
 	if err != nil || found.ID != "" {
 		return found, listed, err
 	}
@@ -245,9 +245,9 @@ func (c *Catalogue) Dataset(ctx context.Context, key, name string) (model.Datase
 // idPrefix begins the identifiers of data sets.
 const idPrefix = "gd_"
 
-// one asks for one data set. It is not found where the service does not list it or, with a
+// dataset asks for one data set. It is not found where the service does not list it or, with a
 // Problem, did not answer as it should.
-func (c *Catalogue) one(ctx context.Context, key, id string) (model.Dataset, Listing, error) {
+func (c *Catalogue) dataset(ctx context.Context, key, id string) (model.Dataset, Listing, error) {
 	list, _, err := c.cfg.Service.Datasets(ctx, key, id)
 	switch {
 	case err == nil:

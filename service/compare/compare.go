@@ -110,7 +110,7 @@ func verdict(a, b model.FetchResult) []Change {
 	for _, f := range a.Fields {
 		i := slices.IndexFunc(b.Fields, func(g model.Field) bool { return g.Path == f.Path })
 		if i >= 0 {
-			add("field "+f.Path, found(f), found(b.Fields[i]))
+			add("field "+f.Path, foundCell(f), foundCell(b.Fields[i]))
 		}
 	}
 	return out
@@ -123,7 +123,7 @@ func status(code int) string {
 	return strconv.Itoa(code)
 }
 
-func found(f model.Field) string {
+func foundCell(f model.Field) string {
 	if !f.Found {
 		return "missing"
 	}

@@ -20,7 +20,7 @@ const (
 type InUse struct {
 	path     string
 	base     model.Profile
-	instead  string // the profile whose read-only counts where none is in use
+	fallback string // the profile whose read-only counts where none is in use
 	noneUsed bool
 	file     atomic.Pointer[File]
 	current  atomic.Pointer[model.Profile] // base, with addresses once they are known
@@ -45,7 +45,7 @@ func (u *InUse) Choose(p model.Profile) { u.base = p }
 // ChooseNone is for what needs no profile. Whether files are changed, the profile says that would be in use: the one
 // that is named, else the default.
 func (u *InUse) ChooseNone(named string) {
-	u.base, u.noneUsed, u.instead = Local(), true, named
+	u.base, u.noneUsed, u.fallback = Local(), true, named
 }
 
 // Path is the config file.
@@ -119,7 +119,7 @@ func (u *InUse) Configured() (profiles []model.Profile) {
 func (u *InUse) Refuse(what string) error {
 	p := u.Profile()
 	if u.noneUsed {
-		p, _ = u.File().Profile(cmp.Or(u.instead, u.File().Default()))
+		p, _ = u.File().Profile(cmp.Or(u.fallback, u.File().Default()))
 	}
 	return p.Refuse(what)
 }

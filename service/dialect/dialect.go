@@ -27,8 +27,8 @@ type Dialect struct {
 	products []product
 	// read reads the headers that the contract does not show, and knows reports
 	// whether there are any; nil for none.
-	read  func(r *Reading, h http.Header)
-	knows func(h http.Header) bool
+	read       func(r *Reading, h http.Header)
+	recognises func(h http.Header) bool
 	// refuses reports whether a 4xx to a trigger has the shape of the service's own
 	// refusal; nil where no shape is known.
 	refuses func(status int, body []byte) bool
@@ -101,19 +101,19 @@ func known() []Dialect {
 					Parts:    base + "/snapshot/" + id + "/parts",
 				}
 			},
-			products:  brightDataProducts(),
-			read:      readBrightData,
-			knows:     fromBrightData,
-			refuses:   brightDataRefuses,
-			testPage:  "https://geo.brdtest.com/mygeo.json",
-			placePage: "https://geo.brdtest.com/mygeo.json",
-			passwords: passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
-			costs:     "/zone/cost",
-			overview:  overviewPaths{balance: "/customer/balance", datasets: "/datasets/list", scrapers: true},
-			use:       brightDataUse,
-			accounts:  []string{model.OlderAccount},
-			account:   brightDataAccount,
-			embedded:  true,
+			products:   brightDataProducts(),
+			read:       readBrightData,
+			recognises: fromBrightData,
+			refuses:    brightDataRefuses,
+			testPage:   "https://geo.brdtest.com/mygeo.json",
+			placePage:  "https://geo.brdtest.com/mygeo.json",
+			passwords:  passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
+			costs:      "/zone/cost",
+			overview:   overviewPaths{balance: "/customer/balance", datasets: "/datasets/list", scrapers: true},
+			use:        brightDataUse,
+			accounts:   []string{model.OlderAccount},
+			account:    brightDataAccount,
+			embedded:   true,
 		},
 	}
 }

@@ -144,10 +144,10 @@ func (d Dialect) Settings(r model.TriggerRequest) model.JobSettings {
 	return r.Settings
 }
 
-// Finds reports whether a job may find any number of records for an input.
-func (d Dialect) Finds(r model.TriggerRequest) bool {
+// Discovers reports whether a job may find any number of records for an input.
+func (d Dialect) Discovers(r model.TriggerRequest) bool {
 	_, ok := d.product(r.Dataset)
-	return ok || r.Settings.Discover != "" || r.Many
+	return ok || r.Settings.Discover != "" || r.OpenEnded
 }
 
 func (p product) bound() string { return p.dataset.Methods[0].Bound }

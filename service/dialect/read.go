@@ -74,7 +74,7 @@ func (d Dialect) ReadHeader(h http.Header, now time.Time) Reading {
 		return r
 	}
 	for _, other := range All() {
-		if other.knows == nil || !other.knows(h) {
+		if other.recognises == nil || !other.recognises(h) {
 			continue
 		}
 		other.read(&r, h)

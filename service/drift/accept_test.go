@@ -22,7 +22,7 @@ func words(all []Finding) string {
 
 func writeContract(t *testing.T, m *Monitor, text string) string {
 	t.Helper()
-	file := m.named(Dataset, "gd_x")
+	file := m.defaultFile(Dataset, "gd_x")
 	noerr.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	noerr.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	return file

@@ -42,7 +42,7 @@ func (c Collectors) List(ctx context.Context) ([]Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Monitor.List(ctx, c.Profile, list)
+	return c.Monitor.Standings(ctx, c.Profile, list)
 }
 
 // Show returns the detail of a collector.

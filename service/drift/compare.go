@@ -14,8 +14,8 @@ const (
 	fewAlike = 0.1
 )
 
-// enough returns the first places of at, as many as have goodRows rows, but no fewer than least.
-func enough(runs []Run, at []int, least int) []int {
+// firstRuns returns the first places of at, as many as have goodRows rows, but no fewer than least.
+func firstRuns(runs []Run, at []int, least int) []int {
 	rows := 0
 	for n, i := range at {
 		if n >= least && rows >= goodRows {
@@ -76,19 +76,19 @@ func newHistory(r Run, earlier []Run, field string) history {
 	}
 	good := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return i == 0 || !isGood(h.runs[i]) || drifting[i] })
 	more := true // good runs than last has
-	for n := range enough(h.runs, places, 1) {
+	for n := range firstRuns(h.runs, places, 1) {
 		if len(good) > 0 && good[0] <= n {
 			good = good[1:]
 		}
 		if len(good) == 0 {
 			break
 		}
-		last := enough(h.runs, good, goodRuns)
+		last := firstRuns(h.runs, good, goodRuns)
 		h.last.good = append(h.last.good, last)
 		if more = more && len(last) < len(good); more {
 			oldest := slices.Clone(good)
 			slices.Reverse(oldest)
-			h.first.good = append(h.first.good, enough(h.runs, oldest, goodRuns))
+			h.first.good = append(h.first.good, firstRuns(h.runs, oldest, goodRuns))
 		}
 	}
 	return h

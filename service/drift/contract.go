@@ -30,13 +30,13 @@ type Contract struct {
 	Kind    Kind
 	Name    string
 	MinRows int // least number of useful rows of a run
-	Fields  []Wanted
+	Fields  []FieldRule
 
 	line int // that names the collector, from 1; 0 if unknown
 }
 
-// Wanted is what a contract asks of a field.
-type Wanted struct {
+// FieldRule is what a contract asks of a field.
+type FieldRule struct {
 	Name     string
 	Coverage float64 // least share of useful rows where it is filled, 0 to 1; 0 asks for none
 	Type     string  // one of types, or empty
@@ -44,13 +44,13 @@ type Wanted struct {
 }
 
 type contractFile struct {
-	Dataset string        `toml:"dataset"`
-	Target  string        `toml:"target"`
-	MinRows int           `toml:"min_rows"`
-	Fields  []wantedField `toml:"fields"`
+	Dataset string          `toml:"dataset"`
+	Target  string          `toml:"target"`
+	MinRows int             `toml:"min_rows"`
+	Fields  []contractField `toml:"fields"`
 }
 
-type wantedField struct {
+type contractField struct {
 	Name     string   `toml:"name"`
 	Required bool     `toml:"required"`
 	Coverage *float64 `toml:"coverage"`
@@ -82,7 +82,7 @@ func ParseContract(file string, text []byte) (Contract, error) {
 	case len(f.Fields) > maxWanted:
 		return c, doc.Fault(textfile.At("fields", maxWanted), "the contract has too many fields", "at most "+strconv.Itoa(maxWanted))
 	}
-	fields, fault := f.wanted(doc)
+	fields, fault := f.fieldRules(doc)
 	if fault != nil {
 		return c, fault
 	}
@@ -91,12 +91,12 @@ func ParseContract(file string, text []byte) (Contract, error) {
 	return c, nil
 }
 
-// wanted checks the fields.
-func (f contractFile) wanted(doc textfile.Doc) ([]Wanted, *textfile.Error) {
-	var out []Wanted
+// fieldRules checks the fields.
+func (f contractFile) fieldRules(doc textfile.Doc) ([]FieldRule, *textfile.Error) {
+	var out []FieldRule
 	for i, raw := range f.Fields {
 		w, at, msg, expected := raw.wanted()
-		if msg == "" && slices.ContainsFunc(out, func(o Wanted) bool { return o.Name == w.Name }) {
+		if msg == "" && slices.ContainsFunc(out, func(o FieldRule) bool { return o.Name == w.Name }) {
 			at, msg, expected = "name", fmt.Sprintf("a second field is named %q", w.Name), "one entry for each field"
 		}
 		if msg != "" {
@@ -108,8 +108,8 @@ func (f contractFile) wanted(doc textfile.Doc) ([]Wanted, *textfile.Error) {
 }
 
 // wanted checks a field. msg says what is wrong with the key at, or is empty.
-func (f wantedField) wanted() (w Wanted, at, msg, expected string) {
-	w = Wanted{Name: f.Name, Type: f.Type}
+func (f contractField) wanted() (w FieldRule, at, msg, expected string) {
+	w = FieldRule{Name: f.Name, Type: f.Type}
 	if f.Name == "" || len(f.Name) > maxPath {
 		return w, "name", "the name of the field is missing or too long", "a name as 'zonedeck drift show' prints it"
 	}
@@ -163,7 +163,7 @@ func pattern(text string) (compiled *regexp.Regexp, problem string) {
 
 // check compares a run with the contract. said reports whether drift of a field is reported already.
 func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
-	add := func(w Word, field, format string, args ...any) {
+	add := func(w Change, field, format string, args ...any) {
 		out = append(out, Finding{Field: field, Word: w, Contract: true, Text: fmt.Sprintf(format, args...)})
 	}
 	out = c.rows(r)
@@ -194,7 +194,7 @@ func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
 
 // otherTypes counts the filled values of a field that have another type. In a CSV file and on a page everything is
 // text, so any value has the type text.
-func (w Wanted) otherTypes(f Field, r Run) int {
+func (w FieldRule) otherTypes(f Field, r Run) int {
 	if w.Type == "" || w.Type == typeText && r.Form != FormJSON {
 		return 0
 	}
@@ -333,7 +333,7 @@ func (f folder) wrong() error {
 
 // Contract finds the contract of a collector, nil if there is none. Its error is a *textfile.Error.
 func (m *Monitor) Contract(kind Kind, name string) (*Contract, error) {
-	return m.folder().find(kind, name, m.named(kind, name))
+	return m.folder().find(kind, name, m.defaultFile(kind, name))
 }
 
 // Contracts returns the valid contracts of the folder. The error joins *textfile.Errors about the others.
@@ -354,7 +354,7 @@ func ReadContract(file string) (Contract, error) {
 // ContractFile names the file of a collector's contract, which need not exist. If a file of the folder must be fixed or
 // removed first, the error is a *textfile.Error.
 func (m *Monitor) ContractFile(kind Kind, name string) (string, error) {
-	file := m.named(kind, name)
+	file := m.defaultFile(kind, name)
 	c, err := m.folder().find(kind, name, file)
 	if c != nil {
 		file = c.File
@@ -362,8 +362,8 @@ func (m *Monitor) ContractFile(kind Kind, name string) (string, error) {
 	return file, err
 }
 
-// named is the default file for a contract.
-func (m *Monitor) named(kind Kind, name string) string {
+// defaultFile is the default file for a contract.
+func (m *Monitor) defaultFile(kind Kind, name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r) {
 			return r

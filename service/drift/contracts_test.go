@@ -28,7 +28,7 @@ func TestAContractOfTheFolderHolds(t *testing.T) {
 	}
 	for _, text := range []string{"x", "dataset = \"gd_y\""} {
 		write(text)
-		list, err := m.List(t.Context(), "p", nil)
+		list, err := m.Standings(t.Context(), "p", nil)
 		var fault *textfile.Error
 		if !errors.As(err, &fault) || len(list) != 1 || list[0].Verdict.Contract {
 			t.Errorf("%q: %v, %+v", text, err, list)
@@ -82,7 +82,7 @@ func TestAContractCountsByWhatItIsOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder(c.files)
-			list, err := m.List(t.Context(), "p", nil)
+			list, err := m.Standings(t.Context(), "p", nil)
 			var fault *textfile.Error
 			if c.said != "" && (!errors.As(err, &fault) || strings.ReplaceAll(err.Error(), dir, "DIR") != "DIR/"+c.said) || c.said == "" && err != nil {
 				t.Errorf("of the folder: %v", err)
@@ -106,12 +106,12 @@ func TestAContractThatCannotBeReadIsSaid(t *testing.T) {
 	p := filepath.Join(m.cfg.ContractsDir, "p.toml")
 	noerr.Must(t, os.MkdirAll(p, 0o700))
 	var fault *textfile.Error
-	if _, err := m.List(t.Context(), "p", nil); !errors.As(err, &fault) || fault.File != p || fault.Msg == "" {
+	if _, err := m.Standings(t.Context(), "p", nil); !errors.As(err, &fault) || fault.File != p || fault.Msg == "" {
 		t.Errorf("a folder: %v", err)
 	}
 	m.cfg.ContractsDir = filepath.Join(t.TempDir(), "contracts")
 	noerr.Must(t, os.WriteFile(m.cfg.ContractsDir, nil, 0o600))
-	if _, err := m.List(t.Context(), "p", nil); !errors.As(err, &fault) || fault.File != m.cfg.ContractsDir {
+	if _, err := m.Standings(t.Context(), "p", nil); !errors.As(err, &fault) || fault.File != m.cfg.ContractsDir {
 		t.Errorf("a file in place of the folder: %v", err)
 	}
 }

@@ -28,7 +28,7 @@ type Verdict struct {
 
 // Judged reports whether the run was compared with anything at all.
 func (v Verdict) Judged() bool {
-	return v.State != Empty && v.State != Few && (v.Against > 0 || v.Contract || v.Accepted)
+	return v.State != Empty && v.State != FewRows && (v.Against > 0 || v.Contract || v.Accepted)
 }
 
 // Judge compares a run with the good ones of its collector's earlier runs, and with a contract, which may be
@@ -53,7 +53,7 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 		j.fields()
 	}
 	if c != nil {
-		j.findings = append(j.findings, c.check(r, j.found)...)
+		j.findings = append(j.findings, c.check(r, j.flagged)...)
 	}
 	v.Findings = j.sorted()
 	first(v.Findings, r, earlier)
@@ -61,7 +61,7 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	case len(Alarms(v.Findings)) > 0:
 		v.State = Drift
 	case slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Word == TooFew }):
-		v.State = Few
+		v.State = FewRows
 	case v.Against == 0:
 		v.State, v.First = First, firstOf(r, earlier)
 	default:
@@ -142,18 +142,18 @@ func (j *judge) inGood(b base, together int) string {
 	}
 }
 
-func (j *judge) add(w Word, field, format string, args ...any) {
+func (j *judge) add(w Change, field, format string, args ...any) {
 	j.findings = append(j.findings, Finding{Field: field, Word: w, Text: fmt.Sprintf(format, args...)})
 }
 
 // fell adds the finding for a share that has fallen.
-func (j *judge) fell(f fall, w Word, field, format string, args ...any) {
+func (j *judge) fell(f fall, w Change, field, format string, args ...any) {
 	j.add(w, field, format, args...)
 	j.findings[len(j.findings)-1].Runs = f.runs
 }
 
-// found reports whether drift of a field was found already.
-func (j *judge) found(field string) bool {
+// flagged reports whether drift of a field was found already.
+func (j *judge) flagged(field string) bool {
 	return slices.ContainsFunc(j.findings, func(f Finding) bool { return f.Field == field && f.Word.Alarm() })
 }
 
@@ -234,7 +234,7 @@ func (j *judge) fields() {
 			continue
 		}
 		j.against(bases, oldest, path, alpha)
-		if !j.found(path) && !j.unseen(path) {
+		if !j.flagged(path) && !j.unseen(path) {
 			j.remark(path, alpha)
 		}
 	}
@@ -243,7 +243,7 @@ func (j *judge) fields() {
 // against compares a field with each base until one shows drift.
 func (j *judge) against(bases []base, oldest []Run, path string, alpha float64) {
 	for i, b := range bases {
-		if !j.found(path) {
+		if !j.flagged(path) {
 			j.field(b, path, oldest[i], alpha)
 		}
 	}
@@ -437,7 +437,7 @@ func (s *Standing) silentRuns(all []Run) {
 		s.Since = r.At
 		classes.add(r.Class, r.Cause)
 	}
-	s.SilentClass, s.SilentCause = classes.most()
+	s.SilentClass, s.SilentCause = classes.commonest()
 }
 
 // tally counts classes.
@@ -461,7 +461,7 @@ func (t *tally) add(class model.Class, cause model.Cause) {
 	(*t)[i].n++
 }
 
-func (t tally) most() (model.Class, model.Cause) {
+func (t tally) commonest() (model.Class, model.Cause) {
 	if len(t) == 0 {
 		return "", ""
 	}
@@ -492,7 +492,7 @@ func silentJobs(profile string, jobs []model.Job) map[string]Standing {
 			s.Silent++
 			s.Since = j.Created
 			classes[j.Dataset].add(class, cause)
-			s.SilentClass, s.SilentCause = classes[j.Dataset].most()
+			s.SilentClass, s.SilentCause = classes[j.Dataset].commonest()
 			out[j.Dataset] = s
 		}
 	}
@@ -556,7 +556,7 @@ func notRequested(r Run, earlier []Run, c *Contract) (out []Finding) {
 			continue
 		}
 		for _, f := range Alarms(e.Findings) {
-			if slices.Contains(last, f.Field) && (!f.Contract || c.wants(f.Field)) && slices.ContainsFunc(earlier[i:], func(o Run) bool { return o.found(f.Field) }) {
+			if slices.Contains(last, f.Field) && (!f.Contract || c.requires(f.Field)) && slices.ContainsFunc(earlier[i:], func(o Run) bool { return o.fieldMatched(f.Field) }) {
 				f.Text += "; no fetch since " + e.Ref + " has asked for it"
 				out = append(out, f)
 			}
@@ -565,14 +565,14 @@ func notRequested(r Run, earlier []Run, c *Contract) (out []Finding) {
 	return out
 }
 
-// found reports whether a required field of a page matched, by the findings of the run.
-func (r Run) found(path string) bool {
+// fieldMatched reports whether a required field of a page matched, by the findings of the run.
+func (r Run) fieldMatched(path string) bool {
 	return r.Useful > 0 && r.requested(path) && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Field == path && f.Word == Missing && !f.Contract })
 }
 
-// wants reports whether a contract, which may be nil, asks for a field.
-func (c *Contract) wants(path string) bool {
-	return c != nil && slices.ContainsFunc(c.Fields, func(w Wanted) bool { return w.Name == path })
+// requires reports whether a contract, which may be nil, asks for a field.
+func (c *Contract) requires(path string) bool {
+	return c != nil && slices.ContainsFunc(c.Fields, func(w FieldRule) bool { return w.Name == path })
 }
 
 // The tolerance. If rows are drawn at random as before, at most one run in a hundred is called drift: the tests of a

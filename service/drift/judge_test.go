@@ -134,7 +134,7 @@ func TestSmallRunsAreLookedAtTogether(t *testing.T) {
 			t.Error(said(v))
 		}
 	}
-	if !slices.Equal(states, []State{Few, Few, Few, Drift}) {
+	if !slices.Equal(states, []State{FewRows, FewRows, FewRows, Drift}) {
 		t.Errorf("%q", states)
 	}
 }

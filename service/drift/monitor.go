@@ -140,15 +140,15 @@ func (s Standing) Changed() []Finding {
 	})
 }
 
-// List returns how the collectors of a profile stand: silent ones first, by class, then those with drift, then
+// Standings returns how the collectors of a profile stand: silent ones first, by class, then those with drift, then
 // the others. jobs are those of all profiles, newest first; some left no result. An error about contracts
 // comes with the list: a *textfile.Error, or several joined.
-func (m *Monitor) List(ctx context.Context, profile string, jobs []model.Job) ([]Standing, error) {
+func (m *Monitor) Standings(ctx context.Context, profile string, jobs []model.Job) ([]Standing, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	newest, err := store.Collectors(ctx, profile)
+	newest, err := store.Subjects(ctx, profile)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts f
 	if err != nil {
 		return Standing{}, err
 	}
-	contract, wrong := contracts.find(r.Kind, r.Name, m.named(r.Kind, r.Name))
+	contract, wrong := contracts.find(r.Kind, r.Name, m.defaultFile(r.Kind, r.Name))
 	s := Standing{Run: r, Verdict: Judge(r, earlier, contract), Accepted: accepted, Remaining: remaining(r, contract)}
 	if lasting := notRequested(r, earlier, contract); len(lasting) > 0 {
 		s.Verdict.State, s.Verdict.Findings = Drift, append(lasting, s.Verdict.Findings...)
@@ -246,7 +246,7 @@ func (m *Monitor) Named(ctx context.Context, profile, name string) (Subject, err
 	if err != nil {
 		return Subject{}, err
 	}
-	all, err := store.Collectors(ctx, profile)
+	all, err := store.Subjects(ctx, profile)
 	if err != nil {
 		return Subject{}, err
 	}

@@ -122,7 +122,7 @@ func TestDriftOfAFieldStaysUntilAFetchAsksForIt(t *testing.T) {
 	if l := d.line(".price"); l.Requested || len(l.Findings) != 1 || l.Findings[0].Since != "f_003" || len(d.Remaining) != 0 {
 		t.Errorf("%+v, left %+v", l, d.Remaining)
 	}
-	list, err := a.m.List(t.Context(), "p", nil)
+	list, err := a.m.Standings(t.Context(), "p", nil)
 	if err != nil || len(list) != 1 || list[0].Verdict.State != Drift {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -38,9 +38,9 @@ type Profiler struct {
 	run    Run
 	fields map[string]*counting
 	seed   maphash.Seed
-	wanted map[string]Wanted // the contract's fields, which are always profiled
-	budget int               // members of the row that may still be looked at
-	row    []opened          // the members of the row, to be looked into
+	wanted map[string]FieldRule // the contract's fields, which are always profiled
+	budget int                  // members of the row that may still be looked at
+	row    []opened             // the members of the row, to be looked into
 }
 
 // opened is a value to look into.
@@ -52,7 +52,7 @@ type opened struct {
 
 // NewProfiler begins a run. It matches the contract's patterns; c may be nil.
 func NewProfiler(c *Contract) *Profiler {
-	p := &Profiler{fields: map[string]*counting{}, seed: maphash.MakeSeed(), wanted: map[string]Wanted{}}
+	p := &Profiler{fields: map[string]*counting{}, seed: maphash.MakeSeed(), wanted: map[string]FieldRule{}}
 	p.run.Form = FormJSON
 	if c != nil {
 		for _, f := range c.Fields {

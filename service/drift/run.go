@@ -46,16 +46,16 @@ type State string
 
 // The states of a run. Good, First and Few are the good ones.
 const (
-	Good  State = "ok"
-	First State = "first" // there was nothing to compare with
-	Drift State = "drift"
-	Few   State = "few"   // a field looks worse in so few rows that it may be chance
-	Empty State = "empty" // no useful row: nothing is known about fields
+	Good    State = "ok"
+	First   State = "first" // there was nothing to compare with
+	Drift   State = "drift"
+	FewRows State = "few"   // a field looks worse in so few rows that it may be chance
+	Empty   State = "empty" // no useful row: nothing is known about fields
 )
 
 // Compared reports whether later runs are compared with runs of this state. Few counts: without the runs that look
 // worse by chance, the others would look better than they are.
-func (s State) Compared() bool { return s == Good || s == First || s == Few }
+func (s State) Compared() bool { return s == Good || s == First || s == FewRows }
 
 // Field is what a run shows of one field.
 type Field struct {
@@ -168,29 +168,29 @@ func (r Run) paths() []string {
 // requested reports whether the fetch of a page required a field.
 func (r Run) requested(path string) bool { return slices.Contains(r.paths(), path) }
 
-// Word is what a Finding says about its field.
-type Word string
+// Change is what a Finding says about its field.
+type Change string
 
 // The words for drift, as other monitors use them. New and TooFew are not drift.
 const (
-	Lost        Word = "lost"         // in no row any more
-	Missing     Word = "missing"      // absent from more rows
-	Emptied     Word = "emptied"      // present, but filled nowhere
-	Coverage    Word = "coverage"     // filled in fewer rows
-	Flat        Word = "flat"         // the same value in every row
-	TypeChanged Word = "type changed" // other types of values
-	New         Word = "new"          // in no good run before
-	OffPattern  Word = "pattern"      // not matching the contract's
-	TooFew      Word = "too few rows" // worse than before, perhaps by chance
+	Lost        Change = "lost"         // in no row any more
+	Missing     Change = "missing"      // absent from more rows
+	Emptied     Change = "emptied"      // present, but filled nowhere
+	Coverage    Change = "coverage"     // filled in fewer rows
+	Flat        Change = "flat"         // the same value in every row
+	TypeChanged Change = "type changed" // other types of values
+	New         Change = "new"          // in no good run before
+	OffPattern  Change = "pattern"      // not matching the contract's
+	TooFew      Change = "too few rows" // worse than before, perhaps by chance
 )
 
 // Alarm reports whether the word means drift.
-func (w Word) Alarm() bool { return w != New && w != TooFew }
+func (w Change) Alarm() bool { return w != New && w != TooFew }
 
 // Finding is one sentence about a field, with what it is based on.
 type Finding struct {
 	Field string `json:"field"`
-	Word  Word   `json:"word"`
+	Word  Change `json:"word"`
 	// Contract says that the run falls short of the contract, not of earlier runs.
 	Contract bool   `json:"contract,omitempty"`
 	Text     string `json:"text"`

@@ -170,8 +170,8 @@ func stored(ctx context.Context, q database.Queryer, r Run) (was Run, err error)
 	return was, err
 }
 
-// Collectors returns the newest run of each collector of a profile, by kind and name.
-func (s *Store) Collectors(ctx context.Context, profile string) ([]Run, error) {
+// Subjects returns the newest run of each collector of a profile, by kind and name.
+func (s *Store) Subjects(ctx context.Context, profile string) ([]Run, error) {
 	return s.list(ctx, `SELECT `+columns+`, fields FROM runs AS r WHERE profile=? AND seq = (SELECT seq FROM runs WHERE profile=r.profile AND kind=r.kind AND name=r.name ORDER BY at DESC, seq DESC LIMIT 1)
 		ORDER BY kind, name`, profile)
 }

@@ -364,7 +364,7 @@ func TestCollectorsWithoutUsefulRowsStandFirst(t *testing.T) {
 	}
 	jobs = append(jobs, job("gd_once", model.JobFailed, model.ClassTimeout, 0, false), job("gd_once", model.JobDownloaded, "", 5, true), job("gd_once", model.JobFailed, "", 0, false),
 		model.Job{Profile: "other", Dataset: "gd_other", State: model.JobFailed}, job("gd_dead", model.JobDownloaded, "", 9, true))
-	list, err := m.List(t.Context(), "p", jobs)
+	list, err := m.Standings(t.Context(), "p", jobs)
 	noerr.Must(t, err)
 	var got []string
 	for _, s := range list {
@@ -392,7 +392,7 @@ func TestAResultThatLacksRecordsIsSaidAndNotCounted(t *testing.T) {
 		"an older one":  {[]model.Job{good, cut}, ""},
 		"another's job": {[]model.Job{other, good}, ""},
 	} {
-		list, err := m.List(t.Context(), "p", c.jobs)
+		list, err := m.Standings(t.Context(), "p", c.jobs)
 		if err != nil || len(list) != 1 || list[0].Incomplete != c.want || list[0].Silent != 0 {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}

@@ -215,7 +215,7 @@ func Unanswered(doing string, call model.JobCall, mask Mask, err error, sent boo
 func brokeOutcome(call model.JobCall, err error, text string) model.Outcome {
 	o := model.Outcome{Via: model.ViaAPI, Job: call, Broke: model.BreakReset, Peer: PeerService, BrokeText: text}
 	if broke := (*Error)(nil); errors.As(err, &broke) {
-		o.Broke, o.Peer, o.ServiceStatus, o.BodySize = broke.Broke, broke.Peer, broke.Status, broke.Came
+		o.Broke, o.Peer, o.ServiceStatus, o.BodySize = broke.Broke, broke.Peer, broke.Status, broke.Received
 		o.Incomplete = broke.Status != 0 && broke.Broke == model.BreakReset
 	}
 	return o
@@ -247,7 +247,7 @@ func (m Mask) ReadAnswer(resp *http.Response, most int64) ([]byte, error) {
 
 // BrokeOff is the error of an answer whose body broke off after came bytes.
 func BrokeOff(status int, came int64, err error) *Error {
-	e := &Error{Broke: Breakage(err), Peer: PeerService, Sent: true, Status: status, Came: came, Err: fmt.Errorf("the answer broke off after %d bytes: %w", came, err)}
+	e := &Error{Broke: Breakage(err), Peer: PeerService, Sent: true, Status: status, Received: came, Err: fmt.Errorf("the answer broke off after %d bytes: %w", came, err)}
 	switch {
 	case errors.Is(err, errInflates):
 		e.Broke, e.Err = model.BreakMalformed, err

@@ -39,7 +39,7 @@ func MaskOf(key keystore.Secret, login Login, more ...keystore.Secret) Mask {
 // Bytes masks b in place and returns it.
 func (m Mask) Bytes(b []byte) []byte {
 	if m.s != nil {
-		found := m.s.all(b)
+		found := m.s.scanText(b)
 		found.cover(b)
 	}
 	return b
@@ -51,7 +51,7 @@ func (m Mask) Text(s string) string {
 		return s
 	}
 	b := []byte(s)
-	found := m.s.all(b)
+	found := m.s.scanText(b)
 	if len(found.spans) == 0 {
 		return s
 	}

@@ -96,8 +96,8 @@ func (f finding) cover(b []byte) (beyond int) {
 
 func (f *finding) add(from, to int) { f.spans = append(f.spans, span{from, to}) }
 
-// all looks for secrets in a complete text.
-func (s *scrubber) all(b []byte) finding { return s.scan(b, true, stepsFree+stepsPerByte*len(b)) }
+// scanText looks for secrets in a complete text.
+func (s *scrubber) scanText(b []byte) finding { return s.scan(b, true, stepsFree+stepsPerByte*len(b)) }
 
 // scan looks for secrets in b without changing it, in at most so many steps. If whole is
 // false, more bytes follow.

@@ -28,10 +28,10 @@ type Error struct {
 	Peer  string
 	// Sent says that bytes of the request may have reached the peer.
 	Sent bool
-	// Status is the answer's HTTP status, 0 if none had begun. Came is how much of its body arrived, in bytes.
-	Status int
-	Came   int64
-	Err    error
+	// Status is the answer's HTTP status, 0 if none had begun. Received is how much of its body arrived, in bytes.
+	Status   int
+	Received int64
+	Err      error
 }
 
 func (e *Error) Error() string { return e.Err.Error() }

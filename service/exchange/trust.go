@@ -32,7 +32,7 @@ func (tr *Trace) judge(tc *tls.Conn, cfg *tls.Config, peer string, err error) {
 	var bad *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &bad):
-		c.Why = bad.Err.Error()
+		c.UntrustedReason = bad.Err.Error()
 	case err != nil: // TLS failed for another reason, and the outcome says which
 		return
 	default:
@@ -40,12 +40,12 @@ func (tr *Trace) judge(tc *tls.Conn, cfg *tls.Config, peer string, err error) {
 		verified := state.VerifiedChains
 		if cfg.InsecureSkipVerify {
 			if verified, err = roots.Verify(state.PeerCertificates, cfg.RootCAs, cfg.ServerName, time.Time{}); err != nil {
-				c.Why = err.Error()
+				c.UntrustedReason = err.Error()
 			}
 		}
 		c.Trust = tr.trust(verified, state.PeerCertificates, cfg.ServerName)
 	}
-	c.Why = model.Line(c.Why, nameText)
+	c.UntrustedReason = model.Line(c.UntrustedReason, nameText)
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.tls = c

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// beside runs n pieces of work side by side. What they report is handed to on, one report at
+// parallel runs n pieces of work side by side. What they report is handed to on, one report at
 // a time, on the calling goroutine. The first that fails ends the others' context; the error
 // is its own, or the cause of ctx's end.
-func beside[T any](ctx context.Context, n int, run func(ctx context.Context, i int, report func(T)) error, on func(i int, v T)) error {
+func parallel[T any](ctx context.Context, n int, run func(ctx context.Context, i int, report func(T)) error, on func(i int, v T)) error {
 	type report struct {
 		i int
 		v T

@@ -26,7 +26,7 @@ func (j *slowJournal) PutFetch(context.Context, string, model.FetchResult) error
 	return nil
 }
 
-func (j *slowJournal) Depart(string, model.Activity) (func(), error) { return func() {}, nil }
+func (j *slowJournal) Depart(string, model.HistoryEntry) (func(), error) { return func() {}, nil }
 
 func (j *slowJournal) PutProbe(context.Context, string, model.ProbeResult) error {
 	time.Sleep(slow) //nolint:forbidigo // the bubble's clock
@@ -36,7 +36,7 @@ func (j *slowJournal) PutProbe(context.Context, string, model.ProbeResult) error
 
 func (*slowJournal) PutComparison(context.Context, model.Grid) error { return nil }
 
-func (j *slowJournal) PutActivity(context.Context, model.Activity) error {
+func (j *slowJournal) PutEntry(context.Context, model.HistoryEntry) error {
 	time.Sleep(slow) //nolint:forbidigo // the bubble's clock
 	j.lines++
 	return nil

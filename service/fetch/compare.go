@@ -69,7 +69,7 @@ func (ft *Fetcher) sideBySide(ctx context.Context, g model.Grid, on func(int, mo
 	if g.Kind != model.CompareZones {
 		fill = ft.callRuns
 	}
-	return beside(ctx, len(g.Cells), func(ctx context.Context, i int, report func(model.Cell)) error {
+	return parallel(ctx, len(g.Cells), func(ctx context.Context, i int, report func(model.Cell)) error {
 		c := g.Cells[i]
 		if c.Problem != "" && g.Kind != model.CompareZones {
 			return nil
@@ -137,7 +137,7 @@ func (ft *Fetcher) fetchRuns(ctx context.Context, g model.Grid, c model.Cell, on
 		places <- struct{}{}
 	}
 	close(places)
-	err := beside(ctx, min(max(c.AtOnce, 1), missing), func(ctx context.Context, _ int, report func(*model.Run)) error {
+	err := parallel(ctx, min(max(c.AtOnce, 1), missing), func(ctx context.Context, _ int, report func(*model.Run)) error {
 		for range places {
 			sent := false
 			result, err := ft.Fetch(ctx, r, func(e Event) { sent = sent || e.Phase == PhaseSending })
@@ -232,7 +232,7 @@ func (ft *Fetcher) keep(ctx context.Context, g model.Grid, err error) model.Grid
 		if spent.Priced > 0 && spent.Unpriced > 0 {
 			words += fmt.Sprintf("; %d of %d calls are unpriced", spent.Unpriced, spent.Priced+spent.Unpriced)
 		}
-		ft.keepLine(ctx, g, model.Activity{URL: g.Base.URL, Class: v.Class, Total: -1, Text: words})
+		ft.keepLine(ctx, g, model.HistoryEntry{URL: g.Base.URL, Class: v.Class, Total: -1, Text: words})
 	case g.Kind == model.CompareExits && len(g.Cells[0].Runs) > 0:
 		c := g.Cells[0]
 		last := c.Runs[len(c.Runs)-1]
@@ -244,16 +244,16 @@ func (ft *Fetcher) keep(ctx context.Context, g model.Grid, err error) model.Grid
 		for _, r := range c.Runs {
 			bytes += r.Bytes
 		}
-		ft.keepLine(ctx, g, model.Activity{Zone: string(c.Zone.Name), Class: last.Class, Cause: last.Cause, Total: c.MedianOK(), Bytes: bytes, Text: words})
+		ft.keepLine(ctx, g, model.HistoryEntry{Zone: string(c.Zone.Name), Class: last.Class, Cause: last.Cause, Total: c.MedianOK(), Bytes: bytes, Text: words})
 	}
 	return g
 }
 
 // keepLine puts a line about tests of logins into the timeline.
-func (ft *Fetcher) keepLine(ctx context.Context, g model.Grid, a model.Activity) {
+func (ft *Fetcher) keepLine(ctx context.Context, g model.Grid, a model.HistoryEntry) {
 	spent := g.Spend()
-	a.At, a.Profile, a.Kind, a.Via, a.Cost, a.Priced = g.Started, g.Profile, model.ActivityProbe, model.ViaNative, spent.Dollars, spent.Priced > 0
-	if err := ft.cfg.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {
+	a.At, a.Profile, a.Kind, a.Via, a.Cost, a.Priced = g.Started, g.Profile, model.HistoryProbe, model.ViaNative, spent.Dollars, spent.Priced > 0
+	if err := ft.cfg.Journal.PutEntry(context.WithoutCancel(ctx), a); err != nil {
 		ft.cfg.Log.Warn("a measurement was not kept", "error", err)
 	}
 }

@@ -61,7 +61,7 @@ func TestTheCallsOfTestsOfLoginsAreBilledAsFetchesAre(t *testing.T) {
 	if s := ft.Spent(); s != (model.Spend{Dollars: 16.5, Priced: 11, Unpriced: 2}) {
 		t.Errorf("the session cost %+v", s)
 	}
-	lines, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityProbe})
+	lines, err := j.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryProbe})
 	if err != nil || len(lines) != 3 {
 		t.Fatalf("%+v, %v", lines, err)
 	}

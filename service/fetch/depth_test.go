@@ -131,7 +131,7 @@ func TestTheRotationIsMeasuredCallByCall(t *testing.T) {
 	if got := r.Exits(); !slices.Equal(got, []model.ExitCount{{Address: "203.0.113.2", Calls: 3}, {Address: "203.0.113.1", Calls: 2}}) {
 		t.Errorf("%+v", got)
 	}
-	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "rotation over 6 of 6 calls: 2 addresses in 5 calls, repeat rate 60 %" || lines[0].Zone != "dc1" {
+	if lines, err := j.Entries(t.Context(), model.HistoryFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "rotation over 6 of 6 calls: 2 addresses in 5 calls, repeat rate 60 %" || lines[0].Zone != "dc1" {
 		t.Errorf("%+v, %v", lines, err)
 	}
 	for _, name := range px.Usernames() {
@@ -209,7 +209,7 @@ func TestTheLoginsOfTheEmulatorsZones(t *testing.T) {
 	if row := m.Rows[slices.IndexFunc(m.Rows, func(r model.LoginRow) bool { return r.Zone == "residential_demo" })]; len(row.Countries) == 0 {
 		t.Errorf("no country is known: %+v", row)
 	}
-	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	lines, err := j.Entries(t.Context(), model.HistoryFilter{})
 	if err != nil || len(lines) != 1 || !strings.HasPrefix(lines[0].Text, "matrix: ") || lines[0].Class != model.ClassOK {
 		t.Errorf("%+v, %v", lines, err)
 	}

@@ -272,9 +272,9 @@ func (ft *Fetcher) depart(f *flight, started time.Time) (landed func()) {
 }
 
 // line is what a line of the timeline says of a fetch without a result.
-func (ft *Fetcher) line(f *flight, started time.Time) model.Activity {
-	a := model.Activity{
-		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.Summary(), Via: f.r.Via, Key: f.key.Name,
+func (ft *Fetcher) line(f *flight, started time.Time) model.HistoryEntry {
+	a := model.HistoryEntry{
+		At: started, Kind: model.HistoryFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.Summary(), Via: f.r.Via, Key: f.key.Name,
 	}
 	if ft.cfg.proves != "" {
 		a.Source, a.Text = model.SourceRotation, "Proof for "+ft.cfg.proves+". "
@@ -292,7 +292,7 @@ func (ft *Fetcher) keepCancelled(ctx context.Context, f *flight, started time.Ti
 	a := ft.line(f, started)
 	a.Total = elapsed
 	a.Text += fmt.Sprintf("ended without a result after %s: %v", attempts, cause)
-	if err := ft.cfg.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {
+	if err := ft.cfg.Journal.PutEntry(context.WithoutCancel(ctx), a); err != nil {
 		ft.cfg.Log.Warn("a cancelled fetch was not kept", "error", err)
 	}
 }

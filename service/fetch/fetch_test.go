@@ -401,7 +401,7 @@ func TestCancelledFetchLeavesALineAndNoFile(t *testing.T) {
 	if files, err := os.ReadDir(c.cfg.Bodies.Dir); err != nil || len(files) != 0 {
 		t.Errorf("%d files are left: %v", len(files), err)
 	}
-	list, err := j.Activity(t.Context(), model.ActivityFilter{})
+	list, err := j.Entries(t.Context(), model.HistoryFilter{})
 	if err != nil || len(list) != 1 || list[0].Class != "" || list[0].Text != "ended without a result after 1 attempt: context canceled" {
 		t.Errorf("timeline %+v: %v", list, err)
 	}

@@ -18,10 +18,10 @@ type Journal interface {
 	PutFetch(ctx context.Context, profile string, r model.FetchResult) error
 	PutComparison(ctx context.Context, g model.Grid) error
 	PutProbe(ctx context.Context, profile string, r model.ProbeResult) error
-	PutActivity(ctx context.Context, a model.Activity) error
+	PutEntry(ctx context.Context, a model.HistoryEntry) error
 	// Depart writes down that a call is about to be sent, and landed that its line was put: see
 	// journal.Journal.
-	Depart(id string, a model.Activity) (landed func(), err error)
+	Depart(id string, a model.HistoryEntry) (landed func(), err error)
 }
 
 // noJournal keeps nothing.
@@ -30,8 +30,8 @@ type noJournal struct{}
 func (noJournal) PutFetch(context.Context, string, model.FetchResult) error { return nil }
 func (noJournal) PutComparison(context.Context, model.Grid) error           { return nil }
 func (noJournal) PutProbe(context.Context, string, model.ProbeResult) error { return nil }
-func (noJournal) PutActivity(context.Context, model.Activity) error         { return nil }
-func (noJournal) Depart(string, model.Activity) (func(), error)             { return func() {}, nil }
+func (noJournal) PutEntry(context.Context, model.HistoryEntry) error        { return nil }
+func (noJournal) Depart(string, model.HistoryEntry) (func(), error)         { return func() {}, nil }
 
 // Drift learns what the required fields of a fetch by a profile show; *drift.Monitor does. body is the page
 // in which they were looked for, nil where they were not. Its error is logged.

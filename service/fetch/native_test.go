@@ -219,7 +219,7 @@ func TestProbe(t *testing.T) {
 	if len(steps) != 5 || res.Username != "brd-customer-hl_test01-zone-dc1-session-a1" {
 		t.Errorf("steps %q, username %q", steps, res.Username)
 	}
-	list, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityProbe})
+	list, err := j.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryProbe})
 	if err != nil || len(list) != 1 || list[0].Class != model.ClassOK {
 		t.Errorf("timeline %+v: %v", list, err)
 	}
@@ -257,7 +257,7 @@ func TestTheChainIsWhatTheClientSaw(t *testing.T) {
 		p.CA, p.Verify = c.ca, c.verify
 		res := fetched(t, newFetcher(t, p, change), native(p, c.url))
 		got := res.Chain
-		if got.Trust != c.trust || got.Unchecked == c.verify || !strings.Contains(got.Why, c.why) || (c.why == "") != (got.Why == "") || got.Peer != "target" {
+		if got.Trust != c.trust || got.Unchecked == c.verify || !strings.Contains(got.UntrustedReason, c.why) || (c.why == "") != (got.UntrustedReason == "") || got.Peer != "target" {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 		if !got.HasCertificates() || len(got.Certificates[0].SHA256) != 64 || got.Certificates[0].NotAfter.IsZero() || !strings.Contains(strings.Join(got.Certificates[0].Names, " "), "example.com") {

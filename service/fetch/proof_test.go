@@ -53,11 +53,11 @@ func TestAProofWithoutAResultIsMarked(t *testing.T) {
 	if _, err := ft.ProveKey(ctx, p, "", model.Key{Name: "etl", Secret: "env:NOT_SET"}, keystore.NewSecret("a-value"), "the rotation of etl, step create"); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	list, err := j.Activity(t.Context(), model.ActivityFilter{})
+	list, err := j.Entries(t.Context(), model.HistoryFilter{})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("timeline %+v: %v", list, err)
 	}
-	for what, a := range map[string]model.Activity{"departed": departed.line, "given up": list[0]} {
+	for what, a := range map[string]model.HistoryEntry{"departed": departed.line, "given up": list[0]} {
 		if a.Source != model.SourceRotation || !strings.HasPrefix(a.Text, "Proof for the rotation of etl, step create. ") {
 			t.Errorf("%s: %+v", what, a)
 		}
@@ -67,10 +67,10 @@ func TestAProofWithoutAResultIsMarked(t *testing.T) {
 // departedLine keeps the line of the last call that was about to be sent.
 type departedLine struct {
 	*journal.Journal
-	line model.Activity
+	line model.HistoryEntry
 }
 
-func (d *departedLine) Depart(id string, a model.Activity) (func(), error) {
+func (d *departedLine) Depart(id string, a model.HistoryEntry) (func(), error) {
 	d.line = a
 	return d.Journal.Depart(id, a)
 }
@@ -107,11 +107,11 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 	if err != nil || res.Diagnosis.Cause != model.CauseKeyRejected || res.ServiceStatus != http.StatusUnauthorized {
 		t.Errorf("another value: %+v, %v", res.Diagnosis, err)
 	}
-	list, err := j.Activity(t.Context(), model.ActivityFilter{})
+	list, err := j.Entries(t.Context(), model.HistoryFilter{})
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	for i, want := range []model.Activity{{Status: http.StatusUnauthorized, Cause: model.CauseWanted}, {Status: http.StatusOK}} {
+	for i, want := range []model.HistoryEntry{{Status: http.StatusUnauthorized, Cause: model.CauseWanted}, {Status: http.StatusOK}} {
 		if words := list[i].CostWords(); words != model.NoZone {
 			t.Errorf("its cost reads %q", words)
 		}
@@ -163,7 +163,7 @@ func TestAPasswordsProofsAreLinesOfTheHistory(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", l, res.Diagnosis, err)
 		}
 	}
-	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	lines, err := j.Entries(t.Context(), model.HistoryFilter{})
 	noerr.Must(t, err)
 	want := []struct {
 		begins string
@@ -180,7 +180,7 @@ func TestAPasswordsProofsAreLinesOfTheHistory(t *testing.T) {
 	}
 	for i, a := range lines {
 		w := want[i]
-		if a.Kind != model.ActivityProbe || a.Source != model.SourceRotation || !strings.HasPrefix(a.Text, w.begins) || a.Class != w.class || a.Cause != w.cause || a.Status != w.status || a.Zone != "isp_demo" {
+		if a.Kind != model.HistoryProbe || a.Source != model.SourceRotation || !strings.HasPrefix(a.Text, w.begins) || a.Class != w.class || a.Cause != w.cause || a.Status != w.status || a.Zone != "isp_demo" {
 			t.Errorf("%+v, want %+v", a, w)
 		}
 	}

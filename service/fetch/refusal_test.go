@@ -49,7 +49,7 @@ type recorder struct {
 	urls *[]string
 }
 
-func (recorder) Depart(string, model.Activity) (func(), error) { return func() {}, nil }
+func (recorder) Depart(string, model.HistoryEntry) (func(), error) { return func() {}, nil }
 
 func (r recorder) PutFetch(_ context.Context, _ string, res model.FetchResult) error {
 	*r.urls = append(*r.urls, res.Request.URL)

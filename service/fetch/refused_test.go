@@ -86,11 +86,11 @@ type fullDisk struct{}
 var errFull = errors.New("no space left")
 
 func (fullDisk) PutFetch(context.Context, string, model.FetchResult) error { return errFull }
-func (fullDisk) Depart(string, model.Activity) (func(), error)             { return func() {}, errFull }
+func (fullDisk) Depart(string, model.HistoryEntry) (func(), error)         { return func() {}, errFull }
 
 func (fullDisk) PutProbe(context.Context, string, model.ProbeResult) error { return errFull }
 func (fullDisk) PutComparison(context.Context, model.Grid) error           { return errFull }
-func (fullDisk) PutActivity(context.Context, model.Activity) error         { return errFull }
+func (fullDisk) PutEntry(context.Context, model.HistoryEntry) error        { return errFull }
 
 func TestWhatIsNotKeptIsLoggedAndTheResultStillGiven(t *testing.T) {
 	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })}
@@ -224,7 +224,7 @@ type departures struct {
 	order *[]string
 }
 
-func (d departures) Depart(_ string, a model.Activity) (func(), error) {
+func (d departures) Depart(_ string, a model.HistoryEntry) (func(), error) {
 	*d.order = append(*d.order, "departs for "+a.URL)
 	return func() { *d.order = append(*d.order, "landed") }, nil
 }

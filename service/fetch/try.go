@@ -303,7 +303,7 @@ func (f *flight) maskedChain(chain model.Chain) model.Chain {
 			c.Names[n] = f.mask.Text(name)
 		}
 	}
-	chain.Why = f.mask.Text(chain.Why)
+	chain.UntrustedReason = f.mask.Text(chain.UntrustedReason)
 	return chain
 }
 

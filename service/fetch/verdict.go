@@ -43,11 +43,11 @@ func (f *flight) verdict(t *try) model.Diagnosis {
 	return d
 }
 
-// way is what answers that say too fast are counted for.
-type way struct{ profile, zone, host string }
+// throttleKey is what answers that say too fast are counted for.
+type throttleKey struct{ profile, zone, host string }
 
-func wayOf(profile string, r model.FetchRequest) way {
-	w := way{profile: profile, zone: string(r.Zone.Name)}
+func wayOf(profile string, r model.FetchRequest) throttleKey {
+	w := throttleKey{profile: profile, zone: string(r.Zone.Name)}
 	if u, err := url.Parse(r.URL); err == nil {
 		w.host = u.Host
 	}
@@ -62,7 +62,7 @@ const maxWays = 1000
 type streaks struct {
 	now   func() time.Time
 	mu    sync.Mutex
-	byWay map[way]streak
+	byWay map[throttleKey]streak
 }
 
 type streak struct {
@@ -70,13 +70,13 @@ type streak struct {
 	last time.Time
 }
 
-func (s *streaks) before(w way) int {
+func (s *streaks) before(w throttleKey) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fresh(w).n
 }
 
-func (s *streaks) fresh(w way) streak {
+func (s *streaks) fresh(w throttleKey) streak {
 	k, ok := s.byWay[w]
 	if ok && s.now().Sub(k.last) > exchange.BreakerWindow {
 		delete(s.byWay, w)
@@ -86,7 +86,7 @@ func (s *streaks) fresh(w way) streak {
 }
 
 // note counts an answer; what is no answer neither counts nor ends a streak.
-func (s *streaks) note(w way, tooFast, answered bool) {
+func (s *streaks) note(w throttleKey, tooFast, answered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !tooFast {
@@ -96,7 +96,7 @@ func (s *streaks) note(w way, tooFast, answered bool) {
 		return
 	}
 	if s.byWay == nil || len(s.byWay) >= maxWays {
-		s.byWay = map[way]streak{}
+		s.byWay = map[throttleKey]streak{}
 	}
 	s.byWay[w] = streak{n: s.fresh(w).n + 1, last: s.now()}
 }

@@ -67,8 +67,8 @@ func TestRulesSeeTheURLThatASavedAnswerIsSaidToBeOf(t *testing.T) {
 func TestAnswersThatSayTooFastAreCountedForAZoneAndAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fast := streaks{now: time.Now}
-		a, b := way{"p", "z1", "shop.example"}, way{"p", "z2", "shop.example"}
-		see := func(w way, want int) {
+		a, b := throttleKey{"p", "z1", "shop.example"}, throttleKey{"p", "z2", "shop.example"}
+		see := func(w throttleKey, want int) {
 			t.Helper()
 			if n := fast.before(w); n != want {
 				t.Fatalf("%v: %d before, want %d", w, n, want)
@@ -89,7 +89,7 @@ func TestAnswersThatSayTooFastAreCountedForAZoneAndAHost(t *testing.T) {
 		time.Sleep(time.Second) //nolint:forbidigo // the clock of the bubble
 		see(b, 0)
 		for i := range 3 * maxWays {
-			fast.note(way{host: fmt.Sprint(i)}, true, true)
+			fast.note(throttleKey{host: fmt.Sprint(i)}, true, true)
 		}
 		if len(fast.byWay) > maxWays {
 			t.Errorf("%d are remembered", len(fast.byWay))

@@ -34,7 +34,7 @@ func (c *Condition) Run(ctx context.Context, each func(test func(row []byte) (bo
 	ctx, stop := bounded(ctx)
 	defer stop()
 	err := each(func(row []byte) (bool, error) {
-		return c.holds(ctx, row)
+		return c.matches(ctx, row)
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -42,7 +42,7 @@ func (c *Condition) Run(ctx context.Context, each func(test func(row []byte) (bo
 	return err
 }
 
-func (c *Condition) holds(ctx context.Context, row []byte) (bool, error) {
+func (c *Condition) matches(ctx context.Context, row []byte) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}

@@ -183,7 +183,7 @@ func (d *Document) jq(ctx context.Context, code *gojq.Code) (Result, error) {
 	res := Result{Type: "application/json", Note: d.note}
 	var out bytes.Buffer
 	for _, v := range d.values {
-		more, err := d.one(ctx, code, v, &out, &res)
+		more, err := d.filterValue(ctx, code, v, &out, &res)
 		if err != nil {
 			if cause := context.Cause(ctx); cause != nil {
 				err = cause
@@ -198,8 +198,8 @@ func (d *Document) jq(ctx context.Context, code *gojq.Code) (Result, error) {
 	return res, nil
 }
 
-// one filters one value of the body and reports whether to go on with the next.
-func (d *Document) one(ctx context.Context, code *gojq.Code, v any, out *bytes.Buffer, res *Result) (more bool, err error) {
+// filterValue filters one value of the body and reports whether to go on with the next.
+func (d *Document) filterValue(ctx context.Context, code *gojq.Code, v any, out *bytes.Buffer, res *Result) (more bool, err error) {
 	for it := code.RunWithContext(ctx, v); ; {
 		got, ok := it.Next()
 		if !ok {

@@ -91,7 +91,7 @@ func (h *History) KeepBody(ctx context.Context, res model.FetchResult) (string, 
 		if n > 1 {
 			name = filepath.Join(dir, fmt.Sprintf("%s-%d%s", res.ID, n, Extension(res.ContentType)))
 		}
-		kept, err := h.holds(name, res.Body)
+		kept, err := h.fileHolds(name, res.Body)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return name, textfile.WriteFunc(ctx, name, func(w io.Writer) error { return h.CopyBody(w, res.Body) })
@@ -101,8 +101,8 @@ func (h *History) KeepBody(ctx context.Context, res model.FetchResult) (string, 
 	}
 }
 
-// holds reports whether a file holds a body as it came.
-func (h *History) holds(name string, b model.BodyRef) (bool, error) {
+// fileHolds reports whether a file holds a body as it came.
+func (h *History) fileHolds(name string, b model.BodyRef) (bool, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return false, err

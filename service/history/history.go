@@ -34,13 +34,13 @@ func New(j *journal.Journal, paths config.Paths, version string, now func() time
 }
 
 // ParseFilter reads what an operator types to narrow the timeline; see journal.ParseFilter.
-func ParseFilter(text string, now time.Time) (model.ActivityFilter, error) {
+func ParseFilter(text string, now time.Time) (model.HistoryFilter, error) {
 	return journal.ParseFilter(text, now)
 }
 
-// Activity is one page of the timeline, newest first.
-func (h *History) Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error) {
-	return h.journal.Activity(ctx, f)
+// Entries are one page of the timeline, newest first.
+func (h *History) Entries(ctx context.Context, f model.HistoryFilter) ([]model.HistoryEntry, error) {
+	return h.journal.Entries(ctx, f)
 }
 
 // URLs are the distinct URLs of a profile's fetches, the most recently used first, at most limit.
@@ -72,12 +72,12 @@ func (h *History) LoadBaseline(ctx context.Context, profile string) (model.Basel
 }
 
 // BeginCall writes the line of an agent's call that begins (see journal.BeginCall).
-func (h *History) BeginCall(ctx context.Context, a model.Activity, sends bool) error {
+func (h *History) BeginCall(ctx context.Context, a model.HistoryEntry, sends bool) error {
 	return h.journal.BeginCall(ctx, a, sends)
 }
 
 // PutCall writes the line of an agent's call that has ended. It replaces the line with the same Ref.
-func (h *History) PutCall(ctx context.Context, a model.Activity) error {
+func (h *History) PutCall(ctx context.Context, a model.HistoryEntry) error {
 	return h.journal.PutCall(ctx, a)
 }
 
@@ -110,9 +110,9 @@ func (h *History) OneHAR(ctx context.Context, id string) (file string, err error
 
 // FilteredHAR writes the newest fetches that a filter lets pass, the oldest first, and names the file; n is how many
 // they are. Without any there is no file.
-func (h *History) FilteredHAR(ctx context.Context, f model.ActivityFilter) (file string, n int, err error) {
-	f.Kind, f.Limit, f.Before = model.ActivityFetch, maxHAR, 0
-	list, err := h.Activity(ctx, f)
+func (h *History) FilteredHAR(ctx context.Context, f model.HistoryFilter) (file string, n int, err error) {
+	f.Kind, f.Limit, f.Before = model.HistoryFetch, maxHAR, 0
+	list, err := h.Entries(ctx, f)
 	if err != nil {
 		return "", 0, err
 	}

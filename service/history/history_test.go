@@ -15,15 +15,15 @@ import (
 
 func TestAHistoryThatKeepsNothingSaysSo(t *testing.T) {
 	h := New(journal.None(), config.Paths{}, "test", time.Now)
-	if list, err := h.Activity(t.Context(), model.ActivityFilter{}); list != nil || !errors.Is(err, ErrNoHistory) {
+	if list, err := h.Entries(t.Context(), model.HistoryFilter{}); list != nil || !errors.Is(err, ErrNoHistory) {
 		t.Errorf("the timeline: %v, %v", list, err)
 	}
 	if r, err := h.LoadFetch(t.Context(), "f_1"); r.ID != "" || !errors.Is(err, ErrNoHistory) {
 		t.Errorf("a fetch: %v, %v", r.ID, err)
 	}
 	for what, err := range map[string]error{
-		"an agent's call that begins": h.BeginCall(t.Context(), model.Activity{Ref: "c_1"}, true),
-		"one that ended":              h.PutCall(t.Context(), model.Activity{Ref: "c_1"}),
+		"an agent's call that begins": h.BeginCall(t.Context(), model.HistoryEntry{Ref: "c_1"}, true),
+		"one that ended":              h.PutCall(t.Context(), model.HistoryEntry{Ref: "c_1"}),
 		"a baseline":                  h.KeepBaseline(t.Context(), model.Baseline{}),
 	} {
 		if !errors.Is(err, ErrNoHistory) {
@@ -33,7 +33,7 @@ func TestAHistoryThatKeepsNothingSaysSo(t *testing.T) {
 	kept, _ := servicetest.Journal(t)
 	h = New(kept, config.Paths{}, "test", time.Now)
 	noerr.Must(t, kept.PutFetch(t.Context(), "test", model.FetchResult{ID: "f_1"}))
-	if list, err := h.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(list) != 1 {
+	if list, err := h.Entries(t.Context(), model.HistoryFilter{}); err != nil || len(list) != 1 {
 		t.Errorf("the timeline: %v, %v", list, err)
 	}
 	if r, err := h.LoadFetch(t.Context(), "f_1"); r.ID != "f_1" || err != nil {

@@ -43,7 +43,7 @@ func TestTheEdgesOfWhatIsRead(t *testing.T) {
 		text := "refused"
 		if err == nil {
 			r := got.Request
-			taken := slices.DeleteFunc(got.Taken(), func(s string) bool { return s == "URL" })
+			taken := slices.DeleteFunc(got.FilledFields(), func(s string) bool { return s == "URL" })
 			text = fmt.Sprintf("%s %v", r.URL, r.Header)
 			if r.Body != "" {
 				text += " " + r.Body

@@ -46,17 +46,17 @@ func (c *call) assemble(known Known) error {
 		if c.json {
 			kind = "application/json"
 		}
-		r.Header = with(r.Header, "Content-Type", kind)
+		r.Header = withHeader(r.Header, "Content-Type", kind)
 	}
 	if c.json && r.Header.Get("Accept") == "" && !c.dropped("Accept") {
-		r.Header = with(r.Header, "Accept", "application/json")
+		r.Header = withHeader(r.Header, "Accept", "application/json")
 	}
 	c.throughProxy(p)
 	c.out.Request = form(c.out.Request)
 	return nil
 }
 
-func with(h http.Header, name, value string) http.Header {
+func withHeader(h http.Header, name, value string) http.Header {
 	if h == nil {
 		h = http.Header{}
 	}
@@ -416,8 +416,8 @@ func addOnce(list []string, s string) []string {
 	return append(list, s)
 }
 
-// Taken names the fields that the request fills.
-func (i Imported) Taken() []string {
+// FilledFields names the fields that the request fills.
+func (i Imported) FilledFields() []string {
 	var out []string
 	r := i.Request
 	add := func(is bool, words string) {
@@ -447,7 +447,7 @@ func (i Imported) Taken() []string {
 
 // Summary says in one text what was taken and what was not.
 func (i Imported) Summary() string {
-	parts := []string{i.Source + ": " + strings.Join(i.Taken(), ", ") + "."}
+	parts := []string{i.Source + ": " + strings.Join(i.FilledFields(), ", ") + "."}
 	for _, s := range slices.Concat(i.Replaced, i.Dropped) {
 		parts = append(parts, strings.ToUpper(s[:1])+s[1:]+".")
 	}

@@ -38,7 +38,7 @@ type Secrets interface {
 // History stores the lines of the timeline.
 type History interface {
 	Keeps() bool
-	PutCall(ctx context.Context, a model.Activity) error
+	PutCall(ctx context.Context, a model.HistoryEntry) error
 }
 
 // Config is what an Inbox works with. All parts must be set.
@@ -138,7 +138,7 @@ func (b *Inbox) Replay(ctx context.Context, d model.Webhook, to string) (said st
 	if len(got.Without) > 0 {
 		said += "; sent without " + strings.Join(got.Without, ", ")
 	}
-	return said, got.Taken(), nil
+	return said, got.Accepted(), nil
 }
 
 // Listening returns where a process of the user receives, "" if none does; here is true if Listen began it.
@@ -271,8 +271,8 @@ func (b *Inbox) keepRefused(r model.WebhookRefusals) {
 	if !b.cfg.History.Keeps() {
 		return
 	}
-	err := b.cfg.History.PutCall(context.Background(), model.Activity{
-		At: r.First, Kind: model.ActivityWebhook, Profile: b.cfg.Profiles.Profile().Name, Ref: fmt.Sprintf("refused-%d", r.First.UnixMicro()),
+	err := b.cfg.History.PutCall(context.Background(), model.HistoryEntry{
+		At: r.First, Kind: model.HistoryWebhook, Profile: b.cfg.Profiles.Profile().Name, Ref: fmt.Sprintf("refused-%d", r.First.UnixMicro()),
 		Text: r.Text(func(t time.Time) string { return t.Local().Format(time.TimeOnly) }),
 	})
 	if err != nil {

@@ -186,8 +186,8 @@ func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) e
 	if err != nil || !mine || said == "" || rn.cfg.Journal == nil {
 		return err
 	}
-	return rn.cfg.Journal.PutActivity(context.WithoutCancel(ctx), model.Activity{
-		At: job.Updated, Kind: model.ActivityJob, Profile: job.Profile, Via: model.ViaAPI, Class: model.ClassParsingDrift, Cause: model.CauseMissingFields,
+	return rn.cfg.Journal.PutEntry(context.WithoutCancel(ctx), model.HistoryEntry{
+		At: job.Updated, Kind: model.HistoryJob, Profile: job.Profile, Via: model.ViaAPI, Class: model.ClassParsingDrift, Cause: model.CauseMissingFields,
 		Key: job.KeyName, Ref: job.ID, Text: said,
 	})
 }

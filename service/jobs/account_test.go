@@ -51,7 +51,7 @@ func TestEveryRowOfAJobOnTheEmulatorIsAccountedFor(t *testing.T) {
 			t.Errorf("%s: %s, %v", format, job.SHA256, err)
 		}
 	}
-	lines, err := history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityJob})
+	lines, err := history.Entries(ctx, model.HistoryFilter{Kind: model.HistoryJob})
 	if err != nil || !strings.Contains(lines[0].Text, "3 rows: 2 useful, 1 error, 2 billed (unpriced)") {
 		t.Errorf("%+v, %v", lines, err)
 	}
@@ -160,9 +160,9 @@ func due(t *testing.T, answer http.HandlerFunc) (*Runner, model.Job, *seenRows) 
 }
 
 // drifts are the lines of the timeline that tell of drift.
-func drifts(t *testing.T, cl *Runner) []model.Activity {
+func drifts(t *testing.T, cl *Runner) []model.HistoryEntry {
 	t.Helper()
-	lines := noerr.Try(cl.cfg.Journal.(*journal.Journal).Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityJob, Class: model.ClassParsingDrift})).Must(t)
+	lines := noerr.Try(cl.cfg.Journal.(*journal.Journal).Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryJob, Class: model.ClassParsingDrift})).Must(t)
 	return lines
 }
 

@@ -123,7 +123,7 @@ func (l *Launching) describe(ctx context.Context, r *Report, shape *rows.Shape) 
 		r.note("limit", "%s: %s", m.Label(), cost)
 	}
 	shape.Fields, shape.Strict = m.Fields, !listing.Builtin()
-	r.Request.Dataset, r.Request.Many = c.ID, m.Many
+	r.Request.Dataset, r.Request.OpenEnded = c.ID, m.OpenEnded
 	return nil
 }
 
@@ -356,17 +356,17 @@ func sameQuestion(same []model.Job, repeated string) ask.Question {
 	for _, j := range same {
 		q.Facts = append(q.Facts, sameFact(j, repeated))
 	}
-	q.Text = fmt.Sprintf("%s as %s (%s); %s", q.Facts[0].Text, same[0].ID, same[0].State.Label(), q.Facts[0].Then)
+	q.Text = fmt.Sprintf("%s as %s (%s); %s", q.Facts[0].Text, same[0].ID, same[0].State.Label(), q.Facts[0].Outcome)
 	return q
 }
 
 func sameFact(j model.Job, repeated string) ask.Fact {
-	f := ask.Fact{Text: "the same inputs were launched", Job: j, Then: "this is a second job, billed a second time"}
+	f := ask.Fact{Text: "the same inputs were launched", Job: j, Outcome: "this is a second job, billed a second time"}
 	if repeated != "" && j.Repeats == repeated {
 		f.Text = repeated + " was launched again"
 	}
 	if !j.State.Started() {
-		f.Then += " if that one started"
+		f.Outcome += " if that one started"
 	}
 	return f
 }
@@ -385,7 +385,7 @@ const maxOverlapFacts = 10
 func (e EarlierJobs) facts(inputs int) []ask.Fact {
 	facts := overlapFacts(e.Overlaps, inputs)
 	if names := e.UnknownNames(); names != "" {
-		facts = append(facts, ask.Fact{Text: "the inputs of these jobs of the last hour are not known: " + names, Then: "any of these among them is billed a second time"})
+		facts = append(facts, ask.Fact{Text: "the inputs of these jobs of the last hour are not known: " + names, Outcome: "any of these among them is billed a second time"})
 	}
 	return facts
 }
@@ -393,9 +393,9 @@ func (e EarlierJobs) facts(inputs int) []ask.Fact {
 // overlapFacts say which jobs have some of so many inputs, newest first.
 func overlapFacts(overlaps []Overlap, inputs int) (facts []ask.Fact) {
 	for _, o := range overlaps[:min(len(overlaps), maxOverlapFacts)] {
-		f := ask.Fact{Text: o.Opening(inputs) + " launched", Job: o.Job, Then: "what it has, too, is billed a second time"}
+		f := ask.Fact{Text: o.Opening(inputs) + " launched", Job: o.Job, Outcome: "what it has, too, is billed a second time"}
 		if !o.Job.State.Started() {
-			f.Then = "if that one started, " + f.Then
+			f.Outcome = "if that one started, " + f.Outcome
 		}
 		facts = append(facts, f)
 	}

@@ -122,7 +122,7 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 		if words := job.LackingWords(); words != "" {
 			text += "; " + words + "; it is not judged for drift"
 		}
-		return note{step: text, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, text)}, nil
+		return note{step: text, entry: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, text)}, nil
 	})
 	if err != nil {
 		take(&call.job)
@@ -146,7 +146,7 @@ func (call jobCall) notFetched(ctx context.Context, cause error) model.Job {
 	}
 	rule, answer := fault.Diagnosis.Rule, fault.Diagnosis
 	unknown := rule == model.RuleJobUnknown && call.job.State.HasResult()
-	look, err := found{}, error(nil)
+	look, err := lookupResult{}, error(nil)
 	if unknown {
 		if look, err = call.lookFor(ctx); err != nil {
 			return call.job
@@ -173,7 +173,7 @@ func (call jobCall) notFetched(ctx context.Context, cause error) model.Job {
 func (rn *Runner) expire(ctx context.Context, job model.Job, fault *exchange.CallError) (model.Job, error) {
 	expired, err := rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		row.State, row.Detail = model.JobExpired, line("the service no longer has the result: "+fault.Text)
-		return note{step: row.Detail, activity: fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))}, nil
+		return note{step: row.Detail, entry: fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))}, nil
 	})
 	if err != nil {
 		return job, err
@@ -266,7 +266,7 @@ type result struct {
 	cancel               context.CancelFunc
 	framed               bool        // an end that came too early is an error of the body
 	stall                *time.Timer // if it fires after the end, there is nothing left to cancel
-	came                 int64       // bytes of the body
+	received             int64       // bytes of the body
 	wrapped              *wrapped    // the rows, where an object holds them
 }
 
@@ -333,7 +333,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // receive reads on. A stall or a break becomes an *exchange.Error.
 func (r *result) receive(p []byte) (int, error) {
 	n, err := r.body.Read(p)
-	r.came += int64(n)
+	r.received += int64(n)
 	if n > 0 {
 		r.stall.Reset(downloadStall)
 	}
@@ -341,11 +341,11 @@ func (r *result) receive(p []byte) (int, error) {
 	case err == nil, errors.Is(err, io.EOF):
 		return n, err
 	case errors.Is(err, exchange.ErrTimeout):
-		return n, &exchange.Error{Broke: model.BreakTimeout, Peer: exchange.PeerService, Sent: true, Status: http.StatusOK, Came: r.came, Err: fmt.Errorf("%w after %d bytes of the answer", errStalled, r.came)}
+		return n, &exchange.Error{Broke: model.BreakTimeout, Peer: exchange.PeerService, Sent: true, Status: http.StatusOK, Received: r.received, Err: fmt.Errorf("%w after %d bytes of the answer", errStalled, r.received)}
 	default:
 		return n, r.brokeOff(err)
 	}
 }
 
 // brokeOff is the error of a result that broke off after its beginning.
-func (r *result) brokeOff(err error) error { return exchange.BrokeOff(http.StatusOK, r.came, err) }
+func (r *result) brokeOff(err error) error { return exchange.BrokeOff(http.StatusOK, r.received, err) }

@@ -84,7 +84,7 @@ func TestAJobOnTheEmulator(t *testing.T) {
 			t.Errorf("%s: the first record is another one", format)
 		}
 	}
-	lines, err := history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityJob})
+	lines, err := history.Entries(ctx, model.HistoryFilter{Kind: model.HistoryJob})
 	if err != nil || len(lines) != 5 { // accepted, ready, three downloads
 		t.Errorf("timeline: %+v, %v", lines, err)
 	}

@@ -130,10 +130,10 @@ func TestAFileThatHasItsPlaceIsKnownAfterAnError(t *testing.T) {
 func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 	for _, format := range []string{"ndjson", "json"} {
 		p := noerr.Try(openPartial(filepath.Join(t.TempDir(), "out"), format, partState{Version: 1, Parts: 1}, false, tally{dataset: "gd_1"})).Must(t)
-		p.Alone = false
+		p.Exclusive = false
 		noerr.Must(t, noerr.From(p.Write([]byte("{\"a\":1}\n"))))
 		noerr.Must(t, p.endPart(true))
-		if err := p.alone(t.Context(), func(Progress) {}); err != nil {
+		if err := p.checkContent(t.Context(), func(Progress) {}); err != nil {
 			t.Errorf("%s: nobody else wrote: %v", format, err)
 		}
 		other := noerr.Try(os.OpenFile(p.Name(), os.O_WRONLY, 0)).Must(t)

@@ -113,8 +113,8 @@ func (rn *Runner) writeFault(ctx context.Context, job model.Job, call model.JobC
 		if givenUp && row.Fault.Call == call && row.Fault.Diagnosis.Rule == fault.Diagnosis.Rule && !row.Fault.At.IsZero() {
 			at = row.Fault.At // it is given up for what is known since then
 		}
-		row.Fault = model.JobFault{Call: call, Diagnosis: fault.Diagnosis, At: at, Seen: seen, GivenUp: givenUp}
-		return note{step: text, activity: joinText(row.ID+" "+row.Dataset, text) + fault.Diagnosis.Next()}, nil
+		row.Fault = model.JobFault{Call: call, Diagnosis: fault.Diagnosis, At: at, LastAnswer: seen, GivenUp: givenUp}
+		return note{step: text, entry: joinText(row.ID+" "+row.Dataset, text) + fault.Diagnosis.Next()}, nil
 	})
 	if err != nil {
 		rn.cfg.Log.Warn("a failed call is missing in the ledger", "job", job.ID, "error", err)

@@ -50,8 +50,8 @@ func (e Estimate) String() string {
 	return s
 }
 
-// Most is the upper end of the estimate in dollars, which a cap counts; known is false if there is none.
-func (e Estimate) Most() (dollars float64, known bool) {
+// UpperBound is the upper end of the estimate in dollars, which a cap counts; known is false if there is none.
+func (e Estimate) UpperBound() (dollars float64, known bool) {
 	if e.Dollars < 0 || e.worst < 0 {
 		return 0, false
 	}
@@ -111,7 +111,7 @@ func (rn *Runner) estimate(ctx context.Context, p model.Profile, d dialect.Diale
 	case was.jobs > 0:
 		perInput := float64(was.records) / float64(was.inputs)
 		e.Records, e.Basis = n*perInput, fmt.Sprintf("%.3g for an input in %s", perInput, was.summary())
-		if most, e.worstBy = n*was.most, "the dearest of the earlier jobs"; !d.Finds(r) && most < n {
+		if most, e.worstBy = n*was.maxRecords, "the dearest of the earlier jobs"; !d.Discovers(r) && most < n {
 			most, e.worstBy = n, "one record for each input" // pages that were dead may now give one
 		}
 		if limit > 0 && perInput > limit {
@@ -120,13 +120,13 @@ func (rn *Runner) estimate(ctx context.Context, p model.Profile, d dialect.Diale
 		if limit > 0 && most > n*limit {
 			most, e.worstBy = n*limit, "the limit for an input"
 		}
-	case !d.Finds(r):
+	case !d.Discovers(r):
 		e.Records, e.Basis, most = n, "one for each input: "+was.none(), n
 	case limit > 0:
 		e.Records, e.Basis, most = n*limit, fmt.Sprintf("%.0f for an input at most", limit), n*limit
 	default:
 		what := "a discovery"
-		if r.Many && r.Settings.Discover == "" {
+		if r.OpenEnded && r.Settings.Discover == "" {
 			what = "an input"
 		}
 		e.Records, e.Basis = -1, what+" may find any number of records, and "+was.none()+"; set a limit"
@@ -159,8 +159,8 @@ func (rn *Runner) estimate(ctx context.Context, p model.Profile, d dialect.Diale
 // earlierJobs is what an estimate is based on.
 type earlierJobs struct {
 	jobs, inputs, records int
-	// most is the largest number of records for an input among the jobs.
-	most float64
+	// maxRecords is the largest number of records for an input among the jobs.
+	maxRecords float64
 	// empty and cut count the jobs that measure nothing: they found nothing, or a limit may have ended them.
 	empty, cut int
 }
@@ -222,7 +222,7 @@ func (rn *Runner) past(ctx context.Context, p model.Profile, r model.TriggerRequ
 			continue
 		}
 		was.inputs, was.records, was.jobs = was.inputs+j.Inputs, was.records+found, was.jobs+1
-		was.most = max(was.most, float64(found)/float64(j.Inputs))
+		was.maxRecords = max(was.maxRecords, float64(found)/float64(j.Inputs))
 		if was.jobs == pastJobs {
 			break
 		}
@@ -269,7 +269,7 @@ func withinCap(p model.Profile, r model.TriggerRequest, e Estimate) error {
 	if most == 0 {
 		return nil
 	}
-	if upper, known := e.Most(); !known || !(upper <= most) {
+	if upper, known := e.UpperBound(); !known || !(upper <= most) {
 		return model.BadField("max_cost", "%w of %s (%s): %s", errCost, model.SmallDollars(most), from, e)
 	}
 	return nil

@@ -75,7 +75,7 @@ func TestWhatAJobIsExpectedToCost(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cl := estimated(t, c.zones, 0, c.past...)
 			r := trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
-			r.Dataset, r.Settings, r.Many = "gd_x", c.settings, c.many
+			r.Dataset, r.Settings, r.OpenEnded = "gd_x", c.settings, c.many
 			if e, err := cl.Estimate(t.Context(), r); err != nil || e.String() != c.want || e.Inputs != 3 {
 				t.Errorf("%s, %v", e, err)
 			}
@@ -92,7 +92,7 @@ func TestAJobAboveItsCapIsNotSent(t *testing.T) {
 	}
 	dear := []past{{records: 20}, {records: 2}, {records: 2}} // the cap counts what the dearest of the earlier jobs gave
 	many := r(0, model.JobSettings{})
-	many.Many = true
+	many.OpenEnded = true
 	for _, c := range []struct {
 		name   string
 		zones  []model.Zone

@@ -472,7 +472,7 @@ func TestAFailedCallAboutAJobIsKeptWithItsVerdict(t *testing.T) {
 			if !strings.Contains(d.Next(), c.step) || strings.Contains(d.Next(), "zone") {
 				t.Errorf("the steps are%s", d.Next())
 			}
-			lines, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityJob, Class: c.class})
+			lines, err := j.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryJob, Class: c.class})
 			if err != nil || len(lines) != 1 || lines[0].Cause != c.cause || !strings.HasSuffix(lines[0].Text, d.Next()) {
 				t.Errorf("the timeline has %+v, %v", lines, err)
 			}

@@ -184,7 +184,7 @@ func TestAKillInTheMiddleOfATriggerLeavesOnePostAndAJobThatMayHaveStarted(t *tes
 	if fault := settled[0].Fault; !reflect.DeepEqual(fault, model.TriggerUnseen(fault.At)) || fault.At.IsZero() {
 		t.Errorf("the verdict on it: %+v", fault)
 	}
-	lines, err := history.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityJob})
+	lines, err := history.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryJob})
 	if err != nil || len(lines) != 1 {
 		t.Fatalf("%+v, %v", lines, err)
 	}

@@ -95,7 +95,7 @@ func TestAJobIsAdoptedWhenTheServiceAnswersForIt(t *testing.T) {
 	if again, err := cl.Adopt(t.Context(), "sd_elsewhere", ""); err != nil || again.ID != "job-1" || asked.Load() != 1 {
 		t.Errorf("again: %+v, %v, %d calls", again, err, asked.Load())
 	}
-	if lines, err := history.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "job-1: sd_elsewhere was adopted" || lines[0].Ref != "job-1" {
+	if lines, err := history.Entries(t.Context(), model.HistoryFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "job-1: sd_elsewhere was adopted" || lines[0].Ref != "job-1" {
 		t.Errorf("%+v, %v", lines, err)
 	}
 }
@@ -162,10 +162,10 @@ func TestTwoStatesOfAJobDiffer(t *testing.T) {
 func TestTheTimelineSaysWhatBecameOfATrigger(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
-		verdict        verdict
-		inputs         int
-		step, activity string
-		accepted       time.Time
+		verdict     verdict
+		inputs      int
+		step, entry string
+		accepted    time.Time
 	}{
 		{verdict{state: model.JobAccepted, snapshot: "sd_1", status: 200, at: at}, 1, "snapshot sd_1", "job-7 gd_x, 1 input: accepted: snapshot sd_1", at},
 		{verdict{state: model.JobRefused, detail: "HTTP 400: no", status: 400, at: at}, 2, "HTTP 400: no", "job-7 gd_x, 2 inputs: refused: HTTP 400: no", time.Time{}},
@@ -173,8 +173,8 @@ func TestTheTimelineSaysWhatBecameOfATrigger(t *testing.T) {
 	} {
 		job := model.Job{ID: "job-7", Dataset: "gd_x", Inputs: c.inputs, Detail: "before"}
 		n, err := c.verdict.apply(&job)
-		if err != nil || n.step != c.step || !strings.EqualFold(n.activity, c.activity) {
-			t.Errorf("%+v, %v; want %q", n, err, c.activity)
+		if err != nil || n.step != c.step || !strings.EqualFold(n.entry, c.entry) {
+			t.Errorf("%+v, %v; want %q", n, err, c.entry)
 		}
 		if job.State != c.verdict.state || job.Snapshot != c.verdict.snapshot || job.Status != c.verdict.status || job.Detail != c.verdict.detail || !job.Accepted.Equal(c.accepted) {
 			t.Errorf("%+v", job)

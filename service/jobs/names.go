@@ -128,7 +128,7 @@ type (
 	// ResultChange says how a row differs between two results.
 	ResultChange = results.Change
 	// ResultHow compares.
-	ResultHow = results.How
+	ResultHow = results.CompareOptions
 	// ResultKeyError says that no row of one of the results has a key, so that nothing can be compared by it.
 	ResultKeyError = results.KeyError
 )
@@ -179,7 +179,7 @@ const (
 	DriftGood      = drift.Good
 	DriftFirst     = drift.First
 	DriftDrift     = drift.Drift
-	DriftFew       = drift.Few
+	DriftFew       = drift.FewRows
 	DriftEmpty     = drift.Empty
 	DriftMaxFields = drift.MaxFields
 )

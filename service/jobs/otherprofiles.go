@@ -332,7 +332,7 @@ func (js *Jobs) AskNow(ctx context.Context, jobID string) (model.Job, error) {
 func (js *Jobs) HeardWebhook(ctx context.Context, news model.WebhookNews) (job, said string, err error) {
 	j, err := js.JobOfWebhook(ctx, news)
 	if err == nil {
-		j, said, err = js.runnerOf(j.Profile).Heard(ctx, news)
+		j, said, err = js.runnerOf(j.Profile).HandleWebhook(ctx, news)
 	}
 	switch {
 	case errors.Is(err, ErrOnItsWay):

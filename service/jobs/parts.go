@@ -218,7 +218,7 @@ func (p *partial) became(ctx context.Context, to Destination) bool {
 // finish makes the file of the rows, which are complete, and moves it into place.
 func (p *partial) finish(ctx context.Context, to Destination, counted model.JobRows, on func(Progress)) error {
 	counted.Format = to.Format
-	if err := p.alone(ctx, on); err != nil {
+	if err := p.checkContent(ctx, on); err != nil {
 		return err
 	}
 	if to.Format != "csv" {
@@ -259,9 +259,9 @@ func (p *partial) placeable(to Destination, counted model.JobRows, sum *summed) 
 // errNotAlone is the error of two downloads to one file.
 var errNotAlone = errors.New("another download writes to the same file")
 
-// alone compares what the file holds with what came, if no lock kept others from writing to it.
-func (p *partial) alone(ctx context.Context, on func(Progress)) error {
-	if p.Alone {
+// checkContent compares what the file holds with what came, if no lock kept others from writing to it.
+func (p *partial) checkContent(ctx context.Context, on func(Progress)) error {
+	if p.Exclusive {
 		return nil
 	}
 	before := p.sum.Sum(nil)

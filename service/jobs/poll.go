@@ -78,8 +78,8 @@ func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress)
 			n.step = joinText(row.Wire, row.Detail)
 		}
 		if row.State != before.State && row.State.Final() {
-			n.activity = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
-			n.activity += row.Fault.Diagnosis.Next()
+			n.entry = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
+			n.entry += row.Fault.Diagnosis.Next()
 		}
 		return n, nil
 	})

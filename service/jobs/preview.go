@@ -251,8 +251,8 @@ func (c *previewCall) masked(out dialect.LookupPreview) dialect.LookupPreview {
 }
 
 // line is a line of the timeline about it.
-func (c *previewCall) line(text string) model.Activity {
-	return model.Activity{At: c.began, Kind: model.ActivityJob, Profile: c.p.Name, Via: model.ViaAPI, Key: c.key.Name, Text: text}
+func (c *previewCall) line(text string) model.HistoryEntry {
+	return model.HistoryEntry{At: c.began, Kind: model.HistoryJob, Profile: c.p.Name, Via: model.ViaAPI, Key: c.key.Name, Text: text}
 }
 
 // depart records that the POST is about to be sent: if this process is killed meanwhile, the next one says so.

@@ -21,14 +21,14 @@ import (
 )
 
 // told is a timeline in memory.
-type told struct{ departed, lines []model.Activity }
+type told struct{ departed, lines []model.HistoryEntry }
 
-func (t *told) Depart(_ string, a model.Activity) (func(), error) {
+func (t *told) Depart(_ string, a model.HistoryEntry) (func(), error) {
 	t.departed = append(t.departed, a)
 	return func() { t.departed = t.departed[:len(t.departed)-1] }, nil
 }
 
-func (t *told) PutActivity(_ context.Context, a model.Activity) error {
+func (t *told) PutEntry(_ context.Context, a model.HistoryEntry) error {
 	t.lines = append(t.lines, a)
 	return nil
 }
@@ -215,7 +215,7 @@ func TestAPreviewThatFailsSaysWhatItLeftAndWhatToDo(t *testing.T) {
 					t.Fatalf("%+v, under way %+v", timeline.lines, timeline.departed)
 				}
 				want := err.Error() + "; " + lost.AtService() + " · next: " + strings.Join(steps, "; ")
-				if a := timeline.lines[0]; a.Class != d.Class || a.Cause != d.Cause || a.Text != want || !a.At.Equal(began) || a.Kind != model.ActivityJob || a.Ref != "" {
+				if a := timeline.lines[0]; a.Class != d.Class || a.Cause != d.Cause || a.Text != want || !a.At.Equal(began) || a.Kind != model.HistoryJob || a.Ref != "" {
 					t.Errorf("%+v\n%s", a, want)
 				}
 			})
@@ -282,7 +282,7 @@ func TestAPreviewIsWrittenDownBeforeItIsSent(t *testing.T) {
 	rn, asked := script(t, text(200, `{}`))
 	timeline := &told{}
 	rn.cfg.Journal = timeline
-	var before []model.Activity
+	var before []model.HistoryEntry
 	rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, SecretBy: servicetest.Secret}
 	rn.cfg.Wire = exchange.New(exchange.Config{Connect: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		before = slices.Clone(timeline.departed)
@@ -291,7 +291,7 @@ func TestAPreviewIsWrittenDownBeforeItIsSent(t *testing.T) {
 	if _, err := rn.PreviewJob(t.Context(), lookup); err == nil || asked.Load() != 1 {
 		t.Errorf("%v after %d calls", err, asked.Load())
 	}
-	if len(before) != 1 || before[0].Kind != model.ActivityJob || before[0].Text != "the preview of deep_lookup, which may be billed, " || before[0].At != timeline.lines[0].At {
+	if len(before) != 1 || before[0].Kind != model.HistoryJob || before[0].Text != "the preview of deep_lookup, which may be billed, " || before[0].At != timeline.lines[0].At {
 		t.Errorf("%+v", before)
 	}
 }

@@ -190,7 +190,7 @@ func (w *wrapped) Read(p []byte) (int, error) {
 	var row *rows.RecordsError
 	switch {
 	case errors.Is(err, io.EOF):
-		return n, w.over()
+		return n, w.endOfResult()
 	case err == io.ErrUnexpectedEOF: //nolint:errorlint // a reader's error that wraps it says more
 		return n, w.result.brokeOff(err)
 	case errors.As(err, &row):
@@ -199,8 +199,8 @@ func (w *wrapped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// over is io.EOF if the job has ended with a result, or else says why there is none.
-func (w *wrapped) over() error {
+// endOfResult is io.EOF if the job has ended with a result, or else says why there is none.
+func (w *wrapped) endOfResult() error {
 	p, err := w.progress()
 	switch {
 	case err != nil:
@@ -216,7 +216,7 @@ func (w *wrapped) over() error {
 }
 
 func (w *wrapped) progress() (dialect.Progress, error) {
-	return w.call.d.ReadProductProgress(w.call.job.Dataset, w.Beside, w.Rows)
+	return w.call.d.ReadProductProgress(w.call.job.Dataset, w.Fields, w.Rows)
 }
 
 // readProgress reads an answer to a question for a job's state. That of a product may hold its
@@ -250,7 +250,7 @@ func (call jobCall) readProgress(mask exchange.Mask, resp *http.Response) (diale
 
 // charge keeps what a result says that it cost.
 func (p *partial) charge(w *wrapped) error {
-	dollars, ok := w.call.d.Charged(w.call.job.Dataset, w.Beside)
+	dollars, ok := w.call.d.Charged(w.call.job.Dataset, w.Fields)
 	if !ok {
 		return nil
 	}

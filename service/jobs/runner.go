@@ -15,9 +15,9 @@ import (
 
 // Timeline keeps lines of the timeline.
 type Timeline interface {
-	PutActivity(ctx context.Context, a model.Activity) error
+	PutEntry(ctx context.Context, a model.HistoryEntry) error
 	// Depart records that a call is about to be sent, and landed that its line was put: see journal.Journal.
-	Depart(id string, a model.Activity) (landed func(), err error)
+	Depart(id string, a model.HistoryEntry) (landed func(), err error)
 	PutKeyRejected(ctx context.Context, at time.Time, profile, key string) error
 }
 
@@ -99,8 +99,8 @@ func New(c Config) *Runner {
 
 // note says what to write beside a changed job.
 type note struct {
-	step     string // text of a new step; a change of state makes a step anyway
-	activity string // text of a line in the timeline, or empty for none
+	step  string // text of a new step; a change of state makes a step anyway
+	entry string // text of a line in the timeline, or empty for none
 }
 
 // change writes a change to the ledger and then its line to the timeline. The
@@ -112,27 +112,27 @@ func (rn *Runner) change(ctx context.Context, id string, change func(*model.Job)
 		n, err = change(job)
 		return n.step, err
 	})
-	if err == nil && n.activity != "" {
-		rn.log(ctx, job, n.activity)
+	if err == nil && n.entry != "" {
+		rn.log(ctx, job, n.entry)
 	}
 	return job, err
 }
 
 // log puts a line about a job into the timeline.
 func (rn *Runner) log(ctx context.Context, job model.Job, line string) {
-	rn.put(ctx, model.Activity{
-		At: job.Updated, Kind: model.ActivityJob, Profile: job.Profile, Via: model.ViaAPI,
+	rn.put(ctx, model.HistoryEntry{
+		At: job.Updated, Kind: model.HistoryJob, Profile: job.Profile, Via: model.ViaAPI,
 		Class: job.Fault.Diagnosis.Class, Cause: job.Fault.Diagnosis.Cause,
 		Key: job.KeyName, Bytes: job.Bytes, Ref: job.ID, Text: line,
 	})
 }
 
 // put keeps a line of the timeline, even after ctx has ended.
-func (rn *Runner) put(ctx context.Context, a model.Activity) {
+func (rn *Runner) put(ctx context.Context, a model.HistoryEntry) {
 	if rn.cfg.Journal == nil {
 		return
 	}
-	if err := rn.cfg.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {
+	if err := rn.cfg.Journal.PutEntry(context.WithoutCancel(ctx), a); err != nil {
 		rn.cfg.Log.Warn("a job's line is missing in the timeline", "job", a.Ref, "error", err)
 	}
 }

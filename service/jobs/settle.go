@@ -521,6 +521,6 @@ func (st Settler) NotStarted(ctx context.Context, id string) (model.Job, error) 
 		}
 		job.State, job.Status, job.Fault = model.JobNotSent, 0, model.JobFault{}
 		job.Detail = "marked as not started by a person"
-		return note{step: job.Detail, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, job.Detail)}, nil
+		return note{step: job.Detail, entry: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, job.Detail)}, nil
 	})
 }

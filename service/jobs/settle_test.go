@@ -120,7 +120,7 @@ func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
 func TestAWebhookThatTheServiceDoesNotAnswerForSaysWhy(t *testing.T) {
 	rn, _ := script(t, text(429, "slow down"))
 	mayHave(t, rn, testToken)
-	job, said, err := rn.Heard(t.Context(), model.WebhookNews{ID: "hook-1", Token: testToken, Snapshot: "sd_1"})
+	job, said, err := rn.HandleWebhook(t.Context(), model.WebhookNews{ID: "hook-1", Token: testToken, Snapshot: "sd_1"})
 	want := "not settled, because the service did not answer for sd_1: asking for the state of job job-1: HTTP 429: slow down · too fast · next: lower the concurrency and back off; try again, a few times at most"
 	if err != nil || job.State != model.JobMayHave || said != want {
 		t.Errorf("%+v, %q, %v", job, said, err)

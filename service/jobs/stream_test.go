@@ -99,9 +99,9 @@ func TestAnAnswerThatIsNotReadToItsEndIsClosed(t *testing.T) {
 // deaf is a timeline that takes no line.
 type deaf struct{ rejected []string }
 
-func (d *deaf) PutActivity(context.Context, model.Activity) error { return errors.New("no room") }
+func (d *deaf) PutEntry(context.Context, model.HistoryEntry) error { return errors.New("no room") }
 
-func (d *deaf) Depart(string, model.Activity) (func(), error) {
+func (d *deaf) Depart(string, model.HistoryEntry) (func(), error) {
 	return func() {}, errors.New("no room")
 }
 

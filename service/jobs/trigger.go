@@ -302,7 +302,7 @@ func (v verdict) apply(job *model.Job) (note, error) {
 	} else {
 		job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: v.fault, At: v.at}
 	}
-	return note{step: step, activity: triggered(*job, step)}, nil
+	return note{step: step, entry: triggered(*job, step)}, nil
 }
 
 // triggered is a trigger's line in the timeline: which job it was, what became of it, and what to do next.
@@ -474,6 +474,6 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 			return note{}, nil
 		}
 		job.State, job.Fault = model.JobCanceled, model.JobFault{}
-		return note{step: "cancelled on request", activity: job.ID + " " + job.Dataset + ": cancelled on request"}, nil
+		return note{step: "cancelled on request", entry: job.ID + " " + job.Dataset + ": cancelled on request"}, nil
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"zonedeck/service/exchange"
 )
 
-// heard is the last answer of the service about a job: when it came, and from where.
-type heard struct {
+// lastAnswer is the last answer of the service about a job: when it came, and from where.
+type lastAnswer struct {
 	at   time.Time
 	from model.JobPlace
 }
@@ -23,11 +23,11 @@ func (call jobCall) place() model.JobPlace { return placeOf(call.p, call.secret)
 // lastAnswer is when the service last answered for a job: as this process heard it, or else as the ledger
 // has it. It is zero if that is not known.
 func (w *watching) lastAnswer(job model.Job) time.Time {
-	switch h := w.about(job.ID).heard; {
+	switch h := w.about(job.ID).answered; {
 	case !h.at.IsZero():
 		return h.at
 	case job.Fault.Any():
-		return job.Fault.Seen
+		return job.Fault.LastAnswer
 	case job.State == model.JobAccepted:
 		return job.Accepted
 	default:
@@ -40,7 +40,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC"
 
 // lastSeen says what a job was when the service last answered for it.
 func lastSeen(job model.Job) string {
-	switch at := job.Fault.Seen; {
+	switch at := job.Fault.LastAnswer; {
 	case at.IsZero():
 		return "last seen " + job.State.Label()
 	case job.State == model.JobAccepted:
@@ -71,7 +71,7 @@ func (call jobCall) unknown(ctx context.Context, cadence dialect.Cadence, fault 
 	case own:
 		return call.decide(ctx, fault, again)
 	default:
-		job, again = call.rn.leave(ctx, job, fault, found{}.evidence(job)), 0
+		job, again = call.rn.leave(ctx, job, fault, lookupResult{}.evidence(job)), 0
 	}
 	call.rn.watching.publish(job, fault)
 	return job, again, nil
@@ -120,8 +120,8 @@ func (rn *Runner) forget(ctx context.Context, job model.Job, call model.JobCall,
 		}
 		step := line("the service no longer knows it: " + says + "; " + lastSeen(*row))
 		row.Detail = line("the service no longer knows it: " + says)
-		row.State, row.Fault = model.JobExpired, model.JobFault{Call: call, Diagnosis: d, At: rn.cfg.Now(), Seen: row.Fault.Seen}
-		return note{step: step, activity: fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), step)) + d.Next()}, nil
+		row.State, row.Fault = model.JobExpired, model.JobFault{Call: call, Diagnosis: d, At: rn.cfg.Now(), LastAnswer: row.Fault.LastAnswer}
+		return note{step: step, entry: fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), step)) + d.Next()}, nil
 	})
 	if err != nil {
 		return job, err
@@ -129,8 +129,8 @@ func (rn *Runner) forget(ctx context.Context, job model.Job, call model.JobCall,
 	return after, nil
 }
 
-// found is what a lookup showed about a job that the service does not know.
-type found struct {
+// lookupResult is what a lookup showed about a job that the service does not know.
+type lookupResult struct {
 	// listed says that the service's list has it after all; says is what the list shows, "" if there is
 	// no list.
 	listed  bool
@@ -140,7 +140,7 @@ type found struct {
 }
 
 // evidence is what a verdict on the job is based on, besides the answer.
-func (f found) evidence(job model.Job) []model.Evidence {
+func (f lookupResult) evidence(job model.Job) []model.Evidence {
 	seen := lastSeen(job)
 	if job.Fault.Call == model.CallProgress {
 		seen += "; not known since " + stamp(job.Fault.At)
@@ -156,8 +156,8 @@ func (f found) evidence(job model.Job) []model.Evidence {
 
 // lookFor looks for a job in the service's own list, and compares where it is asked for with where it was
 // launched. A list with another job of the ledger belongs to that job's account. The error is ctx's.
-func (call jobCall) lookFor(ctx context.Context) (f found, err error) {
-	f.against = call.elsewhere()
+func (call jobCall) lookFor(ctx context.Context) (f lookupResult, err error) {
+	f.against = call.otherAccount()
 	if _, product := call.d.ProductOf(call.job.Dataset); product || call.rn.cfg.List == nil || call.job.Dataset == "" {
 		return f, nil
 	}
@@ -170,7 +170,7 @@ func (call jobCall) lookFor(ctx context.Context) (f found, err error) {
 	other := ""
 	for _, remote := range listed {
 		if remote.Snapshot == call.job.Snapshot {
-			return found{listed: true, listing: list + " has it"}, nil
+			return lookupResult{listed: true, listing: list + " has it"}, nil
 		}
 		if other != "" {
 			continue
@@ -194,10 +194,10 @@ func (call jobCall) lookFor(ctx context.Context) (f found, err error) {
 	return f, nil
 }
 
-// elsewhere says why a call about a job may ask another account than the one that launched it, or
+// otherAccount says why a call about a job may ask another account than the one that launched it, or
 // nothing. An answer that this process had about the job counts like its launch.
-func (call jobCall) elsewhere() string {
-	if h := call.rn.watching.about(call.job.ID).heard; !h.at.IsZero() {
+func (call jobCall) otherAccount() string {
+	if h := call.rn.watching.about(call.job.ID).answered; !h.at.IsZero() {
 		return h.from.Differs(call.place())
 	}
 	var launched model.JobPlace
@@ -233,6 +233,6 @@ func (rn *Runner) askAgain(ctx context.Context, job model.Job) (model.Job, error
 		row.Fault = model.JobFault{}
 		*row = applyProgress(*row, progress)
 		step := joinText("the service knows it again", joinText(row.Wire, row.Detail))
-		return note{step: step, activity: fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), step))}, nil
+		return note{step: step, entry: fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), step))}, nil
 	})
 }

@@ -143,7 +143,7 @@ func TestAJobThatTheServiceForgetsWhileItRunsHasExpired(t *testing.T) {
 	if got := actions(d); !slices.Equal(got, []model.Action{model.ActionRetry, model.ActionLaunch}) || !strings.Contains(d.Steps[1].Text, "billed a second time") {
 		t.Errorf("%+v", d.Steps)
 	}
-	lines, err := history.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityJob})
+	lines, err := history.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryJob})
 	if err != nil || !strings.HasPrefix(lines[0].Text, "job-1 gd_products: expired: "+step+" · next: look for it in the service's list") || lines[0].Cause != model.CauseServiceError {
 		t.Errorf("%+v, %v", lines[0], err)
 	}
@@ -218,8 +218,8 @@ func TestAGatewaysAnswerSaysNothingOfAJob(t *testing.T) {
 	if got := notes(job.Fault.Diagnosis); !slices.Equal(got, []string{"last seen running at 2026-11-24 12:01:00 UTC; not known since 2026-11-24 12:01:00 UTC"}) {
 		t.Errorf("%q", got)
 	}
-	if since := time.Date(2026, 11, 24, 12, 1, 0, 0, time.UTC); !job.Fault.At.Equal(since) || !job.Fault.Seen.Equal(since) {
-		t.Errorf("unknown since %s, seen %s", job.Fault.At, job.Fault.Seen)
+	if since := time.Date(2026, 11, 24, 12, 1, 0, 0, time.UTC); !job.Fault.At.Equal(since) || !job.Fault.LastAnswer.Equal(since) {
+		t.Errorf("unknown since %s, seen %s", job.Fault.At, job.Fault.LastAnswer)
 	}
 	if last := job.Steps[len(job.Steps)-1]; !strings.HasSuffix(last.Text, "Not Found; last seen running at 2026-11-24 12:01:00 UTC; it is not asked for any more") {
 		t.Errorf("%q", last.Text)
@@ -379,7 +379,7 @@ func TestAForgottenJobIsTakenBackWhenTheServiceKnowsItAgain(t *testing.T) {
 		"watch": watch,
 		"once":  func(s *forgetful) (model.Job, error) { return s.rn.AskNow(t.Context(), "job-1") },
 		"webhook": func(s *forgetful) (model.Job, error) {
-			job, _, err := s.rn.Heard(t.Context(), model.WebhookNews{ID: "hook-1", Snapshot: "sd_1", Verified: true})
+			job, _, err := s.rn.HandleWebhook(t.Context(), model.WebhookNews{ID: "hook-1", Snapshot: "sd_1", Verified: true})
 			return job, err
 		},
 	} {

@@ -46,11 +46,11 @@ type watching struct {
 
 // questions is what is known here of those about one job.
 type questions struct {
-	call     *jobCall  // for the next one; nil after a failure
-	err      error     // of the last one
-	heard    heard     // the last answer
-	lacked   time.Time // when the job's key was last unavailable
-	rejected *keyValue // of the job's key, which was rejected or is of another account: the job is left to other processes
+	call     *jobCall   // for the next one; nil after a failure
+	err      error      // of the last one
+	answered lastAnswer // the last answer
+	lacked   time.Time  // when the job's key was last unavailable
+	rejected *keyValue  // of the job's key, which was rejected or is of another account: the job is left to other processes
 }
 
 // about is what is known of the questions about a job.
@@ -130,7 +130,7 @@ func (w *watching) publish(job model.Job, err error) {
 			q.call = nil
 		}
 		if job.State.Final() {
-			q.heard = heard{}
+			q.answered = lastAnswer{}
 		}
 	})
 	w.mu.Lock()
@@ -171,8 +171,8 @@ func (w *watching) lacks(job model.Job, why error) {
 	w.learn(job.ID, func(q *questions) { q.lacked = time.Now() })
 }
 
-// lately reports whether a job's key was unavailable a moment ago.
-func (w *watching) lately(id string) bool { return time.Since(w.about(id).lacked) < lookAgain }
+// lackedKey reports whether a job's key was unavailable a moment ago.
+func (w *watching) lackedKey(id string) bool { return time.Since(w.about(id).lacked) < lookAgain }
 
 // reject leaves a job to others until somebody asks about it here, or its key has another value.
 func (w *watching) reject(job model.Job) {
@@ -301,7 +301,7 @@ func (w *watching) ask(ctx context.Context, item work.Item) (again time.Duration
 	case job.State.Final():
 		w.publish(job, nil)
 		return 0, nil
-	case w.rejectedHere(job), w.lately(job.ID):
+	case w.rejectedHere(job), w.lackedKey(job.ID):
 		if over {
 			return 0, nil
 		}
@@ -367,7 +367,7 @@ func (call jobCall) askOnce(ctx context.Context, cadence dialect.Cadence, used b
 	fault := (*exchange.CallError)(nil)
 	switch {
 	case err == nil:
-		w.learn(job.ID, func(q *questions) { q.heard = heard{call.rn.cfg.Now(), call.place()} })
+		w.learn(job.ID, func(q *questions) { q.answered = lastAnswer{call.rn.cfg.Now(), call.place()} })
 		if job, err = call.rn.record(ctx, job, progress); err != nil {
 			w.publish(call.job, err)
 			return call.job, 0, err

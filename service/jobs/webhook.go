@@ -64,7 +64,7 @@ func (rn *Runner) awaits(ctx context.Context, job model.Job) (model.Job, time.Du
 var ErrNoAddress = errors.New("the service was given no address of the inbox with the job, so that no webhook comes for it")
 
 // AwaitWebhook waits once more for the webhook of a job that may have started: one that comes to its
-// address settles it (see Heard). Nothing is sent. If none comes in time, whoever follows jobs
+// address settles it (see HandleWebhook). Nothing is sent. If none comes in time, whoever follows jobs
 // records that.
 //
 // Errors: ErrNoAddress, ErrSettled, ErrUnknownJob, the ledger's.
@@ -82,7 +82,7 @@ func (st Settler) AwaitWebhook(ctx context.Context, id string) (model.Job, error
 		}
 		row.WebhookDue = st.rn.webhookDue(row.WebhookToken)
 		wait := row.WebhookDue.Sub(st.rn.cfg.Now()).Round(time.Second)
-		return note{step: fmt.Sprintf("waits %s for its webhook; nothing is sent", wait), activity: fmt.Sprintf("%s %s: waits %s for its webhook", row.ID, row.Dataset, wait)}, nil
+		return note{step: fmt.Sprintf("waits %s for its webhook; nothing is sent", wait), entry: fmt.Sprintf("%s %s: waits %s for its webhook", row.ID, row.Dataset, wait)}, nil
 	})
 }
 
@@ -124,7 +124,7 @@ func (rn *Runner) lookInList(ctx context.Context) (again time.Duration, err erro
 // for a while.
 func (rn *Runner) hasKey(ctx context.Context, p model.Profile, job model.Job) bool {
 	w := &rn.watching
-	if w.lately(job.ID) {
+	if w.lackedKey(job.ID) {
 		return false
 	}
 	_, _, err := exchange.KeyFor(ctx, rn.cfg.Source, p, rn.Settler().keyOf(job))
@@ -159,7 +159,7 @@ func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job,
 		}
 		row.WebhookDue = time.Time{}
 		step := "no webhook came in time, and " + said
-		return note{step: step, activity: row.ID + " " + row.Dataset + ": " + step}, nil
+		return note{step: step, entry: row.ID + " " + row.Dataset + ": " + step}, nil
 	})
 	if errors.Is(err, ErrSettled) {
 		return due, nil
@@ -177,18 +177,18 @@ func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model
 			return note{}, nil
 		}
 		row.WebhookDue = time.Time{}
-		return note{step: why, activity: row.ID + " " + row.Dataset + ": " + why}, nil
+		return note{step: why, entry: row.ID + " " + row.Dataset + ": " + why}, nil
 	})
 }
 
-// Heard tells a job about its webhook, and has whoever follows jobs ask the service: nothing that a
+// HandleWebhook tells a job about its webhook, and has whoever follows jobs ask the service: nothing that a
 // webhook says is believed. A job with an address of its own is told only of webhooks that came there
 // or are verified; other people's never enter a job's history. A job that may have started is settled
 // by a webhook to its own address that names an identifier, once the service has answered for that
 // identifier. It returns the job, and in words what came of it.
 //
 // Errors: ErrUnknownJob (no job of the ledger waits for it), ErrOnItsWay, the ledger's, ctx's.
-func (rn *Runner) Heard(ctx context.Context, news model.WebhookNews) (job model.Job, said string, err error) {
+func (rn *Runner) HandleWebhook(ctx context.Context, news model.WebhookNews) (job model.Job, said string, err error) {
 	defer rn.cfg.Wire.Begin()()
 	if job, err = rn.JobOfWebhook(ctx, news); err != nil {
 		return job, "", err
@@ -255,7 +255,7 @@ func (rn *Runner) noteWebhook(ctx context.Context, job model.Job, news model.Web
 	}
 	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		row.WebhookDue = time.Time{}
-		return note{step: step, activity: row.ID + " " + row.Dataset + ": " + step}, nil
+		return note{step: step, entry: row.ID + " " + row.Dataset + ": " + step}, nil
 	})
 }
 

@@ -44,7 +44,7 @@ func TestAWebhookThatIsNobodysChangesNothing(t *testing.T) {
 	before := texts(t, rn, job.ID)
 	for _, forged := range []model.WebhookNews{{Snapshot: "sd_1"}, {Snapshot: "sd_1", Token: testToken + "x"}} {
 		forged.ID, forged.How = "hook-1", "unverified"
-		got, said, err := rn.Heard(t.Context(), forged)
+		got, said, err := rn.HandleWebhook(t.Context(), forged)
 		if err != nil || got.ID != job.ID || !strings.HasPrefix(said, "nothing was done") {
 			t.Errorf("%+v: %s, %q, %v", forged, got.ID, said, err)
 		}
@@ -55,7 +55,7 @@ func TestAWebhookThatIsNobodysChangesNothing(t *testing.T) {
 	}
 	for i, real := range []model.WebhookNews{{Token: testToken, How: "unverified"}, {Snapshot: "sd_1", How: "verified by it", Verified: true}} {
 		real.ID = "hook-" + string(rune('2'+i))
-		if _, said, err := rn.Heard(t.Context(), real); err != nil || said != "the service is asked for the job's state" {
+		if _, said, err := rn.HandleWebhook(t.Context(), real); err != nil || said != "the service is asked for the job's state" {
 			t.Errorf("%+v: %q, %v", real, said, err)
 		}
 		if all := texts(t, rn, job.ID); !slices.Contains(all, "webhook "+real.ID+" came ("+real.How+")") {
@@ -73,13 +73,13 @@ func TestAWebhookWithoutAnAddressOfItsOwn(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"ready"}`))
 	job := accepted(t, rn)
 	before := texts(t, rn, job.ID)
-	_, said, err := rn.Heard(t.Context(), model.WebhookNews{ID: "hook-1", Snapshot: "sd_1", How: "unverified"})
+	_, said, err := rn.HandleWebhook(t.Context(), model.WebhookNews{ID: "hook-1", Snapshot: "sd_1", How: "unverified"})
 	if err != nil || said != "the service is asked for the job's state" || !slices.Equal(texts(t, rn, job.ID), before) {
 		t.Errorf("%q, %v, %q", said, err, texts(t, rn, job.ID))
 	}
 	changed(t, rn, job.ID, func(job *model.Job) { job.State = model.JobReady })
 	before = texts(t, rn, job.ID)
-	_, said, err = rn.Heard(t.Context(), model.WebhookNews{ID: "hook-2", Snapshot: "sd_1", How: "verified by it", Verified: true})
+	_, said, err = rn.HandleWebhook(t.Context(), model.WebhookNews{ID: "hook-2", Snapshot: "sd_1", How: "verified by it", Verified: true})
 	if err != nil || !strings.HasSuffix(said, "already") || !slices.Equal(texts(t, rn, job.ID), before) {
 		t.Errorf("%q, %v, %q", said, err, texts(t, rn, job.ID))
 	}
@@ -92,7 +92,7 @@ func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 	sending := model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1, WebhookToken: testToken}
 	noerr.Must(t, noerr.From(rn.cfg.Ledger.Begin(t.Context(), sending, "", nil, nil)))
 	news := model.WebhookNews{ID: "hook-1", Token: testToken}
-	if _, _, err := rn.Heard(t.Context(), news); !errors.Is(err, ErrOnItsWay) {
+	if _, _, err := rn.HandleWebhook(t.Context(), news); !errors.Is(err, ErrOnItsWay) {
 		t.Errorf("%v", err)
 	}
 	other, _, err := ledger.Open(t.Context(), rn.cfg.Ledger.Path(), time.Now)
@@ -102,7 +102,7 @@ func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 	if err = errors.Join(err, other.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if job, said, err := rn.Heard(t.Context(), news); err != nil || job.ID != dead.ID || job.State != model.JobNotSent || !strings.Contains(said, "that was not sent") ||
+	if job, said, err := rn.HandleWebhook(t.Context(), news); err != nil || job.ID != dead.ID || job.State != model.JobNotSent || !strings.Contains(said, "that was not sent") ||
 		!slices.Contains(texts(t, rn, dead.ID), "webhook hook-1 came ()") {
 		t.Errorf("%+v, %q, %v", job, said, err)
 	}
@@ -147,7 +147,7 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.
 	}
 	// One that comes in time settles it.
 	noerr.Must(t, noerr.From(rn.Settler().AwaitWebhook(t.Context(), job.ID)))
-	settled, said, err := rn.Heard(context.WithoutCancel(t.Context()), model.WebhookNews{ID: "hook-1", Token: testToken, Snapshot: "sd_1"})
+	settled, said, err := rn.HandleWebhook(context.WithoutCancel(t.Context()), model.WebhookNews{ID: "hook-1", Token: testToken, Snapshot: "sd_1"})
 	if err != nil || settled.State != model.JobReady || !settled.WebhookDue.IsZero() || !strings.Contains(said, "answered for sd_1") {
 		t.Errorf("%+v, %q, %v", settled, said, err)
 	}

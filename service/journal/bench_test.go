@@ -36,24 +36,24 @@ func BenchmarkOpenWarm(b *testing.B) {
 	})
 }
 
-// BenchmarkTimeline asks 10,000 rows the questions the Activity tab asks.
+// BenchmarkTimeline asks 10,000 rows the questions the tab History asks.
 func BenchmarkTimeline(b *testing.B) {
 	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
 	fillRows(b, j, 10_000)
 	for _, c := range []struct {
 		name string
-		f    model.ActivityFilter
+		f    model.HistoryFilter
 	}{
-		{"newest 200", model.ActivityFilter{}},
-		{"page in the middle", model.ActivityFilter{Before: 5000}},
-		{"class", model.ActivityFilter{Class: model.ClassCaptcha}},
-		{"zone and words", model.ActivityFilter{Zone: "serp_demo", Words: []string{"shop"}}},
-		{"words found nowhere", model.ActivityFilter{Words: []string{"nowhere"}}},
-		{"since, all of it", model.ActivityFilter{Since: testTime.Add(9990 * time.Second)}},
+		{"newest 200", model.HistoryFilter{}},
+		{"page in the middle", model.HistoryFilter{Before: 5000}},
+		{"class", model.HistoryFilter{Class: model.ClassCaptcha}},
+		{"zone and words", model.HistoryFilter{Zone: "serp_demo", Words: []string{"shop"}}},
+		{"words found nowhere", model.HistoryFilter{Words: []string{"nowhere"}}},
+		{"since, all of it", model.HistoryFilter{Since: testTime.Add(9990 * time.Second)}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
-				noerr.Must(b, noerr.From(j.Activity(b.Context(), c.f)))
+				noerr.Must(b, noerr.From(j.Entries(b.Context(), c.f)))
 			}
 		})
 	}

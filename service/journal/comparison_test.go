@@ -25,8 +25,8 @@ func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
 		Cells: []model.Cell{{Vary: model.Vary{Zone: zone, Via: model.ViaAPI}}, {Vary: model.Vary{Zone: model.Zone{Name: "z", Password: "cmd:op read token"}, Via: model.ViaNative}, Problem: "none"}},
 	}
 	noerr.Must(t, j.PutComparison(t.Context(), twin))
-	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, Ref: "t_1", Text: "later"}))
-	first, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityComparison})
+	noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{Kind: model.HistoryFetch, Ref: "t_1", Text: "later"}))
+	first, err := j.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryComparison})
 	if err != nil || len(first) != 1 || first[0].Text != "0 cells compared: no cell was ok in every run" || first[0].Zone != "" {
 		t.Errorf("%+v, %v", first, err)
 	}
@@ -42,7 +42,7 @@ func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
 	if twin.Cells[1].Zone.Password == "" || twin.Base.Header.Get("Cookie") != "sid=1" {
 		t.Error("the caller's own was masked")
 	}
-	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	lines, err := j.Entries(t.Context(), model.HistoryFilter{})
 	if err != nil || len(lines) != 2 || lines[0].Text != "later" || lines[1].ID != first[0].ID {
 		t.Fatalf("%+v, %v", lines, err)
 	}
@@ -50,7 +50,7 @@ func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
 		a.Text != "1 cell compared; this is the only one that was ok in every run (1 of 1 ok, median 412 ms, $1.50 per 1000)" || strings.Contains(a.URL, "pw@") {
 		t.Errorf("%+v", a)
 	}
-	if found, err := j.Activity(t.Context(), model.ActivityFilter{Words: []string{"unlocker_demo"}}); err != nil || len(found) != 1 {
+	if found, err := j.Entries(t.Context(), model.HistoryFilter{Words: []string{"unlocker_demo"}}); err != nil || len(found) != 1 {
 		t.Errorf("the line is found by %d, %v", len(found), err)
 	}
 	for name, c := range map[string]struct {

@@ -18,7 +18,7 @@ func TestHistoryWithoutATimeIsOfNow(t *testing.T) {
 	r.Started = time.Time{}
 	noerr.Must(t, j.PutFetch(t.Context(), "p", r))
 	noerr.Must(t, j.PutKeyEvent(t.Context(), KeyEvent{Key: "k", Event: "created"}))
-	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	lines, err := j.Entries(t.Context(), model.HistoryFilter{})
 	if err != nil || len(lines) != 2 || !lines[1].At.Equal(testTime.Add(time.Second)) || !lines[0].At.Equal(testTime.Add(2*time.Second)) {
 		t.Errorf("%+v, %v", lines, err)
 	}
@@ -35,14 +35,14 @@ func TestHistoryThatCannotBeWrittenStaysQueued(t *testing.T) {
 	noerr.Must(t, err)
 	end := sabotage(t, j, "INSERT ON fetches")
 	noerr.Must(t, j.PutFetch(t.Context(), "p", sampleFetch("f_1")))
-	if _, err := j.Activity(t.Context(), model.ActivityFilter{}); err == nil {
+	if _, err := j.Entries(t.Context(), model.HistoryFilter{}); err == nil {
 		t.Error("the fetch could not be written, and the timeline says nothing")
 	}
 	if _, err := j.KeyEvents(t.Context(), "k", 1); err == nil {
 		t.Error("the fetch could not be written, and the events say nothing")
 	}
 	end()
-	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 {
+	if lines, err := j.Entries(t.Context(), model.HistoryFilter{}); err != nil || len(lines) != 1 {
 		t.Errorf("%+v, %v", lines, err)
 	}
 	end = sabotage(t, j, "INSERT ON key_events")
@@ -54,7 +54,7 @@ func TestHistoryThatCannotBeWrittenStaysQueued(t *testing.T) {
 		t.Errorf("close: %v", err)
 	}
 	_ = end // the file is closed
-	if err := j.PutActivity(t.Context(), line(1)); !errors.Is(err, errClosed) {
+	if err := j.PutEntry(t.Context(), line(1)); !errors.Is(err, errClosed) {
 		t.Errorf("after close: %v", err)
 	}
 }
@@ -63,14 +63,14 @@ func TestHistoryThatCannotBeWrittenStaysQueued(t *testing.T) {
 func TestACallThatCannotBeWrittenIsAnError(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	end := sabotage(t, j, "INSERT ON activity")
-	call := model.Activity{Kind: model.ActivityAgent, Ref: "a_1", Text: "fetch: under way"}
+	call := model.HistoryEntry{Kind: model.HistoryAgent, Ref: "a_1", Text: "fetch: under way"}
 	if err := j.PutCall(t.Context(), call); err == nil || !strings.Contains(err.Error(), "no room") {
 		t.Errorf("the line could not be written: %v", err)
 	}
 	end()
 	call.Text = "fetch: not sent"
 	noerr.Want(t, j.PutCall(t.Context(), call))
-	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "fetch: not sent" {
+	if lines, err := j.Entries(t.Context(), model.HistoryFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "fetch: not sent" {
 		t.Errorf("%+v, %v", lines, err)
 	}
 }
@@ -78,14 +78,14 @@ func TestACallThatCannotBeWrittenIsAnError(t *testing.T) {
 func TestWhatWasLostAndWhatIsQueuedAreCountedTogether(t *testing.T) {
 	j, unlock := slow(t, func(s *settings) { s.maxRows = 2 })
 	for range 6 {
-		_ = j.PutActivity(t.Context(), line(1)) // five are lost, see TestAFullQueueWaitsForTheDiskAndSaysWhatWasLost
+		_ = j.PutEntry(t.Context(), line(1)) // five are lost, see TestAFullQueueWaitsForTheDiskAndSaysWhatWasLost
 	}
 	if err := j.Close(); err == nil || !strings.Contains(err.Error(), "6 entries of history were not written") || !errors.Is(err, database.ErrLocked) {
 		t.Errorf("close: %v", err)
 	}
 	unlock()
 	one, unlock := slow(t, func(*settings) {})
-	noerr.Must(t, one.PutActivity(t.Context(), line(1)))
+	noerr.Must(t, one.PutEntry(t.Context(), line(1)))
 	if err := one.Close(); err == nil || !strings.Contains(err.Error(), "1 entry of history was not written") {
 		t.Errorf("close: %v", err)
 	}
@@ -101,13 +101,13 @@ func TestAJournalIsPrunedOnlyNowAndThen(t *testing.T) {
 	put := func(n int) {
 		t.Helper()
 		for range n {
-			noerr.Must(t, j.PutActivity(t.Context(), line(1)))
+			noerr.Must(t, j.PutEntry(t.Context(), line(1)))
 		}
 		noerr.Must(t, j.flush(t.Context()))
 	}
 	lines := func() int {
 		t.Helper()
-		list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: maxPage})
+		list, err := j.Entries(t.Context(), model.HistoryFilter{Limit: maxPage})
 		noerr.Must(t, err)
 		return len(list)
 	}
@@ -125,7 +125,7 @@ func TestAJournalIsPrunedOnlyNowAndThen(t *testing.T) {
 func TestAPruneThatFailsForgetsNothing(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for range 2 {
-		noerr.Must(t, j.PutActivity(t.Context(), line(1)))
+		noerr.Must(t, j.PutEntry(t.Context(), line(1)))
 	}
 	noerr.Must(t, j.flush(t.Context()))
 	end := sabotage(t, j, "DELETE ON activity")
@@ -133,7 +133,7 @@ func TestAPruneThatFailsForgetsNothing(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	end()
-	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 2 {
+	if lines, err := j.Entries(t.Context(), model.HistoryFilter{}); err != nil || len(lines) != 2 {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
 }

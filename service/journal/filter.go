@@ -8,27 +8,27 @@ import (
 )
 
 // fields is what the entries of the history can be asked.
-func fields(now time.Time) query.Fields[model.Activity] {
-	kinds := []model.ActivityKind{model.ActivityFetch, model.ActivityComparison, model.ActivityProbe, model.ActivityJob, model.ActivityKey, model.ActivityAgent, model.ActivityWebhook}
+func fields(now time.Time) query.Fields[model.HistoryEntry] {
+	kinds := []model.HistoryKind{model.HistoryFetch, model.HistoryComparison, model.HistoryProbe, model.HistoryJob, model.HistoryKey, model.HistoryAgent, model.HistoryWebhook}
 	const source = "coalesce((SELECT source FROM activity_sources WHERE activity_sources.id = activity.id), '')"
-	text := func(of func(model.Activity) string) func(model.Activity) []string {
-		return func(a model.Activity) []string { return []string{of(a)} }
+	text := func(of func(model.HistoryEntry) string) func(model.HistoryEntry) []string {
+		return func(a model.HistoryEntry) []string { return []string{of(a)} }
 	}
-	return query.Fields[model.Activity]{
+	return query.Fields[model.HistoryEntry]{
 		query.SearchText(searchText),
-		query.Enum("class", "captcha", texts(model.Classes()), text(func(a model.Activity) string { return string(a.Class) })).In("activity.class"),
-		query.List("zone", "unlocker_demo", text(func(a model.Activity) string { return a.Zone })).In("activity.zone"),
-		query.List("key", "batch-user", text(func(a model.Activity) string { return a.Key })).In("activity.key"),
-		query.Enum("kind", "fetch", texts(kinds), text(func(a model.Activity) string { return string(a.Kind) })).In("activity.kind"),
-		query.List("profile", "local", text(func(a model.Activity) string { return a.Profile })).In("activity.profile"),
-		query.Enum("by", model.SourceAgent, model.Sources(), text(func(a model.Activity) string { return a.Source })).In(source),
-		query.Since(func(a model.Activity) time.Time { return a.At }, func(model.Activity) time.Time { return now }).In("+at"),
+		query.Enum("class", "captcha", texts(model.Classes()), text(func(a model.HistoryEntry) string { return string(a.Class) })).In("activity.class"),
+		query.List("zone", "unlocker_demo", text(func(a model.HistoryEntry) string { return a.Zone })).In("activity.zone"),
+		query.List("key", "batch-user", text(func(a model.HistoryEntry) string { return a.Key })).In("activity.key"),
+		query.Enum("kind", "fetch", texts(kinds), text(func(a model.HistoryEntry) string { return string(a.Kind) })).In("activity.kind"),
+		query.List("profile", "local", text(func(a model.HistoryEntry) string { return a.Profile })).In("activity.profile"),
+		query.Enum("by", model.SourceAgent, model.Sources(), text(func(a model.HistoryEntry) string { return a.Source })).In(source),
+		query.Since(func(a model.HistoryEntry) time.Time { return a.At }, func(model.HistoryEntry) time.Time { return now }).In("+at"),
 	}
 }
 
 // ParseFilter reads what an operator types. What the indices of the history know has its field in the filter; the rest
 // are clauses.
-func ParseFilter(text string, now time.Time) (f model.ActivityFilter, err error) {
+func ParseFilter(text string, now time.Time) (f model.HistoryFilter, err error) {
 	q, err := query.Parse(text, fields(now))
 	for _, t := range q.Terms() {
 		clause, args, _ := q.SQL(t)
@@ -49,7 +49,7 @@ func ParseFilter(text string, now time.Time) (f model.ActivityFilter, err error)
 }
 
 // indexed is the place of the one value that a term asks for; nil where it asks otherwise, or the place is taken.
-func indexed(f *model.ActivityFilter, t query.Term, args []any) *string {
+func indexed(f *model.HistoryFilter, t query.Term, args []any) *string {
 	place := map[string]*string{
 		"class": (*string)(&f.Class), "kind": (*string)(&f.Kind), "zone": &f.Zone, "key": &f.Key, "profile": &f.Profile, "by": &f.Source,
 	}[t.Name]

@@ -12,15 +12,15 @@ import (
 func noon() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
 
 func TestFilterTermsAreRead(t *testing.T) {
-	for in, want := range map[string]model.ActivityFilter{
+	for in, want := range map[string]model.HistoryFilter{
 		"":                                {},
 		"shop  captcha":                   {Words: []string{"shop", "captcha"}},
 		"class:captcha zone:z key:k":      {Class: model.ClassCaptcha, Zone: "z", Key: "k"},
 		"by:rotation":                     {Source: model.SourceRotation},
-		"by:agent kind:agent":             {Source: model.SourceAgent, Kind: model.ActivityAgent},
+		"by:agent kind:agent":             {Source: model.SourceAgent, Kind: model.HistoryAgent},
 		"profile:acme":                    {Profile: "acme"},
 		"class:access":                    {Class: model.ClassAccessRestricted},
-		"class:too-fast kind:fetch":       {Class: model.ClassTooFast, Kind: model.ActivityFetch},
+		"class:too-fast kind:fetch":       {Class: model.ClassTooFast, Kind: model.HistoryFetch},
 		"since:2h":                        {Since: noon().Add(-2 * time.Hour)},
 		"since:3d shop":                   {Since: noon().Add(-72 * time.Hour), Words: []string{"shop"}},
 		"since:1w":                        {Since: noon().Add(-168 * time.Hour)},

@@ -24,14 +24,14 @@ import (
 // leaves there was perhaps sent, and the next one that opens the journal says so. A call costs one
 // small write that waits for no disk; the loss of power may take it. Its zero value is ready.
 type flights struct {
-	dir  string
-	mu   sync.Mutex
-	sign *textfile.Sign
-	file *os.File
-	size int64              // of the file, in bytes
-	most int64              // at which it is written anew, with the calls alone that are under way
-	open map[string]*flight // by identifier
-	err  error              // why none can be written down
+	dir       string
+	mu        sync.Mutex
+	sign      *textfile.Sign
+	file      *os.File
+	size      int64              // of the file, in bytes
+	rewriteAt int64              // at which it is written anew, with the calls alone that are under way
+	open      map[string]*flight // by identifier
+	err       error              // why none can be written down
 }
 
 type flight struct {
@@ -44,8 +44,8 @@ const flightsMost = 1 << 20
 
 // flightLine is a line of the file: a call that is to be sent, or the end of one.
 type flightLine struct {
-	ID   string          `json:"id"`
-	Call *model.Activity `json:"call,omitempty"`
+	ID   string              `json:"id"`
+	Call *model.HistoryEntry `json:"call,omitempty"`
 	// Meanwhile is the text of the line that the timeline has while the call is under way, if it has one.
 	Meanwhile string `json:"meanwhile,omitempty"`
 	Ended     bool   `json:"ended,omitempty"`
@@ -62,7 +62,7 @@ const (
 
 // Depart writes down that a call is about to be sent. id is what its own line in the timeline refers to. A line goes into the timeline if this process
 // ends before landed is called; landed is called after the call's own line was put.
-func (j *Journal) Depart(id string, a model.Activity) (landed func(), err error) {
+func (j *Journal) Depart(id string, a model.HistoryEntry) (landed func(), err error) {
 	a.Text += maySent + unseenEnd
 	if err := j.depart(flightLine{ID: id, Call: &a}); err != nil {
 		return func() {}, err
@@ -73,7 +73,7 @@ func (j *Journal) Depart(id string, a model.Activity) (landed func(), err error)
 // BeginCall writes the line of a call that begins: a.Text, which names the call, and that it is under way. PutCall
 // with the same Ref replaces it. If this process ends before that, the next one that opens the journal replaces it, and says
 // that the end was not seen; that the call may have been sent, too, if it sends something. Like PutCall it waits for the disk.
-func (j *Journal) BeginCall(ctx context.Context, a model.Activity, sends bool) error {
+func (j *Journal) BeginCall(ctx context.Context, a model.HistoryEntry, sends bool) error {
 	unseen, what := a, a.Text
 	a.Text, unseen.Text = what+": "+underWay, what+": "+unseenEnd
 	if sends {
@@ -126,7 +126,7 @@ func (f *flights) begin() error {
 	if f.err == nil {
 		f.file, f.err = f.another()
 	}
-	f.open, f.most = map[string]*flight{}, flightsMost
+	f.open, f.rewriteAt = map[string]*flight{}, flightsMost
 	return f.err
 }
 
@@ -152,7 +152,7 @@ func (f *flights) write(l flightLine) error {
 // shrink puts the calls that are under way into another file, once this one has become large. Until that
 // is done both files have them.
 func (f *flights) shrink() error {
-	if f.size < f.most {
+	if f.size < f.rewriteAt {
 		return nil
 	}
 	next, err := f.another()
@@ -167,7 +167,7 @@ func (f *flights) shrink() error {
 	if err != nil {
 		was, f.file, f.size = next, was, size
 	}
-	f.most = max(flightsMost, 2*f.size)
+	f.rewriteAt = max(flightsMost, 2*f.size)
 	return errors.Join(err, was.Close(), os.Remove(was.Name()))
 }
 
@@ -261,7 +261,7 @@ func (j *Journal) recoverFlight(ctx context.Context, name string) error {
 		return err
 	}
 	for _, call := range calls {
-		put := j.PutActivity
+		put := j.PutEntry
 		if call.Meanwhile != "" {
 			put = j.PutCall
 		}

@@ -41,14 +41,14 @@ func afterKill(t *testing.T, path string, j *Journal, check func(next *Journal))
 // depart is a call that is about to be sent.
 func depart(t testing.TB, j *Journal, id, url string) (landed func()) {
 	t.Helper()
-	landed, err := j.Depart(id, model.Activity{Kind: model.ActivityFetch, Profile: "acme", Zone: "z", URL: url, Via: model.ViaAPI, Key: "etl"})
+	landed, err := j.Depart(id, model.HistoryEntry{Kind: model.HistoryFetch, Profile: "acme", Zone: "z", URL: url, Via: model.ViaAPI, Key: "etl"})
 	noerr.Must(t, err)
 	return landed
 }
 
 func lines(t *testing.T, j *Journal) (out []string) {
 	t.Helper()
-	list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 100})
+	list, err := j.Entries(t.Context(), model.HistoryFilter{Limit: 100})
 	noerr.Must(t, err)
 	for _, a := range list {
 		out = append(out, a.URL+" "+a.Text)
@@ -61,7 +61,7 @@ func TestACallOfAKilledProcessIsToldOfOnce(t *testing.T) {
 	j := openTest(t, path)
 	over := depart(t, j, "f_1", "http://a.test/over")
 	depart(t, j, "f_2", "http://user:pw-of-user@a.test/open")
-	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, URL: "http://a.test/over", Text: "ok"}))
+	noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{Kind: model.HistoryFetch, URL: "http://a.test/over", Text: "ok"}))
 	over()
 	noerr.Must(t, j.flush(t.Context()))
 	other := openTest(t, path) // while the first one lives
@@ -101,8 +101,8 @@ func TestACallThatAKilledProcessHadUnderWaySaysSoInItsOwnLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := openTest(t, path)
 	j.Attribute(model.SourceAgent)
-	call := func(ref, text string) model.Activity {
-		return model.Activity{Kind: model.ActivityAgent, Ref: ref, URL: "http://a.test/" + ref, Text: text}
+	call := func(ref, text string) model.HistoryEntry {
+		return model.HistoryEntry{Kind: model.HistoryAgent, Ref: ref, URL: "http://a.test/" + ref, Text: text}
 	}
 	for _, c := range []struct {
 		ref, tool string
@@ -122,7 +122,7 @@ func TestACallThatAKilledProcessHadUnderWaySaysSoInItsOwnLine(t *testing.T) {
 		if got := lines(t, next); !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		list, err := next.Activity(t.Context(), model.ActivityFilter{Source: model.SourceAgent, Words: []string{"seen"}})
+		list, err := next.Entries(t.Context(), model.HistoryFilter{Source: model.SourceAgent, Words: []string{"seen"}})
 		if err != nil || len(list) != 2 {
 			t.Errorf("by an agent, with a word: %+v, %v", list, err)
 		}
@@ -137,9 +137,9 @@ func TestACallWhoseLineIsThereIsNotToldOfAgain(t *testing.T) {
 	noerr.Must(t, j.PutFetch(t.Context(), "acme", model.FetchResult{ID: "f_1", Started: time.Now(), Request: model.FetchRequest{URL: "http://a.test/kept"}}))
 	at := time.Now()
 	for id, url := range map[string]string{"f_2": "http://user:pw@a.test/cancelled", "f_3": "http://a.test/open"} {
-		noerr.Must(t, noerr.From(j.Depart(id, model.Activity{At: at, Kind: model.ActivityFetch, URL: url})))
+		noerr.Must(t, noerr.From(j.Depart(id, model.HistoryEntry{At: at, Kind: model.HistoryFetch, URL: url})))
 	}
-	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{At: at, Kind: model.ActivityFetch, URL: "http://user:pw@a.test/cancelled", Text: "ended without a result"}))
+	noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{At: at, Kind: model.HistoryFetch, URL: "http://user:pw@a.test/cancelled", Text: "ended without a result"}))
 	noerr.Must(t, j.flush(t.Context()))
 	afterKill(t, path, j, func(next *Journal) {
 		got := lines(t, next)
@@ -238,9 +238,9 @@ func TestAPreviewOfAKilledProcessIsToldOfOnce(t *testing.T) {
 	j := openTest(t, path)
 	over, open := time.Now().Add(-time.Minute), time.Now()
 	for id, at := range map[string]time.Time{"preview_1": over, "preview_2": open} {
-		noerr.Must(t, noerr.From(j.Depart(id, model.Activity{At: at, Kind: model.ActivityJob, Text: "the preview of deep_lookup, which may be billed, "})))
+		noerr.Must(t, noerr.From(j.Depart(id, model.HistoryEntry{At: at, Kind: model.HistoryJob, Text: "the preview of deep_lookup, which may be billed, "})))
 	}
-	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{At: over, Kind: model.ActivityJob, Text: "deep_lookup: previewed as p1"}))
+	noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{At: over, Kind: model.HistoryJob, Text: "deep_lookup: previewed as p1"}))
 	noerr.Must(t, j.flush(t.Context()))
 	killed(t, j)
 	want := []string{" the preview of deep_lookup, which may be billed, " + maySent + unseenEnd, " deep_lookup: previewed as p1"}

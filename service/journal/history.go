@@ -36,7 +36,7 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 	if r.ID == "" {
 		return errors.New("keeping a fetch: it has no identifier")
 	}
-	a := fetchActivity(profile, r)
+	a := fetchEntry(profile, r)
 	body := r.Body.Bytes
 	size := r.Body.Size
 	r.Request = masked(r.Request)
@@ -69,16 +69,16 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 				return err
 			}
 		}
-		return j.insertActivity(ctx, tx, a)
+		return j.insertEntry(ctx, tx, a)
 	}})
 }
 
-func fetchActivity(profile string, r model.FetchResult) model.Activity {
+func fetchEntry(profile string, r model.FetchResult) model.HistoryEntry {
 	cost, priced := r.Cost()
 	r = r.AsProof()
-	a := model.Activity{
+	a := model.HistoryEntry{
 		Cost: cost, Priced: priced,
-		At: r.Started, Kind: model.ActivityFetch, Profile: profile,
+		At: r.Started, Kind: model.HistoryFetch, Profile: profile,
 		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.Summary()), Via: r.Request.Via, Key: r.KeyName,
 		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status,
 		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: r.Diagnosis.Summary,
@@ -106,26 +106,26 @@ func (j *Journal) PutComparison(ctx context.Context, t model.Grid) error {
 	if err != nil {
 		return fmt.Errorf("keeping comparison %s: %w", t.ID, err)
 	}
-	a := comparisonActivity(t)
+	a := comparisonEntry(t)
 	return j.put(ctx, entry{bytes: int64(len(text)), write: func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO twins (id, at, twin) VALUES (?,?,?) ON CONFLICT (id) DO UPDATE SET at=excluded.at, twin=excluded.twin",
 			t.ID, database.Micros(t.Started), string(text))
 		if err != nil {
 			return err
 		}
-		return j.replaceActivity(ctx, tx, a)
+		return j.replaceEntry(ctx, tx, a)
 	}})
 }
 
 // PutCall writes the line of a call that has ended (see BeginCall); one of the same kind and Ref
 // is replaced, and stays where it is. Unlike the others it waits for the disk: a line that could
 // not be written stays queued, and the error says so.
-func (j *Journal) PutCall(ctx context.Context, a model.Activity) error {
+func (j *Journal) PutCall(ctx context.Context, a model.HistoryEntry) error {
 	return j.putCall(ctx, a, a.Ref)
 }
 
 // putCall writes the line of a call, and takes note of the flights that end with it.
-func (j *Journal) putCall(ctx context.Context, a model.Activity, landed ...string) error {
+func (j *Journal) putCall(ctx context.Context, a model.HistoryEntry, landed ...string) error {
 	if a.Ref == "" {
 		return errors.New("keeping a call: it has no identifier")
 	}
@@ -134,7 +134,7 @@ func (j *Journal) putCall(ctx context.Context, a model.Activity, landed ...strin
 	}
 	a.URL = maskURL(a.URL)
 	err := j.put(ctx, entry{bytes: int64(len(a.URL) + len(a.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
-		return j.replaceActivity(ctx, tx, a)
+		return j.replaceEntry(ctx, tx, a)
 	}})
 	if err != nil {
 		return err
@@ -145,8 +145,8 @@ func (j *Journal) putCall(ctx context.Context, a model.Activity, landed ...strin
 	return j.flush(ctx)
 }
 
-// replaceActivity replaces the line of the same kind and Ref, or writes a new one.
-func (j *Journal) replaceActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
+// replaceEntry replaces the line of the same kind and Ref, or writes a new one.
+func (j *Journal) replaceEntry(ctx context.Context, tx *sql.Tx, a model.HistoryEntry) error {
 	a.Source = cmp.Or(j.source, a.Source)
 	done, err := tx.ExecContext(ctx, "UPDATE activity SET zone=?, via=?, class=?, cause=?, total=?, text=?, words=? WHERE kind=? AND ref=?",
 		a.Zone, string(a.Via), string(a.Class), string(a.Cause), int64(a.Total), a.Text, searchText(a), string(a.Kind), a.Ref)
@@ -156,13 +156,13 @@ func (j *Journal) replaceActivity(ctx context.Context, tx *sql.Tx, a model.Activ
 	if n, err := done.RowsAffected(); err != nil || n > 0 {
 		return err
 	}
-	return j.insertActivity(ctx, tx, a)
+	return j.insertEntry(ctx, tx, a)
 }
 
-// comparisonActivity is a comparison in one line: its winner, or that it has none. It has no
+// comparisonEntry is a comparison in one line: its winner, or that it has none. It has no
 // class, because its fetches count by themselves.
-func comparisonActivity(t model.Grid) model.Activity {
-	a := model.Activity{At: t.Started, Kind: model.ActivityComparison, Profile: t.Profile, URL: maskURL(t.Base.URL), Key: t.Base.Key, Ref: t.ID}
+func comparisonEntry(t model.Grid) model.HistoryEntry {
+	a := model.HistoryEntry{At: t.Started, Kind: model.HistoryComparison, Profile: t.Profile, URL: maskURL(t.Base.URL), Key: t.Base.Key, Ref: t.ID}
 	ran := 0
 	for _, c := range t.Cells {
 		if len(c.Runs) > 0 {
@@ -188,19 +188,19 @@ func comparisonActivity(t model.Grid) model.Activity {
 // PutProbe queues a proxy test's line in the timeline.
 func (j *Journal) PutProbe(ctx context.Context, profile string, r model.ProbeResult) error {
 	r = r.AsProof()
-	a := model.Activity{
-		At: r.Started, Kind: model.ActivityProbe, Profile: profile,
+	a := model.HistoryEntry{
+		At: r.Started, Kind: model.HistoryProbe, Profile: profile,
 		Zone: string(r.Zone.Name), URL: maskURL(r.Target), Via: model.ViaNative,
 		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.TargetStatus,
 		Total: r.Timing.Total, Text: r.Diagnosis.Summary, Cost: r.Spend.Dollars, Priced: r.Spend.Priced > 0,
 	}
 	prove(&a, r.Proves, r.ConnectStatus)
-	return j.PutActivity(ctx, a)
+	return j.PutEntry(ctx, a)
 }
 
 // prove marks a line whose call a rotation made for a step. Where the target reported no status, the line has
 // that of the service or of the proxy.
-func prove(a *model.Activity, step string, status int) {
+func prove(a *model.HistoryEntry, step string, status int) {
 	if step == "" {
 		return
 	}
@@ -208,15 +208,15 @@ func prove(a *model.Activity, step string, status int) {
 	a.Status = cmp.Or(a.Status, status)
 }
 
-// PutActivity queues a line of the timeline; its ID is given when it is
+// PutEntry queues a line of the timeline; its ID is given when it is
 // written, and a zero At means now.
-func (j *Journal) PutActivity(ctx context.Context, a model.Activity) error {
+func (j *Journal) PutEntry(ctx context.Context, a model.HistoryEntry) error {
 	a.URL = maskURL(a.URL)
 	if a.At.IsZero() {
 		a.At = j.now()
 	}
 	return j.put(ctx, entry{bytes: int64(len(a.URL) + len(a.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
-		return j.insertActivity(ctx, tx, a)
+		return j.insertEntry(ctx, tx, a)
 	}})
 }
 
@@ -275,13 +275,13 @@ func (j *Journal) insertKeyEvent(ctx context.Context, tx *sql.Tx, e KeyEvent) er
 	if err != nil {
 		return err
 	}
-	return j.insertActivity(ctx, tx, model.Activity{
-		At: e.At, Kind: model.ActivityKey, Profile: e.Profile, Key: e.Key, Ref: e.Key,
+	return j.insertEntry(ctx, tx, model.HistoryEntry{
+		At: e.At, Kind: model.HistoryKey, Profile: e.Profile, Key: e.Key, Ref: e.Key,
 		Text: strings.TrimSpace(e.Event + " " + e.Text),
 	})
 }
 
-func (j *Journal) insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
+func (j *Journal) insertEntry(ctx context.Context, tx *sql.Tx, a model.HistoryEntry) error {
 	a.Source = cmp.Or(j.source, a.Source)
 	done, err := tx.ExecContext(ctx,
 		`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
@@ -303,7 +303,7 @@ func (j *Journal) insertActivity(ctx context.Context, tx *sql.Tx, a model.Activi
 
 // searchText is what a search by words looks through: every text of the line, in
 // lower case.
-func searchText(a model.Activity) string {
+func searchText(a model.HistoryEntry) string {
 	return spelled(strings.ToLower(strings.Join([]string{
 		string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key,
 		string(a.Class), a.Class.Label(), string(a.Cause), strconv.Itoa(a.Status), a.Ref, a.Text, a.Source,

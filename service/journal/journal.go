@@ -2,7 +2,7 @@
 // probes, jobs and key events, and the fetches themselves with their bodies. It
 // is one SQLite file in WAL mode (see package database).
 //
-// History (PutFetch, PutActivity, PutKeyEvent) is queued and committed in groups,
+// History (PutFetch, PutEntry, PutKeyEvent) is queued and committed in groups,
 // at the latest after 50 ms, at 256 rows, before any query answers, and by Close;
 // a process that is killed loses at most the last group. What it had under way is told of by the
 // next one (Depart). What must not be lost is in package ledger.

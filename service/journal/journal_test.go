@@ -85,7 +85,7 @@ func TestAFetchComesBackAsItWasPut(t *testing.T) {
 	if _, err := j.Fetch(t.Context(), "f2"); !errors.Is(err, database.ErrNotFound) {
 		t.Errorf("unknown id: %v", err)
 	}
-	list, err := j.Activity(t.Context(), model.ActivityFilter{})
+	list, err := j.Entries(t.Context(), model.HistoryFilter{})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("timeline: %v, %v", list, err)
 	}
@@ -98,7 +98,7 @@ func TestAFetchComesBackAsItWasPut(t *testing.T) {
 	}
 	want.ID, want.Request.Zone.Rate = "f3", model.Rate{Per1000: 1.5}
 	noerr.Must(t, j.PutFetch(t.Context(), "local", want))
-	if list, err = j.Activity(t.Context(), model.ActivityFilter{Limit: 1}); err != nil || !list[0].Priced || list[0].Cost != 0.0015 {
+	if list, err = j.Entries(t.Context(), model.HistoryFilter{Limit: 1}); err != nil || !list[0].Priced || list[0].Cost != 0.0015 {
 		t.Errorf("with a rate: %+v, %v", list, err)
 	}
 	if err := j.PutFetch(t.Context(), "local", model.FetchResult{}); err == nil {
@@ -140,12 +140,12 @@ func TestAGroupIsWrittenAfterTheInterval(t *testing.T) {
 	defer j.Close()
 	other := openTest(t, path)
 	for range 3 {
-		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityKey, Text: "x"}))
+		noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{Kind: model.HistoryKey, Text: "x"}))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for ctx.Err() == nil { // bounded by the context; each round is a query
-		list, err := other.Activity(ctx, model.ActivityFilter{})
+		list, err := other.Entries(ctx, model.HistoryFilter{})
 		if err == nil && len(list) == 3 {
 			return
 		}
@@ -198,37 +198,37 @@ func TestMaskURL(t *testing.T) {
 
 func TestTheFilterNarrows(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	put := func(a model.Activity) {
+	put := func(a model.HistoryEntry) {
 		t.Helper()
-		noerr.Must(t, j.PutActivity(t.Context(), a))
+		noerr.Must(t, j.PutEntry(t.Context(), a))
 	}
-	put(model.Activity{At: testTime, Kind: model.ActivityFetch, Zone: "a", Key: "k1", Class: model.ClassOK, URL: "http://lab.test/OK", Text: "fine"})
-	put(model.Activity{At: testTime.Add(time.Hour), Kind: model.ActivityFetch, Zone: "b", Key: "k2", Class: model.ClassCaptcha, URL: "http://lab.test/shop", Text: "50% of it"})
-	put(model.Activity{At: testTime.Add(2 * time.Hour), Kind: model.ActivityJob, Zone: "", Key: "k2", Text: "job-1 accepted", Ref: "job-1"})
+	put(model.HistoryEntry{At: testTime, Kind: model.HistoryFetch, Zone: "a", Key: "k1", Class: model.ClassOK, URL: "http://lab.test/OK", Text: "fine"})
+	put(model.HistoryEntry{At: testTime.Add(time.Hour), Kind: model.HistoryFetch, Zone: "b", Key: "k2", Class: model.ClassCaptcha, URL: "http://lab.test/shop", Text: "50% of it"})
+	put(model.HistoryEntry{At: testTime.Add(2 * time.Hour), Kind: model.HistoryJob, Zone: "", Key: "k2", Text: "job-1 accepted", Ref: "job-1"})
 	noerr.Must(t, j.PutKeyEvent(t.Context(), KeyEvent{At: testTime.Add(3 * time.Hour), Key: "k1", Event: "refreshed", Text: "the old value is invalid"}))
 	noerr.Must(t, j.PutProbe(t.Context(), "p", model.ProbeResult{Started: testTime.Add(4 * time.Hour), Zone: model.Zone{Name: "a"}}))
 	for _, c := range []struct {
 		name string
-		f    model.ActivityFilter
+		f    model.HistoryFilter
 		want []int64
 	}{
-		{"nothing asked gives everything, newest first", model.ActivityFilter{}, []int64{5, 4, 3, 2, 1}},
-		{"kind", model.ActivityFilter{Kind: model.ActivityFetch}, []int64{2, 1}},
-		{"class", model.ActivityFilter{Class: model.ClassCaptcha}, []int64{2}},
-		{"zone", model.ActivityFilter{Zone: "a"}, []int64{5, 1}},
-		{"profile", model.ActivityFilter{Profile: "p"}, []int64{5}},
-		{"key", model.ActivityFilter{Key: "k1"}, []int64{4, 1}},
-		{"since", model.ActivityFilter{Since: testTime.Add(2 * time.Hour)}, []int64{5, 4, 3}},
-		{"words without regard to case", model.ActivityFilter{Words: []string{"lab.test/ok"}}, []int64{1}},
-		{"words are all needed", model.ActivityFilter{Words: []string{"LAB", "shop"}}, []int64{2}},
-		{"a percent sign is a percent sign", model.ActivityFilter{Words: []string{"50%"}}, []int64{2}},
-		{"a blank word asks for nothing", model.ActivityFilter{Words: []string{" "}, Zone: "b"}, []int64{2}},
-		{"limit", model.ActivityFilter{Limit: 2}, []int64{5, 4}},
-		{"before", model.ActivityFilter{Before: 4, Limit: 2}, []int64{3, 2}},
-		{"no match", model.ActivityFilter{Zone: "'; DROP TABLE activity; --"}, nil},
+		{"nothing asked gives everything, newest first", model.HistoryFilter{}, []int64{5, 4, 3, 2, 1}},
+		{"kind", model.HistoryFilter{Kind: model.HistoryFetch}, []int64{2, 1}},
+		{"class", model.HistoryFilter{Class: model.ClassCaptcha}, []int64{2}},
+		{"zone", model.HistoryFilter{Zone: "a"}, []int64{5, 1}},
+		{"profile", model.HistoryFilter{Profile: "p"}, []int64{5}},
+		{"key", model.HistoryFilter{Key: "k1"}, []int64{4, 1}},
+		{"since", model.HistoryFilter{Since: testTime.Add(2 * time.Hour)}, []int64{5, 4, 3}},
+		{"words without regard to case", model.HistoryFilter{Words: []string{"lab.test/ok"}}, []int64{1}},
+		{"words are all needed", model.HistoryFilter{Words: []string{"LAB", "shop"}}, []int64{2}},
+		{"a percent sign is a percent sign", model.HistoryFilter{Words: []string{"50%"}}, []int64{2}},
+		{"a blank word asks for nothing", model.HistoryFilter{Words: []string{" "}, Zone: "b"}, []int64{2}},
+		{"limit", model.HistoryFilter{Limit: 2}, []int64{5, 4}},
+		{"before", model.HistoryFilter{Before: 4, Limit: 2}, []int64{3, 2}},
+		{"no match", model.HistoryFilter{Zone: "'; DROP TABLE activity; --"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			list, err := j.Activity(t.Context(), c.f)
+			list, err := j.Entries(t.Context(), c.f)
 			noerr.Must(t, err)
 			var got []int64
 			for _, a := range list {
@@ -251,13 +251,13 @@ func TestConcurrentUse(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 20 {
-				noerr.Want(t, j.PutActivity(t.Context(), model.Activity{Text: "x"}))
-				noerr.Want(t, noerr.From(j.Activity(t.Context(), model.ActivityFilter{Limit: 5})))
+				noerr.Want(t, j.PutEntry(t.Context(), model.HistoryEntry{Text: "x"}))
+				noerr.Want(t, noerr.From(j.Entries(t.Context(), model.HistoryFilter{Limit: 5})))
 			}
 		})
 	}
 	wg.Wait()
-	list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1000})
+	list, err := j.Entries(t.Context(), model.HistoryFilter{Limit: 1000})
 	if err != nil || len(list) != 80 {
 		t.Errorf("%d lines, %v", len(list), err)
 	}
@@ -293,7 +293,7 @@ func TestHistoryThatCannotBeReadIsAnError(t *testing.T) {
 	if r, err := j.Fetch(t.Context(), "x"); err == nil || errors.Is(err, database.ErrNotFound) || !strings.HasPrefix(err.Error(), "reading fetch x: ") {
 		t.Errorf("a fetch: %+v, %v", r, err)
 	}
-	if list, err := j.Activity(t.Context(), model.ActivityFilter{}); list != nil || err == nil {
+	if list, err := j.Entries(t.Context(), model.HistoryFilter{}); list != nil || err == nil {
 		t.Errorf("the timeline: %+v, %v", list, err)
 	}
 	if list, err := j.KeyEvents(t.Context(), "k", 5); list != nil || err == nil {
@@ -339,7 +339,7 @@ func TestARejectedKeyIsToldOnceAnHour(t *testing.T) {
 // TestARotationsCallsAreNoFaultOfTheKey has an old value refused, which is what a rotation wants to see, and a
 // new one that was mistyped.
 func TestARotationsCallsAreNoFaultOfTheKey(t *testing.T) {
-	for name, want := range map[string]model.Activity{
+	for name, want := range map[string]model.HistoryEntry{
 		model.OldValueOf("k1"): {Text: "Proof for a step. The old value is refused, as the proof of its rotation expects", Cause: model.CauseWanted},
 		model.NewValueOf("k1"): {Text: "Proof for a step. The service rejects the new value", Class: model.ClassOutside, Cause: model.CauseKeyRejected},
 	} {
@@ -349,8 +349,8 @@ func TestARotationsCallsAreNoFaultOfTheKey(t *testing.T) {
 			Diagnosis: model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "The service rejected the API key (401).", Steps: []model.Step{{Action: model.ActionCheckKey}}},
 		}
 		noerr.Must(t, j.PutFetch(t.Context(), "p", r))
-		lines, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 10})
-		if err != nil || len(lines) != 1 || lines[0].Kind != model.ActivityFetch || lines[0].Class != want.Class || lines[0].Cause != want.Cause || lines[0].Status != 401 || !strings.Contains(lines[0].Text, want.Text) {
+		lines, err := j.Entries(t.Context(), model.HistoryFilter{Limit: 10})
+		if err != nil || len(lines) != 1 || lines[0].Kind != model.HistoryFetch || lines[0].Class != want.Class || lines[0].Cause != want.Cause || lines[0].Status != 401 || !strings.Contains(lines[0].Text, want.Text) {
 			t.Errorf("%s: %v, %+v", name, err, lines)
 		}
 		kept, err := j.Fetch(t.Context(), "f")

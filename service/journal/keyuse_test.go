@@ -13,15 +13,15 @@ import (
 func TestTheUsesOfAKeyAreOneForEachProfile(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	put := func(profile, key string, kind model.ActivityKind, ago time.Duration) {
+	put := func(profile, key string, kind model.HistoryKind, ago time.Duration) {
 		t.Helper()
-		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{At: now.Add(-ago), Profile: profile, Key: key, Kind: kind, Text: "x"}))
+		noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{At: now.Add(-ago), Profile: profile, Key: key, Kind: kind, Text: "x"}))
 	}
-	put("acme", "etl", model.ActivityFetch, time.Hour)
-	put("acme", "etl", model.ActivityJob, 3*time.Hour)
-	put("acme", "etl", model.ActivityKey, 0) // what happens to a key is no use of it
-	put("beta", "etl", model.ActivityFetch, 2*time.Hour)
-	put("beta", "", model.ActivityProbe, time.Hour)
+	put("acme", "etl", model.HistoryFetch, time.Hour)
+	put("acme", "etl", model.HistoryJob, 3*time.Hour)
+	put("acme", "etl", model.HistoryKey, 0) // what happens to a key is no use of it
+	put("beta", "etl", model.HistoryFetch, 2*time.Hour)
+	put("beta", "", model.HistoryProbe, time.Hour)
 	for event, ago := range map[string]time.Duration{"changed": 6 * time.Hour, EventUsed: 4 * time.Hour} {
 		noerr.Must(t, j.PutKeyEvent(t.Context(), KeyEvent{At: now.Add(-ago), Profile: "beta", Key: "etl", Event: event}))
 	}
@@ -60,7 +60,7 @@ func TestTheFirstSightOfAKeyStays(t *testing.T) {
 	}
 	demo, etl := KeyUse{Key: "demo", Profile: "local", First: now, Lasting: true}, KeyUse{Key: "etl", First: now.Add(-time.Hour)}
 	check("seen only", demo, etl)
-	noerr.Must(t, j.PutActivity(t.Context(), model.Activity{At: now.Add(2 * time.Hour), Profile: "local", Key: "demo", Kind: model.ActivityFetch}))
+	noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{At: now.Add(2 * time.Hour), Profile: "local", Key: "demo", Kind: model.HistoryFetch}))
 	demo.Last = now.Add(2 * time.Hour)
 	check("and used", demo, etl)
 	noerr.Must(t, j.Prune(t.Context(), Keep{}))

@@ -26,7 +26,7 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 	}
 	noerr.Must(t, j.flush(t.Context()))
 	noerr.Must(t, j.Prune(t.Context(), Keep{Entries: 14, Fetches: 5, Comparisons: 2, BodyBytes: 250}))
-	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	lines, err := j.Entries(t.Context(), model.HistoryFilter{})
 	if err != nil || len(lines) != 14 || lines[12].Ref != "3" {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
@@ -49,7 +49,7 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 		}
 	}
 	noerr.Must(t, j.Prune(t.Context(), defaultKeep()))
-	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 14 {
+	if lines, err := j.Entries(t.Context(), model.HistoryFilter{}); err != nil || len(lines) != 14 {
 		t.Errorf("within the bounds: %d lines, %v", len(lines), err)
 	}
 }
@@ -63,12 +63,12 @@ func TestTheJournalPrunesItself(t *testing.T) {
 		j, _, err := open(t.Context(), path, clock(), set)
 		noerr.Must(t, err)
 		for range 100 {
-			noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Text: "x"}))
+			noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{Text: "x"}))
 		}
 		noerr.Must(t, j.Close())
 	}
 	j := openTest(t, path)
-	lines, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1000})
+	lines, err := j.Entries(t.Context(), model.HistoryFilter{Limit: 1000})
 	if err != nil || len(lines) != 100 || lines[0].ID != 600 {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
@@ -78,16 +78,16 @@ func TestTheJournalPrunesItself(t *testing.T) {
 func fillRows(t testing.TB, j *Journal, n int) {
 	t.Helper()
 	for i := range n {
-		noerr.Must(t, j.PutActivity(t.Context(), sampleRow(i)))
+		noerr.Must(t, j.PutEntry(t.Context(), sampleRow(i)))
 	}
 	noerr.Must(t, j.flush(t.Context()))
 }
 
-func sampleRow(i int) model.Activity {
+func sampleRow(i int) model.HistoryEntry {
 	zones := []string{"unlocker_demo", "serp_demo", "browser_demo", "residential_demo"}
 	classes := model.Classes()
-	return model.Activity{
-		At: testTime.Add(time.Duration(i) * time.Second), Kind: model.ActivityFetch, Profile: "local",
+	return model.HistoryEntry{
+		At: testTime.Add(time.Duration(i) * time.Second), Kind: model.HistoryFetch, Profile: "local",
 		Zone: zones[i%len(zones)], URL: fmt.Sprintf("http://lab.test/shop?page=%d", i), Via: model.ViaAPI, Key: "batch-user",
 		Class: classes[i%len(classes)], Status: 200, Bytes: 18_000, Total: 400 * time.Millisecond,
 		Ref: fmt.Sprintf("f%d", i), Text: "the target answered as asked",

@@ -63,7 +63,7 @@ func (j *Journal) NewestComparison(ctx context.Context, profile string, r model.
 	var newest model.Grid
 	err := database.Each(ctx, j.db, `SELECT t.twin FROM activity a JOIN twins t ON t.id = a.ref
 		WHERE a.kind = ? AND a.profile = ? AND a.url = ? ORDER BY a.id DESC LIMIT ?`,
-		[]any{string(model.ActivityComparison), profile, want.URL, newestComparisons}, func(row database.Scanner) error {
+		[]any{string(model.HistoryComparison), profile, want.URL, newestComparisons}, func(row database.Scanner) error {
 			var text string
 			if err := row.Scan(&text); err != nil || newest.ID != "" {
 				return err

@@ -30,12 +30,12 @@ func slow(t *testing.T, change func(*settings)) (j *Journal, unlock func()) {
 	return j, func() { noerr.Want(t, noerr.From(other.ExecContext(t.Context(), "ROLLBACK"))) }
 }
 
-func line(n int) model.Activity { return model.Activity{Text: strings.Repeat("x", n)} }
+func line(n int) model.HistoryEntry { return model.HistoryEntry{Text: strings.Repeat("x", n)} }
 
 func TestAFullQueueWaitsForTheDiskAndSaysWhatWasLost(t *testing.T) {
 	j, unlock := slow(t, func(s *settings) { s.maxRows = 2 })
 	for i, want := range []error{nil, database.ErrLocked, database.ErrLocked, database.ErrLocked, database.ErrLocked, nil} {
-		if err := j.PutActivity(t.Context(), line(1)); !errors.Is(err, want) {
+		if err := j.PutEntry(t.Context(), line(1)); !errors.Is(err, want) {
 			t.Errorf("entry %d: %v, want %v", i+1, err, want)
 		}
 	}
@@ -45,7 +45,7 @@ func TestAFullQueueWaitsForTheDiskAndSaysWhatWasLost(t *testing.T) {
 		t.Errorf("close: %v", err)
 	}
 	again := openTest(t, j.Path())
-	if lines, err := again.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 {
+	if lines, err := again.Entries(t.Context(), model.HistoryFilter{}); err != nil || len(lines) != 1 {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
 }
@@ -57,7 +57,7 @@ func TestTheQueueIsBoundedInBytesToo(t *testing.T) {
 		bytes int
 		want  error
 	}{{79, nil}, {1, database.ErrLocked}, {1, database.ErrLocked}, {78, database.ErrLocked}, {2, database.ErrLocked}, {1, nil}} {
-		if err := j.PutActivity(t.Context(), line(c.bytes)); !errors.Is(err, c.want) {
+		if err := j.PutEntry(t.Context(), line(c.bytes)); !errors.Is(err, c.want) {
 			t.Errorf("entry %d: %v, want %v", i+1, err, c.want)
 		}
 	}
@@ -71,13 +71,13 @@ func TestTheQueueIsBoundedInBytesToo(t *testing.T) {
 func TestEntriesQueuedWhileTheDiskFailsAreWrittenLater(t *testing.T) {
 	j, unlock := slow(t, func(*settings) {})
 	for range 2 {
-		noerr.Must(t, j.PutActivity(t.Context(), line(1)))
+		noerr.Must(t, j.PutEntry(t.Context(), line(1)))
 	}
-	if _, err := j.Activity(t.Context(), model.ActivityFilter{}); !errors.Is(err, database.ErrLocked) {
+	if _, err := j.Entries(t.Context(), model.HistoryFilter{}); !errors.Is(err, database.ErrLocked) {
 		t.Errorf("reading beside a writer: %v", err)
 	}
 	unlock()
-	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	lines, err := j.Entries(t.Context(), model.HistoryFilter{})
 	if err != nil || len(lines) != 2 || !lines[1].At.Equal(testTime.Add(time.Second)) {
 		t.Errorf("%+v, %v", lines, err)
 	}
@@ -94,11 +94,11 @@ func TestTheContextEndsTheWaitForAnotherGroup(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := j.Activity(ctx, model.ActivityFilter{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := j.Entries(ctx, model.HistoryFilter{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	j.queue.flushing.Release(1)
-	noerr.Want(t, noerr.From(j.Activity(t.Context(), model.ActivityFilter{})))
+	noerr.Want(t, noerr.From(j.Entries(t.Context(), model.HistoryFilter{})))
 }
 
 // A group is complete by its rows or by its bytes, and is then written without waiting for
@@ -111,7 +111,7 @@ func TestAGroupIsWrittenWhenItIsComplete(t *testing.T) {
 			j, _, err := open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), clock(), set)
 			noerr.Must(t, err)
 			for n := range c.waiting + 1 {
-				noerr.Must(t, j.PutActivity(t.Context(), line(c.bytes)))
+				noerr.Must(t, j.PutEntry(t.Context(), line(c.bytes)))
 				synctest.Wait()
 				want := n + 1
 				if n == c.waiting {

@@ -23,13 +23,13 @@ const (
 // the lines that it gives.
 const maxTerms = 16
 
-// Activity is one page of the timeline, newest first, narrowed by f. All of the words must
+// Entries are one page of the timeline, newest first, narrowed by f. All of the words must
 // occur, in any text of a line. A word finds every word that begins with it ("shop" finds
 // "/shopping"), without regard to case and accents. One of other scripts or signs alone is
 // looked for as it stands, in the middle of others, too ("店" finds "商店街"). ASCII
 // punctuation counts as a blank, and alone narrows nothing. What was put before the call is
 // in the answer.
-func (j *Journal) Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error) {
+func (j *Journal) Entries(ctx context.Context, f model.HistoryFilter) ([]model.HistoryEntry, error) {
 	if err := j.flush(ctx); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (j *Journal) Activity(ctx context.Context, f model.ActivityFilter) ([]model
 		f.Limit = defaultPage
 	}
 	f.Limit = min(f.Limit, maxPage)
-	list := make([]model.Activity, 0, min(f.Limit, defaultPage))
+	list := make([]model.HistoryEntry, 0, min(f.Limit, defaultPage))
 	q := narrow(f)
 	s := q.plain()
 	if q.match != "" {
@@ -57,9 +57,9 @@ func (j *Journal) unread(err error) error {
 const columns = "SELECT id, at, activity.kind, activity.profile, activity.zone, url, via, activity.key, activity.class, cause, status, bytes, total, (SELECT cost FROM activity_costs WHERE activity_costs.id = activity.id), coalesce((SELECT source FROM activity_sources WHERE activity_sources.id = activity.id), ''), ref, text FROM "
 
 // page appends the answer of a statement to list.
-func (j *Journal) page(ctx context.Context, s statement, list []model.Activity) ([]model.Activity, error) {
+func (j *Journal) page(ctx context.Context, s statement, list []model.HistoryEntry) ([]model.HistoryEntry, error) {
 	err := database.Each(ctx, j.db, columns+s.text, s.args, func(row database.Scanner) error {
-		var a model.Activity
+		var a model.HistoryEntry
 		var total int64
 		var cost sql.NullFloat64
 		err := row.Scan(&a.ID, database.Time(&a.At), &a.Kind, &a.Profile, &a.Zone, &a.URL, &a.Via, &a.Key, &a.Class, &a.Cause,
@@ -95,7 +95,7 @@ func (q *selection) add(term string, args ...any) {
 }
 
 // narrow is the filter as SQL.
-func narrow(f model.ActivityFilter) *selection {
+func narrow(f model.HistoryFilter) *selection {
 	q := &selection{limit: f.Limit}
 	if f.Before > 0 {
 		q.add("id < ?", f.Before)

@@ -15,9 +15,9 @@ import (
 )
 
 // found are the numbers of the lines that a filter gives.
-func found(t testing.TB, j *Journal, f model.ActivityFilter) []int64 {
+func found(t testing.TB, j *Journal, f model.HistoryFilter) []int64 {
 	t.Helper()
-	list, err := j.Activity(t.Context(), f)
+	list, err := j.Entries(t.Context(), f)
 	if err != nil {
 		t.Fatalf("%+v: %v", f, err)
 	}
@@ -31,16 +31,16 @@ func found(t testing.TB, j *Journal, f model.ActivityFilter) []int64 {
 func TestTheIndexFollowsTheLines(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for i := range 20 {
-		noerr.Must(t, j.PutActivity(t.Context(), sampleRow(i)))
+		noerr.Must(t, j.PutEntry(t.Context(), sampleRow(i)))
 	}
 	twin := model.Grid{ID: "t1", Started: testTime, Base: model.FetchRequest{URL: "http://lab.test/first"}}
 	noerr.Must(t, j.PutComparison(t.Context(), twin))
-	if got := found(t, j, model.ActivityFilter{Words: []string{"cells"}}); len(got) != 1 {
+	if got := found(t, j, model.HistoryFilter{Words: []string{"cells"}}); len(got) != 1 {
 		t.Errorf("a comparison: %v", got)
 	}
 	twin.Cells = []model.Cell{{Vary: model.Vary{Zone: model.Zone{Name: "winner_zone"}, Via: model.ViaAPI}, Runs: []model.Run{{Class: model.ClassOK}}}}
 	noerr.Must(t, j.PutComparison(t.Context(), twin))
-	if got := found(t, j, model.ActivityFilter{Words: []string{"winner"}}); len(got) != 1 {
+	if got := found(t, j, model.HistoryFilter{Words: []string{"winner"}}); len(got) != 1 {
 		t.Errorf("a comparison that was replaced: %v", got)
 	}
 	noerr.Must(t, j.Prune(t.Context(), Keep{Entries: 3, Fetches: 1, Comparisons: 1}))
@@ -48,7 +48,7 @@ func TestTheIndexFollowsTheLines(t *testing.T) {
 	if err := j.db.QueryRowContext(t.Context(), "SELECT count(*) FROM activity_search_docsize").Scan(&rows); err != nil || rows != 3 {
 		t.Errorf("the index has %d lines after pruning to 3, %v", rows, err)
 	}
-	if got := found(t, j, model.ActivityFilter{Words: []string{"fetch"}}); len(got) != 2 {
+	if got := found(t, j, model.HistoryFilter{Words: []string{"fetch"}}); len(got) != 2 {
 		t.Errorf("of the fetches that stay: %v", got)
 	}
 }
@@ -69,7 +69,7 @@ func TestEveryLineOfManySinceATimeIsFound(t *testing.T) {
 		words []string
 		want  int
 	}{{2, []string{"round"}, 20}, {2001, []string{"round"}, 18}, {2, []string{"first"}, 1}, {n - 9, []string{"plain"}, 9}, {n + 1, []string{"plain"}, 0}, {20_000, nil, 11}, {2, nil, maxPage}} {
-		if got := found(t, j, model.ActivityFilter{Words: c.words, Since: time.UnixMicro(c.since), Limit: maxPage}); len(got) != c.want {
+		if got := found(t, j, model.HistoryFilter{Words: c.words, Since: time.UnixMicro(c.since), Limit: maxPage}); len(got) != c.want {
 			t.Errorf("since %d %q: %d lines, want %d", c.since, c.words, len(got), c.want)
 		}
 	}
@@ -81,20 +81,20 @@ func TestANameInOtherScriptsIsFoundInItsColumn(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	names := []string{"商店", "ЗОНА", "ひら", "가나", "Éé", "Ǆ", "ſ", "İ", "ς", "زون", "אזור", "🛒", "", "zone-商店", "商店-1", "ﬀ", "𠀀"}
 	for _, name := range names {
-		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, Zone: name, Key: name, Profile: name, Text: "seen in 商店 ЗОНА"}))
+		noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{Kind: model.HistoryFetch, Zone: name, Key: name, Profile: name, Text: "seen in 商店 ЗОНА"}))
 	}
 	for i, name := range names {
 		if name == "" {
 			continue
 		}
-		for what, f := range map[string]model.ActivityFilter{"zone": {Zone: name}, "key": {Key: name}, "profile": {Profile: name}, "zone and word": {Zone: name, Words: []string{"seen"}}} {
-			if list, err := j.Activity(t.Context(), f); err != nil || len(list) != 1 || list[0].ID != int64(i+1) {
+		for what, f := range map[string]model.HistoryFilter{"zone": {Zone: name}, "key": {Key: name}, "profile": {Profile: name}, "zone and word": {Zone: name, Words: []string{"seen"}}} {
+			if list, err := j.Entries(t.Context(), f); err != nil || len(list) != 1 || list[0].ID != int64(i+1) {
 				t.Errorf("%s %q: %d lines, %v", what, name, len(list), err)
 			}
 		}
 	}
 	for name, column := range map[string]bool{"東京": true, "зона": true, "🛒": false, "𠀀": false} {
-		if got := strings.Contains(narrow(model.ActivityFilter{Zone: name}).match, "zone : "); got != column {
+		if got := strings.Contains(narrow(model.HistoryFilter{Zone: name}).match, "zone : "); got != column {
 			t.Errorf("%q is looked up in its column: %v", name, got)
 		}
 	}
@@ -103,7 +103,7 @@ func TestANameInOtherScriptsIsFoundInItsColumn(t *testing.T) {
 func TestAWordFindsWhatBeginsWithIt(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for _, text := range []string{"shopping at Café", "the workshop", "50% of 商店街", "a \"quoted\" OR NEAR(word)", "sd_m3k1 <b>", "Магазин 🛒/€"} {
-		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Text: text}))
+		noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{Text: text}))
 	}
 	many := []string{}
 	for range 3 * maxTerms {
@@ -148,7 +148,7 @@ func TestAWordFindsWhatBeginsWithIt(t *testing.T) {
 		{many, []int64{2}},
 		{append(many, "nowhere"), []int64{}},
 	} {
-		if got := found(t, j, model.ActivityFilter{Words: c.words}); !slices.Equal(got, c.want) {
+		if got := found(t, j, model.HistoryFilter{Words: c.words}); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %v, want %v", c.words, got, c.want)
 		}
 	}
@@ -165,12 +165,12 @@ func FuzzSearch(f *testing.F) {
 		if len(word)+len(zone) > 1<<12 {
 			return
 		}
-		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Text: clean(word), Zone: zone}))
-		all, err := j.Activity(t.Context(), model.ActivityFilter{Words: []string{word}, Zone: zone, Limit: 1})
+		noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{Text: clean(word), Zone: zone}))
+		all, err := j.Entries(t.Context(), model.HistoryFilter{Words: []string{word}, Zone: zone, Limit: 1})
 		if err != nil {
 			t.Fatalf("%q %q: %v", word, zone, err)
 		}
-		newest, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1})
+		newest, err := j.Entries(t.Context(), model.HistoryFilter{Limit: 1})
 		if err != nil || len(newest) != 1 {
 			t.Fatalf("%v, %v", newest, err)
 		}
@@ -192,41 +192,41 @@ func BenchmarkSearch(b *testing.B) {
 	recent := testTime.Add(time.Duration(n-100) * time.Second)
 	for _, c := range []struct {
 		name string
-		f    model.ActivityFilter
+		f    model.HistoryFilter
 	}{
-		{"in every line", model.ActivityFilter{Words: []string{"http://lab.test/shop"}}},
-		{"in every line, and of a common class", model.ActivityFilter{Words: []string{"answered"}, Class: model.ClassCaptcha}},
-		{"in every line, and since the newest", model.ActivityFilter{Words: []string{"answered"}, Since: recent}},
-		{"in every line, and since the oldest", model.ActivityFilter{Words: []string{"answered"}, Since: testTime}},
-		{"in every line, and before the middle", model.ActivityFilter{Words: []string{"answered"}, Before: int64(n / 2)}},
-		{"in every line, and of a zone that never was", model.ActivityFilter{Words: []string{"answered"}, Zone: "none"}},
-		{"in every line, and of a zone that never was, in Chinese", model.ActivityFilter{Words: []string{"answered"}, Zone: "東京"}},
-		{"in every line, and of a zone that never was and whose name stands in every line, in Chinese", model.ActivityFilter{Words: []string{"answered"}, Zone: "商店"}},
-		{"no words, of a zone that never was and whose name stands in every line, in Chinese", model.ActivityFilter{Zone: "商店"}},
-		{"in every line, and of a profile that never was", model.ActivityFilter{Words: []string{"answered"}, Profile: "none"}},
-		{"in every line, and of a class and kind that never meet", model.ActivityFilter{Words: []string{"answered"}, Class: model.ClassCaptcha, Kind: model.ActivityComparison}},
-		{"in one line", model.ActivityFilter{Words: []string{fmt.Sprintf("page=%d", n/2)}}},
-		{"a beginning of many", model.ActivityFilter{Words: []string{"1"}}},
-		{"two that never meet", model.ActivityFilter{Words: []string{"captcha", "timeout"}}},
-		{"nowhere", model.ActivityFilter{Words: []string{"nowhere"}}},
-		{"in every line, in Chinese", model.ActivityFilter{Words: []string{"商店"}}},
-		{"in one line, in Chinese", model.ActivityFilter{Words: []string{"限定版"}}},
-		{"nowhere, of signs in every line, in Chinese", model.ActivityFilter{Words: []string{"店商"}}},
-		{"nowhere, in Japanese", model.ActivityFilter{Words: []string{"ショッピング"}}},
-		{"nowhere, in Russian", model.ActivityFilter{Words: []string{"магазин"}}},
-		{"one sign that is nowhere", model.ActivityFilter{Words: []string{"€"}}},
-		{"punctuation that is nowhere", model.ActivityFilter{Words: []string{"%"}}},
-		{"no words, since the newest", model.ActivityFilter{Since: recent}},
-		{"no words, of a zone that never was", model.ActivityFilter{Zone: "none"}},
-		{"no words, of a profile that never was", model.ActivityFilter{Profile: "none"}},
-		{"no words, of a common class in a zone that never has it", model.ActivityFilter{Class: model.ClassOK, Zone: "serp_demo"}},
-		{"no words, of a class and kind that never meet", model.ActivityFilter{Class: model.ClassCaptcha, Kind: model.ActivityComparison}},
-		{"no words, of a common class, before the middle", model.ActivityFilter{Class: model.ClassCaptcha, Before: int64(n / 2)}},
+		{"in every line", model.HistoryFilter{Words: []string{"http://lab.test/shop"}}},
+		{"in every line, and of a common class", model.HistoryFilter{Words: []string{"answered"}, Class: model.ClassCaptcha}},
+		{"in every line, and since the newest", model.HistoryFilter{Words: []string{"answered"}, Since: recent}},
+		{"in every line, and since the oldest", model.HistoryFilter{Words: []string{"answered"}, Since: testTime}},
+		{"in every line, and before the middle", model.HistoryFilter{Words: []string{"answered"}, Before: int64(n / 2)}},
+		{"in every line, and of a zone that never was", model.HistoryFilter{Words: []string{"answered"}, Zone: "none"}},
+		{"in every line, and of a zone that never was, in Chinese", model.HistoryFilter{Words: []string{"answered"}, Zone: "東京"}},
+		{"in every line, and of a zone that never was and whose name stands in every line, in Chinese", model.HistoryFilter{Words: []string{"answered"}, Zone: "商店"}},
+		{"no words, of a zone that never was and whose name stands in every line, in Chinese", model.HistoryFilter{Zone: "商店"}},
+		{"in every line, and of a profile that never was", model.HistoryFilter{Words: []string{"answered"}, Profile: "none"}},
+		{"in every line, and of a class and kind that never meet", model.HistoryFilter{Words: []string{"answered"}, Class: model.ClassCaptcha, Kind: model.HistoryComparison}},
+		{"in one line", model.HistoryFilter{Words: []string{fmt.Sprintf("page=%d", n/2)}}},
+		{"a beginning of many", model.HistoryFilter{Words: []string{"1"}}},
+		{"two that never meet", model.HistoryFilter{Words: []string{"captcha", "timeout"}}},
+		{"nowhere", model.HistoryFilter{Words: []string{"nowhere"}}},
+		{"in every line, in Chinese", model.HistoryFilter{Words: []string{"商店"}}},
+		{"in one line, in Chinese", model.HistoryFilter{Words: []string{"限定版"}}},
+		{"nowhere, of signs in every line, in Chinese", model.HistoryFilter{Words: []string{"店商"}}},
+		{"nowhere, in Japanese", model.HistoryFilter{Words: []string{"ショッピング"}}},
+		{"nowhere, in Russian", model.HistoryFilter{Words: []string{"магазин"}}},
+		{"one sign that is nowhere", model.HistoryFilter{Words: []string{"€"}}},
+		{"punctuation that is nowhere", model.HistoryFilter{Words: []string{"%"}}},
+		{"no words, since the newest", model.HistoryFilter{Since: recent}},
+		{"no words, of a zone that never was", model.HistoryFilter{Zone: "none"}},
+		{"no words, of a profile that never was", model.HistoryFilter{Profile: "none"}},
+		{"no words, of a common class in a zone that never has it", model.HistoryFilter{Class: model.ClassOK, Zone: "serp_demo"}},
+		{"no words, of a class and kind that never meet", model.HistoryFilter{Class: model.ClassCaptcha, Kind: model.HistoryComparison}},
+		{"no words, of a common class, before the middle", model.HistoryFilter{Class: model.ClassCaptcha, Before: int64(n / 2)}},
 	} {
 		c.f.Limit = defaultPage
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
-				noerr.Must(b, noerr.From(j.Activity(b.Context(), c.f)))
+				noerr.Must(b, noerr.From(j.Entries(b.Context(), c.f)))
 			}
 		})
 	}
@@ -241,7 +241,7 @@ func fillSpoken(t testing.TB, j *Journal, n int) {
 		if i == n/2 {
 			a.Text += " 限定版"
 		}
-		noerr.Must(t, j.PutActivity(t.Context(), a))
+		noerr.Must(t, j.PutEntry(t.Context(), a))
 	}
 	noerr.Must(t, j.flush(t.Context()))
 }

@@ -18,7 +18,7 @@ func TestWhatAnAgentDoesIsMarkedAndItsCallsKeepTheirLine(t *testing.T) {
 		t.Helper()
 		noerr.Must(t, err)
 	}
-	call := model.Activity{Kind: model.ActivityAgent, Ref: "a_1", URL: "http://u:pw@lab.test/", Text: "fetch: under way"}
+	call := model.HistoryEntry{Kind: model.HistoryAgent, Ref: "a_1", URL: "http://u:pw@lab.test/", Text: "fetch: under way"}
 	put(operator.PutFetch(t.Context(), "p", sampleFetch("f_1")))
 	put(operator.flush(t.Context()))
 	put(agent.PutCall(t.Context(), call))
@@ -28,22 +28,22 @@ func TestWhatAnAgentDoesIsMarkedAndItsCallsKeepTheirLine(t *testing.T) {
 	put(agent.PutCall(t.Context(), call))
 	put(agent.flush(t.Context()))
 
-	marked, err := operator.Activity(t.Context(), model.ActivityFilter{Source: model.SourceAgent})
+	marked, err := operator.Entries(t.Context(), model.HistoryFilter{Source: model.SourceAgent})
 	put(err)
-	if len(marked) != 3 || marked[0].Kind != model.ActivityKey || marked[1].Ref != "f_2" || marked[2].Text != "fetch: ok" || marked[2].Total != time.Second || marked[2].URL != "http://u:xxxxx@lab.test/" {
+	if len(marked) != 3 || marked[0].Kind != model.HistoryKey || marked[1].Ref != "f_2" || marked[2].Text != "fetch: ok" || marked[2].Total != time.Second || marked[2].URL != "http://u:xxxxx@lab.test/" {
 		t.Errorf("marked: %+v", marked)
 	}
-	all, err := operator.Activity(t.Context(), model.ActivityFilter{})
+	all, err := operator.Entries(t.Context(), model.HistoryFilter{})
 	put(err)
 	if len(all) != 4 || all[3].Ref != "f_1" || all[3].Source != "" || all[0].Source != model.SourceAgent {
 		t.Errorf("all: %+v", all)
 	}
-	found, err := operator.Activity(t.Context(), model.ActivityFilter{Words: []string{"agent"}, Kind: model.ActivityFetch, Source: model.SourceAgent})
+	found, err := operator.Entries(t.Context(), model.HistoryFilter{Words: []string{"agent"}, Kind: model.HistoryFetch, Source: model.SourceAgent})
 	put(err)
 	if len(found) != 1 || found[0].Ref != "f_2" {
 		t.Errorf("by a word: %+v", found)
 	}
-	if agent.PutCall(t.Context(), model.Activity{}) == nil {
+	if agent.PutCall(t.Context(), model.HistoryEntry{}) == nil {
 		t.Error("a call without an identifier is kept")
 	}
 	put(agent.Prune(t.Context(), Keep{Entries: 1, Fetches: 1, Comparisons: 1}))
@@ -61,9 +61,9 @@ func TestTheProofsOfARotationAreMarked(t *testing.T) {
 	for _, r := range []model.FetchResult{sampleFetch("f_1"), proof} {
 		noerr.Must(t, j.PutFetch(t.Context(), "p", r))
 	}
-	refs := func(f model.ActivityFilter) (refs []string) {
+	refs := func(f model.HistoryFilter) (refs []string) {
 		t.Helper()
-		list, err := j.Activity(t.Context(), f)
+		list, err := j.Entries(t.Context(), f)
 		noerr.Must(t, err)
 		for _, a := range list {
 			refs = append(refs, a.Ref)
@@ -72,20 +72,20 @@ func TestTheProofsOfARotationAreMarked(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		filter model.ActivityFilter
+		filter model.HistoryFilter
 		want   []string
 	}{
-		{"all", model.ActivityFilter{}, []string{"f_2", "f_1"}},
-		{"those of rotations", model.ActivityFilter{Source: model.SourceRotation}, []string{"f_2"}},
-		{"all but those", model.ActivityFilter{Without: model.SourceRotation}, []string{"f_1"}},
-		{"all but those, by a word that both have", model.ActivityFilter{Without: model.SourceRotation, Words: []string{"lab.test"}}, []string{"f_1"}},
-		{"by the key that is rotated", model.ActivityFilter{Words: []string{"etl-main"}}, []string{"f_2"}},
+		{"all", model.HistoryFilter{}, []string{"f_2", "f_1"}},
+		{"those of rotations", model.HistoryFilter{Source: model.SourceRotation}, []string{"f_2"}},
+		{"all but those", model.HistoryFilter{Without: model.SourceRotation}, []string{"f_1"}},
+		{"all but those, by a word that both have", model.HistoryFilter{Without: model.SourceRotation, Words: []string{"lab.test"}}, []string{"f_1"}},
+		{"by the key that is rotated", model.HistoryFilter{Words: []string{"etl-main"}}, []string{"f_2"}},
 	} {
 		if got := refs(c.filter); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1})
+	list, err := j.Entries(t.Context(), model.HistoryFilter{Limit: 1})
 	if want := "Proof for the rotation of etl-main, test profile acme. " + proof.Diagnosis.Summary; err != nil || len(list) != 1 || list[0].Text != want {
 		t.Errorf("%+v, %v, want %q", list, err, want)
 	}

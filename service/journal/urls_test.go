@@ -12,21 +12,21 @@ import (
 
 func TestURLsAreTheDistinctOnesOfAProfileNewestFirst(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	put := func(profile, url string, kind model.ActivityKind) {
+	put := func(profile, url string, kind model.HistoryKind) {
 		t.Helper()
-		noerr.Must(t, j.PutActivity(t.Context(), model.Activity{Kind: kind, Profile: profile, URL: url}))
+		noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{Kind: kind, Profile: profile, URL: url}))
 	}
-	put("acme", "http://forgotten.test/", model.ActivityFetch)
+	put("acme", "http://forgotten.test/", model.HistoryFetch)
 	for i := range lookBack - 6 {
-		put("acme", fmt.Sprintf("http://lab.test/%d", i%3), model.ActivityFetch)
+		put("acme", fmt.Sprintf("http://lab.test/%d", i%3), model.HistoryFetch)
 	}
-	put("acme", "http://lab.test/2", model.ActivityFetch)
-	put("other", "http://other.test/", model.ActivityFetch)
-	put("acme", "http://twin.test/", model.ActivityComparison)
-	put("acme", "", model.ActivityFetch)
-	put("acme", "http://u:xxxxx@lab.test/", model.ActivityFetch)
-	put("acme", model.Masked+"@lab.test/%zz", model.ActivityFetch)
-	put("acme", "http://lab.test/@user", model.ActivityFetch)
+	put("acme", "http://lab.test/2", model.HistoryFetch)
+	put("other", "http://other.test/", model.HistoryFetch)
+	put("acme", "http://twin.test/", model.HistoryComparison)
+	put("acme", "", model.HistoryFetch)
+	put("acme", "http://u:xxxxx@lab.test/", model.HistoryFetch)
+	put("acme", model.Masked+"@lab.test/%zz", model.HistoryFetch)
+	put("acme", "http://lab.test/@user", model.HistoryFetch)
 	got, err := j.URLs(t.Context(), "acme", 3)
 	last := fmt.Sprintf("http://lab.test/%d", (lookBack-7)%3)
 	if last == "http://lab.test/2" {

@@ -58,8 +58,8 @@ func (a Audit) Used(k model.Key) journal.KeyUse {
 	return a.used[radius.KeyID{Name: k.Name, Profile: a.Origin(k)}]
 }
 
-// Elsewhere names the profiles that a key belongs to if they are of another account than the profile in use.
-func (a Audit) Elsewhere(k model.Key) (names []string) {
+// OtherProfiles names the profiles that a key belongs to if they are of another account than the profile in use.
+func (a Audit) OtherProfiles(k model.Key) (names []string) {
 	for _, p := range a.otherProfiles(k) {
 		names = append(names, p.Name)
 	}

@@ -58,9 +58,9 @@ func (s *marks) fill(keys []model.Key) {
 	}
 }
 
-// is reports whether a fingerprint is known to belong to a key: from its record, from the value behind
+// belongs reports whether a fingerprint is known to belong to a key: from its record, from the value behind
 // its reference, or from a rotation under way.
-func (s *marks) is(k model.Key, fingerprint string) bool {
+func (s *marks) belongs(k model.Key, fingerprint string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return k.Fingerprint == fingerprint || s.values[k.Secret].fingerprint == fingerprint || s.rotating[fingerprint] == k.Name
@@ -73,8 +73,8 @@ func (s *marks) notKnown() string {
 	return s.unknown
 }
 
-// goes runs f in the background. end waits for it.
-func (s *marks) goes(f func()) {
+// background runs f in the background. end waits for it.
+func (s *marks) background(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {
@@ -95,7 +95,7 @@ func (ks *Keys) resolve(ctx context.Context, ref string) (keystore.Secret, error
 	value, err := ks.cfg.Values.Resolve(ctx, ref)
 	if err == nil && ks.marks.note(ref, value) {
 		ctx := context.WithoutCancel(ctx)
-		ks.marks.goes(func() { ks.recordSeen(ctx, map[string]keystore.Secret{ref: value}) })
+		ks.marks.background(func() { ks.recordSeen(ctx, map[string]keystore.Secret{ref: value}) })
 	}
 	return value, err
 }

@@ -69,7 +69,7 @@ type owner struct {
 	key model.Key
 }
 
-func (o owner) has(k model.Key) bool {
+func (o owner) owns(k model.Key) bool {
 	return o.key.Name == k.Name && o.key.Secret == k.Secret ||
 		o.key.Secret != "" && o.key.Secret == k.Secret || o.key.Fingerprint != "" && o.key.Fingerprint == k.Fingerprint
 }
@@ -104,7 +104,7 @@ func (o Owners) Text(k model.Key) string {
 // Profiles are the profiles that a key belongs to.
 func (o Owners) Profiles(k model.Key) (out []model.Profile) {
 	for _, profile := range o.ks.owners() {
-		if profile.has(k) {
+		if profile.owns(k) {
 			out = append(out, profile.Profile)
 		}
 	}
@@ -121,7 +121,7 @@ func (ks *Keys) otherAccounts(p model.Profile) func(k model.Key) []model.Profile
 		}
 		for _, o := range owners {
 			switch {
-			case !o.has(k):
+			case !o.owns(k):
 			case sameAccount(o.Profile, p):
 				return nil
 			default:

@@ -60,7 +60,7 @@ func (ks *Keys) Admin(k model.Key) *AdminError {
 		return nil
 	}
 	for _, other := range ks.Inventory().Recorded() {
-		if f, bad := keystore.CheckUnattended(other, ks.cfg.Clock.Now()); bad && ks.marks.is(other, k.Fingerprint) {
+		if f, bad := keystore.CheckUnattended(other, ks.cfg.Clock.Now()); bad && ks.marks.belongs(other, k.Fingerprint) {
 			return &AdminError{Key: k.Name, Finding: f}
 		}
 	}

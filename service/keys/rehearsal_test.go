@@ -32,7 +32,7 @@ func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
 	}
 	s.as(Caller{Kind: Command, AdminReason: "it is due"})
 	noerr.Must(t, rehearse())
-	list, err := s.journal.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
+	list, err := s.journal.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryKey})
 	if err != nil || len(list) != 1 || list[0].Key != "old-admin" || list[0].Text != "rehearsed its rotation, with a copy, as ADMIN by a command, because: it is due" {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -262,7 +262,7 @@ func (a *twoServices) key(t *testing.T, name string) model.Key {
 // keyLines are the lines of the timeline about keys, the oldest first.
 func keyLines(t *testing.T, r *rig) []string {
 	t.Helper()
-	lines := noerr.Try(r.journal.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})).Must(t)
+	lines := noerr.Try(r.journal.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryKey})).Must(t)
 	var out []string
 	for _, a := range slices.Backward(lines) {
 		out = append(out, a.Key+": "+a.Text)

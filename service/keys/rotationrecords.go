@@ -184,8 +184,8 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 	return out
 }
 
-// Holds says which rotation under way needs a reference as it is; empty if none does.
-func (r Rotations) Holds(ref string) string { return heldByRotation(r.Rotations, ref) }
+// HoldingReference says which rotation under way needs a reference as it is; empty if none does.
+func (r Rotations) HoldingReference(ref string) string { return heldByRotation(r.Rotations, ref) }
 
 func heldByRotation(records *keystore.Rotations, ref string) string {
 	plans, err := records.List()

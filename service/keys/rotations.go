@@ -79,8 +79,8 @@ type (
 	UsesAfterEnd = rotate.UsesAfterEnd
 )
 
-// ErrRotationElsewhere says that another process works on the rotation.
-var ErrRotationElsewhere = rotate.ErrElsewhere
+// ErrRotationRunning says that another process works on the rotation.
+var ErrRotationRunning = rotate.ErrRunning
 
 func (r Rotations) engine() *rotate.Engine { return rotate.New(r.config()) }
 

@@ -29,7 +29,7 @@ func (ks *Keys) environmentKey(recorded []model.Key) model.Key {
 	value := keystore.NewSecret(ks.cfg.Env.Getenv(config.EnvKey))
 	k := model.Key{Note: "from the environment: level and age are not known"}
 	for _, known := range recorded {
-		if ks.marks.is(known, value.Fingerprint()) {
+		if ks.marks.belongs(known, value.Fingerprint()) {
 			k = known
 			k.Note = "from the environment: key " + known.Name + " of the inventory"
 		}

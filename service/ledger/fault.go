@@ -11,14 +11,14 @@ import (
 
 // jsonText reads and writes a value as a column of JSON, "" for none.
 type jsonText[T any] struct {
-	value *T
-	name  string // in errors
-	any   func(T) bool
+	value   *T
+	name    string // in errors
+	present func(T) bool
 }
 
 // Value implements driver.Valuer.
 func (j jsonText[T]) Value() (driver.Value, error) {
-	if !j.any(*j.value) {
+	if !j.present(*j.value) {
 		return "", nil
 	}
 	text, err := json.Marshal(*j.value)

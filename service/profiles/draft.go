@@ -39,8 +39,8 @@ type Draft struct {
 	Zones []string
 	// CA is written to a file that the profile then names; nil leaves the profile's CA.
 	CA []byte
-	// Found is what the account said; the zero value where it was not asked.
-	Found Found
+	// Facts is what the account said; the zero value where it was not asked.
+	Facts Facts
 
 	resolved keystore.Secret // what the key's reference gave
 }
@@ -90,7 +90,7 @@ func (d Draft) RefOf(what string) string {
 }
 
 // Findings are the verdicts on the profile by what its account said, in the order in which an operator reads them.
-func (d Draft) Findings() []Finding { return account.Checks(d.Profile, d.Found) }
+func (d Draft) Findings() []Finding { return account.Checks(d.Profile, d.Facts) }
 
 // Refusal says why nothing can be asked of the profile's account, or is nil.
 func (d Draft) Refusal() error { return account.Refusal(d.Profile) }
@@ -136,7 +136,7 @@ func (ps *Profiles) key(d Draft) (k model.Key, recorded bool) {
 	if !d.Value.Empty() {
 		k.Secret = cmp.Or(k.Secret, d.RefOf(k.Name))
 	}
-	k.Level = cmp.Or(k.Level, d.Found.Level())
+	k.Level = cmp.Or(k.Level, d.Facts.Level())
 	if value := d.value(); !recorded && !value.Empty() {
 		k.Fingerprint, k.Last4 = value.Fingerprint(), value.Last4()
 	}
@@ -187,7 +187,7 @@ func (ps *Profiles) Check(d Draft) (Report, error) {
 	default:
 		r.Valueless = true
 	}
-	if err := d.Found.Disputes(r.Key); err != nil {
+	if err := d.Facts.Disputes(r.Key); err != nil {
 		return r, model.BadField("level", "%w", err)
 	}
 	r.Questions = ps.Questions(d)
@@ -287,29 +287,29 @@ func (ps *Profiles) Resolve(ctx context.Context, d Draft, a ask.Answers) (Draft,
 // Probe asks the account of a draft what it has, and returns the draft with what it lacked. on receives what is known
 // after each step, on the calling goroutine; it may be nil. The error is that of Resolve, Refusal's, the context's, or
 // wraps ErrRead: the draft's findings then say what was refused. Nothing is written but that the key was used.
-func (ps *Profiles) Probe(ctx context.Context, d Draft, a ask.Answers, on func(Found)) (Draft, error) {
+func (ps *Profiles) Probe(ctx context.Context, d Draft, a ask.Answers, on func(Facts)) (Draft, error) {
 	d, err := ps.Resolve(ctx, d, a)
 	if err != nil {
 		return d, err
 	}
-	if d.Found, err = ps.read(ctx, d.Profile, d.value(), on); err != nil {
+	if d.Facts, err = ps.read(ctx, d.Profile, d.value(), on); err != nil {
 		return d, err
 	}
-	return d.take()
+	return d.adopt()
 }
 
 // Verify asks the account of the profile in use what it has, and judges the profile by that.
 func (ps *Profiles) Verify(ctx context.Context, p model.Profile, value keystore.Secret) (Draft, error) {
 	found, err := ps.read(ctx, p, value, nil)
-	return Draft{Profile: p, Found: found}, err
+	return Draft{Profile: p, Facts: found}, err
 }
 
 // read asks an account what it has. It records in the history that it used the profile's key, unless a profile is
 // read-only, or a key that is recorded nowhere was refused.
-func (ps *Profiles) read(ctx context.Context, p model.Profile, value keystore.Secret, on func(Found)) (Found, error) {
+func (ps *Profiles) read(ctx context.Context, p model.Profile, value keystore.Secret, on func(Facts)) (Facts, error) {
 	_, known := ps.cfg.Keys.Key(p.Key)
 	if err := cmp.Or(keystore.CheckKeyValue(value), ps.cfg.Keys.CheckName(p.Key, value)); err != nil {
-		return Found{}, err
+		return Facts{}, err
 	}
 	found, err := ps.cfg.Account.Read(ctx, p, value, on)
 	used := found.Key.State == OK || known && found.Key.State == Failed
@@ -319,20 +319,20 @@ func (ps *Profiles) read(ctx context.Context, p model.Profile, value keystore.Se
 	return found, err
 }
 
-// take puts what the account said into a draft: what it lacks, and the zones that are wanted. Zones that the profile
+// adopt puts what the account said into a draft: what it lacks, and the zones that are wanted. Zones that the profile
 // already has keep their references.
-func (d Draft) take() (Draft, error) {
+func (d Draft) adopt() (Draft, error) {
 	p := &d.Profile
-	p.Account = d.Found.ID
-	if p.ProxyHost == "" && d.Found.Host != "" {
-		p.ProxyHost, p.ProxyPort = d.Found.Host, d.Found.Port
+	p.Account = d.Facts.ID
+	if p.ProxyHost == "" && d.Facts.Host != "" {
+		p.ProxyHost, p.ProxyPort = d.Facts.Host, d.Facts.Port
 	}
-	p.UsernamePrefix = cmp.Or(p.UsernamePrefix, d.Found.Prefix)
+	p.UsernamePrefix = cmp.Or(p.UsernamePrefix, d.Facts.Prefix)
 	if p.CA == "" {
-		d.CA = d.Found.CA
+		d.CA = d.Facts.CA
 	}
 	p.Zones, d.Values = slices.Clone(p.Zones), maps.Clone(d.Values)
-	for _, z := range d.Found.Zones {
+	for _, z := range d.Facts.Zones {
 		zone, name := z.Zone, string(z.Zone.Name)
 		if _, has := p.Zone(name); has || d.Zones != nil && !slices.Contains(d.Zones, name) {
 			continue

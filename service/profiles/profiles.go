@@ -18,8 +18,8 @@ import (
 
 // What faces name of the account and of moved secrets; see account and secrets.
 type (
-	// Found is what is known of an account so far.
-	Found = account.Found
+	// Facts is what is known of an account so far.
+	Facts = account.Facts
 	// Zone is a zone that the account has.
 	Zone = account.Zone
 	// Finding is the verdict on one value of a profile.
@@ -52,14 +52,14 @@ var (
 
 // Account asks accounts what they have, as account.Config does.
 type Account interface {
-	Read(ctx context.Context, p model.Profile, key keystore.Secret, on func(Found)) (Found, error)
+	Read(ctx context.Context, p model.Profile, key keystore.Secret, on func(Facts)) (Facts, error)
 }
 
 // Rotations are the records of rotations.
 type Rotations interface {
 	List() ([]keystore.RotationPlan, error)
-	// Holds says which rotation holds a reference, "" for none.
-	Holds(ref string) string
+	// HoldingReference says which rotation holds a reference, "" for none.
+	HoldingReference(ref string) string
 }
 
 // Config is what Profiles works with. All parts must be set.

@@ -29,7 +29,7 @@ func (g guard) Busy(ref string) error {
 	if err := g.ps.refuseSecret(ref); err != nil {
 		return err
 	}
-	if why := g.ps.cfg.Rotations.Holds(ref); why != "" {
+	if why := g.ps.cfg.Rotations.HoldingReference(ref); why != "" {
 		return errors.New(why)
 	}
 	return nil

@@ -164,18 +164,18 @@ func slip(name string, nameQuoted bool, sign, value string, valueQuoted bool) er
 	switch {
 	case sign != ":" && !valueQuoted && strings.ContainsRune("<=>", rune(value[0])):
 		return fmt.Errorf("%s%s%s: %q is not an operator; a value that begins with %c stands in quotes", name, sign, value, sign+value[:1], value[0])
-	case !nameQuoted && (odd(name) || strings.HasPrefix(name, "!") || strings.HasSuffix(name, "!")):
+	case !nameQuoted && (unbalanced(name) || strings.HasPrefix(name, "!") || strings.HasSuffix(name, "!")):
 		return fmt.Errorf("%s%s%s: the field %s looks like a part of an expression, and there are no brackets and no !: a field of that name stands in quotes, as in %s%s%s",
 			name, sign, value, name, QuoteText(name), sign, value)
-	case !valueQuoted && sign != ":" && (odd(value) || strings.ContainsAny(value, "<>")):
+	case !valueQuoted && sign != ":" && (unbalanced(value) || strings.ContainsAny(value, "<>")):
 		return fmt.Errorf("%s%s%s: the value %s looks like a part of an expression: a text like that stands in quotes, as in %s%s%s",
 			name, sign, value, value, QuoteName(name), sign, QuoteText(value))
 	}
 	return nil
 }
 
-// odd reports whether brackets of a text do not close one another.
-func odd(s string) bool {
+// unbalanced reports whether brackets of a text do not close one another.
+func unbalanced(s string) bool {
 	open := 0
 	for _, c := range s {
 		switch c {

@@ -260,7 +260,7 @@ func (s *scanner) line(line, full string, n int) {
 			} else {
 				u.Fingerprint, u.Last4 = value.Fingerprint(), value.Last4()
 			}
-			s.found(i, u)
+			s.addUse(i, u)
 		}
 	}
 	if len(s.wanted) == 0 {
@@ -277,7 +277,7 @@ func (s *scanner) line(line, full string, n int) {
 			if !u.Ended.IsZero() {
 				u.Unmeasured = "the value there has ended on " + keystore.FormatMoment(u.Ended) + ", and is refused: give it the present one"
 			}
-			s.found(i, u)
+			s.addUse(i, u)
 		}
 	}
 }
@@ -285,9 +285,9 @@ func (s *scanner) line(line, full string, n int) {
 // maxFound bounds the uses of one subject that a scan gives.
 const maxFound = 1000
 
-// found adds a use in a file. What is found twice in one line is one use: the value itself says
+// addUse adds a use in a file. What is found twice in one line is one use: the value itself says
 // more than the variable's name.
-func (s *scanner) found(subject int, u Use) {
+func (s *scanner) addUse(subject int, u Use) {
 	uses := s.report.Uses[subject]
 	if n := len(uses); n > 0 && uses[n-1].Place == u.Place && uses[n-1].Kind == u.Kind {
 		u.Ref = cmp.Or(u.Ref, uses[n-1].Ref)

@@ -69,8 +69,8 @@ func (k Keyed) keyless() bool { return k.Without > 0 && k.Without+k.Unreadable =
 // View is the difference as rows to look at.
 func (c Compared) View() View { return View{Rows: c.Rows, Old: c.oldFile, Ignore: c.Ignored} }
 
-// How compares.
-type How struct {
+// CompareOptions compares.
+type CompareOptions struct {
 	// Key is the field that identifies a row; see FieldName.
 	Key string
 	// Ignore are fields that change without meaning anything, such as a time.
@@ -87,7 +87,7 @@ type How struct {
 // sorted in temporary files.
 //
 // Errors: a *KeyError, those of the files.
-func (f *File) Compare(ctx context.Context, old *File, how How, on func(Progress)) (out Compared, err error) {
+func (f *File) Compare(ctx context.Context, old *File, how CompareOptions, on func(Progress)) (out Compared, err error) {
 	how.Key = query.FieldName(how.Key)
 	how.Ignore = append(slices.Clip(how.Ignore), how.Key) // by which they are one
 	out = Compared{Key: how.Key, Ignored: how.Ignore, oldFile: old, OnlyNew: how.OnlyNew}
@@ -111,7 +111,7 @@ func (f *File) Compare(ctx context.Context, old *File, how How, on func(Progress
 	if out.Rows, err = newList(f.temp); err != nil {
 		return out, err
 	}
-	err = order.each(ctx, func(_, load []byte) error {
+	err = order.eachSorted(ctx, func(_, load []byte) error {
 		n := func(i int) int64 { return int64(binary.LittleEndian.Uint64(load[8*i:])) } //nolint:gosec // as join wrote it
 		return out.Rows.add(entry{row: n(0), at: n(1), oldRow: n(2), oldAt: n(3), change: Change(load[32])})
 	})
@@ -126,7 +126,7 @@ func (f *File) Compare(ctx context.Context, old *File, how How, on func(Progress
 
 // keyer reads the keys of both results.
 type keyer struct {
-	how  How
+	how  CompareOptions
 	seed maphash.Seed
 	keys *sorter
 	flat bool // one of the results is a table
@@ -191,7 +191,7 @@ func (k *keyer) part(ctx context.Context, f *File, p part, buf []byte) (keyedPar
 		}
 		r := keyedRow{row: p.row + n, at: s.at}
 		has, isError, at := false, false, -1
-		f.layout.each(row, func(name []byte, v value) bool {
+		f.layout.eachField(row, func(name []byte, v value) bool {
 			if at = seen.place(name, at+1); at < 0 {
 				at = seen.add(f.layout.name(name))
 				last = append(last, -1)
@@ -200,14 +200,14 @@ func (k *keyer) part(ctx context.Context, f *File, p part, buf []byte) (keyedPar
 				return true
 			}
 			last[at] = n
-			if isError = rows.TellsError(seen.all[at], v.raw, v.cell); isError {
+			if isError = rows.TellsError(seen.names[at], v.raw, v.cell); isError {
 				return false
 			}
-			if seen.all[at] == k.how.Key && v.filled() && v.kind != List && v.kind != Object {
+			if seen.names[at] == k.how.Key && v.filled() && v.kind != List && v.kind != Object {
 				r.digest, has = k.digest(v), true
 			}
 			if !k.how.OnlyNew {
-				r.fields += k.hash(seen.all[at], v)
+				r.fields += k.hash(seen.names[at], v)
 			}
 			return true
 		})
@@ -286,7 +286,7 @@ func (c *Compared) join(ctx context.Context, keys, order *sorter) error {
 		return order.add(key, append(load, byte(change)))
 	}
 	counts := [2]*Keyed{&c.Old, &c.New}
-	err := keys.each(ctx, func(k, v []byte) error {
+	err := keys.eachSorted(ctx, func(k, v []byte) error {
 		if !bytes.Equal(now[:], k[:16]) {
 			if err := flush(); err != nil {
 				return err
@@ -352,7 +352,7 @@ func (f *File) fieldsAt(at int64) (rowFields, error) {
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", f.name, err)
 	}
-	f.layout.each(row, func(spelled []byte, v value) bool {
+	f.layout.eachField(row, func(spelled []byte, v value) bool {
 		name := f.layout.name(spelled)
 		if _, twice := out.at[name]; !twice {
 			v.raw = bytes.Clone(v.raw)

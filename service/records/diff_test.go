@@ -15,7 +15,7 @@ import (
 func TestTheDifferenceOfTwoResults(t *testing.T) {
 	old := file(t, "old.json", `[{"id":1,"p q":5,"at":"mon"},{"id":2,"x":null,"n":[1, 2]},{"id":3},{"id":3,"p q":9},{"name":"no key"},{"id":[1]}, oops]`)
 	now := file(t, "new.ndjson", "{\"at\":\"tue\",\"p q\":6,\"id\":\"1\"}\n{\"n\":[1, 2],\"id\":2,\"at\":\"tue\"}\n{\"id\":4}\n{\"id\":4,\"x\":1}\n{\"id\":null}\n")
-	c, err := now.Compare(t.Context(), old, How{Key: "id", Ignore: []string{"at"}}, nil)
+	c, err := now.Compare(t.Context(), old, CompareOptions{Key: "id", Ignore: []string{"at"}}, nil)
 	noerr.Must(t, err)
 	defer c.Rows.Close()
 	var got []string
@@ -55,7 +55,7 @@ func TestAKeyThatNoRowHasComparesNothing(t *testing.T) {
 	some, none := rows("some.ndjson", `{"sku: 1":"a"}`+"\n"), rows("none.ndjson", `{"id":1}`+"\n"+`{"error":"dead"}`+"\n")
 	for _, pair := range [][2]*File{{some, none}, {none, some}} {
 		var missing *KeyError
-		if _, err := pair[1].Compare(t.Context(), pair[0], How{Key: `"sku: 1"`}, nil); !errors.As(err, &missing) || missing.Key != "sku: 1" {
+		if _, err := pair[1].Compare(t.Context(), pair[0], CompareOptions{Key: `"sku: 1"`}, nil); !errors.As(err, &missing) || missing.Key != "sku: 1" {
 			t.Errorf("%v", err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestAKeyThatNoRowHasComparesNothing(t *testing.T) {
 		}
 	}
 	for _, empty := range []*File{rows("empty.ndjson", ""), rows("errors.ndjson", `{"error":"dead"}`+"\n")} { // nothing is known of their fields
-		c, err := some.Compare(t.Context(), empty, How{Key: "sku: 1"}, nil)
+		c, err := some.Compare(t.Context(), empty, CompareOptions{Key: "sku: 1"}, nil)
 		if err != nil || c.Added != 1 {
 			t.Errorf("%+v, %v", c, err)
 			continue
@@ -76,7 +76,7 @@ func TestAKeyThatNoRowHasComparesNothing(t *testing.T) {
 
 func TestAResultThatCannotBeReadIsNotSaidToLackTheKey(t *testing.T) {
 	some, torn := file(t, "some.ndjson", `{"sku":"a"}`+"\n"), file(t, "torn.ndjson", "{\n{\n")
-	c, err := some.Compare(t.Context(), torn, How{Key: "sku"}, nil)
+	c, err := some.Compare(t.Context(), torn, CompareOptions{Key: "sku"}, nil)
 	if err != nil || c.Old.Unreadable != 2 || c.Added != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -85,7 +85,7 @@ func TestAResultThatCannotBeReadIsNotSaidToLackTheKey(t *testing.T) {
 func TestOnlyNewRows(t *testing.T) {
 	old := file(t, "old.csv", "id,name\n1,a\n2,b\n")
 	now := file(t, "new.json", `[{"id":3},{"id":2},{"id":5},{"id":3,"x":1},{}]`)
-	c, err := now.Compare(t.Context(), old, How{Key: "id", OnlyNew: true}, nil)
+	c, err := now.Compare(t.Context(), old, CompareOptions{Key: "id", OnlyNew: true}, nil)
 	noerr.Must(t, err)
 	defer c.Rows.Close()
 	if got := written(t, now, c.View()); got != "{\"id\":3}\n{\"id\":5}\n" || c.Removed != 1 || c.Unchanged != 1 {
@@ -94,7 +94,7 @@ func TestOnlyNewRows(t *testing.T) {
 }
 
 // differs says which rows differ by id, and in which fields.
-func differs(t *testing.T, now, old *File, how How) string {
+func differs(t *testing.T, now, old *File, how CompareOptions) string {
 	t.Helper()
 	c, err := now.Compare(t.Context(), old, how, nil)
 	noerr.Must(t, err)
@@ -121,10 +121,10 @@ func TestRowsThatTellAnErrorAreNotCompared(t *testing.T) {
 {"url":"k2","error":"crashed"}
 {"url":"k3","name":"c","error":false}
 `)
-	if got := differs(t, now, old, How{Key: "url", Ignore: []string{"error"}}); got != "added k1, removed k2" {
+	if got := differs(t, now, old, CompareOptions{Key: "url", Ignore: []string{"error"}}); got != "added k1, removed k2" {
 		t.Error(got)
 	}
-	c, err := now.Compare(t.Context(), old, How{Key: "url", OnlyNew: true}, nil)
+	c, err := now.Compare(t.Context(), old, CompareOptions{Key: "url", OnlyNew: true}, nil)
 	noerr.Must(t, err)
 	defer c.Rows.Close()
 	if got := written(t, now, c.View()); got != "{\"url\":\"k1\",\"name\":\"a\"}\n" || c.Old != (Keyed{Rows: 4, Errors: 2}) || c.New != (Keyed{Rows: 3, Errors: 1}) {
@@ -134,7 +134,7 @@ func TestRowsThatTellAnErrorAreNotCompared(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	table := file(t, "old.csv", "url,error\nk1,dead page\nk2,\n")
-	if got := differs(t, now, table, How{Key: "url", Ignore: []string{"name", "error"}}); got != "added k1, added k3, removed k2" {
+	if got := differs(t, now, table, CompareOptions{Key: "url", Ignore: []string{"name", "error"}}); got != "added k1, added k3, removed k2" {
 		t.Error(got)
 	}
 }
@@ -153,7 +153,7 @@ func TestWhatMakesARowAnother(t *testing.T) {
 		{"the first of two", `{"id":1,"v":2,"v":1}`, `{"id":1,"v":1,"v":1}`, "changed 1 v"},
 		{"order", `{"id":1,"v":2,"w":3}`, `{"w":3,"v":2,"id":1}`, ""},
 	} {
-		if got := differs(t, file(t, "new.ndjson", c.now), file(t, "old.ndjson", c.old), How{Key: "id"}); got != c.want {
+		if got := differs(t, file(t, "new.ndjson", c.now), file(t, "old.ndjson", c.old), CompareOptions{Key: "id"}); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -167,14 +167,14 @@ func TestATableBesideItsRows(t *testing.T) {
 	var b strings.Builder
 	noerr.Must(t, noerr.From(f.Export(t.Context(), &b, View{}, Export{Format: CSV}, nil)))
 	table := file(t, "a.csv", b.String())
-	if got := differs(t, f, table, How{Key: "id"}); got != "" {
+	if got := differs(t, f, table, CompareOptions{Key: "id"}); got != "" {
 		t.Error(got)
 	}
-	if got := differs(t, table, f, How{Key: "id"}); got != "" {
+	if got := differs(t, table, f, CompareOptions{Key: "id"}); got != "" {
 		t.Error(got)
 	}
 	other := file(t, "b.csv", strings.Replace(b.String(), "-5", "-6", 1))
-	if got := differs(t, other, f, How{Key: "id"}); got != "changed '@a n" {
+	if got := differs(t, other, f, CompareOptions{Key: "id"}); got != "changed '@a n" {
 		t.Error(got)
 	}
 }

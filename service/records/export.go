@@ -98,7 +98,7 @@ func (f *File) fieldNames(ctx context.Context) (out []string, err error) {
 			return n.row(row)
 		})
 	}, func(n *names) error {
-		for _, name := range n.all {
+		for _, name := range n.names {
 			if err := sum.addName(name); err != nil {
 				return err
 			}
@@ -108,19 +108,19 @@ func (f *File) fieldNames(ctx context.Context) (out []string, err error) {
 	if err == nil {
 		err = f.checkUnchanged()
 	}
-	return sum.all, err
+	return sum.names, err
 }
 
 // names gathers the names of fields, and finds the place of one.
 type names struct {
 	layout layout
-	all    []string
+	names  []string
 	at     map[string]int
 	size   int // bytes
 }
 
 func newNames(l layout, all ...string) *names {
-	n := &names{layout: l, all: all, at: make(map[string]int, len(all))}
+	n := &names{layout: l, names: all, at: make(map[string]int, len(all))}
 	for i, name := range all {
 		if _, twice := n.at[name]; !twice {
 			n.at[name] = i
@@ -132,9 +132,9 @@ func newNames(l layout, all ...string) *names {
 // row takes the names of a row.
 func (n *names) row(row []byte) (err error) {
 	guess := 0
-	n.layout.each(row, func(spelled []byte, _ value) bool {
+	n.layout.eachField(row, func(spelled []byte, _ value) bool {
 		if guess = n.place(spelled, guess) + 1; guess == 0 {
-			guess = len(n.all) + 1
+			guess = len(n.names) + 1
 			err = n.addName(n.layout.name(spelled))
 		}
 		return err == nil
@@ -146,7 +146,7 @@ func (n *names) addName(name string) error {
 	if _, known := n.at[name]; known {
 		return nil
 	}
-	if n.size += len(name); len(n.all) == maxSheet || n.size > maxSheetNames {
+	if n.size += len(name); len(n.names) == maxSheet || n.size > maxSheetNames {
 		return fmt.Errorf("its fields are more than the %d columns of a sheet, or their names longer than %d MiB: name the columns, or take NDJSON", maxSheet, maxSheetNames>>20)
 	}
 	n.add(name)
@@ -155,15 +155,15 @@ func (n *names) addName(name string) error {
 
 // add adds a name that is not there, and gives its place.
 func (n *names) add(name string) int {
-	n.at[name] = len(n.all)
-	n.all = append(n.all, name)
-	return len(n.all) - 1
+	n.at[name] = len(n.names)
+	n.names = append(n.names, name)
+	return len(n.names) - 1
 }
 
 // place is where a name that a row spells is, -1 for nowhere. Most rows have their fields in the same order:
 // guess is where it may be.
 func (n *names) place(spelled []byte, guess int) int {
-	if guess < len(n.all) && n.layout.named(spelled, n.all[guess]) {
+	if guess < len(n.names) && n.layout.sameName(spelled, n.names[guess]) {
 		return guess
 	}
 	name := n.layout.name(spelled)
@@ -276,7 +276,7 @@ func (x *exporter) table(f *File, row []byte) error {
 	clear(x.cells)
 	clear(x.filled)
 	i := -1
-	f.layout.each(row, func(name []byte, v value) bool {
+	f.layout.eachField(row, func(name []byte, v value) bool {
 		at := columns.place(name, i+1)
 		if at < 0 || x.filled[at] {
 			return true

@@ -335,8 +335,8 @@ func (l layout) valid(row []byte) bool {
 	return rows.Valid(row)
 }
 
-// each gives the fields of a row by its format. A row that cannot be read gives none, or those before the damage.
-func (l layout) each(row []byte, on func(name []byte, v value) bool) {
+// eachField gives the fields of a row by its format. A row that cannot be read gives none, or those before the damage.
+func (l layout) eachField(row []byte, on func(name []byte, v value) bool) {
 	if l.format != CSV {
 		eachField(row, on)
 		return
@@ -364,8 +364,8 @@ func shortName(name string) string { return model.Cut(name, maxName) }
 // isCut reports whether a column's name may be a longer one's beginning.
 func isCut(name string) bool { return len(name) >= maxName && strings.HasSuffix(name, "…") }
 
-// named reports whether a name that each gave is the given one, or is shortened to it.
-func (l layout) named(spelled []byte, name string) bool {
+// sameName reports whether a name that each gave is the given one, or is shortened to it.
+func (l layout) sameName(spelled []byte, name string) bool {
 	if isCut(name) {
 		full := l.name(spelled)
 		return full == name || shortName(full) == name

@@ -68,7 +68,7 @@ type File struct {
 	keep    func(path string, b []byte) error
 	temp    string
 	memory  int // bytes that a sort holds
-	want    Want
+	want    Identity
 	build   chan struct{} // held by the call that builds
 }
 
@@ -79,11 +79,11 @@ type Options struct {
 	// Keep writes an index in one step; without it none is kept.
 	Keep func(path string, b []byte) error
 	// Want is what the file must be.
-	Want Want
+	Want Identity
 }
 
-// Want identifies a file. Empty fields are not compared.
-type Want struct {
+// Identity identifies a file. Empty fields are not compared.
+type Identity struct {
 	Size   int64  // in bytes
 	SHA256 string // in hexadecimal digits
 }

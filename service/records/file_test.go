@@ -164,8 +164,8 @@ func TestAResultIsTheOneThatWasDownloaded(t *testing.T) {
 	writeRows(t, path, 1000)
 	b, err := os.ReadFile(path)
 	noerr.Must(t, err)
-	want := Want{Size: int64(len(b)), SHA256: fmt.Sprintf("%x", sha256.Sum256(b))}
-	opened := func(w Want) (*File, error) {
+	want := Identity{Size: int64(len(b)), SHA256: fmt.Sprintf("%x", sha256.Sum256(b))}
+	opened := func(w Identity) (*File, error) {
 		f, err := Open(path, Options{Want: w, Keep: func(path string, b []byte) error { return os.WriteFile(path, b, 0o600) }})
 		if err == nil {
 			t.Cleanup(func() { _ = f.Close() })
@@ -178,13 +178,13 @@ func TestAResultIsTheOneThatWasDownloaded(t *testing.T) {
 		noerr.Must(t, err)
 		index1(t, f)
 	}
-	if f, err := opened(Want{}); err != nil || f.x.sum != want.SHA256 {
+	if f, err := opened(Identity{}); err != nil || f.x.sum != want.SHA256 {
 		t.Errorf("the digest was not kept: %v", err)
 	}
-	if _, err := opened(Want{Size: want.Size + 1}); !errors.Is(err, errOther) {
+	if _, err := opened(Identity{Size: want.Size + 1}); !errors.Is(err, errOther) {
 		t.Errorf("another size: %v", err)
 	}
-	if _, err := opened(Want{SHA256: "00"}); !errors.Is(err, errOther) {
+	if _, err := opened(Identity{SHA256: "00"}); !errors.Is(err, errOther) {
 		t.Errorf("another digest, which is known: %v", err)
 	}
 	b[len(b)/2] = 'x'

@@ -118,10 +118,10 @@ func (m *matcher) match(row []byte) bool {
 	}
 	clear(m.met)
 	left, fits := m.fields, true
-	m.layout.each(row, func(name []byte, v value) bool {
+	m.layout.eachField(row, func(name []byte, v value) bool {
 		for i := range m.terms {
 			t := &m.terms[i]
-			if t.Op == query.Says || m.met[i] || !m.layout.named(name, t.Name) {
+			if t.Op == query.Says || m.met[i] || !m.layout.sameName(name, t.Name) {
 				continue
 			}
 			m.met[i] = true
@@ -153,7 +153,7 @@ func (m *matcher) matchesText(row []byte, t *term) bool {
 		return false
 	}
 	found := false
-	m.layout.each(row, func(_ []byte, v value) bool {
+	m.layout.eachField(row, func(_ []byte, v value) bool {
 		text := v.text()
 		if v.kind == Object || v.kind == List {
 			text = withoutEscapes(v.raw)

@@ -49,7 +49,7 @@ func mostHeld(t *testing.T, n int) (most int64) {
 	sorted, err := f.Select(t.Context(), Query{Sort: "title", Down: true}, nil, at)
 	noerr.Must(t, err)
 	defer sorted.Rows.Close()
-	differs, err := f.Compare(t.Context(), o, How{Key: "id"}, at)
+	differs, err := f.Compare(t.Context(), o, CompareOptions{Key: "id"}, at)
 	noerr.Must(t, err)
 	defer differs.Rows.Close()
 	if a, b, c := found.Rows.Len(), sorted.Rows.Len(), differs.Added; a != int64(n) || b != a || c != a-1 {

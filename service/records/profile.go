@@ -236,7 +236,7 @@ func (c *counter) row(n int64, row []byte, long bool) {
 		return
 	}
 	place := 0
-	c.layout.each(row, func(name []byte, v value) bool {
+	c.layout.eachField(row, func(name []byte, v value) bool {
 		t := c.column(n, place, name)
 		place++
 		if t == nil || t.last == n {

@@ -268,7 +268,7 @@ func TestASortThatDoesNotFitIntoMemory(t *testing.T) {
 	}
 	slices.SortStableFunc(want, func(a, b string) int { return strings.Compare(strings.Fields(a)[0], strings.Fields(b)[0]) })
 	var got []string
-	noerr.Must(t, s.each(t.Context(), func(key, load []byte) error {
+	noerr.Must(t, s.eachSorted(t.Context(), func(key, load []byte) error {
 		got = append(got, string(key)+" "+string(load))
 		return nil
 	}))

@@ -106,14 +106,14 @@ func (f *File) row(n int64, row []byte, s *scanner, columns []string) Row {
 		out.Damaged, out.Raw = f.layout.damage(row, s.cut), cut(row)
 		return out
 	}
-	f.layout.each(row, func(name []byte, v value) bool {
+	f.layout.eachField(row, func(name []byte, v value) bool {
 		for _, field := range [...]string{"error", "error_code"} {
-			if (out.Error == "" || field == "error") && f.layout.named(name, field) && rows.TellsError(field, v.raw, v.cell) {
+			if (out.Error == "" || field == "error") && f.layout.sameName(name, field) && rows.TellsError(field, v.raw, v.cell) {
 				out.Error = v.tableCell().Text
 			}
 		}
 		for i, c := range columns {
-			if out.Cells[i].Kind == Missing && f.layout.named(name, c) {
+			if out.Cells[i].Kind == Missing && f.layout.sameName(name, c) {
 				out.Cells[i] = v.tableCell()
 				break
 			}
@@ -234,7 +234,7 @@ func (l layout) appendJSON(b, row []byte, columns []string) []byte {
 		}
 	}
 	if columns == nil {
-		l.each(row, func(name []byte, v value) bool {
+		l.eachField(row, func(name []byte, v value) bool {
 			add(l.name(name), v)
 			return true
 		})

@@ -32,8 +32,8 @@ type Selection struct {
 	Unread int64
 }
 
-// found is what a part came to.
-type found struct {
+// partResult is what a part came to.
+type partResult struct {
 	entries []entry
 	keys    []byte // with Sort: the length of each key, and the key
 	rows    int64
@@ -69,7 +69,7 @@ func (f *File) Select(ctx context.Context, q Query, begun func(*RowList), on fun
 	}
 	parts := f.parts(size)
 	p, n := Progress{Size: f.layout.size}, 0
-	err = inParts(ctx, parts, func(p part, buf []byte) (found, error) { return f.selectPart(ctx, q, p, buf) }, func(got found) error {
+	err = inParts(ctx, parts, func(p part, buf []byte) (partResult, error) { return f.selectPart(ctx, q, p, buf) }, func(got partResult) error {
 		out.Failed += got.failed
 		out.Unread += got.long
 		if out.First == "" {
@@ -92,7 +92,7 @@ func (f *File) Select(ctx context.Context, q Query, begun func(*RowList), on fun
 		err = f.checkUnchanged()
 	}
 	if err == nil && order != nil {
-		err = order.each(ctx, func(_, load []byte) error { return out.Rows.add(unpacked(load)) })
+		err = order.eachSorted(ctx, func(_, load []byte) error { return out.Rows.add(unpacked(load)) })
 	}
 	if err != nil {
 		return out, err
@@ -101,7 +101,7 @@ func (f *File) Select(ctx context.Context, q Query, begun func(*RowList), on fun
 }
 
 // addPart takes what a part came to.
-func (s *Selection) addPart(got found, order *sorter) error {
+func (s *Selection) addPart(got partResult, order *sorter) error {
 	if order == nil {
 		for _, e := range got.entries {
 			if err := s.Rows.add(e); err != nil {
@@ -131,11 +131,11 @@ func unpacked(b []byte) entry {
 	return entry{row: int64(binary.LittleEndian.Uint64(b)), at: int64(binary.LittleEndian.Uint64(b[8:])), oldRow: -1} //nolint:gosec // as packed wrote it
 }
 
-func (f *File) selectPart(ctx context.Context, q Query, p part, buf []byte) (found, error) {
+func (f *File) selectPart(ctx context.Context, q Query, p part, buf []byte) (partResult, error) {
 	if q.JQ == nil {
 		return f.selectRows(ctx, q, p, buf, nil)
 	}
-	var out found
+	var out partResult
 	err := q.JQ.Run(ctx, func(test func([]byte) (bool, error)) error {
 		var err error
 		out, err = f.selectRows(ctx, q, p, buf, test)
@@ -147,8 +147,8 @@ func (f *File) selectPart(ctx context.Context, q Query, p part, buf []byte) (fou
 	return out, err
 }
 
-func (f *File) selectRows(ctx context.Context, q Query, p part, buf []byte, test func([]byte) (bool, error)) (found, error) {
-	var out found
+func (f *File) selectRows(ctx context.Context, q Query, p part, buf []byte, test func([]byte) (bool, error)) (partResult, error) {
+	var out partResult
 	var key, text []byte
 	m, filters := q.Filter.matcher(f.layout), !q.Filter.Empty()
 	s := newScanner(f.f, f.layout, p.from, p.to, buf)
@@ -201,8 +201,8 @@ func ended(err error) error {
 
 // field is a row's value in a column; of a field that is repeated the first counts.
 func (l layout) field(row []byte, name string) (out value) {
-	l.each(row, func(spelled []byte, v value) bool {
-		if !l.named(spelled, name) {
+	l.eachField(row, func(spelled []byte, v value) bool {
+		if !l.sameName(spelled, name) {
 			return true
 		}
 		out = v

@@ -80,8 +80,8 @@ func (s *sorter) spill() error {
 	return w.Flush()
 }
 
-// each gives the items in order. It is called once.
-func (s *sorter) each(ctx context.Context, on func(key, load []byte) error) error {
+// eachSorted gives the items in order. It is called once.
+func (s *sorter) eachSorted(ctx context.Context, on func(key, load []byte) error) error {
 	if s.run == nil {
 		s.sort()
 		for n, i := range s.items {

@@ -122,9 +122,9 @@ func decode(b []byte, seen stamp, format Format) (x index, about Profile, ok boo
 
 var errForeign = errors.New("what is there is no index")
 
-// beside reads up to n bytes of the index beside the file, none where there is none. What is there and is no index
+// readIndex reads up to n bytes of the index beside the file, none where there is none. What is there and is no index
 // is errForeign: it belongs to somebody else.
-func (f *File) beside(n int64) ([]byte, error) {
+func (f *File) readIndex(n int64) ([]byte, error) {
 	info, err := os.Stat(f.path + extension)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -149,7 +149,7 @@ func (f *File) beside(n int64) ([]byte, error) {
 
 // load takes the index beside the file.
 func (f *File) load() {
-	b, err := f.beside(maxStored + 1)
+	b, err := f.readIndex(maxStored + 1)
 	if errors.Is(err, errForeign) {
 		f.keep = nil
 		f.note("no index is kept: %s is there and is no index", f.name+extension)
@@ -181,7 +181,7 @@ func (f *File) save() {
 		err = fmt.Errorf("it has more than %d MiB", maxStored>>20)
 	}
 	if err == nil {
-		_, err = f.beside(int64(len(magic))) // it may have come meanwhile
+		_, err = f.readIndex(int64(len(magic))) // it may have come meanwhile
 	}
 	if err == nil {
 		err = f.keep(f.path+extension, b)

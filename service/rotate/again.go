@@ -17,7 +17,7 @@ func (r *run) places(ctx context.Context, which func(place string) bool) (more b
 		if s.Kind != keystore.StepSet || !s.Done || !which(s.Subject) {
 			continue
 		}
-		seen, err := r.instead(ctx, s.Subject)
+		seen, err := r.otherValue(ctx, s.Subject)
 		switch {
 		case err != nil:
 			return false, fmt.Errorf("%s: %w", label(s.Subject), err)
@@ -33,9 +33,9 @@ func (r *run) places(ctx context.Context, which func(place string) bool) (more b
 	return false, nil
 }
 
-// instead says what a place gives instead of the new value; empty if it gives the new value, or if there is
+// otherValue says what a place gives instead of the new value; empty if it gives the new value, or if there is
 // nothing to read there.
-func (r *run) instead(ctx context.Context, place string) (string, error) {
+func (r *run) otherValue(ctx context.Context, place string) (string, error) {
 	i := slices.IndexFunc(r.plan.Users, func(u keystore.RotationUser) bool { return u.Place() == place })
 	if i >= 0 && r.plan.Users[i].File != "" {
 		if fresh, err := r.c.Files.Holds(place, r.plan.NewFingerprint); fresh && err == nil {
@@ -43,7 +43,7 @@ func (r *run) instead(ctx context.Context, place string) (string, error) {
 		}
 		return "it held the new " + r.plan.Value() + " no more", nil // the setting will say why it cannot be read
 	}
-	if i >= 0 && r.plan.Users[i].Alone() || keystore.Ref(place).Scheme() == keystore.SchemeDemo {
+	if i >= 0 && r.plan.Users[i].Manual() || keystore.Ref(place).Scheme() == keystore.SchemeDemo {
 		return "", nil
 	}
 	value, err := r.c.Secrets.Resolve(ctx, place)

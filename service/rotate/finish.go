@@ -156,9 +156,9 @@ func (r *run) control(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.beside = true
+	r.controlCall = true
 	_, err = r.accepted(ctx, keystore.RotationUser{}, value)
-	r.beside = false
+	r.controlCall = false
 	if err != nil {
 		return fmt.Errorf("the new %s was not accepted beside the old one, so that a refusal would say nothing of the old one: %w", r.plan.Value(), err)
 	}

@@ -135,7 +135,7 @@ func (p place) rotate(way string, f *fatal, waiting bool) childTold {
 		}
 	}
 	if err != nil {
-		told.Err, told.Elsewhere = err.Error(), errors.Is(err, rotate.ErrElsewhere)
+		told.Err, told.Elsewhere = err.Error(), errors.Is(err, rotate.ErrRunning)
 	}
 	return *told
 }

@@ -147,8 +147,8 @@ type StopError struct {
 
 func (s *StopError) Error() string { return s.Step.Name() + ": " + s.Advice }
 
-// ErrElsewhere says that another process works on the rotation.
-var ErrElsewhere = errors.New("another zonedeck is working on this rotation")
+// ErrRunning says that another process works on the rotation.
+var ErrRunning = errors.New("another zonedeck is working on this rotation")
 
 // Begin writes the record of a new rotation. Nothing else is done yet.
 func (e *Engine) Begin(ctx context.Context, s Subject) (keystore.RotationPlan, error) {
@@ -233,7 +233,7 @@ func (e *Engine) Give(ctx context.Context, id string, value keystore.Secret, exp
 		if _, err := model.ParseExpiry(expires); err != nil {
 			return err
 		}
-		if n := r.plan.Now(); n < 0 || !r.makes(n) || r.c.Accounts.Settings(r.plan) != nil {
+		if n := r.plan.Now(); n < 0 || !r.createsValue(n) || r.c.Accounts.Settings(r.plan) != nil {
 			return fmt.Errorf("the new value is not asked for: %w", keystore.ErrStepOrder)
 		}
 		if err := r.holdOld(ctx); err != nil {
@@ -259,7 +259,7 @@ func (e *Engine) Vouch(ctx context.Context, id string, step keystore.RotationSte
 		if !r.mayVouch(n) {
 			return fmt.Errorf("%s is measured, never vouched for", step.Name())
 		}
-		if r.makes(n) {
+		if r.createsValue(n) {
 			reason = strings.TrimRight("it is "+r.plan.NewLevel+": "+reason, ": ")
 		}
 		return r.record(ctx, n, keystore.Proof{By: keystore.Vouched, Note: reason})
@@ -288,7 +288,7 @@ func (e *Engine) work(id string, f func(*run) error) (keystore.RotationPlan, err
 	}
 	if !ok {
 		p, _ := e.c.Records.Get(id) // as far as it can be read
-		return p, ErrElsewhere
+		return p, ErrRunning
 	}
 	defer unlock()
 	p, err := e.c.Records.Get(id)
@@ -316,7 +316,7 @@ func (r *run) proves() string {
 		return of + ", taken back"
 	}
 	of += ", step " + r.plan.Steps[r.at].Name()
-	if r.beside {
+	if r.controlCall {
 		of += ", by the new " + r.plan.Value()
 	}
 	return of
@@ -329,8 +329,8 @@ type run struct {
 	plan    keystore.RotationPlan
 	secrets []keystore.Secret // values that no text may repeat
 	at      int               // the index of the present step
-	// beside says that the call under way is a control with the new value (see tryOld).
-	beside bool
+	// controlCall says that the call under way is a control with the new value (see tryOld).
+	controlCall bool
 	// wrote is the reference that this run began to write and has not yet read back.
 	wrote string
 	// reopened are the places that this run has reopened because they lost the new value.
@@ -438,7 +438,7 @@ func (r *run) mayVouch(n int) bool {
 	case keystore.StepCreate, keystore.StepRefresh:
 		return r.plan.NewLevel != "" // it was accepted, as another level
 	case keystore.StepSet:
-		return slices.ContainsFunc(r.plan.Users, func(u keystore.RotationUser) bool { return u.Alone() && u.Name == s.Subject })
+		return slices.ContainsFunc(r.plan.Users, func(u keystore.RotationUser) bool { return u.Manual() && u.Name == s.Subject })
 	case keystore.StepTest:
 		u, ok := r.plan.User(s.Subject)
 		return ok && !u.Callable()
@@ -448,8 +448,8 @@ func (r *run) mayVouch(n int) bool {
 	return false
 }
 
-// makes reports whether a step makes the new value.
-func (r *run) makes(n int) bool {
+// createsValue reports whether a step makes the new value.
+func (r *run) createsValue(n int) bool {
 	k := r.plan.Steps[n].Kind
 	return k == keystore.StepCreate || k == keystore.StepRefresh
 }

@@ -54,8 +54,10 @@ func (e *Engine) Resume(p keystore.RotationPlan) Rotation { return Rotation{Plan
 // Begun reports whether the record is written.
 func (r Rotation) Begun() bool { return r.subject == nil }
 
-// ByHand reports whether a person works the account settings, because the console cannot.
-func (r Rotation) ByHand() bool { return r.Plan.Zone == "" && r.e.c.Accounts.Settings(r.Plan) == nil }
+// WorkedByPerson reports whether a person works the account settings, because the console cannot.
+func (r Rotation) WorkedByPerson() bool {
+	return r.Plan.Zone == "" && r.e.c.Accounts.Settings(r.Plan) == nil
+}
 
 // Step is the next step; false if the rotation is over.
 func (r Rotation) Step() (keystore.RotationStep, bool) {
@@ -81,7 +83,7 @@ func (r Rotation) Next() (keystore.RotationStep, []ask.Question) {
 		out = append(out, q)
 	}
 	makes := step.Kind == keystore.StepCreate || step.Kind == keystore.StepRefresh
-	if r.Stop != nil && r.Stop.Value || makes && r.Plan.NewHeld != "" && r.ByHand() {
+	if r.Stop != nil && r.Stop.Value || makes && r.Plan.NewHeld != "" && r.WorkedByPerson() {
 		out = append(out, ask.Question{Kind: ask.NewValue, About: r.Plan.Key, Text: r.advice(), Want: ask.Secret})
 	}
 	if r.Stop != nil && r.Stop.Vouch {
@@ -128,7 +130,7 @@ func (r Rotation) beginning() (out []ask.Question) {
 // begun is not asked for again.
 func (r Rotation) ends(s keystore.RotationStep) bool {
 	switch {
-	case r.ByHand():
+	case r.WorkedByPerson():
 		return false
 	case s.Kind == keystore.StepDelete:
 		return r.Plan.DeletedSeq == 0
@@ -224,10 +226,10 @@ func (r Rotation) answer(ctx context.Context, a ask.Answers) (p keystore.Rotatio
 	_, questions := r.Next()
 	for _, q := range questions {
 		switch given := a.To(q); {
-		case q.Kind == ask.NewValue && given.Gives(ask.Secret):
+		case q.Kind == ask.NewValue && given.Answers(ask.Secret):
 			p, err = r.e.Give(ctx, r.Plan.ID, given.Secret, given.Text)
 			return p, true, err
-		case q.Kind == ask.Vouch && (given.Yes || given.Gives(ask.Reason)):
+		case q.Kind == ask.Vouch && (given.Yes || given.Answers(ask.Reason)):
 			p, err = r.e.Vouch(ctx, r.Plan.ID, r.Stop.Step, given.Text)
 			return p, true, err
 		}

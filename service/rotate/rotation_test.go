@@ -165,7 +165,7 @@ func TestTheAnswersOfAPersonAreTaken(t *testing.T) {
 	if vouched, _ := r.Plan.Step(keystore.StepSet, "nightly"); vouched.Note != "its log" {
 		t.Errorf("%+v", vouched)
 	}
-	if next, _ := r.Next(); next.Kind != keystore.StepDelete || !r.ByHand() {
+	if next, _ := r.Next(); next.Kind != keystore.StepDelete || !r.WorkedByPerson() {
 		t.Errorf("next is %s", next.Name())
 	}
 }

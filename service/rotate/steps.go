@@ -173,7 +173,9 @@ func (r *run) hold(ctx context.Context, value keystore.Secret) error {
 	if err := r.c.Secrets.Store(ctx, r.heldNew(), value); err != nil {
 		return fmt.Errorf("holding the new %s: %w", r.plan.Value(), err)
 	}
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Made(value, r.heldNew()) })
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		return p.RecordNewValue(value, r.heldNew())
+	})
 }
 
 func (r *run) heldNew() string {
@@ -273,7 +275,7 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 	switch ref := keystore.Ref(place); {
 	case i >= 0 && r.plan.Users[i].File != "":
 		return r.file(n)
-	case i >= 0 && r.plan.Users[i].Alone():
+	case i >= 0 && r.plan.Users[i].Manual():
 		return keystore.Proof{}, r.stop(n, "%s: give it the new %s, and vouch for it", cmp.Or(r.plan.Users[i].Reason, "the console does not know where it takes the "+r.plan.Value()+" from"), r.plan.Value())
 	case ref.Scheme() == keystore.SchemeDemo && r.plan.Zone != "":
 		return keystore.Proof{Note: "nothing to write: it gives the first password of the emulator, which is the new one after the old one is removed"}, nil

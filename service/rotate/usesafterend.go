@@ -26,7 +26,7 @@ func (e *Engine) UsesAfterEnd(ctx context.Context, p keystore.RotationPlan) Uses
 	r.callsAfterEnd(ctx, &l)
 	seen := map[string]bool{}
 	for _, u := range p.Users {
-		if place := u.Place(); !u.InFlight && !u.Alone() && !seen[place] {
+		if place := u.Place(); !u.InFlight && !u.Manual() && !seen[place] {
 			seen[place] = true
 			r.givesOld(ctx, u, &l)
 		}

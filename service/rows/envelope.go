@@ -17,8 +17,8 @@ const (
 // Envelope reads a JSON object that has the rows of a result in one of its fields, and gives
 // them one a line. It holds one row in memory. It is used by one goroutine.
 type Envelope struct {
-	// Beside are the other fields, as far as they were read; Rows counts the rows.
-	Beside map[string]json.RawMessage
+	// Fields are the other fields, as far as they were read; Rows counts the rows.
+	Fields map[string]json.RawMessage
 	Rows   int
 
 	field  string
@@ -36,7 +36,7 @@ type Envelope struct {
 func NewEnvelope(r io.Reader, field string) *Envelope {
 	from := &source{r: r}
 	src := &meter{r: from, remaining: maxResultRow, over: errLongResultRow}
-	return &Envelope{Beside: map[string]json.RawMessage{}, field: field, from: from, src: src, dec: json.NewDecoder(src)}
+	return &Envelope{Fields: map[string]json.RawMessage{}, field: field, from: from, src: src, dec: json.NewDecoder(src)}
 }
 
 // source remembers the error of a reader.
@@ -126,8 +126,8 @@ func (e *Envelope) value(name string) error {
 	if err := e.dec.Decode(&raw); err != nil {
 		return e.fault(err)
 	}
-	if len(raw) <= maxBeside && len(e.Beside) < maxFields {
-		e.Beside[name] = raw
+	if len(raw) <= maxBeside && len(e.Fields) < maxFields {
+		e.Fields[name] = raw
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ func TestEnvelopeGivesItsRows(t *testing.T) {
 	} {
 		e := NewEnvelope(iotest.OneByteReader(strings.NewReader(c.text)), "results")
 		got, err := io.ReadAll(iotest.OneByteReader(e))
-		if err != nil || string(got) != c.rows || e.Rows != c.count || string(e.Beside["status"]) != c.status {
-			t.Errorf("%s: %q, %d, %s, %v", c.text, got, e.Rows, e.Beside, err)
+		if err != nil || string(got) != c.rows || e.Rows != c.count || string(e.Fields["status"]) != c.status {
+			t.Errorf("%s: %q, %d, %s, %v", c.text, got, e.Rows, e.Fields, err)
 		}
 	}
 }
@@ -55,8 +55,8 @@ func TestEnvelopeThatIsNotAsItShouldBe(t *testing.T) {
 func TestEnvelopeIsBounded(t *testing.T) {
 	fields := strings.Repeat(`"x":"`+strings.Repeat("a", maxBeside)+`",`, 2)
 	e := NewEnvelope(strings.NewReader(`{`+fields+`"status":"done"}`), "results")
-	if _, err := io.ReadAll(e); err != nil || len(e.Beside) != 1 {
-		t.Errorf("%d fields, %v", len(e.Beside), err)
+	if _, err := io.ReadAll(e); err != nil || len(e.Fields) != 1 {
+		t.Errorf("%d fields, %v", len(e.Fields), err)
 	}
 	endless := io.MultiReader(strings.NewReader(`{"results":["`), letters{})
 	var row *RecordsError

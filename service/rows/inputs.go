@@ -265,8 +265,8 @@ func (in *inputReader) add(row int, raw []byte, values map[string]json.RawMessag
 	return nil
 }
 
-// one takes a row that is a single value.
-func (in *inputReader) one(row int, raw []byte, text string) error {
+// singleValue takes a row that is a single value.
+func (in *inputReader) singleValue(row int, raw []byte, text string) error {
 	f, err := in.shape.only()
 	if err != nil {
 		in.reject(row, raw, "", "%s: %v", Quote(text), err)
@@ -305,7 +305,7 @@ func (in *inputReader) lines(br *bufio.Reader) error {
 		case !utf8.ValidString(text):
 			in.reject(row, line, "", "%s: %s", Quote(text), notText)
 		default:
-			return in.one(row, line, text)
+			return in.singleValue(row, line, text)
 		}
 		return nil
 	})
@@ -415,7 +415,7 @@ func (in *inputReader) value(row int, raw []byte) error {
 	}
 	var text string
 	if string(raw) != "null" && json.Unmarshal(raw, &text) == nil {
-		return in.one(row, raw, text)
+		return in.singleValue(row, raw, text)
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {

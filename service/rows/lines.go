@@ -35,8 +35,8 @@ func Before(b []byte) (n int, more bool) {
 // *RecordsError.
 type Lines struct {
 	On func(raw []byte) error
-	// Most is how many bytes a row may have; 0 for the bound of a result's rows.
-	Most int
+	// MaxBytes is how many bytes a row may have; 0 for the bound of a result's rows.
+	MaxBytes int
 	// Array says that the rows are those of an array, without its brackets, as a Joiner writes it.
 	Array   bool
 	partial []byte // the beginning of a line whose end did not come yet
@@ -68,8 +68,8 @@ func (l *Lines) Write(p []byte) (int, error) {
 }
 
 func (l *Lines) bound() (most int, over error) {
-	if l.Most > 0 {
-		return l.Most, errLongRecord
+	if l.MaxBytes > 0 {
+		return l.MaxBytes, errLongRecord
 	}
 	return maxResultRow, errLongResultRow
 }

@@ -59,7 +59,7 @@ func ReadRecords(r io.Reader, format string, n int) (model.RecordTable, error) {
 			err = t.csv(br, m)
 		case "ndjson":
 			m.remaining = math.MaxInt64 // a line has its own bound
-			err = throughLines(br, &Lines{Most: maxRecordBytes, On: t.line})
+			err = throughLines(br, &Lines{MaxBytes: maxRecordBytes, On: t.line})
 		default:
 			err = t.json(br, m)
 		}

@@ -49,7 +49,7 @@ func (s *Store) Delete(_ context.Context, name string) error {
 	if len(kept) > 0 {
 		n = kept[len(kept)-1].n + 1
 	}
-	if err := root.Rename(name+ext, aside{n, name}.file()); err != nil {
+	if err := root.Rename(name+ext, deletedRequest{n, name}.file()); err != nil {
 		return fmt.Errorf("deleting %s: %w", name, err)
 	}
 	leaveFolder(root, name)
@@ -161,19 +161,19 @@ func (s *Store) RestoreLast(ctx context.Context) (string, error) {
 	return name, s.Restore(ctx, name)
 }
 
-// aside is a request that was deleted as the n-th.
-type aside struct {
+// deletedRequest is a request that was deleted as the n-th.
+type deletedRequest struct {
 	n    int
 	name string
 }
 
 // file is its place: no name holds a "~".
-func (a aside) file() string {
+func (a deletedRequest) file() string {
 	return deletedDir + "/" + strconv.Itoa(a.n) + "~" + strings.ReplaceAll(a.name, "/", "~") + ext
 }
 
 // deleted lists what is kept aside, the oldest first.
-func deleted(root *os.Root) ([]aside, error) {
+func deleted(root *os.Root) ([]deletedRequest, error) {
 	files, err := fs.ReadDir(root.FS(), deletedDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -181,16 +181,16 @@ func deleted(root *os.Root) ([]aside, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []aside
+	var out []deletedRequest
 	for _, f := range files {
 		name, ok := strings.CutSuffix(f.Name(), ext)
 		number, name, is := strings.Cut(name, "~")
 		n, err := strconv.Atoi(number)
 		name = strings.ReplaceAll(name, "~", "/")
 		if ok && is && err == nil && n > 0 && CheckName(name) == nil {
-			out = append(out, aside{n, name})
+			out = append(out, deletedRequest{n, name})
 		}
 	}
-	slices.SortFunc(out, func(a, b aside) int { return a.n - b.n })
+	slices.SortFunc(out, func(a, b deletedRequest) int { return a.n - b.n })
 	return out, nil
 }

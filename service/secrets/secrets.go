@@ -255,7 +255,7 @@ func Migrate(ctx context.Context, f Files, to string, refs []string, on func(Mov
 	if errors.Is(err, fs.ErrNotExist) {
 		if j, err = plan(ctx, f, to, refs); err == nil {
 			err = writeJournal(f.Journal, j)
-			f.did("planned")
+			f.stepDone("planned")
 		}
 	}
 	if err != nil {
@@ -270,18 +270,18 @@ func Migrate(ctx context.Context, f Files, to string, refs []string, on func(Mov
 			if err := writeJournal(f.Journal, j); err != nil {
 				return j.Moves, err
 			}
-			f.did("noted")
+			f.stepDone("noted")
 		}
 		on(j.Moves[i])
 	}
 	if err := os.Remove(f.Journal); err != nil {
 		return j.Moves, err
 	}
-	f.did("ended")
+	f.stepDone("ended")
 	return j.Moves, nil
 }
 
-func (f Files) did(step string) {
+func (f Files) stepDone(step string) {
 	if f.step != nil {
 		f.step(step)
 	}
@@ -387,11 +387,11 @@ func move(ctx context.Context, f Files, m Move) error {
 		if err := f.Store.Store(ctx, m.To, value); err != nil {
 			return err
 		}
-		f.did("stored")
+		f.stepDone("stored")
 		if err := readBack(ctx, f, m.To, value); err != nil {
 			return err
 		}
-		f.did("read back")
+		f.stepDone("read back")
 	case errors.Is(err, keystore.ErrSecretMissing): // it was deleted before: the new one has to be there
 		if _, toErr := f.Store.Resolve(ctx, m.To); toErr != nil {
 			return errors.Join(err, toErr)
@@ -402,16 +402,16 @@ func move(ctx context.Context, f Files, m Move) error {
 	if err := config.SwitchReferences(ctx, f.Config, map[string]string{m.From: m.To}); err != nil {
 		return err
 	}
-	f.did("switched the configuration")
+	f.stepDone("switched the configuration")
 	if err := switchKeys(ctx, f, m); err != nil {
 		return err
 	}
-	f.did("switched the inventory")
+	f.stepDone("switched the inventory")
 	if f.Jobs != nil {
 		if err := f.Jobs.SwitchAuth(ctx, m.From, m.To); err != nil {
 			return err
 		}
-		f.did("switched the ledger")
+		f.stepDone("switched the ledger")
 	}
 	if !m.Deletes {
 		return nil
@@ -426,7 +426,7 @@ func move(ctx context.Context, f Files, m Move) error {
 	if err := removeOld(ctx, f, m); err != nil {
 		return err
 	}
-	f.did("deleted")
+	f.stepDone("deleted")
 	return nil
 }
 

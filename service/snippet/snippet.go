@@ -90,8 +90,8 @@ func word(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// here is the program as this machine runs it: systemd and cron look for names along paths of their own.
-func (o Options) here() string {
+// programPath is the program as this machine runs it: systemd and cron look for names along paths of their own.
+func (o Options) programPath() string {
 	if o.Program != "" {
 		return o.Program
 	}
@@ -111,7 +111,7 @@ func absolute(path string) string {
 
 // command is the program with its configuration, as this machine runs it, quoted by quote.
 func (o Options) command(quote func(string) string) string {
-	command := quote(o.here())
+	command := quote(o.programPath())
 	if o.Config != "" {
 		command += " --config " + quote(absolute(o.Config))
 	}

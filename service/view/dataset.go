@@ -69,7 +69,7 @@ type InputField struct {
 func newDataset(c model.Dataset) Dataset {
 	return Dataset{
 		ID: c.ID, Name: c.Name, Names: list(c.Names), Kind: string(c.Kind), Domain: c.Domain, Description: c.Description,
-		Methods: each(c.Ways(), newMethod),
+		Methods: each(c.CollectMethods(), newMethod),
 	}
 }
 

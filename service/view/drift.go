@@ -105,7 +105,7 @@ func NewDriftCheck(r drift.Run, v drift.Verdict) DriftCheck {
 	switch v.State {
 	case drift.Empty:
 		out.Reason = fmt.Sprintf("%s has no useful row", r.Ref)
-	case drift.Few:
+	case drift.FewRows:
 		out.Reason = fmt.Sprintf("%s has too few rows to tell", r.Ref)
 	default:
 		out.Reason = fmt.Sprintf("%s is %s: there is nothing to compare it with, and no contract", r.Ref, v.First)
@@ -133,14 +133,14 @@ func (c DriftCheck) Dead() bool { return c.Silent >= drift.SilentRuns }
 // Standings are what "drift list --json" prints (docs/schema/drift.json).
 type Standings struct {
 	SchemaVersion Version    `json:"schema_version"`
-	Collectors    []Standing `json:"collectors"`
+	Subjects      []Standing `json:"collectors"`
 }
 
 // NewStandings are collectors.
 func NewStandings(all []drift.Standing) Standings {
-	out := Standings{Collectors: make([]Standing, 0, len(all))}
+	out := Standings{Subjects: make([]Standing, 0, len(all))}
 	for _, s := range all {
-		out.Collectors = append(out.Collectors, newStanding(s))
+		out.Subjects = append(out.Subjects, newStanding(s))
 	}
 	return out
 }
@@ -148,7 +148,7 @@ func NewStandings(all []drift.Standing) Standings {
 // DriftChecks are what "drift check --json" prints (docs/schema/drift-check.json).
 type DriftChecks struct {
 	SchemaVersion Version      `json:"schema_version"`
-	Collectors    []DriftCheck `json:"collectors"`
+	Subjects      []DriftCheck `json:"collectors"`
 }
 
 // DriftDetail is a collector with its fields (docs/schema/drift-show.json).

@@ -120,7 +120,7 @@ func NewFetch(r model.FetchResult) Fetch {
 			return Attempt{N: a.N, Class: string(a.Class), Status: a.Status, WaitMS: milliseconds(a.Wait), TotalMS: milliseconds(a.Total)}
 		}),
 		TimingMS: newTiming(r.Timing), Tool: r.Request.Tool,
-		Phases: each(r.Phases, func(p model.Phase) Phase { return Phase{Name: p.Name, MS: milliseconds(p.Took)} }),
+		Phases: each(r.Phases, func(p model.Phase) Phase { return Phase{Name: p.Name, MS: milliseconds(p.Duration)} }),
 		Fields: each(r.Fields, func(f model.Field) Field { return Field{Path: f.Path, Found: f.Found, Value: f.Value} }),
 	}
 	if cost, priced := r.Cost(); priced {

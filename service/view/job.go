@@ -57,7 +57,7 @@ func newJobFault(f model.JobFault) *JobFault {
 	if !f.Any() {
 		return nil
 	}
-	return &JobFault{Call: string(f.Call), Fault: NewFault(f), LastSeen: stamp(f.Seen), GivenUp: f.GivenUp}
+	return &JobFault{Call: string(f.Call), Fault: NewFault(f), LastSeen: stamp(f.LastAnswer), GivenUp: f.GivenUp}
 }
 
 // JobRows accounts for the rows of the downloaded result.

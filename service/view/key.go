@@ -12,30 +12,30 @@ import (
 
 // Key is one key (docs/schema/keys.json). Days are null where unknown.
 type Key struct {
-	Name         string   `json:"name"`
-	Profile      string   `json:"profile" jsonschema:"The profile that the key comes with; empty for one of the inventory, which serves every profile, and for that of ZONEDECK_API_KEY."`
-	Level        string   `json:"level" enum:"ADMIN|FINANCE|LIMIT|OPS|USER|unknown"`
-	Duty         string   `json:"duty"`
-	Fingerprint  string   `json:"fingerprint" pattern:"^([0-9a-f]{16})?$"`
-	Last4        string   `json:"last4"`
-	State        string   `json:"state" enum:"due|expired|ok|overdue|soon|unknown|unlimited"`
-	Expires      string   `json:"expires"`
-	ExpiryState  string   `json:"expiry_state" enum:"expired|expires|unknown|unlimited|valid"`
-	ExpiryDays   *int     `json:"expiry_days_left"`
-	Rotated      string   `json:"rotated"`
-	Rotation     string   `json:"rotation_state" enum:"due|due soon|fresh|overdue|unknown"`
-	RotationDays *int     `json:"rotation_days_left"`
-	Interval     int      `json:"rotation_interval_days"`
-	Due          bool     `json:"due"`
-	Threshold    *int     `json:"threshold_days" enum:"0|1|14|30|7" jsonschema:"the last of 30, 14, 7 and 1 that the key has reached, 0 once a clock has run out; null before"`
-	Created      string   `json:"created"`
-	FirstSeen    string   `json:"first_seen"`
-	LastUsed     string   `json:"last_used"`
-	Secret       string   `json:"secret"`
-	Note         string   `json:"note"`
-	UsedBy       []string `json:"used_by"`
-	Elsewhere    []string `json:"elsewhere,omitempty" jsonschema:"The profiles whose key it is, where they are of another account than the profile in use."`
-	Rotating     string   `json:"rotating,omitempty" jsonschema:"A rotation of the key that did not come to its end: \"rotating 3 of 9\", or \"given up, two values valid\"."`
+	Name          string   `json:"name"`
+	Profile       string   `json:"profile" jsonschema:"The profile that the key comes with; empty for one of the inventory, which serves every profile, and for that of ZONEDECK_API_KEY."`
+	Level         string   `json:"level" enum:"ADMIN|FINANCE|LIMIT|OPS|USER|unknown"`
+	Duty          string   `json:"duty"`
+	Fingerprint   string   `json:"fingerprint" pattern:"^([0-9a-f]{16})?$"`
+	Last4         string   `json:"last4"`
+	State         string   `json:"state" enum:"due|expired|ok|overdue|soon|unknown|unlimited"`
+	Expires       string   `json:"expires"`
+	ExpiryState   string   `json:"expiry_state" enum:"expired|expires|unknown|unlimited|valid"`
+	ExpiryDays    *int     `json:"expiry_days_left"`
+	Rotated       string   `json:"rotated"`
+	Rotation      string   `json:"rotation_state" enum:"due|due soon|fresh|overdue|unknown"`
+	RotationDays  *int     `json:"rotation_days_left"`
+	Interval      int      `json:"rotation_interval_days"`
+	Due           bool     `json:"due"`
+	Threshold     *int     `json:"threshold_days" enum:"0|1|14|30|7" jsonschema:"the last of 30, 14, 7 and 1 that the key has reached, 0 once a clock has run out; null before"`
+	Created       string   `json:"created"`
+	FirstSeen     string   `json:"first_seen"`
+	LastUsed      string   `json:"last_used"`
+	Secret        string   `json:"secret"`
+	Note          string   `json:"note"`
+	UsedBy        []string `json:"used_by"`
+	OtherProfiles []string `json:"elsewhere,omitempty" jsonschema:"The profiles whose key it is, where they are of another account than the profile in use."`
+	Rotating      string   `json:"rotating,omitempty" jsonschema:"A rotation of the key that did not come to its end: \"rotating 3 of 9\", or \"given up, two values valid\"."`
 }
 
 // Finding is what the lint finds at a key.
@@ -71,7 +71,7 @@ func newKey(k model.Key, audit keys.Audit, within time.Duration) Key {
 		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
 		Rotation: k.Rotation.State(now, within).String(), UsedBy: list(keystore.PortableUsers(k)),
 		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: Moment(k.Created), FirstSeen: Moment(used.First), LastUsed: Moment(used.Last),
-		Secret: keystore.Portable(k.Secret), Note: k.Note, Elsewhere: audit.Elsewhere(k), Rotating: audit.Rotating(k),
+		Secret: keystore.Portable(k.Secret), Note: k.Note, OtherProfiles: audit.OtherProfiles(k), Rotating: audit.Rotating(k),
 		Threshold: known(k.Threshold(now)), ExpiryDays: known(k.Expires.DaysLeft(now)), RotationDays: known(k.Rotation.DaysLeft(now)),
 	}
 	if out.RotationDays != nil {

@@ -50,7 +50,7 @@ type Check struct {
 }
 
 // NewProfile is a profile with its key; found is what was asked about it.
-func NewProfile(p model.Profile, key model.Key, found account.Found, saved bool) Profile {
+func NewProfile(p model.Profile, key model.Key, found account.Facts, saved bool) Profile {
 	out := Profile{
 		Profile: p.Name, Saved: saved, BaseURL: p.BaseURL, Proxy: p.ProxyAddr(), Account: string(p.Account),
 		Dialect: p.DialectName(), CA: p.CA, Key: ProfileKey{Name: key.Name, Level: key.Level.String(), Reference: label(key.Secret)},
@@ -73,7 +73,7 @@ func label(ref string) string {
 }
 
 // newChecks are the verdicts on an account, in the order in which they were asked for.
-func newChecks(p model.Profile, found account.Found) []Check {
+func newChecks(p model.Profile, found account.Facts) []Check {
 	return each(account.Checks(p, found), func(v account.Check) Check {
 		return Check{Subject: v.Subject, State: cmp.Or(string(v.Verdict.State), "unknown"), Text: v.Verdict.Text}
 	})

@@ -411,8 +411,8 @@ func (in *Inbox) Listening() (p Place, ok bool) {
 	return p, true
 }
 
-// keeps reports whether a header is a verifier's. Its value is kept even if its name looks secret: a
+// signatureHeader reports whether a header is a verifier's. Its value is kept even if its name looks secret: a
 // signature is good for these bytes only, and a replay needs it.
-func (r *Receiver) keeps(name string) bool {
+func (r *Receiver) signatureHeader(name string) bool {
 	return slices.ContainsFunc(r.settings.Load().Verifiers, func(v Verifier) bool { return v.header != "" && strings.EqualFold(v.header, name) })
 }

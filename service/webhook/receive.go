@@ -264,7 +264,7 @@ func (r *Receiver) maskedHeaders(q *http.Request) []model.WebhookHeader {
 	out := []model.WebhookHeader{{Name: "Host", Value: q.Host}}
 	for name, values := range q.Header {
 		for _, v := range values {
-			if secretHeader(name) && !r.keeps(name) {
+			if secretHeader(name) && !r.signatureHeader(name) {
 				v = mask
 			}
 			out = append(out, model.WebhookHeader{Name: name, Value: v})

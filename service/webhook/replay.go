@@ -38,8 +38,8 @@ type Replayed struct {
 	Without []string
 }
 
-// Taken reports whether the receiver accepted the webhook: the status is 2xx.
-func (r Replayed) Taken() bool { return r.Status/100 == 2 }
+// Accepted reports whether the receiver accepted the webhook: the status is 2xx.
+func (r Replayed) Accepted() bool { return r.Status/100 == 2 }
 
 // AnswerText describes the receiver's answer.
 func (r Replayed) AnswerText() string {
@@ -56,8 +56,8 @@ func (r Replayed) AnswerText() string {
 // maxRedirect bounds Replayed.Redirect.
 const maxRedirect = 200
 
-// ErrElsewhere says that an address is another machine's.
-var ErrElsewhere = errors.New("a webhook is replayed to an address of this machine alone: 127.0.0.1, ::1 or localhost")
+// ErrOtherMachine says that an address is another machine's.
+var ErrOtherMachine = errors.New("a webhook is replayed to an address of this machine alone: 127.0.0.1, ::1 or localhost")
 
 const (
 	replayTimeout = time.Minute
@@ -77,7 +77,7 @@ func ReplayHost(to string) (string, error) {
 		return "", fmt.Errorf("%q is not an address like http://127.0.0.1:8080/hook", to)
 	}
 	if !loopback(u.Hostname()) {
-		return "", fmt.Errorf("%s: %w", u.Host, ErrElsewhere)
+		return "", fmt.Errorf("%s: %w", u.Host, ErrOtherMachine)
 	}
 	return u.Host, nil
 }
@@ -142,7 +142,7 @@ func dialLoopback(ctx context.Context, network, address string) (net.Conn, error
 	d := net.Dialer{Control: func(_, to string, _ syscall.RawConn) error {
 		a, err := netip.ParseAddrPort(to)
 		if err != nil || !a.Addr().Unmap().IsLoopback() {
-			return ErrElsewhere
+			return ErrOtherMachine
 		}
 		return nil
 	}}

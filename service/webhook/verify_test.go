@@ -170,7 +170,7 @@ func FuzzNamed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, target, name, value string, body []byte) {
 		noerr.Must(t, os.WriteFile(file, body, 0o600))
 		d := row{Webhook: model.Webhook{Target: target, Headers: []model.WebhookHeader{{Name: name, Value: value}}, File: file, Size: int64(len(body))}}
-		if id := d.named(); id != reference(id) || len(id) > maxReference {
+		if id := d.snapshotNamed(); id != reference(id) || len(id) > maxReference {
 			t.Errorf("%q", id)
 		}
 	})

@@ -74,7 +74,7 @@ func (r *Receiver) workOff(ctx context.Context) error {
 // that has to be tried again stays unchanged.
 func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	d.Verdict, d.By, d.Reason = verdictOf(d.checks)
-	d.Snapshot = d.named()
+	d.Snapshot = d.snapshotNamed()
 	switch {
 	case d.Verdict == model.WebhookRejected:
 		d.Outcome = "no job was told of it, because it was rejected"
@@ -111,9 +111,9 @@ func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	return nil
 }
 
-// named is the service's identifier of a job, or empty: from the query of the address, a header, or the
+// snapshotNamed is the service's identifier of a job, or empty: from the query of the address, a header, or the
 // small message of a notification. Records name none.
-func (d row) named() string {
+func (d row) snapshotNamed() string {
 	if _, query, ok := strings.Cut(d.Target, "?"); ok {
 		if values, err := url.ParseQuery(query); err == nil {
 			if id := reference(values.Get("snapshot_id")); id != "" {

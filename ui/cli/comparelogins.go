@@ -30,7 +30,7 @@ const (
 	baselineCompare = "compare"
 )
 
-type matrixFlags struct {
+type formerMatrixFlags struct {
 	loginsFlags
 	Target string `flag:"target" help:"page to fetch through the proxy (default: the dialect's page that tells the country)"`
 	jsonFlag
@@ -38,11 +38,11 @@ type matrixFlags struct {
 
 // proxyMatrixCommand is the former 'compare --logins'.
 func (a *app) proxyMatrixCommand() *cobra.Command {
-	return command(a, spec[matrixFlags]{
+	return command(a, spec[formerMatrixFlags]{
 		use: "matrix", hidden: true,
 		short: "Test the proxy logins of several zones and compare them with a baseline, like 'compare --logins'",
-		needs: func(matrixFlags) needs { return needs{journal: true, rules: true} },
-		run: func(ctx context.Context, t *task, f matrixFlags, _ []string) (printed, error) {
+		needs: func(formerMatrixFlags) needs { return needs{journal: true, rules: true} },
+		run: func(ctx context.Context, t *task, f formerMatrixFlags, _ []string) (printed, error) {
 			return t.compareLogins(ctx, f.loginsFlags, f.Target)
 		},
 	})

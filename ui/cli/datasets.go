@@ -145,7 +145,7 @@ func showDataset(ctx context.Context, t *task, f askFlag, args []string) (printe
 	if len(c.Methods) == 0 {
 		rows = append(rows, []string{}, []string{"its inputs are not shown"})
 	} else {
-		for _, m := range c.Ways() {
+		for _, m := range c.CollectMethods() {
 			rows = append(rows, methodRows(m)...)
 		}
 	}

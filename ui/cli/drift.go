@@ -22,8 +22,8 @@ import (
 // driftNeeds are what the commands about drift need.
 func driftNeeds[F any](F) needs { return needs{jobs: true} }
 
-// collectorArg is the name of a collector.
-var collectorArg = oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it")
+// subjectArg is the name of a collector.
+var subjectArg = oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it")
 
 type driftListFlags struct {
 	Silent bool `flag:"silent" help:"list only those without a useful row in their last 3 or more runs"`
@@ -87,7 +87,7 @@ func standsAs(s drift.Standing) string {
 		return fmt.Sprintf("no useful row in %d runs", s.Silent)
 	case s.Verdict.State == drift.First:
 		return "first run"
-	case s.Verdict.State == drift.Few:
+	case s.Verdict.State == drift.FewRows:
 		return "too few rows to tell"
 	case s.Verdict.State == drift.Empty:
 		return "no useful row"
@@ -113,8 +113,8 @@ func printedStandings(list []drift.Standing) printed {
 	return out
 }
 
-// collector finds the collector with a name or an address.
-func (t *task) collector(ctx context.Context, name string) (kind drift.Kind, id string, err error) {
+// subject finds the collector with a name or an address.
+func (t *task) subject(ctx context.Context, name string) (kind drift.Kind, id string, err error) {
 	c, err := t.Drift.Named(ctx, name)
 	if err != nil {
 		return "", "", driftError(err)
@@ -126,14 +126,14 @@ func (a *app) driftShowCommand() *cobra.Command {
 	return command(a, spec[jsonFlag]{
 		use:   "show NAME",
 		short: "Show the fields of a collector: their coverage over its runs, and what has changed",
-		args:  collectorArg,
+		args:  subjectArg,
 		needs: driftNeeds[jsonFlag],
 		run:   showDrift,
 	})
 }
 
 func showDrift(ctx context.Context, t *task, f jsonFlag, args []string) (printed, error) {
-	kind, id, err := t.collector(ctx, args[0])
+	kind, id, err := t.subject(ctx, args[0])
 	if err != nil {
 		return printed{}, err
 	}

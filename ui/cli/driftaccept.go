@@ -31,7 +31,7 @@ and the command says what is left to do.
 
 If the run is like those before it, or was accepted already, nothing changes:
 exit 2.`,
-		args: collectorArg,
+		args: subjectArg,
 		check: func(f *driftAcceptFlags, _ []string) error {
 			if f.Undo && f.Reason != "" {
 				return usage("--undo takes no --reason")
@@ -44,7 +44,7 @@ exit 2.`,
 }
 
 func acceptDrift(ctx context.Context, t *task, f driftAcceptFlags, args []string) (printed, error) {
-	kind, id, err := t.collector(ctx, args[0])
+	kind, id, err := t.subject(ctx, args[0])
 	if err != nil {
 		return printed{}, err
 	}

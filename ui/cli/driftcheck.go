@@ -77,7 +77,7 @@ func checkDrift(ctx context.Context, t *task, f driftCheckFlags, names []string)
 		t.app.warn("nothing was judged: no collector has a run")
 	}
 	return printed{
-		object: view.DriftChecks{Collectors: append([]view.DriftCheck{}, all...)}, text: checkedLines(all), code: checkedCode(all, len(names) > 0 || f.File != ""),
+		object: view.DriftChecks{Subjects: append([]view.DriftCheck{}, all...)}, text: checkedLines(all), code: checkedCode(all, len(names) > 0 || f.File != ""),
 	}, nil
 }
 
@@ -141,7 +141,7 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftChe
 		return out, err
 	}
 	for _, name := range names {
-		kind, id, err := t.collector(ctx, name)
+		kind, id, err := t.subject(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 	switch {
 	case len(names) > 0:
 		var err error
-		if kind, id, err = t.collector(ctx, names[0]); err != nil {
+		if kind, id, err = t.subject(ctx, names[0]); err != nil {
 			return nil, err
 		}
 	case contract != nil:
@@ -219,14 +219,14 @@ func (a *app) driftContractCommand() *cobra.Command {
 		long: `A contract says which fields a collector has to give, with their types, patterns
 and minimum coverage. If there is none, the command names the file to write it
 to: exit 2.`,
-		args:  collectorArg,
+		args:  subjectArg,
 		needs: driftNeeds[jsonFlag],
 		run:   showContract,
 	})
 }
 
 func showContract(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
-	kind, id, err := t.collector(ctx, args[0])
+	kind, id, err := t.subject(ctx, args[0])
 	if err != nil {
 		return printed{}, err
 	}

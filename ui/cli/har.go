@@ -57,11 +57,11 @@ func har(ctx context.Context, t *task, f harFlags, ids []string) (printed, error
 		return printed{}, usage("--class %q is not a class", f.Class)
 	}
 	if len(ids) == 0 {
-		filter := model.ActivityFilter{Kind: model.ActivityFetch, Zone: f.Zone, Class: model.Class(f.Class), Limit: f.Limit}
+		filter := model.HistoryFilter{Kind: model.HistoryFetch, Zone: f.Zone, Class: model.Class(f.Class), Limit: f.Limit}
 		if f.Since.d > 0 {
 			filter.Since = t.Now().Add(-f.Since.d)
 		}
-		list, err := t.History.Activity(ctx, filter)
+		list, err := t.History.Entries(ctx, filter)
 		if err != nil {
 			return printed{}, fail(exitState, "%w", err)
 		}

@@ -138,10 +138,10 @@ func factAt(f ask.Fact) string {
 }
 
 func factWords(f ask.Fact) string {
-	if f.Then == "" {
+	if f.Outcome == "" {
 		return factAt(f)
 	}
-	return factAt(f) + "; " + f.Then
+	return factAt(f) + "; " + f.Outcome
 }
 
 // questionWords is the text of a question: its newest job for SameInputs, else its own text.

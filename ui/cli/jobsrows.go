@@ -151,7 +151,7 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 	case f.NewAgainst != "" || f.Diff != "":
 		return r.compare(ctx)
 	case f.About:
-		return r.about(ctx)
+		return r.columns(ctx)
 	default:
 		return r.selected(ctx, q)
 	}
@@ -289,8 +289,8 @@ func (r *rowsRun) printAbout(ctx context.Context, matched *int64, diff *view.Row
 	return r.app.printJSON(view.NewRows(r.file, p, matched, diff, r.notes))
 }
 
-// about describes the columns.
-func (r *rowsRun) about(ctx context.Context) error {
+// columns describes the columns.
+func (r *rowsRun) columns(ctx context.Context) error {
 	if r.flags.JSON {
 		return r.printAbout(ctx, nil, nil)
 	}
@@ -395,7 +395,7 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	if err := checkReadable(ctx, old); err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
-	c, err := r.file.Compare(ctx, old, records.How{Key: r.flags.Key, Ignore: r.flags.Ignore, OnlyNew: r.flags.NewAgainst != ""}, nil)
+	c, err := r.file.Compare(ctx, old, records.CompareOptions{Key: r.flags.Key, Ignore: r.flags.Ignore, OnlyNew: r.flags.NewAgainst != ""}, nil)
 	if errors.As(err, new(*records.KeyError)) {
 		return usage("--key: %w", err)
 	}

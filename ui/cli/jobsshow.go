@@ -72,8 +72,8 @@ func (t *task) jobRows(j model.Job) [][]string {
 		add("size", fmt.Sprintf("%d bytes", j.Bytes))
 		add("sha256", j.SHA256)
 	}
-	if (j.GivenUp() || j.Forgotten()) && !j.Fault.Seen.IsZero() {
-		add("last seen", j.Fault.Seen.Local().Format(time.DateTime))
+	if (j.GivenUp() || j.Forgotten()) && !j.Fault.LastAnswer.IsZero() {
+		add("last seen", j.Fault.LastAnswer.Local().Format(time.DateTime))
 	}
 	if d := j.Fault.Diagnosis; j.Fault.Any() {
 		add("failed", fmt.Sprintf("%s: %s: %s", j.Fault.Call, model.ClassWord(d.Class, d.Cause), d.Summary))

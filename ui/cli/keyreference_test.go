@@ -284,7 +284,7 @@ func walk(t *testing.T, ref *reference) {
 	walkJobs(w)
 	walkProxy(w)
 	walkKeys(w)
-	walkActivity(w)
+	walkHistory(w)
 	walkFlight(w)
 	walkRehearsal(w)
 	w.Press("ctrl+p")

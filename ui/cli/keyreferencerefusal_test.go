@@ -33,7 +33,7 @@ func walkPaidRefusal(t *testing.T, ref *reference) {
 		theme := kit.NewTheme(true, false)
 		app := ui.New(ui.Deps{
 			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
-			Tabs:    []ui.Tab{{ID: kit.Sandbox, View: &uitest.Elsewhere{}}},
+			Tabs:    []ui.Tab{{ID: kit.Sandbox, View: &uitest.OtherTab{}}},
 			Session: kit.Session{ProfileName: "acme", Ready: true},
 		})
 		zones := []model.Zone{{Name: "dc1", Product: model.ProductDatacenter}, {Name: "isp1", Product: model.ProductISP}}

@@ -72,7 +72,7 @@ func keyRows(audit keys.Audit, within time.Duration) [][]string {
 	rows := [][]string{{"STATE", "KEY", "LEVEL", "DUTY", "EXPIRES", "ROTATED", widget.RotationTitle(audit.Keys), "LAST4"}}
 	for _, k := range audit.Keys {
 		now, name := audit.Now(k), k.Name
-		if of := audit.Elsewhere(k); len(of) > 0 {
+		if of := audit.OtherProfiles(k); len(of) > 0 {
 			name += " (of " + strings.Join(of, ", ") + ")"
 		}
 		state := k.StateWord(now, within)

@@ -316,7 +316,7 @@ func rotationError(ctx context.Context, err error) error {
 			words += fmt.Sprintf("; --vouch %q records a person's word", stop.Step.Name())
 		}
 		return fail(exitChecksFailed, "%s", words)
-	case errors.Is(err, keys.ErrRotationElsewhere):
+	case errors.Is(err, keys.ErrRotationRunning):
 		return fail(exitState, "%w", err)
 	}
 	if coded := (*exitError)(nil); errors.As(err, &coded) {

@@ -7,9 +7,9 @@ import (
 	"zonedeck/ui/uitest"
 )
 
-// walkActivity opens every fetch of the history, and with it the next steps of
+// walkHistory opens every fetch of the history, and with it the next steps of
 // its failure.
-func walkActivity(w *uitest.Whole) {
+func walkHistory(w *uitest.Whole) {
 	w.Press("5", "/")
 	w.Type("kind:fetch")
 	w.Press("enter")

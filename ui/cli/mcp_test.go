@@ -79,12 +79,12 @@ func (s *served) call(t *testing.T, tool, args string) (text string, failed bool
 }
 
 // history is the console's history, newest first.
-func (s *served) history(t *testing.T) []model.Activity {
+func (s *served) history(t *testing.T) []model.HistoryEntry {
 	t.Helper()
 	opened, err := service.Open(t.Context(), service.Options{Getenv: s.process.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
 	noerr.Must(t, err)
 	defer opened.Close(t.Context())
-	list, err := opened.History.Activity(t.Context(), model.ActivityFilter{})
+	list, err := opened.History.Entries(t.Context(), model.HistoryFilter{})
 	noerr.Must(t, err)
 	return list
 }
@@ -132,7 +132,7 @@ func TestAnAgentFetchesUnderTheRules(t *testing.T) {
 			t.Errorf("not marked: %+v", a)
 		}
 		switch {
-		case a.Kind == model.ActivityFetch:
+		case a.Kind == model.HistoryFetch:
 			fetches++
 		case strings.Contains(a.Text, "refused by the operator's rules"):
 			refused++
@@ -193,7 +193,7 @@ func TestJobsAreFollowedWhileAnAgentIsServed(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	lines := s.history(t)
-	i := slices.IndexFunc(lines, func(a model.Activity) bool { return strings.HasSuffix(a.Text, "gd_products: ready") })
+	i := slices.IndexFunc(lines, func(a model.HistoryEntry) bool { return strings.HasSuffix(a.Text, "gd_products: ready") })
 	if i < 0 || lines[i].Source != "" {
 		t.Errorf("no line of the job's end, or one of the agent's: %+v", lines)
 	}
@@ -260,11 +260,11 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 	calls := 0
 	for _, a := range s.history(t) {
 		// That the job is ready is found by the agent's watching or by the operator's, whichever asks first.
-		ready := a.Kind == model.ActivityJob && strings.HasSuffix(a.Text, ": ready")
+		ready := a.Kind == model.HistoryJob && strings.HasSuffix(a.Text, ": ready")
 		if a.Source != model.SourceAgent && !ready || strings.Contains(a.Text, "under way") {
 			t.Errorf("the history has %+v", a)
 		}
-		if a.Kind == model.ActivityAgent {
+		if a.Kind == model.HistoryAgent {
 			calls++
 		}
 	}

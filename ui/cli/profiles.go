@@ -198,9 +198,9 @@ func profileRead(ctx context.Context, r profiles.Report, d profiles.Draft, err e
 	if !errors.Is(err, profiles.ErrRead) && ctx.Err() == nil {
 		return printed{}, profileError(r, err)
 	}
-	p := profilePrinted(view.NewProfile(d.Profile, r.Key, d.Found, false))
+	p := profilePrinted(view.NewProfile(d.Profile, r.Key, d.Facts, false))
 	p.note = "profile " + d.Profile.Name + " is not saved"
-	return p, readError(ctx, d.Found, err)
+	return p, readError(ctx, d.Facts, err)
 }
 
 // savedProfile says what was saved and what that changes.
@@ -218,7 +218,7 @@ func (t *task) savedProfile(r profiles.Report, saved model.Profile) (printed, er
 	if r.Key.Level == model.LevelAdmin {
 		t.app.warn("key %s is ADMIN, which is for people: commands refuse it without --admin-reason (contract 5.4)", r.Key.Name)
 	}
-	out := view.NewProfile(saved, r.Key, r.Found, true)
+	out := view.NewProfile(saved, r.Key, r.Facts, true)
 	p := profilePrinted(out)
 	p.note, p.code = "profile "+saved.Name+" is saved", checksCode(out)
 	return p, nil
@@ -266,7 +266,7 @@ func keyError(ctx context.Context, r profiles.Report, err error) error {
 }
 
 // readError gives an error of reading an account its exit code.
-func readError(ctx context.Context, found profiles.Found, err error) error {
+func readError(ctx context.Context, found profiles.Facts, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted: %w", err)

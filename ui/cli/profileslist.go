@@ -28,7 +28,7 @@ func listProfiles(_ context.Context, t *task, _ jsonFlag, _ []string) (printed, 
 	for _, p := range configured {
 		k, _ := t.Profiles.Key(p.Key)
 		k.Name = p.Key
-		list = append(list, view.NewProfile(p, k, profiles.Found{}, true))
+		list = append(list, view.NewProfile(p, k, profiles.Facts{}, true))
 	}
 	out := printed{object: view.Profiles{Default: byDefault, Profiles: list}}
 	if len(list) == 0 {
@@ -179,13 +179,13 @@ func checkProfile(ctx context.Context, t *task, _ profilesCheckFlags, _ []string
 		return printed{}, keyError(ctx, profiles.Report{Key: k, Recorded: true}, err)
 	}
 	d, err := t.Profiles.Verify(ctx, p, value)
-	out := view.NewProfile(p, k, d.Found, true)
+	out := view.NewProfile(p, k, d.Facts, true)
 	result := printed{object: out, code: checksCode(out)}
 	for _, c := range out.Checks {
 		result.rows = append(result.rows, []string{c.State, c.Subject, sanitizeLine(c.Text)})
 	}
 	if err != nil {
-		err = readError(ctx, d.Found, err)
+		err = readError(ctx, d.Facts, err)
 	}
 	return result, err
 }

@@ -17,7 +17,7 @@ import (
 type passwordFlags struct {
 	Zone    string   `flag:"zone" help:"zone with the password (required)"`
 	Key     string   `flag:"key" help:"key of the inventory to change the password by, of level ADMIN, OPS or LIMIT (default: the profile's)"`
-	Renew   bool     `flag:"renew" help:"rotate the password, or go on with its rotation"`
+	Rotate  bool     `flag:"renew" help:"rotate the password, or go on with its rotation"`
 	Again   bool     `flag:"again" help:"without a terminal: rotate the password once more though its last rotation is done"`
 	Pipe    string   `flag:"pipe" help:"when a person has to put the new password somewhere, give it to this command on its standard input instead, then check again"`
 	Vouch   []string `flag:"vouch" help:"vouch for the step of this name (repeatable)"`
@@ -57,7 +57,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 	if f.Zone == "" {
 		return printed{}, usage("--zone is missing: name the zone with the password")
 	}
-	if len(f.Vouch) > 0 && !f.Renew {
+	if len(f.Vouch) > 0 && !f.Rotate {
 		return printed{}, usage("--vouch needs --renew: it is for a step of a rotation")
 	}
 	p, err := t.Profile(ctx)
@@ -101,7 +101,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 		out.Refusal = refused.Error()
 		return passwordPrinted(out), usage("%w", refused)
 	}
-	if !f.Renew {
+	if !f.Rotate {
 		return passwordPrinted(out), nil
 	}
 	if !f.JSON {
@@ -163,7 +163,7 @@ func passwordError(ctx context.Context, p keystore.RotationPlan, err error) erro
 	switch stop, coded := (*keys.StopError)(nil), (*exitError)(nil); {
 	case err == nil, errors.As(err, &coded):
 		return err
-	case errors.As(err, &stop), errors.Is(err, keys.ErrRotationElsewhere):
+	case errors.As(err, &stop), errors.Is(err, keys.ErrRotationRunning):
 		return rotationError(ctx, err)
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted; the same command goes on: %w", err)

@@ -409,7 +409,7 @@ func replayWebhook(ctx context.Context, t *task, in *webhook.Inbox, f replayFlag
 	}
 	got, err := webhook.Replay{Webhook: d, To: f.To}.Send(ctx)
 	switch {
-	case errors.Is(err, webhook.ErrElsewhere):
+	case errors.Is(err, webhook.ErrOtherMachine):
 		return printed{}, usage("--to: %w", err)
 	case err != nil:
 		return printed{}, fail(exitNetwork, "%w", err)
@@ -421,7 +421,7 @@ func replayWebhook(ctx context.Context, t *task, in *webhook.Inbox, f replayFlag
 		object:  view.WebhookReplay{ID: d.ID, To: f.To, Status: got.Status, Answer: got.Answer, Bytes: got.Bytes},
 		verdict: sanitizeLine("the receiver answered " + got.AnswerText()),
 	}
-	if !got.Taken() {
+	if !got.Accepted() {
 		out.code = exitChecksFailed
 	}
 	return out, nil

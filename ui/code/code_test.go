@@ -25,7 +25,7 @@ const secret = "s3cret-value"
 
 // opener is a tab that asks for the code of a fetch.
 type opener struct {
-	uitest.Elsewhere
+	uitest.OtherTab
 	show kit.ShowCode
 }
 

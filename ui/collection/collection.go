@@ -280,7 +280,7 @@ func (c *Collection) filter() {
 	folders := map[string]int{} // their rows
 	first := -1
 	for i, e := range c.entries {
-		if !has(e, words) {
+		if !matchesWords(e, words) {
 			continue
 		}
 		dirs := strings.Split(e.Name, "/")
@@ -306,7 +306,7 @@ func (c *Collection) filter() {
 	}
 }
 
-func has(e fetch.SavedRequest, words []string) bool {
+func matchesWords(e fetch.SavedRequest, words []string) bool {
 	all := strings.ToLower(e.Name + " " + string(e.Request.Zone.Name) + " " + e.Request.URL)
 	for _, w := range words {
 		if !strings.Contains(all, w) {

@@ -58,7 +58,7 @@ func open(t *testing.T, names ...string) *bench {
 	theme := kit.NewTheme(true, false)
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
-		Tabs: []ui.Tab{{ID: kit.Sandbox, View: &uitest.Elsewhere{}}},
+		Tabs: []ui.Tab{{ID: kit.Sandbox, View: &uitest.OtherTab{}}},
 	})
 	b.Screen = uitest.Start(t, app, 100, 30)
 	b.open(t)

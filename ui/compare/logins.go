@@ -45,7 +45,7 @@ func (p *Page) Logins(page string) tea.Cmd {
 		r := request{preset: model.Preset{Kind: model.CompareLogins, Repeat: loginCalls}}
 		p.show(model.Grid{Kind: model.CompareLogins, Repeat: loginCalls}, r)
 	}
-	p.open, p.asked.base.URL = true, page
+	p.open, p.request.base.URL = true, page
 	b, from, profile := &p.base, p.deps.History, p.session.ProfileName
 	read := kit.Load(p.at, &b.slot, p.deps.Ctx, func(ctx context.Context) (model.Baseline, error) {
 		return from.LoadBaseline(ctx, profile)
@@ -58,7 +58,7 @@ func (p *Page) Logins(page string) tea.Cmd {
 	if p.sent {
 		return read
 	}
-	return tea.Batch(read, p.preview(p.asked, func() tea.Cmd { return nil }))
+	return tea.Batch(read, p.preview(p.request, func() tea.Cmd { return nil }))
 }
 
 func (p logins) columns() []widget.Column {
@@ -211,13 +211,13 @@ func (p logins) bindings() []kit.Binding {
 	return []kit.Binding{
 		{Keys: []string{"t", "r", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", loginCalls), Group: group, Intent: testLogins{}, Disabled: p.whyNotTest(), Dangerous: true},
 		{Keys: []string{"b"}, Label: "keep as baseline", Help: "Keep this test as the one that later ones of this profile are compared with.", Group: group, Intent: keepBaseline{}, Disabled: p.whyNotKeep(), Dangerous: true},
-		p.back(),
+		p.cancelOrClose(),
 		{Keys: []string{"enter"}, Label: "login of the zone", Help: "Compose the login of the zone under the cursor.", Group: group, Intent: openLogin{}},
 	}
 }
 
-// back stops the calls, or closes the page.
-func (p logins) back() kit.Binding {
+// cancelOrClose stops the calls, or closes the page.
+func (p logins) cancelOrClose() kit.Binding {
 	if p.work.Running() {
 		return kit.Binding{Keys: []string{"esc"}, Label: "stop", Help: "Stop the calls.", Group: "Comparison", Intent: stopCalls{}}
 	}
@@ -249,7 +249,7 @@ func (p logins) whyNotKeep() string {
 	return ""
 }
 
-func (testLogins) do(p *Page) tea.Cmd { return p.try(p.asked) }
+func (testLogins) do(p *Page) tea.Cmd { return p.try(p.request) }
 
 func (stopCalls) do(p *Page) tea.Cmd { //nolint:unparam // an intent
 	p.work.Cancel()
@@ -355,4 +355,4 @@ func (p exits) details(w int) (title string, out []string) {
 // question is none: the dialog that asked for the number of calls has said what they cost.
 func (exits) question(request, model.Grid) widget.ConfirmSpec { return widget.ConfirmSpec{} }
 
-func (p exits) bindings() []kit.Binding { return []kit.Binding{p.back()} }
+func (p exits) bindings() []kit.Binding { return []kit.Binding{p.cancelOrClose()} }

@@ -125,7 +125,7 @@ type Page struct {
 type comparison struct {
 	kind
 	grid    model.Grid
-	asked   request
+	request request
 	sent    bool // the calls were begun, or have ended
 	problem string
 	loaded  bool // from the history
@@ -186,7 +186,7 @@ func (p *Page) Running() int {
 // show puts a comparison on screen.
 func (p *Page) show(g model.Grid, r request) {
 	p.work.Drop()
-	p.open, p.comparison = true, comparison{kind: p.kindOf(g.Kind), grid: g, asked: r, panes: widget.Panes{N: 2}}
+	p.open, p.comparison = true, comparison{kind: p.kindOf(g.Kind), grid: g, request: r, panes: widget.Panes{N: 2}}
 	p.fill()
 }
 

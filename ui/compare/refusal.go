@@ -80,7 +80,7 @@ func (o overlay) Bindings() []kit.Binding { return append(o.bindings(), widget.M
 
 // choose plans with the choices made so far. With the emulator, which charges nothing, it is sent at once.
 func (p *Page) choose() tea.Cmd {
-	return p.preview(p.asked, func() tea.Cmd {
+	return p.preview(p.request, func() tea.Cmd {
 		if p.session.Local {
 			return p.send()
 		}
@@ -207,7 +207,7 @@ func (p refusal) ended(err error) tea.Cmd {
 
 func (p refusal) bindings() []kit.Binding {
 	const group = "What refuses"
-	preset := p.asked.preset
+	preset := p.request.preset
 	var out []kit.Binding
 	if len(p.grid.Cells) > 1 && !p.sent && !p.load.Running() {
 		send := kit.Binding{Keys: []string{"y"}, Label: "send them", Help: "Send them, one after the other, as far as they are needed.", Group: group, Intent: sendProbes{}}
@@ -241,13 +241,13 @@ func (p refusal) bindings() []kit.Binding {
 func (sendProbes) do(p *Page) tea.Cmd { return p.send() }
 
 func (otherZone) do(p *Page) tea.Cmd {
-	preset := &p.asked.preset
+	preset := &p.request.preset
 	preset.OtherZone = following(model.ZoneNames(preset.OtherZones(preset.Subject.Request)), p.different(model.LabelOtherZone))
 	return p.choose()
 }
 
 func (otherKey) do(p *Page) tea.Cmd {
-	preset := &p.asked.preset
+	preset := &p.request.preset
 	preset.OtherKey = following(preset.OtherKeys(preset.Subject.KeyName), p.different(model.LabelOtherKey))
 	return p.choose()
 }

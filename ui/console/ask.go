@@ -53,7 +53,7 @@ func (a *asker) Ask(ctx context.Context, q ask.Question) (ask.Answer, error) {
 	(*on).Send(kit.OpenOverlay(dialog)())
 	select {
 	case answer := <-answered:
-		if !answer.Gives(q.Want) {
+		if !answer.Answers(q.Want) {
 			a.no = time.Now()
 		}
 		return answer, nil

@@ -44,7 +44,7 @@ func TestAPassphraseIsAskedForOnTheScreen(t *testing.T) {
 		}
 		var on screen = sent
 		a.up.Store(&on)
-		s := uitest.Start(t, ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: &uitest.Elsewhere{}}}}), 80, 24)
+		s := uitest.Start(t, ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: &uitest.OtherTab{}}}}), 80, 24)
 
 		out := begin(t.Context())
 		s.Send(<-sent)

@@ -122,7 +122,7 @@ func (c *Console) Root() *ui.App {
 			Ctx: c.ctx, Now: now, Recorded: c.terminal.Now, Theme: theme, Inventory: s.Keys.Inventory(),
 			Rotations: rotating{rotations, s}, Uses: inventory, Service: s, Config: c.terminal.Config, Changed: c.sessionChanged,
 		})},
-		{ID: kit.Activity, View: historytab.New(historytab.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: s.History, Requests: c.requests()})},
+		{ID: kit.History, View: historytab.New(historytab.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: s.History, Requests: c.requests()})},
 	}
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: c.describe(),
@@ -202,7 +202,7 @@ func (c *Console) describe() kit.Session {
 	return kit.Session{
 		ProfileName: p.Name, Zones: p.Zones, Keys: s.Keys, ProfileKeys: s.Supplied, Unread: s.Unread, Key: s.Key, Profile: p, Turn: s.Turn,
 		Problem: s.Problem, Notes: s.Notes, Ready: s.Ready, Local: p.Local, Unverified: !p.Verify && !p.Local,
-		Ahead: s.Ahead, Replaced: s.Replaced, Elsewhere: s.Elsewhere,
+		Ahead: s.Ahead, Replaced: s.Replaced, OtherAccounts: s.OtherAccounts,
 	}
 }
 

@@ -23,9 +23,9 @@ func (m *Model) loadPage(n int, before int64, anew bool) tea.Cmd {
 	f := m.filter.parsed
 	f.Before, f.Limit = before, pageSize
 	journal := m.deps.Journal
-	return kit.Load(kit.Activity, &m.load, m.deps.Ctx, func(ctx context.Context) ([]model.Activity, error) {
-		return journal.Activity(ctx, f)
-	}, func(rows []model.Activity, err error) tea.Cmd { return m.pageLoaded(n, rows, anew, err) })
+	return kit.Load(kit.History, &m.load, m.deps.Ctx, func(ctx context.Context) ([]model.HistoryEntry, error) {
+		return journal.Entries(ctx, f)
+	}, func(rows []model.HistoryEntry, err error) tea.Cmd { return m.pageLoaded(n, rows, anew, err) })
 }
 
 // loadMore loads the page the cursor needs, unless a load is already running.
@@ -33,7 +33,7 @@ func (m *Model) loadMore() tea.Cmd {
 	if m.load.Running() || m.walk.Running() || !m.loaded {
 		return nil
 	}
-	page, before, ok := m.win.wanted(m.table.Cursor())
+	page, before, ok := m.win.pageFor(m.table.Cursor())
 	if !ok {
 		return nil
 	}
@@ -47,16 +47,16 @@ func (m *Model) toEnd() tea.Cmd {
 	f.Limit = pageSize
 	starts := append([]int64(nil), m.win.starts...)
 	journal := m.deps.Journal
-	return kit.Load(kit.Activity, &m.walk, m.deps.Ctx, func(ctx context.Context) ([]model.Activity, error) {
+	return kit.Load(kit.History, &m.walk, m.deps.Ctx, func(ctx context.Context) ([]model.HistoryEntry, error) {
 		for {
 			f.Before = starts[len(starts)-1]
-			rows, err := journal.Activity(ctx, f)
+			rows, err := journal.Entries(ctx, f)
 			if err != nil || len(rows) < pageSize {
 				return rows, err
 			}
 			starts = append(starts, rows[len(rows)-1].ID)
 		}
-	}, func(rows []model.Activity, err error) tea.Cmd { return m.tailFound(starts, rows, err) })
+	}, func(rows []model.HistoryEntry, err error) tea.Cmd { return m.tailFound(starts, rows, err) })
 }
 
 func canceled(err error) bool { return errors.Is(err, context.Canceled) }

@@ -24,13 +24,13 @@ import (
 // fakeJournal pages over entries as the journal does: newest first, below an ID.
 type fakeJournal struct {
 	mu    sync.Mutex
-	all   []model.Activity // newest first
-	asked []model.ActivityFilter
+	all   []model.HistoryEntry // newest first
+	asked []model.HistoryFilter
 	err   error
 	slow  time.Duration
 }
 
-func (j *fakeJournal) Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error) {
+func (j *fakeJournal) Entries(ctx context.Context, f model.HistoryFilter) ([]model.HistoryEntry, error) {
 	j.mu.Lock()
 	j.asked = append(j.asked, f)
 	slow := j.slow
@@ -49,7 +49,7 @@ func (j *fakeJournal) Activity(ctx context.Context, f model.ActivityFilter) ([]m
 	if j.err != nil {
 		return nil, j.err
 	}
-	out := []model.Activity{}
+	out := []model.HistoryEntry{}
 	for _, a := range j.all {
 		switch {
 		case f.Before > 0 && a.ID >= f.Before,
@@ -72,11 +72,11 @@ func (j *fakeJournal) calls() int {
 	return len(j.asked)
 }
 
-func entries(n int) []model.Activity {
-	out := make([]model.Activity, 0, n)
+func entries(n int) []model.HistoryEntry {
+	out := make([]model.HistoryEntry, 0, n)
 	for i := n; i > 0; i-- {
-		a := model.Activity{
-			ID: int64(i), Ref: fmt.Sprintf("f_%d", i), At: time.Now().Add(time.Duration(i-n) * time.Minute), Kind: model.ActivityFetch,
+		a := model.HistoryEntry{
+			ID: int64(i), Ref: fmt.Sprintf("f_%d", i), At: time.Now().Add(time.Duration(i-n) * time.Minute), Kind: model.HistoryFetch,
 			Zone: "unlocker_demo", URL: fmt.Sprintf("http://lab.test/page/%d", i), Via: model.ViaAPI, Key: "batch-user",
 			Class: model.ClassOK, Status: 200, Bytes: 1200, Total: 40 * time.Millisecond,
 		}
@@ -109,7 +109,7 @@ func (s *stub) Render(w, h int) string  { return widget.Block("stub shows "+s.go
 func (s *stub) Title() string           { return "Stub" }
 func (s *stub) Bindings() []kit.Binding { return nil }
 
-func (*fakeJournal) FilteredHAR(_ context.Context, f model.ActivityFilter) (string, int, error) {
+func (*fakeJournal) FilteredHAR(_ context.Context, f model.HistoryFilter) (string, int, error) {
 	if f.Class == model.ClassCaptcha {
 		return "", 0, nil
 	}
@@ -124,7 +124,7 @@ func open(t *testing.T, j *fakeJournal, w, h int) *uitest.Screen {
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: kit.Session{Local: true, Ready: true},
 		Tabs: []ui.Tab{
-			{ID: kit.Activity, View: view},
+			{ID: kit.History, View: view},
 			{ID: kit.Sandbox, View: other},
 			{ID: kit.Jobs, View: other},
 			{ID: kit.Proxy, View: other},
@@ -155,7 +155,7 @@ func TestTheSumOfTheCostsIsShownAtEverySize(t *testing.T) {
 				j.all[i].Class = model.Classes()[i%len(model.Classes())]
 				j.all[i].Cost, j.all[i].Priced = 0.0015, i > 2
 				if i%2 == 0 {
-					j.all[i].Kind = model.ActivityProbe // billed as well
+					j.all[i].Kind = model.HistoryProbe // billed as well
 				}
 			}
 			open(t, j, w, 24).Expect("cost $0.0555 + 3 unpriced", "✓ ok 6")
@@ -168,7 +168,7 @@ func TestACallThroughNoZoneIsNotUnpriced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &fakeJournal{all: entries(3)}
 		for i := range j.all {
-			j.all[i].Kind, j.all[i].Cost, j.all[i].Priced = model.ActivityFetch, 0.0015, true
+			j.all[i].Kind, j.all[i].Cost, j.all[i].Priced = model.HistoryFetch, 0.0015, true
 		}
 		j.all[0].Zone, j.all[0].Priced = "", false
 		j.all[2].Zone, j.all[2].Via, j.all[2].Priced = "", model.ViaAgent, false
@@ -250,9 +250,9 @@ func TestALongDescriptionIsWrappedBelowTheList(t *testing.T) {
 }
 
 func TestAnEntryOpensWhereItBelongs(t *testing.T) {
-	for kind, want := range map[model.ActivityKind]string{
-		model.ActivityFetch: "stub shows fetch f_9", model.ActivityJob: "stub shows job f_9",
-		model.ActivityKey: "stub shows key f_9", model.ActivityProbe: "stub shows login unlocker_demo",
+	for kind, want := range map[model.HistoryKind]string{
+		model.HistoryFetch: "stub shows fetch f_9", model.HistoryJob: "stub shows job f_9",
+		model.HistoryKey: "stub shows key f_9", model.HistoryProbe: "stub shows login unlocker_demo",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			all := entries(9)

@@ -23,7 +23,7 @@ func (m *Model) writeHAR() tea.Cmd {
 		return kit.Warn("A HAR file is being written.")
 	}
 	write, f := m.deps.Journal.FilteredHAR, m.filter.parsed
-	return kit.Load(kit.Activity, &m.har, m.deps.Ctx, func(ctx context.Context) (out harFile, err error) {
+	return kit.Load(kit.History, &m.har, m.deps.Ctx, func(ctx context.Context) (out harFile, err error) {
 		out.name, out.n, err = write(ctx, f)
 		return out, err
 	}, func(file harFile, err error) tea.Cmd {

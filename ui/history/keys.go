@@ -76,14 +76,14 @@ func (m *Model) logBindings() []kit.Binding {
 }
 
 // cannotOpen returns the reason why an entry cannot be opened, or "".
-func cannotOpen(a model.Activity) string {
+func cannotOpen(a model.HistoryEntry) string {
 	switch a.Kind {
-	case model.ActivityFetch, model.ActivityComparison, model.ActivityJob, model.ActivityKey:
+	case model.HistoryFetch, model.HistoryComparison, model.HistoryJob, model.HistoryKey:
 		if a.Ref == "" {
 			return "the journal kept only this line"
 		}
 		return ""
-	case model.ActivityProbe:
+	case model.HistoryProbe:
 		if a.Zone == "" {
 			return "the journal kept only this line"
 		}
@@ -94,9 +94,9 @@ func cannotOpen(a model.Activity) string {
 }
 
 // current returns the selected entry.
-func (m *Model) current() (model.Activity, bool) {
+func (m *Model) current() (model.HistoryEntry, bool) {
 	if m.table.Len() == 0 {
-		return model.Activity{}, false
+		return model.HistoryEntry{}, false
 	}
 	return m.win.at(m.table.Cursor())
 }

@@ -14,10 +14,10 @@ import (
 
 // Journal is the source of the timeline. Entries come newest first.
 type Journal interface {
-	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
+	Entries(ctx context.Context, f model.HistoryFilter) ([]model.HistoryEntry, error)
 	// FilteredHAR writes the newest fetches that a filter lets pass to a file, and names it. n is how many there were:
 	// without one there is no file.
-	FilteredHAR(ctx context.Context, f model.ActivityFilter) (file string, n int, err error)
+	FilteredHAR(ctx context.Context, f model.HistoryFilter) (file string, n int, err error)
 }
 
 // Deps are the parts the tab works with.
@@ -54,7 +54,7 @@ type Model struct {
 // filter narrows the timeline; input is the field it is typed into.
 type filter struct {
 	text    string // applied
-	parsed  model.ActivityFilter
+	parsed  model.HistoryFilter
 	input   textinput.Model
 	open    bool
 	problem string

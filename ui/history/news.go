@@ -35,13 +35,13 @@ func (m *Model) watchHead() tea.Cmd {
 	}
 	filter, journal := m.filter.parsed, m.deps.Journal
 	filter.Limit = headSize
-	return kit.Load(kit.Activity, &m.news.slot, m.deps.Ctx, func(ctx context.Context) ([]model.Activity, error) {
-		return journal.Activity(ctx, filter)
+	return kit.Load(kit.History, &m.news.slot, m.deps.Ctx, func(ctx context.Context) ([]model.HistoryEntry, error) {
+		return journal.Entries(ctx, filter)
 	}, m.headRead)
 }
 
 // headRead reads the newest page again when the entries at its head are others.
-func (m *Model) headRead(rows []model.Activity, err error) tea.Cmd {
+func (m *Model) headRead(rows []model.HistoryEntry, err error) tea.Cmd {
 	if err != nil || m.table.Cursor() > 0 || m.load.Running() { // a journal that cannot be read is reported by what reads it next
 		return nil
 	}
@@ -61,8 +61,8 @@ func (m *Model) peek() tea.Cmd {
 	m.news.at = now
 	filter, journal, newest := m.filter.parsed, m.deps.Journal, m.win.starts[0]
 	filter.Limit = pageSize
-	return kit.Load(kit.Activity, &m.news.slot, m.deps.Ctx, func(ctx context.Context) (n int, err error) {
-		rows, err := journal.Activity(ctx, filter)
+	return kit.Load(kit.History, &m.news.slot, m.deps.Ctx, func(ctx context.Context) (n int, err error) {
+		rows, err := journal.Entries(ctx, filter)
 		for n < len(rows) && rows[n].ID >= newest {
 			n++
 		}

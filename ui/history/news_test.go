@@ -15,7 +15,7 @@ func TestNewEntriesAreCountedWhileTheCursorIsBelowTheTop(t *testing.T) {
 		s.Press("j")
 		s.Expect("2 of 200 or more")
 		j.mu.Lock()
-		j.all = append([]model.Activity{{ID: 9002, At: time.Now(), Kind: model.ActivityFetch, URL: "http://new.test/"}, {ID: 9001, At: time.Now()}}, j.all...)
+		j.all = append([]model.HistoryEntry{{ID: 9002, At: time.Now(), Kind: model.HistoryFetch, URL: "http://new.test/"}, {ID: 9001, At: time.Now()}}, j.all...)
 		j.mu.Unlock()
 		s.ExpectNot("new,")
 		s.After(6 * time.Second)
@@ -45,20 +45,20 @@ func TestWhatAnotherProcessDoesIsShownWhileItHappens(t *testing.T) {
 		s := open(t, j, 120, 40)
 		s.Press("pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "g")
 		s.Expect("1 of 300")
-		change := func(with func(all []model.Activity) []model.Activity) {
+		change := func(with func(all []model.HistoryEntry) []model.HistoryEntry) {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.all = with(j.all)
 		}
-		call := model.Activity{ID: 9001, At: time.Now(), Kind: model.ActivityAgent, Source: model.SourceAgent, URL: "http://shop.test/", Text: "fetch: under way"}
-		change(func(all []model.Activity) []model.Activity { return append([]model.Activity{call}, all...) })
+		call := model.HistoryEntry{ID: 9001, At: time.Now(), Kind: model.HistoryAgent, Source: model.SourceAgent, URL: "http://shop.test/", Text: "fetch: under way"}
+		change(func(all []model.HistoryEntry) []model.HistoryEntry { return append([]model.HistoryEntry{call}, all...) })
 		s.After(2 * time.Second)
 		s.Expect("1 of 200 or more", "http://shop.test/  fetch: under way", "by an agent")
-		fetch := model.Activity{ID: 9002, At: time.Now(), Kind: model.ActivityFetch, Source: model.SourceAgent, Class: model.ClassOK, URL: "http://shop.test/"}
-		change(func(all []model.Activity) []model.Activity {
+		fetch := model.HistoryEntry{ID: 9002, At: time.Now(), Kind: model.HistoryFetch, Source: model.SourceAgent, Class: model.ClassOK, URL: "http://shop.test/"}
+		change(func(all []model.HistoryEntry) []model.HistoryEntry {
 			call.Text = "fetch: ok"
-			proof := model.Activity{ID: 9003, At: time.Now(), Kind: model.ActivityFetch, Source: model.SourceRotation, Cause: model.CauseWanted, Status: 401, URL: "http://lab.test/whoami", Text: "Proof for a step."}
-			return append([]model.Activity{proof, fetch, call}, all[1:]...)
+			proof := model.HistoryEntry{ID: 9003, At: time.Now(), Kind: model.HistoryFetch, Source: model.SourceRotation, Cause: model.CauseWanted, Status: 401, URL: "http://lab.test/whoami", Text: "Proof for a step."}
+			return append([]model.HistoryEntry{proof, fetch, call}, all[1:]...)
 		})
 		s.After(2 * time.Second)
 		s.Expect("[agent] http://shop.test/", "fetch: ok ", "[rotation] http://lab.test/whoami  Proof for a step.", "by a rotation", "✓ refused as wanted", "fetch · refused as wanted · 401 · by a rotation")

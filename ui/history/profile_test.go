@@ -15,8 +15,8 @@ func TestEachLineNamesItsProfileAndAnEventItsKey(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			fetch := entries(1)[0]
 			fetch.Profile = "acme"
-			j := &fakeJournal{all: []model.Activity{
-				{ID: 3, At: time.Now(), Kind: model.ActivityKey, Profile: "beta-2", Key: "etl-main", Ref: "etl-main", Text: "rotated: by a new key"}, fetch,
+			j := &fakeJournal{all: []model.HistoryEntry{
+				{ID: 3, At: time.Now(), Kind: model.HistoryKey, Profile: "beta-2", Key: "etl-main", Ref: "etl-main", Text: "rotated: by a new key"}, fetch,
 			}}
 			s := open(t, j, width, 24)
 			s.Expect("etl-main", "rotated")

@@ -88,7 +88,7 @@ func (m *Model) toggleLog() tea.Cmd {
 // watch reads the earlier requests and then follows new ones.
 func (m *Model) watch() tea.Cmd {
 	source := m.deps.Requests
-	return kit.Follow(kit.Activity, &m.log.tail, m.deps.Ctx, func(ctx context.Context, emit func(arrival)) (struct{}, error) {
+	return kit.Follow(kit.History, &m.log.tail, m.deps.Ctx, func(ctx context.Context, emit func(arrival)) (struct{}, error) {
 		page, err := source.Newest(ctx, maxRequests)
 		if err != nil {
 			return struct{}{}, err
@@ -196,5 +196,5 @@ func (m *Model) copyRequest() tea.Cmd {
 	add("h", "headers", strings.Join(headerLines(r), "\n"))
 	add("b", "body", r.Body)
 	add("l", "line", m.requestFacts(r))
-	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
+	return widget.OpenMenu(m.deps.Theme, "Copy", kit.History, items)
 }

@@ -122,7 +122,7 @@ func openRequest(t *testing.T, f *fakeRequests, session kit.Session, w, h int) *
 	other := &stub{}
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: session,
-		Tabs: []ui.Tab{{ID: kit.Activity, View: history.New(deps)}, {ID: kit.Sandbox, View: other}},
+		Tabs: []ui.Tab{{ID: kit.History, View: history.New(deps)}, {ID: kit.Sandbox, View: other}},
 	})
 	return uitest.Start(t, app, w, h)
 }

@@ -63,7 +63,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return m.loadMore()
 }
 
-func (m *Model) pageLoaded(n int, rows []model.Activity, anew bool, err error) tea.Cmd {
+func (m *Model) pageLoaded(n int, rows []model.HistoryEntry, anew bool, err error) tea.Cmd {
 	if err != nil {
 		if canceled(err) {
 			return nil
@@ -90,7 +90,7 @@ func (m *Model) pageLoaded(n int, rows []model.Activity, anew bool, err error) t
 }
 
 // tailFound ends a walk to the oldest entry.
-func (m *Model) tailFound(starts []int64, rows []model.Activity, err error) tea.Cmd {
+func (m *Model) tailFound(starts []int64, rows []model.HistoryEntry, err error) tea.Cmd {
 	if err != nil {
 		if canceled(err) {
 			return nil
@@ -141,7 +141,7 @@ func (m *Model) copyMenu() tea.Cmd {
 	if a.Ref != "" {
 		items = append(items, widget.CopyItem("i", "identifier", a.Ref))
 	}
-	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
+	return widget.OpenMenu(m.deps.Theme, "Copy", kit.History, items)
 }
 
 func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {

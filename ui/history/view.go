@@ -31,7 +31,7 @@ func (m *Model) Render(w, h int) string {
 	if m.loaded && !m.filter.open {
 		m.drawn = kit.Regions{{Y: 1 + len(lines), W: w, H: ih - len(lines) - len(detail), Bare: true}}
 	}
-	body := strings.Join(lines, "\n") + "\n" + m.list(iw, ih-len(lines)-len(detail)) + "\n" + strings.Join(detail, "\n")
+	body := strings.Join(lines, "\n") + "\n" + m.renderList(iw, ih-len(lines)-len(detail)) + "\n" + strings.Join(detail, "\n")
 	return widget.Pane(th, m.heading(), true, w, h, body)
 }
 
@@ -56,7 +56,7 @@ func (m *Model) heading() string {
 	return head
 }
 
-func (m *Model) list(w, h int) string {
+func (m *Model) renderList(w, h int) string {
 	th := m.deps.Theme
 	switch {
 	case h <= 0:
@@ -132,7 +132,7 @@ func (m *Model) row(i int) []widget.Cell {
 		via = a.Via.String()
 	}
 	zone := widget.C(a.Zone)
-	if a.Kind == model.ActivityKey {
+	if a.Kind == model.HistoryKey {
 		zone = widget.Cell{Text: a.Key, Ink: th.Muted}
 	}
 	return []widget.Cell{
@@ -147,8 +147,8 @@ func (m *Model) row(i int) []widget.Cell {
 }
 
 // describe describes an entry in one line.
-func describe(a model.Activity) string {
-	if a.Source == "" || a.Kind == model.ActivityAgent {
+func describe(a model.HistoryEntry) string {
+	if a.Source == "" || a.Kind == model.HistoryAgent {
 		return happened(a)
 	}
 	return "[" + a.Source + "] " + happened(a)
@@ -156,7 +156,7 @@ func describe(a model.Activity) string {
 
 // briefly is what matters of an entry where there is no room for all: of one with a class what it was
 // about, of another what happened. The line below the list has the whole of the selected one.
-func briefly(a model.Activity) string {
+func briefly(a model.HistoryEntry) string {
 	switch {
 	case a.Text == "" || a.URL == "":
 		return ""
@@ -168,7 +168,7 @@ func briefly(a model.Activity) string {
 	return describe(a)
 }
 
-func happened(a model.Activity) string {
+func happened(a model.HistoryEntry) string {
 	switch {
 	case a.Text != "" && a.URL != "" && !strings.Contains(a.Text, a.URL):
 		return a.URL + "  " + a.Text
@@ -197,7 +197,7 @@ func (m *Model) detail(w int) []string {
 }
 
 // lineText is an entry in one line.
-func (m *Model) lineText(a model.Activity) string { return m.facts(a) + " · " + describe(a) }
+func (m *Model) lineText(a model.HistoryEntry) string { return m.facts(a) + " · " + describe(a) }
 
 // by says who did an entry that was not the operator.
 func by(source string) string {
@@ -208,7 +208,7 @@ func by(source string) string {
 }
 
 // facts is everything known about an entry except its description.
-func (m *Model) facts(a model.Activity) string {
+func (m *Model) facts(a model.HistoryEntry) string {
 	now := m.deps.Now()
 	parts := []string{widget.DateAndAge(m.session, a.Profile, a.At, now), string(a.Kind)}
 	add := func(s string) {
@@ -235,7 +235,7 @@ func (m *Model) facts(a model.Activity) string {
 	if a.Total > 0 {
 		add(text.Duration(a.Total))
 	}
-	if a.Kind == model.ActivityFetch && a.Status > 0 {
+	if a.Kind == model.HistoryFetch && a.Status > 0 {
 		add(text.Bytes(a.Bytes))
 	}
 	switch c := a.CostWords(); c {

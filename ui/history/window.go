@@ -17,23 +17,23 @@ const (
 // empty window.
 type window struct {
 	starts []int64 // starts[p]: page p holds entries with a smaller ID; 0 is "from the newest"
-	pages  map[int][]model.Activity
+	pages  map[int][]model.HistoryEntry
 	n      int  // entries whose position is known
 	end    bool // the oldest entry is among them
 }
 
 // at returns entry i, newest first; false if its page is not in memory.
-func (w *window) at(i int) (model.Activity, bool) {
+func (w *window) at(i int) (model.HistoryEntry, bool) {
 	rows, ok := w.pages[i/pageSize]
 	if !ok || i < 0 || i%pageSize >= len(rows) {
-		return model.Activity{}, false
+		return model.HistoryEntry{}, false
 	}
 	return rows[i%pageSize], true
 }
 
-// wanted returns the page to load for a cursor: the one it is on, or else the
+// pageFor returns the page to load for a cursor: the one it is on, or else the
 // neighbour it is close to.
-func (w *window) wanted(cursor int) (page int, before int64, ok bool) {
+func (w *window) pageFor(cursor int) (page int, before int64, ok bool) {
 	if len(w.starts) == 0 {
 		return 0, 0, true
 	}
@@ -57,9 +57,9 @@ func (w *window) wanted(cursor int) (page int, before int64, ok bool) {
 }
 
 // put stores a page and drops the pages far from it.
-func (w *window) put(page int, rows []model.Activity) {
+func (w *window) put(page int, rows []model.HistoryEntry) {
 	if w.pages == nil {
-		w.pages = make(map[int][]model.Activity, keepPages+1)
+		w.pages = make(map[int][]model.HistoryEntry, keepPages+1)
 	}
 	if len(w.starts) == 0 {
 		w.starts = []int64{0}
@@ -88,7 +88,7 @@ func (w *window) put(page int, rows []model.Activity) {
 
 // tail stores the result of a walk to the oldest entry: the start of each page,
 // and the entries of the last one.
-func (w *window) tail(starts []int64, rows []model.Activity) {
+func (w *window) tail(starts []int64, rows []model.HistoryEntry) {
 	if len(starts) == 0 {
 		return
 	}
@@ -96,7 +96,7 @@ func (w *window) tail(starts []int64, rows []model.Activity) {
 	w.starts, w.end = starts, true
 	w.n = last*pageSize + len(rows)
 	if w.pages == nil {
-		w.pages = make(map[int][]model.Activity, keepPages+1)
+		w.pages = make(map[int][]model.HistoryEntry, keepPages+1)
 	}
 	w.pages[last] = rows
 	for p := range w.pages {

@@ -7,10 +7,10 @@ import (
 )
 
 // page is a page of entries with the IDs from newest down to oldest.
-func page(newest, oldest int64) []model.Activity {
-	var out []model.Activity
+func page(newest, oldest int64) []model.HistoryEntry {
+	var out []model.HistoryEntry
 	for id := newest; id >= oldest; id-- {
-		out = append(out, model.Activity{ID: id, Class: model.ClassOK})
+		out = append(out, model.HistoryEntry{ID: id, Class: model.ClassOK})
 	}
 	return out
 }
@@ -31,7 +31,7 @@ func TestOnlyTheCursorsPageAndItsNeighboursStayInMemory(t *testing.T) {
 	if _, ok := w.at(0); ok {
 		t.Error("the first page is still in memory")
 	}
-	if p, before, ok := w.wanted(0); !ok || p != 0 || before != 100*pageSize+1 {
+	if p, before, ok := w.pageFor(0); !ok || p != 0 || before != 100*pageSize+1 {
 		t.Errorf("back at the top it wants page %d below %d (%v)", p, before, ok)
 	}
 }
@@ -41,7 +41,7 @@ func TestEntriesWrittenMeanwhileDoNotShiftThePages(t *testing.T) {
 	w.put(0, page(1000, 801))
 	w.put(1, page(800, 601))
 	w.put(2, page(600, 401))
-	if p, before, ok := w.wanted(0); !ok || p != 0 || before != 1001 {
+	if p, before, ok := w.pageFor(0); !ok || p != 0 || before != 1001 {
 		t.Errorf("the first page is asked for below %d (page %d, %v), want 1001: what is newer belongs above", before, p, ok)
 	}
 	if a, ok := w.at(pageSize * 2); !ok || a.ID != 600 {
@@ -52,10 +52,10 @@ func TestEntriesWrittenMeanwhileDoNotShiftThePages(t *testing.T) {
 func TestTheNextPageIsWantedBeforeTheCursorReachesIt(t *testing.T) {
 	var w window
 	w.put(0, page(1000, 801))
-	if _, _, ok := w.wanted(10); ok {
+	if _, _, ok := w.pageFor(10); ok {
 		t.Error("far from the edge a page is wanted")
 	}
-	if p, before, ok := w.wanted(pageSize - ahead); !ok || p != 1 || before != 801 {
+	if p, before, ok := w.pageFor(pageSize - ahead); !ok || p != 1 || before != 801 {
 		t.Errorf("near the edge it wants page %d below %d (%v)", p, before, ok)
 	}
 }
@@ -66,7 +66,7 @@ func TestAShortPageIsTheEnd(t *testing.T) {
 	if !w.end || w.n != 10 {
 		t.Errorf("end %v with %d entries", w.end, w.n)
 	}
-	if _, _, ok := w.wanted(9); ok {
+	if _, _, ok := w.pageFor(9); ok {
 		t.Error("beyond the end a page is wanted")
 	}
 	if _, ok := w.at(10); ok {

@@ -52,7 +52,7 @@ func BenchmarkMoveInTheInbox(b *testing.B) {
 					l := in.list
 					l.from, l.to = l.span(in.table.Cursor())
 					l, _ = l.read(b.Context(), in.deps.Store)
-					in.near = kit.Slot{} // as after the command
+					in.neighbours = kit.Slot{} // as after the command
 					in.tookNear(l, nil)
 				}
 				_ = in.Render(120, 40)

@@ -17,8 +17,8 @@ import (
 // askListen asks for an address and begins to receive there, or ends receiving.
 func (b *Inbox) askListen() tea.Cmd {
 	store := b.deps.Store
-	if b.here {
-		return b.does("receiving webhooks", func(context.Context) (kit.Toast, error) {
+	if b.receivesHere {
+		return b.act("receiving webhooks", func(context.Context) (kit.Toast, error) {
 			refused, err := store.Stop()
 			says, count := "no more webhooks are received here", 0
 			for _, r := range refused {
@@ -58,7 +58,7 @@ func (b *Inbox) askListen() tea.Cmd {
 // submits makes the call of a dialog. If it succeeds, it closes the dialog; otherwise the dialog keeps its input.
 func (b *Inbox) submits(dialog *widget.FormDialog, about string, call func(ctx context.Context) (kit.Toast, error)) tea.Cmd {
 	dialog.Busy = true
-	return b.does(about, call, func(err error) tea.Cmd {
+	return b.act(about, call, func(err error) tea.Cmd {
 		dialog.Busy = false
 		if err != nil {
 			return nil

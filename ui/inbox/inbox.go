@@ -59,20 +59,20 @@ const maxHead = 16 << 10
 
 // Inbox is the overlay. See kit.Overlay.
 type Inbox struct {
-	deps    Deps
-	table   widget.Table
-	filter  widget.ListFilter
-	list    listing
-	loaded  bool
-	problem string
-	refused []model.WebhookRefusals
-	url     string // where a process receives, or empty
-	here    bool
-	open    *opened // nil for the list
-	to      string  // where the last replay went
-	load    kit.Slot
-	near    kit.Slot // of the rows about the cursor
-	work    kit.Slot
+	deps         Deps
+	table        widget.Table
+	filter       widget.ListFilter
+	list         listing
+	loaded       bool
+	problem      string
+	refused      []model.WebhookRefusals
+	url          string // where a process receives, or empty
+	receivesHere bool
+	open         *opened // nil for the list
+	to           string  // where the last replay went
+	load         kit.Slot
+	neighbours   kit.Slot // of the rows about the cursor
+	work         kit.Slot
 }
 
 // opened is the shown webhook.
@@ -88,15 +88,15 @@ type opened struct {
 
 // Intents.
 type (
-	show   struct{}
-	back   struct{}
-	mark   struct{}
-	listen struct{}
-	bytes  struct{}
-	replay struct{}
-	again  struct{}
-	ticked struct{}
-	reread struct{} // after a change
+	show      struct{}
+	back      struct{}
+	mark      struct{}
+	listen    struct{}
+	bytes     struct{}
+	replay    struct{}
+	readAgain struct{}
+	ticked    struct{}
+	reread    struct{} // after a change
 )
 
 // state is the result of reading the inbox.
@@ -137,7 +137,7 @@ func (b *Inbox) Title() string {
 	switch {
 	case b.url == "":
 		return title + " · no zonedeck receives"
-	case b.here:
+	case b.receivesHere:
 		return title + " · received here at " + b.url
 	default:
 		return title + " · another zonedeck receives at " + b.url
@@ -187,9 +187,9 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 	})
 }
 
-// does makes a call that changes something, and shows the result in a toast, even if the inbox is closed by then. The
+// act makes a call that changes something, and shows the result in a toast, even if the inbox is closed by then. The
 // next toast with the same about replaces it. then may be nil.
-func (b *Inbox) does(about string, call func(ctx context.Context) (kit.Toast, error), then func(err error) tea.Cmd) tea.Cmd {
+func (b *Inbox) act(about string, call func(ctx context.Context) (kit.Toast, error), then func(err error) tea.Cmd) tea.Cmd {
 	return kit.Load(kit.Root, &b.work, b.deps.Ctx, call, func(said kit.Toast, err error) tea.Cmd {
 		if err != nil {
 			said = kit.Toast{Kind: kit.ToastError, Text: err.Error()}
@@ -224,7 +224,7 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 		return tea.Batch(b.read(false), b.later())
 	case reread:
 		return b.read(false)
-	case again:
+	case readAgain:
 		return b.read(true)
 	case back:
 		b.open = nil
@@ -269,7 +269,7 @@ func (b *Inbox) actOn(d model.Webhook, msg tea.Msg) tea.Cmd {
 		})
 		return tea.Batch(b.read(false), head)
 	case mark:
-		return b.does("", func(ctx context.Context) (kit.Toast, error) {
+		return b.act("", func(ctx context.Context) (kit.Toast, error) {
 			if d.Bookmarked {
 				return kit.Toast{Text: d.ID + " is no longer bookmarked"}, store.Bookmark(ctx, d.ID, false)
 			}
@@ -293,7 +293,7 @@ func (b *Inbox) apply(s state, err error) {
 		b.problem = err.Error()
 		return
 	}
-	b.url, b.here, b.refused = s.url, s.here, s.refused
+	b.url, b.receivesHere, b.refused = s.url, s.here, s.refused
 	if !s.unchanged {
 		b.takeList(s.list)
 	}
@@ -361,7 +361,7 @@ func (b *Inbox) Render(w, h int) string {
 			foot += " · " + came
 		}
 	}
-	if b.here && b.deps.Warning != "" {
+	if b.receivesHere && b.deps.Warning != "" {
 		foot = b.deps.Warning
 	}
 	if problem := b.filter.Problem(); problem != "" {

@@ -186,7 +186,7 @@ func openAt(t *testing.T, f *fakeStore, warning string, w, h int) *uitest.Screen
 	theme := kit.NewTheme(true, false)
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
-		Tabs: []ui.Tab{{ID: kit.Jobs, View: &uitest.Elsewhere{}}},
+		Tabs: []ui.Tab{{ID: kit.Jobs, View: &uitest.OtherTab{}}},
 	})
 	s := uitest.Start(t, app, w, h)
 	s.Send(kit.Open{Overlay: inbox.New(inbox.Deps{Ctx: t.Context(), Now: func() time.Time { return time.Now().UTC() }, Theme: theme, Store: f, Address: "127.0.0.1:8787", Warning: warning})})

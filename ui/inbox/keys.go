@@ -28,7 +28,7 @@ func (b *Inbox) Bindings() []kit.Binding {
 	}
 	receive := kit.Binding{Keys: []string{"s"}, Label: "receive", Help: "Begin to receive webhooks here, at an address of this machine.", Group: group, Intent: listen{}, Disabled: busy}
 	switch {
-	case b.here:
+	case b.receivesHere:
 		receive.Label, receive.Help = "stop", "Receive no more webhooks here."
 	case b.url != "":
 		receive.Disabled = "another zonedeck receives already, at " + b.url
@@ -40,7 +40,7 @@ func (b *Inbox) Bindings() []kit.Binding {
 	about := []kit.Binding{
 		bookmark,
 		{Keys: []string{"R"}, Label: "replay", Help: "Send its bytes once more, to an address of this machine.", Group: group, Intent: replay{}, Disabled: cmp.Or(none, busy)},
-		{Keys: []string{"r"}, Label: "reload", Help: "Read the inbox again.", Group: group, Intent: again{}, Hidden: true},
+		{Keys: []string{"r"}, Label: "reload", Help: "Read the inbox again.", Group: group, Intent: readAgain{}, Hidden: true},
 	}
 	if b.open != nil {
 		return slices.Concat([]kit.Binding{

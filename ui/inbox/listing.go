@@ -12,9 +12,9 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// about is how many rows are read on each side of the cursor. When it comes closer to their end than half
+// rowsAround is how many rows are read on each side of the cursor. When it comes closer to their end than half
 // of that, they are read again.
-const about = 256
+const rowsAround = 256
 
 // listing is the list of matching webhooks: all their numbers, and the rows around the cursor.
 type listing struct {
@@ -65,7 +65,9 @@ func readList(ctx context.Context, store Store, f inbox.Filter, was listing, at 
 }
 
 // span are the bounds of the rows around an index.
-func (l listing) span(i int) (from, to int) { return max(i-about, 0), min(i+about, len(l.numbers)) }
+func (l listing) span(i int) (from, to int) {
+	return max(i-rowsAround, 0), min(i+rowsAround, len(l.numbers))
+}
 
 func (l listing) read(ctx context.Context, store Store) (listing, error) {
 	rows, err := store.Rows(ctx, l.numbers[l.from:l.to])
@@ -111,13 +113,13 @@ func (b *Inbox) takeList(l listing) {
 // nearby reads the rows around the cursor if it is close to the end of the loaded ones.
 func (b *Inbox) nearby() tea.Cmd {
 	l, i := b.list, b.table.Cursor()
-	early, late := l.from > 0 && i < l.from+about/2, l.to < len(l.numbers) && i >= l.to-about/2
-	if !early && !late || b.near.Running() {
+	early, late := l.from > 0 && i < l.from+rowsAround/2, l.to < len(l.numbers) && i >= l.to-rowsAround/2
+	if !early && !late || b.neighbours.Running() {
 		return nil
 	}
 	store := b.deps.Store
 	l.from, l.to = l.span(i)
-	return kit.Load(kit.InOverlay(b), &b.near, b.deps.Ctx, func(ctx context.Context) (listing, error) {
+	return kit.Load(kit.InOverlay(b), &b.neighbours, b.deps.Ctx, func(ctx context.Context) (listing, error) {
 		return l.read(ctx, store)
 	}, b.tookNear)
 }

@@ -103,7 +103,7 @@ func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
 
 func TestASecondLaunchOfAJobNamesTheFirst(t *testing.T) {
 	second := ask.Question{Kind: ask.SameInputs, About: "job-12", Facts: []ask.Fact{
-		{Text: "job-9 was launched again", Job: model.Job{ID: "job-12", Profile: "acme", State: model.JobMayHave}, Then: "this is a second job"}, {Text: "not named"},
+		{Text: "job-9 was launched again", Job: model.Job{ID: "job-12", Profile: "acme", State: model.JobMayHave}, Outcome: "this is a second job"}, {Text: "not named"},
 	}}
 	f := &fakeJobs{jobs: []model.Job{readyJob()}, asked: askedFor("etl", "https://a.test/3"), check: asking(second)}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
@@ -228,7 +228,7 @@ func forgottenJob() model.Job {
 	j := readyJob()
 	answer := model.Diagnose(model.Outcome{Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: 404, ServiceText: "Snapshot does not exist"})
 	j.State, j.Wire, j.Detail = model.JobExpired, "running", "the service no longer knows it: Snapshot does not exist"
-	j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobForgotten(answer), At: j.Updated, Seen: j.Updated.Add(-time.Hour)}
+	j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobForgotten(answer), At: j.Updated, LastAnswer: j.Updated.Add(-time.Hour)}
 	return j
 }
 

@@ -50,6 +50,6 @@ func BenchmarkJobEvent(b *testing.B) {
 	j := m.list.jobs[500]
 	for i := 0; b.Loop(); i++ {
 		j.Done = i % 200
-		m.follow.take(service.Followed{Job: j, On: true})
+		m.follow.event(service.Followed{Job: j, On: true})
 	}
 }

@@ -72,7 +72,7 @@ func (s *dataSets) list(title string, chosen datasetChosen) tea.Cmd {
 				note += " · " + text.Clean(c.Domain)
 			}
 			choices = append(choices, widget.Choice{
-				Option: widget.Option{Value: c.ID, Label: text.Clean(c.Title()), Note: note, Also: c.Also()}, Pick: pick(c.ID, true),
+				Option: widget.Option{Value: c.ID, Label: text.Clean(c.Title()), Note: note, Also: c.SearchText()}, Pick: pick(c.ID, true),
 			})
 		}
 		heading := title + ": reading the list of data sets; an identifier can be typed"

@@ -316,8 +316,8 @@ const sending = "a job is being sent"
 // saysOf is the service's word for a job if it differs from the state. For a job that is not asked for any more,
 // or was forgotten, it says when the job was last seen.
 func saysOf(j model.Job, now time.Time) string {
-	at, wire := text.Clock(j.Fault.Seen, now), j.Wire
-	known := !j.Fault.Seen.IsZero()
+	at, wire := text.Clock(j.Fault.LastAnswer, now), j.Wire
+	known := !j.Fault.LastAnswer.IsZero()
 	switch {
 	case known && j.GivenUp():
 		return "last seen at " + at

@@ -104,7 +104,7 @@ func (dl *downloads) begin(d doDownload) tea.Cmd {
 			return model.Job{}, err
 		}
 		return jobs.Download(ctx, d.job.ID, to, emit)
-	}, dl.progress, func(done model.Job, err error) tea.Cmd { return dl.over(d, done, err) })
+	}, dl.progress, func(done model.Job, err error) tea.Cmd { return dl.finish(d, done, err) })
 }
 
 func (dl *downloads) progress(p service.Progress) tea.Cmd {
@@ -121,8 +121,8 @@ func (dl *downloads) stop() tea.Cmd {
 	return nil
 }
 
-// over says what became of a download, and asks where one would replace something.
-func (dl *downloads) over(d doDownload, done model.Job, err error) tea.Cmd {
+// ended says what became of a download, and asks where one would replace something.
+func (dl *downloads) finish(d doDownload, done model.Job, err error) tea.Cmd {
 	note := dl.note
 	dl.job, dl.note = "", ""
 	if done.ID != "" { // one that failed has the verdict

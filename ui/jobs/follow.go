@@ -69,7 +69,7 @@ func (w *following) begin() tea.Cmd {
 	jobs := w.m.deps.Jobs
 	return kit.Follow(kit.Jobs, &w.slot, w.m.deps.Ctx, func(ctx context.Context, emit func(service.Followed)) (struct{}, error) {
 		return struct{}{}, jobs.Follow(ask.By(ctx, ask.Nobody), emit)
-	}, w.take, func(_ struct{}, err error) tea.Cmd { return w.ended(err) })
+	}, w.event, func(_ struct{}, err error) tea.Cmd { return w.ended(err) })
 }
 
 // askNow has a job asked for at once, even if nobody follows it any more.
@@ -77,13 +77,13 @@ func (w *following) askNow(id string) tea.Cmd {
 	jobs := w.m.deps.Jobs
 	asking := kit.Load(kit.Jobs, &w.asking, w.m.deps.Ctx, func(ctx context.Context) (model.Job, error) {
 		return jobs.AskNow(ctx, id)
-	}, func(j model.Job, err error) tea.Cmd { return w.asked(id, j, err) })
+	}, func(j model.Job, err error) tea.Cmd { return w.askedAtOnce(id, j, err) })
 	return tea.Batch(asking, w.begin())
 }
 
-// asked handles what came of asking for a job at once. The stream tells of a job that is asked for from
+// askedAtOnce handles what came of asking for a job at once. The stream tells of a job that is asked for from
 // now on; a forgotten one has been asked for.
-func (w *following) asked(id string, j model.Job, err error) tea.Cmd {
+func (w *following) askedAtOnce(id string, j model.Job, err error) tea.Cmd {
 	switch {
 	case err != nil:
 		return kit.Fail("ask for " + id + ": " + err.Error())
@@ -103,8 +103,8 @@ func (w *following) drop() {
 	w.jobs, w.alerts.progress = map[string]service.Followed{}, model.JobsProgress{}
 }
 
-// take handles what happened to a job in flight.
-func (w *following) take(f service.Followed) tea.Cmd {
+// event handles what happened to a job in flight.
+func (w *following) event(f service.Followed) tea.Cmd {
 	id := f.Job.ID
 	if id == "" {
 		return nil // nothing is in flight
@@ -119,7 +119,7 @@ func (w *following) take(f service.Followed) tea.Cmd {
 		return tea.Batch(w.announce(f.Job), w.notifyEnd(f.Job), w.showProgress())
 	case f.Job.State == model.JobMayHave: // nobody asks about it
 		delete(w.jobs, id)
-		return tea.Batch(w.showProgress(), kit.Warn(w.naming(f.Job)+" may have started: no webhook came in time"+w.here(f.Job, " (s looks for it in the service's list)")))
+		return tea.Batch(w.showProgress(), kit.Warn(w.naming(f.Job)+" may have started: no webhook came in time"+w.keysHint(f.Job, " (s looks for it in the service's list)")))
 	case !f.On && before.On && f.Err != nil:
 		return tea.Batch(kit.Warn("following "+w.naming(f.Job)+" ended: "+f.Err.Error()+" (f follows it again)"), w.showProgress())
 	}
@@ -137,7 +137,7 @@ func (w *following) ended(err error) tea.Cmd {
 func (w *following) announce(j model.Job) tea.Cmd {
 	switch j.State {
 	case model.JobReady:
-		return kit.Info(w.naming(j) + " is ready" + w.here(j, ": d downloads, p shows its first records"))
+		return kit.Info(w.naming(j) + " is ready" + w.keysHint(j, ": d downloads, p shows its first records"))
 	case model.JobFailed:
 		return kit.Fail(w.naming(j) + " failed: " + cmp.Or(j.Detail, "the service gave no reason"))
 	case model.JobExpired:
@@ -155,8 +155,8 @@ func (w *following) naming(j model.Job) string {
 	return j.ID
 }
 
-// here is what the keys do with a job, unless it belongs to another profile.
-func (w *following) here(j model.Job, keys string) string {
+// keysHint is what the keys do with a job, unless it belongs to another profile.
+func (w *following) keysHint(j model.Job, keys string) string {
 	if w.m.foreign(j) {
 		return " (@ switches to its profile)"
 	}

@@ -44,7 +44,7 @@ func TestWhatIsOlderThanTheListChangesNothing(t *testing.T) {
 	job.State, job.Updated = model.JobCanceled, job.Updated.Add(time.Second)
 	m.list.put(job)
 	job.State, job.Updated = model.JobRunning, job.Updated.Add(-time.Millisecond)
-	m.follow.take(service.Followed{Job: job, On: true})
+	m.follow.event(service.Followed{Job: job, On: true})
 	if m.list.jobs[0].State != model.JobCanceled {
 		t.Errorf("it is %s again", m.list.jobs[0].State)
 	}
@@ -54,7 +54,7 @@ func TestAFollowedJobBelowTheListIsNotCountedAsNew(t *testing.T) {
 	m := bigLedger(maxListed)
 	m.list.total = maxListed + 5
 	oldest := m.list.jobs[maxListed-1]
-	m.follow.take(service.Followed{Job: model.Job{ID: "below", State: model.JobRunning, Created: oldest.Created.Add(-time.Hour)}, On: true})
+	m.follow.event(service.Followed{Job: model.Job{ID: "below", State: model.JobRunning, Created: oldest.Created.Add(-time.Hour)}, On: true})
 	if len(m.list.jobs) != maxListed || m.list.total != maxListed+5 {
 		t.Errorf("%d are listed of %d", len(m.list.jobs), m.list.total)
 	}

@@ -178,7 +178,7 @@ func (l *launch) setSession(s kit.Session) {
 		if f, bad := forbidden(k, l.m.session.KeyNow(k, l.m.deps.Clock.Now())); bad && !admin(f) {
 			o.Disabled = f.Text
 		}
-		if of := s.Elsewhere[k.Name]; of != "" {
+		if of := s.OtherAccounts[k.Name]; of != "" {
 			o.Disabled = "it is the key of " + of
 		}
 		options = append(options, o)

@@ -148,8 +148,8 @@ func (n *launches) factLines(facts []ask.Fact) (lines []string) {
 			line += fmt.Sprintf(" at %s (%s, %s)", widget.DateAndAge(n.m.session, j.Profile, j.Created, n.m.deps.Clock.Now()), j.ID, j.State.Label())
 		}
 		line = widget.Sentence(line)
-		if f.Then != "" {
-			line += " " + widget.Sentence(f.Then)
+		if f.Outcome != "" {
+			line += " " + widget.Sentence(f.Outcome)
 		}
 		lines = append(lines, line)
 	}

@@ -110,7 +110,7 @@ func TestHowAJobStands(t *testing.T) {
 			func(j *model.Job) {
 				answer := model.Diagnose(model.Outcome{Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: 404})
 				j.State, j.Profile = model.JobRunning, "other"
-				j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobUnknown(answer, false), At: j.Updated, Seen: j.Updated.Add(-time.Hour), GivenUp: true}
+				j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobUnknown(answer, false), At: j.Updated, LastAnswer: j.Updated.Add(-time.Hour), GivenUp: true}
 			},
 			[]string{"? was running", "(last seen at ", "It is not asked for any more"},
 			[]string{"● running", "waiting to be followed"},

@@ -101,7 +101,7 @@ func TestTheSameInputsNeedAConfirmationThatDatesThem(t *testing.T) {
 			created = created.AddDate(0, 0, 9)
 		}
 		same := ask.Question{Kind: ask.SameInputs, About: "job-1", Facts: []ask.Fact{
-			{Text: "the same inputs were launched", Job: model.Job{ID: "job-1", Profile: profile, State: model.JobReady, Created: created}, Then: "this is a second job"},
+			{Text: "the same inputs were launched", Job: model.Job{ID: "job-1", Profile: profile, State: model.JobReady, Created: created}, Outcome: "this is a second job"},
 		}}
 		f := &fakeJobs{check: asking(same)}
 		flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {

@@ -73,7 +73,7 @@ func TestTheNewestJobsWithSomeOfTheInputsAreNamedFirst(t *testing.T) {
 	for _, id := range []string{"job-9", "job-8", "job-7", "job-6", "job-5"} {
 		q.Facts = append(q.Facts, ask.Fact{Text: "1 of 2 inputs was launched", Job: model.Job{ID: id, State: model.JobReady}})
 	}
-	q.Facts = append(q.Facts, ask.Fact{Text: "the inputs of job-1 are not known", Then: "any of these is billed a second time"})
+	q.Facts = append(q.Facts, ask.Fact{Text: "the inputs of job-1 are not known", Outcome: "any of these is billed a second time"})
 	flow(t, &fakeJobs{check: asking(q)}, "brightdata", 120, 36, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
 		s.Press("ctrl+s", "ctrl+s")

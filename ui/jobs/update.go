@@ -119,7 +119,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentAlerts:
 		return m.follow.toggleAlerts()
 	case intentBack:
-		m.back()
+		m.leavePage()
 	case intentLeft, intentRight:
 		m.preview.shift(i)
 	}
@@ -157,7 +157,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	return nil
 }
 
-func (m *Model) back() {
+func (m *Model) leavePage() {
 	switch {
 	case m.preview.open:
 		m.preview.open = false

@@ -26,7 +26,7 @@ func TestAnOpenRotationFollowsWhatAnotherProcessRecords(t *testing.T) {
 			t.Fatalf("%v, %v", plans, err)
 		}
 		noerr.Must(t, noerr.From(r.rotations.Update(t.Context(), plans[0].ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-			p, err := p.Made(keystore.NewSecret("a-value-made-elsewhere-4321"), "keyring:acme/prod")
+			p, err := p.RecordNewValue(keystore.NewSecret("a-value-made-elsewhere-4321"), "keyring:acme/prod")
 			if err != nil {
 				return p, err
 			}

@@ -91,7 +91,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentDetails:
 		m.show(sideDetail)
 	case intentBack:
-		m.back()
+		m.leavePage()
 	default:
 		if k, ok := m.selected(); ok {
 			return m.actOn(k, i)
@@ -131,7 +131,7 @@ func (m *Model) show(s side) {
 	m.text = widget.Scroll{}
 }
 
-func (m *Model) back() {
+func (m *Model) leavePage() {
 	if m.radius.slot.Running() && m.side == sideRadius {
 		m.radius.slot.Cancel()
 		return

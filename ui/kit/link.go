@@ -37,17 +37,17 @@ type (
 )
 
 // OpenEntry goes to what an entry of the timeline is about; nil where that is nothing.
-func OpenEntry(a model.Activity) tea.Cmd {
+func OpenEntry(a model.HistoryEntry) tea.Cmd {
 	switch a.Kind {
-	case model.ActivityFetch:
+	case model.HistoryFetch:
 		return GotoTab(Sandbox, OpenFetch{ID: a.Ref, Profile: a.Profile})
-	case model.ActivityComparison:
+	case model.HistoryComparison:
 		return GotoTab(Sandbox, OpenComparison{ID: a.Ref, Profile: a.Profile})
-	case model.ActivityJob:
+	case model.HistoryJob:
 		return GotoTab(Jobs, OpenJob{ID: a.Ref})
-	case model.ActivityKey:
+	case model.HistoryKey:
 		return GotoTab(Keys, OpenKey{Name: a.Ref})
-	case model.ActivityProbe:
+	case model.HistoryProbe:
 		return GotoTab(Proxy, OpenLogin{Zone: a.Zone})
 	}
 	return nil

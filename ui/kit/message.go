@@ -36,9 +36,9 @@ type Session struct {
 	// Unread is why the inventory's keys are not among Keys: keystore.ErrKeysUnread while they are read
 	// for the first time, or what is wrong with the file.
 	Unread error
-	// Elsewhere says of each key of another account whose it is, by its name: "profile acme
+	// OtherAccounts says of each key of another account whose it is, by its name: "profile acme
 	// (https://api.example.com)".
-	Elsewhere map[string]string
+	OtherAccounts map[string]string
 	// Key is the profile's default key; its Name is empty if it has none.
 	Key model.Key
 	// Replaced is the key that the profile names, where the environment's is used in its place.

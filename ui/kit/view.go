@@ -9,11 +9,11 @@ type ViewID string
 
 // The tabs, in the order of their number keys.
 const (
-	Sandbox  ViewID = "sandbox"
-	Jobs     ViewID = "jobs"
-	Proxy    ViewID = "proxy"
-	Keys     ViewID = "keys"
-	Activity ViewID = "activity"
+	Sandbox ViewID = "sandbox"
+	Jobs    ViewID = "jobs"
+	Proxy   ViewID = "proxy"
+	Keys    ViewID = "keys"
+	History ViewID = "activity"
 )
 
 // Size thresholds, in cells.

@@ -19,10 +19,10 @@ func (s *Server) addCompare(srv *sdk.Server) {
 	add(s, srv, tool[view.CompareArgs, view.AgentComparison]{
 		name: "twin",
 		help: "Fetch one page through several zones by several access methods and compare them. Each run may cost money, like a fetch.",
-		asks: func(in view.CompareArgs) model.Activity {
-			return fetchActivity(in.FetchAsk, strings.Join(in.Zones, ","), "")
+		asks: func(in view.CompareArgs) model.HistoryEntry {
+			return fetchEntry(in.FetchAsk, strings.Join(in.Zones, ","), "")
 		},
-		does: s.compare,
+		run: s.compare,
 	})
 }
 
@@ -84,7 +84,7 @@ func (c *call) cells(p model.Profile, d fetch.Draft, in view.CompareArgs) (base 
 		via = nil
 	}
 	for _, name := range in.Via {
-		v, err := way(name)
+		v, err := accessMethod(name)
 		if err != nil {
 			return base, nil, err
 		}

@@ -41,7 +41,7 @@ type Console interface {
 
 	// CheckKeys gives the keys of the profile, the worst first, and what the lint finds; within is when one counts as due soon.
 	CheckKeys(ctx context.Context, within time.Duration) ([]model.Key, []keystore.Finding, error)
-	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
+	Entries(ctx context.Context, f model.HistoryFilter) ([]model.HistoryEntry, error)
 	LoadFetch(ctx context.Context, id string) (model.FetchResult, error)
 
 	// OpenBody opens a body, in memory or on disk.
@@ -49,9 +49,9 @@ type Console interface {
 	// BodyFile gives the file of a body, and makes one of a body in memory.
 	BodyFile(b model.BodyRef) (file string, err error)
 	// BeginCall keeps the line of a call that begins in the history; a.Text names the call. sends says that it may send something.
-	BeginCall(ctx context.Context, a model.Activity, sends bool) error
+	BeginCall(ctx context.Context, a model.HistoryEntry, sends bool) error
 	// PutCall keeps the line of a call that has ended, in place of the one of the same Ref.
-	PutCall(ctx context.Context, a model.Activity) error
+	PutCall(ctx context.Context, a model.HistoryEntry) error
 	// Scrub masks every secret that was used in this run.
 	Scrub(b []byte) []byte
 	Close(ctx context.Context) error

@@ -17,8 +17,8 @@ const usualSets, maxSets = 50, 500
 func (s *Server) addDatasets(srv *sdk.Server) {
 	add(s, srv, tool[view.DatasetsArgs, view.AgentDatasets]{
 		name: "datasets", help: "List the data sets that jobs can collect, as the service lists them.", reads: true,
-		asks: func(in view.DatasetsArgs) model.Activity { return model.Activity{Text: in.Word} },
-		does: listDatasets,
+		asks: func(in view.DatasetsArgs) model.HistoryEntry { return model.HistoryEntry{Text: in.Word} },
+		run:  listDatasets,
 	})
 }
 

@@ -15,10 +15,10 @@ func (s *Server) addDiagnose(srv *sdk.Server) {
 	add(s, srv, tool[view.DiagnoseArgs, view.AgentDiagnosis]{
 		name: "diagnose", reads: true,
 		help: "Say what class a saved answer has, and which rule decided. Nothing is sent.",
-		asks: func(in view.DiagnoseArgs) model.Activity {
-			return model.Activity{URL: model.Line(in.URL, model.MaxURL)}
+		asks: func(in view.DiagnoseArgs) model.HistoryEntry {
+			return model.HistoryEntry{URL: model.Line(in.URL, model.MaxURL)}
 		},
-		does: func(ctx context.Context, c *call, in view.DiagnoseArgs) (view.AgentDiagnosis, string, error) {
+		run: func(ctx context.Context, c *call, in view.DiagnoseArgs) (view.AgentDiagnosis, string, error) {
 			r, err := c.Diagnose(ctx, fetch.Saved{
 				Answer: strings.NewReader(in.Answer), Via: model.Via(in.Via), Dialect: in.Dialect, URL: in.URL, Required: in.Require,
 			})

@@ -27,13 +27,13 @@ func (s *Server) addFetch(srv *sdk.Server) {
 	add(s, srv, tool[view.FetchArgs, view.AgentFetch]{
 		name: "fetch",
 		help: "Fetch one page through a zone and say how it went: class of failure, evidence, what to do next, and the body. It may cost money.",
-		asks: func(in view.FetchArgs) model.Activity { return fetchActivity(in.FetchAsk, in.Zone, in.Via) },
-		does: s.fetch,
+		asks: func(in view.FetchArgs) model.HistoryEntry { return fetchEntry(in.FetchAsk, in.Zone, in.Via) },
+		run:  s.fetch,
 	})
 }
 
-func fetchActivity(a view.FetchAsk, zone, via string) model.Activity {
-	out := model.Activity{URL: model.Line(a.URL, model.MaxURL), Zone: model.Line(zone, 60), Via: model.Via(model.Line(via, 20)), Text: ""}
+func fetchEntry(a view.FetchAsk, zone, via string) model.HistoryEntry {
+	out := model.HistoryEntry{URL: model.Line(a.URL, model.MaxURL), Zone: model.Line(zone, 60), Via: model.Via(model.Line(via, 20)), Text: ""}
 	if a.Query != "" {
 		out.Text = "for " + a.Query
 	}
@@ -49,7 +49,7 @@ func (s *Server) fetch(ctx context.Context, c *call, in view.FetchArgs) (view.Ag
 	if err != nil {
 		return view.AgentFetch{}, "", err
 	}
-	if d.Request.Via, err = way(in.Via); err != nil {
+	if d.Request.Via, err = accessMethod(in.Via); err != nil {
 		return view.AgentFetch{}, "", err
 	}
 	report, err := c.check(p, d, in.Zone)
@@ -84,8 +84,8 @@ func (s *Server) fetch(ctx context.Context, c *call, in view.FetchArgs) (view.Ag
 	return out, fmt.Sprintf("%s, status %d, %s", model.ClassWord(result.Diagnosis.Class, result.Diagnosis.Cause), result.Status, model.CostWords(cost, priced)), nil
 }
 
-// way is the access method that a call names.
-func way(via string) (model.Via, error) {
+// accessMethod is the access method that a call names.
+func accessMethod(via string) (model.Via, error) {
 	switch v := model.Via(via); v {
 	case "":
 		return model.ViaAPI, nil

@@ -21,11 +21,11 @@ func (s *Server) addHistory(srv *sdk.Server) {
 	add(s, srv, tool[view.HistoryArgs, view.History]{
 		name: "history", reads: true,
 		help: "List what happened, newest first: fetches, tests, jobs, events of keys, within the operator's rules.",
-		asks: func(in view.HistoryArgs) model.Activity { return model.Activity{Text: in.Search} }, does: s.history,
+		asks: func(in view.HistoryArgs) model.HistoryEntry { return model.HistoryEntry{Text: in.Search} }, run: s.history,
 	})
 	add(s, srv, tool[view.HistoryFetchArgs, view.AgentFetch]{
 		name: "history_fetch", help: "Give a fetch of the history again, with its body. Nothing is sent.", reads: true,
-		asks: func(in view.HistoryFetchArgs) model.Activity { return model.Activity{Text: in.ID} }, does: s.historyFetch,
+		asks: func(in view.HistoryFetchArgs) model.HistoryEntry { return model.HistoryEntry{Text: in.ID} }, run: s.historyFetch,
 	})
 }
 
@@ -37,13 +37,13 @@ func (s *Server) history(ctx context.Context, c *call, in view.HistoryArgs) (vie
 	if err != nil {
 		return view.History{}, "", err
 	}
-	f := model.ActivityFilter{
-		Words: strings.Fields(in.Search), Kind: model.ActivityKind(in.Kind), Class: model.Class(in.Class), Zone: in.Zone, Profile: c.line.Profile, Limit: looked,
+	f := model.HistoryFilter{
+		Words: strings.Fields(in.Search), Kind: model.HistoryKind(in.Kind), Class: model.Class(in.Class), Zone: in.Zone, Profile: c.line.Profile, Limit: looked,
 	}
 	if in.Minutes > 0 {
 		f.Since = c.Now().Add(-time.Duration(in.Minutes) * time.Minute)
 	}
-	lines, err := c.Activity(ctx, f)
+	lines, err := c.Entries(ctx, f)
 	if err != nil {
 		return view.History{}, "", err
 	}
@@ -58,7 +58,7 @@ func (s *Server) history(ctx context.Context, c *call, in view.HistoryArgs) (vie
 
 // mayRead reports whether a line is within the rules. That of another agent's refused call is
 // not: it may name what is not allowed.
-func (s *Server) mayRead(a model.Activity) bool {
+func (s *Server) mayRead(a model.HistoryEntry) bool {
 	return (a.Zone == "" || s.c.Rules.zone(a.Zone) == nil) && (a.URL == "" || s.c.Rules.target(a.URL) == nil)
 }
 
@@ -68,11 +68,11 @@ func (s *Server) historyFetch(ctx context.Context, c *call, in view.HistoryFetch
 		return view.AgentFetch{}, "", err
 	}
 	// The fetch itself does not say its profile; its line does.
-	lines, err := c.Activity(ctx, model.ActivityFilter{Words: []string{in.ID}, Kind: model.ActivityFetch, Profile: c.line.Profile, Limit: looked})
+	lines, err := c.Entries(ctx, model.HistoryFilter{Words: []string{in.ID}, Kind: model.HistoryFetch, Profile: c.line.Profile, Limit: looked})
 	if err != nil {
 		return view.AgentFetch{}, "", err
 	}
-	i := slices.IndexFunc(lines, func(a model.Activity) bool { return in.ID != "" && a.Ref == in.ID && s.mayRead(a) })
+	i := slices.IndexFunc(lines, func(a model.HistoryEntry) bool { return in.ID != "" && a.Ref == in.ID && s.mayRead(a) })
 	if i < 0 {
 		return view.AgentFetch{}, "", fmt.Errorf("fetch %s of profile %s: %w", model.Line(in.ID, 60), c.line.Profile, history.ErrNotFound)
 	}

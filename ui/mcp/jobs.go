@@ -30,23 +30,23 @@ const (
 func (s *Server) addJobs(srv *sdk.Server) {
 	add(s, srv, tool[view.JobsListArgs, view.AgentJobs]{
 		name: "jobs_list", help: "List the dataset jobs of the ledger, newest first.", reads: true,
-		asks: func(view.JobsListArgs) model.Activity { return model.Activity{} }, does: s.listJobs,
+		asks: func(view.JobsListArgs) model.HistoryEntry { return model.HistoryEntry{} }, run: s.listJobs,
 	})
 	add(s, srv, tool[view.JobsWatchArgs, view.AgentJob]{
 		name: "jobs_watch", help: "Wait until a job is ready or has failed, and say how it stands.", reads: true,
-		asks: func(in view.JobsWatchArgs) model.Activity { return model.Activity{Text: in.ID} }, does: s.watchJob,
+		asks: func(in view.JobsWatchArgs) model.HistoryEntry { return model.HistoryEntry{Text: in.ID} }, run: s.watchJob,
 	})
 	add(s, srv, tool[view.JobsDownloadArgs, view.AgentJob]{
 		name: "jobs_download", help: "Download a job's results into a file among the console's downloads, and give their beginning.",
-		asks: func(in view.JobsDownloadArgs) model.Activity { return model.Activity{Text: in.ID} }, does: s.download,
+		asks: func(in view.JobsDownloadArgs) model.HistoryEntry { return model.HistoryEntry{Text: in.ID} }, run: s.download,
 	})
 	if s.c.Rules.Inputs > 0 {
 		add(s, srv, tool[view.JobsLaunchArgs, view.AgentJob]{
 			name: "jobs_trigger", help: "Launch a dataset job. It is billed by the service, and never sent twice by itself.",
-			asks: func(in view.JobsLaunchArgs) model.Activity {
-				return model.Activity{Text: fmt.Sprintf("%s with %d inputs", model.Line(in.Dataset, 60), len(in.Inputs))}
+			asks: func(in view.JobsLaunchArgs) model.HistoryEntry {
+				return model.HistoryEntry{Text: fmt.Sprintf("%s with %d inputs", model.Line(in.Dataset, 60), len(in.Inputs))}
 			},
-			does: s.launch,
+			run: s.launch,
 		})
 	}
 }
@@ -195,8 +195,8 @@ func (s *Server) launchJob(ctx context.Context, c *call, d jobs.Draft, again boo
 		}
 		return out, err
 	}
-	r.Request.MaxCost, _ = r.Estimate.Most()
-	settle, err := s.budget.reserve(r.Estimate.Most())
+	r.Request.MaxCost, _ = r.Estimate.UpperBound()
+	settle, err := s.budget.reserve(r.Estimate.UpperBound())
 	if err != nil {
 		return out, err
 	}

@@ -16,8 +16,8 @@ func (s *Server) addKeys(srv *sdk.Server) {
 	add(s, srv, tool[view.KeysCheckArgs, view.AgentKeys]{
 		name: "keys_check", reads: true,
 		help: "Say how the keys of a profile stand: expiry, rotation and permissions. No values, no fingerprints.",
-		asks: func(view.KeysCheckArgs) model.Activity { return model.Activity{} },
-		does: checkKeys,
+		asks: func(view.KeysCheckArgs) model.HistoryEntry { return model.HistoryEntry{} },
+		run:  checkKeys,
 	})
 }
 

@@ -41,7 +41,7 @@ type fake struct {
 	// questions are what a launch asks; allSame says that the last one had the yes to every equal job.
 	questions []ask.Question
 	allSame   bool
-	lines     []model.Activity
+	lines     []model.HistoryEntry
 	sends     []bool // of the calls that began
 	// during is called while a fetch is under way; err is its error, unsent that of one that is not sent.
 	during func()
@@ -145,10 +145,10 @@ func (f *fake) CheckKeys(context.Context, time.Duration) ([]model.Key, []keystor
 	return []model.Key{{Name: "k", Fingerprint: "f1f1f1f1", Last4: "wxyz"}}, nil, nil
 }
 
-func (f *fake) Activity(context.Context, model.ActivityFilter) ([]model.Activity, error) {
+func (f *fake) Entries(context.Context, model.HistoryFilter) ([]model.HistoryEntry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]model.Activity{{Zone: "other", URL: "http://lab.test/"}, {URL: "http://other.test/"}, {Text: "seen"}}, f.lines...), nil
+	return append([]model.HistoryEntry{{Zone: "other", URL: "http://lab.test/"}, {URL: "http://other.test/"}, {Text: "seen"}}, f.lines...), nil
 }
 
 func (f *fake) LoadFetch(context.Context, string) (model.FetchResult, error) {
@@ -160,14 +160,14 @@ func (f *fake) OpenBody(b model.BodyRef) (history.Body, error) {
 }
 func (f *fake) BodyFile(model.BodyRef) (string, error) { return "/bodies/1", nil }
 
-func (f *fake) BeginCall(ctx context.Context, a model.Activity, sends bool) error {
+func (f *fake) BeginCall(ctx context.Context, a model.HistoryEntry, sends bool) error {
 	f.mu.Lock()
 	f.sends = append(f.sends, sends)
 	f.mu.Unlock()
 	return f.PutCall(ctx, a)
 }
 
-func (f *fake) PutCall(_ context.Context, a model.Activity) error {
+func (f *fake) PutCall(_ context.Context, a model.HistoryEntry) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lines = append(f.lines, a)

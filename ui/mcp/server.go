@@ -76,7 +76,7 @@ type call struct {
 	*Server
 	Console
 
-	line model.Activity
+	line model.HistoryEntry
 }
 
 // tool is one tool: what its calls ask for, as a line of the history, and what does it. The
@@ -85,8 +85,8 @@ type tool[In interface{ UsedProfile() string }, Out any] struct {
 	name, help string
 	// reads says that nothing is changed or paid for.
 	reads bool
-	asks  func(In) model.Activity
-	does  func(ctx context.Context, c *call, in In) (out Out, outcome string, err error)
+	asks  func(In) model.HistoryEntry
+	run   func(ctx context.Context, c *call, in In) (out Out, outcome string, err error)
 }
 
 // add adds a tool to a server.
@@ -107,20 +107,20 @@ func handle[In interface{ UsedProfile() string }, Out any](ctx context.Context, 
 	n, refused := s.c.Rules.profile(in.UsedProfile()) // a refusal stands in the history of the usual one
 	console := s.c.Consoles[n]
 	line := t.asks(in)
-	line.Kind, line.Profile, line.Ref = model.ActivityAgent, s.c.Rules.Profiles[n], "a_"+rand.Text()[:16]
+	line.Kind, line.Profile, line.Ref = model.HistoryAgent, s.c.Rules.Profiles[n], "a_"+rand.Text()[:16]
 	line.At = console.Now()
 	c := &call{Server: s, Console: console, line: line}
 	what := t.name
 	if line.Text != "" {
 		what += " " + model.Line(line.Text, 200)
 	}
-	if err := c.BeginCall(ctx, c.activity(what), !t.reads); err != nil {
+	if err := c.BeginCall(ctx, c.entry(what), !t.reads); err != nil {
 		_ = c.keep(context.WithoutCancel(ctx), what+": not sent, because it could not be kept in the history") // if it can, later
 		return none, fmt.Errorf("nothing was sent, because the call cannot be kept in the history: %s", model.Line(err.Error(), maxError))
 	}
 	out, outcome, err := none, "", refused
 	if err == nil {
-		out, outcome, err = t.does(ctx, c, in)
+		out, outcome, err = t.run(ctx, c, in)
 	}
 	if err == nil {
 		out, err = scrubbed(console, out)
@@ -141,10 +141,10 @@ func handle[In interface{ UsedProfile() string }, Out any](ctx context.Context, 
 const maxError = 1000
 
 // keep writes the line of the call, which has ended.
-func (c *call) keep(ctx context.Context, text string) error { return c.PutCall(ctx, c.activity(text)) }
+func (c *call) keep(ctx context.Context, text string) error { return c.PutCall(ctx, c.entry(text)) }
 
-// activity is the line of the call with a text, without secrets.
-func (c *call) activity(text string) model.Activity {
+// entry is the line of the call with a text, without secrets.
+func (c *call) entry(text string) model.HistoryEntry {
 	line := c.line
 	line.Text = string(c.Scrub([]byte(text)))
 	line.URL = string(c.Scrub([]byte(line.URL)))

@@ -51,7 +51,7 @@ type rig struct {
 	hold      chan struct{} // an account answers when it is closed
 	stopped   int           // how often it was left without an answer
 	asked     []string      // the values of keys that the account was asked by
-	found     service.Found
+	found     service.Facts
 	refused   error
 	reason    string // why an ADMIN key was chosen
 	locked    string // why no profile can be changed
@@ -97,20 +97,20 @@ func (r *rig) Now() time.Time     { return time.Now() }
 func (r *rig) Machine() time.Time { return time.Now() }
 func (r *rig) Say(string, ...any) {}
 
-func (r *rig) Holds(string) string                               { return "" }
+func (r *rig) HoldingReference(string) string                    { return "" }
 func (r *rig) List() ([]keystore.RotationPlan, error)            { return nil, nil }
 func (r *rig) AuthUses(context.Context) ([]model.AuthUse, error) { return nil, nil }
 func (r *rig) SwitchAuth(context.Context, string, string) error  { return nil }
 
 // Read is what the account answers.
-func (r *rig) Read(ctx context.Context, _ model.Profile, key keystore.Secret, _ func(service.Found)) (service.Found, error) {
+func (r *rig) Read(ctx context.Context, _ model.Profile, key keystore.Secret, _ func(service.Facts)) (service.Facts, error) {
 	r.asked = append(r.asked, key.Reveal())
 	if r.hold != nil {
 		select {
 		case <-r.hold:
 		case <-ctx.Done():
 			r.stopped++
-			return service.Found{}, ctx.Err()
+			return service.Facts{}, ctx.Err()
 		}
 	}
 	return r.found, r.refused
@@ -206,9 +206,9 @@ func fill(s *uitest.Screen, name, address, key string) {
 const typedKey = "0123456789abcdef0123456789abf2a1"
 
 // shown is what the account of the tests has.
-func shown() service.Found {
+func shown() service.Facts {
 	ok := func(text string) service.Verdict { return service.Verdict{State: service.OK, Text: text} }
-	return service.Found{
+	return service.Facts{
 		ID: "hl_x1", Levels: []model.Level{model.LevelUser}, Prefix: "brd", Host: "brd.superproxy.io", Port: 44445, CA: []byte("a certificate"),
 		Zones: []service.Zone{
 			{Zone: model.Zone{Name: "u1", Product: model.ProductUnlocker, Rate: model.Rate{Per1000: 1.5}}, Password: keystore.NewSecret("the-password-of-u1"), Verdict: ok("active")},

@@ -37,7 +37,7 @@ func (f *form) ask() tea.Cmd {
 	}
 	f.Problem = ""
 	f.Form.SetNote(fieldAccount, widget.Note{Text: "the account is being asked …"})
-	d.Found = service.Found{}
+	d.Facts = service.Facts{}
 	ctx, times := f.begin()
 	answers, dialog := f.answers(d), f.FormDialog
 	done := read{round: times, about: f.credential()}
@@ -96,10 +96,10 @@ func (f *form) credential() string {
 
 // answer is what the account said.
 type answer struct {
-	about  string // the credential that it is about; empty for none
-	found  service.Found
-	filled map[string]change // what it put into fields
-	stale  bool              // it was about another credential, and was taken back
+	subject string // the credential that it is about; empty for none
+	found   service.Facts
+	filled  map[string]change // what it put into fields
+	stale   bool              // it was about another credential, and was taken back
 }
 
 // change is what a field had, and what was put there.
@@ -117,7 +117,7 @@ func (f *form) fill(field, value string) {
 
 // outdated takes the answer, its verdicts and its values back once the form says another credential.
 func (f *form) outdated() {
-	if f.about == "" || f.about == f.credential() {
+	if f.subject == "" || f.subject == f.credential() {
 		return
 	}
 	for field, c := range f.filled {
@@ -138,8 +138,8 @@ const askAgain = "what was asked has changed since: ctrl+r asks again"
 
 // fillFound puts what the account said into the form, and the verdicts beside it.
 func (f *form) fillFound(r read) {
-	values, found := f.Form, r.draft.Found
-	f.about, f.stale = r.about, false
+	values, found := f.Form, r.draft.Facts
+	f.subject, f.stale = r.about, false
 	if f.filled == nil {
 		f.filled = map[string]change{}
 	}
@@ -259,7 +259,7 @@ func (f *form) zoneChecks() []service.Finding {
 			found.Zones[i].Verdict = z.Judge(held.value)
 		}
 	}
-	return slices.DeleteFunc(service.Draft{Profile: p, Found: found}.Findings(), func(c service.Finding) bool { return !strings.HasPrefix(c.Subject, "zone ") })
+	return slices.DeleteFunc(service.Draft{Profile: p, Facts: found}.Findings(), func(c service.Finding) bool { return !strings.HasPrefix(c.Subject, "zone ") })
 }
 
 // eachZone shows the verdict on each zone; the list scrolls.

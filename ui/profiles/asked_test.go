@@ -13,7 +13,7 @@ import (
 
 func TestARefusedKeyIsSaidBesideIt(t *testing.T) {
 	r := newRig(t, "")
-	r.found = service.Found{Key: service.Verdict{State: service.Failed, Text: "api.test refuses it: the service answered 401"}}
+	r.found = service.Facts{Key: service.Verdict{State: service.Failed, Text: "api.test refuses it: the service answered 401"}}
 	r.refused = fmt.Errorf("%w: refused", service.ErrRead)
 	adding(t, r, 120, 40, func(s *uitest.Screen) {
 		fill(s, "acme", "https://api.test", typedKey)

@@ -27,7 +27,7 @@ type Profiles interface {
 
 	Check(d service.Draft) (service.Report, error)
 	Questions(d service.Draft) []ask.Question
-	Probe(ctx context.Context, d service.Draft, a ask.Answers, on func(service.Found)) (service.Draft, error)
+	Probe(ctx context.Context, d service.Draft, a ask.Answers, on func(service.Facts)) (service.Draft, error)
 	Save(ctx context.Context, r service.Report, a ask.Answers) (model.Profile, error)
 	Removal(name string) (service.Removal, error)
 	Remove(ctx context.Context, r service.Removal, withKey, withSecrets bool) error

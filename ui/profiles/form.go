@@ -37,11 +37,11 @@ type form struct {
 
 // Messages of the form.
 type (
-	probed     []service.Store
-	askAccount struct{}
-	unask      struct{} // stop asking
-	each       struct{} // show the verdict on each zone
-	read       struct {
+	probed       []service.Store
+	askAccount   struct{}
+	unask        struct{} // stop asking
+	zoneVerdicts struct{} // show the verdict on each zone
+	read         struct {
 		round int    // which time it was asked
 		about string // the form's credential when it was asked
 		draft service.Draft
@@ -124,7 +124,7 @@ func (f *form) Extra() []kit.Binding {
 		b.Disabled = "the account is being saved"
 	}
 	zones := kit.Binding{
-		Keys: []string{"ctrl+l"}, Label: "each zone", Group: "Form", Intent: each{}, WhileTyping: true, Hidden: true,
+		Keys: []string{"ctrl+l"}, Label: "each zone", Group: "Form", Intent: zoneVerdicts{}, WhileTyping: true, Hidden: true,
 		Help: "Show what the account says of each zone.",
 	}
 	if f.found.Listing == (service.Verdict{}) {
@@ -142,7 +142,7 @@ func (f *form) Handle(msg tea.Msg) (tea.Cmd, bool) {
 		return f.ask(), true
 	case unask:
 		f.unask()
-	case each:
+	case zoneVerdicts:
 		return f.eachZone(), true
 	case read:
 		if msg.round != f.asking.times { // it was stopped
@@ -373,7 +373,7 @@ func (f *form) draftProfile() model.Profile {
 // draft is what is saved. A line of a zone that cannot be read leaves its zones out.
 func (f *form) draft() service.Draft {
 	p := f.draftProfile()
-	d := service.Draft{Profile: p, Before: f.edits, Value: f.value, Store: f.scheme(), Values: map[string]keystore.Secret{}, Found: f.found}
+	d := service.Draft{Profile: p, Before: f.edits, Value: f.value, Store: f.scheme(), Values: map[string]keystore.Secret{}, Facts: f.found}
 	known, recorded := f.deps.Profiles.Key(p.Key)
 	if !recorded || known.Secret == "" {
 		d.Reference = f.text(fieldSecret)

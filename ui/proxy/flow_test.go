@@ -166,7 +166,7 @@ func start(t *testing.T, f *fakeProber, p model.Profile, w, h int) *uitest.Scree
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
-		Tabs: []ui.Tab{{ID: kit.Proxy, View: view}, {ID: kit.Sandbox, View: &uitest.Elsewhere{}}, {ID: kit.Jobs, View: &uitest.Elsewhere{}}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
+		Tabs: []ui.Tab{{ID: kit.Proxy, View: view}, {ID: kit.Sandbox, View: &uitest.OtherTab{}}, {ID: kit.Jobs, View: &uitest.OtherTab{}}, {ID: kit.Keys, View: &uitest.OtherTab{}}},
 		Code: func(c kit.ShowCode) kit.Overlay {
 			return &widget.Page{Heading: "Code", Width: 100, Lines: func(int) []string { return []string{"code of " + c.Username + " to " + c.Request.URL} }}
 		},

@@ -23,7 +23,7 @@ const (
 	intentExits
 	intentTrust
 	intentLogins
-	intentRenew
+	intentRotate
 )
 
 // Bindings are the keys that work now.
@@ -69,7 +69,7 @@ func (m *Model) loginBindings() []kit.Binding {
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the username or the password.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
 		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal(), Hidden: true},
 		{Keys: []string{"c"}, Label: "CA trust", Help: "Show the chain of the last test, and which stores and clients trust it.", Group: "Credential", Intent: intentTrust, Disabled: m.whyNotTrust(), Hidden: true},
-		{Keys: []string{"R"}, Label: "new password", Help: "Rotate the zone's password in Keys, by the key that is chosen: add, set, test, remove. Continues an unfinished rotation.", Group: "Credential", Intent: intentRenew, Disabled: m.whyNotRenew(), Hidden: true},
+		{Keys: []string{"R"}, Label: "new password", Help: "Rotate the zone's password in Keys, by the key that is chosen: add, set, test, remove. Continues an unfinished rotation.", Group: "Credential", Intent: intentRotate, Disabled: m.whyNotRotate(), Hidden: true},
 		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this login in the Sandbox, by Native; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// whyNotRenew says why the zone's password cannot be replaced, or is empty.
-func (m *Model) whyNotRenew() string {
+// whyNotRotate says why the zone's password cannot be replaced, or is empty.
+func (m *Model) whyNotRotate() string {
 	if why := m.session.NotReady(); why != "" {
 		return why
 	}

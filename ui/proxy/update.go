@@ -123,7 +123,7 @@ func (m *Model) act(i intent) tea.Cmd {
 		m.openTrust()
 	case intentLogins:
 		return m.compare.Logins(strings.TrimSpace(m.form.Value(fieldTarget)))
-	case intentRenew:
+	case intentRotate:
 		return m.chooseKey()
 	case intentPaste:
 		return m.openPaste()
@@ -139,12 +139,12 @@ func (m *Model) act(i intent) tea.Cmd {
 			Country: strings.TrimSpace(m.form.Value("country")), Session: strings.TrimSpace(m.form.Value("session")),
 		})
 	case intentBack:
-		m.back()
+		m.leavePage()
 	}
 	return nil
 }
 
-func (m *Model) back() {
+func (m *Model) leavePage() {
 	if m.page != pageLogin {
 		m.page = pageLogin
 		return

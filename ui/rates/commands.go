@@ -78,8 +78,8 @@ func (d Deps) chooseKey() kit.Overlay {
 	return dialog
 }
 
-// found are the rates that were measured.
-func found(costs []model.ZoneCost) map[model.ZoneName]model.Rate {
+// measuredRates are the rates that were measured.
+func measuredRates(costs []model.ZoneCost) map[model.ZoneName]model.Rate {
 	out := map[model.ZoneName]model.Rate{}
 	for _, c := range costs {
 		if c.Rate.Priced() {

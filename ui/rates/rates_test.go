@@ -84,7 +84,7 @@ func flow(t *testing.T, a *account, w, h int, change func(*rates.Deps), body fun
 		s := uitest.Start(t, ui.New(ui.Deps{
 			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
 			Session: kit.Session{ProfileName: "acme", Ready: true},
-			Tabs:    []ui.Tab{{ID: kit.Sandbox, View: &uitest.Elsewhere{}}}, Commands: func() []kit.Binding { return rates.Commands(d) },
+			Tabs:    []ui.Tab{{ID: kit.Sandbox, View: &uitest.OtherTab{}}}, Commands: func() []kit.Binding { return rates.Commands(d) },
 		}), w, h)
 		s.Press("ctrl+p")
 		s.Type("rates")

@@ -75,7 +75,7 @@ func (r *result) Bindings() []kit.Binding {
 		if r.saving {
 			keep.Disabled = "they are being written"
 		}
-	case len(found(r.costs)) == 0:
+	case len(measuredRates(r.costs)) == 0:
 		keep.Disabled = "no rate was measured"
 	default:
 		keep.Disabled = r.deps.Refused
@@ -89,7 +89,7 @@ func (r *result) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case save:
 		r.saving, r.trouble = true, ""
-		account, rates, ctx := r.deps.Account, found(r.costs), r.deps.Ctx // a file that is being written is not left half way
+		account, rates, ctx := r.deps.Account, measuredRates(r.costs), r.deps.Ctx // a file that is being written is not left half way
 		return kit.Load(kit.InOverlay(r), &r.work, ctx, func(context.Context) (struct{}, error) {
 			return struct{}{}, account.Save(ctx, rates)
 		}, func(_ struct{}, err error) tea.Cmd {
@@ -126,7 +126,7 @@ func (r *result) row(i int) []widget.Cell {
 func (r *result) head(w int) []string {
 	th := r.deps.Theme
 	var lines []string
-	n := len(found(r.costs))
+	n := len(measuredRates(r.costs))
 	switch {
 	case r.trouble != "":
 		lines = widget.Hung(th.Bad.Render("✗ "), th.Text, r.trouble, w-2)

@@ -19,8 +19,8 @@ import (
 func BenchmarkKeyToFrame(b *testing.B) {
 	svc := &fakeService{Fetcher: fetch.New(fetch.Config{}), kept: map[string]model.FetchResult{}}
 	for i := range 200 {
-		svc.history = append(svc.history, model.Activity{
-			ID: int64(1000 - i), Ref: fmt.Sprint(i), At: time.Now(), Kind: model.ActivityFetch,
+		svc.history = append(svc.history, model.HistoryEntry{
+			ID: int64(1000 - i), Ref: fmt.Sprint(i), At: time.Now(), Kind: model.HistoryFetch,
 			Zone: "unlocker_demo", URL: fmt.Sprintf("http://lab.test/%d", i), Via: model.ViaAPI, Class: model.ClassOK,
 		})
 	}

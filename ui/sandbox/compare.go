@@ -63,7 +63,7 @@ func (m keyDoubts) Doubt(key string) string {
 
 // confirmKey notes that the operator was asked about a key, and wants it sent.
 func (m *Model) confirmKey(key string) {
-	if k, known := pickKey(m.session, key); known && m.session.Elsewhere[k.Name] != "" && m.deps.Owners != nil {
+	if k, known := pickKey(m.session, key); known && m.session.OtherAccounts[k.Name] != "" && m.deps.Owners != nil {
 		m.deps.Owners.Confirm(k.Name)
 	}
 }

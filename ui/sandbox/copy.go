@@ -28,7 +28,7 @@ func (m *Model) openCopyMenu() tea.Cmd {
 	body := widget.MenuItem{Key: "b", Label: "body", Note: text.Bytes(b.Size), Intent: act(copyBody)}
 	headers := widget.MenuItem{Key: "h", Label: "headers of the answer", Intent: kit.Copy{Label: "headers", Text: headerPage(m.result.res)}}
 	switch {
-	case !m.result.have():
+	case !m.result.hasResult():
 		body.Disabled, headers.Disabled = "no result yet", "no result yet"
 	case b.Size == 0:
 		body.Disabled = "it is empty"

@@ -233,7 +233,7 @@ func (s sessionKeys) Pick(name string) (model.Key, error) {
 }
 
 // OtherAccount implements fetch.Keys.
-func (s sessionKeys) OtherAccount(key string) string { return s.Elsewhere[key] }
+func (s sessionKeys) OtherAccount(key string) string { return s.OtherAccounts[key] }
 
 // pickKey returns the key used for this key field.
 func pickKey(s kit.Session, name string) (model.Key, bool) {

@@ -21,7 +21,7 @@ func TestAKeyOfAnotherAccountIsAskedAbout(t *testing.T) {
 		keys := &owners{}
 		b := open(t, 120, 40, func(d *sandbox.Deps) { d.Owners = keys })
 		s := demoSession()
-		s.Elsewhere = map[string]string{"finance-review": "profile acme (https://api.example.com)"}
+		s.OtherAccounts = map[string]string{"finance-review": "profile acme (https://api.example.com)"}
 		s.Profile = demoProfile()
 		b.Send(kit.SessionChanged{Session: s})
 		b.Press("ctrl+j")

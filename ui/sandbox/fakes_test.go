@@ -36,7 +36,7 @@ type fakeService struct {
 	*fetch.Fetcher // the real preview
 	mu             sync.Mutex
 	sent           []model.FetchRequest
-	history        []model.Activity
+	history        []model.HistoryEntry
 	urls           []string     // of earlier fetches
 	compared       []model.Grid // that were kept
 	kept           map[string]model.FetchResult
@@ -139,10 +139,10 @@ func (f *fakeService) requests() []model.FetchRequest {
 	return append([]model.FetchRequest(nil), f.sent...)
 }
 
-func (f *fakeService) Activity(_ context.Context, filter model.ActivityFilter) ([]model.Activity, error) {
+func (f *fakeService) Entries(_ context.Context, filter model.HistoryFilter) ([]model.HistoryEntry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(f.history), func(a model.Activity) bool { return a.Source != "" && a.Source == filter.Without }), nil
+	return slices.DeleteFunc(slices.Clone(f.history), func(a model.HistoryEntry) bool { return a.Source != "" && a.Source == filter.Without }), nil
 }
 
 func (f *fakeService) URLs(context.Context, string, int) ([]string, error) {
@@ -430,7 +430,7 @@ func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 			b.codes = append(b.codes, c)
 			return nil
 		},
-		Tabs: []ui.Tab{{ID: kit.Sandbox, View: b.view}, {ID: kit.Jobs, View: &uitest.Elsewhere{}}, {ID: kit.Proxy, View: &uitest.Elsewhere{}}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
+		Tabs: []ui.Tab{{ID: kit.Sandbox, View: b.view}, {ID: kit.Jobs, View: &uitest.OtherTab{}}, {ID: kit.Proxy, View: &uitest.OtherTab{}}, {ID: kit.Keys, View: &uitest.OtherTab{}}},
 	})
 	b.Screen = uitest.Start(t, app, w, h)
 	return b

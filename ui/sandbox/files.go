@@ -69,7 +69,7 @@ func keepBody(m *Model) tea.Cmd {
 
 // editBody opens the body on screen in the operator's editor.
 func editBody(m *Model) tea.Cmd {
-	if !m.deps.Bodies.HasEditor() || !m.result.have() {
+	if !m.deps.Bodies.HasEditor() || !m.result.hasResult() {
 		return nil
 	}
 	bodies, b, contentType := m.deps.Bodies, m.result.res.Body, m.result.res.ContentType

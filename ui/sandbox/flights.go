@@ -63,18 +63,18 @@ func (l *flights) running() int {
 }
 
 // listed forgets the results that the history lists.
-func (l *flights) listed(history []model.Activity) {
+func (l *flights) listed(history []model.HistoryEntry) {
 	l.list = slices.DeleteFunc(l.list, func(f *flight) bool {
-		return f.res != nil && slices.ContainsFunc(history, func(a model.Activity) bool { return a.Ref == f.res.ID })
+		return f.res != nil && slices.ContainsFunc(history, func(a model.HistoryEntry) bool { return a.Ref == f.res.ID })
 	})
 }
 
 // key is the flight's row in the list of the history.
 func (f *flight) key() string { return fmt.Sprintf("flight %d", f.id) }
 
-// twice reports whether the same request is in flight and was sent just now: a key that
+// repeated reports whether the same request is in flight and was sent just now: a key that
 // repeats must not send it again and again.
-func (l *flights) twice(r model.FetchRequest, now time.Time) bool {
+func (l *flights) repeated(r model.FetchRequest, now time.Time) bool {
 	return slices.ContainsFunc(l.list, func(f *flight) bool {
 		return f.slot.Running() && now.Sub(f.started) < time.Second && reflect.DeepEqual(f.request, r)
 	})

@@ -91,7 +91,7 @@ func TestAResultThatIsNotShownWaitsUntilTheHistoryHasIt(t *testing.T) {
 		b.Expect("›00:00:00 ✓ ok                unlocker_demo  API       41 ms http://lab.test/b")
 		b.Press("c")
 		b.Expect("it has ended")
-		b.svc.history = []model.Activity{{ID: 1, Ref: "f_http://lab.test/b", At: time.Now(), Kind: model.ActivityFetch, Zone: "kept_zone", URL: "http://lab.test/b", Class: model.ClassOK}}
+		b.svc.history = []model.HistoryEntry{{ID: 1, Ref: "f_http://lab.test/b", At: time.Now(), Kind: model.HistoryFetch, Zone: "kept_zone", URL: "http://lab.test/b", Class: model.ClassOK}}
 		b.reload()
 		b.Expect("kept_zone")
 		b.ExpectNot("41 ms")
@@ -100,7 +100,7 @@ func TestAResultThatIsNotShownWaitsUntilTheHistoryHasIt(t *testing.T) {
 
 func TestTheCursorStaysAtTheTopWhileFlightsLand(t *testing.T) {
 	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
-		b.svc.history = []model.Activity{{Ref: "f_old", At: time.Now(), Kind: model.ActivityFetch, Zone: "serp_demo", URL: "http://lab.test/old", Class: model.ClassOK}}
+		b.svc.history = []model.HistoryEntry{{Ref: "f_old", At: time.Now(), Kind: model.HistoryFetch, Zone: "serp_demo", URL: "http://lab.test/old", Class: model.ClassOK}}
 		b.reload()
 		g := sendThree(b)
 		b.Press("shift+tab")
@@ -109,7 +109,7 @@ func TestTheCursorStaysAtTheTopWhileFlightsLand(t *testing.T) {
 				t.Errorf("with three in flight the cursor is on %q", line)
 			}
 			url := "http://lab.test/" + step.lands
-			b.svc.history = append([]model.Activity{{Ref: "f_" + url, At: time.Now(), Kind: model.ActivityFetch, Zone: "unlocker_demo", URL: url, Class: model.ClassOK}}, b.svc.history...)
+			b.svc.history = append([]model.HistoryEntry{{Ref: "f_" + url, At: time.Now(), Kind: model.HistoryFetch, Zone: "unlocker_demo", URL: url, Class: model.ClassOK}}, b.svc.history...)
 			close(g[url])
 			b.Settle()
 			if line := lineOf(b.Screen.Screen(), "│›"); !strings.Contains(line, "http://lab.test/"+step.top+" ") {
@@ -125,7 +125,7 @@ func TestFetchesThatComeAboveTheCursorAreCounted(t *testing.T) {
 		list := func(refs ...string) {
 			b.svc.history = nil
 			for i, ref := range refs {
-				b.svc.history = append(b.svc.history, model.Activity{ID: int64(len(refs) - i), Ref: ref, At: time.Now(), Kind: model.ActivityFetch, Zone: ref})
+				b.svc.history = append(b.svc.history, model.HistoryEntry{ID: int64(len(refs) - i), Ref: ref, At: time.Now(), Kind: model.HistoryFetch, Zone: ref})
 			}
 			b.reload()
 		}

@@ -335,7 +335,7 @@ func keyNote(session kit.Session, k model.Key, now time.Time) string {
 	if s := k.State(now, model.SoonDays*24*time.Hour); s != model.KeyOK {
 		parts = append(parts, s.String())
 	}
-	if session.Elsewhere[k.Name] != "" { // whose it is, is said when it is chosen
+	if session.OtherAccounts[k.Name] != "" { // whose it is, is said when it is chosen
 		parts = append([]string{"another account's"}, parts...)
 	}
 	if k.Secret == "" {

@@ -15,20 +15,20 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// historyRows is how many fetches the pane lists; the Activity tab lists all.
+// historyRows is how many fetches the pane lists; the tab History lists all.
 const historyRows = 200
 
 // historyPane is the list of the last fetches.
 type historyPane struct {
 	deps    *Deps
 	table   widget.Table
-	all     []model.Activity          // of every profile, without the calls of rotations
-	rows    []model.Activity          // of the profile in use
-	flying  int                       // rows of flights above them
-	newest  string                    // Ref of the first of rows when the cursor was last there or above
-	news    int                       // how many have come since
-	last    map[string]model.Activity // the newest fetch of each zone
-	want    string                    // the fetch to put the cursor on once it is listed, by its Ref
+	entries []model.HistoryEntry          // of every profile, without the calls of rotations
+	rows    []model.HistoryEntry          // of the profile in use
+	flying  int                           // rows of flights above them
+	newest  string                        // Ref of the first of rows when the cursor was last there or above
+	news    int                           // how many have come since
+	last    map[string]model.HistoryEntry // the newest fetch of each zone
+	want    string                        // the fetch to put the cursor on once it is listed, by its Ref
 	loaded  bool
 	problem string
 }
@@ -49,8 +49,8 @@ func newHistoryPane() historyPane {
 
 func (m *Model) loadHistory() tea.Cmd {
 	history := m.deps.History
-	return tea.Batch(kit.Load(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) ([]model.Activity, error) {
-		return history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityFetch, Without: model.SourceRotation, Limit: historyRows})
+	return tea.Batch(kit.Load(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) ([]model.HistoryEntry, error) {
+		return history.Entries(ctx, model.HistoryFilter{Kind: model.HistoryFetch, Without: model.SourceRotation, Limit: historyRows})
 	}, m.historyLoaded), m.loadURLs())
 }
 
@@ -71,7 +71,7 @@ func (m *Model) loadURLs() tea.Cmd {
 	})
 }
 
-func (m *Model) historyLoaded(rows []model.Activity, err error) tea.Cmd {
+func (m *Model) historyLoaded(rows []model.HistoryEntry, err error) tea.Cmd {
 	p := &m.history
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
@@ -79,7 +79,7 @@ func (m *Model) historyLoaded(rows []model.Activity, err error) tea.Cmd {
 		}
 		return nil
 	}
-	p.loaded, p.problem, p.all = true, "", rows
+	p.loaded, p.problem, p.entries = true, "", rows
 	m.listHistory()
 	return nil
 }
@@ -87,20 +87,20 @@ func (m *Model) historyLoaded(rows []model.Activity, err error) tea.Cmd {
 // listHistory lists the fetches of the profile in use.
 func (m *Model) listHistory() {
 	p := &m.history
-	p.rows = p.all[:0:0]
-	for _, a := range p.all {
+	p.rows = p.entries[:0:0]
+	for _, a := range p.entries {
 		if a.Profile == "" || m.session.ProfileName == "" || a.Profile == m.session.ProfileName {
 			p.rows = append(p.rows, a)
 		}
 	}
-	p.last = make(map[string]model.Activity)
+	p.last = make(map[string]model.HistoryEntry)
 	for _, a := range p.rows { // newest first
 		if _, have := p.last[a.Zone]; !have {
 			p.last[a.Zone] = a
 		}
 	}
 	m.remember()
-	m.flights.listed(p.all)
+	m.flights.listed(p.entries)
 	rows, flying := p.rows, slices.Clone(m.flights.list)
 	top := p.table.Cursor() == 0
 	key := func(i int) string {
@@ -127,7 +127,7 @@ func (m *Model) listHistory() {
 // countNews counts the fetches that came above the cursor since it was last at the newest or
 // at a flight. A flight's row turns into that of its fetch, so their keys do not tell.
 func (p *historyPane) countNews() {
-	p.news = max(slices.IndexFunc(p.rows, func(a model.Activity) bool { return a.Ref == p.newest }), 0)
+	p.news = max(slices.IndexFunc(p.rows, func(a model.HistoryEntry) bool { return a.Ref == p.newest }), 0)
 	if p.table.Cursor() <= p.flying {
 		p.newest, p.news = "", 0
 		if len(p.rows) > 0 {
@@ -146,7 +146,7 @@ func (p *historyPane) title() string {
 
 // toWanted puts the cursor on the wanted fetch, if the list has it.
 func (p *historyPane) toWanted() {
-	i := slices.IndexFunc(p.rows, func(a model.Activity) bool { return a.Ref == p.want })
+	i := slices.IndexFunc(p.rows, func(a model.HistoryEntry) bool { return a.Ref == p.want })
 	if p.want != "" && i >= 0 {
 		p.table.SetCursor(p.flying + i)
 		p.want = ""
@@ -168,7 +168,7 @@ func (m *Model) remember() {
 	}
 }
 
-func (p *historyPane) row(a model.Activity) []widget.Cell {
+func (p *historyPane) row(a model.HistoryEntry) []widget.Cell {
 	th := p.deps.Theme
 	glyph, ink := th.ClassMark(a.Class)
 	return []widget.Cell{
@@ -197,10 +197,10 @@ func (m *Model) historyGist() string {
 }
 
 // picked returns the fetch selected in the history.
-func (p *historyPane) picked() (model.Activity, bool) {
+func (p *historyPane) picked() (model.HistoryEntry, bool) {
 	i := p.table.Cursor() - p.flying
 	if i < 0 || i >= len(p.rows) {
-		return model.Activity{}, false
+		return model.HistoryEntry{}, false
 	}
 	return p.rows[i], true
 }

@@ -37,8 +37,8 @@ func TestHistoryReopensWithoutSending(t *testing.T) {
 	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		r := model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaNative, Retries: -1}
 		b.svc.kept["f_2"] = captchaResult(r)
-		b.svc.history = []model.Activity{{
-			ID: 1, Ref: "f_2", At: time.Now(), Kind: model.ActivityFetch, Zone: "datacenter_demo",
+		b.svc.history = []model.HistoryEntry{{
+			ID: 1, Ref: "f_2", At: time.Now(), Kind: model.HistoryFetch, Zone: "datacenter_demo",
 			URL: r.URL, Via: model.ViaNative, Class: model.ClassCaptcha, Status: 200, Total: 41 * time.Millisecond,
 		}}
 		b.Press("ctrl+j") // brings history up to date
@@ -106,9 +106,9 @@ func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
 			t.Fatalf("a request without an address was sent")
 		}
 		b.svc.mu.Lock()
-		b.svc.history = []model.Activity{
-			{ID: 2, Ref: "f_2", Kind: model.ActivityFetch, Profile: "other", Zone: "serp_demo", URL: "http://other.test/", Via: model.ViaAPI},
-			{ID: 1, Ref: "f_1", Kind: model.ActivityFetch, Profile: "acme", Zone: "unlocker_demo", URL: "http://mine.test/a", Via: model.ViaAPI},
+		b.svc.history = []model.HistoryEntry{
+			{ID: 2, Ref: "f_2", Kind: model.HistoryFetch, Profile: "other", Zone: "serp_demo", URL: "http://other.test/", Via: model.ViaAPI},
+			{ID: 1, Ref: "f_1", Kind: model.HistoryFetch, Profile: "acme", Zone: "unlocker_demo", URL: "http://mine.test/a", Via: model.ViaAPI},
 		}
 		b.svc.mu.Unlock()
 		b.reload()
@@ -123,7 +123,7 @@ func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
 
 func TestAFetchWithoutAResultCannotBeOpened(t *testing.T) {
 	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
-		b.svc.history = []model.Activity{{ID: 1, At: time.Now(), Kind: model.ActivityFetch, Zone: "unlocker_demo", URL: "http://lab.test/ok", Via: model.ViaAPI}}
+		b.svc.history = []model.HistoryEntry{{ID: 1, At: time.Now(), Kind: model.HistoryFetch, Zone: "unlocker_demo", URL: "http://lab.test/ok", Via: model.ViaAPI}}
 		b.reload()
 		b.Press("shift+tab", "enter")
 		b.Expect("it ended without a result")
@@ -249,9 +249,9 @@ func TestUndoRestoresWhoseRequestTheFormHolds(t *testing.T) {
 
 func TestHistoryIsThatOfTheProfileInUse(t *testing.T) {
 	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
-		b.svc.history = []model.Activity{
-			{ID: 2, Ref: "f_2", At: time.Now(), Kind: model.ActivityFetch, Profile: "acme", Zone: "acme_zone", URL: "http://acme.test/", Class: model.ClassOK},
-			{ID: 1, Ref: "f_1", At: time.Now(), Kind: model.ActivityFetch, Profile: "local", Zone: "serp_demo", URL: "http://lab.test/json", Class: model.ClassOK},
+		b.svc.history = []model.HistoryEntry{
+			{ID: 2, Ref: "f_2", At: time.Now(), Kind: model.HistoryFetch, Profile: "acme", Zone: "acme_zone", URL: "http://acme.test/", Class: model.ClassOK},
+			{ID: 1, Ref: "f_1", At: time.Now(), Kind: model.HistoryFetch, Profile: "local", Zone: "serp_demo", URL: "http://lab.test/json", Class: model.ClassOK},
 		}
 		b.reload()
 		b.Expect("serp_demo")
@@ -267,9 +267,9 @@ func TestHistoryIsThatOfTheProfileInUse(t *testing.T) {
 // What a rotation fetches to prove its steps is no try of the operator's: neither the list nor an empty form has it.
 func TestTheCallsOfRotationsAreNotAmongTheTries(t *testing.T) {
 	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
-		b.svc.history = []model.Activity{
-			{ID: 2, Ref: "f_2", At: time.Now(), Kind: model.ActivityFetch, Profile: "acme", Zone: "acme_zone", URL: "http://lab.test/whoami", Class: model.ClassOK, Source: model.SourceRotation},
-			{ID: 1, Ref: "f_1", At: time.Now(), Kind: model.ActivityFetch, Profile: "acme", Zone: "acme_zone", URL: "http://mine.test/", Class: model.ClassOK},
+		b.svc.history = []model.HistoryEntry{
+			{ID: 2, Ref: "f_2", At: time.Now(), Kind: model.HistoryFetch, Profile: "acme", Zone: "acme_zone", URL: "http://lab.test/whoami", Class: model.ClassOK, Source: model.SourceRotation},
+			{ID: 1, Ref: "f_1", At: time.Now(), Kind: model.HistoryFetch, Profile: "acme", Zone: "acme_zone", URL: "http://mine.test/", Class: model.ClassOK},
 		}
 		s := demoSession()
 		s.ProfileName, s.Local = "acme", false
@@ -281,8 +281,8 @@ func TestTheCallsOfRotationsAreNotAmongTheTries(t *testing.T) {
 }
 
 func TestTheCursorStaysAtTheNewestFetch(t *testing.T) {
-	entry := func(ref, url string) model.Activity {
-		return model.Activity{Ref: ref, At: time.Now(), Kind: model.ActivityFetch, Profile: "local", Zone: "serp_demo", URL: url, Class: model.ClassOK}
+	entry := func(ref, url string) model.HistoryEntry {
+		return model.HistoryEntry{Ref: ref, At: time.Now(), Kind: model.HistoryFetch, Profile: "local", Zone: "serp_demo", URL: url, Class: model.ClassOK}
 	}
 	older, newer, newest := entry("f_1", "http://lab.test/1"), entry("f_2", "http://lab.test/2"), entry("f_3", "http://lab.test/3")
 	for _, c := range []struct {
@@ -295,16 +295,16 @@ func TestTheCursorStaysAtTheNewestFetch(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
-				for _, a := range []model.Activity{older, newer, newest} {
+				for _, a := range []model.HistoryEntry{older, newer, newest} {
 					res := okResult(model.FetchRequest{Zone: demoZones()[0], URL: a.URL, Via: model.ViaNative, Retries: -1})
 					res.ID = a.Ref
 					b.svc.kept[a.Ref] = res
 				}
-				b.svc.history = []model.Activity{newer, older}
+				b.svc.history = []model.HistoryEntry{newer, older}
 				b.reload()
 				b.Press("shift+tab")
 				b.Press(c.keys...)
-				b.svc.history = []model.Activity{newest, newer, older}
+				b.svc.history = []model.HistoryEntry{newest, newer, older}
 				b.reload()
 				b.Press("enter")
 				b.Expect("from history")
@@ -319,9 +319,9 @@ func TestTheCursorIsOnTheFetchThatAnotherTabOpened(t *testing.T) {
 	for name, late := range map[string]bool{"listed before": false, "listed after": true} {
 		t.Run(name, func(t *testing.T) {
 			onScreen(t, 120, 40, func(t *testing.T, b *bench) {
-				list := make([]model.Activity, 0, 3)
+				list := make([]model.HistoryEntry, 0, 3)
 				for i, ref := range []string{"f_c", "f_b", "f_a"} {
-					list = append(list, model.Activity{Ref: ref, At: time.Now(), Kind: model.ActivityFetch, Profile: "local", Zone: "serp_demo", URL: "http://lab.test/" + ref, Total: time.Duration(i+1) * time.Millisecond, Class: model.ClassOK})
+					list = append(list, model.HistoryEntry{Ref: ref, At: time.Now(), Kind: model.HistoryFetch, Profile: "local", Zone: "serp_demo", URL: "http://lab.test/" + ref, Total: time.Duration(i+1) * time.Millisecond, Class: model.ClassOK})
 					res := okResult(model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/" + ref, Via: model.ViaNative, Retries: -1})
 					res.ID = ref
 					b.svc.kept[ref] = res

@@ -15,7 +15,7 @@ import (
 
 // Many keys are offered once what is said of each is known.
 func TestManyKeysAreOffered(t *testing.T) {
-	s := kit.Session{Ready: true, Key: model.Key{Name: "key-0000"}, Elsewhere: map[string]string{"key-0001": "profile beta"}}
+	s := kit.Session{Ready: true, Key: model.Key{Name: "key-0000"}, OtherAccounts: map[string]string{"key-0001": "profile beta"}}
 	for i := range manyKeys + 1 {
 		s.Keys = append(s.Keys, model.Key{Name: fmt.Sprintf("key-%04d", i), Level: model.LevelOps, Secret: "env:KEY"})
 	}

@@ -166,7 +166,7 @@ func (m *Model) resultBindings() []kit.Binding {
 	switch {
 	case m.result.flight != nil:
 		none = "this request is in progress"
-	case !m.result.have():
+	case !m.result.hasResult():
 		none = "no result yet"
 	}
 	var out []kit.Binding
@@ -344,7 +344,7 @@ func (m *Model) stepDisabled(s model.Step) string {
 
 // whyNotEdit returns the reason why there is no body to edit, or "".
 func (p *resultPane) whyNotEdit() string {
-	if !p.have() || p.res.Body.Size == 0 {
+	if !p.hasResult() || p.res.Body.Size == 0 {
 		return "there is no body"
 	}
 	return ""
@@ -352,7 +352,7 @@ func (p *resultPane) whyNotEdit() string {
 
 // whyNotHAR returns the reason why there is no fetch to write, or "".
 func (m *Model) whyNotHAR() string {
-	if !m.result.have() || m.result.res.ID == "" {
+	if !m.result.hasResult() || m.result.res.ID == "" {
 		return "no result yet"
 	}
 	if m.work.har.Running() {

@@ -151,7 +151,7 @@ func (m *Model) foldedPane(r kit.Area, title string) string {
 			words = m.form.wire.Lines[0]
 		}
 	case paneResult:
-		if m.result.have() {
+		if m.result.hasResult() {
 			words = m.result.statusLine()
 		}
 		if m.result.trouble != "" {
@@ -184,7 +184,7 @@ func (m *Model) paneTitle(pane int) string {
 	switch {
 	case m.result.flight != nil:
 		return "Response · " + target(m.result.flight.request)
-	case m.result.have():
+	case m.result.hasResult():
 		return ofProfile("Response", m.result.profile) + " · " + target(m.result.res.Request)
 	default:
 		return "Response"

@@ -28,7 +28,7 @@ type Fetcher interface {
 
 // History has the fetches of this machine; *history.History is one.
 type History interface {
-	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
+	Entries(ctx context.Context, f model.HistoryFilter) ([]model.HistoryEntry, error)
 	compare.History
 	LoadFetch(ctx context.Context, id string) (model.FetchResult, error)
 	// URLs are the distinct URLs of a profile's fetches, the most recently used first.

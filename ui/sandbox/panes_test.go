@@ -60,7 +60,7 @@ func TestRowsAndBodiesMoveByKeys(t *testing.T) {
 		long.Body = model.BodyRef{Bytes: []byte(text), Size: int64(len(text))}
 		b.svc.kept["f_long"] = long
 		for i, ref := range []string{"f_new", "f_long"} {
-			b.svc.history = append(b.svc.history, model.Activity{ID: int64(9 - i), Ref: ref, At: time.Now(), Kind: model.ActivityFetch, Zone: ref, URL: r.URL, Via: model.ViaAPI, Class: model.ClassOK})
+			b.svc.history = append(b.svc.history, model.HistoryEntry{ID: int64(9 - i), Ref: ref, At: time.Now(), Kind: model.HistoryFetch, Zone: ref, URL: r.URL, Via: model.ViaAPI, Class: model.ClassOK})
 		}
 		b.reload()
 		b.Press("shift+tab", "down", "enter")
@@ -200,7 +200,7 @@ func TestLongEvidenceIsShownInFullWhereThereIsRoom(t *testing.T) {
 func TestAClickPicksTheRowOrFieldUnderIt(t *testing.T) {
 	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		for i := range 3 {
-			b.svc.history = append(b.svc.history, model.Activity{ID: int64(3 - i), Ref: "f", At: time.Now(), Kind: model.ActivityFetch, Zone: fmt.Sprintf("zone_%d", i)})
+			b.svc.history = append(b.svc.history, model.HistoryEntry{ID: int64(3 - i), Ref: "f", At: time.Now(), Kind: model.HistoryFetch, Zone: fmt.Sprintf("zone_%d", i)})
 		}
 		b.reload()
 		b.Expect("›00:00:00 · no result         zone_0")

@@ -101,7 +101,7 @@ func (m *Model) importPage(got fetch.Imported) kit.Overlay {
 	return &widget.Page{
 		Heading: "Pasted: " + got.Source, Width: 76,
 		Lines: func(w int) []string {
-			out := widget.Wrapped(th.Text, "The form holds "+strings.Join(got.Taken(), ", ")+". Nothing was sent; U undoes this.", w-2)
+			out := widget.Wrapped(th.Text, "The form holds "+strings.Join(got.FilledFields(), ", ")+". Nothing was sent; U undoes this.", w-2)
 			list := func(head string, ink kit.Ink, notes []string) {
 				if len(notes) == 0 {
 					return

@@ -70,7 +70,7 @@ func (m *Model) shape() {
 	r := p.request
 	byTool := r.Via == model.ViaAgent
 	hide := func(f field, hidden bool) { p.form.SetHidden(string(f), hidden) }
-	p.form.SetOptions(string(fieldVia), m.ways())
+	p.form.SetOptions(string(fieldVia), m.accessOptions())
 	hide(fieldZone, byTool)
 	hide(fieldURL, byTool && r.Tool != "")
 	hide(fieldTool, !byTool)
@@ -86,9 +86,9 @@ func (m *Model) shape() {
 	}
 }
 
-// ways are the ways that the profile and the zone's product have; the one in the form is
+// accessOptions are the ways that the profile and the zone's product have; the one in the form is
 // among them, so that the form can say why it cannot be used.
-func (m *Model) ways() []widget.Option {
+func (m *Model) accessOptions() []widget.Option {
 	p, r := m.deps.Profile.CurrentProfile(), m.form.request
 	zone, _ := p.Zone(m.form.form.Value(string(fieldZone))) // by agent access the request has none
 	var out []widget.Option

@@ -310,10 +310,10 @@ func TestTheStepsOfAVisitAreItsTiming(t *testing.T) {
 		b := openProducts(t, "browser_demo")
 		res := okResult(model.FetchRequest{Zone: demoZones()[2], URL: "http://lab.test/shop", Via: model.ViaBrowser, Retries: -1})
 		res.Phases = []model.Phase{
-			{Name: "connect", Took: 20 * time.Millisecond},
-			{Name: "CDP handshake", Took: 5 * time.Millisecond},
-			{Name: "navigate", Took: 300 * time.Millisecond},
-			{Name: "screenshot", Took: 80 * time.Millisecond},
+			{Name: "connect", Duration: 20 * time.Millisecond},
+			{Name: "CDP handshake", Duration: 5 * time.Millisecond},
+			{Name: "navigate", Duration: 300 * time.Millisecond},
+			{Name: "screenshot", Duration: 80 * time.Millisecond},
 		}
 		res.Timing.Total = 405 * time.Millisecond
 		b.svc.kept["f_9"] = res

@@ -92,8 +92,8 @@ type resultPane struct {
 	flight *flight
 }
 
-// have reports whether a result is on screen.
-func (p *resultPane) have() bool { return p.origin != fromNothing }
+// shown reports whether a result is on screen.
+func (p *resultPane) hasResult() bool { return p.origin != fromNothing }
 
 // edited reports whether the form has changed since the result on screen came.
 func (m *Model) edited() bool {
@@ -104,7 +104,7 @@ func (m *Model) edited() bool {
 
 // viewer is the view of the body on screen, or nil.
 func (m *Model) viewer() *inspect.View {
-	if !m.result.have() || m.result.flight != nil || !m.result.ofBody() {
+	if !m.result.hasResult() || m.result.flight != nil || !m.result.ofBody() {
 		return nil
 	}
 	return m.result.body

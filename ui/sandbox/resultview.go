@@ -19,7 +19,7 @@ func (m *Model) renderResult(on bool, w, h int) string {
 	switch {
 	case m.result.flight != nil:
 		return widget.Block(strings.Join(m.flightLines(w), "\n"), w, h)
-	case !m.result.have():
+	case !m.result.hasResult():
 		return widget.Block(strings.Join(append(m.firstLines(w), m.keyLines(w, h)...), "\n"), w, h)
 	}
 	head := m.headLines(w, h)

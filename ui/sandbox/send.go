@@ -47,7 +47,7 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 		spec.Yes, spec.View, spec.Intent = "send it", kit.Sandbox, sendSure
 		return widget.Confirm(m.deps.Theme, spec)
 	}
-	if m.flights.twice(m.form.request, m.deps.Profile.Now()) {
+	if m.flights.repeated(m.form.request, m.deps.Profile.Now()) {
 		return kit.Warn("This request was sent a moment ago and is in flight; send it again in a second.")
 	}
 	if sure {
@@ -80,7 +80,7 @@ func (m *Model) doubts() (widget.ConfirmSpec, bool) {
 	var body []string
 	if from := m.form.profile; from != "" {
 		spec.Title = "Send it with another profile?"
-		body = append(body, fmt.Sprintf("This request was sent with profile %s.\nWith profile %s it uses %s", from, m.session.ProfileName, m.way()))
+		body = append(body, fmt.Sprintf("This request was sent with profile %s.\nWith profile %s it uses %s", from, m.session.ProfileName, m.credentialText()))
 	}
 	if p, is := first(m.form.problems, doubt); is {
 		body = append(body, p.Text)
@@ -92,8 +92,8 @@ func (m *Model) doubts() (widget.ConfirmSpec, bool) {
 	return spec, true
 }
 
-// way says which credential the form's request uses, and where.
-func (m *Model) way() string {
+// credentialText says which credential the form's request uses, and where.
+func (m *Model) credentialText() string {
 	p, r := m.deps.Profile.CurrentProfile(), m.form.request
 	switch r.Via {
 	case model.ViaBrowser:

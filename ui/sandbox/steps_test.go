@@ -352,7 +352,7 @@ func TestALetterAsksBeforeItSendsABilledRequest(t *testing.T) {
 // A failure has one name wherever the Sandbox shows it, and "check" goes where its words say.
 func TestANetworkFailureHasOneNameAndLeadsToTheURL(t *testing.T) {
 	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
-		b.svc.history = []model.Activity{{ID: 1, At: time.Now(), Kind: model.ActivityFetch, Zone: "unlocker_demo", Class: model.ClassOutside, Cause: model.CauseNetwork, Profile: "local"}}
+		b.svc.history = []model.HistoryEntry{{ID: 1, At: time.Now(), Kind: model.HistoryFetch, Zone: "unlocker_demo", Class: model.ClassOutside, Cause: model.CauseNetwork, Profile: "local"}}
 		b.answers(func(r model.FetchRequest) model.FetchResult {
 			res := okResult(r)
 			res.Attempts[0].Class, res.Attempts[0].Cause = model.ClassOutside, model.CauseNetwork

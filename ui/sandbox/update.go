@@ -131,7 +131,7 @@ func (m *Model) scroll(pane int, msg tea.Msg) tea.Cmd {
 		m.history.countNews()
 	case pane == paneResult && v != nil:
 		return v.Update(msg)
-	case pane == paneResult && m.result.have():
+	case pane == paneResult && m.result.hasResult():
 		m.result.page.Update(msg)
 	case pane == paneWire && m.panes.At == paneWire: // without the focus it shows only the gist
 		m.form.scroll.Update(msg)

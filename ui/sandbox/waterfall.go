@@ -57,8 +57,8 @@ func steps(all []model.Phase) []phase {
 	var list []phase
 	var at time.Duration
 	for _, p := range all {
-		list = append(list, phase{Name: p.Name, Start: at, Length: p.Took})
-		at += p.Took
+		list = append(list, phase{Name: p.Name, Start: at, Length: p.Duration})
+		at += p.Duration
 	}
 	return list
 }

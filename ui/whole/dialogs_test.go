@@ -258,15 +258,15 @@ func accountScreens(s scripted) []screen {
 	acme := func(h *home) { s.acme(h, "brightdata") }
 	asked := script(adding(s, "a-key-of-beta-0123456789abf2a1"), see("ctrl+r", "••••f2a1", "accepts it"))
 	return []screen{
-		{name: "account/asked", before: acme, steps: asked},
-		{name: "account/asked-zones", before: acme, steps: script(asked, see(strings.Repeat("tab ", 10), "isp_old"))},
-		{name: "account/each-zone", before: acme, steps: script(asked, see("ctrl+l", "Zones by the account"))},
-		{name: "account/move", before: acme, steps: script(palette("move secrets", "Move secrets"), shows("(-) keyring"))},
-		{name: "account/edit", before: func(h *home) {
+		{name: "profiles/asked", before: acme, steps: asked},
+		{name: "profiles/asked-zones", before: acme, steps: script(asked, see(strings.Repeat("tab ", 10), "isp_old"))},
+		{name: "profiles/each-zone", before: acme, steps: script(asked, see("ctrl+l", "Zones by the account"))},
+		{name: "profiles/move", before: acme, steps: script(palette("move secrets", "Move secrets"), shows("(-) keyring"))},
+		{name: "profiles/edit", before: func(h *home) {
 			s.acme(h, "brightdata")
 			h.write("config/zonedeck/config.toml", "[profiles.acme]\nbase_url = \"https://api.example.com\"\ndialect = \"brightdata\"\nkey = \"etl-main\"\ncolor = \"red\"\n[[profiles.acme.zones]]\nname = \"unlocker1\"\nproduct = \"unlocker\"\n")
 		}, steps: palette("edit profile acme", "Edit profile acme")},
-		{name: "account/remove", before: acme, steps: palette("remove profile acme", "Goes: profile acme")},
+		{name: "profiles/remove", before: acme, steps: palette("remove profile acme", "Goes: profile acme")},
 		{name: "root/use-profile", before: acme, steps: script(acmeReady, see("esc @", "Use profile"))},
 	}
 }

@@ -14,7 +14,7 @@ var mainScreens = map[string]bool{
 	"sandbox/first-run": true, "sandbox/ok": true, "sandbox/captcha": true, "sandbox/forbidden": true, "sandbox/comparison": true, "sandbox/code": true,
 	"jobs/empty": true, "jobs/ready": true, "jobs/may-have-started": true, "jobs/new": true, "jobs/drift": true, "jobs/inbox": true,
 	"proxy/tested": true, "keys/list": true, "keys/rotate": true, "history/empty": true, "history/filter": true,
-	"account/add": true, "root/help": true, "root/palette": true,
+	"profiles/add": true, "root/help": true, "root/palette": true,
 }
 
 // drawnWhole waits until the open screen is drawn whole on a terminal of w×h cells.

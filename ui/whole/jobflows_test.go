@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAJobThatIsRefusedSaysWhatToDoInJobsAndActivity(t *testing.T) {
+func TestAJobThatIsRefusedSaysWhatToDoInJobsAndHistory(t *testing.T) {
 	s := startScripted(t)
 	h := newHome(t)
 	s.acme(h, "brightdata")

@@ -65,7 +65,7 @@ func TestEveryStateOfAJobHasAScreen(t *testing.T) {
 // unknownSince gives a job what the service's words that it knows no such job come to at first.
 func unknownSince(j *model.Job, at time.Time) {
 	answer := model.Diagnose(model.Outcome{Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: 404, ServiceText: "Snapshot does not exist"})
-	j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobUnknown(answer, true), At: at, Seen: at.Add(-time.Minute)}
+	j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobUnknown(answer, true), At: at, LastAnswer: at.Add(-time.Minute)}
 }
 
 func jobScreens(silent string) []screen {

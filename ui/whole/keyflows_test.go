@@ -35,7 +35,7 @@ func TestActivityHasWhatHappenedToKeys(t *testing.T) {
 	p.PressFor("enter", "1 of 1")
 }
 
-func TestAKeyThatAJobFindsRejectedStandsInActivity(t *testing.T) {
+func TestAKeyThatAJobFindsRejectedStandsInHistory(t *testing.T) {
 	s := startScripted(t)
 	h := newHome(t)
 	s.acme(h, "brightdata")
@@ -46,7 +46,7 @@ func TestAKeyThatAJobFindsRejectedStandsInActivity(t *testing.T) {
 	p.PressFor("esc 5", "gd_rejected", "rejected by the service")
 }
 
-func TestTheReasonForAnAdminKeyStandsInActivity(t *testing.T) {
+func TestTheReasonForAnAdminKeyStandsInHistory(t *testing.T) {
 	h := newHome(t)
 	h.run("--profile", "local", "request", "http://lab.test/ok", "--zone", "unlocker_demo", "--key", "old-admin")
 	h.run("--profile", "local", "request", "http://lab.test/ok", "--zone", "unlocker_demo", "--key", "old-admin", "--admin-reason", "a rotation")

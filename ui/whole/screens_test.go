@@ -356,7 +356,7 @@ func frameScreens(silent string) []screen {
 			p.Type("profile")
 			p.WaitFor("add profile")
 		}},
-		{name: "account/add", steps: func(p *uitest.Whole) {
+		{name: "profiles/add", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("ctrl+p")
 			p.Type("add profile")

@@ -30,23 +30,23 @@ func accountStateScreens(s scripted, silent string) []screen {
 		}
 	}
 	return []screen{
-		{name: "account/asking", before: acme, steps: asking},
-		{name: "account/asking-save", before: acme, steps: script(asking, see("ctrl+s", "still asking the account"))},
-		{name: "account/plain-http", before: acme, steps: func(p *uitest.Whole) {
+		{name: "profiles/asking", before: acme, steps: asking},
+		{name: "profiles/asking-save", before: acme, steps: script(asking, see("ctrl+s", "still asking the account"))},
+		{name: "profiles/plain-http", before: acme, steps: func(p *uitest.Whole) {
 			palette("add profile", "(-) keyring")(p)
 			p.Type("beta")
 			p.Press("tab", "tab")
 			p.Type("http://api.example.com")
 			p.WaitFor("the key travels in clear")
 		}},
-		{name: "account/moved", before: acme, steps: script(moving("etl", "env:ACME_KEY"), shows("moved 1 secret"))},
-		{name: "account/move-failed", before: func(h *home) {
+		{name: "profiles/moved", before: acme, steps: script(moving("etl", "env:ACME_KEY"), shows("moved 1 secret"))},
+		{name: "profiles/move-failed", before: func(h *home) {
 			acme(h)
 			delete(h.env, "ACME_PASSWORD")
 		}, steps: script(moving("zone", "env:ACME_PASSWORD"), shows("✗ "))},
-		{name: "account/refused", before: acme, steps: script(adding(s, refusedKey), see("ctrl+r", "✗ ", "refuses it"))},
-		{name: "account/discard", before: acme, steps: script(added, see("esc esc", "Discard what was filled in?"))},
-		{name: "account/typed-password", before: acme, steps: func(p *uitest.Whole) {
+		{name: "profiles/refused", before: acme, steps: script(adding(s, refusedKey), see("ctrl+r", "✗ ", "refuses it"))},
+		{name: "profiles/discard", before: acme, steps: script(added, see("esc esc", "Discard what was filled in?"))},
+		{name: "profiles/typed-password", before: acme, steps: func(p *uitest.Whole) {
 			added(p)
 			p.PressFor(strings.Repeat("tab ", 8), "›Zones")
 			p.Type("isp1 isp env:ISP_PASSWORD")
@@ -54,7 +54,7 @@ func accountStateScreens(s scripted, silent string) []screen {
 			p.Type("unlocker1 unlocker hunter2-hunter2")
 			p.WaitFor("unlocker1 unlocker •••••••••••••••")
 		}},
-		{name: "account/edit-read-only", before: func(h *home) {
+		{name: "profiles/edit-read-only", before: func(h *home) {
 			s.acme(h, "brightdata")
 			h.write("config/zonedeck/config.toml", "[profiles.acme]\nbase_url = \"https://api.example.com\"\ndialect = \"brightdata\"\nkey = \"etl-main\"\nread_only = true\n")
 		}, steps: palette("edit profile acme", "Edit profile acme", "nothing is saved unless", "(-) keyring")},

@@ -29,7 +29,7 @@ type (
 	openLine   lineKind
 	takeLine   struct{}
 	leaveLine  struct{}
-	again      struct{ back bool }
+	nextHit    struct{ back bool }
 	sideways   int
 	askColumn  struct{}
 	columnAt   int // the column that was picked
@@ -102,8 +102,8 @@ func (p *Page) Bindings() []kit.Binding {
 		back,
 		{Keys: []string{"right", "l"}, Label: "column right", Help: "Go one column to the right.", Group: group, Intent: sideways(1), Disabled: none, Hidden: true},
 		{Keys: []string{"left", "h"}, Label: "column left", Help: "Go one column to the left.", Group: group, Intent: sideways(-1), Disabled: none, Hidden: true},
-		{Keys: []string{"n"}, Label: "next hit", Help: "Go to the next row with the text.", Group: group, Intent: again{}, Disabled: noSearch, Hidden: true},
-		{Keys: []string{"N"}, Label: "hit before", Help: "Go to the row before with the text.", Group: group, Intent: again{back: true}, Disabled: noSearch, Hidden: true},
+		{Keys: []string{"n"}, Label: "next hit", Help: "Go to the next row with the text.", Group: group, Intent: nextHit{}, Disabled: noSearch, Hidden: true},
+		{Keys: []string{"N"}, Label: "hit before", Help: "Go to the row before with the text.", Group: group, Intent: nextHit{back: true}, Disabled: noSearch, Hidden: true},
 		{Keys: []string{"w"}, Label: "with column", Help: "Show only the rows that have a value in the chosen column.", Group: group, Intent: hasColumn{}, Disabled: busy, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy a cell, a column's name or the file's path.", Group: group, Intent: copyMenu{}, Disabled: none, Hidden: true},
 		{Keys: []string{"r"}, Label: "reopen", Help: "Open the result again, for example after it changed.", Group: group, Intent: reopen{}, Disabled: reopening, Hidden: true},
@@ -138,12 +138,12 @@ func (p *Page) Act(i Intent) tea.Cmd {
 func (leave) do(p *Page) tea.Cmd      { return p.leave() }
 func (i openLine) do(p *Page) tea.Cmd { return p.openLine(lineKind(i)) }
 func (takeLine) do(p *Page) tea.Cmd   { return p.takeLine() }
-func (i again) do(p *Page) tea.Cmd    { return p.search(i.back) }
+func (i nextHit) do(p *Page) tea.Cmd  { return p.search(i.back) }
 func (i sideways) do(p *Page) tea.Cmd { return p.goTo(p.grid.column + int(i)) }
 func (askColumn) do(p *Page) tea.Cmd  { return p.askColumn() }
 func (i columnAt) do(p *Page) tea.Cmd { return p.goTo(int(i)) }
 func (sortColumn) do(p *Page) tea.Cmd { return p.sort() }
-func (hasColumn) do(p *Page) tea.Cmd  { return p.with("has:" + query.QuoteName(p.column())) }
+func (hasColumn) do(p *Page) tea.Cmd  { return p.addTerm("has:" + query.QuoteName(p.column())) }
 func (askExport) do(p *Page) tea.Cmd  { return p.askExport() }
 func (askCompare) do(p *Page) tea.Cmd { return p.askCompare() }
 func (reopen) do(p *Page) tea.Cmd     { return p.Show(p.name, p.title) }
@@ -274,8 +274,8 @@ func (p *Page) takeLine() tea.Cmd {
 	return p.run(q)
 }
 
-// with adds a term to the filter.
-func (p *Page) with(term string) tea.Cmd {
+// addTerm adds a term to the filter.
+func (p *Page) addTerm(term string) tea.Cmd {
 	q := p.set.query
 	words := strings.TrimSpace(q.Filter.String() + " " + term)
 	f, err := jobs.ParseResultFilter(words)

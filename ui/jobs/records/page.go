@@ -94,10 +94,10 @@ type slot = kit.Slot
 
 // detail is the row whose tree is shown.
 type detail struct {
-	row  int64 // in the view; -1 for none
-	is   jobs.ResultDetail
-	err  error
-	full bool // it fills the page
+	row     int64 // in the view; -1 for none
+	content jobs.ResultDetail
+	err     error
+	full    bool // it fills the page
 }
 
 // New makes a page without a result.
@@ -243,15 +243,15 @@ func (s selected) Close() error { return s.Rows.Close() }
 
 // compared is a difference from another result.
 type compared struct {
-	is  *jobs.ResultCompared
-	old *jobs.ResultFile
+	result *jobs.ResultCompared
+	old    *jobs.ResultFile
 }
 
 // Close closes what nobody waits for any more.
 func (c compared) Close() error {
-	if c.is == nil {
+	if c.result == nil {
 		return nil
 	}
-	_ = c.is.Rows.Close() // it is temporary
+	_ = c.result.Rows.Close() // it is temporary
 	return c.old.Close()
 }

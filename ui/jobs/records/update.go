@@ -200,7 +200,7 @@ func (p *Page) compare(name string, how jobs.ResultHow, asked *widget.FormDialog
 			return compared{}, err
 		}
 		return compared{&is, old}, nil
-	}, p.reached, func(c compared, err error) tea.Cmd { return p.compared(c.is, asked, err) }))
+	}, p.reached, func(c compared, err error) tea.Cmd { return p.compared(c.result, asked, err) }))
 }
 
 // fieldError is an error about a field of the dialog.
@@ -273,7 +273,7 @@ func (p *Page) loaded(from int64, rows []jobs.ResultRow, err error) tea.Cmd {
 }
 
 func (p *Page) showDetail(row int64) {
-	p.detail.row, p.detail.is, p.detail.err = row, jobs.ResultDetail{}, nil
+	p.detail.row, p.detail.content, p.detail.err = row, jobs.ResultDetail{}, nil
 	p.tree.Close()
 }
 
@@ -281,7 +281,7 @@ func (p *Page) detailed(row int64, is jobs.ResultDetail, err error) tea.Cmd {
 	if row != p.detail.row {
 		return nil
 	}
-	p.detail.is, p.detail.err = is, err
+	p.detail.content, p.detail.err = is, err
 	if err != nil || is.JSON == nil || is.Damaged != "" {
 		return nil
 	}
@@ -308,11 +308,11 @@ func (p *Page) search(back bool) tea.Cmd {
 	}, func(rows int64) tea.Cmd {
 		p.line.outcome = "searched " + text.Count(int(rows)) + " rows"
 		return nil
-	}, p.found)
+	}, p.foundRow)
 }
 
-// found goes to the row that a search found; -1 is none.
-func (p *Page) found(at int64, err error) tea.Cmd {
+// foundRow goes to the row that a search found; -1 is none.
+func (p *Page) foundRow(at int64, err error) tea.Cmd {
 	p.line.outcome = ""
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -376,37 +376,37 @@ func (p *Page) renderTree(w, h int) string {
 	iw, ih := widget.Inner(w, h)
 	d := p.detail
 	title := "Row"
-	if d.row >= 0 && (d.is.Size > 0 || d.is.Damaged != "") {
-		title = "Row " + text.Count(int(d.is.N+1))
+	if d.row >= 0 && (d.content.Size > 0 || d.content.Damaged != "") {
+		title = "Row " + text.Count(int(d.content.N+1))
 	}
-	if d.is.Size > 0 { // unknown if the row is too long
-		title += " · " + text.Bytes(d.is.Size)
+	if d.content.Size > 0 { // unknown if the row is too long
+		title += " · " + text.Bytes(d.content.Size)
 	}
-	if d.is.Change != jobs.ResultUnchanged {
-		title += " · " + d.is.Change.String()
+	if d.content.Change != jobs.ResultUnchanged {
+		title += " · " + d.content.Change.String()
 	}
 	var head []string
 	switch {
 	case d.err != nil:
 		head = widget.Wrapped(t.Bad, "✗ "+d.err.Error(), iw)
-	case d.is.Damaged != "":
-		head = widget.Wrapped(t.Warn, "! "+d.is.Damaged, iw)
+	case d.content.Damaged != "":
+		head = widget.Wrapped(t.Warn, "! "+d.content.Damaged, iw)
 		if r, ok := p.grid.row(d.row); ok && r.Raw != "" {
 			head = append(append(head, ""), widget.Wrapped(kit.Ink{}, r.Raw, iw)...)
 		}
 	}
-	for _, f := range d.is.Fields {
-		head = append(head, widget.Hung(t.Warn.Render(text.Cut(text.Clean(jobs.ShownName(f.Name)), iw/2))+"  ", kit.Ink{}, was(f.Old)+" → "+was(f.New), iw)...)
+	for _, f := range d.content.Fields {
+		head = append(head, widget.Hung(t.Warn.Render(text.Cut(text.Clean(jobs.ShownName(f.Name)), iw/2))+"  ", kit.Ink{}, oldValue(f.Old)+" → "+oldValue(f.New), iw)...)
 	}
 	head = head[:min(len(head), max(ih-3, 0))]
-	if d.is.Damaged != "" || d.err != nil {
+	if d.content.Damaged != "" || d.err != nil {
 		return widget.Pane(t, title, focused, w, h, strings.Join(head, "\n"))
 	}
 	return widget.Pane(t, title, focused, w, h, widget.Stack(append(head, p.tree.Render(focused, iw, ih-len(head)))...))
 }
 
-// was is a field's value in a difference.
-func was(c jobs.ResultCell) string {
+// oldValue is a field's value in a difference.
+func oldValue(c jobs.ResultCell) string {
 	if c.Kind == jobs.ResultMissing || c.Kind == jobs.ResultNull {
 		return c.Kind.String()
 	}

@@ -86,7 +86,7 @@ func (p *Page) cell(steps []keystore.RotationStep, w keystore.RotationWord) widg
 			return widget.Cell{Text: "● …", Ink: th.Accent}
 		case here && p.Stop != nil:
 			return widget.Cell{Text: "! you", Ink: th.Warn}
-		case here && (errors.Is(p.err, keys.ErrRotationElsewhere) || errors.Is(p.err, keystore.ErrRotationNow)):
+		case here && (errors.Is(p.err, keys.ErrRotationRunning) || errors.Is(p.err, keystore.ErrRotationNow)):
 			return widget.Cell{Text: "! busy", Ink: th.Warn}
 		case here && errors.Is(p.err, errStopped):
 			return widget.Cell{Text: "! stopped", Ink: th.Warn}
@@ -209,7 +209,7 @@ func (p *Page) nowLines(w int) []string {
 		switch {
 		case errors.Is(p.err, keystore.ErrRotationNow):
 			out = append(out, widget.Wrapped(th.Muted, "esc goes back to the list, and R shows that rotation.", w)...)
-		case errors.Is(p.err, keys.ErrRotationElsewhere):
+		case errors.Is(p.err, keys.ErrRotationRunning):
 			out = append(out, widget.Wrapped(th.Muted, "What it does is shown here. enter goes on when it has ended.", w)...)
 		case more:
 			out = append(out, widget.Wrapped(th.Muted, "enter goes on from here.", w)...)
@@ -222,7 +222,7 @@ func (p *Page) nowLines(w int) []string {
 			out = append(out, widget.Wrapped(th.Warn, text.CleanLines(p.Outage()), w)...)
 		}
 	}
-	if more && step.Kind == keystore.StepDelete && p.ByHand() && !p.slot.Running() {
+	if more && step.Kind == keystore.StepDelete && p.WorkedByPerson() && !p.slot.Running() {
 		if p.Stop == nil {
 			out = append(out, widget.Wrapped(th.Muted, "You delete it in the account settings; enter looks whether it is refused.", w)...)
 		}

@@ -23,9 +23,9 @@ func ChainLines(t *kit.Theme, c model.Chain, now time.Time, w int) []string {
 	case c.Trust == model.TrustFile:
 		say(t.Good, "✓", "The profile's CA file vouches for "+c.ServerName+"; the system does not.")
 	case c.Unchecked:
-		say(t.Warn, "!", "Nothing vouches for "+c.ServerName+": "+c.Why+". It was used anyway (verify = false).")
+		say(t.Warn, "!", "Nothing vouches for "+c.ServerName+": "+c.UntrustedReason+". It was used anyway (verify = false).")
 	default:
-		say(t.Bad, "✗", "Nothing vouches for "+c.ServerName+": "+c.Why+".")
+		say(t.Bad, "✗", "Nothing vouches for "+c.ServerName+": "+c.UntrustedReason+".")
 	}
 	fact := func(name, value string) {
 		out = append(out, widget.Hung("   "+t.Muted.Render(text.Fit(name, 9)), kit.Ink{}, value, w-1)...)

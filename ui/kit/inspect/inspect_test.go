@@ -360,8 +360,8 @@ func TestTheChainPage(t *testing.T) {
 		"by the system, API": {model.Chain{Peer: "service", ServerName: "api.example", Version: "TLS 1.3", Trust: model.TrustSystem, Certificates: []model.Certificate{leaf}}, []string{
 			"✓ An authority of the system vouches for api.example.", "the service's API; those of the target are not seen by API",
 		}},
-		"by nothing":           {model.Chain{Peer: "target", ServerName: "a", Why: "unknown authority", Certificates: []model.Certificate{leaf}}, []string{"✗ Nothing vouches for a: unknown authority."}},
-		"by nothing, and used": {model.Chain{Peer: "target", ServerName: "a", Why: "unknown authority", Unchecked: true, Certificates: []model.Certificate{leaf}}, []string{"! Nothing vouches for a: unknown authority. It was used anyway (verify = false)."}},
+		"by nothing":           {model.Chain{Peer: "target", ServerName: "a", UntrustedReason: "unknown authority", Certificates: []model.Certificate{leaf}}, []string{"✗ Nothing vouches for a: unknown authority."}},
+		"by nothing, and used": {model.Chain{Peer: "target", ServerName: "a", UntrustedReason: "unknown authority", Unchecked: true, Certificates: []model.Certificate{leaf}}, []string{"! Nothing vouches for a: unknown authority. It was used anyway (verify = false)."}},
 	} {
 		lines := ChainLines(kit.NewTheme(true, true), c.chain, now, 160)
 		raw := strings.Join(lines, "\n")

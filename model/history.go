@@ -2,18 +2,18 @@ package model
 
 import "time"
 
-// ActivityKind is what an entry of the timeline is about.
-type ActivityKind string
+// HistoryKind is what an entry of the timeline is about.
+type HistoryKind string
 
 // The kinds of the timeline.
 const (
-	ActivityFetch      ActivityKind = "fetch"
-	ActivityComparison ActivityKind = "twin"
-	ActivityProbe      ActivityKind = "probe"
-	ActivityJob        ActivityKind = "job"
-	ActivityKey        ActivityKind = "key"
-	ActivityAgent      ActivityKind = "agent" // a call of an agent: what it asked for and what came of it
-	ActivityWebhook    ActivityKind = "webhook"
+	HistoryFetch      HistoryKind = "fetch"
+	HistoryComparison HistoryKind = "twin"
+	HistoryProbe      HistoryKind = "probe"
+	HistoryJob        HistoryKind = "job"
+	HistoryKey        HistoryKind = "key"
+	HistoryAgent      HistoryKind = "agent" // a call of an agent: what it asked for and what came of it
+	HistoryWebhook    HistoryKind = "webhook"
 )
 
 // SourceAgent marks what an agent did, by the console's MCP server.
@@ -25,11 +25,11 @@ const SourceRotation = "rotation"
 // Sources are the marks that an entry may have.
 func Sources() []string { return []string{SourceAgent, SourceRotation} }
 
-// Activity is one entry of the timeline. It holds no secret.
-type Activity struct {
+// HistoryEntry is one entry of the timeline. It holds no secret.
+type HistoryEntry struct {
 	ID      int64
 	At      time.Time
-	Kind    ActivityKind
+	Kind    HistoryKind
 	Profile string
 	Zone    string
 	URL     string
@@ -54,7 +54,7 @@ type Activity struct {
 }
 
 // Outcome is what came of it, as ClassWord has it; empty where there is nothing to say.
-func (a Activity) Outcome() string {
+func (a HistoryEntry) Outcome() string {
 	if a.Class == "" && a.Cause == "" {
 		return ""
 	}
@@ -62,26 +62,26 @@ func (a Activity) Outcome() string {
 }
 
 // Billed reports whether it is what a zone is billed for: a fetch or a test of logins, through a zone.
-func (a Activity) Billed() bool {
-	return a.Kind == ActivityProbe || a.Kind == ActivityFetch && !throughNoZone(a.Zone, a.Via)
+func (a HistoryEntry) Billed() bool {
+	return a.Kind == HistoryProbe || a.Kind == HistoryFetch && !throughNoZone(a.Zone, a.Via)
 }
 
 // CostWords are its cost by the rates of zones, NoZone of a fetch through none, and empty of what has no cost.
-func (a Activity) CostWords() string {
+func (a HistoryEntry) CostWords() string {
 	switch {
 	case a.Billed():
 		return CostWords(a.Cost, a.Priced)
-	case a.Kind == ActivityFetch:
+	case a.Kind == HistoryFetch:
 		return NoZone
 	default:
 		return ""
 	}
 }
 
-// ActivityFilter narrows the timeline. The zero value is everything.
-type ActivityFilter struct {
+// HistoryFilter narrows the timeline. The zero value is everything.
+type HistoryFilter struct {
 	Words   []string
-	Kind    ActivityKind
+	Kind    HistoryKind
 	Class   Class
 	Zone    string
 	Key     string
