@@ -127,9 +127,9 @@ func (rep *Report) stopOnce(found []model.FieldProblem) {
 	}
 }
 
-// Most is what a fetch may cost at most, by the rate of its zone. In the remote browser the body says nothing about the traffic,
+// UpperBound is what a fetch may cost at most, by the rate of its zone. In the remote browser the body says nothing about the traffic,
 // which is what is charged: that is unpriced.
-func Most(r model.FetchRequest) (dollars float64, priced bool) {
+func UpperBound(r model.FetchRequest) (dollars float64, priced bool) {
 	if r.Via == model.ViaBrowser || r.Zone.Product == model.ProductBrowser {
 		return 0, false
 	}

@@ -38,7 +38,7 @@ func (s *Server) compare(ctx context.Context, c *call, in view.CompareArgs) (vie
 	var dollars float64
 	priced := true
 	for _, cell := range t.Cells {
-		one, known := fetch.Most(t.Request(cell))
+		one, known := fetch.UpperBound(t.Request(cell))
 		dollars, priced = dollars+one*float64(t.Repeat), priced && known
 	}
 	settle, err := s.budget.reserve(dollars, priced)
@@ -62,7 +62,7 @@ func spent(t model.Grid) (dollars float64) {
 			cost, _ := cell.Zone.Rate.Cost(float64(run.Requests), float64(run.Traffic))
 			dollars += cost
 		}
-		one, _ := fetch.Most(t.Request(cell))
+		one, _ := fetch.UpperBound(t.Request(cell))
 		dollars += one * float64(cell.CutOff)
 	}
 	return dollars

@@ -60,7 +60,7 @@ func (s *Server) fetch(ctx context.Context, c *call, in view.FetchArgs) (view.Ag
 		return view.AgentFetch{}, "", err
 	}
 	r := report.Request
-	settle, err := s.budget.reserve(fetch.Most(r))
+	settle, err := s.budget.reserve(fetch.UpperBound(r))
 	if err != nil {
 		return view.AgentFetch{}, "", err
 	}
@@ -69,7 +69,7 @@ func (s *Server) fetch(ctx context.Context, c *call, in view.FetchArgs) (view.Ag
 	if err != nil {
 		cost := 0.0
 		if sent { // it may have cost all that it could
-			cost, _ = fetch.Most(r)
+			cost, _ = fetch.UpperBound(r)
 		}
 		settle(cost)
 		return view.AgentFetch{}, "", err
