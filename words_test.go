@@ -42,7 +42,7 @@ func TestThePagesUseTheWordsOfTheGlossary(t *testing.T) {
 
 // retiredNames are the parts of names that the glossary has retired: webhook, history, comparison,
 // rotate, and other account stand in their place. The emulator speaks the service's words, and net/http has hooks.
-var retiredNames = regexp.MustCompile(`(?:^|[^bB])(?:Hook|hook)(?:[^s]|s.|$)|Activit|activity|[Tt]win|Regenerat|[Ee]lsewhere`)
+var retiredNames = regexp.MustCompile(`(?:^|[^bB])(?:Hook|hook)(?:[^s]|s.|$)|[Aa]ctivit[iy]|[Tt]win|Regenerat|[Ee]lsewhere`)
 
 // vague are names that say nothing of the thing that they name.
 var vague = strings.Fields("apart aside beside came elsewhere goes gone heard kept lately left lists lost meant mine most near of " +

@@ -98,7 +98,7 @@ func TestTheNewValueTakesOverWithTheKeysOwnReference(t *testing.T) {
 			t.Errorf("before %s: %v", p.Steps[n].Name(), got)
 		}
 		// The old value lives and comes due until it was seen refused.
-		k := p.Renewed(fullKey())
+		k := p.Rotated(fullKey())
 		if own := fullKey(); n > 2 && (k.Last4 != "9876" || (k.Rotation == own.Rotation && k.Expires == own.Expires) != (p.Steps[n].Kind != StepWatch)) {
 			t.Errorf("before %s: %+v", p.Steps[n].Name(), k)
 		}
@@ -107,7 +107,7 @@ func TestTheNewValueTakesOverWithTheKeysOwnReference(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k := p.Renewed(fullKey())
+	k := p.Rotated(fullKey())
 	if !k.Rotation.Last.Equal(today.Add(time.Hour)) || !k.Created.Equal(k.Rotation.Last) || k.Secret != "file:new" || k.Last4 != "9876" || k.Expires.Kind != model.ExpiryDate || !p.Over() {
 		t.Errorf("%+v", k)
 	}

@@ -214,11 +214,11 @@ func (p RotationPlan) HasTakenOver() bool {
 	return n < 0 || p.Steps[n].Kind.Word() != WordCreate && p.Steps[n].Kind.Word() != WordSet
 }
 
-// Renewed is the key with the rotation's new value. It keeps the dates of the old value until that value was
+// Rotated is the key with the rotation's new value. It keeps the dates of the old value until that value was
 // seen refused: until then the old value lives and comes due. After that the age counts from the step that
 // made the new value, and a new key has the expiry of the record, which may be unknown. If the key has no
 // level, or another level was measured, it gets the level of the record.
-func (p RotationPlan) Renewed(k model.Key) model.Key {
+func (p RotationPlan) Rotated(k model.Key) model.Key {
 	if refused, _ := p.Step(StepRefused, ""); refused.Done {
 		p.dated(&k)
 	} else if p.Method == RotateByRefresh && !p.OldRotated.IsZero() { // the account settings may show the refresh already
@@ -237,7 +237,7 @@ func (p RotationPlan) Renewed(k model.Key) model.Key {
 // Shared is Renewed for another record of the same value, whose own reference gives the new value. It keeps its
 // name, level, duty and reference.
 func (p RotationPlan) Shared(k model.Key) model.Key {
-	renewed := p.Renewed(k)
+	renewed := p.Rotated(k)
 	renewed.Secret, renewed.Level = k.Secret, k.Level
 	return renewed
 }

@@ -106,7 +106,7 @@ func FuzzRotationRecord(f *testing.F) {
 			}
 		}
 		p.HasTakenOver()
-		p.Renewed(model.Key{})
+		p.Rotated(model.Key{})
 		PreviousValues([]RotationPlan{p})(p.Profile, p.Key)
 		for _, s := range p.Steps {
 			if open := p.Reopen(s.Subject, "it gave nothing"); len(open.Steps) != len(p.Steps) {

@@ -86,7 +86,7 @@ type Service struct {
 	Fetch     *fetch.Fetcher
 	Jobs      *jobs.Jobs
 	Passwords *password.Changer // of zones
-	Drift     drift.Collectors  // of the profile in use
+	Drift     drift.Subjects    // of the profile in use
 	Overview  overview.Config   // of its account
 	History   *history.History
 	Inbox     *inbox.Inbox
@@ -195,7 +195,7 @@ func (s *Service) join() {
 		f.Journal, j.Journal = s.journal, s.journal
 	}
 	s.Fetch, s.Jobs = fetch.New(f), jobs.Join(j)
-	s.Drift = drift.Collectors{Monitor: monitor, Profile: s.Base.Name, Jobs: s.Jobs}
+	s.Drift = drift.Subjects{Monitor: monitor, Profile: s.Base.Name, Jobs: s.Jobs}
 	s.Passwords = password.New(password.Config{Source: s.Keys, Wire: wire, Prover: s.Fetch})
 	s.account = account.Config{Wire: wire, Now: now.Now, Prober: s.Fetch}
 	s.Profiles = profiles.New(profiles.Config{

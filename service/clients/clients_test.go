@@ -134,7 +134,7 @@ func TestEachClientIsAskedWhereItLooks(t *testing.T) {
 				t.Errorf("%s: %s is %s, want %s: %+v", name, client, got.Verdict, want, got.Stores)
 			}
 		}
-		if r.Root != "CN=Lab root" || r.RootSHA256 == "" || r.Host != "" || r.File.Name != "" {
+		if r.Root != "CN=Lab root" || r.RootSHA256 == "" || r.Host != "" || r.File != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

@@ -8,11 +8,12 @@ import (
 	"zonedeck/service/saved"
 )
 
-// Imported is what is read of another program's request, ImportKnown by what, and ImportEntry a request of a HAR file; see
-// importers.
 type (
-	Imported    = importers.Imported
+	// Imported is what is read of another program's request.
+	Imported = importers.Imported
+	// ImportKnown is what an imported request is read by.
 	ImportKnown = importers.Known
+	// ImportEntry is a request of a HAR file.
 	ImportEntry = importers.HAREntry
 )
 
@@ -33,9 +34,10 @@ func Import(text string, known ImportKnown) (Imported, []ImportEntry, error) {
 	return got, nil, err
 }
 
-// Tool is one of agent access, and ToolInput an argument of it; see agent.
 type (
-	Tool      = agent.Tool
+	// Tool is one of agent access.
+	Tool = agent.Tool
+	// ToolInput is an argument of a tool.
 	ToolInput = agent.Input
 )
 

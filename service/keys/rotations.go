@@ -465,7 +465,7 @@ func (r Rotations) profileOf(ctx context.Context, u keystore.RotationUser) (mode
 func (r Rotations) TookOver(ctx context.Context, p keystore.RotationPlan) error {
 	kept := r.ks.Inventory()
 	if p.Profile == "" {
-		if err := kept.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil }); err != nil {
+		if err := kept.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Rotated(k), nil }); err != nil {
 			return err
 		}
 	}

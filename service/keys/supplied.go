@@ -81,7 +81,7 @@ func (ks *Keys) renewed(keys []model.Key) []model.Key {
 			gone[p.Key] = true
 			i, keys = len(keys), append(keys, model.Key{Name: p.Key})
 		}
-		keys[i] = p.Renewed(keys[i])
+		keys[i] = p.Rotated(keys[i])
 		keys[i].Note, keys[i].UsedBy = "", slices.Clone(ks.cfg.Emulator.Users(p.Key))
 		for n, user := range keys[i].UsedBy {
 			if user == "demo:key/"+p.Key { // it reads the key's present reference now

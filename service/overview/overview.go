@@ -185,7 +185,7 @@ func (a *asker) maskDataset(c *model.Dataset) {
 	}
 }
 
-// Jobs lists the newest jobs of a data set as the service lists them, whoever started them.
+// RemoteJobs lists the newest jobs of a data set as the service lists them, whoever started them.
 func (cfg Config) RemoteJobs(ctx context.Context, of exchange.Source, keyName, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error) {
 	cfg.Source = of
 	defer cfg.Wire.Begin()()

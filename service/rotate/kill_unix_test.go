@@ -108,7 +108,7 @@ func (p place) rotate(way string, f *fatal, waiting bool) childTold {
 	c.TookOver = func(_ context.Context, r keystore.RotationPlan) error { // the inventory
 		f.point()
 		defer f.point()
-		return os.WriteFile(p.inventory(), []byte(r.Renewed(p.Key).Fingerprint), 0o600)
+		return os.WriteFile(p.inventory(), []byte(r.Rotated(p.Key).Fingerprint), 0o600)
 	}
 	c.Passwords = mortalPasswords{c.Passwords, f}
 	e := c.engine()

@@ -64,7 +64,7 @@ func TestAnotherLevelIsTakenOnAPersonsWord(t *testing.T) {
 	p := newPlace(t, start(t), "downgraded")
 	c := p.byHand("brightdata")
 	var renewed model.Key
-	c.TookOver = func(_ context.Context, plan keystore.RotationPlan) error { renewed = plan.Renewed(p.Key); return nil }
+	c.TookOver = func(_ context.Context, plan keystore.RotationPlan) error { renewed = plan.Rotated(p.Key); return nil }
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
 	p.give(t, e, plan.ID, p.Key.Name+"-2", model.LevelUser)
 	create := plan.Steps[0]

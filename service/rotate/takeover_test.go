@@ -19,7 +19,7 @@ func TestTheInventoryIsChangedBeforeTheStepIsTicked(t *testing.T) {
 	var took []model.Key
 	broken := errors.New("the disk is full")
 	c.TookOver = func(_ context.Context, r keystore.RotationPlan) error {
-		if took = append(took, r.Renewed(p.Key)); len(took) == 1 {
+		if took = append(took, r.Rotated(p.Key)); len(took) == 1 {
 			return broken
 		}
 		return nil
@@ -44,7 +44,7 @@ func TestAKeyWithoutASecretIsGivenOne(t *testing.T) {
 		c := p.config()
 		var took []model.Key
 		c.TookOver = func(_ context.Context, r keystore.RotationPlan) error {
-			took = append(took, r.Renewed(p.Key))
+			took = append(took, r.Rotated(p.Key))
 			return nil
 		}
 		e, plan := p.begin(t, c, keystore.RotateByNewKey)

@@ -68,7 +68,7 @@ type Password struct {
 	Refusal       string         `json:"refusal"`
 	Renewed       bool           `json:"renewed"`
 	OldRefused    bool           `json:"old_refused"`
-	ID            string         `json:"id" jsonschema:"Of the record; empty without --renew."`
+	ID            string         `json:"id" jsonschema:"Of the record; empty without --rotate."`
 	Steps         []RotationStep `json:"steps"`
 	// Next says what a person has to do; empty where nothing is.
 	Next string `json:"next" jsonschema:"What a person has to do before it goes on."`

@@ -57,7 +57,7 @@ var pages = map[string]struct {
 	"profiles":          {"zonedeck profiles list --json", "", Profiles{}},
 	"profiles-remove":   {"zonedeck profiles remove --json", "", ProfileRemoval{}},
 	"proxy-matrix":      {"zonedeck proxy matrix --json", "A test of the proxy logins of several zones. baseline is the time of the baseline that it was compared with, null without --baseline compare. A time is null where it was not measured, problem says why a zone was not called.", Logins{}},
-	"proxy-password":    {"zonedeck proxy password --json", "What uses a zone's proxy password, and its rotation as the record says it now. No password is in it. refusal says why it cannot be replaced; steps are empty without --renew.", Password{}},
+	"proxy-password":    {"zonedeck proxy password --json", "What uses a zone's proxy password, and its rotation as the record says it now. No password is in it. refusal says why it cannot be replaced; steps are empty without --rotate.", Password{}},
 	"proxy-test":        {"zonedeck proxy test --json", "A test of a proxy login. sticky is null where it was not tried, took_ms where a step was not measured, trust where no certificate was presented, rotation without --rotation. connect_head is the proxy's answer to CONNECT as it came, a line each. A verdict is unknown where a client's certificates cannot be read.", Probe{}},
 	"proxy-url":         {"zonedeck proxy url --json", "A proxy URL. The password is masked unless --reveal.", ProxyURL{}},
 	"request":           {"zonedeck request --json", "One fetch and its diagnosis. Times in milliseconds; null means that the phase did not happen.", Fetch{}},

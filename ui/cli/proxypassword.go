@@ -17,7 +17,7 @@ import (
 type passwordFlags struct {
 	Zone    string   `flag:"zone" help:"zone with the password (required)"`
 	Key     string   `flag:"key" help:"key of the inventory to change the password by, of level ADMIN, OPS or LIMIT (default: the profile's)"`
-	Rotate  bool     `flag:"renew" help:"rotate the password, or go on with its rotation"`
+	Rotate  bool     `flag:"rotate" help:"rotate the password, or go on with its rotation"`
 	Again   bool     `flag:"again" help:"without a terminal: rotate the password once more though its last rotation is done"`
 	Pipe    string   `flag:"pipe" help:"when a person has to put the new password somewhere, give it to this command on its standard input instead, then check again"`
 	Vouch   []string `flag:"vouch" help:"vouch for the step of this name (repeatable)"`
@@ -33,7 +33,7 @@ func (f passwordFlags) needs() needs { return needs{key: f.Key, journal: true, r
 func (a *app) proxyPasswordCommand() *cobra.Command {
 	return command(a, spec[passwordFlags]{
 		use:   "password --zone Z",
-		short: "Show what uses a zone's proxy password, and replace it with --renew",
+		short: "Show what uses a zone's proxy password, and replace it with --rotate",
 		long: `Says what uses a zone's proxy password, what stops when it is replaced, and
 whether it can be replaced: the profile's dialect must know the calls, and the
 reference must be a keyring: or file: one, so that the new password is not lost.
@@ -43,7 +43,7 @@ because a rotation sets all references with the same value. cmd: references are
 not run for this, because they may ask a person. Nothing is changed, and the
 service is not asked which password it takes.
 
---renew rotates the password like a key, in four stages: create (another password
+--rotate rotates the password like a key, in four stages: create (another password
 is added to the zone), set (each reference gives it), test (each user logs in
 with it), finish (the old one is removed and seen to be refused). Every step is
 recorded on disk before and after it is taken, so the same command goes on with a
@@ -58,7 +58,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 		return printed{}, usage("--zone is missing: name the zone with the password")
 	}
 	if len(f.Vouch) > 0 && !f.Rotate {
-		return printed{}, usage("--vouch needs --renew: it is for a step of a rotation")
+		return printed{}, usage("--vouch needs --rotate: it is for a step of a rotation")
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
@@ -194,7 +194,7 @@ func passwordPrinted(out view.Password) printed {
 	case out.Renewed:
 		rows = append(rows, []string{"is", "replaced; the old password was not seen to be refused"})
 	case out.ID == "":
-		rows = append(rows, []string{"can be", "replaced: the same command with --renew"})
+		rows = append(rows, []string{"can be", "replaced: the same command with --rotate"})
 	}
 	return printed{object: out, rows: rows}
 }

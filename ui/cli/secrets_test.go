@@ -156,7 +156,7 @@ func secretRuns() []secretRun {
 		{args: "profiles check acme --json"},
 		{args: "profiles add other --base-url {api} --dialect brightdata --store file --key other --proxy-host {proxy} --admin-reason rehearsed --json", stdin: markedKey + "\n"},
 		{args: "--profile other proxy password --zone unlocker1 --json"},
-		{args: "--profile other proxy password --zone unlocker1 --renew"},
+		{args: "--profile other proxy password --zone unlocker1 --rotate"},
 		{args: "--profile other proxy password --zone unlocker1 --report --json"},
 		{args: "profiles edit acme --color red --json"},
 		{args: "profiles remove other --yes --json"},

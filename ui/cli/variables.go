@@ -45,6 +45,11 @@ func (k flagKeys) Pick(name string) (model.Key, error) {
 	if !known {
 		return key, fmt.Errorf("key %q is not in the inventory: 'zonedeck keys list' shows the keys", cmp.Or(name, k.p.Key))
 	}
+	if key.Secret == "" {
+		if _, running, _ := k.t.Rotations(nil).UnderWay(key.Name); running { // sending names the rotation, and how to go on
+			return model.Key{}, nil
+		}
+	}
 	return key, nil
 }
 

@@ -69,7 +69,7 @@ func planProgress(p keystore.RotationPlan) string {
 	return words
 }
 
-// datesOf says whose dates are shown of a key that has its new value; see keystore.RotationPlan.Renewed.
+// datesOf says whose dates are shown of a key that has its new value; see keystore.RotationPlan.Rotated.
 func datesOf(p keystore.RotationPlan) string {
 	if refused, _ := p.Step(keystore.StepRefused, ""); refused.Done || !p.HasTakenOver() {
 		return ""

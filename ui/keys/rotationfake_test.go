@@ -275,7 +275,7 @@ func (c fakeConsole) Users(_ context.Context, k model.Key) ([]keystore.RotationU
 }
 
 func (c fakeConsole) TookOver(ctx context.Context, p keystore.RotationPlan) error {
-	return c.r.inventory.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil })
+	return c.r.inventory.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Rotated(k), nil })
 }
 
 func (c fakeConsole) Reach(keystore.RotationPlan, ask.Answers) ([]ask.Question, error) {

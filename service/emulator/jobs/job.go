@@ -422,11 +422,11 @@ const (
 	Endpoint = "endpoint" // the records, when the job is ready
 )
 
-// Hook is a webhook of a job.
+// Webhook is one of a job.
 type Webhook struct {
 	Kind string `json:"kind"`
 	URL  string `json:"url"`
-	// Auth is the Authorization header to send. It is a secret, erased once the hook is
+	// Auth is the Authorization header to send. It is a secret, erased once the webhook is
 	// handed over.
 	Auth   string `json:"auth,omitempty"`
 	Format string `json:"format,omitempty"`

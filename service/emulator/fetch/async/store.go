@@ -480,7 +480,7 @@ func (r *Recorder) release() {
 	r.size = 0
 }
 
-// Hook is the webhook of a response (public documentation: webhook_url, webhook_method,
+// Webhook is that of a response (public documentation: webhook_url, webhook_method,
 // webhook_data).
 type Webhook struct {
 	URL string `json:"url,omitempty"`

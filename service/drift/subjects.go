@@ -16,8 +16,8 @@ import (
 	"zonedeck/service/rows"
 )
 
-// Collectors are those of the profile in use.
-type Collectors struct {
+// Subjects are those of the profile in use.
+type Subjects struct {
 	*Monitor
 	Profile string // its name
 	Jobs    Jobs
@@ -32,37 +32,37 @@ type Jobs interface {
 const jobsSearched = 2000
 
 // Named finds the collector for a name or an address.
-func (c Collectors) Named(ctx context.Context, name string) (Subject, error) {
+func (c Subjects) Named(ctx context.Context, name string) (Subject, error) {
 	return c.Monitor.Named(ctx, c.Profile, name)
 }
 
 // List returns how the collectors stand.
-func (c Collectors) List(ctx context.Context) ([]Standing, error) {
+func (c Subjects) List(ctx context.Context) ([]Standing, error) {
 	list, _, err := c.Jobs.Jobs(ctx, jobsSearched)
 	if err != nil {
 		return nil, err
 	}
-	return c.Monitor.Standings(ctx, c.Profile, list)
+	return c.Standings(ctx, c.Profile, list)
 }
 
 // Show returns the detail of a collector.
-func (c Collectors) Show(ctx context.Context, kind Kind, name string) (Detail, error) {
+func (c Subjects) Show(ctx context.Context, kind Kind, name string) (Detail, error) {
 	return c.Monitor.Show(ctx, Subject{c.Profile, kind, name})
 }
 
 // Accept records that what a collector gives now is normal; seq is its newest run, 0 for any. It returns how the
 // collector then stands.
-func (c Collectors) Accept(ctx context.Context, kind Kind, name string, seq int64, reason string) (Standing, error) {
+func (c Subjects) Accept(ctx context.Context, kind Kind, name string, seq int64, reason string) (Standing, error) {
 	return c.Monitor.Accept(ctx, Subject{c.Profile, kind, name}, seq, reason)
 }
 
 // TakeBack takes back the newest acceptance of a collector.
-func (c Collectors) TakeBack(ctx context.Context, kind Kind, name string) error {
+func (c Subjects) TakeBack(ctx context.Context, kind Kind, name string) error {
 	return c.Monitor.TakeBack(ctx, Subject{c.Profile, kind, name})
 }
 
 // ToEdit names the file of a collector's contract, which need not exist, or the file that must be fixed first.
-func (c Collectors) ToEdit(kind Kind, name string) (string, error) {
+func (c Subjects) ToEdit(kind Kind, name string) (string, error) {
 	file, err := c.ContractFile(kind, name)
 	var fault *textfile.Error
 	switch {
@@ -78,7 +78,7 @@ func (c Collectors) ToEdit(kind Kind, name string) (string, error) {
 }
 
 // UnusedContracts returns the contracts for no collector of the list: their names may be misspelt.
-func (c Collectors) UnusedContracts(list []Standing) ([]Contract, error) {
+func (c Subjects) UnusedContracts(list []Standing) ([]Contract, error) {
 	all, err := c.Contracts()
 	return slices.DeleteFunc(all, func(k Contract) bool {
 		return slices.ContainsFunc(list, func(s Standing) bool { return k.Is(s.Run.Kind, s.Run.Name) })
@@ -100,7 +100,7 @@ type UnreadableError struct{ err error }
 func (e *UnreadableError) Error() string { return e.err.Error() }
 
 // CheckFile compares a result with its contract and with the runs of its data set. Nothing is stored.
-func (c Collectors) CheckFile(ctx context.Context, f File) (r Run, v Verdict, err error) {
+func (c Subjects) CheckFile(ctx context.Context, f File) (r Run, v Verdict, err error) {
 	if f.Contract == nil {
 		if f.Contract, err = c.Contract(Dataset, f.Dataset); err != nil {
 			return r, v, err

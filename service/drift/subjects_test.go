@@ -13,7 +13,7 @@ import (
 // The editor gets the file that is there, whatever it is called, or the one that has to be mended first.
 func TestTheContractToEditIsTheOneThatIsThere(t *testing.T) {
 	dir := t.TempDir()
-	d := Collectors{Monitor: NewMonitor(Config{ContractsDir: dir}), Profile: "p"}
+	d := Subjects{Monitor: NewMonitor(Config{ContractsDir: dir}), Profile: "p"}
 	for name, text := range map[string]string{
 		"shop.toml":   "dataset = \"gd_x\"\n",
 		"broken.toml": "dataset = \"gd_y\"\nmin_rows = -1\n",
@@ -37,7 +37,7 @@ func TestAFolderIsNotGivenToTheEditor(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // a file in its place
 		t.Fatal(err)
 	}
-	d := Collectors{Monitor: NewMonitor(Config{ContractsDir: dir}), Profile: "p"}
+	d := Subjects{Monitor: NewMonitor(Config{ContractsDir: dir}), Profile: "p"}
 	if file, err := d.ToEdit(Dataset, "gd_x"); err == nil || file != "" {
 		t.Errorf("%q, %v", file, err)
 	}
