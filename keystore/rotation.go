@@ -234,7 +234,7 @@ func (p RotationPlan) Rotated(k model.Key) model.Key {
 	return k
 }
 
-// Shared is Renewed for another record of the same value, whose own reference gives the new value. It keeps its
+// Shared is Rotated for another record of the same value, whose own reference gives the new value. It keeps its
 // name, level, duty and reference.
 func (p RotationPlan) Shared(k model.Key) model.Key {
 	renewed := p.Rotated(k)

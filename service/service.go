@@ -189,7 +189,7 @@ func (s *Service) join() {
 		},
 		Launch:        jobs.LaunchConfig{Profile: s, Keys: s.Keys, Inbox: s.Inbox, InputLists: jobs.InputLists{Paths: s.Paths, Clock: s}},
 		Catalogue:     catalogue.New(catalogue.Config{Dir: s.Paths.CatalogueDir(), Service: listed{s.Overview}, Now: now.Now}),
-		OtherProfiles: s.Keys, Machine: machine{now},
+		OtherProfiles: s.Keys, Machine: machine{now}, OtherList: overview.Config{Source: s.Keys, Wire: wire, Now: machine{now}.Now},
 	}
 	if s.journal != nil { // a nil pointer in an interface would not be nil
 		f.Journal, j.Journal = s.journal, s.journal

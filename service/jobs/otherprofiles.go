@@ -58,6 +58,8 @@ type Parts struct {
 	Launch        LaunchConfig
 	Catalogue     *catalogue.Catalogue
 	OtherProfiles OtherProfiles // nil for none
+	// OtherList lists the jobs at their services.
+	OtherList RemoteList
 	// Machine is this machine's clock, which dates the jobs of the others. The profile in use may have an emulator's,
 	// which can be moved.
 	Machine Clock
@@ -69,7 +71,7 @@ func Join(p Parts) *Jobs {
 	p.Launch.Machine, p.Launch.Settler, p.Launch.Catalogue = js.Runner, js.Settler(), p.Catalogue
 	js.Launching = NewLaunching(p.Launch)
 	if c := p.Config; p.OtherProfiles != nil && c.Ledger != nil {
-		c.Clock, c.Ledger, c.Coverages = p.Machine, c.Ledger.By(p.Machine.Now), nil // nothing is downloaded for them
+		c.Clock, c.List, c.Ledger, c.Coverages = p.Machine, p.OtherList, c.Ledger.By(p.Machine.Now), nil // nothing is downloaded for them
 		js.otherRunners = &otherRunners{OtherProfiles: p.OtherProfiles, cfg: c, owing: c.Ledger, runners: map[string]*Runner{}}
 	}
 	return js

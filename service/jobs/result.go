@@ -281,10 +281,11 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 		return model.RecordTable{Total: -1}, err
 	}
 	table := model.RecordTable{Total: -1}
-	return table, rn.readResult(ctx, job, func(from io.Reader, format string) (err error) {
+	err = rn.readResult(ctx, job, func(from io.Reader, format string) (err error) {
 		table, err = rows.ReadRecords(from, format, n)
 		return err
 	})
+	return table, err
 }
 
 // readResult reads the rows of a job: of its file or, one a line, the service's.

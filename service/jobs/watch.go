@@ -64,12 +64,19 @@ func (w *watching) about(id string) questions {
 func (w *watching) learn(id string, change func(*questions)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.learnLocked(id, change)
+}
+
+func (w *watching) learnLocked(id string, change func(*questions)) {
 	q := w.jobs[id]
 	change(&q)
 	if w.jobs == nil {
 		w.jobs = map[string]questions{}
 	}
 	w.jobs[id] = q
+	if q == (questions{}) {
+		delete(w.jobs, id)
+	}
 }
 
 // keyValue is how the inventory tells one value of a key from the next.
@@ -124,7 +131,9 @@ func (w *watching) subscribe() (f *feed, leave func()) {
 // publish hands a job to all feeds, and keeps the error of the last question about it. The prepared call is
 // kept as long as questions are answered.
 func (w *watching) publish(job model.Job, err error) {
-	w.learn(job.ID, func(q *questions) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.learnLocked(job.ID, func(q *questions) {
 		q.err, q.lacked = err, time.Time{}
 		if err != nil || job.State.Final() {
 			q.call = nil
@@ -133,8 +142,6 @@ func (w *watching) publish(job model.Job, err error) {
 			q.answered = lastAnswer{}
 		}
 	})
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for f := range w.feeds {
 		f.mu.Lock()
 		f.jobs = append(f.jobs, job)

@@ -180,7 +180,8 @@ func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (
 	if err != nil {
 		return model.Grid{}, fetchError(ctx, err)
 	}
-	if slices.ContainsFunc(f.Via, func(v string) bool { return !model.Via(v).Login() }) {
+	// A key of the profile that is not in the inventory is a problem of the cells that use it.
+	if (f.Key != "" || p.Key == "") && slices.ContainsFunc(f.Via, func(v string) bool { return !model.Via(v).Login() }) {
 		if _, err := (flagKeys{p, t}).Pick(f.Key); err != nil {
 			return plan, usage("%w", err)
 		}

@@ -173,7 +173,7 @@ func (t *task) unanswered(q ask.Question, r jobs.Report) error {
 	a := answers[q.Kind]
 	n := len(r.Request.Inputs)
 	how := strings.NewReplacer("COMMAND", t.jobs(r.Repeated), "JOB", q.About, "INPUTS", text.Counted(n, "input"), "GOODROWS", text.Counted(n, "good row")).Replace(a.how)
-	return fail(a.exit, "%s; nothing was sent; %s", questionWords(q), how)
+	return fail(cmp.Or(a.exit, exitUsage), "%s; nothing was sent; %s", questionWords(q), how)
 }
 
 // terminal asks the person at the terminal, if there is one.

@@ -45,10 +45,8 @@ func (k flagKeys) Pick(name string) (model.Key, error) {
 	if !known {
 		return key, fmt.Errorf("key %q is not in the inventory: 'zonedeck keys list' shows the keys", cmp.Or(name, k.p.Key))
 	}
-	if key.Secret == "" {
-		if _, running, _ := k.t.Rotations(nil).UnderWay(key.Name); running { // sending names the rotation, and how to go on
-			return model.Key{}, nil
-		}
+	if key.Secret == "" { // sending says why: it is only tracked, under rotation, or not to be used
+		return model.Key{}, nil
 	}
 	return key, nil
 }

@@ -55,7 +55,7 @@ type Console interface {
 	Inbox() kit.Overlay
 }
 
-// Deps are the parts the tab works with; all are required but Hooks.
+// Deps are the parts the tab works with; all are required but Inbox.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
 	Ctx     context.Context //nolint:containedctx // the tab lives as long as the program
@@ -63,7 +63,7 @@ type Deps struct {
 	Theme   *kit.Theme
 	Jobs    Jobs
 	Console Console
-	// Hooks gives addresses of the inbox; nil for no inbox.
+	// Inbox gives addresses of the inbox; nil for no inbox.
 	Inbox service.Inbox
 	// Drift is what the fields of runs show.
 	Drift drift.Monitor

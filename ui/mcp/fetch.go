@@ -114,6 +114,9 @@ func (c *call) draft(ctx context.Context, a view.FetchAsk) (p model.Profile, d f
 		return p, d, err
 	}
 	for name, value := range a.Headers {
+		if !model.ValidToken(strings.TrimSpace(name)) { // a line is cut at its first colon
+			return p, d, fmt.Errorf("headers: %q is not the name of a header", model.Line(name, 60))
+		}
 		if len(c.c.Rules.Domains) > 0 && strings.EqualFold(strings.TrimSpace(name), "Host") {
 			return p, d, refuse("the header Host could ask an allowed address for another host: leave it out")
 		}

@@ -435,6 +435,19 @@ func TestAHostAndThoseBelowItAreAllowedApart(t *testing.T) {
 	}
 }
 
+func TestAHeaderNamesNoOtherHost(t *testing.T) {
+	f := &fake{}
+	c := connect(t, newServer(f, Rules{Domains: []string{"lab.test"}}))
+	for _, header := range []string{`"Host":"other.test"`, `" host ":"other.test"`, `"Host:other.test":""`, `"X: y\r\nHost":"other.test"`, `"":"Host: other.test"`} {
+		if text, failed := callTool(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced","headers":{`+header+`}}`); !failed || !strings.Contains(text, "header") {
+			t.Errorf("%s: %s", header, text)
+		}
+	}
+	if len(f.fetches) > 0 {
+		t.Error(len(f.fetches), "were sent")
+	}
+}
+
 func TestDomainsAreReadStrictly(t *testing.T) {
 	for in, want := range map[string]string{
 		"lab.test": "lab.test", "*.Lab.TEST": "*.lab.test", "münchen.example": "xn--mnchen-3ya.example", "127.0.0.1": "127.0.0.1",
