@@ -1,10 +1,13 @@
 package fetch
 
 import (
+	"io"
 	"strings"
 
+	"zonedeck/service/address"
 	"zonedeck/service/agent"
 	"zonedeck/service/importers"
+	"zonedeck/service/readable"
 	"zonedeck/service/saved"
 )
 
@@ -63,3 +66,11 @@ var (
 
 // CheckRequestName says why a request cannot have a name, or is nil.
 func CheckRequestName(name string) error { return saved.CheckName(name) }
+
+// Markdown is the text of a page; see readable.
+func Markdown(page io.ReaderAt, size int64, contentType, pageURL string) (readable.Text, error) {
+	return readable.Markdown(page, size, contentType, pageURL)
+}
+
+// WireURL is a target's address as it is sent; see address.
+func WireURL(target string) (string, error) { return address.Wire(target) }

@@ -161,6 +161,8 @@ func ResultFormatOf(name string) ResultFormat { return results.FormatOf(name) }
 type (
 	// DriftKind is what a collector is.
 	DriftKind = drift.Kind
+	// DriftFault is a fault of a contract's file.
+	DriftFault = textfile.Error
 	// DriftSubject names what runs are compared within.
 	DriftSubject = drift.Subject
 	// DriftStanding is how a collector stands.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"zonedeck/model"
-	"zonedeck/service/readable"
+	"zonedeck/service/fetch"
 	"zonedeck/service/view"
 )
 
@@ -49,7 +49,7 @@ func (c *call) text(r model.FetchResult, chars int, markdown bool) (text string,
 	}
 	defer func() { _ = body.Close() }() // it was only read
 	if markdown && strings.Contains(r.ContentType, "html") {
-		page, err := readable.Markdown(body, body.Size, r.ContentType, r.Request.URL)
+		page, err := fetch.Markdown(body, body.Size, r.ContentType, r.Request.URL)
 		if err != nil {
 			return "", false, err
 		}

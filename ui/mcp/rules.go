@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/address"
+	"zonedeck/service/fetch"
 )
 
 // Rules are what an agent may do, as the operator said at start. An empty list allows all.
@@ -53,7 +53,7 @@ func ParseDomain(s string) (string, error) {
 
 // hostOf is the host of an address, in ASCII and lower case, without a dot at its end.
 func hostOf(target string) (string, error) {
-	wire, err := address.Wire(target)
+	wire, err := fetch.WireURL(target)
 	if err != nil {
 		return "", err //nolint:wrapcheck // the caller names the address
 	}

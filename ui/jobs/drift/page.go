@@ -11,7 +11,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/keystore/textfile"
 	"zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -166,7 +165,7 @@ func (p *Page) listed(list []jobs.DriftStanding, err error) tea.Cmd {
 		return nil
 	}
 	p.board.loaded, p.board.err, p.board.wrong = true, nil, nil
-	var fault *textfile.Error
+	var fault *jobs.DriftFault
 	if errors.As(err, &fault) {
 		p.board.wrong = err
 	} else if err != nil {
@@ -179,7 +178,7 @@ func (p *Page) listed(list []jobs.DriftStanding, err error) tea.Cmd {
 }
 
 func (p *Page) showDetail(d jobs.DriftDetail, err error) tea.Cmd {
-	var fault *textfile.Error
+	var fault *jobs.DriftFault
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
