@@ -50,9 +50,10 @@ func twoAccounts(t *testing.T, change func(o *Parts), rules ...fault.Rule) *acco
 	a.ledger = l
 	options := func(d servicetest.Demo) Parts {
 		wire := exchange.New(exchange.Config{})
-		return Parts{Machine: machine{}, Config: Config{
+		list := overview.Config{Wire: wire, Now: time.Now}
+		return Parts{Machine: machine{}, OtherList: list, Config: Config{
 			Source: d.Source(d.Profile), Wire: wire, Ledger: l, Queues: queue, DownloadsDir: filepath.Join(dir, "downloads"),
-			List: overview.Config{Wire: wire, Now: time.Now},
+			List: list,
 		}}
 	}
 	a.beta = Join(options(a.betaDemo))
