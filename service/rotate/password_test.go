@@ -288,7 +288,7 @@ func TestAPasswordThatWasSetByOthersStays(t *testing.T) {
 	}}
 	e, plan := p.beginPassword(t, c)
 	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	if err == nil || !plan.Undone || !strings.Contains(err.Error(), "left as it is") {
+	if err == nil || !plan.Undone || !strings.Contains(err.Error(), "left alone") {
 		t.Fatalf("%v, %+v", err, plan)
 	}
 	if got, err := p.secrets().Resolve(t.Context(), p.Zone.Password); err != nil || !got.Equal(other) {

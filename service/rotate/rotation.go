@@ -284,7 +284,7 @@ func (r Rotation) Evidence() string {
 			seen = "Not every user above was seen to work with the new one (••••%s): what is marked ~ was vouched for"
 		}
 	}
-	return fmt.Sprintf(seen+"; what is not known of stops at that moment.", r.Plan.NewLast4)
+	return fmt.Sprintf(seen+". Anything else that uses the old one stops then.", r.Plan.NewLast4)
 }
 
 func (r Rotation) account() string { return line(r.e.c.Accounts.AccountText(r.Plan)) }

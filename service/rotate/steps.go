@@ -334,7 +334,7 @@ func (r *run) put(ctx context.Context, place string, value keystore.Secret) (key
 	case err != nil && !errors.Is(err, keystore.ErrSecretMissing):
 		return keystore.Proof{}, err
 	case err == nil && r.plan.OldFingerprint != "" && now.Fingerprint() != r.plan.OldFingerprint && now.Fingerprint() != value.Fingerprint():
-		return keystore.Proof{}, fmt.Errorf("%s gives neither the old %s nor the new one: it is left as it is. See whose it is, and put the old or the new one there", label(place), r.plan.Value())
+		return keystore.Proof{}, fmt.Errorf("%s gives neither the old %s nor the new one: it was left alone. Find out whose value it is, then put the old or the new one there", label(place), r.plan.Value())
 	}
 	if now.Fingerprint() != value.Fingerprint() {
 		r.wrote = place

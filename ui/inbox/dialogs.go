@@ -37,10 +37,10 @@ func (b *Inbox) askListen() tea.Cmd {
 	const field = "address"
 	form := widget.NewForm(b.deps.Theme, widget.Field{
 		Name: field, Label: "Address", Kind: widget.FieldText, Value: b.deps.Address, Check: widget.Required("name HOST:PORT, with port 0 for any"),
-		Help: "Of this machine alone; 'zonedeck webhook listen --allow-remote' takes others.",
+		Help: "On this machine only; 'zonedeck webhook listen --allow-remote' accepts others.",
 	})
 	dialog := widget.NewFormDialog(b.deps.Theme, "Receive webhooks", form)
-	dialog.Intro = "Each is stored before it is answered. Then its sender is checked, its job found, and the service asked: nothing that a webhook says is believed."
+	dialog.Intro = "Each one is stored before it is answered. Then its sender is checked, its job found, and the service asked: a webhook's word is never enough."
 	if b.deps.Warning != "" {
 		dialog.Intro += " Mind: " + b.deps.Warning + "."
 	}
@@ -74,10 +74,10 @@ func (b *Inbox) askReplay(d model.Webhook) tea.Cmd {
 	form := widget.NewForm(b.deps.Theme,
 		widget.Field{
 			Name: fieldTo, Label: "Address", Kind: widget.FieldText, Placeholder: "http://127.0.0.1:8080/hook", Value: b.to, Check: func(to string) error { return inbox.CheckReplay(strings.TrimSpace(to)) },
-			Help: "Of this machine alone: 127.0.0.1, ::1 or localhost.",
+			Help: "On this machine only: 127.0.0.1, ::1 or localhost.",
 		})
 	dialog := widget.NewFormDialog(b.deps.Theme, "Replay "+d.ID, form)
-	dialog.Intro = "Its bytes go out as they came, with its headers; values of secret ones are not kept, and not sent."
+	dialog.Intro = "It is sent again byte for byte, with its headers. Values of secret headers are not kept, so they are not sent."
 	dialog.Submit, dialog.Width = "replay", 70
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		to := strings.TrimSpace(f.Value(fieldTo))

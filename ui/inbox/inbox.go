@@ -136,7 +136,7 @@ func (b *Inbox) Title() string {
 	title := "Webhooks" + b.table.News()
 	switch {
 	case b.url == "":
-		return title + " · no zonedeck receives"
+		return title + " · not receiving"
 	case b.receivesHere:
 		return title + " · received here at " + b.url
 	default:

@@ -213,7 +213,7 @@ func some() []model.Webhook {
 func TestTheListAndOneWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, &fakeStore{list: some()}, "")
-		s.Expect("Webhooks · no zonedeck receives", "✓ verified", "×2", "job-2", "✗ rejected", "? unverified", "verified by Standard Webhooks")
+		s.Expect("Webhooks · not receiving", "✓ verified", "×2", "job-2", "✗ rejected", "? unverified", "verified by Standard Webhooks")
 		s.Press("down")
 		s.Expect("its signature is not one of the secret")
 		s.Press("enter")
@@ -424,7 +424,7 @@ func TestReceivingBeginsAndEnds(t *testing.T) {
 		s.Press("ctrl+s") // the input is still there
 		s.Expect("received here at http://127.0.0.1:8787")
 		s.Press("s")
-		s.Expect("no zonedeck receives")
+		s.Expect("not receiving")
 	})
 }
 

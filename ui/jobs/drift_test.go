@@ -191,9 +191,9 @@ func TestWhatTheContractRefusesIsAskedBeforeItIsAccepted(t *testing.T) {
 	f := &fakeMonitor{left: refused()}
 	flowDrift(t, f, func(s *uitest.Screen) {
 		s.Press("D", "j", "a")
-		s.Expect("Accept gd_shop?", "Accepting job-2 settles this, by which it differs from earlier runs:", "· price is there and empty in each of 40 rows",
-			"It does not settle this, and job-2 stays drift:", "! price filled in 0 of 40 rows (0 %); the contract wants at least 95 %",
-			"The contract asks for it: e edits it.")
+		s.Expect("Accept gd_shop?", "Accepting job-2 makes this normal:", "· price is there and empty in each of 40 rows",
+			"This stays wrong, and job-2 is still drift:", "! price filled in 0 of 40 rows (0 %); the contract wants at least 95 %",
+			"The contract requires it: e edits it.")
 		s.Press("a")
 		s.Expect("job-2 is the new normal of gd_shop: u takes it back. Its contract still refuses it: price filled in 0 of 40 rows", "! drift")
 		s.Press("a") // only the contract is left
@@ -269,6 +269,6 @@ func TestWhatGoesWrongWithDriftIsTold(t *testing.T) {
 		f.listErr = errors.New("the file is locked by another process")
 		f.mu.Unlock()
 		s.Press("r")
-		s.Expect("What is stored of runs cannot be read: the file is locked by another process")
+		s.Expect("The stored runs cannot be read: the file is locked by another process")
 	})
 }

@@ -32,14 +32,14 @@ func TestARotationIsMeasuredWordByWord(t *testing.T) {
 			t.Errorf("its row is %q", line)
 		}
 		s.Press("enter")
-		s.Expect("Delete the old key?", "not known of stops", "account hl_1, profile acme, https://api.example.com")
+		s.Expect("Delete the old key?", "uses the old one stops", "account hl_1, profile acme, https://api.example.com")
 		s.Looks("rotation-delete")
 		s.Press("n")
 		if r.service.valid["old-value-of-prod-1111"] == "" {
 			t.Fatal("it was deleted after no")
 		}
 		s.Press("enter", "y")
-		s.Expect("the rotation of prod is done: steps measured 6, vouched for 0", "status 401", "✓ 401")
+		s.Expect("the rotation of prod is done: 6 steps measured, 0 vouched for", "status 401", "✓ 401")
 		s.Looks("rotation-done")
 		if k, _ := r.inventory.Get("prod"); k.Rotation == ownKey().Rotation || k.Expires == ownKey().Expires || k.Expires.Kind != model.ExpiryDate {
 			t.Errorf("the inventory has %+v at the end", k)
@@ -78,7 +78,7 @@ func TestAVouchedTickLooksDifferent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := rotating(t, 120, 40, "nightly")
 		s.Press("R", "enter", "enter")
-		s.Expect("! set nightly: the console does not know", "c copies the new value; v records your word", "! you")
+		s.Expect("! set nightly: the console does not know", "c copies the new value; v vouches for it", "! you")
 		s.Looks("rotation-person")
 		s.Press("v")
 		s.Expect("Vouch for: set nightly", "How do you know")
@@ -117,13 +117,13 @@ func TestAPersonWorksTheAccountSettings(t *testing.T) {
 		s.Press("ctrl+s")
 		s.Expect("[✓] create · measured", "status 200", "••••7777")
 		s.Press("enter", "enter")
-		s.Expect("› delete: delete the old key", "Every user above was seen to work with the new one (••••7777); what is not known of stops")
+		s.Expect("› delete: delete the old key", "Every user above was seen to work with the new one (••••7777). Anything else that uses the old one stops")
 		s.Press("enter") // the console looks, and ends nothing: it asks nothing
 		s.Expect("! delete: in the account settings, delete the old key of prod (••••1111); it is still accepted", "enter looks again.", "Every user above was seen")
 		s.ExpectNot("Delete the old key?", "c copies")
 		delete(r.service.valid, "old-value-of-prod-1111")
 		s.Press("enter")
-		s.Expect("the rotation of prod is done: steps measured 6, vouched for 0", "the next call of this console: accepted")
+		s.Expect("the rotation of prod is done: 6 steps measured, 0 vouched for", "the next call of this console: accepted")
 		if line := row(s, "the key itself"); !strings.Contains(line, "✓ 401 ") {
 			t.Errorf("the finish is told by another call than the refused one: %q", line)
 		}

@@ -80,7 +80,7 @@ func TestAPasswordIsRotatedWordByWord(t *testing.T) {
 		s.Expect("Remove the old password?", "account hl_1, profile acme, https://api.example.com", "A login with the old")
 		s.Looks("rotation-password-remove")
 		s.Press("y")
-		s.Expect("the rotation of the password of zone isp is done: steps measured 6", "✓ 407")
+		s.Expect("the rotation of the password of zone isp is done: 6 steps measured", "✓ 407")
 		s.Looks("rotation-password-done")
 		if r.service.valid["old-password-of-isp-2222"] != "" || len(r.service.values) != 2 {
 			t.Errorf("kept are %d values", len(r.service.values))

@@ -47,7 +47,7 @@ func change(t *testing.T, r *rig, s *uitest.Screen, f func(p *keystore.RotationP
 
 func rotationStates() []rotationState {
 	return []rotationState{
-		{"drain", []string{"job-7"}, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter") }, []string{"! drain job-7: it is in flight", "v records your word"}},
+		{"drain", []string{"job-7"}, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter") }, []string{"! drain job-7: it is in flight", "v vouches for it"}},
 		{"drain-vouch", []string{"job-7"}, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter", "v") }, []string{"Vouch for: drain job-7"}},
 		{"rehearsal-failed", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.noRehearsal = errors.New("the emulator does not answer")
@@ -97,7 +97,7 @@ func rotationStates() []rotationState {
 		}, []string{"✗ the call of profile acme: The service rejects the key.", "enter goes on from here"}},
 		{"test-person", []string{"nightly"}, func(_ *testing.T, _ *rig, s *uitest.Screen) {
 			s.Press("R", "enter", "enter", "v", "ctrl+s", "enter")
-		}, []string{"! test nightly: the console cannot make its call", "v records your word"}},
+		}, []string{"! test nightly: the console cannot make its call", "v vouches for it"}},
 		{"delete-vouched", []string{"nightly"}, func(_ *testing.T, _ *rig, s *uitest.Screen) {
 			s.Press("R", "enter", "enter", "v", "ctrl+s", "enter", "v", "ctrl+s", "enter")
 		}, []string{"Delete the old key?", "Not every"}},
@@ -121,7 +121,7 @@ func rotationStates() []rotationState {
 			s.Press("enter", "enter")
 			change(t, r, s, func(p *keystore.RotationPlan) { p.OldHeld = "" })
 			s.Press("enter")
-		}, []string{"and vouch for it: its value is not at hand", "v records your word"}},
+		}, []string{"and vouch for it: its value is not at hand", "v vouches for it"}},
 		{"still-accepted", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			s.Press("R", "enter", "enter", "enter")
 			r.service.stays = true
@@ -130,7 +130,7 @@ func rotationStates() []rotationState {
 		{"watched", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.stranger = true
 			s.Press("R", "enter", "enter", "enter", "enter", "y")
-		}, []string{"! watch: one call", "from 192.0.2.7 (POST /request, curl/8.5.0)", "v records your word"}},
+		}, []string{"! watch: one call", "from 192.0.2.7 (POST /request, curl/8.5.0)", "v vouches for it"}},
 		{"no-use", nil, func(_ *testing.T, _ *rig, s *uitest.Screen) {
 			s.Press("R", "enter", "enter", "enter", "enter", "y", "enter")
 		}, []string{"✓ no use of the old value was seen since it ended"}},

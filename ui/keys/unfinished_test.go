@@ -60,7 +60,7 @@ func TestAValueOfAnotherLevelStops(t *testing.T) {
 		s.Press("R", "enter", "enter")
 		s.Type("made-by-hand-7777")
 		s.Press("ctrl+s")
-		s.Expect("! create: the new value (••••7777) is accepted", "enter takes the value; v records your word", "! you")
+		s.Expect("! create: the new value (••••7777) is accepted", "enter takes the value; v vouches for it", "! you")
 		s.Looks("rotation-level")
 		s.Press("v")
 		s.Type("meant so")

@@ -105,7 +105,7 @@ func inboxScreens() []screen {
 	inbox := func(p *uitest.Whole) {
 		ready(p)
 		p.PressFor("2", "[2 Jobs]", "no jobs yet")
-		p.PressFor("i", "Webhooks · no zonedeck receives")
+		p.PressFor("i", "Webhooks · not receiving")
 		p.WaitGone("reading…")
 	}
 	one := func(down int, texts ...string) func(p *uitest.Whole) {

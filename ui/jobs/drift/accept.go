@@ -73,12 +73,12 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 		out = append(out, widget.Wrapped(ink, fmt.Sprintf(format, args...), w)...)
 	}
 	if changed := s.Changed(); len(changed) > 0 {
-		say(th.Text, "Accepting %s settles this, by which it differs from earlier runs:", s.Run.Ref)
+		say(th.Text, "Accepting %s makes this normal:", s.Run.Ref)
 		for _, f := range changed {
 			say(th.Muted, "· %s", f.Text)
 		}
 		out = append(out, "")
-		say(th.Text, "It does not settle this, and %s stays drift:", s.Run.Ref)
+		say(th.Text, "This stays wrong, and %s is still drift:", s.Run.Ref)
 	} else {
 		say(th.Text, "Accepting %s would change nothing: only this makes it drift, not a difference from earlier runs:", s.Run.Ref)
 	}
@@ -98,7 +98,7 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 	case both:
 		say(th.Text, "The contract asks for the rest: e edits it.")
 	case t.contract:
-		say(th.Text, "The contract asks for it: e edits it.")
+		say(th.Text, "The contract requires it: e edits it.")
 	}
 	return out
 }

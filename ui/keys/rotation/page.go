@@ -244,7 +244,7 @@ func (p *Page) outcome() string {
 		return words
 	}
 	measured, vouched := p.Plan.Count()
-	return fmt.Sprintf("the rotation of %s is done: steps measured %d, vouched for %d", p.Plan.Named(), measured, vouched)
+	return fmt.Sprintf("the rotation of %s is done: %d steps measured, %d vouched for", p.Plan.Named(), measured, vouched)
 }
 
 // run takes the steps up to the end of the word that comes now, with a person's answers.

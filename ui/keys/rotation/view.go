@@ -243,15 +243,15 @@ func (p *Page) answers() string {
 	copies := "c copies the new " + p.Plan.Value()
 	switch step := p.Stop.Step; {
 	case p.Stop.Value && p.Stop.Vouch:
-		return "enter takes the value; v records your word."
+		return "enter takes the value; v vouches for it."
 	case p.Stop.Value:
 		return "enter takes the value."
 	case p.Stop.Vouch && step.Kind == keystore.StepSet:
-		return copies + "; v records your word."
+		return copies + "; v vouches for it."
 	case p.Stop.Vouch && step.Kind != keystore.StepDrain && step.Kind != keystore.StepWatch:
-		return "v records your word."
+		return "v vouches for it."
 	case p.Stop.Vouch:
-		return "enter looks again; v records your word."
+		return "enter looks again; v vouches for it."
 	case step.Kind == keystore.StepSet:
 		return "enter looks again; " + copies + "."
 	}
