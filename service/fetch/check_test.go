@@ -50,7 +50,7 @@ func checked() (fetch.Known, fetch.Draft) {
 	key := func(name string, l model.Level, secret string) model.Key {
 		return model.Key{Name: name, Level: l, Duty: model.DutyBatch, Secret: secret, Expires: model.ExpiresAt(noon.AddDate(0, 0, 60)), Rotation: model.Rotation{Last: noon}}
 	}
-	return fetch.Known{
+	known := fetch.Known{
 		Profile: model.Profile{
 			Name: "local", Dialect: "brightdata", BaseURL: "http://127.0.0.1:8080", ProxyHost: "127.0.0.1", ProxyPort: 33335,
 			Zones: []model.Zone{
@@ -65,7 +65,8 @@ func checked() (fetch.Known, fetch.Draft) {
 		},
 		Variables: values{"host": "lab.test", "token": "env:TOKEN", "key": "refused", "lines": "a\nb"},
 		Now:       noon,
-	}, fetch.Draft{Request: model.FetchRequest{
+	}
+	return known, fetch.Draft{Request: model.FetchRequest{
 		Zone: model.Zone{Name: "unlocker_demo"}, URL: "http://{{host}}/ok", Via: model.ViaAPI, Format: model.FormatRaw,
 	}}
 }
