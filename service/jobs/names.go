@@ -161,8 +161,8 @@ func ResultFormatOf(name string) ResultFormat { return results.FormatOf(name) }
 type (
 	// DriftKind is what a collector is.
 	DriftKind = drift.Kind
-	// DriftFault is a fault of a contract's file.
-	DriftFault = textfile.Error
+	// DriftContractError is a fault of a contract's file.
+	DriftContractError = textfile.Error
 	// DriftSubject names what runs are compared within.
 	DriftSubject = drift.Subject
 	// DriftStanding is how a collector stands.

@@ -165,7 +165,7 @@ func (p *Page) listed(list []jobs.DriftStanding, err error) tea.Cmd {
 		return nil
 	}
 	p.board.loaded, p.board.err, p.board.wrong = true, nil, nil
-	var fault *jobs.DriftFault
+	var fault *jobs.DriftContractError
 	if errors.As(err, &fault) {
 		p.board.wrong = err
 	} else if err != nil {
@@ -178,7 +178,7 @@ func (p *Page) listed(list []jobs.DriftStanding, err error) tea.Cmd {
 }
 
 func (p *Page) showDetail(d jobs.DriftDetail, err error) tea.Cmd {
-	var fault *jobs.DriftFault
+	var fault *jobs.DriftContractError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
