@@ -244,12 +244,15 @@ func (t *task) advance(ctx context.Context, r keys.Rotation, f rotateFlags) (key
 	var stopped error
 	for {
 		given, answered, err := t.rotationAnswers(ctx, r, &f)
+		if stopped == nil || answered {
+			err = cmp.Or(err, ctx.Err())
+		}
 		if err != nil || stopped != nil && !answered {
 			return r, cmp.Or(err, stopped)
 		}
 		step, _ := r.Next()
 		r, stopped = r.Take(ctx, step, given, on)
-		if r.Plan.Over() || stopped != nil && r.Stop == nil {
+		if r.Plan.Over() || stopped != nil && !errors.As(stopped, new(*keys.StopError)) { // r.Stop may be an earlier one
 			return r, stopped
 		}
 	}

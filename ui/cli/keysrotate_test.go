@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
+	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/ask"
 	"zonedeck/service/keys"
@@ -34,6 +35,38 @@ func TestARotationIsAskedForAtATerminal(t *testing.T) {
 		if code := Main(t.Context(), p); code != c.code || !strings.Contains(stderr.String(), c.says) {
 			t.Errorf("%s, answered %q: exit %d, want %d: %s", c.args, c.answer, code, c.code, stderr)
 		}
+	}
+}
+
+// An answer that cannot be recorded ends the command at once, though the step it was for could be vouched for again.
+func TestAnAnswerThatCannotBeRecordedEndsTheCommand(t *testing.T) {
+	t.Parallel()
+	p, _, _ := process(t, map[string]string{"ZONEDECK_PROFILE": "local"})
+	s, err := service.Open(t.Context(), service.Options{Getenv: p.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
+	noerr.Must(t, err)
+	defer func() { noerr.Must(t, s.Close(t.Context())) }()
+	plan := keystore.PlanRotation(model.Key{Name: "nightly"}, keystore.RotateByNewKey, []keystore.RotationUser{{Name: "somewhere"}}, time.Now())
+	run := &task{s, &app{Process: p}, ""}
+	for name, want := range map[string]struct {
+		interrupted bool
+		code        int
+		says        string
+	}{
+		"no record":   {false, exitChecksFailed, "no such rotation"},
+		"interrupted": {true, exitInterrupted, "interrupted"},
+	} {
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		if want.interrupted {
+			stop()
+		}
+		r := s.Rotations(keys.Scan(nil)).Resume(plan) // its record is not on disk
+		r.Stop = &keys.StopError{Step: plan.Steps[0], Vouch: true}
+		_, err := run.advance(ctx, r, rotateFlags{Vouch: []string{plan.Steps[0].Name()}})
+		err = rotationError(ctx, err)
+		if code := exitCode(ctx, err); code != want.code || !strings.Contains(err.Error(), want.says) {
+			t.Errorf("%s: exit %d: %v", name, code, err)
+		}
+		stop()
 	}
 }
 
