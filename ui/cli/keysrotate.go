@@ -57,10 +57,11 @@ once: everything that uses it stands still until its reference gives the new
 value.`,
 		args: oneArg("the key to rotate, as 'zonedeck keys list' names it"),
 		check: func(f *rotateFlags, _ []string) error {
-			if _, err := model.ParseExpiry(f.Expires); err != nil {
+			switch _, err := model.ParseExpiry(f.Expires); {
+			case f.Abandon, f.Report: // they use no value
+			case err != nil:
 				return usage("--expires: %w", err)
-			}
-			if f.Expires != "" && f.Value == "" {
+			case f.Expires != "" && f.Value == "":
 				return usage("--expires needs --value: it is about the new value")
 			}
 			return nil
