@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -31,7 +32,7 @@ type passwordFlags struct {
 func (f passwordFlags) needs() needs { return needs{key: f.Key, journal: true, reason: f.Reason} }
 
 func (a *app) proxyPasswordCommand() *cobra.Command {
-	return command(a, spec[passwordFlags]{
+	cmd := command(a, spec[passwordFlags]{
 		use:   "password --zone Z",
 		short: "Show what uses a zone's proxy password, and replace it with --rotate",
 		long: `Says what uses a zone's proxy password, what stops when it is replaced, and
@@ -51,6 +52,13 @@ rotation that was left or killed. If it fails before a reference was set, it is
 taken back. Neither password is ever shown.`,
 		run: proxyPassword,
 	})
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "renew" { // the name in scripts of earlier versions
+			name = "rotate"
+		}
+		return pflag.NormalizedName(name)
+	})
+	return cmd
 }
 
 func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (printed, error) {
