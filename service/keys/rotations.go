@@ -75,6 +75,8 @@ type (
 	RotationSubject = rotate.Subject
 	// StopError is why a rotation does not go on by itself.
 	StopError = rotate.StopError
+	// RotationDoneError says that the last rotation of a subject was completed.
+	RotationDoneError = rotate.DoneError
 	// UsesAfterEnd is where the old value of a finished rotation was seen.
 	UsesAfterEnd = rotate.UsesAfterEnd
 )

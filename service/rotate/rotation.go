@@ -19,6 +19,19 @@ type Subject struct {
 	Method  keystore.RotationMethod
 	// Password is the password of a zone; nil for a key.
 	Password *Password
+	// Once refuses to look at another rotation if the last one was completed (*DoneError).
+	Once bool
+}
+
+// DoneError says that the last rotation of a subject was completed.
+type DoneError struct{ Last keystore.RotationPlan }
+
+func (e *DoneError) Error() string {
+	done := "the rotation of %s was done at %s"
+	if e.Last.Zone != "" {
+		done = "%s was replaced at %s"
+	}
+	return fmt.Sprintf(done, e.Last.Named(), e.Last.Ended.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
 }
 
 // Rotation is one rotation as a face sees it, from the preview before it begins to its end. It is a value: methods
@@ -40,6 +53,9 @@ func (e *Engine) Look(ctx context.Context, s Subject, last keystore.RotationPlan
 	r := Rotation{e: e, subject: &s}
 	if last.Over() && !last.Abandoned {
 		r.last = last
+		if s.Once {
+			return r, &DoneError{last}
+		}
 	}
 	var err error
 	if r.Plan, err = e.Plan(ctx, s); err == nil {
@@ -105,14 +121,7 @@ func (r Rotation) beginning() (out []ask.Question) {
 		return nil
 	}
 	if r.last.Over() {
-		done := "the rotation of %s was done at %s"
-		if r.Plan.Zone != "" {
-			done = "%s was replaced at %s"
-		}
-		out = append(out, ask.Question{
-			Kind: ask.RotateAgain, About: r.Plan.Key,
-			Text: fmt.Sprintf(done, r.Plan.Named(), r.last.Ended.UTC().Format("2006-01-02T15:04:05.000Z07:00")),
-		})
+		out = append(out, ask.Question{Kind: ask.RotateAgain, About: r.Plan.Key, Text: (&DoneError{r.last}).Error()})
 	}
 	if r.Plan.Zone != "" {
 		return out

@@ -108,11 +108,11 @@ func rotateKey(ctx context.Context, t *task, f rotateFlags, args []string) (prin
 	if f.Rehearse {
 		return t.rehearseRotation(ctx, subject, f)
 	}
-	r, err := rotations.Rotation(ctx, subject)
+	r, err := t.rotation(ctx, rotations, subject, f)
 	switch {
 	case errors.As(err, new(*keys.AdminError)), errors.Is(err, keys.ErrOtherAccount):
 		return printed{}, fetchError(ctx, err)
-	case errors.Is(err, model.ErrReadOnly):
+	case errors.Is(err, model.ErrReadOnly), errors.As(err, new(*exitError)):
 		return printed{}, err
 	case err != nil:
 		return printed{}, fail(exitState, "%w", err)
@@ -165,22 +165,33 @@ func (t *task) rehearseRotation(ctx context.Context, s keys.RotationSubject, f r
 	return rotationPrinted(p, err), rotationError(ctx, err)
 }
 
+// rotation is the rotation of a subject. Without a terminal one that is done is taken anew only with --again.
+func (t *task) rotation(ctx context.Context, rotations keys.Rotations, s keys.RotationSubject, f rotateFlags) (keys.Rotation, error) {
+	s.Once = !f.Again && !t.app.answers()
+	r, err := rotations.Rotation(ctx, s)
+	if done := (*keys.RotationDoneError)(nil); errors.As(err, &done) {
+		how := "begins another one"
+		if done.Last.Zone != "" {
+			how = "replaces it once more"
+		}
+		err = usage("%s (--report prints it): --again %s", sanitizeLine(done.Error()), how)
+	}
+	return r, err
+}
+
+// answers reports whether a person is there to answer questions.
+func (a *app) answers() bool { return a.StdinTTY && !a.flags.noInput }
+
 // beginRotation asks the questions before a rotation, and writes its record.
 func (t *task) beginRotation(ctx context.Context, r keys.Rotation, f rotateFlags) (keys.Rotation, error) {
-	terminal, given := t.app.StdinTTY && !t.app.flags.noInput, ask.Answers{}
+	given := ask.Answers{}
 	_, questions := r.Next()
 	for _, q := range questions {
 		yes, err := true, error(nil) // without a terminal the command itself is the answer, unless it causes an outage
 		switch words := sanitizeLine(q.Text); {
-		case q.Kind == ask.RotateAgain && !f.Again && !terminal:
-			how := "begins another one"
-			if r.Plan.Zone != "" {
-				how = "replaces it once more"
-			}
-			err = usage("%s (--report prints it): --again %s", words, how)
 		case q.Kind == ask.RotateAgain && !f.Again && r.Plan.Zone != "": // for a key, another question follows
 			yes, err = t.app.confirmed(false, words+". This replaces it once more.")
-		case q.Kind == ask.BeginRotation && (terminal || r.Plan.Method == keystore.RotateByRefresh):
+		case q.Kind == ask.BeginRotation && (t.app.answers() || r.Plan.Method == keystore.RotateByRefresh):
 			yes, err = t.app.confirmed(f.Yes, words)
 		}
 		if err == nil && !yes {

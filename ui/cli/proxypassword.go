@@ -136,7 +136,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 // it needs a person.
 func (t *task) goOnWithPassword(ctx context.Context, p model.Profile, z model.Zone, f passwordFlags) (keystore.RotationPlan, error) {
 	rotations, flags := t.Rotations(t.scanned(f.Scan)), rotateFlags{Vouch: f.Vouch, Pipe: f.Pipe, Again: f.Again}
-	r, err := rotations.Rotation(ctx, rotations.OfPassword(p, z, f.Key))
+	r, err := t.rotation(ctx, rotations, rotations.OfPassword(p, z, f.Key), flags)
 	switch {
 	case err != nil:
 		return r.Plan, beginError(ctx, err)
