@@ -52,17 +52,27 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 	if err != nil {
 		return r, err
 	}
+	whole := Checked{Report: r}
 	if len(r.Request.Inputs) > 0 {
-		if err = l.choose(ctx, p, &r); err != nil {
-			return r, err
-		}
+		whole.Err = l.choose(ctx, p, &whole.Report)
 	}
-	if err := l.cfg.InputLists.check(r); err != nil {
-		return r, err
+	l.judge(ctx, &whole)
+	if left := whole.Unlaunched; left != nil {
+		l.judge(ctx, left)
 	}
-	questions, err := l.cfg.Keys.May(ctx, r.Request.Key)
-	r.Questions = append(r.Questions, questions...)
-	return r, err
+	return whole.Report, whole.Err
+}
+
+// judge checks what does not depend on which of the inputs are launched: the files and the key.
+func (l *Launching) judge(ctx context.Context, c *Checked) {
+	if c.Err == nil {
+		c.Err = l.cfg.InputLists.check(c.Report)
+	}
+	if c.Err == nil {
+		var questions []ask.Question
+		questions, c.Err = l.cfg.Keys.May(ctx, c.Request.Key)
+		c.Questions = append(c.Questions, questions...)
+	}
 }
 
 // read reads the inputs by the fields of the data set.
@@ -331,7 +341,8 @@ func (l *Launching) findUnlaunched(ctx context.Context, p model.Profile, r *Repo
 	}
 	left := Checked{Report: *r}
 	left.draft.OnlyUnlaunched, left.Request.Inputs, left.Before = true, all, Before{}
-	left.Notes, left.Questions = nil, slices.DeleteFunc(slices.Clone(r.Questions), func(q ask.Question) bool { return q.Kind != ask.BadRows })
+	left.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(n ask.Note) bool { return n.About == "sample" })
+	left.Questions = slices.Clone(r.Questions) // those of the rows: the others come later
 	left.Err = l.choose(ctx, p, &left.Report)
 	r.Unlaunched = &left
 	return nil

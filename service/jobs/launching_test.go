@@ -28,6 +28,7 @@ type state struct {
 	others        EarlierJobs
 	unreadable    error
 	overCap       error
+	most          int // inputs within the cap
 	dollars       float64
 	repeated      model.Job
 	missing       Missing
@@ -48,7 +49,11 @@ type state struct {
 }
 
 func (s *state) Estimate(_ context.Context, r model.TriggerRequest) (Estimate, error) {
-	return Estimate{Inputs: len(r.Inputs), Records: float64(len(r.Inputs)), Dollars: s.dollars, worst: s.dollars}, s.overCap
+	e := Estimate{Inputs: len(r.Inputs), Records: float64(len(r.Inputs)), Dollars: s.dollars, worst: s.dollars}
+	if len(r.Inputs) <= s.most {
+		return e, nil
+	}
+	return e, s.overCap
 }
 
 func (s *state) SameInputs(_ context.Context, _ model.TriggerRequest, within time.Duration) ([]model.Job, error) {
@@ -338,6 +343,53 @@ func TestTheChoiceToLeaveInputsOut(t *testing.T) {
 	d.Sample = 1
 	if r, err := l.Check(t.Context(), d); err != nil || r.Unlaunched != nil {
 		t.Errorf("where a sample has nothing of theirs: %+v, %v", r.Unlaunched, err)
+	}
+}
+
+func TestTheChoiceToLeaveInputsOutKeepsTheOtherAnswers(t *testing.T) {
+	earlier := EarlierJobs{Overlaps: []Overlap{{Job: model.Job{ID: "job-1", State: model.JobReady}}}}
+	local, capped := model.Profile{Local: true}, model.BadField("max_cost", "%w", errCost)
+	for name, c := range map[string]struct {
+		state state
+		notes []string
+		want  []ask.Kind
+		err   string
+	}{
+		"an ADMIN key":                     {state: state{admin: true}, want: []ask.Kind{ask.AdminReason}},
+		"an ADMIN key and another refusal": {state: state{admin: true, overCap: capped}, err: "max_cost: "},
+		"a key that is refused":            {state: state{keyErr: errors.New("it has expired")}, err: "it has expired"},
+		"an address that is not reached":   {state: state{warning: "the service cannot reach it"}, notes: []string{"notify", "sample"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := c.state
+			s.profile, s.others = local, earlier
+			l, _ := s.launching(t)
+			d := urls("https://a.test/1", "https://a.test/2", "https://a.test/3", "https://a.test/4")
+			d.Sample, d.Settings.Notify = 2, model.InboxEndpoint
+			r, err := l.Check(t.Context(), d)
+			left := r.Unlaunched
+			if left == nil || fmt.Sprint(left.Err) != fmt.Sprint(err) || c.err != "" && !strings.HasPrefix(fmt.Sprint(err), c.err) {
+				t.Fatalf("%v, and with inputs left out: %+v", err, left)
+			}
+			if err == nil && !reflect.DeepEqual(kinds(left.Questions), c.want) {
+				t.Errorf("it asks %v, want %v", kinds(left.Questions), c.want)
+			}
+			for _, about := range c.notes {
+				if !slices.ContainsFunc(left.Notes, func(n ask.Note) bool { return n.About == about && n.Warn == (about == "notify") }) {
+					t.Errorf("no note about %s in %v", about, left.Notes)
+				}
+			}
+			if _, err := l.Launch(t.Context(), left.Report, ask.Answers{}.Always(ask.Cost)); len(c.want) > 0 && (err == nil || len(s.sent) > 0) {
+				t.Errorf("it was launched without an answer: %v", err)
+			}
+		})
+	}
+	// What is within the cap once inputs are left out is judged like the whole.
+	s := state{profile: local, others: earlier, admin: true, overCap: capped, most: 2}
+	l, _ := s.launching(t)
+	r, err := l.Check(t.Context(), urls("https://a.test/1", "https://a.test/2", "https://a.test/3"))
+	if left := r.Unlaunched; err == nil || left == nil || left.Err != nil || !slices.Equal(kinds(left.Questions), []ask.Kind{ask.AdminReason}) {
+		t.Errorf("%v, and with inputs left out: %+v", err, left)
 	}
 }
 
