@@ -86,7 +86,7 @@ func (t *task) compareLogins(ctx context.Context, f loginsFlags, target string) 
 	m := g.Baseline()
 	if err != nil { // calls already made are billed: print them, but neither compare nor keep them
 		if slices.ContainsFunc(m.Rows, model.LoginRow.Ran) {
-			return printedLogins(m, nil, nil), fetchError(ctx, err)
+			return printedLogins(m, nil, nil).withError(fetchError(ctx, err))
 		}
 		return printed{}, fetchError(ctx, err)
 	}

@@ -73,7 +73,7 @@ func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed
 		}
 		one, err := s.Only()
 		if err != nil {
-			return t.candidates(s.Candidates, id), fail(exitMayHaveStarted, "job %s: %s; %s", id, sanitizeLine(err.Error()), t.howToSettle(s, one, err))
+			return t.candidates(s.Candidates, id).withError(fail(exitMayHaveStarted, "job %s: %s; %s", id, sanitizeLine(err.Error()), t.howToSettle(s, one, err)))
 		}
 		t.app.say("zonedeck: %s is the only job of %s in the service's list with %s about that time, begun %s; the list does not say by whom",
 			sanitizeLine(one.Snapshot), sanitizeLine(s.Job.Dataset), text.Counted(s.Job.Inputs, "input"), one.Begun())
@@ -101,7 +101,7 @@ func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed
 	if warning != "" {
 		t.app.warn("no webhook can come now: %s", sanitizeLine(warning))
 	}
-	return printedJob(job), exit(exitMayHaveStarted)
+	return printedJob(job).withError(exit(exitMayHaveStarted))
 }
 
 // howToSettle says which command settles a job that was not found. one is the nearest candidate, if any.

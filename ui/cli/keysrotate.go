@@ -132,7 +132,7 @@ func rotateKey(ctx context.Context, t *task, f rotateFlags, args []string) (prin
 		}
 	}
 	r, err = t.advance(ctx, r, f)
-	return rotationPrinted(r.Plan, err), rotationError(ctx, err)
+	return rotationPrinted(r.Plan, err).withError(rotationError(ctx, err))
 }
 
 // scanned is the folders to search for files that hold the key: the configured ones and more.
@@ -149,7 +149,7 @@ func (t *task) abandonRotation(ctx context.Context, p keystore.RotationPlan) (pr
 			t.app.say("zonedeck: %s", r.Leftovers())
 		}
 	}
-	return rotationPrinted(r.Plan, err), rotationError(ctx, err)
+	return rotationPrinted(r.Plan, err).withError(rotationError(ctx, err))
 }
 
 // rehearseRotation rehearses a rotation and prints its steps. A step vouched for will need a person.
@@ -162,7 +162,7 @@ func (t *task) rehearseRotation(ctx context.Context, s keys.RotationSubject, f r
 		_, vouched := p.Count()
 		t.app.say("zonedeck: this was a rehearsal on the emulator; nothing real was written. Steps that will need a person: %d", vouched)
 	}
-	return rotationPrinted(p, err), rotationError(ctx, err)
+	return rotationPrinted(p, err).withError(rotationError(ctx, err))
 }
 
 // rotation is the rotation of a subject. Without a terminal one that is done is taken anew only with --again.

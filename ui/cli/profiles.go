@@ -200,7 +200,7 @@ func profileRead(ctx context.Context, r profiles.Report, d profiles.Draft, err e
 	}
 	p := profilePrinted(view.NewProfile(d.Profile, r.Key, d.Facts, false))
 	p.note = "profile " + d.Profile.Name + " is not saved"
-	return p, readError(ctx, d.Facts, err)
+	return p.withError(readError(ctx, d.Facts, err))
 }
 
 // savedProfile says what was saved and what that changes.

@@ -107,7 +107,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 	}
 	if refused := t.Passwords.Refusal(p, z, k); refused != nil {
 		out.Refusal = refused.Error()
-		return passwordPrinted(out), usage("%w", refused)
+		return passwordPrinted(out).withError(usage("%w", refused))
 	}
 	if !f.Rotate {
 		return passwordPrinted(out), nil
@@ -124,7 +124,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 	out.OldRefused = refused.Done
 	err = passwordError(ctx, r, err)
 	if f.JSON {
-		return passwordPrinted(out), err
+		return passwordPrinted(out).withError(err)
 	}
 	if err == nil {
 		t.app.say("zonedeck: zone %s has a new password behind %s; the old one is refused", z.Name, out.Reference)

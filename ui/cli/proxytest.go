@@ -90,7 +90,7 @@ func proxyTest(ctx context.Context, t *task, f proxyTestFlags, _ []string) (prin
 	outer := t.Machine().OuterProxies()
 	out := printed{object: view.NewProbe(r, trust, outer, rotation), rows: probeRows(r, trust, client, outer, rotation), code: diagnosisExit(r.Diagnosis)}
 	if ended != nil {
-		return out, fetchError(ctx, ended)
+		return out.withError(fetchError(ctx, ended))
 	}
 	if rotation != nil && rotation.Cells[0].Ended != "" && len(rotation.Cells[0].Runs) > 0 {
 		runs := rotation.Cells[0].Runs

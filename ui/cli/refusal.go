@@ -36,7 +36,7 @@ func (t *task) refusal(ctx context.Context, target string, f diagnoseFlags) (pri
 	v := result.Verdict()
 	switch {
 	case err != nil: // fetches already made are billed: print them
-		return out, fetchError(ctx, err)
+		return out.withError(fetchError(ctx, err))
 	case !result.Refused():
 		out.code, v.Text = fetchExit(subject), verdict(subject)+"; it was not refused, so there is nothing to tell apart"
 	case v.Culprit == model.CulpritUnknown:

@@ -44,7 +44,7 @@ func listSecrets(ctx context.Context, t *task, _ jsonFlag, _ []string) (printed,
 	if err != nil {
 		err = fail(exitState, "not every reference could be listed: %w", err)
 	}
-	return out, err
+	return out.withError(err)
 }
 
 func (a *app) secretsSetCommand() *cobra.Command {
@@ -165,7 +165,7 @@ func migrateSecrets(ctx context.Context, t *task, f secretsMigrateFlags, refs []
 	case err != nil:
 		err = fail(exitState, "%w", err)
 	}
-	return printed{object: view.NewSecretMoves(moves)}, err
+	return printed{object: view.NewSecretMoves(moves)}.withError(err)
 }
 
 type secretsProtectFlags struct {

@@ -40,6 +40,14 @@ type printed struct {
 	note    string     // follows on stderr, not with --json
 	verdict string     // comes last, on stderr, also with --json; with --quiet only if code says that it failed
 	code    int
+	partial bool // it is printed beside an error; see withError
+}
+
+// withError is the result of a command that failed after something was done, found or billed. Without it, a command that fails
+// prints its error alone.
+func (p printed) withError(err error) (printed, error) {
+	p.partial = true
+	return p, err
 }
 
 // printedText is a text as output, plain or in an object.
@@ -132,10 +140,12 @@ func (g givenFlags) ignored(mode bool, ofMode, both []string) string {
 	return strings.Join(names, ", ")
 }
 
-// conclude prints a command's output and ends it. Output from before an error is printed too.
+// conclude prints a command's output and ends it.
 func (a *app) conclude(p printed, err error) error {
 	var failed error
 	switch {
+	case err != nil && !p.partial:
+		return err
 	case p.done != "" && a.json:
 		failed = a.printJSON(view.Text{Text: p.done})
 	case p.done != "":

@@ -72,5 +72,5 @@ func zonesRates(ctx context.Context, t *task, f ratesFlags, _ []string) (printed
 			out.Saved, note = true, "the rates stand in profile "+out.Profile
 		}
 	}
-	return printed{object: out, rows: rows, note: note}, err
+	return printed{object: out, rows: rows, note: note}.withError(err)
 }
