@@ -60,6 +60,14 @@ type attempt struct {
 	err    error
 }
 
+// UnavailableError says that the emulator can neither be found nor started.
+type UnavailableError struct{ Err error }
+
+func (e *UnavailableError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
 // errClosed is returned after the session has ended.
 var errClosed = errors.New("the embedded emulator has been ended")
 
@@ -139,7 +147,9 @@ func (e *Emulator) search(ctx context.Context, a *attempt) {
 	case err == nil:
 		e.server, e.ready, e.known = server, ready, true
 	}
-	a.ready, a.err = ready, err
+	if a.ready = ready; err != nil {
+		a.err = &UnavailableError{err}
+	}
 	e.mu.Unlock()
 	if late && server != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)

@@ -19,6 +19,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/keys"
+	"zonedeck/service/local"
 	"zonedeck/service/rows"
 )
 
@@ -93,7 +94,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &rotating):
 		return exitRejected
-	case errors.Is(err, keystore.ErrSecretUnreachable): // regardless of what needed the secret and in which field
+	case errors.Is(err, keystore.ErrSecretUnreachable), errors.As(err, new(*local.UnavailableError)): // regardless of what needed it
 		return exitState
 	case errors.Is(err, model.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, keys.ErrOtherAccount):
 		return exitLint
