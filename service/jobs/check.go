@@ -357,7 +357,7 @@ func (r *Report) askBefore(again bool) {
 		r.ask(sameQuestion(same, r.Repeated.ID))
 	case again || r.draft.OnlyUnlaunched:
 	case len(others.Overlaps)+len(others.Unknown) > 0:
-		r.ask(ask.Question{Kind: ask.SharedInputs, Text: "some inputs were launched within the last hour, or may have been", Facts: others.facts(len(r.Request.Inputs))})
+		r.ask(ask.Question{Kind: ask.SharedInputs, About: others.newest().ID, Text: "some inputs were launched within the last hour, or may have been", Facts: others.facts(len(r.Request.Inputs))})
 	}
 }
 
@@ -419,10 +419,13 @@ func overlapFacts(overlaps []Overlap, inputs int) (facts []ask.Fact) {
 // Launch launches a job as its report stands, once every question is answered. The bad rows and the list are kept before
 // anything is sent.
 //
-// Errors: an *ask.Unanswered, also about a job with the same inputs that was launched since the report and not named in it; a
+// Errors: an *ask.Unanswered, also about a job with inputs of the report that was launched since and is not named in it; a
 // *KeepError; those of Runner.Trigger.
 func (l *Launching) Launch(ctx context.Context, r Report, a ask.Answers) (out Launched, err error) {
 	if err := a.Open(r.Questions); err != nil {
+		return out, err
+	}
+	if err := l.askAnew(ctx, r, a); err != nil {
 		return out, err
 	}
 	for _, q := range r.Questions {
@@ -446,6 +449,22 @@ func (l *Launching) Launch(ctx context.Context, r Report, a ask.Answers) (out La
 		err = &ask.Unanswered{Questions: []ask.Question{sameQuestion([]model.Job{newer}, r.Repeated.ID)}}
 	}
 	return out, err
+}
+
+// askAnew asks about what was launched with inputs of the report since it was made.
+func (l *Launching) askAnew(ctx context.Context, r Report, a ask.Answers) error {
+	now := r
+	now.Questions, now.draft.OnlyUnlaunched = nil, false // what was left out has none of the inputs
+	if err := l.findBefore(ctx, &now); err != nil {
+		return err
+	}
+	others := &now.Before.Overlapping
+	others.Unknown = slices.DeleteFunc(others.Unknown, func(j model.Job) bool {
+		return slices.ContainsFunc(r.LeftOut.Unknown, func(asked model.Job) bool { return asked.ID == j.ID })
+	})
+	_, again := r.draft.From.(Again)
+	now.askBefore(again)
+	return a.Open(now.Questions)
 }
 
 // guard lets pass the jobs that were named in a question. A yes to every equal job needs none.

@@ -293,6 +293,75 @@ func TestWhatWasNamedMayBeLaunchedAgain(t *testing.T) {
 	}
 }
 
+// What came into the ledger while a person looked at the report is asked about, once.
+func TestWhatWasLaunchedMeanwhileIsAskedAbout(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	job := func(id string, minute int) model.Job {
+		return model.Job{ID: id, State: model.JobReady, Created: at.Add(time.Duration(minute) * time.Minute)}
+	}
+	shared := func(jobs ...model.Job) (e EarlierJobs) {
+		for _, j := range jobs {
+			e.Overlaps = append(e.Overlaps, Overlap{Job: j})
+		}
+		return e
+	}
+	unknown := func(jobs ...model.Job) EarlierJobs { return EarlierJobs{Unknown: jobs} }
+	local := model.Profile{Local: true}
+	old, newer := job("job-1", 0), job("job-2", 1)
+	again := Missing{Request: model.TriggerRequest{Dataset: "gd_1", Inputs: []model.JobInput{{URL: "https://a.test/1"}}, Repeats: "job-5"}}
+	over := model.Job{ID: "job-5", Profile: "acme", State: model.JobReady}
+	without := urls("https://a.test/2")
+	without.OnlyUnlaunched = true
+	for name, c := range map[string]struct {
+		state state
+		draft Draft
+		since func(*state)
+		kind  ask.Kind
+		about string
+	}{
+		"nothing":                         {state{others: shared(old)}, urls("https://a.test/1"), func(*state) {}, "", ""},
+		"the same inputs":                 {state{}, urls("https://a.test/1"), func(s *state) { s.same = []model.Job{newer} }, ask.SameInputs, "job-2"},
+		"some of them":                    {state{}, urls("https://a.test/1"), func(s *state) { s.others = shared(newer) }, ask.SharedInputs, "job-2"},
+		"some more of them":               {state{others: shared(old)}, urls("https://a.test/1"), func(s *state) { s.others = shared(newer, old) }, ask.SharedInputs, "job-2"},
+		"what is not known":               {state{others: shared(old)}, urls("https://a.test/1"), func(s *state) { s.others.Unknown = []model.Job{newer} }, ask.SharedInputs, "job-2"},
+		"what is known beside an unknown": {state{others: unknown(old)}, urls("https://a.test/1"), func(s *state) { s.others.Overlaps = shared(newer).Overlaps }, ask.SharedInputs, "job-2"},
+		"what was not known is left out":  {state{others: unknown(old)}, without, func(*state) {}, "", ""},
+		"another that is not known":       {state{others: unknown(old)}, without, func(s *state) { s.others = unknown(newer, old) }, ask.SharedInputs, "job-2"},
+		"the job again":                   {state{repeated: over, missing: again}, Draft{From: Again{Job: "job-5"}}, func(s *state) { s.same = []model.Job{newer, over} }, ask.SameInputs, "job-2"},
+		"some of a job again":             {state{repeated: over, missing: again}, Draft{From: Again{Job: "job-5"}}, func(s *state) { s.others = shared(newer) }, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := c.state
+			s.profile = local
+			l, _ := s.launching(t)
+			d := c.draft
+			if rows, ok := d.From.(Rows); ok && d.OnlyUnlaunched {
+				rows.Reader = strings.NewReader("https://a.test/2")
+				d.From = rows
+			}
+			r := noerr.Try(l.Check(t.Context(), d)).Must(t)
+			given := ask.Answers{}
+			for _, q := range r.Questions {
+				given.With(q, ask.Agreed)
+			}
+			c.since(&s)
+			_, err := l.Launch(t.Context(), r, given)
+			if q, asked := ask.Missing(err, c.kind); asked != (c.kind != "") || q.About != c.about {
+				t.Fatalf("%v, want a question of kind %q about %s", err, c.kind, c.about)
+			} else if asked {
+				_, err = l.Launch(t.Context(), r, given.With(q, ask.Agreed))
+			}
+			if err != nil || len(s.sent) != 1 {
+				t.Errorf("once it was answered: %v, sent %d", err, len(s.sent))
+			}
+			s.unreadable = errors.New("the ledger is damaged")
+			if _, err := l.Launch(t.Context(), r, given); err == nil || len(s.sent) != 1 {
+				t.Errorf("with a ledger that cannot be searched: %v, sent %d", err, len(s.sent))
+			}
+		})
+	}
+}
+
 func TestALaunchKeepsWhatItLeavesOut(t *testing.T) {
 	s := state{admin: true}
 	l, data := s.launching(t)

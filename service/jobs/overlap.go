@@ -101,6 +101,17 @@ func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, with
 	})
 }
 
+// newest is the job that was begun last.
+func (l *EarlierJobs) newest() (j model.Job) {
+	if len(l.Unknown) > 0 {
+		j = l.Unknown[0]
+	}
+	if len(l.Overlaps) > 0 && !l.Overlaps[0].Job.Created.Before(j.Created) {
+		j = l.Overlaps[0].Job
+	}
+	return j
+}
+
 // maxNames is how many jobs JobNames names.
 const maxNames = 10
 
