@@ -15,8 +15,12 @@ import (
 // listRows are the keys as the list shows them, by their places among the derived.
 type listRows struct{ m *Model }
 
-func (r listRows) Key(i int) string          { return r.m.list.keys[i].Name }
-func (r listRows) Cells(i int) []widget.Cell { return r.m.row(i) }
+func (r listRows) Key(i int) string { return r.m.list.keys[i].Name }
+
+func (r listRows) Cells(i int) []widget.Cell {
+	_, cells := r.m.columns(r.m.list.keys[i])
+	return cells
+}
 
 func (r listRows) Empty(filtered bool) string {
 	switch unread := r.m.list.unread; {

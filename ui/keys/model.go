@@ -91,15 +91,6 @@ const (
 	sideRadius
 )
 
-// columnName is the column of the key's name.
-const columnName = 1
-
-// columnExpires and columnClock are the columns of the two clocks.
-const (
-	columnExpires = 4
-	columnClock   = 6
-)
-
 // Panes of the tab, in the order of tab.
 const (
 	paneList = iota
@@ -138,7 +129,7 @@ type derived struct {
 	within      []int        // model.Within of the keys
 	days        days         // when their clocks run out
 	nameWidth   int          // of the column of names
-	clockWidth  [2]int       // of columnExpires and columnClock: neither is cut
+	clockWidth  [2]int       // of the columns of the two clocks: neither is cut
 	clockTitle  string       // of the column of the rotation clock
 	at          time.Time    // the minute of all this
 }
@@ -173,16 +164,6 @@ func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
 	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Rotations: d.Rotations, Recorded: m.recordedRotation})
 	m.list.page.Rows, m.list.page.Plural = listRows{m}, "keys"
-	m.list.page.Columns = []widget.Column{
-		{Title: "STATE", Width: 13},
-		{Title: "KEY", Width: 12},
-		{Title: "LEVEL", Width: 7, Priority: 1},
-		{Title: "DUTY", Width: 9, Priority: 4},
-		{Title: "EXPIRES", Width: 18},
-		{Title: "ROTATED", Width: 15, Priority: 3},
-		{Title: "90-DAY", Width: 9},
-		{Title: "USED BY", Width: 9, Flex: true, Priority: 2},
-	}
 	m.derive(nil)
 	m.list.unread = keystore.ErrKeysUnread
 	m.showList()
@@ -330,10 +311,7 @@ func (m *Model) showList() {
 	for i := range places {
 		places[i] = i
 	}
-	m.list.page.Columns[columnName].Width = m.list.nameWidth
-	m.list.page.Columns[columnExpires].Width = m.list.clockWidth[0]
-	m.list.page.Columns[columnClock].Width = m.list.clockWidth[1]
-	m.list.page.Columns[columnClock].Title = m.list.clockTitle
+	m.list.page.Columns, _ = m.columns(model.Key{})
 	m.list.page.Set(places)
 	if name := m.list.goesTo; name != "" && (m.selectKey(name) || !m.list.stale && !m.reading()) {
 		m.list.goesTo = ""

@@ -59,18 +59,26 @@ func (m *Model) renderList(w, h int) string {
 	return widget.PaneOf(m.deps.Theme, head, focused, w, h, m.list.page.Render(m.deps.Theme, focused, iw, ih))
 }
 
-func (m *Model) row(i int) []widget.Cell {
-	k := m.list.keys[i]
+// columns are those of the list, each with its cell for a key.
+func (m *Model) columns(k model.Key) (columns []widget.Column, cells []widget.Cell) {
 	now := m.now(k)
 	glyph, ink := m.stateMark(k, now)
-	return []widget.Cell{
-		{Text: glyph + " " + m.stateWord(k, now), Ink: ink},
-		widget.C(k.Name), widget.C(k.Level.String()), widget.C(dutyCell(k.Duty)),
-		{Text: expiresCell(k, now), Ink: m.expiryInk(k)},
-		widget.C(widget.RotatedCell(k, now)),
-		{Text: widget.RotationCell(k, now), Ink: m.rotationInk(k)},
-		m.usedByCell(k),
+	for _, c := range []struct {
+		widget.Column
+		widget.Cell
+	}{
+		{widget.Column{Title: "STATE", Width: 13}, widget.Cell{Text: glyph + " " + m.stateWord(k, now), Ink: ink}},
+		{widget.Column{Title: "KEY", Width: m.list.nameWidth}, widget.C(k.Name)},
+		{widget.Column{Title: "LEVEL", Width: 7, Priority: 1}, widget.C(k.Level.String())},
+		{widget.Column{Title: "DUTY", Width: 9, Priority: 4}, widget.C(dutyCell(k.Duty))},
+		{widget.Column{Title: "EXPIRES", Width: m.list.clockWidth[0]}, widget.Cell{Text: expiresCell(k, now), Ink: m.expiryInk(k)}},
+		{widget.Column{Title: "ROTATED", Width: 15, Priority: 3}, widget.C(widget.RotatedCell(k, now))},
+		{widget.Column{Title: m.list.clockTitle, Width: m.list.clockWidth[1]}, widget.Cell{Text: widget.RotationCell(k, now), Ink: m.rotationInk(k)}},
+		{widget.Column{Title: "USED BY", Width: 9, Flex: true, Priority: 2}, m.usedByCell(k)},
+	} {
+		columns, cells = append(columns, c.Column), append(cells, c.Cell)
 	}
+	return columns, cells
 }
 
 // stateWord is the word of a key's state; where its clocks ask for nothing, that of a rotation which did
