@@ -106,8 +106,11 @@ func (r Ref) Label() string {
 	return "cmd:" + words[0] + " …"
 }
 
+// StoreSchemes are those of the places where the Resolver can put a secret, the one to prefer first.
+func StoreSchemes() []string { return []string{SchemeKeyring, SchemeFile} }
+
 // Storable reports whether the Resolver can put a secret there.
-func (r Ref) Storable() bool { return r.Scheme() == SchemeKeyring || r.Scheme() == SchemeFile }
+func (r Ref) Storable() bool { return slices.Contains(StoreSchemes(), r.Scheme()) }
 
 func isEnvName(s string) bool {
 	for i := range len(s) {
@@ -158,8 +161,8 @@ func (p RotationPlan) References() (before, after string) {
 	return "file:rotation-" + p.ID + "-old", "file:rotation-" + p.ID + "-new"
 }
 
-// RefNamed makes a reference from a name. scheme is SchemeKeyring or SchemeFile. A name that cannot be a file name
-// is changed into one; different names give different references.
+// RefNamed makes a reference from a name; it is to an encrypted file if scheme is not SchemeKeyring. A name that cannot
+// be a file name is changed into one; different names give different references.
 func RefNamed(scheme, name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {

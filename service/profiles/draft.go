@@ -31,7 +31,7 @@ type Draft struct {
 	Reference string
 	// Value is the key's value where it was typed. Without one it is where the key's reference says.
 	Value keystore.Secret
-	// Store takes what has no reference yet: keystore.SchemeKeyring or SchemeFile.
+	// Store takes what has no reference yet. Encrypted files do if it is none of keystore.StoreSchemes.
 	Store string
 	// Values are other secrets to store, by the references they go behind.
 	Values map[string]keystore.Secret
@@ -86,7 +86,7 @@ func (d Draft) RefOf(what string) string {
 	if what == d.Profile.Name {
 		what = "key"
 	}
-	return keystore.RefNamed(cmp.Or(d.Store, keystore.SchemeFile), d.Profile.Name+"-"+what)
+	return keystore.RefNamed(d.Store, d.Profile.Name+"-"+what)
 }
 
 // Findings are the verdicts on the profile by what its account said, in the order in which an operator reads them.

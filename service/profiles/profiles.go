@@ -143,7 +143,7 @@ func (ps *Profiles) SaveRates(ctx context.Context, rates map[model.ZoneName]mode
 	return config.SetRates(ctx, ps.cfg.InUse.Path(), ps.Current(), rates)
 }
 
-// Store is a place for secrets, keystore.SchemeKeyring or SchemeFile, and what its probe said: nil is good. Note says
+// Store is a place for secrets, one of keystore.StoreSchemes, and what its probe said: nil is good. Note says
 // more of a good one. Unlocked says that only file permissions protect it.
 type Store struct {
 	Scheme   string

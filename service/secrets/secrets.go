@@ -315,8 +315,8 @@ func writeJournal(path string, j journal) error {
 
 // plan decides what is moved where. Nothing is written.
 func plan(ctx context.Context, f Files, to string, refs []string) (journal, error) {
-	if to != keystore.SchemeKeyring && to != keystore.SchemeFile {
-		return journal{}, fmt.Errorf("%q takes no secrets: %s and %s do", to, keystore.SchemeKeyring, keystore.SchemeFile)
+	if stores := keystore.StoreSchemes(); !slices.Contains(stores, to) {
+		return journal{}, fmt.Errorf("%q takes no secrets: %s do", to, strings.Join(stores, " and "))
 	}
 	uses, err := Uses(ctx, f)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -310,10 +311,8 @@ func (f profileFlags) describe(global globalFlags, d *profiles.Draft) error {
 		p.AllowedDomains = f.AllowDomain
 	}
 	p.MaxJobCost = cmp.Or(f.MaxJobCost.dollars, p.MaxJobCost)
-	switch f.Store {
-	case "", keystore.SchemeKeyring, keystore.SchemeFile:
-	default:
-		return usage("--store %q: give keyring or file", f.Store)
+	if stores := keystore.StoreSchemes(); f.Store != "" && !slices.Contains(stores, f.Store) {
+		return usage("--store %q: give %s", f.Store, strings.Join(stores, " or "))
 	}
 	if _, err := model.ParseLevel(f.Level); err != nil {
 		return usage("--level: %w", err)

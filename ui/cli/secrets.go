@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -147,8 +148,8 @@ on.`,
 }
 
 func migrateSecrets(ctx context.Context, t *task, f secretsMigrateFlags, refs []string) (printed, error) {
-	if f.To != keystore.SchemeKeyring && f.To != keystore.SchemeFile {
-		return printed{}, usage("--to: write keyring or file")
+	if stores := keystore.StoreSchemes(); !slices.Contains(stores, f.To) {
+		return printed{}, usage("--to: write %s", strings.Join(stores, " or "))
 	}
 	for _, ref := range refs {
 		if _, err := keystore.ParseRef(ref); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -209,7 +210,7 @@ func (f *form) follow(values *widget.Form) {
 	f.chosen = f.chosen || values.Focused() == fieldStore
 	known, recorded := f.deps.Profiles.Key(values.Value(fieldKey))
 	kept := recorded && known.Secret != ""
-	typed := scheme == keystore.SchemeKeyring || scheme == keystore.SchemeFile
+	typed := slices.Contains(keystore.StoreSchemes(), scheme)
 	values.SetHidden(fieldValue, !typed || kept && f.edits == nil)
 	values.SetHidden(fieldSecret, typed || kept)
 	f.askWhy()
@@ -331,14 +332,6 @@ func (f *form) tellStores(stores []service.Store) {
 	f.follow(f.Form)
 }
 
-// scheme is the store of the form, as a scheme that takes secrets.
-func (f *form) scheme() string {
-	if s := f.Form.Value(fieldStore); s == keystore.SchemeKeyring {
-		return s
-	}
-	return keystore.SchemeFile
-}
-
 // text is a field's value.
 func (f *form) text(name string) string { return strings.TrimSpace(f.Form.Value(name)) }
 
@@ -373,7 +366,7 @@ func (f *form) draftProfile() model.Profile {
 // draft is what is saved. A line of a zone that cannot be read leaves its zones out.
 func (f *form) draft() service.Draft {
 	p := f.draftProfile()
-	d := service.Draft{Profile: p, Before: f.edits, Value: f.value, Store: f.scheme(), Values: map[string]keystore.Secret{}, Facts: f.found}
+	d := service.Draft{Profile: p, Before: f.edits, Value: f.value, Store: f.Form.Value(fieldStore), Values: map[string]keystore.Secret{}, Facts: f.found}
 	known, recorded := f.deps.Profiles.Key(p.Key)
 	if !recorded || known.Secret == "" {
 		d.Reference = f.text(fieldSecret)
@@ -432,7 +425,7 @@ func (f *form) zones(typed []model.Zone, values map[string]keystore.Secret) []mo
 
 // refOf is the reference that a zone's password gets.
 func (f *form) refOf(zone model.ZoneName) string {
-	return service.Draft{Profile: f.draftProfile(), Store: f.scheme()}.RefOf("zone-" + string(zone))
+	return service.Draft{Profile: f.draftProfile(), Store: f.Form.Value(fieldStore)}.RefOf("zone-" + string(zone))
 }
 
 // save writes the profile; a new one is used from then on.

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -34,7 +35,7 @@ func move(d Deps) tea.Msg {
 	if len(options) == 1 {
 		return kit.Toast{Kind: kit.ToastWarn, Text: "nothing refers to a secret that can be moved: no key, no profile and no job"}
 	}
-	stores := storeOptions()[:2] // those that take secrets
+	stores := slices.DeleteFunc(storeOptions(), func(o widget.Option) bool { return !slices.Contains(keystore.StoreSchemes(), o.Value) })
 	dialog := widget.NewFormDialog(d.Theme, "Move secrets", widget.NewForm(d.Theme,
 		widget.Field{Name: fieldMoved, Label: "Secret", Kind: widget.FieldPick, Options: options, Value: allSecrets},
 		widget.Field{Name: fieldStore, Label: "To", Kind: widget.FieldChoice, Options: stores, Value: keystore.SchemeFile},
