@@ -77,6 +77,51 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	}
 }
 
+// A key that is recorded without a reference is somebody's all the same.
+func TestAKeyThatIsOnlyTrackedBecomesThatOfAProfile(t *testing.T) {
+	value := keystore.NewSecret("value-of-tracked-0123456789")
+	for name, want := range map[string]struct {
+		key         string
+		value       keystore.Secret
+		edit, agree bool // agree is a person's answer; a command has none
+		err         error
+	}{
+		"another account's, with a typed value":             {key: "tracked", value: value, err: keys.ErrOtherAccount},
+		"another account's, with a typed value, in an edit": {key: "tracked", value: value, edit: true, err: keys.ErrOtherAccount},
+		"another account's, and a person agreed":            {key: "tracked", value: value, agree: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, nil)
+			o.NoProfile, o.Journal, o.Unattended = true, true, !want.agree
+			config := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
+			text := "[profiles.theirs]\nbase_url = \"https://api.example.com\"\nkey = \"tracked\"\n[profiles.mine]\nbase_url = \"https://other.example.com\"\n"
+			noerr.Must(t, errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600)))
+			s := openTest(t, o)
+			for _, key := range []string{"tracked", "unused"} {
+				noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: key, Level: model.LevelUser}))
+			}
+			d, err := s.Profiles.Begin("third")
+			if want.edit {
+				d, err = s.Profiles.Edit("mine")
+			}
+			noerr.Must(t, err)
+			d.Profile.BaseURL, d.Profile.Key, d.Value = "https://other.example.com", want.key, want.value
+			given := ask.Answers{}
+			for _, q := range s.Profiles.Questions(d) {
+				if want.agree {
+					given = given.With(q, ask.Agreed)
+				}
+			}
+			if _, err := saveProfile(t, s, d, given); !errors.Is(err, want.err) {
+				t.Errorf("it ended with %v, want %v", err, want.err)
+			}
+			if k, _ := s.Inventory.Get(want.key); k.Secret != "" != want.agree || k.Fingerprint != "" != want.agree {
+				t.Errorf("its record became %+v", k)
+			}
+		})
+	}
+}
+
 // Removing an account keeps what something else needs.
 func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	o := options(t, map[string]string{})

@@ -219,7 +219,7 @@ func (ps *Profiles) refuse(d Draft) error {
 // find by its value that a key is ADMIN.
 func (ps *Profiles) Questions(d Draft) (out []ask.Question) {
 	known, recorded := ps.inventory.Get(d.Profile.Key)
-	if q, ok := ps.otherAccount(d); ok {
+	if q, refused := ps.otherAccount(d); refused != nil {
 		out = append(out, q)
 	}
 	level := d.Level
@@ -240,15 +240,16 @@ func adminReason(d Draft) ask.Question {
 }
 
 // otherAccount is the question before a key that is recorded as another account's is sent to the draft's service, or
-// saved with it.
-func (ps *Profiles) otherAccount(d Draft) (ask.Question, bool) {
+// saved with it, also with a typed value. The error is the refusal without an answer; nil if there is no question.
+func (ps *Profiles) otherAccount(d Draft) (ask.Question, error) {
 	known, recorded := ps.inventory.Get(d.Profile.Key)
-	if !recorded || !d.chooses() || !d.Value.Empty() {
-		return ask.Question{}, false
+	if !recorded || !d.chooses() {
+		return ask.Question{}, nil
 	}
-	refused, is := errors.AsType[*keys.OtherAccountError](ps.cfg.Keys.Owners().Refuse(ps.before(d.Profile), known))
+	err := ps.cfg.Keys.Owners().Refuse(ps.before(d.Profile), known)
+	refused, is := errors.AsType[*keys.OtherAccountError](err)
 	if !is {
-		return ask.Question{}, false
+		return ask.Question{}, err
 	}
 	owners := make([]string, len(refused.Profiles))
 	for i, p := range refused.Profiles {
@@ -258,7 +259,7 @@ func (ps *Profiles) otherAccount(d Draft) (ask.Question, bool) {
 		Kind: ask.OtherAccount, About: d.Profile.Key + "=" + d.Profile.BaseURL,
 		Text:  fmt.Sprintf("key %s is that of %s", d.Profile.Key, strings.Join(owners, " and ")),
 		Facts: []ask.Fact{{Text: strings.Join(owners, " and ")}},
-	}, true
+	}, err
 }
 
 // before is a profile with the key that the configuration gives it, not the key that is being chosen.
@@ -277,7 +278,7 @@ func (ps *Profiles) Resolve(ctx context.Context, d Draft, a ask.Answers) (Draft,
 		return d, err
 	}
 	before := ps.before(d.Profile)
-	if q, other := ps.otherAccount(d); other && a.To(q).Yes {
+	if q, refused := ps.otherAccount(d); refused != nil && a.To(q).Yes {
 		before = d.Profile
 	}
 	d.resolved, err = ps.cfg.Keys.ValueOfDraft(ctx, d.Profile, before, k)

@@ -57,8 +57,8 @@ func (ps *Profiles) Save(ctx context.Context, r Report, a ask.Answers) (model.Pr
 			return r.Profile, err
 		}
 	}
-	if q, other := ps.otherAccount(r.Draft); other && !a.To(q).Yes {
-		return r.Profile, ps.cfg.Keys.Owners().Refuse(ps.before(r.Profile), r.Key)
+	if q, refused := ps.otherAccount(r.Draft); refused != nil && !a.To(q).Yes {
+		return r.Profile, refused
 	}
 	if err := ps.chooseKey(ctx, r, a.To(adminReason(r.Draft)).Text); err != nil {
 		return r.Profile, err

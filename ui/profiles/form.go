@@ -276,7 +276,7 @@ func (f *form) question(d service.Draft, kind ask.Kind) (ask.Question, bool) {
 // the key press that says yes.
 func (f *form) doubt(d service.Draft, again string) bool {
 	q, other := f.question(d, ask.OtherAccount)
-	if !other || f.sure == q.ID() {
+	if !other || f.agreed(q) {
 		return false
 	}
 	f.sure = q.ID()
@@ -284,10 +284,13 @@ func (f *form) doubt(d service.Draft, again string) bool {
 	return true
 }
 
+// agreed reports whether a key of another account may be used: a person said yes, or typed its value.
+func (f *form) agreed(q ask.Question) bool { return f.sure == q.ID() || !f.value.Empty() }
+
 // answers are those that the form gives.
 func (f *form) answers(d service.Draft) ask.Answers {
 	answers := ask.Answers{}.AlwaysWith(ask.AdminReason, ask.Answer{Text: f.text(fieldReason)})
-	if q, other := f.question(d, ask.OtherAccount); other && f.sure == q.ID() {
+	if q, other := f.question(d, ask.OtherAccount); other && f.agreed(q) {
 		answers = answers.With(q, ask.Agreed)
 	}
 	return answers
