@@ -89,6 +89,8 @@ func TestAKeyThatIsOnlyTrackedBecomesThatOfAProfile(t *testing.T) {
 		"another account's, with a typed value":             {key: "tracked", value: value, err: keys.ErrOtherAccount},
 		"another account's, with a typed value, in an edit": {key: "tracked", value: value, edit: true, err: keys.ErrOtherAccount},
 		"another account's, and a person agreed":            {key: "tracked", value: value, agree: true},
+		"in an edit, without a value":                       {key: "unused", edit: true},
+		"of a new profile, without a value":                 {key: "unused", err: model.ErrRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, nil)

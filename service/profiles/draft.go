@@ -180,7 +180,7 @@ func (ps *Profiles) Check(d Draft) (Report, error) {
 		}
 		r.Values[r.Key.Secret] = d.Value
 	case r.Key.Secret != "":
-	case d.Before != nil && (!d.chooses() || d.Profile.Key == ""): // its value is not needed
+	case d.Before != nil && (r.Recorded || !d.chooses() || d.Profile.Key == ""): // its value is not needed
 		if !r.Recorded {
 			r.Key = model.Key{}
 		}
