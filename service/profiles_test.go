@@ -17,6 +17,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
+	"zonedeck/service/config"
 	"zonedeck/service/journal"
 	"zonedeck/service/keys"
 	"zonedeck/service/profiles"
@@ -68,6 +69,14 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	if len(s.Inventory.List()) > 0 {
 		t.Error("it was saved")
 	}
+	mistaken := d
+	mistaken.Profile.Color = "pink"
+	if _, err := saveProfile(t, s, mistaken, reason("it was not chosen")); !errors.Is(err, config.ErrProfile) {
+		t.Errorf("with a mistake in the profile: %v", err)
+	}
+	if events, err := s.journal.KeyEvents(t.Context(), "boss", 10); err != nil || len(events) > 0 {
+		t.Errorf("nothing was chosen, and the history has %+v, %v", events, err)
+	}
 	noerr.Must(t, noerr.From(saveProfile(t, s, d, reason("there is no other key"))))
 	events, err := s.journal.KeyEvents(t.Context(), "boss", 10)
 	if err != nil || !slices.ContainsFunc(events, func(e journal.KeyEvent) bool {
@@ -95,9 +104,9 @@ func TestAKeyThatIsOnlyTrackedBecomesThatOfAProfile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, nil)
 			o.NoProfile, o.Journal, o.Unattended = true, true, !want.agree
-			config := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
+			dir := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
 			text := "[profiles.theirs]\nbase_url = \"https://api.example.com\"\nkey = \"tracked\"\n[profiles.mine]\nbase_url = \"https://other.example.com\"\n"
-			noerr.Must(t, errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600)))
+			noerr.Must(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "config.toml"), []byte(text), 0o600)))
 			s := openTest(t, o)
 			for _, key := range []string{"tracked", "unused"} {
 				noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: key, Level: model.LevelUser}))

@@ -46,7 +46,8 @@ type store interface {
 // what that left behind, if anything. The profile is returned as it was saved. The errors are those of Check,
 // *keys.OtherAccountError and *keys.AdminError for questions without an answer, and those of the files.
 func (ps *Profiles) Save(ctx context.Context, r Report, a ask.Answers) (model.Profile, error) {
-	if err := cmp.Or(ps.cfg.Keys.Inventory().Read(), ps.refuse(r.Draft)); err != nil {
+	// A mistake in the profile comes before its key is resolved, and before why it was chosen is recorded.
+	if err := cmp.Or(ps.cfg.Keys.Inventory().Read(), ps.refuse(r.Draft), config.Validate(r.Profile)); err != nil {
 		return r.Profile, err
 	}
 	switch {
@@ -131,9 +132,6 @@ func (s *saving) undo() error {
 
 func (s *saving) check() error {
 	p := s.d.Profile
-	if err := config.Validate(p); err != nil {
-		return err
-	}
 	f, err := config.Load(s.files.Config)
 	if err != nil {
 		return err
