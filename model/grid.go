@@ -31,6 +31,8 @@ type Grid struct {
 	// Repeat is how many runs each cell makes, as many at a time as the cell says.
 	Repeat int
 	Cells  []Cell
+	// KeepGoing sends the other cells of zones when one has failed, whatever the error.
+	KeepGoing bool `json:"-"`
 }
 
 // The bounds of the runs of one cell: each is billed.

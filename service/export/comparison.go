@@ -141,7 +141,11 @@ func ComparisonMarkdown(t model.Grid) string {
 	for _, c := range t.Cells {
 		typical, ran := c.Typical()
 		if !ran {
-			row(c.ZoneWord(), c.Via.String(), "not sent: "+c.Problem, "", "", "", "", "", "", "", "", "")
+			words := "not sent: " + c.Problem
+			if c.CutOff > 0 {
+				words = c.Problem
+			}
+			row(c.ZoneWord(), c.Via.String(), words, "", "", "", "", "", "", "", "", "")
 			continue
 		}
 		total, _ := c.Total()

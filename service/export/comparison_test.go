@@ -44,8 +44,13 @@ func TestAComparisonAsMarkdown(t *testing.T) {
 		"winner: unlocker1 by Native, the only one that was ok in every run (2 of 2 ok, median 456 ms, $1.50 per 1000)",
 		"",
 	}, "\n")
-	if got := ComparisonMarkdown(sampleTwin()); got != want {
+	twin := sampleTwin()
+	if got := ComparisonMarkdown(twin); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	twin.Cells[2].Problem, twin.Cells[2].CutOff = "cancelled: what was sent may have been billed", 1
+	if got := ComparisonMarkdown(twin); !strings.Contains(got, "| serp1 | Native | cancelled: what was sent may have been billed |") {
+		t.Error(got)
 	}
 }
 

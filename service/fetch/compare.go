@@ -31,14 +31,13 @@ var errStopped = errors.New("the cell was stopped")
 // fetch has its own line in the history, and so has the comparison, but for that of a refusal.
 //
 //   - Cells of zones and of logins run side by side within the limits of products and keys. Their runs
-//     follow each other, or overlap as the cell says.
+//     follow each other, or overlap as the cell says. The error of one ends all unless g.KeepGoing.
 //   - Those of a refusal follow each other, as Grid.Next says: each is billed.
 //   - Calls through the proxy end early where the next one would only repeat a failure.
 //
 // on receives a cell whenever it changes, on the calling goroutine; it may be nil. A cell that cannot be
 // sent as it stands has a Problem. An error is what ends a Fetch otherwise: the caller's context, a key
-// that may not be used, a profile that is not usable. It ends all cells, and what came before it is
-// returned with it.
+// that may not be used, a profile that is not usable. What came before it is returned with it.
 func (ft *Fetcher) Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error) {
 	defer ft.cfg.Wire.Begin()()
 	g.Cells = slices.Clone(g.Cells)
@@ -69,12 +68,12 @@ func (ft *Fetcher) sideBySide(ctx context.Context, g model.Grid, on func(int, mo
 	if g.Kind != model.CompareZones {
 		fill = ft.callRuns
 	}
-	return parallel(ctx, len(g.Cells), func(ctx context.Context, i int, report func(model.Cell)) error {
+	err := parallel(ctx, len(g.Cells), func(whole context.Context, i int, report func(model.Cell)) error {
 		c := g.Cells[i]
 		if c.Problem != "" && g.Kind != model.CompareZones {
 			return nil
 		}
-		ctx, done := ft.stops.begin(ctx, g.ID, i)
+		ctx, done := ft.stops.begin(whole, g.ID, i)
 		defer done()
 		c.Problem, c.Cause, c.Active = "", nil, true
 		report(c)
@@ -82,14 +81,38 @@ func (ft *Fetcher) sideBySide(ctx context.Context, g model.Grid, on func(int, mo
 		switch {
 		case err == nil:
 		case errors.Is(err, errStopped):
-			c.Problem, err = "cancelled", nil
-		case g.Kind == model.CompareZones && errors.Is(err, model.ErrRequest) && !errors.Is(err, model.ErrReadOnly): // read-only ends all
-			c.Problem, c.Cause, err = oneLine(err), err, nil
+			c.Problem, err = cancelled(c), nil
+		case g.Kind != model.CompareZones:
+		case whole.Err() != nil:
+			c.Problem = cancelled(c)
+		default:
+			if c.Problem, c.Cause = oneLine(err), err; g.KeepGoing || !endsAll(err) {
+				err = nil
+			}
 		}
 		c.Active = false
 		report(c)
 		return err
 	}, on)
+	for _, c := range g.Cells {
+		if err == nil && c.Cause != nil && endsAll(c.Cause) {
+			err = fmt.Errorf("%s was not sent: %w", c.Place(), c.Cause)
+		}
+	}
+	return err
+}
+
+// endsAll reports whether what ended a cell is more than a request that cannot be sent as it stands.
+func endsAll(err error) bool {
+	return !errors.Is(err, model.ErrRequest) || errors.Is(err, model.ErrReadOnly)
+}
+
+// cancelled says that a cell was cancelled.
+func cancelled(c model.Cell) string {
+	if c.CutOff > 0 {
+		return "cancelled: what was sent may have been billed"
+	}
+	return "cancelled"
 }
 
 // inOrder fills one cell after the other, as far as they can change the verdict.

@@ -212,7 +212,7 @@ func TestOneCellIsStoppedAndCatchesUp(t *testing.T) {
 	}
 	time.AfterFunc(50*time.Millisecond, func() { ft.StopCell(plan.ID, 0) })
 	got, err := ft.Compare(t.Context(), plan, nil)
-	if err != nil || got.Cells[0].Problem != "cancelled" || got.Cells[0].CutOff != 1 || got.Cells[1].Problem != plan.Cells[1].Problem {
+	if err != nil || got.Cells[0].Problem != "cancelled: what was sent may have been billed" || got.Cells[0].CutOff != 1 || got.Cells[1].Problem != plan.Cells[1].Problem {
 		t.Fatalf("%+v, %v", got.Cells, err)
 	}
 	id := got.ID
@@ -245,5 +245,65 @@ func TestAKeyWithoutItsValueLeavesTheOtherCells(t *testing.T) {
 	got, err := ft.Compare(t.Context(), plan, nil)
 	if err != nil || got.Cells[0].Problem == "" || got.Cells[1].OK() != 1 {
 		t.Errorf("%+v, %v", got.Cells, err)
+	}
+}
+
+// refusing permits any key but the one named bad.
+type refusing struct {
+	servicetest.Source
+	refuse func() error
+}
+
+func (s refusing) Permit(ctx context.Context, p model.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+	if k.Name == "bad" {
+		return keystore.Secret{}, s.refuse()
+	}
+	return s.Source.Permit(ctx, p, k, take)
+}
+
+func TestAnErrorOfOneCellLeavesTheOthersWhereTheyKeepGoing(t *testing.T) {
+	locked := errors.New("the key is not permitted")
+	for name, c := range map[string]struct {
+		going   bool
+		ok      int
+		problem string
+		err     string
+	}{
+		"going": {true, 1, "", "unlocker1 by API was not sent: the key is not permitted"},
+		"group": {false, 0, "cancelled: what was sent may have been billed", locked.Error()},
+	} {
+		arrived, ended := make(chan struct{}), make(chan struct{})
+		p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			close(arrived)
+			select {
+			case <-ended:
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = io.WriteString(w, servicetest.Page)
+			case <-r.Context().Done():
+			}
+		})
+		change, j, _ := withJournal(t)
+		ft := newFetcher(t, p, change, func(c *Config) {
+			c.Source = refusing{servicetest.Source{Base: c.Source, KeyBy: func(name string) (model.Key, bool) { return model.Key{Name: name, Secret: "env:KEY"}, true }}, func() error {
+				<-arrived
+				return locked
+			}}
+		})
+		z := servicetest.Zone(p, "unlocker1")
+		g := model.Grid{KeepGoing: c.going, Base: model.FetchRequest{URL: "http://example.com/"}, Cells: []model.Cell{
+			{Vary: model.Vary{Zone: z, Via: model.ViaAPI, Key: "bad"}}, {Vary: model.Vary{Zone: z, Via: model.ViaAPI, Key: "good"}},
+		}}
+		got, err := ft.Compare(t.Context(), g, func(i int, c model.Cell) {
+			if i == 0 && !c.Active {
+				close(ended)
+			}
+		})
+		if !errors.Is(err, locked) || err.Error() != c.err || got.Cells[0].Problem != locked.Error() || got.Cells[1].OK() != c.ok || got.Cells[1].Problem != c.problem {
+			t.Errorf("%s: %+v, %v", name, got.Cells, err)
+		}
+		if kept, err := j.Comparison(t.Context(), got.ID); err != nil || kept.Cells[1].Problem != c.problem || kept.Cells[1].CutOff != 1-c.ok {
+			t.Errorf("%s: the history has %+v, %v", name, kept, err)
+		}
 	}
 }

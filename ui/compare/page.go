@@ -290,7 +290,7 @@ type cellChanged struct {
 func (p *Page) send() tea.Cmd {
 	p.sent, p.problem = true, ""
 	g := p.grid
-	g.Cells = slices.Clone(g.Cells)
+	g.Cells, g.KeepGoing = slices.Clone(g.Cells), true
 	for i := range p.grid.Cells { // until they have begun
 		c := &p.grid.Cells[i]
 		if p.grid.Kind == model.CompareZones {

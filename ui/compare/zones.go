@@ -299,7 +299,7 @@ func (p zones) ended(err error) tea.Cmd {
 	p.problem = ""
 	var fault tea.Cmd
 	if err != nil && !errors.Is(err, context.Canceled) {
-		fault = kit.Fail("The comparison was not sent: " + oneLine(err))
+		fault = kit.Fail(oneLine(err))
 	}
 	return tea.Batch(fault, kit.SendTo(p.deps.View, kit.HistoryGrew{}))
 }

@@ -1,6 +1,8 @@
 package compare_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -128,6 +130,14 @@ func TestCellsRunOnBehindTheTabAndAreCancelledOneByOne(t *testing.T) {
 		r.After(5 * time.Minute)
 		r.Expect("0 of 2") // the cancelled one has caught up
 		r.ExpectNot("cancelled")
+		if !slices.ContainsFunc(r.kept, func(g model.Grid) bool { return g.KeepGoing }) {
+			t.Error("an error of one cell would end the others")
+		}
+		r.fails = errors.New("dc by API was not sent: the key is not permitted")
+		r.AllowError("the key is not permitted")
+		r.Press("f5")
+		r.After(5 * time.Minute)
+		r.Expect("✗ dc by API was not sent: the key is not permitted")
 	})
 }
 
