@@ -245,7 +245,7 @@ func readHeaders(lines []string) (http.Header, error) {
 		if h == nil {
 			h = http.Header{}
 		}
-		h[name] = append(h[name], value)
+		h.Add(name, value)
 	}
 	return h, nil
 }

@@ -1,6 +1,7 @@
 package fetch_test
 
 import (
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -80,6 +81,14 @@ func TestADraftThatCanBeSentHasNothingToSay(t *testing.T) {
 	}
 }
 
+func TestHeadersOfOneNameGoOutInOrder(t *testing.T) {
+	k, d := checked()
+	d.Headers = []string{"Cookie: a=1", "cookie: b=2", "COOKIE: c=3"}
+	if got, want := fetch.Check(k, d).Request.Header, (http.Header{"Cookie": {"a=1", "b=2", "c=3"}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestProblemsNameTheirField(t *testing.T) {
 	for name, c := range map[string]struct {
 		change      func(*fetch.Draft)
@@ -97,6 +106,9 @@ func TestProblemsNameTheirField(t *testing.T) {
 		"control in header":     {func(d *fetch.Draft) { d.Headers = []string{"X: a\x01"} }, "headers", "control characters"},
 		"masked header":         {func(d *fetch.Draft) { d.Headers = []string{"X: " + model.Masked} }, "headers", "does not keep the value of X"},
 		"line break in a value": {func(d *fetch.Draft) { d.Headers = []string{"X: {{lines}}"} }, "headers", "line break"},
+		"a header beside its option": {func(d *fetch.Draft) {
+			d.Headers, d.Request.Options.WaitFor = []string{"x-unblock-expect: {}"}, ".a"
+		}, "wait_for", "keep one"},
 		"country in words":      {func(d *fetch.Draft) { d.Request.Country = "Germany" }, "country", "two small letters"},
 		"a field that is none":  {func(d *fetch.Draft) { d.Request.Required = []string{"title", "http://lab.test/"} }, "required", "write a CSS selector"},
 		"a key as a variable":   {func(d *fetch.Draft) { d.Request.URL = "{{key}}" }, "url", "{{key}}: it is a key"},
