@@ -21,7 +21,7 @@ type Draft struct {
 	Request model.FetchRequest
 	// Headers are lines "Name: value"; blank ones do not count.
 	Headers []string
-	// Fitting leaves out the options that the zone's product does not have.
+	// Fitting leaves out the options that the zone's product does not have, and what Trimmed does.
 	Fitting bool
 	// AnyZone checks what does not depend on the zone and the access method alone: a comparison has several.
 	AnyZone bool
@@ -162,11 +162,24 @@ func (rep *Report) fill(variables Variables, d Draft) (waiting []string) {
 		}
 		rep.Questions = slices.DeleteFunc(values, func(q ask.Question) bool { return q.Facts == nil })
 	}
+	if d.Fitting {
+		r = Trimmed(r)
+	}
 	var err error
 	r.Header, err = readHeaders(r.Header[""])
 	rep.stop("headers", err)
 	rep.Request = r
 	return waiting
+}
+
+// Trimmed is a request without the space around its texts that are one line each.
+func Trimmed(r model.FetchRequest) model.FetchRequest {
+	return r.MapTexts(func(field, text string) string {
+		if slices.Contains([]string{"url", "method", "country", "session", "tool", "args"}, field) {
+			return strings.TrimSpace(text)
+		}
+		return text
+	})
 }
 
 // Values are the questions for the values of all variables of a draft. Secrets are those that stand in a header which is one by

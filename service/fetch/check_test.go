@@ -64,7 +64,7 @@ func checked() (fetch.Known, fetch.Draft) {
 			key("batch-user", model.LevelUser, "demo:batch-user"), key("finance", model.LevelFinance, "demo:finance"),
 			key("tracked", model.LevelUser, ""), key("foreign", model.LevelUser, "demo:foreign"),
 		},
-		Variables: values{"host": "lab.test", "token": "env:TOKEN", "key": "refused", "lines": "a\nb"},
+		Variables: values{"host": "lab.test", "token": "env:TOKEN", "key": "refused", "lines": "a\nb", "spaced": " de\n"},
 		Now:       noon,
 	}
 	return known, fetch.Draft{Request: model.FetchRequest{
@@ -194,6 +194,10 @@ func TestWhatACheckLeavesForLater(t *testing.T) {
 	d.Fitting, d.Request.Options.Query = true, "tea"
 	if got := fetch.Check(k, d); len(got.Problems) > 0 || got.Request.Options.Query != "" {
 		t.Errorf("an option that the product does not have: %v", got.Problems)
+	}
+	d.Request.Country, d.Request.Session, d.Request.Body = "{{spaced}}", " s1 ", "{{spaced}}"
+	if r := fetch.Check(k, d).Request; r.Country != "de" || r.Session != "s1" || r.Body != " de\n" {
+		t.Errorf("values with space around them: %q, %q, %q", r.Country, r.Session, r.Body)
 	}
 }
 

@@ -154,12 +154,12 @@ func lineCount(s string) int {
 
 // input is what the form asks for, and what in its texts cannot be read.
 func (d draft) input() (fetch.Draft, []problem) {
-	r := model.FetchRequest{
-		Zone: model.Zone{Name: model.ZoneName(d.Zone)}, URL: strings.TrimSpace(d.URL), Via: model.Via(d.Via), Format: model.Format(d.Format), Body: d.Body,
-		Country: strings.TrimSpace(d.Country), Session: strings.TrimSpace(d.Session), Key: d.Key, Retries: -1, Options: d.Options,
-	}
-	if r.Via == model.ViaAgent {
-		r.Tool, r.Args = strings.TrimSpace(d.Tool), strings.TrimSpace(d.Args)
+	r := fetch.Trimmed(model.FetchRequest{
+		Zone: model.Zone{Name: model.ZoneName(d.Zone)}, URL: d.URL, Via: model.Via(d.Via), Format: model.Format(d.Format), Method: d.Method, Body: d.Body,
+		Country: d.Country, Session: d.Session, Key: d.Key, Retries: -1, Options: d.Options, Tool: d.Tool, Args: d.Args,
+	})
+	if r.Via != model.ViaAgent {
+		r.Tool, r.Args = "", ""
 	}
 	if r.Via == model.ViaAgent || r.Via == model.ViaBrowser {
 		r.Format = model.FormatRaw
@@ -167,8 +167,8 @@ func (d draft) input() (fetch.Draft, []problem) {
 	if r.Tool != "" {
 		r.URL = ""
 	}
-	if m := strings.TrimSpace(d.Method); m != methodGet {
-		r.Method = m
+	if r.Method == methodGet {
+		r.Method = ""
 	}
 	for line := range strings.Lines(d.Required) { // a comma may be part of a selector
 		if line = strings.TrimSpace(line); line != "" {
