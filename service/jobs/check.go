@@ -65,7 +65,7 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 
 // judge checks what does not depend on which of the inputs are launched: the files and the key.
 func (l *Launching) judge(ctx context.Context, c *Checked) {
-	if c.Err == nil {
+	if c.Err == nil && !c.draft.Preview {
 		c.Err = l.cfg.InputLists.check(c.Report)
 	}
 	if c.Err == nil {
@@ -265,6 +265,9 @@ func (l *Launching) choose(ctx context.Context, p model.Profile, r *Report) erro
 			left = " that are left"
 		}
 		r.note("sample", "a sample: %d of %d good rows%s", len(r.Request.Inputs), good, left)
+	}
+	if r.draft.Preview {
+		return refused
 	}
 	err := l.findBefore(ctx, r)
 	if err == nil && !again && !given && !r.draft.OnlyUnlaunched {

@@ -28,6 +28,8 @@ type Draft struct {
 	// InboxAuth sends along what the inbox checks, if webhooks come to it alone and Settings.Auth names nothing.
 	InboxAuth bool
 	MaxCost   float64
+	// Preview is for a preview alone: what matters to a launch alone is not looked at.
+	Preview bool
 	// Repeats is the job of the ledger in whose place it is launched with changes, or empty.
 	Repeats string
 }

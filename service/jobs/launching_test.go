@@ -393,6 +393,39 @@ func TestALaunchKeepsWhatItLeavesOut(t *testing.T) {
 	}
 }
 
+// What matters to a launch alone does not keep a draft from being previewed.
+func TestAPreviewNeedsNoLedgerAndNoFile(t *testing.T) {
+	taken := func(data string) error {
+		err := os.MkdirAll(filepath.Join(data, "lists"), 0o700)
+		return errors.Join(err, os.WriteFile(filepath.Join(data, "lists", "mine.ndjson"), nil, 0o600))
+	}
+	damaged := errors.New("the ledger is damaged")
+	for name, c := range map[string]struct {
+		state      state
+		unlaunched bool
+		want       string // the error of a preview
+	}{
+		"a list that is there":             {state: state{}},
+		"a ledger that cannot be read":     {state: state{unreadable: damaged}},
+		"what was launched is to be known": {state: state{unreadable: damaged}, unlaunched: true, want: "the ledger cannot be searched for the same inputs: the ledger is damaged"},
+		"a cost above the cap":             {state: state{overCap: model.BadField("max_cost", "%w", errCost)}, want: "max_cost: the job may cost more than its cap"},
+		"a key that is refused":            {state: state{keyErr: errors.New("it has expired")}, want: "it has expired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, data := c.state.launching(t)
+			noerr.Must(t, taken(data))
+			for _, preview := range []bool{false, true} {
+				d := urls("https://a.test/1")
+				d.SaveList, d.OnlyUnlaunched, d.Preview = "mine", c.unlaunched, preview
+				_, err := l.Check(t.Context(), d)
+				if !preview && err == nil || preview && (err == nil) != (c.want == "") || preview && err != nil && !strings.HasPrefix(err.Error(), c.want) {
+					t.Errorf("preview %v: %v, want %q", preview, err, c.want)
+				}
+			}
+		})
+	}
+}
+
 func TestTheChoiceToLeaveInputsOut(t *testing.T) {
 	earlier := EarlierJobs{Overlaps: []Overlap{{Job: model.Job{ID: "job-1", State: model.JobReady}}}}
 	s := state{others: earlier, dollars: 1}

@@ -100,7 +100,7 @@ func launchNew(ctx context.Context, t *task, f newJobFlags, args []string) (prin
 	name := args[0]
 	d := jobs.Draft{
 		Dataset: name, Sample: f.Sample, OnlyUnlaunched: f.OnlyUnlaunched, Rejects: f.Rejects, SaveList: f.SaveList,
-		Key: f.Key, InboxAuth: !f.Given.has("auth-header"), MaxCost: f.MaxCost.dollars,
+		Preview: f.Preview, Key: f.Key, InboxAuth: !f.Given.has("auth-header"), MaxCost: f.MaxCost.dollars,
 		Settings: model.JobSettings{
 			Discover: f.Discover, LimitPerInput: f.LimitPerInput, LimitTotal: f.Limit,
 			Notify: f.NotifyAddress, Endpoint: f.Endpoint, Auth: f.Auth, Format: f.Format, Plain: f.Plain,
@@ -133,7 +133,10 @@ func launchNew(ctx context.Context, t *task, f newJobFlags, args []string) (prin
 		return printed{}, err
 	}
 	if f.Preview {
-		if _, err := t.answer(ctx, r, given, ask.Nobody, ask.BadRows); err != nil {
+		if f.Again {
+			given.Always(ask.UnknownInputs)
+		}
+		if _, err := t.answer(ctx, r, given, ask.Nobody, ask.BadRows, ask.UnknownInputs); err != nil {
 			return printed{}, err
 		}
 		return printed{}, t.preview(ctx, r.Request)

@@ -61,7 +61,7 @@ func (l *launch) previewLookup() tea.Cmd {
 	l.dialog.Busy, l.dialog.Problem = true, ""
 	l.note("Asking the service for a preview: nothing is launched.")
 	jobs, d, from := l.m.deps.Jobs, l.draft(), l.source()
-	d.Sample = 0
+	d.Sample, d.Preview = 0, true
 	return kit.Load(kit.Jobs, &l.slot, l.m.deps.Ctx, func(ctx context.Context) (lookupPreviewed, error) {
 		var out lookupPreviewed
 		var err error
