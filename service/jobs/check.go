@@ -36,7 +36,9 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 	if err != nil {
 		return r, model.BadField("profile", "%w", err)
 	}
-	r.Follows = d.AsksForJobs()
+	if draft.Wait && !d.AsksForJobs() {
+		return r, model.BadField("wait", "the contract does not show how to ask for a job's state: choose dialect %s for profile %q, or leave it out", dialect.WithJobs(), p.Name)
+	}
 	r.Request = model.TriggerRequest{Dataset: draft.Dataset, Key: draft.Key, Settings: draft.Settings, MaxCost: draft.MaxCost, Repeats: draft.Repeats}
 	switch from := draft.From.(type) {
 	case Again:

@@ -28,8 +28,9 @@ type Draft struct {
 	// InboxAuth sends along what the inbox checks, if webhooks come to it alone and Settings.Auth names nothing.
 	InboxAuth bool
 	MaxCost   float64
-	// Preview is for a preview alone: what matters to a launch alone is not looked at.
-	Preview bool
+	// Preview is for a preview alone: what matters to a launch alone is not looked at. Wait is for a launch whose end is
+	// waited for: it needs a service that can be asked how the job stands.
+	Preview, Wait bool
 	// Repeats is the job of the ledger in whose place it is launched with changes, or empty.
 	Repeats string
 }
@@ -80,10 +81,8 @@ type Report struct {
 	// Unlaunched is the job without what jobs of the last hour have, where that is a choice.
 	Unlaunched *Checked
 	// Repeated is the job of Again, Missing what of it gave no data.
-	Repeated model.Job
-	Missing  Missing
-	// Follows says that the service can be asked how the job stands.
-	Follows   bool
+	Repeated  model.Job
+	Missing   Missing
 	Notes     []ask.Note
 	Questions []ask.Question
 

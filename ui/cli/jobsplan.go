@@ -16,7 +16,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
-	"zonedeck/service/dialect"
 	"zonedeck/service/inbox"
 	"zonedeck/service/jobs"
 	"zonedeck/service/rows"
@@ -78,13 +77,11 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 
 // check checks a draft, and says what it found and what the job is expected to cost.
 func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Report, error) {
+	d.Wait = f.Wait
 	r, err := t.Jobs.Check(ctx, d)
 	t.sayReport(r, d)
 	if err != nil {
 		return r, t.launchError(ctx, r, model.Job{}, err, f)
-	}
-	if f.Wait && !r.Follows {
-		return r, usage("--wait: the contract does not show how to ask for a job's state: choose dialect %s for profile %q, or leave --wait out; nothing was sent", dialect.WithJobs(), t.CurrentProfile().Name)
 	}
 	if len(r.Request.Inputs) > 0 {
 		t.app.say("zonedeck: %s of %s: %s", text.Counted(len(r.Request.Inputs), "input"), sanitizeLine(r.Request.Dataset), sanitizeLine(r.Estimate.String()))
@@ -294,7 +291,7 @@ func (t *task) launchError(ctx context.Context, r jobs.Report, job model.Job, er
 }
 
 // draftFields are the fields of a draft that Check refuses by themselves.
-var draftFields = []string{"source", "inputs", "columns", "discover", "only_unlaunched", "save_list"}
+var draftFields = []string{"source", "inputs", "columns", "discover", "only_unlaunched", "save_list", "wait"}
 
 // named replaces the fields of a job in an error by the names of their flags.
 func (f *launchFlags) named(err error) error {
@@ -304,7 +301,7 @@ func (f *launchFlags) named(err error) error {
 	}
 	flags := map[string]string{
 		"source": "--input", "inputs": "--input", "discover": "--discover", "limit": "--limit", "limit_total": "--limit", "limit_per_input": "--limit-per-input",
-		"notify": "--notify", "endpoint": "--endpoint", "format": "--format", "auth_header": "--auth-header", "key": "--key", "only_unlaunched": "--only-unlaunched", "save_list": "--save-list",
+		"notify": "--notify", "endpoint": "--endpoint", "format": "--format", "auth_header": "--auth-header", "key": "--key", "only_unlaunched": "--only-unlaunched", "save_list": "--save-list", "wait": "--wait",
 	}
 	if f.MaxCost.dollars > 0 { // else the cap is the profile's
 		flags["max_cost"] = "--max-cost"
