@@ -79,7 +79,7 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Report, error) {
 	d.Wait = f.Wait
 	r, err := t.Jobs.Check(ctx, d)
-	t.sayReport(r, d)
+	t.sayReport(r)
 	if err != nil {
 		return r, t.launchError(ctx, r, model.Job{}, err, f)
 	}
@@ -90,7 +90,7 @@ func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Rep
 }
 
 // sayReport prints the problems in the rows, and the notes.
-func (t *task) sayReport(r jobs.Report, d jobs.Draft) {
+func (t *task) sayReport(r jobs.Report) {
 	for _, p := range r.Rows.Problems {
 		where := r.Source
 		if at := p.Location(); at != "" {
@@ -105,9 +105,7 @@ func (t *task) sayReport(r jobs.Report, d jobs.Draft) {
 	if r.Rows.Folded > 0 {
 		t.app.say("zonedeck: %s: %s folded, because each input is sent once", r.Source, text.Counted(r.Rows.Folded, "repeated row"))
 	}
-	if d.Settings.Notify == model.InboxEndpoint || d.Settings.Endpoint == model.InboxEndpoint {
-		t.warnOfInbox()
-	}
+	t.warnOfInbox()
 	flags := map[string]string{"limit": " (--limit-per-input, --limit)", "auth_header": " (--auth-header '' sends none)"}
 	for _, n := range r.Notes {
 		switch {
@@ -120,9 +118,11 @@ func (t *task) sayReport(r jobs.Report, d jobs.Draft) {
 		}
 	}
 	for _, f := range r.LeftOut.Facts() {
+		words := factAt(f)
 		if f.Job.ID != "" {
-			t.app.say("zonedeck: %s and left out", factAt(f))
+			words += " and left out"
 		}
+		t.app.say("zonedeck: %s", words)
 	}
 }
 
@@ -161,7 +161,7 @@ var answers = map[ask.Kind]struct {
 	ask.Unsettled:     {"'COMMAND settle JOB' looks for one that may have started; --yes launches it", exitUsage},
 	ask.Unmatched:     {"--yes launches INPUTS", exitUsage},
 	ask.Lacking:       {"'COMMAND download JOB -o FILE --force' asks for the result again; --yes launches INPUTS", exitUsage},
-	ask.Unfitting:     {"--yes takes it", exitUsage},
+	ask.Unfitting:     {"--adopt with --yes takes it", exitUsage},
 	ask.AdminReason:   {"--admin-reason says why it must be this key", exitUsage},
 }
 
