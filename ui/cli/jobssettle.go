@@ -80,7 +80,7 @@ func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed
 		answer = one.Snapshot
 	}
 	given := ask.Answers{}.With(s.Question, ask.Answer{Text: answer})
-	if f.Yes {
+	if f.Yes && !f.Find { // what is found has to fit
 		given.Always(ask.Unfitting)
 	}
 	job, err := l.Decide(ctx, s, given)

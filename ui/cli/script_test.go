@@ -374,6 +374,15 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 		}
 		fmt.Fprintln(w, `{"snapshot_id":"sd_polled","dataset_id":"gd_products","status":"running"}`)
 	})
+	// A job of one input when it is looked for, and of two when it is taken.
+	mux.HandleFunc("POST /changes/datasets/v3/trigger", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	mux.HandleFunc("GET /changes/datasets/v3/snapshots", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `[{"id":"sd_changes","dataset_id":"gd_products","status":"running","created":%q}]`, time.Now().Format(time.RFC3339Nano))
+	})
+	var looked atomic.Int32
+	mux.HandleFunc("GET /changes/datasets/v3/progress/sd_changes", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"snapshot_id":"sd_changes","dataset_id":"gd_products","status":"running","inputs":%d}`, 2-looked.Add(1)%2)
+	})
 	mux.HandleFunc("POST /cuts/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_cuts"}`)
 	})
