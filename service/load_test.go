@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/internal/testrun"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 	if raw := os.Getenv(operatorEnv); raw != "" {
 		os.Exit(operate(raw))
 	}
+	testrun.Parallel(8)
 	goleak.VerifyTestMain(m)
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/internal/testrun"
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/meter"
 
@@ -25,7 +26,10 @@ import (
 
 const day = 24 * time.Hour
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testrun.Parallel(4)
+	goleak.VerifyTestMain(m)
+}
 
 // rig is a running emulator with a client that shares no connections with others.
 type rig struct {

@@ -7,13 +7,17 @@ import (
 	"go.uber.org/goleak"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/internal/testrun"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
 	"zonedeck/service/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testrun.Parallel(8) // most wait for timeouts
+	goleak.VerifyTestMain(m)
+}
 
 // fetched is the result of a fetch that comes to one.
 func fetched(t *testing.T, f *Fetcher, r model.FetchRequest) model.FetchResult {

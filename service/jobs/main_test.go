@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/internal/testrun"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(victimEnv); role != "" {
 		os.Exit(victim(role))
 	}
+	testrun.Parallel(8)
 	goleak.VerifyTestMain(m)
 }
 

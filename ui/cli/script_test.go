@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,6 +25,7 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/internal/schematest"
+	"zonedeck/internal/testrun"
 	"zonedeck/keystore"
 	"zonedeck/service/emulator"
 	"zonedeck/service/rehearsal"
@@ -34,9 +34,7 @@ import (
 // TestMain lets the test binary stand in for the program in scripts.
 func TestMain(m *testing.M) {
 	// Scripts and walks mostly wait for sockets and files: run more at once than there are processors.
-	if err := flag.Set("test.parallel", "4"); err != nil {
-		panic(err)
-	}
+	testrun.Parallel(6)
 	testscript.Main(m, map[string]func(){
 		"zonedeck": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -6,6 +6,7 @@ import (
 )
 
 func TestAJobThatIsRefusedSaysWhatToDoInJobsAndHistory(t *testing.T) {
+	t.Parallel()
 	s := startScripted(t)
 	h := newHome(t)
 	s.acme(h, "brightdata")

@@ -12,6 +12,7 @@ import (
 )
 
 func TestActivityHasWhatHappenedToKeys(t *testing.T) {
+	t.Parallel()
 	s := startScripted(t)
 	h := newHome(t)
 	s.acme(h, "brightdata")
@@ -36,6 +37,7 @@ func TestActivityHasWhatHappenedToKeys(t *testing.T) {
 }
 
 func TestAKeyThatAJobFindsRejectedStandsInHistory(t *testing.T) {
+	t.Parallel()
 	s := startScripted(t)
 	h := newHome(t)
 	s.acme(h, "brightdata")
@@ -47,6 +49,7 @@ func TestAKeyThatAJobFindsRejectedStandsInHistory(t *testing.T) {
 }
 
 func TestTheReasonForAnAdminKeyStandsInHistory(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.run("--profile", "local", "request", "http://lab.test/ok", "--zone", "unlocker_demo", "--key", "old-admin")
 	h.run("--profile", "local", "request", "http://lab.test/ok", "--zone", "unlocker_demo", "--key", "old-admin", "--admin-reason", "a rotation")
@@ -57,6 +60,7 @@ func TestTheReasonForAnAdminKeyStandsInHistory(t *testing.T) {
 }
 
 func TestTheBlastRadiusHasProfilesRequestsAndJobs(t *testing.T) {
+	t.Parallel()
 	s := startScripted(t)
 	h := newHome(t)
 	s.acme(h, "brightdata")
@@ -78,6 +82,7 @@ func TestTheBlastRadiusHasProfilesRequestsAndJobs(t *testing.T) {
 }
 
 func TestTwoConsolesEditOneKey(t *testing.T) {
+	t.Parallel()
 	s := startScripted(t)
 	h := newHome(t)
 	s.acme(h, "brightdata")
@@ -120,6 +125,7 @@ func TestTwoConsolesEditOneKey(t *testing.T) {
 }
 
 func TestARotationOfADemoKeyIsProvedAndOutlivesTheEmulator(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	t.Run("in the console", func(t *testing.T) {
 		h.t = t

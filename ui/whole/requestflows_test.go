@@ -3,6 +3,7 @@ package whole
 import "testing"
 
 func TestNextStepsKeepWhatWasEditedSince(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.run("request", "http://lab.test/captcha", "--zone", "datacenter_demo")
 	p := h.open(200, 60)
@@ -17,6 +18,7 @@ func TestNextStepsKeepWhatWasEditedSince(t *testing.T) {
 }
 
 func TestMotionKeysMoveInMenusAndDialogs(t *testing.T) {
+	t.Parallel()
 	p := newHome(t).open(120, 40)
 	ready(p)
 	p.PressFor("y", "›b    body")

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +20,7 @@ import (
 	"github.com/creack/pty"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/internal/testrun"
 )
 
 // patience bounds every wait for a screen; a wait ends as soon as what it waits
@@ -41,9 +40,7 @@ var binary struct {
 // handled here is at its default there. The programs mostly wait for screens, so that more tests run at
 // once than there are processors, unless -parallel says how many.
 func TestMain(m *testing.M) {
-	if flag.Parse(); flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = flag.Set("test.parallel", strconv.Itoa(max(8, runtime.GOMAXPROCS(0))))
-	}
+	testrun.Parallel(12)
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
