@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +53,7 @@ type launch struct {
 	typed   []widget.Field
 	way     model.CollectMethod // how the form collects, as far as it is known
 	key     model.Key           // which it is launched with, as it was when the form changed
+	asksWhy bool                // its value is that of an ADMIN key, by whatever name
 	// unlaunched says that what jobs of the last hour have was left out of what was checked.
 	unlaunched bool
 	inbox      struct {
@@ -205,8 +207,10 @@ func (l *launch) changed() {
 	l.hideTyped(source != sourceTyped)
 	l.offerAuth()
 	l.showSettings()
-	l.key = l.m.launches.keyNamed(l.form.Value(fieldKey))
-	l.form.SetHidden(fieldReason, l.key.Level != model.LevelAdmin)
+	key := l.m.launches.keyNamed(l.form.Value(fieldKey))
+	l.asksWhy = key.Level == model.LevelAdmin || l.asksWhy && key.Name == l.key.Name
+	l.key = key
+	l.form.SetHidden(fieldReason, !l.asksWhy)
 	l.ready, l.dialog.Deliberate = false, false
 	l.dialog.Submit = "check the inputs"
 	l.dialog.Problem = ""
@@ -305,6 +309,10 @@ func (l *launch) show() tea.Cmd {
 	case why != "":
 		l.note("Nothing was sent.", problemLines(in.Problems))
 		return l.refuse(field, why)
+	}
+	if slices.ContainsFunc(r.Questions, func(q ask.Question) bool { return q.Kind == ask.AdminReason }) {
+		l.asksWhy = true
+		l.form.SetHidden(fieldReason, false)
 	}
 	l.ready, l.dialog.Deliberate = true, true
 	l.dialog.Submit = "launch " + text.Counted(len(r.Request.Inputs), "input")

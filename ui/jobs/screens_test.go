@@ -377,6 +377,42 @@ func TestAnAdminKeyLaunchesOnlyForAReasonThatIsRecorded(t *testing.T) {
 	})
 }
 
+func TestAnAdminKeyByAnotherNameIsAskedForItsReason(t *testing.T) {
+	reason := ask.Question{Kind: ask.AdminReason, About: "etl", Want: ask.Reason, Text: "a job is automation, which never uses ADMIN"}
+	f := &fakeJobs{}
+	f.check = func(r *service.Report) error {
+		if r.Request.Key != "etl" {
+			return nil
+		}
+		return asking(reason)(r)
+	}
+	flow(t, f, "brightdata", 100, 40, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.ExpectNot("Why ADMIN")
+		s.Press("ctrl+s")
+		s.Expect("Why ADMIN", "launch 1 input")
+		s.Press("ctrl+s")
+		s.Expect("›Why ADMIN", "a job is automation, which never uses ADMIN")
+		s.Type("the others are being rotated")
+		s.Press("ctrl+s", "ctrl+s", "y")
+		s.Expect("launched job-1")
+		if got := f.given.To(reason).Text; got != "the others are being rotated" {
+			t.Errorf("the reason is %q", got)
+		}
+		// Another key has its own judgement.
+		fillDialog(s, "https://a.test/2")
+		s.Press("ctrl+s")
+		s.Expect("Why ADMIN")
+		s.Press("tab")
+		for _, key := range []string{"boss", "etl"} {
+			s.Press("enter")
+			s.Type(key)
+			s.Press("enter", "shift+tab")
+		}
+		s.ExpectNot("Why ADMIN")
+	})
+}
+
 func TestAReadOnlyProfileOffersNoLaunch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, &fakeJobs{}, "brightdata", 100, 30)
