@@ -61,8 +61,6 @@ const (
 	NewValue Kind = "new value"
 	// Vouch records a step on a person's word. It wants a Reason.
 	Vouch Kind = "vouch"
-	// Candidate is which job of the service's list a job is. It wants OneOf.
-	Candidate Kind = "candidate"
 )
 
 // Want is the kind of answer that a question wants.
@@ -73,7 +71,6 @@ const (
 	YesNo  Want = iota
 	Reason      // a text
 	Secret
-	OneOf // one of the question's options
 )
 
 // ID identifies a question: an answer to it is not one to another job, key or profile.
@@ -92,8 +89,6 @@ type Question struct {
 	// Facts are what an operator decides by, in order.
 	Facts []Fact
 	Want  Want
-	// Options are the answers to choose from, for OneOf.
-	Options []Option
 }
 
 // Fact is one thing to decide by: what happened, by which job (the zero value for none), and what follows from it.
@@ -102,11 +97,6 @@ type Fact struct {
 	Text    string
 	Job     model.Job
 	Outcome string
-}
-
-// Option is one answer to choose. Against is what speaks against it, "" for nothing.
-type Option struct {
-	Value, Text, Against string
 }
 
 // ID identifies the question.
@@ -133,7 +123,7 @@ type Note struct {
 type Answer struct {
 	// Yes agrees to a YesNo.
 	Yes bool
-	// Text is a Reason, or the value of the option that was chosen.
+	// Text is a Reason.
 	Text   string
 	Secret keystore.Secret
 }
@@ -146,7 +136,7 @@ func (a Answer) Answers(w Want) bool {
 	switch w {
 	case Secret:
 		return !a.Secret.Empty()
-	case Reason, OneOf:
+	case Reason:
 		return strings.TrimSpace(a.Text) != ""
 	default:
 		return a.Yes

@@ -48,7 +48,6 @@ func TestAnAnswerGivesWhatIsWanted(t *testing.T) {
 		{ask.Agreed, ask.Reason, false},
 		{ask.Answer{Text: " "}, ask.Reason, false},
 		{ask.Answer{Text: "migration"}, ask.Reason, true},
-		{ask.Answer{Text: "s_1"}, ask.OneOf, true},
 		{ask.Agreed, ask.Secret, false},
 	} {
 		if got := c.answer.Answers(c.want); got != c.gives {

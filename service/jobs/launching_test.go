@@ -44,7 +44,7 @@ type state struct {
 
 	sent     []model.TriggerRequest
 	admitted string
-	settled  string
+	settled  Fate
 	sure     bool
 }
 
@@ -102,7 +102,7 @@ func (s *state) Claim(_ context.Context, id, snapshot string, sure bool) (model.
 	if s.doubt != "" && !sure {
 		return model.Job{}, &DoubtError{Job: id, Snapshot: snapshot, Against: s.doubt}
 	}
-	s.settled, s.sure = snapshot, sure
+	s.settled, s.sure = Started(snapshot), sure
 	return model.Job{ID: id}, nil
 }
 
@@ -521,36 +521,34 @@ func TestAJobThatMayHaveStartedIsSettled(t *testing.T) {
 	}
 	found := []Candidate{candidate("sd_1", ""), candidate("sd_2", "it can be job-8 as well")}
 	for name, c := range map[string]struct {
-		state  state
-		answer string
-		doubt  string // what has to be answered, too
-		sure   bool
+		state state
+		fate  Fate
+		doubt string // what has to be answered, too
+		sure  bool
 	}{
-		"as one that fits":                      {state{candidates: found}, "sd_1", "", false},
-		"as one in doubt":                       {state{candidates: found}, "sd_2", "it can be job-8 as well", true},
-		"as one that the service puts in doubt": {state{candidates: found, doubt: "it has 2 inputs"}, "sd_1", "sd_1 may not be job job-7: it has 2 inputs", true},
+		"as one that fits":                      {state{candidates: found}, Started("sd_1"), "", false},
+		"as one in doubt":                       {state{candidates: found}, Started("sd_2"), "it can be job-8 as well", true},
+		"as one that the service puts in doubt": {state{candidates: found, doubt: "it has 2 inputs"}, Started("sd_1"), "sd_1 may not be job job-7: it has 2 inputs", true},
 		"as not started where one fits":         {state{candidates: found}, DidNotStart, "in the service's list it can be sd_1 or sd_2 (it can be job-8 as well)", false},
 		"as not started where none does":        {state{}, DidNotStart, "", false},
 		"as not started unseen":                 {state{listErr: errNoList}, DidNotStart, "nobody has looked: the service's list could not be read (the service's list of jobs cannot be asked for)", false},
 		"by its webhook":                        {state{candidates: found}, Await, "", false},
+		"as a job with the name of a fate":      {state{candidates: append(found, candidate(string(Await), "it is odd"))}, Started(Await), "it is odd", true},
+		"as another with one":                   {state{}, Started(DidNotStart), "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := c.state
 			s.repeated = model.Job{ID: "job-7", State: model.JobMayHave, Inputs: 1}
 			l, _ := s.launching(t)
 			settlement := noerr.Try(l.Settle(t.Context(), "job-7")).Must(t)
-			if _, err := l.Decide(t.Context(), settlement, nil); err == nil || s.settled != "" {
-				t.Fatal("it was settled without an answer")
-			}
-			given := ask.Answers{}.With(settlement.Question, ask.Answer{Text: c.answer})
-			_, err := l.Decide(t.Context(), settlement, given)
+			_, err := l.Decide(t.Context(), settlement, c.fate, nil)
 			if q, asked := ask.Missing(err, ask.Unfitting); asked != (c.doubt != "") || q.Text != c.doubt {
 				t.Fatalf("%v, want %q", err, c.doubt)
 			} else if asked {
-				_, err = l.Decide(t.Context(), settlement, given.With(q, ask.Agreed))
+				_, err = l.Decide(t.Context(), settlement, c.fate, ask.Answers{}.With(q, ask.Agreed))
 			}
-			if err != nil || s.settled != c.answer || s.sure != c.sure {
-				t.Errorf("settled as %q, sure %v: %v", s.settled, s.sure, err)
+			if err != nil || s.settled != c.fate || s.sure != c.sure {
+				t.Errorf("settled as %#v, sure %v: %v", s.settled, s.sure, err)
 			}
 		})
 	}

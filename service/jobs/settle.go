@@ -15,12 +15,29 @@ import (
 	"zonedeck/service/ledger"
 )
 
-// The answers to which job a job that may have started is, besides the identifiers of the service's jobs.
+// Fate is what became of a job that may have started: a Started, DidNotStart or Await.
+type Fate interface{ fate() string }
+
+// Started says that it is the service's job with this identifier.
+type Started string
+
+func (s Started) fate() string { return "started as " + string(s) }
+
+// unlisted says that it is no job of the service's list.
+type unlisted string
+
+func (u unlisted) fate() string { return string(u) }
+
 const (
-	// DidNotStart says that it is none of them, Await that its webhook will say.
-	DidNotStart = "not started"
-	Await       = "webhook"
+	DidNotStart unlisted = "not started"
+	Await       unlisted = "awaited" // its webhook will say
 )
+
+// FateOption is what a job that may have started can be. Against is what speaks against it, "" for nothing.
+type FateOption struct {
+	Fate          Fate
+	Text, Against string
+}
 
 // Settlement is what is known of a job that may have started, and what it can be.
 type Settlement struct {
@@ -28,17 +45,17 @@ type Settlement struct {
 	Candidates []Candidate
 	// Problem is why the service's list could not be read.
 	Problem error
-	// Question is which of the candidates it is. An option that something speaks against is taken once a question of kind
+	// Options are the candidates, DidNotStart and Await. One that something speaks against is taken once a question of kind
 	// ask.Unfitting is answered.
-	Question ask.Question
+	Options []FateOption
 }
 
 // Settle looks for a job that may have started in the service's list. Nothing is changed. The error is the ledger's, or that
 // of a job that is settled already; a list that cannot be read is the Settlement's Problem.
 func (l *Launching) Settle(ctx context.Context, id string) (Settlement, error) {
-	s := Unlisted(id)
-	var err error
-	if s.Job, err = l.cfg.Machine.Job(ctx, id); err != nil {
+	job, err := l.cfg.Machine.Job(ctx, id)
+	s := Settlement{Job: job}
+	if err != nil {
 		return s, err
 	}
 	s.Candidates, s.Problem = l.cfg.Settler.Candidates(ctx, id)
@@ -50,21 +67,14 @@ func (l *Launching) Settle(ctx context.Context, id string) (Settlement, error) {
 		if c.Inputs >= 0 && c.Against == "" {
 			text = counted(c.Inputs, "input") + " · " + text
 		}
-		s.Question.Options = append(s.Question.Options, ask.Option{Value: c.Snapshot, Text: text, Against: c.Against})
+		s.Options = append(s.Options, FateOption{Started(c.Snapshot), text, c.Against})
 	}
-	none := ask.Option{Value: DidNotStart, Text: "it has not started", Against: s.fitting()}
+	none := FateOption{DidNotStart, "it has not started", s.fitting()}
 	if s.Problem != nil {
 		none.Against = fmt.Sprintf("nobody has looked: the service's list could not be read (%v)", s.Problem)
 	}
-	s.Question.Options = append(s.Question.Options, none, ask.Option{Value: Await, Text: "wait for its webhook"})
+	s.Options = append(s.Options, none, FateOption{Await, "wait for its webhook", ""})
 	return s, nil
-}
-
-// Unlisted is the settlement of a job by somebody who knows what became of it: the service's list is not looked at before.
-func Unlisted(id string) Settlement {
-	return Settlement{Job: model.Job{ID: id}, Question: ask.Question{
-		Kind: ask.Candidate, About: id, Want: ask.OneOf, Text: "which job of the service's list is " + id,
-	}}
 }
 
 // fitting names the candidates that have the job's number of inputs, or may have, and what speaks against each; "" for none.
@@ -127,33 +137,31 @@ var ErrNoneFits = errors.New("no job of the service's list fits")
 // Begun says how long before or after the POST a candidate began: "5s after the POST".
 func (c Candidate) Begun() string { return fromPost(c.After.Round(time.Second)) + " the POST" }
 
-// Decide settles a job by the answer to its question. An answer that something speaks against needs another one to an
-// ask.Unfitting question about the job, which the *ask.Unanswered has.
+// Decide settles a job. What something speaks against needs an answer to an ask.Unfitting question about the job, which the
+// *ask.Unanswered has. Somebody who knows what became of the job needs no Settlement of Settle, only the job's identifier.
 //
 // Other errors: those of Settler.Claim, NotStarted and AwaitWebhook.
-func (l *Launching) Decide(ctx context.Context, s Settlement, a ask.Answers) (model.Job, error) {
-	if err := a.Open([]ask.Question{s.Question}); err != nil {
-		return s.Job, err
-	}
-	id, value := s.Job.ID, strings.TrimSpace(a.To(s.Question).Text)
+func (l *Launching) Decide(ctx context.Context, s Settlement, fate Fate, a ask.Answers) (model.Job, error) {
+	id := s.Job.ID
 	doubt := func(against string) ask.Question {
-		return ask.Question{Kind: ask.Unfitting, About: id + " " + value, Text: against}
+		return ask.Question{Kind: ask.Unfitting, About: id + " " + fate.fate(), Text: against}
 	}
-	for _, o := range s.Question.Options {
-		if o.Value != value || o.Against == "" {
+	for _, o := range s.Options {
+		if o.Fate != fate || o.Against == "" {
 			continue
 		}
 		if err := a.Open([]ask.Question{doubt(o.Against)}); err != nil {
 			return s.Job, err
 		}
 	}
-	switch value {
-	case DidNotStart:
+	started, is := fate.(Started)
+	switch {
+	case fate == DidNotStart:
 		return l.cfg.Settler.NotStarted(ctx, id)
-	case Await:
+	case !is:
 		return l.cfg.Settler.AwaitWebhook(ctx, id)
 	}
-	job, err := l.cfg.Settler.Claim(ctx, id, value, a.To(doubt("")).Yes)
+	job, err := l.cfg.Settler.Claim(ctx, id, string(started), a.To(doubt("")).Yes)
 	if in, ok := errors.AsType[*DoubtError](err); ok {
 		return job, &ask.Unanswered{Questions: []ask.Question{doubt(in.Error())}}
 	}

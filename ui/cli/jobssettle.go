@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
@@ -57,12 +58,12 @@ unknown.`,
 func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed, error) {
 	id := args[0]
 	l := t.Jobs.Launching
-	s, answer := jobs.Unlisted(id), f.Adopt
+	s, fate := jobs.Settlement{Job: model.Job{ID: id}}, jobs.Fate(jobs.Started(f.Adopt))
 	switch {
 	case f.Webhook:
-		answer = jobs.Await
+		fate = jobs.Await
 	case f.NotStarted:
-		answer = jobs.DidNotStart
+		fate = jobs.DidNotStart
 	case f.Adopt == "":
 		var err error
 		if s, err = l.Settle(ctx, id); cmp.Or(err, s.Problem) != nil {
@@ -77,13 +78,13 @@ func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed
 		}
 		t.app.say("zonedeck: %s is the only job of %s in the service's list with %s about that time, begun %s; the list does not say by whom",
 			sanitizeLine(one.Snapshot), sanitizeLine(s.Job.Dataset), text.Counted(s.Job.Inputs, "input"), one.Begun())
-		answer = one.Snapshot
+		fate = jobs.Started(one.Snapshot)
 	}
-	given := ask.Answers{}.With(s.Question, ask.Answer{Text: answer})
+	given := ask.Answers{}
 	if f.Yes && !f.Find { // what is found has to fit
 		given.Always(ask.Unfitting)
 	}
-	job, err := l.Decide(ctx, s, given)
+	job, err := l.Decide(ctx, s, fate, given)
 	if err != nil {
 		return printed{}, settleError(ctx, err)
 	}

@@ -25,8 +25,8 @@ func askedFor(key string, urls ...string) model.TriggerRequest {
 }
 
 func TestAJobThatMayHaveStartedIsAdoptedInOneStep(t *testing.T) {
-	f := &fakeJobs{jobs: []model.Job{lostJob()}, options: []ask.Option{
-		{Value: "sd_same", Text: "2 inputs · running, begun 2s after the POST"}, {Value: "sd_other", Text: "ready, begun 3s before the POST", Against: "it has 5 inputs and not 2"},
+	f := &fakeJobs{jobs: []model.Job{lostJob()}, options: []service.FateOption{
+		{Fate: service.Started("sd_same"), Text: "2 inputs · running, begun 2s after the POST"}, {Fate: service.Started("sd_other"), Text: "ready, begun 3s before the POST", Against: "it has 5 inputs and not 2"},
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s")
@@ -39,7 +39,7 @@ func TestAJobThatMayHaveStartedIsAdoptedInOneStep(t *testing.T) {
 }
 
 func TestAJobThatSomethingSpeaksAgainstIsAdoptedByAYes(t *testing.T) {
-	f := &fakeJobs{jobs: []model.Job{lostJob()}, options: []ask.Option{{Value: "sd_other", Text: "ready", Against: "it can be job-6 as well"}}}
+	f := &fakeJobs{jobs: []model.Job{lostJob()}, options: []service.FateOption{{Fate: service.Started("sd_other"), Text: "ready", Against: "it can be job-6 as well"}}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s", "1")
 		s.Expect("Is it sd_other?", "it can be job-6 as well")
@@ -76,7 +76,7 @@ func TestAListThatCannotBeReadIsNoReasonToMarkAJob(t *testing.T) {
 		s.Press("n")
 		s.Expect("may have started")
 		s.Press("s")
-		f.listErr, f.options = nil, []ask.Option{{Value: "sd_same"}}
+		f.listErr, f.options = nil, []service.FateOption{{Fate: service.Started("sd_same")}}
 		s.Press("enter")
 		s.Expect("1 job of the service's list can be it", "it is sd_same")
 		s.Press("x", "y")
@@ -212,7 +212,7 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedFor(t *testing.T) {
 
 // One key does not mark a job while the service's list has jobs that can be it.
 func TestAJobThatTheListMayHaveIsMarkedByAYesAlone(t *testing.T) {
-	f := &fakeJobs{jobs: []model.Job{lostJob()}, options: []ask.Option{{Value: "sd_same"}}, against: "it can be sd_same"}
+	f := &fakeJobs{jobs: []model.Job{lostJob()}, options: []service.FateOption{{Fate: service.Started("sd_same")}}, against: "it can be sd_same"}
 	flow(t, f, "brightdata", 120, 30, func(s *uitest.Screen) {
 		s.Press("s", "x")
 		s.Expect("Has job-7 not started?", "It can be sd_same. If job-7 has started", "billed a second time")

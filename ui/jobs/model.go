@@ -27,7 +27,7 @@ type Jobs interface {
 	Check(ctx context.Context, d service.Draft) (service.Report, error)
 	Launch(ctx context.Context, r service.Report, a ask.Answers) (service.Launched, error)
 	Settle(ctx context.Context, jobID string) (service.Settlement, error)
-	Decide(ctx context.Context, s service.Settlement, a ask.Answers) (model.Job, error)
+	Decide(ctx context.Context, s service.Settlement, fate service.Fate, a ask.Answers) (model.Job, error)
 	// PreviewJob shows what a job would give, and launches none.
 	PreviewJob(ctx context.Context, r model.TriggerRequest) (service.LookupPreview, error)
 	// Follow has the jobs in flight asked for, until ctx ends.

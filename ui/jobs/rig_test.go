@@ -51,7 +51,7 @@ type fakeJobs struct {
 	// launch decides the result of a launch.
 	launch func(model.Job) (model.Job, error)
 	// options are what a job can be besides not started, against speaks against that, listErr is why nobody knows.
-	options []ask.Option
+	options []service.FateOption
 	against string
 	listErr error
 	// preview is what every preview shows.
@@ -171,31 +171,29 @@ func (f *fakeJobs) Launch(ctx context.Context, r service.Report, given ask.Answe
 }
 
 func (f *fakeJobs) Settle(_ context.Context, id string) (service.Settlement, error) {
-	s := service.Unlisted(id)
-	s.Job, s.Problem = f.job(id), f.listErr
-	s.Candidates = make([]service.Candidate, len(f.options))
-	none := ask.Option{Value: service.DidNotStart, Text: "it has not started", Against: f.against}
-	s.Question.Options = append(slices.Clone(f.options), none, ask.Option{Value: service.Await, Text: "wait for its webhook"})
-	return s, nil
+	none := service.FateOption{Fate: service.DidNotStart, Text: "it has not started", Against: f.against}
+	return service.Settlement{
+		Job: f.job(id), Problem: f.listErr, Candidates: make([]service.Candidate, len(f.options)),
+		Options: append(slices.Clone(f.options), none, service.FateOption{Fate: service.Await, Text: "wait for its webhook"}),
+	}, nil
 }
 
 // Decide asks about what something speaks against.
-func (f *fakeJobs) Decide(_ context.Context, s service.Settlement, given ask.Answers) (model.Job, error) {
-	value := given.To(s.Question).Text
-	for _, o := range s.Question.Options {
-		doubt := ask.Question{Kind: ask.Unfitting, About: s.Job.ID + " " + value, Text: o.Against}
-		if o.Value == value && o.Against != "" && !given.To(doubt).Yes {
+func (f *fakeJobs) Decide(_ context.Context, s service.Settlement, fate service.Fate, given ask.Answers) (model.Job, error) {
+	for _, o := range s.Options {
+		doubt := ask.Question{Kind: ask.Unfitting, About: s.Job.ID, Text: o.Against}
+		if o.Fate == fate && o.Against != "" && !given.To(doubt).Yes {
 			return s.Job, &ask.Unanswered{Questions: []ask.Question{doubt}}
 		}
 	}
 	return f.change(s.Job.ID, func(j *model.Job) {
-		switch value {
+		switch fate {
 		case service.DidNotStart:
 			j.State = model.JobNotSent
 		case service.Await:
 			j.WebhookDue = time.Now().Add(30 * time.Minute)
 		default:
-			j.State, j.Snapshot = model.JobReady, value
+			j.State, j.Snapshot = model.JobReady, fmt.Sprint(fate)
 		}
 	}), nil
 }

@@ -53,9 +53,9 @@ func (st *settling) begin(j model.Job) tea.Cmd {
 func (st *settling) offer(s service.Settlement) tea.Cmd {
 	again := widget.MenuItem{Key: "w", Label: "launch it again", Note: "asks first", Intent: st.m.repeats.check(s.Job, false)}
 	items := []widget.MenuItem{}
-	for i, o := range s.Question.Options {
-		item := widget.MenuItem{Label: o.Text, Intent: kit.Call(kit.Jobs, func() tea.Cmd { return st.decide(s, o) })}
-		switch o.Value {
+	for i, o := range s.Options {
+		item := widget.MenuItem{Label: o.Text, Intent: kit.Call(kit.Jobs, func() tea.Cmd { return st.by(s, nil, o) })}
+		switch o.Fate {
 		case service.DidNotStart:
 			item.Key, item.Note = "x", "mark it so"
 			if o.Against != "" {
@@ -67,7 +67,7 @@ func (st *settling) offer(s service.Settlement) tea.Cmd {
 				item.Disabled = "the service has no inbox address"
 			}
 		default:
-			item.Key, item.Label, item.Note = fmt.Sprint((i+1)%10), "it is "+o.Value, o.Text
+			item.Key, item.Label, item.Note = fmt.Sprint((i+1)%10), "it is "+fmt.Sprint(o.Fate), o.Text
 			if o.Against != "" {
 				item.Note = "✗ " + o.Against + " · " + o.Text
 			}
@@ -87,19 +87,15 @@ func (st *settling) offer(s service.Settlement) tea.Cmd {
 	return tea.Batch(open, kit.Fail("the service's list: "+s.Problem.Error()))
 }
 
-// decide settles a job as it was chosen. Where something speaks against that, it asks first.
-func (st *settling) decide(s service.Settlement, o ask.Option) tea.Cmd {
-	return st.by(s, ask.Answers{}.With(s.Question, ask.Answer{Text: o.Value}), o)
-}
-
-func (st *settling) by(s service.Settlement, given ask.Answers, o ask.Option) tea.Cmd {
+// by settles a job as it was chosen. Where something speaks against that, it asks first.
+func (st *settling) by(s service.Settlement, given ask.Answers, o service.FateOption) tea.Cmd {
 	jobs, hooks, now := st.m.deps.Jobs, st.m.deps.Inbox, st.m.deps.Clock.Now
 	type settled struct {
 		model.Job
 		text string // in place of the job's state
 	}
 	return kit.Load(kit.Jobs, &st.slot, st.m.deps.Ctx, func(ctx context.Context) (out settled, err error) {
-		if out.Job, err = jobs.Decide(ctx, s, given); err != nil || o.Value != service.Await {
+		if out.Job, err = jobs.Decide(ctx, s, o.Fate, given); err != nil || o.Fate != service.Await {
 			return out, err
 		}
 		out.text = "waiting for its webhook until " + text.Clock(out.WebhookDue, now()) + "; nothing was sent"
@@ -127,17 +123,17 @@ func (st *settling) by(s service.Settlement, given ask.Answers, o ask.Option) te
 }
 
 // askDoubt asks whether a job is settled so although something speaks against it.
-func (st *settling) askDoubt(s service.Settlement, given ask.Answers, o ask.Option, q ask.Question) tea.Cmd {
+func (st *settling) askDoubt(s service.Settlement, given ask.Answers, o service.FateOption, q ask.Question) tea.Cmd {
 	id := s.Job.ID
 	spec := widget.Asking{
-		Title: "Is it " + o.Value + "?", Yes: "it is " + id,
-		Body:      fmt.Sprintf("%s: %s. If it is another job, %s counts as launched although its inputs may never have run.", o.Value, q.Text, id),
+		Title: "Is it " + fmt.Sprint(o.Fate) + "?", Yes: "it is " + id,
+		Body:      fmt.Sprintf("%s: %s. If it is another job, %s counts as launched although its inputs may never have run.", fmt.Sprint(o.Fate), q.Text, id),
 		Questions: []ask.Question{q}, Then: func(yes ask.Answers) tea.Msg {
 			maps.Copy(yes, given)
 			return kit.Call(kit.Jobs, func() tea.Cmd { return st.by(s, yes, o) })
 		},
 	}
-	if o.Value == service.DidNotStart {
+	if o.Fate == service.DidNotStart {
 		spec.Title, spec.Yes = "Has "+id+" not started?", "mark it as not started"
 		spec.Body = fmt.Sprintf("%s If %s has started, the same inputs launched again are billed a second time.", widget.Sentence(q.Text), id)
 	}

@@ -100,11 +100,6 @@ func answerField(q ask.Question) (f Field, ok bool) {
 		f.Label, f.Secret = "Secret", true
 	case ask.Reason:
 		f.Label = "Reason"
-	case ask.OneOf:
-		f.Kind = FieldPick
-		for _, o := range q.Options {
-			f.Options = append(f.Options, Option{Value: o.Value, Label: o.Text, Note: o.Against})
-		}
 	default:
 		return f, false
 	}
