@@ -28,9 +28,10 @@ type unlisted string
 
 func (u unlisted) fate() string { return string(u) }
 
+// DidNotStart says that it has not started, Await that its webhook will say.
 const (
 	DidNotStart unlisted = "not started"
-	Await       unlisted = "awaited" // its webhook will say
+	Await       unlisted = "awaited"
 )
 
 // FateOption is what a job that may have started can be. Against is what speaks against it, "" for nothing.
