@@ -77,22 +77,65 @@ func (r *Resolver) identity(ctx context.Context) (*age.X25519Identity, error) {
 	if k.protection == Unprotected {
 		return plainIdentity(r.o.AgeIdentityFile, k.text)
 	}
-	sum := sha256.Sum256(b)
-	r.unlocking.Lock()
-	defer r.unlocking.Unlock()
-	if r.unlocked != nil && r.unlockedOf == sum {
-		return r.unlocked, nil
+	if mayAsk(ctx) { // one question at a time, and none for what the last one has opened
+		if err := enter(ctx, r.asking); err != nil {
+			return nil, &lockedError{r.o.AgeIdentityFile, err}
+		}
+		defer func() { <-r.asking }()
 	}
-	text, err := r.opened(ctx, k)
+	sum := sha256.Sum256(b)
+	if u := r.unlocked.Load(); u != nil && u.file == sum {
+		return u.id, nil
+	}
+	phrase, err := r.passphrase(ctx, k)
+	if err == nil {
+		err = enter(ctx, r.unlocking)
+	}
+	if err != nil {
+		return nil, &lockedError{r.o.AgeIdentityFile, err}
+	}
+	defer func() { <-r.unlocking }()
+	if u := r.unlocked.Load(); u != nil && u.file == sum {
+		return u.id, nil
+	}
+	text, err := openedBy(k, phrase)
 	if err != nil {
 		return nil, &lockedError{r.o.AgeIdentityFile, err}
 	}
 	id, err := plainIdentity(r.o.AgeIdentityFile, text)
 	if err == nil {
-		r.unlocked, r.unlockedOf = id, sum
+		r.unlocked.Store(&unlocked{id, sum, phrase})
 	}
 	return id, err
 }
+
+// enter takes the one place of a channel, or ends with the context.
+func enter(ctx context.Context, place chan struct{}) error {
+	select {
+	case place <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Passphrase is the one that has opened the key to the secrets folder, empty if none has.
+func (r *Resolver) Passphrase() Secret {
+	if u := r.unlocked.Load(); u != nil {
+		return u.phrase
+	}
+	return Secret{}
+}
+
+type mayAskKey struct{}
+
+// MayAsk is a context in which a person may be asked for a passphrase, or may not: what must not ask does not wait for
+// an answer either. In other contexts it may.
+func MayAsk(ctx context.Context, may bool) context.Context {
+	return context.WithValue(ctx, mayAskKey{}, may)
+}
+
+func mayAsk(ctx context.Context) bool { return ctx.Value(mayAskKey{}) != false }
 
 // identityOrNew returns the key to the secrets folder. It makes one only if there is no key file: if the
 // passphrase of a protected file is missing, that is an error.
@@ -137,35 +180,28 @@ var (
 	errSSH    = errors.New("it is locked for an SSH key, which this version does not open: unlock it with the version that locked it ('zonedeck secrets protect --by none')")
 )
 
-// opened is the text of a protected key file.
-func (r *Resolver) opened(ctx context.Context, k keyFile) (string, error) {
-	opens, err := r.opener(ctx, k)
+// passphrase asks for the passphrase of a protected key.
+func (r *Resolver) passphrase(ctx context.Context, k keyFile) (phrase Secret, err error) {
+	switch {
+	case k.ssh:
+		return phrase, errSSH
+	case r.o.Passphrase != nil:
+		phrase, err = r.o.Passphrase(ctx, "the passphrase of zonedeck's secrets")
+	}
+	if err == nil && phrase.Empty() {
+		err = errLocked
+	}
+	return phrase, err
+}
+
+// openedBy is the text of a key file that a passphrase protects.
+func openedBy(k keyFile, phrase Secret) (string, error) {
+	id, err := age.NewScryptIdentity(phrase.Reveal())
 	if err != nil {
 		return "", err
 	}
-	return decrypted(armor.NewReader(strings.NewReader(k.text)), opens)
-}
-
-// opener returns the identity that decrypts a protected key.
-func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) {
-	if k.ssh {
-		return nil, errSSH
-	}
-	var phrase Secret
-	if r.o.Passphrase != nil {
-		var err error
-		if phrase, err = r.o.Passphrase(ctx, "the passphrase of zonedeck's secrets"); err != nil {
-			return nil, err
-		}
-	}
-	if phrase.Empty() {
-		return nil, errLocked
-	}
-	id, err := age.NewScryptIdentity(phrase.Reveal())
-	if err == nil {
-		id.SetMaxWorkFactor(maxWorkFactor)
-	}
-	return id, err
+	id.SetMaxWorkFactor(maxWorkFactor)
+	return decrypted(armor.NewReader(strings.NewReader(k.text)), id)
 }
 
 // Protect changes how the key to the secrets folder is protected: by a passphrase, or by its file's permissions alone.
@@ -191,7 +227,7 @@ func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret) err
 	if err != nil {
 		return err
 	}
-	if err := r.opensAgain(ctx, text, id, phrase); err != nil {
+	if err := opensAgain(text, id, phrase); err != nil {
 		return err
 	}
 	return textfile.Write(r.o.AgeIdentityFile, text)
@@ -230,14 +266,12 @@ func (r *Resolver) sealed(id *age.X25519Identity, p Protection, phrase Secret) (
 }
 
 // opensAgain checks that a key file gives the identity back.
-func (r *Resolver) opensAgain(ctx context.Context, text []byte, id *age.X25519Identity, phrase Secret) error {
+func opensAgain(text []byte, id *age.X25519Identity, phrase Secret) error {
 	k := parseKeyFile(text)
 	if k.protection == Unprotected {
 		return nil
 	}
-	probe := &Resolver{o: r.o}
-	probe.o.Passphrase = func(context.Context, string) (Secret, error) { return phrase, nil }
-	if plain, err := probe.opened(ctx, k); err != nil || plain != identityText(id) {
+	if plain, err := openedBy(k, phrase); err != nil || plain != identityText(id) {
 		return errors.Join(errors.New("the new key file would not open"), err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"filippo.io/age/armor"
 
@@ -67,6 +68,56 @@ func TestTheKeyOfTheSecretsFolderIsProtectedAndUnlocked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While a question is open, what must not ask fails at once, a wait ends with its context, and the answer serves all.
+func TestAnOpenQuestionHoldsUpOnlyWhatMayAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		r, _ := locked(dir, phrase)
+		noerr.Must(t, r.Store(t.Context(), "file:a", NewSecret(sample)))
+		noerr.Must(t, r.Protect(t.Context(), ByPassphrase, NewSecret(phrase)))
+		asked, answer := 0, make(chan Secret)
+		r = NewResolver(ResolverOptions{SecretsDir: filepath.Join(dir, "secrets"), Passphrase: func(ctx context.Context, _ string) (Secret, error) {
+			if !mayAsk(ctx) {
+				return Secret{}, nil
+			}
+			asked++
+			return <-answer, nil
+		}})
+		results := make(chan error, 3)
+		resolve := func(ctx context.Context) {
+			go func() {
+				s, err := r.Resolve(ctx, "file:a")
+				if err == nil && s.Reveal() != sample {
+					err = errors.New("another secret")
+				}
+				results <- err
+			}()
+			synctest.Wait()
+		}
+		resolve(t.Context())
+		resolve(MayAsk(t.Context(), false))
+		wantSecretError(t, <-results, ErrSecretUnreachable, "ZONEDECK_PASSPHRASE")
+		ctx, cancel := context.WithCancel(t.Context())
+		resolve(ctx)
+		cancel()
+		resolve(t.Context())
+		if err := <-results; !errors.Is(err, context.Canceled) {
+			t.Errorf("a wait whose context has ended: %v", err)
+		}
+		if !r.Passphrase().Empty() {
+			t.Error("nothing is unlocked, and there is a passphrase")
+		}
+		answer <- NewSecret(phrase)
+		for range 2 {
+			noerr.Want(t, <-results)
+		}
+		resolve(MayAsk(t.Context(), false))
+		if noerr.Want(t, <-results); asked != 1 || r.Passphrase().Reveal() != phrase {
+			t.Errorf("asked %d times; the passphrase is %q", asked, r.Passphrase().Reveal())
+		}
+	})
 }
 
 func TestAPassphraseCostsASecondToTry(t *testing.T) {

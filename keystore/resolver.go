@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"filippo.io/age"
@@ -100,21 +101,27 @@ const (
 )
 
 // Resolver finds the secrets behind references. It keeps none of them, only the
-// unlocked key to the secrets folder.
+// unlocked key to the secrets folder with its passphrase.
 type Resolver struct {
 	o       ResolverOptions
 	keyring *keyringGate
 	files   sync.Mutex // one writer of secrets at a time in this process; see lock
 
-	unlocking  sync.Mutex
-	unlocked   *age.X25519Identity // the key to the folder, once a protected key file was opened
-	unlockedOf [32]byte            // the SHA-256 of that key file
+	asking, unlocking chan struct{} // one place each: to ask for the passphrase, and to try it
+	unlocked          atomic.Pointer[unlocked]
 
 	probe    sync.Mutex
 	answered bool // the keyring has answered a probe; guarded by probe
 
 	patience time.Duration // for a command; only tests change it
 	work     int           // the scrypt cost of a passphrase, as a power of two; only tests lower it
+}
+
+// unlocked is the key to the secrets folder, once a protected key file was opened.
+type unlocked struct {
+	id     *age.X25519Identity
+	file   [32]byte // the SHA-256 of that key file
+	phrase Secret
 }
 
 // NewResolver makes a Resolver. It touches neither the disk nor a keyring.
@@ -128,7 +135,7 @@ func NewResolver(o ResolverOptions) *Resolver {
 	if o.AgeIdentityFile == "" && o.SecretsDir != "" {
 		o.AgeIdentityFile = o.SecretsDir + ".key"
 	}
-	return &Resolver{o: o, keyring: &keyringGate{kr: o.Keyring, timeout: keyringTimeout, slot: make(chan struct{}, 1)}, patience: commandTimeout, work: workFactor}
+	return &Resolver{o: o, asking: make(chan struct{}, 1), unlocking: make(chan struct{}, 1), keyring: &keyringGate{kr: o.Keyring, timeout: keyringTimeout, slot: make(chan struct{}, 1)}, patience: commandTimeout, work: workFactor}
 }
 
 // Resolve returns the secret behind a reference. The value is never empty and has no

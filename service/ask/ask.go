@@ -257,7 +257,7 @@ type askerKey struct{}
 
 // By is a context in which another Asker asks: Nobody for what runs in the background, a nil one to ask as usual again.
 func By(ctx context.Context, a Asker) context.Context {
-	return context.WithValue(ctx, askerKey{}, a)
+	return keystore.MayAsk(context.WithValue(ctx, askerKey{}, a), a != Nobody)
 }
 
 // MayAsk reports whether a person may be asked in a context.

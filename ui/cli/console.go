@@ -63,6 +63,9 @@ func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
 		return "", sessionError(err)
 	}
 	next, err = c.Run(a.Stdin, a.Stdout)
+	if typed := c.Passphrase(); !typed.Empty() {
+		a.typed = typed
+	}
 	if cerr := c.Close(); err == nil {
 		err = sessionError(cerr)
 	}

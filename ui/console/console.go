@@ -96,6 +96,9 @@ func (c *Console) Close() error {
 	return errors.Join(err, c.service.Close(c.ctx))
 }
 
+// Passphrase is the one that has opened the secrets, empty if none has.
+func (c *Console) Passphrase() keystore.Secret { return c.service.Resolver.Passphrase() }
+
 // Root builds the tabs and the root model. It does no I/O.
 func (c *Console) Root() *ui.App {
 	s := c.service
