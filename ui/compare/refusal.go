@@ -210,7 +210,7 @@ func (p refusal) bindings() []kit.Binding {
 	preset := p.request.preset
 	var out []kit.Binding
 	if len(p.grid.Cells) > 1 && !p.sent && !p.load.Running() {
-		send := kit.Binding{Keys: []string{"y"}, Label: "send them", Help: "Send them, one after the other, as far as they are needed.", Group: group, Intent: sendProbes{}}
+		send := kit.Binding{Keys: []string{"y"}, Label: "send them", Help: "Send them, one after the other, as far as they are needed.", Group: group, Intent: sendProbes{}, Disabled: p.problem}
 		if !slices.ContainsFunc(p.grid.Cells[1:], func(c model.Cell) bool { return c.Problem == "" }) {
 			send.Disabled = "there is nothing to compare with"
 		}

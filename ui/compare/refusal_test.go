@@ -139,6 +139,15 @@ func TestWhyThereIsNoAnswerIsSaid(t *testing.T) {
 		r.refused(model.ViaAPI)
 		r.Expect("✗ no profile")
 		r.Press("esc")
+		r.planErr = nil
+		r.refused(model.ViaAPI)
+		r.planErr = errors.New("the keyring is locked")
+		r.Press("o")
+		r.Expect("✗ the keyring is locked")
+		if r.Press("y"); len(r.sent) > 0 {
+			t.Errorf("%v were sent by the plan before", r.different())
+		}
+		r.Press("esc")
 		r.planErr, r.fails = nil, errors.New("the network is away")
 		r.refused(model.ViaAPI)
 		r.Press("y")
