@@ -252,7 +252,7 @@ func (p logins) whyNotKeep() string {
 func (testLogins) do(p *Page) tea.Cmd { return p.try(p.request) }
 
 func (stopCalls) do(p *Page) tea.Cmd { //nolint:unparam // an intent
-	p.work.Cancel()
+	p.Stop()
 	return nil
 }
 

@@ -169,6 +169,18 @@ func (p *Page) Forget() {
 	p.comparison, p.base = comparison{}, baseline{}
 }
 
+// Stop stops what is under way.
+func (p *Page) Stop() { p.work.Cancel() }
+
+// Summary is the comparison in lines, nil until one was sent.
+func (p *Page) Summary(w int) []string {
+	if !p.sent {
+		return nil
+	}
+	_, details := p.details(w)
+	return slices.Concat(widget.Wrapped(p.deps.Theme.Strong, p.title(), w), p.lines(w), details)
+}
+
 // Running counts what is in flight: the cells of a comparison of zones, otherwise the comparison.
 func (p *Page) Running() int {
 	if p.grid.Kind != model.CompareZones {

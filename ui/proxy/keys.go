@@ -29,8 +29,8 @@ const (
 // Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
 	switch {
-	case m.compare.Open():
-		return m.compare.Bindings()
+	case m.comparison() != nil:
+		return m.comparison().Bindings()
 	case m.page == pageTrust:
 		return m.trustBindings()
 	}
@@ -42,7 +42,7 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	out = append(out, m.panes.Bindings(false)...)
 	switch {
-	case m.test.slot.Running():
+	case m.Running() > 0:
 		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop}}, out...)
 	case m.pasted.open || m.panes.Zoomed || m.panes.At != paneForm:
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the form.", Group: "Panes", Intent: intentBack})
@@ -79,7 +79,7 @@ func (m *Model) whyNotTest() string {
 	switch why := m.session.NotReady(); {
 	case m.test.slot.Running():
 		return "a test is running: esc stops it"
-	case m.compare.Running() > 0:
+	case m.Running() > 0:
 		return "logins are being compared: esc stops it"
 	case why != "":
 		return why

@@ -126,9 +126,10 @@ type Model struct {
 	panes    widget.Panes
 	paste    *widget.FormDialog
 
-	page    page
-	trust   trustPage
-	compare *compare.Page // of all logins, and of the exits of one
+	page   page
+	trust  trustPage
+	logins *compare.Page
+	exits  *compare.Page // of one login
 }
 
 // example is the login as code for curl: it is written once for a login and a profile, and drawn in
@@ -147,7 +148,8 @@ type login struct {
 // New makes the tab.
 func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 4}, test: test{slot: new(kit.Slot)}}
-	m.compare = compare.New(compare.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Comparer: d.Prober, History: d.History, View: kit.Proxy})
+	pages := compare.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Comparer: d.Prober, History: d.History, View: kit.Proxy}
+	m.logins, m.exits = compare.New(pages), compare.New(pages)
 	m.form = newForm(d.Theme)
 	m.readings.Columns = []widget.Column{{Width: 10}, {Width: 20, Flex: true}}
 	m.trust.outer = d.Machine.OuterProxies()
@@ -166,7 +168,23 @@ func (m *Model) CapturingText() bool { return m.form.CapturingText() }
 
 // Running is how many tests and measurements run.
 func (m *Model) Running() int {
-	return kit.Running(m.test.slot) + m.compare.Running()
+	return kit.Running(m.test.slot) + m.logins.Running() + m.exits.Running()
+}
+
+// comparison is the page that fills the tab, nil for none.
+func (m *Model) comparison() *compare.Page {
+	for _, p := range []*compare.Page{m.exits, m.logins} {
+		if p.Open() {
+			return p
+		}
+	}
+	return nil
+}
+
+// closeComparisons goes back to the login. What runs goes on.
+func (m *Model) closeComparisons() {
+	m.logins.Close()
+	m.exits.Close()
 }
 
 // Status says what runs.

@@ -48,7 +48,7 @@ func (m *Model) readPaste(text string) tea.Cmd {
 	m.pasted = pasted{open: true, login: l, readings: readings, notes: m.pasteNotes(l, readings[0].Credential, hadPassword)}
 	m.readings.SetCursor(0)
 	m.fillReadings()
-	m.compare.Close()
+	m.closeComparisons()
 	m.page, m.panes.At = pageLogin, paneUse
 	return m.takeReading(0)
 }

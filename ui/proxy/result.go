@@ -10,6 +10,19 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
+// testLines are what was measured of the exits, and the test of the login.
+func (m *Model) testLines(w int) []string {
+	exits := m.exits.Summary(w)
+	switch {
+	case len(exits) == 0:
+		return m.loginLines(w)
+	case m.test.done || m.test.problem != "" || m.test.slot.Running():
+		return append(append(exits, ""), m.loginLines(w)...)
+	default:
+		return exits
+	}
+}
+
 // loginLines are the test of the login.
 func (m *Model) loginLines(w int) []string {
 	t := m.deps.Theme

@@ -99,7 +99,7 @@ func (m *Model) takeStep(a model.Action) tea.Cmd {
 		return m.tryProduct(kit.StepProduct(a))
 	case model.ActionWhatRefuses:
 		r := m.test.result
-		return m.compare.Refusal(model.FetchResult{
+		return m.logins.Refusal(model.FetchResult{
 			Request: model.FetchRequest{Zone: r.Zone, URL: r.Target, Via: model.ViaNative}, Status: r.TargetStatus, ServiceStatus: r.ConnectStatus, Diagnosis: r.Diagnosis,
 		})
 	case model.ActionCheckLogin:

@@ -30,9 +30,11 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case trustIntent:
 		return m.copyInstall(msg)
 	case compare.Intent:
-		return m.compare.Update(msg)
+		if p := m.comparison(); p != nil {
+			return p.Update(msg)
+		}
 	case compare.Login:
-		m.compare.Close()
+		m.closeComparisons()
 		m.form.SetValue(fieldZone, msg.Zone)
 		m.changed()
 		m.panes.At = paneForm
@@ -50,8 +52,8 @@ func (m *Model) toPage(msg tea.Msg) tea.Cmd {
 		return m.readPaste(paste.Content)
 	}
 	switch {
-	case m.compare.Open():
-		return m.compare.Update(msg)
+	case m.comparison() != nil:
+		return m.comparison().Update(msg)
 	case m.page == pageTrust:
 		m.updateTrust(msg)
 		return nil
@@ -87,11 +89,13 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 		m.test.slot.Drop()
 		m.test = test{slot: m.test.slot}
 		m.pasted = pasted{}
-		m.compare.Forget()
+		m.logins.Forget()
+		m.exits.Forget()
 		m.page, m.trust.known = pageLogin, false // it was measured with another profile
 	}
 	m.session = s
-	m.compare.SetSession(s)
+	m.logins.SetSession(s)
+	m.exits.SetSession(s)
 	m.setProfile()
 	return nil
 }
@@ -104,7 +108,7 @@ func (m *Model) openLogin(o kit.OpenLogin) {
 		}
 	}
 	m.pasted = pasted{}
-	m.compare.Close()
+	m.closeComparisons()
 	m.page, m.panes.At, m.panes.Zoomed = pageLogin, paneForm, false
 	m.fillCredential(c)
 }
@@ -117,12 +121,14 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.startTest(0)
 	case intentStop:
 		m.test.slot.Cancel()
+		m.logins.Stop()
+		m.exits.Stop()
 	case intentExits:
-		return m.compare.Exits(model.FetchRequest{Zone: m.zone(), URL: strings.TrimSpace(m.form.Value(fieldTarget))}, m.cred.Params, strings.TrimSpace(m.form.Value("session")))
+		return m.exits.Exits(model.FetchRequest{Zone: m.zone(), URL: strings.TrimSpace(m.form.Value(fieldTarget))}, m.cred.Params, strings.TrimSpace(m.form.Value("session")))
 	case intentTrust:
 		m.openTrust()
 	case intentLogins:
-		return m.compare.Logins(strings.TrimSpace(m.form.Value(fieldTarget)))
+		return m.logins.Logins(strings.TrimSpace(m.form.Value(fieldTarget)))
 	case intentRotate:
 		return m.chooseKey()
 	case intentPaste:

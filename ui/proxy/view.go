@@ -13,8 +13,8 @@ import (
 // Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
 	switch {
-	case m.compare.Open():
-		return m.compare.Render(w, h)
+	case m.comparison() != nil:
+		return m.comparison().Render(w, h)
 	case m.page == pageTrust:
 		return m.renderTrust(w, h)
 	}
@@ -23,7 +23,7 @@ func (m *Model) Render(w, h int) string {
 		case paneName:
 			return m.name.Pane(m.deps.Theme, "Username", m.panes.At == paneName, a.W, a.H, m.usernameLines(a.W-4))
 		case paneTest:
-			return m.test.text.Pane(m.deps.Theme, "Test", m.panes.At == paneTest, a.W, a.H, m.loginLines(a.W-4))
+			return m.test.text.Pane(m.deps.Theme, "Test", m.panes.At == paneTest, a.W, a.H, m.testLines(a.W-4))
 		case paneUse:
 			return m.renderUses(a.W, a.H)
 		default:
