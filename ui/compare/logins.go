@@ -203,7 +203,7 @@ func (p logins) ended(err error) tea.Cmd {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return nil
 	}
-	return kit.Fail("logins: " + p.problem)
+	return kit.Fail(string(p.grid.Kind) + ": " + p.problem)
 }
 
 func (p logins) bindings() []kit.Binding {

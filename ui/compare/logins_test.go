@@ -157,5 +157,11 @@ func TestTheExitsOfALoginAreCountedAndStopped(t *testing.T) {
 		r.Expect("2 of 20 calls · session a1", "session a1 did not keep its address", "! ended early: stopped")
 		r.Press("esc")
 		r.Expect("the form")
+		r.fails = errors.New("the network is down")
+		r.AllowError("the network is down")
+		count(r, "a1")
+		r.Press("ctrl+s")
+		r.After(time.Minute)
+		r.Expect("exits: the network is down")
 	})
 }
