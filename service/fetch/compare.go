@@ -41,6 +41,9 @@ var errStopped = errors.New("the cell was stopped")
 func (ft *Fetcher) Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error) {
 	defer ft.cfg.Wire.Begin()()
 	g.Cells = slices.Clone(g.Cells)
+	if g.ID == "" {
+		g.ID = ft.newID("t")
+	}
 	if g.Kind != model.CompareZones {
 		g.Started = ft.cfg.Now()
 	}
@@ -240,9 +243,6 @@ func lasting(d model.Diagnosis) bool {
 func (ft *Fetcher) keep(ctx context.Context, g model.Grid, err error) model.Grid {
 	switch {
 	case g.Kind == model.CompareZones:
-		if g.ID == "" {
-			g.ID = ft.newID("t")
-		}
 		if g.Started.IsZero() {
 			g.Started = ft.cfg.Now()
 		}
