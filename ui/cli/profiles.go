@@ -318,7 +318,7 @@ func (f profileFlags) describe(global globalFlags, d *profiles.Draft) error {
 		return usage("--level: %w", err)
 	}
 	d.Level, d.Reference = model.Level(f.Level), f.KeyRef
-	if d.Zones = f.Zones; f.NoZones {
+	if d.Zones = append([]string(nil), f.Zones...); f.NoZones { // an empty list names none: every zone is added
 		d.Zones = []string{}
 	}
 	return nil
