@@ -157,9 +157,12 @@ type ZonePassword struct {
 	ChangedBy     string // the key that changes the password
 }
 
+// PasswordOf and the name of a zone is the name of a zone's password in its records.
+const PasswordOf = "password of zone "
+
 // PlanPassword plans the rotation of a zone's password, beginning now. See PlanRotation.
 func PlanPassword(z ZonePassword, users []RotationUser, now time.Time) RotationPlan {
-	k := model.Key{Name: "password of zone " + z.Zone, Secret: z.Ref, Fingerprint: z.Fingerprint, Last4: z.Last4}
+	k := model.Key{Name: PasswordOf + z.Zone, Secret: z.Ref, Fingerprint: z.Fingerprint, Last4: z.Last4}
 	p := PlanRotation(k, RotateByPassword, users, now)
 	p.Zone, p.Account, p.Profile, p.ChangedBy, p.OldName = z.Zone, z.Account, z.Profile, z.ChangedBy, ""
 	return p

@@ -222,6 +222,26 @@ func TestAnUnreadableRecordStopsTheRotationsOfItsKeyAlone(t *testing.T) {
 	}
 }
 
+func TestARecordThatCannotBeUsedIsInTheWayOfWhatItNames(t *testing.T) {
+	dir := t.TempDir()
+	r := OpenRotations(dir)
+	for text, want := range map[string]bool{
+		`{"key":"acme <1>"}`:          true,
+		`{"users":["acme \u003c1>"]}`: true,
+		`{"key":"acme <1>."}`:         false,
+		`{"key":""}`:                  false,
+		`{"key":"acme <1>`:            true, // what else was in it is not known
+	} {
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, "bad.json"), []byte(text), 0o600))
+		if plans, err := r.Naming("", "acme <1>"); len(plans) > 0 || errors.Is(err, ErrRotationFile) != want {
+			t.Errorf("%s: %v, want an error: %v", text, err, want)
+		}
+		if _, err := r.Naming("file:rotation-bad-new"); !errors.Is(err, ErrRotationFile) {
+			t.Errorf("%s: what it may have put behind its own reference: %v", text, err)
+		}
+	}
+}
+
 func TestHowAStepIsKnownIsKept(t *testing.T) {
 	r := OpenRotations(t.TempDir())
 	p := proven(RotateByNewKey)

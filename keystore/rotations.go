@@ -51,6 +51,29 @@ func (r *Rotations) List() ([]RotationPlan, error) {
 	return r.list(func(string) bool { return true })
 }
 
+// ForKey is List of the records that may belong to a key, or to a password as PlanPassword names it.
+func (r *Rotations) ForKey(key string) ([]RotationPlan, error) {
+	return r.list(func(id string) bool { return mayBeOf(id, key) })
+}
+
+// Naming is List of the records that may name one of these: it is in them, or they are no JSON.
+func (r *Rotations) Naming(names ...string) ([]RotationPlan, error) {
+	return r.list(func(id string) bool {
+		var record any
+		path, _ := r.file(id)
+		b, err := textfile.ReadBounded(path, int64(r.max))
+		if err != nil || json.Unmarshal(b, &record) != nil {
+			return true
+		}
+		before, after := RotationPlan{ID: id}.References() // values may be there before the record says so
+		known, _ := json.Marshal([]any{record, before, after})
+		return slices.ContainsFunc(names, func(name string) bool {
+			quoted, _ := json.Marshal(name)
+			return name != "" && bytes.Contains(known, quoted)
+		})
+	})
+}
+
 // list is List of the records whose ids fit.
 func (r *Rotations) list(of func(id string) bool) ([]RotationPlan, error) {
 	entries, err := os.ReadDir(r.dir)
@@ -80,7 +103,7 @@ func (r *Rotations) list(of func(id string) bool) ([]RotationPlan, error) {
 // Running finds the rotation of a key that is under way. profile is the profile that the key comes with; empty for a key of the inventory. Records
 // whose ids belong to other keys are not read, and cause no error.
 func (r *Rotations) Running(profile, key string) (RotationPlan, bool, error) {
-	plans, err := r.list(func(id string) bool { return mayBeOf(id, key) })
+	plans, err := r.ForKey(key)
 	for _, p := range plans {
 		if p.OfKey(profile, key) && !p.Over() {
 			return p, true, err
@@ -95,7 +118,7 @@ func (r *Rotations) alreadyRunning(p RotationPlan) (running bool, err error) {
 		_, running, err = r.Running(p.Profile, p.Key)
 		return running, err
 	}
-	plans, err := r.list(func(id string) bool { return mayBeOf(id, p.Key) })
+	plans, err := r.ForKey(p.Key)
 	return slices.ContainsFunc(plans, func(o RotationPlan) bool { return o.OfZone(p.Account, p.Zone) && !o.Over() }), err
 }
 

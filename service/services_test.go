@@ -1,12 +1,15 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
@@ -66,6 +69,33 @@ func (a *twoServices) key(t *testing.T, name string) model.Key {
 		t.Fatalf("there is no key %s", name)
 	}
 	return k
+}
+
+// A record that cannot be used, like the lists of an early version, stops what it names and nothing else.
+func TestARecordThatCannotBeUsedStopsOnlyWhatItNames(t *testing.T) {
+	a := newServices(t)
+	id := keystore.PlanRotation(model.Key{Name: "other"}, keystore.RotateByNewKey, nil, time.Now()).ID
+	list := `{"id":"` + id + `","key":"other","method":"new key","users":[{"name":"profile bbb","proved":false}],"steps":[{"kind":"store","done":false}],"new_ref":"file:new"}`
+	dir := a.Paths.RotationsDir()
+	noerr.Must(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, id+".json"), []byte(list), 0o600)))
+	rotations := a.Rotations(a.Keys.Inventory())
+	for key, want := range map[string]error{"acme": nil, "other": keystore.ErrRotationFile} {
+		if _, err := rotations.Rotation(t.Context(), rotations.OfKey(a.key(t, key), keystore.RotateByNewKey)); !errors.Is(err, want) {
+			t.Errorf("rotating %s: %v, want %v", key, err, want)
+		}
+	}
+	for ref, held := range map[string]bool{"file:new": true, "file:rotation-" + id + "-old": true, "file:another": false} {
+		if text := rotations.HoldingReference(ref); strings.Contains(text, id) != held || held == (text == "") {
+			t.Errorf("%s is held: %q, want %v", ref, text, held)
+		}
+	}
+	for name, needed := range map[string]bool{"aaa": false, "bbb": true} {
+		r, err := a.Profiles.Removal(name)
+		noerr.Must(t, err)
+		if err := a.Profiles.Remove(t.Context(), r, true, true); errors.Is(err, keystore.ErrRotationFile) != needed || !needed && err != nil {
+			t.Errorf("removing profile %s: %v", name, err)
+		}
+	}
 }
 
 // Nothing that a rotation needs can be removed, and a rotation without its key can still be ended.

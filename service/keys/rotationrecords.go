@@ -188,7 +188,7 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 func (r Rotations) HoldingReference(ref string) string { return heldByRotation(r.Rotations, ref) }
 
 func heldByRotation(records *keystore.Rotations, ref string) string {
-	plans, err := records.List()
+	plans, err := records.Naming(ref)
 	if err != nil {
 		return "the records of rotations cannot be read: " + err.Error()
 	}

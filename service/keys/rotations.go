@@ -214,7 +214,11 @@ func (ks *Keys) Origin(k model.Key) string {
 
 // Newest is the newest record of a subject's rotations. If one is under way, it is that one.
 func (r Rotations) Newest(s RotationSubject) (p keystore.RotationPlan, ok bool, err error) {
-	plans, err := r.List()
+	name := s.Key.Name
+	if w := s.Password; w != nil {
+		name = keystore.PasswordOf + string(w.Zone.Name)
+	}
+	plans, err := r.ForKey(name)
 	for _, p := range plans {
 		if w := s.Password; w != nil && p.OfZone(string(w.Account), string(w.Zone.Name)) || w == nil && p.OfKey(s.Profile, s.Key.Name) {
 			return p, true, err

@@ -58,6 +58,8 @@ type Account interface {
 // Rotations are the records of rotations.
 type Rotations interface {
 	List() ([]keystore.RotationPlan, error)
+	// Naming is List of the records that may name one of these.
+	Naming(names ...string) ([]keystore.RotationPlan, error)
 	// HoldingReference says which rotation holds a reference, "" for none.
 	HoldingReference(ref string) string
 }

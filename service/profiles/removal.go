@@ -67,7 +67,7 @@ func (ps *Profiles) Remove(ctx context.Context, r Removal, withKey, withSecrets 
 
 // neededByRotation refuses to remove what a rotation under way needs: it could not go on.
 func (ps *Profiles) neededByRotation(r Removal, withKey, withSecrets bool) error {
-	plans, err := ps.cfg.Rotations.List()
+	plans, err := ps.cfg.Rotations.Naming(append([]string{r.Profile.Name, "profile " + r.Profile.Name, r.Key.Name}, r.Secrets...)...)
 	if err != nil {
 		return fmt.Errorf("nothing was removed: it is not known what rotations need: %w", err)
 	}

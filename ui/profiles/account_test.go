@@ -99,6 +99,7 @@ func (r *rig) Say(string, ...any) {}
 
 func (r *rig) HoldingReference(string) string                    { return "" }
 func (r *rig) List() ([]keystore.RotationPlan, error)            { return nil, nil }
+func (r *rig) Naming(...string) ([]keystore.RotationPlan, error) { return nil, nil }
 func (r *rig) AuthUses(context.Context) ([]model.AuthUse, error) { return nil, nil }
 func (r *rig) SwitchAuth(context.Context, string, string) error  { return nil }
 
