@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"path/filepath"
 	"slices"
 
 	"zonedeck/keystore"
-	"zonedeck/model"
 	"zonedeck/service/secrets"
 )
 
@@ -131,33 +129,11 @@ func (ps *Profiles) refuseSecret(ref string) error {
 	if err := ps.cfg.Keys.Inventory().Read(); err != nil {
 		return err
 	}
-	for _, p := range ps.readOnly() {
-		if p.refers(ref) {
+	for _, p := range ps.cfg.InUse.Configured() {
+		k, _ := ps.inventory.Get(p.Key)
+		if ref != "" && p.ReadOnly && (k.Secret == ref || slices.Contains(references(p), ref)) {
 			return p.Refuse(changeSecrets)
 		}
 	}
 	return nil
-}
-
-// readOnly are the profiles of the configuration that are read-only.
-func (ps *Profiles) readOnly() (out []owner) {
-	for _, p := range ps.cfg.InUse.Configured() {
-		if p.ReadOnly {
-			k, _ := ps.inventory.Get(p.Key)
-			out = append(out, owner{p, k})
-		}
-	}
-	return out
-}
-
-// owner is a profile of the configuration with its key as the inventory records it.
-type owner struct {
-	model.Profile
-	key model.Key
-}
-
-// refers reports whether a profile takes a secret from a reference.
-func (o owner) refers(ref string) bool {
-	return ref != "" && (o.key.Secret == ref || slices.Contains(slices.Collect(maps.Values(o.Variables)), ref) ||
-		slices.ContainsFunc(o.Zones, func(z model.Zone) bool { return z.Password == ref }))
 }
