@@ -21,6 +21,21 @@ func TestNoAccountIsAddedWithAReadOnlyProfile(t *testing.T) {
 	}
 }
 
+func TestNoRatesAreSavedWhereNoneMayBe(t *testing.T) {
+	s := openTest(t, options(t, nil))
+	p := s.Base
+	for _, c := range []struct {
+		local, readOnly bool
+		want            error
+	}{{true, false, profiles.ErrOwnRates}, {false, true, model.ErrReadOnly}} {
+		p.Local, p.ReadOnly = c.local, c.readOnly
+		s.InUse.SetProfile(p)
+		if err := s.Profiles.SaveRates(t.Context(), nil); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // A form does not switch off read_only if that was set after the form was opened.
 func TestAProfileThatBecameReadOnlyMeanwhileIsNotSaved(t *testing.T) {
 	o := options(t, nil)

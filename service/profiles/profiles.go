@@ -136,12 +136,23 @@ func (ps *Profiles) Key(name string) (model.Key, bool) {
 	return ps.inventory.Get(strings.TrimSpace(name))
 }
 
-// OwnRates is why no rates are written for the embedded emulator.
-const OwnRates = "the embedded emulator announces the rates of its zones: there is nothing to save"
+// ErrOwnRates is why no rates are written for the embedded emulator.
+var ErrOwnRates = errors.New("the embedded emulator announces the rates of its zones: there is nothing to save")
 
-// SaveRates writes the rates of zones into the profile in use. The embedded emulator's are its own and cannot be
-// written.
+// RefuseRates is why no rates are written into the profile in use, or nil: ErrOwnRates, or it is read-only
+// (*model.ReadOnlyError).
+func (ps *Profiles) RefuseRates() error {
+	if ps.cfg.InUse.Profile().Local {
+		return ErrOwnRates
+	}
+	return ps.cfg.InUse.Refuse("write rates")
+}
+
+// SaveRates writes the rates of zones into the profile in use, unless RefuseRates says why not.
 func (ps *Profiles) SaveRates(ctx context.Context, rates map[model.ZoneName]model.Rate) error {
+	if err := ps.RefuseRates(); err != nil {
+		return err
+	}
 	return config.SetRates(ctx, ps.cfg.InUse.Path(), ps.Current(), rates)
 }
 

@@ -38,10 +38,10 @@ rate_per_gb of the zones.`,
 }
 
 func zonesRates(ctx context.Context, t *task, f ratesFlags, _ []string) (printed, error) {
-	if f.Save && t.Base.Local {
-		return printed{}, usage("%s", profiles.OwnRates)
-	}
-	if err := t.Base.Refuse("write rates"); f.Save && err != nil {
+	switch err := t.Profiles.RefuseRates(); {
+	case f.Save && errors.Is(err, profiles.ErrOwnRates):
+		return printed{}, usage("%w", err)
+	case f.Save && err != nil:
 		return printed{}, err
 	}
 	costs, err := t.Overview.MeasureRates(ctx, f.Key)

@@ -5,7 +5,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service"
-	"zonedeck/service/profiles"
 	servicerates "zonedeck/service/rates"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/rates"
@@ -16,10 +15,8 @@ func (c *Console) ratesCommands(theme *kit.Theme) []kit.Binding {
 	s := c.service
 	p := s.CurrentProfile()
 	d := rates.Deps{Ctx: c.ctx, Theme: theme, Profile: p.Name, Zones: len(p.Zones), Keys: s.Keys.Inventory().AllNow(), Account: billing{s}}
-	if err := p.Refuse("write rates"); err != nil {
+	if err := s.Profiles.RefuseRates(); err != nil {
 		d.Refused = err.Error()
-	} else if p.Local {
-		d.Refused = profiles.OwnRates
 	}
 	return rates.Commands(d)
 }
