@@ -116,9 +116,13 @@ CREATE TABLE key_values (
 	PRIMARY KEY (fingerprint, key, profile)
 ) STRICT, WITHOUT ROWID;
 `,
-	// A console made the index of times, and kept a mark of the lines that it had not indexed by their words.
+	// A console made the index of times, and the index of words below a mark: those of a file that had an older schema
+	// once, and of which no console has come to the end.
 	`
 CREATE INDEX IF NOT EXISTS activity_at ON activity (at);
-DROP TABLE IF EXISTS activity_unindexed;
+CREATE TABLE IF NOT EXISTS activity_unindexed (below INTEGER NOT NULL) STRICT;
+INSERT INTO activity_search (rowid, words, kind, class, zone, key, profile)
+	SELECT id, words, kind, class, zone, key, profile FROM activity WHERE id < (SELECT below FROM activity_unindexed);
+DROP TABLE activity_unindexed;
 `,
 }

@@ -53,6 +53,26 @@ func TestTheIndexFollowsTheLines(t *testing.T) {
 	}
 }
 
+// A file of schema 11 that had an older one has lines below a mark which are not in the index.
+func TestLinesThatNoConsoleIndexedAreFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openTest(t, path)
+	for i := range 4 {
+		noerr.Must(t, j.PutEntry(t.Context(), sampleRow(i)))
+	}
+	want := found(t, j, model.HistoryFilter{Words: []string{"fetch"}})
+	noerr.Must(t, j.db.Write(t.Context(), "an older file", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM activity_search WHERE rowid < 3; DROP INDEX activity_at;
+			CREATE TABLE activity_unindexed (below INTEGER NOT NULL) STRICT; INSERT INTO activity_unindexed VALUES (3); PRAGMA user_version = 11`)
+		return err
+	}))
+	noerr.Must(t, j.Close())
+	j = openTest(t, path)
+	if got := found(t, j, model.HistoryFilter{Words: []string{"fetch"}}); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // Above 20,000 lines the first since a time is not looked for. The clock went backwards here.
 func TestEveryLineOfManySinceATimeIsFound(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
