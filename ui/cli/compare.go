@@ -158,18 +158,11 @@ func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (
 	}
 	d := f.draft(target)
 	d.AnyZone, d.Request.Zone.Name = true, model.ZoneName(strings.Join(f.Zones, textBreak))
-	p, base, err := t.checked(ctx, f.askFlags, d, false, wrong...)
+	p, base, zones, err := t.checked(ctx, f.askFlags, d, false, wrong...)
 	if err != nil {
 		return model.Grid{}, err
 	}
-	preset := model.Preset{Repeat: f.Repeat, AtOnce: f.AtOnce}
-	for _, name := range unique(strings.Split(string(base.Zone.Name), textBreak)) {
-		zone, err := t.Zone(p, name)
-		if err != nil {
-			return model.Grid{}, err
-		}
-		preset.Zones = append(preset.Zones, zone)
-	}
+	preset := model.Preset{Repeat: f.Repeat, AtOnce: f.AtOnce, Zones: zones}
 	if f.Given.has("via") {
 		for _, via := range unique(f.Via) {
 			preset.Ways = append(preset.Ways, model.Via(via))
@@ -181,8 +174,8 @@ func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (
 		return model.Grid{}, fetchError(ctx, err)
 	}
 	// A key of the profile that is not in the inventory is a problem of the cells that use it.
-	if (f.Key != "" || p.Key == "") && slices.ContainsFunc(f.Via, func(v string) bool { return !model.Via(v).Login() }) {
-		if _, err := (flagKeys{p, t}).Pick(f.Key); err != nil {
+	if f.Key == "" && p.Key == "" && slices.ContainsFunc(f.Via, func(v string) bool { return !model.Via(v).Login() }) {
+		if _, err := (flagKeys{p, t}).Pick(""); err != nil {
 			return plan, usage("%w", err)
 		}
 	}

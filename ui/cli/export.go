@@ -123,10 +123,9 @@ func (t *task) exported(ctx context.Context, target string, f exportFlags) (expo
 	d := form.draft(target)
 	d.AnyZone = true // what the program cannot send is refused with the code
 	d.Request.Via, d.Request.Session, d.Request.Zone.Name = via, f.Session, model.ZoneName(f.Zone)
-	p, req, err := t.checked(ctx, form, d, as.Login, wrong...)
-	if err != nil {
-		return as, p, req, err
+	p, req, zones, err := t.checked(ctx, form, d, as.Login, wrong...)
+	if err == nil {
+		req.Zone = zones[0]
 	}
-	req.Zone, err = t.Zone(p, string(req.Zone.Name))
 	return as, p, req, err
 }

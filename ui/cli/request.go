@@ -202,7 +202,7 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 	}
 	args, badArgs := f.toolArgs(via)
 	d.Request.Via, d.Request.Tool, d.Request.Args, d.Request.Zone.Name, d.Request.Session = via, f.Tool, args, model.ZoneName(f.Zone), f.Session
-	_, r, err := t.checked(ctx, f.askFlags, d, f.Tool != "", zone, wrong, badArgs)
+	_, r, _, err := t.checked(ctx, f.askFlags, d, f.Tool != "", zone, wrong, badArgs)
 	return r, err
 }
 

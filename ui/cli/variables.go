@@ -54,9 +54,9 @@ func (k flagKeys) Pick(name string) (model.Key, error) {
 // OtherAccount implements fetch.Keys: a command is asked nothing, and what it may not send is refused when it is sent.
 func (flagKeys) OtherAccount(string) string { return "" }
 
-// checked returns the request of the flags as it is sent, and its profile. An error names all mistakes; wrong are those of a
-// command's own flags. free says that the URL may be missing.
-func (t *task) checked(ctx context.Context, f askFlags, d fetch.Draft, free bool, wrong ...error) (p model.Profile, r model.FetchRequest, err error) {
+// checked returns the request of the flags as it is sent, and its profile; for any zone the zones, too, whose names
+// d.Request.Zone has with textBreak between them. An error names all mistakes; wrong are those of a command's own flags. free says that the URL may be missing.
+func (t *task) checked(ctx context.Context, f askFlags, d fetch.Draft, free bool, wrong ...error) (p model.Profile, r model.FetchRequest, zones []model.Zone, err error) {
 	values, err := f.values()
 	wrong = append(wrong, err)
 	if f.Retries < -1 {
@@ -70,25 +70,34 @@ func (t *task) checked(ctx context.Context, f askFlags, d fetch.Draft, free bool
 	early.AnyZone = true
 	report := fetch.Check(fetch.Known{Profile: t.CurrentProfile(), Variables: variables}, early)
 	if err := errors.Join(append(wrong, mistakes(report, free)...)...); err != nil {
-		return p, r, usage("%w", err)
+		return p, r, nil, usage("%w", err)
 	}
 	if p, err = t.Profile(ctx); err != nil {
-		return p, r, fail(exitState, "%w", err)
+		return p, r, nil, fail(exitState, "%w", err)
 	}
 	if !d.AnyZone {
 		known := t.Known(p)
 		known.Keys, known.Variables = flagKeys{p, t}, variables
 		report = fetch.Check(known, d)
 		if all := mistakes(report, free); len(all) > 0 {
-			return p, r, usage("%w", errors.Join(all...))
+			return p, r, nil, usage("%w", errors.Join(all...))
 		}
 	}
 	if f.Key != "" {
 		if _, err := (flagKeys{p, t}).Pick(f.Key); err != nil {
-			return p, r, usage("%w", err)
+			return p, r, nil, usage("%w", err)
 		}
 	}
-	return p, report.Request, nil
+	if r = report.Request; d.AnyZone {
+		for _, name := range unique(strings.Split(string(r.Zone.Name), textBreak)) {
+			zone, err := t.Zone(p, name)
+			if err != nil {
+				return p, r, nil, err
+			}
+			zones = append(zones, zone)
+		}
+	}
+	return p, r, zones, nil
 }
 
 // mistakes are what is wrong with the request of the flags; free says that the URL may be missing.
