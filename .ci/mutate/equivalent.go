@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -38,7 +40,7 @@ func readEquivalents(file string) (equivalents, error) {
 
 func (e equivalents) has(m mutant) bool { return e[m.String()] != "" }
 
-// stale names an entry whose mutant is gone.
+// stale names the entries whose mutants are gone.
 func (e equivalents) stale(all []mutant) error {
 	left := map[string]bool{}
 	for text := range e {
@@ -47,8 +49,8 @@ func (e equivalents) stale(all []mutant) error {
 	for _, m := range all {
 		delete(left, m.String())
 	}
-	for text := range left {
-		return fmt.Errorf("equivalent.txt lists a mutant that the code no longer has:\n%s", text)
+	if len(left) == 0 {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("equivalent.txt lists mutants that the code no longer has:\n%s", strings.Join(slices.Sorted(maps.Keys(left)), "\n\n"))
 }
