@@ -157,8 +157,8 @@ func TestARunThatWasSentAndCutOffIsCounted(t *testing.T) {
 	}()
 	plan := model.Grid{Base: model.FetchRequest{URL: "http://example.com/"}, Repeat: 3, Cells: []model.Cell{{Vary: model.Vary{Zone: z, Via: model.ViaAPI}}}}
 	got, err := newFetcher(t, p).Compare(ctx, plan, nil)
-	if c := got.Cells[0]; !errors.Is(err, context.Canceled) || len(c.Runs) != 1 || c.CutOff != 1 {
-		t.Errorf("%d runs, %d cut off: %v", len(c.Runs), c.CutOff, err)
+	if c := got.Cells[0]; !errors.Is(err, context.Canceled) || len(c.Runs) != 1 || c.CutOff != 1 || c.Problem != "cancelled: what was sent may have been billed" {
+		t.Errorf("%d runs, %d cut off, %q: %v", len(c.Runs), c.CutOff, c.Problem, err)
 	}
 }
 
