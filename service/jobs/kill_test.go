@@ -206,6 +206,7 @@ func TestAKillInTheMiddleOfATriggerLeavesOnePostAndAJobThatMayHaveStarted(t *tes
 }
 
 func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	dir := t.TempDir()

@@ -186,6 +186,7 @@ func partly(t *testing.T, s *inParts, format string) (*Runner, Destination, *Par
 }
 
 func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(s *inParts, kept string) error
 		asked  string

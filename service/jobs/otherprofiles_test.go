@@ -181,6 +181,7 @@ func TestAJobOfAnotherProfileIsFollowedWhileOneIsWatched(t *testing.T) {
 }
 
 func TestAJobThatIsLaunchedWithAnotherProfileMeanwhileIsFollowed(t *testing.T) {
+	t.Parallel()
 	a := twoAccounts(t, nil)
 	var job model.Job
 	a.until(t, func(f Followed) bool {
@@ -260,6 +261,7 @@ func TestTheJobsOfOtherProfilesGoByTheMachinesClock(t *testing.T) {
 
 // The profile changes while its job is followed. A job that is no longer followed must not be shown as followed.
 func TestAJobWhoseProfileCanNoLongerBeAskedIsSaidNotToBeFollowed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(a *accounts)
 		want   string

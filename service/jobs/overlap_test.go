@@ -41,6 +41,7 @@ func TestNothingIsLeftOfAWholeListThatWasLaunched(t *testing.T) {
 }
 
 func TestEveryJobOfTheLastWhileIsComparedWithALaunch(t *testing.T) {
+	t.Parallel()
 	cl := serving(t, text(200, `{"snapshot_id":"sd_1"}`))
 	for i := range 60 {
 		launchedAll(t, cl, trigger(fmt.Sprintf("http://lab.test/%d", i)))

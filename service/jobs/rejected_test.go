@@ -84,6 +84,7 @@ func TestARotatedKeyIsLookedUpAgain(t *testing.T) {
 
 // A rejected key has another value once the inventory says so: the job is asked for again.
 func TestAJobIsAskedForAgainOnceItsRejectedKeyWasRotated(t *testing.T) {
+	t.Parallel()
 	var rotated atomic.Bool
 	cl, asked := script(t, text(401, "Invalid credentials"), text(200, `{"status":"ready"}`))
 	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, KeyBy: func(name string) (model.Key, bool) {

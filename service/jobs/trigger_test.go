@@ -36,6 +36,7 @@ func trigger(urls ...string) model.TriggerRequest {
 // TestTriggerByEveryAnswer checks the ledger's promise: whatever the service does,
 // there is at most one POST, and the ledger records what is known.
 func TestTriggerByEveryAnswer(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		answer http.HandlerFunc

@@ -61,6 +61,7 @@ func noParts(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func TestWatchFollowsToTheEnd(t *testing.T) {
+	t.Parallel()
 	cl, asked := script(t,
 		text(404, "Snapshot does not exist"),
 		text(200, `{"status":"starting"}`),

@@ -50,6 +50,7 @@ func TestAPassphraseIsTypedTwice(t *testing.T) {
 
 // Before the console takes the screen, a wrong passphrase is reported and asked for again.
 func TestAWrongPassphraseIsAskedForAgain(t *testing.T) {
+	t.Parallel()
 	terminal, err := os.Open(os.DevNull)
 	noerr.Must(t, err)
 	defer terminal.Close()

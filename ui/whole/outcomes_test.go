@@ -99,7 +99,7 @@ product = "unlocker"
 		}},
 		screen{name: "sandbox/cancelled", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 			sending(p, "https://shop.example/never")
-			p.WaitFor("1 running")
+			p.WaitFor("1 running", "attempt 1") // what was not begun is no history
 			p.PressFor("esc", "0 running", "Cancelled after")
 		}},
 		screen{name: "sandbox/back-off", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
