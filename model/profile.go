@@ -69,6 +69,9 @@ type Profile struct {
 	Color string
 	// Local says that this is the embedded emulator.
 	Local bool
+	// Redirected says that flags or the environment name another service than the configuration: another scheme, host
+	// or port of the API. The stored key belongs to the configured one.
+	Redirected bool
 }
 
 // Abilities are what a profile's dialect sends and asks for beyond the contract.

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -67,6 +69,7 @@ func (o Override) Addressed() bool { return o["base_url"] != "" || o["proxy_host
 // local: it is another service, described by flags alone (FromFlags), so that
 // nothing of the demo account reaches it.
 func (o Override) On(p model.Profile) (model.Profile, error) {
+	configured := p.BaseURL
 	if p.Local && (o.Addressed() || o["agent_url"] != "" || o["browser_url"] != "") {
 		return FromFlags(o)
 	}
@@ -91,7 +94,19 @@ func (o Override) On(p model.Profile) (model.Profile, error) {
 		}
 		p.CA = abs
 	}
-	return checked(p)
+	p, err := checked(p)
+	p.Redirected = err == nil && o["base_url"] != "" && origin(p.BaseURL) != origin(configured)
+	return p, err
+}
+
+// origin is the scheme, host and port of an address; empty for an invalid one.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return ""
+	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
 // FromFlags is the profile of an override alone, for a service that no file

@@ -26,9 +26,13 @@ type OtherAccountError struct {
 }
 
 func (e *OtherAccountError) Error() string {
-	way := fmt.Sprintf("use --profile %s, or name key and address with --allow-key %s=%s", e.Profiles[0].Name, e.Key, addressOf(e.To))
+	way, operator := "use --profile "+e.Profiles[0].Name, "with profile "+e.Profiles[0].Name
+	if e.To.Redirected && e.To.Name == e.Profiles[0].Name {
+		way, operator = "leave --base-url and ZONEDECK_BASE_URL out", "without --base-url and ZONEDECK_BASE_URL"
+	}
+	way += fmt.Sprintf(", or name key and address with --allow-key %s=%s", e.Key, addressOf(e.To))
 	if e.Agent {
-		way = "the operator has to start the server with profile " + e.Profiles[0].Name
+		way = "the operator has to start the server " + operator
 	}
 	return fmt.Sprintf("%v: %s, and profile %s would send it to %s: %s. Nothing was sent with it",
 		ErrOtherAccount, belongs(e.Key, e.Profiles), e.To.Name, addressOf(e.To), way)
@@ -112,11 +116,12 @@ func (o Owners) Profiles(k model.Key) (out []model.Profile) {
 }
 
 // otherAccounts finds the profiles that a key belongs to. It finds none if p may send the key: it is the key of p, of
-// another profile with the same service and account, or of no profile.
+// another profile with the same service and account, or of no profile. The stored key of a profile that is redirected
+// belongs to the service that the configuration names.
 func (ks *Keys) otherAccounts(p model.Profile) func(k model.Key) []model.Profile {
 	owners := ks.owners()
 	return func(k model.Key) (out []model.Profile) {
-		if k.Name = model.PlainName(k.Name); k.Name == p.Key {
+		if k.Name = model.PlainName(k.Name); k.Name == p.Key && (!p.Redirected || k.Name == config.EnvKey) {
 			return nil
 		}
 		for _, o := range owners {

@@ -463,6 +463,9 @@ func (r Rotations) profileOf(ctx context.Context, u keystore.RotationUser) (mode
 	if err == nil && u.Profile != p.Name {
 		p, err = r.ks.cfg.Profiles.Named(u.Profile)
 	}
+	if k, recorded := r.ks.inventory.Get(p.Key); err == nil && recorded { // a new value is not known as the profile's yet
+		err = r.ks.Owners().Refuse(p, k)
+	}
 	return p, err
 }
 
