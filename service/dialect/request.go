@@ -98,6 +98,13 @@ func (d Dialect) TestPage(local bool) string {
 	return d.testPage
 }
 
+// IsTestPage reports whether a body is that of TestPage: JSON with what the lab saw, or where it was asked from.
+func (Dialect) IsTestPage(local bool, body []byte) bool {
+	var page struct{ Headers, ASN, Geo map[string]any }
+	err := json.Unmarshal(body, &page)
+	return err == nil && (local && page.Headers != nil || !local && page.ASN != nil && page.Geo != nil)
+}
+
 // PlacePage is a page that tells the country of its caller, or "" where none is known.
 func (d Dialect) PlacePage(local bool) string {
 	if local {

@@ -55,6 +55,8 @@ type Config struct {
 	Now, Timer func() time.Time
 	// proves is FetchResult.Proves of every fetch.
 	proves string
+	// proof says that every call fetches the test page, to see that a key or a login is accepted.
+	proof bool
 	// url is what the rules see in place of the request's, for an answer that was saved.
 	url *string
 	// Rand gives random bits, from any goroutine; nil means the process's own.

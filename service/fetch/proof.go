@@ -49,7 +49,7 @@ func (ft *Fetcher) ProveKey(ctx context.Context, p model.Profile, zone string, k
 	conf := ft.cfg
 	conf.Source = exchange.AsKey(conf.Source, p, k, value)
 	r.Key = k.Name
-	conf.proves = proves
+	conf.proves, conf.proof = proves, true
 	prover := New(conf)
 	prover.spent = ft.spent // it is billed like any other
 	return prover.Fetch(ctx, r, nil)
@@ -68,7 +68,7 @@ func (ft *Fetcher) ProvePasswordAs(ctx context.Context, p model.Profile, z model
 	if l.Proves == "" {
 		conf.Journal = nil
 	}
-	conf.Source = exchange.AsLogin(conf.Source, p, l.Password)
+	conf.Source, conf.proof = exchange.AsLogin(conf.Source, p, l.Password), true
 	prover := New(conf)
 	prover.spent = ft.spent // it is billed like any other
 	return prover.Probe(ctx, ProbeRequest{Zone: z, Rounds: 1, proof: l}, nil)

@@ -185,3 +185,33 @@ func TestAPasswordsProofsAreLinesOfTheHistory(t *testing.T) {
 		}
 	}
 }
+
+// A network that wants to be signed in to answers everything with 200: that accepts no key and no login.
+func TestAProofIsTheTestPageAndNoOtherAnswer(t *testing.T) {
+	demo := servicetest.Emulator(t, emulator.Options{})
+	body := ""
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+	p.Dialect = "brightdata"
+	ft := New(Config{Source: demo.Source(p), Wire: exchange.New(exchange.Config{})})
+	for answer, ok := range map[string]bool{
+		"<html><title>Welcome</title>sign in to the network, and read this long page</html>": false,
+		`{"status":"active","customer":"hl_demo01"}`:                                         false,
+		`{"country":"DE"}`: false,
+		`{"country":"DE","asn":{"asnum":1},"geo":{"city":"Ulm"}}`: true,
+	} {
+		body = answer
+		res, err := ft.ProveKey(t.Context(), p, "", model.Key{Name: "etl", Secret: "env:NOT_SET"}, keystore.NewSecret("a-value"), "")
+		if err != nil || res.Diagnosis.OK() != ok || !ok && res.Diagnosis.Rule != "not_the_test_page" {
+			t.Errorf("%s: %+v, %v", answer, res.Diagnosis, err)
+		}
+	}
+	z, _ := demo.Profile.Zone("isp_demo")
+	password := noerr.Try(demo.Secret(t.Context(), z.Password)).Must(t)
+	login := New(Config{Source: exchange.AsLogin(demo.Source(demo.Profile), demo.Profile, password), Wire: exchange.New(exchange.Config{}), proof: true})
+	for target, ok := range map[string]bool{"": true, "https://lab.test/whoami": true, "https://lab.test/ok": false, "https://lab.test/json": false} {
+		res, err := login.Probe(t.Context(), ProbeRequest{Zone: z, Target: target, Rounds: 1}, nil)
+		if err != nil || res.Diagnosis.OK() != ok || !ok && res.Diagnosis.Rule != "not_the_test_page" {
+			t.Errorf("%s: %+v, %v", target, res.Diagnosis, err)
+		}
+	}
+}

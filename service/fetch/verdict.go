@@ -30,6 +30,9 @@ func (f *flight) verdict(t *try) model.Diagnosis {
 	way := wayOf(f.p.Name, f.r)
 	o.TooFastBefore = f.ft.fast.before(way)
 	d := model.Diagnose(*o, rules...)
+	if f.ft.cfg.proof && d.OK() && !f.d.IsTestPage(f.p.Local, t.body.Head) {
+		d = notTheTestPage(f.r.URL, d)
+	}
 	f.ft.fast.note(way, d.Class == model.ClassTooFast, o.ServiceStatus != 0 || o.TargetStatus != 0)
 	if fault != nil {
 		if in, ok := errors.AsType[*textfile.Error](fault); ok { // the place in the file matters more than its folder
@@ -41,6 +44,15 @@ func (f *flight) verdict(t *try) model.Diagnosis {
 	}
 	d.Evidence = append(d.Evidence, t.body.Notes...)
 	return d
+}
+
+// notTheTestPage is the diagnosis of a proof that was answered with another page than the one it asked for: a network that
+// wants to be signed in to, for example, answers every call with 200.
+func notTheTestPage(url string, d model.Diagnosis) model.Diagnosis {
+	return model.Diagnosis{
+		Class: model.ClassOutside, Cause: model.CauseUnrecognised, Rule: "not_the_test_page", Evidence: d.Evidence,
+		Summary: "What came is not the test page " + url + ": something on the way may have answered in its place.",
+	}
 }
 
 // throttleKey is what answers that say too fast are counted for.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -206,7 +207,11 @@ func newServices(t *testing.T) *twoServices {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.seen[name] = append(a.seen[name], r.Header.Get("Authorization"))
-			_, _ = w.Write([]byte("ok"))
+			page := "ok"
+			if r.URL.Path == "/request" { // the proof asks for the test page
+				page = `{"country":"DE","asn":{"asnum":1},"geo":{"city":"Ulm"}}`
+			}
+			_, _ = io.WriteString(w, page)
 		}))
 		t.Cleanup(s.Close)
 		return s.URL
