@@ -117,6 +117,11 @@ const SilentRuns = 3
 // Dead reports whether the collector gave no useful row in its last SilentRuns or more runs.
 func (s Standing) Dead() bool { return s.Silent >= SilentRuns }
 
+// Stale reports whether the newest run is older than most; 0 is no limit.
+func (s Standing) Stale(now time.Time, most time.Duration) bool {
+	return most > 0 && now.Sub(s.Run.At) > most
+}
+
 // Acceptable says why the newest run cannot be accepted as the new normal: ErrNothing, ErrRefused, ErrAccepted or
 // ErrNormal, or nil if it can.
 func (s Standing) Acceptable() error {

@@ -134,7 +134,7 @@ func cron(o Options) string {
 	percent := strings.NewReplacer("%", `\%`) // cron ends a command at a percent sign
 	var b strings.Builder
 	b.WriteString("# The keys of zonedeck, every morning. cron mails what is printed: nothing while no key is due.\n")
-	b.WriteString("# 40: a rotation or an expiry is due, 41: a key has expired, 42: a rule about keys is broken.\n")
+	b.WriteString("# 40: a rotation or an expiry is due, 41: a key has expired, 42: a rule about keys is broken, 1: a date is unknown or there is no key.\n")
 	fmt.Fprintf(&b, "17 6 * * * out=$(%s 2>&1) || echo \"zonedeck keys check ended with $?: $out\"\n", percent.Replace(o.check(o.command(word))))
 	if o.Metrics != "" {
 		fmt.Fprintf(&b, "*/10 * * * * %s\n", percent.Replace(o.export()))
@@ -155,7 +155,8 @@ func systemd(o Options) string {
 	program := o.command(unitWord)
 	var b strings.Builder
 	b.WriteString(`# ~/.config/systemd/user/zonedeck-keys.service
-# It fails, and so tells OnFailure= or your monitoring, when a key is due (40), has expired (41) or breaks a rule (42).
+# It fails, and so tells OnFailure= or your monitoring, when a key is due (40), has expired (41) or breaks a rule (42), and
+# when a date is unknown or there is no key (1).
 [Unit]
 Description=Check of the keys of zonedeck
 
@@ -200,13 +201,13 @@ func (o Options) intervals() string {
 	return `printf "%s\n" ` + strings.Join(lines, " ") + " > " + ciConfig
 }
 
-// checkThere is the command that checks the inventory on a runner.
+// checkThere is the command that checks the inventory on a runner, which has no account: it has to name a profile.
 func (o Options) checkThere() string {
-	program := cmp.Or(o.Program, "zonedeck")
-	if len(o.Intervals) == 0 {
-		return o.check(word(program))
+	program := word(cmp.Or(o.Program, "zonedeck")) + " --profile " + model.LocalName
+	if len(o.Intervals) > 0 {
+		program += " --config " + ciConfig
 	}
-	return o.check(word(program) + " --config " + ciConfig)
+	return o.check(program)
 }
 
 func github(o Options) string {
@@ -218,7 +219,8 @@ func github(o Options) string {
 	}
 	return `# .github/workflows/zonedeck-keys.yml
 # The inventory, .zonedeck/zonedeck/keys.toml, holds no secret and stands in the repository.
-# The job fails when a key is due (40), has expired (41) or breaks a rule (42).
+# The job fails when a key is due (40), has expired (41) or breaks a rule (42), and when a date is unknown or there is no
+# key (1). A runner has no account, and --profile local uses none for that; --recorded sends nothing.
 name: zonedeck keys
 on:
   schedule:
@@ -247,7 +249,8 @@ func gitlab(o Options) string {
 	}
 	return `# .gitlab-ci.yml; add a schedule under Build > Pipeline schedules
 # The inventory, .zonedeck/zonedeck/keys.toml, holds no secret and stands in the repository.
-# The job fails when a key is due (40), has expired (41) or breaks a rule (42).
+# The job fails when a key is due (40), has expired (41) or breaks a rule (42), and when a date is unknown or there is no
+# key (1). A runner has no account, and --profile local uses none for that; --recorded sends nothing.
 zonedeck keys:
   rules:
     - if: '$CI_PIPELINE_SOURCE == "schedule"'

@@ -147,7 +147,7 @@ func TestTheCommandOfAWorkflowRuns(t *testing.T) {
 		}
 		quoted := strings.TrimPrefix(lines[i], prefix)
 		command := strings.ReplaceAll(quoted[1:len(quoted)-1], "''", "'")
-		if out := sh(t, command, "0"); quoted[0] != '\'' || out != "keys check --recorded --within 2w " {
+		if out := sh(t, command, "0"); quoted[0] != '\'' || out != "--profile local keys check --recorded --within 2w " {
 			t.Errorf("%s: %s gives %q", kind, command, out)
 		}
 		depths := indents(t, doc)
@@ -171,7 +171,7 @@ func TestAWorkflowCountsAsTheConfigurationSays(t *testing.T) {
 		for _, m := range regexp.MustCompile(`(?m)^ +(?:run:|-) '(.+)'$`).FindAllStringSubmatch(doc, -1) {
 			out += sh(t, strings.ReplaceAll(m[1], "''", "'"), "0")
 		}
-		if out != "--config .zonedeck/config.toml keys check --recorded --within 14d " {
+		if out != "--profile local --config .zonedeck/config.toml keys check --recorded --within 14d " {
 			t.Errorf("%s: %q", kind, out)
 		}
 		if file, err := config.Load(".zonedeck/config.toml"); err != nil || !maps.Equal(file.Keys().Intervals, want) {
@@ -207,7 +207,7 @@ func TestThisMachineRunsTheProgramByItsPath(t *testing.T) {
 	noerr.Must(t, err)
 	o := Options{Within: "14d", Metrics: "keys.prom"}
 	for kind, want := range map[string]string{
-		"systemd": "ExecStart=" + unitWord(exe) + " keys check", "cron": "out=$(" + word(exe) + " keys check", "github": "'zonedeck keys check", "gitlab": "- 'zonedeck keys check",
+		"systemd": "ExecStart=" + unitWord(exe) + " keys check", "cron": "out=$(" + word(exe) + " keys check", "github": "'zonedeck --profile local keys check", "gitlab": "- 'zonedeck --profile local keys check",
 	} {
 		got := text(t, kind, o)
 		if !strings.Contains(got, want) || strings.Contains(got, " -o ") && !strings.Contains(got, " -o "+filepath.Join(here, "keys.prom")) {
@@ -219,7 +219,7 @@ func TestThisMachineRunsTheProgramByItsPath(t *testing.T) {
 	config := filepath.Join(here, "my conf%.toml")
 	inUnit, inCron := " --config "+unitWord(config)+" ", " --config "+strings.ReplaceAll(word(config), "%", `\%`)+" "
 	for kind, want := range map[string][]string{
-		"systemd": {inUnit + "keys check", inUnit + "keys export"}, "cron": {inCron + "keys check", inCron + "keys export"}, "github": {"'zonedeck keys check"}, "gitlab": {"- 'zonedeck keys check"},
+		"systemd": {inUnit + "keys check", inUnit + "keys export"}, "cron": {inCron + "keys check", inCron + "keys export"}, "github": {"'zonedeck --profile local keys check"}, "gitlab": {"- 'zonedeck --profile local keys check"},
 	} {
 		for _, w := range want {
 			if got := text(t, kind, named); !strings.Contains(got, w) {

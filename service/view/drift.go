@@ -82,6 +82,7 @@ type DriftCheck struct {
 	At       string         `json:"at"`
 	State    string         `json:"state" enum:"drift|empty|few|first|ok" jsonschema:"first: nothing was there to compare with; few: worse than before, in so few rows that it may be chance; empty: no useful row"`
 	Judged   bool           `json:"judged"`
+	Stale    bool           `json:"stale" jsonschema:"whether its newest run is older than --max-age"`
 	Reason   string         `json:"why" jsonschema:"why it was not judged, or since when it gives no useful row; or empty"`
 	Useful   int            `json:"useful" minimum:"0"`
 	Silent   int            `json:"silent" minimum:"0" jsonschema:"the newest runs without a useful row; from 3 on the check fails"`
@@ -113,12 +114,17 @@ func NewDriftCheck(r drift.Run, v drift.Verdict) DriftCheck {
 	return out
 }
 
-// NewStoredDriftCheck is how a collector of the store stands.
-func NewStoredDriftCheck(s drift.Standing) DriftCheck {
+// NewStoredDriftCheck is how a collector of the store stands. A newest run that is older than most is not judged; 0 is no
+// limit.
+func NewStoredDriftCheck(s drift.Standing, now time.Time, most time.Duration) DriftCheck {
 	out := NewDriftCheck(s.Run, s.Verdict)
 	if s.Incomplete != "" && s.Verdict.State != drift.Drift {
 		out.Judged = false
 		out.Reason = fmt.Sprintf("the result of %[1]s is incomplete: download it again with 'zonedeck jobs download %[1]s -o FILE --force'", s.Incomplete)
+	}
+	if out.Stale = s.Stale(now, most); out.Stale && s.Verdict.State != drift.Drift {
+		out.Judged = false
+		out.Reason = fmt.Sprintf("its newest run, %s, is of %s and older than --max-age", s.Run.Ref, moment(s.Run.At))
 	}
 	if out.Silent = s.Silent; s.Dead() {
 		out.Judged = true

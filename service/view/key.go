@@ -139,7 +139,7 @@ type KeysCheck struct {
 type KeysLint struct {
 	SchemaVersion Version   `json:"schema_version"`
 	OK            bool      `json:"ok"`
-	ExitCode      int       `json:"exit_code" enum:"0|42"`
+	ExitCode      int       `json:"exit_code" enum:"0|1|42"`
 	Keys          int       `json:"keys"`
 	Files         int       `json:"files" jsonschema:"Files that were searched for values of keys."`
 	Findings      []Finding `json:"findings"`

@@ -17,15 +17,21 @@ import (
 )
 
 type driftCheckFlags struct {
-	File     string `flag:"file" help:"file with the result of a job, JSON, NDJSON or CSV; - for standard input"`
-	Format   string `flag:"format" help:"json, ndjson or csv (default: by the file's ending or content)"`
-	Contract string `flag:"contract" help:"with --file: contract to check it against (default: the collector's)"`
+	File     string       `flag:"file" help:"file with the result of a job, JSON, NDJSON or CSV; - for standard input"`
+	Format   string       `flag:"format" help:"json, ndjson or csv (default: by the file's ending or content)"`
+	Contract string       `flag:"contract" help:"with --file: contract to check it against (default: the collector's)"`
+	MaxAge   durationFlag `flag:"max-age" help:"fail if the newest run of a collector is older than this, for example 36h or 2d"`
+	Given    givenFlags   `flag:"*"`
 	jsonFlag
 }
 
 // check refuses flags that do not go together.
 func (f driftCheckFlags) check(args []string) error {
 	switch {
+	case f.File != "" && f.Given.has("max-age"):
+		return usage("--max-age is about stored runs: leave it out with --file")
+	case f.Given.has("max-age") && f.MaxAge.d == 0:
+		return usage("--max-age 0: every run is older; give a time such as 36h or 2d")
 	case f.File == "" && (f.Contract != "" || f.Format != ""):
 		return usage("--contract and --format need --file")
 	case f.Format != "" && !slices.Contains([]string{"json", "ndjson", "jsonl", "csv"}, f.Format):
@@ -54,7 +60,9 @@ Exit codes: 14 drift, with the fields printed, or no useful row in 3 runs; 0 no
 drift; 1 something that was to be checked could not be judged: it has no stored
 run, its newest run has no useful row, its first run has nothing to be compared
 with, it has too few rows, or its newest result is incomplete. Without NAME, the
-last three are only printed, and fail only if nothing at all was judged.`,
+last three are only printed, and fail only if nothing at all was judged. With
+--max-age, also 1 if the newest run of a collector is older: nothing new came, or
+nobody downloads it any more.`,
 		args:  cobra.ArbitraryArgs,
 		check: (*driftCheckFlags).check,
 		needs: driftNeeds[driftCheckFlags],
@@ -65,11 +73,9 @@ last three are only printed, and fail only if nothing at all was judged.`,
 func checkDrift(ctx context.Context, t *task, f driftCheckFlags, names []string) (printed, error) {
 	look := t.checkStored
 	if f.File != "" {
-		look = func(ctx context.Context, names []string) ([]view.DriftCheck, error) {
-			return t.checkFile(ctx, names, f)
-		}
+		look = t.checkFile
 	}
-	all, err := look(ctx, names)
+	all, err := look(ctx, names, f)
 	if err != nil {
 		return printed{}, driftError(err)
 	}
@@ -83,7 +89,7 @@ func checkDrift(ctx context.Context, t *task, f driftCheckFlags, names []string)
 
 // checkedCode is the exit code of a check. Everything that was asked for by name must be judged.
 func checkedCode(all []view.DriftCheck, asked bool) int {
-	judged, empty := 0, false
+	judged, empty := 0, false // empty: something is missing that every check asks for
 	for _, c := range all {
 		if len(c.Fields) > 0 || c.Dead() {
 			return exitParsingDrift
@@ -91,7 +97,7 @@ func checkedCode(all []view.DriftCheck, asked bool) int {
 		if c.Judged {
 			judged++
 		}
-		empty = empty || !c.Judged && c.State == string(drift.Empty)
+		empty = empty || c.Stale || !c.Judged && c.State == string(drift.Empty)
 	}
 	if judged == 0 || empty || asked && judged < len(all) {
 		return exitChecksFailed
@@ -120,7 +126,7 @@ func checkedLines(all []view.DriftCheck) string {
 }
 
 // checkStored checks the newest runs of the named collectors, or of all if none is named.
-func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftCheck, error) {
+func (t *task) checkStored(ctx context.Context, names []string, f driftCheckFlags) ([]view.DriftCheck, error) {
 	if err := t.Jobs.SeeDue(ctx); err != nil { // a download may have stopped before it judged
 		t.app.warn("not every result was judged: %v", err)
 	}
@@ -132,7 +138,7 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftChe
 	var out []view.DriftCheck
 	if len(names) == 0 {
 		for _, s := range list {
-			out = append(out, view.NewStoredDriftCheck(s))
+			out = append(out, view.NewStoredDriftCheck(s, t.Now(), f.MaxAge.d))
 		}
 		unused, err := t.Drift.UnusedContracts(list)
 		for _, c := range unused {
@@ -151,7 +157,7 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftChe
 		c := view.DriftCheck{Name: id, Kind: string(kind), State: string(drift.Empty), Reason: drift.ErrUnknown.Error(), Fields: []string{}, Findings: []view.DriftFinding{}}
 		for _, s := range list {
 			if s.Run.Kind == kind && s.Run.Name == id {
-				c = view.NewStoredDriftCheck(s)
+				c = view.NewStoredDriftCheck(s, t.Now(), f.MaxAge.d)
 			}
 		}
 		out = append(out, c)

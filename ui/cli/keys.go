@@ -133,8 +133,8 @@ func (a *app) keysCheckCommand() *cobra.Command {
 		long: `Checks the expiry, the rotation and the permissions of every key. Exit codes,
 the first that applies: 41 a key has expired; 40 a rotation or an expiry is due,
 or due within --within; 42 the permission lint found an error; 1 nothing is
-wrong with what is known, but the expiry or the rotation of a key is unknown; 0
-otherwise.
+wrong with what is known, but the expiry or the rotation of a key is unknown, or
+there is no key; 0 otherwise.
 
 'keys list' shows what is unknown, and the findings say how to record it.`,
 		defaults: keysListFlags{withinFlag: soon()},
@@ -144,7 +144,7 @@ otherwise.
 			if err != nil {
 				return printed{}, err
 			}
-			out := printed{object: checked(audit, f.Within.d, skew), code: checkExit(audit, f.Within.d)}
+			out := printed{object: checked(audit, f.Within.d, skew), code: checkExit(audit, f.Within.d), verdict: t.noKeys(audit)}
 			if f.JSON {
 				return out, nil
 			}
@@ -166,10 +166,18 @@ func checkExit(audit keys.Audit, within time.Duration) int {
 	if code := lintExit(audit.Findings); code != exitOK {
 		return code
 	}
-	if unknownClocks(audit) > 0 {
+	if len(audit.Keys) == 0 || unknownClocks(audit) > 0 {
 		return exitChecksFailed
 	}
 	return exitOK
+}
+
+// noKeys says that there was no key to look at; empty if there was one.
+func (t *task) noKeys(audit keys.Audit) string {
+	if len(audit.Keys) > 0 {
+		return ""
+	}
+	return "there is no key, so none was checked: " + sanitizeLine(t.Paths.KeysFile()) + " records none. Record keys with 'zonedeck keys import', or say with XDG_DATA_HOME or HOME where the inventory is"
 }
 
 // unknownClocks counts the keys whose expiry or rotation is unknown: they may be due or have expired.
@@ -216,9 +224,6 @@ func (t *task) printVerdict(audit keys.Audit, within time.Duration) error {
 	}
 	if n := unknownClocks(audit); n > 0 {
 		t.app.say("zonedeck: unknown whether due: %d of %s", n, text.Counted(len(audit.Keys), "key"))
-	}
-	if len(audit.Keys) == 0 {
-		t.app.say("zonedeck: no keys are recorded, so none was checked")
 	}
 	return nil
 }

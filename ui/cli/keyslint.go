@@ -25,7 +25,8 @@ func (a *app) keysLintCommand() *cobra.Command {
 		use: "lint", short: "Check the keys against the rules of levels, sharing, expiry and rotation",
 		long: `Holds every key, and what uses it, against the rules of contract 2.1, 5.1, 5.3
 and 5.4. Each finding says which rule is broken, what was seen, and how to fix
-it. Exit code 42: a rule is broken. Warnings alone give 0.
+it. Exit codes: 42 a rule is broken; 1 there is no key; 0 otherwise, also with
+warnings.
 
 The folders of [keys] scan in config.toml and of --scan are searched for files
 that hold a key's value, by its fingerprint. For that, the references of all
@@ -47,8 +48,11 @@ func lintKeys(ctx context.Context, t *task, f keysLintFlags, _ []string) (printe
 		return printed{}, err
 	}
 	code := lintExit(audit.Findings)
+	if code == exitOK && len(audit.Keys) == 0 {
+		code = exitChecksFailed
+	}
 	t.saySearched(audit.Files, folders)
-	out := printed{code: code, object: view.KeysLint{
+	out := printed{code: code, verdict: t.noKeys(audit), object: view.KeysLint{
 		OK: code == exitOK, ExitCode: code, Keys: len(audit.Keys), Files: audit.Files,
 		Findings: view.NewFindings(audit.Findings), Problems: append([]string{}, audit.Problems...),
 	}}

@@ -50,7 +50,8 @@ zonedeck.
 
 The reference of a command is left out, because its arguments may carry a token.
 A CSV cell that a spreadsheet would take for a formula begins with an
-apostrophe. The file of -o is replaced whole or not at all.`,
+apostrophe. The file of -o is replaced whole or not at all. Without a key,
+nothing is written: exit 1.`,
 		defaults: exportKeysFlags{withinFlag: soon()},
 		needs:    func(exportKeysFlags) needs { return needs{jobs: true} },
 		run: func(ctx context.Context, t *task, f exportKeysFlags, _ []string) (printed, error) {
@@ -89,6 +90,9 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 		return err
 	}
 	audit.Keys = audit.Recorded()
+	if none := t.noKeys(audit); none != "" {
+		return fail(exitChecksFailed, "%s; nothing was written", none)
+	}
 	var b bytes.Buffer
 	if err := write(&b, audit); err != nil {
 		return fail(exitState, "write the keys: %w", err)
