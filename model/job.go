@@ -347,6 +347,9 @@ type JobRowErrors struct {
 	Text  string // what the first of them says
 }
 
+// AllFailed reports whether a counted result has no row with data, and at least one with an error.
+func (r JobRows) AllFailed() bool { return r.Counted && r.Useful == 0 && r.Failed() > 0 }
+
 // Failed is how many rows are errors.
 func (r JobRows) Failed() int {
 	n := 0

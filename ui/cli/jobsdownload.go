@@ -35,7 +35,9 @@ csv (a column for every field of any record, nested values as JSON).
 FILE appears complete, or not at all: until then the data is in FILE.part. A
 download that breaks off leaves FILE.part. If the service gives the result in
 parts, the same command goes on with the missing ones; otherwise it starts again,
-and says so.`,
+and says so.
+
+Exit code 30: the result is in FILE, and no row has data, because they failed.`,
 		args: jobArg("download"),
 		check: func(f *downloadFlags, _ []string) error {
 			if f.Output == "" {
@@ -103,6 +105,9 @@ func download(ctx context.Context, t *task, f downloadFlags, args []string) (pri
 		}
 	}
 	t.seeFields(ctx, job)
+	if job.Rows.AllFailed() {
+		return printed{}, fail(exitJobFailed, "no row of job %s has data: %s of %s", job.ID, text.Counted(job.Rows.Failed(), "error"), text.Counted(job.Rows.Returned, "row"))
+	}
 	return printed{}, nil
 }
 
