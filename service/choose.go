@@ -1,13 +1,19 @@
 package service
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/export"
+	"zonedeck/service/local"
 	"zonedeck/service/profiles"
 )
 
@@ -19,8 +25,21 @@ const (
 	EnvPassphrase = "ZONEDECK_PASSPHRASE"
 )
 
+// errNoAccount refuses the demo account where nobody would notice that it is used.
+var errNoAccount = config.Mistake("no account is configured, and with --no-input or in CI the demo account is not used in its place: add --profile NAME, or --profile %s for the embedded emulator", model.LocalName)
+
+// AccountNamed refuses a run that would use the demo account for want of another, with --no-input or in CI. Open refuses
+// it as well; faces ask before they check anything else.
+func (o Options) AccountNamed() error {
+	if s := (&Service{o: o, Paths: config.FindPaths(o.Getenv)}); errors.Is(s.choose(), errNoAccount) {
+		return errNoAccount
+	}
+	return nil
+}
+
 // choose decides which profile is used: flags override the environment, which
-// overrides the config file. Without any configuration it is the embedded emulator.
+// overrides the config file. Without any configuration it is the embedded emulator,
+// unless nobody is asked anything: with --no-input, or in CI.
 // A key without an address is refused: a real key must never be sent to the
 // emulator by accident.
 func (s *Service) choose() error {
@@ -66,6 +85,8 @@ func (s *Service) choose() error {
 		return config.Mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(append(file.InOrder(), model.LocalName), ", "), s.configFile())
 	case o.Key != "" || override["key"] != "" || o.Getenv(EnvKey) != "":
 		return config.Mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", model.LocalName)
+	case o.NoInput || o.Getenv("CI") != "":
+		return errNoAccount
 	default:
 		s.Base, s.Implied = config.Local(), true
 	}
@@ -78,6 +99,30 @@ func (s *Service) choose() error {
 	}
 	s.Base, err = o.completed(s.Base)
 	return err
+}
+
+// unknownVariables warns of variables that look like settings and are none: a misspelt name would change nothing,
+// without a word. A name that the configuration or the inventory mentions is in use, as by a reference.
+func (s *Service) unknownVariables() (warnings []string) {
+	known := []string{EnvKey, EnvProfile, EnvPassword, EnvPassphrase, local.EnvProxy, export.URLEnv}
+	for _, v := range config.Variables() {
+		known = append(known, v[0])
+	}
+	for _, set := range s.o.Environ {
+		name, value, _ := strings.Cut(set, "=")
+		if strings.HasPrefix(name, "ZONEDECK_") && value != "" && !slices.Contains(known, name) && !s.mentioned(name) {
+			warnings = append(warnings, "the environment has "+name+", which is not a variable of zonedeck and changes nothing: check its spelling")
+		}
+	}
+	return warnings
+}
+
+// mentioned reports whether the configuration or the inventory has a name in its text.
+func (s *Service) mentioned(name string) bool {
+	return slices.ContainsFunc([]string{s.configFile(), s.Paths.KeysFile()}, func(file string) bool {
+		text, err := textfile.ReadBounded(file, textfile.MaxSize)
+		return err == nil && bytes.Contains(text, []byte(name))
+	})
 }
 
 // completed adds the environment's key and password to the profile of a real account.

@@ -39,8 +39,10 @@ import (
 // Options configure a Service. An empty string means not given.
 type Options struct {
 	Getenv func(string) string
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Environ are the names and values of the environment, as NAME=VALUE, to find misspelt names; nil looks for none.
+	Environ []string
+	Now     func() time.Time
+	Log     *slog.Logger
 	// Version is the program's version, for files that name their creator.
 	Version string
 	// Say prints one line for the operator.
@@ -48,6 +50,7 @@ type Options struct {
 
 	Profile, Config, BaseURL, ProxyHost string // the global flags of the same names
 	Key                                 string // --key of the command
+	NoInput                             bool   // --no-input
 
 	// Unattended is set for a command: no person decides on each call. AdminReason is why it
 	// may still use an ADMIN key; empty means that it may not.
@@ -96,6 +99,7 @@ type Service struct {
 
 	LedgerFault error    // why there is no ledger of jobs, or nil
 	Notices     []string // what the operator must be told about the files
+	Warnings    []string // the same of the environment, also where only failures are told
 	Implied     bool     // nothing was configured, so the embedded emulator is used
 
 	o       Options
@@ -126,6 +130,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if err := s.choose(); err != nil {
 		return nil, err
 	}
+	s.Warnings = s.unknownVariables()
 	s.files = files.New(s.Paths, clock{s}, voice(o.Say), o.Log)
 	if err := s.Paths.Ensure(); err != nil {
 		s.Notices = append(s.Notices, notKept(err))

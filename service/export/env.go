@@ -20,7 +20,7 @@ func writeEnv(c call) (string, error) {
 		} else {
 			fmt.Fprintf(&b, "export %s\n", c.Env())
 		}
-		fmt.Fprintf(&b, "export ZONEDECK_API_URL=%s\n", ShellQuote(c.url))
+		fmt.Fprintf(&b, "export %s=%s\n", URLEnv, ShellQuote(c.url))
 		return b.String(), nil
 	}
 	value := ShellQuote(c.proxyURL())

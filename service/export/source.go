@@ -15,6 +15,9 @@ const (
 	PasswordEnv = "ZONEDECK_ZONE_PASSWORD"
 )
 
+// URLEnv is the variable that an exported environment gives the address of the request endpoint in.
+const URLEnv = "ZONEDECK_API_URL"
+
 // Source is a fetch to export, with the profile that it is made by.
 type Source struct {
 	Profile model.Profile

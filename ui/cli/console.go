@@ -17,6 +17,9 @@ import (
 // runConsole opens the console, and reopens it when the operator switches to
 // another profile.
 func (a *app) runConsole(ctx context.Context) error {
+	if err := a.options(needs{}).AccountNamed(); err != nil {
+		return err
+	}
 	if !a.StdinTTY || !a.StdoutTTY {
 		return usage("the console needs a terminal. Without one, run 'zonedeck request URL --zone Z', 'zonedeck keys check' or 'zonedeck jobs list'; 'zonedeck --help' shows them all")
 	}

@@ -92,6 +92,11 @@ func (f mcpFlags) rules() (mcp.Rules, error) {
 // serveMCP runs the command. It opens every profile before it serves the client: a mistake in the flags
 // or the configuration is reported at once.
 func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
+	o := a.options(needs{})
+	o.Profile = cmp.Or(append(f.Profiles, o.Profile)...)
+	if err := o.AccountNamed(); err != nil {
+		return err
+	}
 	rules, err := f.rules()
 	if err != nil {
 		return usage("%w", err)

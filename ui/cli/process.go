@@ -25,6 +25,8 @@ type Process struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Getenv func(string) string
+	// Environ is the whole environment, as NAME=VALUE.
+	Environ []string
 	// StdinTTY, StdoutTTY and StderrTTY say whether the stream is a terminal.
 	StdinTTY, StdoutTTY, StderrTTY bool
 	Now                            func() time.Time
@@ -39,6 +41,7 @@ func OS() Process {
 		Stdout:    os.Stdout,
 		Stderr:    os.Stderr,
 		Getenv:    os.Getenv,
+		Environ:   os.Environ(),
 		StdinTTY:  term.IsTerminal(os.Stdin.Fd()),
 		StdoutTTY: term.IsTerminal(os.Stdout.Fd()),
 		StderrTTY: term.IsTerminal(os.Stderr.Fd()),

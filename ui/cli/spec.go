@@ -89,8 +89,27 @@ func command[F any](a *app, s spec[F]) *cobra.Command {
 	if s.args == nil {
 		s.args = cobra.NoArgs
 	}
+	required := func() needs {
+		own, has := any(f).(interface{ needs() needs })
+		switch {
+		case s.needs != nil:
+			return s.needs(f)
+		case has:
+			return own.needs()
+		default:
+			return needs{closed: true}
+		}
+	}
 	cmd := &cobra.Command{
-		Use: s.use, Short: s.short, Long: s.long, Args: usageArgs(s.args), Aliases: s.aliases, Hidden: s.hidden,
+		Use: s.use, Short: s.short, Long: s.long, Aliases: s.aliases, Hidden: s.hidden,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if n := required(); !n.closed {
+				if err := a.options(n).AccountNamed(); err != nil {
+					return err
+				}
+			}
+			return usageArgs(s.args)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			act := func(t *task) error {
 				p, err := s.run(cmd.Context(), t, f, args)
@@ -101,14 +120,7 @@ func command[F any](a *app, s spec[F]) *cobra.Command {
 					return err
 				}
 			}
-			n := needs{closed: true}
-			switch own, has := any(f).(interface{ needs() needs }); {
-			case s.needs != nil:
-				n = s.needs(f)
-			case has:
-				n = own.needs()
-			}
-			return a.withSession(cmd.Context(), n, act)
+			return a.withSession(cmd.Context(), required(), act)
 		},
 	}
 	excluding := addFlags(cmd, reflect.ValueOf(&f).Elem())

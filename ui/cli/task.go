@@ -35,9 +35,9 @@ type needs struct {
 // options are the options of service.Open for this run.
 func (a *app) options(n needs) service.Options {
 	return service.Options{
-		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.sayClean, Version: version,
+		Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Log: a.log, Say: a.sayClean, Version: version,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
-		Key: n.key, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs || n.ledger, Ledger: n.jobs || n.ledger, Rules: n.rules, NoProfile: n.none, Ask: terminal{app: a}, Passphrase: a.typed,
+		Key: n.key, NoInput: a.flags.noInput, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs || n.ledger, Ledger: n.jobs || n.ledger, Rules: n.rules, NoProfile: n.none, Ask: terminal{app: a}, Passphrase: a.typed,
 	}
 }
 
@@ -67,6 +67,9 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 	s, err := service.Open(ctx, a.options(n))
 	if err != nil {
 		return sessionError(err)
+	}
+	for _, w := range s.Warnings {
+		a.warn("%s", sanitizeLine(w))
 	}
 	for _, n := range s.Notices {
 		a.say("zonedeck: %s", sanitizeLine(n))

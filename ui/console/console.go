@@ -228,8 +228,8 @@ func (c *Console) sessionChanged() tea.Msg { return kit.SessionChanged{Session: 
 // tellNotices shows what the operator must know about the files, and about jobs
 // that an earlier console left with an open outcome.
 func (c *Console) tellNotices() tea.Cmd {
-	cmds := make([]tea.Cmd, 0, len(c.service.Notices)+1)
-	for _, n := range c.service.Notices {
+	var cmds []tea.Cmd
+	for _, n := range slices.Concat(c.service.Warnings, c.service.Notices) {
 		cmds = append(cmds, kit.Warn(n))
 	}
 	return tea.Batch(append(cmds, func() tea.Msg {

@@ -35,14 +35,15 @@ func Open(ctx context.Context, o service.Options) (Console, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	notices := slices.Concat(s.Warnings, s.Notices)
 	p, err := s.Profile(ctx)
 	if err == nil {
 		_, err = s.Keys.May(ctx, p.Key)
 	}
 	if err != nil {
-		return nil, s.Notices, errors.Join(fmt.Errorf("profile %s: %w", s.Base.Name, err), s.Close(ctx))
+		return nil, notices, errors.Join(fmt.Errorf("profile %s: %w", s.Base.Name, err), s.Close(ctx))
 	}
-	return agent{root{s}, s.Fetch, s.Jobs.Runner, s.Jobs.Launching, s.History}, s.Notices, nil
+	return agent{root{s}, s.Fetch, s.Jobs.Runner, s.Jobs.Launching, s.History}, notices, nil
 }
 
 // Scrub masks every secret that was used in this run, in place.
