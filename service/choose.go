@@ -31,7 +31,8 @@ var errNoAccount = config.Mistake("no account is configured, and with --no-input
 // AccountNamed refuses a run that would use the demo account for want of another, with --no-input or in CI. Open refuses
 // it as well; faces ask before they check anything else.
 func (o Options) AccountNamed() error {
-	if s := (&Service{o: o, Paths: config.FindPaths(o.Getenv)}); errors.Is(s.choose(), errNoAccount) {
+	s := &Service{o: o, Paths: config.FindPaths(o.Getenv)}
+	if (o.NoInput || o.Getenv("CI") != "") && errors.Is(s.choose(), errNoAccount) {
 		return errNoAccount
 	}
 	return nil

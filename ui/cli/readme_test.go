@@ -90,7 +90,7 @@ func parseCommands(t *testing.T, text string, atLeast int) {
 			continue
 		}
 		seen++
-		a := &app{}
+		a := &app{Process: Process{Getenv: func(string) string { return "" }}}
 		root := a.rootCommand()
 		root.InitDefaultCompletionCmd("completion")
 		cmd, rest, err := root.Find(words[1:])
