@@ -92,6 +92,8 @@ func hostileService(t *testing.T, used *atomic.Int64, deleted *atomic.Bool) stri
 		case r.URL.Path == "/request" && bytes.Contains(body, []byte("refused")):
 			w.WriteHeader(http.StatusForbidden)
 			answer = echo
+		case r.URL.Path == "/request" && bytes.Contains(body, []byte("mygeo.json")): // a proof asks for the test page
+			answer = `{"country":` + string(quoted) + `,"asn":{"org_name":` + string(quoted) + `},"geo":{}}`
 		case r.URL.Path == "/request":
 			w.Header().Set("Content-Type", "text/html")
 			answer = "<html><title>" + echo + "</title><p>" + echo + "</p></html>"
