@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,6 +36,26 @@ func Line(s string, size int) string {
 		}
 	}, s)
 	return Cut(strings.Join(strings.Fields(s), " "), size)
+}
+
+// IsMark reports whether a rune is a byte order mark, a zero-width space, a word joiner or a mark of direction: copied along with a
+// text, never typed as a part of it. U+200C, U+200D and U+FE0F are none: words and signs are spelled with them.
+func IsMark(r rune) bool {
+	return r == 0xfeff || r == 0x200b || r == 0x2060 || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// TrimMarks takes blanks, line ends and marks (see IsMark) off both ends of a text that comes from a person. names are those
+// that no key types, as "U+FEFF, U+200B"; "" for none.
+func TrimMarks(s string) (text, names string) {
+	mark := func(r rune) bool { return unicode.IsSpace(r) || IsMark(r) }
+	behind := strings.TrimLeftFunc(s, mark)
+	text = strings.TrimRightFunc(behind, mark)
+	for _, r := range s[:len(s)-len(behind)] + behind[len(text):] {
+		if name := fmt.Sprintf("U+%04X", r); r > 0x7f && !strings.Contains(names, name) {
+			names += ", " + name
+		}
+	}
+	return text, strings.TrimPrefix(names, ", ")
 }
 
 // Visible reports whether a rune is visible: it has a width (or is a combining mark)

@@ -17,12 +17,14 @@ type call struct {
 	urls []string
 
 	method               string
-	head, get, form, end bool
+	head, get, end       bool
 	data                 []string
 	sent, json           bool // there is data; it is JSON
 	query                []string
 	headers, proxyHeader []string
 	proxy, proxyUser     string
+	user                 string
+	parts                []part // of a multipart body
 	insecure, globoff    bool
 	ca                   string
 	timeout              time.Duration
@@ -31,14 +33,14 @@ type call struct {
 
 // The first line of a pasted command, and where curl stands in it.
 var (
-	curlBegins = regexp.MustCompile(`^(\$ )?(curl(\.exe)?[\s\\]|printf\s|echo\s|export\s|:\s|[A-Za-z_][A-Za-z0-9_]*=)`)
-	curlStands = regexp.MustCompile(`(^|[\n|;&(])\s*(\$ )?([A-Za-z_][A-Za-z0-9_]*=\S*\s+)*curl(\.exe)?[\s\\]`)
+	curlBegins = regexp.MustCompile(`^((?:PS )?[A-Za-z]:\\[^>\n]*> ?)?([$&] )?(curl(\.exe)?[\s\\]|printf\s|echo\s|export\s|:\s|[A-Za-z_][A-Za-z0-9_]*=)`)
+	curlStands = regexp.MustCompile(`(^|[\n|;&(>])\s*(\$ )?([A-Za-z_][A-Za-z0-9_]*=\S*\s+)*curl(\.exe)?[\s\\]`)
 )
 
 // IsCurl reports whether a pasted text begins like a curl command, or like a script around
 // one.
 func IsCurl(text string) bool {
-	text = strings.TrimSpace(text)
+	text, _ = model.TrimMarks(text)
 	for strings.HasPrefix(text, "#") { // a comment above it
 		_, text, _ = strings.Cut(text, "\n")
 		text = strings.TrimSpace(text)
@@ -46,7 +48,7 @@ func IsCurl(text string) bool {
 	return curlBegins.MatchString(text) && curlStands.MatchString(text)
 }
 
-// Curl reads a curl command with the quotes of bash and the options of curl 8. A call of the
+// Curl reads a curl command with the quotes of its shell and the options of curl 8. It reads no files. A call of the
 // service's API becomes its form, and so does one through its proxy. Errors wrap errImport.
 func Curl(text string, known Known) (Imported, error) {
 	c, err := readCurl(text)
@@ -83,7 +85,11 @@ func readCurl(text string) (*call, error) {
 		return nil, refuse("it has %d bytes, more than %d", len(text), maxText)
 	}
 	out := &Imported{}
-	args, err := readShell(strings.ReplaceAll(text, "\r\n", "\n"), out)
+	trimmed, marks := model.TrimMarks(text)
+	out.marks(marks)
+	above, _, _ := strings.Cut(text, trimmed)
+	text = strings.Repeat("\n", strings.Count(above, "\n")) + trimmed // the lines keep their numbers
+	args, err := readShell(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), out)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +103,9 @@ func readCurl(text string) (*call, error) {
 	return c, nil
 }
 
+// ofPowerShell are the options of the command that PowerShell 5 calls curl.
+var ofPowerShell = regexp.MustCompile(`^(?i:-(uri|method|headers|body|contenttype|usebasicparsing|websession|useragent|outfile|infile|form))$`)
+
 // options reads the words after curl.
 func (c *call) options(args []string) error {
 	only := false // addresses follow
@@ -104,6 +113,8 @@ func (c *call) options(args []string) error {
 		word := args[0]
 		args = args[1:]
 		switch {
+		case !only && ofPowerShell.MatchString(word):
+			return refuse("%s is an option of PowerShell's own curl (Invoke-WebRequest), which is not read: write the command for curl.exe", word)
 		case only || !strings.HasPrefix(word, "-") || word == "-":
 			c.urls = append(c.urls, word)
 		case word == "--":
@@ -193,9 +204,9 @@ func (c *call) option(name, spelled, value string) error {
 	case "get":
 		c.get = true
 	case "data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json", "url-query":
-		c.addData(name, spelled, value)
+		return c.addData(name, spelled, value)
 	case "header", "proxy-header":
-		c.addHeader(name, spelled, value)
+		return c.addHeader(name, spelled, value)
 	case "user-agent":
 		c.headers = append(c.headers, "User-Agent: "+value)
 	case "referer":
@@ -205,9 +216,8 @@ func (c *call) option(name, spelled, value string) error {
 	case "oauth2-bearer":
 		c.headers = append(c.headers, "Authorization: Bearer "+value)
 	case "cookie":
-		if !strings.Contains(value, "=") && !strings.Contains(value, markEnv) {
-			c.out.dropped("%s: the file of cookies was not read", spelled)
-			return nil
+		if value != "" && !strings.Contains(value, "=") && !strings.Contains(value, markEnv) {
+			return noFile(spelled)
 		}
 		c.headers = append(c.headers, "Cookie: "+value)
 	case "proxy":
@@ -215,18 +225,17 @@ func (c *call) option(name, spelled, value string) error {
 	case "proxy-user":
 		c.proxyUser = value
 	case "user":
-		c.out.replaced("the login of the target (%s) was left behind: the form has no field for one", spelled)
+		c.user = spelled
 	case "insecure":
 		c.insecure = true
 	case "cacert":
 		c.ca = value
 	case "max-time", "retry":
 		c.limit(name, spelled, value)
-	case "config":
-		c.out.dropped("%s: the file of options was not read", spelled)
-	case "form", "form-string", "upload-file":
-		c.form = true
-		c.out.dropped("%s: the form sends no files and no multipart bodies", spelled)
+	case "config", "upload-file", "netrc", "netrc-file":
+		return noFile(spelled)
+	case "form", "form-string":
+		return c.addPart(name, spelled, value)
 	case "location", "location-trusted", "follow":
 		c.out.dropped("%s: redirects are shown, not followed", spelled)
 	default:
@@ -254,8 +263,13 @@ func (c *call) limit(name, spelled, value string) {
 	c.out.dropped("%s: its value is not a number of seconds", spelled)
 }
 
+// noFile refuses an option whose value is in a file, or in what a pipe gives.
+func noFile(spelled string) error {
+	return refuse("%s names a file, and a command that is pasted reads no files: put the text itself into the command", spelled)
+}
+
 // addData takes one of the options that make the body, or the query.
-func (c *call) addData(name, spelled, value string) {
+func (c *call) addData(name, spelled, value string) error {
 	text, known := value, true
 	switch {
 	case name == "data-raw":
@@ -267,26 +281,22 @@ func (c *call) addData(name, spelled, value string) {
 		known = false
 	}
 	if !known {
-		c.out.dropped("%s: the file was not read", spelled)
-		text = ""
+		return noFile(spelled)
 	}
 	if name == "url-query" {
-		if known {
-			c.query = append(c.query, text)
-		}
-		return
+		c.query = append(c.query, text)
+		return nil
 	}
 	c.sent = true
 	if name == "json" {
 		c.json = true
 		if len(c.data) > 0 { // curl joins them without a "&"
 			c.data[len(c.data)-1] += text
-			return
+			return nil
 		}
 	}
-	if known {
-		c.data = append(c.data, text)
-	}
+	c.data = append(c.data, text)
+	return nil
 }
 
 // urlEncoded is a value of --data-urlencode: content, =content, name=content. What names a
@@ -315,16 +325,18 @@ func escape(text string) string {
 	return strings.Join(parts, markEnv)
 }
 
-// addHeader takes a header.
-func (c *call) addHeader(name, spelled, value string) {
+// addHeader takes a header. What a pipe gives is the key or the login of a command that this console exports.
+func (c *call) addHeader(name, spelled, value string) error {
 	switch {
+	case value == "@-" && c.out.pipedLogin:
 	case strings.HasPrefix(value, "@"):
-		c.out.dropped("%s: the file of headers was not read", spelled)
+		return noFile(spelled)
 	case name == "proxy-header":
 		c.proxyHeader = append(c.proxyHeader, value)
 	default:
 		c.headers = append(c.headers, value)
 	}
+	return nil
 }
 
 // curlOptions are the options of curl 8: the name, "=" if a value follows, and the letter.

@@ -20,7 +20,7 @@ func TestTheEdgesOfWhatIsRead(t *testing.T) {
 		`curl --retry x http://a/`:                                                "http://a/ map[] left --retry: its value is not a number of tries",
 		`curl -m 0 http://a/`:                                                     "http://a/ map[] left -m: its value is not a number of seconds",
 		`( curl http://a/ )`:                                                      "http://a/ map[]",
-		`curl http://a/ -d @- < f`:                                                "http://a/ map[Content-Type:[application/x-www-form-urlencoded]] taken method POST, 1 header left the file on standard input was not read, -d: the file was not read",
+		`curl http://a/ -d @- < f`:                                                "refused",
 		`curl "http://a/$(echo xa | tr a b)"`:                                     "refused",
 		`curl "http://a/$(echo xa | tr -d a)"`:                                    "refused",
 		`curl "http://a/$( (echo x) )"`:                                           "refused",

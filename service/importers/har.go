@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,8 +28,11 @@ type HAREntry struct {
 	Started     time.Time
 
 	headers   []harPair
+	cookies   []harPair
+	size      float64 // of the body, as the file says
 	post      *harPost
 	extension harOwn
+	marks     string
 }
 
 type (
@@ -38,16 +42,18 @@ type (
 		Text     *string
 		Encoding string
 		Params   []struct {
-			Name, Value, FileName string
+			Name, FileName, ContentType string
+			Value                       *string
 		}
 	}
 	harOwn struct{ Zone, Via, Country, Session string }
 	harRaw struct {
 		StartedDateTime string
 		Request         *struct {
-			Method, URL string
-			Headers     []harPair
-			PostData    *harPost
+			Method, URL      string
+			Headers, Cookies []harPair
+			BodySize         float64
+			PostData         *harPost
 		}
 		Response  struct{ Status int }
 		Extension harOwn `json:"_zonedeck"`
@@ -80,7 +86,7 @@ func (es *harEntries) UnmarshalJSON(b []byte) error {
 
 // IsHAR reports whether a pasted text begins like a HAR file, or an entry of one.
 func IsHAR(text string) bool {
-	text = strings.TrimSpace(text)
+	text, _ = model.TrimMarks(text)
 	head := text[:min(len(text), 4096)]
 	return strings.HasPrefix(head, "{") && (strings.Contains(head, `"log"`) && strings.Contains(text, `"entries"`) ||
 		strings.Contains(text, `"request"`) && strings.Contains(head, `"startedDateTime"`) && strings.Contains(text, `"headers"`))
@@ -95,6 +101,10 @@ func HAR(r io.Reader) ([]HAREntry, error) {
 		return nil, err
 	case len(b) > maxHAR:
 		return nil, refuse("it has more than %d MiB", maxHAR>>20)
+	}
+	text, marks := model.TrimMarks(string(b))
+	if len(text) < len(b) {
+		b = []byte(text)
 	}
 	var f harLog
 	if err := json.Unmarshal(b, &f); err != nil {
@@ -121,7 +131,7 @@ func HAR(r io.Reader) ([]HAREntry, error) {
 		}
 		out = append(out, HAREntry{
 			Method: q.Method, URL: q.URL, Status: e.Response.Status, Started: started,
-			headers: q.Headers, post: q.PostData, extension: e.Extension,
+			headers: q.Headers, cookies: q.Cookies, size: q.BodySize, post: q.PostData, extension: e.Extension, marks: marks,
 		})
 	}
 	if len(out) == 0 {
@@ -142,6 +152,7 @@ func jsonFault(err error) string {
 func (e HAREntry) Import(known Known) (Imported, error) {
 	c := &call{out: &Imported{Source: "HAR entry"}, retries: -1, globoff: true, method: cleared(e.Method)}
 	c.out.Request.Retries = -1
+	c.out.marks(e.marks)
 	c.urls = []string{cleared(e.URL)}
 	host := ""
 	if u, err := url.Parse(c.urls[0]); err == nil {
@@ -158,8 +169,15 @@ func (e HAREntry) Import(known Known) (Imported, error) {
 		}
 		c.headers = append(c.headers, line)
 	}
-	if e.post != nil {
-		c.body(*e.post)
+	if !c.has("Cookie") && len(e.cookies) > 0 {
+		var pairs []string
+		for _, k := range e.cookies {
+			pairs = append(pairs, cleared(k.Name)+"="+cleared(k.Value))
+		}
+		c.headers = append(c.headers, "Cookie: "+strings.Join(pairs, "; "))
+	}
+	if err := c.body(e); err != nil {
+		return Imported{}, err
 	}
 	if err := c.assemble(known); err != nil {
 		return Imported{}, err
@@ -176,31 +194,54 @@ func (e HAREntry) Import(known Known) (Imported, error) {
 	return *c.out, nil
 }
 
-// body takes the data of an entry.
-func (c *call) body(post harPost) {
-	switch {
+// body takes the data of an entry, and their type where no header says it.
+func (c *call) body(e HAREntry) error {
+	post := e.post
+	if post == nil {
+		post = &harPost{}
+	}
+	kind, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(post.MimeType)), ";")
+	switch form := strings.HasPrefix(kind, "multipart/"); {
 	case post.Text != nil && *post.Text != "":
 		text := *post.Text
 		if post.Encoding == "base64" {
 			b, err := base64.StdEncoding.DecodeString(text)
 			if err != nil {
-				c.out.dropped("its body is not the base64 that it says it is")
-				return
+				return refuse("its body is not the base64 that it says it is")
 			}
 			text = string(b)
 		}
 		c.data = []string{cleared(text)}
 	case len(post.Params) > 0:
-		var parts []string
+		var pairs []string
 		for _, p := range post.Params {
-			if p.FileName != "" {
-				c.out.dropped("a file of its body: the form sends no files")
-				continue
+			if p.FileName != "" && (p.Value == nil || *p.Value == "" || !form) {
+				return refuse("its body sends a file (%s), whose content it does not hold", strconv.Quote(model.Cut(model.Line(p.FileName, 60), 60)))
 			}
-			parts = append(parts, url.QueryEscape(cleared(p.Name))+"="+url.QueryEscape(cleared(p.Value)))
+			value := ""
+			if p.Value != nil {
+				value = cleared(*p.Value)
+			}
+			if form {
+				c.parts = append(c.parts, part{cleared(p.Name), cleared(p.FileName), cleared(p.ContentType), value})
+			}
+			pairs = append(pairs, url.QueryEscape(cleared(p.Name))+"="+url.QueryEscape(value))
 		}
-		c.data = []string{strings.Join(parts, "&")}
+		if form {
+			return nil
+		}
+		if c.data = []string{strings.Join(pairs, "&")}; kind == "" {
+			post.MimeType = "application/x-www-form-urlencoded"
+		}
+	case e.size > 0:
+		return refuse("its body of %.0f bytes is not in the file: record it with the bodies", e.size)
+	default:
+		return nil
 	}
+	if post.MimeType != "" && !c.has("Content-Type") {
+		c.headers = append(c.headers, "Content-Type: "+cleared(post.MimeType))
+	}
+	return nil
 }
 
 // cleared takes out the characters that mark variables.

@@ -40,7 +40,18 @@ func (c *call) assemble(known Known) error {
 	r.URL = address
 	r.Method = c.verb()
 	r.Body = body
+	if c.user != "" && !c.has("Authorization") {
+		c.out.replaced("the login of the target (%s) was left behind: {{authorization}} stands for user:password in base64", c.user)
+		c.headers = append(c.headers, "Authorization: Basic "+markEnv+"authorization"+markEnv)
+	}
 	r.Header = c.target(c.headers, true)
+	if len(c.parts) > 0 {
+		var kind string
+		if r.Body, kind = multipart(c.parts); body != "" {
+			return refuse("it has data and the parts of a form: curl sends one of them")
+		}
+		r.Header = withHeader(r.Header, "Content-Type", kind)
+	}
 	if c.sent && r.Header.Get("Content-Type") == "" && !c.dropped("Content-Type") {
 		kind := "application/x-www-form-urlencoded"
 		if c.json {
@@ -74,7 +85,7 @@ func (c *call) verb() string {
 		return c.method
 	case c.head:
 		return http.MethodHead
-	case c.sent || c.form:
+	case c.sent || len(c.parts) > 0:
 		return http.MethodPost
 	}
 	return ""
@@ -97,7 +108,7 @@ func (c *call) address() (string, error) {
 		end = len(rest)
 	}
 	if at := strings.LastIndex(rest[:end], "@"); at >= 0 {
-		c.out.replaced("the login in the URL was left behind: the form has no field for one")
+		c.user = "in the URL"
 		rest = rest[at+1:]
 	}
 	return scheme + "://" + rest, nil
@@ -153,6 +164,9 @@ func (c *call) api(address, body string, known Known) error {
 	}
 	if verb := c.verb(); !strings.EqualFold(verb, http.MethodPost) {
 		c.out.dropped("its method %s: the form sends POST to the API", cmp.Or(verb, http.MethodGet))
+	}
+	if c.user != "" {
+		c.out.replaced("the login of the target (%s) was left behind: the form uses the profile's key", c.user)
 	}
 	if c.proxy != "" {
 		c.out.dropped("-x: a call of the API goes through no proxy")
@@ -269,6 +283,11 @@ func header(line string) (name, value string) {
 	return strings.TrimSpace(name), strings.TrimSpace(value)
 }
 
+// has reports whether a header is given.
+func (c *call) has(name string) bool {
+	return slices.ContainsFunc(c.headers, func(line string) bool { n, _ := header(line); return strings.EqualFold(n, name) })
+}
+
 // dropped reports whether the command takes back a header that curl sends by itself.
 func (c *call) dropped(name string) bool {
 	return slices.ContainsFunc(c.headers, func(line string) bool {
@@ -383,6 +402,8 @@ type Imported struct {
 	// Replaced are sentences about secrets that were left behind and what stands for them.
 	// Left are those about what the form cannot express.
 	Replaced, Dropped []string
+
+	pipedLogin bool // a pipe gives the command the login of an export
 }
 
 // Known is what tells calls of the service from others, and keys by their references.
@@ -399,6 +420,13 @@ const maxText = 128 << 10
 
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errImport, fmt.Sprintf(format, args...))
+}
+
+// marks names the marks that were taken off the ends of the text.
+func (i *Imported) marks(names string) {
+	if names != "" {
+		i.replaced("%s at its ends was taken off", names)
+	}
 }
 
 func (i *Imported) dropped(format string, args ...any) {

@@ -2,12 +2,16 @@ package importers
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"zonedeck/model"
 )
 
 // In a text that the shell reading gives, an environment variable is its name between two
@@ -16,6 +20,7 @@ const markEnv = "\uFDD0"
 
 // shellWord is one word of a command, without its quotes.
 type shellWord struct {
+	at   int // where it begins
 	text []byte
 	bare []byte // text with "q" for each byte that was quoted or expanded
 	err  error  // why a program would get another word
@@ -29,10 +34,12 @@ type statement struct {
 	err   error
 }
 
-// shellReader takes a script apart into statements. It knows the shell's quotes and the names of variables; nothing is
-// run or expanded.
+// shellReader takes a script apart into statements. It knows the quotes of bash, and those of cmd.exe and PowerShell in
+// windows.go, and the names of variables; nothing is run or expanded.
 type shellReader struct {
 	text       string
+	windows    bool   // the quotes and braces are not those of bash
+	joins      string // what joins a line with the next
 	at         int
 	statements []statement
 	now        statement
@@ -55,7 +62,7 @@ func readShell(text string, out *Imported) ([]string, error) {
 		return nil, refuse("it holds control characters")
 	}
 	r := &shellReader{text: text}
-	if err := r.read(); err != nil {
+	if err := r.inItsShell(); err != nil {
 		return nil, err
 	}
 	var found *statement
@@ -63,6 +70,8 @@ func readShell(text string, out *Imported) ([]string, error) {
 		name := s.begin(out)
 		switch {
 		case len(s.words) == 0 || name == ":" || name == "export":
+		case found != nil && strings.HasPrefix(name, "-"):
+			return nil, r.refuseAt(s.words[0].at, "it begins with an option, but the command has ended above it: end the line above with a %s, without a blank behind it and without an empty line", r.joins)
 		case name != "curl" && name != "curl.exe":
 			out.dropped("%s was not read", s.program())
 		case found != nil:
@@ -76,6 +85,7 @@ func readShell(text string, out *Imported) ([]string, error) {
 		return nil, refuse("there is no curl command in it")
 	}
 	if found.piped {
+		out.pipedLogin = loginPrinted.MatchString(text)
 		out.dropped("what the pipe gives curl was not read")
 	}
 	for _, note := range found.notes {
@@ -85,6 +95,9 @@ func readShell(text string, out *Imported) ([]string, error) {
 	for _, w := range found.words[1:] {
 		if w.err != nil {
 			return nil, w.err
+		}
+		if c := w.odd(); c != 0 {
+			return nil, r.refuseAt(w.at, "%q (U+%04X) stands outside of quotes, where a shell takes it for a letter: type the quote, hyphen or blank that is meant", c, c)
 		}
 		args = append(args, string(w.text))
 	}
@@ -136,6 +149,9 @@ func (r *shellReader) read() error {
 		case ' ', '\t':
 			r.endWord()
 		case '\n', ';', '&', '|':
+			if err := r.glued(c); err != nil {
+				return err
+			}
 			r.endStatement(c == '|' && !strings.HasPrefix(r.text[r.at:], "|"))
 		case '(', ')':
 			if r.inWord {
@@ -169,6 +185,9 @@ func (r *shellReader) piece(c byte) error {
 	case '\\':
 		if r.at == len(r.text) {
 			return nil
+		}
+		if err := r.joinsNothing(); err != nil {
+			return err
 		}
 		if r.text[r.at] != '\n' { // which joins two lines
 			r.quoted(r.text[r.at : r.at+1])
@@ -389,14 +408,21 @@ func (r *shellReader) redirect(c byte) {
 	r.skip = true
 }
 
+// begin begins a word, if none has begun.
+func (r *shellReader) begin() {
+	if !r.inWord {
+		r.inWord, r.word.at = true, r.at
+	}
+}
+
 func (r *shellReader) put(c byte) {
-	r.inWord = true
+	r.begin()
 	r.word.text = append(r.word.text, c)
 	r.word.bare = append(r.word.bare, c)
 }
 
 func (r *shellReader) quoted(s string) {
-	r.inWord = true
+	r.begin()
 	r.word.text = append(r.word.text, s...)
 	for range len(s) {
 		r.word.bare = append(r.word.bare, 'q')
@@ -406,7 +432,7 @@ func (r *shellReader) quoted(s string) {
 func (r *shellReader) variable(name string) { r.quoted(markEnv + name + markEnv) }
 
 func (r *shellReader) fail(why string) {
-	r.inWord = true
+	r.begin()
 	if r.word.err == nil {
 		r.word.err = refuse("%s", why)
 	}
@@ -416,7 +442,7 @@ func (r *shellReader) endWord() {
 	if !r.inWord {
 		return
 	}
-	if r.word.err == nil && bracesSplit.Match(r.word.bare) {
+	if r.word.err == nil && !r.windows && bracesSplit.Match(r.word.bare) {
 		r.word.err = refuse(severalWords)
 	}
 	if r.skip {
@@ -436,6 +462,49 @@ func (r *shellReader) endStatement(pipe bool) {
 	}
 	r.now = statement{piped: pipe || blank && r.now.piped}
 	r.skip = false
+}
+
+// refuseAt refuses the text for what stands at a place of it.
+func (r *shellReader) refuseAt(at int, format string, args ...any) error {
+	return refuse("line %d: %s", 1+strings.Count(r.text[:min(at, len(r.text))], "\n"), fmt.Sprintf(format, args...))
+}
+
+// glued refuses a character that ends the command in the middle of what was meant as an address.
+func (r *shellReader) glued(c byte) error {
+	rest := r.text[r.at:]
+	if r.inWord && (c == '&' && rest != "" && !strings.ContainsAny(rest[:1], "&> \t\n") || c == ';' && pathParameter.MatchString(rest)) {
+		return r.refuseAt(r.at, "the %c outside of quotes ends the command there: put the address into quotes", c)
+	}
+	return nil
+}
+
+// joinsNothing refuses a character that would join two lines if no blank stood between it and the line's end.
+func (r *shellReader) joinsNothing() error {
+	if rest := r.text[r.at:]; rest[:1] != "\n" && strings.HasPrefix(strings.TrimLeft(rest, " \t"), "\n") {
+		return r.refuseAt(r.at, "a blank follows the %c at the end, so that the command ends there: take the blank out", r.text[r.at-1])
+	}
+	return nil
+}
+
+// loginPrinted is what an exported command gives curl through a pipe.
+var loginPrinted = regexp.MustCompile(`(?m)printf '(?:Proxy-)?Authorization: [^|]*\|`)
+
+var pathParameter = regexp.MustCompile(`^[A-Za-z0-9_.%~-]+=`)
+
+// odd is a character that a person, or a word processor, has put in place of a quote, a hyphen or a blank; 0 for none.
+func (w shellWord) odd() rune {
+	begins := true // the word, or the value behind an option's letter
+	for i, c := range string(w.bare) {
+		switch {
+		case strings.ContainsRune(markEnv, c):
+		case begins && (unicode.In(c, unicode.Pd, unicode.Pi, unicode.Pf) && c != '-' || strings.ContainsRune("„‚´′″−＂＇", c)):
+			return c
+		case c >= 0x80 && unicode.IsSpace(c), model.IsMark(c):
+			return c
+		}
+		begins = i == 0 && c == '-' || i == 1 && w.bare[0] == '-' && c != '-'
+	}
+	return 0
 }
 
 // envName reports whether a parameter is a variable of the environment.

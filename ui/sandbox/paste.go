@@ -36,21 +36,25 @@ func (m *Model) takePaste(msg tea.PasteMsg) tea.Cmd {
 			return m.pasted(p.Imported, err)
 		})
 	case !m.CapturingText():
-		return m.takeURL(strings.TrimSpace(text))
+		return m.takeURL(text)
 	}
 	return nil
 }
 
 // takeURL puts an address that was pasted outside a field into the form. It returns nil for
 // anything else.
-func (m *Model) takeURL(url string) tea.Cmd {
+func (m *Model) takeURL(pasted string) tea.Cmd {
+	url, marks := model.TrimMarks(pasted)
 	if _, err := model.ParseTarget(url); err != nil {
 		return nil
 	}
 	d := m.form.draft()
 	d.URL, d.Options.Query = url, ""
 	m.setForm(d)
-	return m.form.notify("Pasted URL. U undoes this.")
+	if marks != "" {
+		marks = " Without " + marks + " at its ends."
+	}
+	return m.form.notify("Pasted URL." + marks + " U undoes this.")
 }
 
 // known is what tells calls of the service from others.
@@ -88,7 +92,12 @@ func (m *Model) pasted(got fetch.Imported, err error) tea.Cmd {
 	case err != nil:
 		return kit.Warn("The pasted text did not fill the form: " + err.Error() + ".")
 	}
+	was := m.form.draft()
 	m.setForm(m.form.draftOfImport(got.Request))
+	if m.form.draft().Body != got.Request.Body {
+		m.setForm(was)
+		return kit.Warn("The pasted text did not fill the form: its body holds line ends or characters that the form cannot hold. zonedeck request --curl FILE, or --har FILE, sends it as it is.")
+	}
 	if len(got.Dropped)+len(got.Replaced) > 0 {
 		return kit.OpenOverlay(m.importPage(got))
 	}
