@@ -24,7 +24,6 @@ type call struct {
 	headers, proxyHeader []string
 	proxy, proxyUser     string
 	user                 string
-	parts                []part // of a multipart body
 	insecure, globoff    bool
 	ca                   string
 	timeout              time.Duration
@@ -235,7 +234,7 @@ func (c *call) option(name, spelled, value string) error {
 	case "config", "upload-file", "netrc", "netrc-file":
 		return noFile(spelled)
 	case "form", "form-string":
-		return c.addPart(name, spelled, value)
+		return refuse("%s makes a multipart body, which is not written: give it whole, by --data-binary and its Content-Type", spelled)
 	case "location", "location-trusted", "follow":
 		c.out.dropped("%s: redirects are shown, not followed", spelled)
 	default:

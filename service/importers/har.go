@@ -2,13 +2,13 @@ package importers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/url"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,8 +42,7 @@ type (
 		Text     *string
 		Encoding string
 		Params   []struct {
-			Name, FileName, ContentType string
-			Value                       *string
+			Name, Value, FileName string
 		}
 	}
 	harOwn struct{ Zone, Via, Country, Session string }
@@ -200,8 +199,7 @@ func (c *call) body(e HAREntry) error {
 	if post == nil {
 		post = &harPost{}
 	}
-	kind, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(post.MimeType)), ";")
-	switch form := strings.HasPrefix(kind, "multipart/"); {
+	switch {
 	case post.Text != nil && *post.Text != "":
 		text := *post.Text
 		if post.Encoding == "base64" {
@@ -215,24 +213,13 @@ func (c *call) body(e HAREntry) error {
 	case len(post.Params) > 0:
 		var pairs []string
 		for _, p := range post.Params {
-			if p.FileName != "" && (p.Value == nil || *p.Value == "" || !form) {
-				return refuse("its body sends a file (%s), whose content it does not hold", strconv.Quote(model.Cut(model.Line(p.FileName, 60), 60)))
+			if p.FileName != "" || strings.HasPrefix(strings.ToLower(post.MimeType), "multipart/") {
+				return refuse("of its multipart body it holds the parts alone: record it with the text of the body")
 			}
-			value := ""
-			if p.Value != nil {
-				value = cleared(*p.Value)
-			}
-			if form {
-				c.parts = append(c.parts, part{cleared(p.Name), cleared(p.FileName), cleared(p.ContentType), value})
-			}
-			pairs = append(pairs, url.QueryEscape(cleared(p.Name))+"="+url.QueryEscape(value))
+			pairs = append(pairs, url.QueryEscape(cleared(p.Name))+"="+url.QueryEscape(cleared(p.Value)))
 		}
-		if form {
-			return nil
-		}
-		if c.data = []string{strings.Join(pairs, "&")}; kind == "" {
-			post.MimeType = "application/x-www-form-urlencoded"
-		}
+		c.data = []string{strings.Join(pairs, "&")}
+		post.MimeType = cmp.Or(post.MimeType, "application/x-www-form-urlencoded")
 	case e.size > 0:
 		return refuse("its body of %.0f bytes is not in the file: record it with the bodies", e.size)
 	default:

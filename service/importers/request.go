@@ -45,13 +45,6 @@ func (c *call) assemble(known Known) error {
 		c.headers = append(c.headers, "Authorization: Basic "+markEnv+"authorization"+markEnv)
 	}
 	r.Header = c.target(c.headers, true)
-	if len(c.parts) > 0 {
-		var kind string
-		if r.Body, kind = multipart(c.parts); body != "" {
-			return refuse("it has data and the parts of a form: curl sends one of them")
-		}
-		r.Header = withHeader(r.Header, "Content-Type", kind)
-	}
 	if c.sent && r.Header.Get("Content-Type") == "" && !c.dropped("Content-Type") {
 		kind := "application/x-www-form-urlencoded"
 		if c.json {
@@ -85,7 +78,7 @@ func (c *call) verb() string {
 		return c.method
 	case c.head:
 		return http.MethodHead
-	case c.sent || len(c.parts) > 0:
+	case c.sent:
 		return http.MethodPost
 	}
 	return ""

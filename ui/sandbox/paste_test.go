@@ -34,7 +34,7 @@ func TestAPastedCurlCommandFillsTheForm(t *testing.T) {
 		b.Expect("did not fill the form", "a quote or a bracket is not closed")
 
 		// A body that the form would hold as another one is not taken.
-		b.Paste("curl http://lab.test/form -F a=b")
+		b.Paste(`curl http://lab.test/form -d $'a\r\nb'`)
 		b.Expect("did not fill the form", "its body holds line ends")
 		b.ExpectNot("http://lab.test/form")
 	})
