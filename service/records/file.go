@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"zonedeck/service/rows"
 )
 
 // layout is where and how rows lie in a file.
@@ -255,7 +257,14 @@ func csvLayout(r io.ReaderAt, l layout) (layout, error) {
 	if _, err := r.ReadAt(head, l.from); err != nil && !errors.Is(err, io.EOF) {
 		return l, err
 	}
-	l.comma = commaOf(head)
+	if m := rows.SepLine.FindSubmatch(head); m != nil {
+		l.from, l.comma = l.from+int64(len(m[0])), m[1][0]
+	} else {
+		l.comma = commaOf(head)
+	}
+	if bytes.ContainsRune(head, '\r') && !bytes.ContainsRune(head, '\n') {
+		return l, errors.New("its lines end with a carriage return alone: save it with line feeds")
+	}
 	s := newScanner(r, l, l.from, l.size, nil)
 	row, err := s.next()
 	if errors.Is(err, io.EOF) {

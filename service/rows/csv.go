@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+
+	"zonedeck/model"
 )
 
 // csv reads rows below a header. The separator is a comma, a semicolon or a tab, as the header
@@ -20,7 +23,9 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 	m := &meter{r: br, remaining: 2 * maxInputRow, over: errLongCells}
 	kept := &recorder{r: m}
 	r := csv.NewReader(kept)
-	r.Comma = separator(first)
+	if r.Comma = in.comma; r.Comma == 0 {
+		r.Comma = separator(first)
+	}
 	r.FieldsPerRecord = -1
 	t, err := in.header(r)
 	if err != nil {
@@ -103,7 +108,7 @@ func (in *inputReader) header(r *csv.Reader) (t table, err error) {
 	}
 	t.header = slices.Clone(header)
 	for i, name := range t.header {
-		t.header[i] = strings.TrimSpace(name)
+		t.header[i], _ = model.TrimMarks(name)
 		if t.header[i] != "" && slices.Contains(t.header[:i], t.header[i]) {
 			return t, fmt.Errorf("the header names column %s twice: rename one", Quote(t.header[i]))
 		}
@@ -219,6 +224,39 @@ func (in *inputReader) cells(row int, raw []byte, t *table, cells []string) erro
 		}
 		return fmt.Sprintf("column %s (%s)", t.columns[i].Name, field)
 	})
+}
+
+// SepLine is the first line of a table that names what separates its cells, as spreadsheets write and read it: sep=;
+var SepLine = regexp.MustCompile(`^(?i:"?sep=([,;|:\t])"?)\r?\n`)
+
+// plainLines gives a text as the readers of tables take it: lines that end with a carriage return alone end with a line feed, and
+// a SepLine is a blank line. comma is what that names, 0 without one.
+func plainLines(br *bufio.Reader) (plain *bufio.Reader, comma rune) {
+	head, _ := br.Peek(4 << 10) // fewer bytes at the end of the source
+	if at := bytes.IndexByte(head, '\r'); at >= 0 && at+1 < 4<<10 && !bytes.Contains(head, []byte("\n")) {
+		br = bufio.NewReaderSize(&lineFeeds{br}, maxInputRow)
+		head, _ = br.Peek(4 << 10)
+	}
+	m := SepLine.FindSubmatch(head)
+	if m == nil {
+		return br, 0
+	}
+	comma = rune(m[1][0])
+	_, _ = br.Discard(len(m[0])) // which was peeked
+	return bufio.NewReaderSize(io.MultiReader(strings.NewReader("\n"), br), maxInputRow), comma
+}
+
+// lineFeeds reads line feeds for carriage returns.
+type lineFeeds struct{ r io.Reader }
+
+func (l *lineFeeds) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	for i := range p[:n] {
+		if p[i] == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return n, err
 }
 
 // isColumn reports whether a cell of the first line is the name of a field, so that the line is

@@ -96,6 +96,9 @@ func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 		return Inputs{}, errors.New("it is not text: it holds zero bytes")
 	}
 	in := &inputReader{shape: shape, firstRow: map[[sha256.Size]byte]int{}, unknown: map[string]int{}}
+	if br, in.comma = plainLines(br); in.comma != 0 && inputKind(kind, br, shape) == InputLines {
+		kind = InputCSV
+	}
 	var err error
 	switch k := inputKind(kind, br, shape); k {
 	case InputCSV:
@@ -114,6 +117,9 @@ func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 	in.addFurther(in.out.Bad-maxProblems, false, "more rows cannot be used", "1 more row cannot be used")
 	in.addFurther(in.out.Folded-maxNotes, true, "more rows repeat another one; each is sent once", "1 more row repeats another one; it is sent once")
 	in.sayBlank()
+	if in.marked > 0 {
+		in.out.Problems = append(in.out.Problems, Problem{Text: fmt.Sprintf("rows with %s at the ends of values, which was taken off: %d", in.marks, in.marked), Warning: true})
+	}
 	for _, name := range slices.Sorted(maps.Keys(in.unknown)) {
 		in.out.Problems = append(in.out.Problems, Problem{Text: fmt.Sprintf("field %s, in %d rows, is not shown for this data set; it is sent", Quote(name), in.unknown[name]), Warning: true})
 		if len(in.out.Problems) > maxProblems+2*maxNotes {
@@ -201,6 +207,9 @@ type inputReader struct {
 	unknown  map[string]int            // fields that are not shown, to the rows that have them
 	blank    []int                     // the first rows of a table that have no value
 	line     int                       // as in Problem, of the row that is read
+	comma    rune                      // what separates the cells, where a line says so
+	marks    string                    // that were taken off the ends of values, and in how many rows
+	marked   int
 }
 
 // reject reports a row that is left out, and keeps it. raw is its text.
@@ -236,6 +245,7 @@ var errTooManyInputs = fmt.Errorf("more than %d rows; split it into several jobs
 // add checks a row and takes it. raw is its text, values are its fields as JSON, and column
 // names the column of a field for an error.
 func (in *inputReader) add(row int, raw []byte, values map[string]json.RawMessage, column func(field string) string) error {
+	in.trimEnds(values)
 	input, notes, wrong := in.shape.check(values)
 	if wrong != nil {
 		at := ""
@@ -263,6 +273,31 @@ func (in *inputReader) add(row int, raw []byte, values map[string]json.RawMessag
 	}
 	in.out.Rows = append(in.out.Rows, input)
 	return nil
+}
+
+// trimEnds takes marks off the ends of a row's texts.
+func (in *inputReader) trimEnds(values map[string]json.RawMessage) {
+	found := false
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		var text string
+		if raw := values[name]; len(raw) < 3 || raw[0] != '"' || !bytes.ContainsFunc(raw, func(r rune) bool { return r > 0x7f || r == '\\' }) || json.Unmarshal(raw, &text) != nil {
+			continue
+		}
+		trimmed, marks := model.TrimMarks(text)
+		if marks == "" {
+			continue
+		}
+		values[name] = jsonText(trimmed)
+		for mark := range strings.SplitSeq(marks, ", ") {
+			if !strings.Contains(in.marks, mark) {
+				in.marks = strings.TrimPrefix(in.marks+", "+mark, ", ")
+			}
+		}
+		found = true
+	}
+	if found {
+		in.marked++
+	}
 }
 
 // singleValue takes a row that is a single value.
@@ -295,12 +330,13 @@ func Quote(s string) string { return strconv.Quote(model.Cut(s, 60)) }
 func (in *inputReader) lines(br *bufio.Reader) error {
 	only, _ := in.shape.only() // without one, each row says so
 	return eachLine(br, func(row int, line []byte, err error) error {
-		text := strings.TrimSpace(string(line))
+		text := strings.Trim(string(line), " \t")
+		bare, _ := model.TrimMarks(text)
 		switch {
-		case text == "" || strings.HasPrefix(text, "#"):
+		case bare == "" || strings.HasPrefix(bare, "#"):
 		case err != nil:
 			in.reject(row, line, "", "%v", err)
-		case only.Type == typeURL && len(strings.Fields(text)) > 1:
+		case only.Type == typeURL && len(strings.Fields(bare)) > 1:
 			in.reject(row, line, "", "%s: expected one address on the line", Quote(text))
 		case !utf8.ValidString(text):
 			in.reject(row, line, "", "%s: %s", Quote(text), notText)

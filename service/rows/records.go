@@ -3,6 +3,7 @@ package rows
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -56,7 +57,8 @@ func ReadRecords(r io.Reader, format string, n int) (model.RecordTable, error) {
 	if err == nil {
 		switch recordFormat(format, br) {
 		case "csv":
-			err = t.csv(br, m)
+			plain, comma := plainLines(br)
+			err = t.csv(plain, comma, m)
 		case "ndjson":
 			m.remaining = math.MaxInt64 // a line has its own bound
 			err = throughLines(br, &Lines{MaxBytes: maxRecordBytes, On: t.line})
@@ -270,8 +272,9 @@ func (t *recordTable) put(row []string, name, kind, text string) []string {
 func cut(s string, size int) string { return strings.ToValidUTF8(model.Cut(s, size), "�") }
 
 // csv reads records below a header.
-func (t *recordTable) csv(br *bufio.Reader, m *meter) error {
+func (t *recordTable) csv(br *bufio.Reader, comma rune, m *meter) error {
 	r := csv.NewReader(br)
+	r.Comma = cmp.Or(comma, ',')
 	r.FieldsPerRecord = -1
 	r.LazyQuotes = true
 	header, err := r.Read()
