@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -82,7 +83,7 @@ func (l Login) LogValue() slog.Value { return slog.StringValue(l.String()) }
 // user:password, host:port, or a username alone. It does not read the username's
 // own grammar: that is ReadUsername. Errors wrap ErrLogin.
 func ParseLogin(s string) (Login, error) {
-	s = strings.TrimSpace(s)
+	s, _ = TrimMarks(s)
 	switch {
 	case s == "":
 		return Login{}, fmt.Errorf("%w: there is nothing to read", errLogin)
@@ -200,6 +201,9 @@ func isScheme(s string) bool {
 }
 
 func loginFromURL(s string) (Login, error) {
+	if clearLogin.MatchString(s) {
+		return Login{}, fmt.Errorf("%w: %s", errLogin, escapeLogin)
+	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
 		// The parser's error quotes the input, which may hold a password.
@@ -220,6 +224,13 @@ func loginFromURL(s string) (Login, error) {
 	l.Password, l.HasPassword = u.User.Password()
 	return l, nil
 }
+
+// escapeLogin says what to write for a password that ends the address.
+const escapeLogin = "its password holds /, ? or # in the clear, which ends a host: write %2F, %3F or %23 for it, and %40 for @"
+
+// clearLogin is an address with such a password: what stands before the "/", "?" or "#" is a name and no port, or a name
+// without a dot and a port, and what follows has an @ and a host.
+var clearLogin = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@:\[]+:[^/?#@]*[^/?#@0-9][^/?#@]*[/?#].*@|[^/?#@:.\[]+:[0-9]+[/?#].*@[^/?#@]+:[0-9]+)`)
 
 // userPassword splits at the first ":", which cannot stand in a username
 // (service.md 5.2 rule 2).

@@ -54,6 +54,29 @@ func TestParseLoginReadsTheUsualForms(t *testing.T) {
 	}
 }
 
+// A password that ends an address is told from a host with a port, wherever the address is pasted.
+func TestAPasswordInTheClearGetsTheRightSentence(t *testing.T) {
+	for _, in := range []string{"http://user:hunter2#x@proxy.test:22225", "http://user:hun/ter2@proxy.test:22225", "https://user:12?hunter2@proxy.test:80/x"} {
+		_, login := ParseLogin(in)
+		_, target := ParseTarget(in)
+		for _, err := range []error{login, target} {
+			if err == nil || !strings.Contains(err.Error(), "write %2F, %3F or %23 for it, and %40 for @") || strings.Contains(err.Error(), "hun") {
+				t.Errorf("%s: %v", in, err)
+			}
+		}
+	}
+	for _, in := range []string{"http://proxy.test:22225", "http://u:p@ss@proxy.test:22225", "http://[::1]:80"} {
+		if l, err := ParseLogin(in); err != nil || l.Host == "" {
+			t.Errorf("%s: %+v, %v", in, l, err)
+		}
+	}
+	for _, in := range []string{"http://lab.test:8080/@user?q=a@b.test:80", "http://lab.test/@a:b", "http://localhost:80/a@b", "http://[::1]:80/a@b:1"} {
+		if _, err := ParseTarget(in); err != nil {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
+
 func TestParseLoginRefusalsNeverQuoteTheInput(t *testing.T) {
 	for name, in := range map[string]string{
 		"empty":                     " ",

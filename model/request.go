@@ -70,12 +70,26 @@ func (r FetchRequest) Problems(c Sends) []FieldProblem {
 	if r.Country != "" && !ValidCountry(r.Country) {
 		ps.add("country", fmt.Errorf("%q: write two small letters, such as de", Cut(r.Country, 20)))
 	}
+	ps.add("session", CheckSession(r.Session))
 	ps = append(ps, r.NotSent(c)...)
 	ps.add("via", r.viaProblem(c))
 	if r.Via.Login() && r.Zone.Password == "" {
 		ps.add("password", fmt.Errorf("no password is configured for zone %s: add a reference to the profile (env:, keyring:, file:, cmd:)", r.Zone.Name))
 	}
 	return ps
+}
+
+// maxSession bounds a session's name, in bytes. The contract shows no limit; public clients stay below it.
+const maxSession = 64
+
+// CheckSession says why a name, unless it is empty, cannot be one of a session: in a proxy's username "-" begins another
+// parameter, and services of this kind take letters, digits and "_" alone.
+func CheckSession(name string) error {
+	other := func(r rune) bool { return r > 0x7f || !isWordByte(byte(r)) }
+	if len(name) > maxSession || strings.ContainsFunc(name, other) {
+		return fmt.Errorf("%q: write at most %d letters, digits and _, such as s1", Cut(name, 20), maxSession)
+	}
+	return nil
 }
 
 // viaProblem says why the request cannot go the way it names, or nil.

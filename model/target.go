@@ -26,6 +26,8 @@ func ParseTarget(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	switch {
+	case clearLogin.MatchString(s):
+		return nil, errors.New("it looks like an address with a login, and " + escapeLogin)
 	case err != nil:
 		return nil, fmt.Errorf("not an address: %w", errors.Unwrap(err)) // without the address, which may hold a login
 	case u.Scheme == "" || withoutScheme(u):

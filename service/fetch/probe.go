@@ -101,7 +101,7 @@ func (ft *Fetcher) prepareProbe(p model.Profile, d dialect.Dialect, q ProbeReque
 		q.Session = q.Params[i].Value
 	}
 	pr := &probe{ft: ft, p: p, d: d, q: q, rotating: slices.DeleteFunc(slices.Clone(q.Params), isSession)}
-	err := check(p, d, model.FetchRequest{Zone: q.Zone, URL: q.Target, Via: model.ViaNative})
+	err := check(p, d, model.FetchRequest{Zone: q.Zone, URL: q.Target, Via: model.ViaNative, Session: q.Session})
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ func (t *task) credential(ctx context.Context, f loginFlags) (model.Profile, mod
 	if f.Country != "" && !model.ValidCountry(f.Country) {
 		return fail3(usage("%w", wrongCountry(f.Country)))
 	}
+	if err := model.CheckSession(f.Session); err != nil {
+		return fail3(usage("--session %w", err))
+	}
 	p, err := t.Profile(ctx)
 	if err != nil {
 		return fail3(fail(exitState, "%w", err))
