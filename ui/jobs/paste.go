@@ -22,7 +22,7 @@ const maxPasted = 10_000
 // job's inputs, which are checked at once if nothing else is wrong. ok is false for what that field
 // takes.
 func (l *launch) paste(content string) (cmd tea.Cmd, ok bool) {
-	pasted := strings.Trim(text.OnlyShownLines(content), "\n")
+	pasted := strings.Trim(text.PastedLines(content), "\n")
 	lines, at := 1+strings.Count(pasted, "\n"), l.form.Focused()
 	switch {
 	case strings.TrimSpace(pasted) == "":

@@ -98,7 +98,7 @@ func writeByteToken(b *strings.Builder, c byte) {
 }
 
 // OnlyShown drops the characters that Clean would replace by tokens; tabs and line
-// breaks become spaces. It is for input fields.
+// breaks become spaces. It is for searches.
 func OnlyShown(s string) string {
 	if plain(s) {
 		return s
@@ -114,20 +114,15 @@ func OnlyShown(s string) string {
 	}, strings.ToValidUTF8(s, ""))
 }
 
-// OnlyShownLines is OnlyShown for text of several lines: line breaks stay, and so do
-// tabs, which separate the columns of rows pasted from a spreadsheet.
-func OnlyShownLines(s string) string {
-	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
-	for i, l := range lines {
-		lines[i] = strings.Map(func(r rune) rune {
-			if r == '\t' {
-				return r
-			}
-			if !model.Visible(r) {
-				return -1
-			}
-			return r
-		}, strings.ToValidUTF8(l, ""))
-	}
-	return strings.Join(lines, "\n")
+// PastedLines is a pasted text of several lines without control characters: line breaks stay, and so do tabs, which
+// separate the columns of rows pasted from a spreadsheet, and all that is only not visible, since with another character
+// an address is another one.
+func PastedLines(s string) string {
+	s = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ToValidUTF8(s, ""))
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
 }

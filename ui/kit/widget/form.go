@@ -11,7 +11,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 )
 
 // FieldKind is how a field is filled in.
@@ -137,7 +136,7 @@ func newField(t *kit.Theme, spec Field) *field {
 		fd.input = NewInput(t)
 		fd.input.Placeholder = spec.Placeholder
 		fd.input.EchoCharacter = '•'
-		fd.input.SetValue(text.OnlyShown(spec.Value))
+		fd.input.SetValue(spec.Value)
 	case FieldArea:
 		fd.area = newArea(spec)
 	case FieldPick:
@@ -230,7 +229,7 @@ func (f *Form) SetValue(name, value string) {
 	fd.err = ""
 	switch fd.Kind {
 	case FieldText:
-		fd.input.SetValue(text.OnlyShown(value))
+		fd.input.SetValue(value)
 	case FieldArea:
 		fd.area.SetValue(value)
 	default:

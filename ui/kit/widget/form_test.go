@@ -187,13 +187,36 @@ func TestFormValidGoesToTheFirstWrongField(t *testing.T) {
 	}
 }
 
-func TestFormPasteDropsInvisibleCharacters(t *testing.T) {
+// What is not visible stays in a field, where it is drawn as a token: without it an address is another one.
+func TestAFormKeepsWhatIsNotVisible(t *testing.T) {
 	f := demoForm()
 	formKeys(f, "enter")
-	f.Update(tea.PasteMsg{Content: " http://x/\x1b[31m\u202ea\u200bb\n"})
-	if got := f.Value("url"); got != "http://x/[31mab" {
-		t.Errorf("the field holds %q", got)
+	const address = "http://x/[31m\u202ea\u200bb\u200c\u200d\ufe0f\u00adc"
+	f.Update(tea.PasteMsg{Content: "\ufeff http://x/\x1b[31m\u202ea\u200bb\u200c\u200d\ufe0f\u00adc\u200e\n"})
+	f.Update(tea.KeyPressMsg{Code: 'd', Text: "\u200cd"})
+	for _, step := range []string{"enter", "esc"} {
+		if got := f.Value("url"); got != address+"\u200cd" {
+			t.Errorf("the field holds %q", got)
+		}
+		got := uitest.Plain(f.Render(true, 140, 6))
+		if !strings.Contains(got, "http://x/[31m‹U+202E›a‹U+200B›b‹U+200C›‹U+200D›‹U+FE0F›‹U+00AD›c‹U+200C›d") || strings.ContainsAny(got, "\u202e\u200b\u200c") {
+			t.Errorf("before %s it is drawn as %q", step, got)
+		}
+		formKeys(f, step)
+		f.SetValue("url", f.Value("url"))
 	}
+	if got := uitest.Plain(f.Render(true, 40, 6)); strings.ContainsAny(got, "\u202e\u200b\u200c") {
+		t.Errorf("%q", got)
+	}
+	f.FocusOn("body", true)
+	f.Update(tea.PasteMsg{Content: "\u200ca\u202e\rb"})
+	if got := f.Value("body"); got != "\u200ca\u202e\nb" {
+		t.Errorf("the area holds %q", got)
+	}
+	if got := uitest.Plain(f.Render(true, 60, 9)); !strings.Contains(got, "‹U+200C›a‹U+202E›") || strings.ContainsAny(got, "\u202e\u200c") {
+		t.Errorf("the area is drawn as %q", got)
+	}
+	f.SetValue("body", "")
 	f.FocusOn("body", true)
 	f.Update(tea.PasteMsg{Content: "a\tb\r\nc\x1b[31m"})
 	if got := f.Value("body"); !strings.Contains(got, "\nc[31m") || strings.ContainsAny(got, "\x1b\r") {

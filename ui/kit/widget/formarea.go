@@ -3,6 +3,7 @@ package widget
 import (
 	"strings"
 
+	"zonedeck/model"
 	"zonedeck/ui/kit/text"
 )
 
@@ -13,7 +14,7 @@ func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []s
 	shown := fd.displayed()
 	var words []string
 	switch {
-	case on && f.editing && shown != fd.area.Value():
+	case on && f.editing && (shown != fd.area.Value() || strings.ContainsFunc(shown, invisible)):
 		words = f.masked(fd, shown, width)
 	case on && f.editing:
 		words = strings.Split(fd.area.View(), "\n")
@@ -39,6 +40,9 @@ func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []s
 	return out
 }
 
+// invisible reports whether the editor would draw a rune in a way that is not seen.
+func invisible(r rune) bool { return r != '\n' && r != '\t' && !model.Visible(r) }
+
 // displayed is what is drawn of an area's value.
 func (fd *field) displayed() string {
 	if fd.Mask == nil {
@@ -48,7 +52,7 @@ func (fd *field) displayed() string {
 }
 
 // masked draws an area while it is edited and secrets stand in it, which the editor itself would
-// show. Lines are cut, and follow the cursor.
+// show, or characters that it would not. Lines are cut, and follow the cursor.
 func (f *Form) masked(fd *field, shown string, width int) []string {
 	rows, lines := max(fd.Rows, 2), strings.Split(shown, "\n")
 	at := min(fd.area.Line(), len(lines)-1)

@@ -120,13 +120,13 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 		if fd.complete(msg) {
 			return nil, true
 		}
-		cmd = UpdateInput(&fd.input, msg)
+		cmd = updateField(&fd.input, msg)
 		if fd.value() != before {
 			fd.err, fd.earlier.at = "", -1
 		}
 	case FieldArea:
 		if paste, ok := msg.(tea.PasteMsg); ok {
-			paste.Content = text.OnlyShownLines(paste.Content)
+			paste.Content = text.PastedLines(paste.Content)
 			msg = paste
 		}
 		fd.area, cmd = fd.area.Update(msg)

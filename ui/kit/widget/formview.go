@@ -152,7 +152,10 @@ func (f *Form) typedText(fd *field, on bool, width int) string {
 			fd.input.SetWidth(width - 1)
 			fd.input.SetCursor(fd.input.Position()) // shows what fits now
 		}
-		return fd.input.View()
+		if hidden {
+			return fd.input.View()
+		}
+		return viewInput(fd.input)
 	}
 	if v == "" {
 		return t.Placeholder.Render(text.Cut(fd.Placeholder, width))

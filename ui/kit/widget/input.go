@@ -1,13 +1,14 @@
 package widget
 
 import (
-	"strings"
+	"unicode/utf8"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -43,17 +44,42 @@ func styleArea(a *textarea.Model, t *kit.Theme) {
 	a.SetStyles(styles)
 }
 
-// UpdateInput passes a message to an editor, without invisible characters.
+// UpdateInput passes a message to the editor of a search, without invisible characters.
 func UpdateInput(in *textinput.Model, msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case tea.PasteMsg:
-		m.Content = text.OnlyShown(strings.TrimSpace(m.Content))
+		m.Content = text.OnlyShown(m.Content)
 		msg = m
 	case tea.KeyPressMsg:
 		m.Text = text.OnlyShown(m.Text)
 		msg = m
 	}
-	var cmd tea.Cmd
+	return updateField(in, msg)
+}
+
+// updateField passes a message to an editor, which drops control characters itself. Marks at the ends of what is pasted are
+// taken off and named; all others stay, since with another character an address is another one.
+func updateField(in *textinput.Model, msg tea.Msg) tea.Cmd {
+	var cmd, said tea.Cmd
+	if m, ok := msg.(tea.PasteMsg); ok {
+		var marks string
+		if m.Content, marks = model.TrimMarks(m.Content); marks != "" {
+			said = kit.Info(marks + " at the ends of what was pasted was taken off")
+		}
+		msg = m
+	}
 	*in, cmd = in.Update(msg)
-	return cmd
+	return tea.Batch(cmd, said)
+}
+
+// viewInput is an editor as it is drawn: with tokens for what is not visible.
+func viewInput(in textinput.Model) string {
+	value := in.Value()
+	if shown := text.Clean(value); shown != value {
+		at := utf8.RuneCountInString(text.Clean(string([]rune(value)[:in.Position()])))
+		in.SetValue(shown)
+		in.SetCursor(0)
+		in.SetCursor(at)
+	}
+	return in.View()
 }

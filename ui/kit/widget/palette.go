@@ -121,7 +121,7 @@ func (f *Finder) Update(msg tea.Msg) tea.Cmd {
 		}
 		return nil
 	case tea.PasteMsg:
-		if pasted := strings.Trim(text.OnlyShownLines(msg.Content), "\n"); f.Lines != nil && noWords(strings.TrimSpace(pasted)) {
+		if pasted := strings.Trim(text.PastedLines(msg.Content), "\n"); f.Lines != nil && noWords(strings.TrimSpace(pasted)) {
 			return f.Lines(pasted)
 		}
 		return f.list.update(msg)
