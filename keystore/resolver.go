@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"filippo.io/age"
+
+	"zonedeck/model"
 )
 
 // The errors that callers may check for when a reference gives no secret. An error of
@@ -167,7 +169,8 @@ func (r *Resolver) Resolve(ctx context.Context, ref string) (Secret, error) {
 	if err := checkValue(parsed, value); err != nil {
 		return Secret{}, err
 	}
-	return NewSecret(value), nil
+	value, _ = model.TrimMarks(value)
+	return NewSecret(value), checkValue(parsed, value)
 }
 
 // Store puts a secret where a keyring: or file: reference points, replacing what

@@ -112,12 +112,14 @@ func wantSecretError(t *testing.T, err, kind error, mention string) {
 }
 
 func TestResolveReadsTheEnvironment(t *testing.T) {
-	env := map[string]string{"ETL_KEY": sample, "BROKEN": "a\nb", "LONG": strings.Repeat("x", maxSecret+1)}
+	env := map[string]string{"ETL_KEY": "\ufeff" + sample + "\u200b ", "BLANK": "\u00a0", "BROKEN": "a\nb", "LONG": strings.Repeat("x", maxSecret+1)}
 	r := NewResolver(ResolverOptions{Getenv: func(n string) string { return env[n] }})
 	s, err := r.Resolve(t.Context(), "env:ETL_KEY")
 	if err != nil || s.Reveal() != sample {
 		t.Fatalf("got %v, %v", s, err)
 	}
+	_, err = r.Resolve(t.Context(), "env:BLANK")
+	wantSecretError(t, err, ErrSecretMissing, "the value is empty")
 	_, err = r.Resolve(t.Context(), "env:OTHER")
 	wantSecretError(t, err, ErrSecretMissing, "the environment variable is not set")
 	_, err = r.Resolve(t.Context(), "env:BROKEN")

@@ -231,11 +231,12 @@ func TestTheKeysOfEnvFilesBecomeReferences(t *testing.T) {
 	const value, other = "brd-key-4f8a2c7e91d04b6c", "brd-key-other-7e91d04bzz"
 	put("a/.env", "# a comment\nexport ETL_API_KEY=\""+value+"\" # production\nNAME=x\nEMPTY_API_KEY=\nFROM_API_KEY=${ETL_API_KEY}\nSHORT_API_KEY=changeme\n")
 	put("b/prod.env", "COPY_API_KEY="+value+"\nETL_API_KEY='"+other+"'\n")
+	put("b/zz.env", "\ufeffWIN_API_KEY=\""+other+"-win\u200b\"\r\n")
 	put("c/notes.txt", "ETL_API_KEY="+value)
 	put("node_modules/x/.env", "X_API_KEY="+other)
 	noerr.Must(t, os.Symlink(filepath.Join(dir, "c/notes.txt"), filepath.Join(dir, "link.env")))
 	found, notes, err := ReadEnv(t.Context(), dir, []string{"_API_KEY"})
-	if err != nil || len(found) != 2 {
+	if err != nil || len(found) != 3 {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	file := filepath.Join(dir, "a", ".env")
@@ -243,12 +244,13 @@ func TestTheKeysOfEnvFilesBecomeReferences(t *testing.T) {
 		"EMPTY_API_KEY of " + file + " is left out: it has no value",
 		"FROM_API_KEY of " + file + " is left out: its value refers to another variable",
 		"SHORT_API_KEY of " + file + " is left out: its value is shorter than 12 characters: no key is",
+		"WIN_API_KEY of " + filepath.Join(dir, "b", "zz.env") + ": U+FEFF at the ends was taken off",
 	}; !slices.Equal(notes, want) {
 		t.Errorf("%q", notes)
 	}
-	for i, want := range []struct{ name, value string }{{"ETL_API_KEY", value}, {"ETL_API_KEY 4bzz", other}} {
+	for i, want := range []struct{ name, value string }{{"ETL_API_KEY", value}, {"ETL_API_KEY 4bzz", other}, {"WIN_API_KEY", other + "-win"}} {
 		k := found[i]
-		if k.Name != want.name || k.Secret != "env:ETL_API_KEY" || k.Fingerprint != NewSecret(want.value).Fingerprint() || strings.Contains(fmt.Sprintf("%+v", k), want.value) {
+		if k.Name != want.name || k.Secret != "env:"+strings.TrimSuffix(want.name, " 4bzz") || k.Fingerprint != NewSecret(want.value).Fingerprint() || strings.Contains(fmt.Sprintf("%+v", k), want.value) {
 			t.Errorf("%+v", k)
 		}
 	}

@@ -1,6 +1,7 @@
 package keystore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,11 @@ func ReadEnv(ctx context.Context, folder string, endings []string) (found []mode
 		for line := range strings.Lines(string(text)) {
 			place := filepath.Join(folder, filepath.FromSlash(name))
 			variable, value, ok := envLine(line, endings)
+			value, within := model.TrimMarks(value)
+			_, around := model.TrimMarks(line)
+			if marks := cmp.Or(around, within); ok && marks != "" {
+				notes = append(notes, variable+" of "+place+": "+marks+" at the ends was taken off")
+			}
 			switch why := notKey(value); {
 			case !ok:
 			case why != "":
@@ -75,7 +81,7 @@ func ReadEnv(ctx context.Context, folder string, endings []string) (found []mode
 
 // envLine parses a line of a .env file. ok is false if the line sets no variable whose name fits.
 func envLine(line string, endings []string) (name, value string, ok bool) {
-	line = strings.TrimSpace(line)
+	line, _ = model.TrimMarks(line)
 	if rest, exported := strings.CutPrefix(line, "export "); exported {
 		line = strings.TrimSpace(rest)
 	}
@@ -84,12 +90,11 @@ func envLine(line string, endings []string) (name, value string, ok bool) {
 	if !ok || !isEnvName(name) || !slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(strings.ToUpper(name), strings.ToUpper(end)) }) {
 		return "", "", false
 	}
-	value = strings.TrimSpace(value)
+	value, _ = model.TrimMarks(value)
 	if value != "" && (value[0] == '"' || value[0] == '\'') {
 		value, _, _ = strings.Cut(value[1:], value[:1])
 	} else {
 		value, _, _ = strings.Cut(value, " #")
-		value = strings.TrimSpace(value)
 	}
 	return name, value, true
 }

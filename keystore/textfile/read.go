@@ -1,6 +1,7 @@
 package textfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func (m Bounds) readAll(file string, r io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
-	return b, nil
+	return bytes.TrimPrefix(b, []byte("\ufeff")), nil // an editor's mark
 }
 
 // ReadFrom is Read for an open file; file names it in errors.

@@ -97,7 +97,7 @@ func (rep *Report) checkRules(k Known, d Draft) {
 		sends := dl.Sends()
 		sends.Target, sends.Exit = true, true
 		rep.stopOnce(slices.DeleteFunc(append(r.Problems(sends), badFields(*r)...), func(p model.FieldProblem) bool {
-			return !slices.Contains([]string{"url", "method", "headers", "format", "country", "required"}, p.Field) || p.Field == "url" && r.Options.Query != ""
+			return !slices.Contains([]string{"url", "method", "headers", "format", "country", "session", "required"}, p.Field) || p.Field == "url" && r.Options.Query != ""
 		}))
 		return
 	}
@@ -162,6 +162,10 @@ func (rep *Report) fill(variables Variables, d Draft) (waiting []string) {
 		}
 		rep.Questions = slices.DeleteFunc(values, func(q ask.Question) bool { return q.Facts == nil })
 	}
+	var marks string
+	if r.URL, marks = model.TrimMarks(r.URL); marks != "" {
+		rep.Notes = append(rep.Notes, ask.Note{About: "url", Text: marks + " at its ends was taken off"})
+	}
 	if d.Fitting {
 		r = Trimmed(r)
 	}
@@ -172,11 +176,11 @@ func (rep *Report) fill(variables Variables, d Draft) (waiting []string) {
 	return waiting
 }
 
-// Trimmed is a request without the space around its texts that are one line each.
+// Trimmed is a request without blanks and marks around its texts that are one line each.
 func Trimmed(r model.FetchRequest) model.FetchRequest {
 	return r.MapTexts(func(field, text string) string {
 		if slices.Contains([]string{"url", "method", "country", "session", "tool", "args"}, field) {
-			return strings.TrimSpace(text)
+			text, _ = model.TrimMarks(text)
 		}
 		return text
 	})

@@ -98,6 +98,7 @@ func replayed(saved io.Reader) (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
+		lines[0], _ = model.TrimMarks(lines[0])
 		m := statusLine.FindStringSubmatch(lines[0])
 		if m == nil {
 			return nil, fmt.Errorf("%w: line 1 is %q; expected a status line like \"HTTP/1.1 200 OK\", then headers, an empty line and the body, as 'curl -i' prints them",

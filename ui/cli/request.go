@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -78,17 +79,54 @@ object is sent as that, any other as text; 'n="5"' is the text 5.
 
 --curl, --har and --saved fill in what their request says; flags beside them
 win. {{name}} in a request is a variable: its value comes from --var, the
-profile or the environment.`,
+profile or the environment. -d @FILE takes the body from a file, -d - from
+standard input, without its line ends, as curl does.`,
 		defaults: requestFlags{askFlags: askFlags{Retries: -1}},
 		args:     oneArgUnless("the URL to fetch", "query", "tool", "curl", "har", "saved"),
 		run: func(ctx context.Context, t *task, f requestFlags, args []string) (printed, error) {
 			target := firstOf(args)
+			if f.Given.has("data") {
+				if (f.Body == "-" || f.Body == "@-") && (f.Curl == "-" || f.HAR == "-") {
+					return printed{}, usage("--data and the request both want standard input: name a file for one of them")
+				}
+				var err error
+				if f.Body, err = t.app.dataOf(ctx, f.Body); err != nil {
+					return printed{}, err
+				}
+			}
 			if err := t.compose(ctx, f.Given.has, &target, &f); err != nil {
 				return printed{}, err
 			}
 			return printed{}, t.request(ctx, target, f)
 		},
 	})
+}
+
+// maxDataFile bounds a body that --data takes from a file, in bytes.
+const maxDataFile = 16 << 20
+
+// dataOf is what --data names: a file behind an @, standard input for - and @-, or the text itself. As with curl, line ends and
+// zero bytes of a file are left out, and nothing in it is a variable.
+func (a *app) dataOf(ctx context.Context, value string) (string, error) {
+	name, is := strings.CutPrefix(value, "@")
+	if !is && value != "-" {
+		return value, nil
+	}
+	in, err := a.open(ctx, name)
+	if err != nil {
+		return "", usage("--data: %w", err)
+	}
+	defer in.Close()
+	b, err := io.ReadAll(io.LimitReader(in, maxDataFile+1))
+	switch {
+	case ctx.Err() != nil:
+		return "", fail(exitInterrupted, "interrupted; nothing was sent")
+	case err != nil:
+		return "", usage("--data: %w", err)
+	case len(b) > maxDataFile:
+		return "", usage("--data %s: it has more than %d MiB", value, maxDataFile>>20)
+	}
+	return model.WithoutVariables(strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(string(b))), nil
 }
 
 // optionFlags are the flags of the products' options.

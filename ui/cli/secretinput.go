@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -9,12 +10,13 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"zonedeck/keystore"
+	"zonedeck/model"
 )
 
 // maxTyped bounds a secret on standard input, in bytes.
 const maxTyped = 64 << 10
 
-// readSecret reads one secret from standard input: everything except the final line break or, at a
+// readSecret reads one secret from standard input: everything except blanks and marks at its ends or, at a
 // terminal, one line, which is not shown. what names it in the question and in errors.
 func (a *app) readSecret(what string) (keystore.Secret, error) {
 	if file, isFile := a.Stdin.(*os.File); a.StdinTTY && isFile {
@@ -24,8 +26,7 @@ func (a *app) readSecret(what string) (keystore.Secret, error) {
 	if err != nil {
 		return keystore.Secret{}, fail(exitState, "read %s from standard input: %w", what, err)
 	}
-	b = bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
-	return secretOf(what, b)
+	return a.secretOf(what, b)
 }
 
 // typeSecret reads a line at a terminal without showing it.
@@ -43,7 +44,7 @@ func (a *app) typeSecret(what string, terminal *os.File) (keystore.Secret, error
 	if err != nil {
 		return keystore.Secret{}, fail(exitState, "read %s: %w", what, err)
 	}
-	return secretOf(what, b)
+	return a.secretOf(what, b)
 }
 
 // chooseSecret is readSecret for a new secret: at a terminal it is typed twice, because a typing
@@ -62,7 +63,14 @@ func (a *app) chooseSecret(what string) (keystore.Secret, error) {
 	return s, err
 }
 
-func secretOf(what string, b []byte) (keystore.Secret, error) {
+// secretOf is the secret in what was read, without blanks and marks at its ends, which it names: no service makes such a secret.
+func (a *app) secretOf(what string, b []byte) (keystore.Secret, error) {
+	size := len(bytes.TrimRight(b, "\r\n"))
+	value, marks := model.TrimMarks(string(b))
+	if len(value) < size {
+		a.say("zonedeck: %s at the ends of %s was taken off", cmp.Or(marks, "a blank"), what)
+	}
+	b = []byte(value)
 	switch {
 	case len(b) == 0:
 		return keystore.Secret{}, usage("%s is missing: it is read from standard input", what)

@@ -88,6 +88,11 @@ func (t *task) checked(ctx context.Context, f askFlags, d fetch.Draft, free bool
 			return p, r, nil, usage("%w", err)
 		}
 	}
+	for _, n := range report.Notes {
+		if n.About == "url" {
+			t.app.say("zonedeck: the URL: %s", n.Text)
+		}
+	}
 	if r = report.Request; d.AnyZone {
 		for _, name := range unique(strings.Split(string(r.Zone.Name), textBreak)) {
 			zone, err := t.Zone(p, name)

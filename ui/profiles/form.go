@@ -336,7 +336,10 @@ func (f *form) tellStores(stores []service.Store) {
 }
 
 // text is a field's value.
-func (f *form) text(name string) string { return strings.TrimSpace(f.Form.Value(name)) }
+func (f *form) text(name string) string {
+	s, _ := model.TrimMarks(f.Form.Value(name)) // named when it was pasted
+	return s
+}
 
 // dialect is the one that is chosen.
 func (f *form) dialect() service.Dialect { return service.DialectNamed(f.text(fieldDialect)) }
