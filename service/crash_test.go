@@ -212,6 +212,8 @@ func (o operator) settle(ctx context.Context, c *jobs.Jobs, job model.Job) error
 		case len(found) == 0:
 			_, err = c.Settler().NotStarted(ctx, job.ID)
 			return err
+		case strings.Contains(found[0].Against, "rows"):
+			continue // they come later, or the question for them met a fault
 		case len(found) > 1 || found[0].Inputs >= 0 && found[0].Against != "":
 			return fmt.Errorf("candidates: %+v", found)
 		case found[0].Inputs >= 0: // else the question about its inputs met a fault

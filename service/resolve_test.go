@@ -3,7 +3,9 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,7 +68,7 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	if err != nil || len(found) != 2 { // not the one that the ledger knows
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if found[0].Inputs != 2 || found[0].Against != "" || found[1].Inputs != 1 || found[1].Against != "it has 1 input and not 2" {
+	if !strings.HasPrefix(found[0].For, "2 inputs") || found[1].Inputs != 1 || found[1].Against != "it has 1 input and not 2" {
 		t.Errorf("%+v", found)
 	}
 	if _, err := c.Settler().Claim(t.Context(), lost.ID, "sd_nobody", false); !errors.Is(err, jobs.ErrUnknownJob) {
@@ -119,9 +121,8 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	}
 }
 
-// After an outage, several jobs may have started. Their number of inputs does not tell which of them the
-// service began.
-func TestAJobThatCanBeAnotherOneIsNotFoundByItself(t *testing.T) {
+// After an outage, several jobs may have started. Their number of inputs does not tell which is which.
+func TestOfSeveralJobsThatMayHaveStartedEachIsFound(t *testing.T) {
 	demo := dropping(t, 2)
 	l, dir := servicetest.Ledger(t)
 	c := clientOf(t, demo, l, filepath.Join(dir, "downloads"))
@@ -133,22 +134,26 @@ func TestAJobThatCanBeAnotherOneIsNotFoundByItself(t *testing.T) {
 		}
 		ids = append(ids, job.ID)
 	}
+	// Only its rows tell which job one is.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for i, id := range ids {
-		found, err := c.Settler().Candidates(t.Context(), id)
-		if err != nil || len(found) != 2 {
-			t.Fatalf("%+v, %v", found, err)
-		}
-		for _, f := range found {
-			if f.Inputs != 2 || f.Against != "it can be "+ids[1-i]+" as well" {
-				t.Errorf("%s: %+v", id, f)
+		s := noerr.Try(c.Settle(ctx, id)).Must(t)
+		one, err := s.Only()
+		for ; err != nil; one, err = s.Only() {
+			if len(s.Candidates) != 2-i {
+				t.Fatalf("%+v", s)
 			}
+			s = noerr.Try(c.Settle(ctx, id)).Must(t)
 		}
-	}
-	// Once the other is settled, nothing speaks against either candidate.
-	noerr.Must(t, noerr.From(c.Settler().NotStarted(t.Context(), ids[0])))
-	found, err := c.Settler().Candidates(t.Context(), ids[1])
-	if err != nil || len(found) != 2 || found[0].Against != "" || found[1].Against != "" {
-		t.Errorf("%+v, %v", found, err)
+		if _, err := c.Decide(ctx, s, jobs.Started(one.Snapshot), nil); err != nil {
+			t.Fatal(err)
+		}
+		noerr.Must(t, noerr.From(c.Watch(ctx, id, nil)))
+		table := noerr.Try(c.Records(ctx, id, 5)).Must(t)
+		if text := fmt.Sprint(table); !strings.Contains(text, fmt.Sprintf("/product/%d", 2*i+1)) || !strings.Contains(text, fmt.Sprintf("/product/%d", 2*i+2)) {
+			t.Errorf("%s was settled as %s: %s", id, one.Snapshot, text)
+		}
 	}
 }
 

@@ -65,8 +65,8 @@ func (l *Launching) Settle(ctx context.Context, id string) (Settlement, error) {
 	}
 	for _, c := range s.Candidates {
 		text := fmt.Sprintf("%s, begun %s", c.State.Label(), c.Begun())
-		if c.Inputs >= 0 && c.Against == "" {
-			text = counted(c.Inputs, "input") + " · " + text
+		if c.For != "" {
+			text = c.For + " · " + text
 		}
 		s.Options = append(s.Options, FateOption{Started(c.Snapshot), text, c.Against})
 	}
@@ -101,8 +101,9 @@ func (s Settlement) fitting() string {
 	return text
 }
 
-// Only is the only candidate with the job's number of inputs, if nothing speaks against it. Of several it is none, even if
-// something speaks against the others: the one in doubt may be the job, and so may one whose number of inputs is not known.
+// Only is the only candidate with the job's number of inputs, if its rows name them and nothing speaks against it. Of
+// several it is none, even if something speaks against the others: the one in doubt may be the job, and so may one whose
+// number of inputs is not known. Only one whose rows are of other inputs is left out of account beside one that fits.
 // The error says what keeps it from being found; Snapshot is then set if one candidate is nearest.
 func (s Settlement) Only() (one Candidate, err error) {
 	var same []Candidate // with the job's number of inputs
@@ -115,9 +116,10 @@ func (s Settlement) Only() (one Candidate, err error) {
 		}
 	}
 	inputs := counted(s.Job.Inputs, "input")
+	maybe := slices.DeleteFunc(slices.Clone(same), func(c Candidate) bool { return c.Other })
 	switch {
-	case len(same) == 1 && same[0].Against == "":
-		return same[0], nil
+	case len(maybe) == 1 && maybe[0].Against == "":
+		return maybe[0], nil
 	case len(same) == 1:
 		return same[0], fmt.Errorf("%s of the service's list has its %s, but %s", same[0].Snapshot, inputs, same[0].Against)
 	case len(same) > 1:
@@ -187,10 +189,20 @@ type Candidate struct {
 	// After is how long after the console's POST it began: by this machine's clock if the difference to the
 	// service's clock is known.
 	After time.Duration
-	// Against says what does not fit or leaves a doubt, or is empty.
-	Against string
+	// For says what fits: its number of inputs, and which of them its rows name. Against says what does not fit or leaves
+	// a doubt. Each may be empty. Other says that its rows are of other inputs, or that none names one of the job.
+	For, Against string
+	Other        bool
 	// Unseen says that not every job of that time could be looked at, so that another may be it.
 	Unseen bool
+}
+
+// doubt adds to what speaks against a candidate.
+func (c *Candidate) doubt(text string) {
+	if c.Against != "" {
+		text = c.Against + "; " + text
+	}
+	c.Against = text
 }
 
 // DoubtError says why a job of the service was not taken for one that may have started.
@@ -327,7 +339,7 @@ func (st Settler) weigh(ctx context.Context, job model.Job, clock serviceClock, 
 			return nil, err
 		}
 		if i >= n {
-			out[i].Against = cmp.Or(out[i].Against, "it began "+fromPost(out[i].After)+" the POST, and how far the service's clock is from this one is not known")
+			out[i].doubt("it began " + fromPost(out[i].After) + " the POST, and how far the service's clock is from this one is not known")
 		}
 	}
 	seen := 0
@@ -359,18 +371,20 @@ func (st Settler) weighRivals(ctx context.Context, job model.Job, clock serviceC
 	list = slices.DeleteFunc(list, func(j model.Job) bool {
 		return j.ID == job.ID || j.State != model.JobMayHave && j.State != model.JobSending || j.Dataset != job.Dataset || j.Inputs != job.Inputs
 	})
+	over := postOver(job)
 	for i := range out {
 		c := &out[i]
 		after := c.Created.Sub(job.Created) - clock.By
 		give := clock.Give + time.Second // dates may be of whole seconds
 		switch {
+		case !nearby(c.After), c.Inputs >= 0 && c.Inputs != job.Inputs: // enough was said
 		case -after > give:
-			c.Against = cmp.Or(c.Against, "it began "+fromPost(after)+" the POST, by the service's clock")
-		case after > triggerTimeout+give:
-			c.Against = cmp.Or(c.Against, fmt.Sprintf("it began %s the POST, which waits %s at most", fromPost(after), triggerTimeout))
+			c.doubt("it began " + fromPost(after) + " the POST, by the service's clock")
+		case after > over+give:
+			c.doubt(fmt.Sprintf("it began %s the POST, which was over after %s", fromPost(after), over.Round(time.Second)))
 		}
 		for _, rival := range list {
-			if nearby(c.Created.Sub(rival.Created) - clock.by()) {
+			if nearby(c.Created.Sub(rival.Created)-clock.by()) && st.rn.maySame(ctx, job.ID, rival.ID) {
 				c.Against = cmp.Or(c.Against, fmt.Sprintf("it can be %s as well", rival.ID))
 			}
 		}
@@ -390,7 +404,8 @@ func fitness(job model.Job, c Candidate) int {
 	}
 }
 
-// askInputs asks how many inputs a job of the list has. It is no error if the service does not say.
+// askInputs asks how many inputs a job of the list has and, if it has as many, whether they are the job's. It is no error
+// if the service does not say.
 func (st Settler) askInputs(ctx context.Context, job model.Job, c *Candidate) error {
 	about := job
 	about.Snapshot = c.Snapshot
@@ -408,8 +423,13 @@ func (st Settler) askInputs(ctx context.Context, job model.Job, c *Candidate) er
 		return err
 	}
 	c.Inputs = p.Inputs
-	c.Against = againstInputs(job, c.Inputs)
-	return nil
+	if c.Against = againstInputs(job, c.Inputs); c.Against != "" {
+		return nil
+	}
+	if c.Inputs >= 0 {
+		c.For = counted(c.Inputs, "input")
+	}
+	return call.weighRows(ctx, c, p.State)
 }
 
 // againstInputs says that a job has another number of inputs, or nothing.
@@ -466,7 +486,8 @@ func (st Settler) toSettle(ctx context.Context, id string) (model.Job, error) {
 
 // Claim says that a job that may have started is the job that the service knows by that identifier, after
 // the service has answered for it. No identifier is ever given to two jobs. A job with another number of
-// inputs, or one that the service does not list for the data set, is taken only if the operator is sure.
+// inputs or rows of other inputs, or one that the service does not list for the data set, is taken only if the operator is
+// sure.
 //
 // Errors: a *DoubtError, ErrSettled, ErrUnknownJob (of the ledger or of the service), ErrNotShown, a
 // *ledger.TakenError, a *exchange.CallError, the ledger's.
@@ -487,8 +508,17 @@ func (st Settler) Claim(ctx context.Context, id, snapshot string, sure bool) (mo
 		return job, err
 	}
 	if !sure {
-		against := cmp.Or(againstInputs(job, progress.Inputs), st.againstList(ctx, job, about.Snapshot))
-		if against != "" {
+		against := againstInputs(job, progress.Inputs)
+		if against == "" && progress.State.HasResult() {
+			var c Candidate
+			if err := call.weighRows(ctx, &c, progress.State); err != nil {
+				return job, err
+			}
+			if c.Other { // whoever names a job knows more than rows that cannot be compared
+				against = c.Against
+			}
+		}
+		if against = cmp.Or(against, st.againstList(ctx, job, about.Snapshot)); against != "" {
 			return job, &DoubtError{Job: job.ID, Snapshot: about.Snapshot, Against: against}
 		}
 	}

@@ -14,6 +14,17 @@ import (
 	"zonedeck/service/servicetest"
 )
 
+// ended answers for a job with so many inputs that is ready, and with its rows.
+func ended(inputs int, rows string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/progress/") {
+			text(200, fmt.Sprintf(`{"status":"ready","inputs":%d}`, inputs))(w, r)
+			return
+		}
+		text(200, rows)(w, r)
+	}
+}
+
 func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
 	cl, asked := script(t, text(503, ""))
 	job := launched(t, cl, trigger("http://lab.test/1"), model.JobMayHave)
@@ -58,7 +69,7 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 		"an entry without its time": {list: func() []model.RemoteJob { return append(at(0, 1), model.RemoteJob{Snapshot: "sd_x"}) }, want: cut},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cl, _ := script(t, text(503, ""), text(200, `{"status":"running","inputs":1}`))
+			cl, _ := script(t, text(503, ""), ended(1, `{"input":{"url":"http://lab.test/1"}}`))
 			job := launched(t, cl, trigger("http://lab.test/1"), model.JobMayHave)
 			post = job.Created
 			cl.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
@@ -99,7 +110,7 @@ func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
 					h(w, r)
 				}
 			}
-			cl, _ := script(t, dated(text(503, "")), dated(text(200, fmt.Sprintf(`{"status":"running","inputs":%d}`, c.inputs))))
+			cl, _ := script(t, dated(text(503, "")), dated(ended(c.inputs, `{"input":{"url":"http://lab.test/1"}}`)))
 			cl.cfg.Clock = servicetest.ClockFunc(func() time.Time { return time.Now().Add(c.moved) })
 			cl.cfg.Wire = exchange.New(exchange.Config{Now: cl.cfg.Now, Timer: time.Now})
 			job := launched(t, cl, trigger("http://lab.test/1"), model.JobMayHave)
@@ -133,6 +144,8 @@ func TestOnlyAJobWithoutADoubtIsFound(t *testing.T) {
 	}
 	unseen := candidate("sd_1", 3, "it has 3 inputs and not 2")
 	unseen.Unseen = true
+	otherInputs := candidate("sd_1", 2, "its rows are of other inputs")
+	otherInputs.Other = true
 	const cut = "not every job of that time could be looked at"
 	for name, c := range map[string]struct {
 		found      []Candidate
@@ -149,7 +162,9 @@ func TestOnlyAJobWithoutADoubtIsFound(t *testing.T) {
 			"",
 			"2 jobs of the service's list have its 2 inputs: sd_1 (begun 0s after the POST; it can be job-2 as well), sd_2 (begun 0s after the POST; nothing against it)",
 		},
-		"another that is not known": {[]Candidate{candidate("sd_1", 2, ""), candidate("sd_2", -1, "its number of inputs could not be asked for")}, "", "the number of inputs of sd_2 is not known"},
+		"another that is not known":                           {[]Candidate{candidate("sd_1", 2, ""), candidate("sd_2", -1, "its number of inputs could not be asked for")}, "", "the number of inputs of sd_2 is not known"},
+		"one whose rows name them beside one of other inputs": {[]Candidate{otherInputs, candidate("sd_2", 2, "")}, "sd_2", ""},
+		"one of other inputs alone":                           {[]Candidate{otherInputs}, "", "sd_1 of the service's list has its 2 inputs, but its rows are of other inputs"},
 		"one that leaves a doubt": {
 			[]Candidate{candidate("sd_1", 2, cut), candidate("sd_2", 3, "it has 3 inputs and not 2")},
 			"",

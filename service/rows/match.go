@@ -56,6 +56,20 @@ func NewMatch(inputs []model.JobInput) *Match {
 
 // Row takes one row of the result.
 func (m *Match) Row(r Row) {
+	places := m.Named(r)
+	if len(places) == 0 && len(m.inputs) == 1 && len(r.Input) == 0 {
+		places = []int{0} // it can be of no other
+	}
+	for _, i := range places {
+		m.count(i, r)
+	}
+	if len(places) == 0 {
+		m.Unmatched++
+	}
+}
+
+// Named are the places of the inputs that a row names, by its own input or, where it has none, by its fields.
+func (m *Match) Named(r Row) []int {
 	var fields map[string]string
 	switch {
 	case len(r.Input) > 0:
@@ -63,23 +77,15 @@ func (m *Match) Row(r Row) {
 	case r.fields != nil:
 		fields = r.fields()
 	}
-	if fields != nil {
-		for _, names := range m.shapes {
-			places, ok := m.at[matchKey(names, fields)]
-			if !ok {
-				continue
-			}
-			for _, i := range places {
-				m.count(i, r)
-			}
-			return
+	if fields == nil {
+		return nil
+	}
+	for _, names := range m.shapes {
+		if places := m.at[matchKey(names, fields)]; len(places) > 0 {
+			return places
 		}
 	}
-	if len(m.inputs) == 1 && len(r.Input) == 0 { // it can be of no other
-		m.count(0, r)
-		return
-	}
-	m.Unmatched++
+	return nil
 }
 
 // count counts a row for an input.

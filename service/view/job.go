@@ -194,7 +194,8 @@ type Candidate struct {
 	Created  string  `json:"created" format:"date-time"`
 	After    float64 `json:"after_ms" jsonschema:"how long after the console's POST it began, negative before it; by this machine's clock where it is known how far the service's is from it"`
 	Inputs   *int    `json:"inputs" minimum:"0"`
-	Against  string  `json:"against" jsonschema:"what does not fit, or empty"`
+	For      string  `json:"for" jsonschema:"what fits: its number of inputs, and how many of them its rows name; or empty"`
+	Against  string  `json:"against" jsonschema:"what does not fit or is not known, or empty"`
 }
 
 // RemoteJobs are what "jobs list --remote --json" prints (docs/schema/jobs-remote.json).
@@ -223,7 +224,7 @@ type Candidates struct {
 func NewCandidates(found []jobs.Candidate) Candidates {
 	return Candidates{Jobs: each(found, func(c jobs.Candidate) Candidate {
 		return Candidate{
-			Snapshot: c.Snapshot, State: string(c.State), Created: c.Created.UTC().Format(time.RFC3339), After: milliseconds(c.After), Inputs: counted(c.Inputs), Against: c.Against,
+			Snapshot: c.Snapshot, State: string(c.State), Created: c.Created.UTC().Format(time.RFC3339), After: milliseconds(c.After), Inputs: counted(c.Inputs), For: c.For, Against: c.Against,
 		}
 	})}
 }

@@ -20,8 +20,8 @@ import (
 
 type settleFlags struct {
 	Adopt      string `flag:"adopt" help:"take the job with this identifier of the service"`
-	Find       bool   `flag:"find" help:"take the only job of the service's list with the same number of inputs"`
-	Yes        bool   `flag:"yes" help:"with --adopt: take the job even if its data set or number of inputs differs"`
+	Find       bool   `flag:"find" help:"take the only job of the service's list whose rows name the same inputs"`
+	Yes        bool   `flag:"yes" help:"with --adopt: take the job even if its data set or its inputs differ"`
 	NotStarted bool   `flag:"not-started" help:"mark the job as not started"`
 	Webhook    bool   `flag:"webhook" help:"wait for its webhook once more, for as long as [webhook] due in config.toml says"`
 	jobFlags
@@ -35,9 +35,9 @@ func (a *app) jobsSettleCommand() *cobra.Command {
 		long: `Without flags, lists which jobs of the service's list a job that may have
 started could be: those of its data set, begun about then, unknown to the ledger.
 
---adopt takes one of them. --find takes the only one with the same number of
-inputs, if it began while the POST was waiting for its answer and nothing else
-leaves a doubt. --not-started says that it is none of them. --webhook waits once
+--adopt takes one of them. --find takes the only one whose rows name the inputs of
+the job, if it began before the POST was over and nothing else leaves a doubt; a
+job that still runs has no rows yet. --not-started says that it is none of them. --webhook waits once
 more for a webhook to the job's own address, which settles it; the console or
 'zonedeck jobs follow' says if none came in time.
 
@@ -76,8 +76,8 @@ func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed
 		if err != nil {
 			return t.candidates(s.Candidates, id).withError(fail(exitMayHaveStarted, "job %s: %s; %s", id, sanitizeLine(err.Error()), t.howToSettle(s, one, err)))
 		}
-		t.app.say("zonedeck: %s is the only job of %s in the service's list with %s about that time, begun %s; the list does not say by whom",
-			sanitizeLine(one.Snapshot), sanitizeLine(s.Job.Dataset), text.Counted(s.Job.Inputs, "input"), one.Begun())
+		t.app.say("zonedeck: %s is the only job of %s in the service's list whose rows name %s, begun %s",
+			sanitizeLine(one.Snapshot), sanitizeLine(s.Job.Dataset), "its "+text.Counted(s.Job.Inputs, "input"), one.Begun())
 		fate = jobs.Started(one.Snapshot)
 	}
 	given := ask.Answers{}
@@ -139,9 +139,9 @@ func (t *task) candidates(found []jobs.Candidate, id string) printed {
 		t.app.say("zonedeck: the service lists no job that could be %s, though it may still list it later; --not-started says that it did not start", id)
 		return out
 	}
-	out.rows = [][]string{{"SNAPSHOT", "STATE", "INPUTS", "CREATED", "AFTER", "AGAINST IT"}}
+	out.rows = [][]string{{"SNAPSHOT", "STATE", "INPUTS", "CREATED", "AFTER", "FOR IT", "AGAINST IT"}}
 	for _, c := range found {
-		out.rows = append(out.rows, []string{c.Snapshot, c.State.Label(), known(c.Inputs), c.Created.Local().Format(time.DateTime), c.After.Round(time.Second).String(), c.Against})
+		out.rows = append(out.rows, []string{c.Snapshot, c.State.Label(), known(c.Inputs), c.Created.Local().Format(time.DateTime), c.After.Round(time.Second).String(), c.For, c.Against})
 	}
 	return out
 }

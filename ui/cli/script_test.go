@@ -372,14 +372,42 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 		}
 		fmt.Fprintln(w, `{"snapshot_id":"sd_polled","dataset_id":"gd_products","status":"running"}`)
 	})
-	// A job of one input when it is looked for, and of two when it is taken.
-	mux.HandleFunc("POST /changes/datasets/v3/trigger", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	mux.HandleFunc("GET /changes/datasets/v3/snapshots", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `[{"id":"sd_changes","dataset_id":"gd_products","status":"running","created":%q}]`, time.Now().Format(time.RFC3339Nano))
+	// Jobs whose answer is lost. Of gd_products the service lists the job, which has one input when it is looked for and two when
+	// it is taken; of gd_pages it lists another machine's job of the same time, and for a second question the job, too.
+	var sent atomic.Value
+	mux.HandleFunc("POST /changes/datasets/v3/trigger", func(http.ResponseWriter, *http.Request) {
+		sent.Store(time.Now().Format(time.RFC3339Nano))
+		panic(http.ErrAbortHandler)
+	})
+	var listed atomic.Int32
+	mux.HandleFunc("GET /changes/datasets/v3/snapshots", func(w http.ResponseWriter, r *http.Request) {
+		ids := []string{"sd_changes"}
+		if r.URL.Query().Get("dataset_id") == "gd_pages" {
+			ids = []string{"sd_theirs", "sd_ours"}[:min(int(listed.Add(1)), 2)]
+		}
+		for i, id := range ids {
+			ids[i] = fmt.Sprintf(`{"id":%q,"status":"ready","created":%q}`, id, sent.Load())
+		}
+		fmt.Fprintf(w, "[%s]", strings.Join(ids, ","))
 	})
 	var looked atomic.Int32
-	mux.HandleFunc("GET /changes/datasets/v3/progress/sd_changes", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"snapshot_id":"sd_changes","dataset_id":"gd_products","status":"running","inputs":%d}`, 2-looked.Add(1)%2)
+	mux.HandleFunc("GET /changes/datasets/v3/progress/{id}", func(w http.ResponseWriter, r *http.Request) {
+		inputs := 1
+		switch id := r.PathValue("id"); {
+		case id == "sd_changes":
+			inputs = int(2 - looked.Add(1)%2)
+		case !strings.HasPrefix(id, "sd_"):
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"status":"ready","inputs":%d,"records":1}`, inputs)
+	})
+	mux.HandleFunc("GET /changes/datasets/v3/snapshot/{id}", func(w http.ResponseWriter, r *http.Request) {
+		input := "http://lab.test/ok"
+		if r.PathValue("id") == "sd_theirs" {
+			input = "http://lab.test/theirs"
+		}
+		fmt.Fprintf(w, "{\"title\":\"x\",\"input\":{\"url\":%q}}\n", input)
 	})
 	mux.HandleFunc("POST /cuts/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_cuts"}`)
