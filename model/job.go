@@ -102,6 +102,8 @@ type JobAsked struct {
 	Rejected JobRejected `json:"rejected,omitzero"`
 	// At is where it was launched.
 	At JobPlace `json:"at,omitzero"`
+	// Once is the name that it was launched under; see TriggerRequest.
+	Once string `json:"once,omitempty"`
 }
 
 // JobRejected are the bad rows of a job's source: how many, and the file that they were kept in.
@@ -429,6 +431,9 @@ type TriggerRequest struct {
 	Repeats string
 	// Rejected are the bad rows of the source, which the ledger names with the job.
 	Rejected JobRejected `json:"-"`
+	// Once is a name under which the profile launches one job, whatever its inputs, for good: the launch is refused if a job
+	// has it that was not certainly kept from starting. Empty is none.
+	Once string `json:"-"`
 	// Guard, if set, refuses the launch of what was launched before.
 	Guard *LaunchGuard `json:"-"`
 }

@@ -24,11 +24,14 @@ const recent = time.Hour
 // Check says what a draft comes to: its inputs, what they cost, what was launched with them before, and what has to be
 // answered. Nothing is billed, and nothing is written.
 //
-// An error is a *model.RequestError that names the fields of the draft to change, a *KeepError, the key's, the ledger's, or
+// An error is a *model.RequestError that names the fields of the draft to change, an *OnceError, a *KeepError, the key's, the ledger's, or
 // those of Machine.Missing; the report then has what was found until then.
 func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 	r := Report{draft: draft}
 	p, err := l.cfg.Profile.Profile(ctx)
+	if err == nil {
+		err = l.checkOnce(ctx, draft.Once)
+	}
 	if err != nil {
 		return r, err
 	}
@@ -63,6 +66,37 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 		l.judge(ctx, left)
 	}
 	return whole.Report, whole.Err
+}
+
+// maxOnce bounds the name of a launch, in bytes.
+const maxOnce = 200
+
+// OnceError says that nothing was launched, because the profile has launched Job under the same name.
+type OnceError struct {
+	Name string
+	Job  model.Job
+}
+
+func (e *OnceError) Error() string {
+	return fmt.Sprintf("%s (%s) was launched under the name %s, which is for one launch", e.Job.ID, e.Job.State.Label(), rows.Quote(e.Name))
+}
+
+// checkOnce refuses a name that has a job, or is none.
+func (l *Launching) checkOnce(ctx context.Context, name string) error {
+	switch {
+	case name == "":
+		return nil
+	case name != model.Line(name, maxOnce):
+		return model.BadField("once", "a name is one line of at most %d bytes, without blanks around it", maxOnce)
+	}
+	job, err := l.cfg.Machine.Once(ctx, name)
+	switch {
+	case errors.Is(err, ErrUnknownJob):
+		return nil
+	case err != nil:
+		return fmt.Errorf("the ledger cannot be searched for the name: %w", err)
+	}
+	return &OnceError{name, job}
 }
 
 // judge checks what does not depend on which of the inputs are launched: the files and the key.
@@ -424,8 +458,8 @@ func overlapFacts(overlaps []Overlap, inputs int) (facts []ask.Fact) {
 // Launch launches a job as its report stands, once every question is answered. The bad rows and the list are kept before
 // anything is sent.
 //
-// Errors: an *ask.Unanswered, also about a job with inputs of the report that was launched since and is not named in it; a
-// *KeepError; those of Runner.Trigger.
+// Errors: an *ask.Unanswered, also about a job with inputs of the report that was launched since and is not named in it; an
+// *OnceError; a *KeepError; those of Runner.Trigger.
 func (l *Launching) Launch(ctx context.Context, r Report, a ask.Answers) (out Launched, err error) {
 	if err := a.Open(r.Questions); err != nil {
 		return out, err
@@ -444,12 +478,15 @@ func (l *Launching) Launch(ctx context.Context, r Report, a ask.Answers) (out La
 	if r.Request.Rejected, err = l.cfg.InputLists.keep(r, &out); err != nil {
 		return out, err
 	}
-	r.Request.Guard = r.guard(a)
+	r.Request.Guard, r.Request.Once = r.guard(a), r.draft.Once
 	out.Job, err = l.cfg.Machine.Trigger(ctx, r.Request)
 	if same, ok := errors.AsType[*ledger.SameError](err); ok {
 		newer, jerr := l.cfg.Machine.Job(ctx, same.Job)
 		if jerr != nil {
 			newer = model.Job{ID: same.Job, State: same.State}
+		}
+		if same.Once != "" {
+			return out, &OnceError{same.Once, newer}
 		}
 		err = &ask.Unanswered{Questions: []ask.Question{sameQuestion([]model.Job{newer}, r.Repeated.ID)}}
 	}

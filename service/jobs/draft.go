@@ -31,6 +31,8 @@ type Draft struct {
 	// Preview is for a preview alone: what matters to a launch alone is not looked at. Wait is for a launch whose end is
 	// waited for: it needs a service that can be asked how the job stands.
 	Preview, Wait bool
+	// Once is model.TriggerRequest's.
+	Once string
 	// Repeats is the job of the ledger in whose place it is launched with changes, or empty.
 	Repeats string
 }
@@ -150,6 +152,7 @@ type Machine interface {
 	SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) (EarlierJobs, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
 	Job(ctx context.Context, id string) (model.Job, error)
+	Once(ctx context.Context, name string) (model.Job, error)
 	Request(ctx context.Context, id string) (model.TriggerRequest, error)
 	Missing(ctx context.Context, id string) (Missing, error)
 }

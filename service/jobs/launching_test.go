@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,9 @@ type state struct {
 	missing       Missing
 	candidates    []Candidate
 	listErr       error
-	doubt         string // about a claim
+	named         model.Job // has the name "nightly"
+	late          string    // a name that newer has by the time of the trigger
+	doubt         string    // about a claim
 	newer         *model.Job
 	admin         bool
 	keyErr        error
@@ -77,6 +80,9 @@ func (s *state) Trigger(_ context.Context, r model.TriggerRequest) (model.Job, e
 	if j := s.newer; j != nil && r.Guard != nil && !slices.Contains(r.Guard.Known, j.ID) {
 		return model.Job{}, &ledger.SameError{Job: j.ID, State: j.State}
 	}
+	if s.newer != nil && s.late != "" && r.Once == s.late {
+		return model.Job{}, &ledger.SameError{Job: s.newer.ID, State: s.newer.State, Once: s.late}
+	}
 	s.sent = append(s.sent, r)
 	return model.Job{ID: "job-9", State: model.JobAccepted}, nil
 }
@@ -86,6 +92,13 @@ func (s *state) Job(_ context.Context, id string) (model.Job, error) {
 		return *s.newer, nil
 	}
 	return s.repeated, nil
+}
+
+func (s *state) Once(_ context.Context, name string) (model.Job, error) {
+	if name != "nightly" || s.named.ID == "" {
+		return model.Job{}, cmp.Or(s.unreadable, fmt.Errorf("%w: %s", ErrUnknownJob, name))
+	}
+	return s.named, nil
 }
 
 func (s *state) Request(context.Context, string) (model.TriggerRequest, error) {
@@ -551,5 +564,39 @@ func TestAJobThatMayHaveStartedIsSettled(t *testing.T) {
 				t.Errorf("settled as %#v, sure %v: %v", s.settled, s.sure, err)
 			}
 		})
+	}
+}
+
+func TestALaunchUnderANameIsOne(t *testing.T) {
+	s := state{profile: model.Profile{Local: true}, named: model.Job{ID: "job-1", State: model.JobReady}, overCap: errCost}
+	l, _ := s.launching(t)
+	draft := func(name string, lines ...string) Draft {
+		d := urls(lines...)
+		d.Once = name
+		return d
+	}
+	var before *OnceError
+	if _, err := l.Check(t.Context(), draft("nightly", "no address")); !errors.As(err, &before) || before.Job.ID != "job-1" { // whatever its inputs
+		t.Errorf("%v", err)
+	}
+	for _, name := range []string{" nightly", "two\nlines", strings.Repeat("x", maxOnce+1)} {
+		if _, err := l.Check(t.Context(), draft(name, "https://a.test/1")); !errors.As(err, new(*model.RequestError)) {
+			t.Errorf("%.20q: %v", name, err)
+		}
+	}
+	s.overCap = nil
+	r := noerr.Try(l.Check(t.Context(), draft("weekly", "https://a.test/1"))).Must(t)
+	s.newer, s.late = &model.Job{ID: "job-2", State: model.JobSending}, "weekly"
+	all := ask.Answers{}.Always(ask.SameInputs)
+	if _, err := l.Launch(t.Context(), r, all); !errors.As(err, &before) || before.Job.ID != "job-2" || before.Name != "weekly" { // who was faster
+		t.Errorf("%v", err)
+	}
+	s.newer = nil
+	if _, err := l.Launch(t.Context(), r, all); err != nil || s.sent[0].Once != "weekly" {
+		t.Errorf("%v, %+v", err, s.sent)
+	}
+	s.unreadable = errors.New("the ledger is damaged")
+	if _, err := l.Check(t.Context(), draft("weekly", "https://a.test/1")); !errors.Is(err, s.unreadable) {
+		t.Errorf("%v", err)
 	}
 }

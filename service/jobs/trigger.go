@@ -53,6 +53,19 @@ func (rn *Runner) Job(ctx context.Context, id string) (model.Job, error) {
 	return job, ledgerFault(err)
 }
 
+// Once is the job that the profile in use launched under a name. Without one the error wraps ErrUnknownJob.
+func (rn *Runner) Once(ctx context.Context, name string) (model.Job, error) {
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
+	if err != nil {
+		return model.Job{}, err
+	}
+	if rn.cfg.Ledger == nil {
+		return model.Job{}, ErrNoLedger
+	}
+	job, err := rn.cfg.Ledger.Once(ctx, p.Name, name)
+	return job, ledgerFault(err)
+}
+
 // ofSnapshot is the job of the ledger with an identifier that the service named, which may look like one of the
 // ledger's own. Without a match the error wraps ErrUnknownJob.
 func (rn *Runner) ofSnapshot(ctx context.Context, snapshot string) (model.Job, error) {
@@ -278,7 +291,7 @@ func outside(p model.Profile, r model.TriggerRequest) (ps []model.FieldProblem) 
 // jobRequest is what the ledger keeps of a request beside its inputs.
 func (l launch) jobRequest(r model.TriggerRequest) *model.JobAsked {
 	asked := askedOf(l.d.Settings(r), r.Rejected)
-	asked.At = placeOf(l.p, l.secret)
+	asked.At, asked.Once = placeOf(l.p, l.secret), r.Once
 	return asked
 }
 

@@ -82,8 +82,8 @@ func (l *Ledger) Close() error {
 // Begin writes the intent to start a job, owned by this process, and returns it
 // with its ID, which is never used again. When Begin returns, the intent is on
 // disk, in the ledger and in its log. digest identifies the inputs (see SameRequest).
-// request is what Request returns later; nil keeps nothing. If the guard refuses the job because of one in the
-// ledger, nothing is written and the error is a *SameError; nil refuses none.
+// request is what Request returns later; nil keeps nothing. If the guard or the job's name refuses the job because of one in
+// the ledger, nothing is written and the error is a *SameError; a nil guard refuses none.
 func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, request []byte, guard *model.LaunchGuard) (model.Job, error) {
 	const doing = "writing down the intent"
 	owner, err := l.takeOwner()
@@ -151,10 +151,14 @@ func (l *Ledger) log(r record) error {
 }
 
 func begunRecord(n int64, job model.Job, digest string) record {
-	return record{
+	r := record{
 		At: job.Created, Job: n, Event: begun, Profile: job.Profile, Dataset: job.Dataset, Key: job.KeyName,
 		Inputs: job.Inputs, Digest: digest,
 	}
+	if job.Request != nil && job.Request.Once != "" {
+		r.Asked = job.Request
+	}
+	return r
 }
 
 // Adopt adds a job that only the service knows, as accepted, with the service's

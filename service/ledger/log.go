@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"zonedeck/keystore/textfile"
+	"zonedeck/model"
 )
 
 // record is one line of the log: a job about to be sent, or the identifier that
@@ -25,6 +26,8 @@ type record struct {
 	Inputs   int       `json:"inputs,omitempty"`
 	Digest   string    `json:"digest,omitempty"`
 	Snapshot string    `json:"snapshot,omitempty"`
+	// Asked is there for a job with a name, which is in it: a name must outlive the ledger.
+	Asked *model.JobAsked `json:"asked,omitempty"`
 }
 
 const (

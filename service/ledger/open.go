@@ -174,7 +174,7 @@ func (l *Ledger) restore(ctx context.Context, tx *sql.Tx, n int64, e logged, kno
 		job := model.Job{
 			Profile: e.begun.Profile, Dataset: e.begun.Dataset, KeyName: e.begun.Key, Inputs: e.begun.Inputs,
 			Done: -1, Records: -1, Created: e.begun.At, Updated: l.after(e.begun.At, e.at), State: model.JobMayHave,
-			Detail: "the ledger lost this job; whether it was sent is not known",
+			Detail: "the ledger lost this job; whether it was sent is not known", Request: e.begun.Asked,
 		}
 		if e.snapshot != "" {
 			job.State, job.Snapshot, job.Accepted, job.Detail = model.JobAccepted, e.snapshot, e.at, ""

@@ -95,6 +95,7 @@ type JobsLaunchArgs struct {
 
 	Dataset string           `json:"dataset" jsonschema:"the data set to collect"`
 	Inputs  []map[string]any `json:"inputs" jsonschema:"one object for each input, mostly with a url"`
+	Once    string           `json:"once,omitempty" jsonschema:"a name for this launch: under it the profile launches one job, whatever the inputs; a second call launches nothing and names the first job"`
 	Again   bool             `json:"again,omitempty" jsonschema:"launch it even if the same inputs were launched within the last hour, or may have been before: they are billed twice"`
 }
 

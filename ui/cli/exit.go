@@ -44,6 +44,7 @@ const (
 	exitRefused          = 27
 	exitJobFailed        = 30
 	exitMayHaveStarted   = 31
+	exitLaunchedBefore   = 32
 	exitRotationDue      = 40
 	exitKeyExpired       = 41
 	exitLint             = 42

@@ -25,6 +25,7 @@ type newJobFlags struct {
 	GoodRows       bool       `flag:"good-rows" help:"launch the good rows and keep the bad ones in a file"`
 	Rejects        string     `flag:"rejects" help:"with --good-rows: file for the bad rows (default: a file in the downloads folder)"`
 	SaveList       string     `flag:"save-list" help:"save all good rows as a new list of this name"`
+	Once           string     `flag:"once" help:"launch one job under this name, which never expires: a second launch of the profile under it, whatever its inputs, sends nothing, prints the first job as JSON and ends with 32 (31 if that job may have started); a launch that the service refused frees it"`
 	Discover       string     `flag:"discover" help:"discovery of the data set to find records by"`
 	LimitPerInput  int        `flag:"limit-per-input" help:"maximum number of records per input"`
 	Limit          int        `flag:"limit" help:"maximum number of records"`
@@ -71,6 +72,9 @@ func (f *newJobFlags) check([]string) error {
 	case f.Rejects != "" && !f.GoodRows:
 		return usage("--rejects needs --good-rows: without it, a bad row stops the launch")
 	}
+	if f.Once == "" && f.Given.has("once") {
+		return usage("--once is empty: give a name, such as nightly-2026-11-29")
+	}
 	for _, n := range []struct {
 		flag, unit string
 		value      int
@@ -99,7 +103,7 @@ func (f *newJobFlags) columnMap() (map[string]string, error) {
 func launchNew(ctx context.Context, t *task, f newJobFlags, args []string) (printed, error) {
 	name := args[0]
 	d := jobs.Draft{
-		Dataset: name, Sample: f.Sample, OnlyUnlaunched: f.OnlyUnlaunched, Rejects: f.Rejects, SaveList: f.SaveList,
+		Dataset: name, Sample: f.Sample, OnlyUnlaunched: f.OnlyUnlaunched, Once: f.Once, Rejects: f.Rejects, SaveList: f.SaveList,
 		Preview: f.Preview, Key: f.Key, InboxAuth: !f.Given.has("auth-header"), MaxCost: f.MaxCost.dollars,
 		Settings: model.JobSettings{
 			Discover: f.Discover, LimitPerInput: f.LimitPerInput, LimitTotal: f.Limit,

@@ -155,7 +155,7 @@ var answers = map[ask.Kind]struct {
 	how  string
 	exit int
 }{
-	ask.SameInputs:    {"--again launches it", exitUsage},
+	ask.SameInputs:    {"--again launches it", exitLaunchedBefore},
 	ask.UnknownInputs: {"remove by hand what they have and launch the rest without --only-unlaunched, or add --again to launch what no other job has", exitUsage},
 	ask.BadRows:       {"--good-rows launches GOODROWS and keeps the others in a file", exitUsage},
 	ask.Unsettled:     {"'COMMAND settle JOB' looks for one that may have started; --yes launches it", exitUsage},
@@ -165,11 +165,20 @@ var answers = map[ask.Kind]struct {
 	ask.AdminReason:   {"--admin-reason says why it must be this key", exitUsage},
 }
 
+// before ends a launch that launched nothing because of an earlier job. It prints that job always as JSON: a script that was
+// to launch it reads what became of it.
+func (t *task) before(j model.Job, code int, format string, args ...any) error {
+	return cmp.Or(t.app.printJSON(view.JobObject{Job: view.NewJob(j)}), fail(code, format, args...))
+}
+
 // unanswered is the error of a command whose question nobody answered.
 func (t *task) unanswered(q ask.Question, r jobs.Report) error {
 	a := answers[q.Kind]
 	n := len(r.Request.Inputs)
 	how := strings.NewReplacer("COMMAND", t.jobs(r.Repeated), "JOB", q.About, "INPUTS", text.Counted(n, "input"), "GOODROWS", text.Counted(n, "good row")).Replace(a.how)
+	if q.Kind == ask.SameInputs {
+		return t.before(q.Facts[0].Job, a.exit, "%s; nothing was sent; %s", questionWords(q), how)
+	}
 	return fail(cmp.Or(a.exit, exitUsage), "%s; nothing was sent; %s", questionWords(q), how)
 }
 
@@ -269,7 +278,14 @@ func (t *task) launchError(ctx context.Context, r jobs.Report, job model.Job, er
 	var unknown *catalogue.UnknownError
 	var column *rows.ColumnError
 	var wrong *model.RequestError
+	var once *jobs.OnceError
 	switch open := (*ask.Unanswered)(nil); {
+	case errors.As(err, &once):
+		code := exitLaunchedBefore
+		if jobExit(once.Job) == exitMayHaveStarted {
+			code = exitMayHaveStarted
+		}
+		return t.before(once.Job, code, "%w; nothing was sent", once)
 	case errors.As(err, &open):
 		return t.unanswered(open.Questions[0], r)
 	case errors.As(err, &kept) && kept.IsList && errors.Is(err, os.ErrExist):
@@ -291,7 +307,7 @@ func (t *task) launchError(ctx context.Context, r jobs.Report, job model.Job, er
 }
 
 // draftFields are the fields of a draft that Check refuses by themselves.
-var draftFields = []string{"source", "inputs", "columns", "discover", "only_unlaunched", "save_list", "wait"}
+var draftFields = []string{"source", "inputs", "columns", "discover", "only_unlaunched", "save_list", "wait", "once"}
 
 // named replaces the fields of a job in an error by the names of their flags.
 func (f *launchFlags) named(err error) error {
@@ -301,7 +317,7 @@ func (f *launchFlags) named(err error) error {
 	}
 	flags := map[string]string{
 		"source": "--input", "inputs": "--input", "discover": "--discover", "limit": "--limit", "limit_total": "--limit", "limit_per_input": "--limit-per-input",
-		"notify": "--notify", "endpoint": "--endpoint", "format": "--format", "auth_header": "--auth-header", "key": "--key", "only_unlaunched": "--only-unlaunched", "save_list": "--save-list", "wait": "--wait",
+		"notify": "--notify", "endpoint": "--endpoint", "format": "--format", "auth_header": "--auth-header", "key": "--key", "only_unlaunched": "--only-unlaunched", "save_list": "--save-list", "wait": "--wait", "once": "--once",
 	}
 	if f.MaxCost.dollars > 0 { // else the cap is the profile's
 		flags["max_cost"] = "--max-cost"

@@ -158,7 +158,7 @@ func (s *Server) launch(ctx context.Context, c *call, in view.JobsLaunchArgs) (v
 	if err != nil {
 		return view.AgentJob{}, "", err
 	}
-	out, err := s.launchJob(ctx, c, jobs.Draft{Dataset: in.Dataset, From: inputs}, in.Again)
+	out, err := s.launchJob(ctx, c, jobs.Draft{Dataset: in.Dataset, From: inputs, Once: in.Once}, in.Again)
 	switch j := out.Job; {
 	case j.ID == "", j.State == model.JobNotSent, j.State == model.JobRefused:
 		giveBack() // certainly not started
