@@ -1,11 +1,15 @@
 package dialect
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,14 +152,14 @@ func (Dialect) ReadProgress(body []byte) (Progress, error) {
 		Error      string `json:"error_message"`
 		Err        string `json:"error"`
 		Message    string `json:"message"`
-		Inputs     *int   `json:"inputs"`
-		InputsDone *int   `json:"inputs_done"`
-		Records    *int   `json:"records"`
+		Inputs     count  `json:"inputs"`
+		InputsDone count  `json:"inputs_done"`
+		Records    count  `json:"records"`
 	}
+	answer.Inputs, answer.InputsDone, answer.Records = -1, -1, -1
 	if err := json.Unmarshal(body, &answer); err != nil {
-		// Some of the sentences come as they are.
-		if state, text := jobState(clean(string(body))); text {
-			p.State, p.Wire, p.Detail = state, clean(string(body)), clean(string(body))
+		if state, says, ok := sentence(body); ok {
+			p.State, p.Wire, p.Detail = state, says, says
 			return p, nil
 		}
 		return p, fmt.Errorf("progress: the answer is not the JSON it should be: %q", clean(string(body)))
@@ -166,19 +170,64 @@ func (Dialect) ReadProgress(body []byte) (Progress, error) {
 			p.Detail = clean(s)
 		}
 	}
-	for _, n := range []struct {
-		from *int
-		to   *int
-	}{{answer.Inputs, &p.Inputs}, {answer.InputsDone, &p.Done}, {answer.Records, &p.Records}} {
-		if n.from != nil && *n.from >= 0 {
-			*n.to = *n.from
-		}
-	}
+	p.Inputs, p.Done, p.Records = int(answer.Inputs), int(answer.InputsDone), int(answer.Records)
 	state, text := jobState(p.Wire)
 	if p.State = state; text {
 		p.Detail = p.Wire
 	}
 	return p, nil
+}
+
+// count is a number that may also come as text; what is no count of something is -1.
+type count int
+
+// UnmarshalJSON never fails: a count is not what a question for a state is about.
+func (c *count) UnmarshalJSON(raw []byte) error {
+	*c = -1
+	if n, err := strconv.ParseFloat(strings.Trim(string(raw), `" `), 64); err == nil && n >= 0 && n == math.Trunc(n) && n < 1<<53 {
+		*c = count(n)
+	}
+	return nil
+}
+
+// beforeTheEnd are the words of a job that has no result yet, and stateBeside the fields that an answer about its state has.
+var (
+	beforeTheEnd = []string{"building", "collecting", "in_progress", "pending", "processing", "queued", "running", "scheduled", "starting"}
+	stateBeside  = []string{"collection_duration", "dataset_id", "error", "error_message", "inputs", "inputs_done", "message", "progress", "records", "retry_after", "snapshot_id", "status"}
+	// notReady is a sentence that says so, such as "Snapshot is not ready yet, try again in 10s".
+	notReady = regexp.MustCompile(`(?i)\b(not (yet )?ready|(is|still) (being )?(built|building|running|processing|collecting|prepared|generated))\b`)
+)
+
+// InPlaceOfRows reads an answer that came with status 200 where rows were asked for, and tells the state of their job instead:
+// an object of a state alone, or a sentence as text or JSON text. ok is false for any other answer.
+func (d Dialect) InPlaceOfRows(body []byte) (p Progress, ok bool) {
+	body = bytes.TrimSpace(body)
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) == nil {
+		for name := range object {
+			if !slices.Contains(stateBeside, strings.ToLower(name)) {
+				return Progress{}, false
+			}
+		}
+		p, err := d.ReadProgress(body)
+		return p, err == nil && (p.State != model.JobRunning || slices.Contains(beforeTheEnd, strings.ToLower(p.Wire)) || notReady.MatchString(p.Detail))
+	}
+	state, says, ok := sentence(body)
+	return Progress{State: state, Wire: says, Inputs: -1, Done: -1, Records: -1}, ok
+}
+
+// maxSentence bounds a sentence about a job, in bytes.
+const maxSentence = 500
+
+// sentence reads a sentence about the state of a job, which comes as text or as JSON text.
+func sentence(body []byte) (state model.JobState, says string, ok bool) {
+	body = bytes.TrimSpace(body)
+	if len(body) > maxSentence || bytes.ContainsAny(body, "<\n") || json.Unmarshal(body, &says) != nil && json.Valid(body) {
+		return "", "", false
+	}
+	says = clean(cmp.Or(says, string(body)))
+	state, known := jobState(says)
+	return state, says, known || notReady.MatchString(says)
 }
 
 // jobState is the state that a word of the service means. A word that is not known means that the

@@ -304,10 +304,9 @@ func (p product) readProgress(head map[string]json.RawMessage, rows int) (Progre
 		out.State = state
 	}
 	if p.records != "" {
-		var n int
-		if json.Unmarshal(head[p.records], &n) == nil && n >= 0 && head[p.records] != nil {
-			out.Records = n
-		}
+		n := count(-1)
+		_ = n.UnmarshalJSON(head[p.records]) // it never fails
+		out.Records = int(n)
 	} else if out.State == model.JobReady {
 		out.Records = rows
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -264,10 +265,11 @@ type result struct {
 	*exchange.MaskReader // what came
 	body                 io.ReadCloser
 	cancel               context.CancelFunc
-	framed               bool        // an end that came too early is an error of the body
-	stall                *time.Timer // if it fires after the end, there is nothing left to cancel
-	received             int64       // bytes of the body
-	wrapped              *wrapped    // the rows, where an object holds them
+	framed               bool          // an end that came too early is an error of the body
+	stall                *time.Timer   // if it fires after the end, there is nothing left to cancel
+	received             int64         // bytes of the body
+	wrapped              *wrapped      // the rows, where an object holds them
+	rows                 *bufio.Reader // of what came, where that is rows
 }
 
 // errStalled is the cause of an ended download that received nothing for too long.
@@ -279,6 +281,7 @@ func (call jobCall) openResult(ctx context.Context, rows, part int) (*result, er
 	res, err := call.open(ctx, call.paths.Snapshot, call.d.ResultQuery(call.job.Dataset, rows, part))
 	if err == nil {
 		res.unwrap(call)
+		err = res.begin(call)
 	}
 	return res, err
 }

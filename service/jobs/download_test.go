@@ -105,7 +105,6 @@ func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
 		{"ndjson", `{"type":"about:blank","title":"Gone","status":410,"Detail":"It was deleted"}`, "It was deleted", model.CauseServiceError},
 		{"json", `{"success":false,"msg":"No such job","timestamp":"2026-11-22"}`, "No such job", model.CauseServiceError},
 		{"csv", "a,b\n1,2\n", "line 1: a,b", model.CauseNetwork},
-		{"json", "Snapshot is not ready", "line 1: Snapshot is not ready", model.CauseNetwork},
 		{"json", `[{"a":1}`, "line 1", model.CauseNetwork},
 		{"ndjson", "{}\nService unavailable\n", "line 2", model.CauseNetwork},
 	} {

@@ -60,9 +60,9 @@ func TestAnAnswerWithoutALengthIsCutWithinARow(t *testing.T) {
 		}
 	}
 	// Without a row before it, it is no result at all.
-	cl, _ := script(t, breakAfter("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nSnapshot is being built"))
+	cl, _ := script(t, breakAfter("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nNo snapshot for you"))
 	accepted(t, cl)
-	if _, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.ndjson")}, nil); err == nil || !strings.Contains(err.Error(), "is not NDJSON: line 1: Snapshot is being built") {
+	if _, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.ndjson")}, nil); err == nil || !strings.Contains(err.Error(), "is not NDJSON: line 1: No snapshot for you") {
 		t.Errorf("%v", err)
 	}
 }

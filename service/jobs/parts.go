@@ -190,7 +190,7 @@ func (call jobCall) fetchPart(ctx context.Context, p *partial, part int, on func
 		return err
 	}
 	defer stream.close()
-	gate := &resultGate{w: p, empty: stream.wrapped != nil, later: part > 1, unframed: !stream.framed}
+	gate := &resultGate{w: p, empty: stream.wrapped != nil || call.job.Records == 0, later: part > 1, unframed: !stream.framed}
 	if _, err = stream.copyTo(gate, min(maxAnswer, maxDownload-p.size), on); err == nil {
 		err = gate.finish(true)
 	} else {

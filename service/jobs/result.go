@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -55,7 +56,7 @@ func (g *resultGate) finish(whole bool) error {
 	if g.open {
 		return nil
 	}
-	if g.empty && whole && len(g.head) == 0 {
+	if g.empty && whole && len(bytes.TrimSpace(g.head)) == 0 {
 		g.open = true
 		return nil
 	}
@@ -174,7 +175,47 @@ func (r *result) Read(p []byte) (int, error) {
 	if r.wrapped != nil {
 		return r.wrapped.Read(p)
 	}
+	if r.rows != nil {
+		return r.rows.Read(p)
+	}
 	return r.MaskReader.Read(p)
+}
+
+// maxInPlace bounds an answer that tells the state of a job in place of its rows, in bytes.
+const maxInPlace = 2 << 10
+
+// begin looks at the beginning of rows. Where something else came, it closes the result and says what.
+func (r *result) begin(call jobCall) (err error) {
+	if r.wrapped != nil {
+		return nil
+	}
+	r.rows = bufio.NewReaderSize(r.MaskReader, maxInPlace)
+	head, end := r.rows.Peek(maxInPlace) // another error than an end comes again
+	p, is := dialect.Progress{}, false
+	if errors.Is(end, io.EOF) {
+		p, is = call.d.InPlaceOfRows(head)
+	}
+	switch packed := rows.Packed(head); {
+	case packed != "":
+		err = unusable("is %s, and not NDJSON", packed)
+	case is && p.State == model.JobReady:
+		err = &noResultError{text: "tells the state of the job in place of its rows: " + p.Wire}
+	case is:
+		err = call.noRows(p)
+	default:
+		return nil
+	}
+	r.close()
+	return err
+}
+
+// noRows is why a job that has failed or is not over gives no rows.
+func (call jobCall) noRows(p dialect.Progress) error {
+	text := joinText(p.Wire, p.Detail)
+	if p.State == model.JobFailed || p.State == model.JobCanceled {
+		return &noResultError{text: "has no result: " + text, outcome: model.Outcome{ServiceText: text}}
+	}
+	return fmt.Errorf("job %s: %w", call.job.ID, &notReadyError{Text: text})
 }
 
 // wrapped are rows in an object that also says whether they are complete.
@@ -207,12 +248,8 @@ func (w *wrapped) endOfResult() error {
 		return unusable("%s", err)
 	case p.State == model.JobReady, p.State == model.JobCanceled && w.Rows > 0:
 		return io.EOF
-	case p.State == model.JobFailed, p.State == model.JobCanceled:
-		text := joinText(p.Wire, p.Detail)
-		return &noResultError{text: "has no result: " + text, outcome: model.Outcome{ServiceText: text}}
-	default:
-		return fmt.Errorf("job %s: %w", w.call.job.ID, &notReadyError{Text: joinText(p.Wire, p.Detail)})
 	}
+	return w.call.noRows(p)
 }
 
 func (w *wrapped) progress() (dialect.Progress, error) {
@@ -309,7 +346,7 @@ func (rn *Runner) readResult(ctx context.Context, job model.Job, read func(from 
 	// the same, its elements are the records.
 	stream, err := call.openResult(ctx, 0, 0)
 	if err != nil {
-		return err
+		return call.unread(ctx, err)
 	}
 	defer stream.close()
 	return call.unread(ctx, read(stream, "json"))

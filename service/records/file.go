@@ -93,8 +93,8 @@ type Identity struct {
 // errOther says that the file is not the one that is wanted.
 var errOther = errors.New("it is not what was downloaded for this job any more; 'zonedeck jobs rows FILE' reads it as it is")
 
-// errPacked says that the rows are compressed.
-var errPacked = errors.New("it is compressed (gzip): unpack it first, as with gunzip")
+// errPacked says what to do with a file of compressed rows.
+var errPacked = errors.New("unpack it first")
 
 // errChanged says that the file is not the one that was opened.
 var errChanged = errors.New("the file has changed since it was opened: open it again")
@@ -225,8 +225,8 @@ func layoutOf(r io.ReaderAt, size int64, path string) (layout, error) {
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return l, err
 	}
-	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
-		return l, errPacked
+	if what := rows.Packed(head); what != "" {
+		return l, fmt.Errorf("it is %s: %w", what, errPacked)
 	}
 	if bytes.HasPrefix(head, []byte("\ufeff")) {
 		l.from = 3

@@ -146,7 +146,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// skipMark drops a UTF-8 byte order mark and refuses UTF-16.
+// skipMark drops a UTF-8 byte order mark and refuses UTF-16 and what is compressed.
 func skipMark(br *bufio.Reader) error {
 	head, err := br.Peek(3)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -158,6 +158,10 @@ func skipMark(br *bufio.Reader) error {
 		return err
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return errors.New("it is UTF-16; save it as UTF-8")
+	}
+	head, _ = br.Peek(br.Buffered())
+	if what := Packed(head); what != "" {
+		return fmt.Errorf("it is %s: unpack it first", what)
 	}
 	return nil
 }

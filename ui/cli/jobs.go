@@ -178,12 +178,8 @@ func (t *task) reportJob(j model.Job) error {
 	if way := t.wayOn(j); way != "" {
 		t.app.say("zonedeck: %s", way)
 	}
-	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
-		some := ": some inputs returned none"
-		if j.Inputs == 1 {
-			some = ""
-		}
-		t.app.say("zonedeck: %s from %s%s", text.Counted(j.Records, "record"), text.Counted(j.Inputs, "input"), some)
+	if few := text.FewRecords(j); few != "" {
+		t.app.say("zonedeck: %s", few)
 	}
 	return exit(code)
 }

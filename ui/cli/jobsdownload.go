@@ -99,6 +99,9 @@ func download(ctx context.Context, t *task, f downloadFlags, args []string) (pri
 	}
 	t.app.say("zonedeck: %d bytes in %s", job.Bytes, job.File)
 	t.sayRows(job)
+	if job.Rows.Counted && job.Rows.Returned == 0 {
+		t.app.warn("the result of job %s has no rows", job.ID)
+	}
 	if f.JSON {
 		if err := t.printJob(job); err != nil {
 			return printed{}, err

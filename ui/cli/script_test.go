@@ -344,6 +344,18 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 	mux.HandleFunc("POST /pages/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, `{"snapshot_id":"sd_pages"}`) })
 	mux.HandleFunc("GET /pages/datasets/v3/progress/sd_pages", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, `{"status":"ready"}`) })
 	mux.HandleFunc("GET /pages/datasets/v3/snapshot/sd_pages", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "<html>") })
+	// Jobs of which something else comes in place of rows.
+	inPlace := map[string]string{"sd_gd_building": `{"status":"building"}`, "sd_gd_text": "Snapshot is not ready", "sd_gd_none": "", "sd_gd_gzip": "\x1f\x8b\x08\x00", "sd_gd_br": "\x0b\x02\x80{\x03\xff"}
+	mux.HandleFunc("POST /inplace/datasets/v3/trigger", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"snapshot_id":%q}`, "sd_"+r.URL.Query().Get("dataset_id"))
+	})
+	mux.HandleFunc("GET /inplace/datasets/v3/progress/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"status":"ready","inputs":1,"records":"0"}`)
+	})
+	mux.HandleFunc("GET /inplace/datasets/v3/snapshot/{id}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, inPlace[r.PathValue("id")])
+	})
 	mux.HandleFunc("POST /forever/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_forever"}`)
 	})

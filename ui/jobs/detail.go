@@ -144,13 +144,10 @@ func (d *detail) rowLines(r model.JobRows, w int) []string {
 func (d *detail) notes(j model.Job, w int) []string {
 	t := d.m.deps.Theme
 	followed, known := d.m.follow.jobs[j.ID]
+	few := text.FewRecords(j)
 	switch why := d.m.whyNotAsk(j); {
-	case j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs:
-		said := fmt.Sprintf("! %s from %s", text.Counted(j.Records, "record"), text.Counted(j.Inputs, "input"))
-		if j.Inputs > 1 {
-			said += ": some inputs returned none"
-		}
-		return widget.Wrapped(t.Warn, said, w)
+	case few != "":
+		return widget.Wrapped(t.Warn, "! "+few, w)
 	case j.State.Final() || j.State == model.JobMayHave || j.GivenUp() && !followed.On:
 		return nil
 	case followed.On && j.Unknown():

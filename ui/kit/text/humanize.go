@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"zonedeck/model"
 )
 
 // Bytes is a size for a screen: "812 B", "18.2 KB", "1.4 MB" (powers of 1000).
@@ -143,6 +145,21 @@ func HeaderLines(header map[string][]string) []string {
 		}
 	}
 	return out
+}
+
+// FewRecords says that a ready job gave fewer records than it has inputs, "" if it did not.
+func FewRecords(j model.Job) string {
+	if j.State != model.JobReady || j.Records < 0 || j.Records >= j.Inputs {
+		return ""
+	}
+	few := Counted(j.Records, "record") + " from " + Counted(j.Inputs, "input")
+	switch {
+	case j.Records == 0:
+		return few + ": it has ended without a result"
+	case j.Inputs > 1:
+		few += ": some inputs returned none"
+	}
+	return few
 }
 
 // Counted is "1 row", "2 rows", "2 fetches".
