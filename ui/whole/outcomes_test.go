@@ -45,9 +45,7 @@ func outcomeScreens(s scripted) []screen {
 		out,
 		screen{name: "sandbox/network", before: func(h *home) {
 			s.acme(h, "brightdata")
-			h.env["ZONEDECK_BASE_URL"] = "http://127.0.0.1:1"
-			h.run("request", "https://shop.example/ok", "--zone", "unlocker1", "--retries", "0")
-			delete(h.env, "ZONEDECK_BASE_URL")
+			h.run(append([]string{"request", "https://shop.example/ok", "--zone", "unlocker1", "--retries", "0"}, nobodyListens...)...)
 		}, steps: opened("network")},
 		screen{name: "sandbox/your-rule", before: func(h *home) {
 			h.write("config/zonedeck/rules.toml", `[[rules]]
@@ -113,6 +111,9 @@ product = "unlocker"
 	)
 }
 
+// nobodyListens sends the scripted account's key where no service is.
+var nobodyListens = []string{"--base-url", "http://127.0.0.1:1", "--allow-key", "etl-main=http://127.0.0.1:1"}
+
 // opened opens the only fetch of the scripted account's history.
 func opened(texts ...string) func(p *uitest.Whole) {
 	return script(acmeReady, see("esc 5", "last 1"), see("enter", append(texts, "from history")...), gone("The form holds this request now"))
@@ -144,9 +145,7 @@ func jobStateScreens(s scripted) []screen {
 	}
 	notSent := screen{name: "jobs/not-sent", before: func(h *home) {
 		s.acme(h, "brightdata")
-		h.env["ZONEDECK_BASE_URL"] = "http://127.0.0.1:1"
-		trigger(h, "gd_products")
-		delete(h.env, "ZONEDECK_BASE_URL")
+		trigger(h, "gd_products", nobodyListens...)
 	}, steps: script(list, shows("not sent"))}
 	accepted := screen{name: "jobs/accepted", before: func(h *home) {
 		s.acme(h, "documented")
