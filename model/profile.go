@@ -69,9 +69,22 @@ type Profile struct {
 	Color string
 	// Local says that this is the embedded emulator.
 	Local bool
-	// Redirected says that flags or the environment name another service than the configuration: another scheme, host
-	// or port of the API. The stored key belongs to the configured one.
-	Redirected bool
+	// Redirected says which addresses flags or the environment lead to another scheme, host or port than the
+	// configuration. The stored key and passwords belong to the configured ones.
+	Redirected Redirected
+}
+
+// Redirected are the addresses of a profile that are not the configured ones: of the API, of agent access, and those
+// that a zone's password goes to (proxy and remote browser).
+type Redirected struct{ API, Agent, Logins bool }
+
+// AtAgent is the profile for a key that is sent to agent access: if that is not the configured one, nothing else
+// decides where the key goes.
+func (p Profile) AtAgent() Profile {
+	if p.Redirected.Agent {
+		p.BaseURL, p.Redirected.API = p.AgentURL, true
+	}
+	return p
 }
 
 // Abilities are what a profile's dialect sends and asks for beyond the contract.

@@ -138,7 +138,7 @@ func (o Options) completed(p model.Profile) (model.Profile, error) {
 	}
 	if o.Getenv(EnvPassword) != "" {
 		for i, z := range p.Zones {
-			if z.Password == "" {
+			if z.Password == "" || p.Redirected.Logins {
 				p.Zones[i].Password = "env:" + EnvPassword
 			}
 		}

@@ -18,6 +18,9 @@ func (s *Service) ZonePassword(ctx context.Context, z model.Zone) (keystore.Secr
 	if z.Password == "" {
 		return keystore.Secret{}, fmt.Errorf("zone %q has no password reference: set password in the config file, or %s in the environment", z.Name, EnvPassword)
 	}
+	if err := config.RefuseLogin(s.CurrentProfile(), z); err != nil {
+		return keystore.Secret{}, err
+	}
 	return s.Resolver.Resolve(ctx, z.Password)
 }
 

@@ -88,3 +88,16 @@ func quotedList(list []string) string {
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
+
+// ErrRedirected is wrapped by the refusal of a stored password.
+var ErrRedirected = errors.New("stored for the configured addresses")
+
+// RefuseLogin is why a zone's stored password is not sent, nil if it is: flags or the environment lead to another
+// proxy or remote browser than the one that it was stored for. The password of the environment is given for the run.
+func RefuseLogin(p model.Profile, z model.Zone) error {
+	if !p.Redirected.Logins || z.Password == "" || z.Password == "env:"+EnvPassword {
+		return nil
+	}
+	return fmt.Errorf("the password of zone %s is %w of profile %s: leave --proxy-host, ZONEDECK_PROXY_HOST, ZONEDECK_PROXY_PORT and ZONEDECK_BROWSER_URL out, or give the password for this run as %s. Nothing was sent with it",
+		z.Name, ErrRedirected, p.Name, EnvPassword)
+}

@@ -69,7 +69,7 @@ func (o Override) Addressed() bool { return o["base_url"] != "" || o["proxy_host
 // local: it is another service, described by flags alone (FromFlags), so that
 // nothing of the demo account reaches it.
 func (o Override) On(p model.Profile) (model.Profile, error) {
-	configured := p.BaseURL
+	configured := p
 	if p.Local && (o.Addressed() || o["agent_url"] != "" || o["browser_url"] != "") {
 		return FromFlags(o)
 	}
@@ -95,7 +95,12 @@ func (o Override) On(p model.Profile) (model.Profile, error) {
 		p.CA = abs
 	}
 	p, err := checked(p)
-	p.Redirected = err == nil && o["base_url"] != "" && origin(p.BaseURL) != origin(configured)
+	p.Redirected = model.Redirected{
+		API:   origin(p.BaseURL) != origin(configured.BaseURL),
+		Agent: origin(p.AgentURL) != origin(configured.AgentURL),
+		Logins: !strings.EqualFold(p.ProxyAddr(), configured.ProxyAddr()) ||
+			origin(p.BrowserURL) != origin(configured.BrowserURL),
+	}
 	return p, err
 }
 
@@ -105,7 +110,7 @@ func origin(address string) string {
 	if err != nil || u.Hostname() == "" {
 		return ""
 	}
-	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443"}[u.Scheme])
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 

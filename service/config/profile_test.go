@@ -308,7 +308,7 @@ func TestOverridesTakePrecedenceOverTheFile(t *testing.T) {
 	got, err := flags.Or(fromEnv).On(base)
 	noerr.Must(t, err)
 	want := base
-	want.BaseURL, want.ProxyPort, want.Key, want.Verify, want.Redirected = "https://flag.example/x", 44445, "env-key", false, true
+	want.BaseURL, want.ProxyPort, want.Key, want.Verify, want.Redirected = "https://flag.example/x", 44445, "env-key", false, model.Redirected{API: true, Logins: true}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
@@ -351,7 +351,7 @@ func TestAnOverriddenAddressGetsNothingOfTheDemoAccount(t *testing.T) {
 		Account: "hl_demo01", Key: "batch-user", Verify: true, Local: true, Zones: []model.Zone{{Name: "z", Password: "demo:z"}},
 	}
 	got, err := Override{"base_url": "https://api.example.com"}.On(local)
-	want := model.Profile{Name: "flags", BaseURL: "https://api.example.com", ProxyPort: 33335, APIVersion: "v3", Can: dialect.Abilities(""), Verify: true, Redirected: true}
+	want := model.Profile{Name: "flags", BaseURL: "https://api.example.com", ProxyPort: 33335, APIVersion: "v3", Can: dialect.Abilities(""), Verify: true, Redirected: model.Redirected{API: true}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 )
 
@@ -119,7 +121,7 @@ func OnlyTracked(name string) error {
 // LoginFor makes a zone's proxy login from the profile and the password's reference.
 func LoginFor(ctx context.Context, s Source, p model.Profile, z model.Zone, params []model.Param) (Login, error) {
 	name, err := Username(p, z.Name, params)
-	if err != nil {
+	if err = cmp.Or(err, config.RefuseLogin(p, z)); err != nil {
 		return Login{}, err
 	}
 	password, err := Resolve(ctx, s, "password", z.Password)

@@ -176,7 +176,7 @@ func (ft *Fetcher) prepareTools(ctx context.Context, key string) (*flight, error
 		return nil, model.BadField("profile", "%w", err)
 	}
 	f := &flight{ft: ft, p: p, d: d, r: model.FetchRequest{Via: model.ViaAgent, Zone: model.AgentZone()}, timeout: toolsTimeout}
-	f.key, f.secret, err = exchange.KeyFor(ctx, ft.cfg.Source, p, key)
+	f.key, f.secret, err = exchange.KeyFor(ctx, ft.cfg.Source, p.AtAgent(), key)
 	f.mask = exchange.MaskOf(f.secret, exchange.Login{})
 	return f, err
 }

@@ -164,9 +164,12 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 	if f.timeout <= 0 {
 		f.timeout = exchange.LimitOf(r.Zone.Product).Timeout
 	}
-	if r.Via.Login() {
+	switch {
+	case r.Via.Login():
 		f.login, err = exchange.LoginFor(ctx, ft.cfg.Source, p, r.Zone, d.Params(r))
-	} else {
+	case r.Via == model.ViaAgent:
+		f.key, f.secret, err = exchange.KeyFor(ctx, ft.cfg.Source, p.AtAgent(), r.Key)
+	default:
 		f.key, f.secret, err = exchange.KeyFor(ctx, ft.cfg.Source, p, r.Key)
 	}
 	if err != nil {

@@ -27,8 +27,12 @@ type OtherAccountError struct {
 
 func (e *OtherAccountError) Error() string {
 	way, operator := "use --profile "+e.Profiles[0].Name, "with profile "+e.Profiles[0].Name
-	if e.To.Redirected && e.To.Name == e.Profiles[0].Name {
-		way, operator = "leave --base-url and ZONEDECK_BASE_URL out", "without --base-url and ZONEDECK_BASE_URL"
+	if e.To.Redirected.API && e.To.Name == e.Profiles[0].Name {
+		settings := "--base-url and ZONEDECK_BASE_URL"
+		if e.To.Redirected.Agent && e.To.BaseURL == e.To.AgentURL {
+			settings = "ZONEDECK_AGENT_URL"
+		}
+		way, operator = "leave "+settings+" out", "without "+settings
 	}
 	way += fmt.Sprintf(", or name key and address with --allow-key %s=%s", e.Key, addressOf(e.To))
 	if e.Agent {
@@ -121,7 +125,7 @@ func (o Owners) Profiles(k model.Key) (out []model.Profile) {
 func (ks *Keys) otherAccounts(p model.Profile) func(k model.Key) []model.Profile {
 	owners := ks.owners()
 	return func(k model.Key) (out []model.Profile) {
-		if k.Name = model.PlainName(k.Name); k.Name == p.Key && (!p.Redirected || k.Name == config.EnvKey) {
+		if k.Name = model.PlainName(k.Name); k.Name == p.Key && (!p.Redirected.API || k.Name == config.EnvKey) {
 			return nil
 		}
 		for _, o := range owners {

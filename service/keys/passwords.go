@@ -8,6 +8,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/radius"
 	"zonedeck/service/rotate"
@@ -78,7 +79,7 @@ func (w zonePasswords) zoneOf(r keystore.RotationPlan, p model.Profile, ref stri
 	if z.Password == "" {
 		z.Password = ref
 	}
-	return p, z, nil
+	return p, z, config.RefuseLogin(p, z)
 }
 
 func (w zonePasswords) Check(ctx context.Context, r keystore.RotationPlan) error {

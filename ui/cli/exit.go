@@ -97,7 +97,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitRejected
 	case errors.Is(err, keystore.ErrSecretUnreachable), errors.As(err, new(*local.UnavailableError)): // regardless of what needed it
 		return exitState
-	case errors.Is(err, model.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, keys.ErrOtherAccount):
+	case errors.Is(err, model.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, config.ErrRedirected), errors.Is(err, keys.ErrOtherAccount):
 		return exitLint
 	case errors.As(err, &e):
 		return e.code

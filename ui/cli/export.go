@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/export"
 )
 
@@ -61,10 +62,13 @@ func exportFetch(ctx context.Context, t *task, f exportFlags, args []string) (pr
 	}
 	key, _ := t.Keys.Key(cmp.Or(f.Key, p.Key))
 	s := export.Source{Profile: p, Request: req, Key: key.Secret, Observed: t.observedUse(ctx, p, req)}
-	if !req.Via.Login() && !as.Login {
-		if err := t.Keys.PermitExport(ctx, key); err != nil {
-			return printed{}, fetchError(ctx, err)
-		}
+	if req.Via.Login() || as.Login {
+		err = config.RefuseLogin(p, req.Zone)
+	} else if err = t.Keys.PermitExport(ctx, key); err != nil {
+		err = fetchError(ctx, err)
+	}
+	if err != nil {
+		return printed{}, err
 	}
 	if f.Reveal {
 		ref, what := s.SecretRef()
