@@ -57,10 +57,11 @@ it needs no runs on this machine; with NAME it is compared with the runs of that
 collector.
 
 Exit codes: 14 drift, with the fields printed, or no useful row in 3 runs; 0 no
-drift; 1 something that was to be checked could not be judged: it has no stored
-run, its newest run has no useful row, its first run has nothing to be compared
-with, it has too few rows, or its newest result is incomplete. Without NAME, the
-last three are only printed, and fail only if nothing at all was judged. With
+drift; 1 something that was to be checked could not be judged: it, or a contract's
+collector, has no stored run, its newest run has no useful row, its first run has
+nothing to be compared with, it has too few rows, or its newest result is
+incomplete. Without NAME, the last three are only printed, and fail only if
+nothing at all was judged. With
 --max-age, also 1 if the newest run of a collector is older: nothing new came, or
 nobody downloads it any more.`,
 		args:  cobra.ArbitraryArgs,
@@ -142,7 +143,7 @@ func (t *task) checkStored(ctx context.Context, names []string, f driftCheckFlag
 		}
 		unused, err := t.Drift.UnusedContracts(list)
 		for _, c := range unused {
-			t.app.warn("%s judges nothing: no run of %s %s is stored", sanitizeLine(c.File), c.Kind, sanitizeLine(c.Name))
+			out = append(out, withoutRun(c.Kind, c.Name, fmt.Sprintf("%s judges nothing: no run of %s %s is stored", c.File, c.Kind, c.Name)))
 		}
 		return out, err
 	}
@@ -154,7 +155,7 @@ func (t *task) checkStored(ctx context.Context, names []string, f driftCheckFlag
 		if _, err := t.Drift.Contract(kind, id); err != nil {
 			return nil, err
 		}
-		c := view.DriftCheck{Name: id, Kind: string(kind), State: string(drift.Empty), Reason: drift.ErrUnknown.Error(), Fields: []string{}, Findings: []view.DriftFinding{}}
+		c := withoutRun(kind, id, drift.ErrUnknown.Error())
 		for _, s := range list {
 			if s.Run.Kind == kind && s.Run.Name == id {
 				c = view.NewStoredDriftCheck(s, t.Now(), f.MaxAge.d)
@@ -163,6 +164,11 @@ func (t *task) checkStored(ctx context.Context, names []string, f driftCheckFlag
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// withoutRun is the check of a collector of which no run is stored: it could not be judged.
+func withoutRun(kind drift.Kind, name, reason string) view.DriftCheck {
+	return view.DriftCheck{Name: name, Kind: string(kind), State: string(drift.Empty), Reason: reason, Fields: []string{}, Findings: []view.DriftFinding{}}
 }
 
 // checkFile checks a result in a file.
