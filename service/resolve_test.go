@@ -84,7 +84,8 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	}
 	other := asked("http://lab.test/product/6", "http://lab.test/product/7")
 	other.Dataset = "gd_pages"
-	elsewhere, err := c.Trigger(t.Context(), other)
+	foreign, foreignDir := servicetest.Ledger(t)
+	elsewhere, err := clientOf(t, demo, foreign, filepath.Join(foreignDir, "downloads")).Trigger(t.Context(), other)
 	if err != nil || elsewhere.State != model.JobAccepted {
 		t.Fatalf("%+v, %v", elsewhere, err)
 	}
