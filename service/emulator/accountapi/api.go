@@ -122,7 +122,7 @@ func (a *API) Mount(handle func(pattern string, needs level.Action, h http.Handl
 type call struct {
 	r *http.Request
 	q url.Values
-	// body is nil for a GET.
+	// body is nil for a GET or HEAD.
 	body *document.Table
 	// basis is that of the answer; the endpoint may change it.
 	basis string
@@ -142,7 +142,7 @@ func (a *API) serve(basis string, status int, do endpoint, params []string) http
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{r: r, q: r.URL.Query(), basis: basis, w: w}
 		err := answer.CheckParameters(w, r, a.conf.Loose, params...)
-		if r.Method != http.MethodGet {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			var unread error
 			c.body, unread = document.Object(w, r, maxBody, a.conf.Loose)
 			err = cmp.Or(err, unread)
