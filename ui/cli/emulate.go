@@ -12,14 +12,14 @@ import (
 )
 
 type emulateFlags struct {
-	API          string   `flag:"api" help:"address of the API (default: a free port on 127.0.0.1)"`
-	Proxy        string   `flag:"proxy" help:"address of the proxy (default 127.0.0.1:33335, or the next free port)"`
-	SOCKS        string   `flag:"socks" help:"address of the SOCKS5 proxy (default 127.0.0.1:22228, or a free port)"`
-	CDP          string   `flag:"cdp" help:"address of the remote browser, for CDP clients (default 127.0.0.1:9222, or a free port)"`
-	State        string   `flag:"state" help:"folder to keep account, CA, jobs and snapshots in"`
-	Scenario     string   `flag:"scenario" help:"TOML file with the account, targets and faults to play (default: the demo account)"`
+	API          onceFlag `flag:"api" help:"address of the API (default: a free port on 127.0.0.1)"`
+	Proxy        onceFlag `flag:"proxy" help:"address of the proxy (default 127.0.0.1:33335, or the next free port)"`
+	SOCKS        onceFlag `flag:"socks" help:"address of the SOCKS5 proxy (default 127.0.0.1:22228, or a free port)"`
+	CDP          onceFlag `flag:"cdp" help:"address of the remote browser, for CDP clients (default 127.0.0.1:9222, or a free port)"`
+	State        onceFlag `flag:"state" help:"folder to keep account, CA, jobs and snapshots in"`
+	Scenario     onceFlag `flag:"scenario" help:"TOML file with the account, targets and faults to play (default: the demo account)"`
 	Log          bool     `flag:"log" help:"print one line per request to stderr"`
-	LogFile      string   `flag:"log-file" help:"append one JSON object per request to this file"`
+	LogFile      onceFlag `flag:"log-file" help:"append one JSON object per request to this file"`
 	AllowPrivate []string `flag:"allow-private" list:"comma" help:"let this host, address or range be a target (repeatable)"`
 	Loose        bool     `flag:"loose" help:"let unknown fields pass, with a note"`
 	AllowRemote  bool     `flag:"allow-remote" help:"let --api, --proxy, --socks and --cdp listen for other machines"`
@@ -72,7 +72,8 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 func (a *app) emulate(ctx context.Context, f emulateFlags) error {
 	a.Stderr = &lineWriter{to: a.Stderr} // errors, request lines and messages
 	e := local.Emulation{
-		API: f.API, Proxy: f.Proxy, SOCKS: f.SOCKS, CDP: f.CDP, State: f.State, Scenario: f.Scenario, RequestFile: f.LogFile,
+		API: string(f.API), Proxy: string(f.Proxy), SOCKS: string(f.SOCKS), CDP: string(f.CDP),
+		State: string(f.State), Scenario: string(f.Scenario), RequestFile: string(f.LogFile),
 		AllowPrivate: f.AllowPrivate, Loose: f.Loose, AllowRemote: f.AllowRemote,
 		Chromium: a.Getenv(local.EnvChromium), Stderr: a.Stderr, Now: a.Now, Say: a.say, Ready: a.printReady,
 	}

@@ -59,5 +59,20 @@ func (f *durationFlag) Set(s string) (err error) {
 	return err
 }
 
+// onceFlag is a flag of which one value alone can be used. A second one is refused: it would replace the first without a word.
+type onceFlag string
+
+func (f *onceFlag) String() string { return string(*f) }
+
+func (f *onceFlag) Type() string { return "string" }
+
+func (f *onceFlag) Set(s string) error {
+	if *f != "" {
+		return fmt.Errorf("given twice, after %q: only one can be used", string(*f))
+	}
+	*f = onceFlag(s)
+	return nil
+}
+
 // sanitizeLine makes text that may hold remote bytes safe for the terminal.
 func sanitizeLine(s string) string { return text.Clean(s) }
