@@ -38,7 +38,7 @@ type FetchArgs struct {
 	AgentProfile
 	FetchAsk
 
-	Zone     string `json:"zone" jsonschema:"zone to fetch through"`
+	Zone     string `json:"zone" jsonschema:"zone to fetch through, as zones lists it"`
 	Via      string `json:"via,omitempty" jsonschema:"api (when left out), native or browser"`
 	MaxChars int    `json:"max_chars,omitempty" jsonschema:"how much of the body the result holds; 20000 when left out, at most 100000"`
 	Markdown bool   `json:"markdown,omitempty" jsonschema:"give a page as Markdown"`
@@ -114,12 +114,15 @@ type AgentProfile struct {
 // UsedProfile is the profile that the call names, or "".
 func (w AgentProfile) UsedProfile() string { return w.Profile }
 
+// ZonesArgs are the arguments of zones.
+type ZonesArgs struct{ AgentProfile }
+
 // CompareArgs are the arguments of twin.
 type CompareArgs struct {
 	AgentProfile
 	FetchAsk
 
-	Zones  []string `json:"zones" jsonschema:"zones to compare, at most 20"`
+	Zones  []string `json:"zones" jsonschema:"zones to compare, as zones lists them; at most 20"`
 	Via    []string `json:"via,omitempty" jsonschema:"access methods to compare: api, native, browser; api and native when left out"`
 	Repeat int      `json:"repeat,omitempty" jsonschema:"runs of each zone by each method; 1 when left out"`
 }

@@ -35,8 +35,9 @@ func (a *app) mcpCommand() *cobra.Command {
 	return command(a, spec[mcpFlags]{
 		use:   "mcp",
 		short: "Serve this console to an agent over MCP, under your rules",
-		long: `Serves the tools fetch, twin, diagnose, datasets, jobs, keys and history over MCP
-on standard input and output, until the client closes it or a signal ends it.
+		long: `Serves the tools fetch, twin, diagnose, zones, datasets, jobs, keys and history
+over MCP on standard input and output, until the client closes its input and has
+all answers, or a signal ends it.
 
 The flags are the rules. What they do not allow is refused before anything is
 sent. A flag that no profile can comply with is refused at the start.

@@ -238,6 +238,7 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 	try("twin", `{"url":"http://lab.test/captcha","zones":["datacenter_demo","unlocker_demo"]}`, `"verdict":`, `"zone":"unlocker_demo"`, `"class":"captcha"`)
 	try("diagnose", `{"answer":"HTTP/1.1 429 Too Many Requests\r\n\r\nslow down"}`, `"class":"too_fast"`)
 	try("keys_check", `{}`, `"name":"etl-main"`, `"findings"`)
+	try("zones", `{}`, `{"name":"unlocker_demo","product":"unlocker","rate_per_1000":1.5}`)
 	try("datasets", `{"word":"products"}`, `"total":1`, `"id":"gd_products"`)
 	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"},{"url":"http://other.test/"}]}`, `input 2: refused by the operator's rules: host "other.test"`)
 	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"keyword":"lamp"}]}`, `it has no url`)
@@ -268,7 +269,7 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 			calls++
 		}
 	}
-	if calls != 18 {
+	if calls != 19 {
 		t.Errorf("%d calls stand in the history", calls)
 	}
 }

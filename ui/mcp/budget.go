@@ -24,12 +24,12 @@ func (b *budget) reserve(most float64, priced bool) (settle func(cost float64), 
 		return func(float64) {}, nil
 	}
 	if !priced && !b.rules.Unpriced {
-		return nil, refuse("what this call costs is not known, and there is a cap of %s: the zone needs a rate in the profile, or the operator has to allow unpriced calls", model.SmallDollars(b.rules.Cost))
+		return nil, refuse("--max-cost", "what this call costs is not known, and there is a cap of %s: the zone needs a rate in the profile, or the operator has to give --allow-unpriced", model.SmallDollars(b.rules.Cost))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if math.IsNaN(most) || most < 0 || b.taken+most > b.rules.Cost+1e-9 {
-		return nil, refuse("it may cost up to %s, and %s of the cap of %s are left; calls under way hold what they may cost",
+		return nil, refuse("--max-cost", "it may cost up to %s, and %s of the cap of %s are left; calls under way hold what they may cost",
 			model.SmallDollars(most), model.SmallDollars(b.rules.Cost-b.taken), model.SmallDollars(b.rules.Cost))
 	}
 	b.taken += most
@@ -57,7 +57,7 @@ func (b *budget) takeInputs(n int) (giveBack func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n > b.rules.Inputs-b.inputs {
-		return nil, refuse("the job has %d inputs, and %d of the %d for jobs are left", n, b.rules.Inputs-b.inputs, b.rules.Inputs)
+		return nil, refuse("--job-inputs", "the job has %d inputs, and %d of the %d for jobs are left", n, b.rules.Inputs-b.inputs, b.rules.Inputs)
 	}
 	b.inputs += n
 	return func() {

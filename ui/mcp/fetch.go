@@ -118,7 +118,7 @@ func (c *call) draft(ctx context.Context, a view.FetchAsk) (p model.Profile, d f
 			return p, d, fmt.Errorf("headers: %q is not the name of a header", model.Line(name, 60))
 		}
 		if len(c.c.Rules.Domains) > 0 && strings.EqualFold(strings.TrimSpace(name), "Host") {
-			return p, d, refuse("the header Host could ask an allowed address for another host: leave it out")
+			return p, d, refuse("--domains", "the header Host could ask an allowed address for another host: leave it out")
 		}
 		d.Headers = append(d.Headers, name+": "+value)
 	}
@@ -134,7 +134,7 @@ func (c *call) draft(ctx context.Context, a view.FetchAsk) (p model.Profile, d f
 // check is what a draft comes to in a zone. The zone and the target are allowed.
 func (c *call) check(p model.Profile, d fetch.Draft, zone string) (fetch.Report, error) {
 	if zone == "" {
-		return fetch.Report{}, errors.New("zone is missing: name the zone to fetch through")
+		return fetch.Report{}, errors.New("zone is missing: name the zone to fetch through, as the tool zones lists them")
 	}
 	if err := c.c.Rules.zone(zone); err != nil {
 		return fetch.Report{}, err

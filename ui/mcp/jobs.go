@@ -79,7 +79,7 @@ func (c *call) job(ctx context.Context, id string) (model.Job, error) {
 	}
 	j, err := c.Job(ctx, id)
 	if err == nil && j.Profile != c.line.Profile {
-		err = refuse("job %s is not of profile %q", j.ID, c.line.Profile)
+		err = refuse("--profiles", "job %s is not of profile %q", j.ID, c.line.Profile)
 	}
 	return j, err
 }
@@ -230,7 +230,7 @@ func (s *Server) input(n int, row map[string]any) (model.JobInput, error) {
 	}
 	if len(s.c.Rules.Domains) > 0 {
 		if in.URL == "" {
-			return in, refuse("it has no url, so it cannot be told which host it collects from")
+			return in, refuse("--domains", "it has no url, so it cannot be told which host it collects from")
 		}
 		return in, s.c.Rules.target(in.URL)
 	}

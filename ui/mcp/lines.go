@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"zonedeck/service/view"
 )
 
 // maxMessage bounds a message of a client, in bytes.
@@ -23,21 +25,22 @@ const (
 
 // lines reads the messages of a client, one a line, and passes on those that the SDK can read: it ends
 // the session at any other, which is answered with an error here. The messages of a batch are passed
-// on one by one, and answered so.
+// on one by one, and answered so. The end is passed on once all requests are answered: the SDK would cancel them.
 type lines struct {
 	in     *bufio.Reader
-	answer io.Writer
+	answer *output
 	unread []byte // what was not read yet of messages
 	err    error  // of in
 }
 
-func newLines(in io.Reader, answer io.Writer) *lines {
+func newLines(in io.Reader, answer *output) *lines {
 	return &lines{in: bufio.NewReader(in), answer: answer}
 }
 
 func (l *lines) Read(p []byte) (int, error) {
 	for len(l.unread) == 0 {
 		if l.err != nil {
+			l.answer.waitForAnswers()
 			return 0, l.err
 		}
 		var line []byte
@@ -86,9 +89,13 @@ func (l *lines) pass(line []byte) {
 		}
 	}
 	for _, m := range messages {
-		if _, err := jsonrpc.DecodeMessage(m); err != nil {
+		decoded, err := jsonrpc.DecodeMessage(m)
+		if err != nil {
 			l.refuse(notMessage)
 			continue
+		}
+		if r, ok := decoded.(*jsonrpc.Request); ok && r.IsCall() && r.Method != listen {
+			l.answer.expect(r.ID)
 		}
 		l.unread = append(append(l.unread, m...), '\n')
 	}
@@ -96,16 +103,59 @@ func (l *lines) pass(line []byte) {
 
 func (l *lines) refuse(why string) { _, _ = io.WriteString(l.answer, why+"\n") } // a client that is gone is told nothing
 
-// output is written to by the SDK and by lines, a whole message at a time.
+// listen is a request that is answered when the session ends.
+const listen = "subscriptions/listen"
+
+// output is written to by the SDK and by lines, a whole message at a time. It knows which requests have no answer yet.
 type output struct {
-	mu  sync.Mutex
-	out io.Writer
+	mu       sync.Mutex
+	out      io.Writer
+	open     map[jsonrpc.ID]bool // requests without an answer
+	closed   bool                // no further answer comes
+	answered sync.Cond           // on mu: open or closed has changed
 }
 
+func newOutput(out io.Writer) *output {
+	o := &output{out: out, open: map[jsonrpc.ID]bool{}}
+	o.answered.L = &o.mu
+	return o
+}
+
+// Write writes a message, without a character that a terminal would obey.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.out.Write(p)
+	defer o.answered.Broadcast()
+	if m, err := jsonrpc.DecodeMessage(p); err == nil {
+		if r, ok := m.(*jsonrpc.Response); ok {
+			delete(o.open, r.ID)
+		}
+	}
+	_, err := o.out.Write(view.Visible(p))
+	o.closed = o.closed || err != nil
+	return len(p), err
 }
 
-func (o *output) Close() error { return nil }
+// Close is called when the session ends.
+func (o *output) Close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.answered.Broadcast()
+	return nil
+}
+
+func (o *output) expect(request jsonrpc.ID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open[request] = true
+}
+
+// waitForAnswers returns when every request is answered, or nothing can be answered any more.
+func (o *output) waitForAnswers() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.open) > 0 && !o.closed {
+		o.answered.Wait()
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/model"
 )
 
 const (
@@ -99,6 +100,31 @@ func TestWhatIsNotAMessageIsAnsweredAndTheSessionGoesOn(t *testing.T) {
 	}
 }
 
+// atEnd closes reached when a reader comes to it.
+type atEnd struct{ reached chan struct{} }
+
+func (e atEnd) Read([]byte) (int, error) {
+	close(e.reached)
+	return 0, io.EOF
+}
+
+func TestEverythingThatWasAskedIsAnsweredVisiblyBeforeTheEnd(t *testing.T) {
+	end := atEnd{make(chan struct{})}
+	f := &fake{body: "\u009b31m \u202e \u200b \U000e0041", during: func() { <-end.reached }}
+	asked := initialize + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":"f","method":"tools/call","params":{"name":"fetch","arguments":{"url":"http://lab.test/","zone":"priced"}}}` + "\n" + listTools + "\n"
+	var out bytes.Buffer
+	noerr.Must(t, newServer(f, Rules{}).Run(t.Context(), io.MultiReader(strings.NewReader(asked), end), &out))
+	for _, want := range []string{`"id":0,`, `"id":7,`, `"id":"f",`, `\u009b31m \u202e \u200b \udb40\udc41`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s is not in %.2000q", want, out.String())
+		}
+	}
+	if i := strings.IndexFunc(out.String(), func(r rune) bool { return r != '\n' && !model.Visible(r) }); i >= 0 {
+		t.Errorf("raw: %.40q", out.String()[i:])
+	}
+}
+
 // Whatever a client sends, what is passed on is a message a line, and what is not is answered.
 func FuzzLines(f *testing.F) {
 	for _, seed := range []string{initialize + "\n" + listTools, "[1,2]\n[]\n", "[{}", "\n\n", `[` + listTools + `]`} {
@@ -106,7 +132,9 @@ func FuzzLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		var answers bytes.Buffer
-		passed, err := io.ReadAll(newLines(iotest.OneByteReader(bytes.NewReader(sent)), &answers))
+		out := newOutput(&answers)
+		noerr.Must(t, out.Close()) // nobody answers
+		passed, err := io.ReadAll(newLines(iotest.OneByteReader(bytes.NewReader(sent)), out))
 		noerr.Must(t, err)
 		for line := range bytes.Lines(passed) {
 			if _, err := jsonrpc.DecodeMessage(bytes.TrimSuffix(line, []byte("\n"))); err != nil {

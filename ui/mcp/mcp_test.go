@@ -464,12 +464,12 @@ func TestDomainsAreReadStrictly(t *testing.T) {
 // FuzzArguments calls every tool with any arguments: what reaches the service is within the
 // rules, and what the agent gets is bounded.
 func FuzzArguments(f *testing.F) {
-	tools := []string{"fetch", "twin", "diagnose", "datasets", "jobs_list", "jobs_watch", "jobs_download", "jobs_trigger", "keys_check", "history", "history_fetch", "unknown"}
+	tools := []string{"fetch", "twin", "diagnose", "datasets", "jobs_list", "jobs_watch", "jobs_download", "jobs_trigger", "zones", "keys_check", "history", "history_fetch", "unknown"}
 	for i, args := range []string{
 		`{"url":"http://lab.test/","zone":"priced","headers":{"Host":"x"},"retries":3,"max_bytes":7,"markdown":true}`,
 		`{"url":"http://shop.lab.test/","zones":["priced","bytes"],"via":["api","native"],"repeat":2}`,
 		`{"answer":"HTTP/1.1 200 OK\r\n\r\nx","via":"api"}`, `{"word":"x","limit":5}`, `{"limit":-1}`, `{"id":"job-1","wait_seconds":1}`, `{"id":"job-1"}`,
-		`{"dataset":"gd_1","inputs":[{"url":"http://lab.test/","deep":{"u":["http://other.test/"]}}]}`, `{"within_days":3}`, `{"minutes":5,"words":"a b"}`, `{"id":"f_1"}`, `null`,
+		`{"dataset":"gd_1","inputs":[{"url":"http://lab.test/","deep":{"u":["http://other.test/"]}}]}`, `{}`, `{"within_days":3}`, `{"minutes":5,"words":"a b"}`, `{"id":"f_1"}`, `null`,
 	} {
 		f.Add(i, args)
 	}

@@ -28,13 +28,15 @@ type Rules struct {
 	Inputs int
 }
 
-// refusedError says which rule does not allow a call. Nothing was sent.
-type refusedError struct{ Reason string }
+// refusedError says which rule does not allow a call, by the flag that sets it. Nothing was sent.
+type refusedError struct{ Rule, Reason string }
 
-func (e *refusedError) Error() string { return "refused by the operator's rules: " + e.Reason }
+func (e *refusedError) Error() string {
+	return "refused by the operator's rules: " + e.Reason + " (" + e.Rule + ")"
+}
 
-func refuse(format string, args ...any) error {
-	return &refusedError{Reason: fmt.Sprintf(format, args...)}
+func refuse(rule, format string, args ...any) error {
+	return &refusedError{rule, fmt.Sprintf(format, args...)}
 }
 
 // ParseDomain is a domain for Rules: a host, or "*." and one, in ASCII and lower case.
@@ -75,7 +77,7 @@ func (r Rules) profile(name string) (int, error) {
 	if n := slices.Index(r.Profiles, name); n >= 0 {
 		return n, nil
 	}
-	return 0, refuse("profile %q is not allowed; allowed: %s", model.Line(name, 60), strings.Join(r.Profiles, ", "))
+	return 0, refuse("--profiles", "profile %q is not allowed; allowed: %s", model.Line(name, 60), strings.Join(r.Profiles, ", "))
 }
 
 // zone refuses a zone that is not allowed.
@@ -83,7 +85,7 @@ func (r Rules) zone(name string) error {
 	if len(r.Zones) == 0 || slices.Contains(r.Zones, name) {
 		return nil
 	}
-	return refuse("zone %q is not allowed; allowed: %s", model.Line(name, 60), strings.Join(r.Zones, ", "))
+	return refuse("--zones", "zone %q is not allowed; allowed: %s", model.Line(name, 60), strings.Join(r.Zones, ", "))
 }
 
 // target refuses an address whose host is not allowed.
@@ -100,7 +102,7 @@ func (r Rules) target(address string) error {
 	if len(r.Domains) == 0 {
 		return nil
 	}
-	return refuse("host %q is not allowed; allowed: %s", model.Line(host, 100), strings.Join(r.Domains, ", "))
+	return refuse("--domains", "host %q is not allowed; allowed: %s", model.Line(host, 100), strings.Join(r.Domains, ", "))
 }
 
 // Text are the rules as an agent and the operator read them.

@@ -33,15 +33,28 @@ type Server struct {
 // New makes a server. It does no I/O.
 func New(c Config) *Server { return &Server{c: c, budget: budget{rules: c.Rules}} }
 
-// Run serves one client until it closes in, or ctx ends; both are a good end. What is not a message is
+// Run serves one client until it closes in and has all its answers, or ctx ends; both are a good end. What is not a message is
 // answered with an error, and the session goes on. Nothing but the protocol is written to out. The consoles are closed before it returns.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	answers := &output{out: out}
-	err := s.server().Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(newLines(in, answers)), Writer: answers, MaxLineLength: -1})
+	answers, srv := newOutput(out), s.server()
+	srv.AddReceivingMiddleware(cancelWith(ctx))
+	err := srv.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(newLines(in, answers)), Writer: answers, MaxLineLength: -1})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return errors.Join(err, s.close(ctx))
+}
+
+// cancelWith ends the calls under way with ctx: the SDK would wait for them.
+func cancelWith(ctx context.Context) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(call context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			call, cancel := context.WithCancel(call)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			return next(call, method, r)
+		}
+	}
 }
 
 // close closes the consoles.
@@ -66,6 +79,7 @@ func (s *Server) server() *sdk.Server {
 	s.addDiagnose(srv)
 	s.addDatasets(srv)
 	s.addJobs(srv)
+	s.addZones(srv)
 	s.addKeys(srv)
 	s.addHistory(srv)
 	return srv

@@ -5,6 +5,7 @@ package whole
 import (
 	"bufio"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,6 +131,8 @@ func TestASignalEndsTheServerForAgents(t *testing.T) {
 			if err != nil || r.IsError {
 				t.Fatalf("%+v, %v", r, err)
 			}
+			noerr.Must(t, noerr.From(io.WriteString(in, `{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"fetch","arguments":{"url":"http://lab.test/slow?s=60","zone":"unlocker_demo"}}}`+"\n")))
+			noerr.Must(t, client.Ping(ctx, nil)) // the fetch, which was asked for before, is under way
 			noerr.Must(t, cmd.Process.Signal(s))
 			_ = client.Wait()
 			if err := cmd.Wait(); err != nil {
