@@ -40,6 +40,9 @@ type Options struct {
 	// Replaced fills the new file that replaces a damaged one, before Open returns.
 	// kept is the path of the damaged one. May be nil.
 	Replaced func(ctx context.Context, fresh *DB, kept string)
+	// Checked are tables. If there are any, Open compares the schema with the one that the migrations make, and writes a
+	// damaged one anew; and it checks these tables with their indexes.
+	Checked []string
 	// Readable opens a file that cannot be written for reading only (see Frozen).
 	Readable bool
 

@@ -76,6 +76,12 @@ func Classify(err error) error {
 	return err
 }
 
+// isPlainError reports whether SQLite has no code for an error.
+func isPlainError(err error) bool {
+	var se *sqlite.Error
+	return errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_ERROR
+}
+
 // markSuspect leaves a note for the next Open. If it cannot, nothing is worse
 // than before.
 func (db *DB) markSuspect() {

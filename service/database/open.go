@@ -21,7 +21,7 @@ import (
 // Damage is a file that could not be used as it was.
 type Damage struct {
 	Err     error  // what is wrong with the file, an ErrCorrupt
-	SavedAs string // where the file is now
+	SavedAs string // where the file is now; empty if only its schema was damaged, which was written anew
 }
 
 // Open opens the file at path, or makes it with mode 0600. A damaged file is
@@ -102,7 +102,10 @@ func attach(ctx context.Context, path string, o Options) (*DB, error) {
 	db := &DB{path: path, o: o, w: w, r: r, writing: semaphore.NewWeighted(1)}
 	if err := db.check(ctx); err != nil {
 		_ = db.Close()
-		return nil, Classify(err)
+		if err = Classify(err); len(o.Checked) > 0 && isPlainError(err) {
+			err = fmt.Errorf("%w (%w)", ErrCorrupt, err) // no statement of a check is wrong by itself
+		}
+		return nil, err
 	}
 	return db, nil
 }
@@ -129,10 +132,10 @@ func attachReadOnly(ctx context.Context, path string, o Options, reason error) *
 func connect(path string, o Options, params ...string) *sql.DB {
 	q := url.Values{}
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()))
-	q.Add("_pragma", "cache_size(-512)") // KiB per connection; the system caches the rest
 	for i := 0; i < len(params); i += 2 {
 		q.Add(params[i], params[i+1])
 	}
+	q.Add("_pragma", "cache_size(-512)") // KiB per connection; the system caches the rest
 	db, err := sql.Open("sqlite", fileURI(path)+"?"+q.Encode())
 	if err != nil {
 		panic(err) // the driver is not in this program
@@ -161,7 +164,10 @@ func (db *DB) check(ctx context.Context) error {
 			return err
 		}
 	}
-	return db.migrate(ctx, version)
+	if err := db.migrate(ctx, version); err != nil || len(db.o.Checked) == 0 {
+		return err
+	}
+	return db.checkTables(ctx)
 }
 
 // version is the schema of the file: 0 for a new file, at most the newest known.
@@ -173,6 +179,11 @@ func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
 		return 0, err
 	}
 	want := cmp.Or(db.o.minLib, minLib)
+	if version != db.o.newest() && len(db.o.Checked) > 0 {
+		if lacking, others, err := db.compareSchema(ctx, pool); err == nil && len(lacking)+others == 0 {
+			return 0, fmt.Errorf("%w: its schema number is %d", ErrCorrupt, version)
+		}
+	}
 	switch {
 	case olderThan(lib, want):
 		return 0, fmt.Errorf("%w: it is version %s; a WAL is safe only from %s on", errLibrary, lib, want)
@@ -215,9 +226,13 @@ func (db *DB) checkThrough(ctx context.Context) error {
 		return err
 	}
 	if verdict != "ok" {
-		return fmt.Errorf("%w (%s)", ErrCorrupt, strings.TrimPrefix(verdict, "*** in database main ***\n"))
+		return verdictError(verdict)
 	}
 	return liftSuspicion(db.path)
+}
+
+func verdictError(verdict string) error {
+	return fmt.Errorf("%w (%s)", ErrCorrupt, strings.TrimPrefix(verdict, "*** in database main ***\n"))
 }
 
 // olderThan compares dotted version numbers; a part that is not a number counts as 0.
@@ -260,6 +275,11 @@ func replace(ctx context.Context, path string, o Options) (*DB, *Damage, error) 
 	}
 	if !errors.Is(damage, ErrCorrupt) {
 		return nil, nil, damage
+	}
+	if len(o.Checked) > 0 && rewriteSchema(ctx, path, o) == nil {
+		if db, err := attach(ctx, path, o); err == nil {
+			return db, &Damage{Err: damage}, nil
+		}
 	}
 	kept, err := setAside(path, o.Now())
 	if err != nil {

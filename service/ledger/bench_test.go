@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -59,5 +60,28 @@ func BenchmarkAtService(b *testing.B) {
 		if list, err := l.AtService(b.Context(), "p"); err != nil || len(list) != 2 {
 			b.Fatal(len(list), err)
 		}
+	}
+}
+
+// BenchmarkOpen opens a ledger of 1,000 jobs with five steps each: unchanged since nothing was wrong with it, or changed
+// and read through.
+func BenchmarkOpen(b *testing.B) {
+	l := filled(b, 1000, func(int64) model.JobState { return model.JobReady })
+	noerr.Must(b, noerr.From(l.reconcile(b.Context()))) // which writes the log
+	path := l.Path()
+	noerr.Must(b, l.Close())
+	for _, name := range []string{"unchanged", "changed"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if name == "changed" {
+					_ = os.Remove(verifiedPath(path)) // there may be none
+				}
+				again, notice, err := Open(b.Context(), path, clock())
+				if noerr.Must(b, err); notice != "" {
+					b.Fatal(notice)
+				}
+				noerr.Must(b, again.Close())
+			}
+		})
 	}
 }

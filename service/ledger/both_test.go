@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/database/postgrestest"
 )
 
 // Statements have to avoid these differences between SQLite and PostgreSQL (see database/postgrestest).
@@ -180,5 +183,63 @@ func TestTwoThatDoTheSameAtOnceDoItOnce(t *testing.T) {
 	}
 	if list, total, err := l.Jobs(t.Context(), 0); err != nil || total != 2+20+20 || list[0].ID != "job-42" {
 		t.Errorf("%d jobs, the last %v, %v", total, list[0].ID, err)
+	}
+}
+
+// Each command opens the ledger for itself. Most of what it finds different from the log is another one at work.
+func TestFourWritersAndFourReadersHearOfNoRepair(t *testing.T) {
+	postgrestest.OnFile(t)
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	noerr.Must(t, openTest(t, path).Close())
+	const times = 12
+	command := func(do func(l *Ledger) error) {
+		l, notice, err := Open(t.Context(), path, time.Now)
+		if err != nil || notice != "" {
+			t.Errorf("%q, %v", notice, err)
+			return
+		}
+		noerr.Want(t, errors.Join(do(l), l.Close()))
+	}
+	var all sync.WaitGroup
+	for w := range 4 {
+		all.Go(func() {
+			for i := range times {
+				command(func(l *Ledger) error {
+					snapshot := fmt.Sprintf("sd_%d_%d", w, i)
+					if i%3 == 0 {
+						return noerr.From(l.Adopt(t.Context(), model.Job{Snapshot: snapshot}))
+					}
+					job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "", nil, nil)
+					if err == nil {
+						_, err = l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) { job.State = model.JobSending; return "", nil })
+					}
+					if err == nil {
+						err = l.Accepted(job.ID, snapshot)
+					}
+					if err == nil {
+						_, err = l.Change(t.Context(), job.ID, acceptAs(snapshot))
+					}
+					return err
+				})
+			}
+		})
+		all.Go(func() {
+			for range 2 * times {
+				command(func(l *Ledger) error { return noerr.From(l.InFlight(t.Context())) })
+			}
+		})
+	}
+	all.Wait()
+	lines := map[string]int{}
+	for line := range bytes.Lines(noerr.Try(os.ReadFile(logPath(path))).Must(t)) {
+		lines[string(line)]++
+	}
+	if len(lines) != 2*4*times {
+		t.Errorf("%d lines", len(lines))
+	}
+	for line, n := range lines {
+		if n > 1 {
+			t.Errorf("%d times: %s", n, line)
+		}
 	}
 }

@@ -54,7 +54,7 @@ func TestAClaimWhoseTransactionWasLostHolds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
 	ids := lost(t, l, 1)
-	noerr.Must(t, noerr.From(appendLog(logPath(path), record{At: l.now(), Job: 1, Event: accepted, Snapshot: "sd_1"})))
+	noerr.Must(t, appendLog(logPath(path), record{At: l.now(), Job: 1, Event: accepted, Snapshot: "sd_1"}))
 	noerr.Must(t, l.Close())
 	again, _, err := open(t, path, clock())
 	noerr.Must(t, err)

@@ -6,7 +6,8 @@
 // The ledger is a SQLite file, separate from the history. Next to it is its log,
 // a text file with one line for each job about to be sent and one for each
 // identifier that came back. If one of the two loses something, the next Open
-// restores it from the other.
+// restores it from the other. Each job has a checksum, and so has each line of the
+// log: what is damaged is found by the next Open even if it can still be read.
 //
 // A Ledger is safe for concurrent use by any number of goroutines, and several
 // processes may have the same ledger open. It never gets a secret.
@@ -20,7 +21,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"zonedeck/keystore/textfile"
@@ -55,9 +55,8 @@ type Ledger struct {
 
 // files holds what a ledger keeps open. Ledgers with different clocks share it.
 type files struct {
-	db     *database.DB
-	keep   requests
-	logged atomic.Int64 // the log's size after this process's last line; the next Change writes it to marks
+	db   *database.DB
+	keep requests
 
 	ownerMu sync.Mutex
 	owner   *textfile.Sign // of this process, since its first job
@@ -128,6 +127,35 @@ func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, reques
 // nextNumber takes the number of the next job.
 const nextNumber = "UPDATE marks SET number = number + 1 RETURNING number"
 
+// Unused reports whether the ledger never gave out a number.
+func (l *Ledger) Unused(ctx context.Context) (bool, error) {
+	var number int64
+	if err := l.db.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&number); err != nil {
+		return false, l.db.Fault("reading its mark", err)
+	}
+	return number == 0, nil
+}
+
+// SkipNumbers makes new jobs get numbers after those of lost ones, and returns the last of these; empty if none of ids
+// is a job's.
+func (l *Ledger) SkipNumbers(ctx context.Context, ids []string) (last string, err error) {
+	highest := int64(0)
+	for _, id := range ids {
+		if n, err := parseJobID(id); err == nil && n <= maxNumber {
+			highest = max(highest, n)
+		}
+	}
+	if highest == 0 {
+		return "", nil
+	}
+	return jobID(highest), l.db.Write(ctx, "skipping the numbers of lost jobs", func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE marks SET number = $1 WHERE number < $1", highest); err != nil {
+			return err
+		}
+		return putSums(ctx, tx, highest, sums{row: lostJob})
+	})
+}
+
 // Accepted writes the identifier that the service gave a job to the log. When
 // Accepted returns, it is on disk, whatever state the ledger itself is in.
 func (l *Ledger) Accepted(id, snapshot string) error {
@@ -141,14 +169,7 @@ func (l *Ledger) Accepted(id, snapshot string) error {
 	return nil
 }
 
-// log appends to the log and remembers its size for the next transaction.
-func (l *Ledger) log(r record) error {
-	size, err := appendLog(logPath(l.Path()), r)
-	if err == nil {
-		l.logged.Store(size)
-	}
-	return err
-}
+func (l *Ledger) log(records ...record) error { return appendLog(logPath(l.Path()), records...) }
 
 func begunRecord(n int64, job model.Job, digest string) record {
 	r := record{
@@ -166,12 +187,16 @@ func begunRecord(n int64, job model.Job, digest string) record {
 // unchanged.
 func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 	doing := "adopting " + job.Snapshot
+	owner, err := l.takeOwner() // whose lines in the log another process does not write
+	if err != nil {
+		return model.Job{}, fmt.Errorf("%s: %w", doing, err)
+	}
 	job.State = model.JobAccepted
 	job.Created = l.now()
 	job.Updated = job.Created
 	var n int64
 	fresh := false
-	err := l.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
+	err = l.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
 		err := tx.QueryRowContext(ctx, "SELECT n FROM jobs WHERE snapshot = $1 ORDER BY n DESC LIMIT 1", job.Snapshot).Scan(&n)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
@@ -180,14 +205,14 @@ func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 			return err
 		}
 		fresh = true
-		return insert(ctx, tx, n, job, "", "", "adopted by its identifier; this ledger did not start it")
+		return insert(ctx, tx, n, job, "", owner, "adopted by its identifier; this ledger did not start it")
 	})
 	if err != nil {
 		return model.Job{}, err
 	}
 	adopted, err := l.Job(context.WithoutCancel(ctx), jobID(n))
 	if err == nil && fresh {
-		err = errors.Join(l.log(begunRecord(n, job, "")), l.Accepted(adopted.ID, job.Snapshot))
+		err = l.log(begunRecord(n, job, ""), record{At: job.Created, Job: n, Event: accepted, Snapshot: job.Snapshot})
 	}
 	return adopted, err
 }
@@ -229,10 +254,8 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 				return err
 			}
 		}
-		if size := l.logged.Swap(0); size > 0 {
-			if _, err := tx.ExecContext(ctx, "UPDATE marks SET logged = $1", size); err != nil {
-				return err
-			}
+		if err := seal(ctx, tx, n); err != nil {
+			return err
 		}
 		job.Steps, err = readSteps(ctx, tx, n)
 		return err
@@ -258,7 +281,10 @@ func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, own
 			return err
 		}
 	}
-	return insertStep(ctx, tx, n, model.JobStep{At: job.Updated, State: job.State, Text: step})
+	if err := insertStep(ctx, tx, n, model.JobStep{At: job.Updated, State: job.State, Text: step}); err != nil {
+		return err
+	}
+	return seal(ctx, tx, n)
 }
 
 func (l *Ledger) insertRequest(ctx context.Context, tx *sql.Tx, n int64, request []byte) error {

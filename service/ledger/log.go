@@ -1,13 +1,15 @@
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
+	"os"
+	"slices"
 	"time"
 
 	"zonedeck/keystore/textfile"
@@ -41,18 +43,28 @@ const maxRecord = 64 << 10
 // logPath is the log of the ledger at path.
 func logPath(path string) string { return path + ".log" }
 
-// appendLog adds records to the log and returns the log's size. When it returns,
-// they are on disk.
-func appendLog(path string, records ...record) (size int64, err error) {
+// lineSum ends a line of the log: the checksum of everything before it. Lines of earlier builds have none.
+const lineSum = `,"sum":"%08x"}`
+
+// appendLog adds records to the log. When it returns, they are on disk.
+func appendLog(path string, records ...record) error {
 	var lines []byte
 	for _, r := range records {
 		line, err := json.Marshal(r)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		lines = append(append(lines, line...), '\n')
+		line = line[:len(line)-1]
+		lines = append(fmt.Appendf(append(lines, line...), lineSum, crc32.Checksum(line, castagnoli)), '\n')
 	}
-	return textfile.Append(path, lines)
+	_, err := textfile.Append(path, lines)
+	return err
+}
+
+// intact reports whether a line is as it was written, as far as its checksum can tell.
+func intact(line []byte) bool {
+	at := len(line) - len(`,"sum":"00000000"}`)
+	return at < 0 || !bytes.HasPrefix(line[at:], []byte(`,"sum":"`)) || string(line[at:]) == fmt.Sprintf(lineSum, crc32.Checksum(line[:at], castagnoli))
 }
 
 // logged is what the log says about one job.
@@ -62,46 +74,66 @@ type logged struct {
 	at       time.Time // of the acceptance
 }
 
-// readLog reads the log, and returns its size. A missing log is empty. Damaged
-// lines are counted and skipped.
-func readLog(path string) (jobs map[int64]logged, size int64, damaged int, err error) {
-	f, err := textfile.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, 0, nil
-	}
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	defer f.Close()
-	if jobs, damaged, err = parseLog(f); err != nil {
-		return nil, 0, 0, fmt.Errorf("reading %s: %w", path, err)
-	}
-	size, err = f.Seek(0, io.SeekCurrent)
-	return jobs, size, damaged, err
+// span is where a line stands in the log.
+type span struct {
+	at, size int
+	ends     bool
 }
 
-func parseLog(r io.Reader) (jobs map[int64]logged, damaged int, err error) {
+// readLog reads the log. A missing log is empty. damaged are the lines that cannot be read; a last one without an end
+// may still be being written.
+func readLog(path string) (jobs map[int64]logged, damaged []span, err error) {
+	f, err := textfile.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	jobs, damaged = parseLog(text)
+	return jobs, damaged, nil
+}
+
+func parseLog(text []byte) (jobs map[int64]logged, damaged []span) {
 	jobs = map[int64]logged{}
-	in := bufio.NewReaderSize(r, maxRecord)
-	for {
-		line, tooLong, err := in.ReadLine()
-		if errors.Is(err, io.EOF) {
-			return jobs, damaged, nil
+	at := 0
+	for line := range bytes.Lines(text) {
+		if text := bytes.TrimSpace(line); len(text) > 0 && (len(line) > maxRecord || !intact(text) || !applyLine(jobs, text)) {
+			text, ends := bytes.CutSuffix(line, []byte("\n"))
+			damaged = append(damaged, span{at, len(text), ends})
 		}
-		if err != nil {
-			return nil, 0, err
-		}
-		if tooLong {
-			damaged++
-			for tooLong {
-				_, tooLong, _ = in.ReadLine() // the next read returns the error again
-			}
-			continue
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 && !applyLine(jobs, line) {
-			damaged++
+		at += len(line)
+	}
+	return jobs, damaged
+}
+
+// ended are the damaged lines that nobody is writing.
+func ended(damaged []span) []span {
+	return slices.DeleteFunc(slices.Clone(damaged), func(s span) bool { return !s.ends })
+}
+
+// blank overwrites damaged lines with blanks, so that they are reported once. The log is not
+// replaced: another process may be adding a line to it.
+func blank(path string, damaged []span) (err error) {
+	if len(damaged) == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for _, s := range damaged {
+		if _, err := f.WriteAt(bytes.Repeat([]byte(" "), s.size), int64(s.at)); err != nil {
+			return err
 		}
 	}
+	return f.Sync()
 }
 
 // applyLine adds one line to what is known about its job.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"zonedeck/internal/noerr"
@@ -18,7 +19,7 @@ func TestALedgerFromBeforeTheFirstReleaseIsRefusedByName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	noerr.Must(t, openTest(t, path).Close())
 	db := noerr.Try(sql.Open("sqlite", path)).Must(t)
-	noerr.Must(t, noerr.From(db.ExecContext(t.Context(), "PRAGMA user_version = 3")))
+	noerr.Must(t, noerr.From(db.ExecContext(t.Context(), "DROP TABLE job_sums; PRAGMA user_version = 3")))
 	noerr.Must(t, db.Close())
 	if _, _, err := Open(t.Context(), path, clock()); !errors.Is(err, database.ErrTooOld) {
 		t.Error(err)
@@ -52,4 +53,66 @@ func TestADamagedLedgerIsCarriedOver(t *testing.T) {
 	if request, err := l.Request(t.Context(), "job-1"); string(request) != "asked" {
 		t.Errorf("%q, %v", request, err)
 	}
+}
+
+// An earlier build has no checksums: its jobs get them at the first opening, and what disagrees with the log is repaired.
+func TestALedgerOfAnEarlierBuildGetsItsChecksums(t *testing.T) {
+	postgrestest.OnFile(t)
+	path := sound(t)
+	earlier := []string{"DROP TABLE job_sums", "PRAGMA user_version = 4"}
+	spoiled(t, path, earlier...)
+	l, notice, jobs := reopen(t, path)
+	if notice != "" || jobs["job-1"].State != model.JobReady {
+		t.Errorf("%q, %+v", notice, jobs["job-1"])
+	}
+	noerr.Must(t, l.Close())
+	spoiled(t, path, append(earlier, "UPDATE jobs SET snapshot = 'sd_other' WHERE n = 2")...)
+	l, notice, jobs = reopen(t, path)
+	if !strings.Contains(notice, ": 1 job. What happened since is unknown") || jobs["job-2"].Snapshot != "sd_2" || jobs["job-1"].State != model.JobReady {
+		t.Errorf("%q, %+v", notice, jobs)
+	}
+	settled(t, l)
+}
+
+// A row that still parses and is not as it was written.
+func TestARowThatDisagreesIsRepairedFromTheLog(t *testing.T) {
+	postgrestest.OnFile(t)
+	const fromLog = ": 1 job. What happened since is unknown"
+	for damage, says := range map[string]string{
+		"UPDATE jobs SET snapshot = 'sd_3' WHERE n = 1":             fromLog,
+		"UPDATE jobs SET snapshot = CAST(snapshot AS BLOB)":         ": 4 jobs. What happened since is unknown",
+		"UPDATE jobs SET n = 9 WHERE n = 1":                         fromLog + ": ask the service with 'zonedeck jobs watch'. Removed from the ledger PATH: 1 row of no job.",
+		"UPDATE jobs SET n = -1 WHERE n = 1":                        fromLog,
+		"DELETE FROM jobs WHERE n = 4":                              fromLog,
+		"UPDATE job_steps SET text = 'x' WHERE job = 1":             "the steps of 1 job are damaged",
+		"UPDATE job_sums SET job_row = 1 WHERE job = 1":             fromLog,
+		"UPDATE job_sums SET job = 99 WHERE job = 1":                "the checksums of 1 job were lost",
+		"UPDATE marks SET number = 2":                               "the number of the next job was damaged",
+		"UPDATE marks SET number = 'x'":                             "the number of the next job was damaged",
+		"DELETE FROM marks":                                         "the number of the next job was damaged",
+		"DELETE FROM job_steps":                                     "the steps of 4 jobs are damaged",
+		"ALTER TABLE jobs RENAME COLUMN wire TO gone":               "It was written anew, and no job is lost.",
+		"PRAGMA user_version = 9":                                   "It was written anew, and no job is lost.",
+		"UPDATE jobs SET created = 'x', digest = x'00' WHERE n = 3": fromLog,
+	} {
+		path := sound(t)
+		spoiled(t, path, damage)
+		l, notice, jobs := reopen(t, path)
+		if !strings.Contains(strings.ReplaceAll(notice, path, "PATH"), says) || len(jobs) != 4 || jobs["job-1"].Snapshot != "sd_1" || jobs["job-2"].Dataset != "gd_x" {
+			t.Errorf("%s: %q, %+v", damage, notice, jobs)
+		}
+		settled(t, l)
+	}
+}
+
+func TestAJobThatNeitherFileHasIsReportedOnce(t *testing.T) {
+	postgrestest.OnFile(t)
+	path := sound(t)
+	spoiled(t, path, "DELETE FROM jobs WHERE n = 4")
+	noerr.Must(t, os.Remove(logPath(path)))
+	l, notice, jobs := reopen(t, path)
+	if !strings.HasPrefix(notice, "Lost from the ledger "+path+" and its log: 1 job (job-4).") || len(jobs) != 3 {
+		t.Errorf("%q, %d jobs", notice, len(jobs))
+	}
+	settled(t, l)
 }

@@ -5,42 +5,67 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
+	"hash/crc32"
+	"io"
+	"io/fs"
 	"os"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"zonedeck/model"
+	"zonedeck/keystore/textfile"
 	"zonedeck/service/database"
 )
 
-// Open opens the ledger at path, or creates it with mode 0600, and compares it
-// with its log: each gets back from the other the jobs and identifiers that it
-// lost. A damaged file is put aside, and everything still readable in it is
-// carried over. notice says what was wrong, or is empty.
+// Open opens the ledger at path, or creates it with mode 0600, and compares it with
+// its checksums and its log: each gets back from the others the jobs and identifiers
+// that it lost. A damaged schema is written anew; any other damaged file is put aside,
+// and everything still readable in it is carried over. notice says what was wrong, or
+// is empty.
 //
 // A ledger that cannot be written is opened for reading (see Frozen). The errors
 // are those of database.Open.
 func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, notice string, err error) {
-	l = newLedger(nil, now)
+	files := fingerprint(path)
+	verified, err := os.ReadFile(verifiedPath(path))
+	unchanged := err == nil && files != "" && string(verified) == files
+	l, notice, err = attach(ctx, path, now, unchanged)
+	if errors.Is(err, database.ErrCorrupt) {
+		l, notice, err = attach(ctx, path, now, false) // which reads the whole file now
+	}
+	if err == nil && notice == "" && !unchanged && files != "" && l.Frozen() == nil {
+		_ = textfile.Write(verifiedPath(path), []byte(files)) // without it the next Open takes longer
+	}
+	return l, notice, err
+}
+
+// attach opens the ledger. Of files that are unchanged since nothing was wrong with them nothing is compared.
+func attach(ctx context.Context, path string, now func() time.Time, unchanged bool) (l *Ledger, notice string, err error) {
 	carried := 0
-	db, damage, err := database.Open(ctx, path, database.Options{
-		Name: "ledger", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"jobs", "job_steps", "marks"}, Now: now, Busy: database.Busy, Synced: true, Readable: true,
+	o := database.Options{
+		Name: "ledger", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"jobs", "job_steps", "marks", "job_sums"}, Now: now, Busy: database.Busy, Synced: true, Readable: true,
 		Replaced: func(ctx context.Context, fresh *database.DB, kept string) {
 			carried = newLedger(fresh, now).salvage(ctx, kept)
 		},
-	})
+	}
+	if !unchanged {
+		o.Checked = o.Tables // not what jobs asked for, which may be large
+	}
+	db, damage, err := database.Open(ctx, path, o)
 	if err != nil {
 		return nil, "", err
 	}
-	l.db = db
+	l = newLedger(db, now)
 	var notes []string
-	if damage != nil {
+	switch {
+	case damage == nil:
+	case damage.SavedAs == "":
+		notes = append(notes, fmt.Sprintf("The schema of the ledger %s was damaged (%v). It was written anew, and no job is lost.", db.Path(), damage.Err))
+	default:
 		notes = append(notes, fmt.Sprintf("The ledger %s was damaged (%v). It is kept as %s. Carried over from it: %s.",
 			db.Path(), damage.Err, damage.SavedAs, counted(carried, "job", "jobs")))
 	}
-	if db.Frozen() == nil {
+	if !unchanged {
 		note, err := l.reconcile(ctx)
 		if err != nil {
 			return nil, "", errors.Join(fmt.Errorf("comparing the ledger %s with its log: %w", path, err), l.Close())
@@ -63,193 +88,60 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// reconcile compares the ledger with its log if the log's size differs from the
-// one the ledger remembers: after a crash, after one of them was cut off,
-// replaced or deleted, or after several processes wrote to them.
-func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
-	var remembered int64
-	if err := l.db.QueryRowContext(ctx, "SELECT logged FROM marks").Scan(&remembered); err != nil {
-		return "", l.db.Fault("reading its mark", err)
-	}
-	path := logPath(l.Path())
-	switch info, err := os.Stat(path); {
-	case err == nil && info.Size() == remembered, errors.Is(err, os.ErrNotExist) && remembered == 0:
-		return "", nil
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return "", err
-	}
-	entries, size, damaged, err := readLog(path)
-	if err != nil {
-		return "", err
-	}
-	back, named, cut := 0, 0, false
-	err = l.db.Write(ctx, "restoring jobs from the log", func(ctx context.Context, tx *sql.Tx) error {
-		known, highest, err := l.known(ctx, tx)
+// verifiedPath is a file with the fingerprint of a ledger that nothing was wrong with.
+func verifiedPath(path string) string { return path + ".verified" }
+
+// maxFingerprint bounds what is read for a fingerprint. Beyond, comparing the jobs costs less: it does not read what
+// they asked for.
+const maxFingerprint = 32 << 20
+
+// fingerprint is one of the bytes of the ledger's files; empty if there is none.
+func fingerprint(path string) string {
+	sum, left := crc32.New(castagnoli), int64(maxFingerprint)
+	for _, name := range []string{path, path + "-wal", logPath(path)} {
+		f, err := textfile.Open(name)
+		if name != path && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
-			return err
+			return ""
 		}
-		for _, n := range slices.Sorted(maps.Keys(entries)) {
-			highest = max(highest, n)
-			did, err := l.restore(ctx, tx, n, entries[n], known)
-			if err != nil {
-				return err
-			}
-			switch _, has := known[n]; {
-			case did && has:
-				named++
-			case did:
-				back++
-			}
+		n, err := io.Copy(sum, io.LimitReader(f, left))
+		if left -= n; errors.Join(err, f.Close()) != nil || left <= 0 {
+			return ""
 		}
-		lost := missing(known, entries)
-		if len(lost) > 0 {
-			cut = wasCut(lost, known)
-			if size, err = appendLog(path, lost...); err != nil {
-				return database.Classify(err)
-			}
-		}
-		_, err = tx.ExecContext(ctx, "UPDATE marks SET number = $1, logged = $2", highest, size)
-		return err
-	})
-	if err != nil {
-		return "", err
+		_, _ = sum.Write(strconv.AppendInt(nil, n, 10)) // it never fails
 	}
-	return reconciled(l.Path(), back, named, damaged, cut), nil
-}
-
-// reconciled says what reconcile found: restored jobs and identifiers, damaged lines, a cut log.
-func reconciled(path string, back, named, damaged int, cut bool) string {
-	var notes []string
-	if back > 0 {
-		notes = append(notes, fmt.Sprintf("Restored from the log of the ledger %s: %s. What happened since is unknown: ask the service with 'zonedeck jobs watch'.",
-			path, counted(back, "job", "jobs")))
-	}
-	if named > 0 {
-		notes = append(notes, fmt.Sprintf("Restored from the log of the ledger %s: %s.",
-			path, counted(named, "job identifier", "job identifiers")))
-	}
-	if cut {
-		notes = append(notes, fmt.Sprintf("The ledger's log %s was cut or deleted; its lines were rewritten.", logPath(path)))
-	}
-	if damaged > 0 {
-		notes = append(notes, fmt.Sprintf("%s of the ledger's log %s could not be read.", counted(damaged, "line", "lines"), logPath(path)))
-	}
-	return strings.Join(notes, " ")
-}
-
-// row is a job as reconcile needs it.
-type row struct {
-	job           model.Job
-	digest, owner string
-}
-
-// known returns the jobs of the ledger, and the highest number it has given out.
-func (l *Ledger) known(ctx context.Context, tx *sql.Tx) (jobs map[int64]row, highest int64, err error) {
-	if err := tx.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&highest); err != nil {
-		return nil, 0, err
-	}
-	jobs = map[int64]row{}
-	err = database.Each(ctx, tx, "SELECT "+jobColumns+", digest, owner FROM jobs", nil, func(s database.Scanner) error {
-		var r row
-		var err error
-		// A job counts as known even if its row has an impossible time.
-		if r.job, err = scanJob(s, &r.digest, &r.owner); err != nil && !errors.Is(err, database.ErrCorrupt) {
-			return err
-		}
-		n, err := parseJobID(r.job.ID)
-		if err != nil {
-			return err
-		}
-		jobs[n], highest = r, max(highest, n)
-		return nil
-	})
-	return jobs, highest, err
-}
-
-// restore writes what only the log knows about a job to the ledger, and reports
-// whether there was anything. It leaves a job of a live process alone.
-func (l *Ledger) restore(ctx context.Context, tx *sql.Tx, n int64, e logged, known map[int64]row) (bool, error) {
-	r, has := known[n]
-	if !has {
-		job := model.Job{
-			Profile: e.begun.Profile, Dataset: e.begun.Dataset, KeyName: e.begun.Key, Inputs: e.begun.Inputs,
-			Done: -1, Records: -1, Created: e.begun.At, Updated: l.after(e.begun.At, e.at), State: model.JobMayHave,
-			Detail: "the ledger lost this job; whether it was sent is not known", Request: e.begun.Asked,
-		}
-		if e.snapshot != "" {
-			job.State, job.Snapshot, job.Accepted, job.Detail = model.JobAccepted, e.snapshot, e.at, ""
-			if job.Created.IsZero() {
-				job.Created = e.at
-			}
-		}
-		return true, insert(ctx, tx, n, job, e.begun.Digest, "", "restored from the ledger's log")
-	}
-	if e.snapshot == "" || r.job.Snapshot != "" || l.ownerAlive(r.owner) {
-		return false, nil
-	}
-	accept(&r.job, e)
-	r.job.Updated = l.after(r.job.Updated, e.at)
-	if err := update(ctx, tx, n, r.job); err != nil {
-		return false, err
-	}
-	return true, insertStep(ctx, tx, n, model.JobStep{At: r.job.Updated, State: r.job.State, Text: acceptedText(e)})
-}
-
-// after is the time of a step that follows the given times: now, or the latest of them. A command
-// without an emulator uses the machine's clock, and an emulator's may be ahead of it.
-func (l *Ledger) after(times ...time.Time) time.Time {
-	at := l.now()
-	for _, t := range times {
-		if at.Before(t) {
-			at = t
-		}
-	}
-	return at
-}
-
-// accept gives a job its identifier from the log.
-func accept(job *model.Job, e logged) {
-	job.State, job.Snapshot, job.Accepted, job.Detail = model.JobAccepted, e.snapshot, e.at, ""
-	job.Fault = model.JobFault{}
-}
-
-func acceptedText(e logged) string { return "snapshot " + e.snapshot + ", from the ledger's log" }
-
-// missing returns the records that the log should have but lacks.
-func missing(known map[int64]row, entries map[int64]logged) []record {
-	var lost []record
-	for _, n := range slices.Sorted(maps.Keys(known)) {
-		r, e := known[n], entries[n]
-		if e.begun.Job == 0 {
-			lost = append(lost, begunRecord(n, r.job, r.digest))
-		}
-		if e.snapshot == "" && r.job.Snapshot != "" {
-			lost = append(lost, record{At: r.job.Accepted, Job: n, Event: accepted, Snapshot: r.job.Snapshot})
-		}
-	}
-	return lost
-}
-
-// wasCut reports whether the log lost a record that it once had. The intent of a job that was not sent
-// may never have been there: the process may have been killed before it wrote that line.
-func wasCut(lost []record, known map[int64]row) bool {
-	return slices.ContainsFunc(lost, func(r record) bool {
-		state := known[r.Job].job.State
-		return r.Event != begun || state != model.JobIntent && state != model.JobNotSent
-	})
+	return fmt.Sprintf("%08x %d", sum.Sum32(), maxFingerprint-left)
 }
 
 // salvage carries over every job still readable in a damaged file, and returns their number. It
 // reads from both ends, so one bad page costs only its own rows; those come back from the log,
-// without their steps.
+// without their steps, and so do rows that are not as they were written.
 func (l *Ledger) salvage(ctx context.Context, kept string) int {
 	old := database.Peek(kept)
 	defer func() { _ = old.Close() }() // it was only read
-	var number int64
-	_ = old.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&number) // stays 0 if it cannot be read
+	// Errors are the damage: what was read before them counts.
+	c, _ := l.contents(ctx, old)
+	c.sums, _ = readSums(ctx, old)
+	c.log, _, _ = readLog(logPath(l.Path()))
 	err := l.db.Write(ctx, "carrying its numbers over", func(ctx context.Context, tx *sql.Tx) error {
-		// No log has this size, so reconcile compares the two.
-		_, err := tx.ExecContext(ctx, "UPDATE marks SET number = $1, logged = -1", max(number, 0))
+		// The jobs that are not carried over are then either in the log or reported as lost.
+		highest := int64(0)
+		put := func(n int64, s sums) (err error) {
+			if n > 0 && n <= maxNumber {
+				highest, err = max(highest, n), putSums(ctx, tx, n, s)
+			}
+			return err
+		}
+		err := put(c.number, sums{row: lostJob})
+		for n, s := range c.sums {
+			err = errors.Join(err, put(n, s))
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE marks SET number = $1, logged = 0", highest)
 		return err
 	})
 	if err != nil {
@@ -257,31 +149,10 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 	}
 	carried := map[int64]bool{}
 	for _, order := range []string{"ASC", "DESC"} {
-		// An error is the damage: the rows before it count.
-		_ = database.Each(ctx, old, "SELECT "+jobColumns+", digest FROM jobs ORDER BY n "+order, nil, func(s database.Scanner) error {
-			var digest string
-			job, err := scanJob(s, &digest)
-			if errors.Is(err, database.ErrCorrupt) {
-				return nil // this row alone
+		_ = eachRow(ctx, old, "ORDER BY n "+order, nil, func(n int64, _ storedRow) error {
+			if !carried[n] {
+				carried[n] = l.carryOver(ctx, old, c, n)
 			}
-			if err != nil {
-				return err
-			}
-			n, err := parseJobID(job.ID)
-			if err != nil || carried[n] {
-				return nil //nolint:nilerr // a number that no job can have is passed over
-			}
-			job.Steps, _ = readSteps(ctx, old, n) // a job without its steps is better than none
-			job.Updated = l.after(job.Updated)
-			var request []byte
-			_ = old.QueryRowContext(ctx, "SELECT request FROM job_requests WHERE job = $1", n).Scan(&request) // it may have none
-			err = l.db.Write(ctx, "carrying a job over", func(ctx context.Context, tx *sql.Tx) error {
-				if err := insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger"); err != nil {
-					return err
-				}
-				return l.insertRequest(ctx, tx, n, request)
-			})
-			carried[n] = err == nil
 			return nil
 		})
 	}
@@ -292,4 +163,28 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 		}
 	}
 	return total
+}
+
+// carryOver carries a job over from a damaged file, unless the log knows better.
+func (l *Ledger) carryOver(ctx context.Context, old *database.DB, c contents, n int64) bool {
+	rows, _ := storedRows(ctx, old, n) // its steps as far as they can be read
+	c.rows = rows
+	if r := c.judge(n); len(rows) == 0 || r == rowRestored || r == rowStray {
+		return false
+	}
+	var digest string
+	job, err := scanJob(old.QueryRowContext(ctx, "SELECT "+jobColumns+", digest FROM jobs WHERE n = $1", n), &digest)
+	if err != nil {
+		return false
+	}
+	job.Steps, _ = readSteps(ctx, old, n) // a job without its steps is better than none
+	job.Updated = l.after(job.Updated)
+	var request []byte
+	_ = old.QueryRowContext(ctx, "SELECT request FROM job_requests WHERE job = $1", n).Scan(&request) // it may have none
+	return l.db.Write(ctx, "carrying a job over", func(ctx context.Context, tx *sql.Tx) error {
+		if err := insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger"); err != nil {
+			return err
+		}
+		return l.insertRequest(ctx, tx, n, request)
+	}) == nil
 }

@@ -36,7 +36,7 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	if len(owners) == 0 {
 		return nil, nil
 	}
-	entries, _, _, err := readLog(logPath(l.Path())) // dead processes write no more, so it is complete for them
+	entries, _, err := readLog(logPath(l.Path())) // dead processes write no more, so it is complete for them
 	if err != nil {
 		return nil, l.db.Fault(doing, err)
 	}

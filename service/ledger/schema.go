@@ -66,4 +66,13 @@ CREATE TABLE job_requests (
 	request BYTEA NOT NULL
 );
 `,
+	// The checksums of each job that ever got a number. A mark of migrated says that the jobs have none yet.
+	`
+CREATE TABLE job_sums (
+	job     INTEGER PRIMARY KEY,
+	job_row BIGINT NOT NULL,
+	steps   BIGINT NOT NULL
+);
+UPDATE marks SET logged = -2;
+`,
 }
