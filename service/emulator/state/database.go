@@ -33,6 +33,8 @@ var (
 	errNewer = errors.New("the state was written by a newer version of the emulator")
 	// errOlder: an earlier version wrote it, and it cannot be brought up to date.
 	errOlder = errors.New("the state was written by an older version of the emulator, and its folder cannot be written")
+	// errEarlier: a build from before the database wrote it, or the database was removed.
+	errEarlier = errors.New("the state folder is of an earlier build")
 	// errClosed: the folder was given back.
 	errClosed = errors.New("the state is closed")
 )

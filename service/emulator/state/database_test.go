@@ -17,6 +17,21 @@ import (
 
 const settings = Table[string]("settings")
 
+func TestAFolderOfAnEarlierBuildIsRefusedAndStaysAsItIs(t *testing.T) {
+	for _, name := range []string{"account.json", "ca.key", "ca.pem"} {
+		dir := t.TempDir()
+		noerr.Must(t, os.WriteFile(filepath.Join(dir, name), []byte("earlier"), 0o600))
+		if _, err := Open(dir, time.Now); !errors.Is(err, errEarlier) || !strings.Contains(err.Error(), dir+" has "+name+" and no state.db") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, databaseName)); err == nil {
+			t.Errorf("%s: a database was begun beside it", name)
+		}
+		noerr.Must(t, Clear(dir))
+		noerr.Must(t, noerr.Try(Open(dir, time.Now)).Must(t).Close())
+	}
+}
+
 func open(t testing.TB, dir string) *Dir {
 	t.Helper()
 	d, err := Open(dir, time.Now)

@@ -38,8 +38,8 @@ type Dir struct {
 
 // Open makes the folder if necessary, locks it, removes half-written files of a killed
 // process, and opens the database. An empty dir is a temporary folder. A damaged database is
-// renamed, with a note. Errors: [ErrInUse] when another process owns the folder, [errNewer], or
-// the disk's.
+// renamed, with a note. Errors: [ErrInUse] when another process owns the folder, [errNewer],
+// [errEarlier], or the disk's.
 func Open(dir string, now func() time.Time) (_ *Dir, err error) {
 	d := &Dir{dir: dir, now: now}
 	if dir == "" {
@@ -95,6 +95,9 @@ func (d *Dir) open() error {
 	if err := removeHalfWritten(d.dir); err != nil {
 		return err
 	}
+	if err := d.refuseEarlier(); err != nil {
+		return err
+	}
 	readOnly := d.probe()
 	if readOnly != nil {
 		d.Note(fmt.Sprintf("the state folder cannot be written, and what is changed is refused or lost: %v", readOnly))
@@ -108,6 +111,20 @@ func (d *Dir) open() error {
 		d.db, err = openDatabase(d.Path(databaseName), d.temp != nil, nil)
 	}
 	return err
+}
+
+// refuseEarlier returns an error for a folder that has an earlier build's files and no database: with a new one, a new
+// authority would replace the one that clients trust.
+func (d *Dir) refuseEarlier() error {
+	if info, err := os.Stat(d.Path(databaseName)); err == nil && info.Size() > 0 {
+		return nil
+	}
+	for _, name := range [...]string{"account.json", "clock.json", "lab.json", "ca.key", "ca.pem"} {
+		if _, err := os.Lstat(d.Path(name)); err == nil {
+			return fmt.Errorf("%w: %s has %s and no %s: move it away, or clear the embedded emulator's with 'zonedeck emulator reset'", errEarlier, d.dir, name, databaseName)
+		}
+	}
+	return nil
 }
 
 // probe returns why the folder cannot be written to, or nil. Its contents can still be read
