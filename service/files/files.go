@@ -111,18 +111,62 @@ func (f *Files) Notices() []string {
 // Journal opens the history. fault is why there is none; err is that ctx ended.
 func (f *Files) Journal(ctx context.Context) (j *journal.Journal, fault, err error) {
 	path := f.paths.JournalFile()
-	return waited(ctx, f, &f.journal, path, func() (*journal.Journal, string, error) {
-		j, notice, err := journal.Open(ctx, path, f.clock.Now)
+	return waited(ctx, f, &f.journal, path, f.newJournal(ctx))
+}
+
+func (f *Files) newJournal(ctx context.Context) func() (*journal.Journal, string, error) {
+	return func() (*journal.Journal, string, error) {
+		j, notice, err := journal.Open(ctx, f.paths.JournalFile(), f.clock.Now)
 		return j, notice.Text, err
-	})
+	}
 }
 
 // Ledger opens the ledger of jobs. fault is why there is none; err is that ctx ended.
 func (f *Files) Ledger(ctx context.Context) (l *ledger.Ledger, fault, err error) {
 	path := f.paths.LedgerFile()
 	return waited(ctx, f, &f.ledger, path, func() (*ledger.Ledger, string, error) {
-		return ledger.Open(ctx, path, f.clock.Now)
+		l, notice, err := ledger.Open(ctx, path, f.clock.Now)
+		if err == nil && notice == "" {
+			notice = f.lostJobs(ctx, l)
+		}
+		return l, notice, err
 	})
+}
+
+// lostJobs compares a ledger that never had a job with the history, which still knows of jobs if the ledger and its log
+// were deleted. It returns a notice.
+func (f *Files) lostJobs(ctx context.Context, l *ledger.Ledger) (notice string) {
+	if unused, err := l.Unused(ctx); err != nil || !unused || l.Frozen() != nil {
+		return "" // what is wrong with the ledger is reported by whoever reads it
+	}
+	if _, err := os.Stat(f.paths.JournalFile()); err != nil {
+		return ""
+	}
+	j, err := f.journal.get(f, f.newJournal(ctx))
+	var last string
+	if err == nil {
+		last, err = newestJob(ctx, j, l)
+	}
+	if err != nil {
+		f.log.Warn("a new ledger could not be compared with the history", "error", err)
+	}
+	if last == "" {
+		return ""
+	}
+	return fmt.Sprintf("The ledger %s and its log were deleted: the history knows of jobs up to %s. What is at the service is added with 'zonedeck jobs adopt IDENTIFIER'. No number is used again.", l.Path(), last)
+}
+
+// newestJob is the last job that the history knows of. The ledger gets numbers after it.
+func newestJob(ctx context.Context, j *journal.Journal, l *ledger.Ledger) (last string, err error) {
+	entries, err := j.Entries(ctx, model.HistoryFilter{Kind: model.HistoryJob, Limit: 10_000})
+	if err != nil {
+		return "", err
+	}
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.Ref
+	}
+	return l.SkipNumbers(ctx, ids)
 }
 
 // LedgerIfAny is the ledger where it was opened, or where there is one on this disk; nil if there is none. done closes

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/model"
 	"zonedeck/service/config"
 )
 
@@ -35,6 +37,39 @@ func testFiles(t *testing.T) (*Files, config.Paths, *lines) {
 	dir := t.TempDir()
 	paths, said := config.Paths{Config: dir, Data: dir, State: dir, Cache: dir}, &lines{}
 	return New(paths, machine{}, said, slog.New(slog.DiscardHandler)), paths, said
+}
+
+func TestALedgerThatWasDeletedWithItsLogIsMissedByTheHistory(t *testing.T) {
+	f, paths, _ := testFiles(t)
+	l, fault, err := f.Ledger(t.Context())
+	noerr.Must(t, errors.Join(fault, err))
+	j, fault, err := f.Journal(t.Context())
+	noerr.Must(t, errors.Join(fault, err))
+	for range 2 {
+		job := noerr.Try(l.Begin(t.Context(), model.Job{Profile: "p"}, "", nil, nil)).Must(t)
+		noerr.Must(t, j.PutEntry(t.Context(), model.HistoryEntry{At: time.Now(), Kind: model.HistoryJob, Ref: job.ID}))
+	}
+	if notices := f.Notices(); notices != nil {
+		t.Errorf("told %q", notices)
+	}
+	noerr.Must(t, f.Close())
+	for _, name := range []string{paths.LedgerFile(), paths.LedgerFile() + ".log"} {
+		noerr.Must(t, os.Remove(name))
+	}
+	for _, told := range []int{1, 0} {
+		f = New(paths, machine{}, &lines{}, slog.New(slog.DiscardHandler))
+		l, fault, err = f.Ledger(t.Context())
+		noerr.Must(t, errors.Join(fault, err))
+		if notices := f.Notices(); len(notices) != told || told > 0 && !strings.Contains(notices[0], "the history knows of jobs up to job-2") {
+			t.Errorf("told %q", notices)
+		}
+		if told == 0 {
+			if job, err := l.Begin(t.Context(), model.Job{}, "", nil, nil); err != nil || job.ID != "job-3" {
+				t.Errorf("%+v, %v", job, err)
+			}
+		}
+		noerr.Must(t, f.Close())
+	}
 }
 
 func TestAStoreIsOpenedOnceAndNotAfterTheEnd(t *testing.T) {
