@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -107,8 +108,11 @@ func noSecretsDir(ref Ref) error {
 	}
 }
 
-// readInside reads a file in the folder. The name cannot lead out of it, not even through a symbolic link.
+// readInside reads a file in the folder, which is trusted. The name cannot lead out of it.
 func readInside(dir, name string) ([]byte, error) {
+	if err := textfile.TrustedSecret(filepath.Join(dir, name)); err != nil {
+		return nil, err
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -132,7 +136,7 @@ func writeInside(dir, name string, b []byte) error {
 	return textfile.WriteIn(root, name, b)
 }
 
-// readKeyFile reads the key file. It refuses a file that other users can read.
+// readKeyFile reads the key file. It refuses a file that other users can read or may have written, and a link.
 func readKeyFile(path string) ([]byte, error) {
 	f, err := textfile.Open(path)
 	if err != nil {
@@ -145,6 +149,9 @@ func readKeyFile(path string) ([]byte, error) {
 	}
 	if runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%s can be read by other users: run chmod 600 on it", path)
+	}
+	if err := textfile.TrustedSecret(path); err != nil {
+		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(f, 64<<10))
 }

@@ -88,6 +88,9 @@ func (v *Inventory) Unread() error {
 // read returns the keys that are in the file now, and the checksum of its text. Nobody may change the
 // keys in place.
 func (v *Inventory) read() (keys []model.Key, sum [sha256.Size]byte, err error) {
+	if err := textfile.Trusted(v.path); err != nil {
+		return nil, sum, err
+	}
 	text, err := inventoryBounds.ReadFile(v.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -28,10 +28,13 @@ const (
 // errNoAccount refuses the demo account where nobody would notice that it is used.
 var errNoAccount = config.Mistake("no account is configured, and with --no-input or in CI the demo account is not used in its place: add --profile NAME, or --profile %s for the embedded emulator", model.LocalName)
 
-// AccountNamed refuses a run that would use the demo account for want of another, with --no-input or in CI. Open refuses
-// it as well; faces ask before they check anything else.
+// AccountNamed refuses a run without a home folder, and one that would use the demo account for want of another, with
+// --no-input or in CI. Open refuses both as well; faces ask before they check anything else.
 func (o Options) AccountNamed() error {
 	s := &Service{o: o, Paths: config.FindPaths(o.Getenv)}
+	if err := s.Paths.HomeKnown(); err != nil {
+		return err
+	}
 	if (o.NoInput || o.Getenv("CI") != "") && errors.Is(s.choose(), errNoAccount) {
 		return errNoAccount
 	}

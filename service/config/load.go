@@ -92,7 +92,7 @@ type zoneEntry struct {
 
 // Load reads config.toml strictly and checks every profile in it. A missing file
 // is an empty File and no error; a fault is a *FileError, and the file stays
-// as it is.
+// as it is. One that others may have written is a *textfile.UntrustedError.
 func Load(path string) (File, error) {
 	f, _, err := loadText(path)
 	return f, err
@@ -101,6 +101,9 @@ func Load(path string) (File, error) {
 // loadText gives the file's text, too.
 func loadText(path string) (File, []byte, error) {
 	var c configFile
+	if err := textfile.Trusted(path); err != nil {
+		return File{}, nil, err
+	}
 	doc, err := textfile.Read(path, &c)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

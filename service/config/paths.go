@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+
+	"zonedeck/keystore/textfile"
 )
 
 const program = "zonedeck"
@@ -20,19 +24,72 @@ type Paths struct {
 // FindPaths reads the environment as it is now: the XDG variables where they
 // hold absolute paths, else the customary places under the home folder, on
 // Windows those under %APPDATA% and %LOCALAPPDATA%. It does not touch the disk.
-// Without a home folder it falls back to a folder under the temporary one.
+// Where no home folder is known, it is a place where nothing can be; HomeKnown
+// refuses it.
 //
 // (adrg/xdg reads the process's environment once, before main; a test or a
 // caller with another environment could not be served by it.)
 func FindPaths(getenv func(string) string) Paths {
-	home := getenv("HOME")
+	return findPaths(getenv, Home(getenv, os.Geteuid()), runtime.GOOS == "windows")
+}
+
+// Home is the user's home folder: what the environment says, else the password
+// database, else a place where nothing can be. Anybody could make a folder of a
+// name that everybody knows.
+func Home(getenv func(string) string, uid int) string {
+	variable, account := "HOME", strconv.Itoa(uid)
 	if runtime.GOOS == "windows" {
-		home = getenv("USERPROFILE")
+		variable = "USERPROFILE"
 	}
-	if home == "" {
-		home = filepath.Join(os.TempDir(), program+"-home")
+	if home := getenv(variable); home != "" {
+		return home
 	}
-	return findPaths(getenv, home, runtime.GOOS == "windows")
+	u, err := user.LookupId(account)
+	if runtime.GOOS == "windows" {
+		u, err = user.Current()
+	}
+	if err != nil || !filepath.IsAbs(u.HomeDir) {
+		return os.DevNull
+	}
+	return u.HomeDir
+}
+
+// HomeKnown refuses paths that no home folder is known for.
+func (p Paths) HomeKnown() error {
+	for _, dir := range []string{p.Config, p.Data, p.State, p.Cache} {
+		if strings.HasPrefix(dir, os.DevNull+string(filepath.Separator)) {
+			return Mistake("no home folder is known: HOME is not set, and the password database has none for this user; set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME and XDG_CACHE_HOME")
+		}
+	}
+	return nil
+}
+
+// Trusted refuses paths without a home folder, and any of the program's own files
+// and folders that others may have written, with a *textfile.UntrustedError. Load judges
+// the configuration, and whoever reads a secret or a saved request that.
+func (p Paths) Trusted() error {
+	if err := p.HomeKnown(); err != nil {
+		return err
+	}
+	places := []string{
+		p.RulesFile(), p.ContractsDir(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.RequestsDir(), p.ListsDir(), p.InboxDir(),
+		p.EmulatorDir(), p.EmulatorFile(), p.FiltersFile(), p.LogFile(), p.LedgerFile() + ".log",
+	}
+	for _, database := range []string{p.JournalFile(), p.LedgerFile(), p.WorkFile(), p.InboxFile(), p.DriftFile()} {
+		places = append(places, database, database+"-wal")
+	}
+	for _, folder := range []string{p.ContractsDir(), p.RotationsDir()} {
+		files, _ := os.ReadDir(folder) // whoever needs the folder reports that
+		for _, f := range files {
+			places = append(places, filepath.Join(folder, f.Name()))
+		}
+	}
+	for _, place := range places {
+		if err := textfile.Trusted(place); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func findPaths(getenv func(string) string, home string, windows bool) Paths {

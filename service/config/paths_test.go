@@ -1,13 +1,16 @@
 package config
 
 import (
+	"errors"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/keystore/textfile"
 )
 
 func TestPathsFollowTheEnvironmentOfTheMoment(t *testing.T) {
@@ -31,8 +34,46 @@ func TestPathsFollowTheEnvironmentOfTheMoment(t *testing.T) {
 			}
 		}
 	}
-	if p := FindPaths(env(nil)); !filepath.IsAbs(p.Data) {
-		t.Errorf("without a home folder: %+v", p)
+}
+
+func TestWithoutHOMEThePasswordDatabaseDecides(t *testing.T) {
+	account, err := user.Current()
+	noerr.Must(t, err)
+	if got, want := FindPaths(env(nil)), findPaths(env(nil), account.HomeDir, runtime.GOOS == "windows"); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	nowhere := Home(env(nil), 4_000_000_000)
+	p := findPaths(env(map[string]string{"XDG_CONFIG_HOME": t.TempDir()}), nowhere, false)
+	if err := p.Trusted(); err == nil || !errors.As(err, new(*MistakeError)) || !strings.HasPrefix(err.Error(), "no home folder is known: ") {
+		t.Errorf("%+v: %v", p, err)
+	}
+	if err := os.MkdirAll(p.Data, 0o700); err == nil {
+		t.Errorf("%s can be made", p.Data)
+	}
+}
+
+func TestEachOfTheProgramsOwnFilesIsJudged(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return
+	}
+	home := t.TempDir()
+	p := findPaths(env(nil), home, false)
+	noerr.Must(t, p.Ensure())
+	for _, path := range []string{
+		p.RulesFile(), filepath.Join(p.ContractsDir(), "shop.toml"), p.KeysFile(), filepath.Join(p.RotationsDir(), "r.json"), p.SecretsDir(),
+		p.JournalFile(), p.JournalFile() + "-wal", p.LedgerFile(), p.LedgerFile() + ".log", p.WorkFile(), p.InboxFile(), p.DriftFile(), p.FiltersFile(), p.LogFile(),
+	} {
+		noerr.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		noerr.Must(t, os.WriteFile(path, nil, 0o600))
+		noerr.Must(t, p.Trusted())
+		noerr.Must(t, os.Chmod(path, 0o666)) //nolint:gosec // that is what is refused
+		if wrong, is := errors.AsType[*textfile.UntrustedError](p.Trusted()); !is || wrong.File != path {
+			t.Errorf("%s: %v", path, wrong)
+		}
+		noerr.Must(t, os.Remove(path))
 	}
 }
 

@@ -302,6 +302,5 @@ func ExpandHome(path string) (string, error) {
 	if !ok {
 		return path, nil
 	}
-	home, err := os.UserHomeDir()
-	return filepath.Join(home, rest), err
+	return filepath.Join(config.Home(os.Getenv, os.Geteuid()), rest), nil
 }

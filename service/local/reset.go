@@ -15,6 +15,9 @@ import (
 // removed, and the records of rotations of its keys, whose values are gone with it. Notes say
 // what went. It refuses while any process runs the emulator.
 func Reset(ctx context.Context, paths config.Paths, getenv func(string) string) (notes []string, err error) {
+	if err := paths.Trusted(); err != nil {
+		return nil, err
+	}
 	switch err := emulator.ClearState(paths.EmulatorDir()); {
 	case errors.Is(err, emulator.ErrStateInUse):
 		return nil, fmt.Errorf("a zonedeck%s runs the embedded emulator: end it first", (&Emulator{paths: paths}).owner())

@@ -149,6 +149,9 @@ func (s *Store) Load(_ context.Context, name string) (model.FetchRequest, error)
 
 func read(root *os.Root, name string) (model.FetchRequest, error) {
 	name += ext
+	if err := textfile.Trusted(filepath.Join(root.Name(), name)); err != nil {
+		return model.FetchRequest{}, err
+	}
 	info, err := root.Stat(name)
 	if err != nil {
 		return model.FetchRequest{}, fmt.Errorf("reading %s: %w", name, err)

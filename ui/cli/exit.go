@@ -95,7 +95,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &rotating):
 		return exitRejected
-	case errors.Is(err, keystore.ErrSecretUnreachable), errors.As(err, new(*local.UnavailableError)): // regardless of what needed it
+	case errors.Is(err, keystore.ErrSecretUnreachable), errors.As(err, new(*local.UnavailableError)), errors.As(err, new(*textfile.UntrustedError)): // regardless of what needed it
 		return exitState
 	case errors.Is(err, model.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, config.ErrRedirected), errors.Is(err, keys.ErrOtherAccount):
 		return exitLint

@@ -27,7 +27,7 @@ func (a *app) manCommand() *cobra.Command {
 // exitStatus is the man page's text on exit codes; docs/commands.md lists them all.
 const exitStatus = `The exit code says what happened. 0 is success, 2 a mistake in the command line or the config file, and 3 an internal error.
 
-10 to 14 are the failure classes of the service: access restricted, sending too fast, CAPTCHA, timeout and parsing drift. 21 to 24, 26 and 27 are failures outside them: the network, an untrusted certificate, a rejected key or login, the target, the service itself, and a refused request. 25 is a file or folder that cannot be read or written.
+10 to 14 are the failure classes of the service: access restricted, sending too fast, CAPTCHA, timeout and parsing drift. 21 to 24, 26 and 27 are failures outside them: the network, an untrusted certificate, a rejected key or login, the target, the service itself, and a refused request. 25 is a file or folder that cannot be read or written, or that others may have written.
 
 20 is a job that still runs, 30 one that failed, was cancelled or has expired, 31 one that may have started, and 32 one that was launched before, so that nothing was launched.
 

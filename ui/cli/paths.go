@@ -17,6 +17,9 @@ func (a *app) pathsCommand() *cobra.Command {
 		short: "Print where zonedeck keeps its files",
 		run: func(context.Context, *task, jsonFlag, []string) (printed, error) {
 			p := config.FindPaths(a.Getenv)
+			if err := p.HomeKnown(); err != nil {
+				return printed{}, err
+			}
 			config := a.flags.config
 			if config == "" {
 				config = p.ConfigFile()

@@ -37,7 +37,11 @@ func (a *app) savedCommand() *cobra.Command {
 // savedCall is a command on the store of saved requests.
 func (a *app) savedCall(use, short string, names cobra.PositionalArgs, do func(context.Context, *saved.Store, []string) (printed, error)) *cobra.Command {
 	return command(a, spec[jsonFlag]{use: use, short: short, args: names, run: func(ctx context.Context, _ *task, _ jsonFlag, args []string) (printed, error) {
-		out, err := do(ctx, saved.New(config.FindPaths(a.Getenv).RequestsDir()), args)
+		paths := config.FindPaths(a.Getenv)
+		if err := paths.Trusted(); err != nil {
+			return printed{}, err
+		}
+		out, err := do(ctx, saved.New(paths.RequestsDir()), args)
 		switch coded := (*exitError)(nil); {
 		case errors.Is(err, saved.ErrName), errors.Is(err, saved.ErrNotFound), errors.Is(err, saved.ErrExists):
 			return printed{}, usage("%w", err)
