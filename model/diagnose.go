@@ -162,6 +162,17 @@ func (f *facts) empty() bool {
 	return true
 }
 
+// encoding is how a page of text came compressed where the console does not inflate it, or "".
+func (f *facts) encoding() string {
+	kind := strings.ToLower(f.ContentType)
+	text := kind == "" || strings.HasPrefix(kind, "text/") || strings.Contains(kind, "json") || strings.Contains(kind, "xml")
+	name := Line(f.Header.Get("Content-Encoding"), 40)
+	if !text || strings.EqualFold(name, "gzip") || strings.EqualFold(name, "identity") {
+		return ""
+	}
+	return name
+}
+
 // aboutPermission reports whether the service said that a permission is missing
 // for the key: by its dialect, or in a 403 of the API itself, whose texts are
 // about the key. The error body is not shown by the contract (service.md 7).

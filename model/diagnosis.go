@@ -78,6 +78,7 @@ const (
 	CauseRequestRefused Cause = "request_refused" // 400, 402, 422 and other 4xx of the service: it did not accept the request
 	CauseEmptyBody      Cause = "empty_body"      // success without a body
 	CauseIncomplete     Cause = "incomplete"      // the body ended early
+	CauseUndecodable    Cause = "undecodable"     // a page in an encoding that is not read
 	CauseUnrecognised   Cause = "unrecognised"    // nothing above fits
 
 	CauseMissingPermission Cause = "missing_permission" // 403 from the service about the key
@@ -105,7 +106,7 @@ func (c Class) Causes() []Cause {
 	case ClassOutside:
 		return []Cause{
 			CauseKeyRejected, CauseLoginRejected, CauseTLSTrust, CauseNetwork, CauseTargetError, CauseServiceError,
-			CauseRequestRefused, CauseEmptyBody, CauseIncomplete, CauseUnrecognised,
+			CauseRequestRefused, CauseEmptyBody, CauseIncomplete, CauseUndecodable, CauseUnrecognised,
 		}
 	default:
 		return nil

@@ -334,6 +334,16 @@ var answerRules = []rule{
 		},
 	},
 	{
+		name: "undecodable", class: ClassOutside, cause: CauseUndecodable,
+		reason: "the page is compressed in a way that was not asked for and is not read (Content-Encoding: br, say): what it shows is not known",
+		applies: func(f *facts) bool {
+			return f.Broke == BreakNone && isSuccess(f.answer) && f.encoding() != "" && Packed(f.BodyHead) != ""
+		},
+		summary: func(f *facts) string {
+			return fmt.Sprintf("The page came compressed (%s), and the console reads gzip alone.", f.encoding())
+		},
+	},
+	{
 		name: "missing_fields", class: ClassParsingDrift, cause: CauseMissingFields,
 		reason:  "the page came and required fields are not in it (contract 7: the target's structure changed and extraction silently breaks)",
 		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && len(f.MissingFields) > 0 },

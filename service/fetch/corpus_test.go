@@ -32,7 +32,7 @@ func answeredCases(t *testing.T) []answered {
 		o := c.Outcome
 		if o.Broke != "" || o.ServiceCode != "" || o.ServiceText != "" || o.Incomplete || o.HeadMethod || o.RetryAfter != 0 || o.RequiredFields != nil ||
 			o.MissingFields != nil || o.Zone.Product != "" || o.ReadBy != "" || o.Unread != "" || o.PageStatus() == 0 ||
-			o.ServiceStatus != 0 && o.ServiceStatus != http.StatusOK || c.Want.Retry {
+			o.ServiceStatus != 0 && o.ServiceStatus != http.StatusOK || c.Want.Retry || o.Header.Get("Content-Encoding") != "" {
 			continue
 		}
 		a := answered{Case: c, raw: o.TargetStatus == 0, header: http.Header{}}

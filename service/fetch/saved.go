@@ -108,8 +108,9 @@ func replayed(saved io.Reader) (io.Reader, error) {
 		if next, _ := in.Peek(5); string(next) == "HTTP/" && (status < 200 || status >= 300 && status < 400 || strings.HasSuffix(strings.ToLower(m[2]), "connection established")) {
 			continue
 		}
-		begin, _ := in.Peek(len(gzipMagic)) // a reading of the body says why it is shorter
-		head, err := framed(m, lines[1:], string(begin) == gzipMagic)
+		_, _ = in.Peek(1) // a reading of the body says why it is shorter
+		begin, _ := in.Peek(in.Buffered())
+		head, err := framed(m, lines[1:], model.Packed(begin))
 		return io.MultiReader(strings.NewReader(head), in), err
 	}
 }
@@ -140,12 +141,9 @@ func readHead(in *bufio.Reader) ([]string, error) {
 	}
 }
 
-// gzipMagic is what a gzip stream begins with (RFC 1952, 2.3.1).
-const gzipMagic = "\x1f\x8b"
-
 // framed is the head with which the rest is sent: how it was framed then means nothing to
 // the text that was saved, nor how it was compressed when it no longer is ("curl --compressed").
-func framed(status, headers []string, compressed bool) (string, error) {
+func framed(status, headers []string, packed string) (string, error) {
 	var head strings.Builder
 	fmt.Fprintf(&head, "HTTP/1.1 %s %s\r\n", status[1], status[2])
 	for i, line := range headers {
@@ -157,7 +155,7 @@ func framed(status, headers []string, compressed bool) (string, error) {
 		case "transfer-encoding", "content-length", "connection", "trailer":
 			continue
 		case "content-encoding":
-			if !compressed {
+			if packed == "" || strings.Contains(line, "gzip") && packed != "compressed (gzip)" {
 				continue
 			}
 		}

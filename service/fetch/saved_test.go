@@ -75,6 +75,8 @@ func TestASavedAnswerIsReadHoweverItWasSaved(t *testing.T) {
 		"a length of the wire":      {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n" + page, nil, model.ClassOK, "", 200},
 		"compressed":                {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n\r\n" + pack(page), func(s *Saved) { s.Required = []string{".price"} }, model.ClassOK, "", 200},
 		"inflated by curl":          {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n\r\n" + page, func(s *Saved) { s.Required = []string{".price"} }, model.ClassOK, "", 200},
+		"compressed with brotli":    {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: br\r\n\r\n\x8b\x02\x80hello\x03", nil, model.ClassOutside, "undecodable", 200},
+		"brotli inflated by curl":   {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: br\r\n\r\n" + page, nil, model.ClassOK, "", 200},
 		"after a proxy's head":      {"HTTP/1.0 200 Connection established\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Too Many\r\nRetry-After: 7\r\n\r\n", nil, model.ClassTooFast, "", 429},
 		"after redirects":           {"HTTP/1.1 301 Moved\r\nLocation: /a\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\nno", nil, model.ClassAccessRestricted, "target_403", 403},
 		"a head without a body":     {"HTTP/1.1 200 OK\r\nServer: x", nil, model.ClassOutside, "empty_body", 200},

@@ -195,7 +195,7 @@ func (r *result) begin(call jobCall) (err error) {
 	if errors.Is(end, io.EOF) {
 		p, is = call.d.InPlaceOfRows(head)
 	}
-	switch packed := rows.Packed(head); {
+	switch packed := model.Packed(head); {
 	case packed != "":
 		err = unusable("is %s, and not NDJSON", packed)
 	case is && p.State == model.JobReady:

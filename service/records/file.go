@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/rows"
 )
 
@@ -225,7 +226,7 @@ func layoutOf(r io.ReaderAt, size int64, path string) (layout, error) {
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return l, err
 	}
-	if what := rows.Packed(head); what != "" {
+	if what := model.Packed(head); what != "" {
 		return l, fmt.Errorf("it is %s: %w", what, errPacked)
 	}
 	if bytes.HasPrefix(head, []byte("\ufeff")) {

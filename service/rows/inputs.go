@@ -160,7 +160,7 @@ func skipMark(br *bufio.Reader) error {
 		return errors.New("it is UTF-16; save it as UTF-8")
 	}
 	head, _ = br.Peek(br.Buffered())
-	if what := Packed(head); what != "" {
+	if what := model.Packed(head); what != "" {
 		return fmt.Errorf("it is %s: unpack it first", what)
 	}
 	return nil
