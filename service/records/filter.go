@@ -45,15 +45,14 @@ func ParseFilter(text string) (Filter, error) {
 // String is the filter as it was typed.
 func (f Filter) String() string { return f.text }
 
-// Fields are the fields that it asks about, each once; negated says that a term is that something does not hold.
-func (f Filter) Fields() (names []string, negated bool) {
+// Fields are the fields whose values it asks about, each once. has:NAME asks whether there is such a field.
+func (f Filter) Fields() (names []string) {
 	for _, t := range f.terms {
-		negated = negated || t.Not
-		if t.Op != query.Says && !slices.Contains(names, t.Name) {
+		if t.Op != query.Says && t.Op != query.Has && !slices.Contains(names, t.Name) {
 			names = append(names, t.Name)
 		}
 	}
-	return names, negated
+	return names
 }
 
 // Empty reports whether every row passes.

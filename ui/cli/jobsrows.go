@@ -54,9 +54,9 @@ kept beside the file that is read, as FILE.index.
 A filter is a list of terms that must all hold: word or "two words" anywhere in
 the row, field:part, field=value, field>5 (or <, >=, <=), has:field, and -term
 for the opposite. Quote a name with spaces, colons or other symbols:
-'"list price (USD)">5'. --jq keeps the rows for which the expression gives
-anything but false and null. --sort puts numbers before texts, and missing or
-null values last.
+'"list price (USD)">5'. A field that no row has is refused, but not that of
+has:. --jq keeps the rows for which the expression gives anything but false and
+null. --sort puts numbers before texts, and missing or null values last.
 
 --new-against writes only the rows whose --key is not in the other result. --diff
 writes every row that was added, removed or changed. Rows without the key,
@@ -143,7 +143,7 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 		err = checkReadable(ctx, file)
 	}
 	if err == nil {
-		err = r.checkColumns(ctx)
+		err = r.checkNames(ctx, q.Filter.Fields())
 	}
 	switch {
 	case err != nil:
@@ -183,9 +183,9 @@ func checkReadable(ctx context.Context, file *records.File) error {
 	return err
 }
 
-// checkColumns refuses a column that is in no row or is named twice.
-func (r *rowsRun) checkColumns(ctx context.Context) error {
-	if r.flags.Sort == "" && r.flags.Columns == nil {
+// checkNames refuses a column or a field of the filter that is in no row, and a column that is named twice.
+func (r *rowsRun) checkNames(ctx context.Context, fields []string) error {
+	if r.flags.Sort == "" && r.flags.Columns == nil && fields == nil {
 		return nil
 	}
 	p, err := r.file.Profile(ctx, nil)
@@ -194,6 +194,9 @@ func (r *rowsRun) checkColumns(ctx context.Context) error {
 	}
 	if r.flags.Sort != "" && p.Lacks(r.flags.Sort) {
 		return usage("--sort: no row has a column %s; --about lists the columns", textfile.Quote(r.flags.Sort))
+	}
+	if i := slices.IndexFunc(fields, p.Lacks); i >= 0 {
+		return usage("--filter: no row has a field %s; --about lists the columns", textfile.Quote(fields[i]))
 	}
 	for i, name := range r.flags.Columns {
 		switch {
@@ -204,22 +207,6 @@ func (r *rowsRun) checkColumns(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// tellFields says which fields of a filter are in no row. That need not be a mistake, because rows may lack fields.
-// If rows match a filter without negation, no field is missing.
-func (r *rowsRun) tellFields(ctx context.Context, f records.Filter, matched int64) error {
-	names, negated := f.Fields()
-	if len(names) == 0 || matched > 0 && !negated {
-		return nil
-	}
-	p, err := r.file.Profile(ctx, nil)
-	for _, name := range names {
-		if p.Lacks(name) {
-			r.say("--filter: no row has a field %s; --about lists the columns", textfile.Quote(name))
-		}
-	}
-	return err
 }
 
 // openRows opens a file, or the downloaded result of a job.
@@ -336,9 +323,6 @@ func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
 			return err
 		}
 		view.Rows = got.Rows
-		if err := r.tellFields(ctx, q.Filter, got.Rows.Len()); err != nil {
-			return err
-		}
 		if got.Failed > 0 {
 			r.warn("jq failed for %s, left out here: %s", text.Counted(int(got.Failed), "row"), got.First)
 		}

@@ -108,8 +108,7 @@ func (p *Page) feet(w int) []string {
 		}
 		out = append(out, t.Muted.Render(text.Cut(words, w)))
 	}
-	asked, _ := p.set.query.Filter.Fields()
-	for _, name := range asked {
+	for _, name := range p.set.query.Filter.Fields() {
 		if p.about.Lacks(name) {
 			out = append(out, t.Warn.Render(text.Cut(" ! no row has a field "+text.Clean(query.QuoteName(name)), w)))
 		}
