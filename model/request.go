@@ -20,9 +20,6 @@ type Sends struct {
 	// Exit is what chooses the exit: country, session and further parameters of
 	// the username.
 	Exit bool
-	// AnyNative addresses every product through the proxy, and leaves it to the
-	// service to refuse; else only those that the contract lists (service.md 5.2).
-	AnyNative bool
 	// Option says why an option of a product cannot be sent as the request asks, or nil;
 	// nil for a dialect that sends none.
 	Option func(o Option, r FetchRequest) error
@@ -99,7 +96,7 @@ func (r FetchRequest) viaProblem(c Sends) error {
 	case "", ViaAPI:
 		return nil
 	case ViaNative:
-		if !c.AnyNative && !product.NativeAccess() {
+		if !product.NativeAccess() {
 			return fmt.Errorf("%s has no native access (contract 5.2): use API", product.Label())
 		}
 		return nil

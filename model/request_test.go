@@ -15,7 +15,7 @@ func fetchable() FetchRequest {
 }
 
 func everything() Sends {
-	return Sends{Target: true, Exit: true, AnyNative: true, Dataset: true, InputFields: true}
+	return Sends{Target: true, Exit: true, Dataset: true, InputFields: true}
 }
 
 func contractAlone() Sends {
@@ -93,8 +93,8 @@ func TestNativeAccessNeedsAProductAndAPassword(t *testing.T) {
 	if got, want := fieldsOf(r.Problems(contractAlone())), []string{"via", "password"}; !slices.Equal(got, want) {
 		t.Errorf("by the contract alone: %v, want %v", got, want)
 	}
-	if got, want := fieldsOf(r.Problems(everything())), []string{"password"}; !slices.Equal(got, want) {
-		t.Errorf("by a dialect that leaves the product to the service: %v, want %v", got, want)
+	if got, want := fieldsOf(r.Problems(everything())), []string{"via", "password"}; !slices.Equal(got, want) {
+		t.Errorf("by a dialect that sends everything: %v, want %v", got, want)
 	}
 }
 

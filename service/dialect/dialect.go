@@ -87,7 +87,7 @@ func known() []Dialect {
 		{
 			name: "brightdata",
 			sends: model.Sends{
-				Target: true, Exit: true, AnyNative: true, Dataset: true, InputFields: true, JobSettings: true, NotShown: notShown,
+				Target: true, Exit: true, Dataset: true, InputFields: true, JobSettings: true, NotShown: notShown,
 				Option: brightDataOption, Browser: true, PageTool: "scrape_as_markdown",
 			},
 			engines: brightDataEngines, token: "token", readsCodes: true, rowCodes: true,

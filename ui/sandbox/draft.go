@@ -196,9 +196,6 @@ func (m *Model) check(d draft) (fetch.Report, []problem) {
 			out = append(out, problem{f, stop, p.Err.Error()})
 		}
 	}
-	if r := report.Request; r.Via == model.ViaNative && r.Zone.Name != "" && !r.Zone.Product.NativeAccess() {
-		out = append(out, problem{fieldVia, stop, r.Zone.Product.Label() + " has no native access (contract 5.2): use API"})
-	}
 	for _, n := range report.Notes {
 		out = append(out, problem{refusedField(n.About), note, n.Text})
 	}
