@@ -48,6 +48,8 @@ const (
 	Unmatched Kind = "unmatched rows"
 	// Lacking is Unmatched because records did not come that the service counted.
 	Lacking Kind = "lacking records"
+	// Unlisted launches a job of a data set that the service does not list.
+	Unlisted Kind = "unlisted data set"
 	// BadRows launches the good rows without the bad ones.
 	BadRows Kind = "bad rows"
 	// Unfitting takes a candidate although something speaks against it.

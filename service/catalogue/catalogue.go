@@ -66,6 +66,8 @@ type Listing struct {
 	// Problem says why the service was not asked, or did not answer as it should; "" without
 	// one.
 	Problem string
+	// Unlisted says that the service's list, as it is now, does not have what was looked for.
+	Unlisted bool
 	// Err is what the service's answer or its absence came to, nil where it was not asked or did answer.
 	Err error
 }
@@ -230,7 +232,7 @@ func (c *Catalogue) Dataset(ctx context.Context, key, name string) (model.Datase
 		return found, listed, err
 	}
 	if l.Problem, l.Err = listed.Problem, listed.Err; l.Problem == "" {
-		l.Problem = "it does not have " + model.Line(id, 60)
+		l.Problem, l.Unlisted = "it does not have "+model.Line(id, 60), true
 		return unlisted, l, nil
 	}
 	if keptErr == nil { // the service did not answer

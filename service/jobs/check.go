@@ -161,6 +161,9 @@ func (l *Launching) describe(ctx context.Context, r *Report, shape *rows.Shape) 
 	case listing.Problem != "":
 		r.note("dataset", "the fields are from %s; the service's list: %s", listing.Origin(l.cfg.InputLists.Now()), listing.Problem)
 	}
+	if listing.Unlisted {
+		r.ask(ask.Question{Kind: ask.Unlisted, About: c.ID, Text: "the service does not list the data set " + c.ID})
+	}
 	m, err := c.Method(r.Request.Settings.Discover)
 	if err != nil {
 		return model.BadField("discover", "%s: %w", c.ID, err)

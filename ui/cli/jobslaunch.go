@@ -23,6 +23,7 @@ type newJobFlags struct {
 	Sample         int        `flag:"sample" help:"launch only the first N good rows"`
 	OnlyUnlaunched bool       `flag:"only-unlaunched" help:"leave out inputs that jobs of the last hour have, for example after a --sample; needs --again if the inputs of one of these jobs are not known"`
 	GoodRows       bool       `flag:"good-rows" help:"launch the good rows and keep the bad ones in a file"`
+	Unlisted       bool       `flag:"unlisted" help:"launch it even if the service does not list the data set"`
 	Rejects        string     `flag:"rejects" help:"with --good-rows: file for the bad rows (default: a file in the downloads folder)"`
 	SaveList       string     `flag:"save-list" help:"save all good rows as a new list of this name"`
 	Once           string     `flag:"once" help:"launch one job under this name, which never expires: a second launch of the profile under it, whatever its inputs, sends nothing, prints the first job as JSON and ends with 32 (31 if that job may have started); a launch that the service refused frees it"`
@@ -131,6 +132,9 @@ func launchNew(ctx context.Context, t *task, f newJobFlags, args []string) (prin
 	given := ask.Answers{}
 	if f.GoodRows {
 		given.Always(ask.BadRows)
+	}
+	if f.Unlisted {
+		given.Always(ask.Unlisted)
 	}
 	r, err := t.check(ctx, d, f.launchFlags)
 	if err != nil {

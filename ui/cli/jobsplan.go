@@ -158,6 +158,7 @@ var answers = map[ask.Kind]struct {
 	ask.SameInputs:    {"--again launches it", exitLaunchedBefore},
 	ask.UnknownInputs: {"remove by hand what they have and launch the rest without --only-unlaunched, or add --again to launch what no other job has", exitUsage},
 	ask.BadRows:       {"--good-rows launches GOODROWS and keeps the others in a file", exitUsage},
+	ask.Unlisted:      {"'zonedeck datasets list' has those that it lists; --unlisted launches it", exitUsage},
 	ask.Unsettled:     {"'COMMAND settle JOB' looks for one that may have started; --yes launches it", exitUsage},
 	ask.Unmatched:     {"--yes launches INPUTS", exitUsage},
 	ask.Lacking:       {"'COMMAND download JOB -o FILE --force' asks for the result again; --yes launches INPUTS", exitUsage},
