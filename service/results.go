@@ -25,7 +25,7 @@ func OpenResult(paths config.Paths, job model.Job) (*records.File, error) {
 }
 
 func openRows(paths config.Paths, path string, want records.Identity) (*records.File, error) {
-	return records.Open(path, records.Options{Temp: paths.RowsDir(), Keep: textfile.Write, Want: want})
+	return records.Open(path, records.Options{Temp: paths.RowsDir(), Keep: textfile.WriteBeside, Want: want})
 }
 
 // NamesFile reports whether a name means a file. A name like job-1 means a job of the ledger, even if there is a file

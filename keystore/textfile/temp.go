@@ -81,8 +81,8 @@ func (t *Temp) Keep() error {
 	return err
 }
 
-// keepNew is Keep for an empty place. If something is there, the error wraps os.ErrExist.
-func (t *Temp) keepNew() error {
+// KeepNew is Keep for an empty place. If something is there, the error wraps os.ErrExist.
+func (t *Temp) KeepNew() error {
 	err := t.Sync()
 	if err == nil {
 		err = t.link()

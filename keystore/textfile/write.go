@@ -10,15 +10,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
-// Write replaces the file at path by b, as WriteFunc does. It creates a missing
-// folder (0700).
+// Write replaces one of the program's own files by b, as WriteFunc does. It creates a
+// missing folder (0700). A symbolic link stays a link: the file that it leads to is
+// replaced.
 func Write(path string, b []byte) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = WriteFunc(context.Background(), path, copyOf(b)) // a pipe could block here: path is a file
+		at := path
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			at = target
+		}
+		err = WriteBeside(at, b)
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -26,34 +32,60 @@ func Write(path string, b []byte) error {
 	return nil
 }
 
-// WriteFunc replaces the file at path by what fill writes. The file appears
-// complete or not at all, with mode 0600. It and its folder are on disk when
-// WriteFunc returns. An error of fill is returned wrapped, together with errors of
+// WriteBeside is Write for a folder that exists and need not be the program's own, and so refuses a link.
+func WriteBeside(path string, b []byte) error {
+	return WriteFunc(context.Background(), path, copyOf(b)) // a pipe could block here: path is a file
+}
+
+// WriteFunc replaces the file at path by what fill writes, if Output accepts it. The
+// file appears complete or not at all, with mode 0600. It and its folder are on disk
+// when WriteFunc returns. An error of fill is returned wrapped, together with errors of
 // the cleanup.
 //
-// A symbolic link stays a link: the file that it leads to is replaced. A device or a
-// pipe is written to. If ctx ends while a pipe has no reader, the error is the cause
-// of ctx. A folder is refused.
+// A device or a pipe is written to. If ctx ends while a pipe has no reader, the error is
+// the cause of ctx.
 func WriteFunc(ctx context.Context, path string, fill func(io.Writer) error) error {
-	info, err := os.Stat(path)
+	file, err := Output(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case info.IsDir():
-		return fmt.Errorf("%s is a folder: name a file", path)
-	case !info.Mode().IsRegular():
+	case file == "":
 		return writeInto(ctx, path, fill)
-	default:
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return err
-		}
 	}
 	t, err := NewTemp(path)
 	if err != nil {
 		return err
 	}
 	return replace(t, fill)
+}
+
+// Output says what it is to write to a place: file is the absolute name of a file that is
+// there or not yet, or empty for a device or a pipe. A folder is refused. So is a link,
+// because whoever may write to its folder decides where it leads, but for the system's
+// own to a device or a pipe, such as /dev/stdout. The errors are *fs.PathErrors.
+func Output(path string) (file string, err error) {
+	if file, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	refuse := func(text string) (string, error) {
+		return "", &fs.PathError{Op: "write", Path: path, Err: errors.New(text)}
+	}
+	at, err := os.Lstat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return file, nil
+	}
+	info, missing := os.Stat(file)
+	switch {
+	case err != nil:
+		return "", err
+	case missing == nil && info.IsDir():
+		return refuse("this is a folder: name a file in it")
+	case at.Mode()&fs.ModeSymlink != 0 && (missing != nil || info.Mode().IsRegular() || !strings.HasPrefix(file, "/dev/") && !strings.HasPrefix(file, "/proc/")):
+		return refuse("this is a link, and nothing is written through a link: name the file itself, or another one")
+	case missing == nil && !info.Mode().IsRegular():
+		return "", nil
+	}
+	return file, missing
 }
 
 // WriteNew is WriteFunc for a new file. If something has that name, before or after fill, it stays as it is and the
@@ -67,7 +99,7 @@ func WriteNew(path string, fill func(io.Writer) error) error {
 		return err
 	}
 	if err = fill(t); err == nil {
-		err = t.keepNew()
+		err = t.KeepNew()
 	}
 	return errors.Join(err, t.Discard())
 }
@@ -116,6 +148,9 @@ func writeInto(ctx context.Context, path string, fill func(io.Writer) error) err
 	f, err := openInto(ctx, path)
 	if err != nil {
 		return err
+	}
+	if info, err := f.Stat(); err != nil || info.Mode().IsRegular() { // it was replaced meanwhile
+		return errors.Join(&fs.PathError{Op: "write", Path: path, Err: errors.New("it is no device or pipe any more")}, err, f.Close())
 	}
 	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) }) // a file without deadlines does not block
 	defer stop()

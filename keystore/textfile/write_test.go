@@ -126,6 +126,28 @@ func TestWriteFollowsALink(t *testing.T) {
 	}
 }
 
+func TestNothingIsWrittenThroughALink(t *testing.T) {
+	dir := t.TempDir()
+	target, link, dangling := filepath.Join(dir, "target"), filepath.Join(dir, "link"), filepath.Join(dir, "dangling")
+	noerr.Must(t, os.WriteFile(target, []byte("kept"), 0o600))
+	for path, to := range map[string]string{link: target, dangling: "nothing"} {
+		if err := os.Symlink(to, path); err != nil {
+			if runtime.GOOS == "windows" {
+				t.Skipf("symbolic links need a right that may be missing on Windows: %v", err)
+			}
+			t.Fatal(err)
+		}
+		want := "write " + path + ": this is a link, and nothing is written through a link: name the file itself, or another one"
+		if err := WriteBeside(path, []byte("new")); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if b, rerr := os.ReadFile(target); string(b) != "kept" || len(entries) != 3 || err != nil || rerr != nil {
+		t.Errorf("%q, %v, %v, %v", b, entries, err, rerr)
+	}
+}
+
 func TestWriteNamesTheFileItCannotWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	noerr.Must(t, os.WriteFile(file, nil, 0o600))

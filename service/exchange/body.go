@@ -176,12 +176,17 @@ type Received struct {
 	path string         // where the body goes when it is kept
 }
 
-// Keep moves a body on disk to its place. If that fails, the body stays in a file next to it.
-func (g *Received) Keep() error {
+// Keep moves a body on disk to its place. Without replace, a file that is there stays. If that fails, the body stays in
+// a file next to it.
+func (g *Received) Keep(replace bool) error {
 	if g.file == nil {
 		return nil
 	}
-	err := g.file.Keep()
+	keep := g.file.KeepNew
+	if replace {
+		keep = g.file.Keep
+	}
+	err := keep()
 	if err == nil {
 		g.Ref.File = g.path
 		return nil

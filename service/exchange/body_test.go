@@ -38,7 +38,7 @@ func TestTheSizeOfABodyDecidesWhereItIsKept(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bodies")
 			b := Bodies{Dir: dir, Memory: memory, Cap: limit}
 			got := Receive(b.Sink(b.Path("f-1")), r, nil)
-			noerr.Want(t, got.Keep())
+			noerr.Want(t, got.Keep(true))
 			if got.Err != nil || got.Ref.Incomplete || got.Ref.Cut != c.cut || got.Ref.Size != int64(c.kept) || got.Ref.SHA256 != hex.EncodeToString(sum[:]) || string(got.Head) != want {
 				t.Errorf("%d bytes %s: %+v", size, name, got)
 			}
@@ -125,14 +125,14 @@ func TestABodyIsInItsPlaceOnceItIsKept(t *testing.T) {
 	got.Discard()
 	want(1, "the page before")
 	got = receive()
-	if err := got.Keep(); err != nil || got.Ref.File != place {
+	if err := got.Keep(true); err != nil || got.Ref.File != place {
 		t.Errorf("%s, %v", got.Ref.File, err)
 	}
 	want(1, "abcd")
 
 	got = receive()
 	got.file.Close() // the disk is gone
-	if err := got.Keep(); err == nil || got.Ref.File == place {
+	if err := got.Keep(true); err == nil || got.Ref.File == place {
 		t.Errorf("%s, %v", got.Ref.File, err)
 	}
 	got.Discard() // removes nothing: the result refers to the file

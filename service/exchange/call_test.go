@@ -333,7 +333,7 @@ func TestABodyWhoseFileFailsIsCutWhereItEnds(t *testing.T) {
 func TestTheFolderOfBodiesIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bodies")
 	got := Receive(Bodies{Memory: 1}.Sink(filepath.Join(dir, "a")), strings.NewReader("abcd"), nil)
-	noerr.Must(t, got.Keep())
+	noerr.Must(t, got.Keep(true))
 	at, err := os.Stat(dir)
 	if err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o700 || got.Ref.File == "" {
 		t.Errorf("%v, %v", at, err)

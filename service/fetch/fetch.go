@@ -102,7 +102,7 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		landed()
 		return model.FetchResult{}, err
 	}
-	if err := t.body.Keep(); err != nil {
+	if err := t.body.Keep(d.OK() && !t.body.Ref.Cut); err != nil {
 		d.Evidence = append(d.Evidence, model.Evidence{Kind: "error", Text: fmt.Sprintf("the body stays in %s: %v", t.body.Ref.File, err)})
 	}
 	res := model.FetchResult{

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
@@ -243,20 +243,13 @@ func (rn *Runner) destination(ctx context.Context, job model.Job, to Destination
 	case folder:
 		to.File = filepath.Join(to.File, name)
 	}
-	if to.File, err = filepath.Abs(to.File); err != nil {
-		return to, fmt.Errorf("download to %s: %w", to.File, err)
-	}
-	switch at, err := os.Stat(to.File); {
-	case errors.Is(err, fs.ErrNotExist):
+	switch name, err = textfile.Output(to.File); {
 	case err != nil:
 		return to, fmt.Errorf("download: %w", err)
-	case !at.Mode().IsRegular():
+	case name == "":
 		return to, model.BadField("dest", "%s is not a file", to.File)
-	default: // a link stays a link
-		if to.File, err = filepath.EvalSymlinks(to.File); err != nil {
-			return to, fmt.Errorf("download: %w", err)
-		}
 	}
+	to.File = name
 	return to, nil
 }
 

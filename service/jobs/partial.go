@@ -143,7 +143,7 @@ func (p *partial) writeState() error {
 		return err
 	}
 	p.known = text
-	return textfile.Write(p.dest+stateSuffix, text)
+	return textfile.WriteBeside(p.dest+stateSuffix, text)
 }
 
 // dropState removes what is known about the partial file, unless another download has begun.

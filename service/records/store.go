@@ -122,10 +122,10 @@ func decode(b []byte, seen stamp, format Format) (x index, about Profile, ok boo
 
 var errForeign = errors.New("what is there is no index")
 
-// readIndex reads up to n bytes of the index beside the file, none where there is none. What is there and is no index
-// is errForeign: it belongs to somebody else.
+// readIndex reads up to n bytes of the index beside the file, none where there is none. What is there and is no index,
+// or a link, is errForeign: it belongs to somebody else.
 func (f *File) readIndex(n int64) ([]byte, error) {
-	info, err := os.Stat(f.path + extension)
+	info, err := os.Lstat(f.path + extension)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

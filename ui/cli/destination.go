@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -18,8 +17,10 @@ import (
 type destination struct {
 	stream io.Writer // standard output; nil for a file
 	name   string
-	// file is the absolute name of a regular file, with links resolved; "" for a device.
+	// file is the absolute name of a regular file, which is there or not; "" for a device.
 	file string
+	// taken says that a file is there, which a success alone replaces.
+	taken bool
 	// visible says that a person reads the stream, which then gets no control characters.
 	visible bool
 }
@@ -30,31 +31,22 @@ func (a *app) destination(name string) (destination, error) {
 	if name == "-" {
 		return a.stdout(), nil
 	}
-	info, err := os.Stat(name)
-	file := name
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return destination{}, fail(exitState, "-o: %w", err)
-	case info.IsDir():
-		return destination{}, fail(exitState, "-o %s: this is a folder: name a file in it", name)
-	case a.isStdout(info):
+	if info, err := os.Stat(name); err == nil && a.isStdout(info) {
 		// The shell opened this file; replacing it would leave the shell's empty.
 		return a.stdout(), nil
-	case !info.Mode().IsRegular():
-		return destination{name: name}, nil
-	default:
-		if file, err = filepath.EvalSymlinks(name); err != nil {
-			return destination{}, fail(exitState, "-o: %w", err)
-		}
 	}
-	if file, err = filepath.Abs(file); err != nil {
+	file, err := textfile.Output(name)
+	switch {
+	case err != nil:
 		return destination{}, fail(exitState, "-o: %w", err)
+	case file == "":
+		return destination{name: name}, nil
 	}
 	if err := textfile.Probe(file); err != nil {
-		return destination{}, fail(exitState, "-o %s: the folder cannot be written to: %w; nothing was sent", name, err)
+		return destination{}, fail(exitState, "-o %s: the folder cannot be written to: %w; nothing was sent or written", name, err)
 	}
-	return destination{name: name, file: file}, nil
+	_, missing := os.Lstat(file)
+	return destination{name: name, file: file, taken: missing == nil}, nil
 }
 
 func (a *app) stdout() destination {

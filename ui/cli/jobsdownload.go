@@ -87,7 +87,7 @@ func download(ctx context.Context, t *task, f downloadFlags, args []string) (pri
 	var exists *jobs.ExistsError
 	var foreign *jobs.ForeignError
 	if errors.As(err, &exists) || errors.As(err, &foreign) {
-		return printed{}, fail(exitState, "%w; --force replaces it", err)
+		return printed{}, usage("%w; --force replaces it", err)
 	}
 	if err != nil {
 		return printed{}, t.failedJob(ctx, job, err)

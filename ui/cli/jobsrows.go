@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -129,8 +128,8 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 		if dest, err = a.destination(f.Output); err != nil {
 			return err
 		}
-		if _, err := os.Stat(f.Output); err == nil && dest.file != "" && !f.Force {
-			return fail(exitState, "-o %s: this file already exists; --force replaces it", f.Output)
+		if dest.taken && !f.Force {
+			return usage("-o %s: this file already exists; --force replaces it", f.Output)
 		}
 	}
 	file, err := a.openRows(ctx, name)

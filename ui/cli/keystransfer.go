@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,7 +80,7 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 	default:
 		return usageKind("--as", f.As, "csv, json or prometheus")
 	}
-	path, err := outputPath(f.Output)
+	dest, err := t.app.destination(f.Output)
 	if err != nil {
 		return err
 	}
@@ -93,40 +92,18 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 	if none := t.noKeys(audit); none != "" {
 		return fail(exitChecksFailed, "%s; nothing was written", none)
 	}
-	var b bytes.Buffer
-	if err := write(&b, audit); err != nil {
-		return fail(exitState, "write the keys: %w", err)
-	}
-	if f.Output == "-" {
-		if _, err := t.app.Stdout.Write(b.Bytes()); err != nil {
-			return fail(exitState, "write the keys: %w", err)
+	err = dest.writeBy(ctx, "the keys", func(w io.Writer) error {
+		if file, is := w.(*textfile.Temp); is && f.As == formPrometheus {
+			if err := file.Chmod(0o644); err != nil { // the collector runs as another user, and the file holds no secret
+				return err
+			}
 		}
-		return nil
+		return write(w, audit)
+	})
+	if err == nil && dest.stream == nil {
+		t.app.say("zonedeck: %s written to %s", text.Counted(len(audit.Keys), "key"), sanitizeLine(f.Output))
 	}
-	err = textfile.Write(path, b.Bytes())
-	if err == nil && f.As == formPrometheus {
-		err = os.Chmod(path, 0o644) // the collector runs as another user, and the file holds no secret
-	}
-	if err != nil {
-		return fail(exitState, "write the keys: %w", err)
-	}
-	t.app.say("zonedeck: %s written to %s", text.Counted(len(audit.Keys), "key"), sanitizeLine(f.Output))
-	return nil
-}
-
-// outputPath is the absolute name of -o's file, or "-". The folder must exist.
-func outputPath(output string) (string, error) {
-	if output == "-" {
-		return output, nil
-	}
-	path, err := filepath.Abs(output)
-	if err != nil {
-		return "", fail(exitState, "-o: %w", err)
-	}
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return "", fail(exitState, "-o %s: %s is not a folder: make it first; nothing was written", sanitizeLine(output), sanitizeLine(filepath.Dir(output)))
-	}
-	return path, nil
+	return err
 }
 
 type importFlags struct {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -288,7 +289,11 @@ func wrongCountry(country string) error {
 // reportFetch writes the body and the verdict.
 func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destination, f requestFlags) error {
 	a := t.app
-	if f.Output != "" || !f.JSON {
+	stays := dest.taken && fetchExit(r) != exitOK
+	switch {
+	case stays:
+		a.warn("-o %s: the file that is there stays, because the fetch did not succeed; what came is in %s", f.Output, cmp.Or(r.Body.File, "the history"))
+	case f.Output != "" || !f.JSON:
 		if err := dest.write(ctx, r.Body); err != nil {
 			a.verdict(exitState, sanitizeLine(verdict(r))) // the page arrived and was paid for
 			return err
@@ -306,7 +311,7 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 		if r.KeyName == service.EnvKey {
 			out.KeyReplaces = t.Keys.Replaced()
 		}
-		if f.Output != "" {
+		if f.Output != "" && !stays {
 			out.BodyFile = f.Output
 		} else {
 			attachBody(&out, r.Body, t.Paths.BodiesDir())

@@ -116,7 +116,7 @@ func writeCode(name, text string, replace bool) (string, error) {
 	if _, err := os.Lstat(file); err == nil && !replace {
 		return "", &fs.PathError{Op: "write", Path: name, Err: fs.ErrExist}
 	}
-	return file, textfile.Write(file, []byte(text))
+	return file, textfile.WriteBeside(file, []byte(text))
 }
 
 // saveNew writes a file that is not there yet, and names it.
