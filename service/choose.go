@@ -132,6 +132,9 @@ func (s *Service) mentioned(name string) bool {
 // completed adds the environment's key and password to the profile of a real account.
 func (o Options) completed(p model.Profile) (model.Profile, error) {
 	if p.CA != "" {
+		if err := textfile.Trusted(p.CA); err != nil { // whoever writes it can read what is sent
+			return p, err
+		}
 		if _, err := os.Stat(p.CA); err != nil {
 			return p, config.Mistake("ca of profile %q: %w", p.Name, err)
 		}

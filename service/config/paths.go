@@ -73,7 +73,7 @@ func (p Paths) Trusted() error {
 	}
 	places := []string{
 		p.RulesFile(), p.ContractsDir(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.RequestsDir(), p.ListsDir(), p.InboxDir(),
-		p.EmulatorDir(), p.EmulatorFile(), p.FiltersFile(), p.LogFile(), p.LedgerFile() + ".log",
+		p.EmulatorDir(), p.EmulatorFile(), p.FiltersFile(), p.LogFile(), p.LedgerFile() + ".log", p.MigrationFile(),
 	}
 	for _, database := range []string{p.JournalFile(), p.LedgerFile(), p.WorkFile(), p.InboxFile(), p.DriftFile()} {
 		places = append(places, database, database+"-wal")
@@ -141,6 +141,9 @@ func (p Paths) SecretsDir() string { return filepath.Join(p.Data, "secrets") }
 
 // JournalFile is the database of the history.
 func (p Paths) JournalFile() string { return filepath.Join(p.Data, "journal.db") }
+
+// MigrationFile says how far a migration of secrets is.
+func (p Paths) MigrationFile() string { return filepath.Join(p.Data, "migration.json") }
 
 // LedgerFile is the database of jobs; its log lies beside it.
 func (p Paths) LedgerFile() string { return filepath.Join(p.Data, "ledger.db") }

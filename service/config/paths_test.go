@@ -64,7 +64,7 @@ func TestEachOfTheProgramsOwnFilesIsJudged(t *testing.T) {
 	noerr.Must(t, p.Ensure())
 	for _, path := range []string{
 		p.RulesFile(), filepath.Join(p.ContractsDir(), "shop.toml"), p.KeysFile(), filepath.Join(p.RotationsDir(), "r.json"), p.SecretsDir(),
-		p.JournalFile(), p.JournalFile() + "-wal", p.LedgerFile(), p.LedgerFile() + ".log", p.WorkFile(), p.InboxFile(), p.DriftFile(), p.FiltersFile(), p.LogFile(),
+		p.JournalFile(), p.JournalFile() + "-wal", p.LedgerFile(), p.LedgerFile() + ".log", p.WorkFile(), p.InboxFile(), p.DriftFile(), p.FiltersFile(), p.LogFile(), p.MigrationFile(),
 	} {
 		noerr.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		noerr.Must(t, os.WriteFile(path, nil, 0o600))

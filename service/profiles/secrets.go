@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 
 	"zonedeck/keystore"
@@ -14,7 +13,7 @@ import (
 // secretFiles are what is read and changed about secrets.
 func (ps *Profiles) secretFiles() secrets.Files {
 	return secrets.Files{
-		Config: ps.cfg.InUse.Path(), Journal: filepath.Join(ps.cfg.Paths.Data, "migration.json"), Keys: ps.inventory, Store: ps.cfg.Secrets,
+		Config: ps.cfg.InUse.Path(), Journal: ps.cfg.Paths.MigrationFile(), Keys: ps.inventory, Store: ps.cfg.Secrets,
 		Guard: guard{ps}, Jobs: ps.cfg.Jobs,
 	}
 }
