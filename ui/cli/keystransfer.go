@@ -197,6 +197,9 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 		return keys, nil
 	case formCSV, formJSON:
 	default:
+		if f.As == "" {
+			return nil, usage("import keys from %s: its ending does not say what it is: --as csv or --as json does", source)
+		}
 		return nil, usageKind("--as", as, "csv, json or env")
 	}
 	in, err := t.app.open(ctx, source)
