@@ -45,6 +45,9 @@ type Options struct {
 	Log     *slog.Logger
 	// Version is the program's version, for files that name their creator.
 	Version string
+	// Program is the file of this program, which serves the embedded emulator in a process of its own. Empty serves it in
+	// this process.
+	Program string
 	// Say prints one line for the operator.
 	Say func(format string, args ...any)
 
@@ -119,7 +122,7 @@ const ReadAtOnce = 64 << 10
 
 // emulator is the embedded emulator of this user.
 func (o Options) emulator(paths config.Paths) *local.Emulator {
-	return local.New(paths, o.Getenv, o.Now, o.Log)
+	return local.New(paths, o.Getenv, o.Now, o.Log).ServedBy(o.Program, o.Version)
 }
 
 // Open reads the configuration and opens the files. It does no network I/O: the
@@ -376,16 +379,6 @@ func (s *Service) Ahead() time.Duration {
 		return 0
 	}
 	return s.Local.Ahead()
-}
-
-// EmulatorEnds reports whether this process runs the embedded emulator in use. If so,
-// its addresses are dead once the Service is closed.
-func (s *Service) EmulatorEnds() bool {
-	if s.Local == nil {
-		return false
-	}
-	_, runsHere := s.Local.Place()
-	return runsHere
 }
 
 // CurrentProfile is the profile in use as currently known. It does no I/O.

@@ -195,6 +195,9 @@ func (p Paths) EmulatorDir() string { return filepath.Join(p.Data, "emulator") }
 // EmulatorFile says where the running embedded emulator listens.
 func (p Paths) EmulatorFile() string { return filepath.Join(p.State, "emulator.json") }
 
+// EmulatorLog has what went wrong in the running embedded emulator.
+func (p Paths) EmulatorLog() string { return filepath.Join(p.State, "emulator.log") }
+
 // FiltersFile holds the filters that were kept.
 func (p Paths) FiltersFile() string { return filepath.Join(p.State, "filters.json") }
 

@@ -2,17 +2,18 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
@@ -23,26 +24,32 @@ import (
 )
 
 const (
-	attachTimeout = 5 * time.Second       // for another process to finish its start
-	attachPause   = 30 * time.Millisecond // between two reads of its announcement
+	startTimeout  = 20 * time.Second      // for the emulator to serve: everything else on the machine may start meanwhile
+	attachPause   = 20 * time.Millisecond // between two looks for it
 	answerTimeout = time.Second           // loopback answers quickly even on a busy machine
-	endPatience   = 5 * time.Second       // for an emulator that started too late
+	endPatience   = 5 * time.Second       // for an emulator to end
 )
 
-// Emulator is this user's one embedded emulator: run by this process or by
-// another one that started it first. The lock on its state folder decides; the
-// announcement file tells the other processes where it listens.
+// Emulator is this user's one embedded emulator as one of its users has it. A process of the same program serves it
+// (ServeUsers) and ends after its last user. The lock on the state folder decides which process that is, the
+// announcement file says where it listens, and each user holds a lock of its own until it ends, however it ends.
 type Emulator struct {
 	paths    config.Paths
 	log      *slog.Logger
 	now      func() time.Time
+	program  string        // what serves it; empty serves it in this process
+	env      []string      // of the program
+	build    string        // of this program
 	proxy    string        // address of its proxy; empty is 33335 or the next free port
 	chromium string        // the browser's program; empty looks in PATH
-	wait     time.Duration // for another process to finish its start
+	wait     time.Duration // for the emulator to serve
 
 	mu      sync.Mutex       // guards the fields below; never held during network or disk access
-	server  *emulator.Server // nil while another process runs it
+	server  *emulator.Server // if this process serves it
+	users   *flock.Flock     // this user's lock; nil before the first use
 	ready   emulator.Ready
+	notes   []string // this user's own
+	started bool     // this user has started it
 	known   bool
 	closed  bool
 	attempt *attempt // the current search; nil if there is none
@@ -69,7 +76,7 @@ func (e *UnavailableError) Error() string { return e.Err.Error() }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // errClosed is returned after the session has ended.
-var errClosed = errors.New("the embedded emulator has been ended")
+var errClosed = errors.New("the embedded emulator is no longer used here")
 
 // Environment variables: EnvProxy is the address of the embedded emulator's proxy. EnvChromium names the browser
 // that the emulator runs; other programs use it too.
@@ -79,33 +86,35 @@ const (
 )
 
 // New is the embedded emulator of this user, by the machine's clock. It does no I/O: the first call that needs the
-// emulator finds or starts it.
+// emulator finds it or has it started.
 func New(paths config.Paths, getenv func(string) string, now func() time.Time, log *slog.Logger) *Emulator {
-	return &Emulator{paths: paths, log: log, now: now, proxy: getenv(EnvProxy), chromium: getenv(EnvChromium), wait: attachTimeout}
+	return &Emulator{paths: paths, log: log, now: now, env: environment(getenv), proxy: getenv(EnvProxy), chromium: getenv(EnvChromium), wait: startTimeout}
 }
 
-// WithPatience sets how long another process may take to finish its start; without it, five seconds.
+// ServedBy has the emulator served by a process of its own, which runs this program of that version. Without it, the
+// process that starts the emulator serves it.
+func (e *Emulator) ServedBy(program, version string) *Emulator {
+	e.program, e.build = program, version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		e.build += " " + info.Main.Version // has the revision
+	}
+	return e
+}
+
+// WithPatience sets how long the emulator may take until it serves.
 func (e *Emulator) WithPatience(d time.Duration) *Emulator {
 	e.wait = d
 	return e
 }
 
-// ensure returns the addresses of a live emulator and starts one from its saved
+// ensure returns the addresses of a live emulator and has one started from its saved
 // state if necessary. A caller whose context ends returns at once; the search goes
 // on for the others.
 func (e *Emulator) ensure(ctx context.Context) (emulator.Ready, error) {
 	e.mu.Lock()
-	switch {
-	case e.closed:
+	if e.closed {
 		e.mu.Unlock()
 		return emulator.Ready{}, errClosed
-	case e.server != nil:
-		ready, changed := e.current()
-		e.mu.Unlock()
-		if changed {
-			e.announceAgain(ready)
-		}
-		return ready, nil
 	}
 	a := e.attempt
 	if a == nil {
@@ -123,112 +132,158 @@ func (e *Emulator) ensure(ctx context.Context) (emulator.Ready, error) {
 	}
 }
 
-// current reads the keys, the zones and the clock of the emulator that this process runs. The
-// caller holds mu.
-func (e *Emulator) current() (ready emulator.Ready, changed bool) {
-	e.ahead.Store(int64(e.server.Ahead()))
-	now := e.server.Ready()
-	changed = !reflect.DeepEqual(now.Keys, e.ready.Keys) || !reflect.DeepEqual(now.Zones, e.ready.Zones)
-	e.ready.Keys, e.ready.Zones = now.Keys, now.Zones
-	return e.ready, changed
-}
-
-// search runs the attempt. If the session ends meanwhile, an emulator that it
-// started is shut down again.
+// search runs the attempt.
 func (e *Emulator) search(ctx context.Context, a *attempt) {
 	defer a.cancel()
-	server, ready, err := e.find(ctx)
+	ready, err := e.find(ctx)
 	e.mu.Lock()
-	late := e.closed
+	defer e.mu.Unlock()
 	e.attempt = nil
 	switch {
-	case late:
+	case e.closed:
 		err = errClosed
 	case err == nil:
-		e.server, e.ready, e.known = server, ready, true
+		e.ready, e.known = ready, true
 	}
 	if a.ready = ready; err != nil {
 		a.err = &UnavailableError{err}
 	}
-	e.mu.Unlock()
-	if late && server != nil {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
-		defer cancel()
-		if err := e.end(stop, server); err != nil {
-			e.log.Warn("shutting down an emulator that started after the session ended", "error", err)
-		}
-	}
 	close(a.done)
 }
 
-// find returns the emulator that answers, or starts one. server is nil if another
-// process runs it.
-func (e *Emulator) find(ctx context.Context) (*emulator.Server, emulator.Ready, error) {
+// find returns the emulator that answers, or has one started.
+func (e *Emulator) find(ctx context.Context) (emulator.Ready, error) {
 	e.mu.Lock()
-	ready, known := e.ready, e.known
+	ready, known, here := e.ready, e.known, e.server != nil
 	e.mu.Unlock()
-	if known && e.alive(ctx, ready) {
-		if announced, found := e.readAnnouncement(); found && announced.API == ready.API {
-			ready = announced // with the keys and zones of now
+	if known {
+		if now, answers := e.alive(ctx, ready); answers || here {
+			return now, nil
 		}
-		return nil, ready, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.wait)
 	defer cancel()
-	for {
-		server, ready, err := e.attachOrStart(ctx)
-		if !errors.Is(err, emulator.ErrStateInUse) {
-			return server, ready, err
+	err := e.use(ctx)
+	for err == nil {
+		if a, found := e.announced(ctx); found {
+			e.noteBuild(a)
+			return a.Ready, nil
+		}
+		if err = e.start(ctx); err != nil {
+			break
 		}
 		select {
 		case <-time.After(attachPause):
 		case <-ctx.Done():
-			return nil, emulator.Ready{}, fmt.Errorf("another zonedeck%s holds %s but its emulator does not answer: end that process and try again", e.owner(), e.paths.EmulatorDir())
+			err = fmt.Errorf("another zonedeck%s holds %s but its emulator does not answer: end that process and try again", e.owner(), e.paths.EmulatorDir())
 		}
+	}
+	if ctx.Err() != nil {
+		return emulator.Ready{}, err
+	}
+	return e.serveAlone(ctx, err)
+}
+
+// use takes this user's lock, which is held until Close. An emulator of another build that nobody uses ends.
+func (e *Emulator) use(ctx context.Context) error {
+	e.mu.Lock()
+	held := e.users != nil
+	e.mu.Unlock()
+	if held {
+		return nil
+	}
+	if err := os.MkdirAll(e.paths.State, 0o700); err != nil {
+		return err
+	}
+	lock := e.userLock()
+	if a, found := e.readAnnouncement(); found && a.Build != "" && a.Build != e.build {
+		if unused, _ := lock.TryLock(); unused {
+			_ = errors.Join(os.Remove(e.paths.EmulatorFile()), lock.Unlock())
+		}
+	}
+	if _, err := lock.TryRLockContext(ctx, attachPause); err != nil {
+		return fmt.Errorf("locking the embedded emulator: %w", err)
+	}
+	e.mu.Lock()
+	e.users = lock
+	e.mu.Unlock()
+	return nil
+}
+
+// userLock is the lock that all users share; who has it alone knows that there is none.
+func (e *Emulator) userLock() *flock.Flock {
+	return flock.New(e.paths.EmulatorFile()+".users", flock.SetPermissions(0o600))
+}
+
+// noteBuild notes that a process of another build serves the emulator.
+func (e *Emulator) noteBuild(a announcement) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.notes = nil; a.Build != e.build {
+		e.notes = []string{fmt.Sprintf("process %d, of another build of zonedeck, serves the emulator until its users have ended", a.PID)}
 	}
 }
 
 // owner names the process that announced the emulator, if it is known.
 func (e *Emulator) owner() string {
-	if r, found := e.readAnnouncement(); found && r.PID > 0 {
-		return fmt.Sprintf(" (process %d)", r.PID)
+	if a, found := e.readAnnouncement(); found && a.PID > 0 {
+		return fmt.Sprintf(" (process %d)", a.PID)
 	}
 	return ""
 }
 
-// attachOrStart starts an emulator if the state folder is free, or else attaches to
-// the one its owner announced. If the state cannot be kept (a read-only home, a full
-// disk), the emulator runs for this process only, and a note says so.
-func (e *Emulator) attachOrStart(ctx context.Context) (*emulator.Server, emulator.Ready, error) {
-	none := emulator.Ready{}
-	server, err := e.start(ctx, e.paths.EmulatorDir())
-	if errors.Is(err, emulator.ErrStateInUse) {
-		if announced, found := e.readAnnouncement(); found && e.alive(ctx, announced) {
-			return nil, announced, nil
-		}
-		return nil, none, err
+// start has the emulator started and waits until it serves. It does nothing while another user does so, or another
+// process has the state folder.
+func (e *Emulator) start(ctx context.Context) error {
+	unlock, free, err := textfile.TryLock(e.paths.EmulatorFile())
+	if err != nil || !free {
+		return err
+	}
+	defer unlock()
+	if _, found := e.announced(ctx); found {
+		return nil
+	}
+	if e.program != "" {
+		err = e.startProcess(ctx)
+	} else {
+		err = e.serveHere(ctx)
 	}
 	if err == nil {
-		ready := server.Ready()
-		if err = e.announce(ready); err == nil {
-			e.ahead.Store(int64(server.Ahead()))
-			return server, ready, nil
-		}
-		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		err = errors.Join(err, server.Shutdown(stopCtx))
+		e.mu.Lock()
+		e.started = true
+		e.mu.Unlock()
 	}
-	kept := err
-	if server, err = e.start(ctx, ""); err != nil {
-		return nil, none, fmt.Errorf("start the embedded emulator: %w", kept)
-	}
-	e.ahead.Store(int64(server.Ahead()))
-	ready := server.Ready()
-	ready.Notes = append(ready.Notes, fmt.Sprintf("the emulator's jobs and keys end with this process, because its state cannot be kept: %v", kept))
-	return server, ready, nil
+	return err
 }
 
-func (e *Emulator) start(ctx context.Context, dir string) (*emulator.Server, error) {
+// serveHere serves the emulator in this process until Close.
+func (e *Emulator) serveHere(ctx context.Context) error {
+	server, err := e.serve(ctx)
+	if errors.Is(err, emulator.ErrStateInUse) {
+		return nil
+	}
+	e.mu.Lock()
+	e.server = server
+	e.mu.Unlock()
+	return err
+}
+
+// serveAlone serves an emulator for this process alone, in a temporary folder: its state cannot be kept (a read-only
+// home, a full disk), which a note says.
+func (e *Emulator) serveAlone(ctx context.Context, kept error) (emulator.Ready, error) {
+	server, err := e.open(ctx, "")
+	if err != nil {
+		return emulator.Ready{}, fmt.Errorf("start the embedded emulator: %w", kept)
+	}
+	e.ahead.Store(int64(server.Ahead()))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.server, e.started = server, true
+	e.notes = []string{fmt.Sprintf("the emulator's jobs and keys end with this process, because its state cannot be kept: %v", kept)}
+	return server.Ready(), nil
+}
+
+func (e *Emulator) open(ctx context.Context, dir string) (*emulator.Server, error) {
 	// The remote browser's usual port is left to a separately served emulator and to
 	// the user's own browsers. Chromium is not started before a client needs it.
 	return emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: dir, ProxyAddr: e.proxy, CDPAddr: "127.0.0.1:0", LoopbackWebhooks: true, Chromium: e.chromium, Now: e.now, Log: e.log})
@@ -238,19 +293,19 @@ func (e *Emulator) start(ctx context.Context, dir string) (*emulator.Server, err
 func (e *Emulator) Notes() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.ready.Notes
+	return slices.Concat(e.ready.Notes, e.notes)
 }
 
-// StateNotes are the notes of an emulator run by this process about its state. The
+// StateNotes are the notes for the user who started the emulator, and this user's own. The
 // note about an unusual proxy port is left out: commands print the address where it
 // matters.
 func (e *Emulator) StateNotes() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.server == nil {
-		return nil
+	if !e.started {
+		return e.notes
 	}
-	return slices.DeleteFunc(slices.Clone(e.ready.Notes), func(n string) bool {
+	return slices.DeleteFunc(slices.Concat(e.ready.Notes, e.notes), func(n string) bool {
 		return strings.Contains(n, "the proxy listens on")
 	})
 }
@@ -261,19 +316,18 @@ type Place struct {
 	PID        int
 }
 
-// Place is the emulator that was found last, and whether this process runs it. Its addresses are then dead once it
-// is closed.
-func (e *Emulator) Place() (at Place, runsHere bool) {
+// Place is the emulator that was found last.
+func (e *Emulator) Place() Place {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return Place{e.ready.API, e.ready.Proxy, e.ready.PID}, e.server != nil
+	return Place{e.ready.API, e.ready.Proxy, e.ready.PID}
 }
 
-// Close stops the search for an emulator, and the emulator if this process runs it.
+// Close ends this use of the emulator: the search for one, and the emulator if this process serves it.
 func (e *Emulator) Close(ctx context.Context) error {
 	e.mu.Lock()
-	server, a := e.server, e.attempt
-	e.server, e.closed = nil, true
+	a := e.attempt
+	e.closed = true
 	e.mu.Unlock()
 	if a != nil {
 		a.cancel()
@@ -283,72 +337,35 @@ func (e *Emulator) Close(ctx context.Context) error {
 			return fmt.Errorf("end the embedded emulator, which is still starting: %w", ctx.Err())
 		}
 	}
+	e.mu.Lock()
+	server, users := e.server, e.users
+	e.server, e.users = nil, nil
+	e.mu.Unlock()
+	if users != nil {
+		_ = users.Close() // the kernel drops the lock with the descriptor
+	}
 	if server == nil {
 		return nil
 	}
 	return e.end(ctx, server)
 }
 
-// end withdraws the announcement and shuts down an emulator of this process. The
-// announcement goes first, while this process still holds the state folder, so that
-// it never names an emulator that has gone.
-func (e *Emulator) end(ctx context.Context, server *emulator.Server) error {
-	if announced, found := e.readAnnouncement(); found && announced.API == server.Ready().API {
-		_ = os.Remove(e.paths.EmulatorFile()) // a stale announcement is recognised later
-	}
-	if err := server.Shutdown(ctx); err != nil {
-		return fmt.Errorf("end the embedded emulator: %w", err)
-	}
-	return nil
-}
-
-func (e *Emulator) readAnnouncement() (emulator.Ready, bool) {
-	raw, err := os.ReadFile(e.paths.EmulatorFile())
-	if err != nil {
-		return emulator.Ready{}, false
-	}
-	var ready emulator.Ready
-	if json.Unmarshal(raw, &ready) != nil || ready.API == "" {
-		return emulator.Ready{}, false
-	}
-	return ready, true
-}
-
-// announce writes where the emulator listens, readable by this user alone.
-func (e *Emulator) announce(ready emulator.Ready) error {
-	raw, err := json.MarshalIndent(ready, "", "  ")
-	if err != nil {
-		return fmt.Errorf("announce the emulator: %w", err)
-	}
-	if err := textfile.Write(e.paths.EmulatorFile(), append(raw, '\n')); err != nil {
-		return fmt.Errorf("announce the emulator: %w", err)
-	}
-	return nil
-}
-
-// announceAgain brings the announcement of this process up to date. An emulator whose state
-// cannot be kept has none.
-func (e *Emulator) announceAgain(ready emulator.Ready) {
-	if announced, found := e.readAnnouncement(); !found || announced.API != ready.API {
-		return
-	}
-	if err := e.announce(ready); err != nil {
-		e.log.Warn("what changed in the emulator was not announced", "error", err)
-	}
-}
-
-// alive reports whether an emulator answers at the announced address, and records its
-// clock. Another program may have taken the port meanwhile, so the answer must come
-// from an emulator that knows the token. The call does not appear in its journal.
-func (e *Emulator) alive(ctx context.Context, ready emulator.Ready) bool {
+// alive reports whether an emulator answers at the announced address, and returns what it announces now, with the keys
+// and zones that were made meanwhile. Its clock is recorded. Another program may have taken the port, so the answer
+// must come from an emulator that knows the token. The calls do not appear in its journal.
+func (e *Emulator) alive(ctx context.Context, before emulator.Ready) (now emulator.Ready, answers bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	t, err := rehearsal.New(func(context.Context) (rehearsal.Place, error) { return controlOf(ready), nil }).Time(ctx)
+	control := rehearsal.New(func(context.Context) (rehearsal.Place, error) { return controlOf(before), nil })
+	t, err := control.Time(ctx)
+	if err == nil {
+		err = control.Ready(ctx, &now)
+	}
 	if err != nil {
-		return false
+		return before, false
 	}
 	e.ahead.Store(int64(t.Ahead))
-	return true
+	return now, true
 }
 
 // controlOf returns the address of an emulator's control interface.

@@ -28,7 +28,7 @@ func home(t *testing.T) config.Paths {
 // another is the embedded emulator as one more process of that user sees it.
 func another(t *testing.T, paths config.Paths) *Emulator {
 	t.Helper()
-	e := &Emulator{paths: paths, log: slog.New(slog.DiscardHandler), now: time.Now, proxy: "127.0.0.1:0", wait: time.Minute}
+	e := New(paths, func(string) string { return "127.0.0.1:0" }, time.Now, slog.New(slog.DiscardHandler)).WithPatience(time.Minute)
 	t.Cleanup(func() { noerr.Want(t, e.Close(context.WithoutCancel(t.Context()))) })
 	return e
 }
@@ -47,16 +47,16 @@ func TestTheSecondProcessAttachesAndTakesOverWhenTheFirstEnds(t *testing.T) {
 	if attached := ensured(t, second); attached.API != began.API {
 		t.Fatalf("the second process uses %s, the first runs %s", attached.API, began.API)
 	}
-	if _, ours := second.Place(); ours {
-		t.Fatal("two processes run the emulator")
+	if second.server != nil {
+		t.Fatal("two processes serve the emulator")
 	}
 	noerr.Must(t, first.Close(t.Context()))
 	if _, err := os.Stat(paths.EmulatorFile()); !os.IsNotExist(err) {
 		t.Errorf("the announcement of an emulator that has ended: %v", err)
 	}
 	taken := ensured(t, second)
-	if _, ours := second.Place(); !ours || taken.API == began.API {
-		t.Errorf("after the owner's end the second process uses %s, ours %v", taken.API, ours)
+	if second.server == nil || taken.API == began.API {
+		t.Errorf("after the owner's end the second process uses %s, serves it: %v", taken.API, second.server != nil)
 	}
 	if _, err := first.ensure(t.Context()); err == nil {
 		t.Error("a session that has ended starts an emulator")
@@ -115,7 +115,7 @@ func TestACancelledCallerLeavesAndTheOthersGetTheEmulator(t *testing.T) {
 			t.Errorf("a caller that waited: %v", err)
 		}
 	}
-	if _, ours := e.Place(); !ours {
+	if e.server == nil {
 		t.Error("the search ended without an emulator")
 	}
 }
@@ -146,7 +146,10 @@ func TestAStateThatCannotBeKeptIsReportedAndDoesNotStopTheEmulator(t *testing.T)
 	noerr.Must(t, os.WriteFile(paths.EmulatorDir(), []byte("no folder"), 0o600))
 	e := another(t, paths)
 	ready := ensured(t, e)
-	if notes := strings.Join(e.StateNotes(), "\n"); !e.alive(t.Context(), ready) || !strings.Contains(notes, "its state cannot be kept") {
+	if _, answers := e.alive(t.Context(), ready); !answers {
+		t.Error("it does not answer")
+	}
+	if notes := strings.Join(e.StateNotes(), "\n"); !strings.Contains(notes, "its state cannot be kept") {
 		t.Errorf("notes %q", notes)
 	}
 	if _, err := os.Stat(paths.EmulatorFile()); !os.IsNotExist(err) {

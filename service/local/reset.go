@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -13,14 +15,14 @@ import (
 
 // Reset makes the embedded emulator begin again at its next start: its state is
 // removed, and the records of rotations of its keys, whose values are gone with it. Notes say
-// what went. It refuses while any process runs the emulator.
+// what went. It refuses while anybody uses the emulator; one that nobody uses any more ends.
 func Reset(ctx context.Context, paths config.Paths, getenv func(string) string) (notes []string, err error) {
 	if err := paths.Trusted(); err != nil {
 		return nil, err
 	}
-	switch err := emulator.ClearState(paths.EmulatorDir()); {
+	switch err := (&Emulator{paths: paths}).clear(ctx); {
 	case errors.Is(err, emulator.ErrStateInUse):
-		return nil, fmt.Errorf("a zonedeck%s runs the embedded emulator: end it first", (&Emulator{paths: paths}).owner())
+		return nil, errors.New("a zonedeck uses the embedded emulator: end every console and command first")
 	case err != nil:
 		return nil, fmt.Errorf("removing the emulator's state: %w", err)
 	}
@@ -35,6 +37,38 @@ func Reset(ctx context.Context, paths config.Paths, getenv func(string) string) 
 		notes = append(notes, fmt.Sprintf("the records of %d rotations of its keys were removed", n))
 	}
 	return notes, err
+}
+
+// clear removes the state, and ends the emulator first if nobody uses it: ErrStateInUse if somebody does.
+func (e *Emulator) clear(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, endPatience)
+	defer cancel()
+	if err := os.MkdirAll(e.paths.State, 0o700); err != nil {
+		return err
+	}
+	users := e.userLock()
+	brief, stop := context.WithTimeout(ctx, usersCheck) // the emulator's own look for users is shorter
+	defer stop()
+	switch _, err := users.TryLockContext(brief, attachPause); {
+	case brief.Err() != nil:
+		return emulator.ErrStateInUse
+	case err != nil:
+		return err
+	}
+	defer func() { _ = users.Close() }()
+	a, found := e.readAnnouncement()
+	ends := found && a.Build != "" && os.Remove(e.paths.EmulatorFile()) == nil
+	for {
+		err := emulator.ClearState(e.paths.EmulatorDir())
+		if !ends || !errors.Is(err, emulator.ErrStateInUse) {
+			return err
+		}
+		select {
+		case <-time.After(attachPause):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // removeHeld removes the values that rotations of the emulator's keys hold.

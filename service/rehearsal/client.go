@@ -160,6 +160,11 @@ func (c *Client) Time(ctx context.Context) (Time, error) {
 	return a.time()
 }
 
+// Ready reads the ready line as it would be now, with the keys and zones of now, into out.
+func (c *Client) Ready(ctx context.Context, out any) error {
+	return c.call(ctx, http.MethodGet, "/ready", nil, nil, out)
+}
+
 // Advance moves the clock forward. It never goes back: a *RefusedError says so, and also
 // that it would go too far.
 func (c *Client) Advance(ctx context.Context, by time.Duration) (Time, error) {

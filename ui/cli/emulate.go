@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 
 	"github.com/spf13/cobra"
 
+	"zonedeck/service/config"
 	"zonedeck/service/local"
 )
 
@@ -23,11 +25,12 @@ type emulateFlags struct {
 	AllowPrivate []string `flag:"allow-private" list:"comma" help:"let this host, address or range be a target (repeatable)"`
 	Loose        bool     `flag:"loose" help:"let unknown fields pass, with a note"`
 	AllowRemote  bool     `flag:"allow-remote" help:"let --api, --proxy, --socks and --cdp listen for other machines"`
+	ServeUsers   bool     `flag:"serve-users" help:"serve the embedded emulator of consoles and commands until its last user has ended"`
 	JSON         bool     `flag:"json" help:"print the ready line as one JSON object, with keys and passwords"`
 }
 
 func (a *app) emulateCommand() *cobra.Command {
-	return command(a, spec[emulateFlags]{
+	cmd := command(a, spec[emulateFlags]{
 		use:   "emulate",
 		short: "Serve the emulator alone, for your own tests",
 		long: `Serves the emulator until it is interrupted. One line on stdout says when it is
@@ -55,6 +58,8 @@ An unknown field is refused by name; --loose lets it pass.`,
 			return printed{}, a.emulate(ctx, f)
 		},
 	})
+	_ = cmd.Flags().MarkHidden(local.ServeUsersFlag) // the program itself gives it
+	return cmd
 }
 
 // lineWriter lets several goroutines write lines to one writer.
@@ -71,6 +76,10 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 
 func (a *app) emulate(ctx context.Context, f emulateFlags) error {
 	a.Stderr = &lineWriter{to: a.Stderr} // errors, request lines and messages
+	if f.ServeUsers {
+		log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+		return sessionError(local.New(config.FindPaths(a.Getenv), a.Getenv, a.Now, log).ServedBy(a.Program, version).ServeUsers(ctx))
+	}
 	e := local.Emulation{
 		API: string(f.API), Proxy: string(f.Proxy), SOCKS: string(f.SOCKS), CDP: string(f.CDP),
 		State: string(f.State), Scenario: string(f.Scenario), RequestFile: string(f.LogFile),

@@ -89,8 +89,8 @@ func exportFetch(ctx context.Context, t *task, f exportFlags, args []string) (pr
 		_, what := s.SecretRef()
 		t.app.warn("the code holds %s in clear: whoever reads it can spend with it", what)
 	}
-	if t.EmulatorEnds() {
-		t.app.say("zonedeck: nothing listens at the emulator's addresses once this command has ended: keep it running with an open console ('zonedeck') and export again")
+	if t.Local != nil {
+		t.app.say("zonedeck: the emulator listens at these addresses until five seconds after its last user: keep a console ('zonedeck') open")
 	}
 	if f.JSON {
 		return printed{}, t.app.printText(true, code)

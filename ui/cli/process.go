@@ -31,10 +31,14 @@ type Process struct {
 	StdinTTY, StdoutTTY, StderrTTY bool
 	Now                            func() time.Time
 	PID                            int
+	// Program is the file of the program, to serve the embedded emulator in a process of its own; empty serves it in this
+	// one.
+	Program string
 }
 
 // OS is the environment of this process.
 func OS() Process {
+	program, _ := os.Executable() // the emulator then ends with its first user
 	return Process{
 		Args:      os.Args[1:],
 		Stdin:     os.Stdin,
@@ -47,6 +51,7 @@ func OS() Process {
 		StderrTTY: term.IsTerminal(os.Stderr.Fd()),
 		Now:       time.Now,
 		PID:       os.Getpid(),
+		Program:   program,
 	}
 }
 

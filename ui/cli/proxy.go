@@ -110,8 +110,8 @@ func proxyURL(ctx context.Context, t *task, f proxyURLFlags, _ []string) (printe
 	if !zone.Product.NativeAccess() {
 		t.app.say("zonedeck: %s has no native access (contract 5.2): the proxy refuses this login", zone.Product.Label())
 	}
-	if t.EmulatorEnds() {
-		t.app.say("zonedeck: nothing listens at %s once this command has ended: keep the emulator running with an open console ('zonedeck') and ask again, or use the addresses of 'zonedeck emulate'", p.ProxyAddr())
+	if t.Local != nil {
+		t.app.say("zonedeck: the emulator listens at %s until five seconds after its last user: keep a console ('zonedeck') open, or use the addresses of 'zonedeck emulate'", p.ProxyAddr())
 	}
 	return printed{text: text + "\n", object: view.ProxyURL{
 		URL: text, Proxy: p.ProxyAddr(), Username: username, Password: password, Masked: !f.Reveal,

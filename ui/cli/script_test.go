@@ -120,7 +120,12 @@ var schemas string
 // runEmulator runs "emulator", the script's embedded emulator until the script ends, or
 // "emulator SPAN", which moves its time forward.
 func runEmulator(ts *testscript.TestScript, _ bool, args []string) {
-	server, err := emulator.Start(context.Background(), emulator.Options{StateDir: filepath.Join(ts.Getenv("XDG_DATA_HOME"), "zonedeck", "emulator"), ProxyAddr: "127.0.0.1:0"})
+	_ = os.Remove(filepath.Join(ts.Getenv("XDG_STATE_HOME"), "zonedeck", "emulator.json")) // ends the one of the commands before
+	options := emulator.Options{StateDir: filepath.Join(ts.Getenv("XDG_DATA_HOME"), "zonedeck", "emulator"), ProxyAddr: "127.0.0.1:0"}
+	server, err := emulator.Start(context.Background(), options)
+	for patience := time.Now().Add(30 * time.Second); errors.Is(err, emulator.ErrStateInUse) && time.Now().Before(patience); {
+		server, err = emulator.Start(context.Background(), options)
+	}
 	ts.Check(err)
 	end := func() { ts.Check(server.Shutdown(context.Background())) }
 	if len(args) == 0 {

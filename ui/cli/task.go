@@ -35,7 +35,7 @@ type needs struct {
 // options are the options of service.Open for this run.
 func (a *app) options(n needs) service.Options {
 	return service.Options{
-		Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Log: a.log, Say: a.sayClean, Version: version,
+		Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Log: a.log, Say: a.sayClean, Version: version, Program: a.Program,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
 		Key: n.key, NoInput: a.flags.noInput, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs || n.ledger, Ledger: n.jobs || n.ledger, Rules: n.rules, NoProfile: n.none, Ask: terminal{app: a}, Passphrase: a.typed,
 	}

@@ -25,7 +25,7 @@ type follower struct {
 }
 
 // follow checks the emulator once a second until the console ends; send delivers the messages
-// for the views. The process that runs it may be killed while the console is idle, and the screen
+// for the views. The process that serves it may be killed while the console is idle, and the screen
 // must not keep showing dead addresses.
 func (c *Console) follow(send func(tea.Msg)) {
 	if c.service.Local == nil {
@@ -49,7 +49,7 @@ func (f *follower) begin() tea.Msg {
 			f.problem = err.Error()
 			return f.broken()
 		}
-		f.place, _ = s.Local.Place()
+		f.place = s.Local.Place()
 		f.keys, _ = s.Local.Keys()
 		f.ahead = s.Ahead()
 	}
@@ -74,7 +74,7 @@ func (f *follower) look() []tea.Msg {
 		f.problem = err.Error()
 		return []tea.Msg{f.broken()}
 	}
-	place, runsHere := s.Local.Place()
+	place := s.Local.Place()
 	keys, _ := s.Local.Keys()
 	before, wasBroken := f.place, f.problem != ""
 	moved, same := s.Ahead() != f.ahead, reflect.DeepEqual(keys, f.keys)
@@ -88,15 +88,10 @@ func (f *follower) look() []tea.Msg {
 		return append(changed, kit.Toast{Text: "The emulator's clock was moved: it is " + local.AheadOfMachine(f.ahead) + " now, and this console follows it."})
 	case before == (local.Place{}) || f.place == before:
 		return changed
-	case runsHere:
-		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: "The process that ran the local emulator has ended. This console runs it now, from its state" + stays})
 	default:
-		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state%s", f.place.PID, stays)})
+		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that served the local emulator has ended. Process %d serves it now, from its state: zones, jobs and the time that was set stay; added faults and the journal of requests are gone.", f.place.PID)})
 	}
 }
-
-// stays says what another process's emulator has of the one before.
-const stays = ": zones, jobs and the time that was set stay; added faults and the journal of requests are gone."
 
 // everySecond looks once a second until ctx ends, and sends what was seen.
 func everySecond(ctx context.Context, look func() []tea.Msg, send func(tea.Msg)) {

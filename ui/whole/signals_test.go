@@ -5,6 +5,7 @@ package whole
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/creack/pty"
@@ -38,9 +40,6 @@ func TestASignalEndsTheConsoleAndGivesTheTerminalBack(t *testing.T) {
 				if !strings.Contains(term.output(), restore) {
 					t.Errorf("the terminal was not given back: %q is missing", restore)
 				}
-			}
-			if _, err := os.Stat(filepath.Join(dir, "state", "zonedeck", "emulator.json")); !os.IsNotExist(err) {
-				t.Errorf("an emulator that has ended is still announced: %v", err)
 			}
 		})
 	}
@@ -138,25 +137,43 @@ func TestASignalEndsTheServerForAgents(t *testing.T) {
 			if err := cmd.Wait(); err != nil {
 				t.Errorf("it ended with %v, want 0", err)
 			}
-			if _, err := os.Stat(filepath.Join(dir, "state", "zonedeck", "emulator.json")); !os.IsNotExist(err) {
-				t.Errorf("an emulator that has ended is still announced: %v", err)
-			}
 		})
 	}
 }
 
-func TestAConsoleTakesOverTheEmulatorOfAKilledOne(t *testing.T) {
-	env := environment(t.TempDir())
-	owner := openTerminal(t, 80, 24, env)
-	owner.waitFor("LOCAL EMULATOR", "batch-user")
+func TestTheEmulatorOutlivesTheConsoleThatStartedItAndEndsAfterTheLast(t *testing.T) {
+	dir := t.TempDir()
+	env := environment(dir)
+	announced := filepath.Join(dir, "state", "zonedeck", "emulator.json")
+	server := func() (serves struct{ PID int }) {
+		raw, err := os.ReadFile(announced)
+		noerr.Must(t, err)
+		noerr.Must(t, json.Unmarshal(raw, &serves))
+		return serves
+	}
+	first := openTerminal(t, 80, 24, env)
+	first.waitFor("LOCAL EMULATOR", "batch-user")
 	other := openTerminal(t, 120, 40, env)
 	other.waitFor("LOCAL EMULATOR", "batch-user")
-	noerr.Must(t, owner.cmd.Process.Kill())
-	owner.wait()
-	other.waitFor("This console runs it now") // without a key pressed
+	began := server()
+	noerr.Must(t, first.cmd.Process.Kill())
+	first.wait()
 	other.pressFor("\n", "It works")
+	if now := server(); now != began || now.PID == first.cmd.Process.Pid {
+		t.Errorf("process %d serves the emulator; before its first user was killed it was %d", now.PID, began.PID)
+	}
+	noerr.Must(t, syscall.Kill(began.PID, syscall.SIGKILL))
+	other.waitFor("serves it now") // without a key pressed
 	other.press("\x03")
 	if code := other.wait(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
+	}
+	for waited := time.Now(); ; {
+		if _, err := os.Stat(announced); os.IsNotExist(err) {
+			return
+		}
+		if time.Since(waited) > patience {
+			t.Fatalf("process %d still serves an emulator that nobody uses", server().PID)
+		}
 	}
 }
