@@ -132,10 +132,10 @@ func attachReadOnly(ctx context.Context, path string, o Options, reason error) *
 func connect(path string, o Options, params ...string) *sql.DB {
 	q := url.Values{}
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()))
+	q.Add("_pragma", "cache_size(-512)") // KiB per connection; the system caches the rest
 	for i := 0; i < len(params); i += 2 {
 		q.Add(params[i], params[i+1])
 	}
-	q.Add("_pragma", "cache_size(-512)") // KiB per connection; the system caches the rest
 	db, err := sql.Open("sqlite", fileURI(path)+"?"+q.Encode())
 	if err != nil {
 		panic(err) // the driver is not in this program
@@ -180,7 +180,7 @@ func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
 	}
 	want := cmp.Or(db.o.minLib, minLib)
 	if version != db.o.newest() && len(db.o.Checked) > 0 {
-		if lacking, others, err := db.compareSchema(ctx, pool); err == nil && len(lacking)+others == 0 {
+		if lacking, others, err := db.o.compareSchema(ctx, pool); err == nil && len(lacking)+len(others) == 0 {
 			return 0, fmt.Errorf("%w: its schema number is %d", ErrCorrupt, version)
 		}
 	}
@@ -221,18 +221,20 @@ func (db *DB) missing(ctx context.Context, pool *sql.DB) ([]string, error) {
 // checkThrough reads the whole file. It is called only if something was wrong
 // with it before.
 func (db *DB) checkThrough(ctx context.Context) error {
-	var verdict string
-	if err := db.w.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
+	if err := db.integrity(ctx, "1"); err != nil {
 		return err
-	}
-	if verdict != "ok" {
-		return verdictError(verdict)
 	}
 	return liftSuspicion(db.path)
 }
 
-func verdictError(verdict string) error {
-	return fmt.Errorf("%w (%s)", ErrCorrupt, strings.TrimPrefix(verdict, "*** in database main ***\n"))
+// integrity checks one table with its indexes, or the whole file until as many errors as a number says.
+func (db *DB) integrity(ctx context.Context, what string) error {
+	var verdict string
+	err := db.w.QueryRowContext(ctx, "PRAGMA integrity_check("+what+")").Scan(&verdict)
+	if err == nil && verdict != "ok" {
+		err = fmt.Errorf("%w (%s)", ErrCorrupt, strings.TrimPrefix(verdict, "*** in database main ***\n"))
+	}
+	return err
 }
 
 // olderThan compares dotted version numbers; a part that is not a number counts as 0.

@@ -5,136 +5,90 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 )
 
-// schemaRow is a row of sqlite_schema: a table or an index, with its columns as literals of SQL. Where the table
-// begins in the file is not in it.
-type schemaRow struct{ kind, name, table, text string }
+// schema is what a file says about its tables and indexes, as assignments of SQL, with their places in sqlite_schema.
+type schema map[string]int64
 
-// like reports whether another row may be this one, damaged in one place.
-func (r schemaRow) like(other schemaRow) bool {
-	same := 0
-	for _, equal := range []bool{r.kind == other.kind, r.name == other.name, r.table == other.table, r.text == other.text} {
-		if equal {
-			same++
-		}
-	}
-	return same >= 3
-}
-
-// readSchema reads the tables and indexes of a file by their places in its schema.
-func readSchema(ctx context.Context, q Queryer) (rows []schemaRow, places []int64, err error) {
-	const query = "SELECT rowid, quote(type), quote(name), quote(tbl_name), quote(sql) FROM sqlite_schema WHERE type <> 'trigger' ORDER BY rowid"
-	err = Each(ctx, q, query, nil, func(row Scanner) error {
+func readSchema(ctx context.Context, q Queryer) (schema, error) {
+	s := schema{}
+	const query = "SELECT rowid, format('(type, name, tbl_name, sql) = (%Q, %Q, %Q, %Q)', type, name, tbl_name, sql) FROM sqlite_schema WHERE type IS NOT 'trigger'"
+	err := Each(ctx, q, query, nil, func(row Scanner) error {
 		var place int64
-		var r schemaRow
-		err := row.Scan(&place, &r.kind, &r.name, &r.table, &r.text)
-		rows, places = append(rows, r), append(places, place)
+		var text string
+		err := row.Scan(&place, &text)
+		s[text] = place
 		return err
 	})
-	return rows, places, err
+	return s, err
 }
 
-// schemaOf is the schema that the migrations up to a version make.
-func (o Options) schemaOf(ctx context.Context, version int) (rows []schemaRow, err error) {
-	db, err := sql.Open("sqlite", ":memory:")
+// compareSchema returns what a file lacks of the schema that the migrations make, and what it has besides.
+func (o Options) compareSchema(ctx context.Context, q Queryer) (lacking, others schema, err error) {
+	made, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1)
-	for _, migration := range o.Migrations[:version+1-max(o.Oldest, 1)] {
-		if _, err := db.ExecContext(ctx, migration); err != nil {
-			return nil, err
+	defer func() { err = errors.Join(err, made.Close()) }()
+	made.SetMaxOpenConns(1) // each connection is a file of its own
+	for _, migration := range o.Migrations {
+		if _, err := made.ExecContext(ctx, migration); err != nil {
+			return nil, nil, err
 		}
 	}
-	rows, _, err = readSchema(ctx, db)
-	return rows, err
-}
-
-// compareSchema returns the rows that a file's schema lacks, of the newest one, and how many others it has.
-func (db *DB) compareSchema(ctx context.Context, pool *sql.DB) (lacking []schemaRow, others int, err error) {
-	want, err := db.o.schemaOf(ctx, db.o.newest())
-	if err != nil {
-		return nil, 0, err
+	if lacking, err = readSchema(ctx, made); err == nil {
+		others, err = readSchema(ctx, q)
 	}
-	have, _, err := readSchema(ctx, pool)
-	lacking, surplus := differing(want, have)
-	return lacking, len(surplus), err
-}
-
-// differing returns the rows that are wanted and not there, and the indexes of those that are there and not wanted.
-func differing(want, have []schemaRow) (lacking []schemaRow, surplus []int) {
-	for _, w := range want {
-		if !slices.Contains(have, w) {
-			lacking = append(lacking, w)
+	for text := range lacking {
+		if _, has := others[text]; has {
+			delete(lacking, text)
+			delete(others, text)
 		}
 	}
-	for i, h := range have {
-		if !slices.Contains(want, h) {
-			surplus = append(surplus, i)
-		}
-	}
-	return lacking, surplus
+	return lacking, others, err
 }
 
 // checkTables compares the schema, and checks Options.Checked.
 func (db *DB) checkTables(ctx context.Context) error {
-	lacking, _, err := db.compareSchema(ctx, db.w)
+	lacking, _, err := db.o.compareSchema(ctx, db.w)
+	if err == nil && len(lacking) > 0 {
+		err = fmt.Errorf("%w: its schema is not as it was made", ErrCorrupt)
+	}
+	for _, table := range db.o.Checked {
+		if err == nil {
+			err = db.integrity(ctx, table)
+		}
+	}
+	return err
+}
+
+// rewriteSchema writes the one damaged row of a file's schema anew, and the schema's number.
+func rewriteSchema(ctx context.Context, path string, o Options) error {
+	// A connection that may write the schema reads one that it does not understand.
+	w, err := sql.Open("sqlite", fmt.Sprintf("%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=writable_schema(1)", fileURI(path), o.Busy.Milliseconds()))
 	if err != nil {
 		return err
 	}
-	if len(lacking) > 0 {
-		return fmt.Errorf("%w: its schema lacks %s as it was made", ErrCorrupt, lacking[0].name)
-	}
-	for _, table := range db.o.Checked {
-		var verdict string
-		if err := db.w.QueryRowContext(ctx, "PRAGMA integrity_check("+table+")").Scan(&verdict); err != nil {
-			return err
-		}
-		if verdict != "ok" {
-			return verdictError(verdict)
-		}
-	}
-	return nil
-}
-
-// rewriteSchema writes damaged rows of a file's schema anew, and its number. It gives up if it cannot tell which rows
-// these were.
-func rewriteSchema(ctx context.Context, path string, o Options) error {
-	// A connection that may write the schema reads one that it does not understand.
-	w := connect(path, o, "_pragma", "writable_schema(1)", "_txlock", "immediate")
-	w.SetMaxOpenConns(1)
 	defer func() { _ = w.Close() }() // what was written is committed
+	w.SetMaxOpenConns(1)
 	tx, err := w.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after Commit
-	have, places, err := readSchema(ctx, tx)
-	if err != nil {
-		return err
+	lacking, others, err := o.compareSchema(ctx, tx)
+	if err != nil || len(lacking) > 1 || len(lacking) != len(others) {
+		return errors.Join(ErrCorrupt, err)
 	}
-	for version := o.newest(); version >= max(o.Oldest, 1); version-- {
-		want, err := o.schemaOf(ctx, version)
-		if err != nil {
-			return err
-		}
-		lacking, surplus := differing(want, have)
-		if len(lacking) != len(surplus) || len(lacking) > 1 || len(lacking) == 1 && !lacking[0].like(have[surplus[0]]) {
-			continue
-		}
-		for i, r := range lacking {
-			statement := fmt.Sprintf("UPDATE sqlite_schema SET type = %s, name = %s, tbl_name = %s, sql = %s WHERE rowid = %d", r.kind, r.name, r.table, r.text, places[surplus[i]])
-			if _, err := tx.ExecContext(ctx, statement); err != nil {
+	for right := range lacking {
+		for _, place := range others {
+			if _, err := tx.ExecContext(ctx, fmt.Sprintf("UPDATE sqlite_schema SET %s WHERE rowid = %d", right, place)); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version=%d", version)); err != nil {
-			return err
-		}
-		return tx.Commit()
 	}
-	return fmt.Errorf("%w: its schema cannot be told", ErrCorrupt)
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version=%d", o.newest())); err != nil {
+		return err
+	}
+	return tx.Commit()
 }

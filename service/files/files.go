@@ -111,14 +111,10 @@ func (f *Files) Notices() []string {
 // Journal opens the history. fault is why there is none; err is that ctx ended.
 func (f *Files) Journal(ctx context.Context) (j *journal.Journal, fault, err error) {
 	path := f.paths.JournalFile()
-	return waited(ctx, f, &f.journal, path, f.newJournal(ctx))
-}
-
-func (f *Files) newJournal(ctx context.Context) func() (*journal.Journal, string, error) {
-	return func() (*journal.Journal, string, error) {
-		j, notice, err := journal.Open(ctx, f.paths.JournalFile(), f.clock.Now)
+	return waited(ctx, f, &f.journal, path, func() (*journal.Journal, string, error) {
+		j, notice, err := journal.Open(ctx, path, f.clock.Now)
 		return j, notice.Text, err
-	}
+	})
 }
 
 // Ledger opens the ledger of jobs. fault is why there is none; err is that ctx ended.
@@ -133,40 +129,33 @@ func (f *Files) Ledger(ctx context.Context) (l *ledger.Ledger, fault, err error)
 	})
 }
 
-// lostJobs compares a ledger that never had a job with the history, which still knows of jobs if the ledger and its log
-// were deleted. It returns a notice.
+// lostJobs compares a ledger without jobs with the history, which still knows of jobs if the ledger and its log were
+// deleted. It returns a notice.
 func (f *Files) lostJobs(ctx context.Context, l *ledger.Ledger) (notice string) {
-	if unused, err := l.Unused(ctx); err != nil || !unused || l.Frozen() != nil {
-		return "" // what is wrong with the ledger is reported by whoever reads it
-	}
-	if _, err := os.Stat(f.paths.JournalFile()); err != nil {
+	_, total, err := l.Jobs(ctx, 1)
+	if _, missing := os.Stat(f.paths.JournalFile()); err != nil || total > 0 || missing != nil || l.Frozen() != nil {
 		return ""
 	}
-	j, err := f.journal.get(f, f.newJournal(ctx))
+	j, fault, err := f.Journal(ctx)
+	var ids []string
+	if err = errors.Join(fault, err); err == nil {
+		var entries []model.HistoryEntry
+		entries, err = j.Entries(ctx, model.HistoryFilter{Kind: model.HistoryJob, Limit: 10_000})
+		for _, e := range entries {
+			ids = append(ids, e.Ref)
+		}
+	}
 	var last string
-	if err == nil {
-		last, err = newestJob(ctx, j, l)
+	if len(ids) > 0 {
+		last, err = l.SkipNumbers(ctx, ids)
 	}
-	if err != nil {
-		f.log.Warn("a new ledger could not be compared with the history", "error", err)
+	switch {
+	case err != nil:
+		f.log.Warn("a ledger without jobs could not be compared with the history", "error", err)
+	case last != "":
+		return fmt.Sprintf("The ledger %s and its log were deleted: the history knows of jobs up to %s. What is at the service is added with 'zonedeck jobs adopt IDENTIFIER'. No number is used again.", l.Path(), last)
 	}
-	if last == "" {
-		return ""
-	}
-	return fmt.Sprintf("The ledger %s and its log were deleted: the history knows of jobs up to %s. What is at the service is added with 'zonedeck jobs adopt IDENTIFIER'. No number is used again.", l.Path(), last)
-}
-
-// newestJob is the last job that the history knows of. The ledger gets numbers after it.
-func newestJob(ctx context.Context, j *journal.Journal, l *ledger.Ledger) (last string, err error) {
-	entries, err := j.Entries(ctx, model.HistoryFilter{Kind: model.HistoryJob, Limit: 10_000})
-	if err != nil {
-		return "", err
-	}
-	ids := make([]string, len(entries))
-	for i, e := range entries {
-		ids[i] = e.Ref
-	}
-	return l.SkipNumbers(ctx, ids)
+	return ""
 }
 
 // LedgerIfAny is the ledger where it was opened, or where there is one on this disk; nil if there is none. done closes

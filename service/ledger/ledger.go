@@ -127,17 +127,8 @@ func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, reques
 // nextNumber takes the number of the next job.
 const nextNumber = "UPDATE marks SET number = number + 1 RETURNING number"
 
-// Unused reports whether the ledger never gave out a number.
-func (l *Ledger) Unused(ctx context.Context) (bool, error) {
-	var number int64
-	if err := l.db.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&number); err != nil {
-		return false, l.db.Fault("reading its mark", err)
-	}
-	return number == 0, nil
-}
-
-// SkipNumbers makes new jobs get numbers after those of lost ones, and returns the last of these; empty if none of ids
-// is a job's.
+// SkipNumbers makes new jobs get numbers after those of ids, and returns the last of these; empty if the ledger gave it
+// out already, or if none of ids is a job's.
 func (l *Ledger) SkipNumbers(ctx context.Context, ids []string) (last string, err error) {
 	highest := int64(0)
 	for _, id := range ids {
@@ -145,15 +136,18 @@ func (l *Ledger) SkipNumbers(ctx context.Context, ids []string) (last string, er
 			highest = max(highest, n)
 		}
 	}
-	if highest == 0 {
-		return "", nil
-	}
-	return jobID(highest), l.db.Write(ctx, "skipping the numbers of lost jobs", func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE marks SET number = $1 WHERE number < $1", highest); err != nil {
+	err = l.db.Write(ctx, "skipping the numbers of lost jobs", func(ctx context.Context, tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, "UPDATE marks SET number = $1 WHERE number < $1", highest)
+		if err != nil {
 			return err
 		}
+		if n, _ := done.RowsAffected(); n == 0 { // every driver here knows it
+			return nil
+		}
+		last = jobID(highest)
 		return putSums(ctx, tx, highest, sums{row: lostJob})
 	})
+	return last, err
 }
 
 // Accepted writes the identifier that the service gave a job to the log. When

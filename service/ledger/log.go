@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"zonedeck/keystore/textfile"
@@ -57,8 +56,7 @@ func appendLog(path string, records ...record) error {
 		line = line[:len(line)-1]
 		lines = append(fmt.Appendf(append(lines, line...), lineSum, crc32.Checksum(line, castagnoli)), '\n')
 	}
-	_, err := textfile.Append(path, lines)
-	return err
+	return textfile.Append(path, lines)
 }
 
 // intact reports whether a line is as it was written, as far as its checksum can tell.
@@ -74,14 +72,13 @@ type logged struct {
 	at       time.Time // of the acceptance
 }
 
-// span is where a line stands in the log.
-type span struct {
-	at, size int
-	ends     bool
-}
+// known reports whether the log has a line about the job.
+func (e logged) known() bool { return e.begun.Job != 0 || e.snapshot != "" }
 
-// readLog reads the log. A missing log is empty. damaged are the lines that cannot be read; a last one without an end
-// may still be being written.
+// span is where a line stands in the log.
+type span struct{ at, size int }
+
+// readLog reads the log. A missing log is empty. damaged are the lines that cannot be read.
 func readLog(path string) (jobs map[int64]logged, damaged []span, err error) {
 	f, err := textfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,17 +101,11 @@ func parseLog(text []byte) (jobs map[int64]logged, damaged []span) {
 	at := 0
 	for line := range bytes.Lines(text) {
 		if text := bytes.TrimSpace(line); len(text) > 0 && (len(line) > maxRecord || !intact(text) || !applyLine(jobs, text)) {
-			text, ends := bytes.CutSuffix(line, []byte("\n"))
-			damaged = append(damaged, span{at, len(text), ends})
+			damaged = append(damaged, span{at, len(bytes.TrimSuffix(line, []byte("\n")))})
 		}
 		at += len(line)
 	}
 	return jobs, damaged
-}
-
-// ended are the damaged lines that nobody is writing.
-func ended(damaged []span) []span {
-	return slices.DeleteFunc(slices.Clone(damaged), func(s span) bool { return !s.ends })
 }
 
 // blank overwrites damaged lines with blanks, so that they are reported once. The log is not

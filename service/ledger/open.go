@@ -29,9 +29,9 @@ func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, no
 	files := fingerprint(path)
 	verified, err := os.ReadFile(verifiedPath(path))
 	unchanged := err == nil && files != "" && string(verified) == files
-	l, notice, err = attach(ctx, path, now, unchanged)
+	l, notice, err = attach(ctx, path, now, unchanged, files == "")
 	if errors.Is(err, database.ErrCorrupt) {
-		l, notice, err = attach(ctx, path, now, false) // which reads the whole file now
+		l, notice, err = attach(ctx, path, now, false, false) // which reads the whole file now
 	}
 	if err == nil && notice == "" && !unchanged && files != "" && l.Frozen() == nil {
 		_ = textfile.Write(verifiedPath(path), []byte(files)) // without it the next Open takes longer
@@ -40,16 +40,19 @@ func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, no
 }
 
 // attach opens the ledger. Of files that are unchanged since nothing was wrong with them nothing is compared.
-func attach(ctx context.Context, path string, now func() time.Time, unchanged bool) (l *Ledger, notice string, err error) {
+func attach(ctx context.Context, path string, now func() time.Time, unchanged, large bool) (l *Ledger, notice string, err error) {
 	carried := 0
 	o := database.Options{
-		Name: "ledger", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"jobs", "job_steps", "marks", "job_sums"}, Now: now, Busy: database.Busy, Synced: true, Readable: true,
+		Name: "ledger", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"jobs", "job_steps", "marks", "job_sums", "job_requests"}, Now: now, Busy: database.Busy, Synced: true, Readable: true,
 		Replaced: func(ctx context.Context, fresh *database.DB, kept string) {
 			carried = newLedger(fresh, now).salvage(ctx, kept)
 		},
 	}
 	if !unchanged {
-		o.Checked = o.Tables // not what jobs asked for, which may be large
+		o.Checked = o.Tables
+		if large {
+			o.Checked = o.Checked[:4] // not what jobs asked for
+		}
 	}
 	db, damage, err := database.Open(ctx, path, o)
 	if err != nil {
@@ -115,76 +118,46 @@ func fingerprint(path string) string {
 	return fmt.Sprintf("%08x %d", sum.Sum32(), maxFingerprint-left)
 }
 
-// salvage carries over every job still readable in a damaged file, and returns their number. It
-// reads from both ends, so one bad page costs only its own rows; those come back from the log,
-// without their steps, and so do rows that are not as they were written.
-func (l *Ledger) salvage(ctx context.Context, kept string) int {
+// salvage carries over every row still readable in a damaged file, and returns how many jobs these are. It reads from
+// both ends, so one bad page costs only its own rows. reconcile then compares them with their sums and the log.
+func (l *Ledger) salvage(ctx context.Context, kept string) (jobs int) {
 	old := database.Peek(kept)
 	defer func() { _ = old.Close() }() // it was only read
-	// Errors are the damage: what was read before them counts.
-	c, _ := l.contents(ctx, old)
-	c.sums, _ = readSums(ctx, old)
-	c.log, _, _ = readLog(logPath(l.Path()))
-	err := l.db.Write(ctx, "carrying its numbers over", func(ctx context.Context, tx *sql.Tx) error {
-		// The jobs that are not carried over are then either in the log or reported as lost.
-		highest := int64(0)
-		put := func(n int64, s sums) (err error) {
-			if n > 0 && n <= maxNumber {
-				highest, err = max(highest, n), putSums(ctx, tx, n, s)
+	c, _ := l.contents(ctx, old)       // for its mark; errors are the damage here and below
+	err := l.db.Write(ctx, "carrying rows over", func(ctx context.Context, tx *sql.Tx) error {
+		rows := map[string]int{}
+		for table, places := range map[string]string{
+			"jobs":      "($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)",
+			"job_steps": "($1, $2, $3, $4, $5)", "job_sums": "($1, $2, $3)", "job_requests": "($1, $2)",
+		} {
+			for _, order := range []string{"ASC", "DESC"} {
+				_ = database.Each(ctx, old, "SELECT * FROM "+table+" ORDER BY 1 "+order, nil, func(row database.Scanner) error {
+					columns, err := values(row, strings.Count(places, "$"))
+					if err == nil {
+						if done, err := tx.ExecContext(ctx, "INSERT INTO "+table+" VALUES "+places+" ON CONFLICT DO NOTHING", columns...); err == nil {
+							n, _ := done.RowsAffected() // the driver knows it
+							rows[table] += int(n)
+						}
+					}
+					return err
+				})
 			}
-			return err
 		}
-		err := put(c.number, sums{row: lostJob})
-		for n, s := range c.sums {
-			err = errors.Join(err, put(n, s))
+		jobs = rows["jobs"]
+		// A job that was not carried over is then in the log or reported as lost.
+		if rows["job_sums"] > 0 && c.number > 0 && c.number <= maxNumber {
+			_, _ = tx.ExecContext(ctx, "INSERT INTO job_sums VALUES ($1, $2, 0) ON CONFLICT DO NOTHING", c.number, lostJob)
 		}
-		if err != nil {
-			return err
+		mark := "UPDATE marks SET number = $1" // and the jobs are yet to get their sums
+		if rows["job_sums"] > 0 {
+			mark = "UPDATE marks SET logged = 0, number = (SELECT max(job) FROM job_sums WHERE job <= $1)"
+			c.number = maxNumber
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE marks SET number = $1, logged = 0", highest)
+		_, err := tx.ExecContext(ctx, mark, max(c.number, 0))
 		return err
 	})
 	if err != nil {
 		return 0
 	}
-	carried := map[int64]bool{}
-	for _, order := range []string{"ASC", "DESC"} {
-		_ = eachRow(ctx, old, "ORDER BY n "+order, nil, func(n int64, _ storedRow) error {
-			if !carried[n] {
-				carried[n] = l.carryOver(ctx, old, c, n)
-			}
-			return nil
-		})
-	}
-	total := 0
-	for _, ok := range carried {
-		if ok {
-			total++
-		}
-	}
-	return total
-}
-
-// carryOver carries a job over from a damaged file, unless the log knows better.
-func (l *Ledger) carryOver(ctx context.Context, old *database.DB, c contents, n int64) bool {
-	rows, _ := storedRows(ctx, old, n) // its steps as far as they can be read
-	c.rows = rows
-	if r := c.judge(n); len(rows) == 0 || r == rowRestored || r == rowStray {
-		return false
-	}
-	var digest string
-	job, err := scanJob(old.QueryRowContext(ctx, "SELECT "+jobColumns+", digest FROM jobs WHERE n = $1", n), &digest)
-	if err != nil {
-		return false
-	}
-	job.Steps, _ = readSteps(ctx, old, n) // a job without its steps is better than none
-	job.Updated = l.after(job.Updated)
-	var request []byte
-	_ = old.QueryRowContext(ctx, "SELECT request FROM job_requests WHERE job = $1", n).Scan(&request) // it may have none
-	return l.db.Write(ctx, "carrying a job over", func(ctx context.Context, tx *sql.Tx) error {
-		if err := insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger"); err != nil {
-			return err
-		}
-		return l.insertRequest(ctx, tx, n, request)
-	}) == nil
+	return jobs
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,126 +15,114 @@ import (
 
 // contents is what the ledger and its log hold.
 type contents struct {
-	rows    map[int64]storedRow
-	sums    map[int64]sums
-	log     map[int64]logged
-	damaged []span // lines of the log
-	// number is the highest one that was given out, as the mark has it.
-	number   int64
-	unsealed bool // the jobs are yet to get their sums
+	jobs     knownJobs
+	number   int64 // the highest that was given out, as the mark has it; negative without a mark
+	sealed   bool  // the jobs have sums
+	unsealed bool  // they are yet to get them: an earlier build wrote the ledger
+	damaged  []span
 }
 
 // contents reads ledger and log, the log last: a row with an identifier has its line in the log by then.
-func (l *Ledger) contents(ctx context.Context, q database.Queryer) (c contents, err error) {
-	c.number = -1 // as without a mark
-	err = database.Each(ctx, q, "SELECT number, logged FROM marks", nil, func(row database.Scanner) error {
-		var number, logged any
-		err := row.Scan(&number, &logged)
-		c.number, c.unsealed = integer(number), integer(logged) == migrated
+func (l *Ledger) contents(ctx context.Context, q database.Queryer) (contents, error) {
+	c := contents{jobs: knownJobs{}, number: -1}
+	err := database.Each(ctx, q, "SELECT number, logged FROM marks", nil, func(row database.Scanner) error {
+		columns, err := values(row, 2)
+		c.number, c.unsealed = integer(columns[0]), integer(columns[1]) == migrated
 		return err
 	})
 	if err == nil {
-		c.rows, err = storedRows(ctx, q)
+		err = c.jobs.readRows(ctx, q)
 	}
 	if err == nil {
-		c.sums, err = readSums(ctx, q)
+		err = database.Each(ctx, q, "SELECT job, job_row, steps FROM job_sums", nil, func(row database.Scanner) error {
+			columns, err := values(row, 3)
+			c.sealed, c.jobs.at(integer(columns[0])).sealed = true, &sums{integer(columns[1]), integer(columns[2])}
+			return err
+		})
 	}
-	if err == nil {
-		c.log, c.damaged, err = readLog(logPath(l.Path()))
+	if err != nil {
+		return c, err
 	}
+	entries, damaged, err := readLog(logPath(l.Path()))
+	for n, e := range entries {
+		c.jobs.at(n).log = e
+	}
+	c.damaged = damaged
 	return c, err
 }
 
-// numbers are those of all jobs that ledger, sums or log know.
-func (c contents) numbers() []int64 {
-	all := map[int64]bool{}
-	for n := range c.rows {
-		all[n] = true
-	}
-	for n := range c.sums {
-		all[n] = true
-	}
-	for n := range c.log {
-		all[n] = true
-	}
-	return slices.Sorted(maps.Keys(all))
-}
-
-// repair is what has to be done about one job.
+// repair is what has to be done about a job.
 type repair int
 
 const (
-	rowIntact   repair = iota
-	rowRestored        // the row is lost or damaged; the log has the job
-	rowLost            // the row is lost, and so are its lines in the log
-	rowKept            // the row is damaged, and the log does not have the job
-	rowResealed        // the row agrees with the log; only its sums are lost
-	rowSteps           // its steps are damaged
-	rowStray           // the row or the sums belong to no job: their number was damaged
+	nothing    repair = iota
+	restored          // its row is lost or damaged; the log has the job
+	identified        // the log has its identifier
+	vanished          // its row is lost, and so are its lines in the log
+	kept              // something is damaged that the log does not have
+	stray             // the row or the sums belong to no job: their number was damaged
 )
 
-// judge decides about a job's row.
-func (c contents) judge(n int64) repair {
-	row, has := c.rows[n]
-	sum, summed := c.sums[n]
-	e, inLog := c.log[n]
+// judge decides about a job.
+func (c contents) judge(n int64, k *known) repair {
+	has, sum := k.columns != nil, k.sealed
 	switch {
-	case !has && inLog:
-		return rowRestored
-	case !has && sum.row == lostJob, has && summed && sum == row.sums:
-		return rowIntact
+	case !has && k.log.known():
+		return restored
+	case !has && sum.row == lostJob, has && sum != nil && *sum == k.actual:
+		return nothing
 	case !has && n > 0 && n <= c.number:
-		return rowLost
+		return vanished
 	case !has:
-		return rowStray
-	case summed && sum.row == row.row:
-		return rowSteps
-	case !summed && inLog && row.agrees(e), c.unsealed && !inLog:
-		return rowResealed
-	case inLog:
-		return rowRestored
-	case summed, len(c.sums) == 0 && n > 0:
-		return rowKept
+		return stray
+	case sum == nil && k.agrees(), sum != nil && sum.row == k.actual.row:
+		return kept
+	case k.log.known():
+		return restored
+	case sum != nil, n > 0 && (c.unsealed || !c.sealed):
+		return kept
 	default:
-		return rowStray
+		return stray
 	}
 }
 
-// plan is what has to be done about the ledger and its log.
-type plan struct {
-	repairs map[int64]repair
-	named   []int64 // jobs that get their identifier from the log
-	lines   []int64 // jobs with lines that the log lacks
-	number  int64   // what the mark has to be
+// findings are the jobs that something was wrong with, and what the log lacks.
+type findings struct {
+	jobs   map[repair][]int64
+	lines  []record
+	cut    bool  // the log lacks lines that it once had
+	number int64 // what the mark has to be
 }
 
-// plan compares ledger and log. What a living process is doing, it leaves alone.
-func (l *Ledger) plan(c contents) plan {
-	p := plan{repairs: map[int64]repair{}}
-	for _, n := range c.numbers() {
-		r := c.judge(n)
-		if r != rowIntact {
-			p.repairs[n] = r
+// compare compares ledger and log. What a living process is doing, it leaves alone.
+func (l *Ledger) compare(c contents) findings {
+	f := findings{jobs: map[repair][]int64{}}
+	for _, n := range slices.Sorted(maps.Keys(c.jobs)) {
+		k := c.jobs[n]
+		r := c.judge(n, k)
+		if r != stray {
+			f.number = max(f.number, n)
 		}
-		if r != rowStray {
-			p.number = max(p.number, n)
+		if (r == nothing || r == kept) && k.columns != nil {
+			lines := k.lacking(n)
+			if waits := k.snapshot() == "" && k.log.snapshot != ""; (waits || len(lines) > 0) && l.ownerAlive(k.owner()) {
+				lines = nil
+			} else if waits && r == nothing {
+				r = identified
+			}
+			f.lines = append(f.lines, lines...)
+			// The intent of a job that was not sent may never have been there: the process may have been killed before it
+			// wrote that line.
+			f.cut = f.cut || len(lines) > 1 || len(lines) == 1 && (lines[0].Event != begun || k.state() != model.JobIntent && k.state() != model.JobNotSent)
 		}
-		row, e := c.rows[n], c.log[n]
-		switch snapshot := row.text(colSnapshot); {
-		case r == rowLost || r == rowStray || r == rowIntact && row.columns[0] == nil:
-		case r == rowRestored && e.begun.Job == 0:
-			p.lines = append(p.lines, n)
-		case r == rowRestored:
-		case (e.begun.Job == 0 || snapshot != "" && snapshot != e.snapshot) && !l.ownerAlive(row.text(colOwner)):
-			p.lines = append(p.lines, n)
-		case e.snapshot != "" && snapshot == "" && !l.ownerAlive(row.text(colOwner)):
-			p.named = append(p.named, n)
+		if r != nothing {
+			f.jobs[r] = append(f.jobs[r], n)
 		}
 	}
 	if c.unsealed {
-		p.number = max(p.number, c.number)
+		f.number = max(f.number, c.number)
 	}
-	return p
+	return f
 }
 
 // reconcile compares the ledger with its sums and its log, and repairs each by the others. It reads first, and only
@@ -145,98 +132,79 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 	if err != nil {
 		return "", l.db.Fault("reading it", err)
 	}
-	p := l.plan(c)
-	if !p.needed(c) {
+	f := l.compare(c)
+	if len(f.jobs)+len(f.lines)+len(c.damaged) == 0 && f.number == c.number && !c.unsealed {
 		return "", nil
 	}
 	if l.Frozen() != nil {
-		return p.notice(l.Path(), c, false) + " Nothing was repaired, because the ledger cannot be written.", nil
+		return l.notice(c, f) + " Nothing was repaired, because the ledger cannot be written.", nil
 	}
-	cut := false
 	err = l.db.Write(ctx, "repairing it", func(ctx context.Context, tx *sql.Tx) error {
 		if c, err = l.contents(ctx, tx); err != nil {
 			return err
 		}
-		p = l.plan(c)
-		cut, err = l.carryOut(ctx, tx, c, p)
-		return err
+		f = l.compare(c)
+		return l.repair(ctx, tx, c, f)
 	})
 	if err != nil {
 		return "", err
 	}
-	return p.notice(l.Path(), c, cut), nil
+	return l.notice(c, f), nil
 }
 
-func (p plan) needed(c contents) bool {
-	return len(p.repairs)+len(p.named)+len(p.lines)+len(ended(c.damaged)) > 0 || p.number != c.number || c.unsealed
-}
-
-// carryOut does what a plan says, and reports whether the log lacked a line that it once had.
-func (l *Ledger) carryOut(ctx context.Context, tx *sql.Tx, c contents, p plan) (cut bool, err error) {
-	for _, n := range slices.Sorted(maps.Keys(p.repairs)) {
-		if err := l.repair(ctx, tx, n, p.repairs[n], c.log[n]); err != nil {
-			return false, err
+// repair does what is to be done about the findings.
+func (l *Ledger) repair(ctx context.Context, tx *sql.Tx, c contents, f findings) error {
+	for r, numbers := range f.jobs {
+		for _, n := range numbers {
+			if err := l.repairJob(ctx, tx, n, r, c.jobs[n]); err != nil {
+				return err
+			}
 		}
 	}
-	for _, n := range p.named {
-		if err := l.name(ctx, tx, n, c.log[n]); err != nil {
-			return false, err
-		}
-	}
-	var lines []record
-	for _, n := range p.lines {
-		lacking, err := lacking(ctx, tx, n, c.log[n])
-		if err != nil {
-			return false, err
-		}
-		lines = append(lines, lacking...)
-		// The intent of a job that was not sent may never have been there: the process may have been killed before it
-		// wrote that line.
-		state := model.JobState(c.rows[n].text(colState))
-		cut = cut || p.repairs[n] != rowRestored && (lacking[0].Event != begun || state != model.JobIntent && state != model.JobNotSent)
-	}
-	damaged := c.damaged
-	if len(lines) == 0 {
-		damaged = ended(damaged)
-	}
-	if err = blank(logPath(l.Path()), damaged); err == nil && len(lines) > 0 {
-		err = l.log(lines...)
+	err := blank(logPath(l.Path()), c.damaged)
+	if err == nil && len(f.lines) > 0 {
+		err = l.log(f.lines...)
 	}
 	if err != nil {
-		return false, database.Classify(err)
+		return database.Classify(err)
 	}
-	set := "UPDATE marks SET number = $1, logged = 0"
-	if c.number < 0 {
-		set = "INSERT INTO marks (number, logged) VALUES ($1, 0)"
-		_, err = tx.ExecContext(ctx, "DELETE FROM marks")
+	if c.number == -1 {
+		_, err = tx.ExecContext(ctx, "INSERT INTO marks (number, logged) VALUES ($1, 0)", f.number)
+	} else if f.number != c.number || c.unsealed {
+		_, err = tx.ExecContext(ctx, "UPDATE marks SET number = $1, logged = 0", f.number)
 	}
-	if err == nil && (p.number != c.number || c.unsealed) {
-		_, err = tx.ExecContext(ctx, set, p.number)
-	}
-	return cut, err
+	return err
 }
 
-// repair repairs a job's row.
-func (l *Ledger) repair(ctx context.Context, tx *sql.Tx, n int64, r repair, e logged) error {
-	var job model.Job
+func (l *Ledger) repairJob(ctx context.Context, tx *sql.Tx, n int64, r repair, k *known) error {
 	switch r {
-	case rowLost:
+	case vanished:
 		return putSums(ctx, tx, n, sums{row: lostJob})
-	case rowKept, rowResealed, rowSteps:
+	case kept:
 		return seal(ctx, tx, n)
-	case rowRestored:
-		job = l.fromLog(e)
-		job.Steps, _ = readSteps(ctx, tx, n) // as far as they can be read
+	case identified:
+		updated := l.after(k.time(16), k.log.at)
+		_, err := tx.ExecContext(ctx, "UPDATE jobs SET state = $1, snapshot = $2, accepted = $3, updated = $4, detail = '', fault = '' WHERE n = $5",
+			string(model.JobAccepted), k.log.snapshot, database.Micros(k.log.at), database.Micros(updated), n)
+		if err == nil {
+			err = insertStep(ctx, tx, n, model.JobStep{At: updated, State: model.JobAccepted, Text: acceptedText(k.log)})
+		}
+		if err != nil {
+			return err
+		}
+		return seal(ctx, tx, n)
 	}
+	job := l.fromLog(k.log)
+	job.Steps, _ = readSteps(ctx, tx, n) // as far as they can be read
 	for _, statement := range []string{"DELETE FROM job_steps WHERE job = $1", "DELETE FROM jobs WHERE n = $1", "DELETE FROM job_sums WHERE job = $1"} {
 		if _, err := tx.ExecContext(ctx, statement, n); err != nil {
 			return err
 		}
 	}
-	if r == rowStray {
+	if r == stray {
 		return nil
 	}
-	return insert(ctx, tx, n, job, e.begun.Digest, "", "restored from the ledger's log")
+	return insert(ctx, tx, n, job, k.log.begun.Digest, "", "restored from the ledger's log")
 }
 
 // fromLog is a job as far as the log knows it.
@@ -255,83 +223,37 @@ func (l *Ledger) fromLog(e logged) model.Job {
 	return job
 }
 
-// name gives a job the identifier that only the log has.
-func (l *Ledger) name(ctx context.Context, tx *sql.Tx, n int64, e logged) error {
-	job, err := stored(ctx, tx, n)
-	if err != nil {
-		return err
-	}
-	accept(&job, e)
-	job.Updated = l.after(job.Updated, e.at)
-	if err := update(ctx, tx, n, job); err != nil {
-		return err
-	}
-	if err := insertStep(ctx, tx, n, model.JobStep{At: job.Updated, State: job.State, Text: acceptedText(e)}); err != nil {
-		return err
-	}
-	return seal(ctx, tx, n)
-}
-
-// lacking are the lines about a job that the log should have and lacks.
-func lacking(ctx context.Context, tx *sql.Tx, n int64, e logged) (lines []record, err error) {
-	var digest string
-	job, err := stored(ctx, tx, n, &digest)
-	if err != nil {
-		return nil, err
-	}
-	if e.begun.Job == 0 {
-		lines = append(lines, begunRecord(n, job, digest))
-	}
-	if job.Snapshot != "" && job.Snapshot != e.snapshot {
-		lines = append(lines, record{At: job.Accepted, Job: n, Event: accepted, Snapshot: job.Snapshot})
-	}
-	return lines, nil
-}
-
-// stored reads a job's row, as far as it can be read.
-func stored(ctx context.Context, tx *sql.Tx, n int64, digest ...any) (model.Job, error) {
-	columns := jobColumns
-	if len(digest) > 0 {
-		columns += ", digest"
-	}
-	job, err := scanJob(tx.QueryRowContext(ctx, "SELECT "+columns+" FROM jobs WHERE n = $1", n), digest...)
-	if errors.Is(err, database.ErrCorrupt) {
-		err = nil
-	}
-	return job, err
-}
-
 // notice says what was found.
-func (p plan) notice(path string, c contents, cut bool) string {
-	found := map[repair][]string{}
-	for _, n := range slices.Sorted(maps.Keys(p.repairs)) {
-		found[p.repairs[n]] = append(found[p.repairs[n]], jobID(n))
-	}
+func (l *Ledger) notice(c contents, f findings) string {
 	var notes []string
-	add := func(n int, one, many, format string) {
-		if n > 0 {
-			notes = append(notes, fmt.Sprintf(format, path, counted(n, one, many)))
+	for _, found := range []struct {
+		repair repair
+		one    string
+		format string // with the ledger, how many, and which
+	}{
+		{restored, "job", "Restored from the log of the ledger %s: %s. What happened since is unknown: ask the service with 'zonedeck jobs watch'."},
+		{identified, "job identifier", "Restored from the log of the ledger %s: %s."},
+		{vanished, "job", "Lost from the ledger %s and its log: %s (%s). No number is used again."},
+		{kept, "job", "Damaged in the ledger %s and kept as far as it can be read: %s (%s)."},
+		{stray, "row", "Removed from the ledger %s: %s of no job."},
+	} {
+		if n := len(f.jobs[found.repair]); n > 0 && (found.repair != kept || !c.unsealed) {
+			ids := make([]string, 0, 10)
+			for _, n := range f.jobs[found.repair][:min(n, cap(ids))] {
+				ids = append(ids, jobID(n))
+			}
+			args := []any{l.Path(), counted(n, found.one, found.one+"s"), strings.Join(ids, ", ")}
+			notes = append(notes, fmt.Sprintf(found.format, args[:strings.Count(found.format, "%s")]...))
 		}
 	}
-	add(len(found[rowRestored]), "job", "jobs", "Restored from the log of the ledger %s: %s. What happened since is unknown: ask the service with 'zonedeck jobs watch'.")
-	add(len(p.named), "job identifier", "job identifiers", "Restored from the log of the ledger %s: %s.")
-	if ids := found[rowLost]; len(ids) > 0 {
-		add(len(ids), "job", "jobs", "Lost from the ledger %s and its log: %s ("+strings.Join(ids[:min(len(ids), 10)], ", ")+"). Their numbers are not used again.")
+	if f.cut {
+		notes = append(notes, fmt.Sprintf("The ledger's log %s was cut or deleted; its lines were rewritten.", logPath(l.Path())))
 	}
-	add(len(found[rowKept]), "job", "jobs", "Damaged in the ledger %s and missing in its log, so kept as far as it can be read: %s ("+strings.Join(found[rowKept][:min(len(found[rowKept]), 10)], ", ")+").")
-	add(len(found[rowSteps]), "job", "jobs", "In the ledger %s, the steps of %s are damaged.")
-	add(len(found[rowStray]), "row", "rows", "Removed from the ledger %s: %s of no job.")
-	if !c.unsealed {
-		add(len(found[rowResealed]), "job", "jobs", "In the ledger %s, the checksums of %s were lost; what the log says of them is right.")
+	if n := len(c.damaged); n > 0 {
+		notes = append(notes, fmt.Sprintf("%s of the ledger's log %s could not be read.", counted(n, "line", "lines"), logPath(l.Path())))
 	}
-	if cut {
-		notes = append(notes, fmt.Sprintf("The ledger's log %s was cut or deleted; its lines were rewritten.", logPath(path)))
-	}
-	if n := len(ended(c.damaged)); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s of the ledger's log %s could not be read.", counted(n, "line", "lines"), logPath(path)))
-	}
-	if len(notes) == 0 && p.number != c.number && !c.unsealed {
-		notes = append(notes, fmt.Sprintf("In the ledger %s, the number of the next job was damaged; it was set anew.", path))
+	if len(notes) == 0 && f.number != c.number && !c.unsealed {
+		notes = append(notes, fmt.Sprintf("In the ledger %s, the number of the next job was damaged; it was set anew.", l.Path()))
 	}
 	return strings.Join(notes, " ")
 }
