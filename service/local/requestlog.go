@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/record"
 )
@@ -30,7 +31,11 @@ func (e Emulation) openRequestLog() (*requestLog, error) {
 	if e.RequestFile == "" {
 		return l, nil
 	}
-	file, err := os.OpenFile(e.RequestFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	var file *os.File
+	_, err := textfile.Output(e.RequestFile)
+	if err == nil {
+		file, err = os.OpenFile(e.RequestFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--log-file: %w", err)
 	}
