@@ -359,6 +359,11 @@ func TestAFrozenLedgerIsReadAndNotWritten(t *testing.T) {
 	if list, err := l.Recover(t.Context()); list != nil || err != nil {
 		t.Errorf("settled %+v, %v", list, err)
 	}
+	spoiled(t, path, "UPDATE jobs SET snapshot = 'sd_other' WHERE n = 1")
+	notice, err := l.reconcile(t.Context())
+	if job, jerr := l.Job(t.Context(), "job-1"); err != nil || jerr != nil || job.Snapshot != "sd_other" || !strings.HasSuffix(notice, " Nothing was repaired, because the ledger cannot be written.") {
+		t.Errorf("%q, %v; %+v, %v", notice, err, job, jerr)
+	}
 }
 
 func TestTheFilesAreTheOperatorsAlone(t *testing.T) {
