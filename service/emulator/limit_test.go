@@ -266,6 +266,16 @@ func TestRequestsAreBounded(t *testing.T) {
 			t.Errorf("%s: a body above %d bytes: %+v", path, size, a)
 		}
 	}
+	// A client that reads nothing before it has sent everything reads why it was refused.
+	much := strings.Repeat("a", 64<<20)
+	for head, status := range map[string]int{
+		"POST /zone HTTP/1.1\r\nAuthorization: Bearer " + g.key("etl-main"): 400, "POST /request HTTP/1.1\r\nAuthorization: Bearer " + g.key("etl-main"): 400, "POST /zone HTTP/1.1": 401,
+	} {
+		resp, err := sendRaw(strings.TrimPrefix(g.r.API, "http://"), head+"\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 67108864\r\n\r\n"+much)
+		if err != nil || resp.StatusCode != status {
+			t.Errorf("%s: %+v, %v, want %d", head, resp, err, status)
+		}
+	}
 	if a := g.request(call{"zone": "isp_demo", "url": "http://lab.test/" + strings.Repeat("a", 8192), "format": "raw"}); a.status != 400 || !strings.Contains(a.body, "longer than 8192 bytes") {
 		t.Errorf("a long address: %+v", a)
 	}

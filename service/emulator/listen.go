@@ -168,6 +168,8 @@ const (
 	silence = time.Second
 	// roomEvery is how often a full listener looks for a connection that can make room.
 	roomEvery = 100 * time.Millisecond
+	// restPatience is how long what a refused client still sends is read.
+	restPatience = 5 * time.Second
 )
 
 // limitListener bounds the open connections to maxConns. Of those that an http.Server serves,
@@ -245,6 +247,7 @@ func noteState(conn net.Conn, state http.ConnState) {
 	if !ok {
 		return // TLS, or inside a tunnel
 	}
+	c.served.Store(state != http.StateHijacked)
 	l := c.from
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -296,6 +299,7 @@ type limitedConn struct {
 	idleFrom time.Time
 	idle     *list.Element
 
+	served   atomic.Bool  // an http.Server reads and writes
 	explicit atomic.Bool  // a caller has set a deadline
 	until    atomic.Int64 // the deadline otherwise, in nanoseconds of Unix time
 }
@@ -329,6 +333,16 @@ func (c *limitedConn) SetWriteDeadline(t time.Time) error {
 // SetDeadline sets both deadlines.
 func (c *limitedConn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// CloseWrite closes for writing. An http.Server does so after it has refused a client that goes on sending: what still
+// comes is dropped, because the close that follows would reset the connection, and the answer would be lost.
+func (c *limitedConn) CloseWrite() error {
+	err := c.TCPConn.CloseWrite()
+	if err == nil && c.served.Load() && c.SetReadDeadline(time.Now().Add(restPatience)) == nil {
+		_, err = io.Copy(io.Discard, c.TCPConn)
+	}
+	return err
 }
 
 // TCP returns the connection below for splicing. Close it through limitedConn.

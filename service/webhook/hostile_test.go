@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -82,6 +83,45 @@ func TestAPageInABrowserSendsNoWebhooks(t *testing.T) {
 }
 
 // TestWhatIsNoBodyIsTheSendersFault sends invalid HTTP bodies: only the sender is told.
+// Many a client reads nothing before it has sent everything.
+func TestASenderThatIsCutOffReadsWhy(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	room := uint64(1 << 40)
+	r, _ := listening(t, in, Config{Settings: Settings{MaxBody: 1 << 20}, disk: rigged{room: func() uint64 { return room }}})
+	body := bytes.Repeat([]byte("x"), 64<<20)
+	for _, c := range []struct {
+		head   string
+		room   uint64
+		status int
+	}{
+		{"Content-Length: 67108864", 1 << 40, http.StatusRequestEntityTooLarge},
+		{"Transfer-Encoding: chunked", 1 << 40, http.StatusRequestEntityTooLarge},
+		{"Content-Length: 67108864\r\nOrigin: http://x.test", 1 << 40, http.StatusForbidden},
+		{"Transfer-Encoding: chunked", 1, http.StatusInsufficientStorage},
+	} {
+		room = c.room
+		conn, err := net.Dial("tcp", strings.TrimPrefix(r.URL(), "http://"))
+		noerr.Must(t, err)
+		if strings.Contains(c.head, "chunked") {
+			c.head += "\r\n\r\n4000000" // the size of the one chunk
+		} else {
+			c.head += "\r\n"
+		}
+		_, err = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\n%s\r\n", c.head)
+		noerr.Must(t, err)
+		for part := range slices.Chunk(body, 1<<20) {
+			if _, err := conn.Write(part); err != nil {
+				t.Errorf("%s: %v", c.head, err)
+				break
+			}
+		}
+		if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != c.status {
+			t.Errorf("%s: %+v, %v, want %d", c.head, resp, err, c.status)
+		}
+		conn.Close()
+	}
+}
+
 func TestWhatIsNoBodyIsTheSendersFault(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	r, _ := listening(t, in, Config{Observer: observer{refused: func(run model.WebhookRefusals) { t.Errorf("the operator was told: %+v", run) }}})

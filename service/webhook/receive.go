@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,7 @@ const (
 
 	headerPatience = 10 * time.Second
 	idlePatience   = 15 * time.Second // without a byte
+	restPatience   = 4 * time.Second  // for what is not kept; less than Close has
 	maxReceiving   = 15 * time.Minute
 	// A sender may be slow, but must not hold its connection forever.
 	slowAfter   = 30 * time.Second
@@ -67,12 +69,25 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if status >= 500 {
 		w.Header().Set("Retry-After", "5")
 	}
-	if status != http.StatusOK {
-		w.Header().Set("Connection", "close") // the rest of the body is not read
-	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(say)+1))
+	if status == http.StatusOK {
+		_, _ = io.WriteString(w, say+"\n")
+		return
+	}
+	w.Header().Set("Connection", "close")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, say+"\n")
+	dropRest(w, q.Body)
+}
+
+// dropRest reads what a refused sender still sends, after the answer: closing at once would reset the connection, and many a
+// client reads nothing before it has sent everything, or loses the answer with the reset.
+func dropRest(w http.ResponseWriter, body io.Reader) {
+	control := http.NewResponseController(w)
+	if control.Flush() == nil && control.SetReadDeadline(time.Now().Add(restPatience)) == nil {
+		_, _ = io.Copy(io.Discard, body)
+	}
 }
 
 func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, say string) {
