@@ -54,7 +54,7 @@ func (a *app) stdout() destination {
 }
 
 func (a *app) isStdout(info fs.FileInfo) bool {
-	f, ok := a.Stdout.(*os.File)
+	f, ok := a.Stdout.(*stream)
 	if !ok {
 		return false
 	}

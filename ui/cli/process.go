@@ -83,6 +83,12 @@ type globalFlags struct {
 // Main runs one command and returns the exit code (docs/commands.md lists them).
 func Main(ctx context.Context, p Process) int {
 	silence(io.Discard)
+	if f, ok := p.Stdout.(*os.File); ok {
+		p.Stdout = &stream{File: f, ctx: ctx}
+	}
+	if f, ok := p.Stderr.(*os.File); ok {
+		p.Stderr = &stream{File: f, ctx: ctx}
+	}
 	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
 	err := a.execute(ctx)
 	return exitCode(ctx, err)

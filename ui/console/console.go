@@ -70,7 +70,7 @@ func Open(ctx context.Context, o service.Options) (*Console, error) {
 func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 	c.suspend = suspend()
 	program := tea.NewProgram(c.Root(), append(ui.Options(c.ctx),
-		tea.WithInput(newKeyboard(in)), tea.WithOutput(out), tea.WithoutSignalHandler())...)
+		tea.WithInput(newKeyboard(in, c.hangUp)), tea.WithOutput(out), tea.WithoutSignalHandler())...)
 	var up screen = program
 	c.asker.up.Store(&up)
 	var following sync.WaitGroup
@@ -87,6 +87,14 @@ func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 		err = nil // a signal: Close releases everything
 	}
 	return c.next, err
+}
+
+// hangUp ends a console whose terminal is gone. Where a hangup is ignored, as under nohup, no signal does.
+func (c *Console) hangUp(err error) {
+	if c.ctx.Err() == nil {
+		c.terminal.Log.Error("the console ends: its terminal is gone", "error", err)
+		c.cancel()
+	}
 }
 
 // Close ends the views' work in flight, then the service.

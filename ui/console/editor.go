@@ -55,7 +55,13 @@ func (e *editor) SetStdin(r io.Reader) {
 	e.Stdin = r
 }
 
-func (e *editor) SetStdout(w io.Writer) { e.Stdout = w }
+func (e *editor) SetStdout(w io.Writer) {
+	if s, ok := w.(interface{ Unwrap() io.Writer }); ok {
+		w = s.Unwrap()
+	}
+	e.Stdout = w
+}
+
 func (e *editor) SetStderr(w io.Writer) { e.Stderr = w }
 
 func (e *editor) Run() error {

@@ -69,7 +69,7 @@ func TestAnEditorHasTheTerminalItself(t *testing.T) {
 	defer in.Close()
 	defer out.Close()
 	cmd := s.editFile()(file)
-	cmd.SetStdin(newKeyboard(in))
+	cmd.SetStdin(newKeyboard(in, func(error) {}))
 	if cmd.(*editor).Stdin != io.Reader(in) {
 		t.Errorf("it reads from %T", cmd.(*editor).Stdin)
 	}

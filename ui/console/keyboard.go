@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"io"
 	"unicode/utf8"
 
@@ -19,13 +20,15 @@ type terminalFile interface {
 // end takes the paste's end with it, and every key that follows.
 type keyboard struct {
 	terminalFile
-	paste pasteFilter
+	paste  pasteFilter
+	hangUp context.CancelCauseFunc // ends the console
 }
 
-// newKeyboard is in with pastes reduced to text; what is no terminal's file stays as it is.
-func newKeyboard(in io.Reader) io.Reader {
+// newKeyboard is in with pastes reduced to text; what is no terminal's file stays as it is. hangUp is called when the
+// terminal is gone: Bubble Tea would wait for keys for good.
+func newKeyboard(in io.Reader, hangUp context.CancelCauseFunc) io.Reader {
 	if f, ok := in.(terminalFile); ok {
-		return &keyboard{terminalFile: f}
+		return &keyboard{terminalFile: f, hangUp: hangUp}
 	}
 	return in
 }
@@ -38,6 +41,9 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 	in := make([]byte, len(p)-maxHeld)
 	n, err := k.terminalFile.Read(in)
+	if err != nil {
+		k.hangUp(err)
+	}
 	return copy(p, k.paste.filter(in[:n])), err
 }
 

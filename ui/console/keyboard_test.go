@@ -40,7 +40,7 @@ func decoded(t *testing.T, in []byte, size int) (pasted []string, keys string) {
 	events := make(chan uv.Event)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- uv.NewTerminalReader(newKeyboard(&pieces{rest: in, size: size}), "xterm-256color").StreamEvents(t.Context(), events)
+		ended <- uv.NewTerminalReader(newKeyboard(&pieces{rest: in, size: size}, func(error) {}), "xterm-256color").StreamEvents(t.Context(), events)
 		close(events)
 	}()
 	for e := range events {
@@ -85,7 +85,7 @@ func TestKeysActAfterAPasteWhateverItHolds(t *testing.T) {
 
 func TestOutsideAPasteNothingIsChanged(t *testing.T) {
 	in := "\x1bPx\x1b\\\x90\x1b[200\x1b[A\xc3"
-	k := newKeyboard(&pieces{rest: []byte(in), size: 2})
+	k := newKeyboard(&pieces{rest: []byte(in), size: 2}, func(error) {})
 	if got, err := io.ReadAll(k); string(got) != in || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -95,7 +95,7 @@ func TestTheKeyboardStaysTheTerminal(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "tty"))
 	noerr.Must(t, err)
 	defer f.Close()
-	k, is := newKeyboard(f).(*keyboard)
+	k, is := newKeyboard(f, nil).(*keyboard)
 	if !is || k.Fd() != f.Fd() || k.Name() != f.Name() {
 		t.Errorf("%v is not the terminal %v", k, f)
 	}
@@ -106,7 +106,7 @@ func TestTheKeyboardStaysTheTerminal(t *testing.T) {
 	if _, err := k.Read(make([]byte, maxHeld)); !errors.Is(err, io.ErrShortBuffer) {
 		t.Errorf("without room for what is held back: %v", err)
 	}
-	if r := strings.NewReader(""); newKeyboard(r) != r {
+	if r := strings.NewReader(""); newKeyboard(r, nil) != r {
 		t.Error("an input that is no file is not as it was")
 	}
 }

@@ -45,6 +45,56 @@ func TestASignalEndsTheConsoleAndGivesTheTerminalBack(t *testing.T) {
 	}
 }
 
+// unread starts a console in a terminal that nobody reads, and changes its screen until its emulator has run for a second.
+func unread(t *testing.T, dir string, program string, args ...string) (cmd *exec.Cmd, tty *os.File) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, program, args...)
+	cmd.Env = environment(dir, "ZONEDECK_EMULATOR_PROXY=127.0.0.1:0")
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: 200, Rows: 60})
+	noerr.Must(t, err)
+	t.Cleanup(func() { tty.Close() })
+	key := time.NewTicker(20 * time.Millisecond)
+	defer key.Stop()
+	for screens := 0; screens < 50; {
+		<-key.C
+		noerr.Must(t, noerr.From(io.WriteString(tty, "12"))) // each tab is another screen: the terminal fills
+		if _, err := os.Stat(filepath.Join(dir, "state", "zonedeck", "emulator.json")); err == nil {
+			screens++
+		} else if ctx.Err() != nil {
+			t.Fatal("the console does not start")
+		}
+	}
+	return cmd, tty
+}
+
+func TestASignalEndsAConsoleWhoseTerminalNobodyReads(t *testing.T) {
+	path := program(t)
+	for _, s := range endings() {
+		t.Run(s.String(), func(t *testing.T) {
+			cmd, _ := unread(t, t.TempDir(), path)
+			began := time.Now()
+			noerr.Must(t, cmd.Process.Signal(s))
+			noerr.Want(t, cmd.Wait())
+			if took := time.Since(began); took > 3*time.Second {
+				t.Errorf("it ended after %s", took)
+			}
+		})
+	}
+}
+
+func TestAConsoleThatOutlivesItsTerminalSaysSoAndEnds(t *testing.T) {
+	dir := t.TempDir()
+	cmd, tty := unread(t, dir, "sh", "-c", "trap '' HUP; exec "+program(t)) // as nohup does
+	noerr.Must(t, tty.Close())
+	noerr.Want(t, cmd.Wait())
+	log, err := os.ReadFile(filepath.Join(dir, "state", "zonedeck", "zonedeck.log"))
+	if err != nil || !strings.Contains(string(log), "the console ends: its terminal is gone") {
+		t.Errorf("the log has %q, %v", log, err)
+	}
+}
+
 // Whoever asks for a dump of a console that hangs has to read it in a terminal that works.
 func TestASignalThatDumpsGivesTheTerminalBackFirst(t *testing.T) {
 	for s, name := range map[syscall.Signal]string{syscall.SIGQUIT: "SIGQUIT: quit", syscall.SIGABRT: "SIGABRT: abort"} {
