@@ -278,6 +278,52 @@ func TestOnlyDialectsNameADialect(t *testing.T) {
 	})
 }
 
+// TestOutputGoesThroughOneFile checks that nothing else writes to standard output or standard error: what is for people is
+// sanitised there, and what is for programs is encoded.
+func TestOutputGoesThroughOneFile(t *testing.T) {
+	streams := map[string]string{ // and why
+		"ui/cli/output.go":      "writes",
+		"ui/cli/process.go":     "has them from the system",
+		"ui/cli/root.go":        "hands them to cobra, for the help",
+		"ui/cli/destination.go": "writes bodies: byte by byte, or visible on a terminal",
+		"ui/cli/console.go":     "hands the terminal to Bubble Tea",
+		"ui/cli/jobsnotify.go":  "writes the sequences of the package alert",
+		"ui/cli/mcp.go":         "hands standard output to ui/mcp, which escapes each message",
+	}
+	eachGoFile(t, func(path string, raw []byte) {
+		room, _, _ := strings.Cut(path, "/")
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, ".") || strings.Contains(path, "testdata/") || room == "internal" {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, raw, parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			used := ""
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				pkg, _ := n.X.(*ast.Ident)
+				of := func(name string) bool { return pkg != nil && pkg.Name == name }
+				stream := n.Sel.Name == "Stdout" || n.Sel.Name == "Stderr"
+				if stream && (of("os") || strings.HasPrefix(path, "ui/cli/")) && streams[path] == "" ||
+					of("fmt") && strings.HasPrefix(n.Sel.Name, "Print") || of("log") && (strings.HasPrefix(n.Sel.Name, "Print") || strings.HasPrefix(n.Sel.Name, "Fatal")) {
+					used = n.Sel.Name
+				}
+			case *ast.CallExpr:
+				if name, ok := n.Fun.(*ast.Ident); ok && (name.Name == "print" || name.Name == "println") {
+					used = name.Name
+				}
+			}
+			if used != "" {
+				t.Errorf("%s uses %s: write by ui/cli/output.go", path, used)
+			}
+			return true
+		})
+	})
+}
+
 // eachGoFile calls f with every Go file of the repository, by its slash path.
 func eachGoFile(t *testing.T, f func(path string, raw []byte)) {
 	t.Helper()

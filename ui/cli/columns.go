@@ -2,15 +2,15 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
 )
 
 // printColumns prints rows in aligned columns and sanitises every cell.
-func printColumns(w io.Writer, rows [][]string) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+func (a *app) printColumns(rows [][]string) error {
+	var table strings.Builder
+	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
@@ -18,10 +18,8 @@ func printColumns(w io.Writer, rows [][]string) error {
 		}
 		fmt.Fprintln(tw, strings.Join(cells, "\t"))
 	}
-	if err := tw.Flush(); err != nil {
-		return fail(exitState, "write the table: %w", err)
-	}
-	return nil
+	_ = tw.Flush() // into memory
+	return a.printText(table.String())
 }
 
 // filledColumns drops the columns that are empty in every row below the heading.

@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -62,32 +60,19 @@ An unknown field is refused by name; --loose lets it pass.`,
 	return cmd
 }
 
-// lineWriter lets several goroutines write lines to one writer.
-type lineWriter struct {
-	mu sync.Mutex
-	to io.Writer
-}
-
-func (w *lineWriter) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.to.Write(b)
-}
-
 func (a *app) emulate(ctx context.Context, f emulateFlags) error {
-	a.Stderr = &lineWriter{to: a.Stderr} // errors, request lines and messages
 	if f.ServeUsers {
-		log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+		log := slog.New(slog.NewTextHandler(teller{a}, &slog.HandlerOptions{Level: slog.LevelError}))
 		return sessionError(local.New(config.FindPaths(a.Getenv), a.Getenv, a.Now, log).ServedBy(a.Program, version).ServeUsers(ctx))
 	}
 	e := local.Emulation{
 		API: string(f.API), Proxy: string(f.Proxy), SOCKS: string(f.SOCKS), CDP: string(f.CDP),
 		State: string(f.State), Scenario: string(f.Scenario), RequestFile: string(f.LogFile),
 		AllowPrivate: f.AllowPrivate, Loose: f.Loose, AllowRemote: f.AllowRemote,
-		Chromium: a.Getenv(local.EnvChromium), Stderr: a.Stderr, Now: a.Now, Say: a.say, Ready: a.printReady,
+		Chromium: a.Getenv(local.EnvChromium), Stderr: teller{a}, Now: a.Now, Say: a.say, Ready: a.printReady,
 	}
 	if f.Log {
-		e.Requests = a.Stderr
+		e.Requests = teller{a}
 	}
 	return sessionError(e.Serve(ctx))
 }

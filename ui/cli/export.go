@@ -93,7 +93,7 @@ func exportFetch(ctx context.Context, t *task, f exportFlags, args []string) (pr
 		t.app.say("zonedeck: the emulator listens at these addresses until five seconds after its last user: keep a console ('zonedeck') open")
 	}
 	if f.JSON {
-		return printed{}, t.app.printText(true, code)
+		return printed{}, t.app.printJSON(printedText(code).object)
 	}
 	return printed{}, dest.write(ctx, model.BodyRef{Bytes: []byte(code), Size: int64(len(code))})
 }

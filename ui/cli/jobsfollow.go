@@ -192,8 +192,7 @@ func (l *followLines) print(e jobs.Followed) error {
 			line += "  " + sanitizeLine(e.Job.Detail)
 		}
 	}
-	_, err := fmt.Fprintln(l.task.app.Stdout, line)
-	return err
+	return l.task.app.printLine(line)
 }
 
 // warnOfJobs warns that jobs are not followed, once for each profile and reason.

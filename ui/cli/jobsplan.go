@@ -349,8 +349,8 @@ func (t *task) printLines(object any, rows []json.RawMessage, what string) error
 		return t.app.printJSON(object)
 	}
 	for _, row := range rows {
-		if _, err := t.app.Stdout.Write(append(view.Visible(row), '\n')); err != nil {
-			return fail(exitState, "write %s: %w", what, err)
+		if err := t.app.printRow(what, row); err != nil {
+			return err
 		}
 	}
 	return nil

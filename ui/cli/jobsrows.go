@@ -288,7 +288,7 @@ func (r *rowsRun) columns(ctx context.Context) error {
 	for _, c := range p.Columns {
 		rows = append(rows, []string{records.ShownName(c.Name), c.Type(), c.FillWords(p.Rows), c.DistinctWords()})
 	}
-	if err := printColumns(r.app.Stdout, rows); err != nil {
+	if err := r.app.printColumns(rows); err != nil {
 		return err
 	}
 	r.sayState(p)

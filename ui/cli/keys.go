@@ -212,7 +212,7 @@ func checked(audit keys.Audit, within time.Duration, skew *view.Skew) view.KeysC
 
 func (t *task) printVerdict(audit keys.Audit, within time.Duration) error {
 	if len(audit.Keys) > 0 {
-		if err := printColumns(t.app.Stdout, keyRows(audit, within)); err != nil {
+		if err := t.app.printColumns(keyRows(audit, within)); err != nil {
 			return err
 		}
 	}
@@ -237,8 +237,8 @@ func (t *task) printFindings(findings []keystore.Finding) error {
 		if f.Source != "" {
 			line += " (" + f.Source + ")"
 		}
-		if _, err := fmt.Fprintln(t.app.Stdout, sanitizeLine(line)); err != nil {
-			return fail(exitState, "write the findings: %w", err)
+		if err := t.app.printLine(line); err != nil {
+			return err
 		}
 	}
 	return nil

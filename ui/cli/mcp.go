@@ -102,7 +102,6 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	a.Stderr = &lineWriter{to: a.Stderr}
 	names := rules.Profiles
 	if len(names) == 0 {
 		names = []string{""} // the profile in use

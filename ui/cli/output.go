@@ -1,26 +1,74 @@
 package cli
 
 import (
+	"fmt"
 	"io"
+	"reflect"
+	"strings"
 
 	"zonedeck/service/view"
+	"zonedeck/ui/kit/text"
 )
 
-// printJSON writes one object and a newline to stdout.
-func (a *app) printJSON(v any) error {
-	if err := view.Encode(a.Stdout, v); err != nil {
-		return fail(exitState, "write the answer: %w", err)
+// All output goes through tell and printText, which are for people, or through printJSON and encode, which are for programs.
+
+// tell writes to a person, on stderr. The arguments may come from anywhere: nothing in them is obeyed by a terminal.
+func (a *app) tell(format string, args ...any) {
+	clean := make([]any, len(args))
+	for i, arg := range args {
+		kind := reflect.ValueOf(arg).Kind()
+		if err, failed := arg.(error); failed {
+			clean[i] = oneLine(err)
+		} else if kind >= reflect.Bool && kind <= reflect.Complex128 {
+			clean[i] = arg
+		} else {
+			clean[i] = sanitizeLine(fmt.Sprint(arg))
+		}
+	}
+	a.telling.Lock()
+	defer a.telling.Unlock()
+	fmt.Fprintf(a.Stderr, format, clean...)
+}
+
+// teller is tell for what writes whole lines.
+type teller struct{ app *app }
+
+func (t teller) Write(line []byte) (int, error) {
+	t.app.tell("%s\n", strings.TrimSuffix(string(line), "\n"))
+	return len(line), nil
+}
+
+// printText writes a text to stdout, such as code. A terminal shows what it would otherwise obey; elsewhere the text stays as it is.
+func (a *app) printText(s string) error {
+	if a.StdoutTTY {
+		s = text.CleanLines(s)
+	}
+	if _, err := io.WriteString(a.Stdout, s); err != nil {
+		return fail(exitState, "write the text: %w", err)
 	}
 	return nil
 }
 
-// printText writes a text to stdout, as it is or in a JSON object.
-func (a *app) printText(asJSON bool, text string) error {
-	if asJSON {
-		return a.printJSON(view.Text{Text: text})
-	}
-	if _, err := io.WriteString(a.Stdout, text); err != nil {
-		return fail(exitState, "write the text: %w", err)
+// printLine writes one line to stdout. Its texts may come from anywhere.
+func (a *app) printLine(line string) error { return a.printText(sanitizeLine(line) + "\n") }
+
+// printJSON writes one object and a newline to stdout.
+func (a *app) printJSON(v any) error {
+	return a.encode("the answer", func(w io.Writer) error { return view.Encode(w, v) })
+}
+
+// printRow writes one row of JSON to stdout, as it came; what names it in an error.
+func (a *app) printRow(what string, row []byte) error {
+	return a.encode(what, func(w io.Writer) error {
+		_, err := w.Write(append(view.Visible(row), '\n'))
+		return err
+	})
+}
+
+// encode writes what a function of view has encoded to stdout.
+func (a *app) encode(what string, write func(io.Writer) error) error {
+	if err := write(a.Stdout); err != nil {
+		return fail(exitState, "write %s: %w", what, err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/charmbracelet/x/term"
@@ -62,6 +63,8 @@ type app struct {
 	flags globalFlags
 	json  bool // the command was given --json
 	log   *slog.Logger
+
+	telling sync.Mutex // one message at a time goes to stderr
 
 	typed keystore.Secret // the passphrase that was typed, if any
 	// hidden reads a line at a terminal without showing it; nil means term.ReadPassword.

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -89,5 +90,19 @@ func TestABodyThatTheCacheCannotTakeIsInTheJSON(t *testing.T) {
 		if out.BodyFile != "" || got != page || (out.Body != nil) != utf8.ValidString(page) {
 			t.Errorf("%.12q: file %q, %.12q", page, out.BodyFile, got)
 		}
+	}
+}
+
+// What a message holds may come from a damaged file, whatever its type.
+func TestMessagesHoldNothingThatATerminalObeys(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{Process: Process{Stdout: &out, Stderr: &out, StdoutTTY: true}}
+	a.say("zonedeck: job %s: %s, %v, %d", "job-1", model.JobState(hostile), errors.New(hostile), 7)
+	a.warn("%s", struct{ text string }{hostile})
+	noerr.Want(t, noerr.From(teller{a}.Write([]byte(hostile+"\n"))))
+	noerr.Want(t, a.printLine(hostile))
+	noerr.Want(t, a.printText(hostile+"\n"))
+	if got := out.String(); strings.ContainsAny(got, "\x1b\x07\x7f\r\u009b\u202e\u2066\u200b") || strings.Count(got, "\n") != 7 || strings.Count(got, "␛]0;owned") != 6 || !strings.Contains(got, ", 7\n") {
+		t.Errorf("a terminal gets %q", got)
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -37,15 +36,15 @@ func (a *app) printError(err error) {
 		return
 	}
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(a.Stderr, "zonedeck: interrupted")
+		a.tell("zonedeck: interrupted\n")
 		return
 	}
-	fmt.Fprintln(a.Stderr, "zonedeck:", oneLine(err))
+	a.warn("%s", oneLine(err))
 	if refused := (*model.ReadOnlyError)(nil); errors.As(err, &refused) {
-		fmt.Fprintf(a.Stderr, "To lift that: 'zonedeck profiles edit %s --read-only=false'; to use another profile: --profile NAME.\n", refused.Profile)
+		a.tell("To lift that: 'zonedeck profiles edit %s --read-only=false'; to use another profile: --profile NAME.\n", refused.Profile)
 	}
 	if exitCode(context.Background(), err) == exitUsage {
-		fmt.Fprintln(a.Stderr, "Try 'zonedeck --help', or '--help' after the command.")
+		a.tell("Try 'zonedeck --help', or '--help' after the command.\n")
 	}
 }
 
@@ -199,7 +198,7 @@ func childNames(cmd *cobra.Command) string {
 
 // warn prints a problem that does not stop the command on stderr, even with --quiet.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.Stderr, "zonedeck: "+format+"\n", args...)
+	a.tell("zonedeck: "+format+"\n", args...)
 }
 
 // verdict prints how the command went on stderr: with --quiet only a failure.
@@ -214,6 +213,6 @@ func (a *app) verdict(code int, line string) {
 // say prints a message on stderr, unless --quiet is given.
 func (a *app) say(format string, args ...any) {
 	if !a.flags.quiet {
-		fmt.Fprintf(a.Stderr, format+"\n", args...)
+		a.tell(format+"\n", args...)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/saved"
 	"zonedeck/service/view"
-	"zonedeck/ui/kit/text"
 )
 
 func (a *app) savedCommand() *cobra.Command {
@@ -60,11 +59,7 @@ func (a *app) showSaved(ctx context.Context, s *saved.Store, args []string) (pri
 	if err != nil {
 		return printed{}, err
 	}
-	out := printedText(string(b))
-	if a.StdoutTTY {
-		out.text = text.CleanLines(out.text)
-	}
-	return out, nil
+	return printedText(string(b)), nil
 }
 
 // restoreSaved brings a deleted request back, or lists the deleted requests.

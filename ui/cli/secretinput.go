@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"io"
 	"os"
 
@@ -38,9 +37,9 @@ func (a *app) typeSecret(what string, terminal *os.File) (keystore.Secret, error
 	if hidden == nil {
 		hidden = term.ReadPassword
 	}
-	a.warnPrompt("%s (it is not shown): ", what)
+	a.tell("%s (it is not shown): ", what)
 	b, err := hidden(terminal.Fd())
-	a.warnPrompt("\n")
+	a.tell("\n")
 	if err != nil {
 		return keystore.Secret{}, fail(exitState, "read %s: %w", what, err)
 	}
@@ -90,7 +89,7 @@ func (a *app) confirmed(yes bool, question string) (bool, error) {
 	case !a.StdinTTY || a.flags.noInput:
 		return false, usage("%s Say so with --yes", question)
 	}
-	a.warnPrompt("%s [y/N] ", question)
+	a.tell("%s [y/N] ", question)
 	var answer [16]byte
 	n, err := a.Stdin.Read(answer[:])
 	if err != nil {
@@ -99,6 +98,3 @@ func (a *app) confirmed(yes bool, question string) (bool, error) {
 	word := string(bytes.ToLower(bytes.TrimSpace(answer[:n])))
 	return word == "y" || word == "yes", nil
 }
-
-// warnPrompt writes to the person at the terminal.
-func (a *app) warnPrompt(format string, args ...any) { fmt.Fprintf(a.Stderr, format, args...) }

@@ -165,10 +165,10 @@ func (a *app) conclude(p printed, err error) error {
 	case a.json && p.object != nil:
 		failed = a.printJSON(p.object)
 	case len(p.rows) > 0:
-		failed = printColumns(a.Stdout, p.rows)
+		failed = a.printColumns(p.rows)
 	}
 	if failed == nil && p.text != "" && !a.json {
-		failed = a.printText(false, p.text)
+		failed = a.printText(p.text)
 	}
 	if failed != nil {
 		return errors.Join(failed, err)

@@ -35,20 +35,10 @@ type needs struct {
 // options are the options of service.Open for this run.
 func (a *app) options(n needs) service.Options {
 	return service.Options{
-		Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Log: a.log, Say: a.sayClean, Version: version, Program: a.Program,
+		Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Log: a.log, Say: a.say, Version: version, Program: a.Program,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
 		Key: n.key, NoInput: a.flags.noInput, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs || n.ledger, Ledger: n.jobs || n.ledger, Rules: n.rules, NoProfile: n.none, Ask: terminal{app: a}, Passphrase: a.typed,
 	}
-}
-
-// sayClean is say with string arguments made safe for a terminal.
-func (a *app) sayClean(format string, args ...any) {
-	for i, arg := range args {
-		if text, ok := arg.(string); ok {
-			args[i] = sanitizeLine(text)
-		}
-	}
-	a.say(format, args...)
 }
 
 // warnOfChange warns the operator of a change while a long command runs.

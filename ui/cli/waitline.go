@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -21,7 +20,7 @@ const clearLine = "\r\x1b[2K"
 // for. It appears after files.Patience and is cleared at the end. A nil line shows
 // nothing. It is safe for concurrent use.
 type waitLine struct {
-	w    io.Writer
+	app  *app
 	text func(waited time.Duration) string
 
 	mu    sync.Mutex
@@ -36,7 +35,7 @@ func (a *app) wait(text func(waited time.Duration) string) *waitLine {
 	if !a.StderrTTY || a.flags.quiet || a.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	l := &waitLine{w: a.Stderr, text: text, done: make(chan struct{})}
+	l := &waitLine{app: a, text: text, done: make(chan struct{})}
 	l.ended.Go(l.run)
 	return l
 }
@@ -51,7 +50,7 @@ func (l *waitLine) run() {
 			return
 		case now := <-next.C:
 			l.mu.Lock()
-			fmt.Fprint(l.w, clearLine, sanitizeLine(l.text(now.Sub(began))))
+			l.app.tell(clearLine+"%s", l.text(now.Sub(began)))
 			l.drawn = true
 			l.mu.Unlock()
 			next.Reset(waitEvery)
@@ -73,7 +72,7 @@ func (l *waitLine) above(f func()) {
 
 func (l *waitLine) clear() {
 	if l.drawn {
-		fmt.Fprint(l.w, clearLine)
+		l.app.tell(clearLine)
 		l.drawn = false
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -148,10 +149,7 @@ func (l *webhookLines) begin(url string) error {
 	if l.task.app.json {
 		return l.task.app.printJSON(view.Listening{URL: url})
 	}
-	if _, err := fmt.Fprintln(l.task.app.Stdout, url); err != nil {
-		return fail(exitState, "write the address: %w", err)
-	}
-	return nil
+	return l.task.app.printLine(url)
 }
 
 // Received prints a webhook.
@@ -174,7 +172,7 @@ func (l *webhookLines) Received(e webhook.Event) {
 		} else {
 			line += "  " + sanitizeLine(strings.Trim(d.Reason+"; "+d.Outcome, "; "))
 		}
-		_, err = fmt.Fprintln(l.task.app.Stdout, line)
+		err = l.task.app.printLine(line)
 	}
 	if err != nil {
 		l.end(fmt.Errorf("write what happened: %w", err))
@@ -297,17 +295,19 @@ func (t *task) streamWebhooks(ctx context.Context, in *webhook.Inbox, filter web
 		return err
 	}
 	listed, cut := 0, false
-	err = view.EncodeWebhooks(t.app.Stdout, total, func(put func(model.Webhook) error) error {
-		return in.Each(ctx, filter, most, func(d model.Webhook) error {
-			if cut = f.Limit > 0 && listed == f.Limit; cut {
-				return nil
-			}
-			listed++
-			return put(d)
+	err = t.app.encode("the webhooks", func(w io.Writer) error {
+		return view.EncodeWebhooks(w, total, func(put func(model.Webhook) error) error {
+			return in.Each(ctx, filter, most, func(d model.Webhook) error {
+				if cut = f.Limit > 0 && listed == f.Limit; cut {
+					return nil
+				}
+				listed++
+				return put(d)
+			})
 		})
 	})
 	if err != nil {
-		return fail(exitState, "write the webhooks: %w", err)
+		return err
 	}
 	t.sayHidden(f, listed, total, cut)
 	return nil
