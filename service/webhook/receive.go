@@ -71,22 +71,14 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(len(say)+1))
-	if status == http.StatusOK {
-		_, _ = io.WriteString(w, say+"\n")
-		return
+	if status != http.StatusOK {
+		w.Header().Set("Connection", "close")
 	}
-	w.Header().Set("Connection", "close")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, say+"\n")
-	dropRest(w, q.Body)
-}
-
-// dropRest reads what a refused sender still sends, after the answer: closing at once would reset the connection, and many a
-// client reads nothing before it has sent everything, or loses the answer with the reset.
-func dropRest(w http.ResponseWriter, body io.Reader) {
-	control := http.NewResponseController(w)
-	if control.Flush() == nil && control.SetReadDeadline(time.Now().Add(restPatience)) == nil {
-		_, _ = io.Copy(io.Discard, body)
+	// Closing while a refused sender still sends would reset the connection, and the answer would be lost.
+	if c := http.NewResponseController(w); status != http.StatusOK && c.Flush() == nil && c.SetReadDeadline(time.Now().Add(restPatience)) == nil {
+		_, _ = io.Copy(io.Discard, q.Body)
 	}
 }
 

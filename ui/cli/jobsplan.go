@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -349,7 +350,10 @@ func (t *task) printLines(object any, rows []json.RawMessage, what string) error
 		return t.app.printJSON(object)
 	}
 	for _, row := range rows {
-		if err := t.app.printRow(what, row); err != nil {
+		if err := t.app.encode(what, func(w io.Writer) error {
+			_, err := w.Write(append(view.Visible(row), '\n'))
+			return err
+		}); err != nil {
 			return err
 		}
 	}

@@ -124,9 +124,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 		}
 		return sessionError(fetchError(ctx, err))
 	}
-	server := mcp.New(mcp.Config{Version: version, Rules: rules, Consoles: consoles, Say: func(format string, args ...any) {
-		a.say("zonedeck: %s", sanitizeLine(fmt.Sprintf(format, args...)))
-	}})
+	server := mcp.New(mcp.Config{Version: version, Rules: rules, Consoles: consoles, Say: func(format string, args ...any) { a.say("zonedeck: "+format, args...) }})
 	a.say("zonedeck: serving MCP on standard input and output. %s", sanitizeLine(rules.Text()))
 	if rules.Capped && !rules.Unpriced {
 		for _, c := range consoles {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"zonedeck/service/view"
@@ -14,20 +15,15 @@ import (
 
 // tell writes to a person, on stderr. The arguments may come from anywhere: nothing in them is obeyed by a terminal.
 func (a *app) tell(format string, args ...any) {
-	clean := make([]any, len(args))
+	args = slices.Clone(args)
 	for i, arg := range args {
-		kind := reflect.ValueOf(arg).Kind()
-		if err, failed := arg.(error); failed {
-			clean[i] = oneLine(err)
-		} else if kind >= reflect.Bool && kind <= reflect.Complex128 {
-			clean[i] = arg
-		} else {
-			clean[i] = sanitizeLine(fmt.Sprint(arg))
+		if kind := reflect.ValueOf(arg).Kind(); kind < reflect.Bool || kind > reflect.Complex128 {
+			args[i] = oneLine(arg)
 		}
 	}
 	a.telling.Lock()
 	defer a.telling.Unlock()
-	fmt.Fprintf(a.Stderr, format, clean...)
+	fmt.Fprintf(a.Stderr, format, args...)
 }
 
 // teller is tell for what writes whole lines.
@@ -55,14 +51,6 @@ func (a *app) printLine(line string) error { return a.printText(sanitizeLine(lin
 // printJSON writes one object and a newline to stdout.
 func (a *app) printJSON(v any) error {
 	return a.encode("the answer", func(w io.Writer) error { return view.Encode(w, v) })
-}
-
-// printRow writes one row of JSON to stdout, as it came; what names it in an error.
-func (a *app) printRow(what string, row []byte) error {
-	return a.encode(what, func(w io.Writer) error {
-		_, err := w.Write(append(view.Visible(row), '\n'))
-		return err
-	})
 }
 
 // encode writes what a function of view has encoded to stdout.

@@ -87,10 +87,10 @@ type globalFlags struct {
 func Main(ctx context.Context, p Process) int {
 	silence(io.Discard)
 	if f, ok := p.Stdout.(*os.File); ok {
-		p.Stdout = &stream{File: f, ctx: ctx}
+		p.Stdout = &stream{outputFile: f, ctx: ctx}
 	}
 	if f, ok := p.Stderr.(*os.File); ok {
-		p.Stderr = &stream{File: f, ctx: ctx}
+		p.Stderr = &stream{outputFile: f, ctx: ctx}
 	}
 	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
 	err := a.execute(ctx)

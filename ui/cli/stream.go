@@ -15,10 +15,17 @@ const unreadPatience = 500 * time.Millisecond
 
 var errUnread = errors.New("nobody reads the output")
 
+// outputFile is what Bubble Tea takes for a terminal, and -o for a file.
+type outputFile interface {
+	io.ReadWriteCloser
+	Fd() uintptr
+	Stat() (os.FileInfo, error)
+}
+
 // stream is standard output or standard error. Several goroutines may write to it. When ctx has ended, a write that nobody
 // reads is given up, and the stream with it: a full terminal or pipe would keep the program from ending.
 type stream struct {
-	*os.File // for Bubble Tea and editors, which look for a terminal
+	outputFile
 
 	ctx    context.Context //nolint:containedctx // it lives as long as the program
 	mu     sync.Mutex
@@ -26,9 +33,9 @@ type stream struct {
 }
 
 // Unwrap returns the file, for a program that inherits it.
-func (s *stream) Unwrap() io.Writer { return s.File }
+func (s *stream) Unwrap() io.Writer { return s.outputFile }
 
-func (s *stream) Write(p []byte) (n int, err error) {
+func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.unread {
@@ -36,27 +43,19 @@ func (s *stream) Write(p []byte) (n int, err error) {
 	}
 	written := make(chan error, 1)
 	go func(p []byte) {
-		_, err := s.File.Write(p)
+		_, err := s.outputFile.Write(p)
 		written <- err
 	}(bytes.Clone(p))
-	select {
-	case err := <-written:
-		return len(p), err
-	case <-s.ctx.Done():
+	ending, late := s.ctx.Done(), (<-chan time.Time)(nil)
+	for {
+		select {
+		case err := <-written:
+			return len(p), err
+		case <-ending:
+			ending, late = nil, time.After(unreadPatience)
+		case <-late:
+			s.unread = true
+			return 0, errUnread
+		}
 	}
-	select {
-	case err := <-written:
-		return len(p), err
-	case <-time.After(unreadPatience):
-		s.unread = true
-		return 0, errUnread
-	}
-}
-
-// WriteString and ReadFrom would pass by Write.
-
-func (s *stream) WriteString(text string) (int, error) { return s.Write([]byte(text)) }
-
-func (s *stream) ReadFrom(r io.Reader) (int64, error) {
-	return io.Copy(struct{ io.Writer }{s}, r)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"zonedeck/service"
@@ -96,8 +97,6 @@ func sessionError(err error) error {
 	}
 }
 
-// oneLine is an error in one line for the terminal, with semicolons between joined
-// errors.
-func oneLine(err error) string {
-	return sanitizeLine(strings.ReplaceAll(err.Error(), "\n", "; "))
-}
+// oneLine is an error, or something else that says what it is, in one line for the terminal, with semicolons between
+// joined errors.
+func oneLine(v any) string { return sanitizeLine(strings.ReplaceAll(fmt.Sprint(v), "\n", "; ")) }

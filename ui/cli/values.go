@@ -63,8 +63,7 @@ func (f *durationFlag) Set(s string) (err error) {
 type onceFlag string
 
 func (f *onceFlag) String() string { return string(*f) }
-
-func (f *onceFlag) Type() string { return "string" }
+func (f *onceFlag) Type() string   { return "string" }
 
 func (f *onceFlag) Set(s string) error {
 	if *f != "" {

@@ -95,7 +95,7 @@ func (l *lines) pass(line []byte) {
 			continue
 		}
 		if r, ok := decoded.(*jsonrpc.Request); ok && r.IsCall() && r.Method != listen {
-			l.answer.expect(r.ID)
+			l.answer.update(func() { l.answer.open[r.ID] = true })
 		}
 		l.unread = append(append(l.unread, m...), '\n')
 	}
@@ -138,17 +138,15 @@ func (o *output) Write(p []byte) (int, error) {
 
 // Close is called when the session ends.
 func (o *output) Close() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closed = true
-	o.answered.Broadcast()
+	o.update(func() { o.closed = true })
 	return nil
 }
 
-func (o *output) expect(request jsonrpc.ID) {
+func (o *output) update(change func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.open[request] = true
+	change()
+	o.answered.Broadcast()
 }
 
 // waitForAnswers returns when every request is answered, or nothing can be answered any more.

@@ -37,24 +37,19 @@ func New(c Config) *Server { return &Server{c: c, budget: budget{rules: c.Rules}
 // answered with an error, and the session goes on. Nothing but the protocol is written to out. The consoles are closed before it returns.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	answers, srv := newOutput(out), s.server()
-	srv.AddReceivingMiddleware(cancelWith(ctx))
+	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(call context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			call, cancel := context.WithCancel(call)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)() // the SDK would wait for the calls under way
+			return next(call, method, r)
+		}
+	})
 	err := srv.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(newLines(in, answers)), Writer: answers, MaxLineLength: -1})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return errors.Join(err, s.close(ctx))
-}
-
-// cancelWith ends the calls under way with ctx: the SDK would wait for them.
-func cancelWith(ctx context.Context) sdk.Middleware {
-	return func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(call context.Context, method string, r sdk.Request) (sdk.Result, error) {
-			call, cancel := context.WithCancel(call)
-			defer cancel()
-			defer context.AfterFunc(ctx, cancel)()
-			return next(call, method, r)
-		}
-	}
 }
 
 // close closes the consoles.
