@@ -437,11 +437,7 @@ func againstInputs(job model.Job, inputs int) string {
 	if inputs < 0 || inputs == job.Inputs {
 		return ""
 	}
-	has := "1 input"
-	if inputs != 1 {
-		has = fmt.Sprintf("%d inputs", inputs)
-	}
-	return fmt.Sprintf("it has %s and not %d", has, job.Inputs)
+	return fmt.Sprintf("it has %s and not %d", counted(inputs, "input"), job.Inputs)
 }
 
 // keyOf is the key that a job was started by, or "" when the inventory no longer has it.
