@@ -83,6 +83,9 @@ func TestTheEmulatorOutlivesTheUserThatStartedItAndEndsAfterTheLast(t *testing.T
 	if ensured(t, last); last.Place() != began {
 		t.Errorf("after the others ended, %+v serves, not %+v", last.Place(), began)
 	}
+	if alone, _ := last.userLock().TryLock(); alone {
+		t.Error("a user holds no lock, so the emulator would end under it")
+	}
 	first := last.ready.FirstStart
 	process, err := os.FindProcess(began.PID)
 	noerr.Must(t, err)
