@@ -3,6 +3,7 @@ package browse
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -118,9 +119,10 @@ type visit struct {
 	timer       func() time.Time
 	began, last time.Time
 
-	s      *session
-	frame  string // of the page
-	loaded bool
+	s       *session
+	frame   string // of the page
+	loaded  bool
+	looking bool // a new document ends it
 }
 
 // step notes that a step is over.
@@ -218,6 +220,11 @@ func (v *visit) navigate(ctx context.Context, url string) error {
 	if v.ErrorText = model.Line(answer.ErrorText, 200); v.ErrorText != "" {
 		return nil
 	}
+	return v.load(ctx)
+}
+
+// load waits for the page's load event.
+func (v *visit) load(ctx context.Context) error {
 	for !v.loaded {
 		if _, err := v.s.next(ctx); err != nil {
 			return err
@@ -229,12 +236,33 @@ func (v *visit) navigate(ctx context.Context, url string) error {
 // event follows what happens to the page.
 func (v *visit) event(method string, params json.RawMessage) error {
 	switch method {
+	case "Page.frameNavigated":
+		return v.navigated(params)
 	case "Page.loadEventFired":
 		v.loaded = true
 	case "Page.javascriptDialogOpening": // it would hold the page
 		return v.s.post("Page.handleJavaScriptDialog", map[string]any{"accept": false})
 	case "Network.responseReceived":
 		v.response(params)
+	}
+	return nil
+}
+
+// errMoved says that another document took the page's place while it was looked at.
+var errMoved = errors.New("the page went on to another document")
+
+// navigated is told of each document that takes the place of another.
+func (v *visit) navigated(params json.RawMessage) error {
+	var e struct {
+		Frame struct {
+			Parent string `json:"parentId"`
+		} `json:"frame"`
+	}
+	if json.Unmarshal(params, &e) == nil && e.Frame.Parent == "" {
+		v.loaded = false
+		if v.looking {
+			return errMoved
+		}
 	}
 	return nil
 }
@@ -264,8 +292,28 @@ func (v *visit) response(params json.RawMessage) {
 	}
 }
 
-// look takes the screenshot and the document.
+// looks is how often a page that goes on to another document is looked at.
+const looks = 5
+
+// look takes the screenshot and the document of one and the same page. A page that goes on by itself, as when its
+// challenge is solved, is looked at again: a picture that was asked for meanwhile may never come.
 func (v *visit) look(ctx context.Context) error {
+	for range looks - 1 {
+		v.looking = true
+		err := v.take(ctx)
+		v.looking = false
+		if !errors.Is(err, errMoved) {
+			return err
+		}
+		if err := v.load(ctx); err != nil {
+			return err
+		}
+	}
+	return v.take(ctx)
+}
+
+// take takes the screenshot and the document.
+func (v *visit) take(ctx context.Context) error {
 	var shot struct {
 		Data []byte `json:"data"`
 	}
@@ -285,7 +333,7 @@ func (v *visit) look(ctx context.Context) error {
 	if err == nil && document.Thrown != nil {
 		err = fmt.Errorf("a script of the page keeps it from being read: %s", model.Line(document.Thrown.Text, 100))
 	}
-	if err != nil && ctx.Err() == nil { // the picture is what was asked for
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errMoved) { // the picture is what was asked for
 		v.Unread = err
 		return nil
 	}

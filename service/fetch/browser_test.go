@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
@@ -303,5 +304,30 @@ func TestThePreviewOfAVisitHasTheCommandsThatAreSent(t *testing.T) {
 	}
 	if all := strings.Join(w.Lines, "\n"); !strings.Contains(all, "Authorization: Basic base64(brd-customer-hl_test01-zone-browser1:••••)") {
 		t.Errorf("shown\n%s", all)
+	}
+}
+
+// TestAPageThatGoesOnIsLookedAtAgain has the page go on to another document while its picture is asked for. That picture
+// never comes.
+func TestAPageThatGoesOnIsLookedAtAgain(t *testing.T) {
+	d := &devtools{html: `<html><body><p>enough words to be a page</p></body></html>`, status: 200}
+	d.say = func(m string, _ int) []string {
+		if m != "Page.captureScreenshot" || slices.Index(d.seen, m) < len(d.seen)-1 {
+			return nil
+		}
+		return []string{
+			`{"method":"Page.frameNavigated","sessionId":"S","params":{"frame":{"id":"INNER","parentId":"F"}}}`,
+			`{"method":"Page.frameNavigated","sessionId":"S","params":{"frame":{"id":"F"}}}`,
+			`{"method":"Network.responseReceived","sessionId":"S","params":{"type":"Document","frameId":"F","response":{"status":203,"mimeType":"text/html"}}}`,
+			`{"method":"Page.loadEventFired","sessionId":"S","params":{}}`,
+		}
+	}
+	p := browserProfile(t, d)
+	keep, _, _ := withJournal(t)
+	q := visit(p)
+	q.Retries, q.Timeout = 0, 20*time.Second
+	r := fetched(t, newFetcher(t, p, keep), q)
+	if string(r.Body.Bytes) != png || r.Status != 203 {
+		t.Errorf("body %q, status %d: %s", r.Body.Bytes, r.Status, r.Diagnosis.Summary)
 	}
 }
