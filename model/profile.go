@@ -78,11 +78,11 @@ type Profile struct {
 // that a zone's password goes to (proxy and remote browser).
 type Redirected struct{ API, Agent, Logins bool }
 
-// AtAgent is the profile for a key that is sent to agent access: if that is not the configured one, nothing else
-// decides where the key goes.
+// AtAgent is the profile for a key that is sent to agent access: nothing else decides where the key goes.
 func (p Profile) AtAgent() Profile {
+	p.Redirected.API = p.Redirected.Agent
 	if p.Redirected.Agent {
-		p.BaseURL, p.Redirected.API = p.AgentURL, true
+		p.BaseURL = p.AgentURL
 	}
 	return p
 }

@@ -17,9 +17,9 @@ const maxLinks = 40
 // Trusted refuses a file or a folder that somebody besides the user and root may have put there or changed, with an
 // *UntrustedError. It judges the file, each link that its last name leads through, and the folder that holds each of
 // them; the folders above are not judged. What is in a sticky folder, such as /tmp, is its owner's alone, whoever may
-// write there. A missing file is trusted; what cannot be looked at is left to whoever opens it. Windows has no such modes:
+// write there; and so is what is in a file system that is mounted read-only, as a ConfigMap is. A missing file is trusted; what cannot be looked at is left to whoever opens it. Windows has no such modes:
 // everything is trusted there.
-func Trusted(path string) error { return trusted(path, os.Geteuid(), ownGroup) }
+func Trusted(path string) error { return trusted(path, os.Geteuid(), system{}) }
 
 // TrustedSecret is Trusted for a file that must not be a link either.
 func TrustedSecret(path string) error {
@@ -29,7 +29,13 @@ func TrustedSecret(path string) error {
 	return Trusted(path)
 }
 
-func trusted(path string, uid int, own func(gid, uid int) bool) error {
+// asked is what the system says of groups and file systems.
+type asked interface {
+	ownGroup(gid, uid int) bool
+	readOnly(path string) bool
+}
+
+func trusted(path string, uid int, by asked) error {
 	at, what := path, "it"
 	for range maxLinks {
 		// Neither Clean nor Join: they would take the name of a linked folder and ".." together, which lead elsewhere.
@@ -39,12 +45,12 @@ func trusted(path string, uid int, own func(gid, uid int) bool) error {
 		}
 		info, err := os.Lstat(at)
 		if err == nil {
-			if reason := doubt(info, uid, own); reason != "" {
+			if reason := doubt(at, info, uid, by); reason != "" {
 				return &UntrustedError{path, what + " " + reason}
 			}
 		}
 		if info, err = os.Stat(folder); err == nil {
-			if reason := doubt(info, uid, own); reason != "" {
+			if reason := doubt(folder, info, uid, by); reason != "" {
 				return &UntrustedError{path, "the folder " + folder + " " + reason}
 			}
 		}

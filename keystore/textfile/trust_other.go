@@ -4,6 +4,10 @@ package textfile
 
 import "io/fs"
 
-func doubt(fs.FileInfo, int, func(gid, uid int) bool) string { return "" }
+func doubt(string, fs.FileInfo, int, asked) string { return "" }
 
-func ownGroup(int, int) bool { return true }
+type system struct{}
+
+func (system) ownGroup(int, int) bool { return true }
+
+func (system) readOnly(string) bool { return false }

@@ -52,7 +52,7 @@ func WriteFunc(ctx context.Context, path string, fill func(io.Writer) error) err
 	case file == "":
 		return writeInto(ctx, path, fill)
 	}
-	t, err := NewTemp(path)
+	t, err := NewTemp(file)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (p Paths) Trusted() error {
 	}
 	places := []string{
 		p.RulesFile(), p.ContractsDir(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.RequestsDir(), p.ListsDir(), p.InboxDir(),
-		p.EmulatorDir(), p.EmulatorFile(), p.FiltersFile(), p.LogFile(), p.LedgerFile() + ".log", p.MigrationFile(),
+		p.DownloadsDir(), p.EmulatorDir(), p.EmulatorFile(), p.EmulatorLog(), p.FiltersFile(), p.LogFile(), p.LedgerFile() + ".log", p.MigrationFile(),
 	}
 	for _, database := range []string{p.JournalFile(), p.LedgerFile(), p.WorkFile(), p.InboxFile(), p.DriftFile()} {
 		places = append(places, database, database+"-wal")

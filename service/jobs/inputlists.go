@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -131,7 +132,7 @@ func (l InputLists) keepRejects(path string, in Inputs) (string, error) {
 			name = fmt.Sprintf("%s-%d.%s", begin, n, in.RejectedKind)
 		}
 		path := filepath.Join(dir, name)
-		if err := keepNew(path, in.Rejected); !os.IsExist(err) {
+		if err := keepNew(path, in.Rejected); !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}
 	}
@@ -139,14 +140,10 @@ func (l InputLists) keepRejects(path string, in Inputs) (string, error) {
 
 // keepNew writes a file that is not there yet.
 func keepNew(path string, content []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	return textfile.WriteNew(path, func(w io.Writer) error {
+		_, err := w.Write(content)
 		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return textfile.Write(path, content)
+	})
 }
 
 // keepAs is keepNew, for a file that may have the same content already: a launch that sent nothing is repeated.

@@ -125,13 +125,7 @@ func (e *ForeignError) Error() string {
 }
 
 func readState(dest string) (s partState, text []byte, err error) {
-	f, err := os.Open(dest + stateSuffix)
-	if err != nil {
-		return s, nil, err
-	}
-	defer f.Close()
-	text, err = io.ReadAll(io.LimitReader(f, maxState))
-	if err == nil {
+	if text, err = textfile.ReadBounded(dest+stateSuffix, maxState); err == nil {
 		err = json.Unmarshal(text, &s)
 	}
 	return s, text, err
@@ -148,7 +142,7 @@ func (p *partial) writeState() error {
 
 // dropState removes what is known about the partial file, unless another download has begun.
 func (p *partial) dropState() error {
-	text, err := os.ReadFile(p.dest + stateSuffix)
+	text, err := textfile.ReadBounded(p.dest+stateSuffix, maxState)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Equal(text, p.known) {
 		return nil
 	}

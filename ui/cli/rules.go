@@ -47,12 +47,16 @@ ends with exit code 2.
 
 // rules reads a file of rules. An empty name means the operator's, which need not exist.
 func (a *app) rules(name string) ([]rules.Rule, error) {
-	if name != "" {
-		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-			return nil, usage("there is no file of rules %s", name)
+	if name == "" {
+		paths := config.FindPaths(a.Getenv)
+		if err := paths.Trusted(); err != nil {
+			return nil, err
 		}
+		name = paths.RulesFile()
+	} else if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, usage("there is no file of rules %s", name)
 	}
-	all, err := rules.New(cmp.Or(name, config.FindPaths(a.Getenv).RulesFile())).Rules()
+	all, err := rules.New(name).Rules()
 	if err != nil {
 		return nil, usage("%w", err)
 	}
