@@ -122,18 +122,18 @@ func (f *Files) Ledger(ctx context.Context) (l *ledger.Ledger, fault, err error)
 	path := f.paths.LedgerFile()
 	return waited(ctx, f, &f.ledger, path, func() (*ledger.Ledger, string, error) {
 		l, notice, err := ledger.Open(ctx, path, f.clock.Now)
-		if err == nil && notice == "" {
-			notice = f.lostJobs(ctx, l)
+		if err == nil {
+			notice = strings.TrimSpace(notice + " " + f.lostJobs(ctx, l, notice != ""))
 		}
 		return l, notice, err
 	})
 }
 
-// lostJobs compares a ledger without jobs with the history, which still knows of jobs if the ledger and its log were
-// deleted. It returns a notice.
-func (f *Files) lostJobs(ctx context.Context, l *ledger.Ledger) (notice string) {
+// lostJobs compares a ledger without jobs, or one that was damaged, with the history, which still knows of jobs if the
+// ledger and its log have lost them. It returns a notice.
+func (f *Files) lostJobs(ctx context.Context, l *ledger.Ledger, damaged bool) (notice string) {
 	_, total, err := l.Jobs(ctx, 1)
-	if _, missing := os.Stat(f.paths.JournalFile()); err != nil || total > 0 || missing != nil || l.Frozen() != nil {
+	if _, missing := os.Stat(f.paths.JournalFile()); err != nil || total > 0 && !damaged || missing != nil || l.Frozen() != nil {
 		return ""
 	}
 	j, fault, err := f.Journal(ctx)
@@ -151,9 +151,9 @@ func (f *Files) lostJobs(ctx context.Context, l *ledger.Ledger) (notice string) 
 	}
 	switch {
 	case err != nil:
-		f.log.Warn("a ledger without jobs could not be compared with the history", "error", err)
+		return fmt.Sprintf("The ledger %s could not be compared with the history, which may know of jobs that it lacks: %v.", l.Path(), err)
 	case last != "":
-		return fmt.Sprintf("The ledger %s and its log were deleted: the history knows of jobs up to %s. What is at the service is added with 'zonedeck jobs adopt IDENTIFIER'. No number is used again.", l.Path(), last)
+		return fmt.Sprintf("The ledger %s and its log have lost jobs: the history knows of jobs up to %s. What is at the service is added with 'zonedeck jobs adopt IDENTIFIER'. No number is used again.", l.Path(), last)
 	}
 	return ""
 }
@@ -176,8 +176,8 @@ func (f *Files) LedgerIfAny(ctx context.Context) (l *ledger.Ledger, done func() 
 	if err != nil {
 		return nil, nothing, err
 	}
-	if notice != "" {
-		f.log.Warn(notice)
+	if notice != "" { // it is given once, and nobody reads Notices any more
+		f.voice.Say("zonedeck: %s", notice)
 	}
 	return l, l.Close, nil
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -57,7 +58,10 @@ func unpack(kept []byte, into any) error {
 	if err != nil {
 		return err
 	}
-	return json.NewDecoder(z).Decode(into)
+	if err = json.NewDecoder(z).Decode(into); err == nil {
+		_, err = io.Copy(io.Discard, z) // to the checksum at the end
+	}
+	return err
 }
 
 // Request is what a job of the ledger, by its identifier or its snapshot's, asked for, ready to be launched

@@ -2,7 +2,9 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"reflect"
@@ -233,5 +235,19 @@ func TestAJobWithAnAddressOfTheInboxCanBeLaunchedAgain(t *testing.T) {
 	}
 	if _, err := cl.Request(t.Context(), job.ID); !errors.Is(err, ErrNoRequest) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestADamagedRequestIsNotSent flips each bit of what the ledger keeps of a request.
+func TestADamagedRequestIsNotSent(t *testing.T) {
+	asked := map[string]string{"url": "https://shop.example/product/1"}
+	kept := packed(noerr.Try(json.Marshal(asked)).Must(t))
+	const header = 10 // of gzip, which names the time and the system
+	for bit := header * 8; bit < len(kept)*8; bit++ {
+		damaged, got := slices.Clone(kept), map[string]string{}
+		damaged[bit/8] ^= 1 << (bit % 8)
+		if err := unpack(damaged, &got); err == nil && !maps.Equal(got, asked) {
+			t.Errorf("bit %d of byte %d: %v is sent", bit%8, bit/8, got)
+		}
 	}
 }

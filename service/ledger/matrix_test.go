@@ -25,12 +25,11 @@ type look struct {
 	InFlight []string
 	Found    map[string]string // by snapshot
 	Same     map[string][]string
-	Requests map[string]string
 }
 
 func lookAt(t *testing.T, l *Ledger) (out look, err error) {
 	t.Helper()
-	out = look{Found: map[string]string{}, Same: map[string][]string{}, Requests: map[string]string{}}
+	out = look{Found: map[string]string{}, Same: map[string][]string{}}
 	list, _, err := l.Jobs(t.Context(), 0)
 	out.Jobs = list
 	flying, ferr := l.InFlight(t.Context())

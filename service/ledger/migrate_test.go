@@ -101,6 +101,9 @@ func TestARowThatDisagreesIsRepairedFromTheLog(t *testing.T) {
 		if !strings.Contains(strings.ReplaceAll(notice, path, "PATH"), says) || len(jobs) != 4 || jobs["job-1"].Snapshot != "sd_1" || jobs["job-2"].Dataset != "gd_x" {
 			t.Errorf("%s: %q, %+v", damage, notice, jobs)
 		}
+		if asked := noerr.Try(l.Request(t.Context(), "job-1")).Must(t); string(asked) != "asked 1" {
+			t.Errorf("%s: job-1 asked for %q", damage, asked)
+		}
 		settled(t, l)
 	}
 }

@@ -68,7 +68,7 @@ func attach(ctx context.Context, path string, now func() time.Time, unchanged, l
 		notes = append(notes, fmt.Sprintf("The ledger %s was damaged (%v). It is kept as %s. Carried over from it: %s.",
 			db.Path(), damage.Err, damage.SavedAs, counted(carried, "job", "jobs")))
 	}
-	if !unchanged {
+	if !unchanged || damage != nil {
 		note, err := l.reconcile(ctx)
 		if err != nil {
 			return nil, "", errors.Join(fmt.Errorf("comparing the ledger %s with its log: %w", path, err), l.Close())
@@ -123,7 +123,8 @@ func fingerprint(path string) string {
 func (l *Ledger) salvage(ctx context.Context, kept string) (jobs int) {
 	old := database.Peek(kept)
 	defer func() { _ = old.Close() }() // it was only read
-	c, _ := l.contents(ctx, old)       // for its mark; errors are the damage here and below
+	number := int64(-1)
+	_ = old.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&number) // an error is the damage, here and below
 	err := l.db.Write(ctx, "carrying rows over", func(ctx context.Context, tx *sql.Tx) error {
 		rows := map[string]int{}
 		for table, places := range map[string]string{
@@ -145,15 +146,15 @@ func (l *Ledger) salvage(ctx context.Context, kept string) (jobs int) {
 		}
 		jobs = rows["jobs"]
 		// A job that was not carried over is then in the log or reported as lost.
-		if rows["job_sums"] > 0 && c.number > 0 && c.number <= maxNumber {
-			_, _ = tx.ExecContext(ctx, "INSERT INTO job_sums VALUES ($1, $2, 0) ON CONFLICT DO NOTHING", c.number, lostJob)
+		if rows["job_sums"] > 0 && number > 0 && number <= maxNumber {
+			_, _ = tx.ExecContext(ctx, "INSERT INTO job_sums VALUES ($1, $2, 0) ON CONFLICT DO NOTHING", number, lostJob)
 		}
 		mark := "UPDATE marks SET number = $1" // and the jobs are yet to get their sums
 		if rows["job_sums"] > 0 {
 			mark = "UPDATE marks SET logged = 0, number = (SELECT max(job) FROM job_sums WHERE job <= $1)"
-			c.number = maxNumber
+			number = maxNumber
 		}
-		_, err := tx.ExecContext(ctx, mark, max(c.number, 0))
+		_, err := tx.ExecContext(ctx, mark, max(number, 0))
 		return err
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func sound(t *testing.T) (path string) {
 	for i, snapshot := range []string{"sd_1", "sd_2", "", ""} {
 		job, err := l.Begin(t.Context(), model.Job{
 			Profile: "p", Dataset: "gd_x", KeyName: "k", Inputs: i + 1, Done: -1, Records: -1, Detail: strings.Repeat("long ", 200),
-		}, fmt.Sprint("digest ", i+1), nil, nil)
+		}, fmt.Sprint("digest ", i+1), fmt.Append(nil, "asked ", i+1), nil)
 
 		noerr.Must(t, err)
 		change := func(change func(*model.Job)) {

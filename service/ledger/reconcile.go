@@ -137,7 +137,10 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 		return "", nil
 	}
 	if l.Frozen() != nil {
-		return l.notice(c, f) + " Nothing was repaired, because the ledger cannot be written.", nil
+		if notice = l.notice(c, f); notice != "" {
+			notice += " Nothing was repaired, because the ledger cannot be written."
+		}
+		return notice, nil
 	}
 	err = l.db.Write(ctx, "repairing it", func(ctx context.Context, tx *sql.Tx) error {
 		if c, err = l.contents(ctx, tx); err != nil {
@@ -196,7 +199,11 @@ func (l *Ledger) repairJob(ctx context.Context, tx *sql.Tx, n int64, r repair, k
 	}
 	job := l.fromLog(k.log)
 	job.Steps, _ = readSteps(ctx, tx, n) // as far as they can be read
-	for _, statement := range []string{"DELETE FROM job_steps WHERE job = $1", "DELETE FROM jobs WHERE n = $1", "DELETE FROM job_sums WHERE job = $1"} {
+	var asked []byte
+	_ = tx.QueryRowContext(ctx, "SELECT request FROM job_requests WHERE job = $1", n).Scan(&asked) // no error may end a repair
+	for _, statement := range []string{
+		"DELETE FROM job_steps WHERE job = $1", "DELETE FROM job_requests WHERE job = $1", "DELETE FROM jobs WHERE n = $1", "DELETE FROM job_sums WHERE job = $1",
+	} {
 		if _, err := tx.ExecContext(ctx, statement, n); err != nil {
 			return err
 		}
@@ -204,7 +211,11 @@ func (l *Ledger) repairJob(ctx context.Context, tx *sql.Tx, n int64, r repair, k
 	if r == stray {
 		return nil
 	}
-	return insert(ctx, tx, n, job, k.log.begun.Digest, "", "restored from the ledger's log")
+	err := insert(ctx, tx, n, job, k.log.begun.Digest, "", "restored from the ledger's log")
+	if err == nil && len(asked) > 0 {
+		_, err = tx.ExecContext(ctx, "INSERT INTO job_requests (job, request) VALUES ($1, $2)", n, asked)
+	}
+	return err
 }
 
 // fromLog is a job as far as the log knows it.

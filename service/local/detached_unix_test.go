@@ -3,6 +3,7 @@
 package local
 
 import (
+	"context"
 	"os"
 	"syscall"
 	"testing"
@@ -15,7 +16,12 @@ func TestTheServingProcessKeepsNoInheritedPipeOpen(t *testing.T) {
 	var pipe [2]int
 	noerr.Must(t, syscall.Pipe(pipe[:]))
 	read := os.NewFile(uintptr(pipe[0]), "pipe")
-	ensured(t, user(t, t.TempDir(), "1"))
+	e := user(t, t.TempDir(), "1")
+	ensured(t, e)
+	defer func() {
+		noerr.Want(t, e.Close(context.WithoutCancel(t.Context())))
+		ended(t, e)
+	}()
 	noerr.Must(t, syscall.Close(pipe[1]))
 	ended := make(chan struct{})
 	go func() {

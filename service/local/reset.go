@@ -49,7 +49,12 @@ func (e *Emulator) clear(ctx context.Context) error {
 	users := e.userLock()
 	brief, stop := context.WithTimeout(ctx, usersCheck) // the emulator's own look for users is shorter
 	defer stop()
-	switch _, err := users.TryLockContext(brief, attachPause); {
+	_, err := users.TryLockContext(brief, attachPause)
+	if _, serves := e.readAnnouncement(); brief.Err() != nil && !serves { // it ends just now, and holds the lock until then
+		_, err = users.TryLockContext(ctx, attachPause)
+		brief = ctx
+	}
+	switch {
 	case brief.Err() != nil:
 		return emulator.ErrStateInUse
 	case err != nil:
