@@ -58,7 +58,7 @@ func ended(t *testing.T, e *Emulator) {
 		} else if time.Now().After(patience) {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		<-time.After(20 * time.Millisecond)
 	}
 }
 
