@@ -109,7 +109,7 @@ func TestImportRules(t *testing.T) {
 				return within(p, "zonedeck/ui") && !wires(p) && !within(p, "zonedeck/ui/kit") && p != "zonedeck/ui/whole"
 			},
 			func(i string) bool {
-				return within(i, "zonedeck/service") && i != "zonedeck/service" && !useCase(i) && !slices.Contains([]string{"zonedeck/service/fetch", "zonedeck/service/jobs", "zonedeck/service/ask", "zonedeck/service/query", "zonedeck/service/view", "zonedeck/service/records", "zonedeck/service/drift"}, i)
+				return within(i, "zonedeck/service") && i != "zonedeck/service" && !useCase(i) && !slices.Contains([]string{"zonedeck/service/fetch", "zonedeck/service/jobs", "zonedeck/service/ask", "zonedeck/service/query", "zonedeck/service/view"}, i)
 			},
 		},
 		{

@@ -9,7 +9,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	service "zonedeck/service/jobs"
-	result "zonedeck/service/records"
 	"zonedeck/ui/jobs/drift"
 	"zonedeck/ui/jobs/records"
 	"zonedeck/ui/kit"
@@ -48,7 +47,7 @@ type Console interface {
 	Expand(path string) (string, error)
 	// OpenResult opens a downloaded result by its path, or that of a job by its identifier, and SaveRows
 	// writes a new file, which it names; it replaces none.
-	OpenResult(ctx context.Context, name string) (*result.File, error)
+	OpenResult(ctx context.Context, name string) (*service.ResultFile, error)
 	SaveRows(path string, fill func(io.Writer) error) (string, error)
 	// Editor prepares the operator's editor for a file; nil where none is set.
 	Editor() func(file string) tea.ExecCommand

@@ -6,7 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/drift"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -16,25 +16,25 @@ import (
 const reason = "accepted in the console"
 
 // acceptRuns is the intent of the terms page.
-type acceptRuns struct{ standing drift.Standing }
+type acceptRuns struct{ standing jobs.DriftStanding }
 
 // accept accepts the newest run. If something would stay drift, it asks first.
-func (p *Page) accept(s drift.Standing) tea.Cmd {
+func (p *Page) accept(s jobs.DriftStanding) tea.Cmd {
 	if len(s.Remaining) == 0 {
 		return p.acceptRuns(s)
 	}
 	return kit.OpenOverlay(newTerms(p.deps.Theme, s))
 }
 
-func (p *Page) acceptRuns(s drift.Standing) tea.Cmd {
+func (p *Page) acceptRuns(s jobs.DriftStanding) tea.Cmd {
 	m := p.deps.Monitor
-	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (drift.Standing, error) {
+	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (jobs.DriftStanding, error) {
 		return m.Accept(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq, reason)
-	}, func(now drift.Standing, err error) tea.Cmd { return p.accepted(s.Run.Name, now, err) })
+	}, func(now jobs.DriftStanding, err error) tea.Cmd { return p.accepted(s.Run.Name, now, err) })
 }
 
 // accepted reports how a collector stands now.
-func (p *Page) accepted(name string, s drift.Standing, err error) tea.Cmd {
+func (p *Page) accepted(name string, s jobs.DriftStanding, err error) tea.Cmd {
 	switch done := fmt.Sprintf("%s is the new normal of %s: u takes it back", s.Run.Ref, s.Run.Name); {
 	case err != nil:
 		return p.ended(err, "accept "+name, "")
@@ -48,11 +48,11 @@ func (p *Page) accepted(name string, s drift.Standing, err error) tea.Cmd {
 // terms is the page that says what stays drift if the newest run is accepted.
 type terms struct {
 	widget.Page
-	standing        drift.Standing
+	standing        jobs.DriftStanding
 	contract, fetch bool // what refuses the run
 }
 
-func newTerms(th *kit.Theme, s drift.Standing) *terms {
+func newTerms(th *kit.Theme, s jobs.DriftStanding) *terms {
 	t := &terms{standing: s}
 	for _, f := range s.Remaining {
 		t.contract, t.fetch = t.contract || f.Contract, t.fetch || !f.Contract
@@ -137,7 +137,7 @@ func (t *terms) Update(msg tea.Msg) tea.Cmd {
 }
 
 // stays says why a collector stays drift.
-func stays(left []drift.Finding) string {
+func stays(left []jobs.DriftFinding) string {
 	for _, f := range left {
 		if f.Contract {
 			return "Its contract still refuses it: " + f.Text

@@ -7,14 +7,14 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/drift"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
 
 // Intent is the meaning of a key of the page; s is the selected collector.
 type Intent interface {
-	do(p *Page, s drift.Standing) tea.Cmd
+	do(p *Page, s jobs.DriftStanding) tea.Cmd
 }
 
 // Intents of the page's keys.
@@ -45,7 +45,7 @@ func (p *Page) Bindings() []kit.Binding {
 		busy = cmp.Or(busy, "something is being written")
 	}
 	accept := busy
-	if err := s.Acceptable(); accept == "" && err != nil && !errors.Is(err, drift.ErrRefused) { // the terms page shows why
+	if err := s.Acceptable(); accept == "" && err != nil && !errors.Is(err, jobs.ErrContractRefused) { // the terms page shows why
 		accept = err.Error()
 	}
 	undo := busy
@@ -85,7 +85,7 @@ func (closePage) ofPage()  {}
 func (reread) ofPage()     {}
 func (acceptRuns) ofPage() {}
 
-func (closePage) do(p *Page, _ drift.Standing) tea.Cmd { //nolint:unparam // an intent of the page
+func (closePage) do(p *Page, _ jobs.DriftStanding) tea.Cmd { //nolint:unparam // an intent of the page
 	if p.detail.open {
 		p.detail.open = false
 		p.detail.slot.Drop()
@@ -95,18 +95,18 @@ func (closePage) do(p *Page, _ drift.Standing) tea.Cmd { //nolint:unparam // an 
 	return nil
 }
 
-func (reread) do(p *Page, _ drift.Standing) tea.Cmd       { return p.reload() }
-func (i acceptRuns) do(p *Page, _ drift.Standing) tea.Cmd { return p.acceptRuns(i.standing) }
-func (acceptIt) do(p *Page, s drift.Standing) tea.Cmd     { return p.accept(s) }
+func (reread) do(p *Page, _ jobs.DriftStanding) tea.Cmd       { return p.reload() }
+func (i acceptRuns) do(p *Page, _ jobs.DriftStanding) tea.Cmd { return p.acceptRuns(i.standing) }
+func (acceptIt) do(p *Page, s jobs.DriftStanding) tea.Cmd     { return p.accept(s) }
 
-func (openIt) do(p *Page, s drift.Standing) tea.Cmd {
+func (openIt) do(p *Page, s jobs.DriftStanding) tea.Cmd {
 	if p.detail.open {
 		return nil
 	}
 	return p.show(s.Run.Subject)
 }
 
-func (takeBack) do(p *Page, s drift.Standing) tea.Cmd {
+func (takeBack) do(p *Page, s jobs.DriftStanding) tea.Cmd {
 	m, kind, name := p.deps.Monitor, s.Run.Kind, s.Run.Name
 	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, m.TakeBack(ctx, kind, name)
@@ -115,15 +115,15 @@ func (takeBack) do(p *Page, s drift.Standing) tea.Cmd {
 	})
 }
 
-func (contract) do(p *Page, s drift.Standing) tea.Cmd {
+func (contract) do(p *Page, s jobs.DriftStanding) tea.Cmd {
 	m := p.deps.Monitor
 	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(context.Context) (string, error) {
 		return m.ToEdit(s.Run.Kind, s.Run.Name)
 	}, p.located)
 }
 
-func (openRun) do(p *Page, s drift.Standing) tea.Cmd {
-	if s.Run.Kind == drift.Target {
+func (openRun) do(p *Page, s jobs.DriftStanding) tea.Cmd {
+	if s.Run.Kind == jobs.DriftTarget {
 		return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: s.Run.Ref, Profile: s.Run.Profile})
 	}
 	p.Close() // the tab shows the job

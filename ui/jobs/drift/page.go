@@ -11,21 +11,20 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/keystore/textfile"
-	"zonedeck/service/drift"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
 
 // Monitor is the part of the service that the page uses. Every call may block and is made in a command.
 type Monitor interface {
-	List(ctx context.Context) ([]drift.Standing, error)
-	Show(ctx context.Context, kind drift.Kind, name string) (drift.Detail, error)
+	List(ctx context.Context) ([]jobs.DriftStanding, error)
+	Show(ctx context.Context, kind jobs.DriftKind, name string) (jobs.DriftDetail, error)
 	// Accept accepts the newest run, which must be seq, and returns how the collector then stands.
-	Accept(ctx context.Context, kind drift.Kind, name string, seq int64, reason string) (drift.Standing, error)
-	TakeBack(ctx context.Context, kind drift.Kind, name string) error
+	Accept(ctx context.Context, kind jobs.DriftKind, name string, seq int64, reason string) (jobs.DriftStanding, error)
+	TakeBack(ctx context.Context, kind jobs.DriftKind, name string) error
 	// ToEdit names the file of the contract, which need not exist.
-	ToEdit(kind drift.Kind, name string) (string, error)
+	ToEdit(kind jobs.DriftKind, name string) (string, error)
 }
 
 // Deps are the parts the page works with.
@@ -49,7 +48,7 @@ type Page struct {
 
 // board is the list of collectors.
 type board struct {
-	standings []drift.Standing
+	standings []jobs.DriftStanding
 	loaded    bool
 	err       error // nothing could be read
 	wrong     error // a contract cannot be read
@@ -60,7 +59,7 @@ type board struct {
 // detail is the collector whose fields are shown.
 type detail struct {
 	open bool
-	drift.Detail
+	jobs.DriftDetail
 	wrong error // its contract cannot be read
 	table widget.Table
 	slot  kit.Slot
@@ -101,7 +100,7 @@ func (p *Page) Forget() tea.Cmd {
 	was := p.open
 	p.Close()
 	p.board.standings, p.board.loaded, p.board.err, p.board.wrong, p.board.table = nil, false, nil, nil, widget.Table{}
-	p.detail.open, p.detail.Detail, p.detail.wrong, p.detail.table = false, drift.Detail{}, nil, widget.Table{}
+	p.detail.open, p.detail.DriftDetail, p.detail.wrong, p.detail.table = false, jobs.DriftDetail{}, nil, widget.Table{}
 	if !was {
 		return nil
 	}
@@ -113,9 +112,9 @@ func (p *Page) load() tea.Cmd {
 	return kit.Load(kit.Jobs, &p.board.slot, p.deps.Ctx, m.List, p.listed)
 }
 
-func (p *Page) show(of drift.Subject) tea.Cmd {
+func (p *Page) show(of jobs.DriftSubject) tea.Cmd {
 	m := p.deps.Monitor
-	return kit.Load(kit.Jobs, &p.detail.slot, p.deps.Ctx, func(ctx context.Context) (drift.Detail, error) {
+	return kit.Load(kit.Jobs, &p.detail.slot, p.deps.Ctx, func(ctx context.Context) (jobs.DriftDetail, error) {
 		return m.Show(ctx, of.Kind, of.Name)
 	}, p.showDetail)
 }
@@ -129,22 +128,22 @@ func (p *Page) reload() tea.Cmd {
 }
 
 // selected is the collector under the cursor, or the one that is shown.
-func (p *Page) selected() (drift.Standing, bool) {
+func (p *Page) selected() (jobs.DriftStanding, bool) {
 	if p.detail.open {
 		return p.detail.Standing, true
 	}
 	if i := p.board.table.Cursor(); i < len(p.board.standings) {
 		return p.board.standings[i], true
 	}
-	return drift.Standing{}, false
+	return jobs.DriftStanding{}, false
 }
 
 // line is the field under the cursor.
-func (p *Page) line() (drift.Line, bool) {
+func (p *Page) line() (jobs.DriftLine, bool) {
 	if i := p.detail.table.Cursor(); p.detail.open && i < len(p.detail.Lines) {
 		return p.detail.Lines[i], true
 	}
-	return drift.Line{}, false
+	return jobs.DriftLine{}, false
 }
 
 // Update handles keys and the mouse, while the page is open.
@@ -161,12 +160,12 @@ func (p *Page) Update(msg tea.Msg) {
 	}
 }
 
-func (p *Page) listed(list []drift.Standing, err error) tea.Cmd {
+func (p *Page) listed(list []jobs.DriftStanding, err error) tea.Cmd {
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	p.board.loaded, p.board.err, p.board.wrong = true, nil, nil
-	var fault *textfile.Error
+	var fault *jobs.DriftContractError
 	if errors.As(err, &fault) {
 		p.board.wrong = err
 	} else if err != nil {
@@ -178,8 +177,8 @@ func (p *Page) listed(list []drift.Standing, err error) tea.Cmd {
 	return nil
 }
 
-func (p *Page) showDetail(d drift.Detail, err error) tea.Cmd {
-	var fault *textfile.Error
+func (p *Page) showDetail(d jobs.DriftDetail, err error) tea.Cmd {
+	var fault *jobs.DriftContractError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
@@ -193,7 +192,7 @@ func (p *Page) showDetail(d drift.Detail, err error) tea.Cmd {
 	if !p.detail.open || p.detail.Run.Subject != d.Run.Subject {
 		p.detail.table = widget.Table{}
 	}
-	p.detail.open, p.detail.Detail = true, d
+	p.detail.open, p.detail.DriftDetail = true, d
 	p.fillDetail()
 	return nil
 }
@@ -203,7 +202,7 @@ func (p *Page) ended(err error, doing, done string) tea.Cmd {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
-	case errors.Is(err, drift.ErrNewer):
+	case errors.Is(err, jobs.ErrContractNewer):
 		return tea.Batch(kit.Fail(doing+": "+err.Error()), p.reload())
 	case err != nil:
 		return kit.Fail(doing + ": " + err.Error())

@@ -6,25 +6,25 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/drift"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
 // mark says how a collector stands, with its glyph.
-func (p *Page) mark(s drift.Standing) (words string, ink kit.Ink) {
+func (p *Page) mark(s jobs.DriftStanding) (words string, ink kit.Ink) {
 	t := p.deps.Theme
 	switch {
 	case s.Dead():
 		return fmt.Sprintf("✗ no useful row ×%d", s.Silent), t.Bad
-	case s.Verdict.State == drift.Drift:
+	case s.Verdict.State == jobs.DriftDrift:
 		return "! drift", t.Warn
-	case s.Verdict.State == drift.FewRows:
+	case s.Verdict.State == jobs.DriftFew:
 		return "· too few rows", t.Muted
-	case s.Verdict.State == drift.Empty:
+	case s.Verdict.State == jobs.DriftEmpty:
 		return "· no useful row", t.Muted
-	case s.Verdict.State == drift.First:
+	case s.Verdict.State == jobs.DriftFirst:
 		return "· first run", t.Muted
 	default:
 		return "✓ ok", t.Good
@@ -47,7 +47,7 @@ func (p *Page) fillBoard() {
 	b.table.SetRowsKeyed(len(list), func(i int) string { return string(list[i].Run.Kind) + " " + list[i].Run.Name }, func(i int) []widget.Cell {
 		s := list[i]
 		words, ink := p.mark(s)
-		names := drift.Names(drift.Alarms(s.Verdict.Findings))
+		names := jobs.DriftAlarms(s.Verdict.Findings)
 		says, useful := strings.Join(names, ", "), fmt.Sprintf("%d of %d", s.Run.UsefulRows(), s.Run.Returned)
 		if len(names) > 1 { // the cell is cut
 			says = fmt.Sprintf("%d fields: %s", len(names), says)
@@ -103,9 +103,9 @@ func (p *Page) fillDetail() {
 			}
 		}
 		return []widget.Cell{
-			widget.C(l.Field), widget.C(drift.Percent(l.Now)),
-			{Text: drift.Percent(l.Before), Ink: t.Muted},
-			widget.C(drift.Sparkline(l.History, bars)),
+			widget.C(l.Field), widget.C(jobs.DriftPercent(l.Now)),
+			{Text: jobs.DriftPercent(l.Before), Ink: t.Muted},
+			widget.C(jobs.DriftSparkline(l.History, bars)),
 			{Text: cmp.Or(l.Type, "-"), Ink: t.Muted},
 			says,
 		}
@@ -145,7 +145,7 @@ func (p *Page) title() string {
 		switch {
 		case s.Dead():
 			dead++
-		case s.Verdict.State == drift.Drift:
+		case s.Verdict.State == jobs.DriftDrift:
 			drifts++
 		}
 	}
@@ -163,7 +163,7 @@ func (p *Page) title() string {
 }
 
 // summary describes the selected collector's newest run in at most limit lines.
-func (p *Page) summary(s drift.Standing, w, limit int) []string {
+func (p *Page) summary(s jobs.DriftStanding, w, limit int) []string {
 	t := p.deps.Theme
 	var out []string
 	if s.Dead() {
@@ -180,9 +180,9 @@ func (p *Page) summary(s drift.Standing, w, limit int) []string {
 	}
 	if len(out) == 0 {
 		switch s.Verdict.State {
-		case drift.First:
+		case jobs.DriftFirst:
 			out = widget.Wrapped(t.Muted, s.Verdict.First+": the next ones are compared with it", w)
-		case drift.Good:
+		case jobs.DriftGood:
 			if s.Verdict.Accepted {
 				return widget.Wrapped(t.Muted, "its newest run is accepted: the next ones are compared with it", w)
 			}
@@ -204,14 +204,14 @@ func goodBefore(n int) string {
 }
 
 // unrecognised says what unrecognised errors of a collector mean, and what to do.
-func unrecognised(kind drift.Kind) string {
-	if kind == drift.Target {
+func unrecognised(kind jobs.DriftKind) string {
+	if kind == jobs.DriftTarget {
 		return "unrecognised: no rule knows these answers. Look at one in History; a rule of your own in rules.toml can name it"
 	}
 	return "unrecognised: the meaning of these errors is not known here. The jobs show their text: look it up in the service's documentation"
 }
 
-func (p *Page) finding(f drift.Finding, w int) []string {
+func (p *Page) finding(f jobs.DriftFinding, w int) []string {
 	t := p.deps.Theme
 	if !f.Word.Alarm() {
 		return widget.Wrapped(t.Muted, "· "+f.Text, w)
@@ -229,7 +229,7 @@ func (p *Page) renderDetail(w, h int) string {
 		head = append(head, widget.Wrapped(t.Muted, fmt.Sprintf("normal since %s, by %s on %s: %s", a.Ref, a.Person, text.ClockAndAge(a.At, p.deps.Now()), cmp.Or(a.Reason, "no reason was given")), iw-2)...)
 	}
 	if d.Run.Beyond {
-		head = append(head, t.Muted.Render(text.Cut(fmt.Sprintf("it has more than %d fields: the others are not looked at", drift.MaxFields), iw-2)))
+		head = append(head, t.Muted.Render(text.Cut(fmt.Sprintf("it has more than %d fields: the others are not looked at", jobs.DriftMaxFields), iw-2)))
 	}
 	if d.wrong != nil {
 		head = append(head, widget.Wrapped(t.Warn, "! a contract is left out: "+oneLine(d.wrong), iw-2)...)

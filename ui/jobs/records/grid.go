@@ -3,7 +3,7 @@ package records
 import (
 	"slices"
 
-	result "zonedeck/service/records"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit/text"
 )
 
@@ -32,9 +32,9 @@ type grid struct {
 	visible     int // columns on the screen, as drawn last, without one that may be cut
 	drawn       int // columns with that one
 	from        int64
-	rows        []result.Row // that were read, from row from on
-	columns     []string     // the columns that rows have cells for
-	reading     []string     // columns being read
+	rows        []jobs.ResultRow // that were read, from row from on
+	columns     []string         // the columns that rows have cells for
+	reading     []string         // columns being read
 }
 
 // home goes to the first row and drops the rows.
@@ -61,34 +61,34 @@ func (g *grid) missing(total int64, names []string) (from int64, n int) {
 }
 
 // setRows stores rows that were read.
-func (g *grid) setRows(from int64, rows []result.Row) {
+func (g *grid) setRows(from int64, rows []jobs.ResultRow) {
 	g.from, g.rows, g.columns = from, rows, g.reading
 }
 
 // row returns a row; ok is false until it is read.
-func (g *grid) row(i int64) (result.Row, bool) {
+func (g *grid) row(i int64) (jobs.ResultRow, bool) {
 	if i < g.from || i >= g.from+int64(len(g.rows)) {
-		return result.Row{}, false
+		return jobs.ResultRow{}, false
 	}
 	return g.rows[i-g.from], true
 }
 
 // cell returns a row's cell in a column; ok is false until it is read.
-func (g *grid) cell(r result.Row, name string) (result.Cell, bool) {
+func (g *grid) cell(r jobs.ResultRow, name string) (jobs.ResultCell, bool) {
 	for i, c := range g.columns {
 		if c == name && i < len(r.Cells) {
 			return r.Cells[i], true
 		}
 	}
-	return result.Cell{}, false
+	return jobs.ResultCell{}, false
 }
 
 // widths fits columns from firstColumn on into w cells, by what is on the screen. The last one may be cut.
-func (g *grid) widths(about result.Profile, w, h int) []int {
+func (g *grid) widths(about jobs.ResultProfile, w, h int) []int {
 	var out []int
 	for i := g.firstColumn; i < len(about.Columns) && w > 0; i++ {
 		c := about.Columns[i]
-		width := max(minColumn, text.Width(text.Clean(result.ShownName(c.Name))), text.Width(facts(c, about)))
+		width := max(minColumn, text.Width(text.Clean(jobs.ShownName(c.Name))), text.Width(facts(c, about)))
 		for k := range int64(h) {
 			if r, ok := g.row(g.top + k); ok && width < maxColumn {
 				cell, _ := g.cell(r, c.Name)
@@ -106,6 +106,6 @@ func (g *grid) widths(about result.Profile, w, h int) []int {
 }
 
 // facts are a column's type and coverage, for the line under its name.
-func facts(c result.Column, about result.Profile) string {
+func facts(c jobs.ResultColumn, about jobs.ResultProfile) string {
 	return c.Type() + " " + c.FillWords(about.Rows)
 }

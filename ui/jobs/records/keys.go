@@ -9,7 +9,6 @@ import (
 
 	"zonedeck/service/jobs"
 	"zonedeck/service/query"
-	result "zonedeck/service/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -188,7 +187,7 @@ func (p *Page) askColumn() tea.Cmd {
 	choices := make([]widget.Choice, len(p.about.Columns))
 	for i, c := range p.about.Columns {
 		choices[i] = widget.Choice{
-			Option: widget.Option{Value: c.Name, Label: text.Clean(result.ShownName(c.Name)), Note: fmt.Sprintf("%s · %s distinct", facts(c, p.about), c.DistinctWords())},
+			Option: widget.Option{Value: c.Name, Label: text.Clean(jobs.ShownName(c.Name)), Note: fmt.Sprintf("%s · %s distinct", facts(c, p.about), c.DistinctWords())},
 			Pick:   kit.SendTo(kit.Jobs, columnAt(i)),
 		}
 	}
@@ -220,7 +219,7 @@ func (p *Page) leave() tea.Cmd {
 		p.panes.At = paneTable
 		return nil
 	case p.set.view.Rows != nil || !p.set.query.All():
-		return p.run(result.Query{})
+		return p.run(jobs.ResultQuery{})
 	}
 	return p.Hide()
 }
@@ -251,7 +250,7 @@ func (p *Page) takeLine() tea.Cmd {
 	q := p.set.query
 	switch l.kind {
 	case lineFilter:
-		f, err := result.ParseFilter(typed)
+		f, err := jobs.ParseResultFilter(typed)
 		if err != nil {
 			l.problem = err.Error()
 			return nil
@@ -279,7 +278,7 @@ func (p *Page) takeLine() tea.Cmd {
 func (p *Page) addTerm(term string) tea.Cmd {
 	q := p.set.query
 	words := strings.TrimSpace(q.Filter.String() + " " + term)
-	f, err := result.ParseFilter(words)
+	f, err := jobs.ParseResultFilter(words)
 	if err != nil {
 		return kit.Warn(err.Error())
 	}
@@ -356,10 +355,10 @@ func (p *Page) askExport() tea.Cmd {
 	)
 	dialog := widget.NewFormDialog(t, fmt.Sprintf("Export %s", p.rowsWords()), form)
 	dialog.Submit = "write"
-	endings := widget.Endings{File: "path", Format: "format", FormatOf: func(name string) string { return string(result.FormatOf(name)) }, Before: form.Value("path")}
+	endings := widget.Endings{File: "path", Format: "format", FormatOf: func(name string) string { return string(jobs.ResultFormatOf(name)) }, Before: form.Value("path")}
 	dialog.OnChange = endings.Agree
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
-		e := result.Export{Format: result.Format(f.Value("format")), Raw: f.Value("cells") == "raw"}
+		e := jobs.ResultExport{Format: jobs.ResultFormat(f.Value("format")), Raw: f.Value("cells") == "raw"}
 		return tea.Batch(kit.CloseOverlay(dialog), p.export(strings.TrimSpace(f.Value("path")), e, dialog))
 	}
 	return kit.OpenOverlay(dialog)
@@ -393,7 +392,7 @@ func (p *Page) askCompare() tea.Cmd {
 	dialog := widget.NewFormDialog(t, "Compare with an older result", form)
 	dialog.Submit = "compare"
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
-		how := result.CompareOptions{Key: f.Value("key"), OnlyNew: f.Value("show") == "new"}
+		how := jobs.ResultHow{Key: f.Value("key"), OnlyNew: f.Value("show") == "new"}
 		for name := range strings.SplitSeq(f.Value("ignore"), ",") {
 			if name = strings.TrimSpace(name); name != "" {
 				how.Ignore = append(how.Ignore, name)

@@ -14,7 +14,7 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
-	result "zonedeck/service/records"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body/jsontree"
 	"zonedeck/ui/kit/widget"
@@ -25,7 +25,7 @@ type Deps struct {
 	Ctx   context.Context //nolint:containedctx // the page lives as long as the program
 	Theme *kit.Theme
 	// Open opens a result by the path of its file or the identifier of its job in the ledger.
-	Open func(ctx context.Context, name string) (*result.File, error)
+	Open func(ctx context.Context, name string) (*jobs.ResultFile, error)
 	// Save makes a new file that fill writes, and returns its name. It replaces none.
 	Save func(path string, fill func(io.Writer) error) (string, error)
 }
@@ -37,9 +37,9 @@ type Page struct {
 	title  string
 	open   bool
 	wide   bool // the tree is next to the table
-	file   *result.File
-	state  result.State
-	about  result.Profile
+	file   *jobs.ResultFile
+	state  jobs.ResultState
+	about  jobs.ResultProfile
 	err    error
 	set    rowSet
 	grid   grid
@@ -52,9 +52,9 @@ type Page struct {
 
 // rowSet is which rows the table shows, and why.
 type rowSet struct {
-	query    result.Query
-	view     result.View
-	compared *result.Compared
+	query    jobs.ResultQuery
+	view     jobs.ResultView
+	compared *jobs.ResultCompared
 	notes    []string // what the query left out
 }
 
@@ -87,7 +87,7 @@ const (
 // work is the work in flight.
 type work struct {
 	index, about, query, load, detail, find, export slot
-	progress                                        result.Progress
+	progress                                        jobs.ResultProgress
 }
 
 type slot = kit.Slot
@@ -95,7 +95,7 @@ type slot = kit.Slot
 // detail is the row whose tree is shown.
 type detail struct {
 	row     int64 // in the view; -1 for none
-	content result.Detail
+	content jobs.ResultDetail
 	err     error
 	full    bool // it fills the page
 }
@@ -124,7 +124,7 @@ func (p *Page) Running() int { return kit.Running(&p.work.export) }
 func (p *Page) Show(name, title string) tea.Cmd {
 	closing := p.release()
 	p.open, p.name, p.title, p.err, p.file = true, name, title, nil, nil
-	p.state, p.about, p.set = result.State{}, result.Profile{}, rowSet{}
+	p.state, p.about, p.set = jobs.ResultState{}, jobs.ResultProfile{}, rowSet{}
 	p.grid, p.line, p.panes = grid{}, line{}, widget.Panes{N: 2}
 	p.showDetail(-1)
 	p.detail.full = false
@@ -150,7 +150,7 @@ func (p *Page) Show(name, title string) tea.Cmd {
 			emit(indexing{about: &head, state: f.State(), file: f})
 		}
 		begin()
-		err = f.Index(ctx, func(at result.Progress) {
+		err = f.Index(ctx, func(at jobs.ResultProgress) {
 			begin()
 			emit(indexing{at: at, state: f.State()})
 		})
@@ -209,16 +209,16 @@ func (p *Page) dropList() tea.Cmd {
 
 // indexing is the progress of an index. about is set once, when the columns are known before the index.
 type indexing struct {
-	about *result.Profile
-	at    result.Progress
-	state result.State
-	file  *result.File
+	about *jobs.ResultProfile
+	at    jobs.ResultProgress
+	state jobs.ResultState
+	file  *jobs.ResultFile
 }
 
 // indexed is a file with its index.
 type indexed struct {
-	file  *result.File
-	state result.State
+	file  *jobs.ResultFile
+	state jobs.ResultState
 }
 
 // Close closes the file if nobody waits for it any more.
@@ -231,20 +231,20 @@ func (i indexed) Close() error {
 
 // selecting is the progress of a query: first the list that gets its rows.
 type selecting struct {
-	rows *result.RowList
-	at   result.Progress
+	rows *jobs.ResultRowList
+	at   jobs.ResultProgress
 }
 
 // selected is what a query gave.
-type selected struct{ result.Selection }
+type selected struct{ jobs.ResultSelection }
 
 // Close closes what nobody waits for any more.
 func (s selected) Close() error { return s.Rows.Close() }
 
 // compared is a difference from another result.
 type compared struct {
-	result *result.Compared
-	old    *result.File
+	result *jobs.ResultCompared
+	old    *jobs.ResultFile
 }
 
 // Close closes what nobody waits for any more.

@@ -8,8 +8,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/service/jobs"
 	"zonedeck/service/query"
-	result "zonedeck/service/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/text"
@@ -81,10 +81,10 @@ func (p *Page) indexed(i indexed, err error) tea.Cmd {
 		return p.ensure()
 	}
 	f := p.file
-	count := kit.Follow(kit.Jobs, &p.work.about, p.deps.Ctx, f.Profile, func(about result.Profile) tea.Cmd {
+	count := kit.Follow(kit.Jobs, &p.work.about, p.deps.Ctx, f.Profile, func(about jobs.ResultProfile) tea.Cmd {
 		p.counted(about)
 		return p.ensure()
-	}, func(about result.Profile, err error) tea.Cmd {
+	}, func(about jobs.ResultProfile, err error) tea.Cmd {
 		if err != nil {
 			p.err = err
 			return p.ensure()
@@ -97,7 +97,7 @@ func (p *Page) indexed(i indexed, err error) tea.Cmd {
 }
 
 // counted takes what is known about the columns. The chosen column stays chosen.
-func (p *Page) counted(about result.Profile) {
+func (p *Page) counted(about jobs.ResultProfile) {
 	at := ""
 	if p.grid.column < len(p.about.Columns) {
 		at = p.about.Columns[p.grid.column].Name
@@ -111,7 +111,7 @@ func (p *Page) counted(about result.Profile) {
 }
 
 // run shows the rows of a query.
-func (p *Page) run(q result.Query) tea.Cmd {
+func (p *Page) run(q jobs.ResultQuery) tea.Cmd {
 	f := p.file
 	if f == nil {
 		return nil
@@ -125,9 +125,9 @@ func (p *Page) run(q result.Query) tea.Cmd {
 	if q.All() {
 		return tea.Batch(closing, p.ensure())
 	}
-	p.work.progress = result.Progress{Size: f.Size()}
+	p.work.progress = jobs.ResultProgress{Size: f.Size()}
 	return tea.Batch(closing, kit.Follow(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(selecting)) (selected, error) {
-		is, err := f.Select(ctx, q, func(l *result.RowList) { emit(selecting{rows: l}) }, func(at result.Progress) { emit(selecting{at: at}) })
+		is, err := f.Select(ctx, q, func(l *jobs.ResultRowList) { emit(selecting{rows: l}) }, func(at jobs.ResultProgress) { emit(selecting{at: at}) })
 		return selected{is}, err
 	}, p.selecting, p.selected))
 }
@@ -143,13 +143,13 @@ func (p *Page) selecting(s selecting) tea.Cmd {
 }
 
 // reached is how far an export or a comparison is.
-func (p *Page) reached(at result.Progress) tea.Cmd {
+func (p *Page) reached(at jobs.ResultProgress) tea.Cmd {
 	p.work.progress = at
 	return p.ensure()
 }
 
 // show shows the rows of a list.
-func (p *Page) show(l *result.RowList) {
+func (p *Page) show(l *jobs.ResultRowList) {
 	p.set.view.Rows = l
 	p.grid.home()
 	p.work.load.Drop()
@@ -179,14 +179,14 @@ func (p *Page) selected(s selected, err error) tea.Cmd {
 }
 
 // compare shows what differs from another result; asked is the dialog that asked for it.
-func (p *Page) compare(name string, how result.CompareOptions, asked *widget.FormDialog) tea.Cmd {
+func (p *Page) compare(name string, how jobs.ResultHow, asked *widget.FormDialog) tea.Cmd {
 	f, open := p.file, p.deps.Open
 	p.work.query.Drop()
 	closing := p.dropList()
 	p.grid.home()
 	p.showDetail(-1)
-	p.work.progress = result.Progress{}
-	return tea.Batch(closing, kit.Follow(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(result.Progress)) (compared, error) {
+	p.work.progress = jobs.ResultProgress{}
+	return tea.Batch(closing, kit.Follow(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(jobs.ResultProgress)) (compared, error) {
 		old, err := open(ctx, name)
 		if err != nil {
 			return compared{}, &fieldError{"old", err}
@@ -194,7 +194,7 @@ func (p *Page) compare(name string, how result.CompareOptions, asked *widget.For
 		is, err := f.Compare(ctx, old, how, emit)
 		if err != nil {
 			_ = old.Close() // the error before says more
-			if errors.As(err, new(*result.KeyError)) {
+			if errors.As(err, new(*jobs.ResultKeyError)) {
 				err = &fieldError{"key", err}
 			}
 			return compared{}, err
@@ -211,7 +211,7 @@ type fieldError struct {
 
 func (e *fieldError) Unwrap() error { return e.error }
 
-func (p *Page) compared(c *result.Compared, asked *widget.FormDialog, err error) tea.Cmd {
+func (p *Page) compared(c *jobs.ResultCompared, asked *widget.FormDialog, err error) tea.Cmd {
 	var wrong *fieldError
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -238,15 +238,15 @@ func (p *Page) ensure() tea.Cmd {
 	names := p.names()
 	if from, n := g.missing(p.total(), names); n > 0 {
 		g.reading = names
-		cmds = append(cmds, kit.Load(kit.Jobs, &p.work.load, p.deps.Ctx, func(ctx context.Context) ([]result.Row, error) {
+		cmds = append(cmds, kit.Load(kit.Jobs, &p.work.load, p.deps.Ctx, func(ctx context.Context) ([]jobs.ResultRow, error) {
 			return f.Rows(ctx, view, from, n, names)
-		}, func(rows []result.Row, err error) tea.Cmd { return p.loaded(from, rows, err) }))
+		}, func(rows []jobs.ResultRow, err error) tea.Cmd { return p.loaded(from, rows, err) }))
 	}
 	if row := g.cursor; p.wantsDetail() && row != p.detail.row && row < p.total() {
 		p.showDetail(row)
-		cmds = append(cmds, kit.Load(kit.Jobs, &p.work.detail, p.deps.Ctx, func(context.Context) (result.Detail, error) {
+		cmds = append(cmds, kit.Load(kit.Jobs, &p.work.detail, p.deps.Ctx, func(context.Context) (jobs.ResultDetail, error) {
 			return f.Detail(view, row)
-		}, func(is result.Detail, err error) tea.Cmd { return p.detailed(row, is, err) }))
+		}, func(is jobs.ResultDetail, err error) tea.Cmd { return p.detailed(row, is, err) }))
 	}
 	return tea.Batch(cmds...)
 }
@@ -260,7 +260,7 @@ func (p *Page) names() []string {
 	return out
 }
 
-func (p *Page) loaded(from int64, rows []result.Row, err error) tea.Cmd {
+func (p *Page) loaded(from int64, rows []jobs.ResultRow, err error) tea.Cmd {
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return nil
@@ -273,11 +273,11 @@ func (p *Page) loaded(from int64, rows []result.Row, err error) tea.Cmd {
 }
 
 func (p *Page) showDetail(row int64) {
-	p.detail.row, p.detail.content, p.detail.err = row, result.Detail{}, nil
+	p.detail.row, p.detail.content, p.detail.err = row, jobs.ResultDetail{}, nil
 	p.tree.Close()
 }
 
-func (p *Page) detailed(row int64, is result.Detail, err error) tea.Cmd {
+func (p *Page) detailed(row int64, is jobs.ResultDetail, err error) tea.Cmd {
 	if row != p.detail.row {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (p *Page) search(back bool) tea.Cmd {
 	if p.line.search == "" || p.file == nil {
 		return nil
 	}
-	want, err := result.ParseFilter(query.QuoteText(p.line.search))
+	want, err := jobs.ParseResultFilter(query.QuoteText(p.line.search))
 	if err != nil {
 		return kit.Warn(err.Error())
 	}
@@ -331,31 +331,31 @@ func (p *Page) foundRow(at int64, err error) tea.Cmd {
 // written is an export.
 type written struct {
 	name string
-	result.Written
+	jobs.ResultWritten
 }
 
 // export writes what is shown to a new file; asked is the dialog that asked for it.
-func (p *Page) export(path string, e result.Export, asked *widget.FormDialog) tea.Cmd {
+func (p *Page) export(path string, e jobs.ResultExport, asked *widget.FormDialog) tea.Cmd {
 	f, view := p.file, p.set.view
-	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(result.Progress)) (result.Written, error) {
+	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(jobs.ResultProgress)) (jobs.ResultWritten, error) {
 		return f.Export(ctx, w, view, e, on)
 	})
 }
 
 // exportChanges writes a difference to a new file.
-func (p *Page) exportChanges(path string, c result.Compared, asked *widget.FormDialog) tea.Cmd {
+func (p *Page) exportChanges(path string, c jobs.ResultCompared, asked *widget.FormDialog) tea.Cmd {
 	f := p.file
-	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(result.Progress)) (result.Written, error) {
-		return result.Written{Rows: c.Rows.Len()}, f.WriteChanges(ctx, w, c, on)
+	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(jobs.ResultProgress)) (jobs.ResultWritten, error) {
+		return jobs.ResultWritten{Rows: c.Rows.Len()}, f.WriteChanges(ctx, w, c, on)
 	})
 }
 
-func (p *Page) write(path string, asked *widget.FormDialog, f func(context.Context, io.Writer, func(result.Progress)) (result.Written, error)) tea.Cmd {
+func (p *Page) write(path string, asked *widget.FormDialog, f func(context.Context, io.Writer, func(jobs.ResultProgress)) (jobs.ResultWritten, error)) tea.Cmd {
 	save := p.deps.Save
-	p.work.progress = result.Progress{}
-	return kit.Follow(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(result.Progress)) (is written, err error) {
+	p.work.progress = jobs.ResultProgress{}
+	return kit.Follow(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(jobs.ResultProgress)) (is written, err error) {
 		is.name, err = save(path, func(w io.Writer) (err error) {
-			is.Written, err = f(ctx, w, emit)
+			is.ResultWritten, err = f(ctx, w, emit)
 			return err
 		})
 		return is, err

@@ -6,8 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/service/jobs"
 	"zonedeck/service/query"
-	result "zonedeck/service/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -102,7 +102,7 @@ func (p *Page) feet(w int) []string {
 	var out []string
 	if p.grid.column < len(p.about.Columns) {
 		c := p.about.Columns[p.grid.column]
-		words := fmt.Sprintf(" %s · %s · %s filled · %s distinct", text.Clean(result.ShownName(c.Name)), kindsWords(c), c.FillWords(p.about.Rows), c.DistinctWords())
+		words := fmt.Sprintf(" %s · %s · %s filled · %s distinct", text.Clean(jobs.ShownName(c.Name)), kindsWords(c), c.FillWords(p.about.Rows), c.DistinctWords())
 		if !p.about.Done {
 			words += fmt.Sprintf(" (of the first %s rows)", text.Count(int(p.about.Rows)))
 		}
@@ -123,7 +123,7 @@ func (p *Page) feet(w int) []string {
 		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! rows that cannot be read: %d, the first is row %s", p.about.Damaged, text.Count(int(p.about.First+1))), w)))
 	}
 	if p.about.MoreColumns {
-		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! there are more columns than the %d that are shown", result.MaxColumns), w)))
+		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! there are more columns than the %d that are shown", jobs.ResultMaxColumns), w)))
 	}
 	if p.err != nil {
 		out = append(out, t.Bad.Render(text.Cut(" ✗ "+text.Clean(p.err.Error())+" · r opens it again", w)))
@@ -142,11 +142,11 @@ func (p *Page) feet(w int) []string {
 }
 
 // kindsWords lists a column's kinds with their counts; its type if there is only one.
-func kindsWords(c result.Column) string {
+func kindsWords(c jobs.ResultColumn) string {
 	var words []string
 	for k, n := range c.Kinds {
 		if n > 0 {
-			words = append(words, fmt.Sprintf("%s %s", text.Count(int(n)), result.Kind(k))) //nolint:gosec // a kind
+			words = append(words, fmt.Sprintf("%s %s", text.Count(int(n)), jobs.ResultKind(k))) //nolint:gosec // a kind
 		}
 	}
 	if len(words) < 2 {
@@ -210,7 +210,7 @@ func (p *Page) lineView(w int) string {
 		if q.Down {
 			way = "▼"
 		}
-		words = append(words, "sorted by "+result.ShownName(q.Sort)+" "+way)
+		words = append(words, "sorted by "+jobs.ShownName(q.Sort)+" "+way)
 	}
 	if c := p.set.compared; c != nil && c.OnlyNew {
 		words = append(words, fmt.Sprintf("by %s: %s new, %s known", query.QuoteName(c.Key), text.Count(int(c.Added)), text.Count(int(c.Unchanged))))
@@ -252,7 +252,7 @@ func (p *Page) rows(w, h int) string {
 		if g.firstColumn+i == g.column {
 			ink = t.Accent
 		}
-		name.WriteString(ink.Render(text.Fit(text.Clean(result.ShownName(c.Name)), width)) + " ")
+		name.WriteString(ink.Render(text.Fit(text.Clean(jobs.ShownName(c.Name)), width)) + " ")
 		fill := t.Muted
 		if c.Filled < p.about.Rows {
 			fill = t.Warn
@@ -311,7 +311,7 @@ func (p *Page) row(i int64, gutter, changes int, widths []int, w int) string {
 	}
 	b.WriteString(mark + ink(t.Muted, text.FitRight(number, gutter-1)) + tells)
 	if changes > 0 {
-		how := map[result.Change]kit.Ink{result.Added: t.Good, result.Removed: t.Bad, result.Changed: t.Warn}[r.Change]
+		how := map[jobs.ResultChange]kit.Ink{jobs.ResultAdded: t.Good, jobs.ResultRemoved: t.Bad, jobs.ResultChanged: t.Warn}[r.Change]
 		b.WriteString(ink(how, text.Fit(r.Change.String(), changes)))
 	}
 	switch {
@@ -339,29 +339,29 @@ func (p *Page) row(i int64, gutter, changes int, widths []int, w int) string {
 }
 
 // blank reports whether a row says nothing in the n columns on the screen.
-func (p *Page) blank(r result.Row, n int) bool {
+func (p *Page) blank(r jobs.ResultRow, n int) bool {
 	for _, c := range p.about.Columns[p.grid.firstColumn : p.grid.firstColumn+n] {
-		if is, ok := p.grid.cell(r, c.Name); !ok || is.Kind != result.Missing && is.Kind != result.Null {
+		if is, ok := p.grid.cell(r, c.Name); !ok || is.Kind != jobs.ResultMissing && is.Kind != jobs.ResultNull {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *Page) cell(r result.Row, read bool, name string, width int, on bool) string {
+func (p *Page) cell(r jobs.ResultRow, read bool, name string, width int, on bool) string {
 	t := p.deps.Theme
 	c, ok := p.grid.cell(r, name)
 	words, ink := text.Clean(c.Text), kit.Ink{}
 	switch {
 	case !read || !ok:
 		words, ink = "…", t.Muted
-	case c.Kind == result.Missing:
+	case c.Kind == jobs.ResultMissing:
 		words = ""
-	case c.Kind == result.Null:
+	case c.Kind == jobs.ResultNull:
 		ink = t.Muted
 	}
 	fit := text.Fit(words, width)
-	if c.Kind == result.Number {
+	if c.Kind == jobs.ResultNumber {
 		fit = text.FitRight(words, width)
 	}
 	if on {
@@ -381,7 +381,7 @@ func (p *Page) renderTree(w, h int) string {
 	if d.content.Size > 0 { // unknown if the row is too long
 		title += " · " + text.Bytes(d.content.Size)
 	}
-	if d.content.Change != result.Unchanged {
+	if d.content.Change != jobs.ResultUnchanged {
 		title += " · " + d.content.Change.String()
 	}
 	var head []string
@@ -395,7 +395,7 @@ func (p *Page) renderTree(w, h int) string {
 		}
 	}
 	for _, f := range d.content.Fields {
-		head = append(head, widget.Hung(t.Warn.Render(text.Cut(text.Clean(result.ShownName(f.Name)), iw/2))+"  ", kit.Ink{}, oldValue(f.Old)+" → "+oldValue(f.New), iw)...)
+		head = append(head, widget.Hung(t.Warn.Render(text.Cut(text.Clean(jobs.ShownName(f.Name)), iw/2))+"  ", kit.Ink{}, oldValue(f.Old)+" → "+oldValue(f.New), iw)...)
 	}
 	head = head[:min(len(head), max(ih-3, 0))]
 	if d.content.Damaged != "" || d.err != nil {
@@ -405,8 +405,8 @@ func (p *Page) renderTree(w, h int) string {
 }
 
 // oldValue is a field's value in a difference.
-func oldValue(c result.Cell) string {
-	if c.Kind == result.Missing || c.Kind == result.Null {
+func oldValue(c jobs.ResultCell) string {
+	if c.Kind == jobs.ResultMissing || c.Kind == jobs.ResultNull {
 		return c.Kind.String()
 	}
 	return text.Clean(c.Text)
