@@ -146,12 +146,18 @@ func TestPackedFilesAreRefused(t *testing.T) {
 	}
 }
 
+// refused reports whether a text is not read at all, as what is binary.
+func refused(text, name string) bool {
+	_, err := layoutOf(strings.NewReader(text), int64(len(text)), name)
+	return err != nil
+}
+
 func FuzzArrayAgainstEncodingJSON(f *testing.F) {
 	for _, s := range []string{`[]`, `[1,{"a":"],{\""},[ [] ], "\\"]`, " [ null ,\n true]", `[{"a":1}`, `[1}]`, `["\`, `[,]`} {
 		f.Add(s, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, piece int) {
-		if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "[") {
+		if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "[") || refused(text, "a.json") && !json.Valid([]byte(text)) {
 			return
 		}
 		rows, s, _ := scan(t, text, "a.json", 1+max(piece, -piece, 0)%64)
@@ -179,7 +185,7 @@ func FuzzLinesAgainstADecoder(f *testing.F) {
 		if lines {
 			name = "a.ndjson"
 		}
-		if c := strings.TrimLeft(text, " \t\r\n"); !lines && (c == "" || c[0] == '[') {
+		if c := strings.TrimLeft(text, " \t\r\n"); !lines && (c == "" || c[0] == '[') || refused(text, name) {
 			return
 		}
 		rows, _, l := scan(t, text, name, 1+max(piece, -piece, 0)%64)
@@ -216,6 +222,9 @@ func FuzzTableAgainstEncodingCSV(f *testing.F) {
 		f.Add(s, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, piece int) {
+		if refused(text, "a.csv") || strings.Contains(text, "sep=") { // that line is skipped
+			return
+		}
 		rows, _, l := scan(t, text, "a.csv", 1+max(piece, -piece, 0)%64)
 		r := csv.NewReader(strings.NewReader(text[len(text)-len(strings.TrimPrefix(text, "\ufeff")):]))
 		r.Comma, r.FieldsPerRecord, r.LazyQuotes = rune(l.comma), -1, true
