@@ -252,12 +252,7 @@ func TestOnlyDialectsNameADialect(t *testing.T) {
 		}) {
 			return
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, raw, parser.SkipObjectResolution)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
+		eachNode(t, path, raw, func(n ast.Node) bool {
 			literal, ok := n.(*ast.BasicLit)
 			if !ok || literal.Kind != token.STRING {
 				return true
@@ -278,6 +273,17 @@ func TestOnlyDialectsNameADialect(t *testing.T) {
 	})
 }
 
+// eachNode walks through the syntax of a file.
+func eachNode(t *testing.T, path string, raw []byte, visit func(n ast.Node) bool) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), path, raw, parser.SkipObjectResolution)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	ast.Inspect(f, visit)
+}
+
 // TestOutputGoesThroughOneFile checks that nothing else writes to standard output or standard error: what is for people is
 // sanitised there, and what is for programs is encoded.
 func TestOutputGoesThroughOneFile(t *testing.T) {
@@ -295,20 +301,15 @@ func TestOutputGoesThroughOneFile(t *testing.T) {
 		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, ".") || strings.Contains(path, "testdata/") || room == "internal" {
 			return
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, raw, parser.SkipObjectResolution)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
+		eachNode(t, path, raw, func(n ast.Node) bool {
 			used := ""
 			switch n := n.(type) {
 			case *ast.SelectorExpr:
 				pkg, _ := n.X.(*ast.Ident)
-				of := func(name string) bool { return pkg != nil && pkg.Name == name }
+				in := func(name string) bool { return pkg != nil && pkg.Name == name }
 				stream := n.Sel.Name == "Stdout" || n.Sel.Name == "Stderr"
-				if stream && (of("os") || strings.HasPrefix(path, "ui/cli/")) && streams[path] == "" ||
-					of("fmt") && strings.HasPrefix(n.Sel.Name, "Print") || of("log") && (strings.HasPrefix(n.Sel.Name, "Print") || strings.HasPrefix(n.Sel.Name, "Fatal")) {
+				if stream && (in("os") || strings.HasPrefix(path, "ui/cli/")) && streams[path] == "" ||
+					in("fmt") && strings.HasPrefix(n.Sel.Name, "Print") || in("log") && (strings.HasPrefix(n.Sel.Name, "Print") || strings.HasPrefix(n.Sel.Name, "Fatal")) {
 					used = n.Sel.Name
 				}
 			case *ast.CallExpr:
