@@ -147,7 +147,7 @@ func TestWhatTheLogAloneHasComesBackWhole(t *testing.T) {
 
 func TestANumberIsNotGivenAgainAfterItsJobIsGone(t *testing.T) {
 	path := sound(t)
-	spoiled(t, path, "DELETE FROM job_steps WHERE job = 4", "DELETE FROM jobs WHERE n = 4")
+	spoiled(t, path, "DELETE FROM job_steps WHERE job = 4", "DELETE FROM job_requests WHERE job = 4", "DELETE FROM jobs WHERE n = 4")
 	noerr.Must(t, os.Remove(logPath(path)))
 	l, _, jobs := reopen(t, path)
 	if len(jobs) != 3 {
