@@ -71,3 +71,44 @@ func TestWritingIntoAPipeEndsWithAnInterruption(t *testing.T) {
 		t.Errorf("a full pipe: %v", err)
 	}
 }
+
+// A link that takes the place of a log between the look at it and its opening is not followed.
+func TestALogIsNotOpenedThroughALink(t *testing.T) {
+	dir := t.TempDir()
+	log, spare, precious := filepath.Join(dir, "log"), filepath.Join(dir, "spare"), filepath.Join(dir, "precious")
+	noerr.Must(t, os.WriteFile(precious, nil, 0o600))
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		var errs error
+		for at := 0; errs == nil; at++ {
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+			if _ = os.Remove(spare); at%2 == 0 {
+				errs = os.Symlink(precious, spare)
+			} else {
+				errs = os.WriteFile(spare, nil, 0o600)
+			}
+			errs = errors.Join(errs, os.Rename(spare, log))
+		}
+		stopped <- errs
+	}()
+	for range 20_000 {
+		f, err := OpenAppend(log)
+		if err != nil {
+			continue
+		}
+		opened, err := f.Stat()
+		target, terr := os.Stat(precious)
+		noerr.Must(t, errors.Join(err, terr, f.Close()))
+		if os.SameFile(opened, target) {
+			t.Error("it was opened through a link")
+			break
+		}
+	}
+	close(stop)
+	noerr.Want(t, <-stopped)
+}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -115,14 +114,17 @@ func (t *Temp) link() error {
 	return errors.Join(place.Close(), t.rename(t.target))
 }
 
-// Leave renames the file, unless it was kept or discarded, to a name that Sweep does not
-// recognise. Name then says where it is: next to its place.
+// Failed ends the name of the file that takes, beside FILE, what could not or must not replace FILE.
+const Failed = ".failed"
+
+// Leave moves the file, unless it was kept or discarded, to the one beside its place that Failed
+// ends, and replaces that. Name then says where it is.
 func (t *Temp) Leave() error {
 	if t.ended {
 		return nil
 	}
 	t.ended = true
-	err := t.rename(strings.TrimPrefix(t.name, "."))
+	err := t.rename(t.target + Failed)
 	_ = t.Close() // Keep may have closed it
 	return errors.Join(err, t.root.Close())
 }

@@ -11,6 +11,11 @@ import (
 // not be read back while it is written.
 var errHeld = errors.New("the file is held")
 
+// noFollow cannot be asked for here.
+const noFollow = 0
+
+func another(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
 func lock(*os.File) error { return errors.ErrUnsupported }
 
 // syncFolder does nothing: folders cannot be synced here.

@@ -6,7 +6,21 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// noFollow opens a file that is no link, or fails.
+const noFollow = syscall.O_NOFOLLOW
+
+// another opens what a descriptor of this process has open once more, at the same place in the file.
+func another(fd int, name string) (*os.File, error) {
+	n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(n), name), nil
+}
 
 // errHeld says that another process, or another handle of this one, holds the lock.
 var errHeld error = syscall.EWOULDBLOCK

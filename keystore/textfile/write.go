@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -42,8 +43,8 @@ func WriteBeside(path string, b []byte) error {
 // when WriteFunc returns. An error of fill is returned wrapped, together with errors of
 // the cleanup.
 //
-// A device or a pipe is written to. If ctx ends while a pipe has no reader, the error is
-// the cause of ctx.
+// What Output names no file for is written to. If ctx ends while a pipe has no reader, the
+// error is the cause of ctx.
 func WriteFunc(ctx context.Context, path string, fill func(io.Writer) error) error {
 	file, err := Output(path)
 	switch {
@@ -60,9 +61,10 @@ func WriteFunc(ctx context.Context, path string, fill func(io.Writer) error) err
 }
 
 // Output says what it is to write to a place: file is the absolute name of a file that is
-// there or not yet, or empty for a device or a pipe. A folder is refused. So is a link,
-// because whoever may write to its folder decides where it leads, but for the system's
-// own to a device or a pipe, such as /dev/stdout. The errors are *fs.PathErrors.
+// there or not yet, or empty for what is written to as it is: a device, a pipe, and what is
+// open already, such as /dev/fd/3. A folder is refused. So is a link, because whoever may
+// write to its folder decides where it leads, but for the system's own to a device or a
+// pipe. The errors are *fs.PathErrors.
 func Output(path string) (file string, err error) {
 	if file, err = filepath.Abs(path); err != nil {
 		return "", err
@@ -75,17 +77,65 @@ func Output(path string) (file string, err error) {
 		return file, nil
 	}
 	info, missing := os.Stat(file)
+	_, open := descriptor(file)
 	switch {
 	case err != nil:
 		return "", err
 	case missing == nil && info.IsDir():
 		return refuse("this is a folder: name a file in it")
+	case missing == nil && open:
+		return "", nil
 	case at.Mode()&fs.ModeSymlink != 0 && (missing != nil || info.Mode().IsRegular() || !strings.HasPrefix(file, "/dev/") && !strings.HasPrefix(file, "/proc/")):
 		return refuse("this is a link, and nothing is written through a link: name the file itself, or another one")
 	case missing == nil && !info.Mode().IsRegular():
 		return "", nil
 	}
 	return file, missing
+}
+
+// descriptor is the number under which this process has open what a path names, as by the shell's 3>FILE.
+func descriptor(path string) (fd int, open bool) {
+	path, _ = filepath.Abs(path)
+	switch path {
+	case "/dev/stdout":
+		return 1, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	number, listed := strings.CutPrefix(path, "/dev/fd/")
+	if !listed {
+		number, listed = strings.CutPrefix(path, "/proc/self/fd/")
+	}
+	fd, err := strconv.Atoi(number)
+	return fd, listed && err == nil
+}
+
+// OpenAppend opens what Output accepts, to add to its end.
+func OpenAppend(path string) (*os.File, error) {
+	switch file, err := Output(path); {
+	case err != nil:
+		return nil, err
+	case file == "":
+		return openAsItIs(path)
+	default:
+		return os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY|noFollow, 0o600)
+	}
+}
+
+// openAsItIs opens a device or a pipe. What is open already is used from where it stands.
+func openAsItIs(path string) (*os.File, error) {
+	fd, open := descriptor(path)
+	if info, err := os.Stat(path); open && err == nil && info.Mode().IsRegular() {
+		return another(fd, path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || info.Mode().IsRegular() { // it was replaced meanwhile
+		return nil, errors.Join(&fs.PathError{Op: "write", Path: path, Err: errors.New("it is no device or pipe any more")}, err, f.Close())
+	}
+	return f, nil
 }
 
 // WriteNew is WriteFunc for a new file. If something has that name, before or after fill, it stays as it is and the
@@ -143,14 +193,11 @@ func replace(t *Temp, fill func(io.Writer) error) error {
 	return errors.Join(err, t.Discard())
 }
 
-// writeInto writes to a device or a pipe.
+// writeInto writes to what is no file of its own.
 func writeInto(ctx context.Context, path string, fill func(io.Writer) error) error {
 	f, err := openInto(ctx, path)
 	if err != nil {
 		return err
-	}
-	if info, err := f.Stat(); err != nil || info.Mode().IsRegular() { // it was replaced meanwhile
-		return errors.Join(&fs.PathError{Op: "write", Path: path, Err: errors.New("it is no device or pipe any more")}, err, f.Close())
 	}
 	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) }) // a file without deadlines does not block
 	defer stop()
@@ -165,7 +212,7 @@ func writeInto(ctx context.Context, path string, fill func(io.Writer) error) err
 func openInto(ctx context.Context, path string) (*os.File, error) {
 	opened, failed := make(chan *os.File), make(chan error, 1)
 	go func() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		f, err := openAsItIs(path)
 		if err != nil {
 			failed <- err
 			return

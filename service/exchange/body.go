@@ -176,8 +176,8 @@ type Received struct {
 	path string         // where the body goes when it is kept
 }
 
-// Keep moves a body on disk to its place. Without replace, a file that is there stays. If that fails, the body stays in
-// a file next to it.
+// Keep moves a body on disk to its place, or, if that fails, to the file beside it that textfile.Failed ends. Without
+// replace, a file that is there stays, and this is no error.
 func (g *Received) Keep(replace bool) error {
 	if g.file == nil {
 		return nil
@@ -190,6 +190,9 @@ func (g *Received) Keep(replace bool) error {
 	if err == nil {
 		g.Ref.File = g.path
 		return nil
+	}
+	if !replace && errors.Is(err, os.ErrExist) {
+		err = nil
 	}
 	err = errors.Join(err, g.file.Leave())
 	g.Ref.File = g.file.Name()

@@ -31,15 +31,10 @@ func (e Emulation) openRequestLog() (*requestLog, error) {
 	if e.RequestFile == "" {
 		return l, nil
 	}
-	var file *os.File
-	_, err := textfile.Output(e.RequestFile)
-	if err == nil {
-		file, err = os.OpenFile(e.RequestFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	}
-	if err != nil {
+	var err error
+	if l.file, err = textfile.OpenAppend(e.RequestFile); err != nil {
 		return nil, fmt.Errorf("--log-file: %w", err)
 	}
-	l.file = file
 	return l, nil
 }
 

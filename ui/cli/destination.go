@@ -19,8 +19,8 @@ type destination struct {
 	name   string
 	// file is the absolute name of a regular file, which is there or not; "" for a device.
 	file string
-	// taken says that a file is there, which a success alone replaces.
-	taken bool
+	// taken says that a file is there. fresh says that none is replaced, this one or one that comes meanwhile.
+	taken, fresh bool
 	// visible says that a person reads the stream, which then gets no control characters.
 	visible bool
 }
@@ -79,6 +79,17 @@ func (d destination) write(ctx context.Context, b model.BodyRef) error {
 	})
 }
 
+// keep writes the body of a fetch as write does, and names where it is. What did not succeed replaces nothing: if a file is
+// there, it goes into the one beside it.
+func (d destination) keep(ctx context.Context, b model.BodyRef, succeeded bool) (name string, err error) {
+	d.fresh = !succeeded
+	if err = d.write(ctx, b); d.fresh && errors.Is(err, fs.ErrExist) {
+		d.name, d.file, d.fresh = d.name+textfile.Failed, d.file+textfile.Failed, false
+		err = d.write(ctx, b)
+	}
+	return d.name, err
+}
+
 // writeBy writes the output of fill to the destination; what names it in an error.
 func (d destination) writeBy(ctx context.Context, what string, fill func(io.Writer) error) (err error) {
 	if d.stream != nil {
@@ -93,7 +104,12 @@ func (d destination) writeBy(ctx context.Context, what string, fill func(io.Writ
 		}
 		return nil
 	}
-	switch err := textfile.WriteFunc(ctx, d.name, fill); {
+	if d.fresh && d.file != "" {
+		err = textfile.WriteNew(d.file, fill)
+	} else {
+		err = textfile.WriteFunc(ctx, d.name, fill)
+	}
+	switch {
 	case err != nil && ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
 	case err != nil:

@@ -128,7 +128,7 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 		if dest, err = a.destination(f.Output); err != nil {
 			return err
 		}
-		if dest.taken && !f.Force {
+		if dest.fresh = !f.Force; dest.fresh && dest.taken {
 			return usage("-o %s: this file already exists; --force replaces it", f.Output)
 		}
 	}

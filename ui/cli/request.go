@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -289,15 +288,16 @@ func wrongCountry(country string) error {
 // reportFetch writes the body and the verdict.
 func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destination, f requestFlags) error {
 	a := t.app
-	stays := dest.taken && fetchExit(r) != exitOK
-	switch {
-	case stays:
-		a.warn("-o %s: the file that is there stays, because the fetch did not succeed; what came is in %s", f.Output, cmp.Or(r.Body.File, "the history"))
-	case f.Output != "" || !f.JSON:
-		if err := dest.write(ctx, r.Body); err != nil {
+	place := dest.name
+	if f.Output != "" || !f.JSON {
+		var err error
+		if place, err = dest.keep(ctx, r.Body, fetchExit(r) == exitOK); err != nil {
 			a.verdict(exitState, sanitizeLine(verdict(r))) // the page arrived and was paid for
 			return err
 		}
+	}
+	if place != dest.name {
+		a.warn("-o %s: the file that is there stays, because the fetch did not succeed; what came is in %s", f.Output, place)
 	}
 	if r.Body.Cut {
 		a.warn("the body was cut after %d bytes, and the rest is lost: %s", r.Body.Size, sanitizeLine(cutReason(r)))
@@ -311,8 +311,8 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 		if r.KeyName == service.EnvKey {
 			out.KeyReplaces = t.Keys.Replaced()
 		}
-		if f.Output != "" && !stays {
-			out.BodyFile = f.Output
+		if f.Output != "" {
+			out.BodyFile = place
 		} else {
 			attachBody(&out, r.Body, t.Paths.BodiesDir())
 		}
