@@ -41,19 +41,14 @@ type Options struct {
 	// kept is the path of the damaged one. May be nil.
 	Replaced func(ctx context.Context, fresh *DB, kept string)
 	// Checked are tables. If there are any, Open compares the schema with the one that the migrations make, and writes a
-	// damaged one anew; and it checks these tables with their indexes.
+	// damaged one anew; and it checks these tables with their indexes. If the file is frozen, their damage is returned.
 	Checked []string
 	// Readable opens a file that cannot be written for reading only (see Frozen).
 	Readable bool
-
-	minLib string // the oldest accepted SQLite library; empty for minLib
 }
 
 // newest is the schema that the last migration makes.
 func (o Options) newest() int { return max(o.Oldest, 1) + len(o.Migrations) - 1 }
-
-// minLib is the first version of the SQLite library with a safe WAL.
-const minLib = "3.51.3"
 
 // Busy is how long a statement waits for another writer, except in some tests.
 const Busy = 5 * time.Second
@@ -143,11 +138,19 @@ type Queryer interface {
 // In returns the condition that a column has one of the values, as in "n "+condition. The values are the statement's
 // first parameters. There must be at least one.
 func In[T any](values []T) (condition string, args []any) {
-	places := make([]string, len(values))
-	for i, v := range values {
-		args, places[i] = append(args, v), fmt.Sprintf("$%d", i+1)
+	for _, v := range values {
+		args = append(args, v)
 	}
-	return "IN (" + strings.Join(places, ", ") + ")", args
+	return "IN " + Places(1, len(values)), args
+}
+
+// Places are the places of a statement's parameters: "($1, $2)".
+func Places(first, last int) string {
+	var places []byte
+	for i := first; i <= last; i++ {
+		places = fmt.Appendf(places, ", $%d", i)
+	}
+	return "(" + strings.TrimPrefix(string(places), ", ") + ")"
 }
 
 // Scanner is a row.

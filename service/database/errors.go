@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -26,15 +27,13 @@ var (
 	errTooNew = errors.New("the file was written by a later version")
 	// ErrTooOld says that the file's schema is from before the first release.
 	ErrTooOld = errors.New("the file was written by a version before the first release: move it away")
-	// errLibrary says that the SQLite library is too old to be trusted with WAL.
-	errLibrary = errors.New("the SQLite library is too old")
 	// ErrNotFound says that no entry has an identifier.
 	ErrNotFound = errors.New("not in the file")
 )
 
 // Faults are the errors caused by a file itself, whatever was asked of it.
 func Faults() []error {
-	return []error{ErrReadOnly, ErrLocked, ErrCorrupt, ErrFull, errTooNew, ErrTooOld, errLibrary}
+	return []error{ErrReadOnly, ErrLocked, ErrCorrupt, ErrFull, errTooNew, ErrTooOld}
 }
 
 // Fault wraps an error of a statement. If the file is damaged, it leaves a note
@@ -70,16 +69,10 @@ func Classify(err error) error {
 		}
 		return err
 	}
-	if errors.Is(err, fs.ErrPermission) || readOnlyFS(err) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("%w (%w)", ErrReadOnly, err)
 	}
 	return err
-}
-
-// isPlainError reports whether SQLite has no code for an error.
-func isPlainError(err error) bool {
-	var se *sqlite.Error
-	return errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_ERROR
 }
 
 // markSuspect leaves a note for the next Open. If it cannot, nothing is worse

@@ -10,18 +10,19 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sync/semaphore"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Damage is a file that could not be used as it was.
 type Damage struct {
 	Err     error  // what is wrong with the file, an ErrCorrupt
-	SavedAs string // where the file is now; empty if only its schema was damaged, which was written anew
+	SavedAs string // where the file is now; empty if it stayed, with its schema written anew or frozen
 }
 
 // Open opens the file at path, or makes it with mode 0600. A damaged file is
@@ -37,9 +38,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, *Damage, error) {
 	}
 	db, damage, err := openOrReplace(ctx, path, o)
 	if errors.Is(err, ErrReadOnly) && o.Readable {
-		if frozen := attachReadOnly(ctx, path, o, err); frozen != nil {
-			return frozen, nil, nil
-		}
+		db, damage, err = openReadOnly(ctx, path, o, err)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the %s %s: %w", o.Name, path, err)
@@ -47,13 +46,34 @@ func Open(ctx context.Context, path string, o Options) (*DB, *Damage, error) {
 	return db, damage, nil
 }
 
+// openOrReplace attaches the file, or replaces it if it is damaged. Whoever replaces it holds a lock until the new file
+// is filled. Two processes may find the damage at once: one of them replaces it, and the other then checks again.
 func openOrReplace(ctx context.Context, path string, o Options) (*DB, *Damage, error) {
 	if err := prepare(path); err != nil {
 		return nil, nil, Classify(err)
 	}
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	defer func() { _ = lock.Close() }()
+	waiting, cancel := context.WithTimeout(ctx, o.Busy)
+	defer cancel()
+	take := func(try func(context.Context, time.Duration) (bool, error)) error {
+		_, err := try(waiting, 20*time.Millisecond)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w, which may be putting it aside: try again later (%w)", ErrLocked, err)
+		}
+		return Classify(err)
+	}
+	if o.Replaced != nil { // a file that is not filled yet looks like one that lost everything
+		if err := take(lock.TryRLockContext); err != nil {
+			return nil, nil, err
+		}
+	}
 	db, err := attachPatiently(ctx, path, o)
-	if err == nil || !errors.Is(err, ErrCorrupt) {
+	if !errors.Is(err, ErrCorrupt) {
 		return db, nil, err
+	}
+	if err := errors.Join(lock.Unlock(), take(lock.TryLockContext), prepare(path)); err != nil {
+		return nil, nil, Classify(err)
 	}
 	return replace(ctx, path, o)
 }
@@ -102,29 +122,37 @@ func attach(ctx context.Context, path string, o Options) (*DB, error) {
 	db := &DB{path: path, o: o, w: w, r: r, writing: semaphore.NewWeighted(1)}
 	if err := db.check(ctx); err != nil {
 		_ = db.Close()
-		if err = Classify(err); len(o.Checked) > 0 && isPlainError(err) {
-			err = fmt.Errorf("%w (%w)", ErrCorrupt, err) // no statement of a check is wrong by itself
-		}
 		return nil, err
 	}
 	return db, nil
 }
 
-// attachReadOnly opens a file that cannot be written, or returns nil. A file
-// without a WAL is opened as immutable, because SQLite cannot make a WAL's index
-// in a folder that it cannot write.
-func attachReadOnly(ctx context.Context, path string, o Options, reason error) *DB {
+// openReadOnly opens a file that cannot be written. Damage in its tables stays as it is. A file without a WAL is opened
+// as immutable, because SQLite cannot make a WAL's index in a folder that it cannot write.
+func openReadOnly(ctx context.Context, path string, o Options, reason error) (*DB, *Damage, error) {
 	params := []string{"mode", "ro"}
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		params = append(params, "immutable", "1")
 	}
-	r := connect(path, o, params...)
-	db := &DB{path: path, o: o, r: r, frozen: reason}
-	if version, err := db.version(ctx, r); err != nil || version != o.newest() {
-		_ = db.Close()
-		return nil
+	db := &DB{path: path, o: o, r: connect(path, o, params...), frozen: reason}
+	version, err := db.version(ctx)
+	if err == nil && version != o.newest() {
+		err = fmt.Errorf("it has schema %d, this program reads %d", version, o.newest())
 	}
-	return db
+	if err == nil {
+		err = db.checkTables(ctx)
+		if errors.Is(err, ErrCorrupt) {
+			return db, &Damage{Err: err}, nil
+		}
+	}
+	if err == nil {
+		return db, nil, nil
+	}
+	_ = db.Close()
+	if !errors.Is(err, ErrReadOnly) { // there is a file
+		reason = fmt.Errorf("%w; make the file and its folder writable, so that this can be mended: %w", err, reason)
+	}
+	return nil, nil, reason
 }
 
 // connect makes a pool, which connects when needed. params are names and values
@@ -153,40 +181,49 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: p}).String()
 }
 
-// check finds out whether the file can be used, and migrates it.
+// check finds out whether the file can be used, and migrates it. Its error is classified.
 func (db *DB) check(ctx context.Context) error {
-	version, err := db.version(ctx, db.w)
+	version, err := db.version(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(suspectPath(db.path)); err == nil {
-		if err := db.checkThrough(ctx); err != nil {
-			return err
+	if _, err := os.Stat(suspectPath(db.path)); err == nil { // something was wrong before: read the whole file
+		if err := db.integrity(ctx, "1"); err != nil {
+			return db.o.classify(err)
+		}
+		if err := liftSuspicion(db.path); err != nil {
+			return Classify(err)
 		}
 	}
-	if err := db.migrate(ctx, version); err != nil || len(db.o.Checked) == 0 {
-		return err
+	if err := db.migrate(ctx, version); err != nil {
+		return db.o.classify(err)
 	}
 	return db.checkTables(ctx)
 }
 
-// version is the schema of the file: 0 for a new file, at most the newest known.
-func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
-	var lib string
-	var version int
-	row := pool.QueryRowContext(ctx, "SELECT sqlite_version(), (SELECT user_version FROM pragma_user_version)")
-	if err := row.Scan(&lib, &version); err != nil {
-		return 0, err
+// classify is Classify for what Open asks of a file. If it is checked, no statement is wrong by itself.
+func (o Options) classify(err error) error {
+	var se *sqlite.Error
+	if err = Classify(err); len(o.Checked) > 0 && errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_ERROR {
+		err = fmt.Errorf("%w (%w)", ErrCorrupt, err)
 	}
-	want := cmp.Or(db.o.minLib, minLib)
+	return err
+}
+
+// pool is the connection that may write, if there is one: Open makes no other.
+func (db *DB) pool() *sql.DB { return cmp.Or(db.w, db.r) }
+
+// version is the schema of the file: 0 for a new file, at most the newest known.
+func (db *DB) version(ctx context.Context) (version int, err error) {
+	if err := db.pool().QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return 0, db.o.classify(err)
+	}
 	if version != db.o.newest() && len(db.o.Checked) > 0 {
-		if lacking, others, err := db.o.compareSchema(ctx, pool); err == nil && len(lacking)+len(others) == 0 {
+		if lacking, others, err := db.o.compareSchema(ctx, db.pool()); err == nil && len(lacking)+len(others) == 0 {
 			return 0, fmt.Errorf("%w: its schema number is %d", ErrCorrupt, version)
 		}
 	}
 	switch {
-	case olderThan(lib, want):
-		return 0, fmt.Errorf("%w: it is version %s; a WAL is safe only from %s on", errLibrary, lib, want)
 	case version < 0:
 		return 0, fmt.Errorf("%w: its schema number is %d", ErrCorrupt, version)
 	case version > db.o.newest():
@@ -194,10 +231,10 @@ func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
 	case version > 0 && version < db.o.Oldest:
 		return 0, fmt.Errorf("%w: it has schema %d, this program knows %d and later", ErrTooOld, version, db.o.Oldest)
 	}
-	missing, err := db.missing(ctx, pool)
+	missing, err := db.missing(ctx)
 	switch {
 	case err != nil:
-		return 0, err
+		return 0, db.o.classify(err)
 	case version == db.o.newest() && len(missing) > 0:
 		return 0, fmt.Errorf("%w: the table %s is missing", ErrCorrupt, strings.Join(missing, " and the table "))
 	case version == 0 && len(missing) < len(db.o.Tables): // as after sqlite3's .dump and .recover
@@ -207,9 +244,9 @@ func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
 }
 
 // missing returns the tables of Options.Tables that the file does not have.
-func (db *DB) missing(ctx context.Context, pool *sql.DB) ([]string, error) {
+func (db *DB) missing(ctx context.Context) ([]string, error) {
 	missing := slices.Clone(db.o.Tables)
-	err := Each(ctx, pool, "SELECT name FROM sqlite_schema WHERE type = 'table'", nil, func(row Scanner) error {
+	err := Each(ctx, db.pool(), "SELECT name FROM sqlite_schema WHERE type = 'table'", nil, func(row Scanner) error {
 		var name string
 		err := row.Scan(&name)
 		missing = slices.DeleteFunc(missing, func(table string) bool { return table == name })
@@ -218,59 +255,18 @@ func (db *DB) missing(ctx context.Context, pool *sql.DB) ([]string, error) {
 	return missing, err
 }
 
-// checkThrough reads the whole file. It is called only if something was wrong
-// with it before.
-func (db *DB) checkThrough(ctx context.Context) error {
-	if err := db.integrity(ctx, "1"); err != nil {
-		return err
-	}
-	return liftSuspicion(db.path)
-}
-
 // integrity checks one table with its indexes, or the whole file until as many errors as a number says.
 func (db *DB) integrity(ctx context.Context, what string) error {
 	var verdict string
-	err := db.w.QueryRowContext(ctx, "PRAGMA integrity_check("+what+")").Scan(&verdict)
+	err := db.pool().QueryRowContext(ctx, "PRAGMA integrity_check("+what+")").Scan(&verdict)
 	if err == nil && verdict != "ok" {
 		err = fmt.Errorf("%w (%s)", ErrCorrupt, strings.TrimPrefix(verdict, "*** in database main ***\n"))
 	}
 	return err
 }
 
-// olderThan compares dotted version numbers; a part that is not a number counts as 0.
-func olderThan(have, want string) bool {
-	h, w := strings.Split(have, "."), strings.Split(want, ".")
-	for i := range max(len(h), len(w)) {
-		a, b := part(h, i), part(w, i)
-		if a != b {
-			return a < b
-		}
-	}
-	return false
-}
-
-func part(parts []string, i int) int {
-	if i >= len(parts) {
-		return 0
-	}
-	n, _ := strconv.Atoi(parts[i]) // 0 if it is not a number
-	return n
-}
-
-// replace puts the damaged file aside and begins a new one. Two processes may
-// find the damage at once: a lock lets one of them do it, and the other then
-// checks again.
+// replace puts the damaged file aside and begins a new one, unless its schema can be written anew. The lock is held.
 func replace(ctx context.Context, path string, o Options) (*DB, *Damage, error) {
-	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
-	defer func() { _ = lock.Close() }()
-	waiting, cancel := context.WithTimeout(ctx, o.Busy)
-	defer cancel()
-	if _, err := lock.TryLockContext(waiting, 20*time.Millisecond); err != nil {
-		return nil, nil, fmt.Errorf("waiting to put the damaged file aside: %w", err)
-	}
-	if err := prepare(path); err != nil {
-		return nil, nil, Classify(err)
-	}
 	db, damage := attach(ctx, path, o)
 	if damage == nil {
 		return db, nil, nil // another process was quicker

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -68,10 +69,7 @@ func TestReadingLeavesNothingBeside(t *testing.T) {
 			write(t, path+"-wal", nil)
 		}
 		before := names(t, filepath.Dir(path))
-		db := attachReadOnly(t.Context(), path, options(), ErrReadOnly)
-		if db == nil {
-			t.Fatalf("with a WAL %t it cannot be read", wal)
-		}
+		db := readOnly(t, path, options())
 		if n := count(t, db); n != 100 {
 			t.Errorf("%d lines", n)
 		}
@@ -87,25 +85,64 @@ func TestWhatTheWALHasIsReadToo(t *testing.T) {
 	fill(t, path)
 	writer := openTest(t, path)
 	noerr.Must(t, add(t, writer, "in the WAL"))
-	db := attachReadOnly(t.Context(), path, options(), ErrReadOnly)
-	if db == nil {
-		t.Fatal("it cannot be read")
-	}
+	db := readOnly(t, path, options())
 	defer db.Close()
 	if n := count(t, db); n != 101 {
 		t.Errorf("%d lines", n)
 	}
 }
 
-func TestAFileOfAnEarlierVersionIsNotReadAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "book.db")
-	fill(t, path)
+func TestAFileThatCannotBeWrittenIsCheckedToo(t *testing.T) {
+	const mended = "; make the file and its folder writable, so that this can be mended: "
 	o := options()
-	o.Migrations = append(o.Migrations, "CREATE TABLE notes (n INTEGER)")
-	if db := attachReadOnly(t.Context(), path, o, ErrReadOnly); db != nil {
-		_ = db.Close()
-		t.Error("it was opened, and cannot be brought up to date")
+	o.Checked = o.Tables
+	newer := o
+	newer.Migrations = append(slices.Clone(o.Migrations), "CREATE TABLE notes (n INTEGER)")
+	for _, c := range []struct {
+		spoil string
+		o     Options
+		want  error
+		says  string
+	}{
+		{"SELECT 1", newer, ErrReadOnly, "it has schema 1, this program reads 2" + mended},
+		{"PRAGMA user_version = -1", o, ErrCorrupt, "the file is damaged: its schema number is -1" + mended},
+		{"ALTER TABLE lines RENAME COLUMN text TO words", o, nil, "its schema is not as it was made"},
+		{"CREATE INDEX x ON lines (n)", o, nil, ""},
+	} {
+		path := filepath.Join(t.TempDir(), "book.db")
+		fill(t, path)
+		exec(t, raw(t, path), c.spoil)
+		db, damage, err := openReadOnly(t.Context(), path, c.o, ErrReadOnly)
+		if c.want != nil {
+			if db != nil || !errors.Is(err, c.want) || !errors.Is(err, ErrReadOnly) || !strings.HasPrefix(err.Error(), c.says) {
+				t.Errorf("%s: %v", c.spoil, err)
+			}
+			continue
+		}
+		noerr.Must(t, err)
+		if n := count(t, db); n != 100 || (damage != nil) != (c.says != "") || damage != nil && !strings.Contains(damage.Err.Error(), c.says) {
+			t.Errorf("%s: %d lines, %+v", c.spoil, n, damage)
+		}
+		noerr.Want(t, db.Close())
 	}
+}
+
+// A file that is not filled yet would look like one that lost everything.
+func TestNobodyOpensAFileBeforeWhatWasReadableIsInIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "book.db")
+	write(t, path, []byte(strings.Repeat("not a database ", 1000)))
+	o := hasty()
+	o.Replaced = func(context.Context, *DB, string) {
+		if other, _, err := Open(t.Context(), path, o); other != nil || !errors.Is(err, ErrLocked) {
+			t.Errorf("another one opened it meanwhile: %v", err)
+		}
+	}
+	db, damage, err := Open(t.Context(), path, o)
+	if err != nil || damage == nil {
+		t.Fatalf("%+v, %v", damage, err)
+	}
+	noerr.Want(t, db.Close())
+	noerr.Want(t, openWith(t, path, o).Frozen())
 }
 
 func TestTheTablesThatAreMissingAreNamed(t *testing.T) {
@@ -121,11 +158,11 @@ func TestTheTablesThatAreMissingAreNamed(t *testing.T) {
 		if err != nil || damage != nil {
 			t.Fatalf("%+v, %v", damage, err)
 		}
-		if _, err := db.version(t.Context(), db.r); err != nil {
+		if _, err := db.version(t.Context()); err != nil {
 			t.Errorf("whole: %v", err)
 		}
 		exec(t, db.w, spoil)
-		if _, err := db.version(t.Context(), db.r); !errors.Is(err, ErrCorrupt) || !strings.HasSuffix(err.Error(), ": "+says) {
+		if _, err := db.version(t.Context()); !errors.Is(err, ErrCorrupt) || !strings.HasSuffix(err.Error(), ": "+says) {
 			t.Errorf("%s: %v", spoil, err)
 		}
 		noerr.Want(t, db.Close())

@@ -48,9 +48,12 @@ func (o Options) compareSchema(ctx context.Context, q Queryer) (lacking, others 
 	return lacking, others, err
 }
 
-// checkTables compares the schema, and checks Options.Checked.
+// checkTables checks Options.Checked, after the schema. Its error is classified.
 func (db *DB) checkTables(ctx context.Context) error {
-	lacking, _, err := db.o.compareSchema(ctx, db.w)
+	if len(db.o.Checked) == 0 {
+		return nil
+	}
+	lacking, _, err := db.o.compareSchema(ctx, db.pool())
 	if err == nil && len(lacking) > 0 {
 		err = fmt.Errorf("%w: its schema is not as it was made", ErrCorrupt)
 	}
@@ -59,7 +62,7 @@ func (db *DB) checkTables(ctx context.Context) error {
 			err = db.integrity(ctx, table)
 		}
 	}
-	return err
+	return db.o.classify(err)
 }
 
 // rewriteSchema writes the one damaged row of a file's schema anew, and the schema's number.

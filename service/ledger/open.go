@@ -62,6 +62,8 @@ func attach(ctx context.Context, path string, now func() time.Time, unchanged, l
 	var notes []string
 	switch {
 	case damage == nil:
+	case l.Frozen() != nil:
+		notes = append(notes, fmt.Sprintf("The ledger %s is damaged (%v). It was not repaired, because it cannot be written.", db.Path(), damage.Err))
 	case damage.SavedAs == "":
 		notes = append(notes, fmt.Sprintf("The schema of the ledger %s was damaged (%v). It was written anew, and no job is lost.", db.Path(), damage.Err))
 	default:

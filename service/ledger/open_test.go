@@ -366,6 +366,35 @@ func TestAFrozenLedgerIsReadAndNotWritten(t *testing.T) {
 	}
 }
 
+func TestALedgerThatCannotBeWrittenIsCheckedAndTold(t *testing.T) {
+	postgrestest.OnFile(t)
+	if runtime.GOOS == "windows" {
+		return // a link needs a right there
+	}
+	for spoil, says := range map[string]string{
+		"SELECT 1":             "",
+		"DROP INDEX jobs_hook": "The ledger PATH is damaged (the file is damaged: its schema is not as it was made). It was not repaired, because it cannot be written.",
+		"DELETE FROM job_sums": "4 jobs (job-1, job-2, job-3, job-4). Nothing was repaired, because the ledger cannot be written.",
+		"PRAGMA user_version = 4; DROP TABLE job_sums": "it has schema 4, this program reads 5; make the file and its folder writable, so that this can be mended: ",
+	} {
+		path := sound(t)
+		spoiled(t, path, spoil)
+		noerr.Must(t, os.Symlink(filepath.Join(path, "nowhere"), path+"-wal")) // so that no WAL can be made
+		l, notice, err := Open(t.Context(), path, clock())
+		if err != nil {
+			notice = err.Error()
+		} else if list, _, err := l.Jobs(t.Context(), 0); err != nil || len(list) != 4 || l.Frozen() == nil {
+			t.Errorf("%s: %d jobs, %v", spoil, len(list), err)
+		}
+		if notice = strings.ReplaceAll(notice, path, "PATH"); !strings.Contains(notice, says) || says == "" && notice != "" {
+			t.Errorf("%s: %q", spoil, notice)
+		}
+		if l != nil {
+			noerr.Want(t, l.Close())
+		}
+	}
+}
+
 func TestTheFilesAreTheOperatorsAlone(t *testing.T) {
 	postgrestest.OnFile(t)
 	if runtime.GOOS == "windows" {
