@@ -24,10 +24,10 @@ func BenchmarkBegin(b *testing.B) {
 func filled(b *testing.B, n int64, state func(n int64) model.JobState) *Ledger {
 	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
 	err := l.db.Write(b.Context(), "filling the ledger", func(ctx context.Context, tx *sql.Tx) error {
-		steps := slices.Repeat([]model.JobStep{{At: testTime, State: model.JobRunning, Text: "a step"}}, 4)
+		steps := slices.Repeat([]string{"a step"}, 5)
 		for i := range n {
-			job := model.Job{Profile: "p", Snapshot: "sd", Dataset: "d", State: state(i), Steps: steps}
-			if err := insert(ctx, tx, i+1, job, "", "", "a step"); err != nil {
+			job := model.Job{Profile: "p", Snapshot: "sd", Dataset: "d", State: state(i)}
+			if err := put(ctx, tx, insertJob, i+1, job, "", "", steps...); err != nil {
 				return err
 			}
 		}

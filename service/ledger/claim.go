@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"zonedeck/model"
-	"zonedeck/service/database"
 )
 
 // ErrSettled says that a job's outcome is already known.
@@ -38,8 +37,8 @@ func (l *Ledger) Claim(ctx context.Context, id, snapshot string) (model.Job, err
 		}
 		// Within the transaction nobody else writes. If it then fails, the next Open accepts the job
 		// from the log.
-		if err := l.log(record{At: at, Job: n, Event: accepted, Snapshot: snapshot}); err != nil {
-			return "", fmt.Errorf("writing identifier %s of %s to %s: %w", snapshot, id, logPath(l.Path()), database.Classify(err))
+		if err := l.logAccepted(n, snapshot, at); err != nil {
+			return "", err
 		}
 		accept(job, logged{snapshot: snapshot, at: at})
 		return "snapshot " + snapshot + ", which the service answered for", nil

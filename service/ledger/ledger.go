@@ -45,7 +45,12 @@ func keptRequests() requests { return requests{5000, 256 << 20} }
 // which leaves twenty times as many numbers for later jobs.
 const maxNumber = 100_000_000
 
-const jobColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault, sha256, account, repeats, hook, hook_due, asked`
+// jobColumns are what scanJob reads, sealColumns what a row's sum covers.
+const (
+	jobValues   = `snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault, sha256, account, repeats, hook, hook_due, asked`
+	jobColumns  = "n, " + jobValues
+	sealColumns = jobColumns + ", digest, owner"
+)
 
 // Ledger is an open ledger.
 type Ledger struct {
@@ -101,7 +106,7 @@ func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, reques
 		if err := refuseSame(ctx, tx, job, digest, guard); err != nil {
 			return err
 		}
-		if err := insert(ctx, tx, n, job, digest, owner, step.Text); err != nil {
+		if err := put(ctx, tx, insertJob, n, job, digest, owner, step.Text); err != nil {
 			return err
 		}
 		return l.insertRequest(ctx, tx, n, request)
@@ -155,10 +160,14 @@ func (l *Ledger) SkipNumbers(ctx context.Context, ids []string) (last string, er
 func (l *Ledger) Accepted(id, snapshot string) error {
 	n, err := parseJobID(id)
 	if err == nil {
-		err = l.log(record{At: l.now(), Job: n, Event: accepted, Snapshot: snapshot})
+		err = l.logAccepted(n, snapshot, l.now())
 	}
-	if err != nil {
-		return fmt.Errorf("writing identifier %s of %s to %s: %w", snapshot, id, logPath(l.Path()), database.Classify(err))
+	return err
+}
+
+func (l *Ledger) logAccepted(n int64, snapshot string, at time.Time) error {
+	if err := l.log(record{At: at, Job: n, Event: accepted, Snapshot: snapshot}); err != nil {
+		return fmt.Errorf("writing identifier %s of %s to %s: %w", snapshot, jobID(n), logPath(l.Path()), database.Classify(err))
 	}
 	return nil
 }
@@ -199,7 +208,7 @@ func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 			return err
 		}
 		fresh = true
-		return insert(ctx, tx, n, job, "", owner, "adopted by its identifier; this ledger did not start it")
+		return put(ctx, tx, insertJob, n, job, "", owner, "adopted by its identifier; this ledger did not start it")
 	})
 	if err != nil {
 		return model.Job{}, err
@@ -228,8 +237,9 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 	}
 	var job model.Job
 	err = l.db.Write(ctx, "writing job "+id+" to the ledger", func(ctx context.Context, tx *sql.Tx) error {
+		var digest, owner string
 		var err error
-		job, err = scanJob(tx.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE n = $1", n))
+		job, err = scanJob(tx.QueryRowContext(ctx, "SELECT "+sealColumns+" FROM jobs WHERE n = $1", n), &digest, &owner)
 		if err != nil {
 			return err
 		}
@@ -240,18 +250,14 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 		}
 		job.ID = id
 		job.Updated = l.after(job.Updated)
-		if err := update(ctx, tx, n, job); err != nil {
-			return err
-		}
+		var steps []string
 		if job.State != before || step != "" {
-			if err := insertStep(ctx, tx, n, model.JobStep{At: job.Updated, State: job.State, Text: step}); err != nil {
-				return err
-			}
+			steps = []string{step}
 		}
-		if err := seal(ctx, tx, n); err != nil {
+		if err := put(ctx, tx, updateJob, n, job, digest, owner, steps...); err != nil {
 			return err
 		}
-		job.Steps, err = readSteps(ctx, tx, n)
+		job, err = withSteps(ctx, tx, job)
 		return err
 	})
 	if err != nil {
@@ -260,23 +266,31 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 	return job, nil
 }
 
-func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, owner, step string) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO jobs ("+jobColumns+`, digest, owner)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`,
+const (
+	insertJob = "INSERT INTO jobs (" + sealColumns + ") VALUES "
+	updateJob = "UPDATE jobs SET (" + jobValues + ", digest, owner) = "
+)
+
+// put writes a job's row by one of the two statements, and steps that it takes now, and seals both.
+func put(ctx context.Context, tx *sql.Tx, statement string, n int64, job model.Job, digest, owner string, steps ...string) error {
+	values := []any{
 		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
 		database.Micros(job.Updated), faultText(&job.Fault), job.SHA256, rowsText(&job.Rows), job.Repeats,
-		job.WebhookToken, database.Micros(job.WebhookDue), askedText(&job.Request), digest, owner)
-	if err != nil {
+		job.WebhookToken, database.Micros(job.WebhookDue), askedText(&job.Request), digest, owner,
+	}
+	if statement == insertJob {
+		statement += database.Places(1, len(values))
+	} else {
+		statement += database.Places(2, len(values)) + " WHERE n = $1"
+	}
+	if _, err := tx.ExecContext(ctx, statement, values...); err != nil {
 		return err
 	}
-	for _, s := range job.Steps {
-		if err := insertStep(ctx, tx, n, s); err != nil {
+	for _, text := range steps {
+		if err := insertStep(ctx, tx, n, model.JobStep{At: job.Updated, State: job.State, Text: text}); err != nil {
 			return err
 		}
-	}
-	if err := insertStep(ctx, tx, n, model.JobStep{At: job.Updated, State: job.State, Text: step}); err != nil {
-		return err
 	}
 	return seal(ctx, tx, n)
 }
@@ -306,19 +320,9 @@ func (l *Ledger) ReplaceRequest(ctx context.Context, id string, was, now []byte)
 	})
 }
 
-func update(ctx context.Context, tx *sql.Tx, n int64, job model.Job) error {
-	_, err := tx.ExecContext(ctx, `UPDATE jobs SET snapshot = $1, profile = $2, dataset = $3, key = $4, state = $5, wire = $6, status = $7,
-		detail = $8, inputs = $9, done = $10, records = $11, bytes = $12, file = $13, accepted = $14, updated = $15, fault = $16,
-		sha256 = $17, account = $18, repeats = $19, hook_due = $20 WHERE n = $21`,
-		job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
-		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Accepted), database.Micros(job.Updated), faultText(&job.Fault),
-		job.SHA256, rowsText(&job.Rows), job.Repeats, database.Micros(job.WebhookDue), n)
-	return err
-}
-
 func insertStep(ctx context.Context, tx *sql.Tx, n int64, s model.JobStep) error {
 	var seq int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM job_steps WHERE job = $1", n).Scan(&seq); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM job_steps WHERE job = $1", n).Scan(&seq); err != nil {
 		return err
 	}
 	if seq >= maxSteps {

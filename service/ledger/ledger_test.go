@@ -338,7 +338,7 @@ func TestTheListSaysHowManyThereAre(t *testing.T) {
 	}
 	err = l.db.Write(t.Context(), "adding many", func(ctx context.Context, tx *sql.Tx) error {
 		for n := int64(5); n <= 1500; n++ {
-			if err := insert(ctx, tx, n, model.Job{}, "", "", ""); err != nil {
+			if err := put(ctx, tx, insertJob, n, model.Job{}, "", "", ""); err != nil {
 				return err
 			}
 		}

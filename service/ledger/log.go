@@ -75,8 +75,11 @@ type logged struct {
 // known reports whether the log has a line about the job.
 func (e logged) known() bool { return e.begun.Job != 0 || e.snapshot != "" }
 
-// span is where a line stands in the log.
-type span struct{ at, size int }
+// span is where a line stands in the log, and whether it has no end: then it may be the one that is being written.
+type span struct {
+	at, size int
+	open     bool
+}
 
 // readLog reads the log. A missing log is empty. damaged are the lines that cannot be read.
 func readLog(path string) (jobs map[int64]logged, damaged []span, err error) {
@@ -101,7 +104,8 @@ func parseLog(text []byte) (jobs map[int64]logged, damaged []span) {
 	at := 0
 	for line := range bytes.Lines(text) {
 		if text := bytes.TrimSpace(line); len(text) > 0 && (len(line) > maxRecord || !intact(text) || !applyLine(jobs, text)) {
-			damaged = append(damaged, span{at, len(bytes.TrimSuffix(line, []byte("\n")))})
+			whole := bytes.TrimSuffix(line, []byte("\n"))
+			damaged = append(damaged, span{at, len(whole), len(whole) == len(line)})
 		}
 		at += len(line)
 	}

@@ -85,7 +85,15 @@ func TestARowThatDisagreesIsRepairedFromTheLog(t *testing.T) {
 		"UPDATE jobs SET n = -1 WHERE n = 1":                        fromLog,
 		"DELETE FROM jobs WHERE n = 4":                              fromLog,
 		"UPDATE job_steps SET text = 'x' WHERE job = 1":             "kept as far as it can be read: 1 job (job-1).",
-		"UPDATE job_sums SET job_row = 1 WHERE job = 1":             fromLog,
+		"UPDATE job_sums SET job_row = 1 WHERE job = 1":             "kept as far as it can be read: 1 job (job-1).",
+		"DELETE FROM job_sums WHERE job < 3":                        "kept as far as it can be read: 2 jobs (job-1, job-2).",
+		"UPDATE jobs SET records = 7 WHERE n = 1":                   "kept as far as it can be read: 1 job (job-1).",
+		"UPDATE jobs SET state = 'x' WHERE n = 1":                   fromLog,
+		"UPDATE jobs SET fault = '{' WHERE n = 1":                   fromLog,
+		"UPDATE jobs SET key = 'l' WHERE n = 1":                     fromLog,
+		"UPDATE jobs SET profile = 'q' WHERE n = 1":                 fromLog,
+		"UPDATE jobs SET inputs = 2 WHERE n = 1":                    fromLog,
+		"UPDATE jobs SET snapshot = 'sd_3' WHERE n = 3":             fromLog, // which the log does not have
 		"UPDATE job_sums SET job = 99 WHERE job = 1":                "kept as far as it can be read: 1 job (job-1). Removed from the ledger PATH: 1 row of no job.",
 		"UPDATE marks SET number = 2":                               "the number of the next job was damaged",
 		"UPDATE marks SET number = 'x'":                             "the number of the next job was damaged",
@@ -101,10 +109,44 @@ func TestARowThatDisagreesIsRepairedFromTheLog(t *testing.T) {
 		if !strings.Contains(strings.ReplaceAll(notice, path, "PATH"), says) || len(jobs) != 4 || jobs["job-1"].Snapshot != "sd_1" || jobs["job-2"].Dataset != "gd_x" {
 			t.Errorf("%s: %q, %+v", damage, notice, jobs)
 		}
+		if job := jobs["job-1"]; strings.Contains(says, "kept") && (job.State != model.JobReady || job.File != "/x.json") {
+			t.Errorf("%s: %+v", damage, job)
+		}
 		if asked := noerr.Try(l.Request(t.Context(), "job-1")).Must(t); string(asked) != "asked 1" {
 			t.Errorf("%s: job-1 asked for %q", damage, asked)
 		}
 		settled(t, l)
+	}
+}
+
+// A console of an earlier build may be open: its rows have no sums.
+func TestWhatIsBeingWrittenIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	living := openTest(t, path)
+	for range 2 {
+		noerr.Must(t, noerr.From(living.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "d", nil, nil)))
+	}
+	spoiled(t, path, "DELETE FROM job_sums WHERE job = 2")
+	lines := noerr.Try(os.ReadFile(logPath(path))).Must(t)
+	log := lines[:len(lines)-9] // of the last line, what was written so far
+	noerr.Must(t, os.WriteFile(logPath(path), log, 0o600))
+	l, notice, jobs := reopen(t, path)
+	if after := noerr.Try(os.ReadFile(logPath(path))).Must(t); notice != "" || jobs["job-2"].State != model.JobIntent || string(after) != string(log) {
+		t.Errorf("%q, %+v; the log is\n%s", notice, jobs["job-2"], after)
+	}
+	noerr.Must(t, l.Close())
+	living.releaseOwner()
+	_ = os.Remove(verifiedPath(path)) // the server's tests have none
+	l, notice, jobs = reopen(t, path)
+	if !strings.HasSuffix(notice, "kept as far as it can be read: 1 job (job-2). Unreadable in the ledger's log "+logPath(path)+": 1 line.") || jobs["job-2"].State != model.JobIntent {
+		t.Errorf("after its end: %q, %+v", notice, jobs["job-2"])
+	}
+	if entries, _, err := readLog(logPath(path)); err != nil || len(entries) != 2 {
+		t.Errorf("the log holds %+v, %v", entries, err)
+	}
+	noerr.Must(t, l.Close())
+	if _, notice, _ = reopen(t, path); notice != "" {
+		t.Errorf("told again: %s", notice)
 	}
 }
 

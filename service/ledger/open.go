@@ -129,15 +129,15 @@ func (l *Ledger) salvage(ctx context.Context, kept string) (jobs int) {
 	_ = old.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&number) // an error is the damage, here and below
 	err := l.db.Write(ctx, "carrying rows over", func(ctx context.Context, tx *sql.Tx) error {
 		rows := map[string]int{}
-		for table, places := range map[string]string{
-			"jobs":      "($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)",
-			"job_steps": "($1, $2, $3, $4, $5)", "job_sums": "($1, $2, $3)", "job_requests": "($1, $2)",
+		for table, columns := range map[string]string{
+			"jobs": sealColumns, "job_steps": "job, seq, at, state, text", "job_sums": "job, job_row, steps", "job_requests": "job, request",
 		} {
+			n := strings.Count(columns, ",") + 1
 			for _, order := range []string{"ASC", "DESC"} {
-				_ = database.Each(ctx, old, "SELECT * FROM "+table+" ORDER BY 1 "+order, nil, func(row database.Scanner) error {
-					columns, err := values(row, strings.Count(places, "$"))
+				_ = database.Each(ctx, old, "SELECT "+columns+" FROM "+table+" ORDER BY 1 "+order, nil, func(row database.Scanner) error {
+					read, err := values(row, n)
 					if err == nil {
-						if done, err := tx.ExecContext(ctx, "INSERT INTO "+table+" VALUES "+places+" ON CONFLICT DO NOTHING", columns...); err == nil {
+						if done, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+database.Places(1, n)+" ON CONFLICT DO NOTHING", read...); err == nil {
 							n, _ := done.RowsAffected() // the driver knows it
 							rows[table] += int(n)
 						}

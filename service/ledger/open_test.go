@@ -240,7 +240,7 @@ func TestGarbageInTheLogCostsItsOwnLinesOnly(t *testing.T) {
 	noerr.Must(t, os.WriteFile(logPath(path), append([]byte(garbage), good...), 0o600))
 	emptied(t, path)
 	l, notice, jobs := reopen(t, path)
-	if len(jobs) != 4 || !strings.Contains(notice, "5 lines of the ledger's log") {
+	if len(jobs) != 4 || !strings.Contains(notice, "Unreadable in the ledger's log "+logPath(path)+": 5 lines.") {
 		t.Errorf("%d jobs; told %q", len(jobs), notice)
 	}
 	settled(t, l)

@@ -1,6 +1,11 @@
 package ledger
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
 	"zonedeck/keystore/textfile"
 	"zonedeck/service/database"
 )
@@ -37,3 +42,9 @@ func (l *Ledger) releaseOwner() {
 // ownerAlive reports whether the process that owns a job is alive. In doubt it is: a job is never
 // settled on a guess.
 func (l *Ledger) ownerAlive(token string) bool { return textfile.Alive(l.ownersDir(), token) }
+
+// anyAlive reports whether a process that may be adding a line to the log is alive.
+func (l *Ledger) anyAlive() bool {
+	signs, err := os.ReadDir(l.ownersDir())
+	return err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(signs, func(s fs.DirEntry) bool { return l.ownerAlive(s.Name()) })
+}

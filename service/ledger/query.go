@@ -39,11 +39,7 @@ func (l *Ledger) read(ctx context.Context, id string, row *sql.Row) (model.Job, 
 	if err != nil {
 		return model.Job{}, l.db.Fault(doing, err)
 	}
-	n, err := parseJobID(job.ID)
-	if err != nil {
-		return model.Job{}, err
-	}
-	if job.Steps, err = readSteps(ctx, l.db, n); err != nil {
+	if job, err = withSteps(ctx, l.db, job); err != nil {
 		return model.Job{}, l.db.Fault(doing, err)
 	}
 	return job, nil
@@ -148,7 +144,7 @@ func (l *Ledger) Matching(ctx context.Context, matches func(model.Job) bool, lim
 		return nil
 	})
 	if err == nil {
-		err = l.addSteps(ctx, list)
+		err = addSteps(ctx, l.db, list)
 	}
 	if err != nil {
 		return nil, 0, 0, l.db.Fault(doing, err)
@@ -253,7 +249,7 @@ func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) (
 		return err
 	})
 	if err == nil {
-		err = l.addSteps(ctx, list)
+		err = addSteps(ctx, l.db, list)
 	}
 	if err != nil {
 		return nil, l.db.Fault(doing, err)
@@ -263,7 +259,7 @@ func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) (
 
 // addSteps reads the steps of jobs by their numbers: repeating the condition could find other jobs, because
 // another process may write.
-func (l *Ledger) addSteps(ctx context.Context, list []model.Job) error {
+func addSteps(ctx context.Context, q database.Queryer, list []model.Job) error {
 	for some := range slices.Chunk(list, jobsAtOnce) {
 		at, numbers := make(map[int64]int, len(some)), make([]int64, len(some))
 		for i, job := range some {
@@ -274,7 +270,7 @@ func (l *Ledger) addSteps(ctx context.Context, list []model.Job) error {
 			at[n], numbers[i] = i, n
 		}
 		in, args := database.In(numbers)
-		err := database.Each(ctx, l.db, "SELECT job, state, text, at FROM job_steps WHERE job "+in+" ORDER BY job, seq", args, func(row database.Scanner) error {
+		err := database.Each(ctx, q, "SELECT job, state, text, at FROM job_steps WHERE job "+in+" ORDER BY job, seq", args, func(row database.Scanner) error {
 			var n int64
 			var s model.JobStep
 			err := row.Scan(&n, &s.State, &s.Text, database.Time(&s.At))
@@ -293,15 +289,10 @@ func (l *Ledger) addSteps(ctx context.Context, list []model.Job) error {
 	return nil
 }
 
-func readSteps(ctx context.Context, q database.Queryer, n int64) ([]model.JobStep, error) {
-	var steps []model.JobStep
-	err := database.Each(ctx, q, "SELECT at, state, text FROM job_steps WHERE job = $1 ORDER BY seq", []any{n}, func(row database.Scanner) error {
-		var s model.JobStep
-		err := row.Scan(database.Time(&s.At), &s.State, &s.Text)
-		steps = append(steps, s)
-		return err
-	})
-	return steps, err
+func withSteps(ctx context.Context, q database.Queryer, job model.Job) (model.Job, error) {
+	list := []model.Job{job}
+	err := addSteps(ctx, q, list)
+	return list[0], err
 }
 
 // scanListed is scanJob for a list, which a damaged row does not end.

@@ -13,18 +13,49 @@ import (
 	"zonedeck/service/database"
 )
 
-// contents is what the ledger and its log hold.
-type contents struct {
-	jobs     knownJobs
-	number   int64 // the highest that was given out, as the mark has it; negative without a mark
-	sealed   bool  // the jobs have sums
-	unsealed bool  // they are yet to get them: an earlier build wrote the ledger
-	damaged  []span
+// finding is something that was wrong, mostly with a job, and what is done about it.
+type finding int
+
+const (
+	nothing    finding = iota
+	restored           // its row is lost or damaged; the log has the job
+	identified         // the log has its identifier
+	vanished           // its row is lost, and so are its lines in the log
+	kept               // its sums are missing or wrong, and nothing says better what it is
+	stray              // the row or the sums belong to no job: their number was damaged
+	rewritten          // a line of its own that the log once had
+	unreadable         // a line of the log
+	renumbered         // the mark
+)
+
+// sentences tell of findings: with the ledger, how many of what, and the jobs.
+var sentences = [...]struct{ what, format string }{
+	restored:   {"job", "Restored from the log of the ledger %s: %s. What happened since is unknown: ask the service with 'zonedeck jobs watch'."},
+	identified: {"job identifier", "Restored from the log of the ledger %s: %s."},
+	vanished:   {"job", "Lost from the ledger %s and its log: %s (%s). No number is used again."},
+	kept:       {"job", "Damaged in the ledger %s, or written by an earlier version, and kept as far as it can be read: %s (%s)."},
+	stray:      {"row", "Removed from the ledger %s: %s of no job."},
+	rewritten:  {"line", "The ledger's log %s.log was cut or deleted. It lacked: %s."},
+	unreadable: {"line", "Unreadable in the ledger's log %s.log: %s."},
+	renumbered: {"", "In the ledger %s, the number of the next job was damaged; it was set anew."},
 }
 
-// contents reads ledger and log, the log last: a row with an identifier has its line in the log by then.
-func (l *Ledger) contents(ctx context.Context, q database.Queryer) (contents, error) {
-	c := contents{jobs: knownJobs{}, number: -1}
+// comparison is what the ledger, its sums and its log hold, and what was found.
+type comparison struct {
+	jobs     knownJobs
+	number   int64 // the highest that was given out, as the mark has it; negative without a mark
+	unsealed bool  // the jobs are yet to get their sums: an earlier build wrote the ledger
+
+	found   map[finding][]int64 // with the jobs' numbers
+	highest int64               // what the mark has to be
+	lines   []record            // that the log lacks
+	damaged []span              // lines of the log
+}
+
+// compare reads ledger and log and compares them, the log last: a row with an identifier has its line in the log by
+// then. What a living process is doing, it leaves alone.
+func (l *Ledger) compare(ctx context.Context, q database.Queryer) (comparison, error) {
+	c := comparison{jobs: knownJobs{}, number: -1, found: map[finding][]int64{}}
 	err := database.Each(ctx, q, "SELECT number, logged FROM marks", nil, func(row database.Scanner) error {
 		columns, err := values(row, 2)
 		c.number, c.unsealed = integer(columns[0]), integer(columns[1]) == migrated
@@ -36,7 +67,7 @@ func (l *Ledger) contents(ctx context.Context, q database.Queryer) (contents, er
 	if err == nil {
 		err = database.Each(ctx, q, "SELECT job, job_row, steps FROM job_sums", nil, func(row database.Scanner) error {
 			columns, err := values(row, 3)
-			c.sealed, c.jobs.at(integer(columns[0])).sealed = true, &sums{integer(columns[1]), integer(columns[2])}
+			c.jobs.at(integer(columns[0])).sealed = &sums{integer(columns[1]), integer(columns[2])}
 			return err
 		})
 	}
@@ -47,175 +78,151 @@ func (l *Ledger) contents(ctx context.Context, q database.Queryer) (contents, er
 	for n, e := range entries {
 		c.jobs.at(n).log = e
 	}
-	c.damaged = damaged
+	for _, s := range damaged {
+		if !s.open || !l.anyAlive() { // else its writer may not be through
+			c.damaged = append(c.damaged, s)
+			c.add(unreadable, 0)
+		}
+	}
+	if c.unsealed {
+		c.highest = max(0, c.number)
+	}
+	for _, n := range slices.Sorted(maps.Keys(c.jobs)) {
+		l.judge(&c, n, c.jobs[n])
+	}
+	if len(c.found) == 0 && c.highest != c.number && !c.unsealed {
+		c.add(renumbered, 0)
+	}
 	return c, err
 }
 
-// repair is what has to be done about a job.
-type repair int
+func (c *comparison) add(f finding, n int64) { c.found[f] = append(c.found[f], n) }
 
-const (
-	nothing    repair = iota
-	restored          // its row is lost or damaged; the log has the job
-	identified        // the log has its identifier
-	vanished          // its row is lost, and so are its lines in the log
-	kept              // something is damaged that the log does not have
-	stray             // the row or the sums belong to no job: their number was damaged
-)
+// judge decides about a job and its lines.
+func (l *Ledger) judge(c *comparison, n int64, k *known) {
+	found := l.judgeRow(c, n, k)
+	if found != stray {
+		c.highest = max(c.highest, n)
+	}
+	if k.row && (found == nothing || found == kept) {
+		lines := k.lacking(n)
+		if waits := k.job.Snapshot == "" && k.log.snapshot != ""; (waits || len(lines) > 0) && l.ownerAlive(k.owner) {
+			lines = nil
+		} else if waits && k.readable {
+			found = identified
+		}
+		c.lines = append(c.lines, lines...)
+		for _, line := range lines {
+			// The intent of a job that was not sent may never have been there: the process may have been killed before it
+			// wrote that line.
+			if len(lines) > 1 || line.Event != begun || k.job.State != model.JobIntent && k.job.State != model.JobNotSent {
+				c.add(rewritten, n)
+			}
+		}
+	}
+	if found != nothing {
+		c.add(found, n)
+	}
+}
 
-// judge decides about a job.
-func (c contents) judge(n int64, k *known) repair {
-	has, sum := k.columns != nil, k.sealed
+func (l *Ledger) judgeRow(c *comparison, n int64, k *known) finding {
+	given := n > 0 && (n <= c.number || c.unsealed)
 	switch {
-	case !has && k.log.known():
-		return restored
-	case !has && sum.row == lostJob, has && sum != nil && *sum == k.actual:
+	case k.row && k.sealed != nil && *k.sealed == k.actual, !k.row && !k.log.known() && k.sealed.row == lostJob:
 		return nothing
-	case !has && n > 0 && n <= c.number:
-		return vanished
-	case !has:
-		return stray
-	case sum == nil && k.agrees(), sum != nil && sum.row == k.actual.row:
-		return kept
+	case k.row && (k.agrees() || k.sealed != nil && k.sealed.row == k.actual.row):
+		return kept // an earlier build that is still running writes rows without sums
+	case k.row && (k.job.State == model.JobIntent || k.job.State == model.JobSending) && l.ownerAlive(k.owner):
+		return nothing // it is being written
 	case k.log.known():
 		return restored
-	case sum != nil, n > 0 && (c.unsealed || !c.sealed):
+	case k.row && (k.sealed != nil || given):
 		return kept
+	case given:
+		return vanished
 	default:
 		return stray
 	}
 }
 
-// findings are the jobs that something was wrong with, and what the log lacks.
-type findings struct {
-	jobs   map[repair][]int64
-	lines  []record
-	cut    bool  // the log lacks lines that it once had
-	number int64 // what the mark has to be
-}
-
-// compare compares ledger and log. What a living process is doing, it leaves alone.
-func (l *Ledger) compare(c contents) findings {
-	f := findings{jobs: map[repair][]int64{}}
-	for _, n := range slices.Sorted(maps.Keys(c.jobs)) {
-		k := c.jobs[n]
-		r := c.judge(n, k)
-		if r != stray {
-			f.number = max(f.number, n)
-		}
-		if (r == nothing || r == kept) && k.columns != nil {
-			lines := k.lacking(n)
-			if waits := k.snapshot() == "" && k.log.snapshot != ""; (waits || len(lines) > 0) && l.ownerAlive(k.owner()) {
-				lines = nil
-			} else if waits && r == nothing {
-				r = identified
-			}
-			f.lines = append(f.lines, lines...)
-			// The intent of a job that was not sent may never have been there: the process may have been killed before it
-			// wrote that line.
-			f.cut = f.cut || len(lines) > 1 || len(lines) == 1 && (lines[0].Event != begun || k.state() != model.JobIntent && k.state() != model.JobNotSent)
-		}
-		if r != nothing {
-			f.jobs[r] = append(f.jobs[r], n)
-		}
-	}
-	if c.unsealed {
-		f.number = max(f.number, c.number)
-	}
-	return f
-}
-
 // reconcile compares the ledger with its sums and its log, and repairs each by the others. It reads first, and only
 // takes the ledger's lock, and reads again, if something is to be done: most differences are another process at work.
 func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
-	c, err := l.contents(ctx, l.db)
+	c, err := l.compare(ctx, l.db)
 	if err != nil {
 		return "", l.db.Fault("reading it", err)
 	}
-	f := l.compare(c)
-	if len(f.jobs)+len(f.lines)+len(c.damaged) == 0 && f.number == c.number && !c.unsealed {
+	if len(c.found)+len(c.lines) == 0 && !c.unsealed {
 		return "", nil
 	}
 	if l.Frozen() != nil {
-		if notice = l.notice(c, f); notice != "" {
+		if notice = l.notice(c); notice != "" {
 			notice += " Nothing was repaired, because the ledger cannot be written."
 		}
 		return notice, nil
 	}
 	err = l.db.Write(ctx, "repairing it", func(ctx context.Context, tx *sql.Tx) error {
-		if c, err = l.contents(ctx, tx); err != nil {
+		if c, err = l.compare(ctx, tx); err != nil {
 			return err
 		}
-		f = l.compare(c)
-		return l.repair(ctx, tx, c, f)
+		return l.repair(ctx, tx, c)
 	})
 	if err != nil {
 		return "", err
 	}
-	return l.notice(c, f), nil
+	return l.notice(c), nil
 }
 
 // repair does what is to be done about the findings.
-func (l *Ledger) repair(ctx context.Context, tx *sql.Tx, c contents, f findings) error {
-	for r, numbers := range f.jobs {
-		for _, n := range numbers {
-			if err := l.repairJob(ctx, tx, n, r, c.jobs[n]); err != nil {
+func (l *Ledger) repair(ctx context.Context, tx *sql.Tx, c comparison) error {
+	for found, jobs := range c.found {
+		for _, n := range jobs {
+			if err := l.repairJob(ctx, tx, n, found, c.jobs[n]); err != nil {
 				return err
 			}
 		}
 	}
 	err := blank(logPath(l.Path()), c.damaged)
-	if err == nil && len(f.lines) > 0 {
-		err = l.log(f.lines...)
+	if err == nil && len(c.lines) > 0 {
+		err = l.log(c.lines...)
 	}
 	if err != nil {
 		return database.Classify(err)
 	}
 	if c.number == -1 {
-		_, err = tx.ExecContext(ctx, "INSERT INTO marks (number, logged) VALUES ($1, 0)", f.number)
-	} else if f.number != c.number || c.unsealed {
-		_, err = tx.ExecContext(ctx, "UPDATE marks SET number = $1, logged = 0", f.number)
+		_, err = tx.ExecContext(ctx, "INSERT INTO marks (number, logged) VALUES ($1, 0)", c.highest)
+	} else if c.highest != c.number || c.unsealed {
+		_, err = tx.ExecContext(ctx, "UPDATE marks SET number = $1, logged = 0", c.highest)
 	}
 	return err
 }
 
-func (l *Ledger) repairJob(ctx context.Context, tx *sql.Tx, n int64, r repair, k *known) error {
-	switch r {
-	case vanished:
-		return putSums(ctx, tx, n, sums{row: lostJob})
+func (l *Ledger) repairJob(ctx context.Context, tx *sql.Tx, n int64, found finding, k *known) error {
+	switch found {
 	case kept:
 		return seal(ctx, tx, n)
+	case vanished:
+		return putSums(ctx, tx, n, sums{row: lostJob})
 	case identified:
-		updated := l.after(k.time(16), k.log.at)
-		_, err := tx.ExecContext(ctx, "UPDATE jobs SET state = $1, snapshot = $2, accepted = $3, updated = $4, detail = '', fault = '' WHERE n = $5",
-			string(model.JobAccepted), k.log.snapshot, database.Micros(k.log.at), database.Micros(updated), n)
-		if err == nil {
-			err = insertStep(ctx, tx, n, model.JobStep{At: updated, State: model.JobAccepted, Text: acceptedText(k.log)})
+		accept(&k.job, k.log)
+		k.job.Updated = l.after(k.job.Updated, k.log.at)
+		return put(ctx, tx, updateJob, n, k.job, k.digest, k.owner, acceptedText(k.log))
+	case restored:
+		statement := insertJob
+		if k.row {
+			statement = updateJob
 		}
-		if err != nil {
-			return err
-		}
-		return seal(ctx, tx, n)
-	}
-	job := l.fromLog(k.log)
-	job.Steps, _ = readSteps(ctx, tx, n) // as far as they can be read
-	var asked []byte
-	_ = tx.QueryRowContext(ctx, "SELECT request FROM job_requests WHERE job = $1", n).Scan(&asked) // no error may end a repair
-	for _, statement := range []string{
-		"DELETE FROM job_steps WHERE job = $1", "DELETE FROM job_requests WHERE job = $1", "DELETE FROM jobs WHERE n = $1", "DELETE FROM job_sums WHERE job = $1",
-	} {
-		if _, err := tx.ExecContext(ctx, statement, n); err != nil {
-			return err
+		return put(ctx, tx, statement, n, l.fromLog(k.log), k.log.begun.Digest, "", "restored from the ledger's log")
+	case stray:
+		for _, statement := range []string{
+			"DELETE FROM job_steps WHERE job = $1", "DELETE FROM job_requests WHERE job = $1", "DELETE FROM jobs WHERE n = $1", "DELETE FROM job_sums WHERE job = $1",
+		} {
+			if _, err := tx.ExecContext(ctx, statement, n); err != nil {
+				return err
+			}
 		}
 	}
-	if r == stray {
-		return nil
-	}
-	err := insert(ctx, tx, n, job, k.log.begun.Digest, "", "restored from the ledger's log")
-	if err == nil && len(asked) > 0 {
-		_, err = tx.ExecContext(ctx, "INSERT INTO job_requests (job, request) VALUES ($1, $2)", n, asked)
-	}
-	return err
+	return nil
 }
 
 // fromLog is a job as far as the log knows it.
@@ -235,36 +242,19 @@ func (l *Ledger) fromLog(e logged) model.Job {
 }
 
 // notice says what was found.
-func (l *Ledger) notice(c contents, f findings) string {
+func (l *Ledger) notice(c comparison) string {
 	var notes []string
-	for _, found := range []struct {
-		repair repair
-		one    string
-		format string // with the ledger, how many, and which
-	}{
-		{restored, "job", "Restored from the log of the ledger %s: %s. What happened since is unknown: ask the service with 'zonedeck jobs watch'."},
-		{identified, "job identifier", "Restored from the log of the ledger %s: %s."},
-		{vanished, "job", "Lost from the ledger %s and its log: %s (%s). No number is used again."},
-		{kept, "job", "Damaged in the ledger %s and kept as far as it can be read: %s (%s)."},
-		{stray, "row", "Removed from the ledger %s: %s of no job."},
-	} {
-		if n := len(f.jobs[found.repair]); n > 0 && (found.repair != kept || !c.unsealed) {
-			ids := make([]string, 0, 10)
-			for _, n := range f.jobs[found.repair][:min(n, cap(ids))] {
-				ids = append(ids, jobID(n))
-			}
-			args := []any{l.Path(), counted(n, found.one, found.one+"s"), strings.Join(ids, ", ")}
-			notes = append(notes, fmt.Sprintf(found.format, args[:strings.Count(found.format, "%s")]...))
+	for f, says := range sentences {
+		jobs := c.found[finding(f)]
+		if len(jobs) == 0 || finding(f) == kept && c.unsealed {
+			continue
 		}
-	}
-	if f.cut {
-		notes = append(notes, fmt.Sprintf("The ledger's log %s was cut or deleted; its lines were rewritten.", logPath(l.Path())))
-	}
-	if n := len(c.damaged); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s of the ledger's log %s could not be read.", counted(n, "line", "lines"), logPath(l.Path())))
-	}
-	if len(notes) == 0 && f.number != c.number && !c.unsealed {
-		notes = append(notes, fmt.Sprintf("In the ledger %s, the number of the next job was damaged; it was set anew.", l.Path()))
+		var ids []string
+		for _, n := range jobs[:min(len(jobs), 10)] {
+			ids = append(ids, jobID(n))
+		}
+		args := []any{l.Path(), counted(len(jobs), says.what, says.what+"s"), strings.Join(ids, ", ")}
+		notes = append(notes, fmt.Sprintf(says.format, args[:strings.Count(says.format, "%")]...))
 	}
 	return strings.Join(notes, " ")
 }
@@ -272,13 +262,7 @@ func (l *Ledger) notice(c contents, f findings) string {
 // after is the time of a step that follows the given times: now, or the latest of them. A command
 // without an emulator uses the machine's clock, and an emulator's may be ahead of it.
 func (l *Ledger) after(times ...time.Time) time.Time {
-	at := l.now()
-	for _, t := range times {
-		if at.Before(t) {
-			at = t
-		}
-	}
-	return at
+	return slices.MaxFunc(append(times, l.now()), time.Time.Compare)
 }
 
 // accept gives a job its identifier from the log.

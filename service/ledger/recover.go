@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"zonedeck/model"
@@ -20,28 +18,28 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	if frozen := l.Frozen(); frozen != nil {
 		return nil, nil //nolint:nilerr // a ledger that cannot be written settles nothing, and the console has said so
 	}
-	owners := map[int64]string{}
-	err := database.Each(ctx, l.db, "SELECT n, owner FROM jobs WHERE state IN ('intent', 'sending')", nil, func(row database.Scanner) error {
+	var dead []int64 // jobs whose owners are
+	err := database.Each(ctx, l.db, "SELECT n, owner FROM jobs WHERE state IN ('intent', 'sending') ORDER BY n", nil, func(row database.Scanner) error {
 		var n int64
 		var owner string
 		err := row.Scan(&n, &owner)
 		if !l.ownerAlive(owner) {
-			owners[n] = owner
+			dead = append(dead, n)
 		}
 		return err
 	})
-	if err != nil {
-		return nil, l.db.Fault(doing, err)
-	}
-	if len(owners) == 0 {
+	if err == nil && len(dead) == 0 {
 		return nil, nil
 	}
-	entries, _, err := readLog(logPath(l.Path())) // dead processes write no more, so it is complete for them
+	var entries map[int64]logged
+	if err == nil {
+		entries, _, err = readLog(logPath(l.Path())) // dead processes write no more, so it is complete for them
+	}
 	if err != nil {
 		return nil, l.db.Fault(doing, err)
 	}
 	var settled []model.Job
-	for _, n := range slices.Sorted(maps.Keys(owners)) {
+	for _, n := range dead {
 		job, err := l.Change(ctx, jobID(n), func(job *model.Job) (string, error) {
 			if e := entries[n]; e.snapshot != "" && job.State == model.JobSending {
 				accept(job, e)
@@ -49,7 +47,7 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 			}
 			return settle(job, l.now())
 		})
-		if errors.Is(err, errSettled) {
+		if errors.Is(err, ErrSettled) {
 			continue // another process was quicker
 		}
 		if err != nil {
@@ -59,8 +57,6 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	}
 	return settled, nil
 }
-
-var errSettled = errors.New("settled already")
 
 func settle(job *model.Job, now time.Time) (string, error) {
 	switch job.State {
@@ -72,7 +68,7 @@ func settle(job *model.Job, now time.Time) (string, error) {
 		job.Detail = "the console ended while the request was on its way; it is not sent again by itself"
 		job.Fault = model.TriggerUnseen(now)
 	default:
-		return "", errSettled
+		return "", ErrSettled
 	}
 	return job.Detail, nil
 }

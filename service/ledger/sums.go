@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"hash/crc32"
 	"math"
+	"slices"
 	"strconv"
-	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/database"
@@ -20,53 +20,38 @@ const (
 	lostJob = -1
 	// migrated is the mark of a ledger that an earlier build wrote: its jobs are yet to get their sums.
 	migrated = -2
-	// sealColumns are what a row's sum covers.
-	sealColumns = jobColumns + ", digest, owner"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // known is what the ledger, its sums and its log know about one job.
 type known struct {
-	columns []any // the sealColumns of its row; nil if there is none
-	actual  sums  // of its row and steps as they are now
-	sealed  *sums // as they were when the job was last written, or nil
-	log     logged
+	row           bool      // there is one
+	readable      bool      // in full
+	job           model.Job // as far as it can be read, without steps
+	digest, owner string
+	actual        sums  // of row and steps as they are now
+	sealed        *sums // as they were when the job was last written, or nil
+	log           logged
 }
 
-func (k *known) text(column int) string {
-	s, _ := k.columns[column].(string)
-	return s
-}
-
-func (k *known) time(column int) (t time.Time) {
-	_ = database.Time(&t).Scan(k.columns[column]) // zero if it cannot be read
-	return t
-}
-
-func (k *known) dataset() string  { return k.text(3) }
-func (k *known) digest() string   { return k.text(24) }
-func (k *known) owner() string    { return k.text(25) }
-func (k *known) snapshot() string { return k.text(1) }
-func (k *known) state() model.JobState {
-	return model.JobState(k.text(5))
-}
-
-// agrees reports whether row and log are about the same job, by what no later change of a job alters.
+// agrees reports whether the row can be read and is about the job of the log, by what no later change alters. An
+// identifier that the log lacks is believed only of a row without a sum, because damage may have made it.
 func (k *known) agrees() bool {
-	b, e := k.log.begun, k.log
-	return e.known() && (b.Job == 0 || k.dataset() == b.Dataset && k.digest() == b.Digest) && (e.snapshot == "" || k.snapshot() == "" || k.snapshot() == e.snapshot)
+	job, begun, logged := k.job, k.log.begun, k.log.snapshot
+	return k.readable && k.log.known() && slices.Contains(model.JobStates(), job.State) &&
+		(begun.Job == 0 || job.Dataset == begun.Dataset && k.digest == begun.Digest && job.KeyName == begun.Key &&
+			(job.Profile == begun.Profile || begun.Profile == "") && (job.Inputs == begun.Inputs || begun.Inputs == 0)) &&
+		(job.Snapshot == "" || job.Snapshot == logged || logged == "" && k.sealed == nil)
 }
 
 // lacking are the lines about a job that the log should have and lacks.
 func (k *known) lacking(n int64) (lines []record) {
 	if k.log.begun.Job == 0 {
-		job := model.Job{Created: k.time(14), Profile: k.text(2), Dataset: k.dataset(), KeyName: k.text(4), Inputs: int(integer(k.columns[9]))}
-		_ = askedText(&job.Request).Scan(k.columns[23]) // nil if it cannot be read
-		lines = append(lines, begunRecord(n, job, k.digest()))
+		lines = append(lines, begunRecord(n, k.job, k.digest))
 	}
-	if snapshot := k.snapshot(); snapshot != "" && snapshot != k.log.snapshot {
-		lines = append(lines, record{At: k.time(15), Job: n, Event: accepted, Snapshot: snapshot})
+	if snapshot := k.job.Snapshot; snapshot != "" && snapshot != k.log.snapshot {
+		lines = append(lines, record{At: k.job.Accepted, Job: n, Event: accepted, Snapshot: snapshot})
 	}
 	return lines
 }
@@ -91,6 +76,10 @@ func (jobs knownJobs) readRows(ctx context.Context, q database.Queryer, one ...a
 	var buf []byte
 	err := database.Each(ctx, q, "SELECT "+sealColumns+" FROM jobs "+ofRows, one, func(row database.Scanner) error {
 		columns, err := values(row, 26)
+		k := jobs.at(integer(columns[0]))
+		var unreadable error
+		k.job, unreadable = scanJob(row, &k.digest, &k.owner)
+		k.row, k.readable = true, unreadable == nil
 		buf = buf[:0]
 		for _, v := range columns {
 			switch v := v.(type) {
@@ -98,13 +87,12 @@ func (jobs knownJobs) readRows(ctx context.Context, q database.Queryer, one ...a
 				buf = append(append(buf, 't'), v...)
 			case int64:
 				buf = strconv.AppendInt(append(buf, 'i'), v, 10)
-			default:
-				buf = append(buf, 'x') // no column of a job has such a value
+			default: // no column of a job has such a value
+				buf, k.readable = append(buf, 'x'), false
 			}
 			buf = append(buf, 0)
 		}
-		k := jobs.at(integer(columns[0]))
-		k.columns, k.actual.row = columns, int64(crc32.Checksum(buf, castagnoli))
+		k.actual.row = int64(crc32.Checksum(buf, castagnoli))
 		return err
 	})
 	if err != nil {
