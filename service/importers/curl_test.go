@@ -182,7 +182,14 @@ func TestWhatCannotBeReadIsRefusedByName(t *testing.T) {
 		`curl http://127.0.0.1:8000/request -d hunter2`:        "the body of the call is not a JSON object",
 		`curl http://127.0.0.1:8000/request -d '{"zone":"z"}'`: "the body of the call names no url",
 		"curl http://lab.test/\x00":                            "it holds control characters",
-		strings.Repeat("$(", 5000) + "curl":                    "a quote or a bracket is not closed",
+		strings.Repeat("$(", 5000) + "curl":                    "a quote or a bracket is not closed, or too many stand in one another",
+		strings.Repeat("(", 100<<10) + "curl":                  "or too many stand in one another",
+		"curl http://a/ -d 'b' \\\n | jq (":                    "line 2: bash cannot read it",
+		"curl http://a/\ncurl http://a/ -d 'hunter2":           "line 2: a quote or a bracket is not closed",
+		"curl http://a/ =(hunter2)":                            "line 1: bash cannot read it",
+		"curl http://a/ # why \\\n -d hunter2":                 "line 1: a comment ends in a backslash",
+		"curl http://a/ -d $'a\\x00hunter2'":                   "a word of the shell cannot hold a zero byte",
+		"curl http://a/ -d caf\xe9":                            "or is not UTF-8",
 		"curl http://lab.test/ -d @- <<EOF\nhunter2\nEOF":      "a here-document is not read: put the data into quotes",
 		"curl http://lab.test/" + strings.Repeat("x", 300<<10): "it has 307221 bytes, more than 131072",
 		`curl http://lab.test/{a,b}`:                           "braces outside of quotes make several words",
@@ -309,6 +316,7 @@ func TestWordsAreReadAsBashReadsThem(t *testing.T) {
 	for _, word := range []string{
 		`a\ b`, `'a\b'`, `"a\b\"c\\d"`, `$'a\x41\u00e9\101\'q'`, `$"a"`, `a'b'"c"`, `*`, `[a-c]`, `a#b`, `"a` + "\n" + `b"`,
 		`\$HOME`, `'$HOME'`, `!x`, `"!x"`, `a=b`, `x\` + "\n" + `y`, `""`, `{a}`, `{a,b`, `é`, `%s`, `&1`[1:],
+		`a\\\` + "\n" + `b`, `"a\\\` + "\n" + `b"`, `$'\1018'`,
 	} {
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", `f() { printf '%s\0' "$@"; }; f `+word)
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LC_ALL=C.UTF-8") // what \u stands for goes by the locale

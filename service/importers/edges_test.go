@@ -27,6 +27,8 @@ func TestTheEdgesOfWhatIsRead(t *testing.T) {
 		`curl "http://a/$(A=b echo x)"`:                                           "refused",
 		`curl "http://a/$(echo x > f)"`:                                           "refused",
 		`curl http://a/@(x|y)`:                                                    "refused",
+		"$ export A=b\n $ curl http://a/ \\":                                      "http://a/ map[] left the value that it gives the variable A was not read",
+		`curl http://a/${X:-${Y}}`:                                                "http://a/{{X}} map[]",
 		`curl http://a/$X`:                                                        "http://a/{{X}} map[]",
 		`curl -G --data-urlencode "q=$X c d$Y e f" http://a/`:                     "http://a/?q={{X}}+c+d{{Y}}+e+f map[]",
 		`curl -H 'Authorization: Custom abc' http://a/`:                           "http://a/ map[Authorization:[{{authorization}}]] taken 1 header left the value of header Authorization was left behind: {{authorization}} stands for it",

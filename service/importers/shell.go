@@ -1,15 +1,19 @@
 package importers
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
 
 	"zonedeck/model"
 )
@@ -18,494 +22,308 @@ import (
 // noncharacters of Unicode, which no text has.
 const markEnv = "\uFDD0"
 
-// shellWord is one word of a command, without its quotes.
-type shellWord struct {
-	at   int // where it begins
-	text []byte
-	bare []byte // text with "q" for each byte that was quoted or expanded
-	err  error  // why a program would get another word
+// script is a pasted text in the words of bash. Nothing of it is run or expanded.
+type script struct {
+	text  string
+	joins string // what joins a line with the next
+	out   *Imported
+
+	curl   *syntax.CallExpr // the first
+	redirs []*syntax.Redirect
+	piped  bool // it reads what another command prints
 }
 
-// statement is one simple command.
-type statement struct {
-	words []shellWord
-	piped bool // it reads what the statement before it prints
-	notes []string
-	err   error
-}
-
-// shellReader takes a script apart into statements. It knows the quotes of bash, and those of cmd.exe and PowerShell in
-// windows.go, and the names of variables; nothing is run or expanded.
-type shellReader struct {
-	text       string
-	windows    bool   // the quotes and braces are not those of bash
-	joins      string // what joins a line with the next
-	at         int
-	statements []statement
-	now        statement
-	word       shellWord
-	inWord     bool
-	skip       bool // the next word is the target of a redirection
-}
-
-// What a word cannot be, because its value is not known here.
 const (
-	notRun       = "a command substitution is not run"
-	notVariable  = "the expansion of a parameter is more than a variable: write $NAME"
-	notClosed    = "a quote or a bracket is not closed"
-	severalWords = "braces outside of quotes make several words: put them into quotes"
+	notClosed   = "a quote or a bracket is not closed"
+	notBash     = "bash cannot read it: put what holds brackets or other signs of the shell into quotes"
+	blankBehind = "a blank follows the %c at the end, so that the command ends there: take the blank out"
+	// maxFrames bounds the calls in calls of the parser: some seven for each bracket in a bracket.
+	maxFrames = 4000
 )
 
 // readShell finds the curl command of a script and gives its arguments.
 func readShell(text string, out *Imported) ([]string, error) {
-	if strings.ContainsAny(text, "\x00"+markEnv) {
-		return nil, refuse("it holds control characters")
+	if strings.ContainsAny(text, "\x00"+markEnv) || !utf8.ValidString(text) {
+		return nil, refuse("it holds control characters, or is not UTF-8")
 	}
-	r := &shellReader{text: text}
-	if err := r.inItsShell(); err != nil {
+	text, joins, err := inBash(text)
+	if err != nil {
 		return nil, err
 	}
-	var found *statement
-	for i, s := range r.statements {
-		name := s.begin(out)
-		switch {
-		case len(s.words) == 0 || name == ":" || name == "export":
-		case found != nil && strings.HasPrefix(name, "-"):
-			return nil, r.refuseAt(s.words[0].at, "it begins with an option, but the command has ended above it: end the line above with a %s, without a blank behind it and without an empty line", r.joins)
-		case name != "curl" && name != "curl.exe":
-			out.dropped("%s was not read", s.program())
-		case found != nil:
-			out.dropped("only the first curl command was read; there are more")
-		default:
-			found = &r.statements[i]
-			found.words = s.words
-		}
+	s := &script{text: text + "\n", joins: joins, out: out} // a backslash at the end joins nothing
+	file, err := s.parse()
+	if err == nil {
+		err = s.check(file)
 	}
-	if found == nil {
+	if err == nil {
+		file, err = s.parse() // without the prompts
+	}
+	if err == nil {
+		err = s.statements(file.Stmts, false)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case s.curl == nil:
 		return nil, refuse("there is no curl command in it")
-	}
-	if found.piped {
+	case s.piped:
 		out.pipedLogin = loginPrinted.MatchString(text)
 		out.dropped("what the pipe gives curl was not read")
 	}
-	for _, note := range found.notes {
-		out.dropped("%s", note)
-	}
-	var args []string
-	for _, w := range found.words[1:] {
-		if w.err != nil {
-			return nil, w.err
-		}
-		if c := w.odd(); c != 0 {
-			return nil, r.refuseAt(w.at, "%q (U+%04X) stands outside of quotes, where a shell takes it for a letter: type the quote, hyphen or blank that is meant", c, c)
-		}
-		args = append(args, string(w.text))
-	}
-	return args, found.err
+	return s.arguments()
 }
 
-var (
-	assignment  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
-	bracesSplit = regexp.MustCompile(`(?s)\{.*(,|\.\.).*\}`)
-)
+func (s *script) parse() (*syntax.File, error) {
+	parser := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
+	file, err := parser.Parse(shallow{strings.NewReader(s.text)}, "")
+	var malformed syntax.ParseError
+	var foreign syntax.LangError
+	switch {
+	case errors.As(err, &malformed) && malformed.Incomplete:
+		err = refuseAt(malformed.Pos, notClosed+", or the text breaks off")
+	case errors.As(err, &malformed):
+		err = refuseAt(malformed.Pos, notBash)
+	case errors.As(err, &foreign):
+		err = refuseAt(foreign.Pos, notBash)
+	}
+	return file, err
+}
 
-// begin drops a copied prompt and assignments, which it notes, and names the program.
-func (s *statement) begin(out *Imported) string {
-	for len(s.words) > 0 {
-		word := s.words[0]
-		m := assignment.FindSubmatch(word.bare)
-		switch {
-		case m != nil:
-			out.replaced("the value that it gives the variable %s was not read", m[1])
-		case string(word.text) == "$" && len(s.words) > 1:
-		case string(word.text) == "export":
-			for _, w := range s.words[1:] {
-				if m := assignment.FindSubmatch(w.bare); m != nil {
-					out.replaced("the value that it gives the variable %s was not read", m[1])
-				}
+// check refuses what bash reads otherwise than it was meant, and blanks the prompts that were copied along.
+func (s *script) check(file *syntax.File) (err error) {
+	text := []byte(s.text)
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if err != nil {
+			return false
+		}
+		switch n := n.(type) {
+		case *syntax.Stmt:
+			command := *n
+			command.Semicolon = syntax.Pos{}
+			end, at := command.End().Offset(), n.Semicolon.Offset()
+			if at > 0 && strings.Trim(s.text[min(end, at):at], "\\\n") == "" && inAddress.MatchString(s.text[at:]) {
+				err = refuseAt(n.Semicolon, "the %c outside of quotes ends the command there: put the address into quotes", text[at])
 			}
-			return "export"
+		case *syntax.Comment:
+			if strings.HasSuffix(n.Text, "\\\n") {
+				err = refuseAt(n.Hash, "a comment ends in a backslash, which joins it with nothing: take the comment out")
+			}
+		case *syntax.CallExpr:
+			if len(n.Args) > 1 && n.Args[0].Lit() == "$" {
+				text[n.Args[0].Pos().Offset()] = ' '
+			}
+		case *syntax.Lit:
+			if escapedBlank.MatchString(n.Value) && lineEnd.MatchString(s.text[n.End().Offset():]) {
+				err = refuseAt(n.End(), blankBehind, '\\')
+			}
+		}
+		return true
+	})
+	s.text = string(text)
+	return err
+}
+
+// shallow ends a script of which too much is nested: the parser calls itself for each bracket in a bracket, and a hundred
+// thousand of them would take seconds, and hundreds of megabytes of stack.
+type shallow struct{ io.Reader }
+
+func (r shallow) Read(p []byte) (int, error) {
+	if runtime.Callers(maxFrames, make([]uintptr, 1)) > 0 {
+		return 0, refuse(notClosed + ", or too many stand in one another")
+	}
+	return r.Reader.Read(p)
+}
+
+// inAddress is an operator that stands in the middle of what was meant as an address if it follows a word at once.
+var inAddress = regexp.MustCompile(`^(?:&[^ \t\n]|;[A-Za-z0-9_.%~-]+=)`)
+
+// statements looks for the curl command, and notes what else would be run; piped says that they read what another prints.
+func (s *script) statements(list []*syntax.Stmt, piped bool) error {
+	for _, stmt := range list {
+		var err error
+		switch c := stmt.Cmd.(type) {
+		case *syntax.CallExpr:
+			s.assigned(c.Assigns)
+			if len(c.Args) > 0 {
+				err = s.call(c, stmt.Redirs, piped)
+			}
+		case *syntax.DeclClause:
+			s.assigned(c.Args)
+		case *syntax.BinaryCmd:
+			if err = s.statements([]*syntax.Stmt{c.X}, piped); err == nil {
+				err = s.statements([]*syntax.Stmt{c.Y}, piped || c.Op == syntax.Pipe || c.Op == syntax.PipeAll)
+			}
+		case *syntax.Subshell:
+			err = s.statements(c.Stmts, piped)
+		case *syntax.Block:
+			err = s.statements(c.Stmts, piped)
+		case nil:
 		default:
-			return path.Base(string(word.text))
+			s.out.dropped("a command was not read")
 		}
-		s.words = s.words[1:]
-	}
-	return ""
-}
-
-// program is the name of what a statement runs, if it is a plain word.
-func (s *statement) program() string {
-	if w := s.words[0]; bytes.Equal(w.text, w.bare) && len(w.text) <= 40 {
-		return path.Base(string(w.text))
-	}
-	return "a command"
-}
-
-func (r *shellReader) read() error {
-	for r.at < len(r.text) {
-		c := r.text[r.at]
-		r.at++
-		switch c {
-		case ' ', '\t':
-			r.endWord()
-		case '\n', ';', '&', '|':
-			if err := r.glued(c); err != nil {
-				return err
-			}
-			r.endStatement(c == '|' && !strings.HasPrefix(r.text[r.at:], "|"))
-		case '(', ')':
-			if r.inWord {
-				r.fail("a pattern of the shell is not expanded")
-			} else {
-				r.endStatement(false)
-			}
-		case '<', '>':
-			r.redirect(c)
-		case '#':
-			if r.inWord {
-				r.put(c)
-			} else if end := strings.IndexByte(r.text[r.at:], '\n'); end >= 0 {
-				r.at += end
-			} else {
-				r.at = len(r.text)
-			}
-		default:
-			if err := r.piece(c); err != nil {
-				return err
-			}
-		}
-	}
-	r.endStatement(false)
-	return nil
-}
-
-// piece reads a quote, an expansion or a plain byte of a word.
-func (r *shellReader) piece(c byte) error {
-	switch c {
-	case '\\':
-		if r.at == len(r.text) {
-			return nil
-		}
-		if err := r.joinsNothing(); err != nil {
+		if err != nil {
 			return err
 		}
-		if r.text[r.at] != '\n' { // which joins two lines
-			r.quoted(r.text[r.at : r.at+1])
-		}
-		r.at++
-	case '\'':
-		end := strings.IndexByte(r.text[r.at:], '\'')
-		if end < 0 {
-			return refuse(notClosed)
-		}
-		r.quoted(r.text[r.at : r.at+end])
-		r.at += end + 1
-	case '"':
-		return r.doubleQuoted()
-	case '$', '`':
-		return r.expansion(c, false)
-	default:
-		r.put(c)
 	}
 	return nil
 }
 
-func (r *shellReader) doubleQuoted() error {
-	r.quoted("")
-	for r.at < len(r.text) {
-		c := r.text[r.at]
-		r.at++
-		switch c {
-		case '"':
-			return nil
-		case '\\':
-			switch next := r.text[r.at:min(r.at+1, len(r.text))]; {
-			case next == "\n":
-				r.at++
-			case next != "" && strings.Contains("$`\"\\", next):
-				r.quoted(next)
-				r.at++
-			default:
-				r.quoted(`\`)
-			}
-		case '$', '`':
-			if err := r.expansion(c, true); err != nil {
-				return err
-			}
-		default:
-			r.quoted(string([]byte{c}))
+func (s *script) assigned(list []*syntax.Assign) {
+	for _, a := range list {
+		if !a.Naked {
+			s.out.replaced("the value that it gives the variable %s was not read", a.Name.Value)
 		}
 	}
-	return refuse(notClosed)
+}
+
+// call keeps the first curl command, and names another.
+func (s *script) call(c *syntax.CallExpr, redirs []*syntax.Redirect, piped bool) error {
+	word := readArgument(c.Args[0])
+	first := word.text.String()
+	switch name := path.Base(first); {
+	case name == ":":
+	case s.curl != nil && strings.HasPrefix(first, "-"):
+		return refuseAt(c.Args[0].Pos(), "it begins with an option, but the command has ended above it: end the line above with a %s, without a blank behind it and without an empty line", s.joins)
+	case name != "curl" && name != "curl.exe":
+		if first != word.bare.String() || len(first) > 40 {
+			name = "a command"
+		}
+		s.out.dropped("%s was not read", name)
+	case s.curl != nil:
+		s.out.dropped("only the first curl command was read; there are more")
+	default:
+		s.curl, s.redirs, s.piped = c, redirs, piped
+	}
+	return nil
+}
+
+// arguments gives the words of the curl command.
+func (s *script) arguments() ([]string, error) {
+	for _, r := range s.redirs {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			return nil, refuse("a here-document is not read: put the data into quotes")
+		case syntax.WordHdoc:
+			s.out.dropped("what the shell gives curl on standard input was not read")
+		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
+			s.out.dropped("the file on standard input was not read")
+		default:
+			s.out.dropped("where the shell writes the output was not read")
+		}
+	}
+	var args []string
+	for _, word := range s.curl.Args[1:] {
+		a := readArgument(word)
+		if a.reason != "" {
+			return nil, refuse("%s", a.reason)
+		}
+		if c := a.odd(); c != 0 {
+			return nil, refuseAt(word.Pos(), "%q (U+%04X) stands outside of quotes, where a shell takes it for a letter: type the quote, hyphen or blank that is meant", c, c)
+		}
+		args = append(args, a.text.String())
+	}
+	return args, nil
+}
+
+// refuseAt refuses a script for what stands at a place of it.
+func refuseAt(at syntax.Pos, format string, args ...any) error {
+	return refuse("line %d: %s", at.Line(), fmt.Sprintf(format, args...))
+}
+
+// argument is a word of a command.
+type argument struct {
+	text   strings.Builder // as a program gets it
+	bare   strings.Builder // what of it stands outside of quotes; "q" stands for the rest
+	reason string          // why a program would get another word
+}
+
+func readArgument(w *syntax.Word) *argument {
+	a := &argument{}
+	a.add(w.Parts, false)
+	if a.reason == "" && bracesSplit.MatchString(a.bare.String()) {
+		a.reason = "braces outside of quotes make several words: put them into quotes"
+	}
+	return a
 }
 
 var (
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
-	// bracedName allows what leaves the variable's own value alone if it has one.
-	bracedName = regexp.MustCompile(`(?s)^\{([A-Za-z_][A-Za-z0-9_]*)(?::?[-?][^}]*)?\}`)
+	escaped         = regexp.MustCompile(`(?s)\\(?:\n|(.))`)
+	escapedInQuotes = regexp.MustCompile("\\\\(?:\n|([$`\"\\\\]))")
+	escapedBlank    = regexp.MustCompile(`\\[ \t]$`)
+	lineEnd         = regexp.MustCompile(`^[ \t]*\n`)
+	bracesSplit     = regexp.MustCompile(`(?s)\{.*(,|\.\.).*\}`)
 )
 
-// expansion reads what follows a "$" or a backquote.
-func (r *shellReader) expansion(c byte, inQuotes bool) error {
-	rest := r.text[r.at:]
-	switch {
-	case c == '`':
-		end := strings.IndexByte(rest, '`')
-		if end < 0 {
-			return refuse(notClosed)
-		}
-		r.at += end + 1
-		r.fail(notRun)
-	case strings.HasPrefix(rest, "("):
-		if strings.HasPrefix(rest, "((") {
-			r.fail("arithmetic of the shell is not evaluated")
-		}
-		r.fail(notRun)
-		return r.skipBrackets()
-	case strings.HasPrefix(rest, "'") && !inQuotes:
-		r.at++
-		return r.ansiQuoted()
-	case strings.HasPrefix(rest, `"`) && !inQuotes: // of another language
-	case strings.HasPrefix(rest, "{"):
-		m := bracedName.FindStringSubmatch(rest)
-		if m == nil || !envName(m[1]) {
-			r.fail(notVariable)
-			r.at++
-			return nil
-		}
-		r.variable(m[1])
-		r.at += len(m[0])
-	default:
-		name := variableName.FindString(rest)
-		switch {
-		case envName(name):
-			r.variable(name)
-			r.at += len(name)
-		case name != "" || rest != "" && strings.ContainsAny(rest[:1], "0123456789?$!#*@-"):
-			r.fail(notVariable)
-		default:
-			r.put('$')
-		}
-	}
-	return nil
-}
-
-// skipBrackets goes on behind the bracket that closes a substitution.
-func (r *shellReader) skipBrackets() error {
-	depth := 0
-	for r.at < len(r.text) {
-		c := r.text[r.at]
-		r.at++
-		switch c {
-		case '\\':
-			r.at++
-		case '\'', '"':
-			for r.at < len(r.text) && r.text[r.at] != c {
-				if r.text[r.at] == '\\' && c == '"' {
-					r.at++
-				}
-				r.at++
+// add adds the parts of a word, or of what stands in double quotes.
+func (a *argument) add(parts []syntax.WordPart, quotes bool) {
+	for _, part := range parts {
+		text, bare, reason := "", "", ""
+		switch part := part.(type) {
+		case *syntax.Lit:
+			text = escapedInQuotes.ReplaceAllString(part.Value, "$1")
+			if !quotes {
+				text, bare = escaped.ReplaceAllString(part.Value, "$1"), escaped.ReplaceAllString(part.Value, "q")
 			}
-			r.at++
-		case '(':
-			depth++
-		case ')':
-			if depth--; depth == 0 {
-				return nil
+		case *syntax.SglQuoted:
+			if text = part.Value; part.Dollar {
+				text, _, _ = expand.Format(&expand.Config{}, text, nil) // without arguments it decodes the escapes alone
 			}
-		}
-	}
-	return refuse(notClosed)
-}
-
-// ansiEscapes are those of $'…' that stand for one byte.
-const ansiEscapes = "a\ab\be\x1bE\x1bf\fn\nr\rt\tv\v\\\\''\"\"??"
-
-// ansiQuoted reads the rest of $'…'.
-func (r *shellReader) ansiQuoted() error {
-	r.quoted("")
-	for r.at < len(r.text) {
-		c := r.text[r.at]
-		r.at++
-		switch {
-		case c == '\'':
-			return nil
-		case c != '\\' || r.at == len(r.text):
-			r.quoted(string([]byte{c}))
+			if strings.Contains(text, "\x00") {
+				reason = "a word of the shell cannot hold a zero byte"
+			}
+		case *syntax.DblQuoted:
+			a.add(part.Parts, true)
+		case *syntax.ParamExp:
+			name := part.Param.Value
+			if text = markEnv + name + markEnv; !envName(name) || !keepsValue(part) {
+				reason = "the expansion of a parameter is more than a variable: write $NAME"
+			}
+		case *syntax.CmdSubst:
+			reason = "a command substitution is not run"
+		case *syntax.ProcSubst:
+			reason = "a process substitution is not run"
+		case *syntax.ArithmExp:
+			reason = "arithmetic of the shell is not evaluated"
 		default:
-			r.ansiEscape()
+			reason = "a pattern of the shell is not expanded"
+		}
+		if bare == "" && text != "" {
+			bare = "q"
+		}
+		a.text.WriteString(text)
+		a.bare.WriteString(bare)
+		if a.reason == "" {
+			a.reason = reason
 		}
 	}
-	return refuse(notClosed)
 }
 
-// ansiEscape reads what follows a backslash in $'…'.
-func (r *shellReader) ansiEscape() {
-	c := r.text[r.at]
-	for i := 0; i < len(ansiEscapes); i += 2 {
-		if ansiEscapes[i] == c {
-			r.quoted(ansiEscapes[i+1 : i+2])
-			r.at++
-			return
-		}
-	}
-	digits, base, most := "01234567", 8, 3
-	switch c {
-	case 'x':
-		digits, base, most = "0123456789abcdefABCDEF", 16, 2
-	case 'u':
-		digits, base, most = "0123456789abcdefABCDEF", 16, 4
-	case 'U':
-		digits, base, most = "0123456789abcdefABCDEF", 16, 8
-	}
-	from := r.at
-	if base == 16 {
-		from++
-	}
-	end := from
-	for end < len(r.text) && end-from < most && strings.IndexByte(digits, r.text[end]) >= 0 {
-		end++
-	}
-	n, err := strconv.ParseUint(r.text[from:end], base, 32)
-	switch {
-	case err != nil: // no escape
-		r.quoted(`\` + string([]byte{c}))
-		r.at++
-		return
-	case c == 'u' || c == 'U':
-		r.quoted(string(utf8.AppendRune(nil, rune(n)))) //nolint:gosec // what is no character becomes U+FFFD
-	case byte(n) == 0: //nolint:gosec // the shell takes the low byte
-		r.fail("a word of the shell cannot hold a zero byte")
-	default:
-		r.quoted(string([]byte{byte(n)})) //nolint:gosec // the shell takes the low byte
-	}
-	r.at = end
-}
-
-// redirect reads an operator that redirects; the word after it is no argument.
-func (r *shellReader) redirect(c byte) {
-	if r.inWord && len(bytes.Trim(r.word.bare, "0123456789")) == 0 { // the number of a stream
-		r.word, r.inWord = shellWord{}, false
-	}
-	r.endWord()
-	rest := r.text[r.at:]
-	operator := rest[:len(rest)-len(strings.TrimLeft(rest, "<>&|-"))]
-	r.at += len(operator)
-	note := "where the shell writes the output was not read"
-	switch {
-	case strings.HasPrefix(rest, "("):
-		r.now.err = refuse("a process substitution is not run")
-	case c == '<' && operator == "<<":
-		note = "what the shell gives curl on standard input was not read"
-	case c == '<' && strings.HasPrefix(operator, "<"):
-		r.now.err = refuse("a here-document is not read: put the data into quotes")
-	case c == '<':
-		note = "the file on standard input was not read"
-	}
-	if !slices.Contains(r.now.notes, note) {
-		r.now.notes = append(r.now.notes, note)
-	}
-	r.skip = true
-}
-
-// begin begins a word, if none has begun.
-func (r *shellReader) begin() {
-	if !r.inWord {
-		r.inWord, r.word.at = true, r.at
-	}
-}
-
-func (r *shellReader) put(c byte) {
-	r.begin()
-	r.word.text = append(r.word.text, c)
-	r.word.bare = append(r.word.bare, c)
-}
-
-func (r *shellReader) quoted(s string) {
-	r.begin()
-	r.word.text = append(r.word.text, s...)
-	for range len(s) {
-		r.word.bare = append(r.word.bare, 'q')
-	}
-}
-
-func (r *shellReader) variable(name string) { r.quoted(markEnv + name + markEnv) }
-
-func (r *shellReader) fail(why string) {
-	r.begin()
-	if r.word.err == nil {
-		r.word.err = refuse("%s", why)
-	}
-}
-
-func (r *shellReader) endWord() {
-	if !r.inWord {
-		return
-	}
-	if r.word.err == nil && !r.windows && bracesSplit.Match(r.word.bare) {
-		r.word.err = refuse(severalWords)
-	}
-	if r.skip {
-		r.skip = false
-	} else {
-		r.now.words = append(r.now.words, r.word)
-	}
-	r.word, r.inWord = shellWord{}, false
-}
-
-// endStatement ends a statement; pipe says that the next one reads what this one prints.
-func (r *shellReader) endStatement(pipe bool) {
-	r.endWord()
-	blank := len(r.now.words) == 0
-	if !blank || r.now.err != nil {
-		r.statements = append(r.statements, r.now)
-	}
-	r.now = statement{piped: pipe || blank && r.now.piped}
-	r.skip = false
-}
-
-// refuseAt refuses the text for what stands at a place of it.
-func (r *shellReader) refuseAt(at int, format string, args ...any) error {
-	return refuse("line %d: %s", 1+strings.Count(r.text[:min(at, len(r.text))], "\n"), fmt.Sprintf(format, args...))
-}
-
-// glued refuses a character that ends the command in the middle of what was meant as an address.
-func (r *shellReader) glued(c byte) error {
-	rest := r.text[r.at:]
-	if r.inWord && (c == '&' && rest != "" && !strings.ContainsAny(rest[:1], "&> \t\n") || c == ';' && pathParameter.MatchString(rest)) {
-		return r.refuseAt(r.at, "the %c outside of quotes ends the command there: put the address into quotes", c)
-	}
-	return nil
-}
-
-// joinsNothing refuses a character that would join two lines if no blank stood between it and the line's end.
-func (r *shellReader) joinsNothing() error {
-	if rest := r.text[r.at:]; rest[:1] != "\n" && strings.HasPrefix(strings.TrimLeft(rest, " \t"), "\n") {
-		return r.refuseAt(r.at, "a blank follows the %c at the end, so that the command ends there: take the blank out", r.text[r.at-1])
-	}
-	return nil
+// keepsValue reports whether an expansion leaves the variable's own value alone if it has one.
+func keepsValue(p *syntax.ParamExp) bool {
+	whole := !p.Excl && !p.Length && p.Index == nil && p.Slice == nil && p.Repl == nil
+	return whole && (p.Exp == nil || slices.Contains([]syntax.ParExpOperator{
+		syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.ErrorUnset, syntax.ErrorUnsetOrNull,
+	}, p.Exp.Op))
 }
 
 // loginPrinted is what an exported command gives curl through a pipe.
 var loginPrinted = regexp.MustCompile(`(?m)printf '(?:Proxy-)?Authorization: [^|]*\|`)
 
-var pathParameter = regexp.MustCompile(`^[A-Za-z0-9_.%~-]+=`)
-
 // odd is a character that a person, or a word processor, has put in place of a quote, a hyphen or a blank; 0 for none.
-func (w shellWord) odd() rune {
+func (a *argument) odd() rune {
+	bare := a.bare.String()
 	begins := true // the word, or the value behind an option's letter
-	for i, c := range string(w.bare) {
+	for i, c := range bare {
 		switch {
-		case strings.ContainsRune(markEnv, c):
 		case begins && (unicode.In(c, unicode.Pd, unicode.Pi, unicode.Pf) && c != '-' || strings.ContainsRune("„‚´′″−＂＇", c)):
 			return c
 		case c >= 0x80 && unicode.IsSpace(c), model.IsMark(c):
 			return c
 		}
-		begins = i == 0 && c == '-' || i == 1 && w.bare[0] == '-' && c != '-'
+		begins = i == 0 && c == '-' || i == 1 && bare[0] == '-' && c != '-'
 	}
 	return 0
 }
 
 // envName reports whether a parameter is a variable of the environment.
-func envName(s string) bool { return s != "" && s != "IFS" && variableName.FindString(s) == s }
+func envName(s string) bool { return s != "IFS" && syntax.ValidName(s) }

@@ -62,6 +62,8 @@ func TestNothingIsTakenFromACommandInSilence(t *testing.T) {
 		"curl http://lab.test/\n-H 'X-A: 1'":                   "line 2: it begins with an option",
 		"\n\ncurl http://lab.test/?a=1&b=2 -H 'X-A: 1'":        "line 3: the & outside of quotes ends the command there",
 		"curl http://lab.test/?a=1&b=2":                        "line 1: the & outside of quotes",
+		"curl http://lab.test/?a=1\\\n&b=2":                    "line 2: the & outside of quotes",
+		"curl http://lab.test/?a=1\\ &b=2":                     "line 1: the & outside of quotes",
 		"curl http://lab.test/?a=1& -H x":                      "line 1: it begins with an option",
 		"curl ^\n http://lab.test/?a=1&b=2":                    "line 2: the & outside of quotes",
 		"curl http://lab.test/a;v=1":                           "line 1: the ; outside of quotes",

@@ -1,12 +1,14 @@
 package importers
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 var (
-	promptText = regexp.MustCompile(`^(?:PS )?[A-Za-z]:\\[^>\n]*> ?`)
+	promptText = regexp.MustCompile(`^(?:(?:PS )?[A-Za-z]:\\[^>\n]*> ?)?(?:& )?`)
 	cmdText    = regexp.MustCompile(`(?m)(?:^|\s)\^[ \t]*$|(?:^|\s)\^"|\^\\\^"|\{""`)
 	// powerShellText is a backtick, a variable, or a quote that says something else in bash.
 	powerShellText = regexp.MustCompile("(?m)(?:^|\\s)`[ \\t]*$|[{\\[,:]`\"|\\$env:|(?s:\\bcurl\\.exe\\s.*(?:\\w''\\w|'[^'\"]*\\\\\"))")
@@ -16,122 +18,137 @@ var (
 	cmdVariable = regexp.MustCompile(`^%(?:[G-Z_a-z][A-Za-z0-9_]{2,}|[A-F][G-Z_][A-Z0-9_]+)%`)
 )
 
-// inItsShell reads the text as the shell does that it was written for.
-func (r *shellReader) inItsShell() error {
-	r.text = promptText.ReplaceAllString(r.text, "")
-	at := powerShellText.FindStringIndex(r.text)
-	r.joins = `backslash (\)`
+// inBash writes a text that is meant for cmd.exe in the words of bash, on the same lines, and says what joins these.
+func inBash(text string) (bash, joins string, err error) {
+	text = promptText.ReplaceAllString(text, "")
+	at := powerShellText.FindStringIndex(text)
 	switch {
-	case strings.Contains(r.text, "\\\n"):
-	case cmdText.MatchString(r.text):
-		r.windows, r.joins = true, "caret (^)"
-		return r.readCmd()
+	case strings.Contains(text, "\\\n"):
+	case cmdText.MatchString(text):
+		bash, err = cmdInBash(text)
+		return bash, "caret (^)", err
 	case at != nil:
-		return r.refuseAt(at[1], "it is written for PowerShell, which is not read: copy the command for bash")
+		return "", "", refuse("line %d: it is written for PowerShell, which is not read: copy the command for bash", lineAt(text, at[1]))
 	}
-	return r.read()
+	return text, `backslash (\)`, nil
 }
 
-// readCmd reads the text as cmd.exe does, which takes carets, operators and variables. What is left is a command line, which
+func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
+
+// joined stands behind a blank of a command line for the end of a line that a caret has joined with the next.
+const joined = 0
+
+// cmdInBash reads the text as cmd.exe does, which takes carets, operators and variables. What is left is a command line, which
 // the program takes apart itself.
-func (r *shellReader) readCmd() error {
-	everywhere := caretsInQuotes.MatchString(r.text)
+func cmdInBash(text string) (string, error) {
+	everywhere := caretsInQuotes.MatchString(text)
+	var bash strings.Builder
+	var line, ends []byte // ends are those that no blank has come behind
 	quotes := false
-	var line []byte
-	var from []int // where each byte of the line stands in the text
 	add := func(s string) {
-		line = append(line, s...)
-		for range len(s) {
-			from = append(from, r.at)
+		if bytes.HasSuffix(line, []byte(" ")) || bytes.HasSuffix(line, []byte("\n")) {
+			line, ends = append(line, ends...), nil
 		}
+		line = append(line, s...)
 	}
-	words := func() error {
-		err := r.programWords(line, from)
-		line, from, quotes = line[:0], from[:0], false
+	end := func(operator string) error {
+		words, err := bashWords(append(line, ends...))
+		bash.WriteString(words + operator)
+		line, ends, quotes = line[:0], nil, false
 		return err
 	}
-	for r.at < len(r.text) {
-		c, name := r.text[r.at], cmdVariable.FindString(r.text[r.at:])
-		r.at++
-		var err error
+	for at := 0; at < len(text); at++ {
+		c, rest := text[at], text[at+1:]
+		name := cmdVariable.FindString(text[at:])
 		switch {
 		case name != "":
 			add(markEnv + name[1:len(name)-1] + markEnv)
-			r.at += len(name) - 1
-		case c == '^' && (everywhere || !quotes) && r.at < len(r.text):
-			err = r.joinsNothing()
-			if r.text[r.at] == '\n' { // the lines are one, and what follows is a letter like any other
-				r.at++
+			at += len(name) - 1
+		case c == '^' && (everywhere || !quotes) && rest != "":
+			if rest[0] != '\n' && lineEnd.MatchString(rest) {
+				return "", refuse("line %d: "+blankBehind, lineAt(text, at), c)
 			}
-			add(r.text[r.at:min(r.at+1, len(r.text))])
-			r.at++
-		case c == '"':
-			quotes = !quotes
-			add(`"`)
-		case c == '\n', !quotes && (c == '&' || c == '|'):
-			r.inWord = len(line) > 0 && line[len(line)-1] != ' '
-			glued := r.glued(c)
-			r.inWord = false
-			if err = words(); glued != nil {
-				err = glued
+			if rest[0] == '\n' { // the lines are one, and what follows is a letter like any other
+				ends = append(ends, joined)
+				at++
 			}
-			r.endStatement(c == '|')
-		case !quotes && (c == '<' || c == '>'):
-			err = words()
-			r.redirect(c)
+			add(text[at+1 : min(at+2, len(text))])
+			at++
+		case c == '\n', !quotes && strings.IndexByte("&|<>", c) >= 0:
+			if err := end(string(c)); err != nil {
+				return "", err
+			}
 		default:
-			add(string([]byte{c}))
-		}
-		if err != nil {
-			return err
+			quotes = quotes != (c == '"')
+			add(text[at : at+1])
 		}
 	}
-	err := words()
-	r.endStatement(false)
-	return err
+	err := end("")
+	return bash.String(), err
 }
 
-// programWords takes a command line apart as the programs of Windows do, and at apostrophes, which they take for letters: who
+// bashWords takes a command line apart as the programs of Windows do, and at apostrophes, which they take for letters: who
 // writes them means quotes.
-func (r *shellReader) programWords(line []byte, from []int) error {
-	end, quotes := r.at, false
-	for i := 0; i < len(line); i++ {
-		r.at = from[i]
-		c, next := line[i], byte(0)
-		slashes := 0
-		for ; i+slashes < len(line) && line[i+slashes] == '\\'; slashes++ {
+func bashWords(line []byte) (string, error) {
+	var bash strings.Builder
+	inWord, quotes := false, false
+	put := func(c byte, quoted bool) {
+		switch {
+		case c == joined:
+			bash.WriteString("\\\n")
+			return
+		case strings.IndexByte(" \t\n", c) >= 0:
+			bash.WriteString("'" + string(c) + "'")
+		case quoted && utf8.RuneStart(c), strings.IndexByte("!\"#$&'();<=>[\\`{|}", c) >= 0:
+			bash.WriteByte('\\')
+			fallthrough
+		default:
+			bash.WriteByte(c)
 		}
+		inWord = true
+	}
+	for i := 0; i < len(line); i++ {
+		c, next := line[i], byte(0)
+		slashes := len(line[i:]) - len(bytes.TrimLeft(line[i:], `\`))
 		if i+max(slashes, 1) < len(line) {
 			next = line[i+max(slashes, 1)]
 		}
 		switch {
-		case slashes > 0 && next == '"': // half of them, and a quote that is a letter if one is left over
-			r.quoted(strings.Repeat(`\`, slashes/2) + strings.Repeat(`"`, slashes%2))
-			i += slashes - 1 + slashes%2
+		case slashes > 0:
+			letters := strings.Repeat(`\`, slashes)
+			if next == '"' { // half of them, and a quote that is a letter if one is left over
+				letters = letters[:slashes/2] + strings.Repeat(`"`, slashes%2)
+				i += slashes % 2
+			}
+			for _, c := range []byte(letters) {
+				put(c, true)
+			}
+			i += slashes - 1
 		case c == '"' && quotes && next == '"':
-			r.quoted(`"`)
+			put('"', true)
 			i++
 		case c == '"':
-			quotes = !quotes
-			r.quoted("")
-		case quotes:
-			r.quoted(string([]byte{c}))
+			quotes, inWord = !quotes, true
+			bash.WriteString("''") // the word, if it has no letter
+		case quotes, c == joined:
+			put(c, true)
 		case c == ' ', c == '\t', c == '\n':
-			r.endWord()
-		case c == '\'' && !r.inWord:
-			for i++; i < len(line) && line[i] != '\''; i++ {
-				r.quoted(string(line[i : i+1]))
+			if bash.WriteByte(' '); c == '\n' {
+				put(joined, false)
 			}
-			quotes = i == len(line)
-			r.quoted("")
+			inWord = false
+		case c == '\'' && !inWord:
+			for i++; i < len(line) && line[i] != '\''; i++ {
+				put(line[i], true)
+			}
+			quotes, inWord = i == len(line), true
+			bash.WriteString("''")
 		default:
-			r.put(c)
+			put(c, false)
 		}
 	}
 	if quotes {
-		return refuse(notClosed)
+		return "", refuse(notClosed)
 	}
-	r.endWord()
-	r.at = end
-	return nil
+	return bash.String(), nil
 }
