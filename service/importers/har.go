@@ -9,8 +9,8 @@ import (
 	"io"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
-	"time"
 
 	"zonedeck/model"
 )
@@ -25,14 +25,9 @@ const (
 type HAREntry struct {
 	Method, URL string
 	Status      int // 0 when there was no answer
-	Started     time.Time
 
-	headers   []harPair
-	cookies   []harPair
-	size      float64 // of the body, as the file says
-	post      *harPost
-	extension harOwn
-	marks     string
+	entry harRaw
+	marks string
 }
 
 type (
@@ -47,8 +42,7 @@ type (
 	}
 	harOwn struct{ Zone, Via, Country, Session string }
 	harRaw struct {
-		StartedDateTime string
-		Request         *struct {
+		Request *struct {
 			Method, URL      string
 			Headers, Cookies []harPair
 			BodySize         float64
@@ -106,14 +100,12 @@ func HAR(r io.Reader) ([]HAREntry, error) {
 		b = []byte(text)
 	}
 	var f harLog
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, refuse("%s", jsonFault(err))
+	err = json.Unmarshal(b, &f)
+	if err == nil && f.Log == nil { // one entry, as developer tools copy it
+		err = json.Unmarshal(slices.Concat([]byte(`{"log":{"entries":[`), b, []byte(`]}}`)), &f)
 	}
-	if f.Log == nil { // one entry, as developer tools copy it
-		wrapped := append(append([]byte(`{"log":{"entries":[`), b...), `]}}`...)
-		if err := json.Unmarshal(wrapped, &f); err != nil {
-			return nil, refuse("%s", jsonFault(err))
-		}
+	if err != nil {
+		return nil, refuse("%s", jsonFault(err))
 	}
 	if len(f.Log.Entries) > maxEntries {
 		return nil, refuse("it has more than %d entries", maxEntries)
@@ -124,14 +116,7 @@ func HAR(r io.Reader) ([]HAREntry, error) {
 		if q == nil || q.URL == "" {
 			return nil, refuse("entry %d has no request with a url", i+1)
 		}
-		started, err := time.Parse(time.RFC3339Nano, e.StartedDateTime)
-		if err != nil {
-			started = time.Time{}
-		}
-		out = append(out, HAREntry{
-			Method: q.Method, URL: q.URL, Status: e.Response.Status, Started: started,
-			headers: q.Headers, cookies: q.Cookies, size: q.BodySize, post: q.PostData, extension: e.Extension, marks: marks,
-		})
+		out = append(out, HAREntry{Method: q.Method, URL: q.URL, Status: e.Response.Status, entry: e, marks: marks})
 	}
 	if len(out) == 0 {
 		return nil, refuse("there is no request in it")
@@ -157,7 +142,7 @@ func (e HAREntry) Import(known Known) (Imported, error) {
 	if u, err := url.Parse(c.urls[0]); err == nil {
 		host = u.Host
 	}
-	for _, h := range e.headers {
+	for _, h := range e.entry.Request.Headers {
 		name, value := cleared(h.Name), cleared(h.Value)
 		if strings.HasPrefix(name, ":") || strings.EqualFold(name, "Host") && strings.EqualFold(value, host) {
 			continue // says again what the method and the URL say
@@ -168,34 +153,34 @@ func (e HAREntry) Import(known Known) (Imported, error) {
 		}
 		c.headers = append(c.headers, line)
 	}
-	if !c.has("Cookie") && len(e.cookies) > 0 {
-		var pairs []string
-		for _, k := range e.cookies {
-			pairs = append(pairs, cleared(k.Name)+"="+cleared(k.Value))
-		}
-		c.headers = append(c.headers, "Cookie: "+strings.Join(pairs, "; "))
+	var cookies []string
+	for _, k := range e.entry.Request.Cookies {
+		cookies = append(cookies, cleared(k.Name)+"="+cleared(k.Value))
 	}
-	if err := c.body(e); err != nil {
-		return Imported{}, err
+	if !c.has("Cookie") && cookies != nil {
+		c.headers = append(c.headers, "Cookie: "+strings.Join(cookies, "; "))
 	}
-	if err := c.assemble(known); err != nil {
+	err := c.body(e.entry.Request.PostData, e.entry.Request.BodySize)
+	if err == nil {
+		err = c.assemble(known)
+	}
+	if err != nil {
 		return Imported{}, err
 	}
 	r := &c.out.Request
-	if e.extension.Zone != "" && r.Zone.Name == "" { // it was exported by this console
+	if own := e.entry.Extension; own.Zone != "" && r.Zone.Name == "" { // it was exported by this console
 		plain := func(s string) string { return model.WithoutVariables(cleared(s)) }
-		r.Zone.Name = model.ZoneName(plain(e.extension.Zone))
-		if via, err := model.ParseVia(e.extension.Via); err == nil {
+		r.Zone.Name = model.ZoneName(plain(own.Zone))
+		if via, err := model.ParseVia(own.Via); err == nil {
 			r.Via = via
 		}
-		r.Country, r.Session = plain(e.extension.Country), plain(e.extension.Session)
+		r.Country, r.Session = plain(own.Country), plain(own.Session)
 	}
 	return *c.out, nil
 }
 
 // body takes the data of an entry, and their type where no header says it.
-func (c *call) body(e HAREntry) error {
-	post := e.post
+func (c *call) body(post *harPost, size float64) error {
 	if post == nil {
 		post = &harPost{}
 	}
@@ -220,8 +205,8 @@ func (c *call) body(e HAREntry) error {
 		}
 		c.data = []string{strings.Join(pairs, "&")}
 		post.MimeType = cmp.Or(post.MimeType, "application/x-www-form-urlencoded")
-	case e.size > 0:
-		return refuse("its body of %.0f bytes is not in the file: record it with the bodies", e.size)
+	case size > 0:
+		return refuse("its body of %.0f bytes is not in the file: record it with the bodies", size)
 	default:
 		return nil
 	}
