@@ -243,6 +243,8 @@ func TestTheFormHoldsWhatCurlSends(t *testing.T) {
 		`curl --request POST --no-silent --url ADDR/u --head`,
 		`curl --data a --get --data b ADDR/`,
 		`curl -H 'Content-Type:' -d x ADDR/`,
+		`curl -H 'Content-Type;' -d x ADDR/`,
+		`curl -H Accept --json '{}' ADDR/`,
 	} {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		noerr.Must(t, err)

@@ -58,7 +58,7 @@ func (c *call) login() (proxyLogin, bool) {
 	l.Username, l.HasPassword, l.Source = name, has, "curl"
 	l.passwordEnv, _ = soleVariable(password)
 	if l.passwordEnv == "" && has {
-		l.Password = unmarked(password)
+		l.Password = cleared(password)
 	}
 	readable := name != "" && !strings.Contains(name+l.Host, markEnv) && (scheme == "http" || scheme == "https")
 	return l, readable

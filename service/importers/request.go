@@ -44,28 +44,20 @@ func (c *call) assemble(known Known) error {
 		c.out.replaced("the login of the target (%s) was left behind: {{authorization}} stands for user:password in base64", c.user)
 		c.headers = append(c.headers, "Authorization: Basic "+markEnv+"authorization"+markEnv)
 	}
+	kind := "application/x-www-form-urlencoded"
+	if c.json {
+		kind = "application/json"
+	}
+	if c.json && !c.has("Accept") {
+		c.headers = append(c.headers, "Accept: "+kind)
+	}
+	if c.sent && !c.has("Content-Type") {
+		c.headers = append(c.headers, "Content-Type: "+kind)
+	}
 	r.Header = c.target(c.headers, true)
-	if c.sent && r.Header.Get("Content-Type") == "" && !c.dropped("Content-Type") {
-		kind := "application/x-www-form-urlencoded"
-		if c.json {
-			kind = "application/json"
-		}
-		r.Header = withHeader(r.Header, "Content-Type", kind)
-	}
-	if c.json && r.Header.Get("Accept") == "" && !c.dropped("Accept") {
-		r.Header = withHeader(r.Header, "Accept", "application/json")
-	}
 	c.throughProxy(p)
 	c.out.Request = form(c.out.Request)
 	return nil
-}
-
-func withHeader(h http.Header, name, value string) http.Header {
-	if h == nil {
-		h = http.Header{}
-	}
-	h.Set(name, value)
-	return h
 }
 
 // verb is the method of the request to the target; empty means GET.
@@ -276,16 +268,11 @@ func header(line string) (name, value string) {
 	return strings.TrimSpace(name), strings.TrimSpace(value)
 }
 
-// has reports whether a header is given.
+// has reports whether a header is given, or taken back.
 func (c *call) has(name string) bool {
-	return slices.ContainsFunc(c.headers, func(line string) bool { n, _ := header(line); return strings.EqualFold(n, name) })
-}
-
-// dropped reports whether the command takes back a header that curl sends by itself.
-func (c *call) dropped(name string) bool {
 	return slices.ContainsFunc(c.headers, func(line string) bool {
-		n, v := header(line)
-		return strings.EqualFold(n, name) && v == "" && strings.Contains(line, ":")
+		n, _ := header(line)
+		return strings.EqualFold(n, name) && strings.ContainsAny(line, ":;") // curl sends no other
 	})
 }
 
@@ -300,7 +287,7 @@ func (c *call) target(lines []string, curl bool) http.Header {
 		case curl && !strings.Contains(line, ":") && !strings.HasSuffix(strings.TrimSpace(line), ";"):
 			c.out.dropped("a header without a colon, which curl does not send")
 			continue
-		case !model.ValidToken(name) || !model.ValidHeaderValue(unmarked(value)):
+		case !model.ValidToken(name) || !model.ValidHeaderValue(cleared(value)):
 			c.out.dropped("a header that is none: its name or value cannot be sent")
 			continue
 		case canonical == "Proxy-Authorization":
@@ -340,13 +327,9 @@ func headerName(name string) string {
 
 // secret is what stands for the value of a secret header: its variables, or one of its own.
 func (c *call) secret(name, value string) string {
-	scheme, token, two := strings.Cut(value, " ")
-	if !two || !slices.Contains([]string{"bearer", "basic", "token", "apikey"}, strings.ToLower(scheme)) {
-		scheme, token = "", value
-	}
-	prefix := ""
-	if scheme != "" {
-		prefix = scheme + " "
+	prefix, token := "", value
+	if scheme, rest, two := strings.Cut(value, " "); two && slices.Contains([]string{"bearer", "basic", "token", "apikey"}, strings.ToLower(scheme)) {
+		prefix, token = scheme+" ", rest
 	}
 	if _, is := soleVariable(strings.TrimSpace(token)); is {
 		return prefix + strings.TrimSpace(token)
@@ -357,11 +340,6 @@ func (c *call) secret(name, value string) string {
 	}
 	c.out.replaced("the value of header %s was left behind: {{%s}} stands for it", name, variable)
 	return prefix + markEnv + variable + markEnv
-}
-
-// unmarked is a text without the marks of its variables.
-func unmarked(s string) string {
-	return strings.ReplaceAll(s, markEnv, "")
 }
 
 // form writes the variables of a request as the form does, and what looks like one such
@@ -393,7 +371,7 @@ type Imported struct {
 	// Timeout and negative Retries mean that nothing was said. Its texts may hold variables.
 	Request model.FetchRequest
 	// Replaced are sentences about secrets that were left behind and what stands for them.
-	// Left are those about what the form cannot express.
+	// Dropped are those about what the form cannot express.
 	Replaced, Dropped []string
 
 	pipedLogin bool // a pipe gives the command the login of an export
