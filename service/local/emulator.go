@@ -269,8 +269,11 @@ func (e *Emulator) serveHere(ctx context.Context) error {
 }
 
 // serveAlone serves an emulator for this process alone, in a temporary folder: its state cannot be kept (a read-only
-// home, a full disk), which a note says.
+// home, a full disk), which a note says. It does not where another build has kept accounts: these would be others.
 func (e *Emulator) serveAlone(ctx context.Context, kept error) (emulator.Ready, error) {
+	if err := emulator.StateRefused(e.paths.EmulatorDir()); err != nil {
+		return emulator.Ready{}, fmt.Errorf("start the embedded emulator: %w", err)
+	}
 	server, err := e.open(ctx, "")
 	if err != nil {
 		return emulator.Ready{}, fmt.Errorf("start the embedded emulator: %w", kept)

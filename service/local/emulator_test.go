@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,6 +155,31 @@ func TestAStateThatCannotBeKeptIsReportedAndDoesNotStopTheEmulator(t *testing.T)
 	}
 	if _, err := os.Stat(paths.EmulatorFile()); !os.IsNotExist(err) {
 		t.Errorf("an emulator of this process alone is announced: %v", err)
+	}
+}
+
+func TestAnEmulatorThatDoesNotEndIsLeft(t *testing.T) {
+	t.Parallel()
+	var hangs atomic.Bool
+	release := make(chan struct{})
+	defer close(release)
+	e := New(home(t), func(string) string { return "127.0.0.1:0" }, func() time.Time {
+		if hangs.Load() {
+			<-release
+		}
+		return time.Now()
+	}, slog.New(slog.DiscardHandler)).WithPatience(time.Minute)
+	ensured(t, e)
+	hangs.Store(true)
+	ended := make(chan error, 1)
+	go func() { ended <- e.Close(context.WithoutCancel(t.Context())) }()
+	select {
+	case err := <-ended:
+		if err == nil || err.Error() != "end the embedded emulator: it still runs after 5s, and ends with this process" {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("its end is waited for")
 	}
 }
 

@@ -79,7 +79,15 @@ func (e *Emulator) end(ctx context.Context, server *emulator.Server) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
+	ended := make(chan error, 1)
+	go func() { ended <- server.Shutdown(ctx) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done(): // with the process, its locks go
+		err = fmt.Errorf("it still runs after %s, and ends with this process", endPatience)
+	}
+	if err != nil {
 		return fmt.Errorf("end the embedded emulator: %w", err)
 	}
 	return nil

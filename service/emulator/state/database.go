@@ -27,17 +27,22 @@ const (
 	busyTimeout = 5 * time.Second
 )
 
-// Reasons not to open or change the database.
-var (
+// BuildError says that another build wrote the state, and this one can neither use nor replace it.
+type BuildError string
+
+func (e BuildError) Error() string { return string(e) }
+
+const (
 	// errNewer: a later version wrote it, and this one would cut it short.
-	errNewer = errors.New("the state was written by a newer version of the emulator")
+	errNewer BuildError = "a newer version of the emulator wrote this state: use that version, or move the folder away"
 	// errOlder: an earlier version wrote it, and it cannot be brought up to date.
-	errOlder = errors.New("the state was written by an older version of the emulator, and its folder cannot be written")
+	errOlder BuildError = "an older version of the emulator wrote this state, and its folder cannot be written: make it writable, or move it away"
 	// errEarlier: a build from before the database wrote it, or the database was removed.
-	errEarlier = errors.New("the state folder is of an earlier build")
-	// errClosed: the folder was given back.
-	errClosed = errors.New("the state is closed")
+	errEarlier BuildError = "the state folder is of an earlier build"
 )
+
+// errClosed: the folder was given back.
+var errClosed = errors.New("the state is closed")
 
 // schema makes the tables: of values by id, in the order in which they came
 // ([Table]), and of lines by id and number ([Lines]).
@@ -89,7 +94,7 @@ func openDatabase(path string, temporary bool, readOnly error) (*database, error
 		err = db.check()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the state: %w", err), db.close())
+		return nil, errors.Join(fmt.Errorf("opening the state %s: %w", db.path, err), db.close())
 	}
 	return db, nil
 }

@@ -38,8 +38,8 @@ type Dir struct {
 
 // Open makes the folder if necessary, locks it, removes half-written files of a killed
 // process, and opens the database. An empty dir is a temporary folder. A damaged database is
-// renamed, with a note. Errors: [ErrInUse] when another process owns the folder, [errNewer],
-// [errEarlier], or the disk's.
+// renamed, with a note. Errors: [ErrInUse] when another process owns the folder, a [BuildError],
+// or the disk's.
 func Open(dir string, now func() time.Time) (_ *Dir, err error) {
 	d := &Dir{dir: dir, now: now}
 	if dir == "" {
