@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"go/ast"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -71,5 +73,47 @@ func TestTheTestsThatThePagesNameExist(t *testing.T) {
 	}
 	if named < 30 {
 		t.Errorf("the pages name %d tests: they are written in another way", named)
+	}
+}
+
+// TestEveryRuleIsOnThePage: a verdict names its rule, and the page on diagnosis says what each means. The page's own test
+// has those of the order.
+func TestEveryRuleIsOnThePage(t *testing.T) {
+	page, err := os.ReadFile("docs/diagnosis.md")
+	noerr.Must(t, err)
+	rules := 0
+	eachGoFile(t, func(path string, raw []byte) {
+		if strings.HasSuffix(path, "_test.go") || !strings.HasPrefix(path, "model/") && !strings.HasPrefix(path, "service/") {
+			return
+		}
+		named := func(where string, value ast.Expr) {
+			rule, literal := value.(*ast.BasicLit)
+			if !literal || !strings.HasPrefix(where, "Rule") {
+				return
+			}
+			if rules++; !bytes.Contains(page, []byte("`"+strings.Trim(rule.Value, `"`)+"`")) {
+				t.Errorf("%s has the rule %s, which docs/diagnosis.md does not name", path, rule.Value)
+			}
+		}
+		eachNode(t, path, raw, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.KeyValueExpr:
+				if field, ok := n.Key.(*ast.Ident); ok {
+					named(field.Name, n.Value)
+				}
+			case *ast.AssignStmt:
+				if field, ok := n.Lhs[0].(*ast.SelectorExpr); ok {
+					named(field.Sel.Name, n.Rhs[0])
+				}
+			case *ast.ValueSpec:
+				if len(n.Values) > 0 {
+					named(n.Names[0].Name, n.Values[0])
+				}
+			}
+			return true
+		})
+	})
+	if rules < 13 {
+		t.Errorf("%d rules were found: they are named in another way", rules)
 	}
 }

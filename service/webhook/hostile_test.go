@@ -82,7 +82,6 @@ func TestAPageInABrowserSendsNoWebhooks(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoBodyIsTheSendersFault sends invalid HTTP bodies: only the sender is told.
 // Many a client reads nothing before it has sent everything.
 func TestASenderThatIsCutOffReadsWhy(t *testing.T) {
 	in := openInbox(t, t.TempDir())
@@ -122,6 +121,7 @@ func TestASenderThatIsCutOffReadsWhy(t *testing.T) {
 	}
 }
 
+// TestWhatIsNoBodyIsTheSendersFault sends invalid HTTP bodies: only the sender is told.
 func TestWhatIsNoBodyIsTheSendersFault(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	r, _ := listening(t, in, Config{Observer: observer{refused: func(run model.WebhookRefusals) { t.Errorf("the operator was told: %+v", run) }}})
