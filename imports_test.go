@@ -287,42 +287,58 @@ func eachNode(t *testing.T, path string, raw []byte, visit func(n ast.Node) bool
 // TestOutputGoesThroughOneFile checks that nothing else writes to standard output or standard error: what is for people is
 // sanitised there, and what is for programs is encoded.
 func TestOutputGoesThroughOneFile(t *testing.T) {
-	streams := map[string]string{ // and why
-		"ui/cli/output.go":      "writes",
-		"ui/cli/process.go":     "has them from the system",
-		"ui/cli/root.go":        "hands them to cobra, for the help",
-		"ui/cli/destination.go": "writes bodies: byte by byte, or visible on a terminal",
-		"ui/cli/console.go":     "hands the terminal to Bubble Tea",
-		"ui/cli/jobsnotify.go":  "writes the sequences of the package alert",
-		"ui/cli/mcp.go":         "hands standard output to ui/mcp, which escapes each message",
+	mayUseStreams := map[string]string{ // and why
+		"ui/cli/output.go tell":          "writes",
+		"ui/cli/output.go printText":     "writes",
+		"ui/cli/output.go encode":        "writes",
+		"ui/cli/process.go OS":           "has them from the system",
+		"ui/cli/process.go Main":         "lets a write to them be given up",
+		"ui/cli/root.go execute":         "hands them to cobra, for the help",
+		"ui/cli/destination.go stdout":   "writes bodies: byte by byte, or visible on a terminal",
+		"ui/cli/destination.go isStdout": "compares",
+		"ui/cli/console.go consoleOnce":  "hands the terminal to Bubble Tea",
+		"ui/cli/jobsnotify.go notifier":  "writes the sequences of the package alert",
+		"ui/cli/mcp.go serveMCP":         "hands standard output to ui/mcp, which escapes each message",
 	}
+	prints := []string{"OutOrStdout", "OutOrStderr", "ErrOrStderr", "Print", "Println", "Printf", "PrintErr", "PrintErrln", "PrintErrf"}
+	used := map[string]bool{}
 	eachGoFile(t, func(path string, raw []byte) {
 		room, _, _ := strings.Cut(path, "/")
 		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, ".") || strings.Contains(path, "testdata/") || room == "internal" {
 			return
 		}
+		place, end := path, token.NoPos
 		eachNode(t, path, raw, func(n ast.Node) bool {
-			used := ""
+			writer := ""
+			if n != nil && n.Pos() >= end {
+				place = path
+			}
 			switch n := n.(type) {
+			case *ast.FuncDecl:
+				place, end = path+" "+n.Name.Name, n.End()
 			case *ast.SelectorExpr:
 				pkg, _ := n.X.(*ast.Ident)
 				in := func(name string) bool { return pkg != nil && pkg.Name == name }
-				stream := n.Sel.Name == "Stdout" || n.Sel.Name == "Stderr"
-				if stream && (in("os") || strings.HasPrefix(path, "ui/cli/")) && streams[path] == "" ||
-					in("fmt") && strings.HasPrefix(n.Sel.Name, "Print") || in("log") && (strings.HasPrefix(n.Sel.Name, "Print") || strings.HasPrefix(n.Sel.Name, "Fatal")) {
-					used = n.Sel.Name
+				stream, cli := n.Sel.Name == "Stdout" || n.Sel.Name == "Stderr", strings.HasPrefix(path, "ui/cli/")
+				if stream && (in("os") || cli) || slices.Contains(prints, n.Sel.Name) && (in("fmt") || in("log") || in("cmd") || cli) || in("log") && strings.HasPrefix(n.Sel.Name, "Fatal") {
+					writer = n.Sel.Name
 				}
 			case *ast.CallExpr:
 				if name, ok := n.Fun.(*ast.Ident); ok && (name.Name == "print" || name.Name == "println") {
-					used = name.Name
+					writer = name.Name
 				}
 			}
-			if used != "" {
-				t.Errorf("%s uses %s: write by ui/cli/output.go", path, used)
+			if used[place] = used[place] || writer != ""; writer != "" && mayUseStreams[place] == "" {
+				t.Errorf("%s uses %s: write by ui/cli/output.go", place, writer)
 			}
 			return true
 		})
 	})
+	for place := range mayUseStreams {
+		if !used[place] {
+			t.Errorf("%s does not use the streams any more", place)
+		}
+	}
 }
 
 // eachGoFile calls f with every Go file of the repository, by its slash path.
