@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -56,7 +58,8 @@ const (
 type exitError struct {
 	code     int
 	cause    error
-	reported bool // everything except the cause has been said already
+	reported bool   // everything except the cause has been said already
+	help     string // the command whose help has what the cause does not say
 }
 
 func (e *exitError) Error() string {
@@ -83,6 +86,11 @@ func fail(code int, format string, args ...any) error {
 
 // usage is a mistake in the command line.
 func usage(format string, args ...any) error { return fail(exitUsage, format, args...) }
+
+// misspelt is usage for what the help of a command shows: the names of commands and flags, and how many words there are.
+func misspelt(cmd *cobra.Command, err error) error {
+	return &exitError{code: exitUsage, cause: err, help: cmd.CommandPath()}
+}
 
 // exitCode returns the exit code for the error of a command.
 func exitCode(ctx context.Context, err error) int {

@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"zonedeck/model"
 )
@@ -43,8 +45,8 @@ func (a *app) printError(err error) {
 	if refused := (*model.ReadOnlyError)(nil); errors.As(err, &refused) {
 		a.tell("To lift that: 'zonedeck profiles edit %s --read-only=false'; to use another profile: --profile NAME.\n", refused.Profile)
 	}
-	if exitCode(context.Background(), err) == exitUsage {
-		a.tell("Try 'zonedeck --help', or '--help' after the command.\n")
+	if e != nil && e.help != "" {
+		a.tell("Try '%s --help'.\n", e.help)
 	}
 }
 
@@ -85,7 +87,12 @@ zonedeck keys check --within 14d`,
 	pf.StringArrayVar(&a.flags.allowKeys, "allow-key", nil, "let a key of another account be sent, as NAME=ADDRESS: the key, and the API base address that it may go to (local: the embedded emulator)")
 	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask anything; fail where an answer is needed")
 	pf.BoolVar(&a.flags.quiet, "quiet", false, "print only errors and failures on stderr")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if _, named := errors.AsType[*pflag.InvalidValueError](err); named {
+			return usage("%w", err)
+		}
+		return misspelt(cmd, err)
+	})
 	root.AddCommand(a.commands()...)
 	return root
 }
@@ -135,7 +142,7 @@ func (a *app) commands() []*cobra.Command {
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usage("%w", err)
+			return misspelt(cmd, err)
 		}
 		return nil
 	}
@@ -179,9 +186,9 @@ func group(use, short string, children ...*cobra.Command) *cobra.Command {
 		Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("%s needs a command: %s", cmd.CommandPath(), childNames(cmd))
+				return misspelt(cmd, fmt.Errorf("%s needs a command: %s", cmd.CommandPath(), childNames(cmd)))
 			}
-			return usage("unknown command %q for %q: it has %s", args[0], cmd.CommandPath(), childNames(cmd))
+			return misspelt(cmd, fmt.Errorf("unknown command %q for %q: it has %s", args[0], cmd.CommandPath(), childNames(cmd)))
 		},
 	}
 	cmd.AddCommand(children...)
