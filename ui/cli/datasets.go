@@ -48,7 +48,7 @@ func (a *app) datasetsShowCommand() *cobra.Command {
 
 // unknownWords says that no data set has this name, and where the names are listed.
 func unknownWords(err *catalogue.UnknownError) string {
-	words := sanitizeLine(err.Error())
+	words := err.Error()
 	if len(err.Candidates) == 0 {
 		words += "; 'zonedeck datasets list' lists them"
 	}
@@ -74,7 +74,7 @@ func (t *task) permitKey(ctx context.Context, key string) error {
 func (t *task) sayOrigin(l catalogue.Listing) {
 	t.app.say("zonedeck: %s", l.Origin(t.Now()))
 	if l.Problem != "" {
-		t.app.say("zonedeck: the service's list: %s", sanitizeLine(l.Problem))
+		t.app.say("zonedeck: the service's list: %s", l.Problem)
 	}
 	if call := (*exchange.CallError)(nil); errors.As(l.Err, &call) {
 		t.sayFault(model.JobFault{Diagnosis: call.Diagnosis, At: t.Now()}, t.keyName())

@@ -58,7 +58,7 @@ func (t *task) standings(ctx context.Context) ([]drift.Standing, error) {
 	var fault *textfile.Error
 	switch {
 	case errors.As(err, &fault):
-		t.app.warn("a contract is left out: %s", oneLine(err))
+		t.app.warn("a contract is left out: %s", err)
 	case err != nil:
 		return nil, driftError(err)
 	}
@@ -145,9 +145,9 @@ func showDrift(ctx context.Context, t *task, f jsonFlag, args []string) (printed
 		return printed{object: view.NewDriftDetail(d)}, nil
 	}
 	r := d.Run
-	t.app.say("zonedeck: %s %s: %s; %s of %s useful in %s of %s", r.Kind, sanitizeLine(r.Name), standsAs(d.Standing), fmt.Sprint(r.UsefulRows()), text.Counted(r.Returned, "row"), sanitizeLine(r.Ref), r.At.Local().Format(time.DateTime))
+	t.app.say("zonedeck: %s %s: %s; %s of %s useful in %s of %s", r.Kind, r.Name, standsAs(d.Standing), fmt.Sprint(r.UsefulRows()), text.Counted(r.Returned, "row"), r.Ref, r.At.Local().Format(time.DateTime))
 	if a := d.Accepted; a.Seq > 0 {
-		t.app.say("zonedeck: %s was accepted as normal by %s on %s: %s", sanitizeLine(a.Ref), sanitizeLine(a.Person), a.At.Local().Format(time.DateTime), sanitizeLine(cmp.Or(a.Reason, "no reason was given")))
+		t.app.say("zonedeck: %s was accepted as normal by %s on %s: %s", a.Ref, a.Person, a.At.Local().Format(time.DateTime), cmp.Or(a.Reason, "no reason was given"))
 	}
 	rows := [][]string{{"FIELD", "TYPE", "NOW", "BEFORE", "RUNS", "SAYS"}}
 	for _, l := range d.Lines {
@@ -177,7 +177,7 @@ func (t *task) showCollector(ctx context.Context, kind drift.Kind, id string) (d
 	d, err := t.Drift.Show(ctx, kind, id)
 	switch {
 	case errors.As(err, new(*textfile.Error)):
-		t.app.warn("a contract is left out: %s", oneLine(err))
+		t.app.warn("a contract is left out: %s", err)
 	case err != nil:
 		return d, driftError(err)
 	}

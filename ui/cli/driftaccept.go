@@ -52,7 +52,7 @@ func acceptDrift(ctx context.Context, t *task, f driftAcceptFlags, args []string
 		if err := t.Drift.TakeBack(ctx, kind, id); err != nil {
 			return printed{}, driftError(err) // it names the collector
 		}
-		t.app.say("zonedeck: the newest acceptance of %s was taken back", sanitizeLine(id))
+		t.app.say("zonedeck: the newest acceptance of %s was taken back", id)
 	} else if err := t.acceptNewest(ctx, kind, id, f.Reason); err != nil {
 		return printed{}, err
 	}
@@ -74,19 +74,19 @@ func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id, reason str
 	s, err := t.Drift.Accept(ctx, kind, id, 0, reason)
 	switch {
 	case errors.Is(err, drift.ErrRefused):
-		t.app.say("zonedeck: %s", sanitizeLine(err.Error()))
+		t.app.say("zonedeck: %s", err)
 		return nil // tellLeft says what is left to do
 	case err != nil:
 		return driftError(err)
 	}
-	t.app.say("zonedeck: %s of %s is the new normal; 'zonedeck drift accept %s --undo' takes it back", sanitizeLine(s.Run.Ref), sanitizeLine(id), sanitizeLine(id))
+	t.app.say("zonedeck: %s of %s is the new normal; 'zonedeck drift accept %s --undo' takes it back", s.Run.Ref, id, id)
 	return nil
 }
 
 // tellLeft says what stays drift after the acceptance, and what to do about it.
 func (t *task) tellLeft(s drift.Standing) {
 	kind, id := s.Run.Kind, s.Run.Name
-	t.app.warn("%s stays drift, and 'zonedeck drift check' exits 14: %s", sanitizeLine(s.Run.Ref), sanitizeLine(strings.Join(drift.Names(s.Remaining), ", ")))
+	t.app.warn("%s stays drift, and 'zonedeck drift check' exits 14: %s", s.Run.Ref, strings.Join(drift.Names(s.Remaining), ", "))
 	contract, fetch := false, false
 	for _, f := range s.Remaining {
 		contract, fetch = contract || f.Contract, fetch || !f.Contract

@@ -195,10 +195,10 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 		kind, id = contract.Kind, contract.Name
 	}
 	if kind != drift.Dataset {
-		return nil, usage("--file: only results of data sets can be checked, and %s is a target", sanitizeLine(id))
+		return nil, usage("--file: only results of data sets can be checked, and %s is a target", id)
 	}
 	if contract != nil && contract.Name != id {
-		return nil, usage("--contract: %s is for %s, not for %s", f.Contract, sanitizeLine(contract.Name), sanitizeLine(id))
+		return nil, usage("--contract: %s is for %s, not for %s", f.Contract, contract.Name, id)
 	}
 	file, err := t.app.open(ctx, f.File)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -249,7 +249,7 @@ func showContract(ctx context.Context, t *task, _ jsonFlag, args []string) (prin
 	raw, err := textfile.ReadBounded(file, textfile.MaxSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return printed{}, usage("%s has no contract: write one to %s", sanitizeLine(id), file)
+		return printed{}, usage("%s has no contract: write one to %s", id, file)
 	case err != nil:
 		return printed{}, fail(exitState, "%w", err)
 	}

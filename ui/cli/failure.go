@@ -13,7 +13,7 @@ import (
 // sayFault explains a failed call: its class and evidence, what to do next, and when.
 func (t *task) sayFault(f model.JobFault, key string) {
 	d := f.Diagnosis
-	t.app.say("zonedeck: %s: %s", model.ClassWord(d.Class, d.Cause), sanitizeLine(d.Summary))
+	t.app.say("zonedeck: %s: %s", model.ClassWord(d.Class, d.Cause), d.Summary)
 	t.sayWhy(d, key)
 	if at, ok := f.RetryAt(); ok {
 		t.app.say("zonedeck: try again at %s", at.Local().Format(time.DateTime))

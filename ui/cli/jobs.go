@@ -85,7 +85,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, noti
 		}
 		stands := "still runs"
 		if job.Fault.Call == model.CallProgress {
-			stands = "was " + job.State.Label() + " when it was last seen (" + sanitizeLine(job.Fault.Diagnosis.Summary) + ")"
+			stands = "was " + job.State.Label() + " when it was last seen (" + job.Fault.Diagnosis.Summary + ")"
 		}
 		t.app.warn("job %s %s; '%s watch %s' goes on following it", id, stands, t.jobs(job), id)
 		if err := t.printJob(job); err != nil {
@@ -135,13 +135,13 @@ func (t *task) ledger(ctx context.Context) error {
 		return fail(exitState, "read the ledger: %w", err)
 	}
 	for _, j := range settled {
-		t.app.say("zonedeck: %s: %s: %s", j.ID, j.State.Label(), sanitizeLine(j.Detail))
+		t.app.say("zonedeck: %s: %s: %s", j.ID, j.State.Label(), j.Detail)
 	}
 	return nil
 }
 
 func progressLine(j model.Job) string {
-	line := fmt.Sprintf("%s  %s", sanitizeLine(j.Snapshot), j.Label())
+	line := fmt.Sprintf("%s  %s", j.Snapshot, j.Label())
 	if j.Done >= 0 && j.Inputs > 0 {
 		line += fmt.Sprintf("  %d of %s", j.Done, text.Counted(j.Inputs, "input"))
 	}
@@ -149,7 +149,7 @@ func progressLine(j model.Job) string {
 		line += "  " + text.Counted(n, "record")
 	}
 	if j.Wire != "" && j.Wire != string(j.State) && !j.State.Final() { // a finished job's Wire may be out of date
-		line += "  (the service says " + sanitizeLine(j.Wire) + ")"
+		line += "  (the service says " + j.Wire + ")"
 	}
 	return line
 }
@@ -169,7 +169,7 @@ func (t *task) reportJob(j model.Job) error {
 	}
 	code, line := jobExit(j), j.Label()
 	if j.Detail != "" {
-		line += ": " + sanitizeLine(j.Detail)
+		line += ": " + j.Detail
 	}
 	t.app.verdict(code, line)
 	if j.Fault.Any() {
@@ -190,7 +190,7 @@ func (t *task) wayOn(j model.Job) string {
 	case j.State == model.JobMayHave:
 		return fmt.Sprintf("'%s settle %s --find' looks for it in the service's list of jobs; --not-started says that it is not there", t.jobs(j), j.ID)
 	case j.Forgotten():
-		return fmt.Sprintf("'%s watch %s' asks again, and takes it back if the service knows it; '%s list --remote --dataset %s' shows the service's list", t.jobs(j), j.ID, t.jobs(j), sanitizeLine(j.Dataset))
+		return fmt.Sprintf("'%s watch %s' asks again, and takes it back if the service knows it; '%s list --remote --dataset %s' shows the service's list", t.jobs(j), j.ID, t.jobs(j), j.Dataset)
 	case j.GivenUp():
 		return fmt.Sprintf("it is not asked for any more: '%s watch %s' asks again", t.jobs(j), j.ID)
 	default:

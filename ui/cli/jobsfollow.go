@@ -177,19 +177,19 @@ func (l *followLines) print(e jobs.Followed) error {
 	}
 	name := e.Job.ID
 	if e.Job.Profile != l.profile {
-		name += " (" + sanitizeLine(e.Job.Profile) + ")"
+		name += " (" + e.Job.Profile + ")"
 	}
 	line := fmt.Sprintf("%s  %s  %s", at.UTC().Format(time.RFC3339), name, progressLine(e.Job))
 	switch event {
 	case eventUnanswered:
-		line += "  no answer: " + sanitizeLine(whole)
+		line += "  no answer: " + whole
 	case eventNotFollowed:
-		line += "  not followed: " + sanitizeLine(cmp.Or(whole, e.Job.Fault.Diagnosis.Summary, "'"+l.task.jobs(e.Job)+" watch "+e.Job.ID+"' asks again"))
+		line += "  not followed: " + cmp.Or(whole, e.Job.Fault.Diagnosis.Summary, "'"+l.task.jobs(e.Job)+" watch "+e.Job.ID+"' asks again")
 	case eventNoWebhook:
 		line += "  no webhook came in time: " + l.task.wayOn(e.Job)
 	case eventOver:
 		if e.Job.Detail != "" {
-			line += "  " + sanitizeLine(e.Job.Detail)
+			line += "  " + e.Job.Detail
 		}
 	}
 	return l.task.app.printLine(line)
@@ -209,7 +209,7 @@ func (a *app) warnOfJobs() func(jobs.Followed) {
 		}
 		if !said[r] {
 			said[r] = true
-			a.warn("jobs of profile %s are not followed (for example %s): %s", sanitizeLine(r.profile), e.Job.ID, sanitizeLine(r.text))
+			a.warn("jobs of profile %s are not followed (for example %s): %s", r.profile, e.Job.ID, r.text)
 		}
 	}
 }

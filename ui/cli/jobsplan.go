@@ -72,7 +72,7 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 	if !f.Wait || job.State.Final() || job.State == model.JobMayHave {
 		return t.reportJob(job)
 	}
-	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
+	t.app.say("zonedeck: job %s is snapshot %s", job.ID, job.Snapshot)
 	return t.watch(ctx, job.ID, f.Timeout.d, false)
 }
 
@@ -85,7 +85,7 @@ func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Rep
 		return r, t.launchError(ctx, r, model.Job{}, err, f)
 	}
 	if len(r.Request.Inputs) > 0 {
-		t.app.say("zonedeck: %s of %s: %s", text.Counted(len(r.Request.Inputs), "input"), sanitizeLine(r.Request.Dataset), sanitizeLine(r.Estimate.String()))
+		t.app.say("zonedeck: %s of %s: %s", text.Counted(len(r.Request.Inputs), "input"), r.Request.Dataset, r.Estimate.String())
 	}
 	return r, nil
 }
@@ -95,13 +95,13 @@ func (t *task) sayReport(r jobs.Report) {
 	for _, p := range r.Rows.Problems {
 		where := r.Source
 		if at := p.Location(); at != "" {
-			where += ", " + sanitizeLine(at)
+			where += ", " + at
 		}
 		if p.Warning {
-			t.app.say("zonedeck: note: inputs %s: %s", where, sanitizeLine(p.Text))
+			t.app.say("zonedeck: note: inputs %s: %s", where, p.Text)
 			continue
 		}
-		t.app.warn("inputs %s: %s", where, sanitizeLine(p.Text))
+		t.app.warn("inputs %s: %s", where, p.Text)
 	}
 	if r.Rows.Folded > 0 {
 		t.app.say("zonedeck: %s: %s folded, because each input is sent once", r.Source, text.Counted(r.Rows.Folded, "repeated row"))
@@ -111,11 +111,11 @@ func (t *task) sayReport(r jobs.Report) {
 	for _, n := range r.Notes {
 		switch {
 		case n.Warn:
-			t.app.warn("%s", sanitizeLine(n.Text))
+			t.app.warn("%s", n.Text)
 		case n.About == "repeated":
-			t.app.say("zonedeck: note: %s", sanitizeLine(n.Text))
+			t.app.say("zonedeck: note: %s", n.Text)
 		default:
-			t.app.say("zonedeck: %s%s", sanitizeLine(n.Text), flags[n.About])
+			t.app.say("zonedeck: %s%s", n.Text, flags[n.About])
 		}
 	}
 	for _, f := range r.LeftOut.Facts() {
@@ -147,7 +147,7 @@ func questionWords(q ask.Question) string {
 	if q.Kind == ask.SameInputs {
 		return factWords(q.Facts[0])
 	}
-	return sanitizeLine(q.Text)
+	return q.Text
 }
 
 // answers says how the command line answers each kind of question, and the exit code if it is not answered. COMMAND and

@@ -24,7 +24,7 @@ func (t *task) preview(ctx context.Context, r model.TriggerRequest) error {
 		t.app.say("zonedeck: %s", got.Note)
 	}
 	if words, ok := dialect.WordsOfColumns(got.Columns); ok && !t.app.json {
-		t.app.say("zonedeck: columns: %s", sanitizeLine(words))
+		t.app.say("zonedeck: columns: %s", words)
 	}
 	if len(got.Rows) == 0 && !t.app.json {
 		t.app.say("zonedeck: the sample holds no record")
@@ -48,7 +48,7 @@ func (t *task) noPreview(ctx context.Context, r model.TriggerRequest, err error)
 		verdict := view.NewFault(fault)
 		out.Status, out.Diagnosis = call.Status, &verdict
 	}
-	t.app.warn("%s", sanitizeLine(lost.AtService()))
+	t.app.warn("%s", lost.AtService())
 	if t.app.json {
 		if err := t.app.printJSON(out); err != nil {
 			return err

@@ -88,7 +88,7 @@ lost, and writes it to the ledger. No job is started.`,
 func (t *task) findJob(ctx context.Context, id, dataset string) (model.Job, error) {
 	job, adopted, err := t.Jobs.Find(ctx, id, dataset)
 	if adopted {
-		t.app.say("zonedeck: %s was not in the ledger; it is %s now", sanitizeLine(id), job.ID)
+		t.app.say("zonedeck: %s was not in the ledger; it is %s now", id, job.ID)
 	}
 	return job, err
 }

@@ -177,7 +177,7 @@ func rowsError(ctx context.Context, err error) error {
 func checkReadable(ctx context.Context, file *records.File) error {
 	why, err := file.Unreadable(ctx)
 	if err == nil && why != "" {
-		err = fail(exitState, "%s: no row could be read: %s", sanitizeLine(filepath.Base(file.Path())), sanitizeLine(why))
+		err = fail(exitState, "%s: no row could be read: %s", filepath.Base(file.Path()), why)
 	}
 	return err
 }
@@ -252,12 +252,12 @@ type rowsRun struct {
 }
 
 func (r *rowsRun) say(format string, args ...any) {
-	r.app.say("zonedeck: %s", sanitizeLine(r.note(format, args...)))
+	r.app.say("zonedeck: %s", r.note(format, args...))
 }
 
 // warn says that rows are missing from the output, even with --quiet.
 func (r *rowsRun) warn(format string, args ...any) {
-	r.app.warn("%s", sanitizeLine(r.note(format, args...)))
+	r.app.warn("%s", r.note(format, args...))
 }
 
 func (r *rowsRun) note(format string, args ...any) string {
@@ -297,19 +297,19 @@ func (r *rowsRun) columns(ctx context.Context) error {
 
 func (r *rowsRun) sayState(p records.Profile) {
 	for _, n := range r.file.State().Notes {
-		r.app.warn("%s", sanitizeLine(n))
+		r.app.warn("%s", n)
 	}
 	if p.Damaged > 0 {
 		why := ""
 		if d, err := r.file.Detail(records.View{}, p.First); err == nil && d.Damaged != "" {
 			why = ": " + d.Damaged
 		}
-		r.app.warn("cannot be read: %s; the first is row %d%s", text.Counted(int(p.Damaged), "row"), p.First+1, sanitizeLine(why))
+		r.app.warn("cannot be read: %s; the first is row %d%s", text.Counted(int(p.Damaged), "row"), p.First+1, why)
 	}
 	if p.MoreColumns {
 		r.app.say("zonedeck: columns beyond the first %d are left out", records.MaxColumns)
 	}
-	r.app.say("zonedeck: %s in %s", text.Counted(int(p.Rows), "row"), sanitizeLine(r.file.Path()))
+	r.app.say("zonedeck: %s in %s", text.Counted(int(p.Rows), "row"), r.file.Path())
 }
 
 // selected writes the rows of a query.
@@ -355,7 +355,7 @@ func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64,
 		r.app.say("zonedeck: %d of %d rows", done.Rows, r.file.State().Rows)
 	}
 	for _, n := range r.file.State().Notes {
-		r.app.warn("%s", sanitizeLine(n))
+		r.app.warn("%s", n)
 	}
 	if r.flags.JSON {
 		return r.printAbout(ctx, matched, diff)

@@ -74,10 +74,10 @@ func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed
 		}
 		one, err := s.Only()
 		if err != nil {
-			return t.candidates(s.Candidates, id).withError(fail(exitMayHaveStarted, "job %s: %s; %s", id, sanitizeLine(err.Error()), t.howToSettle(s, one, err)))
+			return t.candidates(s.Candidates, id).withError(fail(exitMayHaveStarted, "job %s: %s; %s", id, err.Error(), t.howToSettle(s, one, err)))
 		}
 		t.app.say("zonedeck: %s is the only job of %s in the service's list whose rows name %s, begun %s",
-			sanitizeLine(one.Snapshot), sanitizeLine(s.Job.Dataset), "its "+text.Counted(s.Job.Inputs, "input"), one.Begun())
+			one.Snapshot, s.Job.Dataset, "its "+text.Counted(s.Job.Inputs, "input"), one.Begun())
 		fate = jobs.Started(one.Snapshot)
 	}
 	given := ask.Answers{}
@@ -100,7 +100,7 @@ func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed
 		warning = err.Error()
 	}
 	if warning != "" {
-		t.app.warn("no webhook can come now: %s", sanitizeLine(warning))
+		t.app.warn("no webhook can come now: %s", warning)
 	}
 	return printedJob(job).withError(exit(exitMayHaveStarted))
 }
@@ -112,7 +112,7 @@ func (t *task) howToSettle(s jobs.Settlement, one jobs.Candidate, err error) str
 	case errors.Is(err, jobs.ErrNoneFits):
 		return begin + "--not-started' says that it did not start"
 	case one.Snapshot != "":
-		return begin + "--adopt " + sanitizeLine(one.Snapshot) + "' takes it"
+		return begin + "--adopt " + one.Snapshot + "' takes it"
 	default:
 		return begin + "--adopt SNAPSHOT' takes the right one"
 	}
@@ -124,7 +124,7 @@ func settleError(ctx context.Context, err error) error {
 	doubt, doubtful := ask.Missing(err, ask.Unfitting)
 	switch {
 	case doubtful:
-		return fail(answers[ask.Unfitting].exit, "%s; nothing was changed; %s", sanitizeLine(doubt.Text), answers[ask.Unfitting].how)
+		return fail(answers[ask.Unfitting].exit, "%s; nothing was changed; %s", doubt.Text, answers[ask.Unfitting].how)
 	case errors.Is(err, jobs.ErrSettled), errors.Is(err, jobs.ErrNoAddress), errors.As(err, &taken):
 		return usage("%w", err)
 	default:

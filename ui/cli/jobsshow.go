@@ -146,7 +146,7 @@ func (t *task) rowFacts(j model.Job) [][2]string {
 // sayRows prints the account of a job's result on stderr.
 func (t *task) sayRows(j model.Job) {
 	for _, f := range t.rowFacts(j) {
-		t.app.say("zonedeck: %s: %s", f[0], sanitizeLine(f[1]))
+		t.app.say("zonedeck: %s: %s", f[0], f[1])
 	}
 }
 

@@ -107,7 +107,7 @@ func (t *task) clockSkew(ctx context.Context, ask bool) (*view.Skew, error) {
 	if err != nil {
 		return nil, fail(exitNetwork, "%w", err)
 	}
-	t.app.say("zonedeck: %s, measured %s by the Date header of %s", s, view.Moment(s.At), sanitizeLine(s.Service))
+	t.app.say("zonedeck: %s, measured %s by the Date header of %s", s, view.Moment(s.At), s.Service)
 	const digits = 100 * time.Millisecond
 	return &view.Skew{Seconds: s.By.Round(digits).Seconds(), Give: s.Give.Round(digits).Seconds(), At: view.Moment(s.At), Service: s.Service}, nil
 }
@@ -122,7 +122,7 @@ func (t *task) audit(ctx context.Context, f keysFlags, within time.Duration, fol
 	}
 	audit, err := t.Keys.Inventory().Audit(ctx, f.Recorded, within, folders)
 	for _, p := range audit.Problems {
-		t.app.warn("%s", sanitizeLine(p))
+		t.app.warn("%s", p)
 	}
 	return audit, err
 }
@@ -177,7 +177,7 @@ func (t *task) noKeys(audit keys.Audit) string {
 	if len(audit.Keys) > 0 {
 		return ""
 	}
-	return "there is no key, so none was checked: " + sanitizeLine(t.Paths.KeysFile()) + " records none. Record keys with 'zonedeck keys import', or say with XDG_DATA_HOME or HOME where the inventory is"
+	return "there is no key, so none was checked: " + t.Paths.KeysFile() + " records none. Record keys with 'zonedeck keys import', or say with XDG_DATA_HOME or HOME where the inventory is"
 }
 
 // unknownClocks counts the keys whose expiry or rotation is unknown: they may be due or have expired.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -117,7 +116,7 @@ func keyUses(ctx context.Context, t *task, f keysLintFlags, args []string) (prin
 		report.Problems = append(report.Problems, keys.NotRecognised([]string{name}))
 	}
 	for _, p := range report.Problems {
-		t.app.warn("%s", sanitizeLine(p))
+		t.app.warn("%s", p)
 	}
 	t.saySearched(report.Files, folders)
 	out := view.KeyUses{Key: name, Files: report.Files, Uses: make([]view.KeyUse, 0, len(report.Uses[0])), Problems: append([]string{}, report.Problems...)}
@@ -134,7 +133,7 @@ func keyUses(ctx context.Context, t *task, f keysLintFlags, args []string) (prin
 		rows = append(rows, []string{string(u.Kind), u.String(), cmp.Or(kit.RefLabel(u.Ref), "-"), cmp.Or(u.Last4, "-"), proof})
 	}
 	if len(out.Uses) == 0 && !f.JSON {
-		t.app.say("zonedeck: nothing known uses %s", sanitizeLine(name))
+		t.app.say("zonedeck: nothing known uses %s", name)
 		return printed{}, nil
 	}
 	return printed{object: out, rows: rows}, nil
@@ -142,5 +141,5 @@ func keyUses(ctx context.Context, t *task, f keysLintFlags, args []string) (prin
 
 // usageKind refuses an unknown form, and names the valid ones.
 func usageKind(what, got, expected string) error {
-	return usage("%s", fmt.Sprintf("%s %q is not known; expected %s", what, got, expected))
+	return usage("%s %q is not known; expected %s", what, got, expected)
 }

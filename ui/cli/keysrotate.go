@@ -174,7 +174,7 @@ func (t *task) rotation(ctx context.Context, rotations keys.Rotations, s keys.Ro
 		if done.Last.Zone != "" {
 			how = "replaces it once more"
 		}
-		err = usage("%s (--report prints it): --again %s", sanitizeLine(done.Error()), how)
+		err = usage("%s (--report prints it): --again %s", done.Error(), how)
 	}
 	return r, err
 }
@@ -188,11 +188,11 @@ func (t *task) beginRotation(ctx context.Context, r keys.Rotation, f rotateFlags
 	_, questions := r.Next()
 	for _, q := range questions {
 		yes, err := true, error(nil) // without a terminal the command itself is the answer, unless it causes an outage
-		switch words := sanitizeLine(q.Text); {
+		switch {
 		case q.Kind == ask.RotateAgain && !f.Again && r.Plan.Zone != "": // for a key, another question follows
-			yes, err = t.app.confirmed(false, words+". This replaces it once more.")
+			yes, err = t.app.confirmed(false, q.Text+". This replaces it once more.")
 		case q.Kind == ask.BeginRotation && (t.app.answers() || r.Plan.Method == keystore.RotateByRefresh):
-			yes, err = t.app.confirmed(f.Yes, words)
+			yes, err = t.app.confirmed(f.Yes, q.Text)
 		}
 		if err == nil && !yes {
 			err = fail(exitChecksFailed, "nothing was begun")
@@ -208,7 +208,7 @@ func (t *task) beginRotation(ctx context.Context, r keys.Rotation, f rotateFlags
 		if r.Plan.Zone == "" {
 			by = " by " + string(r.Plan.Method)
 		}
-		t.app.say("zonedeck: rotation %s of %s%s: %s, %s", r.Plan.ID, sanitizeLine(r.Plan.Named()), by, text.Counted(len(r.Plan.Users), "user"), text.Counted(len(r.Plan.Steps), "step"))
+		t.app.say("zonedeck: rotation %s of %s%s: %s, %s", r.Plan.ID, r.Plan.Named(), by, text.Counted(len(r.Plan.Users), "user"), text.Counted(len(r.Plan.Steps), "step"))
 	}
 	return r, err
 }
@@ -224,7 +224,7 @@ func vouchable(p keystore.RotationPlan, vouch []string) error {
 		}
 		var steps []string
 		for _, s := range p.Steps {
-			steps = append(steps, sanitizeLine(s.Name()))
+			steps = append(steps, s.Name())
 		}
 		return usage("--vouch %q: the rotation has no such step; it has %s", name, strings.Join(steps, ", "))
 	}
@@ -241,11 +241,11 @@ func (t *task) teller(p keystore.RotationPlan) func(keys.Rotation) {
 		now := r.Plan
 		if n := now.Now(); n >= 0 && n < told { // some place lost the new value
 			told = n
-			t.app.say("zonedeck: %s is open again: %s", sanitizeLine(now.Steps[n].Name()), sanitizeLine(now.Steps[n].Note))
+			t.app.say("zonedeck: %s is open again: %s", now.Steps[n].Name(), now.Steps[n].Note)
 		}
 		for ; told < len(now.Steps) && now.Steps[told].Done; told++ {
 			s := now.Steps[told]
-			t.app.say("zonedeck: %s: %s", sanitizeLine(s.Name()), sanitizeLine(s.Proof()))
+			t.app.say("zonedeck: %s: %s", s.Name(), s.Proof())
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 		return write(w, audit)
 	})
 	if err == nil && dest.stream == nil {
-		t.app.say("zonedeck: %s written to %s", text.Counted(len(audit.Keys), "key"), sanitizeLine(f.Output))
+		t.app.say("zonedeck: %s written to %s", text.Counted(len(audit.Keys), "key"), f.Output)
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 			return nil, fail(exitState, "import keys: %w", err)
 		}
 		for _, note := range notes {
-			t.app.say("zonedeck: %s", sanitizeLine(note))
+			t.app.say("zonedeck: %s", note)
 		}
 		return keys, nil
 	case formCSV, formJSON:

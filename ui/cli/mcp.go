@@ -125,7 +125,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 		return sessionError(fetchError(ctx, err))
 	}
 	server := mcp.New(mcp.Config{Version: version, Rules: rules, Consoles: consoles, Say: func(format string, args ...any) { a.say("zonedeck: "+format, args...) }})
-	a.say("zonedeck: serving MCP on standard input and output. %s", sanitizeLine(rules.Text()))
+	a.say("zonedeck: serving MCP on standard input and output. %s", rules.Text())
 	if rules.Capped && !rules.Unpriced {
 		for _, c := range consoles {
 			a.sayUnpriced(c.Base(), rules.Zones)
@@ -147,7 +147,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 	o := a.options(needs{jobs: true, reason: reason})
 	o.Profile, o.Ask, o.Say = cmp.Or(name, o.Profile), ask.Nobody, func(string, ...any) {}
-	warn := func(err error) { a.warn("jobs are not followed meanwhile: %s", oneLine(err)) }
+	warn := func(err error) { a.warn("jobs are not followed meanwhile: %s", err) }
 	s, err := service.Open(ctx, o)
 	if err != nil {
 		warn(err)
@@ -195,7 +195,7 @@ func (a *app) openAgent(ctx context.Context, name, reason string, capped bool) (
 	o.Profile = cmp.Or(name, o.Profile)
 	console, notices, err := mcp.Open(ctx, o)
 	for _, n := range notices {
-		a.say("zonedeck: %s", sanitizeLine(n))
+		a.say("zonedeck: %s", n)
 	}
 	if err == nil && !capped && !console.Base().Local {
 		err = errors.Join(usage("--max-cost is missing: say what an agent may spend by profile %q, for example --max-cost 2.50", console.Base().Name), console.Close(ctx))

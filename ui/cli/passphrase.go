@@ -20,9 +20,9 @@ func (a *app) unlock(ctx context.Context) {
 		typed := !a.typed.Empty()
 		a.typed = keystore.Secret{}
 		if !typed || try == unlockTries {
-			a.warn("the encrypted files of secrets stay locked: %s", oneLine(err))
+			a.warn("the encrypted files of secrets stay locked: %s", err)
 			return
 		}
-		a.warn("this passphrase does not open the encrypted files: %s", oneLine(err))
+		a.warn("this passphrase does not open the encrypted files: %s", err)
 	}
 }

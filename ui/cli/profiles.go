@@ -157,7 +157,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d profiles.Draft
 	refused := r.Refusal()
 	probes := refused == nil && !f.Unchecked
 	if refused != nil && !f.Unchecked {
-		t.app.say("zonedeck: the service is not asked: %s", oneLine(refused))
+		t.app.say("zonedeck: the service is not asked: %s", refused)
 	}
 	if r.Valueless || probes && r.Key.Secret == "" {
 		if d.Value, err = t.app.readSecret("the API key"); err != nil {
@@ -337,7 +337,7 @@ func (t *task) store(ctx context.Context, named string) (scheme string, err erro
 	case keyring.Err == nil:
 		return keyring.Scheme, nil
 	}
-	t.app.warn("secrets go into encrypted files, because the keyring does not answer: %s", oneLine(keyring.Err))
+	t.app.warn("secrets go into encrypted files, because the keyring does not answer: %s", keyring.Err)
 	if files.Unlocked {
 		t.app.warn("only file permissions protect the key to those files: 'zonedeck secrets protect' locks it")
 	}

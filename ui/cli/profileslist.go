@@ -66,11 +66,6 @@ func profilePrinted(p view.Profile) printed {
 	for _, c := range p.Checks {
 		rows = append(rows, []string{c.State, c.Subject + ": " + c.Text})
 	}
-	for i := range rows {
-		for j := range rows[i] {
-			rows[i][j] = sanitizeLine(rows[i][j])
-		}
-	}
 	return printed{object: p, rows: rows}
 }
 
@@ -182,7 +177,7 @@ func checkProfile(ctx context.Context, t *task, _ profilesCheckFlags, _ []string
 	out := view.NewProfile(p, k, d.Facts, true)
 	result := printed{object: out, code: checksCode(out)}
 	for _, c := range out.Checks {
-		result.rows = append(result.rows, []string{c.State, c.Subject, sanitizeLine(c.Text)})
+		result.rows = append(result.rows, []string{c.State, c.Subject, c.Text})
 	}
 	if err != nil {
 		err = readError(ctx, d.Facts, err)

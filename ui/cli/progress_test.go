@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"zonedeck/model"
@@ -10,13 +11,15 @@ import (
 func TestAWordOfTheServiceIsShownAsItIs(t *testing.T) {
 	job := model.Job{Snapshot: "sd_1", State: model.JobRunning, Done: 3, Inputs: 5, Records: -1}
 	for wire, want := range map[string]string{
-		"":                           "sd_1  running  3 of 5 inputs",
-		"running":                    "sd_1  running  3 of 5 inputs",
-		"validating\x1b[31m quota\n": "sd_1  running  3 of 5 inputs  (the service says validating␛[31m quota␊)",
+		"":                          "sd_1  running  3 of 5 inputs",
+		"running":                   "sd_1  running  3 of 5 inputs",
+		"validating\x1b[31m\nquota": "sd_1  running  3 of 5 inputs  (the service says validating␛[31m; quota)",
 	} {
+		var got strings.Builder
 		job.Wire = wire
-		if got := progressLine(job); got != want {
-			t.Errorf("%q: %q", wire, got)
+		(&app{Process: Process{Stderr: &got}}).say("%s", progressLine(job))
+		if got.String() != want+"\n" {
+			t.Errorf("%q: %q", wire, got.String())
 		}
 	}
 }

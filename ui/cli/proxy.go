@@ -105,7 +105,7 @@ func proxyURL(ctx context.Context, t *task, f proxyURLFlags, _ []string) (printe
 		text = export.ProxyURL(p.ProxyAddr(), username, password)
 	}
 	for _, n := range c.Notes(p.ZoneNames()) {
-		t.app.say("zonedeck: %s", sanitizeLine(n))
+		t.app.say("zonedeck: %s", n)
 	}
 	if !zone.Product.NativeAccess() {
 		t.app.say("zonedeck: %s has no native access (contract 5.2): the proxy refuses this login", zone.Product.Label())

@@ -96,7 +96,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 	k.Name = name
 	uses, usesErr := t.Keys.Inventory().PasswordUses(ctx, p, z)
 	if usesErr != nil {
-		t.app.say("zonedeck: not everything could be searched: %s", oneLine(usesErr))
+		t.app.say("zonedeck: not everything could be searched: %s", usesErr)
 	}
 	out := view.Password{
 		Zone: string(z.Name), Key: name, Stops: append([]string{}, uses.Stops...),
@@ -147,7 +147,7 @@ func (t *task) goOnWithPassword(ctx context.Context, p model.Profile, z model.Zo
 		return keystore.RotationPlan{}, err
 	}
 	if r.Begun() {
-		t.app.say("zonedeck: going on with rotation %s of %s", r.Plan.ID, sanitizeLine(r.Plan.Named()))
+		t.app.say("zonedeck: going on with rotation %s of %s", r.Plan.ID, r.Plan.Named())
 	} else if r, err = t.beginRotation(ctx, r, flags); errors.As(err, new(*exitError)) {
 		return keystore.RotationPlan{}, err
 	} else if err != nil {

@@ -43,7 +43,7 @@ func (t *task) refusal(ctx context.Context, target string, f diagnoseFlags) (pri
 		out.code = exitChecksFailed
 	}
 	if !f.JSON {
-		out.verdict = sanitizeLine(v.Text)
+		out.verdict = v.Text
 	}
 	return out, nil
 }
@@ -71,10 +71,10 @@ func (t *task) findRefusal(ctx context.Context, req model.FetchRequest, f diagno
 
 // sayPlan says which fetches may follow, and what they cost.
 func (t *task) sayPlan(g model.Grid, refused model.Diagnosis) {
-	t.app.say("zonedeck: refused: %s", sanitizeLine(refused.Summary))
+	t.app.say("zonedeck: refused: %s", refused.Summary)
 	for _, c := range g.Cells[1:] {
 		if c.Problem == "" {
-			t.app.say("  compare   %s: %s (%s)", c.Label.Text(), sanitizeLine(c.Different()), model.CostWords(g.Price(c)))
+			t.app.say("  compare   %s: %s (%s)", c.Label.Text(), c.Different(), model.CostWords(g.Price(c)))
 		}
 	}
 }

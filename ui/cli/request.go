@@ -292,7 +292,7 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 	if f.Output != "" || !f.JSON {
 		var err error
 		if place, err = dest.keep(ctx, r.Body, fetchExit(r) == exitOK); err != nil {
-			a.verdict(exitState, sanitizeLine(verdict(r))) // the page arrived and was paid for
+			a.verdict(exitState, verdict(r)) // the page arrived and was paid for
 			return err
 		}
 	}
@@ -300,7 +300,7 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 		a.warn("-o %s: the file that is there stays, because the fetch did not succeed; what came is in %s", f.Output, place)
 	}
 	if r.Body.Cut {
-		a.warn("the body was cut after %d bytes, and the rest is lost: %s", r.Body.Size, sanitizeLine(cutReason(r)))
+		a.warn("the body was cut after %d bytes, and the rest is lost: %s", r.Body.Size, cutReason(r))
 		if r.Body.File == "" && f.Output == "" {
 			a.say("zonedeck: with -o FILE a body goes to that file and needs no cache")
 		}
@@ -318,11 +318,11 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 		}
 		return a.printJSON(out)
 	}
-	a.verdict(fetchExit(r), sanitizeLine(verdict(r)))
+	a.verdict(fetchExit(r), verdict(r))
 	if r.Diagnosis.OK() {
 		for _, e := range r.Diagnosis.Evidence {
 			if note := e.Note(); note != "" {
-				a.say("  note      %s", sanitizeLine(note))
+				a.say("  note      %s", note)
 			}
 		}
 	} else {
@@ -334,17 +334,17 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 // sayWhy prints the evidence of a verdict on a call with a key, and what to do next.
 func (t *task) sayWhy(d model.Diagnosis, key string) {
 	for _, e := range d.Evidence {
-		t.app.say("  evidence  %s", sanitizeLine(e.Text))
+		t.app.say("  evidence  %s", e.Text)
 	}
 	for _, st := range d.Steps {
-		t.app.say("  do next   %s", sanitizeLine(st.Text))
+		t.app.say("  do next   %s", st.Text)
 	}
 	k, known := t.Keys.Key(key)
 	if !known || d.Cause != model.CauseKeyRejected {
 		return
 	}
 	if running, ok, _ := t.Rotations(nil).UnderWay(k.Name); ok { // an unreadable record may belong to another key
-		t.app.say("  do next   %s", sanitizeLine(fmt.Sprintf("%s is being rotated by %s: '%s' goes on with it", k.Name, running.Method, keys.GoOnWith(running))))
+		t.app.say("  do next   %s is being rotated by %s: '%s' goes on with it", k.Name, running.Method, keys.GoOnWith(running))
 	}
 	if k.Expires.State(t.Now(), 0) != model.ExpiryStateExpired {
 		return
@@ -353,7 +353,7 @@ func (t *task) sayWhy(d model.Diagnosis, key string) {
 	if k.Note != "" {
 		line += "; " + k.Note
 	}
-	t.app.say("  do next   %s", sanitizeLine(line))
+	t.app.say("  do next   %s", line)
 }
 
 // cutReason says why a body was cut.

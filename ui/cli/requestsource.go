@@ -77,7 +77,7 @@ func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest
 		return model.FetchRequest{}, false, usage("%s %s: %w", flag, name, err)
 	}
 	for _, note := range slices.Concat(got.Replaced, got.Dropped) {
-		t.app.say("zonedeck: %s", sanitizeLine(note))
+		t.app.say("zonedeck: %s", note)
 	}
 	return got.Request, true, nil
 }

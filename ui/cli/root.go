@@ -41,7 +41,7 @@ func (a *app) printError(err error) {
 		a.tell("zonedeck: interrupted\n")
 		return
 	}
-	a.warn("%s", oneLine(err))
+	a.warn("%s", err)
 	if refused := (*model.ReadOnlyError)(nil); errors.As(err, &refused) {
 		a.tell("To lift that: 'zonedeck profiles edit %s --read-only=false'; to use another profile: --profile NAME.\n", refused.Profile)
 	}

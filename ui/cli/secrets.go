@@ -36,7 +36,7 @@ func listSecrets(ctx context.Context, t *task, _ jsonFlag, _ []string) (printed,
 	for _, s := range states {
 		ref := keystore.Ref(s.Ref)
 		list = append(list, view.Secret{Reference: ref.Label(), Store: ref.Scheme(), UsedBy: s.Uses, State: s.State, Text: s.Text})
-		rows = append(rows, []string{s.State, sanitizeLine(ref.Label()), sanitizeLine(strings.Join(s.Uses, "; "))})
+		rows = append(rows, []string{s.State, ref.Label(), strings.Join(s.Uses, "; ")})
 	}
 	out := printed{object: view.Secrets{Secrets: list}, rows: rows}
 	if len(list) == 0 {

@@ -45,7 +45,7 @@ func (a *app) options(n needs) service.Options {
 // warnOfChange warns the operator of a change while a long command runs.
 func (a *app) warnOfChange(c service.Change) {
 	if c.Text != "" {
-		a.warn("%s", sanitizeLine(c.Text))
+		a.warn("%s", c.Text)
 	}
 }
 
@@ -60,10 +60,10 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 		return sessionError(err)
 	}
 	for _, w := range s.Warnings {
-		a.warn("%s", sanitizeLine(w))
+		a.warn("%s", w)
 	}
 	for _, n := range s.Notices {
-		a.say("zonedeck: %s", sanitizeLine(n))
+		a.say("zonedeck: %s", n)
 	}
 	if s.Implied {
 		a.say("zonedeck: no account is configured: using the embedded emulator with its demo key (zonedeck paths shows where a config file goes)")
@@ -80,7 +80,7 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 	}
 	err = t.explain(ctx, err)
 	if cerr := s.Close(ctx); cerr != nil {
-		a.warn("%s", oneLine(cerr))
+		a.warn("%s", cerr)
 	}
 	return err
 }

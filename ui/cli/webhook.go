@@ -85,7 +85,7 @@ func listen(ctx context.Context, t *task, f listenFlags, _ []string) (printed, e
 	}
 	defer func() {
 		if err := r.Close(); err != nil {
-			t.app.warn("%s", oneLine(err))
+			t.app.warn("%s", err)
 		}
 	}()
 	if err := webhook.Local(address); err != nil {
@@ -103,10 +103,10 @@ func listen(ctx context.Context, t *task, f listenFlags, _ []string) (printed, e
 	}()
 	reading.Go(func() { t.Watch(running, t.app.warnOfChange) })
 	if !d.AsksForJobs() {
-		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, but the jobs of profile %s stay as they are", sanitizeLine(p.Name))
+		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, but the jobs of profile %s stay as they are", p.Name)
 	}
 	t.Jobs.KeepFollowing(running, t.app.warnOfJobs(), func(err error) {
-		t.app.warn("jobs are not followed, but webhooks are received: %s", oneLine(err))
+		t.app.warn("jobs are not followed, but webhooks are received: %s", err)
 	})
 	if ctx.Err() != nil { // a signal is the normal end of a service
 		return printed{}, nil
@@ -117,7 +117,7 @@ func listen(ctx context.Context, t *task, f listenFlags, _ []string) (printed, e
 // warnOfInbox warns of a problem with the inbox's files.
 func (t *task) warnOfInbox() {
 	if notice := t.Inbox.Notice(); notice != "" {
-		t.app.warn("%s", sanitizeLine(notice))
+		t.app.warn("%s", notice)
 	}
 }
 
@@ -170,7 +170,7 @@ func (l *webhookLines) Received(e webhook.Event) {
 		if e.Duplicate {
 			line = fmt.Sprintf("%s  %s  came again (%d times so far)", at, d.ID, d.Times)
 		} else {
-			line += "  " + sanitizeLine(strings.Trim(d.Reason+"; "+d.Outcome, "; "))
+			line += "  " + strings.Trim(d.Reason+"; "+d.Outcome, "; ")
 		}
 		err = l.task.app.printLine(line)
 	}
@@ -270,7 +270,7 @@ func listWebhooks(ctx context.Context, t *task, in *webhook.Inbox, f webhookList
 		}
 		rows = append(rows, []string{
 			string(d.Verdict), d.ID, fmt.Sprintf("×%d", d.Times), cmp.Or(d.Job, "-"), cmp.Or(d.JobState.Label(), "-"), fmt.Sprint(d.Size),
-			d.Last.Local().Format(time.DateTime), cmp.Or(sanitizeLine(d.Remote), "-"), mark,
+			d.Last.Local().Format(time.DateTime), cmp.Or(d.Remote, "-"), mark,
 		})
 	}
 	return printed{rows: rows}, nil
@@ -415,11 +415,11 @@ func replayWebhook(ctx context.Context, t *task, in *webhook.Inbox, f replayFlag
 		return printed{}, fail(exitNetwork, "%w", err)
 	}
 	if len(got.Without) > 0 {
-		t.app.say("zonedeck: sent without %s: their values are not kept", sanitizeLine(strings.Join(got.Without, ", ")))
+		t.app.say("zonedeck: sent without %s: their values are not kept", strings.Join(got.Without, ", "))
 	}
 	out := printed{
 		object:  view.WebhookReplay{ID: d.ID, To: f.To, Status: got.Status, Answer: got.Answer, Bytes: got.Bytes},
-		verdict: sanitizeLine("the receiver answered " + got.AnswerText()),
+		verdict: "the receiver answered " + got.AnswerText(),
 	}
 	if !got.Accepted() {
 		out.code = exitChecksFailed
