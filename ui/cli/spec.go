@@ -100,12 +100,18 @@ func command[F any](a *app, s spec[F]) *cobra.Command {
 			return needs{closed: true}
 		}
 	}
+	var excluding [][]string
 	cmd := &cobra.Command{
 		Use: s.use, Short: s.short, Long: s.long, Aliases: s.aliases, Hidden: s.hidden,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if n := required(); !n.closed {
 				if err := a.options(n).AccountNamed(); err != nil {
 					return err
+				}
+			}
+			for _, pair := range excluding {
+				if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
+					return usage("--%s and --%s exclude each other: leave one out", pair[0], pair[1])
 				}
 			}
 			return usageArgs(s.args)(cmd, args)
@@ -123,12 +129,9 @@ func command[F any](a *app, s spec[F]) *cobra.Command {
 			return a.withSession(cmd.Context(), required(), act)
 		},
 	}
-	excluding := addFlags(cmd, reflect.ValueOf(&f).Elem())
+	excluding = addFlags(cmd, reflect.ValueOf(&f).Elem())
 	for name, help := range s.help {
 		cmd.Flags().Lookup(name).Usage = help
-	}
-	for _, pair := range excluding {
-		cmd.MarkFlagsMutuallyExclusive(pair...)
 	}
 	return cmd
 }
