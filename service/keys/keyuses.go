@@ -44,7 +44,7 @@ func (v Inventory) Radius(ctx context.Context, subjects []radius.Subject, folder
 	recorded := v.Recorded()
 	from := radius.Sources{
 		Current: v.ks.cfg.Profiles.Profile(), Config: file, ProfileKeys: v.Supplied(recorded), Inventory: recorded,
-		Requests: saved.New(v.ks.cfg.Paths.RequestsDir()), Folders: folders, Jobs: v.ks.jobs, Progress: progress, Now: v.ks.cfg.Clock.Machine,
+		Requests: saved.New(v.ks.cfg.Paths.RequestsDir()), Folders: folders, Announcement: v.ks.cfg.Paths.EmulatorFile(), Jobs: v.ks.jobs, Progress: progress, Now: v.ks.cfg.Clock.Machine,
 	}
 	report, ended := radius.Find(ctx, from, subjects)
 	if err != nil {

@@ -147,10 +147,11 @@ type Sources struct {
 	Jobs                   Jobs // nil where there is no ledger
 	// Folders are scanned, within Limits (zero: DefaultLimits). Progress hears of it, on the
 	// caller's goroutine; it may be nil.
-	Folders  []string
-	Limits   Limits
-	Progress func(Progress)
-	Now      func() time.Time
+	Folders      []string
+	Announcement string // the file in which the embedded emulator says where it listens, which is passed over
+	Limits       Limits
+	Progress     func(Progress)
+	Now          func() time.Time
 }
 
 // Report is what was found.

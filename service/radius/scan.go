@@ -53,12 +53,13 @@ type scanner struct {
 	limits Limits
 	// wanted are the subjects by the first 8 bytes of their value's SHA-256; variables those
 	// whose value is in an environment variable, by its name.
-	wanted    map[[8]byte][]int
-	variables map[string][]int
-	git       worktrees
-	filesRead map[string]bool // files that were read
-	count     map[int]int     // places that were found, for each subject
-	links     []string        // symbolic links with the name of a file of settings
+	wanted       map[[8]byte][]int
+	variables    map[string][]int
+	git          worktrees
+	announcement fs.FileInfo
+	filesRead    map[string]bool // files that were read
+	count        map[int]int     // places that were found, for each subject
+	links        []string        // symbolic links with the name of a file of settings
 }
 
 func (f *finder) scan(ctx context.Context) {
@@ -69,6 +70,7 @@ func (f *finder) scan(ctx context.Context) {
 	if s.limits == (Limits{}) {
 		s.limits = DefaultLimits()
 	}
+	s.announcement, _ = os.Stat(f.Announcement) // nil equals no file
 	for i, subject := range f.subjects {
 		s.watch(subject.Fingerprint, i)
 		for _, v := range subject.PreviousValues {
@@ -186,7 +188,7 @@ func (s *scanner) file(root *os.Root, name, full string) error {
 	case err != nil:
 		s.problem("%s was not read: %v", full, cause(err))
 		return nil
-	case !info.Mode().IsRegular():
+	case !info.Mode().IsRegular(), os.SameFile(info, s.announcement):
 		return nil
 	case info.Size() > s.limits.FileSize:
 		head := make([]byte, 8000)
