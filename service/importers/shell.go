@@ -35,7 +35,7 @@ type script struct {
 
 const (
 	notClosed   = "a quote or a bracket is not closed"
-	notBash     = "bash cannot read it: put what holds brackets or other signs of the shell into quotes"
+	notBash     = "bash cannot read it: put what holds brackets or other signs of the shell into quotes, or leave it out"
 	blankBehind = "a blank follows the %c at the end, so that the command ends there: take the blank out"
 	// maxFrames bounds the calls in calls of the parser: some seven for each bracket in a bracket.
 	maxFrames = 4000
