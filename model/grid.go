@@ -401,7 +401,7 @@ func (g Grid) winner() (cell int, reason string) {
 	if priced {
 		price = Dollars(cost) + " per 1000"
 	}
-	figures := fmt.Sprintf("%d of %d ok, median %d ms", c.OK(), len(c.Runs), total.Round(time.Millisecond).Milliseconds())
+	figures := fmt.Sprintf("%d of %d ok, median %d ms", c.OK(), len(c.Runs), total.Milliseconds())
 	switch {
 	case len(fit) == 1:
 		return cell, fmt.Sprintf("the only one that was ok in every run (%s, %s)", figures, price)

@@ -38,6 +38,7 @@ func TestTheWinnerIsTheCheapestThatWasOKInEveryRunThenTheFastest(t *testing.T) {
 		"one failure is out":            {[]Cell{cell(cheap, 10, -10), cell(dear, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
 		"a run is missing":              {[]Cell{cell(cheap, 10), cell(free, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, unpriced)"},
 		"less than a cent":              {[]Cell{cell(Rate{PerGB: 0.001}, 10, 10), cell(dear, 20, 20)}, 0, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 10 ms, <$0.01 per 1000)"},
+		"half a millisecond":            {[]Cell{cell(cheap, 20, 21), cell(dear, 20, 20)}, 0, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $0.50 per 1000)"}, // as in the table
 		"nobody":                        {[]Cell{cell(cheap, 10, -10), cell(dear)}, -1, "no cell was ok in every run"},
 		"a cell that could not be sent": {[]Cell{{Problem: "no native access"}}, -1, "no cell was ok in every run"},
 	} {
