@@ -72,16 +72,16 @@ func New(d Deps) *Model {
 	m := &Model{deps: d, log: newRequestLog()}
 	m.table.Columns = []widget.Column{
 		{Title: "TIME", Width: 8},
-		{Title: "PROFILE", Width: 8, Priority: 2},
-		{Title: "KIND", Width: 5, Priority: 6},
+		{Title: "PROFILE", Width: 8, Priority: 3},
+		{Title: "KIND", Width: 5, Priority: 7},
 		{Title: "CLASS", Width: 19},
 		{Title: "ZONE / KEY", Width: 16, Priority: 1},
-		{Title: "VIA", Width: 6, Priority: 7},
+		{Title: "VIA", Width: 6, Priority: 2},
 		{Title: "KEY", Width: 12, Priority: 8},
 		{Title: "STATUS", Width: 6, Right: true, Priority: 4},
-		{Title: "TOOK", Width: 8, Right: true, Priority: 3},
-		{Title: "COST", Width: 8, Right: true, Priority: 5},
-		{Title: "WHAT", Width: 26, Flex: true},
+		{Title: "TOOK", Width: 8, Right: true, Priority: 5},
+		{Title: "COST", Width: 8, Right: true, Priority: 6},
+		{Title: "WHAT", Width: 24, Flex: true},
 	}
 	m.table.Empty = emptyJournal
 	return m

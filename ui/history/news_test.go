@@ -61,7 +61,7 @@ func TestWhatAnotherProcessDoesIsShownWhileItHappens(t *testing.T) {
 			return append([]model.HistoryEntry{proof, fetch, call}, all[1:]...)
 		})
 		s.After(2 * time.Second)
-		s.Expect("[agent] http://shop.test/", "fetch: ok ", "[rotation] http://lab.test/whoami  Proof for a step.", "by a rotation", "✓ refused as wanted", "fetch · refused as wanted · 401 · by a rotation")
+		s.Expect("[agent] http://shop.tes…", "fetch: ok ", "[rotation] http://lab.test/whoami  Proof for a step.", "by a rotation", "✓ refused as wanted", "fetch · refused as wanted · 401 · by a rotation")
 		s.ExpectNot("under way", "wanted · refused as wanted")
 		s.Press("pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown")
 		s.Expect("/page/105") // no entry is lost between the pages
