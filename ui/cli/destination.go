@@ -26,9 +26,9 @@ type destination struct {
 }
 
 // destination checks the target of -o before anything is sent: a paid response
-// must not be lost.
+// must not be lost. Without a name it is standard output, as by "-".
 func (a *app) destination(name string) (destination, error) {
-	if name == "-" {
+	if name == "" || name == "-" {
 		return a.stdout(), nil
 	}
 	if info, err := os.Stat(name); err == nil && a.isStdout(info) {

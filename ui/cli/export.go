@@ -54,11 +54,9 @@ func exportFetch(ctx context.Context, t *task, f exportFlags, args []string) (pr
 	if err != nil {
 		return printed{}, err
 	}
-	dest := t.app.stdout()
-	if f.Output != "" {
-		if dest, err = t.app.destination(f.Output); err != nil {
-			return printed{}, err
-		}
+	dest, err := t.app.destination(f.Output)
+	if err != nil {
+		return printed{}, err
 	}
 	key, _ := t.Keys.Key(cmp.Or(f.Key, p.Key))
 	s := export.Source{Profile: p, Request: req, Key: key.Secret, Observed: t.observedUse(ctx, p, req)}

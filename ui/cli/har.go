@@ -74,12 +74,9 @@ func har(ctx context.Context, t *task, f harFlags, ids []string) (printed, error
 	if len(ids) == 0 {
 		return printed{}, fail(exitChecksFailed, "the history has no such fetch")
 	}
-	dest := t.app.stdout()
-	var err error
-	if f.Output != "" {
-		if dest, err = t.app.destination(f.Output); err != nil {
-			return printed{}, err
-		}
+	dest, err := t.app.destination(f.Output)
+	if err != nil {
+		return printed{}, err
 	}
 	n := 0
 	write := func(w io.Writer) (err error) {

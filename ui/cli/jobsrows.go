@@ -123,14 +123,12 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 	if err != nil {
 		return err
 	}
-	dest := a.stdout()
-	if f.Output != "" {
-		if dest, err = a.destination(f.Output); err != nil {
-			return err
-		}
-		if dest.fresh = !f.Force; dest.fresh && dest.taken {
-			return usage("-o %s: this file already exists; --force replaces it", f.Output)
-		}
+	dest, err := a.destination(f.Output)
+	if err != nil {
+		return err
+	}
+	if dest.fresh = !f.Force; dest.fresh && dest.taken {
+		return usage("-o %s: this file already exists; --force replaces it", f.Output)
 	}
 	file, err := a.openRows(ctx, name)
 	if err != nil {

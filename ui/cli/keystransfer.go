@@ -150,23 +150,19 @@ func importKeys(ctx context.Context, t *task, f importFlags, args []string) (pri
 	case err != nil:
 		return printed{}, fail(exitState, "%w", err)
 	}
-	text := ""
+	lines := ""
 	for _, part := range []struct {
 		word  string
 		names []string
 	}{{"added", done.Added}, {"changed", done.Changed}, {"left", done.Skipped}} {
 		for _, name := range part.names {
-			text += sanitizeLine(part.word+"  "+name) + "\n"
+			lines += sanitizeLine(part.word+"  "+name) + "\n"
 		}
 	}
 	return printed{
 		object: view.KeysImport{Added: append([]string{}, done.Added...), Changed: append([]string{}, done.Changed...), Skipped: append([]string{}, done.Skipped...)},
-		text:   text, note: importedNote(done),
+		text:   lines, note: fmt.Sprintf("%s added, %d changed, %d left as they are", text.Counted(len(done.Added), "key"), len(done.Changed), len(done.Skipped)),
 	}, nil
-}
-
-func importedNote(done keystore.Imported) string {
-	return fmt.Sprintf("%s added, %d changed, %d left as they are", text.Counted(len(done.Added), "key"), len(done.Changed), len(done.Skipped))
 }
 
 // readKeys reads the source of an import.

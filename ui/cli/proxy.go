@@ -33,7 +33,7 @@ func (t *task) credential(ctx context.Context, f loginFlags) (model.Profile, mod
 		return fail3(usage("--zone is missing: name the zone to use"))
 	}
 	if f.Country != "" && !model.ValidCountry(f.Country) {
-		return fail3(usage("%w", wrongCountry(f.Country)))
+		return fail3(usage("--country %q: write a two-letter code in lower case, like de", f.Country))
 	}
 	if err := model.CheckSession(f.Session); err != nil {
 		return fail3(usage("--session %w", err))

@@ -176,14 +176,12 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 	if err != nil {
 		return err
 	}
-	dest := t.app.stdout()
-	if f.Output != "" {
-		if dest, err = t.app.destination(f.Output); err != nil {
-			return err
-		}
-		if f.JSON && dest.stream != nil {
-			return usage("-o %s and --json both want standard output: name a file, or leave one out", f.Output)
-		}
+	dest, err := t.app.destination(f.Output)
+	if err != nil {
+		return err
+	}
+	if f.JSON && f.Output != "" && dest.stream != nil {
+		return usage("-o %s and --json both want standard output: name a file, or leave one out", f.Output)
 	}
 	dest.visible, req.BodyFile = dest.visible && !f.Raw, dest.file
 	var waiting fetchWait
@@ -278,11 +276,6 @@ func (f askFlags) draft(target string) fetch.Draft {
 		URL: target, Format: model.Format(f.Format), Method: f.Method, Body: f.Body, Country: f.Country, Key: f.Key,
 		Required: f.Required, Timeout: f.Timeout.d, Retries: f.Retries, Options: f.Options.Options,
 	}}
-}
-
-// wrongCountry is the error for a country that is not a code.
-func wrongCountry(country string) error {
-	return fmt.Errorf("--country %q: write a two-letter code in lower case, like de", country)
 }
 
 // reportFetch writes the body and the verdict.
