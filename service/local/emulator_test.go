@@ -162,7 +162,6 @@ func TestAnEmulatorThatDoesNotEndIsLeft(t *testing.T) {
 	t.Parallel()
 	var hangs atomic.Bool
 	release := make(chan struct{})
-	defer close(release)
 	e := New(home(t), func(string) string { return "127.0.0.1:0" }, func() time.Time {
 		if hangs.Load() {
 			<-release
@@ -170,6 +169,11 @@ func TestAnEmulatorThatDoesNotEndIsLeft(t *testing.T) {
 		return time.Now()
 	}, slog.New(slog.DiscardHandler)).WithPatience(time.Minute)
 	ensured(t, e)
+	server := e.server
+	defer func() {
+		close(release)
+		noerr.Want(t, server.Shutdown(context.WithoutCancel(t.Context()))) // before its folder goes
+	}()
 	hangs.Store(true)
 	ended := make(chan error, 1)
 	go func() { ended <- e.Close(context.WithoutCancel(t.Context())) }()
