@@ -96,18 +96,12 @@ func Output(path string) (file string, err error) {
 // descriptor is the number under which this process has open what a path names, as by the shell's 3>FILE.
 func descriptor(path string) (fd int, open bool) {
 	path, _ = filepath.Abs(path)
-	switch path {
-	case "/dev/stdout":
-		return 1, true
-	case "/dev/stderr":
-		return 2, true
+	if path == "/dev/stdout" || path == "/dev/stderr" {
+		path, _ = os.Readlink(path)
 	}
-	number, listed := strings.CutPrefix(path, "/dev/fd/")
-	if !listed {
-		number, listed = strings.CutPrefix(path, "/proc/self/fd/")
-	}
-	fd, err := strconv.Atoi(number)
-	return fd, listed && err == nil
+	fd, err := strconv.Atoi(filepath.Base(path))
+	folder := filepath.Dir(path)
+	return fd, err == nil && (folder == "/dev/fd" || folder == "/proc/self/fd")
 }
 
 // OpenAppend opens what Output accepts, to add to its end.
