@@ -36,15 +36,18 @@ func Faults() []error {
 	return []error{ErrReadOnly, ErrLocked, ErrCorrupt, ErrFull, errTooNew, ErrTooOld}
 }
 
-// Fault wraps an error of a statement. If the file is damaged, it leaves a note
+// Fault wraps an error of a statement; nil stays nil. If the file is damaged, it leaves a note
 // next to it, and the next Open checks the whole file.
 func (db *DB) Fault(doing string, err error) error {
 	err = Classify(err)
 	if errors.Is(err, ErrCorrupt) {
 		db.markSuspect()
-		return fmt.Errorf("%s: %w; the next start checks the whole file", doing, err)
+		err = fmt.Errorf("%w; the next start checks the whole file", err)
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", doing, err)
+	}
+	return err
 }
 
 // Classify wraps an error of SQLite or the system with the typed one, if any.
@@ -77,11 +80,7 @@ func Classify(err error) error {
 
 // markSuspect leaves a note for the next Open. If it cannot, nothing is worse
 // than before.
-func (db *DB) markSuspect() {
-	if f, err := os.OpenFile(suspectPath(db.path), os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
-		_ = f.Close()
-	}
-}
+func (db *DB) markSuspect() { _ = os.WriteFile(suspectPath(db.path), nil, 0o600) }
 
 // liftSuspicion removes the note, if there is one.
 func liftSuspicion(path string) error {

@@ -49,14 +49,14 @@ func Open(ctx context.Context, path string, o Options) (*DB, *Damage, error) {
 // openOrReplace attaches the file, or replaces it if it is damaged. Whoever replaces it holds a lock until the new file
 // is filled. Two processes may find the damage at once: one of them replaces it, and the other then checks again.
 func openOrReplace(ctx context.Context, path string, o Options) (*DB, *Damage, error) {
-	if err := prepare(path); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, nil, Classify(err)
 	}
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
 	defer func() { _ = lock.Close() }()
-	waiting, cancel := context.WithTimeout(ctx, o.Busy)
-	defer cancel()
 	take := func(try func(context.Context, time.Duration) (bool, error)) error {
+		waiting, cancel := context.WithTimeout(ctx, o.Busy)
+		defer cancel()
 		_, err := try(waiting, 20*time.Millisecond)
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("%w, which may be putting it aside: try again later (%w)", ErrLocked, err)
@@ -72,8 +72,8 @@ func openOrReplace(ctx context.Context, path string, o Options) (*DB, *Damage, e
 	if !errors.Is(err, ErrCorrupt) {
 		return db, nil, err
 	}
-	if err := errors.Join(lock.Unlock(), take(lock.TryLockContext), prepare(path)); err != nil {
-		return nil, nil, Classify(err)
+	if err := errors.Join(lock.Unlock(), take(lock.TryLockContext)); err != nil {
+		return nil, nil, err
 	}
 	return replace(ctx, path, o)
 }
@@ -95,22 +95,17 @@ func attachPatiently(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 }
 
-// prepare makes the folder and the file with the right modes, because SQLite would
-// use the umask. If they cannot be written, it fails early.
-func prepare(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// attach opens the file's connections and migrates its tables. Its error is
-// classified.
+// attach opens the file's connections and migrates its tables. It makes a missing file
+// with the right mode, because SQLite would use the umask, and fails early if the file
+// cannot be written. Its error is classified.
 func attach(ctx context.Context, path string, o Options) (*DB, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return nil, Classify(err)
+	}
 	synchronous := "synchronous(NORMAL)"
 	if o.Synced {
 		synchronous = "synchronous(FULL)"
@@ -215,27 +210,26 @@ func (db *DB) pool() *sql.DB { return cmp.Or(db.w, db.r) }
 
 // version is the schema of the file: 0 for a new file, at most the newest known.
 func (db *DB) version(ctx context.Context) (version int, err error) {
-	if err := db.pool().QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	var missing []string
+	if err = db.pool().QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err == nil {
+		missing, err = db.missing(ctx)
+	}
+	if err != nil {
 		return 0, db.o.classify(err)
 	}
-	if version != db.o.newest() && len(db.o.Checked) > 0 {
-		if lacking, others, err := db.o.compareSchema(ctx, db.pool()); err == nil && len(lacking)+len(others) == 0 {
-			return 0, fmt.Errorf("%w: its schema number is %d", ErrCorrupt, version)
-		}
+	newest, misread := db.o.newest(), version < 0
+	if version != newest && len(db.o.Checked) > 0 {
+		lacking, others, err := db.o.compareSchema(ctx, db.pool())
+		misread = misread || err == nil && len(lacking)+len(others) == 0
 	}
 	switch {
-	case version < 0:
+	case misread:
 		return 0, fmt.Errorf("%w: its schema number is %d", ErrCorrupt, version)
-	case version > db.o.newest():
-		return 0, fmt.Errorf("%w: it has schema %d, this program knows up to %d", errTooNew, version, db.o.newest())
+	case version > newest:
+		return 0, fmt.Errorf("%w: it has schema %d, this program knows up to %d", errTooNew, version, newest)
 	case version > 0 && version < db.o.Oldest:
 		return 0, fmt.Errorf("%w: it has schema %d, this program knows %d and later", ErrTooOld, version, db.o.Oldest)
-	}
-	missing, err := db.missing(ctx)
-	switch {
-	case err != nil:
-		return 0, db.o.classify(err)
-	case version == db.o.newest() && len(missing) > 0:
+	case version == newest && len(missing) > 0:
 		return 0, fmt.Errorf("%w: the table %s is missing", ErrCorrupt, strings.Join(missing, " and the table "))
 	case version == 0 && len(missing) < len(db.o.Tables): // as after sqlite3's .dump and .recover
 		return 0, fmt.Errorf("%w: it has tables but no schema number", ErrCorrupt)
@@ -282,9 +276,6 @@ func replace(ctx context.Context, path string, o Options) (*DB, *Damage, error) 
 	kept, err := setAside(path, o.Now())
 	if err != nil {
 		return nil, nil, err
-	}
-	if err := prepare(path); err != nil {
-		return nil, nil, Classify(err)
 	}
 	if db, err = attach(ctx, path, o); err != nil {
 		return nil, nil, err

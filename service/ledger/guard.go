@@ -65,8 +65,7 @@ func refuseSame(ctx context.Context, tx *sql.Tx, job model.Job, digest string, g
 	if guard == nil {
 		return nil
 	}
-	var same *SameError
-	err := database.Each(ctx, tx, "SELECT n, state FROM jobs WHERE "+sameJobs+" ORDER BY n",
+	return database.Each(ctx, tx, "SELECT n, state FROM jobs WHERE "+sameJobs+" ORDER BY n DESC",
 		[]any{digest, database.Micros(job.Created.Add(-guard.Within)), job.Repeats}, func(row database.Scanner) error {
 			var n int64
 			var state model.JobState
@@ -74,12 +73,8 @@ func refuseSame(ctx context.Context, tx *sql.Tx, job model.Job, digest string, g
 				return err
 			}
 			if id := jobID(n); !slices.Contains(guard.Known, id) {
-				same = &SameError{Job: id, State: state}
+				return &SameError{Job: id, State: state}
 			}
 			return nil
 		})
-	if err == nil && same != nil {
-		return same
-	}
-	return err
 }

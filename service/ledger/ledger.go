@@ -39,18 +39,26 @@ type requests struct {
 	bytes int64
 }
 
-func keptRequests() requests { return requests{5000, 256 << 20} }
-
 // maxNumber is the highest job number in a line of the log. A column has 32 bits,
 // which leaves twenty times as many numbers for later jobs.
 const maxNumber = 100_000_000
 
-// jobColumns are what scanJob reads, sealColumns what a row's sum covers.
 const (
-	jobValues   = `snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault, sha256, account, repeats, hook, hook_due, asked`
-	jobColumns  = "n, " + jobValues
-	sealColumns = jobColumns + ", digest, owner"
+	// changeColumns are what a change writes, jobColumns what scanJob reads, and sealColumns what a row's sum covers.
+	changeColumns = `snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault, sha256, account, repeats, hook, hook_due`
+	jobColumns    = "n, " + changeColumns + ", asked"
+	sealColumns   = jobColumns + ", digest, owner"
 )
+
+// ErrSettled says that a job's outcome is already known.
+var ErrSettled = errors.New("the outcome of the job is already known")
+
+// TakenError says that another job of the ledger has the identifier.
+type TakenError struct{ Snapshot, Job string }
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("%s is already job %s of the ledger", e.Snapshot, e.Job)
+}
 
 // Ledger is an open ledger.
 type Ledger struct {
@@ -172,6 +180,32 @@ func (l *Ledger) logAccepted(n int64, snapshot string, at time.Time) error {
 	return nil
 }
 
+// Claim gives a job that may have started its identifier at the service, and makes the job accepted.
+// When Claim returns, the identifier is in the log and in the ledger. If another job of the ledger has
+// it, the error is a *TakenError; for a job in another state it is ErrSettled.
+func (l *Ledger) Claim(ctx context.Context, id, snapshot string) (model.Job, error) {
+	at := l.now()
+	return l.changeIn(ctx, id, func(ctx context.Context, tx *sql.Tx, n int64, job *model.Job) (string, error) {
+		if job.State != model.JobMayHave || job.Snapshot != "" {
+			return "", ErrSettled
+		}
+		var other int64
+		switch err := tx.QueryRowContext(ctx, "SELECT n FROM jobs WHERE snapshot = $1 ORDER BY n DESC LIMIT 1", snapshot).Scan(&other); {
+		case err == nil:
+			return "", &TakenError{Snapshot: snapshot, Job: jobID(other)}
+		case !errors.Is(err, sql.ErrNoRows):
+			return "", err
+		}
+		// Within the transaction nobody else writes. If it then fails, the next Open accepts the job
+		// from the log.
+		if err := l.logAccepted(n, snapshot, at); err != nil {
+			return "", err
+		}
+		accept(job, logged{snapshot: snapshot, at: at})
+		return "snapshot " + snapshot + ", which the service answered for", nil
+	})
+}
+
 func (l *Ledger) log(records ...record) error { return appendLog(logPath(l.Path()), records...) }
 
 func begunRecord(n int64, job model.Job, digest string) record {
@@ -237,9 +271,8 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 	}
 	var job model.Job
 	err = l.db.Write(ctx, "writing job "+id+" to the ledger", func(ctx context.Context, tx *sql.Tx) error {
-		var digest, owner string
 		var err error
-		job, err = scanJob(tx.QueryRowContext(ctx, "SELECT "+sealColumns+" FROM jobs WHERE n = $1", n), &digest, &owner)
+		job, err = scanJob(tx.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE n = $1", n))
 		if err != nil {
 			return err
 		}
@@ -254,7 +287,7 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 		if job.State != before || step != "" {
 			steps = []string{step}
 		}
-		if err := put(ctx, tx, updateJob, n, job, digest, owner, steps...); err != nil {
+		if err := put(ctx, tx, changeJob, n, job, "", "", steps...); err != nil {
 			return err
 		}
 		job, err = withSteps(ctx, tx, job)
@@ -267,21 +300,27 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 }
 
 const (
-	insertJob = "INSERT INTO jobs (" + sealColumns + ") VALUES "
-	updateJob = "UPDATE jobs SET (" + jobValues + ", digest, owner) = "
+	insertJob  = "INSERT INTO jobs (" + sealColumns + ") VALUES "
+	changeJob  = "UPDATE jobs SET (" + changeColumns + ") = "
+	restoreJob = "UPDATE jobs SET (" + changeColumns + ", asked, digest, owner) = "
 )
 
-// put writes a job's row by one of the two statements, and steps that it takes now, and seals both.
+// put writes a job's row by one of the statements, and steps that it takes now, and seals both. A change leaves digest,
+// owner and what the job asked for as they are, because a later build may have written more there.
 func put(ctx context.Context, tx *sql.Tx, statement string, n int64, job model.Job, digest, owner string, steps ...string) error {
 	values := []any{
 		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
-		database.Micros(job.Updated), faultText(&job.Fault), job.SHA256, rowsText(&job.Rows), job.Repeats,
-		job.WebhookToken, database.Micros(job.WebhookDue), askedText(&job.Request), digest, owner,
+		database.Micros(job.Updated), asJSON(&job.Fault), job.SHA256, asJSON(&job.Rows), job.Repeats,
+		job.WebhookToken, database.Micros(job.WebhookDue), asJSON(&job.Request), digest, owner,
 	}
-	if statement == insertJob {
+	switch statement {
+	case insertJob:
 		statement += database.Places(1, len(values))
-	} else {
+	case changeJob:
+		values = values[:strings.Count(changeColumns, ",")+2]
+		fallthrough
+	default:
 		statement += database.Places(2, len(values)) + " WHERE n = $1"
 	}
 	if _, err := tx.ExecContext(ctx, statement, values...); err != nil {
@@ -337,11 +376,9 @@ func insertStep(ctx context.Context, tx *sql.Tx, n int64, s model.JobStep) error
 func jobID(n int64) string { return "job-" + strconv.FormatInt(n, 10) }
 
 func parseJobID(id string) (int64, error) {
-	digits, ok := strings.CutPrefix(id, "job-")
-	if ok {
-		if n, err := strconv.ParseInt(digits, 10, 32); err == nil && n > 0 && jobID(n) == id { // the column has 32 bits
-			return n, nil
-		}
+	n, err := strconv.ParseInt(strings.TrimPrefix(id, "job-"), 10, 32) // the column has 32 bits
+	if err != nil || n <= 0 || jobID(n) != id {
+		return 0, fmt.Errorf("job %q: %w", id, database.ErrNotFound)
 	}
-	return 0, fmt.Errorf("job %q: %w", id, database.ErrNotFound)
+	return n, nil
 }

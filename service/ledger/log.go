@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -35,9 +35,6 @@ const (
 	begun    = "begun"
 	accepted = "accepted"
 )
-
-// maxRecord bounds a line of the log.
-const maxRecord = 64 << 10
 
 // logPath is the log of the ledger at path.
 func logPath(path string) string { return path + ".log" }
@@ -83,27 +80,21 @@ type span struct {
 
 // readLog reads the log. A missing log is empty. damaged are the lines that cannot be read.
 func readLog(path string) (jobs map[int64]logged, damaged []span, err error) {
-	f, err := textfile.Open(path)
+	text, err := textfile.ReadBounded(path, math.MaxInt64-1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		jobs, damaged = parseLog(text)
 	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	jobs, damaged = parseLog(text)
-	return jobs, damaged, nil
+	return jobs, damaged, err
 }
 
 func parseLog(text []byte) (jobs map[int64]logged, damaged []span) {
 	jobs = map[int64]logged{}
 	at := 0
 	for line := range bytes.Lines(text) {
-		if text := bytes.TrimSpace(line); len(text) > 0 && (len(line) > maxRecord || !intact(text) || !applyLine(jobs, text)) {
+		if text := bytes.TrimSpace(line); len(text) > 0 && (!intact(text) || !applyLine(jobs, text)) {
 			whole := bytes.TrimSuffix(line, []byte("\n"))
 			damaged = append(damaged, span{at, len(whole), len(whole) == len(line)})
 		}

@@ -26,71 +26,67 @@ import (
 // A ledger that cannot be written is opened for reading (see Frozen). The errors
 // are those of database.Open.
 func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, notice string, err error) {
-	files := fingerprint(path)
+	files, checked := fingerprint(path), tables
 	verified, err := os.ReadFile(verifiedPath(path))
-	unchanged := err == nil && files != "" && string(verified) == files
-	l, notice, err = attach(ctx, path, now, unchanged, files == "")
-	if errors.Is(err, database.ErrCorrupt) {
-		l, notice, err = attach(ctx, path, now, false, false) // which reads the whole file now
+	switch {
+	case files == "": // it may be large
+		checked = tables[:len(tables)-1] // not what jobs asked for
+	case err == nil && string(verified) == files:
+		checked = nil
 	}
-	if err == nil && notice == "" && !unchanged && files != "" && l.Frozen() == nil {
+	l, notice, err = attach(ctx, path, now, checked)
+	if err == nil && notice == "" && len(checked) == len(tables) && l.Frozen() == nil {
 		_ = textfile.Write(verifiedPath(path), []byte(files)) // without it the next Open takes longer
 	}
 	return l, notice, err
 }
 
-// attach opens the ledger. Of files that are unchanged since nothing was wrong with them nothing is compared.
-func attach(ctx context.Context, path string, now func() time.Time, unchanged, large bool) (l *Ledger, notice string, err error) {
+var tables = []string{"jobs", "job_steps", "marks", "job_sums", "job_requests"}
+
+// attach opens the ledger, checks some tables, and compares it with its log. If none is to be checked, it is as it was
+// when nothing was wrong with it.
+func attach(ctx context.Context, path string, now func() time.Time, checked []string) (l *Ledger, notice string, err error) {
 	carried := 0
 	o := database.Options{
-		Name: "ledger", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"jobs", "job_steps", "marks", "job_sums", "job_requests"}, Now: now, Busy: database.Busy, Synced: true, Readable: true,
+		Name: "ledger", Migrations: migrations[:], Oldest: oldestSchema, Tables: tables, Checked: checked, Now: now, Busy: database.Busy, Synced: true, Readable: true,
 		Replaced: func(ctx context.Context, fresh *database.DB, kept string) {
 			carried = newLedger(fresh, now).salvage(ctx, kept)
 		},
-	}
-	if !unchanged {
-		o.Checked = o.Tables
-		if large {
-			o.Checked = o.Checked[:4] // not what jobs asked for
-		}
 	}
 	db, damage, err := database.Open(ctx, path, o)
 	if err != nil {
 		return nil, "", err
 	}
 	l = newLedger(db, now)
-	var notes []string
 	switch {
 	case damage == nil:
 	case l.Frozen() != nil:
-		notes = append(notes, fmt.Sprintf("The ledger %s is damaged (%v). It was not repaired, because it cannot be written.", db.Path(), damage.Err))
+		notice = fmt.Sprintf("The ledger %s is damaged (%v). It was not repaired, because it cannot be written.", db.Path(), damage.Err)
 	case damage.SavedAs == "":
-		notes = append(notes, fmt.Sprintf("The schema of the ledger %s was damaged (%v). It was written anew, and no job is lost.", db.Path(), damage.Err))
+		notice = fmt.Sprintf("The schema of the ledger %s was damaged (%v). It was written anew, and no job is lost.", db.Path(), damage.Err)
 	default:
-		notes = append(notes, fmt.Sprintf("The ledger %s was damaged (%v). It is kept as %s. Carried over from it: %s.",
-			db.Path(), damage.Err, damage.SavedAs, counted(carried, "job", "jobs")))
+		notice = fmt.Sprintf("The ledger %s was damaged (%v). It is kept as %s. Carried over from it: %s.",
+			db.Path(), damage.Err, damage.SavedAs, counted(carried, "job"))
 	}
-	if !unchanged || damage != nil {
+	if checked != nil || damage != nil {
 		note, err := l.reconcile(ctx)
 		if err != nil {
 			return nil, "", errors.Join(fmt.Errorf("comparing the ledger %s with its log: %w", path, err), l.Close())
 		}
-		if note != "" {
-			notes = append(notes, note)
-		}
+		notice = strings.TrimSpace(notice + " " + note)
 	}
-	return l, strings.Join(notes, " "), nil
+	return l, notice, nil
 }
 
 func newLedger(db *database.DB, now func() time.Time) *Ledger {
-	return &Ledger{&files{db: db, keep: keptRequests()}, now}
+	return &Ledger{&files{db: db, keep: requests{5000, 256 << 20}}, now}
 }
 
-func counted(n int, one, many string) string {
+func counted(n int, what string) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // verifiedPath is a file with the fingerprint of a ledger that nothing was wrong with.
@@ -125,39 +121,32 @@ func fingerprint(path string) string {
 func (l *Ledger) salvage(ctx context.Context, kept string) (jobs int) {
 	old := database.Peek(kept)
 	defer func() { _ = old.Close() }() // it was only read
-	number := int64(-1)
-	_ = old.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&number) // an error is the damage, here and below
+	var number int64
+	_ = old.QueryRowContext(ctx, "SELECT number FROM marks WHERE number BETWEEN 0 AND $1", maxNumber).Scan(&number) // an error is the damage, here and below
 	err := l.db.Write(ctx, "carrying rows over", func(ctx context.Context, tx *sql.Tx) error {
-		rows := map[string]int{}
 		for table, columns := range map[string]string{
 			"jobs": sealColumns, "job_steps": "job, seq, at, state, text", "job_sums": "job, job_row, steps", "job_requests": "job, request",
 		} {
 			n := strings.Count(columns, ",") + 1
+			insert := "INSERT INTO " + table + " (" + columns + ") VALUES " + database.Places(1, n) + " ON CONFLICT DO NOTHING"
 			for _, order := range []string{"ASC", "DESC"} {
 				_ = database.Each(ctx, old, "SELECT "+columns+" FROM "+table+" ORDER BY 1 "+order, nil, func(row database.Scanner) error {
 					read, err := values(row, n)
 					if err == nil {
-						if done, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+database.Places(1, n)+" ON CONFLICT DO NOTHING", read...); err == nil {
-							n, _ := done.RowsAffected() // the driver knows it
-							rows[table] += int(n)
-						}
+						_, _ = tx.ExecContext(ctx, insert, read...)
 					}
 					return err
 				})
 			}
 		}
-		jobs = rows["jobs"]
-		// A job that was not carried over is then in the log or reported as lost.
-		if rows["job_sums"] > 0 && number > 0 && number <= maxNumber {
-			_, _ = tx.ExecContext(ctx, "INSERT INTO job_sums VALUES ($1, $2, 0) ON CONFLICT DO NOTHING", number, lostJob)
+		// A job that was not carried over is then in the log or reported as lost. Without any sum, the jobs are yet to get theirs.
+		const sealed = "EXISTS (SELECT 1 FROM job_sums)"
+		_, _ = tx.ExecContext(ctx, "INSERT INTO job_sums SELECT $1, $2, 0 WHERE $1 > 0 AND "+sealed+" ON CONFLICT DO NOTHING", number, lostJob)
+		_, err := tx.ExecContext(ctx, "UPDATE marks SET logged = iif("+sealed+", 0, logged), number = coalesce(nullif($1, 0), (SELECT max(job) FROM job_sums WHERE job <= $2), 0)", number, maxNumber)
+		if err != nil {
+			return err
 		}
-		mark := "UPDATE marks SET number = $1" // and the jobs are yet to get their sums
-		if rows["job_sums"] > 0 {
-			mark = "UPDATE marks SET logged = 0, number = (SELECT max(job) FROM job_sums WHERE job <= $1)"
-			number = maxNumber
-		}
-		_, err := tx.ExecContext(ctx, mark, max(number, 0))
-		return err
+		return tx.QueryRowContext(ctx, "SELECT count(*) FROM jobs").Scan(&jobs)
 	})
 	if err != nil {
 		return 0

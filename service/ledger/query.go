@@ -3,8 +3,11 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -15,43 +18,39 @@ import (
 // Job finds a job, with its steps, by the console's identifier or else by the
 // service's.
 func (l *Ledger) Job(ctx context.Context, id string) (model.Job, error) {
-	n, err := parseJobID(id)
-	if err != nil {
-		return l.OfSnapshot(ctx, id)
+	if n, err := parseJobID(id); err == nil {
+		return l.newest(ctx, id, "n", n)
 	}
-	return l.read(ctx, id, l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE n = $1", n))
+	return l.OfSnapshot(ctx, id)
 }
 
 // OfSnapshot finds the newest job with the service's identifier id, with its steps.
 func (l *Ledger) OfSnapshot(ctx context.Context, id string) (model.Job, error) {
-	if id == "" {
-		return model.Job{}, fmt.Errorf("reading job %s: %w", id, database.ErrNotFound)
-	}
-	return l.read(ctx, id, l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE snapshot = $1 ORDER BY n DESC LIMIT 1", id))
-}
-
-func (l *Ledger) read(ctx context.Context, id string, row *sql.Row) (model.Job, error) {
-	doing := "reading job " + id
-	job, err := scanJob(row)
-	if errors.Is(err, database.ErrNotFound) {
-		return model.Job{}, fmt.Errorf("job %s: %w", id, err)
-	}
-	if err != nil {
-		return model.Job{}, l.db.Fault(doing, err)
-	}
-	if job, err = withSteps(ctx, l.db, job); err != nil {
-		return model.Job{}, l.db.Fault(doing, err)
-	}
-	return job, nil
+	return l.newest(ctx, id, "snapshot", id)
 }
 
 // JobOfToken finds the newest job whose webhook goes to the address with that token. If there is none, the
 // error wraps database.ErrNotFound.
 func (l *Ledger) JobOfToken(ctx context.Context, token string) (model.Job, error) {
-	if token == "" {
-		return model.Job{}, fmt.Errorf("job of a webhook: %w", database.ErrNotFound)
+	return l.newest(ctx, "of a webhook", "hook", token)
+}
+
+// newest finds the newest job with a value in a column, with its steps. id is what errors call it.
+func (l *Ledger) newest(ctx context.Context, id, column string, value any) (model.Job, error) {
+	job, err := model.Job{}, database.ErrNotFound
+	if value != "" {
+		job, err = scanJob(l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE "+column+" = $1 ORDER BY n DESC LIMIT 1", value))
 	}
-	return l.read(ctx, "of a webhook", l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE hook = $1 ORDER BY n DESC LIMIT 1", token))
+	if errors.Is(err, database.ErrNotFound) {
+		return model.Job{}, fmt.Errorf("job %s: %w", id, err)
+	}
+	if err == nil {
+		job, err = withSteps(ctx, l.db, job)
+	}
+	if err != nil {
+		return model.Job{}, l.db.Fault("reading job "+id, err)
+	}
+	return job, nil
 }
 
 // Request returns the request that Begin got with a job. If it is not kept, the error wraps
@@ -67,30 +66,21 @@ func (l *Ledger) Request(ctx context.Context, id string) ([]byte, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("what job %s asked for: %w", id, database.ErrNotFound)
 	}
-	if err != nil {
-		return nil, l.db.Fault("reading what job "+id+" asked for", err)
-	}
-	return request, nil
+	return request, l.db.Fault("reading what job "+id+" asked for", err)
 }
 
 // EachRequest calls take with the request of each job that has one, newest first, until take returns an error.
 func (l *Ledger) EachRequest(ctx context.Context, take func(id string, state model.JobState, request []byte) error) error {
-	var refused error
 	err := database.Each(ctx, l.db, "SELECT n, state, request FROM job_requests JOIN jobs ON n = job ORDER BY n DESC", nil, func(row database.Scanner) error {
 		var n int64
 		var state model.JobState
 		var request []byte
-		err := row.Scan(&n, &state, &request)
-		if err == nil {
-			refused = take(jobID(n), state, request)
-			err = refused
+		if err := row.Scan(&n, &state, &request); err != nil {
+			return err
 		}
-		return err
+		return take(jobID(n), state, request)
 	})
-	if err != nil && refused == nil {
-		return l.db.Fault("reading what jobs asked for", err)
-	}
-	return err
+	return l.db.Fault("reading what jobs asked for", err)
 }
 
 // EachBegun calls take with the jobs of a profile and a data set, begun since a time, that may have cost
@@ -108,10 +98,7 @@ func (l *Ledger) EachBegun(ctx context.Context, profile, dataset string, since t
 			}
 			return err
 		})
-	if err != nil {
-		return l.db.Fault("looking for inputs that were launched", err)
-	}
-	return nil
+	return l.db.Fault("looking for inputs that were launched", err)
 }
 
 // Jobs returns the newest jobs of the ledger, newest first, each with its steps, and
@@ -209,11 +196,8 @@ func (l *Ledger) Owing(ctx context.Context, now time.Time) ([]string, error) {
 			out = append(out, profile)
 			return err
 		})
-	if err != nil {
-		return nil, l.db.Fault("looking for profiles with jobs in flight", err)
-	}
 	slices.Sort(out) // a database server sorts by its locale
-	return out, nil
+	return out, l.db.Fault("looking for profiles with jobs in flight", err)
 }
 
 // FieldsDue returns the jobs of a profile with results whose fields are yet to be examined, newest first.
@@ -313,11 +297,8 @@ func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 		&n, &job.Snapshot, &job.Profile, &job.Dataset, &job.KeyName, &job.State, &job.Wire, &job.Status, &job.Detail,
 		&job.Inputs, &job.Done, &job.Records, &job.Bytes, &job.File,
 		database.Time(&job.Created), database.Time(&job.Accepted), database.Time(&job.Updated),
-		faultText(&job.Fault),
-		&job.SHA256,
-		rowsText(&job.Rows),
-		&job.Repeats, &job.WebhookToken, database.Time(&job.WebhookDue),
-		askedText(&job.Request),
+		asJSON(&job.Fault), &job.SHA256, asJSON(&job.Rows),
+		&job.Repeats, &job.WebhookToken, database.Time(&job.WebhookDue), asJSON(&job.Request),
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return model.Job{}, database.ErrNotFound
@@ -327,4 +308,29 @@ func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 		return job, fmt.Errorf("%s: %w", job.ID, err)
 	}
 	return job, nil
+}
+
+// jsonText reads and writes a value as a column of JSON, "" for its zero value.
+type jsonText[T any] struct{ value *T }
+
+func asJSON[T any](value *T) jsonText[T] { return jsonText[T]{value} }
+
+// Value implements driver.Valuer.
+func (j jsonText[T]) Value() (driver.Value, error) {
+	if reflect.ValueOf(*j.value).IsZero() {
+		return "", nil
+	}
+	text, err := json.Marshal(*j.value)
+	return string(text), err
+}
+
+// Scan implements sql.Scanner.
+func (j jsonText[T]) Scan(from any) error {
+	var value T
+	text, ok := from.(string)
+	if !ok || text != "" && json.Unmarshal([]byte(text), &value) != nil {
+		return fmt.Errorf("%w: %T cannot be read", database.ErrCorrupt, value)
+	}
+	*j.value = value
+	return nil
 }

@@ -3,8 +3,11 @@ package ledger
 import (
 	"context"
 	"errors"
-	"time"
+	"io/fs"
+	"os"
+	"slices"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -15,7 +18,7 @@ import (
 // again). Recover leaves jobs of live processes alone. It returns the jobs it changed.
 func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	const doing = "settling what a dead process left behind"
-	if frozen := l.Frozen(); frozen != nil {
+	if l.Frozen() != nil {
 		return nil, nil //nolint:nilerr // a ledger that cannot be written settles nothing, and the console has said so
 	}
 	var dead []int64 // jobs whose owners are
@@ -41,14 +44,22 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	var settled []model.Job
 	for _, n := range dead {
 		job, err := l.Change(ctx, jobID(n), func(job *model.Job) (string, error) {
-			if e := entries[n]; e.snapshot != "" && job.State == model.JobSending {
+			switch e := entries[n]; {
+			case job.State == model.JobSending && e.snapshot != "":
 				accept(job, e)
 				return acceptedText(e), nil
+			case job.State == model.JobSending:
+				job.State, job.Fault = model.JobMayHave, model.TriggerUnseen(l.now())
+				job.Detail = "the console ended while the request was on its way; it is not sent again by itself"
+			case job.State == model.JobIntent:
+				job.State, job.Detail = model.JobNotSent, "the console ended before anything was sent"
+			default: // another process was quicker
+				return "", ErrSettled
 			}
-			return settle(job, l.now())
+			return job.Detail, nil
 		})
 		if errors.Is(err, ErrSettled) {
-			continue // another process was quicker
+			continue
 		}
 		if err != nil {
 			return settled, err
@@ -58,17 +69,40 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	return settled, nil
 }
 
-func settle(job *model.Job, now time.Time) (string, error) {
-	switch job.State {
-	case model.JobIntent:
-		job.State = model.JobNotSent
-		job.Detail = "the console ended before anything was sent"
-	case model.JobSending:
-		job.State = model.JobMayHave
-		job.Detail = "the console ended while the request was on its way; it is not sent again by itself"
-		job.Fault = model.TriggerUnseen(now)
-	default:
-		return "", ErrSettled
+// ownersDir has the signs of life: a process that begins a job gives one first.
+func (l *Ledger) ownersDir() string { return l.Path() + ".owners" }
+
+// takeOwner returns this ledger's name as an owner of jobs, after giving a sign of life.
+func (l *Ledger) takeOwner() (string, error) {
+	l.ownerMu.Lock()
+	defer l.ownerMu.Unlock()
+	if l.owner == nil {
+		sign, err := textfile.NewSign(l.ownersDir())
+		if err != nil {
+			return "", database.Classify(err)
+		}
+		l.owner = sign
 	}
-	return job.Detail, nil
+	return l.owner.Name(), nil
+}
+
+// releaseOwner gives up the sign of life. Jobs still in sending then have no live
+// owner, which is right: the process that waited for them ends.
+func (l *Ledger) releaseOwner() {
+	l.ownerMu.Lock()
+	defer l.ownerMu.Unlock()
+	if l.owner != nil {
+		l.owner.Release()
+		l.owner = nil
+	}
+}
+
+// ownerAlive reports whether the process that owns a job is alive. In doubt it is: a job is never
+// settled on a guess.
+func (l *Ledger) ownerAlive(token string) bool { return textfile.Alive(l.ownersDir(), token) }
+
+// anyAlive reports whether a process that may be adding a line to the log is alive.
+func (l *Ledger) anyAlive() bool {
+	signs, err := os.ReadDir(l.ownersDir())
+	return err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(signs, func(s fs.DirEntry) bool { return l.ownerAlive(s.Name()) })
 }

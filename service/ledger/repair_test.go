@@ -170,23 +170,22 @@ func TestOnlyTheLinesThatTheLogLacksAreWritten(t *testing.T) {
 // longLog makes a log whose last line has neither an end nor a place.
 func longLog(t *testing.T, path string) {
 	t.Helper()
-	line := strings.Repeat("x", 2*maxRecord+1)
+	line := strings.Repeat("x", 200_000)
 	noerr.Must(t, os.WriteFile(path, []byte(`{"job":1,"event":"begun"}`+"\n"+line), 0o600))
 }
 
 func TestWhatALineOfTheLogMayBe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db.log")
 	for line, want := range map[string]int{
-		`{"job":1,"event":"begun"}`:                                                1,
-		fmt.Sprintf(`{"job":%d,"event":"begun"}`, maxNumber):                       1,
-		fmt.Sprintf(`{"job":%d,"event":"begun"}`, maxNumber+1):                     0,
-		`{"job":0,"event":"begun"}`:                                                0,
-		`{"event":"begun"}`:                                                        0,
-		`{"job":1,"event":"accepted","snapshot":"s"}`:                              1,
-		`{"job":1,"event":"accepted"}`:                                             0,
-		`{"job":1,"event":"ready","snapshot":"s"}`:                                 0,
-		`{"job":1,"event":"begun"`:                                                 0,
-		`{"job":1,"event":"begun","key":"` + strings.Repeat("k", maxRecord) + `"}`: 0,
+		`{"job":1,"event":"begun"}`:                            1,
+		fmt.Sprintf(`{"job":%d,"event":"begun"}`, maxNumber):   1,
+		fmt.Sprintf(`{"job":%d,"event":"begun"}`, maxNumber+1): 0,
+		`{"job":0,"event":"begun"}`:                            0,
+		`{"event":"begun"}`:                                    0,
+		`{"job":1,"event":"accepted","snapshot":"s"}`:          1,
+		`{"job":1,"event":"accepted"}`:                         0,
+		`{"job":1,"event":"ready","snapshot":"s"}`:             0,
+		`{"job":1,"event":"begun"`:                             0,
 	} {
 		noerr.Must(t, os.WriteFile(path, []byte(line+"\n"), 0o600))
 		jobs, damaged, err := readLog(path)
