@@ -26,14 +26,7 @@ type Partial struct {
 // folder must exist. While another writer has it open, the error wraps ErrLocked.
 func OpenPartial(path string) (*Partial, error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	p, err := openPartial(root, filepath.Base(path))
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	return p, nil
+	return inFolder(root, err, filepath.Base(path), openPartial)
 }
 
 func openPartial(root *os.Root, name string) (*Partial, error) {

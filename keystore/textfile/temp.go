@@ -31,14 +31,18 @@ var tempName = regexp.MustCompile(`^\.(.+)` + regexp.QuoteMeta(tempWord) + `[A-Z
 // NewTemp makes the temporary file for path. Its folder must exist.
 func NewTemp(path string) (*Temp, error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
+	return inFolder(root, err, filepath.Base(path), newTemp)
+}
+
+// inFolder opens a file in a folder that was opened, unless with an error, for this file alone.
+func inFolder[F any](folder *os.Root, err error, name string, open func(*os.Root, string) (F, error)) (file F, _ error) {
 	if err != nil {
-		return nil, err
+		return file, err
 	}
-	t, err := newTemp(root, filepath.Base(path))
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
+	if file, err = open(folder, name); err != nil {
+		err = errors.Join(err, folder.Close())
 	}
-	return t, nil
+	return file, err
 }
 
 // newTemp makes a temporary file in root. The Temp closes root when it ends. The file is

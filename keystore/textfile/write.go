@@ -152,12 +152,9 @@ func WriteNew(path string, fill func(io.Writer) error) error {
 // name is replaced itself: nothing outside root is written.
 func WriteIn(root *os.Root, name string, b []byte) error {
 	dir, err := root.OpenRoot(".")
+	t, err := inFolder(dir, err, name, newTemp)
 	if err != nil {
 		return err
-	}
-	t, err := newTemp(dir, name)
-	if err != nil {
-		return errors.Join(err, dir.Close())
 	}
 	return replace(t, copyOf(b))
 }
