@@ -71,6 +71,8 @@ type files struct {
 	db   *database.DB
 	keep requests
 
+	waits bool // since Open, for what a living process was writing
+
 	ownerMu sync.Mutex
 	owner   *textfile.Sign // of this process, since its first job
 }

@@ -136,7 +136,6 @@ func TestWhatIsBeingWrittenIsLeftAlone(t *testing.T) {
 	}
 	noerr.Must(t, l.Close())
 	living.releaseOwner()
-	_ = os.Remove(verifiedPath(path)) // the server's tests have none
 	l, notice, jobs = reopen(t, path)
 	if !strings.HasSuffix(notice, "kept as far as it can be read: 1 job (job-2). Unreadable in the ledger's log "+logPath(path)+": 1 line.") || jobs["job-2"].State != model.JobIntent {
 		t.Errorf("after its end: %q, %+v", notice, jobs["job-2"])

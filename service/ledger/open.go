@@ -35,7 +35,7 @@ func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, no
 		checked = nil
 	}
 	l, notice, err = attach(ctx, path, now, checked)
-	if err == nil && notice == "" && len(checked) == len(tables) && l.Frozen() == nil {
+	if err == nil && notice == "" && len(checked) == len(tables) && !l.waits && l.Frozen() == nil {
 		_ = textfile.Write(verifiedPath(path), []byte(files)) // without it the next Open takes longer
 	}
 	return l, notice, err

@@ -82,7 +82,7 @@ func (l *Ledger) compare(ctx context.Context, q database.Queryer) (comparison, e
 		c.jobs.at(n).log = e
 	}
 	for _, s := range damaged {
-		if !s.open || !l.anyAlive() { // else its writer may not be through
+		if !s.open || !l.waitsFor(l.anyAlive()) { // else its writer may not be through
 			c.damaged = append(c.damaged, s)
 			c.add(unreadable, 0)
 		}
@@ -99,6 +99,12 @@ func (l *Ledger) compare(ctx context.Context, q database.Queryer) (comparison, e
 	return c, err
 }
 
+// waitsFor remembers that something is left to a living process, so that the next Open looks at it again.
+func (l *Ledger) waitsFor(alive bool) bool {
+	l.waits = l.waits || alive
+	return alive
+}
+
 func (c *comparison) add(f finding, n int64) { c.found[f] = append(c.found[f], n) }
 
 // judge decides about a job and its lines.
@@ -109,7 +115,7 @@ func (l *Ledger) judge(c *comparison, n int64, k *known) {
 	}
 	if k.row && (found == nothing || found == kept) {
 		lines := k.lacking(n)
-		if waits := k.job.Snapshot == "" && k.log.snapshot != ""; (waits || len(lines) > 0) && l.ownerAlive(k.owner) {
+		if waits := k.job.Snapshot == "" && k.log.snapshot != ""; (waits || len(lines) > 0) && l.waitsFor(l.ownerAlive(k.owner)) {
 			lines = nil
 		} else if waits && k.readable {
 			found = identified
@@ -135,7 +141,7 @@ func (l *Ledger) judgeRow(c *comparison, n int64, k *known) finding {
 		return nothing
 	case k.row && (k.agrees() || k.sealed != nil && k.sealed.row == k.actual.row):
 		return kept // an earlier build that is still running writes rows without sums
-	case k.row && (k.job.State == model.JobIntent || k.job.State == model.JobSending) && l.ownerAlive(k.owner):
+	case k.row && (k.job.State == model.JobIntent || k.job.State == model.JobSending) && l.waitsFor(l.ownerAlive(k.owner)):
 		return nothing // it is being written
 	case k.log.known():
 		return restored
