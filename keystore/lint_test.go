@@ -251,7 +251,7 @@ func TestADayThatHasBegunIsCounted(t *testing.T) {
 }
 
 func TestWhatWasSeenOfAKeyIsLinted(t *testing.T) {
-	fetches := KeyUsage{Fetches: []string{"profile acme", "saved request daily"}}
+	fetches := KeyUsage{Fetches: []string{"profile acme"}}
 	for name, c := range map[string]struct {
 		level    model.Level
 		duty     model.Duty
@@ -259,8 +259,8 @@ func TestWhatWasSeenOfAKeyIsLinted(t *testing.T) {
 		want     []string
 		evidence string
 	}{
-		"FINANCE that fetches":      {model.LevelFinance, model.DutyHuman, fetches, []string{"error finance-fetches"}, "level FINANCE, duty human, used by profile acme, saved request daily"},
-		"LIMIT that fetches":        {model.LevelLimit, model.DutyHuman, fetches, []string{"warn limit-beyond-part"}, "level LIMIT, duty human, used by profile acme, saved request daily"},
+		"FINANCE that fetches":      {model.LevelFinance, model.DutyHuman, fetches, []string{"error finance-fetches"}, "level FINANCE, duty human, used by profile acme"},
+		"LIMIT that fetches":        {model.LevelLimit, model.DutyHuman, fetches, []string{"warn limit-beyond-part"}, "level LIMIT, duty human, used by profile acme"},
 		"USER that fetches":         {model.LevelUser, model.DutyHuman, fetches, nil, ""},
 		"a person's ADMIN in a job": {model.LevelAdmin, model.DutyHuman, KeyUsage{Automated: []string{"job-3 (running)"}}, []string{"error admin-automated"}, "level ADMIN, duty human, used by job-3 (running)"},
 		"a person's ADMIN":          {model.LevelAdmin, model.DutyHuman, fetches, nil, ""},
@@ -269,7 +269,7 @@ func TestWhatWasSeenOfAKeyIsLinted(t *testing.T) {
 		k := goodKey()
 		k.Level, k.Duty = c.level, c.duty
 		got := Checks{Now: func(model.Key) time.Time { return today }, Usage: func(model.Key) KeyUsage { return c.seen }}.Lint([]model.Key{k})
-		if !slices.Equal(found(got), c.want) || len(got) > 0 && got[0].Evidence != c.evidence {
+		if !slices.Equal(found(got), c.want) || len(got) > 0 && (got[0].Evidence != c.evidence || got[0].Fix == "") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -165,7 +165,7 @@ func (p RotationPlan) References() (before, after string) {
 // be a file name is changed into one; different names give different references.
 func RefNamed(scheme, name string) string {
 	clean := strings.Map(func(r rune) rune {
-		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
 			return r
 		}
 		return '_'

@@ -65,6 +65,18 @@ func TestNoStepIsDoneBeforeAnEarlierOne(t *testing.T) {
 	})
 }
 
+func TestTheProofOfAStepIsOneLine(t *testing.T) {
+	for want, s := range map[string]RotationStep{
+		"status 200 in 41ms, accepted": {Status: 200, Duration: 41 * time.Millisecond, Note: "accepted"},
+		"status 401 in 900µs":          {Status: 401, Duration: 900 * time.Microsecond},
+		"read in its log":              {Note: "read in its log", Duration: time.Second},
+	} {
+		if got := s.Proof(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestARecordWithProofsHoldsNoValue(t *testing.T) {
 	p := proven(RotateByNewKey)
 	fresh := NewSecret("the-new-value-9876")

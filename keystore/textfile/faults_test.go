@@ -44,7 +44,7 @@ func TestTheNamesThatATableMayHave(t *testing.T) {
 		"garden.x": {"rooms", "title"}, "rooms.kitchen.garden.x": {"doors", "size", "warm"},
 		"rooms.kitchen.size.x": nil, "rooms.kitchen.size.x.y": nil, "title.x": nil,
 	} {
-		if got := fields(whole, strings.Split(path, ".")); !slices.Equal(got, want) {
+		if got := siblings(whole, strings.Split(path, ".")); !slices.Equal(got, want) || (got == nil) != (want == nil) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}

@@ -98,7 +98,7 @@ func (d Doc) unknown(t reflect.Type) error {
 		}
 		there, seen := shapes[p.shape]
 		if !seen {
-			there = known(t, strings.Split(p.shape, sep))
+			there = siblings(t, strings.Split(p.shape, sep)) == nil
 			shapes[p.shape] = there
 		}
 		// A dotted key gives several places at one offset: report the longest.
@@ -111,20 +111,17 @@ func (d Doc) unknown(t reflect.Type) error {
 		return nil
 	}
 	path := strings.Split(first, sep)
-	for n := len(path) - 1; n > 0 && index(path[n]) && !known(t, path[:n]); n-- { // an element of an unknown list
+	for n := len(path) - 1; n > 0 && index(path[n]) && siblings(t, path[:n]) != nil; n-- { // an element of an unknown list
 		path = path[:n]
 	}
-	expected := ""
-	if known := fields(t, path); len(known) > 0 {
-		expected = "one of " + strings.Join(known, ", ")
-	}
-	return d.Fault(first, fmt.Sprintf("unknown field %q", last(path)), expected)
+	return d.Fault(first, fmt.Sprintf("unknown field %q", last(path)), "one of "+strings.Join(siblings(t, path), ", "))
 }
 
 func index(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// known reports whether type t has a field at path.
-func known(t reflect.Type, path []string) bool {
+// siblings lists the fields that type t has in place of the first part of path that it lacks. It is nil if t has a
+// field at path.
+func siblings(t reflect.Type, path []string) []string {
 	for _, part := range path {
 		switch t = pointee(t); t.Kind() {
 		case reflect.Map, reflect.Slice:
@@ -132,14 +129,14 @@ func known(t reflect.Type, path []string) bool {
 		case reflect.Struct:
 			f, ok := fieldNamed(t, part)
 			if !ok {
-				return false
+				return fieldNames(t)
 			}
 			t = f.Type
 		default:
-			return true // the library has already refused a table in place of a plain value
+			return nil // the library has already refused a table in place of a plain value
 		}
 	}
-	return true
+	return nil
 }
 
 func lineOfBadUTF8(b []byte) int {
@@ -221,28 +218,6 @@ func kindInWords(target string) string {
 	}
 }
 
-// fields lists the field names that t allows in the table around path.
-func fields(t reflect.Type, path []string) []string {
-	for _, part := range path[:len(path)-1] {
-		switch t = pointee(t); t.Kind() {
-		case reflect.Map, reflect.Slice:
-			t = t.Elem()
-		case reflect.Struct:
-			f, ok := fieldNamed(t, part)
-			if !ok {
-				return names(t) // an unknown table: list its siblings
-			}
-			t = f.Type
-		default:
-			return nil
-		}
-	}
-	if t = pointee(t); t.Kind() != reflect.Struct {
-		return nil
-	}
-	return names(t)
-}
-
 func pointee(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -259,8 +234,8 @@ func fieldNamed(t reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-func names(t reflect.Type) []string {
-	var out []string
+func fieldNames(t reflect.Type) []string {
+	out := []string{} // not nil: see siblings
 	for f := range t.Fields() {
 		if tag, _, _ := strings.Cut(f.Tag.Get("toml"), ","); tag != "" && tag != "-" {
 			out = append(out, tag)
