@@ -60,6 +60,9 @@ func TestAProfileThatBecameReadOnlyMeanwhileIsNotSaved(t *testing.T) {
 	if _, err := saveProfile(t, s, profiles.Draft{Profile: colored, Before: &opened}, nil); !errors.Is(err, model.ErrReadOnly) {
 		t.Errorf("%v", err)
 	}
+	if _, err := s.Profiles.Removal("acme"); !errors.Is(err, model.ErrReadOnly) {
+		t.Errorf("its removal is asked about: %v", err)
+	}
 	if _, err := saveProfile(t, s, profiles.Draft{Profile: colored, Before: &locked}, nil); err != nil {
 		t.Errorf("switched off: %v", err)
 	}

@@ -223,6 +223,17 @@ func TestWhatAToolRepeatsOfTheKeyIsMasked(t *testing.T) {
 	}
 }
 
+// A tool takes the address of a page: without one, there is nothing to compare it by.
+func TestAComparisonHasTheToolWhereThereIsAPage(t *testing.T) {
+	p, _ := agentProfile(t, tools(nil))
+	for url, want := range map[string]bool{"http://lab.test/ok": true, "": false} {
+		g := noerr.Try(newFetcher(t, p).Plan(t.Context(), model.Preset{}, model.FetchRequest{URL: url})).Must(t)
+		if has := slices.ContainsFunc(g.Cells, func(c model.Cell) bool { return c.Via == model.ViaAgent }); has != want {
+			t.Errorf("of %q: %+v", url, g.Cells)
+		}
+	}
+}
+
 func TestTheToolsAreListedWithTheirFields(t *testing.T) {
 	p, _ := agentProfile(t, tools(nil))
 	list, d, err := newFetcher(t, p).Tools(t.Context(), "")

@@ -216,9 +216,9 @@ func TestOneCellIsStoppedAndCatchesUp(t *testing.T) {
 	if err != nil || got.Cells[0].Problem != "cancelled: what was sent may have been billed" || got.Cells[0].CutOff != 1 || got.Cells[1].Problem != plan.Cells[1].Problem {
 		t.Fatalf("%+v, %v", got.Cells, err)
 	}
-	id := got.ID
+	begun := got
 	got, err = ft.Compare(t.Context(), got, nil)
-	if err != nil || got.Cells[0].Problem != "" || got.Cells[0].OK() != 1 || got.ID != id {
+	if err != nil || got.Cells[0].Problem != "" || got.Cells[0].OK() != 1 || got.ID != begun.ID || begun.Started.IsZero() || !got.Started.Equal(begun.Started) {
 		t.Errorf("%+v, %v", got.Cells, err)
 	}
 }

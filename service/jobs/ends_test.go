@@ -171,7 +171,11 @@ func TestADownloadEndsWithTheContextWhileItWorksOnTheDisk(t *testing.T) {
 		cancel()
 	}
 	s.seen()
-	job, err := cl.Download(t.Context(), "job-1", to, nil)
+	job, err := cl.Download(t.Context(), "job-1", to, func(p Progress) {
+		if p.Done > p.Bytes {
+			t.Errorf("%s: %d of %d bytes", p.Doing, p.Done, p.Bytes)
+		}
+	})
 	if asked := s.seen(); err != nil || asked != "" || job.Rows.Returned != 6 {
 		t.Errorf("asked for %q, %+v, %v", asked, job.Rows, err)
 	}

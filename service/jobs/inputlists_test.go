@@ -52,6 +52,9 @@ func TestASavedListIsReadAsItWasSaved(t *testing.T) {
 		if err := saveList(s, name); err == nil {
 			t.Errorf("%q names a list", name)
 		}
+		if err := s.check(Report{draft: Draft{SaveList: name}}); name != "" && !errors.Is(err, model.ErrRequest) {
+			t.Errorf("%q is found only when the job has begun: %v", name, err)
+		}
 	}
 }
 

@@ -229,13 +229,13 @@ type wrapped struct {
 func (w *wrapped) Read(p []byte) (int, error) {
 	n, err := w.Envelope.Read(p)
 	var row *rows.RecordsError
-	switch {
+	switch { // no row comes with an error
 	case errors.Is(err, io.EOF):
-		return n, w.endOfResult()
+		return 0, w.endOfResult()
 	case err == io.ErrUnexpectedEOF: //nolint:errorlint // a reader's error that wraps it says more
-		return n, w.result.brokeOff(err)
+		return 0, w.result.brokeOff(err)
 	case errors.As(err, &row):
-		return n, unusable("is not an object with rows: %s", row.Error())
+		return 0, unusable("is not an object with rows: %s", row.Error())
 	}
 	return n, err
 }

@@ -247,7 +247,7 @@ func (rn *Runner) JobOfWebhook(ctx context.Context, news model.WebhookNews) (mod
 	return job, ledgerFault(err)
 }
 
-// noteHook records that a webhook came, once for each webhook, and ends the wait.
+// noteWebhook records that a webhook came, once for each webhook, and ends the wait.
 func (rn *Runner) noteWebhook(ctx context.Context, job model.Job, news model.WebhookNews) (model.Job, error) {
 	step := fmt.Sprintf("webhook %s came (%s)", news.ID, news.How)
 	if slices.ContainsFunc(job.Steps, func(s model.JobStep) bool { return s.Text == step }) {
@@ -259,7 +259,7 @@ func (rn *Runner) noteWebhook(ctx context.Context, job model.Job, news model.Web
 	})
 }
 
-// settleByHook gives a job that may have started the identifier that a webhook to its own address
+// settleByWebhook gives a job that may have started the identifier that a webhook to its own address
 // names, unless something speaks against it.
 func (rn *Runner) settleByWebhook(ctx context.Context, job model.Job, news model.WebhookNews) (model.Job, string, error) {
 	if news.Snapshot == "" {

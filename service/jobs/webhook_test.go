@@ -145,7 +145,10 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.
 	}; !slices.Equal(steps[len(steps)-2:], want) {
 		t.Errorf("%q", steps)
 	}
-	// One that comes in time settles it.
+	// One that names no identifier shows that it started. One that comes in time and names it settles the job.
+	if open, said, err := rn.HandleWebhook(t.Context(), model.WebhookNews{ID: "hook-0", Token: testToken}); err != nil || open.State != model.JobMayHave || !strings.HasPrefix(said, "the job did start") {
+		t.Errorf("%+v, %q, %v", open, said, err)
+	}
 	noerr.Must(t, noerr.From(rn.Settler().AwaitWebhook(t.Context(), job.ID)))
 	settled, said, err := rn.HandleWebhook(context.WithoutCancel(t.Context()), model.WebhookNews{ID: "hook-1", Token: testToken, Snapshot: "sd_1"})
 	if err != nil || settled.State != model.JobReady || !settled.WebhookDue.IsZero() || !strings.Contains(said, "answered for sd_1") {

@@ -10,6 +10,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/config"
 )
 
 func TestAValueIsRecordedBesideTheCallThatUsesIt(t *testing.T) {
@@ -42,6 +43,26 @@ func TestAValueThatARotationHoldsIsNotRecorded(t *testing.T) {
 	noerr.Must(t, a.close(t))
 	if now, _ := a.Inventory.Get("other"); now.Fingerprint != "" {
 		t.Errorf("the rotation's new value was recorded: %+v", now)
+	}
+}
+
+// The environment may give a value that only a rotation under way shows to be a key's.
+func TestTheEnvironmentsKeyIsKnownByARotationUnderWay(t *testing.T) {
+	a := newServices(t)
+	value := keystore.NewSecret("the-new-value-0123456789")
+	a.env[config.EnvKey] = value.Reveal()
+	plan := noerr.Try(keystore.PlanRotation(a.key(t, "acme"), keystore.RotateByNewKey, nil, a.Now()).RecordNewValue(value, "file:new")).Must(t)
+	noerr.Must(t, a.rotations().Start(t.Context(), plan))
+	level := func() model.Level {
+		a.lookForKeyOf(t.Context(), a.Inventory.List())
+		return a.key(t, config.EnvKey).Level
+	}
+	if got := level(); got != model.LevelUser {
+		t.Errorf("its level is %q, want that of acme", got)
+	}
+	noerr.Must(t, noerr.From(a.rotations().Update(t.Context(), plan.ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(a.Now()) })))
+	if got := level(); got != model.LevelUnknown {
+		t.Errorf("after the rotation its level is %q", got)
 	}
 }
 

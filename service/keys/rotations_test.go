@@ -260,6 +260,10 @@ func TestWhereARotationSendsAKeyIsJudgedBeforeItBegins(t *testing.T) {
 	if _, err := b.engine().Reach(p, nil); !errors.Is(err, ErrOtherAccount) {
 		t.Errorf("a command: %v", err)
 	}
+	p.Users[1].Profile = "ccc"
+	if _, err := a.engine().Reach(p, nil); !errors.Is(err, config.ErrNoSuchProfile) {
+		t.Errorf("a profile that is not there: %v", err)
+	}
 	p.NewFingerprint = "made already"
 	if open, err := b.engine().Reach(p, nil); err != nil || open != nil {
 		t.Errorf("once a key is made: %+v, %v", open, err)

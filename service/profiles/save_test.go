@@ -183,23 +183,28 @@ func TestAnEditedAccountKeepsWhatWasNotTouched(t *testing.T) {
 
 func TestOnlyWhatBelongsToTheProfileGoesWithIt(t *testing.T) {
 	for name, want := range map[string]struct {
-		withKey, withSecrets, shared bool
-		left                         []string
-		stays                        []string // references that nothing names any more
+		withKey, withSecrets bool
+		beside               string // what shares the key or its value: a profile or a key
+		left                 []string
+		stays                []string // references that nothing names any more
 	}{
-		"the profile alone":         {false, false, false, []string{"config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}, []string{"file:acme-zone-z1"}},
-		"with its key":              {true, false, false, []string{"config.toml", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}, []string{"file:acme-zone-z1", "file:acme-etl"}},
-		"with its secrets":          {false, true, false, []string{"config.toml", "key etl", "secrets/acme-etl.age"}, nil},
-		"with everything":           {true, true, false, []string{"config.toml"}, nil},
-		"beside one that shares it": {true, true, true, []string{"config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}, nil},
+		"the profile alone":         {false, false, "", []string{"config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}, []string{"file:acme-zone-z1"}},
+		"with its key":              {true, false, "", []string{"config.toml", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}, []string{"file:acme-zone-z1", "file:acme-etl"}},
+		"with its secrets":          {false, true, "", []string{"config.toml", "key etl", "secrets/acme-etl.age"}, nil},
+		"with everything":           {true, true, "", []string{"config.toml"}, nil},
+		"beside one that shares it": {true, true, "profile", []string{"config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}, nil},
+		"beside a key of its value": {true, true, "key", []string{"config.toml", "key same", "secrets/acme-etl.age"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := newPlace(t)
 			noerr.Must(t, noerr.From(save(t.Context(), at.files, draft())))
-			if want.shared {
+			switch want.beside {
+			case "profile":
 				other := draft().Profile
 				other.Name = "staging"
 				noerr.Must(t, config.AddProfile(t.Context(), at.Config, other))
+			case "key":
+				noerr.Must(t, at.inventory.Add(t.Context(), model.Key{Name: "same", Secret: "file:acme-etl"}))
 			}
 			r, err := whatGoes(at.files, "acme", at.inventory.List())
 			noerr.Must(t, err)
