@@ -129,8 +129,19 @@ func TestAProductsJobIsNeverDoubled(t *testing.T) {
 	}
 }
 
+// The rows of a product's job name no input, so that they say nothing against it.
 func TestAProductsJobIsTakenByTheIdentifierThatAPersonGives(t *testing.T) {
-	rn, asked := script(t, text(502, `<html>`), text(200, `{"status":"processing"}`))
+	for answer, want := range map[string]model.JobState{
+		`{"status":"processing"}`: model.JobRunning,
+		`{"status":"done","results":[{"title":"x","link":"http://lab.test/1"}]}`: model.JobReady,
+	} {
+		t.Run(string(want), func(t *testing.T) { takenByItsIdentifier(t, answer, want) })
+	}
+}
+
+func takenByItsIdentifier(t *testing.T, answer string, want model.JobState) {
+	t.Helper()
+	rn, asked := script(t, text(502, `<html>`), text(200, answer))
 	rn.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
 		t.Error("the list of data sets was asked for")
 		return nil, 0, nil
@@ -139,7 +150,7 @@ func TestAProductsJobIsTakenByTheIdentifierThatAPersonGives(t *testing.T) {
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	if job, err = rn.Settler().Claim(t.Context(), job.ID, "t-1", false); err != nil || job.State != model.JobRunning || job.Snapshot != "t-1" || asked.Load() != 2 {
+	if job, err = rn.Settler().Claim(t.Context(), job.ID, "t-1", false); err != nil || job.State != want || job.Snapshot != "t-1" || asked.Load() != 2 {
 		t.Fatalf("%+v, %v after %d calls", job, err, asked.Load())
 	}
 	if i := slices.IndexFunc(job.Steps, func(s model.JobStep) bool { return s.Text == "snapshot t-1, which the service answered for" }); i < 0 {

@@ -508,7 +508,7 @@ func (st Settler) Claim(ctx context.Context, id, snapshot string, sure bool) (mo
 	}
 	if !sure {
 		against := againstInputs(job, progress.Inputs)
-		if against == "" && progress.State.HasResult() {
+		if _, product := call.d.ProductOf(job.Dataset); against == "" && !product && progress.State.HasResult() {
 			var c Candidate
 			if err := call.weighRows(ctx, &c, progress.State); err != nil {
 				return job, err
