@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -21,9 +22,15 @@ import (
 )
 
 // told is a timeline in memory.
-type told struct{ departed, lines []model.HistoryEntry }
+type told struct {
+	departed, lines []model.HistoryEntry
+	full            error // why nothing departs
+}
 
 func (t *told) Depart(_ string, a model.HistoryEntry) (func(), error) {
+	if t.full != nil {
+		return func() {}, t.full
+	}
 	t.departed = append(t.departed, a)
 	return func() { t.departed = t.departed[:len(t.departed)-1] }, nil
 }
@@ -293,6 +300,12 @@ func TestAPreviewIsWrittenDownBeforeItIsSent(t *testing.T) {
 	}
 	if len(before) != 1 || before[0].Kind != model.HistoryJob || before[0].Text != "the preview of deep_lookup, which may be billed, " || before[0].At != timeline.lines[0].At {
 		t.Errorf("%+v", before)
+	}
+	// It is asked for all the same when that cannot be written, and the log has the reason.
+	var log strings.Builder
+	timeline.full, rn.cfg.Log = errors.New("the disk is full"), slog.New(slog.NewTextHandler(&log, nil))
+	if _, err := rn.PreviewJob(t.Context(), lookup); err == nil || asked.Load() != 2 || !strings.Contains(log.String(), "the disk is full") {
+		t.Errorf("%v after %d calls; the log: %s", err, asked.Load(), log.String())
 	}
 }
 
