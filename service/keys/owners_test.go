@@ -21,6 +21,12 @@ func TestAKeyOfAnotherAccountIsSentOnlyWhenConfirmed(t *testing.T) {
 	if len(said) != 1 || !strings.HasPrefix(said["acme"], "profile aaa (http://") {
 		t.Errorf("the views are told %q", said)
 	}
+	for _, kind := range []CallerKind{Person, Agent} { // an agent has no flags
+		a.as(Caller{Kind: kind})
+		if err := a.Owners().Refuse(a.inUse.Profile(), a.key(t, "acme")); err == nil || strings.Contains(err.Error(), "--profile") != (kind == Person) {
+			t.Errorf("caller %v is told: %v", kind, err)
+		}
+	}
 	a.Owners().Confirm("acme")
 	if _, err := a.fetcher.Fetch(t.Context(), r, nil); err != nil || len(a.seen["B"]) != 1 {
 		t.Errorf("%v; the services were sent %q", err, a.seen)
