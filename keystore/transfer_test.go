@@ -2,6 +2,7 @@ package keystore
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -253,6 +254,11 @@ func TestTheKeysOfEnvFilesBecomeReferences(t *testing.T) {
 		if k.Name != want.name || k.Secret != "env:"+strings.TrimSuffix(want.name, " 4bzz") || k.Fingerprint != NewSecret(want.value).Fingerprint() || strings.Contains(fmt.Sprintf("%+v", k), want.value) {
 			t.Errorf("%+v", k)
 		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := ReadEnv(ctx, dir, []string{"_API_KEY"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
 	}
 }
 
