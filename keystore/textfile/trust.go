@@ -17,8 +17,8 @@ const maxLinks = 40
 // Trusted refuses a file or a folder that somebody besides the user and root may have put there or changed, with an
 // *UntrustedError. It judges the file, each link that its last name leads through, and the folder that holds each of
 // them; the folders above are not judged. What is in a sticky folder, such as /tmp, is its owner's alone, whoever may
-// write there; and so is what is in a file system that is mounted read-only, as a ConfigMap is. A missing file is trusted; what cannot be looked at is left to whoever opens it. Windows has no such modes:
-// everything is trusted there.
+// write there; and so is what is in a file system that is mounted read-only, as a ConfigMap is. A missing file is
+// trusted; what cannot be looked at is left to whoever opens it. Windows has no such modes: everything is trusted there.
 func Trusted(path string) error { return trusted(path, os.Geteuid(), system{}) }
 
 // TrustedSecret is Trusted for a file that must not be a link either.

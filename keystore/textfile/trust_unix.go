@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,24 +43,29 @@ func (system) readOnly(path string) bool {
 	return errors.Is(syscall.Access(path, writing), syscall.EROFS)
 }
 
-// ownGroup reports whether a group has no member besides the user and root. Where no password file has the user, it
-// is the process's first one.
+// ownGroup reports whether a group has no member besides the user and root. None is known to be so for a user that
+// /etc/passwd does not have: a directory keeps its groups as well, and those of macOS are everybody's.
 func (system) ownGroup(gid, uid int) bool {
-	account, err := user.LookupId(strconv.Itoa(uid))
-	if err != nil {
-		return gid == os.Getegid()
-	}
 	accounts, err := os.ReadFile("/etc/passwd")
 	groups, gerr := os.ReadFile("/etc/group")
-	return err == nil && gerr == nil && onlyMember(account.Username, strconv.Itoa(gid), string(accounts), string(groups))
+	return err == nil && gerr == nil && onlyMember(strconv.Itoa(uid), strconv.Itoa(gid), string(accounts), string(groups))
 }
 
 // onlyMember reports whether a group has a user as its only member besides root, by the texts of passwd(5) and
 // group(5).
-func onlyMember(name, gid, accounts, groups string) (member bool) {
+func onlyMember(uid, gid, accounts, groups string) (member bool) {
+	names := []string{"root"}
+	for line := range strings.Lines(accounts) {
+		if f := strings.Split(line, ":"); len(f) > 3 && f[2] == uid {
+			names = append(names, f[0])
+		}
+	}
+	if len(names) == 1 {
+		return false
+	}
 	for line := range strings.Lines(accounts) {
 		if f := strings.Split(line, ":"); len(f) > 3 && f[3] == gid {
-			if f[0] != name && f[0] != "root" {
+			if !slices.Contains(names, f[0]) {
 				return false
 			}
 			member = true
@@ -72,7 +77,7 @@ func onlyMember(name, gid, accounts, groups string) (member bool) {
 			continue
 		}
 		for one := range strings.SplitSeq(f[3], ",") {
-			if one != name && one != "root" {
+			if !slices.Contains(names, one) {
 				return false
 			}
 			member = true

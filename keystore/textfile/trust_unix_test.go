@@ -125,10 +125,17 @@ func TestASecretIsNoLink(t *testing.T) {
 
 func TestAGroupIsTheUsersOwn(t *testing.T) {
 	accounts := "root:x:0:0::/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\nbob:x:1001:2000::/home/bob:/bin/sh\n"
-	groups := "ada:x:1000:\nalone:x:1500:ada\nboth:x:1600:ada,bob\nbobs:x:2000:ada\nempty:x:2100:\n"
-	for gid, want := range map[string]bool{"0": true, "1000": true, "1500": true, "1600": false, "2000": false, "2100": false, "9": false} {
-		if got := onlyMember("ada", gid, accounts, groups); got != want {
-			t.Errorf("the group %s: %t", gid, got)
+	groups := "staff:*:20:root\nada:x:1000:\nalone:x:1500:ada\nboth:x:1600:ada,bob\nbobs:x:2000:ada\nempty:x:2100:\n"
+	for ids, want := range map[string]bool{
+		"1000 0": true, "1000 1000": true, "1000 1500": true, "1000 1600": false, "1000 2000": false, "1000 2100": false, "1000 9": false,
+		"0 0": true, "501 20": false, "501 0": false, // a user of a directory
+	} {
+		uid, gid, _ := strings.Cut(ids, " ")
+		if got := onlyMember(uid, gid, accounts, groups); got != want {
+			t.Errorf("the group %s for the user %s: %t", gid, uid, got)
 		}
+	}
+	if (system{}).ownGroup(os.Getegid(), 4_000_000_000) {
+		t.Error("this process's group counts as that of a user whom nobody knows")
 	}
 }

@@ -66,19 +66,21 @@ func (p Paths) HomeKnown() error {
 
 // Trusted refuses paths without a home folder, and any of the program's own files
 // and folders that others may have written, with a *textfile.UntrustedError. Load judges
-// the configuration, and whoever reads a secret or a saved request that.
+// the configuration, and whoever reads a secret, a saved request or a webhook's body that:
+// there may be too many to look at each at every start.
 func (p Paths) Trusted() error {
 	if err := p.HomeKnown(); err != nil {
 		return err
 	}
 	places := []string{
-		p.RulesFile(), p.ContractsDir(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.RequestsDir(), p.ListsDir(), p.InboxDir(),
-		p.DownloadsDir(), p.EmulatorDir(), p.EmulatorFile(), p.EmulatorLog(), p.FiltersFile(), p.LogFile(), p.LedgerFile() + ".log", p.MigrationFile(),
+		p.RulesFile(), p.ContractsDir(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.MigrationFile(), p.RequestsDir(), p.ListsDir(),
+		p.InboxDir(), filepath.Join(p.InboxDir(), "receiving.json"), filepath.Join(p.InboxDir(), "refused.json"), p.DownloadsDir(),
+		p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.EmulatorDir(), p.EmulatorFile(), p.EmulatorLog(), p.FiltersFile(), p.LogFile(),
 	}
 	for _, database := range []string{p.JournalFile(), p.LedgerFile(), p.WorkFile(), p.InboxFile(), p.DriftFile()} {
 		places = append(places, database, database+"-wal")
 	}
-	for _, folder := range []string{p.ContractsDir(), p.RotationsDir()} {
+	for _, folder := range []string{p.ContractsDir(), p.RotationsDir(), p.ListsDir(), p.EmulatorDir()} {
 		files, _ := os.ReadDir(folder) // whoever needs the folder reports that
 		for _, f := range files {
 			places = append(places, filepath.Join(folder, f.Name()))

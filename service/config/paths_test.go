@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -62,11 +63,19 @@ func TestEachOfTheProgramsOwnFilesIsJudged(t *testing.T) {
 	home := t.TempDir()
 	p := findPaths(env(nil), home, false)
 	noerr.Must(t, p.Ensure())
-	for _, path := range []string{
-		p.RulesFile(), filepath.Join(p.ContractsDir(), "shop.toml"), p.KeysFile(), filepath.Join(p.RotationsDir(), "r.json"), p.SecretsDir(),
-		p.JournalFile(), p.JournalFile() + "-wal", p.LedgerFile(), p.LedgerFile() + ".log", p.WorkFile(), p.InboxFile(), p.DriftFile(), p.FiltersFile(), p.LogFile(), p.MigrationFile(),
-	} {
+	paths := []string{
+		filepath.Join(p.ContractsDir(), "shop.toml"), filepath.Join(p.RotationsDir(), "r.json"), filepath.Join(p.ListsDir(), "l7.ndjson"), filepath.Join(p.EmulatorDir(), "ca.pem"),
+		filepath.Join(p.InboxDir(), "receiving.json"), filepath.Join(p.InboxDir(), "refused.json"), p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.LedgerFile() + "-wal", p.JournalFile() + "-wal",
+	}
+	all, kind := reflect.ValueOf(p), reflect.TypeFor[func() string]()
+	for i := range all.NumMethod() {
+		if m := all.Method(i); m.Type() == kind && m.Call(nil)[0].String() != p.ConfigFile() && filepath.Dir(m.Call(nil)[0].String()) != p.Cache {
+			paths = append(paths, m.Call(nil)[0].String())
+		}
+	}
+	for _, path := range paths {
 		noerr.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		noerr.Must(t, os.RemoveAll(path)) // a folder that an earlier one was in
 		noerr.Must(t, os.WriteFile(path, nil, 0o600))
 		noerr.Must(t, p.Trusted())
 		noerr.Must(t, os.Chmod(path, 0o666)) //nolint:gosec // that is what is refused

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,7 +88,7 @@ func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	if err != nil {
 		return Replayed{}, err
 	}
-	body, err := os.Open(r.Webhook.File)
+	body, err := openBody(r.Webhook)
 	if err != nil {
 		return Replayed{}, fmt.Errorf("its bytes cannot be read: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -162,9 +163,17 @@ type Head struct {
 	Plain []byte
 }
 
+// openBody opens a webhook's body, unless others may have written it.
+func openBody(d model.Webhook) (*os.File, error) {
+	if err := textfile.Trusted(d.File); err != nil {
+		return nil, err
+	}
+	return os.Open(d.File)
+}
+
 // HeadOf reads the beginning of a webhook's body: at most most bytes of it, raw and inflated.
 func HeadOf(d model.Webhook, most int64) (Head, error) {
-	f, err := os.Open(d.File)
+	f, err := openBody(d)
 	if err != nil {
 		return Head{}, err
 	}
@@ -185,7 +194,7 @@ var errInflates = errors.New("the inflated body is too large")
 
 // readPlain reads a body of at most most bytes, inflated if it is gzip.
 func readPlain(d model.Webhook, most int64) ([]byte, error) {
-	f, err := os.Open(d.File)
+	f, err := openBody(d)
 	if err != nil {
 		return nil, err
 	}
