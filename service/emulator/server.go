@@ -80,17 +80,11 @@ var ErrStateInUse = state.ErrInUse
 // ClearState removes the state of an emulator that does not run; [ErrStateInUse] if one does.
 func ClearState(dir string) error { return state.Clear(dir) }
 
+// StateInUse reports whether a process owns the state folder.
+func StateInUse(dir string) bool { return state.InUse(dir) }
+
 // StateRefused is the error of a state that another build wrote and this one must not pass over; nil for any other.
-func StateRefused(dir string) error {
-	d, err := state.Open(dir, time.Now)
-	if _, refused := errors.AsType[state.BuildError](err); refused {
-		return err
-	}
-	if err == nil {
-		_ = d.Close() // nothing was changed
-	}
-	return nil
-}
+func StateRefused(dir string) error { return state.Refused(dir) }
 
 // Options configure an emulator. The zero value plays the demo account in a temporary folder,
 // on free ports (the proxy on 33335 if that is free).

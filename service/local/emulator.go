@@ -175,7 +175,7 @@ func (e *Emulator) find(ctx context.Context) (emulator.Ready, error) {
 		select {
 		case <-time.After(attachPause):
 		case <-ctx.Done():
-			err = fmt.Errorf("another zonedeck%s holds %s but its emulator does not answer: end that process and try again", e.owner(), e.paths.EmulatorDir())
+			err = fmt.Errorf("another zonedeck, %s, holds %s but its emulator does not answer: end that process and try again", e.owner(), e.paths.EmulatorDir())
 		}
 	}
 	if ctx.Err() != nil {
@@ -224,12 +224,12 @@ func (e *Emulator) noteBuild(a announcement) {
 	}
 }
 
-// owner names the process that announced the emulator, if it is known.
+// owner says which process holds the emulator's state: the one that announced it, if any.
 func (e *Emulator) owner() string {
 	if a, found := e.readAnnouncement(); found && a.PID > 0 {
-		return fmt.Sprintf(" (process %d)", a.PID)
+		return fmt.Sprintf("process %d", a.PID)
 	}
-	return ""
+	return "a process 'emulate --" + ServeUsersFlag + "'"
 }
 
 // start has the emulator started and waits until it serves. It does nothing while another user does so, or another
@@ -240,7 +240,7 @@ func (e *Emulator) start(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if _, found := e.announced(ctx); found {
+	if _, found := e.announced(ctx); found || emulator.StateInUse(e.paths.EmulatorDir()) {
 		return nil
 	}
 	if e.program != "" {
@@ -259,9 +259,6 @@ func (e *Emulator) start(ctx context.Context) error {
 // serveHere serves the emulator in this process until Close.
 func (e *Emulator) serveHere(ctx context.Context) error {
 	server, err := e.serve(ctx)
-	if errors.Is(err, emulator.ErrStateInUse) {
-		return nil
-	}
 	e.mu.Lock()
 	e.server = server
 	e.mu.Unlock()

@@ -169,6 +169,9 @@ func (e *Emulator) startProcess(ctx context.Context) error {
 		case err := <-ended:
 			return e.lastWords(err)
 		case <-ctx.Done():
+			if len(ended) > 0 {
+				return e.lastWords(<-ended)
+			}
 			return e.lastWords(fmt.Errorf("process %d was started to serve the embedded emulator and does not answer after %s: end it and try again (its log is %s)", cmd.Process.Pid, e.wait, log.Name()))
 		}
 	}

@@ -24,6 +24,9 @@ func TestAFolderOfAnEarlierBuildIsRefusedAndStaysAsItIs(t *testing.T) {
 		if _, err := Open(dir, time.Now); !errors.Is(err, errEarlier) || !strings.Contains(err.Error(), dir+" has "+name+" and no state.db") {
 			t.Errorf("%s: %v", name, err)
 		}
+		if err := Refused(dir); !errors.Is(err, errEarlier) {
+			t.Errorf("%s: %v", name, err)
+		}
 		if _, err := os.Stat(filepath.Join(dir, databaseName)); err == nil {
 			t.Errorf("%s: a database was begun beside it", name)
 		}
@@ -189,6 +192,7 @@ func TestADamagedDatabaseIsRenamedWithANote(t *testing.T) {
 		b, err := os.ReadFile(path)
 		noerr.Must(t, err)
 		noerr.Must(t, os.WriteFile(path, damage(b), 0o600))
+		noerr.Want(t, Refused(dir))
 		d = open(t, dir)
 		if n := d.Notes(); len(n) != 1 || !strings.HasPrefix(n[0], "state.db could not be read (") {
 			t.Errorf("%s: notes %q", name, n)
@@ -207,8 +211,8 @@ func TestADatabaseOfANewerVersionIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir)
 	noerr.Must(t, errors.Join(d.db.exec(fmt.Sprintf("PRAGMA user_version = %d", version+1)), d.Close()))
-	if _, err := Open(dir, time.Now); !errors.Is(err, errNewer) {
-		t.Errorf("%v", err)
+	if _, err := Open(dir, time.Now); !errors.Is(err, errNewer) || !errors.Is(Refused(dir), errNewer) {
+		t.Errorf("%v, %v", err, Refused(dir))
 	}
 	if kept, err := filepath.Glob(filepath.Join(dir, databaseName) + "*"); err != nil || len(kept) != 1 {
 		t.Errorf("%q, %v", kept, err)
@@ -314,9 +318,14 @@ func TestTheLibraryKeepsItsLog(t *testing.T) {
 
 func TestADatabaseOfAnOlderVersionGetsWhatItLacks(t *testing.T) {
 	at := t.TempDir()
+	noerr.Want(t, Refused(at))
+	if files, err := os.ReadDir(at); err != nil || len(files) > 0 {
+		t.Errorf("looking at a folder made %q, %v", files, err)
+	}
 	d := open(t, at)
 	put(t, d, "a", "1")
 	noerr.Must(t, errors.Join(d.db.exec("DROP TABLE tasks; PRAGMA user_version = 1"), d.Close()))
+	noerr.Want(t, Refused(at))
 	d = open(t, at)
 	if got := all(t, d); len(got) != 1 || got[0] != "a=1" {
 		t.Errorf("%q", got)

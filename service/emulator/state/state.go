@@ -76,6 +76,30 @@ func Clear(dir string) error {
 	return errors.Join(append(errs, d.lock.Unlock())...)
 }
 
+// InUse reports whether a process owns a state folder.
+func InUse(dir string) bool {
+	lock := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
+	free, err := lock.TryLock()
+	_ = lock.Close()
+	return err == nil && !free
+}
+
+// Refused returns the [BuildError] that Open has for a folder, or nil. It changes nothing there.
+func Refused(dir string) error {
+	d := &Dir{dir: dir}
+	err := d.refuseEarlier()
+	if err == nil { // as if the file could not be written
+		var db *database
+		if db, err = openDatabase(d.Path(databaseName), false, fs.ErrPermission); err == nil {
+			_ = db.close() // it was only read
+		}
+	}
+	if _, refused := errors.AsType[BuildError](err); !refused || errors.Is(err, errOlder) && d.probe() == nil {
+		return nil // Open brings an older one up to date
+	}
+	return err
+}
+
 func (d *Dir) acquire() error {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return fmt.Errorf("making the state folder: %w", err)

@@ -29,10 +29,13 @@ func TestAFolderHasOneOwner(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, time.Now)
 	noerr.Must(t, err)
-	if _, err := Open(dir, time.Now); !errors.Is(err, ErrInUse) {
-		t.Errorf("a second owner: %v", err)
+	if _, err := Open(dir, time.Now); !errors.Is(err, ErrInUse) || !InUse(dir) {
+		t.Errorf("a second owner: %v; it is in use: %t", err, InUse(dir))
 	}
 	noerr.Must(t, s.Close())
+	if InUse(dir) || InUse(filepath.Join(dir, "none")) {
+		t.Error("a folder without an owner is in use")
+	}
 	again, err := Open(dir, time.Now)
 	noerr.Must(t, err)
 	noerr.Must(t, again.Close())
