@@ -9,28 +9,55 @@ import (
 
 var (
 	promptText = regexp.MustCompile(`^(?:(?:PS )?[A-Za-z]:\\[^>\n]*> ?)?(?:& )?`)
-	cmdText    = regexp.MustCompile(`(?m)(?:^|\s)\^[ \t]*$|(?:^|\s)\^"|\^\\\^"|\{""`)
+	cmdText    = regexp.MustCompile(`(?m)(?:^|\s)\^[ \t]*$|(?:^|\s)\^"|\^\\\^"`)
+	// bashQuoted is an escaped letter, or a quoted text. Double quotes that touch are one match: what is in the last is its group.
+	bashQuoted = regexp.MustCompile(`(?s)\\.|\$'(?:\\.|[^'\\])*'|'[^']*'|("(?:\\.|[^"\\])*")+`)
+	expansion  = regexp.MustCompile(`\$[A-Za-z_{(]`)
 	// powerShellText is a backtick, a variable, or a quote that says something else in bash.
 	powerShellText = regexp.MustCompile("(?m)(?:^|\\s)`[ \\t]*$|[{\\[,:]`\"|\\$env:|(?s:\\bcurl\\.exe\\s.*(?:\\w''\\w|'[^'\"]*\\\\\"))")
 	// caretsInQuotes are those of Chrome before 2024, which wrote quotes that cmd.exe does not read as they are meant.
 	caretsInQuotes = regexp.MustCompile(`\^\\\^"|%\^[A-Za-z0-9_]`)
-	// cmdVariable does not take the escapes of an address for a name, as in %C3%A9x%20.
-	cmdVariable = regexp.MustCompile(`^%(?:[G-Z_a-z][A-Za-z0-9_]{2,}|[A-F][G-Z_][A-Z0-9_]+)%`)
+	// cmdVariable does not take the escapes of an address for a name, as in %C3%A9x%20: none begins with two hex digits.
+	cmdVariable = regexp.MustCompile(`^%(?:[G-Zg-z_][A-Za-z0-9_]{2,}|[A-Fa-f][G-Zg-z_][A-Za-z0-9_]+)%`)
 )
 
 // inBash writes a text that is meant for cmd.exe in the words of bash, on the same lines, and says what joins these.
 func inBash(text string) (bash, joins string, err error) {
 	text = promptText.ReplaceAllString(text, "")
-	at := powerShellText.FindStringIndex(text)
+	at, doubled := powerShellText.FindStringIndex(text), doubledQuotes(text)
 	switch {
 	case strings.Contains(text, "\\\n"):
-	case cmdText.MatchString(text):
+	case cmdText.MatchString(bashQuoted.ReplaceAllStringFunc(text, outside)):
 		bash, err = cmdInBash(text)
 		return bash, "caret (^)", err
 	case at != nil:
 		return "", "", refuse("line %d: it is written for PowerShell, which is not read: copy the command for bash", lineAt(text, at[1]))
+	case doubled == nil:
+	case expansion.MatchString(text[doubled[0]:doubled[1]]):
+		return "", "", refuse("line %d: bash and cmd.exe read doubled quotes with a $ between them differently: put the word into one pair of quotes", lineAt(text, doubled[0]))
+	default:
+		bash, err = cmdInBash(text)
+		return bash, "caret (^)", err
 	}
 	return text, `backslash (\)`, nil
+}
+
+// outside leaves of a quoted text what cmd.exe may mean otherwise than bash.
+func outside(quoted string) string {
+	if quoted[0] == '\\' || caretsInQuotes.MatchString(quoted) {
+		return quoted
+	}
+	return quoted[:1]
+}
+
+// doubledQuotes finds the first word in which double quotes touch: bash drops them, and a program of Windows reads a quote.
+func doubledQuotes(text string) []int {
+	for _, at := range bashQuoted.FindAllStringSubmatchIndex(text, -1) {
+		if at[2] > at[0] {
+			return at[:2]
+		}
+	}
+	return nil
 }
 
 func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
