@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Sends says what a dialect sends of a request. The contract shows a zone,
@@ -72,6 +73,14 @@ func (r FetchRequest) Problems(c Sends) []FieldProblem {
 	ps.add("via", r.viaProblem(c))
 	if r.Via.Login() && r.Zone.Password == "" {
 		ps.add("password", fmt.Errorf("no password is configured for zone %s: add a reference to the profile (env:, keyring:, file:, cmd:)", r.Zone.Name))
+	}
+	if !r.Via.Login() {
+		r.MapTexts(func(field, text string) string {
+			if !utf8.ValidString(text) && !slices.ContainsFunc(ps, func(p FieldProblem) bool { return p.Field == field }) {
+				ps.add(field, errors.New("it has bytes that are not UTF-8, which a call of the API cannot carry: send them by native access"))
+			}
+			return text
+		})
 	}
 	return ps
 }

@@ -67,6 +67,16 @@ func TestEveryProblemOfAFetchIsNamedAtOnce(t *testing.T) {
 	}
 }
 
+func TestOnlyNativeAccessCarriesBytesThatAreNotUTF8(t *testing.T) {
+	r := fetchable()
+	r.Method, r.Body, r.Header = "POST", "\xff\xfe", http.Header{"X-A": {"\xff", "\xfe"}, "X-B": {"ü"}}
+	for via, want := range map[Via][]string{"": {"body", "headers"}, ViaAPI: {"body", "headers"}, ViaNative: nil} {
+		if r.Via = via; !slices.Equal(fieldsOf(r.Problems(everything())), want) {
+			t.Errorf("by %s: %v", via, r.Problems(everything()))
+		}
+	}
+}
+
 func TestByTheContractAloneMostOfARequestIsNotSent(t *testing.T) {
 	r := fetchable()
 	r.Format, r.Method, r.Header, r.Body, r.Country, r.Session = FormatJSON, "post", http.Header{"X": {"1"}}, "b", "de", "s1"

@@ -231,8 +231,10 @@ func (c *call) option(name, spelled, value string) error {
 		c.ca = value
 	case "max-time", "retry":
 		c.limit(name, spelled, value)
-	case "config", "upload-file", "netrc", "netrc-file":
+	case "config", "upload-file", "netrc", "netrc-file", "netrc-optional", "etag-compare", "cert", "key":
 		return noFile(spelled)
+	case "continue-at", "time-cond", "tr-encoding", "request-target", "digest", "ntlm", "ntlm-wb", "negotiate", "aws-sigv4":
+		return refuse("%s sends a header or an address that the form cannot make: write it by -H, or leave it out", spelled)
 	case "form", "form-string":
 		return refuse("%s makes a multipart body, which is not written: give it whole, by --data-binary and its Content-Type", spelled)
 	case "location", "location-trusted", "follow":
@@ -331,6 +333,9 @@ func (c *call) addHeader(name, spelled, value string) error {
 	case strings.HasPrefix(value, "@"):
 		return noFile(spelled)
 	case name == "proxy-header":
+		if n, _ := header(value); !strings.EqualFold(n, "Proxy-Authorization") {
+			c.out.dropped("%s: the proxy gets no header but its login", spelled)
+		}
 		c.proxyHeader = append(c.proxyHeader, value)
 	default:
 		c.headers = append(c.headers, value)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zonedeck/model"
@@ -85,8 +86,8 @@ func IsHAR(text string) bool {
 		strings.Contains(text, `"request"`) && strings.Contains(head, `"startedDateTime"`) && strings.Contains(text, `"headers"`))
 }
 
-// HAR reads the requests of a HAR 1.2 file of at most MaxHAR bytes, or of one entry alone.
-// Errors wrap ErrImport, or are those of r.
+// HAR reads the requests of a HAR 1.2 file of at most maxHAR bytes, or of one entry alone.
+// Errors wrap errImport, or are those of r.
 func HAR(r io.Reader) ([]HAREntry, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxHAR+1))
 	switch {
@@ -205,8 +206,8 @@ func (c *call) body(post *harPost, size float64) error {
 		}
 		c.data = []string{strings.Join(pairs, "&")}
 		post.MimeType = cmp.Or(post.MimeType, "application/x-www-form-urlencoded")
-	case size > 0:
-		return refuse("its body of %.0f bytes is not in the file: record it with the bodies", size)
+	case max(size, c.contentLength()) > 0:
+		return refuse("its body of %.0f bytes is not in the file: record it with the bodies", max(size, c.contentLength()))
 	default:
 		return nil
 	}
@@ -214,6 +215,16 @@ func (c *call) body(post *harPost, size float64) error {
 		c.headers = append(c.headers, "Content-Type: "+cleared(post.MimeType))
 	}
 	return nil
+}
+
+// contentLength is what a header says of the size of the body, 0 without one.
+func (c *call) contentLength() (size float64) {
+	for _, line := range c.headers {
+		if name, value := header(line); strings.EqualFold(name, "Content-Length") {
+			size, _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	return size
 }
 
 // cleared takes out the characters that mark variables.

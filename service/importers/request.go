@@ -54,7 +54,9 @@ func (c *call) assemble(known Known) error {
 	if c.sent && !c.has("Content-Type") {
 		c.headers = append(c.headers, "Content-Type: "+kind)
 	}
-	r.Header = c.target(c.headers, true)
+	if r.Header, err = c.target(c.headers, true); err != nil {
+		return err
+	}
 	c.throughProxy(p)
 	c.out.Request = form(c.out.Request)
 	return nil
@@ -171,7 +173,9 @@ func (c *call) api(address, body string, known Known) error {
 		return refuse("the body of the call is not a JSON object")
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		c.field(name, fields[name])
+		if err := c.field(name, fields[name]); err != nil {
+			return err
+		}
 	}
 	if r.URL == "" {
 		return refuse("the body of the call names no url")
@@ -191,7 +195,7 @@ func object(body string) (map[string]json.RawMessage, error) {
 }
 
 // field takes one field of the API's body.
-func (c *call) field(name string, value json.RawMessage) {
+func (c *call) field(name string, value json.RawMessage) (err error) {
 	r := &c.out.Request
 	var text string
 	isText := json.Unmarshal(value, &text) == nil && string(value) != "null"
@@ -220,14 +224,15 @@ func (c *call) field(name string, value json.RawMessage) {
 				}
 			}
 		} else {
-			c.out.dropped("headers of its body are not texts")
+			return refuse("headers of its body are not texts")
 		}
 		slices.Sort(lines)
-		r.Header = c.target(lines, false)
+		r.Header, err = c.target(lines, false)
 	case string(value) == "null":
 	default:
 		c.out.dropped("the field %q of its body: the form has none for it", model.Cut(model.Line(name, 40), 40))
 	}
+	return err
 }
 
 // key finds which key a Bearer header uses. Its value is left behind.
@@ -278,8 +283,7 @@ func (c *call) has(name string) bool {
 
 // target gives the headers that go to the target. The value of one that is a secret by its
 // nature stays behind, with a variable in its place.
-func (c *call) target(lines []string, curl bool) http.Header {
-	var h http.Header
+func (c *call) target(lines []string, curl bool) (h http.Header, err error) {
 	for _, line := range lines {
 		name, value := header(line)
 		canonical := http.CanonicalHeaderKey(name)
@@ -288,8 +292,7 @@ func (c *call) target(lines []string, curl bool) http.Header {
 			c.out.dropped("a header without a colon, which curl does not send")
 			continue
 		case !model.ValidToken(name) || !model.ValidHeaderValue(cleared(value)):
-			c.out.dropped("a header that is none: its name or value cannot be sent")
-			continue
+			return nil, refuse("header %s cannot be sent: its name is no word of letters, digits and hyphens, or its value holds a control character", headerName(name))
 		case canonical == "Proxy-Authorization":
 			if curl {
 				c.proxyHeader = append(c.proxyHeader, line)
@@ -314,7 +317,7 @@ func (c *call) target(lines []string, curl bool) http.Header {
 		}
 		h[canonical] = append(h[canonical], value)
 	}
-	return h
+	return h, nil
 }
 
 // headerName is a header's name if it can be one: anything may have been pasted.

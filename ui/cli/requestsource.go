@@ -76,8 +76,11 @@ func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest
 	if err != nil {
 		return model.FetchRequest{}, false, usage("%s %s: %w", flag, name, err)
 	}
-	for _, note := range slices.Concat(got.Replaced, got.Dropped) {
+	for _, note := range got.Replaced {
 		t.app.say("zonedeck: %s", note)
+	}
+	for _, note := range got.Dropped {
+		t.app.warn("%s", note)
 	}
 	return got.Request, true, nil
 }
