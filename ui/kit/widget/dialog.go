@@ -248,7 +248,7 @@ func (d *FormDialog) follow(cmd tea.Cmd, changed bool) tea.Cmd {
 // Right reports whether the checks of all visible fields pass, and shows nothing.
 func (f *Form) Right() bool {
 	for _, fd := range f.fields {
-		if !fd.Hidden && fd.Check != nil && fd.Check(fd.value()) != nil {
+		if !fd.Hidden && fd.Check != nil && fd.Check(fd.trimmed()) != nil {
 			return false
 		}
 	}

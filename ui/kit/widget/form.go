@@ -197,13 +197,20 @@ func (f *Form) find(name string) *field {
 	return nil
 }
 
-// Value returns the value of a field, or "" for an unknown name. A toggle that is on
-// is "true".
+// Value returns the value of a field, that of a line without blanks at its ends, or "" for an unknown name. A toggle that is
+// on is "true".
 func (f *Form) Value(name string) string {
 	if fd := f.find(name); fd != nil {
-		return fd.value()
+		return fd.trimmed()
 	}
 	return ""
+}
+
+func (fd *field) trimmed() string {
+	if fd.Kind == FieldText {
+		return strings.TrimSpace(fd.input.Value())
+	}
+	return fd.value()
 }
 
 func (fd *field) value() string {
@@ -372,7 +379,7 @@ func (fd *field) check() bool {
 	if fd.Hidden || fd.Check == nil {
 		return true
 	}
-	if err := fd.Check(fd.value()); err != nil {
+	if err := fd.Check(fd.trimmed()); err != nil {
 		fd.err = err.Error()
 		return false
 	}

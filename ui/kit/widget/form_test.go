@@ -224,6 +224,27 @@ func TestAFormKeepsWhatIsNotVisible(t *testing.T) {
 	}
 }
 
+// A paste may be a part of a text: its blanks stay, and the ends of the whole value have none.
+func TestAPasteKeepsItsBlanks(t *testing.T) {
+	f := demoForm()
+	formKeys(f, "enter")
+	for _, part := range []string{" because\r", "\u200b of\ufeff the outage \u200e\r"} {
+		f.Update(tea.PasteMsg{Content: part})
+	}
+	f.Update(tea.KeyPressMsg{Code: 'y', Text: "yes "})
+	if got := f.Value("url"); got != "because of\ufeff the outage yes" {
+		t.Errorf("the field holds %q", got)
+	}
+	in := NewInput(kit.NewTheme(true, false))
+	in.Focus()
+	for _, part := range []string{"because", " of\r"} {
+		UpdateInput(&in, tea.PasteMsg{Content: part})
+	}
+	if in.Value() != "because of" {
+		t.Errorf("the search holds %q", in.Value())
+	}
+}
+
 func TestFormKeepsTheFocusInSight(t *testing.T) {
 	f := demoForm()
 	for _, name := range []string{"body", "url"} {

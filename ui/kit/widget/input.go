@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"charm.land/bubbles/v2/key"
@@ -48,7 +49,7 @@ func styleArea(a *textarea.Model, t *kit.Theme) {
 func UpdateInput(in *textinput.Model, msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case tea.PasteMsg:
-		m.Content = text.OnlyShown(m.Content)
+		m.Content = text.OnlyShown(strings.Trim(m.Content, "\r\n"))
 		msg = m
 	case tea.KeyPressMsg:
 		m.Text = text.OnlyShown(m.Text)
@@ -57,15 +58,19 @@ func UpdateInput(in *textinput.Model, msg tea.Msg) tea.Cmd {
 	return updateField(in, msg)
 }
 
-// updateField passes a message to an editor, which drops control characters itself. Marks at the ends of what is pasted are
-// taken off and named; all others stay, since with another character an address is another one.
+// updateField passes a message to an editor, which drops control characters itself. Marks and line ends at the ends of
+// what is pasted are taken off, and marks named; all others stay, since with another character an address is another one. So do
+// blanks: a paste may be the middle of a text.
 func updateField(in *textinput.Model, msg tea.Msg) tea.Cmd {
 	var cmd, said tea.Cmd
 	if m, ok := msg.(tea.PasteMsg); ok {
-		var marks string
-		if m.Content, marks = model.TrimMarks(m.Content); marks != "" {
+		bare, marks := model.TrimMarks(m.Content)
+		if marks != "" {
 			said = kit.Info(marks + " at the ends of what was pasted was taken off")
 		}
+		before, after, _ := strings.Cut(m.Content, bare)
+		blanks := func(s string) string { return strings.Repeat(" ", strings.Count(s, " ")) }
+		m.Content = blanks(before) + bare + blanks(after)
 		msg = m
 	}
 	*in, cmd = in.Update(msg)
