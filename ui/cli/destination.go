@@ -79,6 +79,16 @@ func (d destination) write(ctx context.Context, b model.BodyRef) error {
 	})
 }
 
+// checkFailed checks the file beside the target that keep may write.
+func (d destination) checkFailed() error {
+	if d.file != "" {
+		if _, err := textfile.Output(d.file + textfile.Failed); err != nil {
+			return fail(exitState, "-o: a fetch that fails could not be kept: %w; nothing was sent", err)
+		}
+	}
+	return nil
+}
+
 // keep writes the body of a fetch as write does, and names where it is. What did not succeed replaces nothing: if a file is
 // there, it goes into the one beside it.
 func (d destination) keep(ctx context.Context, b model.BodyRef, succeeded bool) (name string, err error) {

@@ -177,6 +177,9 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 		return err
 	}
 	dest, err := t.app.destination(f.Output)
+	if err == nil {
+		err = dest.checkFailed()
+	}
 	if err != nil {
 		return err
 	}
