@@ -61,9 +61,8 @@ drift; 1 something that was to be checked could not be judged: it, or a contract
 collector, has no stored run, its newest run has no useful row, its first run has
 nothing to be compared with, it has too few rows, or its newest result is
 incomplete. Without NAME, the last three are only printed, and fail only if
-nothing at all was judged. With
---max-age, also 1 if the newest run of a collector is older: nothing new came, or
-nobody downloads it any more.`,
+nothing at all was judged. With --max-age, also 1 if the newest run of a
+collector is older: nothing new came, or nobody downloads it any more.`,
 		args:  cobra.ArbitraryArgs,
 		check: (*driftCheckFlags).check,
 		needs: driftNeeds[driftCheckFlags],

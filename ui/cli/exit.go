@@ -84,6 +84,14 @@ func fail(code int, format string, args ...any) error {
 	return &exitError{code: code, cause: fmt.Errorf(format, args...)}
 }
 
+// stateError gives an error exitState, unless it has an exit code of its own.
+func stateError(ctx context.Context, err error) error {
+	if exitCode(ctx, err) == exitInternal {
+		return fail(exitState, "%w", err)
+	}
+	return err
+}
+
 // usage is a mistake in the command line.
 func usage(format string, args ...any) error { return fail(exitUsage, format, args...) }
 

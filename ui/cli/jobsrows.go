@@ -154,21 +154,15 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 	}
 }
 
-// rowsError gives an error of reading or writing rows its exit code.
+// rowsError gives an error of reading or writing rows its exit code, unless it has one.
 func rowsError(ctx context.Context, err error) error {
 	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
 	case errors.Is(err, filter.ErrTime) || errors.Is(err, filter.ErrMemory):
 		return usage("--jq: %w", err)
 	}
-	var exit *exitError
-	if errors.As(err, &exit) {
-		return err
-	}
-	return fail(exitState, "%w", err)
+	return stateError(ctx, err)
 }
 
 // checkReadable refuses a file without a readable row.

@@ -37,9 +37,9 @@ started could be: those of its data set, begun about then, unknown to the ledger
 
 --adopt takes one of them. --find takes the only one whose rows name the inputs of
 the job, if it began before the POST was over and nothing else leaves a doubt; a
-job that still runs has no rows yet. --not-started says that it is none of them. --webhook waits once
-more for a webhook to the job's own address, which settles it; the console or
-'zonedeck jobs follow' says if none came in time.
+job that still runs has no rows yet. --not-started says that it is none of them.
+--webhook waits once more for a webhook to the job's own address, which settles
+it; the console or 'zonedeck jobs follow' says if none came in time.
 
 None of these starts a job. Exit code 31: what became of the job is still
 unknown.`,

@@ -41,13 +41,10 @@ func (a *app) savedCall(use, short string, names cobra.PositionalArgs, do func(c
 			return printed{}, err
 		}
 		out, err := do(ctx, saved.New(paths.RequestsDir()), args)
-		switch coded := (*exitError)(nil); {
-		case errors.Is(err, saved.ErrName), errors.Is(err, saved.ErrNotFound), errors.Is(err, saved.ErrExists):
-			return printed{}, usage("%w", err)
-		case err != nil && !errors.As(err, &coded):
-			return printed{}, fail(exitState, "%w", err)
+		if errors.Is(err, saved.ErrName) || errors.Is(err, saved.ErrNotFound) || errors.Is(err, saved.ErrExists) {
+			err = usage("%w", err)
 		}
-		return out, err
+		return out, stateError(ctx, err)
 	}})
 }
 

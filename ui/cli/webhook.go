@@ -193,13 +193,10 @@ func onInbox[F any](do func(context.Context, *task, *webhook.Inbox, F, []string)
 		}
 		t.warnOfInbox()
 		out, err := do(ctx, t, in, f, args)
-		switch coded := (*exitError)(nil); {
-		case errors.Is(err, webhook.ErrUnknown):
+		if errors.Is(err, webhook.ErrUnknown) {
 			err = usage("%w: 'zonedeck webhook list' lists them", err)
-		case err != nil && !errors.As(err, &coded):
-			err = fail(exitState, "%w", err)
 		}
-		return out, err
+		return out, stateError(ctx, err)
 	}
 }
 
