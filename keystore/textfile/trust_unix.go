@@ -53,35 +53,22 @@ func (system) ownGroup(gid, uid int) bool {
 
 // onlyMember reports whether a group has a user as its only member besides root, by the texts of passwd(5) and
 // group(5).
-func onlyMember(uid, gid, accounts, groups string) (member bool) {
-	names := []string{"root"}
+func onlyMember(uid, gid, accounts, groups string) bool {
+	own, members := []string{"root"}, []string{}
 	for line := range strings.Lines(accounts) {
-		if f := strings.Split(line, ":"); len(f) > 3 && f[2] == uid {
-			names = append(names, f[0])
+		f := strings.Split(line, ":")
+		if len(f) > 3 && f[2] == uid {
+			own = append(own, f[0])
 		}
-	}
-	if len(names) == 1 {
-		return false
-	}
-	for line := range strings.Lines(accounts) {
-		if f := strings.Split(line, ":"); len(f) > 3 && f[3] == gid {
-			if !slices.Contains(names, f[0]) {
-				return false
-			}
-			member = true
+		if len(f) > 3 && f[3] == gid {
+			members = append(members, f[0])
 		}
 	}
 	for line := range strings.Lines(groups) {
-		f := strings.Split(strings.TrimSpace(line), ":")
-		if len(f) != 4 || f[2] != gid || f[3] == "" {
-			continue
-		}
-		for one := range strings.SplitSeq(f[3], ",") {
-			if !slices.Contains(names, one) {
-				return false
-			}
-			member = true
+		if f := strings.Split(strings.TrimSpace(line), ":"); len(f) == 4 && f[2] == gid && f[3] != "" {
+			members = append(members, strings.Split(f[3], ",")...)
 		}
 	}
-	return member
+	another := func(name string) bool { return !slices.Contains(own, name) }
+	return len(own) > 1 && len(members) > 0 && !slices.ContainsFunc(members, another)
 }
