@@ -320,8 +320,8 @@ func (c Credential) valueNotes() []string {
 	if v, ok := seen["country"]; ok && !ValidCountry(v) {
 		notes = append(notes, fmt.Sprintf("country %q: two lower-case letters are expected, as in de", v))
 	}
-	if v, ok := seen["session"]; ok && !isAlphanumeric(v) {
-		notes = append(notes, fmt.Sprintf("session %q: letters and digits only are expected", v))
+	if v, ok := seen["session"]; ok && (v == "" || CheckSession(v) != nil) {
+		notes = append(notes, fmt.Sprintf("session %q: letters, digits and _ are expected", v))
 	}
 	_, hasCountry := seen["country"]
 	for _, name := range []string{"state", "city"} {
@@ -334,13 +334,4 @@ func (c Credential) valueNotes() []string {
 		notes = append(notes, "const has no effect without a session")
 	}
 	return notes
-}
-
-func isAlphanumeric(s string) bool {
-	for i := range len(s) {
-		if !isWordByte(s[i]) || s[i] == '_' {
-			return false
-		}
-	}
-	return s != ""
 }

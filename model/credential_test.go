@@ -166,8 +166,8 @@ func TestNotesReportTheAmbiguityOfTheSeparator(t *testing.T) {
 	if notes := c.Notes(nil); len(notes) != 0 {
 		t.Errorf("notes %q where nothing is to be said", notes)
 	}
-	c.Params = []Param{{"country", "USA"}, {"session", "a_b"}, {"country", "de"}}
-	if notes := strings.Join(c.Notes(nil), "\n"); !strings.Contains(notes, "given twice") || !strings.Contains(notes, "letters and digits") {
+	c.Params = []Param{{"country", "USA"}, {"session", "a.b"}, {"country", "de"}}
+	if notes := strings.Join(c.Notes(nil), "\n"); !strings.Contains(notes, "given twice") || !strings.Contains(notes, "letters, digits and _") {
 		t.Errorf("notes %q", notes)
 	}
 	c.Params = []Param{{"country", "de"}, {"colour", "red"}}
@@ -307,13 +307,13 @@ func TestCountriesAndSessionsThatADialectTakesHaveNoNote(t *testing.T) {
 			t.Errorf("country %q: %q", v, notes)
 		}
 	}
-	for _, v := range []string{"a", "Z9", "09az"} {
+	for _, v := range []string{"a", "Z9", "09az", "Ab_1", "_"} {
 		if notes := note("session", v); len(notes) != 0 {
 			t.Errorf("session %q: %q", v, notes)
 		}
 	}
-	for _, v := range []string{"", "a_b", "_", "a-b"} {
-		want := []string{fmt.Sprintf("session %q: letters and digits only are expected", v)}
+	for _, v := range []string{"", "a b", "ü", "a-b"} {
+		want := []string{fmt.Sprintf("session %q: letters, digits and _ are expected", v)}
 		if notes := note("session", v); !slices.Equal(notes, want) {
 			t.Errorf("session %q: %q", v, notes)
 		}

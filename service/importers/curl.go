@@ -88,12 +88,12 @@ func readCurl(text string) (*call, error) {
 	out.marks(marks)
 	above, _, _ := strings.Cut(text, trimmed)
 	text = strings.Repeat("\n", strings.Count(above, "\n")) + trimmed // the lines keep their numbers
-	args, err := readShell(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), out)
+	args, lines, err := readShell(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), out)
 	if err != nil {
 		return nil, err
 	}
 	c := &call{out: out, retries: -1}
-	if err := c.options(args); err != nil {
+	if err := c.options(args, lines); err != nil {
 		return nil, err
 	}
 	if len(c.urls) == 0 {
@@ -105,12 +105,18 @@ func readCurl(text string) (*call, error) {
 // ofPowerShell are the options of the command that PowerShell 5 calls curl.
 var ofPowerShell = regexp.MustCompile(`^(?i:-(uri|method|headers|body|contenttype|usebasicparsing|websession|useragent|outfile|infile|form))$`)
 
-// options reads the words after curl.
-func (c *call) options(args []string) error {
+// options reads the words after curl. A refusal names the line of its word.
+func (c *call) options(args []string, lines []uint) (err error) {
 	only := false // addresses follow
+	line := uint(0)
+	defer func() {
+		if err != nil {
+			err = refuse("line %d: %s", line, strings.TrimPrefix(err.Error(), errImport.Error()+": "))
+		}
+	}()
 	for len(args) > 0 && !c.end {
 		word := args[0]
-		args = args[1:]
+		line, args = lines[len(lines)-len(args)], args[1:]
 		switch {
 		case !only && ofPowerShell.MatchString(word):
 			return refuse("%s is an option of PowerShell's own curl (Invoke-WebRequest), which is not read: write the command for curl.exe", word)
@@ -141,7 +147,6 @@ func (c *call) options(args []string) error {
 				return err
 			}
 		default:
-			var err error
 			if args, err = c.cluster(word[1:], args); err != nil {
 				return err
 			}

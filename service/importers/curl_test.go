@@ -327,7 +327,7 @@ func TestWordsAreReadAsBashReadsThem(t *testing.T) {
 			t.Fatalf("%s: %v", word, err)
 		}
 		want := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-		args, err := readShell("curl "+word, &Imported{})
+		args, _, err := readShell("curl "+word, &Imported{})
 		if err != nil || !slices.Equal(args, want) {
 			t.Errorf("%s: %q, %v; bash says %q", word, args, err, want)
 		}

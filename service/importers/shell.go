@@ -30,7 +30,8 @@ type script struct {
 
 	curl   *syntax.CallExpr // the first
 	redirs []*syntax.Redirect
-	piped  bool // it reads what another command prints
+	piped  bool       // it reads what another command prints
+	end    syntax.Pos // of the ; or & behind it, if there is one
 }
 
 const (
@@ -41,14 +42,14 @@ const (
 	maxFrames = 4000
 )
 
-// readShell finds the curl command of a script and gives its arguments.
-func readShell(text string, out *Imported) ([]string, error) {
+// readShell finds the curl command of a script and gives its arguments, each with its line.
+func readShell(text string, out *Imported) (args []string, lines []uint, err error) {
 	if strings.ContainsAny(text, "\x00"+markEnv) || !utf8.ValidString(text) {
-		return nil, refuse("it holds control characters, or is not UTF-8")
+		return nil, nil, refuse("it holds control characters, or is not UTF-8")
 	}
 	text, joins, err := inBash(text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &script{text: text + "\n", joins: joins, out: out} // a backslash at the end joins nothing
 	file, err := s.parse()
@@ -63,9 +64,9 @@ func readShell(text string, out *Imported) ([]string, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case s.curl == nil:
-		return nil, refuse("there is no curl command in it")
+		return nil, nil, refuse("there is no curl command in it")
 	case s.piped:
 		out.pipedLogin = loginPrinted.MatchString(text)
 		out.dropped("what the pipe gives curl was not read")
@@ -141,6 +142,7 @@ var inAddress = regexp.MustCompile(`^(?:&[^ \t\n]|;[A-Za-z0-9_.%~-]+=)`)
 func (s *script) statements(list []*syntax.Stmt, piped bool) error {
 	for _, stmt := range list {
 		var err error
+		first := s.curl == nil
 		switch c := stmt.Cmd.(type) {
 		case *syntax.CallExpr:
 			s.assigned(c.Assigns)
@@ -164,6 +166,9 @@ func (s *script) statements(list []*syntax.Stmt, piped bool) error {
 		if err != nil {
 			return err
 		}
+		if first && s.curl != nil && stmt.Semicolon.IsValid() {
+			s.end = stmt.Semicolon
+		}
 	}
 	return nil
 }
@@ -182,6 +187,8 @@ func (s *script) call(c *syntax.CallExpr, redirs []*syntax.Redirect, piped bool)
 	first := word.text.String()
 	switch name := path.Base(first); {
 	case name == ":":
+	case s.end.IsValid() && strings.HasPrefix(first, "-"):
+		return refuseAt(s.end, "the %c outside of quotes ends the command there, before its options: put it into quotes, or leave it out", s.text[s.end.Offset()])
 	case s.curl != nil && strings.HasPrefix(first, "-"):
 		return refuseAt(c.Args[0].Pos(), "it begins with an option, but the command has ended above it: end the line above with a %s, without a blank behind it and without an empty line", s.joins)
 	case name != "curl" && name != "curl.exe":
@@ -197,12 +204,12 @@ func (s *script) call(c *syntax.CallExpr, redirs []*syntax.Redirect, piped bool)
 	return nil
 }
 
-// arguments gives the words of the curl command.
-func (s *script) arguments() ([]string, error) {
+// arguments gives the words of the curl command, and their lines.
+func (s *script) arguments() (args []string, lines []uint, err error) {
 	for _, r := range s.redirs {
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			return nil, refuse("a here-document is not read: put the data into quotes")
+			return nil, nil, refuseAt(r.Pos(), "a here-document is not read: put the data into quotes")
 		case syntax.WordHdoc:
 			s.out.dropped("what the shell gives curl on standard input was not read")
 		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
@@ -211,18 +218,17 @@ func (s *script) arguments() ([]string, error) {
 			s.out.dropped("where the shell writes the output was not read")
 		}
 	}
-	var args []string
 	for _, word := range s.curl.Args[1:] {
 		a := readArgument(word)
 		if a.reason != "" {
-			return nil, refuse("%s", a.reason)
+			return nil, nil, refuseAt(word.Pos(), "%s", a.reason)
 		}
 		if c := a.odd(); c != 0 {
-			return nil, refuseAt(word.Pos(), "%q (U+%04X) stands outside of quotes, where a shell takes it for a letter: type the quote, hyphen or blank that is meant", c, c)
+			return nil, nil, refuseAt(word.Pos(), "%q (U+%04X) stands outside of quotes, where a shell takes it for a letter: type the quote, hyphen or blank that is meant", c, c)
 		}
-		args = append(args, a.text.String())
+		args, lines = append(args, a.text.String()), append(lines, word.Pos().Line())
 	}
-	return args, nil
+	return args, lines, nil
 }
 
 // refuseAt refuses a script for what stands at a place of it.
