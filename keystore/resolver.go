@@ -92,6 +92,8 @@ type ResolverOptions struct {
 	// Passphrase asks for the passphrase of a protected key; what names the key. It returns an empty Secret if nobody
 	// can be asked. Nil means the same.
 	Passphrase func(ctx context.Context, what string) (Secret, error)
+	// Trimmed names a reference, and the marks that were taken off the ends of its value; nil if nobody wants to know.
+	Trimmed func(ref, marks string)
 	// Keyring replaces the operating system's, for tests.
 	Keyring Keyring
 }
@@ -169,7 +171,10 @@ func (r *Resolver) Resolve(ctx context.Context, ref string) (Secret, error) {
 	if err := checkValue(parsed, value); err != nil {
 		return Secret{}, err
 	}
-	value, _ = model.TrimMarks(value)
+	value, marks := model.TrimMarks(value)
+	if marks != "" && r.o.Trimmed != nil {
+		r.o.Trimmed(parsed.Label(), marks)
+	}
 	return NewSecret(value), checkValue(parsed, value)
 }
 

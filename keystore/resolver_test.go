@@ -113,10 +113,11 @@ func wantSecretError(t *testing.T, err, kind error, mention string) {
 
 func TestResolveReadsTheEnvironment(t *testing.T) {
 	env := map[string]string{"ETL_KEY": "\ufeff" + sample + "\u200b ", "BLANK": "\u00a0", "BROKEN": "a\nb", "LONG": strings.Repeat("x", maxSecret+1)}
-	r := NewResolver(ResolverOptions{Getenv: func(n string) string { return env[n] }})
+	trimmed := ""
+	r := NewResolver(ResolverOptions{Getenv: func(n string) string { return env[n] }, Trimmed: func(ref, marks string) { trimmed = ref + " " + marks }})
 	s, err := r.Resolve(t.Context(), "env:ETL_KEY")
-	if err != nil || s.Reveal() != sample {
-		t.Fatalf("got %v, %v", s, err)
+	if err != nil || s.Reveal() != sample || trimmed != "env:ETL_KEY U+FEFF, U+200B" {
+		t.Fatalf("got %v, %v, %q", s, err, trimmed)
 	}
 	_, err = r.Resolve(t.Context(), "env:BLANK")
 	wantSecretError(t, err, ErrSecretMissing, "the value is empty")

@@ -232,7 +232,7 @@ func TestTheKeysOfEnvFilesBecomeReferences(t *testing.T) {
 	const value, other = "brd-key-4f8a2c7e91d04b6c", "brd-key-other-7e91d04bzz"
 	put("a/.env", "# a comment\nexport ETL_API_KEY=\""+value+"\" # production\nNAME=x\nEMPTY_API_KEY=\nFROM_API_KEY=${ETL_API_KEY}\nSHORT_API_KEY=changeme\n")
 	put("b/prod.env", "COPY_API_KEY="+value+"\nETL_API_KEY='"+other+"'\n")
-	put("b/zz.env", "\ufeffWIN_API_KEY=\""+other+"-win\u200b\"\r\n")
+	put("b/zz.env", "\ufeffWIN_API_KEY=\""+other+"-win\u200b\"\r\nMID_API_KEY=\u200b"+other+"-win # x\n")
 	put("c/notes.txt", "ETL_API_KEY="+value)
 	put("node_modules/x/.env", "X_API_KEY="+other)
 	noerr.Must(t, os.Symlink(filepath.Join(dir, "c/notes.txt"), filepath.Join(dir, "link.env")))
@@ -245,7 +245,8 @@ func TestTheKeysOfEnvFilesBecomeReferences(t *testing.T) {
 		"EMPTY_API_KEY of " + file + " is left out: it has no value",
 		"FROM_API_KEY of " + file + " is left out: its value refers to another variable",
 		"SHORT_API_KEY of " + file + " is left out: its value is shorter than 12 characters: no key is",
-		"WIN_API_KEY of " + filepath.Join(dir, "b", "zz.env") + ": U+FEFF at the ends was taken off",
+		"WIN_API_KEY of " + filepath.Join(dir, "b", "zz.env") + ": U+FEFF, U+200B at the ends was taken off",
+		"MID_API_KEY of " + filepath.Join(dir, "b", "zz.env") + ": U+200B at the ends was taken off",
 	}; !slices.Equal(notes, want) {
 		t.Errorf("%q", notes)
 	}

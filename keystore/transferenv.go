@@ -1,7 +1,6 @@
 package keystore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,10 +59,8 @@ func ReadEnv(ctx context.Context, folder string, endings []string) (found []mode
 		}
 		for line := range strings.Lines(string(text)) {
 			place := filepath.Join(folder, filepath.FromSlash(name))
-			variable, value, ok := envLine(line, endings)
-			value, within := model.TrimMarks(value)
-			_, around := model.TrimMarks(line)
-			if marks := cmp.Or(around, within); ok && marks != "" {
+			variable, value, marks, ok := envLine(line, endings)
+			if marks != "" {
 				notes = append(notes, variable+" of "+place+": "+marks+" at the ends was taken off")
 			}
 			switch why := notKey(value); {
@@ -79,24 +76,27 @@ func ReadEnv(ctx context.Context, folder string, endings []string) (found []mode
 	return found, notes, err
 }
 
-// envLine parses a line of a .env file. ok is false if the line sets no variable whose name fits.
-func envLine(line string, endings []string) (name, value string, ok bool) {
-	line, _ = model.TrimMarks(line)
+// envLine parses a line of a .env file. marks names those that were taken off the ends of the line and of the value. ok is false
+// if the line sets no variable whose name fits.
+func envLine(line string, endings []string) (name, value, marks string, ok bool) {
+	line, around := model.TrimMarks(line)
 	if rest, exported := strings.CutPrefix(line, "export "); exported {
 		line = strings.TrimSpace(rest)
 	}
 	name, value, ok = strings.Cut(line, "=")
 	name = strings.TrimSpace(name)
 	if !ok || !isEnvName(name) || !slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(strings.ToUpper(name), strings.ToUpper(end)) }) {
-		return "", "", false
+		return "", "", "", false
 	}
-	value, _ = model.TrimMarks(value)
+	value, before := model.TrimMarks(value)
 	if value != "" && (value[0] == '"' || value[0] == '\'') {
 		value, _, _ = strings.Cut(value[1:], value[:1])
 	} else {
 		value, _, _ = strings.Cut(value, " #")
 	}
-	return name, value, true
+	value, within := model.TrimMarks(value)
+	all := slices.DeleteFunc([]string{around, before, within}, func(marks string) bool { return marks == "" })
+	return name, value, strings.Join(slices.Compact(all), ", "), true
 }
 
 // notKey says why a value is no key; empty if it may be one.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/ask"
@@ -113,6 +114,7 @@ type Service struct {
 	files   *files.Files
 	account account.Config
 	spoken  sync.Once
+	trimmed sync.Map     // the references whose marks were named
 	turns   atomic.Int64 // how often the session was described
 }
 
@@ -138,12 +140,17 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if err := s.Paths.Ensure(); err != nil {
 		s.Notices = append(s.Notices, notKept(err))
 	}
+	for _, path := range []string{s.configFile(), s.Paths.KeysFile(), s.Paths.RulesFile()} {
+		if textfile.Marked(path) {
+			s.Notices = append(s.Notices, "U+FEFF at the beginning of "+path+" was taken off")
+		}
+	}
 	s.added = rules.New(s.Paths.RulesFile())
 	if err := s.checkRules(s.added); err != nil {
 		return nil, err
 	}
 	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
-		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.passphrase,
+		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.passphrase, Trimmed: s.sayTrimmed,
 	})
 	s.Variables = &variables{Service: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Keys = keys.New(ctx, s.keysConfig())
@@ -178,6 +185,13 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	s.Inbox = inbox.New(inbox.Config{Profiles: s.InUse, Files: s.files, Secrets: s.Keys, Jobs: jobsOfInbox{s}, History: kept, Paths: s.Paths, Log: o.Log})
 	s.join()
 	return s, nil
+}
+
+// sayTrimmed names the marks that were taken off a secret, once.
+func (s *Service) sayTrimmed(ref, marks string) {
+	if _, again := s.trimmed.LoadOrStore(ref, true); !again {
+		voiceOfKeys{s}.Say("zonedeck: %s at the ends of %s was taken off", marks, ref)
+	}
 }
 
 // join makes the use cases that make calls. It does no I/O.

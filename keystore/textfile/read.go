@@ -17,6 +17,8 @@ import (
 // body of 1 MiB; everything else is far smaller.
 const MaxSize = 2 << 20
 
+const bom = "\ufeff" // a byte order mark, which some editors write
+
 // Doc is a decoded file. A rule that is checked later can still point at a line with it. The zero value
 // points nowhere.
 type Doc struct {
@@ -54,7 +56,19 @@ func (m Bounds) readAll(file string, r io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
-	return bytes.TrimPrefix(b, []byte("\ufeff")), nil // an editor's mark
+	return bytes.TrimPrefix(b, []byte(bom)), nil
+}
+
+// Marked reports whether a file begins with a byte order mark, which Read leaves out.
+func Marked(path string) bool {
+	f, err := Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, len(bom))
+	_, _ = io.ReadFull(f, head) // a shorter file has none
+	return string(head) == bom
 }
 
 // ReadFrom is Read for an open file; file names it in errors.

@@ -50,7 +50,7 @@ func checked(p model.Profile) (model.Profile, error) {
 		p.APIVersion = model.DefaultAPIVersion
 	}
 	for _, check := range []func(*model.Profile) *fieldError{
-		checkName, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkMaxCost, checkDomains, checkZones, checkVariables,
+		checkName, checkMarks, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkMaxCost, checkDomains, checkZones, checkVariables,
 	} {
 		if fe := check(&p); fe != nil {
 			return p, fe
@@ -84,6 +84,16 @@ func isBare(r rune) bool {
 func checkAddresses(p *model.Profile) *fieldError {
 	if p.BaseURL == "" && p.ProxyHost == "" && p.AgentURL == "" && p.BrowserURL == "" {
 		return &fieldError{"base_url", "the profile has no address", "at least one of base_url, proxy_host, agent_url and browser_url"}
+	}
+	return nil
+}
+
+// checkMarks refuses marks at the ends of addresses by name, because nobody sees them.
+func checkMarks(p *model.Profile) *fieldError {
+	for _, f := range [][2]string{{"base_url", p.BaseURL}, {"proxy_host", p.ProxyHost}, {"agent_url", p.AgentURL}, {"browser_url", p.BrowserURL}} {
+		if _, marks := model.TrimMarks(f[1]); marks != "" {
+			return &fieldError{f[0], marks + " stands at its ends, where it cannot be seen", "the same without it"}
+		}
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ func (v Inventory) Clock() func(model.Key) time.Time {
 // environmentKey is the key in the environment. If the inventory has the same value under any
 // name, that record applies to it: an ADMIN key stays ADMIN.
 func (ks *Keys) environmentKey(recorded []model.Key) model.Key {
-	value := keystore.NewSecret(ks.cfg.Env.Getenv(config.EnvKey))
+	text, _ := model.TrimMarks(ks.cfg.Env.Getenv(config.EnvKey)) // the resolver names what is taken off
+	value := keystore.NewSecret(text)
 	k := model.Key{Note: "from the environment: level and age are not known"}
 	for _, known := range recorded {
 		if ks.marks.belongs(known, value.Fingerprint()) {
