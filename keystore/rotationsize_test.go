@@ -77,4 +77,8 @@ func TestAnUpdateThatCouldNotBeReadIsNotWritten(t *testing.T) {
 	if after, read := os.ReadFile(path); !errors.Is(err, errRotationSize) || read != nil || string(after) != string(before) {
 		t.Errorf("%v, %v", err, read)
 	}
+	r.max = len(before)
+	if _, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { return p, nil }); err != nil {
+		t.Errorf("the largest record that can be read: %v", err)
+	}
 }

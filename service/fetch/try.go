@@ -229,9 +229,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	t.proxyHeader, t.connect = f.mask.Header(tun.Header), tun.Status
 	t.connectHead = headLines(string(f.mask.Bytes(tun.Head)))
 	f.mask.Bytes(tun.Body)
-	if tun.Status != 0 {
-		t.exit = f.readTunnel(o, tun)
-	}
+	t.exit = f.readTunnel(o, tun)
 	if err != nil {
 		t.timing = tr.Timing()
 		o.Elapsed = t.timing.Total
@@ -316,7 +314,7 @@ func (f *flight) endToEnd(tun exchange.Tunnel) bool {
 	return tun.Status != 0 && z.Product.Network() && !z.NeedsCA()
 }
 
-// readTunnel fills an outcome from the proxy's answer to CONNECT and gives the
+// readTunnel fills an outcome from the proxy's answer to CONNECT, if there was one, and gives the
 // exit it names.
 func (f *flight) readTunnel(o *model.Outcome, tun exchange.Tunnel) string {
 	o.ServiceStatus = tun.Status

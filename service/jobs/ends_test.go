@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,9 @@ import (
 func wholly(t *testing.T, parts ...string) (*Runner, *inParts) {
 	t.Helper()
 	s := newParts(0)
-	s.parts, s.none = parts, len(parts) == 1
+	if s.parts = parts; len(parts) == 1 {
+		s.none = http.StatusNotFound
+	}
 	cl := serving(t, s.ServeHTTP)
 	accepted(t, cl)
 	s.seen()

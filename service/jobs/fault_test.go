@@ -149,6 +149,11 @@ func TestWhereADownloadCannotGo(t *testing.T) {
 	if _, err := cl.Download(t.Context(), "job-1", Destination{}, nil); err == nil || !strings.Contains(err.Error(), "the folder of downloads") {
 		t.Errorf("a folder that cannot be made: %v", err)
 	}
+	folder := t.TempDir()
+	noerr.Must(t, os.Mkdir(filepath.Join(folder, "job-1_sd_1.json"), 0o700))
+	if _, err := cl.Download(t.Context(), "job-1", Destination{File: folder}, nil); err == nil || !strings.Contains(err.Error(), "this is a folder: name a file in it") {
+		t.Errorf("a folder has the name of the file: %v", err)
+	}
 	if asked.Load() != 0 {
 		t.Errorf("%d calls", asked.Load())
 	}
@@ -357,6 +362,29 @@ func TestAWatchGivesUpAfterManyFailures(t *testing.T) {
 		var d *exchange.CallError
 		if !errors.As(err, &d) || d.Status != 503 || asked < 10 || time.Since(began) < patience || time.Since(began) > patience+time.Second {
 			t.Errorf("after %d polls in %s: %v", asked, time.Since(began), err)
+		}
+	})
+}
+
+func TestAnAnswerEndsTheFailureOfTheQuestionBefore(t *testing.T) {
+	answers := []http.HandlerFunc{text(503, "busy"), text(200, `{"status":"running"}`), text(200, `{"status":"ready"}`)}
+	pipes(t, func(w http.ResponseWriter, r *http.Request) {
+		answers[0](w, r)
+		answers = answers[min(1, len(answers)-1):]
+	}, func(t *testing.T, cl *Runner) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		var reports []string
+		noerr.Must(t, cl.Follow(ctx, func(f Followed) {
+			if f.Job.ID != "" {
+				reports = append(reports, fmt.Sprint(f.Job.State, " ", f.Err))
+			}
+			if f.Job.State == model.JobReady {
+				end()
+			}
+		}))
+		if want := "accepted <nil>|accepted asking for the state of job job-1: HTTP 503: busy|running <nil>|ready <nil>"; strings.Join(reports, "|") != want {
+			t.Errorf("%q", reports)
 		}
 	})
 }

@@ -36,7 +36,7 @@ type inParts struct {
 	// whose connection breaks in the middle.
 	hold, drop int
 	began      chan struct{}
-	none       bool // there are no parts: the result comes whole
+	none       int // the status for a question about the parts; 404: the result comes whole
 }
 
 // newParts has a result of parts with two rows each.
@@ -77,8 +77,8 @@ func (s *inParts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/parts"):
 		s.asked = append(s.asked, "parts")
-		if s.none {
-			http.NotFound(w, r)
+		if s.none != 0 {
+			w.WriteHeader(s.none)
 			return
 		}
 		_, _ = fmt.Fprintf(w, `{"parts":%d}`, len(s.parts))
@@ -207,7 +207,7 @@ func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
 			return nil
 		}, "parts 1 2 3 4 5 6", "in 6 parts, and not in 5", ""},
 		"there are no parts any more": {func(s *inParts, _ string) error {
-			s.none = true
+			s.none = http.StatusNotFound
 			return nil
 		}, "parts whole", "in 1 parts, and not in 5", ""},
 		"what is known of it is gone": {func(_ *inParts, kept string) error { return os.Remove(kept + ".json") }, "", "", "holds another result, one for another format, or none"},
@@ -266,11 +266,14 @@ func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
 
 func TestAResultThatComesWholeBeginsAgain(t *testing.T) {
 	s := newParts(5)
-	s.none = true
 	cl := serving(t, s.ServeHTTP)
 	accepted(t, cl)
-	s.drop = 1
 	to := Destination{File: filepath.Join(t.TempDir(), "out.ndjson")}
+	s.none = http.StatusInternalServerError
+	if _, err := cl.Download(t.Context(), "job-1", to, nil); err == nil || s.seen() != "parts" {
+		t.Fatalf("the parts are not known: %v", err)
+	}
+	s.set(func(s *inParts) { s.none, s.drop = http.StatusNotFound, 1 })
 	if _, err := cl.Download(t.Context(), "job-1", to, nil); err == nil || !strings.Contains(err.Error(), "only whole") {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -69,16 +70,24 @@ func TestAnIdentifierOutlivesALedgerThatCannotBeWritten(t *testing.T) {
 }
 
 func TestALedgerThatCannotBeWrittenStartsNoJob(t *testing.T) {
-	_, dir := servicetest.Ledger(t)
-	frozen := ledgerIn(t, dir)
+	l, dir := servicetest.Ledger(t)
 	if err := os.Mkdir(filepath.Join(dir, "ledger.db.log"), 0o700); err != nil { // a folder takes no line
 		t.Fatal(err)
 	}
 	var posts atomic.Int32
 	p := servicetest.API(t, func(http.ResponseWriter, *http.Request) { posts.Add(1) })
-	cl := newRunner(t, p, func(c *Config) { c.Ledger = frozen })
+	cl := newRunner(t, p, func(c *Config) { c.Ledger = l })
 	if job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); err == nil || job.ID != "" || posts.Load() != 0 {
 		t.Errorf("%+v, %v, %d POSTs", job, err, posts.Load())
+	}
+	if runtime.GOOS == "windows" {
+		return // a link needs a right there
+	}
+	noerr.Must(t, errors.Join(l.Close(), os.Remove(filepath.Join(dir, "ledger.db.log")),
+		os.Symlink(filepath.Join(dir, "no", "such", "folder"), filepath.Join(dir, "ledger.db-wal")))) // so that no WAL can be made
+	cl.cfg.Ledger = ledgerIn(t, dir)
+	if job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, ErrNoLedger) || job.ID != "" || posts.Load() != 0 {
+		t.Errorf("opened for reading only: %+v, %v, %d POSTs", job, err, posts.Load())
 	}
 }
 
@@ -94,6 +103,9 @@ func TestAJobIsAdoptedWhenTheServiceAnswersForIt(t *testing.T) {
 	}
 	if again, err := cl.Adopt(t.Context(), "sd_elsewhere", ""); err != nil || again.ID != "job-1" || asked.Load() != 1 {
 		t.Errorf("again: %+v, %v, %d calls", again, err, asked.Load())
+	}
+	if found, adopted, err := cl.Find(t.Context(), "job-1", ""); err != nil || adopted || found.Snapshot != "sd_elsewhere" {
+		t.Errorf("found: %+v, adopted %t, %v", found, adopted, err)
 	}
 	if lines, err := history.Entries(t.Context(), model.HistoryFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "job-1: sd_elsewhere was adopted" || lines[0].Ref != "job-1" {
 		t.Errorf("%+v, %v", lines, err)
