@@ -43,39 +43,48 @@ func jsonPath(path string) bool {
 	return !strings.ContainsAny(path, " \t\n<>{}()[]\"'") && !strings.Contains(path, "://")
 }
 
-// Find looks for each path in a body. JSON is told from HTML by the content
-// type, or by the first byte where there is none. A JSON null, an empty text and
-// an element without text or value count as missing.
+// Find looks for each path in a body, which is text in UTF-8. JSON is told from HTML by the
+// content type, or because it is JSON whatever its type. A JSON null, a blank text, a list or an object
+// with nothing in it, and an element without text or value count as missing.
 func Find(contentType string, body []byte, paths []string) ([]model.Field, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	if isJSON(contentType, body) {
-		return findJSON(body, paths), nil
+	if text, valid, ok := asJSON(contentType, body); ok {
+		return findJSON(text, valid, paths), nil
 	}
 	return findHTML(body, paths)
 }
 
-func isJSON(contentType string, body []byte) bool {
-	if strings.Contains(strings.ToLower(contentType), "json") {
-		return true
-	}
-	head := bytes.TrimLeft(body, " \t\r\n\ufeff")
-	return contentType == "" && len(head) > 0 && (head[0] == '{' || head[0] == '[')
+// asJSON gives the JSON that a body is, without a byte order mark. valid is false where it only says that it is JSON.
+//
+// It is not gjson's own check: that recurses as deep as the body nests, and a body of eight million brackets would take
+// the process with it.
+func asJSON(contentType string, body []byte) (text []byte, valid, ok bool) {
+	text = bytes.TrimLeft(body, " \t\r\n\ufeff")
+	begins := len(text) > 0 && (text[0] == '{' || text[0] == '[')
+	says := strings.Contains(strings.ToLower(contentType), "json")
+	valid = (begins || says) && json.Valid(text)
+	return text, valid, valid || says || begins && contentType == ""
 }
 
-func findJSON(body []byte, paths []string) []model.Field {
-	body = bytes.TrimPrefix(body, []byte("\ufeff"))
-	// Not gjson's own check: it recurses as deep as the body nests, and a body of
-	// eight million brackets would take the process with it.
-	valid := json.Valid(body)
+// holds reports whether a value of JSON says anything.
+func holds(r gjson.Result) bool {
+	if r.IsArray() || r.IsObject() {
+		text := strings.TrimSpace(r.Raw)
+		return strings.TrimSpace(text[1:len(text)-1]) != ""
+	}
+	said, _ := model.TrimMarks(r.String())
+	return r.Type != gjson.Null && said != ""
+}
+
+func findJSON(body []byte, valid bool, paths []string) []model.Field {
 	out := make([]model.Field, 0, len(paths))
 	for _, path := range paths {
 		f := model.Field{Path: path}
 		if valid {
-			if r := gjson.GetBytes(body, path); r.Exists() && r.Type != gjson.Null {
-				f.Value = short(r.String())
-				f.Found = f.Value != ""
+			if r := gjson.GetBytes(body, path); r.Exists() && holds(r) {
+				f.Value, f.Found = short(r.String()), true
 			}
 		}
 		out = append(out, f)
@@ -102,7 +111,7 @@ func findHTML(body []byte, paths []string) ([]model.Field, error) {
 
 // value is what an element shows: its text, or the attribute that stands for it.
 func value(s *goquery.Selection) string {
-	if text := strings.TrimSpace(s.Text()); text != "" {
+	if text, _ := model.TrimMarks(s.Text()); text != "" {
 		return short(text)
 	}
 	for _, name := range []string{"content", "value", "src", "href", "datetime", "alt"} {
@@ -136,9 +145,7 @@ const maxSteps = 16
 // Traces follows each path in a body; see Find.
 func Traces(contentType string, body []byte, paths []string) ([]Trace, error) {
 	out := make([]Trace, 0, len(paths))
-	if isJSON(contentType, body) {
-		body = bytes.TrimPrefix(body, []byte("\ufeff"))
-		valid := json.Valid(body)
+	if body, valid, ok := asJSON(contentType, body); ok {
 		for _, path := range paths {
 			if valid {
 				out = append(out, traceJSON(body, path))
@@ -165,7 +172,7 @@ func traceJSON(body []byte, path string) Trace {
 		return r, r.Exists() && r.Type != gjson.Null
 	}
 	r, ok := there(path)
-	t.Found = ok && r.String() != ""
+	t.Found = ok && holds(r)
 	for at, n := 1, 0; at < len(path) && n < maxSteps; at++ {
 		if path[at] != '.' || path[at-1] == '\\' {
 			continue

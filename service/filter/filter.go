@@ -52,9 +52,7 @@ func KindOf(contentType string, head []byte) Kind {
 	switch t = strings.TrimSpace(t); {
 	case strings.HasSuffix(t, "json"), strings.HasSuffix(t, "jsonl"):
 		return JQ
-	case strings.HasSuffix(t, "html"):
-		return CSS
-	case t != "" && t != "text/plain" && t != "application/octet-stream":
+	case t != "" && !strings.HasSuffix(t, "html") && t != "text/plain" && t != "application/octet-stream":
 		return ""
 	}
 	head = bytes.TrimLeft(head, " \t\r\n\ufeff")
@@ -63,6 +61,9 @@ func KindOf(contentType string, head []byte) Kind {
 		return JQ
 	case bytes.HasPrefix(bytes.ToLower(head[:min(len(head), 16)]), []byte("<!doctype html")),
 		bytes.HasPrefix(bytes.ToLower(head[:min(len(head), 8)]), []byte("<html")):
+		return CSS
+	}
+	if strings.HasSuffix(t, "html") {
 		return CSS
 	}
 	return ""
