@@ -118,9 +118,13 @@ func TestReadHeader(t *testing.T) {
 			http.Header{"X-Brd-Status-Code": {"99999999999"}, "X-Brd-Err-Code": {"a b\x1b[31m"}, "X-Brd-Ip": {"<script>"}, "Retry-After": {"-5"}, "X-Brd-Error": {"\x1b]0;x\x07 bad\xff"}},
 			Reading{Text: "]0;x bad?"},
 		},
-		"Retry-After in seconds":  {http.Header{"Retry-After": {" 30 "}}, Reading{RetryAfter: 30 * time.Second}},
-		"Retry-After as a date":   {http.Header{"Retry-After": {"Sat, 21 Nov 2026 12:01:00 GMT"}}, Reading{RetryAfter: time.Minute}},
-		"Retry-After without end": {http.Header{"Retry-After": {"4294967295"}}, Reading{RetryAfter: maxRetryAfter}},
+		"Retry-After in seconds":           {http.Header{"Retry-After": {" 30 "}}, Reading{RetryAfter: 30 * time.Second}},
+		"Retry-After as a date":            {http.Header{"Retry-After": {"Sat, 21 Nov 2026 12:01:00 GMT"}}, Reading{RetryAfter: time.Minute}},
+		"Retry-After in parts of a second": {http.Header{"Retry-After": {"1.5"}}, Reading{RetryAfter: 1500 * time.Millisecond}},
+		"Retry-After that is huge":         {http.Header{"Retry-After": {"99999999999999999999"}}, Reading{RetryAfter: maxRetryAfter}},
+		"Retry-After that is no number":    {http.Header{"Retry-After": {"NaN"}}, Reading{}},
+		"Retry-After that is negative":     {http.Header{"Retry-After": {"-30"}}, Reading{}},
+		"Retry-After without end":          {http.Header{"Retry-After": {"4294967295"}}, Reading{RetryAfter: maxRetryAfter}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := brightdata(t).ReadHeader(tc.head, now)

@@ -164,12 +164,13 @@ func exit(s string) string {
 	return s
 }
 
-// RetryAfter reads seconds or an HTTP date in Retry-After, up to MaxRetryAfter.
+// RetryAfter reads seconds or an HTTP date in Retry-After, up to maxRetryAfter; a moment that is over asks for nothing. A part
+// of a second, which HTTP does not know, is waited for, too.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	s := strings.TrimSpace(h.Get(headRetry))
 	var d time.Duration
-	if n, err := strconv.ParseUint(s, 10, 32); err == nil {
-		d = time.Duration(n) * time.Second
+	if n, err := strconv.ParseFloat(s, 64); strings.Trim(s, "0123456789.") == "" && err == nil {
+		d = time.Duration(min(n, maxRetryAfter.Seconds()) * float64(time.Second))
 	} else if at, err := http.ParseTime(s); err == nil {
 		d = at.Sub(now)
 	}

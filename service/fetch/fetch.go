@@ -22,10 +22,10 @@ const defaultRetries = 3
 
 // backoff is the wait before attempt n+1: exactly the documented delays of service.md
 // 8, and the last of them after the third. asked is the wait that the answer asked
-// for; it takes precedence, up to dialect.MaxWait.
+// for; it takes precedence.
 func backoff(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
-		return min(asked, dialect.MaxWait)
+		return asked
 	}
 	delays := [...]time.Duration{1000 * time.Millisecond, 3000 * time.Millisecond, 5000 * time.Millisecond}
 	return delays[min(max(n, 1), len(delays))-1]
@@ -204,6 +204,11 @@ func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 			return try{}, model.Diagnosis{}, err
 		}
 		last := f.attempts[len(f.attempts)-1]
+		if d.Retry && n <= retries && d.RetryAfter > dialect.MaxWait {
+			d.Evidence = append(d.Evidence, model.Evidence{Kind: "timing", Text: fmt.Sprintf("it was not tried again: the wait that the answer asks for is longer than %v; come back at %s",
+				dialect.MaxWait, f.ft.cfg.Now().Add(d.RetryAfter).UTC().Format("2006-01-02 15:04 MST"))})
+			n = retries + 1
+		}
 		if !d.Retry || n > retries {
 			f.on(Event{Phase: PhaseDone, Attempt: last})
 			return t, d, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -36,13 +37,17 @@ func TestRetriesWaitExactlyTheDocumentedBackoff(t *testing.T) {
 		retries int
 		waits   []time.Duration
 	}{
-		"by default one per documented delay": {"", -1, []time.Duration{0, 1000 * time.Millisecond, 3000 * time.Millisecond, 5000 * time.Millisecond}},
-		"the last delay stays":                {"", 5, []time.Duration{0, time.Second, 3 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second}},
-		"none when none is asked for":         {"", 0, []time.Duration{0}},
-		"Retry-After in seconds goes first":   {"7", 2, []time.Duration{0, 7 * time.Second, 7 * time.Second}},
-		"Retry-After is capped":               {"86400", 1, []time.Duration{0, 5 * time.Minute}},
-		"Retry-After as a date":               {"Sat, 01 Jan 2000 00:00:42 GMT", 1, []time.Duration{0, 42 * time.Second}},
-		"Retry-After in the past":             {"Fri, 31 Dec 1999 00:00:42 GMT", 1, []time.Duration{0, time.Second}},
+		"by default one per documented delay":  {"", -1, []time.Duration{0, 1000 * time.Millisecond, 3000 * time.Millisecond, 5000 * time.Millisecond}},
+		"the last delay stays":                 {"", 5, []time.Duration{0, time.Second, 3 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second}},
+		"none when none is asked for":          {"", 0, []time.Duration{0}},
+		"Retry-After in seconds goes first":    {"7", 2, []time.Duration{0, 7 * time.Second, 7 * time.Second}},
+		"Retry-After as long as is waited for": {"300", 1, []time.Duration{0, 5 * time.Minute}},
+		"Retry-After beyond that":              {"301", 1, []time.Duration{0}},
+		"Retry-After without an end":           {"99999999999999999999", 1, []time.Duration{0}},
+		"Retry-After that is negative":         {"-7", 1, []time.Duration{0, time.Second}},
+		"Retry-After in parts of a second":     {"2.5", 1, []time.Duration{0, 2500 * time.Millisecond}},
+		"Retry-After as a date":                {"Sat, 01 Jan 2000 00:00:42 GMT", 1, []time.Duration{0, 42 * time.Second}},
+		"Retry-After in the past":              {"Fri, 31 Dec 1999 00:00:42 GMT", 1, []time.Duration{0, time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var at []time.Time
@@ -62,6 +67,12 @@ func TestRetriesWaitExactlyTheDocumentedBackoff(t *testing.T) {
 					}
 				})
 				noerr.Must(t, err)
+				comesBack := slices.ContainsFunc(res.Diagnosis.Evidence, func(e model.Evidence) bool {
+					return strings.Contains(e.Text, "longer than 5m0s; come back at 2000-01-0")
+				})
+				if long := strings.HasSuffix(name, "an end") || strings.HasSuffix(name, "beyond that"); comesBack != long {
+					t.Errorf("it says when to come back: %v", comesBack)
+				}
 				if len(res.Attempts) != len(tc.waits) || len(at) != len(tc.waits) || len(waiting) != len(tc.waits)-1 {
 					t.Fatalf("%d attempts, %d calls, want %d", len(res.Attempts), len(at), len(tc.waits))
 				}
