@@ -84,6 +84,7 @@ var elementMarks = map[string]sign{
 	"sec-cpt-if":               {name: "an Akamai challenge"},
 	"checkboxcaptcha":          {name: "a SmartCaptcha challenge"},
 	"anubis_challenge":         {name: "an Anubis challenge"},
+	"renderdata":               {name: "an Alibaba page", strength: trace},
 	"baxia-punish":             {name: "an Alibaba challenge"},
 	"waf_nc_block":             {name: "an Alibaba challenge"},
 	"distilcaptchaform":        {name: "an Imperva challenge"},
@@ -125,6 +126,9 @@ var addressMarks = []partMark{
 	{tags: []string{"script"}, parts: []string{"_incapsula_resource"}, sign: sign{name: "an Imperva script", strength: trace}},
 	{tags: []string{"script"}, parts: []string{"/tspd/"}, sign: sign{name: "an F5 script", strength: trace}},
 	{tags: []string{"script"}, parts: []string{"/_fs-ch-"}, sign: sign{name: "a Fastly script", strength: trace}},
+	{tags: []string{"script"}, parts: []string{"/.safeline/"}, sign: sign{name: "a SafeLine challenge"}},
+	{tags: []string{"iframe"}, parts: []string{"/checkpoint/challenge/"}, sign: sign{name: "a LinkedIn challenge"}},
+	{tags: []string{"script"}, parts: []string{"turing.captcha.qcloud.com/"}, sign: sign{name: "a Tencent script", strength: trace}},
 	{tags: []string{"script"}, parts: []string{"/.within.website/x/cmd/anubis/"}, sign: sign{name: "an Anubis challenge"}},
 	{tags: []string{"script"}, parts: []string{"/.bunny-shield/assets/shield-challenge"}, sign: sign{name: "a Bunny Shield challenge"}},
 	{tags: []string{"script"}, parts: []string{"/.azwaf/"}, sign: sign{name: "an Azure WAF script", strength: trace}},
@@ -149,6 +153,9 @@ var loaders = []string{"captcha", "turnstile", "geetest", "arkose", "challenges.
 
 // scriptMarks are looked for in the text of inline scripts, as written.
 var scriptMarks = []partMark{
+	{parts: []string{"_pxAppId", "captcha.js"}, sign: sign{name: "a PerimeterX challenge"}},
+	{parts: []string{"toNumbers(", "__test="}, sign: sign{name: "a cookie test of a host"}},
+	{parts: []string{"rbzns", "winsocks"}, sign: sign{name: "a Reblaze challenge"}},
 	{parts: []string{"_cf_chl_opt"}, sign: sign{name: "a Cloudflare challenge"}},
 	{parts: []string{"gokuProps"}, sign: sign{name: "an AWS WAF challenge"}},
 	{parts: []string{"geo.captcha-delivery.com", "dd="}, sign: sign{name: "a DataDome challenge"}},
@@ -200,6 +207,9 @@ var challengeTitles = []string{
 	"checking your browser", "one more step", "captcha", "captcha interception", "captcha challenge",
 	"client challenge", "challenge validation", "slide to verify", "slider verification", "ddos-guard",
 	"making sure you're not a bot", "checking you are not a bot", "you are being redirected", "one moment, please",
+	"before we continue", "before you continue", "human check", "prove you are human", "security checkpoint", "bot check",
+	"press & hold", "press and hold", "confirm you are human", "let's confirm you are human", "unusual traffic", "unusual traffic detected",
+	"checking your browser before accessing", "ddos protection by cloudflare", "please wait while we verify", "access verification",
 	"prove your humanity", "antibot challenge page", "azure waf", "bot or not", "radware captcha page",
 	"your browsing activity has been paused", "verifying your browser",
 	"百度安全验证", "安全验证", "人机验证", "滑动验证", "验证码", "验证码中间页", "验证码拦截", "请输入验证码",
@@ -333,11 +343,13 @@ func ChallengeHeaders() []string {
 type challengeAddress struct {
 	host, path, query string
 	name              string
+	waits             bool // it lets visitors wait for their turn
 }
 
 // challengeAddresses are compared with where a redirect or a refresh leads. A host
 // holds for those below it, too.
 var challengeAddresses = []challengeAddress{
+	{host: "queue-it.net", name: "a Queue-it waiting room", waits: true},
 	{host: "captcha-delivery.com", name: "a DataDome challenge"},
 	{host: "validate.perfdrive.com", name: "a Radware challenge"},
 	{host: "wappass.baidu.com", path: "/static/captcha", name: "a Baidu challenge"},
@@ -360,7 +372,7 @@ var challengeAddresses = []challengeAddress{
 
 // leadsTo finds the challenge that an address is known for. The place is that of
 // the first part that was recognised.
-func leadsTo(address string) (of string, at, length int, ok bool) {
+func leadsTo(address string) (of challengeAddress, at, length int, ok bool) {
 	b := []byte(address[:min(len(address), maxAddress)])
 	for i, c := range b {
 		b[i] = lowerByte(c) // places stay what they are, which strings.ToLower does not promise
@@ -381,11 +393,11 @@ func leadsTo(address string) (of string, at, length int, ok bool) {
 		}
 		for _, part := range []string{a.path, a.host, a.query} {
 			if part != "" {
-				return a.name, strings.Index(low, part), len(part), true
+				return a, strings.Index(low, part), len(part), true
 			}
 		}
 	}
-	return "", 0, 0, false
+	return challengeAddress{}, 0, 0, false
 }
 
 // below reports whether a host is the given one or below it. One that ends in a dot

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -15,6 +16,10 @@ const (
 	ordinary  verdict = iota
 	challenge         // something is to be solved first
 	refusal           // the site refuses, whatever the status says
+	tooFast           // it says that requests come too fast
+	waiting           // it lets people wait for their turn
+	siteError         // it is an error page of the site
+	leadsAway         // it shows nothing, and a script or a refresh leads to another address
 )
 
 // Bounds of what counts as a page with little on it, in bytes of visible text.
@@ -45,6 +50,53 @@ const (
 // enough. A page on which a person has something else to fill in, or with more than a
 // few sentences, is an ordinary one; so is one that writes the markup of a CAPTCHA out.
 func (p *page) weigh(body []byte, cookies []string) {
+	p.weighSigns(body, cookies)
+	if p.verdict != ordinary || !p.html {
+		return
+	}
+	switch p.hear(); {
+	case p.verdict != ordinary:
+	case p.shape.away.value != nil:
+		p.lead()
+	case len(trimStart(body)) > 0 && !p.cut && !p.inline && !p.shape.loads && p.shape.elements == 0 && len(p.blocks()) == 0 && p.text == 0:
+		p.decide(leadsAway, mark{text: "nothing", place: nowhere, name: "nothing is on the page: no text, element or script"})
+	}
+}
+
+// lead decides what a page is that leads to another address by itself, and shows nothing and loads nothing that could; or
+// next to nothing, if the address is one for those who are kept out.
+func (p *page) lead() {
+	if p.cut || p.shape.loads || p.shape.pictures > 0 || p.fields > 0 || p.text >= tinyText {
+		return
+	}
+	away := p.shape.away
+	m := mark{text: Line(string(away.value), 80), place: "a script or a refresh", name: "it leads to another address, and nothing else is on the page", offset: away.at, length: len(away.value)}
+	address, _, _ := bytes.Cut(bytes.ToLower(away.value), []byte("?"))
+	kept := keptOut.FindSubmatch(address)
+	switch {
+	case waitingHost.Match(address):
+		m.name = "it leads to a waiting room"
+		p.decide(waiting, m)
+	case kept != nil && p.shape.links <= tinyLinks:
+		m.name = "it leads to where visitors are kept out"
+		v := refusal
+		if len(kept[1]) > 0 {
+			m.name, v = "it leads to where a human is asked for", challenge
+		}
+		p.decide(v, m)
+	case p.shape.links == 0 && len(p.blocks()) == 0:
+		p.decide(leadsAway, m)
+	}
+}
+
+// waitingHost is the address of a waiting room.
+var waitingHost = regexp.MustCompile(`\.queue-it\.net\b`)
+
+// keptOut is an address, or a part of one, for those who are kept out of a site; its first group asks for a human.
+var keptOut = regexp.MustCompile(`[/=_.-](?:(captcha|recaptcha|challenge|bot-?check|human-?check|verify-?human|are-?you-?human|robot-?check)|blocked|block-?page|access-?_?denied|denied|forbidden|banned|ip-?blocked|geo-?block(?:ed)?|not-?allowed)(?:[/#._"'-]|$)`)
+
+// weighSigns looks at the signs of defences.
+func (p *page) weighSigns(body []byte, cookies []string) {
 	if p.strengths.has(decides) {
 		p.verdict = challenge
 		return
@@ -118,7 +170,7 @@ func (s *scan) titleText(at int, raw []byte) {
 	at += bytes.Index(raw, bytes.TrimSpace(raw))
 	raw = bytes.TrimSpace(raw)
 	raw = raw[:min(len(raw), maxQuote)]
-	s.title = plain(raw)
+	s.title, s.shape.titleAt = plain(raw), span{at, raw}
 	for _, part := range strings.Split(titleMarks.Replace(s.title), " | ") {
 		part = strings.TrimRight(part, ".!?… ")
 		of := ""
@@ -136,7 +188,7 @@ func (s *scan) titleText(at int, raw []byte) {
 }
 
 // titleMarks makes what sets off parts of a title the same.
-var titleMarks = strings.NewReplacer(" - ", " | ", " – ", " | ", " — ", " | ")
+var titleMarks = strings.NewReplacer(" · ", " | ", " - ", " | ", " – ", " | ", " — ", " | ")
 
 // find gives the place of a text in lower case, or all of b when it is written
 // otherwise there.

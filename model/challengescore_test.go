@@ -33,7 +33,7 @@ func TestWhereAnAddressLeads(t *testing.T) {
 		of, at, length, ok := leadsTo(address)
 		got := ""
 		if ok {
-			got = of + ": " + strings.ToLower(address[at:at+length])
+			got = of.name + ": " + strings.ToLower(address[at:at+length])
 		}
 		if got != want {
 			t.Errorf("%.80q leads to %q, want %q", address, got, want)
@@ -50,7 +50,7 @@ func TestWhatSignsComeTo(t *testing.T) {
 	)
 	titled, plainly := fmt.Sprintf(head, "Just a moment..."), fmt.Sprintf(head, "Chairs")
 	fill := func(page string, text int) string { // up to so many bytes of text
-		have := scanPage("text/html", []byte(page), int64(len(page))).text
+		have := scanPage("text/html", []byte(page), false).text
 		return page + strings.Repeat("<p>x</p>", text-have)
 	}
 	for name, c := range map[string]struct {
@@ -79,10 +79,10 @@ func TestWhatSignsComeTo(t *testing.T) {
 		"a cookie and a text":                        {plainly + asks, []string{"datadome"}, challenge},
 		"a cookie and a title beside other text":     {titled + `<p>x</p>`, []string{"datadome"}, ordinary},
 		"a cookie and a script in the page":          {plainly + `<script>a()</script>`, []string{"datadome"}, ordinary},
-		"a cookie that ends like one":                {plainly, []string{"mydatadome"}, ordinary},
+		"a cookie that ends like one":                {plainly, []string{"mydatadome"}, leadsAway},
 		"a cookie and an empty body":                 {" ", []string{"datadome"}, ordinary},
 		"a cookie among many":                        {plainly, append(make([]string, maxCookies-1), "datadome"), challenge},
-		"a cookie among too many":                    {plainly, append(make([]string, maxCookies), "datadome"), ordinary},
+		"a cookie among too many":                    {plainly, append(make([]string, maxCookies), "datadome"), leadsAway},
 		"a picture and its field":                    {plainly + `<img src="/captcha"><input>`, nil, challenge},
 		"a picture and its field by name":            {plainly + `<img src="/captcha"><input name="captcha">`, nil, challenge},
 		"a picture, its field by name and another":   {plainly + `<img src="/captcha"><input name="captcha"><input>`, nil, ordinary},
@@ -96,20 +96,20 @@ func TestWhatSignsComeTo(t *testing.T) {
 		"a text, a cookie and a link":                {plainly + asks + `<a href="/">x</a>`, []string{"datadome"}, ordinary},
 		"a title, a text and a link":                 {titled + asks + `<a href="/">x</a>`, nil, challenge},
 		"a widget, a text and a link":                {plainly + widget + asks + `<a href="/">x</a>`, nil, challenge},
-		"a cookie and a refresh":                     {plainly + `<meta http-equiv="refresh" content="0;url=/en/">`, []string{"datadome"}, ordinary},
+		"a cookie and a refresh":                     {plainly + `<meta http-equiv="refresh" content="0;url=/en/">`, []string{"datadome"}, leadsAway},
 		"a cookie and a refresh of the page itself":  {plainly + `<meta http-equiv="refresh" content="5">`, []string{"datadome"}, challenge},
 		"a cookie and a film":                        {plainly + `<video src="/a.mp4"></video>`, []string{"datadome"}, ordinary},
 		"a cookie and a document":                    {plainly + `<object data="/a.pdf"></object>`, []string{"datadome"}, ordinary},
 		"a text that refuses alone":                  {plainly + `<p>Your support ID is: 1</p>`, nil, ordinary},
 		"a sign that decides, on a long page":        {fill(plainly+`<div id="px-captcha"></div><input>`, littleTextMax), nil, challenge},
 	} {
-		p := scanPage("text/html", []byte(c.page), int64(len(c.page)))
+		p := scanPage("text/html", []byte(c.page), false)
 		p.weigh([]byte(c.page), c.cookies)
 		if p.verdict != c.want {
 			t.Errorf("%s: %d, want %d; %+v", name, p.verdict, c.want, p.marks)
 		}
 	}
-	p := scanPage("text/html", []byte(titled), int64(len(titled))+1)
+	p := scanPage("text/html", []byte(titled), true)
 	if p.weigh([]byte(titled), nil); p.verdict != ordinary {
 		t.Error("half a page is called a challenge by two signs")
 	}

@@ -150,16 +150,16 @@ func FuzzDiagnose(f *testing.F) {
 	for _, c := range modeltest.Corpus(f, corpusDir) {
 		o := c.Outcome
 		f.Add(o.Via == model.ViaNative, o.ServiceStatus, o.TargetStatus, string(o.Broke), string(o.ServiceClass), string(o.ServiceCause),
-			o.ServiceCode, o.ServiceText, strings.Join(o.HeaderEvidence, "\n"), o.Location, strings.Join(o.Cookies, "\n"), o.ContentType, o.BodyHead, int64(0), o.Incomplete, int64(o.RetryAfter))
+			o.ServiceCode, o.ServiceText, strings.Join(o.HeaderEvidence, "\n"), o.Location, strings.Join(o.Cookies, "\n"), o.ContentType, o.BodyHead, o.More, o.Incomplete, int64(o.RetryAfter))
 	}
 	f.Fuzz(func(t *testing.T, native bool, service, target int, broke, class, cause, code, text, headers, location, cookies, contentType string,
-		body []byte, more int64, incomplete bool, retryAfter int64,
+		body []byte, more, incomplete bool, retryAfter int64,
 	) {
 		o := model.Outcome{
 			Via: model.ViaAPI, ServiceStatus: service, TargetStatus: target, Broke: model.Breakage(broke), ServiceClass: model.Class(class), ServiceCause: model.Cause(cause),
 			ServiceCode: code, ServiceText: text, HeaderEvidence: strings.Split(headers, "\n"), ContentType: contentType,
 			Location: location, Cookies: strings.Split(cookies, "\n"),
-			BodyHead: body, BodySize: int64(len(body)) + more, Incomplete: incomplete, RetryAfter: time.Duration(retryAfter),
+			BodyHead: body, More: more, BodySize: int64(len(body)), Incomplete: incomplete, RetryAfter: time.Duration(retryAfter),
 		}
 		if native {
 			o.Via = model.ViaNative

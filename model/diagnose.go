@@ -111,7 +111,7 @@ type facts struct {
 }
 
 func newFacts(o Outcome) facts {
-	f := facts{Outcome: o, page: scanPage(o.ContentType, o.BodyHead, o.BodySize)}
+	f := facts{Outcome: o, page: scanPage(o.ContentType, o.BodyHead, o.More)}
 	f.reported = o.ServiceCode != "" || o.ServiceText != ""
 	f.target = o.TargetStatus
 	switch {
@@ -151,7 +151,7 @@ func (f *facts) unknown() bool { return f.answer != 0 && f.TargetStatus == 0 }
 // empty reports whether there is nothing to use in the body: no bytes, or
 // nothing but white space.
 func (f *facts) empty() bool {
-	if f.BodySize > int64(len(f.BodyHead)) {
+	if f.More {
 		return false
 	}
 	for _, c := range f.BodyHead {
@@ -160,17 +160,6 @@ func (f *facts) empty() bool {
 		}
 	}
 	return true
-}
-
-// encoding is how a page of text came compressed where the console does not inflate it, or "".
-func (f *facts) encoding() string {
-	kind := strings.ToLower(f.ContentType)
-	text := kind == "" || strings.HasPrefix(kind, "text/") || strings.Contains(kind, "json") || strings.Contains(kind, "xml")
-	name := Line(f.Header.Get("Content-Encoding"), 40)
-	if !text || strings.EqualFold(name, "gzip") || strings.EqualFold(name, "identity") {
-		return ""
-	}
-	return name
 }
 
 // aboutPermission reports whether the service said that a permission is missing
@@ -209,23 +198,23 @@ func (f *facts) challengeHeader() bool {
 // ledToChallenge reports whether the answer leads to an address that a defence is
 // known for, as evidence. Of a query it tells the sign alone, because the rest may
 // repeat what was asked for.
-func (f *facts) ledToChallenge() (evidence string, ok bool) {
+func (f *facts) ledToChallenge() (evidence string, waits, ok bool) {
 	status := f.target
 	if status == 0 {
 		status = f.ServiceStatus
 	}
 	if status < 300 || status > 399 {
-		return "", false
+		return "", false, false
 	}
 	of, at, length, ok := leadsTo(f.Location)
 	if !ok {
-		return "", false
+		return "", false, false
 	}
 	to, _, _ := strings.Cut(f.Location, "?")
 	if at > len(to) {
 		to += "?…" + f.Location[at:at+length] + "…"
 	}
-	return fmt.Sprintf("location: %s: the address of %s", to, of), true
+	return fmt.Sprintf("location: %s: the address of %s", to, of.name), of.waits, true
 }
 
 // dialectVerdict is what the dialect says, brought into the form that holds for
@@ -300,19 +289,18 @@ func (f *facts) evidence(class Class) []Evidence {
 	for _, h := range f.HeaderEvidence[:min(len(f.HeaderEvidence), maxHeaders)] {
 		add("header", h)
 	}
-	if sign, ok := f.ledToChallenge(); ok {
+	if sign, _, ok := f.ledToChallenge(); ok {
 		add("header", sign)
 	}
-	if class == ClassCaptcha || f.page.verdict != ordinary {
-		for _, m := range f.page.marks {
-			all = append(all, m.observed())
-		}
+	if class == ClassCaptcha || f.page.verdict != ordinary && !f.saidByStatus() {
+		all = append(all, f.pageEvidence()...)
 	}
 	if class == ClassParsingDrift {
 		for _, name := range f.MissingFields[:min(len(f.MissingFields), maxFields)] {
 			add("body", fmt.Sprintf("required field %q was not found", quote(name)))
 		}
 	}
+	add("body", f.Undecoded)
 	if f.Incomplete {
 		add("body", fmt.Sprintf("the body ended after %d bytes, before it was complete", f.BodySize))
 	} else if isSuccess(f.answer) && f.empty() {
@@ -326,6 +314,26 @@ func (f *facts) evidence(class Class) []Evidence {
 	}
 	if class == ClassTimeout && f.Elapsed > 0 {
 		add("timing", f.timing())
+	}
+	return all
+}
+
+// saidByStatus reports whether a page says in words no more than its status does.
+func (f *facts) saidByStatus() bool {
+	if !f.page.shape.byWords || isSuccess(f.answer) {
+		return false
+	}
+	return f.refused != 0 || f.page.verdict == siteError || f.either(http.StatusForbidden) || f.either(http.StatusTooManyRequests)
+}
+
+// pageEvidence is what the page shows that speaks for its verdict, and how its text was read.
+func (f *facts) pageEvidence() []Evidence {
+	var all []Evidence
+	for _, m := range f.page.marks {
+		all = append(all, m.observed())
+	}
+	if f.Charset != "" {
+		all = append(all, Evidence{Kind: "body", Text: "the text was read as " + f.Charset})
 	}
 	return all
 }

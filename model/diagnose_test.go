@@ -28,7 +28,7 @@ func TestRulesAreNamedOnceAndReasoned(t *testing.T) {
 
 func TestAWidgetOnAPageLongerThanTheScanIsNotAChallenge(t *testing.T) {
 	head := []byte(`<html><body><div class="g-recaptcha"></div><script>` + strings.Repeat("x", maxScan) + `</script>`)
-	o := Outcome{Via: ViaNative, TargetStatus: 200, ContentType: "text/html", BodyHead: head[:maxScan], BodySize: 5 << 20}
+	o := Outcome{Via: ViaNative, TargetStatus: 200, ContentType: "text/html", BodyHead: head[:maxScan], More: true, BodySize: 5 << 20}
 	if d := Diagnose(o); !d.OK() {
 		t.Errorf("the rest of the page was not seen, and it is called %s", d.Class)
 	}
@@ -48,7 +48,7 @@ func BenchmarkDiagnose(b *testing.B) {
 		"text":        append([]byte("<html>"), bytes.Repeat([]byte("a chair "), 32_000)...),
 	} {
 		b.Run(name, func(b *testing.B) {
-			o := Outcome{Via: ViaNative, TargetStatus: 200, ContentType: "text/html", BodyHead: body[:min(len(body), maxScan)], BodySize: int64(len(body))}
+			o := Outcome{Via: ViaNative, TargetStatus: 200, ContentType: "text/html", BodyHead: body[:min(len(body), maxScan)], More: len(body) > maxScan, BodySize: int64(len(body))}
 			b.SetBytes(int64(len(o.BodyHead)))
 			b.ReportAllocs()
 			for b.Loop() {

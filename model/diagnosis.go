@@ -79,6 +79,7 @@ const (
 	CauseEmptyBody      Cause = "empty_body"      // success without a body
 	CauseIncomplete     Cause = "incomplete"      // the body ended early
 	CauseUndecodable    Cause = "undecodable"     // a page in an encoding that is not read
+	CauseWaitingRoom    Cause = "waiting_room"    // the site lets visitors wait for their turn
 	CauseUnrecognised   Cause = "unrecognised"    // nothing above fits
 
 	CauseMissingPermission Cause = "missing_permission" // 403 from the service about the key
@@ -106,7 +107,7 @@ func (c Class) Causes() []Cause {
 	case ClassOutside:
 		return []Cause{
 			CauseKeyRejected, CauseLoginRejected, CauseTLSTrust, CauseNetwork, CauseTargetError, CauseServiceError,
-			CauseRequestRefused, CauseEmptyBody, CauseIncomplete, CauseUndecodable, CauseUnrecognised,
+			CauseRequestRefused, CauseEmptyBody, CauseIncomplete, CauseUndecodable, CauseWaitingRoom, CauseUnrecognised,
 		}
 	default:
 		return nil

@@ -20,7 +20,7 @@ const diagnosisPage = "../docs/diagnosis.md"
 // what is in one and not in the other fails.
 func TestDiagnosisPage(t *testing.T) {
 	PageParts(t, map[string]string{
-		"bounds": boundsText(), "deciding": signTable(true), "supporting": signTable(false), "addresses": addressTable(), "rules": ruleTable(),
+		"bounds": boundsText(), "deciding": signTable(true), "supporting": signTable(false), "addresses": addressTable(), "rules": ruleTable(), "sayings": sayingTable(),
 	})
 }
 
@@ -54,6 +54,34 @@ func PageParts(t *testing.T, parts map[string]string) {
 func boundsText() string {
 	return fmt.Sprintf("The first %d KiB of a body are read; a page that goes on beyond them is never a challenge by two signs. \"A few\n"+
 		"sentences\" are %d bytes of visible text, and %d where a widget and a title agree.\n", maxScan>>10, littleText, littleTextMax)
+}
+
+// sayingTable counts the phrases of each kind by language.
+func sayingTable() string {
+	counts := map[verdict]map[string]int{}
+	count := func(s saying) {
+		if counts[s.verdict] == nil {
+			counts[s.verdict] = map[string]int{}
+		}
+		counts[s.verdict][languages[s.language]]++
+	}
+	for _, s := range readSayings().titles {
+		count(s)
+	}
+	for _, s := range readSayings().texts {
+		count(s)
+	}
+	var b strings.Builder
+	b.WriteString("| a page says that | phrases, by language |\n| --- | --- |\n")
+	for _, v := range sayingOrder {
+		var cells []string
+		for _, name := range slices.Sorted(maps.Keys(counts[v])) {
+			cells = append(cells, fmt.Sprintf("%s %d", name, counts[v][name]))
+		}
+		about, _, _ := strings.Cut(saying{verdict: v}.about(), ",")
+		fmt.Fprintf(&b, "| %s | %s |\n", about, strings.Join(cells, ", "))
+	}
+	return b.String()
 }
 
 func ruleTable() string {

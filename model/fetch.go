@@ -131,6 +131,8 @@ type BodyRef struct {
 	Cut bool
 	// Incomplete says that the connection ended before the announced length.
 	Incomplete bool
+	// Charset is that of a text which is not in UTF-8, as "gbk"; else "".
+	Charset string `json:",omitempty"`
 }
 
 // Attempt is one try of a fetch.

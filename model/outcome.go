@@ -66,12 +66,16 @@ type Outcome struct {
 	// target sets.
 	Location string
 	Cookies  []string
-	// ContentType is the answer's type; BodyHead its first bytes (at most 256 KiB);
-	// BodySize all that was received.
+	// ContentType is the answer's type. BodyHead is the beginning of its text in UTF-8 (at most
+	// 256 KiB), or of its bytes where they are no text; More says that it goes on. BodySize is all that was received.
 	ContentType string
 	BodyHead    []byte
+	More        bool
 	BodySize    int64
 	Incomplete  bool
+	// Charset is the character set that the text was in, as "gbk"; "" for UTF-8. Undecoded says why bytes that
+	// should be text are none: their content coding or character set could not be undone.
+	Charset, Undecoded string
 	// HeadMethod says that the request asked for no body, so an empty one is fine.
 	HeadMethod bool
 	// Unrepeatable says that the request may change something at the target (a POST,

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,7 +13,7 @@ type page struct {
 	marks        []mark
 	strengths    strengths
 	html         bool
-	title        string // as the page writes it; only the first one counts
+	title        string // as plain gives it; only the first one counts
 	text         int    // bytes of visible text, spaces left out; counted up to littleTextMax
 	onButtons    int    // how many of them stand on buttons or are for browsers without scripts
 	otherContent bool   // something is linked to, shown or run that is no CAPTCHA's, or the page leads on
@@ -24,10 +25,24 @@ type page struct {
 	quoted bool // the markup of a CAPTCHA is written out, for people to copy
 	cut    bool // the body goes on beyond what was scanned
 
-	read bool   // the texts have been looked at
-	runs []span // the texts, as long as there is little of it
+	read bool  // the texts have been looked at
+	runs []run // the texts, as long as there is little of it
 
 	verdict verdict // by weigh
+	shape   shape
+}
+
+// shape is what else is on a page.
+type shape struct {
+	titleAt  span
+	links    int
+	elements int  // that may show something
+	pictures int  // whatever shows more than text: pictures, films, frames, drawings
+	searches int  // fields that search
+	loads    bool // a script of an address
+	away     span // where a script or a refresh leads
+	// byWords says that the verdict is by what the page says alone, which is not a defence's own sign.
+	byWords bool
 }
 
 // strengths is a set of them.
@@ -51,19 +66,24 @@ const (
 	maxScript  = 64 << 10 // bytes of an inline script that are looked at
 	maxAddress = 512      // bytes of an address that are looked at
 	maxJSON    = 8 << 10
+	maxProse   = 600
 )
 
 // scanPage looks for the marks of challenge.go. It takes time linear in the body
 // whatever the body holds.
-func scanPage(contentType string, body []byte, size int64) page {
+func scanPage(contentType string, body []byte, more bool) page {
 	s := scan{body: body}
 	if len(s.body) > maxScan {
 		s.body = s.body[:maxScan]
 	}
-	s.cut = size > int64(len(s.body)) || len(body) > len(s.body)
+	s.cut = more || len(body) > len(s.body)
 	switch kind, _, _ := strings.Cut(strings.ToLower(contentType), ";"); strings.TrimSpace(kind) {
 	case "text/html", "application/xhtml+xml":
-		s.markup()
+		if looksLikeJSON(s.body) {
+			s.json()
+		} else {
+			s.markup()
+		}
 	case "application/json", "text/json", "application/problem+json":
 		s.json()
 	case "application/javascript", "text/javascript", "text/css", "text/markdown":
@@ -73,6 +93,8 @@ func scanPage(contentType string, body []byte, size int64) page {
 			s.markup()
 		} else if looksLikeJSON(s.body) {
 			s.json()
+		} else if strings.HasPrefix(strings.TrimSpace(kind), "text/") || kind == "" {
+			s.prose()
 		}
 	}
 	return s.page
@@ -101,13 +123,28 @@ type scan struct {
 	body []byte
 	// inside is the element whose text does not count as shown, or "".
 	inside string
+	// heading says that a heading is open, begins that what comes begins a line.
+	heading, begins bool
+	// unseen is the element that is not shown to anybody, depth how many of its name are open in it.
+	unseen string
+	depth  int
 }
 
 func (s *scan) json() {
-	if len(s.body) > maxJSON || s.cut {
+	if len(s.body) <= maxJSON && !s.cut {
+		s.parts("the JSON", jsonMarks, 0, s.body)
+	}
+	s.jsonSays()
+}
+
+// prose looks at a short text that is no markup: what a defence answers in plain words.
+func (s *scan) prose() {
+	if len(s.body) > maxProse || s.cut {
 		return
 	}
-	s.parts("the JSON", jsonMarks, 0, s.body)
+	s.begins = true
+	s.visible(0, len(s.body))
+	s.hear()
 }
 
 func (s *scan) markup() {
@@ -139,8 +176,8 @@ func (s *scan) markup() {
 			if end < 0 {
 				return
 			}
-			if s.inside != "" && b[i+1] == '/' && hasPrefixFold(b[i+2:], s.inside) {
-				s.inside = ""
+			if b[i+1] == '/' {
+				s.closed(b[i+2 : i+end])
 			}
 			i += end + 1
 		default:
@@ -173,7 +210,10 @@ func (s *scan) visible(from, to int) {
 	case s.text >= littleText:
 		s.runs = nil
 	case s.text > before:
-		s.runs = append(s.runs, span{from, s.body[from:to]})
+		s.runs = append(s.runs, run{span{from, s.body[from:to]}, s.heading, s.begins, s.inside == "noscript" || s.unseen != ""})
+		s.begins = false
+	default: // blanks between two words
+		s.runs = append(s.runs, run{span{from, s.body[from:to]}, s.heading, false, s.inside == "noscript" || s.unseen != ""})
 	}
 }
 
@@ -202,6 +242,9 @@ func (s *scan) element(i int) int {
 		switch {
 		case e.tag == "script" && !e.json:
 			script := b[i:min(end, i+maxScript)]
+			if at := leading.FindIndex(script[:min(len(script), maxLeading)]); at != nil && s.shape.away.value == nil {
+				s.shape.away = span{i + at[0], script[at[0]:min(len(script), at[0]+maxAddress)]}
+			}
 			if !s.parts("an inline script", scriptMarks, i, script) && len(bytes.TrimSpace(script)) > 0 {
 				s.inline = true
 			}
@@ -330,6 +373,11 @@ func (s *scan) address(tag string, t span) {
 	}
 }
 
+// leading is how a script leads to another address; maxLeading is how much of a script is looked at.
+var leading = regexp.MustCompile(`location(?:\.href)?\s*=[^=]|location\.(?:replace|assign)\s*\(|\.submit\(\)`)
+
+const maxLeading = 4 << 10
+
 // refresh looks at where a page leads by itself.
 func (s *scan) refresh(t span) {
 	content := string(t.value[:min(len(t.value), maxAddress)])
@@ -342,10 +390,18 @@ func (s *scan) refresh(t span) {
 	of, at, length, ok := leadsTo(address)
 	if !ok {
 		s.otherContent = s.otherContent || address != ""
+		if s.shape.away.value == nil {
+			s.shape.away = t
+		}
 		return
 	}
 	at += strings.Index(content, address)
-	s.add(mark{text: strings.ToLower(content[at : at+length]), place: "a refresh's address", name: of, offset: t.at + at, length: length}, decides)
+	m := mark{text: strings.ToLower(content[at : at+length]), place: "a refresh's address", name: of.name, offset: t.at + at, length: length}
+	if of.waits {
+		s.decide(waiting, m)
+		return
+	}
+	s.add(m, decides)
 }
 
 func (s *scan) parts(where string, marks []partMark, at int, text []byte) (found bool) {
@@ -391,6 +447,14 @@ func (p *page) keep(m mark, w strength) {
 	}
 }
 
+// run is a text between two tags.
+type run struct {
+	span
+	heading bool // in a heading
+	begins  bool // an element before it begins a new line
+	hidden  bool // for browsers without scripts, or not shown
+}
+
 // span is a value and where it begins.
 type span struct {
 	at    int
@@ -414,7 +478,10 @@ var knownNames = func() map[string]string {
 	names := map[string]string{}
 	for _, n := range []string{
 		"a", "button", "form", "iframe", "img", "input", "meta", "noscript", "script", "select", "style", "textarea", "title", "xmp",
-		"action", "class", "content", "data", "data-size", "href", "http-equiv", "id", "name", "src", "type",
+		"html", "head", "body", "link", "div", "section", "template", "hidden", "onload", "radio", "file",
+		"h1", "h2", "h3", "svg", "canvas", "video", "audio", "object", "embed", "frame",
+		"b", "strong", "i", "em", "u", "s", "span", "font", "code", "small", "big", "mark", "tt", "bdi", "bdo", "abbr", "label", "wbr", "br",
+		"action", "class", "content", "data", "data-size", "href", "http-equiv", "id", "name", "src", "style", "type",
 		"", "text", "email", "password", "search", "tel", "number", "url", "refresh", "invisible",
 	} {
 		names[n] = n
@@ -450,6 +517,8 @@ type element struct {
 	link    bool
 	refresh bool
 	hidden  bool // a widget that shows nothing
+	unseen  bool // neither it nor what is in it is shown
+	onload  span
 	captcha bool // named as a CAPTCHA's
 	search  bool // named as a search
 }
@@ -481,8 +550,17 @@ func (e *element) see(name string, at int, value []byte) {
 		e.refresh = lowerName(value) == "refresh"
 	case "data-size":
 		e.hidden = lowerName(value) == "invisible"
+	case "hidden":
+		e.unseen = true
+	case "style":
+		e.unseen = e.unseen || notShown.Match(value[:min(len(value), maxAddress)])
+	case "onload":
+		e.onload = span{at, value}
 	}
 }
+
+// notShown is a style by which an element and what is in it is not shown.
+var notShown = regexp.MustCompile(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)`)
 
 // named sees a field that takes the answer to a CAPTCHA.
 func (e *element) named(value []byte) {
@@ -496,9 +574,54 @@ func (e *element) named(value []byte) {
 	}
 }
 
+// inline are elements that do not begin a new line of text.
+var inline = func() map[string]bool {
+	out := map[string]bool{}
+	for _, n := range []string{
+		"a", "b", "strong", "i", "em", "u", "s", "span", "font", "code", "small", "big", "mark", "tt", "bdi", "bdo", "abbr", "label", "wbr", "br",
+	} {
+		out[n] = true
+	}
+	return out
+}()
+
+// structural are elements that show nothing by themselves.
+var structural = map[string]bool{"html": true, "head": true, "body": true, "meta": true, "title": true, "link": true, "script": true, "noscript": true, "style": true, "br": true}
+
+// closed is what an end tag changes; b begins with its name.
+func (s *scan) closed(b []byte) {
+	if s.inside != "" && hasPrefixFold(b, s.inside) {
+		s.inside = ""
+	}
+	if s.unseen != "" && hasPrefixFold(b, s.unseen) {
+		if s.depth--; s.depth == 0 {
+			s.unseen = ""
+		}
+	}
+	end := bytes.IndexFunc(b, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '/' })
+	if end < 0 {
+		end = len(b)
+	}
+	name := lowerName(b[:end])
+	s.begins = s.begins || !inline[name]
+	if name == "h1" || name == "h2" || name == "h3" {
+		s.heading = false
+	}
+}
+
 // opened is what a start tag adds to the page.
 func (s *scan) opened(e *element) {
-	hidden := e.hidden || e.tag == "button" || e.tag == "input"
+	s.begins = s.begins || !inline[e.tag]
+	switch {
+	case s.unseen != "" && s.unseen == e.tag:
+		s.depth++
+	case s.unseen == "" && (e.unseen && (e.tag == "div" || e.tag == "section" || e.tag == "form") || e.tag == "template"):
+		s.unseen, s.depth = e.tag, 1
+	}
+	hidden := e.hidden || e.tag == "button" || e.tag == "input" || s.unseen != ""
+	if !structural[e.tag] {
+		s.shape.elements++
+	}
 	s.tokens(inClass, e.class, hidden)
 	s.tokens(inID, e.id, hidden)
 	s.address(e.tag, e.address)
@@ -509,15 +632,33 @@ func (s *scan) opened(e *element) {
 		}
 	case "a":
 		s.otherContent = s.otherContent || e.link
+		if e.link {
+			s.shape.links++
+		}
+	case "body":
+		if at := leading.FindIndex(e.onload.value[:min(len(e.onload.value), maxAddress)]); at != nil && s.shape.away.value == nil {
+			s.shape.away = span{e.onload.at + at[0], e.onload.value[at[0]:]}
+		}
+	case "h1", "h2", "h3":
+		s.heading = true
+	case "img", "svg", "canvas", "video", "audio", "object", "embed", "iframe", "frame":
+		s.shape.pictures++
+	case "script":
+		s.shape.loads = s.shape.loads || len(e.address.value) > 0
 	case "noscript", "button":
-		s.inside = e.tag
+		if s.inside != "noscript" {
+			s.inside = e.tag
+		}
 	case "textarea", "select":
 		s.field(e, false)
 	case "input":
 		switch e.kind {
 		case "", "text":
 			s.field(e, !e.search)
-		case "email", "password", "search", "tel", "number", "url":
+		case "search":
+			e.search = true
+			s.field(e, false)
+		case "email", "password", "tel", "number", "url", "radio", "file":
 			s.field(e, false)
 		}
 	}
@@ -533,5 +674,8 @@ func (s *scan) field(e *element, typed bool) {
 		s.typed++
 	default:
 		s.fields++
+		if e.search {
+			s.shape.searches++
+		}
 	}
 }

@@ -148,8 +148,8 @@ func TestScanPageSeesExactly(t *testing.T) {
 		"<title>a</title><svg><title>captcha</title></svg>":          {title: "a"},
 		"<title>Captch</title>":                                      {title: "captch"},
 	} {
-		got := scanPage("text/html", []byte(body), int64(len(body)))
-		got.runs, got.html = nil, false // texts are compared as the corpus's evidence, markup is what this is
+		got := scanPage("text/html", []byte(body), false)
+		got.runs, got.html, got.shape = nil, false, shape{} // these decide in the corpus; markup is what this is
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q\ngot  %+v\nwant %+v", body, got, want)
 		}
@@ -174,7 +174,7 @@ func TestWhichBodiesAreScanned(t *testing.T) {
 		{"application/xhtml+xml", html, 1},
 		{"text/css", "<html>" + html, 0},
 		{"text/markdown", "{" + json, 0},
-		{"text/html", "{" + json, 0},
+		{"text/html", "{" + json, 1},
 		{"application/json", "{" + json, 1},
 		{"text/json", json, 1},
 		{"application/problem+json", json, 1},
@@ -188,11 +188,11 @@ func TestWhichBodiesAreScanned(t *testing.T) {
 		{"application/json", json + x(maxJSON-len(json)), 1},
 		{"application/json", json + x(maxJSON-len(json)+1), 0},
 	} {
-		if got := scanPage(c.kind, []byte(c.body), int64(len(c.body))); len(got.marks) != c.marks || got.cut {
+		if got := scanPage(c.kind, []byte(c.body), false); len(got.marks) != c.marks || got.cut {
 			t.Errorf("%q %.40q: %+v, want %d marks", c.kind, c.body, got, c.marks)
 		}
 	}
-	if got := scanPage("application/json", []byte(json), int64(len(json))+1); len(got.marks) != 0 || !got.cut {
+	if got := scanPage("application/json", []byte(json), true); len(got.marks) != 0 || !got.cut {
 		t.Errorf("half a JSON text: %+v", got)
 	}
 }
@@ -202,25 +202,25 @@ func TestAPassOverABodyIsBounded(t *testing.T) {
 	for _, class := range []string{"recaptcha", "h-captcha", "hcaptcha", "cf-turnstile", "smart-captcha", "frc-captcha", "mtcaptcha", "funcaptcha", "arkose"} {
 		marks.WriteString("<p class=" + class + ">")
 	}
-	if got := scanPage("text/html", []byte(marks.String()), int64(marks.Len())); len(got.marks) != maxMarks {
+	if got := scanPage("text/html", []byte(marks.String()), false); len(got.marks) != maxMarks {
 		t.Errorf("%d marks", len(got.marks))
 	}
 	text := x(littleTextMax + 1)
-	if got := scanPage("text/html", []byte(text), int64(len(text))); got.text != littleTextMax {
+	if got := scanPage("text/html", []byte(text), false); got.text != littleTextMax {
 		t.Errorf("%d bytes of text", got.text)
 	}
 	for past, marks := range []int{1, 0} {
 		script := "<script>" + strings.Repeat(" ", maxScript-len("gokuProps")+past) + "gokuProps</script>"
-		if got := scanPage("text/html", []byte(script), int64(len(script))); len(got.marks) != marks {
+		if got := scanPage("text/html", []byte(script), false); len(got.marks) != marks {
 			t.Errorf("a mark %d bytes past what is looked at of a script: %+v", past, got.marks)
 		}
 	}
 	const mark = "<p class=captcha>"
 	fits := strings.Repeat(" ", maxScan-len(mark)) + mark
-	if got := scanPage("text/html", []byte(fits), int64(len(fits))); len(got.marks) != 1 || got.cut {
+	if got := scanPage("text/html", []byte(fits), false); len(got.marks) != 1 || got.cut {
 		t.Errorf("a body as large as a scan: %+v", got)
 	}
-	if got := scanPage("text/html", []byte(x(9)+fits), int64(len(fits)+9)); len(got.marks) != 0 || !got.cut {
+	if got := scanPage("text/html", []byte(x(9)+fits), false); len(got.marks) != 0 || !got.cut {
 		t.Errorf("a body larger than a scan: %+v", got)
 	}
 }

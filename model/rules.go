@@ -48,7 +48,7 @@ var refusalRules = []rule{
 		name: "page_403", class: ClassAccessRestricted, cause: CauseSiteBlock,
 		reason: "403 from the service whose body is a challenge page, or whose code the dialect reads as a block by the site: it is the site's, passed on",
 		applies: func(f *facts) bool {
-			return f.refused == http.StatusForbidden && (f.blockedBySite() || f.page.verdict != ordinary)
+			return f.refused == http.StatusForbidden && (f.blockedBySite() || f.page.verdict != ordinary && !f.page.shape.byWords)
 		},
 		summary: always("The site blocks this request (403), as the service passes it on."),
 	},
@@ -72,6 +72,14 @@ var refusalRules = []rule{
 		reason:  "403 in a header that the contract does not show and the profile's dialect does not read: the signal of contract 7, and it is not known whose",
 		applies: func(f *facts) bool { return f.unreadStatus == http.StatusForbidden },
 		summary: always("A header of the answer that the contract does not show reports 403: access is restricted, and it is not known by whom."),
+	},
+	{
+		name: "defence_status", class: ClassAccessRestricted, cause: CauseSiteBlock,
+		reason:  "a status that HTTP does not know, by which defences refuse: 468, 498, 999",
+		applies: func(f *facts) bool { return f.target == 468 || f.target == 498 || f.target == 999 },
+		summary: func(f *facts) string {
+			return fmt.Sprintf("The site refuses this request with a status that defences use (%d).", f.target)
+		},
 	},
 	{
 		name: "too_fast_429", class: ClassTooFast,
@@ -149,7 +157,7 @@ var knowledgeRules = []rule{
 	{
 		name: "captcha_redirect", class: ClassCaptcha,
 		reason:  "a redirect to an address that a bot defence is known for: what is there is a challenge, not the page",
-		applies: func(f *facts) bool { _, ok := f.ledToChallenge(); return ok },
+		applies: func(f *facts) bool { _, waits, ok := f.ledToChallenge(); return ok && !waits },
 		summary: always("The target leads to a bot challenge, not to the page."),
 	},
 	{
@@ -157,6 +165,21 @@ var knowledgeRules = []rule{
 		reason:  "the body is a refusal by its text and a second sign, whatever the status: a refusal with 200 is a failure",
 		applies: func(f *facts) bool { return f.refused == 0 && f.page.verdict == refusal },
 		summary: always("The site refuses this request with a page that says so."),
+	},
+	{
+		name: "too_fast_page", class: ClassTooFast,
+		reason:  "the body says that requests come too fast, and a second sign or nothing else is there, whatever the status",
+		applies: func(f *facts) bool { return f.refused == 0 && f.page.verdict == tooFast },
+		summary: always("The site says that requests come too fast, with a page that says so."),
+	},
+	{
+		name: "waiting_room", class: ClassOutside, cause: CauseWaitingRoom,
+		reason: "the body lets people wait for their turn, or the answer leads to where they do: the page comes later",
+		applies: func(f *facts) bool {
+			_, waits, _ := f.ledToChallenge()
+			return waits || f.refused == 0 && f.page.verdict == waiting
+		},
+		summary: always("The site lets visitors wait for their turn: the page comes later."),
 	},
 }
 
@@ -334,14 +357,29 @@ var answerRules = []rule{
 		},
 	},
 	{
-		name: "undecodable", class: ClassOutside, cause: CauseUndecodable,
-		reason: "the page is compressed in a way that was not asked for and is not read (Content-Encoding: br, say): what it shows is not known",
-		applies: func(f *facts) bool {
-			return f.Broke == BreakNone && isSuccess(f.answer) && f.encoding() != "" && Packed(f.BodyHead) != ""
-		},
+		name: "nothing_to_see", class: ClassOutside, cause: CauseEmptyBody,
+		reason:  "a page that shows nothing and loads nothing that could; its script or refresh may lead to another address: it is not the page",
+		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && f.page.verdict == leadsAway },
 		summary: func(f *facts) string {
-			return fmt.Sprintf("The page came compressed (%s), and the console reads gzip alone.", f.encoding())
+			if f.page.shape.away.value == nil {
+				return "The page shows nothing."
+			}
+			return "The page shows nothing and leads to another address."
 		},
+	},
+	{
+		name: "error_page", class: ClassOutside, cause: CauseTargetError,
+		reason:  "an error page of the site with a status that says success, by its title and what it says: it is not the page",
+		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && f.page.verdict == siteError },
+		summary: func(f *facts) string {
+			return fmt.Sprintf("The target answered with an error page, and the status %d.", f.answer)
+		},
+	},
+	{
+		name: "undecodable", class: ClassOutside, cause: CauseUndecodable,
+		reason:  "the page's bytes could not be made text, for their content coding (Content-Encoding: dcb, say) or their character set: what it shows is not known",
+		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && f.Undecoded != "" },
+		summary: always("The page came, but its bytes could not be made text, so what it shows is not known."),
 	},
 	{
 		name: "missing_fields", class: ClassParsingDrift, cause: CauseMissingFields,

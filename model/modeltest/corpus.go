@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +49,8 @@ type outcome struct {
 	Location      string         `json:"location"`
 	Cookies       []string       `json:"cookies"`
 	ContentType   string         `json:"content_type"`
-	Encoding      string         `json:"content_encoding"`
+	Charset       string         `json:"charset"`
+	Undecoded     string         `json:"undecoded"`
 	Incomplete    bool           `json:"incomplete"`
 	Head          bool           `json:"head"`
 	Required      []string       `json:"required"`
@@ -172,7 +172,7 @@ func (in outcome) outcome(body string) model.Outcome {
 		Broke: in.Broke, BrokeText: in.BrokeText, Peer: in.Peer,
 		ServiceStatus: in.ServiceStatus, TargetStatus: in.TargetStatus,
 		ServiceCode: in.Code, ServiceText: in.Text, ServiceClass: in.ServiceClass, ServiceCause: in.ServiceCause,
-		ReadBy: in.ReadBy, Unread: in.Unread, Header: http.Header{"Content-Encoding": {in.Encoding}},
+		ReadBy: in.ReadBy, Unread: in.Unread, Charset: in.Charset, Undecoded: in.Undecoded,
 		HeaderEvidence: in.Headers, Location: in.Location, Cookies: in.Cookies, ContentType: in.ContentType,
 		BodyHead: []byte(body), BodySize: int64(len(body)),
 		Incomplete: in.Incomplete, HeadMethod: in.Head, RequiredFields: in.Required, MissingFields: in.Missing,

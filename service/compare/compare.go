@@ -24,11 +24,12 @@ import (
 // read by nobody.
 const MaxText = 256 << 10
 
-// Answer is one of the two answers. Body is the beginning of its body, at most MaxText.
+// Answer is one of the two answers. Body is the beginning of its body as text, at most MaxText; More says that it goes on.
 type Answer struct {
 	Name   string
 	Result model.FetchResult
 	Body   []byte
+	More   bool
 }
 
 // Change is something that the two answers have different: both values as text, empty
@@ -78,7 +79,7 @@ func Answers(a, b Answer) (Difference, error) {
 	}
 	var err error
 	d.Text, err = udiff.ToUnified(a.Name, b.Name, textA, udiff.Lines(textA, textB), udiff.DefaultContextLines)
-	if int64(len(a.Body)) < a.Result.Body.Size || int64(len(b.Body)) < b.Result.Body.Size {
+	if a.More || b.More {
 		d.Note = fmt.Sprintf("only the first %d KB of each body were compared", MaxText>>10)
 	}
 	return d, err
@@ -88,7 +89,7 @@ func Answers(a, b Answer) (Difference, error) {
 func whole(a Answer) []byte {
 	cut := a.Body
 	for range utf8.UTFMax - 1 {
-		if int64(len(a.Body)) == a.Result.Body.Size || utf8.Valid(cut) || len(cut) == 0 {
+		if !a.More || utf8.Valid(cut) || len(cut) == 0 {
 			break
 		}
 		cut = cut[:len(cut)-1]

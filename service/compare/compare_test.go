@@ -15,7 +15,7 @@ import (
 
 func answer(name, body string) Answer {
 	sum := sha256.Sum256([]byte(body))
-	return Answer{Name: name, Body: []byte(body)[:min(len(body), MaxText)], Result: model.FetchResult{
+	return Answer{Name: name, Body: []byte(body)[:min(len(body), MaxText)], More: len(body) > MaxText, Result: model.FetchResult{
 		Status: 200, ContentType: "text/html", Diagnosis: model.Diagnosis{Class: model.ClassOK},
 		Body: model.BodyRef{Size: int64(len(body)), SHA256: hex.EncodeToString(sum[:])},
 	}}

@@ -1,26 +1,23 @@
 package exchange
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/bodytext"
 )
 
 // headSize is how much of a body a diagnosis looks at, in bytes.
-const headSize = 256 << 10
+const headSize = bodytext.MaxHead
 
 // progressStep is how many bytes go by between two reports of progress.
 const progressStep = 256 << 10
@@ -163,10 +160,24 @@ func OpenBody(b model.BodyRef) (io.ReadCloser, error) {
 	return os.Open(b.File)
 }
 
+// OpenText opens a body that was kept as text in UTF-8, for reading. The caller closes it.
+func OpenText(b model.BodyRef) (io.ReadCloser, error) {
+	src, err := OpenBody(b)
+	if err != nil || b.Charset == "" {
+		return src, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{bodytext.Named(b.Charset).Reader(src), src}, nil
+}
+
 // Received is a body as it was received.
 type Received struct {
 	Ref  model.BodyRef
 	Head []byte // as much of it as a diagnosis looks at
+	// Coding is set if it is compressed in a way that could not be undone: it is then as it came.
+	Coding *bodytext.CodingError
 	// Err is the error of the connection if reading ended before the body did, else nil.
 	// Notes are observations worth showing.
 	Err   error
@@ -212,6 +223,7 @@ func Receive(s *Sink, r io.Reader, on func(n int64)) Received {
 	src := io.Reader(&reporter{r: r, on: on})
 	_, err := io.Copy(s, src)
 	got, disk := s.Finish()
+	var coded *bodytext.CodingError
 	if disk != nil {
 		got.Note("error", "the body could not be kept on disk and was cut at %d bytes: %v", s.size, disk)
 	}
@@ -221,9 +233,11 @@ func Receive(s *Sink, r io.Reader, on func(n int64)) Received {
 	case errors.Is(err, errCap) && s.quiet:
 	case errors.Is(err, errCap):
 		got.Note("error", "the body is larger than the cap of %d bytes; the rest was dropped", s.limit)
-	case errors.Is(err, errInflates):
+	case errors.Is(err, bodytext.ErrInflates):
 		got.Ref.Cut = true
 		got.Note("error", "%v; the rest was dropped", err)
+	case errors.As(err, &coded):
+		got.Coding = coded
 	default:
 		got.Ref.Incomplete, got.Err = true, err
 	}
@@ -252,67 +266,3 @@ func (r *reporter) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-// Inflating is bounded: past inflateFree bytes a body may be at most
-// inflateRatio times what was received. Pages compress by less than 20.
-const (
-	inflateRatio = 200
-	inflateFree  = 16 << 20
-)
-
-// errInflates ends a compressed body that inflates past these bounds.
-var errInflates = errors.New("the compressed body inflates beyond measure")
-
-// inflated is the response's body with a gzip encoding removed. Other
-// encodings stay as they are: the console does not ask for them.
-func inflated(resp *http.Response) io.ReadCloser {
-	if !strings.EqualFold(strings.TrimSpace(resp.Header.Get("Content-Encoding")), "gzip") || resp.Body == http.NoBody {
-		return resp.Body
-	}
-	return &inflater{body: resp.Body}
-}
-
-type inflater struct {
-	body io.ReadCloser
-	in   counter
-	zr   *gzip.Reader
-	out  int64
-	err  error
-}
-
-type counter struct {
-	r io.Reader
-	n int64
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-func (z *inflater) Read(p []byte) (int, error) {
-	if z.err != nil {
-		return 0, z.err
-	}
-	if z.zr == nil {
-		z.in.r = z.body
-		br := bufio.NewReader(&z.in)
-		if _, err := br.Peek(1); err != nil {
-			z.err = err // an empty body is not gzip, whatever its header says
-			return 0, err
-		}
-		if z.zr, z.err = gzip.NewReader(br); z.err != nil {
-			return 0, z.err
-		}
-	}
-	n, err := z.zr.Read(p)
-	z.out += int64(n)
-	if z.out > inflateFree && z.out > inflateRatio*z.in.n {
-		err = errInflates
-	}
-	z.err = err
-	return n, err
-}
-
-func (z *inflater) Close() error { return z.body.Close() }

@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
+	"zonedeck/service/bodytext"
 )
 
 func TestTheSizeOfABodyDecidesWhereItIsKept(t *testing.T) {
@@ -95,7 +96,7 @@ func TestABodyThatIsNotWholeSaysWhy(t *testing.T) {
 		"no folder":  {Bodies{Memory: 3}.Sink(Bodies{}.Path("a")), strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, []string{onDisk + "0 bytes: no folder for bodies is set"}},
 		"a file":     {Bodies{Memory: 3}.Sink(filepath.Join(file, "a")), strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, []string{onDisk + "0 bytes: mkdir " + file + ": "}},
 		"a cut line": {Bodies{}.Sink(""), io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(broken)), Received{Ref: model.BodyRef{Size: 2, Incomplete: true}, Err: broken}, nil},
-		"a bomb":     {Bodies{}.Sink(""), io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(errInflates)), Received{Ref: model.BodyRef{Size: 2, Cut: true}}, []string{errInflates.Error() + "; the rest was dropped"}},
+		"a bomb":     {Bodies{}.Sink(""), io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(bodytext.ErrInflates)), Received{Ref: model.BodyRef{Size: 2, Cut: true}}, []string{bodytext.ErrInflates.Error() + "; the rest was dropped"}},
 	} {
 		got := Receive(c.sink, c.r, nil)
 		if got.Ref.Size != c.want.Ref.Size || got.Ref.Cut != c.want.Ref.Cut || got.Ref.Incomplete != c.want.Ref.Incomplete || !errors.Is(got.Err, c.want.Err) {

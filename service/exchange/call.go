@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/bodytext"
 	"zonedeck/service/dialect"
 )
 
@@ -38,7 +39,7 @@ type Call struct {
 
 // API sends one call and returns the answer's head. The caller reads resp.Body to
 // its end or closes it, and then calls tr.Done for the timing. The body arrives
-// inflated; reading fails with errInflates if it inflates beyond measure. The call
+// inflated; reading fails with bodytext.ErrInflates if it inflates beyond measure. The call
 // first waits its turn under the key's rate limit.
 //
 // There is exactly one try: no retry, no redirect. On an error tr says where the
@@ -82,7 +83,7 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 	tr.head()
 	w.breaker.note(call.Profile.BaseURL, resp.StatusCode)
 	w.noteSkew(call.Profile, resp.Header, sent)
-	resp.Body = inflated(resp)
+	resp.Body = bodytext.Reader(resp.Body, resp.Header)
 	return resp, tr, nil
 }
 
@@ -249,7 +250,7 @@ func (m Mask) ReadAnswer(resp *http.Response, most int64) ([]byte, error) {
 func BrokeOff(status int, came int64, err error) *Error {
 	e := &Error{Broke: Breakage(err), Peer: PeerService, Sent: true, Status: status, Received: came, Err: fmt.Errorf("the answer broke off after %d bytes: %w", came, err)}
 	switch {
-	case errors.Is(err, errInflates):
+	case errors.Is(err, bodytext.ErrInflates):
 		e.Broke, e.Err = model.BreakMalformed, err
 	case errors.Is(err, ErrTimeout):
 		e.Broke = model.BreakTimeout

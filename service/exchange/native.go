@@ -21,6 +21,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/address"
+	"zonedeck/service/bodytext"
 )
 
 // Login is the login of native access (service.md 5.2).
@@ -161,7 +162,7 @@ func (w *Wire) Native(ctx context.Context, p model.Profile, login Login, r model
 		return nil, tun, tr, fmt.Errorf("by proxy: %w", tr.broke(ctx, err, peer))
 	}
 	tr.head()
-	resp.Body = inflated(resp)
+	resp.Body = bodytext.Reader(resp.Body, resp.Header)
 	return resp, tun, tr, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/bodytext"
 )
 
 // RelayBytes bounds an answer that a library reads. farewellFor bounds the DELETE that ends
@@ -104,7 +105,7 @@ func (r *Relay) send(req *http.Request, x *Relayed) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
-	body := &relayedBody{Reader: io.LimitReader(r.mask.Reader(inflated(resp)), RelayBytes), Closer: resp.Body, x: x, cancel: cancel}
+	body := &relayedBody{Reader: io.LimitReader(r.mask.Reader(bodytext.Reader(resp.Body, resp.Header)), RelayBytes), Closer: resp.Body, x: x, cancel: cancel}
 	resp.Body = body
 	if resp.StatusCode >= http.StatusBadRequest { // the reason is wanted even if the library does not read it
 		reason, _ := io.ReadAll(io.LimitReader(body, refusalBytes)) // a part of it is enough

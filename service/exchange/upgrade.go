@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/bodytext"
 )
 
 // Socket is an open WebSocket to the remote browser. Frames are read from it and written to
@@ -85,7 +86,7 @@ func (w *Wire) Browser(ctx context.Context, p model.Profile, login Login) (*Sock
 		return nil, nil, tr, &Error{Broke: model.BreakMalformed, Peer: PeerService, Sent: true, Err: fmt.Errorf("the answer to opening it is %s, not a WebSocket", resp.Status)}
 	}
 	if resp.StatusCode != http.StatusSwitchingProtocols {
-		resp.Body = inflated(resp)
+		resp.Body = bodytext.Reader(resp.Body, resp.Header)
 		return nil, resp, tr, nil
 	}
 	conn, ok := resp.Body.(io.ReadWriteCloser)

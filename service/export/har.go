@@ -316,7 +316,7 @@ func harContentOf(r model.FetchResult, open func(model.BodyRef) (io.ReadCloser, 
 	if r.Body.Incomplete {
 		notes = append(notes, "the connection ended before all of it had come")
 	}
-	if text := wholeRunes(b, cut); utf8.Valid(text) && utf8Charset(r.ContentType) {
+	if text := wholeRunes(b, cut); utf8.Valid(text) {
 		c.Text = string(text)
 	} else {
 		c.Text, c.Encoding = base64.StdEncoding.EncodeToString(b), "base64"
@@ -336,11 +336,4 @@ func wholeRunes(b []byte, cut bool) []byte {
 		}
 	}
 	return b
-}
-
-// utf8Charset reports whether a body that is valid UTF-8 may be it, too.
-func utf8Charset(contentType string) bool {
-	_, params, err := mime.ParseMediaType(contentType)
-	charset := strings.ToLower(params["charset"])
-	return err != nil || charset == "" || charset == "utf-8" || charset == "utf8" || charset == "us-ascii"
 }

@@ -47,6 +47,7 @@ func (f *flight) tryAgent(ctx context.Context, now model.Attempt) (try, error) {
 	o.ContentType = answer.ContentType
 	f.on(Event{Phase: PhaseReceiving, Attempt: now, Bytes: int64(len(answer.Content))})
 	t.body = exchange.Receive(f.sink(), bytes.NewReader(answer.Content), nil)
+	t.readText()
 	switch {
 	case answer.Refused != nil:
 		o.ServiceText, o.ServiceClass, o.ServiceCause = f.mask.Text(answer.Refused.Error()), model.ClassOutside, model.CauseServiceError
@@ -85,11 +86,11 @@ func (f *flight) readTalk(t *try, answer agent.Answer, err error) error {
 	}
 	o.ContentType = last.Header.Get("Content-Type")
 	t.body = exchange.Receive(f.sink(), bytes.NewReader(last.Head()), nil)
-	o.BodyHead, o.BodySize = t.body.Head, t.body.Ref.Size
+	t.readText()
 	if o.ServiceStatus >= http.StatusBadRequest {
 		read(o, f.d.ReadHeader(last.Header, f.ft.cfg.Now()))
 		if o.ServiceText == "" {
-			o.ServiceText = dialect.ErrorText(o.ContentType, t.body.Head)
+			o.ServiceText = dialect.ErrorText(o.ContentType, o.BodyHead)
 		}
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/bodytext"
 	"zonedeck/service/browse"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
@@ -60,7 +61,7 @@ func (f *flight) readRefusal(t *try, v browse.Visit) {
 		o.ServiceText = dialect.ErrorText(o.ContentType, text)
 	}
 	t.body = exchange.Receive(f.sink(), bytes.NewReader(text), nil)
-	o.BodyHead, o.BodySize = t.body.Head, t.body.Ref.Size
+	t.readText()
 }
 
 // browserBroke fills an outcome from the error that ended a visit, or from the browser's
@@ -126,7 +127,8 @@ func (f *flight) keepShot(t *try, v browse.Visit, now model.Attempt) {
 	t.kind = typePNG
 	o := &t.outcome
 	html := f.mask.Text(v.HTML)
-	o.ContentType, o.BodySize, o.BodyHead = v.PageType, int64(len(html)), []byte(html[:min(len(html), pageHead)])
+	o.ContentType, o.BodySize, o.BodyHead = v.PageType, int64(len(html)), []byte(html[:min(len(html), bodytext.MaxHead)])
+	o.More = len(html) > bodytext.MaxHead
 	if len(html) == 0 { // there is a picture all the same
 		o.BodySize, o.BodyHead = t.body.Ref.Size, t.body.Head
 	}
@@ -145,6 +147,3 @@ func (f *flight) keepShot(t *try, v browse.Visit, now model.Attempt) {
 	}
 	t.fields, o.RequiredFields, o.MissingFields = found, f.r.Required, model.MissingFields(found)
 }
-
-// pageHead is how much of a document a diagnosis looks at, in bytes.
-const pageHead = 256 << 10

@@ -68,8 +68,8 @@ var (
 func CheckRequestName(name string) error { return saved.CheckName(name) }
 
 // Markdown is the text of a page; see readable.
-func Markdown(page io.ReaderAt, size int64, contentType, pageURL string) (readable.Text, error) {
-	return readable.Markdown(page, size, contentType, pageURL)
+func Markdown(page io.ReaderAt, size int64, pageURL string) (readable.Text, error) {
+	return readable.Markdown(page, size, pageURL)
 }
 
 // WireURL is a target's address as it is sent; see address.

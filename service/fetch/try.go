@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"zonedeck/model"
+	"zonedeck/service/bodytext"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fields"
@@ -129,9 +131,10 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 	citeTarget(o, t.header)
 	t.exit = reading.Exit
 	t.body = f.receive(resp, now)
+	t.readText()
 	f.ended(ctx, &t, tr)
 	if good := o.ServiceStatus >= 200 && o.ServiceStatus <= 299; !good && o.ServiceText == "" && o.TargetStatus != o.ServiceStatus {
-		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.Head)
+		o.ServiceText = dialect.ErrorText(o.ContentType, o.BodyHead)
 	}
 	if f.r.Format == model.FormatJSON && o.ServiceStatus == http.StatusOK && !t.body.Ref.Cut && t.body.Ref.Size > 0 {
 		f.unwrap(&t)
@@ -203,6 +206,7 @@ func (f *flight) unwrap(t *try) {
 	t.body.Discard()
 	page.Ref.Incomplete, page.Err, page.Notes = t.body.Ref.Incomplete, t.body.Err, t.body.Notes
 	t.body = page
+	t.readText()
 	if w.StatusCode != 0 {
 		t.outcome.TargetStatus = w.StatusCode
 	}
@@ -210,6 +214,7 @@ func (f *flight) unwrap(t *try) {
 		return
 	}
 	t.outcome.ContentType = w.Header.Get("Content-Type")
+	t.readText()
 	citeTarget(&t.outcome, w.Header)
 	t.outcome.RetryAfter = max(t.outcome.RetryAfter, dialect.RetryAfter(w.Header, f.ft.cfg.Now()))
 	for name, values := range t.header { // the service's headers stay visible
@@ -264,9 +269,10 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 		o.TargetStatus = resp.StatusCode
 	}
 	t.body = f.receive(resp, now)
+	t.readText()
 	f.ended(ctx, &t, tr)
 	if byProxy && o.ServiceText == "" {
-		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.Head)
+		o.ServiceText = dialect.ErrorText(o.ContentType, o.BodyHead)
 	}
 	if !f.p.Verify && tun.Status != 0 {
 		t.body.Note("error", "certificate checks are off for this profile (verify = false): the target's certificate was not verified")
@@ -333,19 +339,32 @@ func (f *flight) readTunnel(o *model.Outcome, tun exchange.Tunnel) string {
 // fieldBytes bounds the bodies that required fields are looked for in.
 const fieldBytes = 8 << 20
 
-// finish gives the outcome the body, and looks for the required fields in a page
-// that came.
+// readText gives the outcome the text of the body.
+func (t *try) readText() {
+	o := &t.outcome
+	c := bodytext.Detect(o.ContentType, t.body.Head)
+	o.BodyHead, o.BodySize, o.Charset, o.Undecoded = c.Text(t.body.Head), t.body.Ref.Size, c.Name, ""
+	t.body.Ref.Charset = o.Charset
+	o.More = o.BodySize > int64(len(t.body.Head)) || len(o.BodyHead) > bodytext.MaxHead-utf8.UTFMax
+	switch {
+	case t.body.Coding != nil:
+		o.Undecoded = t.body.Coding.Error()
+	case c.Unreadable != "":
+		o.Undecoded = "the body could not be read as text: " + c.Unreadable
+	}
+}
+
+// finish looks for the required fields in a page that came.
 func (f *flight) finish(t *try) {
 	o := &t.outcome
-	o.BodyHead, o.BodySize = t.body.Head, t.body.Ref.Size
-	if status := o.PageStatus(); len(f.r.Required) == 0 || status < 200 || status > 299 || t.body.Ref.Size == 0 {
+	if status := o.PageStatus(); len(f.r.Required) == 0 || status < 200 || status > 299 || t.body.Ref.Size == 0 || o.Undecoded != "" {
 		return
 	}
 	if t.body.Ref.Size > fieldBytes { // half a page would show fields as missing that are not
 		t.body.Note("note", "the required fields were not looked for: the body is larger than %d bytes", fieldBytes)
 		return
 	}
-	src, err := exchange.OpenBody(t.body.Ref)
+	src, err := exchange.OpenText(t.body.Ref)
 	if err != nil {
 		t.body.Note("note", "the required fields were not looked for: %v", err)
 		return

@@ -16,6 +16,7 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/bodytext"
 )
 
 // Body is an open body. Close it.
@@ -51,6 +52,22 @@ func (h *History) OpenBody(b model.BodyRef) (Body, error) {
 		return Body{}, fmt.Errorf("read the body: %w", err)
 	}
 	return Body{ReaderAt: f, Size: info.Size(), file: f}, nil
+}
+
+// maxText is the largest body that is turned into UTF-8 to be shown, in bytes.
+const maxText = 32 << 20
+
+// OpenText opens a body as text: one in another character set is turned into UTF-8, if it has at most maxText bytes.
+func (h *History) OpenText(b model.BodyRef) (Body, error) {
+	body, err := h.OpenBody(b)
+	if err != nil || b.Charset == "" || body.Size > maxText {
+		return body, err
+	}
+	text, err := io.ReadAll(bodytext.Named(b.Charset).Reader(io.NewSectionReader(body, 0, body.Size)))
+	if err = errors.Join(err, body.Close()); err != nil {
+		return Body{}, fmt.Errorf("read the body: %w", err)
+	}
+	return Body{ReaderAt: bytes.NewReader(text), Size: int64(len(text))}, nil
 }
 
 // unchanged checks the file that -o named: it is the operator's, who may have written

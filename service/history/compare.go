@@ -27,13 +27,13 @@ func (h *History) Answer(ctx context.Context, id string, most int64) (Answer, er
 	if err != nil {
 		return Answer{}, err
 	}
-	body, err := h.OpenBody(res.Body)
+	body, err := h.OpenText(res.Body)
 	if err != nil {
 		return Answer{}, err
 	}
 	defer func() { _ = body.Close() }() // it was only read
 	begin, err := io.ReadAll(io.NewSectionReader(body, 0, min(body.Size, most)))
-	return Answer{Result: res, Body: begin}, err
+	return Answer{Result: res, Body: begin, More: body.Size > most}, err
 }
 
 // Difference compares two fetches; names are what they are called in it. Nothing is sent.

@@ -135,7 +135,7 @@ func (h *History) writeHAR(ctx context.Context, name string, ids []string) (file
 	}
 	file = filepath.Join(dir, name+".har")
 	err = textfile.WriteFunc(ctx, file, func(w io.Writer) (err error) {
-		n, err = export.HAR(w, h.version, h.Fetches(ctx, ids), exchange.OpenBody)
+		n, err = export.HAR(w, h.version, h.Fetches(ctx, ids), exchange.OpenText)
 		return err
 	})
 	return file, n, err

@@ -16,7 +16,6 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
-	"golang.org/x/net/html/charset"
 )
 
 // MaxInput bounds a conversion, in bytes.
@@ -30,15 +29,10 @@ type Text struct {
 	Cut, Tables bool
 }
 
-// Markdown converts a page of size bytes. The content type names the charset, if any;
-// addresses in the text are made absolute by pageURL.
-func Markdown(r io.ReaderAt, size int64, contentType, pageURL string) (Text, error) {
+// Markdown converts a page of size bytes in UTF-8. Addresses in the text are made absolute by pageURL.
+func Markdown(r io.ReaderAt, size int64, pageURL string) (Text, error) {
 	t := Text{Cut: size > MaxInput}
-	in, err := charset.NewReader(io.NewSectionReader(r, 0, min(size, MaxInput)), contentType)
-	if err != nil {
-		return t, fmt.Errorf("read the page: %w", err)
-	}
-	doc, err := html.Parse(in)
+	doc, err := html.Parse(io.NewSectionReader(r, 0, min(size, MaxInput)))
 	if err != nil {
 		return t, fmt.Errorf("read the page: %w", err)
 	}

@@ -10,9 +10,9 @@ import (
 	"zonedeck/internal/noerr"
 )
 
-func markdown(t *testing.T, page, contentType, url string) Text {
+func markdown(t *testing.T, page, url string) Text {
 	t.Helper()
-	got, err := Markdown(strings.NewReader(page), int64(len(page)), contentType, url)
+	got, err := Markdown(strings.NewReader(page), int64(len(page)), url)
 	noerr.Must(t, err)
 	return got
 }
@@ -20,7 +20,7 @@ func markdown(t *testing.T, page, contentType, url string) Text {
 func TestAPageIsRead(t *testing.T) {
 	got := markdown(t, `<html><head><title>x</title><style>p{}</style><script>no()</script></head><body>
 <h1>Shop</h1><p>Two <b>shoes</b>, <a href="/shoe?a=1">one</a>.</p><ul><li>red<li>blue</ul>
-<table><tr><th>Name</th><th>Price</th></tr><tr><td>Shoe</td><td>5</td></tr></table></body>`, "text/html", "http://lab.test/shop/")
+<table><tr><th>Name</th><th>Price</th></tr><tr><td>Shoe</td><td>5</td></tr></table></body>`, "http://lab.test/shop/")
 	for _, want := range []string{"# Shop", "Two **shoes**, [one](http://lab.test/shoe?a=1).", "- red", "| Shoe | 5     |"} {
 		if !strings.Contains(got.Markdown, want) {
 			t.Errorf("no %q in\n%s", want, got.Markdown)
@@ -28,15 +28,6 @@ func TestAPageIsRead(t *testing.T) {
 	}
 	if strings.Contains(got.Markdown, "no()") || strings.Contains(got.Markdown, "p{}") || got.Cut || got.Tables {
 		t.Errorf("%+v", got)
-	}
-}
-
-func TestTheCharsetIsTheAnswers(t *testing.T) {
-	if got := markdown(t, "<p>Gr\xfc\xdfe</p>", "text/html; charset=ISO-8859-1", ""); got.Markdown != "Grüße" {
-		t.Errorf("%q", got.Markdown)
-	}
-	if got := markdown(t, "<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2</p>", "text/html", ""); got.Markdown != "Привет" {
-		t.Errorf("%q", got.Markdown)
 	}
 }
 
@@ -52,7 +43,7 @@ func TestCraftedPagesStayWithinBounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Markdown(strings.NewReader(page), int64(len(page)), "text/html", "")
+			got, err := Markdown(strings.NewReader(page), int64(len(page)), "")
 			if name == "nested" {
 				if err == nil {
 					t.Error("a page of 100,000 nested elements was read")
@@ -80,7 +71,7 @@ func TestWhatIsGroupedIsWhole(t *testing.T) {
 			fmt.Fprintf(&want, "item%d.", i+began)
 		}
 		page.WriteString("</" + list[:2] + "><p>after")
-		got := markdown(t, page.String(), "text/html", "").Markdown
+		got := markdown(t, page.String(), "").Markdown
 		if !strings.HasSuffix(got, "\n\nafter") || strings.Join(regexp.MustCompile(`item\d+\.`).FindAllString(got, -1), "") != want.String() {
 			t.Errorf("%s:\n%s", list, got)
 		}
@@ -106,19 +97,19 @@ func number(t *testing.T, item string) int {
 
 func TestOfALargePageTheBeginning(t *testing.T) {
 	page := "<p>begin</p>" + strings.Repeat("<p>filler filler filler</p>", MaxInput/26) + "<p>THE END</p>"
-	got := markdown(t, page, "text/html", "")
+	got := markdown(t, page, "")
 	if !got.Cut || !strings.HasPrefix(got.Markdown, "begin") || strings.Contains(got.Markdown, "THE END") {
 		t.Errorf("cut %v, %d bytes", got.Cut, len(got.Markdown))
 	}
 }
 
 func FuzzMarkdown(f *testing.F) {
-	f.Add("<h1>a</h1><p>b", "text/html; charset=utf-8", "http://lab.test/")
-	f.Add("<table><tr><td>\x00<a href='javascript:x'>", "text/html", ":")
-	f.Fuzz(func(_ *testing.T, page, contentType, url string) {
+	f.Add("<h1>a</h1><p>b", "http://lab.test/")
+	f.Add("<table><tr><td>\x00<a href='javascript:x'>", ":")
+	f.Fuzz(func(_ *testing.T, page, url string) {
 		if len(page) > 1<<16 {
 			return
 		}
-		_, _ = Markdown(strings.NewReader(page), int64(len(page)), contentType, url)
+		_, _ = Markdown(strings.NewReader(page), int64(len(page)), url)
 	})
 }

@@ -80,7 +80,7 @@ func har(ctx context.Context, t *task, f harFlags, ids []string) (printed, error
 	}
 	n := 0
 	write := func(w io.Writer) (err error) {
-		n, err = export.HAR(w, version, t.History.Fetches(ctx, ids), exchange.OpenBody)
+		n, err = export.HAR(w, version, t.History.Fetches(ctx, ids), exchange.OpenText)
 		return err
 	}
 	dest.visible = false // what would act on a terminal is escaped in JSON

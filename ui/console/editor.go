@@ -31,9 +31,9 @@ type bodies struct {
 	terminal
 }
 
-// Open opens a body for the viewer, which hands a context to all that it loads.
+// Open opens a body as text for the viewer, which hands a context to all that it loads.
 func (s bodies) Open(_ context.Context, b model.BodyRef) (body.Source, error) {
-	opened, err := s.OpenBody(b)
+	opened, err := s.OpenText(b)
 	if err != nil {
 		return body.Source{}, err
 	}

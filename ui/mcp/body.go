@@ -43,13 +43,13 @@ func (c *call) attach(out *view.AgentFetch, r model.FetchResult, chars int, mark
 
 // text is the beginning of a body; "" of one that is no text. whole says that it is all.
 func (c *call) text(r model.FetchResult, chars int, markdown bool) (text string, whole bool, err error) {
-	body, err := c.OpenBody(r.Body)
+	body, err := c.OpenText(r.Body)
 	if err != nil {
 		return "", false, err
 	}
 	defer func() { _ = body.Close() }() // it was only read
 	if markdown && strings.Contains(r.ContentType, "html") {
-		page, err := fetch.Markdown(body, body.Size, r.ContentType, r.Request.URL)
+		page, err := fetch.Markdown(body, body.Size, r.Request.URL)
 		if err != nil {
 			return "", false, err
 		}

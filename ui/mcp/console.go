@@ -44,8 +44,8 @@ type Console interface {
 	Entries(ctx context.Context, f model.HistoryFilter) ([]model.HistoryEntry, error)
 	LoadFetch(ctx context.Context, id string) (model.FetchResult, error)
 
-	// OpenBody opens a body, in memory or on disk.
-	OpenBody(b model.BodyRef) (history.Body, error)
+	// OpenText opens a body as text, in memory or on disk.
+	OpenText(b model.BodyRef) (history.Body, error)
 	// BodyFile gives the file of a body, and makes one of a body in memory.
 	BodyFile(b model.BodyRef) (file string, err error)
 	// BeginCall keeps the line of a call that begins in the history; a.Text names the call. sends says that it may send something.

@@ -155,7 +155,7 @@ func (f *fake) LoadFetch(context.Context, string) (model.FetchResult, error) {
 	panic("a fetch without an allowed line is loaded")
 }
 
-func (f *fake) OpenBody(b model.BodyRef) (history.Body, error) {
+func (f *fake) OpenText(b model.BodyRef) (history.Body, error) {
 	return history.Body{ReaderAt: bytes.NewReader(b.Bytes), Size: b.Size}, nil
 }
 func (f *fake) BodyFile(model.BodyRef) (string, error) { return "/bodies/1", nil }

@@ -58,7 +58,7 @@ func (p *formPane) copyRequest(what, text string) tea.Cmd {
 }
 
 func (m *Model) copyBody(b model.BodyRef) tea.Cmd {
-	if b.File == "" {
+	if b.File == "" && b.Charset == "" {
 		return kit.CopyText("body", string(b.Bytes))
 	}
 	bodies := m.deps.Bodies

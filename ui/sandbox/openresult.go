@@ -29,7 +29,7 @@ func (o opened) Close() error {
 	return o.Source.Close()
 }
 
-// show shows a result. A body in memory is shown at once; one in a file is opened by a
+// show shows a result. A body in memory is shown at once; one in a file, or of another character set, is opened by a
 // command, and the slot drops it if another result is shown meanwhile.
 func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	p := &m.result
@@ -41,7 +41,7 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	}
 	b := res.Body
 	m.work.body.Drop()
-	if b.File == "" {
+	if b.File == "" && b.Charset == "" {
 		head := b.Bytes[:min(len(b.Bytes), body.HeadBytes)]
 		src := body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Type: res.ContentType, Head: head}
 		return tea.Batch(p.body.Open(src, res.Request.URL), m.result.firstPage(page))

@@ -162,7 +162,7 @@ func (v *View) readText() tea.Cmd {
 	v.text.read = true
 	src, url := v.src, v.url
 	return kit.Load(v.view, &v.text.load, v.ctx, func(context.Context) (readable.Text, error) {
-		return readable.Markdown(src.Reader, src.Size, src.Type, url)
+		return readable.Markdown(src.Reader, src.Size, url)
 	}, v.showText)
 }
 
