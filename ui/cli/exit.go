@@ -222,18 +222,11 @@ func jobError(ctx context.Context, err error) error {
 		return fail(diagnosisExit(d.Diagnosis), "%w", err)
 	case errors.As(err, &row):
 		return fail(exitService, "%w", err)
-	case diskFault(err), errors.Is(err, textfile.ErrLocked):
+	case errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.LinkError)), errors.Is(err, textfile.ErrLocked):
 		return fail(exitState, "%w", err)
 	default:
 		return fetchError(ctx, err)
 	}
-}
-
-// diskFault reports whether a file or a folder could not be read or written.
-func diskFault(err error) bool {
-	var path *fs.PathError
-	var link *os.LinkError
-	return errors.As(err, &path) || errors.As(err, &link)
 }
 
 // triggerError is the exit for a failed launch; job is what is known of the job. If

@@ -98,7 +98,9 @@ func download(ctx context.Context, t *task, f downloadFlags, args []string) (pri
 		}
 	}
 	t.app.say("zonedeck: %d bytes in %s", job.Bytes, job.File)
-	t.sayRows(job)
+	for _, fact := range t.rowFacts(job) {
+		t.app.say("zonedeck: %s: %s", fact[0], fact[1])
+	}
 	if job.Rows.Counted && job.Rows.Returned == 0 {
 		t.app.warn("the result of job %s has no rows", job.ID)
 	}

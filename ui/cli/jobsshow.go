@@ -143,13 +143,6 @@ func (t *task) rowFacts(j model.Job) [][2]string {
 	return append(out, [2]string{"billed", billed}, [2]string{"cost", model.CostWords(r.Cost, r.Priced)})
 }
 
-// sayRows prints the account of a job's result on stderr.
-func (t *task) sayRows(j model.Job) {
-	for _, f := range t.rowFacts(j) {
-		t.app.say("zonedeck: %s: %s", f[0], f[1])
-	}
-}
-
 func (a *app) jobsCancelCommand() *cobra.Command {
 	return command(a, spec[jobFlags]{
 		use:   "cancel ID",
