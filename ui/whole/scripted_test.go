@@ -52,7 +52,7 @@ var fetchReplies = map[string]reply{
 	"screenshot":         {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "image/png"}, screenshot(), false},
 	"avif":               {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "image/avif"}, "\x00\x00\x00\x1cftypavif\x00\x00\x00\x00avif", false},
 	"not-json":           {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "application/json"}, "{\n  \"name\": \"Brass desk lamp\",\n  \"price\": 14,25\n}\n", false},
-	"too-fast":           {429, map[string]string{"Retry-After": "600"}, "slow down", false},
+	"too-fast":           {429, map[string]string{"Retry-After": "300"}, "slow down", false},
 }
 
 // accountReplies are what the account shows, by path.
