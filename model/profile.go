@@ -58,6 +58,9 @@ type Profile struct {
 	Zones  []Zone
 	// Variables are what {{name}} stands for in requests: a value, or a reference to a secret.
 	Variables map[string]string
+	// TestURL is a page that shows TestText to every login and key that the service accepts: a rotation proves its values
+	// by it. Both are empty, or neither is; else the dialect may know a page.
+	TestURL, TestText string
 	// MaxJobCost refuses jobs if the upper end of their estimate is more dollars, or is not known; 0 refuses none.
 	MaxJobCost float64
 	// ReadOnly refuses what changes something at the service, at a target, or in the
@@ -99,7 +102,7 @@ type Abilities interface {
 	// RefuseParams is why parameters of a login are not sent, or nil.
 	RefuseParams(params []Param) error
 	// TestPage answers a test of a proxy login, "" where none is known.
-	TestPage(local bool) string
+	TestPage(p Profile) string
 	// AsksForJobs reports whether a job's state can be asked for, ShowsCosts whether an account shows what its zones cost.
 	AsksForJobs() bool
 	ShowsCosts() bool

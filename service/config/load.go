@@ -70,6 +70,8 @@ type profileEntry struct {
 	Color          string      `toml:"color"`
 	AllowedDomains []string    `toml:"allowed_domains"`
 	MaxJobCost     *float64    `toml:"max_job_cost"`
+	TestURL        string      `toml:"test_url"`
+	TestText       string      `toml:"test_text"`
 	Zones          []zoneEntry `toml:"zones"`
 
 	Variables map[string]string `toml:"variables"`
@@ -166,7 +168,7 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (model.Profile
 		Name: name, BaseURL: e.BaseURL, ProxyHost: e.ProxyHost, UsernamePrefix: e.UsernamePrefix,
 		Account: model.AccountID(e.Account), Dialect: e.Dialect, Key: e.Key, APIVersion: e.APIVersion,
 		AgentURL: e.AgentURL, BrowserURL: e.BrowserURL, CA: e.CA, Verify: e.Verify == nil || *e.Verify, ReadOnly: e.ReadOnly, Color: e.Color,
-		AllowedDomains: e.AllowedDomains, Variables: e.Variables,
+		AllowedDomains: e.AllowedDomains, Variables: e.Variables, TestURL: e.TestURL, TestText: e.TestText,
 	}
 	if e.MaxJobCost != nil {
 		p.MaxJobCost = *e.MaxJobCost

@@ -41,6 +41,8 @@ func settings(p *model.Profile) []setting {
 		{"color", &p.Color},
 		{"allowed_domains", &p.AllowedDomains},
 		{"max_job_cost", &p.MaxJobCost},
+		{"test_url", &p.TestURL},
+		{"test_text", &p.TestText},
 	}
 }
 

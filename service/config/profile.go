@@ -50,7 +50,7 @@ func checked(p model.Profile) (model.Profile, error) {
 		p.APIVersion = model.DefaultAPIVersion
 	}
 	for _, check := range []func(*model.Profile) *fieldError{
-		checkName, checkMarks, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkMaxCost, checkDomains, checkZones, checkVariables,
+		checkName, checkMarks, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkMaxCost, checkDomains, checkTestPage, checkZones, checkVariables,
 	} {
 		if fe := check(&p); fe != nil {
 			return p, fe
@@ -62,6 +62,31 @@ func checked(p model.Profile) (model.Profile, error) {
 func checkMaxCost(p *model.Profile) *fieldError {
 	if p.MaxJobCost != 0 && !(p.MaxJobCost > 0 && p.MaxJobCost <= maxRate) {
 		return &fieldError{"max_job_cost", fmt.Sprintf("it cannot be %v", p.MaxJobCost), "dollars, more than 0, or no line for no cap"}
+	}
+	return nil
+}
+
+// maxTestText is the longest text of a test page, in bytes.
+const maxTestText = 200
+
+func checkTestPage(p *model.Profile) *fieldError {
+	if p.TestURL == "" && p.TestText == "" {
+		return nil
+	}
+	if u, err := model.ParseTarget(p.TestURL); err != nil {
+		return &fieldError{"test_url", err.Error(), "the page that shows test_text, like https://example.com/"}
+	} else if name := secretIn(u); name != "" {
+		return &fieldError{"test_url", "a secret cannot stand in the address: take " + name + " out", "a page that anybody may see"}
+	}
+	if RefuseTarget(*p, p.TestURL) != nil {
+		return &fieldError{"test_url", "it is outside allowed_domains", "a page of " + strings.Join(p.AllowedDomains, ", ")}
+	}
+	expected := fmt.Sprintf("one line of plain text that only this page shows, at most %d bytes", maxTestText)
+	switch {
+	case strings.TrimSpace(p.TestText) == "":
+		return &fieldError{"test_text", "without a text to look for, the page at test_url proves nothing", expected}
+	case len(p.TestText) > maxTestText, strings.ContainsFunc(p.TestText, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return &fieldError{"test_text", "it is too long, or has line ends or characters that cannot be seen", expected}
 	}
 	return nil
 }
@@ -175,13 +200,21 @@ func checkEntries(p *model.Profile) *fieldError {
 		case u.Port() != "" && !validPort(u.Port()):
 			return &fieldError{e.field, fmt.Sprintf("the port %s does not exist", u.Port()), e.expected}
 		}
-		for name := range u.Query() {
-			if model.SecretName(name) {
-				return &fieldError{e.field, fmt.Sprintf("a secret cannot stand in the address: take %s out, the profile's key is used", name), e.expected}
-			}
+		if name := secretIn(u); name != "" {
+			return &fieldError{e.field, "a secret cannot stand in the address: take " + name + " out, the profile's key is used", e.expected}
 		}
 	}
 	return nil
+}
+
+// secretIn is a parameter of an address that is a secret by its name, or empty.
+func secretIn(u *url.URL) string {
+	for name := range u.Query() {
+		if model.SecretName(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 func checkLogin(p *model.Profile) *fieldError {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"strings"
 
@@ -88,22 +89,31 @@ func (d Dialect) RefuseParams(params []model.Param) error {
 	return d.sends.NotShown("the username parameter " + params[0].Name)
 }
 
-// TestPage is a page that answers a test of a proxy login: the lab's on the
-// embedded emulator, the provider's public one where the dialect knows it, else
-// none.
-func (d Dialect) TestPage(local bool) string {
-	if local {
+// TestPage is a page that answers a test of a key or of a proxy login: the one that the profile names, the lab's on the
+// embedded emulator, the provider's public one where the dialect knows it, else none.
+func (d Dialect) TestPage(p model.Profile) string {
+	switch {
+	case p.TestURL != "":
+		return p.TestURL
+	case p.Local:
 		return "https://lab.test/whoami"
 	}
 	return d.testPage
 }
 
-// IsTestPage reports whether a body is that of TestPage: JSON with what the lab saw, or where it was asked from.
-func (Dialect) IsTestPage(local bool, body []byte) bool {
+// IsTestPage reports whether a text is that of TestPage: it shows what the profile says, or is JSON with what the lab saw,
+// or where it was asked from.
+func (Dialect) IsTestPage(p model.Profile, text []byte) bool {
+	if p.TestURL != "" {
+		return strings.Contains(words(html.UnescapeString(string(text))), words(p.TestText))
+	}
 	var page struct{ Headers, ASN, Geo map[string]any }
-	err := json.Unmarshal(body, &page)
-	return err == nil && (local && page.Headers != nil || !local && page.ASN != nil && page.Geo != nil)
+	err := json.Unmarshal(text, &page)
+	return err == nil && (p.Local && page.Headers != nil || !p.Local && page.ASN != nil && page.Geo != nil)
 }
+
+// words is a text with one space between its words: a page may break its lines anywhere.
+func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // PlacePage is a page that tells the country of its caller, or "" where none is known.
 func (d Dialect) PlacePage(local bool) string {

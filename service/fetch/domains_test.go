@@ -62,7 +62,7 @@ func TestATargetOutsideTheAllowedDomainsIsNotFetched(t *testing.T) {
 		}
 		d, err := dialect.Find(p.Dialect)
 		noerr.Must(t, err)
-		if r.URL = d.TestPage(false); len(problems(p, d, r)) != 0 {
+		if r.URL = d.TestPage(p); len(problems(p, d, r)) != 0 {
 			t.Error("the page that tests a login is refused")
 		}
 	})

@@ -75,7 +75,7 @@ func (ft *Fetcher) planLogins(profile model.Profile, d dialect.Dialect, p model.
 	if p.Zones == nil {
 		p.Zones = slices.DeleteFunc(slices.Clone(profile.Zones), func(z model.Zone) bool { return !z.Product.NativeAccess() })
 	}
-	base.URL = cmp.Or(base.URL, d.PlacePage(profile.Local), d.TestPage(profile.Local))
+	base.URL = cmp.Or(base.URL, d.PlacePage(profile.Local), d.TestPage(profile))
 	g := model.Grid{Kind: p.Kind, Base: base, Repeat: min(max(p.Repeat, 1), model.MaxLoginCalls)}
 	switch {
 	case base.URL == "":
@@ -106,7 +106,7 @@ func (ft *Fetcher) planExits(profile model.Profile, d dialect.Dialect, p model.P
 }
 
 func (ft *Fetcher) planRefusal(ctx context.Context, profile model.Profile, d dialect.Dialect, p model.Preset) (model.Grid, error) {
-	p.Zones, p.Now, p.GoodPage = profile.Zones, ft.cfg.Now(), cmp.Or(p.GoodPage, d.TestPage(profile.Local))
+	p.Zones, p.Now, p.GoodPage = profile.Zones, ft.cfg.Now(), cmp.Or(p.GoodPage, d.TestPage(profile))
 	g := model.NewRefusal(p)
 	c := &g.Cells[slices.IndexFunc(g.Cells, func(c model.Cell) bool { return c.Label == model.LabelOtherKey })]
 	if c.Problem != "" { // there is none whose value is wanted

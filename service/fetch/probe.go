@@ -90,7 +90,7 @@ func (ft *Fetcher) prepareProbe(p model.Profile, d dialect.Dialect, q ProbeReque
 		q.Zone.Password, q.Zone.Rate = cmp.Or(q.Zone.Password, known.Password), cmp.Or(q.Zone.Rate, known.Rate)
 	}
 	if q.Target == "" {
-		q.Target = d.TestPage(p.Local)
+		q.Target = d.TestPage(p)
 	}
 	if q.Target == "" {
 		return nil, model.BadField("url", "name a page to fetch through the proxy; the contract shows no test page")

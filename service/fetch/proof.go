@@ -19,16 +19,21 @@ func proofCall(p model.Profile) (model.FetchRequest, error) {
 	if err != nil {
 		return model.FetchRequest{}, err
 	}
-	i := slices.IndexFunc(p.Zones, func(z model.Zone) bool { return z.Product.Network() || z.Product == model.ProductUnlocker })
-	r := model.FetchRequest{URL: d.TestPage(p.Local), Via: model.ViaAPI, Format: model.FormatRaw}
+	i := slices.IndexFunc(p.Zones, func(z model.Zone) bool { return fetchesTestPage(p, z) })
+	r := model.FetchRequest{URL: d.TestPage(p), Via: model.ViaAPI, Format: model.FormatRaw}
 	switch {
 	case i < 0:
 		return r, fmt.Errorf("profile %s names no zone of a proxy network or the unlocker", p.Name)
 	case r.URL == "":
-		return r, fmt.Errorf("the contract shows no test page for profile %s", p.Name)
+		return r, fmt.Errorf("the contract shows no test page: give profile %s a test_url, and the test_text that it shows", p.Name)
 	}
 	r.Zone = p.Zones[i]
 	return r, nil
+}
+
+// fetchesTestPage reports whether a zone fetches the test page: any page, or as far as is known that of the profile.
+func fetchesTestPage(p model.Profile, z model.Zone) bool {
+	return z.Product.Network() || z.Product == model.ProductUnlocker || z.Product == model.ProductUnknown && p.TestURL != ""
 }
 
 // ProveKey makes the ProofCall of a profile, which need not be the one in use, with a value that need
@@ -37,7 +42,7 @@ func proofCall(p model.Profile) (model.FetchRequest, error) {
 // the result's Proves; the errors are those of Fetch.
 func (ft *Fetcher) ProveKey(ctx context.Context, p model.Profile, zone string, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
 	r, err := proofCall(p)
-	if z, known := p.Zone(zone); known && err == nil && (z.Product.Network() || z.Product == model.ProductUnlocker) {
+	if z, known := p.Zone(zone); known && err == nil && fetchesTestPage(p, z) {
 		r.Zone = z
 	}
 	switch {

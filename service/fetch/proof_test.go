@@ -132,9 +132,9 @@ func TestWhatAKeyIsProvedBy(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for want, change := range map[string]func(p *model.Profile){
-		"the contract shows no test page for profile test":              func(p *model.Profile) { p.Dialect = "documented" },
-		"profile test names no zone of a proxy network or the unlocker": func(p *model.Profile) { p.Zones = p.Zones[2:] },
-		`dialect "none" is not known`:                                   func(p *model.Profile) { p.Dialect = "none" },
+		"the contract shows no test page: give profile test a test_url, and the test_text that it shows": func(p *model.Profile) { p.Dialect = "documented" },
+		"profile test names no zone of a proxy network or the unlocker":                                  func(p *model.Profile) { p.Zones = p.Zones[2:] },
+		`dialect "none" is not known`: func(p *model.Profile) { p.Dialect = "none" },
 	} {
 		p := servicetest.Profile("http://api.test")
 		change(&p)
@@ -205,8 +205,31 @@ func TestAProofIsTheTestPageAndNoOtherAnswer(t *testing.T) {
 			t.Errorf("%s: %+v, %v", answer, res.Diagnosis, err)
 		}
 	}
+	// A profile's own page proves by its text alone, in whatever form it is written, and not by a status.
+	p.Dialect, p.TestURL, p.TestText = "documented", "https://own.example/", "Café & bar, open"
+	p.Zones = []model.Zone{{Name: "z1"}}
+	for answer, ok := range map[string]bool{
+		`{"country":"DE","asn":{"asnum":1},"geo":{"city":"Ulm"}}`: false,
+		"<title>Sign in</title> Café":                             false,
+		"<p>Caf&eacute; &amp;\n   bar, open</p>":                  true,
+	} {
+		body = answer
+		res, err := ft.ProveKey(t.Context(), p, "z1", model.Key{Name: "etl", Secret: "env:NOT_SET"}, keystore.NewSecret("a-value"), "")
+		if err != nil || res.Diagnosis.OK() != ok || res.Request.URL != p.TestURL || !ok && res.Diagnosis.Rule != "not_the_test_page" {
+			t.Errorf("%s: %+v, %v", answer, res.Diagnosis, err)
+		}
+	}
 	z, _ := demo.Profile.Zone("isp_demo")
 	password := noerr.Try(demo.Secret(t.Context(), z.Password)).Must(t)
+	own := demo.Profile
+	own.TestText = "a text that is nowhere"
+	for _, path := range []string{"/ok", "/status/503"} { // a target's own error shows no text, either
+		own.TestURL = "https://lab.test" + path
+		ft := New(Config{Source: exchange.AsLogin(demo.Source(own), own, password), Wire: exchange.New(exchange.Config{}), proof: true})
+		if res, err := ft.Probe(t.Context(), ProbeRequest{Zone: z, Rounds: 1}, nil); err != nil || res.Target != own.TestURL || res.Diagnosis.Rule != "not_the_test_page" {
+			t.Errorf("%s: %+v, %v", path, res.Diagnosis, err)
+		}
+	}
 	login := New(Config{Source: exchange.AsLogin(demo.Source(demo.Profile), demo.Profile, password), Wire: exchange.New(exchange.Config{}), proof: true})
 	for target, ok := range map[string]bool{"": true, "https://lab.test/whoami": true, "https://lab.test/ok": false, "https://lab.test/json": false} {
 		res, err := login.Probe(t.Context(), ProbeRequest{Zone: z, Target: target, Rounds: 1}, nil)

@@ -70,7 +70,7 @@ func refuseTarget(p model.Profile, d dialect.Dialect, r model.FetchRequest) erro
 	switch {
 	case r.Via == model.ViaAgent && r.Tool != "" && r.Tool != d.Sends().PageTool:
 		return config.RefuseAnyTarget(p, "what the tool "+r.Tool+" reaches")
-	case out.URL == "", out.URL == d.TestPage(p.Local), out.URL == d.PlacePage(p.Local):
+	case out.URL == "", out.URL == d.TestPage(p), out.URL == d.PlacePage(p.Local):
 		return nil
 	default:
 		return config.RefuseTarget(p, out.URL)

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"sync"
@@ -30,8 +31,9 @@ func (f *flight) verdict(t *try) model.Diagnosis {
 	way := wayOf(f.p.Name, f.r)
 	o.TooFastBefore = f.ft.fast.before(way)
 	d := model.Diagnose(*o, rules...)
-	if f.ft.cfg.proof && d.OK() && !f.d.IsTestPage(f.p.Local, t.body.Head) {
-		d = notTheTestPage(f.r.URL, d)
+	// A test page with a text of its own shows it, or proves nothing.
+	if f.ft.cfg.proof && (d.OK() || f.p.TestText != "" && d.Cause == model.CauseTargetError) && !f.d.IsTestPage(f.p, o.BodyHead) {
+		d = notTheTestPage(f.r.URL, f.p.TestText, d)
 	}
 	f.ft.fast.note(way, d.Class == model.ClassTooFast, o.ServiceStatus != 0 || o.TargetStatus != 0)
 	if fault != nil {
@@ -48,10 +50,14 @@ func (f *flight) verdict(t *try) model.Diagnosis {
 
 // notTheTestPage is the diagnosis of a proof that was answered with another page than the one it asked for: a network that
 // wants to be signed in to, for example, answers every call with 200.
-func notTheTestPage(url string, d model.Diagnosis) model.Diagnosis {
+func notTheTestPage(url, text string, d model.Diagnosis) model.Diagnosis {
+	lacks := ""
+	if text != "" {
+		lacks = fmt.Sprintf(", because it does not show %q (test_text)", text)
+	}
 	return model.Diagnosis{
 		Class: model.ClassOutside, Cause: model.CauseUnrecognised, Rule: "not_the_test_page", Evidence: d.Evidence,
-		Summary: "What came is not the test page " + url + ": something on the way may have answered in its place.",
+		Summary: "What came is not the test page " + url + lacks + ": something on the way may have answered in its place.",
 	}
 }
 

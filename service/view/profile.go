@@ -23,6 +23,8 @@ type Profile struct {
 	ReadOnly       bool          `json:"read_only"`
 	Color          string        `json:"color"`
 	AllowedDomains []string      `json:"allowed_domains"`
+	TestURL        string        `json:"test_url" jsonschema:"page by which a rotation proves keys and passwords, or empty: the dialect's, if it knows one"`
+	TestText       string        `json:"test_text" jsonschema:"text that the page shows"`
 	Checks         []Check       `json:"checks" jsonschema:"what the service said, in the order in which it was asked; empty where nothing was"`
 }
 
@@ -54,7 +56,7 @@ func NewProfile(p model.Profile, key model.Key, found account.Facts, saved bool)
 	out := Profile{
 		Profile: p.Name, Saved: saved, BaseURL: p.BaseURL, Proxy: p.ProxyAddr(), Account: string(p.Account),
 		Dialect: p.DialectName(), CA: p.CA, Key: ProfileKey{Name: key.Name, Level: key.Level.String(), Reference: label(key.Secret)},
-		ReadOnly: p.ReadOnly, Color: p.Color, AllowedDomains: list(p.AllowedDomains), Checks: []Check{},
+		ReadOnly: p.ReadOnly, Color: p.Color, AllowedDomains: list(p.AllowedDomains), TestURL: p.TestURL, TestText: p.TestText, Checks: []Check{},
 		Zones: each(p.Zones, func(z model.Zone) ProfileZone {
 			return ProfileZone{Name: string(z.Name), Product: z.Product.String(), Reference: label(z.Password), RatePer1000: z.Rate.Per1000, RatePerGB: z.Rate.PerGB}
 		}),

@@ -36,6 +36,8 @@ type profileFlags struct {
 	Zones       []string    `flag:"zones" list:"comma" help:"zones to add (default: every zone that the account lists)"`
 	AllowDomain []string    `flag:"allow-domain" list:"comma" help:"target that may be fetched, for example shop.example.com or *.example.com (default: every target)"`
 	MaxJobCost  dollarsFlag `flag:"max-job-cost" help:"refuse jobs if the upper end of their estimate is above this many dollars, or unknown (default: no cap)"`
+	TestURL     string      `flag:"test-url" help:"page that shows the text of --test-text: by it a rotation proves keys and passwords (default: the dialect's, if it knows one)"`
+	TestText    string      `flag:"test-text" help:"text that only the page of --test-url shows"`
 	NoZones     bool        `flag:"no-zones" help:"add no zones"`
 	NoCA        bool        `flag:"no-ca" help:"save no CA certificate"`
 	ReadOnly    bool        `flag:"read-only" help:"refuse everything that changes something; =false switches this off"`
@@ -119,7 +121,7 @@ does not have it, it is added.`,
 }
 
 // clearable are the fields that --clear empties.
-const clearable = "ca, color, read-only, allow-domain, zones, proxy-host, max-job-cost"
+const clearable = "ca, color, read-only, allow-domain, zones, proxy-host, max-job-cost, test-url"
 
 func clearFields(p *model.Profile, fields []string) error {
 	for _, field := range fields {
@@ -134,6 +136,8 @@ func clearFields(p *model.Profile, fields []string) error {
 			p.AllowedDomains = nil
 		case "max-job-cost":
 			p.MaxJobCost = 0
+		case "test-url":
+			p.TestURL, p.TestText = "", ""
 		case "zones":
 			p.Zones = nil
 		case "proxy-host":
@@ -311,6 +315,7 @@ func (f profileFlags) describe(global globalFlags, d *profiles.Draft) error {
 		p.AllowedDomains = f.AllowDomain
 	}
 	p.MaxJobCost = cmp.Or(f.MaxJobCost.dollars, p.MaxJobCost)
+	p.TestURL, p.TestText = cmp.Or(f.TestURL, p.TestURL), cmp.Or(f.TestText, p.TestText)
 	if stores := keystore.StoreSchemes(); f.Store != "" && !slices.Contains(stores, f.Store) {
 		return usage("--store %q: give %s", f.Store, strings.Join(stores, " or "))
 	}

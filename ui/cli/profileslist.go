@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,6 +60,9 @@ func profilePrinted(p view.Profile) printed {
 		{"dialect", p.Dialect},
 		{"CA", p.CA},
 		{"key", p.Key.Name + ", " + p.Key.Level + ", " + p.Key.Reference},
+	}
+	if p.TestURL != "" {
+		rows = append(rows, []string{"test page", p.TestURL + ", shows " + strconv.Quote(p.TestText)})
 	}
 	for _, z := range p.Zones {
 		rows = append(rows, []string{"zone", z.Name + ", " + z.Product + ", " + z.Reference})

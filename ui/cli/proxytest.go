@@ -109,7 +109,7 @@ func (t *task) probeTarget(p model.Profile, target string) (string, error) {
 	if err != nil {
 		return "", usage("%w", err)
 	}
-	if target = d.TestPage(p.Local); target == "" {
+	if target = d.TestPage(p); target == "" {
 		return "", usage("--target is missing: name a page to fetch through the proxy")
 	}
 	return target, nil

@@ -40,6 +40,8 @@ const (
 	fieldZones    = "zones"
 	fieldAllowed  = "allowed_domains"
 	fieldMostCost = "max_job_cost"
+	fieldTestURL  = "test_url"
+	fieldTestText = "test_text"
 	fieldReadOnly = "read_only"
 	fieldColor    = "color"
 )
@@ -98,6 +100,8 @@ func (f *form) named() []widget.Field {
 		{Name: fieldAllowed, Label: "Domains", Value: strings.Join(p.AllowedDomains, " "), Placeholder: "every target; or such as shop.example.com *.example.com", Help: "The only targets that this profile fetches."},
 		{Name: fieldReadOnly, Label: "Read-only", Kind: widget.FieldToggle, Value: readOnly, Placeholder: "refuse what changes something"},
 		{Name: fieldMostCost, Label: "Job cap, $", Value: costText(p.MaxJobCost), Placeholder: "none", Check: checkCost, Help: "A job is refused if the upper end of its estimate is more, or is not known."},
+		{Name: fieldTestURL, Label: "Test page", Value: p.TestURL, Placeholder: "none; such as https://example.com/", Help: "By this page a rotation proves keys and passwords."},
+		{Name: fieldTestText, Label: "It shows", Value: p.TestText, Placeholder: "text that only the test page shows", Help: "Without this text in the answer nothing is proved, whatever the status."},
 		{Name: fieldColor, Label: "Colour", Kind: widget.FieldChoice, Options: colors(), Value: p.Color, Help: "Of the profile's name on every screen."},
 	}
 }

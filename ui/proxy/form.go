@@ -84,7 +84,7 @@ func checkTarget(s string) error {
 // testPage is the page a test fetches by default; empty if the profile's dialect has
 // none.
 func (m *Model) testPage() string {
-	return m.profile.Can.TestPage(m.profile.Local)
+	return m.profile.Can.TestPage(m.profile)
 }
 
 // showTestPage shows the default page in the empty field.
