@@ -156,7 +156,7 @@ func Tools(ctx context.Context, p Place) ([]Tool, Answer, error) {
 
 // Call calls a tool with arguments, a JSON object. How it went is in the answer: the HTTP
 // exchanges, an error of JSON-RPC, or one of the tool itself. An error is why there is no
-// answer: an *exchange.Error, an *exchange.TooFastError, what the library could not read,
+// answer: an *exchange.Error, an *pace.TooFastError, what the library could not read,
 // or the context's cause.
 func Call(ctx context.Context, p Place, tool string, args json.RawMessage) (Answer, error) {
 	t, session, err := p.begin(ctx)

@@ -64,7 +64,7 @@ const (
 const readTime = 10 * time.Second
 
 // Page visits a page. The visit is as complete as it got. Errors: an *exchange.Error, a
-// *exchange.TooFastError, a *RefusedError for a command that the browser refused, a
+// *pace.TooFastError, a *RefusedError for a command that the browser refused, a
 // *ClosedError when it ended the session, or the context's cause.
 func Page(ctx context.Context, p Place, url string) (Visit, error) {
 	v := visit{timer: p.Timer, began: p.Timer()}

@@ -16,6 +16,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/bodytext"
 	"zonedeck/service/dialect"
+	"zonedeck/service/pace"
 )
 
 // userAgent is what the console calls itself to the service and, unless the
@@ -44,17 +45,13 @@ type Call struct {
 //
 // There is exactly one try: no retry, no redirect. On an error tr says where the
 // call broke and whether anything may have reached the service: if tr.Sent is
-// false, no byte of the request was written. A *TooFastError means that the
+// false, no byte of the request was written. A *pace.TooFastError means that the
 // breaker held the call back and nothing was sent (service.md 7, and what dialects
 // know of blocked addresses).
 //
 // ctx governs the whole exchange, the body included.
 func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Trace, err error) {
 	tr = newTrace(w.timer)
-	if err := w.breaker.allow(call.Profile.BaseURL); err != nil {
-		tr.notStarted()
-		return nil, tr, err
-	}
 	if !call.Profile.Local {
 		limit := w.gates.rate(call.KeyName)
 		if dialect.AsksAccount(call.Path) {
@@ -70,9 +67,15 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 		tr.notStarted()
 		return nil, tr, err
 	}
+	end, err := w.refusals.Enter(ctx, call.Profile.BaseURL)
+	if err != nil {
+		tr.notStarted()
+		return nil, tr, err
+	}
 	tr.restart()
 	sent := w.timer()
 	resp, err = w.transport(ctx, call.Profile, tr).RoundTrip(req)
+	end(statusOf(resp))
 	if !call.Key.Empty() && tr.Sent() {
 		w.used(call.Profile.Name, call.KeyName, call.Key.Fingerprint())
 	}
@@ -81,10 +84,17 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 		return nil, tr, fmt.Errorf("%s %s: %w", call.Method, call.Path, err)
 	}
 	tr.head()
-	w.breaker.note(call.Profile.BaseURL, resp.StatusCode)
 	w.noteSkew(call.Profile, resp.Header, sent)
 	resp.Body = bodytext.Reader(resp.Body, resp.Header)
 	return resp, tr, nil
+}
+
+// statusOf is the status of an answer, 0 for none.
+func statusOf(resp *http.Response) int {
+	if resp == nil {
+		return 0
+	}
+	return resp.StatusCode
 }
 
 // Request makes the HTTP request. bearer is the key's value or, for a preview,
@@ -201,7 +211,7 @@ const maxBroke = 1000
 // the body. sent says that the service may have acted on the call, which must then not be repeated.
 func Unanswered(doing string, call model.JobCall, mask Mask, err error, sent bool) *CallError {
 	e := &CallError{Doing: doing, Text: model.Line(mask.Text(err.Error()), maxBroke)}
-	if held := (*TooFastError)(nil); errors.As(err, &held) {
+	if held := (*pace.TooFastError)(nil); errors.As(err, &held) {
 		e.Diagnosis = held.Diagnosis()
 	} else {
 		seen := brokeOutcome(call, err, e.Text)
@@ -227,11 +237,11 @@ func (w *Wire) Refused(doing, addr string, mask Mask, seen model.Outcome) *CallE
 	return &CallError{Doing: doing, Diagnosis: w.Judge(addr, mask, seen), Status: seen.ServiceStatus, Text: seen.ServiceText, After: seen.RetryAfter}
 }
 
-// Judge is the verdict on an answer of the service at addr. For HTTP 429 it adds the notes of [Wire.TooFast].
+// Judge is the verdict on an answer of the service at addr. For HTTP 429 it adds the notes of [pace.Refusals.Notes].
 func (w *Wire) Judge(addr string, mask Mask, seen model.Outcome) model.Diagnosis {
 	d := mask.Diagnosis(model.Diagnose(seen))
 	if seen.ServiceStatus == http.StatusTooManyRequests {
-		d.Evidence = append(d.Evidence, w.TooFast(addr)...)
+		d.Evidence = append(d.Evidence, w.refusals.Notes(addr)...)
 	}
 	return d
 }

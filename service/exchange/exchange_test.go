@@ -23,6 +23,7 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/pace"
 	"zonedeck/service/servicetest"
 
 	"go.uber.org/goleak"
@@ -327,11 +328,13 @@ func TestATunnelIsRefusedByAnyStatusButSuccess(t *testing.T) {
 func TestACallThatIsHeldBackSaysWhy(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	var tooFast *TooFastError
+	var tooFast *pace.TooFastError
 	var bad *model.RequestError
 	full := New(Config{})
-	for range BreakerCount {
-		full.breaker.note("http://api.test", http.StatusTooManyRequests)
+	for range pace.MaxRefused {
+		end, err := full.refusals.Enter(t.Context(), "http://api.test")
+		noerr.Must(t, err)
+		end(http.StatusTooManyRequests)
 	}
 	for name, tc := range map[string]struct {
 		w    *Wire

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -117,94 +116,4 @@ func (w *Wire) Enter(ctx context.Context, p model.Product) (leave func(), err er
 		return nil, context.Cause(ctx)
 	}
 	return func() { s.Release(1) }, nil
-}
-
-// The breaker: public documentation of a service of this kind says that 25
-// answers of HTTP 429 within five minutes block the caller's address on every
-// API until a person lifts it. The console stops short of that.
-const (
-	BreakerCount  = 20
-	BreakerWindow = 5 * time.Minute
-)
-
-// blockWords say what many answers of HTTP 429 lead to, and who says so.
-const blockWords = "25 answers of HTTP 429 within 5 minutes block the caller's address on every API until a person lifts it: " +
-	"public documentation of a service of this kind says so; the contract asks to back off and shows no limit (contract 7, 8)"
-
-// TooFast returns the notes on an answer of HTTP 429 from the service at addr: how many there were, and what many of
-// them lead to.
-func (w *Wire) TooFast(addr string) []model.Evidence {
-	w.breaker.mu.Lock()
-	defer w.breaker.mu.Unlock()
-	n := len(w.breaker.recent(addr))
-	return []model.Evidence{
-		{Kind: "note", Text: fmt.Sprintf("answer %d of HTTP 429 that this run of zonedeck saw from it within %d minutes; at %d nothing more is sent for a while", n, int(BreakerWindow.Minutes()), BreakerCount)},
-		{Kind: "note", Text: blockWords},
-	}
-}
-
-// TooFastError says that the breaker held a call back. Nothing was sent.
-type TooFastError struct {
-	Until time.Time
-	Wait  time.Duration
-}
-
-func (e *TooFastError) Error() string {
-	return fmt.Sprintf("held back: %d answers of HTTP 429 within %s; the next call may go in %s",
-		BreakerCount, BreakerWindow, e.Wait.Round(time.Second))
-}
-
-// Diagnosis is the verdict on a call that was held back.
-func (e *TooFastError) Diagnosis() model.Diagnosis {
-	return model.Diagnosis{
-		Class: model.ClassTooFast, Rule: "breaker",
-		Summary: fmt.Sprintf("The console sent nothing: the service answered HTTP 429 %d times within %d minutes, and is said to block an address at 25. The next call may go in %s.",
-			BreakerCount, int(BreakerWindow.Minutes()), e.Wait.Round(time.Second)),
-		Evidence:   []model.Evidence{{Kind: "error", Text: e.Error()}, {Kind: "note", Text: blockWords}},
-		Steps:      []model.Step{{Action: model.ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}},
-		RetryAfter: e.Wait,
-	}
-}
-
-// breaker counts the service's own 429 answers per address.
-type breaker struct {
-	now func() time.Time
-	mu  sync.Mutex
-	hit map[string][]time.Time
-}
-
-func newBreaker(now func() time.Time) *breaker {
-	return &breaker{now: now, hit: map[string][]time.Time{}}
-}
-
-// note counts an answer of the service at addr.
-func (b *breaker) note(addr string, status int) {
-	if status != 429 {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.hit[addr] = append(b.recent(addr), b.now())
-}
-
-// recent are the 429 answers within the window, oldest first, at most BreakerCount.
-func (b *breaker) recent(addr string) []time.Time {
-	hits, edge := b.hit[addr], b.now().Add(-BreakerWindow)
-	for len(hits) > 0 && !hits[0].After(edge) {
-		hits = hits[1:]
-	}
-	return hits[max(0, len(hits)-BreakerCount):]
-}
-
-// allow refuses with a TooFastError while the window is full.
-func (b *breaker) allow(addr string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	hits := b.recent(addr)
-	b.hit[addr] = hits
-	if len(hits) < BreakerCount {
-		return nil
-	}
-	until := hits[0].Add(BreakerWindow)
-	return &TooFastError{Until: until, Wait: until.Sub(b.now())}
 }

@@ -135,11 +135,12 @@ func NativeRequest(ctx context.Context, r model.FetchRequest, authorization stri
 // ErrRefused.
 func (w *Wire) Native(ctx context.Context, p model.Profile, login Login, r model.FetchRequest) (*http.Response, Tunnel, *Trace, error) {
 	tr := newTrace(w.timer)
-	if err := w.breaker.allow(p.ProxyAddr()); err != nil {
+	req, err := NativeRequest(ctx, r, login.header())
+	if err != nil {
 		tr.notStarted()
 		return nil, Tunnel{}, tr, err
 	}
-	req, err := NativeRequest(ctx, r, login.header())
+	end, err := w.refusals.Enter(ctx, p.ProxyAddr())
 	if err != nil {
 		tr.notStarted()
 		return nil, Tunnel{}, tr, err
@@ -147,9 +148,11 @@ func (w *Wire) Native(ctx context.Context, p model.Profile, login Login, r model
 	var box tunnelBox
 	resp, err := w.proxied(ctx, p, login, tr, &box).RoundTrip(req)
 	tun := box.get()
-	if tun.Status != 0 {
-		w.breaker.note(p.ProxyAddr(), tun.Status)
+	status := tun.Status
+	if status == 0 && statusOf(resp) != http.StatusTooManyRequests { // without a tunnel it may be the target's
+		status = statusOf(resp)
 	}
+	end(status)
 	switch {
 	case tun.Refused():
 		tr.Done()

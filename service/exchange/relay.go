@@ -81,7 +81,7 @@ func (r *Relay) Client() *http.Client {
 	return &http.Client{Transport: r, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// RoundTrip is one exchange. Its error is an *Error, a *TooFastError or a context's cause.
+// RoundTrip is one exchange. Its error is an *Error, a *pace.TooFastError or a context's cause.
 func (r *Relay) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := &Relayed{Method: req.Method, Trace: newTrace(r.wire.timer)}
 	r.mu.Lock()
@@ -129,18 +129,19 @@ func (r *Relay) bound(req *http.Request) (context.Context, context.CancelCauseFu
 }
 
 func (r *Relay) exchange(ctx context.Context, req *http.Request, x *Relayed) (*http.Response, error) {
-	address := r.p.AgentURL
-	if err := r.wire.breaker.allow(address); err != nil {
-		return nil, err
-	}
 	if !r.p.Local {
 		if err := r.wire.gates.rate(r.name).Wait(ctx); err != nil {
 			return nil, waitError(ctx, err)
 		}
 	}
+	end, err := r.wire.refusals.Enter(ctx, r.p.AgentURL)
+	if err != nil {
+		return nil, err
+	}
 	out := WithKey(req.Clone(ctx), r.param, r.key.Reveal())
 	x.Trace.restart()
 	resp, err := r.wire.transport(ctx, r.p, x.Trace).RoundTrip(out)
+	end(statusOf(resp))
 	if !r.key.Empty() && x.Trace.Sent() {
 		r.wire.used(r.p.Name, r.name, r.key.Fingerprint())
 	}
@@ -148,7 +149,6 @@ func (r *Relay) exchange(ctx context.Context, req *http.Request, x *Relayed) (*h
 		return nil, x.Trace.broke(ctx, err, PeerService)
 	}
 	x.Trace.head()
-	r.wire.breaker.note(address, resp.StatusCode)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.Status, x.Header = resp.StatusCode, r.mask.Header(resp.Header).Clone() // the library reads the other

@@ -64,22 +64,23 @@ const socketGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 // The socket ends with ctx.
 func (w *Wire) Browser(ctx context.Context, p model.Profile, login Login) (*Socket, *http.Response, *Trace, error) {
 	tr := newTrace(w.timer)
-	if err := w.breaker.allow(p.BrowserURL); err != nil {
-		tr.notStarted()
-		return nil, nil, tr, err
-	}
 	key := base64.StdEncoding.EncodeToString([]byte(rand.Text()[:16]))
 	req, err := SocketRequest(ctx, p, login.header(), key)
 	if err != nil {
 		tr.notStarted()
 		return nil, nil, tr, err
 	}
+	end, err := w.refusals.Enter(ctx, p.BrowserURL)
+	if err != nil {
+		tr.notStarted()
+		return nil, nil, tr, err
+	}
 	resp, err := w.transport(ctx, p, tr).RoundTrip(req)
+	end(statusOf(resp))
 	if err != nil {
 		return nil, nil, tr, fmt.Errorf("opening the remote browser: %w", tr.broke(ctx, err, PeerService))
 	}
 	tr.head()
-	w.breaker.note(p.BrowserURL, resp.StatusCode)
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusBadRequest {
 		resp.Body.Close()
 		tr.Done()

@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/pace"
 	"zonedeck/service/roots"
 )
 
@@ -40,14 +41,14 @@ type Config struct {
 
 // Wire makes exchanges within the limits.
 type Wire struct {
-	now     func() time.Time
-	timer   func() time.Time
-	connect func(ctx context.Context, network, addr string) (net.Conn, error)
-	used    func(profile, key, fingerprint string)
-	gates   *gates
-	breaker *breaker
-	calls   underWay
-	skew    atomic.Pointer[Skew]
+	now      func() time.Time
+	timer    func() time.Time
+	connect  func(ctx context.Context, network, addr string) (net.Conn, error)
+	used     func(profile, key, fingerprint string)
+	gates    *gates
+	refusals *pace.Refusals
+	calls    underWay
+	skew     atomic.Pointer[Skew]
 }
 
 // New makes a Wire. It does no I/O.
@@ -64,7 +65,7 @@ func New(c Config) *Wire {
 	if c.Used == nil {
 		c.Used = func(string, string, string) {}
 	}
-	return &Wire{now: c.Now, timer: c.Timer, connect: c.Connect, used: c.Used, gates: newGates(), breaker: newBreaker(c.Now)}
+	return &Wire{now: c.Now, timer: c.Timer, connect: c.Connect, used: c.Used, gates: newGates(), refusals: pace.NewRefusals(c.Now)}
 }
 
 // transport is the transport of one API call. Certificates are verified whatever the

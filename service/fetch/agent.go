@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/agent"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
+	"zonedeck/service/pace"
 )
 
 // tool is the tool of a request by agent access and its arguments: the one that fetches a
@@ -151,7 +152,7 @@ func (ft *Fetcher) Tools(ctx context.Context, key string) ([]agent.Tool, model.D
 	t := try{outcome: f.outcomeOf(), timing: timingOf(answer, err)}
 	err = f.readTalk(&t, answer, err)
 	t.body.Discard()
-	var held *exchange.TooFastError
+	var held *pace.TooFastError
 	switch {
 	case errors.As(err, &held):
 		return nil, held.Diagnosis(), nil

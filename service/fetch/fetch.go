@@ -14,6 +14,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
+	"zonedeck/service/pace"
 )
 
 // defaultRetries is the number of retries unless a request says otherwise: one per
@@ -253,7 +254,7 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 		t.body.Discard()
 		err = context.Cause(ctx)
 	}
-	var held *exchange.TooFastError
+	var held *pace.TooFastError
 	var d model.Diagnosis
 	switch {
 	case errors.As(err, &held):

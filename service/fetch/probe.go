@@ -16,6 +16,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
+	"zonedeck/service/pace"
 )
 
 // The bounds of a test of a proxy login.
@@ -202,7 +203,7 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, err
 	t.body.Discard()
 	var d model.Diagnosis
 	var spend model.Spend
-	var held *exchange.TooFastError
+	var held *pace.TooFastError
 	switch {
 	case errors.As(err, &held):
 		d = held.Diagnosis()

@@ -17,6 +17,7 @@ import (
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
+	"zonedeck/service/pace"
 )
 
 // inBubble runs a Fetcher against h without a network and on the bubble's clock.
@@ -127,19 +128,49 @@ func TestBreakerStopsShortOfABlockedAddress(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(http.StatusTooManyRequests) }, func(t *testing.T, c *Fetcher) {
 		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
 		r.Retries = 0
-		for range exchange.BreakerCount {
+		for range pace.MaxRefused {
 			if res, err := c.Fetch(t.Context(), r, nil); err != nil || res.Diagnosis.Rule == "breaker" {
 				t.Fatalf("%+v: %v", res.Diagnosis, err)
 			}
 		}
 		res := fetched(t, c, r)
 		servicetest.WantVerdict(t, res, model.ClassTooFast, "")
-		if res.Diagnosis.Rule != "breaker" || calls.Load() != exchange.BreakerCount || res.Diagnosis.Retry || !strings.Contains(res.Diagnosis.Summary, "sent nothing") {
+		if res.Diagnosis.Rule != "breaker" || calls.Load() != pace.MaxRefused || res.Diagnosis.Retry || !strings.Contains(res.Diagnosis.Summary, "sent nothing") {
 			t.Errorf("after %d calls: %+v", calls.Load(), res.Diagnosis)
 		}
-		time.Sleep(exchange.BreakerWindow) //nolint:forbidigo // the bubble's clock
-		if _, err := c.Fetch(t.Context(), r, nil); err != nil || calls.Load() != exchange.BreakerCount+1 {
+		time.Sleep(pace.Window) //nolint:forbidigo // the bubble's clock
+		if _, err := c.Fetch(t.Context(), r, nil); err != nil || calls.Load() != pace.MaxRefused+1 {
 			t.Errorf("after the window: %d calls, %v", calls.Load(), err)
+		}
+	})
+}
+
+func TestFetchesInFlightCountAsRefusedBeforeTheyAre(t *testing.T) {
+	var calls atomic.Int32
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
+		w.WriteHeader(http.StatusTooManyRequests)
+	}, func(t *testing.T, c *Fetcher) {
+		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r.Zone.Product, r.Retries = model.ProductDatacenter, 0
+		rules := make(chan string)
+		const parallel = 40
+		for range parallel {
+			go func() {
+				res, err := c.Fetch(t.Context(), r, nil)
+				noerr.Want(t, err)
+				rules <- res.Diagnosis.Rule
+			}()
+		}
+		held := 0
+		for range parallel {
+			if <-rules == "breaker" {
+				held++
+			}
+		}
+		if calls.Load() != pace.MaxRefused || held != parallel-pace.MaxRefused {
+			t.Errorf("of %d at once %d were sent, %d held back", parallel, calls.Load(), held)
 		}
 	})
 }
@@ -147,7 +178,7 @@ func TestBreakerStopsShortOfABlockedAddress(t *testing.T) {
 func TestTargetsOwn429DoesNotCountAgainstTheAddress(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("x-brd-status-code", "429") }, func(t *testing.T, c *Fetcher) {
 		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
-		for range exchange.BreakerCount + 1 {
+		for range pace.MaxRefused + 1 {
 			if res, err := c.Fetch(t.Context(), r, nil); err != nil || res.Diagnosis.Rule == "breaker" {
 				t.Fatalf("%+v: %v", res.Diagnosis, err)
 			}
@@ -213,17 +244,17 @@ func TestBreakerHoldsBackTheProxyToo(t *testing.T) {
 	var calls atomic.Int32
 	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(http.StatusTooManyRequests) }, func(t *testing.T, c *Fetcher) {
 		r := native(servicetest.Profile(""), "https://lab.test/")
-		for range exchange.BreakerCount {
+		for range pace.MaxRefused {
 			if res, err := c.Fetch(t.Context(), r, nil); err != nil || res.Diagnosis.Rule == "breaker" {
 				t.Fatalf("%+v: %v", res.Diagnosis, err)
 			}
 		}
 		res, err := c.Fetch(t.Context(), r, nil)
-		if err != nil || res.Diagnosis.Rule != "breaker" || calls.Load() != exchange.BreakerCount {
+		if err != nil || res.Diagnosis.Rule != "breaker" || calls.Load() != pace.MaxRefused {
 			t.Errorf("after %d calls: %+v, %v", calls.Load(), res.Diagnosis, err)
 		}
 		probe, err := c.Probe(t.Context(), ProbeRequest{Zone: r.Zone, Target: "https://lab.test/"}, nil)
-		if err != nil || probe.Diagnosis.Rule != "breaker" || calls.Load() != exchange.BreakerCount {
+		if err != nil || probe.Diagnosis.Rule != "breaker" || calls.Load() != pace.MaxRefused {
 			t.Errorf("a probe after %d calls: %+v, %v", calls.Load(), probe.Diagnosis, err)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/exchange"
+	"zonedeck/service/pace"
 )
 
 // verdict is the diagnosis of a try.
@@ -96,7 +96,7 @@ func (s *streaks) before(w throttleKey) int {
 
 func (s *streaks) fresh(w throttleKey) streak {
 	k, ok := s.byWay[w]
-	if ok && s.now().Sub(k.last) > exchange.BreakerWindow {
+	if ok && s.now().Sub(k.last) > pace.Window {
 		delete(s.byWay, w)
 		return streak{}
 	}

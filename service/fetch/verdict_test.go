@@ -15,7 +15,7 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/exchange"
+	"zonedeck/service/pace"
 	"zonedeck/service/servicetest"
 )
 
@@ -84,7 +84,7 @@ func TestAnswersThatSayTooFastAreCountedForAZoneAndAHost(t *testing.T) {
 		fast.note(a, false, true)
 		see(a, 0)
 		see(b, 1)
-		time.Sleep(exchange.BreakerWindow) //nolint:forbidigo // the clock of the bubble
+		time.Sleep(pace.Window) //nolint:forbidigo // the clock of the bubble
 		see(b, 1)
 		time.Sleep(time.Second) //nolint:forbidigo // the clock of the bubble
 		see(b, 0)

@@ -21,6 +21,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
+	"zonedeck/service/pace"
 	"zonedeck/service/servicetest"
 )
 
@@ -263,13 +264,13 @@ func TestACallThatIsHeldBackSaysUntilWhen(t *testing.T) {
 	cl, _ := script(t, text(429, "slow down"))
 	accepted(t, cl)
 	var d *exchange.CallError
-	for range exchange.BreakerCount {
+	for range pace.MaxRefused {
 		if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.As(err, &d) || d.Status != 429 {
 			t.Fatal(err)
 		}
 	}
 	_, err := cl.CancelJob(t.Context(), "job-1")
-	if !errors.As(err, &d) || d.Status != 0 || d.Diagnosis.Class != model.ClassTooFast || d.After <= 0 || d.After > exchange.BreakerWindow {
+	if !errors.As(err, &d) || d.Status != 0 || d.Diagnosis.Class != model.ClassTooFast || d.After <= 0 || d.After > pace.Window {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
