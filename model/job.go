@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -112,6 +113,53 @@ type JobRejected struct {
 	File string `json:"file"`
 }
 
+// JobNames are the identifiers that an answer to a trigger gives a job: see the fields of Job.
+type JobNames struct{ Snapshot, JobID, SnapshotID string }
+
+// Names are the job's identifiers at the service.
+func (j Job) Names() JobNames { return JobNames{j.Snapshot, j.JobID, j.SnapshotID} }
+
+// Name gives the job its identifiers at the service.
+func (j *Job) Name(n JobNames) { j.Snapshot, j.JobID, j.SnapshotID = n.Snapshot, n.JobID, n.SnapshotID }
+
+// Has reports whether id is one of the identifiers.
+func (n JobNames) Has(id string) bool { return id == n.Snapshot || id == n.JobID || id == n.SnapshotID }
+
+// Second is the identifier by which the service can be asked when it does not know the first, "" for none.
+func (n JobNames) Second() string {
+	for _, id := range []string{n.SnapshotID, n.JobID} {
+		if id != "" && id != n.Snapshot {
+			return id
+		}
+	}
+	return ""
+}
+
+// Labelled are the identifiers and what each is called, the one that the service is asked by first.
+func (n JobNames) Labelled() [][2]string {
+	all := [][2]string{{"snapshot_id", n.SnapshotID}, {"job_id", n.JobID}}
+	switch n.Snapshot {
+	case n.JobID:
+		slices.Reverse(all)
+	case n.SnapshotID:
+	default:
+		all = slices.Insert(all, 0, [2]string{"snapshot", n.Snapshot})
+	}
+	if n.JobID == "" { // it is the only one, whatever it was called
+		all = [][2]string{{"snapshot", n.Snapshot}}
+	}
+	return slices.DeleteFunc(all, func(one [2]string) bool { return one[1] == "" })
+}
+
+// Words are the identifiers as a sentence has them.
+func (n JobNames) Words() string {
+	var words []string
+	for _, one := range n.Labelled() {
+		words = append(words, one[0]+" "+one[1])
+	}
+	return strings.Join(words, ", ")
+}
+
 // SaidNotStarted reports whether a person said of a job that may have started that it had not.
 func (j Job) SaidNotStarted() bool {
 	return j.State == JobNotSent && slices.ContainsFunc(j.Steps, func(s JobStep) bool { return s.State == JobMayHave })
@@ -172,12 +220,16 @@ func (j Job) Rejected() JobRejected {
 type Job struct {
 	// ID is the console's own identifier (it exists before the service answers).
 	ID string
-	// Snapshot is the service's identifier, empty until it was received.
+	// Snapshot is the service's identifier, by which it is asked for the job; empty until it was received.
 	Snapshot string
-	Profile  string
-	Dataset  string
-	KeyName  string
-	State    JobState
+	// JobID and SnapshotID are what the service called job_id and snapshot_id, one of which Snapshot may be; empty where
+	// it gave none by that name, and in ledgers of older versions.
+	JobID, SnapshotID string
+
+	Profile string
+	Dataset string
+	KeyName string
+	State   JobState
 	// Wire is the service's own word for the state, verbatim, or empty.
 	Wire string
 	// Status is the HTTP status of the trigger's answer, 0 when there was none.

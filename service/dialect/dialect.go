@@ -92,7 +92,7 @@ func known() []Dialect {
 			},
 			engines: brightDataEngines, token: "token", readsCodes: true, rowCodes: true,
 			dataset:   "dataset_id",
-			snapshots: []string{"snapshot_id"},
+			snapshots: []string{"snapshot_id", "job_id"},
 			paths: func(base, id string) JobPaths {
 				return JobPaths{
 					Progress: base + "/progress/" + id,

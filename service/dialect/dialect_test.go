@@ -226,20 +226,23 @@ func TestJobPathsAndQuery(t *testing.T) {
 	}
 }
 
-func TestSnapshotID(t *testing.T) {
-	for body, want := range map[string][2]string{ // documented, brightdata
-		`{"snapshot_id":"sd_1"}`:               {"sd_1", "sd_1"},
-		`{"job_id":"j_1"}`:                     {"j_1", ""},
-		`{"snapshot_id":"../../x","id":"ok1"}`: {"ok1", ""},
-		`{"snapshot_id":".."}`:                 {"", ""},
-		`{"snapshot_id":"."}`:                  {"", ""},
-		`{"snapshot_id":7}`:                    {"", ""},
-		`["sd_1"]`:                             {"", ""},
-		`nonsense`:                             {"", ""},
+func TestJobNames(t *testing.T) {
+	both := model.JobNames{Snapshot: "sd_1", JobID: "j_1", SnapshotID: "sd_1"}
+	for body, want := range map[string][2]model.JobNames{ // documented, brightdata
+		`{"snapshot_id":"sd_1"}`:                       {{Snapshot: "sd_1", SnapshotID: "sd_1"}, {Snapshot: "sd_1", SnapshotID: "sd_1"}},
+		`{"job_id":"j_1"}`:                             {{Snapshot: "j_1", JobID: "j_1"}, {Snapshot: "j_1", JobID: "j_1"}},
+		`{"job_id":"j_1","snapshot_id":"sd_1","id":7}`: {both, both},
+		`{"job_id":"j_1","snapshot_id":"../../x"}`:     {{Snapshot: "j_1", JobID: "j_1"}, {Snapshot: "j_1", JobID: "j_1"}},
+		`{"snapshot_id":"../../x","id":"ok1"}`:         {{Snapshot: "ok1"}, {}},
+		`{"snapshot_id":".."}`:                         {},
+		`{"snapshot_id":"."}`:                          {},
+		`{"snapshot_id":7}`:                            {},
+		`["sd_1"]`:                                     {},
+		`nonsense`:                                     {},
 	} {
 		for i, d := range All() {
-			if got, ok := d.SnapshotID("", []byte(body)); got != want[i] || ok != (want[i] != "") {
-				t.Errorf("%s by %s: %q, want %q", body, d.Name(), got, want[i])
+			if got, ok := d.JobNames("", []byte(body)); got != want[i] || ok != (want[i].Snapshot != "") {
+				t.Errorf("%s by %s: %+v, want %+v", body, d.Name(), got, want[i])
 			}
 		}
 	}

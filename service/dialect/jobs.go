@@ -86,7 +86,7 @@ func (d Dialect) TriggerQuery(dataset string, s model.JobSettings) url.Values {
 
 // JobPaths are the paths of one job. The contract shows none (service.md 2.4, 4):
 // a dialect without them answers with an error that wraps ErrNotShown. id must be
-// as SnapshotID gave it, or the error is a *model.RequestError.
+// as JobNames gave it, or the error is a *model.RequestError.
 func (d Dialect) JobPaths(version, dataset, id string) (JobPaths, error) {
 	if d.paths == nil {
 		return JobPaths{}, fmt.Errorf("asking for a job's state or result: %w; choose dialect %s", ErrNotShown, strings.Join(names(Dialect.AsksForJobs), " or "))
@@ -107,27 +107,32 @@ func datasets(version string) string {
 	return "/datasets/" + version
 }
 
-// SnapshotID finds the identifier in the answer to a trigger. The contract says
-// that "a job ID or snapshot ID" is returned, and not what the field is called.
+// JobNames finds the identifiers in the answer to a trigger. The contract says
+// that "a job ID or snapshot ID" is returned, and not what the field is called, nor what each
+// is for. By the first that the dialect lists, a job is asked for its state and its result.
 // body is the whole answer, which the caller has bounded.
-func (d Dialect) SnapshotID(dataset string, body []byte) (string, bool) {
+func (d Dialect) JobNames(dataset string, body []byte) (names model.JobNames, ok bool) {
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(body, &answer) != nil {
-		return "", false
+		return names, false
 	}
-	names := d.snapshots
-	if p, ok := d.product(dataset); ok {
-		names = []string{p.id}
-	}
-	for _, name := range names {
+	named := func(name string) string {
 		var id string
-		if json.Unmarshal(answer[name], &id) == nil {
-			if id, ok := word(id); ok {
-				return id, true
-			}
+		_ = json.Unmarshal(answer[name], &id) // what is no text is no identifier
+		id, _ = word(id)
+		return id
+	}
+	fields := d.snapshots
+	if p, ok := d.product(dataset); ok {
+		fields = []string{p.id}
+	}
+	names.JobID, names.SnapshotID = named("job_id"), named("snapshot_id")
+	for _, name := range fields {
+		if names.Snapshot = cmp.Or(names.Snapshot, named(name)); names.Snapshot != "" {
+			return names, true
 		}
 	}
-	return "", false
+	return names, false
 }
 
 // Progress is what the service says of a job. Counts are -1 when it says none.
@@ -140,6 +145,8 @@ type Progress struct {
 	Records int
 	// After is what the answer asks to wait before the next question, 0 when it does not.
 	After time.Duration
+	// AskedBy is the identifier that the service was asked by, where it does not know the one before.
+	AskedBy string
 }
 
 // ReadProgress reads the answer to a progress call. A word that the dialect does

@@ -40,10 +40,10 @@ func TestAProductHasCallsOfItsOwn(t *testing.T) {
 	if d.TriggerPath("v3", "discover") != "/discover" || d.TriggerPath("v3", "deep_lookup") != "/datasets/deep_lookup/v1/trigger" {
 		t.Error("paths of triggers")
 	}
-	if id, ok := d.SnapshotID("discover", []byte(`{"status":"ok","task_id":"a","snapshot_id":"b"}`)); id != "a" || !ok {
-		t.Error(id, ok)
+	if names, ok := d.JobNames("discover", []byte(`{"status":"ok","task_id":"a","job_id":"b"}`)); names != (model.JobNames{Snapshot: "a", JobID: "b"}) || !ok {
+		t.Error(names, ok)
 	}
-	if _, ok := d.SnapshotID("deep_lookup", []byte(`{"task_id":"a"}`)); ok {
+	if _, ok := d.JobNames("deep_lookup", []byte(`{"task_id":"a"}`)); ok {
 		t.Error("an identifier of another product")
 	}
 }

@@ -179,7 +179,7 @@ func TestTheTimelineSaysWhatBecameOfATrigger(t *testing.T) {
 		step, entry string
 		accepted    time.Time
 	}{
-		{verdict{state: model.JobAccepted, snapshot: "sd_1", status: 200, at: at}, 1, "snapshot sd_1", "job-7 gd_x, 1 input: accepted: snapshot sd_1", at},
+		{verdict{state: model.JobAccepted, names: model.JobNames{Snapshot: "sd_1"}, status: 200, at: at}, 1, "snapshot sd_1", "job-7 gd_x, 1 input: accepted: snapshot sd_1", at},
 		{verdict{state: model.JobRefused, detail: "HTTP 400: no", status: 400, at: at}, 2, "HTTP 400: no", "job-7 gd_x, 2 inputs: refused: HTTP 400: no", time.Time{}},
 		{verdict{state: model.JobNotSent}, 0, "", "job-7 gd_x, 0 inputs: not sent", time.Time{}},
 	} {
@@ -188,7 +188,7 @@ func TestTheTimelineSaysWhatBecameOfATrigger(t *testing.T) {
 		if err != nil || n.step != c.step || !strings.EqualFold(n.entry, c.entry) {
 			t.Errorf("%+v, %v; want %q", n, err, c.entry)
 		}
-		if job.State != c.verdict.state || job.Snapshot != c.verdict.snapshot || job.Status != c.verdict.status || job.Detail != c.verdict.detail || !job.Accepted.Equal(c.accepted) {
+		if job.State != c.verdict.state || job.Names() != c.verdict.names || job.Status != c.verdict.status || job.Detail != c.verdict.detail || !job.Accepted.Equal(c.accepted) {
 			t.Errorf("%+v", job)
 		}
 	}

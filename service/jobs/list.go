@@ -47,8 +47,10 @@ func (rn *Runner) RemoteJobs(ctx context.Context, key string, datasets []string,
 	}
 	out.IDs, out.Skipped = map[string]string{}, map[string]int{}
 	for _, j := range ledger {
-		if out.IDs[j.Snapshot] == "" { // the newest
-			out.IDs[j.Snapshot] = j.ID
+		for _, name := range j.Names().Labelled() {
+			if out.IDs[name[1]] == "" { // the newest
+				out.IDs[name[1]] = j.ID
+			}
 		}
 	}
 	p, d, err := exchange.Current(ctx, rn.cfg.Source)

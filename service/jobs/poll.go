@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,24 @@ import (
 // pollTimeout bounds one question. The lease of work.Queue is longer.
 const pollTimeout = 30 * time.Second
 
-// poll asks once.
+// poll asks once, and once more by the other identifier that the service gave if it does not know the first.
 func (call jobCall) poll(ctx context.Context) (dialect.Progress, error) {
+	p, err := call.askProgress(ctx)
+	fault, other := (*exchange.CallError)(nil), call.job.Names().Second()
+	if other == "" || !errors.As(err, &fault) || fault.Status != http.StatusNotFound {
+		return p, err
+	}
+	var none error
+	if call.paths, none = call.d.JobPaths(call.p.APIVersion, call.job.Dataset, other); none != nil {
+		return p, err
+	}
+	if p, none = call.askProgress(ctx); none == nil {
+		p.AskedBy, err = other, nil
+	}
+	return p, err
+}
+
+func (call jobCall) askProgress(ctx context.Context) (dialect.Progress, error) {
 	inner, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
 	defer cancel()
 	doing := "asking for the state of job " + call.job.ID
@@ -77,6 +94,9 @@ func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress)
 		if row.State != before.State || row.Wire != before.Wire {
 			n.step = joinText(row.Wire, row.Detail)
 		}
+		if row.Snapshot != before.Snapshot {
+			n.step = joinText(fmt.Sprintf("asked by %s from now on, because the service does not know %s", row.Snapshot, before.Snapshot), n.step)
+		}
 		if row.State != before.State && row.State.Final() {
 			n.entry = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
 			n.entry += row.Fault.Diagnosis.Next()
@@ -88,6 +108,7 @@ func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress)
 // applyProgress is the job after the service said p.
 func applyProgress(job model.Job, p dialect.Progress) model.Job {
 	job.State, job.Wire, job.Detail = p.State, p.Wire, p.Detail
+	job.Snapshot = cmp.Or(p.AskedBy, job.Snapshot)
 	if job.Fault.Call == model.CallProgress {
 		job.Fault = model.JobFault{}
 	}
@@ -111,6 +132,6 @@ func applyProgress(job model.Job, p dialect.Progress) model.Job {
 
 // differs reports whether two states of a job differ in what the service said.
 func differs(a, b model.Job) bool {
-	return a.State != b.State || a.Wire != b.Wire || a.Detail != b.Detail || a.Inputs != b.Inputs || a.Done != b.Done || a.Records != b.Records ||
+	return a.State != b.State || a.Snapshot != b.Snapshot || a.Wire != b.Wire || a.Detail != b.Detail || a.Inputs != b.Inputs || a.Done != b.Done || a.Records != b.Records ||
 		a.Fault.Call != b.Fault.Call
 }

@@ -202,13 +202,14 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	verdict := rn.send(ctx, l)
 	var logged error
 	if verdict.state == model.JobAccepted {
-		logged = rn.cfg.Ledger.Accepted(l.job.ID, verdict.snapshot) // first: it needs no database
+		logged = rn.cfg.Ledger.Accepted(l.job.ID, verdict.names) // first: it needs no database
 	}
 	job, err := rn.change(kept, l.job.ID, verdict.apply)
 	if err = errors.Join(err, logged); err != nil {
-		l.job.State, l.job.Detail, l.job.Snapshot = verdict.state, verdict.detail, verdict.snapshot
+		l.job.Name(verdict.names)
+		l.job.State, l.job.Detail = verdict.state, verdict.detail
 		return l.job, fmt.Errorf("the job is %s (identifier %q), and that could not be written down: %w",
-			verdict.state.Label(), verdict.snapshot, err)
+			verdict.state.Label(), l.job.Snapshot, err)
 	}
 	if verdict.state != model.JobAccepted && ctx.Err() != nil {
 		return job, context.Cause(ctx)
@@ -297,21 +298,22 @@ func (l launch) jobRequest(r model.TriggerRequest) *model.JobAsked {
 
 // verdict is the outcome of a trigger.
 type verdict struct {
-	state    model.JobState
-	snapshot string
-	detail   string
-	status   int             // of the answer, 0 without one
-	at       time.Time       // of the outcome
-	fault    model.Diagnosis // unless it was accepted
+	state  model.JobState
+	names  model.JobNames
+	detail string
+	status int             // of the answer, 0 without one
+	at     time.Time       // of the outcome
+	fault  model.Diagnosis // unless it was accepted
 }
 
 // apply writes the verdict into the ledger's row.
 func (v verdict) apply(job *model.Job) (note, error) {
-	job.State, job.Snapshot, job.Status, job.Detail = v.state, v.snapshot, v.status, v.detail
+	job.Name(v.names)
+	job.State, job.Status, job.Detail = v.state, v.status, v.detail
 	step := v.detail
 	if v.state == model.JobAccepted {
 		job.Accepted = v.at
-		step = "snapshot " + v.snapshot
+		step = v.names.Words()
 	} else {
 		job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: v.fault, At: v.at}
 	}
@@ -365,8 +367,8 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), seen.ServiceText)
 	switch {
 	case succeeded(resp.StatusCode):
-		if id, ok := l.d.SnapshotID(l.job.Dataset, body); ok {
-			return verdict{state: model.JobAccepted, snapshot: id}
+		if names, ok := l.d.JobNames(l.job.Dataset, body); ok {
+			return verdict{state: model.JobAccepted, names: names}
 		}
 		if readErr != nil {
 			return verdict{state: model.JobMayHave, detail: fmt.Sprintf("HTTP %d, and the answer broke off before an identifier came", resp.StatusCode)}

@@ -347,7 +347,7 @@ func (w *watching) ask(ctx context.Context, item work.Item) (again time.Duration
 // failure or a change of the profile, because its reference may be a command that asks a person.
 func (w *watching) prepared(ctx context.Context, job model.Job) (call jobCall, used bool, err error) {
 	before := w.about(job.ID).call
-	used = before != nil
+	used = before != nil && before.job.Snapshot == job.Snapshot
 	if used && !before.p.Local { // new addresses of the embedded emulator show when a call fails
 		now, err := w.rn.cfg.Source.Profile(ctx)
 		used = err == nil && reflect.DeepEqual(now, before.p)

@@ -214,7 +214,7 @@ func TestFourWritersAndFourReadersHearOfNoRepair(t *testing.T) {
 						_, err = l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) { job.State = model.JobSending; return "", nil })
 					}
 					if err == nil {
-						err = l.Accepted(job.ID, snapshot)
+						err = l.Accepted(job.ID, model.JobNames{Snapshot: snapshot})
 					}
 					if err == nil {
 						_, err = l.Change(t.Context(), job.ID, acceptAs(snapshot))

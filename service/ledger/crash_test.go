@@ -38,7 +38,7 @@ func crashChild() int {
 			})
 		}
 		if err == nil && i%2 == 0 {
-			err = l.Accepted(job.ID, "sd_"+job.ID)
+			err = l.Accepted(job.ID, model.JobNames{Snapshot: "sd_" + job.ID})
 		}
 		if err == nil && i%2 == 0 {
 			_, err = l.Change(ctx, job.ID, acceptAs("sd_"+job.ID))

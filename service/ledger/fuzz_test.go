@@ -17,12 +17,12 @@ func FuzzLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		jobs, _ := parseLog(b)
 		for n, e := range jobs {
-			if n < 1 || n > maxNumber || e.begun.Job != n && e.snapshot == "" {
+			if n < 1 || n > maxNumber || e.begun.Job != n && e.names.Snapshot == "" {
 				t.Errorf("job %d: %+v", n, e)
 			}
 		}
 		added := slices.Concat(b, []byte("\n"+`{"job":7,"event":"accepted","snapshot":"sd_7"}`))
-		if again, _ := parseLog(added); again[7].snapshot != "sd_7" {
+		if again, _ := parseLog(added); again[7].names.Snapshot != "sd_7" {
 			t.Errorf("the line that was added is read as %+v", again[7])
 		}
 	})

@@ -45,9 +45,11 @@ const maxNumber = 100_000_000
 
 const (
 	// changeColumns are what a change writes, jobColumns what scanJob reads, and sealColumns what a row's sum covers.
-	changeColumns = `snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault, sha256, account, repeats, hook, hook_due`
+	changeColumns = `snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault, sha256, account, repeats, hook, hook_due, ` + laterColumns
 	jobColumns    = "n, " + changeColumns + ", asked"
 	sealColumns   = jobColumns + ", digest, owner"
+	// laterColumns are not part of a row's sum while they are empty, so that the sums of earlier builds hold.
+	laterColumns = "job_id, snapshot_id"
 )
 
 // ErrSettled says that a job's outcome is already known.
@@ -58,6 +60,13 @@ type TakenError struct{ Snapshot, Job string }
 
 func (e *TakenError) Error() string {
 	return fmt.Sprintf("%s is already job %s of the ledger", e.Snapshot, e.Job)
+}
+
+// AmbiguousError says that an identifier of the service is one job's snapshot and another's job_id.
+type AmbiguousError struct{ Name, Snapshot, JobID string }
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%s is the snapshot of %s and the job_id of %s: name the one that you mean", e.Name, e.Snapshot, e.JobID)
 }
 
 // Ledger is an open ledger.
@@ -165,19 +174,19 @@ func (l *Ledger) SkipNumbers(ctx context.Context, ids []string) (last string, er
 	return last, err
 }
 
-// Accepted writes the identifier that the service gave a job to the log. When
-// Accepted returns, it is on disk, whatever state the ledger itself is in.
-func (l *Ledger) Accepted(id, snapshot string) error {
+// Accepted writes the identifiers that the service gave a job to the log. When
+// Accepted returns, they are on disk, whatever state the ledger itself is in.
+func (l *Ledger) Accepted(id string, names model.JobNames) error {
 	n, err := parseJobID(id)
 	if err == nil {
-		err = l.logAccepted(n, snapshot, l.now())
+		err = l.logAccepted(n, names, l.now())
 	}
 	return err
 }
 
-func (l *Ledger) logAccepted(n int64, snapshot string, at time.Time) error {
-	if err := l.log(record{At: at, Job: n, Event: accepted, Snapshot: snapshot}); err != nil {
-		return fmt.Errorf("writing identifier %s of %s to %s: %w", snapshot, jobID(n), logPath(l.Path()), database.Classify(err))
+func (l *Ledger) logAccepted(n int64, names model.JobNames, at time.Time) error {
+	if err := l.log(acceptedRecord(n, names, at)); err != nil {
+		return fmt.Errorf("writing identifier %s of %s to %s: %w", names.Snapshot, jobID(n), logPath(l.Path()), database.Classify(err))
 	}
 	return nil
 }
@@ -192,7 +201,7 @@ func (l *Ledger) Claim(ctx context.Context, id, snapshot string) (model.Job, err
 			return "", ErrSettled
 		}
 		var other int64
-		switch err := tx.QueryRowContext(ctx, "SELECT n FROM jobs WHERE snapshot = $1 ORDER BY n DESC LIMIT 1", snapshot).Scan(&other); {
+		switch err := tx.QueryRowContext(ctx, "SELECT n FROM jobs WHERE "+hasName+" ORDER BY n DESC LIMIT 1", snapshot).Scan(&other); {
 		case err == nil:
 			return "", &TakenError{Snapshot: snapshot, Job: jobID(other)}
 		case !errors.Is(err, sql.ErrNoRows):
@@ -200,12 +209,16 @@ func (l *Ledger) Claim(ctx context.Context, id, snapshot string) (model.Job, err
 		}
 		// Within the transaction nobody else writes. If it then fails, the next Open accepts the job
 		// from the log.
-		if err := l.logAccepted(n, snapshot, at); err != nil {
+		if err := l.logAccepted(n, model.JobNames{Snapshot: snapshot}, at); err != nil {
 			return "", err
 		}
-		accept(job, logged{snapshot: snapshot, at: at})
+		accept(job, logged{names: model.JobNames{Snapshot: snapshot}, at: at})
 		return "snapshot " + snapshot + ", which the service answered for", nil
 	})
+}
+
+func acceptedRecord(n int64, names model.JobNames, at time.Time) record {
+	return record{At: at, Job: n, Event: accepted, Snapshot: names.Snapshot, JobID: names.JobID, SnapshotID: names.SnapshotID}
 }
 
 func (l *Ledger) log(records ...record) error { return appendLog(logPath(l.Path()), records...) }
@@ -236,7 +249,7 @@ func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 	var n int64
 	fresh := false
 	err = l.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, "SELECT n FROM jobs WHERE snapshot = $1 ORDER BY n DESC LIMIT 1", job.Snapshot).Scan(&n)
+		err := tx.QueryRowContext(ctx, "SELECT n FROM jobs WHERE "+hasName+" ORDER BY n DESC LIMIT 1", job.Snapshot).Scan(&n)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -251,7 +264,7 @@ func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 	}
 	adopted, err := l.Job(context.WithoutCancel(ctx), jobID(n))
 	if err == nil && fresh {
-		err = l.log(begunRecord(n, job, ""), record{At: job.Created, Job: n, Event: accepted, Snapshot: job.Snapshot})
+		err = l.log(begunRecord(n, job, ""), acceptedRecord(n, job.Names(), job.Created))
 	}
 	return adopted, err
 }
@@ -314,7 +327,7 @@ func put(ctx context.Context, tx *sql.Tx, statement string, n int64, job model.J
 		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
 		database.Micros(job.Updated), asJSON(&job.Fault), job.SHA256, asJSON(&job.Rows), job.Repeats,
-		job.WebhookToken, database.Micros(job.WebhookDue), asJSON(&job.Request), digest, owner,
+		job.WebhookToken, database.Micros(job.WebhookDue), job.JobID, job.SnapshotID, asJSON(&job.Request), digest, owner,
 	}
 	switch statement {
 	case insertJob:

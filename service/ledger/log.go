@@ -27,6 +27,9 @@ type record struct {
 	Inputs   int       `json:"inputs,omitempty"`
 	Digest   string    `json:"digest,omitempty"`
 	Snapshot string    `json:"snapshot,omitempty"`
+	// JobID and SnapshotID are what the service called so.
+	JobID      string `json:"job_id,omitempty"`
+	SnapshotID string `json:"snapshot_id,omitempty"`
 	// Asked is there for a job with a name, which is in it: a name must outlive the ledger.
 	Asked *model.JobAsked `json:"asked,omitempty"`
 }
@@ -64,13 +67,13 @@ func intact(line []byte) bool {
 
 // logged is what the log says about one job.
 type logged struct {
-	begun    record // with Job 0 if the line is missing
-	snapshot string
-	at       time.Time // of the acceptance
+	begun record // with Job 0 if the line is missing
+	names model.JobNames
+	at    time.Time // of the acceptance
 }
 
 // known reports whether the log has a line about the job.
-func (e logged) known() bool { return e.begun.Job != 0 || e.snapshot != "" }
+func (e logged) known() bool { return e.begun.Job != 0 || e.names.Snapshot != "" }
 
 // span is where a line stands in the log, and whether it has no end: then it may be the one that is being written.
 type span struct {
@@ -133,7 +136,7 @@ func applyLine(jobs map[int64]logged, line []byte) bool {
 	case r.Event == begun:
 		entry.begun = r
 	case r.Event == accepted && r.Snapshot != "":
-		entry.snapshot, entry.at = r.Snapshot, r.At
+		entry.names, entry.at = model.JobNames{Snapshot: r.Snapshot, JobID: r.JobID, SnapshotID: r.SnapshotID}, r.At
 	default:
 		return false
 	}

@@ -113,7 +113,7 @@ func TestABitThatFlipsIsRepairedAndTold(t *testing.T) {
 		snapshot := ""
 		if state != model.JobMayHave && state != model.JobNotSent {
 			snapshot = fmt.Sprintf("sd_%d", i+1)
-			noerr.Must(t, l.Accepted(job.ID, snapshot))
+			noerr.Must(t, l.Accepted(job.ID, model.JobNames{Snapshot: snapshot}))
 			noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, acceptAs(snapshot))))
 		}
 		noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {

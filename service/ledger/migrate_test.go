@@ -59,7 +59,7 @@ func TestADamagedLedgerIsCarriedOver(t *testing.T) {
 func TestALedgerOfAnEarlierBuildGetsItsChecksums(t *testing.T) {
 	postgrestest.OnFile(t)
 	path := sound(t)
-	earlier := []string{"DROP TABLE job_sums", "PRAGMA user_version = 4"}
+	earlier := []string{"DROP TABLE job_sums", "PRAGMA user_version = 4", unnamed}
 	spoiled(t, path, earlier...)
 	l, notice, jobs := reopen(t, path)
 	if notice != "" || jobs["job-1"].State != model.JobReady {

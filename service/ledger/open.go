@@ -124,9 +124,11 @@ func (l *Ledger) salvage(ctx context.Context, kept string) (jobs int) {
 	var number int64
 	_ = old.QueryRowContext(ctx, "SELECT number FROM marks WHERE number BETWEEN 0 AND $1", maxNumber).Scan(&number) // an error is the damage, here and below
 	err := l.db.Write(ctx, "carrying rows over", func(ctx context.Context, tx *sql.Tx) error {
-		for table, columns := range map[string]string{
-			"jobs": sealColumns, "job_steps": "job, seq, at, state, text", "job_sums": "job, job_row, steps", "job_requests": "job, request",
+		for _, read := range []struct{ table, columns string }{
+			{"jobs", sealColumns}, {"jobs", strings.Replace(sealColumns, ", "+laterColumns, "", 1)}, // which an earlier build's have not
+			{"job_steps", "job, seq, at, state, text"}, {"job_sums", "job, job_row, steps"}, {"job_requests", "job, request"},
 		} {
+			table, columns := read.table, read.columns
 			n := strings.Count(columns, ",") + 1
 			insert := "INSERT INTO " + table + " (" + columns + ") VALUES " + database.Places(1, n) + " ON CONFLICT DO NOTHING"
 			for _, order := range []string{"ASC", "DESC"} {

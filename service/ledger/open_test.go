@@ -40,7 +40,7 @@ func sound(t *testing.T) (path string) {
 			change(func(job *model.Job) { job.State = model.JobSending })
 		}
 		if snapshot != "" {
-			noerr.Must(t, l.Accepted(job.ID, snapshot))
+			noerr.Must(t, l.Accepted(job.ID, model.JobNames{Snapshot: snapshot}))
 			change(func(job *model.Job) { job.State, job.Snapshot, job.Accepted = model.JobAccepted, snapshot, testTime })
 		}
 		if i == 0 {
@@ -156,7 +156,7 @@ func TestADeletedWALIsTold(t *testing.T) {
 	path := sound(t)
 	l, _, _ := reopen(t, path)
 	job := noerr.Try(l.Begin(t.Context(), model.Job{Dataset: "gd_y"}, "d", nil, nil)).Must(t)
-	noerr.Must(t, l.Accepted(job.ID, "sd_5"))
+	noerr.Must(t, l.Accepted(job.ID, model.JobNames{Snapshot: "sd_5"}))
 	noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, acceptAs("sd_5"))))
 	// A copy without the WAL, as if somebody had deleted it.
 	copied := filepath.Join(t.TempDir(), "ledger.db")
@@ -193,7 +193,7 @@ func TestACutOrDeletedLogIsWrittenAgain(t *testing.T) {
 				t.Errorf("%q, %d jobs", notice, len(jobs))
 			}
 			after, _, err := readLog(logPath(path))
-			if err != nil || len(after) != 4 || after[3].begun.Digest != before[3].begun.Digest || after[1].snapshot != "sd_1" || after[4].snapshot != "" {
+			if err != nil || len(after) != 4 || after[3].begun.Digest != before[3].begun.Digest || after[1].names.Snapshot != "sd_1" || after[4].names.Snapshot != "" {
 				t.Errorf("the log holds %+v, %v", after, err)
 			}
 			settled(t, l)
@@ -204,7 +204,7 @@ func TestACutOrDeletedLogIsWrittenAgain(t *testing.T) {
 func TestAnIdentifierThatOnlyTheLogHasIsTakenOver(t *testing.T) {
 	path := sound(t)
 	l, _, _ := reopen(t, path)
-	noerr.Must(t, l.Accepted("job-3", "sd_3"))
+	noerr.Must(t, l.Accepted("job-3", model.JobNames{Snapshot: "sd_3"}))
 	noerr.Must(t, l.Close())
 	l, notice, jobs := reopen(t, path)
 	if got := jobs["job-3"]; got.Snapshot != "sd_3" || got.State != model.JobAccepted || notice != "Restored from the log of the ledger "+path+": 1 job identifier." {
@@ -219,7 +219,7 @@ func TestAJobOfALivingProcessIsNotTakenOver(t *testing.T) {
 	job, err := living.Begin(t.Context(), model.Job{}, "", nil, nil)
 	noerr.Must(t, err)
 	stands(t, living, job.ID, model.JobSending)
-	noerr.Must(t, living.Accepted(job.ID, "sd_1"))
+	noerr.Must(t, living.Accepted(job.ID, model.JobNames{Snapshot: "sd_1"}))
 	other, notice, jobs := reopen(t, path)
 	if notice != "" || jobs[job.ID].State != model.JobSending {
 		t.Fatalf("%q, %+v", notice, jobs)
@@ -375,7 +375,7 @@ func TestALedgerThatCannotBeWrittenIsCheckedAndTold(t *testing.T) {
 		"SELECT 1":             "",
 		"DROP INDEX jobs_hook": "The ledger PATH is damaged (the file is damaged: its schema is not as it was made). It was not repaired, because it cannot be written.",
 		"DELETE FROM job_sums": "4 jobs (job-1, job-2, job-3, job-4). Nothing was repaired, because the ledger cannot be written.",
-		"PRAGMA user_version = 4; DROP TABLE job_sums": "it has schema 4, this program reads 5; make the file and its folder writable, so that this can be mended: ",
+		"PRAGMA user_version = 4; DROP TABLE job_sums; " + unnamed: "it has schema 4, this program reads 6; make the file and its folder writable, so that this can be mended: ",
 	} {
 		path := sound(t)
 		spoiled(t, path, spoil)

@@ -15,31 +15,43 @@ import (
 	"zonedeck/service/database"
 )
 
-// Job finds a job, with its steps, by the console's identifier or else by the
-// service's.
+// Job finds a job, with its steps, by the console's identifier or else by one of the
+// service's. If that is one job's snapshot and another's job_id, the error is an *AmbiguousError.
 func (l *Ledger) Job(ctx context.Context, id string) (model.Job, error) {
 	if n, err := parseJobID(id); err == nil {
-		return l.newest(ctx, id, "n", n)
+		return l.newest(ctx, id, "n = $1", n)
 	}
-	return l.OfSnapshot(ctx, id)
+	job, err := l.OfSnapshot(ctx, id)
+	if other, oerr := l.newest(ctx, id, "job_id = $1", id); err == nil && oerr == nil && other.ID != job.ID {
+		return model.Job{}, &AmbiguousError{Name: id, Snapshot: job.ID, JobID: other.ID}
+	}
+	return job, err
 }
 
-// OfSnapshot finds the newest job with the service's identifier id, with its steps.
+// hasName is the condition that a job has an identifier of the service.
+const hasName = "(snapshot = $1 OR snapshot_id = $1 OR job_id = $1)"
+
+// OfSnapshot finds the newest job with the service's identifier id, with its steps: of its snapshot or, where there is
+// none, what it called job_id.
 func (l *Ledger) OfSnapshot(ctx context.Context, id string) (model.Job, error) {
-	return l.newest(ctx, id, "snapshot", id)
+	job, err := l.newest(ctx, id, "(snapshot = $1 OR snapshot_id = $1) AND job_id <> $1", id)
+	if errors.Is(err, database.ErrNotFound) {
+		job, err = l.newest(ctx, id, "job_id = $1", id)
+	}
+	return job, err
 }
 
 // JobOfToken finds the newest job whose webhook goes to the address with that token. If there is none, the
 // error wraps database.ErrNotFound.
 func (l *Ledger) JobOfToken(ctx context.Context, token string) (model.Job, error) {
-	return l.newest(ctx, "of a webhook", "hook", token)
+	return l.newest(ctx, "of a webhook", "hook = $1", token)
 }
 
-// newest finds the newest job with a value in a column, with its steps. id is what errors call it.
-func (l *Ledger) newest(ctx context.Context, id, column string, value any) (model.Job, error) {
+// newest finds the newest job for which a condition on a value holds, with its steps. id is what errors call it.
+func (l *Ledger) newest(ctx context.Context, id, condition string, value any) (model.Job, error) {
 	job, err := model.Job{}, database.ErrNotFound
 	if value != "" {
-		job, err = scanJob(l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE "+column+" = $1 ORDER BY n DESC LIMIT 1", value))
+		job, err = scanJob(l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE "+condition+" ORDER BY n DESC LIMIT 1", value))
 	}
 	if errors.Is(err, database.ErrNotFound) {
 		return model.Job{}, fmt.Errorf("job %s: %w", id, err)
@@ -298,7 +310,7 @@ func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 		&job.Inputs, &job.Done, &job.Records, &job.Bytes, &job.File,
 		database.Time(&job.Created), database.Time(&job.Accepted), database.Time(&job.Updated),
 		asJSON(&job.Fault), &job.SHA256, asJSON(&job.Rows),
-		&job.Repeats, &job.WebhookToken, database.Time(&job.WebhookDue), asJSON(&job.Request),
+		&job.Repeats, &job.WebhookToken, database.Time(&job.WebhookDue), &job.JobID, &job.SnapshotID, asJSON(&job.Request),
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return model.Job{}, database.ErrNotFound

@@ -115,7 +115,7 @@ func (l *Ledger) judge(c *comparison, n int64, k *known) {
 	}
 	if k.row && (found == nothing || found == kept) {
 		lines := k.lacking(n)
-		if waits := k.job.Snapshot == "" && k.log.snapshot != ""; (waits || len(lines) > 0) && l.waitsFor(l.ownerAlive(k.owner)) {
+		if waits := k.job.Snapshot == "" && k.log.names.Snapshot != ""; (waits || len(lines) > 0) && l.waitsFor(l.ownerAlive(k.owner)) {
 			lines = nil
 		} else if waits && k.readable {
 			found = identified
@@ -239,7 +239,7 @@ func (l *Ledger) fromLog(e logged) model.Job {
 		Done: -1, Records: -1, Created: e.begun.At, Updated: l.after(e.begun.At, e.at), State: model.JobMayHave,
 		Detail: "the ledger lost this job; whether it was sent is not known", Request: e.begun.Asked,
 	}
-	if e.snapshot != "" {
+	if e.names.Snapshot != "" {
 		accept(&job, e)
 		if job.Created.IsZero() {
 			job.Created = e.at
@@ -274,11 +274,12 @@ func (l *Ledger) after(times ...time.Time) time.Time {
 
 // accept gives a job its identifier from the log.
 func accept(job *model.Job, e logged) {
-	job.State, job.Snapshot, job.Accepted, job.Detail = model.JobAccepted, e.snapshot, e.at, ""
+	job.Name(e.names)
+	job.State, job.Accepted, job.Detail = model.JobAccepted, e.at, ""
 	job.Fault = model.JobFault{}
 }
 
-func acceptedText(e logged) string { return "snapshot " + e.snapshot + ", from the ledger's log" }
+func acceptedText(e logged) string { return e.names.Words() + ", from the ledger's log" }
 
 // sums are the checksums of a job's row and of its steps. A row that was damaged and can still be read has another.
 type sums struct{ row, steps int64 }
@@ -306,11 +307,11 @@ type known struct {
 // agrees reports whether the row can be read and is about the job of the log, by what no later change alters. An
 // identifier that the log lacks is believed only of a row without a sum, because damage may have made it.
 func (k *known) agrees() bool {
-	job, begun, logged := k.job, k.log.begun, k.log.snapshot
+	job, begun, logged := k.job, k.log.begun, k.log.names
 	return k.readable && k.log.known() && slices.Contains(model.JobStates(), job.State) &&
 		(begun.Job == 0 || job.Dataset == begun.Dataset && k.digest == begun.Digest && job.KeyName == begun.Key &&
 			(job.Profile == begun.Profile || begun.Profile == "") && (job.Inputs == begun.Inputs || begun.Inputs == 0)) &&
-		(job.Snapshot == "" || job.Snapshot == logged || logged == "" && k.sealed == nil)
+		(job.Snapshot == "" || logged.Has(job.Snapshot) || logged.Snapshot == "" && k.sealed == nil)
 }
 
 // lacking are the lines about a job that the log should have and lacks.
@@ -318,8 +319,8 @@ func (k *known) lacking(n int64) (lines []record) {
 	if k.log.begun.Job == 0 {
 		lines = append(lines, begunRecord(n, k.job, k.digest))
 	}
-	if snapshot := k.job.Snapshot; snapshot != "" && snapshot != k.log.snapshot {
-		lines = append(lines, record{At: k.job.Accepted, Job: n, Event: accepted, Snapshot: snapshot})
+	if names := k.job.Names(); names.Snapshot != "" && !k.log.names.Has(names.Snapshot) {
+		lines = append(lines, acceptedRecord(n, names, k.job.Accepted))
 	}
 	return lines
 }
@@ -334,6 +335,9 @@ func (jobs knownJobs) at(n int64) *known {
 	return jobs[n]
 }
 
+// firstLater is where the laterColumns begin among the sealColumns.
+var firstLater = strings.Count(strings.Split("n, "+changeColumns, laterColumns)[0], ",")
+
 // readRows reads the rows and steps of all jobs, or of one. A column with a value of another type is not what was
 // written, even if it reads the same.
 func (jobs knownJobs) readRows(ctx context.Context, q database.Queryer, one ...any) error {
@@ -343,15 +347,22 @@ func (jobs knownJobs) readRows(ctx context.Context, q database.Queryer, one ...a
 	}
 	var buf []byte
 	err := database.Each(ctx, q, "SELECT "+sealColumns+" FROM jobs "+ofRows, one, func(row database.Scanner) error {
-		columns, err := values(row, 26)
+		columns, err := values(row, 28)
 		k := jobs.at(integer(columns[0]))
 		var unreadable error
 		k.job, unreadable = scanJob(row, &k.digest, &k.owner)
 		k.row, k.readable = true, unreadable == nil
 		buf = buf[:0]
-		for _, v := range columns {
+		for i, v := range columns {
+			later := i >= firstLater && i < firstLater+2
 			switch v := v.(type) {
 			case string:
+				if later && v == "" {
+					continue
+				}
+				if later {
+					buf = append(buf, byte(i))
+				}
 				buf = append(append(buf, 't'), v...)
 			case int64:
 				buf = strconv.AppendInt(append(buf, 'i'), v, 10)

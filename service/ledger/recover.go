@@ -45,7 +45,7 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	for _, n := range dead {
 		job, err := l.Change(ctx, jobID(n), func(job *model.Job) (string, error) {
 			switch e := entries[n]; {
-			case job.State == model.JobSending && e.snapshot != "":
+			case job.State == model.JobSending && e.names.Snapshot != "":
 				accept(job, e)
 				return acceptedText(e), nil
 			case job.State == model.JobSending:

@@ -38,6 +38,7 @@ func TestSalvageTakesWhatCanBeRead(t *testing.T) {
 		"nothing is wrong":          {"SELECT 1", "", []string{"job-1", "job-2", "job-3", "job-4"}},
 		"rows at both ends are bad": {"UPDATE jobs SET n = -n WHERE n IN (1, 4)", "", []string{"job-2", "job-3"}},
 		"a column is lost":          {"ALTER TABLE jobs DROP COLUMN wire", "", nil},
+		"an earlier build wrote it": {unnamed, "", []string{"job-1", "job-2", "job-3", "job-4"}},
 		"its steps are lost":        {"DROP TABLE job_steps", "", []string{"job-1", "job-2", "job-3", "job-4"}},
 		"a row cannot be written":   {"SELECT 1", "INSERT ON jobs WHEN NEW.n = 2", []string{"job-1", "job-3", "job-4"}},
 		"its mark cannot be set":    {"SELECT 1", "UPDATE ON marks", nil},
@@ -78,7 +79,7 @@ func TestADamagedLedgerWithoutItsLogGoesOn(t *testing.T) {
 		if len(jobs) != 4 || !strings.Contains(notice, ". Carried over from it: 4 jobs.") || !strings.Contains(notice, logPath(path)+" was cut or deleted") {
 			t.Errorf("%s: %d jobs, %q", name, len(jobs), notice)
 		}
-		if entries, damaged, err := readLog(logPath(path)); err != nil || damaged != nil || len(entries) != 4 || entries[2].snapshot != "sd_2" {
+		if entries, damaged, err := readLog(logPath(path)); err != nil || damaged != nil || len(entries) != 4 || entries[2].names.Snapshot != "sd_2" {
 			t.Errorf("%s: the log holds %+v, damaged %v, %v", name, entries, damaged, err)
 		}
 		settled(t, l)

@@ -75,4 +75,11 @@ CREATE TABLE job_sums (
 );
 UPDATE marks SET logged = -2;
 `,
+	// What the service called job_id and snapshot_id.
+	`
+ALTER TABLE jobs ADD COLUMN job_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN snapshot_id TEXT NOT NULL DEFAULT '';
+CREATE INDEX jobs_job_id ON jobs (job_id);
+CREATE INDEX jobs_snapshot_id ON jobs (snapshot_id);
+`,
 }

@@ -179,6 +179,7 @@ type AgentJob struct {
 type AgentJobRemote struct {
 	Note         string `json:"note"`
 	Snapshot     string `json:"snapshot"`
+	JobID        string `json:"job_id,omitempty" jsonschema:"what the service called job_id, where it gave one"`
 	ServiceState string `json:"service_state"`
 	Detail       string `json:"detail"`
 	Summary      string `json:"summary,omitempty"`
@@ -190,7 +191,7 @@ func NewAgentJob(j model.Job) AgentJob {
 	return AgentJob{
 		ID: j.ID, Profile: j.Profile, Dataset: j.Dataset, State: string(j.State), Inputs: j.Inputs, Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: j.File,
 		Created: j.Created.UTC().Format(time.RFC3339), Fault: string(j.Fault.Diagnosis.Class), GivenUp: j.GivenUp(),
-		Untrusted: AgentJobRemote{Note: Untrusted, Snapshot: j.Snapshot, ServiceState: j.Wire, Detail: j.Detail, Summary: j.Fault.Diagnosis.Summary},
+		Untrusted: AgentJobRemote{Note: Untrusted, Snapshot: j.Snapshot, JobID: j.JobID, ServiceState: j.Wire, Detail: j.Detail, Summary: j.Fault.Diagnosis.Summary},
 	}
 }
 

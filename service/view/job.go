@@ -14,7 +14,9 @@ import (
 // Job is one job (docs/schema/job.json).
 type Job struct {
 	ID           string        `json:"id"`
-	Snapshot     string        `json:"snapshot"`
+	Snapshot     string        `json:"snapshot" jsonschema:"the service's identifier, by which it is asked for the job; empty until it was received"`
+	JobID        string        `json:"job_id" jsonschema:"what the service called job_id; empty where it gave none"`
+	SnapshotID   string        `json:"snapshot_id" jsonschema:"what the service called snapshot_id; empty where it gave none"`
 	Profile      string        `json:"profile"`
 	Dataset      string        `json:"dataset"`
 	Key          string        `json:"key"`
@@ -104,7 +106,7 @@ type JobStep struct {
 // NewJob is a job.
 func NewJob(j model.Job) Job {
 	out := Job{
-		ID: j.ID, Snapshot: j.Snapshot, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
+		ID: j.ID, Snapshot: j.Snapshot, JobID: j.JobID, SnapshotID: j.SnapshotID, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
 		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
 		Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: j.File, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRows(j), Repeats: j.Repeats,
 		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Diagnosis: newJobFault(j.Fault),

@@ -21,6 +21,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/keys"
+	"zonedeck/service/ledger"
 	"zonedeck/service/local"
 	"zonedeck/service/rows"
 )
@@ -202,6 +203,8 @@ func jobError(ctx context.Context, err error) error {
 		return fail(exitInterrupted, "interrupted; %s", kept.Resume())
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
+	case errors.As(err, new(*ledger.AmbiguousError)):
+		return usage("%w", err)
 	case errors.Is(err, jobs.ErrUnknownJob):
 		return usage("%w; 'zonedeck jobs list' lists the jobs", err)
 	case errors.Is(err, jobs.ErrJobOver), errors.Is(err, dialect.ErrNotShown):

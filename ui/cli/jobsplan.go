@@ -72,7 +72,7 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 	if !f.Wait || job.State.Final() || job.State == model.JobMayHave {
 		return t.reportJob(job)
 	}
-	t.app.say("zonedeck: job %s is snapshot %s", job.ID, job.Snapshot)
+	t.app.say("zonedeck: job %s is %s", job.ID, job.Names().Words())
 	return t.watch(ctx, job.ID, f.Timeout.d, false)
 }
 

@@ -49,7 +49,9 @@ func (t *task) jobRows(j model.Job) [][]string {
 	add("service", j.Wire)
 	add("detail", j.Detail)
 	add("data set", j.Dataset)
-	add("snapshot", j.Snapshot)
+	for _, name := range j.Names().Labelled() {
+		add(name[0], name[1])
+	}
 	add("profile", j.Profile)
 	add("key", j.KeyName)
 	add("repeats", j.Repeats)

@@ -362,7 +362,7 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 		_, _ = io.WriteString(w, inPlace[r.PathValue("id")])
 	})
 	mux.HandleFunc("POST /forever/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, `{"snapshot_id":"sd_forever"}`)
+		fmt.Fprintln(w, `{"job_id":"j_forever","snapshot_id":"sd_forever"}`)
 	})
 	mux.HandleFunc("GET /forever/datasets/v3/progress/sd_forever", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_forever","dataset_id":"gd_products","status":"running"}`)

@@ -178,7 +178,9 @@ func (d *detail) facts(j model.Job, w int) []string {
 	if !hasProgress(j) {
 		add("inputs", strconv.Itoa(j.Inputs))
 	}
-	add("snapshot", j.Snapshot)
+	for _, name := range j.Names().Labelled() {
+		add(name[0], name[1])
+	}
 	add("repeats", j.Repeats)
 	add("profile", j.Profile)
 	add("key", j.KeyName)
