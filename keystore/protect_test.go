@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"filippo.io/age/armor"
 
@@ -154,6 +155,24 @@ func TestALockedKeyStaysLocked(t *testing.T) {
 	wantSecretError(t, err, ErrSecretUnreachable, "ZONEDECK_PASSPHRASE")
 	if err := nobody.Protect(t.Context(), Unprotected, Secret{}); !errors.Is(err, errLocked) {
 		t.Errorf("taking the protection off: %v", err)
+	}
+}
+
+// A try of a passphrase takes a second of a processor, and most of the machine's memory if many are made at once.
+func TestOnePassphraseIsTriedAtATime(t *testing.T) {
+	r, _ := locked(t.TempDir(), phrase)
+	noerr.Must(t, r.Store(t.Context(), "file:a", NewSecret(sample)))
+	noerr.Must(t, r.Protect(t.Context(), ByPassphrase, NewSecret(phrase)))
+	again, asked := locked(filepath.Dir(r.o.SecretsDir), phrase)
+	again.unlocking <- struct{}{} // another try is under way
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := again.Resolve(ctx, "file:a"); !errors.Is(err, context.DeadlineExceeded) || *asked != 1 {
+		t.Errorf("beside another try: %v, asked %d times", err, *asked)
+	}
+	<-again.unlocking
+	if got, err := again.Resolve(t.Context(), "file:a"); err != nil || got.Reveal() != sample {
+		t.Errorf("after it: %v", err)
 	}
 }
 

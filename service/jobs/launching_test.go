@@ -27,6 +27,7 @@ type state struct {
 	profile       model.Profile
 	same          []model.Job
 	others        EarlierJobs
+	launched      []model.JobInput // of others, beside https://a.test/1
 	unreadable    error
 	overCap       error
 	most          int // inputs within the cap
@@ -69,7 +70,7 @@ func (s *state) SameInputs(_ context.Context, _ model.TriggerRequest, within tim
 func (s *state) SharedInputs(_ context.Context, r model.TriggerRequest, _ time.Duration) (EarlierJobs, error) {
 	out := NewEarlierJobs(r.Inputs)
 	for _, o := range s.others.Overlaps {
-		out.Add(o.Job, []model.JobInput{{URL: "https://a.test/1"}})
+		out.Add(o.Job, append([]model.JobInput{{URL: "https://a.test/1"}}, s.launched...))
 	}
 	out.Unknown = s.others.Unknown
 	return out, s.unreadable
@@ -459,6 +460,12 @@ func TestTheChoiceToLeaveInputsOut(t *testing.T) {
 	if r, err := l.Check(t.Context(), d); err != nil || r.Unlaunched != nil {
 		t.Errorf("where a sample has nothing of theirs: %+v, %v", r.Unlaunched, err)
 	}
+	s.launched = []model.JobInput{{URL: "https://a.test/2"}}
+	d = urls("https://a.test/2", "https://a.test/1")
+	d.Sample = 1
+	if r, err := l.Check(t.Context(), d); err != nil || r.Unlaunched != nil {
+		t.Errorf("where they have all that a sample is of: %+v, %v", r.Unlaunched, err)
+	}
 }
 
 func TestTheChoiceToLeaveInputsOutKeepsTheOtherAnswers(t *testing.T) {
@@ -543,6 +550,7 @@ func TestAJobThatMayHaveStartedIsSettled(t *testing.T) {
 		"as one in doubt":                       {state{candidates: found}, Started("sd_2"), "it can be job-8 as well", true},
 		"as one that the service puts in doubt": {state{candidates: found, doubt: "it has 2 inputs"}, Started("sd_1"), "sd_1 may not be job job-7: it has 2 inputs", true},
 		"as not started where one fits":         {state{candidates: found}, DidNotStart, "in the service's list it can be sd_1 or sd_2 (it can be job-8 as well)", false},
+		"as not started where five fit":         {state{candidates: append(slices.Clone(found), candidate("sd_3", ""), candidate("sd_4", ""), candidate("sd_5", ""))}, DidNotStart, "in the service's list it can be sd_1 or sd_2 (it can be job-8 as well) or sd_3 or 2 more jobs", false},
 		"as not started where none does":        {state{}, DidNotStart, "", false},
 		"as not started unseen":                 {state{listErr: errNoList}, DidNotStart, "nobody has looked: the service's list could not be read (the service's list of jobs cannot be asked for)", false},
 		"by its webhook":                        {state{candidates: found}, Await, "", false},

@@ -18,6 +18,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/password"
+	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
 	"zonedeck/service/servicetest"
 )
@@ -295,6 +296,37 @@ func TestAPasswordThatWasSetByOthersStays(t *testing.T) {
 		t.Errorf("what others wrote is gone: %v", err)
 	}
 	p.logsIn(t, p.old(), true)
+}
+
+// silent are account settings that do not answer.
+type silent struct{ *rehearsal.Client }
+
+func (silent) Newest(context.Context, int) (rehearsal.Page, error) {
+	return rehearsal.Page{}, errors.New("no answer")
+}
+
+// Whether the old password is removed is not known without what the settings say, so the step is not done.
+func TestAnOldPasswordIsNotCalledRemovedWithoutTheSettings(t *testing.T) {
+	p := newPlace(t, start(t), "unseen").withPassword(t)
+	c := p.config()
+	deleting := false
+	c.Passwords = broken{Passwords: c.Passwords, told: func(l exchange.LoginProof) { deleting = strings.HasSuffix(l.Proves, "step delete") }}
+	c.Settings = func(keystore.RotationPlan) rotate.Settings {
+		if deleting {
+			return silent{p.settings()}
+		}
+		return p.settings()
+	}
+	e, plan := p.beginPassword(t, c)
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if err == nil || !strings.Contains(err.Error(), "no answer") || plan.Over() {
+		t.Fatalf("%v, %+v", err, plan.Steps)
+	}
+	if s, _ := plan.Step(keystore.StepDelete, ""); s.Done {
+		t.Errorf("%+v", s)
+	}
+	p.logsIn(t, p.old(), true)
+	p.wantPasswordDone(t, noerr.Try(p.config().engine().Run(t.Context(), plan.ID, "", nil)).Must(t))
 }
 
 // If a password cannot be taken back, it stays held, and the next run goes on with it.
