@@ -175,6 +175,8 @@ type Step struct {
 	Text   string
 	// Documented says that service.md 7 recommends it; otherwise it is our advice.
 	Documented bool
+	// Timeout is what ActionRaiseTimeout gives the product in the profile; 0 where the request alone can be changed.
+	Timeout time.Duration
 }
 
 // Diagnosis is the verdict over one outcome.

@@ -94,7 +94,7 @@ func fetchSteps(d Diagnosis, f *facts) []Step {
 			return connectSteps(f)
 		}
 		out = []Step{
-			{Action: ActionRaiseTimeout, Text: "give this product a longer timeout of its own", Documented: true},
+			raiseTimeout(f),
 			{Action: ActionMakeJob, Text: "move heavy work to an async job", Documented: true},
 		}
 	case ClassParsingDrift:
@@ -106,6 +106,20 @@ func fetchSteps(d Diagnosis, f *facts) []Step {
 		out = outsideSteps(d.Cause, f)
 	}
 	return out
+}
+
+// raiseTimeout is about the request's own timeout where that is shorter than the product's, else about the product's.
+func raiseTimeout(f *facts) Step {
+	s := Step{Action: ActionRaiseTimeout, Text: "give this product a longer timeout of its own", Documented: true}
+	switch {
+	case f.Profile == "" || f.Timeout >= MaxTimeout:
+	case f.Timeout < f.ProductTimeout:
+		s.Text = fmt.Sprintf("give the request a longer timeout, or none: this product has %v", f.ProductTimeout)
+	default:
+		s.Timeout = min(2*f.Timeout, MaxTimeout)
+		s.Text += fmt.Sprintf(": 'zonedeck profiles edit %s --product-timeout %s=%v'", f.Profile, f.Zone.Product, s.Timeout)
+	}
+	return s
 }
 
 // growing says why the pause that is offered has grown, if it has.

@@ -95,6 +95,10 @@ type Outcome struct {
 	TooFastBefore int
 	Elapsed       time.Duration
 	Timeout       time.Duration
+	// ProductTimeout is what the zone's product has by the profile, and Profile the name of a profile that can be given
+	// another; empty for the emulator's.
+	ProductTimeout time.Duration
+	Profile        string
 }
 
 // PageStatus is the status of what came as the page: the target's or, where that is

@@ -61,6 +61,8 @@ type Profile struct {
 	// TestURL is a page that shows TestText to every login and key that the service accepts: a rotation proves its values
 	// by it. Both are empty, or neither is; else the dialect may know a page.
 	TestURL, TestText string
+	// Timeouts are the profile's own.
+	Timeouts Timeouts
 	// MaxJobCost refuses jobs if the upper end of their estimate is more dollars, or is not known; 0 refuses none.
 	MaxJobCost float64
 	// ReadOnly refuses what changes something at the service, at a target, or in the

@@ -3,7 +3,9 @@ package service
 import (
 	"errors"
 	"testing"
+	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/profiles"
 )
@@ -33,6 +35,27 @@ func TestNoRatesAreSavedWhereNoneMayBe(t *testing.T) {
 		if err := s.Profiles.SaveRates(t.Context(), nil); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
+	}
+}
+
+func TestATimeoutIsSavedInTheProfileInUse(t *testing.T) {
+	o := options(t, nil)
+	o.NoProfile = true
+	s := noerr.Try(Open(t.Context(), o)).Must(t)
+	_, err := saveProfile(t, s, profiles.Draft{Profile: model.Profile{Name: "acme", BaseURL: "https://api.example.com", APIVersion: model.DefaultAPIVersion, Verify: true}, Reference: "env:ACME_KEY"}, nil)
+	noerr.Must(t, errors.Join(err, s.Close(t.Context())))
+	o.NoProfile, o.Profile = false, "acme"
+	s = openTest(t, o)
+	noerr.Must(t, s.Profiles.SetTimeout(t.Context(), model.ProductUnlocker, 6*time.Minute))
+	s.Watcher().Look(t.Context())
+	if got := s.CurrentProfile().Timeouts.String(); got != "unlocker=6m0s" {
+		t.Error(got)
+	}
+	p := s.Base
+	p.ReadOnly = true
+	s.InUse.SetProfile(p)
+	if err := s.Profiles.SetTimeout(t.Context(), model.ProductUnlocker, time.Minute); !errors.Is(err, model.ErrReadOnly) {
+		t.Error(err)
 	}
 }
 

@@ -67,6 +67,7 @@ func render(p model.Profile) []byte {
 	for _, z := range p.Zones {
 		renderZone(&b, p.Name, z)
 	}
+	renderTimeouts(&b, p)
 	if len(p.Variables) > 0 {
 		fmt.Fprintf(&b, "\n[profiles.%s.variables]\n", p.Name)
 	}
@@ -79,6 +80,13 @@ func render(p model.Profile) []byte {
 func renderZone(b *strings.Builder, profile string, z model.Zone) {
 	fmt.Fprintf(b, "\n[[profiles.%s.zones]]\nname = %s\n", profile, textfile.Quote(string(z.Name)))
 	writeFields(b, lines(zoneSettings(&z)))
+}
+
+func renderTimeouts(b *strings.Builder, p model.Profile) {
+	if len(p.Timeouts) > 0 {
+		fmt.Fprintf(b, "\n[profiles.%s.%s]\n", p.Name, timeouts)
+		writeFields(b, timeoutLines(p.Timeouts))
+	}
 }
 
 func writeFields(b *strings.Builder, fields []line) {

@@ -83,11 +83,26 @@ func fields(p model.Profile) []line {
 	out := lines(settings(&p))
 	for i, f := range out {
 		switch {
-		case f.name == "proxy_port" && p.ProxyHost == "", f.name == "verify" && p.Verify:
+		case f.name == "proxy_port" && p.ProxyHost == "", f.name == "verify" && p.Verify, f.name == timeouts: // which are a table
 			out[i].value = ""
 		case f.name == "verify":
 			out[i].value = "false"
 		}
+	}
+	return out
+}
+
+// timeouts is the table of a profile's timeouts.
+const timeouts = "timeouts"
+
+// timeoutLines are its fields, those of all products in their order.
+func timeoutLines(t model.Timeouts) (out []line) {
+	for _, p := range model.TimedProducts() {
+		l := line{name: p.String()}
+		if d, ok := t[p]; ok {
+			l.value = textfile.Quote(d.String())
+		}
+		out = append(out, l)
 	}
 	return out
 }
@@ -114,6 +129,11 @@ func lines(settings []setting) []line {
 func edited(path string, text []byte, before, p model.Profile) ([]byte, error) {
 	e := editor{path: path, name: p.Name, text: text}
 	e.table(nil, fields(before), fields(p))
+	if len(before.Timeouts) > 0 && len(p.Timeouts) > 0 {
+		e.table([]any{timeouts}, timeoutLines(before.Timeouts), timeoutLines(p.Timeouts))
+	} else if len(before.Timeouts) > 0 {
+		e.remove(timeouts)
+	}
 	for i, z := range slices.Backward(before.Zones) {
 		after, ok := p.Zone(string(z.Name))
 		if ok {
@@ -127,6 +147,9 @@ func edited(path string, text []byte, before, p model.Profile) ([]byte, error) {
 		if _, known := before.Zone(string(z.Name)); !known {
 			renderZone(&added, p.Name, z)
 		}
+	}
+	if len(before.Timeouts) == 0 {
+		renderTimeouts(&added, p)
 	}
 	e.append(added.String())
 	if e.err != nil {
@@ -150,6 +173,9 @@ func equalProfiles(a, b model.Profile) bool {
 		if len(p.Variables) == 0 {
 			p.Variables = nil
 		}
+		if len(p.Timeouts) == 0 {
+			p.Timeouts = nil
+		}
 	}
 	return reflect.DeepEqual(a, b)
 }
@@ -160,6 +186,9 @@ func removed(path string, text []byte, f File, name string) ([]byte, error) {
 	p := f.profiles[name]
 	if len(p.Variables) > 0 {
 		e.remove("variables")
+	}
+	if len(p.Timeouts) > 0 {
+		e.remove(timeouts)
 	}
 	for i := range slices.Backward(p.Zones) {
 		e.remove("zones", i)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
@@ -244,4 +245,52 @@ func FuzzEditProfile(f *testing.F) {
 			t.Errorf("%v\n%s\nbecame\n%s", err, text, got)
 		}
 	})
+}
+
+func TestTimeoutsAreATableThatIsEdited(t *testing.T) {
+	path := written(t, edits)
+	set := func(timeouts model.Timeouts) string {
+		t.Helper()
+		p := profileOf(t, path, "acme")
+		p.Timeouts = timeouts
+		noerr.Must(t, noerr.From(EditProfile(t.Context(), path, profileOf(t, path, "acme"), p)))
+		if got := profileOf(t, path, "acme"); got.Timeouts.String() != timeouts.String() {
+			t.Errorf("%v, want %v", got.Timeouts, timeouts)
+		}
+		b, err := os.ReadFile(path)
+		noerr.Must(t, err)
+		return string(b)
+	}
+	const head = "\n[profiles.acme.timeouts]\n"
+	for _, step := range []struct {
+		timeouts model.Timeouts
+		want     string
+	}{
+		{model.Timeouts{model.ProductUnlocker: 4 * time.Minute}, head + "unlocker = \"4m0s\"\n[profiles.acme.variables]"},
+		{model.Timeouts{model.ProductUnlocker: 5 * time.Minute, model.ProductUnknown: time.Minute}, head + "unlocker = \"5m0s\"\nunknown = \"1m0s\"\n[profiles.acme.variables]"},
+		{model.Timeouts{model.ProductUnknown: time.Minute}, head + "unknown = \"1m0s\"\n[profiles.acme.variables]"},
+	} {
+		if got := set(step.timeouts); !strings.Contains(got, step.want) || strings.Replace(got, got[strings.Index(got, head):strings.Index(got, "[profiles.acme.variables]")], "", 1) != edits {
+			t.Errorf("%s\nlacks %q, or more was changed", got, step.want)
+		}
+	}
+	before, theirs, mine := profileOf(t, path, "acme"), profileOf(t, path, "acme"), profileOf(t, path, "acme")
+	theirs.Timeouts = model.Timeouts{model.ProductISP: time.Minute}
+	noerr.Must(t, noerr.From(EditProfile(t.Context(), path, before, theirs)))
+	mine.Timeouts = model.Timeouts{model.ProductSERP: time.Minute}
+	if _, err := EditProfile(t.Context(), path, before, mine); !errors.Is(err, errChanged) || !strings.Contains(err.Error(), "timeouts is isp=1m0s now") {
+		t.Errorf("changed by two: %v", err)
+	}
+	if got := set(nil); strings.Contains(got, "timeouts") {
+		t.Errorf("%s", got)
+	}
+	set(model.Timeouts{model.ProductISP: time.Minute})
+	noerr.Must(t, RemoveProfile(t.Context(), path, "acme"))
+	if b, _ := os.ReadFile(path); strings.Contains(string(b), "acme.timeouts") {
+		t.Errorf("%s", b)
+	}
+	noerr.Must(t, AddProfile(t.Context(), path, model.Profile{Name: "new", BaseURL: "https://n.example", Verify: true, Timeouts: model.Timeouts{model.ProductISP: time.Minute}}))
+	if got := profileOf(t, path, "new"); got.Timeouts[model.ProductISP] != time.Minute {
+		t.Errorf("%+v", got)
+	}
 }

@@ -74,6 +74,7 @@ type profileEntry struct {
 	TestText       string      `toml:"test_text"`
 	Zones          []zoneEntry `toml:"zones"`
 
+	Timeouts  map[string]string `toml:"timeouts"`
 	Variables map[string]string `toml:"variables"`
 }
 
@@ -169,6 +170,12 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (model.Profile
 		Account: model.AccountID(e.Account), Dialect: e.Dialect, Key: e.Key, APIVersion: e.APIVersion,
 		AgentURL: e.AgentURL, BrowserURL: e.BrowserURL, CA: e.CA, Verify: e.Verify == nil || *e.Verify, ReadOnly: e.ReadOnly, Color: e.Color,
 		AllowedDomains: e.AllowedDomains, Variables: e.Variables, TestURL: e.TestURL, TestText: e.TestText,
+	}
+	for _, product := range slices.Sorted(maps.Keys(e.Timeouts)) {
+		var err error
+		if p.Timeouts, err = p.Timeouts.Set(product + "=" + e.Timeouts[product]); err != nil {
+			return model.Profile{}, doc.Fault(textfile.At("profiles", name, timeouts, product), err.Error(), "")
+		}
 	}
 	if e.MaxJobCost != nil {
 		p.MaxJobCost = *e.MaxJobCost
@@ -281,6 +288,7 @@ func (f File) Profile(name string) (model.Profile, error) {
 	switch p, ok := f.profiles[name]; {
 	case ok:
 		p.Zones, p.Variables, p.AllowedDomains = slices.Clone(p.Zones), maps.Clone(p.Variables), slices.Clone(p.AllowedDomains)
+		p.Timeouts = maps.Clone(p.Timeouts)
 		return p, nil
 	case name == model.LocalName, name == "" && len(f.profiles) == 0:
 		return model.Profile{}, errNoProfiles

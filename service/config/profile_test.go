@@ -166,6 +166,8 @@ func TestAFaultyConfigurationIsNamedByLineAndExpectation(t *testing.T) {
 		"test page, scheme":      {head + "test_url = 'ftp://t.example/'\ntest_text = 'it works'\n", 3, "use http or https"},
 		"test page with a key":   {head + "test_url = 'https://t.example/?token=hunter2'\ntest_text = 'it works'\n", 3, "take token out"},
 		"test page not allowed":  {head + "allowed_domains = ['a.example']\ntest_url = 'https://t.example/'\ntest_text = 'it works'\n", 4, "a page of a.example"},
+		"timeout of no product":  {head + "[profiles.a.timeouts]\nmagic = '4m'\n", 4, "a product and a time"},
+		"timeout without a unit": {head + "[profiles.a.timeouts]\nisp = '4m'\nunlocker = '240'\n", 5, "the timeout of unlocker is"},
 		"version":                {head + "api_version = '3'\n", 3, "v3"},
 		"version with a path":    {head + "api_version = 'v3/../x'\n", 3, "v3"},
 		"zone without a name":    {head + "[[profiles.a.zones]]\nproduct = 'isp'\n", 3, "created with"},

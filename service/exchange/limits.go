@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -18,7 +19,7 @@ type Limit struct {
 	Product model.Product
 	// Concurrency is how many fetches may be in flight at once.
 	Concurrency int64
-	// Timeout bounds one attempt unless the request says otherwise.
+	// Timeout bounds one attempt unless the request or the profile says otherwise.
 	Timeout time.Duration
 	// Reason is why these figures were chosen.
 	Reason string
@@ -50,6 +51,11 @@ func LimitOf(p model.Product) Limit {
 		l.Concurrency, l.Timeout, l.Reason = 4, 60*time.Second, "the profile names no product: cautious"
 	}
 	return l
+}
+
+// Timeout bounds one attempt through a zone of a product: what the profile says, or else the product's Limit.
+func Timeout(p model.Profile, product model.Product) time.Duration {
+	return cmp.Or(p.Timeouts[product], LimitOf(product).Timeout)
 }
 
 // KeyRate is how many calls a second one key may make, and KeyBurst how many at

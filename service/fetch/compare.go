@@ -155,7 +155,11 @@ func (ft *Fetcher) inOrder(ctx context.Context, g *model.Grid, on func(int, mode
 func (ft *Fetcher) fetchRuns(ctx context.Context, g model.Grid, c model.Cell, on func(model.Cell)) (model.Cell, error) {
 	r := g.Request(c)
 	if g.Kind == model.CompareRefusal {
-		r.Timeout = min(exchange.LimitOf(r.Zone.Product).Timeout, refusalFetchTime)
+		p, err := ft.cfg.Source.Profile(ctx)
+		if err != nil {
+			return c, err
+		}
+		r.Timeout = min(exchange.Timeout(p, r.Zone.Product), refusalFetchTime)
 	}
 	missing := max(max(g.Repeat, 1)-len(c.Runs), 0)
 	places := make(chan struct{}, missing)

@@ -163,7 +163,7 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 	}
 	f := &flight{ft: ft, p: p, d: d, r: r, id: ft.newID("f"), timeout: r.Timeout, on: on, bodyCap: r.BodyLimit}
 	if f.timeout <= 0 {
-		f.timeout = exchange.LimitOf(r.Zone.Product).Timeout
+		f.timeout = exchange.Timeout(p, r.Zone.Product)
 	}
 	switch {
 	case r.Via.Login():

@@ -20,6 +20,7 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 
 	"zonedeck/keystore"
@@ -304,6 +305,44 @@ func TestClientTimeoutIsATimeoutAndCancelIsNot(t *testing.T) {
 		began = time.Now()
 		if _, err = c.Fetch(ctx, r, nil); !errors.Is(err, context.Canceled) || time.Since(began) != time.Second {
 			t.Errorf("a cancelled fetch gives %v after %s", err, time.Since(began))
+		}
+	})
+}
+
+// The profile's timeout of a product holds for whatever goes through its zones, unless the request has its own.
+func TestTheTimeoutOfAProductIsTheProfiles(t *testing.T) {
+	inBubble(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}, func(t *testing.T, c *Fetcher) {
+		p := noerr.Try(c.cfg.Source.Profile(t.Context())).Must(t)
+		p.Timeouts = model.Timeouts{model.ProductUnlocker: 7 * time.Second}
+		c.cfg.Source = exchange.As(c.cfg.Source, p)
+		r := servicetest.Ask(p, "unlocker1")
+		for own, want := range map[time.Duration]struct {
+			took time.Duration
+			step string
+		}{
+			0:           {7 * time.Second, "give this product a longer timeout of its own: 'zonedeck profiles edit test --product-timeout unlocker=14s'"},
+			time.Second: {time.Second, "give the request a longer timeout, or none: this product has 7s"},
+		} {
+			r.Timeout = own
+			began := time.Now()
+			res := fetched(t, c, r)
+			if step := res.Diagnosis.Steps[0]; time.Since(began) != want.took || step.Text != want.step {
+				t.Errorf("timeout %v: after %v: %+v", own, time.Since(began), step)
+			}
+		}
+		began := time.Now()
+		cell, err := c.fetchRuns(t.Context(), model.Grid{Kind: model.CompareRefusal, Base: r, Repeat: 1}, model.Cell{Vary: model.Vary{Zone: r.Zone, Via: model.ViaAPI}}, func(model.Cell) {})
+		if err != nil || len(cell.Runs) != 1 || time.Since(began) != 7*time.Second {
+			t.Errorf("what refuses: %+v, %v, after %v", cell, err, time.Since(began))
+		}
+		p.ProxyHost, p.ProxyPort, p.TestURL = "proxy.test", 33335, "https://lab.test/"
+		c.cfg.Source = exchange.As(c.cfg.Source, p)
+		began = time.Now()
+		if res, err := c.Probe(t.Context(), ProbeRequest{Zone: r.Zone}, nil); err != nil || res.Diagnosis.Class != model.ClassTimeout || time.Since(began) != 7*time.Second {
+			t.Errorf("a test of a login: %+v, %v, after %v", res.Diagnosis, err, time.Since(began))
 		}
 	})
 }

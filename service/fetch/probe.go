@@ -186,17 +186,17 @@ type probeCall struct {
 
 // call is one call through the proxy. The first one, and one that fails, fill the result.
 func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, error) {
-	limit := exchange.LimitOf(pr.q.Zone.Product)
+	timeout := exchange.Timeout(pr.p, pr.q.Zone.Product)
 	leave, err := pr.ft.cfg.Wire.Enter(ctx, pr.q.Zone.Product)
 	if err != nil {
 		return probeCall{}, err
 	}
 	defer leave()
-	actx, cancel := context.WithTimeoutCause(ctx, limit.Timeout, exchange.ErrTimeout)
+	actx, cancel := context.WithTimeoutCause(ctx, timeout, exchange.ErrTimeout)
 	defer cancel()
 	f := &flight{
 		ft: pr.ft, p: pr.p, d: pr.d, login: login, mask: exchange.MaskOf(keystore.Secret{}, login),
-		timeout: limit.Timeout, on: func(Event) {}, bodyCap: probeBody,
+		timeout: timeout, on: func(Event) {}, bodyCap: probeBody,
 		r: model.FetchRequest{Zone: pr.q.Zone, URL: pr.q.Target, Via: model.ViaNative}, id: pr.ft.newID("p"),
 	}
 	t, err := f.tryNative(actx, model.Attempt{N: 1})

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/bodytext"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fields"
@@ -35,10 +36,14 @@ type try struct {
 
 // outcomeOf begins the outcome of an attempt.
 func (f *flight) outcomeOf() model.Outcome {
-	return model.Outcome{
-		Via: f.r.Via, Zone: f.r.Zone, Timeout: f.timeout,
+	o := model.Outcome{
+		Via: f.r.Via, Zone: f.r.Zone, Timeout: f.timeout, ProductTimeout: exchange.Timeout(f.p, f.r.Zone.Product),
 		HeadMethod: strings.EqualFold(f.r.Method, http.MethodHead),
 	}
+	if !f.p.Local && f.p.Name != config.FlagsName {
+		o.Profile = f.p.Name
+	}
+	return o
 }
 
 // unrepeatable says that the request may change something at the target and that

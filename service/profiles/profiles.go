@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -154,6 +155,19 @@ func (ps *Profiles) SaveRates(ctx context.Context, rates map[model.ZoneName]mode
 		return err
 	}
 	return config.SetRates(ctx, ps.cfg.InUse.Path(), ps.Current(), rates)
+}
+
+// SetTimeout writes the timeout of a product into the profile in use, unless that is read-only or the emulator's.
+func (ps *Profiles) SetTimeout(ctx context.Context, product model.Product, d time.Duration) error {
+	before, err := ps.cfg.InUse.File().Profile(ps.Current())
+	if err = cmp.Or(ps.cfg.InUse.Refuse(changeConfig), err); err != nil {
+		return err
+	}
+	p := before
+	if p.Timeouts, err = before.Timeouts.Set(product.String() + "=" + d.String()); err == nil {
+		_, err = config.EditProfile(ctx, ps.cfg.InUse.Path(), before, p)
+	}
+	return err
 }
 
 // Store is a place for secrets, one of keystore.StoreSchemes, and what its probe said: nil is good. Note says

@@ -10,22 +10,23 @@ import (
 
 // Profile is one profile (docs/schema/profile.json). Checks is empty where nothing was asked.
 type Profile struct {
-	SchemaVersion  Version       `json:"schema_version"`
-	Profile        string        `json:"profile"`
-	Saved          bool          `json:"saved" jsonschema:"it stands in the config file"`
-	BaseURL        string        `json:"base_url"`
-	Proxy          string        `json:"proxy" jsonschema:"host:port, or empty"`
-	Account        string        `json:"account"`
-	Dialect        string        `json:"dialect"`
-	CA             string        `json:"ca"`
-	Key            ProfileKey    `json:"key"`
-	Zones          []ProfileZone `json:"zones"`
-	ReadOnly       bool          `json:"read_only"`
-	Color          string        `json:"color"`
-	AllowedDomains []string      `json:"allowed_domains"`
-	TestURL        string        `json:"test_url" jsonschema:"page by which a rotation proves keys and passwords, or empty: the dialect's, if it knows one"`
-	TestText       string        `json:"test_text" jsonschema:"text that the page shows"`
-	Checks         []Check       `json:"checks" jsonschema:"what the service said, in the order in which it was asked; empty where nothing was"`
+	SchemaVersion  Version            `json:"schema_version"`
+	Profile        string             `json:"profile"`
+	Saved          bool               `json:"saved" jsonschema:"it stands in the config file"`
+	BaseURL        string             `json:"base_url"`
+	Proxy          string             `json:"proxy" jsonschema:"host:port, or empty"`
+	Account        string             `json:"account"`
+	Dialect        string             `json:"dialect"`
+	CA             string             `json:"ca"`
+	Key            ProfileKey         `json:"key"`
+	Zones          []ProfileZone      `json:"zones"`
+	ReadOnly       bool               `json:"read_only"`
+	Color          string             `json:"color"`
+	AllowedDomains []string           `json:"allowed_domains"`
+	Timeouts       map[string]float64 `json:"timeouts" jsonschema:"seconds by product, where the profile says so"`
+	TestURL        string             `json:"test_url" jsonschema:"page by which a rotation proves keys and passwords, or empty: the dialect's, if it knows one"`
+	TestText       string             `json:"test_text" jsonschema:"text that the page shows"`
+	Checks         []Check            `json:"checks" jsonschema:"what the service said, in the order in which it was asked; empty where nothing was"`
 }
 
 // ProfileKey is the key of a profile.
@@ -56,10 +57,13 @@ func NewProfile(p model.Profile, key model.Key, found account.Facts, saved bool)
 	out := Profile{
 		Profile: p.Name, Saved: saved, BaseURL: p.BaseURL, Proxy: p.ProxyAddr(), Account: string(p.Account),
 		Dialect: p.DialectName(), CA: p.CA, Key: ProfileKey{Name: key.Name, Level: key.Level.String(), Reference: label(key.Secret)},
-		ReadOnly: p.ReadOnly, Color: p.Color, AllowedDomains: list(p.AllowedDomains), TestURL: p.TestURL, TestText: p.TestText, Checks: []Check{},
+		ReadOnly: p.ReadOnly, Color: p.Color, AllowedDomains: list(p.AllowedDomains), TestURL: p.TestURL, TestText: p.TestText, Timeouts: map[string]float64{}, Checks: []Check{},
 		Zones: each(p.Zones, func(z model.Zone) ProfileZone {
 			return ProfileZone{Name: string(z.Name), Product: z.Product.String(), Reference: label(z.Password), RatePer1000: z.Rate.Per1000, RatePerGB: z.Rate.PerGB}
 		}),
+	}
+	for product, d := range p.Timeouts {
+		out.Timeouts[product.String()] = d.Seconds()
 	}
 	if found.Key.Text != "" {
 		out.Checks = newChecks(p, found)

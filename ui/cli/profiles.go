@@ -38,6 +38,7 @@ type profileFlags struct {
 	MaxJobCost  dollarsFlag `flag:"max-job-cost" help:"refuse jobs if the upper end of their estimate is above this many dollars, or unknown (default: no cap)"`
 	TestURL     string      `flag:"test-url" help:"page that shows the text of --test-text: by it a rotation proves keys and passwords (default: the dialect's, if it knows one)"`
 	TestText    string      `flag:"test-text" help:"text that only the page of --test-url shows"`
+	Timeouts    []string    `flag:"product-timeout" list:"comma" help:"longest time for one attempt through zones of a product, for example unlocker=4m (repeatable; default: the product's)"`
 	NoZones     bool        `flag:"no-zones" help:"add no zones"`
 	NoCA        bool        `flag:"no-ca" help:"save no CA certificate"`
 	ReadOnly    bool        `flag:"read-only" help:"refuse everything that changes something; =false switches this off"`
@@ -121,7 +122,7 @@ does not have it, it is added.`,
 }
 
 // clearable are the fields that --clear empties.
-const clearable = "ca, color, read-only, allow-domain, zones, proxy-host, max-job-cost, test-url"
+const clearable = "ca, color, read-only, allow-domain, zones, proxy-host, max-job-cost, test-url, product-timeout"
 
 func clearFields(p *model.Profile, fields []string) error {
 	for _, field := range fields {
@@ -136,6 +137,8 @@ func clearFields(p *model.Profile, fields []string) error {
 			p.AllowedDomains = nil
 		case "max-job-cost":
 			p.MaxJobCost = 0
+		case "product-timeout":
+			p.Timeouts = nil
 		case "test-url":
 			p.TestURL, p.TestText = "", ""
 		case "zones":
@@ -315,6 +318,10 @@ func (f profileFlags) describe(global globalFlags, d *profiles.Draft) error {
 		p.AllowedDomains = f.AllowDomain
 	}
 	p.MaxJobCost = cmp.Or(f.MaxJobCost.dollars, p.MaxJobCost)
+	var err error
+	if p.Timeouts, err = p.Timeouts.Set(strings.Join(f.Timeouts, ",")); err != nil {
+		return usage("--product-timeout: %w", err)
+	}
 	p.TestURL, p.TestText = cmp.Or(f.TestURL, p.TestURL), cmp.Or(f.TestText, p.TestText)
 	if stores := keystore.StoreSchemes(); f.Store != "" && !slices.Contains(stores, f.Store) {
 		return usage("--store %q: give %s", f.Store, strings.Join(stores, " or "))

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,6 +65,9 @@ func profilePrinted(p view.Profile) printed {
 	}
 	if p.TestURL != "" {
 		rows = append(rows, []string{"test page", p.TestURL + ", shows " + strconv.Quote(p.TestText)})
+	}
+	for _, product := range slices.Sorted(maps.Keys(p.Timeouts)) {
+		rows = append(rows, []string{"timeout", fmt.Sprintf("%s, %gs", product, p.Timeouts[product])})
 	}
 	for _, z := range p.Zones {
 		rows = append(rows, []string{"zone", z.Name + ", " + z.Product + ", " + z.Reference})

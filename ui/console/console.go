@@ -118,7 +118,7 @@ func (c *Console) Root() *ui.App {
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
 			Ctx: c.ctx, Theme: theme, Fetcher: s.Fetch, Owners: s.Keys.Owners(), Comparer: s.Fetch, Tools: s.Fetch, History: s.History,
 			Saved: store, Variables: s.Variables, Collection: savedRequests{collection.Deps{Ctx: c.ctx, Now: c.terminal.Now, Theme: theme, Store: store}},
-			Profile: s, Bodies: bodies{s.History, c.terminal},
+			Profile: s, Timeouts: s.Profiles, Bodies: bodies{s.History, c.terminal},
 			Pictures: picture.Detect(c.terminal.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{

@@ -40,6 +40,7 @@ const (
 	fieldZones    = "zones"
 	fieldAllowed  = "allowed_domains"
 	fieldMostCost = "max_job_cost"
+	fieldTimeouts = "timeouts"
 	fieldTestURL  = "test_url"
 	fieldTestText = "test_text"
 	fieldReadOnly = "read_only"
@@ -100,6 +101,7 @@ func (f *form) named() []widget.Field {
 		{Name: fieldAllowed, Label: "Domains", Value: strings.Join(p.AllowedDomains, " "), Placeholder: "every target; or such as shop.example.com *.example.com", Help: "The only targets that this profile fetches."},
 		{Name: fieldReadOnly, Label: "Read-only", Kind: widget.FieldToggle, Value: readOnly, Placeholder: "refuse what changes something"},
 		{Name: fieldMostCost, Label: "Job cap, $", Value: costText(p.MaxJobCost), Placeholder: "none", Check: checkCost, Help: "A job is refused if the upper end of its estimate is more, or is not known."},
+		{Name: fieldTimeouts, Label: "Timeouts", Value: p.Timeouts.String(), Placeholder: "the products'; such as unlocker=4m browser=6m", Check: checkTimeouts, Help: "How long one attempt may take through the zones of a product."},
 		{Name: fieldTestURL, Label: "Test page", Value: p.TestURL, Placeholder: "none; such as https://example.com/", Help: "By this page a rotation proves keys and passwords."},
 		{Name: fieldTestText, Label: "It shows", Value: p.TestText, Placeholder: "text that only the test page shows", Help: "Without this text in the answer nothing is proved, whatever the status."},
 		{Name: fieldColor, Label: "Colour", Kind: widget.FieldChoice, Options: colors(), Value: p.Color, Help: "Of the profile's name on every screen."},
@@ -212,6 +214,11 @@ func checkCost(v string) error {
 		return errors.New("give dollars, more than 0, or nothing for no cap")
 	}
 	return nil
+}
+
+func checkTimeouts(v string) error {
+	_, err := model.Timeouts{}.Set(v)
+	return err
 }
 
 func (f *form) checkAccount(v string) error {

@@ -364,6 +364,7 @@ func (f *form) draftProfile() model.Profile {
 	p.Key = f.text(fieldKey)
 	p.AllowedDomains = strings.Fields(strings.ReplaceAll(f.text(fieldAllowed), ",", " "))
 	p.MaxJobCost, _ = strconv.ParseFloat(f.text(fieldMostCost), 64)
+	p.Timeouts, _ = model.Timeouts(nil).Set(f.text(fieldTimeouts))
 	p.TestURL, p.TestText = f.text(fieldTestURL), f.text(fieldTestText)
 	p.ReadOnly, p.Color = f.Form.On(fieldReadOnly), f.text(fieldColor)
 	complete, _ := service.Draft{Profile: p, Before: f.edits, Value: f.value}.Complete()

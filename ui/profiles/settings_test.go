@@ -47,9 +47,14 @@ func toField(t *testing.T, s *uitest.Screen, label string) {
 	t.Fatal("the form has no field " + label)
 }
 
-func TestTheTestPageAndItsTextAreFields(t *testing.T) {
+func TestTheTestPageAndTheTimeoutsAreFields(t *testing.T) {
 	r := newRig(t, before)
 	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
+		toField(t, s, "Timeouts")
+		s.Type("unlocker=4")
+		s.Press("ctrl+s")
+		s.Expect("the timeout of unlocker is a time")
+		s.Type("m")
 		toField(t, s, "Test page")
 		s.Type("https://own.example/")
 		s.Press("ctrl+s")
@@ -59,7 +64,7 @@ func TestTheTestPageAndItsTextAreFields(t *testing.T) {
 		s.Press("ctrl+s")
 		s.Expect("profile old is saved")
 	})
-	if p, err := r.load().Profile("old"); err != nil || p.TestURL != "https://own.example/" || p.TestText != "it works" {
+	if p, err := r.load().Profile("old"); err != nil || p.TestURL != "https://own.example/" || p.TestText != "it works" || p.Timeouts.String() != "unlocker=4m0s" {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -61,6 +61,12 @@ type Profile interface {
 	Now() time.Time
 }
 
+// Timeouts are those of the profile in use.
+type Timeouts interface {
+	// SetTimeout writes the timeout of a product into the profile.
+	SetTimeout(ctx context.Context, product model.Product, d time.Duration) error
+}
+
 // Collection is the overlay of the saved requests.
 type Collection interface {
 	// Overlay picks one of them for the form.
@@ -92,6 +98,8 @@ type Deps struct {
 	// Tools lists the tools of agent access; nil where there is none.
 	Tools   Tools
 	Profile Profile
+	// Timeouts are the profile's own; without any, the form's is set.
+	Timeouts Timeouts
 	// Pictures is what the terminal is known to draw.
 	Pictures picture.Protocol
 	Filters  inspect.FilterHistory

@@ -183,6 +183,9 @@ func (m *Model) runStep(msg runStep) tea.Cmd {
 	case model.ActionMakeJob:
 		return kit.GotoTab(kit.Jobs, kit.NewJob{URLs: []string{res.Request.URL}})
 	case model.ActionRaiseTimeout:
+		if s.Timeout > 0 && m.deps.Timeouts != nil {
+			return m.raiseTimeout(msg)
+		}
 		longer := max(2*max(res.Request.Timeout, res.Timing.Total.Round(time.Second), 30*time.Second), m.form.request.Timeout)
 		d.Timeout = longer.String()
 		m.setForm(d)
@@ -286,4 +289,22 @@ func statusText(status int) string {
 		return "no status"
 	}
 	return fmt.Sprintf("status %d", status)
+}
+
+// raiseTimeout gives the product a timeout in the profile, after a question.
+func (m *Model) raiseTimeout(msg runStep) tea.Cmd {
+	ctx, timeouts, profile := m.deps.Ctx, m.deps.Timeouts, m.session.ProfileName
+	product, d := m.result.res.Request.Zone.Product, msg.step.Timeout
+	if !msg.sure {
+		return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+			Title: "Set a longer timeout?", Yes: "set it", View: kit.Sandbox, Intent: runStep{step: msg.step, sure: true},
+			Body: fmt.Sprintf("Profile %s then gives one attempt %v (%s), unless the request says otherwise.\nNothing is sent by this.", profile, d, product.Label()),
+		})
+	}
+	return func() tea.Msg {
+		if err := timeouts.SetTimeout(ctx, product, d); err != nil {
+			return kit.Toast{Kind: kit.ToastError, Text: "the timeout was not set: " + err.Error()}
+		}
+		return kit.Toast{Text: fmt.Sprintf("timeout of %s in profile %s: %v", product, profile, d)}
+	}
 }

@@ -1,6 +1,8 @@
 package sandbox_test
 
 import (
+	"context"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/sandbox"
 )
 
 func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
@@ -373,4 +376,41 @@ func TestANetworkFailureHasOneNameAndLeadsToTheURL(t *testing.T) {
 		b.Press("f")
 		b.Expect("›URL")
 	})
+}
+
+// keptTimeouts keeps what is written into the profile.
+type keptTimeouts struct {
+	model.Timeouts
+	err error
+}
+
+func (k *keptTimeouts) SetTimeout(_ context.Context, product model.Product, d time.Duration) error {
+	k.Timeouts = model.Timeouts{product: d}
+	return k.err
+}
+
+func TestALongerTimeoutIsSetInTheProfileAfterAQuestion(t *testing.T) {
+	kept := &keptTimeouts{}
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
+		b.answers(func(r model.FetchRequest) model.FetchResult {
+			res := captchaResult(r)
+			res.Diagnosis.Steps = []model.Step{{Action: model.ActionRaiseTimeout, Text: "longer", Timeout: 6 * time.Minute}}
+			return res
+		})
+		b.Press("ctrl+j", "T")
+		b.Expect("Set a longer timeout?", "gives one attempt 6m0s (unlocker)")
+		if kept.Timeouts != nil {
+			t.Error("it was set before the answer")
+		}
+		b.Press("y")
+		b.Expect("timeout of unlocker in profile local: 6m0s")
+		if kept.String() != "unlocker=6m0s" {
+			t.Error(kept)
+		}
+		kept.err = errors.New("the disk is full")
+		b.AllowError("the disk is full")
+		b.Press("T", "y")
+		b.Expect("the timeout was not set: the disk is full")
+		b.wantSent(t, 1, "a setting sends nothing")
+	}, func(d *sandbox.Deps) { d.Timeouts = kept })
 }
