@@ -165,6 +165,9 @@ func (j Job) SaidNotStarted() bool {
 	return j.State == JobNotSent && slices.ContainsFunc(j.Steps, func(s JobStep) bool { return s.State == JobMayHave })
 }
 
+// InAnswer reports whether its rows came as the answer to its trigger, in place of an identifier.
+func (j Job) InAnswer() bool { return j.Snapshot == "" && j.State.HasResult() }
+
 // ResultRecords are the rows with data of its result: as a download counted them, before that as the
 // service says; -1 where nobody did. Error rows are none: Rows has them.
 func (j Job) ResultRecords() int {

@@ -135,6 +135,52 @@ func (d Dialect) JobNames(dataset string, body []byte) (names model.JobNames, ok
 	return names, false
 }
 
+// RowsIn says where an answer has its rows: in an array, in a field of an object or, for the zero value, one on a line.
+type RowsIn struct {
+	Array bool
+	Field string
+}
+
+// rowFields are the fields of an object that public clients find rows in.
+var rowFields = []string{"data", "items", "records", "results", "rows"}
+
+// RowsInAnswer reports whether the answer to a trigger, which names no job, begins with rows: an array of objects, an
+// object that has one in one of rowFields, or objects one after the other. One object alone is a row if the answer's type
+// says that it is NDJSON. The contract shows no answer that is rows.
+func RowsInAnswer(contentType string, head []byte) (in RowsIn, ok bool) {
+	if listsObjects(head) {
+		return RowsIn{Array: true}, true
+	}
+	dec := json.NewDecoder(bytes.NewReader(head))
+	if first, _ := dec.Token(); first != json.Delim('{') {
+		return in, false
+	}
+	for dec.More() {
+		name, _ := dec.Token()
+		field, _ := name.(string)
+		value := bytes.TrimLeft(head[dec.InputOffset():], ": \t\r\n")
+		if slices.Contains(rowFields, field) && listsObjects(value) {
+			in.Field = field
+		}
+		var whole json.RawMessage
+		if dec.Decode(&whole) != nil {
+			return in, in.Field != "" // it goes on after the head
+		}
+	}
+	_, _ = dec.Token()
+	if next, _ := dec.Token(); next == json.Delim('{') {
+		return RowsIn{}, true
+	}
+	lines := strings.Contains(contentType, "ndjson") || strings.Contains(contentType, "jsonl")
+	return in, in.Field != "" || lines
+}
+
+// listsObjects reports whether a text begins with an array whose first element is an object.
+func listsObjects(text []byte) bool {
+	list, ok := bytes.CutPrefix(bytes.TrimSpace(text), []byte("["))
+	return ok && bytes.HasPrefix(bytes.TrimSpace(list), []byte("{"))
+}
+
 // Progress is what the service says of a job. Counts are -1 when it says none.
 type Progress struct {
 	State   model.JobState

@@ -229,7 +229,7 @@ func (rn *Runner) destination(ctx context.Context, job model.Job, to Destination
 	if to.RawCells && to.Format != "csv" {
 		return to, model.BadField("raw-cells", "only CSV has cells, and the format is %s", to.Format)
 	}
-	name = job.ID + "_" + job.Snapshot + "." + to.Format
+	name = strings.TrimSuffix(job.ID+"_"+job.Snapshot, "_") + "." + to.Format
 	switch {
 	case to.File == "":
 		if rn.cfg.DownloadsDir == "" {
@@ -271,6 +271,9 @@ var errStalled = fmt.Errorf("nothing came for %s", downloadStall)
 // openResult asks for the results, or a part of them, with one row per line. Later errors of
 // the stream are *exchange.Error.
 func (call jobCall) openResult(ctx context.Context, rows, part int) (*result, error) {
+	if call.job.InAnswer() {
+		return call.openKept()
+	}
 	res, err := call.open(ctx, call.paths.Snapshot, call.d.ResultQuery(call.job.Dataset, rows, part))
 	if err == nil {
 		res.unwrap(call)

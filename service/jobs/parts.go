@@ -23,7 +23,7 @@ import (
 // fetchResult downloads a result into its file. What it returns is locked, and its Kept says what became
 // of it. The caller ends it once that is recorded.
 func (call jobCall) fetchResult(ctx context.Context, to Destination, on func(Progress)) (*partial, error) {
-	p, err := openPartial(to.File, to.Format, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.DropPartial, tally{d: call.d, dataset: call.job.Dataset})
+	p, err := openPartial(to.File, to.Format, partState{Version: 1, Place: place(call.p), Snapshot: cmp.Or(call.job.Snapshot, call.job.ID)}, to.DropPartial, tally{d: call.d, dataset: call.job.Dataset})
 	var foreign *ForeignError
 	if errors.As(err, &foreign) { // of two questions, that about the finished file comes first
 		err = cmp.Or(free(to), err)
@@ -104,7 +104,7 @@ func (call jobCall) goOn(ctx context.Context, p *partial, on func(Progress)) err
 		return nil
 	}
 	size := known.Rows
-	if size == 0 {
+	if size == 0 && !call.job.InAnswer() {
 		size = call.d.PartRows(call.job.Dataset, call.job.Records)
 	}
 	parts := 1
@@ -190,7 +190,7 @@ func (call jobCall) fetchPart(ctx context.Context, p *partial, part int, on func
 		return err
 	}
 	defer stream.close()
-	gate := &resultGate{w: p, empty: stream.wrapped != nil || call.job.Records == 0, later: part > 1, unframed: !stream.framed}
+	gate := &resultGate{w: p, empty: stream.wrapped != nil || call.job.Records == 0, later: part > 1 || call.job.InAnswer(), unframed: !stream.framed}
 	if _, err = stream.copyTo(gate, min(maxAnswer, maxDownload-p.size), on); err == nil {
 		err = gate.finish(true)
 	} else {

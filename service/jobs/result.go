@@ -242,6 +242,9 @@ func (w *wrapped) Read(p []byte) (int, error) {
 
 // endOfResult is io.EOF if the job has ended with a result, or else says why there is none.
 func (w *wrapped) endOfResult() error {
+	if w.call.rn == nil { // the rows came as the answer to a trigger
+		return io.EOF
+	}
 	p, err := w.progress()
 	switch {
 	case err != nil:

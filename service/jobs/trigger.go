@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -125,7 +126,7 @@ func (rn *Runner) writable() error {
 
 // Recover settles the jobs that a process left behind when it died in the middle
 // of a trigger: what was only intended was not sent, what was on its way may
-// have started. Nothing is sent. Call it when the console starts; it returns the
+// have started, unless its rows came as the answer. Nothing is sent. Call it when the console starts; it returns the
 // jobs it settled.
 func (rn *Runner) Recover(ctx context.Context) ([]model.Job, error) {
 	if rn.cfg.Ledger == nil {
@@ -135,7 +136,10 @@ func (rn *Runner) Recover(ctx context.Context) ([]model.Job, error) {
 	for _, job := range settled {
 		rn.log(ctx, job, triggered(job, job.Detail))
 	}
-	return settled, err
+	if err != nil {
+		return settled, err
+	}
+	return rn.recoverAnswers(ctx, settled)
 }
 
 // SameInputs are the jobs begun within that time that have the same inputs or repeat the same job, and
@@ -169,7 +173,7 @@ type launch struct {
 // ledger, on disk, then sends one POST and never a second, whatever happens.
 //
 // The job that comes back says what became of it: accepted (with the service's
-// identifier, on disk), refused (certainly not started, with the service's words in
+// identifier, on disk), ready (the rows came as the answer, and are on disk), refused (certainly not started, with the service's words in
 // Detail),
 // not sent (certainly no byte left), or may have started (everything else). An
 // error means that nothing was sent (a *model.RequestError, a *ledger.SameError, ErrNoLedger,
@@ -211,7 +215,7 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 		return l.job, fmt.Errorf("the job is %s (identifier %q), and that could not be written down: %w",
 			verdict.state.Label(), l.job.Snapshot, err)
 	}
-	if verdict.state != model.JobAccepted && ctx.Err() != nil {
+	if !verdict.state.Started() && ctx.Err() != nil {
 		return job, context.Cause(ctx)
 	}
 	return job, nil
@@ -301,6 +305,7 @@ type verdict struct {
 	state  model.JobState
 	names  model.JobNames
 	detail string
+	rows   int             // that came as the answer
 	status int             // of the answer, 0 without one
 	at     time.Time       // of the outcome
 	fault  model.Diagnosis // unless it was accepted
@@ -311,10 +316,13 @@ func (v verdict) apply(job *model.Job) (note, error) {
 	job.Name(v.names)
 	job.State, job.Status, job.Detail = v.state, v.status, v.detail
 	step := v.detail
-	if v.state == model.JobAccepted {
+	switch v.state {
+	case model.JobAccepted:
 		job.Accepted = v.at
 		step = v.names.Words()
-	} else {
+	case model.JobReady:
+		job.Accepted, job.Records = v.at, v.rows
+	default:
 		job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: v.fault, At: v.at}
 	}
 	return note{step: step, entry: triggered(*job, step)}, nil
@@ -352,14 +360,18 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 		return v
 	}
 	defer resp.Body.Close()
-	body, readErr := mask.ReadAnswer(resp, answerBytes)
+	var rest io.Reader = mask.Reader(resp.Body)
+	body, readErr := io.ReadAll(io.LimitReader(rest, answerBytes))
+	if readErr != nil {
+		rest = readerFunc(func([]byte) (int, error) { return 0, readErr })
+	}
 	seen := exchange.Answered(rn.cfg.Now(), l.d, mask, resp, body)
 	seen.Job, seen.Incomplete = model.CallTrigger, readErr != nil
 	certain, by := l.d.RefusesTrigger(resp.StatusCode, resp.Header, body)
 	seen.ReadBy = cmp.Or(seen.ReadBy, by)
 	defer func() {
 		v.status = resp.StatusCode
-		if v.state != model.JobAccepted {
+		if !v.state.Started() {
 			v.fault = rn.judgeTrigger(l.p.BaseURL, mask, seen, v.state == model.JobRefused)
 			rn.tellKey(ctx, l.p.Name, l.key.Name, v.fault)
 		}
@@ -369,6 +381,9 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	case succeeded(resp.StatusCode):
 		if names, ok := l.d.JobNames(l.job.Dataset, body); ok {
 			return verdict{state: model.JobAccepted, names: names}
+		}
+		if v, is := rn.keepAnswer(ctx, l, resp, body, rest); is {
+			return v
 		}
 		if readErr != nil {
 			return verdict{state: model.JobMayHave, detail: fmt.Sprintf("HTTP %d, and the answer broke off before an identifier came", resp.StatusCode)}
@@ -407,7 +422,7 @@ func (rn *Runner) callFor(ctx context.Context, id string) (jobCall, error) {
 // profile in use.
 func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, err error) {
 	call = jobCall{rn: rn, job: job}
-	if job.Snapshot == "" {
+	if job.Snapshot == "" && !job.InAnswer() {
 		return call, fmt.Errorf("job %s %s: %w", job.ID, job.State.Predicate(), ErrNoSnapshot)
 	}
 	if call.p, call.d, err = exchange.Current(ctx, rn.cfg.Source); err != nil {
@@ -418,6 +433,9 @@ func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, e
 	}
 	if err := ofProfile(job, call.p); err != nil {
 		return call, err
+	}
+	if job.InAnswer() {
+		return call, nil
 	}
 	if call.paths, err = call.d.JobPaths(call.p.APIVersion, job.Dataset, job.Snapshot); err != nil {
 		return call, fmt.Errorf("job %s: %w", job.ID, err)

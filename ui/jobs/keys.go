@@ -158,10 +158,12 @@ func (m *Model) foreign(j model.Job) bool {
 // whyNotAsk returns the reason why the service cannot be asked about a job, or "".
 func (m *Model) whyNotAsk(j model.Job) string {
 	switch {
-	case j.Snapshot == "":
+	case j.Snapshot == "" && !j.InAnswer():
 		return "no identifier was received for this job"
 	case m.foreign(j):
 		return "it belongs to profile " + j.Profile
+	case j.InAnswer():
+		return "" // its rows are on this disk
 	case !m.session.Ready:
 		return m.session.NotReady()
 	case !m.asksForJobs():
