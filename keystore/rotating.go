@@ -347,8 +347,8 @@ func checkSteps(p RotationPlan) error {
 		i := slices.Index(kinds, s.Kind)
 		// The steps of users that were found later (see With) come before StepDelete.
 		late := last < finish && (s.Kind == StepDrain || s.Kind == StepSet || s.Kind == StepTest)
-		if i < last && !late || i < 0 {
-			return fmt.Errorf("step %q is out of order", s.Kind)
+		if i <= last && !late {
+			return fmt.Errorf("step %q is out of order, or there twice", s.Kind)
 		}
 		last = max(last, i)
 	}

@@ -43,6 +43,25 @@ func TestThePlanSetsEachPlaceOnceAndTestsEachUser(t *testing.T) {
 	}
 }
 
+// A record that would make or end a key twice is nobody's.
+func TestNoStepIsThereTwice(t *testing.T) {
+	whole := proven(RotateByNewKey)
+	noerr.Must(t, checkSteps(whole))
+	for i, s := range whole.Steps {
+		twice := whole.copied()
+		twice.Steps = slices.Insert(twice.Steps, i, s)
+		one := slices.Contains([]RotationStepKind{StepCreate, StepDelete, StepRefused, StepWatch}, s.Kind)
+		if err := checkSteps(twice); one != (err != nil) {
+			t.Errorf("%s twice: %v", s.Name(), err)
+		}
+	}
+	odd := whole.copied()
+	odd.Steps = slices.Insert(odd.Steps, 0, RotationStep{Kind: "hand over"})
+	if err := checkSteps(odd); err == nil {
+		t.Error("a step of no kind is taken")
+	}
+}
+
 // TestNoStepIsDoneBeforeAnEarlierOne records steps in any order: only the open one is taken, and a
 // plan of any length can be kept and read.
 func TestNoStepIsDoneBeforeAnEarlierOne(t *testing.T) {

@@ -164,6 +164,8 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	_, err = requests.Save(t.Context(), "daily", model.FetchRequest{URL: "https://shop.example/", Via: model.ViaAPI, Key: "etl"}, false)
 	must(err)
 	refused(true, false, "saved request daily needs key etl")
+	must(os.WriteFile(filepath.Join(s.Paths.RequestsDir(), "daily.toml"), []byte("key ="), 0o600))
+	refused(true, false, "it is not known what needs key etl: ")
 	must(os.RemoveAll(s.Paths.RequestsDir()))
 
 	job, err := s.ledger.Begin(t.Context(), model.Job{Profile: "acme", KeyName: "etl"}, "digest", nil, nil)

@@ -68,6 +68,7 @@ func TestWhatAJobIsExpectedToCost(t *testing.T) {
 		{"a dear one, and a limit of all", priced, []past{{records: 20}, {records: 2}}, model.JobSettings{LimitTotal: 20}, "about 16 records (5.5 for an input in the last 2 jobs of it), $0.0248 at $1.5 per 1000 of zone s1; up to $0.0300 by the limit of the job", false},
 		{"a limit below what there was", priced, []past{{records: 20}}, model.JobSettings{LimitPerInput: 2}, "about 6 records (2 for an input at most), $0.0090 at $1.5 per 1000 of zone s1", false},
 		{"a limit above it", priced, []past{{records: 20}}, model.JobSettings{LimitPerInput: 50, LimitTotal: 25}, "about 25 records (the limit of the job), $0.0375 at $1.5 per 1000 of zone s1", false},
+		{"a limit that changes nothing", priced, nil, model.JobSettings{LimitTotal: 3}, "about 3 records (one for each input: there is no earlier job of it), $0.0045 at $1.5 per 1000 of zone s1", false},
 		{"a discovery", priced, []past{{records: 20}}, model.JobSettings{Discover: "keyword"}, "cost unknown: a discovery may find any number of records, and there is no earlier job of it; set a limit", false},
 		{"a discovery with a limit", priced, nil, model.JobSettings{Discover: "keyword", LimitPerInput: 4}, "about 12 records (4 for an input at most), $0.0180 at $1.5 per 1000 of zone s1", false},
 		{"a discovery with a limit of all", priced, nil, model.JobSettings{Discover: "keyword", LimitTotal: 1}, "about 1 record (the limit of the job), $0.0015 at $1.5 per 1000 of zone s1", false},

@@ -258,6 +258,11 @@ func TestWhereARotationSendsAKeyIsJudgedBeforeItBegins(t *testing.T) {
 		t.Errorf("after a yes it is not sent: %v", err)
 	}
 	b := newServices(t)
+	p.Users[1].Reason = "a program takes it from there"
+	if open, err := b.engine().Reach(p, nil); err != nil || len(open) > 0 {
+		t.Errorf("a profile that nothing is sent by: %+v, %v", open, err)
+	}
+	p.Users[1].Reason = ""
 	b.as(Caller{Kind: Command})
 	if _, err := b.engine().Reach(p, nil); !errors.Is(err, ErrOtherAccount) {
 		t.Errorf("a command: %v", err)

@@ -225,9 +225,7 @@ func (r *run) ownRefusal(ctx context.Context, call func() (refused bool)) error 
 			if err != nil || now > before {
 				break
 			}
-			if err := pause(ctx, journalWait); err != nil {
-				break
-			}
+			pause(ctx, journalWait)
 		}
 	}
 	return r.countOwn(context.WithoutCancel(ctx), own)
@@ -336,9 +334,7 @@ func (r *run) quiet(ctx context.Context, n int, settings Settings) error {
 		case before.Seq == 0 || wait <= 0:
 			return nil
 		case used == 0 && wait <= patience:
-			if err := pause(ctx, wait); err != nil {
-				return err
-			}
+			pause(ctx, wait)
 		case used == 0:
 			return r.stop(n, "%s was used until %s, at gaps that are too wide to tell that nothing uses it now: go on after %s",
 				r.plan.OldName, before.Time.UTC().Format(minute), before.Time.Add(rest).UTC().Format(minute))
@@ -396,14 +392,13 @@ func lastOf(n int, q rehearsal.Request) string {
 	return fmt.Sprintf("%s %s from %s (%s %s, %s)", calls, q.Time.UTC().Format(minute), q.Remote, q.Method, q.URL, q.Header["User-Agent"])
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+// pause waits, or ends with ctx: what is asked next says so.
+func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -186,6 +186,12 @@ func TestADoneRotationBeginsAnewOnAYes(t *testing.T) {
 			t.Errorf("%s: it asks %v, %v", name, got, err)
 		}
 	}
+	p = newPlace(t, start(t), "zone-again").withPassword(t)
+	last := keystore.RotationPlan{Zone: string(p.Zone.Name), Ended: p.config().Now(keystore.RotationPlan{})}
+	r, err := p.config().engine().Look(t.Context(), p.password(), last)
+	if got := kinds(r); err != nil || !slices.Equal(got, []ask.Kind{ask.RotateAgain}) {
+		t.Errorf("a password: it asks %v, %v", got, err)
+	}
 }
 
 // The questions of a step follow from the record alone: nothing is asked again about what was begun, and nothing about
