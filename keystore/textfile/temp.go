@@ -115,7 +115,10 @@ func (t *Temp) link() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(place.Close(), t.rename(t.target))
+	if err = errors.Join(place.Close(), t.rename(t.target)); err != nil {
+		_ = t.root.Remove(t.target) // nobody else's: it was reserved
+	}
+	return err
 }
 
 // Failed ends the name of the file that takes, beside FILE, what could not or must not replace FILE.

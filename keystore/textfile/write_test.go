@@ -249,6 +249,11 @@ func TestANewFileAppearsWholeAndReplacesNone(t *testing.T) {
 	}
 	only("another's")
 	noerr.Must(t, os.Remove(path))
+	swept := func() error { return os.Remove(noerr.Try(filepath.Glob(filepath.Join(dir, ".*"))).Must(t)[0]) }
+	if err := WriteNew(path, write(swept)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that somebody removed meanwhile: %v", err)
+	}
+	only("")
 	noerr.Want(t, WriteNew(path, write(func() error { return nil })))
 	only("all of it")
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {

@@ -155,6 +155,9 @@ func TestEveryWayThatAToolFailsHasItsClass(t *testing.T) {
 			q.Retries = 0
 			r := fetched(t, newFetcher(t, p), q)
 			servicetest.WantVerdict(t, r, c.class, c.cause)
+			if r.ServiceStatus != 0 && r.Header.Get("Date") == "" {
+				t.Errorf("the headers of the answer that decided are %v", r.Header)
+			}
 			got := ""
 			for _, e := range r.Diagnosis.Evidence {
 				if e.Kind == "error" {

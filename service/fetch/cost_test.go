@@ -73,6 +73,10 @@ func TestTheCallsOfTestsOfLoginsAreBilledAsFetchesAre(t *testing.T) {
 	if text := lines[0].Text; text != "matrix: 2 of 2 zones ok; 2 of 4 calls are unpriced" {
 		t.Errorf("the line of the matrix: %q", text)
 	}
+	noerr.Must(t, noerr.From(logins(t.Context(), ft, q.Target, 1, []model.Zone{z}, nil)))
+	if lines, err := j.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryProbe}); err != nil || lines[0].Cost != 1.5 || !lines[0].Priced {
+		t.Errorf("one call: %+v, %v", lines[0], err)
+	}
 }
 
 func TestACallThatTheTargetDidNotAnswerCostsNothing(t *testing.T) {

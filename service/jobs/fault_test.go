@@ -367,6 +367,30 @@ func TestAWatchGivesUpAfterManyFailures(t *testing.T) {
 	})
 }
 
+// What ends a run waits for the answer to a question that nobody waits for.
+func TestAQuestionOfAFollowerIsUnderWay(t *testing.T) {
+	ended, over := context.WithCancel(t.Context())
+	over()
+	var rn *Runner
+	var waits error
+	pipes(t, func(w http.ResponseWriter, r *http.Request) {
+		waits = rn.cfg.Wire.Wait(ended)
+		text(200, `{"status":"ready"}`)(w, r)
+	}, func(t *testing.T, cl *Runner) {
+		rn = cl
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		noerr.Must(t, cl.Follow(ctx, func(f Followed) {
+			if f.Job.State == model.JobReady {
+				end()
+			}
+		}))
+		if !errors.Is(waits, context.Canceled) {
+			t.Errorf("during the question: %v", waits)
+		}
+	})
+}
+
 func TestAnAnswerEndsTheFailureOfTheQuestionBefore(t *testing.T) {
 	answers := []http.HandlerFunc{text(503, "busy"), text(200, `{"status":"running"}`), text(200, `{"status":"ready"}`)}
 	pipes(t, func(w http.ResponseWriter, r *http.Request) {

@@ -2,6 +2,7 @@ package rotate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -80,5 +81,32 @@ func refreshRests(t *testing.T, empty bool) {
 	}
 	if s, _ := plan.Step(keystore.StepWatch, ""); !strings.Contains(s.Note, "and 1 in the outage before") {
 		t.Errorf("the watch says %q", s.Note)
+	}
+}
+
+// refreshing counts the refreshes.
+type refreshing struct {
+	rotate.Settings
+	times int
+}
+
+func (s *refreshing) RefreshKey(ctx context.Context, name string) (rehearsal.Key, error) {
+	s.times++
+	return s.Settings.RefreshKey(ctx, name)
+}
+
+// Without an answer to the call before it, nothing is known of the old value: it is not ended.
+func TestNothingIsRefreshedUnseen(t *testing.T) {
+	p := newPlace(t, start(t), "unseen")
+	c := p.config()
+	c.Prove = func(context.Context, rotate.Call) (model.FetchResult, error) {
+		return model.FetchResult{}, errors.New("the network is down")
+	}
+	settings := &refreshing{Settings: p.settings()}
+	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }
+	e, plan := p.begin(t, c, keystore.RotateByRefresh)
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if err == nil || !strings.Contains(err.Error(), "before the refresh") || settings.times > 0 || plan.NewFingerprint != "" {
+		t.Errorf("%d refreshes, %v", settings.times, err)
 	}
 }
