@@ -48,6 +48,24 @@ func CheckUnattended(k model.Key, now time.Time) (f Finding, bad bool) {
 	return Finding{}, false
 }
 
+// Objections are what a key's record has against its uses: it has expired, or its level does not permit them. Each is
+// a sentence that begins with the key's name.
+func Objections(k model.Key, now time.Time, uses ...model.Capability) (out []string) {
+	c := lintCase{key: k, now: now}
+	c.expiry()
+	for _, use := range uses {
+		if f, hit := permissionFinding(k, use); hit {
+			c.found = append(c.found, f)
+		}
+	}
+	for _, f := range c.found {
+		if f.Severity == SeverityError {
+			out = append(out, fmt.Sprintf("key %s: %s (%s); %s", k.Name, f.Text, f.Source, f.Fix))
+		}
+	}
+	return out
+}
+
 // HoldsValue reports whether a word of the text is the value with this fingerprint.
 func HoldsValue(text, fingerprint string) bool { return holdsValue(text, fingerprint) }
 

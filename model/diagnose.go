@@ -286,6 +286,9 @@ func (f *facts) evidence(class Class) []Evidence {
 	if f.Broke != BreakNone {
 		add("error", strings.TrimSpace(fmt.Sprintf("%s (%s) %s", f.Broke, peerText(f.Peer), f.BrokeText)))
 	}
+	for _, o := range f.KeyObjections {
+		add("note", "known here, not shown by the service: "+o)
+	}
 	for _, h := range f.HeaderEvidence[:min(len(f.HeaderEvidence), maxHeaders)] {
 		add("header", h)
 	}

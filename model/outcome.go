@@ -84,6 +84,8 @@ type Outcome struct {
 	Unrepeatable bool
 	// Job says that the call was about a dataset job, and which; empty for a fetch.
 	Job JobCall
+	// KeyObjections are what the inventory has against the key that was sent, such as that it has expired.
+	KeyObjections []string
 	// RequiredFields and MissingFields are the target's required fields, when the
 	// operator named any, and those that were not found.
 	RequiredFields []string

@@ -274,14 +274,14 @@ func Unusable(err error) *Error {
 }
 
 // Answered is the outcome of an answer from the service itself. body is its beginning. The header and the service's
-// words are masked; a verdict on the outcome must go through [Mask.Diagnosis].
-func Answered(now time.Time, d dialect.Dialect, mask Mask, resp *http.Response, body []byte) model.Outcome {
+// words are masked; a verdict on the outcome must go through [Mask.Diagnosis]. key is the key that was sent.
+func Answered(now time.Time, d dialect.Dialect, key model.Key, mask Mask, resp *http.Response, body []byte) model.Outcome {
 	mask.Header(resp.Header)
 	reading, kind := d.ReadHeader(resp.Header, now), resp.Header.Get("Content-Type")
 	return model.Outcome{
 		Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: resp.StatusCode,
 		ServiceCode: reading.Code, ServiceText: mask.Text(dialect.ErrorText(kind, body)), ServiceClass: reading.Class, ServiceCause: reading.Cause,
-		ReadBy: reading.ReadBy, Unread: reading.Unread,
+		ReadBy: reading.ReadBy, Unread: reading.Unread, KeyObjections: keystore.Objections(key, now, model.CapUse),
 		HeaderEvidence: reading.Evidence, ContentType: kind,
 		BodyHead: body, BodySize: int64(len(body)), RetryAfter: reading.RetryAfter,
 	}

@@ -61,7 +61,7 @@ func (ft *Fetcher) proveByStatus(ctx context.Context, p model.Profile, k model.K
 	if err != nil {
 		return model.FetchResult{}, errors.New(mask.Text(err.Error()))
 	}
-	answered := exchange.Answered(ft.cfg.Now(), d, mask, resp, body)
+	answered := exchange.Answered(ft.cfg.Now(), d, k, mask, resp, body)
 	verdict := model.Diagnosis{Class: model.ClassOK}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		verdict = mask.Diagnosis(model.Diagnose(answered))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/bodytext"
 	"zonedeck/service/config"
@@ -39,6 +40,9 @@ func (f *flight) outcomeOf() model.Outcome {
 	o := model.Outcome{
 		Via: f.r.Via, Zone: f.r.Zone, Timeout: f.timeout, ProductTimeout: exchange.Timeout(f.p, f.r.Zone.Product),
 		HeadMethod: strings.EqualFold(f.r.Method, http.MethodHead),
+	}
+	if f.key.Name != "" {
+		o.KeyObjections = keystore.Objections(f.key, f.ft.cfg.Now(), model.CapUse)
 	}
 	if !f.p.Local && f.p.Name != config.FlagsName {
 		o.Profile = f.p.Name

@@ -62,7 +62,7 @@ func (call jobCall) jobFault(ctx context.Context, doing string, resp *http.Respo
 		return exchange.Unanswered(doing, model.CallProgress, mask, err, false)
 	}
 	body, _ := mask.ReadAnswer(resp, answerBytes) // what came before a break is enough
-	fault := call.rn.cfg.Wire.Refused(doing, call.p.BaseURL, mask, exchange.Answered(call.rn.cfg.Now(), call.d, mask, resp, body))
+	fault := call.rn.cfg.Wire.Refused(doing, call.p.BaseURL, mask, exchange.Answered(call.rn.cfg.Now(), call.d, call.key, mask, resp, body))
 	switch call.d.JobGone(call.job.Dataset, resp.StatusCode, resp.Header, body) {
 	case dialect.GoneUnknown:
 		fault.Diagnosis = model.JobUnknown(fault.Diagnosis, true)

@@ -228,7 +228,7 @@ func (c *previewCall) broke(err error, sent bool) *exchange.CallError {
 
 // outcome is what an answer shows.
 func (c *previewCall) outcome(resp *http.Response, answer []byte) model.Outcome {
-	out := exchange.Answered(c.rn.cfg.Now(), c.d, c.mask, resp, answer[:min(len(answer), answerBytes)])
+	out := exchange.Answered(c.rn.cfg.Now(), c.d, c.key, c.mask, resp, answer[:min(len(answer), answerBytes)])
 	out.Job = model.CallPreview
 	return out
 }

@@ -365,7 +365,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	if readErr != nil {
 		rest = readerFunc(func([]byte) (int, error) { return 0, readErr })
 	}
-	seen := exchange.Answered(rn.cfg.Now(), l.d, mask, resp, body)
+	seen := exchange.Answered(rn.cfg.Now(), l.d, l.key, mask, resp, body)
 	seen.Job, seen.Incomplete = model.CallTrigger, readErr != nil
 	certain, by := l.d.RefusesTrigger(resp.StatusCode, resp.Header, body)
 	seen.ReadBy = cmp.Or(seen.ReadBy, by)

@@ -133,6 +133,7 @@ type Keys struct {
 	reasons   reasons
 	scrubbed  scrubbed
 	replaced  sync.Once
+	warned    sync.Map // what was told against keys
 }
 
 // New makes Keys and reads nothing yet. ctx ends the look-up of values at the first read of the inventory.

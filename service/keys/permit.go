@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -163,6 +164,7 @@ func (ks *Keys) permit(ctx context.Context, p model.Profile, k model.Key, take f
 		return keystore.Secret{}, err
 	}
 	ks.sayReplaced(k)
+	ks.warn(k)
 	if k.Secret == "" {
 		return keystore.Secret{}, ks.noValue(k, take)
 	}
@@ -243,11 +245,7 @@ func (ks *Keys) May(ctx context.Context, key string) ([]ask.Question, error) {
 	if err := ks.permitUse(ctx, k); err != nil || ks.unattended() {
 		return nil, err
 	}
-	now := ks.cfg.Clock.Machine()
-	if ks.Origin(k) != "" {
-		now = ks.cfg.Clock.Now()
-	}
-	for _, f := range keystore.CheckUse(k, model.CapUse, true, now) {
+	for _, f := range keystore.CheckUse(k, model.CapUse, true, ks.timeOf(k)) {
 		if f.Severity == keystore.SeverityError && f.Rule != keystore.RuleAdminAutomated {
 			return nil, model.BadField("key", "%s; %s", f.Text, f.Fix)
 		}
@@ -259,6 +257,33 @@ func (ks *Keys) May(ctx context.Context, key string) ([]ask.Question, error) {
 		}}, nil
 	}
 	return nil, nil
+}
+
+// timeOf is the time by which a key expires: the service's for one that comes with the profile, else the machine's.
+func (ks *Keys) timeOf(k model.Key) time.Time {
+	if ks.Origin(k) != "" {
+		return ks.cfg.Clock.Now()
+	}
+	return ks.cfg.Clock.Machine()
+}
+
+// Warn tells a command, once, what speaks against uses of a key (see keystore.Objections); an empty name means the
+// profile's key. It is told of an expired key by itself.
+func (ks *Keys) Warn(name string, uses ...model.Capability) {
+	if k, ok := ks.Key(cmp.Or(name, ks.cfg.Profiles.Profile().Key)); ok {
+		ks.warn(k, uses...)
+	}
+}
+
+func (ks *Keys) warn(k model.Key, uses ...model.Capability) {
+	if ks.cfg.Caller.Kind != Command {
+		return
+	}
+	for _, o := range keystore.Objections(k, ks.timeOf(k), uses...) {
+		if _, said := ks.warned.LoadOrStore(o, true); !said {
+			ks.cfg.Voice.Say("zonedeck: %s", o)
+		}
+	}
 }
 
 // permitUse refuses a key of another account, and refuses commands an ADMIN key without a reason. It checks the record

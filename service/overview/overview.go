@@ -240,7 +240,7 @@ func (a *asker) get(ctx context.Context, doing, path string, query url.Values) (
 	case len(body) > answerBytes:
 		return nil, a.malformed(doing, fmt.Errorf("it is longer than %d bytes", answerBytes))
 	case resp.StatusCode != http.StatusOK:
-		seen := exchange.Answered(a.cfg.Now(), a.d, a.mask, resp, body[:min(len(body), 64<<10)])
+		seen := exchange.Answered(a.cfg.Now(), a.d, a.key, a.mask, resp, body[:min(len(body), 64<<10)])
 		return nil, a.cfg.Wire.Refused(doing, a.p.BaseURL, a.mask, seen)
 	}
 	return body, nil

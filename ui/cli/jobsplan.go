@@ -81,6 +81,7 @@ func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Rep
 	d.Wait = f.Wait
 	r, err := t.Jobs.Check(ctx, d)
 	t.sayReport(r)
+	t.Keys.Warn(d.Key, model.CapUse)
 	if err != nil {
 		return r, t.launchError(ctx, r, model.Job{}, err, f)
 	}

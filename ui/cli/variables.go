@@ -88,6 +88,9 @@ func (t *task) checked(ctx context.Context, f askFlags, d fetch.Draft, free bool
 			return p, r, nil, usage("%w", err)
 		}
 	}
+	if !report.Request.Via.Login() {
+		t.Keys.Warn(f.Key, model.CapUse)
+	}
 	for _, n := range report.Notes {
 		if n.About == "url" {
 			t.app.say("zonedeck: the URL: %s", n.Text)
