@@ -151,7 +151,7 @@ func (f *facts) unknown() bool { return f.answer != 0 && f.TargetStatus == 0 }
 // empty reports whether there is nothing to use in the body: no bytes, or
 // nothing but white space.
 func (f *facts) empty() bool {
-	if f.More {
+	if f.More || f.InProgress.Says != "" {
 		return false
 	}
 	for _, c := range f.BodyHead {
@@ -304,6 +304,7 @@ func (f *facts) evidence(class Class) []Evidence {
 		}
 	}
 	add("body", f.Undecoded)
+	add("body", f.InProgress.said())
 	if f.Incomplete {
 		add("body", fmt.Sprintf("the body ended after %d bytes, before it was complete", f.BodySize))
 	} else if isSuccess(f.answer) && f.empty() {

@@ -80,6 +80,7 @@ const (
 	CauseIncomplete     Cause = "incomplete"      // the body ended early
 	CauseUndecodable    Cause = "undecodable"     // a page in an encoding that is not read
 	CauseWaitingRoom    Cause = "waiting_room"    // the site lets visitors wait for their turn
+	CauseInProgress     Cause = "in_progress"     // the service is still at work
 	CauseUnrecognised   Cause = "unrecognised"    // nothing above fits
 
 	CauseMissingPermission Cause = "missing_permission" // 403 from the service about the key
@@ -107,7 +108,7 @@ func (c Class) Causes() []Cause {
 	case ClassOutside:
 		return []Cause{
 			CauseKeyRejected, CauseLoginRejected, CauseTLSTrust, CauseNetwork, CauseTargetError, CauseServiceError,
-			CauseRequestRefused, CauseEmptyBody, CauseIncomplete, CauseUndecodable, CauseWaitingRoom, CauseUnrecognised,
+			CauseRequestRefused, CauseEmptyBody, CauseIncomplete, CauseUndecodable, CauseWaitingRoom, CauseInProgress, CauseUnrecognised,
 		}
 	default:
 		return nil

@@ -1,9 +1,11 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // steps is the handling of a diagnosis. What service.md 7 recommends is marked
@@ -227,12 +229,19 @@ func outsideSteps(cause Cause, f *facts) []Step {
 		return append(productAdvice(f), Step{Action: ActionOtherWay, Text: "compare API and Native for this URL"})
 	case CauseIncomplete:
 		return []Step{{Action: ActionRetry, Text: "send it again: what came is not the whole body"}}
+	case CauseInProgress:
+		how := cmp.Or(f.InProgress.Collect, "sent again, it is a new request, and may be billed by itself")
+		return []Step{{Action: ActionRetry, Text: fmt.Sprintf("ask again after %v: %s", cmp.Or(f.RetryAfter, unhurried), how)}}
 	case CauseServiceError:
 		return []Step{{Action: ActionOtherWay, Text: "see whether the other access method answers"}}
 	default:
 		return []Step{{Action: ActionOtherWay, Text: "compare API and Native for this URL"}}
 	}
 }
+
+// unhurried is how long to wait for a page that the service is at work on, where it does not say: public documentation has
+// it for the first question.
+const unhurried = 20 * time.Second
 
 // connectSteps are for a connection that was not made or did not last. A longer timeout of
 // the request would not help.

@@ -82,6 +82,8 @@ type Outcome struct {
 	// say) and that it may have got there: it is never sent again unless the operator
 	// says so.
 	Unrepeatable bool
+	// InProgress is what the service itself says of a fetch that it is still at work on.
+	InProgress InProgress
 	// Job says that the call was about a dataset job, and which; empty for a fetch.
 	Job JobCall
 	// KeyObjections are what the inventory has against the key that was sent, such as that it has expired.
@@ -101,6 +103,17 @@ type Outcome struct {
 	// another; empty for the emulator's.
 	ProductTimeout time.Duration
 	Profile        string
+}
+
+// InProgress is what the service says of a fetch that it is still at work on, and how its page is collected, "" where that
+// is not known. Says is never empty but in the zero value, which is any other answer.
+type InProgress struct{ Says, Collect string }
+
+func (p InProgress) said() string {
+	if p.Says == "" {
+		return ""
+	}
+	return "the service says: " + p.Says
 }
 
 // PageStatus is the status of what came as the page: the target's or, where that is

@@ -329,6 +329,12 @@ var answerRules = []rule{
 		summary: func(f *facts) string { return fmt.Sprintf("The body ended early, after %d bytes.", f.BodySize) },
 	},
 	{
+		name: "in_progress", class: ClassOutside, cause: CauseInProgress,
+		reason:  "the service itself says that it is still at work (202, or 200 with a state alone): neither the page nor an error",
+		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && f.InProgress.Says != "" },
+		summary: always("The service is still at work: the page is not there yet."),
+	},
+	{
 		name: "redirect", class: ClassOK,
 		reason:  "the target answered with 3xx: an answer of the target, complete as it is, which the console does not follow by itself",
 		applies: func(f *facts) bool { return f.Broke == BreakNone && f.target >= 300 && f.target < 400 },

@@ -53,6 +53,8 @@ type outcome struct {
 	Undecoded     string         `json:"undecoded"`
 	Incomplete    bool           `json:"incomplete"`
 	Head          bool           `json:"head"`
+	InProgress    string         `json:"in_progress"`
+	Collect       string         `json:"collect"`
 	Required      []string       `json:"required"`
 	Missing       []string       `json:"missing"`
 	RetryAfter    duration       `json:"retry_after"`
@@ -175,7 +177,7 @@ func (in outcome) outcome(body string) model.Outcome {
 		ReadBy: in.ReadBy, Unread: in.Unread, Charset: in.Charset, Undecoded: in.Undecoded,
 		HeaderEvidence: in.Headers, Location: in.Location, Cookies: in.Cookies, ContentType: in.ContentType,
 		BodyHead: []byte(body), BodySize: int64(len(body)),
-		Incomplete: in.Incomplete, HeadMethod: in.Head, RequiredFields: in.Required, MissingFields: in.Missing,
+		Incomplete: in.Incomplete, HeadMethod: in.Head, InProgress: model.InProgress{Says: in.InProgress, Collect: in.Collect}, RequiredFields: in.Required, MissingFields: in.Missing,
 		RetryAfter: time.Duration(in.RetryAfter), Elapsed: time.Duration(in.Elapsed), Timeout: time.Duration(in.Timeout),
 	}
 }

@@ -248,7 +248,7 @@ var (
 	beforeTheEnd = []string{"building", "collecting", "in_progress", "pending", "processing", "queued", "running", "scheduled", "starting"}
 	stateBeside  = []string{"collection_duration", "dataset_id", "error", "error_message", "inputs", "inputs_done", "message", "progress", "records", "retry_after", "snapshot_id", "status"}
 	// notReady is a sentence that says so, such as "Snapshot is not ready yet, try again in 10s".
-	notReady = regexp.MustCompile(`(?i)\b(not (yet )?ready|(is|still) (being )?(built|building|running|processing|collecting|prepared|generated))\b`)
+	notReady = regexp.MustCompile(`(?i)\b(not (yet )?ready|still in progress|(is|still) (being )?(built|building|running|processing|collecting|prepared|generated))\b`)
 )
 
 // InPlaceOfRows reads an answer that came with status 200 where rows were asked for, and tells the state of their job instead:
@@ -257,16 +257,24 @@ func (d Dialect) InPlaceOfRows(body []byte) (p Progress, ok bool) {
 	body = bytes.TrimSpace(body)
 	var object map[string]json.RawMessage
 	if json.Unmarshal(body, &object) == nil {
-		for name := range object {
-			if !slices.Contains(stateBeside, strings.ToLower(name)) {
-				return Progress{}, false
-			}
+		if !stateAlone(object) {
+			return Progress{}, false
 		}
 		p, err := d.ReadProgress(body)
 		return p, err == nil && (p.State != model.JobRunning || slices.Contains(beforeTheEnd, strings.ToLower(p.Wire)) || notReady.MatchString(p.Detail))
 	}
 	state, says, ok := sentence(body)
 	return Progress{State: state, Wire: says, Inputs: -1, Done: -1, Records: -1}, ok
+}
+
+// stateAlone reports whether an answer has nothing but what is said of a state.
+func stateAlone(object map[string]json.RawMessage) bool {
+	for name := range object {
+		if !slices.Contains(stateBeside, strings.ToLower(name)) {
+			return false
+		}
+	}
+	return true
 }
 
 // maxSentence bounds a sentence about a job, in bytes.

@@ -145,7 +145,10 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 	if good := o.ServiceStatus >= 200 && o.ServiceStatus <= 299; !good && o.ServiceText == "" && o.TargetStatus != o.ServiceStatus {
 		o.ServiceText = dialect.ErrorText(o.ContentType, o.BodyHead)
 	}
-	if f.r.Format == model.FormatJSON && o.ServiceStatus == http.StatusOK && !t.body.Ref.Cut && t.body.Ref.Size > 0 {
+	if !o.More {
+		o.InProgress = f.d.InProgress(o.ServiceStatus, resp.Header, reading, o.BodyHead)
+	}
+	if f.r.Format == model.FormatJSON && o.InProgress.Says == "" && o.ServiceStatus == http.StatusOK && !t.body.Ref.Cut && t.body.Ref.Size > 0 {
 		f.unwrap(&t)
 	}
 	f.finish(&t)

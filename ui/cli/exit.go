@@ -137,7 +137,7 @@ var classExits = map[model.Class]int{
 // causeExits are the exit codes for the causes of what has no class of its own. The target's have exitTarget.
 var causeExits = map[model.Cause]int{
 	model.CauseKeyRejected: exitRejected, model.CauseLoginRejected: exitRejected, model.CauseTLSTrust: exitTLSTrust,
-	model.CauseServiceError: exitService, model.CauseRequestRefused: exitRefused, model.CauseNetwork: exitNetwork,
+	model.CauseInProgress: exitStillRunning, model.CauseServiceError: exitService, model.CauseRequestRefused: exitRefused, model.CauseNetwork: exitNetwork,
 }
 
 // diagnosisExit returns the exit code for a diagnosis.
