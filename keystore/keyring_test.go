@@ -20,6 +20,10 @@ func TestTheSystemsKeyringIsAsked(t *testing.T) {
 	if got, err := kr.Get("acme", "zone"); err != nil || got != sample {
 		t.Errorf("got %q, %v", got, err)
 	}
+	noerr.Must(t, kr.Delete("acme", "zone"))
+	if err := kr.Delete("acme", "zone"); !errors.Is(err, ErrSecretMissing) {
+		t.Errorf("an entry that is gone: %v", err)
+	}
 	broken := errors.New("no bus")
 	keyring.MockInitWithError(broken)
 	if err := kr.Set("acme", "zone", sample); !errors.Is(err, broken) {

@@ -107,7 +107,7 @@ func (t *tally) sum(p model.Profile) model.JobRows {
 func addError(out *model.JobRows, d dialect.Dialect, r rows.Row) {
 	code := model.Line(r.Code, maxDetail)
 	i := slices.IndexFunc(out.Errors, func(e model.JobRowErrors) bool { return e.Code == code })
-	if i < 0 && len(out.Errors) == maxRowCodes {
+	if i < 0 && len(out.Errors) >= maxRowCodes {
 		code = ""
 		i = slices.IndexFunc(out.Errors, func(e model.JobRowErrors) bool { return e.Code == "" })
 	}

@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
 	"zonedeck/service/rows"
@@ -87,6 +88,19 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 		if kept, err := cl.Job(t.Context(), "job-1"); err != nil || kept.State != c.want {
 			t.Errorf("%d %q from %s: the ledger has %s, %v", c.status, c.text, c.from, kept.State, err)
 		}
+	}
+}
+
+// What has one of the first codes is counted under it, and whatever comes with a code beyond the bound together.
+func TestCodesBeyondTheBoundAreCountedTogether(t *testing.T) {
+	var out model.JobRows
+	for range 2 {
+		for i := range maxRowCodes + 5 {
+			addError(&out, dialect.Embedded(), rows.Row{Error: true, Code: fmt.Sprint("code_", i)})
+		}
+	}
+	if n := len(out.Errors); n != maxRowCodes+1 || out.Errors[n-1].Code != "" || out.Errors[n-1].Rows != 10 || out.Errors[0].Rows != 2 {
+		t.Errorf("%+v", out.Errors)
 	}
 }
 

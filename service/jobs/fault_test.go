@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/pace"
 	"zonedeck/service/servicetest"
+	"zonedeck/service/work"
 )
 
 func TestWithoutAProfileNoJobIsTouched(t *testing.T) {
@@ -363,6 +365,23 @@ func TestAWatchGivesUpAfterManyFailures(t *testing.T) {
 		var d *exchange.CallError
 		if !errors.As(err, &d) || d.Status != 503 || asked < 10 || time.Since(began) < patience || time.Since(began) > patience+time.Second {
 			t.Errorf("after %d polls in %s: %v", asked, time.Since(began), err)
+		}
+	})
+}
+
+// full is a queue that takes nothing.
+type full struct{ work.Queue }
+
+func (full) Put(context.Context, work.Item) error { return syscall.ENOSPC }
+
+func TestAFollowerSaysThatItCannotAsk(t *testing.T) {
+	pipes(t, text(200, `{"status":"ready"}`), func(t *testing.T, cl *Runner) {
+		q := noerr.Try(cl.cfg.Queues.Work(t.Context())).Must(t)
+		cl.cfg.Queues = servicetest.QueuesFunc(func(context.Context) (work.Queue, error) { return full{q}, nil })
+		ctx, end := context.WithTimeout(t.Context(), time.Minute)
+		defer end()
+		if err := cl.Follow(ctx, func(Followed) {}); !errors.Is(err, syscall.ENOSPC) {
+			t.Error(err)
 		}
 	})
 }

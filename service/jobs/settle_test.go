@@ -83,6 +83,21 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 	}
 }
 
+// A job with another number of inputs is not it, and nothing more is said of it.
+func TestOfAJobWithOtherInputsTheirNumberIsEnough(t *testing.T) {
+	for inputs, want := range map[int]string{0: "it has 0 inputs and not 1", 3: "it has 3 inputs and not 1"} {
+		cl, _ := script(t, text(503, ""), ended(inputs, ""))
+		job := launched(t, cl, trigger("http://lab.test/1"), model.JobMayHave)
+		cl.cfg.List = remoteList(func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+			return []model.RemoteJob{{Snapshot: "sd_1", Created: job.Created.Add(-5 * time.Minute)}}, 0, nil
+		})
+		found, err := cl.Settler().Candidates(t.Context(), job.ID)
+		if err != nil || len(found) != 1 || found[0].Against != want {
+			t.Errorf("%+v, %v; want %q", found, err, want)
+		}
+	}
+}
+
 // The service's clock is another one: what it says of the time is compared by what was measured.
 func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
 	for name, c := range map[string]struct {
