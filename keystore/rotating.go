@@ -81,6 +81,16 @@ func (p RotationPlan) Home() (u RotationUser, ok bool) {
 	return RotationUser{Profile: p.Users[i].Profile, Zone: p.Users[i].Zone}, true
 }
 
+// Unproved is why no call can show what the service accepts, and a person vouches for it; empty if a call can.
+func (p RotationPlan) Unproved() string {
+	_, proved := p.Home()
+	i := slices.IndexFunc(p.Users, func(u RotationUser) bool { return u.Profile != "" })
+	if proved || i < 0 {
+		return ""
+	}
+	return p.Users[i].Reason
+}
+
 // PlanRotation plans the rotation of a key, beginning now. users are the key's blast radius;
 // those in flight have to end first. If several have the same name, the first counts.
 func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now time.Time) RotationPlan {

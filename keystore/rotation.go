@@ -50,12 +50,12 @@ const (
 	Vouched  By = "vouched"  // a person says so
 )
 
-// Label is "measured" or "vouched for".
+// Label is "measured", or "vouched by the operator, not measured".
 func (b By) Label() string {
 	if b == Measured {
 		return "measured"
 	}
-	return "vouched for"
+	return "vouched by the operator, not measured"
 }
 
 // RotationStep is one step of a rotation and its result.

@@ -68,7 +68,7 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	want := []string{
 		"etl: recorded in the inventory, level USER", "etl: changed in the inventory: expiry, note",
 		"etl: refreshed it has another value, made on 2026-11-21", "etl: rotation began, by new key",
-		"etl: rotation create, measured, status 200; accepted", "etl: rotation set nightly, vouched for; its log",
+		"etl: rotation create, measured, status 200; accepted", "etl: rotation set nightly, vouched by the operator, not measured; its log",
 		"etl: rotation abandoned", "etl-2: renamed in the inventory, from etl",
 		"etl-2: removed from the inventory; it is still valid at the service",
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -35,9 +36,14 @@ func (r Rotations) ZonePassword(zone, key string) (RotationSubject, error) {
 
 // AccountText says whose a rotation is: "account hl_1, profile acme, https://api.example.com".
 func (r Rotations) AccountText(plan keystore.RotationPlan) string {
+	i := slices.IndexFunc(plan.Users, func(u keystore.RotationUser) bool { return u.Profile != "" })
 	home, known := plan.Home()
-	if !known {
+	switch {
+	case known:
+	case i < 0:
 		return "no profile uses it"
+	default:
+		home = plan.Users[i]
 	}
 	p, err := r.ks.cfg.Profiles.Named(home.Profile)
 	if err != nil {

@@ -364,8 +364,15 @@ func (r Rotations) Users(ctx context.Context, k model.Key) ([]keystore.RotationU
 	if !read && k.Secret != "" {
 		out = append(out, keystore.RotationUser{Name: keystore.ThisConsole, Ref: k.Secret})
 	}
+	p, err := r.ks.cfg.Profiles.Named(home)
+	if err != nil {
+		return nil, err
+	}
+	unproved := r.calls.Provable(p)
 	for i := range out {
-		out[i].Profile = cmp.Or(out[i].Profile, home)
+		if out[i].Profile = cmp.Or(out[i].Profile, home); out[i].Profile == home && unproved != nil {
+			out[i].Reason = cmp.Or(out[i].Reason, unproved.Error())
+		}
 	}
 	return out, nil
 }
@@ -382,32 +389,27 @@ func (r Rotations) withoutOtherService(u keystore.RotationUser) keystore.Rotatio
 	return u
 }
 
-// home is the profile whose service a key is sent to for users without a profile: one that uses the key and can
-// make a call. If no profile uses the key, the service is known only if all profiles have the same one.
+// home is the profile whose service a key is sent to for users without a profile: one that uses the key, and can
+// make a call if there is such a one. If no profile uses the key, the service is known only if all profiles have the same one.
 func (r Rotations) home(k model.Key, origin string, users []keystore.RotationUser) (string, error) {
 	if origin != "" {
 		return origin, nil
 	}
-	why := ""
+	home := ""
 	for _, u := range users {
 		if u.Profile != "" && u.Reason == "" {
 			return u.Profile, nil
 		}
-		if u.Profile != "" {
-			why = u.Reason
-		}
+		home = cmp.Or(home, u.Profile) // with it no call can be made: a person vouches
 	}
-	if why != "" {
-		return "", fmt.Errorf("no call can be made with %s, so nothing could be proved: %s", k.Name, why)
+	if home != "" {
+		return home, nil
 	}
 	current := r.ks.cfg.Profiles.Profile()
 	for _, p := range r.ks.cfg.Profiles.Configured() {
 		if p.Name != current.Name && p.BaseURL != current.BaseURL {
 			return "", fmt.Errorf("no profile uses %s, and the profiles are of several services: it is not known which of them may see its value. Make it the key of a profile of its account", k.Name)
 		}
-	}
-	if err := r.calls.Provable(current); err != nil {
-		return "", fmt.Errorf("no call can be made with %s, so nothing could be proved: %w", k.Name, err)
 	}
 	return current.Name, nil
 }

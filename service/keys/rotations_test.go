@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
@@ -203,10 +204,15 @@ func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 		t.Errorf("%+v, %v", users, err)
 	}
 	a.edit(t, "key = \"acme\"\ndialect = \"brightdata\"\n[profiles.bbb]", "key = \"acme\"\ndialect = \"documented\"\n[profiles.bbb]")
-	// If no profile can make a call, nothing begins.
+	// If no profile can make a call, a person vouches for what each user does.
 	a.edit(t, `key = "acme"`, `key = "other"`)
-	if _, err := a.rotations().Users(t.Context(), a.key(t, "acme")); err == nil || !strings.Contains(err.Error(), "nothing could be proved: profile nozone names no zone") {
-		t.Errorf("%v", err)
+	users, err = a.rotations().Users(t.Context(), a.key(t, "acme"))
+	plan := keystore.PlanRotation(a.key(t, "acme"), keystore.RotateByNewKey, users, time.Now())
+	if err != nil || !strings.HasPrefix(plan.Unproved(), "profile nozone names no zone") || slices.ContainsFunc(users, func(u keystore.RotationUser) bool { return u.Callable() || u.Profile == "" }) {
+		t.Errorf("%+v, %v: %q", users, err, plan.Unproved())
+	}
+	if text := a.rotations().AccountText(plan); !strings.Contains(text, "profile nozone, http://127.0.0.1:1") {
+		t.Error(text)
 	}
 }
 

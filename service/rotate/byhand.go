@@ -26,6 +26,23 @@ func (r *run) askForValue(ctx context.Context, n int) error {
 	return &StopError{Step: r.plan.Steps[n], Advice: words, Value: true, Vouch: r.mayVouch(n)}
 }
 
+// unproved stops before a step that no call can show.
+func (r *run) unproved(why string, value keystore.Secret) *StopError {
+	step := r.plan.Steps[r.at]
+	words := step.Text
+	switch step.Kind {
+	case keystore.StepCreate, keystore.StepRefresh:
+		words = fmt.Sprintf("make a call of your own with the value that was given (••••%s) and see it accepted, or give another value", value.Last4())
+	case keystore.StepDelete:
+		words = fmt.Sprintf("in the account settings, delete the old key of %s (••••%s)", r.plan.Key, r.plan.OldLast4)
+	case keystore.StepRefused:
+		words = fmt.Sprintf("make a call of your own with the old value (••••%s) and see it refused", r.plan.OldLast4)
+	}
+	stop := r.stop(r.at, "%s; then vouch for it. The console cannot measure it: %s", words, why)
+	stop.Value = r.createsValue(r.at)
+	return stop
+}
+
 // askAgain asks for the new value again, because the service refused the one that was given.
 func (r *run) askAgain(ctx context.Context, n int, value keystore.Secret, refused error) error {
 	words := fmt.Sprintf("the service does not accept the value that was given (••••%s): %s Give the new value here again: it takes the place of that one",

@@ -1,14 +1,17 @@
 package rotate_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
+	"zonedeck/model"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
 )
@@ -115,5 +118,60 @@ func TestAnExpiryThatWasGivenStandsAsAWordInTheRecord(t *testing.T) {
 	plan = noerr.Try(e.Run(t.Context(), plan.ID, keystore.WordCreate, nil)).Must(t)
 	if want := "expires 2027-01-31 by the word of whoever gave the value"; !strings.HasSuffix(plan.Steps[0].Note, want) {
 		t.Errorf("the record says %q, want %q at its end", plan.Steps[0].Note, want)
+	}
+}
+
+// Where no call can tell, a person takes each step of the account settings and vouches for it, and nothing passes for
+// measured but what was read back.
+func TestWhatNoCallCanShowIsVouchedFor(t *testing.T) {
+	demo := start(t)
+	for _, method := range []keystore.RotationMethod{keystore.RotateByNewKey, keystore.RotateByRefresh} {
+		t.Run(string(method), func(t *testing.T) {
+			p := newPlace(t, demo, "unproved-"+string(method[:3]))
+			p.Users = slices.DeleteFunc(p.Users, func(u keystore.RotationUser) bool { return u.InFlight })
+			for i := range p.Users {
+				p.Users[i].Profile, p.Users[i].Reason = "acme", "no test page is known"
+			}
+			c := p.config()
+			c.Settings = nil
+			c.Prove = func(context.Context, rotate.Call) (model.FetchResult, error) {
+				t.Error("a call was made")
+				return model.FetchResult{}, nil
+			}
+			e, plan := p.begin(t, c, method)
+			if _, err := e.Vouch(t.Context(), plan.ID, plan.Steps[0], ""); err == nil {
+				t.Error("a value that was not given is vouched for")
+			}
+			plan, _ = e.Run(t.Context(), plan.ID, "", nil)
+			noerr.Must(t, noerr.From(e.Give(t.Context(), plan.ID, keystore.NewSecret("a-new-value-0123456789"), "")))
+			var advice []string
+			for !plan.Over() {
+				var stop *rotate.StopError
+				var err error
+				if plan, err = e.Run(t.Context(), plan.ID, "", nil); !errors.As(err, &stop) || !stop.Vouch || !strings.Contains(stop.Advice, "no test page is known") {
+					t.Fatalf("%v: %+v", err, plan.Steps)
+				}
+				advice = append(advice, stop.Advice)
+				plan = noerr.Try(e.Vouch(t.Context(), plan.ID, stop.Step, "its log")).Must(t)
+			}
+			for _, s := range plan.Steps {
+				want, note := keystore.Vouched, "its log"
+				if s.Kind == keystore.StepSet {
+					want, note = keystore.Measured, "written and read back"
+				}
+				if s.By != want || s.Note != note || s.Status != 0 {
+					t.Errorf("%+v, want %s, %q", s, want, note)
+				}
+			}
+			all := strings.Join(advice, "\n")
+			for _, words := range []string{"make a call of your own with the value that was given (••••6789)", "make a call of your own with the old value (••••" + plan.OldLast4 + ") and see it refused", "see that nothing else is refused; then vouch for it"} {
+				if !strings.Contains(all, words) {
+					t.Errorf("no %q in\n%s", words, all)
+				}
+			}
+			if deletes := strings.Contains(all, "in the account settings, delete the old key"); deletes != (method == keystore.RotateByNewKey) {
+				t.Errorf("of the old key it says\n%s", all)
+			}
+		})
 	}
 }

@@ -259,7 +259,7 @@ func (e *Engine) Vouch(ctx context.Context, id string, step keystore.RotationSte
 		if !r.mayVouch(n) {
 			return fmt.Errorf("%s is measured, never vouched for", step.Name())
 		}
-		if r.createsValue(n) {
+		if r.plan.NewLevel != "" && r.createsValue(n) {
 			reason = strings.TrimRight("it is "+r.plan.NewLevel+": "+reason, ": ")
 		}
 		return r.record(ctx, n, keystore.Proof{By: keystore.Vouched, Note: reason})
@@ -436,14 +436,14 @@ func (r *run) mayVouch(n int) bool {
 	case keystore.StepDrain, keystore.StepWatch:
 		return true
 	case keystore.StepCreate, keystore.StepRefresh:
-		return r.plan.NewLevel != "" // it was accepted, as another level
+		return r.plan.NewLevel != "" || r.plan.NewHeld != "" && r.plan.Unproved() != "" // it was accepted as another level, or no call can tell
 	case keystore.StepSet:
 		return slices.ContainsFunc(r.plan.Users, func(u keystore.RotationUser) bool { return u.Manual() && u.Name == s.Subject })
 	case keystore.StepTest:
 		u, ok := r.plan.User(s.Subject)
 		return ok && !u.Callable()
 	case keystore.StepRefused, keystore.StepDelete:
-		return r.plan.OldHeld == ""
+		return r.plan.OldHeld == "" || r.plan.Unproved() != ""
 	}
 	return false
 }

@@ -427,6 +427,9 @@ func (r *run) acceptedAs(ctx context.Context, k model.Key, u keystore.RotationUs
 	if r.plan.Zone != "" {
 		return r.c.Passwords.Login(ctx, r.plan, u, r.login(value, true))
 	}
+	if why := r.plan.Unproved(); why != "" && r.c.rehearsed == "" {
+		return keystore.Proof{}, r.unproved(why, value)
+	}
 	res, err := r.c.Prover.Prove(ctx, Call{u, k, value, r.proves()})
 	if err != nil {
 		return keystore.Proof{}, err

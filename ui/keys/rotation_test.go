@@ -85,7 +85,7 @@ func TestAVouchedTickLooksDifferent(t *testing.T) {
 		s.Looks("rotation-vouch")
 		s.Type("its log of noon")
 		s.Press("ctrl+s")
-		s.Expect("[~] set nightly · vouched for", "its log of noon", "[✓] set keyring:acme/prod · measured")
+		s.Expect("[~] set nightly · vouched by the operator, not measured", "its log of noon", "[✓] set keyring:acme/prod · measured")
 		s.Looks("rotation-vouched")
 		if line := row(s, "nightly"); !strings.Contains(line, "~ 0") {
 			t.Errorf("its row is %q", line)

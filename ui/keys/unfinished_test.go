@@ -65,7 +65,7 @@ func TestAValueOfAnotherLevelStops(t *testing.T) {
 		s.Press("v")
 		s.Type("meant so")
 		s.Press("ctrl+s")
-		s.Expect("[~] create · vouched for", "meant so")
+		s.Expect("[~] create · vouched by the operator, not measured", "meant so")
 		if !strings.Contains(s.Screen(), "›") {
 			t.Error("it does not say what comes next")
 		}

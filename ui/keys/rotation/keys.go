@@ -210,7 +210,7 @@ func (p *Page) askVouch() tea.Cmd {
 		return nil
 	}
 	t := p.deps.Theme
-	form := widget.NewForm(t, widget.Field{Name: "reason", Label: "How do you know", Placeholder: "e.g. its log of 12:04", Help: "It stands in the record and in History, marked as vouched for."})
+	form := widget.NewForm(t, widget.Field{Name: "reason", Label: "How do you know", Placeholder: "e.g. its log of 12:04", Help: "It stands in the record and in History, marked as vouched for, not measured."})
 	p.form = widget.NewFormDialog(t, "Vouch for: "+text.Clean(q.About), form)
 	p.form.Intro, p.form.Submit, p.form.Deliberate = q.Text, "vouch for it", true
 	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
