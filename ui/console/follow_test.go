@@ -165,6 +165,7 @@ func TestAConsoleDoesNotCallItselfReadyWhileTheEmulatorIsGone(t *testing.T) {
 		t.Errorf("the same problem is sent twice: %v", msgs)
 	}
 	noerr.Must(t, holder.Shutdown(t.Context()))
+	c.service.Local.WithPatience(time.Minute) // the next one has to start
 	msgs = f.look()
 	if len(msgs) == 0 || !msgs[0].(kit.SessionChanged).Session.Ready {
 		t.Errorf("after the holder's end: %v", msgs)
