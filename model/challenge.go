@@ -196,15 +196,19 @@ var challengeCookies = []struct{ name, defence string }{
 	{"x5sec", "an Alibaba cookie"},
 }
 
-// challengeTitles are titles of challenge pages, in lower case and without marks at
+// commonTitles are titles of challenge pages that are met most often, in lower case and without marks at
 // the end: a whole title, or a part of one that a " | " or a dash sets off.
-var challengeTitles = []string{
+var commonTitles = []string{
 	"just a moment", "attention required", "are you a robot", "are you human", "are you a human", "robot or human",
 	"robot check", "robot challenge screen", "verify", "verification", "verification required", "security verification",
 	"verify you are human", "verify you are a human", "please verify you are human", "please verify you are a human",
 	"please verify you are not a robot", "human verification", "bot verification", "security check",
 	"vercel security checkpoint", "pardon our interruption", "access to this page has been denied",
 	"checking your browser", "one more step", "captcha", "captcha interception", "captcha challenge",
+}
+
+// challengeTitles are all of them.
+var challengeTitles = slices.Concat(commonTitles, []string{
 	"client challenge", "challenge validation", "slide to verify", "slider verification", "ddos-guard",
 	"making sure you're not a bot", "checking you are not a bot", "you are being redirected", "one moment, please",
 	"before we continue", "before you continue", "human check", "prove you are human", "security checkpoint", "bot check",
@@ -213,7 +217,7 @@ var challengeTitles = []string{
 	"prove your humanity", "antibot challenge page", "azure waf", "bot or not", "radware captcha page",
 	"your browsing activity has been paused", "verifying your browser",
 	"百度安全验证", "安全验证", "人机验证", "滑动验证", "验证码", "验证码中间页", "验证码拦截", "请输入验证码",
-}
+})
 
 // refusalTitles are the same for pages with nothing to be solved.
 var refusalTitles = []string{

@@ -64,6 +64,12 @@ const (
 	headRetry     = "Retry-After"
 )
 
+// ReportedBy names the headers in which the service reports the target's status, and an error of its own: what a program that
+// reads no dialect looks at.
+func ReportedBy() (status string, failure []string) {
+	return headStatus, []string{headError, headErrorCode, headErrCode, headErrMsg}
+}
+
 // ReadHeader reads the headers of an answer of the service: of the API, of the
 // proxy to CONNECT, or of a page that came through it. now turns a date in
 // Retry-After into a wait.

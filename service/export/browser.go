@@ -66,20 +66,23 @@ func (c call) jsAuthority(b *strings.Builder) {
 	b.WriteString("const key = createHash(\"sha256\").update(ca.publicKey.export({ type: \"spki\", format: \"der\" })).digest(\"base64\");\n")
 }
 
-func (c call) jsImports(b *strings.Builder) {
+// jsImports writes what a program imports, the client last, and its secret.
+func (c call) jsImports(b *strings.Builder, client string) {
 	if c.ca != "" {
 		b.WriteString("import { createHash, X509Certificate } from \"node:crypto\";\nimport { readFileSync } from \"node:fs\";\n")
 	}
+	b.WriteString(client + "\n\n")
+	c.jsSecret(b)
 }
 
 // jsRemote writes the statements that make address, the remote browser's with its login.
 func (c call) jsRemote(b *strings.Builder) {
-	c.jsSecret(b)
 	fmt.Fprintf(b, "const address = new URL(%s);\naddress.username = %s;\naddress.password = encodeURIComponent(secret);\n", jsString(c.remote), jsString(c.user))
 }
 
 // jsVisit writes the end of a program that goes to the page of a browser.
 func (c call) jsVisit(b *strings.Builder) {
 	fmt.Fprintf(b, "  const answer = await page.goto(%s, { timeout: %d });\n", jsString(c.url), c.timeout.Milliseconds())
-	b.WriteString("  console.error(answer.status());\n  process.stdout.write(await page.content());\n} finally {\n  await browser.close();\n}\n")
+	b.WriteString("  console.error(answer.status());\n  process.stdout.write(await page.content());\n")
+	b.WriteString(jsVerdict("  ", "await problem(page, answer)") + "} finally {\n  await browser.close();\n}\n" + c.check(browserCheck, "    ", jsString, jsPattern))
 }

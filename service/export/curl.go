@@ -49,7 +49,11 @@ func writeCurl(c call) (string, error) {
 	if strings.ContainsAny(c.url, "[]") { // of an address of IPv6, which curl would take for a range
 		lines = append(lines, "--globoff")
 	}
-	return comment("#", c.remarks("sh fetch.sh", false)) + strings.Join(append(lines, ShellQuote(c.url)), " \\\n  ") + "\n", nil
+	checks := "curl checks the status alone: a wall that comes with 200 passes"
+	if !c.byProxy() {
+		checks = "curl checks the service's own status alone: a wall, or what the service reports with a 200, passes"
+	}
+	return comment("#", append(c.remarks("sh fetch.sh", false), checks)) + strings.Join(append(lines, ShellQuote(c.url)), " \\\n  ") + "\n", nil
 }
 
 // shellCheck is a command that ends a shell's program without the secret. A bash in which
@@ -64,10 +68,10 @@ func (c call) curlLogin() []string {
 		secret, check = ShellQuote(c.Secret), ""
 	}
 	if !c.byProxy() {
-		return []string{check + `printf 'Authorization: Bearer %s\n' ` + secret + " |\n  curl -sS -H @-"}
+		return []string{check + `printf 'Authorization: Bearer %s\n' ` + secret + " |\n  curl -sS --fail-with-body -H @-"}
 	}
 	lines := []string{
-		check + `printf 'Proxy-Authorization: Basic %s\n' "$(printf '%s:%s' ` + ShellQuote(c.user) + " " + secret + ` | base64 | tr -d '\n')" |` + "\n  curl -sS --proxy-header @-",
+		check + `printf 'Proxy-Authorization: Basic %s\n' "$(printf '%s:%s' ` + ShellQuote(c.user) + " " + secret + ` | base64 | tr -d '\n')" |` + "\n  curl -sS --fail-with-body --proxy-header @-",
 		"--proxy " + ShellQuote("http://"+c.proxy) + " --noproxy ''",
 	}
 	if c.trusts {

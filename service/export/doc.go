@@ -7,5 +7,6 @@
 // client; its functions are safe for concurrent use. Programs take their secrets from the
 // environment, and hand them to no other program in argv. What a client cannot send as it
 // stands in the form is refused with the reason; what arrives in another spelling of the
-// same meaning is said in the code.
+// same meaning is said in the code. Programs check their answers, by less than the console does
+// (check.go), and end with an error if one is not ok; curl checks the status alone.
 package export

@@ -76,11 +76,11 @@ func plain(t *testing.T, code string, checks bool) {
 	}
 }
 
-// comments reports a program that does not begin with comments and then one of some words.
+// comments reports a program that does not begin with comments, then perhaps an empty line, and then one of some words.
 func comments(t *testing.T, code, mark string, words ...string) {
 	t.Helper()
 	for line := range strings.SplitSeq(strings.ReplaceAll(code, "\u2028", "\n"), "\n") {
-		if strings.HasPrefix(line, mark) {
+		if strings.HasPrefix(line, mark) || line == "" {
 			continue
 		}
 		for _, w := range words {

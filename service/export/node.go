@@ -17,18 +17,20 @@ func writeNode(c call) (string, error) {
 	case c.method == "TRACK":
 		return "", errors.New("fetch does not send TRACK")
 	}
+	c = c.asksForGzip()
 	var b strings.Builder
-	run := "node fetch.mjs"
+	run, imports := "node fetch.mjs", ""
+	if c.checked()["required"] {
+		run, imports = "npm install cheerio; "+run, "import { load } from \"cheerio\";\n"
+	}
 	if c.byProxy() {
-		run = "npm install undici; node fetch.mjs"
+		run, imports = "npm install undici; "+run, "import { fetch, ProxyAgent } from \"undici\";\n"+imports
 	}
 	b.WriteString(comment("//", c.remarks(run, true)))
 	if c.ca != "" {
 		b.WriteString("import { readFileSync } from \"node:fs\";\nimport { rootCertificates } from \"node:tls\";\n")
 	}
-	if c.byProxy() {
-		b.WriteString("import { fetch, ProxyAgent } from \"undici\";\n\n")
-	}
+	b.WriteString(imports + "\n")
 	c.jsSecret(&b)
 	if c.byProxy() {
 		fmt.Fprintf(&b, "const dispatcher = new ProxyAgent({\n  uri: %s,\n", jsString("http://"+c.proxy))
@@ -51,18 +53,16 @@ func writeNode(c call) (string, error) {
 		fmt.Fprintf(&b, "  body: %s,\n", jsBytes(c.body))
 	}
 	fmt.Fprintf(&b, "  redirect: \"manual\",\n  signal: AbortSignal.timeout(%d),\n});\n", c.timeout.Milliseconds())
-	b.WriteString("console.error(answer.status);\nprocess.stdout.write(Buffer.from(await answer.arrayBuffer()));\n")
+	b.WriteString("const body = Buffer.from(await answer.arrayBuffer());\nconsole.error(answer.status);\nprocess.stdout.write(body);\n")
+	b.WriteString(jsVerdict("", "problem(answer.status, answer.headers, body)"))
 	if c.byProxy() {
 		b.WriteString("await dispatcher.close();\n")
 	}
-	return b.String(), nil
+	return b.String() + c.check(nodeCheck, "    ", jsString, jsPattern), nil
 }
 
 // nodeHeaders writes the headers; fetch takes their bytes, one for each character.
 func (c call) nodeHeaders(b *strings.Builder) {
-	if c.byProxy() && len(c.header) == 0 {
-		return
-	}
 	b.WriteString("  headers: {\n")
 	if !c.byProxy() {
 		b.WriteString("    Authorization: \"Bearer \" + secret,\n")
@@ -75,6 +75,11 @@ func (c call) nodeHeaders(b *strings.Builder) {
 		fmt.Fprintf(b, "    %s: %s,\n", jsString(l.name), value)
 	}
 	b.WriteString("  },\n")
+}
+
+// jsVerdict are the statements that say whether an answer is ok, and end the program accordingly.
+func jsVerdict(indent, problem string) string {
+	return indent + "const why = " + problem + ";\n" + indent + "console.error(why ? \"not ok: \" + why : \"ok\");\n" + indent + "if (why) process.exitCode = 1;\n"
 }
 
 // jsSecret writes the statements that make the secret.

@@ -12,9 +12,7 @@ func writePlaywright(c call) (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString(comment("//", c.remarks("npm install playwright; node playwright.mjs", true)))
-	c.jsImports(&b)
-	b.WriteString("import { chromium } from \"playwright\";\n\n")
-	c.jsSecret(&b)
+	c.jsImports(&b, `import { chromium } from "playwright";`)
 	c.jsAuthority(&b)
 	b.WriteString("const browser = await chromium.launch({\n  executablePath: process.env.CHROMIUM, // unset, Playwright's own\n")
 	fmt.Fprintf(&b, "  proxy: { server: %s, username: %s, password: secret },\n", jsString("http://"+c.proxy), jsString(c.user))
@@ -40,7 +38,7 @@ func writePlaywright(c call) (string, error) {
 func remotePlaywright(c call) (string, error) {
 	var b strings.Builder
 	b.WriteString(comment("//", c.remarks("npm install playwright; node playwright.mjs", false)))
-	b.WriteString("import { chromium } from \"playwright\";\n\n")
+	c.jsImports(&b, `import { chromium } from "playwright";`)
 	c.jsRemote(&b)
 	b.WriteString("const browser = await chromium.connectOverCDP(address.href);\ntry {\n")
 	b.WriteString("  const page = await browser.contexts()[0].newPage();\n")

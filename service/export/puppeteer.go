@@ -12,9 +12,7 @@ func writePuppeteer(c call) (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString(comment("//", c.remarks("npm install puppeteer; node puppeteer.mjs", true)))
-	c.jsImports(&b)
-	b.WriteString("import puppeteer from \"puppeteer\";\n\n")
-	c.jsSecret(&b)
+	c.jsImports(&b, `import puppeteer from "puppeteer";`)
 	c.jsAuthority(&b)
 	b.WriteString("const browser = await puppeteer.launch({\n")
 	if c.trusts {
@@ -40,7 +38,7 @@ func writePuppeteer(c call) (string, error) {
 func remotePuppeteer(c call) (string, error) {
 	var b strings.Builder
 	b.WriteString(comment("//", c.remarks("npm install puppeteer; node puppeteer.mjs", false)))
-	b.WriteString("import puppeteer from \"puppeteer\";\n\n")
+	c.jsImports(&b, `import puppeteer from "puppeteer";`)
 	c.jsRemote(&b)
 	b.WriteString("const browser = await puppeteer.connect({ browserWSEndpoint: address.href });\ntry {\n")
 	b.WriteString("  const page = await browser.newPage();\n")

@@ -17,43 +17,52 @@ func writePython(c call) (string, error) {
 	if last := c.path()[strings.LastIndexByte(c.path(), '/')+1:]; strings.IndexByte(last, ';') == len(last)-1 && last != "" {
 		return "", errors.New("requests leaves out the ; that the path ends with")
 	}
+	c = c.asksForGzip()
 	var b strings.Builder
-	b.WriteString("#!/usr/bin/env python3\n")
-	b.WriteString(comment("#", c.remarks("pip install requests; python3 fetch.py", true)))
-	b.WriteString("import os\nimport sys\n")
-	if c.byProxy() {
-		b.WriteString("from urllib.parse import quote\n")
-	}
-	b.WriteString("\nimport requests\n\n")
-	c.pySecret(&b)
-	b.WriteString("session = requests.Session()\nsession.trust_env = False  # no proxy, login or authority of the environment\n")
-	b.WriteString("answer = session.request(\n")
-	fmt.Fprintf(&b, "    %s,\n    %s,\n", PythonQuote(c.method), PythonQuote(c.url))
-	var headers strings.Builder
+	c.pyHead(&b, "pip install requests; python3 fetch.py", "", "import requests\n", true)
+	b.WriteString("\n\ndef fetch():\n    session = requests.Session()\n    session.trust_env = False  # no proxy, login or authority of the environment\n")
+	b.WriteString("    return session.request(\n")
+	fmt.Fprintf(&b, "        %s,\n        %s,\n        headers={\n", PythonQuote(c.method), PythonQuote(c.url))
 	if !c.byProxy() {
-		headers.WriteString("        \"Authorization\": \"Bearer \" + key,\n")
+		b.WriteString("            \"Authorization\": \"Bearer \" + key,\n")
 	}
 	for _, l := range c.single() {
-		fmt.Fprintf(&headers, "        %s: %s,\n", PythonQuote(l.name), pyText(l.value))
+		fmt.Fprintf(&b, "            %s: %s,\n", PythonQuote(l.name), pyText(l.value))
 	}
-	if headers.Len() > 0 {
-		b.WriteString("    headers={\n" + headers.String() + "    },\n")
-	}
+	b.WriteString("        },\n")
 	if c.body != "" {
-		fmt.Fprintf(&b, "    data=%s,\n", pyBytes(c.body))
+		fmt.Fprintf(&b, "        data=%s,\n", pyBytes(c.body))
 	}
 	if c.byProxy() {
-		b.WriteString("    proxies={\"http\": proxy, \"https\": proxy},\n")
+		b.WriteString("        proxies={\"http\": proxy, \"https\": proxy},\n")
 	}
 	switch {
 	case c.trusts:
-		b.WriteString("    verify=False,\n")
+		b.WriteString("        verify=False,\n")
 	case c.ca != "":
-		fmt.Fprintf(&b, "    verify=%s,\n", PythonQuote(c.ca))
+		fmt.Fprintf(&b, "        verify=%s,\n", PythonQuote(c.ca))
 	}
-	fmt.Fprintf(&b, "    allow_redirects=False,\n    timeout=%d,\n)\n", c.seconds())
-	b.WriteString("print(answer.status_code, file=sys.stderr)\nsys.stdout.buffer.write(answer.content)\n")
+	fmt.Fprintf(&b, "        allow_redirects=False,\n        timeout=%d,\n    )\n\n\n", c.seconds())
+	b.WriteString(c.check(pythonCheck, "    ", PythonQuote, pyPattern) + "\n\nanswer = fetch()\nprint(answer.status_code, file=sys.stderr)\nsys.stdout.buffer.write(answer.content)\nsys.stdout.buffer.flush()\n")
+	b.WriteString("if why := problem(answer.status_code, answer.headers, answer.content):\n    sys.exit(\"not ok: \" + why)\nprint(\"ok\", file=sys.stderr)\n")
 	return b.String(), nil
+}
+
+// pyHead writes the beginning of a program: how it is run, what it imports besides the usual modules, and its secret.
+func (c call) pyHead(b *strings.Builder, run, modules, imports string, joins bool) {
+	parts := c.checked()
+	if parts["required"] {
+		run, imports = strings.Replace(run, "requests", "requests parsel", 1), imports+"from parsel import Selector\n"
+	}
+	if parts["required"] || parts["wrapped"] {
+		modules += "import json\n"
+	}
+	modules += "import os\nimport re\nimport sys\n"
+	if c.byProxy() {
+		modules += "from urllib.parse import quote\n"
+	}
+	b.WriteString("#!/usr/bin/env python3\n" + comment("#", c.remarks(run, joins)) + modules + "\n" + imports + "\n")
+	c.pySecret(b)
 }
 
 // pyText is a header's value: as bytes where Python would not send it as UTF-8.

@@ -10,19 +10,13 @@ func writeScrapy(c call) (string, error) {
 	if c.dots() {
 		return "", errDots
 	}
+	c = c.asksForGzip()
 	var b strings.Builder
-	b.WriteString("#!/usr/bin/env python3\n")
-	b.WriteString(comment("#", c.remarks("pip install scrapy; python3 spider.py", false)))
-	b.WriteString("import os\nimport sys\n")
-	if c.byProxy() {
-		b.WriteString("from urllib.parse import quote\n")
-	}
-	b.WriteString("\nimport scrapy\nfrom scrapy.crawler import CrawlerProcess\n\n")
-	c.pySecret(&b)
+	c.pyHead(&b, "pip install scrapy; python3 spider.py", "import gzip\n", "import scrapy\nfrom scrapy.crawler import CrawlerProcess\n", false)
 	if c.ca != "" && c.secure() {
 		fmt.Fprintf(&b, "os.environ[\"SSL_CERT_FILE\"] = %s\n", PythonQuote(c.ca))
 	}
-	b.WriteString("\n\nclass Fetch(scrapy.Spider):\n    name = \"fetch\"\n    custom_settings = {\n")
+	b.WriteString("\n\nclass Fetch(scrapy.Spider):\n    name = \"fetch\"\n    problem = \"no answer came that could be read\"\n    custom_settings = {\n")
 	for _, s := range c.scrapySettings() {
 		fmt.Fprintf(&b, "        %s,\n", s)
 	}
@@ -37,16 +31,16 @@ func writeScrapy(c call) (string, error) {
 	}
 	b.WriteString("            dont_filter=True,\n        )\n\n")
 	b.WriteString("    async def start(self):  # the name since Scrapy 2.13\n        for request in self.start_requests():\n            yield request\n\n")
-	b.WriteString("    def parse(self, response):\n        print(response.status, file=sys.stderr)\n        sys.stdout.buffer.write(response.body)\n        sys.stdout.buffer.flush()\n\n\n")
+	b.WriteString("    def parse(self, response):\n        body = response.body\n        if response.headers.get(\"Content-Encoding\") == b\"gzip\":\n            body = gzip.decompress(body)\n")
+	b.WriteString("        print(response.status, file=sys.stderr)\n        sys.stdout.buffer.write(body)\n        sys.stdout.buffer.flush()\n")
+	b.WriteString("        Fetch.problem = problem(response.status, response.headers.to_unicode_dict(), body)\n\n\n" + c.check(pythonCheck, "    ", PythonQuote, pyPattern) + "\n\n")
 	b.WriteString("if __name__ == \"__main__\":\n    process = CrawlerProcess()\n    process.crawl(Fetch)\n    process.start()\n")
+	b.WriteString("    if Fetch.problem:\n        sys.exit(\"not ok: \" + Fetch.problem)\n    print(\"ok\", file=sys.stderr)\n")
 	return b.String(), nil
 }
 
 // scrapyHeaders writes the headers, of which Scrapy sends several lines of one name.
 func (c call) scrapyHeaders(b *strings.Builder) {
-	if c.byProxy() && len(c.header) == 0 {
-		return
-	}
 	b.WriteString("            headers={\n")
 	if !c.byProxy() {
 		b.WriteString("                \"Authorization\": \"Bearer \" + key,\n")
@@ -73,7 +67,8 @@ func (c call) scrapySettings() []string {
 		`"RETRY_ENABLED": False`,
 		`"REDIRECT_ENABLED": False`,
 		`"HTTPERROR_ALLOW_ALL": True`,
-		`"COOKIES_ENABLED": False`, // else a Cookie header is dropped
+		`"COOKIES_ENABLED": False`,     // else a Cookie header is dropped
+		`"COMPRESSION_ENABLED": False`, // else an unknown coding is not to be seen
 		`"DEFAULT_REQUEST_HEADERS": {}`,
 		`"TELNETCONSOLE_ENABLED": False`,
 		`"LOG_LEVEL": "WARNING"`,

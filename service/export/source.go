@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/fields"
 )
 
 // The variables that exports take their secrets from, unless the reference to a
@@ -125,6 +126,9 @@ func (t Target) Code(s Source) (string, error) {
 		return "", fmt.Errorf("%s: the remote browser is opened over CDP: Playwright and Puppeteer can do it", t.Title)
 	}
 	text, err := write(c)
+	if i := slices.IndexFunc(c.Request.Required, fields.IsQuery); err == nil && i >= 0 && !t.Login && t.Name != "go" && t.Name != "curl" {
+		err = fmt.Errorf("the required field %q is a query of gjson, which Go can make", c.Request.Required[i])
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", t.Title, err)
 	}

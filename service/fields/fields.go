@@ -37,6 +37,12 @@ func Validate(path string) error {
 	return nil
 }
 
+// IsQuery reports whether a path can only be a query into JSON: it is no CSS selector, and more than names and numbers.
+func IsQuery(path string) bool {
+	_, err := cascadia.Compile(path)
+	return err != nil && strings.ContainsAny(path, `#@|*?!\`)
+}
+
 // jsonPath reports whether a text can be a path into JSON: gjson takes nearly
 // anything, so that only what cannot name a member is refused.
 func jsonPath(path string) bool {

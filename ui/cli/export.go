@@ -35,9 +35,11 @@ func (a *app) exportCommand() *cobra.Command {
 		long: `Prints the fetch that request would make as code for another program:
 ` + strings.Join(export.Names(), ", ") + `. Nothing is sent.
 
-The program takes the key or the password from its environment. What it cannot
-send as it stands is refused with the reason. env, url and pac describe the way
-through the proxy and need no URL.
+The program takes the key or the password from its environment. It ends with an
+error if its answer is not ok by its status, required fields or signs of a wall;
+curl looks at the status alone. What a program cannot send as it stands is
+refused with the reason. env, url and pac describe the way through the proxy and
+need no URL.
 
 If the page was compared ('zonedeck compare'), a comment in the code says what the
 newest comparison showed of this zone and method. {{name}} is a variable: its

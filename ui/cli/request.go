@@ -35,24 +35,24 @@ type requestFlags struct {
 	Given  givenFlags `flag:"*"`
 }
 
-// formFlags say what is sent to the target.
+// formFlags say what is sent to the target, and what must come back.
 type formFlags struct {
-	Format  string       `flag:"format" default:"raw" help:"answer format: raw or json (json is not shown by the contract)"`
-	Country string       `flag:"country" help:"two-letter country code"`
-	Key     string       `flag:"key" help:"name of the key in the inventory"`
-	Method  string       `flag:"method" short:"X" help:"method of the request to the target"`
-	Headers []string     `flag:"header" short:"H" help:"header for the target, as 'Name: value' (repeatable)"`
-	Body    string       `flag:"data" short:"d" help:"body for the target"`
-	Vars    []string     `flag:"var" help:"value of a variable {{name}}, as name=value (repeatable)"`
-	Timeout durationFlag `flag:"timeout" help:"longest time for one attempt (default: the product's)"`
-	Options optionFlags  `flag:"*"`
+	Format   string       `flag:"format" default:"raw" help:"answer format: raw or json (json is not shown by the contract)"`
+	Country  string       `flag:"country" help:"two-letter country code"`
+	Key      string       `flag:"key" help:"name of the key in the inventory"`
+	Method   string       `flag:"method" short:"X" help:"method of the request to the target"`
+	Headers  []string     `flag:"header" short:"H" help:"header for the target, as 'Name: value' (repeatable)"`
+	Body     string       `flag:"data" short:"d" help:"body for the target"`
+	Required []string     `flag:"require" help:"field that must be present: a CSS selector, or a path into JSON (repeatable)"`
+	Vars     []string     `flag:"var" help:"value of a variable {{name}}, as name=value (repeatable)"`
+	Timeout  durationFlag `flag:"timeout" help:"longest time for one attempt (default: the product's)"`
+	Options  optionFlags  `flag:"*"`
 }
 
-// askFlags say what is sent, and what is expected of the answer.
+// askFlags say what is sent, and how often.
 type askFlags struct {
 	formFlags
-	Required []string `flag:"require" help:"field that must be present: a CSS selector, or a path into JSON (repeatable)"`
-	Retries  int      `flag:"retries" help:"retries to make if the class of the failure allows them; -1 for the usual number, 3"`
+	Retries int `flag:"retries" help:"retries to make if the class of the failure allows them; -1 for the usual number, 3"`
 	reasonFlag
 	jsonFlag
 }

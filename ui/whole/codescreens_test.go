@@ -21,7 +21,7 @@ func codeScreens() []screen {
 	return []screen{
 		{name: "sandbox/code", before: one, steps: func(p *uitest.Whole) {
 			shown(p)
-			p.PressFor("esc x right", "▸Python", "import requests", "ZONEDECK_ZONE_PASSWORD", "# runs compared 20", "3 of 3 ok")
+			p.PressFor("esc x right", "▸Python", "import os", "ZONEDECK_ZONE_PASSWORD", "# runs compared 20", "3 of 3 ok")
 		}},
 		{name: "sandbox/code-refused", steps: script(code, see("left left left left", "▸Puppeteer", "choose Native"))},
 		{name: "sandbox/code-secret", steps: script(code, see("!", "Copy with the secret?"))},

@@ -9,6 +9,8 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -17,7 +19,7 @@ func main() {
 	if os.Getenv("ACME_KEY") == "" {
 		log.Fatal("ACME_KEY is not set")
 	}
-	transport := &http.Transport{DisableCompression: true}
+	transport := &http.Transport{}
 	request, err := http.NewRequest("POST", "https://api.test/request", strings.NewReader(`{"zone":"unlocker_demo","url":"https://shop.test/find?q=it's&x=\"é\"","format":"raw","method":"POST","headers":{"Content-Type":"application/json","X-It":"it's 100%, two"},"body":"{\"name\":\"it's é\"}","country":"de"}`))
 	if err != nil {
 		log.Fatal(err)
@@ -34,8 +36,105 @@ func main() {
 		log.Fatal(err)
 	}
 	defer answer.Body.Close()
-	fmt.Fprintln(os.Stderr, answer.Status)
-	if _, err := io.Copy(os.Stdout, answer.Body); err != nil {
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Fprintln(os.Stderr, answer.Status)
+	os.Stdout.Write(body)
+	if why := problem(answer, body); why != "" {
+		fmt.Fprintln(os.Stderr, "not ok:", why)
+		os.Exit(1)
+	}
+	fmt.Fprintln(os.Stderr, "ok")
+}
+
+// problem is why an answer is not ok, or empty.
+func problem(answer *http.Response, body []byte) string {
+	status, lines := answer.StatusCode, ""
+	for name, values := range answer.Header {
+		lines += "\n" + name + ": " + strings.Join(values, ", ")
+	}
+	const failure = `\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=] *([^\n]+)`
+	if found := find(failure, lines); found != "" {
+		return fmt.Sprintf("the service reports %q", found)
+	}
+	if status < 200 || status > 299 {
+		return fmt.Sprint("status ", status, " of the service")
+	}
+	if reported := answer.Header.Get("x-brd-status-code"); reported != "" {
+		status, _ = strconv.Atoi(reported)
+	}
+	if status < 200 || status > 399 {
+		return fmt.Sprint("status ", status)
+	}
+	const header = `\n(cf-mitigated: challenge|x-amzn-waf-action: captcha|x-amzn-waf-action: challenge|sg-captcha: challenge|x-vercel-mitigated: challenge|location: [^\n?]*(?:queue-it\.net|captcha-delivery\.com|validate\.perfdrive\.com|wappass\.baidu\.com[^\n?]*/static/captcha|verify\.meituan\.com|linkedin\.com[^\n?]*/checkpoint/challenge|google\.[^\n?]*/sorry/|/\.well-known/sgcaptcha|/\.within\.website/x/cmd/anubis/|/_____tmd_____/|/showcaptcha|/errors/validatecaptcha|/splashui/captcha|/splashui/challenge|/distil_r_|/_incapsula_resource|/cdn-cgi/challenge-platform/|\?[^\n]*__cf_chl_|\?[^\n]*bm-verify=))`
+	if found := find(header, lines); found != "" {
+		return fmt.Sprintf("a wall, by %q", found)
+	}
+	if status > 299 || status == 204 || status == 205 {
+		return ""
+	}
+	if coding := answer.Header.Get("Content-Encoding"); coding != "" && coding != "identity" { // gzip is undone by now
+		return fmt.Sprintf("the coding %q was not asked for", coding)
+	}
+	const charset = `charset\s*=\s*\W?([\w.:-]+)`
+	named := find(charset, answer.Header.Get("Content-Type"))
+	if named == "" {
+		named = find("<meta[^<>]*"+charset, string(body[:min(len(body), 4096)]))
+	}
+	// In these the ASCII of markup is itself, which is all that is looked at.
+	if named != "" && find(`^(utf-?8|us-ascii|(?:iso-8859|windows|cp)-?\d+|koi8-[ru]|latin\d|gb2312|x-gbk|gbk|gb18030|big5(?:-hkscs)?|shift[_-]jis|x-sjis|euc-(?:jp|kr)|ks_c_5601-1987)$`, named) == "" {
+		return fmt.Sprintf("the character set %q is not known", named)
+	}
+	page := strings.Trim(string(body), "\ufeff \t\r\n")
+	if page == "" {
+		return "the answer is empty"
+	}
+	if strings.Contains(page, "\x00") && find("(text|json|xml)", answer.Header.Get("Content-Type")) != "" {
+		return "the body is not text"
+	}
+	if sign := wall(page); sign != "" {
+		return fmt.Sprintf("a wall, by %q", sign)
+	}
+	return ""
+}
+
+// wall is the sign by which a page is a wall, or empty: one that only walls have, or a title above a widget where there is no
+// field to fill in. zonedeck knows more signs, and walls by what they say, which is not checked here: a field that the page
+// must have (--require) notices those, too.
+func wall(page string) string {
+	walls := []string{
+		`<[a-z][^<>]*\s(?:id|class)=(?:[^=<>]*[^\w<>-])?(anubis_challenge|baxia-punish|cf-browser-verification|cf-captcha-container|cf-challenge|cf-challenge-running|cf-im-under-attack|checkboxcaptcha|distilcaptchaform|px-captcha|sec-cpt-if|sec-if-cpt-container|waf_nc_block|anomaly-modal__[\w-]+)[^\w-]`,
+		`<script\s[^<>]*(?:src|action)=[^<>\s]*(challenge-platform/[^<>]*/orchestrate/|captcha-delivery\.com/|captcha\.px-cdn\.net/|captcha\.px-cloud\.net/|/_sec/cp_challenge/|/\.safeline/|/\.within\.website/x/cmd/anubis/|/\.bunny-shield/assets/shield-challenge|/static/touch/js/mkdjump)`,
+		`<iframe\s[^<>]*(?:src|action)=[^<>\s]*(captcha-delivery\.com/|_incapsula_resource|/checkpoint/challenge/)`,
+		`<form\s[^<>]*(?:src|action)=[^<>\s]*(__cf_chl_|/_____tmd_____/|/\.well-known/sgcaptcha|/errors/validatecaptcha|/checkcaptcha)`,
+		`<script(?:\s(?:nonce|defer|async|type=\W?(?:text/javascript|module))[^<>]*)?>[^<]*(_pxAppId[^<]*captcha\.js|toNumbers\([^<]*__test=|rbzns[^<]*winsocks|_cf_chl_opt|gokuProps|geo\.captcha-delivery\.com[^<]*dd=|bm-verify[^<]*/_sec/verify|sucuri_cloudproxy_js|sgchallenge[^<]*sgcaptcha|acw_sc__v2[^<]*arg1=|validate\.perfdrive\.com[^<]*location|KPSDK\.start=KPSDK\.now\(\)|RecaptchaChallengePageUi|EO_Bot_Ssid[^<]*__tst_status)`,
+	}
+	const (
+		title  = `<title[^<>]*>(?:[^<]*\s[^\w\s]+\s)?\s*(just a moment|attention required|are you a robot|are you human|are you a human|robot or human|robot check|robot challenge screen|verify|verification|verification required|security verification|verify you are human|verify you are a human|please verify you are human|please verify you are a human|please verify you are not a robot|human verification|bot verification|security check|vercel security checkpoint|pardon our interruption|access to this page has been denied|checking your browser|one more step|captcha|captcha interception|captcha challenge)[^\w<]*(?:<|\s[^\w\s]+\s)`
+		widget = `<[a-z][^<>]*\s(?:id|class)=[^=<>]*?([\w-]*(?:captcha|turnstile|geetest|arkose|challenges\.cloudflare\.com/))`
+		field  = `<(?:textarea|select)\b|<input\b[^<>]*\stype=\W?(?:text|email|password|search|tel|number)\b`
+	)
+	if !strings.HasPrefix(page, "<") {
+		return ""
+	}
+	page = regexp.MustCompile("(?i)"+`<!--[\s\S]*?-->|<textarea[\s\S]*?</textarea>`).ReplaceAllString(page, "")
+	for _, pattern := range walls {
+		if found := find(pattern, page); found != "" {
+			return found
+		}
+	}
+	if find(title, page) == "" || find("("+field+")", page) != "" {
+		return ""
+	}
+	return find(widget, page)
+}
+
+// find is the first group of a pattern in a text, or empty.
+func find(pattern, text string) string {
+	if found := regexp.MustCompile("(?i)" + pattern).FindStringSubmatch(text); found != nil {
+		return found[1]
+	}
+	return ""
 }

@@ -2,7 +2,9 @@
 # pip install scrapy; python3 spider.py
 # ZONEDECK_ZONE_PASSWORD is the password of zone unlocker_demo
 # compared runs: 3 of 3 ok
+import gzip
 import os
+import re
 import sys
 from urllib.parse import quote
 
@@ -19,6 +21,7 @@ os.environ["SSL_CERT_FILE"] = "/etc/service ca.pem"
 
 class Fetch(scrapy.Spider):
     name = "fetch"
+    problem = "no answer came that could be read"
     custom_settings = {
         "CONCURRENT_REQUESTS": 1,
         "DOWNLOAD_DELAY": 0,
@@ -28,6 +31,7 @@ class Fetch(scrapy.Spider):
         "REDIRECT_ENABLED": False,
         "HTTPERROR_ALLOW_ALL": True,
         "COOKIES_ENABLED": False,
+        "COMPRESSION_ENABLED": False,
         "DEFAULT_REQUEST_HEADERS": {},
         "TELNETCONSOLE_ENABLED": False,
         "LOG_LEVEL": "WARNING",
@@ -43,6 +47,7 @@ class Fetch(scrapy.Spider):
             headers={
                 "Content-Type": ["application/json"],
                 "X-It": ["it's 100%", "two"],
+                "Accept-Encoding": ["gzip"],
             },
             body='{"name":"it\'s é"}'.encode(),
             meta={"proxy": proxy},
@@ -54,12 +59,76 @@ class Fetch(scrapy.Spider):
             yield request
 
     def parse(self, response):
+        body = response.body
+        if response.headers.get("Content-Encoding") == b"gzip":
+            body = gzip.decompress(body)
         print(response.status, file=sys.stderr)
-        sys.stdout.buffer.write(response.body)
+        sys.stdout.buffer.write(body)
         sys.stdout.buffer.flush()
+        Fetch.problem = problem(response.status, response.headers.to_unicode_dict(), body)
+
+
+HEADER = r"\n(cf-mitigated: challenge|x-amzn-waf-action: captcha|x-amzn-waf-action: challenge|sg-captcha: challenge|x-vercel-mitigated: challenge|location: [^\n?]*(?:queue-it\.net|captcha-delivery\.com|validate\.perfdrive\.com|wappass\.baidu\.com[^\n?]*/static/captcha|verify\.meituan\.com|linkedin\.com[^\n?]*/checkpoint/challenge|google\.[^\n?]*/sorry/|/\.well-known/sgcaptcha|/\.within\.website/x/cmd/anubis/|/_____tmd_____/|/showcaptcha|/errors/validatecaptcha|/splashui/captcha|/splashui/challenge|/distil_r_|/_incapsula_resource|/cdn-cgi/challenge-platform/|\?[^\n]*__cf_chl_|\?[^\n]*bm-verify=))"
+FAILURE = r"\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=] *([^\n]+)"
+# Signs that only walls have, and a TITLE above a WIDGET where there is no FIELD to fill in. zonedeck knows more signs, and
+# walls by what they say, which is not checked here: a field that the page must have (--require) notices those, too.
+WALLS = [
+    r"<[a-z][^<>]*\s(?:id|class)=(?:[^=<>]*[^\w<>-])?(anubis_challenge|baxia-punish|cf-browser-verification|cf-captcha-container|cf-challenge|cf-challenge-running|cf-im-under-attack|checkboxcaptcha|distilcaptchaform|px-captcha|sec-cpt-if|sec-if-cpt-container|waf_nc_block|anomaly-modal__[\w-]+)[^\w-]",
+    r"<script\s[^<>]*(?:src|action)=[^<>\s]*(challenge-platform/[^<>]*/orchestrate/|captcha-delivery\.com/|captcha\.px-cdn\.net/|captcha\.px-cloud\.net/|/_sec/cp_challenge/|/\.safeline/|/\.within\.website/x/cmd/anubis/|/\.bunny-shield/assets/shield-challenge|/static/touch/js/mkdjump)",
+    r"<iframe\s[^<>]*(?:src|action)=[^<>\s]*(captcha-delivery\.com/|_incapsula_resource|/checkpoint/challenge/)",
+    r"<form\s[^<>]*(?:src|action)=[^<>\s]*(__cf_chl_|/_____tmd_____/|/\.well-known/sgcaptcha|/errors/validatecaptcha|/checkcaptcha)",
+    r"<script(?:\s(?:nonce|defer|async|type=\W?(?:text/javascript|module))[^<>]*)?>[^<]*(_pxAppId[^<]*captcha\.js|toNumbers\([^<]*__test=|rbzns[^<]*winsocks|_cf_chl_opt|gokuProps|geo\.captcha-delivery\.com[^<]*dd=|bm-verify[^<]*/_sec/verify|sucuri_cloudproxy_js|sgchallenge[^<]*sgcaptcha|acw_sc__v2[^<]*arg1=|validate\.perfdrive\.com[^<]*location|KPSDK\.start=KPSDK\.now\(\)|RecaptchaChallengePageUi|EO_Bot_Ssid[^<]*__tst_status)",
+]
+TITLE = r"<title[^<>]*>(?:[^<]*\s[^\w\s]+\s)?\s*(just a moment|attention required|are you a robot|are you human|are you a human|robot or human|robot check|robot challenge screen|verify|verification|verification required|security verification|verify you are human|verify you are a human|please verify you are human|please verify you are a human|please verify you are not a robot|human verification|bot verification|security check|vercel security checkpoint|pardon our interruption|access to this page has been denied|checking your browser|one more step|captcha|captcha interception|captcha challenge)[^\w<]*(?:<|\s[^\w\s]+\s)"
+WIDGET = r"<[a-z][^<>]*\s(?:id|class)=[^=<>]*?([\w-]*(?:captcha|turnstile|geetest|arkose|challenges\.cloudflare\.com/))"
+FIELD = r"<(?:textarea|select)\b|<input\b[^<>]*\stype=\W?(?:text|email|password|search|tel|number)\b"
+
+
+def problem(status, headers, body):
+    """Why an answer is not ok, or None."""
+    lines = "".join(f"\n{name}: {value}" for name, value in headers.items())
+    if found := re.search(FAILURE, lines, re.I):
+        return f"the service reports {found[1]!a}"
+    if not 200 <= status < 400:
+        return f"status {status}"
+    if found := re.search(HEADER, lines, re.I):
+        return f"a wall, by {found[1]!a}"
+    if status >= 300 or status in (204, 205):
+        return None
+    coding = headers.get("content-encoding", "identity")
+    if coding.lower() not in ("identity", "gzip", "x-gzip"):
+        return f"the coding {coding!a} was not asked for"
+    charset = r"charset\s*=\s*\W?([\w.:-]+)"
+    named = re.search(charset, headers.get("content-type", ""), re.I)
+    named = named or re.search("<meta[^<>]*" + charset, body[:4096].decode("latin-1"), re.I)
+    try:
+        page = body.decode(named[1] if named else "utf-8", "replace").strip("\ufeff \t\r\n")
+    except LookupError:
+        return f"the character set {named[1]!a} is not known"
+    if not page:
+        return "the answer is empty"
+    if "\0" in page and re.search("text|json|xml", headers.get("content-type", "")):
+        return "the body is not text"
+    if sign := wall(page):
+        return f"a wall, by {sign!a}"
+    return None
+
+
+def wall(page):
+    """The sign by which a page is a wall, or None."""
+    if not page.startswith("<"):
+        return None
+    page = re.sub(r"<!--[\s\S]*?-->|<textarea[\s\S]*?</textarea>", "", page, flags=re.I)
+    signs = [found[1] for pattern in WALLS if (found := re.search(pattern, page, re.I))]
+    if re.search(TITLE, page, re.I) and not re.search(FIELD, page, re.I):
+        signs += re.findall(WIDGET, page, re.I)
+    return signs[0] if signs else None
 
 
 if __name__ == "__main__":
     process = CrawlerProcess()
     process.crawl(Fetch)
     process.start()
+    if Fetch.problem:
+        sys.exit("not ok: " + Fetch.problem)
+    print("ok", file=sys.stderr)

@@ -1,0 +1,84 @@
+
+// problem is why an answer is not ok, or undefined.
+function problem(status, headers, body) {
+  const lines = [...headers].map(([name, value]) => `\n${name}: ${value}`).join("");
+-- service --
+  const failure = <<failure>>;
+  const reported = failure.exec(lines);
+  if (reported) return "the service reports " + shown(reported[1]);
+-- api --
+  if (!(status >= 200 && status < 300)) return `status ${status} of the service`;
+  status = Number(headers.get(<<status>>) || status);
+-- wrapped --
+  const wrapped = JSON.parse(body);
+  [status, body] = [wrapped.status_code, Buffer.from(wrapped.body ?? "")];
+-- --
+  if (!(status >= 200 && status < 400)) return `status ${status}`;
+  const header = <<header>>;
+  const challenge = header.exec(lines);
+  if (challenge) return "a wall, by " + shown(challenge[1]);
+-- page --
+  if (status >= 300 || status === 204 || status === 205) return;
+  const coding = headers.get("content-encoding") || "identity";
+  if (!/^(?:identity|(?:x-)?gzip)$/i.test(coding)) return `the coding ${shown(coding)} was not asked for`;
+  const charset = /charset\s*=\s*\W?([\w.:-]+)/i;
+  const meta = /<meta[^<>]*charset\s*=\s*\W?([\w.:-]+)/i;
+  const type = headers.get("content-type") ?? "";
+  const [, named] = charset.exec(type) ?? meta.exec(body.toString("latin1", 0, 4096)) ?? ["", "utf-8"];
+  let page;
+  try {
+    page = new TextDecoder(named).decode(body).trim();
+  } catch {
+    return `the character set ${shown(named)} is not known`;
+  }
+  if (!page) return "the answer is empty";
+  if (page.includes("\0") && /text|json|xml/.test(type)) return "the body is not text";
+  const sign = wall(page);
+  if (sign) return "a wall, by " + shown(sign);
+-- required --
+  for (const path of [<<required>>]) if (missing(page, path)) return `the required field ${path} is missing`;
+-- --
+}
+-- page --
+
+// wall is the sign by which a page is a wall, or undefined: one that only walls have, or a title above a widget where there
+// is no field to fill in. zonedeck knows more signs, and walls by what they say, which is not checked here: a field that
+// the page must have (--require) notices those, too.
+function wall(page) {
+  const walls = [
+<<walls>>
+  ];
+  const title = <<title>>;
+  const widget = <<widget>>;
+  const field = <<field>>;
+  if (!page.startsWith("<")) return;
+  page = page.replace(<<unread>>g, "");
+  const found = walls.map((pattern) => pattern.exec(page)).find(Boolean);
+  if (found) return found[1];
+  if (title.test(page) && !field.test(page)) return widget.exec(page)?.[1];
+}
+-- required --
+
+// missing tells whether a field is not there: a path into JSON, or a CSS selector.
+function missing(page, path) {
+  let value;
+  try {
+    if (!/^[{[]/.test(page)) throw new SyntaxError("no JSON");
+    value = JSON.parse(page);
+  } catch {
+    try {
+      const found = load(page)(path).first();
+      const names = ["content", "value", "src", "href", "datetime", "alt"];
+      return ![found.text(), ...names.map((name) => found.attr(name))].some((text) => text?.trim());
+    } catch {
+      return true; // a path into JSON
+    }
+  }
+  for (const step of path.split(".")) value = value?.[step];
+  return /^(?:|\[\]|\{\}|"\s*"|null)$/.test(JSON.stringify(value) ?? "");
+}
+-- --
+
+function shown(text) {
+  return JSON.stringify(text).replace(/[^ -~]/g, "?");
+}
