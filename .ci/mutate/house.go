@@ -27,6 +27,7 @@ type house struct {
 	usual          map[string]time.Duration // a test package's time without a mutant
 	reached        map[string]coverage      // by test package
 	dirs           map[string]string        // a test package's folder
+	skip           string                   // a pattern of tests that are not asked
 	onlyItsPackage bool                     // only a mutant's own package is asked
 	alone          sync.RWMutex             // held whole while a mutant's tests run alone
 }
@@ -34,6 +35,7 @@ type house struct {
 type pkg struct {
 	ImportPath, Dir                    string
 	GoFiles, TestGoFiles, XTestGoFiles []string
+	EmbedFiles                         []string
 }
 
 // newHouse lists model, keystore and service, without the emulator and what only
@@ -50,7 +52,7 @@ func newHouse(ctx context.Context, scratch string) (*house, error) {
 	if err := h.environment(ctx); err != nil {
 		return nil, err
 	}
-	out, err := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles",
+	out, err := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles,EmbedFiles",
 		"./model/...", "./keystore/...", "./service/...").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list (run this at the top of the repository): %w", err)
@@ -91,28 +93,38 @@ func (h *house) environment(ctx context.Context) error {
 	return nil
 }
 
-// mutants lists every mutant of every package, in a fixed order.
-func (h *house) mutants() ([]mutant, error) {
-	var all []mutant
+// mutants lists every mutant of the code and of the tables of every package, in a fixed order.
+func (h *house) mutants() (code, rows []mutant, err error) {
 	for _, p := range h.packages {
-		for _, name := range p.GoFiles {
+		for _, name := range slices.Concat(p.GoFiles, p.EmbedFiles) {
 			path := filepath.Join(p.Dir, name)
 			src, err := os.ReadFile(path)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			rel, err := filepath.Rel(h.top, path)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			found, err := findMutants(p.ImportPath, filepath.ToSlash(rel), src)
+			rel = filepath.ToSlash(rel)
+			if !strings.HasSuffix(name, ".go") {
+				if strings.HasSuffix(name, ".tsv") {
+					rows = append(rows, findLines(p.ImportPath, rel, src)...)
+				}
+				continue
+			}
+			found, err := findMutants(p.ImportPath, rel, src)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			all = append(all, found...)
+			inTables, err := findRows(p.ImportPath, rel, src)
+			if err != nil {
+				return nil, nil, err
+			}
+			code, rows = append(code, found...), append(rows, inTables...)
 		}
 	}
-	return all, nil
+	return code, rows, nil
 }
 
 // askOwn leaves every mutant to the tests of its own package.
@@ -230,7 +242,7 @@ func (h *house) ask(ctx context.Context, binary, test string) verdict {
 // runTests runs a test binary as go test does, or those tests of it that match a
 // pattern.
 func (h *house) runTests(ctx context.Context, binary, test string, timeout time.Duration, pattern string) ([]byte, error) {
-	cmd := h.command(ctx, "sh", "-c", limited, "sh", binary, "-test.failfast", "-test.timeout="+timeout.String(), "-test.run="+pattern)
+	cmd := h.command(ctx, "sh", "-c", limited, "sh", binary, "-test.failfast", "-test.skip="+h.skip, "-test.timeout="+timeout.String(), "-test.run="+pattern)
 	cmd.Dir = h.dirs[test]
 	return cmd.CombinedOutput()
 }

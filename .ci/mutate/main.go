@@ -11,6 +11,10 @@
 // The mistakes: a comparison or its boundary, + and - and * and /, && and ||, a
 // negated condition, a condition that never holds (which drops error checks), a
 // dropped statement, defer or else, another result, a number one higher or lower.
+// With -tables they are others: a row of a table is dropped, or one of its words
+// misspelt, in the lists and maps of a package's variables and in its embedded
+// .tsv files. Tests of -skip are not asked then: a page that is written from the
+// tables says nothing of what they are for.
 // Sizes and durations (1<<20, 5*time.Second), capacities and numbers from 1,000
 // stay: they are choices, and no test should repeat them. So do values beside an
 // error.
@@ -58,10 +62,12 @@ func main() {
 func run(ctx context.Context) (err error) {
 	n := flag.Int("n", 300, "how many mutants to run")
 	seed := flag.Uint64("seed", 1, "draws the mutants")
-	in := flag.String("in", "", "mutate only below these folders (comma between them)")
+	in := flag.String("in", "", "mutate only these files, or what is below these folders (comma between them)")
 	budget := flag.Duration("budget", 2*time.Hour, "start no mutant after this time")
 	jobs := flag.Int("j", 2, "mutants at a time")
 	own := flag.Bool("own", false, "ask only the tests of the mutant's own package")
+	tables := flag.Bool("tables", false, "mutate the rows of tables, not the code")
+	skip := flag.String("skip", "^TestDiagnosisPage$", "with -tables, do not ask these tests")
 	list := flag.Bool("list", false, "print the mutants and run none")
 	flag.Parse()
 
@@ -74,7 +80,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	all, err := h.mutants()
+	code, rows, err := h.mutants()
 	if err != nil {
 		return err
 	}
@@ -82,10 +88,13 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := known.stale(all); err != nil {
+	if err := known.stale(slices.Concat(code, rows)); err != nil {
 		return err
 	}
-	drawn := draw(all, *in, *seed)
+	if *tables {
+		code, h.skip = rows, *skip
+	}
+	drawn := draw(code, *in, *seed)
 	if *own {
 		h.askOwn(drawn)
 	}
@@ -110,7 +119,7 @@ func run(ctx context.Context) (err error) {
 func draw(all []mutant, in string, seed uint64) []mutant {
 	drawn := slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
 		return in != "" && !slices.ContainsFunc(strings.Split(in, ","), func(folder string) bool {
-			return strings.HasPrefix(m.file, strings.Trim(folder, "/")+"/")
+			return m.file == folder || strings.HasPrefix(m.file, strings.Trim(folder, "/")+"/")
 		})
 	})
 	r := rand.New(rand.NewPCG(seed, 0))

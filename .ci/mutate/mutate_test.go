@@ -149,3 +149,24 @@ exit 1
 		t.Errorf("verdict %d, want %d", v, killed)
 	}
 }
+
+func TestMistakesInTables(t *testing.T) {
+	const src = "package p\n\nvar a = []string{\"x\", \"y\"}\n\nvar b = map[int]T{1: {n: \"ab\", m: \"c\"}}\n\nvar f = func() any { return []int{1} }\n\nvar c = T{\"d\"}\n"
+	found := noerr.Try(findRows("p", "p/f.go", []byte(src))).Must(t)
+	var got []string
+	for _, m := range found {
+		got = append(got, m.after)
+	}
+	want := []string{`var a = []string{"y"}`, `var a = []string{"x", }`, "var b = map[int]T{}", `var b = map[int]T{1: {n: "ac", m: "c"}}`}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	got = nil
+	for _, m := range findLines("p", "p/t.tsv", []byte("# x\ty\na\te\tone | two\nb\te\tsix\n")) {
+		got = append(got, fmt.Sprint(m.line, " ", m.after))
+	}
+	want = []string{"2 (dropped)", "2 a e one | txo", "3 (dropped)", "3 a e six", "3 b e sjx"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
