@@ -78,6 +78,7 @@ func (f *facts) handled(d Diagnosis, again bool) Diagnosis {
 	}
 	if d.Class == ClassTooFast {
 		d.InARow = f.TooFastBefore + 1
+		d.ByService = f.refused == http.StatusTooManyRequests || f.ServiceClass == ClassTooFast
 	}
 	d.Steps = steps(d, f)
 	if again && !d.Retry && f.Job == "" {

@@ -197,6 +197,8 @@ type Diagnosis struct {
 	// InARow counts, for ClassTooFast, the answers of this kind that came from the same
 	// zone and target with no other between them, this one included.
 	InARow int
+	// ByService says, for ClassTooFast, that the service itself said it, and not the target.
+	ByService bool
 }
 
 // wanted is the diagnosis of a refusal that a call was made to see.

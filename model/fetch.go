@@ -194,6 +194,8 @@ type FetchResult struct {
 	Chain         Chain   // of the last attempt's handshake
 	Attempts      []Attempt
 	Diagnosis     Diagnosis
+	// Pace says how many calls of the zone, or of it to the host, go at once since a refusal, and why; empty without one.
+	Pace string `json:",omitempty"`
 }
 
 // AsProof is the result as it reads in the history: that an old value is refused is what a rotation wanted

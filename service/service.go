@@ -32,6 +32,7 @@ import (
 	"zonedeck/service/ledger"
 	"zonedeck/service/local"
 	"zonedeck/service/overview"
+	"zonedeck/service/pace"
 	"zonedeck/service/password"
 	"zonedeck/service/profiles"
 	"zonedeck/service/rules"
@@ -203,6 +204,7 @@ func (s *Service) join() {
 	f := fetch.Config{
 		Source: s.Keys, Wire: wire, Bodies: exchange.Bodies{Dir: s.Paths.BodiesDir()}, Rules: s.added.For, Drift: monitor,
 		Now: now.Now, Timer: o.Now, Log: o.Log,
+		Pace: &pace.Limiter{Store: pace.Files{Dir: s.Paths.PaceDir()}, Clock: now, Log: o.Log},
 	}
 	j := jobs.Parts{
 		Config: jobs.Config{

@@ -75,7 +75,7 @@ func (p Paths) Trusted() error {
 	places := []string{
 		p.RulesFile(), p.ContractsDir(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.MigrationFile(), p.RequestsDir(), p.ListsDir(),
 		p.InboxDir(), filepath.Join(p.InboxDir(), "receiving.json"), filepath.Join(p.InboxDir(), "refused.json"), p.DownloadsDir(),
-		p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.EmulatorDir(), p.EmulatorFile(), p.EmulatorLog(), p.FiltersFile(), p.LogFile(),
+		p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.EmulatorDir(), p.EmulatorFile(), p.EmulatorLog(), p.FiltersFile(), p.LogFile(), p.PaceDir(),
 	}
 	for _, database := range []string{p.JournalFile(), p.LedgerFile(), p.WorkFile(), p.InboxFile(), p.DriftFile()} {
 		places = append(places, database, database+"-wal")
@@ -202,6 +202,9 @@ func (p Paths) EmulatorLog() string { return filepath.Join(p.State, "emulator.lo
 
 // FiltersFile holds the filters that were kept.
 func (p Paths) FiltersFile() string { return filepath.Join(p.State, "filters.json") }
+
+// PaceDir has what is remembered of zones that were refused.
+func (p Paths) PaceDir() string { return filepath.Join(p.State, "pace") }
 
 // LogFile is the log.
 func (p Paths) LogFile() string { return filepath.Join(p.State, "zonedeck.log") }

@@ -49,6 +49,8 @@ type Event struct {
 	Attempt model.Attempt
 	// Waiting is the back-off about to be taken, in PhaseWaiting.
 	Waiting time.Duration
+	// Reason is what it waits for in PhaseQueued, where that is the pace of its zone or host.
+	Reason string
 	// Bytes is how much of the body has arrived, in PhaseReceiving.
 	Bytes int64
 }
@@ -71,6 +73,7 @@ type flight struct {
 	bodyCap  int64
 	attempts []model.Attempt // that ended
 	begun    int             // attempts, the one under way included
+	pace     string          // FetchResult.Pace
 }
 
 // Fetch sends one fetch and returns its result: class, evidence, body. It retries
@@ -111,7 +114,7 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		Status: t.outcome.TargetStatus, ServiceStatus: t.outcome.ServiceStatus,
 		Header: t.header, ProxyHeader: t.proxyHeader, ContentType: cmp.Or(t.kind, t.outcome.ContentType),
 		Body: t.body.Ref, Fields: t.fields, Exit: t.exit, Timing: t.timing, Phases: t.phases, Chain: t.chain,
-		Attempts: f.attempts, Diagnosis: d,
+		Attempts: f.attempts, Diagnosis: d, Pace: f.pace,
 	}
 	f.scrub(&res)
 	ft.spent.add(res.Cost())
@@ -232,11 +235,45 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 		return try{}, model.Diagnosis{}, err
 	}
 	defer leave()
-	f.begun = n
+	t, d, err := f.send(ctx, now)
+	if err != nil {
+		return try{}, model.Diagnosis{}, err
+	}
+	if t.timing.Total >= 0 {
+		now.Sent = f.ft.cfg.Timer().Add(-t.timing.Total).UnixMicro()
+	}
+	now.Class, now.Cause, now.Status, now.Bytes, now.Total = d.Class, d.Cause, t.outcome.TargetStatus, t.body.Ref.Size, t.timing.Total
+	now.Unanswered = t.outcome.Unanswered
+	f.attempts = append(f.attempts, now)
+	return t, d, nil
+}
+
+// send makes one try as soon as the pace of zone and host has a place for it, and gives its verdict: also on one that
+// is held back.
+func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Diagnosis, err error) {
+	var held *pace.TooFastError
+	turn, err := f.ft.cfg.Pace.Enter(ctx, f.call(), func(reason string) { f.on(Event{Phase: PhaseQueued, Attempt: now, Reason: reason}) })
+	if errors.As(err, &held) {
+		f.pace = held.Reason
+		return try{timing: exchange.NoTiming(), unsent: true}, held.Diagnosis(), nil
+	}
+	if err != nil {
+		return t, d, err
+	}
+	var answer pace.Answer
+	defer func() {
+		kind := "note"
+		if !answer.TooFast && !d.OK() { // what failed comes first
+			kind = "timing"
+		}
+		if f.pace = turn.End(ctx, answer); f.pace != "" {
+			d.Evidence = append(d.Evidence, model.Evidence{Kind: kind, Text: f.pace})
+		}
+	}()
+	f.begun = now.N
 	f.on(Event{Phase: PhaseSending, Attempt: now})
 	actx, cancel := context.WithTimeoutCause(ctx, f.timeout, exchange.ErrTimeout)
 	defer cancel()
-	var t try
 	switch f.r.Via {
 	case model.ViaNative:
 		t, err = f.tryNative(actx, now)
@@ -247,27 +284,32 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	default:
 		t, err = f.tryAPI(actx, now)
 	}
-	if t.timing.Total >= 0 {
-		now.Sent = f.ft.cfg.Timer().Add(-t.timing.Total).UnixMicro()
-	}
-	if err == nil && ctx.Err() != nil { // the caller left while the body arrived
+	switch {
+	case errors.As(err, &held):
+		t.unsent, d, err = true, held.Diagnosis(), nil
+		return t, d, err
+	case err == nil && ctx.Err() != nil: // the caller left while the body arrived
 		t.body.Discard()
 		err = context.Cause(ctx)
 	}
-	var held *pace.TooFastError
-	var d model.Diagnosis
-	switch {
-	case errors.As(err, &held):
-		d = held.Diagnosis()
-	case err != nil:
-		return try{}, model.Diagnosis{}, err
-	default:
+	if err == nil {
 		d = f.verdict(&t)
+		answer = answerOf(d, t.outcome)
 	}
-	now.Class, now.Cause, now.Status, now.Bytes, now.Total = d.Class, d.Cause, t.outcome.TargetStatus, t.body.Ref.Size, t.timing.Total
-	now.Unanswered = t.outcome.Unanswered
-	f.attempts = append(f.attempts, now)
-	return t, d, nil
+	return t, d, err
+}
+
+// call is what the pace of zone and host counts.
+func (f *flight) call() pace.Call {
+	way := wayOf(f.p.Name, f.r)
+	return pace.Call{Profile: way.profile, Zone: way.zone, Host: way.host, Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency)}
+}
+
+// answerOf is what a verdict means for the pace.
+func answerOf(d model.Diagnosis, o model.Outcome) pace.Answer {
+	a := pace.Answer{TooFast: d.Class == model.ClassTooFast, ByService: d.ByService, RetryAfter: o.RetryAfter}
+	a.Good = !a.TooFast && d.Class != model.ClassCaptcha && d.Class != model.ClassTimeout && (o.ServiceStatus != 0 || o.TargetStatus != 0)
+	return a
 }
 
 // depart writes down that a fetch is about to be sent: if this process is killed meanwhile, the next

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/exchange"
+	"zonedeck/service/pace"
 )
 
 // Journal keeps what happened; *journal.Journal is one.
@@ -46,6 +47,8 @@ type Config struct {
 	Bodies exchange.Bodies
 	// Journal keeps what happened; nil keeps nothing.
 	Journal Journal
+	// Pace gives each try its place; nil holds none back.
+	Pace *pace.Limiter
 	// Drift takes each fetch with required fields; nil takes none.
 	Drift Drift
 	// Rules gives the rules that the operator added for a profile; its error says why they

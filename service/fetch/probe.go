@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/pace"
 )
 
 // The bounds of a test of a proxy login.
@@ -192,27 +190,23 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, err
 		return probeCall{}, err
 	}
 	defer leave()
-	actx, cancel := context.WithTimeoutCause(ctx, timeout, exchange.ErrTimeout)
-	defer cancel()
 	f := &flight{
 		ft: pr.ft, p: pr.p, d: pr.d, login: login, mask: exchange.MaskOf(keystore.Secret{}, login),
-		timeout: timeout, on: func(Event) {}, bodyCap: probeBody,
-		r: model.FetchRequest{Zone: pr.q.Zone, URL: pr.q.Target, Via: model.ViaNative}, id: pr.ft.newID("p"),
+		timeout: timeout, bodyCap: probeBody, id: pr.ft.newID("p"),
+		r: model.FetchRequest{Zone: pr.q.Zone, URL: pr.q.Target, Via: model.ViaNative},
+		on: func(e Event) {
+			if e.Reason != "" && pr.on != nil {
+				pr.on("waiting: " + e.Reason)
+			}
+		},
 	}
-	t, err := f.tryNative(actx, model.Attempt{N: 1})
+	t, d, err := f.send(ctx, model.Attempt{N: 1})
 	t.body.Discard()
-	var d model.Diagnosis
-	var spend model.Spend
-	var held *pace.TooFastError
-	switch {
-	case errors.As(err, &held):
-		d = held.Diagnosis()
-	case err != nil:
+	if err != nil {
 		return probeCall{}, err
-	case ctx.Err() != nil:
-		return probeCall{}, context.Cause(ctx)
-	default:
-		d = f.verdict(&t)
+	}
+	var spend model.Spend
+	if !t.unsent {
 		cost, priced := model.Attempt{Class: d.Class, Status: t.outcome.TargetStatus, Unanswered: t.outcome.Unanswered, Bytes: t.body.Ref.Size}.Cost(pr.q.Zone.Rate)
 		pr.ft.spent.add(cost, priced)
 		spend.Add(cost, priced)

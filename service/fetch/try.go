@@ -33,6 +33,7 @@ type try struct {
 	chain       model.Chain
 	phases      []model.Phase
 	kind        string // the type of the body where it is not the outcome's
+	unsent      bool   // it was held back
 }
 
 // outcomeOf begins the outcome of an attempt.

@@ -2,6 +2,7 @@ package pace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -27,6 +28,7 @@ type TooFastError struct {
 	Rule   string // which rule held it back, as a diagnosis names it
 	Reason string
 	Wait   time.Duration // until the next call may go; 0 when that is not known
+	notes  []model.Evidence
 }
 
 func (e *TooFastError) Error() string { return "held back: " + e.Reason + "; " + e.next() }
@@ -43,14 +45,13 @@ func (e *TooFastError) Diagnosis() model.Diagnosis {
 	return model.Diagnosis{
 		Class: model.ClassTooFast, Rule: e.Rule,
 		Summary:    "The console sent nothing: " + e.Reason + "; " + e.next() + ".",
-		Evidence:   []model.Evidence{{Kind: "error", Text: e.Error()}, {Kind: "note", Text: blockWords}},
+		Evidence:   append([]model.Evidence{{Kind: "error", Text: e.Error()}}, e.notes...),
 		Steps:      []model.Step{{Action: model.ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}},
 		RetryAfter: e.Wait,
 	}
 }
 
-// Refusals counts the service's own 429 answers per address, for one process. Calls in flight count
-// as refused once one was, or as long as nothing shows that the service answers otherwise.
+// Refusals counts the service's own 429 answers per address, for one process.
 type Refusals struct {
 	now func() time.Time
 	mu  sync.Mutex
@@ -95,35 +96,43 @@ func (r *Refusals) Enter(ctx context.Context, addr string) (end func(status int)
 	for {
 		r.mu.Lock()
 		a, now := r.answers(addr), r.now()
-		n, ended := len(a.refused), a.ended
-		proven := n == 0 && now.Sub(a.other) < Window
-		if proven || n+a.flying < MaxRefused {
+		ended, blocked := a.ended, usedUp(a.refused, a.other, a.flying, now)
+		if blocked == nil {
 			a.flying++
 			r.mu.Unlock()
 			return func(status int) { r.end(a, status) }, nil
 		}
 		r.mu.Unlock()
-		if n >= MaxRefused {
-			return nil, exhausted(a.refused, now)
+		if blocked.Wait > 0 {
+			return nil, blocked
 		}
 		select {
 		case <-ended:
 		case <-ctx.Done():
-			if ctx.Err() == context.DeadlineExceeded {
-				return nil, &TooFastError{Rule: "breaker", Reason: fmt.Sprintf("the service answered HTTP 429 %d times within %d minutes, and may answer so to %d calls under way", n, int(Window.Minutes()), MaxRefused-n)}
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return nil, blocked
 			}
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// exhausted says that no more calls may be refused for now.
-func exhausted(refused []time.Time, now time.Time) *TooFastError {
-	return &TooFastError{
-		Rule:   "breaker",
-		Reason: fmt.Sprintf("the service answered HTTP 429 %d times within %d minutes, and is said to block an address at 25", MaxRefused, int(Window.Minutes())),
-		Wait:   refused[len(refused)-MaxRefused].Add(Window).Sub(now),
+// usedUp says that no more calls may go, because as many were refused as may be. Those in flight count, too, where
+// many were, and as long as no other answer shows that the service has room.
+func usedUp(refused []time.Time, other time.Time, flying int, now time.Time) *TooFastError {
+	n := len(refused)
+	room := n < refusedOften && now.Sub(other) < Window && (n == 0 || other.After(refused[n-1]))
+	e := &TooFastError{Rule: "breaker", notes: []model.Evidence{{Kind: "note", Text: blockWords}}, Reason: fmt.Sprintf("the service answered HTTP 429 %d times within %d minutes, ", n, int(Window.Minutes()))}
+	switch {
+	case n >= MaxRefused:
+		e.Reason += "and is said to block an address at 25"
+		e.Wait = refused[n-MaxRefused].Add(Window).Sub(now)
+	case n+flying >= MaxRefused && !room:
+		e.Reason += fmt.Sprintf("and may answer so to %d calls under way", flying)
+	default:
+		return nil
 	}
+	return e
 }
 
 func (r *Refusals) end(a *answers, status int) {

@@ -106,7 +106,7 @@ func (e entry) rule() (Rule, *fault) {
 	if len(e.Name) > 64 || !validName.MatchString(e.Name) {
 		return Rule{}, wrong("small letters, digits, - and _, at most 64", "%q cannot name a rule", e.Name).in("name")
 	}
-	if taken := func(n model.RuleNote) bool { return n.Name == e.Name }; e.Name == "breaker" || slices.ContainsFunc(model.DiagnosisRules(), taken) {
+	if taken := func(n model.RuleNote) bool { return n.Name == e.Name }; e.Name == "breaker" || e.Name == "pace" || slices.ContainsFunc(model.DiagnosisRules(), taken) {
 		return Rule{}, wrong("a name of your own", "%q is a rule of the console itself", e.Name).in("name")
 	}
 	if e.Reason == "" || len(e.Reason) > maxText || e.Reason != model.Line(e.Reason, maxText) {

@@ -92,6 +92,7 @@ type Fetch struct {
 	Fields      []Field   `json:"fields,omitempty"`
 	Attempts    []Attempt `json:"attempts"`
 	TimingMS    Timing    `json:"timing_ms"`
+	Pace        string    `json:"pace,omitempty" jsonschema:"How many calls of the zone, or of it to the host, go at once since a refusal, and why. Left out without one."`
 	Phases      []Phase   `json:"phases,omitempty" jsonschema:"The steps of the last attempt by agent access or in the remote browser, in their order."`
 	Tool        string    `json:"tool,omitempty" jsonschema:"The tool that was called by agent access, if the request named one."`
 	Profile     string    `json:"profile" jsonschema:"The profile that it was sent with."`
@@ -119,7 +120,7 @@ func NewFetch(r model.FetchResult) Fetch {
 		Attempts: each(r.Attempts, func(a model.Attempt) Attempt {
 			return Attempt{N: a.N, Class: string(a.Class), Status: a.Status, WaitMS: milliseconds(a.Wait), TotalMS: milliseconds(a.Total)}
 		}),
-		TimingMS: newTiming(r.Timing), Tool: r.Request.Tool,
+		TimingMS: newTiming(r.Timing), Tool: r.Request.Tool, Pace: r.Pace,
 		Phases: each(r.Phases, func(p model.Phase) Phase { return Phase{Name: p.Name, MS: milliseconds(p.Duration)} }),
 		Fields: each(r.Fields, func(f model.Field) Field { return Field{Path: f.Path, Found: f.Found, Value: f.Value} }),
 	}

@@ -30,8 +30,8 @@ var seeds = []struct {
 	shows string
 }{
 	{[]string{"http://lab.test/forbidden"}, "403 Forbidden from the target"},
-	{[]string{"http://lab.test/too-fast", "--retries", "0"}, "429 Too Many Requests from the target"},
 	{[]string{"http://lab.test/slow?s=20", "--timeout", "200ms", "--retries", "0"}, "deadline"},
+	{[]string{"http://lab.test/too-fast", "--retries", "0"}, "429 Too Many Requests from the target"},
 	{[]string{"http://lab.test/shop?v=2", "--require", ".price"}, "required field"},
 	{[]string{"http://lab.test/json"}, "application/json"},
 	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", model.LocalName}, "401 Unauthorized from the service"},

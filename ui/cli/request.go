@@ -191,6 +191,9 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 	line := t.app.wait(waiting.text)
 	result, err := t.Fetch.Fetch(ctx, req, func(e fetch.Event) {
 		waiting.update(e)
+		if e.Reason != "" && t.app.StderrTTY {
+			line.above(func() { t.app.say("zonedeck: waiting: %s", e.Reason) })
+		}
 		if e.Waiting > 0 && t.app.StderrTTY {
 			line.above(func() {
 				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, model.ClassWord(e.Attempt.Class, ""), e.Waiting.Round(time.Millisecond))

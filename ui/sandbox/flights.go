@@ -35,6 +35,7 @@ type flight struct {
 	attempts []model.Attempt
 	n        int // the attempt that runs or is waited for
 	phase    string
+	reason   string // that it waits for
 	bytes    int64
 	// until is the end of a wait, or zero.
 	until time.Time
@@ -140,7 +141,7 @@ func (f *flight) progress(e fetch.Event, now time.Time) {
 	if e.Waiting > 0 {
 		f.until = now.Add(e.Waiting)
 	}
-	f.phase = e.Phase
+	f.phase, f.reason = e.Phase, e.Reason
 	if e.Bytes > 0 {
 		f.bytes = e.Bytes
 	}

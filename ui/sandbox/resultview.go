@@ -117,6 +117,9 @@ func (m *Model) flightLines(w int) []string {
 		left := max(f.until.Sub(now), 0)
 		lines = append(lines, " "+th.Warn.Render("! "+fmt.Sprintf("waiting, %.1f s left before the next attempt", left.Seconds())))
 	}
+	if f.reason != "" {
+		lines = append(lines, widget.Indent(widget.Wrapped(th.Warn, "! "+f.reason, w-2))...)
+	}
 	words := "esc cancels"
 	if others := m.flights.running() - 1; others > 0 {
 		words += fmt.Sprintf(" · %d more in flight: see History", others)

@@ -64,11 +64,18 @@ func TestACancelledRequestIsDistinguishedFromThePreviousResult(t *testing.T) {
 func TestRetriesAreSeenWhileTheyHappen(t *testing.T) {
 	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.svc.answer = func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error) {
+			on(fetch.Event{Phase: fetch.PhaseQueued, Attempt: model.Attempt{N: 1}, Reason: "zone unlocker1: at most 3 at once"})
+			timer := time.NewTimer(time.Second)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return model.FetchResult{}, context.Cause(ctx)
+			}
 			on(fetch.Event{Phase: fetch.PhaseSending, Attempt: model.Attempt{N: 1}})
 			failed := model.Attempt{N: 1, Class: model.ClassTooFast, Status: 429, Total: 30 * time.Millisecond}
 			on(fetch.Event{Phase: fetch.PhaseWaiting, Attempt: failed, Waiting: 3 * time.Second})
-			timer := time.NewTimer(3 * time.Second)
-			defer timer.Stop()
+			timer.Reset(3 * time.Second)
 			select {
 			case <-timer.C:
 			case <-ctx.Done():
@@ -80,7 +87,10 @@ func TestRetriesAreSeenWhileTheyHappen(t *testing.T) {
 			return res, nil
 		}
 		b.Press("ctrl+j")
+		b.Expect("● queued", "! zone unlocker1: at most 3 at once")
+		b.After(time.Second)
 		b.Expect("● waiting", "! too fast", "429")
+		b.ExpectNot("at most 3 at once")
 		b.After(time.Second)
 		b.Expect("s left before the next attempt")
 		b.After(3 * time.Second)

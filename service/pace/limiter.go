@@ -1,0 +1,122 @@
+package pace
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"zonedeck/keystore/textfile"
+)
+
+// Store keeps the zones for all who send by them.
+type Store interface {
+	// Update changes a zone that is remembered, while nobody else does; one that is not only if begin says so. The
+	// places of dead processes are gone from it.
+	Update(ctx context.Context, profile, zone string, begin bool, change func(z *Zone)) error
+	// Sign is a sign of life for a place.
+	Sign() (*textfile.Sign, error)
+}
+
+// Limiter gives calls their places. It is safe for concurrent use. If its store fails, it holds nothing back, as nil does.
+type Limiter struct {
+	Store Store
+	Clock Clock
+	Log   *slog.Logger
+}
+
+// Clock tells the time.
+type Clock interface{ Now() time.Time }
+
+// Turn is a call that may be sent.
+type Turn struct {
+	limiter *Limiter
+	call    Call
+	sign    *textfile.Sign // nil where nothing is remembered of its zone
+	sent    map[string]int
+	note    string
+}
+
+// pollEvery is how often a call that waits looks for a place, which another process may have left.
+const pollEvery = 50 * time.Millisecond
+
+// Enter waits for a place, and tells waits why, again when that changes. A call that gets none within its timeout is
+// refused with a *TooFastError; one that cannot get one is refused at once. The caller calls End.
+func (l *Limiter) Enter(ctx context.Context, c Call, waits func(reason string)) (*Turn, error) {
+	t := &Turn{limiter: l, call: c}
+	if l == nil {
+		return t, nil
+	}
+	late, ends, told := time.After(c.Timeout), l.Clock.Now().Add(c.Timeout), ""
+	for {
+		blocked := t.try(ctx)
+		switch {
+		case blocked == nil:
+			return t, nil
+		case l.Clock.Now().Add(blocked.Wait).After(ends):
+			return nil, blocked
+		case blocked.Reason != told:
+			told = blocked.Reason
+			waits(told)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-late:
+			return nil, blocked
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// try takes a place if there is one, and otherwise says why not.
+func (t *Turn) try(ctx context.Context) (blocked *TooFastError) {
+	t.update(ctx, false, func(z *Zone, now time.Time) {
+		if blocked = z.blocked(t.call, now); blocked != nil || z.blank() {
+			return
+		}
+		if sign, err := t.limiter.Store.Sign(); err == nil { // without one it goes, and is not counted
+			t.sign, t.sent, z.Touched = sign, z.changes(t.call), now
+			if z.Places == nil {
+				z.Places = map[string]string{}
+			}
+			z.Places[sign.Name()] = t.call.Host
+		}
+	})
+	return blocked
+}
+
+func (t *Turn) update(ctx context.Context, begin bool, change func(z *Zone, now time.Time)) {
+	err := t.limiter.Store.Update(ctx, t.call.Profile, t.call.Zone, begin, func(z *Zone) {
+		now := t.limiter.Clock.Now()
+		if z.damaged || !z.valid(now) {
+			*z, t.note = Zone{}, "the pace of zone "+t.call.Zone+" begins anew: what was remembered of it is damaged"
+		}
+		z.forget(now)
+		change(z, now)
+	})
+	if err != nil {
+		t.limiter.Log.Warn("the pace of a zone is not known", "zone", t.call.Zone, "error", err)
+	}
+}
+
+// End gives the place back with what came of the call. It says how many go at once and why; empty where nothing holds
+// them back.
+func (t *Turn) End(ctx context.Context, a Answer) string {
+	if t.limiter == nil || t.sign == nil && !a.TooFast {
+		return t.note
+	}
+	reason := ""
+	t.update(context.WithoutCancel(ctx), a.TooFast, func(z *Zone, now time.Time) {
+		if t.sign != nil {
+			delete(z.Places, t.sign.Name())
+		}
+		z.judge(t.call, t.sent, a, now)
+		z.Touched, reason = now, z.reason(t.call)
+		z.forget(now)
+	})
+	if t.sign != nil {
+		t.sign.Release()
+	}
+	return cmp.Or(t.note, reason)
+}

@@ -1,0 +1,176 @@
+package pace
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"zonedeck/model"
+)
+
+// Zone is what is remembered of one zone of a profile since a refusal. The zero value holds nothing back.
+type Zone struct {
+	Paces   map[string]*Pace  // of hosts, and of the zone itself by ""
+	Places  map[string]string // the hosts of the calls in flight, by their signs of life
+	Refused []time.Time       // by the service
+	Good    time.Time         // the last good answer
+	Touched time.Time
+	damaged bool // what was kept of it could not be read
+}
+
+// Call is a call that needs a place.
+type Call struct {
+	Profile, Zone, Host string
+	Cap                 int           // how many the product allows at once
+	Timeout             time.Duration // of the wait for a place
+}
+
+// hosts are the names of the paces that concern the call.
+func (c Call) hosts() []string {
+	if c.Host == "" {
+		return []string{""}
+	}
+	return []string{"", c.Host}
+}
+
+// Answer is what came of a call. Good means neither a refusal nor a challenge.
+type Answer struct {
+	Good, TooFast, ByService bool
+	RetryAfter               time.Duration // that the refusal asks for
+}
+
+// mostHosts bounds the paces of a zone.
+const mostHosts = 100
+
+// forget takes away what is over: all of it after a quiet window.
+func (z *Zone) forget(now time.Time) {
+	if now.Sub(z.Touched) >= Window && len(z.Places) == 0 {
+		*z = Zone{}
+	}
+	z.Refused = recent(z.Refused, now)
+	maps.DeleteFunc(z.Paces, func(_ string, p *Pace) bool {
+		return p.Limit == p.Cap && p.Wall == 0 && now.After(p.Hold) && !p.Refused
+	})
+}
+
+func (z *Zone) blank() bool { return len(z.Paces) == 0 && len(z.Refused) == 0 }
+
+// valid reports whether a zone can be one that was written: another could hold calls back for ever.
+func (z *Zone) valid(now time.Time) bool {
+	last := now.Add(Window)
+	for _, p := range z.Paces {
+		if p == nil || p.Limit < 1 || p.Hold.After(last) || p.WallUntil.After(last) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(append(z.Refused, z.Touched), last.Before)
+}
+
+// blocked says why a call may not go now, or is nil. Without a Wait it may go when another ends.
+func (z *Zone) blocked(c Call, now time.Time) *TooFastError {
+	if e := usedUp(z.Refused, z.Good, len(z.Places), now); e != nil && len(z.Refused) > 0 {
+		return e
+	}
+	for _, host := range c.hosts() {
+		p, under := z.Paces[host], 0
+		for _, of := range z.Places {
+			if host == "" || of == host {
+				under++
+			}
+		}
+		if p != nil && (under >= p.Limit || p.Hold.After(now)) {
+			p.Wanted = true
+			return &TooFastError{Rule: "pace", Reason: c.sentence(host, p), Wait: max(p.Hold.Sub(now), 0)}
+		}
+	}
+	return nil
+}
+
+// sentence says which calls a pace holds back, and why.
+func (c Call) sentence(host string, p *Pace) string {
+	if host != "" {
+		host = " for " + model.Line(host, 100)
+	}
+	return "zone " + c.Zone + host + ": " + p.Reason
+}
+
+// reason is the sentence of the last change that concerns a call, empty without one.
+func (z *Zone) reason(c Call) (out string) {
+	var at time.Time
+	for _, host := range c.hosts() {
+		if p := z.Paces[host]; p != nil && p.Changed.After(at) {
+			at, out = p.Changed, c.sentence(host, p)
+		}
+	}
+	return out
+}
+
+// changes are the changes of the limits at which a call goes out, by host.
+func (z *Zone) changes(c Call) map[string]int {
+	out := map[string]int{}
+	for _, host := range c.hosts() {
+		if p := z.Paces[host]; p != nil {
+			out[host] = p.Change
+		}
+	}
+	return out
+}
+
+// judge takes what came of a call that went out at some changes.
+func (z *Zone) judge(c Call, sent map[string]int, a Answer, now time.Time) {
+	switch {
+	case a.ByService:
+		z.Refused = append(z.Refused, now)
+		zone := z.refuse("", c, sent[""], a, now, "the service")
+		if len(z.Refused) == refusedOften {
+			zone.set(zone.Limit/4, now, "the service answered 429 %d times within %d minutes, and is said to block an address at 25", refusedOften, int(Window.Minutes()))
+		}
+	case a.TooFast:
+		z.refuse(c.Host, c, sent[c.Host], a, now, "it")
+		if weak := z.weak(); len(weak) >= weakHosts {
+			for _, p := range weak {
+				p.Refused = false
+			}
+			z.refuse("", c, z.changes(c)[""], Answer{}, now, fmt.Sprintf("each of %d hosts", len(weak)))
+		}
+	case a.Good:
+		z.Good = now
+		for _, host := range c.hosts() {
+			if p := z.Paces[host]; p != nil {
+				p.good(sent[host], now, host != "" || len(z.Refused) < refusedOften)
+			}
+		}
+	}
+}
+
+// weak are the hosts that refused, and have not answered well for a window since.
+func (z *Zone) weak() (out []*Pace) {
+	for host, p := range z.Paces {
+		if host != "" && p.Refused {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// refuse gives a refusal to the pace of a host, or of the zone, which it begins.
+func (z *Zone) refuse(host string, c Call, change int, a Answer, now time.Time, by string) *Pace {
+	p := z.Paces[host]
+	if p != nil {
+		p.refuse(change, now, by, a.ByService)
+	} else { // at how many it was refused is not known
+		p = &Pace{Cap: c.Cap, Refused: true}
+		p.set(min(firstLimit, c.Cap*3/4), now, "%s said too fast", by)
+		if z.Paces == nil {
+			z.Paces = map[string]*Pace{}
+		}
+		if len(z.Paces) < mostHosts || host == "" {
+			z.Paces[host] = p
+		}
+	}
+	if until := now.Add(min(a.RetryAfter, Window)); until.After(p.Hold) {
+		p.Hold = until
+	}
+	return p
+}
