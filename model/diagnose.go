@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -334,11 +335,15 @@ func (f *facts) saidByStatus() bool {
 // pageEvidence is what the page shows that speaks for its verdict, and how its text was read.
 func (f *facts) pageEvidence() []Evidence {
 	var all []Evidence
+	charset := f.Charset
 	for _, m := range f.page.marks {
 		all = append(all, m.observed())
+		if strings.Contains(m.name, inLanguage) { // what it says depends on how it was read
+			charset = cmp.Or(charset, "utf-8")
+		}
 	}
-	if f.Charset != "" {
-		all = append(all, Evidence{Kind: "body", Text: "the text was read as " + f.Charset})
+	if charset != "" {
+		all = append(all, Evidence{Kind: "body", Text: "the text was read as " + charset})
 	}
 	return all
 }

@@ -348,10 +348,13 @@ func (s saying) about() string {
 		waiting: "it asks to wait in a queue", siteError: "it is an error page of the site",
 	}[s.verdict]
 	if name := languages[s.language]; name != "" {
-		about += ", in " + name
+		about += inLanguage + name
 	}
 	return about
 }
+
+// inLanguage stands before the name of a language in what a saying is evidence of.
+const inLanguage = ", in "
 
 // languages are those of phrases.tsv.
 var languages = map[string]string{
