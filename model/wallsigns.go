@@ -49,14 +49,7 @@ func literal(texts ...string) string {
 // decidingWords are the classes and ids that decide alone.
 func decidingWords() string {
 	words := slices.Sorted(maps.Keys(elementMarks))
-	words = slices.DeleteFunc(words, func(text string) bool { return elementMarks[text].strength != decides })
-	pattern := literal(words...)
-	for _, p := range elementPrefixes {
-		if p.strength == decides {
-			pattern += `|` + literal(p.text) + `[\w-]+`
-		}
-	}
-	return pattern
+	return literal(slices.DeleteFunc(words, func(text string) bool { return elementMarks[text].strength != decides })...)
 }
 
 // alternatives are the marks of a tag that decide alone; gap is what may stand between their parts.

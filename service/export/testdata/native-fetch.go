@@ -119,7 +119,7 @@ func problem(answer *http.Response, body []byte) string {
 // must have (--require) notices those, too.
 func wall(page string) string {
 	walls := []string{
-		`<[a-z][^<>]*\s(?:id|class)=(?:[^=<>]*[^\w<>-])?(anubis_challenge|baxia-punish|cf-browser-verification|cf-captcha-container|cf-challenge|cf-challenge-running|cf-im-under-attack|checkboxcaptcha|distilcaptchaform|px-captcha|sec-cpt-if|sec-if-cpt-container|waf_nc_block|anomaly-modal__[\w-]+)[^\w-]`,
+		`<[a-z][^<>]*\s(?:id|class)=(?:[^=<>]*[^\w<>-])?(anubis_challenge|baxia-punish|cf-browser-verification|cf-captcha-container|cf-challenge|cf-challenge-running|cf-im-under-attack|checkboxcaptcha|distilcaptchaform|px-captcha|sec-cpt-if|sec-if-cpt-container|waf_nc_block)[^\w-]`,
 		`<script\s[^<>]*(?:src|action)=[^<>\s]*(challenge-platform/[^<>]*/orchestrate/|captcha-delivery\.com/|captcha\.px-cdn\.net/|captcha\.px-cloud\.net/|/_sec/cp_challenge/|/\.safeline/|/\.within\.website/x/cmd/anubis/|/\.bunny-shield/assets/shield-challenge|/static/touch/js/mkdjump)`,
 		`<iframe\s[^<>]*(?:src|action)=[^<>\s]*(captcha-delivery\.com/|_incapsula_resource|/checkpoint/challenge/)`,
 		`<form\s[^<>]*(?:src|action)=[^<>\s]*(__cf_chl_|/_____tmd_____/|/\.well-known/sgcaptcha|/errors/validatecaptcha|/checkcaptcha)`,

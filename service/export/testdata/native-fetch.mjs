@@ -67,7 +67,7 @@ function problem(status, headers, body) {
 // the page must have (--require) notices those, too.
 function wall(page) {
   const walls = [
-    /<[a-z][^<>]*\s(?:id|class)=(?:[^=<>]*[^\w<>-])?(anubis_challenge|baxia-punish|cf-browser-verification|cf-captcha-container|cf-challenge|cf-challenge-running|cf-im-under-attack|checkboxcaptcha|distilcaptchaform|px-captcha|sec-cpt-if|sec-if-cpt-container|waf_nc_block|anomaly-modal__[\w-]+)[^\w-]/i,
+    /<[a-z][^<>]*\s(?:id|class)=(?:[^=<>]*[^\w<>-])?(anubis_challenge|baxia-punish|cf-browser-verification|cf-captcha-container|cf-challenge|cf-challenge-running|cf-im-under-attack|checkboxcaptcha|distilcaptchaform|px-captcha|sec-cpt-if|sec-if-cpt-container|waf_nc_block)[^\w-]/i,
     /<script\s[^<>]*(?:src|action)=[^<>\s]*(challenge-platform\/[^<>]*\/orchestrate\/|captcha-delivery\.com\/|captcha\.px-cdn\.net\/|captcha\.px-cloud\.net\/|\/_sec\/cp_challenge\/|\/\.safeline\/|\/\.within\.website\/x\/cmd\/anubis\/|\/\.bunny-shield\/assets\/shield-challenge|\/static\/touch\/js\/mkdjump)/i,
     /<iframe\s[^<>]*(?:src|action)=[^<>\s]*(captcha-delivery\.com\/|_incapsula_resource|\/checkpoint\/challenge\/)/i,
     /<form\s[^<>]*(?:src|action)=[^<>\s]*(__cf_chl_|\/_____tmd_____\/|\/\.well-known\/sgcaptcha|\/errors\/validatecaptcha|\/checkcaptcha)/i,

@@ -41,7 +41,7 @@ FAILURE = r"\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy
 # Signs that only walls have, and a TITLE above a WIDGET where there is no FIELD to fill in. zonedeck knows more signs, and
 # walls by what they say, which is not checked here: a field that the page must have (--require) notices those, too.
 WALLS = [
-    r"<[a-z][^<>]*\s(?:id|class)=(?:[^=<>]*[^\w<>-])?(anubis_challenge|baxia-punish|cf-browser-verification|cf-captcha-container|cf-challenge|cf-challenge-running|cf-im-under-attack|checkboxcaptcha|distilcaptchaform|px-captcha|sec-cpt-if|sec-if-cpt-container|waf_nc_block|anomaly-modal__[\w-]+)[^\w-]",
+    r"<[a-z][^<>]*\s(?:id|class)=(?:[^=<>]*[^\w<>-])?(anubis_challenge|baxia-punish|cf-browser-verification|cf-captcha-container|cf-challenge|cf-challenge-running|cf-im-under-attack|checkboxcaptcha|distilcaptchaform|px-captcha|sec-cpt-if|sec-if-cpt-container|waf_nc_block)[^\w-]",
     r"<script\s[^<>]*(?:src|action)=[^<>\s]*(challenge-platform/[^<>]*/orchestrate/|captcha-delivery\.com/|captcha\.px-cdn\.net/|captcha\.px-cloud\.net/|/_sec/cp_challenge/|/\.safeline/|/\.within\.website/x/cmd/anubis/|/\.bunny-shield/assets/shield-challenge|/static/touch/js/mkdjump)",
     r"<iframe\s[^<>]*(?:src|action)=[^<>\s]*(captcha-delivery\.com/|_incapsula_resource|/checkpoint/challenge/)",
     r"<form\s[^<>]*(?:src|action)=[^<>\s]*(__cf_chl_|/_____tmd_____/|/\.well-known/sgcaptcha|/errors/validatecaptcha|/checkcaptcha)",
