@@ -164,7 +164,7 @@ type ZonePassword struct {
 	Ref           string // the reference of the password
 	Fingerprint   string
 	Last4         string
-	ChangedBy     string // the key that changes the password
+	ChangedBy     string // the key that changes the password; empty where a person does
 }
 
 // PasswordOf and the name of a zone is the name of a zone's password in its records.
@@ -173,7 +173,14 @@ const PasswordOf = "password of zone "
 // PlanPassword plans the rotation of a zone's password, beginning now. See PlanRotation.
 func PlanPassword(z ZonePassword, users []RotationUser, now time.Time) RotationPlan {
 	k := model.Key{Name: PasswordOf + z.Zone, Secret: z.Ref, Fingerprint: z.Fingerprint, Last4: z.Last4}
-	p := PlanRotation(k, RotateByPassword, users, now)
+	method := RotateByPassword
+	if z.ChangedBy == "" {
+		method = RotateByRefresh
+	}
+	p := PlanRotation(k, method, users, now)
+	if i := p.find(StepRefresh, ""); i >= 0 {
+		p.Steps[i].Text = "regenerate the password in the zone's access details: that takes effect immediately"
+	}
 	p.Zone, p.Account, p.Profile, p.ChangedBy, p.OldName = z.Zone, z.Account, z.Profile, z.ChangedBy, ""
 	return p
 }
@@ -349,7 +356,7 @@ func (p RotationPlan) RecordNewValue(value Secret, held string) (RotationPlan, e
 // checkSteps refuses a record if the console cannot have written it.
 func checkSteps(p RotationPlan) error {
 	kinds := []RotationStepKind{StepDrain, StepCreate, StepRefresh, StepSet, StepTest, StepDelete, StepRefused, StepWatch}
-	if (p.Method == RotateByPassword) != (p.Zone != "") {
+	if (p.Method == RotateByPassword) != (p.Zone != "" && !p.ByHand()) {
 		return fmt.Errorf("method %q does not go with zone %q", p.Method, p.Zone)
 	}
 	last, finish := -1, slices.Index(kinds, StepDelete)

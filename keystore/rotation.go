@@ -191,6 +191,10 @@ func (p RotationPlan) Value() string {
 	return "value"
 }
 
+// ByHand reports whether a person regenerates the password of a zone, because no call that is known changes it. The old
+// one then ends at once (service.md 2.2, 3).
+func (p RotationPlan) ByHand() bool { return p.Zone != "" && p.Method == RotateByRefresh }
+
 // Over reports whether the rotation was finished or abandoned.
 func (p RotationPlan) Over() bool { return !p.Ended.IsZero() }
 

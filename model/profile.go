@@ -115,6 +115,11 @@ type Abilities interface {
 	ProductOf(dataset string) (Product, bool)
 }
 
+// LacksTestPage says what a profile without a test page needs, so that a call can show what the service accepts.
+func (p Profile) LacksTestPage() string {
+	return "the contract shows no test page: give profile " + p.Name + " a test_url, and the test_text that it shows"
+}
+
 // ProxyAddr is host:port of the proxy, or empty when the profile has none.
 func (p Profile) ProxyAddr() string {
 	if p.ProxyHost == "" {

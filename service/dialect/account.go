@@ -260,9 +260,6 @@ type passwordPaths struct{ add, remove string }
 // contract shows no such call.
 func (d Dialect) ChangesPasswords() bool { return d.passwords != passwordPaths{} }
 
-// WithPasswords names the dialects that know how a zone gets another password, quoted.
-func WithPasswords() string { return quoted(Dialect.ChangesPasswords) }
-
 // AddPassword is the call that lets a zone accept value besides its other passwords.
 func (d Dialect) AddPassword(zone, value string) PasswordCall {
 	return passwordCall(d.passwords.add, zone, value)

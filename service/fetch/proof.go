@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,7 +26,7 @@ func proofCall(p model.Profile) (model.FetchRequest, error) {
 	case i < 0:
 		return r, fmt.Errorf("profile %s names no zone of a proxy network or the unlocker", p.Name)
 	case r.URL == "":
-		return r, fmt.Errorf("the contract shows no test page: give profile %s a test_url, and the test_text that it shows", p.Name)
+		return r, errors.New(p.LacksTestPage())
 	}
 	r.Zone = p.Zones[i]
 	return r, nil

@@ -10,6 +10,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/radius"
 	"zonedeck/service/rotate"
@@ -18,6 +19,9 @@ import (
 // OfPassword is the rotation of a zone's password. key changes it; empty means the profile's key.
 func (Rotations) OfPassword(p model.Profile, z model.Zone, key string) RotationSubject {
 	w := &rotate.Password{Zone: z, Account: p.Account, Key: cmp.Or(key, p.Key)}
+	if d, err := dialect.Find(p.Dialect); err == nil && !d.ChangesPasswords() { // a person does
+		w.Key = ""
+	}
 	if p.Local {
 		w.Profile = p.Name
 	}
@@ -155,11 +159,11 @@ func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]ke
 				u.Reason = err.Error()
 			} else if other.Account != p.Account || other.BaseURL != p.BaseURL {
 				u.Reason = "its profile is of another account, which may not see the password"
-			} else if use.Unmeasured != "" {
-				u.Reason = use.Unmeasured
+			} else {
+				u.Reason = cmp.Or(use.Unmeasured, noLogin(other))
 			}
 		default:
-			u.Profile = p.Name
+			u.Profile, u.Reason = p.Name, cmp.Or(u.Reason, noLogin(p))
 		}
 		if u.Ref != "" {
 			if value, err := w.r.ks.cfg.Resolver.Resolve(ctx, u.Ref); err == nil && value.Fingerprint() != r.OldFingerprint {
@@ -169,4 +173,15 @@ func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]ke
 		out = append(out, u)
 	}
 	return out, nil
+}
+
+// noLogin is why no login shows whether a password is accepted; empty if one does.
+func noLogin(p model.Profile) string {
+	switch {
+	case p.ProxyHost == "":
+		return "profile " + p.Name + " has no proxy_host to log in at"
+	case p.Can.TestPage(p) == "":
+		return p.LacksTestPage()
+	}
+	return ""
 }

@@ -52,20 +52,19 @@ func (c *Changer) Refusal(p model.Profile, z model.Zone, k model.Key) error {
 		return err
 	}
 	ref, parseErr := keystore.ParseRef(z.Password)
+	calls := d.ChangesPasswords() // else a person regenerates it, and gives it to the rotation
 	switch readOnly := p.Refuse(changePasswords); {
 	case readOnly != nil:
 		return readOnly
-	case !d.ChangesPasswords():
-		return fmt.Errorf("the contract shows no call that changes a password; the dialect %s knows one", dialect.WithPasswords())
-	case p.BaseURL == "":
+	case calls && p.BaseURL == "":
 		return fmt.Errorf("profile %s has no base_url, and the password is changed by the API", p.Name)
 	case z.Password == "":
 		return fmt.Errorf("the profile has no password reference for zone %s: the new password would be lost", z.Name)
 	case parseErr != nil:
 		return parseErr
-	case !follows(z.Password) && !ref.Storable():
+	case calls && !follows(z.Password) && !ref.Storable():
 		return fmt.Errorf("%s: the console cannot write there, so the new password would be lost; refer to keyring:service/name or file:NAME instead", ref.Label())
-	case k.Name != "" && k.Level.ChangesPasswords() == model.PermNo:
+	case calls && k.Name != "" && k.Level.ChangesPasswords() == model.PermNo:
 		return fmt.Errorf("key %s is %s, which may not change a zone's password: ADMIN, OPS or LIMIT may (contract 5.3)", k.Name, k.Level)
 	}
 	return nil
@@ -76,6 +75,9 @@ func (c *Changer) Check(ctx context.Context, p model.Profile, z model.Zone, key 
 	k, _ := c.cfg.Source.Key(key)
 	if err := c.Refusal(p, z, k); err != nil {
 		return model.BadField("zone", "%w", err)
+	}
+	if d, err := dialect.Find(p.Dialect); err != nil || !d.ChangesPasswords() {
+		return err
 	}
 	_, _, err := exchange.KeyFor(ctx, c.cfg.Source, p, key)
 	return err

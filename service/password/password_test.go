@@ -85,15 +85,15 @@ func TestWhatCannotBeChangedIsRefused(t *testing.T) {
 		key    string
 		text   string
 	}{
-		"a variable":       {func(_ *model.Profile, z *model.Zone) { z.Password = "env:ZONE_PASSWORD" }, "etl-main", "cannot write there"},
-		"a command":        {func(_ *model.Profile, z *model.Zone) { z.Password = "cmd:pass show zone" }, "etl-main", "cannot write there"},
-		"another kind":     {func(_ *model.Profile, z *model.Zone) { z.Password = "nowhere:x" }, "etl-main", "not a secret reference"},
-		"no reference":     {func(p *model.Profile, z *model.Zone) { z.Password, p.Zones = "", nil }, "etl-main", "no password reference"},
-		"another dialect":  {func(p *model.Profile, _ *model.Zone) { p.Dialect = "documented" }, "etl-main", `the dialect "brightdata" knows one`},
-		"a read-only one":  {func(p *model.Profile, _ *model.Zone) { p.ReadOnly = true }, "etl-main", "is read-only: it does not change passwords"},
-		"no API":           {func(p *model.Profile, _ *model.Zone) { p.BaseURL = "" }, "etl-main", "no base_url"},
-		"a level too low":  {func(*model.Profile, *model.Zone) {}, "batch-user", "USER, which may not change"},
-		"a key of nowhere": {func(*model.Profile, *model.Zone) {}, "nobody", "not in the key inventory"},
+		"a variable":            {func(_ *model.Profile, z *model.Zone) { z.Password = "env:ZONE_PASSWORD" }, "etl-main", "cannot write there"},
+		"a command":             {func(_ *model.Profile, z *model.Zone) { z.Password = "cmd:pass show zone" }, "etl-main", "cannot write there"},
+		"another kind":          {func(_ *model.Profile, z *model.Zone) { z.Password = "nowhere:x" }, "etl-main", "not a secret reference"},
+		"no reference":          {func(p *model.Profile, z *model.Zone) { z.Password, p.Zones = "", nil }, "etl-main", "no password reference"},
+		"no reference, by hand": {func(p *model.Profile, z *model.Zone) { p.Dialect, z.Password = "documented", "" }, "", "no password reference"},
+		"a read-only one":       {func(p *model.Profile, _ *model.Zone) { p.ReadOnly = true }, "etl-main", "is read-only: it does not change passwords"},
+		"no API":                {func(p *model.Profile, _ *model.Zone) { p.BaseURL = "" }, "etl-main", "no base_url"},
+		"a level too low":       {func(*model.Profile, *model.Zone) {}, "batch-user", "USER, which may not change"},
+		"a key of nowhere":      {func(*model.Profile, *model.Zone) {}, "nobody", "not in the key inventory"},
 	} {
 		p, z := r.p, r.zone("isp_demo")
 		tc.change(&p, &z)
@@ -102,6 +102,10 @@ func TestWhatCannotBeChangedIsRefused(t *testing.T) {
 		}
 	}
 	noerr.Want(t, New(r.cfg).Check(t.Context(), r.p, r.zone("isp_demo"), "etl-main"))
+	// Where no call is known a person changes it: no key is needed, and the place may be a person's to write.
+	p, z := r.p, r.zone("isp_demo")
+	p.Dialect, p.BaseURL, z.Password = "documented", "", "env:ZONE_PASSWORD"
+	noerr.Want(t, New(r.cfg).Check(t.Context(), p, z, ""))
 }
 
 // A read-only profile sends no change, whoever asks for it and without a Check before.

@@ -14,8 +14,12 @@ import (
 // askForValue tells a person what to do in the account settings.
 func (r *run) askForValue(ctx context.Context, n int) error {
 	words := fmt.Sprintf("in the account settings, create a key of the same level as %s, with an expiry, and give its value here", r.plan.Key)
-	if r.plan.Method == keystore.RotateByRefresh {
+	if r.plan.ByHand() {
+		words = fmt.Sprintf("in the access details of zone %s, regenerate the password and give the new one here at once: it takes effect immediately (contract 2.2)", r.plan.Zone)
+	} else if r.plan.Method == keystore.RotateByRefresh {
 		words = fmt.Sprintf("in the account settings, refresh %s and give the new value here at once: the old one is invalid from that moment", r.plan.Key)
+	}
+	if r.plan.Method == keystore.RotateByRefresh {
 		if err := r.lastOld(ctx); err != nil {
 			return err
 		}
@@ -32,11 +36,11 @@ func (r *run) unproved(why string, value keystore.Secret) *StopError {
 	words := step.Text
 	switch step.Kind {
 	case keystore.StepCreate, keystore.StepRefresh:
-		words = fmt.Sprintf("make a call of your own with the value that was given (••••%s) and see it accepted, or give another value", value.Last4())
+		words = fmt.Sprintf("make a %s of your own with the %s that was given (••••%s) and see it accepted, or give another one", r.call(), r.plan.Value(), value.Last4())
 	case keystore.StepDelete:
 		words = fmt.Sprintf("in the account settings, delete the old key of %s (••••%s)", r.plan.Key, r.plan.OldLast4)
 	case keystore.StepRefused:
-		words = fmt.Sprintf("make a call of your own with the old value (••••%s) and see it refused", r.plan.OldLast4)
+		words = fmt.Sprintf("make a %s of your own with the old %s (••••%s) and see it refused", r.call(), r.plan.Value(), r.plan.OldLast4)
 	}
 	stop := r.stop(r.at, "%s; then vouch for it. The console cannot measure it: %s", words, why)
 	stop.Value = r.createsValue(r.at)

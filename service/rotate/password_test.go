@@ -425,3 +425,39 @@ func TestALoginThatIsRefusedAfterwardsIsSeen(t *testing.T) {
 		t.Errorf("%v, over %v", err, plan.Over())
 	}
 }
+
+// Where no call changes a password, a person regenerates it and gives it: the old one has ended, and is seen refused.
+func TestAPasswordThatAPersonRegeneratesIsSeenInPlace(t *testing.T) {
+	p := newPlace(t, start(t), "regenerated").withPassword(t)
+	c := p.config()
+	c.Settings = nil
+	e, subject := c.engine(), p.password()
+	subject.Password.Key = ""
+	plan := noerr.Try(e.Begin(t.Context(), subject)).Must(t)
+	var stop *rotate.StopError
+	if plan, err := e.Run(t.Context(), plan.ID, "", nil); !errors.As(err, &stop) || !stop.Value || stop.Vouch || plan.LastOld.IsZero() ||
+		!strings.HasPrefix(stop.Advice, "in the access details of zone isp_demo, regenerate the password and give the new one here at once") {
+		t.Fatalf("%v, %+v", err, plan)
+	}
+	noerr.Must(t, noerr.From(e.Give(t.Context(), plan.ID, keystore.NewSecret("mistyped-password-1"), "")))
+	if _, err := e.Run(t.Context(), plan.ID, "", nil); !errors.As(err, &stop) || !strings.Contains(stop.Advice, "does not accept the value that was given (••••rd-1)") {
+		t.Fatal(err)
+	}
+	value, by := keystore.NewSecret("regenerated-password-0123456789"), keystore.RotationPlan{Zone: "isp_demo", ChangedBy: p.Key.Name}
+	noerr.Must(t, errors.Join(c.Passwords.Add(t.Context(), by, value), c.Passwords.Remove(t.Context(), by, keystore.NewSecret(p.old()))))
+	noerr.Must(t, noerr.From(e.Give(t.Context(), plan.ID, value, "")))
+	plan = noerr.Try(e.Run(t.Context(), plan.ID, "", nil)).Must(t)
+	p.wantPasswordDone(t, plan)
+	if report := rotate.Report(plan); !strings.Contains(report, "By regeneration in the access details of the zone, begun") || !strings.Contains(report, "no value worked everywhere for") {
+		t.Error(report)
+	}
+	again := noerr.Try(e.Begin(t.Context(), subject)).Must(t)
+	r := e.Resume(again)
+	if words := "password of zone isp_demo: what was regenerated at the service stays, and references keep what they give now."; r.Abandoning() != words || !r.WorkedByPerson() {
+		t.Errorf("giving up: %s", r.Abandoning())
+	}
+	if again, err := e.Abandon(t.Context(), again.ID); err != nil || again.Undone || !again.Abandoned {
+		t.Errorf("%+v, %v", again, err)
+	}
+	p.logsIn(t, value.Reveal(), true)
+}

@@ -15,7 +15,9 @@ import (
 func Report(p keystore.RotationPlan) string {
 	var b strings.Builder
 	by := string(p.Method)
-	if p.Zone != "" {
+	if p.ByHand() {
+		by = "regeneration in the access details of the zone"
+	} else if p.Zone != "" {
 		by = "an " + by + ", through key " + cell(p.ChangedBy)
 	}
 	fmt.Fprintf(&b, "# Rotation of %s\n\n", cell(p.Named()))
@@ -94,6 +96,8 @@ func Leftovers(p keystore.RotationPlan) string {
 	removed, _ := p.Step(keystore.StepDelete, "")
 	set := slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return s.Kind == keystore.StepSet && s.Done })
 	switch {
+	case p.ByHand():
+		return "what was regenerated at the service stays, and references keep what they give now"
 	case p.Undone:
 		return "the new password was taken back, and the old one stays"
 	case removed.Done:

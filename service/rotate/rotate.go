@@ -270,7 +270,7 @@ func (e *Engine) Vouch(ctx context.Context, id string, step keystore.RotationSte
 // removed. A new password that no reference gives yet is taken back, unless a held value is lost.
 func (e *Engine) Abandon(ctx context.Context, id string) (keystore.RotationPlan, error) {
 	return e.work(id, func(r *run) error {
-		if r.plan.Undone || r.plan.Zone != "" && r.nothingSet() && !r.heldLost(ctx) {
+		if r.plan.Undone || r.plan.Zone != "" && !r.plan.ByHand() && r.nothingSet() && !r.heldLost(ctx) {
 			return r.undo(ctx)
 		}
 		if err := r.release(ctx, true); err != nil {
@@ -479,7 +479,7 @@ func (r *run) step(ctx context.Context, n int) error {
 	case keystore.StepWatch:
 		proof, err = r.watch(ctx, n)
 	}
-	if stop := (*StopError)(nil); err != nil && r.plan.Zone != "" && r.plan.Steps[n].Kind == keystore.StepSet && r.nothingSet() && !errors.As(err, &stop) {
+	if stop := (*StopError)(nil); err != nil && r.plan.Zone != "" && !r.plan.ByHand() && r.plan.Steps[n].Kind == keystore.StepSet && r.nothingSet() && !errors.As(err, &stop) {
 		err = r.takeBack(ctx, err)
 	}
 	if err != nil {

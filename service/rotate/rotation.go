@@ -72,7 +72,7 @@ func (r Rotation) Begun() bool { return r.subject == nil }
 
 // WorkedByPerson reports whether a person works the account settings, because the console cannot.
 func (r Rotation) WorkedByPerson() bool {
-	return r.Plan.Zone == "" && r.e.c.Accounts.Settings(r.Plan) == nil
+	return r.Plan.ByHand() || r.Plan.Zone == "" && r.e.c.Accounts.Settings(r.Plan) == nil
 }
 
 // Step is the next step; false if the rotation is over.
@@ -276,7 +276,7 @@ func (r Rotation) Leftovers() string { return Leftovers(r.Plan) }
 // Abandoning says what giving up would mean.
 func (r Rotation) Abandoning() string {
 	switch name := line(r.Plan.Key); {
-	case r.Plan.Zone != "" && r.Plan.DeletedSeq != 0:
+	case r.Plan.Zone != "" && (r.Plan.DeletedSeq != 0 || r.Plan.ByHand()):
 		return name + ": " + r.Leftovers() + "."
 	case r.Plan.Zone != "":
 		return name + ": a new one that no reference gives yet is removed again. Once a reference gives it both stay valid, and references keep what they give now."

@@ -204,7 +204,8 @@ func TestWhatIsAskedFollowsFromTheRecord(t *testing.T) {
 	key := func(method keystore.RotationMethod) keystore.RotationPlan {
 		return keystore.PlanRotation(p.Key, method, users, time.Now())
 	}
-	zone := keystore.PlanPassword(keystore.ZonePassword{Zone: "isp", Ref: "file:isp"}, nil, time.Now())
+	zone := keystore.PlanPassword(keystore.ZonePassword{Zone: "isp", Ref: "file:isp", ChangedBy: "ops"}, nil, time.Now())
+	regenerated := keystore.PlanPassword(keystore.ZonePassword{Zone: "isp", Ref: "file:isp"}, nil, time.Now())
 	for name, c := range map[string]struct {
 		setup  setup
 		plan   keystore.RotationPlan
@@ -219,6 +220,7 @@ func TestWhatIsAskedFollowsFromTheRecord(t *testing.T) {
 		"the end of a password":          {byHand, zone, keystore.StepDelete, nil, []ask.Kind{ask.EndsValue}, "is removed. Every user above"},
 		"a refresh, with a job before":   {settings, key(keystore.RotateByRefresh), keystore.StepDrain, nil, []ask.Kind{ask.EndsValue}, "These stand still until you have written them: .env."},
 		"a refresh that was done":        {settings, key(keystore.RotateByRefresh), keystore.StepRefresh, func(r *rotate.Rotation) { r.Plan.NewFingerprint = "0123456789abcdef" }, nil, ""},
+		"a password by hand":             {settings, regenerated, keystore.StepRefresh, nil, nil, ""},
 		"a refresh by hand":              {byHand, key(keystore.RotateByRefresh), keystore.StepRefresh, nil, nil, ""},
 		"a job before a new key":         {settings, key(keystore.RotateByNewKey), keystore.StepDrain, nil, nil, ""},
 		"a value that was not accepted":  {byHand, key(keystore.RotateByNewKey), keystore.StepCreate, func(r *rotate.Rotation) { r.Plan.NewHeld = "file:held" }, []ask.Kind{ask.NewValue}, "has not accepted"},

@@ -90,7 +90,7 @@ func (r *run) key() model.Key {
 
 // create makes the new value, holds it and makes a call with it.
 func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
-	if r.plan.Zone != "" {
+	if r.plan.Zone != "" && !r.plan.ByHand() {
 		return r.addPassword(ctx)
 	}
 	if err := r.holdOld(ctx); err != nil {
@@ -116,6 +116,10 @@ func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
 	}
 	if err := r.firstNew(ctx); err != nil {
 		return proof, err
+	}
+	if r.plan.Zone != "" { // a password has no level
+		proof.Note += ", ••••" + value.Last4()
+		return proof, nil
 	}
 	level, err := r.seeLevel(ctx, n, proof, value)
 	if err != nil {
@@ -424,11 +428,11 @@ func (r *run) acceptedAs(ctx context.Context, k model.Key, u keystore.RotationUs
 	if u.Name == "" {
 		u, _ = r.plan.Home()
 	}
-	if r.plan.Zone != "" {
-		return r.c.Passwords.Login(ctx, r.plan, u, r.login(value, true))
-	}
 	if why := r.plan.Unproved(); why != "" && r.c.rehearsed == "" {
 		return keystore.Proof{}, r.unproved(why, value)
+	}
+	if r.plan.Zone != "" {
+		return r.c.Passwords.Login(ctx, r.plan, u, r.login(value, true))
 	}
 	res, err := r.c.Prover.Prove(ctx, Call{u, k, value, r.proves()})
 	if err != nil {

@@ -245,7 +245,11 @@ func (t *task) teller(p keystore.RotationPlan) func(keys.Rotation) {
 		}
 		for ; told < len(now.Steps) && now.Steps[told].Done; told++ {
 			s := now.Steps[told]
-			t.app.say("zonedeck: %s: %s", s.Name(), s.Proof())
+			how := ""
+			if s.By == keystore.Vouched {
+				how = s.By.Label() + ": "
+			}
+			t.app.say("zonedeck: %s: %s%s", s.Name(), how, s.Proof())
 		}
 	}
 }

@@ -21,6 +21,7 @@ type passwordFlags struct {
 	Rotate  bool     `flag:"rotate" help:"rotate the password, or go on with its rotation"`
 	Again   bool     `flag:"again" help:"without a terminal: rotate the password once more though its last rotation is done"`
 	Pipe    string   `flag:"pipe" help:"when a person has to put the new password somewhere, give it to this command on its standard input instead, then check again"`
+	Value   string   `flag:"value" help:"reference (env:, cmd:, keyring:, file:) to the new password that the zone's access details showed, where no call changes it"`
 	Vouch   []string `flag:"vouch" help:"vouch for the step of this name (repeatable)"`
 	Scan    []string `flag:"scan" help:"search this folder too for files that hold the password (repeatable)"`
 	Report  bool     `flag:"report" help:"only print the record of the password's newest rotation, as Markdown or --json"`
@@ -36,8 +37,10 @@ func (a *app) proxyPasswordCommand() *cobra.Command {
 		use:   "password --zone Z",
 		short: "Show what uses a zone's proxy password, and replace it with --rotate",
 		long: `Says what uses a zone's proxy password, what stops when it is replaced, and
-whether it can be replaced: the profile's dialect must know the calls, and the
+whether it can be replaced: where the profile's dialect knows the calls, the
 reference must be a keyring: or file: one, so that the new password is not lost.
+Where it knows none, you regenerate the password in the zone's access details,
+and --value gives it.
 
 The references of the account's profiles are read and their values compared,
 because a rotation sets all references with the same value. cmd: references are
@@ -121,13 +124,13 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 	now := view.NewRotation(r, err)
 	out.ID, out.Steps, out.Next, out.Renewed = now.ID, now.Steps, now.Next, r.ID != "" && !r.Undone && r.HasTakenOver()
 	refused, _ := r.Step(keystore.StepRefused, "")
-	out.OldRefused = refused.Done
+	out.OldRefused = refused.Done && refused.By == keystore.Measured
 	err = passwordError(ctx, r, err)
 	if f.JSON {
 		return passwordPrinted(out).withError(err)
 	}
 	if err == nil {
-		t.app.say("zonedeck: zone %s has a new password behind %s; the old one is refused", z.Name, out.Reference)
+		t.app.say("zonedeck: zone %s has a new password behind %s; the old one is refused (%s)", z.Name, out.Reference, refused.By.Label())
 	}
 	return printed{}, err
 }
@@ -135,7 +138,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 // goOnWithPassword begins the rotation of a zone's password, or goes on with the one under way, until
 // it needs a person.
 func (t *task) goOnWithPassword(ctx context.Context, p model.Profile, z model.Zone, f passwordFlags) (keystore.RotationPlan, error) {
-	rotations, flags := t.Rotations(t.scanned(f.Scan)), rotateFlags{Vouch: f.Vouch, Pipe: f.Pipe, Again: f.Again}
+	rotations, flags := t.Rotations(t.scanned(f.Scan)), rotateFlags{Value: f.Value, Vouch: f.Vouch, Pipe: f.Pipe, Again: f.Again}
 	r, err := t.rotation(ctx, rotations, rotations.OfPassword(p, z, f.Key), flags)
 	switch {
 	case err != nil:
