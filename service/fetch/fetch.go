@@ -267,7 +267,7 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 			kind = "timing"
 		}
 		if f.pace = turn.End(ctx, answer); f.pace != "" {
-			d.Evidence = append(d.Evidence, model.Evidence{Kind: kind, Text: f.pace})
+			d.Evidence = slices.Insert(d.Evidence, 0, model.Evidence{Kind: kind, Text: f.pace})
 		}
 	}()
 	f.begun = now.N

@@ -69,7 +69,7 @@ func TestAServiceThatRefusesAboveANumberOfCallsIsNotRefusedForLong(t *testing.T)
 		if n := refused.Load(); n < processes-most || n > processes-most+2 {
 			t.Errorf("%d were refused", n)
 		}
-		if e := last.Diagnosis.Evidence; last.Pace == "" || e[len(e)-1] != (model.Evidence{Kind: "note", Text: last.Pace}) {
+		if e := last.Diagnosis.Evidence; last.Pace == "" || e[0] != (model.Evidence{Kind: "note", Text: last.Pace}) {
 			t.Errorf("%q, evidence %+v", last.Pace, e)
 		}
 	})

@@ -56,11 +56,12 @@ type Engine struct {
 
 // installed is a rule with its counters. The rule itself never changes.
 type installed struct {
-	rule  Rule
-	added time.Time
-	off   atomic.Bool
-	calls atomic.Int64
-	hits  atomic.Int64
+	rule   Rule
+	added  time.Time
+	off    atomic.Bool
+	calls  atomic.Int64
+	hits   atomic.Int64
+	atOnce atomic.Int64 // matched calls, of a rule with Above
 }
 
 // New makes an engine without rules.
@@ -221,6 +222,15 @@ type Verdict struct {
 	Do Action
 	// Rules are the ids of the rules that hit, in their order.
 	Rules []string
+	// counted are the rules that count the call as long as it lasts.
+	counted []*installed
+}
+
+// end says that the call is over.
+func (v Verdict) end() {
+	for _, h := range v.counted {
+		h.atOnce.Add(-1)
+	}
 }
 
 // Decide applies every rule to a call, and counts it.
@@ -239,6 +249,12 @@ func (e *Engine) Decide(c Call) Verdict {
 		n := h.calls.Add(1)
 		if !r.When.hits(n) {
 			continue
+		}
+		if r.When.Above > 0 {
+			v.counted = append(v.counted, h)
+			if h.atOnce.Add(1) <= r.When.Above {
+				continue
+			}
 		}
 		waits := r.Do.Kind == Latency || r.Do.Kind == Late
 		if !waits && v.Do.Kind != "" {

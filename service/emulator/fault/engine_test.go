@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +76,26 @@ func TestWhichCallsAreHit(t *testing.T) {
 		e, _ := engine(t, 1, "point = 'api'\naction = 'drop'\n"+when)
 		if got := hit(e, Call{Point: API}, 10); !slices.Equal(got, want) {
 			t.Errorf("%q hit the calls %v, want %v", when, got, want)
+		}
+	}
+}
+
+func TestACallIsHitAboveSoManyAtOnce(t *testing.T) {
+	e, _ := engine(t, 1, "point = 'api'\naction = 'too_fast'\nabove = 2")
+	var inside [][]string
+	h := Web{Engine: e, Point: API, Call: func(*http.Request) Call { return Call{} }}
+	var chain http.Handler
+	chain = h.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		w := httptest.NewRecorder()
+		chain.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", http.NoBody)) // within the call before
+		inside = append(inside, []string{strconv.Itoa(w.Code), w.Header().Get(header)})
+	}))
+	for range 2 {
+		inside = nil
+		w := httptest.NewRecorder()
+		chain.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", http.NoBody))
+		if want := [][]string{{"429", "fault-1"}, {"200", ""}}; w.Code != http.StatusOK || !reflect.DeepEqual(inside, want) {
+			t.Errorf("%d, within it %q", w.Code, inside)
 		}
 	}
 }
@@ -265,8 +289,9 @@ func TestAMistakeInARuleIsNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                 "the fault has no point; expected point = one of api, proxy, target, webhook, job",
 		`{"point":"moon"}`: `"moon" is not a known point`,
-		`{"point":"webhook","action":"never","zone":"z"}`:                                             "the point webhook does not know the zone of a call; expected one of host, path",
-		`{"point":"api","action":"captcha"}`:                                                          `"captcha" is not an action of the api; expected one of latency, status`,
+		`{"point":"webhook","action":"never","zone":"z"}`: "the point webhook does not know the zone of a call; expected one of host, path",
+		`{"point":"api","action":"captcha"}`:              `"captcha" is not an action of the api; expected one of latency, status`,
+		`{"point":"target","action":"drop","above":1}`:    `above counts calls at once, which is known at api and proxy; expected point = api or proxy`,
 		`{"point":"api"}`:                                                                             `"" is not an action of the api`,
 		`{"point":"api","action":"latency"}`:                                                          "the action latency has no delay",
 		`{"point":"api","action":"status"}`:                                                           "the action status has no status",

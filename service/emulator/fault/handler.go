@@ -57,7 +57,9 @@ func (w Web) Handler(next http.Handler) http.Handler {
 		}
 		c := w.Call(r)
 		c.Point = w.Point
-		w.serve(rw, r, w.Engine.Decide(c), next)
+		v := w.Engine.Decide(c)
+		defer v.end()
+		w.serve(rw, r, v, next)
 	})
 }
 

@@ -132,6 +132,8 @@ type When struct {
 	From  int64 `json:"from,omitzero"`
 	Until int64 `json:"until,omitzero"`
 	Every int64 `json:"every,omitzero"`
+	// Above hits only a call that is one more than so many at once.
+	Above int64 `json:"above,omitzero"`
 	// Times bounds how often the rule hits.
 	Times int64 `json:"times,omitzero"`
 	// Probability of a hit, 0 to 1; 0 is always.
@@ -266,12 +268,13 @@ func (w *When) active(added, now time.Time) bool {
 //	host = "lab.test"           # also zone, product, path, method; "*" is any text
 //	action = "latency"
 //	delay = "300ms"             # or {lower = "100ms", upper = "2s"}, or {median = "300ms", sigma = 0.5}
-//	from = 10                   # also nth, until, every, times, probability, at, in, for
+//	from = 10                   # also nth, until, every, above, times, probability, at, in, for
 func Parse(t *document.Table) Rule {
 	r := Rule{ID: t.Text("id"), Off: t.Bool("off")}
 	t.FailIf(len(r.ID) > maxText || strings.ContainsAny(r.ID, "/?#% \t\r\n"), "id", fmt.Sprintf("%s cannot name a rule", document.Quote(r.ID)), "a word without spaces and slashes")
 	r.Match = parseMatch(t)
 	r.When = parseWhen(t)
+	t.FailIf(r.When.Above > 0 && r.Match.Point != API && r.Match.Point != Proxy, "above", "above counts calls at once, which is known at api and proxy", "point = api or proxy")
 	r.Do = parseAction(t, r.Match.Point)
 	t.Done()
 	return r
@@ -309,7 +312,7 @@ func parseMatch(t *document.Table) Match {
 func parseWhen(t *document.Table) When {
 	w := When{
 		Nth: t.Int("nth", 1, maxTimes), From: t.Int("from", 1, maxTimes), Until: t.Int("until", 1, maxTimes),
-		Every: t.Int("every", 1, maxTimes), Times: t.Int("times", 1, maxTimes), Probability: t.Float("probability", 0, 1),
+		Every: t.Int("every", 1, maxTimes), Above: t.Int("above", 1, maxTimes), Times: t.Int("times", 1, maxTimes), Probability: t.Float("probability", 0, 1),
 		At: t.Time("at"), In: t.Duration("in", maxPeriod), For: t.Duration("for", maxPeriod),
 	}
 	switch {
