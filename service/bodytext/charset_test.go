@@ -120,6 +120,15 @@ func FuzzDetect(f *testing.F) {
 	f.Add("text/html; charset=gbk", []byte("<p>\xb7\xc3"))
 	f.Add("", []byte("<meta charset=utf-16>"))
 	f.Add("application/xml", []byte(`<?xml version="1.0" encoding="utf-7"?>`))
+	for _, family := range []string{
+		"gbk", "gb18030", "big5", "shift_jis", "euc-jp", "iso-2022-jp", "euc-kr", "utf-16le", "utf-16be", "koi8-r",
+		"windows-1250", "windows-1251", "windows-1252", "windows-1255", "windows-1256", "iso-8859-1", "iso-8859-2", "iso-8859-6", "iso-8859-8", "iso-8859-15",
+	} {
+		f.Add("text/html; charset="+family, []byte("<p>\xb7\xc3\x82\xa0\x1b$B0!\xd8\x00 caf\xe9"))
+	}
+	f.Add("", []byte("\xff\xfe<\x00p\x00>\x00"))
+	f.Add("", []byte("\xfe\xff\x00<\x00p\xd8"))
+	f.Add("", []byte("\xef\xbb\xbf<p>"))
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		c := Detect(kind, body)
 		if c.Unreadable != "" && c.enc != nil {

@@ -169,6 +169,13 @@ func FuzzReader(f *testing.F) {
 		f.Add([]byte(coded(f, "<p>The page came.</p>", coding)), strings.Replace(coding, "raw", "deflate", 1))
 	}
 	f.Add([]byte(coded(f, "x", "br", "gzip")), "br, gzip")
+	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
+		whole := coded(f, strings.Repeat("<p>The page came.</p>", 100), coding)
+		f.Add([]byte(whole[:len(whole)/2]), coding)                  // cut
+		f.Add([]byte(whole+whole), coding)                           // two in a row
+		f.Add([]byte(coded(f, whole, "gzip")), coding+", gzip")      // one in another
+		f.Add([]byte(strings.Repeat("\x00", 50)+whole), "x-"+coding) // of something else
+	}
 	f.Fuzz(func(t *testing.T, body []byte, header string) {
 		got, err := io.ReadAll(Reader(io.NopCloser(bytes.NewReader(body)), headed(header)))
 		var coded *CodingError
