@@ -23,6 +23,7 @@ var signShapes = map[string]func(text string) model.Outcome{
 	"text of a queue":  markup("<title>Waiting room</title><p>%s</p>"),
 	"text by a widget": markup(`<p>%s</p><div class="g-recaptcha" data-sitekey="6Lc"></div>`),
 	"text of a no":     markup("<title>Access denied</title><p>%s</p>"),
+	"text by a field":  markup(`<title>One moment, please</title><p>%s</p><img src="/c.png"><input name="a">`),
 	"text of a limit":  markup("<title>Too many requests</title><p>%s</p>"),
 	"title of a check": markup("<title>%s</title><p>Bestätigen Sie, dass Sie kein Roboter sind.</p>"),
 	"title of a queue": markup("<title>%s</title><p>You are now in line.</p>"),
@@ -62,7 +63,7 @@ func called(shape, text string) string {
 	d := model.Diagnose(o)
 	seen := []string{}
 	for _, e := range d.Evidence {
-		if e.Kind == "body" || e.Kind == "header" {
+		if (e.Kind == "body" || e.Kind == "header") && !strings.HasPrefix(e.Text, "the text was read as ") {
 			seen = append(seen, e.Text)
 		}
 	}
