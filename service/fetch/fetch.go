@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"time"
 
@@ -74,6 +75,7 @@ type flight struct {
 	attempts []model.Attempt // that ended
 	begun    int             // attempts, the one under way included
 	pace     string          // FetchResult.Pace
+	inARow   int             // answers before that said too fast
 }
 
 // Fetch sends one fetch and returns its result: class, evidence, body. It retries
@@ -270,7 +272,7 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 			d.Evidence = slices.Insert(d.Evidence, 0, model.Evidence{Kind: kind, Text: f.pace})
 		}
 	}()
-	f.begun = now.N
+	f.begun, f.inARow = now.N, turn.InARow
 	f.on(Event{Phase: PhaseSending, Attempt: now})
 	actx, cancel := context.WithTimeoutCause(ctx, f.timeout, exchange.ErrTimeout)
 	defer cancel()
@@ -301,8 +303,11 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 
 // call is what the pace of zone and host counts.
 func (f *flight) call() pace.Call {
-	way := wayOf(f.p.Name, f.r)
-	return pace.Call{Profile: way.profile, Zone: way.zone, Host: way.host, Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency)}
+	host := ""
+	if u, err := url.Parse(f.r.URL); err == nil {
+		host = u.Host
+	}
+	return pace.Call{Profile: f.p.Name, Zone: string(f.r.Zone.Name), Host: host, Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency)}
 }
 
 // answerOf is what a verdict means for the pace.

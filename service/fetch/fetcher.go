@@ -71,7 +71,6 @@ type Config struct {
 // Fetcher sends the fetches of one profile.
 type Fetcher struct {
 	cfg   Config
-	fast  streaks
 	stops stops
 	spent *meter // of this and of its provers of keys
 }
@@ -113,7 +112,7 @@ func New(c Config) *Fetcher {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Fetcher{cfg: c, fast: streaks{now: c.Now}, spent: &meter{}}
+	return &Fetcher{cfg: c, spent: &meter{}}
 }
 
 // newID makes an identifier that sorts by time: the prefix, milliseconds in

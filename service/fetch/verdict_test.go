@@ -2,14 +2,13 @@ package fetch
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"zonedeck/internal/noerr"
@@ -62,48 +61,15 @@ func TestRulesSeeTheURLThatASavedAnswerIsSaidToBeOf(t *testing.T) {
 	}
 }
 
-// Answers of 429 in a row are counted for a zone and a host, until another answer comes or
-// the breaker's window has passed.
-func TestAnswersThatSayTooFastAreCountedForAZoneAndAHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fast := streaks{now: time.Now}
-		a, b := throttleKey{"p", "z1", "shop.example"}, throttleKey{"p", "z2", "shop.example"}
-		see := func(w throttleKey, want int) {
-			t.Helper()
-			if n := fast.before(w); n != want {
-				t.Fatalf("%v: %d before, want %d", w, n, want)
-			}
-		}
-		fast.note(a, true, true)
-		fast.note(a, true, true)
-		see(a, 2)
-		see(b, 0)
-		fast.note(a, false, false) // no answer came
-		see(a, 2)
-		fast.note(b, true, true)
-		fast.note(a, false, true)
-		see(a, 0)
-		see(b, 1)
-		time.Sleep(pace.Window) //nolint:forbidigo // the clock of the bubble
-		see(b, 1)
-		time.Sleep(time.Second) //nolint:forbidigo // the clock of the bubble
-		see(b, 0)
-		for i := range 3 * maxWays {
-			fast.note(throttleKey{host: fmt.Sprint(i)}, true, true)
-		}
-		if len(fast.byWay) > maxWays {
-			t.Errorf("%d are remembered", len(fast.byWay))
-		}
-	})
-}
-
 func TestTheSecondAnswerOf429InARowOffersALongerPause(t *testing.T) {
 	status := http.StatusTooManyRequests
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, "x")
 	})
-	ft := newFetcher(t, p)
+	ft := newFetcher(t, p, func(c *Config) {
+		c.Pace = &pace.Limiter{Store: pace.Files{Dir: t.TempDir()}, Clock: bubble{}, Log: slog.New(slog.DiscardHandler)}
+	})
 	ask := func(url string) model.Diagnosis {
 		t.Helper()
 		r := servicetest.Ask(p, "unlocker1")

@@ -30,6 +30,8 @@ type Clock interface{ Now() time.Time }
 
 // Turn is a call that may be sent.
 type Turn struct {
+	// InARow counts the answers before it, to calls of its zone to its host, that said too fast with no good one since.
+	InARow  int
 	limiter *Limiter
 	call    Call
 	sign    *textfile.Sign // nil where nothing is remembered of its zone
@@ -75,6 +77,7 @@ func (t *Turn) try(ctx context.Context) (blocked *TooFastError) {
 		if blocked = z.blocked(t.call, now); blocked != nil || z.blank() {
 			return
 		}
+		t.InARow = z.Rows[t.call.Host]
 		if sign, err := t.limiter.Store.Sign(); err == nil { // without one it goes, and is not counted
 			t.sign, t.sent, z.Touched = sign, z.changes(t.call), now
 			if z.Places == nil {

@@ -13,6 +13,7 @@ import (
 type Zone struct {
 	Paces   map[string]*Pace  // of hosts, and of the zone itself by ""
 	Places  map[string]string // the hosts of the calls in flight, by their signs of life
+	Rows    map[string]int    // answers in a row that said too fast, by host
 	Refused []time.Time       // by the service
 	Good    time.Time         // the last good answer
 	Touched time.Time
@@ -119,6 +120,12 @@ func (z *Zone) changes(c Call) map[string]int {
 
 // judge takes what came of a call that went out at some changes.
 func (z *Zone) judge(c Call, sent map[string]int, a Answer, now time.Time) {
+	if a.TooFast {
+		if z.Rows == nil || len(z.Rows) >= mostHosts {
+			z.Rows = map[string]int{}
+		}
+		z.Rows[c.Host]++
+	}
 	switch {
 	case a.ByService:
 		z.Refused = append(z.Refused, now)
@@ -136,6 +143,7 @@ func (z *Zone) judge(c Call, sent map[string]int, a Answer, now time.Time) {
 		}
 	case a.Good:
 		z.Good = now
+		delete(z.Rows, c.Host)
 		for _, host := range c.hosts() {
 			if p := z.Paces[host]; p != nil {
 				p.good(sent[host], now, host != "" || len(z.Refused) < refusedOften)

@@ -300,6 +300,29 @@ func TestTheHostsOfAZoneAreBounded(t *testing.T) {
 	}
 }
 
+func TestAnswersThatSayTooFastAreCountedForAHostUntilAGoodOne(t *testing.T) {
+	p := play()
+	p.answered(2, byTarget)
+	p.c.Host = "news.example"
+	p.answered(1, byService)
+	p.c.Host = "shop.example"
+	p.answered(1, Answer{}) // no answer came
+	if p.Rows["shop.example"] != 2 || p.Rows["news.example"] != 1 {
+		t.Errorf("%v", p.Rows)
+	}
+	p.answered(1, Answer{Good: true})
+	if p.Rows["shop.example"] != 0 || p.Rows["news.example"] != 1 {
+		t.Errorf("after a good one %v", p.Rows)
+	}
+	for i := range 2 * mostHosts {
+		p.c.Host = fmt.Sprint(i)
+		p.answered(1, byTarget)
+	}
+	if len(p.Rows) > mostHosts {
+		t.Errorf("%d hosts are counted", len(p.Rows))
+	}
+}
+
 func TestACallToNoHostConcernsTheZoneAlone(t *testing.T) {
 	if got := (Call{}).hosts(); !slices.Equal(got, []string{""}) {
 		t.Errorf("%q", got)
