@@ -108,6 +108,8 @@ type Abilities interface {
 	// AsksForJobs reports whether a job's state can be asked for, ShowsCosts whether an account shows what its zones cost.
 	AsksForJobs() bool
 	ShowsCosts() bool
+	// ChangesPasswords reports whether a call changes a zone's password; else a person does.
+	ChangesPasswords() bool
 	// Cancels and Previews report whether it is known how a job of a data set is cancelled and previewed. ProductOf is the
 	// product that has its own way to collect by that name.
 	Cancels(dataset string) bool

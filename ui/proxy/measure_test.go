@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
@@ -128,6 +129,13 @@ func TestAPasswordIsRotatedInKeys(t *testing.T) {
 			s.Expect("kit.RotatePassword {Zone:residential_demo Key:limit-lists}")
 		})
 	}
+	synctest.Test(t, func(t *testing.T) { // where no call changes it, no key is chosen
+		p := demoProfile()
+		p.Can = dialect.Abilities("documented")
+		s := start(t, &fakeProber{}, p, 80, 24)
+		s.Press("R")
+		s.Expect("kit.RotatePassword {Zone:residential_demo Key:}")
+	})
 	flow(t, &fakeProber{refusal: errors.New("the console cannot write there")}, 120, 40, func(s *uitest.Screen) {
 		s.Press("R")
 		s.Expect("the console cannot write there")

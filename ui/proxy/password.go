@@ -22,6 +22,9 @@ func (m *Model) whyNotRotate() string {
 
 // chooseKey asks for the key to change the password by; Keys then shows the rotation.
 func (m *Model) chooseKey() tea.Cmd {
+	if !m.profile.Can.ChangesPasswords() { // a person does
+		return kit.GotoTab(kit.Keys, kit.RotatePassword{Zone: string(m.zone().Name)})
+	}
 	var options []widget.Option
 	var first string
 	var level model.Level
