@@ -313,7 +313,7 @@ func (f *flight) call() pace.Call {
 // answerOf is what a verdict means for the pace.
 func answerOf(d model.Diagnosis, o model.Outcome) pace.Answer {
 	a := pace.Answer{TooFast: d.Class == model.ClassTooFast, ByService: d.ByService, RetryAfter: o.RetryAfter}
-	a.Good = !a.TooFast && d.Class != model.ClassCaptcha && d.Class != model.ClassTimeout && (o.ServiceStatus != 0 || o.TargetStatus != 0)
+	a.Good = !a.TooFast && d.Class != model.ClassCaptcha && d.Class != model.ClassTimeout && (d.OK() || o.TargetStatus != 0)
 	return a
 }
 

@@ -137,3 +137,23 @@ func TestWhoSaysTooFastIsWhoIsSpared(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyAnAnswerOfTheTargetOrAPageIsAGoodOne(t *testing.T) {
+	for name, tc := range map[string]struct {
+		class model.Class
+		o     model.Outcome
+		good  bool
+	}{
+		"a page whose status is not shown": {model.ClassOK, model.Outcome{ServiceStatus: 200}, true},
+		"the target's own 404":             {model.ClassOutside, model.Outcome{ServiceStatus: 200, TargetStatus: 404}, true},
+		"a refusal by the service":         {model.ClassOutside, model.Outcome{ServiceStatus: 401}, false},
+		"a CAPTCHA":                        {model.ClassCaptcha, model.Outcome{TargetStatus: 200}, false},
+		"a timeout":                        {model.ClassTimeout, model.Outcome{TargetStatus: 504}, false},
+		"too fast":                         {model.ClassTooFast, model.Outcome{TargetStatus: 429}, false},
+		"a connection that broke":          {model.ClassOutside, model.Outcome{}, false},
+	} {
+		if got := answerOf(model.Diagnosis{Class: tc.class}, tc.o); got.Good != tc.good || got.TooFast != (tc.class == model.ClassTooFast) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
