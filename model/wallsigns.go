@@ -9,6 +9,8 @@ import (
 
 // WallSigns are what a program that is no console can know a wall by: a few patterns of the signs in challenge.go. They mean
 // the same in Go, Python and JavaScript where case does not count, have no quotes in them, and their first group is what tells.
+// What may stand between two parts is bounded, for the languages whose patterns go back: see maxScan for how much of a page
+// they are for.
 type WallSigns struct {
 	// Alone are signs in markup that stand on challenge pages only.
 	Alone []string
@@ -24,20 +26,20 @@ type WallSigns struct {
 // KnownWallSigns are the signs of the tables.
 func KnownWallSigns() WallSigns {
 	address := func(tag string) string {
-		return `<` + tag + `\s[^<>]*(?:src|action)=[^<>\s]*(` + alternatives(addressMarks, tag, `[^<>]*`) + `)`
+		return `<` + tag + `\s[^<>]*(?:src|action)=[^<>\s]{0,500}(` + alternatives(addressMarks, tag, `[^<>]{0,200}`) + `)`
 	}
 	header := strings.ReplaceAll(literal(challengeHeaders...), ":", ": ")
 	return WallSigns{
 		Alone: []string{
 			`<[a-z][^<>]*\s(?:id|class)=(?:[^=<>]*[^\w<>-])?(` + decidingWords() + `)[^\w-]`,
 			address("script"), address("iframe"), address("form"),
-			`<script(?:\s(?:nonce|defer|async|type=\W?(?:text/javascript|module))[^<>]*)?>[^<]*(` + alternatives(scriptMarks, "", `[^<]*`) + `)`,
+			`<script(?:\s(?:nonce|defer|async|type=\W?(?:text/javascript|module))[^<>]*)?>[^<]*(` + alternatives(scriptMarks, "", `[^<]{0,900}`) + `)`,
 		},
 		Title:  `<title[^<>]*>(?:[^<]*\s[^\w\s]+\s)?\s*(` + literal(commonTitles...) + `)[^\w<]*(?:<|\s[^\w\s]+\s)`,
-		Widget: `<[a-z][^<>]*\s(?:id|class)=[^=<>]*?([\w-]*(?:` + literal(loaders...) + `))`,
+		Widget: `<[a-z][^<>]*\s(?:id|class)=[^=<>]{0,200}?([\w-]{0,40}(?:` + literal(loaders...) + `))`,
 		Field:  `<(?:textarea|select)\b|<input\b[^<>]*\stype=\W?(?:text|email|password|search|tel|number)\b`,
 		Header: `\n(` + header + `|location: [^\n?]*(?:` + ledAddresses() + `))`,
-		Unread: `<!--[\s\S]*?-->|<textarea[\s\S]*?</textarea>`,
+		Unread: `<!--[\s\S]*?(?:-->|$)|<textarea[\s\S]*?(?:</textarea>|$)`,
 	}
 }
 

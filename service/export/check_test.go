@@ -26,15 +26,17 @@ var answers = map[string]struct {
 	status int
 	body   string
 }{
-	"/page":     {header: map[string]string{"Content-Type": "text/html; charset=windows-1252"}, body: "<html><h1>Caf\xe9</h1><p class=price></p><img class=photo src=a.png></html>"},
-	"/json":     {header: map[string]string{"Content-Type": "application/json"}, body: `{"items":[{"price":0,"name":" "}],"tags":[]}`},
-	"/article":  {header: map[string]string{"Content-Type": "text/html"}, body: `<html><title>Notes</title><p>The id px-captcha, _cf_chl_opt.</p><!-- <div id="px-captcha"> --></html>`},
-	"/sign":     {header: map[string]string{"Content-Type": "text/html; charset=gbk"}, body: "<html><p>\xb0\xb2\xc8\xab</p><div class='a px-captcha'></div></html>"},
-	"/titled":   {header: map[string]string{"Content-Type": "text/html"}, body: `<html><title>Shop - Security check</title><div class="cf-turnstile"></div></html>`},
-	"/form":     {header: map[string]string{"Content-Type": "text/html"}, body: `<html><title>Security check</title><input type="text"><div class="cf-turnstile"></div></html>`},
-	"/header":   {header: map[string]string{"Content-Type": "text/html", "Cf-Mitigated": "challenge"}, body: "<html><p>Wait</p></html>"},
-	"/led":      {header: map[string]string{"Location": "https://geo.captcha-delivery.com/captcha/?cid=1"}, status: 302},
-	"/moved":    {header: map[string]string{"Location": "/page"}, status: 302},
+	"/page":    {header: map[string]string{"Content-Type": "text/html; charset=windows-1252"}, body: "<html><h1>Caf\xe9</h1><p class=price></p><img class=photo src=a.png></html>"},
+	"/json":    {header: map[string]string{"Content-Type": "application/json"}, body: `{"items":[{"price":0,"name":" "}],"tags":[]}`},
+	"/article": {header: map[string]string{"Content-Type": "text/html"}, body: `<html><title>Notes</title><p>The id px-captcha, _cf_chl_opt.</p><!-- <div id="px-captcha"> --></html>`},
+	"/sign":    {header: map[string]string{"Content-Type": "text/html; charset=gbk"}, body: "<html><p>\xb0\xb2\xc8\xab</p><div class='a px-captcha'></div></html>"},
+	"/titled":  {header: map[string]string{"Content-Type": "text/html"}, body: `<html><title>Shop - Security check</title><div class="cf-turnstile"></div></html>`},
+	"/form":    {header: map[string]string{"Content-Type": "text/html"}, body: `<html><title>Security check</title><input type="text"><div class="cf-turnstile"></div></html>`},
+	"/header":  {header: map[string]string{"Content-Type": "text/html", "Cf-Mitigated": "challenge"}, body: "<html><p>Wait</p></html>"},
+	"/led":     {header: map[string]string{"Location": "https://geo.captcha-delivery.com/captcha/?cid=1"}, status: 302},
+	"/moved":   {header: map[string]string{"Location": "/page"}, status: 302},
+	"/hostile": {header: map[string]string{"Content-Type": "text/html"}, body: "<html><title>Captcha</title><script>" + strings.Repeat("toNumbers(", 4000) + "</script><script " + strings.Repeat("src=", 9000) +
+		"><p class=" + strings.Repeat("a", 40_000) + ">" + strings.Repeat("<textarea", 4000) + strings.Repeat("<!--", 1<<20)},
 	"/empty":    {header: map[string]string{"Content-Type": "text/html"}, body: " \n"},
 	"/coding":   {header: map[string]string{"Content-Type": "text/html", "Content-Encoding": "dcb"}, body: "\x1b\x00\x00"},
 	"/charset":  {header: map[string]string{"Content-Type": "text/html; charset=klingon"}, body: "<html><h1>x</h1></html>"},
@@ -124,6 +126,7 @@ var checked = []struct {
 	{path: "/json", want: "not ok: the required field items.0.name is missing", required: []string{"items.0.name"}},
 	{path: "/article", want: "ok"},
 	{path: "/sign", want: `not ok: a wall, by "px-captcha"`, few: true, browser: true},
+	{path: "/hostile", want: "ok"}, // and it ends
 	{path: "/titled", want: `not ok: a wall, by "cf-turnstile"`, few: true},
 	{path: "/form", want: "ok"},
 	{path: "/header", want: `not ok: a wall, by "cf-mitigated: challenge"`},

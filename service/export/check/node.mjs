@@ -52,7 +52,7 @@ function wall(page) {
   const widget = <<widget>>;
   const field = <<field>>;
   if (!page.startsWith("<")) return;
-  page = page.replace(<<unread>>g, "");
+  page = page.slice(0, 1 << 18).replace(<<unread>>g, "");
   const found = walls.map((pattern) => pattern.exec(page)).find(Boolean);
   if (found) return found[1];
   if (title.test(page) && !field.test(page)) return widget.exec(page)?.[1];

@@ -63,7 +63,7 @@ def wall(page):
     """The sign by which a page is a wall, or None."""
     if not page.startswith("<"):
         return None
-    page = re.sub(<<unread>>, "", page, flags=re.I)
+    page = re.sub(<<unread>>, "", page[: 1 << 18], flags=re.I)
     signs = [found[1] for pattern in WALLS if (found := re.search(pattern, page, re.I))]
     if re.search(TITLE, page, re.I) and not re.search(FIELD, page, re.I):
         signs += re.findall(WIDGET, page, re.I)
