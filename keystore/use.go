@@ -3,6 +3,7 @@ package keystore
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/model"
@@ -60,7 +61,7 @@ func Objections(k model.Key, now time.Time, uses ...model.Capability) (out []str
 	}
 	for _, f := range c.found {
 		if f.Severity == SeverityError {
-			out = append(out, fmt.Sprintf("key %s: %s (%s); %s", k.Name, f.Text, f.Source, f.Fix))
+			out = append(out, strings.TrimSuffix(fmt.Sprintf("key %s: %s (%s); %s; %s", k.Name, f.Text, f.Source, f.Fix, k.Note), "; "))
 		}
 	}
 	return out

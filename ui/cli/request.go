@@ -345,14 +345,6 @@ func (t *task) sayWhy(d model.Diagnosis, key string) {
 	if running, ok, _ := t.Rotations(nil).UnderWay(k.Name); ok { // an unreadable record may belong to another key
 		t.app.say("  do next   %s is being rotated by %s: '%s' goes on with it", k.Name, running.Method, keys.GoOnWith(running))
 	}
-	if k.Expires.State(t.Now(), 0) != model.ExpiryStateExpired {
-		return
-	}
-	line := fmt.Sprintf("%s expired on %s: refresh it, or choose another key", k.Name, k.Expires)
-	if k.Note != "" {
-		line += "; " + k.Note
-	}
-	t.app.say("  do next   %s", line)
 }
 
 // cutReason says why a body was cut.
