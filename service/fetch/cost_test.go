@@ -91,3 +91,22 @@ func TestACallThatTheTargetDidNotAnswerCostsNothing(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", res.Spend, res.Diagnosis, err)
 	}
 }
+
+func TestWhatAFetchMayCostAtMost(t *testing.T) {
+	perRequest, perGB := model.Rate{Per1000: 1500}, model.Rate{PerGB: 8}
+	for name, c := range map[string]struct {
+		r      model.FetchRequest
+		want   float64
+		priced bool
+	}{
+		"three tries":           {model.FetchRequest{Via: model.ViaAPI, Retries: 2, Zone: model.Zone{Product: model.ProductUnlocker, Rate: perRequest}}, 4.5, true},
+		"three bodies":          {model.FetchRequest{Via: model.ViaNative, Retries: 2, BodyLimit: 1e9, Zone: model.Zone{Product: model.ProductResidential, Rate: perGB}}, 24, true},
+		"without a rate":        {model.FetchRequest{Via: model.ViaAPI, Zone: model.Zone{Product: model.ProductUnlocker}}, 0, false},
+		"in the remote browser": {model.FetchRequest{Via: model.ViaBrowser, BodyLimit: 1e9, Zone: model.Zone{Product: model.ProductBrowser, Rate: perGB}}, 0, false},
+		"by its zone":           {model.FetchRequest{Via: model.ViaNative, BodyLimit: 1e9, Zone: model.Zone{Product: model.ProductBrowser, Rate: perGB}}, 0, false},
+	} {
+		if got, priced := UpperBound(c.r); got != c.want || priced != c.priced {
+			t.Errorf("%s: %v, %v; want %v, %v", name, got, priced, c.want, c.priced)
+		}
+	}
+}

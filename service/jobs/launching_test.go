@@ -33,6 +33,7 @@ type state struct {
 	most          int // inputs within the cap
 	dollars       float64
 	repeated      model.Job
+	gone          error // for the ledger has no such job
 	missing       Missing
 	candidates    []Candidate
 	listErr       error
@@ -92,7 +93,7 @@ func (s *state) Job(_ context.Context, id string) (model.Job, error) {
 	if s.newer != nil && id == s.newer.ID {
 		return *s.newer, nil
 	}
-	return s.repeated, nil
+	return s.repeated, s.gone
 }
 
 func (s *state) Once(_ context.Context, name string) (model.Job, error) {
@@ -572,6 +573,14 @@ func TestAJobThatMayHaveStartedIsSettled(t *testing.T) {
 				t.Errorf("settled as %#v, sure %v: %v", s.settled, s.sure, err)
 			}
 		})
+	}
+}
+
+func TestAJobThatIsNotThereIsNotSettled(t *testing.T) {
+	s := state{gone: ErrUnknownJob}
+	l, _ := s.launching(t)
+	if _, err := l.Settle(t.Context(), "job-7"); !errors.Is(err, ErrUnknownJob) {
+		t.Error(err)
 	}
 }
 

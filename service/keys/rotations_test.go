@@ -282,3 +282,49 @@ func TestWhereARotationSendsAKeyIsJudgedBeforeItBegins(t *testing.T) {
 		t.Errorf("once a key is made: %+v, %v", open, err)
 	}
 }
+
+// What profiles of one service have in common is a service that may see a key which none of them uses.
+func TestAKeyThatNoProfileUsesIsSentWhereAllProfilesSend(t *testing.T) {
+	a := newServices(t)
+	a.edit(t, `key = "acme"`, `key = "other"`)
+	b, err := os.ReadFile(a.config)
+	noerr.Must(t, err)
+	a.write(t, strings.ReplaceAll(string(b), a.profile(t, "aaa").BaseURL, a.profile(t, "bbb").BaseURL))
+	a.inUse.SetFile(noerr.Try(config.Load(a.config)).Must(t))
+	users := noerr.Try(a.rotations().Users(t.Context(), a.key(t, "acme"))).Must(t)
+	for _, u := range users {
+		if u.Profile != "bbb" {
+			t.Errorf("%+v, want the profile in use", u)
+		}
+	}
+	if len(users) == 0 {
+		t.Error("it has no user, not even this console")
+	}
+}
+
+// The settings of the embedded emulator are for the keys that come with it.
+func TestOnlyKeysOfTheEmulatorHaveItsSettings(t *testing.T) {
+	s := open(t, newOptions(t, map[string]string{"ZONEDECK_PROFILE": "local"}))
+	defer func() { _ = s.close(t) }()
+	for profile, want := range map[string]bool{"local": true, "acme": false} {
+		if got := s.rotations().Settings(keystore.RotationPlan{Profile: profile}); (got != nil) != want {
+			t.Errorf("profile %s: %v", profile, got)
+		}
+	}
+	a := newServices(t)
+	if got := a.rotations().Settings(keystore.RotationPlan{Profile: a.profile(t, "bbb").Name}); got != nil {
+		t.Errorf("without the emulator: %v", got)
+	}
+}
+
+// Before a password is added it is certain that the key is there.
+func TestAPasswordIsChangedByAKeyThatIsThere(t *testing.T) {
+	a := newServices(t)
+	for key, ok := range map[string]bool{"acme": true, "other": false} { // OTHER is not set
+		noerr.Must(t, a.Inventory.Update(t.Context(), key, func(k model.Key) (model.Key, error) { k.Level = model.LevelOps; return k, nil }))
+		plan := keystore.PlanPassword(keystore.ZonePassword{Zone: "unl", Ref: "file:unl", ChangedBy: key}, nil, a.Now())
+		if err := (zonePasswords{a.engine()}).Check(t.Context(), plan); ok != (err == nil) {
+			t.Errorf("by %s: %v", key, err)
+		}
+	}
+}

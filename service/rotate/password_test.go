@@ -161,7 +161,7 @@ func TestAPasswordIsRotatedWithProof(t *testing.T) {
 		t.Errorf("the logins prove %v", proves)
 	}
 	report := rotate.Report(plan)
-	if !strings.Contains(report, "# Rotation of the password of zone isp_demo\n\nBy an added password, through key zonekey, begun ") || !strings.Contains(report, "| old password | ") || strings.Contains(report, "old key") || strings.Contains(report, p.old()) {
+	if !strings.Contains(report, "# Rotation of the password of zone isp_demo\n\nBy an added password, through key zonekey, begun ") || !strings.Contains(report, "| | fingerprint | ends in |\n| --- | --- | --- |\n| old password | ") || strings.Contains(report, "old key") || strings.Contains(report, p.old()) {
 		t.Error(report)
 	}
 	for _, s := range plan.Steps {
