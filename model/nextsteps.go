@@ -110,13 +110,15 @@ func fetchSteps(d Diagnosis, f *facts) []Step {
 	return out
 }
 
-// raiseTimeout is about the request's own timeout where that is shorter than the product's, else about the product's.
+// raiseTimeout is about the timeout that ended the attempt: the request's own, or the product's.
 func raiseTimeout(f *facts) Step {
 	s := Step{Action: ActionRaiseTimeout, Text: "give this product a longer timeout of its own", Documented: true}
 	switch {
 	case f.Profile == "" || f.Timeout >= MaxTimeout:
 	case f.Timeout < f.ProductTimeout:
 		s.Text = fmt.Sprintf("give the request a longer timeout, or none: this product has %v", f.ProductTimeout)
+	case f.Timeout > f.ProductTimeout:
+		s.Text = fmt.Sprintf("give the request a longer timeout than its own %v", f.Timeout)
 	default:
 		s.Timeout = min(2*f.Timeout, MaxTimeout)
 		s.Text += fmt.Sprintf(": 'zonedeck profiles edit %s --product-timeout %s=%v'", f.Profile, f.Zone.Product, s.Timeout)

@@ -43,7 +43,8 @@ func TestALongerTimeoutIsForWhatWasTooShort(t *testing.T) {
 	}{
 		"the emulator's profile":      {model.Outcome{Timeout: time.Minute, ProductTimeout: time.Minute}, generic, 0},
 		"the product's":               {model.Outcome{Profile: "acme", Timeout: time.Minute, ProductTimeout: time.Minute}, generic + ": 'zonedeck profiles edit acme --product-timeout isp=2m0s'", 2 * time.Minute},
-		"the request's, longer":       {model.Outcome{Profile: "acme", Timeout: 50 * time.Minute, ProductTimeout: time.Minute}, generic + ": 'zonedeck profiles edit acme --product-timeout isp=1h0m0s'", time.Hour},
+		"the request's, longer":       {model.Outcome{Profile: "acme", Timeout: 50 * time.Minute, ProductTimeout: time.Minute}, "give the request a longer timeout than its own 50m0s", 0},
+		"more than half of the most":  {model.Outcome{Profile: "acme", Timeout: 50 * time.Minute, ProductTimeout: 50 * time.Minute}, generic + ": 'zonedeck profiles edit acme --product-timeout isp=1h0m0s'", time.Hour},
 		"the request's, shorter":      {model.Outcome{Profile: "acme", Timeout: time.Second, ProductTimeout: time.Minute}, "give the request a longer timeout, or none: this product has 1m0s", 0},
 		"as long as a timeout can be": {model.Outcome{Profile: "acme", Timeout: time.Hour, ProductTimeout: time.Hour}, generic, 0},
 	} {

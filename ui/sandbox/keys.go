@@ -328,8 +328,8 @@ func (m *Model) stepDisabled(s model.Step) string {
 		}
 	case model.ActionOtherWay:
 		return m.whyNotOther()
-	case model.ActionWhatRefuses:
-		if m.result.profile != "" {
+	case model.ActionWhatRefuses, model.ActionRaiseTimeout:
+		if m.result.profile != "" && (s.Action == model.ActionWhatRefuses || s.Timeout > 0) {
 			return "it was sent with another profile, " + m.result.profile
 		}
 	case model.ActionShowFields:

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
 	"zonedeck/ui/kit"
@@ -412,5 +413,14 @@ func TestALongerTimeoutIsSetInTheProfileAfterAQuestion(t *testing.T) {
 		b.Press("T", "y")
 		b.Expect("the timeout was not set: the disk is full")
 		b.wantSent(t, 1, "a setting sends nothing")
+		kept.Timeouts = nil
+		b.svc.kept["f_2"] = noerr.Try(b.svc.Fetch(t.Context(), b.svc.requests()[0], nil)).Must(t)
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2", Profile: "acme"}})
+		b.Press("T")
+		b.Expect("it was sent with another profile, acme")
+		b.ExpectNot("Set a longer timeout?")
+		if kept.Timeouts != nil {
+			t.Errorf("the timeout of another profile's product was set in this one: %s", kept)
+		}
 	}, func(d *sandbox.Deps) { d.Timeouts = kept })
 }
