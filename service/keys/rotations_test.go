@@ -320,9 +320,9 @@ func TestOnlyKeysOfTheEmulatorHaveItsSettings(t *testing.T) {
 // Before a password is added it is certain that the key is there.
 func TestAPasswordIsChangedByAKeyThatIsThere(t *testing.T) {
 	a := newServices(t)
-	for key, ok := range map[string]bool{"acme": true, "other": false} { // OTHER is not set
+	for key, ok := range map[string]bool{"acme": true, "other": false} {
 		noerr.Must(t, a.Inventory.Update(t.Context(), key, func(k model.Key) (model.Key, error) { k.Level = model.LevelOps; return k, nil }))
-		plan := keystore.PlanPassword(keystore.ZonePassword{Zone: "unl", Ref: "file:unl", ChangedBy: key}, nil, a.Now())
+		plan := keystore.PlanPassword(keystore.ZonePassword{Zone: "unl", Ref: "file:unl", ChangedBy: key}, []keystore.RotationUser{{Name: "profile aaa", Profile: "aaa", Ref: "file:unl"}}, a.Now())
 		if err := (zonePasswords{a.engine()}).Check(t.Context(), plan); ok != (err == nil) {
 			t.Errorf("by %s: %v", key, err)
 		}
