@@ -12,15 +12,16 @@ import (
 // What may stand between two parts is bounded, for the languages whose patterns go back: see maxScan for how much of a page
 // they are for.
 type WallSigns struct {
-	// Alone are signs in markup that stand on challenge pages only.
-	Alone []string
+	// Alone are signs in markup that stand on challenge pages only, Script one in the text of a script.
+	Alone  []string
+	Script string
 	// Title and Widget together are a wall, unless there is a Field to fill in.
 	Title, Widget, Field string
 	// Header is looked for in the lines of a header, each after a line break and as "name: value": a defence's own, or a
 	// redirect to where a defence leads.
 	Header string
-	// Unread is markup that is not looked at.
-	Unread string
+	// Unread is what is not looked at, and ScriptText what is not looked at for signs in markup: the first group stays.
+	Unread, ScriptText string
 }
 
 // KnownWallSigns are the signs of the tables.
@@ -33,13 +34,14 @@ func KnownWallSigns() WallSigns {
 		Alone: []string{
 			`<[a-z][^<>]*\s(?:id|class)=(?:[^=<>]*[^\w<>-])?(` + decidingWords() + `)[^\w-]`,
 			address("script"), address("iframe"), address("form"),
-			`<script(?:\s(?:nonce|defer|async|type=\W?(?:text/javascript|module))[^<>]*)?>[^<]*(` + alternatives(scriptMarks, "", `[^<]{0,900}`) + `)`,
 		},
-		Title:  `<title[^<>]*>(?:[^<]*\s[^\w\s]+\s)?\s*(` + literal(commonTitles...) + `)[^\w<]*(?:<|\s[^\w\s]+\s)`,
-		Widget: `<[a-z][^<>]*\s(?:id|class)=[^=<>]{0,200}?([\w-]{0,40}(?:` + literal(loaders...) + `))`,
-		Field:  `<(?:textarea|select)\b|<input\b[^<>]*\stype=\W?(?:text|email|password|search|tel|number)\b`,
-		Header: `\n(` + header + `|location: [^\n?]*(?:` + ledAddresses() + `))`,
-		Unread: `<!--[\s\S]*?(?:-->|$)|<textarea[\s\S]*?(?:</textarea>|$)`,
+		Script:     `<script(?:\s(?:nonce|defer|async|type=\W?(?:text/javascript|module))[^<>]*)?>[^<]*(` + alternatives(scriptMarks, "", `[^<]{0,900}`) + `)`,
+		Title:      `<title[^<>]*>(?:[^<]*\s[^\w\s]+\s)?\s*(` + literal(commonTitles...) + `)[^\w<]*(?:<|\s[^\w\s]+\s)`,
+		Widget:     `<[a-z][^<>]*\s(?:id|class)=[^=<>]{0,200}?([\w-]{0,40}(?:` + literal(loaders...) + `))`,
+		Field:      `<(?:textarea|select)\b|<input\b[^<>]*\stype=\W?(?:text|email|password|search|tel|number)\b`,
+		Header:     `\n(` + header + `|location: [^\n?]*(?:` + ledAddresses() + `))`,
+		Unread:     `(<script\b[^<>]*>[\s\S]*?(?:</script|$))|<style\b[\s\S]*?(?:</style|$)|<!--(?:-?>|[\s\S]*?(?:-->|$))|<textarea[\s\S]*?(?:</textarea>|$)`,
+		ScriptText: `(<script\b[^<>]*>)[\s\S]*?(?:</script|$)`,
 	}
 }
 

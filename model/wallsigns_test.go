@@ -18,10 +18,15 @@ func wall(s model.WallSigns, page string, read func(string) *regexp.Regexp) stri
 		}
 		return ""
 	}
-	page = read(s.Unread).ReplaceAllString(strings.Trim(page, "\ufeff \t\r\n"), "")
+	page = strings.Trim(page, "\ufeff \t\r\n")
 	if !strings.HasPrefix(page, "<") {
 		return ""
 	}
+	page = read(s.Unread).ReplaceAllString(page, "$1")
+	if sign := find(s.Script, page); sign != "" {
+		return sign
+	}
+	page = read(s.ScriptText).ReplaceAllString(page, "$1")
 	for _, p := range s.Alone {
 		if sign := find(p, page); sign != "" {
 			return sign
@@ -65,7 +70,7 @@ func TestTheSignsOfProgramsFindWallsOnly(t *testing.T) {
 // The patterns mean the same to Go, Python and JavaScript, and need no escapes in any of them.
 func TestTheSignsOfProgramsAreWrittenForAll(t *testing.T) {
 	s := model.KnownWallSigns()
-	for _, p := range append(s.Alone, s.Title, s.Widget, s.Field, s.Header, s.Unread) {
+	for _, p := range append(s.Alone, s.Script, s.Title, s.Widget, s.Field, s.Header, s.Unread, s.ScriptText) {
 		if strings.ContainsAny(p, "'\"`") || strings.Contains(p, "(?i") || strings.Contains(p, `\z`) {
 			t.Error(p)
 		}

@@ -18,8 +18,10 @@ async function problem(page, answer) {
   const title = <<title>>;
   const widget = <<widget>>;
   const field = <<field>>;
-  const markup = (await page.content()).slice(0, 1 << 18).replace(<<unread>>g, "");
-  let found = header.exec(lines) ?? walls.map((pattern) => pattern.exec(markup)).find(Boolean);
+  const script = <<script>>;
+  const text = (await page.content()).slice(0, 1 << 18).replace(<<unread>>g, "$1");
+  const markup = text.replace(<<script text>>g, "$1");
+  let found = header.exec(lines) ?? script.exec(text) ?? walls.map((pattern) => pattern.exec(markup)).find(Boolean);
   if (!found && title.test(markup) && !field.test(markup)) found = widget.exec(markup);
   if (found) return "a wall, by " + shown(found[1]);
   if (await page.evaluate(() => !document.body?.children.length && !document.body?.textContent.trim())) return "the page is empty";

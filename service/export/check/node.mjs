@@ -52,10 +52,12 @@ function wall(page) {
   const widget = <<widget>>;
   const field = <<field>>;
   if (!page.startsWith("<")) return;
-  page = page.slice(0, 1 << 18).replace(<<unread>>g, "");
-  const found = walls.map((pattern) => pattern.exec(page)).find(Boolean);
+  page = page.slice(0, 1 << 18).replace(<<unread>>g, "$1");
+  const script = <<script>>;
+  const markup = page.replace(<<script text>>g, "$1");
+  const found = script.exec(page) ?? walls.map((pattern) => pattern.exec(markup)).find(Boolean);
   if (found) return found[1];
-  if (title.test(page) && !field.test(page)) return widget.exec(page)?.[1];
+  if (title.test(markup) && !field.test(markup)) return widget.exec(markup)?.[1];
 }
 -- required --
 

@@ -7,6 +7,7 @@ FAILURE = <<failure>>
 WALLS = [
 <<walls>>
 ]
+SCRIPT = <<script>>
 TITLE = <<title>>
 WIDGET = <<widget>>
 FIELD = <<field>>
@@ -63,8 +64,10 @@ def wall(page):
     """The sign by which a page is a wall, or None."""
     if not page.startswith("<"):
         return None
-    page = re.sub(<<unread>>, "", page[: 1 << 18], flags=re.I)
-    signs = [found[1] for pattern in WALLS if (found := re.search(pattern, page, re.I))]
+    page = re.sub(<<unread>>, r"\1", page[: 1 << 18], flags=re.I)
+    signs = re.findall(SCRIPT, page, re.I)
+    page = re.sub(<<script text>>, r"\1", page, flags=re.I)
+    signs += [found[1] for pattern in WALLS if (found := re.search(pattern, page, re.I))]
     if re.search(TITLE, page, re.I) and not re.search(FIELD, page, re.I):
         signs += re.findall(WIDGET, page, re.I)
     return signs[0] if signs else None

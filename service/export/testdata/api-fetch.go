@@ -55,7 +55,7 @@ func problem(answer *http.Response, body []byte) string {
 	for name, values := range answer.Header {
 		lines += "\n" + name + ": " + strings.Join(values, ", ")
 	}
-	const failure = `\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=] *([^\n]+)`
+	const failure = `\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=][ \t]*([^\s][^\n]*)`
 	if found := find(failure, lines); found != "" {
 		return fmt.Sprintf("the service reports %q", found)
 	}
@@ -109,9 +109,9 @@ func wall(page string) string {
 		`<script\s[^<>]*(?:src|action)=[^<>\s]{0,500}(challenge-platform/[^<>]{0,200}/orchestrate/|captcha-delivery\.com/|captcha\.px-cdn\.net/|captcha\.px-cloud\.net/|/_sec/cp_challenge/|/\.safeline/|/\.within\.website/x/cmd/anubis/|/\.bunny-shield/assets/shield-challenge|/static/touch/js/mkdjump)`,
 		`<iframe\s[^<>]*(?:src|action)=[^<>\s]{0,500}(captcha-delivery\.com/|_incapsula_resource|/checkpoint/challenge/)`,
 		`<form\s[^<>]*(?:src|action)=[^<>\s]{0,500}(__cf_chl_|/_____tmd_____/|/\.well-known/sgcaptcha|/errors/validatecaptcha|/checkcaptcha)`,
-		`<script(?:\s(?:nonce|defer|async|type=\W?(?:text/javascript|module))[^<>]*)?>[^<]*(_pxAppId[^<]{0,900}captcha\.js|toNumbers\([^<]{0,900}__test=|rbzns[^<]{0,900}winsocks|_cf_chl_opt|gokuProps|geo\.captcha-delivery\.com[^<]{0,900}dd=|bm-verify[^<]{0,900}/_sec/verify|sucuri_cloudproxy_js|sgchallenge[^<]{0,900}sgcaptcha|acw_sc__v2[^<]{0,900}arg1=|validate\.perfdrive\.com[^<]{0,900}location|KPSDK\.start=KPSDK\.now\(\)|RecaptchaChallengePageUi|EO_Bot_Ssid[^<]{0,900}__tst_status)`,
 	}
 	const (
+		script = `<script(?:\s(?:nonce|defer|async|type=\W?(?:text/javascript|module))[^<>]*)?>[^<]*(_pxAppId[^<]{0,900}captcha\.js|toNumbers\([^<]{0,900}__test=|rbzns[^<]{0,900}winsocks|_cf_chl_opt|gokuProps|geo\.captcha-delivery\.com[^<]{0,900}dd=|bm-verify[^<]{0,900}/_sec/verify|sucuri_cloudproxy_js|sgchallenge[^<]{0,900}sgcaptcha|acw_sc__v2[^<]{0,900}arg1=|validate\.perfdrive\.com[^<]{0,900}location|KPSDK\.start=KPSDK\.now\(\)|RecaptchaChallengePageUi|EO_Bot_Ssid[^<]{0,900}__tst_status)`
 		title  = `<title[^<>]*>(?:[^<]*\s[^\w\s]+\s)?\s*(just a moment|attention required|are you a robot|are you human|are you a human|robot or human|robot check|robot challenge screen|verify|verification|verification required|security verification|verify you are human|verify you are a human|please verify you are human|please verify you are a human|please verify you are not a robot|human verification|bot verification|security check|vercel security checkpoint|pardon our interruption|access to this page has been denied|checking your browser|one more step|captcha|captcha interception|captcha challenge)[^\w<]*(?:<|\s[^\w\s]+\s)`
 		widget = `<[a-z][^<>]*\s(?:id|class)=[^=<>]{0,200}?([\w-]{0,40}(?:captcha|turnstile|geetest|arkose|challenges\.cloudflare\.com/))`
 		field  = `<(?:textarea|select)\b|<input\b[^<>]*\stype=\W?(?:text|email|password|search|tel|number)\b`
@@ -119,7 +119,11 @@ func wall(page string) string {
 	if !strings.HasPrefix(page, "<") {
 		return ""
 	}
-	page = regexp.MustCompile("(?i)"+`<!--[\s\S]*?(?:-->|$)|<textarea[\s\S]*?(?:</textarea>|$)`).ReplaceAllString(page[:min(len(page), 1<<18)], "")
+	page = regexp.MustCompile("(?i)"+`(<script\b[^<>]*>[\s\S]*?(?:</script|$))|<style\b[\s\S]*?(?:</style|$)|<!--(?:-?>|[\s\S]*?(?:-->|$))|<textarea[\s\S]*?(?:</textarea>|$)`).ReplaceAllString(page[:min(len(page), 1<<18)], "$1")
+	if found := find(script, page); found != "" {
+		return found
+	}
+	page = regexp.MustCompile("(?i)"+`(<script\b[^<>]*>)[\s\S]*?(?:</script|$)`).ReplaceAllString(page, "$1")
 	for _, pattern := range walls {
 		if found := find(pattern, page); found != "" {
 			return found

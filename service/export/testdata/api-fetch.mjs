@@ -25,7 +25,7 @@ if (why) process.exitCode = 1;
 // problem is why an answer is not ok, or undefined.
 function problem(status, headers, body) {
   const lines = [...headers].map(([name, value]) => `\n${name}: ${value}`).join("");
-  const failure = /\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=] *([^\n]+)/i;
+  const failure = /\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=][ \t]*([^\s][^\n]*)/i;
   const reported = failure.exec(lines);
   if (reported) return "the service reports " + shown(reported[1]);
   if (!(status >= 200 && status < 300)) return `status ${status} of the service`;
@@ -62,16 +62,17 @@ function wall(page) {
     /<script\s[^<>]*(?:src|action)=[^<>\s]{0,500}(challenge-platform\/[^<>]{0,200}\/orchestrate\/|captcha-delivery\.com\/|captcha\.px-cdn\.net\/|captcha\.px-cloud\.net\/|\/_sec\/cp_challenge\/|\/\.safeline\/|\/\.within\.website\/x\/cmd\/anubis\/|\/\.bunny-shield\/assets\/shield-challenge|\/static\/touch\/js\/mkdjump)/i,
     /<iframe\s[^<>]*(?:src|action)=[^<>\s]{0,500}(captcha-delivery\.com\/|_incapsula_resource|\/checkpoint\/challenge\/)/i,
     /<form\s[^<>]*(?:src|action)=[^<>\s]{0,500}(__cf_chl_|\/_____tmd_____\/|\/\.well-known\/sgcaptcha|\/errors\/validatecaptcha|\/checkcaptcha)/i,
-    /<script(?:\s(?:nonce|defer|async|type=\W?(?:text\/javascript|module))[^<>]*)?>[^<]*(_pxAppId[^<]{0,900}captcha\.js|toNumbers\([^<]{0,900}__test=|rbzns[^<]{0,900}winsocks|_cf_chl_opt|gokuProps|geo\.captcha-delivery\.com[^<]{0,900}dd=|bm-verify[^<]{0,900}\/_sec\/verify|sucuri_cloudproxy_js|sgchallenge[^<]{0,900}sgcaptcha|acw_sc__v2[^<]{0,900}arg1=|validate\.perfdrive\.com[^<]{0,900}location|KPSDK\.start=KPSDK\.now\(\)|RecaptchaChallengePageUi|EO_Bot_Ssid[^<]{0,900}__tst_status)/i,
   ];
   const title = /<title[^<>]*>(?:[^<]*\s[^\w\s]+\s)?\s*(just a moment|attention required|are you a robot|are you human|are you a human|robot or human|robot check|robot challenge screen|verify|verification|verification required|security verification|verify you are human|verify you are a human|please verify you are human|please verify you are a human|please verify you are not a robot|human verification|bot verification|security check|vercel security checkpoint|pardon our interruption|access to this page has been denied|checking your browser|one more step|captcha|captcha interception|captcha challenge)[^\w<]*(?:<|\s[^\w\s]+\s)/i;
   const widget = /<[a-z][^<>]*\s(?:id|class)=[^=<>]{0,200}?([\w-]{0,40}(?:captcha|turnstile|geetest|arkose|challenges\.cloudflare\.com\/))/i;
   const field = /<(?:textarea|select)\b|<input\b[^<>]*\stype=\W?(?:text|email|password|search|tel|number)\b/i;
   if (!page.startsWith("<")) return;
-  page = page.slice(0, 1 << 18).replace(/<!--[\s\S]*?(?:-->|$)|<textarea[\s\S]*?(?:<\/textarea>|$)/ig, "");
-  const found = walls.map((pattern) => pattern.exec(page)).find(Boolean);
+  page = page.slice(0, 1 << 18).replace(/(<script\b[^<>]*>[\s\S]*?(?:<\/script|$))|<style\b[\s\S]*?(?:<\/style|$)|<!--(?:-?>|[\s\S]*?(?:-->|$))|<textarea[\s\S]*?(?:<\/textarea>|$)/ig, "$1");
+  const script = /<script(?:\s(?:nonce|defer|async|type=\W?(?:text\/javascript|module))[^<>]*)?>[^<]*(_pxAppId[^<]{0,900}captcha\.js|toNumbers\([^<]{0,900}__test=|rbzns[^<]{0,900}winsocks|_cf_chl_opt|gokuProps|geo\.captcha-delivery\.com[^<]{0,900}dd=|bm-verify[^<]{0,900}\/_sec\/verify|sucuri_cloudproxy_js|sgchallenge[^<]{0,900}sgcaptcha|acw_sc__v2[^<]{0,900}arg1=|validate\.perfdrive\.com[^<]{0,900}location|KPSDK\.start=KPSDK\.now\(\)|RecaptchaChallengePageUi|EO_Bot_Ssid[^<]{0,900}__tst_status)/i;
+  const markup = page.replace(/(<script\b[^<>]*>)[\s\S]*?(?:<\/script|$)/ig, "$1");
+  const found = script.exec(page) ?? walls.map((pattern) => pattern.exec(markup)).find(Boolean);
   if (found) return found[1];
-  if (title.test(page) && !field.test(page)) return widget.exec(page)?.[1];
+  if (title.test(markup) && !field.test(markup)) return widget.exec(markup)?.[1];
 }
 
 function shown(text) {

@@ -63,7 +63,7 @@ class Fetch(scrapy.Spider):
 
 
 HEADER = r"\n(cf-mitigated: challenge|x-amzn-waf-action: captcha|x-amzn-waf-action: challenge|sg-captcha: challenge|x-vercel-mitigated: challenge|location: [^\n?]*(?:queue-it\.net|captcha-delivery\.com|validate\.perfdrive\.com|wappass\.baidu\.com[^\n?]*/static/captcha|verify\.meituan\.com|linkedin\.com[^\n?]*/checkpoint/challenge|google\.[^\n?]*/sorry/|/\.well-known/sgcaptcha|/\.within\.website/x/cmd/anubis/|/_____tmd_____/|/showcaptcha|/errors/validatecaptcha|/splashui/captcha|/splashui/challenge|/distil_r_|/_incapsula_resource|/cdn-cgi/challenge-platform/|\?[^\n]*__cf_chl_|\?[^\n]*bm-verify=))"
-FAILURE = r"\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=] *([^\n]+)"
+FAILURE = r"\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=][ \t]*([^\s][^\n]*)"
 # Signs that only walls have, and a TITLE above a WIDGET where there is no FIELD to fill in. zonedeck knows more signs, and
 # walls by what they say, which is not checked here: a field that the page must have (--require) notices those, too.
 WALLS = [
@@ -71,8 +71,8 @@ WALLS = [
     r"<script\s[^<>]*(?:src|action)=[^<>\s]{0,500}(challenge-platform/[^<>]{0,200}/orchestrate/|captcha-delivery\.com/|captcha\.px-cdn\.net/|captcha\.px-cloud\.net/|/_sec/cp_challenge/|/\.safeline/|/\.within\.website/x/cmd/anubis/|/\.bunny-shield/assets/shield-challenge|/static/touch/js/mkdjump)",
     r"<iframe\s[^<>]*(?:src|action)=[^<>\s]{0,500}(captcha-delivery\.com/|_incapsula_resource|/checkpoint/challenge/)",
     r"<form\s[^<>]*(?:src|action)=[^<>\s]{0,500}(__cf_chl_|/_____tmd_____/|/\.well-known/sgcaptcha|/errors/validatecaptcha|/checkcaptcha)",
-    r"<script(?:\s(?:nonce|defer|async|type=\W?(?:text/javascript|module))[^<>]*)?>[^<]*(_pxAppId[^<]{0,900}captcha\.js|toNumbers\([^<]{0,900}__test=|rbzns[^<]{0,900}winsocks|_cf_chl_opt|gokuProps|geo\.captcha-delivery\.com[^<]{0,900}dd=|bm-verify[^<]{0,900}/_sec/verify|sucuri_cloudproxy_js|sgchallenge[^<]{0,900}sgcaptcha|acw_sc__v2[^<]{0,900}arg1=|validate\.perfdrive\.com[^<]{0,900}location|KPSDK\.start=KPSDK\.now\(\)|RecaptchaChallengePageUi|EO_Bot_Ssid[^<]{0,900}__tst_status)",
 ]
+SCRIPT = r"<script(?:\s(?:nonce|defer|async|type=\W?(?:text/javascript|module))[^<>]*)?>[^<]*(_pxAppId[^<]{0,900}captcha\.js|toNumbers\([^<]{0,900}__test=|rbzns[^<]{0,900}winsocks|_cf_chl_opt|gokuProps|geo\.captcha-delivery\.com[^<]{0,900}dd=|bm-verify[^<]{0,900}/_sec/verify|sucuri_cloudproxy_js|sgchallenge[^<]{0,900}sgcaptcha|acw_sc__v2[^<]{0,900}arg1=|validate\.perfdrive\.com[^<]{0,900}location|KPSDK\.start=KPSDK\.now\(\)|RecaptchaChallengePageUi|EO_Bot_Ssid[^<]{0,900}__tst_status)"
 TITLE = r"<title[^<>]*>(?:[^<]*\s[^\w\s]+\s)?\s*(just a moment|attention required|are you a robot|are you human|are you a human|robot or human|robot check|robot challenge screen|verify|verification|verification required|security verification|verify you are human|verify you are a human|please verify you are human|please verify you are a human|please verify you are not a robot|human verification|bot verification|security check|vercel security checkpoint|pardon our interruption|access to this page has been denied|checking your browser|one more step|captcha|captcha interception|captcha challenge)[^\w<]*(?:<|\s[^\w\s]+\s)"
 WIDGET = r"<[a-z][^<>]*\s(?:id|class)=[^=<>]{0,200}?([\w-]{0,40}(?:captcha|turnstile|geetest|arkose|challenges\.cloudflare\.com/))"
 FIELD = r"<(?:textarea|select)\b|<input\b[^<>]*\stype=\W?(?:text|email|password|search|tel|number)\b"
@@ -115,8 +115,10 @@ def wall(page):
     """The sign by which a page is a wall, or None."""
     if not page.startswith("<"):
         return None
-    page = re.sub(r"<!--[\s\S]*?(?:-->|$)|<textarea[\s\S]*?(?:</textarea>|$)", "", page[: 1 << 18], flags=re.I)
-    signs = [found[1] for pattern in WALLS if (found := re.search(pattern, page, re.I))]
+    page = re.sub(r"(<script\b[^<>]*>[\s\S]*?(?:</script|$))|<style\b[\s\S]*?(?:</style|$)|<!--(?:-?>|[\s\S]*?(?:-->|$))|<textarea[\s\S]*?(?:</textarea>|$)", r"\1", page[: 1 << 18], flags=re.I)
+    signs = re.findall(SCRIPT, page, re.I)
+    page = re.sub(r"(<script\b[^<>]*>)[\s\S]*?(?:</script|$)", r"\1", page, flags=re.I)
+    signs += [found[1] for pattern in WALLS if (found := re.search(pattern, page, re.I))]
     if re.search(TITLE, page, re.I) and not re.search(FIELD, page, re.I):
         signs += re.findall(WIDGET, page, re.I)
     return signs[0] if signs else None

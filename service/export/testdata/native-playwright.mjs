@@ -43,7 +43,7 @@ try {
 async function problem(page, answer) {
   const headers = { ...answer.headers(), location: page.url() };
   const lines = Object.entries(headers).map(([name, value]) => `\n${name}: ${value}`).join("");
-  const failure = /\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=] *([^\n]+)/i;
+  const failure = /\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=][ \t]*([^\s][^\n]*)/i;
   const reported = failure.exec(lines);
   if (reported) return "the service reports " + shown(reported[1]);
   if (!(answer.status() >= 200 && answer.status() < 400)) return `status ${answer.status()}`;
@@ -53,13 +53,14 @@ async function problem(page, answer) {
     /<script\s[^<>]*(?:src|action)=[^<>\s]{0,500}(challenge-platform\/[^<>]{0,200}\/orchestrate\/|captcha-delivery\.com\/|captcha\.px-cdn\.net\/|captcha\.px-cloud\.net\/|\/_sec\/cp_challenge\/|\/\.safeline\/|\/\.within\.website\/x\/cmd\/anubis\/|\/\.bunny-shield\/assets\/shield-challenge|\/static\/touch\/js\/mkdjump)/i,
     /<iframe\s[^<>]*(?:src|action)=[^<>\s]{0,500}(captcha-delivery\.com\/|_incapsula_resource|\/checkpoint\/challenge\/)/i,
     /<form\s[^<>]*(?:src|action)=[^<>\s]{0,500}(__cf_chl_|\/_____tmd_____\/|\/\.well-known\/sgcaptcha|\/errors\/validatecaptcha|\/checkcaptcha)/i,
-    /<script(?:\s(?:nonce|defer|async|type=\W?(?:text\/javascript|module))[^<>]*)?>[^<]*(_pxAppId[^<]{0,900}captcha\.js|toNumbers\([^<]{0,900}__test=|rbzns[^<]{0,900}winsocks|_cf_chl_opt|gokuProps|geo\.captcha-delivery\.com[^<]{0,900}dd=|bm-verify[^<]{0,900}\/_sec\/verify|sucuri_cloudproxy_js|sgchallenge[^<]{0,900}sgcaptcha|acw_sc__v2[^<]{0,900}arg1=|validate\.perfdrive\.com[^<]{0,900}location|KPSDK\.start=KPSDK\.now\(\)|RecaptchaChallengePageUi|EO_Bot_Ssid[^<]{0,900}__tst_status)/i,
   ];
   const title = /<title[^<>]*>(?:[^<]*\s[^\w\s]+\s)?\s*(just a moment|attention required|are you a robot|are you human|are you a human|robot or human|robot check|robot challenge screen|verify|verification|verification required|security verification|verify you are human|verify you are a human|please verify you are human|please verify you are a human|please verify you are not a robot|human verification|bot verification|security check|vercel security checkpoint|pardon our interruption|access to this page has been denied|checking your browser|one more step|captcha|captcha interception|captcha challenge)[^\w<]*(?:<|\s[^\w\s]+\s)/i;
   const widget = /<[a-z][^<>]*\s(?:id|class)=[^=<>]{0,200}?([\w-]{0,40}(?:captcha|turnstile|geetest|arkose|challenges\.cloudflare\.com\/))/i;
   const field = /<(?:textarea|select)\b|<input\b[^<>]*\stype=\W?(?:text|email|password|search|tel|number)\b/i;
-  const markup = (await page.content()).slice(0, 1 << 18).replace(/<!--[\s\S]*?(?:-->|$)|<textarea[\s\S]*?(?:<\/textarea>|$)/ig, "");
-  let found = header.exec(lines) ?? walls.map((pattern) => pattern.exec(markup)).find(Boolean);
+  const script = /<script(?:\s(?:nonce|defer|async|type=\W?(?:text\/javascript|module))[^<>]*)?>[^<]*(_pxAppId[^<]{0,900}captcha\.js|toNumbers\([^<]{0,900}__test=|rbzns[^<]{0,900}winsocks|_cf_chl_opt|gokuProps|geo\.captcha-delivery\.com[^<]{0,900}dd=|bm-verify[^<]{0,900}\/_sec\/verify|sucuri_cloudproxy_js|sgchallenge[^<]{0,900}sgcaptcha|acw_sc__v2[^<]{0,900}arg1=|validate\.perfdrive\.com[^<]{0,900}location|KPSDK\.start=KPSDK\.now\(\)|RecaptchaChallengePageUi|EO_Bot_Ssid[^<]{0,900}__tst_status)/i;
+  const text = (await page.content()).slice(0, 1 << 18).replace(/(<script\b[^<>]*>[\s\S]*?(?:<\/script|$))|<style\b[\s\S]*?(?:<\/style|$)|<!--(?:-?>|[\s\S]*?(?:-->|$))|<textarea[\s\S]*?(?:<\/textarea>|$)/ig, "$1");
+  const markup = text.replace(/(<script\b[^<>]*>)[\s\S]*?(?:<\/script|$)/ig, "$1");
+  let found = header.exec(lines) ?? script.exec(text) ?? walls.map((pattern) => pattern.exec(markup)).find(Boolean);
   if (!found && title.test(markup) && !field.test(markup)) found = widget.exec(markup);
   if (found) return "a wall, by " + shown(found[1]);
   if (await page.evaluate(() => !document.body?.children.length && !document.body?.textContent.trim())) return "the page is empty";
