@@ -45,7 +45,7 @@ func TestTheCodeOfEachTarget(t *testing.T) {
 			if tidy, err := format.Source([]byte(got)); target.Name == "go" && (err != nil || string(tidy) != got) {
 				t.Errorf("gofmt: %v\n%s", err, tidy)
 			}
-			file := filepath.Join("testdata", string(via)+"-"+target.File)
+			file := filepath.Join("testdata", string(via), target.File)
 			if *update {
 				noerr.Must(t, os.WriteFile(file, []byte(got), 0o600))
 				continue
