@@ -27,7 +27,17 @@ var readPrograms = map[string]model.FetchRequest{
 }
 
 func readAnswers() []readAnswer {
-	return []readAnswer{
+	var charsets []readAnswer
+	for _, name := range strings.Fields("iso8859-1 ISO_8859-1 ascii tis-620 iso-2022-jp x-sjis x-gbk windows-874 x-euc-jp iso-8859-8-i koi8-u") {
+		charsets = append(charsets, readAnswer{Name: name, Header: map[string]string{"content-type": "text/html; charset=" + name}, Body: "<p>x</p>"})
+	}
+	for _, name := range strings.Fields("klingon idna undefined punycode hex") {
+		charsets = append(charsets, readAnswer{
+			Name: name, Header: map[string]string{"content-type": "text/html; charset=" + name}, Body: "<p>x</p>", Want: `the character set "` + name + `" is not known`,
+		})
+	}
+	return append(charsets, []readAnswer{
+		{Name: "UTF-8 that is called UTF-16", Body: `<html><meta charset="UTF-16LE"><div id="px-captcha"></div></html>`, Want: `a wall, by "px-captcha"`},
 		{Name: "an error that the service reports", Header: map[string]string{"x-brd-error": "no peers"}, Body: "<p>x</p>", Want: `the service reports "no peers"`},
 		{Name: "a header of errors that is empty", Header: map[string]string{"x-brd-error": "", "x-brd-err-code": " "}, Body: "<p>x</p>"},
 		{Name: "comments that do not end", Body: "<p>x</p>" + strings.Repeat("<!--", 25_000)},
@@ -38,7 +48,7 @@ func readAnswers() []readAnswer {
 		{Name: "a script of a defence in a comment", Body: `<html><!-- <script>window._cf_chl_opt={cvId:"3"};</script> --><p>x</p></html>`},
 		{Name: "scripts that do not end", Body: "<p>x</p>" + strings.Repeat("<script>", 10_000)},
 		{Name: "a comment of nothing", Body: `<p>x</p><!--><div id="px-captcha"></div>`, Want: `a wall, by "px-captcha"`},
-	}
+	}...)
 }
 
 // drivers run the checks of exported programs without their fetches: the answers come from cases.json, and what is said goes

@@ -22,7 +22,7 @@ function problem(status, headers, body) {
   const coding = headers.get("content-encoding") || "identity";
   if (!/^(?:identity|(?:x-)?gzip)$/i.test(coding)) return `the coding ${shown(coding)} was not asked for`;
   const charset = /charset\s*=\s*\W?([\w.:-]+)/i;
-  const meta = /<meta[^<>]*charset\s*=\s*\W?([\w.:-]+)/i;
+  const meta = /<meta[^<>]*charset\s*=\s*\W?(?!utf-16)([\w.:-]+)/i; // a page that could be read so far is not in UTF-16
   const type = headers.get("content-type") ?? "";
   const [, named] = charset.exec(type) ?? meta.exec(body.toString("latin1", 0, 4096)) ?? ["", "utf-8"];
   let page;

@@ -97,10 +97,13 @@ def problem(status, headers, body):
         return f"the coding {coding!a} was not asked for"
     charset = r"charset\s*=\s*\W?([\w.:-]+)"
     named = re.search(charset, headers.get("content-type", ""), re.I)
-    named = named or re.search("<meta[^<>]*" + charset, body[:4096].decode("latin-1"), re.I)
+    # A page that could be read so far is not in UTF-16.
+    named = named or re.search("<meta[^<>]*" + charset.replace("(", "(?!utf-16)("), body[:4096].decode("latin-1"), re.I)
+    # Python's own names, of which some are no character sets.
+    codec = re.sub(r"^x-|-[ei]$|^(?:idna|punycode).*", "", named[1].lower()) if named else "utf-8"
     try:
-        page = body.decode(named[1] if named else "utf-8", "replace").strip("\ufeff \t\r\n")
-    except LookupError:
+        page = body.decode(codec.replace("windows-874", "cp874"), "replace").strip("\ufeff \t\r\n")
+    except (LookupError, ValueError):
         return f"the character set {named[1]!a} is not known"
     if not page:
         return "the answer is empty"

@@ -94,11 +94,11 @@ func problem(answer *http.Response, body []byte) string {
 	}
 	const charset = `charset\s*=\s*\W?([\w.:-]+)`
 	named := find(charset, answer.Header.Get("Content-Type"))
-	if named == "" {
-		named = find("<meta[^<>]*"+charset, string(body[:min(len(body), 4096)]))
+	if named == "" { // a page that could be read so far is not in UTF-16
+		named = strings.Replace(strings.ToLower(find("<meta[^<>]*"+charset, string(body[:min(len(body), 4096)]))), "utf-16", "utf8", 1)
 	}
 	// In these the ASCII of markup is itself, which is all that is looked at.
-	if named != "" && find(`^(utf-?8|us-ascii|(?:iso-8859|windows|cp)-?\d+|koi8-[ru]|latin\d|gb2312|x-gbk|gbk|gb18030|big5(?:-hkscs)?|shift[_-]jis|x-sjis|euc-(?:jp|kr)|ks_c_5601-1987)$`, named) == "" {
+	if named != "" && find(`^(utf-?8(?:[lb]e)?|(?:us-)?ascii|(?:iso[-_]?8859|windows|(?:x-)?cp)[-_]?\d+(?:-[ei])?|tis-620|iso-2022-jp|koi8-[ru]|latin\d|gb2312|gb18030|(?:x-)?(?:gbk|sjis)|big5(?:-hkscs)?|shift[_-]jis|(?:x-)?euc-(?:jp|kr)|ks_c_5601-1987)$`, named) == "" {
 		return fmt.Sprintf("the character set %q is not known", named)
 	}
 	page := strings.Trim(string(body), "\ufeff \t\r\n")
