@@ -44,13 +44,16 @@ type Answer struct {
 // mostHosts bounds the paces of a zone.
 const mostHosts = 100
 
-// forget takes away what is over: all of it after a quiet window.
+// forget takes away what is over: all of it after a quiet window, and a host whose pace has not changed for one.
 func (z *Zone) forget(now time.Time) {
 	if now.Sub(z.Touched) >= Window && len(z.Places) == 0 {
 		*z = Zone{}
 	}
 	z.Refused = recent(z.Refused, now)
-	maps.DeleteFunc(z.Paces, func(_ string, p *Pace) bool {
+	maps.DeleteFunc(z.Paces, func(host string, p *Pace) bool {
+		if host != "" && now.Sub(p.Changed) >= Window && !now.Before(p.Hold) && !now.Before(p.WallUntil) {
+			return true
+		}
 		return p.Limit == p.Cap && p.Wall == 0 && now.After(p.Hold) && !p.Refused
 	})
 }
@@ -173,7 +176,7 @@ func (z *Zone) refuse(host string, c Call, change int, a Answer, now time.Time, 
 		if z.Paces == nil {
 			z.Paces = map[string]*Pace{}
 		}
-		if len(z.Paces) < mostHosts || host == "" {
+		if host == "" || z.makeRoom(now) {
 			z.Paces[host] = p
 		}
 	}
@@ -181,4 +184,23 @@ func (z *Zone) refuse(host string, c Call, change int, a Answer, now time.Time, 
 		p.Hold = until
 	}
 	return p
+}
+
+// makeRoom reports whether one more host can be remembered, for which it forgets the one that has not changed for the
+// longest time, of those that may be called now.
+func (z *Zone) makeRoom(now time.Time) bool {
+	hosts, oldest, at := 0, "", now
+	for host, p := range z.Paces {
+		if host == "" {
+			continue
+		}
+		if hosts++; !p.Hold.After(now) && p.Changed.Before(at) {
+			oldest, at = host, p.Changed
+		}
+	}
+	if hosts < mostHosts || oldest == "" {
+		return hosts < mostHosts
+	}
+	delete(z.Paces, oldest)
+	return true
 }

@@ -280,23 +280,54 @@ func TestAZoneThatCouldHoldBackForEverIsNotOneThatWasWritten(t *testing.T) {
 	}
 }
 
-func TestTheHostsOfAZoneAreBounded(t *testing.T) {
+func TestTheHostsOfAZoneAreBoundedAndTheOneUnchangedForLongestIsForgotten(t *testing.T) {
 	p := play()
-	for i := range 2 * mostHosts {
-		p.c.Host = fmt.Sprintf("host%d.example", i)
-		p.answered(1, byTarget)
-		p.Paces[""] = nil
+	remembered := func(host int) bool { return p.Paces[fmt.Sprintf("host%d.example", host)] != nil }
+	refuse := func(host int, asked time.Duration) {
+		p.c.Host, p.now = fmt.Sprintf("host%d.example", host), p.now.Add(-999*time.Millisecond)
+		p.answered(1, Answer{TooFast: true, RetryAfter: asked})
 		delete(p.Paces, "")
 		for _, pace := range p.Paces {
 			pace.Refused = false
 		}
 	}
-	if len(p.Paces) != mostHosts {
-		t.Errorf("%d", len(p.Paces))
+	refuse(0, time.Minute)
+	for i := range mostHosts {
+		refuse(i+1, 0)
+	}
+	if len(p.Paces) != mostHosts || !remembered(0) || remembered(1) || !remembered(mostHosts) {
+		t.Errorf("of %d: the first, which must wait, %v, the second %v, the last %v", len(p.Paces), remembered(0), remembered(1), remembered(mostHosts))
+	}
+	for _, pace := range p.Paces {
+		pace.Hold = p.now.Add(time.Minute)
+	}
+	refuse(mostHosts+1, 0)
+	if remembered(mostHosts + 1) {
+		t.Error("a host that must wait was forgotten for another")
 	}
 	p.answered(1, byService)
 	if p.Paces[""] == nil {
 		t.Error("the zone itself has no pace")
+	}
+}
+
+func TestAHostWhosePaceHasNotChangedForAWindowIsForgotten(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(p *Pace, now time.Time)
+		kept   bool
+	}{
+		"unchanged":     {func(p *Pace, now time.Time) { p.Changed = now.Add(-Window) }, false},
+		"changed later": {func(p *Pace, now time.Time) { p.Changed = now.Add(1 - Window) }, true},
+		"held back":     {func(p *Pace, now time.Time) { p.Changed, p.Hold = now.Add(-Window), now.Add(1) }, true},
+		"at a wall":     {func(p *Pace, now time.Time) { p.Changed, p.WallUntil = now.Add(-Window), now.Add(1) }, true},
+	} {
+		p := play()
+		p.answered(1, byTarget)
+		c.change(p.Paces["shop.example"], p.now)
+		p.forget(p.now)
+		if got := p.Paces["shop.example"] != nil; got != c.kept {
+			t.Errorf("%s: remembered %v", name, got)
+		}
 	}
 }
 
