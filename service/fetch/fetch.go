@@ -228,15 +228,10 @@ func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 	}
 }
 
-// attempt makes one attempt within the product's limit, and gives its verdict.
+// attempt makes one attempt, and gives its verdict.
 func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, model.Diagnosis, error) {
 	now := model.Attempt{N: n, Wait: wait}
 	f.on(Event{Phase: PhaseQueued, Attempt: now})
-	leave, err := f.ft.cfg.Wire.Enter(ctx, f.r.Zone.Product)
-	if err != nil {
-		return try{}, model.Diagnosis{}, err
-	}
-	defer leave()
 	t, d, err := f.send(ctx, now)
 	if err != nil {
 		return try{}, model.Diagnosis{}, err
@@ -250,11 +245,13 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	return t, d, nil
 }
 
-// send makes one try as soon as the pace of zone and host has a place for it, and gives its verdict: also on one that
-// is held back.
+// send makes one try as soon as the product and the pace of zone and host have a place for it, and gives its verdict:
+// also on one that is held back.
 func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Diagnosis, err error) {
 	var held *pace.TooFastError
-	turn, err := f.ft.cfg.Pace.Enter(ctx, f.call(), func(reason string) { f.on(Event{Phase: PhaseQueued, Attempt: now, Reason: reason}) })
+	turn, leave, err := f.ft.cfg.Pace.Enter(ctx, f.call(),
+		func() (func(), error) { return f.ft.cfg.Wire.Enter(ctx, f.r.Zone.Product) },
+		func(reason string) { f.on(Event{Phase: PhaseQueued, Attempt: now, Reason: reason}) })
 	if errors.As(err, &held) {
 		f.pace = held.Reason
 		return try{timing: exchange.NoTiming(), unsent: true}, held.Diagnosis(), nil
@@ -262,6 +259,7 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 	if err != nil {
 		return t, d, err
 	}
+	defer leave()
 	var answer pace.Answer
 	defer func() {
 		kind := "note"

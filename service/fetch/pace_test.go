@@ -1,9 +1,11 @@
 package fetch
 
 import (
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -112,6 +114,45 @@ func TestAFetchThatFindsNoPlaceIsNotSentAndSaysSo(t *testing.T) {
 		}
 		if _, err := c.Probe(t.Context(), ProbeRequest{Zone: r.Zone, Target: "https://lab.test/"}, func(step string) { reasons = append(reasons, step) }); err != nil || len(reasons) != 3 || reasons[2] != "waiting: zone unlocker1: at most 3 at once, because the service answered 429 at 4; that many are tried again from 00:06:00 UTC" {
 			t.Errorf("%q, %v", reasons, err)
+		}
+	})
+}
+
+func TestAHostThatIsHeldBackKeepsNoOtherHostWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := make(chan struct{})
+		c := paced(t, t.TempDir(), func(w http.ResponseWriter, r *http.Request) {
+			body := string(noerr.Try(io.ReadAll(r.Body)).Must(t))
+			switch {
+			case strings.Contains(body, "other.test"):
+				_, _ = w.Write([]byte(servicetest.Page))
+			case strings.Contains(body, "refuses"):
+				w.Header().Set("x-brd-status-code", "429")
+			default:
+				<-busy
+			}
+		})
+		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r.Zone.Product, r.Retries, r.URL = model.ProductCrawl, 0, "https://lab.test/refuses"
+		fetched(t, c, r)
+		r.URL = "https://lab.test/"
+		ended := make(chan error)
+		for range 5 {
+			go func() {
+				_, err := c.Fetch(t.Context(), r, nil)
+				ended <- err
+			}()
+		}
+		synctest.Wait()
+		other := r
+		other.URL = "https://other.test/"
+		began := time.Now()
+		if res := fetched(t, c, other); !res.Diagnosis.OK() || time.Since(began) >= time.Second {
+			t.Errorf("after %v: %+v", time.Since(began), res.Diagnosis)
+		}
+		close(busy)
+		for range 5 {
+			noerr.Want(t, <-ended)
 		}
 	})
 }

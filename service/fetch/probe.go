@@ -185,11 +185,6 @@ type probeCall struct {
 // call is one call through the proxy. The first one, and one that fails, fill the result.
 func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, error) {
 	timeout := exchange.Timeout(pr.p, pr.q.Zone.Product)
-	leave, err := pr.ft.cfg.Wire.Enter(ctx, pr.q.Zone.Product)
-	if err != nil {
-		return probeCall{}, err
-	}
-	defer leave()
 	f := &flight{
 		ft: pr.ft, p: pr.p, d: pr.d, login: login, mask: exchange.MaskOf(keystore.Secret{}, login),
 		timeout: timeout, bodyCap: probeBody, id: pr.ft.newID("p"),

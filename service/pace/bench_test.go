@@ -10,7 +10,7 @@ import (
 func BenchmarkACallOfAZoneThatWasNeverRefused(b *testing.B) {
 	l := &Limiter{Store: Files{Dir: filepath.Join(b.TempDir(), "pace")}, Clock: bubble{}, Log: slog.New(slog.DiscardHandler)}
 	for b.Loop() {
-		turn, err := l.Enter(b.Context(), toShop, func(string) {})
+		turn, _, err := l.Enter(b.Context(), toShop, free, func(string) {})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -43,29 +43,37 @@ type Turn struct {
 const pollEvery = 50 * time.Millisecond
 
 // Enter waits for a place, and tells waits why, again when that changes. A call that gets none within its timeout is
-// refused with a *TooFastError; one that cannot get one is refused at once. The caller calls End.
-func (l *Limiter) Enter(ctx context.Context, c Call, waits func(reason string)) (*Turn, error) {
-	t := &Turn{limiter: l, call: c}
-	if l == nil {
-		return t, nil
-	}
-	late, ends, told := time.After(c.Timeout), l.Clock.Now().Add(c.Timeout), ""
-	for {
+// refused with a *TooFastError; one that cannot get one is refused at once. Before it looks for a place it takes one by
+// slot, which it gives back where it has to wait: a zone or a host that is slow keeps no other waiting. The caller calls
+// leave and End.
+func (l *Limiter) Enter(ctx context.Context, c Call, slot func() (leave func(), err error), waits func(reason string)) (t *Turn, leave func(), err error) {
+	t = &Turn{limiter: l, call: c}
+	var late <-chan time.Time
+	var ends time.Time
+	for told := ""; ; {
+		if leave, err = slot(); err != nil || l == nil {
+			return t, leave, err
+		}
 		blocked := t.try(ctx)
-		switch {
-		case blocked == nil:
-			return t, nil
-		case l.Clock.Now().Add(blocked.Wait).After(ends):
-			return nil, blocked
-		case blocked.Reason != told:
+		if blocked == nil {
+			return t, leave, nil
+		}
+		leave()
+		if late == nil {
+			late, ends = time.After(c.Timeout), l.Clock.Now().Add(c.Timeout)
+		}
+		if l.Clock.Now().Add(blocked.Wait).After(ends) {
+			return nil, nil, blocked
+		}
+		if blocked.Reason != told {
 			told = blocked.Reason
 			waits(told)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		case <-late:
-			return nil, blocked
+			return nil, nil, blocked
 		case <-time.After(pollEvery):
 		}
 	}

@@ -33,10 +33,13 @@ func limiters(t *testing.T, dir string) (a, b *Limiter, log *bytes.Buffer) {
 
 var toShop = Call{Profile: "acme", Zone: "unlocker1", Host: "shop.example", Cap: 16, Timeout: 10 * time.Second}
 
+// free is a product with places for all.
+func free() (leave func(), err error) { return func() {}, nil }
+
 // enter takes a place at once.
 func enter(t *testing.T, l *Limiter, c Call) *Turn {
 	t.Helper()
-	turn, err := l.Enter(t.Context(), c, func(reason string) { t.Errorf("it waits: %s", reason) })
+	turn, _, err := l.Enter(t.Context(), c, free, func(reason string) { t.Errorf("it waits: %s", reason) })
 	noerr.Must(t, err)
 	return turn
 }
@@ -79,7 +82,7 @@ func TestTheProcessesOfAUserShareTheirPlaces(t *testing.T) {
 				t.Errorf("it says %q", got)
 			}
 		})
-		turn, err := b.Enter(t.Context(), toShop, func(reason string) { reasons = append(reasons, reason) })
+		turn, _, err := b.Enter(t.Context(), toShop, free, func(reason string) { reasons = append(reasons, reason) })
 		noerr.Must(t, err)
 		if want := []string{"zone unlocker1: at most 4 at once, because the service said too fast"}; !slices.Equal(reasons, want) || time.Since(began) > 3*time.Second+pollEvery {
 			t.Errorf("after %v: %q", time.Since(began), reasons)
@@ -104,17 +107,17 @@ func TestACallThatGetsNoPlaceInItsTimeIsNotSent(t *testing.T) {
 		turns := full(t, a)
 		began := time.Now()
 		var fast *TooFastError
-		if _, err := b.Enter(t.Context(), toShop, func(string) {}); !errors.As(err, &fast) || fast.Wait != 0 || time.Since(began) != toShop.Timeout {
+		if _, _, err := b.Enter(t.Context(), toShop, free, func(string) {}); !errors.As(err, &fast) || fast.Wait != 0 || time.Since(began) != toShop.Timeout {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		gone := errors.New("the caller left")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		if _, err := b.Enter(ctx, toShop, func(string) { cancel(gone) }); !errors.Is(err, gone) {
+		if _, _, err := b.Enter(ctx, toShop, free, func(string) { cancel(gone) }); !errors.Is(err, gone) {
 			t.Errorf("cancelled: %v", err)
 		}
 		turns[0].End(t.Context(), Answer{TooFast: true, ByService: true, RetryAfter: time.Minute})
 		began = time.Now()
-		if _, err := b.Enter(t.Context(), toShop, func(string) { t.Error("it waits") }); !errors.As(err, &fast) || fast.Wait != time.Minute || time.Since(began) != 0 {
+		if _, _, err := b.Enter(t.Context(), toShop, free, func(string) { t.Error("it waits") }); !errors.As(err, &fast) || fast.Wait != time.Minute || time.Since(began) != 0 {
 			t.Errorf("a minute is asked for, and after %v: %v", time.Since(began), err)
 		}
 		for _, turn := range turns[1:] {
