@@ -75,3 +75,16 @@ func collect(object map[string]json.RawMessage, inHeader string) (how string) {
 	}
 	return how
 }
+
+// AtWork is a pattern of the bodies by which the service says with 200 that it is still at work, for a program that reads no
+// dialect: an object with an identifier, and nothing besides but a state before the end and a message.
+func AtWork() string {
+	const text = `\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22`
+	var ids []string
+	for _, c := range collected {
+		ids = append(ids, c.field)
+	}
+	id := `\x22(?:` + strings.Join(ids, "|") + `)` + text
+	field := `(?:` + id + `|\x22message` + text + `|\x22pending\x22\s*:\s*true|\x22status\x22\s*:\s*\x22(?:` + strings.Join(beforeTheEnd, "|") + `)\x22)`
+	return `^\s*(\{\s*(?:` + field + `\s*,\s*)*` + id + `\s*(?:,\s*` + field + `\s*)*\})\s*$`
+}

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"net/http"
+	"regexp"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ const (
 
 // Who speaks decides: the service's own answer says that the page is not there yet, a target's that says the same is a page.
 func TestInProgress(t *testing.T) {
-	none := model.InProgress{}
+	none, pattern := model.InProgress{}, regexp.MustCompile(AtWork())
 	says := func(says, collect string) model.InProgress { return model.InProgress{Says: says, Collect: collect} }
 	for name, c := range map[string]struct {
 		status   int
@@ -56,6 +57,9 @@ func TestInProgress(t *testing.T) {
 		"201":                                 {201, nil, `{"status":"running"}`, none, none},
 		"503":                                 {503, nil, `{"status":"starting"}`, none, none},
 	} {
+		if c.status == http.StatusOK && c.body != "" && pattern.MatchString(c.body) != (c.contract != none) {
+			t.Errorf("%s: the pattern of programs says otherwise", name)
+		}
 		for dialect, want := range map[string]model.InProgress{"documented": c.contract, "brightdata": c.known} {
 			d := noerr.Try(Find(dialect)).Must(t)
 			r := d.ReadHeader(c.header, time.Now())

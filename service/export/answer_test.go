@@ -36,7 +36,29 @@ func readAnswers() []readAnswer {
 			Name: name, Header: map[string]string{"content-type": "text/html; charset=" + name}, Body: "<p>x</p>", Want: `the character set "` + name + `" is not known`,
 		})
 	}
+	const atWork = "the service is still at work"
+	reported := map[string]string{"x-brd-status-code": "200"}
 	return append(charsets, []readAnswer{
+		{Name: "202", Program: "raw", Status: 202, Body: `{"status":"pending","response_id":"r1"}`, Want: atWork},
+		{Name: "202 in place of a wrapper", Program: "wrapped", Status: 202, Body: `{"status":"pending","response_id":"r1"}`, Want: atWork},
+		{Name: "202 of the target", Program: "raw", Status: 202, Header: map[string]string{"x-brd-status-code": "202"}, Body: `{"status":"pending"}`},
+		{Name: "202 by the proxy", Status: 202, Body: "<p>Thank you</p>"},
+		{Name: "an identifier in place of the page", Program: "raw", Body: ` {"snapshot_id":"s_1","message":"still \"in\" progress"}`, Want: atWork},
+		{Name: "a state with an identifier", Program: "wrapped", Body: `{"pending":true,"status":"running","response_id":"r1"}`, Want: atWork},
+		{Name: "an identifier that the target gives", Program: "raw", Header: reported, Body: `{"snapshot_id":"s_1"}`},
+		{Name: "a state without an identifier", Program: "raw", Body: `{"status":"pending","message":"x"}`},
+		{Name: "a job that is over", Program: "raw", Body: `{"status":"ready","snapshot_id":"s_1"}`},
+		{Name: "more than a state", Program: "raw", Body: `{"status":"running","snapshot_id":"s_1","price":1}`},
+		{Name: "a redirect to a wall in a wrapper", Program: "wrapped", Body: `{"status_code":302,"headers":{"location":"https://geo.captcha-delivery.com/a"},"body":""}`, Want: `a wall, by "location: https://geo.captcha-delivery.com"`},
+		{Name: "a header of a wall in a wrapper", Program: "wrapped", Body: `{"status_code":200,"headers":{"cf-mitigated":["challenge"],"content-length":8},"body":"<p>x</p>"}`, Want: `a wall, by "cf-mitigated: challenge"`},
+		{Name: "a wrapper", Program: "wrapped", Header: map[string]string{"x-brd-status-code": "404"}, Body: `{"status_code":200,"headers":null,"body":"<p>x</p>"}`},
+		{Name: "a wrapper of an empty page", Program: "wrapped", Body: `{"status_code":200,"headers":{}}`, Want: "the answer is empty"},
+		{Name: "a wrapper without a status", Program: "wrapped", Body: `{"body":"<div id=px-captcha >"}`, Want: `a wall, by "px-captcha"`},
+		{Name: "a wrapper without a status, of a page that is not there", Program: "wrapped", Header: map[string]string{"x-brd-status-code": "404"}, Body: `{"body":"<p>x</p>"}`, Want: "status 404"},
+		{Name: "no wrapper", Program: "wrapped", Body: "<p>x</p>"},
+		{Name: "a wall without a wrapper", Program: "wrapped", Body: "<div id=px-captcha >", Want: `a wall, by "px-captcha"`},
+		{Name: "JSON that is no wrapper", Program: "wrapped", Body: `[7]`},
+		{Name: "a number", Program: "wrapped", Body: `7`},
 		{Name: "UTF-8 that is called UTF-16", Body: `<html><meta charset="UTF-16LE"><div id="px-captcha"></div></html>`, Want: `a wall, by "px-captcha"`},
 		{Name: "an error that the service reports", Header: map[string]string{"x-brd-error": "no peers"}, Body: "<p>x</p>", Want: `the service reports "no peers"`},
 		{Name: "a header of errors that is empty", Header: map[string]string{"x-brd-error": "", "x-brd-err-code": " "}, Body: "<p>x</p>"},

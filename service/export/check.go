@@ -60,7 +60,7 @@ func (c call) check(code, indent string, text, pattern func(string) string) stri
 		"<<field>>", pattern(signs.Field), "<<header>>", pattern(signs.Header), "<<unread>>", pattern(signs.Unread),
 		"<<script>>", pattern(signs.Script), "<<script text>>", pattern(signs.ScriptText),
 		"<<required>>", strings.Join(required, ", "), "<<status>>", text(strings.ToLower(status)),
-		"<<failure>>", pattern(`\n(?:`+strings.ToLower(strings.Join(failures, "|"))+`|proxy-status: [^\n]*\berror)[:=][ \t]*([^\s][^\n]*)`),
+		"<<at work>>", pattern(dialect.AtWork()), "<<failure>>", pattern(`\n(?:`+strings.ToLower(strings.Join(failures, "|"))+`|proxy-status: [^\n]*\berror)[:=][ \t]*([^\s][^\n]*)`),
 	).Replace(b.String())
 }
 

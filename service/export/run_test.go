@@ -175,7 +175,7 @@ func runGo(t *testing.T, dir string, files, env []string) {
 		text := strings.Replace(string(code), "\tos.Exit(1)\n", "", 1)
 		for _, name := range []string{"main", "problem", "wall", "find", "missing"} {
 			text = strings.Replace(text, "\nfunc "+name+"(", fmt.Sprintf("\nfunc %s%d(", name, i), 1)
-			text = regexp.MustCompile(`\b(`+name+`)(\((?:answer, body|page\)|page, path|charset|failure|header|"|`+"`"+`|script|title|widget|pattern))`).ReplaceAllString(text, fmt.Sprintf("${1}%d$2", i))
+			text = regexp.MustCompile(`\b(`+name+`)(\((?:answer, body|page\)|page, path|charset|failure|header|"|`+"`"+`|script|title|widget|working|pattern))`).ReplaceAllString(text, fmt.Sprintf("${1}%d$2", i))
 		}
 		write(t, dir, f, text)
 		fmt.Fprintf(&calls, "\tos.Stdout, _ = os.Create(%q)\n\tmain%d()\n", f+".out", i)

@@ -1,17 +1,27 @@
 
 // problem is why an answer is not ok, or undefined.
 function problem(status, headers, body) {
-  const lines = [...headers].map(([name, value]) => `\n${name}: ${value}`).join("");
+  let lines = [...headers].map(([name, value]) => `\n${name}: ${value}`).join("");
 -- service --
   const failure = <<failure>>;
-  const reported = failure.exec(lines);
-  if (reported) return "the service reports " + shown(reported[1]);
+  const failed = failure.exec(lines);
+  if (failed) return "the service reports " + shown(failed[1]);
 -- api --
   if (!(status >= 200 && status < 300)) return `status ${status} of the service`;
-  status = Number(headers.get(<<status>>) || status);
+  const reported = headers.get(<<status>>);
+  const working = <<at work>>;
+  if (!reported && (status === 202 || working.test(body.toString("latin1", 0, 4096)))) return "the service is still at work";
+  status = Number(reported || status);
 -- wrapped --
-  const wrapped = JSON.parse(body);
-  [status, body] = [wrapped.status_code, Buffer.from(wrapped.body ?? "")];
+  try {
+    const wrapped = JSON.parse(body);
+    if ("status_code" in wrapped || "body" in wrapped) {
+      lines += Object.entries(wrapped.headers ?? {}).map(([name, value]) => `\n${name}: ${value}`).join("");
+      [status, body] = [wrapped.status_code ?? status, Buffer.from(wrapped.body ?? "")];
+    }
+  } catch {
+    // it is checked as it came
+  }
 -- --
   if (!(status >= 200 && status < 400)) return `status ${status}`;
   const header = <<header>>;

@@ -1,6 +1,8 @@
 HEADER = <<header>>
 -- service --
 FAILURE = <<failure>>
+-- api --
+WORKING = <<at work>>
 -- page --
 # Signs that only walls have, and a TITLE above a WIDGET where there is no FIELD to fill in. zonedeck knows more signs, and
 # walls by what they say, which is not checked here: a field that the page must have (--require) notices those, too.
@@ -23,10 +25,18 @@ def problem(status, headers, body):
 -- api --
     if not 200 <= status < 300:
         return f"status {status} of the service"
-    status = int(headers.get(<<status>>) or status)
+    reported = headers.get(<<status>>)
+    if not reported and (status == 202 or re.search(WORKING, body[:4096].decode("latin-1"), re.I)):
+        return "the service is still at work"
+    status = int(reported or status)
 -- wrapped --
-    wrapped = json.loads(body)
-    status, body = wrapped["status_code"], wrapped.get("body", "").encode()
+    try:
+        wrapped = json.loads(body)
+        if "status_code" in wrapped or "body" in wrapped:
+            lines += "".join(f"\n{name}: " + str(value).strip("[]'") for name, value in (wrapped.get("headers") or {}).items())
+            status, body = int(wrapped.get("status_code", status)), wrapped.get("body", "").encode("utf-8", "replace")
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        pass  # it is checked as it came
 -- --
     if not 200 <= status < 400:
         return f"status {status}"

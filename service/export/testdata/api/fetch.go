@@ -62,7 +62,12 @@ func problem(answer *http.Response, body []byte) string {
 	if status < 200 || status > 299 {
 		return fmt.Sprint("status ", status, " of the service")
 	}
-	if reported := answer.Header.Get("x-brd-status-code"); reported != "" {
+	const working = `^\s*(\{\s*(?:(?:\x22(?:response_id|snapshot_id)\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22|\x22message\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22|\x22pending\x22\s*:\s*true|\x22status\x22\s*:\s*\x22(?:building|collecting|in_progress|pending|processing|queued|running|scheduled|starting)\x22)\s*,\s*)*\x22(?:response_id|snapshot_id)\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22\s*(?:,\s*(?:\x22(?:response_id|snapshot_id)\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22|\x22message\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22|\x22pending\x22\s*:\s*true|\x22status\x22\s*:\s*\x22(?:building|collecting|in_progress|pending|processing|queued|running|scheduled|starting)\x22)\s*)*\})\s*$`
+	reported := answer.Header.Get("x-brd-status-code")
+	if reported == "" && (status == 202 || find(working, string(body[:min(len(body), 4096)])) != "") {
+		return "the service is still at work"
+	}
+	if reported != "" {
 		status, _ = strconv.Atoi(reported)
 	}
 	if status < 200 || status > 399 {

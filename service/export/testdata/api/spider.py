@@ -64,6 +64,7 @@ class Fetch(scrapy.Spider):
 
 HEADER = r"\n(cf-mitigated: challenge|x-amzn-waf-action: captcha|x-amzn-waf-action: challenge|sg-captcha: challenge|x-vercel-mitigated: challenge|location: [^\n?]*(?:queue-it\.net|captcha-delivery\.com|validate\.perfdrive\.com|wappass\.baidu\.com[^\n?]*/static/captcha|verify\.meituan\.com|linkedin\.com[^\n?]*/checkpoint/challenge|google\.[^\n?]*/sorry/|/\.well-known/sgcaptcha|/\.within\.website/x/cmd/anubis/|/_____tmd_____/|/showcaptcha|/errors/validatecaptcha|/splashui/captcha|/splashui/challenge|/distil_r_|/_incapsula_resource|/cdn-cgi/challenge-platform/|\?[^\n]*__cf_chl_|\?[^\n]*bm-verify=))"
 FAILURE = r"\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=][ \t]*([^\s][^\n]*)"
+WORKING = r"^\s*(\{\s*(?:(?:\x22(?:response_id|snapshot_id)\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22|\x22message\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22|\x22pending\x22\s*:\s*true|\x22status\x22\s*:\s*\x22(?:building|collecting|in_progress|pending|processing|queued|running|scheduled|starting)\x22)\s*,\s*)*\x22(?:response_id|snapshot_id)\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22\s*(?:,\s*(?:\x22(?:response_id|snapshot_id)\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22|\x22message\x22\s*:\s*\x22(?:[^\x22\\]|\\.)*\x22|\x22pending\x22\s*:\s*true|\x22status\x22\s*:\s*\x22(?:building|collecting|in_progress|pending|processing|queued|running|scheduled|starting)\x22)\s*)*\})\s*$"
 # Signs that only walls have, and a TITLE above a WIDGET where there is no FIELD to fill in. zonedeck knows more signs, and
 # walls by what they say, which is not checked here: a field that the page must have (--require) notices those, too.
 WALLS = [
@@ -85,7 +86,10 @@ def problem(status, headers, body):
         return f"the service reports {found[1]!a}"
     if not 200 <= status < 300:
         return f"status {status} of the service"
-    status = int(headers.get("x-brd-status-code") or status)
+    reported = headers.get("x-brd-status-code")
+    if not reported and (status == 202 or re.search(WORKING, body[:4096].decode("latin-1"), re.I)):
+        return "the service is still at work"
+    status = int(reported or status)
     if not 200 <= status < 400:
         return f"status {status}"
     if found := re.search(HEADER, lines, re.I):

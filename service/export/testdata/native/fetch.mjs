@@ -35,10 +35,10 @@ await dispatcher.close();
 
 // problem is why an answer is not ok, or undefined.
 function problem(status, headers, body) {
-  const lines = [...headers].map(([name, value]) => `\n${name}: ${value}`).join("");
+  let lines = [...headers].map(([name, value]) => `\n${name}: ${value}`).join("");
   const failure = /\n(?:x-brd-error|x-brd-error-code|x-brd-err-code|x-brd-err-msg|proxy-status: [^\n]*\berror)[:=][ \t]*([^\s][^\n]*)/i;
-  const reported = failure.exec(lines);
-  if (reported) return "the service reports " + shown(reported[1]);
+  const failed = failure.exec(lines);
+  if (failed) return "the service reports " + shown(failed[1]);
   if (!(status >= 200 && status < 400)) return `status ${status}`;
   const header = /\n(cf-mitigated: challenge|x-amzn-waf-action: captcha|x-amzn-waf-action: challenge|sg-captcha: challenge|x-vercel-mitigated: challenge|location: [^\n?]*(?:queue-it\.net|captcha-delivery\.com|validate\.perfdrive\.com|wappass\.baidu\.com[^\n?]*\/static\/captcha|verify\.meituan\.com|linkedin\.com[^\n?]*\/checkpoint\/challenge|google\.[^\n?]*\/sorry\/|\/\.well-known\/sgcaptcha|\/\.within\.website\/x\/cmd\/anubis\/|\/_____tmd_____\/|\/showcaptcha|\/errors\/validatecaptcha|\/splashui\/captcha|\/splashui\/challenge|\/distil_r_|\/_incapsula_resource|\/cdn-cgi\/challenge-platform\/|\?[^\n]*__cf_chl_|\?[^\n]*bm-verify=))/i;
   const challenge = header.exec(lines);
