@@ -33,6 +33,7 @@ type call struct {
 	ca      string        // path of the CA to trust; empty when none is needed or known
 	trusts  bool          // the profile switched certificate checks off
 	timeout time.Duration
+	recoded bool // gzip is asked for in place of what the form has
 }
 
 // line is one line of a header.
@@ -228,6 +229,9 @@ func (c call) remarks(run string, joins bool) []string {
 		for _, name := range c.joined() {
 			out = append(out, "the lines of "+name+" are sent as one")
 		}
+	}
+	if c.recoded {
+		out = append(out, "Accept-Encoding is sent as gzip, which is all that this program undoes")
 	}
 	for i, l := range out {
 		out[i] = model.Line(l, 400)

@@ -3,6 +3,7 @@ package export
 import (
 	_ "embed"
 	"net/http"
+	"slices"
 	"strings"
 
 	"zonedeck/model"
@@ -71,10 +72,10 @@ func goPattern(p string) string { return "`" + p + "`" }
 
 func jsPattern(p string) string { return "/" + strings.ReplaceAll(p, "/", `\/`) + "/i" }
 
-// asksForGzip is the header with a line for the only coding that a program undoes, unless the form has one.
+// asksForGzip is the header with a line for the only coding that a program undoes, in place of those of the form.
 func (c call) asksForGzip() call {
-	if !c.has("Accept-Encoding") {
-		c.header = append(c.header[:len(c.header):len(c.header)], line{"Accept-Encoding", "gzip"})
-	}
+	isCoding := func(l line) bool { return l.name == "Accept-Encoding" }
+	c.recoded = slices.ContainsFunc(c.header, func(l line) bool { return isCoding(l) && l.value != "gzip" })
+	c.header = append(slices.DeleteFunc(slices.Clone(c.header), isCoding), line{"Accept-Encoding", "gzip"})
 	return c
 }

@@ -138,7 +138,7 @@ var checked = []struct {
 	{path: "/meta", want: `not ok: the character set "klingon" is not known`},
 	{path: "/not-text", want: "not ok: the body is not text"},
 	{path: "/zipped", want: `not ok: a wall, by "px-captcha"`, few: true},
-	{path: "/zipped", want: `not ok: a wall, by "px-captcha"`, header: http.Header{"Accept-Encoding": {"gzip"}}, few: true},
+	{path: "/zipped", want: `not ok: a wall, by "px-captcha"`, header: http.Header{"Accept-Encoding": {"br", "gzip"}}, few: true},
 }
 
 // A program says of an answer whether it is ok, and ends accordingly.

@@ -9,6 +9,7 @@ import (
 
 // writeGo writes a program for Go that needs the standard library alone, unless it looks for required fields.
 func writeGo(c call) (string, error) {
+	c = c.asksForGzip()
 	imports := map[string]bool{"fmt": true, "io": true, "log": true, "net/http": true, "os": true, "regexp": true, "strings": true, "time": true}
 	parts := c.checked()
 	imports["strconv"], imports["encoding/json"] = parts["api"], parts["wrapped"]
@@ -37,7 +38,7 @@ func writeGo(c call) (string, error) {
 		switch {
 		case l.name == "Host":
 			fmt.Fprintf(&b, "\trequest.Host = %s\n", goString(l.value))
-		case l.name != "Accept-Encoding" || l.value != "gzip": // which the transport sends, and undoes, by itself
+		case l.name != "Accept-Encoding": // which the transport sends, and undoes, by itself
 			fmt.Fprintf(&b, "\trequest.Header.Add(%s, %s)\n", goString(l.name), goString(l.value))
 		}
 	}

@@ -182,6 +182,22 @@ func TestAClientThatCannotSendTheFormSaysSo(t *testing.T) {
 	}
 }
 
+// What a program does not undo, it does not ask for.
+func TestAProgramAsksForGzipAlone(t *testing.T) {
+	for typed, remarked := range map[string]bool{"br, zstd": true, "gzip": false} {
+		s := source(model.ViaNative)
+		s.Request.Header.Set("Accept-Encoding", typed)
+		for _, name := range []string{"python", "go", "node", "scrapy"} {
+			target, _ := export.Find(name)
+			code, err := target.Code(s)
+			noerr.Must(t, err)
+			if strings.Contains(code, " Accept-Encoding is sent as gzip, which is all that this program undoes\n") != remarked || strings.Contains(code, "zstd") {
+				t.Errorf("%s, %s:\n%s", typed, name, code)
+			}
+		}
+	}
+}
+
 // A login needs no address.
 func TestALoginIsExportedWithoutAnAddress(t *testing.T) {
 	s := source(model.ViaNative)
