@@ -197,18 +197,27 @@ func (f *flight) written() model.FetchRequest {
 	return f.r.Reveal(func(name string) string { return f.values[name].Reveal() })
 }
 
-// run makes attempts until a diagnosis is final.
+// run makes attempts until a diagnosis is final, or the next one is held back.
 func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 	retries := f.r.Retries
 	if retries < 0 {
 		retries = defaultRetries
 	}
 	var wait time.Duration
+	var before try // of which nothing is kept if another is sent
+	var verdict model.Diagnosis
 	for n := 1; ; n++ {
 		t, d, err := f.attempt(ctx, n, wait)
 		if err != nil {
+			before.body.Discard()
 			return try{}, model.Diagnosis{}, err
 		}
+		if n > 1 && t.held != nil {
+			f.attempts = f.attempts[:n-1]
+			f.on(Event{Phase: PhaseDone, Attempt: f.attempts[n-2]})
+			return before, t.held.After(verdict), nil //nolint:nilerr // it is the verdict
+		}
+		before.body.Discard()
 		last := f.attempts[len(f.attempts)-1]
 		if d.Retry && n <= retries && d.RetryAfter > dialect.MaxWait {
 			d.Evidence = append(d.Evidence, model.Evidence{Kind: "timing", Text: fmt.Sprintf("it was not tried again: the wait that the answer asks for is longer than %v; come back at %s",
@@ -219,10 +228,11 @@ func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 			f.on(Event{Phase: PhaseDone, Attempt: last})
 			return t, d, nil
 		}
-		t.body.Discard()
+		before, verdict = t, d
 		wait = backoff(n, d.RetryAfter)
 		f.on(Event{Phase: PhaseWaiting, Attempt: last, Waiting: wait})
 		if err := exchange.Pause(ctx, wait); err != nil {
+			before.body.Discard()
 			return try{}, model.Diagnosis{}, err
 		}
 	}
@@ -254,7 +264,7 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 		func(reason string) { f.on(Event{Phase: PhaseQueued, Attempt: now, Reason: reason}) })
 	if errors.As(err, &held) {
 		f.pace = held.Reason
-		return try{timing: exchange.NoTiming(), unsent: true}, held.Diagnosis(), nil
+		return try{timing: exchange.NoTiming(), held: held}, held.Diagnosis(), nil
 	}
 	if err != nil {
 		return t, d, err
@@ -286,7 +296,7 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 	}
 	switch {
 	case errors.As(err, &held):
-		t.unsent, d, err = true, held.Diagnosis(), nil
+		t.held, d, err = held, held.Diagnosis(), nil
 		return t, d, err
 	case err == nil && ctx.Err() != nil: // the caller left while the body arrived
 		t.body.Discard()

@@ -145,6 +145,34 @@ func TestBreakerStopsShortOfABlockedAddress(t *testing.T) {
 	})
 }
 
+func TestARetryThatIsHeldBackLeavesTheAnswerBeforeIt(t *testing.T) {
+	var calls atomic.Int32
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = w.Write([]byte("not so fast"))
+	}, func(t *testing.T, c *Fetcher) {
+		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r.Retries = 0
+		for range pace.MaxRefused - 1 {
+			fetched(t, c, r)
+		}
+		r.Retries = 3
+		var last Event
+		res, err := c.Fetch(t.Context(), r, func(e Event) { last = e })
+		noerr.Must(t, err)
+		if calls.Load() != pace.MaxRefused || res.ServiceStatus != http.StatusTooManyRequests || string(res.Body.Bytes) != "not so fast" || len(res.Attempts) != 1 || last != (Event{Phase: PhaseDone, Attempt: res.Attempts[0]}) {
+			t.Errorf("after %d calls: %+v, the last event %+v", calls.Load(), res, last)
+		}
+		d, n := res.Diagnosis, len(res.Diagnosis.Evidence)
+		const why = "the service answered HTTP 429 20 times within 5 minutes, and is said to block an address at 25; the next call may go in 4m59s"
+		if d.Class != model.ClassTooFast || d.Rule == "breaker" || d.RetryAfter != pace.Window-time.Second || !strings.HasSuffix(d.Summary, " It was not sent again: "+why+".") || strings.Contains(d.Summary, "nothing") ||
+			d.Evidence[0].Kind != "service_status" || d.Evidence[n-2] != (model.Evidence{Kind: "error", Text: "held back: " + why}) {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
 func TestFetchesInFlightCountAsRefusedBeforeTheyAre(t *testing.T) {
 	var calls atomic.Int32
 	inBubble(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -16,6 +16,7 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fields"
+	"zonedeck/service/pace"
 )
 
 // try is what one attempt showed.
@@ -32,8 +33,8 @@ type try struct {
 	timing      model.Timing
 	chain       model.Chain
 	phases      []model.Phase
-	kind        string // the type of the body where it is not the outcome's
-	unsent      bool   // it was held back
+	kind        string             // the type of the body where it is not the outcome's
+	held        *pace.TooFastError // why it was not sent
 }
 
 // outcomeOf begins the outcome of an attempt.

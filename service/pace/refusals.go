@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ const (
 const blockWords = "25 answers of HTTP 429 within 5 minutes block the caller's address on every API until a person lifts it: " +
 	"public documentation of a service of this kind says so; the contract asks to back off and shows no limit (contract 7, 8)"
 
-// TooFastError says that a call was held back. Nothing was sent.
+// TooFastError says that a call was held back, and was not sent.
 type TooFastError struct {
 	Rule   string // which rule held it back, as a diagnosis names it
 	Reason string
@@ -49,6 +50,14 @@ func (e *TooFastError) Diagnosis() model.Diagnosis {
 		Steps:      []model.Step{{Action: model.ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}},
 		RetryAfter: e.Wait,
 	}
+}
+
+// After is the verdict on a try that was sent, whose next one was held back.
+func (e *TooFastError) After(d model.Diagnosis) model.Diagnosis {
+	d.Summary += " It was not sent again: " + e.Reason + "; " + e.next() + "."
+	d.Evidence = slices.Concat(d.Evidence, e.Diagnosis().Evidence)
+	d.RetryAfter = e.Wait
+	return d
 }
 
 // Refusals counts the service's own 429 answers per address, for one process.
