@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -110,8 +111,32 @@ func datasets(version string) string {
 // JobNames finds the identifiers in the answer to a trigger. The contract says
 // that "a job ID or snapshot ID" is returned, and not what the field is called, nor what each
 // is for. By the first that the dialect lists, a job is asked for its state and its result.
-// body is the whole answer, which the caller has bounded.
+// body is the whole answer, which the caller has bounded. The only element of a list may name the job in the two ways
+// that the contract speaks of.
 func (d Dialect) JobNames(dataset string, body []byte) (names model.JobNames, ok bool) {
+	names, ok = d.jobNames(dataset, body)
+	in, _ := RowsInAnswer("", body)
+	if ok || !in.Jobs {
+		return names, ok
+	}
+	if in.Field != "" {
+		var answer map[string]json.RawMessage
+		_ = json.Unmarshal(body, &answer) // it is an object
+		body = answer[in.Field]
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) != nil || len(list) != 1 {
+		return names, false
+	}
+	listed, ok := d.jobNames(dataset, list[0])
+	if !ok || listed.JobID == "" && listed.SnapshotID == "" {
+		return names, false
+	}
+	return listed, true
+}
+
+// jobNames finds the identifiers in an object.
+func (d Dialect) jobNames(dataset string, body []byte) (names model.JobNames, ok bool) {
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(body, &answer) != nil {
 		return names, false
@@ -135,10 +160,11 @@ func (d Dialect) JobNames(dataset string, body []byte) (names model.JobNames, ok
 	return names, false
 }
 
-// RowsIn says where an answer has its rows: in an array, in a field of an object or, for the zero value, one on a line.
+// RowsIn says where an answer has its rows: in an array, in a field of an object or, without either, one on a line.
 type RowsIn struct {
 	Array bool
 	Field string
+	Jobs  bool // each names a job, or says a state, and nothing else: no rows
 }
 
 // rowFields are the fields of an object that public clients find rows in.
@@ -149,7 +175,7 @@ var rowFields = []string{"data", "items", "records", "results", "rows"}
 // says that it is NDJSON. The contract shows no answer that is rows.
 func RowsInAnswer(contentType string, head []byte) (in RowsIn, ok bool) {
 	if listsObjects(head) {
-		return RowsIn{Array: true}, true
+		return RowsIn{Array: true, Jobs: listsJobs(head)}, true
 	}
 	dec := json.NewDecoder(bytes.NewReader(head))
 	if first, _ := dec.Token(); first != json.Delim('{') {
@@ -159,8 +185,8 @@ func RowsInAnswer(contentType string, head []byte) (in RowsIn, ok bool) {
 		name, _ := dec.Token()
 		field, _ := name.(string)
 		value := bytes.TrimLeft(head[dec.InputOffset():], ": \t\r\n")
-		if slices.Contains(rowFields, field) && listsObjects(value) {
-			in.Field = field
+		if slices.Contains(rowFields, field) && listsObjects(value) && (in.Field == "" || in.Jobs) {
+			in.Field, in.Jobs = field, listsJobs(value)
 		}
 		var whole json.RawMessage
 		if dec.Decode(&whole) != nil {
@@ -169,7 +195,7 @@ func RowsInAnswer(contentType string, head []byte) (in RowsIn, ok bool) {
 	}
 	_, _ = dec.Token()
 	if next, _ := dec.Token(); next == json.Delim('{') {
-		return RowsIn{}, true
+		return RowsIn{Jobs: listsJobs(head)}, true
 	}
 	lines := strings.Contains(contentType, "ndjson") || strings.Contains(contentType, "jsonl")
 	return in, in.Field != "" || lines
@@ -179,6 +205,31 @@ func RowsInAnswer(contentType string, head []byte) (in RowsIn, ok bool) {
 func listsObjects(text []byte) bool {
 	list, ok := bytes.CutPrefix(bytes.TrimSpace(text), []byte("["))
 	return ok && bytes.HasPrefix(bytes.TrimSpace(list), []byte("{"))
+}
+
+// namesJob are the fields that name a job or say its state.
+var namesJob = []string{"collection_id", "created", "id", "job_id", "response_id", "snapshot", "snapshot_id", "state", "status"}
+
+// listsJobs reports whether the objects of an array, or those one after the other, name jobs or say their states, and
+// nothing else, as far as the text has them whole.
+func listsJobs(text []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
+		_, _ = dec.Token()
+	}
+	n := 0
+	for ; dec.More(); n++ {
+		var object map[string]json.RawMessage
+		if dec.Decode(&object) != nil {
+			break
+		}
+		fields := len(object)
+		maps.DeleteFunc(object, func(name string, _ json.RawMessage) bool { return slices.Contains(namesJob, strings.ToLower(name)) })
+		if len(object) == fields || !stateAlone(object) {
+			return false
+		}
+	}
+	return n > 0
 }
 
 // Progress is what the service says of a job. Counts are -1 when it says none.

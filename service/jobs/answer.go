@@ -40,10 +40,11 @@ func (rn *Runner) answerFile(job string) string {
 }
 
 // keepAnswer is the verdict on a success that names no job and is rows: head and what follows. They are on this disk,
-// complete and read, before the job is called ready; what cannot be read as rows stays there, and the job may have
-// started. ok is false for any other answer.
+// complete and read, before the job is called ready; what cannot be read as rows stays there, as a list of several
+// identifiers does, and the job may have started. ok is false for any other answer.
 func (rn *Runner) keepAnswer(ctx context.Context, l launch, resp *http.Response, head []byte, rest io.Reader) (v verdict, ok bool) {
-	if _, is := dialect.RowsInAnswer(resp.Header.Get("Content-Type"), head); !is || errorShaped(bytes.TrimSpace(head)) {
+	in, is := dialect.RowsInAnswer(resp.Header.Get("Content-Type"), head)
+	if !is || errorShaped(bytes.TrimSpace(head)) {
 		return v, false
 	}
 	v = verdict{state: model.JobMayHave, detail: fmt.Sprintf("HTTP %d without an identifier", resp.StatusCode)}
@@ -67,6 +68,10 @@ func (rn *Runner) keepAnswer(ctx context.Context, l launch, resp *http.Response,
 	}
 	if err != nil {
 		v.detail += fmt.Sprintf(", and the rows that came could not be kept: %v", err)
+		return v, true
+	}
+	if in.Jobs {
+		v.detail += ", but with identifiers or states in a list: the answer is in " + file + answerSuffix
 		return v, true
 	}
 	if v.rows, err = rn.countAnswer(file + answerSuffix); errors.Join(broken, err) != nil {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"database/sql"
 	"io"
 	"net/http"
@@ -62,6 +63,13 @@ func TestRowsThatComeAsTheAnswerAreTheResult(t *testing.T) {
 		"an empty array of records":         {text(200, `{"records":[]}`), 0, `HTTP 200 without an identifier: {"records":[]}`},
 		"an array of texts":                 {text(200, `["queued"]`), 0, `HTTP 200 without an identifier: ["queued"]`},
 		"a field that is not one of rows":   {text(200, `{"errors":[{"message":"no"}]}`), 0, `HTTP 200 without an identifier: [{"message":"no"}]`},
+		"several identifiers":               {text(200, `[{"snapshot_id":"s_1"},{"snapshot_id":"s_2"}]`), 0, "HTTP 200 without an identifier, but with identifiers or states in a list: the answer is in FILE"},
+		"identifiers on lines":              {text(200, "{\"snapshot\":\"s_1\"}\n{\"snapshot\":\"s_2\"}"), 0, "HTTP 200 without an identifier, but with identifiers or states in a list: the answer is in FILE"},
+		"an identifier of anything":         {text(200, `{"results":[{"id":"x","status":"queued","message":"wait"}]}`), 0, "HTTP 200 without an identifier, but with identifiers or states in a list: the answer is in FILE"},
+		"rows that begin with an id":        {text(200, `[{"id":"x","status":"sold"},{"id":"y","title":"a"}]`), 2, ""},
+		"rows beside a list of states":      {text(200, `{"data":[{"status":"ok"}],"rows":[{"title":"a"}],"items":[{"id":"x"}]}`), 1, ""},
+		"one identifier in a list":          {text(200, `[{"snapshot_id":"s_1"}]`), 0, ""},
+		"one identifier in a list of data":  {text(200, `{"data":[{"job_id":"s_1"}]}`), 0, ""},
 		"an error":                          {text(200, `{"error":"no"}`), 0, "HTTP 200 without an identifier: no"},
 		"an error, by its type a line":      {typed("application/x-ndjson", `{"error":"no"}`), 0, "HTTP 200 without an identifier: no"},
 		"a page":                            {text(200, "<html><h1>Welcome</h1>"), 0, "HTTP 200 without an identifier: Welcome"},
@@ -72,7 +80,7 @@ func TestRowsThatComeAsTheAnswerAreTheResult(t *testing.T) {
 	} {
 		cl, calls := answering(t, c.answer)
 		job := noerr.Try(cl.Trigger(t.Context(), trigger("http://lab.test/1"))).Must(t)
-		if name == "rows and an identifier beside" {
+		if strings.Contains(name, "one identifier in") || name == "rows and an identifier beside" {
 			if job.State != model.JobAccepted || job.Snapshot != "s_1" {
 				t.Errorf("%s: %+v", name, job)
 			}
@@ -97,7 +105,7 @@ func TestRowsThatComeAsTheAnswerAreTheResult(t *testing.T) {
 				t.Errorf("%s as %s: %+v, %v", name, format, got, err)
 			}
 		}
-		if table.Columns[0].Name != map[bool]string{true: "error", false: "title"}[name == "rows that are errors"] || calls.Load() != 1 {
+		if want := map[string]string{"rows that are errors": "error", "rows that begin with an id": "id"}; table.Columns[0].Name != cmp.Or(want[name], "title") || calls.Load() != 1 {
 			t.Errorf("%s: %+v after %d calls", name, table, calls.Load())
 		}
 	}
