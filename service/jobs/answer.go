@@ -28,15 +28,16 @@ const maxKeptAnswer = 1 << 30
 // withRows says why a job without an identifier is ready.
 const withRows = "the service answered with the rows themselves"
 
-// The endings of kept answers: one that is complete and whose rows were read, and any other.
+// The endings of kept answers: one that is complete, whose rows are counted, and any other.
 const (
 	rowsSuffix   = ".rows"
 	answerSuffix = ".answer"
 )
 
-// answerFile is where the answer to a job's trigger is kept, without its ending.
-func (rn *Runner) answerFile(job string) string {
-	return filepath.Join(rn.cfg.Ledger.Path()+".answers", job)
+// answerFile is where the answer to a job's trigger is kept, without its ending. The name has when the job was begun: the
+// job of this number in a ledger that was made anew is another.
+func (rn *Runner) answerFile(job model.Job) string {
+	return filepath.Join(rn.cfg.Ledger.Path()+".answers", fmt.Sprintf("%s_%d", job.ID, job.Created.UnixMicro()))
 }
 
 // keepAnswer is the verdict on a success that names no job and is rows: head and what follows. They are on this disk,
@@ -48,7 +49,7 @@ func (rn *Runner) keepAnswer(ctx context.Context, l launch, resp *http.Response,
 		return v, false
 	}
 	v = verdict{state: model.JobMayHave, detail: fmt.Sprintf("HTTP %d without an identifier", resp.StatusCode)}
-	file := rn.answerFile(l.job.ID)
+	file := rn.answerFile(l.job)
 	var broken error
 	from := io.LimitReader(io.MultiReader(bytes.NewReader(head), rest), maxKeptAnswer)
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
@@ -74,14 +75,25 @@ func (rn *Runner) keepAnswer(ctx context.Context, l launch, resp *http.Response,
 		v.detail += ", but with identifiers or states in a list: the answer is in " + file + answerSuffix
 		return v, true
 	}
-	if v.rows, err = rn.countAnswer(file + answerSuffix); errors.Join(broken, err) != nil {
-		v.detail += ", and the rows that came are not whole: they are in " + file + answerSuffix
-		return v, true
+	if broken == nil {
+		if v.rows, broken = rn.takeAnswer(file); broken == nil {
+			return verdict{state: model.JobReady, detail: withRows, rows: v.rows}, true
+		}
 	}
-	if err := os.Rename(file+answerSuffix, file+rowsSuffix); err != nil {
-		rn.cfg.Log.Warn("an answer keeps its name", "file", file+answerSuffix, "error", err)
+	v.detail += ", and the rows that came are not whole: they are in " + file + answerSuffix
+	return v, true
+}
+
+// takeAnswer names an answer that came whole as what it is, before the long count of its rows, and back if it has none:
+// the next process counts it if this one dies meanwhile.
+func (rn *Runner) takeAnswer(file string) (n int, err error) {
+	if err = os.Rename(file+answerSuffix, file+rowsSuffix); err != nil {
+		return 0, err
 	}
-	return verdict{state: model.JobReady, detail: withRows, rows: v.rows}, true
+	if n, err = rn.countAnswer(file + rowsSuffix); err != nil {
+		err = errors.Join(err, os.Rename(file+rowsSuffix, file+answerSuffix))
+	}
+	return n, err
 }
 
 // countAnswer counts the rows of a kept answer.
@@ -125,7 +137,7 @@ func openAnswer(file string) (*result, error) {
 
 // openKept reads the rows that came as the answer to the job's trigger.
 func (call jobCall) openKept() (*result, error) {
-	file := call.rn.answerFile(call.job.ID)
+	file := call.rn.answerFile(call.job)
 	res, err := openAnswer(file + rowsSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		res, err = openAnswer(file + answerSuffix)
@@ -137,23 +149,34 @@ func (call jobCall) openKept() (*result, error) {
 }
 
 // recoverAnswers makes the jobs ready whose rows were kept by a process that died before the ledger had them, and
-// puts them among the jobs that were settled.
+// puts them among the jobs that were settled. Of any other answer that it kept, they say where it is.
 func (rn *Runner) recoverAnswers(ctx context.Context, settled []model.Job) ([]model.Job, error) {
-	kept, _ := filepath.Glob(rn.answerFile("*") + rowsSuffix)
+	kept, _ := filepath.Glob(filepath.Join(rn.cfg.Ledger.Path()+".answers", "*"))
 	for _, file := range kept {
-		id := strings.TrimSuffix(filepath.Base(file), rowsSuffix)
+		id, _, _ := strings.Cut(filepath.Base(file), "_")
 		job, err := rn.Job(ctx, id)
-		if err != nil || job.State != model.JobMayHave || job.Snapshot != "" {
+		if err != nil || job.State != model.JobMayHave || job.Snapshot != "" || strings.Contains(job.Detail, file) {
 			continue
 		}
 		v := verdict{state: model.JobReady, detail: withRows, at: rn.cfg.Now()}
-		if v.rows, err = rn.countAnswer(file); err != nil {
-			rn.cfg.Log.Warn("the rows of an answer cannot be read", "file", file, "error", err)
-			continue
+		switch file {
+		case rn.answerFile(job) + answerSuffix:
+			v = verdict{state: model.JobMayHave, detail: joinText(job.Detail, "what came as the answer is in "+file)}
+		case rn.answerFile(job) + rowsSuffix:
+			if v.rows, err = rn.countAnswer(file); err != nil {
+				rn.cfg.Log.Warn("the rows of an answer cannot be read", "file", file, "error", err)
+				continue
+			}
+		default:
+			continue // temporary, or of a ledger that is gone
 		}
 		job, err = rn.change(ctx, id, func(job *model.Job) (note, error) {
-			if job.State != model.JobMayHave {
+			switch {
+			case job.State != model.JobMayHave:
 				return note{}, nil
+			case v.state == model.JobMayHave:
+				job.Detail = v.detail
+				return note{step: v.detail}, nil
 			}
 			job.Fault = model.JobFault{}
 			return v.apply(job)

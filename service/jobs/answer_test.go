@@ -86,7 +86,7 @@ func TestRowsThatComeAsTheAnswerAreTheResult(t *testing.T) {
 			}
 			continue
 		}
-		file := filepath.Join(cl.cfg.Ledger.Path()+".answers", job.ID+".answer")
+		file := cl.answerFile(job) + ".answer"
 		if c.rows == 0 {
 			_, err := os.Stat(file)
 			if detail := strings.ReplaceAll(job.Detail, file, "FILE"); job.State != model.JobMayHave || detail != c.detail || (err == nil) != strings.Contains(c.detail, "FILE") {
@@ -143,6 +143,51 @@ func TestRowsOutliveTheProcessThatKeptThem(t *testing.T) {
 	job := noerr.Try(next.Download(t.Context(), "job-1", Destination{}, nil)).Must(t)
 	if job.Rows.Returned != 2 || calls.Load() != 1 {
 		t.Errorf("%+v after %d calls", job, calls.Load())
+	}
+}
+
+// A process dies between two steps of keeping an answer: what is whole is counted by the next one, and of anything else
+// the job says where it is. Rows of another ledger's job of this number are not its own.
+func TestAnAnswerThatAProcessLeftIsNotLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, ending string
+		begun        time.Duration // later than the job
+		rows         int
+		detail       string
+	}{
+		"whole, not counted":                {"[{\"title\":\"a\"}]", ".rows", 0, 1, withRows},
+		"whole or not":                      {"{\"title\":\"a\"}\n", ".answer", 0, 0, "HTTP 503: what came as the answer is in FILE"},
+		"of a job with this number, before": {"[{\"title\":\"a\"}]", ".rows", -time.Second, 0, "HTTP 503"},
+	} {
+		cl, _ := answering(t, text(503, ""))
+		job := launched(t, cl, trigger("http://lab.test/1"), model.JobMayHave)
+		other := job
+		other.Created = job.Created.Add(c.begun)
+		file := cl.answerFile(other) + c.ending
+		noerr.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		noerr.Must(t, os.WriteFile(file, []byte(c.text), 0o600))
+		for range 2 {
+			noerr.Must(t, noerr.From(cl.Recover(t.Context())))
+			job = noerr.Try(cl.Job(t.Context(), job.ID)).Must(t)
+			if detail := strings.ReplaceAll(job.Detail, file, "FILE"); detail != c.detail || c.rows > 0 && job.Records != c.rows || (job.State == model.JobReady) != (c.rows > 0) {
+				t.Errorf("%s: %s %q, %d", name, job.State, detail, job.Records)
+			}
+		}
+	}
+}
+
+// An answer is named by what it is: one with rows that can be read, and any other.
+func TestAnAnswerIsNamedByWhatItIs(t *testing.T) {
+	cl, _ := answering(t, text(200, ""))
+	file := cl.answerFile(model.Job{ID: "job-1"})
+	noerr.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	for text, whole := range map[string]bool{"[{\"title\":\"a\"}]": true, "[{\"title\"": false} {
+		noerr.Must(t, os.WriteFile(file+answerSuffix, []byte(text), 0o600))
+		_, err := cl.takeAnswer(file)
+		_, kept := os.Stat(file + map[bool]string{true: rowsSuffix, false: answerSuffix}[whole])
+		if (err == nil) != whole || kept != nil {
+			t.Errorf("%s: %v, %v", text, err, kept)
+		}
 	}
 }
 
