@@ -253,9 +253,13 @@ func TestCurlChecksTheStatusAndSaysSo(t *testing.T) {
 	}
 }
 
-// A field that only Go's library understands is refused, and no selector is taken for one.
-func TestAQueryOfJSONIsForGo(t *testing.T) {
-	for path, query := range map[string]bool{"items.#.name": true, "items.0.name": false, "#price": false, `a[href*="x"]`: false, "items|@reverse": true} {
+// A field that only Go's libraries know is refused, and no standard selector is taken for one.
+func TestAFieldThatOnlyGoFindsIsForGo(t *testing.T) {
+	for path, query := range map[string]bool{
+		"items.#.name": true, "items.0.name": false, "#price": false, `a[href*="x"]`: false, "items|@reverse": true,
+		`h1:contains("Shop")`: true, "p:matchesOwn(^a)": true, `a[href#=(b$)]`: true, `a[href!="b"]`: true, "form :input": true, "p:hasChild(b)": true,
+		`a[title=":contains(b)"]`: false, "p:has(b):not(.c)": false, "input.input": false, "li:nth-child(2n+1)": false,
+	} {
 		s := source(model.ViaNative)
 		s.Request.Required = []string{path}
 		for _, target := range export.Targets() {

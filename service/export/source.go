@@ -126,8 +126,8 @@ func (t Target) Code(s Source) (string, error) {
 		return "", fmt.Errorf("%s: the remote browser is opened over CDP: Playwright and Puppeteer can do it", t.Title)
 	}
 	text, err := write(c)
-	if i := slices.IndexFunc(c.Request.Required, fields.IsQuery); err == nil && i >= 0 && !t.Login && t.Name != "go" && t.Name != "curl" {
-		err = fmt.Errorf("the required field %q is a query of gjson, which Go can make", c.Request.Required[i])
+	if i := slices.IndexFunc(c.Request.Required, fields.OnlyGo); err == nil && i >= 0 && !t.Login && t.Name != "go" && t.Name != "curl" {
+		err = fmt.Errorf("the required field %q is a query or a selector that only Go's libraries know", c.Request.Required[i])
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", t.Title, err)

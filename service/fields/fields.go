@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
@@ -37,10 +38,14 @@ func Validate(path string) error {
 	return nil
 }
 
-// IsQuery reports whether a path can only be a query into JSON: it is no CSS selector, and more than names and numbers.
-func IsQuery(path string) bool {
-	_, err := cascadia.Compile(path)
-	return err != nil && strings.ContainsAny(path, `#@|*?!\`)
+// OnlyGo reports whether only the libraries of Go can look for a path: a query into JSON, which is no CSS selector and more
+// than names and numbers, or a selector that no standard has.
+func OnlyGo(path string) bool {
+	if _, err := cascadia.Compile(path); err != nil {
+		return strings.ContainsAny(path, `#@|*?!\`)
+	}
+	unquoted := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`).ReplaceAllString(path, "")
+	return regexp.MustCompile(`(?i):(?:contains|containsown|matches|matchesown|haschild|input)\b|[#!]=`).MatchString(unquoted)
 }
 
 // jsonPath reports whether a text can be a path into JSON: gjson takes nearly
