@@ -28,7 +28,7 @@ var answers = map[string]struct {
 }{
 	"/page":    {header: map[string]string{"Content-Type": "text/html; charset=windows-1252"}, body: "<html><h1>Caf\xe9</h1><p class=price></p><img class=photo src=a.png></html>"},
 	"/json":    {header: map[string]string{"Content-Type": "application/json"}, body: `{"items":[{"price":0,"name":" "}],"tags":[]}`},
-	"/article": {header: map[string]string{"Content-Type": "text/html"}, body: `<html><title>Notes</title><p>The id px-captcha, _cf_chl_opt.</p><!-- <div id="px-captcha"> --></html>`},
+	"/article": {header: map[string]string{"Content-Type": "text/html"}, body: `<html><title>Notes</title><p>The id px-captcha, _cf_chl_opt.</p><!-- <div id="px-captcha"> --><script>var t='<div id="px-captcha"></div>';</script></html>`},
 	"/sign":    {header: map[string]string{"Content-Type": "text/html; charset=gbk"}, body: "<html><p>\xb0\xb2\xc8\xab</p><div class='a px-captcha'></div></html>"},
 	"/titled":  {header: map[string]string{"Content-Type": "text/html"}, body: `<html><title>Shop - Security check</title><div class="cf-turnstile"></div></html>`},
 	"/form":    {header: map[string]string{"Content-Type": "text/html"}, body: `<html><title>Security check</title><input type="text"><div class="cf-turnstile"></div></html>`},
@@ -124,7 +124,7 @@ var checked = []struct {
 	{path: "/json", want: "ok", required: []string{"items.0.price"}, browser: true},
 	{path: "/json", want: "not ok: the required field tags is missing", required: []string{"tags"}, few: true, browser: true},
 	{path: "/json", want: "not ok: the required field items.0.name is missing", required: []string{"items.0.name"}},
-	{path: "/article", want: "ok"},
+	{path: "/article", want: "ok", browser: true},
 	{path: "/sign", want: `not ok: a wall, by "px-captcha"`, few: true, browser: true},
 	{path: "/hostile", want: "ok"}, // and it ends
 	{path: "/titled", want: `not ok: a wall, by "cf-turnstile"`, few: true},
