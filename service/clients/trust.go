@@ -2,6 +2,7 @@ package clients
 
 import (
 	"cmp"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,19 @@ import (
 // clients lists them.
 func clients() []model.TrustClient {
 	return []model.TrustClient{model.ClientCurl, model.ClientRequests, model.ClientNode, model.ClientChromium, model.ClientGo}
+}
+
+// TrustOf is Trust for the chain that a test was presented by its target, and nil where there is nothing to check.
+func (m Machine) TrustOf(r model.ProbeResult, file string) *model.TrustReport {
+	u, err := url.Parse(r.Target)
+	if err != nil {
+		return nil
+	}
+	report, err := m.Trust(r.Chain.Certificates, u.Hostname(), file)
+	if err != nil {
+		return nil
+	}
+	return &report
 }
 
 // Trust checks a chain, as a handshake with host presented it, against the system's store, the

@@ -354,3 +354,36 @@ func (d Draft) adopt() (Draft, error) {
 	}
 	return d, nil
 }
+
+// Clearable are the names of the fields that Clear empties.
+const Clearable = "ca, color, read-only, allow-domain, zones, proxy-host, max-job-cost, test-url, product-timeout"
+
+// Clear empties fields of the profile.
+func (d *Draft) Clear(names []string) error {
+	p := &d.Profile
+	for _, name := range names {
+		switch name {
+		case "ca":
+			p.CA = ""
+		case "color":
+			p.Color = ""
+		case "read-only":
+			p.ReadOnly = false
+		case "allow-domain":
+			p.AllowedDomains = nil
+		case "max-job-cost":
+			p.MaxJobCost = 0
+		case "product-timeout":
+			p.Timeouts = nil
+		case "test-url":
+			p.TestURL, p.TestText = "", ""
+		case "zones":
+			p.Zones = nil
+		case "proxy-host":
+			p.ProxyHost = ""
+		default:
+			return fmt.Errorf("%q cannot be emptied; these can: %s", name, Clearable)
+		}
+	}
+	return nil
+}

@@ -92,7 +92,7 @@ type profilesEditFlags struct {
 
 func (a *app) profilesEditCommand() *cobra.Command {
 	help := profileHelp()
-	help["clear"] = "fields to empty: " + clearable
+	help["clear"] = "fields to empty: " + profiles.Clearable
 	return command(a, spec[profilesEditFlags]{
 		use:   "edit NAME",
 		short: "Change a profile, and add zones that its account now has",
@@ -111,45 +111,14 @@ does not have it, it is added.`,
 			if err != nil {
 				return printed{}, err
 			}
-			if err := clearFields(&d.Profile, f.Clear); err != nil {
-				return printed{}, err
+			if err := d.Clear(f.Clear); err != nil {
+				return printed{}, usage("--clear: %w", err)
 			}
 			f.NoZones, f.NoCA = f.NoZones || f.Zones == nil, true
 			f.Unchecked = f.Unchecked || f.NoZones // the account's own data is not needed
 			return t.saveProfile(ctx, f.profileFlags, d)
 		},
 	})
-}
-
-// clearable are the fields that --clear empties.
-const clearable = "ca, color, read-only, allow-domain, zones, proxy-host, max-job-cost, test-url, product-timeout"
-
-func clearFields(p *model.Profile, fields []string) error {
-	for _, field := range fields {
-		switch field {
-		case "ca":
-			p.CA = ""
-		case "color":
-			p.Color = ""
-		case "read-only":
-			p.ReadOnly = false
-		case "allow-domain":
-			p.AllowedDomains = nil
-		case "max-job-cost":
-			p.MaxJobCost = 0
-		case "product-timeout":
-			p.Timeouts = nil
-		case "test-url":
-			p.TestURL, p.TestText = "", ""
-		case "zones":
-			p.Zones = nil
-		case "proxy-host":
-			p.ProxyHost = ""
-		default:
-			return usage("--clear: %q cannot be emptied; these can: %s", field, clearable)
-		}
-	}
-	return nil
 }
 
 // saveProfile applies the flags to a draft, asks the service about the account, and writes the profile.

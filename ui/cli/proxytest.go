@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -83,10 +82,7 @@ func proxyTest(ctx context.Context, t *task, f proxyTestFlags, _ []string) (prin
 			rotation = &got
 		}
 	}
-	var trust *model.TrustReport
-	if report, err := t.Machine().Trust(r.Chain.Certificates, hostOf(r.Target), p.CA); err == nil {
-		trust = &report
-	}
+	trust := t.Machine().TrustOf(r, p.CA)
 	outer := t.Machine().OuterProxies()
 	out := printed{object: view.NewProbe(r, trust, outer, rotation), rows: probeRows(r, trust, client, outer, rotation), code: diagnosisExit(r.Diagnosis)}
 	if ended != nil {
@@ -113,14 +109,6 @@ func (t *task) probeTarget(p model.Profile, target string) (string, error) {
 		return "", usage("--target is missing: name a page to fetch through the proxy")
 	}
 	return target, nil
-}
-
-func hostOf(target string) string {
-	u, err := url.Parse(target)
-	if err != nil {
-		return ""
-	}
-	return u.Hostname()
 }
 
 // rotate measures the rotation of the exits and shows its progress.

@@ -38,9 +38,7 @@ func (msg doStep) do(m *Model) tea.Cmd    { return m.takeStep(msg.action) }
 // tested is what a test found.
 type tested struct {
 	result model.ProbeResult
-	// trust says who trusts the chain that was presented; trusted is false without one.
-	trust   model.TrustReport
-	trusted bool
+	trust  *model.TrustReport // who trusts the chain that was presented; nil without one
 }
 
 // askTest tests at once with the emulator, and asks first with an account that pays.
@@ -80,7 +78,7 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 			out.result, err = d.Prober.Probe(ctx, q, emit)
 		}
 		if err == nil {
-			out.trust, out.trusted = d.trustOfChain(out.result, file)
+			out.trust = d.Machine.TrustOf(out.result, file)
 		}
 		return out, err
 	}, func(line string) tea.Cmd {

@@ -39,8 +39,8 @@ type Passwords interface {
 
 // Machine is this machine as other clients see it.
 type Machine interface {
-	// Trust finds out who trusts a chain that a handshake with a host presented; file is the profile's CA file. It reads files.
-	Trust(chain []model.Certificate, host, file string) (model.TrustReport, error)
+	// TrustOf finds out who trusts the chain that a test was presented; file is the profile's CA file. It reads files.
+	TrustOf(r model.ProbeResult, file string) *model.TrustReport
 	// InstallSystem are the lines of a shell that put a file into the system's store.
 	InstallSystem(file string) []string
 	OuterProxies() []model.EnvSetting

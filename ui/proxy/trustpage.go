@@ -3,7 +3,6 @@ package proxy
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -31,16 +30,6 @@ type trustPage struct {
 	list   widget.Table
 	chain  widget.Scroll
 	detail widget.Scroll
-}
-
-// trustOfChain finds out who trusts the chain of a test. It reads files.
-func (d Deps) trustOfChain(r model.ProbeResult, file string) (model.TrustReport, bool) {
-	u, err := url.Parse(r.Target)
-	if err != nil {
-		return model.TrustReport{}, false
-	}
-	report, err := d.Machine.Trust(r.Chain.Certificates, u.Hostname(), file)
-	return report, err == nil
 }
 
 // whyNotTrust says why there is nothing to show of trust, or is empty.

@@ -180,7 +180,9 @@ func (m *Model) scroll(pane int, msg tea.Msg) {
 }
 
 func (m *Model) tested(zone model.ZoneName, t tested, err error) tea.Cmd {
-	m.trust.report, m.trust.known = t.trust, t.trusted
+	if m.trust.known = t.trust != nil; m.trust.known {
+		m.trust.report = *t.trust
+	}
 	m.test.text, m.test.result, m.test.done = widget.Scroll{}, t.result, err == nil
 	switch {
 	case errors.Is(err, context.Canceled):
