@@ -231,6 +231,12 @@ func outsideSteps(cause Cause, f *facts) []Step {
 		return append(productAdvice(f), Step{Action: ActionOtherWay, Text: "compare API and Native for this URL"})
 	case CauseIncomplete:
 		return []Step{{Action: ActionRetry, Text: "send it again: what came is not the whole body"}}
+	case CauseWaitingRoom:
+		when := "later"
+		if f.RetryAfter > 0 {
+			when = "after " + f.RetryAfter.String()
+		}
+		return []Step{{Action: ActionRetry, Text: "send it again " + when + ": the site lets visitors wait for their turn"}}
 	case CauseInProgress:
 		how := cmp.Or(f.InProgress.Collect, "sent again, it is a new request, and may be billed by itself")
 		return []Step{{Action: ActionRetry, Text: fmt.Sprintf("ask again after %v: %s", cmp.Or(f.RetryAfter, unhurried), how)}}

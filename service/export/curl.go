@@ -53,6 +53,9 @@ func writeCurl(c call) (string, error) {
 	if !c.byProxy() {
 		checks = "curl checks the service's own status alone: a wall, or what the service reports with a 200, passes"
 	}
+	if len(c.Request.Required) > 0 {
+		checks += "; it does not look for the required fields"
+	}
 	return comment("#", append(c.remarks("sh fetch.sh", false), checks)) + strings.Join(append(lines, ShellQuote(c.url)), " \\\n  ") + "\n", nil
 }
 

@@ -272,13 +272,14 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 	defer leave()
 	var answer pace.Answer
 	defer func() {
-		kind := "note"
+		if f.pace = turn.End(ctx, answer); f.pace == "" {
+			return
+		}
+		at := 0
 		if !answer.TooFast && !d.OK() { // what failed comes first
-			kind = "timing"
+			at = len(d.Evidence)
 		}
-		if f.pace = turn.End(ctx, answer); f.pace != "" {
-			d.Evidence = slices.Insert(d.Evidence, 0, model.Evidence{Kind: kind, Text: f.pace})
-		}
+		d.Evidence = slices.Insert(d.Evidence, at, model.Evidence{Kind: "note", Text: f.pace})
 	}()
 	f.begun, f.inARow = now.N, turn.InARow
 	f.on(Event{Phase: PhaseSending, Attempt: now})

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -432,13 +433,18 @@ func TestWhatGoesIsNamedBeforeAnAccountIsRemoved(t *testing.T) {
 	})
 	flow(t, r, 120, 40, "remove profile acme", func(s *uitest.Screen) {
 		s.Expect("Remove profile acme", "Goes: profile acme (2 zones) from the configuration; the certificate")
-		s.Expect("Stays in", "file:acme-zone-u1", "zonedeck secrets remove")
-		s.ExpectNot("file:acme-key")
+		named := func(want string, not ...string) { // the path of the certificate decides where lines end
+			t.Helper()
+			text := strings.NewReplacer(" ", "", "\n", "", "│", "").Replace(s.Screen())
+			if !strings.Contains(text, strings.ReplaceAll(want, " ", "")) || slices.ContainsFunc(not, func(n string) bool { return strings.Contains(text, n) }) {
+				t.Errorf("want %q and none of %q:\n%s", want, not, s.Screen())
+			}
+		}
+		named("Stays in its store: the secret behind file:acme-zone-u1 (zonedeck secrets remove", "file:acme-key")
 		s.Press("space")
-		s.Expect("Stays in", "file:acme-zone-u1", "file:acme-key")
+		named("Stays in its store: the secret behind file:acme-zone-u1, file:acme-key (zonedeck secrets remove")
 		s.Press("down", "space")
-		s.Expect("the record of key acme", "the secret behind file:acme-zone-u1", "the secret behind file:acme-key")
-		s.ExpectNot("Stays in")
+		named("the record of key acme; the secret behind file:acme-zone-u1; the secret behind file:acme-key", "Staysin")
 		s.Press("ctrl+s")
 		s.Expect("removed: profile acme")
 	})
