@@ -275,11 +275,11 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 		if f.pace = turn.End(ctx, answer); f.pace == "" {
 			return
 		}
-		at := 0
+		at, kind := 0, "note"
 		if !answer.TooFast && !d.OK() { // what failed comes first
-			at = len(d.Evidence)
+			at, kind = len(d.Evidence), "timing"
 		}
-		d.Evidence = slices.Insert(d.Evidence, at, model.Evidence{Kind: "note", Text: f.pace})
+		d.Evidence = slices.Insert(d.Evidence, at, model.Evidence{Kind: kind, Text: f.pace})
 	}()
 	f.begun, f.inARow = now.N, turn.InARow
 	f.on(Event{Phase: PhaseSending, Attempt: now})
