@@ -81,8 +81,10 @@ func TestWhatIsWrongWithAFileIsSaidWithItsLine(t *testing.T) {
 		"[[rules]]\nname = 'a'\nreason = \"two\\nlines\"":                     `f.toml:3:1: the reason is missing, too long or not one line`,
 		"[[rules]]\nname = 'a'\nreason = 'r'\nclass = 'good'":                 `f.toml:4:1: "good" is not a class; expected one of ok, access_restricted`,
 		"[[rules]]\nname = 'a'\nreason = 'r'\nclass = 'ok'\ncause = 'policy'": `f.toml:5:1: the class ok has no causes; expected no cause`,
+
 		"[[rules]]\nname = 'a'\nreason = 'r'\nclass = 'outside'\ncause = 'tls_trust'": `f.toml:5:1: "tls_trust" is not a cause that a rule can give with the class outside; expected one of target_error`,
 		"[[rules]]\nname = 'a'\nreason = 'r'\nclass = 'ok'":                           `f.toml:1:3: the rule matches every answer; expected at least one of body`,
+
 		rule("status = [20]"):                                  `f.toml:5:21: 20 is not a status`,
 		rule("domain = ['https://shop.example/']"):             `"https://shop.example/" is not a domain`,
 		rule("domain = ['Shop.example']"):                      `"Shop.example" is not a domain`,
