@@ -495,7 +495,10 @@ func (st Settler) Claim(ctx context.Context, id, snapshot string, sure bool) (mo
 	}
 	about := job
 	about.Snapshot = strings.TrimSpace(snapshot)
-	if taken, err := st.rn.ofSnapshot(ctx, about.Snapshot); err == nil { // its rows need not be compared
+	switch taken, err := st.rn.ofSnapshot(ctx, about.Snapshot); {
+	case err == nil && taken.ID == job.ID: // a webhook was first
+		return taken, fmt.Errorf("job %s: %w", id, ErrSettled)
+	case err == nil: // its rows need not be compared
 		return job, &ledger.TakenError{Snapshot: taken.Snapshot, Job: taken.ID}
 	}
 	call, err := st.rn.callAbout(ctx, about)
