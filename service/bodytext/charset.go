@@ -2,6 +2,7 @@ package bodytext
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -274,5 +275,16 @@ func (c Charset) Reader(r io.Reader) io.Reader {
 	if c.enc == nil {
 		return r
 	}
-	return transform.NewReader(r, c.enc.NewDecoder())
+	return lenient{transform.NewReader(r, c.enc.NewDecoder())}
+}
+
+// lenient leaves out a character that is cut at the end of a body, where the decoder would fail: that of UTF-32 does.
+type lenient struct{ io.Reader }
+
+func (l lenient) Read(p []byte) (int, error) {
+	n, err := l.Reader.Read(p)
+	if errors.Is(err, transform.ErrShortSrc) {
+		err = io.EOF
+	}
+	return n, err
 }
