@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -189,17 +188,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 	dest.visible, req.BodyFile = dest.visible && !f.Raw, dest.file
 	var waiting fetchWait
 	line := t.app.wait(waiting.text)
-	result, err := t.Fetch.Fetch(ctx, req, func(e fetch.Event) {
-		waiting.update(e)
-		if e.Reason != "" && t.app.StderrTTY {
-			line.above(func() { t.app.say("zonedeck: waiting: %s", e.Reason) })
-		}
-		if e.Waiting > 0 && t.app.StderrTTY {
-			line.above(func() {
-				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, model.ClassWord(e.Attempt.Class, ""), e.Waiting.Round(time.Millisecond))
-			})
-		}
-	})
+	result, err := t.Fetch.Fetch(ctx, req, func(e fetch.Event) { waiting.follow(t.app, line, e) })
 	line.stop()
 	if err != nil {
 		return fetchError(ctx, err)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/fetch"
 	"zonedeck/service/files"
 )
@@ -97,6 +98,21 @@ func (f *fetchWait) update(e fetch.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last = e
+}
+
+// follow updates the line, and says above it, on a terminal, why the fetch waits.
+func (f *fetchWait) follow(a *app, line *waitLine, e fetch.Event) {
+	f.update(e)
+	reason := ""
+	switch {
+	case e.Waiting > 0:
+		reason = fmt.Sprintf("attempt %d: %s; waiting %s before the next", e.Attempt.N, model.ClassWord(e.Attempt.Class, ""), e.Waiting.Round(time.Millisecond))
+	case e.Reason != "":
+		reason = "waiting: " + e.Reason
+	}
+	if reason != "" && a.StderrTTY {
+		line.above(func() { a.say("zonedeck: %s", reason) })
+	}
 }
 
 func (f *fetchWait) text(waited time.Duration) string {

@@ -61,6 +61,28 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 	})
 }
 
+// A terminal sees why a fetch waits: for the pace of its zone, or before it is sent again.
+func TestATerminalSeesWhyAFetchWaits(t *testing.T) {
+	paced := fetch.Event{Phase: fetch.PhaseQueued, Reason: "zone unlocker1: at most 3 at once, because the service answered 429 at 4"}
+	refused := fetch.Event{Phase: fetch.PhaseWaiting, Attempt: model.Attempt{N: 1, Class: model.ClassTooFast}, Waiting: 2 * time.Second}
+	const text = "zonedeck: waiting: zone unlocker1: at most 3 at once, because the service answered 429 at 4\n" +
+		"zonedeck: attempt 1: too fast; waiting 2s before the next\n"
+	for name, c := range map[string]struct {
+		terminal, quiet bool
+		want            string
+	}{"a terminal": {terminal: true, want: text}, "none": {}, "--quiet": {terminal: true, quiet: true}} {
+		var out strings.Builder
+		a := &app{Process: Process{Stderr: &out, StderrTTY: c.terminal}, flags: globalFlags{quiet: c.quiet}}
+		var w fetchWait
+		for _, e := range []fetch.Event{{Phase: fetch.PhaseSending}, paced, refused} {
+			w.follow(a, nil, e)
+		}
+		if out.String() != c.want {
+			t.Errorf("%s: %q", name, out.String())
+		}
+	}
+}
+
 func TestAWaitIsNotShownWithoutATerminal(t *testing.T) {
 	for name, a := range map[string]*app{
 		"no terminal":  {Process: Process{Getenv: func(string) string { return "" }}},
