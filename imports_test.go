@@ -120,9 +120,9 @@ func TestImportRules(t *testing.T) {
 			useCase,
 		},
 		{
-			"rows, dialects and exports import no client",
+			"rows, files of batches, dialects and exports import no client",
 			func(p string) bool {
-				return slices.Contains([]string{"zonedeck/service/rows", "zonedeck/service/records", "zonedeck/service/dialect", "zonedeck/service/export", "zonedeck/service/importers"}, p)
+				return slices.Contains([]string{"zonedeck/service/rows", "zonedeck/service/records", "zonedeck/service/batch/files", "zonedeck/service/dialect", "zonedeck/service/export", "zonedeck/service/importers"}, p)
 			},
 			func(i string) bool {
 				return i == "zonedeck/service" || within(i, "zonedeck/service/exchange") || within(i, "zonedeck/service/fetch") ||

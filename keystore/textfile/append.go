@@ -34,14 +34,17 @@ func Append(path string, lines []byte) (err error) {
 		return err
 	}
 	if before.Size() == 0 {
-		root, err := os.OpenRoot(filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		defer func() { _ = root.Close() }() // nothing is written through the folder's handle
-		if err := syncFolder(root); err != nil {
-			return err
-		}
+		return SyncFolder(filepath.Dir(path))
 	}
 	return nil
+}
+
+// SyncFolder puts on disk which names are in a folder. Where a folder cannot be synced it does nothing.
+func SyncFolder(path string) error {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // nothing is written through the folder's handle
+	return syncFolder(root)
 }
