@@ -82,7 +82,7 @@ func parseLine(raw []byte, worker string) (Line, error) {
 		return Line{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	at := line.BodyAt
-	if line.N != number || at != nil && (at.Worker != worker || at.Segment < 1 || at.Offset < 0 || at.Length < 1 || at.Length > MaxSegment) {
+	if line.N != number || at != nil && (at.Worker != worker || !at.possible()) {
 		return Line{}, fmt.Errorf("%w: its number or its body's place cannot be", ErrDamaged)
 	}
 	return line, nil

@@ -36,6 +36,15 @@ type BodyAt struct {
 	Length  int64  `json:"length"`
 }
 
+// possible reports whether a record can be there.
+func (at BodyAt) possible() bool {
+	return at.Segment > 0 && at.Offset >= 0 && at.Offset <= MaxSegment && at.Length > 0 && at.Length <= MaxSegment && at.end() <= MaxSegment
+}
+
+func (at BodyAt) damage(text string) error {
+	return fmt.Errorf("%s is %w at byte %d: %s", segmentName(at.Worker, at.Segment), ErrDamaged, at.Offset, text)
+}
+
 func (at BodyAt) end() int64 { return at.Offset + int64(recordHead) + at.Length }
 
 // appendRecord appends the record of a body to b.
@@ -71,6 +80,10 @@ func openBody(dir string, at BodyAt) (*stored, error) {
 	if err := checkWorker(at.Worker); err != nil {
 		return nil, err
 	}
+	const nothing = "no body of this length begins here"
+	if !at.possible() {
+		return nil, at.damage(nothing)
+	}
 	f, err := textfile.Open(filepath.Join(dir, segmentName(at.Worker, at.Segment)))
 	if err != nil {
 		return nil, err
@@ -79,8 +92,8 @@ func openBody(dir string, at BodyAt) (*stored, error) {
 	var head [recordHead]byte
 	_, err = f.ReadAt(head[:], at.Offset)
 	switch {
-	case at.Offset < 0, errors.Is(err, io.EOF), err == nil && (string(head[:len(magic)]) != magic || binary.LittleEndian.Uint64(head[lengthAt:]) != uint64(at.Length) || at.Length > MaxSegment):
-		err = s.damage("no body of this length begins here")
+	case errors.Is(err, io.EOF), err == nil && (string(head[:len(magic)]) != magic || binary.LittleEndian.Uint64(head[lengthAt:]) != uint64(at.Length)):
+		err = at.damage(nothing)
 	case err == nil:
 		s.body = io.NewSectionReader(f, at.Offset+int64(recordHead), at.Length)
 		s.digest, s.crc = [sha256.Size]byte(head[len(magic):]), binary.LittleEndian.Uint32(head[crcAt:])
@@ -92,10 +105,6 @@ func openBody(dir string, at BodyAt) (*stored, error) {
 	return nil, err
 }
 
-func (s *stored) damage(text string) error {
-	return fmt.Errorf("%s is %w at byte %d: %s", segmentName(s.at.Worker, s.at.Segment), ErrDamaged, s.at.Offset, text)
-}
-
 func (s *stored) Read(p []byte) (int, error) {
 	if s.checked != nil {
 		return 0, s.checked
@@ -105,7 +114,7 @@ func (s *stored) Read(p []byte) (int, error) {
 	s.sumCRC = crc32.Update(s.sumCRC, castagnoli(), p[:n])
 	if errors.Is(err, io.EOF) {
 		if s.checked = io.EOF; s.sumCRC != s.crc || [sha256.Size]byte(s.sum.Sum(nil)) != s.digest {
-			s.checked = s.damage("the body is not as it was written")
+			s.checked = s.at.damage("the body is not as it was written")
 		}
 		err = s.checked
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	placesAtOnce = 1 << 17 // places that a sorter holds
+	placesAtOnce = 1 << 16 // places that a sorter holds
 	placeSize    = 8 + 8 + 4 + 4
 )
 

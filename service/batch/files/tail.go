@@ -37,6 +37,18 @@ func tail(dir, worker string, from Length) (found []Line, at Length, err error) 
 	if err := notShorter(results.File, name, from.Lines); err != nil {
 		return nil, Length{}, err
 	}
+	if found, at, err = wholeResults(dir, worker, results, from); err != nil {
+		return nil, Length{}, lineError(results, name, at.Lines, err)
+	}
+	if err := cutSegments(dir, worker, at); err != nil {
+		return nil, Length{}, err
+	}
+	return found, at, errors.Join(results.Truncate(at.Lines), results.Sync())
+}
+
+// wholeResults reads the lines after from whose bodies are whole, up to the first that is not, and says how long the
+// files are with these alone.
+func wholeResults(dir, worker string, results io.ReaderAt, from Length) (found []Line, at Length, err error) {
 	at = from
 	lines := scanLines(io.NewSectionReader(results, from.Lines, 1<<62))
 	for lines.Scan() {
@@ -45,10 +57,10 @@ func tail(dir, worker string, from Length) (found []Line, at Length, err error) 
 			err = checkBody(dir, line)
 		}
 		if errors.Is(err, errNotWhole) {
-			break
+			return found, at, nil
 		}
 		if err != nil {
-			return nil, Length{}, lineError(results.File, name, at.Lines, err)
+			return nil, at, err
 		}
 		found = append(found, line)
 		at.Lines += int64(len(lines.Bytes())) + 1
@@ -56,13 +68,7 @@ func tail(dir, worker string, from Length) (found []Line, at Length, err error) 
 			at.Segment, at.Bytes = b.Segment, b.end()
 		}
 	}
-	if err := scanError(lines); err != nil {
-		return nil, Length{}, lineError(results.File, name, at.Lines, err)
-	}
-	if err := cutSegments(dir, worker, at); err != nil {
-		return nil, Length{}, err
-	}
-	return found, at, errors.Join(results.Truncate(at.Lines), results.Sync())
+	return found, at, scanError(lines)
 }
 
 // errNotWhole says that a body did not come onto the disk before its worker died.

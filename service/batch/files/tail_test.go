@@ -22,7 +22,7 @@ const (
 	dirEnv   = "ZONEDECK_BATCH_FILES_DIR"
 )
 
-var children = map[string]func() int{"append": appendUntilKilled, "limited": appendUntilFull}
+var children = map[string]func() int{"append": appendUntilKilled, "limited": appendUntilFull, "plan": planUntilKilled}
 
 func child(t *testing.T, what, dir string) *exec.Cmd {
 	t.Helper()
@@ -172,18 +172,56 @@ func TestADamagedBodyIsAnErrorAtItsEnd(t *testing.T) {
 	wantError(t, noerr.From(OpenBody(dir, BodyAt{"w1", 1, at.Bytes, 13})), "no body of this length begins here")
 }
 
-// appendUntilKilled appends results, one after the other, and prints the number of each that Append took and each length
-// that Sync gave.
+// planUntilKilled plans a batch and waits for its end.
+func planUntilKilled() int {
+	s, err := NewSpool(filepath.Join(os.Getenv(dirEnv), "b1"))
+	for n := 0; n < 1000 && err == nil; n++ {
+		err = s.Add([]byte("an item"), keyOf(strconv.Itoa(n)))
+	}
+	fmt.Println("planning", err)
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	return 1
+}
+
+func TestAKilledPlannerLeavesNothing(t *testing.T) {
+	above := t.TempDir()
+	cmd := child(t, "plan", above)
+	in := noerr.Try(cmd.StdinPipe()).Must(t)
+	defer in.Close()
+	out := noerr.Try(cmd.StdoutPipe()).Must(t)
+	noerr.Must(t, cmd.Start())
+	if text, err := bufio.NewReader(out).ReadString('\n'); text != "planning <nil>\n" {
+		t.Fatal(text, err)
+	}
+	folders := func() int { return len(noerr.Try(filepath.Glob(filepath.Join(above, planningPrefix+"*"))).Must(t)) }
+	noerr.Must(t, Sweep(above))
+	if folders() != 1 {
+		t.Error("a living planner's folder was swept")
+	}
+	noerr.Must(t, cmd.Process.Kill())
+	_ = cmd.Wait() // it was killed
+	noerr.Must(t, Sweep(above))
+	if signs := noerr.Try(os.ReadDir(filepath.Join(above, signsFolder))).Must(t); folders() != 0 || len(signs) != 0 {
+		t.Errorf("%d folders, %v", folders(), signs)
+	}
+}
+
+// appendUntilKilled marks items as sent and appends their results, one after the other. It prints the number of each that
+// Append took and each length that Sync gave.
 func appendUntilKilled() int {
 	l, err := OpenLog(os.Getenv(dirEnv), "w1")
-	if err != nil {
+	items, missing := OpenItems(os.Getenv(dirEnv))
+	if err = errors.Join(err, missing); err != nil {
 		fmt.Println("error", err)
 		return 1
 	}
 	l.maxSegment = 20_000
 	next, _ := strconv.ParseInt(os.Getenv(childEnv+"_FROM"), 10, 64)
 	for n := next; n < next+1_000_000 && err == nil; n++ {
-		if err = l.Append(&Line{N: n}, fmt.Appendf(nil, "%01000d", n)); err == nil {
+		if err = items.MarkSent(n, 1); err == nil {
+			err = l.Append(&Line{N: n}, fmt.Appendf(nil, "%01000d", n))
+		}
+		if err == nil {
 			fmt.Println("took", n)
 		}
 		if n%20 == 0 && err == nil {
@@ -198,7 +236,9 @@ func appendUntilKilled() int {
 }
 
 func TestAKilledAppenderLosesNothingThatItTook(t *testing.T) {
-	dir := t.TempDir()
+	dir := plan(t, slices.Repeat([]string{"an item"}, 100_000)...)
+	items := noerr.Try(OpenItems(dir)).Must(t)
+	defer items.Close()
 	kills := noerr.Try(strconv.Atoi(cmp.Or(os.Getenv("ZONEDECK_BATCH_KILLS"), "5"))).Must(t)
 	var end Length
 	next := int64(0)
@@ -237,6 +277,13 @@ func TestAKilledAppenderLosesNothingThatItTook(t *testing.T) {
 			}
 		}
 		end, next = length, int64(len(all))
+		for k := range int(next/SliceItems) + 1 {
+			for _, item := range noerr.Try(items.Slice(k)).Must(t) {
+				if item.Sent == 0 && item.N < next || item.Sent > 0 && item.N > next {
+					t.Fatalf("item %d of %d was marked %d times", item.N, next, item.Sent)
+				}
+			}
+		}
 	}
 	if next < int64(50*kills) || end.Segment < 3 {
 		t.Errorf("only %d results in %d segments", next, end.Segment)
