@@ -75,7 +75,7 @@ func (p Paths) Trusted() error {
 	places := []string{
 		p.RulesFile(), p.ContractsDir(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.MigrationFile(), p.RequestsDir(), p.ListsDir(),
 		p.InboxDir(), filepath.Join(p.InboxDir(), "receiving.json"), filepath.Join(p.InboxDir(), "refused.json"), p.DownloadsDir(),
-		p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.EmulatorDir(), p.EmulatorFile(), p.EmulatorLog(), p.FiltersFile(), p.LogFile(), p.PaceDir(),
+		p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.LedgerFile() + ".answers", p.EmulatorDir(), p.EmulatorFile(), p.EmulatorLog(), p.FiltersFile(), p.LogFile(), p.PaceDir(),
 	}
 	for _, database := range []string{p.JournalFile(), p.LedgerFile(), p.WorkFile(), p.InboxFile(), p.DriftFile()} {
 		places = append(places, database, database+"-wal")

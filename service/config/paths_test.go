@@ -65,7 +65,7 @@ func TestEachOfTheProgramsOwnFilesIsJudged(t *testing.T) {
 	noerr.Must(t, p.Ensure())
 	paths := []string{
 		filepath.Join(p.ContractsDir(), "shop.toml"), filepath.Join(p.RotationsDir(), "r.json"), filepath.Join(p.ListsDir(), "l7.ndjson"), filepath.Join(p.EmulatorDir(), "ca.pem"),
-		filepath.Join(p.InboxDir(), "receiving.json"), filepath.Join(p.InboxDir(), "refused.json"), p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.LedgerFile() + "-wal", p.JournalFile() + "-wal",
+		filepath.Join(p.InboxDir(), "receiving.json"), filepath.Join(p.InboxDir(), "refused.json"), p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.LedgerFile() + ".answers", p.LedgerFile() + "-wal", p.JournalFile() + "-wal",
 	}
 	all, kind := reflect.ValueOf(p), reflect.TypeFor[func() string]()
 	for i := range all.NumMethod() {

@@ -227,7 +227,7 @@ func TestTheLoginOfACurlCommand(t *testing.T) {
 func TestTheFormHoldsWhatCurlSends(t *testing.T) {
 	for _, tool := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
+			t.Skipf("install %s to run this test", tool)
 		}
 	}
 	for _, in := range []string{
@@ -313,7 +313,7 @@ func TestTheFormHoldsWhatCurlSends(t *testing.T) {
 // Words that a shell reads in its own way reach the form as they reach a program.
 func TestWordsAreReadAsBashReadsThem(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("bash is not installed")
+		t.Skip("install bash to run this test")
 	}
 	for _, word := range []string{
 		`a\ b`, `'a\b'`, `"a\b\"c\\d"`, `$'a\x41\u00e9\101\'q'`, `$"a"`, `a'b'"c"`, `*`, `[a-c]`, `a#b`, `"a` + "\n" + `b"`,

@@ -399,7 +399,7 @@ func refuse(format string, args ...any) error {
 // marks names the marks that were taken off the ends of the text.
 func (i *Imported) marks(names string) {
 	if names != "" {
-		i.replaced("%s at its ends was taken off", names)
+		i.replaced("%s at the ends of what is imported was taken off", names)
 	}
 }
 

@@ -155,7 +155,7 @@ func TestTheShapesOfABodyInAHARFile(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || got.Request.Body != want.body || !reflect.DeepEqual(got.Request.Header, want.header) || !strings.Contains(got.Summary(), "U+FEFF at its ends was taken off") {
+		if err != nil || got.Request.Body != want.body || !reflect.DeepEqual(got.Request.Header, want.header) || !strings.Contains(got.Summary(), "U+FEFF at the ends of what is imported was taken off") {
 			t.Errorf("%s: %v\n%q %v %s", in, err, got.Request.Body, got.Request.Header, got.Summary())
 		}
 	}

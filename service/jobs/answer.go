@@ -151,9 +151,11 @@ func (call jobCall) openKept() (*result, error) {
 // recoverAnswers makes the jobs ready whose rows were kept by a process that died before the ledger had them, and
 // puts them among the jobs that were settled. Of any other answer that it kept, they say where it is.
 func (rn *Runner) recoverAnswers(ctx context.Context, settled []model.Job) ([]model.Job, error) {
-	kept, _ := filepath.Glob(filepath.Join(rn.cfg.Ledger.Path()+".answers", "*"))
-	for _, file := range kept {
-		id, _, _ := strings.Cut(filepath.Base(file), "_")
+	dir := rn.cfg.Ledger.Path() + ".answers"
+	kept, _ := os.ReadDir(dir) // there is none until rows came as an answer
+	for _, f := range kept {
+		file := filepath.Join(dir, f.Name())
+		id, _, _ := strings.Cut(f.Name(), "_")
 		job, err := rn.Job(ctx, id)
 		if err != nil || job.State != model.JobMayHave || job.Snapshot != "" || strings.Contains(job.Detail, file) {
 			continue

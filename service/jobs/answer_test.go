@@ -176,6 +176,20 @@ func TestAnAnswerThatAProcessLeftIsNotLost(t *testing.T) {
 	}
 }
 
+// The folder of the ledger may be named like a pattern.
+func TestAnAnswerIsFoundInAnyFolder(t *testing.T) {
+	cl, _ := answering(t, text(503, ""))
+	dir := filepath.Join(t.TempDir(), "[1]")
+	noerr.Must(t, os.Mkdir(dir, 0o700))
+	cl.cfg.Ledger = ledgerIn(t, dir)
+	file := cl.answerFile(launched(t, cl, trigger("http://lab.test/1"), model.JobMayHave)) + rowsSuffix
+	noerr.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	noerr.Must(t, os.WriteFile(file, []byte(`[{"title":"a"}]`), 0o600))
+	if settled, err := cl.Recover(t.Context()); err != nil || len(settled) != 1 || settled[0].State != model.JobReady {
+		t.Errorf("%+v, %v", settled, err)
+	}
+}
+
 // An answer is named by what it is: one with rows that can be read, and any other.
 func TestAnAnswerIsNamedByWhatItIs(t *testing.T) {
 	cl, _ := answering(t, text(200, ""))

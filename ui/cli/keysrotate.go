@@ -119,7 +119,7 @@ func rotateKey(ctx context.Context, t *task, f rotateFlags, args []string) (prin
 	case r.Begun() && r.Plan.Method != subject.Method:
 		return printed{}, usage("a rotation of %s by %s is under way: go on with it, or end it with --abandon", name, r.Plan.Method)
 	}
-	if err := vouchable(r.Plan, f.Vouch); err != nil {
+	if err := useful(r, f); err != nil {
 		return printed{}, err
 	}
 	if !r.Begun() {
@@ -216,9 +216,13 @@ func (t *task) beginRotation(ctx context.Context, r keys.Rotation, f rotateFlags
 // names reports whether a name of --vouch names a step or its subject.
 func names(name string, s keystore.RotationStep) bool { return name == s.Name() || name == s.Subject }
 
-// vouchable refuses a name of --vouch that fits no step of a rotation.
-func vouchable(p keystore.RotationPlan, vouch []string) error {
-	for _, name := range vouch {
+// useful refuses a value where the console makes the new one, and a name of --vouch that fits no step of a rotation.
+func useful(r keys.Rotation, f rotateFlags) error {
+	p := r.Plan
+	if f.Value != "" && !r.WorkedByPerson() {
+		return usage("--value: the console makes the new value of %s by a call: leave --value out", p.Named())
+	}
+	for _, name := range f.Vouch {
 		if slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return names(name, s) }) {
 			continue
 		}

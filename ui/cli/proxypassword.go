@@ -146,7 +146,7 @@ func (t *task) goOnWithPassword(ctx context.Context, p model.Profile, z model.Zo
 	case r.Begun() && f.Key != "" && f.Key != r.Plan.ChangedBy:
 		return r.Plan, usage("a rotation of the %s is under way, by key %s: go on with that key, or end the rotation with --abandon", r.Plan.Key, r.Plan.ChangedBy)
 	}
-	if err := vouchable(r.Plan, f.Vouch); err != nil {
+	if err := useful(r, flags); err != nil {
 		return keystore.RotationPlan{}, err
 	}
 	if r.Begun() {
