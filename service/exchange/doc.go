@@ -7,6 +7,6 @@
 // no redirect, keeps no cookie and reads no proxy setting of the environment
 // (HTTPS_PROXY never reroutes a call). It opens a new connection for every
 // request: timings are complete, and no stale connection makes it doubtful
-// whether a POST was sent. It speaks HTTP/1.1 only, which lets a preview match
-// the sent request byte for byte.
+// whether a POST was sent; Keep says what holds for connections that are kept. It
+// speaks HTTP/1.1 only, which lets a preview match the sent request byte for byte.
 package exchange

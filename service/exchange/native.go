@@ -146,7 +146,7 @@ func (w *Wire) Native(ctx context.Context, p model.Profile, login Login, r model
 		return nil, Tunnel{}, tr, err
 	}
 	var box tunnelBox
-	resp, err := w.proxied(ctx, p, login, tr, &box).RoundTrip(req)
+	resp, err := w.proxied(ctx, p, login, tr, &box, req.URL.Scheme).RoundTrip(req)
 	tun := box.get()
 	status := tun.Status
 	if status == 0 && statusOf(resp) != http.StatusTooManyRequests { // without a tunnel it may be the target's
@@ -173,17 +173,21 @@ func (w *Wire) Native(ctx context.Context, p model.Profile, login Login, r model
 var ErrRefused = errors.New("the proxy refused the tunnel")
 
 // proxied is the transport of one request through the proxy. box takes the
-// proxy's answer to CONNECT.
-func (w *Wire) proxied(ctx context.Context, p model.Profile, login Login, tr *Trace, box *tunnelBox) http.RoundTripper {
+// proxy's answer to CONNECT. A tunnel is never kept: it has one exit for its whole life, which would
+// then be that of the next fetch, too.
+func (w *Wire) proxied(ctx context.Context, p model.Profile, login Login, tr *Trace, box *tunnelBox, scheme string) http.RoundTripper {
+	d := dialer{wire: w, ctx: ctx, tr: tr, proxy: &url.URL{Scheme: "http", Host: p.ProxyAddr()}}
+	if w.pool != nil && scheme == "http" {
+		return traced{w.pool, d}
+	}
 	t := bareTransport()
-	proxy := &url.URL{Scheme: "http", Host: p.ProxyAddr()}
 	t.Proxy = func(req *http.Request) (*url.URL, error) {
 		if req.URL.Scheme == "http" {
-			return proxy, nil
+			return d.proxy, nil
 		}
 		return nil, nil //nolint:nilnil // "no proxy": the tunnel is made below
 	}
-	t.DialContext = w.plainDial(ctx, tr)
+	t.DialContext = d.plain
 	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {
 		pool, err := tr.trusted(p.CA)
 		if err != nil {
@@ -204,7 +208,7 @@ func (w *Wire) proxied(ctx context.Context, p model.Profile, login Login, tr *Tr
 		}
 		return handshake(ctx, tr, conn, cfg, PeerTarget)
 	}
-	return traced{t, tr}
+	return traced{t, d}
 }
 
 // openTunnel asks the proxy for a tunnel to addr and keeps its answer. It closes

@@ -55,6 +55,11 @@ type Trace struct {
 	chain []*x509.Certificate
 	tls   model.Chain         // the verdict on the chain
 	file  []*x509.Certificate // the authorities in the profile's file
+	// connected says that the request has its connection: a dial that it no longer waits for tells nothing of it.
+	connected bool
+	reused    bool // that connection was made for another request
+	reached   bool // bytes of the request were written to it
+	resent    int
 }
 
 func newTrace(now func() time.Time) *Trace {
@@ -69,10 +74,56 @@ func NoTiming() model.Timing {
 }
 
 // restart starts the timing again, after waiting for a turn or reading certificates.
-func (tr *Trace) restart() {
+func (tr *Trace) restart() { tr.connecting(func() { tr.start = tr.now() }) }
+
+// connecting notes something of the way to a connection, unless the request has one.
+func (tr *Trace) connecting(note func()) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.start = tr.now()
+	if !tr.connected {
+		note()
+	}
+}
+
+// seek notes that net/http looks for a connection: the first one, or another after one that died.
+func (tr *Trace) seek(string) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if tr.reached {
+		tr.resent++
+	}
+	tr.connected, tr.reached, tr.phase = false, false, nil
+	clear(tr.mark)
+}
+
+// connect notes the connection of the request. Of one that was made for another request, the times are not the trace's.
+func (tr *Trace) connect(info httptrace.GotConnInfo) {
+	c, ok := info.Conn.(*countedConn)
+	if !ok {
+		return
+	}
+	made := c.trace.Swap(tr)
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if tr.reused = made != tr; tr.reused {
+		tr.t.DNS, tr.t.Connect, tr.t.TLS = -1, -1, -1
+	}
+	tr.connected, tr.chain, tr.tls = true, c.chain, c.tls
+}
+
+// untried reports whether the request had a kept connection, to which not one byte was written.
+func (tr *Trace) untried() bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.connected && tr.reused && !tr.sent
+}
+
+// Resent is how often net/http itself sent the request again, because a kept connection had died after bytes of the
+// request were written to it.
+func (tr *Trace) Resent() int {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.resent
 }
 
 // notStarted notes that the exchange did not begin.
@@ -98,25 +149,31 @@ func (tr *Trace) Timing() model.Timing {
 }
 
 func (tr *Trace) begin(name string) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	if _, ok := tr.mark[name]; !ok {
-		tr.mark[name] = tr.now()
-	}
+	tr.connecting(func() {
+		if _, ok := tr.mark[name]; !ok {
+			tr.mark[name] = tr.now()
+		}
+	})
 }
 
 func (tr *Trace) end(name string, d *time.Duration) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	if at, ok := tr.mark[name]; ok {
-		*d = tr.now().Sub(at)
-	}
+	tr.connecting(func() {
+		if at, ok := tr.mark[name]; ok {
+			*d = tr.now().Sub(at)
+		}
+	})
 }
 
 func (tr *Trace) writing() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.sent = true
+}
+
+func (tr *Trace) arrived() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.reached = true
 }
 
 func (tr *Trace) written() {
@@ -159,6 +216,7 @@ func (tr *Trace) hooks() *httptrace.ClientTrace {
 				tr.end("connect", &tr.t.Connect)
 			}
 		},
+		GetConn: tr.seek, GotConn: tr.connect,
 		WroteRequest: func(httptrace.WroteRequestInfo) { tr.written() },
 	}
 }
@@ -166,9 +224,7 @@ func (tr *Trace) hooks() *httptrace.ClientTrace {
 // fault records the phase of a dial that failed, and wraps its error.
 func (tr *Trace) fault(b model.Breakage, peer string, err error) error {
 	e := &Error{Broke: b, Peer: peer, Err: err}
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.phase = e
+	tr.connecting(func() { tr.phase = e })
 	return e
 }
 

@@ -26,7 +26,7 @@ func (tr *Trace) Handshake() model.Chain {
 
 // judge finds out what vouches for the certificates of a handshake that ended with err. cfg
 // has the authorities of the system and of the profile's file.
-func (tr *Trace) judge(tc *tls.Conn, cfg *tls.Config, peer string, err error) {
+func (tr *Trace) judge(tc *tls.Conn, cfg *tls.Config, peer string, err error) model.Chain {
 	state := tc.ConnectionState()
 	c := model.Chain{Peer: peer, ServerName: cfg.ServerName, Unchecked: cfg.InsecureSkipVerify}
 	var bad *tls.CertificateVerificationError
@@ -34,7 +34,7 @@ func (tr *Trace) judge(tc *tls.Conn, cfg *tls.Config, peer string, err error) {
 	case errors.As(err, &bad):
 		c.UntrustedReason = bad.Err.Error()
 	case err != nil: // TLS failed for another reason, and the outcome says which
-		return
+		return model.Chain{}
 	default:
 		c.Version, c.Cipher = tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite)
 		verified := state.VerifiedChains
@@ -46,9 +46,7 @@ func (tr *Trace) judge(tc *tls.Conn, cfg *tls.Config, peer string, err error) {
 		c.Trust = tr.trust(verified, state.PeerCertificates, cfg.ServerName)
 	}
 	c.UntrustedReason = model.Line(c.UntrustedReason, nameText)
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.tls = c
+	return c
 }
 
 // trust says which authorities the verified chains end at. An authority of both the system
@@ -57,8 +55,11 @@ func (tr *Trace) trust(verified [][]*x509.Certificate, presented []*x509.Certifi
 	if len(verified) == 0 {
 		return model.TrustNone
 	}
+	tr.mu.Lock()
+	file := tr.file
+	tr.mu.Unlock()
 	for _, chain := range verified {
-		if root := chain[len(chain)-1]; !slices.ContainsFunc(tr.file, root.Equal) {
+		if root := chain[len(chain)-1]; !slices.ContainsFunc(file, root.Equal) {
 			return model.TrustSystem
 		}
 	}
@@ -79,11 +80,9 @@ const (
 	chainNames  = 20
 )
 
-// presented notes the chain of a handshake, the peer's own certificate first.
-func (tr *Trace) presented(chain []*x509.Certificate) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.chain = chain
+// presented notes the chain of a handshake, the peer's own certificate first, and the verdict on it.
+func (tr *Trace) presented(chain []*x509.Certificate, verdict model.Chain) {
+	tr.connecting(func() { tr.chain, tr.tls = chain, verdict })
 }
 
 // refusedChain is the chain of a handshake that failed its verification, else nil.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,7 +49,8 @@ type Wire struct {
 	gates    *gates
 	refusals *pace.Refusals
 	calls    underWay
-	skew     atomic.Pointer[Skew]
+	skew     *atomic.Pointer[Skew]
+	pool     *http.Transport // nil if each request has a connection of its own
 }
 
 // New makes a Wire. It does no I/O.
@@ -65,42 +67,53 @@ func New(c Config) *Wire {
 	if c.Used == nil {
 		c.Used = func(string, string, string) {}
 	}
-	return &Wire{now: c.Now, timer: c.Timer, connect: c.Connect, used: c.Used, gates: newGates(), refusals: pace.NewRefusals(c.Now)}
+	return &Wire{now: c.Now, timer: c.Timer, connect: c.Connect, used: c.Used, gates: newGates(), refusals: pace.NewRefusals(c.Now), skew: &atomic.Pointer[Skew]{}}
 }
 
 // transport is the transport of one API call. Certificates are verified whatever the
 // profile says: its "verify = false" is about native access (service.md 5.2 rule 3),
 // and a key is never sent to a peer without a trusted certificate. The profile's CA is
 // trusted as well as the system's.
-//
-// ctx is the exchange's context. The one that net/http passes to dialers may outlive it.
 func (w *Wire) transport(ctx context.Context, p model.Profile, tr *Trace) http.RoundTripper {
-	t := bareTransport()
-	t.DialContext = w.plainDial(ctx, tr)
-	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {
-		pool, err := tr.trusted(p.CA)
-		if err != nil {
-			return nil, err
-		}
-		conn, err := w.dial(ctx, tr, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		host, _, _ := net.SplitHostPort(addr)
-		return handshake(ctx, tr, conn, &tls.Config{ServerName: host, RootCAs: pool, MinVersion: tls.VersionTLS12}, PeerService)
+	d := dialer{wire: w, ctx: ctx, ca: p.CA, tr: tr}
+	if w.pool != nil {
+		return traced{w.pool, d}
 	}
-	return traced{t, tr}
+	t := bareTransport()
+	t.DialContext, t.DialTLSContext = d.plain, d.secure
+	return traced{t, d}
 }
 
-// plainDial dials a connection without TLS for one exchange.
-func (w *Wire) plainDial(ctx context.Context, tr *Trace) func(context.Context, string, string) (net.Conn, error) {
-	return func(_ context.Context, network, addr string) (net.Conn, error) {
-		conn, err := w.dial(ctx, tr, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return &countedConn{Conn: conn, tr: tr}, nil
+// dialer makes the connection of one exchange to the service.
+type dialer struct {
+	wire  *Wire
+	ctx   context.Context // the exchange's; the one that net/http passes to dialers may outlive it
+	ca    string
+	tr    *Trace
+	proxy *url.URL // of a kept connection to the proxy
+}
+
+// plain dials a connection without TLS.
+func (d dialer) plain(_ context.Context, network, addr string) (net.Conn, error) {
+	conn, err := d.wire.dial(d.ctx, d.tr, network, addr)
+	if err != nil {
+		return nil, err
 	}
+	return d.tr.counted(conn), nil
+}
+
+// secure dials a connection with TLS.
+func (d dialer) secure(_ context.Context, network, addr string) (net.Conn, error) {
+	pool, err := d.tr.trusted(d.ca)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := d.wire.dial(d.ctx, d.tr, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	host, _, _ := net.SplitHostPort(addr)
+	return handshake(d.ctx, d.tr, conn, &tls.Config{ServerName: host, RootCAs: pool, MinVersion: tls.VersionTLS12}, PeerService)
 }
 
 // bareTransport is a transport that speaks HTTP/1.1, keeps no connection, takes
@@ -113,16 +126,6 @@ func bareTransport() *http.Transport {
 		MaxResponseHeaderBytes: headBytes,
 		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
 	}
-}
-
-// traced adds a trace's hooks to the exchange.
-type traced struct {
-	rt http.RoundTripper
-	tr *Trace
-}
-
-func (t traced) RoundTrip(req *http.Request) (*http.Response, error) {
-	return t.rt.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), t.tr.hooks())))
 }
 
 // dial connects to the service: its API or its proxy.
@@ -152,31 +155,44 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 	tc := tls.Client(conn, cfg)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		tr.presented(refusedChain(err))
-		tr.judge(tc, cfg, peer, err)
+		tr.presented(refusedChain(err), tr.judge(tc, cfg, peer, err))
 		if errors.Is(context.Cause(ctx), errHandshake) {
 			return nil, tr.fault(model.BreakConnectTimeout, peer, errHandshake)
 		}
 		return nil, tr.tlsFault(err, peer)
 	}
 	tr.end("tls", &tr.t.TLS)
-	tr.presented(tc.ConnectionState().PeerCertificates)
-	tr.judge(tc, cfg, peer, nil)
-	return &countedConn{Conn: tc, tr: tr}, nil
+	c := tr.counted(tc)
+	c.chain, c.tls = tc.ConnectionState().PeerCertificates, tr.judge(tc, cfg, peer, nil)
+	tr.presented(c.chain, c.tls)
+	return c, nil
 }
 
 var errHandshake = fmt.Errorf("no answer to the TLS handshake within %s", handshakeTimeout)
 
-// countedConn tells the trace when a byte of the request is about to be written. It is
-// above TLS: a handshake does not count.
+// countedConn tells the trace of its exchange when a byte of the request is about to be
+// written, and when it was. It is above TLS: a handshake does not count.
 type countedConn struct {
 	net.Conn
-	tr *Trace
+	trace atomic.Pointer[Trace] // at first of the exchange that it was made for
+	chain []*x509.Certificate
+	tls   model.Chain
+}
+
+func (tr *Trace) counted(conn net.Conn) *countedConn {
+	c := &countedConn{Conn: conn}
+	c.trace.Store(tr)
+	return c
 }
 
 func (c *countedConn) Write(b []byte) (int, error) {
-	c.tr.writing()
-	return c.Conn.Write(b)
+	tr := c.trace.Load()
+	tr.writing()
+	n, err := c.Conn.Write(b)
+	if n > 0 {
+		tr.arrived()
+	}
+	return n, err
 }
 
 // maxCA bounds the file of a CA, in bytes. A system's own bundle has a quarter of that.
@@ -191,17 +207,17 @@ func (tr *Trace) trusted(file string) (*x509.CertPool, error) {
 	}
 	if file != "" {
 		text, err := textfile.ReadBounded(file, maxCA)
-		if err == nil {
-			if tr.file = roots.Parse(text); len(tr.file) == 0 {
-				err = fmt.Errorf("%s: it holds no PEM certificate", file)
-			}
+		added := roots.Parse(text)
+		if err == nil && len(added) == 0 {
+			err = fmt.Errorf("%s: it holds no PEM certificate", file)
 		}
 		if err != nil {
 			return nil, tr.fault(model.BreakTLS, PeerService, fmt.Errorf("CA certificate: %w", err))
 		}
-	}
-	for _, c := range tr.file {
-		pool.AddCert(c)
+		for _, c := range added {
+			pool.AddCert(c)
+		}
+		tr.connecting(func() { tr.file = added })
 	}
 	tr.restart()
 	return pool, nil

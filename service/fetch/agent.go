@@ -33,7 +33,7 @@ func (f *flight) place() agent.Place {
 
 // tryAgent is one attempt by agent access: a session with the MCP endpoint, and one call.
 func (f *flight) tryAgent(ctx context.Context, now model.Attempt) (try, error) {
-	name, args := tool(f.d, f.written())
+	name, args := tool(f.d, f.written(f.r))
 	answer, err := agent.Call(ctx, f.place(), name, args)
 	t := try{outcome: f.outcomeOf(), phases: answer.Phases, timing: timingOf(answer, err)}
 	o := &t.outcome
@@ -177,7 +177,7 @@ func (ft *Fetcher) prepareTools(ctx context.Context, key string) (*flight, error
 	if err := agentProblem(p); err != nil {
 		return nil, model.BadField("profile", "%w", err)
 	}
-	f := &flight{ft: ft, p: p, d: d, r: model.FetchRequest{Via: model.ViaAgent, Zone: model.AgentZone()}, timeout: toolsTimeout}
+	f := &flight{setup: ft.newSetup(p, d), r: model.FetchRequest{Via: model.ViaAgent, Zone: model.AgentZone()}, timeout: toolsTimeout}
 	f.key, f.secret, err = exchange.KeyFor(ctx, ft.cfg.Source, p.AtAgent(), key)
 	f.mask = exchange.MaskOf(f.secret, exchange.Login{})
 	return f, err

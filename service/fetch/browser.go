@@ -21,7 +21,7 @@ const typePNG = "image/png"
 // tryBrowser is one attempt in the remote browser: a session, a navigation, a screenshot,
 // which is the body. The verdict is over the document that it shows.
 func (f *flight) tryBrowser(ctx context.Context, now model.Attempt) (try, error) {
-	v, err := browse.Page(ctx, browse.Place{Wire: f.ft.cfg.Wire, Profile: f.p, Login: f.login, Timer: f.ft.cfg.Timer}, f.written().URL)
+	v, err := browse.Page(ctx, browse.Place{Wire: f.ft.cfg.Wire, Profile: f.p, Login: f.login, Timer: f.ft.cfg.Timer}, f.written(f.r).URL)
 	t := try{outcome: f.outcomeOf(), phases: v.Phases, timing: exchange.NoTiming()}
 	o := &t.outcome
 	if v.Trace != nil {

@@ -167,10 +167,11 @@ func (ft *Fetcher) fetchRuns(ctx context.Context, g model.Grid, c model.Cell, on
 		places <- struct{}{}
 	}
 	close(places)
+	same := ft.repeated(r)
 	err := parallel(ctx, min(max(c.AtOnce, 1), missing), func(ctx context.Context, _ int, report func(*model.Run)) error {
 		for range places {
 			sent := false
-			result, err := ft.Fetch(ctx, r, func(e Event) { sent = sent || e.Phase == PhaseSending })
+			result, err := same.fetch(ctx, func(e Event) { sent = sent || e.Phase == PhaseSending })
 			if err != nil {
 				if sent {
 					report(nil)

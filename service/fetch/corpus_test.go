@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/text/encoding/htmlindex"
 
@@ -83,7 +85,8 @@ func inner(evidence []string) []string {
 
 // TestTheCorpusOverSockets serves what the corpus's targets send over loopback, and
 // fetches it by API (format "json", whose answer holds status, headers and body, or raw
-// where the case has no status of the target) and by Native Access through a tunnel. By
+// where the case has no status of the target) and by Native Access through a tunnel, once by
+// Fetch and once by Send, which have to come to the same. By
 // the way that the case names, the whole diagnosis has to be the one that it wants; by
 // the other, all but the statuses and the steps, which name what the way has.
 func TestTheCorpusOverSockets(t *testing.T) {
@@ -123,6 +126,16 @@ func TestTheCorpusOverSockets(t *testing.T) {
 		p  model.Profile
 		ft *Fetcher
 	}{model.ViaAPI: {api, newFetcher(t, api)}, model.ViaNative: {proxied, newFetcher(t, proxied)}}
+	prepared := map[string]*Prepared{}
+	for via, way := range ways {
+		for _, format := range []model.Format{model.FormatRaw, model.FormatJSON} {
+			r := servicetest.Ask(way.p, "dc1")
+			r.Via, r.Format, r.URL = via, format, "https://example.com/{{name}}"
+			p := noerr.Try(way.ft.Prepare(t.Context(), r)).Must(t)
+			t.Cleanup(p.Close)
+			prepared[string(via)+string(format)] = p
+		}
+	}
 	for _, c := range cases {
 		for via, way := range ways {
 			t.Run(c.Name+"/"+string(via), func(t *testing.T) {
@@ -148,10 +161,25 @@ func TestTheCorpusOverSockets(t *testing.T) {
 				if got, want := got.String(), want.String(); got != want {
 					t.Errorf("got\n%s\nwant\n%s", got, want)
 				}
+				sent := noerr.Try(prepared[string(via)+string(r.Format)].Send(t.Context(), column("name", c.Name), nil)).Must(t)
+				if got, want := comparable(sent), comparable(res); !reflect.DeepEqual(got, want) {
+					t.Errorf("sent\n%+v\nfetched\n%+v", got, want)
+				}
 				if !bytes.Equal(body, c.bytes) {
 					t.Errorf("%d bytes came of %d", len(body), len(c.bytes))
 				}
 			})
 		}
 	}
+}
+
+// comparable is a result without what differs from call to call: its times and identifier.
+func comparable(r model.FetchResult) model.FetchResult {
+	r.ID, r.Started, r.Timing = "", time.Time{}, model.Timing{}
+	r.Header = r.Header.Clone()
+	r.Header.Del("Date")
+	for i := range r.Attempts {
+		r.Attempts[i].Sent, r.Attempts[i].Total = 0, 0
+	}
+	return r
 }

@@ -7,7 +7,7 @@
 // (*model.RequestError), or that the profile is not usable.
 //
 // A Fetcher is safe for concurrent use. It starts no goroutine that outlives the
-// call that needed it. A key's value and a zone's password are taken from their
+// call that needed it; the connections of a Prepared have some until it is closed. A key's value and a zone's password are taken from their
 // references when a request is written, and never appear in a result, an error or the
 // log.
 package fetch

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"time"
 
-	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
@@ -58,15 +56,10 @@ type Event struct {
 
 // flight is one fetch under way.
 type flight struct {
-	ft      *Fetcher
-	p       model.Profile
-	d       dialect.Dialect
+	*setup
 	r       model.FetchRequest
-	values  map[string]keystore.Secret // of the secrets among r's variables
 	id      string
-	key     model.Key
-	secret  keystore.Secret // the key's value, by API
-	login   exchange.Login  // by Native
+	login   exchange.Login // by Native
 	mask    exchange.Mask
 	timeout time.Duration
 	on      func(Event)
@@ -87,49 +80,65 @@ type flight struct {
 // returned), the request cannot be sent as it stands (RequestError), or the
 // profile is not usable. Everything else is a result. The outcome is journalled.
 func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Event)) (model.FetchResult, error) {
-	if on == nil {
-		on = func(Event) {}
-	}
+	return ft.repeated(r).fetch(ctx, on)
+}
+
+// fetch sends the request of p as it stands, with its lines in the history.
+func (p *Prepared) fetch(ctx context.Context, on func(Event)) (model.FetchResult, error) {
+	ft := p.ft
 	defer ft.cfg.Wire.Begin()()
-	f, err := ft.prepare(ctx, r, on)
+	s, err := p.current(ctx)
 	if err != nil {
 		return model.FetchResult{}, err
 	}
-	if r.BodyFile != "" {
-		if err := textfile.SweepFor(r.BodyFile); err != nil {
+	f, err := s.flight(s.template, on)
+	if err != nil {
+		return model.FetchResult{}, err
+	}
+	if f.r.BodyFile != "" {
+		if err := textfile.SweepFor(f.r.BodyFile); err != nil {
 			ft.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
 		}
 	}
 	started, began := ft.cfg.Now(), ft.cfg.Timer()
 	landed := ft.depart(f, started)
-	t, d, err := f.run(ctx)
+	res, page, err := f.result(ctx, started)
 	if err != nil {
 		ft.keepCancelled(ctx, f, started, ft.cfg.Timer().Sub(began), err)
 		landed()
 		return model.FetchResult{}, err
 	}
+	if err := ft.cfg.Journal.PutFetch(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
+		ft.cfg.Log.Warn("a fetch was not kept", "id", res.ID, "error", err)
+	}
+	landed()
+	if ft.cfg.Drift != nil && len(f.r.Required) > 0 {
+		if err := ft.cfg.Drift.Fetched(context.WithoutCancel(ctx), f.p.Name, res, page); err != nil {
+			ft.cfg.Log.Warn("what the required fields of a fetch show was not kept", "id", res.ID, "error", err)
+		}
+	}
+	return res, nil
+}
+
+// result makes the attempts and counts what they cost. page is in which required fields were looked for.
+func (f *flight) result(ctx context.Context, started time.Time) (res model.FetchResult, page []byte, err error) {
+	t, d, err := f.run(ctx)
+	if err != nil {
+		return model.FetchResult{}, nil, err
+	}
 	if err := t.body.Keep(d.OK() && !t.body.Ref.Cut); err != nil {
 		d.Evidence = append(d.Evidence, model.Evidence{Kind: "error", Text: fmt.Sprintf("the body stays in %s: %v", t.body.Ref.File, err)})
 	}
-	res := model.FetchResult{
-		ID: f.id, Request: f.r, KeyName: f.key.Name, Started: started, Proves: ft.cfg.proves,
+	res = model.FetchResult{
+		ID: f.id, Request: f.r, KeyName: f.key.Name, Started: started, Proves: f.ft.cfg.proves,
 		Status: t.outcome.TargetStatus, ServiceStatus: t.outcome.ServiceStatus,
 		Header: t.header, ProxyHeader: t.proxyHeader, ContentType: cmp.Or(t.kind, t.outcome.ContentType),
 		Body: t.body.Ref, Fields: t.fields, Exit: t.exit, Timing: t.timing, Phases: t.phases, Chain: t.chain,
 		Attempts: f.attempts, Diagnosis: d, Pace: f.pace,
 	}
 	f.scrub(&res)
-	ft.spent.add(res.Cost())
-	if err := ft.cfg.Journal.PutFetch(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
-		ft.cfg.Log.Warn("a fetch was not kept", "id", res.ID, "error", err)
-	}
-	landed()
-	if ft.cfg.Drift != nil && len(f.r.Required) > 0 {
-		if err := ft.cfg.Drift.Fetched(context.WithoutCancel(ctx), f.p.Name, res, t.page); err != nil {
-			ft.cfg.Log.Warn("what the required fields of a fetch show was not kept", "id", res.ID, "error", err)
-		}
-	}
-	return res, nil
+	f.ft.spent.add(res.Cost())
+	return res, t.page, nil
 }
 
 // scrub masks a result once more, now that everything in it is decoded. The body was
@@ -144,59 +153,6 @@ func (f *flight) scrub(res *model.FetchResult) {
 	res.Diagnosis = f.mask.Diagnosis(res.Diagnosis)
 }
 
-// prepare checks the request and takes the secrets from their references.
-func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Event)) (*flight, error) {
-	p, d, err := exchange.Current(ctx, ft.cfg.Source)
-	if err != nil {
-		return nil, err
-	}
-	if r.Via == "" {
-		r.Via = model.ViaAPI
-	}
-	if r.Via == model.ViaAgent {
-		r.Zone = model.AgentZone()
-	}
-	if known, ok := p.Zone(string(r.Zone.Name)); ok {
-		r.Zone.Rate = known.Rate // of today, whatever an earlier result says
-		if r.Zone.Password == "" {
-			r.Zone.Password = known.Password
-		}
-	}
-	r = d.Locate(r)
-	if err := check(p, d, r); err != nil {
-		return nil, err
-	}
-	f := &flight{ft: ft, p: p, d: d, r: r, id: ft.newID("f"), timeout: r.Timeout, on: on, bodyCap: r.BodyLimit}
-	if f.timeout <= 0 {
-		f.timeout = exchange.Timeout(p, r.Zone.Product)
-	}
-	switch {
-	case r.Via.Login():
-		f.login, err = exchange.LoginFor(ctx, ft.cfg.Source, p, r.Zone, d.Params(r))
-	case r.Via == model.ViaAgent:
-		f.key, f.secret, err = exchange.KeyFor(ctx, ft.cfg.Source, p.AtAgent(), r.Key)
-	default:
-		f.key, f.secret, err = exchange.KeyFor(ctx, ft.cfg.Source, p, r.Key)
-	}
-	if err != nil {
-		return f, err
-	}
-	if f.values, err = exchange.Variables(ctx, ft.cfg.Source, r); err != nil {
-		return nil, err
-	}
-	if ps := problems(p, d, f.written()); len(ps) > 0 { // their errors may repeat a secret
-		return nil, model.BadField(ps[0].Field, "it cannot be sent with the values of its variables")
-	}
-	more := append(slices.Collect(maps.Values(f.values)), typedSecrets(f.written().Header)...)
-	f.mask = exchange.MaskOf(f.secret, f.login, more...)
-	return f, err
-}
-
-// written is the request with its secrets.
-func (f *flight) written() model.FetchRequest {
-	return f.r.Reveal(func(name string) string { return f.values[name].Reveal() })
-}
-
 // run makes attempts until a diagnosis is final, or the next one is held back.
 func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 	retries := f.r.Retries
@@ -207,14 +163,14 @@ func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 	var before try // of which nothing is kept if another is sent
 	var verdict model.Diagnosis
 	for n := 1; ; n++ {
-		t, d, err := f.attempt(ctx, n, wait)
+		t, d, err := f.attempt(ctx, wait)
 		if err != nil {
 			before.body.Discard()
 			return try{}, model.Diagnosis{}, err
 		}
 		if n > 1 && t.held != nil {
-			f.attempts = f.attempts[:n-1]
-			f.on(Event{Phase: PhaseDone, Attempt: f.attempts[n-2]})
+			f.attempts = f.attempts[:len(f.attempts)-1]
+			f.on(Event{Phase: PhaseDone, Attempt: f.attempts[len(f.attempts)-1]})
 			return before, t.held.After(verdict), nil //nolint:nilerr // it is the verdict
 		}
 		before.body.Discard()
@@ -239,12 +195,17 @@ func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 }
 
 // attempt makes one attempt, and gives its verdict.
-func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, model.Diagnosis, error) {
-	now := model.Attempt{N: n, Wait: wait}
+func (f *flight) attempt(ctx context.Context, wait time.Duration) (try, model.Diagnosis, error) {
+	now := model.Attempt{N: len(f.attempts) + 1, Wait: wait}
 	f.on(Event{Phase: PhaseQueued, Attempt: now})
 	t, d, err := f.send(ctx, now)
 	if err != nil {
 		return try{}, model.Diagnosis{}, err
+	}
+	for range t.resent { // each broke off without an answer, and may have been billed
+		lost := model.Diagnose(model.Outcome{Via: f.r.Via, Zone: f.r.Zone, Broke: model.BreakReset, Peer: exchange.PeerService})
+		f.attempts = append(f.attempts, model.Attempt{N: now.N, Wait: now.Wait, Class: lost.Class, Cause: lost.Cause, Total: -1})
+		now.N, now.Wait = now.N+1, 0
 	}
 	if t.timing.Total >= 0 {
 		now.Sent = f.ft.cfg.Timer().Add(-t.timing.Total).UnixMicro()

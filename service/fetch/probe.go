@@ -186,7 +186,7 @@ type probeCall struct {
 func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, error) {
 	timeout := exchange.Timeout(pr.p, pr.q.Zone.Product)
 	f := &flight{
-		ft: pr.ft, p: pr.p, d: pr.d, login: login, mask: exchange.MaskOf(keystore.Secret{}, login),
+		setup: pr.ft.newSetup(pr.p, pr.d), login: login, mask: exchange.MaskOf(keystore.Secret{}, login),
 		timeout: timeout, bodyCap: probeBody, id: pr.ft.newID("p"),
 		r: model.FetchRequest{Zone: pr.q.Zone, URL: pr.q.Target, Via: model.ViaNative},
 		on: func(e Event) {

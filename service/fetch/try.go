@@ -35,6 +35,7 @@ type try struct {
 	phases      []model.Phase
 	kind        string             // the type of the body where it is not the outcome's
 	held        *pace.TooFastError // why it was not sent
+	resent      int                // how often net/http itself sent it before, on kept connections that died
 }
 
 // outcomeOf begins the outcome of an attempt.
@@ -116,16 +117,16 @@ func read(o *model.Outcome, r dialect.Reading) {
 
 // tryAPI is one attempt by API Access (service.md 4.1).
 func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
-	body, err := f.d.Request(f.written())
+	body, err := f.d.Request(f.written(f.r))
 	if err != nil {
 		return try{}, err
 	}
 	t := try{outcome: f.outcomeOf()}
-	resp, tr, err := f.ft.cfg.Wire.API(ctx, exchange.Call{
+	resp, tr, err := f.wire.API(ctx, exchange.Call{
 		Profile: f.p, KeyName: f.key.Name, Key: f.secret,
 		Method: http.MethodPost, Path: dialect.RequestPath, Body: body,
 	})
-	t.outcome.Unrepeatable, t.chain = f.unrepeatable(tr), f.maskedChain(tr.Handshake())
+	t.outcome.Unrepeatable, t.chain, t.resent = f.unrepeatable(tr), f.maskedChain(tr.Handshake()), tr.Resent()
 	if err != nil {
 		t.timing = tr.Timing()
 		return t, broken(&t.outcome, f.mask, tr, err)
@@ -242,9 +243,9 @@ func (f *flight) unwrap(t *try) {
 // tryNative is one attempt by Native Access (service.md 5.2).
 func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) {
 	t := try{outcome: f.outcomeOf()}
-	resp, tun, tr, err := f.ft.cfg.Wire.Native(ctx, f.p, f.login, f.d.Outgoing(f.written()))
+	resp, tun, tr, err := f.wire.Native(ctx, f.p, f.login, f.d.Outgoing(f.written(f.r)))
 	o := &t.outcome
-	o.Unrepeatable, t.chain = f.unrepeatable(tr), f.maskedChain(tr.Handshake())
+	o.Unrepeatable, t.chain, t.resent = f.unrepeatable(tr), f.maskedChain(tr.Handshake()), tr.Resent()
 	t.proxyHeader, t.connect = f.mask.Header(tun.Header), tun.Status
 	t.connectHead = headLines(string(f.mask.Bytes(tun.Head)))
 	f.mask.Bytes(tun.Body)

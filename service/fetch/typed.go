@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,11 +22,11 @@ const minCookie = 16
 // request writes each of them alone, too.
 func typedSecrets(h http.Header) []keystore.Secret {
 	var out []string
-	for name, values := range h {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if !model.SecretName(name) {
 			continue
 		}
-		for _, v := range values {
+		for _, v := range h[name] {
 			out = append(out, v)
 			if strings.EqualFold(name, "Cookie") {
 				out = append(out, cookies(v)...)

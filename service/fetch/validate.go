@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"zonedeck/model"
@@ -92,9 +93,14 @@ func refuseHost(p model.Profile, r model.FetchRequest) error {
 	return nil
 }
 
-// check returns a *model.RequestError with the problems of a fetch, or nil.
-func check(p model.Profile, d dialect.Dialect, r model.FetchRequest) error {
-	if ps := problems(p, d, r); len(ps) > 0 {
+// check returns a *model.RequestError with the problems of a fetch, or nil. Those of the fields open are not known yet,
+// nor is that of the address then, which a product may make of them.
+func check(p model.Profile, d dialect.Dialect, r model.FetchRequest, open ...string) error {
+	ps := problems(p, d, r)
+	if len(open) > 0 {
+		ps = slices.DeleteFunc(ps, func(p model.FieldProblem) bool { return p.Field == "url" || slices.Contains(open, p.Field) })
+	}
+	if len(ps) > 0 {
 		return &model.RequestError{Problems: ps}
 	}
 	return nil

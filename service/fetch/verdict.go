@@ -19,18 +19,13 @@ func (f *flight) verdict(t *try) model.Diagnosis {
 	if o.Header == nil {
 		o.Header = t.proxyHeader
 	}
-	var rules []model.UserRule
-	var fault error
-	if f.ft.cfg.Rules != nil {
-		rules, fault = f.ft.cfg.Rules(f.p.Name)
-	}
 	o.TooFastBefore = f.inARow
-	d := model.Diagnose(*o, rules...)
+	d := model.Diagnose(*o, f.rules...)
 	// A test page with a text of its own shows it, or proves nothing.
 	if f.ft.cfg.proof && (d.OK() || f.p.TestText != "" && d.Cause == model.CauseTargetError) && !f.d.IsTestPage(f.p, o.BodyHead) {
 		d = notTheTestPage(f.r.URL, f.p.TestText, d)
 	}
-	if fault != nil {
+	if fault := f.fault; fault != nil {
 		if in, ok := errors.AsType[*textfile.Error](fault); ok { // the place in the file matters more than its folder
 			short := *in
 			short.File = filepath.Base(in.File)
