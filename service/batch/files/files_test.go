@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -225,6 +226,32 @@ func TestWhatAPlannerLeavesIsSwept(t *testing.T) {
 	noerr.Must(t, noerr.From(alive.Finish(t.Context())))
 	if _, err := NewSpool(dir); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
+	}
+}
+
+func TestOfTwoPlansForOneFolderTheFirstIsKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "b1")
+	first, second := noerr.Try(NewSpool(dir)).Must(t), noerr.Try(NewSpool(dir)).Must(t)
+	noerr.Must(t, first.Add([]byte("a"), Key{}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	third := noerr.Try(NewSpool(dir)).Must(t)
+	if _, err := third.Finish(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	noerr.Must(t, third.Discard())
+	noerr.Must(t, noerr.From(first.Finish(t.Context())))
+	if _, err := second.Finish(t.Context()); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	noerr.Must(t, second.Discard())
+	items := noerr.Try(OpenItems(dir)).Must(t)
+	defer items.Close()
+	if got := noerr.Try(items.Slice(0)).Must(t); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if names := noerr.Try(filepath.Glob(filepath.Join(filepath.Dir(dir), planningPrefix+"*"))).Must(t); len(names) != 0 {
+		t.Errorf("%q", names)
 	}
 }
 

@@ -169,7 +169,7 @@ func (s *Spool) Finish(ctx context.Context) (Planned, error) {
 // partition is read several times, and each time a part of its keys is looked at.
 func (s *Spool) findDuplicates(p *partition, found *int64) error {
 	first := map[Key]int64{}
-	passes := uint32((p.size/int64(keySize) + s.keysAtOnce - 1) / s.keysAtOnce)
+	passes := uint32(p.size/int64(keySize)/s.keysAtOnce) + 1
 	for pass := range passes {
 		clear(first)
 		err := p.each(keySize, func(record []byte) error {

@@ -106,7 +106,7 @@ func Tail(dir, worker string, from Length) (lines []Line, at Length, err error) 
 		lines, at, err = results{worker, f.File}.whole(dir, from)
 	}
 	if err == nil {
-		err = cutSegments(dir, worker, at)
+		err = cutSegments(dir, worker, from, at)
 	}
 	if err == nil {
 		err = errors.Join(f.Truncate(at.Lines), f.Sync())
@@ -144,11 +144,11 @@ func (r results) whole(dir string, from Length) (lines []Line, at Length, err er
 	return lines, at, err
 }
 
-// cutSegments removes from a worker's segments what stands after at.
-func cutSegments(dir, worker string, at Length) error {
+// cutSegments removes from a worker's segments what stands after at, and puts on disk what stands after from.
+func cutSegments(dir, worker string, from, at Length) error {
 	last, err := lastSegment(dir, worker)
-	if err == nil && at.Segment > 0 {
-		err = cutSegment(dir, segmentName(worker, at.Segment), at.Bytes)
+	for n := max(1, from.Segment); err == nil && n <= at.Segment; n++ {
+		err = cutSegment(dir, segmentName(worker, n), n == at.Segment, at.Bytes)
 	}
 	for ; err == nil && last > at.Segment; last-- { // the highest first: no gap must remain
 		err = os.Remove(filepath.Join(dir, segmentName(worker, last)))
@@ -156,16 +156,18 @@ func cutSegments(dir, worker string, at Length) error {
 	return err
 }
 
-func cutSegment(dir, name string, size int64) error {
+func cutSegment(dir, name string, cut bool, size int64) error {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := notShorter(f, name, size); err != nil {
-		return err
+	if cut {
+		if err = notShorter(f, name, size); err == nil {
+			err = f.Truncate(size)
+		}
 	}
-	return errors.Join(f.Truncate(size), f.Sync())
+	return errors.Join(err, f.Sync())
 }
 
 // OpenBody reads a stored body. The error wraps ErrDamaged if what stands there is not the whole record of a body of this
@@ -333,11 +335,6 @@ func inOrderOf(p *partition, logs []results, visit func(line Line, begin, end in
 // that name is an error. on, unless nil, hears how many lines are done. Unpack returns how many files it wrote. They
 // are not synced: after a power cut run it again.
 func Unpack(ctx context.Context, dir string, lines iter.Seq2[Line, error], out string, on func(done int64)) (written int64, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("unpacking bodies into %s: %w", out, err)
-		}
-	}()
 	if err := errors.Join(os.MkdirAll(out, 0o700), textfile.SweepFor(filepath.Join(out, "body"))); err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,6 +103,25 @@ func TestABodyWithoutALineIsCut(t *testing.T) {
 	}
 	if got, length, err := Tail(t.TempDir(), "w1", Length{}); err != nil || len(got) != 0 || length != (Length{}) {
 		t.Errorf("a worker that wrote nothing: %+v, %+v, %v", got, length, err)
+	}
+}
+
+func TestTheTailMayHaveSeveralSegments(t *testing.T) {
+	dir := t.TempDir()
+	l := noerr.Try(OpenLog(dir, "w1")).Must(t)
+	l.segmentLimit = recordHead + 1
+	for n := range int64(4) {
+		noerr.Must(t, l.Append(&Line{N: n}, []byte{byte('a' + n)}))
+	}
+	want := l.at
+	noerr.Must(t, l.Close())
+	got, at, err := Tail(dir, "w1", Length{want.Lines / 4, 1, recordHead + 1})
+	if err != nil || at != want || !slices.Equal(numbers(got), []int64{1, 2, 3}) {
+		t.Errorf("%+v, %+v, %v", got, at, err)
+	}
+	noerr.Must(t, os.Remove(filepath.Join(dir, segmentName("w1", 1))))
+	if _, _, err := Tail(dir, "w1", Length{want.Lines / 4, 1, recordHead + 1}); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }
 
