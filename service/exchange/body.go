@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -217,11 +218,25 @@ func (g *Received) Discard() {
 	}
 }
 
+// roomSize is the size of the buffers that bodies go through, in bytes: what is read at once, and what a mask holds back
+// of the one before.
+const roomSize = maskChunk + 4<<10
+
+// rooms are buffers that wait for the next body. All their bytes are zero: none shows in another answer.
+var rooms = sync.Pool{New: func() any { return new([roomSize]byte) }}
+
+// leaveRoom wipes a buffer and lets the next body have it.
+func leaveRoom(b *[roomSize]byte) {
+	clear(b[:])
+	rooms.Put(b)
+}
+
 // Receive reads a body to its end into a sink. It reports the bytes received so far
 // to on, which may be nil.
 func Receive(s *Sink, r io.Reader, on func(n int64)) Received {
-	src := io.Reader(&reporter{r: r, on: on})
-	_, err := io.Copy(s, src)
+	room := rooms.Get().(*[roomSize]byte)
+	_, err := io.CopyBuffer(s, &reporter{r: r, on: on}, room[:])
+	leaveRoom(room)
 	got, disk := s.Finish()
 	var coded *bodytext.CodingError
 	if disk != nil {

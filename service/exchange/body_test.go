@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/bodytext"
 )
@@ -166,5 +168,25 @@ func TestADiagnosisReadsOnlyTheHead(t *testing.T) {
 	}
 	if len(s.head) != headSize {
 		t.Errorf("the head has %d bytes", len(s.head))
+	}
+}
+
+// What goes through a buffer is wiped before the next body gets it, also where a long secret makes the mask need more.
+func TestABufferShowsNothingOfTheBodyBefore(t *testing.T) {
+	for _, secret := range []string{"", "a-secret-of-the-tests", strings.Repeat("s", roomSize)} {
+		mask := MaskOf(keystore.NewSecret(secret), Login{})
+		for i := range 20 {
+			body := bytes.Repeat([]byte(fmt.Sprintf("<p>answer %d</p>", i)), 1+i*500)
+			got := Receive(Bodies{}.Sink(""), mask.Reader(iotest.HalfReader(bytes.NewReader(body))), nil)
+			if !bytes.Equal(got.Ref.Bytes, body) || got.Err != nil {
+				t.Errorf("%d: %d bytes came of %d: %v", i, len(got.Ref.Bytes), len(body), got.Err)
+			}
+			one, other := rooms.Get().(*[roomSize]byte), rooms.Get().(*[roomSize]byte)
+			if *one != ([roomSize]byte{}) || *other != ([roomSize]byte{}) {
+				t.Errorf("%d: a buffer holds bytes of it", i)
+			}
+			rooms.Put(one)
+			rooms.Put(other)
+		}
 	}
 }

@@ -116,6 +116,7 @@ func (r *MaskReader) Read(p []byte) (int, error) {
 		r.fill()
 	}
 	if r.ready == 0 {
+		r.leave()
 		return 0, r.err
 	}
 	n := copy(p, r.buf[:r.ready])
@@ -123,15 +124,27 @@ func (r *MaskReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// leave gives up the memory that the stream went through.
+func (r *MaskReader) leave() {
+	if len(r.room) == roomSize {
+		leaveRoom((*[roomSize]byte)(r.room))
+	}
+	r.room, r.buf = nil, nil
+}
+
 // fill reads on, masks, and releases the bytes that can no longer be part of a secret. The
 // rest is not masked yet, because secrets may overlap.
 func (r *MaskReader) fill() {
 	held := len(r.buf)
-	if cap(r.room) < held+maskChunk {
+	switch {
+	case r.room == nil:
+		r.room = rooms.Get().(*[roomSize]byte)[:]
+	case len(r.room) < held+maskChunk:
 		grown := make([]byte, held+maskChunk+held)
 		copy(grown, r.buf)
+		r.leave()
 		r.room = grown
-	} else {
+	default:
 		copy(r.room, r.buf)
 	}
 	n, err := r.r.Read(r.room[held : held+maskChunk])
