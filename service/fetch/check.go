@@ -266,3 +266,36 @@ func readHeaders(lines []string) (http.Header, error) {
 	}
 	return h, nil
 }
+
+// Template is the request of a draft with the values of variables put in. Other variables stay: they are columns of the
+// rows that it is sent for, see [Fetcher.Prepare]. Its errors are *model.RequestError.
+func (d Draft) Template(k Known) (model.FetchRequest, error) {
+	r := d.Request
+	r.Header = http.Header{"": d.Headers}
+	r, found := r.Resolve(k.Variables.Variable)
+	var ps []model.FieldProblem
+	for _, p := range found {
+		if !errors.As(p.Err, new(*model.UnknownVariableError)) {
+			ps = append(ps, p)
+		}
+	}
+	add := func(field string, err error) {
+		if err != nil {
+			ps = append(ps, model.FieldProblem{Field: field, Err: err})
+		}
+	}
+	var err error
+	r.Header, err = readHeaders(r.Header[""])
+	add("headers", err)
+	r.Zone, err = k.Profile.FindZone(string(r.Zone.Name))
+	add("zone", err)
+	if len(k.Profile.Zones) == 0 {
+		r.Zone.Password = k.Password
+	}
+	dl, err := dialect.Find(k.Profile.Dialect)
+	add("profile", err)
+	if len(ps) > 0 {
+		return r, &model.RequestError{Problems: ps}
+	}
+	return dl.Locate(r), nil
+}

@@ -16,9 +16,9 @@ import (
 	"zonedeck/service/pace"
 )
 
-// defaultRetries is the number of retries unless a request says otherwise: one per
+// UsualRetries is the number of retries unless a request says otherwise: one per
 // back-off of service.md 8.
-const defaultRetries = 3
+const UsualRetries = 3
 
 // backoff is the wait before attempt n+1: exactly the documented delays of service.md
 // 8, and the last of them after the third. asked is the wait that the answer asked
@@ -29,6 +29,20 @@ func backoff(n int, asked time.Duration) time.Duration {
 	}
 	delays := [...]time.Duration{1000 * time.Millisecond, 3000 * time.Millisecond, 5000 * time.Millisecond}
 	return delays[min(max(n, 1), len(delays))-1]
+}
+
+// Again reports whether try n of a fetch, of which so many may be repeated, is followed by another one, and after which
+// wait: see backoff. A wait that is longer than what is waited for ends the tries.
+func Again(d model.Diagnosis, n, retries int) (wait time.Duration, again bool) {
+	if !d.Retry || n > retries || d.RetryAfter > dialect.MaxWait {
+		return 0, false
+	}
+	return backoff(n, d.RetryAfter), true
+}
+
+// Unsent reports whether nothing of a fetch was sent, because the pace or the breaker held it back.
+func Unsent(r model.FetchResult) bool {
+	return r.Diagnosis.Class == model.ClassTooFast && len(r.Attempts) == 1 && r.Attempts[0].Sent == 0
 }
 
 // The phases of a fetch, as events name them.
@@ -157,7 +171,7 @@ func (f *flight) scrub(res *model.FetchResult) {
 func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 	retries := f.r.Retries
 	if retries < 0 {
-		retries = defaultRetries
+		retries = UsualRetries
 	}
 	var wait time.Duration
 	var before try // of which nothing is kept if another is sent
@@ -178,14 +192,13 @@ func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 		if d.Retry && n <= retries && d.RetryAfter > dialect.MaxWait {
 			d.Evidence = append(d.Evidence, model.Evidence{Kind: "timing", Text: fmt.Sprintf("it was not tried again: the wait that the answer asks for is longer than %v; come back at %s",
 				dialect.MaxWait, f.ft.cfg.Now().Add(d.RetryAfter).UTC().Format("2006-01-02 15:04 MST"))})
-			n = retries + 1
 		}
-		if !d.Retry || n > retries {
+		again := false
+		if wait, again = Again(d, n, retries); !again {
 			f.on(Event{Phase: PhaseDone, Attempt: last})
 			return t, d, nil
 		}
 		before, verdict = t, d
-		wait = backoff(n, d.RetryAfter)
 		f.on(Event{Phase: PhaseWaiting, Attempt: last, Waiting: wait})
 		if err := exchange.Pause(ctx, wait); err != nil {
 			before.body.Discard()

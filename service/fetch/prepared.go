@@ -62,9 +62,28 @@ func (ft *Fetcher) repeated(r model.FetchRequest) *Prepared {
 // does not have. Nothing of it is in the history, and drift does not learn of it. A body on disk is the caller's.
 func (p *Prepared) Send(ctx context.Context, row func(name string) (string, bool), on func(Event)) (model.FetchResult, error) {
 	defer p.ft.cfg.Wire.Begin()()
-	s, err := p.current(ctx)
+	f, err := p.flight(ctx, row, on)
 	if err != nil {
 		return model.FetchResult{}, err
+	}
+	res, _, err := f.result(ctx, p.ft.cfg.Now())
+	return res, err
+}
+
+// Request is what Send would send for a row, without its secrets. Its errors are those of Send.
+func (p *Prepared) Request(ctx context.Context, row func(name string) (string, bool)) (model.FetchRequest, error) {
+	f, err := p.flight(ctx, row, nil)
+	if err != nil {
+		return model.FetchRequest{}, err
+	}
+	return f.r, nil
+}
+
+// flight begins the fetch of a row.
+func (p *Prepared) flight(ctx context.Context, row func(name string) (string, bool), on func(Event)) (*flight, error) {
+	s, err := p.current(ctx)
+	if err != nil {
+		return nil, err
 	}
 	r, problems := s.template.Resolve(func(name string) (model.Variable, bool) {
 		if ref, ok := p.template.Secrets[name]; ok {
@@ -74,14 +93,9 @@ func (p *Prepared) Send(ctx context.Context, row func(name string) (string, bool
 		return model.Variable{Value: value}, ok
 	})
 	if len(problems) > 0 {
-		return model.FetchResult{}, &model.RequestError{Problems: problems}
+		return nil, &model.RequestError{Problems: problems}
 	}
-	f, err := s.flight(r, on)
-	if err != nil {
-		return model.FetchResult{}, err
-	}
-	res, _, err := f.result(ctx, p.ft.cfg.Now())
-	return res, err
+	return s.flight(r, on)
 }
 
 // Close closes the connections that wait.
