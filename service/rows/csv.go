@@ -209,6 +209,9 @@ func (in *inputReader) cells(row int, raw []byte, t *table, cells []string) erro
 	}
 	values := make(map[string]json.RawMessage, len(cells))
 	for i, cell := range cells {
+		if name := t.header[i]; in.taker != nil && name != "" {
+			values[name] = jsonText(cell)
+		}
 		switch to := t.columns[i].Field; {
 		case cell == "":
 		case to != "":
@@ -263,7 +266,7 @@ func (l *lineFeeds) Read(p []byte) (int, error) {
 // a header.
 func (s Shape) isColumn(name string) bool {
 	name = strings.Trim(strings.TrimSpace(name), `"`)
-	return slices.ContainsFunc(s.columnsFor(), func(f string) bool { return strings.EqualFold(f, name) })
+	return slices.Contains(s.Names, name) || slices.ContainsFunc(s.columnsFor(), func(f string) bool { return strings.EqualFold(f, name) })
 }
 
 // separator is the character between the header's columns.

@@ -88,38 +88,15 @@ func (p Problem) Rows() int { return max(p.Further, 1) }
 // sent.
 func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 	src := &meter{r: r, remaining: maxInputBytes, over: fmt.Errorf("more than %d MiB; split it", maxInputBytes>>20)}
-	br := bufio.NewReaderSize(src, 64<<10)
-	if err := skipMark(br); err != nil {
-		return Inputs{}, err
-	}
-	if head, _ := br.Peek(4 << 10); bytes.IndexByte(head, 0) >= 0 {
-		return Inputs{}, errors.New("it is not text: it holds zero bytes")
-	}
 	in := &inputReader{shape: shape, firstRow: map[[sha256.Size]byte]int{}, unknown: map[string]int{}}
-	if br, in.comma = plainLines(br); in.comma != 0 && inputKind(kind, br, shape) == InputLines {
-		kind = InputCSV
-	}
-	var err error
-	switch k := inputKind(kind, br, shape); k {
-	case InputCSV:
-		in.out.RejectedKind = "csv"
-		err = in.csv(br)
-	case InputJSON:
-		in.out.RejectedKind = "ndjson"
-		err = in.json(br)
-	case InputNDJSON:
-		in.out.RejectedKind = "ndjson"
-		err = in.ndjson(br)
-	default:
-		in.out.RejectedKind = "txt"
-		err = in.lines(br)
+	begun, err := in.read(src, kind)
+	if !begun {
+		return Inputs{}, err
 	}
 	in.addFurther(in.out.Bad-maxProblems, false, "more rows cannot be used", "1 more row cannot be used")
 	in.addFurther(in.out.Folded-maxNotes, true, "more rows repeat another one; each is sent once", "1 more row repeats another one; it is sent once")
 	in.sayBlank()
-	if in.marked > 0 {
-		in.out.Problems = append(in.out.Problems, Problem{Text: fmt.Sprintf("rows with %s at the ends of values, which was taken off: %d", in.marks, in.marked), Warning: true})
-	}
+	in.sayMarked()
 	for _, name := range slices.Sorted(maps.Keys(in.unknown)) {
 		in.out.Problems = append(in.out.Problems, Problem{Text: fmt.Sprintf("field %s, in %d rows, is not shown for this data set; it is sent", Quote(name), in.unknown[name]), Warning: true})
 		if len(in.out.Problems) > maxProblems+2*maxNotes {
@@ -127,6 +104,34 @@ func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 		}
 	}
 	return in.out, err
+}
+
+// read reads the rows of a source. begun is false where it is not text.
+func (in *inputReader) read(src io.Reader, kind string) (begun bool, err error) {
+	br := bufio.NewReaderSize(src, 64<<10)
+	if err := skipMark(br); err != nil {
+		return false, err
+	}
+	if head, _ := br.Peek(4 << 10); bytes.IndexByte(head, 0) >= 0 {
+		return false, errors.New("it is not text: it holds zero bytes")
+	}
+	if br, in.comma = plainLines(br); in.comma != 0 && inputKind(kind, br, in.shape) == InputLines {
+		kind = InputCSV
+	}
+	switch k := inputKind(kind, br, in.shape); k {
+	case InputCSV:
+		in.out.RejectedKind = "csv"
+		return true, in.csv(br)
+	case InputJSON:
+		in.out.RejectedKind = "ndjson"
+		return true, in.json(br)
+	case InputNDJSON:
+		in.out.RejectedKind = "ndjson"
+		return true, in.ndjson(br)
+	default:
+		in.out.RejectedKind = "txt"
+		return true, in.lines(br)
+	}
 }
 
 // meter reads at most left bytes, and fails with over after them. A caller that
@@ -214,10 +219,15 @@ type inputReader struct {
 	comma    rune                      // what separates the cells, where a line says so
 	marks    string                    // that were taken off the ends of values, and in how many rows
 	marked   int
+	taker    Taker // of a Stream, of whose rows nothing is kept; nil for a job's inputs
 }
 
 // reject reports a row that is left out, and keeps it. raw is its text.
 func (in *inputReader) reject(row int, raw []byte, column, format string, args ...any) {
+	if in.taker != nil {
+		in.taker.Reject(Problem{Row: row, Line: in.line, Column: column, Text: fmt.Sprintf(format, args...)})
+		return
+	}
 	if in.out.Bad++; in.out.Bad <= maxProblems {
 		in.out.Problems = append(in.out.Problems, Problem{Row: row, Line: in.line, Column: column, Text: fmt.Sprintf(format, args...)})
 	}
@@ -250,6 +260,9 @@ var errTooManyInputs = fmt.Errorf("more than %d rows; split it into several jobs
 // names the column of a field for an error.
 func (in *inputReader) add(row int, raw []byte, values map[string]json.RawMessage, column func(field string) string) error {
 	in.trimEnds(values)
+	if in.taker != nil {
+		return in.taker.Take(Record{Number: row, Line: in.line, Values: values})
+	}
 	input, notes, wrong := in.shape.check(values)
 	if wrong != nil {
 		at := ""
@@ -301,6 +314,13 @@ func (in *inputReader) trimEnds(values map[string]json.RawMessage) {
 	}
 	if found {
 		in.marked++
+	}
+}
+
+// sayMarked names the marks that were taken off.
+func (in *inputReader) sayMarked() {
+	if in.marked > 0 {
+		in.out.Problems = append(in.out.Problems, Problem{Text: fmt.Sprintf("rows with %s at the ends of values, which was taken off: %d", in.marks, in.marked), Warning: true})
 	}
 }
 

@@ -25,6 +25,8 @@ type Shape struct {
 	// Map gives columns of a table the name of a field, or "" to leave one out. Columns that it
 	// does not name get the field that their header suggests.
 	Map map[string]string
+	// Names are further columns by which a table is known as one.
+	Names []string
 }
 
 // known reports whether the fields are shown.
