@@ -29,6 +29,9 @@ import (
 // defaultLease is how long a process may hold one item.
 const defaultLease = 45 * time.Second
 
+// Unleased is the lease of items that may take any time.
+const Unleased = time.Duration(math.MaxInt64)
+
 // fetchEvery is how often a worker looks for due items. It gets no notifications of items from other
 // processes: on SQLite, River would query every 50 ms for those.
 const fetchEvery = 250 * time.Millisecond
@@ -37,8 +40,10 @@ const fetchEvery = 250 * time.Millisecond
 type Options struct {
 	// Lease is how long a process may hold one item, 0 for 45 s. The context of a handler ends
 	// shortly before. Items of a process that hangs go to others within 30 s after their lease,
-	// those of a dead process within two seconds.
+	// those of a dead process within two seconds. With Unleased a process holds them as long as it lives.
 	Lease time.Duration
+	// Cooldown is the least time between two looks for items that are due, 0 for 100 ms.
+	Cooldown time.Duration
 	// Log takes errors that no caller waits for; nil discards them.
 	Log *slog.Logger
 }
@@ -57,16 +62,24 @@ func OpenFile(ctx context.Context, path string, o Options) (Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	driver := riversqlite.New(db.Writer())
-	if err := migrate(ctx, path, driver); err != nil {
-		return nil, errors.Join(fmt.Errorf("making the tables of %s: %w", path, database.Classify(err)), db.Close())
-	}
-	q, err := newQueue(driver, path+".workers", o)
+	q, err := Within(ctx, db, o)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &files{q, db}, nil
+	return &files{q.(*queue[*sql.Tx]), db}, nil
 }
+
+// Within makes a queue in a file that has other tables, too. Its Close leaves the file open.
+func Within(ctx context.Context, db *database.DB, o Options) (Queue, error) {
+	driver := riversqlite.New(db.Writer())
+	if err := migrate(ctx, db.Path(), driver); err != nil {
+		return nil, fmt.Errorf("making the tables of %s: %w", db.Path(), database.Classify(err))
+	}
+	return newQueue(driver, db.Path()+".workers", o)
+}
+
+// Close implements Queue.
+func (q *queue[T]) Close() error { return nil }
 
 // Close implements Queue.
 func (f *files) Close() error { return f.db.Close() }
@@ -107,9 +120,13 @@ func newQueue[T any](driver riverdriver.Driver[T], signs string, o Options) (*qu
 }
 
 func (q *queue[T]) config() *river.Config {
+	timeout, rescue := q.o.Lease*8/9, q.o.Lease
+	if rescue == Unleased {
+		timeout, rescue = -1, 100*365*24*time.Hour
+	}
 	return &river.Config{
-		Logger: slog.New(warnings{q.o.Log.Handler()}), PollOnly: true, FetchPollInterval: fetchEvery,
-		JobTimeout: q.o.Lease * 8 / 9, RescueStuckJobsAfter: q.o.Lease,
+		Logger: slog.New(warnings{q.o.Log.Handler()}), PollOnly: true, FetchPollInterval: fetchEvery, FetchCooldown: q.o.Cooldown,
+		JobTimeout: timeout, RescueStuckJobsAfter: rescue,
 		MaxAttempts: math.MaxInt16, // each kill of a process that holds it counts as one
 		RetryPolicy: soon{}, CompletedJobRetentionPeriod: time.Hour,
 	}
