@@ -40,7 +40,7 @@ func within(pkg, folder string) bool {
 
 // useCase reports whether a package is what an operator can do, on the upper floor of the service.
 func useCase(pkg string) bool {
-	return slices.Contains([]string{"zonedeck/service/keys", "zonedeck/service/profiles", "zonedeck/service/local", "zonedeck/service/inbox", "zonedeck/service/history"}, pkg)
+	return slices.Contains([]string{"zonedeck/service/keys", "zonedeck/service/profiles", "zonedeck/service/local", "zonedeck/service/inbox", "zonedeck/service/history", "zonedeck/service/batch"}, pkg)
 }
 
 // wires reports whether a package is no view: the command line, the wiring of the screen, the tests of the whole.

@@ -14,6 +14,7 @@ const (
 	HistoryKey        HistoryKind = "key"
 	HistoryAgent      HistoryKind = "agent" // a call of an agent: what it asked for and what came of it
 	HistoryWebhook    HistoryKind = "webhook"
+	HistoryBatch      HistoryKind = "batch"
 )
 
 // SourceAgent marks what an agent did, by the console's MCP server.

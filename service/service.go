@@ -17,6 +17,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/ask"
+	"zonedeck/service/batch"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/clients"
 	"zonedeck/service/config"
@@ -92,6 +93,7 @@ type Service struct {
 	Profiles  *profiles.Profiles
 	Keys      *keys.Keys
 	Fetch     *fetch.Fetcher
+	Batches   *batch.Batches
 	Jobs      *jobs.Jobs
 	Passwords *password.Changer // of zones
 	Drift     drift.Subjects    // of the profile in use
@@ -219,6 +221,11 @@ func (s *Service) join() {
 		f.Journal, j.Journal = s.journal, s.journal
 	}
 	s.Fetch, s.Jobs = fetch.New(f), jobs.Join(j)
+	b := batch.Config{Fetch: s.Fetch, Files: s.files, Dir: s.Paths.BatchesDir(), Journal: journal.None(), Clock: machine{now}, Log: o.Log}
+	if s.journal != nil {
+		b.Journal = s.journal
+	}
+	s.Batches = &batch.Batches{Config: b}
 	s.Drift = drift.Subjects{Monitor: monitor, Profile: s.Base.Name, Jobs: s.Jobs}
 	s.Passwords = password.New(password.Config{Source: s.Keys, Wire: wire, Prover: s.Fetch})
 	s.account = account.Config{Wire: wire, Now: now.Now, Prober: s.Fetch}

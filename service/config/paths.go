@@ -74,10 +74,10 @@ func (p Paths) Trusted() error {
 	}
 	places := []string{
 		p.RulesFile(), p.ContractsDir(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.MigrationFile(), p.RequestsDir(), p.ListsDir(),
-		p.InboxDir(), filepath.Join(p.InboxDir(), "receiving.json"), filepath.Join(p.InboxDir(), "refused.json"), p.DownloadsDir(),
+		p.InboxDir(), filepath.Join(p.InboxDir(), "receiving.json"), filepath.Join(p.InboxDir(), "refused.json"), p.DownloadsDir(), p.BatchesDir(),
 		p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.LedgerFile() + ".answers", p.EmulatorDir(), p.EmulatorFile(), p.EmulatorLog(), p.FiltersFile(), p.LogFile(), p.PaceDir(),
 	}
-	for _, database := range []string{p.JournalFile(), p.LedgerFile(), p.WorkFile(), p.InboxFile(), p.DriftFile()} {
+	for _, database := range []string{p.JournalFile(), p.LedgerFile(), p.WorkFile(), p.InboxFile(), p.BatchesFile(), p.DriftFile()} {
 		places = append(places, database, database+"-wal")
 	}
 	for _, folder := range []string{p.ContractsDir(), p.RotationsDir(), p.ListsDir(), p.EmulatorDir()} {
@@ -155,6 +155,12 @@ func (p Paths) CatalogueDir() string { return filepath.Join(p.Cache, "catalogue"
 
 // WorkFile is the database of durable work: which job is asked for when, and by whom.
 func (p Paths) WorkFile() string { return filepath.Join(p.Data, "work.db") }
+
+// BatchesDir is where batches keep their items and results, BatchesFile the store of what is known of them.
+func (p Paths) BatchesDir() string { return filepath.Join(p.Data, "batches") }
+
+// BatchesFile is beside BatchesDir.
+func (p Paths) BatchesFile() string { return filepath.Join(p.Data, "batches.db") }
 
 // InboxFile is the database of received webhooks.
 func (p Paths) InboxFile() string { return filepath.Join(p.Data, "webhooks.db") }

@@ -16,6 +16,7 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/batch/store"
 	"zonedeck/service/config"
 	"zonedeck/service/drift"
 	"zonedeck/service/journal"
@@ -52,6 +53,7 @@ type Files struct {
 	work    once[work.Queue]
 	drift   once[*drift.Store]
 	inbox   once[*webhook.Inbox]
+	batches once[*store.Store]
 	tidying sync.WaitGroup
 
 	mu      sync.Mutex
@@ -209,6 +211,13 @@ func (f *Files) Inbox(ctx context.Context) (*webhook.Inbox, error) {
 			err = fmt.Errorf("the inbox of webhooks cannot be opened: %w", err)
 		}
 		return in, notice, err
+	})
+}
+
+// Batches opens the store of batches.
+func (f *Files) Batches(ctx context.Context) (*store.Store, error) {
+	return f.batches.get(f, func() (*store.Store, string, error) {
+		return store.Open(ctx, f.paths.BatchesFile(), f.clock.Machine, f.log)
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 
 // fields is what the entries of the history can be asked.
 func fields(now time.Time) query.Fields[model.HistoryEntry] {
-	kinds := []model.HistoryKind{model.HistoryFetch, model.HistoryComparison, model.HistoryProbe, model.HistoryJob, model.HistoryKey, model.HistoryAgent, model.HistoryWebhook}
+	kinds := []model.HistoryKind{model.HistoryFetch, model.HistoryComparison, model.HistoryProbe, model.HistoryJob, model.HistoryKey, model.HistoryAgent, model.HistoryWebhook, model.HistoryBatch}
 	const source = "coalesce((SELECT source FROM activity_sources WHERE activity_sources.id = activity.id), '')"
 	text := func(of func(model.HistoryEntry) string) func(model.HistoryEntry) []string {
 		return func(a model.HistoryEntry) []string { return []string{of(a)} }

@@ -30,6 +30,9 @@ var pages = map[string]struct {
 	value        any
 }{
 	"account":           {"zonedeck account --json", "The account of a profile, as the service shows it to the key. The contract shows none of it: a dialect does.", Account{}},
+	"batch":             {"zonedeck batch --json", "A batch as it is now: spent and cap are dollars, null where there is no rate or no cap. left are the items without a result that are still sent, lost those that were sent and not answered and wait for a decision.", Batch{}},
+	"batch-plan":        {"zonedeck batch --dry-run --json", "A batch that was planned and not begun. cost_estimate is what one try for each item costs at most, null without a rate; first are the first ten requests.", BatchPlan{}},
+	"batches":           {"zonedeck batch list --json", "The batches of this machine, the newest first.", Batches{}},
 	"catalogue":         {"zonedeck datasets list --json", "The data sets that jobs can be started for, and their inputs. Texts may be the service's.", Catalogue{}},
 	"catalogue-dataset": {"zonedeck datasets show --json", "The data sets that jobs can be started for, and their inputs. Texts may be the service's.", CatalogueDataset{}},
 	"datasets":          {"zonedeck jobs datasets --json", "The products whose jobs name no data set, then the data sets that the service lists, whose texts are its own.", ListedDatasets{}},

@@ -51,6 +51,7 @@ const (
 	exitRotationDue      = 40
 	exitKeyExpired       = 41
 	exitLint             = 42
+	exitCapped           = 29
 	exitInterrupted      = 130
 )
 

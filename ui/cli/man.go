@@ -29,7 +29,7 @@ const exitStatus = `The exit code says what happened. 0 is success, 2 a mistake 
 
 10 to 14 are the failure classes of the service: access restricted, sending too fast, CAPTCHA, timeout and parsing drift. 21 to 24, 26 and 27 are failures outside them: the network, an untrusted certificate, a rejected key or login, the target, the service itself, and a refused request. 25 is a file or folder that cannot be read or written, or that others may have written.
 
-20 is a job that still runs, 30 one that failed, was cancelled or has expired, 31 one that may have started, and 32 one that was launched before, so that nothing was launched.
+20 is a job that still runs or a batch that is not done, 29 a batch that stopped at its cap, 30 a job that failed, was cancelled or has expired, 31 one that may have started, and 32 one that was launched before, so that nothing was launched.
 
 'keys check' ends with 41 if a key has expired, with 40 if a rotation or an expiry is due, and with 42 if the permission lint found an error. 42 is also an ADMIN key that a command would use. 130 is an interruption.`
 
@@ -56,17 +56,24 @@ func manCommands(b *strings.Builder, parent *cobra.Command) {
 		case c.Hidden || c.Name() == "help":
 			continue
 		case c.HasSubCommands() && c.Name() != "completion":
+			if c.HasAvailableLocalFlags() { // it does something itself
+				manCommand(b, c)
+			}
 			manCommands(b, c)
-			continue
+		default:
+			manCommand(b, c)
 		}
-		fmt.Fprintf(b, ".SS %s\n", roffText(strings.TrimSuffix(c.UseLine(), " [flags]")))
-		if c.Long == "" || c.Name() == "completion" {
-			manProse(b, c.Short+".")
-		} else {
-			manProse(b, c.Long)
-		}
-		manOptions(b, c.LocalNonPersistentFlags())
 	}
+}
+
+func manCommand(b *strings.Builder, c *cobra.Command) {
+	fmt.Fprintf(b, ".SS %s\n", roffText(strings.TrimSuffix(c.UseLine(), " [flags]")))
+	if c.Long == "" || c.Name() == "completion" {
+		manProse(b, c.Short+".")
+	} else {
+		manProse(b, c.Long)
+	}
+	manOptions(b, c.LocalNonPersistentFlags())
 }
 
 // manProse writes the paragraphs of text, which are separated by empty lines.

@@ -106,6 +106,7 @@ func (a *app) commands() []*cobra.Command {
 		a.savedCommand(),
 		a.harCommand(),
 		a.exportCommand(),
+		a.batchCommand(),
 		a.diagnoseCommand(false),
 		a.rulesCommand(),
 		group("jobs", "Launch, follow, list and download jobs of data sets",

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -32,9 +33,7 @@ func FuzzResults(f *testing.F) {
 		noerr.Must(t, os.Mkdir(filepath.Join(dir, bodiesFolder), 0o700))
 		noerr.Must(t, os.WriteFile(filepath.Join(dir, resultsName("w1")), lines, 0o600))
 		noerr.Must(t, os.WriteFile(filepath.Join(dir, segmentName("w1", 1)), segment, 0o600))
-		file := noerr.Try(os.Open(filepath.Join(dir, resultsName("w1")))).Must(t)
-		defer file.Close()
-		found, at, err := results{"w1", file}.whole(dir, Length{})
+		found, at, err := wholeResults(dir, "w1", bytes.NewReader(lines), Length{})
 		if err != nil {
 			if !errors.Is(err, ErrDamaged) {
 				t.Error(err)

@@ -1,0 +1,264 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/batch/files"
+	"zonedeck/service/batch/store"
+	"zonedeck/service/fetch"
+)
+
+// Config is what Batches need.
+type Config struct {
+	Fetch *fetch.Fetcher
+	Files Files
+	// Dir is the folder of the batches, each in a folder of its own.
+	Dir     string
+	Journal Journal
+	Clock   Clock
+	Log     *slog.Logger
+}
+
+// Files open the store of batches when it is first needed.
+type Files interface {
+	Batches(ctx context.Context) (*store.Store, error)
+}
+
+// Journal keeps a line for each run of a batch.
+type Journal interface {
+	PutEntry(ctx context.Context, a model.HistoryEntry) error
+}
+
+// Clock tells the time.
+type Clock interface{ Now() time.Time }
+
+// Batches are the batches of this machine.
+type Batches struct{ Config }
+
+// Plan is what a batch sends, as it is kept: references, and no secrets.
+type Plan struct {
+	// Request is the template. A variable {{name}} that is none of its Secrets is a column of the rows.
+	Request model.FetchRequest
+	Profile string
+	Retries int    // that each item may have
+	Source  string // the name of the input
+	Price   int64  // what one try may cost at most, in billionths of a dollar; 0 where that is not known
+}
+
+// State is a batch as it is now.
+type State struct {
+	store.Batch
+	Plan Plan
+	// Live says that a process works on it.
+	Live bool
+	// Flying is how many fetches are in flight, and Pace what holds them back, as far as this process knows.
+	Flying int
+	Pace   string
+}
+
+// Over reports whether nothing more happens by itself.
+func (s State) Over() bool { return s.State != store.Running }
+
+// Remaining is how many items have no result yet, of those that are or may be sent.
+func (s State) Remaining() int64 {
+	return s.Items - s.Duplicates - s.Tally.Answered - s.Tally.Unanswered - s.Tally.Dropped
+}
+
+// OK is how many items are ok.
+func (s State) OK() (n int64) {
+	for v, count := range s.Tally.Verdicts {
+		if v.Class == model.ClassOK {
+			n += count
+		}
+	}
+	return n
+}
+
+// Verdicts are those that items have, the most frequent first.
+func (s State) Verdicts() []store.Verdict {
+	return slices.SortedFunc(maps.Keys(s.Tally.Verdicts), func(a, b store.Verdict) int {
+		return cmp.Or(cmp.Compare(s.Tally.Verdicts[b], s.Tally.Verdicts[a]), cmp.Compare(a.Class+"/"+model.Class(a.Cause), b.Class+"/"+model.Class(b.Cause)))
+	})
+}
+
+// WorstHosts are the hosts with most failures, at most n.
+func (s State) WorstHosts(n int) []string {
+	hosts := s.Tally.Hosts
+	names := slices.SortedFunc(maps.Keys(hosts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(hosts[b].Failures(), hosts[a].Failures()), cmp.Compare(a, b))
+	})
+	names = slices.DeleteFunc(names, func(name string) bool { return hosts[name].Failures() == 0 })
+	return names[:min(n, len(names))]
+}
+
+// Dollars is an amount of the store.
+func Dollars(billionths int64) float64 { return float64(billionths) / 1e9 }
+
+// billionths is an amount in dollars as the store has it, never less.
+func billionths(dollars float64) int64 {
+	n := int64(dollars * 1e9)
+	if float64(n) < dollars*1e9 {
+		n++
+	}
+	return n
+}
+
+func (b *Batches) dir(id string) string { return filepath.Join(b.Dir, id) }
+
+// state is a batch of the store with its plan.
+func (b *Batches) state(of store.Batch) (State, error) {
+	s := State{Batch: of, Live: locked(b.dir(of.ID))}
+	if err := json.Unmarshal(of.Plan, &s.Plan); err != nil {
+		return s, fmt.Errorf("the plan of batch %s: %w", of.ID, err)
+	}
+	return s, nil
+}
+
+// List gives all batches, the newest first.
+func (b *Batches) List(ctx context.Context) ([]State, error) {
+	s, err := b.Files.Batches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Batches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]State, len(all))
+	for i, of := range all {
+		if states[i], err = b.state(of); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
+}
+
+// UnknownError says that no batch has an identifier or a name.
+type UnknownError struct{ ID string }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("there is no batch %q: 'zonedeck batch list' shows them", model.Cut(model.Line(e.ID, 60), 60))
+}
+
+// Show gives one batch, by its identifier or by its name in the profile in use. Errors are an *UnknownError and the
+// store's.
+func (b *Batches) Show(ctx context.Context, id string) (State, error) {
+	s, err := b.Files.Batches(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	of, err := s.Batch(ctx, id)
+	if errors.Is(err, store.ErrUnknown) {
+		return State{}, &UnknownError{id}
+	}
+	if err != nil {
+		return State{}, err
+	}
+	return b.state(of)
+}
+
+// change changes a batch of the store.
+func (b *Batches) change(ctx context.Context, id string, change func(of *store.Batch) error) (State, error) {
+	s, err := b.Files.Batches(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	of, err := s.Change(ctx, id, func(of *store.Batch) error {
+		of.Changed = b.Clock.Now()
+		return change(of)
+	})
+	if errors.Is(err, store.ErrUnknown) {
+		return State{}, &UnknownError{id}
+	}
+	if err != nil {
+		return State{}, err
+	}
+	return b.state(of)
+}
+
+// Pause stops a batch: what is in flight comes to its end, and nothing more is sent.
+func (b *Batches) Pause(ctx context.Context, id string) (State, error) {
+	return b.change(ctx, id, func(of *store.Batch) error {
+		if of.State == store.Running {
+			of.State, of.Reason = store.Paused, "by the operator"
+		}
+		return nil
+	})
+}
+
+// Settings are what may change while a batch runs. Nil stays as it is.
+type Settings struct {
+	AtOnce *int     // 0 is what the product allows
+	Rate   *float64 // items begun in a second; 0 has no bound
+	Cap    *float64 // dollars; 0 has none
+}
+
+// Set changes settings of a batch, also while it runs. A cap below what is spent stops it.
+func (b *Batches) Set(ctx context.Context, id string, to Settings) (State, error) {
+	return b.change(ctx, id, func(of *store.Batch) error {
+		if to.AtOnce != nil {
+			of.AtOnce = *to.AtOnce
+		}
+		if to.Rate != nil {
+			of.Rate = *to.Rate
+		}
+		if to.Cap == nil {
+			return nil
+		}
+		var p Plan
+		if err := json.Unmarshal(of.Plan, &p); err != nil {
+			return err
+		}
+		of.Cap = billionths(*to.Cap)
+		return p.checkCap(of.Cap)
+	})
+}
+
+// resume makes a batch want work again.
+func (b *Batches) resume(ctx context.Context, id string) (State, error) {
+	return b.change(ctx, id, func(of *store.Batch) error {
+		if of.State == store.Paused || of.State == store.Capped {
+			of.State, of.Reason = store.Running, ""
+		}
+		return nil
+	})
+}
+
+// Results gives the results of a batch that are committed, as they came or in the order of the input.
+func (b *Batches) Results(ctx context.Context, id string, inOrder bool) iter.Seq2[files.Line, error] {
+	return func(yield func(files.Line, error) bool) {
+		s, err := b.Files.Batches(ctx)
+		var places map[string]files.Length
+		if err == nil {
+			places, err = s.Workers(ctx, id)
+		}
+		if err != nil {
+			yield(files.Line{}, err)
+			return
+		}
+		for line, err := range files.Results(b.dir(id), places, inOrder) {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Unpack writes the bodies of a batch into a folder, named by their digests, and returns how many it wrote.
+func (b *Batches) Unpack(ctx context.Context, id, out string, on func(done int64)) (int64, error) {
+	return files.Unpack(ctx, b.dir(id), b.Results(ctx, id, false), out, on)
+}

@@ -1,0 +1,320 @@
+package batch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zonedeck/internal/noerr"
+	"zonedeck/model"
+	"zonedeck/service/batch"
+	"zonedeck/service/batch/files"
+	"zonedeck/service/batch/store"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
+	"zonedeck/service/journal"
+	"zonedeck/service/servicetest"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(victimDir); dir != "" {
+		victim(dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// target is a service whose answers count.
+type target struct {
+	*httptest.Server
+	mu    sync.Mutex
+	hits  map[string]int
+	now   int
+	most  int
+	pause time.Duration
+	// answer changes an answer; it may be nil.
+	answer func(w http.ResponseWriter, url string, hit int) bool
+}
+
+func newTarget(t testing.TB) *target {
+	t.Helper()
+	s := &target{hits: map[string]int{}}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var ask struct{ URL, Method string }
+	err := json.NewDecoder(r.Body).Decode(&ask)
+	s.mu.Lock()
+	s.hits[ask.URL]++
+	hit := s.hits[ask.URL]
+	s.now++
+	s.most = max(s.most, s.now)
+	s.mu.Unlock()
+	<-time.After(s.pause)
+	switch {
+	case err != nil:
+		w.WriteHeader(http.StatusBadRequest)
+	case s.answer != nil && s.answer(w, ask.URL, hit):
+	default:
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("X-Brd-Status-Code", "200")
+		fmt.Fprintf(w, "<html><body><h1>Page %s</h1><p>Some words that stand on a page which has something to read on it.</p></body></html>", ask.URL)
+	}
+	s.mu.Lock()
+	s.now--
+	s.mu.Unlock()
+}
+
+func (s *target) all() (hits int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.hits {
+		hits += n
+	}
+	return hits
+}
+
+// storeFiles opens the store of a test once.
+type storeFiles struct{ store *store.Store }
+
+func (f storeFiles) Batches(context.Context) (*store.Store, error) { return f.store, nil }
+
+// open opens the batches of a folder, with a profile at an address whose zone costs 1.50 for 1,000.
+func open(ctx context.Context, dir, url string) (*batch.Batches, fetch.Known, func() error, error) {
+	st, _, err := store.Open(ctx, filepath.Join(dir, "batches.db"), time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, fetch.Known{}, nil, err
+	}
+	p := servicetest.Profile(url)
+	p.Local = true // no rate for its key
+	p.Zones[0].Rate = model.Rate{Per1000: 1.5}
+	wire := exchange.New(exchange.Config{})
+	b := &batch.Batches{Config: batch.Config{
+		Fetch: fetch.New(fetch.Config{Source: servicetest.SourceFor(p), Wire: wire, Bodies: exchange.Bodies{Dir: filepath.Join(dir, "bodies")}}),
+		Files: storeFiles{st}, Dir: filepath.Join(dir, "batches"), Journal: journal.None(), Clock: servicetest.ClockFunc(time.Now), Log: slog.New(slog.DiscardHandler),
+	}}
+	return b, fetch.Known{Profile: p, Variables: noVariables{}}, st.Close, nil
+}
+
+type noVariables struct{}
+
+func (noVariables) Variable(string) (model.Variable, bool) { return model.Variable{}, false }
+
+type rig struct {
+	*batch.Batches
+	*target
+	known fetch.Known
+	dir   string
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{target: newTarget(t), dir: t.TempDir()}
+	var closing func() error
+	var err error
+	r.Batches, r.known, closing, err = open(t.Context(), r.dir, r.URL)
+	noerr.Must(t, err)
+	t.Cleanup(func() { noerr.Want(t, closing()) })
+	return r
+}
+
+// draft asks for the URLs of an input.
+func draft(input string) batch.Draft {
+	d := batch.Draft{Input: batch.Input{Source: strings.NewReader(input), Name: "urls.txt"}}
+	d.Request.Zone.Name, d.Request.Via = "unlocker1", model.ViaAPI
+	return d
+}
+
+// urls are n addresses, a line each.
+func urls(n int) string {
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, "http://shop.test/%d\n", i)
+	}
+	return out.String()
+}
+
+// start plans and starts a batch.
+func (r *rig) start(t *testing.T, d batch.Draft) batch.State {
+	t.Helper()
+	report := noerr.Try(r.Check(t.Context(), r.known, d, nil)).Must(t)
+	return noerr.Try(r.Start(t.Context(), report)).Must(t)
+}
+
+// run runs a batch to its end.
+func (r *rig) run(t *testing.T, id string) batch.State {
+	t.Helper()
+	return noerr.Try(r.Run(t.Context(), id, func(batch.State) {})).Must(t)
+}
+
+// lines are the results of a batch by number; each may be there once.
+func (r *rig) lines(t *testing.T, id string) map[int64]files.Line {
+	t.Helper()
+	out := map[int64]files.Line{}
+	for line, err := range r.Results(t.Context(), id, false) {
+		noerr.Must(t, err)
+		if _, twice := out[line.N]; twice {
+			t.Errorf("item %d has two results", line.N)
+		}
+		out[line.N] = line
+	}
+	return out
+}
+
+func TestABatchFetchesEachRowOnce(t *testing.T) {
+	r := newRig(t)
+	d := draft(urls(250) + "http://shop.test/7\nhttp://shop.test/7\n")
+	d.AtOnce = 5
+	r.pause = time.Millisecond
+	report := noerr.Try(r.Check(t.Context(), r.known, d, nil)).Must(t)
+	if cost, priced := report.MostCost(); report.Planned.Items != 252 || report.Planned.Duplicates != 2 || !priced || cost != 0.375 || len(report.First) != 10 {
+		t.Errorf("planned %+v, cost %v %v, %d first", report.Planned, cost, priced, len(report.First))
+	}
+	if r.all() != 0 {
+		t.Fatal("planning sent something")
+	}
+	s := noerr.Try(r.Start(t.Context(), report)).Must(t)
+	s = r.run(t, s.ID)
+	if s.State != store.Done || s.Tally.Answered != 250 || s.OK() != 250 || s.Remaining() != 0 || s.Spent != 375_000_000 || s.Reserved != 0 {
+		t.Errorf("ended %s: %+v, spent %d, reserved %d", s.State, s.Tally, s.Spent, s.Reserved)
+	}
+	if r.all() != 250 || r.most > 5 {
+		t.Errorf("%d requests, %d at once", r.all(), r.most)
+	}
+	lines := r.lines(t, s.ID)
+	if len(lines) != 250 || lines[249].URL != "http://shop.test/249" || lines[249].Class != "ok" || *lines[249].Cost != 0.0015 {
+		t.Errorf("%d lines, the last %+v", len(lines), lines[249])
+	}
+	body := noerr.Try(files.OpenBody(filepath.Join(r.Dir, s.ID), *lines[7].BodyAt)).Must(t)
+	if text := string(noerr.Try(io.ReadAll(body)).Must(t)); !strings.Contains(text, "Page http://shop.test/7") {
+		t.Errorf("body of item 7: %s", text)
+	}
+	noerr.Want(t, body.Close())
+	servicetest.NoSecretUnder(t, r.dir)
+}
+
+func TestTheCapIsNeverPassed(t *testing.T) {
+	r := newRig(t)
+	r.answer = func(w http.ResponseWriter, url string, hit int) bool { // every third page needs two tries
+		if strings.HasSuffix(url, "3") && hit == 1 {
+			w.Header().Set("Retry-After", "0.01")
+			w.Header().Set("X-Brd-Status-Code", "503")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return true
+		}
+		return false
+	}
+	d := draft(urls(200))
+	d.Cap, d.AtOnce, d.Request.Retries = 0.0751, 8, 3 // 50 tries
+	s := r.start(t, d)
+	s = r.run(t, s.ID)
+	if s.State != store.Capped || r.all() > 50 || s.Spent > 75_100_000 || s.Reserved != 0 || s.Tally.Answered == 0 {
+		t.Errorf("%s: %d requests, spent %d, reserved %d: %+v", s.State, r.all(), s.Spent, s.Reserved, s.Tally)
+	}
+	before := r.all()
+	if s = r.run(t, s.ID); s.State != store.Capped || r.all() != before {
+		t.Errorf("once more: %s, %d requests after %d", s.State, r.all(), before)
+	}
+	more := 1.0
+	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &more})).Must(t)
+	if s = r.run(t, s.ID); s.State != store.Done || len(r.lines(t, s.ID)) != 200 {
+		t.Errorf("with a higher cap: %s, %+v", s.State, s.Tally)
+	}
+}
+
+func TestWhatADraftLacksIsSaidBeforeAnythingIsSent(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct {
+		name  string
+		draft func(*batch.Draft)
+		want  string
+	}{
+		{"rows that are no address", func(d *batch.Draft) { d.Input.Source = strings.NewReader("http://a.test/\nnope\nhttp://u:p@a.test/\n") }, "row 2: "},
+		{"an unknown column", func(d *batch.Draft) { d.Request.URL = "http://a.test/{{sku}}" }, "{{sku}} has no value"},
+		{"a column that is missing", func(d *batch.Draft) {
+			d.Input = batch.Input{Source: strings.NewReader("url,n\nhttp://a.test/,1\n"), Kind: "csv", Column: "link"}
+		}, `there is no column "link"`},
+		{"nothing", func(d *batch.Draft) { d.Input.Source = strings.NewReader("\n") }, "no row to fetch"},
+		{"a cap below one fetch", func(d *batch.Draft) { d.Cap = 0.001 }, "below what one fetch may cost"},
+		{"a cap without a rate", func(d *batch.Draft) { d.Cap, d.Request.Zone.Name = 1, "dc1" }, "has no rate"},
+		{"an unknown zone", func(d *batch.Draft) { d.Request.Zone.Name = "other" }, "zone"},
+		{"a secret that is typed", func(d *batch.Draft) { d.Headers = []string{"Authorization: Bearer abcdefgh"} }, "would be kept with the batch"},
+		{"the browser", func(d *batch.Draft) { d.Request.Via = model.ViaBrowser }, "one page at a time"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := draft(urls(2))
+			c.draft(&d)
+			_, err := r.Check(t.Context(), r.known, d, nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v; want %q", err, c.want)
+			}
+			if left := noerr.Try(filepath.Glob(filepath.Join(r.Dir, "batch-*"))).Must(t); len(left) > 0 || r.all() > 0 {
+				t.Errorf("left %v, %d requests", left, r.all())
+			}
+		})
+	}
+}
+
+func TestColumnsStandInURLHeadersAndBody(t *testing.T) {
+	r := newRig(t)
+	d := draft("sku,lang\n7,de\n8,fr\n")
+	d.Request.URL, d.Request.Method, d.Request.Body, d.Headers = "http://shop.test/p/{{sku}}", "POST", `{"l":"{{lang}}"}`, []string{"Accept-Language: {{lang}}"}
+	report := noerr.Try(r.Check(t.Context(), r.known, d, nil)).Must(t)
+	if got := report.First[1]; got.URL != "http://shop.test/p/8" || got.Body != `{"l":"fr"}` || got.Header.Get("Accept-Language") != "fr" {
+		t.Errorf("the second request is %+v", got)
+	}
+	s := noerr.Try(r.Start(t.Context(), report)).Must(t)
+	if s = r.run(t, s.ID); s.State != store.Done || s.OK() != 2 {
+		t.Errorf("%s: %+v", s.State, s.Tally)
+	}
+}
+
+func TestANameIsUsedOnce(t *testing.T) {
+	r := newRig(t)
+	d := draft(urls(3))
+	d.Once = "nightly"
+	s := r.start(t, d)
+	_, err := r.Check(t.Context(), r.known, d, nil)
+	if once := (*batch.OnceError)(nil); !errors.As(err, &once) || once.State.ID != s.ID {
+		t.Errorf("error %v; want the one of %s", err, s.ID)
+	}
+}
+
+func TestABatchIsPausedAndChangedWhileItRuns(t *testing.T) {
+	r := newRig(t)
+	r.pause = 2 * time.Millisecond
+	d := draft(urls(2000))
+	d.AtOnce = 2
+	s := r.start(t, d)
+	paused := false
+	s = noerr.Try(r.Run(t.Context(), s.ID, func(now batch.State) {
+		if now.Tally.Answered > 20 && !paused {
+			paused = true
+			noerr.Try(r.Pause(t.Context(), s.ID)).Must(t)
+		}
+	})).Must(t)
+	if s.State != store.Paused || s.Tally.Answered < 20 || s.Tally.Answered >= 2000 || int(s.Tally.Answered) != r.all() {
+		t.Fatalf("%s: %d answered, %d requests", s.State, s.Tally.Answered, r.all())
+	}
+	at := 30
+	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{AtOnce: &at})).Must(t)
+	if s = r.run(t, s.ID); s.State != store.Done || len(r.lines(t, s.ID)) != 2000 || r.all() != 2000 || r.most < 10 || r.most > 30 {
+		t.Errorf("%s: %d answered, %d requests, %d at once", s.State, s.Tally.Answered, r.all(), r.most)
+	}
+}

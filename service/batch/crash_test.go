@@ -1,0 +1,135 @@
+package batch_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/internal/noerr"
+	"zonedeck/model"
+	"zonedeck/service/batch"
+	"zonedeck/service/batch/store"
+)
+
+// victimDir is the folder whose newest batch the process of a test works on, and victimURL the service.
+const victimDir, victimURL = "ZONEDECK_BATCH_VICTIM", "ZONEDECK_BATCH_URL"
+
+// victim works on the newest batch of a folder until it is killed.
+func victim(dir string) {
+	ctx := context.Background()
+	b, _, closing, err := open(ctx, dir, os.Getenv(victimURL))
+	if err == nil {
+		var all []batch.State
+		if all, err = b.List(ctx); err == nil {
+			_, err = b.Run(ctx, all[0].ID, func(batch.State) {})
+		}
+		err = cmp.Or(err, closing())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// kill lets a process work on the newest batch for a while, and kills it.
+func (r *rig) kill(t *testing.T, after time.Duration) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	var said strings.Builder
+	cmd.Env, cmd.Stderr = append(os.Environ(), victimDir+"="+r.dir, victimURL+"="+r.URL), &said
+	noerr.Must(t, cmd.Start())
+	<-time.After(after)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if said.Len() > 0 {
+		t.Errorf("the process said %s", said.String())
+	}
+}
+
+// ZONEDECK_BATCH_KILLS is the number of kills; docs/reliability.md has the figures.
+func kills(t *testing.T) int {
+	t.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("ZONEDECK_BATCH_KILLS"), "5"))
+	noerr.Must(t, err)
+	return n
+}
+
+func TestNoKillLosesOrDoublesAResult(t *testing.T) {
+	const items, atOnce = 3000, 6
+	n := kills(t)
+	for method, resends := range map[string]bool{"": true, "POST": false} {
+		t.Run(cmp.Or(method, "GET"), func(t *testing.T) {
+			r := newRig(t)
+			r.pause = time.Millisecond
+			d := draft(urls(items))
+			d.AtOnce, d.Cap, d.Request.Method = atOnce, 100, method
+			s := r.start(t, d)
+			done := 0
+			for done < n && s.Remaining() > 0 {
+				r.kill(t, time.Duration(50+rand.IntN(400))*time.Millisecond)
+				done++
+				s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t)
+			}
+			s = r.run(t, s.ID)
+			lines := r.lines(t, s.ID)
+			repeated := 0
+			for _, hits := range r.hits {
+				repeated += hits - 1
+			}
+			t.Logf("%d kills: %d results, %d sent again, %d announced, %d held, spent %s", done, len(lines), repeated, s.Tally.Again, s.Tally.Unanswered, model.Dollars(batch.Dollars(s.Spent)))
+			if int64(len(lines))+s.Tally.Unanswered != items || s.Tally.Answered != int64(len(lines)) {
+				t.Errorf("%d results and %d lost of %d; counted %d", len(lines), s.Tally.Unanswered, items, s.Tally.Answered)
+			}
+			if int64(repeated) > s.Tally.Again || s.Tally.Again > int64(done*atOnce) || !resends && repeated > 0 {
+				t.Errorf("%d sent again, %d announced, after %d kills with %d in flight", repeated, s.Tally.Again, done, atOnce)
+			}
+			if price := int64(1_500_000); s.Spent < price*int64(r.all()) || s.Spent > price*(int64(r.all())+s.Tally.Again+s.Tally.Unanswered) || s.Reserved != 0 {
+				t.Errorf("spent %d for %d requests, %d announced; reserved %d", s.Spent, r.all(), s.Tally.Again, s.Reserved)
+			}
+			if !resends {
+				r.decide(t, s)
+			}
+		})
+	}
+}
+
+// decide sends the lost items of a batch again.
+func (r *rig) decide(t *testing.T, s batch.State) {
+	t.Helper()
+	lost := noerr.Try(r.LostItems(t.Context(), s.ID, 1000)).Must(t)
+	if int64(len(lost)) != s.Tally.Unanswered || len(lost) > 0 && s.State != store.Held {
+		t.Errorf("%s with %d lost, %d shown", s.State, s.Tally.Unanswered, len(lost))
+	}
+	noerr.Try(r.Decide(t.Context(), s.ID, true)).Must(t)
+	if s = r.run(t, s.ID); s.State != store.Done || s.Tally.Unanswered != 0 || s.Remaining() != 0 {
+		t.Errorf("after the decision: %s, %+v", s.State, s.Tally)
+	}
+	r.lines(t, s.ID)
+}
+
+func TestAnotherProcessTakesOver(t *testing.T) {
+	r := newRig(t)
+	r.pause = 5 * time.Millisecond
+	d := draft(urls(1000))
+	d.AtOnce = 4
+	s := r.start(t, d)
+	watched := make(chan batch.State, 1)
+	go r.kill(t, 600*time.Millisecond)
+	<-time.After(200 * time.Millisecond)
+	seen := 0
+	s = noerr.Try(r.Run(t.Context(), s.ID, func(now batch.State) {
+		if seen++; seen == 1 {
+			watched <- now
+		}
+	})).Must(t)
+	if first := <-watched; !first.Live || s.State != store.Done || len(r.lines(t, s.ID)) != 1000 || r.most > 8 {
+		t.Errorf("live %v, then %s with %d at once", first.Live, s.State, r.most)
+	}
+}

@@ -1,0 +1,283 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/batch/files"
+	"zonedeck/service/batch/store"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
+)
+
+// place is where an item is: its slice, and its number there.
+type place struct{ slice, at int }
+
+// item sends one item, and again where that makes sense, until its verdict stands. ctx ends what was not sent yet, and
+// sending what is in flight. It holds a slot of the runner, which it leaves while it waits.
+func (r *runner) item(ctx, sending context.Context, at place, it files.Item) {
+	row, err := rowOf(it.Line)
+	if err != nil {
+		r.fault(ctx, fmt.Errorf("item %d: %w", it.N, err))
+		return
+	}
+	line := files.Line{N: it.N}
+	for {
+		if err := r.rate.Wait(ctx); err != nil {
+			return
+		}
+		if err := r.pay(ctx); err != nil {
+			return
+		}
+		if err := r.items.MarkSent(it.N, line.Tries+1); err != nil {
+			r.fault(ctx, err)
+			return
+		}
+		result, err := r.prepared.Send(sending, row, nil)
+		if err != nil {
+			r.unsent(ctx, sending, it, err)
+			return
+		}
+		wait, again := r.again(result, &line)
+		if !again {
+			r.finish(ctx, at, result, line)
+			return
+		}
+		if err := r.items.MarkSent(it.N, 0); err != nil { // it is answered, and is planned again
+			r.fault(ctx, err)
+			return
+		}
+		if err := r.rest(ctx, wait); err != nil {
+			return
+		}
+	}
+}
+
+// rest waits without a slot.
+func (r *runner) rest(ctx context.Context, wait time.Duration) error {
+	r.slots.leave()
+	err := exchange.Pause(ctx, wait)
+	if taken := r.slots.take(context.WithoutCancel(ctx)); err == nil { // whoever calls leaves one
+		err = taken
+	}
+	return err
+}
+
+// again takes what came of a try, and says whether another one follows after a wait.
+func (r *runner) again(result model.FetchResult, line *files.Line) (wait time.Duration, again bool) {
+	d := result.Diagnosis
+	if fetch.Unsent(result) {
+		wait, again = max(d.RetryAfter, time.Second), true
+	} else {
+		line.Tries++
+		if wait, again = fetch.Again(d, line.Tries, r.plan.Retries); again && line.Tries == 1 {
+			line.FirstClass = string(d.Class)
+		}
+		if dollars, priced := result.Cost(); priced {
+			if line.Cost != nil {
+				dollars += *line.Cost
+			}
+			line.Cost = &dollars
+		}
+	}
+	if again {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.charge(result)
+	}
+	return wait, again
+}
+
+// charge counts what a try cost. r.mu is held.
+func (r *runner) charge(result model.FetchResult) {
+	dollars, priced := result.Cost()
+	r.purse.settle(r.plan.Price)
+	r.next.Spent += billionths(dollars)
+	if r.pace = result.Pace; !priced && !fetch.Unsent(result) {
+		r.next.Tally.Unpriced++
+	}
+}
+
+// finish keeps the result of an item.
+func (r *runner) finish(ctx context.Context, at place, result model.FetchResult, line files.Line) {
+	d, body := result.Diagnosis, result.Body
+	line.URL, line.Zone, line.Status, line.Bytes, line.MS = result.Request.URL, string(result.Request.Zone.Name), result.Status, body.Size, result.Timing.Total.Milliseconds()
+	line.Class, line.Cause, line.Rule, line.Missing = string(d.Class), string(d.Cause), d.Rule, model.MissingFields(result.Fields)
+	if !d.OK() {
+		line.Summary = d.Summary
+	}
+	if line.FirstClass == line.Class {
+		line.FirstClass = ""
+	}
+	if body.Cut {
+		line.Error = fmt.Sprintf("the body was cut after %d bytes", body.Size)
+	}
+	bytes, err := takeBody(body)
+	if err != nil {
+		line.Error = "the body is lost: " + err.Error()
+	}
+	r.mu.Lock()
+	err = r.log.Append(&line, bytes)
+	r.charge(result) // with its line, so that no commit has one of the two
+	if err == nil {
+		r.slices[at.slice][at.at] = store.Answered
+		r.touch(at.slice)
+		r.next.Tally.Count(resultOf(line))
+	}
+	r.mu.Unlock()
+	if err != nil { // it stays marked as sent
+		r.fault(ctx, err)
+	}
+}
+
+// resultOf is what the tally counts of a line.
+func resultOf(line files.Line) store.Result {
+	return store.Result{
+		Verdict: store.Verdict{Class: model.Class(line.Class), Cause: model.Cause(line.Cause)}, OK: model.Class(line.Class) == model.ClassOK,
+		Total: time.Duration(line.MS) * time.Millisecond, Bytes: line.Bytes, Tries: line.Tries, Host: hostOf(line.URL),
+	}
+}
+
+// takeBody reads a body, and removes it from where a large one is kept.
+func takeBody(b model.BodyRef) ([]byte, error) {
+	if b.File == "" {
+		return b.Bytes, nil
+	}
+	src, err := exchange.OpenBody(b)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	bytes, err := io.ReadAll(src)
+	return bytes, errors.Join(err, os.Remove(b.File))
+}
+
+func hostOf(target string) string {
+	u, err := model.ParseTarget(target)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// unsent takes an item for which there is no result.
+func (r *runner) unsent(ctx, sending context.Context, it files.Item, err error) {
+	r.mu.Lock()
+	r.purse.settle(r.plan.Price)
+	r.mu.Unlock()
+	if sending.Err() != nil { // it was cut off, and may have been sent: it stays marked
+		return
+	}
+	r.fault(ctx, errors.Join(err, r.items.MarkSent(it.N, 0)))
+}
+
+// fault pauses the batch: the next item would meet the same.
+func (r *runner) fault(ctx context.Context, err error) {
+	err = r.fail(context.WithoutCancel(ctx), err)
+	r.b.Log.Warn("a batch was paused", "batch", r.id, "error", err)
+	r.stop(errLeft)
+}
+
+// repeatable reports whether an item that may have been sent may be sent again without asking.
+func (p Plan) repeatable() bool {
+	switch strings.ToUpper(p.Request.Method) {
+	case "", http.MethodGet, http.MethodHead:
+		return true
+	default:
+		return false
+	}
+}
+
+// purse is the money that a worker has reserved, so that the cap is never passed.
+type purse struct {
+	free   int64 // reserved, for tries to come
+	flying int   // tries in flight, each with the price of one
+	back   int64 // to be given back at the next commit
+}
+
+// take pays for a try, if there is enough.
+func (p *purse) take(price int64) bool {
+	if p.free < price {
+		return false
+	}
+	p.free -= price
+	p.flying++
+	return true
+}
+
+// settle ends a try.
+func (p *purse) settle(price int64) {
+	p.flying--
+	p.back += price
+}
+
+// empty gives back what is free. No try is in flight.
+func (p *purse) empty() { p.back, p.free = p.back+p.free, 0 }
+
+// returned is how the reservation in the store changes.
+func (p *purse) returned() int64 {
+	back := p.back
+	p.back = 0
+	return -back
+}
+
+// pay takes the price of one try from the purse. It waits while other tries may leave some of the cap, and ends the run
+// where nothing is left.
+func (r *runner) pay(ctx context.Context) error {
+	r.paying.Lock() // one at a time: what one reserves, the others find
+	defer r.paying.Unlock()
+	for ctx.Err() == nil {
+		r.mu.Lock()
+		pays := r.purse.take(r.plan.Price)
+		busy, settled := r.purse.flying > 0 || r.purse.back > 0, r.settled
+		r.mu.Unlock()
+		if pays {
+			return nil
+		}
+		got, err := r.store.Reserve(context.WithoutCancel(ctx), r.id, r.name, reserveTries*r.plan.Price, r.plan.Price)
+		if err != nil {
+			r.fault(ctx, err)
+			return err
+		}
+		r.mu.Lock()
+		r.purse.free += got
+		r.mu.Unlock()
+		switch {
+		case got > 0:
+		case busy:
+			select {
+			case <-settled:
+			case <-ctx.Done():
+			}
+		default:
+			r.capped(ctx)
+			return errLeft
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// reserveTries is for how many tries a worker reserves at once.
+const reserveTries = 32
+
+// capped ends the run because the next try could pass the cap.
+func (r *runner) capped(ctx context.Context) {
+	_, err := r.b.change(context.WithoutCancel(ctx), r.id, func(of *store.Batch) error {
+		if of.State == store.Running {
+			of.State = store.Capped
+			of.Reason = fmt.Sprintf("%s of %s are spent, and one more fetch may cost %s", model.SmallDollars(Dollars(of.Spent)), model.SmallDollars(Dollars(of.Cap)), model.SmallDollars(Dollars(r.plan.Price)))
+		}
+		return nil
+	})
+	if err != nil {
+		r.b.Log.Warn("a batch at its cap could not be stopped", "batch", r.id, "error", err)
+	}
+	r.stop(errLeft)
+}

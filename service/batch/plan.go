@@ -1,0 +1,304 @@
+package batch
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"zonedeck/model"
+	"zonedeck/service/batch/files"
+	"zonedeck/service/batch/store"
+	"zonedeck/service/fetch"
+	"zonedeck/service/rows"
+)
+
+// Draft is what an operator wants fetched for each row of an input.
+type Draft struct {
+	fetch.Draft        // the template; without a URL it is the row's
+	Input       Input  //
+	Once        string // a name that the profile never uses again, or ""
+	AtOnce      int
+	Rate        float64
+	Cap         float64 // dollars, 0 for none
+	SkipBad     bool    // leave bad rows out, instead of refusing all
+}
+
+// Input is where the rows come from.
+type Input struct {
+	Source io.Reader
+	Name   string // of the file, for people
+	Kind   string // as rows.Read has it
+	Column string // the one with the addresses
+}
+
+// Report is what a draft comes to. Nothing was sent. Start begins it, Discard forgets it.
+type Report struct {
+	Plan    Plan
+	Planned files.Planned
+	First   []model.FetchRequest // the first requests, at most ten
+	Bad     int64                // rows that cannot be used
+	// Problems are the first of the bad rows, and Notes remarks on the input.
+	Problems, Notes []rows.Problem
+	draft           Draft
+	id              string
+}
+
+// firstShown is how many requests a report shows, and mostProblems how many bad rows.
+const firstShown, mostProblems = 10, 20
+
+// usualBody is where a body is cut if nothing else is said, in bytes: it bounds what a try may cost, and memory.
+const usualBody = 10_000_000
+
+// MostCost is what the first tries of all items cost at most; false where that is not known.
+func (r Report) MostCost() (dollars float64, priced bool) {
+	return Dollars(r.Plan.Price * (r.Planned.Items - r.Planned.Duplicates)), r.Plan.Price > 0
+}
+
+// BadRowsError refuses an input with rows that cannot be used.
+type BadRowsError struct {
+	Bad      int64
+	Problems []rows.Problem
+}
+
+func (e *BadRowsError) Error() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d rows cannot be used; nothing was sent", e.Bad)
+	for _, p := range e.Problems {
+		fmt.Fprintf(&out, "\n%s: %s", p.Location(), model.Line(p.Text, 300))
+	}
+	if more := e.Bad - int64(len(e.Problems)); more > 0 {
+		fmt.Fprintf(&out, "\nand %d more", more)
+	}
+	return out.String()
+}
+
+// OnceError says that nothing was planned, because the profile has a batch of the same name.
+type OnceError struct{ State State }
+
+func (e *OnceError) Error() string {
+	return fmt.Sprintf("%s is the name of batch %s already", e.State.Name, e.State.ID)
+}
+
+// Check plans a batch: it reads all rows, checks each as a fetch would be, finds those that ask for the same, and puts
+// them on disk. Nothing is sent. read, which may be nil, counts the rows. Errors are a *model.RequestError
+// that names fields of the draft, a *BadRowsError, an *OnceError, those of [fetch.Fetcher.Prepare], and the system's.
+func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *atomic.Int64) (r Report, err error) {
+	if draft.Request.URL == "" {
+		draft.Request.URL = "{{url}}"
+	}
+	if draft.Request.BodyLimit == 0 {
+		draft.Request.BodyLimit = usualBody
+	}
+	r = Report{draft: draft, id: b.newID(), Plan: Plan{Profile: k.Profile.Name, Source: draft.Input.Name, Retries: max(draft.Request.Retries, 0)}}
+	if draft.Request.Retries < 0 {
+		r.Plan.Retries = fetch.UsualRetries
+	}
+	if r.Plan.Request, err = draft.Template(k); err != nil {
+		return r, err
+	}
+	r.Plan.Request.Retries = 0 // the batch makes them
+	if dollars, priced := fetch.UpperBound(r.Plan.Request); priced {
+		r.Plan.Price = billionths(dollars)
+	}
+	if err := errors.Join(r.Plan.problem(), r.Plan.checkCap(billionths(draft.Cap))); err != nil {
+		return r, err
+	}
+	if err := b.free(ctx, k.Profile.Name, draft.Once); err != nil {
+		return r, err
+	}
+	prepared, err := b.Fetch.Prepare(ctx, r.Plan.Request)
+	if err != nil {
+		return r, err
+	}
+	defer prepared.Close()
+	spool, err := files.NewSpool(b.dir(r.id))
+	if err != nil {
+		return r, err
+	}
+	if err = b.read(ctx, &r, prepared, spool, read); err == nil {
+		r.Planned, err = spool.Finish(ctx)
+	}
+	if err != nil {
+		return r, errors.Join(err, spool.Discard())
+	}
+	return r, nil
+}
+
+// problem says what of a request cannot be a batch's.
+func (p Plan) problem() error {
+	r := p.Request
+	switch {
+	case r.Via != model.ViaAPI && r.Via != model.ViaNative:
+		return model.BadField("via", "a batch goes by api or native: %s fetches one page at a time", r.Via)
+	case typedSecret(r):
+		return model.BadField("headers", "a secret that is typed would be kept with the batch: make it a variable of the profile with a reference, and write {{name}}")
+	}
+	return nil
+}
+
+// checkCap says why a cap cannot be held, or is nil.
+func (p Plan) checkCap(limit int64) error {
+	switch {
+	case limit < 0:
+		return model.BadField("cap", "write an amount in dollars, such as 5")
+	case limit == 0:
+		return nil
+	case p.Price == 0:
+		return model.BadField("cap", "zone %s has no rate, so that no cap can be held: give it one ('zonedeck profiles edit', or rates in the console)", p.Request.Zone.Name)
+	case limit < p.Price:
+		return model.BadField("cap", "%s is below what one fetch may cost, %s", model.SmallDollars(Dollars(limit)), model.SmallDollars(Dollars(p.Price)))
+	}
+	return nil
+}
+
+// free says which batch has a name, or is nil.
+func (b *Batches) free(ctx context.Context, profile, name string) error {
+	if name == "" {
+		return nil
+	}
+	all, err := b.List(ctx)
+	for _, s := range all {
+		if err == nil && s.Profile == profile && s.Name == name {
+			return &OnceError{s}
+		}
+	}
+	return err
+}
+
+// read puts the rows into the spool.
+func (b *Batches) read(ctx context.Context, r *Report, prepared *fetch.Prepared, spool *files.Spool, read *atomic.Int64) error {
+	in := r.draft.Input
+	notes, err := rows.Stream(in.Source, in.Kind, in.Column, r.Plan.Request.Variables(), &planner{ctx: ctx, r: r, prepared: prepared, spool: spool, read: read})
+	r.Notes = notes
+	switch {
+	case err != nil:
+		return err
+	case r.Bad > 0 && !r.draft.SkipBad:
+		return &BadRowsError{Bad: r.Bad, Problems: r.Problems}
+	case len(r.First) == 0:
+		return model.BadField("input", "it has no row to fetch")
+	}
+	return nil
+}
+
+// planner takes the rows of an input.
+type planner struct {
+	ctx      context.Context //nolint:containedctx // of the one call that it serves
+	r        *Report
+	prepared *fetch.Prepared
+	spool    *files.Spool
+	read     *atomic.Int64
+}
+
+// Take checks a row and puts it into the spool.
+func (p *planner) Take(row rows.Record) error {
+	if p.ctx.Err() != nil {
+		return context.Cause(p.ctx)
+	}
+	if p.read != nil {
+		p.read.Add(1)
+	}
+	item, err := json.Marshal(row.Values)
+	if err != nil {
+		return err
+	}
+	request, err := p.prepared.Request(p.ctx, column(row.Values))
+	if fault, is := errors.AsType[*model.RequestError](err); is {
+		p.Reject(rows.Problem{Row: row.Number, Line: row.Line, Text: oneLine(fault)})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(p.r.First) < firstShown {
+		p.r.First = append(p.r.First, request)
+	}
+	return p.spool.Add(item, keyOf(request))
+}
+
+// Reject counts a row that cannot be used.
+func (p *planner) Reject(problem rows.Problem) {
+	if p.r.Bad++; len(p.r.Problems) < mostProblems {
+		p.r.Problems = append(p.r.Problems, problem)
+	}
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// column gives the columns of a row: a text as it is, another value as JSON.
+func column(values map[string]json.RawMessage) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
+		raw, ok := values[name]
+		var text string
+		if ok && len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+			return text, true
+		}
+		return string(raw), ok && string(raw) != "null"
+	}
+}
+
+// keyOf is the same for requests that ask for the same.
+func keyOf(r model.FetchRequest) (key files.Key) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // it is texts and numbers
+	}
+	sum := sha256.Sum256(text)
+	copy(key[:], sum[:])
+	return key
+}
+
+// Discard forgets what was planned.
+func (b *Batches) Discard(r Report) error { return os.RemoveAll(b.dir(r.id)) }
+
+// Start makes a batch of what was planned. [Batches.Run] then works on it. An *OnceError says that another process was
+// first; nothing is left of the report then.
+func (b *Batches) Start(ctx context.Context, r Report) (State, error) {
+	s, err := b.Files.Batches(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	plan, err := json.Marshal(r.Plan)
+	if err != nil {
+		return State{}, err
+	}
+	now := b.Clock.Now()
+	of := store.Batch{
+		ID: r.id, Name: r.draft.Once, Profile: r.Plan.Profile, Plan: plan, Created: now, Changed: now,
+		Items: r.Planned.Items, Duplicates: r.Planned.Duplicates, Slices: r.Planned.Slices, Digest: r.Planned.Digest,
+		State: store.Running, AtOnce: r.draft.AtOnce, Rate: r.draft.Rate, Cap: billionths(r.draft.Cap),
+	}
+	first, err := s.Add(ctx, of)
+	if err != nil {
+		return State{}, err
+	}
+	if first == nil {
+		return b.state(of)
+	}
+	known, err := b.state(*first)
+	return known, errors.Join(err, b.Discard(r), &OnceError{known})
+}
+
+// typedSecret reports whether a header of a request is a secret that was typed, and would be kept.
+func typedSecret(r model.FetchRequest) bool {
+	for name, values := range r.Header {
+		if model.SecretName(name) && slices.ContainsFunc(values, func(v string) bool { return !model.OnlyVariable(v) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// newID makes an identifier that sorts by time.
+func (b *Batches) newID() string {
+	return "batch-" + strconv.FormatInt(b.Clock.Now().UnixMilli(), 36) + strings.ToLower(rand.Text()[:6])
+}

@@ -1,0 +1,477 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/batch/files"
+	"zonedeck/service/batch/store"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
+	"zonedeck/service/work"
+)
+
+// The moments of a run.
+const (
+	commitEvery = 250 * time.Millisecond
+	// ahead is how many slices are in the queue beyond those that are done: it stays small, whatever the input.
+	ahead = 200
+	// leaving is how long fetches in flight may take once the run is told to end. Those that take longer are lost.
+	leaving = 3 * time.Second
+)
+
+// lane is the lane of a batch's slices.
+func lane(id string) string { return "batch " + id }
+
+func lockOf(dir string) string { return filepath.Join(dir, "run") }
+
+// locked reports whether a process works on the batch of a folder.
+func locked(dir string) bool {
+	unlock, ok, err := textfile.TryLock(lockOf(dir))
+	if ok {
+		unlock()
+	}
+	return err == nil && !ok
+}
+
+// hold keeps others from working on a batch.
+func (b *Batches) hold(id string) (unlock func(), err error) {
+	unlock, ok, err := textfile.TryLock(lockOf(b.dir(id)))
+	if err == nil && !ok {
+		err = &BusyError{id}
+	}
+	return unlock, err
+}
+
+// Run works on a batch until nothing is left to send, it is paused, its cap is reached or ctx ends; a batch that was
+// paused or capped goes on. While another process works on it, Run watches, and takes over when that one is gone. on gets
+// the state about four times a second, on another goroutine. It returns the state at the end, also with an error.
+func (b *Batches) Run(ctx context.Context, id string, on func(State)) (State, error) {
+	s, err := b.resume(ctx, id)
+	for err == nil && !s.Over() {
+		unlock, ok, lockErr := textfile.TryLock(lockOf(b.dir(id)))
+		if lockErr != nil {
+			return s, lockErr
+		}
+		if ok {
+			s, err = b.work(ctx, s, on)
+			unlock()
+		} else {
+			on(s)
+			if err = exchange.Pause(ctx, commitEvery); err == nil {
+				s, err = b.Show(ctx, id)
+			}
+		}
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+	}
+	return s, err
+}
+
+// runner works on a batch in this process.
+type runner struct {
+	b        *Batches
+	id, name string // of the batch, and of this worker
+	plan     Plan
+	store    *store.Store
+	items    *files.Items
+	log      *files.Log
+	prepared *fetch.Prepared
+	slots    slots
+	rate     *rate.Limiter
+	stop     context.CancelCauseFunc // of the items that are not sent yet
+
+	paying  sync.Mutex
+	mu      sync.Mutex
+	next    store.Progress // since the last commit; of its slices the numbers alone
+	slices  map[int]store.Slice
+	purse   purse
+	pace    string
+	settled chan struct{} // closed by each commit
+}
+
+// errLeft ends a slice that is not done: the batch was paused, capped or told to end.
+var errLeft = errors.New("it goes on later")
+
+// work runs the batch whose lock is held.
+func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State, err error) {
+	r := &runner{b: b, id: s.ID, plan: s.Plan, slices: map[int]store.Slice{}, settled: make(chan struct{}), rate: rate.NewLimiter(rate.Inf, 1)}
+	if err := r.open(ctx); err != nil {
+		return s, errors.Join(err, r.close())
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err := r.recover(ctx); err != nil {
+		return s, err
+	}
+	handing, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r.stop = stop
+	if s, err = r.commit(ctx); err != nil { // takes the settings, and puts the first slices into the queue
+		return s, err
+	}
+	on(s)
+	var g errgroup.Group
+	g.Go(func() error { return r.keepCommitting(handing, on) })
+	g.Go(func() error {
+		defer stop(errLeft)
+		atOnce := cmp.Or(s.AtOnce, int(exchange.LimitOf(s.Plan.Request.Zone.Product).Concurrency))
+		return r.store.Work(handing, lane(r.id), atOnce/files.SliceItems+2, func(_ context.Context, item work.Item) (time.Duration, error) {
+			return 0, r.slice(handing, item.Key)
+		})
+	})
+	err = g.Wait()
+	r.mu.Lock()
+	r.purse.empty()
+	r.mu.Unlock()
+	if err == nil {
+		_, err = r.commit(context.WithoutCancel(ctx))
+	}
+	end, showErr := b.Show(context.WithoutCancel(ctx), s.ID)
+	if err = errors.Join(err, showErr); err == nil && (end.State == store.Done || end.State == store.Held) {
+		r.keepLine(ctx, end)
+	}
+	return end, err
+}
+
+func (r *runner) open(ctx context.Context) (err error) {
+	dir := r.b.dir(r.id)
+	if r.store, err = r.b.Files.Batches(ctx); err != nil {
+		return err
+	}
+	if r.items, err = files.OpenItems(dir); err != nil {
+		return err
+	}
+	places, err := r.store.Workers(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	r.name = "w" + strconv.Itoa(len(places)+1)
+	r.next.Worker = r.name
+	if r.log, err = files.OpenLog(dir, r.name); err != nil {
+		return err
+	}
+	r.prepared, err = r.b.Fetch.Prepare(ctx, r.plan.Request)
+	return err
+}
+
+func (r *runner) close() error {
+	var errs []error
+	if r.prepared != nil {
+		r.prepared.Close()
+	}
+	if r.log != nil {
+		errs = append(errs, r.log.Close())
+	}
+	if r.items != nil {
+		errs = append(errs, r.items.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// keepCommitting commits until all is done or ctx ends.
+func (r *runner) keepCommitting(ctx context.Context, on func(State)) error {
+	every := time.NewTicker(commitEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		}
+		s, err := r.commit(context.WithoutCancel(ctx))
+		if err != nil {
+			r.stop(errLeft)
+			return err
+		}
+		on(s)
+	}
+}
+
+// commit puts what came since the last one on disk and into the store, and takes from there what was changed meanwhile.
+func (r *runner) commit(ctx context.Context) (State, error) {
+	p, err := r.take()
+	if err != nil {
+		return State{}, r.fail(ctx, err)
+	}
+	of, err := r.store.Commit(ctx, r.id, p)
+	if err != nil {
+		return State{}, err
+	}
+	r.mu.Lock()
+	close(r.settled)
+	r.settled = make(chan struct{})
+	flying, pace := r.purse.flying, r.pace
+	r.mu.Unlock()
+	of, err = r.queue(ctx, of)
+	if err != nil {
+		return State{}, err
+	}
+	usual := int(exchange.LimitOf(r.plan.Request.Zone.Product).Concurrency)
+	r.slots.resize(cmp.Or(of.AtOnce, usual))
+	r.rate.SetLimit(limitOf(of.Rate))
+	if of.State != store.Running {
+		r.stop(errLeft)
+	}
+	s := State{Batch: of, Plan: r.plan, Live: true, Flying: flying, Pace: pace}
+	if s.Remaining() == 0 && of.State == store.Running {
+		if s, err = r.b.change(ctx, r.id, finish); err != nil {
+			return State{}, err
+		}
+		r.stop(errLeft)
+	}
+	return s, nil
+}
+
+func limitOf(perSecond float64) rate.Limit {
+	if perSecond <= 0 {
+		return rate.Inf
+	}
+	return rate.Limit(perSecond)
+}
+
+// finish ends a batch of which nothing is left to send.
+func finish(of *store.Batch) error {
+	of.State, of.Ended = store.Done, of.Changed
+	if of.Tally.Unanswered > 0 {
+		of.State, of.Reason = store.Held, fmt.Sprintf("%d items were sent and not answered: they wait for a decision", of.Tally.Unanswered)
+	}
+	return nil
+}
+
+// take gives what is to be committed, once it is on disk.
+func (r *runner) take() (store.Progress, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, err := r.log.Sync() // while nothing is appended: the lengths and the outcomes belong together
+	if err != nil {
+		return store.Progress{}, err
+	}
+	p := r.next
+	p.Place, p.Now, p.Slices = at, r.b.Clock.Now(), map[int]store.Slice{}
+	for n := range r.next.Slices {
+		p.Slices[n] = append(store.Slice(nil), r.slices[n]...)
+		if p.Slices[n].Todo() == 0 {
+			delete(r.slices, n)
+		}
+	}
+	p.Reserved = r.purse.returned()
+	r.next = store.Progress{Worker: r.name}
+	return p, nil
+}
+
+// fail pauses the batch because its files cannot be written.
+func (r *runner) fail(ctx context.Context, cause error) error {
+	_, err := r.b.change(ctx, r.id, func(of *store.Batch) error {
+		of.State, of.Reason = store.Paused, model.Line(cause.Error(), 300)
+		return nil
+	})
+	return errors.Join(cause, err)
+}
+
+// queue puts the next slices into the queue.
+func (r *runner) queue(ctx context.Context, of store.Batch) (store.Batch, error) {
+	begun := int((of.Tally.Answered + of.Tally.Unanswered) / files.SliceItems)
+	upTo := min(of.Slices, begun+ahead)
+	if upTo < of.Queued+ahead/4 && upTo < of.Slices || of.Queued >= upTo {
+		return of, nil
+	}
+	for n := of.Queued; n < upTo; n++ {
+		if err := r.put(ctx, n); err != nil {
+			return of, err
+		}
+	}
+	return r.store.Change(ctx, r.id, func(of *store.Batch) error {
+		of.Queued = max(of.Queued, upTo)
+		return nil
+	})
+}
+
+func (r *runner) put(ctx context.Context, n int) error {
+	return r.store.Put(ctx, work.Item{Lane: lane(r.id), Key: strconv.Itoa(n)})
+}
+
+// slice sends the items of a slice. ctx is that of the whole run.
+func (r *runner) slice(ctx context.Context, key string) error {
+	n, err := strconv.Atoi(key)
+	if err != nil {
+		return err
+	}
+	items, outcomes, err := r.load(ctx, n)
+	if err != nil {
+		return err
+	}
+	// What is in flight comes to its end when the batch is paused, and is cut off a while after the program is told to end.
+	sending, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(nil)
+	defer context.AfterFunc(ctx, func() {
+		if cause := context.Cause(ctx); !errors.Is(cause, errLeft) {
+			time.AfterFunc(leaving, func() { cut(cause) })
+		}
+	})()
+	var all sync.WaitGroup
+	for i, it := range items {
+		if o := outcomes[i]; o != store.ToSend && o != store.Again {
+			continue
+		}
+		if err = r.slots.take(ctx); err != nil {
+			break
+		}
+		all.Go(func() {
+			defer r.slots.leave()
+			r.item(ctx, sending, place{n, i}, it)
+		})
+	}
+	all.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if outcomes.Todo() > 0 {
+		return errors.Join(errLeft, err)
+	}
+	return nil
+}
+
+// load gives the items of a slice and what became of them. A slice that nobody has begun is begun.
+func (r *runner) load(ctx context.Context, n int) ([]files.Item, store.Slice, error) {
+	items, err := r.items.Slice(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	outcomes, err := r.store.Slice(ctx, r.id, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	if outcomes == nil {
+		outcomes = fresh(items)
+		if err := r.store.Begin(ctx, r.id, n, outcomes); err != nil { // before any is sent: who finds the marks looks here
+			return nil, nil, err
+		}
+	}
+	if len(outcomes) != len(items) {
+		return nil, nil, fmt.Errorf("slice %d of batch %s has %d items on disk and %d in the store", n, r.id, len(items), len(outcomes))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.slices[n] = outcomes
+	return items, outcomes, nil
+}
+
+// fresh are the outcomes of a slice that nobody has begun.
+func fresh(items []files.Item) store.Slice {
+	out := make(store.Slice, len(items))
+	for i, it := range items {
+		out[i] = store.ToSend
+		if it.Duplicate >= 0 {
+			out[i] = store.Duplicate
+		}
+	}
+	return out
+}
+
+// touch has a slice committed. r.mu is held.
+func (r *runner) touch(n int) {
+	if r.next.Slices == nil {
+		r.next.Slices = map[int]store.Slice{}
+	}
+	r.next.Slices[n] = nil
+}
+
+// keepLine writes one line into the history for what this run did.
+func (r *runner) keepLine(ctx context.Context, s State) {
+	of := s.Plan.Request
+	err := r.b.Journal.PutEntry(context.WithoutCancel(ctx), model.HistoryEntry{
+		At: s.Changed, Kind: model.HistoryBatch, Profile: s.Profile, Zone: string(of.Zone.Name), URL: of.Summary(), Via: of.Via, Key: of.Key, Ref: s.ID,
+		Total: s.Changed.Sub(s.Created), Bytes: s.Tally.Bytes, Cost: Dollars(s.Spent), Priced: s.Plan.Price > 0,
+		Text: fmt.Sprintf("batch %s: %s, %d of %d items have a result, %d of them ok", s.ID, s.State, s.Tally.Answered, s.Items-s.Duplicates, s.OK()),
+	})
+	if err != nil {
+		r.b.Log.Warn("a batch has no line in the history", "batch", s.ID, "error", err)
+	}
+}
+
+// slots bound how many fetches are in flight; the bound may change.
+type slots struct {
+	mu         sync.Mutex
+	limit, now int
+	waiting    []chan struct{}
+}
+
+func (s *slots) resize(limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = limit
+	s.wake()
+}
+
+// take waits for a slot.
+func (s *slots) take(ctx context.Context) error {
+	s.mu.Lock()
+	if s.now < s.limit && len(s.waiting) == 0 && ctx.Err() == nil {
+		s.now++
+		s.mu.Unlock()
+		return nil
+	}
+	turn := make(chan struct{})
+	s.waiting = append(s.waiting, turn)
+	s.mu.Unlock()
+	select {
+	case <-turn:
+		if ctx.Err() == nil {
+			return nil
+		}
+		s.leave()
+	case <-ctx.Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		select {
+		case <-turn: // it came meanwhile
+			s.now--
+		default:
+			for i, w := range s.waiting {
+				if w == turn {
+					s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
+					break
+				}
+			}
+		}
+		s.wake()
+	}
+	return context.Cause(ctx)
+}
+
+func (s *slots) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now--
+	s.wake()
+}
+
+// wake gives free slots to those that wait, the first first. mu is held.
+func (s *slots) wake() {
+	for s.now < s.limit && len(s.waiting) > 0 {
+		close(s.waiting[0])
+		s.waiting = s.waiting[1:]
+		s.now++
+	}
+}
+
+// rowOf gives the columns of an item.
+func rowOf(line []byte) (func(name string) (string, bool), error) {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(line, &values); err != nil {
+		return nil, err
+	}
+	return column(values), nil
+}

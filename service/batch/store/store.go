@@ -1,0 +1,381 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"zonedeck/service/batch/files"
+	"zonedeck/service/database"
+	"zonedeck/service/work"
+)
+
+// ErrUnknown says that there is no such batch.
+var ErrUnknown = errors.New("there is no such batch")
+
+// State is where a batch is.
+type State string
+
+// The states of a batch.
+const (
+	Running State = "running" // wants work, whether or not a process works on it
+	Paused  State = "paused"
+	Capped  State = "capped" // the next fetch could pass the cap
+	Held    State = "held"   // all but the lost items that wait for a decision is done
+	Done    State = "done"
+)
+
+// Batch is one batch. Amounts are in billionths of a dollar.
+type Batch struct {
+	ID, Name, Profile       string
+	Plan                    json.RawMessage // references, no secrets
+	Created, Changed, Ended time.Time
+	Items, Duplicates       int64
+	Slices                  int
+	Digest                  string // of the items
+	State                   State
+	Reason                  string // of the state
+	AtOnce                  int    // how many fetches may be in flight; 0 is what the product allows
+	Rate                    float64
+	Cap, Spent, Reserved    int64 // Cap 0 is none
+	Queued                  int   // slices that were put into the queue
+	Tally                   Tally
+}
+
+// Outcome is what became of an item, one letter each in a slice's row.
+type Outcome byte
+
+// The outcomes of items.
+const (
+	ToSend    Outcome = '.'
+	Again     Outcome = 'r' // it was sent and not answered; it is sent again
+	Answered  Outcome = 'd'
+	Duplicate Outcome = 'u'
+	Lost      Outcome = 'h' // it was sent and not answered; whether it is sent again waits for a decision
+	Dropped   Outcome = 'x' // it was lost, and is not sent again
+)
+
+// Slice are the outcomes of a slice's items.
+type Slice []Outcome
+
+// Todo counts the items that are to be sent.
+func (s Slice) Todo() (n int) {
+	for _, o := range s {
+		if o == ToSend || o == Again {
+			n++
+		}
+	}
+	return n
+}
+
+var migrations = [...]string{
+	`
+CREATE TABLE batches (
+	id         TEXT PRIMARY KEY,
+	name       TEXT NOT NULL,
+	profile    TEXT NOT NULL,
+	plan       TEXT NOT NULL,
+	created    BIGINT NOT NULL,
+	changed    BIGINT NOT NULL,
+	ended      BIGINT NOT NULL,
+	items      BIGINT NOT NULL,
+	duplicates BIGINT NOT NULL,
+	slices     BIGINT NOT NULL,
+	digest     TEXT NOT NULL,
+	state      TEXT NOT NULL,
+	reason     TEXT NOT NULL,
+	at_once    BIGINT NOT NULL,
+	rate       DOUBLE PRECISION NOT NULL,
+	cap        BIGINT NOT NULL,
+	spent      BIGINT NOT NULL,
+	queued     BIGINT NOT NULL,
+	tally      TEXT NOT NULL
+);
+CREATE UNIQUE INDEX batches_name ON batches (profile, name) WHERE name <> '';
+
+CREATE TABLE batch_slices (
+	batch    TEXT NOT NULL,
+	slice    BIGINT NOT NULL,
+	todo     BIGINT NOT NULL,
+	outcomes TEXT NOT NULL,
+	PRIMARY KEY (batch, slice)
+);
+CREATE INDEX batch_slices_todo ON batch_slices (batch, slice) WHERE todo > 0;
+
+CREATE TABLE batch_workers (
+	batch    TEXT NOT NULL,
+	worker   TEXT NOT NULL,
+	written  BIGINT NOT NULL, -- bytes of its results that are committed
+	segment  BIGINT NOT NULL, -- its newest segment of bodies, and the bytes of that
+	bytes    BIGINT NOT NULL,
+	reserved BIGINT NOT NULL,
+	PRIMARY KEY (batch, worker)
+);
+`,
+}
+
+const columns = `id, name, profile, plan, created, changed, ended, items, duplicates, slices, digest, state, reason, at_once, rate, cap, spent, queued, tally,
+	(SELECT COALESCE(SUM(reserved), 0) FROM batch_workers WHERE batch = batches.id)`
+
+// Store is an open store.
+type Store struct {
+	work.Queue
+	db *database.DB
+}
+
+// Open opens the store in a file, with the queue of its slices.
+func Open(ctx context.Context, path string, now func() time.Time, log *slog.Logger) (s *Store, notice string, err error) {
+	db, damage, err := database.Open(ctx, path, database.Options{
+		Name: "store of batches", Migrations: migrations[:], Tables: []string{"batches", "batch_slices", "batch_workers"}, Now: now, Busy: database.Busy, Synced: true,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if damage != nil {
+		notice = fmt.Sprintf("The store of batches %s was damaged (%v). It is kept as %s, and a new one was begun; the results of batches stay in their folders.", db.Path(), damage.Err, damage.SavedAs)
+	}
+	queue, err := work.Within(ctx, db, work.Options{Lease: work.Unleased, Cooldown: 5 * time.Millisecond, Log: log})
+	if err != nil {
+		return nil, "", errors.Join(err, db.Close())
+	}
+	return &Store{queue, db}, notice, nil
+}
+
+// Close closes the file.
+func (s *Store) Close() error { return s.db.Close() }
+
+// Add adds a batch. If there is one of its name and profile, it adds nothing and returns that one.
+func (s *Store) Add(ctx context.Context, b Batch) (first *Batch, err error) {
+	err = s.db.Write(ctx, "adding a batch", func(ctx context.Context, tx *sql.Tx) error {
+		if b.Name != "" {
+			found, err := one(ctx, tx, "WHERE profile = $1 AND name = $2", b.Profile, b.Name)
+			if !errors.Is(err, ErrUnknown) {
+				first = &found
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, name, profile, plan, created, changed, ended, items, duplicates, slices, digest, state, reason, at_once, rate, cap, spent, queued, tally)
+			VALUES `+database.Places(1, 19), append([]any{b.ID, b.Name, b.Profile, string(b.Plan), database.Micros(b.Created)}, values(b)...)...)
+		return err
+	})
+	return first, err
+}
+
+// values are the columns that may change.
+func values(b Batch) []any {
+	return []any{
+		database.Micros(b.Changed), database.Micros(b.Ended), b.Items, b.Duplicates, b.Slices, b.Digest, string(b.State), b.Reason,
+		b.AtOnce, b.Rate, b.Cap, b.Spent, b.Queued, b.Tally.text(),
+	}
+}
+
+func one(ctx context.Context, q database.Queryer, where string, args ...any) (b Batch, err error) {
+	found := false
+	err = database.Each(ctx, q, "SELECT "+columns+" FROM batches "+where, args, func(row database.Scanner) (err error) {
+		found = true
+		b, err = scan(row)
+		return err
+	})
+	if err == nil && !found {
+		err = ErrUnknown
+	}
+	return b, err
+}
+
+func scan(row database.Scanner) (b Batch, err error) {
+	var plan, tally, state string
+	err = row.Scan(&b.ID, &b.Name, &b.Profile, &plan, database.Time(&b.Created), database.Time(&b.Changed), database.Time(&b.Ended), &b.Items, &b.Duplicates,
+		&b.Slices, &b.Digest, &state, &b.Reason, &b.AtOnce, &b.Rate, &b.Cap, &b.Spent, &b.Queued, &tally, &b.Reserved)
+	if err != nil {
+		return b, err
+	}
+	b.Plan, b.State = json.RawMessage(plan), State(state)
+	if err := json.Unmarshal([]byte(tally), &b.Tally); err != nil || !json.Valid(b.Plan) {
+		return b, fmt.Errorf("batch %s: %w: its plan or its sums are not JSON", b.ID, database.ErrCorrupt)
+	}
+	return b, nil
+}
+
+// Batch returns a batch by its identifier, or an ErrUnknown.
+func (s *Store) Batch(ctx context.Context, id string) (Batch, error) {
+	b, err := one(ctx, s.db, "WHERE id = $1", id)
+	return b, s.fault("reading batch "+id, err)
+}
+
+// Batches returns all batches, the newest first.
+func (s *Store) Batches(ctx context.Context) (all []Batch, err error) {
+	err = database.Each(ctx, s.db, "SELECT "+columns+" FROM batches ORDER BY created DESC, id DESC", nil, func(row database.Scanner) error {
+		b, err := scan(row)
+		all = append(all, b)
+		return err
+	})
+	return all, s.fault("reading the batches", err)
+}
+
+func (s *Store) fault(doing string, err error) error {
+	if errors.Is(err, ErrUnknown) {
+		return err
+	}
+	return s.db.Fault(doing, err)
+}
+
+// Change changes a batch while nobody else does. What change's error says is returned, and then nothing is changed.
+func (s *Store) Change(ctx context.Context, id string, change func(b *Batch) error) (b Batch, err error) {
+	err = s.db.Write(ctx, "changing batch "+id, func(ctx context.Context, tx *sql.Tx) error {
+		b, err = s.hold(ctx, tx, id)
+		if err == nil {
+			err = change(&b)
+		}
+		if err != nil {
+			return err
+		}
+		return update(ctx, tx, b)
+	})
+	return b, err
+}
+
+// hold reads a batch that the transaction is about to change. On a server it makes the others wait.
+func (s *Store) hold(ctx context.Context, tx *sql.Tx, id string) (Batch, error) {
+	if _, err := tx.ExecContext(ctx, "UPDATE batches SET changed = changed WHERE id = $1", id); err != nil {
+		return Batch{}, err
+	}
+	return one(ctx, tx, "WHERE id = $1", id)
+}
+
+func update(ctx context.Context, tx *sql.Tx, b Batch) error {
+	_, err := tx.ExecContext(ctx, `UPDATE batches SET changed = $2, ended = $3, items = $4, duplicates = $5, slices = $6, digest = $7, state = $8, reason = $9,
+		at_once = $10, rate = $11, cap = $12, spent = $13, queued = $14, tally = $15 WHERE id = $1`, append([]any{b.ID}, values(b)...)...)
+	return err
+}
+
+// Remove forgets a batch.
+func (s *Store) Remove(ctx context.Context, id string) error {
+	return s.db.Write(ctx, "removing batch "+id, func(ctx context.Context, tx *sql.Tx) error {
+		for _, from := range []string{"batch_workers WHERE batch", "batch_slices WHERE batch", "batches WHERE id"} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+from+" = $1", id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Slice returns the outcomes of a slice; nil for one that nobody has begun.
+func (s *Store) Slice(ctx context.Context, id string, n int) (slice Slice, err error) {
+	err = s.eachSlice(ctx, s.db, "AND slice = $2", []any{id, n}, func(_ int, found Slice) error { slice = found; return nil })
+	return slice, s.fault("reading a slice", err)
+}
+
+// Slices calls take with every slice that was begun, in their order, or with those alone that have items to send.
+func (s *Store) Slices(ctx context.Context, id string, open bool, take func(n int, slice Slice) error) error {
+	where := ""
+	if open {
+		where = "AND todo > 0"
+	}
+	return s.fault("reading the slices", s.eachSlice(ctx, s.db, where, []any{id}, take))
+}
+
+func (s *Store) eachSlice(ctx context.Context, q database.Queryer, where string, args []any, take func(n int, slice Slice) error) error {
+	return database.Each(ctx, q, "SELECT slice, outcomes FROM batch_slices WHERE batch = $1 "+where+" ORDER BY slice", args, func(row database.Scanner) error {
+		var n int
+		var text string
+		if err := row.Scan(&n, &text); err != nil {
+			return err
+		}
+		if strings.Trim(text, ".rduhx") != "" {
+			return fmt.Errorf("%w: the outcomes of slice %d", database.ErrCorrupt, n)
+		}
+		return take(n, Slice(text))
+	})
+}
+
+// Workers returns the workers of a batch and how far their files are committed.
+func (s *Store) Workers(ctx context.Context, id string) (map[string]files.Length, error) {
+	out := map[string]files.Length{}
+	err := database.Each(ctx, s.db, "SELECT worker, written, segment, bytes FROM batch_workers WHERE batch = $1", []any{id}, func(row database.Scanner) error {
+		var name string
+		var p files.Length
+		err := row.Scan(&name, &p.Lines, &p.Segment, &p.Bytes)
+		out[name] = p
+		return err
+	})
+	return out, s.fault("reading the workers", err)
+}
+
+// Progress is what a worker commits at once.
+type Progress struct {
+	Worker string
+	Place  files.Length
+	Slices map[int]Slice // that changed, whole
+	Spent  int64         // since the last commit
+	// Reserved is how much more the worker has reserved; it is negative for what it gives back. Ended has it give back all.
+	Reserved int64
+	Ended    bool
+	Tally    Tally // since the last commit
+	Now      time.Time
+}
+
+// Commit writes down how far a worker is, and returns the batch as it is then.
+func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, err error) {
+	err = s.db.Write(ctx, "committing results of batch "+id, func(ctx context.Context, tx *sql.Tx) error {
+		if b, err = s.hold(ctx, tx, id); err != nil {
+			return err
+		}
+		for n, slice := range p.Slices {
+			if err := put(ctx, tx, id, n, slice); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO batch_workers (batch, worker, written, segment, bytes, reserved) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (batch, worker) DO UPDATE SET written = excluded.written, segment = excluded.segment, bytes = excluded.bytes, reserved = batch_workers.reserved + excluded.reserved`,
+			id, p.Worker, p.Place.Lines, p.Place.Segment, p.Place.Bytes, p.Reserved)
+		if err == nil && p.Ended {
+			_, err = tx.ExecContext(ctx, "UPDATE batch_workers SET reserved = 0 WHERE batch = $1 AND worker = $2", id, p.Worker)
+		}
+		if err != nil {
+			return err
+		}
+		b.Spent += p.Spent
+		b.Tally.Add(p.Tally)
+		b.Changed = p.Now
+		return update(ctx, tx, b)
+	})
+	return b, err
+}
+
+// Begin writes down a slice that is begun.
+func (s *Store) Begin(ctx context.Context, id string, n int, slice Slice) error {
+	return s.db.Write(ctx, "beginning a slice", func(ctx context.Context, tx *sql.Tx) error { return put(ctx, tx, id, n, slice) })
+}
+
+func put(ctx context.Context, tx *sql.Tx, id string, n int, slice Slice) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO batch_slices (batch, slice, todo, outcomes) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (batch, slice) DO UPDATE SET todo = excluded.todo, outcomes = excluded.outcomes`, id, n, slice.Todo(), string(slice))
+	return err
+}
+
+// Reserve takes up to want more for a worker, of what cap, spending and other reservations leave, in whole units. It
+// returns how much it took.
+func (s *Store) Reserve(ctx context.Context, id, worker string, want, unit int64) (got int64, err error) {
+	err = s.db.Write(ctx, "reserving for batch "+id, func(ctx context.Context, tx *sql.Tx) error {
+		b, err := s.hold(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if got = want; b.Cap > 0 {
+			got = min(want, max(b.Cap-b.Spent-b.Reserved, 0))
+		}
+		if got -= got % unit; got == 0 {
+			return nil
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO batch_workers (batch, worker, written, segment, bytes, reserved) VALUES ($1, $2, 0, 0, 0, $3)
+			ON CONFLICT (batch, worker) DO UPDATE SET reserved = batch_workers.reserved + excluded.reserved`, id, worker, got)
+		return err
+	})
+	return got, err
+}

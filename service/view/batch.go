@@ -1,0 +1,115 @@
+package view
+
+import (
+	"cmp"
+
+	"zonedeck/model"
+	"zonedeck/service/batch"
+	"zonedeck/service/batch/store"
+)
+
+// Batch is a batch as it is now (docs/schema/batch.json).
+type Batch struct {
+	SchemaVersion Version        `json:"schema_version"`
+	ID            string         `json:"id"`
+	Name          string         `json:"name"`
+	Profile       string         `json:"profile"`
+	Zone          string         `json:"zone"`
+	Via           string         `json:"via" enum:"api|native"`
+	Source        string         `json:"source"`
+	State         string         `json:"state" enum:"running|paused|capped|held|done"`
+	Reason        string         `json:"reason"`
+	Live          bool           `json:"live"`
+	Created       string         `json:"created"`
+	Ended         *string        `json:"ended"`
+	Items         int64          `json:"items" minimum:"0"`
+	Duplicates    int64          `json:"duplicates" minimum:"0"`
+	Answered      int64          `json:"answered" minimum:"0"`
+	OK            int64          `json:"ok" minimum:"0"`
+	Again         int64          `json:"sent_again" minimum:"0"`
+	Unanswered    int64          `json:"lost" minimum:"0"`
+	Dropped       int64          `json:"dropped" minimum:"0"`
+	Remaining     int64          `json:"left" minimum:"0"`
+	Tries         int64          `json:"tries" minimum:"0"`
+	Bytes         int64          `json:"bytes" minimum:"0"`
+	Spent         *float64       `json:"spent" minimum:"0"`
+	Cap           *float64       `json:"cap" minimum:"0"`
+	P50           *float64       `json:"p50_ms" minimum:"0"`
+	P95           *float64       `json:"p95_ms" minimum:"0"`
+	Verdicts      []BatchVerdict `json:"verdicts"`
+	Hosts         []BatchHost    `json:"hosts"`
+}
+
+// BatchVerdict is how many items of a batch have a class and cause.
+type BatchVerdict struct {
+	Class string `json:"class" enum:"class"`
+	Cause string `json:"cause"`
+	Items int64  `json:"items" minimum:"1"`
+}
+
+// BatchHost is one of the hosts with most failures.
+type BatchHost struct {
+	Host   string `json:"host"`
+	OK     int64  `json:"ok" minimum:"0"`
+	Failed int64  `json:"failed" minimum:"1"`
+	Main   string `json:"main" enum:"class"`
+}
+
+// NewBatch describes a batch.
+func NewBatch(s batch.State) Batch {
+	t := s.Tally
+	out := Batch{
+		ID: s.ID, Name: s.Name, Profile: s.Profile, Zone: string(s.Plan.Request.Zone.Name), Via: string(s.Plan.Request.Via), Source: s.Plan.Source,
+		State: string(s.State), Reason: s.Reason, Live: s.Live, Created: Moment(s.Created), Ended: known(Moment(s.Ended), !s.Ended.IsZero()),
+		Items: s.Items, Duplicates: s.Duplicates, Answered: t.Answered, OK: s.OK(), Again: t.Again, Unanswered: t.Unanswered, Dropped: t.Dropped, Remaining: s.Remaining(),
+		Tries: t.Tries, Bytes: t.Bytes, Spent: known(batch.Dollars(s.Spent), s.Plan.Price > 0), Cap: known(batch.Dollars(s.Cap), s.Cap > 0),
+		P50: measured(t.Percentile(0.5)), P95: measured(t.Percentile(0.95)),
+	}
+	out.Verdicts = each(s.Verdicts(), func(v store.Verdict) BatchVerdict {
+		return BatchVerdict{Class: string(v.Class), Cause: string(v.Cause), Items: t.Verdicts[v]}
+	})
+	out.Hosts = each(s.WorstHosts(10), func(name string) BatchHost {
+		h := t.Hosts[name]
+		main, _ := h.Main()
+		return BatchHost{Host: name, OK: h.OK, Failed: h.Failures(), Main: string(main.Class)}
+	})
+	return out
+}
+
+// Batches are the batches of this machine, the newest first.
+type Batches struct {
+	SchemaVersion Version `json:"schema_version"`
+	Batches       []Batch `json:"batches"`
+}
+
+// NewBatches describes batches.
+func NewBatches(all []batch.State) Batches { return Batches{Batches: each(all, NewBatch)} }
+
+// BatchPlan is a batch that was planned and not begun (docs/schema/batch-plan.json).
+type BatchPlan struct {
+	SchemaVersion Version        `json:"schema_version"`
+	Items         int64          `json:"items" minimum:"0"`
+	Duplicates    int64          `json:"duplicates" minimum:"0"`
+	Bad           int64          `json:"bad" minimum:"0"`
+	Digest        string         `json:"digest"`
+	Retries       int            `json:"retries" minimum:"0"`
+	MostCost      *float64       `json:"cost_estimate" minimum:"0"`
+	First         []BatchRequest `json:"first"`
+}
+
+// BatchRequest is what would be sent for a row, without secrets.
+type BatchRequest struct {
+	Method string `json:"method"`
+	URL    string `json:"url"`
+}
+
+// NewBatchPlan describes a plan.
+func NewBatchPlan(r batch.Report) BatchPlan {
+	cost, priced := r.MostCost()
+	return BatchPlan{
+		Items: r.Planned.Items, Duplicates: r.Planned.Duplicates, Bad: r.Bad, Digest: r.Planned.Digest, Retries: r.Plan.Retries, MostCost: known(cost, priced),
+		First: each(r.First, func(of model.FetchRequest) BatchRequest {
+			return BatchRequest{Method: cmp.Or(of.Method, "GET"), URL: of.URL}
+		}),
+	}
+}

@@ -1,0 +1,356 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/batch"
+	"zonedeck/service/batch/store"
+	"zonedeck/service/fetch"
+	"zonedeck/service/rows"
+	"zonedeck/service/view"
+	"zonedeck/ui/kit/text"
+)
+
+type batchFlags struct {
+	askFlags
+	Zone    string     `flag:"zone" help:"zone to use (required)"`
+	Via     string     `flag:"via" default:"api" help:"access method: api or native"`
+	URL     string     `flag:"url" help:"URL to fetch for a row, with its columns as {{name}} (default: the row's url)"`
+	Column  string     `flag:"column" help:"column that holds the URLs (default: the one that looks like it)"`
+	Kind    string     `flag:"input" help:"how to read the input: lines, csv, json or ndjson (default: what it looks like)"`
+	Session string     `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
+	AtOnce  int        `flag:"limit" help:"fetches in flight at once (default: as many as the product allows)"`
+	Rate    string     `flag:"rate" help:"items begun in a second, such as 20/s (default: no bound)"`
+	Cap     string     `flag:"cap" help:"dollars that the batch never passes, such as 5 or $5"`
+	Once    string     `flag:"once" help:"a name that the profile uses once: a second call goes on with that batch, and begins none"`
+	Body    int        `flag:"max-body" default:"10" help:"megabytes after which a body is cut"`
+	SkipBad bool       `flag:"skip-bad" help:"leave out rows that cannot be used, instead of refusing the input"`
+	DryRun  bool       `flag:"dry-run" help:"read and check the input, say what it comes to, and send nothing"`
+	Given   givenFlags `flag:"*"`
+}
+
+func (a *app) batchCommand() *cobra.Command {
+	cmd := command(a, spec[batchFlags]{
+		use:   "batch FILE",
+		short: "Fetch a page for each row of a file, within a cap, and go on after anything",
+		long: `Reads addresses, one a line, or a table (CSV), JSON or NDJSON, from FILE or, for
+-, from standard input, and fetches a page for each row through a zone. Columns
+stand in --url, -H and -d as {{name}}. Rows that ask for the same are fetched
+once.
+
+All rows are checked before anything is sent: --dry-run stops there. What comes
+is on disk at once. ctrl+c, a kill or a crash lose no result; 'zonedeck batch
+resume' goes on. A page that was asked for and had not come when the process
+died is asked for again, and counted; with a method other than GET and HEAD it
+waits for 'zonedeck batch lost'.
+
+With --cap the batch stops before a fetch could pass it. A try costs at most
+what the zone's rate says for a body of --max-body.
+
+The exit code is the highest of its items' (0 if all are ok), 20 if it is not
+done, 29 if it stopped at its cap.`,
+		defaults: batchFlags{askFlags: askFlags{Retries: -1}},
+		args:     oneArg("the file with the rows, or -"),
+		run: func(ctx context.Context, t *task, f batchFlags, args []string) (printed, error) {
+			return t.batch(ctx, args[0], f)
+		},
+	})
+	cmd.AddCommand(a.batchListCommand(), a.batchShowCommand(), a.batchResumeCommand(), a.batchPauseCommand(), a.batchSetCommand(),
+		a.batchLostCommand(), a.batchResultsCommand(), a.batchBodiesCommand())
+	return cmd
+}
+
+// batch plans a batch and runs it.
+func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, error) {
+	draft, err := f.draftOf(name)
+	if err != nil {
+		return printed{}, err
+	}
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return printed{}, fail(exitState, "%w", err)
+	}
+	in, err := t.app.open(ctx, name)
+	if err != nil {
+		return printed{}, usage("%w", err)
+	}
+	defer in.Close()
+	draft.Input.Source = in
+	values, err := f.values()
+	if err != nil {
+		return printed{}, usage("%w", err)
+	}
+	known := t.Known(p)
+	known.Keys, known.Variables = flagKeys{p, t}, flagVariables{values, t}
+	if draft.Request.Via == model.ViaAPI {
+		if _, err := known.Keys.Pick(f.Key); err != nil {
+			return printed{}, usage("%w", err)
+		}
+		t.Keys.Warn(f.Key, model.CapUse)
+	}
+	report, err := t.planBatch(ctx, known, draft)
+	if once := (*batch.OnceError)(nil); errors.As(err, &once) {
+		t.app.say("zonedeck: %s", sanitizeLine(once.Error()))
+		return t.runBatch(ctx, once.State)
+	}
+	if err != nil {
+		return printed{}, batchError(ctx, err)
+	}
+	for _, note := range append(report.Notes, report.Problems...) {
+		t.app.say("zonedeck: %s", sanitizeLine(strings.TrimPrefix(note.Location()+": "+note.Text, ": ")))
+	}
+	if f.DryRun {
+		return batchPlan(report), t.Batches.Discard(report)
+	}
+	s, err := t.Batches.Start(ctx, report)
+	if once := (*batch.OnceError)(nil); errors.As(err, &once) {
+		s, err = once.State, nil
+	}
+	if err != nil {
+		return printed{}, batchError(ctx, err)
+	}
+	return t.runBatch(ctx, s)
+}
+
+// draftOf is the draft of the flags. Its error names their mistakes.
+func (f batchFlags) draftOf(name string) (batch.Draft, error) {
+	var wrong []error
+	via, err := model.ParseVia(f.Via)
+	if err != nil {
+		wrong = append(wrong, fmt.Errorf("--via %w", err))
+	}
+	if f.Zone == "" {
+		wrong = append(wrong, errors.New("--zone is missing: name the zone to use"))
+	}
+	d := batch.Draft{Draft: f.draft(f.URL), Once: f.Once, AtOnce: f.AtOnce, SkipBad: f.SkipBad}
+	d.Request.Zone.Name, d.Request.Via, d.Request.Session = model.ZoneName(f.Zone), via, f.Session
+	d.Request.BodyLimit = int64(f.Body) * 1_000_000
+	if f.Body < 1 || f.Body > 1000 {
+		wrong = append(wrong, fmt.Errorf("--max-body %d: write a number of megabytes from 1 to 1000", f.Body))
+	}
+	if f.AtOnce < 0 || f.AtOnce > mostAtOnce {
+		wrong = append(wrong, fmt.Errorf("--limit %d: write a number from 1 to %d", f.AtOnce, mostAtOnce))
+	}
+	if d.Rate, err = perSecond(f.Rate); err != nil {
+		wrong = append(wrong, err)
+	}
+	if d.Cap, err = dollars(f.Cap); err != nil {
+		wrong = append(wrong, err)
+	}
+	kind := f.Kind
+	if kind == "" {
+		kind = strings.TrimPrefix(filepath.Ext(name), ".")
+	}
+	d.Input = batch.Input{Name: name, Kind: kind, Column: f.Column}
+	if name == "-" {
+		d.Input.Name = "standard input"
+	}
+	if len(wrong) > 0 {
+		return d, usage("%w", errors.Join(wrong...))
+	}
+	return d, nil
+}
+
+// mostAtOnce bounds --limit: each fetch in flight has a connection.
+const mostAtOnce = 1000
+
+// perSecond reads a rate such as 20/s; "" is none.
+func perSecond(s string) (float64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(s), "/s"), 64)
+	if err != nil || !(n > 0) || n > 1e6 {
+		return 0, fmt.Errorf("--rate %q: write items in a second, such as 20/s", model.Cut(s, 20))
+	}
+	return n, nil
+}
+
+// dollars reads an amount such as $5; "" is none.
+func dollars(s string) (float64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(s), "$"), 64)
+	if err != nil || !(n > 0) || n > 1e9 {
+		return 0, fmt.Errorf("--cap %q: write an amount in dollars above 0, such as 5", model.Cut(s, 20))
+	}
+	return n, nil
+}
+
+// planBatch reads the rows, and shows how many while it does.
+func (t *task) planBatch(ctx context.Context, known fetch.Known, draft batch.Draft) (batch.Report, error) {
+	var read atomic.Int64
+	line := t.app.wait(func(time.Duration) string {
+		return fmt.Sprintf("zonedeck: %d rows read  (ctrl+c cancels)", read.Load())
+	})
+	defer line.stop()
+	return t.Batches.Check(ctx, known, draft, &read)
+}
+
+// batchPlan is what a draft comes to.
+func batchPlan(r batch.Report) printed {
+	facts := [][]string{{"items", fmt.Sprint(r.Planned.Items)}, {"duplicates", fmt.Sprintf("%d, fetched once", r.Planned.Duplicates)}}
+	if r.Bad > 0 {
+		facts = append(facts, []string{"bad rows", fmt.Sprintf("%d, left out", r.Bad)})
+	}
+	cost := "unpriced: the zone has no rate"
+	if most, priced := r.MostCost(); priced {
+		cost = fmt.Sprintf("at most %s for one try each, up to %d times that with all retries", model.SmallDollars(most), r.Plan.Retries+1)
+	}
+	facts = append(facts, []string{"cost", cost})
+	for i, of := range r.First {
+		facts = append(facts, []string{fmt.Sprintf("request %d", i+1), sanitizeLine(cmp.Or(of.Method, "GET") + " " + of.URL)})
+	}
+	return printed{object: view.NewBatchPlan(r), rows: facts, note: "nothing was sent"}
+}
+
+// runBatch works on a batch, or watches it, until it is over.
+func (t *task) runBatch(ctx context.Context, s batch.State) (printed, error) {
+	if s.State == store.Done || s.State == store.Held {
+		return t.batchPrinted(s), nil
+	}
+	var mu sync.Mutex
+	now, began, before := s, time.Now(), s.Tally.Answered
+	line := t.app.wait(func(time.Duration) string {
+		mu.Lock()
+		defer mu.Unlock()
+		return "zonedeck: " + batchProgress(now, float64(now.Tally.Answered-before)/time.Since(began).Seconds()) + "  (ctrl+c stops it)"
+	})
+	t.app.say("zonedeck: %s: %d items from %s", s.ID, s.Items-s.Duplicates, sanitizeLine(s.Plan.Source))
+	s, err := t.Batches.Run(ctx, s.ID, func(s batch.State) {
+		mu.Lock()
+		defer mu.Unlock()
+		if s.Tally.Again > now.Tally.Again {
+			line.above(func() {
+				t.app.warn("%d items were sent and not answered when the last run ended: they are sent again, and may be billed twice", s.Tally.Again-now.Tally.Again)
+			})
+		}
+		now = s
+	})
+	line.stop()
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		t.app.say("zonedeck: stopped; 'zonedeck batch resume %s' goes on", s.ID)
+	default:
+		return t.batchPrinted(s).withError(batchError(ctx, err))
+	}
+	return t.batchPrinted(s), nil
+}
+
+// batchProgress is a line about a batch under way.
+func batchProgress(s batch.State, rate float64) string {
+	all := s.Items - s.Duplicates
+	out := fmt.Sprintf("%d of %d", s.Tally.Answered, all)
+	if s.Tally.Answered > 0 {
+		out += fmt.Sprintf("  ok %.0f %%", 100*float64(s.OK())/float64(s.Tally.Answered))
+	}
+	out += fmt.Sprintf("  %.1f/s  %d in flight", rate, s.Flying)
+	if s.Plan.Price > 0 {
+		out += "  " + model.SmallDollars(batch.Dollars(s.Spent))
+	}
+	if s.Cap > 0 {
+		out += " of " + model.SmallDollars(batch.Dollars(s.Cap))
+	}
+	if left := s.Remaining(); rate > 0 && left > 0 {
+		out += "  " + text.Duration(time.Duration(float64(left)/rate)*time.Second) + " left"
+	}
+	return out
+}
+
+// batchPrinted shows a batch with its exit code.
+func (t *task) batchPrinted(s batch.State) printed {
+	return printed{object: view.NewBatch(s), rows: batchRows(s), code: batchExit(s)}
+}
+
+// batchExit is the exit code of a batch.
+func batchExit(s batch.State) int {
+	switch s.State {
+	case store.Capped:
+		return exitCapped
+	case store.Running, store.Paused, store.Held:
+		return exitStillRunning
+	}
+	code := exitOK
+	for v := range s.Tally.Verdicts {
+		code = max(code, diagnosisExit(model.Diagnosis{Class: v.Class, Cause: v.Cause}))
+	}
+	return code
+}
+
+// batchRows shows what is known of a batch, as rows of a name and a value.
+func batchRows(s batch.State) [][]string {
+	var facts [][]string
+	add := func(name, value string) {
+		if value != "" {
+			facts = append(facts, []string{name, sanitizeLine(value)})
+		}
+	}
+	state := string(s.State)
+	if s.State == store.Running && !s.Live {
+		state += ", but no process works on it"
+	}
+	add("batch", s.ID)
+	add("name", s.Name)
+	add("state", state)
+	add("reason", s.Reason)
+	add("zone", fmt.Sprintf("%s by %s", s.Plan.Request.Zone.Name, s.Plan.Request.Via))
+	add("input", s.Plan.Source)
+	add("items", fmt.Sprintf("%d, %d of them with a result, %d left", s.Items-s.Duplicates, s.Tally.Answered, s.Remaining()))
+	if s.Duplicates > 0 {
+		add("duplicates", fmt.Sprintf("%d, fetched once", s.Duplicates))
+	}
+	for _, v := range s.Verdicts() {
+		n := s.Tally.Verdicts[v]
+		add(model.ClassWord(v.Class, v.Cause), fmt.Sprintf("%d  %.1f %%", n, 100*float64(n)/float64(s.Tally.Answered)))
+	}
+	if s.Tally.Again > 0 {
+		add("sent again", fmt.Sprintf("%d, which were sent and not answered", s.Tally.Again))
+	}
+	if s.Tally.Unanswered > 0 {
+		add("lost", fmt.Sprintf("%d were sent and not answered: 'zonedeck batch lost %s' shows them", s.Tally.Unanswered, s.ID))
+	}
+	if p50 := s.Tally.Percentile(0.5); p50 >= 0 {
+		add("time", fmt.Sprintf("half within %s, 95 %% within %s", text.Duration(p50), text.Duration(s.Tally.Percentile(0.95))))
+	}
+	cost := "unpriced"
+	if s.Plan.Price > 0 {
+		cost = model.SmallDollars(batch.Dollars(s.Spent)) + " by your rate"
+	}
+	if s.Cap > 0 {
+		cost += ", cap " + model.SmallDollars(batch.Dollars(s.Cap))
+	}
+	add("cost", cost)
+	for _, name := range s.WorstHosts(5) {
+		h := s.Tally.Hosts[name]
+		main, n := h.Main()
+		add("host", fmt.Sprintf("%s: %d ok, %d failed, %d of them %s", name, h.OK, h.Failures(), n, model.ClassWord(main.Class, main.Cause)))
+	}
+	return facts
+}
+
+// batchError gives an error about a batch its exit code.
+func batchError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted; nothing more was sent")
+	case errors.As(err, new(*batch.BadRowsError)), errors.As(err, new(*batch.UnknownError)), errors.As(err, new(*batch.BusyError)), errors.As(err, new(*rows.RecordsError)):
+		return usage("%w", err)
+	case errors.Is(err, model.ErrRequest):
+		return fetchError(ctx, err)
+	}
+	return stateError(ctx, err)
+}

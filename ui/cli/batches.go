@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/batch"
+	"zonedeck/service/view"
+)
+
+func (jsonFlag) batchNeeds() needs { return needs{journal: true, rules: true} }
+
+func oneBatch(verb string) cobra.PositionalArgs { return oneArg("the batch to " + verb) }
+
+func (a *app) batchListCommand() *cobra.Command {
+	return command(a, spec[jsonFlag]{
+		use: "list", short: "List the batches of this machine, the newest first",
+		needs: jsonFlag.batchNeeds,
+		run: func(ctx context.Context, t *task, _ jsonFlag, _ []string) (printed, error) {
+			all, err := t.Batches.List(ctx)
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			rows := [][]string{{"BATCH", "NAME", "STATE", "ZONE", "DONE", "OK", "COST", "CREATED"}}
+			for _, s := range all {
+				rows = append(rows, []string{
+					s.ID, s.Name, string(s.State), string(s.Plan.Request.Zone.Name), fmt.Sprintf("%d of %d", s.Tally.Answered, s.Items-s.Duplicates), fmt.Sprint(s.OK()),
+					model.CostWords(batch.Dollars(s.Spent), s.Plan.Price > 0), s.Created.Local().Format(time.DateTime),
+				})
+			}
+			if len(all) == 0 {
+				return printed{object: view.NewBatches(all), note: "there is no batch yet: 'zonedeck batch FILE --zone Z' begins one"}, nil
+			}
+			return printed{object: view.NewBatches(all), rows: rows}, nil
+		},
+	})
+}
+
+func (a *app) batchShowCommand() *cobra.Command {
+	return command(a, spec[jsonFlag]{
+		use: "show ID", short: "Show how far a batch is: classes, times, cost, worst hosts",
+		args: oneBatch("show"), needs: jsonFlag.batchNeeds,
+		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
+			s, err := t.Batches.Show(ctx, args[0])
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			return printed{object: view.NewBatch(s), rows: batchRows(s)}, nil
+		},
+	})
+}
+
+func (a *app) batchResumeCommand() *cobra.Command {
+	return command(a, spec[jsonFlag]{
+		use: "resume ID", short: "Go on with a batch, or watch it while another process works on it",
+		args: oneBatch("go on with"), needs: jsonFlag.batchNeeds,
+		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
+			s, err := t.Batches.Show(ctx, args[0])
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			return t.runBatch(ctx, s)
+		},
+	})
+}
+
+func (a *app) batchPauseCommand() *cobra.Command {
+	return command(a, spec[jsonFlag]{
+		use: "pause ID", short: "Pause a batch: what is in flight comes to its end, and nothing more is sent",
+		args: oneBatch("pause"), needs: jsonFlag.batchNeeds,
+		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
+			s, err := t.Batches.Pause(ctx, args[0])
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			return printed{object: view.NewBatch(s), rows: batchRows(s)}, nil
+		},
+	})
+}
+
+type batchSetFlags struct {
+	AtOnce int    `flag:"limit" help:"fetches in flight at once; 0 for as many as the product allows"`
+	Rate   string `flag:"rate" help:"items begun in a second, such as 20/s; 0 for no bound"`
+	Cap    string `flag:"cap" help:"dollars that the batch never passes; 0 for no cap"`
+	jsonFlag
+	Given givenFlags `flag:"*"`
+}
+
+func (a *app) batchSetCommand() *cobra.Command {
+	return command(a, spec[batchSetFlags]{
+		use: "set ID", short: "Change the limit, the rate or the cap of a batch, also while it runs",
+		args: oneBatch("change"), needs: func(batchSetFlags) needs { return needs{journal: true} },
+		run: func(ctx context.Context, t *task, f batchSetFlags, args []string) (printed, error) {
+			var to batch.Settings
+			var wrong []error
+			if f.Given.has("limit") {
+				if to.AtOnce = &f.AtOnce; f.AtOnce < 0 || f.AtOnce > mostAtOnce {
+					wrong = append(wrong, fmt.Errorf("--limit %d: write a number from 0 to %d", f.AtOnce, mostAtOnce))
+				}
+			}
+			number := func(flag, value string, read func(string) (float64, error), into **float64) {
+				if !f.Given.has(flag) {
+					return
+				}
+				n := 0.0
+				if value != "0" {
+					var err error
+					n, err = read(value)
+					wrong = append(wrong, err)
+				}
+				*into = &n
+			}
+			number("rate", f.Rate, perSecond, &to.Rate)
+			number("cap", f.Cap, dollars, &to.Cap)
+			if err := errors.Join(wrong...); err != nil {
+				return printed{}, usage("%w", err)
+			}
+			if to == (batch.Settings{}) {
+				return printed{}, usage("give --limit, --rate or --cap")
+			}
+			s, err := t.Batches.Set(ctx, args[0], to)
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			return printed{object: view.NewBatch(s), rows: batchRows(s)}, nil
+		},
+	})
+}
+
+type batchLostFlags struct {
+	Again bool `flag:"again" without:"drop" help:"send them again: each may be billed twice"`
+	Drop  bool `flag:"drop" help:"do not send them again"`
+	jsonFlag
+}
+
+func (a *app) batchLostCommand() *cobra.Command {
+	return command(a, spec[batchLostFlags]{
+		use: "lost ID", short: "Show or settle items that were sent, not answered, and not sent again by themselves",
+		args: oneBatch("look at"), needs: func(batchLostFlags) needs { return needs{journal: true} },
+		run: func(ctx context.Context, t *task, f batchLostFlags, args []string) (printed, error) {
+			if f.Again || f.Drop {
+				s, err := t.Batches.Decide(ctx, args[0], f.Again)
+				if err != nil {
+					return printed{}, batchError(ctx, err)
+				}
+				out := printed{object: view.NewBatch(s), rows: batchRows(s)}
+				if f.Again {
+					out.note = fmt.Sprintf("'zonedeck batch resume %s' sends them", s.ID)
+				}
+				return out, nil
+			}
+			const most = 100
+			s, err := t.Batches.Show(ctx, args[0])
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			lost, err := t.Batches.LostItems(ctx, s.ID, most)
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			out := printed{object: view.NewBatch(s), note: "no item is lost"}
+			if len(lost) > 0 {
+				out.rows = append(out.rows, []string{"ITEM", "URL"})
+				out.note = "--again sends them again, and each may be billed twice; --drop does not"
+			}
+			for _, l := range lost {
+				out.rows = append(out.rows, []string{fmt.Sprint(l.N + 1), sanitizeLine(l.URL)})
+			}
+			if more := s.Tally.Unanswered - int64(len(lost)); more > 0 {
+				out.note = fmt.Sprintf("and %d more; %s", more, out.note)
+			}
+			return out, nil
+		},
+	})
+}
+
+type batchResultsFlags struct {
+	InOrder bool   `flag:"in-order" help:"in the order of the input (default: as they came)"`
+	Output  string `flag:"output" short:"o" help:"file for the results"`
+	Force   bool   `flag:"force" help:"replace the file of -o"`
+}
+
+func (a *app) batchResultsCommand() *cobra.Command {
+	return command(a, spec[batchResultsFlags]{
+		use: "results ID", short: "Print the results of a batch as NDJSON, a line for each item",
+		long: `Prints a line for each item that has a result, also while the batch runs: its
+number and URL, class, status, time, size, cost, and where its body is.`,
+		args: oneBatch("print"), needs: func(batchResultsFlags) needs { return needs{journal: true} },
+		run: func(ctx context.Context, t *task, f batchResultsFlags, args []string) (printed, error) {
+			s, err := t.Batches.Show(ctx, args[0])
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			dest, err := t.app.destination(f.Output)
+			if err != nil {
+				return printed{}, err
+			}
+			if dest.fresh = !f.Force; dest.fresh && dest.taken {
+				return printed{}, usage("%s exists; --force replaces it", f.Output)
+			}
+			return printed{}, dest.writeBy(ctx, "the results", func(w io.Writer) error {
+				out := bufio.NewWriter(w)
+				for line, err := range t.Batches.Results(ctx, s.ID, f.InOrder) {
+					if err == nil {
+						err = view.Encode(out, line)
+					}
+					if err != nil {
+						return errors.Join(out.Flush(), batchError(ctx, err))
+					}
+				}
+				return out.Flush()
+			})
+		},
+	})
+}
+
+type batchBodiesFlags struct {
+	Output string `flag:"output" short:"o" help:"folder for the bodies, which are named by their digests (required)"`
+}
+
+func (a *app) batchBodiesCommand() *cobra.Command {
+	return command(a, spec[batchBodiesFlags]{
+		use: "bodies ID", short: "Write the bodies of a batch into a folder, each once",
+		args: oneBatch("unpack"), needs: func(batchBodiesFlags) needs { return needs{journal: true} },
+		run: func(ctx context.Context, t *task, f batchBodiesFlags, args []string) (printed, error) {
+			if f.Output == "" {
+				return printed{}, usage("-o is missing: name the folder for the bodies")
+			}
+			s, err := t.Batches.Show(ctx, args[0])
+			if err == nil {
+				err = os.MkdirAll(f.Output, 0o700)
+			}
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			n, err := t.Batches.Unpack(ctx, s.ID, f.Output, nil)
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			return printed{done: fmt.Sprintf("%d bodies are in %s", n, f.Output)}, nil
+		},
+	})
+}
