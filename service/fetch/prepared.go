@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"zonedeck/keystore"
@@ -21,7 +22,7 @@ const currentFor = 500 * time.Millisecond
 //
 // Twice a second at most a Send compares profile, key and rules with what there is now. If the profile or the key's
 // record has changed, all is made again. The sends end with the error of exchange.Source's Permit as long as the key may
-// not be used. What a reference stands for is read again only then.
+// not be used. What a reference stands for is read again only then, and behind an answer that rejects key or login.
 type Prepared struct {
 	ft       *Fetcher
 	template model.FetchRequest
@@ -31,6 +32,8 @@ type Prepared struct {
 	turn    chan struct{} // holds one token while the fields below are in use
 	setup   *setup
 	checked time.Time
+
+	rejected atomic.Bool // key or login, since all was made
 }
 
 // Prepare prepares the fetches of a template, a request whose texts may hold variables ({{name}}) beside those of its
@@ -67,6 +70,9 @@ func (p *Prepared) Send(ctx context.Context, row func(name string) (string, bool
 		return model.FetchResult{}, err
 	}
 	res, _, err := f.result(ctx, p.ft.cfg.Now())
+	if c := res.Diagnosis.Cause; c == model.CauseKeyRejected || c == model.CauseLoginRejected {
+		p.rejected.Store(true)
+	}
 	return res, err
 }
 
@@ -120,7 +126,7 @@ func (p *Prepared) current(ctx context.Context) (*setup, error) {
 		return p.setup, nil
 	}
 	s, err := p.setup.renewed(ctx)
-	if err == nil && s == nil {
+	if err == nil && (s == nil || p.rejected.Swap(false)) {
 		s, err = p.prepare(ctx)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 )
 
@@ -155,7 +157,10 @@ func TestSendsShareTheirConnections(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				peers[r.RemoteAddr]++
-				_, _ = io.WriteString(w, servicetest.Page)
+				w.Header().Set("Content-Encoding", "gzip")
+				z := gzip.NewWriter(w)
+				_, _ = io.WriteString(z, servicetest.Page)
+				noerr.Want(t, z.Close())
 			})
 			ft := newFetcher(t, p)
 			r := servicetest.Ask(p, "dc1")
@@ -236,10 +241,14 @@ func (s *tellingSource) Secret(ctx context.Context, ref string) (keystore.Secret
 
 func TestWhatIsPreparedIsMadeAgainWhenItChanges(t *testing.T) {
 	var calls atomic.Int32
+	var rejects atomic.Bool
 	start := func(name string) model.Profile {
 		return servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
 			calls.Add(1)
 			w.Header().Set("X-Service", name)
+			if rejects.Load() {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
 			_, _ = io.WriteString(w, servicetest.Page)
 		})
 	}
@@ -272,9 +281,19 @@ func TestWhatIsPreparedIsMadeAgainWhenItChanges(t *testing.T) {
 	rules = nil
 	now = now.Add(currentFor)
 	want("second", plain, 2)
-	source.key.Note = "changed"
+	rejects.Store(true)
+	if got := sent(t, prepared, none).Diagnosis.Cause; got != model.CauseKeyRejected {
+		t.Errorf("the key is not rejected but %s", got)
+	}
+	rejects.Store(false)
+	want("second", plain, 2)
 	now = now.Add(currentFor)
 	want("second", plain, 3)
+	now = now.Add(currentFor)
+	want("second", plain, 3)
+	source.key.Note = "changed"
+	now = now.Add(currentFor)
+	want("second", plain, 4)
 	source.refusal = errors.New("the key is disabled")
 	now = now.Add(currentFor)
 	before := calls.Load()
@@ -284,7 +303,7 @@ func TestWhatIsPreparedIsMadeAgainWhenItChanges(t *testing.T) {
 		}
 	}
 	source.refusal = nil
-	want("second", plain, 3)
+	want("second", plain, 4)
 }
 
 // flaky serves the requests of each connection but the last, which it reads and does not answer.
@@ -337,5 +356,36 @@ func TestAResendOfNetHTTPIsAnAttempt(t *testing.T) {
 	res = sent(t, prepared, column("method", "POST"))
 	if got := requests(); len(res.Attempts) != 1 || res.Diagnosis.OK() || len(got) != 4 || got[3] != "POST" {
 		t.Errorf("%+v; the proxy saw %v", res.Attempts, got)
+	}
+}
+
+func TestSendsKeepToTheLimitOfTheProduct(t *testing.T) {
+	var mu sync.Mutex
+	inFlight, most := 0, 0
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		inFlight++
+		most = max(most, inFlight)
+		mu.Unlock()
+		defer func() { mu.Lock(); defer mu.Unlock(); inFlight-- }()
+		_, _ = io.WriteString(w, servicetest.Page)
+	})
+	p.Local = true // no rate limit applies
+	r := servicetest.Ask(p, "dc1")
+	r.URL = "http://lab.test/{{n}}"
+	prepared := prepare(t, newFetcher(t, p), r)
+	limit := int(exchange.LimitOf(r.Zone.Product).Concurrency)
+	var wg sync.WaitGroup
+	for i := range 8 * limit {
+		wg.Go(func() {
+			res, err := prepared.Send(t.Context(), column("n", strconv.Itoa(i)), nil)
+			if err != nil || !res.Diagnosis.OK() || string(res.Body.Bytes) != servicetest.Page || !strings.HasSuffix(res.Request.URL, "/"+strconv.Itoa(i)) {
+				t.Errorf("%d: %+v, %v", i, res, err)
+			}
+		})
+	}
+	wg.Wait()
+	if most > limit {
+		t.Errorf("%d at once; the limit is %d", most, limit)
 	}
 }
