@@ -309,7 +309,7 @@ func (f *facts) evidence(class Class) []Evidence {
 	add("body", f.InProgress.said())
 	if f.Incomplete {
 		add("body", fmt.Sprintf("the body ended after %d bytes, before it was complete", f.BodySize))
-	} else if isSuccess(f.answer) && f.empty() {
+	} else if f.Broke == BreakNone && isSuccess(f.answer) && f.empty() {
 		add("body", fmt.Sprintf("the body has %d bytes and nothing in it", f.BodySize))
 	}
 	if class == ClassTooFast && f.TooFastBefore > 0 {

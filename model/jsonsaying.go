@@ -238,8 +238,8 @@ func (j *jsonWalk) text(text string, sentence bool) {
 	if s, ok := titleSays(lower, true); ok && s.verdict != waiting {
 		j.note(s.verdict, text)
 	}
-	for _, s := range readSayings().texts {
-		if s.verdict != waiting && strings.Contains(lower, s.text) {
+	for _, s := range readSayings().within(lower) {
+		if s.verdict != waiting {
 			j.note(s.verdict, text)
 		}
 	}

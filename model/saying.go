@@ -50,8 +50,11 @@ var readSayings = sync.OnceValue(func() sayings {
 // opening is the text of the table with which a title begins, if it is a good part of it: "your access to this site has been
 // limited by the site owner".
 func (all sayings) opening(title string) (saying, bool) {
-	for _, s := range all.texts {
-		if strings.HasPrefix(title, s.text) && len(s.text) >= shortestOpening && len(s.text)*3 >= len(title) && s.verdict != challenge {
+	if len(title) < shortestOpening {
+		return saying{}, false
+	}
+	for _, n := range sayingStarts()[startOf(title)] {
+		if s := all.texts[n]; strings.HasPrefix(title, s.text) && len(s.text) >= shortestOpening && len(s.text)*3 >= len(title) && s.verdict != challenge {
 			return s, true
 		}
 	}
@@ -132,11 +135,11 @@ func (h *pageWords) read(b block) {
 				h.first = s.verdict
 			}
 		}
-		begins, _, _ := strings.Cut(clauseEnds.ReplaceAllString(sentence, "\n"), "\n")
+		begins, _, _ := strings.Cut(clauseEnds.Replace(sentence), "\n")
 		if s, ok := titleSays(begins, false); ok && !s.isCode() {
 			note(s, true)
 		}
-		for _, s := range readSayings().texts {
+		for _, s := range readSayings().within(sentence) {
 			if _, ok := h.texts[s.verdict]; !ok && s.in(sentence) {
 				note(s, len(s.text)*10 >= len(sentence)*3)
 			}
@@ -184,15 +187,15 @@ func (s saying) in(sentence string) bool {
 func (s saying) isCode() bool { return len(s.text) <= len("404") }
 
 // clauseEnds end the first words of a sentence, as in "too many requests, please try again".
-var clauseEnds = regexp.MustCompile(`[,;:–—(]|\s-`)
+var clauseEnds = strings.NewReplacer(",", "\n", ";", "\n", ":", "\n", "–", "\n", "—", "\n", "(", "\n", " -", "\n")
 
 // fewWords is how much of a sentence may stand before what it says, in bytes: "sorry, ", "error: ", "unfortunately, ".
 const fewWords = 16
 
-// sentences are those of a text that state something: without quotes, and no questions.
+// sentences are those of a text, as plain gives it, that state something: without quotes, and no questions.
 func sentences(text string) []string {
 	var out []string
-	for _, s := range sentenceEnds.Split(questions.ReplaceAllString(text, "$1\n"), -1) {
+	for s := range strings.SplitSeq(sentenceEnds.Replace(text), "\n") {
 		s = strings.TrimSpace(s)
 		if s != "" && !strings.ContainsAny(s, "\"“”„«»「」") && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "？") {
 			out = append(out, s)
@@ -201,9 +204,7 @@ func sentences(text string) []string {
 	return out
 }
 
-var questions = regexp.MustCompile(`(\?)\s+`)
-
-var sentenceEnds = regexp.MustCompile(`[.!]\s+|[。！\n]`)
+var sentenceEnds = strings.NewReplacer(". ", "\n", "! ", "\n", "? ", "?\n", "。", "\n", "！", "\n")
 
 // speakOfAccess reports whether the texts of a page speak of its reader and of access, as a refusal does and a page of that
 // title does not.
@@ -311,6 +312,9 @@ func titleSays(text string, loose bool) (saying, bool) {
 		return saying{}, false
 	}
 	code, rest := "", ""
+	if !loose && !strings.ContainsAny(text, "45") { // it has no status
+		return saying{}, false
+	}
 	if m := codeFirst.FindStringSubmatch(text); m != nil {
 		code, rest = m[1], m[2]
 	} else if m := codeLast.FindStringSubmatch(text); m != nil && m[1] != "" {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
 	"testing"
 
 	"zonedeck/internal/noerr"
@@ -12,6 +14,27 @@ import (
 
 	"zonedeck/model"
 )
+
+// asTarget makes the test binary the target of a benchmark, in a process of its own.
+const asTarget = "ZONEDECK_BENCH_TARGET"
+
+// page1KB is an ordinary page of about 1 KB.
+var page1KB = bytes.Replace([]byte(servicetest.Page), []byte("</p>"), []byte(strings.Repeat(" It is a good day to read on.", 32)+"</p>"), 1)
+
+// serveTarget answers every request with a page until standard input ends, if this process is a target.
+func serveTarget() {
+	if os.Getenv(asTarget) == "" {
+		return
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write(page1KB)
+	}))
+	_, _ = io.WriteString(os.Stdout, s.URL+"\n")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}
 
 // BenchmarkFetch compares one fetch by API of a page of 1 KiB with a bare net/http
 // exchange on a new connection: the difference is the cost of the verdict, the bounded

@@ -15,6 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	serveTarget()
 	testrun.Parallel(8) // most wait for timeouts
 	goleak.VerifyTestMain(m)
 }

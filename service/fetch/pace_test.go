@@ -112,7 +112,7 @@ func TestAFetchThatFindsNoPlaceIsNotSentAndSaysSo(t *testing.T) {
 		if want := []string{"queued zone unlocker1: at most 4 at once, because the service said too fast"}; sent.Load() != 2 || !slices.Equal(reasons, want) {
 			t.Errorf("%d sent, %q", sent.Load(), reasons)
 		}
-		if _, err := c.Probe(t.Context(), ProbeRequest{Zone: r.Zone, Target: "https://lab.test/"}, func(step string) { reasons = append(reasons, step) }); err != nil || len(reasons) != 3 || reasons[2] != "waiting: zone unlocker1: at most 3 at once, because the service answered 429 at 4; that many are tried again from 00:06:00 UTC" {
+		if _, err := c.Probe(t.Context(), ProbeRequest{Zone: r.Zone, Target: "https://lab.test/"}, func(step string) { reasons = append(reasons, step) }); err != nil || len(reasons) != 3 || reasons[2] != "waiting: zone unlocker1: at most 3 at once, because the service answered 429 while 4 were allowed; that many are tried again from 00:06:00 UTC" {
 			t.Errorf("%q, %v", reasons, err)
 		}
 	})

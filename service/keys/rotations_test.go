@@ -320,9 +320,11 @@ func TestOnlyKeysOfTheEmulatorHaveItsSettings(t *testing.T) {
 // Before a password is added it is certain that the key is there.
 func TestAPasswordIsChangedByAKeyThatIsThere(t *testing.T) {
 	a := newServices(t)
+	a.edit(t, "[profiles.aaa]", "[profiles.aaa]\naccount = \"hl_1234abcd\"")
+	a.inUse.SetFile(noerr.Try(config.Load(a.config)).Must(t)) // as the console does when it has changed
 	for key, ok := range map[string]bool{"acme": true, "other": false} {
 		noerr.Must(t, a.Inventory.Update(t.Context(), key, func(k model.Key) (model.Key, error) { k.Level = model.LevelOps; return k, nil }))
-		plan := keystore.PlanPassword(keystore.ZonePassword{Zone: "unl", Ref: "file:unl", ChangedBy: key}, []keystore.RotationUser{{Name: "profile aaa", Profile: "aaa", Ref: "file:unl"}}, a.Now())
+		plan := keystore.PlanPassword(keystore.ZonePassword{Zone: "unl", Account: "hl_1234abcd", Ref: "file:unl", ChangedBy: key}, []keystore.RotationUser{{Name: "profile aaa", Profile: "aaa", Ref: "file:unl"}}, a.Now())
 		if err := (zonePasswords{a.engine()}).Check(t.Context(), plan); ok != (err == nil) {
 			t.Errorf("by %s: %v", key, err)
 		}

@@ -58,7 +58,7 @@ func (p *Pace) good(change int, now time.Time, grow bool) {
 		if p.Limit == p.Wall { // it holds there
 			p.Wall = 0
 		}
-		p.set(next, now, "%d calls were answered well at %d", p.Good, p.Limit)
+		p.set(next, now, "%d calls were answered well while %d were allowed", p.Good, p.Limit)
 	}
 }
 
@@ -74,16 +74,16 @@ func (p *Pace) refuse(change int, now time.Time, by string, strict bool) {
 		p.set(1, now, "%s refused even that", by)
 	case strict:
 		p.wall(longestWall, now)
-		p.set(level*3/4, now, "%s answered 429 at %d; that many are tried again from %s", by, level, clock(p.WallUntil))
+		p.set(level*3/4, now, "%s answered 429 while %d were allowed; that many are tried again from %s", by, level, clock(p.WallUntil))
 	case p.Share > mostRefused:
 		p.Wall, p.Share = 0, 0
 		p.set(level*7/10, now, "%s refused more than 5 %% of the calls", by)
 	case level == p.Wall, level == p.Suspect && p.Good <= level:
 		p.wall(firstWall, now)
-		p.set(level-1, now, "%s refused %d again; that many are tried next from %s", by, level, clock(p.WallUntil))
+		p.set(level-1, now, "%s refused again while %d were allowed; that many are tried next from %s", by, level, clock(p.WallUntil))
 	default:
 		p.Suspect = level
-		p.set(level-1, now, "%s said too fast at %d", by, level)
+		p.set(level-1, now, "%s said too fast while %d were allowed", by, level)
 	}
 	p.Refused = true
 }

@@ -56,21 +56,21 @@ func TestTheLimitThatATargetRefusesTwiceIsAWallThatIsTriedEverMoreSeldom(t *test
 	p.answered(1, byTarget)
 	p.want(t, "shop.example", "at most 4 at once, because it said too fast")
 	p.wanted("shop.example")
-	p.want(t, "shop.example", "at most 5 at once, because 8 calls were answered well at 4")
+	p.want(t, "shop.example", "at most 5 at once, because 8 calls were answered well while 4 were allowed")
 	p.answered(1, byTarget)
-	p.want(t, "shop.example", "at most 4 at once, because it said too fast at 5")
+	p.want(t, "shop.example", "at most 4 at once, because it said too fast while 5 were allowed")
 	p.wanted("shop.example")
 	p.answered(5, Answer{Good: true})
 	p.answered(1, byTarget)
-	p.want(t, "shop.example", "at most 4 at once, because it refused 5 again; that many are tried next from 13:47:34 UTC")
+	p.want(t, "shop.example", "at most 4 at once, because it refused again while 5 were allowed; that many are tried next from 13:47:34 UTC")
 	p.wanted("shop.example")
-	p.want(t, "shop.example", "at most 4 at once, because it refused 5 again; that many are tried next from 13:47:34 UTC")
+	p.want(t, "shop.example", "at most 4 at once, because it refused again while 5 were allowed; that many are tried next from 13:47:34 UTC")
 	for _, wall := range []string{"13:48:36", "13:50:38", "13:54:40", "13:59:42", "14:04:44"} { // 60, 120, 240 and 300 s after it was tried
 		p.now, p.Paces["shop.example"].Share = p.Paces["shop.example"].WallUntil, 0 // after many good answers
 		p.answered(1, Answer{Good: true})
-		p.want(t, "shop.example", fmt.Sprintf("at most 5 at once, because %d calls were answered well at 4", p.goodBefore()))
+		p.want(t, "shop.example", fmt.Sprintf("at most 5 at once, because %d calls were answered well while 4 were allowed", p.goodBefore()))
 		p.answered(1, byTarget)
-		p.want(t, "shop.example", "at most 4 at once, because it refused 5 again; that many are tried next from "+wall+" UTC")
+		p.want(t, "shop.example", "at most 4 at once, because it refused again while 5 were allowed; that many are tried next from "+wall+" UTC")
 		p.wanted("shop.example")
 	}
 	p.now = p.Paces["shop.example"].WallUntil
@@ -98,7 +98,7 @@ func TestARefusalLongAfterALimitWasReachedIsNotTheSecond(t *testing.T) {
 	p.wanted("shop.example")
 	p.answered(6, Answer{Good: true}) // one more than there are at once
 	p.answered(1, byTarget)
-	p.want(t, "shop.example", "at most 4 at once, because it said too fast at 5")
+	p.want(t, "shop.example", "at most 4 at once, because it said too fast while 5 were allowed")
 }
 
 func TestAnswersToCallsThatWentOutAtAnotherLimitChangeNothing(t *testing.T) {
@@ -135,7 +135,7 @@ func TestALimitGrowsOnlyIfMoreIsWanted(t *testing.T) {
 		t.Error("a call to another host is blocked")
 	}
 	p.answered(1, Answer{Good: true})
-	p.want(t, "shop.example", "at most 5 at once, because 101 calls were answered well at 4")
+	p.want(t, "shop.example", "at most 5 at once, because 101 calls were answered well while 4 were allowed")
 	for range 11 {
 		p.wanted("shop.example")
 	}
@@ -150,9 +150,9 @@ func TestAFallenLimitOfTheTargetIsFollowed(t *testing.T) {
 	for range 8 {
 		p.wanted("shop.example")
 	}
-	p.want(t, "shop.example", "at most 12 at once, because 22 calls were answered well at 11")
+	p.want(t, "shop.example", "at most 12 at once, because 22 calls were answered well while 11 were allowed")
 	p.answered(5, byTarget)
-	p.want(t, "shop.example", "at most 7 at once, because it said too fast at 8")
+	p.want(t, "shop.example", "at most 7 at once, because it said too fast while 8 were allowed")
 	p.answered(1, byTarget)
 	p.want(t, "shop.example", "at most 4 at once, because it refused more than 5 % of the calls")
 	p.answered(5, byTarget)
@@ -165,11 +165,11 @@ func TestTheServicesOwnRefusalsAreTakenStrictly(t *testing.T) {
 	p.want(t, "", "at most 4 at once, because the service said too fast")
 	p.wanted("")
 	p.answered(1, byService)
-	p.want(t, "", "at most 3 at once, because the service answered 429 at 5; that many are tried again from 13:51:50 UTC")
+	p.want(t, "", "at most 3 at once, because the service answered 429 while 5 were allowed; that many are tried again from 13:51:50 UTC")
 	for range 9 {
 		p.wanted("")
 	}
-	p.want(t, "", "at most 4 at once, because 6 calls were answered well at 3")
+	p.want(t, "", "at most 4 at once, because 6 calls were answered well while 3 were allowed")
 	p.answered(5, byService)
 	if got := p.Paces[""]; got.Limit != 1 || p.Paces["shop.example"] != nil {
 		t.Errorf("%+v", p.Paces)
@@ -214,7 +214,7 @@ func TestThreeHostsThatRefuseWithinAWindowAreTheZone(t *testing.T) {
 	if len(p.Refused) != 0 {
 		t.Errorf("%d count as refused by the service", len(p.Refused))
 	}
-	if got := p.reason(p.c); got != "zone unlocker1 for c.example: at most 3 at once, because it said too fast at 4" {
+	if got := p.reason(p.c); got != "zone unlocker1 for c.example: at most 3 at once, because it said too fast while 4 were allowed" {
 		t.Errorf("the last change is %q", got)
 	}
 	p.c.Host = ""

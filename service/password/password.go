@@ -56,6 +56,8 @@ func (c *Changer) Refusal(p model.Profile, z model.Zone, k model.Key) error {
 	switch readOnly := p.Refuse(changePasswords); {
 	case readOnly != nil:
 		return readOnly
+	case p.Account == "":
+		return fmt.Errorf("profile %s names no account, and accounts may have zones of the same name: give it the account", p.Name)
 	case calls && p.BaseURL == "":
 		return fmt.Errorf("profile %s has no base_url, and the password is changed by the API", p.Name)
 	case z.Password == "":

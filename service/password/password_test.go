@@ -90,6 +90,7 @@ func TestWhatCannotBeChangedIsRefused(t *testing.T) {
 		"another kind":          {func(_ *model.Profile, z *model.Zone) { z.Password = "nowhere:x" }, "etl-main", "not a secret reference"},
 		"no reference":          {func(p *model.Profile, z *model.Zone) { z.Password, p.Zones = "", nil }, "etl-main", "no password reference"},
 		"no reference, by hand": {func(p *model.Profile, z *model.Zone) { p.Dialect, z.Password = "documented", "" }, "", "no password reference"},
+		"of no account":         {func(p *model.Profile, _ *model.Zone) { p.Account = "" }, "etl-main", "names no account"},
 		"a read-only one":       {func(p *model.Profile, _ *model.Zone) { p.ReadOnly = true }, "etl-main", "is read-only: it does not change passwords"},
 		"no API":                {func(p *model.Profile, _ *model.Zone) { p.BaseURL = "" }, "etl-main", "no base_url"},
 		"a level too low":       {func(*model.Profile, *model.Zone) {}, "batch-user", "USER, which may not change"},

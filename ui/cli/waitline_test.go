@@ -63,9 +63,9 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 
 // A terminal sees why a fetch waits: for the pace of its zone, or before it is sent again.
 func TestATerminalSeesWhyAFetchWaits(t *testing.T) {
-	paced := fetch.Event{Phase: fetch.PhaseQueued, Reason: "zone unlocker1: at most 3 at once, because the service answered 429 at 4"}
+	paced := fetch.Event{Phase: fetch.PhaseQueued, Reason: "zone unlocker1: at most 3 at once, because the service answered 429 while 4 were allowed"}
 	refused := fetch.Event{Phase: fetch.PhaseWaiting, Attempt: model.Attempt{N: 1, Class: model.ClassTooFast}, Waiting: 2 * time.Second}
-	const text = "zonedeck: waiting: zone unlocker1: at most 3 at once, because the service answered 429 at 4\n" +
+	const text = "zonedeck: waiting: zone unlocker1: at most 3 at once, because the service answered 429 while 4 were allowed\n" +
 		"zonedeck: attempt 1: too fast; waiting 2s before the next\n"
 	for name, c := range map[string]struct {
 		terminal, quiet bool

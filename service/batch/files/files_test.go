@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -109,7 +110,7 @@ func TestDuplicatesAreFoundInEveryPartition(t *testing.T) {
 			t.Errorf("%+v, want %+v", planned, want)
 		}
 		names := noerr.Try(filepath.Glob(filepath.Join(dir, "*"))).Must(t)
-		if len(names) != 4 {
+		if len(names) != 2 {
 			t.Errorf("%q", names)
 		}
 	}
@@ -156,43 +157,47 @@ func TestABatchWithoutItemsIsPlanned(t *testing.T) {
 
 func TestADamagedInputIsNamed(t *testing.T) {
 	texts := strings.Fields(strings.Repeat("a b c ", 50))
-	for name, test := range map[string]struct{ open, slice string }{
-		itemsFile:  {"items.ndjson is damaged: it has 301 bytes, and slices says 300", ""},
-		slicesFile: {"slices is damaged: it has 25 bytes, and 24 belong to the 150 items of marks", ""},
-		firstsFile: {"firsts is damaged: it has 1201 bytes, and 1200 belong to the 150 items of marks", ""},
-		marksFile:  {"firsts is damaged: it has 1200 bytes, and 1208 belong to the 151 items of marks", ""},
-	} {
+	for _, name := range []string{itemsFile, indexFile} {
 		dir := plan(t, texts...)
-		path := filepath.Join(dir, name)
-		b := noerr.Try(os.ReadFile(path)).Must(t)
-		noerr.Must(t, os.WriteFile(path, append(b, 'x'), 0o600))
-		_, err := OpenItems(dir)
-		wantError(t, err, test.open)
-		if !errors.Is(err, ErrDamaged) {
-			t.Error(err)
-		}
-		noerr.Must(t, os.Remove(path))
+		noerr.Must(t, os.Remove(filepath.Join(dir, name)))
 		if _, err := OpenItems(dir); !errors.Is(err, fs.ErrNotExist) {
 			t.Error(err)
 		}
 	}
-	for name, want := range map[string]string{
-		itemsFile:  "items.ndjson is damaged: items 100 to 149 are not those that were planned",
-		slicesFile: "slices is damaged at slice 1",
-		firstsFile: "firsts is damaged at item 149",
+	xor := func(at int) func([]byte) []byte {
+		return func(b []byte) []byte { b[at] ^= 0x81; return b }
+	}
+	entry := 149 * entrySize
+	for _, test := range []struct {
+		file   string
+		change func([]byte) []byte
+		want   string
+	}{
+		{itemsFile, func(b []byte) []byte { return append(b, 'x') }, "items.ndjson is damaged: it has 301 bytes, and by index its 150 items have 300"},
+		{indexFile, func(b []byte) []byte { return b[:149*entrySize] }, "items.ndjson is damaged: it has 300 bytes, and by index its 149 items have 298"},
+		{indexFile, func(b []byte) []byte { return append(b, 'x') }, "index is damaged: it has 3601 bytes, and each item 24"},
+		{indexFile, xor(entry), "items.ndjson is damaged: it has 300 bytes, and by index its 150 items have 429"},
+		{itemsFile, xor(298), "reading slice 1: items.ndjson is damaged: item 149 is not as it was planned"},
+		{indexFile, xor(entry + crcAt), "items.ndjson is damaged: item 149 is not as it was planned"},
+		{indexFile, xor(entry + firstAt + 1), "index is damaged at item 149"},
+		{indexFile, xor(entry + firstAt + 7), "index is damaged at item 149"},
+		{indexFile, xor(entry - entrySize), "index is damaged at item 148"},
+		{indexFile, xor(entry - entrySize + 7), "index is damaged at item 148"},
+		{indexFile, func(b []byte) []byte { b[99*entrySize+7] ^= 0x80; return b }, "index is damaged at item 100"},
+		{indexFile, xor(99*entrySize + 7), "index is damaged at item 100"},
 	} {
 		dir := plan(t, texts...)
-		path := filepath.Join(dir, name)
-		b := noerr.Try(os.ReadFile(path)).Must(t)
-		at := map[string]int{itemsFile: 299, slicesFile: 7, firstsFile: 8 * 149}[name]
-		b[at] ^= 0xff
-		noerr.Must(t, os.WriteFile(path, b, 0o600))
+		path := filepath.Join(dir, test.file)
+		noerr.Must(t, os.WriteFile(path, test.change(noerr.Try(os.ReadFile(path)).Must(t)), 0o600))
 		items, err := OpenItems(dir)
 		if err == nil {
 			_, err = items.Slice(1)
 			noerr.Must(t, items.Close())
 		}
-		wantError(t, err, want)
+		wantError(t, err, test.want)
+		if !errors.Is(err, ErrDamaged) {
+			t.Error(err)
+		}
 	}
 }
 
@@ -221,6 +226,32 @@ func TestWhatAPlannerLeavesIsSwept(t *testing.T) {
 	noerr.Must(t, noerr.From(alive.Finish(t.Context())))
 	if _, err := NewSpool(dir); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
+	}
+}
+
+func TestOfTwoPlansForOneFolderTheFirstIsKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "b1")
+	first, second := noerr.Try(NewSpool(dir)).Must(t), noerr.Try(NewSpool(dir)).Must(t)
+	noerr.Must(t, first.Add([]byte("a"), Key{}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	third := noerr.Try(NewSpool(dir)).Must(t)
+	if _, err := third.Finish(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	noerr.Must(t, third.Discard())
+	noerr.Must(t, noerr.From(first.Finish(t.Context())))
+	if _, err := second.Finish(t.Context()); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	noerr.Must(t, second.Discard())
+	items := noerr.Try(OpenItems(dir)).Must(t)
+	defer items.Close()
+	if got := noerr.Try(items.Slice(0)).Must(t); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if names := noerr.Try(filepath.Glob(filepath.Join(filepath.Dir(dir), planningPrefix+"*"))).Must(t); len(names) != 0 {
+		t.Errorf("%q", names)
 	}
 }
 
@@ -277,7 +308,7 @@ func TestAResultIsReadAsItWasWritten(t *testing.T) {
 func TestEqualBodiesOfASegmentAreStoredOnce(t *testing.T) {
 	dir := t.TempDir()
 	l := noerr.Try(OpenLog(dir, "w1")).Must(t)
-	l.maxSegment = 2 * int64(recordHead+5)
+	l.segmentLimit = 2 * (recordHead + 5)
 	var lines []Line
 	for n, body := range []string{"hello", "hello", "world", "hello", "other", "hello"} { // the segment is full before "other"
 		line := Line{N: int64(n)}
@@ -289,12 +320,12 @@ func TestEqualBodiesOfASegmentAreStoredOnce(t *testing.T) {
 	for _, line := range lines {
 		places = append(places, *line.BodyAt)
 	}
-	size := int64(recordHead + 5)
+	size := recordHead + 5
 	want := []BodyAt{{"w1", 1, 0, 5}, {"w1", 1, 0, 5}, {"w1", 1, size, 5}, {"w1", 1, 0, 5}, {"w1", 2, 0, 5}, {"w1", 2, size, 5}}
 	if !slices.Equal(places, want) || at.Segment != 2 || at.Bytes != 2*size || len(l.full) != 0 {
 		t.Errorf("%+v, %+v", places, at)
 	}
-	wantError(t, l.Append(&Line{N: 9}, make([]byte, 2*size)), fmt.Sprintf("writing the result of item 9: its body needs %d bytes, and a segment has %d", 2*size+int64(recordHead), 2*size))
+	wantError(t, l.Append(&Line{N: 9}, make([]byte, 2*size)), fmt.Sprintf("writing the result of item 9: its body has %d bytes: at most %d", 2*size, 2*size-recordHead))
 	noerr.Must(t, l.Close())
 	for n, body := range map[int]string{3: "hello", 4: "other", 5: "hello"} {
 		if got := read(t, dir, lines[n]); got != body {
@@ -331,7 +362,7 @@ func TestALogHasOneWriter(t *testing.T) {
 func TestTwoMayAppendAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	l := noerr.Try(OpenLog(dir, "w1")).Must(t)
-	l.maxSegment = 2000
+	l.segmentLimit = 2000
 	var all sync.WaitGroup
 	for g := range 2 {
 		all.Go(func() {
@@ -396,33 +427,43 @@ func TestTheLinesOfAllWorkersComeInOrder(t *testing.T) {
 	}
 }
 
-func TestMoreThanASorterHoldsIsMerged(t *testing.T) {
+// Of items that lie far apart, each partition has some, and one has more than a page.
+func TestTheOrderGoesBeyondOnePartition(t *testing.T) {
 	dir := t.TempDir()
-	s := newSorter(filepath.Join(dir, "order"))
-	s.limit = 10
-	for n := range int64(95) {
-		noerr.Must(t, s.add(place{n * 37 % 50, n, uint32(n % 3), 7}))
+	l := noerr.Try(OpenLog(dir, "w1")).Must(t)
+	var want []string
+	for n := range int64(500) {
+		line := Line{N: n * 37 % 250, MS: n}
+		if n%100 == 0 {
+			line.N = (500 - n) * partItems
+		}
+		want = append(want, fmt.Sprintf("%012d %03d", line.N, line.MS))
+		noerr.Must(t, l.Append(&line, nil))
 	}
-	var got []place
-	noerr.Must(t, s.each(func(p place) error { got = append(got, p); return nil }))
-	if len(got) != 95 || !slices.IsSortedFunc(got, place.compare) || got[1] != (place{0, 50, 2, 7}) {
-		t.Errorf("%+v", got)
+	at := noerr.Try(l.Sync()).Must(t)
+	noerr.Must(t, l.Close())
+	var got []string
+	for _, line := range collect(t, dir, map[string]Length{"w1": at}, true) {
+		got = append(got, fmt.Sprintf("%012d %03d", line.N, line.MS))
 	}
-	noerr.Must(t, s.close())
-	if names := noerr.Try(os.ReadDir(dir)).Must(t); len(names) != 0 {
-		t.Errorf("%v", names)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if names := noerr.Try(filepath.Glob(filepath.Join(dir, ".*"))).Must(t); len(names) != 0 {
+		t.Errorf("%q", names)
 	}
 }
 
 func TestChangedResultsAreAnErrorWithItsPlace(t *testing.T) {
 	for want, change := range map[string]func(string) string{
-		"results-w1.ndjson, line 2: damaged: it does not begin with the number of an item, as in {\"n\":12,": func(s string) string { return strings.Replace(s, `{"n":1,`, `{"N":1,`, 1) },
-		"results-w1.ndjson, line 3: damaged: invalid character '!' after object key":                         func(s string) string { return strings.Replace(s, `{"n":2,"url":`, `{"n":2,"url"!`, 1) },
-		"results-w1.ndjson, line 1: damaged: it is cut short, or has bytes of zero":                          func(s string) string { return strings.Replace(s, `"url"`, "\"u\x00l\"", 1) },
-		"results-w1.ndjson, line 3: damaged: it is cut short, or has bytes of zero":                          func(s string) string { return s[:len(s)-1] + " " },
-		"results-w1.ndjson, line 1: damaged: its number or its body's place cannot be":                       func(s string) string { return strings.Replace(s, `"worker":"w1"`, `"worker":"w2"`, 1) },
-		"results-w1.ndjson is damaged: it has 740 bytes, and 741 were committed":                             func(s string) string { return s[1:] },
-		"results-w1.ndjson, line 2: damaged: it has more than 1048576 bytes":                                 nil,
+		"results-w1.ndjson, line 2: damaged: this is no result of worker w1":         func(s string) string { return strings.Replace(s, `{"n":1,`, `{"N":1,`, 1) },
+		"results-w1.ndjson, line 3: damaged: invalid character '!' after object key": func(s string) string { return strings.Replace(s, `{"n":2,"url":`, `{"n":2,"url"!`, 1) },
+		"results-w1.ndjson, line 1: damaged: it is cut short, or has bytes of zero":  func(s string) string { return strings.Replace(s, `"url"`, "\"u\x00l\"", 1) },
+		"results-w1.ndjson, line 3: damaged: it is cut short, or has bytes of zero":  func(s string) string { return s[:len(s)-1] + " " },
+		"results-w1.ndjson, line 1: damaged: this is no result of worker w1":         func(s string) string { return strings.Replace(s, `"worker":"w1"`, `"worker":"w2"`, 1) },
+		"results-w1.ndjson is damaged: it has 740 bytes, and 741 were committed":     func(s string) string { return s[1:] },
+		"results-w1.ndjson, line 2: damaged: it has more than 1048576 bytes":         nil,
 	} {
 		dir := t.TempDir()
 		l := noerr.Try(OpenLog(dir, "w1")).Must(t)

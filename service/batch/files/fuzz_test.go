@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -33,7 +32,9 @@ func FuzzResults(f *testing.F) {
 		noerr.Must(t, os.Mkdir(filepath.Join(dir, bodiesFolder), 0o700))
 		noerr.Must(t, os.WriteFile(filepath.Join(dir, resultsName("w1")), lines, 0o600))
 		noerr.Must(t, os.WriteFile(filepath.Join(dir, segmentName("w1", 1)), segment, 0o600))
-		found, at, err := wholeResults(dir, "w1", bytes.NewReader(lines), Length{})
+		file := noerr.Try(os.Open(filepath.Join(dir, resultsName("w1")))).Must(t)
+		defer file.Close()
+		found, at, err := results{"w1", file}.whole(dir, Length{})
 		if err != nil {
 			if !errors.Is(err, ErrDamaged) {
 				t.Error(err)

@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -10,34 +11,114 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 
 	"zonedeck/keystore/textfile"
 )
 
-// rememberedBodies is how many bodies of the present segment are found again if they come again.
-const rememberedBodies = 1 << 14
+// Line is a line of results.
+type Line struct {
+	N          int64    `json:"n"` // number of the item
+	URL        string   `json:"url"`
+	Class      string   `json:"class"`
+	Cause      string   `json:"cause"`
+	Status     int      `json:"status"`
+	MS         int64    `json:"ms"`
+	Bytes      int64    `json:"bytes"`
+	Cost       *float64 `json:"cost,omitempty"` // dollars; nil without a rate
+	Tries      int      `json:"tries"`
+	FirstClass string   `json:"first_class,omitempty"` // of the first try, if it is another
+	SHA256     string   `json:"sha256,omitempty"`      // of the body, in hex; empty without one
+	BodyAt     *BodyAt  `json:"body_at,omitempty"`
+	Missing    []string `json:"missing,omitempty"` // required fields that were not there
+	Rule       string   `json:"rule"`
+	Zone       string   `json:"zone"`
+	Summary    string   `json:"summary"`
+	Error      string   `json:"error,omitempty"`
+}
+
+// BodyAt says where a body is stored: at which byte of which segment its record begins, and the length of the body.
+type BodyAt struct {
+	Worker  string `json:"worker"`
+	Segment int64  `json:"segment"`
+	Offset  int64  `json:"offset"`
+	Length  int64  `json:"length"`
+}
+
+func (at BodyAt) end() int64 { return at.Offset + recordHead + at.Length }
+
+// possible reports whether a record can be there.
+func (at BodyAt) possible() bool {
+	return at.Segment > 0 && at.Offset >= 0 && at.Offset <= maxSegment && at.Length > 0 && at.Length <= maxSegment
+}
+
+const (
+	maxSegment   = 256 << 20 // a body with its record must fit into one
+	magic        = "zdb1"
+	recordCRC    = len(magic) + sha256.Size + 8 // where the CRC-32C of a record stands
+	recordHead   = int64(recordCRC + 4 + 8)
+	bodiesFolder = "bodies"
+)
+
+// appendRecord appends the record of a body to b, which is empty.
+func appendRecord(b []byte, n int64, digest [sha256.Size]byte, body []byte) []byte {
+	b = append(append(b, magic...), digest[:]...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(body)))
+	b = binary.LittleEndian.AppendUint64(append(b, 0, 0, 0, 0), uint64(n))
+	b = append(b, body...)
+	binary.LittleEndian.PutUint32(b[recordCRC:], castagnoli(b))
+	return b
+}
+
+var workerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
+
+func checkWorker(name string) error {
+	if !workerName.MatchString(name) {
+		return fmt.Errorf("%q cannot name a worker: it has letters, digits, - and _, at most 100", name)
+	}
+	return nil
+}
+
+func resultsName(worker string) string { return "results-" + worker + ".ndjson" }
+
+func segmentName(worker string, number int64) string {
+	return filepath.Join(bodiesFolder, fmt.Sprintf("%s-%03d.seg", worker, number))
+}
+
+// lastSegment is the number of a worker's last segment, 0 without one.
+func lastSegment(dir, worker string) (last int64, err error) {
+	for err == nil {
+		last++
+		_, err = os.Lstat(filepath.Join(dir, segmentName(worker, last)))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return last - 1, err
+}
 
 // Length says how long a worker's files are.
 type Length struct{ Lines, Segment, Bytes int64 } // bytes of results; number of the last segment, 0 without one; its bytes
 
+// rememberedBodies is how many bodies of the present segment are found again if they come again.
+const rememberedBodies = 1 << 14
+
 // Log is what one worker appends to its results.
 type Log struct {
-	dir, worker string
-	syncing     sync.Mutex // held by Sync, which takes mu after it
-	mu          sync.Mutex
-	lines       *textfile.Partial
-	segment     *os.File
-	full        []*os.File // earlier segments that are not synced yet
-	at          Length
-	offsets     map[[sha256.Size]byte]int64 // of records in the present segment
-	text        bytes.Buffer
-	record      []byte
-	maxSegment  int64
-	err         error // why nothing can be appended any more
+	dir, worker  string
+	syncing      sync.Mutex // held by Sync, which takes mu after it
+	mu           sync.Mutex
+	lines        *textfile.Partial
+	segment      *os.File
+	full         []*os.File // earlier segments that are not synced yet
+	at           Length
+	offsets      map[[sha256.Size]byte]int64 // of records in the present segment
+	text         bytes.Buffer
+	record       []byte
+	segmentLimit int64
+	err          error // why nothing can be appended any more
 }
-
-var errClosed = errors.New("the log is closed")
 
 // OpenLog opens the results of a worker, or begins them. They are locked as long as the log is open: if another process
 // has them, the error wraps textfile.ErrLocked. The results of a worker that died need Tail first.
@@ -45,7 +126,7 @@ func OpenLog(dir, worker string) (*Log, error) {
 	if err := checkWorker(worker); err != nil {
 		return nil, err
 	}
-	l := &Log{dir: dir, worker: worker, offsets: map[[sha256.Size]byte]int64{}, maxSegment: MaxSegment}
+	l := &Log{dir: dir, worker: worker, offsets: map[[sha256.Size]byte]int64{}, segmentLimit: maxSegment}
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", resultsName(worker), errors.Join(err, l.Close()))
 	}
@@ -59,44 +140,27 @@ func (l *Log) open() (err error) {
 	if l.lines, err = textfile.OpenPartial(filepath.Join(l.dir, resultsName(l.worker))); err != nil {
 		return err
 	}
-	info, err := l.lines.Stat()
-	if err != nil {
+	if l.at.Lines, err = sizeOf(l.lines.File); err != nil {
 		return err
 	}
-	if l.at.Lines = info.Size(); l.at.Lines > 0 {
-		var last [1]byte
-		if _, err := l.lines.ReadAt(last[:], l.at.Lines-1); err != nil {
-			return err
-		}
-		if last[0] != '\n' {
-			return errors.New("its last line is cut short: recover what the worker left first")
-		}
+	last := []byte{'\n'}
+	if _, err := l.lines.ReadAt(last, max(0, l.at.Lines-1)); l.at.Lines > 0 && (err != nil || last[0] != '\n') {
+		return errors.Join(err, errors.New("its last line is cut short: recover what the worker left first"))
 	}
 	if l.at.Segment, err = lastSegment(l.dir, l.worker); err == nil && l.at.Segment > 0 {
 		if l.segment, err = os.OpenFile(filepath.Join(l.dir, segmentName(l.worker, l.at.Segment)), os.O_RDWR, 0); err == nil {
-			info, err = l.segment.Stat()
-		}
-		if err == nil {
-			l.at.Bytes = info.Size()
+			l.at.Bytes, err = sizeOf(l.segment)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return textfile.SyncFolder(l.dir)
+	return errors.Join(err, textfile.SyncFolder(l.dir))
 }
 
-// lastSegment is the number of a worker's last segment, 0 without one.
-func lastSegment(dir, worker string) (int64, error) {
-	for n := int64(1); ; n++ {
-		_, err := os.Lstat(filepath.Join(dir, segmentName(worker, n)))
-		if errors.Is(err, fs.ErrNotExist) {
-			return n - 1, nil
-		}
-		if err != nil {
-			return 0, err
-		}
+func sizeOf(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
 	}
+	return info.Size(), nil
 }
 
 // Append adds a result, and its body unless that is empty: the body first, then the line in one write. A body that is in
@@ -112,69 +176,51 @@ func (l *Log) Append(line *Line, body []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err := l.err
-	offset, known := l.offsets[digest]
-	if err == nil && len(body) > 0 && !known {
-		err = l.makeRoom(int64(recordHead + len(body)))
-		offset = l.at.Bytes
+	if err == nil && len(body) > 0 {
+		line.BodyAt, err = l.place(digest, int64(len(body)))
+	}
+	if err == nil {
+		err = l.write(line, digest, body)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the result of item %d: %w", line.N, err)
 	}
-	before := l.at
-	if len(body) > 0 {
-		line.BodyAt = &BodyAt{Worker: l.worker, Segment: l.at.Segment, Offset: offset, Length: int64(len(body))}
-		if !known {
-			err = l.store(line.N, digest, body)
-		}
+	if len(l.offsets) >= rememberedBodies {
+		clear(l.offsets)
 	}
-	if err == nil {
-		err = l.write(line)
-	}
-	if err != nil {
-		l.cutBack(before)
-		return fmt.Errorf("writing the result of item %d: %w", line.N, errors.Join(err, l.err))
-	}
-	if len(body) > 0 && !known {
-		if len(l.offsets) >= rememberedBodies {
-			clear(l.offsets)
-		}
-		l.offsets[digest] = offset
+	if line.BodyAt != nil {
+		l.offsets[digest] = line.BodyAt.Offset
 	}
 	return nil
 }
 
-// makeRoom begins a segment if there is none yet, or if a record of this size does not fit into the present one.
-func (l *Log) makeRoom(size int64) error {
-	if size > l.maxSegment {
-		return fmt.Errorf("its body needs %d bytes, and a segment has %d", size, l.maxSegment)
+// place is where a body is stored, or will be. It begins a segment if there is none yet, or if the present one has no room.
+func (l *Log) place(digest [sha256.Size]byte, length int64) (*BodyAt, error) {
+	at := &BodyAt{l.worker, l.at.Segment, l.at.Bytes, length}
+	if offset, there := l.offsets[digest]; there {
+		at.Offset = offset
+		return at, nil
 	}
-	if l.segment != nil && l.at.Bytes+size <= l.maxSegment {
-		return nil
+	if length > l.segmentLimit-recordHead {
+		return nil, fmt.Errorf("its body has %d bytes: at most %d", length, l.segmentLimit-recordHead)
 	}
-	f, err := os.OpenFile(filepath.Join(l.dir, segmentName(l.worker, l.at.Segment+1)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if l.segment != nil && at.end() <= l.segmentLimit {
+		return at, nil
+	}
+	f, err := create(filepath.Join(l.dir, segmentName(l.worker, l.at.Segment+1)))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if l.segment != nil {
 		l.full = append(l.full, l.segment)
 	}
 	l.segment, l.at.Segment, l.at.Bytes = f, l.at.Segment+1, 0
 	clear(l.offsets)
-	return textfile.SyncFolder(filepath.Join(l.dir, bodiesFolder))
+	return &BodyAt{l.worker, l.at.Segment, 0, length}, textfile.SyncFolder(filepath.Join(l.dir, bodiesFolder))
 }
 
-// store writes the record of a body at the end of the present segment.
-func (l *Log) store(n int64, digest [sha256.Size]byte, body []byte) error {
-	l.record = appendRecord(l.record[:0], n, digest, body)
-	_, err := l.segment.WriteAt(l.record, l.at.Bytes)
-	l.at.Bytes += int64(len(l.record))
-	if cap(l.record) > 1<<20 {
-		l.record = nil
-	}
-	return err
-}
-
-func (l *Log) write(line *Line) error {
+// write writes a body where it is not stored yet, and the line. If one of them fails it cuts both files back.
+func (l *Log) write(line *Line, digest [sha256.Size]byte, body []byte) (err error) {
 	l.text.Reset()
 	enc := json.NewEncoder(&l.text)
 	enc.SetEscapeHTML(false)
@@ -184,21 +230,31 @@ func (l *Log) write(line *Line) error {
 	if l.text.Len() > MaxLine {
 		return fmt.Errorf("its line has %d bytes: at most %d", l.text.Len(), MaxLine)
 	}
-	_, err := l.lines.WriteAt(l.text.Bytes(), l.at.Lines)
-	l.at.Lines += int64(l.text.Len())
-	return err
-}
-
-// cutBack removes what an append left that did not succeed.
-func (l *Log) cutBack(to Length) {
-	l.at = to
-	err := l.lines.Truncate(to.Lines)
+	after := l.at
+	after.Lines += int64(l.text.Len())
+	if line.BodyAt != nil && line.BodyAt.Offset == l.at.Bytes {
+		after.Bytes = line.BodyAt.end()
+		l.record = appendRecord(l.record[:0], line.N, digest, body)
+		_, err = l.segment.WriteAt(l.record, l.at.Bytes)
+		if cap(l.record) > 1<<20 {
+			l.record = nil
+		}
+	}
+	if err == nil {
+		_, err = l.lines.WriteAt(l.text.Bytes(), l.at.Lines)
+	}
+	if err == nil {
+		l.at = after
+		return nil
+	}
+	cut := l.lines.Truncate(l.at.Lines)
 	if l.segment != nil {
-		err = errors.Join(err, l.segment.Truncate(to.Bytes))
+		cut = errors.Join(cut, l.segment.Truncate(l.at.Bytes))
 	}
-	if err != nil {
-		l.err = fmt.Errorf("cutting %s back to whole lines: %w", resultsName(l.worker), err)
+	if cut != nil {
+		l.err = fmt.Errorf("cutting %s back to whole lines: %w", resultsName(l.worker), cut)
 	}
+	return errors.Join(err, l.err)
 }
 
 // Sync puts on disk what was appended before the call, and says how long the files were then. After an error nothing can
@@ -210,14 +266,14 @@ func (l *Log) Sync() (Length, error) {
 	at, segment, full, err := l.at, l.segment, l.full, l.err
 	l.full = nil
 	l.mu.Unlock()
-	if err == nil {
-		err = l.lines.Sync()
+	for _, f := range full {
+		err = errors.Join(err, f.Sync(), f.Close())
 	}
 	if err == nil && segment != nil {
 		err = segment.Sync()
 	}
-	for _, f := range full {
-		err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = l.lines.Sync()
 	}
 	if err == nil {
 		return at, nil
@@ -231,12 +287,11 @@ func (l *Log) Sync() (Length, error) {
 }
 
 // Close closes the files. It does not sync them.
-func (l *Log) Close() error {
+func (l *Log) Close() (err error) {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var err error
 	for _, f := range append(l.full, l.segment) {
 		if f != nil {
 			err = errors.Join(err, f.Close())
@@ -245,6 +300,6 @@ func (l *Log) Close() error {
 	if l.lines != nil {
 		err = errors.Join(err, l.lines.Leave())
 	}
-	l.full, l.segment, l.err = nil, nil, errClosed
+	l.full, l.segment, l.err = nil, nil, errors.New("the log is closed")
 	return err
 }

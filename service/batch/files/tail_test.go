@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,6 +106,25 @@ func TestABodyWithoutALineIsCut(t *testing.T) {
 	}
 }
 
+func TestTheTailMayHaveSeveralSegments(t *testing.T) {
+	dir := t.TempDir()
+	l := noerr.Try(OpenLog(dir, "w1")).Must(t)
+	l.segmentLimit = recordHead + 1
+	for n := range int64(4) {
+		noerr.Must(t, l.Append(&Line{N: n}, []byte{byte('a' + n)}))
+	}
+	want := l.at
+	noerr.Must(t, l.Close())
+	got, at, err := Tail(dir, "w1", Length{want.Lines / 4, 1, recordHead + 1})
+	if err != nil || at != want || !slices.Equal(numbers(got), []int64{1, 2, 3}) {
+		t.Errorf("%+v, %+v, %v", got, at, err)
+	}
+	noerr.Must(t, os.Remove(filepath.Join(dir, segmentName("w1", 1))))
+	if _, _, err := Tail(dir, "w1", Length{want.Lines / 4, 1, recordHead + 1}); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
 func TestWhatWasCommittedMustBeThere(t *testing.T) {
 	for want, cut := range map[string]func(dir string, at Length) error{
 		"results-w1.ndjson is damaged: it has 100 bytes, and 744 were committed": func(dir string, _ Length) error { return os.Truncate(filepath.Join(dir, resultsName("w1")), 100) },
@@ -123,7 +143,7 @@ func TestWhatWasCommittedMustBeThere(t *testing.T) {
 
 func TestATailThatSomebodyChangedStaysAsItIs(t *testing.T) {
 	for old, change := range map[string]struct{ now, want string }{
-		`{"n":1,`:    {`{"n":x,`, `results-w1.ndjson, line 2: damaged: it does not begin with the number of an item, as in {"n":12,`},
+		`{"n":1,`:    {`{"n":x,`, `results-w1.ndjson, line 2: damaged: invalid character 'x' looking for beginning of value`},
 		`"sha256":"`: {`"sha256":"0`, "line 1: damaged: its sha256 is not that of its body"},
 	} {
 		dir := t.TempDir()
@@ -152,7 +172,7 @@ func TestABlockThatAPowerCutLeftUnwrittenEndsTheTail(t *testing.T) {
 	}
 }
 
-func TestADamagedBodyIsAnErrorAtItsEnd(t *testing.T) {
+func TestNothingOfADamagedBodyIsGivenAway(t *testing.T) {
 	dir := t.TempDir()
 	lines, _, at := three(t, dir)
 	path := filepath.Join(dir, segmentName("w1", 1))
@@ -161,15 +181,16 @@ func TestADamagedBodyIsAnErrorAtItsEnd(t *testing.T) {
 		b := slices.Clone(raw)
 		b[n] ^= 1
 		noerr.Must(t, os.WriteFile(path, b, 0o600))
-		err := checkBody(dir, lines[0])
-		if !errors.Is(err, errNotWhole) {
-			t.Errorf("byte %d: %v", n, err)
+		wantError(t, noerr.From(OpenBody(dir, *lines[0].BodyAt)), "w1-001.seg is damaged: no whole body stands at byte 0")
+		if got := read(t, dir, lines[1]); got != "the body of 1" {
+			t.Errorf("byte %d: %q", n, got)
 		}
-		noerr.Must(t, checkBody(dir, lines[1]))
 	}
-	wantError(t, noerr.From(OpenBody(dir, BodyAt{"w1", 1, 1, 13})), "w1-001.seg is damaged at byte 1: no body of this length begins here")
-	wantError(t, noerr.From(OpenBody(dir, BodyAt{"w1", 1, -1, 13})), "w1-001.seg is damaged at byte -1: no body of this length begins here")
-	wantError(t, noerr.From(OpenBody(dir, BodyAt{"w1", 1, at.Bytes, 13})), "no body of this length begins here")
+	for _, at := range []BodyAt{{"w1", 1, 1, 13}, {"w1", 1, -1, 13}, {"w1", 1, at.Bytes, 13}, {"w1", 1, 0, 0}, {"w1", 1, 0, 12}, {"w1", 0, 0, 13}, {"w1", 1, 1 << 62, 1 << 62}, {"w1", 1, 0, maxSegment + 1}} {
+		if _, err := OpenBody(dir, at); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%+v: %v", at, err)
+		}
+	}
 }
 
 // planUntilKilled plans a batch and waits for its end.
@@ -215,7 +236,7 @@ func appendUntilKilled() int {
 		fmt.Println("error", err)
 		return 1
 	}
-	l.maxSegment = 20_000
+	l.segmentLimit = 20_000
 	next, _ := strconv.ParseInt(os.Getenv(childEnv+"_FROM"), 10, 64)
 	for n := next; n < next+1_000_000 && err == nil; n++ {
 		if err = items.MarkSent(n, 1); err == nil {
@@ -273,7 +294,7 @@ func TestAKilledAppenderLosesNothingThatItTook(t *testing.T) {
 				t.Fatalf("line %d is of item %d", n, line.N)
 			}
 			if line.N >= next {
-				noerr.Must(t, checkBody(dir, line))
+				noerr.Must(t, noerr.From(OpenBody(dir, *line.BodyAt)))
 			}
 		}
 		end, next = length, int64(len(all))

@@ -67,6 +67,13 @@ func TestNothingIsUnpackedOverALink(t *testing.T) {
 	if got := string(noerr.Try(os.ReadFile(target)).Must(t)); got != "x" {
 		t.Error(got)
 	}
+	noerr.Must(t, os.Remove(link))
+	noerr.Must(t, os.Mkdir(link, 0o700))
+	_, err = Unpack(t.Context(), dir, Results(dir, workers, false), out, nil)
+	wantError(t, err, link+" is there and is no file: move it away")
+	if names := noerr.Try(os.ReadDir(out)).Must(t); len(names) != 1 {
+		t.Errorf("%v", names)
+	}
 }
 
 func TestADamagedBodyIsNotUnpacked(t *testing.T) {
