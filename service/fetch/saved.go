@@ -155,7 +155,7 @@ func framed(status, headers []string, packed string) (string, error) {
 		case "transfer-encoding", "content-length", "connection", "trailer":
 			continue
 		case "content-encoding":
-			if packed == "" || strings.Contains(line, "gzip") && packed != "compressed (gzip)" {
+			if packed == "" || strings.HasSuffix(strings.TrimSpace(line), "gzip") && packed != "compressed (gzip)" {
 				continue
 			}
 		}

@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
@@ -62,6 +63,14 @@ func TestASavedAnswerIsReadHoweverItWasSaved(t *testing.T) {
 		}
 		return b.String()
 	}
+	deflate := func(s string) string {
+		var b bytes.Buffer
+		w := zlib.NewWriter(&b)
+		if _, err := io.WriteString(w, s); err != nil || w.Close() != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
 	page := "<html><head><title>x</title></head><body><p class=price>7</p>" + strings.Repeat("word ", 100) + "</body></html>"
 	for name, c := range map[string]struct {
 		answer string
@@ -74,6 +83,7 @@ func TestASavedAnswerIsReadHoweverItWasSaved(t *testing.T) {
 		"HTTP/2, no reason":         {"HTTP/2 403\r\n\r\nno", nil, model.ClassAccessRestricted, "target_403", 403},
 		"a length of the wire":      {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n" + page, nil, model.ClassOK, "", 200},
 		"compressed":                {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n\r\n" + pack(page), func(s *Saved) { s.Required = []string{".price"} }, model.ClassOK, "", 200},
+		"compressed twice":          {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: gzip, deflate\r\n\r\n" + deflate(pack(page)), func(s *Saved) { s.Required = []string{".price"} }, model.ClassOK, "", 200},
 		"inflated by curl":          {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n\r\n" + page, func(s *Saved) { s.Required = []string{".price"} }, model.ClassOK, "", 200},
 		"compressed with brotli":    {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: br\r\n\r\n\x8b\x02\x80hello\x03", nil, model.ClassOutside, "undecodable", 200},
 		"brotli inflated by curl":   {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: br\r\n\r\n" + page, nil, model.ClassOK, "", 200},
