@@ -181,13 +181,15 @@ var scriptMarks = []partMark{
 // that do not look like a browser's.
 var jsonMarks = []partMark{
 	{parts: []string{`"url":"https://geo.captcha-delivery.com/`}, sign: sign{name: "a DataDome challenge"}},
+	{parts: []string{`"url": "https://geo.captcha-delivery.com/`}, sign: sign{name: "a DataDome challenge"}},
+	{parts: []string{`"blockScript": "`, `"appId": "PX`}, sign: sign{name: "a PerimeterX challenge"}},
 	{parts: []string{`"blockScript":"`, `"appId":"PX`}, sign: sign{name: "a PerimeterX challenge"}},
 	{parts: []string{`"FAIL_SYS_USER_VALIDATE`, "/_____tmd_____/punish"}, sign: sign{name: "an Alibaba challenge"}},
 }
 
 // challengeCookies are the beginnings of names of cookies that a defence sets with
 // every answer: traces.
-var challengeCookies = []struct{ name, defence string }{
+var challengeCookies = []cookieMark{
 	{"incap_ses_", "an Imperva cookie"},
 	{"TSPD_", "an F5 cookie"},
 	{"bm_sc", "an Akamai cookie"},
@@ -195,6 +197,16 @@ var challengeCookies = []struct{ name, defence string }{
 	{"aws-waf-token", "an AWS WAF cookie"},
 	{"x5sec", "an Alibaba cookie"},
 }
+
+// queueCookies are those that a waiting room sets, some also for visitors whom it has let in (Cloudflare's and Akamai's
+// documentation).
+var queueCookies = []cookieMark{
+	{"__cfwaitingroom", "a Cloudflare waiting room"},
+	{"akavpwr_", "an Akamai waiting room"},
+}
+
+// cookieMark is how a cookie's name begins, and whose it is.
+type cookieMark struct{ name, defence string }
 
 // commonTitles are titles of challenge pages that are met most often, in lower case and without marks at
 // the end: a whole title, or a part of one that a " | " or a dash sets off.

@@ -49,18 +49,23 @@ const (
 // so one needs a page without links and pictures, and a title beside it is not
 // enough. A page on which a person has something else to fill in, or with more than a
 // few sentences, is an ordinary one; so is one that writes the markup of a CAPTCHA out.
-func (p *page) weigh(body []byte, cookies []string) {
-	p.weighSigns(body, cookies)
+func (p *page) weigh(body []byte, cookieNames []string) {
+	p.weighSigns(body, cookieNames)
 	if p.verdict != ordinary || !p.html {
 		return
 	}
-	switch p.hear(); {
+	switch p.hear(cookies(cookieNames, queueCookies)...); {
 	case p.verdict != ordinary:
 	case p.shape.away.value != nil:
 		p.lead()
-	case len(trimStart(body)) > 0 && !p.cut && !p.inline && !p.shape.loads && p.shape.elements == 0 && len(p.blocks()) == 0 && p.text == 0:
+	case len(trimStart(body)) > 0 && !p.cut && !p.inline && !p.shape.loads && p.shape.elements == 0 && p.blank():
 		p.decide(leadsAway, mark{text: "nothing", place: nowhere, name: "nothing is on the page: no text, element or script"})
 	}
+}
+
+// blank reports whether a page has no text, be it only for browsers without scripts.
+func (p *page) blank() bool {
+	return p.text < littleText && !slices.ContainsFunc(p.runs, func(r run) bool { return strings.ContainsFunc(plain(r.value), visible) })
 }
 
 // lead decides what a page is that leads to another address by itself, and shows nothing and loads nothing that could; or
@@ -96,7 +101,7 @@ var waitingHost = regexp.MustCompile(`\.queue-it\.net\b`)
 var keptOut = regexp.MustCompile(`[/=_.-](?:(captcha|recaptcha|challenge|bot-?check|human-?check|verify-?human|are-?you-?human|robot-?check)|blocked|block-?page|access-?_?denied|denied|forbidden|banned|ip-?blocked|geo-?block(?:ed)?|not-?allowed)(?:[/#._"'-]|$)`)
 
 // weighSigns looks at the signs of defences.
-func (p *page) weighSigns(body []byte, cookies []string) {
+func (p *page) weighSigns(body []byte, cookieNames []string) {
 	if p.strengths.has(decides) {
 		p.verdict = challenge
 		return
@@ -115,7 +120,9 @@ func (p *page) weighSigns(body []byte, cookies []string) {
 	if fields > 0 {
 		return
 	}
-	p.cookies(cookies)
+	for _, m := range cookies(cookieNames, challengeCookies) { // traces that a defence leaves
+		p.keep(m, trace)
+	}
 	asks, title, traced := p.strengths.has(widget) || picture, p.strengths.has(titled), p.strengths.has(trace)
 	if !asks && !title && !traced {
 		return
@@ -154,15 +161,16 @@ func quotes(text []byte) bool {
 	return slices.ContainsFunc(s.marks, func(m mark) bool { return m.place == inClass || m.place == inID })
 }
 
-// cookies adds the traces that a defence leaves among the cookies.
-func (p *page) cookies(names []string) {
+// cookies finds some among the names of cookies.
+func cookies(names []string, known []cookieMark) (out []mark) {
 	for _, name := range names[:min(len(names), maxCookies)] {
-		for _, c := range challengeCookies {
+		for _, c := range known {
 			if strings.HasPrefix(name, c.name) {
-				p.keep(mark{text: c.name, place: inCookie, name: c.defence}, trace)
+				out = append(out, mark{text: c.name, place: inCookie, name: c.defence})
 			}
 		}
 	}
+	return out
 }
 
 // titleText compares the page's title, and its parts.

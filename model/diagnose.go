@@ -1,12 +1,14 @@
 package model
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Bounds of what a diagnosis quotes.
@@ -151,18 +153,13 @@ func (f *facts) either(status int) bool {
 func (f *facts) unknown() bool { return f.answer != 0 && f.TargetStatus == 0 }
 
 // empty reports whether there is nothing to use in the body: no bytes, or
-// nothing but white space.
+// nothing but white space, a byte order mark and characters without width.
 func (f *facts) empty() bool {
-	if f.More || f.InProgress.Says != "" {
-		return false
-	}
-	for _, c := range f.BodyHead {
-		if !isBlank(c) {
-			return false
-		}
-	}
-	return true
+	return !f.More && f.InProgress.Says == "" && !bytes.ContainsFunc(f.BodyHead, visible)
 }
+
+// visible reports whether a character of a text can be seen.
+func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
 // aboutPermission reports whether the service said that a permission is missing
 // for the key: by its dialect, or in a 403 of the API itself, whose texts are

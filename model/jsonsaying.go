@@ -43,7 +43,7 @@ var jsonCodes = map[verdict][]string{
 		"not found", "no such key", "nosuchkey",
 	},
 	tooFast: {
-		"too many api calls", "frequency limit", "too frequent", "rate exceeded", "daily quota exceeded", "secondary rate limit",
+		"too many api calls", "api freq out of limit", "throttling user", "throttling api", "frequency limit", "too frequent", "rate exceeded", "daily quota exceeded", "secondary rate limit",
 		"rate limit", "ratelimit", "rate limited", "ratelimited", "rate limit exceeded", "rate limit reached", "ratelimitexceeded", "over rate limit", "too many requests", "toomanyrequests",
 		"throttled", "throttling", "throttlingexception", "request throttled", "requests throttled", "quota", "quota exceeded", "quotaexceeded", "over quota", "limit exceeded", "over limit", "request limit exceeded",
 		"resource exhausted", "slow down", "slowdown", "max requests exceeded", "usage limit exceeded", "daily limit exceeded",
@@ -54,7 +54,7 @@ var jsonCodes = map[verdict][]string{
 // that there is one. Both kinds count beside an error alone where they are not inside one.
 var (
 	codeKeys  = []string{"code", "errorcode", "errcode", "errorkey", "errortype", "errorname", "type", "reason", "status", "statuscode", "httpcode", "httpstatus", "name", "result", "decision", "action", "class", "category", "exception"}
-	wordKeys  = []string{"message", "msg", "errormessage", "errormsg", "detail", "details", "description", "errordescription", "title", "statustext", "statusmessage", "faultstring", "text", "info"}
+	wordKeys  = []string{"message", "msg", "errormessage", "errormsg", "errmsg", "detail", "details", "description", "errordescription", "title", "statustext", "statusmessage", "faultstring", "text", "info"}
 	errorKeys = []string{"error", "errors", "err", "fault", "failure", "problem", "extensions", "meta", "response"}
 )
 
@@ -116,7 +116,7 @@ func flagged(value any) bool {
 // beside are keys that stand beside a flag in an answer that says nothing else.
 var beside = []string{
 	"url", "id", "ref", "reference", "referenceid", "requestid", "rayid", "incidentid", "eventid", "uuid", "vid", "token", "message", "msg", "detail", "appid", "jsclientsrc", "firstpartyenabled",
-	"hosturl", "blockscript", "altblockscript", "customlogo", "retryafter", "redirect", "redirecturl", "sitekey", "status", "code", "type", "support",
+	"hosturl", "blockscript", "altblockscript", "customlogo", "retryafter", "redirect", "redirecturl", "sitekey", "status", "code", "type", "support", "reason",
 }
 
 // alone reports whether an answer has nothing but flags and what stands beside them.
@@ -132,9 +132,9 @@ func alone(object map[string]any) bool {
 }
 
 // isError reports whether an object says that it is an error: by a flag, by an error in it, by a status, or because it has
-// nothing but words.
+// nothing but words, which neither speak of success nor describe a thing with a name.
 func isError(object map[string]any) bool {
-	wordy := false
+	wordy, fine := false, false
 	for k, v := range object {
 		name := letters(k)
 		text, _ := v.(string)
@@ -144,11 +144,13 @@ func isError(object map[string]any) bool {
 			(name == "status" || name == "statuscode" || name == "code" || name == "errorcode") && number && (status >= 400 && status < 600 || status < 0),
 			name == "status" && (text == "0" || text == "error" || text == "fail" || text == "failed" || text == "ERROR"):
 			return true
-		case slices.Contains(wordKeys, name) && name != "title" && truthy(v):
+		case (name == "success" || name == "ok" || name == "succeeded") && v == true, name == "status" && (text == "success" || text == "ok"), name == "title", name == "name":
+			fine = true
+		case slices.Contains(wordKeys, name) && name != "description" && truthy(v):
 			wordy = true
 		}
 	}
-	return wordy && len(object) <= 3 && object["title"] == nil
+	return wordy && !fine && len(object) <= 3
 }
 
 // jsonWalk looks through the objects of an answer for what they say.
@@ -165,7 +167,8 @@ func (j *jsonWalk) object(object map[string]any, wrong bool, depth int) {
 		if wrong && (name != "title" || said(object)) {
 			j.code(name, value)
 		}
-		if holds := slices.Contains(errorKeys, name); holds && depth < maxJSONDepth {
+		_, nested := value.(map[string]any)
+		if holds := slices.Contains(errorKeys, name) || wrong && nested && slices.Contains(wordKeys, name); holds && depth < maxJSONDepth {
 			j.inside(value, wrong || name != "meta" && name != "response", depth+1)
 		}
 	}
@@ -186,7 +189,7 @@ func said(object map[string]any) bool {
 func (j *jsonWalk) inside(value any, wrong bool, depth int) {
 	switch v := value.(type) {
 	case map[string]any:
-		j.object(v, wrong, depth)
+		j.object(v, wrong || isError(v), depth)
 	case []any:
 		for _, each := range v[:min(len(v), 10)] {
 			j.inside(each, wrong, depth)

@@ -40,6 +40,7 @@ type shape struct {
 	pictures int  // whatever shows more than text: pictures, films, frames, drawings
 	searches int  // fields that search
 	loads    bool // a script of an address
+	reloads  bool // it is loaded again after a while
 	away     span // where a script or a refresh leads
 	// byWords says that the verdict is by what the page says alone, which is not a defence's own sign.
 	byWords bool
@@ -390,6 +391,7 @@ func (s *scan) refresh(t span) {
 	of, at, length, ok := leadsTo(address)
 	if !ok {
 		s.otherContent = s.otherContent || address != ""
+		s.shape.reloads = address == ""
 		if s.shape.away.value == nil {
 			s.shape.away = t
 		}
@@ -619,7 +621,8 @@ func (s *scan) opened(e *element) {
 		s.unseen, s.depth = e.tag, 1
 	}
 	hidden := e.hidden || e.tag == "button" || e.tag == "input" || s.unseen != ""
-	if !structural[e.tag] {
+	styled := len(e.id.value)+len(e.class.value) > 0
+	if !structural[e.tag] && (styled || e.tag != "div" && e.tag != "section" && e.tag != "span") {
 		s.shape.elements++
 	}
 	s.tokens(inClass, e.class, hidden)

@@ -44,6 +44,7 @@ var readSayings = sync.OnceValue(func() sayings {
 			}
 		}
 	}
+	slices.SortStableFunc(all.texts, func(a, b saying) int { return len(b.text) - len(a.text) }) // the longest says the most
 	return all
 })
 
@@ -78,8 +79,8 @@ var sayingOrder = []verdict{waiting, challenge, tooFast, refusal, siteError}
 
 // hear decides what a page says that has little on it, in place of being the page. It takes two signs: a title or a heading, and
 // a sentence; or a title that the heading repeats and next to nothing else. A sentence alone is enough where it is all there
-// is, but for one that asks for a person.
-func (p *page) hear() {
+// is, but for one that asks for a person. A page that waits may have queue as a sign, the cookies of a waiting room.
+func (p *page) hear(queue ...mark) {
 	if p.cut || p.quoted || p.text >= littleText || p.fields > p.shape.searches {
 		return
 	}
@@ -90,6 +91,10 @@ func (p *page) hear() {
 			p.decide(v, marks...)
 			return
 		}
+	}
+	text, head := h.texts[waiting], h.heads[waiting]
+	if len(queue) > 0 && (text.text != "" || head.text != "" || p.shape.reloads && p.text < tinyText && p.bare()) {
+		p.decide(waiting, append(queue, head, text)...)
 	}
 }
 
@@ -114,6 +119,10 @@ func (p *page) listen() *pageWords {
 			if before, ok := h.heads[s.verdict]; !ok || strings.Contains(p.title, before.text) {
 				h.heads[s.verdict] = b.mark(s, "a heading")
 			}
+			sentence, _ := readSayings().opening(b.text)
+			if (len(sentence.text)*5 >= len(b.text)*3 || !b.heading && len(b.text) >= shortestOpening) && h.rest == 0 && h.first < 0 {
+				h.first = s.verdict
+			}
 			h.repeated = h.repeated || s.verdict == h.title.verdict
 		case strings.Contains(p.title, b.text): // a heading that repeats the title is no second sign
 		default:
@@ -131,7 +140,7 @@ func (h *pageWords) read(b block) {
 	for i, sentence := range sentences(b.text) {
 		note := func(s saying, all bool) {
 			h.texts[s.verdict] = b.mark(s, "the text")
-			if all && h.rest == 0 && i == 0 {
+			if all && h.rest == 0 && i == 0 && h.first < 0 {
 				h.first = s.verdict
 			}
 		}
@@ -141,7 +150,7 @@ func (h *pageWords) read(b block) {
 		}
 		for _, s := range readSayings().within(sentence) {
 			if _, ok := h.texts[s.verdict]; !ok && s.in(sentence) {
-				note(s, len(s.text)*10 >= len(sentence)*3)
+				note(s, len(s.text)*5 >= len(sentence))
 			}
 		}
 	}
@@ -168,6 +177,8 @@ func (h *pageWords) signs(p *page, v verdict) []mark {
 		return []mark{head}
 	case plainly && h.whole && h.repeated && tiny && h.title.verdict == v && (h.title.status || h.rest == 0 || speakOfAccess(h.blocks)):
 		return []mark{p.titleMark(h.title), head}
+	case headed && plainly && tiny && h.first == v && len(h.blocks) <= 4 && !strings.Contains(p.title, head.text):
+		return []mark{head}
 	}
 	return nil
 }
@@ -362,6 +373,6 @@ const inLanguage = ", in "
 
 // languages are those of phrases.tsv.
 var languages = map[string]string{
-	"ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fa": "Persian", "fr": "French", "it": "Italian", "ja": "Japanese", "ko": "Korean",
-	"nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian", "tr": "Turkish", "vi": "Vietnamese", "zh": "Chinese",
+	"ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish", "fa": "Persian", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean",
+	"nb": "Norwegian", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
 }

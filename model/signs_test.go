@@ -39,6 +39,11 @@ var signShapes = map[string]func(text string) model.Outcome{
 		return model.Outcome{TargetStatus: 200, ContentType: "application/json", BodyHead: []byte(text)}
 	},
 	"redirect": func(text string) model.Outcome { return model.Outcome{TargetStatus: 302, Location: text} },
+	"queue cookie": func(text string) model.Outcome {
+		o := markup(`<meta http-equiv="refresh" content="20"><h1>Almost there</h1><p>The shop opens for you soon.</p>`)(text)
+		o.Cookies = []string{text}
+		return o
+	},
 	"cookie": func(text string) model.Outcome {
 		o := markup("<script></script>")(text)
 		o.Cookies = []string{text}
