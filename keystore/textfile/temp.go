@@ -84,6 +84,16 @@ func (t *Temp) Keep() error {
 	return err
 }
 
+// KeepUnsynced is Keep for one of many files that can be made again: after a power cut it may be there and not be whole.
+func (t *Temp) KeepUnsynced() error {
+	err := t.rename(t.target)
+	t.ended = err == nil
+	if err = errors.Join(err, t.Close()); t.ended {
+		err = errors.Join(err, t.root.Close())
+	}
+	return err
+}
+
 // KeepNew is Keep for an empty place. If something is there, the error wraps os.ErrExist.
 func (t *Temp) KeepNew() error {
 	err := t.Sync()

@@ -109,6 +109,12 @@ func TestWithoutLocksTheAgeDecidesWhatIsSwept(t *testing.T) {
 
 func TestATemporaryFileEndsOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
+	unsynced, err := NewTemp(path)
+	noerr.Must(t, err)
+	noerr.Want(t, errors.Join(unsynced.KeepUnsynced(), unsynced.Discard()))
+	if got := filesOf(t, filepath.Dir(path)); !slices.Equal(got, []string{"page.html"}) {
+		t.Errorf("left %q", got)
+	}
 	kept, err := NewTemp(path)
 	noerr.Must(t, err)
 	if at, err := os.Stat(kept.Name()); err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o600 {
@@ -127,6 +133,12 @@ func TestATemporaryFileEndsOnce(t *testing.T) {
 	if err := stuck.Keep(); err == nil {
 		t.Error("a folder was replaced")
 	}
+	again, err := NewTemp(path)
+	noerr.Must(t, err)
+	if err := again.KeepUnsynced(); err == nil {
+		t.Error("a folder was replaced")
+	}
+	noerr.Want(t, again.Discard())
 	if _, err := os.Stat(stuck.Name()); err != nil {
 		t.Errorf("the file that did not get its place: %v", err)
 	}

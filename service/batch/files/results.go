@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -335,26 +334,16 @@ func inOrderOf(p *partition, logs []results, visit func(line Line, begin, end in
 // that name is an error. on, unless nil, hears how many lines are done. Unpack returns how many files it wrote. They
 // are not synced: after a power cut run it again.
 func Unpack(ctx context.Context, dir string, lines iter.Seq2[Line, error], out string, on func(done int64)) (written int64, err error) {
-	if err := errors.Join(os.MkdirAll(out, 0o700), textfile.SweepFor(filepath.Join(out, "body"))); err != nil {
+	if err := errors.Join(os.MkdirAll(out, 0o700), textfile.Sweep(out)); err != nil {
 		return 0, err
 	}
-	root, err := os.OpenRoot(out)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	temp := ".body.zonedeck-" + rand.Text()[:8] // what a killed process leaves is swept by this name
 	done := int64(0)
 	for line, err := range lines {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return written, err
+		if err = cmp.Or(err, ctx.Err()); err == nil && line.BodyAt != nil {
+			err = unpack(dir, *line.BodyAt, out, &written)
 		}
-		if line.BodyAt != nil {
-			n, err := unpack(dir, *line.BodyAt, root, temp)
-			if err != nil {
-				return written, errors.Join(err, root.RemoveAll(temp))
-			}
-			written += n
+		if err != nil {
+			return written, err
 		}
 		if done++; on != nil {
 			on(done)
@@ -363,26 +352,29 @@ func Unpack(ctx context.Context, dir string, lines iter.Seq2[Line, error], out s
 	return written, nil
 }
 
-// unpack writes one body, and says how many files that made: none if its file is there.
-func unpack(dir string, at BodyAt, root *os.Root, temp string) (int64, error) {
-	body, name, err := readBody(dir, at)
+// unpack writes one body, unless its file is there.
+func unpack(dir string, at BodyAt, out string, written *int64) error {
+	body, digest, err := readBody(dir, at)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	info, err := root.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return 0, err
-	case !info.Mode().IsRegular():
-		return 0, fmt.Errorf("%s is there and is no file: move it away", filepath.Join(root.Name(), name))
-	case info.Size() == at.Length:
-		if old, err := root.ReadFile(name); err != nil || bytes.Equal(old, body) {
-			return 0, err
+	path := filepath.Join(out, digest)
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is there and is no file: move it away", path)
+	}
+	if err == nil && info.Size() == at.Length {
+		if old, err := os.ReadFile(path); err != nil || bytes.Equal(old, body) {
+			return err
 		}
 	}
-	if err = root.WriteFile(temp, body, 0o600); err == nil {
-		err = root.Rename(temp, name)
+	t, err := textfile.NewTemp(path)
+	if err != nil {
+		return err
 	}
-	return 1, err
+	if _, err = t.Write(body); err == nil {
+		err = t.KeepUnsynced()
+		*written++
+	}
+	return errors.Join(err, t.Discard())
 }
