@@ -323,7 +323,7 @@ func titleSays(text string, loose bool) (saying, bool) {
 		return saying{}, false
 	}
 	code, rest := "", ""
-	if !loose && !strings.ContainsAny(text, "45") { // it has no status
+	if !loose && !mayHaveCode(text) {
 		return saying{}, false
 	}
 	if m := codeFirst.FindStringSubmatch(text); m != nil {

@@ -40,3 +40,14 @@ func (all sayings) within(text string) []saying {
 	}
 	return out
 }
+
+// mayHaveCode is a quick check: may codeFirst or codeLast match a text? What stands before the code of the first has no digits.
+func mayHaveCode(text string) bool {
+	first, last := strings.IndexAny(text, "0123456789"), len(strings.TrimSuffix(text, ")"))-len("404")
+	return first >= 0 && (beginsWithCode(text[first:]) || beginsWithCode(text[max(last, 0):]))
+}
+
+func beginsWithCode(text string) bool {
+	digit := func(c byte) bool { return c >= '0' && c <= '9' }
+	return len(text) >= len("404") && (text[0] == '4' || text[0] == '5') && digit(text[1]) && digit(text[2])
+}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -387,5 +388,19 @@ func TestSendsKeepToTheLimitOfTheProduct(t *testing.T) {
 	wg.Wait()
 	if most > limit {
 		t.Errorf("%d at once; the limit is %d", most, limit)
+	}
+}
+
+// What vouches for a kept connection is said of each send, though there is one handshake.
+func TestTheChainOfAKeptConnectionIsThatOfEachSend(t *testing.T) {
+	dial, ca := servicetest.TLSTarget(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })
+	p := servicetest.Profile("https://example.com")
+	p.CA = ca
+	prepared := prepare(t, newFetcher(t, p, func(c *Config) {
+		c.Wire = exchange.New(exchange.Config{Connect: func(context.Context, string, string) (net.Conn, error) { return dial() }})
+	}), servicetest.Ask(p, "dc1"))
+	first, second := sent(t, prepared, column("", "")), sent(t, prepared, column("", ""))
+	if first.Timing.TLS < 0 || second.Timing.TLS >= 0 || first.Chain.Trust != model.TrustFile || !reflect.DeepEqual(first.Chain, second.Chain) {
+		t.Errorf("%+v, %+v, then %+v, %+v", first.Timing, first.Chain, second.Timing, second.Chain)
 	}
 }
