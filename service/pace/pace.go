@@ -10,11 +10,12 @@ import (
 const (
 	firstLimit   = 4
 	firstWall    = 30 * time.Second
-	longestWall  = Window // and the service's own from the start
-	fading       = 0.99   // of the share of refusals, with each answer
-	mostRefused  = 0.05   // of that share, before the wall is forgotten
-	refusedOften = 8      // refusals by the service within the window
-	weakHosts    = 3      // that make it the zone
+	longestWall  = Window      // and the service's own from the start
+	backOff      = time.Second // where fewer than one cannot go: the first of service.md 8
+	fading       = 0.99        // of the share of refusals, with each answer
+	mostRefused  = 0.05        // of that share, before the wall is forgotten
+	refusedOften = 8           // refusals by the service within the window
+	weakHosts    = 3           // that make it the zone
 )
 
 // Pace is how many calls of one zone, or of a zone to one host, may be in flight at once. It begins with a refusal.
@@ -40,7 +41,16 @@ type Pace struct {
 // set changes the limit, and keeps why.
 func (p *Pace) set(limit int, now time.Time, reason string, args ...any) {
 	p.Limit, p.Good, p.Wanted, p.Change, p.Changed = max(limit, 1), 0, false, p.Change+1, now
+	if p.Limit == 1 {
+		p.holdUntil(now.Add(backOff))
+	}
 	p.Reason = fmt.Sprintf("at most %d at once, because ", p.Limit) + fmt.Sprintf(reason, args...)
+}
+
+func (p *Pace) holdUntil(t time.Time) {
+	if t.After(p.Hold) {
+		p.Hold = t
+	}
 }
 
 // good counts a good answer to a call that was sent at a change. A window of them without a refusal raises the

@@ -180,9 +180,7 @@ func (z *Zone) refuse(host string, c Call, change int, a Answer, now time.Time, 
 			z.Paces[host] = p
 		}
 	}
-	if until := now.Add(min(a.RetryAfter, Window)); until.After(p.Hold) {
-		p.Hold = until
-	}
+	p.holdUntil(now.Add(min(a.RetryAfter, Window)))
 	return p
 }
 

@@ -176,6 +176,13 @@ func TestTheServicesOwnRefusalsAreTakenStrictly(t *testing.T) {
 	}
 	p.answered(1, byService)
 	p.want(t, "", "at most 1 at once, because the service answered 429 8 times within 5 minutes, and is said to block an address at 25")
+	for range 2 { // fewer than one cannot go: it goes later
+		if e := p.blocked(p.c, p.now); e == nil || e.Wait != backOff || p.blocked(p.c, p.now.Add(backOff)) != nil {
+			t.Errorf("after a refusal with one at once: %+v", e)
+		}
+		p.Refused = p.Refused[1:]
+		p.answered(1, byService)
+	}
 	for range 10 { // no growth
 		p.wanted("")
 	}
