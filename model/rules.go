@@ -144,13 +144,13 @@ var knowledgeRules = []rule{
 	},
 	{
 		name: "captcha_header", class: ClassCaptcha,
-		reason:  "a header by which the target's bot defence names its own answer, whatever the status",
+		reason:  "a header by which the target's bot defence names its own answer, whatever the status but 403 and 429",
 		applies: func(f *facts) bool { return f.challengeHeader() },
 		summary: always("The target answered with a bot challenge, not with the page."),
 	},
 	{
 		name: "captcha_page", class: ClassCaptcha,
-		reason:  "the body is a challenge page by one sign that only such pages have, or by two that agree, whatever the status: a CAPTCHA with 200 is a failure",
+		reason:  "the body is a challenge page by one sign that only such pages have, or by two that agree, whatever the status but 403 and 429: a CAPTCHA with 200 is a failure",
 		applies: func(f *facts) bool { return f.page.verdict == challenge },
 		summary: always("The target shows a CAPTCHA instead of the page."),
 	},
@@ -162,15 +162,15 @@ var knowledgeRules = []rule{
 	},
 	{
 		name: "refusal_page", class: ClassAccessRestricted, cause: CauseSiteBlock,
-		reason:  "the body is a refusal by its text and a second sign, whatever the status: a refusal with 200 is a failure",
+		reason:  "the body is a refusal by its text and a second sign, whatever the status but 429: a refusal with 200 is a failure",
 		applies: func(f *facts) bool { return f.refused == 0 && f.page.verdict == refusal },
-		summary: always("The site refuses this request with a page that says so."),
+		summary: always("The site refuses this request: the page says so."),
 	},
 	{
 		name: "too_fast_page", class: ClassTooFast,
-		reason:  "the body says that requests come too fast, and a second sign or nothing else is there, whatever the status",
+		reason:  "the body says that requests come too fast, and a second sign or nothing else is there, whatever the status but 403",
 		applies: func(f *facts) bool { return f.refused == 0 && f.page.verdict == tooFast },
-		summary: always("The site says that requests come too fast, with a page that says so."),
+		summary: always("The page says that requests come too fast."),
 	},
 	{
 		name: "waiting_room", class: ClassOutside, cause: CauseWaitingRoom,
@@ -383,9 +383,9 @@ var answerRules = []rule{
 	},
 	{
 		name: "undecodable", class: ClassOutside, cause: CauseUndecodable,
-		reason:  "the page's bytes could not be made text, for their content coding (Content-Encoding: dcb, say) or their character set: what it shows is not known",
+		reason:  "the page could not be decoded, because of its content coding (Content-Encoding: dcb, say) or its character set: what it shows is not known",
 		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && f.Undecoded != "" },
-		summary: always("The page came, but its bytes could not be made text, so what it shows is not known."),
+		summary: always("The page came, but could not be decoded, so what it shows is not known."),
 	},
 	{
 		name: "missing_fields", class: ClassParsingDrift, cause: CauseMissingFields,

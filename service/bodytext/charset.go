@@ -27,7 +27,7 @@ const MaxHead = 256 << 10
 type Charset struct {
 	// Name is the character set in lower case, as "gbk"; "" for UTF-8.
 	Name string
-	// Unreadable says why a body cannot be read as the text that it says it is, as "the character set klingon"; "" if it
+	// Unreadable says why a body cannot be read as the text that it says it is, as "it is binary data"; "" if it
 	// is read, and for pictures and the like, which are no text and do not say so.
 	Unreadable string
 
@@ -50,7 +50,7 @@ func Detect(contentType string, head []byte) Charset {
 	if c.Unreadable == "" && binary(c.Text(head[:min(len(head), sniffed)])) {
 		c = Charset{}
 		if claims(kind, http.DetectContentType(head)) {
-			c.Unreadable = "bytes that are no text"
+			c.Unreadable = "it is binary data"
 		}
 	}
 	return c
@@ -215,7 +215,7 @@ func lookup(label string) Charset {
 	}
 	switch {
 	case enc == nil:
-		return Charset{Unreadable: "the character set " + model.Line(label, 40)}
+		return Charset{Unreadable: "the character set " + model.Line(label, 40) + " is not known"}
 	case name == "utf-8":
 		return Charset{}
 	}
