@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -235,9 +234,6 @@ func (a *app) batchBodiesCommand() *cobra.Command {
 				return printed{}, usage("-o is missing: name the folder for the bodies")
 			}
 			s, err := t.Batches.Show(ctx, args[0])
-			if err == nil {
-				err = os.MkdirAll(f.Output, 0o700)
-			}
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
@@ -245,7 +241,7 @@ func (a *app) batchBodiesCommand() *cobra.Command {
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			return printed{done: fmt.Sprintf("%d bodies are in %s", n, f.Output)}, nil
+			return printed{done: fmt.Sprintf("new bodies in %s: %d", f.Output, n)}, nil
 		},
 	})
 }
