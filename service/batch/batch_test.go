@@ -30,8 +30,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if delay := os.Getenv(asTarget); delay != "" {
+		serveTarget(delay)
+		return
+	}
 	if dir := os.Getenv(victimDir); dir != "" {
-		victim(dir)
+		if err := victim(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		return
 	}
 	goleak.VerifyTestMain(m)

@@ -3,7 +3,7 @@ package batch_test
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -18,24 +18,25 @@ import (
 	"zonedeck/service/batch/store"
 )
 
-// victimDir is the folder whose newest batch the process of a test works on, and victimURL the service.
-const victimDir, victimURL = "ZONEDECK_BATCH_VICTIM", "ZONEDECK_BATCH_URL"
+// victimDir is the folder whose newest batch the process of a test works on, and victimURL the service. With victimItems
+// it begins one.
+const victimDir, victimURL, victimItems = "ZONEDECK_BATCH_VICTIM", "ZONEDECK_BATCH_URL", "ZONEDECK_BATCH_MEASURED"
 
 // victim works on the newest batch of a folder until it is killed.
-func victim(dir string) {
+func victim(dir string) error {
+	if items := os.Getenv(victimItems); items != "" {
+		return measured(dir, items)
+	}
 	ctx := context.Background()
 	b, _, closing, err := open(ctx, dir, os.Getenv(victimURL))
-	if err == nil {
-		var all []batch.State
-		if all, err = b.List(ctx); err == nil {
-			_, err = b.Run(ctx, all[0].ID, func(batch.State) {})
-		}
-		err = cmp.Or(err, closing())
-	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return err
 	}
+	all, err := b.List(ctx)
+	if err == nil {
+		_, err = b.Run(ctx, all[0].ID, func(batch.State) {})
+	}
+	return errors.Join(err, closing())
 }
 
 // kill lets a process work on the newest batch for a while, and kills it.

@@ -32,6 +32,9 @@ const (
 	leaving = 3 * time.Second
 )
 
+// slicesAhead is how many slices are worked on beyond those that fill the slots: beginning and ending one takes a while.
+const slicesAhead = 8
+
 // lane is the lane of a batch's slices.
 func lane(id string) string { return "batch " + id }
 
@@ -128,7 +131,7 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 	g.Go(func() error {
 		defer stop(errLeft)
 		atOnce := cmp.Or(s.AtOnce, int(exchange.LimitOf(s.Plan.Request.Zone.Product).Concurrency))
-		return r.store.Work(handing, lane(r.id), atOnce/files.SliceItems+2, func(_ context.Context, item work.Item) (time.Duration, error) {
+		return r.store.Work(handing, lane(r.id), atOnce/files.SliceItems+slicesAhead, func(_ context.Context, item work.Item) (time.Duration, error) {
 			return 0, r.slice(handing, item.Key)
 		})
 	})
@@ -253,14 +256,17 @@ func finish(of *store.Batch) error {
 
 // take gives what is to be committed, once it is on disk.
 func (r *runner) take() (store.Progress, error) {
+	p := r.snapshot()
+	_, err := r.log.Sync() // what was appended since then is on disk, too, and is committed next
+	return p, err
+}
+
+// snapshot is what came since the last one. Its lengths and its outcomes belong together.
+func (r *runner) snapshot() store.Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at, err := r.log.Sync() // while nothing is appended: the lengths and the outcomes belong together
-	if err != nil {
-		return store.Progress{}, err
-	}
 	p := r.next
-	p.Place, p.Now, p.Slices = at, r.b.Clock.Now(), map[int]store.Slice{}
+	p.Place, p.Now, p.Slices = r.log.Length(), r.b.Clock.Now(), map[int]store.Slice{}
 	for n := range r.next.Slices {
 		p.Slices[n] = append(store.Slice(nil), r.slices[n]...)
 		if p.Slices[n].Todo() == 0 {
@@ -269,7 +275,7 @@ func (r *runner) take() (store.Progress, error) {
 	}
 	p.Reserved = r.purse.returned()
 	r.next = store.Progress{Worker: r.name}
-	return p, nil
+	return p
 }
 
 // fail pauses the batch because its files cannot be written.

@@ -257,6 +257,13 @@ func (l *Log) write(line *Line, digest [sha256.Size]byte, body []byte) (err erro
 	return errors.Join(err, l.err)
 }
 
+// Length is how much was appended.
+func (l *Log) Length() Length {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at
+}
+
 // Sync puts on disk what was appended before the call, and says how long the files were then. After an error nothing can
 // be appended any more, because it is not known what is on disk.
 func (l *Log) Sync() (Length, error) {

@@ -131,7 +131,7 @@ type Store struct {
 // Open opens the store in a file, with the queue of its slices.
 func Open(ctx context.Context, path string, now func() time.Time, log *slog.Logger) (s *Store, notice string, err error) {
 	db, damage, err := database.Open(ctx, path, database.Options{
-		Name: "store of batches", Migrations: migrations[:], Tables: []string{"batches", "batch_slices", "batch_workers"}, Now: now, Busy: database.Busy, Synced: true,
+		Name: "store of batches", Migrations: migrations[:], Tables: []string{"batches", "batch_slices", "batch_workers"}, Now: now, Busy: database.Busy,
 	})
 	if err != nil {
 		return nil, "", err
