@@ -148,8 +148,10 @@ func TestImportRules(t *testing.T) {
 			},
 		},
 		{
-			"the program has no driver of PostgreSQL",
-			func(p string) bool { return p != "zonedeck/service/database/postgrestest" },
+			"the driver of PostgreSQL is known to databases and to the queue of work alone",
+			func(p string) bool {
+				return !slices.Contains([]string{"zonedeck/service/database", "zonedeck/service/database/postgrestest", "zonedeck/service/work"}, p)
+			},
 			func(i string) bool {
 				return strings.HasPrefix(i, "github.com/jackc/") || strings.HasSuffix(i, "/riverpgxv5")
 			},

@@ -1,7 +1,7 @@
 // Package database keeps one SQLite file in WAL mode: it opens the file with the
 // right modes, checks and migrates it, puts it aside if it is damaged, writes
 // through one connection and reads through several. The journal, the ledger and
-// other stores are such files.
+// other stores are such files. A Server is a database of PostgreSQL that several machines share.
 //
 // A DB is safe for concurrent use by any number of goroutines, and several
 // processes may have the same file open.
@@ -65,9 +65,9 @@ type DB struct {
 	writing *semaphore.Weighted // held for one transaction of w
 }
 
-// Over makes a DB on open pools, such as a server's, instead of a file: w writes, r reads. The tables must exist. The
-// transactions of w, here and on other machines, must run one after the other. Files that go with the DB are next to
-// path.
+// Over makes a DB on open pools, such as a server's, instead of a file: w writes, r reads. The tables must exist. For the
+// ledger and the inbox, the transactions of w, here and on other machines, must run one after the other. Files that go
+// with the DB are next to path.
 func Over(path string, w, r *sql.DB) *DB {
 	return &DB{path: path, w: w, r: r, writing: semaphore.NewWeighted(1)}
 }

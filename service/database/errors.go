@@ -40,7 +40,7 @@ func Faults() []error {
 // next to it, and the next Open checks the whole file.
 func (db *DB) Fault(doing string, err error) error {
 	err = Classify(err)
-	if errors.Is(err, ErrCorrupt) {
+	if errors.Is(err, ErrCorrupt) && db.path != "" {
 		db.markSuspect()
 		err = fmt.Errorf("%w; the next start checks the whole file", err)
 	}
@@ -50,7 +50,7 @@ func (db *DB) Fault(doing string, err error) error {
 	return err
 }
 
-// Classify wraps an error of SQLite or the system with the typed one, if any.
+// Classify wraps an error of SQLite, PostgreSQL or the system with the typed one, if any.
 func Classify(err error) error {
 	var se *sqlite.Error
 	if errors.As(err, &se) {
@@ -75,10 +75,10 @@ func Classify(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("%w (%w)", ErrReadOnly, err)
 	}
-	return err
+	return classifyServer(err)
 }
 
-// markSuspect leaves a note for the next Open. If it cannot, nothing is worse
+// markSuspect leaves a note for the next Open of a file. If it cannot, nothing is worse
 // than before.
 func (db *DB) markSuspect() { _ = os.WriteFile(suspectPath(db.path), nil, 0o600) }
 

@@ -21,9 +21,38 @@ const freeEvery = time.Second
 // signed begins the names of workers with a sign of life. Whether others live is unknown.
 const signed = "signed-"
 
-func (q *queue[T]) dead(worker string) bool {
-	sign, ok := strings.CutPrefix(worker, signed)
-	return ok && !textfile.Alive(q.signs, sign)
+// signs say which workers live.
+type signs interface {
+	// begin gives a worker of a lane a name, with signed before it, and a sign of life, until end is called.
+	begin(ctx context.Context, lane string) (name string, end func(), err error)
+	// living reports for the names that begin gave, without signed, whether their workers live.
+	living(ctx context.Context) (func(name string) bool, error)
+	// alone keeps other processes from freeing items during a transaction.
+	alone(ctx context.Context, tx riverdriver.Executor) error
+}
+
+// signFiles are signs of life of one machine, in a folder.
+type signFiles string
+
+func (dir signFiles) begin(context.Context, string) (string, func(), error) {
+	sign, err := textfile.NewSign(string(dir))
+	if err != nil {
+		return "", nil, err
+	}
+	return signed + sign.Name(), sign.Release, nil
+}
+
+func (dir signFiles) living(context.Context) (func(string) bool, error) {
+	return func(name string) bool { return textfile.Alive(string(dir), name) }, nil
+}
+
+// alone has nothing to do: a file has one writer.
+func (signFiles) alone(context.Context, riverdriver.Executor) error { return nil }
+
+// deadWorker reports whether a worker had a sign of life and has none.
+func deadWorker(name string, living func(string) bool) bool {
+	sign, ok := strings.CutPrefix(name, signed)
+	return ok && !living(sign)
 }
 
 // workerAt is the name of the worker that holds a job.
@@ -40,10 +69,6 @@ func running() *river.JobListParams {
 
 // keepFreeing frees the items of dead workers until ctx ends.
 func (q *queue[T]) keepFreeing(ctx context.Context) {
-	if q.signs == "" {
-		<-ctx.Done()
-		return
-	}
 	every := time.NewTicker(freeEvery)
 	defer every.Stop()
 	for {
@@ -61,13 +86,17 @@ func (q *queue[T]) keepFreeing(ctx context.Context) {
 // free makes the items of dead workers due, and removes a dead leader so that a new one is chosen:
 // without a leader, waiting items never become due.
 func (q *queue[T]) free(ctx context.Context) error {
+	living, err := q.signs.living(ctx)
+	if err != nil {
+		return fmt.Errorf("looking which workers live: %w", err)
+	}
 	jobs, err := q.client.JobList(ctx, running())
 	if err != nil {
 		return fmt.Errorf("reading the queue of work: %w", err)
 	}
 	dead := map[string]bool{}
 	for _, job := range jobs.Jobs {
-		if at := workerAt(job); q.dead(at) {
+		if at := workerAt(job); deadWorker(at, living) {
 			dead[at] = true
 		}
 	}
@@ -78,7 +107,7 @@ func (q *queue[T]) free(ctx context.Context) error {
 	}
 	leader, err := q.driver.GetExecutor().LeaderGetElectedLeader(ctx, &riverdriver.LeaderGetElectedLeaderParams{})
 	switch {
-	case errors.Is(err, rivertype.ErrNotFound), err == nil && !q.dead(leader.LeaderID):
+	case errors.Is(err, rivertype.ErrNotFound), err == nil && !deadWorker(leader.LeaderID, living):
 		return nil
 	case err == nil:
 		_, err = q.driver.GetExecutor().LeaderResign(ctx, &riverdriver.LeaderResignParams{ElectedAt: leader.ElectedAt, LeaderID: leader.LeaderID})
@@ -96,6 +125,9 @@ func (q *queue[T]) freeOf(ctx context.Context, dead map[string]bool) error {
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it is none
+	if err := q.signs.alone(ctx, tx); err != nil {
+		return err
+	}
 	jobs, err := q.client.JobListTx(ctx, q.driver.UnwrapTx(tx), running())
 	if err != nil {
 		return err

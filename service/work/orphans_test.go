@@ -98,7 +98,7 @@ func TestWhatADeadProcessWasAtIsDueAndALivingOneKeepsIts(t *testing.T) {
 	if n := atIt(t, q); n != 0 || leaderOf(t, q) != "" {
 		t.Errorf("of a dead process: at %d items, leader %q", n, leaderOf(t, q))
 	}
-	if signs, err := os.ReadDir(q.signs); err != nil || len(signs) > 0 {
+	if signs, err := os.ReadDir(path + ".workers"); err != nil || len(signs) > 0 {
 		t.Errorf("left: %v, %v", signs, err)
 	}
 	if items, err := q.Items(t.Context(), "x"); err != nil || len(items) != 1 || items[0].Due.After(time.Now()) {
@@ -106,12 +106,19 @@ func TestWhatADeadProcessWasAtIsDueAndALivingOneKeepsIts(t *testing.T) {
 	}
 }
 
+// unsigned gives no signs of life.
+type unsigned struct{ signs }
+
+func (unsigned) begin(context.Context, string) (string, func(), error) {
+	return "other", func() {}, nil
+}
+
 // TestAWorkerWithoutASignKeepsItsLease has one as it is on another machine, or of a release that
 // gave no signs.
 func TestAWorkerWithoutASignKeepsItsLease(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work.db")
 	q, other := openQueue(t, path), openQueue(t, path)
-	other.signs = ""
+	other.signs = unsigned{other.signs}
 	ctx, cancel := context.WithCancel(t.Context())
 	begun, ended := make(chan struct{}), make(chan error, 1)
 	go func() { ended <- other.Work(ctx, "x", 1, atItForEver(func() { close(begun) })) }()

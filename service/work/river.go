@@ -22,7 +22,6 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 
-	"zonedeck/keystore/textfile"
 	"zonedeck/service/database"
 )
 
@@ -36,7 +35,7 @@ const Unleased = time.Duration(math.MaxInt64)
 // processes: on SQLite, River would query every 50 ms for those.
 const fetchEvery = 250 * time.Millisecond
 
-// Options configure OpenFile.
+// Options configure a queue.
 type Options struct {
 	// Lease is how long a process may hold one item, 0 for 45 s. The context of a handler ends
 	// shortly before. Items of a process that hangs go to others within 30 s after their lease,
@@ -75,7 +74,7 @@ func Within(ctx context.Context, db *database.DB, o Options) (Queue, error) {
 	if err := migrate(ctx, db.Path(), driver); err != nil {
 		return nil, fmt.Errorf("making the tables of %s: %w", db.Path(), database.Classify(err))
 	}
-	return newQueue(driver, db.Path()+".workers", o)
+	return newQueue(driver, signFiles(db.Path()+".workers"), o)
 }
 
 // Close implements Queue.
@@ -104,14 +103,12 @@ func migrate[T any](ctx context.Context, path string, driver riverdriver.Driver[
 // queue is a Queue on any database that River has a driver for; T is its transaction.
 type queue[T any] struct {
 	driver riverdriver.Driver[T]
-	// signs is the folder of the workers' signs of life, "" if they are on several machines: then
-	// dead workers are noticed only by their leases.
-	signs  string
+	signs  signs
 	o      Options
 	client *river.Client[T] // adds items but works on none
 }
 
-func newQueue[T any](driver riverdriver.Driver[T], signs string, o Options) (*queue[T], error) {
+func newQueue[T any](driver riverdriver.Driver[T], signs signs, o Options) (*queue[T], error) {
 	o.Lease, o.Log = cmp.Or(o.Lease, defaultLease), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	q := &queue[T]{driver: driver, signs: signs, o: o}
 	var err error
@@ -259,14 +256,12 @@ func (q *queue[T]) Work(ctx context.Context, lane string, n int, handle Handler)
 	if err := river.AddWorkerSafely(conf.Workers, &worker{handle: handle, stopping: ctx, log: q.o.Log}); err != nil {
 		return err
 	}
-	if q.signs != "" {
-		sign, err := textfile.NewSign(q.signs)
-		if err != nil {
-			return fmt.Errorf("beginning to work: %w", err)
-		}
-		defer sign.Release()
-		conf.ID = signed + sign.Name()
+	name, end, err := q.signs.begin(ctx, lane)
+	if err != nil {
+		return fmt.Errorf("beginning to work: %w", err)
 	}
+	defer end()
+	conf.ID = name
 	client, err := river.NewClient(q.driver, conf)
 	if err != nil {
 		return err

@@ -5,8 +5,8 @@
 // one gets the item after the lease, or sooner. An item is a slice of work that is worth a
 // row on disk (the polling of a job, a slice of a batch), never one URL.
 //
-// OpenFile keeps the items in a SQLite file, using River. Any other implementation has to pass the
-// tests of worktest.Suite.
+// OpenFile keeps the items in a SQLite file, and OpenServer on a PostgreSQL server for workers on several machines, using
+// River. Any other implementation has to pass the tests of worktest.Suite.
 package work
 
 import (

@@ -1,5 +1,5 @@
 // Package postgrestest runs tests on a PostgreSQL server instead of a SQLite file, if the environment names a
-// server. Only tests import it: the program has no PostgreSQL driver.
+// server. Only tests import it.
 package postgrestest
 
 import (
@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"testing"
 
@@ -74,17 +75,36 @@ func Raw(t testing.TB, path string) *sql.DB {
 	return db
 }
 
-// Pool is Open for a library with its own tables and transactions. The test closes it.
-func Pool(t testing.TB, path string) *pgxpool.Pool {
+// Address is the address of an empty schema for the tables of a path: of one database, as far as the program sees. It
+// skips the test where there is no server.
+func Address(t testing.TB, path string) string {
 	t.Helper()
+	if !Available() {
+		t.Skip(variable + " names no server")
+	}
 	if err := makeTables(t, Raw(t, path), path, nil); err != nil {
 		t.Fatal(err)
 	}
-	pool, err := pgxpool.NewWithConfig(t.Context(), config(t, path))
+	u, err := url.Parse(os.Getenv(variable))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pool
+	schema, _ := place(path)
+	query := u.Query()
+	query.Set("search_path", schema)
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// Server is a server with an empty schema for the tables of a path, closed with the test.
+func Server(t testing.TB, path string) *database.Server {
+	t.Helper()
+	s, err := database.OpenServer(t.Context(), Address(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // some are closed by then
+	return s
 }
 
 // makeTables makes the schema of a path, unless it exists. The test that made it drops it.
