@@ -144,7 +144,10 @@ func (h *pageWords) read(b block) {
 				h.first = s.verdict
 			}
 		}
-		begins, _, _ := strings.Cut(clauseEnds.Replace(sentence), "\n")
+		begins := sentence
+		for _, mark := range clauseEnds {
+			begins, _, _ = strings.Cut(begins, mark)
+		}
 		if s, ok := titleSays(begins, false); ok && !s.isCode() {
 			note(s, true)
 		}
@@ -198,7 +201,7 @@ func (s saying) in(sentence string) bool {
 func (s saying) isCode() bool { return len(s.text) <= len("404") }
 
 // clauseEnds end the first words of a sentence, as in "too many requests, please try again".
-var clauseEnds = strings.NewReplacer(",", "\n", ";", "\n", ":", "\n", "–", "\n", "—", "\n", "(", "\n", " -", "\n")
+var clauseEnds = []string{",", ";", ":", "–", "—", "(", " -"}
 
 // fewWords is how much of a sentence may stand before what it says, in bytes: "sorry, ", "error: ", "unfortunately, ".
 const fewWords = 16

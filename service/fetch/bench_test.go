@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 
 	"zonedeck/internal/noerr"
@@ -18,8 +17,16 @@ import (
 // asTarget makes the test binary the target of a benchmark, in a process of its own.
 const asTarget = "ZONEDECK_BENCH_TARGET"
 
-// page1KB is an ordinary page of about 1 KB.
-var page1KB = bytes.Replace([]byte(servicetest.Page), []byte("</p>"), []byte(strings.Repeat(" It is a good day to read on.", 32)+"</p>"), 1)
+// page1KB is a small page of a shop, of about 1 KB.
+const page1KB = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Oak chair, natural - The Shop</title><link rel="stylesheet" href="/s/main.css"></head>
+<body><nav><a href="/">Home</a> <a href="/chairs">Chairs</a> <a href="/tables">Tables</a> <a href="/cart">Cart (2)</a></nav>
+<h1>Oak chair, natural</h1><img src="/i/chair-17.jpg" alt="An oak chair from the side"><p class="price" data-sku="1745">$149.00</p>
+<p>A chair of solid oak with a seat of woven paper cord. It is made in one workshop, and it comes assembled.</p>
+<ul><li>Height 80 cm, width 48 cm, depth 51 cm</li><li>The seat is 45 cm above the floor</li><li>Oiled, not lacquered</li></ul>
+<p>Delivery takes three to five days. You may send it back within 30 days; we collect it.</p>
+<h2>Others bought</h2><a href="/p/18">Oak stool</a> <a href="/p/22">Round table, 110 cm</a> <a href="/p/31">Felt pads, 16 pieces</a>
+<form action="/cart" method="post"><button name="add" value="1745">Add to cart</button></form>
+<footer><a href="/terms">Terms</a> <a href="/privacy">Privacy</a> © The Shop</footer></body></html>`
 
 // serveTarget answers every request with a page until standard input ends, if this process is a target.
 func serveTarget() {
@@ -29,7 +36,7 @@ func serveTarget() {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write(page1KB)
+		_, _ = io.WriteString(w, page1KB)
 	}))
 	_, _ = io.WriteString(os.Stdout, s.URL+"\n")
 	_, _ = io.Copy(io.Discard, os.Stdin)
