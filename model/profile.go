@@ -63,6 +63,8 @@ type Profile struct {
 	TestURL, TestText string
 	// Timeouts are the profile's own.
 	Timeouts Timeouts
+	// KeyRate is how many calls a second one key may make; 0 is the console's own bound.
+	KeyRate float64
 	// MaxJobCost refuses jobs if the upper end of their estimate is more dollars, or is not known; 0 refuses none.
 	MaxJobCost float64
 	// ReadOnly refuses what changes something at the service, at a target, or in the

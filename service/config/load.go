@@ -70,6 +70,7 @@ type profileEntry struct {
 	Color          string      `toml:"color"`
 	AllowedDomains []string    `toml:"allowed_domains"`
 	MaxJobCost     *float64    `toml:"max_job_cost"`
+	KeyRate        *float64    `toml:"key_rate"`
 	TestURL        string      `toml:"test_url"`
 	TestText       string      `toml:"test_text"`
 	Zones          []zoneEntry `toml:"zones"`
@@ -181,6 +182,12 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (model.Profile
 		p.MaxJobCost = *e.MaxJobCost
 		if p.MaxJobCost == 0 { // 0 is "no cap" in a Profile, and a fault in a file
 			return model.Profile{}, doc.Fault(textfile.At("profiles", name, "max_job_cost"), "0 would refuse every job, or none", "dollars, more than 0, or no line for no cap")
+		}
+	}
+	if e.KeyRate != nil {
+		p.KeyRate = *e.KeyRate
+		if p.KeyRate == 0 { // 0 is the usual rate in a Profile, and a fault in a file
+			return model.Profile{}, doc.Fault(textfile.At("profiles", name, "key_rate"), "0 would let no call go", "calls a second, more than 0, or no line for the usual rate")
 		}
 	}
 	if e.AllowedDomains != nil && len(e.AllowedDomains) == 0 { // it could mean every target, or none

@@ -41,6 +41,7 @@ func settings(p *model.Profile) []setting {
 		{"color", &p.Color},
 		{"allowed_domains", &p.AllowedDomains},
 		{"max_job_cost", &p.MaxJobCost},
+		{"key_rate", &p.KeyRate},
 		{"timeouts", &p.Timeouts},
 		{"test_url", &p.TestURL},
 		{"test_text", &p.TestText},

@@ -50,7 +50,7 @@ func checked(p model.Profile) (model.Profile, error) {
 		p.APIVersion = model.DefaultAPIVersion
 	}
 	for _, check := range []func(*model.Profile) *fieldError{
-		checkName, checkMarks, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkMaxCost, checkDomains, checkTestPage, checkZones, checkVariables,
+		checkName, checkMarks, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkMaxCost, checkKeyRate, checkDomains, checkTestPage, checkZones, checkVariables,
 	} {
 		if fe := check(&p); fe != nil {
 			return p, fe
@@ -62,6 +62,16 @@ func checked(p model.Profile) (model.Profile, error) {
 func checkMaxCost(p *model.Profile) *fieldError {
 	if p.MaxJobCost != 0 && !(p.MaxJobCost > 0 && p.MaxJobCost <= maxRate) {
 		return &fieldError{"max_job_cost", fmt.Sprintf("it cannot be %v", p.MaxJobCost), "dollars, more than 0, or no line for no cap"}
+	}
+	return nil
+}
+
+// maxKeyRate is more calls a second than a machine makes.
+const maxKeyRate = 10_000
+
+func checkKeyRate(p *model.Profile) *fieldError {
+	if p.KeyRate != 0 && !(p.KeyRate > 0 && p.KeyRate <= maxKeyRate) {
+		return &fieldError{"key_rate", fmt.Sprintf("it cannot be %v", p.KeyRate), fmt.Sprintf("calls a second, more than 0 and at most %d, or no line for the usual rate", maxKeyRate)}
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ type Call struct {
 func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Trace, err error) {
 	tr = newTrace(w.timer)
 	if !call.Profile.Local {
-		limit := w.gates.rate(call.KeyName)
+		limit := w.gates.rate(call.Profile, call.KeyName)
 		if dialect.AsksAccount(call.Path) {
 			limit = w.gates.account(call.KeyName)
 		}

@@ -61,7 +61,7 @@ func TestARequestOfAnImpossibleMethodNamesTheProfile(t *testing.T) {
 func TestAKeysTurnThatComesTooLateIsATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := New(Config{})
-		w.gates.rate("k").AllowN(time.Now(), KeyBurst)
+		w.gates.rate(model.Profile{}, "k").AllowN(time.Now(), KeyBurst)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, ErrTimeout)
 		defer cancel()
 		_, tr, err := w.API(ctx, Call{Profile: servicetest.Profile("https://api.test"), KeyName: "k", Method: http.MethodGet, Path: "/x"})

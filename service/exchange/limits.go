@@ -61,7 +61,7 @@ func Timeout(p model.Profile, product model.Product) time.Duration {
 // KeyRate is how many calls a second one key may make, and KeyBurst how many at
 // once. Together they stay within 1,000 a minute: public documentation of a service
 // of this kind names that for accounts that have not paid yet. The contract shows
-// no figure.
+// no figure. A profile may have another one (key_rate).
 const (
 	KeyRate  = 16
 	KeyBurst = 40
@@ -98,7 +98,17 @@ func (g *gates) slot(p model.Product) *semaphore.Weighted {
 	return s
 }
 
-func (g *gates) rate(key string) *rate.Limiter { return g.limiter(g.rates, key, KeyRate, KeyBurst) }
+// rate is the limiter of a key, as fast as the profile says now.
+func (g *gates) rate(p model.Profile, key string) *rate.Limiter {
+	perSecond := cmp.Or(p.KeyRate, KeyRate)
+	burst := max(int(perSecond*KeyBurst/KeyRate), 1)
+	l := g.limiter(g.rates, key, rate.Limit(perSecond), burst)
+	if l.Limit() != rate.Limit(perSecond) {
+		l.SetLimit(rate.Limit(perSecond))
+		l.SetBurst(burst)
+	}
+	return l
+}
 
 func (g *gates) account(key string) *rate.Limiter {
 	return g.limiter(g.accounts, key, accountRate, accountBurst)

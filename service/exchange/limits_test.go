@@ -43,6 +43,25 @@ func TestOneKeyStaysBelowAThousandCallsAMinute(t *testing.T) {
 	}
 }
 
+func TestAProfileSetsTheRateOfItsKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, began, p := newGates(), time.Now(), model.Profile{KeyRate: 200}
+		for range 500 + 400 { // the burst, and two seconds
+			noerr.Must(t, g.rate(p, "k").Wait(t.Context()))
+		}
+		if waited := time.Since(began); waited.Round(time.Millisecond) != 2*time.Second {
+			t.Errorf("900 calls took %s", waited)
+		}
+		began, p.KeyRate = time.Now(), 0.5 // it was changed meanwhile
+		for range 3 {
+			noerr.Must(t, g.rate(p, "k").Wait(t.Context()))
+		}
+		if waited := time.Since(began); waited < 4*time.Second || waited > 6*time.Second {
+			t.Errorf("3 calls at one in two seconds took %s", waited)
+		}
+	})
+}
+
 func TestCallsAboutTheAccountTakeTheirTurnApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, began := newGates(), time.Now()
@@ -52,7 +71,7 @@ func TestCallsAboutTheAccountTakeTheirTurnApart(t *testing.T) {
 		if waited := time.Since(began); waited != 3*time.Second/accountRate {
 			t.Errorf("%d calls took %s", accountBurst+3, waited)
 		}
-		if err := errors.Join(g.account("other").Wait(t.Context()), g.rate("finance").Wait(t.Context())); err != nil || time.Since(began) != 3*time.Second {
+		if err := errors.Join(g.account("other").Wait(t.Context()), g.rate(model.Profile{}, "finance").Wait(t.Context())); err != nil || time.Since(began) != 3*time.Second {
 			t.Errorf("another key and another kind of call waited: %s, %v", time.Since(began), err)
 		}
 	})

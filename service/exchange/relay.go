@@ -130,7 +130,7 @@ func (r *Relay) bound(req *http.Request) (context.Context, context.CancelCauseFu
 
 func (r *Relay) exchange(ctx context.Context, req *http.Request, x *Relayed) (*http.Response, error) {
 	if !r.p.Local {
-		if err := r.wire.gates.rate(r.name).Wait(ctx); err != nil {
+		if err := r.wire.gates.rate(r.p, r.name).Wait(ctx); err != nil {
 			return nil, waitError(ctx, err)
 		}
 	}

@@ -356,7 +356,7 @@ func (d Draft) adopt() (Draft, error) {
 }
 
 // Clearable are the names of the fields that Clear empties.
-const Clearable = "ca, color, read-only, allow-domain, zones, proxy-host, max-job-cost, test-url, product-timeout"
+const Clearable = "ca, color, read-only, allow-domain, zones, proxy-host, max-job-cost, key-rate, test-url, product-timeout"
 
 // Clear empties fields of the profile.
 func (d *Draft) Clear(names []string) error {
@@ -373,6 +373,8 @@ func (d *Draft) Clear(names []string) error {
 			p.AllowedDomains = nil
 		case "max-job-cost":
 			p.MaxJobCost = 0
+		case "key-rate":
+			p.KeyRate = 0
 		case "product-timeout":
 			p.Timeouts = nil
 		case "test-url":

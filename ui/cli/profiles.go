@@ -35,6 +35,7 @@ type profileFlags struct {
 	Color       string      `flag:"color"`
 	Zones       []string    `flag:"zones" list:"comma" help:"zones to add (default: every zone that the account lists)"`
 	AllowDomain []string    `flag:"allow-domain" list:"comma" help:"target that may be fetched, for example shop.example.com or *.example.com (default: every target)"`
+	KeyRate     float64     `flag:"key-rate" help:"calls a second that one key may make, if your account allows more or fewer than the usual 16"`
 	MaxJobCost  dollarsFlag `flag:"max-job-cost" help:"refuse jobs if the upper end of their estimate is above this many dollars, or unknown (default: no cap)"`
 	TestURL     string      `flag:"test-url" help:"page that shows the text of --test-text: by it a rotation proves keys and passwords (default: the dialect's, if it knows one)"`
 	TestText    string      `flag:"test-text" help:"text that only the page of --test-url shows"`
@@ -286,7 +287,7 @@ func (f profileFlags) describe(global globalFlags, d *profiles.Draft) error {
 	case f.AllowDomain != nil:
 		p.AllowedDomains = f.AllowDomain
 	}
-	p.MaxJobCost = cmp.Or(f.MaxJobCost.dollars, p.MaxJobCost)
+	p.MaxJobCost, p.KeyRate = cmp.Or(f.MaxJobCost.dollars, p.MaxJobCost), cmp.Or(f.KeyRate, p.KeyRate)
 	var err error
 	if p.Timeouts, err = p.Timeouts.Set(strings.Join(f.Timeouts, ",")); err != nil {
 		return usage("--product-timeout: %w", err)
