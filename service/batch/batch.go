@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -151,7 +151,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no batch %q: 'zonedeck batch list' shows them", model.Cut(model.Line(e.ID, 60), 60))
 }
 
-// Show gives one batch, by its identifier or by its name in the profile in use. Errors are an *UnknownError and the
+// Show gives one batch, by its identifier or the newest of a name. Errors are an *UnknownError and the
 // store's.
 func (b *Batches) Show(ctx context.Context, id string) (State, error) {
 	s, err := b.Files.Batches(ctx)
@@ -168,13 +168,17 @@ func (b *Batches) Show(ctx context.Context, id string) (State, error) {
 	return b.state(of)
 }
 
-// change changes a batch of the store.
+// change changes a batch, which id names as in Show.
 func (b *Batches) change(ctx context.Context, id string, change func(of *store.Batch) error) (State, error) {
+	was, err := b.Show(ctx, id)
+	if err != nil {
+		return State{}, err
+	}
 	s, err := b.Files.Batches(ctx)
 	if err != nil {
 		return State{}, err
 	}
-	of, err := s.Change(ctx, id, func(of *store.Batch) error {
+	of, err := s.Change(ctx, was.ID, func(of *store.Batch) error {
 		of.Changed = b.Clock.Now()
 		return change(of)
 	})
@@ -235,27 +239,25 @@ func (b *Batches) resume(ctx context.Context, id string) (State, error) {
 	})
 }
 
-// Results gives the results of a batch that are committed, as they came or in the order of the input.
-func (b *Batches) Results(ctx context.Context, id string, inOrder bool) iter.Seq2[files.Line, error] {
-	return func(yield func(files.Line, error) bool) {
-		s, err := b.Files.Batches(ctx)
-		var places map[string]files.Length
-		if err == nil {
-			places, err = s.Workers(ctx, id)
-		}
-		if err != nil {
-			yield(files.Line{}, err)
-			return
-		}
-		for line, err := range files.Results(b.dir(id), places, inOrder) {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			if !yield(line, err) || err != nil {
-				return
-			}
-		}
+// Remove forgets a batch and deletes its folder, with results and bodies. Errors are an *UnknownError, a *BusyError, the
+// store's and the system's.
+func (b *Batches) Remove(ctx context.Context, id string) error {
+	s, unlock, err := b.alone(ctx, id)
+	if err != nil {
+		return err
 	}
+	st, err := b.Files.Batches(ctx)
+	if err == nil {
+		err = files.Ended(b.dir(s.ID)) // what a kill leaves is swept
+	}
+	if err == nil {
+		err = st.Remove(ctx, s.ID)
+	}
+	unlock() // first: some systems cannot remove a file that is locked
+	if err == nil {
+		err = os.RemoveAll(b.dir(s.ID))
+	}
+	return err
 }
 
 // Unpack writes the bodies of a batch into a folder, named by their digests, and returns how many it wrote.

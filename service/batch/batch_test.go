@@ -297,9 +297,90 @@ func TestANameIsUsedOnce(t *testing.T) {
 	d := draft(urls(3))
 	d.Once = "nightly"
 	s := r.start(t, d)
+	d.Input.Source = strings.NewReader(urls(2))
 	_, err := r.Check(t.Context(), r.known, d, nil)
+	if changed := (*batch.ChangedError)(nil); !errors.As(err, &changed) || changed.State.ID != s.ID || changed.Now.Digest == s.Digest {
+		t.Errorf("error %v; want that it is not the input of %s", err, s.ID)
+	}
+	d.Input.Source = strings.NewReader(urls(3))
+	_, err = r.Check(t.Context(), r.known, d, nil)
 	if once := (*batch.OnceError)(nil); !errors.As(err, &once) || once.State.ID != s.ID {
 		t.Errorf("error %v; want the one of %s", err, s.ID)
+	}
+	if left := noerr.Try(filepath.Glob(filepath.Join(r.Dir, "batch-*"))).Must(t); len(left) != 1 {
+		t.Errorf("folders %v", left)
+	}
+}
+
+func TestOfTwoWithOneNameAndOtherInputsTheFirstIsKept(t *testing.T) {
+	r := newRig(t)
+	var reports []batch.Report
+	for n := range 2 {
+		d := draft(urls(3 + n))
+		d.Once = "nightly"
+		reports = append(reports, noerr.Try(r.Check(t.Context(), r.known, d, nil)).Must(t))
+	}
+	s := noerr.Try(r.Start(t.Context(), reports[0])).Must(t)
+	_, err := r.Start(t.Context(), reports[1])
+	if changed := (*batch.ChangedError)(nil); !errors.As(err, &changed) || changed.State.ID != s.ID || !strings.Contains(err.Error(), "had 3 rows") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWhatWasPlannedAndNeverBegunIsSwept(t *testing.T) {
+	r := newRig(t)
+	started := r.start(t, draft(urls(1)))
+	planned := noerr.Try(r.Check(t.Context(), r.known, draft(urls(2)), nil)).Must(t)
+	folders := func() int { return len(noerr.Try(filepath.Glob(filepath.Join(r.Dir, "batch-*"))).Must(t)) }
+	noerr.Try(r.Check(t.Context(), r.known, draft(urls(2)), nil)).Must(t)
+	if folders() != 3 {
+		t.Errorf("%d folders; the planners live", folders())
+	}
+	noerr.Must(t, r.Discard(planned))
+	for _, sign := range noerr.Try(filepath.Glob(filepath.Join(r.Dir, ".planners", "*"))).Must(t) {
+		noerr.Must(t, os.Remove(sign)) // as if its process had ended
+	}
+	noerr.Must(t, r.Discard(noerr.Try(r.Check(t.Context(), r.known, draft(urls(2)), nil)).Must(t)))
+	if folders() != 1 {
+		t.Errorf("%d folders; want that of %s", folders(), started.ID)
+	}
+}
+
+func TestABatchIsRemovedWholeAndNotWhileAProcessWorksOnIt(t *testing.T) {
+	r := newRig(t)
+	s := r.start(t, draft(urls(150)))
+	noerr.Try(r.Run(t.Context(), s.ID, func(batch.State) {
+		if busy := (*batch.BusyError)(nil); !errors.As(r.Remove(t.Context(), s.ID), &busy) {
+			t.Error("it was removed while it was worked on")
+		}
+	})).Must(t)
+	noerr.Must(t, r.Remove(t.Context(), s.ID))
+	if _, err := r.Show(t.Context(), s.ID); !errors.As(err, new(*batch.UnknownError)) {
+		t.Error(err)
+	}
+	if left := noerr.Try(filepath.Glob(filepath.Join(r.Dir, "batch-*"))).Must(t); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestTheBodyOfAnItem(t *testing.T) {
+	r := newRig(t)
+	s := r.start(t, draft(urls(3)))
+	if _, err := r.Body(t.Context(), s.ID, 2); err == nil || err.Error() != "item 2 has no result" {
+		t.Error(err)
+	}
+	r.answer = func(w http.ResponseWriter, url string, _ int) bool {
+		w.Header().Set("X-Brd-Status-Code", "404")
+		return strings.HasSuffix(url, "/2")
+	}
+	r.run(t, s.ID)
+	body := noerr.Try(r.Body(t.Context(), s.ID, 2)).Must(t)
+	if text := string(noerr.Try(io.ReadAll(body)).Must(t)); !strings.Contains(text, "Page http://shop.test/1") {
+		t.Error(text)
+	}
+	noerr.Must(t, body.Close())
+	if _, err := r.Body(t.Context(), s.ID, 3); err == nil || !strings.Contains(err.Error(), "has no body: its result is ") {
+		t.Error(err)
 	}
 }
 

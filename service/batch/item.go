@@ -28,7 +28,7 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) {
 		r.fault(ctx, fmt.Errorf("item %d: %w", it.N, err))
 		return
 	}
-	line := files.Line{N: it.N}
+	line := files.Line{N: it.N, Round: r.round}
 	for {
 		if err := r.rate.Wait(ctx); err != nil {
 			return

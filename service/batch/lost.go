@@ -3,12 +3,10 @@ package batch
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"zonedeck/model"
 	"zonedeck/service/batch/files"
 	"zonedeck/service/batch/store"
-	"zonedeck/service/work"
 )
 
 // LostItem is an item that was sent and not answered, and waits for a decision.
@@ -75,11 +73,7 @@ func (e *BusyError) Error() string {
 // Decide sends the lost items of a batch again, or drops them, and gives the batch as it is then: it wants work again if
 // there is some. Each that is sent again may be billed twice. Errors are an *UnknownError, a *BusyError, the store's.
 func (b *Batches) Decide(ctx context.Context, id string, again bool) (State, error) {
-	s, err := b.Show(ctx, id)
-	if err != nil {
-		return s, err
-	}
-	unlock, err := b.hold(s.ID)
+	s, unlock, err := b.alone(ctx, id)
 	if err != nil {
 		return s, err
 	}
@@ -109,24 +103,15 @@ func (b *Batches) Decide(ctx context.Context, id string, again bool) (State, err
 	if err != nil {
 		return s, err
 	}
-	for n := range p.Slices {
+	if s.State == store.Held {
+		p.State = store.Done
 		if again {
-			err = st.Put(ctx, work.Item{Lane: lane(s.ID), Key: strconv.Itoa(n)})
-		}
-		if err != nil {
-			return s, err
+			p.State = store.Paused
 		}
 	}
-	if _, err := st.Commit(ctx, s.ID, p); err != nil {
+	of, err := st.Commit(ctx, s.ID, p) // the queue learns of it when the batch goes on
+	if err != nil {
 		return s, err
 	}
-	return b.change(ctx, s.ID, func(of *store.Batch) error {
-		if of.State == store.Held {
-			of.State, of.Reason = store.Done, ""
-			if again {
-				of.State = store.Paused
-			}
-		}
-		return nil
-	})
+	return b.state(of)
 }

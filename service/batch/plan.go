@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +49,7 @@ type Report struct {
 	Problems, Notes []rows.Problem
 	draft           Draft
 	id              string
+	spool           *files.Spool
 }
 
 // firstShown is how many requests a report shows, and mostProblems how many bad rows.
@@ -88,9 +88,20 @@ func (e *OnceError) Error() string {
 	return fmt.Sprintf("%s is the name of batch %s already", e.State.Name, e.State.ID)
 }
 
+// ChangedError says that nothing was planned, because the profile has a batch of the same name with another input.
+type ChangedError struct {
+	State State
+	Now   files.Planned // the input as it is now
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s is the name of batch %s, and the input has changed since: it had %d rows with SHA-256 %.12s, and has %d with %.12s now. Give the new input another name; 'zonedeck batch resume %s' goes on with the first",
+		e.State.Name, e.State.ID, e.State.Items, e.State.Digest, e.Now.Items, e.Now.Digest, e.State.ID)
+}
+
 // Check plans a batch: it reads all rows, checks each as a fetch would be, finds those that ask for the same, and puts
 // them on disk. Nothing is sent. read, which may be nil, counts the rows. Errors are a *model.RequestError
-// that names fields of the draft, a *BadRowsError, an *OnceError, those of [fetch.Fetcher.Prepare], and the system's.
+// that names fields of the draft, a *BadRowsError, an *OnceError, a *ChangedError, those of [fetch.Fetcher.Prepare], and the system's.
 func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *atomic.Int64) (r Report, err error) {
 	if draft.Request.URL == "" {
 		draft.Request.URL = "{{url}}"
@@ -112,25 +123,40 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	if err := errors.Join(r.Plan.problem(), r.Plan.checkCap(billionths(draft.Cap))); err != nil {
 		return r, err
 	}
-	if err := b.free(ctx, k.Profile.Name, draft.Once); err != nil {
-		return r, err
+	if err := files.Sweep(b.Dir, func(names []string) (map[string]bool, error) { return b.known(ctx, names) }); err != nil {
+		b.Log.Warn("what was planned and never begun stays", "error", err)
 	}
 	prepared, err := b.Fetch.Prepare(ctx, r.Plan.Request)
 	if err != nil {
 		return r, err
 	}
 	defer prepared.Close()
-	spool, err := files.NewSpool(b.dir(r.id))
-	if err != nil {
+	if r.spool, err = files.NewSpool(b.dir(r.id)); err != nil {
 		return r, err
 	}
-	if err = b.read(ctx, &r, prepared, spool, read); err == nil {
-		r.Planned, err = spool.Finish(ctx)
+	if err = b.read(ctx, &r, prepared, r.spool, read); err == nil {
+		r.Planned, err = r.spool.Finish(ctx)
+	}
+	if err == nil {
+		err = b.free(ctx, r)
 	}
 	if err != nil {
-		return r, errors.Join(err, spool.Discard())
+		return r, errors.Join(err, r.spool.Discard())
 	}
 	return r, nil
+}
+
+// known says which batches the store knows.
+func (b *Batches) known(ctx context.Context, names []string) (map[string]bool, error) {
+	out := map[string]bool{}
+	for _, name := range names {
+		_, err := b.Show(ctx, name)
+		if err != nil && !errors.As(err, new(*UnknownError)) {
+			return nil, err
+		}
+		out[name] = err == nil
+	}
+	return out, nil
 }
 
 // problem says what of a request cannot be a batch's.
@@ -160,18 +186,26 @@ func (p Plan) checkCap(limit int64) error {
 	return nil
 }
 
-// free says which batch has a name, or is nil.
-func (b *Batches) free(ctx context.Context, profile, name string) error {
-	if name == "" {
+// free says which batch has the name of a draft, or is nil.
+func (b *Batches) free(ctx context.Context, r Report) error {
+	if r.draft.Once == "" {
 		return nil
 	}
 	all, err := b.List(ctx)
 	for _, s := range all {
-		if err == nil && s.Profile == profile && s.Name == name {
-			return &OnceError{s}
+		if err == nil && s.Profile == r.Plan.Profile && s.Name == r.draft.Once {
+			return r.taken(s)
 		}
 	}
 	return err
+}
+
+// taken says that the name of a draft is that of a batch.
+func (r Report) taken(s State) error {
+	if s.Digest != r.Planned.Digest {
+		return &ChangedError{s, r.Planned}
+	}
+	return &OnceError{s}
 }
 
 // read puts the rows into the spool.
@@ -258,10 +292,10 @@ func keyOf(r model.FetchRequest) (key files.Key) {
 }
 
 // Discard forgets what was planned.
-func (b *Batches) Discard(r Report) error { return os.RemoveAll(b.dir(r.id)) }
+func (b *Batches) Discard(r Report) error { return r.spool.Discard() }
 
-// Start makes a batch of what was planned. [Batches.Run] then works on it. An *OnceError says that another process was
-// first; nothing is left of the report then.
+// Start makes a batch of what was planned. [Batches.Run] then works on it. An *OnceError or a *ChangedError says that
+// another process was first; nothing is left of the report then.
 func (b *Batches) Start(ctx context.Context, r Report) (State, error) {
 	s, err := b.Files.Batches(ctx)
 	if err != nil {
@@ -282,10 +316,14 @@ func (b *Batches) Start(ctx context.Context, r Report) (State, error) {
 		return State{}, err
 	}
 	if first == nil {
+		r.spool.Release()
+		if err := files.Begun(b.dir(r.id)); err != nil {
+			b.Log.Warn("a batch that is begun looks as if it were planned", "batch", r.id, "error", err)
+		}
 		return b.state(of)
 	}
 	known, err := b.state(*first)
-	return known, errors.Join(err, b.Discard(r), &OnceError{known})
+	return known, errors.Join(err, b.Discard(r), r.taken(known))
 }
 
 // typedSecret reports whether a header of a request is a secret that was typed, and would be kept.

@@ -44,7 +44,7 @@ func (r *runner) merge(ctx context.Context, worker string, from files.Length, fo
 			found[n] = slice
 		}
 		i := line.N % files.SliceItems
-		if slice[i] != store.ToSend && slice[i] != store.Again {
+		if !slice[i].Open() {
 			continue
 		}
 		slice[i], p.Slices[n] = store.Answered, slice
@@ -83,7 +83,7 @@ func (r *runner) findLost(ctx context.Context) error {
 			return err
 		}
 		for i, it := range items {
-			if it.Sent == 0 || slice[i] != store.ToSend && slice[i] != store.Again {
+			if it.Sent == 0 || !slice[i].Open() {
 				continue
 			}
 			p.Spent += r.plan.Price

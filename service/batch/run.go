@@ -89,6 +89,7 @@ type runner struct {
 	b        *Batches
 	id, name string // of the batch, and of this worker
 	plan     Plan
+	round    int // as lines of results have it
 	store    *store.Store
 	items    *files.Items
 	log      *files.Log
@@ -111,7 +112,7 @@ var errLeft = errors.New("it goes on later")
 
 // work runs the batch whose lock is held.
 func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State, err error) {
-	r := &runner{b: b, id: s.ID, plan: s.Plan, slices: map[int]store.Slice{}, settled: make(chan struct{}), rate: rate.NewLimiter(rate.Inf, 1)}
+	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, settled: make(chan struct{}), rate: rate.NewLimiter(rate.Inf, 1)}
 	if err := r.open(ctx); err != nil {
 		return s, errors.Join(err, r.close())
 	}
@@ -151,6 +152,9 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 
 func (r *runner) open(ctx context.Context) (err error) {
 	dir := r.b.dir(r.id)
+	if err := files.Begun(dir); err != nil {
+		return err
+	}
 	if r.store, err = r.b.Files.Batches(ctx); err != nil {
 		return err
 	}
@@ -329,7 +333,7 @@ func (r *runner) slice(ctx context.Context, key string) error {
 	})()
 	var all sync.WaitGroup
 	for i, it := range items {
-		if o := outcomes[i]; o != store.ToSend && o != store.Again {
+		if !outcomes[i].Open() {
 			continue
 		}
 		if err = r.slots.take(ctx); err != nil {

@@ -27,6 +27,7 @@ type Batch struct {
 	Answered      int64          `json:"answered" minimum:"0"`
 	OK            int64          `json:"ok" minimum:"0"`
 	Again         int64          `json:"sent_again" minimum:"0"`
+	Retried       int64          `json:"retried" minimum:"0"`
 	Unanswered    int64          `json:"lost" minimum:"0"`
 	Dropped       int64          `json:"dropped" minimum:"0"`
 	Remaining     int64          `json:"left" minimum:"0"`
@@ -61,7 +62,7 @@ func NewBatch(s batch.State) Batch {
 	out := Batch{
 		ID: s.ID, Name: s.Name, Profile: s.Profile, Zone: string(s.Plan.Request.Zone.Name), Via: string(s.Plan.Request.Via), Source: s.Plan.Source,
 		State: string(s.State), Reason: s.Reason, Live: s.Live, Created: Moment(s.Created), Ended: known(Moment(s.Ended), !s.Ended.IsZero()),
-		Items: s.Items, Duplicates: s.Duplicates, Answered: t.Answered, OK: s.OK(), Again: t.Again, Unanswered: t.Unanswered, Dropped: t.Dropped, Remaining: s.Remaining(),
+		Items: s.Items, Duplicates: s.Duplicates, Answered: t.Answered, OK: s.OK(), Again: t.Again, Retried: t.Retried, Unanswered: t.Unanswered, Dropped: t.Dropped, Remaining: s.Remaining(),
 		Tries: t.Tries, Bytes: t.Bytes, Spent: known(batch.Dollars(s.Spent), s.Plan.Price > 0), Cap: known(batch.Dollars(s.Cap), s.Cap > 0),
 		P50: measured(t.Percentile(0.5)), P95: measured(t.Percentile(0.95)),
 	}

@@ -68,7 +68,7 @@ done, 29 if it stopped at its cap.`,
 		},
 	})
 	cmd.AddCommand(a.batchListCommand(), a.batchShowCommand(), a.batchResumeCommand(), a.batchPauseCommand(), a.batchSetCommand(),
-		a.batchLostCommand(), a.batchResultsCommand(), a.batchBodiesCommand())
+		a.batchLostCommand(), a.batchResultsCommand(), a.batchBodiesCommand(), a.batchBodyCommand(), a.batchRetryCommand(), a.batchRemoveCommand())
 	return cmd
 }
 
@@ -103,6 +103,9 @@ func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, e
 	report, err := t.planBatch(ctx, known, draft)
 	if once := (*batch.OnceError)(nil); errors.As(err, &once) {
 		t.app.say("zonedeck: %s", sanitizeLine(once.Error()))
+		if f.DryRun {
+			return t.batchPrinted(once.State), nil
+		}
 		return t.runBatch(ctx, once.State)
 	}
 	if err != nil {
@@ -320,6 +323,9 @@ func batchRows(s batch.State) [][]string {
 	if s.Tally.Again > 0 {
 		add("sent again", fmt.Sprintf("%d, which were sent and not answered", s.Tally.Again))
 	}
+	if s.Tally.Retried > 0 {
+		add("retried", fmt.Sprintf("%d, whose result was not good enough", s.Tally.Retried))
+	}
 	if s.Tally.Unanswered > 0 {
 		add("lost", fmt.Sprintf("%d were sent and not answered: 'zonedeck batch lost %s' shows them", s.Tally.Unanswered, s.ID))
 	}
@@ -347,8 +353,10 @@ func batchError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted; nothing more was sent")
-	case errors.As(err, new(*batch.BadRowsError)), errors.As(err, new(*batch.UnknownError)), errors.As(err, new(*batch.BusyError)), errors.As(err, new(*rows.RecordsError)):
+	case errors.As(err, new(*batch.BadRowsError)), errors.As(err, new(*batch.UnknownError)), errors.As(err, new(*batch.BusyError)), errors.As(err, new(*batch.NoBodyError)), errors.As(err, new(*rows.RecordsError)):
 		return usage("%w", err)
+	case errors.As(err, new(*batch.ChangedError)):
+		return fail(exitLaunchedBefore, "%w", err)
 	case errors.Is(err, model.ErrRequest):
 		return fetchError(ctx, err)
 	}

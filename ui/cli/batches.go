@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +13,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/batch"
 	"zonedeck/service/view"
+	"zonedeck/ui/kit/text"
 )
 
 func (jsonFlag) batchNeeds() needs { return needs{journal: true, rules: true} }
@@ -181,67 +182,87 @@ func (a *app) batchLostCommand() *cobra.Command {
 	})
 }
 
-type batchResultsFlags struct {
-	InOrder bool   `flag:"in-order" help:"in the order of the input (default: as they came)"`
-	Output  string `flag:"output" short:"o" help:"file for the results"`
-	Force   bool   `flag:"force" help:"replace the file of -o"`
+type batchRetryFlags struct {
+	Class string `flag:"class" help:"class of the results that are not good enough, such as captcha or captcha,timeout (required)"`
+	jsonFlag
 }
 
-func (a *app) batchResultsCommand() *cobra.Command {
-	return command(a, spec[batchResultsFlags]{
-		use: "results ID", short: "Print the results of a batch as NDJSON, a line for each item",
-		long: `Prints a line for each item that has a result, also while the batch runs: its
-number and URL, class, status, time, size, cost, and where its body is.`,
-		args: oneBatch("print"), needs: func(batchResultsFlags) needs { return needs{journal: true} },
-		run: func(ctx context.Context, t *task, f batchResultsFlags, args []string) (printed, error) {
-			s, err := t.Batches.Show(ctx, args[0])
-			if err != nil {
-				return printed{}, batchError(ctx, err)
-			}
-			dest, err := t.app.destination(f.Output)
+func (a *app) batchRetryCommand() *cobra.Command {
+	return command(a, spec[batchRetryFlags]{
+		use: "retry ID", short: "Fetch again the items whose result has one of these classes",
+		long: `Sends again the items whose result has a class of --class, and works on the batch
+until it is over. The later result is the item's. Both are paid for, and the cap
+holds for both.`,
+		args: oneBatch("send again"), needs: func(batchRetryFlags) needs { return needs{journal: true, rules: true} },
+		run: func(ctx context.Context, t *task, f batchRetryFlags, args []string) (printed, error) {
+			classes, err := classesOf(f.Class)
 			if err != nil {
 				return printed{}, err
 			}
-			if dest.fresh = !f.Force; dest.fresh && dest.taken {
-				return printed{}, usage("%s exists; --force replaces it", f.Output)
+			s, n, err := t.Batches.Retry(ctx, args[0], classes)
+			if err != nil {
+				return printed{}, batchError(ctx, err)
 			}
-			return printed{}, dest.writeBy(ctx, "the results", func(w io.Writer) error {
-				out := bufio.NewWriter(w)
-				for line, err := range t.Batches.Results(ctx, s.ID, f.InOrder) {
-					if err == nil {
-						err = view.Encode(out, line)
-					}
-					if err != nil {
-						return errors.Join(out.Flush(), batchError(ctx, err))
-					}
-				}
-				return out.Flush()
-			})
+			if n == 0 {
+				t.app.say("zonedeck: no result of %s is %s: nothing is sent again", s.ID, strings.ReplaceAll(f.Class, ",", " or "))
+				return t.batchPrinted(s), nil
+			}
+			t.app.say("zonedeck: %s sent again", text.Counted(int(n), "item"))
+			return t.runBatch(ctx, s)
 		},
 	})
 }
 
-type batchBodiesFlags struct {
-	Output string `flag:"output" short:"o" help:"folder for the bodies, which are named by their digests (required)"`
+// classesOf reads the classes of --class.
+func classesOf(list string) (classes []model.Class, err error) {
+	if list == "" {
+		return nil, usage("--class is missing: write one or more of %s", classWords())
+	}
+	for w := range strings.SplitSeq(list, ",") {
+		class := model.Class(strings.ToLower(strings.TrimSpace(w)))
+		if !slices.Contains(model.Classes(), class) || class == model.ClassOK {
+			return nil, usage("--class %q: write one or more of %s", model.Cut(w, 40), classWords())
+		}
+		classes = append(classes, class)
+	}
+	return classes, nil
 }
 
-func (a *app) batchBodiesCommand() *cobra.Command {
-	return command(a, spec[batchBodiesFlags]{
-		use: "bodies ID", short: "Write the bodies of a batch into a folder, each once",
-		args: oneBatch("unpack"), needs: func(batchBodiesFlags) needs { return needs{journal: true} },
-		run: func(ctx context.Context, t *task, f batchBodiesFlags, args []string) (printed, error) {
-			if f.Output == "" {
-				return printed{}, usage("-o is missing: name the folder for the bodies")
-			}
+func classWords() string {
+	var out []string
+	for _, c := range model.Classes() {
+		if c != model.ClassOK {
+			out = append(out, string(c))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+type batchRemoveFlags struct {
+	Yes bool `flag:"yes" help:"do not ask for confirmation"`
+	jsonFlag
+}
+
+func (a *app) batchRemoveCommand() *cobra.Command {
+	return command(a, spec[batchRemoveFlags]{
+		use: "remove ID", short: "Delete a batch with its results and bodies",
+		args: oneBatch("delete"), needs: func(batchRemoveFlags) needs { return needs{} },
+		run: func(ctx context.Context, t *task, f batchRemoveFlags, args []string) (printed, error) {
 			s, err := t.Batches.Show(ctx, args[0])
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			n, err := t.Batches.Unpack(ctx, s.ID, f.Output, nil)
-			if err != nil {
+			ok, err := t.app.confirmed(f.Yes, fmt.Sprintf("Delete batch %s with %s and all bodies? They cannot be brought back.", s.ID, text.Counted(int(s.Tally.Answered), "result")))
+			switch {
+			case err != nil:
+				return printed{}, err
+			case !ok:
+				return printed{done: "nothing was deleted"}, nil
+			}
+			if err := t.Batches.Remove(ctx, s.ID); err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			return printed{done: fmt.Sprintf("new bodies in %s: %d", f.Output, n)}, nil
+			return printed{done: "batch " + s.ID + " is deleted"}, nil
 		},
 	})
 }

@@ -16,6 +16,9 @@ var withoutJSON = map[string]string{
 	"zonedeck man":  "it is for people",
 	"zonedeck har":  "a HAR file is JSON",
 	"zonedeck mcp":  "its standard output is the protocol",
+
+	"zonedeck batch body":    "it prints the body",
+	"zonedeck batch results": "its lines are JSON",
 }
 
 // versioned returns an error unless the output is JSON objects with the version of their schema.

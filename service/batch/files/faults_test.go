@@ -83,7 +83,7 @@ func TestWhatIsNoFolderIsAnError(t *testing.T) {
 		"OpenLog":         noerr.From(OpenLog(dir, "w1")),
 		"OpenLog's place": noerr.From(OpenLog(file, "w1")),
 		"OpenBody":        noerr.From(OpenBody(dir, BodyAt{"w1", 1, 0, 1})),
-		"Sweep":           Sweep(file),
+		"Sweep":           Sweep(file, nil),
 		"Unpack":          noerr.From(Unpack(t.Context(), dir, Results(dir, nil, false), file, nil)),
 	} {
 		if err == nil {

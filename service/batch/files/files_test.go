@@ -110,7 +110,7 @@ func TestDuplicatesAreFoundInEveryPartition(t *testing.T) {
 			t.Errorf("%+v, want %+v", planned, want)
 		}
 		names := noerr.Try(filepath.Glob(filepath.Join(dir, "*"))).Must(t)
-		if len(names) != 2 {
+		if len(names) != 3 { // with the name of its planner's sign of life
 			t.Errorf("%q", names)
 		}
 	}
@@ -141,7 +141,7 @@ func TestAnItemIsOneLine(t *testing.T) {
 	wantError(t, s.Add(make([]byte, MaxLine), Key{}), "item 0 has 1048576 bytes: at most 1048575")
 	noerr.Must(t, s.Add(make([]byte, MaxLine-1), Key{}))
 	noerr.Must(t, noerr.From(s.Finish(t.Context())))
-	noerr.Must(t, s.Discard())
+	s.Release()
 	items := noerr.Try(OpenItems(dir)).Must(t)
 	defer items.Close()
 	if got := noerr.Try(items.Slice(0)).Must(t); len(got) != 1 || len(got[0].Line) != MaxLine-1 {
@@ -201,30 +201,60 @@ func TestADamagedInputIsNamed(t *testing.T) {
 	}
 }
 
+// begun knows some batches.
+func begun(known ...string) func([]string) (map[string]bool, error) {
+	return func([]string) (map[string]bool, error) {
+		out := map[string]bool{}
+		for _, name := range known {
+			out[name] = true
+		}
+		return out, nil
+	}
+}
+
 func TestWhatAPlannerLeavesIsSwept(t *testing.T) {
 	above := t.TempDir()
-	dir := filepath.Join(above, "b1")
-	alive := noerr.Try(NewSpool(dir)).Must(t)
-	dead := noerr.Try(NewSpool(filepath.Join(above, "b2"))).Must(t)
-	planned := noerr.Try(NewSpool(filepath.Join(above, "b3"))).Must(t)
-	noerr.Must(t, noerr.From(planned.Finish(t.Context())))
-	discarded := noerr.Try(NewSpool(filepath.Join(above, "b4"))).Must(t)
-	noerr.Must(t, discarded.Add([]byte("a"), Key{}))
-	noerr.Must(t, discarded.Discard())
+	spool := func(name string) *Spool { return noerr.Try(NewSpool(filepath.Join(above, name))).Must(t) }
+	planned := func(name string) *Spool {
+		s := spool(name)
+		noerr.Must(t, s.Add([]byte("a"), Key{}))
+		noerr.Must(t, noerr.From(s.Finish(t.Context())))
+		return s
+	}
+	alive, dead := spool("b1"), spool("b2")
 	noerr.Must(t, dead.close())
-	dead.sign.Release() // as its end does
-	noerr.Must(t, Sweep(above))
-	noerr.Must(t, Sweep(filepath.Join(above, "missing")))
+	dead.Release() // as the end of the process does
+	waiting := planned("waits")
+	for name, begun := range map[string]bool{"known": true, "begun": true, "dead": false} {
+		planned(name).Release()
+		if begun && name == "begun" {
+			noerr.Must(t, Begun(filepath.Join(above, name)))
+			noerr.Must(t, Begun(filepath.Join(above, name)))
+		}
+	}
+	noerr.Must(t, planned("discarded").Discard())
+	planned("ended").Release()
+	noerr.Must(t, Ended(filepath.Join(above, "ended")))
+	noerr.Must(t, Sweep(above, begun("known")))
+	noerr.Must(t, Sweep(filepath.Join(above, "missing"), nil))
 	var names []string
 	for _, e := range noerr.Try(os.ReadDir(above)).Must(t) {
 		names = append(names, e.Name())
 	}
-	if want := []string{signsFolder, planningPrefix + alive.sign.Name(), "b3"}; !slices.Equal(names, want) && !slices.Equal(names, []string{want[1], want[0], "b3"}) {
+	want := []string{signsFolder, planningPrefix + alive.sign.Name(), "begun", "known", "waits"}
+	if slices.Sort(want); !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
+	}
+	waiting.Release()
+	if err := Sweep(above, func([]string) (map[string]bool, error) { return nil, errors.New("no store") }); err == nil {
+		t.Error("a store that cannot be read is not said")
+	}
+	if _, err := os.Stat(filepath.Join(above, "waits")); err != nil {
+		t.Error("swept without knowing whether it is begun")
 	}
 	noerr.Must(t, alive.Add([]byte("a"), Key{}))
 	noerr.Must(t, noerr.From(alive.Finish(t.Context())))
-	if _, err := NewSpool(dir); !errors.Is(err, fs.ErrExist) {
+	if _, err := NewSpool(filepath.Join(above, "b1")); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
 }

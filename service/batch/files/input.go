@@ -38,6 +38,8 @@ const (
 	// A folder that is being planned is named by the sign of life of its planner, which lies in signsFolder.
 	planningPrefix = ".planning-"
 	signsFolder    = ".planners"
+	// plannerFile in a folder names the sign of life of its planner, until the batch is begun.
+	plannerFile = "planner"
 )
 
 // Where the parts of an entry of the index are; where its line ends comes first.
@@ -78,6 +80,7 @@ type Spool struct {
 	keysAtOnce    int64
 	digest        hash.Hash
 	count, end    int64
+	planned       bool // and has its place
 }
 
 // NewSpool begins a batch whose folder will be dir. Nothing may be there: then the error wraps fs.ErrExist. dir appears
@@ -97,6 +100,9 @@ func NewSpool(dir string) (*Spool, error) {
 	}
 	if err == nil {
 		err = os.Mkdir(s.work, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.work, plannerFile), []byte(sign.Name()), 0o600)
 	}
 	if err == nil {
 		s.items, err = create(filepath.Join(s.work, itemsFile))
@@ -160,9 +166,22 @@ func (s *Spool) Finish(ctx context.Context) (Planned, error) {
 	if err != nil {
 		return Planned{}, fmt.Errorf("planning a batch: %w", err)
 	}
+	s.planned = true
+	return p, textfile.SyncFolder(filepath.Dir(s.dir))
+}
+
+// Release ends the planner's sign of life, once the batch is begun or its folder has gone.
+func (s *Spool) Release() {
 	s.sign.Release()
 	s.sign = nil
-	return p, textfile.SyncFolder(filepath.Dir(s.dir))
+}
+
+// Begun says that a batch is begun: from now on Sweep leaves its folder, whatever is known of it.
+func Begun(dir string) error {
+	if err := os.Remove(filepath.Join(dir, plannerFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // findDuplicates marks those of a partition in the index and counts them. It holds a bounded number of keys: a larger
@@ -200,29 +219,56 @@ func (s *Spool) close() error {
 	return errors.Join(s.items.Close(), s.index.Close())
 }
 
-// Discard removes what was planned, unless Finish has given it its name.
+// Ended says that a batch is about to be forgotten: Sweep removes its folder once nobody knows it.
+func Ended(dir string) error { return os.WriteFile(filepath.Join(dir, plannerFile), nil, 0o600) }
+
+// Discard removes what was planned.
 func (s *Spool) Discard() error {
 	if s.sign == nil {
 		return nil
 	}
 	_ = s.close() // Finish may have closed them
-	err := os.RemoveAll(s.work)
-	s.sign.Release()
-	s.sign = nil
+	place := s.work
+	if s.planned {
+		place = s.dir
+	}
+	err := os.RemoveAll(place)
+	s.Release()
 	return err
 }
 
-// Sweep removes what killed planners left below dir, the folder of all batches. A missing folder is no error.
-func Sweep(dir string) error {
+// Sweep removes what killed planners left below dir, the folder of all batches. begun says which of the batches whose
+// folders have these names were begun after all; they stay. A missing folder is no error.
+func Sweep(dir string, begun func(names []string) (map[string]bool, error)) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	var left, planned []string
 	for _, e := range entries {
 		sign, planning := strings.CutPrefix(e.Name(), planningPrefix)
-		if planning && e.IsDir() && !textfile.Alive(filepath.Join(dir, signsFolder), sign) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		if !planning {
+			text, missing := os.ReadFile(filepath.Join(dir, e.Name(), plannerFile))
+			if missing != nil {
+				continue
+			}
+			sign = string(text)
 		}
+		switch {
+		case !e.IsDir() || textfile.Alive(filepath.Join(dir, signsFolder), sign):
+		case planning:
+			left = append(left, e.Name())
+		default:
+			planned = append(planned, e.Name())
+		}
+	}
+	if len(planned) > 0 { // asked after the sign was seen to be gone: a planner releases it once the batch is begun
+		known, unknown := begun(planned)
+		err = errors.Join(err, unknown)
+		left = append(left, slices.DeleteFunc(planned, func(name string) bool { return unknown != nil || known[name] })...)
+	}
+	for _, name := range left {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
 	}
 	return err
 }

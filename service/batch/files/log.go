@@ -19,7 +19,8 @@ import (
 
 // Line is a line of results.
 type Line struct {
-	N          int64    `json:"n"` // number of the item
+	N          int64    `json:"n"`               // number of the item
+	Round      int      `json:"round,omitempty"` // how often items of some classes were sent again before: of an item's lines that of the last round holds
 	URL        string   `json:"url"`
 	Class      string   `json:"class"`
 	Cause      string   `json:"cause"`

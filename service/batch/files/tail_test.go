@@ -215,13 +215,13 @@ func TestAKilledPlannerLeavesNothing(t *testing.T) {
 		t.Fatal(text, err)
 	}
 	folders := func() int { return len(noerr.Try(filepath.Glob(filepath.Join(above, planningPrefix+"*"))).Must(t)) }
-	noerr.Must(t, Sweep(above))
+	noerr.Must(t, Sweep(above, nil))
 	if folders() != 1 {
 		t.Error("a living planner's folder was swept")
 	}
 	noerr.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
-	noerr.Must(t, Sweep(above))
+	noerr.Must(t, Sweep(above, nil))
 	if signs := noerr.Try(os.ReadDir(filepath.Join(above, signsFolder))).Must(t); folders() != 0 || len(signs) != 0 {
 		t.Errorf("%d folders, %v", folders(), signs)
 	}

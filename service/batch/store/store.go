@@ -58,7 +58,11 @@ const (
 	Duplicate Outcome = 'u'
 	Lost      Outcome = 'h' // it was sent and not answered; whether it is sent again waits for a decision
 	Dropped   Outcome = 'x' // it was lost, and is not sent again
+	Retried   Outcome = 't' // it has a result, and is sent again for a better one
 )
+
+// Open reports whether the item is to be sent.
+func (o Outcome) Open() bool { return o == ToSend || o == Again || o == Retried }
 
 // Slice are the outcomes of a slice's items.
 type Slice []Outcome
@@ -66,7 +70,7 @@ type Slice []Outcome
 // Todo counts the items that are to be sent.
 func (s Slice) Todo() (n int) {
 	for _, o := range s {
-		if o == ToSend || o == Again {
+		if o.Open() {
 			n++
 		}
 	}
@@ -201,9 +205,9 @@ func scan(row database.Scanner) (b Batch, err error) {
 	return b, nil
 }
 
-// Batch returns a batch by its identifier, or an ErrUnknown.
+// Batch returns a batch by its identifier, or the newest of a name, or an ErrUnknown.
 func (s *Store) Batch(ctx context.Context, id string) (Batch, error) {
-	b, err := one(ctx, s.db, "WHERE id = $1", id)
+	b, err := one(ctx, s.db, "WHERE id = $1 OR name <> '' AND name = $1 ORDER BY CASE WHEN id = $1 THEN 1 ELSE 0 END DESC, created DESC LIMIT 1", id)
 	return b, s.fault("reading batch "+id, err)
 }
 
@@ -287,7 +291,7 @@ func (s *Store) eachSlice(ctx context.Context, q database.Queryer, where string,
 		if err := row.Scan(&n, &text); err != nil {
 			return err
 		}
-		if strings.Trim(text, ".rduhx") != "" {
+		if strings.Trim(text, ".rduhxt") != "" {
 			return fmt.Errorf("%w: the outcomes of slice %d", database.ErrCorrupt, n)
 		}
 		return take(n, Slice(text))
@@ -317,7 +321,10 @@ type Progress struct {
 	Reserved int64
 	Ended    bool
 	Tally    Tally // since the last commit
-	Now      time.Time
+	// Counted, unless nil, is what all of the batch comes to now, in place of what was counted before.
+	Counted *Tally
+	State   State // of the batch from now on; "" leaves it
+	Now     time.Time
 }
 
 // Commit writes down how far a worker is, and returns the batch as it is then.
@@ -341,7 +348,13 @@ func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, err
 			return err
 		}
 		b.Spent += p.Spent
+		if p.Counted != nil {
+			b.Tally = *p.Counted
+		}
 		b.Tally.Add(p.Tally)
+		if p.State != "" {
+			b.State, b.Reason = p.State, ""
+		}
 		b.Changed = p.Now
 		return update(ctx, tx, b)
 	})

@@ -19,6 +19,8 @@ type Tally struct {
 	Unanswered int64 // those that wait for a decision whether they are
 	Dropped    int64 // those that are not sent again by decision
 	Unpriced   int64 // tries whose price is not known
+	Retried    int64 `json:",omitempty"` // items with a result that were sent again for a better one
+	Rounds     int   `json:",omitempty"` // how often that was asked for
 	// Verdicts counts the items by class and cause.
 	Verdicts map[Verdict]int64 `json:",omitempty"`
 	// Times counts the items that were ok by how long they took, in steps of about 10 %.
@@ -107,6 +109,8 @@ func (t *Tally) Add(other Tally) {
 	t.Unanswered += other.Unanswered
 	t.Dropped += other.Dropped
 	t.Unpriced += other.Unpriced
+	t.Retried += other.Retried
+	t.Rounds += other.Rounds
 	t.Verdicts, t.Times = sum(t.Verdicts, other.Verdicts), sum(t.Times, other.Times)
 	t.Further = t.Further || other.Further
 	for name, h := range other.Hosts {
@@ -120,6 +124,13 @@ func (t *Tally) Add(other Tally) {
 		}
 		t.Hosts[name] = Host{OK: known.OK + h.OK, Failed: sum(known.Failed, h.Failed)}
 	}
+}
+
+// Keep takes from an earlier count what no result says: what was sent, and what waits or was dropped.
+func (t *Tally) Keep(earlier Tally) {
+	counted := *t
+	*t = earlier
+	t.Answered, t.Verdicts, t.Times, t.Hosts, t.Further = counted.Answered, counted.Verdicts, counted.Times, counted.Hosts, counted.Further
 }
 
 // makeRoom forgets a host without failures in favour of one with some.

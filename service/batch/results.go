@@ -1,0 +1,156 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+
+	"zonedeck/model"
+	"zonedeck/service/batch/files"
+	"zonedeck/service/batch/store"
+)
+
+// Results gives the results of a batch that are committed, one for each item, as they came or in the order of the input.
+func (b *Batches) Results(ctx context.Context, id string, inOrder bool) iter.Seq2[files.Line, error] {
+	return func(yield func(files.Line, error) bool) {
+		lines, latest, err := b.lines(ctx, id, inOrder)
+		if err != nil {
+			yield(files.Line{}, err)
+			return
+		}
+		for line, err := range lines {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if err == nil && line.N < int64(len(latest)) && line.Round < int(latest[line.N]) {
+				continue
+			}
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// lines gives all lines of a batch, and the round of each item's last one; none where there was no further round.
+func (b *Batches) lines(ctx context.Context, id string, inOrder bool) (lines iter.Seq2[files.Line, error], latest []uint16, err error) {
+	s, err := b.Files.Batches(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	places, err := s.Workers(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	of, err := s.Batch(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if of.Tally.Rounds > 0 {
+		latest = make([]uint16, of.Items)
+		for line, err := range files.Results(b.dir(id), places, false) {
+			if err != nil {
+				return nil, nil, err
+			}
+			if line.N < of.Items {
+				latest[line.N] = max(latest[line.N], uint16(min(line.Round, math.MaxUint16)))
+			}
+		}
+	}
+	return files.Results(b.dir(id), places, inOrder), latest, nil
+}
+
+// Retry has the items sent again whose result has one of the classes; until then the result that they have stands. The
+// batch wants work again if there is one. It returns how many there are. Errors are an *UnknownError, a *BusyError, those
+// of the files and the store's.
+func (b *Batches) Retry(ctx context.Context, id string, classes []model.Class) (State, int64, error) {
+	s, unlock, err := b.alone(ctx, id)
+	if err != nil {
+		return s, 0, err
+	}
+	defer unlock()
+	st, err := b.Files.Batches(ctx)
+	if err != nil {
+		return s, 0, err
+	}
+	all := map[int]store.Slice{}
+	if err := st.Slices(ctx, s.ID, false, func(n int, slice store.Slice) error { all[n] = slice; return nil }); err != nil {
+		return s, 0, err
+	}
+	items, err := files.OpenItems(b.dir(s.ID))
+	if err != nil {
+		return s, 0, err
+	}
+	defer func() { _ = items.Close() }() // a mark that stays has an item announced once more
+	p := store.Progress{Worker: "operator", Slices: map[int]store.Slice{}, Now: b.Clock.Now(), Counted: &store.Tally{}}
+	retried := int64(0)
+	for line, err := range b.Results(ctx, s.ID, false) {
+		if err != nil {
+			return s, 0, err
+		}
+		n, at := int(line.N/files.SliceItems), line.N%files.SliceItems
+		switch slice := all[n]; {
+		case at >= int64(len(slice)) || slice[at] != store.Answered:
+		case slices.Contains(classes, model.Class(line.Class)):
+			if err := items.MarkSent(line.N, 0); err != nil { // of the earlier round
+				return s, 0, err
+			}
+			slice[at], p.Slices[n] = store.Retried, slice
+			retried++
+		default:
+			p.Counted.Count(resultOf(line))
+		}
+	}
+	if retried == 0 {
+		return s, 0, nil
+	}
+	p.Counted.Keep(s.Tally)
+	p.Tally, p.State = store.Tally{Retried: retried, Rounds: 1}, store.Paused
+	of, err := st.Commit(ctx, s.ID, p)
+	if err != nil {
+		return s, 0, err
+	}
+	s, err = b.state(of)
+	return s, retried, err
+}
+
+// alone gives a batch on which nobody else works until unlock.
+func (b *Batches) alone(ctx context.Context, id string) (s State, unlock func(), err error) {
+	if s, err = b.Show(ctx, id); err != nil {
+		return s, nil, err
+	}
+	unlock, err = b.hold(s.ID)
+	return s, unlock, err
+}
+
+// NoBodyError says that an item has no body.
+type NoBodyError struct {
+	Item  int64  // as people count it
+	Class string // of its result, or "" without one
+}
+
+func (e *NoBodyError) Error() string {
+	if e.Class == "" {
+		return fmt.Sprintf("item %d has no result", e.Item)
+	}
+	return fmt.Sprintf("item %d has no body: its result is %s", e.Item, e.Class)
+}
+
+// Body opens the body of an item, by its number from 1. Errors are a *NoBodyError and those of the files.
+func (b *Batches) Body(ctx context.Context, id string, number int64) (io.ReadCloser, error) {
+	missing := &NoBodyError{Item: number}
+	for line, err := range b.Results(ctx, id, false) {
+		switch {
+		case err != nil:
+			return nil, err
+		case line.N == number-1 && line.BodyAt != nil:
+			return files.OpenBody(b.dir(id), *line.BodyAt)
+		case line.N == number-1:
+			missing.Class = line.Class
+		}
+	}
+	return nil, missing
+}

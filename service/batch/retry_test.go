@@ -1,0 +1,131 @@
+package batch_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/internal/noerr"
+	"zonedeck/model"
+	"zonedeck/service/batch/store"
+)
+
+// refused answers with a CAPTCHA for every fifth page, as long as hit is at most most.
+func refused(most int) func(w http.ResponseWriter, url string, hit int) bool {
+	return func(w http.ResponseWriter, url string, hit int) bool {
+		if hit > most || !strings.HasSuffix(url, "5") && !strings.HasSuffix(url, "0") {
+			return false
+		}
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("X-Brd-Status-Code", "200")
+		fmt.Fprint(w, `<html><head><title>Are you a robot?</title></head><body><div class="g-recaptcha"></div></body></html>`)
+		return true
+	}
+}
+
+// checkTally compares what is counted of a batch with its results.
+func (r *rig) checkTally(t *testing.T, id string) {
+	t.Helper()
+	s := noerr.Try(r.Show(t.Context(), id)).Must(t)
+	verdicts, hosts := map[store.Verdict]int64{}, map[string]int64{}
+	for _, line := range r.lines(t, id) {
+		verdicts[store.Verdict{Class: model.Class(line.Class), Cause: model.Cause(line.Cause)}]++
+		hosts["shop.test"]++
+	}
+	counted := map[string]int64{}
+	for name, h := range s.Tally.Hosts {
+		counted[name] = h.OK + h.Failures()
+	}
+	if !maps.Equal(verdicts, s.Tally.Verdicts) || !maps.Equal(hosts, counted) {
+		t.Errorf("counted %v and %v; the results are %v and %v", s.Tally.Verdicts, counted, verdicts, hosts)
+	}
+	if s.Spent != 1_500_000*int64(r.all()) || s.Tally.Tries != int64(r.all()) || s.Reserved != 0 {
+		t.Errorf("spent %d in %d tries, reserved %d; there were %d requests", s.Spent, s.Tally.Tries, s.Reserved, r.all())
+	}
+}
+
+func TestItemsOfAClassAreSentAgainAndTheLaterResultIsTheirs(t *testing.T) {
+	r := newRig(t)
+	r.answer = refused(1)
+	d := draft(urls(250) + "http://shop.test/5\n")
+	d.Request.Retries = 0
+	s := r.start(t, d)
+	s = r.run(t, s.ID)
+	if s.OK() != 200 || r.all() != 250 {
+		t.Fatalf("%d ok, %d requests", s.OK(), r.all())
+	}
+	s, n, err := r.Retry(t.Context(), s.ID, []model.Class{model.ClassTimeout})
+	if err != nil || n != 0 || s.State != store.Done {
+		t.Errorf("%d timeouts, %s, %v", n, s.State, err)
+	}
+	s, n, err = r.Retry(t.Context(), s.ID, []model.Class{model.ClassTimeout, model.ClassCaptcha})
+	if err != nil || n != 50 || s.State != store.Paused || s.Remaining() != 50 || s.Tally.Answered != 200 {
+		t.Errorf("%d again, %s, %d left: %v", n, s.State, s.Remaining(), err)
+	}
+	if lines := r.lines(t, s.ID); len(lines) != 250 || lines[5].Class != "captcha" {
+		t.Errorf("until it is sent again, %d results, item 5 %+v", len(lines), lines[5])
+	}
+	s = r.run(t, s.ID)
+	if lines := r.lines(t, s.ID); s.State != store.Done || s.OK() != 250 || len(lines) != 250 || lines[5].Class != "ok" || lines[5].Round != 1 || s.Tally.Retried != 50 || r.all() != 300 {
+		t.Errorf("%s: %+v, item 5 %+v, %d requests", s.State, s.Tally, lines[5], r.all())
+	}
+	r.checkTally(t, s.ID)
+	last := int64(-1)
+	for line, err := range r.Results(t.Context(), s.ID, true) {
+		noerr.Must(t, err)
+		if line.N <= last {
+			t.Fatalf("item %d comes behind %d", line.N, last)
+		}
+		last = line.N
+	}
+	body := noerr.Try(r.Body(t.Context(), s.ID, 6)).Must(t)
+	noerr.Must(t, body.Close())
+}
+
+func TestTheCapHoldsForWhatIsSentAgain(t *testing.T) {
+	r := newRig(t)
+	r.answer = refused(1)
+	d := draft(urls(100))
+	d.Request.Retries, d.Cap = 0, 0.1501 // 100 tries
+	s := r.start(t, d)
+	r.run(t, s.ID)
+	noerr.Must(t, noerr.From(errOnly(r.Retry(t.Context(), s.ID, []model.Class{model.ClassCaptcha}))))
+	if s = r.run(t, s.ID); s.State != store.Capped || r.all() != 100 || len(r.lines(t, s.ID)) != 100 {
+		t.Errorf("%s after %d requests", s.State, r.all())
+	}
+}
+
+func errOnly(_ any, n int64, err error) (int64, error) { return n, err }
+
+func TestNoKillLosesOrDoublesWhatIsSentAgain(t *testing.T) {
+	const items = 2000
+	r := newRig(t)
+	r.pause, r.answer = time.Millisecond, refused(2)
+	d := draft(urls(items))
+	d.AtOnce, d.Request.Retries = 6, 0
+	s := r.start(t, d)
+	for range 2 {
+		s = r.run(t, s.ID)
+		noerr.Must(t, noerr.From(errOnly(r.Retry(t.Context(), s.ID, []model.Class{model.ClassCaptcha}))))
+		for range kills(t) {
+			r.kill(t, time.Duration(30+rand.IntN(200))*time.Millisecond)
+			if lines := r.lines(t, s.ID); len(lines) != items {
+				t.Errorf("%d results after a kill", len(lines))
+			}
+		}
+	}
+	s = r.run(t, s.ID)
+	if s.State != store.Done || s.OK() != items || s.Tally.Answered != items || s.Remaining() != 0 {
+		t.Errorf("%s: %+v", s.State, s.Tally)
+	}
+	if lines := r.lines(t, s.ID); len(lines) != items || lines[5].Class != "ok" || lines[5].Round == 0 {
+		t.Errorf("%d results, item 5 %+v", len(lines), lines[5])
+	}
+	if most := int64(items + 2*items/5); int64(r.all()) > most+s.Tally.Again || s.Spent > 1_500_000*(most+2*s.Tally.Again) {
+		t.Errorf("%d requests, %d announced, spent %d", r.all(), s.Tally.Again, s.Spent)
+	}
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/service/view"
+)
+
+type batchResultsFlags struct {
+	InOrder bool   `flag:"in-order" help:"in the order of the input (default: as they came)"`
+	Output  string `flag:"output" short:"o" help:"file for the results"`
+	Force   bool   `flag:"force" help:"replace the file of -o"`
+}
+
+func (a *app) batchResultsCommand() *cobra.Command {
+	return command(a, spec[batchResultsFlags]{
+		use: "results ID", short: "Print the results of a batch as NDJSON, a line for each item",
+		long: `Prints a line for each item that has a result, also while the batch runs: its
+number and URL, class, status, time, size, cost, and where its body is.`,
+		args: oneBatch("print"), needs: func(batchResultsFlags) needs { return needs{journal: true} },
+		run: func(ctx context.Context, t *task, f batchResultsFlags, args []string) (printed, error) {
+			s, err := t.Batches.Show(ctx, args[0])
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			dest, err := t.app.freshDestination(f.Output, f.Force)
+			if err != nil {
+				return printed{}, err
+			}
+			return printed{}, dest.writeBy(ctx, "the results", func(w io.Writer) error {
+				out := bufio.NewWriter(w)
+				for line, err := range t.Batches.Results(ctx, s.ID, f.InOrder) {
+					if err == nil {
+						err = view.Encode(out, line)
+					}
+					if err != nil {
+						return errors.Join(out.Flush(), batchError(ctx, err))
+					}
+				}
+				return out.Flush()
+			})
+		},
+	})
+}
+
+type batchBodiesFlags struct {
+	Output string `flag:"output" short:"o" help:"folder for the bodies, which are named by their digests (required)"`
+	jsonFlag
+}
+
+func (a *app) batchBodiesCommand() *cobra.Command {
+	return command(a, spec[batchBodiesFlags]{
+		use: "bodies ID", short: "Write the bodies of a batch into a folder, each once",
+		args: oneBatch("unpack"), needs: func(batchBodiesFlags) needs { return needs{journal: true} },
+		run: func(ctx context.Context, t *task, f batchBodiesFlags, args []string) (printed, error) {
+			if f.Output == "" {
+				return printed{}, usage("-o is missing: name the folder for the bodies")
+			}
+			s, err := t.Batches.Show(ctx, args[0])
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			n, err := t.Batches.Unpack(ctx, s.ID, f.Output, nil)
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			return printed{done: fmt.Sprintf("new bodies in %s: %d", f.Output, n)}, nil
+		},
+	})
+}
+
+type batchBodyFlags struct {
+	Output string `flag:"output" short:"o" help:"file for the body"`
+	Force  bool   `flag:"force" help:"replace the file of -o"`
+}
+
+func (a *app) batchBodyCommand() *cobra.Command {
+	return command(a, spec[batchBodyFlags]{
+		use: "body ID N", short: "Print the body of item N, counted from 1 as 'batch lost' shows them",
+		args: cobra.ExactArgs(2), needs: func(batchBodyFlags) needs { return needs{} },
+		run: func(ctx context.Context, t *task, f batchBodyFlags, args []string) (printed, error) {
+			n, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil || n < 1 {
+				return printed{}, usage("%q is no number of an item: write one from 1 on", args[1])
+			}
+			s, err := t.Batches.Show(ctx, args[0])
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			dest, err := t.app.freshDestination(f.Output, f.Force)
+			if err != nil {
+				return printed{}, err
+			}
+			body, err := t.Batches.Body(ctx, s.ID, n)
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			defer body.Close()
+			return printed{}, dest.writeBy(ctx, "the body", func(w io.Writer) error {
+				_, err := io.Copy(w, body)
+				return err
+			})
+		},
+	})
+}
+
+// freshDestination is the destination of -o, where a file that is there is replaced by force alone.
+func (a *app) freshDestination(name string, force bool) (destination, error) {
+	dest, err := a.destination(name)
+	if dest.fresh = !force; err == nil && dest.fresh && dest.taken {
+		err = usage("%s exists; --force replaces it", name)
+	}
+	return dest, err
+}
