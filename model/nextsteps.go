@@ -289,3 +289,11 @@ func fieldList(names []string) string {
 	}
 	return quote(strings.Join(names[:most], ", ")) + fmt.Sprintf(" and %d more", len(names)-most)
 }
+
+// UsualStep is the first step about a failure, as far as class and cause say what to do; its text is empty for a good end.
+func UsualStep(class Class, cause Cause, via Via, zone Zone) Step {
+	for _, s := range steps(Diagnosis{Class: class, Cause: cause}, &facts{Outcome: Outcome{Via: via, Zone: zone}}) {
+		return s
+	}
+	return Step{}
+}

@@ -16,6 +16,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/batch/files"
 	"zonedeck/service/batch/store"
+	"zonedeck/service/drift"
 	"zonedeck/service/fetch"
 )
 
@@ -26,6 +27,7 @@ type Config struct {
 	// Dir is the folder of the batches, each in a folder of its own.
 	Dir     string
 	Journal Journal
+	Drift   Drift // nil learns nothing
 	Clock   Clock
 	Log     *slog.Logger
 }
@@ -38,6 +40,11 @@ type Files interface {
 // Journal keeps a line for each run of a batch.
 type Journal interface {
 	PutEntry(ctx context.Context, a model.HistoryEntry) error
+}
+
+// Drift learns what the pages of a batch show of the fields that it requires; *drift.Monitor does.
+type Drift interface {
+	Pages(ctx context.Context, p *drift.Pages, required []string) (said string, err error)
 }
 
 // Clock tells the time.
@@ -53,7 +60,13 @@ type Plan struct {
 	Profile string
 	Retries int    // that each item may have
 	Source  string // the name of the input
-	Price   int64  // what one try may cost at most, in billionths of a dollar; 0 where that is not known
+	// Path is the input's, "" for standard input; Kind and Column say how it was read, SkipBad that bad rows were left out.
+	Path, Kind, Column string `json:",omitempty"`
+	SkipBad            bool   `json:",omitempty"`
+	Price              int64  // what one try may cost at most, in billionths of a dollar; 0 where that is not known
+	// Unpriced is the zone without a rate, where the price is not known.
+	Unpriced model.ZoneName `json:",omitempty"`
+	Rules    []Rule         `json:",omitempty"`
 }
 
 // State is a batch as it is now.

@@ -54,6 +54,7 @@ type target struct {
 	pause time.Duration
 	// answer changes an answer; it may be nil.
 	answer func(w http.ResponseWriter, url string, hit int) bool
+	byZone func(w http.ResponseWriter, url, zone string) bool // as answer
 }
 
 func newTarget(t testing.TB) *target {
@@ -65,7 +66,7 @@ func newTarget(t testing.TB) *target {
 }
 
 func (s *target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var ask struct{ URL, Method string }
+	var ask struct{ URL, Method, Zone string }
 	err := json.NewDecoder(r.Body).Decode(&ask)
 	s.mu.Lock()
 	s.hits[ask.URL]++
@@ -78,6 +79,7 @@ func (s *target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		w.WriteHeader(http.StatusBadRequest)
 	case s.answer != nil && s.answer(w, ask.URL, hit):
+	case s.byZone != nil && s.byZone(w, ask.URL, ask.Zone):
 	default:
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("X-Brd-Status-Code", "200")
@@ -111,6 +113,7 @@ func open(ctx context.Context, dir, url string) (*batch.Batches, fetch.Known, fu
 	p := servicetest.Profile(url)
 	p.Local = true // no rate for its key
 	p.Zones[0].Rate = model.Rate{Per1000: 1.5}
+	p.Zones = append(p.Zones, model.Zone{Name: "isp1", Product: model.ProductISP, Rate: model.Rate{Per1000: 3}})
 	wire := exchange.New(exchange.Config{})
 	b := &batch.Batches{Config: batch.Config{
 		Fetch: fetch.New(fetch.Config{Source: servicetest.SourceFor(p), Wire: wire, Bodies: exchange.Bodies{Dir: filepath.Join(dir, "bodies")}}),

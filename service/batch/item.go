@@ -20,6 +20,17 @@ import (
 // place is where an item is: its slice, and its number there.
 type place struct{ slice, at int }
 
+// trip is an item on its way to a result.
+type trip struct {
+	files.Item
+	place
+	line   files.Line // its result, as far as it is known
+	host   string     // "" without rules
+	way    int        // of the runner's ways
+	before int        // tries by earlier ways
+	failed map[int]int
+}
+
 // item sends one item, and again where that makes sense, until its verdict stands. ctx ends what was not sent yet, and
 // sending what is in flight. It holds a slot of the runner, which it leaves while it waits.
 func (r *runner) item(ctx, sending context.Context, at place, it files.Item) {
@@ -28,7 +39,10 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) {
 		r.fault(ctx, fmt.Errorf("item %d: %w", it.N, err))
 		return
 	}
-	line := files.Line{N: it.N, Round: r.round}
+	t := &trip{Item: it, place: at, line: files.Line{N: it.N, Round: r.round}, failed: map[int]int{}}
+	if len(r.plan.Rules) > 0 {
+		t.host = hostOf(model.ExpandVariables(r.plan.Request.URL, func(name string) string { v, _ := row(name); return v }))
+	}
 	for {
 		if err := r.rate.Wait(ctx); err != nil {
 			return
@@ -36,18 +50,19 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) {
 		if err := r.pay(ctx); err != nil {
 			return
 		}
-		if err := r.items.MarkSent(it.N, line.Tries+1); err != nil {
+		t.goBy(max(t.way, r.detours.wayOf(t.host)))
+		if err := r.items.MarkSent(it.N, t.line.Tries+1); err != nil {
 			r.fault(ctx, err)
 			return
 		}
-		result, err := r.prepared.Send(sending, row, nil)
+		result, err := r.ways[t.way].Send(sending, row, nil)
 		if err != nil {
 			r.unsent(ctx, sending, it, err)
 			return
 		}
-		wait, again := r.again(result, &line)
+		wait, again := r.again(result, t)
 		if !again {
-			r.finish(ctx, at, result, line)
+			r.finish(ctx, result, t)
 			return
 		}
 		if err := r.items.MarkSent(it.N, 0); err != nil { // it is answered, and is planned again
@@ -57,6 +72,13 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) {
 		if err := r.rest(ctx, wait); err != nil {
 			return
 		}
+	}
+}
+
+// goBy has the next try go by a way.
+func (t *trip) goBy(way int) {
+	if way != t.way {
+		t.way, t.before, t.line.ByRule = way, t.line.Tries, way
 	}
 }
 
@@ -70,14 +92,22 @@ func (r *runner) rest(ctx context.Context, wait time.Duration) error {
 	return err
 }
 
-// again takes what came of a try, and says whether another one follows after a wait.
-func (r *runner) again(result model.FetchResult, line *files.Line) (wait time.Duration, again bool) {
-	d := result.Diagnosis
+// again takes what came of a try, and says whether another one follows after a wait: by the same way, or at once by that
+// of a rule.
+func (r *runner) again(result model.FetchResult, t *trip) (wait time.Duration, again bool) {
+	d, line, fired := result.Diagnosis, &t.line, false
 	if fetch.Unsent(result) {
 		wait, again = max(d.RetryAfter, time.Second), true
 	} else {
 		line.Tries++
-		if wait, again = fetch.Again(d, line.Tries, r.plan.Retries); again && line.Tries == 1 {
+		var way int
+		if way, fired = r.detours.next(t.host, t.way, d.Class, t.failed); way > t.way {
+			t.goBy(way)
+			again = true
+		} else {
+			wait, again = fetch.Again(d, line.Tries-t.before, r.plan.Retries)
+		}
+		if again && line.Tries == 1 {
 			line.FirstClass = string(d.Class)
 		}
 		if dollars, priced := result.Cost(); priced {
@@ -87,9 +117,12 @@ func (r *runner) again(result model.FetchResult, line *files.Line) (wait time.Du
 			line.Cost = &dollars
 		}
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if fired {
+		r.next.Tally.Add(store.Tally{Fired: map[int]int64{t.way: 1}})
+	}
 	if again {
-		r.mu.Lock()
-		defer r.mu.Unlock()
 		r.charge(result)
 	}
 	return wait, again
@@ -106,8 +139,8 @@ func (r *runner) charge(result model.FetchResult) {
 }
 
 // finish keeps the result of an item.
-func (r *runner) finish(ctx context.Context, at place, result model.FetchResult, line files.Line) {
-	d, body := result.Diagnosis, result.Body
+func (r *runner) finish(ctx context.Context, result model.FetchResult, t *trip) {
+	d, body, line, at := result.Diagnosis, result.Body, t.line, t.place
 	line.URL, line.Zone, line.Status, line.Bytes, line.MS = result.Request.URL, string(result.Request.Zone.Name), result.Status, body.Size, result.Timing.Total.Milliseconds()
 	line.Class, line.Cause, line.Rule, line.Missing = string(d.Class), string(d.Cause), d.Rule, model.MissingFields(result.Fields)
 	if !d.OK() {

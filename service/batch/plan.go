@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -27,14 +28,16 @@ type Draft struct {
 	Once        string // a name that the profile never uses again, or ""
 	AtOnce      int
 	Rate        float64
-	Cap         float64 // dollars, 0 for none
-	SkipBad     bool    // leave bad rows out, instead of refusing all
+	Cap         float64  // dollars, 0 for none
+	Rules       []string // which other zones take over, as --rule has them
+	SkipBad     bool     // leave bad rows out, instead of refusing all
 }
 
 // Input is where the rows come from.
 type Input struct {
 	Source io.Reader
 	Name   string // of the file, for people
+	Path   string // of the file, from wherever it is read; "" for standard input
 	Kind   string // as rows.Read has it
 	Column string // the one with the addresses
 }
@@ -109,7 +112,10 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	if draft.Request.BodyLimit == 0 {
 		draft.Request.BodyLimit = usualBody
 	}
-	r = Report{draft: draft, id: b.newID(), Plan: Plan{Profile: k.Profile.Name, Source: draft.Input.Name, Retries: max(draft.Request.Retries, 0)}}
+	r = Report{draft: draft, id: b.newID(), Plan: Plan{
+		Profile: k.Profile.Name, Source: draft.Input.Name, Path: draft.Input.Path, Kind: draft.Input.Kind, Column: draft.Input.Column, SkipBad: draft.SkipBad,
+		Retries: max(draft.Request.Retries, 0),
+	}}
 	if draft.Request.Retries < 0 {
 		r.Plan.Retries = fetch.UsualRetries
 	}
@@ -117,8 +123,8 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 		return r, err
 	}
 	r.Plan.Request.Retries = 0 // the batch makes them
-	if dollars, priced := fetch.UpperBound(r.Plan.Request); priced {
-		r.Plan.Price = billionths(dollars)
+	if err := r.ruled(k); err != nil {
+		return r, err
 	}
 	if err := errors.Join(r.Plan.problem(), r.Plan.checkCap(billionths(draft.Cap))); err != nil {
 		return r, err
@@ -126,7 +132,7 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	if err := files.Sweep(b.Dir, func(names []string) (map[string]bool, error) { return b.known(ctx, names) }); err != nil {
 		b.Log.Warn("what was planned and never begun stays", "error", err)
 	}
-	prepared, err := b.Fetch.Prepare(ctx, r.Plan.Request)
+	prepared, err := b.prepare(ctx, r.Plan)
 	if err != nil {
 		return r, err
 	}
@@ -134,7 +140,7 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	if r.spool, err = files.NewSpool(b.dir(r.id)); err != nil {
 		return r, err
 	}
-	if err = b.read(ctx, &r, prepared, r.spool, read); err == nil {
+	if err = b.read(ctx, &r, prepared[0], r.spool, read); err == nil {
 		r.Planned, err = r.spool.Finish(ctx)
 	}
 	if err == nil {
@@ -179,7 +185,7 @@ func (p Plan) checkCap(limit int64) error {
 	case limit == 0:
 		return nil
 	case p.Price == 0:
-		return model.BadField("cap", "zone %s has no rate, so that no cap can be held: give it one ('zonedeck profiles edit', or rates in the console)", p.Request.Zone.Name)
+		return model.BadField("cap", "zone %s has no rate, so that no cap can be held: give it one ('zonedeck profiles edit', or rates in the console)", cmp.Or(p.Unpriced, p.Request.Zone.Name))
 	case limit < p.Price:
 		return model.BadField("cap", "%s is below what one fetch may cost, %s", model.SmallDollars(Dollars(limit)), model.SmallDollars(Dollars(p.Price)))
 	}

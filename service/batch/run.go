@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/batch/files"
 	"zonedeck/service/batch/store"
+	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
-	"zonedeck/service/fetch"
 	"zonedeck/service/work"
 )
 
@@ -93,7 +94,8 @@ type runner struct {
 	store    *store.Store
 	items    *files.Items
 	log      *files.Log
-	prepared *fetch.Prepared
+	ways     prepared
+	detours  detours
 	slots    slots
 	rate     *rate.Limiter
 	stop     context.CancelCauseFunc // of the items that are not sent yet
@@ -118,6 +120,9 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.recover(ctx); err != nil {
+		return s, err
+	}
+	if err := r.remember(ctx); err != nil {
 		return s, err
 	}
 	handing, stop := context.WithCancelCause(ctx)
@@ -145,7 +150,7 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 	}
 	end, showErr := b.Show(context.WithoutCancel(ctx), s.ID)
 	if err = errors.Join(err, showErr); err == nil && (end.State == store.Done || end.State == store.Held) {
-		r.keepLine(ctx, end)
+		r.keepLine(ctx, end, r.learn(context.WithoutCancel(ctx), end))
 	}
 	return end, err
 }
@@ -170,15 +175,13 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if r.log, err = files.OpenLog(dir, r.name); err != nil {
 		return err
 	}
-	r.prepared, err = r.b.Fetch.Prepare(ctx, r.plan.Request)
+	r.ways, err = r.b.prepare(ctx, r.plan)
 	return err
 }
 
 func (r *runner) close() error {
 	var errs []error
-	if r.prepared != nil {
-		r.prepared.Close()
-	}
+	r.ways.Close()
 	if r.log != nil {
 		errs = append(errs, r.log.Close())
 	}
@@ -398,13 +401,36 @@ func (r *runner) touch(n int) {
 	r.next.Slices[n] = nil
 }
 
-// keepLine writes one line into the history for what this run did.
-func (r *runner) keepLine(ctx context.Context, s State) {
+// learn has drift learn the coverage of the required fields: one run for the batch, which a later result of it replaces.
+// It gives a line for the history, empty without drift.
+func (r *runner) learn(ctx context.Context, s State) (said string) {
+	required := r.plan.Request.Required
+	if len(required) == 0 || r.b.Drift == nil {
+		return ""
+	}
+	pages := &drift.Pages{Profile: s.Profile, Batch: s.ID, Source: s.Plan.Source, At: s.Created}
+	var err error
+	for line, wrong := range r.b.Results(ctx, s.ID, false) {
+		if err = wrong; err == nil {
+			pages.Take(line.URL, line.Class == string(model.ClassOK) || len(line.Missing) > 0, line.Missing, model.Class(line.Class), model.Cause(line.Cause))
+		}
+	}
+	if err == nil {
+		said, err = r.b.Drift.Pages(ctx, pages, required)
+	}
+	if err != nil {
+		r.b.Log.Warn("drift did not learn of a batch", "batch", s.ID, "error", err)
+	}
+	return said
+}
+
+// keepLine writes one line into the history for what this run did. said is what drift says of it, or empty.
+func (r *runner) keepLine(ctx context.Context, s State, said string) {
 	of := s.Plan.Request
 	err := r.b.Journal.PutEntry(context.WithoutCancel(ctx), model.HistoryEntry{
 		At: s.Changed, Kind: model.HistoryBatch, Profile: s.Profile, Zone: string(of.Zone.Name), URL: of.Summary(), Via: of.Via, Key: of.Key, Ref: s.ID,
 		Total: s.Changed.Sub(s.Created), Bytes: s.Tally.Bytes, Cost: Dollars(s.Spent), Priced: s.Plan.Price > 0,
-		Text: fmt.Sprintf("batch %s: %s, %d of %d items have a result, %d of them ok", s.ID, s.State, s.Tally.Answered, s.Items-s.Duplicates, s.OK()),
+		Text: strings.TrimSuffix(fmt.Sprintf("batch %s: %s, %d of %d items have a result, %d of them ok; %s", s.ID, s.State, s.Tally.Answered, s.Items-s.Duplicates, s.OK(), said), "; "),
 	})
 	if err != nil {
 		r.b.Log.Warn("a batch has no line in the history", "batch", s.ID, "error", err)

@@ -183,6 +183,48 @@ WantedBy=timers.target
 	return b.String()
 }
 
+// batchCodes explains how a scheduled batch ends.
+const batchCodes = `# A second call of one day goes on with that day's batch, or ends as it did. What the exit code says: 0 all is ok; 10 to 14 and
+# 21 to 27 the worst class among the results; 20 it is not done, 29 it stopped at its cap: zonedeck batch resume NAME goes on;
+# 2 a row cannot be used, 32 the input has changed since the batch of this name began: nothing was sent.
+`
+
+// Batch is the text that begins a batch every day, for cron or, with units, for systemd. words are those of its command,
+// and series is the name that gets the date behind it.
+func Batch(o Options, words []string, series string, units bool) string {
+	command := o.command(word)
+	for _, w := range words {
+		command += " " + word(w)
+	}
+	command += ` --once "` + series + `-$(date +%F)"`
+	if !units {
+		return "# A batch of zonedeck, every morning. cron mails what is printed.\n" + batchCodes +
+			"17 5 * * * " + strings.ReplaceAll(command, "%", `\%`) + "\n"
+	}
+	return fmt.Sprintf(`# ~/.config/systemd/user/zonedeck-%[1]s.service
+# It fails, and so tells OnFailure= or your monitoring, with any exit code but 0.
+%[2]s[Unit]
+Description=The batch %[1]s of zonedeck
+After=network-online.target
+
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c %[3]s
+
+# ~/.config/systemd/user/zonedeck-%[1]s.timer
+# systemctl --user enable --now zonedeck-%[1]s.timer
+[Unit]
+Description=The batch %[1]s of zonedeck, every morning
+
+[Timer]
+OnCalendar=*-*-* 05:17:00
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+`, series, batchCodes, unitWord("exec "+command))
+}
+
 // yaml quotes a text as a YAML string.
 func yaml(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 

@@ -38,7 +38,14 @@ type Batch struct {
 	P50           *float64       `json:"p50_ms" minimum:"0"`
 	P95           *float64       `json:"p95_ms" minimum:"0"`
 	Verdicts      []BatchVerdict `json:"verdicts"`
+	Rules         []BatchRule    `json:"rules"`
 	Hosts         []BatchHost    `json:"hosts"`
+}
+
+// BatchRule is a rule of a batch, and for how many hosts or items it began to hold.
+type BatchRule struct {
+	Rule  string `json:"rule"`
+	Fired int64  `json:"fired" minimum:"0"`
 }
 
 // BatchVerdict is how many items of a batch have a class and cause.
@@ -69,6 +76,10 @@ func NewBatch(s batch.State) Batch {
 	out.Verdicts = each(s.Verdicts(), func(v store.Verdict) BatchVerdict {
 		return BatchVerdict{Class: string(v.Class), Cause: string(v.Cause), Items: t.Verdicts[v]}
 	})
+	out.Rules = []BatchRule{}
+	for i, fired := range s.Fired() {
+		out.Rules = append(out.Rules, BatchRule{s.Plan.Rules[i].String(), fired})
+	}
 	out.Hosts = each(s.WorstHosts(10), func(name string) BatchHost {
 		h := t.Hosts[name]
 		main, _ := h.Main()
@@ -112,5 +123,42 @@ func NewBatchPlan(r batch.Report) BatchPlan {
 		First: each(r.First, func(of model.FetchRequest) BatchRequest {
 			return BatchRequest{Method: cmp.Or(of.Method, "GET"), URL: of.URL}
 		}),
+	}
+}
+
+// BatchReport is what a batch came to (docs/schema/batch-report.json).
+type BatchReport struct {
+	SchemaVersion Version      `json:"schema_version"`
+	Batch         Batch        `json:"batch"`
+	UsefulCost    *float64     `json:"cost_per_ok" minimum:"0"`
+	Retries       int64        `json:"retries" minimum:"0"`
+	Speed         float64      `json:"per_second" minimum:"0"`
+	Zones         []BatchZone  `json:"zones"`
+	Fields        []BatchField `json:"required_fields"`
+}
+
+// BatchZone is what came through a zone of a batch.
+type BatchZone struct {
+	Zone   string  `json:"zone"`
+	ByRule int     `json:"by_rule" minimum:"0"`
+	Items  int64   `json:"items" minimum:"1"`
+	OK     int64   `json:"ok" minimum:"0"`
+	Cost   float64 `json:"cost" minimum:"0"`
+}
+
+// BatchField is in how many of the pages that came a required field was.
+type BatchField struct {
+	Field string `json:"field"`
+	Found int64  `json:"found" minimum:"0"`
+	Pages int64  `json:"pages" minimum:"0"`
+}
+
+// NewBatchReport describes what a batch came to.
+func NewBatchReport(s batch.Summary) BatchReport {
+	cost, priced := s.UsefulCost()
+	return BatchReport{
+		Batch: NewBatch(s.State), UsefulCost: known(cost, priced), Retries: s.Retries(), Speed: s.Speed(),
+		Zones:  each(s.Zones, func(z batch.ZoneSum) BatchZone { return BatchZone(z) }),
+		Fields: each(s.Fields, func(f batch.FieldSum) BatchField { return BatchField{f.Path, f.Found, f.Pages} }),
 	}
 }

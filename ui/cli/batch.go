@@ -36,6 +36,7 @@ type batchFlags struct {
 	Cap     string     `flag:"cap" help:"dollars that the batch never passes, such as 5 or $5"`
 	Once    string     `flag:"once" help:"a name that the profile uses once: a second call goes on with that batch, and begins none"`
 	Body    int        `flag:"max-body" default:"10" help:"megabytes after which a body is cut"`
+	Rules   []string   `flag:"rule" help:"another zone for a host or an item that fails: 'captcha x2 -> zone=ZONE,host', or ',item' (repeatable)"`
 	SkipBad bool       `flag:"skip-bad" help:"leave out rows that cannot be used, instead of refusing the input"`
 	DryRun  bool       `flag:"dry-run" help:"read and check the input, say what it comes to, and send nothing"`
 	Given   givenFlags `flag:"*"`
@@ -56,8 +57,12 @@ resume' goes on. A page that was asked for and had not come when the process
 died is asked for again, and counted; with a method other than GET and HEAD it
 waits for 'zonedeck batch lost'.
 
+With --rule another zone takes over a host, or an item, once so many of its
+results are of a class; what is in flight then is sent again through it. A later
+rule counts what came through the zone of an earlier one.
+
 With --cap the batch stops before a fetch could pass it. A try costs at most
-what the zone's rate says for a body of --max-body.
+what the dearest zone's rate says for a body of --max-body.
 
 The exit code is the highest of its items' (0 if all are ok), 20 if it is not
 done, 29 if it stopped at its cap.`,
@@ -68,7 +73,7 @@ done, 29 if it stopped at its cap.`,
 		},
 	})
 	cmd.AddCommand(a.batchListCommand(), a.batchShowCommand(), a.batchResumeCommand(), a.batchPauseCommand(), a.batchSetCommand(),
-		a.batchLostCommand(), a.batchResultsCommand(), a.batchBodiesCommand(), a.batchBodyCommand(), a.batchRetryCommand(), a.batchRemoveCommand())
+		a.batchLostCommand(), a.batchResultsCommand(), a.batchBodiesCommand(), a.batchBodyCommand(), a.batchRetryCommand(), a.batchReportCommand(), a.batchScheduleCommand(), a.batchRemoveCommand())
 	return cmd
 }
 
@@ -137,7 +142,7 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	if f.Zone == "" {
 		wrong = append(wrong, errors.New("--zone is missing: name the zone to use"))
 	}
-	d := batch.Draft{Draft: f.draft(f.URL), Once: f.Once, AtOnce: f.AtOnce, SkipBad: f.SkipBad}
+	d := batch.Draft{Draft: f.draft(f.URL), Once: f.Once, Rules: f.Rules, AtOnce: f.AtOnce, SkipBad: f.SkipBad}
 	d.Request.Zone.Name, d.Request.Via, d.Request.Session = model.ZoneName(f.Zone), via, f.Session
 	d.Request.BodyLimit = int64(f.Body) * 1_000_000
 	if f.Body < 1 || f.Body > 1000 {
@@ -159,6 +164,8 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	d.Input = batch.Input{Name: name, Kind: kind, Column: f.Column}
 	if name == "-" {
 		d.Input.Name = "standard input"
+	} else if d.Input.Path, err = filepath.Abs(name); err != nil {
+		wrong = append(wrong, err)
 	}
 	if len(wrong) > 0 {
 		return d, usage("%w", errors.Join(wrong...))
@@ -322,6 +329,9 @@ func batchRows(s batch.State) [][]string {
 	}
 	if s.Tally.Again > 0 {
 		add("sent again", fmt.Sprintf("%d, which were sent and not answered", s.Tally.Again))
+	}
+	for _, rule := range s.RuleWords() {
+		add("rule", rule)
 	}
 	if s.Tally.Retried > 0 {
 		add("retried", fmt.Sprintf("%d, whose result was not good enough", s.Tally.Retried))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -215,27 +214,14 @@ holds for both.`,
 
 // classesOf reads the classes of --class.
 func classesOf(list string) (classes []model.Class, err error) {
-	if list == "" {
-		return nil, usage("--class is missing: write one or more of %s", classWords())
-	}
 	for w := range strings.SplitSeq(list, ",") {
-		class := model.Class(strings.ToLower(strings.TrimSpace(w)))
-		if !slices.Contains(model.Classes(), class) || class == model.ClassOK {
-			return nil, usage("--class %q: write one or more of %s", model.Cut(w, 40), classWords())
+		class, err := batch.FailureClass(w)
+		if err != nil {
+			return nil, usage("--class %w", err)
 		}
 		classes = append(classes, class)
 	}
 	return classes, nil
-}
-
-func classWords() string {
-	var out []string
-	for _, c := range model.Classes() {
-		if c != model.ClassOK {
-			out = append(out, string(c))
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 type batchRemoveFlags struct {

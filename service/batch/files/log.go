@@ -34,7 +34,8 @@ type Line struct {
 	BodyAt     *BodyAt  `json:"body_at,omitempty"`
 	Missing    []string `json:"missing,omitempty"` // required fields that were not there
 	Rule       string   `json:"rule"`
-	Zone       string   `json:"zone"`
+	Zone       string   `json:"zone"`              // that answered
+	ByRule     int      `json:"by_rule,omitempty"` // the rule that led to this zone, from 1
 	Summary    string   `json:"summary"`
 	Error      string   `json:"error,omitempty"`
 }

@@ -21,6 +21,8 @@ type Tally struct {
 	Unpriced   int64 // tries whose price is not known
 	Retried    int64 `json:",omitempty"` // items with a result that were sent again for a better one
 	Rounds     int   `json:",omitempty"` // how often that was asked for
+	// Fired counts by the number of a rule, from 1, how often it began to hold.
+	Fired map[int]int64 `json:",omitempty"`
 	// Verdicts counts the items by class and cause.
 	Verdicts map[Verdict]int64 `json:",omitempty"`
 	// Times counts the items that were ok by how long they took, in steps of about 10 %.
@@ -111,7 +113,7 @@ func (t *Tally) Add(other Tally) {
 	t.Unpriced += other.Unpriced
 	t.Retried += other.Retried
 	t.Rounds += other.Rounds
-	t.Verdicts, t.Times = sum(t.Verdicts, other.Verdicts), sum(t.Times, other.Times)
+	t.Verdicts, t.Times, t.Fired = sum(t.Verdicts, other.Verdicts), sum(t.Times, other.Times), sum(t.Fired, other.Fired)
 	t.Further = t.Further || other.Further
 	for name, h := range other.Hosts {
 		known, ok := t.Hosts[name]

@@ -1,0 +1,192 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+)
+
+// Summary is what a batch came to, by its results.
+type Summary struct {
+	State
+	Zones  []ZoneSum
+	Fields []FieldSum // that it requires
+	Over   time.Duration
+}
+
+// ZoneSum is what came through a zone.
+type ZoneSum struct {
+	Zone      string
+	ByRule    int // that led to it, from 1; 0 for the batch's own
+	Items, OK int64
+	Cost      float64 // of these items, dollars
+}
+
+// FieldSum is in how many of the pages that came a required field was.
+type FieldSum struct {
+	Path         string
+	Found, Pages int64
+}
+
+// Report reads all results of a batch. Errors are an *UnknownError, those of the files and the store's.
+func (b *Batches) Report(ctx context.Context, id string) (Summary, error) {
+	s, err := b.Show(ctx, id)
+	if err != nil {
+		return Summary{}, err
+	}
+	type way struct {
+		zone string
+		rule int
+	}
+	zones, missing, pages := map[way]*ZoneSum{}, map[string]int64{}, int64(0)
+	for line, err := range b.Results(ctx, s.ID, false) {
+		if err != nil {
+			return Summary{}, err
+		}
+		of := way{line.Zone, line.ByRule}
+		if zones[of] == nil {
+			zones[of] = &ZoneSum{Zone: line.Zone, ByRule: line.ByRule}
+		}
+		z, ok := zones[of], line.Class == string(model.ClassOK)
+		z.Items++
+		if ok {
+			z.OK++
+		}
+		if line.Cost != nil {
+			z.Cost += *line.Cost
+		}
+		if ok || len(line.Missing) > 0 {
+			pages++
+		}
+		for _, path := range line.Missing {
+			missing[path]++
+		}
+	}
+	out := Summary{State: s, Over: max(0, s.Changed.Sub(s.Created))}
+	for _, path := range s.Plan.Request.Required {
+		out.Fields = append(out.Fields, FieldSum{path, pages - missing[path], pages})
+	}
+	for z := range maps.Values(zones) {
+		out.Zones = append(out.Zones, *z)
+	}
+	slices.SortFunc(out.Zones, func(a, b ZoneSum) int {
+		return cmp.Or(cmp.Compare(b.Items, a.Items), cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.ByRule, b.ByRule))
+	})
+	return out, nil
+}
+
+// UsefulCost is what an item that is ok cost, with all that was spent on the others; false where that is not known.
+func (s Summary) UsefulCost() (dollars float64, known bool) {
+	if s.Plan.Price == 0 || s.OK() == 0 {
+		return 0, false
+	}
+	return Dollars(s.Spent) / float64(s.OK()), true
+}
+
+// Retries is how many tries were made beyond the first of each item.
+func (s Summary) Retries() int64 { return max(0, s.Tally.Tries-s.Tally.Answered) }
+
+// Speed is how many results came in a second, from the beginning until the last change.
+func (s Summary) Speed() float64 {
+	if s.Over <= 0 {
+		return 0
+	}
+	return float64(s.Tally.Answered) / s.Over.Seconds()
+}
+
+// Args are the words of a command that begins the same batch anew, as far as --once. A batch whose rows came from standard
+// input has none.
+func (s State) Args() ([]string, error) {
+	p, r := s.Plan, s.Plan.Request
+	if p.Path == "" {
+		return nil, errors.New("its rows came from standard input: there is no file to read them from again")
+	}
+	args := []string{"batch", p.Path, "--zone", string(r.Zone.Name), "--via", string(r.Via), "--url", r.URL, "--retries", strconv.Itoa(p.Retries), "--max-body", strconv.FormatInt(r.BodyLimit/1_000_000, 10)}
+	add := func(flag, value string) {
+		if value != "" && value != "0" {
+			args = append(args, flag, value)
+		}
+	}
+	add("--input", p.Kind)
+	add("--column", p.Column)
+	add("--method", r.Method)
+	add("--data", r.Body)
+	add("--format", string(r.Format))
+	add("--country", r.Country)
+	add("--session", r.Session)
+	add("--key", r.Key)
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[name] {
+			add("--header", name+": "+value)
+		}
+	}
+	for _, path := range r.Required {
+		add("--require", path)
+	}
+	for _, rule := range p.Rules {
+		add("--rule", rule.String())
+	}
+	for _, o := range model.AllOptions() {
+		if value := o.Value(r.Options); value != "" {
+			args = append(args, "--"+o.Flag()+"="+value)
+		}
+	}
+	if r.Timeout > 0 {
+		add("--timeout", r.Timeout.String())
+	}
+	add("--limit", strconv.Itoa(s.AtOnce))
+	if s.Rate > 0 {
+		add("--rate", strconv.FormatFloat(s.Rate, 'g', -1, 64)+"/s")
+	}
+	if s.Cap > 0 {
+		add("--cap", strconv.FormatFloat(Dollars(s.Cap), 'f', -1, 64))
+	}
+	if p.SkipBad {
+		args = append(args, "--skip-bad")
+	}
+	return args, nil
+}
+
+// dated is the end of a name with a date.
+var dated = regexp.MustCompile(`-?\d{4}-\d{2}-\d{2}$`)
+
+// Series is the name under which batches like this one are begun day after day: its own without a date, or that of its
+// input.
+func (s State) Series() string {
+	name := dated.ReplaceAllString(s.Name, "")
+	if name == "" {
+		name = strings.TrimSuffix(filepath.Base(s.Plan.Path), filepath.Ext(s.Plan.Path))
+	}
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-", r) {
+			return r
+		}
+		return '-'
+	}, name)
+	return cmp.Or(strings.TrimLeft(name, "-"), "batch")
+}
+
+// RuleWords says of each rule how often it began to hold.
+func (s State) RuleWords() (out []string) {
+	for n, times := range s.Fired() {
+		of := "host"
+		if s.Plan.Rules[n].Item {
+			of = "item"
+		}
+		if times != 1 {
+			of += "s"
+		}
+		out = append(out, fmt.Sprintf("%s: held for %d %s", s.Plan.Rules[n], times, of))
+	}
+	return out
+}

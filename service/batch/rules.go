@@ -1,0 +1,231 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"zonedeck/model"
+	"zonedeck/service/fetch"
+)
+
+// Rule has another zone take over where too many results are of one class.
+type Rule struct {
+	Class model.Class
+	Times int        // how many such results it takes
+	Zone  model.Zone // that takes over
+	Item  bool       // they are counted for an item, and the zone takes over that item alone; otherwise for a host
+}
+
+// ruleGrammar is what a rule looks like.
+const ruleGrammar = "'CLASS xN -> zone=ZONE,host' or '…,item', such as 'captcha x2 -> zone=unlocker1,host'"
+
+func (r Rule) String() string {
+	of := "host"
+	if r.Item {
+		of = "item"
+	}
+	return fmt.Sprintf("%s x%d -> zone=%s,%s", r.Class, r.Times, r.Zone.Name, of)
+}
+
+// FailureClass reads a class that is not ok.
+func FailureClass(word string) (model.Class, error) {
+	class := model.Class(strings.ToLower(strings.TrimSpace(word)))
+	var known []string
+	for _, c := range model.Classes() {
+		if c != model.ClassOK {
+			known = append(known, string(c))
+		}
+	}
+	if !slices.Contains(known, string(class)) {
+		return "", fmt.Errorf("%q is no class of a failure: write one of %s", model.Cut(word, 40), strings.Join(known, ", "))
+	}
+	return class, nil
+}
+
+// parseRule reads a rule; of its zone it knows the name.
+func parseRule(text string) (r Rule, err error) {
+	fault := func(part, format string, args ...any) error {
+		at := len([]rune(text[:max(strings.Index(text, part), 0)])) + 1
+		return fmt.Errorf("%q, at character %d: %s; a rule is %s", model.Cut(text, 80), at, fmt.Sprintf(format, args...), ruleGrammar)
+	}
+	left, right, arrow := strings.Cut(text, "->")
+	words := strings.Fields(left)
+	if !arrow || len(words) != 2 {
+		return r, fault(left, "before '->' stand a class and a number")
+	}
+	if r.Class, err = FailureClass(words[0]); err != nil {
+		return r, fault(words[0], "%v", err)
+	}
+	number, times := strings.CutPrefix(words[1], "x")
+	if r.Times, err = strconv.Atoi(number); err != nil || !times || r.Times < 1 || r.Times > 1000 {
+		return r, fault(words[1], "%q is no number such as x2, from x1 to x1000", words[1])
+	}
+	zone, of, _ := strings.Cut(strings.TrimSpace(right), ",")
+	name, named := strings.CutPrefix(strings.TrimSpace(zone), "zone=")
+	if !named || name == "" {
+		return r, fault(right, "behind '->' stands zone= with the name of a zone")
+	}
+	r.Zone.Name = model.ZoneName(name)
+	switch of = strings.TrimSpace(of); of {
+	case "", "host":
+	case "item":
+		r.Item = true
+	default:
+		return r, fault(of, "%q is neither host nor item", model.Cut(of, 40))
+	}
+	return r, nil
+}
+
+// ruled puts the rules of a draft into its plan, with their zones of the profile, and the price of the dearest zone.
+func (r *Report) ruled(k fetch.Known) error {
+	for i, text := range r.draft.Rules {
+		rule, err := parseRule(text)
+		if err != nil {
+			return model.BadField("rule", "%w", err)
+		}
+		if rule.Zone, err = k.Profile.FindZone(string(rule.Zone.Name)); err != nil {
+			return model.BadField("rule", "rule %d: %w", i+1, err)
+		}
+		if rule.Zone.Name == r.Plan.Request.Zone.Name {
+			return model.BadField("rule", "rule %d: %s is the batch's own zone", i+1, rule.Zone.Name)
+		}
+		r.Plan.Rules = append(r.Plan.Rules, rule)
+	}
+	for _, of := range r.Plan.ways() {
+		dollars, priced := fetch.UpperBound(of)
+		if !priced {
+			r.Plan.Price, r.Plan.Unpriced = 0, of.Zone.Name
+			return nil
+		}
+		r.Plan.Price = max(r.Plan.Price, billionths(dollars))
+	}
+	return nil
+}
+
+// ways are the templates of a plan: through its own zone, then through that of each rule.
+func (p Plan) ways() []model.FetchRequest {
+	out := []model.FetchRequest{p.Request}
+	for _, rule := range p.Rules {
+		of := p.Request
+		of.Zone = rule.Zone
+		out = append(out, of)
+	}
+	return out
+}
+
+// prepare prepares the fetches of all ways.
+func (b *Batches) prepare(ctx context.Context, p Plan) (ways prepared, err error) {
+	for i, of := range p.ways() {
+		way, err := b.Fetch.Prepare(ctx, of)
+		if err != nil {
+			ways.Close()
+			if i > 0 {
+				err = fmt.Errorf("rule %d: %w", i, err)
+			}
+			return nil, err
+		}
+		ways = append(ways, way)
+	}
+	return ways, nil
+}
+
+// prepared are the ways of a plan.
+type prepared []*fetch.Prepared
+
+func (ways prepared) Close() {
+	for _, way := range ways {
+		way.Close()
+	}
+}
+
+// detours know by which way a host goes. Way 0 is the plan's own zone, way n that of rule n.
+type detours struct {
+	rules  []Rule
+	mu     sync.Mutex
+	hosts  map[string]int // the ways that are not 0
+	counts map[counted]int
+}
+
+// counted is what results are counted by: a host and a rule.
+type counted struct {
+	host string
+	rule int
+}
+
+// mostCounts bounds the counts of hosts; beyond it they begin anew.
+const mostCounts = 1 << 16
+
+// wayOf is the way of a host.
+func (d *detours) wayOf(host string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.hosts[host]
+}
+
+// set has a host go by a way from now on.
+func (d *detours) set(host string, way int) {
+	d.hosts[host] = max(d.hosts[host], way)
+}
+
+// next counts a result that came by a way, for the first rule behind that way that is about its class. It gives the way
+// by which the item goes on, and whether the rule has just begun to hold. own counts for the item.
+func (d *detours) next(host string, way int, class model.Class, own map[int]int) (next int, fired bool) {
+	at := way + slices.IndexFunc(d.rules[way:], func(r Rule) bool { return r.Class == class })
+	if at < way {
+		return way, false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.rules[at].Item {
+		own[at]++
+		if own[at] < d.rules[at].Times {
+			return way, false
+		}
+		return at + 1, true
+	}
+	if now := d.hosts[host]; now > at {
+		return now, false
+	}
+	if len(d.counts) > mostCounts {
+		clear(d.counts)
+	}
+	of := counted{host, at}
+	if d.counts[of]++; d.counts[of] < d.rules[at].Times {
+		return way, false
+	}
+	d.set(host, at+1)
+	return at + 1, true
+}
+
+// remember finds in the results which rules held for which hosts before.
+func (r *runner) remember(ctx context.Context) error {
+	r.detours = detours{rules: r.plan.Rules, hosts: map[string]int{}, counts: map[counted]int{}}
+	if len(r.plan.Rules) == 0 {
+		return nil
+	}
+	for line, err := range r.b.Results(ctx, r.id, false) {
+		if err != nil {
+			return err
+		}
+		if n := line.ByRule; n > 0 && n <= len(r.plan.Rules) && !r.plan.Rules[n-1].Item {
+			r.detours.set(hostOf(line.URL), n)
+		}
+	}
+	return nil
+}
+
+// Fired is how often each rule of a batch began to hold.
+func (s State) Fired() []int64 {
+	out := make([]int64, len(s.Plan.Rules))
+	for n, count := range maps.All(s.Tally.Fired) {
+		if n > 0 && n <= len(out) {
+			out[n-1] = count
+		}
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package batch_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"zonedeck/internal/noerr"
+	"zonedeck/model"
+	"zonedeck/service/batch"
+	"zonedeck/service/batch/store"
+)
+
+func TestARuleIsReadOrItsPlaceIsSaid(t *testing.T) {
+	r := newRig(t)
+	for text, want := range map[string]string{
+		"captcha x2":                           "at character 1: before '->' stand a class and a number",
+		"captcha -> zone=isp1":                 "at character 1: before '->' stand",
+		"puzzle x2 -> zone=isp1":               `at character 1: "puzzle" is no class of a failure`,
+		"captcha 2 -> zone=isp1":               `at character 9: "2" is no number such as x2`,
+		"captcha x0 -> zone=isp1":              `at character 9: "x0" is no number`,
+		"captcha x2 -> isp1":                   "at character 14: behind '->' stands zone= with",
+		"captcha x2 -> zone=isp1,site":         `at character 25: "site" is neither host nor item`,
+		"captcha x2 -> zone=other":             "rule 1: ",
+		"captcha x2 -> zone=unlocker1":         "rule 1: unlocker1 is the batch's own zone",
+		"captcha x2 -> zone=isp1, host, twice": `"host, twice" is neither host nor item`,
+	} {
+		d := draft(urls(1))
+		d.Rules = []string{text}
+		_, err := r.Check(t.Context(), r.known, d, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+}
+
+// ruled is a rig with a second zone that costs 3 for 1,000, and a draft whose rule leads to it.
+func ruled(t *testing.T, rule, input string) (*rig, batch.Draft) {
+	t.Helper()
+	r := newRig(t)
+	d := draft(input)
+	d.Rules, d.AtOnce, d.Request.Retries = []string{rule}, 1, 0
+	r.byZone = func(w http.ResponseWriter, url, zone string) bool {
+		return strings.Contains(url, "guarded") && zone != "isp1" && refused(1000)(w, "0", 0)
+	}
+	return r, d
+}
+
+const mixedHosts = "http://guarded.test/1\nhttp://open.test/1\nhttp://guarded.test/2\nhttp://guarded.test/3\nhttp://open.test/2\n"
+
+func TestARuleForAHostHoldsFromThenOn(t *testing.T) {
+	r, d := ruled(t, "captcha x2 -> zone=isp1,host", mixedHosts)
+	s := r.start(t, d)
+	if s.Plan.Price != 3_000_000 {
+		t.Errorf("priced at %d: the dearest zone's is 3", s.Plan.Price)
+	}
+	s = r.run(t, s.ID)
+	zones := map[int64]string{}
+	for n, line := range r.lines(t, s.ID) {
+		zones[n] = fmt.Sprintf("%s %s %d %d", line.Zone, line.Class, line.ByRule, line.Tries)
+	}
+	want := map[int64]string{0: "unlocker1 captcha 0 1", 1: "unlocker1 ok 0 1", 2: "isp1 ok 1 2", 3: "isp1 ok 1 1", 4: "unlocker1 ok 0 1"}
+	if fmt.Sprint(zones) != fmt.Sprint(want) || s.Fired()[0] != 1 || s.Spent != 4*1_500_000+2*3_000_000 {
+		t.Errorf("%v, fired %v, spent %d", zones, s.Fired(), s.Spent)
+	}
+	if words := s.RuleWords(); len(words) != 1 || words[0] != "captcha x2 -> zone=isp1,host: held for 1 host" {
+		t.Error(words)
+	}
+	// What was refused before the rule held is sent again, by the rule, which is still known.
+	if _, _, err := r.Retry(t.Context(), s.ID, []model.Class{model.ClassCaptcha}); err != nil {
+		t.Error(err)
+	}
+	s = r.run(t, s.ID)
+	if line := r.lines(t, s.ID)[0]; line.Zone != "isp1" || line.ByRule != 1 || line.Tries != 1 || s.OK() != 5 || s.Fired()[0] != 1 {
+		t.Errorf("%+v, %d ok, fired %v", line, s.OK(), s.Fired())
+	}
+	report := noerr.Try(r.Report(t.Context(), s.ID)).Must(t)
+	if len(report.Zones) != 2 || report.Zones[0] != (batch.ZoneSum{Zone: "isp1", ByRule: 1, Items: 3, OK: 3, Cost: 0.0105}) || report.Zones[1].Items != 2 {
+		t.Errorf("%+v", report.Zones)
+	}
+	if cost, known := report.UsefulCost(); !known || cost != batch.Dollars(s.Spent)/5 || report.Retries() != 2 {
+		t.Errorf("%v for each, %d retries", cost, report.Retries())
+	}
+}
+
+func TestARuleForAnItemHoldsForThatOneAlone(t *testing.T) {
+	r, d := ruled(t, "captcha x1 -> zone=isp1,item", mixedHosts)
+	s := r.start(t, d)
+	s = r.run(t, s.ID)
+	if s.State != store.Done || s.OK() != 5 || s.Fired()[0] != 3 || s.Tally.Tries != 8 {
+		t.Errorf("%s: %+v, fired %v", s.State, s.Tally, s.Fired())
+	}
+}
+
+func TestTheCapIsHeldAtTheDearestPriceOfARule(t *testing.T) {
+	r, d := ruled(t, "captcha x1 -> zone=isp1,host", mixedHosts)
+	d.Cap = 0.002
+	if _, err := r.Check(t.Context(), r.known, d, nil); err == nil || !strings.Contains(err.Error(), "below what one fetch may cost, $0.0030") {
+		t.Error(err)
+	}
+	d.Rules, d.Cap = []string{"captcha x1 -> zone=dc1,host"}, 1
+	d.Input.Source = strings.NewReader(mixedHosts)
+	if _, err := r.Check(t.Context(), r.known, d, nil); err == nil || !strings.Contains(err.Error(), "zone dc1 has no rate") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/batch"
+	"zonedeck/service/snippet"
+	"zonedeck/service/view"
+	"zonedeck/ui/kit/text"
+)
+
+type batchReportFlags struct {
+	Markdown bool `flag:"markdown" without:"json" help:"print it as Markdown"`
+	jsonFlag
+}
+
+func (a *app) batchReportCommand() *cobra.Command {
+	return command(a, spec[batchReportFlags]{
+		use: "report ID", short: "Print what a batch came to: classes, zones, hosts with their next step, cost per useful page",
+		args: oneBatch("report"), needs: func(batchReportFlags) needs { return needs{journal: true} },
+		run: func(ctx context.Context, t *task, f batchReportFlags, args []string) (printed, error) {
+			s, err := t.Batches.Report(ctx, args[0])
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			out := printed{object: view.NewBatchReport(s), rows: append(batchRows(s.State), reportRows(s)...)}
+			if f.Markdown {
+				out.text, out.rows = markdown("Batch "+s.ID, out.rows), nil
+			}
+			return out, nil
+		},
+	})
+}
+
+// reportRows are what a report says beyond the batch itself.
+func reportRows(s batch.Summary) (rows [][]string) {
+	add := func(name, format string, args ...any) {
+		rows = append(rows, []string{name, sanitizeLine(fmt.Sprintf(format, args...))})
+	}
+	if cost, known := s.UsefulCost(); known {
+		add("cost per ok", "%s", model.SmallDollars(cost))
+	}
+	add("retries", "%d", s.Retries())
+	add("pace", "%.1f/s over %s", s.Speed(), text.Duration(s.Over))
+	for _, z := range s.Zones {
+		by := ""
+		if z.ByRule > 0 {
+			by = fmt.Sprintf(", by rule %d", z.ByRule)
+		}
+		add("through", "%s%s: %s, %d ok, %s", z.Zone, by, text.Counted(int(z.Items), "result"), z.OK, model.CostWords(z.Cost, s.Plan.Price > 0))
+	}
+	for _, f := range s.Fields {
+		add("field", "%s: in %d of %s", f.Path, f.Found, text.Counted(int(f.Pages), "page"))
+	}
+	for _, name := range s.WorstHosts(20) {
+		main, _ := s.Tally.Hosts[name].Main()
+		if step := model.UsualStep(main.Class, main.Cause, s.Plan.Request.Via, s.Plan.Request.Zone).Text; step != "" {
+			add("next step", "%s: %s", name, step)
+		}
+	}
+	return rows
+}
+
+// markdown writes rows of a name and a value as a table.
+func markdown(title string, rows [][]string) string {
+	cell := strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'")
+	var out strings.Builder
+	fmt.Fprintf(&out, "# %s\n\n| what | value |\n| --- | --- |\n", title)
+	for _, row := range rows {
+		fmt.Fprintf(&out, "| %s | %s |\n", cell.Replace(row[0]), cell.Replace(row[1]))
+	}
+	return out.String()
+}
+
+type batchScheduleFlags struct {
+	Cron    bool   `flag:"cron" without:"systemd" help:"a line for crontab"`
+	Systemd bool   `flag:"systemd" help:"a service and a timer for the user's systemd"`
+	Program string `flag:"program" help:"path of zonedeck on that machine (default: the path of this program)"`
+	jsonFlag
+}
+
+func (a *app) batchScheduleCommand() *cobra.Command {
+	return command(a, spec[batchScheduleFlags]{
+		use: "schedule ID", short: "Print text for cron or systemd that begins a batch like this one every morning",
+		long: `Prints text that you put where cron or systemd reads it; nothing is installed. It
+reads the file of this batch anew every day, under a name with the date, so that a
+second call of one day goes on with that day's batch.`,
+		args: oneBatch("schedule"), needs: func(batchScheduleFlags) needs { return needs{journal: true} },
+		run: func(ctx context.Context, t *task, f batchScheduleFlags, args []string) (printed, error) {
+			if f.Cron == f.Systemd {
+				return printed{}, usage("give --cron or --systemd")
+			}
+			if err := oneLineFlag("--program", f.Program); err != nil {
+				return printed{}, err
+			}
+			s, err := t.Batches.Show(ctx, args[0])
+			if err != nil {
+				return printed{}, batchError(ctx, err)
+			}
+			words, err := s.Args()
+			if err != nil {
+				return printed{}, usage("%s cannot be scheduled: %w", s.ID, err)
+			}
+			for _, w := range words {
+				if strings.ContainsAny(w, "\n\r") {
+					return printed{}, usage("%s cannot be scheduled: %q has more than one line", s.ID, model.Cut(w, 40))
+				}
+			}
+			o := snippet.Options{Program: f.Program, Profile: s.Profile, Config: a.flags.config}
+			return printedText(snippet.Batch(o, words, s.Series(), f.Systemd)), nil
+		},
+	})
+}
