@@ -464,6 +464,9 @@ func (s *Service) Machine() clients.Machine {
 // closePatience bounds each part of Close.
 const closePatience = 5 * time.Second
 
+// LaterNotices are what the operator must be told about files that were opened since Open.
+func (s *Service) LaterNotices() []string { return s.files.Notices() }
+
 // Close ends the run: first the calls, then pending writes to the inventory and the
 // history, then the emulator. It gives up on calls after five seconds, and on writes
 // after ten.

@@ -66,6 +66,18 @@ func (r Report) MostCost() (dollars float64, priced bool) {
 	return Dollars(r.Plan.Price * (r.Planned.Items - r.Planned.Duplicates)), r.Plan.Price > 0
 }
 
+// InputError says why an input cannot be read.
+type InputError struct {
+	Name string
+	Err  error
+}
+
+func (e *InputError) Error() string {
+	return fmt.Sprintf("%s: %v; nothing was sent", model.Line(e.Name, 200), e.Err)
+}
+
+func (e *InputError) Unwrap() error { return e.Err }
+
 // BadRowsError refuses an input with rows that cannot be used.
 type BadRowsError struct {
 	Bad      int64
@@ -104,7 +116,7 @@ func (e *ChangedError) Error() string {
 
 // Check plans a batch: it reads all rows, checks each as a fetch would be, finds those that ask for the same, and puts
 // them on disk. Nothing is sent. read, which may be nil, counts the rows. Errors are a *model.RequestError
-// that names fields of the draft, a *BadRowsError, an *OnceError, a *ChangedError, those of [fetch.Fetcher.Prepare], and the system's.
+// that names fields of the draft, an *InputError, a *BadRowsError, an *OnceError, a *ChangedError, those of [fetch.Fetcher.Prepare], and the system's.
 func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *atomic.Int64) (r Report, err error) {
 	if draft.Request.URL == "" {
 		draft.Request.URL = "{{url}}"
@@ -217,11 +229,14 @@ func (r Report) taken(s State) error {
 // read puts the rows into the spool.
 func (b *Batches) read(ctx context.Context, r *Report, prepared *fetch.Prepared, spool *files.Spool, read *atomic.Int64) error {
 	in := r.draft.Input
-	notes, err := rows.Stream(in.Source, in.Kind, in.Column, r.Plan.Request.Variables(), &planner{ctx: ctx, r: r, prepared: prepared, spool: spool, read: read})
+	taker := &planner{ctx: ctx, r: r, prepared: prepared, spool: spool, read: read}
+	notes, err := rows.Stream(in.Source, in.Kind, in.Column, r.Plan.Request.Variables(), taker)
 	r.Notes = notes
 	switch {
+	case taker.fault != nil:
+		return taker.fault
 	case err != nil:
-		return err
+		return &InputError{in.Name, err}
 	case r.Bad > 0 && !r.draft.SkipBad:
 		return &BadRowsError{Bad: r.Bad, Problems: r.Problems}
 	case len(r.First) == 0:
@@ -237,10 +252,16 @@ type planner struct {
 	prepared *fetch.Prepared
 	spool    *files.Spool
 	read     *atomic.Int64
+	fault    error // of its own
 }
 
 // Take checks a row and puts it into the spool.
 func (p *planner) Take(row rows.Record) error {
+	p.fault = p.take(row)
+	return p.fault
+}
+
+func (p *planner) take(row rows.Record) error {
 	if p.ctx.Err() != nil {
 		return context.Cause(p.ctx)
 	}

@@ -13,6 +13,9 @@ import (
 	"zonedeck/service/batch/store"
 )
 
+// ErrDamaged is wrapped where a file of a batch is not as it was written.
+var ErrDamaged = files.ErrDamaged
+
 // Results gives the results of a batch that are committed, one for each item, as they came or in the order of the input.
 func (b *Batches) Results(ctx context.Context, id string, inOrder bool) iter.Seq2[files.Line, error] {
 	return func(yield func(files.Line, error) bool) {

@@ -18,7 +18,6 @@ import (
 	"zonedeck/service/batch"
 	"zonedeck/service/batch/store"
 	"zonedeck/service/fetch"
-	"zonedeck/service/rows"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
@@ -363,8 +362,10 @@ func batchError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted; nothing more was sent")
-	case errors.As(err, new(*batch.BadRowsError)), errors.As(err, new(*batch.UnknownError)), errors.As(err, new(*batch.BusyError)), errors.As(err, new(*batch.NoBodyError)), errors.As(err, new(*rows.RecordsError)):
+	case errors.As(err, new(*batch.BadRowsError)), errors.As(err, new(*batch.UnknownError)), errors.As(err, new(*batch.BusyError)), errors.As(err, new(*batch.NoBodyError)), errors.As(err, new(*batch.InputError)):
 		return usage("%w", err)
+	case errors.Is(err, batch.ErrDamaged):
+		return fail(exitState, "%w: put the file back as it was; until then no result of this batch is read or added", err)
 	case errors.As(err, new(*batch.ChangedError)):
 		return fail(exitLaunchedBefore, "%w", err)
 	case errors.Is(err, model.ErrRequest):

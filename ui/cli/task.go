@@ -79,6 +79,9 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 		err = f(t)
 	}
 	err = t.explain(ctx, err)
+	for _, n := range s.LaterNotices() {
+		a.say("zonedeck: %s", n)
+	}
 	if cerr := s.Close(ctx); cerr != nil {
 		a.warn("%s", cerr)
 	}
