@@ -476,6 +476,7 @@ func (s *Service) Close(ctx context.Context) error {
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, closePatience)
 		defer cancel()
+		s.Batches.Stop()
 		err := s.Overview.Wire.Wait(ctx)
 		s.files.Settle()
 		s.Keys.Close()

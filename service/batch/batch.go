@@ -51,7 +51,10 @@ type Drift interface {
 type Clock interface{ Now() time.Time }
 
 // Batches are the batches of this machine.
-type Batches struct{ Config }
+type Batches struct {
+	Config
+	background background
+}
 
 // Plan is what a batch sends, as it is kept: references, and no secrets.
 type Plan struct {
@@ -85,7 +88,7 @@ func (s State) Over() bool { return s.State != store.Running }
 
 // Remaining is how many items have no result yet, of those that are or may be sent.
 func (s State) Remaining() int64 {
-	return s.Items - s.Duplicates - s.Tally.Answered - s.Tally.Unanswered - s.Tally.Dropped
+	return s.Wanted() - s.Tally.Answered - s.Tally.Unanswered - s.Tally.Dropped
 }
 
 // OK is how many items are ok.

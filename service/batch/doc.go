@@ -7,5 +7,6 @@
 // after a kill finds results that were not committed, and the items that were sent and not answered: those are sent again
 // if their method changes nothing, and said to be; the others wait for a decision.
 //
-// One process works on a batch at a time, and others watch it until it ends. A Batches is safe for concurrent use.
+// One process works on a batch at a time, and others watch it until it ends. A process may work on several beside other
+// things: Begin, Watch and Stop. A Batches is safe for concurrent use.
 package batch

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,11 @@ type Input struct {
 	Path   string // of the file, from wherever it is read; "" for standard input
 	Kind   string // as rows.Read has it
 	Column string // the one with the addresses
+}
+
+// NewInput is an input by the name of its file, whose ending says its kind where that is "".
+func NewInput(source io.Reader, name, kind, column string) Input {
+	return Input{Source: source, Name: name, Kind: cmp.Or(kind, strings.TrimPrefix(filepath.Ext(name), ".")), Column: column}
 }
 
 // Report is what a draft comes to. Nothing was sent. Start begins it, Discard forgets it.
@@ -77,6 +83,15 @@ func (e *InputError) Error() string {
 }
 
 func (e *InputError) Unwrap() error { return e.Err }
+
+// CostWords say what it costs at most.
+func (r Report) CostWords() string {
+	most, priced := r.MostCost()
+	if !priced {
+		return "unpriced: the zone has no rate"
+	}
+	return fmt.Sprintf("at most %s for one try each, up to %d times that with all retries", model.SmallDollars(most), r.Plan.Retries+1)
+}
 
 // BadRowsError refuses an input with rows that cannot be used.
 type BadRowsError struct {

@@ -64,8 +64,16 @@ func (b *Batches) hold(id string) (unlock func(), err error) {
 // the state about four times a second, on another goroutine. It returns the state at the end, also with an error.
 func (b *Batches) Run(ctx context.Context, id string, on func(State)) (State, error) {
 	s, err := b.resume(ctx, id)
+	if err != nil {
+		return s, err
+	}
+	return b.attend(ctx, s, on)
+}
+
+// attend is Run for a batch that is not resumed.
+func (b *Batches) attend(ctx context.Context, s State, on func(State)) (_ State, err error) {
 	for err == nil && !s.Over() {
-		unlock, ok, lockErr := textfile.TryLock(lockOf(b.dir(id)))
+		unlock, ok, lockErr := textfile.TryLock(lockOf(b.dir(s.ID)))
 		if lockErr != nil {
 			return s, lockErr
 		}
@@ -75,7 +83,7 @@ func (b *Batches) Run(ctx context.Context, id string, on func(State)) (State, er
 		} else {
 			on(s)
 			if err = exchange.Pause(ctx, commitEvery); err == nil {
-				s, err = b.Show(ctx, id)
+				s, err = b.Show(ctx, s.ID)
 			}
 		}
 		if err == nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -147,20 +146,16 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	if f.Body < 1 || f.Body > 1000 {
 		wrong = append(wrong, fmt.Errorf("--max-body %d: write a number of megabytes from 1 to 1000", f.Body))
 	}
-	if f.AtOnce < 0 || f.AtOnce > mostAtOnce {
-		wrong = append(wrong, fmt.Errorf("--limit %d: write a number from 1 to %d", f.AtOnce, mostAtOnce))
+	if err := batch.CheckAtOnce(f.AtOnce); err != nil {
+		wrong = append(wrong, fmt.Errorf("--limit %w", err))
 	}
-	if d.Rate, err = perSecond(f.Rate); err != nil {
-		wrong = append(wrong, err)
+	if d.Rate, err = batch.ParseRate(f.Rate); err != nil {
+		wrong = append(wrong, fmt.Errorf("--rate %w", err))
 	}
-	if d.Cap, err = dollars(f.Cap); err != nil {
-		wrong = append(wrong, err)
+	if d.Cap, err = batch.ParseCap(f.Cap); err != nil {
+		wrong = append(wrong, fmt.Errorf("--cap %w", err))
 	}
-	kind := f.Kind
-	if kind == "" {
-		kind = strings.TrimPrefix(filepath.Ext(name), ".")
-	}
-	d.Input = batch.Input{Name: name, Kind: kind, Column: f.Column}
+	d.Input = batch.NewInput(nil, name, f.Kind, f.Column)
 	if name == "-" {
 		d.Input.Name = "standard input"
 	} else if d.Input.Path, err = filepath.Abs(name); err != nil {
@@ -170,33 +165,6 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 		return d, usage("%w", errors.Join(wrong...))
 	}
 	return d, nil
-}
-
-// mostAtOnce bounds --limit: each fetch in flight has a connection.
-const mostAtOnce = 1000
-
-// perSecond reads a rate such as 20/s; "" is none.
-func perSecond(s string) (float64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(s), "/s"), 64)
-	if err != nil || !(n > 0) || n > 1e6 {
-		return 0, fmt.Errorf("--rate %q: write items in a second, such as 20/s", model.Cut(s, 20))
-	}
-	return n, nil
-}
-
-// dollars reads an amount such as $5; "" is none.
-func dollars(s string) (float64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(s), "$"), 64)
-	if err != nil || !(n > 0) || n > 1e9 {
-		return 0, fmt.Errorf("--cap %q: write an amount in dollars above 0, such as 5", model.Cut(s, 20))
-	}
-	return n, nil
 }
 
 // planBatch reads the rows, and shows how many while it does.
@@ -215,11 +183,7 @@ func batchPlan(r batch.Report) printed {
 	if r.Bad > 0 {
 		facts = append(facts, []string{"bad rows", fmt.Sprintf("%d, left out", r.Bad)})
 	}
-	cost := "unpriced: the zone has no rate"
-	if most, priced := r.MostCost(); priced {
-		cost = fmt.Sprintf("at most %s for one try each, up to %d times that with all retries", model.SmallDollars(most), r.Plan.Retries+1)
-	}
-	facts = append(facts, []string{"cost", cost})
+	facts = append(facts, []string{"cost", r.CostWords()})
 	for i, of := range r.First {
 		facts = append(facts, []string{fmt.Sprintf("request %d", i+1), sanitizeLine(cmp.Or(of.Method, "GET") + " " + of.URL)})
 	}
@@ -232,13 +196,14 @@ func (t *task) runBatch(ctx context.Context, s batch.State) (printed, error) {
 		return t.batchPrinted(s), nil
 	}
 	var mu sync.Mutex
-	now, began, before := s, time.Now(), s.Tally.Answered
+	var meter batch.Meter
+	now := meter.See(s, time.Now())
 	line := t.app.wait(func(time.Duration) string {
 		mu.Lock()
 		defer mu.Unlock()
-		return "zonedeck: " + batchProgress(now, float64(now.Tally.Answered-before)/time.Since(began).Seconds()) + "  (ctrl+c stops it)"
+		return "zonedeck: " + batchProgress(now) + "  (ctrl+c stops it)"
 	})
-	t.app.say("zonedeck: %s: %d items from %s", s.ID, s.Items-s.Duplicates, sanitizeLine(s.Plan.Source))
+	t.app.say("zonedeck: %s: %d items from %s", s.ID, s.Wanted(), sanitizeLine(s.Plan.Source))
 	s, err := t.Batches.Run(ctx, s.ID, func(s batch.State) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -247,7 +212,7 @@ func (t *task) runBatch(ctx context.Context, s batch.State) (printed, error) {
 				t.app.warn("%d items were sent and not answered when the last run ended: they are sent again, and may be billed twice", s.Tally.Again-now.Tally.Again)
 			})
 		}
-		now = s
+		now = meter.See(s, time.Now())
 	})
 	line.stop()
 	switch {
@@ -261,21 +226,20 @@ func (t *task) runBatch(ctx context.Context, s batch.State) (printed, error) {
 }
 
 // batchProgress is a line about a batch under way.
-func batchProgress(s batch.State, rate float64) string {
-	all := s.Items - s.Duplicates
-	out := fmt.Sprintf("%d of %d", s.Tally.Answered, all)
-	if s.Tally.Answered > 0 {
-		out += fmt.Sprintf("  ok %.0f %%", 100*float64(s.OK())/float64(s.Tally.Answered))
+func batchProgress(p batch.Progress) string {
+	out := fmt.Sprintf("%d of %d", p.Tally.Answered, p.Wanted())
+	if p.Tally.Answered > 0 {
+		out += fmt.Sprintf("  ok %.0f %%", p.Part(p.OK()))
 	}
-	out += fmt.Sprintf("  %.1f/s  %d in flight", rate, s.Flying)
-	if s.Plan.Price > 0 {
-		out += "  " + model.SmallDollars(batch.Dollars(s.Spent))
+	out += fmt.Sprintf("  %.1f/s  %d in flight", p.Speed, p.Flying)
+	if p.Plan.Price > 0 {
+		out += "  " + model.SmallDollars(batch.Dollars(p.Spent))
 	}
-	if s.Cap > 0 {
-		out += " of " + model.SmallDollars(batch.Dollars(s.Cap))
+	if p.Cap > 0 {
+		out += " of " + model.SmallDollars(batch.Dollars(p.Cap))
 	}
-	if left := s.Remaining(); rate > 0 && left > 0 {
-		out += "  " + text.Duration(time.Duration(float64(left)/rate)*time.Second) + " left"
+	if left, known := p.ETA(); known {
+		out += "  " + text.Duration(left) + " left"
 	}
 	return out
 }
@@ -308,23 +272,19 @@ func batchRows(s batch.State) [][]string {
 			facts = append(facts, []string{name, sanitizeLine(value)})
 		}
 	}
-	state := string(s.State)
-	if s.State == store.Running && !s.Live {
-		state += ", but no process works on it"
-	}
 	add("batch", s.ID)
 	add("name", s.Name)
-	add("state", state)
+	add("state", s.Condition())
 	add("reason", s.Reason)
 	add("zone", fmt.Sprintf("%s by %s", s.Plan.Request.Zone.Name, s.Plan.Request.Via))
 	add("input", s.Plan.Source)
-	add("items", fmt.Sprintf("%d, %d of them with a result, %d left", s.Items-s.Duplicates, s.Tally.Answered, s.Remaining()))
+	add("items", fmt.Sprintf("%d, %d of them with a result, %d left", s.Wanted(), s.Tally.Answered, s.Remaining()))
 	if s.Duplicates > 0 {
 		add("duplicates", fmt.Sprintf("%d, fetched once", s.Duplicates))
 	}
 	for _, v := range s.Verdicts() {
 		n := s.Tally.Verdicts[v]
-		add(model.ClassWord(v.Class, v.Cause), fmt.Sprintf("%d  %.1f %%", n, 100*float64(n)/float64(s.Tally.Answered)))
+		add(model.ClassWord(v.Class, v.Cause), fmt.Sprintf("%d  %.1f %%", n, s.Part(n)))
 	}
 	if s.Tally.Again > 0 {
 		add("sent again", fmt.Sprintf("%d, which were sent and not answered", s.Tally.Again))
@@ -341,14 +301,7 @@ func batchRows(s batch.State) [][]string {
 	if p50 := s.Tally.Percentile(0.5); p50 >= 0 {
 		add("time", fmt.Sprintf("half within %s, 95 %% within %s", text.Duration(p50), text.Duration(s.Tally.Percentile(0.95))))
 	}
-	cost := "unpriced"
-	if s.Plan.Price > 0 {
-		cost = model.SmallDollars(batch.Dollars(s.Spent)) + " by your rate"
-	}
-	if s.Cap > 0 {
-		cost += ", cap " + model.SmallDollars(batch.Dollars(s.Cap))
-	}
-	add("cost", cost)
+	add("cost", s.CostWords())
 	for _, name := range s.WorstHosts(5) {
 		h := s.Tally.Hosts[name]
 		main, n := h.Main()

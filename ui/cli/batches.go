@@ -31,7 +31,7 @@ func (a *app) batchListCommand() *cobra.Command {
 			rows := [][]string{{"BATCH", "NAME", "STATE", "ZONE", "DONE", "OK", "COST", "CREATED"}}
 			for _, s := range all {
 				rows = append(rows, []string{
-					s.ID, s.Name, string(s.State), string(s.Plan.Request.Zone.Name), fmt.Sprintf("%d of %d", s.Tally.Answered, s.Items-s.Duplicates), fmt.Sprint(s.OK()),
+					s.ID, s.Name, string(s.State), string(s.Plan.Request.Zone.Name), fmt.Sprintf("%d of %d", s.Tally.Answered, s.Wanted()), fmt.Sprint(s.OK()),
 					model.CostWords(batch.Dollars(s.Spent), s.Plan.Price > 0), s.Created.Local().Format(time.DateTime),
 				})
 			}
@@ -101,24 +101,23 @@ func (a *app) batchSetCommand() *cobra.Command {
 			var to batch.Settings
 			var wrong []error
 			if f.Given.has("limit") {
-				if to.AtOnce = &f.AtOnce; f.AtOnce < 0 || f.AtOnce > mostAtOnce {
-					wrong = append(wrong, fmt.Errorf("--limit %d: write a number from 0 to %d", f.AtOnce, mostAtOnce))
+				to.AtOnce = &f.AtOnce
+				if err := batch.CheckAtOnce(f.AtOnce); err != nil {
+					wrong = append(wrong, fmt.Errorf("--limit %w", err))
 				}
 			}
 			number := func(flag, value string, read func(string) (float64, error), into **float64) {
 				if !f.Given.has(flag) {
 					return
 				}
-				n := 0.0
-				if value != "0" {
-					var err error
-					n, err = read(value)
-					wrong = append(wrong, err)
+				n, err := read(value)
+				if err != nil {
+					wrong = append(wrong, fmt.Errorf("--%s %w", flag, err))
 				}
 				*into = &n
 			}
-			number("rate", f.Rate, perSecond, &to.Rate)
-			number("cap", f.Cap, dollars, &to.Cap)
+			number("rate", f.Rate, batch.ParseRate, &to.Rate)
+			number("cap", f.Cap, batch.ParseCap, &to.Cap)
 			if err := errors.Join(wrong...); err != nil {
 				return printed{}, usage("%w", err)
 			}

@@ -1,0 +1,72 @@
+package batch
+
+import (
+	"context"
+	"slices"
+
+	"zonedeck/model"
+	"zonedeck/service/batch/files"
+)
+
+// Result is what became of an item.
+type Result = files.Line
+
+// Newest gives the newest results of a batch, at most n, the newest first; failed leaves those out that are ok. It reads
+// all results.
+func (b *Batches) Newest(ctx context.Context, id string, n int, failed bool) ([]Result, error) {
+	var newest []Result
+	for line, err := range b.Results(ctx, id, false) {
+		if err != nil {
+			return nil, err
+		}
+		if failed && line.Class == string(model.ClassOK) {
+			continue
+		}
+		if len(newest) == 2*n {
+			newest = slices.Clone(newest[n:])
+		}
+		newest = append(newest, line)
+	}
+	newest = newest[max(0, len(newest)-n):]
+	slices.Reverse(newest)
+	return newest, nil
+}
+
+// Request gives what is sent for an item, without its secrets; n counts from 0. Nothing is looked up for it.
+func (b *Batches) Request(ctx context.Context, id string, n int64) (model.FetchRequest, error) {
+	s, err := b.Show(ctx, id)
+	if err != nil {
+		return model.FetchRequest{}, err
+	}
+	if n < 0 || n >= s.Items {
+		return model.FetchRequest{}, model.BadField("item", "batch %s has items 1 to %d", s.ID, s.Items)
+	}
+	items, err := files.OpenItems(b.dir(s.ID))
+	if err != nil {
+		return model.FetchRequest{}, err
+	}
+	defer func() { _ = items.Close() }() // it was only read
+	slice, err := items.Slice(int(n / files.SliceItems))
+	if err != nil {
+		return model.FetchRequest{}, err
+	}
+	row, err := rowOf(slice[n%files.SliceItems].Line)
+	if err != nil {
+		return model.FetchRequest{}, err
+	}
+	template := s.Plan.Request
+	r, problems := template.Resolve(func(name string) (model.Variable, bool) {
+		if ref, ok := template.Secrets[name]; ok {
+			return model.Variable{Ref: ref}, true
+		}
+		value, ok := row(name)
+		return model.Variable{Value: value}, ok
+	})
+	if len(problems) > 0 {
+		return r, &model.RequestError{Problems: problems}
+	}
+	return r, nil
+}
+
+// Folder is where a batch's results and bodies are.
+func (b *Batches) Folder(id string) string { return b.dir(id) }

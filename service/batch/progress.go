@@ -1,0 +1,142 @@
+package batch
+
+import (
+	"slices"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/batch/store"
+)
+
+// Stage is where a batch is.
+type Stage = store.State
+
+// The stages of a batch.
+const (
+	Running = store.Running
+	Paused  = store.Paused
+	Capped  = store.Capped
+	Held    = store.Held
+	Done    = store.Done
+)
+
+// Condition says where a batch is, in words.
+func (s State) Condition() string {
+	if s.State == Running && !s.Live {
+		return "running, but no process works on it"
+	}
+	return string(s.State)
+}
+
+// Wanted is how many items are to have a result: all but duplicates.
+func (s State) Wanted() int64 { return s.Items - s.Duplicates }
+
+// Part is the share that n is of all items with a result, in percent.
+func (s State) Part(n int64) float64 {
+	if s.Tally.Answered == 0 {
+		return 0
+	}
+	return 100 * float64(n) / float64(s.Tally.Answered)
+}
+
+// EndCost is what a batch will have cost at its end, if the rest costs what the items did until now: never more than its
+// cap. It is not known before an item has a result, nor without a rate of the zone.
+func (s State) EndCost() (dollars float64, known bool) {
+	if s.Plan.Price == 0 || s.Tally.Answered == 0 {
+		return 0, false
+	}
+	end := float64(s.Spent) * (1 + float64(s.Remaining())/float64(s.Tally.Answered))
+	if s.Cap > 0 {
+		end = min(end, float64(s.Cap))
+	}
+	return end / 1e9, true
+}
+
+// CostWords say what a batch has cost, its cap, and what it comes to if it goes on like this.
+func (s State) CostWords() string {
+	cost := "unpriced"
+	if s.Plan.Price > 0 {
+		cost = model.SmallDollars(Dollars(s.Spent)) + " by your rate"
+	}
+	if s.Cap > 0 {
+		cost += ", cap " + model.SmallDollars(Dollars(s.Cap))
+	}
+	if end, known := s.EndCost(); known && s.Remaining() > 0 {
+		cost += ", ends at about " + model.SmallDollars(end)
+	}
+	return cost
+}
+
+// Step is what is usually done about the main failure of a host; its text is empty where nothing is.
+func (s State) Step(host string) model.Step {
+	main, n := s.Tally.Hosts[host].Main()
+	if n == 0 {
+		return model.Step{}
+	}
+	return model.UsualStep(main.Class, main.Cause, s.Plan.Request.Via, s.Plan.Request.Zone)
+}
+
+// Command is a command about a batch.
+func (s State) Command(verb string) string { return "zonedeck batch " + verb + " " + s.ID }
+
+// Progress is a batch as it is watched, with how fast it goes.
+type Progress struct {
+	State
+	Speed  float64   // items that get a result in a second, over the last ten; 0 where that is not known
+	Speeds []float64 // of each second of the last minute, the oldest first
+	Paces  []string  // what was said of the pace lately, the newest first
+	Fault  error     // why this process has stopped its work on it; nil where it has not
+}
+
+// ETA is how long the rest takes at the speed of now; false where that is not known.
+func (p Progress) ETA() (left time.Duration, known bool) {
+	if p.Speed <= 0 || p.Over() || p.Remaining() == 0 {
+		return 0, false
+	}
+	return time.Duration(float64(p.Remaining()) / p.Speed * float64(time.Second)), true
+}
+
+// Meter measures how fast a batch goes, by what is seen of it. The zero Meter has seen nothing.
+type Meter struct {
+	readings []reading // a second apart, the newest last
+	paces    []string
+}
+
+type reading struct {
+	at       time.Time
+	answered int64
+}
+
+// The Meter's memory: seconds of the speed, and sentences about the pace.
+const mostReadings, speedOver, mostPaces = 61, 10, 8
+
+// See takes a batch as it is now.
+func (m *Meter) See(s State, now time.Time) Progress {
+	if s.Pace != "" && (len(m.paces) == 0 || m.paces[0] != s.Pace) {
+		m.paces = slices.Insert(m.paces, 0, s.Pace)
+		m.paces = m.paces[:min(len(m.paces), mostPaces)]
+	}
+	p := Progress{State: s, Paces: slices.Clone(m.paces)}
+	if s.Over() || !s.Live {
+		m.readings = nil
+		return p
+	}
+	n := len(m.readings)
+	if n == 0 || now.Before(m.readings[n-1].at) { // or the clock was set back
+		m.readings = []reading{{now, s.Tally.Answered}}
+		return p
+	}
+	from := m.readings[max(0, n-speedOver)]
+	if elapsed := now.Sub(from.at).Seconds(); elapsed >= 0.5 {
+		p.Speed = float64(s.Tally.Answered-from.answered) / elapsed
+	}
+	if now.Sub(m.readings[n-1].at) >= time.Second {
+		m.readings = append(m.readings, reading{now, s.Tally.Answered})
+		m.readings = m.readings[max(0, len(m.readings)-mostReadings):]
+	}
+	for i := 1; i < len(m.readings); i++ {
+		before, after := m.readings[i-1], m.readings[i]
+		p.Speeds = append(p.Speeds, float64(after.answered-before.answered)/after.at.Sub(before.at).Seconds())
+	}
+	return p
+}
