@@ -168,7 +168,7 @@ func TestImportRules(t *testing.T) {
 			},
 			func(i string) bool {
 				return within(i, "zonedeck/ui") && !within(i, "zonedeck/ui/kit") && !within(i, "zonedeck/ui/uitest") &&
-					i != "zonedeck/ui/compare" && i != "zonedeck/ui/keys/rotation" && i != "zonedeck/ui/jobs/records" && i != "zonedeck/ui/jobs/drift"
+					i != "zonedeck/ui/compare" && i != "zonedeck/ui/keys/rotation" && i != "zonedeck/ui/jobs/records" && i != "zonedeck/ui/jobs/drift" && i != "zonedeck/ui/jobs/batches"
 			},
 		},
 		{
@@ -193,11 +193,11 @@ func TestImportRules(t *testing.T) {
 			func(i string) bool { return i == "zonedeck/ui/jobs/records" },
 		},
 		{
-			"the page of drift is imported by the Jobs tab",
+			"the pages of drift and of batches are imported by the Jobs tab",
 			func(p string) bool {
 				return within(p, "zonedeck/ui") && p != "zonedeck/ui/jobs" && !wires(p)
 			},
-			func(i string) bool { return i == "zonedeck/ui/jobs/drift" },
+			func(i string) bool { return i == "zonedeck/ui/jobs/drift" || i == "zonedeck/ui/jobs/batches" },
 		},
 		{
 			"the contract of the views imports nothing that they draw with",

@@ -189,12 +189,22 @@ func (a *App) quit() tea.Cmd {
 	}
 	ask := widget.NewConfirm(a.theme, widget.ConfirmSpec{
 		Title:  "Quit",
-		Body:   inFlight(n) + "; what was already sent may still be billed, and the ledger keeps it.",
+		Body:   inFlight(n) + "; what was already sent may still be billed, and the ledger keeps it." + a.resumable(),
 		Yes:    "quit",
 		Intent: quitNow{},
 	})
 	a.quitAsked = ask
 	return a.open(ask)
+}
+
+// resumable says what of the work in flight can be gone on with.
+func (a *App) resumable() (out string) {
+	for _, t := range a.tabs {
+		if r, ok := t.View.(kit.Resumer); ok && r.Resumable() != "" {
+			out += "\n" + r.Resumable()
+		}
+	}
+	return out
 }
 
 func inFlight(n int) string {

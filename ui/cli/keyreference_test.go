@@ -374,7 +374,21 @@ func walkJobs(w *uitest.Whole) {
 	w.WaitFor("Accept lab.test/shop?")
 	w.Press("esc", "enter")
 	w.WaitFor("BEFORE")
-	w.Press("esc", "esc", "down") // to the job that the service refused
+	w.Press("esc", "esc", "b")
+	w.WaitFor("Batches", "datacenter_demo")
+	w.Press("enter")
+	w.WaitFor("done", "items")
+	w.Press("tab")
+	w.WaitFor("http://lab.test/ok")
+	w.Press("e")
+	w.WaitFor("Limits of")
+	w.Press("esc", "esc", "y")
+	w.WaitFor("folder of results")
+	w.Press("esc", "n")
+	w.WaitFor("New batch")
+	w.Press("esc", "esc", "esc", "esc")
+	w.WaitGone("Batches")
+	w.Press("down") // to the job that the service refused
 	w.WaitFor("[K] check the key")
 	w.Press("down") // to the job that did not reach it
 	w.WaitFor("[P] check the base URL")

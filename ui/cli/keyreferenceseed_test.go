@@ -71,6 +71,9 @@ func seed(t *testing.T, p Process) {
 	trigger(nowhere, "--base-url", closed(t))
 	trigger(p, "--key", "expired-user", "--profile", model.LocalName)
 	trigger(p, "--wait")
+	rows := p
+	rows.Stdin = strings.NewReader("http://lab.test/ok\n")
+	run(rows, "batch", "-", "--zone", "datacenter_demo")
 	webhookComes(t, p)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service"
+	"zonedeck/service/batch"
 	"zonedeck/service/files"
 	"zonedeck/service/filter"
 	"zonedeck/service/history"
@@ -122,7 +124,7 @@ func (c *Console) Root() *ui.App {
 			Pictures: picture.Detect(c.terminal.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
-			Ctx: c.ctx, Clock: s, Theme: theme, Jobs: s.Jobs, Console: jobsConsole{c, theme}, Inbox: s.Inbox, Drift: s.Drift,
+			Ctx: c.ctx, Clock: s, Theme: theme, Jobs: s.Jobs, Console: jobsConsole{c, theme}, Inbox: s.Inbox, Drift: s.Drift, Batches: s.Batches,
 			Terminal: alert.Detect(c.terminal.Getenv), Notify: s.Configuration().Notify(),
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
@@ -337,6 +339,30 @@ func (jobsConsole) OpenInputs(path string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return textfile.Open(path)
+}
+
+// PlanBatch plans a batch of the rows of a file.
+func (j jobsConsole) PlanBatch(ctx context.Context, path string, d batch.Draft) (batch.Report, error) {
+	rows, err := j.OpenInputs(path)
+	if err == nil {
+		defer rows.Close()
+		path, err = j.Expand(path)
+	}
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return batch.Report{}, err
+	}
+	p, err := j.service.Profile(ctx)
+	if err != nil {
+		return batch.Report{}, err
+	}
+	d.Input = batch.NewInput(rows, path, "", d.Input.Column)
+	d.Input.Path = path
+	known := j.service.Known(p)
+	known.Variables = j.service.Variables
+	return j.service.Batches.Check(ctx, known, d, nil)
 }
 
 func (jobsConsole) Expand(path string) (string, error) { return files.ExpandHome(path) }

@@ -297,6 +297,9 @@ func (m *Model) Render(w, h int) string {
 	if m.drift.Open() {
 		return m.drift.Render(w, h)
 	}
+	if m.batches.Open() {
+		return m.batches.Render(w, h)
+	}
 	return m.panes.Draw(w, h, m.areas, func(a kit.Area) string {
 		switch {
 		case m.preview.open:

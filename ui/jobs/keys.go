@@ -31,6 +31,7 @@ const (
 	intentDrift
 	intentInbox
 	intentAlerts
+	intentBatches
 )
 
 // Bindings are the keys that work now.
@@ -43,6 +44,9 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	if m.drift.Open() {
 		return m.drift.Bindings()
+	}
+	if m.batches.Open() {
+		return m.batches.Bindings()
 	}
 	if m.preview.open {
 		return append([]kit.Binding{
@@ -65,6 +69,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"s"}, Label: "settle", Help: "Find out whether a job that may have started has.", Group: "Job", Intent: intentSettle, Disabled: m.whyNot(intentSettle), Hidden: m.whyNot(intentSettle) != ""},
 		{Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},
 		{Keys: []string{"D"}, Label: "drift", Help: "Show which data sets and targets have changed, or give nothing of use.", Group: "Job", Intent: intentDrift, Hidden: true},
+		{Keys: []string{"b"}, Label: "batches", Help: "Show the batches, which fetch a page for each row of a file.", Group: "Job", Intent: intentBatches, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
 		{Keys: []string{"i"}, Label: "inbox", Help: "Show the webhooks that came, and begin to receive them.", Group: "Job", Intent: intentInbox, Hidden: true},
 		{Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},

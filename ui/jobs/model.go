@@ -3,12 +3,14 @@ package jobs
 import (
 	"context"
 	"io"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	service "zonedeck/service/jobs"
+	"zonedeck/ui/jobs/batches"
 	"zonedeck/ui/jobs/drift"
 	"zonedeck/ui/jobs/records"
 	"zonedeck/ui/kit"
@@ -53,6 +55,7 @@ type Console interface {
 	Editor() func(file string) tea.ExecCommand
 	// Inbox is the overlay with the webhooks that came.
 	Inbox() kit.Overlay
+	batches.Planner
 }
 
 // Deps are the parts the tab works with; all are required but Inbox.
@@ -66,7 +69,8 @@ type Deps struct {
 	// Inbox gives addresses of the inbox; nil for no inbox.
 	Inbox service.Inbox
 	// Drift is what the fields of runs show.
-	Drift drift.Monitor
+	Drift   drift.Monitor
+	Batches batches.Batches
 	// Terminal is what the terminal understands, and Notify whether it is told of jobs from the
 	// beginning.
 	Terminal alert.Terminal
@@ -89,6 +93,7 @@ type Model struct {
 	preview preview
 	records *records.Page
 	drift   *drift.Page
+	batches *batches.Page
 	// launches, repeats, dataSets and settling lead to calls that may be billed; the rest is about jobs in flight.
 	launches  launches
 	repeats   repeats
@@ -107,6 +112,7 @@ func New(d Deps) *Model {
 	m.follow = following{m: m, jobs: map[string]service.Followed{}, alerts: alerts{on: d.Notify}}
 	m.downloads = downloads{m: m, ended: map[string]cutDownload{}}
 	m.drift = drift.New(drift.Deps{Ctx: d.Ctx, Now: d.Clock.Now, Theme: d.Theme, Monitor: d.Drift, Edit: d.Console.Editor()})
+	m.batches = batches.New(batches.Deps{Ctx: d.Ctx, Clock: d.Clock, Theme: d.Theme, Batches: d.Batches, Planner: d.Console})
 	m.preview.table.Empty = "the result holds no records"
 	m.records = records.New(records.Deps{Ctx: d.Ctx, Theme: d.Theme, Open: d.Console.OpenResult, Save: d.Console.SaveRows})
 	m.list.page.Rows, m.list.page.Plural = &m.list, "jobs"
@@ -148,7 +154,7 @@ func (m *Model) CapturingText() bool {
 	if m.records.Open() {
 		return m.records.CapturingText()
 	}
-	return !m.preview.open && !m.drift.Open() && m.list.page.Filter.Typing()
+	return !m.preview.open && !m.drift.Open() && !m.batches.Open() && m.list.page.Filter.Typing()
 }
 
 // Focus reloads the ledger, because another process may have written to it.
@@ -157,7 +163,15 @@ func (m *Model) Focus() tea.Cmd { return tea.Batch(m.list.load(), m.drift.Refres
 // Running counts the work that quitting would interrupt. Watches do not count: the
 // service continues the job, and the ledger still has it.
 func (m *Model) Running() int {
-	return kit.Running(&m.launches.slot, &m.cancel, &m.downloads.slot) + m.records.Running() + m.drift.Running()
+	return kit.Running(&m.launches.slot, &m.cancel, &m.downloads.slot) + m.records.Running() + m.drift.Running() + m.batches.Running()
+}
+
+// Resumable says what becomes of the batches that this process works on.
+func (m *Model) Resumable() string {
+	if m.deps.Batches.Attended() == 0 {
+		return ""
+	}
+	return "A batch stops within seconds: what comes until then is kept, and what does not is asked for again, and said so, by whoever goes on with it (s here, or 'zonedeck batch resume')."
 }
 
 // Count is how many of the listed jobs may have started, in their ink; -1 while the ledger cannot be read.
@@ -185,8 +199,12 @@ func (m *Model) Status() string {
 			n++
 		}
 	}
-	if n == 0 {
-		return ""
+	var out []string
+	if b := m.deps.Batches.Attended(); b > 0 {
+		out = append(out, text.Counted(b, "batch")+" at work")
 	}
-	return text.Counted(n, "job") + " followed"
+	if n > 0 {
+		out = append(out, text.Counted(n, "job")+" followed")
+	}
+	return strings.Join(out, " · ")
 }

@@ -16,6 +16,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
+	"zonedeck/service/batch"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
@@ -37,6 +38,7 @@ type fakeJobs struct {
 	held     io.Reader // what every file of inputs reads
 	results  *results
 	drift    drift.Monitor
+	batches  fakeBatches
 	// inbox gives addresses of the inbox, by what authorization refers to; nil for no inbox.
 	inbox         func() (address, warning string, err error)
 	authorization string
@@ -258,6 +260,10 @@ func (c console) OpenResult(ctx context.Context, name string) (*result.File, err
 func (c console) SaveRows(path string, fill func(io.Writer) error) (string, error) {
 	return c.results.save(path, fill)
 }
+
+func (c console) PlanBatch(_ context.Context, path string, d batch.Draft) (batch.Report, error) {
+	return c.batches.plan(path, d)
+}
 func (console) Editor() func(string) tea.ExecCommand { return nil }
 func (console) Inbox() kit.Overlay                   { return nil }
 
@@ -269,7 +275,7 @@ func (wallClock) Now() time.Time { return time.Now() }
 func deps(t *testing.T, f *fakeJobs) jobs.Deps {
 	t.Helper()
 	d := jobs.Deps{
-		Ctx: t.Context(), Clock: wallClock{}, Theme: kit.NewTheme(true, false), Console: console{f}, Terminal: f.terminal, Notify: f.notify, Jobs: f, Drift: f.drift,
+		Ctx: t.Context(), Clock: wallClock{}, Theme: kit.NewTheme(true, false), Console: console{f}, Terminal: f.terminal, Notify: f.notify, Jobs: f, Drift: f.drift, Batches: &f.batches,
 	}
 	if f.inbox != nil {
 		d.Inbox = f

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
+	"zonedeck/ui/jobs/batches"
 	"zonedeck/ui/jobs/drift"
 	"zonedeck/ui/jobs/records"
 	"zonedeck/ui/kit"
@@ -27,15 +28,21 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.records.Act(msg)
 	case drift.Intent:
 		return m.drift.Act(msg)
+	case batches.Intent:
+		return m.batches.Act(msg)
+	case kit.NewBatch:
+		return m.toBatches(m.batches.New(msg.Request))
+	case kit.OpenBatch:
+		return m.toBatches(m.batches.Find(msg.ID))
 	case widget.FilterIntent:
 		return m.list.filterMsg(msg)
 	case kit.Tick:
-		return m.list.watchNewest()
+		return tea.Batch(m.list.watchNewest(), m.batches.Tick())
 	case kit.OpenJob:
-		m.drift.Close()
+		m.closePages()
 		return m.open(msg.ID)
 	case kit.NewJob:
-		m.drift.Close()
+		m.closePages()
 		return m.launches.begin(msg.URLs)
 	case intent:
 		return m.act(msg)
@@ -52,6 +59,9 @@ func (m *Model) move(msg tea.Msg) tea.Cmd {
 	switch {
 	case m.records.Open():
 		return m.records.Update(msg)
+	case m.batches.Open():
+		m.batches.Update(msg)
+		return nil
 	case !m.drift.Open():
 	case pasted:
 		return m.launches.pasted(paste.Content)
@@ -88,6 +98,7 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 	changed := s.ProfileName != m.session.ProfileName
 	was := m.session.Profile
 	m.session = s
+	m.batches.SetSession(s)
 	m.list.fill()
 	var again tea.Cmd
 	if changed {
@@ -114,6 +125,8 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.list.load()
 	case intentDrift:
 		return m.drift.Show()
+	case intentBatches:
+		return m.batches.Show()
 	case intentInbox:
 		return kit.OpenOverlay(m.deps.Console.Inbox())
 	case intentAlerts:
@@ -155,6 +168,19 @@ func (m *Model) act(i intent) tea.Cmd {
 		return kit.Send(kit.ShowProfile{})
 	}
 	return nil
+}
+
+// closePages shows the jobs again.
+func (m *Model) closePages() {
+	m.drift.Close()
+	m.batches.Close()
+}
+
+// toBatches closes what would lie over the page of batches.
+func (m *Model) toBatches(open tea.Cmd) tea.Cmd {
+	m.preview.open = false
+	m.drift.Close()
+	return tea.Batch(m.records.Hide(), open)
 }
 
 func (m *Model) leavePage() {

@@ -24,6 +24,17 @@ type (
 		Zone, URL, Country, Session string
 		Via                         model.Via
 	}
+	// OpenRequest asks the Sandbox to fill its form with a request of a profile.
+	OpenRequest struct {
+		Request model.FetchRequest
+		Profile string
+	}
+	// BatchTemplate asks the Sandbox to send its form's request to Jobs as a NewBatch.
+	BatchTemplate struct{}
+	// NewBatch asks Jobs for the dialog of a batch, with a request as the template.
+	NewBatch struct{ Request model.FetchRequest }
+	// OpenBatch asks Jobs to show a batch.
+	OpenBatch struct{ ID string }
 	// OpenJob asks Jobs to show a job of the ledger, by the console's identifier.
 	OpenJob struct{ ID string }
 	// NewJob asks Jobs for its dialog, with these inputs filled in.
@@ -45,6 +56,8 @@ func OpenEntry(a model.HistoryEntry) tea.Cmd {
 		return GotoTab(Sandbox, OpenComparison{ID: a.Ref, Profile: a.Profile})
 	case model.HistoryJob:
 		return GotoTab(Jobs, OpenJob{ID: a.Ref})
+	case model.HistoryBatch:
+		return GotoTab(Jobs, OpenBatch{ID: a.Ref})
 	case model.HistoryKey:
 		return GotoTab(Keys, OpenKey{Name: a.Ref})
 	case model.HistoryProbe:

@@ -59,6 +59,9 @@ type Counter interface{ Count() (n int, ink Ink) }
 // and quitting asks first if it is not zero.
 type Worker interface{ Running() int }
 
+// Resumer says what becomes of work in flight that can be gone on with after quitting; "" for none.
+type Resumer interface{ Resumable() string }
+
 // finisher has work after each message: a layout to compute again, a draft to keep.
 type finisher interface{ AfterMsg() tea.Cmd }
 

@@ -243,6 +243,7 @@ func (m *Model) fileBindings() []kit.Binding {
 		{Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: act((*Model).askName), WhileTyping: true, Hidden: true},
 		{Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: act(openSaved), WhileTyping: true, Hidden: true},
 		m.valuesBinding(),
+		{Keys: []string{"B"}, Label: "batch", Command: "batch of this request", Help: "Send the request for each row of a file: it opens the form of a batch, which checks the rows first.", Group: "Request", Intent: kit.BatchTemplate{}, Hidden: true},
 		edit,
 		{Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: act(keepBody), Disabled: m.whyNotKeep(), Hidden: true},
 		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetch on screen as a HAR file, credentials redacted.", Group: "Result", Intent: act(writeHAR), Disabled: m.whyNotHAR(), Hidden: true},

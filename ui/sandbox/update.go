@@ -34,6 +34,15 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.loadHistory()
 	case kit.OpenURL:
 		return m.openURL(msg)
+	case kit.OpenRequest:
+		d := draftOf(msg.Request)
+		if m.foreign(msg.Profile) {
+			d.Profile, d.Key = msg.Profile, m.session.Key.Name
+		}
+		m.setForm(d)
+		return nil
+	case kit.BatchTemplate:
+		return kit.GotoTab(kit.Jobs, kit.NewBatch{Request: m.template()})
 	case intent:
 		return msg.do(m)
 	case compare.Intent:
