@@ -44,6 +44,37 @@ type FetchArgs struct {
 	Markdown bool   `json:"markdown,omitempty" jsonschema:"give a page as Markdown"`
 }
 
+// BatchStartArgs are the arguments of batch_start.
+type BatchStartArgs struct {
+	AgentProfile
+	FetchAsk
+
+	URLs  []string            `json:"urls,omitempty" jsonschema:"absolute http or https addresses, one for each item"`
+	Rows  []map[string]string `json:"rows,omitempty" jsonschema:"in place of urls: an object for each item, whose values stand in url, headers and body as {{name}}"`
+	Zone  string              `json:"zone" jsonschema:"zone to fetch through, as zones lists it"`
+	Via   string              `json:"via,omitempty" jsonschema:"api (when left out) or native"`
+	Limit int                 `json:"limit,omitempty" jsonschema:"fetches in flight at once; as many as the product allows when left out"`
+	Rate  float64             `json:"rate,omitempty" jsonschema:"items begun in a second; no bound when left out"`
+	Cap   float64             `json:"cap,omitempty" jsonschema:"dollars that the batch never passes; needed where the operator's rules have a cap, and taken from that as a whole"`
+	Once  string              `json:"once,omitempty" jsonschema:"a name for this batch: under it the profile begins one; a second call begins nothing and shows the first"`
+}
+
+// BatchShowArgs are the arguments of batch_show.
+type BatchShowArgs struct {
+	AgentProfile
+
+	ID      string `json:"id" jsonschema:"the batch, as batch_start names it"`
+	Results int    `json:"results,omitempty" jsonschema:"how many of its newest results to give; none when left out, at most 100"`
+	Failed  bool   `json:"failed,omitempty" jsonschema:"only results that are not ok"`
+}
+
+// BatchPauseArgs are the arguments of batch_pause.
+type BatchPauseArgs struct {
+	AgentProfile
+
+	ID string `json:"id" jsonschema:"the batch, as batch_start names it"`
+}
+
 // HistoryArgs are the arguments of history.
 type HistoryArgs struct {
 	AgentProfile

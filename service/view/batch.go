@@ -162,3 +162,54 @@ func NewBatchReport(s batch.Summary) BatchReport {
 		Fields: each(s.Fields, func(f batch.FieldSum) BatchField { return BatchField{f.Path, f.Found, f.Pages} }),
 	}
 }
+
+// AgentBatch is a batch for an agent.
+type AgentBatch struct {
+	ID         string           `json:"id"`
+	Name       string           `json:"name,omitempty"`
+	Profile    string           `json:"profile"`
+	Zone       string           `json:"zone"`
+	State      string           `json:"state"`
+	Reason     string           `json:"reason,omitempty"`
+	Live       bool             `json:"live" jsonschema:"a process works on it"`
+	Items      int64            `json:"items" jsonschema:"without duplicates"`
+	Answered   int64            `json:"answered"`
+	OK         int64            `json:"ok"`
+	Remaining  int64            `json:"left"`
+	Unanswered int64            `json:"lost" jsonschema:"items that were sent and not answered: the operator decides about them"`
+	Spent      *float64         `json:"spent,omitempty"`
+	Cap        *float64         `json:"cap,omitempty"`
+	Verdicts   []BatchVerdict   `json:"verdicts,omitempty"`
+	CostLeft   *float64         `json:"cost_left,omitempty" jsonschema:"what is left of the operator's cap"`
+	Untrusted  AgentBatchRemote `json:"untrusted"`
+}
+
+// AgentBatchRemote is what came of a batch's items.
+type AgentBatchRemote struct {
+	Note    string             `json:"note"`
+	Hosts   []BatchHost        `json:"hosts,omitempty"`
+	Results []AgentBatchResult `json:"results,omitempty"`
+}
+
+// AgentBatchResult is one item with its result.
+type AgentBatchResult struct {
+	Item    int64  `json:"item"`
+	URL     string `json:"url"`
+	Class   string `json:"class"`
+	Cause   string `json:"cause,omitempty"`
+	Status  int    `json:"status"`
+	Bytes   int64  `json:"bytes"`
+	Summary string `json:"summary,omitempty"`
+}
+
+// NewAgentBatch is a batch with some of its results.
+func NewAgentBatch(s batch.State, results []batch.Result) AgentBatch {
+	b := NewBatch(s)
+	return AgentBatch{
+		ID: b.ID, Name: b.Name, Profile: b.Profile, Zone: b.Zone, State: b.State, Reason: b.Reason, Live: b.Live, Items: s.Wanted(), Answered: b.Answered,
+		OK: b.OK, Remaining: b.Remaining, Unanswered: b.Unanswered, Spent: b.Spent, Cap: b.Cap, Verdicts: b.Verdicts,
+		Untrusted: AgentBatchRemote{Note: Untrusted, Hosts: b.Hosts, Results: each(results, func(r batch.Result) AgentBatchResult {
+			return AgentBatchResult{Item: r.N + 1, URL: r.URL, Class: r.Class, Cause: r.Cause, Status: r.Status, Bytes: r.Bytes, Summary: r.Summary}
+		})},
+	}
+}

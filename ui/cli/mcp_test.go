@@ -251,6 +251,14 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 	try("jobs_list", `{}`, job)
 	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/1"},{"url":"http://lab.test/2"}]}`, `1 of the 2`)
 	refused("jobs_watch", `{"id":"job-99"}`, "no such job")
+	begun := try("batch_start", `{"urls":["http://lab.test/ok?n=1","http://lab.test/ok?n=2"],"zone":"unlocker_demo"}`, `"items":2`)["id"].(string)
+	refused("batch_start", `{"urls":["http://other.test/"],"zone":"unlocker_demo"}`, `host "other.test"`)
+	looks := 0
+	for shown := ""; !strings.Contains(shown, `"state":"done"`); looks++ {
+		shown, _ = s.call(t, "batch_show", `{"id":"`+begun+`"}`)
+	}
+	try("batch_show", `{"id":"`+begun+`","results":2}`, `"answered":2`, `"ok":2`, `"url":"http://lab.test/ok?n=1"`)
+	try("batch_pause", `{"id":"`+begun+`"}`, `"state":"done"`)
 	try("history", `{"words":"shop","kind":"fetch"}`, `"by":"agent"`, `"url":"http://lab.test/shop"`)
 	for tool := range left {
 		t.Errorf("%s was not used", tool)
@@ -269,7 +277,7 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 			calls++
 		}
 	}
-	if calls != 19 {
+	if calls != 23+looks {
 		t.Errorf("%d calls stand in the history", calls)
 	}
 }

@@ -26,6 +26,8 @@ type Console interface {
 	// Diagnose says what class a saved answer has, by the operator's rules, too.
 	Diagnose(ctx context.Context, s fetch.Saved) (model.FetchResult, error)
 
+	Batches() Batches
+
 	// ListedDatasets lists the data sets of the service; skipped counts those that cannot be used.
 	ListedDatasets(ctx context.Context, key string) (sets []model.ListedDataset, skipped int, err error)
 	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/ask"
+	"zonedeck/service/batch"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
 	"zonedeck/service/history"
@@ -38,6 +41,11 @@ type fake struct {
 	mu      sync.Mutex
 	fetches []model.FetchRequest
 	jobs    []model.TriggerRequest
+	// batches are those that were planned, rows what the last one held; begun are those that were worked on.
+	batches   []batch.Draft
+	rows      string
+	begun     []string
+	discarded int
 	// questions are what a launch asks; allSame says that the last one had the yes to every equal job.
 	questions []ask.Question
 	allSame   bool
@@ -108,6 +116,59 @@ func (f *fake) Compare(_ context.Context, t model.Grid, _ func(int, model.Cell))
 
 func (f *fake) Diagnose(context.Context, fetch.Saved) (model.FetchResult, error) {
 	return model.FetchResult{Diagnosis: model.Diagnosis{Class: model.ClassCaptcha}}, nil
+}
+
+// fakeBatches plans what it is given, and has one batch of each profile.
+type fakeBatches struct{ f *fake }
+
+func (f *fake) Batches() Batches { return fakeBatches{f} }
+
+func (b fakeBatches) Check(_ context.Context, k fetch.Known, d batch.Draft, _ *atomic.Int64) (batch.Report, error) {
+	b.f.mu.Lock()
+	defer b.f.mu.Unlock()
+	rows, err := io.ReadAll(d.Input.Source)
+	b.f.batches, b.f.rows = append(b.f.batches, d), string(rows)
+	r := batch.Report{Plan: batch.Plan{Request: d.Request}}
+	r.Planned.Items = int64(strings.Count(string(rows), "\n"))
+	if z, _ := k.Profile.FindZone(string(d.Request.Zone.Name)); z.Rate.Per1000 > 0 {
+		r.Plan.Price = int64(z.Rate.Per1000 * 1e6)
+	}
+	return r, errors.Join(err, b.f.err)
+}
+
+func (b fakeBatches) Start(context.Context, batch.Report) (batch.State, error) {
+	s := batch.State{}
+	s.ID, s.Profile, s.State = "batch-1", "acme", batch.Running
+	return s, b.f.unsent
+}
+
+func (b fakeBatches) Discard(batch.Report) error {
+	b.f.discarded++
+	return nil
+}
+
+func (b fakeBatches) Begin(_ context.Context, id string) error {
+	b.f.begun = append(b.f.begun, id)
+	return nil
+}
+
+func (b fakeBatches) Show(_ context.Context, id string) (batch.State, error) {
+	s := batch.State{}
+	s.ID, s.Profile, s.State, s.Plan.Request.Zone.Name = id, "acme", batch.Running, "priced"
+	if id == "batch-other" {
+		s.Profile = "other"
+	}
+	return s, nil
+}
+
+func (b fakeBatches) Pause(_ context.Context, id string) (batch.State, error) {
+	s, err := b.Show(context.Background(), id)
+	s.State = batch.Paused
+	return s, err
+}
+
+func (b fakeBatches) Newest(_ context.Context, _ string, n int, _ bool) ([]batch.Result, error) {
+	return []batch.Result{{N: int64(n), URL: "http://lab.test/1", Class: "captcha", Status: 200, Summary: "it came; " + marked}}, nil
 }
 
 func (f *fake) ListedDatasets(context.Context, string) ([]model.ListedDataset, int, error) {
@@ -464,12 +525,13 @@ func TestDomainsAreReadStrictly(t *testing.T) {
 // FuzzArguments calls every tool with any arguments: what reaches the service is within the
 // rules, and what the agent gets is bounded.
 func FuzzArguments(f *testing.F) {
-	tools := []string{"fetch", "twin", "diagnose", "datasets", "jobs_list", "jobs_watch", "jobs_download", "jobs_trigger", "zones", "keys_check", "history", "history_fetch", "unknown"}
+	tools := []string{"fetch", "twin", "diagnose", "datasets", "jobs_list", "jobs_watch", "jobs_download", "jobs_trigger", "zones", "keys_check", "history", "history_fetch", "unknown", "batch_start", "batch_show", "batch_pause"}
 	for i, args := range []string{
 		`{"url":"http://lab.test/","zone":"priced","headers":{"Host":"x"},"retries":3,"max_bytes":7,"markdown":true}`,
 		`{"url":"http://shop.lab.test/","zones":["priced","bytes"],"via":["api","native"],"repeat":2}`,
 		`{"answer":"HTTP/1.1 200 OK\r\n\r\nx","via":"api"}`, `{"word":"x","limit":5}`, `{"limit":-1}`, `{"id":"job-1","wait_seconds":1}`, `{"id":"job-1"}`,
 		`{"dataset":"gd_1","inputs":[{"url":"http://lab.test/","deep":{"u":["http://other.test/"]}}]}`, `{}`, `{"within_days":3}`, `{"minutes":5,"words":"a b"}`, `{"id":"f_1"}`, `null`,
+		`{"rows":[{"url":"http://lab.test/1","n":"2"}],"url":"{{url}}/{{n}}","zone":"priced","cap":2}`, `{"id":"batch-1","results":5}`, `{"id":"batch-1"}`,
 	} {
 		f.Add(i, args)
 	}
@@ -499,6 +561,13 @@ func FuzzArguments(f *testing.F) {
 				t.Errorf("%s is sent as %+v", args, r)
 			}
 		}
+		if len(console.begun) > 0 {
+			for line := range strings.Lines(console.rows) {
+				var row map[string]string
+				noerr.Must(t, json.Unmarshal([]byte(line), &row))
+				within(model.ExpandVariables(console.batches[0].Request.URL, func(name string) string { return row[name] }))
+			}
+		}
 		for _, j := range console.jobs {
 			if len(j.Inputs) > 100 {
 				t.Errorf("%d inputs", len(j.Inputs))
@@ -520,5 +589,54 @@ func TestAnAgentSaysYesToTheJobsThatAreThere(t *testing.T) {
 	}
 	if text, failed := callTool(t, connect(t, s), "jobs_trigger", fmt.Sprintf(args, `,"again":true`)); failed || len(f.jobs) != 1 || f.allSame {
 		t.Errorf("with again: %s, %d jobs, a yes to every equal job: %v", text, len(f.jobs), f.allSame)
+	}
+}
+
+func TestABatchOfAnAgentIsWithinTheRules(t *testing.T) {
+	rules := Rules{Zones: []string{"priced", "unpriced"}, Domains: []string{"lab.test"}, Cost: 5, Capped: true}
+	f := &fake{}
+	s := newServer(f, rules)
+	c := connect(t, s)
+	for args, want := range map[string]string{
+		`{"urls":["http://lab.test/1","http://other.test/"],"zone":"priced","cap":2}`:            `item 2: refused by the operator's rules: host "other.test"`,
+		`{"rows":[{"host":"other.test"}],"url":"http://{{host}}/","zone":"priced","cap":2}`:      `item 1: refused by the operator's rules: host "other.test"`,
+		`{"urls":["http://lab.test/1"],"zone":"bytes","cap":2}`:                                  `zone "bytes" is not allowed`,
+		`{"urls":["http://lab.test/1"],"zone":"priced"}`:                                         "cap is missing: one try each costs at most $1.00",
+		`{"urls":["http://lab.test/1"],"zone":"priced","cap":6}`:                                 "it may cost up to $6.00, and $5.00 of the cap of $5.00 are left",
+		`{"urls":["http://lab.test/1"],"zone":"unpriced"}`:                                       "is not known, and there is a cap",
+		`{"urls":["http://lab.test/1"],"zone":"priced","cap":2,"limit":-1}`:                      "limit -1: write a number from 0 to 1000",
+		`{"zone":"priced","cap":2}`:                                                              "urls or rows: give 1 to 10000",
+		`{"urls":["http://lab.test/1"],"zone":"priced","cap":2,"headers":{"Host":"other.test"}}`: "the header Host",
+		`{"urls":["http://lab.test/1"],"zone":"priced","cap":2,"via":"browser2"}`:                "write api, native or browser",
+	} {
+		if text, failed := callTool(t, c, "batch_start", args); !failed || !strings.Contains(text, want) || len(f.begun) > 0 {
+			t.Errorf("%s: %s; want %s", args, text, want)
+		}
+	}
+	if left := *s.budget.remaining(); left != 5 || f.discarded != 3 {
+		t.Errorf("%v are left, %d plans discarded", left, f.discarded)
+	}
+	const args = `{"rows":[{"sku":"7"},{"sku":"8"}],"url":"http://lab.test/{{sku}}","zone":"priced","cap":2,"limit":4,"rate":2.5,"require":[".price"]}`
+	text, failed := callTool(t, c, "batch_start", args)
+	if failed || !strings.Contains(text, `"id":"batch-1"`) || !strings.Contains(text, `"cost_left":3`) || !slices.Equal(f.begun, []string{"batch-1"}) {
+		t.Fatalf("started: %s, begun %v", text, f.begun)
+	}
+	if d := f.batches[len(f.batches)-1]; d.AtOnce != 4 || d.Rate != 2.5 || d.Cap != 2 || d.Request.Required[0] != ".price" || f.rows != "{\"sku\":\"7\"}\n{\"sku\":\"8\"}\n" {
+		t.Errorf("planned %+v of %s", d, f.rows)
+	}
+	f.unsent = &batch.OnceError{State: batch.State{}}
+	if text, failed := callTool(t, c, "batch_start", args); failed || *s.budget.remaining() != 3 || len(f.begun) != 1 {
+		t.Errorf("a name that is used: %s, %v left, begun %v", text, *s.budget.remaining(), f.begun)
+	}
+	if text, failed := callTool(t, c, "batch_show", `{"id":"batch-1","results":5}`); failed || !strings.Contains(text, `"item":6`) || strings.Contains(text, marked) {
+		t.Errorf("shown: %s", text)
+	}
+	if text, failed := callTool(t, c, "batch_pause", `{"id":"batch-1"}`); failed || !strings.Contains(text, `"state":"paused"`) {
+		t.Errorf("paused: %s", text)
+	}
+	for _, tool := range []string{"batch_show", "batch_pause"} {
+		if text, failed := callTool(t, c, tool, `{"id":"batch-other"}`); !failed || !strings.Contains(text, "batch batch-other is not of profile") {
+			t.Errorf("%s of another profile: %s", tool, text)
+		}
 	}
 }

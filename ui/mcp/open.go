@@ -52,6 +52,9 @@ func (a agent) Scrub(b []byte) []byte { return a.Keys.Scrub(b) }
 // Base is the profile as it is configured.
 func (a agent) Base() model.Profile { return a.Service.Base }
 
+// Batches are those of the console.
+func (a agent) Batches() Batches { return a.Service.Batches }
+
 // Close ends the run.
 func (a agent) Close(ctx context.Context) error { return a.Service.Close(ctx) }
 

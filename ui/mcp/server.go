@@ -71,6 +71,7 @@ func (s *Server) server() *sdk.Server {
 	srv := sdk.NewServer(&sdk.Implementation{Name: "zonedeck", Version: s.c.Version}, &sdk.ServerOptions{Instructions: instructions + s.c.Rules.Text()})
 	s.addFetch(srv)
 	s.addCompare(srv)
+	s.addBatches(srv)
 	s.addDiagnose(srv)
 	s.addDatasets(srv)
 	s.addJobs(srv)
