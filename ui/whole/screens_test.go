@@ -248,13 +248,13 @@ func TestGoldenScreens(t *testing.T) {
 // pictures are the screens that README and docs show as SVG.
 var pictures = map[string]bool{
 	"sandbox/captcha": true, "sandbox/comparison": true, "jobs/ready": true, "proxy/tested": true, "keys/list": true, "history/filter": true,
-	"sandbox/code": true,
+	"sandbox/code": true, "jobs/batch": true,
 }
 
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), jobQuestionScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), accountStateScreens(service, silentService(t)), keyStateScreens(service, silentService(t)), compareScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens(), driftScreens(), inboxScreens()} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), jobQuestionScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), accountStateScreens(service, silentService(t)), keyStateScreens(service, silentService(t)), compareScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens(), driftScreens(), inboxScreens(), batchScreens()} {
 		all = append(all, part...)
 	}
 	return all

@@ -237,7 +237,7 @@ func (p *Page) facts(w int, tall bool) []string {
 		lines = append(lines, t.Warn.Render(text.Cut(text.Fit("lost", 10)+count(n)+" were sent and not answered: g decides", w)))
 	}
 	if n := s.Tally.Again; n > 0 {
-		add("sent again", count(n)+", which were sent and not answered")
+		add("again", count(n)+" were sent and not answered, and are sent again")
 	}
 	if n := s.Duplicates; n > 0 {
 		add("rows", fmt.Sprintf("%s, %s of them duplicates, fetched once", count(s.Items), count(n)))
@@ -269,7 +269,7 @@ func (p *Page) hosts(w, h int) []string {
 		return nil
 	}
 	row := func(host, ok, failed, main string) string {
-		return text.Fit(host, w-38-58*(2-each)) + text.FitRight(ok, 8) + text.FitRight(failed, 8) + "  " + text.Fit(main, 20)
+		return text.Fit(host, w-36-60*(2-each)) + text.FitRight(ok, 8) + text.FitRight(failed, 8) + "  " + text.Fit(main, 18)
 	}
 	lines := []string{row("WORST HOSTS", "OK", "FAILED", "MAIN FAILURE")}
 	if each == 1 {
@@ -281,7 +281,7 @@ func (p *Page) hosts(w, h int) []string {
 		main, _ := h.Main()
 		line, step := row(text.Clean(host), count(h.OK), count(h.Failures()), model.ClassWord(main.Class, main.Cause)), s.Step(host).Text
 		if each == 1 {
-			lines = append(lines, line+text.Cut(step, 58))
+			lines = append(lines, line+text.Cut(step, 60))
 		} else {
 			lines = append(lines, line, t.Muted.Render(text.Cut("  "+step, w)))
 		}
