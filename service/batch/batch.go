@@ -245,9 +245,23 @@ func (b *Batches) Set(ctx context.Context, id string, to Settings) (State, error
 	})
 }
 
+// ProfileError refuses to go on with a batch of another profile than the one in use.
+type ProfileError struct{ ID, Profile string }
+
+func (e *ProfileError) Error() string {
+	return fmt.Sprintf("batch %s belongs to profile %s: 'zonedeck --profile %s batch resume %s' goes on with it", e.ID, e.Profile, e.Profile, e.ID)
+}
+
 // resume makes a batch want work again.
 func (b *Batches) resume(ctx context.Context, id string) (State, error) {
+	used, err := b.Fetch.ProfileInUse(ctx)
+	if err != nil {
+		return State{}, err
+	}
 	return b.change(ctx, id, func(of *store.Batch) error {
+		if of.Profile != used {
+			return &ProfileError{of.ID, of.Profile}
+		}
 		if of.State == store.Paused || of.State == store.Capped {
 			of.State, of.Reason = store.Running, ""
 		}

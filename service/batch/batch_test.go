@@ -409,3 +409,22 @@ func TestABatchIsPausedAndChangedWhileItRuns(t *testing.T) {
 		t.Errorf("%s: %d answered, %d requests, %d at once", s.State, s.Tally.Answered, r.all(), r.most)
 	}
 }
+
+func TestABatchIsGoneOnWithByItsOwnProfileAlone(t *testing.T) {
+	r := newRig(t)
+	s := r.start(t, draft(urls(3)))
+	noerr.Try(r.Pause(t.Context(), s.ID)).Must(t)
+	other := r.known.Profile
+	other.Name = "other"
+	r.Fetch = fetch.New(fetch.Config{Source: servicetest.SourceFor(other), Wire: exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: filepath.Join(r.dir, "bodies")}})
+	want := "belongs to profile " + s.Profile
+	if _, err := r.Run(t.Context(), s.ID, func(batch.State) {}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("run: %v; want %q", err, want)
+	}
+	if err := r.Begin(t.Context(), s.ID); !errors.As(err, new(*batch.ProfileError)) {
+		t.Errorf("begun: %v", err)
+	}
+	if s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t); s.State != store.Paused || r.all() != 0 {
+		t.Errorf("it is %s, %d requests", s.State, r.all())
+	}
+}

@@ -36,6 +36,12 @@ type Prepared struct {
 	rejected atomic.Bool // key or login, since all was made
 }
 
+// ProfileInUse is the name of the profile whose key and login fetches use.
+func (ft *Fetcher) ProfileInUse(ctx context.Context) (string, error) {
+	p, err := ft.cfg.Source.Profile(ctx)
+	return p.Name, err
+}
+
 // Prepare prepares the fetches of a template, a request whose texts may hold variables ({{name}}) beside those of its
 // Secrets: see Prepared. It refuses what no row can make good, and a variable in the zone's name: product, rate and login
 // belong to the zone. The errors are those of Fetch. The caller calls Close.

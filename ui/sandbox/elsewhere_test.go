@@ -40,3 +40,18 @@ func TestAKeyOfAnotherAccountIsAskedAbout(t *testing.T) {
 		}
 	})
 }
+
+func TestAnItemOfABatchFillsTheForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenRequest{Request: model.FetchRequest{
+			Zone: demoZones()[0], URL: "http://lab.test/item/7", Via: model.ViaAPI, Method: "POST", Body: "sku=7",
+		}}})
+		b.Expect("http://lab.test/item/7", "POST")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Errorf("%d requests", n)
+		}
+		b.Press("B") // the form's request is the template of a batch
+		b.Expect("kit.NewBatch {Request:{Zone:{Name:datacenter_demo")
+	})
+}
