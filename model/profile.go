@@ -61,6 +61,8 @@ type Profile struct {
 	// TestURL is a page that shows TestText to every login and key that the service accepts: a rotation proves its values
 	// by it. Both are empty, or neither is; else the dialect may know a page.
 	TestURL, TestText string
+	// Database is where its batches are: the address of a PostgreSQL server, or a reference to one; "" for this machine.
+	Database string
 	// Timeouts are the profile's own.
 	Timeouts Timeouts
 	// KeyRate is how many calls a second one key may make; 0 is the console's own bound.

@@ -3,7 +3,9 @@ package service
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -12,6 +14,7 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/database"
 	"zonedeck/service/export"
 	"zonedeck/service/local"
 	"zonedeck/service/profiles"
@@ -23,6 +26,7 @@ const (
 	EnvProfile    = profiles.EnvProfile
 	EnvPassword   = config.EnvPassword
 	EnvPassphrase = "ZONEDECK_PASSPHRASE"
+	EnvDatabase   = "ZONEDECK_DATABASE"
 )
 
 // errNoAccount refuses the demo account where nobody would notice that it is used.
@@ -108,7 +112,7 @@ func (s *Service) choose() error {
 // unknownVariables warns of variables that look like settings and are none: a misspelt name would change nothing,
 // without a word. A name that the configuration or the inventory mentions is in use, as by a reference.
 func (s *Service) unknownVariables() (warnings []string) {
-	known := []string{EnvKey, EnvProfile, EnvPassword, EnvPassphrase, local.EnvProxy, export.URLEnv}
+	known := []string{EnvKey, EnvProfile, EnvPassword, EnvPassphrase, EnvDatabase, local.EnvProxy, export.URLEnv}
 	for _, v := range config.Variables() {
 		known = append(known, v[0])
 	}
@@ -127,6 +131,25 @@ func (s *Service) mentioned(name string) bool {
 		text, err := textfile.ReadBounded(file, textfile.MaxSize)
 		return err == nil && bytes.Contains(text, []byte(name))
 	})
+}
+
+// Database is the address of the server that has the batches, by the flag, the environment or the profile; "" for this
+// machine's file. A text that is no address is a reference to one.
+func (s *Service) Database(ctx context.Context) (string, error) {
+	text := cmp.Or(s.o.Database, s.o.Getenv(EnvDatabase), s.Base.Database)
+	switch {
+	case text == "":
+		return "", nil
+	case !database.IsAddress(text):
+		secret, err := s.Resolver.Resolve(ctx, text)
+		if err != nil {
+			return "", fmt.Errorf("the address of the database: %w", err)
+		}
+		return secret.Reveal(), nil
+	case s.o.Database != "" && database.HoldsPassword(text):
+		return "", config.Mistake("--database: a password in an argument can be seen by everybody on this machine: set %s, name a reference such as env:NAME or keyring:NAME, or leave it to ~/.pgpass", EnvDatabase)
+	}
+	return text, nil
 }
 
 // completed adds the environment's key and password to the profile of a real account.

@@ -55,6 +55,7 @@ type Options struct {
 	Say func(format string, args ...any)
 
 	Profile, Config, BaseURL, ProxyHost string // the global flags of the same names
+	Database                            string // --database of the command
 	Key                                 string // --key of the command
 	NoInput                             bool   // --no-input
 
@@ -139,7 +140,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 		return nil, err
 	}
 	s.Warnings = s.unknownVariables()
-	s.files = files.New(s.Paths, clock{s}, voice(o.Say), o.Log)
+	s.files = files.New(s.Paths, clock{s}, voice(o.Say), s, o.Log)
 	if err := s.Paths.Ensure(); err != nil {
 		s.Notices = append(s.Notices, notKept(err))
 	}

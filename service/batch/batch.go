@@ -18,6 +18,7 @@ import (
 	"zonedeck/service/batch/store"
 	"zonedeck/service/drift"
 	"zonedeck/service/fetch"
+	"zonedeck/service/work"
 )
 
 // Config is what Batches need.
@@ -78,6 +79,9 @@ type State struct {
 	Plan Plan
 	// Live says that a process works on it.
 	Live bool
+	// Workers are those on a server, the dead with them. OnServer names the database.
+	Workers  []work.Worker
+	OnServer string
 	// Flying is how many fetches are in flight, and Pace what holds them back, as far as this process knows.
 	Flying int
 	Pace   string
@@ -133,8 +137,17 @@ func billionths(dollars float64) int64 {
 func (b *Batches) dir(id string) string { return filepath.Join(b.Dir, id) }
 
 // state is a batch of the store with its plan.
-func (b *Batches) state(of store.Batch) (State, error) {
-	s := State{Batch: of, Live: locked(b.dir(of.ID))}
+func (b *Batches) state(ctx context.Context, st *store.Store, of store.Batch) (s State, err error) {
+	s = State{Batch: of}
+	if st.Server == nil {
+		s.Live = locked(b.dir(of.ID))
+	} else {
+		s.OnServer = st.Server.String()
+		if s.Workers, err = st.Server.Workers(ctx, lane(of.ID)); err != nil {
+			return s, err
+		}
+		s.Live = slices.ContainsFunc(s.Workers, func(w work.Worker) bool { return !w.Dead })
+	}
 	if err := json.Unmarshal(of.Plan, &s.Plan); err != nil {
 		return s, fmt.Errorf("the plan of batch %s: %w", of.ID, err)
 	}
@@ -153,7 +166,7 @@ func (b *Batches) List(ctx context.Context) ([]State, error) {
 	}
 	states := make([]State, len(all))
 	for i, of := range all {
-		if states[i], err = b.state(of); err != nil {
+		if states[i], err = b.state(ctx, s, of); err != nil {
 			return nil, err
 		}
 	}
@@ -181,7 +194,7 @@ func (b *Batches) Show(ctx context.Context, id string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	return b.state(of)
+	return b.state(ctx, s, of)
 }
 
 // change changes a batch, which id names as in Show.
@@ -204,7 +217,7 @@ func (b *Batches) change(ctx context.Context, id string, change func(of *store.B
 	if err != nil {
 		return State{}, err
 	}
-	return b.state(of)
+	return b.state(ctx, s, of)
 }
 
 // Pause stops a batch: what is in flight comes to its end, and nothing more is sent.
@@ -288,6 +301,26 @@ func (b *Batches) Remove(ctx context.Context, id string) error {
 		err = os.RemoveAll(b.dir(s.ID))
 	}
 	return err
+}
+
+// logs are the committed results of a batch: the logs of its workers, or what the server has in a temporary folder.
+func (b *Batches) logs(ctx context.Context, id string) (dir string, places map[string]files.Length, done func(), err error) {
+	s, err := b.Files.Batches(ctx)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	if s.Server == nil {
+		places, err = s.Workers(ctx, id)
+		return b.dir(id), places, func() {}, err
+	}
+	if dir, err = os.MkdirTemp("", "zonedeck-results-"); err != nil {
+		return "", nil, nil, err
+	}
+	done = func() { _ = os.RemoveAll(dir) }
+	if places, err = s.Server.Export(ctx, id, dir); err != nil {
+		done()
+	}
+	return dir, places, done, err
 }
 
 // Unpack writes the bodies of a batch into a folder, named by their digests, and returns how many it wrote.

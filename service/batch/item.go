@@ -32,45 +32,45 @@ type trip struct {
 }
 
 // item sends one item, and again where that makes sense, until its verdict stands. ctx ends what was not sent yet, and
-// sending what is in flight. It holds a slot of the runner, which it leaves while it waits.
-func (r *runner) item(ctx, sending context.Context, at place, it files.Item) {
+// sending what is in flight. It holds a slot of the runner, which it leaves while it waits. It reports whether the item
+// was cut off: sent, and not answered.
+func (r *runner) item(ctx, sending context.Context, at place, it files.Item) (cut bool) {
 	row, err := rowOf(it.Line)
 	if err != nil {
 		r.fault(ctx, fmt.Errorf("item %d: %w", it.N, err))
-		return
+		return false
 	}
 	t := &trip{Item: it, place: at, line: files.Line{N: it.N, Round: r.round}, failed: map[int]int{}}
 	if len(r.plan.Rules) > 0 {
 		t.host = hostOf(model.ExpandVariables(r.plan.Request.URL, func(name string) string { v, _ := row(name); return v }))
 	}
 	for {
-		if err := r.rate.Wait(ctx); err != nil {
-			return
+		if err := r.wait(ctx); err != nil {
+			return false
 		}
 		if err := r.pay(ctx); err != nil {
-			return
+			return false
 		}
 		t.goBy(max(t.way, r.detours.wayOf(t.host)))
-		if err := r.items.MarkSent(it.N, t.line.Tries+1); err != nil {
-			r.fault(ctx, err)
-			return
+		if err := r.stock.mark(ctx, at, it.N, t.line.Tries+1); err != nil {
+			r.unmarked(ctx, err)
+			return false
 		}
-		result, err := r.ways[t.way].Send(sending, row, nil)
+		result, sent, err := r.send(ctx, sending, t.way, row)
 		if err != nil {
-			r.unsent(ctx, sending, it, err)
-			return
+			return r.unsent(ctx, at, it, err, sent)
 		}
 		wait, again := r.again(result, t)
 		if !again {
 			r.finish(ctx, result, t)
-			return
+			return false
 		}
-		if err := r.items.MarkSent(it.N, 0); err != nil { // it is answered, and is planned again
+		if err := r.stock.mark(ctx, at, it.N, 0); err != nil { // it is answered, and is planned again
 			r.fault(ctx, err)
-			return
+			return false
 		}
 		if err := r.rest(ctx, wait); err != nil {
-			return
+			return false
 		}
 	}
 }
@@ -79,6 +79,41 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) {
 func (t *trip) goBy(way int) {
 	if way != t.way {
 		t.way, t.before, t.line.ByRule = way, t.line.Tries, way
+	}
+}
+
+// wait waits for the turn of the next try by the rates.
+func (r *runner) wait(ctx context.Context) error {
+	err := r.rate.Wait(ctx)
+	if err == nil && r.keyRate != nil {
+		err = r.keyRate.Wait(ctx)
+	}
+	return err
+}
+
+// send sends an item within the lease of its slot. With an error, sent says that it may have been sent even so.
+func (r *runner) send(ctx, sending context.Context, way int, row func(name string) (string, bool)) (result model.FetchResult, sent bool, err error) {
+	lapsing, err := r.slots.covered(ctx)
+	if err != nil {
+		return result, false, err
+	}
+	if lapsing != nil {
+		leased, cancel := context.WithCancel(sending)
+		defer cancel()
+		defer context.AfterFunc(lapsing, cancel)()
+		sending = leased
+	}
+	result, err = r.ways[way].Send(sending, row, nil)
+	return result, sending.Err() != nil, err
+}
+
+// unmarked takes an item that could not be marked as sent.
+func (r *runner) unmarked(ctx context.Context, err error) {
+	r.mu.Lock()
+	r.purse.settle(r.plan.Price)
+	r.mu.Unlock()
+	if !errors.Is(err, store.ErrTaken) {
+		r.fault(ctx, err)
 	}
 }
 
@@ -158,11 +193,15 @@ func (r *runner) finish(ctx context.Context, result model.FetchResult, t *trip) 
 	}
 	r.mu.Lock()
 	err = r.log.Append(&line, bytes)
-	r.charge(result) // with its line, so that no commit has one of the two
-	if err == nil {
+	r.charge(result)                             // with its line, so that no commit has one of the two
+	if err == nil && r.slices[at.slice] != nil { // or another worker has taken it over, and counts its own
 		r.slices[at.slice][at.at] = store.Answered
 		r.touch(at.slice)
-		r.next.Tally.Count(resultOf(line))
+		tally := &r.next.Tally
+		if c := r.claims[at.slice]; c != nil {
+			tally, c.Lines = &c.Tally, files.AppendLine(c.Lines, line)
+		}
+		tally.Count(resultOf(line))
 	}
 	r.mu.Unlock()
 	if err != nil { // it stays marked as sent
@@ -200,15 +239,18 @@ func hostOf(target string) string {
 	return u.Host
 }
 
-// unsent takes an item for which there is no result.
-func (r *runner) unsent(ctx, sending context.Context, it files.Item, err error) {
+// unsent takes an item for which there is no result, and reports whether it may have been sent: then it stays marked.
+func (r *runner) unsent(ctx context.Context, at place, it files.Item, err error, sent bool) (cut bool) {
 	r.mu.Lock()
 	r.purse.settle(r.plan.Price)
 	r.mu.Unlock()
-	if sending.Err() != nil { // it was cut off, and may have been sent: it stays marked
-		return
+	if sent {
+		return true
 	}
-	r.fault(ctx, errors.Join(err, r.items.MarkSent(it.N, 0)))
+	if err = errors.Join(err, r.stock.mark(ctx, at, it.N, 0)); ctx.Err() == nil {
+		r.fault(ctx, err)
+	}
+	return false
 }
 
 // fault pauses the batch: the next item would meet the same.

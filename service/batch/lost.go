@@ -21,16 +21,16 @@ func (b *Batches) LostItems(ctx context.Context, id string, most int) (lost []Lo
 	if err != nil {
 		return nil, err
 	}
-	items, err := files.OpenItems(b.dir(s.ID))
+	slice, done, err := b.items(ctx, s.ID)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = items.Close() }() // it was only read
+	defer done()
 	err = b.eachLost(ctx, s.ID, func(n, at int) error {
 		if len(lost) >= most {
 			return nil
 		}
-		of, err := items.Slice(n)
+		of, err := slice(n)
 		if err != nil {
 			return err
 		}
@@ -43,6 +43,22 @@ func (b *Batches) LostItems(ctx context.Context, id string, most int) (lost []Lo
 		return nil
 	})
 	return lost, err
+}
+
+// items gives the items of a slice, from the batch's folder or from the server.
+func (b *Batches) items(ctx context.Context, id string) (slice func(n int) ([]files.Item, error), done func(), err error) {
+	st, err := b.Files.Batches(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if st.Server != nil {
+		return func(n int) ([]files.Item, error) { return st.Server.Items(ctx, id, n) }, func() {}, nil
+	}
+	items, err := files.OpenItems(b.dir(id))
+	if err != nil {
+		return nil, nil, err
+	}
+	return items.Slice, func() { _ = items.Close() }, nil // it was only read
 }
 
 func (b *Batches) eachLost(ctx context.Context, id string, take func(slice, at int) error) error {
@@ -113,5 +129,5 @@ func (b *Batches) Decide(ctx context.Context, id string, again bool) (State, err
 	if err != nil {
 		return s, err
 	}
-	return b.state(of)
+	return b.state(ctx, st, of)
 }

@@ -353,6 +353,11 @@ func (b *Batches) Start(ctx context.Context, r Report) (State, error) {
 		Items: r.Planned.Items, Duplicates: r.Planned.Duplicates, Slices: r.Planned.Slices, Digest: r.Planned.Digest,
 		State: store.Running, AtOnce: r.draft.AtOnce, Rate: r.draft.Rate, Cap: billionths(r.draft.Cap),
 	}
+	if s.Server != nil {
+		if err := b.spread(ctx, s.Server, r); err != nil {
+			return State{}, errors.Join(err, s.Remove(context.WithoutCancel(ctx), r.id))
+		}
+	}
 	first, err := s.Add(ctx, of)
 	if err != nil {
 		return State{}, err
@@ -362,9 +367,14 @@ func (b *Batches) Start(ctx context.Context, r Report) (State, error) {
 		if err := files.Begun(b.dir(r.id)); err != nil {
 			b.Log.Warn("a batch that is begun looks as if it were planned", "batch", r.id, "error", err)
 		}
-		return b.state(of)
+		return b.state(ctx, s, of)
 	}
-	known, err := b.state(*first)
+	if s.Server != nil {
+		if err := s.Remove(ctx, r.id); err != nil {
+			return State{}, err
+		}
+	}
+	known, err := b.state(ctx, s, *first)
 	return known, errors.Join(err, b.Discard(r), r.taken(known))
 }
 

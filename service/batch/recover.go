@@ -10,7 +10,7 @@ import (
 
 // recover takes in what workers that died have left: results that were written and not committed, and the items that
 // were sent and not answered. The lock of the batch is held, so that no other worker lives.
-func (r *runner) recover(ctx context.Context) error {
+func (r local) recover(ctx context.Context) error {
 	places, err := r.store.Workers(ctx, r.id)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (r *runner) recover(ctx context.Context) error {
 }
 
 // merge commits the results that a dead worker has written since its last commit.
-func (r *runner) merge(ctx context.Context, worker string, from files.Length, found map[int]store.Slice) error {
+func (r local) merge(ctx context.Context, worker string, from files.Length, found map[int]store.Slice) error {
 	lines, at, err := files.Tail(r.b.dir(r.id), worker, from)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (r *runner) merge(ctx context.Context, worker string, from files.Length, fo
 }
 
 // peek gives a slice as it is, or as a fresh one.
-func (r *runner) peek(ctx context.Context, n int) (items []files.Item, slice store.Slice, err error) {
+func (r local) peek(ctx context.Context, n int) (items []files.Item, slice store.Slice, err error) {
 	if items, err = r.items.Slice(n); err != nil {
 		return nil, nil, err
 	}
@@ -69,7 +69,7 @@ func (r *runner) peek(ctx context.Context, n int) (items []files.Item, slice sto
 }
 
 // findLost finds the items that were sent and not answered. What they may have cost counts as spent.
-func (r *runner) findLost(ctx context.Context) error {
+func (r local) findLost(ctx context.Context) error {
 	p := store.Progress{Worker: r.name, Slices: map[int]store.Slice{}, Now: r.b.Clock.Now()}
 	var begun []int
 	err := r.store.Slices(ctx, r.id, true, func(n int, _ store.Slice) error { begun = append(begun, n); return nil })

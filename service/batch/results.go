@@ -19,11 +19,12 @@ var ErrDamaged = files.ErrDamaged
 // Results gives the results of a batch that are committed, one for each item, as they came or in the order of the input.
 func (b *Batches) Results(ctx context.Context, id string, inOrder bool) iter.Seq2[files.Line, error] {
 	return func(yield func(files.Line, error) bool) {
-		lines, latest, err := b.lines(ctx, id, inOrder)
+		lines, latest, done, err := b.lines(ctx, id, inOrder)
 		if err != nil {
 			yield(files.Line{}, err)
 			return
 		}
+		defer done()
 		for line, err := range lines {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
@@ -39,31 +40,32 @@ func (b *Batches) Results(ctx context.Context, id string, inOrder bool) iter.Seq
 }
 
 // lines gives all lines of a batch, and the round of each item's last one; none where there was no further round.
-func (b *Batches) lines(ctx context.Context, id string, inOrder bool) (lines iter.Seq2[files.Line, error], latest []uint16, err error) {
+func (b *Batches) lines(ctx context.Context, id string, inOrder bool) (lines iter.Seq2[files.Line, error], latest []uint16, done func(), err error) {
 	s, err := b.Files.Batches(ctx)
 	if err != nil {
-		return nil, nil, err
-	}
-	places, err := s.Workers(ctx, id)
-	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	of, err := s.Batch(ctx, id)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	dir, places, done, err := b.logs(ctx, id)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	if of.Tally.Rounds > 0 {
 		latest = make([]uint16, of.Items)
-		for line, err := range files.Results(b.dir(id), places, false) {
+		for line, err := range files.Results(dir, places, false) {
 			if err != nil {
-				return nil, nil, err
+				done()
+				return nil, nil, nil, err
 			}
 			if line.N < of.Items {
 				latest[line.N] = max(latest[line.N], uint16(min(line.Round, math.MaxUint16)))
 			}
 		}
 	}
-	return files.Results(b.dir(id), places, inOrder), latest, nil
+	return files.Results(dir, places, inOrder), latest, done, nil
 }
 
 // Retry has the items sent again whose result has one of the classes; until then the result that they have stands. The
@@ -83,11 +85,13 @@ func (b *Batches) Retry(ctx context.Context, id string, classes []model.Class) (
 	if err := st.Slices(ctx, s.ID, false, func(n int, slice store.Slice) error { all[n] = slice; return nil }); err != nil {
 		return s, 0, err
 	}
-	items, err := files.OpenItems(b.dir(s.ID))
-	if err != nil {
-		return s, 0, err
+	var items *files.Items
+	if st.Server == nil { // there a slice has no marks between its workers
+		if items, err = files.OpenItems(b.dir(s.ID)); err != nil {
+			return s, 0, err
+		}
+		defer func() { _ = items.Close() }() // a mark that stays has an item announced once more
 	}
-	defer func() { _ = items.Close() }() // a mark that stays has an item announced once more
 	p := store.Progress{Worker: "operator", Slices: map[int]store.Slice{}, Now: b.Clock.Now(), Counted: &store.Tally{}}
 	retried := int64(0)
 	for line, err := range b.Results(ctx, s.ID, false) {
@@ -98,7 +102,10 @@ func (b *Batches) Retry(ctx context.Context, id string, classes []model.Class) (
 		switch slice := all[n]; {
 		case at >= int64(len(slice)) || slice[at] != store.Answered:
 		case slices.Contains(classes, model.Class(line.Class)):
-			if err := items.MarkSent(line.N, 0); err != nil { // of the earlier round
+			if items != nil {
+				err = items.MarkSent(line.N, 0) // of the earlier round
+			}
+			if err != nil {
 				return s, 0, err
 			}
 			slice[at], p.Slices[n] = store.Retried, slice
@@ -116,7 +123,7 @@ func (b *Batches) Retry(ctx context.Context, id string, classes []model.Class) (
 	if err != nil {
 		return s, 0, err
 	}
-	s, err = b.state(of)
+	s, err = b.state(ctx, st, of)
 	return s, retried, err
 }
 
@@ -125,7 +132,7 @@ func (b *Batches) alone(ctx context.Context, id string) (s State, unlock func(),
 	if s, err = b.Show(ctx, id); err != nil {
 		return s, nil, err
 	}
-	unlock, err = b.hold(s.ID)
+	unlock, err = b.hold(ctx, s)
 	return s, unlock, err
 }
 

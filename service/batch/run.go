@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"zonedeck/service/batch/store"
 	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
+	"zonedeck/service/share"
 	"zonedeck/service/work"
 )
 
@@ -50,13 +52,27 @@ func locked(dir string) bool {
 	return err == nil && !ok
 }
 
-// hold keeps others from working on a batch.
-func (b *Batches) hold(id string) (unlock func(), err error) {
-	unlock, ok, err := textfile.TryLock(lockOf(b.dir(id)))
-	if err == nil && !ok {
-		err = &BusyError{id}
+// hold keeps others from working on a batch; on a server it only sees that no worker does.
+func (b *Batches) hold(ctx context.Context, s State) (unlock func(), err error) {
+	place, err := b.lockOf(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	unlock, ok, err := textfile.TryLock(place)
+	if err == nil && (!ok || s.Live) {
+		err = &BusyError{s.ID}
 	}
 	return unlock, err
+}
+
+// lockOf is the lock of a batch: on a server each process has its own.
+func (b *Batches) lockOf(ctx context.Context, id string) (string, error) {
+	dir := b.dir(id)
+	s, err := b.Files.Batches(ctx)
+	if err != nil || s.Server == nil {
+		return lockOf(dir), err
+	}
+	return lockOf(dir) + "-" + s.Server.Process, os.MkdirAll(dir, 0o700)
 }
 
 // Run works on a batch until nothing is left to send, it is paused, its cap is reached or ctx ends; a batch that was
@@ -71,9 +87,10 @@ func (b *Batches) Run(ctx context.Context, id string, on func(State)) (State, er
 }
 
 // attend is Run for a batch that is not resumed.
-func (b *Batches) attend(ctx context.Context, s State, on func(State)) (_ State, err error) {
+func (b *Batches) attend(ctx context.Context, s State, on func(State)) (State, error) {
+	place, err := b.lockOf(ctx, s.ID)
 	for err == nil && !s.Over() {
-		unlock, ok, lockErr := textfile.TryLock(lockOf(b.dir(s.ID)))
+		unlock, ok, lockErr := textfile.TryLock(place)
 		if lockErr != nil {
 			return s, lockErr
 		}
@@ -100,18 +117,21 @@ type runner struct {
 	plan     Plan
 	round    int // as lines of results have it
 	store    *store.Store
-	items    *files.Items
+	stock    stock
 	log      *files.Log
 	ways     prepared
 	detours  detours
 	slots    slots
-	rate     *rate.Limiter
+	rate     pacer
+	keyRate  pacer                   // nil on one machine, where exchange holds it
 	stop     context.CancelCauseFunc // of the items that are not sent yet
 
 	paying  sync.Mutex
+	saving  sync.Mutex // held by a commit
 	mu      sync.Mutex
 	next    store.Progress // since the last commit; of its slices the numbers alone
 	slices  map[int]store.Slice
+	claims  map[int]*store.Claim // of these, on a server
 	purse   purse
 	pace    string
 	settled chan struct{} // closed by each commit
@@ -122,12 +142,12 @@ var errLeft = errors.New("it goes on later")
 
 // work runs the batch whose lock is held.
 func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State, err error) {
-	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, settled: make(chan struct{}), rate: rate.NewLimiter(rate.Inf, 1)}
+	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, claims: map[int]*store.Claim{}, settled: make(chan struct{}), rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
 	if err := r.open(ctx); err != nil {
 		return s, errors.Join(err, r.close())
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if err := r.recover(ctx); err != nil {
+	if err := r.stock.recover(ctx); err != nil {
 		return s, err
 	}
 	if err := r.remember(ctx); err != nil {
@@ -142,6 +162,14 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 	on(s)
 	var g errgroup.Group
 	g.Go(func() error { return r.keepCommitting(handing, on) })
+	if r.store.Server != nil {
+		if err := r.renewLease(ctx); err != nil {
+			return s, err
+		}
+		leasing, returned := context.WithCancel(context.WithoutCancel(ctx)) // as long as something is in flight
+		defer returned()
+		go func() { _ = r.keepLease(leasing) }()
+	}
 	g.Go(func() error {
 		defer stop(errLeft)
 		atOnce := cmp.Or(s.AtOnce, int(exchange.LimitOf(s.Plan.Request.Zone.Product).Concurrency))
@@ -171,14 +199,20 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if r.store, err = r.b.Files.Batches(ctx); err != nil {
 		return err
 	}
-	if r.items, err = files.OpenItems(dir); err != nil {
-		return err
-	}
 	places, err := r.store.Workers(ctx, r.id)
 	if err != nil {
 		return err
 	}
 	r.name = "w" + strconv.Itoa(len(places)+1)
+	if on := r.store.Server; on != nil {
+		r.name, r.stock, r.rate, r.keyRate = on.Process, &shared{runner: r, marked: map[int]int{}}, on.Shares.Rate("batch "+r.id), on.Shares.Rate("key "+r.plan.Profile+"/"+r.plan.Request.Key)
+	} else {
+		items, err := files.OpenItems(dir)
+		if err != nil {
+			return err
+		}
+		r.stock = local{r, items}
+	}
 	r.next.Worker = r.name
 	if r.log, err = files.OpenLog(dir, r.name); err != nil {
 		return err
@@ -193,8 +227,8 @@ func (r *runner) close() error {
 	if r.log != nil {
 		errs = append(errs, r.log.Close())
 	}
-	if r.items != nil {
-		errs = append(errs, r.items.Close())
+	if r.stock != nil {
+		errs = append(errs, r.stock.close())
 	}
 	return errors.Join(errs...)
 }
@@ -220,15 +254,21 @@ func (r *runner) keepCommitting(ctx context.Context, on func(State)) error {
 
 // commit puts what came since the last one on disk and into the store, and takes from there what was changed meanwhile.
 func (r *runner) commit(ctx context.Context) (State, error) {
+	r.saving.Lock() // what is older does not come later
+	defer r.saving.Unlock()
 	p, err := r.take()
 	if err != nil {
 		return State{}, r.fail(ctx, err)
 	}
-	of, err := r.store.Commit(ctx, r.id, p)
+	of, taken, err := r.store.CommitClaims(ctx, r.id, p)
 	if err != nil {
 		return State{}, err
 	}
 	r.mu.Lock()
+	for _, n := range taken {
+		delete(r.claims, n)
+		delete(r.slices, n)
+	}
 	close(r.settled)
 	r.settled = make(chan struct{})
 	flying, pace := r.purse.flying, r.pace
@@ -239,7 +279,7 @@ func (r *runner) commit(ctx context.Context) (State, error) {
 	}
 	usual := int(exchange.LimitOf(r.plan.Request.Zone.Product).Concurrency)
 	r.slots.resize(cmp.Or(of.AtOnce, usual))
-	r.rate.SetLimit(limitOf(of.Rate))
+	r.rate.Set(of.Rate)
 	if of.State != store.Running {
 		r.stop(errLeft)
 	}
@@ -251,13 +291,6 @@ func (r *runner) commit(ctx context.Context) (State, error) {
 		r.stop(errLeft)
 	}
 	return s, nil
-}
-
-func limitOf(perSecond float64) rate.Limit {
-	if perSecond <= 0 {
-		return rate.Inf
-	}
-	return rate.Limit(perSecond)
 }
 
 // finish ends a batch of which nothing is left to send.
@@ -281,9 +314,14 @@ func (r *runner) snapshot() store.Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.next
-	p.Place, p.Now, p.Slices = r.log.Length(), r.b.Clock.Now(), map[int]store.Slice{}
+	p.Place, p.Now, p.Slices, p.Claims = r.log.Length(), r.b.Clock.Now(), map[int]store.Slice{}, map[int]store.Claim{}
 	for n := range r.next.Slices {
 		p.Slices[n] = append(store.Slice(nil), r.slices[n]...)
+		if c := r.claims[n]; c != nil {
+			p.Claims[n] = *c
+			c.Tally, c.Lines = store.Tally{}, nil
+			continue // it is forgotten when it is left
+		}
 		if p.Slices[n].Todo() == 0 {
 			delete(r.slices, n)
 		}
@@ -330,7 +368,7 @@ func (r *runner) slice(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	items, outcomes, err := r.load(ctx, n)
+	items, outcomes, err := r.stock.load(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -343,6 +381,7 @@ func (r *runner) slice(ctx context.Context, key string) error {
 		}
 	})()
 	var all sync.WaitGroup
+	lost := make([]bool, len(items))
 	for i, it := range items {
 		if !outcomes[i].Open() {
 			continue
@@ -352,20 +391,27 @@ func (r *runner) slice(ctx context.Context, key string) error {
 		}
 		all.Go(func() {
 			defer r.slots.leave()
-			r.item(ctx, sending, place{n, i}, it)
+			lost[i] = r.item(ctx, sending, place{n, i}, it)
 		})
 	}
 	all.Wait()
+	var unanswered []int
+	for i := range lost {
+		if lost[i] {
+			unanswered = append(unanswered, i)
+		}
+	}
+	err = errors.Join(err, r.stock.leave(ctx, n, unanswered))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if outcomes.Todo() > 0 {
 		return errors.Join(errLeft, err)
 	}
-	return nil
+	return err
 }
 
 // load gives the items of a slice and what became of them. A slice that nobody has begun is begun.
-func (r *runner) load(ctx context.Context, n int) ([]files.Item, store.Slice, error) {
+func (r local) load(ctx context.Context, n int) ([]files.Item, store.Slice, error) {
 	items, err := r.items.Slice(n)
 	if err != nil {
 		return nil, nil, err
@@ -450,6 +496,71 @@ type slots struct {
 	mu         sync.Mutex
 	limit, now int
 	waiting    []chan struct{}
+	leased     bool // from other workers, with whom the limit is shared
+	lease      share.Lease
+	lapsing    context.Context //nolint:containedctx // ends when the lease ends without a new one
+	lapse      context.CancelFunc
+}
+
+// free reports whether there is a slot. mu is held.
+func (s *slots) free() bool {
+	if s.leased {
+		return s.now < min(s.limit, s.lease.Slots) && s.lease.Covers(time.Now())
+	}
+	return s.now < s.limit
+}
+
+// bound is how many may be in flight.
+func (s *slots) bound() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leased {
+		return min(s.limit, s.lease.Slots)
+	}
+	return s.limit
+}
+
+// demand is what a worker wants of a shared limit.
+func (s *slots) demand() (limit, flying int, wants bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.limit, s.now, !s.leased || len(s.waiting) > 0 || s.now >= s.lease.Slots
+}
+
+// lend makes a lease bound what is in flight.
+func (s *slots) lend(lease share.Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leased, s.lease = true, lease
+	if s.lapsing == nil || s.lapsing.Err() != nil {
+		s.lapsing, s.lapse = context.WithCancel(context.Background())
+	}
+	s.wake()
+}
+
+// expire cuts off what is in flight if the lease has ended: its slots are others' now.
+func (s *slots) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lapse != nil && !time.Now().Before(s.lease.Until()) {
+		s.lapse()
+	}
+}
+
+// covered waits until a fetch that begins now ends within the lease, and gives what ends with the lease; nil without one.
+func (s *slots) covered(ctx context.Context) (lapsing context.Context, err error) {
+	for {
+		s.mu.Lock()
+		covers := !s.leased || s.lease.Covers(time.Now())
+		lapsing = s.lapsing
+		s.mu.Unlock()
+		if covers {
+			return lapsing, nil
+		}
+		if err := exchange.Pause(ctx, share.RenewEvery/2); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func (s *slots) resize(limit int) {
@@ -462,7 +573,7 @@ func (s *slots) resize(limit int) {
 // take waits for a slot.
 func (s *slots) take(ctx context.Context) error {
 	s.mu.Lock()
-	if s.now < s.limit && len(s.waiting) == 0 && ctx.Err() == nil {
+	if s.free() && len(s.waiting) == 0 && ctx.Err() == nil {
 		s.now++
 		s.mu.Unlock()
 		return nil
@@ -504,7 +615,7 @@ func (s *slots) leave() {
 
 // wake gives free slots to those that wait, the first first. mu is held.
 func (s *slots) wake() {
-	for s.now < s.limit && len(s.waiting) > 0 {
+	for len(s.waiting) > 0 && s.free() {
 		close(s.waiting[0])
 		s.waiting = s.waiting[1:]
 		s.now++

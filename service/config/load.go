@@ -73,6 +73,7 @@ type profileEntry struct {
 	KeyRate        *float64    `toml:"key_rate"`
 	TestURL        string      `toml:"test_url"`
 	TestText       string      `toml:"test_text"`
+	Database       string      `toml:"database"`
 	Zones          []zoneEntry `toml:"zones"`
 
 	Timeouts  map[string]string `toml:"timeouts"`
@@ -170,7 +171,7 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (model.Profile
 		Name: name, BaseURL: e.BaseURL, ProxyHost: e.ProxyHost, UsernamePrefix: e.UsernamePrefix,
 		Account: model.AccountID(e.Account), Dialect: e.Dialect, Key: e.Key, APIVersion: e.APIVersion,
 		AgentURL: e.AgentURL, BrowserURL: e.BrowserURL, CA: e.CA, Verify: e.Verify == nil || *e.Verify, ReadOnly: e.ReadOnly, Color: e.Color,
-		AllowedDomains: e.AllowedDomains, Variables: e.Variables, TestURL: e.TestURL, TestText: e.TestText,
+		AllowedDomains: e.AllowedDomains, Variables: e.Variables, TestURL: e.TestURL, TestText: e.TestText, Database: e.Database,
 	}
 	for _, product := range slices.Sorted(maps.Keys(e.Timeouts)) {
 		var err error

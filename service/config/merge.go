@@ -45,6 +45,7 @@ func settings(p *model.Profile) []setting {
 		{"timeouts", &p.Timeouts},
 		{"test_url", &p.TestURL},
 		{"test_text", &p.TestText},
+		{"database", &p.Database},
 	}
 }
 

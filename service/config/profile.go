@@ -12,6 +12,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/database"
 	"zonedeck/service/dialect"
 )
 
@@ -50,7 +51,7 @@ func checked(p model.Profile) (model.Profile, error) {
 		p.APIVersion = model.DefaultAPIVersion
 	}
 	for _, check := range []func(*model.Profile) *fieldError{
-		checkName, checkMarks, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkMaxCost, checkKeyRate, checkDomains, checkTestPage, checkZones, checkVariables,
+		checkName, checkMarks, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkMaxCost, checkKeyRate, checkDomains, checkDatabase, checkTestPage, checkZones, checkVariables,
 	} {
 		if fe := check(&p); fe != nil {
 			return p, fe
@@ -72,6 +73,21 @@ const maxKeyRate = 10_000
 func checkKeyRate(p *model.Profile) *fieldError {
 	if p.KeyRate != 0 && !(p.KeyRate > 0 && p.KeyRate <= maxKeyRate) {
 		return &fieldError{"key_rate", fmt.Sprintf("it cannot be %v", p.KeyRate), fmt.Sprintf("calls a second, more than 0 and at most %d, or no line for the usual rate", maxKeyRate)}
+	}
+	return nil
+}
+
+func checkDatabase(p *model.Profile) *fieldError {
+	const expected = "postgres://NAME@HOST/DATABASE, or a reference to an address such as env:NAME"
+	if p.Database == "" {
+		return nil
+	}
+	if !database.IsAddress(p.Database) {
+		if _, err := keystore.ParseRef(p.Database); err != nil {
+			return &fieldError{"database", "this is no address of a PostgreSQL database, and no reference", expected}
+		}
+	} else if database.HoldsPassword(p.Database) {
+		return &fieldError{"database", "a password cannot stand in the configuration", expected}
 	}
 	return nil
 }

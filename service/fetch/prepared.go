@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -80,6 +81,19 @@ func (p *Prepared) Send(ctx context.Context, row func(name string) (string, bool
 		p.rejected.Store(true)
 	}
 	return res, err
+}
+
+// Limits are what bounds each try in time, and how many tries in a second the key may make, all that send with it
+// together; 0 has no bound.
+func (p *Prepared) Limits(ctx context.Context) (timeout time.Duration, keyRate float64, err error) {
+	s, err := p.current(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	if p.template.Via == model.ViaAPI && !s.p.Local {
+		keyRate = exchange.KeyRate
+	}
+	return cmp.Or(p.template.Timeout, exchange.Timeout(s.p, p.template.Zone.Product)), keyRate, nil
 }
 
 // Request is what Send would send for a row, without its secrets. Its errors are those of Send.

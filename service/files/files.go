@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -13,11 +14,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/batch/store"
 	"zonedeck/service/config"
+	"zonedeck/service/database"
 	"zonedeck/service/drift"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
@@ -41,11 +44,17 @@ type Voice interface {
 	Say(format string, args ...any)
 }
 
+// Place says on which server batches are: "" for a file.
+type Place interface {
+	Database(ctx context.Context) (address string, err error)
+}
+
 // Files are the stores of this machine.
 type Files struct {
 	paths config.Paths
 	clock Clock
 	voice Voice
+	place Place
 	log   *slog.Logger
 
 	journal once[*journal.Journal]
@@ -66,8 +75,8 @@ type Files struct {
 var errClosed = errors.New("the files of this run are closed")
 
 // New opens nothing.
-func New(paths config.Paths, clock Clock, voice Voice, log *slog.Logger) *Files {
-	return &Files{paths: paths, clock: clock, voice: voice, log: log}
+func New(paths config.Paths, clock Clock, voice Voice, place Place, log *slog.Logger) *Files {
+	return &Files{paths: paths, clock: clock, voice: voice, place: place, log: log}
 }
 
 // once is a store that is opened by the first who needs it. One that cannot be opened is tried again.
@@ -217,8 +226,32 @@ func (f *Files) Inbox(ctx context.Context) (*webhook.Inbox, error) {
 // Batches opens the store of batches.
 func (f *Files) Batches(ctx context.Context) (*store.Store, error) {
 	return f.batches.get(f, func() (*store.Store, string, error) {
+		address, err := f.place.Database(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		if address != "" {
+			s, err := openServer(ctx, address, f.log)
+			return s, "", err
+		}
 		return store.Open(ctx, f.paths.BatchesFile(), f.clock.Machine, f.log)
 	})
+}
+
+// openServer opens the store of batches on a server. Among its workers this process is named by its machine.
+func openServer(ctx context.Context, address string, log *slog.Logger) (*store.Store, error) {
+	server, err := database.OpenServer(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname() // without one, the rest of the name tells it apart
+	host = strings.Map(func(r rune) rune {
+		if r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '-'
+	}, host)
+	return store.OpenServer(ctx, server, "w-"+host[:min(len(host), 40)]+"-"+strings.ToLower(rand.Text()[:6]), log)
 }
 
 // WebhookJobs is what is known about jobs that webhooks are about; nothing if there is no ledger yet.

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,11 +33,16 @@ func (l *lines) Say(format string, args ...any) {
 	l.said = append(l.said, fmt.Sprintf(format, args...))
 }
 
+// here has batches on this machine.
+type here struct{}
+
+func (here) Database(context.Context) (string, error) { return "", nil }
+
 func testFiles(t *testing.T) (*Files, config.Paths, *lines) {
 	t.Helper()
 	dir := t.TempDir()
 	paths, said := config.Paths{Config: dir, Data: dir, State: dir, Cache: dir}, &lines{}
-	return New(paths, machine{}, said, slog.New(slog.DiscardHandler)), paths, said
+	return New(paths, machine{}, said, here{}, slog.New(slog.DiscardHandler)), paths, said
 }
 
 func TestALedgerThatWasDeletedWithItsLogIsMissedByTheHistory(t *testing.T) {
@@ -57,7 +63,7 @@ func TestALedgerThatWasDeletedWithItsLogIsMissedByTheHistory(t *testing.T) {
 		noerr.Must(t, os.Remove(name))
 	}
 	for _, told := range []int{1, 0} {
-		f = New(paths, machine{}, &lines{}, slog.New(slog.DiscardHandler))
+		f = New(paths, machine{}, &lines{}, here{}, slog.New(slog.DiscardHandler))
 		l, fault, err = f.Ledger(t.Context())
 		noerr.Must(t, errors.Join(fault, err))
 		if notices := f.Notices(); len(notices) != told || told > 0 && !strings.Contains(notices[0], "the history knows of jobs up to job-2") {

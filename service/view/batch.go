@@ -6,6 +6,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/batch"
 	"zonedeck/service/batch/store"
+	"zonedeck/service/work"
 )
 
 // Batch is a batch as it is now (docs/schema/batch.json).
@@ -40,6 +41,16 @@ type Batch struct {
 	Verdicts      []BatchVerdict `json:"verdicts"`
 	Rules         []BatchRule    `json:"rules"`
 	Hosts         []BatchHost    `json:"hosts"`
+	Database      string         `json:"database"`
+	Workers       []BatchWorker  `json:"workers"`
+}
+
+// BatchWorker is a worker at a batch that is on a database.
+type BatchWorker struct {
+	Name   string  `json:"name"`
+	Slices int     `json:"slices" minimum:"0"`
+	Beat   float64 `json:"beat_ms" minimum:"0"` // since it was last heard of
+	Dead   bool    `json:"dead"`
 }
 
 // BatchRule is a rule of a batch, and for how many hosts or items it began to hold.
@@ -84,6 +95,10 @@ func NewBatch(s batch.State) Batch {
 		h := t.Hosts[name]
 		main, _ := h.Main()
 		return BatchHost{Host: name, OK: h.OK, Failed: h.Failures(), Main: string(main.Class)}
+	})
+	out.Database = s.OnServer
+	out.Workers = each(s.Workers, func(w work.Worker) BatchWorker {
+		return BatchWorker{Name: w.Process, Slices: w.Items, Beat: float64(w.Beat.Microseconds()) / 1000, Dead: w.Dead}
 	})
 	return out
 }

@@ -136,7 +136,16 @@ func (q *queue[T]) freeOf(ctx context.Context, dead map[string]bool) error {
 		if !dead[workerAt(job)] {
 			continue
 		}
-		_, err := tx.JobUpdateFull(ctx, &riverdriver.JobUpdateFullParams{ID: job.ID, StateDoUpdate: true, State: rivertype.JobStateAvailable})
+		// A new row takes its place: what a worker that only hung says of the old one then changes nothing.
+		now := time.Now()
+		old := &riverdriver.JobUpdateFullParams{ID: job.ID, StateDoUpdate: true, State: rivertype.JobStateDiscarded, FinalizedAtDoUpdate: true, FinalizedAt: &now}
+		if _, err := tx.JobUpdateFull(ctx, old); err != nil {
+			return err
+		}
+		item, err := decode(job.EncodedArgs)
+		if err == nil {
+			_, err = q.client.InsertTx(ctx, q.driver.UnwrapTx(tx), item, optsOf(item.item(now)))
+		}
 		if err != nil {
 			return err
 		}

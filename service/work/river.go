@@ -125,7 +125,7 @@ func (q *queue[T]) config() *river.Config {
 		Logger: slog.New(warnings{q.o.Log.Handler()}), PollOnly: true, FetchPollInterval: fetchEvery, FetchCooldown: q.o.Cooldown,
 		JobTimeout: timeout, RescueStuckJobsAfter: rescue,
 		MaxAttempts: math.MaxInt16, // each kill of a process that holds it counts as one
-		RetryPolicy: soon{}, CompletedJobRetentionPeriod: time.Hour,
+		RetryPolicy: soon{}, CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: time.Hour,
 	}
 }
 

@@ -70,6 +70,7 @@ done, 29 if it stopped at its cap.`,
 			return t.batch(ctx, args[0], f)
 		},
 	})
+	a.onDatabase(cmd)
 	cmd.AddCommand(a.batchListCommand(), a.batchShowCommand(), a.batchResumeCommand(), a.batchPauseCommand(), a.batchSetCommand(),
 		a.batchLostCommand(), a.batchResultsCommand(), a.batchBodiesCommand(), a.batchBodyCommand(), a.batchRetryCommand(), a.batchReportCommand(), a.batchScheduleCommand(), a.batchRemoveCommand())
 	return cmd
@@ -272,6 +273,7 @@ func batchRows(s batch.State) [][]string {
 			facts = append(facts, []string{name, sanitizeLine(value)})
 		}
 	}
+	add("database", s.OnServer)
 	add("batch", s.ID)
 	add("name", s.Name)
 	add("state", s.Condition())
@@ -306,6 +308,13 @@ func batchRows(s batch.State) [][]string {
 		h := s.Tally.Hosts[name]
 		main, n := h.Main()
 		add("host", fmt.Sprintf("%s: %d ok, %d failed, %d of them %s", name, h.OK, h.Failures(), n, model.ClassWord(main.Class, main.Cause)))
+	}
+	for _, w := range s.Workers {
+		beat := "last heard of " + text.Duration(w.Beat) + " ago"
+		if w.Dead {
+			beat += ": it counts as dead, and others take its slices over"
+		}
+		add("worker", fmt.Sprintf("%s: %d slices, %s", w.Process, w.Items, beat))
 	}
 	return facts
 }

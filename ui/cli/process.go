@@ -78,6 +78,7 @@ type globalFlags struct {
 	config    string
 	baseURL   string
 	proxyHost string
+	database  string // of commands about batches
 	allowKeys []string
 	noInput   bool
 	quiet     bool

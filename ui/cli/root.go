@@ -107,6 +107,7 @@ func (a *app) commands() []*cobra.Command {
 		a.harCommand(),
 		a.exportCommand(),
 		a.batchCommand(),
+		a.workerCommand(),
 		a.diagnoseCommand(false),
 		a.rulesCommand(),
 		group("jobs", "Launch, follow, list and download jobs of data sets",

@@ -37,7 +37,7 @@ type needs struct {
 func (a *app) options(n needs) service.Options {
 	return service.Options{
 		Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Log: a.log, Say: a.say, Version: version, Program: a.Program,
-		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
+		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost, Database: a.flags.database,
 		Key: n.key, NoInput: a.flags.noInput, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs || n.ledger, Ledger: n.jobs || n.ledger, Rules: n.rules, NoProfile: n.none, Ask: terminal{app: a}, Passphrase: a.typed,
 	}
 }

@@ -378,3 +378,25 @@ func unpack(dir string, at BodyAt, out string, written *int64) error {
 	}
 	return errors.Join(err, t.Discard())
 }
+
+// AppendLine appends a line of results as Log writes it.
+func AppendLine(to []byte, line Line) []byte {
+	text := bytes.NewBuffer(to)
+	enc := json.NewEncoder(text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(line); err != nil {
+		panic(err) // it is texts and numbers
+	}
+	return text.Bytes()
+}
+
+// CreateLog begins a file of results that were a worker's elsewhere.
+func CreateLog(dir, worker string) (*os.File, error) {
+	if err := checkWorker(worker); err != nil {
+		return nil, err
+	}
+	return create(ResultsPath(dir, worker))
+}
+
+// ResultsPath is the file of a worker's results in the folder of a batch.
+func ResultsPath(dir, worker string) string { return filepath.Join(dir, resultsName(worker)) }

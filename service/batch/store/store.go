@@ -130,6 +130,8 @@ const columns = `id, name, profile, plan, created, changed, ended, items, duplic
 type Store struct {
 	work.Queue
 	db *database.DB
+	// Server is nil where the store is a file.
+	Server *Server
 }
 
 // Open opens the store in a file, with the queue of its slices.
@@ -147,11 +149,16 @@ func Open(ctx context.Context, path string, now func() time.Time, log *slog.Logg
 	if err != nil {
 		return nil, "", errors.Join(err, db.Close())
 	}
-	return &Store{queue, db}, notice, nil
+	return &Store{queue, db, nil}, notice, nil
 }
 
-// Close closes the file.
-func (s *Store) Close() error { return s.db.Close() }
+// Close closes the file, or the connections to the server.
+func (s *Store) Close() error {
+	if s.Server != nil {
+		return s.Server.db.Close()
+	}
+	return s.db.Close()
+}
 
 // Add adds a batch. If there is one of its name and profile, it adds nothing and returns that one.
 func (s *Store) Add(ctx context.Context, b Batch) (first *Batch, err error) {
@@ -260,7 +267,11 @@ func update(ctx context.Context, tx *sql.Tx, b Batch) error {
 // Remove forgets a batch.
 func (s *Store) Remove(ctx context.Context, id string) error {
 	return s.db.Write(ctx, "removing batch "+id, func(ctx context.Context, tx *sql.Tx) error {
-		for _, from := range []string{"batch_workers WHERE batch", "batch_slices WHERE batch", "batches WHERE id"} {
+		from := []string{"batch_workers WHERE batch", "batch_slices WHERE batch", "batches WHERE id"}
+		if s.Server != nil {
+			from = append(from, "batch_chunks WHERE batch")
+		}
+		for _, from := range from {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+from+" = $1", id); err != nil {
 				return err
 			}
@@ -316,6 +327,7 @@ type Progress struct {
 	Worker string
 	Place  files.Length
 	Slices map[int]Slice // that changed, whole
+	Claims map[int]Claim // those of them that the worker claimed on a server
 	Spent  int64         // since the last commit
 	// Reserved is how much more the worker has reserved; it is negative for what it gives back. Ended has it give back all.
 	Reserved int64
@@ -328,15 +340,28 @@ type Progress struct {
 }
 
 // Commit writes down how far a worker is, and returns the batch as it is then.
-func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, err error) {
+func (s *Store) Commit(ctx context.Context, id string, p Progress) (Batch, error) {
+	b, _, err := s.CommitClaims(ctx, id, p)
+	return b, err
+}
+
+// CommitClaims is Commit that gives the slices of claims which other workers have taken over: their results are kept
+// apart, and count for nothing but what they cost.
+func (s *Store) CommitClaims(ctx context.Context, id string, p Progress) (b Batch, taken []int, err error) {
 	err = s.db.Write(ctx, "committing results of batch "+id, func(ctx context.Context, tx *sql.Tx) error {
 		if b, err = s.hold(ctx, tx, id); err != nil {
 			return err
 		}
 		for n, slice := range p.Slices {
+			if _, claimed := p.Claims[n]; claimed {
+				continue
+			}
 			if err := put(ctx, tx, id, n, slice); err != nil {
 				return err
 			}
+		}
+		if taken, err = s.commitClaims(ctx, tx, id, p, &b.Tally); err != nil {
+			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO batch_workers (batch, worker, written, segment, bytes, reserved) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (batch, worker) DO UPDATE SET written = excluded.written, segment = excluded.segment, bytes = excluded.bytes, reserved = batch_workers.reserved + excluded.reserved`,
@@ -358,7 +383,7 @@ func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, err
 		b.Changed = p.Now
 		return update(ctx, tx, b)
 	})
-	return b, err
+	return b, taken, err
 }
 
 // Begin writes down a slice that is begun.

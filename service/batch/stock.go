@@ -1,0 +1,290 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/service/batch/files"
+	"zonedeck/service/batch/store"
+	"zonedeck/service/share"
+)
+
+// stock is where a worker gets the items of a batch, and marks those that it sends.
+type stock interface {
+	// recover takes in what workers that died have left.
+	recover(ctx context.Context) error
+	// load gives the items of a slice, which is the worker's then, and what became of them.
+	load(ctx context.Context, n int) ([]files.Item, store.Slice, error)
+	// mark says that an item is about to be sent for the times-th time; 0 that it is answered, or was not sent.
+	mark(ctx context.Context, at place, item int64, times int) error
+	// leave returns when others may have a slice of which nothing is in flight. Items at cut were sent and not answered.
+	leave(ctx context.Context, n int, cut []int) error
+	close() error
+}
+
+// pacer spreads what begins over time.
+type pacer interface {
+	Wait(ctx context.Context) error
+	Set(perSecond float64)
+}
+
+// bucket is the pacer of one process.
+type bucket struct{ *rate.Limiter }
+
+func (b bucket) Set(perSecond float64) {
+	limit := rate.Inf
+	if perSecond > 0 {
+		limit = rate.Limit(perSecond)
+	}
+	b.SetLimit(limit)
+}
+
+// local is the folder of a batch. One process at a time works on it.
+type local struct {
+	*runner
+	items *files.Items
+}
+
+func (l local) mark(_ context.Context, _ place, item int64, times int) error {
+	return l.items.MarkSent(item, times)
+}
+
+// leave has nothing to do: the next process finds the marks.
+func (local) leave(context.Context, int, []int) error { return nil }
+
+func (l local) close() error { return l.items.Close() }
+
+// shared is a batch on a server, which any number of workers work on: each slice has one of them.
+type shared struct {
+	*runner
+	marking sync.Mutex
+	marked  map[int]int // of a slice, how many items are marked
+}
+
+// recover takes in the results that processes of this machine have written and not committed, of slices that nobody has
+// taken since, and puts open slices into the queue that it may have lost.
+func (s *shared) recover(ctx context.Context) error {
+	if err := s.store.Bury(ctx, s.id, lane(s.id)); err != nil {
+		return err
+	}
+	places, err := s.store.Workers(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	for worker, from := range places {
+		if worker == s.name {
+			continue
+		}
+		if _, missing := os.Lstat(files.ResultsPath(s.b.dir(s.id), worker)); missing != nil {
+			continue // it was on another machine
+		}
+		if err = s.merge(ctx, worker, from); err != nil && !errors.Is(err, textfile.ErrLocked) { // that one lives
+			return err
+		}
+	}
+	of, err := s.store.Batch(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	return s.store.Slices(ctx, s.id, true, func(n int, _ store.Slice) error {
+		if n >= of.Queued {
+			return nil
+		}
+		return s.put(ctx, n)
+	})
+}
+
+// merge commits the results that a dead worker of this machine has written since its last commit.
+func (s *shared) merge(ctx context.Context, worker string, from files.Length) error {
+	lines, at, err := files.Tail(s.b.dir(s.id), worker, from)
+	if err != nil {
+		return err
+	}
+	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Claims: map[int]store.Claim{}, Now: s.b.Clock.Now(), Ended: true}
+	for _, line := range lines {
+		n, i := int(line.N/files.SliceItems), int(line.N%files.SliceItems)
+		if p.Slices[n] == nil {
+			slice, err := s.store.Slice(ctx, s.id, n)
+			if err != nil {
+				return err
+			}
+			attempt, owned, err := s.store.Owned(ctx, s.id, n, worker)
+			if err != nil {
+				return err
+			}
+			if !owned { // another worker has it: these results are late
+				attempt = -1
+			}
+			p.Slices[n], p.Claims[n] = slice, store.Claim{Attempt: attempt}
+		}
+		c := p.Claims[n]
+		if i >= len(p.Slices[n]) || c.Attempt >= 0 && !p.Slices[n][i].Open() {
+			continue
+		}
+		p.Slices[n][i] = store.Answered
+		if line.Cost != nil {
+			p.Spent += billionths(*line.Cost)
+		}
+		c.Tally.Count(resultOf(line))
+		c.Lines = files.AppendLine(c.Lines, line)
+		p.Claims[n] = c
+	}
+	_, err = s.store.Commit(ctx, s.id, p)
+	return err
+}
+
+func (s *shared) load(ctx context.Context, n int) ([]files.Item, store.Slice, error) {
+	items, err := s.store.Server.Items(ctx, s.id, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	slice, attempt, err := s.store.Claim(ctx, s.id, n, s.name, s.plan.repeatable(), s.plan.Price)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(slice) != len(items) {
+		return nil, nil, fmt.Errorf("slice %d of batch %s has %d items in the database, and what became of %d", n, s.id, len(items), len(slice))
+	}
+	s.marking.Lock()
+	s.marked[n] = 0
+	s.marking.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slices[n], s.claims[n] = slice, &store.Claim{Attempt: attempt}
+	return items, slice, nil
+}
+
+// mark marks some items ahead at once: after a kill, these are announced though they may not have been sent.
+func (s *shared) mark(ctx context.Context, at place, _ int64, times int) error {
+	if times == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	c := s.claims[at.slice]
+	s.mu.Unlock()
+	if c == nil {
+		return store.ErrTaken
+	}
+	s.marking.Lock()
+	defer s.marking.Unlock()
+	if at.at < s.marked[at.slice] {
+		return nil
+	}
+	upTo := min(at.at+max(8, s.slots.bound()), files.SliceItems)
+	err := s.store.Server.Mark(context.WithoutCancel(ctx), s.id, at.slice, c.Attempt, upTo)
+	if err == nil {
+		s.marked[at.slice] = upTo
+	}
+	if errors.Is(err, store.ErrTaken) {
+		s.drop(at.slice)
+	}
+	return err
+}
+
+// leave commits what came of the slice, and that nothing of it is in flight.
+func (s *shared) leave(ctx context.Context, n int, cut []int) error {
+	s.mu.Lock()
+	if c := s.claims[n]; c != nil {
+		s.next.Spent += s.plan.Price * s.slices[n].Unanswered(cut, s.plan.repeatable(), &c.Tally)
+		c.Released = true
+		s.touch(n)
+	}
+	s.mu.Unlock()
+	_, err := s.commit(context.WithoutCancel(ctx))
+	s.drop(n)
+	return err
+}
+
+// drop forgets a slice that is not the worker's any more.
+func (s *shared) drop(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.claims, n)
+	delete(s.slices, n)
+	delete(s.next.Slices, n)
+}
+
+func (*shared) close() error { return nil }
+
+// keepLease keeps the worker's share of the zone's limit until ctx ends.
+func (r *runner) keepLease(ctx context.Context) error {
+	every := time.NewTicker(share.RenewEvery)
+	defer every.Stop()
+	last := time.Now()
+	for {
+		r.slots.expire()
+		if err := r.renewLease(ctx); err == nil {
+			if time.Since(last) > deadFor { // it was stopped, and others gave back what it had reserved
+				r.mu.Lock()
+				r.purse.free = 0
+				r.mu.Unlock()
+			}
+			last = time.Now()
+		} else {
+			r.b.Log.Warn("nothing is sent until the share of the zone's limit is renewed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		}
+	}
+}
+
+// deadFor is how long a worker may be silent before others count it as dead.
+const deadFor = 15 * time.Second
+
+// zone names the limit that workers share.
+func (p Plan) zone() string { return p.Profile + "/" + string(p.Request.Zone.Name) }
+
+func (r *runner) renewLease(ctx context.Context) error {
+	timeout, keyRate, err := r.ways[0].Limits(ctx)
+	if err != nil {
+		return err
+	}
+	r.keyRate.Set(keyRate)
+	limit, flying, wants := r.slots.demand()
+	lease, err := r.store.Server.Shares.Renew(ctx, share.Claim{
+		Zone: r.plan.zone(), Worker: r.name, Limit: limit, Flying: flying, Wants: wants, Timeout: timeout,
+	})
+	if err == nil {
+		r.slots.lend(lease)
+	}
+	return err
+}
+
+// spread puts the planned items on the server.
+func (b *Batches) spread(ctx context.Context, on *store.Server, r Report) (err error) {
+	items, err := files.OpenItems(b.dir(r.id))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, items.Close()) }()
+	const atOnce = 50
+	for first := 0; first < r.Planned.Slices; first += atOnce {
+		var slices []store.Slice
+		var lines [][]byte
+		for n := first; n < min(first+atOnce, r.Planned.Slices); n++ {
+			of, err := items.Slice(n)
+			if err != nil {
+				return err
+			}
+			var text []byte
+			for _, it := range of {
+				text = append(append(text, it.Line...), '\n')
+			}
+			slices, lines = append(slices, fresh(of)), append(lines, text)
+		}
+		if err := on.AddItems(ctx, r.id, first, slices, lines); err != nil {
+			return err
+		}
+	}
+	return nil
+}
