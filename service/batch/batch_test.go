@@ -35,7 +35,11 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if dir := os.Getenv(victimDir); dir != "" {
-		if err := victim(dir); err != nil {
+		work := victim
+		if os.Getenv(victimDatabase) != "" {
+			work = serverVictim
+		}
+		if err := work(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -19,6 +19,7 @@ var withoutJSON = map[string]string{
 
 	"zonedeck batch body":    "it prints the body",
 	"zonedeck batch results": "its lines are JSON",
+	"zonedeck worker":        "it says what it does on stderr until it ends",
 }
 
 // versioned returns an error unless the output is JSON objects with the version of their schema.

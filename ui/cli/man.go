@@ -73,7 +73,7 @@ func manCommand(b *strings.Builder, c *cobra.Command) {
 	} else {
 		manProse(b, c.Long)
 	}
-	manOptions(b, c.LocalNonPersistentFlags())
+	manOptions(b, c.LocalFlags())
 }
 
 // manProse writes the paragraphs of text, which are separated by empty lines.

@@ -153,7 +153,7 @@ func TestEveryVariableIsListed(t *testing.T) {
 	for _, v := range config.Variables() {
 		want = append(want, v[0])
 	}
-	want = append(want, service.EnvPassphrase, local.EnvProxy, local.EnvChromium)
+	want = append(want, service.EnvPassphrase, service.EnvDatabase, local.EnvProxy, local.EnvChromium)
 	if got := tableColumn(t, configurationPage, "variable"); !slices.Equal(got, want) {
 		t.Errorf("the page lists %v, the program reads %v", got, want)
 	}

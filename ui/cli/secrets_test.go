@@ -284,6 +284,7 @@ func secretRuns() []secretRun {
 		{args: "secrets migrate --to file --json"},
 		{args: "secrets protect --by passphrase --json", stdin: markedToken + "\n"},
 		{args: "--profile local emulator reset --json"},
+		{args: "worker --database postgres://nobody@127.0.0.1:1/none?sslmode=disable"},
 		{args: "mcp --max-cost 5 --allow-unpriced"},
 		{args: "emulate --proxy 127.0.0.1:0 --cdp 127.0.0.1:0 --json"},
 	}
