@@ -271,7 +271,7 @@ func (r *runner) commit(ctx context.Context) (State, error) {
 	}
 	close(r.settled)
 	r.settled = make(chan struct{})
-	flying, pace := r.purse.flying, r.pace
+	flying, pace := r.purse.flying, cmp.Or(r.slots.missing(), r.pace)
 	r.mu.Unlock()
 	of, err = r.queue(ctx, of)
 	if err != nil {
@@ -518,6 +518,16 @@ func (s *slots) bound() int {
 		return min(s.limit, s.lease.Slots)
 	}
 	return s.limit
+}
+
+// missing says which slots are not back yet, or "".
+func (s *slots) missing() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lease.Waiting == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the zone's slots were a dead worker's: they are back in %s", s.lease.Waiting, s.lease.Back.Round(time.Second))
 }
 
 // demand is what a worker wants of a shared limit.

@@ -3,22 +3,30 @@ package batch_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/keystore"
+	"zonedeck/model"
 	"zonedeck/service/batch"
 	"zonedeck/service/batch/store"
 	"zonedeck/service/database"
 	"zonedeck/service/database/postgrestest"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
+	"zonedeck/service/servicetest"
 )
 
 // onServer opens the batches of a database as one worker of several, with a folder of its own.
@@ -180,5 +188,153 @@ func TestNoKillOfAWorkerLosesDoublesOrPassesTheLimit(t *testing.T) {
 	}
 	if price := int64(1_500_000); s.Spent < price*int64(r.all()) || s.Spent > s.Cap {
 		t.Errorf("spent %d for %d requests, cap %d", s.Spent, r.all(), s.Cap)
+	}
+}
+
+// everyValue gives all that the tables of a database have, a text for each column.
+func everyValue(t *testing.T, s *database.Server) (texts map[string]string) {
+	t.Helper()
+	texts = map[string]string{}
+	columns := map[string]string{}
+	const query = "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = current_schema()"
+	noerr.Must(t, database.Each(t.Context(), s, query, nil, func(row database.Scanner) error {
+		var table, column, kind string
+		err := row.Scan(&table, &column, &kind)
+		value := fmt.Sprintf("%q::text", column)
+		if kind == "bytea" {
+			value = fmt.Sprintf("encode(%q, 'escape')", column)
+		}
+		columns[table+"."+column] = fmt.Sprintf("SELECT COALESCE(string_agg(%s, ' '), '') FROM %q", value, table)
+		return err
+	}))
+	for name, query := range columns {
+		var text string
+		noerr.Must(t, s.QueryRowContext(t.Context(), query).Scan(&text))
+		texts[name] = text
+	}
+	return texts
+}
+
+func TestNoSecretIsInTheDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches")
+	r := newRig(t)
+	r.Batches = r.worker(t, postgrestest.Address(t, path), "a")
+	r.answer = func(w http.ResponseWriter, url string, _ int) bool { // it repeats the key
+		fmt.Fprintf(w, "<html><body><h1>%s</h1><p>You sent the key %s with this request.</p></body></html>", url, servicetest.KeyValue)
+		return true
+	}
+	for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
+		d := draft(urls(120))
+		d.Request.Via = via
+		report, err := r.Check(t.Context(), r.known, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := noerr.Try(r.Start(t.Context(), report)).Must(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // there is no proxy
+		_, _ = r.Run(ctx, s.ID, func(batch.State) {})
+		cancel()
+	}
+	found := 0
+	for name, text := range everyValue(t, postgrestest.Server(t, path)) {
+		found += strings.Count(text, "http://shop.test/")
+		for _, leak := range servicetest.Leaks(name, []byte(text), servicetest.KeyValue, servicetest.Password) {
+			t.Error(leak)
+		}
+	}
+	if found < 240 {
+		t.Errorf("%d addresses were found: the search sees too little", found)
+	}
+}
+
+// BenchmarkWorkers reports what two workers do beside one, of a target that takes 50 ms.
+func BenchmarkWorkers(b *testing.B) {
+	const items = 3000
+	took := map[int]float64{}
+	for _, n := range []int{1, 2} {
+		path := filepath.Join(b.TempDir(), fmt.Sprint("batches", n, len(took)))
+		address := postgrestest.Address(b, path)
+		target := newTarget(b)
+		target.pause = 50 * time.Millisecond
+		var workers []*batch.Batches
+		for i := range n {
+			w, closing, err := onServer(b.Context(), address, fmt.Sprint("w", i), b.TempDir(), target.URL)
+			noerr.Must(b, err)
+			b.Cleanup(func() { noerr.Want(b, closing()) })
+			workers = append(workers, w)
+		}
+		_, known, closing, err := open(b.Context(), b.TempDir(), target.URL)
+		noerr.Must(b, err)
+		b.Cleanup(func() { noerr.Want(b, closing()) })
+		d := draft(urls(items))
+		d.AtOnce = 16 * n
+		s := noerr.Try(workers[0].Start(b.Context(), noerr.Try(workers[0].Check(b.Context(), known, d, nil)).Must(b))).Must(b)
+		began := time.Now()
+		var all sync.WaitGroup
+		for _, w := range workers {
+			all.Go(func() {
+				if _, err := w.Run(b.Context(), s.ID, func(batch.State) {}); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		took[n] += time.Since(began).Seconds()
+	}
+	b.Logf("one worker: %.2f of 16 fetches of 50 ms at once; two: %.2f times one", items*0.05/16/took[1], took[1]/took[2])
+	b.ReportMetric(took[1]/took[2], "two/one")
+	b.ReportMetric(items*0.05/16/took[1], "one/ideal")
+	for b.Loop() {
+	}
+}
+
+// listener takes what a worker says.
+type listener chan string
+
+func (l listener) Batch(id string, s batch.State, err error) {
+	switch {
+	case err != nil:
+		l <- err.Error()
+	case id != "":
+		l <- string(s.State)
+	}
+}
+
+func TestAWorkerTakesPartUntilItIsToldToEnd(t *testing.T) {
+	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
+	r := newRig(t)
+	r.Batches = r.worker(t, address, "plans")
+	worker, lacking := r.worker(t, address, "works"), r.worker(t, address, "lacks")
+	source := servicetest.SourceFor(r.known.Profile)
+	source.SecretBy = func(context.Context, string) (keystore.Secret, error) {
+		return keystore.Secret{}, errors.New("this machine has no key etl-main")
+	}
+	lacking.Fetch = fetch.New(fetch.Config{Source: source, Wire: exchange.New(exchange.Config{})})
+	s := r.start(t, draft(urls(150)))
+	serve := func(b *batch.Batches) (said listener, end func() error) {
+		said = make(listener, 10)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- b.Serve(ctx, r.known.Profile.Name, said) }()
+		return said, func() error { cancel(); return <-ended }
+	}
+	said, end := serve(lacking)
+	if first, second := <-said, <-said; first != "running" || !strings.Contains(second, "this machine has no key etl-main") {
+		t.Errorf("%s, %s", first, second)
+	}
+	noerr.Must(t, end())
+	if r.all() != 0 {
+		t.Errorf("%d requests without a key", r.all())
+	}
+	said, end = serve(worker)
+	if first, second := <-said, <-said; first != "running" || second != "done" {
+		t.Errorf("%s, %s", first, second)
+	}
+	noerr.Must(t, end())
+	if s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t); s.Tally.Answered != 150 || s.Tally.Again != 0 || s.Live {
+		t.Errorf("%+v, live %v", s.Tally, s.Live)
+	}
+	if err := newRig(t).Serve(t.Context(), "p", said); !errors.Is(err, batch.ErrNoServer) {
+		t.Errorf("without a database: %v", err)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"zonedeck/service/database"
 )
 
+// lateness is how late a moment may be used. One that comes later, as after a stop, would come beside others.
+const lateness = 20 * time.Millisecond
+
 // Rate spreads what workers begin evenly over time: at most so many in a second, of all workers together.
 type Rate struct {
 	shares *Shares
@@ -57,7 +60,7 @@ func (r *Rate) Wait(ctx context.Context) error {
 			timer.Stop()
 			return context.Cause(ctx)
 		case <-timer.C:
-			if time.Since(at) <= every { // one that comes late, as after a stop, would come beside others
+			if time.Since(at) <= max(every, lateness) {
 				return nil
 			}
 		}
@@ -70,7 +73,7 @@ func (r *Rate) next() (at time.Time, every time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.moments) > 0 && at.IsZero() {
-		if first := r.moments[0]; time.Since(first) <= r.every {
+		if first := r.moments[0]; time.Since(first) <= max(r.every, lateness) {
 			at = first
 		}
 		r.moments = r.moments[1:]

@@ -1,0 +1,165 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zonedeck/internal/noerr"
+	"zonedeck/service/database/postgrestest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t testing.TB) *Shares {
+	t.Helper()
+	s, err := Open(t.Context(), postgrestest.Server(t, filepath.Join(t.TempDir(), "shares")))
+	noerr.Must(t, err)
+	return s
+}
+
+// renew renews a lease of a limit of 8, for fetches of a minute.
+func (s *Shares) renew(t *testing.T, worker string, flying int, wants bool) Lease {
+	t.Helper()
+	return noerr.Try(s.Renew(t.Context(), Claim{Zone: "z", Worker: worker, Limit: 8, Flying: flying, Wants: wants, Timeout: time.Minute})).Must(t)
+}
+
+func TestALimitIsSharedAndNeverPassed(t *testing.T) {
+	s := open(t)
+	for i, step := range []struct {
+		worker string
+		flying int
+		wants  bool
+		want   int
+	}{
+		{"a", 0, true, 8},
+		{"b", 0, true, 0}, // a has all
+		{"a", 8, true, 4}, // and takes no more until it is below its part
+		{"b", 0, true, 0}, // 8 are still in flight
+		{"a", 5, true, 4},
+		{"b", 0, true, 3},
+		{"a", 4, true, 4},
+		{"b", 3, true, 4},
+		{"c", 0, true, 0},
+		{"a", 3, true, 3},
+		{"c", 0, true, 1},
+		{"b", 0, false, 1}, // it has nothing to do: one in reserve
+		{"a", 3, true, 4},  // of the 7 that b leaves, for a and c
+		{"c", 1, true, 3},
+	} {
+		if got := s.renew(t, step.worker, step.flying, step.wants).Slots; got != step.want {
+			t.Fatalf("step %d: %s gets %d, want %d", i+1, step.worker, got, step.want)
+		}
+	}
+	noerr.Must(t, s.Return(t.Context(), "z", "c"))
+	if got := s.renew(t, "a", 4, true).Slots; got != 7 {
+		t.Errorf("after c has gone a gets %d", got)
+	}
+}
+
+func TestThePartOfADeadWorkerIsBackWhenItsLeaseEnds(t *testing.T) {
+	s := open(t)
+	s.renew(t, "a", 0, true)
+	s.renew(t, "a", 5, false)
+	s.renew(t, "dead", 0, true)
+	age := func(column string, by time.Duration) {
+		noerr.Must(t, noerr.From(s.db.Pool.Exec(t.Context(), "UPDATE zone_slots SET "+column+" = "+column+" - $1 WHERE worker = 'dead'", by.Microseconds())))
+	}
+	age("renewed", 10*time.Second)
+	lease := s.renew(t, "a", 5, true)
+	if lease.Slots != 6 || lease.Waiting != 2 || lease.Back <= 0 || lease.Back > time.Minute+margin {
+		t.Errorf("beside a dead worker: %+v", lease)
+	}
+	age("until", 64*time.Second)
+	if lease := s.renew(t, "a", 5, true); lease.Slots != 8 || lease.Waiting != 0 {
+		t.Errorf("after its lease: %+v", lease)
+	}
+}
+
+func TestALeaseCoversFetchesThatEndWithinIt(t *testing.T) {
+	now := time.Now()
+	lease := Lease{until: now.Add(time.Minute), timeout: 50 * time.Second}
+	if !lease.Covers(now) || !lease.Covers(now.Add(9*time.Second)) || lease.Covers(now.Add(10*time.Second)) || (Lease{}).Covers(now) {
+		t.Error("a lease covers other fetches than those that end within it")
+	}
+}
+
+func TestMomentsOfARateAreTakenOnce(t *testing.T) {
+	s := open(t)
+	a, b := s.Rate("key"), s.Rate("key")
+	for _, r := range []*Rate{a, b} {
+		r.Set(0.01) // one in 100 seconds
+	}
+	noerr.Must(t, a.Wait(t.Context()))
+	noerr.Must(t, b.take(t.Context()))
+	noerr.Must(t, a.take(t.Context()))
+	if at := time.Until(b.moments[0]); at < 90*time.Second || at > 101*time.Second {
+		t.Errorf("the second moment is in %s", at)
+	}
+	if at := time.Until(a.moments[0]); at < 190*time.Second || at > 201*time.Second {
+		t.Errorf("the third moment is in %s", at)
+	}
+	ending, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Wait(ending); !errors.Is(err, context.Canceled) {
+		t.Errorf("waiting: %v", err)
+	}
+	b.Set(0)
+	noerr.Must(t, b.Wait(t.Context()))
+}
+
+func TestMomentsThatAreOverAreNotMadeUpFor(t *testing.T) {
+	r := &Rate{every: 10 * time.Millisecond, turn: make(chan struct{}, 1)}
+	next := time.Now().Add(time.Hour)
+	for i := range 5 { // as after the process was stopped
+		r.moments = append(r.moments, time.Now().Add(-time.Duration(5-i)*time.Second))
+	}
+	r.moments = append(r.moments, next)
+	if at, _ := r.next(); !at.Equal(next) {
+		t.Errorf("the next moment is %s", at)
+	}
+}
+
+// BenchmarkRate reports the most that two workers began in any second, of a rate of 40 and of 200.
+func BenchmarkRate(b *testing.B) {
+	for _, perSecond := range []float64{40, 200} {
+		s := open(b)
+		var begun []time.Time
+		moments := make(chan time.Time)
+		ctx, cancel := context.WithTimeout(b.Context(), 3*time.Second)
+		for range 2 {
+			r := s.Rate("key")
+			r.Set(perSecond)
+			go func() {
+				for r.Wait(ctx) == nil {
+					moments <- time.Now()
+				}
+				moments <- time.Time{}
+			}()
+		}
+		for ended := 0; ended < 2; {
+			if at := <-moments; at.IsZero() {
+				ended++
+			} else {
+				begun = append(begun, at)
+			}
+		}
+		cancel()
+		most := 0
+		for i := range begun {
+			n := 0
+			for n = i; n < len(begun) && begun[n].Sub(begun[i]) < time.Second; n++ {
+			}
+			most = max(most, n-i)
+		}
+		b.ReportMetric(float64(most)/perSecond, "of-rate-most")
+		b.ReportMetric(float64(len(begun))/3/perSecond, "of-rate")
+		b.Logf("rate %v: %d in three seconds, at most %d in one", perSecond, len(begun), most)
+	}
+	for b.Loop() {
+	}
+}
