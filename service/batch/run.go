@@ -173,7 +173,11 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 	g.Go(func() error {
 		defer stop(errLeft)
 		atOnce := cmp.Or(s.AtOnce, int(exchange.LimitOf(s.Plan.Request.Zone.Product).Concurrency))
-		return r.store.Work(handing, lane(r.id), atOnce/files.SliceItems+slicesAhead, func(_ context.Context, item work.Item) (time.Duration, error) {
+		most := atOnce/files.SliceItems + slicesAhead
+		if r.store.Server != nil { // what one worker has taken, the others cannot
+			most = min(most, max(2, s.Slices/8))
+		}
+		return r.store.Work(handing, lane(r.id), most, func(_ context.Context, item work.Item) (time.Duration, error) {
 			return 0, r.slice(handing, item.Key)
 		})
 	})
