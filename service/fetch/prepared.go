@@ -91,7 +91,7 @@ func (p *Prepared) Limits(ctx context.Context) (timeout time.Duration, keyRate f
 		return 0, 0, err
 	}
 	if p.template.Via == model.ViaAPI && !s.p.Local {
-		keyRate = exchange.KeyRate
+		keyRate = cmp.Or(s.p.KeyRate, exchange.KeyRate)
 	}
 	return cmp.Or(p.template.Timeout, exchange.Timeout(s.p, p.template.Zone.Product)), keyRate, nil
 }
