@@ -59,7 +59,11 @@ func (b *Batches) hold(ctx context.Context, s State) (unlock func(), err error) 
 		return nil, err
 	}
 	unlock, ok, err := textfile.TryLock(place)
-	if err == nil && (!ok || s.Live) {
+	if ok && s.OnServer != "" && s.Live {
+		unlock()
+		ok = false
+	}
+	if err == nil && !ok {
 		err = &BusyError{s.ID}
 	}
 	return unlock, err
