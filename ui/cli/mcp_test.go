@@ -255,6 +255,7 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 	refused("batch_start", `{"urls":["http://other.test/"],"zone":"unlocker_demo"}`, `host "other.test"`)
 	looks := 0
 	for shown := ""; !strings.Contains(shown, `"state":"done"`); looks++ {
+		<-time.After(50 * time.Millisecond) // each look is a line of the history
 		shown, _ = s.call(t, "batch_show", `{"id":"`+begun+`"}`)
 	}
 	try("batch_show", `{"id":"`+begun+`","results":2}`, `"answered":2`, `"ok":2`, `"url":"http://lab.test/ok?n=1"`)
