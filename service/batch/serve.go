@@ -22,8 +22,12 @@ const (
 // Serve takes part in all batches of a profile on a server that want work, until ctx ends. It tells watcher what becomes of
 // each batch, also why this worker cannot take part, such as a secret that it lacks: before it takes anything of it.
 func (b *Batches) Serve(ctx context.Context, profile string, watcher Watcher) error {
-	if st, err := b.Files.Batches(ctx); err != nil || st.Server == nil {
-		return errors.Join(err, ErrNoServer)
+	st, err := b.Files.Batches(ctx)
+	if err == nil && st.Server == nil {
+		err = ErrNoServer
+	}
+	if err != nil {
+		return err
 	}
 	w := &service{b: b, watcher: watcher, last: "not asked yet", busy: map[string]bool{}, until: map[string]time.Time{}}
 	defer w.all.Wait()

@@ -364,7 +364,8 @@ func (s *Store) CommitClaims(ctx context.Context, id string, p Progress) (b Batc
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO batch_workers (batch, worker, written, segment, bytes, reserved) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (batch, worker) DO UPDATE SET written = excluded.written, segment = excluded.segment, bytes = excluded.bytes, reserved = batch_workers.reserved + excluded.reserved`,
+			ON CONFLICT (batch, worker) DO UPDATE SET written = excluded.written, segment = excluded.segment, bytes = excluded.bytes,
+				reserved = CASE WHEN batch_workers.reserved + excluded.reserved < 0 THEN 0 ELSE batch_workers.reserved + excluded.reserved END`,
 			id, p.Worker, p.Place.Lines, p.Place.Segment, p.Place.Bytes, p.Reserved)
 		if err == nil && p.Ended {
 			_, err = tx.ExecContext(ctx, "UPDATE batch_workers SET reserved = 0 WHERE batch = $1 AND worker = $2", id, p.Worker)
