@@ -82,9 +82,8 @@ type State struct {
 	// Workers are those on a server, the dead with them. OnServer names the database.
 	Workers  []work.Worker
 	OnServer string
-	// Flying is how many fetches are in flight, and Pace what holds them back, as far as this process knows.
+	// Flying is how many fetches are in flight, as far as this process knows.
 	Flying int
-	Pace   string
 }
 
 // Over reports whether nothing more happens by itself.

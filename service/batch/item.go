@@ -168,7 +168,7 @@ func (r *runner) charge(result model.FetchResult) {
 	dollars, priced := result.Cost()
 	r.purse.settle(r.plan.Price)
 	r.next.Spent += billionths(dollars)
-	if r.pace = result.Pace; !priced && !fetch.Unsent(result) {
+	if !priced && !fetch.Unsent(result) {
 		r.next.Tally.Unpriced++
 	}
 }

@@ -137,7 +137,6 @@ type runner struct {
 	slices  map[int]store.Slice
 	claims  map[int]*store.Claim // of these, on a server
 	purse   purse
-	pace    string
 	settled chan struct{} // closed by each commit
 }
 
@@ -268,6 +267,7 @@ func (r *runner) commit(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, r.fail(ctx, err)
 	}
+	p.Pace = cmp.Or(r.slots.missing(), r.ways[0].Pace(ctx))
 	of, taken, err := r.store.CommitClaims(ctx, r.id, p)
 	if err != nil {
 		return State{}, err
@@ -279,7 +279,7 @@ func (r *runner) commit(ctx context.Context) (State, error) {
 	}
 	close(r.settled)
 	r.settled = make(chan struct{})
-	flying, pace := r.purse.flying, cmp.Or(r.slots.missing(), r.pace)
+	flying := r.purse.flying
 	r.mu.Unlock()
 	of, err = r.queue(ctx, of)
 	if err != nil {
@@ -291,7 +291,7 @@ func (r *runner) commit(ctx context.Context) (State, error) {
 	if of.State != store.Running {
 		r.stop(errLeft)
 	}
-	s := State{Batch: of, Plan: r.plan, Live: true, Flying: flying, Pace: pace}
+	s := State{Batch: of, Plan: r.plan, Live: true, Flying: flying}
 	if s.Remaining() == 0 && of.State == store.Running {
 		if s, err = r.b.change(ctx, r.id, finish); err != nil {
 			return State{}, err

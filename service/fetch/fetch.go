@@ -83,6 +83,7 @@ type flight struct {
 	begun    int             // attempts, the one under way included
 	pace     string          // FetchResult.Pace
 	inARow   int             // answers before that said too fast
+	batch    bool            // others like it follow
 }
 
 // Fetch sends one fetch and returns its result: class, evidence, body. It retries
@@ -290,13 +291,14 @@ func (f *flight) call() pace.Call {
 	if u, err := url.Parse(f.r.URL); err == nil {
 		host = u.Host
 	}
-	return pace.Call{Profile: f.p.Name, Zone: string(f.r.Zone.Name), Host: host, Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency)}
+	return pace.Call{Profile: f.p.Name, Zone: string(f.r.Zone.Name), Host: host, Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency), Batch: f.batch}
 }
 
 // answerOf is what a verdict means for the pace.
 func answerOf(d model.Diagnosis, o model.Outcome) pace.Answer {
 	a := pace.Answer{TooFast: d.Class == model.ClassTooFast, ByService: d.ByService, RetryAfter: o.RetryAfter}
-	a.Good = !a.TooFast && d.Class != model.ClassCaptcha && d.Class != model.ClassTimeout && (d.OK() || o.TargetStatus != 0)
+	a.Lost = d.Class == model.ClassCaptcha || d.Class == model.ClassTimeout
+	a.Good = !a.TooFast && !a.Lost && (d.OK() || o.TargetStatus != 0)
 	return a
 }
 

@@ -13,6 +13,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
+	"zonedeck/service/pace"
 )
 
 // currentFor is how long a setup is used before it is compared with what there is now.
@@ -76,6 +77,7 @@ func (p *Prepared) Send(ctx context.Context, row func(name string) (string, bool
 	if err != nil {
 		return model.FetchResult{}, err
 	}
+	f.batch = true
 	res, _, err := f.result(ctx, p.ft.cfg.Now())
 	if c := res.Diagnosis.Cause; c == model.CauseKeyRejected || c == model.CauseLoginRejected {
 		p.rejected.Store(true)
@@ -94,6 +96,15 @@ func (p *Prepared) Limits(ctx context.Context) (timeout time.Duration, keyRate f
 		keyRate = cmp.Or(s.p.KeyRate, exchange.KeyRate)
 	}
 	return cmp.Or(p.template.Timeout, exchange.Timeout(s.p, p.template.Zone.Product)), keyRate, nil
+}
+
+// Pace says how many of the sends go at once, of how many, and why not more; empty where nothing holds them back.
+func (p *Prepared) Pace(ctx context.Context) string {
+	s, err := p.current(ctx)
+	if err != nil {
+		return ""
+	}
+	return p.ft.cfg.Pace.Words(ctx, pace.Call{Profile: s.p.Name, Zone: string(s.template.Zone.Name)})
 }
 
 // Request is what Send would send for a row, without its secrets. Its errors are those of Send.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"zonedeck/keystore/textfile"
@@ -19,10 +20,15 @@ type Store interface {
 }
 
 // Limiter gives calls their places. It is safe for concurrent use. If its store fails, it holds nothing back, as nil does.
+//
+// The zones of batches are in its memory as long as nothing was refused, and then in the store.
 type Limiter struct {
 	Store Store
 	Clock Clock
 	Log   *slog.Logger
+
+	mu      sync.Mutex
+	batches map[string]*begun
 }
 
 // Clock tells the time.
@@ -34,8 +40,10 @@ type Turn struct {
 	InARow  int
 	limiter *Limiter
 	call    Call
-	sign    *textfile.Sign // nil where nothing is remembered of its zone
-	sent    map[string]int
+	begun   *begun // that has its place, by this name; or nil
+	place   string
+	sign    *textfile.Sign // of its place in the store; nil where nothing is remembered of its zone
+	sent    departure
 	note    string
 }
 
@@ -49,12 +57,16 @@ const pollEvery = 50 * time.Millisecond
 func (l *Limiter) Enter(ctx context.Context, c Call, slot func() (leave func(), err error), waits func(reason string)) (t *Turn, leave func(), err error) {
 	t = &Turn{limiter: l, call: c}
 	var late <-chan time.Time
+	var freed <-chan struct{}
 	var ends time.Time
 	for told := ""; ; {
 		if leave, err = slot(); err != nil || l == nil {
 			return t, leave, err
 		}
 		blocked := t.try(ctx)
+		if blocked == nil {
+			freed, blocked = t.tryBegun()
+		}
 		if blocked == nil {
 			return t, leave, nil
 		}
@@ -74,12 +86,13 @@ func (l *Limiter) Enter(ctx context.Context, c Call, slot func() (leave func(), 
 			return nil, nil, context.Cause(ctx)
 		case <-late:
 			return nil, nil, blocked
+		case <-freed:
 		case <-time.After(pollEvery):
 		}
 	}
 }
 
-// try takes a place if there is one, and otherwise says why not.
+// try takes a place in the store if there is one, and otherwise says why not.
 func (t *Turn) try(ctx context.Context) (blocked *TooFastError) {
 	t.update(ctx, false, func(z *Zone, now time.Time) {
 		if blocked = z.blocked(t.call, now); blocked != nil || z.blank() {
@@ -87,11 +100,7 @@ func (t *Turn) try(ctx context.Context) (blocked *TooFastError) {
 		}
 		t.InARow = z.Rows[t.call.Host]
 		if sign, err := t.limiter.Store.Sign(); err == nil { // without one it goes, and is not counted
-			t.sign, t.sent, z.Touched = sign, z.changes(t.call), now
-			if z.Places == nil {
-				z.Places = map[string]string{}
-			}
-			z.Places[sign.Name()] = t.call.Host
+			t.sign, t.sent, z.Touched = sign, z.depart(t.call, sign.Name()), now
 		}
 	})
 	return blocked
@@ -114,10 +123,10 @@ func (t *Turn) update(ctx context.Context, begin bool, change func(z *Zone, now 
 // End gives the place back with what came of the call. It says how many go at once and why; empty where nothing holds
 // them back.
 func (t *Turn) End(ctx context.Context, a Answer) string {
-	if t.limiter == nil || t.sign == nil && !a.TooFast {
-		return t.note
+	reason, judged := t.endBegun(ctx, a)
+	if judged || t.limiter == nil || t.sign == nil && !a.TooFast {
+		return cmp.Or(t.note, reason)
 	}
-	reason := ""
 	t.update(context.WithoutCancel(ctx), a.TooFast, func(z *Zone, now time.Time) {
 		if t.sign != nil {
 			delete(z.Places, t.sign.Name())

@@ -25,6 +25,8 @@ type Call struct {
 	Profile, Zone, Host string
 	Cap                 int           // how many the product allows at once
 	Timeout             time.Duration // of the wait for a place
+	// Batch says that others like it follow: its zone begins low, before anything was refused.
+	Batch bool
 }
 
 // hosts are the names of the paces that concern the call.
@@ -35,10 +37,11 @@ func (c Call) hosts() []string {
 	return []string{"", c.Host}
 }
 
-// Answer is what came of a call. Good means neither a refusal nor a challenge.
+// Answer is what came of a call. Good means neither a refusal nor a challenge; Lost is a timeout or a CAPTCHA, which may
+// have come of the pace.
 type Answer struct {
-	Good, TooFast, ByService bool
-	RetryAfter               time.Duration // that the refusal asks for
+	Good, Lost, TooFast, ByService bool
+	RetryAfter                     time.Duration // that the refusal asks for
 }
 
 // mostHosts bounds the paces of a zone.
@@ -54,8 +57,16 @@ func (z *Zone) forget(now time.Time) {
 		if host != "" && now.Sub(p.Changed) >= Window && !now.Before(p.Hold) && !now.Before(p.WallUntil) {
 			return true
 		}
-		return p.Limit == p.Cap && p.Wall == 0 && now.After(p.Hold) && !p.Refused
+		counts := len(p.Losses) > 0 && now.Sub(p.Changed) < Window // whether the pace is why calls come to nothing
+		return p.Limit == p.Cap && p.Wall == 0 && now.After(p.Hold) && !p.Refused && !counts
 	})
+}
+
+// count counts the calls to a host that holds none back.
+func (z *Zone) count(c Call) {
+	if z.Paces[c.Host] == nil && len(z.Paces) < mostHosts {
+		z.Paces[c.Host] = &Pace{Cap: c.Cap, Limit: c.Cap}
+	}
 }
 
 func (z *Zone) blank() bool { return len(z.Paces) == 0 && len(z.Refused) == 0 }
@@ -77,13 +88,8 @@ func (z *Zone) blocked(c Call, now time.Time) *TooFastError {
 		return e
 	}
 	for _, host := range c.hosts() {
-		p, under := z.Paces[host], 0
-		for _, of := range z.Places {
-			if host == "" || of == host {
-				under++
-			}
-		}
-		if p != nil && (under >= p.Limit || p.Hold.After(now)) {
+		p := z.Paces[host]
+		if p != nil && (p.Hold.After(now) || z.under(host) >= p.Limit) {
 			p.Wanted = true
 			return &TooFastError{Rule: "pace", Reason: c.sentence(host, p), Wait: max(p.Hold.Sub(now), 0)}
 		}
@@ -110,6 +116,42 @@ func (z *Zone) reason(c Call) (out string) {
 	return out
 }
 
+// words are those of the pace that changed last; empty without one.
+func (z *Zone) words(now time.Time) (out string) {
+	var at time.Time
+	for host, p := range z.Paces {
+		if p.Change > 0 && p.Changed.After(at) {
+			at, out = p.Changed, p.words(host, now)
+		}
+	}
+	return out
+}
+
+// departure is how a zone was when a call went out.
+type departure struct {
+	changes map[string]int // of the limits, by host
+	level   int            // how many calls to the host were in flight, this one among them; 0 where they are not counted
+}
+
+// depart takes the place of a call, by its name.
+func (z *Zone) depart(c Call, place string) departure {
+	if z.Places == nil {
+		z.Places = map[string]string{}
+	}
+	z.Places[place] = c.Host
+	return departure{z.changes(c), z.under(c.Host)}
+}
+
+// under counts the calls in flight to a host, or all by "".
+func (z *Zone) under(host string) (n int) {
+	for _, of := range z.Places {
+		if host == "" || of == host {
+			n++
+		}
+	}
+	return n
+}
+
 // changes are the changes of the limits at which a call goes out, by host.
 func (z *Zone) changes(c Call) map[string]int {
 	out := map[string]int{}
@@ -121,35 +163,38 @@ func (z *Zone) changes(c Call) map[string]int {
 	return out
 }
 
-// judge takes what came of a call that went out at some changes.
-func (z *Zone) judge(c Call, sent map[string]int, a Answer, now time.Time) {
+// judge takes what came of a call that went out at a departure.
+func (z *Zone) judge(c Call, sent departure, a Answer, now time.Time) {
 	if a.TooFast {
 		if z.Rows == nil || len(z.Rows) >= mostHosts {
 			z.Rows = map[string]int{}
 		}
 		z.Rows[c.Host]++
 	}
+	if p := z.Paces[c.Host]; p != nil && !a.TooFast && (a.Good || a.Lost) {
+		p.lose(sent.level, a.Lost, now)
+	}
 	switch {
 	case a.ByService:
 		z.Refused = append(z.Refused, now)
-		zone := z.refuse("", c, sent[""], a, now, "the service")
+		zone := z.refuse("", c, sent, a, now, "the service")
 		if len(z.Refused) == refusedOften {
 			zone.set(zone.Limit/4, now, "the service answered 429 %d times within %d minutes, and is said to block an address at 25", refusedOften, int(Window.Minutes()))
 		}
 	case a.TooFast:
-		z.refuse(c.Host, c, sent[c.Host], a, now, "it")
+		z.refuse(c.Host, c, sent, a, now, "it")
 		if weak := z.weak(); len(weak) >= weakHosts {
 			for _, p := range weak {
 				p.Refused = false
 			}
-			z.refuse("", c, z.changes(c)[""], Answer{}, now, fmt.Sprintf("each of %d hosts", len(weak)))
+			z.refuse("", c, departure{changes: z.changes(c)}, Answer{}, now, fmt.Sprintf("each of %d hosts", len(weak)))
 		}
 	case a.Good:
 		z.Good = now
 		delete(z.Rows, c.Host)
 		for _, host := range c.hosts() {
 			if p := z.Paces[host]; p != nil {
-				p.good(sent[host], now, host != "" || len(z.Refused) < refusedOften)
+				p.good(sent.changes[host], now, host != "" || len(z.Refused) < refusedOften)
 			}
 		}
 	}
@@ -165,20 +210,29 @@ func (z *Zone) weak() (out []*Pace) {
 	return out
 }
 
-// refuse gives a refusal to the pace of a host, or of the zone, which it begins.
-func (z *Zone) refuse(host string, c Call, change int, a Answer, now time.Time, by string) *Pace {
+// refuse gives a refusal to the pace of a host, or of the zone, which it begins: one below as many as were in flight, where
+// that is known.
+func (z *Zone) refuse(host string, c Call, sent departure, a Answer, now time.Time, by string) *Pace {
 	p := z.Paces[host]
-	if p != nil {
-		p.refuse(change, now, by, a.ByService)
-	} else { // at how many it was refused is not known
-		p = &Pace{Cap: c.Cap, Refused: true}
-		p.set(min(firstLimit, c.Cap*3/4), now, "%s said too fast", by)
+	switch {
+	case p == nil:
+		p = &Pace{Cap: c.Cap}
 		if z.Paces == nil {
 			z.Paces = map[string]*Pace{}
 		}
 		if host == "" || z.makeRoom(now) {
 			z.Paces[host] = p
 		}
+		fallthrough
+	case p.Change == 0: // it only counted
+		if p.Refused = true; host != "" && sent.level > 1 {
+			p.Suspect = sent.level
+			p.set(min(sent.level, p.Cap)-1, now, "%s said too fast while %d were in flight", by, sent.level)
+		} else {
+			p.set(min(firstLimit, c.Cap*3/4), now, "%s said too fast", by)
+		}
+	default:
+		p.refuse(sent.changes[host], now, by, a.ByService)
 	}
 	p.holdUntil(now.Add(min(a.RetryAfter, Window)))
 	return p

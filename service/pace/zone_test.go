@@ -2,6 +2,7 @@ package pace
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -24,7 +25,7 @@ func play() *played {
 // answered takes answers to calls that go out now, one second apart.
 func (p *played) answered(n int, a Answer) {
 	for range n {
-		sent := p.changes(p.c)
+		sent := departure{changes: p.changes(p.c)}
 		p.now = p.now.Add(time.Second)
 		p.Touched = p.now
 		p.judge(p.c, sent, a, p.now)
@@ -104,7 +105,7 @@ func TestARefusalLongAfterALimitWasReachedIsNotTheSecond(t *testing.T) {
 func TestAnswersToCallsThatWentOutAtAnotherLimitChangeNothing(t *testing.T) {
 	p := play()
 	p.answered(1, byTarget)
-	old := p.changes(p.c)
+	old := departure{changes: p.changes(p.c)}
 	p.wanted("shop.example")
 	before := *p.Paces["shop.example"]
 	for range 20 {
@@ -112,7 +113,7 @@ func TestAnswersToCallsThatWentOutAtAnotherLimitChangeNothing(t *testing.T) {
 		p.judge(p.c, old, Answer{Good: true}, p.now)
 	}
 	before.Share, before.Hold = p.Paces["shop.example"].Share, p.Paces["shop.example"].Hold
-	if got := *p.Paces["shop.example"]; got != before {
+	if got := *p.Paces["shop.example"]; !reflect.DeepEqual(got, before) {
 		t.Errorf("%+v, before %+v", got, before)
 	}
 }

@@ -21,6 +21,7 @@ type Batch struct {
 	State         string         `json:"state" enum:"running|paused|capped|held|done"`
 	Reason        string         `json:"reason"`
 	Live          bool           `json:"live"`
+	Pace          string         `json:"pace"`
 	Created       string         `json:"created"`
 	Ended         *string        `json:"ended"`
 	Items         int64          `json:"items" minimum:"0"`
@@ -79,7 +80,7 @@ func NewBatch(s batch.State) Batch {
 	t := s.Tally
 	out := Batch{
 		ID: s.ID, Name: s.Name, Profile: s.Profile, Zone: string(s.Plan.Request.Zone.Name), Via: string(s.Plan.Request.Via), Source: s.Plan.Source,
-		State: string(s.State), Reason: s.Reason, Live: s.Live, Created: Moment(s.Created), Ended: known(Moment(s.Ended), !s.Ended.IsZero()),
+		State: string(s.State), Reason: s.Reason, Live: s.Live, Pace: s.Pace, Created: Moment(s.Created), Ended: known(Moment(s.Ended), !s.Ended.IsZero()),
 		Items: s.Items, Duplicates: s.Duplicates, Answered: t.Answered, OK: s.OK(), Again: t.Again, Retried: t.Retried, Unanswered: t.Unanswered, Dropped: t.Dropped, Remaining: s.Remaining(),
 		Tries: t.Tries, Bytes: t.Bytes, Spent: known(batch.Dollars(s.Spent), s.Plan.Price > 0), Cap: known(batch.Dollars(s.Cap), s.Cap > 0),
 		P50: measured(t.Percentile(0.5)), P95: measured(t.Percentile(0.95)),

@@ -242,6 +242,9 @@ func batchProgress(p batch.Progress) string {
 	if left, known := p.ETA(); known {
 		out += "  " + text.Duration(left) + " left"
 	}
+	if p.Pace != "" {
+		out += "  pace " + sanitizeLine(p.Pace)
+	}
 	return out
 }
 
@@ -278,6 +281,9 @@ func batchRows(s batch.State) [][]string {
 	add("name", s.Name)
 	add("state", s.Condition())
 	add("reason", s.Reason)
+	if s.Live && s.State == store.Running {
+		add("pace", s.Pace)
+	}
 	add("zone", fmt.Sprintf("%s by %s", s.Plan.Request.Zone.Name, s.Plan.Request.Via))
 	add("input", s.Plan.Source)
 	add("items", fmt.Sprintf("%d, %d of them with a result, %d left", s.Wanted(), s.Tally.Answered, s.Remaining()))

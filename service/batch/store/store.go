@@ -45,6 +45,7 @@ type Batch struct {
 	Cap, Spent, Reserved    int64 // Cap 0 is none
 	Queued                  int   // slices that were put into the queue
 	Tally                   Tally
+	Pace                    string // how many fetches went at once at the last commit, and why not more
 }
 
 // Outcome is what became of an item, one letter each in a slice's row.
@@ -121,9 +122,10 @@ CREATE TABLE batch_workers (
 	PRIMARY KEY (batch, worker)
 );
 `,
+	"ALTER TABLE batches ADD COLUMN pace TEXT NOT NULL DEFAULT '';",
 }
 
-const columns = `id, name, profile, plan, created, changed, ended, items, duplicates, slices, digest, state, reason, at_once, rate, cap, spent, queued, tally,
+const columns = `id, name, profile, plan, created, changed, ended, items, duplicates, slices, digest, state, reason, at_once, rate, cap, spent, queued, tally, pace,
 	(SELECT COALESCE(SUM(reserved), 0) FROM batch_workers WHERE batch = batches.id)`
 
 // Store is an open store.
@@ -170,8 +172,8 @@ func (s *Store) Add(ctx context.Context, b Batch) (first *Batch, err error) {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, name, profile, plan, created, changed, ended, items, duplicates, slices, digest, state, reason, at_once, rate, cap, spent, queued, tally)
-			VALUES `+database.Places(1, 19), append([]any{b.ID, b.Name, b.Profile, string(b.Plan), database.Micros(b.Created)}, values(b)...)...)
+		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, name, profile, plan, created, changed, ended, items, duplicates, slices, digest, state, reason, at_once, rate, cap, spent, queued, tally, pace)
+			VALUES `+database.Places(1, 20), append([]any{b.ID, b.Name, b.Profile, string(b.Plan), database.Micros(b.Created)}, values(b)...)...)
 		return err
 	})
 	return first, err
@@ -181,7 +183,7 @@ func (s *Store) Add(ctx context.Context, b Batch) (first *Batch, err error) {
 func values(b Batch) []any {
 	return []any{
 		database.Micros(b.Changed), database.Micros(b.Ended), b.Items, b.Duplicates, b.Slices, b.Digest, string(b.State), b.Reason,
-		b.AtOnce, b.Rate, b.Cap, b.Spent, b.Queued, b.Tally.text(),
+		b.AtOnce, b.Rate, b.Cap, b.Spent, b.Queued, b.Tally.text(), b.Pace,
 	}
 }
 
@@ -201,7 +203,7 @@ func one(ctx context.Context, q database.Queryer, where string, args ...any) (b 
 func scan(row database.Scanner) (b Batch, err error) {
 	var plan, tally, state string
 	err = row.Scan(&b.ID, &b.Name, &b.Profile, &plan, database.Time(&b.Created), database.Time(&b.Changed), database.Time(&b.Ended), &b.Items, &b.Duplicates,
-		&b.Slices, &b.Digest, &state, &b.Reason, &b.AtOnce, &b.Rate, &b.Cap, &b.Spent, &b.Queued, &tally, &b.Reserved)
+		&b.Slices, &b.Digest, &state, &b.Reason, &b.AtOnce, &b.Rate, &b.Cap, &b.Spent, &b.Queued, &tally, &b.Pace, &b.Reserved)
 	if err != nil {
 		return b, err
 	}
@@ -260,7 +262,7 @@ func (s *Store) hold(ctx context.Context, tx *sql.Tx, id string) (Batch, error) 
 
 func update(ctx context.Context, tx *sql.Tx, b Batch) error {
 	_, err := tx.ExecContext(ctx, `UPDATE batches SET changed = $2, ended = $3, items = $4, duplicates = $5, slices = $6, digest = $7, state = $8, reason = $9,
-		at_once = $10, rate = $11, cap = $12, spent = $13, queued = $14, tally = $15 WHERE id = $1`, append([]any{b.ID}, values(b)...)...)
+		at_once = $10, rate = $11, cap = $12, spent = $13, queued = $14, tally = $15, pace = $16 WHERE id = $1`, append([]any{b.ID}, values(b)...)...)
 	return err
 }
 
@@ -336,6 +338,7 @@ type Progress struct {
 	// Counted, unless nil, is what all of the batch comes to now, in place of what was counted before.
 	Counted *Tally
 	State   State // of the batch from now on; "" leaves it
+	Pace    string
 	Now     time.Time
 }
 
@@ -381,7 +384,7 @@ func (s *Store) CommitClaims(ctx context.Context, id string, p Progress) (b Batc
 		if p.State != "" {
 			b.State, b.Reason = p.State, ""
 		}
-		b.Changed = p.Now
+		b.Changed, b.Pace = p.Now, p.Pace
 		return update(ctx, tx, b)
 	})
 	return b, taken, err
