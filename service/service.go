@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -207,7 +208,7 @@ func (s *Service) join() {
 	f := fetch.Config{
 		Source: s.Keys, Wire: wire, Bodies: exchange.Bodies{Dir: s.Paths.BodiesDir()}, Rules: s.added.For, Drift: monitor,
 		Now: now.Now, Timer: o.Now, Log: o.Log,
-		Pace: &pace.Limiter{Store: pace.Files{Dir: s.Paths.PaceDir()}, Clock: now, Log: o.Log},
+		Pace: &pace.Limiter{Store: pace.Files{Dir: s.Paths.PaceDir()}, Safes: pace.Safes{Dir: filepath.Join(s.Paths.PaceDir(), "safe")}, Clock: now, Log: o.Log},
 	}
 	j := jobs.Parts{
 		Config: jobs.Config{

@@ -84,6 +84,7 @@ type flight struct {
 	pace     string          // FetchResult.Pace
 	inARow   int             // answers before that said too fast
 	batch    bool            // others like it follow
+	unpaced  bool
 }
 
 // Fetch sends one fetch and returns its result: class, evidence, body. It retries
@@ -234,7 +235,11 @@ func (f *flight) attempt(ctx context.Context, wait time.Duration) (try, model.Di
 // also on one that is held back.
 func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Diagnosis, err error) {
 	var held *pace.TooFastError
-	turn, leave, err := f.ft.cfg.Pace.Enter(ctx, f.call(),
+	limiter := f.ft.cfg.Pace
+	if f.unpaced {
+		limiter = nil
+	}
+	turn, leave, err := limiter.Enter(ctx, f.call(),
 		func() (func(), error) { return f.ft.cfg.Wire.Enter(ctx, f.r.Zone.Product) },
 		func(reason string) { f.on(Event{Phase: PhaseQueued, Attempt: now, Reason: reason}) })
 	if errors.As(err, &held) {
@@ -297,8 +302,15 @@ func (f *flight) call() pace.Call {
 // answerOf is what a verdict means for the pace.
 func answerOf(d model.Diagnosis, o model.Outcome) pace.Answer {
 	a := pace.Answer{TooFast: d.Class == model.ClassTooFast, ByService: d.ByService, RetryAfter: o.RetryAfter}
-	a.Lost = d.Class == model.ClassCaptcha || d.Class == model.ClassTimeout
-	a.Good = !a.TooFast && !a.Lost && (d.OK() || o.TargetStatus != 0)
+	a.Fruitless = d.Class == model.ClassCaptcha || d.Class == model.ClassTimeout
+	a.Good = !a.TooFast && !a.Fruitless && (d.OK() || o.TargetStatus != 0)
+	return a
+}
+
+// AnswerOf is what a result means for a pace.
+func AnswerOf(r model.FetchResult) pace.Answer {
+	a := answerOf(r.Diagnosis, model.Outcome{TargetStatus: r.Status, RetryAfter: r.Diagnosis.RetryAfter})
+	a.TooFast = a.TooFast && !Unsent(r)
 	return a
 }
 

@@ -29,7 +29,10 @@ type Prepared struct {
 	ft       *Fetcher
 	template model.FetchRequest
 	columns  []string // the fields whose texts hold variables
-	idle     int      // connections that wait for the next send; 0: each has its own
+	// Unpaced says that no pace of zone or host holds the sends back, nor learns of them: they look for it. It is set before
+	// the first Send.
+	Unpaced bool
+	idle    int // connections that wait for the next send; 0: each has its own
 
 	turn    chan struct{} // holds one token while the fields below are in use
 	setup   *setup
@@ -77,7 +80,7 @@ func (p *Prepared) Send(ctx context.Context, row func(name string) (string, bool
 	if err != nil {
 		return model.FetchResult{}, err
 	}
-	f.batch = true
+	f.batch, f.unpaced = true, p.Unpaced
 	res, _, err := f.result(ctx, p.ft.cfg.Now())
 	if c := res.Diagnosis.Cause; c == model.CauseKeyRejected || c == model.CauseLoginRejected {
 		p.rejected.Store(true)
@@ -105,6 +108,15 @@ func (p *Prepared) Pace(ctx context.Context) string {
 		return ""
 	}
 	return p.ft.cfg.Pace.Words(ctx, pace.Call{Profile: s.p.Name, Zone: string(s.template.Zone.Name)})
+}
+
+// KeepSafe keeps what a probe of the template's page found.
+func (p *Prepared) KeepSafe(ctx context.Context, found pace.Safe) error {
+	f, err := p.flight(ctx, nil, nil)
+	if err != nil || p.ft.cfg.Pace == nil {
+		return err
+	}
+	return p.ft.cfg.Pace.Safes.Keep(f.call(), found)
 }
 
 // Request is what Send would send for a row, without its secrets. Its errors are those of Send.

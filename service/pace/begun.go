@@ -5,6 +5,8 @@ import (
 	"maps"
 	"strconv"
 	"time"
+
+	"zonedeck/model"
 )
 
 // begun is the zone of a batch while the store remembers nothing of it: no call was refused yet, and no wall found.
@@ -25,6 +27,10 @@ func (l *Limiter) begin(c Call) *begun {
 		b = &begun{flying: map[string]*Turn{}, freed: make(chan struct{})}
 		b.Paces = map[string]*Pace{"": {Cap: c.Cap, Fast: true}}
 		b.Paces[""].set(min(firstLimit, c.Cap), l.Clock.Now(), "a batch begins low")
+		if safe, ok := l.Safes.Find(c); ok {
+			b.Paces[""].Fast = false
+			b.Paces[""].set(min(safe.AtOnce, c.Cap), l.Clock.Now(), "a probe of %s found %s", safe.At.UTC().Format(time.DateOnly), model.Line(safe.Words, 200))
+		}
 		if l.batches == nil {
 			l.batches = map[string]*begun{}
 		}

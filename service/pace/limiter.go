@@ -24,6 +24,7 @@ type Store interface {
 // The zones of batches are in its memory as long as nothing was refused, and then in the store.
 type Limiter struct {
 	Store Store
+	Safes Safes
 	Clock Clock
 	Log   *slog.Logger
 

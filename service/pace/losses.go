@@ -18,18 +18,18 @@ const (
 
 // Losses counts the answers to calls by how many were in flight when they went out, in steps of 25 %: those that
 // came to nothing, which is a timeout or a CAPTCHA, and all.
-type Losses map[int]Lost
+type Losses map[int]LevelCount
 
-// Lost is what was counted at a level.
-type Lost struct{ Bad, All float64 }
+// LevelCount is what was counted at a level.
+type LevelCount struct{ Bad, All float64 }
 
-func (l Lost) share() float64 { return l.Bad / max(l.All, 1) }
+func (l LevelCount) share() float64 { return l.Bad / max(l.All, 1) }
 
 // step is the place of a level among those that are counted.
 func step(level int) int { return int(math.Round(math.Log(float64(level)) / math.Log(1.25))) }
 
 // count counts an answer to a call that was one of level in flight. It returns what is known of that level.
-func (l Losses) count(level int, bad bool) Lost {
+func (l Losses) count(level int, bad bool) LevelCount {
 	at := l[step(level)]
 	at.Bad, at.All = at.Bad*lossFading, at.All*lossFading+1
 	if bad {
@@ -40,7 +40,7 @@ func (l Losses) count(level int, bad bool) Lost {
 }
 
 // below sums up what is known of the levels up to a share of one.
-func (l Losses) below(level int, share float64) (sum Lost) {
+func (l Losses) below(level int, share float64) (sum LevelCount) {
 	for at, lost := range l {
 		if math.Pow(1.25, float64(at)) <= share*float64(level)+0.5 {
 			sum.Bad, sum.All = sum.Bad+lost.Bad, sum.All+lost.All

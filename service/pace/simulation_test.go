@@ -83,7 +83,7 @@ func slowsPast(n int) func(w *world, host string) reply {
 		over := float64(w.working[host]) / float64(n)
 		took := time.Duration(float64(w.seconds()) * max(1, over*over*over))
 		if over > 1 && w.r.Float64() < over-1 || took > 15*time.Second {
-			return reply{Answer{Lost: true}, 15 * time.Second}
+			return reply{Answer{Fruitless: true}, 15 * time.Second}
 		}
 		return reply{Answer{Good: true}, took}
 	}
@@ -232,7 +232,7 @@ func TestAPaceComesCloseToTheBestConstantAndIsSeldomRefused(t *testing.T) {
 		{"32, then 12, then 24 at once", simulation{64, 1, falling}, []int{11, 12, 13}, 1.51, 0.03, 0},
 		{"20 in a second", simulation{64, 1, perSecond(20)}, []int{12, 14, 15, 16, 17, 18, 20}, 0.85, 0.03, 0},
 		{"slows past 16, and calls time out late", simulation{64, 1, slowsPast(16)}, []int{14, 16, 18, 20}, 0.85, 0.03, 0},
-		{"5 % time out at any pace", simulation{64, 1, byChance(0.05, reply{Answer{Lost: true}, 15 * time.Second})}, []int{64}, 0.85, 0.06, 0},
+		{"5 % time out at any pace", simulation{64, 1, byChance(0.05, reply{Answer{Fruitless: true}, 15 * time.Second})}, []int{64}, 0.85, 0.06, 0},
 		{"1 % are refused at any pace", simulation{16, 1, byChance(0.01, refusal)}, []int{16}, 0.76, 0.03, 0},
 		{"10 hosts, 2 of them weak", simulation{64, 10, weak}, []int{12, 16, 20, 24}, 0.85, 0.03, 0},
 	} {

@@ -37,11 +37,11 @@ func (c Call) hosts() []string {
 	return []string{"", c.Host}
 }
 
-// Answer is what came of a call. Good means neither a refusal nor a challenge; Lost is a timeout or a CAPTCHA, which may
+// Answer is what came of a call. Good means neither a refusal nor a challenge; Fruitless is a timeout or a CAPTCHA, which may
 // have come of the pace.
 type Answer struct {
-	Good, Lost, TooFast, ByService bool
-	RetryAfter                     time.Duration // that the refusal asks for
+	Good, Fruitless, TooFast, ByService bool
+	RetryAfter                          time.Duration // that the refusal asks for
 }
 
 // mostHosts bounds the paces of a zone.
@@ -171,8 +171,8 @@ func (z *Zone) judge(c Call, sent departure, a Answer, now time.Time) {
 		}
 		z.Rows[c.Host]++
 	}
-	if p := z.Paces[c.Host]; p != nil && !a.TooFast && (a.Good || a.Lost) {
-		p.lose(sent.level, a.Lost, now)
+	if p := z.Paces[c.Host]; p != nil && !a.TooFast && (a.Good || a.Fruitless) {
+		p.lose(sent.level, a.Fruitless, now)
 	}
 	switch {
 	case a.ByService:

@@ -229,3 +229,46 @@ func NewAgentBatch(s batch.State, results []batch.Result) AgentBatch {
 		})},
 	}
 }
+
+// BatchProbe is what a probe found (docs/schema/batch-probe.json).
+type BatchProbe struct {
+	SchemaVersion Version      `json:"schema_version"`
+	URL           string       `json:"url"`
+	Zone          string       `json:"zone"`
+	Via           string       `json:"via" enum:"api|native"`
+	Safe          int          `json:"safe" minimum:"0"`
+	Wall          *int         `json:"wall" minimum:"1"`
+	WallBy        string       `json:"wall_by"`
+	Text          string       `json:"text"`
+	Stopped       string       `json:"stopped"`
+	Sent          int          `json:"sent" minimum:"0"`
+	Cost          *float64     `json:"cost" minimum:"0"`
+	Levels        []ProbeLevel `json:"levels"`
+}
+
+// ProbeLevel is what came of so many fetches at once.
+type ProbeLevel struct {
+	AtOnce    int      `json:"at_once" minimum:"1"`
+	Good      int      `json:"good" minimum:"0"`
+	Refused   int      `json:"refused" minimum:"0"`
+	ByService int      `json:"refused_by_service" minimum:"0"`
+	Fruitless int      `json:"timeout_or_captcha" minimum:"0"`
+	Failed    int      `json:"failed" minimum:"0"`
+	PerSecond float64  `json:"per_second" minimum:"0"`
+	P95       *float64 `json:"p95_ms" minimum:"0"`
+}
+
+// NewBatchProbe describes what a probe found.
+func NewBatchProbe(p batch.Probed) BatchProbe {
+	of := p.Plan.Request
+	return BatchProbe{
+		URL: of.URL, Zone: string(of.Zone.Name), Via: string(of.Via), Safe: p.Safe, Wall: known(p.Wall, p.Wall > 0), WallBy: p.WallBy,
+		Text: p.Words(), Stopped: p.Stopped, Sent: p.Sent, Cost: known(p.Cost, p.Priced),
+		Levels: each(p.Levels, func(l batch.ProbedLevel) ProbeLevel {
+			return ProbeLevel{
+				AtOnce: l.AtOnce, Good: l.Good, Refused: l.Refused, ByService: l.ByService, Fruitless: l.Fruitless, Failed: l.Failed,
+				PerSecond: l.PerSecond(), P95: measured(l.P95),
+			}
+		}),
+	}
+}

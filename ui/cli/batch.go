@@ -71,7 +71,7 @@ done, 29 if it stopped at its cap.`,
 		},
 	})
 	a.onDatabase(cmd)
-	cmd.AddCommand(a.batchListCommand(), a.batchShowCommand(), a.batchResumeCommand(), a.batchPauseCommand(), a.batchSetCommand(),
+	cmd.AddCommand(a.batchProbeCommand(), a.batchListCommand(), a.batchShowCommand(), a.batchResumeCommand(), a.batchPauseCommand(), a.batchSetCommand(),
 		a.batchLostCommand(), a.batchResultsCommand(), a.batchBodiesCommand(), a.batchBodyCommand(), a.batchRetryCommand(), a.batchReportCommand(), a.batchScheduleCommand(), a.batchRemoveCommand())
 	return cmd
 }

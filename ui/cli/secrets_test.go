@@ -168,6 +168,7 @@ func secretRuns() []secretRun {
 		{args: "request http://shop.test/{{token}} --zone unlocker1 --header X-Token:{{token}} --json"},
 		{args: "request http://shop.test/ok --zone unlocker1 --via native"},
 		{args: "request https://shop.test/ok --zone unlocker1 --via native --json"},
+		{args: "batch probe http://shop.test/ok --zone unlocker1 --yes --json"},
 		{args: "compare http://shop.test/ok --zones unlocker1,dc1 --json"},
 		{args: "compare --logins --zones unlocker1,dc1 --json"},
 		{args: "twin http://shop.test/ok --zones unlocker1,dc1 --json"},
