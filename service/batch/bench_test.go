@@ -199,7 +199,8 @@ func BenchmarkBatchOfMany(b *testing.B) {
 			var planning, running, peak float64
 			noerr.Must(b, noerr.From(fmt.Sscan(string(out), &planning, &running, &peak)))
 			kb[n], perItem[n] = peak, running/float64(n)
-			b.Logf("%d items: planning %.1f µs an item, running %.1f, %.1f MiB at most", n, planning*1e6/float64(n), perItem[n]*1e6, kb[n]/1024)
+			cpu := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+			b.Logf("%d items: planning %.1f µs an item, running %.1f, processor time of both %.1f, %.1f MiB at most", n, planning*1e6/float64(n), perItem[n]*1e6, cpu*1e6/float64(n), kb[n]/1024)
 		}
 		b.ReportMetric(kb[many]/kb[1_000], "memory-of-1000")
 		b.ReportMetric(perItem[many]/perItem[20_000], "time-of-20000")
