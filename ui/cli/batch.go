@@ -40,6 +40,9 @@ type batchFlags struct {
 	Given   givenFlags `flag:"*"`
 }
 
+// batchCommands make the commands below batch.
+type batchCommands struct{ *app }
+
 func (a *app) batchCommand() *cobra.Command {
 	cmd := command(a, spec[batchFlags]{
 		use:   "batch FILE",
@@ -71,8 +74,9 @@ done, 29 if it stopped at its cap.`,
 		},
 	})
 	a.onDatabase(cmd)
-	cmd.AddCommand(a.batchProbeCommand(), a.batchListCommand(), a.batchShowCommand(), a.batchResumeCommand(), a.batchPauseCommand(), a.batchSetCommand(),
-		a.batchLostCommand(), a.batchResultsCommand(), a.batchBodiesCommand(), a.batchBodyCommand(), a.batchRetryCommand(), a.batchReportCommand(), a.batchScheduleCommand(), a.batchRemoveCommand())
+	b := batchCommands{a}
+	cmd.AddCommand(b.probe(), b.list(), b.show(), b.resume(), b.pause(), b.set(),
+		b.unanswered(), b.results(), b.bodies(), b.body(), b.retry(), b.report(), b.schedule(), b.remove())
 	return cmd
 }
 

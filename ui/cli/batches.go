@@ -19,8 +19,8 @@ func (jsonFlag) batchNeeds() needs { return needs{journal: true, rules: true} }
 
 func oneBatch(verb string) cobra.PositionalArgs { return oneArg("the batch to " + verb) }
 
-func (a *app) batchListCommand() *cobra.Command {
-	return command(a, spec[jsonFlag]{
+func (b batchCommands) list() *cobra.Command {
+	return command(b.app, spec[jsonFlag]{
 		use: "list", short: "List the batches of this machine, the newest first",
 		needs: jsonFlag.batchNeeds,
 		run: func(ctx context.Context, t *task, _ jsonFlag, _ []string) (printed, error) {
@@ -43,8 +43,8 @@ func (a *app) batchListCommand() *cobra.Command {
 	})
 }
 
-func (a *app) batchShowCommand() *cobra.Command {
-	return command(a, spec[jsonFlag]{
+func (b batchCommands) show() *cobra.Command {
+	return command(b.app, spec[jsonFlag]{
 		use: "show ID", short: "Show how far a batch is: classes, times, cost, worst hosts",
 		args: oneBatch("show"), needs: jsonFlag.batchNeeds,
 		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
@@ -57,8 +57,8 @@ func (a *app) batchShowCommand() *cobra.Command {
 	})
 }
 
-func (a *app) batchResumeCommand() *cobra.Command {
-	return command(a, spec[jsonFlag]{
+func (b batchCommands) resume() *cobra.Command {
+	return command(b.app, spec[jsonFlag]{
 		use: "resume ID", short: "Go on with a batch, or watch it while another process works on it",
 		args: oneBatch("go on with"), needs: jsonFlag.batchNeeds,
 		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
@@ -71,8 +71,8 @@ func (a *app) batchResumeCommand() *cobra.Command {
 	})
 }
 
-func (a *app) batchPauseCommand() *cobra.Command {
-	return command(a, spec[jsonFlag]{
+func (b batchCommands) pause() *cobra.Command {
+	return command(b.app, spec[jsonFlag]{
 		use: "pause ID", short: "Pause a batch: what is in flight comes to its end, and nothing more is sent",
 		args: oneBatch("pause"), needs: jsonFlag.batchNeeds,
 		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
@@ -93,8 +93,8 @@ type batchSetFlags struct {
 	Given givenFlags `flag:"*"`
 }
 
-func (a *app) batchSetCommand() *cobra.Command {
-	return command(a, spec[batchSetFlags]{
+func (b batchCommands) set() *cobra.Command {
+	return command(b.app, spec[batchSetFlags]{
 		use: "set ID", short: "Change the limit, the rate or the cap of a batch, also while it runs",
 		args: oneBatch("change"), needs: func(batchSetFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchSetFlags, args []string) (printed, error) {
@@ -139,8 +139,8 @@ type batchLostFlags struct {
 	jsonFlag
 }
 
-func (a *app) batchLostCommand() *cobra.Command {
-	return command(a, spec[batchLostFlags]{
+func (b batchCommands) unanswered() *cobra.Command {
+	return command(b.app, spec[batchLostFlags]{
 		use: "lost ID", short: "Show or settle items that were sent, not answered, and not sent again by themselves",
 		args: oneBatch("look at"), needs: func(batchLostFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchLostFlags, args []string) (printed, error) {
@@ -185,8 +185,8 @@ type batchRetryFlags struct {
 	jsonFlag
 }
 
-func (a *app) batchRetryCommand() *cobra.Command {
-	return command(a, spec[batchRetryFlags]{
+func (b batchCommands) retry() *cobra.Command {
+	return command(b.app, spec[batchRetryFlags]{
 		use: "retry ID", short: "Fetch again the items whose result has one of these classes",
 		long: `Sends again the items whose result has a class of --class, and works on the batch
 until it is over. The later result is the item's. Both are paid for, and the cap
@@ -228,8 +228,8 @@ type batchRemoveFlags struct {
 	jsonFlag
 }
 
-func (a *app) batchRemoveCommand() *cobra.Command {
-	return command(a, spec[batchRemoveFlags]{
+func (b batchCommands) remove() *cobra.Command {
+	return command(b.app, spec[batchRemoveFlags]{
 		use: "remove ID", short: "Delete a batch with its results and bodies",
 		args: oneBatch("delete"), needs: func(batchRemoveFlags) needs { return needs{} },
 		run: func(ctx context.Context, t *task, f batchRemoveFlags, args []string) (printed, error) {

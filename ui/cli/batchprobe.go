@@ -19,8 +19,8 @@ type batchProbeFlags struct {
 	Yes  bool   `flag:"yes" help:"begin without asking"`
 }
 
-func (a *app) batchProbeCommand() *cobra.Command {
-	return command(a, spec[batchProbeFlags]{
+func (b batchCommands) probe() *cobra.Command {
+	return command(b.app, spec[batchProbeFlags]{
 		use:   "probe URL",
 		short: "Find out how many fetches of a page may be in flight at once",
 		long: `Fetches a page again and again, 1, 2, 4, 8, … at once, until that is too many or

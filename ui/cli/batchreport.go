@@ -19,8 +19,8 @@ type batchReportFlags struct {
 	jsonFlag
 }
 
-func (a *app) batchReportCommand() *cobra.Command {
-	return command(a, spec[batchReportFlags]{
+func (b batchCommands) report() *cobra.Command {
+	return command(b.app, spec[batchReportFlags]{
 		use: "report ID", short: "Print what a batch came to: classes, zones, hosts with their next step, cost per useful page",
 		args: oneBatch("report"), needs: func(batchReportFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchReportFlags, args []string) (printed, error) {
@@ -84,8 +84,8 @@ type batchScheduleFlags struct {
 	jsonFlag
 }
 
-func (a *app) batchScheduleCommand() *cobra.Command {
-	return command(a, spec[batchScheduleFlags]{
+func (b batchCommands) schedule() *cobra.Command {
+	return command(b.app, spec[batchScheduleFlags]{
 		use: "schedule ID", short: "Print text for cron or systemd that begins a batch like this one every morning",
 		long: `Prints text that you put where cron or systemd reads it; nothing is installed. It
 reads the file of this batch anew every day, under a name with the date, so that a
@@ -111,7 +111,7 @@ second call of one day goes on with that day's batch.`,
 					return printed{}, usage("%s cannot be scheduled: %q has more than one line", s.ID, model.Cut(w, 40))
 				}
 			}
-			o := snippet.Options{Program: f.Program, Profile: s.Profile, Config: a.flags.config}
+			o := snippet.Options{Program: f.Program, Profile: s.Profile, Config: b.flags.config}
 			return printedText(snippet.Batch(o, words, s.Series(), f.Systemd)), nil
 		},
 	})

@@ -19,8 +19,8 @@ type batchResultsFlags struct {
 	Force   bool   `flag:"force" help:"replace the file of -o"`
 }
 
-func (a *app) batchResultsCommand() *cobra.Command {
-	return command(a, spec[batchResultsFlags]{
+func (b batchCommands) results() *cobra.Command {
+	return command(b.app, spec[batchResultsFlags]{
 		use: "results ID", short: "Print the results of a batch as NDJSON, a line for each item",
 		long: `Prints a line for each item that has a result, also while the batch runs: its
 number and URL, class, status, time, size, cost, and where its body is.`,
@@ -55,8 +55,8 @@ type batchBodiesFlags struct {
 	jsonFlag
 }
 
-func (a *app) batchBodiesCommand() *cobra.Command {
-	return command(a, spec[batchBodiesFlags]{
+func (b batchCommands) bodies() *cobra.Command {
+	return command(b.app, spec[batchBodiesFlags]{
 		use: "bodies ID", short: "Write the bodies of a batch into a folder, each once",
 		args: oneBatch("unpack"), needs: func(batchBodiesFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchBodiesFlags, args []string) (printed, error) {
@@ -81,8 +81,8 @@ type batchBodyFlags struct {
 	Force  bool   `flag:"force" help:"replace the file of -o"`
 }
 
-func (a *app) batchBodyCommand() *cobra.Command {
-	return command(a, spec[batchBodyFlags]{
+func (b batchCommands) body() *cobra.Command {
+	return command(b.app, spec[batchBodyFlags]{
 		use: "body ID N", short: "Print the body of item N, counted from 1 as 'batch lost' shows them",
 		args: cobra.ExactArgs(2), needs: func(batchBodyFlags) needs { return needs{} },
 		run: func(ctx context.Context, t *task, f batchBodyFlags, args []string) (printed, error) {
