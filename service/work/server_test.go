@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -15,7 +16,7 @@ import (
 // OpenOnServer opens the queue of a path on the tests' server, as another process each time.
 func OpenOnServer(t *testing.T, path string, o Options) (Queue, error) {
 	t.Helper()
-	return openServer(t, path, t.TempDir()[1:], o)
+	return openServer(t, path, rand.Text(), o)
 }
 
 func openServer(t *testing.T, path, process string, o Options) (*Server, error) {
