@@ -223,6 +223,19 @@ func TestABatchFetchesEachRowOnce(t *testing.T) {
 	servicetest.NoSecretUnder(t, r.dir)
 }
 
+func TestABatchOfManyDuplicatesEnds(t *testing.T) {
+	r := newRig(t)
+	const rows, pages = 40_000, 500
+	var input strings.Builder
+	for i := range rows {
+		fmt.Fprintf(&input, "http://shop.test/%d\n", i%(rows-1)*pages/rows)
+	}
+	s := r.start(t, draft(input.String()))
+	if s = r.run(t, s.ID); s.State != store.Done || s.Tally.Answered != pages || s.Duplicates != rows-pages {
+		t.Errorf("%s: %d answered, %d duplicates", s.State, s.Tally.Answered, s.Duplicates)
+	}
+}
+
 func TestTheCapIsNeverPassed(t *testing.T) {
 	r := newRig(t)
 	r.answer = func(w http.ResponseWriter, url string, hit int) bool { // every third page needs two tries

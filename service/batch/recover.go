@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"zonedeck/service/batch/files"
 	"zonedeck/service/batch/store"
@@ -44,6 +45,9 @@ func (r local) merge(ctx context.Context, worker string, from files.Length, foun
 			found[n] = slice
 		}
 		i := line.N % files.SliceItems
+		if int(i) >= len(slice) {
+			return fmt.Errorf("results of worker %s: item %d is none of the batch's", worker, line.N)
+		}
 		if !slice[i].Open() {
 			continue
 		}

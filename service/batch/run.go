@@ -281,6 +281,11 @@ func (r *runner) commit(ctx context.Context) (State, error) {
 	r.settled = make(chan struct{})
 	flying := r.purse.flying
 	r.mu.Unlock()
+	if of.Cap > 0 && of.Spent+of.Reserved > of.Cap { // it was lowered meanwhile
+		r.mu.Lock()
+		r.purse.empty()
+		r.mu.Unlock()
+	}
 	of, err = r.queue(ctx, of)
 	if err != nil {
 		return State{}, err
@@ -350,8 +355,14 @@ func (r *runner) fail(ctx context.Context, cause error) error {
 
 // queue puts the next slices into the queue.
 func (r *runner) queue(ctx context.Context, of store.Batch) (store.Batch, error) {
-	begun := int((of.Tally.Answered + of.Tally.Unanswered) / files.SliceItems)
-	upTo := min(of.Slices, begun+ahead)
+	if of.Queued >= of.Slices {
+		return of, nil
+	}
+	done, err := r.store.Done(ctx, r.id)
+	if err != nil {
+		return of, err
+	}
+	upTo := min(of.Slices, done+ahead)
 	if upTo < of.Queued+ahead/4 && upTo < of.Slices || of.Queued >= upTo {
 		return of, nil
 	}

@@ -135,6 +135,9 @@ func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, e
 	return t.runBatch(ctx, s)
 }
 
+// mostBody bounds --max-body, in megabytes: a body fits into a segment of the results.
+const mostBody = 250
+
 // draftOf is the draft of the flags. Its error names their mistakes.
 func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	var wrong []error
@@ -148,8 +151,8 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	d := batch.Draft{Draft: f.draft(f.URL), Once: f.Once, Rules: f.Rules, AtOnce: f.AtOnce, SkipBad: f.SkipBad}
 	d.Request.Zone.Name, d.Request.Via, d.Request.Session = model.ZoneName(f.Zone), via, f.Session
 	d.Request.BodyLimit = int64(f.Body) * 1_000_000
-	if f.Body < 1 || f.Body > 1000 {
-		wrong = append(wrong, fmt.Errorf("--max-body %d: write a number of megabytes from 1 to 1000", f.Body))
+	if f.Body < 1 || f.Body > mostBody {
+		wrong = append(wrong, fmt.Errorf("--max-body %d: write a number of megabytes from 1 to %d", f.Body, mostBody))
 	}
 	if err := batch.CheckAtOnce(f.AtOnce); err != nil {
 		wrong = append(wrong, fmt.Errorf("--limit %w", err))
@@ -209,7 +212,7 @@ func (t *task) runBatch(ctx context.Context, s batch.State) (printed, error) {
 		return "zonedeck: " + batchProgress(now) + "  (ctrl+c stops it)"
 	})
 	t.app.say("zonedeck: %s: %d items from %s", s.ID, s.Wanted(), sanitizeLine(s.Plan.Source))
-	s, err := t.Batches.Run(ctx, s.ID, func(s batch.State) {
+	end, err := t.Batches.Run(ctx, s.ID, func(s batch.State) {
 		mu.Lock()
 		defer mu.Unlock()
 		if s.Tally.Again > now.Tally.Again {
@@ -220,6 +223,9 @@ func (t *task) runBatch(ctx context.Context, s batch.State) (printed, error) {
 		now = meter.See(s, time.Now())
 	})
 	line.stop()
+	if s = now.State; end.ID != "" { // it was told to end before it could look
+		s = end
+	}
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/batch/files"
 	"zonedeck/service/database"
 	"zonedeck/service/work"
@@ -200,6 +202,9 @@ func one(ctx context.Context, q database.Queryer, where string, args ...any) (b 
 	return b, err
 }
 
+// identifier is what a batch's own can be.
+var identifier = regexp.MustCompile(`^batch-[a-z0-9]+$`)
+
 func scan(row database.Scanner) (b Batch, err error) {
 	var plan, tally, state string
 	err = row.Scan(&b.ID, &b.Name, &b.Profile, &plan, database.Time(&b.Created), database.Time(&b.Changed), database.Time(&b.Ended), &b.Items, &b.Duplicates,
@@ -208,6 +213,9 @@ func scan(row database.Scanner) (b Batch, err error) {
 		return b, err
 	}
 	b.Plan, b.State = json.RawMessage(plan), State(state)
+	if !identifier.MatchString(b.ID) { // it names a folder
+		return b, fmt.Errorf("%w: %q is no identifier of a batch", database.ErrCorrupt, model.Cut(b.ID, 60))
+	}
 	if err := json.Unmarshal([]byte(tally), &b.Tally); err != nil || !json.Valid(b.Plan) {
 		return b, fmt.Errorf("batch %s: %w: its plan or its sums are not JSON", b.ID, database.ErrCorrupt)
 	}
@@ -286,6 +294,12 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 func (s *Store) Slice(ctx context.Context, id string, n int) (slice Slice, err error) {
 	err = s.eachSlice(ctx, s.db, "AND slice = $2", []any{id, n}, func(_ int, found Slice) error { slice = found; return nil })
 	return slice, s.fault("reading a slice", err)
+}
+
+// Done counts the slices of which nothing is left to send.
+func (s *Store) Done(ctx context.Context, id string) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM batch_slices WHERE batch = $1 AND todo = 0", id).Scan(&n)
+	return n, s.fault("counting the slices", err)
 }
 
 // Slices calls take with every slice that was begun, in their order, or with those alone that have items to send.
