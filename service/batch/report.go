@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/rows"
 )
 
 // Summary is what a batch came to, by its results.
@@ -117,7 +118,9 @@ func (s State) Args() ([]string, error) {
 			args = append(args, flag, value)
 		}
 	}
-	add("--input", p.Kind)
+	if slices.Contains(rows.InputKinds(), p.Kind) { // else it is only how the file's name ends
+		add("--input", p.Kind)
+	}
 	add("--column", p.Column)
 	add("--method", r.Method)
 	add("--data", r.Body)

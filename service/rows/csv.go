@@ -119,7 +119,7 @@ func (in *inputReader) header(r *csv.Reader) (t table, err error) {
 	}
 	in.out.Columns = t.columns
 	for _, c := range t.columns {
-		if c.Field == "" && c.Name != "" {
+		if c.Field == "" && c.Name != "" && in.taker == nil {
 			in.out.Problems = append(in.out.Problems, Problem{Column: c.Name, Text: fmt.Sprintf("column %s is not sent", Quote(c.Name)), Warning: true})
 		}
 		if len(in.out.Problems) == maxNotes {
@@ -208,10 +208,10 @@ func (in *inputReader) cells(row int, raw []byte, t *table, cells []string) erro
 		return nil
 	}
 	values := make(map[string]json.RawMessage, len(cells))
+	if in.taker != nil {
+		return in.add(row, raw, named(t, cells), nil)
+	}
 	for i, cell := range cells {
-		if name := t.header[i]; in.taker != nil && name != "" {
-			values[name] = jsonText(cell)
-		}
 		switch to := t.columns[i].Field; {
 		case cell == "":
 		case to != "":
@@ -227,6 +227,26 @@ func (in *inputReader) cells(row int, raw []byte, t *table, cells []string) erro
 		}
 		return fmt.Sprintf("column %s (%s)", t.columns[i].Name, field)
 	})
+}
+
+// named are the cells of a row by the names of their columns. A field that another column fills is that one's.
+func named(t *table, cells []string) map[string]json.RawMessage {
+	values := make(map[string]json.RawMessage, len(cells))
+	for i, name := range t.header {
+		if name != "" && i < len(cells) {
+			values[name] = jsonText(cells[i])
+		}
+	}
+	for i, c := range t.columns {
+		switch {
+		case c.Field == "" || c.Field == c.Name:
+		case i < len(cells):
+			values[c.Field] = jsonText(cells[i])
+		default:
+			delete(values, c.Field)
+		}
+	}
+	return values
 }
 
 // SepLine is the first line of a table that names what separates its cells, as spreadsheets write and read it: sep=;

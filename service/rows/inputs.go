@@ -42,6 +42,9 @@ const (
 	InputNDJSON = "ndjson" // one of these objects a line
 )
 
+// InputKinds are the kinds of source.
+func InputKinds() []string { return []string{InputLines, InputCSV, InputJSON, InputNDJSON} }
+
 // Problem is what is wrong with one row. Unless it is a warning, the row is not
 // among the inputs.
 type Problem struct {

@@ -41,6 +41,10 @@ func TestStream(t *testing.T) {
 		{name: "a table that is known by a wanted column", text: "a,sku\n1,7\n", want: `2 sku="7"`},
 		{name: "a column with another name", kind: "csv", column: "page of shop", text: "page of shop;n\nhttp://a.test/;1\n", want: `2 n="1" page of shop="http://a.test/" url="http://a.test/"`},
 		{name: "a column that is missing", kind: "csv", column: "link", text: "url,n\nx,1\n", err: `there is no column "link"; the header has "url, n"`},
+		{
+			name: "a column beside one of that name", kind: "csv", column: "Link", text: "url,Link\nhttp://a.test/1,http://a.test/2\nhttp://a.test/3,\nhttp://a.test/4\n",
+			want: `2 Link="http://a.test/2" url="http://a.test/2"|3 Link="" url=""|4`,
+		},
 		{name: "NDJSON", text: "{\"q\":\"a\",\"n\":1}\nnot\n\"http://a.test/\"\n", want: `1 n=1 q="a"|bad 2|3 url="http://a.test/"`},
 		{name: "an array", text: `["http://a.test/1",{"url":"http://a.test/2"}]`, want: `1 url="http://a.test/1"|2 url="http://a.test/2"`},
 		{name: "no text", text: "a\x00b", err: "not text"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"zonedeck/service/batch"
 	"zonedeck/service/batch/store"
 	"zonedeck/service/fetch"
+	"zonedeck/service/rows"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
@@ -162,6 +164,12 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	}
 	if d.Cap, err = batch.ParseCap(f.Cap); err != nil {
 		wrong = append(wrong, fmt.Errorf("--cap %w", err))
+	}
+	if f.Kind != "" && !slices.Contains(rows.InputKinds(), f.Kind) {
+		wrong = append(wrong, fmt.Errorf("--input %q: write one of %s", model.Cut(f.Kind, 20), strings.Join(rows.InputKinds(), ", ")))
+	}
+	if f.Cap != "" && err == nil && d.Cap == 0 {
+		wrong = append(wrong, errors.New("--cap 0 would be no cap: write an amount in dollars above 0, or leave it out"))
 	}
 	d.Input = batch.NewInput(nil, name, f.Kind, f.Column)
 	if name == "-" {
@@ -312,6 +320,9 @@ func batchRows(s batch.State) [][]string {
 	}
 	if s.Tally.Retried > 0 {
 		add("retried", fmt.Sprintf("%d, whose result was not good enough", s.Tally.Retried))
+	}
+	if s.Tally.Dropped > 0 {
+		add("dropped", fmt.Sprintf("%d, which were sent and not answered, and have no result", s.Tally.Dropped))
 	}
 	if s.Tally.Unanswered > 0 {
 		add("lost", fmt.Sprintf("%d were sent and not answered: 'zonedeck batch lost %s' shows them", s.Tally.Unanswered, s.ID))

@@ -160,12 +160,12 @@ func sum[K comparable](a, b map[K]int64) map[K]int64 {
 	return a
 }
 
-// step is the place of a duration among those that are counted.
+// step is the first place, of those that are counted, that is no shorter than a duration.
 func step(d time.Duration) int {
-	return int(math.Round(math.Log(max(float64(d), float64(time.Millisecond))) / math.Log(1.1)))
+	return int(math.Ceil(math.Log(max(float64(d), float64(time.Millisecond))) / math.Log(1.1)))
 }
 
-// Percentile is the time within which a share of the items that were ok came, to about 5 %; -1 without any.
+// Percentile is the time within which a share of the items that were ok came: at most 10 % more than it was; -1 without any.
 func (t Tally) Percentile(share float64) time.Duration {
 	var all, below int64
 	for _, n := range t.Times {
