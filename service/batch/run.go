@@ -136,6 +136,7 @@ type runner struct {
 	next    store.Progress // since the last commit; of its slices the numbers alone
 	slices  map[int]store.Slice
 	claims  map[int]*store.Claim // of these, on a server
+	busy    map[int]bool         // the slices that are worked on
 	purse   purse
 	settled chan struct{} // closed by each commit
 }
@@ -145,7 +146,7 @@ var errLeft = errors.New("it goes on later")
 
 // work runs the batch whose lock is held.
 func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State, err error) {
-	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, claims: map[int]*store.Claim{}, settled: make(chan struct{}), rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
+	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, busy: map[int]bool{}, claims: map[int]*store.Claim{}, settled: make(chan struct{}), rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
 	if err := r.open(ctx); err != nil {
 		return s, errors.Join(err, r.close())
 	}
@@ -274,8 +275,7 @@ func (r *runner) commit(ctx context.Context) (State, error) {
 	}
 	r.mu.Lock()
 	for _, n := range taken {
-		delete(r.claims, n)
-		delete(r.slices, n)
+		r.forget(n)
 	}
 	close(r.settled)
 	r.settled = make(chan struct{})
@@ -329,6 +329,9 @@ func (r *runner) snapshot() store.Progress {
 	p := r.next
 	p.Place, p.Now, p.Slices, p.Claims = r.log.Length(), r.b.Clock.Now(), map[int]store.Slice{}, map[int]store.Claim{}
 	for n := range r.next.Slices {
+		if r.slices[n] == nil { // it is another worker's now
+			continue
+		}
 		p.Slices[n] = append(store.Slice(nil), r.slices[n]...)
 		if c := r.claims[n]; c != nil {
 			p.Claims[n] = *c
@@ -342,6 +345,13 @@ func (r *runner) snapshot() store.Progress {
 	p.Reserved = r.purse.returned()
 	r.next = store.Progress{Worker: r.name}
 	return p
+}
+
+// forget drops what is known of a slice that is not this worker's any more. r.mu is held.
+func (r *runner) forget(n int) {
+	delete(r.claims, n)
+	delete(r.slices, n)
+	delete(r.next.Slices, n)
 }
 
 // fail pauses the batch because its files cannot be written.
@@ -387,6 +397,10 @@ func (r *runner) slice(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
+	if !r.begin(n) { // it was freed while this process hung, and what it had in flight is not over yet
+		return errLeft
+	}
+	defer r.end(n)
 	items, outcomes, err := r.stock.load(ctx, n)
 	if err != nil {
 		return err
@@ -427,6 +441,21 @@ func (r *runner) slice(ctx context.Context, key string) error {
 		return errors.Join(errLeft, err)
 	}
 	return err
+}
+
+// begin reports whether nothing else of this process works on a slice; whoever begins calls end.
+func (r *runner) begin(n int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	busy := r.busy[n]
+	r.busy[n] = true
+	return !busy
+}
+
+func (r *runner) end(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, n)
 }
 
 // load gives the items of a slice and what became of them. A slice that nobody has begun is begun.

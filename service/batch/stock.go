@@ -206,9 +206,7 @@ func (s *shared) leave(ctx context.Context, n int, cut []int) error {
 func (s *shared) drop(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.claims, n)
-	delete(s.slices, n)
-	delete(s.next.Slices, n)
+	s.forget(n)
 }
 
 func (*shared) close() error { return nil }
