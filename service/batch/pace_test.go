@@ -24,7 +24,7 @@ func TestABatchBeginsLowFollowsATargetAndSaysSoToOtherProcesses(t *testing.T) {
 		Pace: &pace.Limiter{Store: pace.Files{Dir: t.TempDir()}, Clock: servicetest.ClockFunc(time.Now), Log: slog.New(slog.DiscardHandler)},
 	})
 	refused := 0
-	r.pause = 2 * time.Millisecond
+	r.pause = 50 * time.Millisecond // a send takes less, so that as many are in flight as may be
 	r.answer = func(w http.ResponseWriter, _ string, _ int) bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()

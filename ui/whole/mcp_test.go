@@ -61,7 +61,7 @@ func TestAForeignAgentUsesTheConsole(t *testing.T) {
 	if err := json.Unmarshal(raw, &out); err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}
-	if out.Server.Name != "zonedeck" || !strings.Contains(out.Instructions, "$0.0100") || len(out.Tools) != 11 || len(out.Results) != 3 {
+	if out.Server.Name != "zonedeck" || !strings.Contains(out.Instructions, "$0.0100") || len(out.Tools) != 14 || len(out.Results) != 3 {
 		t.Fatalf("%+v", out)
 	}
 	if r := out.Results[0]; r.IsError || r.Structured["class"] != "ok" || !strings.Contains(r.Text, "It works") {
