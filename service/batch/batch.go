@@ -172,6 +172,16 @@ func (b *Batches) List(ctx context.Context) ([]State, error) {
 	return states, nil
 }
 
+// Waiting are the batches of a profile that wait for the operator: they were interrupted, or items of them wait for a
+// decision. Where this machine never had a batch, nothing is opened.
+func (b *Batches) Waiting(ctx context.Context, profile string) ([]State, error) {
+	if known, err := os.ReadDir(b.Dir); len(known) == 0 && (err == nil || errors.Is(err, os.ErrNotExist)) {
+		return nil, nil
+	}
+	all, err := b.List(ctx)
+	return slices.DeleteFunc(all, func(s State) bool { return !s.Waits(profile) }), err
+}
+
 // UnknownError says that no batch has an identifier or a name.
 type UnknownError struct{ ID string }
 

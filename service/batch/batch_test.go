@@ -427,6 +427,37 @@ func TestABatchIsPausedAndChangedWhileItRuns(t *testing.T) {
 	}
 }
 
+func TestABatchWhoseProcessEndedIsInterruptedAndWaits(t *testing.T) {
+	r := newRig(t)
+	if all := noerr.Try(r.Waiting(t.Context(), "acme")).Must(t); len(all) != 0 {
+		t.Error(all)
+	}
+	r.pause = 2 * time.Millisecond
+	d := draft(urls(2000))
+	d.AtOnce = 2
+	s := r.start(t, d)
+	ctx, stop := context.WithCancel(t.Context())
+	end, err := r.Run(ctx, s.ID, func(now batch.State) {
+		if now.Tally.Answered > 0 {
+			stop()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || end.Condition() != "interrupted" || end.Obstacle() != "no process works on it; what came is kept and not fetched again" {
+		t.Errorf("error %v; %s: %s", err, end.Condition(), end.Obstacle())
+	}
+	for profile, want := range map[string]int{end.Profile: 1, "other": 0} {
+		if all := noerr.Try(r.Waiting(t.Context(), profile)).Must(t); len(all) != want {
+			t.Errorf("%s: %d wait; want %d", profile, len(all), want)
+		}
+	}
+	r.pause = 0
+	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{AtOnce: new(int)})).Must(t)
+	r.run(t, s.ID)
+	if all := noerr.Try(r.Waiting(t.Context(), end.Profile)).Must(t); len(all) != 0 {
+		t.Error(all)
+	}
+}
+
 func TestABatchIsGoneOnWithByItsOwnProfileAlone(t *testing.T) {
 	r := newRig(t)
 	s := r.start(t, draft(urls(3)))

@@ -20,12 +20,28 @@ const (
 	Done    = store.Done
 )
 
-// Condition says where a batch is, in words.
+// Condition is the word for where a batch is.
 func (s State) Condition() string {
-	if s.State == Running && !s.Live {
-		return "running, but no process works on it"
+	if s.Interrupted() {
+		return "interrupted"
 	}
 	return string(s.State)
+}
+
+// Interrupted reports whether a batch has items to send, and no process that does: what worked on it has ended.
+func (s State) Interrupted() bool { return s.State == Running && !s.Live }
+
+// Waits reports whether a batch of a profile goes on only if the operator does something.
+func (s State) Waits(profile string) bool {
+	return s.Profile == profile && (s.Interrupted() || s.State == Held)
+}
+
+// Obstacle says why a batch does not go on, or is empty.
+func (s State) Obstacle() string {
+	if s.Interrupted() {
+		return "no process works on it; what came is kept and not fetched again"
+	}
+	return s.Reason
 }
 
 // Wanted is how many items are to have a result: all but duplicates.

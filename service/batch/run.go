@@ -101,6 +101,9 @@ func (b *Batches) attend(ctx context.Context, s State, on func(State)) (State, e
 		if ok {
 			s, err = b.work(ctx, s, on)
 			unlock()
+			if now, showErr := b.Show(context.WithoutCancel(ctx), s.ID); showErr == nil { // without this process
+				s = now
+			}
 		} else {
 			on(s)
 			if err = exchange.Pause(ctx, commitEvery); err == nil {

@@ -298,7 +298,7 @@ func batchRows(s batch.State) [][]string {
 	add("batch", s.ID)
 	add("name", s.Name)
 	add("state", s.Condition())
-	add("reason", s.Reason)
+	add("reason", s.Obstacle())
 	if s.Live && s.State == store.Running {
 		add("pace", s.Pace)
 	}

@@ -59,6 +59,11 @@ func (f *fakeBatches) List(context.Context) ([]batch.State, error) {
 	return slices.Clone(f.states), f.listErr
 }
 
+func (f *fakeBatches) Waiting(ctx context.Context, profile string) ([]batch.State, error) {
+	all, err := f.List(ctx)
+	return slices.DeleteFunc(all, func(s batch.State) bool { return !s.Waits(profile) }), err
+}
+
 func (f *fakeBatches) Watch(ctx context.Context, id string, on func(batch.Progress)) error {
 	for {
 		f.mu.Lock()
@@ -178,6 +183,7 @@ func flowBatches(t *testing.T, f *fakeJobs, w, h int, body func(s *uitest.Screen
 		for i := range f.batches.states {
 			f.batches.states[i].Created = time.Now().Add(-time.Hour)
 		}
+		s.After(15 * time.Second) // until the message about one that waits is gone
 		s.Press("b")
 		s.Expect("Batches")
 		body(s)
@@ -221,7 +227,7 @@ func TestABatchInEachState(t *testing.T) {
 			s.State, s.Live, s.Tally.Unanswered, s.Reason = batch.Held, false, 3, "3 items were sent and not answered: they wait for a decision"
 		}), "", []string{"! held", "3 were sent and not answered: g decides"}},
 		{"done", over(batch.Done, ""), "", []string{"✓ done"}},
-		{"interrupted", with(func(s *batch.State, p *batch.Progress) { s.Live, *p = false, batch.Progress{} }), "", []string{"! interrupted", "No process works on it. s goes on with it"}},
+		{"interrupted", with(func(s *batch.State, p *batch.Progress) { s.Live, *p = false, batch.Progress{} }), "", []string{"! interrupted", "interrupted: no process works on it; what came is kept"}},
 		{"damaged", with(func(s *batch.State, p *batch.Progress) {
 			s.Live, *p = false, batch.Progress{}
 			p.Fault = errors.New("open /state/batches/batch-1/items.ndjson: no such file or directory")
@@ -269,6 +275,22 @@ func TestTheBoardOfBatches(t *testing.T) {
 		s.Expect("The batches cannot be read: the store of batches is newer than this program")
 		s.Press("esc")
 		s.ExpectNot("The batches cannot be read")
+	})
+}
+
+func TestABatchThatWaitsIsSaidAtTheStart(t *testing.T) {
+	f := &fakeJobs{}
+	killed, held, other, live := running(41_200), running(41_200), running(41_200), running(41_200)
+	killed.Live, held.State, other.Live, other.Profile = false, batch.Held, false, "other"
+	killed.Created, held.Created, other.Created, live.Created = time.Now(), time.Now(), time.Now(), time.Now()
+	f.batches.states = []batch.State{killed, held, other, live}
+	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Expect("batch prices-1128 is interrupted (and 1 more): b in Jobs shows what waits", "[1 Jobs·2]")
+		f.batches.mu.Lock()
+		f.batches.states = []batch.State{live}
+		f.batches.mu.Unlock()
+		s.Press("b")
+		s.ExpectNot("Jobs·")
 	})
 }
 

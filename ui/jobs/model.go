@@ -174,12 +174,14 @@ func (m *Model) Resumable() string {
 	return "A batch stops within seconds: what comes until then is kept, and what does not is asked for again, and said so, by whoever goes on with it (s here, or 'zonedeck batch resume')."
 }
 
-// Count is how many of the listed jobs may have started, in their ink; -1 while the ledger cannot be read.
+// Count is how many of the listed jobs may have started, in their ink, with the batches that wait; -1 while the ledger
+// cannot be read.
 func (m *Model) Count() (n int, ink kit.Ink) {
 	_, ink = m.deps.Theme.JobMark(model.Job{State: model.JobMayHave})
 	if m.list.unreadable() {
 		return -1, ink
 	}
+	n = m.batches.Waiting()
 	for _, j := range m.list.jobs {
 		if j.State == model.JobMayHave {
 			n++

@@ -98,7 +98,7 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 	changed := s.ProfileName != m.session.ProfileName
 	was := m.session.Profile
 	m.session = s
-	m.batches.SetSession(s)
+	waiting := m.batches.SetSession(s)
 	m.list.fill()
 	var again tea.Cmd
 	if changed {
@@ -113,7 +113,7 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 			l.changed()
 		}
 	}
-	return tea.Batch(again, m.follow.begin(), m.follow.showProgress())
+	return tea.Batch(waiting, again, m.follow.begin(), m.follow.showProgress())
 }
 
 func (m *Model) act(i intent) tea.Cmd {

@@ -6,6 +6,7 @@ package batches
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 // command. See service/batch.
 type Batches interface {
 	List(ctx context.Context) ([]batch.State, error)
+	Waiting(ctx context.Context, profile string) ([]batch.State, error)
 	Watch(ctx context.Context, id string, on func(batch.Progress)) error
 	Start(ctx context.Context, r batch.Report) (batch.State, error)
 	Discard(r batch.Report) error
@@ -62,6 +64,7 @@ type Page struct {
 	one     one
 	draft   draft
 	work    kit.Slot // begins, pauses, changes
+	waiting waiting
 }
 
 // board is the list of batches.
@@ -71,6 +74,12 @@ type board struct {
 	err    error
 	table  widget.Table
 	slot   kit.Slot
+}
+
+// waiting are the batches that go on only if the operator does something.
+type waiting struct {
+	count int
+	slot  kit.Slot
 }
 
 // one is the batch that is shown.
@@ -117,8 +126,29 @@ func (p *Page) Running() int {
 	return kit.Running(&p.work, &p.draft.slot) + p.deps.Batches.Attended()
 }
 
-// SetSession stores a session.
-func (p *Page) SetSession(s kit.Session) { p.session = s }
+// SetSession stores a session, and looks for batches of a new profile that wait.
+func (p *Page) SetSession(s kit.Session) tea.Cmd {
+	before := p.session.ProfileName
+	if p.session = s; s.ProfileName == before {
+		return nil
+	}
+	b, w := p.deps.Batches, &p.waiting
+	return kit.Load(kit.Jobs, &w.slot, p.deps.Ctx, func(ctx context.Context) ([]batch.State, error) {
+		return b.Waiting(ctx, s.ProfileName)
+	}, func(all []batch.State, err error) tea.Cmd {
+		if w.count = len(all); w.count == 0 || err != nil { // the page says what is wrong
+			return nil
+		}
+		others := ""
+		if w.count > 1 {
+			others = fmt.Sprintf(" (and %d more)", w.count-1)
+		}
+		return kit.Warn(fmt.Sprintf("batch %s is %s%s: b in Jobs shows what waits for you", name(all[0]), all[0].Condition(), others))
+	})
+}
+
+// Waiting counts the batches of the profile that go on only if the operator does something.
+func (p *Page) Waiting() int { return p.waiting.count }
 
 // Show opens the page as it was left, and reads what it shows.
 func (p *Page) Show() tea.Cmd {
@@ -151,6 +181,12 @@ func (p *Page) load() tea.Cmd {
 func (p *Page) listed(all []batch.State, err error) tea.Cmd {
 	if !errors.Is(err, context.Canceled) {
 		p.board.states, p.board.err, p.board.loaded = all, err, true
+		p.waiting.count = 0
+		for _, s := range all {
+			if s.Waits(p.session.ProfileName) {
+				p.waiting.count++
+			}
+		}
 		p.fillBoard()
 	}
 	return nil

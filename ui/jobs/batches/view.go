@@ -18,17 +18,16 @@ import (
 // mark says where a batch is, with its glyph.
 func (p *Page) mark(s batch.State) (words string, ink kit.Ink) {
 	t := p.deps.Theme
-	switch {
+	switch words = s.Condition(); {
 	case s.State == batch.Running && s.Live:
-		return "● running", t.Accent
-	case s.State == batch.Running:
-		return "! interrupted", t.Warn
+		return "● " + words, t.Accent
 	case s.State == batch.Done:
-		return "✓ done", t.Good
+		return "✓ " + words, t.Good
 	case s.State == batch.Paused && s.Reason == "":
-		return "- paused", t.Muted
+		return "- " + words, t.Muted
+	default:
+		return "! " + words, t.Warn
 	}
-	return "! " + string(s.State), t.Warn
 }
 
 // name is what the operator calls a batch.
@@ -85,8 +84,8 @@ func (p *Page) Render(w, h int) string {
 	}
 	var foot []string
 	if s, ok := p.selected(); ok {
-		if s.Reason != "" {
-			foot = widget.WrappedTo(t.Warn, "! "+s.Condition()+": "+s.Reason, iw-2, 2)
+		if why := s.Obstacle(); why != "" {
+			foot = widget.WrappedTo(t.Warn, "! "+s.Condition()+": "+why, iw-2, 2)
 		}
 		foot = append(foot, t.Muted.Render(text.Cut(fmt.Sprintf("%s · %s from %s", s.ID, s.Condition(), text.Clean(s.Plan.Source)), iw-2)))
 	}
@@ -145,10 +144,8 @@ func (p *Page) head(w int) []string {
 		lines = append(lines, widget.WrappedTo(t.Bad, "✗ it can no longer be watched: "+p.one.err.Error(), w, 3)...)
 	case s.Fault != nil:
 		lines = append(lines, widget.WrappedTo(t.Bad, "✗ the work on it ended: "+s.Fault.Error(), w, 3)...)
-	case s.Reason != "":
-		lines = append(lines, widget.WrappedTo(t.Warn, string(s.State.State)+": "+s.Reason, w, 3)...)
-	case s.State.State == batch.Running && !s.Live:
-		lines = append(lines, widget.WrappedTo(t.Warn, "No process works on it. s goes on with it; nothing that came is fetched again.", w, 3)...)
+	case s.Obstacle() != "":
+		lines = append(lines, widget.WrappedTo(t.Warn, s.Condition()+": "+s.Obstacle(), w, 3)...)
 	}
 	return append(lines, "")
 }
