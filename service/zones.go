@@ -45,12 +45,9 @@ func (s *Service) Known(p model.Profile) fetch.Known {
 
 // Zone finds the zone that a command names.
 func (s *Service) Zone(p model.Profile, name string) (model.Zone, error) {
-	z, err := p.FindZone(name)
+	z, err := s.Known(p).Zone(model.ZoneName(name))
 	if err != nil {
 		return z, config.Mistake("%w", err)
-	}
-	if len(p.Zones) == 0 {
-		z.Password = s.Known(p).Password
 	}
 	return z, nil
 }

@@ -31,6 +31,15 @@ type Config struct {
 	Drift   Drift // nil learns nothing
 	Clock   Clock
 	Log     *slog.Logger
+	// Profiles are this machine's.
+	Profiles Profiles
+}
+
+// Profiles say what this machine's configuration has of a profile.
+type Profiles interface {
+	Known(p model.Profile) fetch.Known
+	// Variable is what a variable of the profile in use stands for.
+	Variable(name string) (model.Variable, bool)
 }
 
 // Files open the store of batches when it is first needed.
@@ -281,7 +290,7 @@ func (b *Batches) resume(ctx context.Context, id string) (State, error) {
 		return State{}, err
 	}
 	return b.change(ctx, id, func(of *store.Batch) error {
-		if of.Profile != used {
+		if of.Profile != used.Name {
 			return &ProfileError{of.ID, of.Profile}
 		}
 		if of.State == store.Paused || of.State == store.Capped {

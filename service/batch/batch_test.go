@@ -122,13 +122,20 @@ func open(ctx context.Context, dir, url string) (*batch.Batches, fetch.Known, fu
 	b := &batch.Batches{Config: batch.Config{
 		Fetch: fetch.New(fetch.Config{Source: servicetest.SourceFor(p), Wire: wire, Bodies: exchange.Bodies{Dir: filepath.Join(dir, "bodies")}}),
 		Files: storeFiles{st}, Dir: filepath.Join(dir, "batches"), Journal: journal.None(), Clock: servicetest.ClockFunc(time.Now), Log: slog.New(slog.DiscardHandler),
+		Profiles: profiles(p),
 	}}
-	return b, fetch.Known{Profile: p, Variables: noVariables{}}, st.Close, nil
+	return b, fetch.Known{Profile: p, Variables: profiles(p)}, st.Close, nil
 }
 
-type noVariables struct{}
+// profiles are a configuration with one profile, whose variables are references.
+type profiles model.Profile
 
-func (noVariables) Variable(string) (model.Variable, bool) { return model.Variable{}, false }
+func (profiles) Known(p model.Profile) fetch.Known { return fetch.Known{Profile: p} }
+
+func (p profiles) Variable(name string) (model.Variable, bool) {
+	ref, ok := p.Variables[name]
+	return model.Variable{Ref: ref}, ok
+}
 
 type rig struct {
 	*batch.Batches

@@ -41,20 +41,24 @@ func (b *Batches) Request(ctx context.Context, id string, n int64) (model.FetchR
 	if n < 0 || n >= s.Items {
 		return model.FetchRequest{}, model.BadField("item", "batch %s has items 1 to %d", s.ID, s.Items)
 	}
-	items, err := files.OpenItems(b.dir(s.ID))
+	slice, done, err := b.items(ctx, s.ID)
 	if err != nil {
 		return model.FetchRequest{}, err
 	}
-	defer func() { _ = items.Close() }() // it was only read
-	slice, err := items.Slice(int(n / files.SliceItems))
+	defer done()
+	of, err := slice(int(n / files.SliceItems))
 	if err != nil {
 		return model.FetchRequest{}, err
 	}
-	row, err := rowOf(slice[n%files.SliceItems].Line)
+	row, err := rowOf(of[n%files.SliceItems].Line)
 	if err != nil {
 		return model.FetchRequest{}, err
 	}
-	template := s.Plan.Request
+	plan, err := b.ours(ctx, s.Plan)
+	if err != nil {
+		return model.FetchRequest{}, err
+	}
+	template := plan.Request
 	r, problems := template.Resolve(func(name string) (model.Variable, bool) {
 		if ref, ok := template.Secrets[name]; ok {
 			return model.Variable{Ref: ref}, true

@@ -88,7 +88,7 @@ func (r *Report) ruled(k fetch.Known) error {
 		if err != nil {
 			return model.BadField("rule", "%w", err)
 		}
-		if rule.Zone, err = k.Profile.FindZone(string(rule.Zone.Name)); err != nil {
+		if rule.Zone, err = k.Zone(rule.Zone.Name); err != nil {
 			return model.BadField("rule", "rule %d: %w", i+1, err)
 		}
 		if rule.Zone.Name == r.Plan.Request.Zone.Name {
@@ -118,8 +118,48 @@ func (p Plan) ways() []model.FetchRequest {
 	return out
 }
 
+// ours is a plan of a server with the zones and the references to secrets that this machine's own profile has by the same
+// names: whoever can write the database says what is fetched, but has no command run and no other secret sent.
+func (b *Batches) ours(ctx context.Context, p Plan) (Plan, error) {
+	st, err := b.Files.Batches(ctx)
+	if err != nil || st.Server == nil {
+		return p, err
+	}
+	profile, err := b.Fetch.ProfileInUse(ctx)
+	if err != nil {
+		return p, err
+	}
+	known := b.Profiles.Known(profile)
+	var missing []model.FieldProblem
+	zone := func(z *model.Zone) {
+		if *z, err = known.Zone(z.Name); err != nil {
+			missing = append(missing, model.FieldProblem{Field: "zone", Err: err})
+		}
+	}
+	zone(&p.Request.Zone)
+	p.Rules = slices.Clone(p.Rules)
+	for i := range p.Rules {
+		zone(&p.Rules[i].Zone)
+	}
+	p.Request.Secrets = maps.Clone(p.Request.Secrets)
+	for _, name := range slices.Sorted(maps.Keys(p.Request.Secrets)) {
+		v, _ := b.Profiles.Variable(name)
+		if _, listed := profile.Variables[name]; !listed || v.Ref == "" {
+			missing = append(missing, model.FieldProblem{Field: p.Request.SecretField(name), Err: fmt.Errorf("{{%s}}: a worker takes secrets from its own profile alone: name the reference below [profiles.%s.variables] on each machine", name, profile.Name)})
+		}
+		p.Request.Secrets[name] = v.Ref
+	}
+	if len(missing) > 0 {
+		return p, &model.RequestError{Problems: missing}
+	}
+	return p, nil
+}
+
 // prepare prepares the fetches of all ways.
 func (b *Batches) prepare(ctx context.Context, p Plan) (ways prepared, err error) {
+	if p, err = b.ours(ctx, p); err != nil {
+		return nil, err
+	}
 	for i, of := range p.ways() {
 		way, err := b.Fetch.Prepare(ctx, of)
 		if err != nil {

@@ -338,3 +338,55 @@ func TestAWorkerTakesPartUntilItIsToldToEnd(t *testing.T) {
 		t.Errorf("without a database: %v", err)
 	}
 }
+
+func TestAWorkerTakesReferencesFromItsOwnProfileAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches")
+	r := newRig(t)
+	r.Batches = r.worker(t, postgrestest.Address(t, path), "a")
+	server := postgrestest.Server(t, path)
+	var asked []string
+	with := func(variables map[string]string) {
+		p := r.known.Profile
+		p.Variables = variables
+		source := servicetest.SourceFor(p)
+		source.SecretBy = func(ctx context.Context, ref string) (keystore.Secret, error) {
+			if asked = append(asked, ref); ref == "file:own-token" {
+				return keystore.NewSecret("token-of-this-machine"), nil
+			}
+			return servicetest.Secret(ctx, ref)
+		}
+		r.Fetch = fetch.New(fetch.Config{Source: source, Wire: exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: filepath.Join(r.dir, "bodies")}})
+		r.Profiles, r.known = profiles(p), fetch.Known{Profile: p, Variables: profiles(p)}
+	}
+	with(map[string]string{"token": "file:own-token"})
+	d := draft(urls(3))
+	d.Headers = []string{"Authorization: Bearer {{token}}"}
+	s := r.start(t, d)
+	const forged = `UPDATE batches SET plan = replace(replace(plan, 'file:own-token', 'cmd:touch /tmp/forged'), 'env:ZONE', 'cmd:touch /tmp/forged')`
+	if done := noerr.Try(server.Pool.Exec(t.Context(), forged)).Must(t); done.RowsAffected() != 1 {
+		t.Fatal("nothing was forged")
+	}
+	with(nil)
+	want := "{{token}}: a worker takes secrets from its own profile alone"
+	if _, err := r.Run(t.Context(), s.ID, func(batch.State) {}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("without the variable: %v; want %q", err, want)
+	}
+	if _, err := r.Request(t.Context(), s.ID, 1); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("its request without the variable: %v", err)
+	}
+	if _, err := r.Check(t.Context(), fetch.Known{Profile: r.known.Profile, Variables: profiles{Variables: map[string]string{"token": "asked:token"}}}, d, nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("planned without the variable: %v", err)
+	}
+	with(map[string]string{"token": "file:own-token"})
+	if request := noerr.Try(r.Request(t.Context(), s.ID, 1)).Must(t); request.URL != "http://shop.test/1" || request.Secrets["token"] != "file:own-token" || request.Zone.Password != "env:ZONE" {
+		t.Errorf("item 2 is %+v", request)
+	}
+	if s = r.run(t, s.ID); s.State != store.Done || s.OK() != 3 {
+		t.Errorf("%s: %+v", s.State, s.Tally)
+	}
+	for _, ref := range asked {
+		if strings.HasPrefix(ref, "cmd:") {
+			t.Errorf("%s was looked up", ref)
+		}
+	}
+}

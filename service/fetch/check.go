@@ -52,6 +52,15 @@ type Known struct {
 	Now       time.Time
 }
 
+// Zone is a zone by its name, with the reference of its password.
+func (k Known) Zone(name model.ZoneName) (model.Zone, error) {
+	z, err := k.Profile.FindZone(string(name))
+	if err == nil && len(k.Profile.Zones) == 0 {
+		z.Password = k.Password
+	}
+	return z, err
+}
+
 // Report is what a draft comes to. Problems stop it. Notes are about a field.
 type Report struct {
 	// Request is as complete as the draft allows.
@@ -104,11 +113,8 @@ func (rep *Report) checkRules(k Known, d Draft) {
 	if r.Via == model.ViaAgent {
 		r.Zone = model.AgentZone()
 	} else {
-		r.Zone, err = k.Profile.FindZone(string(r.Zone.Name))
+		r.Zone, err = k.Zone(r.Zone.Name)
 		rep.stop("zone", err)
-		if len(k.Profile.Zones) == 0 {
-			r.Zone.Password = k.Password
-		}
 	}
 	if d.Fitting {
 		r.Options = r.Options.Only(r.Zone.Product)
@@ -287,11 +293,8 @@ func (d Draft) Template(k Known) (model.FetchRequest, error) {
 	var err error
 	r.Header, err = readHeaders(r.Header[""])
 	add("headers", err)
-	r.Zone, err = k.Profile.FindZone(string(r.Zone.Name))
+	r.Zone, err = k.Zone(r.Zone.Name)
 	add("zone", err)
-	if len(k.Profile.Zones) == 0 {
-		r.Zone.Password = k.Password
-	}
 	dl, err := dialect.Find(k.Profile.Dialect)
 	add("profile", err)
 	if len(ps) > 0 {

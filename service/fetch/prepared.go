@@ -41,10 +41,9 @@ type Prepared struct {
 	rejected atomic.Bool // key or login, since all was made
 }
 
-// ProfileInUse is the name of the profile whose key and login fetches use.
-func (ft *Fetcher) ProfileInUse(ctx context.Context) (string, error) {
-	p, err := ft.cfg.Source.Profile(ctx)
-	return p.Name, err
+// ProfileInUse is the profile whose key and login fetches use.
+func (ft *Fetcher) ProfileInUse(ctx context.Context) (model.Profile, error) {
+	return ft.cfg.Source.Profile(ctx)
 }
 
 // Prepare prepares the fetches of a template, a request whose texts may hold variables ({{name}}) beside those of its
