@@ -182,8 +182,8 @@ func (r FetchRequest) Reveal(value func(name string) string) FetchRequest {
 	return r
 }
 
-// SecretField is the field that a variable of Secrets stands in, as FieldProblem names it.
-func (r FetchRequest) SecretField(name string) string {
+// VariableField is the field that a variable stands in, as FieldProblem names it.
+func (r FetchRequest) VariableField(name string) string {
 	found := "url"
 	r.MapTexts(func(field, text string) string {
 		if slices.Contains(Variables(text), name) {

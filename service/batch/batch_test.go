@@ -280,7 +280,13 @@ func TestWhatADraftLacksIsSaidBeforeAnythingIsSent(t *testing.T) {
 		want  string
 	}{
 		{"rows that are no address", func(d *batch.Draft) { d.Input.Source = strings.NewReader("http://a.test/\nnope\nhttp://u:p@a.test/\n") }, "row 2: "},
-		{"an unknown column", func(d *batch.Draft) { d.Request.URL = "http://a.test/{{sku}}" }, "{{sku}} has no value"},
+		{"an unknown column", func(d *batch.Draft) {
+			d.Input.Source, d.SkipBad, d.Headers = strings.NewReader("sku,url\n7,http://a.test/\n"), true, []string{"X-Colour: {{colour}}"}
+		}, "headers: {{colour}} has no value: it is no variable, and urls.txt has no such column, but sku, url; nothing was sent"},
+		{
+			"no column of addresses", func(d *batch.Draft) { d.Input.Source, d.Input.Kind = strings.NewReader("sku\n7\n"), "csv" },
+			"url: {{url}} has no value: it is no variable, and urls.txt has no such column, but sku: name the one that holds the addresses; nothing was sent",
+		},
 		{"a column that is missing", func(d *batch.Draft) {
 			d.Input = batch.Input{Source: strings.NewReader("url,n\nhttp://a.test/,1\n"), Kind: "csv", Column: "link"}
 		}, `there is no column "link"`},
@@ -316,6 +322,19 @@ func TestColumnsStandInURLHeadersAndBody(t *testing.T) {
 	s := noerr.Try(r.Start(t.Context(), report)).Must(t)
 	if s = r.run(t, s.ID); s.State != store.Done || s.OK() != 2 {
 		t.Errorf("%s: %+v", s.State, s.Tally)
+	}
+}
+
+func TestTheAddressOfARequestWithoutColumnsIsAnExample(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct{ header, want string }{{"X-A: 1", "http://shop.test/0"}, {"X-A: {{url}}", "http://shop.test/example"}} {
+		d := draft(urls(1))
+		d.Request.URL, d.Headers, d.Example = "http://shop.test/example", []string{c.header}, true
+		report := noerr.Try(r.Check(t.Context(), r.known, d, nil)).Must(t)
+		if got := report.First[0].URL; got != c.want {
+			t.Errorf("with the header %s: %s; want %s", c.header, got, c.want)
+		}
+		noerr.Want(t, r.Discard(report))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,6 +33,9 @@ type Draft struct {
 	Cap         float64  // dollars, 0 for none
 	Rules       []string // which other zones take over, as --rule has them
 	SkipBad     bool     // leave bad rows out, instead of refusing all
+	// Example says that the address is that of a request which serves as the template. If no column stands in that, it is
+	// one page of many, and each row's own takes its place.
+	Example bool
 }
 
 // Input is where the rows come from.
@@ -66,6 +70,14 @@ const firstShown, mostProblems = 10, 20
 
 // usualBody is where a body is cut if nothing else is said, in bytes: it bounds what a try may cost, and memory.
 const usualBody = 10_000_000
+
+// rowURL is the address that the row has.
+const rowURL = "{{url}}"
+
+// columns are the variables of a template that rows give values.
+func columns(r model.FetchRequest) []string {
+	return slices.DeleteFunc(r.Variables(), func(name string) bool { return r.Secrets[name] != "" })
+}
 
 // MostCost is what the first tries of all items cost at most; false where that is not known.
 func (r Report) MostCost() (dollars float64, priced bool) {
@@ -134,7 +146,7 @@ func (e *ChangedError) Error() string {
 // that names fields of the draft, an *InputError, a *BadRowsError, an *OnceError, a *ChangedError, those of [fetch.Fetcher.Prepare], and the system's.
 func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *atomic.Int64) (r Report, err error) {
 	if draft.Request.URL == "" {
-		draft.Request.URL = "{{url}}"
+		draft.Request.URL = rowURL
 	}
 	if draft.Request.BodyLimit == 0 {
 		draft.Request.BodyLimit = usualBody
@@ -148,6 +160,10 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	}
 	if r.Plan.Request, err = draft.Template(k); err != nil {
 		return r, err
+	}
+	if draft.Example && len(columns(r.Plan.Request)) == 0 {
+		r.Plan.Request.URL = rowURL
+		r.Notes = append(r.Notes, rows.Problem{Text: "the request has no {{column}}: the rows' addresses take the place of its own"})
 	}
 	r.Plan.Request.Retries = 0 // the batch makes them
 	if err := r.ruled(k); err != nil {
@@ -245,13 +261,16 @@ func (r Report) taken(s State) error {
 func (b *Batches) read(ctx context.Context, r *Report, prepared *fetch.Prepared, spool *files.Spool, read *atomic.Int64) error {
 	in := r.draft.Input
 	taker := &planner{ctx: ctx, r: r, prepared: prepared, spool: spool, read: read}
-	notes, err := rows.Stream(in.Source, in.Kind, in.Column, r.Plan.Request.Variables(), taker)
-	r.Notes = notes
+	taker.lacking = columns(r.Plan.Request)
+	notes, err := rows.Stream(in.Source, in.Kind, in.Column, slices.Clone(taker.lacking), taker)
+	r.Notes = append(r.Notes, notes...)
 	switch {
 	case taker.fault != nil:
 		return taker.fault
 	case err != nil:
 		return &InputError{in.Name, err}
+	case taker.named != nil && len(taker.lacking) > 0:
+		return taker.noColumn()
 	case r.Bad > 0 && !r.draft.SkipBad:
 		return &BadRowsError{Bad: r.Bad, Problems: r.Problems}
 	case len(r.First) == 0:
@@ -268,6 +287,23 @@ type planner struct {
 	spool    *files.Spool
 	read     *atomic.Int64
 	fault    error // of its own
+	// lacking are columns of the template that no row had so far, and named those of the first row.
+	lacking, named []string
+}
+
+// noColumn says which variables of the template are columns of no row.
+func (p *planner) noColumn() error {
+	problems := make([]model.FieldProblem, len(p.lacking))
+	for i, name := range p.lacking {
+		hint := ""
+		if name == "url" {
+			hint = ": name the one that holds the addresses"
+		}
+		problems[i] = model.FieldProblem{Field: p.r.Plan.Request.VariableField(name), Err: fmt.Errorf(
+			"{{%s}} has no value: it is no variable, and %s has no such column, but %s%s; nothing was sent",
+			name, model.Line(p.r.draft.Input.Name, 200), model.Line(strings.Join(p.named, ", "), 300), hint)}
+	}
+	return &model.RequestError{Problems: problems}
 }
 
 // Take checks a row and puts it into the spool.
@@ -282,6 +318,10 @@ func (p *planner) take(row rows.Record) error {
 	}
 	if p.read != nil {
 		p.read.Add(1)
+	}
+	p.lacking = slices.DeleteFunc(p.lacking, func(name string) bool { return row.Values[name] != nil })
+	if p.named == nil {
+		p.named = slices.Sorted(maps.Keys(row.Values))
 	}
 	item, err := json.Marshal(row.Values)
 	if err != nil {

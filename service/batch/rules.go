@@ -145,7 +145,7 @@ func (b *Batches) ours(ctx context.Context, p Plan) (Plan, error) {
 	for _, name := range slices.Sorted(maps.Keys(p.Request.Secrets)) {
 		v, _ := b.Profiles.Variable(name)
 		if _, listed := profile.Variables[name]; !listed || v.Ref == "" {
-			missing = append(missing, model.FieldProblem{Field: p.Request.SecretField(name), Err: fmt.Errorf("{{%s}}: a worker takes secrets from its own profile alone: name the reference below [profiles.%s.variables] on each machine", name, profile.Name)})
+			missing = append(missing, model.FieldProblem{Field: p.Request.VariableField(name), Err: fmt.Errorf("{{%s}}: a worker takes secrets from its own profile alone: name the reference below [profiles.%s.variables] on each machine", name, profile.Name)})
 		}
 		p.Request.Secrets[name] = v.Ref
 	}

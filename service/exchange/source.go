@@ -139,9 +139,9 @@ func Variables(ctx context.Context, s Source, r model.FetchRequest) (map[string]
 		case err != nil && errors.Is(err, context.Canceled):
 			return nil, err
 		case err != nil:
-			return nil, model.BadField(r.SecretField(name), "{{%s}}: %w", name, err)
+			return nil, model.BadField(r.VariableField(name), "{{%s}}: %w", name, err)
 		case value.Empty():
-			return nil, model.BadField(r.SecretField(name), "{{%s}}: %s is empty", name, r.Secrets[name])
+			return nil, model.BadField(r.VariableField(name), "{{%s}}: %s is empty", name, r.Secrets[name])
 		}
 		values[name] = value
 	}

@@ -37,6 +37,17 @@ func Import(text string, known ImportKnown) (Imported, []ImportEntry, error) {
 	return got, nil, err
 }
 
+// ReadTemplate reads a request whose {{name}} are variables: a curl command, or a file as requests are saved. file names
+// it in errors, which say the line.
+func ReadTemplate(file, text string, known ImportKnown) (Imported, error) {
+	if importers.IsCurl(text) {
+		known.Columns = true
+		return importers.Curl(text, known)
+	}
+	r, err := saved.Decode(file, strings.NewReader(text))
+	return Imported{Request: r}, err
+}
+
 type (
 	// Tool is one of agent access.
 	Tool = agent.Tool

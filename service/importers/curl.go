@@ -50,7 +50,7 @@ func IsCurl(text string) bool {
 // Curl reads a curl command with the quotes of its shell and the options of curl 8. It reads no files. A call of the
 // service's API becomes its form, and so does one through its proxy. Errors wrap errImport.
 func Curl(text string, known Known) (Imported, error) {
-	c, err := readCurl(text)
+	c, err := readCurl(text, known.Columns)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -65,7 +65,7 @@ func Curl(text string, known Known) (Imported, error) {
 // Login is the login that a curl command gives to its proxy, as model.ParseLogin reads
 // one: host, port and username. Errors wrap errImport.
 func Login(text string) (model.Login, error) {
-	c, err := readCurl(text)
+	c, err := readCurl(text, false)
 	if err != nil {
 		return model.Login{}, err
 	}
@@ -79,7 +79,7 @@ func Login(text string) (model.Login, error) {
 	return l.Login, nil
 }
 
-func readCurl(text string) (*call, error) {
+func readCurl(text string, columns bool) (*call, error) {
 	if len(text) > maxText {
 		return nil, refuse("it has %d bytes, more than %d", len(text), maxText)
 	}
@@ -91,6 +91,11 @@ func readCurl(text string) (*call, error) {
 	args, lines, err := readShell(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), out)
 	if err != nil {
 		return nil, err
+	}
+	if columns { // {{name}} stands for one, as a shell's variable does
+		for i, word := range args {
+			args[i] = model.ExpandVariables(word, func(name string) string { return markEnv + name + markEnv })
+		}
 	}
 	c := &call{out: out, retries: -1}
 	if err := c.options(args, lines); err != nil {

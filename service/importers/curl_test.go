@@ -29,6 +29,14 @@ func testProfile() model.Profile {
 
 var testKeys = []model.Key{{Name: "batch-user", Secret: "env:BATCH_KEY"}}
 
+func TestColumnsOfATemplateAreVariables(t *testing.T) {
+	got := noerr.Try(Curl(`curl '{{url}}' -H 'Authorization: Bearer {{token}}' -H 'X-A: {{{{b}}}}' -d '{"q":"{{q}}"}'`, Known{Profile: testProfile(), Columns: true})).Must(t)
+	want := http.Header{"Authorization": {"Bearer {{token}}"}, "X-A": {"{{{{b}}}}"}, "Content-Type": {"application/x-www-form-urlencoded"}}
+	if r := got.Request; r.URL != "{{url}}" || r.Body != `{"q":"{{q}}"}` || !reflect.DeepEqual(r.Header, want) || len(got.Replaced)+len(got.Dropped) > 0 {
+		t.Errorf("%+v, notes %v %v", r, got.Replaced, got.Dropped)
+	}
+}
+
 func TestACurlCommandBecomesTheForm(t *testing.T) {
 	none := model.FetchRequest{Retries: -1}
 	for name, c := range map[string]struct {

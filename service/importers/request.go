@@ -384,6 +384,8 @@ type Imported struct {
 type Known struct {
 	Profile model.Profile
 	Keys    []model.Key
+	// Columns says that {{name}} in a curl command is a variable, and no text.
+	Columns bool
 }
 
 // errImport is wrapped by every refusal. Its texts never quote what was read.

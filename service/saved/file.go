@@ -94,9 +94,9 @@ func hasLogin(address string) bool {
 	return u.User != nil
 }
 
-// decode reads a file, whose name errors say. Fields that are not known are refused
+// Decode reads a file, whose name errors say. Fields that are not known are refused
 // by name, so that a misspelt one is not silently another request.
-func decode(file string, content io.Reader) (model.FetchRequest, error) {
+func Decode(file string, content io.Reader) (model.FetchRequest, error) {
 	var d document
 	doc, err := textfile.ReadFrom(file, content, &d)
 	if err != nil {

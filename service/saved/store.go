@@ -164,7 +164,7 @@ func read(root *os.Root, name string) (model.FetchRequest, error) {
 		return model.FetchRequest{}, fmt.Errorf("reading %s: %w", name, err)
 	}
 	defer f.Close()
-	return decode(name, f)
+	return Decode(name, f)
 }
 
 // Save writes a request under a name, as one step: a reader sees the old file or

@@ -220,7 +220,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("via = \"native\"\ntimeout = \"30s\"\nretries = 2\n[headers]\nAccept = [\"*/*\"]\n"))
 	f.Add([]byte("zone = "))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := decode("x.toml", bytes.NewReader(b))
+		r, err := Decode("x.toml", bytes.NewReader(b))
 		if err != nil {
 			return
 		}
@@ -228,7 +228,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || len(omitted) > 0 || r.Retries < -1 {
 			return
 		}
-		back, err := decode("x.toml", bytes.NewReader(again))
+		back, err := Decode("x.toml", bytes.NewReader(again))
 		if err != nil {
 			t.Fatalf("%+v was written as\n%s\nwhich is not read: %v", r, again, err)
 		}

@@ -25,8 +25,9 @@ import (
 
 type batchFlags struct {
 	askFlags
-	Zone    string     `flag:"zone" help:"zone to use (required)"`
-	Via     string     `flag:"via" default:"api" help:"access method: api or native"`
+	Zone string `flag:"zone" help:"zone to use (required)"`
+	Via  string `flag:"via" default:"api" help:"access method: api or native"`
+	requestSource
 	URL     string     `flag:"url" help:"URL to fetch for a row, with its columns as {{name}} (default: the row's url)"`
 	Column  string     `flag:"column" help:"column that holds the URLs (default: the one that looks like it)"`
 	Kind    string     `flag:"input" help:"how to read the input: lines, csv, json or ndjson (default: what it looks like)"`
@@ -53,6 +54,11 @@ func (a *app) batchCommand() *cobra.Command {
 -, from standard input, and fetches a page for each row through a zone. Columns
 stand in --url, -H and -d as {{name}}. Rows that ask for the same are fetched
 once.
+
+--template, --curl, --saved and --har give the whole request, with columns as
+{{name}} in its URL, headers and body; flags beside them win. If it has no column
+at all, the rows' addresses take the place of its own. Secrets in it have to be
+variables of the profile with a reference.
 
 All rows are checked before anything is sent: --dry-run stops there. What comes
 is on disk at once. ctrl+c, a kill or a crash lose no result; 'zonedeck batch
@@ -84,10 +90,18 @@ done, 29 if it stopped at its cap.`,
 
 // batch plans a batch and runs it.
 func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, error) {
+	if name == "-" && f.onInput() {
+		return printed{}, usage("the rows and the request both want standard input: name a file for one of them")
+	}
+	example, err := t.fillTemplate(ctx, &f)
+	if err != nil {
+		return printed{}, err
+	}
 	draft, err := f.draftOf(name)
 	if err != nil {
 		return printed{}, err
 	}
+	draft.Example = example
 	p, err := t.Profile(ctx)
 	if err != nil {
 		return printed{}, fail(exitState, "%w", err)
@@ -135,6 +149,16 @@ func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, e
 		return printed{}, batchError(ctx, err)
 	}
 	return t.runBatch(ctx, s)
+}
+
+// fillTemplate fills flags that were not given from the request that the flags name, if they do. It reports whether the
+// address is that request's.
+func (t *task) fillTemplate(ctx context.Context, f *batchFlags) (address bool, err error) {
+	r := requestFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via, Session: f.Session, requestSource: f.requestSource}
+	was := f.URL
+	err = t.compose(ctx, f.Given.has, &f.URL, &r, true)
+	f.askFlags, f.Zone, f.Via, f.Session = r.askFlags, r.Zone, r.Via, r.Session
+	return f.URL != was, err
 }
 
 // mostBody bounds --max-body, in megabytes: a body fits into a segment of the results.

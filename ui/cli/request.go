@@ -76,16 +76,16 @@ You may leave out the URL where --query says what to search for, or --tool what
 to call. A value of --arg that is a JSON number, true, false, null, a list or an
 object is sent as that, any other as text; 'n="5"' is the text 5.
 
---curl, --har and --saved fill in what their request says; flags beside them
-win. {{name}} in a request is a variable: its value comes from --var, the
+--curl, --har, --saved and --template fill in what their request says; flags
+beside them win. {{name}} in a request is a variable: its value comes from --var, the
 profile or the environment. -d @FILE takes the body from a file, -d - from
 standard input, without its line ends, as curl does.`,
 		defaults: requestFlags{askFlags: askFlags{Retries: -1}},
-		args:     oneArgUnless("the URL to fetch", "query", "tool", "curl", "har", "saved"),
+		args:     oneArgUnless("the URL to fetch", "query", "tool", "curl", "har", "saved", "template"),
 		run: func(ctx context.Context, t *task, f requestFlags, args []string) (printed, error) {
 			target := firstOf(args)
 			if f.Given.has("data") {
-				if (f.Body == "-" || f.Body == "@-") && (f.Curl == "-" || f.HAR == "-") {
+				if (f.Body == "-" || f.Body == "@-") && f.onInput() {
 					return printed{}, usage("--data and the request both want standard input: name a file for one of them")
 				}
 				var err error
@@ -93,7 +93,7 @@ standard input, without its line ends, as curl does.`,
 					return printed{}, err
 				}
 			}
-			if err := t.compose(ctx, f.Given.has, &target, &f); err != nil {
+			if err := t.compose(ctx, f.Given.has, &target, &f, false); err != nil {
 				return printed{}, err
 			}
 			return printed{}, t.request(ctx, target, f)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/fetch"
 	"zonedeck/service/importers"
 	"zonedeck/service/saved"
 	"zonedeck/ui/kit/text"
@@ -18,21 +19,28 @@ import (
 
 // requestSource says where to take a request from, in addition to the flags.
 type requestSource struct {
-	Curl  string `flag:"curl" help:"take the request from the curl command in this file; - for standard input"`
-	HAR   string `flag:"har" help:"take the request from this HAR file; - for standard input"`
-	Entry int    `flag:"entry" help:"which entry of the HAR file, counting from 1 (needed if it has several)"`
-	Saved string `flag:"saved" help:"send this saved request"`
+	Curl     string `flag:"curl" help:"take the request from this curl command, or the one in this file; - for standard input"`
+	HAR      string `flag:"har" help:"take the request from this HAR file; - for standard input"`
+	Entry    int    `flag:"entry" help:"which entry of the HAR file, counting from 1 (needed if it has several)"`
+	Saved    string `flag:"saved" help:"send this saved request"`
+	Template string `flag:"template" help:"take the request from this file, written as requests are saved or as a curl command, with {{name}} as variables; - for standard input"`
+}
+
+// onInput reports whether the request comes from standard input.
+func (s requestSource) onInput() bool {
+	return slices.Contains([]string{s.Curl, s.HAR, s.Template}, "-")
 }
 
 // compose fills flags that were not given from the source.
-func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *requestFlags) error {
-	if s := f; s.Curl != "" && s.HAR+s.Saved != "" || s.HAR != "" && s.Saved != "" {
-		return usage("--curl, --har and --saved are each a whole request: give one of them")
+func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *requestFlags, columns bool) error {
+	whole := slices.DeleteFunc([]string{f.Curl, f.HAR, f.Saved, f.Template}, func(s string) bool { return s == "" })
+	if len(whole) > 1 {
+		return usage("--curl, --har, --saved and --template are each a whole request: give one of them")
 	}
 	if f.Entry != 0 && f.HAR == "" {
 		return usage("--entry needs --har")
 	}
-	r, is, err := t.sourced(ctx, f.requestSource)
+	r, is, err := t.sourced(ctx, f.requestSource, columns)
 	if err != nil {
 		return err
 	}
@@ -44,8 +52,8 @@ func (t *task) compose(ctx context.Context, given func(flag string) bool, target
 	return nil
 }
 
-// sourced returns the request of the source, if one is named. It says what was replaced or dropped.
-func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest, bool, error) {
+// sourced returns the request of the source, if one is named; columns says that {{name}} in it is one of a batch. It says what was replaced or dropped.
+func (t *task) sourced(ctx context.Context, s requestSource, columns bool) (model.FetchRequest, bool, error) {
 	switch {
 	case s.Saved != "":
 		r, err := saved.New(t.Paths.RequestsDir()).Load(ctx, s.Saved)
@@ -53,28 +61,33 @@ func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest
 			return r, false, usage("%w", err)
 		}
 		return r, true, nil
-	case s.Curl == "" && s.HAR == "":
+	case s.Curl+s.HAR+s.Template == "":
 		return model.FetchRequest{}, false, nil
 	}
-	name, flag := s.Curl, "--curl"
-	if s.HAR != "" {
-		name, flag = s.HAR, "--har"
+	name, place := s.Curl, "--curl "+s.Curl
+	switch {
+	case s.HAR != "":
+		name, place = s.HAR, "--har "+s.HAR
+	case s.Template != "":
+		name, place = s.Template, "--template"
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
 		return model.FetchRequest{}, false, fail(exitState, "%w", err)
 	}
-	in, err := t.app.open(ctx, name)
-	if err != nil {
-		return model.FetchRequest{}, false, usage("%s: %w", flag, err)
+	var in io.ReadCloser
+	if importers.IsCurl(s.Curl) {
+		in, place = io.NopCloser(strings.NewReader(s.Curl)), "--curl" // it may hold secrets
+	} else if in, err = t.app.open(ctx, name); err != nil {
+		return model.FetchRequest{}, false, usage("%s: %w", strings.Fields(place)[0], err)
 	}
 	defer in.Close()
-	got, err := t.imported(in, s, importers.Known{Profile: p, Keys: t.Keys.Inventory().All()})
+	got, err := t.imported(in, s, importers.Known{Profile: p, Keys: t.Keys.Inventory().All(), Columns: columns})
 	if ctx.Err() != nil {
 		return model.FetchRequest{}, false, fail(exitInterrupted, "interrupted; nothing was sent")
 	}
 	if err != nil {
-		return model.FetchRequest{}, false, usage("%s %s: %w", flag, name, err)
+		return model.FetchRequest{}, false, usage("%s: %w", place, err)
 	}
 	for _, note := range got.Replaced {
 		t.app.say("zonedeck: %s", note)
@@ -91,6 +104,9 @@ func (t *task) imported(in io.Reader, s requestSource, known importers.Known) (i
 		b, err := io.ReadAll(io.LimitReader(in, 1<<20))
 		if err != nil {
 			return importers.Imported{}, err
+		}
+		if s.Template != "" {
+			return fetch.ReadTemplate(s.Template, string(b), known)
 		}
 		return importers.Curl(string(b), known)
 	}
