@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // verdict is what a page is, by its signs.
@@ -65,7 +67,13 @@ func (p *page) weigh(body []byte, cookieNames []string) {
 
 // blank reports whether a page has no text, be it only for browsers without scripts.
 func (p *page) blank() bool {
-	return p.text < littleText && !slices.ContainsFunc(p.runs, func(r run) bool { return strings.ContainsFunc(plain(r.value), visible) })
+	return p.text < littleText && !slices.ContainsFunc(p.runs, run.visible)
+}
+
+// visible reports whether anything of it can be seen.
+func (r run) visible() bool {
+	before, entities, found := bytes.Cut(r.value, []byte("&"))
+	return bytes.ContainsFunc(before, visible) || found && strings.ContainsFunc(html.UnescapeString("&"+string(entities)), visible)
 }
 
 // lead decides what a page is that leads to another address by itself, and shows nothing and loads nothing that could; or
@@ -212,8 +220,30 @@ func find(b []byte, text string) (from, length int) {
 // plain is a text of a page in lower case, with single spaces and straight
 // apostrophes, and without entities.
 func plain(b []byte) string {
-	text := strings.Join(strings.Fields(html.UnescapeString(string(b))), " ")
-	return strings.ToLower(strings.ReplaceAll(text, "’", "'"))
+	text := html.UnescapeString(string(b))
+	var out strings.Builder
+	out.Grow(len(text))
+	apart := false // from what is before it
+	for _, r := range text {
+		switch {
+		case unicode.IsSpace(r):
+			apart = out.Len() > 0
+			continue
+		case apart:
+			out.WriteByte(' ')
+			apart = false
+		}
+		switch {
+		case r >= 'A' && r <= 'Z':
+			r += 'a' - 'A'
+		case r == '’':
+			r = '\''
+		case r >= utf8.RuneSelf:
+			r = unicode.ToLower(r)
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
 }
 
 // markTexts looks for texts that read as those of challenge pages do. A heading that

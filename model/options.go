@@ -35,7 +35,6 @@ type Option struct {
 	Placeholder string
 	Help        string
 
-	at    func(*Options) *string
 	check func(string) error
 }
 
@@ -53,32 +52,28 @@ var options = []Option{
 	{
 		Name: OptionQuery, Product: ProductSERP, Label: "Query", Placeholder: "words to search for",
 		Help: "The URL follows from it; type a URL to search in another way.",
-		at:   func(o *Options) *string { return &o.Query },
 	},
 	{
 		Name: OptionEngine, Product: ProductSERP, Label: "Engine", Choices: []string{"google", "bing", "duckduckgo", "yandex"},
 		Help: "The engine to search with.",
-		at:   func(o *Options) *string { return &o.Engine },
 	},
 	{
 		Name: OptionPage, Product: ProductSERP, Label: "Page", Placeholder: "1",
-		Help: "The page of the results, from 1.",
-		at:   func(o *Options) *string { return &o.Page }, check: checkPage,
+		Help:  "The page of the results, from 1.",
+		check: checkPage,
 	},
 	{
 		Name: OptionParsed, Product: ProductSERP, Label: "Parsed", Switch: true, Placeholder: "the results as JSON",
 		Help: "The results as JSON; without it, the engine's page as it is.",
-		at:   func(o *Options) *string { return &o.Parsed },
 	},
 	{
 		Name: OptionRender, Product: ProductUnlocker, Label: "Render", Switch: true, Placeholder: "run the page's scripts",
 		Help: "Load the page in a browser and run its scripts before it is returned.",
-		at:   func(o *Options) *string { return &o.Render },
 	},
 	{
 		Name: OptionWaitFor, Product: ProductUnlocker, Label: "Wait for", Placeholder: "a CSS selector, or text:words",
-		Help: "A page without it counts as incomplete: a CSS selector such as .price, or words, as in text:In stock.",
-		at:   func(o *Options) *string { return &o.WaitFor }, check: checkWaitFor,
+		Help:  "A page without it counts as incomplete: a CSS selector such as .price, or words, as in text:In stock.",
+		check: checkWaitFor,
 	},
 }
 
@@ -90,6 +85,24 @@ func (p Product) Options() []Option {
 	return slices.DeleteFunc(AllOptions(), func(o Option) bool { return o.Product != p })
 }
 
+// at is where an option's value stands.
+func (all *Options) at(name string) *string {
+	switch name {
+	case OptionQuery:
+		return &all.Query
+	case OptionEngine:
+		return &all.Engine
+	case OptionPage:
+		return &all.Page
+	case OptionParsed:
+		return &all.Parsed
+	case OptionRender:
+		return &all.Render
+	default:
+		return &all.WaitFor
+	}
+}
+
 // Search reports whether the option is part of a search.
 func (o Option) Search() bool { return o.Product == ProductSERP }
 
@@ -97,7 +110,7 @@ func (o Option) Search() bool { return o.Product == ProductSERP }
 func (o Option) Flag() string { return strings.ReplaceAll(o.Name, "_", "-") }
 
 // Value is the option's value in all, without spaces around it.
-func (o Option) Value(all Options) string { return strings.TrimSpace(*o.at(&all)) }
+func (o Option) Value(all Options) string { return strings.TrimSpace(*all.at(o.Name)) }
 
 // Or is the option's value in all or, for a choice without one, its default.
 func (o Option) Or(all Options) string {
@@ -108,7 +121,7 @@ func (o Option) Or(all Options) string {
 }
 
 // Set puts a value into all.
-func (o Option) Set(all *Options, value string) { *o.at(all) = strings.TrimSpace(value) }
+func (o Option) Set(all *Options, value string) { *all.at(o.Name) = strings.TrimSpace(value) }
 
 // Bare is the value of the option's flag without one: that of a switch, or "".
 func (o Option) Bare() string {

@@ -54,7 +54,7 @@ func (all sayings) opening(title string) (saying, bool) {
 	if len(title) < shortestOpening {
 		return saying{}, false
 	}
-	for _, n := range sayingStarts()[startOf(title)] {
+	for _, n := range readPlaces().startingWith(startOf(title)) {
 		if s := all.texts[n]; strings.HasPrefix(title, s.text) && len(s.text) >= shortestOpening && len(s.text)*3 >= len(title) && s.verdict != challenge {
 			return s, true
 		}
@@ -211,11 +211,20 @@ func sentences(text string) []string {
 	var out []string
 	for s := range strings.SplitSeq(sentenceEnds.Replace(text), "\n") {
 		s = strings.TrimSpace(s)
-		if s != "" && !strings.ContainsAny(s, "\"“”„«»「」") && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "？") {
+		if s != "" && !strings.ContainsFunc(s, quotationMark) && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "？") {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+func quotationMark(r rune) bool {
+	switch r {
+	case '"', '“', '”', '„', '«', '»', '「', '」':
+		return true
+	default:
+		return false
+	}
 }
 
 var sentenceEnds = strings.NewReplacer(". ", "\n", "! ", "\n", "? ", "?\n", "。", "\n", "！", "\n")

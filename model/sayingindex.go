@@ -13,21 +13,36 @@ const startLength = 4
 // startOf is the key of a start.
 func startOf(text string) uint32 { return binary.LittleEndian.Uint32([]byte(text[:startLength])) }
 
-// sayingStarts are the places of the texts of the table, by their starts.
-var sayingStarts = sync.OnceValue(func() map[uint32][]int {
-	starts := map[uint32][]int{}
-	for n, s := range readSayings().texts {
-		starts[startOf(s.text)] = append(starts[startOf(s.text)], n)
+// sayingPlaces are the places of the texts of the table, by their starts.
+type sayingPlaces struct {
+	pairs  [1 << 16 / 64]uint64 // a bit for each two bytes that a start begins with: most places of a page have none
+	starts map[uint32][]int
+}
+
+func (p *sayingPlaces) startingWith(start uint32) []int {
+	if p.pairs[start&0xffff/64]&(1<<(start%64)) == 0 {
+		return nil
 	}
-	return starts
+	return p.starts[start]
+}
+
+var readPlaces = sync.OnceValue(func() *sayingPlaces {
+	p := &sayingPlaces{starts: map[uint32][]int{}}
+	for n, s := range readSayings().texts {
+		start := startOf(s.text)
+		p.pairs[start&0xffff/64] |= 1 << (start % 64)
+		p.starts[start] = append(p.starts[start], n)
+	}
+	return p
 })
 
 // within are those of the texts of the table that a text holds, in their order there. It looks at each place of the text
 // once: there are a thousand of them.
 func (all sayings) within(text string) []saying {
 	var found []int
+	places := readPlaces()
 	for i := range len(text) - startLength {
-		for _, n := range sayingStarts()[startOf(text[i:])] {
+		for _, n := range places.startingWith(startOf(text[i:])) {
 			if strings.HasPrefix(text[i:], all.texts[n].text) {
 				found = append(found, n)
 			}

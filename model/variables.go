@@ -31,14 +31,20 @@ func ExpandVariables(text string, value func(name string) string) string {
 		return text
 	}
 	return variable.ReplaceAllStringFunc(text, func(found string) string {
-		m := variable.FindStringSubmatch(found)
-		open, name, closing := m[1], m[2], m[3]
-		pairs := min(len(open), len(closing)) / 2
-		if pairs > 1 {
+		open, name, closing := braced(found)
+		if min(open, closing)/2 > 1 {
 			return found[2 : len(found)-2]
 		}
-		return open[2:] + value(name) + closing[2:]
+		return found[2:open] + value(name) + found[open+len(name)+2:]
 	})
+}
+
+// braced takes what variable matches apart: how many braces are before the name, and behind it.
+func braced(found string) (open int, name string, closing int) {
+	name = strings.TrimLeft(found, "{")
+	open = len(found) - len(name)
+	name = strings.TrimRight(name, "}")
+	return open, name, len(found) - open - len(name)
 }
 
 // WithoutVariables is the text that ExpandVariables makes the given text of, whatever the
@@ -71,7 +77,8 @@ func (r FetchRequest) MapTexts(f func(field, text string) string) FetchRequest {
 	r.Country, r.Session = f("country", r.Country), f("session", r.Session)
 	r.Tool, r.Args = f("tool", r.Tool), f("args", r.Args)
 	for _, o := range options {
-		*o.at(&r.Options) = f(o.Name, *o.at(&r.Options))
+		at := r.Options.at(o.Name)
+		*at = f(o.Name, *at)
 	}
 	if r.Header == nil {
 		return r
@@ -164,8 +171,7 @@ func (r FetchRequest) Resolve(find func(name string) (Variable, bool)) (FetchReq
 // raised is a text whose written braces survive one ExpandVariables.
 func raised(text string) string {
 	return variable.ReplaceAllStringFunc(text, func(found string) string {
-		m := variable.FindStringSubmatch(found)
-		if min(len(m[1]), len(m[3]))/2 > 1 {
+		if open, _, closing := braced(found); min(open, closing)/2 > 1 {
 			return "{{" + found + "}}"
 		}
 		return found

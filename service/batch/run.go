@@ -129,6 +129,7 @@ type runner struct {
 	ways     prepared
 	detours  detours
 	slots    slots
+	hands    hands
 	rate     pacer
 	keyRate  pacer                   // nil on one machine, where exchange holds it
 	stop     context.CancelCauseFunc // of the items that are not sent yet
@@ -149,7 +150,7 @@ var errLeft = errors.New("it goes on later")
 
 // work runs the batch whose lock is held.
 func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State, err error) {
-	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, busy: map[int]bool{}, claims: map[int]*store.Claim{}, settled: make(chan struct{}), rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
+	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, busy: map[int]bool{}, hands: make(hands), claims: map[int]*store.Claim{}, settled: make(chan struct{}), rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
 	if err := r.open(ctx); err != nil {
 		return s, errors.Join(err, r.close())
 	}
@@ -235,6 +236,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 func (r *runner) close() error {
 	var errs []error
 	r.ways.Close()
+	close(r.hands)
 	if r.log != nil {
 		errs = append(errs, r.log.Close())
 	}
@@ -425,7 +427,9 @@ func (r *runner) slice(ctx context.Context, key string) error {
 		if err = r.slots.take(ctx); err != nil {
 			break
 		}
-		all.Go(func() {
+		all.Add(1)
+		r.hands.do(func() {
+			defer all.Done()
 			defer r.slots.leave()
 			lost[i] = r.item(ctx, sending, place{n, i}, it)
 		})

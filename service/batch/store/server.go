@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"time"
 
 	"zonedeck/service/batch/files"
 	"zonedeck/service/database"
@@ -53,7 +52,7 @@ func OpenServer(ctx context.Context, s *database.Server, process string, log *sl
 	if err != nil {
 		return nil, err
 	}
-	queue, err := work.OpenServer(ctx, s, process, work.Options{Lease: work.Unleased, Cooldown: 5 * time.Millisecond, Log: log})
+	queue, err := work.OpenServer(ctx, s, process, work.Options{Lease: work.Unleased, Cooldown: cooldown, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -64,6 +64,9 @@ const (
 	Retried   Outcome = 't' // it has a result, and is sent again for a better one
 )
 
+// cooldown is the least time between two looks for slices: a worker has enough for much longer at hand.
+const cooldown = 20 * time.Millisecond
+
 // Open reports whether the item is to be sent.
 func (o Outcome) Open() bool { return o == ToSend || o == Again || o == Retried }
 
@@ -149,7 +152,7 @@ func Open(ctx context.Context, path string, now func() time.Time, log *slog.Logg
 	if damage != nil {
 		notice = fmt.Sprintf("The store of batches %s was damaged (%v). It is kept as %s, and a new one was begun; the results of batches stay in their folders.", db.Path(), damage.Err, damage.SavedAs)
 	}
-	queue, err := work.Within(ctx, db, work.Options{Lease: work.Unleased, Cooldown: 5 * time.Millisecond, Log: log})
+	queue, err := work.Within(ctx, db, work.Options{Lease: work.Unleased, Cooldown: cooldown, Log: log})
 	if err != nil {
 		return nil, "", errors.Join(err, db.Close())
 	}
