@@ -136,7 +136,7 @@ func (r *runner) again(result model.FetchResult, t *trip) (wait time.Duration, a
 	} else {
 		line.Tries++
 		var way int
-		if way, fired = r.detours.next(t.host, t.way, d.Class, t.failed); way > t.way {
+		if way, fired = r.detours.next(t.host, t.way, Failure{d.Class, d.Cause}, t.failed); way > t.way {
 			t.goBy(way)
 			again = true
 		} else {

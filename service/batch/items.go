@@ -2,6 +2,8 @@ package batch
 
 import (
 	"context"
+	"encoding/json"
+	"iter"
 	"slices"
 
 	"zonedeck/model"
@@ -10,6 +12,51 @@ import (
 
 // Result is what became of an item.
 type Result = files.Line
+
+// Row is a row of the input, as an item has it.
+type Row struct {
+	Line   int                        `json:"line"` // of the input, from 1
+	Values map[string]json.RawMessage `json:"row"`
+}
+
+// Answer is a result with the row that it is of.
+type Answer struct {
+	Result
+	Row
+}
+
+// slicesKept bounds the slices whose rows are in memory.
+const slicesKept = 64
+
+// Answers gives the results of a batch as Results does, each with its row. If the rows cannot be read, the results come
+// without them, and then the error.
+func (b *Batches) Answers(ctx context.Context, id string, inOrder bool) iter.Seq2[Answer, error] {
+	return func(yield func(Answer, error) bool) {
+		slice, done, fault := b.items(ctx, id)
+		if fault == nil {
+			defer done()
+		}
+		kept := map[int][]files.Item{}
+		for line, err := range b.Results(ctx, id, inOrder) {
+			n, answer := int(line.N/files.SliceItems), Answer{Result: line}
+			if err == nil && fault == nil && kept[n] == nil {
+				if len(kept) == slicesKept {
+					clear(kept)
+				}
+				kept[n], fault = slice(n)
+			}
+			if err == nil && fault == nil {
+				fault = json.Unmarshal(kept[n][line.N%files.SliceItems].Line, &answer.Row)
+			}
+			if !yield(answer, err) || err != nil {
+				return
+			}
+		}
+		if fault != nil {
+			yield(Answer{}, fault)
+		}
+	}
+}
 
 // Newest gives the newest results of a batch, at most n, the newest first; failed leaves those out that are ok. It reads
 // all results.

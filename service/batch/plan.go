@@ -105,6 +105,21 @@ func (r Report) CostWords() string {
 	return fmt.Sprintf("at most %s for one try each, up to %d times that with all retries", model.SmallDollars(most), r.Plan.Retries+1)
 }
 
+// Terms are what holds for a draft beside its cost, as names and values.
+func (r Report) Terms() [][2]string {
+	out := [][2]string{{"limits", LimitWords(r.draft.AtOnce, r.draft.Rate)}}
+	if r.draft.Cap > 0 {
+		out = append(out, [2]string{"cap", model.SmallDollars(r.draft.Cap)})
+	}
+	for _, rule := range r.Plan.Rules {
+		out = append(out, [2]string{"rule", rule.String()})
+	}
+	if required := r.Plan.Request.Required; len(required) > 0 {
+		out = append(out, [2]string{"required", strings.Join(required, ", ")})
+	}
+	return out
+}
+
 // BadRowsError refuses an input with rows that cannot be used.
 type BadRowsError struct {
 	Bad      int64
@@ -323,7 +338,7 @@ func (p *planner) take(row rows.Record) error {
 	if p.named == nil {
 		p.named = slices.Sorted(maps.Keys(row.Values))
 	}
-	item, err := json.Marshal(row.Values)
+	item, err := json.Marshal(Row{cmp.Or(row.Line, row.Number), row.Values})
 	if err != nil {
 		return err
 	}

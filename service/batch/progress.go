@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -43,6 +44,21 @@ func (s State) Obstacle() string {
 	}
 	return s.Reason
 }
+
+// LimitWords say how many fetches may go at once, and how many items begin in a second.
+func LimitWords(atOnce int, rate float64) string {
+	limit, pace := "as many at once as the product allows", "no rate"
+	if atOnce > 0 {
+		limit = fmt.Sprintf("%d at once", atOnce)
+	}
+	if rate > 0 {
+		pace = fmt.Sprintf("%g/s", rate)
+	}
+	return limit + ", " + pace
+}
+
+// LimitWords say what holds for a batch now.
+func (s State) LimitWords() string { return LimitWords(s.AtOnce, s.Rate) }
 
 // Wanted is how many items are to have a result: all but duplicates.
 func (s State) Wanted() int64 { return s.Items - s.Duplicates }

@@ -157,7 +157,7 @@ func TestABatchIsWorkedOnBesideOtherThings(t *testing.T) {
 		t.Error("work goes on after Stop")
 	}
 	left := noerr.Try(r.Show(t.Context(), s.ID)).Must(t)
-	if left.Condition() != "running, but no process works on it" || left.Tally.Unanswered != 0 || int(left.Tally.Answered) != r.all() {
+	if left.Condition() != "interrupted" || left.Tally.Unanswered != 0 || int(left.Tally.Answered) != r.all() {
 		t.Errorf("left %s, %d answered of %d requests", left.Condition(), left.Tally.Answered, r.all())
 	}
 }

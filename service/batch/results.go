@@ -68,10 +68,10 @@ func (b *Batches) lines(ctx context.Context, id string, inOrder bool) (lines ite
 	return files.Results(dir, places, inOrder), latest, done, nil
 }
 
-// Retry has the items sent again whose result has one of the classes; until then the result that they have stands. The
+// Retry has the items sent again whose result is one of the failures; until then the result that they have stands. The
 // batch wants work again if there is one. It returns how many there are. Errors are an *UnknownError, a *BusyError, those
 // of the files and the store's.
-func (b *Batches) Retry(ctx context.Context, id string, classes []model.Class) (State, int64, error) {
+func (b *Batches) Retry(ctx context.Context, id string, failures []Failure) (State, int64, error) {
 	s, unlock, err := b.alone(ctx, id)
 	if err != nil {
 		return s, 0, err
@@ -101,7 +101,7 @@ func (b *Batches) Retry(ctx context.Context, id string, classes []model.Class) (
 		n, at := int(line.N/files.SliceItems), line.N%files.SliceItems
 		switch slice := all[n]; {
 		case at >= int64(len(slice)) || slice[at] != store.Answered:
-		case slices.Contains(classes, model.Class(line.Class)):
+		case slices.ContainsFunc(failures, func(f Failure) bool { return f.covers(model.Class(line.Class), model.Cause(line.Cause)) }):
 			if items != nil {
 				err = items.MarkSent(line.N, 0) // of the earlier round
 			}

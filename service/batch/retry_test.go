@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
+	"zonedeck/service/batch"
 	"zonedeck/service/batch/store"
 )
 
@@ -58,11 +59,11 @@ func TestItemsOfAClassAreSentAgainAndTheLaterResultIsTheirs(t *testing.T) {
 	if s.OK() != 200 || r.all() != 250 {
 		t.Fatalf("%d ok, %d requests", s.OK(), r.all())
 	}
-	s, n, err := r.Retry(t.Context(), s.ID, []model.Class{model.ClassTimeout})
+	s, n, err := r.Retry(t.Context(), s.ID, []batch.Failure{{Class: model.ClassTimeout}})
 	if err != nil || n != 0 || s.State != store.Done {
 		t.Errorf("%d timeouts, %s, %v", n, s.State, err)
 	}
-	s, n, err = r.Retry(t.Context(), s.ID, []model.Class{model.ClassTimeout, model.ClassCaptcha})
+	s, n, err = r.Retry(t.Context(), s.ID, []batch.Failure{{Class: model.ClassTimeout}, {Class: model.ClassCaptcha}})
 	if err != nil || n != 50 || s.State != store.Paused || s.Remaining() != 50 || s.Tally.Answered != 200 {
 		t.Errorf("%d again, %s, %d left: %v", n, s.State, s.Remaining(), err)
 	}
@@ -93,7 +94,7 @@ func TestTheCapHoldsForWhatIsSentAgain(t *testing.T) {
 	d.Request.Retries, d.Cap = 0, 0.1501 // 100 tries
 	s := r.start(t, d)
 	r.run(t, s.ID)
-	noerr.Must(t, noerr.From(errOnly(r.Retry(t.Context(), s.ID, []model.Class{model.ClassCaptcha}))))
+	noerr.Must(t, noerr.From(errOnly(r.Retry(t.Context(), s.ID, []batch.Failure{{Class: model.ClassCaptcha}}))))
 	if s = r.run(t, s.ID); s.State != store.Capped || r.all() != 100 || len(r.lines(t, s.ID)) != 100 {
 		t.Errorf("%s after %d requests", s.State, r.all())
 	}
@@ -110,7 +111,7 @@ func TestNoKillLosesOrDoublesWhatIsSentAgain(t *testing.T) {
 	s := r.start(t, d)
 	for range 2 {
 		s = r.run(t, s.ID)
-		noerr.Must(t, noerr.From(errOnly(r.Retry(t.Context(), s.ID, []model.Class{model.ClassCaptcha}))))
+		noerr.Must(t, noerr.From(errOnly(r.Retry(t.Context(), s.ID, []batch.Failure{{Class: model.ClassCaptcha}}))))
 		for range kills(t) {
 			r.kill(t, time.Duration(30+rand.IntN(200))*time.Millisecond)
 			if lines := r.lines(t, s.ID); len(lines) != items {

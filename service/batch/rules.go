@@ -15,7 +15,7 @@ import (
 
 // Rule has another zone take over where too many results are of one class.
 type Rule struct {
-	Class model.Class
+	Failure
 	Times int        // how many such results it takes
 	Zone  model.Zone // that takes over
 	Item  bool       // they are counted for an item, and the zone takes over that item alone; otherwise for a host
@@ -29,22 +29,40 @@ func (r Rule) String() string {
 	if r.Item {
 		of = "item"
 	}
-	return fmt.Sprintf("%s x%d -> zone=%s,%s", r.Class, r.Times, r.Zone.Name, of)
+	return fmt.Sprintf("%s x%d -> zone=%s,%s", r.Failure, r.Times, r.Zone.Name, of)
 }
 
-// FailureClass reads a class that is not ok.
-func FailureClass(word string) (model.Class, error) {
-	class := model.Class(strings.ToLower(strings.TrimSpace(word)))
+// Failure is what failed results are chosen by: a class or, of those outside the classes, a cause.
+type Failure struct {
+	Class model.Class
+	Cause model.Cause `json:",omitempty"` // empty for all of the class
+}
+
+func (f Failure) String() string {
+	return strings.ReplaceAll(strings.ToLower(model.ClassWord(f.Class, f.Cause)), " ", "_")
+}
+
+func (f Failure) covers(class model.Class, cause model.Cause) bool {
+	return f.Class == class && (f.Cause == "" || f.Cause == cause)
+}
+
+// ParseFailure reads a failure as it is shown, such as target error; target_error is the same.
+func ParseFailure(word string) (Failure, error) {
 	var known []string
-	for _, c := range model.Classes() {
-		if c != model.ClassOK {
-			known = append(known, string(c))
+	for _, class := range model.Classes()[1:] { // the first is ok
+		causes := []model.Cause{""}
+		if class == model.ClassOutside {
+			causes = append(causes, class.Causes()...)
+		}
+		for _, cause := range causes {
+			f := Failure{class, cause}
+			if f.String() == strings.ReplaceAll(strings.ToLower(strings.TrimSpace(word)), " ", "_") {
+				return f, nil
+			}
+			known = append(known, f.String())
 		}
 	}
-	if !slices.Contains(known, string(class)) {
-		return "", fmt.Errorf("%q is no class of a failure: write one of %s", model.Cut(word, 40), strings.Join(known, ", "))
-	}
-	return class, nil
+	return Failure{}, fmt.Errorf("%q is no class of a failure: write one of %s (outside is any of those behind it)", model.Cut(word, 40), strings.Join(known, ", "))
 }
 
 // parseRule reads a rule; of its zone it knows the name.
@@ -58,7 +76,7 @@ func parseRule(text string) (r Rule, err error) {
 	if !arrow || len(words) != 2 {
 		return r, fault(left, "before '->' stand a class and a number")
 	}
-	if r.Class, err = FailureClass(words[0]); err != nil {
+	if r.Failure, err = ParseFailure(words[0]); err != nil {
 		return r, fault(words[0], "%v", err)
 	}
 	number, times := strings.CutPrefix(words[1], "x")
@@ -214,8 +232,8 @@ func (d *detours) set(host string, way int) {
 
 // next counts a result that came by a way, for the first rule behind that way that is about its class. It gives the way
 // by which the item goes on, and whether the rule has just begun to hold. own counts for the item.
-func (d *detours) next(host string, way int, class model.Class, own map[int]int) (next int, fired bool) {
-	at := way + slices.IndexFunc(d.rules[way:], func(r Rule) bool { return r.Class == class })
+func (d *detours) next(host string, way int, seen Failure, own map[int]int) (next int, fired bool) {
+	at := way + slices.IndexFunc(d.rules[way:], func(r Rule) bool { return r.covers(seen.Class, seen.Cause) })
 	if at < way {
 		return way, false
 	}

@@ -68,7 +68,7 @@ func TestARuleForAHostHoldsFromThenOn(t *testing.T) {
 		t.Error(words)
 	}
 	// What was refused before the rule held is sent again, by the rule, which is still known.
-	if _, _, err := r.Retry(t.Context(), s.ID, []model.Class{model.ClassCaptcha}); err != nil {
+	if _, _, err := r.Retry(t.Context(), s.ID, []batch.Failure{{Class: model.ClassCaptcha}}); err != nil {
 		t.Error(err)
 	}
 	s = r.run(t, s.ID)
@@ -81,6 +81,38 @@ func TestARuleForAHostHoldsFromThenOn(t *testing.T) {
 	}
 	if cost, known := report.UsefulCost(); !known || cost != batch.Dollars(s.Spent)/5 || report.Retries() != 2 {
 		t.Errorf("%v for each, %d retries", cost, report.Retries())
+	}
+}
+
+func TestAFailureIsReadAsItIsShown(t *testing.T) {
+	for word, want := range map[string]batch.Failure{
+		"captcha": {Class: model.ClassCaptcha}, "CAPTCHA": {Class: model.ClassCaptcha}, "access restricted": {Class: model.ClassAccessRestricted},
+		"target error": {model.ClassOutside, model.CauseTargetError}, " target_error": {model.ClassOutside, model.CauseTargetError}, "outside": {Class: model.ClassOutside},
+	} {
+		if got, err := batch.ParseFailure(word); err != nil || got != want {
+			t.Errorf("%q: %v, %v; want %v", word, got, err, want)
+		}
+	}
+	for _, word := range []string{"", "ok", "site_block"} {
+		if got, err := batch.ParseFailure(word); err == nil || !strings.Contains(err.Error(), "write one of access_restricted, too_fast, captcha, timeout, parsing_drift, outside, key_rejected, ") {
+			t.Errorf("%q: %v, %v", word, got, err)
+		}
+	}
+}
+
+func TestARuleForACauseLeavesOtherCausesAlone(t *testing.T) {
+	r, d := ruled(t, "target_error x1 -> zone=isp1,item", "http://open.test/missing\nhttp://guarded.test/1\n")
+	d.Request.Retries = 0
+	r.byZone = func(w http.ResponseWriter, url, zone string) bool {
+		if zone == "isp1" {
+			return false
+		}
+		w.Header().Set("X-Brd-Status-Code", map[bool]string{true: "404", false: "200"}[strings.Contains(url, "missing")]) // the other page is empty
+		return true
+	}
+	s := r.start(t, d)
+	if s = r.run(t, s.ID); s.Fired()[0] != 1 || s.RuleWords()[0] != "target_error x1 -> zone=isp1,item: held for 1 item" {
+		t.Errorf("%v: %v", s.RuleWords(), s.Tally.Verdicts)
 	}
 }
 

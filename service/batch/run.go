@@ -689,9 +689,9 @@ func (s *slots) wake() {
 
 // rowOf gives the columns of an item.
 func rowOf(line []byte) (func(name string) (string, bool), error) {
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(line, &values); err != nil {
+	var row Row
+	if err := json.Unmarshal(line, &row); err != nil {
 		return nil, err
 	}
-	return column(values), nil
+	return column(row.Values), nil
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"encoding/json"
 
 	"zonedeck/model"
 	"zonedeck/service/batch"
@@ -37,6 +38,8 @@ type Batch struct {
 	Bytes         int64          `json:"bytes" minimum:"0"`
 	Spent         *float64       `json:"spent" minimum:"0"`
 	Cap           *float64       `json:"cap" minimum:"0"`
+	AtOnce        int            `json:"limit" minimum:"0"` // fetches at once; 0 is what the product allows
+	Rate          float64        `json:"rate" minimum:"0"`  // items begun in a second; 0 has no bound
 	P50           *float64       `json:"p50_ms" minimum:"0"`
 	P95           *float64       `json:"p95_ms" minimum:"0"`
 	Verdicts      []BatchVerdict `json:"verdicts"`
@@ -83,6 +86,7 @@ func NewBatch(s batch.State) Batch {
 		State: string(s.State), Reason: s.Reason, Live: s.Live, Pace: s.Pace, Created: Moment(s.Created), Ended: known(Moment(s.Ended), !s.Ended.IsZero()),
 		Items: s.Items, Duplicates: s.Duplicates, Answered: t.Answered, OK: s.OK(), Again: t.Again, Retried: t.Retried, Unanswered: t.Unanswered, Dropped: t.Dropped, Remaining: s.Remaining(),
 		Tries: t.Tries, Bytes: t.Bytes, Spent: known(batch.Dollars(s.Spent), s.Plan.Price > 0), Cap: known(batch.Dollars(s.Cap), s.Cap > 0),
+		AtOnce: s.AtOnce, Rate: s.Rate,
 		P50: measured(t.Percentile(0.5)), P95: measured(t.Percentile(0.95)),
 	}
 	out.Verdicts = each(s.Verdicts(), func(v store.Verdict) BatchVerdict {
@@ -122,6 +126,7 @@ type BatchPlan struct {
 	Digest        string         `json:"digest"`
 	Retries       int            `json:"retries" minimum:"0"`
 	MostCost      *float64       `json:"cost_estimate" minimum:"0"`
+	Terms         []BatchTerm    `json:"terms"`
 	First         []BatchRequest `json:"first"`
 }
 
@@ -131,11 +136,18 @@ type BatchRequest struct {
 	URL    string `json:"url"`
 }
 
+// BatchTerm is something that would hold for a batch: its limits, cap, rules and required fields.
+type BatchTerm struct {
+	Name  string `json:"name" enum:"limits|cap|rule|required"`
+	Value string `json:"value"`
+}
+
 // NewBatchPlan describes a plan.
 func NewBatchPlan(r batch.Report) BatchPlan {
 	cost, priced := r.MostCost()
 	return BatchPlan{
 		Items: r.Planned.Items, Duplicates: r.Planned.Duplicates, Bad: r.Bad, Digest: r.Planned.Digest, Retries: r.Plan.Retries, MostCost: known(cost, priced),
+		Terms: each(r.Terms(), func(term [2]string) BatchTerm { return BatchTerm{term[0], term[1]} }),
 		First: each(r.First, func(of model.FetchRequest) BatchRequest {
 			return BatchRequest{Method: cmp.Or(of.Method, "GET"), URL: of.URL}
 		}),
@@ -228,6 +240,19 @@ func NewAgentBatch(s batch.State, results []batch.Result) AgentBatch {
 			return AgentBatchResult{Item: r.N + 1, URL: r.URL, Class: r.Class, Cause: r.Cause, Status: r.Status, Bytes: r.Bytes, Summary: r.Summary}
 		})},
 	}
+}
+
+// BatchResult is one item with its result, as a line of NDJSON.
+type BatchResult struct {
+	Item int64 `json:"n"`    // from 1
+	Line int   `json:"line"` // of the input, from 1
+	batch.Result
+	Row map[string]json.RawMessage `json:"row"` // its columns
+}
+
+// NewBatchResult describes the result of an item.
+func NewBatchResult(a batch.Answer) BatchResult {
+	return BatchResult{a.N + 1, a.Line, a.Result, a.Values}
 }
 
 // BatchProbe is what a probe found (docs/schema/batch-probe.json).

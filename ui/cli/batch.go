@@ -224,6 +224,9 @@ func batchPlan(r batch.Report) printed {
 		facts = append(facts, []string{"bad rows", fmt.Sprintf("%d, left out", r.Bad)})
 	}
 	facts = append(facts, []string{"cost", r.CostWords()})
+	for _, term := range r.Terms() {
+		facts = append(facts, []string{term[0], sanitizeLine(term[1])})
+	}
 	for i, of := range r.First {
 		facts = append(facts, []string{fmt.Sprintf("request %d", i+1), sanitizeLine(cmp.Or(of.Method, "GET") + " " + of.URL)})
 	}
@@ -328,6 +331,7 @@ func batchRows(s batch.State) [][]string {
 	}
 	add("zone", fmt.Sprintf("%s by %s", s.Plan.Request.Zone.Name, s.Plan.Request.Via))
 	add("input", s.Plan.Source)
+	add("limits", s.LimitWords())
 	add("items", fmt.Sprintf("%d, %d of them with a result, %d left", s.Wanted(), s.Tally.Answered, s.Remaining()))
 	if s.Duplicates > 0 {
 		add("duplicates", fmt.Sprintf("%d, fetched once", s.Duplicates))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ type batchSetFlags struct {
 
 func (b batchCommands) set() *cobra.Command {
 	return command(b.app, spec[batchSetFlags]{
-		use: "set ID", short: "Change the limit, the rate or the cap of a batch, also while it runs",
+		use: "set ID", short: "Change the limit, the rate or the cap of a batch, also while it runs; without a flag, show them",
 		args: oneBatch("change"), needs: func(batchSetFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchSetFlags, args []string) (printed, error) {
 			var to batch.Settings
@@ -122,7 +123,11 @@ func (b batchCommands) set() *cobra.Command {
 				return printed{}, usage("%w", err)
 			}
 			if to == (batch.Settings{}) {
-				return printed{}, usage("give --limit, --rate or --cap")
+				s, err := t.Batches.Show(ctx, args[0])
+				if err != nil {
+					return printed{}, batchError(ctx, err)
+				}
+				return printed{object: view.NewBatch(s), rows: settingRows(s)}, nil
 			}
 			s, err := t.Batches.Set(ctx, args[0], to)
 			if err != nil {
@@ -131,6 +136,15 @@ func (b batchCommands) set() *cobra.Command {
 			return printed{object: view.NewBatch(s), rows: batchRows(s)}, nil
 		},
 	})
+}
+
+// settingRows are the limits of a batch and its pace.
+func settingRows(s batch.State) [][]string {
+	limit := "none"
+	if s.Cap > 0 {
+		limit = model.SmallDollars(batch.Dollars(s.Cap))
+	}
+	return [][]string{{"limits", s.LimitWords()}, {"cap", limit}, {"pace", sanitizeLine(cmp.Or(s.Pace, "not held back"))}}
 }
 
 type batchLostFlags struct {
@@ -181,7 +195,7 @@ func (b batchCommands) unanswered() *cobra.Command {
 }
 
 type batchRetryFlags struct {
-	Class string `flag:"class" help:"class of the results that are not good enough, such as captcha or captcha,timeout (required)"`
+	Class string `flag:"class" help:"class of the results that are not good enough, as shown, such as captcha or target_error,timeout (required)"`
 	jsonFlag
 }
 
@@ -193,11 +207,11 @@ until it is over. The later result is the item's. Both are paid for, and the cap
 holds for both.`,
 		args: oneBatch("send again"), needs: func(batchRetryFlags) needs { return needs{journal: true, rules: true} },
 		run: func(ctx context.Context, t *task, f batchRetryFlags, args []string) (printed, error) {
-			classes, err := classesOf(f.Class)
+			failures, err := failuresOf(f.Class)
 			if err != nil {
 				return printed{}, err
 			}
-			s, n, err := t.Batches.Retry(ctx, args[0], classes)
+			s, n, err := t.Batches.Retry(ctx, args[0], failures)
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
@@ -211,16 +225,16 @@ holds for both.`,
 	})
 }
 
-// classesOf reads the classes of --class.
-func classesOf(list string) (classes []model.Class, err error) {
+// failuresOf reads what --class names.
+func failuresOf(list string) (failures []batch.Failure, err error) {
 	for w := range strings.SplitSeq(list, ",") {
-		class, err := batch.FailureClass(w)
+		f, err := batch.ParseFailure(w)
 		if err != nil {
 			return nil, usage("--class %w", err)
 		}
-		classes = append(classes, class)
+		failures = append(failures, f)
 	}
-	return classes, nil
+	return failures, nil
 }
 
 type batchRemoveFlags struct {

@@ -23,7 +23,9 @@ func (b batchCommands) results() *cobra.Command {
 	return command(b.app, spec[batchResultsFlags]{
 		use: "results ID", short: "Print the results of a batch as NDJSON, a line for each item",
 		long: `Prints a line for each item that has a result, also while the batch runs: its
-number and URL, class, status, time, size, cost, and where its body is.`,
+number and URL, class, status, time, size, cost, where its body is, and its row:
+"n" counts the items from 1, as 'batch body' does, and "line" is where the row
+stands in the input.`,
 		args: oneBatch("print"), needs: func(batchResultsFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchResultsFlags, args []string) (printed, error) {
 			s, err := t.Batches.Show(ctx, args[0])
@@ -36,9 +38,9 @@ number and URL, class, status, time, size, cost, and where its body is.`,
 			}
 			return printed{}, dest.writeBy(ctx, "the results", func(w io.Writer) error {
 				out := bufio.NewWriter(w)
-				for line, err := range t.Batches.Results(ctx, s.ID, f.InOrder) {
+				for line, err := range t.Batches.Answers(ctx, s.ID, f.InOrder) {
 					if err == nil {
-						err = view.Encode(out, line)
+						err = view.Encode(out, view.NewBatchResult(line))
 					}
 					if err != nil {
 						return errors.Join(out.Flush(), batchError(ctx, err))

@@ -239,19 +239,8 @@ func (p *Page) facts(w int, tall bool) []string {
 	if n := s.Duplicates; n > 0 {
 		add("rows", fmt.Sprintf("%s, %s of them duplicates, fetched once", count(s.Items), count(n)))
 	}
-	add("limits", p.limits(s.State))
+	add("limits", s.LimitWords())
 	return lines
-}
-
-func (p *Page) limits(s batch.State) string {
-	atOnce, rate := "as many at once as the product allows", "no rate"
-	if s.AtOnce > 0 {
-		atOnce = fmt.Sprintf("%d at once", s.AtOnce)
-	}
-	if s.Rate > 0 {
-		rate = fmt.Sprintf("%g/s", s.Rate)
-	}
-	return atOnce + ", " + rate
 }
 
 // hosts are the worst hosts with what to do, in at most h lines.
