@@ -22,7 +22,6 @@ import (
 	"zonedeck/service/batch/store"
 	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
-	"zonedeck/service/share"
 	"zonedeck/service/work"
 )
 
@@ -134,15 +133,27 @@ type runner struct {
 	keyRate  pacer                   // nil on one machine, where exchange holds it
 	stop     context.CancelCauseFunc // of the items that are not sent yet
 
-	paying  sync.Mutex
-	saving  sync.Mutex // held by a commit
-	mu      sync.Mutex
-	next    store.Progress // since the last commit; of its slices the numbers alone
-	slices  map[int]store.Slice
-	claims  map[int]*store.Claim // of these, on a server
-	busy    map[int]bool         // the slices that are worked on
-	purse   purse
-	settled chan struct{} // closed by each commit
+	paying    sync.Mutex
+	saving    sync.Mutex // held by a commit
+	reserving sync.Mutex // held while the reservation in the store changes
+	mu        sync.Mutex
+	price     int64   // what a try may cost now
+	next      pending // since the last commit; of its slices the numbers alone
+	slices    map[int]store.Slice
+	claims    map[int]*store.Claim // of these, on a server
+	busy      map[int]bool         // the slices that are worked on
+	purse     purse
+}
+
+// pending is what the next commit commits.
+type pending struct {
+	store.Progress
+	repeated  []place       // items whose last try is answered and paid for, and that are sent again
+	committed chan struct{} // closed then
+}
+
+func (r *runner) newPending() pending {
+	return pending{Progress: store.Progress{Worker: r.name}, committed: make(chan struct{})}
 }
 
 // errLeft ends a slice that is not done: the batch was paused, capped or told to end.
@@ -150,7 +161,7 @@ var errLeft = errors.New("it goes on later")
 
 // work runs the batch whose lock is held.
 func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State, err error) {
-	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, busy: map[int]bool{}, hands: make(hands), claims: map[int]*store.Claim{}, settled: make(chan struct{}), rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
+	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, busy: map[int]bool{}, hands: make(hands), claims: map[int]*store.Claim{}, rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
 	if err := r.open(ctx); err != nil {
 		return s, errors.Join(err, r.close())
 	}
@@ -191,7 +202,7 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 	})
 	err = g.Wait()
 	r.mu.Lock()
-	r.purse.empty()
+	r.purse.free = 0
 	r.mu.Unlock()
 	if err == nil {
 		_, err = r.commit(context.WithoutCancel(ctx))
@@ -211,6 +222,14 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if r.store, err = r.b.Files.Batches(ctx); err != nil {
 		return err
 	}
+	price := r.plan.Price
+	if r.plan, err = r.b.ours(ctx, r.plan); err != nil {
+		return err
+	}
+	r.price = price
+	if err := r.reprice(ctx, r.plan); err != nil {
+		return err
+	}
 	places, err := r.store.Workers(ctx, r.id)
 	if err != nil {
 		return err
@@ -225,7 +244,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		}
 		r.stock = local{r, items}
 	}
-	r.next.Worker = r.name
+	r.next = r.newPending()
 	if r.log, err = files.OpenLog(dir, r.name); err != nil {
 		return err
 	}
@@ -274,23 +293,29 @@ func (r *runner) commit(ctx context.Context) (State, error) {
 		return State{}, r.fail(ctx, err)
 	}
 	p.Pace = cmp.Or(r.slots.missing(), r.ways[0].Pace(ctx))
-	of, taken, err := r.store.CommitClaims(ctx, r.id, p)
+	of, err := r.save(ctx, p)
+	if err != nil {
+		return State{}, err
+	}
+	for _, at := range p.repeated {
+		if err := r.stock.mark(ctx, at, 0); err != nil {
+			return State{}, r.fail(ctx, err)
+		}
+	}
+	close(p.committed)
+	plan, err := r.b.ours(ctx, r.plan)
+	if err == nil {
+		err = r.reprice(ctx, plan)
+	}
 	if err != nil {
 		return State{}, err
 	}
 	r.mu.Lock()
-	for _, n := range taken {
-		r.forget(n)
-	}
-	close(r.settled)
-	r.settled = make(chan struct{})
 	flying := r.purse.flying
-	r.mu.Unlock()
-	if of.Cap > 0 && of.Spent+of.Reserved > of.Cap { // it was lowered meanwhile
-		r.mu.Lock()
-		r.purse.empty()
-		r.mu.Unlock()
+	if left := of.Cap - of.Spent - of.Reserved; of.Cap > 0 && (left < 0 || left < r.price && flying == 0) {
+		r.purse.free = 0 // the cap was lowered, or others may need it
 	}
+	r.mu.Unlock()
 	of, err = r.queue(ctx, of)
 	if err != nil {
 		return State{}, err
@@ -301,7 +326,7 @@ func (r *runner) commit(ctx context.Context) (State, error) {
 	if of.State != store.Running {
 		r.stop(errLeft)
 	}
-	s := State{Batch: of, Plan: r.plan, Live: true, Flying: flying}
+	s := State{Batch: of, Plan: plan, Live: true, Flying: flying}
 	if s.Remaining() == 0 && of.State == store.Running {
 		if s, err = r.b.change(ctx, r.id, finish); err != nil {
 			return State{}, err
@@ -320,15 +345,54 @@ func finish(of *store.Batch) error {
 	return nil
 }
 
+// reprice has tries be reserved by today's rates. With a cap they must have some.
+func (r *runner) reprice(ctx context.Context, plan Plan) error {
+	if plan.Price == r.price {
+		return nil
+	}
+	_, err := r.b.change(ctx, r.id, func(of *store.Batch) (err error) {
+		if plan.Price == 0 && of.Cap > 0 {
+			return plan.checkCap(of.Cap)
+		}
+		r.mu.Lock()
+		r.price = plan.Price
+		r.mu.Unlock()
+		var p Plan
+		if err := json.Unmarshal(of.Plan, &p); err != nil {
+			return err
+		}
+		p.Price, p.Unpriced = plan.Price, plan.Unpriced
+		of.Plan, err = json.Marshal(p)
+		return err
+	})
+	return err
+}
+
+// save commits what came, and what the worker has reserved then.
+func (r *runner) save(ctx context.Context, p pending) (store.Batch, error) {
+	r.reserving.Lock()
+	defer r.reserving.Unlock()
+	r.mu.Lock()
+	p.Reserved = r.purse.reserved()
+	r.mu.Unlock()
+	of, taken, err := r.store.CommitClaims(ctx, r.id, p.Progress)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range taken {
+		r.forget(n)
+	}
+	return of, err
+}
+
 // take gives what is to be committed, once it is on disk.
-func (r *runner) take() (store.Progress, error) {
+func (r *runner) take() (pending, error) {
 	p := r.snapshot()
 	_, err := r.log.Sync() // what was appended since then is on disk, too, and is committed next
 	return p, err
 }
 
 // snapshot is what came since the last one. Its lengths and its outcomes belong together.
-func (r *runner) snapshot() store.Progress {
+func (r *runner) snapshot() pending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.next
@@ -347,8 +411,8 @@ func (r *runner) snapshot() store.Progress {
 			delete(r.slices, n)
 		}
 	}
-	p.Reserved = r.purse.returned()
-	r.next = store.Progress{Worker: r.name}
+	r.purse.settled = 0
+	r.next = r.newPending()
 	return p
 }
 
@@ -543,147 +607,6 @@ func (r *runner) keepLine(ctx context.Context, s State, said string) {
 	})
 	if err != nil {
 		r.b.Log.Warn("a batch has no line in the history", "batch", s.ID, "error", err)
-	}
-}
-
-// slots bound how many fetches are in flight; the bound may change.
-type slots struct {
-	mu         sync.Mutex
-	limit, now int
-	waiting    []chan struct{}
-	leased     bool // from other workers, with whom the limit is shared
-	lease      share.Lease
-	lapsing    context.Context //nolint:containedctx // ends when the lease ends without a new one
-	lapse      context.CancelFunc
-}
-
-// free reports whether there is a slot. mu is held.
-func (s *slots) free() bool {
-	if s.leased {
-		return s.now < min(s.limit, s.lease.Slots) && s.lease.Covers(time.Now())
-	}
-	return s.now < s.limit
-}
-
-// bound is how many may be in flight.
-func (s *slots) bound() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.leased {
-		return min(s.limit, s.lease.Slots)
-	}
-	return s.limit
-}
-
-// missing says which slots are not back yet, or "".
-func (s *slots) missing() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lease.Waiting == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of the zone's slots were a dead worker's: they are back in %s", s.lease.Waiting, s.lease.Back.Round(time.Second))
-}
-
-// demand is what a worker wants of a shared limit.
-func (s *slots) demand() (limit, flying int, wants bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.limit, s.now, !s.leased || len(s.waiting) > 0 || s.now >= s.lease.Slots
-}
-
-// lend makes a lease bound what is in flight.
-func (s *slots) lend(lease share.Lease) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.leased, s.lease = true, lease
-	if s.lapsing == nil || s.lapsing.Err() != nil {
-		s.lapsing, s.lapse = context.WithCancel(context.Background())
-	}
-	s.wake()
-}
-
-// expire cuts off what is in flight if the lease has ended: its slots are others' now.
-func (s *slots) expire() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lapse != nil && !time.Now().Before(s.lease.Until()) {
-		s.lapse()
-	}
-}
-
-// covered waits until a fetch that begins now ends within the lease, and gives what ends with the lease; nil without one.
-func (s *slots) covered(ctx context.Context) (lapsing context.Context, err error) {
-	for {
-		s.mu.Lock()
-		covers := !s.leased || s.lease.Covers(time.Now())
-		lapsing = s.lapsing
-		s.mu.Unlock()
-		if covers {
-			return lapsing, nil
-		}
-		if err := exchange.Pause(ctx, share.RenewEvery/2); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func (s *slots) resize(limit int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.limit = limit
-	s.wake()
-}
-
-// take waits for a slot.
-func (s *slots) take(ctx context.Context) error {
-	s.mu.Lock()
-	if s.free() && len(s.waiting) == 0 && ctx.Err() == nil {
-		s.now++
-		s.mu.Unlock()
-		return nil
-	}
-	turn := make(chan struct{})
-	s.waiting = append(s.waiting, turn)
-	s.mu.Unlock()
-	select {
-	case <-turn:
-		if ctx.Err() == nil {
-			return nil
-		}
-		s.leave()
-	case <-ctx.Done():
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		select {
-		case <-turn: // it came meanwhile
-			s.now--
-		default:
-			for i, w := range s.waiting {
-				if w == turn {
-					s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
-					break
-				}
-			}
-		}
-		s.wake()
-	}
-	return context.Cause(ctx)
-}
-
-func (s *slots) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now--
-	s.wake()
-}
-
-// wake gives free slots to those that wait, the first first. mu is held.
-func (s *slots) wake() {
-	for len(s.waiting) > 0 && s.free() {
-		close(s.waiting[0])
-		s.waiting = s.waiting[1:]
-		s.now++
 	}
 }
 
