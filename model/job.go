@@ -219,6 +219,14 @@ func (j Job) Rejected() JobRejected {
 	return j.Request.Rejected
 }
 
+// FileOn names a file of a machine, "" for this one.
+func FileOn(file, machine string) string {
+	if machine == "" {
+		return file
+	}
+	return file + " on " + machine
+}
+
 // Job is one line of the ledger.
 type Job struct {
 	// ID is the console's own identifier (it exists before the service answers).
@@ -381,6 +389,8 @@ type JobRows struct {
 	Problem string
 	// FieldsDue says that what the fields of the rows show is still to be looked at, in the file.
 	FieldsDue bool `json:",omitempty"`
+	// Machine has the file, if that is another machine than this one with the same ledger.
+	Machine string `json:",omitempty"`
 	// Returned are all rows, Useful those with data, Empty those with neither data nor an
 	// error.
 	Returned, Useful, Empty int

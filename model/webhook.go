@@ -82,6 +82,8 @@ type Webhook struct {
 	Size    int64
 	SHA256  string
 	File    string
+	// Machine has the body, if that is another than this one: of several with one inbox, each keeps what it receives.
+	Machine string
 	// SenderID is what the sender calls it (webhook-id), or empty.
 	SenderID string
 	Verdict  WebhookVerdict

@@ -133,13 +133,19 @@ func (s *Service) mentioned(name string) bool {
 	})
 }
 
-// Database is the address of the server that has the batches, by the flag, the environment or the profile; "" for this
-// machine's file. A text that is no address is a reference to one.
+// database is what names the server that has batches, jobs and webhooks: the flag, the environment or the profile; "" for
+// files of this machine.
+func (s *Service) database() string {
+	return cmp.Or(s.o.Database, s.o.Getenv(EnvDatabase), s.Base.Database)
+}
+
+// OnServer reports whether a database is named.
+func (s *Service) OnServer() bool { return s.database() != "" }
+
+// Database is the address of the server. A text that is no address is a reference to one.
 func (s *Service) Database(ctx context.Context) (string, error) {
-	text := cmp.Or(s.o.Database, s.o.Getenv(EnvDatabase), s.Base.Database)
+	text := s.database()
 	switch {
-	case text == "":
-		return "", nil
 	case !database.IsAddress(text):
 		secret, err := s.Resolver.Resolve(ctx, text)
 		if err != nil {

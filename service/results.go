@@ -19,8 +19,12 @@ func OpenRows(paths config.Paths, path string) (*records.File, error) {
 	return openRows(paths, path, records.Identity{})
 }
 
-// OpenResult opens the result of a job as it was downloaded. It refuses a file that has changed since.
+// OpenResult opens the result of a job as it was downloaded. It refuses a file that has changed since, and one on another
+// machine.
 func OpenResult(paths config.Paths, job model.Job) (*records.File, error) {
+	if on := job.Rows.Machine; on != "" {
+		return nil, fmt.Errorf("the result of %s is on %s, in %s: look at it there, or download it here as well", job.ID, on, job.File)
+	}
 	return openRows(paths, job.File, records.Identity{Size: job.Bytes, SHA256: job.SHA256})
 }
 

@@ -44,7 +44,7 @@ func onServer(ctx context.Context, address, process, dir, url string) (*batch.Ba
 		return nil, nil, err
 	}
 	b.Files = storeFiles{st}
-	return b, func() error { return cmp.Or(st.Close(), closing()) }, nil
+	return b, func() error { return cmp.Or(st.Close(), server.Close(), closing()) }, nil
 }
 
 // worker is one on the tests' server, which other workers of the test share.

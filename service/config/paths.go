@@ -75,7 +75,7 @@ func (p Paths) Trusted() error {
 	places := []string{
 		p.RulesFile(), p.ContractsDir(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.MigrationFile(), p.RequestsDir(), p.ListsDir(),
 		p.InboxDir(), filepath.Join(p.InboxDir(), "receiving.json"), filepath.Join(p.InboxDir(), "refused.json"), p.DownloadsDir(), p.BatchesDir(),
-		p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.LedgerFile() + ".answers", p.EmulatorDir(), p.EmulatorFile(), p.EmulatorLog(), p.FiltersFile(), p.LogFile(), p.PaceDir(),
+		p.LedgerFile() + ".log", p.LedgerFile() + ".verified", p.LedgerFile() + ".answers", p.DatabasesDir(), p.EmulatorDir(), p.EmulatorFile(), p.EmulatorLog(), p.FiltersFile(), p.LogFile(), p.PaceDir(),
 	}
 	for _, database := range []string{p.JournalFile(), p.LedgerFile(), p.WorkFile(), p.InboxFile(), p.BatchesFile(), p.DriftFile()} {
 		places = append(places, database, database+"-wal")
@@ -149,6 +149,9 @@ func (p Paths) MigrationFile() string { return filepath.Join(p.Data, "migration.
 
 // LedgerFile is the database of jobs; its log lies beside it.
 func (p Paths) LedgerFile() string { return filepath.Join(p.Data, "ledger.db") }
+
+// DatabasesDir holds what goes with databases on servers and stays on this machine: its name, and logs of jobs.
+func (p Paths) DatabasesDir() string { return filepath.Join(p.Data, "databases") }
 
 // CatalogueDir holds what services list of their data sets; it may be deleted at any time.
 func (p Paths) CatalogueDir() string { return filepath.Join(p.Cache, "catalogue") }

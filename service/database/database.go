@@ -63,13 +63,17 @@ type DB struct {
 	r *sql.DB // several connections, query_only
 
 	writing *semaphore.Weighted // held for one transaction of w
+	turn    string              // of a server's DB: the lock that each transaction of w takes first
 }
 
-// Over makes a DB on open pools, such as a server's, instead of a file: w writes, r reads. The tables must exist. For the
-// ledger and the inbox, the transactions of w, here and on other machines, must run one after the other. Files that go
-// with the DB are next to path.
-func Over(path string, w, r *sql.DB) *DB {
-	return &DB{path: path, w: w, r: r, writing: semaphore.NewWeighted(1)}
+// over makes a DB on open pools instead of a file: w writes, r reads.
+func over(w, r *sql.DB) *DB { return &DB{w: w, r: r, writing: semaphore.NewWeighted(1)} }
+
+// InTurn is the server for a room whose transactions, here and on other machines, run one after the other, as those of a
+// file do: what one has read does not change before it ends. Files that go with it are next to path. Its Close leaves the
+// server open.
+func (s *Server) InTurn(room, path string) *DB {
+	return &DB{path: path, w: s.w, r: s.r, writing: s.writing, turn: room}
 }
 
 // Path is the file.
@@ -84,6 +88,9 @@ func (db *DB) Writer() *sql.DB { return db.w }
 
 // Close closes the file.
 func (db *DB) Close() error {
+	if db.turn != "" {
+		return nil
+	}
 	// Readers first: SQLite can fold the WAL into the file only if the last
 	// connection may write.
 	err := db.r.Close()
@@ -109,7 +116,13 @@ func (db *DB) Write(ctx context.Context, doing string, fn func(context.Context, 
 	if err != nil {
 		return db.Fault(doing, err)
 	}
-	if err := fn(ctx, tx); err != nil {
+	if db.turn != "" {
+		err = Lock(ctx, tx, db.turn)
+	}
+	if err == nil {
+		err = fn(ctx, tx)
+	}
+	if err != nil {
 		_ = tx.Rollback() // the first error is the one to report
 		return db.Fault(doing, err)
 	}

@@ -66,7 +66,7 @@ func OpenServer(ctx context.Context, address string) (*Server, error) {
 	w, r := stdlib.OpenDBFromPool(pool), stdlib.OpenDBFromPool(pool)
 	w.SetMaxOpenConns(1)
 	r.SetMaxOpenConns(serverConnections - 2) // one is left for the library
-	return &Server{Over("", w, r), pool, host}, nil
+	return &Server{over(w, r), pool, host}, nil
 }
 
 // IsAddress reports whether a text is meant as the address of a server.

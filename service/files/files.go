@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -44,8 +42,10 @@ type Voice interface {
 	Say(format string, args ...any)
 }
 
-// Place says on which server batches are: "" for a file.
+// Place says on which server batches, jobs and webhooks are.
 type Place interface {
+	// OnServer reports whether a database is named; otherwise they are in files of this machine.
+	OnServer() bool
 	Database(ctx context.Context) (address string, err error)
 }
 
@@ -57,6 +57,7 @@ type Files struct {
 	place Place
 	log   *slog.Logger
 
+	server  once[*database.Server]
 	journal once[*journal.Journal]
 	ledger  once[*ledger.Ledger]
 	work    once[work.Queue]
@@ -131,6 +132,9 @@ func (f *Files) Journal(ctx context.Context) (j *journal.Journal, fault, err err
 // Ledger opens the ledger of jobs. fault is why there is none; err is that ctx ended.
 func (f *Files) Ledger(ctx context.Context) (l *ledger.Ledger, fault, err error) {
 	path := f.paths.LedgerFile()
+	if f.place.OnServer() {
+		return waited(ctx, f, &f.ledger, "the database", func() (*ledger.Ledger, string, error) { return f.serverLedger(ctx) })
+	}
 	return waited(ctx, f, &f.ledger, path, func() (*ledger.Ledger, string, error) {
 		l, notice, err := ledger.Open(ctx, path, f.clock.Now)
 		if err == nil {
@@ -180,6 +184,10 @@ func (f *Files) LedgerIfAny(ctx context.Context) (l *ledger.Ledger, done func() 
 	if l != nil {
 		return l, nothing, nil
 	}
+	if f.place.OnServer() {
+		l, fault, err := f.Ledger(ctx)
+		return l, nothing, errors.Join(fault, err)
+	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nothing, nil
 	}
@@ -195,6 +203,13 @@ func (f *Files) LedgerIfAny(ctx context.Context) (l *ledger.Ledger, done func() 
 
 // Work opens the queue of durable work.
 func (f *Files) Work(ctx context.Context) (work.Queue, error) {
+	if f.place.OnServer() {
+		s, err := f.Batches(ctx) // one queue: who leads it decides for how long the items of all may be held
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
 	return f.work.get(f, func() (work.Queue, string, error) {
 		q, err := work.OpenFile(ctx, f.paths.WorkFile(), work.Options{Log: f.log})
 		return q, "", err
@@ -215,7 +230,13 @@ func (f *Files) Drift(ctx context.Context) (*drift.Store, error) {
 // Inbox opens the inbox of webhooks.
 func (f *Files) Inbox(ctx context.Context) (*webhook.Inbox, error) {
 	return f.inbox.get(f, func() (*webhook.Inbox, string, error) {
-		in, notice, err := webhook.Open(ctx, webhook.Options{File: f.paths.InboxFile(), Dir: f.paths.InboxDir(), Clock: f.clock, Ledger: f})
+		o := webhook.Options{File: f.paths.InboxFile(), Dir: f.paths.InboxDir(), Clock: f.clock, Ledger: f}
+		var in *webhook.Inbox
+		var notice string
+		err := f.onServer(ctx, &o)
+		if err == nil {
+			in, notice, err = webhook.Open(ctx, o)
+		}
 		if err != nil {
 			err = fmt.Errorf("the inbox of webhooks cannot be opened: %w", err)
 		}
@@ -226,32 +247,11 @@ func (f *Files) Inbox(ctx context.Context) (*webhook.Inbox, error) {
 // Batches opens the store of batches.
 func (f *Files) Batches(ctx context.Context) (*store.Store, error) {
 	return f.batches.get(f, func() (*store.Store, string, error) {
-		address, err := f.place.Database(ctx)
-		if err != nil {
-			return nil, "", err
-		}
-		if address != "" {
-			s, err := openServer(ctx, address, f.log)
-			return s, "", err
+		if f.place.OnServer() {
+			return f.serverBatches(ctx)
 		}
 		return store.Open(ctx, f.paths.BatchesFile(), f.clock.Machine, f.log)
 	})
-}
-
-// openServer opens the store of batches on a server. Among its workers this process is named by its machine.
-func openServer(ctx context.Context, address string, log *slog.Logger) (*store.Store, error) {
-	server, err := database.OpenServer(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	host, _ := os.Hostname() // without one, the rest of the name tells it apart
-	host = strings.Map(func(r rune) rune {
-		if r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
-			return r
-		}
-		return '-'
-	}, host)
-	return store.OpenServer(ctx, server, "w-"+host[:min(len(host), 40)]+"-"+strings.ToLower(rand.Text()[:6]), log)
 }
 
 // WebhookJobs is what is known about jobs that webhooks are about; nothing if there is no ledger yet.

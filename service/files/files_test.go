@@ -36,6 +36,8 @@ func (l *lines) Say(format string, args ...any) {
 // here has batches on this machine.
 type here struct{}
 
+func (here) OnServer() bool { return false }
+
 func (here) Database(context.Context) (string, error) { return "", nil }
 
 func testFiles(t *testing.T) (*Files, config.Paths, *lines) {

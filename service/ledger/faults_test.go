@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
@@ -41,7 +42,7 @@ func TestAnOwnersNameLeadsNowhereElse(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	noerr.Must(t, noerr.From(l.Begin(t.Context(), model.Job{}, "", nil, nil)))
 	for token, want := range map[string]bool{"": false, "../ledger.db": false, "../x": false, "nobody": false, l.owner.Name(): true} {
-		if got := l.ownerAlive(token); got != want {
+		if got := l.ownerAlive(token, time.Time{}); got != want {
 			t.Errorf("%q alive: %v", token, got)
 		}
 	}

@@ -79,6 +79,8 @@ type Ledger struct {
 type files struct {
 	db   *database.DB
 	keep requests
+	// machine names this machine where the ledger is on a server, which others have open, too.
+	machine string
 
 	waits bool // since Open, for what a living process was writing
 
@@ -292,6 +294,7 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 			return err
 		}
 		before := job.State
+		job = l.here(job)
 		step, err := change(ctx, tx, n, &job)
 		if err != nil {
 			return err
@@ -302,10 +305,13 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 		if job.State != before || step != "" {
 			steps = []string{step}
 		}
+		if job.File != "" && job.Rows.Machine == "" {
+			job.Rows.Machine = l.machine
+		}
 		if err := put(ctx, tx, changeJob, n, job, "", "", steps...); err != nil {
 			return err
 		}
-		job, err = withSteps(ctx, tx, job)
+		job, err = withSteps(ctx, tx, l.here(job))
 		return err
 	})
 	if err != nil {

@@ -48,9 +48,7 @@ func open(t testing.TB, path string, now func() time.Time) (l *Ledger, notice st
 	if !postgrestest.Available() {
 		return Open(t.Context(), path, now)
 	}
-	l = newLedger(postgrestest.Open(t, path, migrations[:]), now)
-	notice, err = l.reconcile(t.Context())
-	return l, notice, err
+	return OpenServer(t.Context(), postgrestest.Server(t, path), path, "", now)
 }
 
 func openTest(t testing.TB, path string) *Ledger {

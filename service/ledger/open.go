@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,23 @@ func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, no
 		_ = textfile.Write(verifiedPath(path), []byte(files)) // without it the next Open takes longer
 	}
 	return l, notice, err
+}
+
+// OpenServer opens the ledger on a server, makes its tables, and compares it with the log of this machine, which is next to
+// path. machine names this machine among those that share the ledger. Close leaves the server open.
+func OpenServer(ctx context.Context, s *database.Server, path, machine string, now func() time.Time) (l *Ledger, notice string, err error) {
+	if err := s.Migrate(ctx, "ledger", migrations[:]); err != nil {
+		return nil, "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, "", err
+	}
+	l = newLedger(s.InTurn("ledger", path), now)
+	l.machine = machine
+	if notice, err = l.reconcile(ctx); err != nil {
+		return nil, "", fmt.Errorf("comparing the ledger in %s with its log: %w", s, err)
+	}
+	return l, notice, nil
 }
 
 var tables = []string{"jobs", "job_steps", "marks", "job_sums", "job_requests"}
@@ -79,7 +97,7 @@ func attach(ctx context.Context, path string, now func() time.Time, checked []st
 }
 
 func newLedger(db *database.DB, now func() time.Time) *Ledger {
-	return &Ledger{&files{db: db, keep: requests{5000, 256 << 20}}, now}
+	return &Ledger{&files{db: db, keep: requests{jobs: 5000, bytes: 256 << 20}}, now}
 }
 
 func counted(n int, what string) string {

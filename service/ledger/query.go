@@ -57,7 +57,7 @@ func (l *Ledger) newest(ctx context.Context, id, condition string, value any) (m
 		return model.Job{}, fmt.Errorf("job %s: %w", id, err)
 	}
 	if err == nil {
-		job, err = withSteps(ctx, l.db, job)
+		job, err = withSteps(ctx, l.db, l.here(job))
 	}
 	if err != nil {
 		return model.Job{}, l.db.Fault("reading job "+id, err)
@@ -104,7 +104,7 @@ func (l *Ledger) EachBegun(ctx context.Context, profile, dataset string, since t
 		[]any{profile, dataset, database.Micros(since)}, func(row database.Scanner) error {
 			var digest string
 			var request []byte
-			job, err := scanListed(row, &digest, &request)
+			job, err := l.scanListed(row, &digest, &request)
 			if err == nil {
 				take(job, digest, request)
 			}
@@ -133,7 +133,7 @@ func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total i
 func (l *Ledger) Matching(ctx context.Context, matches func(model.Job) bool, limit int) (list []model.Job, match, total int, err error) {
 	const doing = "reading the ledger"
 	err = database.Each(ctx, l.db, "SELECT "+jobColumns+" FROM jobs ORDER BY n DESC", nil, func(row database.Scanner) error {
-		job, err := scanListed(row)
+		job, err := l.scanListed(row)
 		if total++; err != nil || !matches(job) {
 			return err
 		}
@@ -212,10 +212,10 @@ func (l *Ledger) Owing(ctx context.Context, now time.Time) ([]string, error) {
 	return out, l.db.Fault("looking for profiles with jobs in flight", err)
 }
 
-// FieldsDue returns the jobs of a profile with results whose fields are yet to be examined, newest first.
+// FieldsDue returns the jobs of a profile with results on this machine whose fields are yet to be examined, newest first.
 func (l *Ledger) FieldsDue(ctx context.Context, profile string) ([]model.Job, error) {
 	list, err := l.jobs(ctx, `WHERE profile = $1 AND account LIKE '%"FieldsDue":true%' ORDER BY n DESC`, "looking for results whose fields are due", profile)
-	return slices.DeleteFunc(list, func(j model.Job) bool { return !j.Rows.FieldsDue }), err
+	return slices.DeleteFunc(list, func(j model.Job) bool { return !j.Rows.FieldsDue || j.Rows.Machine != "" }), err
 }
 
 // SameRequest returns the jobs with the same request that may have cost something, newest first, for the
@@ -240,7 +240,7 @@ const damagedRow = "its row in the ledger is damaged and could not be read in fu
 func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) ([]model.Job, error) {
 	var list []model.Job
 	err := database.Each(ctx, l.db, "SELECT "+jobColumns+" FROM jobs "+clauses, args, func(row database.Scanner) error {
-		job, err := scanListed(row)
+		job, err := l.scanListed(row)
 		list = append(list, job)
 		return err
 	})
@@ -292,12 +292,21 @@ func withSteps(ctx context.Context, q database.Queryer, job model.Job) (model.Jo
 }
 
 // scanListed is scanJob for a list, which a damaged row does not end.
-func scanListed(row database.Scanner, more ...any) (model.Job, error) {
+func (l *Ledger) scanListed(row database.Scanner, more ...any) (model.Job, error) {
 	job, err := scanJob(row, more...)
+	job = l.here(job)
 	if errors.Is(err, database.ErrCorrupt) {
 		job.Detail, err = damagedRow, nil
 	}
 	return job, err
+}
+
+// here gives a job of the ledger as this machine sees it: what has its file is named only if that is another one.
+func (l *Ledger) here(job model.Job) model.Job {
+	if job.Rows.Machine == l.machine {
+		job.Rows.Machine = ""
+	}
+	return job
 }
 
 // scanJob reads the jobColumns, and the columns after them into more. With an

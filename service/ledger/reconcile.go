@@ -113,9 +113,9 @@ func (l *Ledger) judge(c *comparison, n int64, k *known) {
 	if found != stray {
 		c.highest = max(c.highest, n)
 	}
-	if k.row && (found == nothing || found == kept) {
+	if k.row && (found == nothing || found == kept) && l.ofThisMachine(k.owner) {
 		lines := k.lacking(n)
-		if waits := k.job.Snapshot == "" && k.log.names.Snapshot != ""; (waits || len(lines) > 0) && l.waitsFor(l.ownerAlive(k.owner)) {
+		if waits := k.job.Snapshot == "" && k.log.names.Snapshot != ""; (waits || len(lines) > 0) && l.waitsFor(l.ownerAlive(k.owner, k.job.Updated)) {
 			lines = nil
 		} else if waits && k.readable {
 			found = identified
@@ -141,7 +141,7 @@ func (l *Ledger) judgeRow(c *comparison, n int64, k *known) finding {
 		return nothing
 	case k.row && (k.agrees() || k.sealed != nil && k.sealed.row == k.actual.row):
 		return kept // an earlier build that is still running writes rows without sums
-	case k.row && (k.job.State == model.JobIntent || k.job.State == model.JobSending) && l.waitsFor(l.ownerAlive(k.owner)):
+	case k.row && (k.job.State == model.JobIntent || k.job.State == model.JobSending) && l.waitsFor(l.ownerAlive(k.owner, k.job.Updated)):
 		return nothing // it is being written
 	case k.log.known():
 		return restored

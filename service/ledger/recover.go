@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
+	"strings"
+	"time"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -22,11 +25,15 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 		return nil, nil //nolint:nilerr // a ledger that cannot be written settles nothing, and the console has said so
 	}
 	var dead []int64 // jobs whose owners are
-	err := database.Each(ctx, l.db, "SELECT n, owner FROM jobs WHERE state IN ('intent', 'sending') ORDER BY n", nil, func(row database.Scanner) error {
+	err := database.Each(ctx, l.db, "SELECT n, owner, updated FROM jobs WHERE state IN ('intent', 'sending') ORDER BY n", nil, func(row database.Scanner) error {
 		var n int64
 		var owner string
-		err := row.Scan(&n, &owner)
-		if !l.ownerAlive(owner) {
+		var updated time.Time
+		err := row.Scan(&n, &owner, database.Time(&updated))
+		if errors.Is(err, database.ErrCorrupt) {
+			err = nil // of the time: it is long ago
+		}
+		if err == nil && !l.ownerAlive(owner, updated) {
 			dead = append(dead, n)
 		}
 		return err
@@ -83,7 +90,7 @@ func (l *Ledger) takeOwner() (string, error) {
 		}
 		l.owner = sign
 	}
-	return l.owner.Name(), nil
+	return path.Join(l.machine, l.owner.Name()), nil
 }
 
 // releaseOwner gives up the sign of life. Jobs still in sending then have no live
@@ -97,12 +104,26 @@ func (l *Ledger) releaseOwner() {
 	}
 }
 
-// ownerAlive reports whether the process that owns a job is alive. In doubt it is: a job is never
+// abroad is how long after its last change a job may be on its way from another machine: longer than any call lasts. Only
+// that machine sees which of its processes are alive.
+const abroad = 15 * time.Minute
+
+// ownerAlive reports whether the process that owns a job, last changed at a time, is alive. In doubt it is: a job is never
 // settled on a guess.
-func (l *Ledger) ownerAlive(token string) bool { return textfile.Alive(l.ownersDir(), token) }
+func (l *Ledger) ownerAlive(owner string, changed time.Time) bool {
+	if !l.ofThisMachine(owner) {
+		return l.now().Before(changed.Add(abroad))
+	}
+	return textfile.Alive(l.ownersDir(), owner[strings.LastIndexByte(owner, '/')+1:])
+}
+
+// ofThisMachine reports whether the owner of a job is a process of this machine, whose log has the job.
+func (l *Ledger) ofThisMachine(owner string) bool {
+	return owner[:max(0, strings.LastIndexByte(owner, '/'))] == l.machine
+}
 
 // anyAlive reports whether a process that may be adding a line to the log is alive.
 func (l *Ledger) anyAlive() bool {
 	signs, err := os.ReadDir(l.ownersDir())
-	return err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(signs, func(s fs.DirEntry) bool { return l.ownerAlive(s.Name()) })
+	return err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(signs, func(s fs.DirEntry) bool { return textfile.Alive(l.ownersDir(), s.Name()) })
 }

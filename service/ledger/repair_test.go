@@ -270,14 +270,14 @@ func TestASignOfLife(t *testing.T) {
 			}
 		}
 	}
-	if other.ownerAlive("nobody") || !other.ownerAlive(l.owner.Name()) {
+	if other.ownerAlive("nobody", testTime) || !other.ownerAlive(l.owner.Name(), testTime) {
 		t.Error("the living and nobody are mixed up")
 	}
 	if names := owners(t, l); len(names) != 1 {
 		t.Errorf("looking left %q", names)
 	}
 	noerr.Must(t, os.Mkdir(filepath.Join(l.ownersDir(), "doubtful"), 0o700))
-	if !other.ownerAlive("doubtful") {
+	if !other.ownerAlive("doubtful", testTime) {
 		t.Error("in doubt a process is alive")
 	}
 	noerr.Must(t, os.Remove(filepath.Join(l.ownersDir(), "doubtful")))
@@ -286,7 +286,7 @@ func TestASignOfLife(t *testing.T) {
 		t.Errorf("given up, and there are %q", names)
 	}
 	begin(l)
-	if names := owners(t, l); len(names) != 1 || !other.ownerAlive(names[0]) {
+	if names := owners(t, l); len(names) != 1 || !other.ownerAlive(names[0], testTime) {
 		t.Errorf("a job after that: %q", names)
 	}
 	// A killed process leaves its file, which is removed when its jobs are settled.

@@ -189,7 +189,7 @@ type AgentJobRemote struct {
 // NewAgentJob is a job.
 func NewAgentJob(j model.Job) AgentJob {
 	return AgentJob{
-		ID: j.ID, Profile: j.Profile, Dataset: j.Dataset, State: string(j.State), Inputs: j.Inputs, Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: j.File,
+		ID: j.ID, Profile: j.Profile, Dataset: j.Dataset, State: string(j.State), Inputs: j.Inputs, Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: model.FileOn(j.File, j.Rows.Machine),
 		Created: j.Created.UTC().Format(time.RFC3339), Fault: string(j.Fault.Diagnosis.Class), GivenUp: j.GivenUp(),
 		Untrusted: AgentJobRemote{Note: Untrusted, Snapshot: j.Snapshot, JobID: j.JobID, ServiceState: j.Wire, Detail: j.Detail, Summary: j.Fault.Diagnosis.Summary},
 	}

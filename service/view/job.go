@@ -29,6 +29,7 @@ type Job struct {
 	Records      *int          `json:"records" jsonschema:"the rows with data, as a download counted them, before that as the service says; null where nobody did; error rows are none of them"`
 	Bytes        int64         `json:"bytes" minimum:"0"`
 	File         string        `json:"file"`
+	Machine      string        `json:"machine,omitempty" jsonschema:"The machine that has the file, where that is another of those on one database."`
 	SHA256       string        `json:"sha256" jsonschema:"The digest of the downloaded file, in hexadecimal digits; empty without one."`
 	Format       string        `json:"format" jsonschema:"How the downloaded file holds its rows: json, ndjson or csv; empty without one, and for one of an older version."`
 	Rows         *JobRows      `json:"rows" jsonschema:"What the downloaded result holds: each row is useful, an error (failed) or empty. null until a result was counted."`
@@ -108,7 +109,7 @@ func NewJob(j model.Job) Job {
 	out := Job{
 		ID: j.ID, Snapshot: j.Snapshot, JobID: j.JobID, SnapshotID: j.SnapshotID, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
 		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
-		Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: j.File, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRows(j), Repeats: j.Repeats,
+		Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: j.File, Machine: j.Rows.Machine, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRows(j), Repeats: j.Repeats,
 		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Diagnosis: newJobFault(j.Fault),
 		Steps: each(j.Steps, func(st model.JobStep) JobStep {
 			return JobStep{At: st.At.UTC(), State: string(st.State), Text: st.Text}

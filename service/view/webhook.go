@@ -21,6 +21,7 @@ type Webhook struct {
 	Size       int64                 `json:"size" minimum:"0"`
 	SHA256     string                `json:"sha256" pattern:"^[0-9a-f]{64}$"`
 	File       string                `json:"file" jsonschema:"Where its bytes lie, as they came."`
+	Machine    string                `json:"machine,omitempty" jsonschema:"The machine that has the file, where that is another of those on one database."`
 	Verdict    string                `json:"verdict" enum:"pending|rejected|unverified|verified" jsonschema:"pending: not looked at yet; unverified: no check is set up; rejected: a check failed or lacked what it needs, and nobody was told of it."`
 	VerifiedBy []string              `json:"verified_by" jsonschema:"The checks that passed."`
 	Reason     string                `json:"why" jsonschema:"What the verdict rests on, in words."`
@@ -37,7 +38,7 @@ type Webhook struct {
 func NewWebhook(d model.Webhook) Webhook {
 	return Webhook{
 		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Times: d.Times, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,
-		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: list(d.By), Reason: d.Reason, Job: d.Job, JobState: string(d.JobState),
+		Size: d.Size, SHA256: d.SHA256, File: d.File, Machine: d.Machine, Verdict: string(d.Verdict), VerifiedBy: list(d.By), Reason: d.Reason, Job: d.Job, JobState: string(d.JobState),
 		Snapshot: d.Snapshot, Outcome: d.Outcome, Bookmarked: d.Bookmarked, Headers: d.Headers,
 		Repeats: list(d.Repeats),
 	}

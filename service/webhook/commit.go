@@ -84,7 +84,7 @@ func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 	r := a.row
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		if err := tx.QueryRowContext(ctx, "UPDATE marks SET number = number + 1 RETURNING number").Scan(&n); err != nil {
+		if err := tx.QueryRowContext(ctx, "UPDATE inbox_marks SET number = number + 1 RETURNING number").Scan(&n); err != nil {
 			return placed{}, err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO deliveries ("+columns+`, identity)

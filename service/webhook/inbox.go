@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -65,7 +66,11 @@ CREATE TABLE marks (
 );
 INSERT INTO marks (number) VALUES (0);
 `,
+	"ALTER TABLE marks RENAME TO inbox_marks;", // on a server the ledger has its marks beside it
 }
+
+// onServer makes the tables on a server, where the ledger has a table of marks.
+var onServer = []string{strings.ReplaceAll(migrations[0], "marks (", "inbox_marks (")}
 
 const columns = `n, at, last, seen, target, remote, headers, size, sha256, file, sender, verdict, passed, why, job, snapshot, outcome, marked, worked, token, wall, early, repeats`
 
@@ -76,6 +81,7 @@ var listed = strings.NewReplacer(" headers,", " '',", " repeats", " ''").Replace
 type Inbox struct {
 	db     *database.DB
 	dir    string
+	origin string // begins the stored names of bodies on this machine: "" in a file, "MACHINE/" on a server
 	clock  Clock
 	ledger Ledger // or nil
 	// refused are the runs of refusals at this process's receiver, or nil.
@@ -90,6 +96,9 @@ type Options struct {
 	Clock Clock
 	// Ledger knows jobs; nil knows none.
 	Ledger Ledger
+	// Server has the rows in place of the file, for several machines; the bodies stay on each. Machine names this one.
+	Server  *database.Server
+	Machine string
 }
 
 // Ledger finds jobs.
@@ -104,8 +113,14 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, "", err
 	}
+	if o.Server != nil {
+		if err := o.Server.Migrate(ctx, "inbox", onServer); err != nil {
+			return nil, "", err
+		}
+		return newInbox(o.Server.InTurn("inbox", o.File), o), "", nil
+	}
 	db, damage, err := database.Open(ctx, o.File, database.Options{
-		Name: "inbox", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"deliveries", "marks"}, Now: o.Clock.Now, Busy: database.Busy, Synced: true, Readable: true,
+		Name: "inbox", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"deliveries", "inbox_marks"}, Now: o.Clock.Now, Busy: database.Busy, Synced: true, Readable: true,
 	})
 	if err != nil {
 		return nil, "", err
@@ -117,7 +132,11 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 }
 
 func newInbox(db *database.DB, o Options) *Inbox {
-	return &Inbox{db: db, dir: o.Dir, clock: o.Clock, ledger: o.Ledger}
+	in := &Inbox{db: db, dir: o.Dir, clock: o.Clock, ledger: o.Ledger}
+	if o.Machine != "" {
+		in.origin = o.Machine + "/"
+	}
+	return in
 }
 
 // Close closes the file.
@@ -159,7 +178,11 @@ func (in *Inbox) scan(s database.Scanner) (row, error) {
 		return r, err
 	}
 	r.ID = model.WebhookID(r.n)
-	r.File = filepath.Join(in.dir, filepath.Base(r.File))
+	origin, name := path.Split(r.File)
+	r.File = filepath.Join(in.dir, name)
+	if origin != in.origin {
+		r.File, r.Machine = name, strings.TrimSuffix(origin, "/")
+	}
 	for _, c := range []struct {
 		text string
 		into any
@@ -236,14 +259,14 @@ func (in *Inbox) write(ctx context.Context, doing string, fn func(context.Contex
 		if err := fn(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE marks SET changes = changes + 1")
+		_, err := tx.ExecContext(ctx, "UPDATE inbox_marks SET changes = changes + 1")
 		return err
 	})
 }
 
 // Changes returns a number that grows with each change of a webhook, by any process.
 func (in *Inbox) Changes(ctx context.Context) (n int64, err error) {
-	if err := in.db.QueryRowContext(ctx, "SELECT changes FROM marks").Scan(&n); err != nil {
+	if err := in.db.QueryRowContext(ctx, "SELECT changes FROM inbox_marks").Scan(&n); err != nil {
 		return 0, in.db.Fault("reading the inbox", err)
 	}
 	return n, nil

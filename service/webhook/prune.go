@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -183,14 +184,14 @@ func (in *Inbox) sweepBodies(ctx context.Context) (put string, err error) {
 	}
 	const doing = "looking for bodies that nothing needs"
 	var taken int64
-	if err := in.db.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&taken); err != nil {
+	if err := in.db.QueryRowContext(ctx, "SELECT number FROM inbox_marks").Scan(&taken); err != nil {
 		return "", in.db.Fault(doing, err)
 	}
 	known := map[string]bool{}
 	err = database.Each(ctx, in.db, "SELECT file FROM deliveries", nil, func(s database.Scanner) error {
 		var name string
 		err := s.Scan(&name)
-		known[name] = true
+		known[path.Base(name)] = true
 		return err
 	})
 	if err != nil {

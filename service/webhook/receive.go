@@ -161,7 +161,7 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 	d := row{
 		Webhook: model.Webhook{
 			At: r.inbox.clock.Now(), Target: strings.ToValidUTF8(maskedTarget(q.URL), "�"), Remote: remote.String(), Headers: r.maskedHeaders(q), Size: size, SHA256: hex.EncodeToString(digest.Sum(nil)),
-			File: name, SenderID: strings.ToValidUTF8(id, "�"),
+			File: r.inbox.origin + name, SenderID: strings.ToValidUTF8(id, "�"),
 		},
 		token: model.WebhookToken(q.URL.Path), wall: r.conf.Wall.Now(),
 	}

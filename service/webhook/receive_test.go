@@ -35,14 +35,10 @@ const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 func openInbox(t testing.TB, dir string) *Inbox {
 	t.Helper()
 	o := Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Clock: clock(time.Now)}
-	var in *Inbox
-	var notice string
-	err := os.MkdirAll(o.Dir, 0o700)
 	if postgrestest.Available() {
-		in = newInbox(postgrestest.Open(t, o.File, migrations[:]), o)
-	} else {
-		in, notice, err = Open(t.Context(), o)
+		o.Server = postgrestest.Server(t, o.File)
 	}
+	in, notice, err := Open(t.Context(), o)
 	if err != nil || notice != "" {
 		t.Fatal(err, notice)
 	}

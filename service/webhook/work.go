@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -54,7 +55,7 @@ func (r *Receiver) work(ctx context.Context) {
 func (r *Receiver) workOff(ctx context.Context) error {
 	var failed error
 	for after := int64(0); ; {
-		rows, err := r.inbox.rows(ctx, "WHERE worked = 0 AND n > $1 ORDER BY n LIMIT $2", "looking for webhooks to work on", after, workGroup)
+		rows, err := r.inbox.rows(ctx, "WHERE worked = 0 AND n > $1 AND substr(file, 1, length(CAST($3 AS TEXT))) = $3 ORDER BY n LIMIT $2", "looking for webhooks to work on", after, workGroup, r.inbox.origin)
 		if err != nil {
 			return err
 		}
@@ -165,6 +166,9 @@ type Head struct {
 
 // openBody opens a webhook's body, unless others may have written it.
 func openBody(d model.Webhook) (*os.File, error) {
+	if d.Machine != "" {
+		return nil, fmt.Errorf("the body of %s is on %s, which received it", d.ID, d.Machine)
+	}
 	if err := textfile.Trusted(d.File); err != nil {
 		return nil, err
 	}

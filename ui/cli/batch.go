@@ -81,7 +81,6 @@ done, 29 if it stopped at its cap.`,
 			return t.batch(ctx, args[0], f)
 		},
 	})
-	a.onDatabase(cmd)
 	b := batchCommands{a}
 	cmd.AddCommand(b.probe(), b.list(), b.show(), b.resume(), b.pause(), b.set(),
 		b.unanswered(), b.results(), b.bodies(), b.body(), b.retry(), b.report(), b.schedule(), b.remove())

@@ -67,10 +67,10 @@ func (t *task) jobRows(j model.Job) [][]string {
 	}
 	if j.File != "" {
 		gone := ""
-		if isGone(j.File) {
+		if j.Rows.Machine == "" && isGone(j.File) {
 			gone = ", which is not there any more"
 		}
-		add("file", j.File+gone)
+		add("file", model.FileOn(j.File, j.Rows.Machine)+gone)
 		add("size", fmt.Sprintf("%d bytes", j.Bytes))
 		add("sha256", j.SHA256)
 	}

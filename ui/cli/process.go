@@ -78,7 +78,7 @@ type globalFlags struct {
 	config    string
 	baseURL   string
 	proxyHost string
-	database  string // of commands about batches
+	database  string
 	allowKeys []string
 	noInput   bool
 	quiet     bool

@@ -84,6 +84,7 @@ zonedeck keys check --within 14d`,
 	pf.StringVar(&a.flags.config, "config", "", "config file (default: see 'zonedeck paths')")
 	pf.StringVar(&a.flags.baseURL, "base-url", "", "base address of the API (or ZONEDECK_BASE_URL)")
 	pf.StringVar(&a.flags.proxyHost, "proxy-host", "", "proxy host, or host:port")
+	pf.StringVar(&a.flags.database, "database", "", "PostgreSQL database that has batches, jobs and webhooks, as postgres://NAME@HOST/DATABASE or a reference such as env:NAME (or ZONEDECK_DATABASE, or database of the profile; default: this machine)")
 	pf.StringArrayVar(&a.flags.allowKeys, "allow-key", nil, "let a key of another account be sent, as NAME=ADDRESS: the key, and the API base address that it may go to (local: the embedded emulator)")
 	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask anything; fail where an answer is needed")
 	pf.BoolVar(&a.flags.quiet, "quiet", false, "print only errors and failures on stderr")

@@ -338,7 +338,7 @@ func webhookRows(d model.Webhook) [][]string {
 		{"from", d.Remote},
 		{"target", d.Target},
 		{"bytes", fmt.Sprintf("%d, sha256 %s", d.Size, d.SHA256)},
-		{"file", d.File},
+		{"file", model.FileOn(d.File, d.Machine)},
 	}
 	for _, r := range d.Repeats {
 		rows = append(rows, []string{"also", r.Last.Local().Format(time.DateTime) + " " + r.Text()})

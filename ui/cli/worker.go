@@ -10,17 +10,12 @@ import (
 	"zonedeck/service/database"
 )
 
-// onDatabase adds --database to a command and those below it.
-func (a *app) onDatabase(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&a.flags.database, "database", "", "PostgreSQL database that has the batches, as postgres://NAME@HOST/DATABASE or a reference such as env:NAME (or ZONEDECK_DATABASE, or database of the profile; default: this machine)")
-}
-
 type workerFlags struct{}
 
 func (workerFlags) needs() needs { return needs{journal: true, rules: true} }
 
 func (a *app) workerCommand() *cobra.Command {
-	cmd := command(a, spec[workerFlags]{
+	return command(a, spec[workerFlags]{
 		use:   "worker",
 		short: "Take part in the batches of a database, with workers on other machines",
 		long: `Takes slices of all running batches of the profile that are on a PostgreSQL
@@ -45,8 +40,6 @@ and says what it lacks before it takes anything.`,
 			return printed{}, nil
 		},
 	})
-	a.onDatabase(cmd)
-	return cmd
 }
 
 // workerVoice tells what a worker does.

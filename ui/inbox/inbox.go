@@ -405,7 +405,7 @@ func (b *Inbox) lines(w int) []string {
 		{"from", d.Remote},
 		{"target", d.Target},
 		{"bytes", text.Bytes(d.Size) + ", sha256 " + d.SHA256},
-		{"file", d.File},
+		{"file", model.FileOn(d.File, d.Machine)},
 	} {
 		out = append(out, widget.Fact(t, f[0], text.Clean(f[1]), w)...)
 	}

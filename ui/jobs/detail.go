@@ -74,7 +74,7 @@ func (d *detail) lines(j model.Job, w int) []string {
 		out = append(out, widget.Fact(t, "bad rows", fmt.Sprintf("%d, kept in %s", bad.Rows, bad.File), w)...)
 	}
 	if j.File != "" {
-		out = append(out, widget.Fact(t, "file", j.File, w)...)
+		out = append(out, widget.Fact(t, "file", model.FileOn(j.File, j.Rows.Machine), w)...)
 		out = append(out, widget.Fact(t, "size", text.Bytes(j.Bytes), w)...)
 	}
 	out = append(out, "")

@@ -38,13 +38,9 @@ type Server struct {
 	queue   *work.Server
 }
 
-// OpenServer opens the store on a server, which it closes. process names this process among those that work there.
-func OpenServer(ctx context.Context, s *database.Server, process string, log *slog.Logger) (_ *Store, err error) {
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
+// OpenServer opens the store on a server, which its Close leaves open. process names this process among those that work
+// there.
+func OpenServer(ctx context.Context, s *database.Server, process string, log *slog.Logger) (*Store, error) {
 	if err := s.Migrate(ctx, "batch", onServer); err != nil {
 		return nil, err
 	}

@@ -159,10 +159,10 @@ func Open(ctx context.Context, path string, now func() time.Time, log *slog.Logg
 	return &Store{queue, db, nil}, notice, nil
 }
 
-// Close closes the file, or the connections to the server.
+// Close closes the file.
 func (s *Store) Close() error {
 	if s.Server != nil {
-		return s.Server.db.Close()
+		return nil
 	}
 	return s.db.Close()
 }
