@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"strings"
@@ -43,7 +44,7 @@ func OpenServer(ctx context.Context, address string) (*Server, error) {
 	}
 	conf.MaxConns = serverConnections
 	c := conf.ConnConfig
-	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
+	c.ConnectTimeout, c.DialFunc = cmp.Or(c.ConnectTimeout, 10*time.Second), usualSilence.dial
 	for name, value := range map[string]string{
 		"application_name": "zonedeck", "default_transaction_isolation": "read committed",
 		// A process that is stopped within a transaction keeps the others waiting no longer than this.
@@ -182,7 +183,7 @@ func classifyServer(err error) error {
 	}
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
-		if errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(*net.OpError)) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) {
+		if errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(*net.OpError)) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err) {
 			return &ServerError{"the database cannot be reached: " + lastOf(err).Error(), ErrGone}
 		}
 		return err

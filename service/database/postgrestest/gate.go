@@ -1,0 +1,111 @@
+package postgrestest
+
+import (
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// Gate is a network before a server, which may fail.
+type Gate struct {
+	server   func() (net.Conn, error)
+	listener net.Listener
+	all      sync.WaitGroup
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	shut    bool // no connection gets through
+	hung    bool // nothing that is sent arrives
+	ends    []net.Conn
+}
+
+// NewGate opens a gate before the server of an address, and gives the address by which it is passed.
+func NewGate(t testing.TB, address string) (g *Gate, through string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := u.Host
+	g = &Gate{server: func() (net.Conn, error) { return new(net.Dialer).DialContext(t.Context(), "tcp", server) }}
+	g.changed = sync.NewCond(&g.mu)
+	if g.listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	u.Host = g.listener.Addr().String()
+	g.all.Go(g.serve)
+	t.Cleanup(func() {
+		_ = g.listener.Close()
+		g.Shut()
+		g.all.Wait()
+	})
+	return g, u.String()
+}
+
+func (g *Gate) serve() {
+	for {
+		client, err := g.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := g.server()
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		g.mu.Lock()
+		g.ends = append(g.ends, client, server)
+		if g.shut {
+			_ = client.Close()
+			_ = server.Close()
+		}
+		g.mu.Unlock()
+		g.all.Go(func() { g.pass(client, server) })
+		g.all.Go(func() { g.pass(server, client) })
+	}
+}
+
+// pass copies what one end sends to the other until one of them closes.
+func (g *Gate) pass(from, to net.Conn) {
+	defer to.Close()
+	defer from.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		g.mu.Lock()
+		for g.hung {
+			g.changed.Wait()
+		}
+		g.mu.Unlock()
+		if n > 0 {
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (g *Gate) set(shut, hung bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut, g.hung = shut, hung; shut {
+		for _, end := range g.ends {
+			_ = end.Close()
+		}
+		g.ends = nil
+	}
+	g.changed.Broadcast()
+}
+
+// Shut ends all connections, and lets no other through: the server is gone.
+func (g *Gate) Shut() { g.set(true, false) }
+
+// Hang keeps the connections, and has nothing that is sent arrive.
+func (g *Gate) Hang() { g.set(false, true) }
+
+// Open lets all through.
+func (g *Gate) Open() { g.set(false, false) }
