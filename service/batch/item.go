@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,6 @@ type trip struct {
 	way    int        // of the runner's ways
 	before int        // tries by earlier ways
 	failed map[int]int
-	paid   int64 // reserved for the try in flight
 }
 
 // item sends one item, and again where that makes sense, until its verdict stands. ctx ends what was not sent yet, and
@@ -38,7 +38,7 @@ type trip struct {
 func (r *runner) item(ctx, sending context.Context, at place, it files.Item) (cut bool) {
 	row, err := rowOf(it.Line)
 	if err != nil {
-		r.fault(ctx, fmt.Errorf("item %d: %w", it.N, err))
+		r.fault(fmt.Errorf("item %d: %w", it.N, err))
 		return false
 	}
 	t := &trip{Item: it, place: at, line: files.Line{N: it.N, Round: r.round}, failed: map[int]int{}}
@@ -49,24 +49,27 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) (cu
 		if err := r.wait(ctx); err != nil {
 			return false
 		}
-		if t.paid, err = r.pay(ctx); err != nil {
+		if err := r.pay(ctx); err != nil {
 			return false
 		}
 		t.goBy(max(t.way, r.detours.wayOf(t.host)))
-		if err := r.stock.mark(ctx, at, t.line.Tries+1); err != nil {
-			r.unmarked(ctx, t, err)
+		if err := r.stock.mark(ctx, at, it.N, t.line.Tries+1); err != nil {
+			r.unmarked(err)
 			return false
 		}
-		result, sent, err := r.send(ctx, sending, t.way, row)
+		result, sent, err := r.send(sending, t.way, row)
 		if err != nil {
-			return r.unsent(ctx, t, err, sent)
+			return r.unsent(ctx, at, it, err, sent)
 		}
-		wait, committed, again := r.again(result, t)
+		wait, again := r.again(result, t)
 		if !again {
-			r.finish(ctx, result, t)
+			return !r.finish(result, t)
+		}
+		if err := r.stock.mark(ctx, at, it.N, 0); err != nil { // it is answered, and is planned again
+			r.fault(err)
 			return false
 		}
-		if err := r.rest(ctx, wait, committed); err != nil {
+		if err := r.rest(ctx, wait); err != nil {
 			return false
 		}
 	}
@@ -88,49 +91,38 @@ func (r *runner) wait(ctx context.Context) error {
 	return err
 }
 
-// send sends an item within the lease of its slot. With an error, sent says that it may have been sent even so.
-func (r *runner) send(ctx, sending context.Context, way int, row func(name string) (string, bool)) (result model.FetchResult, sent bool, err error) {
-	lapsing, err := r.slots.covered(ctx)
-	if err != nil {
-		return result, false, err
-	}
-	if lapsing != nil {
-		leased, cancel := context.WithCancel(sending)
-		defer cancel()
-		defer context.AfterFunc(lapsing, cancel)()
-		sending = leased
-	}
-	result, err = r.ways[way].Send(sending, row, nil)
-	return result, sending.Err() != nil, err
+// send sends an item. With an error, sent says that it may have been sent even so.
+func (r *runner) send(sending context.Context, way int, row func(name string) (string, bool)) (result model.FetchResult, sent bool, err error) {
+	result, err = r.ways[way].Send(sending, row, func(e fetch.Event) { sent = sent || e.Phase == fetch.PhaseSending })
+	return result, sent, err
 }
 
 // unmarked takes an item that could not be marked as sent.
-func (r *runner) unmarked(ctx context.Context, t *trip, err error) {
+func (r *runner) unmarked(err error) {
 	r.mu.Lock()
-	r.purse.settle(t.paid)
+	r.purse.settle(r.plan.Price)
 	r.mu.Unlock()
 	if !errors.Is(err, store.ErrTaken) {
-		r.fault(ctx, err)
+		r.fault(err)
 	}
 }
 
-// rest waits without a slot, and until what the last try cost is committed: the mark is the next one's.
-func (r *runner) rest(ctx context.Context, wait time.Duration, committed <-chan struct{}) error {
+// rest waits without a slot.
+func (r *runner) rest(ctx context.Context, wait time.Duration) error {
 	r.slots.leave()
 	err := exchange.Pause(ctx, wait)
-	select {
-	case <-committed:
-	case <-ctx.Done():
+	if err == nil {
+		err = r.slots.take(ctx)
 	}
-	if taken := r.slots.take(context.WithoutCancel(ctx)); err == nil { // whoever calls leaves one
-		err = taken
+	if err != nil { // whoever calls leaves one
+		r.slots.enter()
 	}
 	return err
 }
 
-// again takes what came of a try, and says whether another one follows after a wait, and once this one is committed: by
-// the same way, or at once by that of a rule.
-func (r *runner) again(result model.FetchResult, t *trip) (wait time.Duration, committed <-chan struct{}, again bool) {
+// again takes what came of a try, and says whether another one follows after a wait: by the same way, or at once by that
+// of a rule.
+func (r *runner) again(result model.FetchResult, t *trip) (wait time.Duration, again bool) {
 	d, line, fired := result.Diagnosis, &t.line, false
 	if fetch.Unsent(result) {
 		wait, again = max(d.RetryAfter, time.Second), true
@@ -159,24 +151,23 @@ func (r *runner) again(result model.FetchResult, t *trip) (wait time.Duration, c
 		r.next.Tally.Add(store.Tally{Fired: map[int]int64{t.way: 1}})
 	}
 	if again {
-		r.charge(result, t)
-		r.next.repeated = append(r.next.repeated, t.place)
+		r.charge(result)
 	}
-	return wait, r.next.committed, again
+	return wait, again
 }
 
 // charge counts what a try cost. r.mu is held.
-func (r *runner) charge(result model.FetchResult, t *trip) {
+func (r *runner) charge(result model.FetchResult) {
 	dollars, priced := result.Cost()
-	r.purse.settle(t.paid)
+	r.purse.settle(r.plan.Price)
 	r.next.Spent += billionths(dollars)
 	if !priced && !fetch.Unsent(result) {
 		r.next.Tally.Unpriced++
 	}
 }
 
-// finish keeps the result of an item.
-func (r *runner) finish(ctx context.Context, result model.FetchResult, t *trip) {
+// finish keeps the result of an item, and reports whether it could.
+func (r *runner) finish(result model.FetchResult, t *trip) (kept bool) {
 	d, body, line, at := result.Diagnosis, result.Body, t.line, t.place
 	line.URL, line.Zone, line.Status, line.Bytes, line.MS = result.Request.URL, string(result.Request.Zone.Name), result.Status, body.Size, result.Timing.Total.Milliseconds()
 	line.Class, line.Cause, line.Rule, line.Missing = string(d.Class), string(d.Cause), d.Rule, model.MissingFields(result.Fields)
@@ -194,9 +185,14 @@ func (r *runner) finish(ctx context.Context, result model.FetchResult, t *trip) 
 		line.Error = "the body is lost: " + err.Error()
 	}
 	r.mu.Lock()
-	err = r.log.Append(&line, bytes)
-	r.charge(result, t)                          // with its line, so that no commit has one of the two
-	if err == nil && r.slices[at.slice] != nil { // or another worker has taken it over, and counts its own
+	defer r.mu.Unlock()
+	if err = r.log.Append(&line, bytes); err != nil { // it was sent, and what it cost at most is counted with the lost
+		r.purse.settle(r.plan.Price)
+		r.breakBy(err)
+		return false
+	}
+	r.charge(result)               // with its line, so that no commit has one of the two
+	if r.slices[at.slice] != nil { // or another worker has taken it over, and counts its own
 		r.slices[at.slice][at.at] = store.Answered
 		r.touch(at.slice)
 		tally := &r.next.Tally
@@ -205,10 +201,7 @@ func (r *runner) finish(ctx context.Context, result model.FetchResult, t *trip) 
 		}
 		tally.Count(resultOf(line))
 	}
-	r.mu.Unlock()
-	if err != nil { // it stays marked as sent
-		r.fault(ctx, err)
-	}
+	return true
 }
 
 // resultOf is what the tally counts of a line.
@@ -242,24 +235,17 @@ func hostOf(target string) string {
 }
 
 // unsent takes an item for which there is no result, and reports whether it may have been sent: then it stays marked.
-func (r *runner) unsent(ctx context.Context, t *trip, err error, sent bool) (cut bool) {
+func (r *runner) unsent(ctx context.Context, at place, it files.Item, err error, sent bool) (cut bool) {
 	r.mu.Lock()
-	r.purse.settle(t.paid)
+	r.purse.settle(r.plan.Price)
 	r.mu.Unlock()
 	if sent {
 		return true
 	}
-	if err = errors.Join(err, r.stock.mark(ctx, t.place, 0)); ctx.Err() == nil {
-		r.fault(ctx, err)
+	if err = errors.Join(err, r.stock.mark(ctx, at, it.N, 0)); ctx.Err() == nil {
+		r.fault(err)
 	}
 	return false
-}
-
-// fault pauses the batch: the next item would meet the same.
-func (r *runner) fault(ctx context.Context, err error) {
-	err = r.fail(context.WithoutCancel(ctx), err)
-	r.b.Log.Warn("a batch was paused", "batch", r.id, "error", err)
-	r.stop(errLeft)
 }
 
 // repeatable reports whether an item that may have been sent may be sent again without asking.
@@ -274,10 +260,9 @@ func (p Plan) repeatable() bool {
 
 // purse is the money that a worker has reserved, so that the cap is never passed.
 type purse struct {
-	free    int64 // for tries to come
-	paid    int64 // for tries in flight
-	settled int64 // for tries that ended since the last commit, with which their cost counts
-	flying  int   // tries in flight
+	free   int64 // reserved, for tries to come
+	flying int   // tries in flight, each with the price of one
+	back   int64 // to be given back at the next commit
 }
 
 // take pays for a try, if there is enough.
@@ -286,84 +271,73 @@ func (p *purse) take(price int64) bool {
 		return false
 	}
 	p.free -= price
-	p.paid += price
 	p.flying++
 	return true
 }
 
 // settle ends a try.
-func (p *purse) settle(paid int64) {
+func (p *purse) settle(price int64) {
 	p.flying--
-	p.paid -= paid
-	p.settled += paid
+	p.back += price
 }
 
-// reserved is what the worker holds of the cap.
-func (p *purse) reserved() int64 { return p.free + p.paid + p.settled }
+// empty gives back what is free. No try is in flight.
+func (p *purse) empty() { p.back, p.free = p.back+p.free, 0 }
 
-// pay takes the price of one try from the purse. It waits while other tries may leave some of the cap, also those of other
-// workers, and ends the run where nothing is left.
-func (r *runner) pay(ctx context.Context) (paid int64, err error) {
+// returned is how the reservation in the store changes.
+func (p *purse) returned() int64 {
+	back := p.back
+	p.back = 0
+	return -back
+}
+
+// pay takes the price of one try from the purse. It waits while other tries may leave some of the cap, and ends the run
+// where nothing is left.
+func (r *runner) pay(ctx context.Context) error {
 	r.paying.Lock() // one at a time: what one reserves, the others find
 	defer r.paying.Unlock()
 	for ctx.Err() == nil {
 		r.mu.Lock()
-		price, committed := r.price, r.next.committed
-		pays := r.purse.take(price)
+		pays := r.purse.take(r.plan.Price)
+		busy, settled := r.purse.flying > 0 || r.purse.back > 0, r.settled
 		r.mu.Unlock()
 		if pays {
-			return price, nil
+			return nil
 		}
-		got, waits, err := r.reserve(context.WithoutCancel(ctx), price)
+		got, err := r.store.Reserve(context.WithoutCancel(ctx), r.id, r.name, reserveTries*r.plan.Price, r.plan.Price)
+		if err != nil {
+			r.fault(err)
+			return err
+		}
+		r.mu.Lock()
+		r.purse.free += got
+		r.mu.Unlock()
 		switch {
-		case err != nil:
-			r.fault(ctx, err)
-			return 0, err
-		case got:
-		case waits:
+		case got > 0:
+		case busy:
 			select {
-			case <-committed:
+			case <-settled:
 			case <-ctx.Done():
 			}
 		default:
-			r.capped(ctx, price)
-			return 0, errLeft
+			r.capped(ctx)
+			return errLeft
 		}
 	}
-	return 0, context.Cause(ctx)
-}
-
-// reserve reserves for some tries. Where the cap leaves none, waits says that others may give some back.
-func (r *runner) reserve(ctx context.Context, price int64) (got, waits bool, err error) {
-	if r.store.Server != nil {
-		if err := r.store.Bury(ctx, r.id, lane(r.id)); err != nil {
-			return false, false, err
-		}
-	}
-	r.reserving.Lock()
-	defer r.reserving.Unlock()
-	more, before, err := r.store.Reserve(ctx, r.id, r.name, reserveTries*price, price)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	waits = r.purse.reserved() > r.purse.free || before > r.purse.free
-	r.purse.free += more
-	return more > 0, waits, err
+	return context.Cause(ctx)
 }
 
 // reserveTries is for how many tries a worker reserves at once.
 const reserveTries = 32
 
 // capped ends the run because the next try could pass the cap.
-func (r *runner) capped(ctx context.Context, price int64) {
+func (r *runner) capped(ctx context.Context) {
 	_, err := r.b.change(context.WithoutCancel(ctx), r.id, func(of *store.Batch) error {
 		if of.State == store.Running {
 			of.State = store.Capped
-			of.Reason = fmt.Sprintf("%s of %s are spent, and one more fetch may cost %s", model.SmallDollars(Dollars(of.Spent)), model.SmallDollars(Dollars(of.Cap)), model.SmallDollars(Dollars(price)))
+			of.Reason = fmt.Sprintf("%s of %s are spent, and one more fetch may cost %s", model.SmallDollars(Dollars(of.Spent)), model.SmallDollars(Dollars(of.Cap)), model.SmallDollars(Dollars(r.plan.Price)))
 		}
 		return nil
 	})
-	if err != nil {
-		r.b.Log.Warn("a batch at its cap could not be stopped", "batch", r.id, "error", err)
-	}
-	r.stop(errLeft)
+	r.fault(cmp.Or(err, errLeft))
 }

@@ -127,33 +127,25 @@ type runner struct {
 	log      *files.Log
 	ways     prepared
 	detours  detours
-	slots    slots
+	slots    slots // items that are worked on
+	leases   leases
 	hands    hands
 	rate     pacer
 	keyRate  pacer                   // nil on one machine, where exchange holds it
 	stop     context.CancelCauseFunc // of the items that are not sent yet
 
-	paying    sync.Mutex
-	saving    sync.Mutex // held by a commit
-	reserving sync.Mutex // held while the reservation in the store changes
-	mu        sync.Mutex
-	price     int64   // what a try may cost now
-	next      pending // since the last commit; of its slices the numbers alone
-	slices    map[int]store.Slice
-	claims    map[int]*store.Claim // of these, on a server
-	busy      map[int]bool         // the slices that are worked on
-	purse     purse
-}
-
-// pending is what the next commit commits.
-type pending struct {
-	store.Progress
-	repeated  []place       // items whose last try is answered and paid for, and that are sent again
-	committed chan struct{} // closed then
-}
-
-func (r *runner) newPending() pending {
-	return pending{Progress: store.Progress{Worker: r.name}, committed: make(chan struct{})}
+	paying  sync.Mutex
+	saving  sync.Mutex // held by a commit
+	unsaved bool       // a commit failed: what it had is in the log alone, and nothing is committed after it
+	mu      sync.Mutex
+	broken  error          // the first fault
+	cut     bool           // a fetch was cut off, and may be in flight at the service
+	next    store.Progress // since the last commit; of its slices the numbers alone
+	slices  map[int]store.Slice
+	claims  map[int]*store.Claim // of these, on a server
+	busy    map[int]bool         // the slices that are worked on
+	purse   purse
+	settled chan struct{} // closed by each commit
 }
 
 // errLeft ends a slice that is not done: the batch was paused, capped or told to end.
@@ -161,55 +153,71 @@ var errLeft = errors.New("it goes on later")
 
 // work runs the batch whose lock is held.
 func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State, err error) {
-	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, busy: map[int]bool{}, hands: make(hands), claims: map[int]*store.Claim{}, rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
+	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, busy: map[int]bool{}, hands: make(hands), claims: map[int]*store.Claim{}, settled: make(chan struct{}), rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
 	if err := r.open(ctx); err != nil {
 		return s, errors.Join(err, r.close())
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if err := r.stock.recover(ctx); err != nil {
-		return s, err
-	}
-	if err := r.remember(ctx); err != nil {
-		return s, err
-	}
 	handing, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r.stop = stop
-	if s, err = r.commit(ctx); err != nil { // takes the settings, and puts the first slices into the queue
+	r.shareLimits(handing)
+	if s, err = r.commit(ctx); err == nil { // takes the settings, and puts the first slices into the queue
+		err = r.renewLease(ctx)
+	}
+	if err != nil {
 		return s, err
 	}
 	on(s)
+	returnLease := r.lease(ctx)
+	// What is in flight comes to its end when the batch is paused, and is cut off a while after the program is told to end.
+	sending, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(nil)
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(leaving, func() { cut(context.Cause(ctx)) })
+	})()
 	var g errgroup.Group
-	g.Go(func() error { return r.keepCommitting(handing, on) })
-	if r.store.Server != nil {
-		if err := r.renewLease(ctx); err != nil {
-			return s, err
-		}
-		leasing, returned := context.WithCancel(context.WithoutCancel(ctx)) // as long as something is in flight
-		defer returned()
-		go func() { _ = r.keepLease(leasing) }()
-	}
+	g.Go(func() error { r.keepCommitting(handing, on); return nil })
 	g.Go(func() error {
 		defer stop(errLeft)
-		atOnce := cmp.Or(s.AtOnce, int(exchange.LimitOf(s.Plan.Request.Zone.Product).Concurrency))
-		most := atOnce/files.SliceItems + slicesAhead
+		most := r.plan.inProgress(s.AtOnce)/files.SliceItems + slicesAhead
 		if r.store.Server != nil { // what one worker has taken, the others cannot
 			most = min(most, max(2, s.Slices/8))
 		}
 		return r.store.Work(handing, lane(r.id), most, func(_ context.Context, item work.Item) (time.Duration, error) {
-			return 0, r.slice(handing, item.Key)
+			return 0, r.slice(handing, sending, item.Key)
 		})
 	})
 	err = g.Wait()
+	returnLease()
+	return r.conclude(context.WithoutCancel(ctx), s, err)
+}
+
+// conclude ends a run of which nothing is in flight any more. A fault pauses the batch of one machine; on a server the other
+// workers go on.
+func (r *runner) conclude(ctx context.Context, s State, err error) (State, error) {
 	r.mu.Lock()
-	r.purse.free = 0
+	r.purse.empty()
+	err = cmp.Or(r.broken, err)
 	r.mu.Unlock()
-	if err == nil {
-		_, err = r.commit(context.WithoutCancel(ctx))
+	if _, fault := r.commit(ctx); err == nil {
+		err = fault
 	}
-	end, showErr := b.Show(context.WithoutCancel(ctx), s.ID)
-	if err = errors.Join(err, showErr); err == nil && (end.State == store.Done || end.State == store.Held) {
-		r.keepLine(ctx, end, r.learn(context.WithoutCancel(ctx), end))
+	if err != nil && r.store.Server == nil {
+		_, fault := r.b.change(ctx, r.id, func(of *store.Batch) error {
+			if of.State == store.Running {
+				of.State, of.Reason = store.Paused, model.Line(err.Error(), 300)
+			}
+			return nil
+		})
+		err = errors.Join(err, fault)
+	}
+	if r.unsaved && r.store.Server != nil { // it would be asked in vain
+		return s, err
+	}
+	end, fault := r.b.Show(ctx, s.ID)
+	if err = errors.Join(err, fault); err == nil && (end.State == store.Done || end.State == store.Held) {
+		r.keepLine(ctx, end, r.learn(ctx, end))
 	}
 	return end, err
 }
@@ -220,14 +228,6 @@ func (r *runner) open(ctx context.Context) (err error) {
 		return err
 	}
 	if r.store, err = r.b.Files.Batches(ctx); err != nil {
-		return err
-	}
-	price := r.plan.Price
-	if r.plan, err = r.b.ours(ctx, r.plan); err != nil {
-		return err
-	}
-	r.price = price
-	if err := r.reprice(ctx, r.plan); err != nil {
 		return err
 	}
 	places, err := r.store.Workers(ctx, r.id)
@@ -244,11 +244,17 @@ func (r *runner) open(ctx context.Context) (err error) {
 		}
 		r.stock = local{r, items}
 	}
-	r.next = r.newPending()
-	if r.log, err = files.OpenLog(dir, r.name); err != nil {
+	r.next.Worker = r.name
+	if r.ways, err = r.b.prepare(ctx, r.plan); err != nil {
 		return err
 	}
-	r.ways, err = r.b.prepare(ctx, r.plan)
+	if err := r.stock.recover(ctx); err != nil { // before the log is opened: it may be that of an earlier run of this process
+		return err
+	}
+	if err := r.remember(ctx); err != nil {
+		return err
+	}
+	r.log, err = files.OpenLog(dir, r.name)
 	return err
 }
 
@@ -266,67 +272,69 @@ func (r *runner) close() error {
 }
 
 // keepCommitting commits until all is done or ctx ends.
-func (r *runner) keepCommitting(ctx context.Context, on func(State)) error {
+func (r *runner) keepCommitting(ctx context.Context, on func(State)) {
 	every := time.NewTicker(commitEvery)
 	defer every.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-every.C:
 		}
-		s, err := r.commit(context.WithoutCancel(ctx))
-		if err != nil {
-			r.stop(errLeft)
-			return err
+		if s, err := r.commit(context.WithoutCancel(ctx)); err == nil {
+			on(s)
 		}
-		on(s)
 	}
 }
 
 // commit puts what came since the last one on disk and into the store, and takes from there what was changed meanwhile.
-func (r *runner) commit(ctx context.Context) (State, error) {
+// After an error it does nothing more: what came is in the log, for whoever goes on.
+func (r *runner) commit(ctx context.Context) (s State, err error) {
 	r.saving.Lock() // what is older does not come later
 	defer r.saving.Unlock()
-	p, err := r.take()
-	if err != nil {
-		return State{}, r.fail(ctx, err)
+	if r.unsaved {
+		return s, errLeft
 	}
-	p.Pace = cmp.Or(r.slots.missing(), r.ways[0].Pace(ctx))
-	of, err := r.save(ctx, p)
+	if s, err = r.save(ctx); err != nil {
+		r.unsaved = true
+		r.fault(err)
+	}
+	return s, err
+}
+
+func (r *runner) save(ctx context.Context) (State, error) {
+	p, err := r.take()
 	if err != nil {
 		return State{}, err
 	}
-	for _, at := range p.repeated {
-		if err := r.stock.mark(ctx, at, 0); err != nil {
-			return State{}, r.fail(ctx, err)
-		}
-	}
-	close(p.committed)
-	plan, err := r.b.ours(ctx, r.plan)
-	if err == nil {
-		err = r.reprice(ctx, plan)
-	}
+	p.Pace = cmp.Or(r.leases.missing(), r.ways[0].Pace(ctx))
+	of, taken, err := r.store.CommitClaims(ctx, r.id, p)
 	if err != nil {
 		return State{}, err
 	}
 	r.mu.Lock()
-	flying := r.purse.flying
-	if left := of.Cap - of.Spent - of.Reserved; of.Cap > 0 && (left < 0 || left < r.price && flying == 0) {
-		r.purse.free = 0 // the cap was lowered, or others may need it
+	for _, n := range taken {
+		r.forget(n)
 	}
+	close(r.settled)
+	r.settled = make(chan struct{})
+	flying := r.purse.flying
 	r.mu.Unlock()
+	if of.Cap > 0 && of.Spent+of.Reserved > of.Cap { // it was lowered meanwhile
+		r.mu.Lock()
+		r.purse.empty()
+		r.mu.Unlock()
+	}
 	of, err = r.queue(ctx, of)
 	if err != nil {
 		return State{}, err
 	}
-	usual := int(exchange.LimitOf(r.plan.Request.Zone.Product).Concurrency)
-	r.slots.resize(cmp.Or(of.AtOnce, usual))
+	r.resize(of.AtOnce)
 	r.rate.Set(of.Rate)
 	if of.State != store.Running {
 		r.stop(errLeft)
 	}
-	s := State{Batch: of, Plan: plan, Live: true, Flying: flying}
+	s := State{Batch: of, Plan: r.plan, Live: true, Flying: flying}
 	if s.Remaining() == 0 && of.State == store.Running {
 		if s, err = r.b.change(ctx, r.id, finish); err != nil {
 			return State{}, err
@@ -345,54 +353,15 @@ func finish(of *store.Batch) error {
 	return nil
 }
 
-// reprice has tries be reserved by today's rates. With a cap they must have some.
-func (r *runner) reprice(ctx context.Context, plan Plan) error {
-	if plan.Price == r.price {
-		return nil
-	}
-	_, err := r.b.change(ctx, r.id, func(of *store.Batch) (err error) {
-		if plan.Price == 0 && of.Cap > 0 {
-			return plan.checkCap(of.Cap)
-		}
-		r.mu.Lock()
-		r.price = plan.Price
-		r.mu.Unlock()
-		var p Plan
-		if err := json.Unmarshal(of.Plan, &p); err != nil {
-			return err
-		}
-		p.Price, p.Unpriced = plan.Price, plan.Unpriced
-		of.Plan, err = json.Marshal(p)
-		return err
-	})
-	return err
-}
-
-// save commits what came, and what the worker has reserved then.
-func (r *runner) save(ctx context.Context, p pending) (store.Batch, error) {
-	r.reserving.Lock()
-	defer r.reserving.Unlock()
-	r.mu.Lock()
-	p.Reserved = r.purse.reserved()
-	r.mu.Unlock()
-	of, taken, err := r.store.CommitClaims(ctx, r.id, p.Progress)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, n := range taken {
-		r.forget(n)
-	}
-	return of, err
-}
-
 // take gives what is to be committed, once it is on disk.
-func (r *runner) take() (pending, error) {
+func (r *runner) take() (store.Progress, error) {
 	p := r.snapshot()
 	_, err := r.log.Sync() // what was appended since then is on disk, too, and is committed next
 	return p, err
 }
 
 // snapshot is what came since the last one. Its lengths and its outcomes belong together.
-func (r *runner) snapshot() pending {
+func (r *runner) snapshot() store.Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.next
@@ -411,8 +380,8 @@ func (r *runner) snapshot() pending {
 			delete(r.slices, n)
 		}
 	}
-	r.purse.settled = 0
-	r.next = r.newPending()
+	p.Reserved = r.purse.returned()
+	r.next = store.Progress{Worker: r.name}
 	return p
 }
 
@@ -423,13 +392,19 @@ func (r *runner) forget(n int) {
 	delete(r.next.Slices, n)
 }
 
-// fail pauses the batch because its files cannot be written.
-func (r *runner) fail(ctx context.Context, cause error) error {
-	_, err := r.b.change(ctx, r.id, func(of *store.Batch) error {
-		of.State, of.Reason = store.Paused, model.Line(cause.Error(), 300)
-		return nil
-	})
-	return errors.Join(cause, err)
+// fault ends the run because of what this worker alone may have met; an errLeft is none.
+func (r *runner) fault(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.breakBy(err)
+}
+
+// breakBy is fault while r.mu is held.
+func (r *runner) breakBy(err error) {
+	if r.broken == nil && !errors.Is(err, errLeft) {
+		r.broken = err
+	}
+	r.stop(errLeft)
 }
 
 // queue puts the next slices into the queue.
@@ -460,8 +435,8 @@ func (r *runner) put(ctx context.Context, n int) error {
 	return r.store.Put(ctx, work.Item{Lane: lane(r.id), Key: strconv.Itoa(n)})
 }
 
-// slice sends the items of a slice. ctx is that of the whole run.
-func (r *runner) slice(ctx context.Context, key string) error {
+// slice sends the items of a slice. ctx ends what was not sent yet, and sending what is in flight.
+func (r *runner) slice(ctx, sending context.Context, key string) error {
 	n, err := strconv.Atoi(key)
 	if err != nil {
 		return err
@@ -474,14 +449,6 @@ func (r *runner) slice(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	// What is in flight comes to its end when the batch is paused, and is cut off a while after the program is told to end.
-	sending, cut := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cut(nil)
-	defer context.AfterFunc(ctx, func() {
-		if cause := context.Cause(ctx); !errors.Is(cause, errLeft) {
-			time.AfterFunc(leaving, func() { cut(cause) })
-		}
-	})()
 	var all sync.WaitGroup
 	lost := make([]bool, len(items))
 	for i, it := range items {
@@ -508,6 +475,7 @@ func (r *runner) slice(ctx context.Context, key string) error {
 	err = errors.Join(err, r.stock.leave(ctx, n, unanswered))
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.cut = r.cut || len(unanswered) > 0
 	if outcomes.Todo() > 0 {
 		return errors.Join(errLeft, err)
 	}

@@ -6,37 +6,37 @@ import (
 	"sync"
 	"time"
 
-	"zonedeck/service/exchange"
 	"zonedeck/service/share"
 )
 
-// slots bound how many fetches are in flight; the bound may change.
+// slots bound how many of something go at once; the bound may change. Workers may share it by leases.
 type slots struct {
 	mu         sync.Mutex
 	limit, now int
+	peak       int // the most at once since the last claim
 	waiting    []chan struct{}
-	leased     bool // from other workers, with whom the limit is shared
+	shared     *share.Claim // what of it is the same in each renewal; nil on one machine
 	lease      share.Lease
-	lapsing    context.Context //nolint:containedctx // ends when the lease ends without a new one
-	lapse      context.CancelFunc
+	wish       chan struct{} // asks for a renewal at once
+}
+
+// bound is how many may go at once. mu is held.
+func (s *slots) bound() int {
+	if s.shared != nil {
+		return min(s.limit, s.lease.Slots)
+	}
+	return s.limit
+}
+
+func (s *slots) atOnce() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bound()
 }
 
 // free reports whether there is a slot. mu is held.
 func (s *slots) free() bool {
-	if s.leased {
-		return s.now < min(s.limit, s.lease.Slots) && s.lease.Covers(time.Now())
-	}
-	return s.now < s.limit
-}
-
-// bound is how many may be in flight.
-func (s *slots) bound() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.leased {
-		return min(s.limit, s.lease.Slots)
-	}
-	return s.limit
+	return s.now < s.bound() && (s.shared == nil || s.lease.Covers(time.Now()))
 }
 
 // missing says which slots are not back yet, or "".
@@ -49,47 +49,25 @@ func (s *slots) missing() string {
 	return fmt.Sprintf("%d of the zone's slots were a dead worker's: they are back in %s", s.lease.Waiting, s.lease.Back.Round(time.Second))
 }
 
-// demand is what a worker wants of a shared limit.
-func (s *slots) demand() (limit, flying int, wants bool) {
+// claim is what a worker has and wants of a shared limit. Until the next lease it may take all that it has.
+func (s *slots) claim(timeout time.Duration) share.Claim {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.limit, s.now, !s.leased || len(s.waiting) > 0 || s.now >= s.lease.Slots
+	c := *s.shared
+	c.Limit, c.Timeout, c.Flying, c.Holds, c.Wants = s.limit, timeout, s.peak, s.now, len(s.waiting) > 0
+	s.peak = s.now
+	if time.Now().Before(s.lease.Until()) {
+		c.Holds = max(s.now, s.bound())
+	}
+	return c
 }
 
 // lend makes a lease bound what is in flight.
 func (s *slots) lend(lease share.Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leased, s.lease = true, lease
-	if s.lapsing == nil || s.lapsing.Err() != nil {
-		s.lapsing, s.lapse = context.WithCancel(context.Background())
-	}
+	s.lease = lease
 	s.wake()
-}
-
-// expire cuts off what is in flight if the lease has ended: its slots are others' now.
-func (s *slots) expire() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lapse != nil && !time.Now().Before(s.lease.Until()) {
-		s.lapse()
-	}
-}
-
-// covered waits until a fetch that begins now ends within the lease, and gives what ends with the lease; nil without one.
-func (s *slots) covered(ctx context.Context) (lapsing context.Context, err error) {
-	for {
-		s.mu.Lock()
-		covers := !s.leased || s.lease.Covers(time.Now())
-		lapsing = s.lapsing
-		s.mu.Unlock()
-		if covers {
-			return lapsing, nil
-		}
-		if err := exchange.Pause(ctx, share.RenewEvery/2); err != nil {
-			return nil, err
-		}
-	}
 }
 
 func (s *slots) resize(limit int) {
@@ -103,12 +81,18 @@ func (s *slots) resize(limit int) {
 func (s *slots) take(ctx context.Context) error {
 	s.mu.Lock()
 	if s.free() && len(s.waiting) == 0 && ctx.Err() == nil {
-		s.now++
+		s.begin()
 		s.mu.Unlock()
 		return nil
 	}
 	turn := make(chan struct{})
 	s.waiting = append(s.waiting, turn)
+	if s.lease.Slots == 0 && len(s.waiting) == 1 {
+		select {
+		case s.wish <- struct{}{}:
+		default:
+		}
+	}
 	s.mu.Unlock()
 	select {
 	case <-turn:
@@ -135,6 +119,19 @@ func (s *slots) take(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+// begin takes a slot. mu is held.
+func (s *slots) begin() {
+	s.now++
+	s.peak = max(s.peak, s.now)
+}
+
+// enter takes a slot although there may be none: nothing is sent in it.
+func (s *slots) enter() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now++
+}
+
 func (s *slots) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,6 +144,6 @@ func (s *slots) wake() {
 	for len(s.waiting) > 0 && s.free() {
 		close(s.waiting[0])
 		s.waiting = s.waiting[1:]
-		s.now++
+		s.begin()
 	}
 }

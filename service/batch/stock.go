@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"time"
 
 	"golang.org/x/time/rate"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/service/batch/files"
 	"zonedeck/service/batch/store"
-	"zonedeck/service/share"
 )
 
 // stock is where a worker gets the items of a batch, and marks those that it sends.
@@ -23,7 +21,7 @@ type stock interface {
 	// load gives the items of a slice, which is the worker's then, and what became of them.
 	load(ctx context.Context, n int) ([]files.Item, store.Slice, error)
 	// mark says that an item is about to be sent for the times-th time; 0 that it is answered, or was not sent.
-	mark(ctx context.Context, at place, times int) error
+	mark(ctx context.Context, at place, item int64, times int) error
 	// leave returns when others may have a slice of which nothing is in flight. Items at cut were sent and not answered.
 	leave(ctx context.Context, n int, cut []int) error
 	close() error
@@ -52,8 +50,8 @@ type local struct {
 	items *files.Items
 }
 
-func (l local) mark(_ context.Context, at place, times int) error {
-	return l.items.MarkSent(int64(at.slice*files.SliceItems+at.at), times)
+func (l local) mark(_ context.Context, _ place, item int64, times int) error {
+	return l.items.MarkSent(item, times)
 }
 
 // leave has nothing to do: the next process finds the marks.
@@ -68,7 +66,7 @@ type shared struct {
 	marked  map[int]int // of a slice, how many items are marked
 }
 
-// recover takes in the results that processes of this machine have written and not committed, of slices that nobody has
+// recover takes in the results that processes of this machine, this one too, have written and not committed, of slices that nobody has
 // taken since, and puts open slices into the queue that it may have lost.
 func (s *shared) recover(ctx context.Context) error {
 	if err := s.store.Bury(ctx, s.id, lane(s.id)); err != nil {
@@ -79,9 +77,6 @@ func (s *shared) recover(ctx context.Context) error {
 		return err
 	}
 	for worker, from := range places {
-		if worker == s.name {
-			continue
-		}
 		if _, missing := os.Lstat(files.ResultsPath(s.b.dir(s.id), worker)); missing != nil {
 			continue // it was on another machine
 		}
@@ -107,7 +102,7 @@ func (s *shared) merge(ctx context.Context, worker string, from files.Length) er
 	if err != nil {
 		return err
 	}
-	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Claims: map[int]store.Claim{}, Now: s.b.Clock.Now()}
+	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Claims: map[int]store.Claim{}, Now: s.b.Clock.Now(), Ended: true}
 	for _, line := range lines {
 		n, i := int(line.N/files.SliceItems), int(line.N%files.SliceItems)
 		if p.Slices[n] == nil {
@@ -145,10 +140,7 @@ func (s *shared) load(ctx context.Context, n int) ([]files.Item, store.Slice, er
 	if err != nil {
 		return nil, nil, err
 	}
-	s.mu.Lock()
-	price := s.price
-	s.mu.Unlock()
-	slice, attempt, err := s.store.Claim(ctx, s.id, n, s.name, s.plan.repeatable(), price)
+	slice, attempt, err := s.store.Claim(ctx, s.id, n, s.name, s.plan.repeatable(), s.plan.Price)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -165,7 +157,7 @@ func (s *shared) load(ctx context.Context, n int) ([]files.Item, store.Slice, er
 }
 
 // mark marks some items ahead at once: after a kill, these are announced though they may not have been sent.
-func (s *shared) mark(ctx context.Context, at place, times int) error {
+func (s *shared) mark(ctx context.Context, at place, _ int64, times int) error {
 	if times == 0 {
 		return nil
 	}
@@ -180,7 +172,7 @@ func (s *shared) mark(ctx context.Context, at place, times int) error {
 	if at.at < s.marked[at.slice] {
 		return nil
 	}
-	upTo := min(at.at+max(8, s.slots.bound()), files.SliceItems)
+	upTo := min(at.at+max(8, s.leases.limits[0].atOnce()), files.SliceItems)
 	err := s.store.Server.Mark(context.WithoutCancel(ctx), s.id, at.slice, c.Attempt, upTo)
 	if err == nil {
 		s.marked[at.slice] = upTo
@@ -195,14 +187,14 @@ func (s *shared) mark(ctx context.Context, at place, times int) error {
 func (s *shared) leave(ctx context.Context, n int, cut []int) error {
 	s.mu.Lock()
 	if c := s.claims[n]; c != nil {
-		s.next.Spent += s.price * s.slices[n].Unanswered(cut, s.plan.repeatable(), &c.Tally)
+		s.next.Spent += s.plan.Price * s.slices[n].Unanswered(cut, s.plan.repeatable(), &c.Tally)
 		c.Released = true
 		s.touch(n)
 	}
 	s.mu.Unlock()
 	_, err := s.commit(context.WithoutCancel(ctx))
 	s.drop(n)
-	return err
+	return err // then the slice stays as the server knows it
 }
 
 // drop forgets a slice that is not the worker's any more.
@@ -213,53 +205,6 @@ func (s *shared) drop(n int) {
 }
 
 func (*shared) close() error { return nil }
-
-// keepLease keeps the worker's share of the zone's limit until ctx ends.
-func (r *runner) keepLease(ctx context.Context) error {
-	every := time.NewTicker(share.RenewEvery)
-	defer every.Stop()
-	last := time.Now()
-	for {
-		r.slots.expire()
-		if err := r.renewLease(ctx); err == nil {
-			if time.Since(last) > deadFor { // it was stopped, and others gave back what it had reserved
-				r.mu.Lock()
-				r.purse.free = 0
-				r.mu.Unlock()
-			}
-			last = time.Now()
-		} else {
-			r.b.Log.Warn("nothing is sent until the share of the zone's limit is renewed", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-every.C:
-		}
-	}
-}
-
-// deadFor is how long a worker may be silent before others count it as dead.
-const deadFor = 15 * time.Second
-
-// zone names the limit that workers share.
-func (p Plan) zone() string { return p.Profile + "/" + string(p.Request.Zone.Name) }
-
-func (r *runner) renewLease(ctx context.Context) error {
-	timeout, keyRate, err := r.ways[0].Limits(ctx)
-	if err != nil {
-		return err
-	}
-	r.keyRate.Set(keyRate)
-	limit, flying, wants := r.slots.demand()
-	lease, err := r.store.Server.Shares.Renew(ctx, share.Claim{
-		Zone: r.plan.zone(), Worker: r.name, Limit: limit, Flying: flying, Wants: wants, Timeout: timeout,
-	})
-	if err == nil {
-		r.slots.lend(lease)
-	}
-	return err
-}
 
 // spread puts the planned items on the server.
 func (b *Batches) spread(ctx context.Context, on *store.Server, r Report) (err error) {

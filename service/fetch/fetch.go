@@ -85,6 +85,7 @@ type flight struct {
 	inARow   int             // answers before that said too fast
 	batch    bool            // others like it follow
 	unpaced  bool
+	slots    Slots
 }
 
 // Fetch sends one fetch and returns its result: class, evidence, body. It retries
@@ -239,8 +240,15 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 	if f.unpaced {
 		limiter = nil
 	}
-	turn, leave, err := limiter.Enter(ctx, f.call(),
-		func() (func(), error) { return f.ft.cfg.Wire.Enter(ctx, f.r.Zone.Product) },
+	lasting := ctx
+	slot := func() (func(), error) { return f.ft.cfg.Wire.Enter(ctx, f.r.Zone.Product) }
+	if product := slot; f.slots != nil {
+		slot = func() (leave func(), err error) {
+			lasting, leave, err = f.slots.Enter(ctx, product)
+			return leave, err
+		}
+	}
+	turn, leave, err := limiter.Enter(ctx, f.call(), slot,
 		func(reason string) { f.on(Event{Phase: PhaseQueued, Attempt: now, Reason: reason}) })
 	if errors.As(err, &held) {
 		f.pace = held.Reason
@@ -263,7 +271,7 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 	}()
 	f.begun, f.inARow = now.N, turn.InARow
 	f.on(Event{Phase: PhaseSending, Attempt: now})
-	actx, cancel := context.WithTimeoutCause(ctx, f.timeout, exchange.ErrTimeout)
+	actx, cancel := context.WithTimeoutCause(lasting, f.timeout, exchange.ErrTimeout)
 	defer cancel()
 	switch f.r.Via {
 	case model.ViaNative:
@@ -279,9 +287,9 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 	case errors.As(err, &held):
 		t.held, d, err = held, held.Diagnosis(), nil
 		return t, d, err
-	case err == nil && ctx.Err() != nil: // the caller left while the body arrived
+	case err == nil && lasting.Err() != nil: // the caller left while the body arrived
 		t.body.Discard()
-		err = context.Cause(ctx)
+		err = context.Cause(lasting)
 	}
 	if err == nil {
 		d = f.verdict(&t)
@@ -292,29 +300,11 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 
 // call is what the pace of zone and host counts.
 func (f *flight) call() pace.Call {
-	return pace.Call{Profile: f.p.Name, Zone: string(f.r.Zone.Name), Host: hostOf(f.r), Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency), Batch: f.batch}
-}
-
-// hostOf is the host of a request's target, with its port.
-func hostOf(r model.FetchRequest) string {
-	u, err := url.Parse(r.URL)
-	if err != nil {
-		return ""
+	host := ""
+	if u, err := url.Parse(f.r.URL); err == nil {
+		host = u.Host
 	}
-	return u.Host
-}
-
-// SafePace is how many of a request may be in flight at once, as the last probe of its zone and host found, and what it
-// measured and when; 0 where there was none.
-func (ft *Fetcher) SafePace(profile string, r model.FetchRequest) (atOnce int, probed string) {
-	if ft.cfg.Pace == nil {
-		return 0, ""
-	}
-	found, ok := ft.cfg.Pace.Safes.Find(pace.Call{Profile: profile, Zone: string(r.Zone.Name), Host: hostOf(r)})
-	if !ok {
-		return 0, ""
-	}
-	return found.AtOnce, found.Words + ", probed " + found.At.Local().Format("2006-01-02 15:04")
+	return pace.Call{Profile: f.p.Name, Zone: string(f.r.Zone.Name), Host: host, Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency), Batch: f.batch}
 }
 
 // answerOf is what a verdict means for the pace.

@@ -32,13 +32,21 @@ type Prepared struct {
 	// Unpaced says that no pace of zone or host holds the sends back, nor learns of them: they look for it. It is set before
 	// the first Send.
 	Unpaced bool
-	idle    int // connections that wait for the next send; 0: each has its own
+	// Slots give each try a slot beside the product's; nil gives none. It is set before the first Send.
+	Slots Slots
+	idle  int // connections that wait for the next send; 0: each has its own
 
 	turn    chan struct{} // holds one token while the fields below are in use
 	setup   *setup
 	checked time.Time
 
 	rejected atomic.Bool // key or login, since all was made
+}
+
+// Slots bound how many tries are in flight by more than their product.
+type Slots interface {
+	// Enter waits for a slot, and calls product for the product's. lasting ends when the try must, ctx at the latest.
+	Enter(ctx context.Context, product func() (leave func(), err error)) (lasting context.Context, leave func(), err error)
 }
 
 // ProfileInUse is the profile whose key and login fetches use.
@@ -79,7 +87,7 @@ func (p *Prepared) Send(ctx context.Context, row func(name string) (string, bool
 	if err != nil {
 		return model.FetchResult{}, err
 	}
-	f.batch, f.unpaced = true, p.Unpaced
+	f.batch, f.unpaced, f.slots = true, p.Unpaced, p.Slots
 	res, _, err := f.result(ctx, p.ft.cfg.Now())
 	if c := res.Diagnosis.Cause; c == model.CauseKeyRejected || c == model.CauseLoginRejected {
 		p.rejected.Store(true)

@@ -22,10 +22,15 @@ func open(t testing.TB) *Shares {
 	return s
 }
 
-// renew renews a lease of a limit of 8, for fetches of a minute.
+// renew renews a lease of a limit of 8, for fetches of a minute, by a worker that holds nothing but what is in flight.
 func (s *Shares) renew(t *testing.T, worker string, flying int, wants bool) Lease {
 	t.Helper()
-	return noerr.Try(s.Renew(t.Context(), Claim{Zone: "z", Worker: worker, Limit: 8, Flying: flying, Wants: wants, Timeout: time.Minute})).Must(t)
+	return s.claim(t, Claim{Zone: "z", Worker: worker, Limit: 8, Usable: 8, Flying: flying, Holds: flying, Wants: wants, Timeout: time.Minute})
+}
+
+func (s *Shares) claim(t *testing.T, c Claim) Lease {
+	t.Helper()
+	return noerr.Try(s.Renew(t.Context(), c)).Must(t)[0]
 }
 
 func TestALimitIsSharedAndNeverPassed(t *testing.T) {
@@ -47,17 +52,51 @@ func TestALimitIsSharedAndNeverPassed(t *testing.T) {
 		{"c", 0, true, 0},
 		{"a", 3, true, 3},
 		{"c", 0, true, 1},
-		{"b", 0, false, 1}, // it has nothing to do: one in reserve
-		{"a", 3, true, 4},  // of the 7 that b leaves, for a and c
-		{"c", 1, true, 3},
+		{"b", 1, false, 2}, // it is nearly done: one in reserve
+		{"b", 0, false, 0}, // it has nothing to do
+		{"a", 3, true, 4},
+		{"c", 1, true, 4},
 	} {
 		if got := s.renew(t, step.worker, step.flying, step.wants).Slots; got != step.want {
 			t.Fatalf("step %d: %s gets %d, want %d", i+1, step.worker, got, step.want)
 		}
 	}
-	noerr.Must(t, s.Return(t.Context(), "z", "c"))
-	if got := s.renew(t, "a", 4, true).Slots; got != 7 {
+	noerr.Must(t, s.Return(t.Context(), "c"))
+	if got := s.renew(t, "a", 4, true).Slots; got != 8 {
 		t.Errorf("after c has gone a gets %d", got)
+	}
+}
+
+// A worker whose part shrinks may take what it has until it learns of that: what it does not use goes to others with its
+// next renewal.
+func TestASurplusGoesToOthersOnceItsWorkerKnows(t *testing.T) {
+	s := open(t)
+	c := Claim{Zone: "z", Worker: "a", Limit: 8, Usable: 8, Flying: 5, Wants: true, Timeout: time.Minute}
+	s.claim(t, c)
+	s.renew(t, "b", 0, true)
+	c.Holds = 8
+	if got := s.claim(t, c).Slots; got != 4 {
+		t.Errorf("a gets %d", got)
+	}
+	if got := s.renew(t, "b", 0, true).Slots; got != 0 {
+		t.Errorf("b gets %d while a may still take 8", got)
+	}
+	c.Holds = 5 // of which one is over
+	s.claim(t, c)
+	if got := s.renew(t, "b", 0, true).Slots; got != 3 {
+		t.Errorf("b gets %d beside 5", got)
+	}
+}
+
+func TestAWorkerTakesNoMoreThanItCanUseAndTheHighestLimitHolds(t *testing.T) {
+	s := open(t)
+	a := Claim{Zone: "z", Worker: "a", Limit: 32, Usable: 16, Wants: true, Timeout: time.Minute}
+	b := Claim{Zone: "z", Worker: "b", Limit: 16, Usable: 16, Wants: true, Timeout: time.Minute} // of another batch
+	if got := s.claim(t, a).Slots; got != 16 {
+		t.Errorf("a gets %d", got)
+	}
+	if got := s.claim(t, b).Slots; got != 16 {
+		t.Errorf("b gets %d", got)
 	}
 }
 

@@ -1,8 +1,10 @@
 package share
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"zonedeck/service/database"
@@ -14,7 +16,8 @@ const (
 	margin     = 3 * time.Second
 )
 
-var migrations = []string{`
+var migrations = []string{
+	`
 CREATE TABLE zone_slots (
 	zone   TEXT NOT NULL,
 	worker TEXT NOT NULL,
@@ -28,7 +31,8 @@ CREATE TABLE key_rates (
 	name TEXT PRIMARY KEY,
 	next BIGINT NOT NULL -- the first moment that nobody has taken
 );
-`}
+`, "ALTER TABLE zone_slots ADD COLUMN known_limit BIGINT NOT NULL DEFAULT 0", // of the zone, as the worker knows it
+}
 
 // Shares are the limits on a server.
 type Shares struct{ db *database.Server }
@@ -38,12 +42,14 @@ func Open(ctx context.Context, s *database.Server) (*Shares, error) {
 	return &Shares{s}, s.Migrate(ctx, "share", migrations)
 }
 
-// Claim is what a worker has and wants of a zone's limit.
+// Claim is what a worker has and wants of a limit.
 type Claim struct {
-	Zone, Worker string
-	Limit        int
-	Flying       int  // fetches in flight, which keep their slots
-	Wants        bool // whether it could use more
+	Zone, Worker string // Zone names the limit
+	Limit        int    // of all; that of the worker who knows the highest holds
+	Usable       int    // of it, by this worker
+	Flying       int    // the most fetches in flight since the last claim
+	Holds        int    // slots that it may use until it has the lease: these stay its own
+	Wants        bool   // whether it could use more
 	Timeout      time.Duration
 }
 
@@ -65,56 +71,83 @@ func (l Lease) Until() time.Time { return l.until }
 // silent is when a worker that has not renewed counts as dead: what it holds comes back with the end of its lease.
 const silent = 10 * RenewEvery
 
-// Renew renews the lease of a worker, or begins it. What is in flight beyond the worker's part stays in the lease, and
-// the worker takes no new slots until it is below.
-func (s *Shares) Renew(ctx context.Context, c Claim) (Lease, error) {
-	lease := Lease{timeout: c.Timeout, until: time.Now().Add(c.Timeout + margin)} // from before the server counts
-	err := s.db.Write(ctx, "renewing the slots of zone "+c.Zone, func(ctx context.Context, tx *sql.Tx) error {
-		if err := database.Lock(ctx, tx, "zone "+c.Zone); err != nil {
-			return err
-		}
-		held, wanting := 0, 1
-		const others = `SELECT slots, wants, ` + database.Clock + ` - renewed, until - ` + database.Clock + ` FROM zone_slots
-			WHERE zone = $1 AND worker <> $2 AND until > ` + database.Clock
-		fair := c.Limit
-		err := database.Each(ctx, tx, others, []any{c.Zone, c.Worker}, func(row database.Scanner) error {
-			var slots, wants int
-			var ago, left int64
-			if err := row.Scan(&slots, &wants, &ago, &left); err != nil {
+// Renew renews the leases of a worker, or begins them, all or none. A lease has no more slots than the worker's part. What
+// the worker holds beyond that stays in the lease until the next renewal says that it is free. A worker that has nothing
+// in flight and wants nothing gets none.
+func (s *Shares) Renew(ctx context.Context, claims ...Claim) (leases []Lease, err error) {
+	now := time.Now() // before the server counts
+	err = s.db.Write(ctx, "renewing the slots of a zone", func(ctx context.Context, tx *sql.Tx) error {
+		for _, i := range inOrder(claims) { // so that two workers do not wait for each other
+			if err := database.Lock(ctx, tx, "zone "+claims[i].Zone); err != nil {
 				return err
 			}
-			switch held += slots; {
-			case ago > silent.Microseconds():
-				fair -= slots
-				lease.Waiting += slots
-				lease.Back = max(lease.Back, time.Duration(left)*time.Microsecond)
-			case wants == 0:
-				fair -= slots
-			default:
-				wanting++
+		}
+		for _, c := range claims {
+			lease, err := renew(ctx, tx, c)
+			if err != nil {
+				return err
 			}
-			return nil
-		})
-		if err != nil {
+			lease.timeout, lease.until = c.Timeout, now.Add(c.Timeout+margin)
+			leases = append(leases, lease)
+		}
+		return nil
+	})
+	return leases, err
+}
+
+// inOrder are the indexes of claims by the names of their limits.
+func inOrder(claims []Claim) []int {
+	order := make([]int, len(claims))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(claims[a].Zone, claims[b].Zone) })
+	return order
+}
+
+func renew(ctx context.Context, tx *sql.Tx, c Claim) (lease Lease, err error) {
+	held, spoken, wanting, limit := 0, 0, 1, c.Limit
+	const others = `SELECT slots, wants, known_limit, ` + database.Clock + ` - renewed, until - ` + database.Clock + ` FROM zone_slots
+		WHERE zone = $1 AND worker <> $2 AND until > ` + database.Clock
+	err = database.Each(ctx, tx, others, []any{c.Zone, c.Worker}, func(row database.Scanner) error {
+		var n, wants, known int
+		var ago, left int64
+		if err := row.Scan(&n, &wants, &known, &ago, &left); err != nil {
 			return err
 		}
-		lease.Slots = part(c, fair, wanting, c.Limit-held)
-		_, err = tx.ExecContext(ctx, `INSERT INTO zone_slots (zone, worker, slots, wants, renewed, until) VALUES ($1, $2, $3, $4, `+database.Clock+`, `+database.Clock+` + $5)
-			ON CONFLICT (zone, worker) DO UPDATE SET slots = excluded.slots, wants = excluded.wants, renewed = excluded.renewed, until = excluded.until`,
-			c.Zone, c.Worker, max(lease.Slots, c.Flying), wish(c.Wants), (c.Timeout + margin).Microseconds())
-		return err
+		switch held += n; {
+		case ago > silent.Microseconds():
+			spoken += n
+			lease.Waiting += n
+			lease.Back = max(lease.Back, time.Duration(left)*time.Microsecond)
+			return nil
+		case wants == 0:
+			spoken += n
+		default:
+			wanting++
+		}
+		limit = max(limit, known)
+		return nil
 	})
 	if err != nil {
-		return Lease{}, err
+		return lease, err
 	}
-	return lease, nil
+	lease.Slots = part(c, limit-spoken, wanting, limit-held)
+	_, err = tx.ExecContext(ctx, `INSERT INTO zone_slots (zone, worker, slots, wants, known_limit, renewed, until) VALUES ($1, $2, $3, $4, $5, `+database.Clock+`, `+database.Clock+` + $6)
+		ON CONFLICT (zone, worker) DO UPDATE SET slots = excluded.slots, wants = excluded.wants, known_limit = excluded.known_limit, renewed = excluded.renewed, until = excluded.until`,
+		c.Zone, c.Worker, max(lease.Slots, c.Holds), wish(c.Wants && lease.Slots < c.Usable), c.Limit, (c.Timeout + margin).Microseconds())
+	return lease, err
 }
 
 // part is how many slots a worker gets of those that are free, where fair are for the workers that want some.
 func part(c Claim, fair, wanting, free int) int {
-	want := (max(fair, 0) + wanting - 1) / wanting
-	if !c.Wants {
-		want = min(want, c.Flying+1)
+	want := min((max(fair, 0)+wanting-1)/wanting, c.Usable)
+	switch {
+	case c.Wants:
+	case c.Flying == 0:
+		want = 0
+	default:
+		want = min(want, c.Flying+1) // one in reserve
 	}
 	return max(min(want, free), 0)
 }
@@ -126,10 +159,10 @@ func wish(wants bool) int {
 	return 0
 }
 
-// Return gives the slots of a worker back. None of its fetches may be in flight.
-func (s *Shares) Return(ctx context.Context, zone, worker string) error {
+// Return gives all slots of a worker back, and forgets those who are dead for an hour. None of its fetches may be in flight.
+func (s *Shares) Return(ctx context.Context, worker string) error {
 	return s.db.Write(ctx, "returning slots", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM zone_slots WHERE zone = $1 AND (worker = $2 OR until < "+database.Clock+" - 3600000000)", zone, worker)
+		_, err := tx.ExecContext(ctx, "DELETE FROM zone_slots WHERE worker = $1 OR until < "+database.Clock+" - 3600000000", worker)
 		return err
 	})
 }

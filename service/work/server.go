@@ -3,8 +3,10 @@ package work
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,7 +105,11 @@ type beats struct {
 }
 
 func (b beats) begin(ctx context.Context, lane string) (name string, end func(), err error) {
-	id := b.process + "-" + queueOf(lane)[5:17]
+	// A new name each time: what an earlier one could not give back, because the server was gone, is a dead worker's.
+	id := b.process + "-" + queueOf(lane)[5:17] + "-" + strings.ToLower(rand.Text()[:6])
+	if _, err := b.server.Pool.Exec(ctx, "DELETE FROM workers WHERE process = $1 AND lane = $2", b.process, lane); err != nil {
+		return "", nil, database.Classify(err)
+	}
 	if err := b.beat(ctx, id, lane); err != nil {
 		return "", nil, err
 	}

@@ -14,9 +14,7 @@ import (
 type exported struct{ service *service.Service }
 
 func (e exported) Source(r model.FetchRequest) history.CodeSource {
-	s := history.CodeSource{Profile: e.service.CurrentProfile(), Request: r, Key: e.service.Keys.Inventory().Named(r.Key).Secret}
-	s.AtOnce, s.Probed = e.service.Fetch.SafePace(s.Profile.Name, r)
-	return s
+	return history.CodeSource{Profile: e.service.CurrentProfile(), Request: r, Key: e.service.Keys.Inventory().Named(r.Key).Secret}
 }
 
 func (e exported) Refused(key string) error {

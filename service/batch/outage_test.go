@@ -1,0 +1,154 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zonedeck/internal/noerr"
+	"zonedeck/service/batch"
+	"zonedeck/service/batch/store"
+	"zonedeck/service/database"
+	"zonedeck/service/database/postgrestest"
+)
+
+// behindGate is a worker whose way to the database may fail.
+func (r *rig) behindGate(t *testing.T, address, process string) (*batch.Batches, *postgrestest.Gate) {
+	t.Helper()
+	gate, through := postgrestest.NewGate(t, address)
+	return r.worker(t, through, process), gate
+}
+
+// runs begins to run a batch, and gives what ends it.
+func runs(ctx context.Context, b *batch.Batches, id string, on func(batch.State)) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.Run(ctx, id, on)
+		ended <- err
+	}()
+	return ended
+}
+
+// within waits for the end of a run.
+func within(t *testing.T, most time.Duration, ended <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(most):
+		t.Fatalf("the run goes on after %s", most)
+		return nil
+	}
+}
+
+// TestWhatComesWhileTheDatabaseIsGoneIsTakenInByTheSameProcess takes the database from a worker in the middle of its
+// sends, twice. What comes then is in its log alone.
+func TestWhatComesWhileTheDatabaseIsGoneIsTakenInByTheSameProcess(t *testing.T) {
+	const items = 1200
+	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
+	r := newRig(t)
+	r.pause = 4 * time.Millisecond
+	var gate *postgrestest.Gate
+	r.Batches, gate = r.behindGate(t, address, "a")
+	other := r.worker(t, address, "looks")
+	d := draft(urls(items))
+	d.AtOnce, d.Cap = 8, 100
+	s := r.start(t, d)
+	for range 2 {
+		gone := false
+		ended := runs(t.Context(), r.Batches, s.ID, func(now batch.State) {
+			if now.Tally.Answered > s.Tally.Answered+50 && !gone {
+				gone = true
+				gate.Shut()
+			}
+		})
+		if err := within(t, time.Minute, ended); !errors.Is(err, database.ErrGone) {
+			t.Fatalf("ended with %v", err)
+		}
+		sent := r.all()
+		if s = noerr.Try(other.Show(t.Context(), s.ID)).Must(t); s.State != store.Running || s.Remaining() == 0 {
+			t.Fatalf("while it was gone: %s, %d remain", s.State, s.Remaining())
+		}
+		if <-time.After(300 * time.Millisecond); r.all() != sent {
+			t.Errorf("%d were sent after the end", r.all()-sent)
+		}
+		gate.Open()
+	}
+	s = noerr.Try(r.Run(t.Context(), s.ID, func(batch.State) {})).Must(t)
+	lines := r.lines(t, s.ID)
+	if s.State != store.Done || len(lines) != items || s.Tally.Answered != items {
+		t.Errorf("%s: %d results, %d counted", s.State, len(lines), s.Tally.Answered)
+	}
+	if repeated := int64(r.all() - items); repeated > s.Tally.Again {
+		t.Errorf("%d sent again, %d announced", repeated, s.Tally.Again)
+	}
+	if price := int64(1_500_000); s.Spent < price*int64(r.all()) || s.Reserved != 0 {
+		t.Errorf("spent %d for %d requests, %d reserved", s.Spent, r.all(), s.Reserved)
+	}
+}
+
+func TestAWorkerThatIsToldToEndEndsWhileTheDatabaseIsGone(t *testing.T) {
+	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
+	r := newRig(t)
+	var gate *postgrestest.Gate
+	r.Batches, gate = r.behindGate(t, address, "a")
+	r.answer = func(w http.ResponseWriter, _ string, _ int) bool { // each rests before it is sent again
+		w.Header().Set("X-Brd-Status-Code", "503")
+		w.Header().Set("Retry-After", "0.5")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	d := draft(urls(300))
+	d.AtOnce, d.Request.Retries, d.Request.Timeout = 8, 5, 2*time.Second
+	s := r.start(t, d)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := runs(ctx, r.Batches, s.ID, func(batch.State) {
+		if r.all() > 16 {
+			gate.Shut()
+			cancel()
+		}
+	})
+	if err := within(t, time.Minute, ended); err == nil {
+		t.Error("it ended as if all were well")
+	}
+}
+
+// TestNothingIsSentBeyondTheLeaseWhileTheDatabaseHangs has a database say nothing for longer than a lease lasts: its slots
+// may be others' then.
+func TestNothingIsSentBeyondTheLeaseWhileTheDatabaseHangs(t *testing.T) {
+	const items = 1500
+	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
+	r := newRig(t)
+	r.pause = 10 * time.Millisecond
+	var gate *postgrestest.Gate
+	r.Batches, gate = r.behindGate(t, address, "a")
+	d := draft(urls(items))
+	d.AtOnce, d.Request.Timeout = 8, time.Second
+	s := r.start(t, d)
+	begun := make(chan struct{}, 1)
+	ended := runs(t.Context(), r.Batches, s.ID, func(now batch.State) {
+		if now.Tally.Answered > 50 {
+			select {
+			case begun <- struct{}{}:
+			default:
+			}
+		}
+	})
+	<-begun
+	gate.Hang()
+	<-time.After(4100 * time.Millisecond) // a timeout, and three seconds
+	sent := r.all()
+	<-time.After(500 * time.Millisecond)
+	if more := r.all() - sent; more > 0 || sent == items {
+		t.Errorf("%d were sent, and %d when the lease was over", sent, more)
+	}
+	gate.Open()
+	noerr.Must(t, within(t, time.Minute, ended))
+	if s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t); s.State != store.Done || len(r.lines(t, s.ID)) != items || r.all() != items {
+		t.Errorf("%s after %d requests", s.State, r.all())
+	}
+}
