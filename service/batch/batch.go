@@ -90,6 +90,7 @@ type State struct {
 	Live bool
 	// Workers are those on a server, the dead with them. OnServer names the database.
 	Workers  []work.Worker
+	Slots    map[string]int // of its limit, by the names of the workers that share it
 	OnServer string
 	// Flying is how many fetches are in flight, as far as this process knows.
 	Flying int
@@ -147,19 +148,19 @@ func (b *Batches) dir(id string) string { return filepath.Join(b.Dir, id) }
 // state is a batch of the store with its plan.
 func (b *Batches) state(ctx context.Context, st *store.Store, of store.Batch) (s State, err error) {
 	s = State{Batch: of}
-	if st.Server == nil {
-		s.Live = locked(b.dir(of.ID))
-	} else {
-		s.OnServer = st.Server.String()
-		if s.Workers, err = st.Server.Workers(ctx, lane(of.ID)); err != nil {
-			return s, err
-		}
-		s.Live = slices.ContainsFunc(s.Workers, func(w work.Worker) bool { return !w.Dead })
-	}
 	if err := json.Unmarshal(of.Plan, &s.Plan); err != nil {
 		return s, fmt.Errorf("the plan of batch %s: %w", of.ID, err)
 	}
-	return s, nil
+	if st.Server == nil {
+		s.Live = locked(b.dir(of.ID))
+		return s, nil
+	}
+	s.OnServer = st.Server.String()
+	if s.Workers, err = st.Server.Workers(ctx, lane(of.ID)); err == nil && len(s.Workers) > 0 {
+		s.Slots, err = st.Server.Shares.Held(ctx, limitOf(of.ID))
+	}
+	s.Live = slices.ContainsFunc(s.Workers, func(w work.Worker) bool { return !w.Dead })
+	return s, err
 }
 
 // List gives all batches, the newest first.

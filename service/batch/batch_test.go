@@ -23,6 +23,7 @@ import (
 	"zonedeck/service/batch"
 	"zonedeck/service/batch/files"
 	"zonedeck/service/batch/store"
+	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/journal"
@@ -450,6 +451,39 @@ func TestABatchIsPausedAndChangedWhileItRuns(t *testing.T) {
 	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{AtOnce: &at})).Must(t)
 	if s = r.run(t, s.ID); s.State != store.Done || len(r.lines(t, s.ID)) != 2000 || r.all() != 2000 || r.most < 10 || r.most > 30 {
 		t.Errorf("%s: %d answered, %d requests, %d at once", s.State, s.Tally.Answered, r.all(), r.most)
+	}
+}
+
+// coverage is a drift that remembers how many pages it was shown.
+type coverage struct {
+	mu    sync.Mutex
+	calls int
+}
+
+func (c *coverage) Pages(context.Context, *drift.Pages, []string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls++
+	return "", nil
+}
+
+func TestDriftLearnsWhileABatchRuns(t *testing.T) {
+	r := newRig(t)
+	learned := &coverage{}
+	r.Drift, r.pause = learned, time.Millisecond
+	d := draft(urls(20_000))
+	d.Request.Required, d.AtOnce = []string{"h1"}, 2
+	s := r.start(t, d)
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := r.Run(ctx, s.ID, func(batch.State) {
+		learned.mu.Lock()
+		defer learned.mu.Unlock()
+		if learned.calls > 1 {
+			stop()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %d runs of drift", err, learned.calls)
 	}
 }
 

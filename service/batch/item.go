@@ -208,7 +208,7 @@ func (r *runner) finish(result model.FetchResult, t *trip) (kept bool) {
 func resultOf(line files.Line) store.Result {
 	return store.Result{
 		Verdict: store.Verdict{Class: model.Class(line.Class), Cause: model.Cause(line.Cause)}, OK: model.Class(line.Class) == model.ClassOK,
-		Total: time.Duration(line.MS) * time.Millisecond, Bytes: line.Bytes, Tries: line.Tries, Host: hostOf(line.URL),
+		Total: time.Duration(line.MS) * time.Millisecond, Bytes: line.Bytes, Tries: line.Tries, Host: hostOf(line.URL), Zone: line.Zone,
 	}
 }
 

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -97,6 +98,30 @@ func (s State) CostWords() string {
 		cost += ", ends at about " + model.SmallDollars(end)
 	}
 	return cost
+}
+
+// ZoneWords say what came through each zone, where there are several.
+func (s State) ZoneWords() (out []string) {
+	if len(s.Plan.Rules) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Tally.Zones)) {
+		z := s.Tally.Zones[name]
+		out = append(out, fmt.Sprintf("%s: %d ok, %d failed", name, z.OK, z.Failures()))
+	}
+	return out
+}
+
+// WorkerWords say of each worker on a server what it has, and when it was last heard of.
+func (s State) WorkerWords() (out []string) {
+	for _, w := range s.Workers {
+		words := fmt.Sprintf("%s: slices %d, slots %d, last heard of %.1f s ago", w.Process, w.Items, s.Slots[w.Process], w.Beat.Seconds())
+		if w.Dead {
+			words += ": it counts as dead, and others take its slices over"
+		}
+		out = append(out, words)
+	}
+	return out
 }
 
 // Step is what is usually done about the main failure of a host; its text is empty where nothing is.

@@ -3,6 +3,7 @@ package batch_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,9 @@ func TestARuleForAHostHoldsFromThenOn(t *testing.T) {
 	s = r.run(t, s.ID)
 	if line := r.lines(t, s.ID)[0]; line.Zone != "isp1" || line.ByRule != 1 || line.Tries != 1 || s.OK() != 5 || s.Fired()[0] != 1 {
 		t.Errorf("%+v, %d ok, fired %v", line, s.OK(), s.Fired())
+	}
+	if words := s.ZoneWords(); !slices.Equal(words, []string{"isp1: 3 ok, 0 failed", "unlocker1: 2 ok, 0 failed"}) {
+		t.Error(words) // what came through unlocker1 and was sent again counts no more
 	}
 	report := noerr.Try(r.Report(t.Context(), s.ID)).Must(t)
 	if len(report.Zones) != 2 || report.Zones[0] != (batch.ZoneSum{Zone: "isp1", ByRule: 1, Items: 3, OK: 3, Cost: 0.0105}) || report.Zones[1].Items != 2 {

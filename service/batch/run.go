@@ -134,18 +134,21 @@ type runner struct {
 	keyRate  pacer                   // nil on one machine, where exchange holds it
 	stop     context.CancelCauseFunc // of the items that are not sent yet
 
-	paying  sync.Mutex
-	saving  sync.Mutex // held by a commit
-	unsaved bool       // a commit failed: what it had is in the log alone, and nothing is committed after it
-	mu      sync.Mutex
-	broken  error          // the first fault
-	cut     bool           // a fetch was cut off, and may be in flight at the service
-	next    store.Progress // since the last commit; of its slices the numbers alone
-	slices  map[int]store.Slice
-	claims  map[int]*store.Claim // of these, on a server
-	busy    map[int]bool         // the slices that are worked on
-	purse   purse
-	settled chan struct{} // closed by each commit
+	learned  int64          // the results of which drift learns next
+	learning sync.Mutex     // held while it does
+	along    sync.WaitGroup // drift, which learns while the batch runs
+	paying   sync.Mutex
+	saving   sync.Mutex // held by a commit
+	unsaved  bool       // a commit failed: what it had is in the log alone, and nothing is committed after it
+	mu       sync.Mutex
+	broken   error          // the first fault
+	cut      bool           // a fetch was cut off, and may be in flight at the service
+	next     store.Progress // since the last commit; of its slices the numbers alone
+	slices   map[int]store.Slice
+	claims   map[int]*store.Claim // of these, on a server
+	busy     map[int]bool         // the slices that are worked on
+	purse    purse
+	settled  chan struct{} // closed by each commit
 }
 
 // errLeft ends a slice that is not done: the batch was paused, capped or told to end.
@@ -189,6 +192,7 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 		})
 	})
 	err = g.Wait()
+	r.along.Wait()
 	returnLease()
 	return r.conclude(context.WithoutCancel(ctx), s, err)
 }
@@ -283,6 +287,7 @@ func (r *runner) keepCommitting(ctx context.Context, on func(State)) {
 		}
 		if s, err := r.commit(context.WithoutCancel(ctx)); err == nil {
 			on(s)
+			r.learnAlong(ctx, s)
 		}
 	}
 }
@@ -542,7 +547,19 @@ func (r *runner) touch(n int) {
 	r.next.Slices[n] = nil
 }
 
-// learn has drift learn the coverage of the required fields: one run for the batch, which a later result of it replaces.
+// learnAlong has drift learn beside the sends, whenever half as many results again have come: all are read each time.
+func (r *runner) learnAlong(ctx context.Context, s State) {
+	if s.Tally.Answered < r.learned || !r.learning.TryLock() {
+		return
+	}
+	r.learned = s.Tally.Answered*3/2 + files.SliceItems/2
+	r.along.Go(func() {
+		defer r.learning.Unlock()
+		r.learn(ctx, s)
+	})
+}
+
+// learn has drift learn the coverage of the required fields: one run for the batch, which replaces an earlier one.
 // It gives a line for the history, empty without drift.
 func (r *runner) learn(ctx context.Context, s State) (said string) {
 	required := r.plan.Request.Required
@@ -559,7 +576,7 @@ func (r *runner) learn(ctx context.Context, s State) (said string) {
 	if err == nil {
 		said, err = r.b.Drift.Pages(ctx, pages, required)
 	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		r.b.Log.Warn("drift did not learn of a batch", "batch", s.ID, "error", err)
 	}
 	return said

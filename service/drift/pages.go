@@ -2,6 +2,7 @@ package drift
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func common(a, b string) (name string, mixed bool) {
 	return strings.Join(one, "/"), false
 }
 
-// Pages stores the run of a batch's pages. said is a line for the history, empty without drift.
+// Pages stores the run of a batch's pages; an earlier one of it goes. said is a line for the history, empty without drift.
 func (m *Monitor) Pages(ctx context.Context, p *Pages, required []string) (said string, err error) {
 	if p.run.Returned == 0 || len(required) == 0 {
 		return "", nil
@@ -76,5 +77,20 @@ func (m *Monitor) Pages(ctx context.Context, p *Pages, required []string) (said 
 		r.Fields = append(r.Fields, Field{Path: path, Present: r.Useful, Filled: r.Useful + p.filled[path]})
 	}
 	v, err := m.put(ctx, r)
+	if err == nil {
+		err = m.forgetOthers(ctx, r)
+	}
 	return v.Line(r.Name), err
+}
+
+// forgetOthers forgets runs of the same batch under other names: further pages gave it another one.
+func (m *Monitor) forgetOthers(ctx context.Context, r Run) error {
+	store, err := m.cfg.Open(ctx)
+	if err != nil {
+		return err
+	}
+	return store.db.Write(ctx, "forgetting earlier runs of "+model.Line(r.Ref, 80), func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM runs WHERE profile=? AND kind=? AND ref=? AND name<>?", r.Profile, r.Kind, r.Ref, r.Name)
+		return err
+	})
 }

@@ -3,6 +3,7 @@ package share
 import (
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
 	"testing"
 	"time"
@@ -60,6 +61,9 @@ func TestALimitIsSharedAndNeverPassed(t *testing.T) {
 		if got := s.renew(t, step.worker, step.flying, step.wants).Slots; got != step.want {
 			t.Fatalf("step %d: %s gets %d, want %d", i+1, step.worker, got, step.want)
 		}
+	}
+	if held := noerr.Try(s.Held(t.Context(), "z")).Must(t); !maps.Equal(held, map[string]int{"a": 4, "b": 0, "c": 4}) {
+		t.Error(held)
 	}
 	noerr.Must(t, s.Return(t.Context(), "c"))
 	if got := s.renew(t, "a", 4, true).Slots; got != 8 {

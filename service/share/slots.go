@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/service/database"
@@ -157,6 +158,20 @@ func wish(wants bool) int {
 		return 1
 	}
 	return 0
+}
+
+// Held is how many slots of a limit each worker has, whose name ends at a "/".
+func (s *Shares) Held(ctx context.Context, name string) (map[string]int, error) {
+	held := map[string]int{}
+	err := database.Each(ctx, s.db, "SELECT worker, slots FROM zone_slots WHERE zone = $1 AND until > "+database.Clock, []any{name}, func(row database.Scanner) error {
+		var worker string
+		var slots int
+		err := row.Scan(&worker, &slots)
+		process, _, _ := strings.Cut(worker, "/")
+		held[process] = slots
+		return err
+	})
+	return held, err
 }
 
 // Return gives all slots of a worker back, and forgets those who are dead for an hour. None of its fetches may be in flight.

@@ -53,6 +53,7 @@ type Batch struct {
 type BatchWorker struct {
 	Name   string  `json:"name"`
 	Slices int     `json:"slices" minimum:"0"`
+	Slots  int     `json:"slots" minimum:"0"`   // of the zone's limit
 	Beat   float64 `json:"beat_ms" minimum:"0"` // since it was last heard of
 	Dead   bool    `json:"dead"`
 }
@@ -103,7 +104,7 @@ func NewBatch(s batch.State) Batch {
 	})
 	out.Database = s.OnServer
 	out.Workers = each(s.Workers, func(w work.Worker) BatchWorker {
-		return BatchWorker{Name: w.Process, Slices: w.Items, Beat: float64(w.Beat.Microseconds()) / 1000, Dead: w.Dead}
+		return BatchWorker{Name: w.Process, Slices: w.Items, Slots: s.Slots[w.Process], Beat: float64(w.Beat.Microseconds()) / 1000, Dead: w.Dead}
 	})
 	return out
 }

@@ -345,6 +345,9 @@ func batchRows(s batch.State) [][]string {
 	for _, rule := range s.RuleWords() {
 		add("rule", rule)
 	}
+	for _, zone := range s.ZoneWords() {
+		add("through", zone)
+	}
 	if s.Tally.Retried > 0 {
 		add("retried", fmt.Sprintf("%d, whose result was not good enough", s.Tally.Retried))
 	}
@@ -363,12 +366,8 @@ func batchRows(s batch.State) [][]string {
 		main, n := h.Main()
 		add("host", fmt.Sprintf("%s: %d ok, %d failed, %d of them %s", name, h.OK, h.Failures(), n, model.ClassWord(main.Class, main.Cause)))
 	}
-	for _, w := range s.Workers {
-		beat := "last heard of " + text.Duration(w.Beat) + " ago"
-		if w.Dead {
-			beat += ": it counts as dead, and others take its slices over"
-		}
-		add("worker", fmt.Sprintf("%s: %d slices, %s", w.Process, w.Items, beat))
+	for _, worker := range s.WorkerWords() {
+		add("worker", worker)
 	}
 	return facts
 }

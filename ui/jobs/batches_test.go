@@ -15,6 +15,7 @@ import (
 	"zonedeck/service/batch/files"
 	"zonedeck/service/batch/store"
 	"zonedeck/service/rows"
+	"zonedeck/service/work"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
@@ -232,6 +233,7 @@ func TestABatchInEachState(t *testing.T) {
 			s.Live, *p = false, batch.Progress{}
 			p.Fault = errors.New("open /state/batches/batch-1/items.ndjson: no such file or directory")
 		}), "", []string{"✗ the work on it ended: open /state/batches/batch-1/items.ndjson"}},
+		{"ruled", with(ruled), "", []string{"captcha x2 -> zone=browser1,host: held for 3 hosts", "workers   2, on batches of db.test:5432"}},
 		{"items", with(func(*batch.State, *batch.Progress) {}), "tab", []string{"41200", "✓ ok", "41199", "✗ CAPTCHA", "http://shop.example/41198"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -245,12 +247,28 @@ func TestABatchInEachState(t *testing.T) {
 			})
 		})
 	}
+	flowBatches(t, with(ruled), 120, 40, func(s *uitest.Screen) {
+		s.Press("enter")
+		s.Expect("browser1: 700 ok, 12 failed", "unlocker1: 38402 ok, 2086 failed", "host-a-4711: slices 3, slots 5, last heard of 0.4 s ago", "host-b-12: slices 1, slots 0, last heard of 16.0 s ago: it counts as dead")
+		uitest.Golden(t, "batch-ruled-120x40", s.Screen())
+	})
 	flowBatches(t, with(func(*batch.State, *batch.Progress) {}), 120, 40, func(s *uitest.Screen) {
 		s.Press("enter")
 		s.Press("tab")
 		s.Expect("13 of 16: refused once", "▅██▆██", "NEXT STEP", "http://shop.example/41199")
 		uitest.Golden(t, "batch-tall-120x40", s.Screen())
 	})
+}
+
+// ruled gives a batch a rule, and two workers on a server.
+func ruled(s *batch.State, _ *batch.Progress) {
+	s.Plan.Rules = []batch.Rule{{Failure: batch.Failure{Class: model.ClassCaptcha}, Times: 2, Zone: model.Zone{Name: "browser1"}}}
+	s.Tally.Fired = map[int]int64{1: 3}
+	failed := func(n int64) map[store.Verdict]int64 { return map[store.Verdict]int64{{Class: model.ClassCaptcha}: n} }
+	s.Tally.Zones = map[string]store.Host{"unlocker1": {OK: 38_402, Failed: failed(2086)}, "browser1": {OK: 700, Failed: failed(12)}}
+	s.OnServer = "batches of db.test:5432"
+	s.Workers = []work.Worker{{Process: "host-a-4711", Beat: 400 * time.Millisecond, Items: 3}, {Process: "host-b-12", Beat: 16 * time.Second, Items: 1, Dead: true}}
+	s.Slots = map[string]int{"host-a-4711": 5}
 }
 
 func TestTheBoardOfBatches(t *testing.T) {
@@ -317,8 +335,10 @@ func TestTheKeysOfABatch(t *testing.T) {
 		s.Type("8")
 		s.Press("enter")
 		s.Type("20/s")
+		s.Press("shift+tab")
+		s.Type("9") // in place of the 8
 		s.Press("ctrl+s")
-		s.Expect("the limits of prices-1128 are changed", "8 at once, 20/s")
+		s.Expect("the limits of prices-1128 are changed", "9 at once, 20/s")
 		s.Press("g")
 		s.Expect("Lost: 2 items", "each may be billed twice")
 		s.Press("a")
@@ -337,7 +357,7 @@ func TestTheKeysOfABatch(t *testing.T) {
 		s.Press("q")
 		s.Expect("1 piece of work is in flight", "A batch stops within seconds")
 		s.Press("esc")
-		if want := []string{"set 8 at once, 20/s, $150", "decide true", "begin batch-1"}; !slices.Equal(f.batches.calls, want) {
+		if want := []string{"set 9 at once, 20/s, $150", "decide true", "begin batch-1"}; !slices.Equal(f.batches.calls, want) {
 			t.Errorf("calls %q; want %q", f.batches.calls, want)
 		}
 	})
@@ -358,6 +378,10 @@ func TestABatchIsPlannedAndBegunFromTheForm(t *testing.T) {
 		s.Press("ctrl+s")
 		s.Expect("name a file")
 		s.Type("skus.csv")
+		for range 9 {
+			s.Press("tab")
+		}
+		s.Type("captcha x2 -> zone=isp1,host; timeout x3 -> zone=isp1,item;")
 		f.batches.err = &batch.BadRowsError{Bad: 1, Problems: []rows.Problem{{Row: 3, Text: "sku is missing"}}}
 		s.Press("ctrl+s")
 		s.Expect("1 rows cannot be used; nothing was sent", "row 3: sku is missing")
@@ -370,7 +394,7 @@ func TestABatchIsPlannedAndBegunFromTheForm(t *testing.T) {
 		s.Expect("12 items, 2 of them duplicates, which are fetched once", "at most $0.0150 for one try each", "· GET http://shop.test/7", "· POST http://shop.test/8", "ctrl+s begin 10 fetches")
 		s.Looks("batch-form-planned")
 		d := f.batches.drafts[2]
-		if d.Request.URL != template.URL || d.Request.Via != model.ViaNative || d.Cap != 5 || d.Headers[0] != "Accept: text/html" || d.Request.Required[0] != ".price" {
+		if d.Request.URL != template.URL || d.Request.Via != model.ViaNative || d.Cap != 5 || d.Headers[0] != "Accept: text/html" || d.Request.Required[0] != ".price" || len(d.Rules) != 2 || d.Rules[1] != " timeout x3 -> zone=isp1,item" {
 			t.Errorf("planned %+v", d)
 		}
 		s.Press("enter")
@@ -379,6 +403,9 @@ func TestABatchIsPlannedAndBegunFromTheForm(t *testing.T) {
 		s.Press("ctrl+s")
 		s.Press("ctrl+s")
 		s.Expect("Batch · prices-1128", "● running")
+		s.Press("esc")
+		s.Expect("›● running")
+		s.ExpectNot("no batch is selected")
 		want := []string{"plan skus.csv", "plan skus.csv", "plan skus.csv", "discard", "plan skus.csv", "start", "begin batch-new"}
 		if !slices.Equal(f.batches.calls, want) {
 			t.Errorf("calls %q; want %q", f.batches.calls, want)

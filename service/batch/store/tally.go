@@ -27,6 +27,8 @@ type Tally struct {
 	Verdicts map[Verdict]int64 `json:",omitempty"`
 	// Times counts the items that were ok by how long they took, in steps of about 10 %.
 	Times map[int]int64 `json:",omitempty"`
+	// Zones count what came through each.
+	Zones map[string]Host `json:",omitempty"`
 	// Hosts are those with most failures, at most MostHosts. Once one was left out, Further says so.
 	Hosts   map[string]Host `json:",omitempty"`
 	Further bool            `json:",omitempty"`
@@ -58,7 +60,7 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Host is what became of the items of one host.
+// Host is what became of the items of one host, or through one zone.
 type Host struct {
 	OK     int64
 	Failed map[Verdict]int64 `json:",omitempty"`
@@ -70,6 +72,10 @@ func (h Host) Failures() (n int64) {
 		n += count
 	}
 	return n
+}
+
+func (h Host) plus(other Host) Host {
+	return Host{OK: h.OK + other.OK, Failed: sum(h.Failed, other.Failed)}
 }
 
 // Main is the most frequent failure of a host.
@@ -88,17 +94,18 @@ type Result struct {
 	Bytes int64
 	Tries int
 	Host  string
+	Zone  string
 }
 
 // Count adds a result.
 func (t *Tally) Count(r Result) {
 	one := Tally{Answered: 1, Tries: int64(r.Tries), Bytes: r.Bytes, Verdicts: map[Verdict]int64{r.Verdict: 1}}
+	h := Host{Failed: map[Verdict]int64{r.Verdict: 1}}
 	if r.OK {
 		one.Times = map[int]int64{step(r.Total): 1}
-		one.Hosts = map[string]Host{r.Host: {OK: 1}}
-	} else {
-		one.Hosts = map[string]Host{r.Host: {Failed: map[Verdict]int64{r.Verdict: 1}}}
+		h = Host{OK: 1}
 	}
+	one.Hosts, one.Zones = map[string]Host{r.Host: h}, map[string]Host{r.Zone: h}
 	t.Add(one)
 }
 
@@ -115,6 +122,12 @@ func (t *Tally) Add(other Tally) {
 	t.Rounds += other.Rounds
 	t.Verdicts, t.Times, t.Fired = sum(t.Verdicts, other.Verdicts), sum(t.Times, other.Times), sum(t.Fired, other.Fired)
 	t.Further = t.Further || other.Further
+	for name, h := range other.Zones {
+		if t.Zones == nil {
+			t.Zones = map[string]Host{}
+		}
+		t.Zones[name] = t.Zones[name].plus(h)
+	}
 	for name, h := range other.Hosts {
 		known, ok := t.Hosts[name]
 		if !ok && len(t.Hosts) >= MostHosts && !t.makeRoom(h) {
@@ -124,7 +137,7 @@ func (t *Tally) Add(other Tally) {
 		if t.Hosts == nil {
 			t.Hosts = map[string]Host{}
 		}
-		t.Hosts[name] = Host{OK: known.OK + h.OK, Failed: sum(known.Failed, h.Failed)}
+		t.Hosts[name] = known.plus(h)
 	}
 }
 
@@ -132,7 +145,7 @@ func (t *Tally) Add(other Tally) {
 func (t *Tally) Keep(earlier Tally) {
 	counted := *t
 	*t = earlier
-	t.Answered, t.Verdicts, t.Times, t.Hosts, t.Further = counted.Answered, counted.Verdicts, counted.Times, counted.Hosts, counted.Further
+	t.Answered, t.Verdicts, t.Times, t.Hosts, t.Zones, t.Further = counted.Answered, counted.Verdicts, counted.Times, counted.Hosts, counted.Zones, counted.Further
 }
 
 // makeRoom forgets a host without failures in favour of one with some.

@@ -28,6 +28,7 @@ const (
 	fieldRate   = "rate"
 	fieldCap    = "cap"
 	fieldOnce   = "once"
+	fieldRules  = "rule"
 	fieldBad    = "bad"
 )
 
@@ -63,10 +64,11 @@ func (p *Page) New(r model.FetchRequest) tea.Cmd {
 		widget.Field{Name: fieldRate, Label: "Rate", Placeholder: "no bound, e.g. 20/s", Check: check(batch.ParseRate)},
 		widget.Field{Name: fieldCap, Label: "Cap", Placeholder: "none, e.g. $5", Help: "Dollars that the batch never passes.", Check: check(batch.ParseCap)},
 		widget.Field{Name: fieldOnce, Label: "Name", Placeholder: "none", Help: "A name that the profile uses once."},
+		widget.Field{Name: fieldRules, Label: "Rules", Placeholder: "none, e.g. captcha x2 -> zone=NAME,host", Help: "Another zone takes over a host, or an ',item', after so many results of a class. Several are separated by ;"},
 		widget.Field{Name: fieldBad, Label: "Bad rows", Kind: widget.FieldToggle, Help: "On: rows that cannot be used are left out. Off: they refuse the file."},
 	)
 	d := widget.NewFormDialog(p.deps.Theme, "New batch", form)
-	d.Intro, d.Submit, d.Width, d.Deliberate = template(r), "check the rows", 78, true
+	d.Intro, d.Submit, d.Width, d.Deliberate, d.FootLeast = template(r), "check the rows", 78, true, 4
 	p.draft.dialog, p.draft.base = d, r
 	d.OnChange = func(*widget.Form) {
 		p.forgetPlan()
@@ -130,6 +132,11 @@ func (p *Page) plan() tea.Cmd {
 	r.Via, r.URL, r.Retries = model.Via(f.Value(fieldVia)), f.Value(fieldURL), -1
 	batched := batch.Draft{Draft: fetch.Draft{Request: r, Headers: text.HeaderLines(r.Header), Fitting: true}, Once: f.Value(fieldOnce), SkipBad: f.On(fieldBad)}
 	batched.Input.Column = f.Value(fieldColumn)
+	for rule := range strings.SplitSeq(f.Value(fieldRules), ";") {
+		if strings.TrimSpace(rule) != "" {
+			batched.Rules = append(batched.Rules, rule)
+		}
+	}
 	batched.AtOnce, _ = batch.ParseAtOnce(f.Value(fieldLimit)) // the fields have checked them
 	batched.Rate, _ = batch.ParseRate(f.Value(fieldRate))
 	batched.Cap, _ = batch.ParseCap(f.Value(fieldCap))
@@ -199,12 +206,12 @@ func (change) do(p *Page, s batch.State) tea.Cmd {
 		return strconv.FormatFloat(n, 'f', -1, 64)
 	}
 	form := widget.NewForm(p.deps.Theme,
-		widget.Field{Name: fieldLimit, Label: "At once", Value: typed(float64(s.AtOnce)), Placeholder: "what the product allows", Check: check(batch.ParseAtOnce)},
-		widget.Field{Name: fieldRate, Label: "Rate", Value: typed(s.Rate), Placeholder: "no bound, e.g. 20/s", Check: check(batch.ParseRate)},
-		widget.Field{Name: fieldCap, Label: "Cap", Value: typed(batch.Dollars(s.Cap)), Placeholder: "none, e.g. $5", Help: "A cap below what is spent stops the batch.", Check: check(batch.ParseCap)},
+		widget.Field{Name: fieldLimit, Label: "At once", Value: typed(float64(s.AtOnce)), Replace: true, Placeholder: "what the product allows", Check: check(batch.ParseAtOnce)},
+		widget.Field{Name: fieldRate, Label: "Rate", Value: typed(s.Rate), Replace: true, Placeholder: "no bound, e.g. 20/s", Check: check(batch.ParseRate)},
+		widget.Field{Name: fieldCap, Label: "Cap", Value: typed(batch.Dollars(s.Cap)), Replace: true, Placeholder: "none, e.g. $5", Help: "A cap below what is spent stops the batch.", Check: check(batch.ParseCap)},
 	)
 	d := widget.NewFormDialog(p.deps.Theme, "Limits of "+name(s), form)
-	d.Submit = "change"
+	d.Submit, d.Intro = "change", "What is typed takes the place of a value. An arrow key edits it; without one there is no bound."
 	b, ctx := p.deps.Batches, p.deps.Ctx
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
 		atOnce, _ := batch.ParseAtOnce(f.Value(fieldLimit)) // the fields have checked them

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -118,7 +119,12 @@ func (closePage) do(p *Page, _ batch.State) tea.Cmd {
 	}
 	p.one.open = false
 	p.one.watch.Drop()
-	return p.load()
+	b, id := &p.board, p.one.ID
+	return kit.Load(kit.Jobs, &b.slot, p.deps.Ctx, p.deps.Batches.List, func(all []batch.State, err error) tea.Cmd {
+		cmd := p.listed(all, err)
+		b.table.SetCursor(slices.IndexFunc(b.states, func(s batch.State) bool { return s.ID == id }))
+		return cmd
+	})
 }
 
 func (openIt) do(p *Page, s batch.State) tea.Cmd { return p.show(s) }

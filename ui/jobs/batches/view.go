@@ -92,6 +92,9 @@ func (p *Page) Render(w, h int) string {
 	return widget.Pane(t, "Batches", true, w, h, widget.Stack(b.table.Render(t, true, iw, ih-len(foot)), strings.Join(widget.Indent(foot), "\n")))
 }
 
+// mostWorkers bounds the workers that are shown.
+const mostWorkers = 6
+
 // tall is the height from which a batch shows its items beside its hosts, and more of its pace.
 const tall = 30
 
@@ -240,6 +243,22 @@ func (p *Page) facts(w int, tall bool) []string {
 		add("rows", fmt.Sprintf("%s, %s of them duplicates, fetched once", count(s.Items), count(n)))
 	}
 	add("limits", s.LimitWords())
+	for _, rule := range s.RuleWords() {
+		add("rule", text.Clean(rule))
+	}
+	if tall {
+		for _, zone := range s.ZoneWords() {
+			add("through", text.Clean(zone))
+		}
+	}
+	switch workers := s.WorkerWords(); {
+	case tall:
+		for _, worker := range workers[:min(len(workers), mostWorkers)] {
+			add("worker", text.Clean(worker))
+		}
+	case len(workers) > 0:
+		add("workers", fmt.Sprintf("%d, on %s: a taller window shows each", len(workers), text.Clean(s.OnServer)))
+	}
 	return lines
 }
 

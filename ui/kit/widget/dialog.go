@@ -37,6 +37,8 @@ type FormDialog struct {
 	Problem string
 	// Foot stands below the form, whatever part of it is seen: what was found out about it.
 	Foot string
+	// FootLeast is for how many of its lines fields are scrolled away; 0 for all.
+	FootLeast int
 	// Busy disables submit while one is in flight, or what Doing says.
 	Busy  bool
 	Doing string
@@ -273,7 +275,7 @@ func (d *FormDialog) Render(w, h int) string {
 	out, below := d.intro(w), d.foot(w)
 	d.above = len(out)
 	problem := d.problem(w, max(h-len(out)-3, 1))
-	if room := max(h-len(out)-3-len(problem), 0); len(below) > room { // its first lines weigh most
+	if room := max(h-len(out)-2-len(problem)-d.Form.Height(w), min(cmp.Or(d.FootLeast, h), h-len(out)-3-len(problem)), 0); len(below) > room { // its first lines weigh most
 		kept := max(room-1, 0)
 		more := Indent(Wrapped(d.theme.Muted, fmt.Sprintf("… %s: a taller window shows them", text.Counted(len(below)-kept, "more line")), w-1))
 		below = append(below[:kept:kept], more[:min(room, 1)]...)

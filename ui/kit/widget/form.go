@@ -49,6 +49,8 @@ type Field struct {
 	Options []Option
 	// Free lets a pick accept typed text that matches no option.
 	Free bool
+	// Replace has what is typed first take the place of a text's value; a key that types nothing, as an arrow, edits it.
+	Replace bool
 	// Secret masks what is typed.
 	Secret bool
 	// Mask is what is drawn of an area in place of its value, rune for rune, so that secrets in it
@@ -116,6 +118,7 @@ type field struct {
 	area    textarea.Model
 	list    picker // of a pick
 	earlier recent
+	whole   bool // what is typed next replaces the value
 }
 
 // NewForm makes a form; the first field that can be edited has the focus.
@@ -429,6 +432,7 @@ func (f *Form) edit() tea.Cmd {
 		styleInput(&fd.input, f.theme)
 		fd.earlier.at, fd.earlier.began = -1, fd.value()
 		fd.input.CursorEnd()
+		fd.whole = fd.Replace
 		return fd.input.Focus()
 	case FieldArea:
 		f.editing = true

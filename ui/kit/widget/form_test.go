@@ -113,6 +113,29 @@ func TestInADialogTypedTextGoesIntoTheFocusedField(t *testing.T) {
 	}
 }
 
+func TestWhatIsTypedFirstReplacesAValueThatSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		keys []string
+		want string
+	}{
+		{[]string{"enter", "5", "0"}, "50"},
+		{[]string{"enter", "left", "5"}, "156"},
+		{[]string{"enter", "backspace", "0"}, "10"},
+		{[]string{"enter", "enter", "enter", "7"}, "7"},
+	} {
+		f := NewForm(kit.NewTheme(true, false), Field{Name: "limit", Kind: FieldText, Value: "16", Replace: true})
+		if formKeys(f, c.keys...); f.Value("limit") != c.want {
+			t.Errorf("%v: %q; want %q", c.keys, f.Value("limit"), c.want)
+		}
+	}
+	f := NewForm(kit.NewTheme(true, false), Field{Name: "limit", Kind: FieldText, Value: "16", Replace: true})
+	formKeys(f, "enter")
+	f.Update(tea.PasteMsg{Content: "8"})
+	if f.Value("limit") != "8" {
+		t.Errorf("pasted: %q", f.Value("limit"))
+	}
+}
+
 func TestInADialogLettersMoveAndAreNotTyped(t *testing.T) {
 	f := demoForm()
 	f.Dialog = true

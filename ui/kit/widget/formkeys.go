@@ -120,6 +120,7 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 		if fd.complete(msg) {
 			return nil, true
 		}
+		fd.replace(msg)
 		cmd = updateField(&fd.input, msg)
 		if fd.value() != before {
 			fd.err, fd.earlier.at = "", -1
@@ -134,6 +135,16 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 		cmd = fd.list.update(msg)
 	}
 	return cmd, false
+}
+
+// replace empties a field of which what is typed or pasted first takes the place.
+func (fd *field) replace(msg tea.Msg) {
+	key, pressed := msg.(tea.KeyPressMsg)
+	_, pasted := msg.(tea.PasteMsg)
+	if fd.whole && (pasted || key.Text != "") {
+		fd.input.SetValue("")
+	}
+	fd.whole = fd.whole && !pressed && !pasted
 }
 
 // touch remembers the value before the operator's first change.
