@@ -66,6 +66,13 @@ func TestAProbeFindsTheWallAndABatchBeginsBelowIt(t *testing.T) {
 	if safe, ok := safes.Find(c); !ok || safe.AtOnce != 16 || safe.Words != found.Words() {
 		t.Errorf("%+v", safe)
 	}
+	if n, probed := r.Fetch.SafePace(r.known.Profile.Name, plan.Request); n != 16 || !strings.HasPrefix(probed, found.Words()+", probed 20") {
+		t.Errorf("an export holds to %d: %s", n, probed)
+	}
+	plan.Request.URL = "http://other.test/"
+	if n, probed := r.Fetch.SafePace(r.known.Profile.Name, plan.Request); n != 0 || probed != "" {
+		t.Errorf("of a host that was not probed: %d %s", n, probed)
+	}
 }
 
 func TestAProbeLooksBetweenTheLastLevelAndTheWall(t *testing.T) {

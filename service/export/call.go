@@ -225,6 +225,9 @@ func (c call) remarks(run string, joins bool) []string {
 	if c.Observed != "" {
 		out = append(out, c.Observed)
 	}
+	if c.AtOnce > 0 {
+		out = append(out, fmt.Sprintf("no more than %d of these at once: %s", c.AtOnce, c.Probed))
+	}
 	if joins {
 		for _, name := range c.joined() {
 			out = append(out, "the lines of "+name+" are sent as one")

@@ -43,6 +43,9 @@ func writeCurl(c call) (string, error) {
 		}
 		lines = append(lines, "--data-raw "+ShellQuote(c.body))
 	}
+	if c.AtOnce > 0 { // counts with -Z and more addresses
+		lines = append(lines, fmt.Sprintf("--parallel-max %d", c.AtOnce))
+	}
 	if c.dots() {
 		lines = append(lines, "--path-as-is")
 	}

@@ -29,6 +29,9 @@ func writeGo(c call) (string, error) {
 		imports["net/url"] = true
 		fmt.Fprintf(&b, "\ttransport.Proxy = http.ProxyURL(&url.URL{\n\t\tScheme: \"http\",\n\t\tHost:   %s,\n\t\tUser:   url.UserPassword(%s, %s),\n\t})\n", goString(c.proxy), goString(c.user), secret)
 	}
+	if c.AtOnce > 0 {
+		fmt.Fprintf(&b, "\ttransport.MaxConnsPerHost = %d\n", c.AtOnce)
+	}
 	c.goTrust(&b, imports)
 	fmt.Fprintf(&b, "\trequest, err := http.NewRequest(%s, %s, %s)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n", goString(c.method), goString(c.url), body)
 	if !c.byProxy() {

@@ -35,6 +35,9 @@ func writeNode(c call) (string, error) {
 	if c.byProxy() {
 		fmt.Fprintf(&b, "const dispatcher = new ProxyAgent({\n  uri: %s,\n", jsString("http://"+c.proxy))
 		fmt.Fprintf(&b, "  token: \"Basic \" + Buffer.from(%s + secret).toString(\"base64\"),\n", jsString(c.user+":"))
+		if c.AtOnce > 0 {
+			fmt.Fprintf(&b, "  connections: %d,\n", c.AtOnce)
+		}
 		switch {
 		case c.trusts:
 			b.WriteString("  requestTls: { rejectUnauthorized: false },\n")

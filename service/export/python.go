@@ -20,7 +20,13 @@ func writePython(c call) (string, error) {
 	c = c.asksForGzip()
 	var b strings.Builder
 	c.pyHead(&b, "pip install requests; python3 fetch.py", "", "import requests\n", true)
+	if c.AtOnce > 0 { // the adapter that all sessions share
+		fmt.Fprintf(&b, "adapter = requests.adapters.HTTPAdapter(pool_maxsize=%d, pool_block=True)\n", c.AtOnce)
+	}
 	b.WriteString("\n\ndef fetch():\n    session = requests.Session()\n    session.trust_env = False  # no proxy, login or authority of the environment\n")
+	if c.AtOnce > 0 {
+		b.WriteString("    session.mount(\"http://\", adapter)\n    session.mount(\"https://\", adapter)\n")
+	}
 	b.WriteString("    return session.request(\n")
 	fmt.Fprintf(&b, "        %s,\n        %s,\n        headers={\n", PythonQuote(c.method), PythonQuote(c.url))
 	if !c.byProxy() {

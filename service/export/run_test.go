@@ -261,7 +261,7 @@ func TestWhatArrivesThroughTheProxyIsTheForm(t *testing.T) {
 			requests := map[int]model.FetchRequest{}
 			for n := 0; len(files) < batch; n++ {
 				req := fuzzed(t, r, fmt.Sprintf("%s/%d", web.URL, n), zone, model.ViaNative)
-				code, err := as.Code(export.Source{Profile: demo.Profile, Request: req})
+				code, err := as.Code(export.Source{Profile: demo.Profile, Request: req, AtOnce: 3})
 				if err != nil {
 					if !refusable(c.target, req) {
 						t.Errorf("%+v: %v", req, err)
@@ -459,7 +459,7 @@ func TestAProgramTrustsTheAuthorityThatItNames(t *testing.T) {
 			zone := servicetest.Zone(demo.Profile, "residential_demo")
 			as, _ := export.Find(c.target)
 			req := model.FetchRequest{Zone: zone, Via: model.ViaNative, URL: "https://lab.test/whoami?q=1", Method: "PUT", Body: "é", Header: http.Header{"X-It": {"yes"}}}
-			code, err := as.Code(export.Source{Profile: demo.Profile, Request: req})
+			code, err := as.Code(export.Source{Profile: demo.Profile, Request: req, AtOnce: 3})
 			noerr.Must(t, err)
 			env := []string{export.PasswordEnv + "=" + demo.Password(zone)}
 			file := "one" + filepath.Ext(as.File)

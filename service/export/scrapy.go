@@ -60,7 +60,8 @@ func (c call) scrapyHeaders(b *strings.Builder) {
 // scrapySettings are the lines of a spider's settings.
 func (c call) scrapySettings() []string {
 	out := []string{
-		`"CONCURRENT_REQUESTS": 1`, // raise it once more were seen to hold
+		fmt.Sprintf(`"CONCURRENT_REQUESTS": %d`, max(c.AtOnce, 1)), // raise it once more were seen to hold
+		fmt.Sprintf(`"CONCURRENT_REQUESTS_PER_DOMAIN": %d`, max(c.AtOnce, 1)),
 		`"DOWNLOAD_DELAY": 0`,
 		fmt.Sprintf(`"DOWNLOAD_TIMEOUT": %d`, c.seconds()),
 		`"ROBOTSTXT_OBEY": False`,

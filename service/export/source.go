@@ -32,6 +32,9 @@ type Source struct {
 	Secret string
 	// Observed says in one line what compared runs of the request showed, or is empty.
 	Observed string
+	// AtOnce is how many of the request may be in flight at once, as a probe found, or 0; Probed says what it measured, and when.
+	AtOnce int
+	Probed string
 }
 
 // SecretRef is the reference of the secret that the fetch needs, and what it is in words.

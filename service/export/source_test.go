@@ -38,6 +38,7 @@ func TestTheCodeOfEachTarget(t *testing.T) {
 		for _, target := range export.Targets() {
 			s := source(via)
 			s.Observed = "compared runs: 3 of 3 ok"
+			s.AtOnce, s.Probed = 12, "safe 12 (13 is refused twice), 4.0/s, p95 3.1 s, probed 2026-11-29 14:02"
 			got, err := target.Code(s)
 			if err != nil {
 				got = "not exported: " + err.Error() + "\n"

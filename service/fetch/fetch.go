@@ -300,11 +300,29 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 
 // call is what the pace of zone and host counts.
 func (f *flight) call() pace.Call {
-	host := ""
-	if u, err := url.Parse(f.r.URL); err == nil {
-		host = u.Host
+	return pace.Call{Profile: f.p.Name, Zone: string(f.r.Zone.Name), Host: hostOf(f.r), Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency), Batch: f.batch}
+}
+
+// hostOf is the host of a request's target, with its port.
+func hostOf(r model.FetchRequest) string {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return ""
 	}
-	return pace.Call{Profile: f.p.Name, Zone: string(f.r.Zone.Name), Host: host, Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency), Batch: f.batch}
+	return u.Host
+}
+
+// SafePace is how many of a request may be in flight at once, as the last probe of its zone and host found, and what it
+// measured and when; 0 where there was none.
+func (ft *Fetcher) SafePace(profile string, r model.FetchRequest) (atOnce int, probed string) {
+	if ft.cfg.Pace == nil {
+		return 0, ""
+	}
+	found, ok := ft.cfg.Pace.Safes.Find(pace.Call{Profile: profile, Zone: string(r.Zone.Name), Host: hostOf(r)})
+	if !ok {
+		return 0, ""
+	}
+	return found.AtOnce, found.Words + ", probed " + found.At.Local().Format("2006-01-02 15:04")
 }
 
 // answerOf is what a verdict means for the pace.

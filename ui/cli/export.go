@@ -42,8 +42,9 @@ refused with the reason. env, url and pac describe the way through the proxy and
 need no URL.
 
 If the page was compared ('zonedeck compare'), a comment in the code says what the
-newest comparison showed of this zone and method. {{name}} is a variable: its
-value comes from --var, the profile or the environment.`,
+newest comparison showed of this zone and method. If the zone was probed for that
+host ('zonedeck batch probe'), the code holds to what was found safe. {{name}} is a
+variable: its value comes from --var, the profile or the environment.`,
 		help: map[string]string{"as": "program: " + strings.Join(export.Names(), ", ") + " (required)"},
 		args: cobra.MaximumNArgs(1),
 		run:  exportFetch,
@@ -62,6 +63,7 @@ func exportFetch(ctx context.Context, t *task, f exportFlags, args []string) (pr
 	}
 	key, _ := t.Keys.Key(cmp.Or(f.Key, p.Key))
 	s := export.Source{Profile: p, Request: req, Key: key.Secret, Observed: t.observedUse(ctx, p, req)}
+	s.AtOnce, s.Probed = t.Fetch.SafePace(p.Name, req)
 	if req.Via.Login() || as.Login {
 		err = config.RefuseLogin(p, req.Zone)
 	} else if err = t.Keys.PermitExport(ctx, key); err != nil {

@@ -14,7 +14,9 @@ import (
 type exported struct{ service *service.Service }
 
 func (e exported) Source(r model.FetchRequest) history.CodeSource {
-	return history.CodeSource{Profile: e.service.CurrentProfile(), Request: r, Key: e.service.Keys.Inventory().Named(r.Key).Secret}
+	s := history.CodeSource{Profile: e.service.CurrentProfile(), Request: r, Key: e.service.Keys.Inventory().Named(r.Key).Secret}
+	s.AtOnce, s.Probed = e.service.Fetch.SafePace(s.Profile.Name, r)
+	return s
 }
 
 func (e exported) Refused(key string) error {

@@ -1,6 +1,7 @@
 // go run fetch.go
 // ACME_KEY is the API key
 // compared runs: 3 of 3 ok
+// no more than 12 of these at once: safe 12 (13 is refused twice), 4.0/s, p95 3.1 s, probed 2026-11-29 14:02
 package main
 
 import (
@@ -20,6 +21,7 @@ func main() {
 		log.Fatal("ACME_KEY is not set")
 	}
 	transport := &http.Transport{}
+	transport.MaxConnsPerHost = 12
 	request, err := http.NewRequest("POST", "https://api.test/request", strings.NewReader(`{"zone":"unlocker_demo","url":"https://shop.test/find?q=it's&x=\"é\"","format":"raw","method":"POST","headers":{"Content-Type":"application/json","X-It":"it's 100%, two"},"body":"{\"name\":\"it's é\"}","country":"de"}`))
 	if err != nil {
 		log.Fatal(err)

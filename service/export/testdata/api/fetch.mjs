@@ -1,6 +1,7 @@
 // node fetch.mjs
 // ACME_KEY is the API key
 // compared runs: 3 of 3 ok
+// no more than 12 of these at once: safe 12 (13 is refused twice), 4.0/s, p95 3.1 s, probed 2026-11-29 14:02
 
 const secret = process.env["ACME_KEY"];
 if (!secret) throw new Error("ACME_KEY is not set");

@@ -2,6 +2,7 @@
 # pip install requests; python3 fetch.py
 # ACME_KEY is the API key
 # compared runs: 3 of 3 ok
+# no more than 12 of these at once: safe 12 (13 is refused twice), 4.0/s, p95 3.1 s, probed 2026-11-29 14:02
 import os
 import re
 import sys
@@ -11,11 +12,14 @@ import requests
 key = os.environ.get("ACME_KEY")
 if not key:
     sys.exit("ACME_KEY is not set")
+adapter = requests.adapters.HTTPAdapter(pool_maxsize=12, pool_block=True)
 
 
 def fetch():
     session = requests.Session()
     session.trust_env = False  # no proxy, login or authority of the environment
+    session.mount("http://", adapter)
+    session.mount("https://", adapter)
     return session.request(
         "POST",
         "https://api.test/request",

@@ -2,6 +2,7 @@
 # pip install scrapy; python3 spider.py
 # ACME_KEY is the API key
 # compared runs: 3 of 3 ok
+# no more than 12 of these at once: safe 12 (13 is refused twice), 4.0/s, p95 3.1 s, probed 2026-11-29 14:02
 import gzip
 import os
 import re
@@ -19,7 +20,8 @@ class Fetch(scrapy.Spider):
     name = "fetch"
     problem = "no answer came that could be read"
     custom_settings = {
-        "CONCURRENT_REQUESTS": 1,
+        "CONCURRENT_REQUESTS": 12,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 12,
         "DOWNLOAD_DELAY": 0,
         "DOWNLOAD_TIMEOUT": 180,
         "ROBOTSTXT_OBEY": False,

@@ -1,6 +1,7 @@
 // go run fetch.go
 // ZONEDECK_ZONE_PASSWORD is the password of zone unlocker_demo
 // compared runs: 3 of 3 ok
+// no more than 12 of these at once: safe 12 (13 is refused twice), 4.0/s, p95 3.1 s, probed 2026-11-29 14:02
 package main
 
 import (
@@ -27,6 +28,7 @@ func main() {
 		Host:   "proxy.test:33335",
 		User:   url.UserPassword("brd-customer-hl_demo01-zone-unlocker_demo-country-de", os.Getenv("ZONEDECK_ZONE_PASSWORD")),
 	})
+	transport.MaxConnsPerHost = 12
 	pem, err := os.ReadFile("/etc/service ca.pem")
 	if err != nil {
 		log.Fatal(err)

@@ -2,6 +2,7 @@
 # pip install requests; python3 fetch.py
 # ZONEDECK_ZONE_PASSWORD is the password of zone unlocker_demo
 # compared runs: 3 of 3 ok
+# no more than 12 of these at once: safe 12 (13 is refused twice), 4.0/s, p95 3.1 s, probed 2026-11-29 14:02
 # the lines of X-It are sent as one
 import os
 import re
@@ -15,11 +16,14 @@ if not password:
     sys.exit("ZONEDECK_ZONE_PASSWORD is not set")
 username = "brd-customer-hl_demo01-zone-unlocker_demo-country-de"
 proxy = f"http://{quote(username, safe='')}:{quote(password, safe='')}@proxy.test:33335"
+adapter = requests.adapters.HTTPAdapter(pool_maxsize=12, pool_block=True)
 
 
 def fetch():
     session = requests.Session()
     session.trust_env = False  # no proxy, login or authority of the environment
+    session.mount("http://", adapter)
+    session.mount("https://", adapter)
     return session.request(
         "POST",
         "https://shop.test/find?q=it%27s&x=%22%C3%A9%22",
