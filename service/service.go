@@ -38,6 +38,7 @@ import (
 	"zonedeck/service/password"
 	"zonedeck/service/profiles"
 	"zonedeck/service/rules"
+	"zonedeck/service/share"
 )
 
 // Options configure a Service. An empty string means not given.
@@ -208,7 +209,7 @@ func (s *Service) join() {
 	f := fetch.Config{
 		Source: s.Keys, Wire: wire, Bodies: exchange.Bodies{Dir: s.Paths.BodiesDir()}, Rules: s.added.For, Drift: monitor,
 		Now: now.Now, Timer: o.Now, Log: o.Log,
-		Pace: &pace.Limiter{Store: pace.Files{Dir: s.Paths.PaceDir()}, Safes: pace.Safes{Dir: filepath.Join(s.Paths.PaceDir(), "safe")}, Clock: now, Log: o.Log},
+		Pace: s.pace(now),
 	}
 	j := jobs.Parts{
 		Config: jobs.Config{
@@ -234,6 +235,17 @@ func (s *Service) join() {
 	s.Profiles = profiles.New(profiles.Config{
 		InUse: s.InUse, Keys: s.Keys, Secrets: s.Resolver, Account: s.account, Rotations: s.Rotations(nil), Jobs: ledgerJobs{s}, Paths: s.Paths, Env: environment{o},
 	})
+}
+
+// pace is the memory of how fast zones go: on the server, if a database is named.
+func (s *Service) pace(now clock) *pace.Limiter {
+	zones, safes := pace.Files{Dir: s.Paths.PaceDir()}, pace.Safes{Dir: filepath.Join(s.Paths.PaceDir(), "safe")}
+	l := &pace.Limiter{Store: zones, Safes: safes, Clock: now, Log: s.o.Log}
+	if s.OnServer() {
+		p := &share.Paces{Servers: s.files, Zones: zones, Safes: safes, Clock: now}
+		l.Store, l.Safes = p, p
+	}
+	return l
 }
 
 // coverages give the rows of results to drift.

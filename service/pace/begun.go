@@ -26,10 +26,10 @@ func (l *Limiter) begin(c Call) *begun {
 	if b == nil {
 		b = &begun{flying: map[string]*Turn{}, freed: make(chan struct{})}
 		b.Paces = map[string]*Pace{"": {Cap: c.Cap, Fast: true}}
-		b.Paces[""].set(min(firstLimit, c.Cap), l.Clock.Now(), "a batch begins low")
-		if safe, ok := l.Safes.Find(c); ok {
+		b.Paces[""].set(min(firstLimit, c.Cap), l.now(), "a batch begins low")
+		if safe, ok := l.safe(c); ok {
 			b.Paces[""].Fast = false
-			b.Paces[""].set(min(safe.AtOnce, c.Cap), l.Clock.Now(), "a probe of %s found %s", safe.At.UTC().Format(time.DateOnly), model.Line(safe.Words, 200))
+			b.Paces[""].set(min(safe.AtOnce, c.Cap), l.now(), "a probe of %s found %s", safe.At.UTC().Format(time.DateOnly), model.Line(safe.Words, 200))
 		}
 		if l.batches == nil {
 			l.batches = map[string]*begun{}
@@ -53,7 +53,7 @@ func (t *Turn) tryBegun() (freed <-chan struct{}, blocked *TooFastError) {
 	defer l.mu.Unlock()
 	b := l.begin(t.call)
 	b.count(t.call)
-	if blocked = b.blocked(t.call, l.Clock.Now()); blocked != nil {
+	if blocked = b.blocked(t.call, l.now()); blocked != nil {
 		return b.freed, blocked
 	}
 	b.n++
@@ -77,21 +77,26 @@ func (t *Turn) endBegun(ctx context.Context, a Answer) (reason string, judged bo
 	if b == nil {
 		return "", false
 	}
-	now := l.Clock.Now()
+	now := l.now()
 	b.leave(t)
 	b.judge(t.call, t.sent, a, now)
 	reason = b.reason(t.call)
 	if b.limits() {
+		moved := false
 		t.update(context.WithoutCancel(ctx), true, func(z *Zone, _ time.Time) {
-			if !z.blank() { // another process was first
+			if !z.Blank() { // another process was first
 				z.judge(t.call, departure{}, a, now)
 				reason = z.reason(t.call)
 			} else {
 				b.copyTo(z)
 			}
-			b.move(l.Store, z)
-			z.Touched = now
+			b.place(l.Store, z)
+			z.Touched, moved = now, true
 		})
+		if moved {
+			clear(b.flying)
+			b.Zone = Zone{}
+		}
 	}
 	return reason, true
 }
@@ -125,17 +130,15 @@ func (b *begun) copyTo(z *Zone) {
 	maps.DeleteFunc(z.Paces, func(host string, p *Pace) bool { return host != "" && p.Change == 0 })
 }
 
-// move gives the calls in flight their places in the store.
-func (b *begun) move(s Store, z *Zone) {
+// place gives the calls in flight their places in the store.
+func (b *begun) place(s Store, z *Zone) {
 	for _, t := range b.flying {
 		t.begun = nil
-		if sign, err := s.Sign(); err == nil {
+		if sign, err := s.Sign(t.call); err == nil {
 			t.sign = sign
 			z.depart(t.call, sign.Name())
 		}
 	}
-	clear(b.flying)
-	b.Zone = Zone{}
 }
 
 // Words say how many calls like c may go at once, of how many, and why not more; empty where nothing is remembered.
@@ -148,7 +151,7 @@ func (l *Limiter) Words(ctx context.Context, c Call) (words string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if b := l.batches[c.Profile+"\x00"+c.Zone]; b != nil && words == "" {
-		words = b.words(l.Clock.Now())
+		words = b.words(l.now())
 	}
 	return words
 }

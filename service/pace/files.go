@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"time"
 
 	"zonedeck/keystore/textfile"
 )
@@ -32,17 +33,14 @@ func (f Files) Update(ctx context.Context, profile, zone string, begin bool, cha
 		return err
 	}
 	defer unlock()
-	var z Zone
 	text, err := textfile.ReadBounded(file, maxFile)
-	if err == nil {
-		err = json.Unmarshal(text, &z)
-	}
-	if err != nil {
-		z = Zone{damaged: !errors.Is(err, fs.ErrNotExist)}
+	z := ReadZone(text)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		z.damaged = true
 	}
 	maps.DeleteFunc(z.Places, func(sign, _ string) bool { return !textfile.Alive(f.signs(), sign) })
 	change(&z)
-	if z.blank() {
+	if z.Blank() {
 		return os.RemoveAll(file)
 	}
 	after, err := json.Marshal(z)
@@ -55,4 +53,13 @@ func (f Files) Update(ctx context.Context, profile, zone string, begin bool, cha
 func (f Files) signs() string { return filepath.Join(f.Dir, "alive") }
 
 // Sign is that of a [Store].
-func (f Files) Sign() (*textfile.Sign, error) { return textfile.NewSign(f.signs()) }
+func (f Files) Sign(Call) (Sign, error) {
+	sign, err := textfile.NewSign(f.signs())
+	if err != nil {
+		return nil, err
+	}
+	return sign, nil
+}
+
+// Ahead is that of a [Store].
+func (Files) Ahead() time.Duration { return 0 }

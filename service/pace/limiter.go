@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"zonedeck/keystore/textfile"
 )
 
 // Store keeps the zones for all who send by them.
@@ -15,8 +13,16 @@ type Store interface {
 	// Update changes a zone that is remembered, while nobody else does; one that is not only if begin says so. The
 	// places of dead processes are gone from it.
 	Update(ctx context.Context, profile, zone string, begin bool, change func(z *Zone)) error
-	// Sign is a sign of life for a place.
-	Sign() (*textfile.Sign, error)
+	// Sign is a sign of life for the place of a call.
+	Sign(c Call) (Sign, error)
+	// Ahead is how far the clock by which zones are dated is ahead of this machine's.
+	Ahead() time.Duration
+}
+
+// Sign is a sign of life, by its name.
+type Sign interface {
+	Name() string
+	Release()
 }
 
 // Limiter gives calls their places. It is safe for concurrent use. If its store fails, it holds nothing back, as nil does.
@@ -24,7 +30,7 @@ type Store interface {
 // The zones of batches are in its memory as long as nothing was refused, and then in the store.
 type Limiter struct {
 	Store Store
-	Safes Safes
+	Safes SafeStore // nil knows none
 	Clock Clock
 	Log   *slog.Logger
 
@@ -35,6 +41,16 @@ type Limiter struct {
 // Clock tells the time.
 type Clock interface{ Now() time.Time }
 
+// safe is what a probe found for such calls.
+func (l *Limiter) safe(c Call) (found Safe, ok bool) {
+	if l.Safes == nil {
+		return Safe{}, false
+	}
+	return l.Safes.Find(c)
+}
+
+func (l *Limiter) now() time.Time { return l.Clock.Now().Add(l.Store.Ahead()) }
+
 // Turn is a call that may be sent.
 type Turn struct {
 	// InARow counts the answers before it, to calls of its zone to its host, that said too fast with no good one since.
@@ -43,7 +59,7 @@ type Turn struct {
 	call    Call
 	begun   *begun // that has its place, by this name; or nil
 	place   string
-	sign    *textfile.Sign // of its place in the store; nil where nothing is remembered of its zone
+	sign    Sign // of its place in the store; nil where nothing is remembered of its zone
 	sent    departure
 	note    string
 }
@@ -73,9 +89,9 @@ func (l *Limiter) Enter(ctx context.Context, c Call, slot func() (leave func(), 
 		}
 		leave()
 		if late == nil {
-			late, ends = time.After(c.Timeout), l.Clock.Now().Add(c.Timeout)
+			late, ends = time.After(c.Timeout), l.now().Add(c.Timeout)
 		}
-		if l.Clock.Now().Add(blocked.Wait).After(ends) {
+		if l.now().Add(blocked.Wait).After(ends) {
 			return nil, nil, blocked
 		}
 		if blocked.Reason != told {
@@ -96,11 +112,12 @@ func (l *Limiter) Enter(ctx context.Context, c Call, slot func() (leave func(), 
 // try takes a place in the store if there is one, and otherwise says why not.
 func (t *Turn) try(ctx context.Context) (blocked *TooFastError) {
 	t.update(ctx, false, func(z *Zone, now time.Time) {
-		if blocked = z.blocked(t.call, now); blocked != nil || z.blank() {
+		t.sign = nil // a store may look twice
+		if blocked = z.blocked(t.call, now); blocked != nil || z.Blank() {
 			return
 		}
 		t.InARow = z.Rows[t.call.Host]
-		if sign, err := t.limiter.Store.Sign(); err == nil { // without one it goes, and is not counted
+		if sign, err := t.limiter.Store.Sign(t.call); err == nil { // without one it goes, and is not counted
 			t.sign, t.sent, z.Touched = sign, z.depart(t.call, sign.Name()), now
 		}
 	})
@@ -109,7 +126,7 @@ func (t *Turn) try(ctx context.Context) (blocked *TooFastError) {
 
 func (t *Turn) update(ctx context.Context, begin bool, change func(z *Zone, now time.Time)) {
 	err := t.limiter.Store.Update(ctx, t.call.Profile, t.call.Zone, begin, func(z *Zone) {
-		now := t.limiter.Clock.Now()
+		now := t.limiter.now()
 		if z.damaged || !z.valid(now) {
 			*z, t.note = Zone{}, "the pace of zone "+t.call.Zone+" begins anew: what was remembered of it is damaged"
 		}

@@ -63,6 +63,13 @@ type Safe struct {
 	At     time.Time
 }
 
+// SafeStore keeps what probes found.
+type SafeStore interface {
+	Keep(c Call, found Safe) error
+	// Find gives what the last probe found; false where there was none, or it cannot be read.
+	Find(c Call) (found Safe, ok bool)
+}
+
 // Safes keeps what probes found, each in a file of its own.
 type Safes struct{ Dir string }
 
@@ -70,7 +77,7 @@ func (s Safes) file(c Call) string {
 	return filepath.Join(s.Dir, fmt.Sprintf("%.16x.json", sha256.Sum256([]byte(c.Profile+"\x00"+c.Zone+"\x00"+c.Host))))
 }
 
-// Keep keeps what a probe found.
+// Keep is that of a [SafeStore].
 func (s Safes) Keep(c Call, found Safe) error {
 	text, err := json.Marshal(found)
 	if err == nil {
@@ -82,11 +89,8 @@ func (s Safes) Keep(c Call, found Safe) error {
 	return textfile.Write(s.file(c), text)
 }
 
-// Find gives what the last probe found; false where there was none, or it cannot be read.
+// Find is that of a [SafeStore].
 func (s Safes) Find(c Call) (found Safe, ok bool) {
-	if s.Dir == "" {
-		return Safe{}, false
-	}
 	text, err := textfile.ReadBounded(s.file(c), 1<<12)
 	return found, err == nil && json.Unmarshal(text, &found) == nil && found.AtOnce > 0
 }

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,7 +70,16 @@ func (z *Zone) count(c Call) {
 	}
 }
 
-func (z *Zone) blank() bool { return len(z.Paces) == 0 && len(z.Refused) == 0 }
+// ReadZone is a zone as a store has written it; nothing is one that was never refused.
+func ReadZone(text []byte) (z Zone) {
+	if len(text) > 0 && json.Unmarshal(text, &z) != nil {
+		z = Zone{damaged: true}
+	}
+	return z
+}
+
+// Blank reports whether nothing needs to be remembered.
+func (z *Zone) Blank() bool { return len(z.Paces) == 0 && len(z.Refused) == 0 }
 
 // valid reports whether a zone can be one that was written: another could hold calls back for ever.
 func (z *Zone) valid(now time.Time) bool {

@@ -202,7 +202,7 @@ func TestTheServicesOwnRefusalsAreTakenStrictly(t *testing.T) {
 	}
 	p.now = p.now.Add(Window)
 	p.forget(p.now)
-	if !p.blank() || p.blocked(p.c, p.now) != nil {
+	if !p.Blank() || p.blocked(p.c, p.now) != nil {
 		t.Errorf("after a quiet window: %+v", p.Zone)
 	}
 }

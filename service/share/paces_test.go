@@ -1,0 +1,145 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zonedeck/internal/noerr"
+	"zonedeck/service/database"
+	"zonedeck/service/database/postgrestest"
+	"zonedeck/service/pace"
+	"zonedeck/service/pace/pacetest"
+)
+
+// servers gives a server, or says why there is none.
+type servers struct {
+	server *database.Server
+	err    error
+	asked  int
+}
+
+func (s *servers) Server(context.Context) (*database.Server, error) {
+	s.asked++
+	return s.server, s.err
+}
+
+// paces are two workers, and the server of both.
+func paces(t *testing.T) (a, b *Paces, clock *pacetest.Clock, at *servers) {
+	t.Helper()
+	dir := t.TempDir()
+	clock, at = &pacetest.Clock{At: time.Now()}, &servers{server: postgrestest.Server(t, dir)}
+	one := func(name string) *Paces {
+		return &Paces{Servers: at, Zones: pace.Files{Dir: filepath.Join(dir, name)}, Safes: pace.Safes{Dir: filepath.Join(dir, name, "safe")}, Clock: clock}
+	}
+	return one("a"), one("b"), clock, at
+}
+
+// meet has workers learn the server's time, before that of the test is moved.
+func meet(t *testing.T, workers ...*Paces) {
+	t.Helper()
+	for _, p := range workers {
+		noerr.Must(t, p.Update(t.Context(), "nobody", "z", false, func(*pace.Zone) {}))
+	}
+}
+
+func TestAServerIsAStoreOfPaces(t *testing.T) {
+	pacetest.Run(t, func(t *testing.T) (pace.Store, pace.Store, *pacetest.Clock, func()) {
+		a, b, clock, _ := paces(t)
+		meet(t, a, b)
+		return a, b, clock, func() { clock.At = clock.At.Add(knownFor) }
+	})
+}
+
+var tooFast = pace.Answer{TooFast: true, ByService: true}
+
+func TestAZoneThatIsKnownIsAskedForOnceABeat(t *testing.T) {
+	a, b, clock, at := paces(t)
+	la, lb := &pace.Limiter{Store: a, Clock: clock}, &pace.Limiter{Store: b, Clock: clock}
+	for range 5 {
+		turn, _ := pacetest.Enter(t, lb, pacetest.Call)
+		turn.End(t.Context(), pace.Answer{Good: true})
+	}
+	turn, _ := pacetest.Enter(t, la, pacetest.Call)
+	turn.End(t.Context(), tooFast)
+	in := func(want int) {
+		t.Helper()
+		for n := 0; ; n++ {
+			if turn, _ := pacetest.Enter(t, lb, pacetest.Call); turn == nil || n == 10 {
+				if n != want {
+					t.Errorf("%d go, want %d", n, want)
+				}
+				return
+			}
+		}
+	}
+	clock.At = clock.At.Add(knownFor - 1)
+	in(10) // it does not know yet
+	clock.At = clock.At.Add(1)
+	in(4)
+	noerr.Must(t, at.server.Close())
+	in(0) // what waits asks nothing
+}
+
+func TestThePlaceOfADeadWorkerIsFreeWhenItsCallMustHaveEnded(t *testing.T) {
+	a, b, clock, _ := paces(t)
+	meet(t, a, b)
+	la, lb := &pace.Limiter{Store: a, Clock: clock}, &pace.Limiter{Store: b, Clock: clock}
+	turn, _ := pacetest.Enter(t, la, pacetest.Call)
+	turn.End(t.Context(), tooFast)
+	for range 4 {
+		pacetest.Enter(t, la, pacetest.Call)
+	}
+	clock.At = clock.At.Add(pacetest.Call.Timeout)
+	if turn, why := pacetest.Enter(t, lb, pacetest.Call); turn != nil || why == "" {
+		t.Errorf("within its time: %q", why)
+	}
+	clock.At = clock.At.Add(margin + time.Second)
+	if turn, why := pacetest.Enter(t, lb, pacetest.Call); turn == nil {
+		t.Errorf("after it: %q", why)
+	}
+}
+
+func TestWhileThereIsNoServerAWorkerGoesByItsFiles(t *testing.T) {
+	a, _, clock, at := paces(t)
+	at.err = database.ErrGone
+	begin := func() error {
+		return a.Update(t.Context(), "acme", "z", true, func(z *pace.Zone) { z.Paces = map[string]*pace.Pace{"": {Cap: 8, Limit: 2}} })
+	}
+	if err := begin(); !errors.Is(err, database.ErrGone) {
+		t.Errorf("the first time: %v", err)
+	}
+	noerr.Must(t, begin()) // it is said once
+	known := func() (n int) {
+		noerr.Must(t, a.Update(t.Context(), "acme", "z", false, func(z *pace.Zone) { n = len(z.Paces) }))
+		return n
+	}
+	if n := known(); n != 1 || at.asked != 1 {
+		t.Errorf("known %d, asked %d times", n, at.asked)
+	}
+	at.err, clock.At = nil, clock.At.Add(restFor)
+	if n := known(); n != 0 || at.asked != 2 {
+		t.Errorf("when the server is back: known %d, asked %d times", n, at.asked)
+	}
+}
+
+func TestWhatAProbeFoundIsKnownToAllWorkers(t *testing.T) {
+	a, b, _, at := paces(t)
+	if found, ok := b.Find(pacetest.Call); ok {
+		t.Errorf("before: %+v", found)
+	}
+	noerr.Must(t, a.Keep(pacetest.Call, pace.Safe{AtOnce: 5}))
+	noerr.Must(t, a.Keep(pacetest.Call, pace.Safe{AtOnce: 6, Words: "6 of 8"}))
+	if found, ok := b.Find(pacetest.Call); !ok || found.AtOnce != 6 || found.Words != "6 of 8" {
+		t.Errorf("%+v, %v", found, ok)
+	}
+	at.err = database.ErrGone
+	if err := a.Keep(pacetest.Call, pace.Safe{AtOnce: 7}); !errors.Is(err, database.ErrGone) {
+		t.Errorf("%v", err)
+	}
+	if found, ok := a.Find(pacetest.Call); !ok || found.AtOnce != 7 {
+		t.Errorf("from its file: %+v, %v", found, ok)
+	}
+}
