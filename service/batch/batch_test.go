@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -270,6 +271,60 @@ func TestTheCapIsNeverPassed(t *testing.T) {
 	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &more})).Must(t)
 	if s = r.run(t, s.ID); s.State != store.Done || len(r.lines(t, s.ID)) != 200 {
 		t.Errorf("with a higher cap: %s, %+v", s.State, s.Tally)
+	}
+}
+
+func TestTheCapHoldsByTheRateOfToday(t *testing.T) {
+	r := newRig(t)
+	d := draft(urls(20))
+	d.Cap = 0.0151 // 10 tries
+	s := r.start(t, d)
+	r.profiled(func(p *model.Profile) { p.Zones[0].Rate.Per1000 = 3 })
+	if s = r.run(t, s.ID); s.State != store.Capped || r.all() != 5 || s.Spent != 15_000_000 || !strings.Contains(s.Reason, "one more fetch may cost $0.0030") {
+		t.Errorf("%s (%s): %d requests, spent %d", s.State, s.Reason, r.all(), s.Spent)
+	}
+	r.profiled(func(p *model.Profile) { p.Zones[0].Rate = model.Rate{} })
+	if _, err := r.Run(t.Context(), s.ID, func(batch.State) {}); err == nil || !strings.Contains(err.Error(), "zone unlocker1 has no rate") || r.all() != 5 {
+		t.Errorf("without a rate: %v, %d requests", err, r.all())
+	}
+}
+
+// profiled changes the profile behind the batches.
+func (r *rig) profiled(change func(p *model.Profile)) {
+	p := r.known.Profile
+	p.Zones = slices.Clone(p.Zones)
+	change(&p)
+	r.Fetch = fetch.New(fetch.Config{Source: servicetest.SourceFor(p), Wire: exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: filepath.Join(r.dir, "bodies")}})
+	r.Profiles, r.known = profiles(p), fetch.Known{Profile: p, Variables: profiles(p)}
+}
+
+func TestWhatATryCostIsKeptBeforeTheNextOne(t *testing.T) {
+	r := newRig(t)
+	var before batch.State
+	r.answer = func(w http.ResponseWriter, _ string, hit int) bool {
+		if hit == 2 {
+			all, err := r.List(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			before = all[0]
+			return false
+		}
+		w.Header().Set("Retry-After", "0.001")
+		w.Header().Set("X-Brd-Status-Code", "503")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	d := draft(urls(1))
+	d.Request.Retries = 1
+	s := r.run(t, r.start(t, d).ID)
+	if before.Spent != 1_500_000 || s.Spent != 3_000_000 || s.State != store.Done {
+		t.Errorf("at the second try %d were kept; at the end %s with %d", before.Spent, s.State, s.Spent)
+	}
+	if items := noerr.Try(files.OpenItems(filepath.Join(r.Dir, s.ID))).Must(t); noerr.Try(items.Slice(0)).Must(t)[0].Sent != 2 {
+		t.Error("the item is not marked with its second try")
+	} else {
+		noerr.Must(t, items.Close())
 	}
 }
 

@@ -83,6 +83,22 @@ func bareLoop(b *testing.B, url string, n, atOnce int) {
 	all.Wait()
 }
 
+// curlLoop has curl send n calls at once, so many in parallel, and says how long that took; 0 without curl.
+func curlLoop(b *testing.B, url string, n, atOnce int) time.Duration {
+	b.Helper()
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		return 0
+	}
+	began := time.Now()
+	cmd := exec.CommandContext(b.Context(), curl, "--disable", "--silent", "--show-error", "--fail", "--parallel", "--parallel-max", strconv.Itoa(atOnce),
+		"--data", `{"zone":"dc1","url":"http://shop.test/1","format":"raw"}`, "--output", os.DevNull, fmt.Sprintf("%s/[1-%d]", url, n))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("curl: %v\n%s", err, out)
+	}
+	return time.Since(began)
+}
+
 // measured plans and runs a batch of so many items, and prints how many seconds each took, and how many KiB of memory the
 // process had at most.
 func measured(dir, items string) error {
@@ -151,17 +167,17 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BenchmarkBatchBesideBare runs batches and bare loops of as many calls in turns, and reports the throughput as a share of
-// the loop's: the whole of it, with verdict, masking, results and commits.
+// BenchmarkBatchBesideBare runs batches, bare loops of as many calls, and curl in turns, and reports the throughput as a
+// share of theirs: the whole of it, with verdict, masking, results and commits.
 func BenchmarkBatchBesideBare(b *testing.B) {
 	for _, c := range []struct {
 		name     string
 		n, delay int
-	}{{"at once", 20_000, 0}, {"after 50 ms", 2_000, 50}} {
+	}{{"at once", 20_000, 0}, {"after 50 ms", 5_000, 50}} {
 		b.Run(c.name, func(b *testing.B) {
 			const atOnce = 32
 			url := startTarget(b, c.delay)
-			var ours, theirs time.Duration
+			var ours, theirs, curls time.Duration
 			for b.Loop() {
 				bs, s := planned(b, url, c.n, atOnce)
 				began := time.Now()
@@ -173,8 +189,12 @@ func BenchmarkBatchBesideBare(b *testing.B) {
 				began = time.Now()
 				bareLoop(b, url, c.n, atOnce)
 				theirs += time.Since(began)
+				curls += curlLoop(b, url, c.n, atOnce)
 			}
 			b.ReportMetric(theirs.Seconds()/ours.Seconds(), "batch/bare")
+			if curls > 0 {
+				b.ReportMetric(curls.Seconds()/ours.Seconds(), "batch/curl")
+			}
 			b.ReportMetric(float64(b.N*c.n)/ours.Seconds(), "items/s")
 			b.ReportMetric(0, "ns/op")
 		})

@@ -30,6 +30,7 @@ type trip struct {
 	way    int        // of the runner's ways
 	before int        // tries by earlier ways
 	failed map[int]int
+	paid   int64 // reserved for the try in flight
 }
 
 // item sends one item, and again where that makes sense, until its verdict stands. ctx ends what was not sent yet, and
@@ -49,27 +50,23 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) (cu
 		if err := r.wait(ctx); err != nil {
 			return false
 		}
-		if err := r.pay(ctx); err != nil {
+		if t.paid, err = r.pay(ctx); err != nil {
 			return false
 		}
 		t.goBy(max(t.way, r.detours.wayOf(t.host)))
-		if err := r.stock.mark(ctx, at, it.N, t.line.Tries+1); err != nil {
-			r.unmarked(err)
+		if err := r.stock.mark(ctx, at, t.line.Tries+1); err != nil {
+			r.unmarked(t, err)
 			return false
 		}
 		result, sent, err := r.send(sending, t.way, row)
 		if err != nil {
-			return r.unsent(ctx, at, it, err, sent)
+			return r.unsent(ctx, t, err, sent)
 		}
-		wait, again := r.again(result, t)
+		wait, committed, again := r.again(result, t)
 		if !again {
 			return !r.finish(result, t)
 		}
-		if err := r.stock.mark(ctx, at, it.N, 0); err != nil { // it is answered, and is planned again
-			r.fault(err)
-			return false
-		}
-		if err := r.rest(ctx, wait); err != nil {
+		if err := r.rest(ctx, wait, committed); err != nil {
 			return false
 		}
 	}
@@ -98,19 +95,23 @@ func (r *runner) send(sending context.Context, way int, row func(name string) (s
 }
 
 // unmarked takes an item that could not be marked as sent.
-func (r *runner) unmarked(err error) {
+func (r *runner) unmarked(t *trip, err error) {
 	r.mu.Lock()
-	r.purse.settle(r.plan.Price)
+	r.purse.settle(t.paid)
 	r.mu.Unlock()
 	if !errors.Is(err, store.ErrTaken) {
 		r.fault(err)
 	}
 }
 
-// rest waits without a slot.
-func (r *runner) rest(ctx context.Context, wait time.Duration) error {
+// rest waits without a slot, and until what the last try cost is committed: the mark is the next one's.
+func (r *runner) rest(ctx context.Context, wait time.Duration, committed <-chan struct{}) error {
 	r.slots.leave()
 	err := exchange.Pause(ctx, wait)
+	select {
+	case <-committed:
+	case <-ctx.Done():
+	}
 	if err == nil {
 		err = r.slots.take(ctx)
 	}
@@ -120,9 +121,9 @@ func (r *runner) rest(ctx context.Context, wait time.Duration) error {
 	return err
 }
 
-// again takes what came of a try, and says whether another one follows after a wait: by the same way, or at once by that
-// of a rule.
-func (r *runner) again(result model.FetchResult, t *trip) (wait time.Duration, again bool) {
+// again takes what came of a try, and says whether another one follows after a wait, and once this one is committed: by
+// the same way, or at once by that of a rule.
+func (r *runner) again(result model.FetchResult, t *trip) (wait time.Duration, committed <-chan struct{}, again bool) {
 	d, line, fired := result.Diagnosis, &t.line, false
 	if fetch.Unsent(result) {
 		wait, again = max(d.RetryAfter, time.Second), true
@@ -151,15 +152,16 @@ func (r *runner) again(result model.FetchResult, t *trip) (wait time.Duration, a
 		r.next.Tally.Add(store.Tally{Fired: map[int]int64{t.way: 1}})
 	}
 	if again {
-		r.charge(result)
+		r.charge(result, t)
+		r.next.repeated = append(r.next.repeated, t.place)
 	}
-	return wait, again
+	return wait, r.next.committed, again
 }
 
 // charge counts what a try cost. r.mu is held.
-func (r *runner) charge(result model.FetchResult) {
+func (r *runner) charge(result model.FetchResult, t *trip) {
 	dollars, priced := result.Cost()
-	r.purse.settle(r.plan.Price)
+	r.purse.settle(t.paid)
 	r.next.Spent += billionths(dollars)
 	if !priced && !fetch.Unsent(result) {
 		r.next.Tally.Unpriced++
@@ -187,11 +189,11 @@ func (r *runner) finish(result model.FetchResult, t *trip) (kept bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err = r.log.Append(&line, bytes); err != nil { // it was sent, and what it cost at most is counted with the lost
-		r.purse.settle(r.plan.Price)
+		r.purse.settle(t.paid)
 		r.breakBy(err)
 		return false
 	}
-	r.charge(result)               // with its line, so that no commit has one of the two
+	r.charge(result, t)            // with its line, so that no commit has one of the two
 	if r.slices[at.slice] != nil { // or another worker has taken it over, and counts its own
 		r.slices[at.slice][at.at] = store.Answered
 		r.touch(at.slice)
@@ -235,14 +237,14 @@ func hostOf(target string) string {
 }
 
 // unsent takes an item for which there is no result, and reports whether it may have been sent: then it stays marked.
-func (r *runner) unsent(ctx context.Context, at place, it files.Item, err error, sent bool) (cut bool) {
+func (r *runner) unsent(ctx context.Context, t *trip, err error, sent bool) (cut bool) {
 	r.mu.Lock()
-	r.purse.settle(r.plan.Price)
+	r.purse.settle(t.paid)
 	r.mu.Unlock()
 	if sent {
 		return true
 	}
-	if err = errors.Join(err, r.stock.mark(ctx, at, it.N, 0)); ctx.Err() == nil {
+	if err = errors.Join(err, r.stock.mark(ctx, t.place, 0)); ctx.Err() == nil {
 		r.fault(err)
 	}
 	return false
@@ -260,9 +262,10 @@ func (p Plan) repeatable() bool {
 
 // purse is the money that a worker has reserved, so that the cap is never passed.
 type purse struct {
-	free   int64 // reserved, for tries to come
-	flying int   // tries in flight, each with the price of one
-	back   int64 // to be given back at the next commit
+	free    int64 // for tries to come
+	paid    int64 // for tries in flight
+	settled int64 // for tries that ended since the last commit, with which their cost counts
+	flying  int   // tries in flight
 }
 
 // take pays for a try, if there is enough.
@@ -271,71 +274,79 @@ func (p *purse) take(price int64) bool {
 		return false
 	}
 	p.free -= price
+	p.paid += price
 	p.flying++
 	return true
 }
 
 // settle ends a try.
-func (p *purse) settle(price int64) {
+func (p *purse) settle(paid int64) {
 	p.flying--
-	p.back += price
+	p.paid -= paid
+	p.settled += paid
 }
 
-// empty gives back what is free. No try is in flight.
-func (p *purse) empty() { p.back, p.free = p.back+p.free, 0 }
+// reserved is what the worker holds of the cap.
+func (p *purse) reserved() int64 { return p.free + p.paid + p.settled }
 
-// returned is how the reservation in the store changes.
-func (p *purse) returned() int64 {
-	back := p.back
-	p.back = 0
-	return -back
-}
-
-// pay takes the price of one try from the purse. It waits while other tries may leave some of the cap, and ends the run
-// where nothing is left.
-func (r *runner) pay(ctx context.Context) error {
+// pay takes the price of one try from the purse. It waits while other tries may leave some of the cap, also those of other
+// workers, and ends the run where nothing is left.
+func (r *runner) pay(ctx context.Context) (paid int64, err error) {
 	r.paying.Lock() // one at a time: what one reserves, the others find
 	defer r.paying.Unlock()
 	for ctx.Err() == nil {
 		r.mu.Lock()
-		pays := r.purse.take(r.plan.Price)
-		busy, settled := r.purse.flying > 0 || r.purse.back > 0, r.settled
+		price, committed := r.price, r.next.committed
+		pays := r.purse.take(price)
 		r.mu.Unlock()
 		if pays {
-			return nil
+			return price, nil
 		}
-		got, err := r.store.Reserve(context.WithoutCancel(ctx), r.id, r.name, reserveTries*r.plan.Price, r.plan.Price)
-		if err != nil {
-			r.fault(err)
-			return err
-		}
-		r.mu.Lock()
-		r.purse.free += got
-		r.mu.Unlock()
+		got, waits, err := r.reserve(context.WithoutCancel(ctx), price)
 		switch {
-		case got > 0:
-		case busy:
+		case err != nil:
+			r.fault(err)
+			return 0, err
+		case got:
+		case waits:
 			select {
-			case <-settled:
+			case <-committed:
 			case <-ctx.Done():
 			}
 		default:
-			r.capped(ctx)
-			return errLeft
+			r.capped(ctx, price)
+			return 0, errLeft
 		}
 	}
-	return context.Cause(ctx)
+	return 0, context.Cause(ctx)
+}
+
+// reserve reserves for some tries. Where the cap leaves none, waits says that others may give some back.
+func (r *runner) reserve(ctx context.Context, price int64) (got, waits bool, err error) {
+	if r.store.Server != nil {
+		if err := r.store.Bury(ctx, r.id, lane(r.id)); err != nil {
+			return false, false, err
+		}
+	}
+	r.reserving.Lock()
+	defer r.reserving.Unlock()
+	more, before, err := r.store.Reserve(ctx, r.id, r.name, reserveTries*price, price)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	waits = r.purse.reserved() > r.purse.free || before > r.purse.free
+	r.purse.free += more
+	return more > 0, waits, err
 }
 
 // reserveTries is for how many tries a worker reserves at once.
 const reserveTries = 32
 
 // capped ends the run because the next try could pass the cap.
-func (r *runner) capped(ctx context.Context) {
+func (r *runner) capped(ctx context.Context, price int64) {
 	_, err := r.b.change(context.WithoutCancel(ctx), r.id, func(of *store.Batch) error {
 		if of.State == store.Running {
 			of.State = store.Capped
-			of.Reason = fmt.Sprintf("%s of %s are spent, and one more fetch may cost %s", model.SmallDollars(Dollars(of.Spent)), model.SmallDollars(Dollars(of.Cap)), model.SmallDollars(Dollars(r.plan.Price)))
+			of.Reason = fmt.Sprintf("%s of %s are spent, and one more fetch may cost %s", model.SmallDollars(Dollars(of.Spent)), model.SmallDollars(Dollars(of.Cap)), model.SmallDollars(Dollars(price)))
 		}
 		return nil
 	})

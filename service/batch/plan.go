@@ -190,6 +190,9 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	if err := files.Sweep(b.Dir, func(names []string) (map[string]bool, error) { return b.known(ctx, names) }); err != nil {
 		b.Log.Warn("what was planned and never begun stays", "error", err)
 	}
+	if r.Plan, err = b.ours(ctx, r.Plan); err != nil {
+		return r, err
+	}
 	prepared, err := b.prepare(ctx, r.Plan)
 	if err != nil {
 		return r, err

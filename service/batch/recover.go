@@ -34,7 +34,7 @@ func (r local) merge(ctx context.Context, worker string, from files.Length, foun
 	if err != nil {
 		return err
 	}
-	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Now: r.b.Clock.Now(), Ended: true}
+	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Now: r.b.Clock.Now()}
 	for _, line := range lines {
 		n := int(line.N / files.SliceItems)
 		slice := found[n]
@@ -90,7 +90,7 @@ func (r local) findLost(ctx context.Context) error {
 			if it.Sent == 0 || !slice[i].Open() {
 				continue
 			}
-			p.Spent += r.plan.Price
+			p.Spent += r.price
 			if marked = append(marked, it.N); r.plan.repeatable() {
 				slice[i] = store.Again
 				p.Tally.Again++

@@ -114,15 +114,21 @@ func (r *Report) ruled(k fetch.Known) error {
 		}
 		r.Plan.Rules = append(r.Plan.Rules, rule)
 	}
-	for _, of := range r.Plan.ways() {
+	r.Plan.setPrice()
+	return nil
+}
+
+// setPrice finds what a try may cost at most, by the rates of the zones.
+func (p *Plan) setPrice() {
+	p.Price, p.Unpriced = 0, ""
+	for _, of := range p.ways() {
 		dollars, priced := fetch.UpperBound(of)
 		if !priced {
-			r.Plan.Price, r.Plan.Unpriced = 0, of.Zone.Name
-			return nil
+			p.Price, p.Unpriced = 0, of.Zone.Name
+			return
 		}
-		r.Plan.Price = max(r.Plan.Price, billionths(dollars))
+		p.Price = max(p.Price, billionths(dollars))
 	}
-	return nil
 }
 
 // ways are the templates of a plan: through its own zone, then through that of each rule.
@@ -136,11 +142,12 @@ func (p Plan) ways() []model.FetchRequest {
 	return out
 }
 
-// ours is a plan of a server with the zones and the references to secrets that this machine's own profile has by the same
-// names: whoever can write the database says what is fetched, but has no command run and no other secret sent.
+// ours is a plan with what this machine's profile has of its zones now: the references of their passwords, and the rates
+// by which tries are reserved. On a server the references to other secrets are its own, too, by their names: whoever can
+// write the database says what is fetched, but has no command run and no other secret sent.
 func (b *Batches) ours(ctx context.Context, p Plan) (Plan, error) {
 	st, err := b.Files.Batches(ctx)
-	if err != nil || st.Server == nil {
+	if err != nil {
 		return p, err
 	}
 	profile, err := b.Fetch.ProfileInUse(ctx)
@@ -159,8 +166,12 @@ func (b *Batches) ours(ctx context.Context, p Plan) (Plan, error) {
 	for i := range p.Rules {
 		zone(&p.Rules[i].Zone)
 	}
+	p.setPrice()
 	p.Request.Secrets = maps.Clone(p.Request.Secrets)
 	for _, name := range slices.Sorted(maps.Keys(p.Request.Secrets)) {
+		if st.Server == nil {
+			break
+		}
 		v, _ := b.Profiles.Variable(name)
 		if _, listed := profile.Variables[name]; !listed || v.Ref == "" {
 			missing = append(missing, model.FieldProblem{Field: p.Request.VariableField(name), Err: fmt.Errorf("{{%s}}: a worker takes secrets from its own profile alone: name the reference below [profiles.%s.variables] on each machine", name, profile.Name)})
@@ -173,11 +184,8 @@ func (b *Batches) ours(ctx context.Context, p Plan) (Plan, error) {
 	return p, nil
 }
 
-// prepare prepares the fetches of all ways.
+// prepare prepares the fetches of all ways of a plan of ours.
 func (b *Batches) prepare(ctx context.Context, p Plan) (ways prepared, err error) {
-	if p, err = b.ours(ctx, p); err != nil {
-		return nil, err
-	}
 	for i, of := range p.ways() {
 		way, err := b.Fetch.Prepare(ctx, of)
 		if err != nil {

@@ -134,21 +134,33 @@ type runner struct {
 	keyRate  pacer                   // nil on one machine, where exchange holds it
 	stop     context.CancelCauseFunc // of the items that are not sent yet
 
-	learned  int64          // the results of which drift learns next
-	learning sync.Mutex     // held while it does
-	along    sync.WaitGroup // drift, which learns while the batch runs
-	paying   sync.Mutex
-	saving   sync.Mutex // held by a commit
-	unsaved  bool       // a commit failed: what it had is in the log alone, and nothing is committed after it
-	mu       sync.Mutex
-	broken   error          // the first fault
-	cut      bool           // a fetch was cut off, and may be in flight at the service
-	next     store.Progress // since the last commit; of its slices the numbers alone
-	slices   map[int]store.Slice
-	claims   map[int]*store.Claim // of these, on a server
-	busy     map[int]bool         // the slices that are worked on
-	purse    purse
-	settled  chan struct{} // closed by each commit
+	learned   int64          // the results of which drift learns next
+	learning  sync.Mutex     // held while it does
+	along     sync.WaitGroup // drift, which learns while the batch runs
+	paying    sync.Mutex
+	saving    sync.Mutex // held by a commit
+	unsaved   bool       // a commit failed: what it had is in the log alone, and nothing is committed after it
+	reserving sync.Mutex // held while the reservation in the store changes
+	mu        sync.Mutex
+	broken    error   // the first fault
+	cut       bool    // a fetch was cut off, and may be in flight at the service
+	price     int64   // what a try may cost now
+	next      pending // since the last commit; of its slices the numbers alone
+	slices    map[int]store.Slice
+	claims    map[int]*store.Claim // of these, on a server
+	busy      map[int]bool         // the slices that are worked on
+	purse     purse
+}
+
+// pending is what the next commit commits.
+type pending struct {
+	store.Progress
+	repeated  []place       // items whose last try is answered and paid for, and that are sent again
+	committed chan struct{} // closed then
+}
+
+func (r *runner) newPending() pending {
+	return pending{Progress: store.Progress{Worker: r.name}, committed: make(chan struct{})}
 }
 
 // errLeft ends a slice that is not done: the batch was paused, capped or told to end.
@@ -156,7 +168,7 @@ var errLeft = errors.New("it goes on later")
 
 // work runs the batch whose lock is held.
 func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State, err error) {
-	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, busy: map[int]bool{}, hands: make(hands), claims: map[int]*store.Claim{}, settled: make(chan struct{}), rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
+	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, busy: map[int]bool{}, hands: make(hands), claims: map[int]*store.Claim{}, rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
 	if err := r.open(ctx); err != nil {
 		return s, errors.Join(err, r.close())
 	}
@@ -201,7 +213,7 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 // workers go on.
 func (r *runner) conclude(ctx context.Context, s State, err error) (State, error) {
 	r.mu.Lock()
-	r.purse.empty()
+	r.purse.free = 0
 	err = cmp.Or(r.broken, err)
 	r.mu.Unlock()
 	if _, fault := r.commit(ctx); err == nil {
@@ -234,6 +246,14 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if r.store, err = r.b.Files.Batches(ctx); err != nil {
 		return err
 	}
+	price := r.plan.Price
+	if r.plan, err = r.b.ours(ctx, r.plan); err != nil {
+		return err
+	}
+	r.price = price
+	if err := r.reprice(ctx, r.plan); err != nil {
+		return err
+	}
 	places, err := r.store.Workers(ctx, r.id)
 	if err != nil {
 		return err
@@ -248,7 +268,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		}
 		r.stock = local{r, items}
 	}
-	r.next.Worker = r.name
+	r.next = r.newPending()
 	if r.ways, err = r.b.prepare(ctx, r.plan); err != nil {
 		return err
 	}
@@ -313,23 +333,29 @@ func (r *runner) save(ctx context.Context) (State, error) {
 		return State{}, err
 	}
 	p.Pace = cmp.Or(r.leases.missing(), r.ways[0].Pace(ctx))
-	of, taken, err := r.store.CommitClaims(ctx, r.id, p)
+	of, err := r.keep(ctx, p)
+	if err != nil {
+		return State{}, err
+	}
+	for _, at := range p.repeated {
+		if err := r.stock.mark(ctx, at, 0); err != nil {
+			return State{}, err
+		}
+	}
+	close(p.committed)
+	plan, err := r.b.ours(ctx, r.plan)
+	if err == nil {
+		err = r.reprice(ctx, plan)
+	}
 	if err != nil {
 		return State{}, err
 	}
 	r.mu.Lock()
-	for _, n := range taken {
-		r.forget(n)
-	}
-	close(r.settled)
-	r.settled = make(chan struct{})
 	flying := r.purse.flying
-	r.mu.Unlock()
-	if of.Cap > 0 && of.Spent+of.Reserved > of.Cap { // it was lowered meanwhile
-		r.mu.Lock()
-		r.purse.empty()
-		r.mu.Unlock()
+	if left := of.Cap - of.Spent - of.Reserved; of.Cap > 0 && (left < 0 || left < r.price && flying == 0) {
+		r.purse.free = 0 // the cap was lowered, or others may need it
 	}
+	r.mu.Unlock()
 	of, err = r.queue(ctx, of)
 	if err != nil {
 		return State{}, err
@@ -339,7 +365,7 @@ func (r *runner) save(ctx context.Context) (State, error) {
 	if of.State != store.Running {
 		r.stop(errLeft)
 	}
-	s := State{Batch: of, Plan: r.plan, Live: true, Flying: flying}
+	s := State{Batch: of, Plan: plan, Live: true, Flying: flying}
 	if s.Remaining() == 0 && of.State == store.Running {
 		if s, err = r.b.change(ctx, r.id, finish); err != nil {
 			return State{}, err
@@ -358,15 +384,54 @@ func finish(of *store.Batch) error {
 	return nil
 }
 
+// reprice has tries be reserved by today's rates. With a cap they must have some.
+func (r *runner) reprice(ctx context.Context, plan Plan) error {
+	if plan.Price == r.price {
+		return nil
+	}
+	_, err := r.b.change(ctx, r.id, func(of *store.Batch) (err error) {
+		if plan.Price == 0 && of.Cap > 0 {
+			return plan.checkCap(of.Cap)
+		}
+		r.mu.Lock()
+		r.price = plan.Price
+		r.mu.Unlock()
+		var p Plan
+		if err := json.Unmarshal(of.Plan, &p); err != nil {
+			return err
+		}
+		p.Price, p.Unpriced = plan.Price, plan.Unpriced
+		of.Plan, err = json.Marshal(p)
+		return err
+	})
+	return err
+}
+
+// keep commits what came, and what the worker has reserved then.
+func (r *runner) keep(ctx context.Context, p pending) (store.Batch, error) {
+	r.reserving.Lock()
+	defer r.reserving.Unlock()
+	r.mu.Lock()
+	p.Reserved = r.purse.reserved()
+	r.mu.Unlock()
+	of, taken, err := r.store.CommitClaims(ctx, r.id, p.Progress)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range taken {
+		r.forget(n)
+	}
+	return of, err
+}
+
 // take gives what is to be committed, once it is on disk.
-func (r *runner) take() (store.Progress, error) {
+func (r *runner) take() (pending, error) {
 	p := r.snapshot()
 	_, err := r.log.Sync() // what was appended since then is on disk, too, and is committed next
 	return p, err
 }
 
 // snapshot is what came since the last one. Its lengths and its outcomes belong together.
-func (r *runner) snapshot() store.Progress {
+func (r *runner) snapshot() pending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.next
@@ -385,8 +450,8 @@ func (r *runner) snapshot() store.Progress {
 			delete(r.slices, n)
 		}
 	}
-	p.Reserved = r.purse.returned()
-	r.next = store.Progress{Worker: r.name}
+	r.purse.settled = 0
+	r.next = r.newPending()
 	return p
 }
 

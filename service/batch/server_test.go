@@ -68,11 +68,10 @@ func TestTwoWorkersShareABatchAndItsLimit(t *testing.T) {
 	if s.OnServer == "" || s.Live {
 		t.Errorf("on %q, live %v", s.OnServer, s.Live)
 	}
-	most := 0
 	var all sync.WaitGroup
 	for _, b := range workers {
 		all.Go(func() {
-			end, err := b.Run(t.Context(), s.ID, func(s batch.State) { most = max(most, len(s.Workers)) })
+			end, err := b.Run(t.Context(), s.ID, func(batch.State) {})
 			if err != nil || end.State != store.Done {
 				t.Errorf("ended %s: %v", end.State, err)
 			}
@@ -247,11 +246,11 @@ func TestNoSecretIsInTheDatabase(t *testing.T) {
 	}
 }
 
-// BenchmarkWorkers reports what two workers do beside one, of a target that takes 50 ms.
+// BenchmarkWorkers reports what two workers, and four, do beside one, of a target that takes 50 ms.
 func BenchmarkWorkers(b *testing.B) {
-	const items = 3000
+	const items = 9600
 	took := map[int]float64{}
-	for _, n := range []int{1, 2} {
+	for _, n := range []int{1, 2, 4} {
 		path := filepath.Join(b.TempDir(), fmt.Sprint("batches", n, len(took)))
 		address := postgrestest.Address(b, path)
 		target := newTarget(b)
@@ -281,8 +280,9 @@ func BenchmarkWorkers(b *testing.B) {
 		all.Wait()
 		took[n] += time.Since(began).Seconds()
 	}
-	b.Logf("one worker: %.2f of 16 fetches of 50 ms at once; two: %.2f times one", items*0.05/16/took[1], took[1]/took[2])
+	b.Logf("one worker: %.2f of 16 fetches of 50 ms at once; two: %.2f times one, four: %.2f", items*0.05/16/took[1], took[1]/took[2], took[1]/took[4])
 	b.ReportMetric(took[1]/took[2], "two/one")
+	b.ReportMetric(took[1]/took[4], "four/one")
 	b.ReportMetric(items*0.05/16/took[1], "one/ideal")
 	for b.Loop() {
 	}
@@ -339,6 +339,54 @@ func TestAWorkerTakesPartUntilItIsToldToEnd(t *testing.T) {
 	}
 }
 
+func TestABatchIsCappedOnlyIfNobodyHoldsWhatIsLeft(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches")
+	address := postgrestest.Address(t, path)
+	r := newRig(t)
+	r.Batches = r.worker(t, address, "a")
+	server := postgrestest.Server(t, path)
+	d := draft(urls(10))
+	d.Cap = 0.015 // 10 tries
+	s := r.start(t, d)
+	exec := func(query string, args ...any) {
+		noerr.Must(t, noerr.From(server.Pool.Exec(t.Context(), query, args...)))
+	}
+	exec("INSERT INTO batch_workers (batch, worker, written, segment, bytes, reserved) VALUES ($1, 'b', 0, 0, 0, 7500000)", s.ID)
+	exec("INSERT INTO workers (id, process, lane, began, beat) VALUES ('b', 'b', 'batch ' || $1::text, 0, "+database.Clock+")", s.ID)
+	looks := 0
+	s = noerr.Try(r.Run(t.Context(), s.ID, func(s batch.State) {
+		if looks++; looks == 8 { // it has waited for what b may leave
+			if s.State != store.Running || s.Tally.Answered != 5 {
+				t.Errorf("beside b it is %s with %d answers", s.State, s.Tally.Answered)
+			}
+			age(t, server, "b")
+		}
+	})).Must(t)
+	if s.State != store.Done || s.Tally.Answered != 10 || s.Reserved != 0 {
+		t.Errorf("after b: %s with %d answers, reserved %d", s.State, s.Tally.Answered, s.Reserved)
+	}
+}
+
+func TestAWorkerGivesBackWhatOthersMayNeed(t *testing.T) {
+	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
+	r := newRig(t)
+	r.pause = 5 * time.Millisecond
+	workers := []*batch.Batches{r.worker(t, address, "a"), r.worker(t, address, "b")}
+	r.Batches = workers[0]
+	d := draft(urls(400))
+	d.AtOnce, d.Cap = 8, 0.6 // as many tries
+	s := r.start(t, d)
+	var all sync.WaitGroup
+	for _, b := range workers {
+		all.Go(func() {
+			if end, err := b.Run(t.Context(), s.ID, func(batch.State) {}); err != nil || end.State != store.Done || end.Tally.Answered != 400 {
+				t.Errorf("%s with %d answers: %v (%s)", end.State, end.Tally.Answered, err, end.Reason)
+			}
+		})
+	}
+	all.Wait()
+}
+
 func TestAWorkerTakesReferencesFromItsOwnProfileAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "batches")
 	r := newRig(t)
@@ -346,8 +394,8 @@ func TestAWorkerTakesReferencesFromItsOwnProfileAlone(t *testing.T) {
 	server := postgrestest.Server(t, path)
 	var asked []string
 	with := func(variables map[string]string) {
+		r.profiled(func(p *model.Profile) { p.Variables = variables })
 		p := r.known.Profile
-		p.Variables = variables
 		source := servicetest.SourceFor(p)
 		source.SecretBy = func(ctx context.Context, ref string) (keystore.Secret, error) {
 			if asked = append(asked, ref); ref == "file:own-token" {
@@ -356,7 +404,6 @@ func TestAWorkerTakesReferencesFromItsOwnProfileAlone(t *testing.T) {
 			return servicetest.Secret(ctx, ref)
 		}
 		r.Fetch = fetch.New(fetch.Config{Source: source, Wire: exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: filepath.Join(r.dir, "bodies")}})
-		r.Profiles, r.known = profiles(p), fetch.Known{Profile: p, Variables: profiles(p)}
 	}
 	with(map[string]string{"token": "file:own-token"})
 	d := draft(urls(3))

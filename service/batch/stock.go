@@ -21,7 +21,7 @@ type stock interface {
 	// load gives the items of a slice, which is the worker's then, and what became of them.
 	load(ctx context.Context, n int) ([]files.Item, store.Slice, error)
 	// mark says that an item is about to be sent for the times-th time; 0 that it is answered, or was not sent.
-	mark(ctx context.Context, at place, item int64, times int) error
+	mark(ctx context.Context, at place, times int) error
 	// leave returns when others may have a slice of which nothing is in flight. Items at cut were sent and not answered.
 	leave(ctx context.Context, n int, cut []int) error
 	close() error
@@ -50,8 +50,8 @@ type local struct {
 	items *files.Items
 }
 
-func (l local) mark(_ context.Context, _ place, item int64, times int) error {
-	return l.items.MarkSent(item, times)
+func (l local) mark(_ context.Context, at place, times int) error {
+	return l.items.MarkSent(int64(at.slice*files.SliceItems+at.at), times)
 }
 
 // leave has nothing to do: the next process finds the marks.
@@ -102,7 +102,7 @@ func (s *shared) merge(ctx context.Context, worker string, from files.Length) er
 	if err != nil {
 		return err
 	}
-	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Claims: map[int]store.Claim{}, Now: s.b.Clock.Now(), Ended: true}
+	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Claims: map[int]store.Claim{}, Now: s.b.Clock.Now()}
 	for _, line := range lines {
 		n, i := int(line.N/files.SliceItems), int(line.N%files.SliceItems)
 		if p.Slices[n] == nil {
@@ -140,7 +140,10 @@ func (s *shared) load(ctx context.Context, n int) ([]files.Item, store.Slice, er
 	if err != nil {
 		return nil, nil, err
 	}
-	slice, attempt, err := s.store.Claim(ctx, s.id, n, s.name, s.plan.repeatable(), s.plan.Price)
+	s.mu.Lock()
+	price := s.price
+	s.mu.Unlock()
+	slice, attempt, err := s.store.Claim(ctx, s.id, n, s.name, s.plan.repeatable(), price)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,7 +160,7 @@ func (s *shared) load(ctx context.Context, n int) ([]files.Item, store.Slice, er
 }
 
 // mark marks some items ahead at once: after a kill, these are announced though they may not have been sent.
-func (s *shared) mark(ctx context.Context, at place, _ int64, times int) error {
+func (s *shared) mark(ctx context.Context, at place, times int) error {
 	if times == 0 {
 		return nil
 	}
@@ -187,7 +190,7 @@ func (s *shared) mark(ctx context.Context, at place, _ int64, times int) error {
 func (s *shared) leave(ctx context.Context, n int, cut []int) error {
 	s.mu.Lock()
 	if c := s.claims[n]; c != nil {
-		s.next.Spent += s.plan.Price * s.slices[n].Unanswered(cut, s.plan.repeatable(), &c.Tally)
+		s.next.Spent += s.price * s.slices[n].Unanswered(cut, s.plan.repeatable(), &c.Tally)
 		c.Released = true
 		s.touch(n)
 	}

@@ -273,7 +273,7 @@ func (s *Store) hold(ctx context.Context, tx *sql.Tx, id string) (Batch, error) 
 
 func update(ctx context.Context, tx *sql.Tx, b Batch) error {
 	_, err := tx.ExecContext(ctx, `UPDATE batches SET changed = $2, ended = $3, items = $4, duplicates = $5, slices = $6, digest = $7, state = $8, reason = $9,
-		at_once = $10, rate = $11, cap = $12, spent = $13, queued = $14, tally = $15, pace = $16 WHERE id = $1`, append([]any{b.ID}, values(b)...)...)
+		at_once = $10, rate = $11, cap = $12, spent = $13, queued = $14, tally = $15, pace = $16, plan = $17 WHERE id = $1`, append(append([]any{b.ID}, values(b)...), string(b.Plan))...)
 	return err
 }
 
@@ -343,15 +343,13 @@ func (s *Store) Workers(ctx context.Context, id string) (map[string]files.Length
 
 // Progress is what a worker commits at once.
 type Progress struct {
-	Worker string
-	Place  files.Length
-	Slices map[int]Slice // that changed, whole
-	Claims map[int]Claim // those of them that the worker claimed on a server
-	Spent  int64         // since the last commit
-	// Reserved is how much more the worker has reserved; it is negative for what it gives back. Ended has it give back all.
-	Reserved int64
-	Ended    bool
-	Tally    Tally // since the last commit
+	Worker   string
+	Place    files.Length
+	Slices   map[int]Slice // that changed, whole
+	Claims   map[int]Claim // those of them that the worker claimed on a server
+	Spent    int64         // since the last commit
+	Reserved int64         // what the worker holds of the cap now
+	Tally    Tally         // since the last commit
 	// Counted, unless nil, is what all of the batch comes to now, in place of what was counted before.
 	Counted *Tally
 	State   State // of the batch from now on; "" leaves it
@@ -384,12 +382,8 @@ func (s *Store) CommitClaims(ctx context.Context, id string, p Progress) (b Batc
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO batch_workers (batch, worker, written, segment, bytes, reserved) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (batch, worker) DO UPDATE SET written = excluded.written, segment = excluded.segment, bytes = excluded.bytes,
-				reserved = CASE WHEN batch_workers.reserved + excluded.reserved < 0 THEN 0 ELSE batch_workers.reserved + excluded.reserved END`,
+			ON CONFLICT (batch, worker) DO UPDATE SET written = excluded.written, segment = excluded.segment, bytes = excluded.bytes, reserved = excluded.reserved`,
 			id, p.Worker, p.Place.Lines, p.Place.Segment, p.Place.Bytes, p.Reserved)
-		if err == nil && p.Ended {
-			_, err = tx.ExecContext(ctx, "UPDATE batch_workers SET reserved = 0 WHERE batch = $1 AND worker = $2", id, p.Worker)
-		}
 		if err != nil {
 			return err
 		}
@@ -418,15 +412,15 @@ func put(ctx context.Context, tx *sql.Tx, id string, n int, slice Slice) error {
 	return err
 }
 
-// Reserve takes up to want more for a worker, of what cap, spending and other reservations leave, in whole units. It
-// returns how much it took.
-func (s *Store) Reserve(ctx context.Context, id, worker string, want, unit int64) (got int64, err error) {
+// Reserve takes up to want more for a worker, of what cap, spending and reservations leave, in whole units. It returns how
+// much it took, and what was reserved before, by all workers.
+func (s *Store) Reserve(ctx context.Context, id, worker string, want, unit int64) (got, reserved int64, err error) {
 	err = s.db.Write(ctx, "reserving for batch "+id, func(ctx context.Context, tx *sql.Tx) error {
 		b, err := s.hold(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if got = want; b.Cap > 0 {
+		if got, reserved = want, b.Reserved; b.Cap > 0 {
 			got = min(want, max(b.Cap-b.Spent-b.Reserved, 0))
 		}
 		if got -= got % unit; got == 0 {
@@ -436,5 +430,5 @@ func (s *Store) Reserve(ctx context.Context, id, worker string, want, unit int64
 			ON CONFLICT (batch, worker) DO UPDATE SET reserved = batch_workers.reserved + excluded.reserved`, id, worker, got)
 		return err
 	})
-	return got, err
+	return got, reserved, err
 }
