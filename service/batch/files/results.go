@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"zonedeck/keystore/textfile"
 )
@@ -188,6 +189,9 @@ func readBody(dir string, at BodyAt) (body []byte, digest string, err error) {
 		return nil, "", damaged
 	}
 	f, err := textfile.Open(filepath.Join(dir, segmentName(at.Worker, at.Segment)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", AbsentError{at.Worker: 1}
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -332,15 +336,19 @@ func inOrderOf(p *partition, logs []results, visit func(line Line, begin, end in
 // Unpack writes the bodies of the lines into the folder out, which it makes (0700) if necessary, each once, under its
 // SHA-256 in hex. A file that has that content already stays; one that has another is replaced; a link or a folder of
 // that name is an error. on, unless nil, hears how many lines are done. Unpack returns how many files it wrote. They
-// are not synced: after a power cut run it again.
+// are not synced: after a power cut run it again. If bodies are absent, it writes the others and ends with an AbsentError.
 func Unpack(ctx context.Context, dir string, lines iter.Seq2[Line, error], out string, on func(done int64)) (written int64, err error) {
 	if err := errors.Join(os.MkdirAll(out, 0o700), textfile.Sweep(out)); err != nil {
 		return 0, err
 	}
-	done := int64(0)
+	done, absent := int64(0), AbsentError{}
 	for line, err := range lines {
 		if err = cmp.Or(err, ctx.Err()); err == nil && line.BodyAt != nil {
 			err = unpack(dir, *line.BodyAt, out, &written)
+		}
+		if errors.As(err, new(AbsentError)) {
+			absent[line.BodyAt.Worker]++
+			err = nil
 		}
 		if err != nil {
 			return written, err
@@ -349,8 +357,25 @@ func Unpack(ctx context.Context, dir string, lines iter.Seq2[Line, error], out s
 			on(done)
 		}
 	}
+	if len(absent) > 0 {
+		return written, absent
+	}
 	return written, nil
 }
+
+// AbsentError says whose bodies are not in a folder, and how many: each worker's are on its machine.
+type AbsentError map[string]int64
+
+func (e AbsentError) Error() string {
+	var whose []string
+	for _, worker := range slices.Sorted(maps.Keys(e)) {
+		whose = append(whose, fmt.Sprintf("%d of worker %s", e[worker], worker))
+	}
+	return "the batch's folder on this machine lacks bodies: " + strings.Join(whose, ", ") + ". Where a worker ran on another machine, 'zonedeck batch bodies' unpacks its bodies there"
+}
+
+// Is reports that they do not exist, as far as this machine knows.
+func (e AbsentError) Is(target error) bool { return errors.Is(target, fs.ErrNotExist) }
 
 // unpack writes one body, unless its file is there.
 func unpack(dir string, at BodyAt, out string, written *int64) error {

@@ -92,6 +92,28 @@ func TestADamagedBodyIsNotUnpacked(t *testing.T) {
 	}
 }
 
+func TestBodiesOfOtherMachinesAreCountedAndTheRestIsUnpacked(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	workers := bodies(t, dir, "a", "b")
+	abroad := Line{N: 7, Class: "ok", SHA256: digestOf("c"), BodyAt: &BodyAt{Worker: "w-db2-x7", Segment: 1, Length: 1}}
+	lines := func(yield func(Line, error) bool) {
+		for range 2 {
+			if !yield(abroad, nil) {
+				return
+			}
+		}
+		Results(dir, workers, false)(yield)
+	}
+	written, err := Unpack(t.Context(), dir, lines, out, nil)
+	wantError(t, err, "the batch's folder on this machine lacks bodies: 2 of worker w-db2-x7. Where a worker ran on another machine, 'zonedeck batch bodies' unpacks its bodies there")
+	if written != 2 {
+		t.Errorf("%d were written", written)
+	}
+	if _, err = OpenBody(dir, *abroad.BodyAt); !errors.As(err, new(AbsentError)) {
+		t.Errorf("one: %v", err)
+	}
+}
+
 func TestUnpackingStopsWhenItIsCancelled(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	workers := bodies(t, dir, "a", "b")
