@@ -3,8 +3,11 @@ package batch_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -151,4 +154,106 @@ func TestNothingIsSentBeyondTheLeaseWhileTheDatabaseHangs(t *testing.T) {
 	if s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t); s.State != store.Done || len(r.lines(t, s.ID)) != items || r.all() != items {
 		t.Errorf("%s after %d requests", s.State, r.all())
 	}
+}
+
+func TestBatchesThroughOneZoneShareItsLimit(t *testing.T) {
+	const limit = 16 // of an unlocker
+	path := filepath.Join(t.TempDir(), "batches")
+	address := postgrestest.Address(t, path)
+	r := newRig(t)
+	r.pause = 20 * time.Millisecond
+	workers := []*batch.Batches{r.worker(t, address, "a"), r.worker(t, address, "b")}
+	r.Batches = workers[0]
+	var ended []<-chan error
+	for i := range 2 {
+		s := r.start(t, draft(strings.ReplaceAll(urls(500), "shop", fmt.Sprint("shop", i))))
+		for _, b := range workers {
+			ended = append(ended, runs(t.Context(), b, s.ID, func(batch.State) {}))
+		}
+	}
+	for _, e := range ended {
+		noerr.Must(t, within(t, time.Minute, e))
+	}
+	if r.all() != 1000 || r.most > limit || r.most < limit/2 {
+		t.Errorf("%d requests, %d at once", r.all(), r.most)
+	}
+	held := -1
+	noerr.Must(t, postgrestest.Server(t, path).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM zone_slots").Scan(&held))
+	if held != 0 {
+		t.Errorf("%d parts of limits were not given back", held)
+	}
+}
+
+func TestTheZoneOfARuleHasALimitToo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches")
+	r, d := ruled(t, "captcha x1 -> zone=isp1,item", "http://guarded.test/1\nhttp://open.test/1\n")
+	r.Batches = r.worker(t, postgrestest.Address(t, path), "a")
+	server := postgrestest.Server(t, path)
+	noerr.Must(t, noerr.From(server.Pool.Exec(t.Context(), `INSERT INTO zone_slots (zone, worker, slots, wants, known_limit, renewed, until)
+		VALUES ('test/isp1', 'another', 32, 0, 32, `+database.Clock+`, `+database.Clock+` + 3600000000)`)))
+	s := r.start(t, d)
+	ended := runs(t.Context(), r.Batches, s.ID, func(batch.State) {})
+	for r.all() < 2 {
+		<-time.After(20 * time.Millisecond)
+	}
+	<-time.After(700 * time.Millisecond)
+	if r.all() != 2 {
+		t.Errorf("%d requests while another worker has all of the zone", r.all())
+	}
+	noerr.Must(t, noerr.From(server.Pool.Exec(t.Context(), "DELETE FROM zone_slots WHERE worker = 'another'")))
+	noerr.Must(t, within(t, time.Minute, ended))
+	if s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t); s.OK() != 2 || r.all() != 3 {
+		t.Errorf("%d ok after %d requests", s.OK(), r.all())
+	}
+}
+
+// TestOthersTakeOverWithin20Seconds kills a worker, and stops another one for longer than it takes to be given up. What
+// that one has of its answers is late then, and counts for nothing.
+func TestOthersTakeOverWithin20Seconds(t *testing.T) {
+	const items = 600
+	path := filepath.Join(t.TempDir(), "batches")
+	address := postgrestest.Address(t, path)
+	r := newRig(t)
+	r.pause = 30 * time.Millisecond
+	r.Batches = r.worker(t, address, "takes-over")
+	server := postgrestest.Server(t, path)
+	d := draft(urls(items))
+	d.AtOnce, d.Cap, d.Request.Timeout = 8, 100, time.Second
+	s := r.start(t, d)
+	killed, stopped := r.beginWorker(t, address, "killed"), r.beginWorker(t, address, "stopped")
+	for _, w := range []string{"killed", "stopped"} {
+		for marked := 0; marked == 0; <-time.After(10 * time.Millisecond) {
+			noerr.Must(t, server.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM batch_slices WHERE worker = $1 AND sent > 0", w).Scan(&marked))
+		}
+	}
+	noerr.Must(t, stopped.Process.Signal(syscall.SIGSTOP))
+	_ = killed.Process.Kill()
+	_ = killed.Wait()
+	began := time.Now()
+	open := func(worker string) (n int) {
+		noerr.Must(t, server.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM batch_slices WHERE todo > 0 AND worker = $1", worker).Scan(&n))
+		return n
+	}
+	had := map[string]int{"killed": open("killed"), "stopped": open("stopped")}
+	ended := runs(t.Context(), r.Batches, s.ID, func(batch.State) {})
+	for w, slices := range had {
+		for open(w) > 0 {
+			<-time.After(50 * time.Millisecond)
+		}
+		t.Logf("%d slices of the %s worker were others' after %s", slices, w, time.Since(began).Round(time.Millisecond))
+	}
+	if took := time.Since(began); took > 20*time.Second || had["killed"] == 0 || had["stopped"] == 0 {
+		t.Errorf("taken over after %s: %v slices", took, had)
+	}
+	noerr.Must(t, stopped.Process.Signal(syscall.SIGCONT))
+	_ = stopped.Wait()
+	noerr.Must(t, within(t, time.Minute, ended))
+	s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t)
+	lines := r.lines(t, s.ID)
+	late := 0
+	noerr.Must(t, server.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM batch_chunks WHERE late = 1").Scan(&late))
+	if s.State != store.Done || len(lines) != items || s.Tally.Answered != items || int64(r.all()-items) > s.Tally.Again || r.most > 8 {
+		t.Errorf("%s: %d results, %d counted; %d requests, %d at once, %d announced", s.State, len(lines), s.Tally.Answered, r.all(), r.most, s.Tally.Again)
+	}
+	t.Logf("%d late commits were refused; %d requests, %d announced", late, r.all(), s.Tally.Again)
 }

@@ -226,7 +226,7 @@ func (r *runner) conclude(ctx context.Context, s State, err error) (State, error
 			}
 			return nil
 		})
-		err = errors.Join(err, fault)
+		err = errors.Join(fmt.Errorf("%w; what came is kept, and '%s' goes on", err, s.Command("resume")), fault)
 	}
 	if r.unsaved && r.store.Server != nil { // it would be asked in vain
 		return s, err
