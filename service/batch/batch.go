@@ -146,21 +146,34 @@ func billionths(dollars float64) int64 {
 func (b *Batches) dir(id string) string { return filepath.Join(b.Dir, id) }
 
 // state is a batch of the store with its plan.
-func (b *Batches) state(ctx context.Context, st *store.Store, of store.Batch) (s State, err error) {
-	s = State{Batch: of}
-	if err := json.Unmarshal(of.Plan, &s.Plan); err != nil {
-		return s, fmt.Errorf("the plan of batch %s: %w", of.ID, err)
-	}
-	if st.Server == nil {
-		s.Live = locked(b.dir(of.ID))
-		return s, nil
-	}
-	s.OnServer = st.Server.String()
-	if s.Workers, err = st.Server.Workers(ctx, lane(of.ID)); err == nil && len(s.Workers) > 0 {
+func (b *Batches) state(ctx context.Context, st *store.Store, of store.Batch) (State, error) {
+	states, err := b.states(ctx, st, []store.Batch{of})
+	s := states[0]
+	if err == nil && len(s.Workers) > 0 {
 		s.Slots, err = st.Server.Shares.Held(ctx, limitOf(of.ID))
 	}
-	s.Live = slices.ContainsFunc(s.Workers, func(w work.Worker) bool { return !w.Dead })
 	return s, err
+}
+
+// states are batches as state gives them, but for the slots of their workers.
+func (b *Batches) states(ctx context.Context, st *store.Store, all []store.Batch) (states []State, err error) {
+	var workers map[string][]work.Worker
+	if st.Server != nil {
+		workers, err = st.Server.Workers(ctx)
+	}
+	for _, of := range all {
+		s := State{Batch: of, Workers: workers[lane(of.ID)]}
+		if st.Server == nil {
+			s.Live = locked(b.dir(of.ID))
+		} else {
+			s.OnServer, s.Live = st.Server.String(), slices.ContainsFunc(s.Workers, func(w work.Worker) bool { return !w.Dead })
+		}
+		if fault := json.Unmarshal(of.Plan, &s.Plan); fault != nil {
+			err = errors.Join(err, fmt.Errorf("the plan of batch %s: %w", of.ID, fault))
+		}
+		states = append(states, s)
+	}
+	return states, err
 }
 
 // List gives all batches, the newest first.
@@ -173,13 +186,7 @@ func (b *Batches) List(ctx context.Context) ([]State, error) {
 	if err != nil {
 		return nil, err
 	}
-	states := make([]State, len(all))
-	for i, of := range all {
-		if states[i], err = b.state(ctx, s, of); err != nil {
-			return nil, err
-		}
-	}
-	return states, nil
+	return b.states(ctx, s, all)
 }
 
 // Waiting are the batches of a profile that wait for the operator: they were interrupted, or items of them wait for a

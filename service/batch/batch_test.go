@@ -351,6 +351,10 @@ func TestWhatADraftLacksIsSaidBeforeAnythingIsSent(t *testing.T) {
 		{"a cap without a rate", func(d *batch.Draft) { d.Cap, d.Request.Zone.Name = 1, "dc1" }, "has no rate"},
 		{"an unknown zone", func(d *batch.Draft) { d.Request.Zone.Name = "other" }, "zone"},
 		{"a secret that is typed", func(d *batch.Draft) { d.Headers = []string{"Authorization: Bearer abcdefgh"} }, "would be kept with the batch"},
+		{"a body that no segment takes", func(d *batch.Draft) { d.Request.BodyLimit = batch.MostBody + 1 }, "at most 250 megabytes"},
+		{"a row that is too long", func(d *batch.Draft) {
+			d.Input = batch.Input{Source: strings.NewReader("url," + strings.Repeat("\x01", 60_000) + "\nhttp://a.test/," + strings.Repeat("\x01", 120_000) + "\nhttp://a.test/,1\nnope,1\n"), Kind: "csv"}
+		}, "2 rows cannot be used; nothing was sent\nrow 2: with its columns' names it has 10"},
 		{"the browser", func(d *batch.Draft) { d.Request.Via = model.ViaBrowser }, "one page at a time"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -39,7 +39,7 @@ type trip struct {
 func (r *runner) item(ctx, sending context.Context, at place, it files.Item) (cut bool) {
 	row, err := rowOf(it.Line)
 	if err != nil {
-		r.fault(fmt.Errorf("item %d: %w", it.N, err))
+		r.fault(fmt.Errorf("item %d: %w", it.N+1, err))
 		return false
 	}
 	t := &trip{Item: it, place: at, line: files.Line{N: it.N, Round: r.round}, failed: map[int]int{}}

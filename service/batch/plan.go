@@ -68,6 +68,9 @@ type Report struct {
 // firstShown is how many requests a report shows, and mostProblems how many bad rows.
 const firstShown, mostProblems = 10, 20
 
+// MostBody bounds the body of an item, in bytes: it fits into a segment of the results.
+const MostBody = 250_000_000
+
 // usualBody is where a body is cut if nothing else is said, in bytes: it bounds what a try may cost, and memory.
 const usualBody = 10_000_000
 
@@ -232,6 +235,8 @@ func (p Plan) problem() error {
 	switch {
 	case r.Via != model.ViaAPI && r.Via != model.ViaNative:
 		return model.BadField("via", "a batch goes by api or native: %s fetches one page at a time", r.Via)
+	case r.BodyLimit > MostBody:
+		return model.BadField("max-body", "at most %d megabytes of a body can be kept", MostBody/1_000_000)
 	case typedSecret(r):
 		return model.BadField("headers", "a secret that is typed would be kept with the batch: make it a variable of the profile with a reference, and write {{name}}")
 	}
@@ -355,6 +360,10 @@ func (p *planner) take(row rows.Record) error {
 	}
 	if len(p.r.First) < firstShown {
 		p.r.First = append(p.r.First, request)
+	}
+	if len(item) >= files.MaxLine {
+		p.Reject(rows.Problem{Row: row.Number, Line: row.Line, Text: fmt.Sprintf("with its columns' names it has %d bytes: at most %d", len(item), files.MaxLine-1)})
+		return nil
 	}
 	return p.spool.Add(item, keyOf(request))
 }

@@ -80,21 +80,22 @@ func OpenServer(ctx context.Context, s *database.Server, process string, o Optio
 	return &Server{q, b}, nil
 }
 
-// Workers are those of a lane, the dead with them for a day.
-func (s *Server) Workers(ctx context.Context, lane string) (all []Worker, err error) {
-	const query = `SELECT process, began, ` + database.Clock + ` - beat,
-		(SELECT COUNT(*) FROM river_job WHERE state = 'running' AND queue = $2 AND attempted_by[array_upper(attempted_by, 1)] = $3 || workers.id)
-		FROM workers WHERE lane = $1 ORDER BY began, id`
-	err = database.Each(ctx, s.beats.server, query, []any{lane, queueOf(lane), signed}, func(row database.Scanner) error {
+// Workers are those of each lane, the dead with them for a day.
+func (s *Server) Workers(ctx context.Context) (byLane map[string][]Worker, err error) {
+	const query = `WITH held AS (SELECT attempted_by[array_upper(attempted_by, 1)] AS worker, COUNT(*) AS items FROM river_job WHERE state = 'running' GROUP BY 1)
+		SELECT lane, process, began, ` + database.Clock + ` - beat, COALESCE(items, 0) FROM workers LEFT JOIN held ON worker = $1 || workers.id ORDER BY began, id`
+	byLane = map[string][]Worker{}
+	err = database.Each(ctx, s.beats.server, query, []any{signed}, func(row database.Scanner) error {
 		var w Worker
+		var lane string
 		var ago int64
-		err := row.Scan(&w.Process, database.Time(&w.Began), &ago, &w.Items)
+		err := row.Scan(&lane, &w.Process, database.Time(&w.Began), &ago, &w.Items)
 		w.Beat = time.Duration(max(ago, 0)) * time.Microsecond
 		w.Dead = w.Beat > deadAfter
-		all = append(all, w)
+		byLane[lane] = append(byLane[lane], w)
 		return err
 	})
-	return all, s.beats.server.Fault("reading the workers", err)
+	return byLane, s.beats.server.Fault("reading the workers", err)
 }
 
 // beats are signs of life on a server, by its clock.

@@ -43,7 +43,7 @@ func TestTheItemsOfAWorkerWithoutABeatAreDue(t *testing.T) {
 	if got := <-begun; got != "a" {
 		t.Fatal(got)
 	}
-	workers := noerr.Try(b.Workers(t.Context(), "x")).Must(t)
+	workers := noerr.Try(b.Workers(t.Context())).Must(t)["x"]
 	if len(workers) != 1 || workers[0].Process != "a" || workers[0].Items != 1 || workers[0].Dead {
 		t.Errorf("workers %+v", workers)
 	}
@@ -59,7 +59,7 @@ func TestTheItemsOfAWorkerWithoutABeatAreDue(t *testing.T) {
 	close(end)
 	cancel()
 	noerr.Must(t, errors.Join(<-ended, <-ended))
-	if workers := noerr.Try(b.Workers(t.Context(), "x")).Must(t); len(workers) != 0 {
+	if workers := noerr.Try(b.Workers(t.Context())).Must(t)["x"]; len(workers) != 0 {
 		t.Errorf("workers that ended: %+v", workers)
 	}
 }

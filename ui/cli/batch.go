@@ -160,9 +160,6 @@ func (t *task) fillTemplate(ctx context.Context, f *batchFlags) (address bool, e
 	return f.URL != was, err
 }
 
-// mostBody bounds --max-body, in megabytes: a body fits into a segment of the results.
-const mostBody = 250
-
 // draftOf is the draft of the flags. Its error names their mistakes.
 func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	var wrong []error
@@ -176,8 +173,8 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	d := batch.Draft{Draft: f.draft(f.URL), Once: f.Once, Rules: f.Rules, AtOnce: f.AtOnce, SkipBad: f.SkipBad}
 	d.Request.Zone.Name, d.Request.Via, d.Request.Session = model.ZoneName(f.Zone), via, f.Session
 	d.Request.BodyLimit = int64(f.Body) * 1_000_000
-	if f.Body < 1 || f.Body > mostBody {
-		wrong = append(wrong, fmt.Errorf("--max-body %d: write a number of megabytes from 1 to %d", f.Body, mostBody))
+	if f.Body < 1 {
+		wrong = append(wrong, fmt.Errorf("--max-body %d: write a number of megabytes from 1 to %d", f.Body, batch.MostBody/1_000_000))
 	}
 	if err := batch.CheckAtOnce(f.AtOnce); err != nil {
 		wrong = append(wrong, fmt.Errorf("--limit %w", err))

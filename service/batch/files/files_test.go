@@ -331,7 +331,7 @@ func TestAResultIsReadAsItWasWritten(t *testing.T) {
 	if got := read(t, dir, first); got != "hello" {
 		t.Errorf("%q", got)
 	}
-	wantError(t, l.Append(&second, nil), "writing the result of item 8: the log is closed")
+	wantError(t, l.Append(&second, nil), "writing the result of item 9: the log is closed")
 	wantError(t, noerr.From(l.Sync()), "the log is closed")
 }
 
@@ -355,7 +355,7 @@ func TestEqualBodiesOfASegmentAreStoredOnce(t *testing.T) {
 	if !slices.Equal(places, want) || at.Segment != 2 || at.Bytes != 2*size || len(l.full) != 0 {
 		t.Errorf("%+v, %+v", places, at)
 	}
-	wantError(t, l.Append(&Line{N: 9}, make([]byte, 2*size)), fmt.Sprintf("writing the result of item 9: its body has %d bytes: at most %d", 2*size, 2*size-recordHead))
+	wantError(t, l.Append(&Line{N: 9}, make([]byte, 2*size)), fmt.Sprintf("writing the result of item 10: its body has %d bytes: at most %d", 2*size, 2*size-recordHead))
 	noerr.Must(t, l.Close())
 	for n, body := range map[int]string{3: "hello", 4: "other", 5: "hello"} {
 		if got := read(t, dir, lines[n]); got != body {

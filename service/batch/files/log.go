@@ -185,7 +185,7 @@ func (l *Log) Append(line *Line, body []byte) error {
 		err = l.write(line, digest, body)
 	}
 	if err != nil {
-		return fmt.Errorf("writing the result of item %d: %w", line.N, err)
+		return fmt.Errorf("writing the result of item %d: %w", line.N+1, err)
 	}
 	if len(l.offsets) >= rememberedBodies {
 		clear(l.offsets)

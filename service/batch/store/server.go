@@ -55,9 +55,9 @@ func OpenServer(ctx context.Context, s *database.Server, process string, log *sl
 	return &Store{queue, s.DB, &Server{process, shares, s, queue}}, nil
 }
 
-// Workers are the workers of a lane.
-func (s *Server) Workers(ctx context.Context, lane string) ([]work.Worker, error) {
-	return s.queue.Workers(ctx, lane)
+// Workers are the workers of each lane.
+func (s *Server) Workers(ctx context.Context) (map[string][]work.Worker, error) {
+	return s.queue.Workers(ctx)
 }
 
 // String names the database.
