@@ -40,7 +40,7 @@ const serverConnections = 6
 func OpenServer(ctx context.Context, address string) (*Server, error) {
 	conf, err := pgxpool.ParseConfig(address)
 	if err != nil || !IsAddress(address) {
-		return nil, ErrAddress // the driver's error repeats parts of it
+		return nil, cmp.Or(checkFiles(address), ErrAddress) // the driver's error repeats parts of it
 	}
 	conf.MaxConns = serverConnections
 	c := conf.ConnConfig
@@ -184,7 +184,7 @@ func classifyServer(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		if errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(*net.OpError)) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err) {
-			return &ServerError{"the database cannot be reached: " + lastOf(err).Error(), ErrGone}
+			return &ServerError{"the database cannot be reached: " + cmp.Or(certificateFault(err), lastOf(err).Error()), ErrGone}
 		}
 		return err
 	}
