@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -11,6 +12,20 @@ import (
 type Rate struct {
 	Per1000 float64 // dollars for 1,000 requests
 	PerGB   float64 // dollars for 10^9 bytes
+}
+
+// ParseRate reads a rate: dollars for 1,000 requests, as 1.5, or for a GB, as 8/GB.
+func ParseRate(text string) (r Rate, err error) {
+	amount, per, _ := strings.Cut(strings.TrimPrefix(text, "$"), "/")
+	dollars, err := strconv.ParseFloat(amount, 64)
+	switch {
+	case err != nil || !(dollars > 0) || math.IsInf(dollars, 0):
+	case per == "" || per == "1000":
+		return Rate{Per1000: dollars}, nil
+	case strings.EqualFold(per, "GB"):
+		return Rate{PerGB: dollars}, nil
+	}
+	return Rate{}, fmt.Errorf("%q is no rate: write dollars for 1,000 requests, as 1.5, or for a GB, as 8/GB", Cut(text, 20))
 }
 
 // Priced reports whether there is a rate.

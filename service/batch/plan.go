@@ -251,7 +251,7 @@ func (p Plan) checkCap(limit int64) error {
 	case limit == 0:
 		return nil
 	case p.Price == 0:
-		return model.BadField("cap", "zone %s has no rate, so that no cap can be held: give it one ('zonedeck profiles edit', or rates in the console)", cmp.Or(p.Unpriced, p.Request.Zone.Name))
+		return model.BadField("cap", "zone %s has no rate, so that no cap can be held: give it one with 'zonedeck zones rates --set %[1]s=DOLLARS', for 1,000 requests", cmp.Or(p.Unpriced, p.Request.Zone.Name))
 	case limit < p.Price:
 		return model.BadField("cap", "%s is below what one fetch may cost, %s", model.SmallDollars(Dollars(limit)), model.SmallDollars(Dollars(p.Price)))
 	}

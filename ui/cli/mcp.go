@@ -182,8 +182,8 @@ func (a *app) sayUnpriced(p model.Profile, allowed []string) {
 	if d, err := dialect.Find(p.Dialect); err == nil && d.ShowsCosts() {
 		measure = fmt.Sprintf("measure it by a FINANCE or ADMIN key with '%s zones rates --save --key NAME', ", snippet.With(p.Name))
 	}
-	a.say("zonedeck: profile %s has no rate for %s: under --max-cost, fetches by such a zone are refused. Write its rate_per_1000 or rate_per_gb into the config file, %sor start with --allow-unpriced",
-		p.Name, names, measure)
+	a.say("zonedeck: profile %s has no rate for %s: under --max-cost, fetches by such a zone are refused. Give it one with '%s zones rates --set ZONE=DOLLARS', %sor start with --allow-unpriced",
+		p.Name, names, snippet.With(p.Name), measure)
 }
 
 // fewZones is how many zones a message names.

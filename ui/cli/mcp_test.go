@@ -356,8 +356,8 @@ func TestWhatACapRefusesWithoutARateIsSaidAtTheStart(t *testing.T) {
 	text, err := os.ReadFile(config)
 	noerr.Must(t, err)
 	for _, c := range []struct{ flags, dialect, rate, says string }{
-		{"--max-cost 1", "brightdata", "", "profile acme has no rate for unlocker1: under --max-cost, fetches by such a zone are refused. Write its rate_per_1000 or rate_per_gb into the config file, measure it by a FINANCE or ADMIN key with 'zonedeck --profile acme zones rates --save --key NAME', or start with --allow-unpriced"},
-		{"--max-cost 1", "documented", "", "Write its rate_per_1000 or rate_per_gb into the config file, or start with --allow-unpriced"},
+		{"--max-cost 1", "brightdata", "", "profile acme has no rate for unlocker1: under --max-cost, fetches by such a zone are refused. Give it one with 'zonedeck --profile acme zones rates --set ZONE=DOLLARS', measure it by a FINANCE or ADMIN key with 'zonedeck --profile acme zones rates --save --key NAME', or start with --allow-unpriced"},
+		{"--max-cost 1", "documented", "", "Give it one with 'zonedeck --profile acme zones rates --set ZONE=DOLLARS', or start with --allow-unpriced"},
 		{"--max-cost 1 --allow-unpriced", "documented", "", ""},
 		{"--max-cost 1", "documented", "rate_per_1000 = 1.5\n", ""},
 	} {
