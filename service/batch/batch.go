@@ -47,9 +47,9 @@ type Files interface {
 	Batches(ctx context.Context) (*store.Store, error)
 }
 
-// Journal keeps a line for each run of a batch.
+// Journal keeps a line for each batch.
 type Journal interface {
-	PutEntry(ctx context.Context, a model.HistoryEntry) error
+	PutCall(ctx context.Context, a model.HistoryEntry) error
 }
 
 // Drift learns what the pages of a batch show of the fields that it requires; *drift.Monitor does.

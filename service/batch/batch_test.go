@@ -577,6 +577,24 @@ func TestABatchWhoseProcessEndedIsInterruptedAndWaits(t *testing.T) {
 	}
 }
 
+func TestTheHistoryHasOneLineForABatchWithAllThatItCost(t *testing.T) {
+	r := newRig(t)
+	j, _ := servicetest.Journal(t)
+	r.Journal = j
+	d := draft(urls(8))
+	d.Cap = 0.0075 // 5 tries
+	s := r.run(t, r.start(t, d).ID)
+	more := 1.0
+	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &more})).Must(t)
+	for _, want := range []float64{0.0075, 0.012} {
+		lines := noerr.Try(j.Entries(t.Context(), model.HistoryFilter{})).Must(t)
+		if len(lines) != 1 || lines[0].Ref != s.ID || !lines[0].Priced || lines[0].Cost != want || !strings.Contains(lines[0].Text, fmt.Sprintf("%s, %d of 8 items", s.State, s.Tally.Answered)) {
+			t.Errorf("%s: %+v", s.State, lines)
+		}
+		s = r.run(t, s.ID)
+	}
+}
+
 func TestABatchIsGoneOnWithByItsOwnProfileAlone(t *testing.T) {
 	r := newRig(t)
 	s := r.start(t, draft(urls(3)))

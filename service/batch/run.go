@@ -150,6 +150,7 @@ type runner struct {
 	claims    map[int]*store.Claim // of these, on a server
 	busy      map[int]bool         // the slices that are worked on
 	purse     purse
+	finished  bool // by this worker
 }
 
 // pending is what the next commit commits.
@@ -232,10 +233,10 @@ func (r *runner) conclude(ctx context.Context, s State, err error) (State, error
 		return s, err
 	}
 	end, fault := r.b.Show(ctx, s.ID)
-	if err = errors.Join(err, fault); err == nil && (end.State == store.Done || end.State == store.Held) {
-		r.keepLine(ctx, end, r.learn(ctx, end))
+	if fault == nil && (r.finished || r.store.Server == nil) { // of several workers, one keeps it
+		r.keepLine(ctx, end)
 	}
-	return end, err
+	return end, errors.Join(err, fault)
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -367,7 +368,7 @@ func (r *runner) save(ctx context.Context) (State, error) {
 	}
 	s := State{Batch: of, Plan: plan, Live: true, Flying: flying}
 	if s.Remaining() == 0 && of.State == store.Running {
-		if s, err = r.b.change(ctx, r.id, finish); err != nil {
+		if s, err = r.b.change(ctx, r.id, r.complete); err != nil {
 			return State{}, err
 		}
 		r.stop(errLeft)
@@ -375,8 +376,12 @@ func (r *runner) save(ctx context.Context) (State, error) {
 	return s, nil
 }
 
-// finish ends a batch of which nothing is left to send.
-func finish(of *store.Batch) error {
+// complete ends a batch of which nothing is left to send.
+func (r *runner) complete(of *store.Batch) error {
+	if of.State != store.Running { // another worker was first
+		return nil
+	}
+	r.finished = true
 	of.State, of.Ended = store.Done, of.Changed
 	if of.Tally.Unanswered > 0 {
 		of.State, of.Reason = store.Held, fmt.Sprintf("%d items were sent and not answered: they wait for a decision", of.Tally.Unanswered)
@@ -647,10 +652,15 @@ func (r *runner) learn(ctx context.Context, s State) (said string) {
 	return said
 }
 
-// keepLine writes one line into the history for what this run did. said is what drift says of it, or empty.
-func (r *runner) keepLine(ctx context.Context, s State, said string) {
+// keepLine writes the batch's line into the history, in place of an earlier run's. Of a batch of which nothing is left to
+// send drift learns before.
+func (r *runner) keepLine(ctx context.Context, s State) {
+	said := ""
+	if s.State == store.Done || s.State == store.Held {
+		said = r.learn(ctx, s)
+	}
 	of := s.Plan.Request
-	err := r.b.Journal.PutEntry(context.WithoutCancel(ctx), model.HistoryEntry{
+	err := r.b.Journal.PutCall(ctx, model.HistoryEntry{
 		At: s.Changed, Kind: model.HistoryBatch, Profile: s.Profile, Zone: string(of.Zone.Name), URL: of.Summary(), Via: of.Via, Key: of.Key, Ref: s.ID,
 		Total: s.Changed.Sub(s.Created), Bytes: s.Tally.Bytes, Cost: Dollars(s.Spent), Priced: s.Plan.Price > 0,
 		Text: strings.TrimSuffix(fmt.Sprintf("batch %s: %s, %d of %d items have a result, %d of them ok; %s", s.ID, s.State, s.Tally.Answered, s.Items-s.Duplicates, s.OK(), said), "; "),

@@ -117,7 +117,7 @@ func (j *Journal) PutComparison(ctx context.Context, t model.Grid) error {
 	}})
 }
 
-// PutCall writes the line of a call that has ended (see BeginCall); one of the same kind and Ref
+// PutCall writes the line of a call that has ended (see BeginCall), or of a batch; one of the same kind and Ref
 // is replaced, and stays where it is. Unlike the others it waits for the disk: a line that could
 // not be written stays queued, and the error says so.
 func (j *Journal) PutCall(ctx context.Context, a model.HistoryEntry) error {
@@ -148,12 +148,16 @@ func (j *Journal) putCall(ctx context.Context, a model.HistoryEntry, landed ...s
 // replaceEntry replaces the line of the same kind and Ref, or writes a new one.
 func (j *Journal) replaceEntry(ctx context.Context, tx *sql.Tx, a model.HistoryEntry) error {
 	a.Source = cmp.Or(j.source, a.Source)
-	done, err := tx.ExecContext(ctx, "UPDATE activity SET zone=?, via=?, class=?, cause=?, total=?, text=?, words=? WHERE kind=? AND ref=?",
-		a.Zone, string(a.Via), string(a.Class), string(a.Cause), int64(a.Total), a.Text, searchText(a), string(a.Kind), a.Ref)
+	done, err := tx.ExecContext(ctx, "UPDATE activity SET zone=?, via=?, class=?, cause=?, bytes=?, total=?, text=?, words=? WHERE kind=? AND ref=?",
+		a.Zone, string(a.Via), string(a.Class), string(a.Cause), a.Bytes, int64(a.Total), a.Text, searchText(a), string(a.Kind), a.Ref)
 	if err != nil {
 		return err
 	}
-	if n, err := done.RowsAffected(); err != nil || n > 0 {
+	n, err := done.RowsAffected()
+	if err == nil && n > 0 && a.Priced {
+		_, err = tx.ExecContext(ctx, "INSERT INTO activity_costs (id, cost) SELECT id, ? FROM activity WHERE kind=? AND ref=? ON CONFLICT (id) DO UPDATE SET cost=excluded.cost", a.Cost, string(a.Kind), a.Ref)
+	}
+	if err != nil || n > 0 {
 		return err
 	}
 	return j.insertEntry(ctx, tx, a)
