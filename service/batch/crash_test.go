@@ -108,6 +108,9 @@ func TestNoKillLosesOrDoublesAResult(t *testing.T) {
 			if price := int64(1_500_000); s.Spent < price*int64(r.all()) || s.Spent > price*(int64(r.all())+s.Tally.Again+s.Tally.Unanswered) || s.Reserved != 0 {
 				t.Errorf("spent %d for %d requests, %d announced; reserved %d", s.Spent, r.all(), s.Tally.Again, s.Reserved)
 			}
+			if s.Tally.Unconfirmed != 1_500_000*(s.Tally.Again+s.Tally.Unanswered) {
+				t.Errorf("%d of what is spent is unconfirmed", s.Tally.Unconfirmed)
+			}
 			if !resends {
 				r.decide(t, s)
 			}

@@ -85,11 +85,22 @@ func (s State) EndCost() (dollars float64, known bool) {
 	return end / 1e9, true
 }
 
+// MaybeSent says how many items may have been sent without an answer: after a kill it is only known that there were no more.
+func MaybeSent(n int64) string {
+	if n == 1 {
+		return "1 item may have been sent without an answer"
+	}
+	return fmt.Sprintf("up to %d items may have been sent without an answer", n)
+}
+
 // CostWords say what a batch has cost, its cap, and what it comes to if it goes on like this.
 func (s State) CostWords() string {
 	cost := "unpriced"
 	if s.Plan.Price > 0 {
 		cost = model.SmallDollars(Dollars(s.Spent)) + " by your rate"
+		if maybe := s.Tally.Unconfirmed; maybe > 0 {
+			cost += ", of which up to " + model.SmallDollars(Dollars(maybe)) + " may not have been spent"
+		}
 	}
 	if s.Cap > 0 {
 		cost += ", cap " + model.SmallDollars(Dollars(s.Cap))

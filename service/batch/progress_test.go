@@ -197,3 +197,13 @@ func TestTheNewestResultsAndTheirRequests(t *testing.T) {
 		t.Errorf("an item that is none: %v", err)
 	}
 }
+
+func TestWhatMayHaveBeenSentIsSaidWithWhatItMayHaveCost(t *testing.T) {
+	s := batch.State{Plan: batch.Plan{Price: 1_500_000}, Batch: store.Batch{Spent: 9_000_000, Tally: store.Tally{Unconfirmed: 3_000_000}}}
+	if got := s.CostWords(); got != "$0.0090 by your rate, of which up to $0.0030 may not have been spent" {
+		t.Error(got)
+	}
+	if one, more := batch.MaybeSent(1), batch.MaybeSent(2); one != "1 item may have been sent without an answer" || more != "up to 2 items may have been sent without an answer" {
+		t.Error(one, more)
+	}
+}

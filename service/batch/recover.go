@@ -86,18 +86,14 @@ func (r local) findLost(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		var sent []int
 		for i, it := range items {
-			if it.Sent == 0 || !slice[i].Open() {
-				continue
+			if it.Sent > 0 && slice[i].Open() {
+				sent, marked = append(sent, i), append(marked, it.N)
 			}
-			p.Spent += r.price
-			if marked = append(marked, it.N); r.plan.repeatable() {
-				slice[i] = store.Again
-				p.Tally.Again++
-			} else {
-				slice[i] = store.Lost
-				p.Tally.Unanswered++
-			}
+		}
+		if len(sent) > 0 {
+			p.Spent += slice.Unanswered(sent, r.plan.repeatable(), r.price, &p.Tally)
 			p.Slices[n] = slice
 		}
 		if err := r.put(ctx, n); err != nil { // the queue may have lost it

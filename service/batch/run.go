@@ -384,7 +384,7 @@ func (r *runner) complete(of *store.Batch) error {
 	r.finished = true
 	of.State, of.Ended = store.Done, of.Changed
 	if of.Tally.Unanswered > 0 {
-		of.State, of.Reason = store.Held, fmt.Sprintf("%d items were sent and not answered: they wait for a decision", of.Tally.Unanswered)
+		of.State, of.Reason = store.Held, MaybeSent(of.Tally.Unanswered)+": a decision is due"
 	}
 	return nil
 }

@@ -190,7 +190,7 @@ func (s *shared) mark(ctx context.Context, at place, times int) error {
 func (s *shared) leave(ctx context.Context, n int, cut []int) error {
 	s.mu.Lock()
 	if c := s.claims[n]; c != nil {
-		s.next.Spent += s.price * s.slices[n].Unanswered(cut, s.plan.repeatable(), &c.Tally)
+		s.next.Spent += s.slices[n].Unanswered(cut, s.plan.repeatable(), s.price, &c.Tally)
 		c.Released = true
 		s.touch(n)
 	}

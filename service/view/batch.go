@@ -37,6 +37,7 @@ type Batch struct {
 	Tries         int64          `json:"tries" minimum:"0"`
 	Bytes         int64          `json:"bytes" minimum:"0"`
 	Spent         *float64       `json:"spent" minimum:"0"`
+	Maybe         *float64       `json:"spent_unconfirmed" minimum:"0"`
 	Cap           *float64       `json:"cap" minimum:"0"`
 	AtOnce        int            `json:"limit" minimum:"0"` // fetches at once; 0 is what the product allows
 	Rate          float64        `json:"rate" minimum:"0"`  // items begun in a second; 0 has no bound
@@ -86,7 +87,7 @@ func NewBatch(s batch.State) Batch {
 		ID: s.ID, Name: s.Name, Profile: s.Profile, Zone: string(s.Plan.Request.Zone.Name), Via: string(s.Plan.Request.Via), Source: s.Plan.Source,
 		State: string(s.State), Reason: s.Reason, Live: s.Live, Pace: s.Pace, Created: Moment(s.Created), Ended: known(Moment(s.Ended), !s.Ended.IsZero()),
 		Items: s.Items, Duplicates: s.Duplicates, Answered: t.Answered, OK: s.OK(), Again: t.Again, Retried: t.Retried, Unanswered: t.Unanswered, Dropped: t.Dropped, Remaining: s.Remaining(),
-		Tries: t.Tries, Bytes: t.Bytes, Spent: known(batch.Dollars(s.Spent), s.Plan.Price > 0), Cap: known(batch.Dollars(s.Cap), s.Cap > 0),
+		Tries: t.Tries, Bytes: t.Bytes, Spent: known(batch.Dollars(s.Spent), s.Plan.Price > 0), Maybe: known(batch.Dollars(t.Unconfirmed), s.Plan.Price > 0), Cap: known(batch.Dollars(s.Cap), s.Cap > 0),
 		AtOnce: s.AtOnce, Rate: s.Rate,
 		P50: measured(t.Percentile(0.5)), P95: measured(t.Percentile(0.95)),
 	}
@@ -205,8 +206,9 @@ type AgentBatch struct {
 	Answered   int64            `json:"answered"`
 	OK         int64            `json:"ok"`
 	Remaining  int64            `json:"left"`
-	Unanswered int64            `json:"lost" jsonschema:"items that were sent and not answered: the operator decides about them"`
+	Unanswered int64            `json:"lost" jsonschema:"at most so many items may have been sent without an answer: the operator decides about them"`
 	Spent      *float64         `json:"spent,omitempty"`
+	Maybe      *float64         `json:"spent_unconfirmed,omitempty" jsonschema:"the part of spent that may not have been spent: for items without an answer"`
 	Cap        *float64         `json:"cap,omitempty"`
 	Verdicts   []BatchVerdict   `json:"verdicts,omitempty"`
 	CostLeft   *float64         `json:"cost_left,omitempty" jsonschema:"what is left of the operator's cap"`
@@ -236,7 +238,7 @@ func NewAgentBatch(s batch.State, results []batch.Result) AgentBatch {
 	b := NewBatch(s)
 	return AgentBatch{
 		ID: b.ID, Name: b.Name, Profile: b.Profile, Zone: b.Zone, State: b.State, Reason: b.Reason, Live: b.Live, Items: s.Wanted(), Answered: b.Answered,
-		OK: b.OK, Remaining: b.Remaining, Unanswered: b.Unanswered, Spent: b.Spent, Cap: b.Cap, Verdicts: b.Verdicts,
+		OK: b.OK, Remaining: b.Remaining, Unanswered: b.Unanswered, Spent: b.Spent, Maybe: b.Maybe, Cap: b.Cap, Verdicts: b.Verdicts,
 		Untrusted: AgentBatchRemote{Note: Untrusted, Hosts: b.Hosts, Results: each(results, func(r batch.Result) AgentBatchResult {
 			return AgentBatchResult{Item: r.N + 1, URL: r.URL, Class: r.Class, Cause: r.Cause, Status: r.Status, Bytes: r.Bytes, Summary: r.Summary}
 		})},

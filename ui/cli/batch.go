@@ -248,7 +248,7 @@ func (t *task) runBatch(ctx context.Context, s batch.State) (printed, error) {
 		defer mu.Unlock()
 		if s.Tally.Again > now.Tally.Again {
 			line.above(func() {
-				t.app.warn("%d items were sent and not answered when the last run ended: they are sent again, and may be billed twice", s.Tally.Again-now.Tally.Again)
+				t.app.warn("%s when the last run ended: sent again, and perhaps billed twice", batch.MaybeSent(s.Tally.Again-now.Tally.Again))
 			})
 		}
 		now = meter.See(s, time.Now())
@@ -337,7 +337,7 @@ func batchRows(s batch.State) [][]string {
 		add(model.ClassWord(v.Class, v.Cause), fmt.Sprintf("%d  %.1f %%", n, s.Part(n)))
 	}
 	if s.Tally.Again > 0 {
-		add("sent again", fmt.Sprintf("%d, which were sent and not answered", s.Tally.Again))
+		add("sent again", batch.MaybeSent(s.Tally.Again))
 	}
 	for _, rule := range s.RuleWords() {
 		add("rule", rule)
@@ -349,10 +349,10 @@ func batchRows(s batch.State) [][]string {
 		add("retried", fmt.Sprintf("%d, whose result was not good enough", s.Tally.Retried))
 	}
 	if s.Tally.Dropped > 0 {
-		add("dropped", fmt.Sprintf("%d, which were sent and not answered, and have no result", s.Tally.Dropped))
+		add("dropped", batch.MaybeSent(s.Tally.Dropped)+": not sent again, no result")
 	}
 	if s.Tally.Unanswered > 0 {
-		add("lost", fmt.Sprintf("%d were sent and not answered: 'zonedeck batch lost %s' shows them", s.Tally.Unanswered, s.ID))
+		add("lost", fmt.Sprintf("%s: 'zonedeck batch lost %s' shows them", batch.MaybeSent(s.Tally.Unanswered), s.ID))
 	}
 	if p50 := s.Tally.Percentile(0.5); p50 >= 0 {
 		add("time", fmt.Sprintf("half within %s, 95 %% within %s", text.Duration(p50), text.Duration(s.Tally.Percentile(0.95))))

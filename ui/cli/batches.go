@@ -155,7 +155,7 @@ type batchLostFlags struct {
 
 func (b batchCommands) unanswered() *cobra.Command {
 	return command(b.app, spec[batchLostFlags]{
-		use: "lost ID", short: "Show or settle items that were sent, not answered, and not sent again by themselves",
+		use: "lost ID", short: "Show or settle items that may have been sent without an answer, and are not sent again by themselves",
 		args: oneBatch("look at"), needs: func(batchLostFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchLostFlags, args []string) (printed, error) {
 			if f.Again || f.Drop {

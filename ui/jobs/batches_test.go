@@ -225,8 +225,8 @@ func TestABatchInEachState(t *testing.T) {
 		{"paused", over(batch.Paused, "by the operator"), "", []string{"! paused", "paused: by the operator"}},
 		{"capped", over(batch.Capped, "$149.9990 of $150.00 are spent, and one more fetch may cost $0.0015"), "", []string{"! capped", "one more fetch may cost"}},
 		{"lost", with(func(s *batch.State, _ *batch.Progress) {
-			s.State, s.Live, s.Tally.Unanswered, s.Reason = batch.Held, false, 3, "3 items were sent and not answered: they wait for a decision"
-		}), "", []string{"! held", "3 were sent and not answered: g decides"}},
+			s.State, s.Live, s.Tally.Unanswered, s.Reason = batch.Held, false, 3, batch.MaybeSent(3)+": a decision is due"
+		}), "", []string{"! held", "up to 3 items may have been sent without an answer: g decides"}},
 		{"done", over(batch.Done, ""), "", []string{"✓ done"}},
 		{"interrupted", with(func(s *batch.State, p *batch.Progress) { s.Live, *p = false, batch.Progress{} }), "", []string{"! interrupted", "interrupted: no process works on it; what came is kept"}},
 		{"damaged", with(func(s *batch.State, p *batch.Progress) {

@@ -97,13 +97,15 @@ type Claim struct {
 // ErrTaken says that another worker has taken a slice over.
 var ErrTaken = errors.New("another worker has taken the slice over")
 
-// Unanswered settles items that were sent and not answered: each cost at most price, and is sent again or held.
-func (s Slice) Unanswered(items []int, again bool, tally *Tally) (n int64) {
+// Unanswered settles items that may have been sent and have no answer: each is sent again or held. It returns what they
+// cost at most, each up to price.
+func (s Slice) Unanswered(items []int, again bool, price int64, tally *Tally) (most int64) {
 	for _, i := range items {
 		if !s[i].Open() {
 			continue
 		}
-		if n++; again {
+		most += price
+		if again {
 			s[i] = Again
 			tally.Again++
 		} else {
@@ -111,7 +113,8 @@ func (s Slice) Unanswered(items []int, again bool, tally *Tally) (n int64) {
 			tally.Unanswered++
 		}
 	}
-	return n
+	tally.Unconfirmed += most
+	return most
 }
 
 // Claim takes a slice for a worker. What another worker may have sent, and has not answered, is settled.
@@ -135,7 +138,7 @@ func (s *Store) Claim(ctx context.Context, id string, n int, worker string, agai
 		for i := range marked {
 			marked[i] = i
 		}
-		b.Spent += price * slice.Unanswered(marked, again, &b.Tally)
+		b.Spent += slice.Unanswered(marked, again, price, &b.Tally)
 		if _, err := tx.ExecContext(ctx, "UPDATE batch_slices SET outcomes = $3, todo = $4, sent = 0 WHERE batch = $1 AND slice = $2", id, n, string(slice), slice.Todo()); err != nil {
 			return err
 		}

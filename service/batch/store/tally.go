@@ -15,12 +15,14 @@ type Tally struct {
 	Answered   int64 // items with a result
 	Tries      int64
 	Bytes      int64
-	Again      int64 // items that were sent, not answered, and sent again
+	Again      int64 // items that may have been sent, have no answer, and are sent again
 	Unanswered int64 // those that wait for a decision whether they are
-	Dropped    int64 // those that are not sent again by decision
-	Unpriced   int64 // tries whose price is not known
-	Retried    int64 `json:",omitempty"` // items with a result that were sent again for a better one
-	Rounds     int   `json:",omitempty"` // how often that was asked for
+	// Unconfirmed is what these may have cost, in billionths of a dollar. It counts as spent.
+	Unconfirmed int64 `json:",omitempty"`
+	Dropped     int64 // those that are not sent again by decision
+	Unpriced    int64 // tries whose price is not known
+	Retried     int64 `json:",omitempty"` // items with a result that were sent again for a better one
+	Rounds      int   `json:",omitempty"` // how often that was asked for
 	// Fired counts by the number of a rule, from 1, how often it began to hold.
 	Fired map[int]int64 `json:",omitempty"`
 	// Verdicts counts the items by class and cause.
@@ -116,6 +118,7 @@ func (t *Tally) Add(other Tally) {
 	t.Bytes += other.Bytes
 	t.Again += other.Again
 	t.Unanswered += other.Unanswered
+	t.Unconfirmed += other.Unconfirmed
 	t.Dropped += other.Dropped
 	t.Unpriced += other.Unpriced
 	t.Retried += other.Retried

@@ -66,7 +66,7 @@ func (p *Page) Bindings() []kit.Binding {
 		{Keys: []string{"p"}, Label: "pause", Help: "Pause it: what is in flight comes to its end, and nothing more is sent.", Group: group, Intent: pause{}, Disabled: stop, Hidden: stop != ""},
 		{Keys: []string{"s"}, Label: "go on", Help: "Go on with it, beside other things, until it is over or the console ends.", Group: group, Intent: goOn{}, Disabled: resume, Hidden: resume != "", Dangerous: true},
 		{Keys: []string{"e"}, Label: "limits", Help: "Change how many fetches go at once, how many items begin in a second, and the cap.", Group: group, Intent: change{}, Disabled: busy},
-		{Keys: []string{"g"}, Label: "lost", Help: "Decide about items that were sent and not answered: send them again, or drop them.", Group: group, Intent: decide{}, Disabled: lost, Hidden: lost != "", Dangerous: true},
+		{Keys: []string{"g"}, Label: "lost", Help: "Decide about items that may have been sent without an answer: send them again, or drop them.", Group: group, Intent: decide{}, Disabled: lost, Hidden: lost != "", Dangerous: true},
 	}
 	if p.one.open {
 		out[0] = kit.Binding{Keys: []string{"enter"}, Label: "to Sandbox", Help: "Fill the Sandbox's form with the request of the item. Nothing is sent.", Group: group, Intent: openItem{}, Disabled: item, Hidden: item != ""}

@@ -234,10 +234,10 @@ func (p *Page) facts(w int, tall bool) []string {
 	}
 	add("cost", s.CostWords())
 	if n := s.Tally.Unanswered; n > 0 {
-		lines = append(lines, t.Warn.Render(text.Cut(text.Fit("lost", 10)+count(n)+" were sent and not answered: g decides", w)))
+		lines = append(lines, t.Warn.Render(text.Cut(text.Fit("lost", 10)+batch.MaybeSent(n)+": g decides", w)))
 	}
 	if n := s.Tally.Again; n > 0 {
-		add("again", count(n)+" were sent and not answered, and are sent again")
+		add("again", batch.MaybeSent(n)+": sent again")
 	}
 	if n := s.Duplicates; n > 0 {
 		add("rows", fmt.Sprintf("%s, %s of them duplicates, fetched once", count(s.Items), count(n)))
