@@ -56,7 +56,10 @@ func (c Cell) Spend() (sum Spend) {
 	for _, r := range c.Runs {
 		if r.Login != nil {
 			sum = sum.Plus(r.Login.Spend)
+			continue
 		}
+		requests, bytes := r.billed()
+		sum.Add(c.Zone.Rate.Cost(float64(requests), float64(bytes)))
 	}
 	return sum
 }

@@ -15,6 +15,7 @@ const (
 	CompareZones   Comparison = ""        // zones and access methods: which to use
 	CompareLogins  Comparison = "logins"  // the proxy logins of zones: which work
 	CompareExits   Comparison = "exits"   // one proxy login, call after call: whether its exit changes
+	CompareList    Comparison = "list"    // zones and access methods, over a sample of a list: which to use for all of it
 	CompareRefusal Comparison = "refusal" // a fetch that was refused, with one thing changed: what refuses
 )
 
@@ -31,6 +32,8 @@ type Grid struct {
 	// Repeat is how many runs each cell makes, as many at a time as the cell says.
 	Repeat int
 	Cells  []Cell
+	// List is what zones are compared over where they are compared over a list: a run is then one of its sample's rows.
+	List List `json:"-"`
 	// KeepGoing sends the other cells of zones when one has failed, whatever the error.
 	KeepGoing bool `json:"-"`
 }
@@ -109,6 +112,9 @@ func (g Grid) Request(c Cell) FetchRequest {
 	return r
 }
 
+// OfZones reports whether its cells are zones by access methods, whose runs are fetches.
+func (g Grid) OfZones() bool { return g.Kind == CompareZones || g.Kind == CompareList }
+
 // Next is the cell to fill next where cells are filled one after the other; false where none is left
 // that can still change the verdict.
 func (g Grid) Next() (cell int, ok bool) {
@@ -144,7 +150,11 @@ func (g Grid) Verdict() Verdict {
 	case CompareRefusal:
 		v.Culprit, v.Text = g.culprit()
 	default:
-		if v.Winner, v.Reason = g.winner(); v.Winner < 0 {
+		choose := g.winner
+		if g.Kind == CompareList {
+			choose = g.cheapest
+		}
+		if v.Winner, v.Reason = choose(); v.Winner < 0 {
 			v.Text = "no winner: " + v.Reason
 			return v
 		}

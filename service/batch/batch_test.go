@@ -159,7 +159,7 @@ func newRig(t *testing.T) *rig {
 
 // draft asks for the URLs of an input.
 func draft(input string) batch.Draft {
-	d := batch.Draft{Input: batch.Input{Source: strings.NewReader(input), Name: "urls.txt"}}
+	d := batch.Draft{Input: fetch.Input{Source: strings.NewReader(input), Name: "urls.txt"}}
 	d.Request.Zone.Name, d.Request.Via = "unlocker1", model.ViaAPI
 	return d
 }
@@ -344,7 +344,7 @@ func TestWhatADraftLacksIsSaidBeforeAnythingIsSent(t *testing.T) {
 			"url: {{url}} has no value: it is no variable, and urls.txt has no such column, but sku: name the one that holds the addresses; nothing was sent",
 		},
 		{"a column that is missing", func(d *batch.Draft) {
-			d.Input = batch.Input{Source: strings.NewReader("url,n\nhttp://a.test/,1\n"), Kind: "csv", Column: "link"}
+			d.Input = fetch.Input{Source: strings.NewReader("url,n\nhttp://a.test/,1\n"), Kind: "csv", Column: "link"}
 		}, `there is no column "link"`},
 		{"nothing", func(d *batch.Draft) { d.Input.Source = strings.NewReader("\n") }, "no row to fetch"},
 		{"a cap below one fetch", func(d *batch.Draft) { d.Cap = 0.001 }, "below what one fetch may cost"},
@@ -353,7 +353,7 @@ func TestWhatADraftLacksIsSaidBeforeAnythingIsSent(t *testing.T) {
 		{"a secret that is typed", func(d *batch.Draft) { d.Headers = []string{"Authorization: Bearer abcdefgh"} }, "would be kept with the batch"},
 		{"a body that no segment takes", func(d *batch.Draft) { d.Request.BodyLimit = batch.MostBody + 1 }, "at most 250 megabytes"},
 		{"a row that is too long", func(d *batch.Draft) {
-			d.Input = batch.Input{Source: strings.NewReader("url," + strings.Repeat("\x01", 60_000) + "\nhttp://a.test/," + strings.Repeat("\x01", 120_000) + "\nhttp://a.test/,1\nnope,1\n"), Kind: "csv"}
+			d.Input = fetch.Input{Source: strings.NewReader("url," + strings.Repeat("\x01", 60_000) + "\nhttp://a.test/," + strings.Repeat("\x01", 120_000) + "\nhttp://a.test/,1\nnope,1\n"), Kind: "csv"}
 		}, "2 rows cannot be used; nothing was sent\nrow 2: with its columns' names it has 10"},
 		{"the browser", func(d *batch.Draft) { d.Request.Via = model.ViaBrowser }, "one page at a time"},
 	} {

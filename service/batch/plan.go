@@ -4,13 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,8 +21,8 @@ import (
 
 // Draft is what an operator wants fetched for each row of an input.
 type Draft struct {
-	fetch.Draft        // the template; without a URL it is the row's
-	Input       Input  //
+	fetch.Draft // the template; without a URL it is the row's
+	Input       fetch.Input
 	Once        string // a name that the profile never uses again, or ""
 	AtOnce      int
 	Rate        float64
@@ -36,20 +32,6 @@ type Draft struct {
 	// Example says that the address is that of a request which serves as the template. If no column stands in that, it is
 	// one page of many, and each row's own takes its place.
 	Example bool
-}
-
-// Input is where the rows come from.
-type Input struct {
-	Source io.Reader
-	Name   string // of the file, for people
-	Path   string // of the file, from wherever it is read; "" for standard input
-	Kind   string // as rows.Read has it
-	Column string // the one with the addresses
-}
-
-// NewInput is an input by the name of its file, whose ending says its kind where that is "".
-func NewInput(source io.Reader, name, kind, column string) Input {
-	return Input{Source: source, Name: name, Kind: cmp.Or(kind, strings.TrimPrefix(filepath.Ext(name), ".")), Column: column}
 }
 
 // Report is what a draft comes to. Nothing was sent. Start begins it, Discard forgets it.
@@ -71,33 +53,10 @@ const firstShown, mostProblems = 10, 20
 // MostBody bounds the body of an item, in bytes: it fits into a segment of the results.
 const MostBody = 250_000_000
 
-// usualBody is where a body is cut if nothing else is said, in bytes: it bounds what a try may cost, and memory.
-const usualBody = 10_000_000
-
-// rowURL is the address that the row has.
-const rowURL = "{{url}}"
-
-// columns are the variables of a template that rows give values.
-func columns(r model.FetchRequest) []string {
-	return slices.DeleteFunc(r.Variables(), func(name string) bool { return r.Secrets[name] != "" })
-}
-
 // MostCost is what the first tries of all items cost at most; false where that is not known.
 func (r Report) MostCost() (dollars float64, priced bool) {
 	return Dollars(r.Plan.Price * (r.Planned.Items - r.Planned.Duplicates)), r.Plan.Price > 0
 }
-
-// InputError says why an input cannot be read.
-type InputError struct {
-	Name string
-	Err  error
-}
-
-func (e *InputError) Error() string {
-	return fmt.Sprintf("%s: %v; nothing was sent", model.Line(e.Name, 200), e.Err)
-}
-
-func (e *InputError) Unwrap() error { return e.Err }
 
 // CostWords say what it costs at most.
 func (r Report) CostWords() string {
@@ -161,13 +120,13 @@ func (e *ChangedError) Error() string {
 
 // Check plans a batch: it reads all rows, checks each as a fetch would be, finds those that ask for the same, and puts
 // them on disk. Nothing is sent. read, which may be nil, counts the rows. Errors are a *model.RequestError
-// that names fields of the draft, an *InputError, a *BadRowsError, an *OnceError, a *ChangedError, those of [fetch.Fetcher.Prepare], and the system's.
+// that names fields of the draft, a [*fetch.InputError], a *BadRowsError, an *OnceError, a *ChangedError, those of [fetch.Fetcher.Prepare], and the system's.
 func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *atomic.Int64) (r Report, err error) {
 	if draft.Request.URL == "" {
-		draft.Request.URL = rowURL
+		draft.Request.URL = fetch.RowURL
 	}
 	if draft.Request.BodyLimit == 0 {
-		draft.Request.BodyLimit = usualBody
+		draft.Request.BodyLimit = fetch.UsualBody
 	}
 	r = Report{draft: draft, id: b.newID(), Plan: Plan{
 		Profile: k.Profile.Name, Source: draft.Input.Name, Path: draft.Input.Path, Kind: draft.Input.Kind, Column: draft.Input.Column, SkipBad: draft.SkipBad,
@@ -179,8 +138,8 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	if r.Plan.Request, err = draft.Template(k); err != nil {
 		return r, err
 	}
-	if draft.Example && len(columns(r.Plan.Request)) == 0 {
-		r.Plan.Request.URL = rowURL
+	if draft.Example && len(fetch.ColumnsOf(r.Plan.Request)) == 0 {
+		r.Plan.Request.URL = fetch.RowURL
 		r.Notes = append(r.Notes, rows.Problem{Text: "the request has no {{column}}: the rows' addresses take the place of its own"})
 	}
 	r.Plan.Request.Retries = 0 // the batch makes them
@@ -282,18 +241,11 @@ func (r Report) taken(s State) error {
 
 // read puts the rows into the spool.
 func (b *Batches) read(ctx context.Context, r *Report, prepared *fetch.Prepared, spool *files.Spool, read *atomic.Int64) error {
-	in := r.draft.Input
-	taker := &planner{ctx: ctx, r: r, prepared: prepared, spool: spool, read: read}
-	taker.lacking = columns(r.Plan.Request)
-	notes, err := rows.Stream(in.Source, in.Kind, in.Column, slices.Clone(taker.lacking), taker)
+	notes, err := prepared.ReadRows(ctx, r.draft.Input, &planner{r, spool, read})
 	r.Notes = append(r.Notes, notes...)
 	switch {
-	case taker.fault != nil:
-		return taker.fault
 	case err != nil:
-		return &InputError{in.Name, err}
-	case taker.named != nil && len(taker.lacking) > 0:
-		return taker.noColumn()
+		return err
 	case r.Bad > 0 && !r.draft.SkipBad:
 		return &BadRowsError{Bad: r.Bad, Problems: r.Problems}
 	case len(r.First) == 0:
@@ -304,57 +256,17 @@ func (b *Batches) read(ctx context.Context, r *Report, prepared *fetch.Prepared,
 
 // planner takes the rows of an input.
 type planner struct {
-	ctx      context.Context //nolint:containedctx // of the one call that it serves
-	r        *Report
-	prepared *fetch.Prepared
-	spool    *files.Spool
-	read     *atomic.Int64
-	fault    error // of its own
-	// lacking are columns of the template that no row had so far, and named those of the first row.
-	lacking, named []string
+	r     *Report
+	spool *files.Spool
+	read  *atomic.Int64
 }
 
-// noColumn says which variables of the template are columns of no row.
-func (p *planner) noColumn() error {
-	problems := make([]model.FieldProblem, len(p.lacking))
-	for i, name := range p.lacking {
-		hint := ""
-		if name == "url" {
-			hint = ": name the one that holds the addresses"
-		}
-		problems[i] = model.FieldProblem{Field: p.r.Plan.Request.VariableField(name), Err: fmt.Errorf(
-			"{{%s}} has no value: it is no variable, and %s has no such column, but %s%s; nothing was sent",
-			name, model.Line(p.r.draft.Input.Name, 200), model.Line(strings.Join(p.named, ", "), 300), hint)}
-	}
-	return &model.RequestError{Problems: problems}
-}
-
-// Take checks a row and puts it into the spool.
-func (p *planner) Take(row rows.Record) error {
-	p.fault = p.take(row)
-	return p.fault
-}
-
-func (p *planner) take(row rows.Record) error {
-	if p.ctx.Err() != nil {
-		return context.Cause(p.ctx)
-	}
+// Take puts a row into the spool.
+func (p *planner) Take(row rows.Record, request model.FetchRequest) error {
 	if p.read != nil {
 		p.read.Add(1)
 	}
-	p.lacking = slices.DeleteFunc(p.lacking, func(name string) bool { return row.Values[name] != nil })
-	if p.named == nil {
-		p.named = slices.Sorted(maps.Keys(row.Values))
-	}
 	item, err := json.Marshal(Row{cmp.Or(row.Line, row.Number), row.Values})
-	if err != nil {
-		return err
-	}
-	request, err := p.prepared.Request(p.ctx, column(row.Values))
-	if fault, is := errors.AsType[*model.RequestError](err); is {
-		p.Reject(rows.Problem{Row: row.Number, Line: row.Line, Text: oneLine(fault)})
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -365,7 +277,8 @@ func (p *planner) take(row rows.Record) error {
 		p.Reject(rows.Problem{Row: row.Number, Line: row.Line, Text: fmt.Sprintf("with its columns' names it has %d bytes: at most %d", len(item), files.MaxLine-1)})
 		return nil
 	}
-	return p.spool.Add(item, keyOf(request))
+	sum := fetch.Digest(request)
+	return p.spool.Add(item, files.Key(sum[:]))
 }
 
 // Reject counts a row that cannot be used.
@@ -373,31 +286,6 @@ func (p *planner) Reject(problem rows.Problem) {
 	if p.r.Bad++; len(p.r.Problems) < mostProblems {
 		p.r.Problems = append(p.r.Problems, problem)
 	}
-}
-
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
-
-// column gives the columns of a row: a text as it is, another value as JSON.
-func column(values map[string]json.RawMessage) func(name string) (string, bool) {
-	return func(name string) (string, bool) {
-		raw, ok := values[name]
-		var text string
-		if ok && len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-			return text, true
-		}
-		return string(raw), ok && string(raw) != "null"
-	}
-}
-
-// keyOf is the same for requests that ask for the same.
-func keyOf(r model.FetchRequest) (key files.Key) {
-	text, err := json.Marshal(r)
-	if err != nil {
-		panic(err) // it is texts and numbers
-	}
-	sum := sha256.Sum256(text)
-	copy(key[:], sum[:])
-	return key
 }
 
 // Discard forgets what was planned.

@@ -99,7 +99,7 @@ func PlanProbe(k fetch.Known, d fetch.Draft, most float64) (p ProbePlan, err err
 		return p, model.BadField("url", "a probe fetches one page: give a value for each {{name}}")
 	}
 	if p.Request.Retries = 0; p.Request.BodyLimit == 0 {
-		p.Request.BodyLimit = usualBody
+		p.Request.BodyLimit = fetch.UsualBody
 	}
 	plan := Plan{Request: p.Request}
 	price, priced := fetch.UpperBound(p.Request)

@@ -22,6 +22,7 @@ import (
 	"zonedeck/service/batch/store"
 	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
 	"zonedeck/service/work"
 )
 
@@ -676,5 +677,5 @@ func rowOf(line []byte) (func(name string) (string, bool), error) {
 	if err := json.Unmarshal(line, &row); err != nil {
 		return nil, err
 	}
-	return column(row.Values), nil
+	return fetch.Column(row.Values), nil
 }

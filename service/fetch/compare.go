@@ -1,9 +1,11 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,12 +70,12 @@ func (ft *Fetcher) StopCell(id string, cell int) { ft.stops.stop(id, cell) }
 // sideBySide fills all cells at once.
 func (ft *Fetcher) sideBySide(ctx context.Context, g model.Grid, on func(int, model.Cell)) error {
 	fill := ft.fetchRuns
-	if g.Kind != model.CompareZones {
+	if !g.OfZones() {
 		fill = ft.callRuns
 	}
 	err := parallel(ctx, len(g.Cells), func(whole context.Context, i int, report func(model.Cell)) error {
 		c := g.Cells[i]
-		if c.Problem != "" && g.Kind != model.CompareZones {
+		if c.Problem != "" && !g.OfZones() {
 			return nil
 		}
 		ctx, done := ft.stops.begin(whole, g.ID, i)
@@ -85,7 +87,7 @@ func (ft *Fetcher) sideBySide(ctx context.Context, g model.Grid, on func(int, mo
 		case err == nil:
 		case errors.Is(err, errStopped):
 			c.Problem, err = cancelled(c), nil
-		case g.Kind != model.CompareZones:
+		case !g.OfZones():
 		case whole.Err() != nil:
 			c.Problem = cancelled(c)
 		default:
@@ -161,17 +163,35 @@ func (ft *Fetcher) fetchRuns(ctx context.Context, g model.Grid, c model.Cell, on
 		}
 		r.Timeout = min(exchange.Timeout(p, r.Zone.Product), refusalFetchTime)
 	}
-	missing := max(max(g.Repeat, 1)-len(c.Runs), 0)
-	places := make(chan struct{}, missing)
-	for range missing {
-		places <- struct{}{}
+	places := make(chan int, max(g.Repeat, 1))
+	for n := len(c.Runs); n < cap(places); n++ {
+		places <- n
 	}
 	close(places)
 	same := ft.repeated(r)
-	err := parallel(ctx, min(max(c.AtOnce, 1), missing), func(ctx context.Context, _ int, report func(*model.Run)) error {
-		for range places {
+	atOnce := max(c.AtOnce, 1)
+	fetch := func(ctx context.Context, _ int, on func(Event)) (model.FetchResult, error) {
+		return same.fetch(ctx, on)
+	}
+	if g.Kind == model.CompareList {
+		prepared, err := ft.Prepare(ctx, r)
+		if err != nil {
+			return c, err
+		}
+		defer prepared.Close()
+		fetch = func(ctx context.Context, n int, on func(Event)) (model.FetchResult, error) {
+			result, err := prepared.Send(ctx, Column(g.List.Sample[n]), on)
+			if result.Body.File != "" {
+				err = errors.Join(err, os.Remove(result.Body.File))
+			}
+			return result, err
+		}
+		atOnce = cmp.Or(c.AtOnce, int(exchange.LimitOf(r.Zone.Product).Concurrency))
+	}
+	err := parallel(ctx, min(atOnce, len(places)), func(ctx context.Context, _ int, report func(*model.Run)) error {
+		for n := range places {
 			sent := false
-			result, err := same.fetch(ctx, func(e Event) { sent = sent || e.Phase == PhaseSending })
+			result, err := fetch(ctx, n, func(e Event) { sent = sent || e.Phase == PhaseSending })
 			if err != nil {
 				if sent {
 					report(nil)
@@ -254,6 +274,9 @@ func (ft *Fetcher) keep(ctx context.Context, g model.Grid, err error) model.Grid
 		if err := ft.cfg.Journal.PutComparison(context.WithoutCancel(ctx), g); err != nil {
 			ft.cfg.Log.Warn("a comparison was not kept", "id", g.ID, "error", err)
 		}
+	case g.Kind == model.CompareList:
+		text := fmt.Sprintf("comparison by %d of %d rows of %s: %s", g.Repeat, g.List.Rows, model.Line(g.List.Name, 100), g.Verdict().Text)
+		ft.keepLine(ctx, g, model.HistoryEntry{URL: g.Base.Summary(), Total: ft.cfg.Now().Sub(g.Started), Text: text})
 	case g.Kind == model.CompareLogins && err == nil:
 		spent, v := g.Spend(), g.Verdict()
 		words := "matrix: " + v.Text

@@ -33,6 +33,7 @@ var pages = map[string]struct {
 	"batch":             {"zonedeck batch --json", "A batch as it is now: spent and cap are dollars, null where there is no rate or no cap. left are the items without a result that are still sent, lost those that were sent and not answered and wait for a decision.", Batch{}},
 	"batch-plan":        {"zonedeck batch --dry-run --json", "A batch that was planned and not begun. cost_estimate is what one try for each item costs at most, null without a rate; first are the first ten requests.", BatchPlan{}},
 	"batch-report":      {"zonedeck batch report --json", "What a batch came to by its results. by_rule is the number of the rule that led to the zone, 0 for the batch's own; cost_per_ok has all that was spent in it, also on what failed, and is null where there is no rate.", BatchReport{}},
+	"compare-list":      {"zonedeck compare --input FILE --json", "Zones compared over a sample of a list. Costs are in dollars.", CompareList{}},
 	"batch-probe":       {"zonedeck batch probe --json", "What a probe of a page found: safe is how many fetches at once, 0 where none is, and wall the least that is too many, null where it was not reached. cost is in dollars, null without a rate.", BatchProbe{}},
 	"batches":           {"zonedeck batch list --json", "The batches of this machine, the newest first.", Batches{}},
 	"catalogue":         {"zonedeck datasets list --json", "The data sets that jobs can be started for, and their inputs. Texts may be the service's.", Catalogue{}},

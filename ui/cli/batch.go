@@ -101,9 +101,9 @@ func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, e
 		return printed{}, err
 	}
 	draft.Example = example
-	p, err := t.Profile(ctx)
+	known, err := t.templateKnown(ctx, f.askFlags, draft.Request.Via)
 	if err != nil {
-		return printed{}, fail(exitState, "%w", err)
+		return printed{}, err
 	}
 	in, err := t.app.open(ctx, name)
 	if err != nil {
@@ -111,18 +111,6 @@ func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, e
 	}
 	defer in.Close()
 	draft.Input.Source = in
-	values, err := f.values()
-	if err != nil {
-		return printed{}, usage("%w", err)
-	}
-	known := t.Known(p)
-	known.Keys, known.Variables = flagKeys{p, t}, flagVariables{values, t}
-	if draft.Request.Via == model.ViaAPI {
-		if _, err := known.Keys.Pick(f.Key); err != nil {
-			return printed{}, usage("%w", err)
-		}
-		t.Keys.Warn(f.Key, model.CapUse)
-	}
 	report, err := t.planBatch(ctx, known, draft)
 	if once := (*batch.OnceError)(nil); errors.As(err, &once) {
 		t.app.say("zonedeck: %s", sanitizeLine(once.Error()))
@@ -160,6 +148,27 @@ func (t *task) fillTemplate(ctx context.Context, f *batchFlags) (address bool, e
 	return f.URL != was, err
 }
 
+// templateKnown is what the template of many fetches is checked by, where they go by these access methods.
+func (t *task) templateKnown(ctx context.Context, f askFlags, ways ...model.Via) (known fetch.Known, err error) {
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return known, fail(exitState, "%w", err)
+	}
+	values, err := f.values()
+	if err != nil {
+		return known, usage("%w", err)
+	}
+	known = t.Known(p)
+	known.Keys, known.Variables = flagKeys{p, t}, flagVariables{values, t}
+	if slices.Contains(ways, model.ViaAPI) {
+		if _, err := known.Keys.Pick(f.Key); err != nil {
+			return known, usage("%w", err)
+		}
+		t.Keys.Warn(f.Key, model.CapUse)
+	}
+	return known, nil
+}
+
 // draftOf is the draft of the flags. Its error names their mistakes.
 func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	var wrong []error
@@ -191,7 +200,7 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	if f.Cap != "" && err == nil && d.Cap == 0 {
 		wrong = append(wrong, errors.New("--cap 0 would be no cap: write an amount in dollars above 0, or leave it out"))
 	}
-	d.Input = batch.NewInput(nil, name, f.Kind, f.Column)
+	d.Input = fetch.NewInput(nil, name, f.Kind, f.Column)
 	if name == "-" {
 		d.Input.Name = "standard input"
 	} else if d.Input.Path, err = filepath.Abs(name); err != nil {
@@ -374,7 +383,7 @@ func batchError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted; nothing more was sent")
-	case errors.As(err, new(*batch.BadRowsError)), errors.As(err, new(*batch.UnknownError)), errors.As(err, new(*batch.BusyError)), errors.As(err, new(*batch.ProfileError)), errors.As(err, new(*batch.NoBodyError)), errors.As(err, new(*batch.InputError)):
+	case errors.As(err, new(*batch.BadRowsError)), errors.As(err, new(*batch.UnknownError)), errors.As(err, new(*batch.BusyError)), errors.As(err, new(*batch.ProfileError)), errors.As(err, new(*batch.NoBodyError)), errors.As(err, new(*fetch.InputError)):
 		return usage("%w", err)
 	case errors.Is(err, batch.ErrDamaged):
 		return fail(exitState, "%w: put the file back as it was; until then no result of this batch is read or added", err)

@@ -44,16 +44,10 @@ func (t *task) batchProbe(ctx context.Context, target string, f batchProbeFlags)
 		return printed{}, err
 	}
 	d.Request.URL = target
-	p, err := t.Profile(ctx)
+	known, err := t.templateKnown(ctx, f.askFlags, d.Request.Via)
 	if err != nil {
-		return printed{}, fail(exitState, "%w", err)
+		return printed{}, err
 	}
-	values, err := f.values()
-	if err != nil {
-		return printed{}, usage("%w", err)
-	}
-	known := t.Known(p)
-	known.Keys, known.Variables = flagKeys{p, t}, flagVariables{values, t}
 	plan, err := batch.PlanProbe(known, d.Draft, d.Cap)
 	if err != nil {
 		return printed{}, batchError(ctx, err)

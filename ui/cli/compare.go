@@ -20,6 +20,7 @@ import (
 type compareFlags struct {
 	askFlags
 	loginsFlags
+	listFlags
 	Via      []string   `flag:"via" list:"comma" help:"access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it"`
 	Repeat   int        `flag:"repeat" default:"1" help:"runs of each zone by each method, one after the other unless you give --at-once"`
 	AtOnce   int        `flag:"at-once" default:"1" help:"runs of a zone by a method that are in flight at a time, within the limits of products and keys"`
@@ -48,7 +49,7 @@ func (a *app) compareCommand() *cobra.Command {
 		short: "Compare zones and access methods for one page, or the proxy logins of zones",
 		long: `Fetches one page through each of the zones by each of the access methods, side
 by side, and prints a line for each: class, status, time, bytes, required
-fields, cost.
+fields, cost. With --input it compares the zones over a list.
 
 The winner is the cheapest that was ok in every run; among equals, the fastest.
 Exit code 1 says that there is no winner.
@@ -57,16 +58,28 @@ Each run is billed like any other fetch. It is one attempt, unless --retries
 says otherwise. {{name}} is a variable: its value comes from --var, the profile
 or the environment.
 
+With --input it fetches the same sample of the rows of a file through each zone:
+of each host as many as its part in the list, the same each time. It says first
+what that may cost. A line for each shows the share of useful pages with its 95 %
+interval, failures, times, and what a fetch and a useful page cost. The winner is
+the zone with the cheapest useful pages of those that are shown to reach --need:
+the lower end of their interval does. Exit code 1: none is. URL is then the
+address to fetch for a row, with its columns as {{name}}; -H and -d have them,
+too. ctrl+c keeps what was measured.
+
 With --logins it tests the proxy login of every zone of the profile, or of those
 of --zones, all at once: connection, CONNECT, certificate, class, country and
 rotation of the exits, time. URL is then the page to fetch through the proxy.
 Each call is billed. --baseline save keeps the result as the profile's baseline;
 --baseline compare says what is new, better or worse than it. Exit code 1: with
 compare, a zone is worse; without --baseline, a zone is not ok.`,
-		defaults: compareFlags{Via: []string{string(model.ViaAPI), string(model.ViaNative)}},
+		defaults: compareFlags{listFlags: listFlags{Need: 0.95}, Via: []string{string(model.ViaAPI), string(model.ViaNative)}},
 		help:     map[string]string{"zones": "zones to compare, separated by commas (required; with --logins every zone of the profile unless you give it)"},
-		args:     oneArgUnless("the URL to fetch", "query", "logins"),
+		args:     oneArgUnless("the URL to fetch", "query", "logins", "input"),
 		check: func(f *compareFlags, _ []string) error {
+			if err := f.checkList(); err != nil {
+				return err
+			}
 			switch ignored := f.Given.ignored(f.Logins, []string{"calls", "baseline"}, []string{"logins", "zones", "json", "help"}); {
 			case ignored == "":
 				return nil
@@ -79,6 +92,9 @@ compare, a zone is worse; without --baseline, a zone is not ok.`,
 		run: func(ctx context.Context, t *task, f compareFlags, args []string) (printed, error) {
 			if f.Logins {
 				return t.compareLogins(ctx, f.loginsFlags, firstOf(args))
+			}
+			if f.Input != "" {
+				return t.compareList(ctx, firstOf(args), f)
 			}
 			return t.compare(ctx, firstOf(args), f)
 		},

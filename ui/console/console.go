@@ -17,6 +17,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/batch"
+	"zonedeck/service/fetch"
 	"zonedeck/service/files"
 	"zonedeck/service/filter"
 	"zonedeck/service/history"
@@ -358,7 +359,7 @@ func (j jobsConsole) PlanBatch(ctx context.Context, path string, d batch.Draft) 
 	if err != nil {
 		return batch.Report{}, err
 	}
-	d.Input = batch.NewInput(rows, path, "", d.Input.Column)
+	d.Input = fetch.NewInput(rows, path, "", d.Input.Column)
 	d.Input.Path = path
 	known := j.service.Known(p)
 	known.Variables = j.service.Variables

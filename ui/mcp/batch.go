@@ -143,7 +143,7 @@ func (s *Server) batchDraft(ctx context.Context, c *call, in view.BatchStartArgs
 	case !(in.Rate >= 0) || !(in.Cap >= 0):
 		return d, k, errors.New("rate, cap: write a number from 0 on")
 	}
-	in.URL = cmp.Or(in.URL, "{{url}}")
+	in.URL = cmp.Or(in.URL, fetch.RowURL)
 	p, draft, err := c.draft(ctx, in.FetchAsk)
 	if err == nil {
 		err = s.c.Rules.zone(in.Zone)
@@ -165,7 +165,7 @@ func (s *Server) batchDraft(ctx context.Context, c *call, in view.BatchStartArgs
 		}
 		rows.Write(append(line, '\n'))
 	}
-	d.Input = batch.NewInput(&rows, "an agent", "ndjson", "")
+	d.Input = fetch.NewInput(&rows, "an agent", "ndjson", "")
 	k = c.Known(p)
 	k.Variables = columnsAlone{}
 	return d, k, nil

@@ -1,0 +1,189 @@
+package model
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// List is a list of rows, and the sample of it that zones are compared by.
+type List struct {
+	Name string
+	Rows int64 // that can be used
+	Bad  int64 // that cannot
+	// Sample are the columns of its rows, and Hosts how many targets they are of.
+	Sample []map[string]json.RawMessage
+	Hosts  int
+	Need   float64 // the share of useful pages that a zone has to be shown to reach, below 1
+	// MaxCost is what all fetches may cost, in dollars, of zones that have a rate.
+	MaxCost float64
+}
+
+// z95 is the quantile of the normal distribution for an interval of 95 %.
+const z95 = 1.959964
+
+// Useful is the share of runs that were ok, required fields included, and its 95 % interval by Wilson: from 0 to 1 without a
+// run.
+func (c Cell) Useful() (share, low, high float64) {
+	n := float64(len(c.Runs))
+	if n == 0 {
+		return 0, 0, 1
+	}
+	share = float64(c.OK()) / n
+	scale := 1 + z95*z95/n
+	middle := (share + z95*z95/(2*n)) / scale
+	half := z95 / scale * math.Sqrt(share*(1-share)/n+z95*z95/(4*n*n))
+	return share, max(middle-half, 0), min(middle+half, 1)
+}
+
+// SampleFor is the smallest sample in which a share of useful pages shows that at least need is reached; 0 where none can.
+func SampleFor(share, need float64) int {
+	if share <= need {
+		return 0
+	}
+	return int(math.Ceil(z95 * z95 * need * (1 - need) / ((share - need) * (share - need))))
+}
+
+// Percentile is the time within which a part q of the runs ended; -1 where none was measured.
+func (c Cell) Percentile(q float64) time.Duration {
+	all := slices.DeleteFunc(c.values(runTotal), func(ns int64) bool { return ns < 0 })
+	if len(all) == 0 {
+		return -1
+	}
+	return time.Duration(all[max(int(math.Ceil(q*float64(len(all)))), 1)-1])
+}
+
+// Failure is a verdict that runs of a cell had, and how many.
+type Failure struct {
+	Class Class
+	Cause Cause
+	N     int
+}
+
+// Failures are the verdicts of the runs that were not ok, the most frequent first.
+func (c Cell) Failures() (all []Failure) {
+	for _, r := range c.Runs {
+		i := slices.IndexFunc(all, func(f Failure) bool { return f.Class == r.Class && f.Cause == r.Cause })
+		switch {
+		case r.Class == ClassOK:
+		case i < 0:
+			all = append(all, Failure{r.Class, r.Cause, 1})
+		default:
+			all[i].N++
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Failure) int { return cmp.Compare(b.N, a.N) })
+	return all
+}
+
+// CostOfUseful is what a useful page costs in dollars, with the fetches that brought none; false of a zone without a rate,
+// or without such a page.
+func (c Cell) CostOfUseful() (dollars float64, priced bool) {
+	per1000, priced := c.Cost()
+	share, _, _ := c.Useful()
+	if !priced || share == 0 {
+		return 0, false
+	}
+	return per1000 / 1000 / share, true
+}
+
+// cheapest is the cell to fetch a list through, and why: of those that are shown to reach the share that is needed, the one
+// whose useful pages cost least. Those without a rate count as dearer than any other; of these, the higher share decides.
+// cell is -1 where none is shown to reach it.
+func (g Grid) cheapest() (cell int, reason string) {
+	cell, nearest, fit := -1, -1, 0
+	for i, c := range g.Cells {
+		_, low, _ := c.Useful()
+		if len(c.Runs) > 0 && (nearest < 0 || low > g.low(nearest)) {
+			nearest = i
+		}
+		if low < g.List.Need {
+			continue
+		}
+		if fit++; cell < 0 || g.cheaper(i, cell) {
+			cell = i
+		}
+	}
+	need := fmt.Sprintf("%.4g %%", 100*g.List.Need)
+	switch {
+	case nearest < 0:
+		return -1, "nothing was fetched"
+	case cell < 0:
+		return -1, fmt.Sprintf("none is shown to reach %s. %s comes nearest, %s: %s", need, g.Cells[nearest].Place(), g.Cells[nearest].usefulWords(), g.sampleWords(nearest))
+	}
+	price := "unpriced"
+	if cost, priced := g.Cells[cell].CostOfUseful(); priced {
+		price = SmallDollars(cost) + " for a useful page"
+	}
+	words := "the only one that is shown to reach " + need
+	switch {
+	case fit > 1 && price == "unpriced":
+		words = fmt.Sprintf("the best of %d that are shown to reach %s", fit, need)
+	case fit > 1:
+		words = fmt.Sprintf("the cheapest of %d that are shown to reach %s", fit, need)
+	}
+	return cell, fmt.Sprintf("%s (%s; %s)", words, price, g.Cells[cell].usefulWords())
+}
+
+func (g Grid) low(cell int) float64 {
+	_, low, _ := g.Cells[cell].Useful()
+	return low
+}
+
+// cheaper reports whether the useful pages of cell a cost less than those of b.
+func (g Grid) cheaper(a, b int) bool {
+	costA, pricedA := g.Cells[a].CostOfUseful()
+	costB, pricedB := g.Cells[b].CostOfUseful()
+	switch {
+	case pricedA != pricedB:
+		return pricedA
+	case costA != costB:
+		return costA < costB
+	}
+	return g.low(a) > g.low(b)
+}
+
+func (c Cell) usefulWords() string {
+	_, low, _ := c.Useful()
+	return fmt.Sprintf("%d of %d useful, which shows at least %.1f %%", c.OK(), len(c.Runs), 100*low)
+}
+
+// NeededSample is how large a sample would show that a cell reaches the share that is needed, if its share holds; 0 where none would.
+func (g Grid) NeededSample(cell int) int {
+	share, _, _ := g.Cells[cell].Useful()
+	return SampleFor(share, g.List.Need)
+}
+
+// sampleWords say how large a sample a cell would need.
+func (g Grid) sampleWords(cell int) string {
+	n := g.NeededSample(cell)
+	switch {
+	case n == 0:
+		return "no larger sample would show it, unless its share rises"
+	case int64(n) > g.List.Rows:
+		return fmt.Sprintf("a sample of %d would show it if the share holds, but the list has %d rows", n, g.List.Rows)
+	}
+	return fmt.Sprintf("a sample of %d would show it if the share holds", n)
+}
+
+// PlanWords say what the fetches of a comparison over a list come to.
+func (g Grid) PlanWords() string {
+	unpriced, n := "", 0
+	for _, c := range g.Cells {
+		switch {
+		case c.Problem != "":
+			continue
+		case !c.Zone.Rate.Priced():
+			unpriced += ", " + string(c.Zone.Name) + " is unpriced"
+		}
+		n++
+	}
+	cost := ""
+	if g.List.MaxCost > 0 {
+		cost = ", at most " + SmallDollars(g.List.MaxCost)
+	}
+	return fmt.Sprintf("%d of %d rows, of %d hosts, through each of %d: %d fetches%s%s", len(g.List.Sample), g.List.Rows, g.List.Hosts, n, n*len(g.List.Sample), cost, unpriced)
+}

@@ -1,0 +1,72 @@
+package view
+
+import "zonedeck/model"
+
+// CompareList compares zones over a list (docs/schema/compare-list.json).
+type CompareList struct {
+	SchemaVersion Version     `json:"schema_version"`
+	Profile       string      `json:"profile"`
+	Input         string      `json:"input"`
+	Rows          int64       `json:"rows" minimum:"1" jsonschema:"of the input that can be used"`
+	Bad           int64       `json:"bad" minimum:"0" jsonschema:"that cannot"`
+	Sample        int         `json:"sample" minimum:"0" jsonschema:"rows that are fetched through each zone"`
+	Hosts         int         `json:"hosts" minimum:"0" jsonschema:"of the sample"`
+	Need          float64     `json:"need" minimum:"0"`
+	Cells         []ListCell  `json:"cells"`
+	Winner        *ListWinner `json:"winner" jsonschema:"null when none is shown to reach need"`
+	Text          string      `json:"text" jsonschema:"the verdict in one line"`
+}
+
+// ListCell is what came of the sample through one zone by one method.
+type ListCell struct {
+	Zone          string         `json:"zone"`
+	Via           string         `json:"via" enum:"api|native"`
+	Fetches       int            `json:"fetches" minimum:"0"`
+	Useful        int            `json:"useful" minimum:"0" jsonschema:"fetches that were ok, required fields included"`
+	Share         *float64       `json:"share" minimum:"0"`
+	Low           float64        `json:"share_low" minimum:"0" jsonschema:"the lower end of the 95 % interval by Wilson"`
+	High          float64        `json:"share_high" minimum:"0"`
+	Failures      []BatchVerdict `json:"failures" jsonschema:"the most frequent first"`
+	P50           *float64       `json:"p50_ms" minimum:"0"`
+	P95           *float64       `json:"p95_ms" minimum:"0"`
+	Cost          *float64       `json:"cost" minimum:"0" jsonschema:"dollars, by the zone's rate; null when unpriced"`
+	CostPerFetch  *float64       `json:"cost_per_fetch" minimum:"0"`
+	CostPerUseful *float64       `json:"cost_per_useful" minimum:"0" jsonschema:"with the fetches that brought nothing useful; null also when none was useful"`
+	Needed        *int           `json:"needed_sample" minimum:"1" jsonschema:"how large a sample shows need if the share holds; null when none does"`
+	CutOff        int            `json:"cut_off" minimum:"0" jsonschema:"fetches that were sent and broken off: they may be billed"`
+	Problem       string         `json:"problem" jsonschema:"why nothing, or nothing more, was sent"`
+}
+
+// ListWinner is the zone to use, and why.
+type ListWinner struct {
+	Zone   string `json:"zone"`
+	Via    string `json:"via" enum:"api|native"`
+	Reason string `json:"reason"`
+}
+
+// NewCompareList describes a comparison over a list.
+func NewCompareList(g model.Grid) CompareList {
+	out := CompareList{
+		Profile: g.Profile, Input: g.List.Name, Rows: g.List.Rows, Bad: g.List.Bad, Sample: len(g.List.Sample), Hosts: g.List.Hosts, Need: g.List.Need,
+	}
+	for i, c := range g.Cells {
+		share, low, high := c.Useful()
+		per1000, priced := c.Cost()
+		useful, usefulPriced := c.CostOfUseful()
+		needed := g.NeededSample(i)
+		half, most := c.Percentile(0.5), c.Percentile(0.95)
+		out.Cells = append(out.Cells, ListCell{
+			Zone: string(c.Zone.Name), Via: string(c.Via), Fetches: len(c.Runs), Useful: c.OK(), Share: known(share, len(c.Runs) > 0), Low: low, High: high,
+			Failures: each(c.Failures(), func(f model.Failure) BatchVerdict { return BatchVerdict{string(f.Class), string(f.Cause), int64(f.N)} }),
+			P50:      measured(half), P95: measured(most),
+			Cost: known(c.Spend().Dollars, priced), CostPerFetch: known(per1000/1000, priced), CostPerUseful: known(useful, usefulPriced),
+			Needed: known(needed, needed > 0), CutOff: c.CutOff, Problem: c.Problem,
+		})
+	}
+	v := g.Verdict()
+	if out.Text = v.Text; v.Winner >= 0 {
+		c := g.Cells[v.Winner]
+		out.Winner = &ListWinner{string(c.Zone.Name), string(c.Via), v.Reason}
+	}
+	return out
+}

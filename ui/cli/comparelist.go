@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/batch"
+	"zonedeck/service/fetch"
+	"zonedeck/service/view"
+	"zonedeck/ui/kit/text"
+)
+
+// listFlags are the flags of a comparison over a list.
+type listFlags struct {
+	Input  string  `flag:"input" help:"compare the zones over a sample of the rows of this file; - for standard input"`
+	Column string  `flag:"column" help:"with --input: column that holds the URLs (default: the one that looks like it)"`
+	Sample int     `flag:"sample" help:"with --input: rows to fetch through each zone (default: 50, or as many as --need takes)"`
+	Need   float64 `flag:"need" help:"with --input: share of useful pages that a zone has to be shown to reach"`
+	Cap    string  `flag:"cap" help:"with --input: dollars that the comparison never passes, such as $1; the sample is as large as fits"`
+}
+
+// checkList refuses flags that a comparison over a list, or another one, would ignore.
+func (f compareFlags) checkList() error {
+	if f.Input == "" {
+		if i := slices.IndexFunc(listOnly, f.Given.has); i >= 0 {
+			return usage("--%s: only with --input", listOnly[i])
+		}
+		return nil
+	}
+	without := []string{"repeat", "markdown", "query"}
+	if i := slices.IndexFunc(without, f.Given.has); i >= 0 {
+		return usage("--input takes no --%s", without[i])
+	}
+	return nil
+}
+
+// listOnly are the flags that need --input.
+var listOnly = []string{"column", "sample", "need", "cap"}
+
+// listDraft is the draft of the flags. Its error names all their mistakes.
+func (f compareFlags) listDraft(target string) (fetch.ListDraft, error) {
+	var wrong []error
+	if len(f.Zones) == 0 {
+		wrong = append(wrong, errors.New("--zones is missing: name the zones to compare, separated by commas"))
+	}
+	d := fetch.ListDraft{Draft: f.draft(target), Zones: unique(f.Zones), Ways: []model.Via{model.ViaAPI}, Sample: f.Sample, Need: f.Need}
+	if f.Given.has("via") {
+		d.Ways = nil
+		for _, via := range unique(f.Via) {
+			d.Ways = append(d.Ways, model.Via(via))
+		}
+	}
+	if slices.ContainsFunc(d.Ways, func(v model.Via) bool { return v != model.ViaAPI && v != model.ViaNative }) || len(d.Ways) == 0 {
+		wrong = append(wrong, errors.New("--via: a list is compared by api and native"))
+	}
+	if f.Given.has("sample") && (f.Sample < 1 || f.Sample > fetch.MostSample) {
+		wrong = append(wrong, fmt.Errorf("--sample %d: write a number from 1 to %d", f.Sample, fetch.MostSample))
+	}
+	if !(f.Need > 0 && f.Need < 1) {
+		wrong = append(wrong, fmt.Errorf("--need %g: write a share above 0 and below 1, such as 0.95", f.Need))
+	}
+	if f.Given.has("at-once") {
+		d.AtOnce = f.AtOnce
+	}
+	if f.AtOnce < 1 || f.AtOnce > model.MaxRuns {
+		wrong = append(wrong, fmt.Errorf("--at-once %d: write a number from 1 to %d", f.AtOnce, model.MaxRuns))
+	}
+	var err error
+	if d.Cap, err = batch.ParseCap(f.Cap); err != nil || f.Cap != "" && d.Cap == 0 {
+		wrong = append(wrong, fmt.Errorf("--cap %q: write an amount in dollars above 0, such as 5", model.Cut(f.Cap, 20)))
+	}
+	return d, errors.Join(wrong...)
+}
+
+// compareList compares zones over a list.
+func (t *task) compareList(ctx context.Context, target string, f compareFlags) (printed, error) {
+	d, err := f.listDraft(target)
+	if err != nil {
+		return printed{}, usage("%w", err)
+	}
+	known, err := t.templateKnown(ctx, f.askFlags, d.Ways...)
+	if err != nil {
+		return printed{}, err
+	}
+	in, err := t.app.open(ctx, f.Input)
+	if err != nil {
+		return printed{}, usage("--input: %w", err)
+	}
+	defer in.Close()
+	d.Input = fetch.NewInput(in, f.Input, "", f.Column)
+	if f.Input == "-" {
+		d.Input.Name = "standard input"
+	}
+	var read atomic.Int64
+	line := t.app.wait(func(time.Duration) string {
+		return fmt.Sprintf("zonedeck: %d rows read  (ctrl+c cancels)", read.Load())
+	})
+	g, notes, err := t.Fetch.PlanList(ctx, known, d, &read)
+	line.stop()
+	if err != nil {
+		return printed{}, batchError(ctx, err)
+	}
+	for _, note := range notes {
+		t.app.say("zonedeck: %s", sanitizeLine(strings.TrimPrefix(note.Location()+": "+note.Text, ": ")))
+	}
+	t.app.say("zonedeck: %s", sanitizeLine(g.PlanWords()))
+	g, err = t.comparing(ctx, g, func(_ map[int]model.Cell, runs int) string {
+		return fmt.Sprintf("%d of %s", runs, text.Counted(len(g.Cells)*g.Repeat, "fetch"))
+	})
+	out := printed{object: view.NewCompareList(g), rows: listRows(g), text: sanitizeLine(g.Verdict().Text) + "\n"}
+	if g.Verdict().Winner < 0 {
+		out.code = exitChecksFailed
+	}
+	if err != nil {
+		return out.withError(fetchError(ctx, err))
+	}
+	return out, nil
+}
+
+// listRows shows a comparison over a list as a table with a heading.
+func listRows(g model.Grid) [][]string {
+	rows := [][]string{{"ZONE", "VIA", "USEFUL", "95 % INTERVAL", "P50", "P95", "COST/FETCH", "COST/USEFUL", "FAILURES"}}
+	for _, c := range g.Cells {
+		row := []string{c.ZoneWord(), string(c.Via)}
+		if len(c.Runs) == 0 {
+			rows = append(rows, append(row, "not sent: "+sanitizeLine(c.Problem)))
+			continue
+		}
+		share, low, high := c.Useful()
+		cost, useful := "unpriced", "unpriced"
+		if per1000, priced := c.Cost(); priced {
+			cost, useful = model.SmallDollars(per1000/1000), "none was"
+		}
+		if dollars, priced := c.CostOfUseful(); priced {
+			useful = model.SmallDollars(dollars)
+		}
+		var failures []string
+		for _, f := range c.Failures() {
+			failures = append(failures, fmt.Sprintf("%d %s", f.N, model.ClassWord(f.Class, f.Cause)))
+		}
+		if c.Problem != "" {
+			failures = append(failures, sanitizeLine(c.Problem))
+		}
+		rows = append(rows, append(row, fmt.Sprintf("%d of %d, %.1f %%", c.OK(), len(c.Runs), 100*share), fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high),
+			text.Duration(c.Percentile(0.5)), text.Duration(c.Percentile(0.95)), cost, useful, strings.Join(failures, ", ")))
+	}
+	return rows
+}
