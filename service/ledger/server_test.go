@@ -120,3 +120,25 @@ func TestTheLogOfAMachineGivesAServerBackWhatItLost(t *testing.T) {
 		}
 	}
 }
+
+func TestTheTablesOfAnEarlierVersionAreChangedAndThoseOfALaterOneRefused(t *testing.T) {
+	dir := t.TempDir()
+	job := noerr.Try(machines(t, dir, "a")[0].Begin(t.Context(), model.Job{Profile: "acme"}, "", nil, nil)).Must(t)
+	server := postgrestest.Raw(t, dir)
+	exec := func(statement string) {
+		t.Helper()
+		noerr.Must(t, noerr.From(server.ExecContext(t.Context(), statement)))
+	}
+	exec("ALTER TABLE jobs DROP COLUMN job_id, DROP COLUMN snapshot_id; UPDATE zonedeck_schema SET version = 2 WHERE room = 'ledger'")
+	for _, l := range machines(t, dir, "a", "b") {
+		if got, err := l.Job(t.Context(), job.ID); err != nil || got.Profile != "acme" || got.State != model.JobIntent {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	exec("UPDATE zonedeck_schema SET version = 9 WHERE room = 'ledger'")
+	s := postgrestest.Server(t, dir)
+	_, _, err := OpenServer(t.Context(), s, filepath.Join(dir, "c", "ledger"), "c", clock())
+	if want := "opening the database " + s.String() + ": the ledger tables have schema 9, and this program knows up to 3: use a later version"; err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+}

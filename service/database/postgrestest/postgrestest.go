@@ -7,8 +7,11 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"os"
+	"sync"
 	"testing"
 
 	"zonedeck/service/database"
@@ -91,4 +94,75 @@ func Server(t testing.TB, path string) *database.Server {
 	}
 	t.Cleanup(func() { _ = s.Close() }) // some are closed by then
 	return s
+}
+
+// Network is a way to a server that can be cut.
+type Network struct {
+	mu    sync.Mutex
+	off   bool
+	conns []net.Conn
+}
+
+// Cut ends all connections, and refuses new ones until it is called with false.
+func (n *Network) Cut(off bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.off = off
+	for _, c := range n.conns {
+		_ = c.Close() // it may be closed already
+	}
+	n.conns = nil
+}
+
+// add takes a connection, unless the way is cut.
+func (n *Network) add(conns ...net.Conn) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.conns = append(n.conns, conns...)
+	return !n.off
+}
+
+// Through gives the address of a server through a network of the test.
+func Through(t testing.TB, address string) (through string, network *Network) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	network = &Network{}
+	var all sync.WaitGroup
+	server := u.Host
+	all.Go(func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server)
+			if err != nil || !network.add(from, to) {
+				_ = from.Close()
+				if to != nil {
+					_ = to.Close()
+				}
+				continue
+			}
+			for _, ends := range [][2]net.Conn{{from, to}, {to, from}} {
+				all.Go(func() {
+					_, _ = io.Copy(ends[0], ends[1]) // it ends with either
+					_, _ = ends[0].Close(), ends[1].Close()
+				})
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		network.Cut(true)
+		all.Wait()
+	})
+	u.Host = l.Addr().String()
+	return u.String(), network
 }
