@@ -158,6 +158,15 @@ func (s *Service) Database(ctx context.Context) (string, error) {
 	return text, nil
 }
 
+// namedDatabase is what --database takes for the database that the command or the environment has named; "" where
+// neither has.
+func (s *Service) namedDatabase() string {
+	if s.o.Database == "" && s.o.Getenv(EnvDatabase) != "" {
+		return "env:" + EnvDatabase
+	}
+	return s.o.Database
+}
+
 // completed adds the environment's key and password to the profile of a real account.
 func (o Options) completed(p model.Profile) (model.Profile, error) {
 	if p.CA != "" {

@@ -224,7 +224,7 @@ func (s *Service) join() {
 		f.Journal, j.Journal = s.journal, s.journal
 	}
 	s.Fetch, s.Jobs = fetch.New(f), jobs.Join(j)
-	b := batch.Config{Fetch: s.Fetch, Files: s.files, Dir: s.Paths.BatchesDir(), Journal: journal.None(), Drift: monitor, Clock: machine{now}, Log: o.Log, Profiles: s}
+	b := batch.Config{Fetch: s.Fetch, Files: s.files, Dir: s.Paths.BatchesDir(), Database: s.namedDatabase(), Journal: journal.None(), Drift: monitor, Clock: machine{now}, Log: o.Log, Profiles: s}
 	if s.journal != nil {
 		b.Journal = s.journal
 	}

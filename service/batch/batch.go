@@ -26,11 +26,13 @@ type Config struct {
 	Fetch *fetch.Fetcher
 	Files Files
 	// Dir is the folder of the batches, each in a folder of its own.
-	Dir     string
-	Journal Journal
-	Drift   Drift // nil learns nothing
-	Clock   Clock
-	Log     *slog.Logger
+	Dir string
+	// Database is what --database takes for the one in use; "" for this machine, or that of the profile.
+	Database string
+	Journal  Journal
+	Drift    Drift // nil learns nothing
+	Clock    Clock
+	Log      *slog.Logger
 	// Profiles are this machine's.
 	Profiles Profiles
 }
@@ -92,6 +94,7 @@ type State struct {
 	Workers  []work.Worker
 	Slots    map[string]int // of its limit, by the names of the workers that share it
 	OnServer string
+	database string // as commands name it
 	// Flying is how many fetches are in flight, as far as this process knows.
 	Flying int
 }
@@ -162,7 +165,7 @@ func (b *Batches) states(ctx context.Context, st *store.Store, all []store.Batch
 		workers, err = st.Server.Workers(ctx)
 	}
 	for _, of := range all {
-		s := State{Batch: of, Workers: workers[lane(of.ID)]}
+		s := State{Batch: of, Workers: workers[lane(of.ID)], database: b.Database}
 		if st.Server == nil {
 			s.Live = locked(b.dir(of.ID))
 		} else {
@@ -200,10 +203,10 @@ func (b *Batches) Waiting(ctx context.Context, profile string) ([]State, error) 
 }
 
 // UnknownError says that no batch has an identifier or a name.
-type UnknownError struct{ ID string }
+type UnknownError struct{ ID, database string }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("there is no batch %q: 'zonedeck batch list' shows them", model.Cut(model.Line(e.ID, 60), 60))
+	return fmt.Sprintf("there is no batch %q: '%s' shows them", model.Cut(model.Line(e.ID, 60), 60), commandOn(e.database, "list"))
 }
 
 // Show gives one batch, by its identifier or the newest of a name. Errors are an *UnknownError and the
@@ -215,7 +218,7 @@ func (b *Batches) Show(ctx context.Context, id string) (State, error) {
 	}
 	of, err := s.Batch(ctx, id)
 	if errors.Is(err, store.ErrUnknown) {
-		return State{}, &UnknownError{id}
+		return State{}, &UnknownError{id, b.Database}
 	}
 	if err != nil {
 		return State{}, err
@@ -238,7 +241,7 @@ func (b *Batches) change(ctx context.Context, id string, change func(of *store.B
 		return change(of)
 	})
 	if errors.Is(err, store.ErrUnknown) {
-		return State{}, &UnknownError{id}
+		return State{}, &UnknownError{id, b.Database}
 	}
 	if err != nil {
 		return State{}, err
@@ -285,10 +288,10 @@ func (b *Batches) Set(ctx context.Context, id string, to Settings) (State, error
 }
 
 // ProfileError refuses to go on with a batch of another profile than the one in use.
-type ProfileError struct{ ID, Profile string }
+type ProfileError struct{ ID, Profile, database string }
 
 func (e *ProfileError) Error() string {
-	return fmt.Sprintf("batch %s belongs to profile %s: 'zonedeck --profile %s batch resume %s' goes on with it", e.ID, e.Profile, e.Profile, e.ID)
+	return fmt.Sprintf("batch %s belongs to profile %s: '%s' goes on with it", e.ID, e.Profile, commandOn(e.database, "resume "+e.ID+" --profile "+e.Profile))
 }
 
 // resume makes a batch want work again.
@@ -299,7 +302,7 @@ func (b *Batches) resume(ctx context.Context, id string) (State, error) {
 	}
 	return b.change(ctx, id, func(of *store.Batch) error {
 		if of.Profile != used.Name {
-			return &ProfileError{of.ID, of.Profile}
+			return &ProfileError{of.ID, of.Profile, b.Database}
 		}
 		if of.State == store.Paused || of.State == store.Capped {
 			of.State, of.Reason = store.Running, ""
@@ -349,7 +352,11 @@ func (b *Batches) logs(ctx context.Context, id string) (dir string, places map[s
 	return dir, places, done, err
 }
 
-// Unpack writes the bodies of a batch into a folder, named by their digests, and returns how many it wrote.
+// Unpack writes the bodies of a batch into a folder, named by their digests, and returns how many it wrote. An AbsentError
+// says that it wrote those that this machine has.
 func (b *Batches) Unpack(ctx context.Context, id, out string, on func(done int64)) (int64, error) {
 	return files.Unpack(ctx, b.dir(id), b.Results(ctx, id, false), out, on)
 }
+
+// AbsentError says whose bodies this machine does not have.
+type AbsentError = files.AbsentError

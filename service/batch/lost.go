@@ -80,10 +80,10 @@ func (b *Batches) eachLost(ctx context.Context, id string, take func(slice, at i
 }
 
 // BusyError says that a process works on a batch.
-type BusyError struct{ ID string }
+type BusyError struct{ State State }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("a process works on %s: pause it first ('zonedeck batch pause %s')", e.ID, e.ID)
+	return fmt.Sprintf("a process works on %s: pause it first ('%s')", e.State.ID, e.State.Command("pause"))
 }
 
 // Decide sends the lost items of a batch again, or drops them, and gives the batch as it is then: it wants work again if

@@ -114,8 +114,8 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s is the name of batch %s, and the input has changed since: it had %d rows with SHA-256 %.12s, and has %d with %.12s now. Give the new input another name; 'zonedeck batch resume %s' goes on with the first",
-		e.State.Name, e.State.ID, e.State.Items, e.State.Digest, e.Now.Items, e.Now.Digest, e.State.ID)
+	return fmt.Sprintf("%s is the name of batch %s, and the input has changed since: it had %d rows with SHA-256 %.12s, and has %d with %.12s now. Give the new input another name; '%s' goes on with the first",
+		e.State.Name, e.State.ID, e.State.Items, e.State.Digest, e.Now.Items, e.Now.Digest, e.State.Command("resume"))
 }
 
 // Check plans a batch: it reads all rows, checks each as a fetch would be, finds those that ask for the same, and puts

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/batch/store"
+	"zonedeck/service/export"
 )
 
 // Stage is where a batch is.
@@ -145,7 +147,18 @@ func (s State) Step(host string) model.Step {
 }
 
 // Command is a command about a batch.
-func (s State) Command(verb string) string { return "zonedeck batch " + verb + " " + s.ID }
+func (s State) Command(verb string) string { return commandOn(s.database, verb+" "+s.ID) }
+
+// commandOn is a command about batches of a database.
+func commandOn(database, words string) string {
+	if strings.ContainsAny(database, "?&;$* '\"\\()<>|`") {
+		database = export.ShellQuote(database)
+	}
+	if database != "" {
+		words += " --database " + database
+	}
+	return "zonedeck batch " + words
+}
 
 // Progress is a batch as it is watched, with how fast it goes.
 type Progress struct {

@@ -100,6 +100,42 @@ func TestTheStepOfAHostIsThatOfItsMainFailure(t *testing.T) {
 	}
 }
 
+func TestCommandsNameTheDatabaseThatWasNamed(t *testing.T) {
+	for database, want := range map[string]string{
+		"": "", "env:ZONEDECK_DATABASE": " --database env:ZONEDECK_DATABASE", "postgres://me@db/z?sslmode=require": " --database 'postgres://me@db/z?sslmode=require'",
+	} {
+		r := newRig(t)
+		r.Database = database
+		d := draft(urls(1))
+		d.Input.Path, d.Once = "/in/urls.txt", "nightly"
+		s := r.start(t, d)
+		if got := s.Command("resume"); got != "zonedeck batch resume "+s.ID+want {
+			t.Error(got)
+		}
+		if args := noerr.Try(s.Args()).Must(t); slices.Contains(args, "--database") != (database != "") || database != "" && !slices.Contains(args, database) {
+			t.Error(args)
+		}
+		_, err := r.Show(t.Context(), "none")
+		for _, err := range []error{err, &batch.BusyError{State: s}} {
+			if !strings.Contains(err.Error(), want+"'") {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestThePaceOfAReportStaysAfterTheEnd(t *testing.T) {
+	r := newRig(t)
+	s := r.start(t, draft(urls(3)))
+	r.run(t, s.ID)
+	before := noerr.Try(r.Report(t.Context(), s.ID)).Must(t)
+	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{AtOnce: new(int)})).Must(t)
+	after := noerr.Try(r.Report(t.Context(), s.ID)).Must(t)
+	if after.Over != before.Over || before.Over != before.Ended.Sub(before.Created) || !after.Changed.After(after.Ended) {
+		t.Errorf("%s, then %s", before.Over, after.Over)
+	}
+}
+
 func TestSettingsAreReadFromText(t *testing.T) {
 	for text, want := range map[string]float64{"": 0, "0": 0, "20": 20, "20/s": 20, " 0.5 /s": 0.5, "-1": -1, "NaN": -1, "20/m": -1, "1e9": -1} {
 		if got, err := batch.ParseRate(text); got != max(want, 0) || (err != nil) != (want < 0) {

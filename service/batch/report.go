@@ -73,7 +73,11 @@ func (b *Batches) Report(ctx context.Context, id string) (Summary, error) {
 			missing[path]++
 		}
 	}
-	out := Summary{State: s, Over: max(0, s.Changed.Sub(s.Created))}
+	end := s.Changed
+	if !s.Ended.IsZero() { // settings may change later
+		end = s.Ended
+	}
+	out := Summary{State: s, Over: max(0, end.Sub(s.Created))}
 	for _, path := range s.Plan.Request.Required {
 		out.Fields = append(out.Fields, FieldSum{path, pages - missing[path], pages})
 	}
@@ -97,7 +101,7 @@ func (s Summary) UsefulCost() (dollars float64, known bool) {
 // Retries is how many tries were made beyond the first of each item.
 func (s Summary) Retries() int64 { return max(0, s.Tally.Tries-s.Tally.Answered) }
 
-// Speed is how many results came in a second, from the beginning until the last change.
+// Speed is how many results came in a second, from the beginning until the end, or until the last change.
 func (s Summary) Speed() float64 {
 	if s.Over <= 0 {
 		return 0
@@ -154,6 +158,7 @@ func (s State) Args() ([]string, error) {
 	if s.Cap > 0 {
 		add("--cap", strconv.FormatFloat(Dollars(s.Cap), 'f', -1, 64))
 	}
+	add("--database", s.database)
 	if p.SkipBad {
 		args = append(args, "--skip-bad")
 	}

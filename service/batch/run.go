@@ -64,7 +64,7 @@ func (b *Batches) hold(ctx context.Context, s State) (unlock func(), err error) 
 		ok = false
 	}
 	if err == nil && !ok {
-		err = &BusyError{s.ID}
+		err = &BusyError{s}
 	}
 	return unlock, err
 }
@@ -81,7 +81,8 @@ func (b *Batches) lockOf(ctx context.Context, id string) (string, error) {
 
 // Run works on a batch until nothing is left to send, it is paused, its cap is reached or ctx ends; a batch that was
 // paused or capped goes on. While another process works on it, Run watches, and takes over when that one is gone. on gets
-// the state about four times a second, on another goroutine. It returns the state at the end, also with an error.
+// the state about four times a second, on another goroutine. It returns the state at the end, also with an
+// error; an empty one if the store cannot be asked.
 func (b *Batches) Run(ctx context.Context, id string, on func(State)) (State, error) {
 	s, err := b.resume(ctx, id)
 	if err != nil {
@@ -101,8 +102,10 @@ func (b *Batches) attend(ctx context.Context, s State, on func(State)) (State, e
 		if ok {
 			s, err = b.work(ctx, s, on)
 			unlock()
-			if now, showErr := b.Show(context.WithoutCancel(ctx), s.ID); showErr == nil { // without this process
-				s = now
+			if err == nil || ctx.Err() != nil { // as it is without this process
+				if now, showErr := b.Show(context.WithoutCancel(ctx), s.ID); showErr == nil {
+					s = now
+				}
 			}
 		} else {
 			on(s)
@@ -231,7 +234,7 @@ func (r *runner) conclude(ctx context.Context, s State, err error) (State, error
 		err = errors.Join(fmt.Errorf("%w; what came is kept, and '%s' goes on", err, s.Command("resume")), fault)
 	}
 	if r.unsaved && r.store.Server != nil { // it would be asked in vain
-		return s, err
+		return State{}, err
 	}
 	end, fault := r.b.Show(ctx, s.ID)
 	if fault == nil && (r.finished || r.store.Server == nil) { // of several workers, one keeps it

@@ -89,16 +89,27 @@ func TestTwoWorkersShareABatchAndItsLimit(t *testing.T) {
 		t.Errorf("%d results", len(lines))
 	}
 	by := map[string]int{}
-	n := int64(0)
+	n, ofA := int64(0), int64(0)
 	for line, err := range workers[1].Results(t.Context(), s.ID, true) {
 		noerr.Must(t, err)
 		if by[line.BodyAt.Worker]++; line.N != n {
 			t.Fatalf("item %d is at the place of %d", line.N, n)
 		}
+		if line.BodyAt.Worker == "a" {
+			ofA = line.N
+		}
 		n++
 	}
 	if by["a"] == 0 || by["b"] == 0 {
 		t.Errorf("results by worker: %v", by)
+	}
+	written, err := workers[1].Unpack(t.Context(), s.ID, t.TempDir(), nil)
+	absent, is := errors.AsType[batch.AbsentError](err)
+	if written != int64(by["b"]) || !is || absent["a"] != int64(by["a"]) {
+		t.Errorf("%d bodies of %v: %v", written, by, err)
+	}
+	if _, err := workers[1].Body(t.Context(), s.ID, ofA+1); !errors.As(err, &absent) {
+		t.Error(err)
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *slots) missing() string {
 	if s.lease.Waiting == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of the zone's slots were a dead worker's: they are back in %s", s.lease.Waiting, s.lease.Back.Round(time.Second))
+	return fmt.Sprintf("%d of the zone's slots were a dead worker's: they are back in %d s", s.lease.Waiting, int(s.lease.Back.Seconds()+0.5))
 }
 
 // claim is what a worker has and wants of a shared limit. Until the next lease it may take all that it has.

@@ -185,8 +185,8 @@ WantedBy=timers.target
 
 // batchCodes explains how a scheduled batch ends.
 const batchCodes = `# A second call of one day goes on with that day's batch, or ends as it did. What the exit code says: 0 all is ok; 10 to 14 and
-# 21 to 27 the worst class among the results; 20 it is not done, 29 it stopped at its cap: zonedeck batch resume NAME goes on;
-# 2 a row cannot be used, 32 the input has changed since the batch of this name began: nothing was sent.
+# 21 to 27 the worst class among the results; 20 it is not done, 29 it stopped at its cap: zonedeck batch resume NAME goes on,
+# with the --database that stands below, if one does; 2 a row cannot be used, 32 the input has changed since the batch of this name began: nothing was sent.
 `
 
 // Batch is the text that begins a batch every day, for cron or, with units, for systemd. words are those of its command,

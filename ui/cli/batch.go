@@ -269,7 +269,9 @@ func (t *task) runBatch(ctx context.Context, s batch.State) (printed, error) {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		t.app.say("zonedeck: stopped; 'zonedeck batch resume %s' goes on", s.ID)
+		t.app.say("zonedeck: stopped; '%s' goes on", s.Command("resume"))
+	case end.ID == "":
+		return printed{}, batchError(ctx, err)
 	default:
 		return t.batchPrinted(s).withError(batchError(ctx, err))
 	}
@@ -300,7 +302,7 @@ func batchProgress(p batch.Progress) string {
 
 // batchPrinted shows a batch with its exit code.
 func (t *task) batchPrinted(s batch.State) printed {
-	return printed{object: view.NewBatch(s), rows: batchRows(s), code: batchExit(s)}
+	return printed{object: view.NewBatch(s), rows: batchRows(s, true), code: batchExit(s)}
 }
 
 // batchExit is the exit code of a batch.
@@ -318,8 +320,8 @@ func batchExit(s batch.State) int {
 	return code
 }
 
-// batchRows shows what is known of a batch, as rows of a name and a value.
-func batchRows(s batch.State) [][]string {
+// batchRows shows what is known of a batch, as rows of a name and a value; with zones also what came through each.
+func batchRows(s batch.State, zones bool) [][]string {
 	var facts [][]string
 	add := func(name, value string) {
 		if value != "" {
@@ -351,8 +353,10 @@ func batchRows(s batch.State) [][]string {
 	for _, rule := range s.RuleWords() {
 		add("rule", rule)
 	}
-	for _, zone := range s.ZoneWords() {
-		add("through", zone)
+	if zones {
+		for _, zone := range s.ZoneWords() {
+			add("through", zone)
+		}
 	}
 	if s.Tally.Retried > 0 {
 		add("retried", fmt.Sprintf("%d, whose result was not good enough", s.Tally.Retried))
@@ -361,7 +365,7 @@ func batchRows(s batch.State) [][]string {
 		add("dropped", batch.MaybeSent(s.Tally.Dropped)+": not sent again, no result")
 	}
 	if s.Tally.Unanswered > 0 {
-		add("lost", fmt.Sprintf("%s: 'zonedeck batch lost %s' shows them", batch.MaybeSent(s.Tally.Unanswered), s.ID))
+		add("lost", fmt.Sprintf("%s: '%s' shows them", batch.MaybeSent(s.Tally.Unanswered), s.Command("lost")))
 	}
 	if p50 := s.Tally.Percentile(0.5); p50 >= 0 {
 		add("time", fmt.Sprintf("half within %s, 95 %% within %s", text.Duration(p50), text.Duration(s.Tally.Percentile(0.95))))

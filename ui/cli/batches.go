@@ -53,7 +53,7 @@ func (b batchCommands) show() *cobra.Command {
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			return printed{object: view.NewBatch(s), rows: batchRows(s)}, nil
+			return printed{object: view.NewBatch(s), rows: batchRows(s, true)}, nil
 		},
 	})
 }
@@ -81,7 +81,7 @@ func (b batchCommands) pause() *cobra.Command {
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			return printed{object: view.NewBatch(s), rows: batchRows(s)}, nil
+			return printed{object: view.NewBatch(s), rows: batchRows(s, true)}, nil
 		},
 	})
 }
@@ -133,7 +133,7 @@ func (b batchCommands) set() *cobra.Command {
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			return printed{object: view.NewBatch(s), rows: batchRows(s)}, nil
+			return printed{object: view.NewBatch(s), rows: batchRows(s, true)}, nil
 		},
 	})
 }
@@ -163,9 +163,9 @@ func (b batchCommands) unanswered() *cobra.Command {
 				if err != nil {
 					return printed{}, batchError(ctx, err)
 				}
-				out := printed{object: view.NewBatch(s), rows: batchRows(s)}
+				out := printed{object: view.NewBatch(s), rows: batchRows(s, true)}
 				if f.Again {
-					out.note = fmt.Sprintf("'zonedeck batch resume %s' sends them", s.ID)
+					out.note = fmt.Sprintf("'%s' sends them", s.Command("resume"))
 				}
 				return out, nil
 			}

@@ -28,7 +28,7 @@ func (b batchCommands) report() *cobra.Command {
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			out := printed{object: view.NewBatchReport(s), rows: append(batchRows(s.State), reportRows(s)...)}
+			out := printed{object: view.NewBatchReport(s), rows: append(batchRows(s.State, false), reportRows(s)...)}
 			if f.Markdown {
 				out.text, out.rows = markdown("Batch "+s.ID, out.rows), nil
 			}

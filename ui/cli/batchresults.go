@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zonedeck/service/batch"
 	"zonedeck/service/view"
 )
 
@@ -70,10 +71,14 @@ func (b batchCommands) bodies() *cobra.Command {
 				return printed{}, batchError(ctx, err)
 			}
 			n, err := t.Batches.Unpack(ctx, s.ID, f.Output, nil)
+			out := printed{done: fmt.Sprintf("new bodies in %s: %d", f.Output, n)}
+			if errors.As(err, new(batch.AbsentError)) {
+				return out.withError(batchError(ctx, err))
+			}
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			return printed{done: fmt.Sprintf("new bodies in %s: %d", f.Output, n)}, nil
+			return out, nil
 		},
 	})
 }

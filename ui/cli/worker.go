@@ -46,16 +46,17 @@ and says what it lacks before it takes anything.`,
 type workerVoice struct{ *task }
 
 func (t workerVoice) Batch(id string, s batch.State, err error) {
+	name := sanitizeLine(id)
 	switch {
 	case id == "" && err != nil:
 		t.app.warn("nothing is taken until the database answers: %s", oneLine(err))
 	case id == "":
 		t.app.say("zonedeck: this worker takes part in the batches of profile %s", t.CurrentProfile().Name)
 	case err != nil:
-		t.app.warn("%s: this worker cannot take part, and tries again: %s", id, oneLine(err))
+		t.app.warn("%s: this worker cannot take part, and tries again: %s", name, oneLine(err))
 	case s.Over():
-		t.app.say("zonedeck: %s is %s: %d of %d items have a result", id, s.State, s.Tally.Answered, s.Items-s.Duplicates)
+		t.app.say("zonedeck: %s is %s: %d of %d items have a result", name, s.State, s.Tally.Answered, s.Items-s.Duplicates)
 	default:
-		t.app.say("zonedeck: %s: %d of %d items are left", id, s.Remaining(), s.Items-s.Duplicates)
+		t.app.say("zonedeck: %s: %d of %d items are left", name, s.Remaining(), s.Items-s.Duplicates)
 	}
 }
