@@ -84,7 +84,7 @@ func TestNoKillLosesOrDoublesAResult(t *testing.T) {
 			r := newRig(t)
 			r.pause = time.Millisecond
 			d := draft(urls(items))
-			d.AtOnce, d.Cap, d.Request.Method = atOnce, 100, method
+			d.AtOnce, d.Cap, d.Request.Method = atOnce, float64(items)*0.003, method
 			s := r.start(t, d)
 			done := 0
 			for done < n && s.Remaining() > 0 {

@@ -231,7 +231,9 @@ func (r *runner) conclude(ctx context.Context, s State, err error) (State, error
 			}
 			return nil
 		})
-		err = errors.Join(fmt.Errorf("%w; what came is kept, and '%s' goes on", err, s.Command("resume")), fault)
+		if err = fmt.Errorf("%w; what came is kept, and '%s' goes on", err, s.Command("resume")); fault != nil {
+			r.b.Log.Warn("a batch with a fault was not paused", "batch", r.id, "error", fault)
+		}
 	}
 	if r.unsaved && r.store.Server != nil { // it would be asked in vain
 		return State{}, err

@@ -68,6 +68,23 @@ func TestWhatFindsNoPlaceLeavesWholeLines(t *testing.T) {
 	}
 }
 
+func TestALogIsNotOpenedOnAFullDisk(t *testing.T) {
+	signal.Ignore(syscall.SIGXFSZ)
+	var limit syscall.Rlimit
+	noerr.Must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
+	full := limit
+	full.Cur = sizeLimit
+	noerr.Must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full))
+	defer func() { noerr.Want(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)) }()
+	dir := t.TempDir()
+	if _, err := OpenLog(dir, "w1"); !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("opened: %v", err)
+	}
+	if rest := noerr.Try(os.ReadDir(filepath.Join(dir, bodiesFolder))).Must(t); len(rest) != 0 {
+		t.Errorf("%v is there", rest)
+	}
+}
+
 func TestALogThatCannotBeCutBackTakesNoMore(t *testing.T) {
 	l := noerr.Try(OpenLog(t.TempDir(), "w1")).Must(t)
 	defer l.Close()

@@ -154,7 +154,15 @@ func (l *Log) open() (err error) {
 			l.at.Bytes, err = sizeOf(l.segment)
 		}
 	}
-	return errors.Join(err, textfile.SyncFolder(l.dir))
+	return errors.Join(err, l.checkRoom(), textfile.SyncFolder(l.dir))
+}
+
+// room is what must find a place before a log is open, in bytes: a full disk is not to show by answers that are paid for.
+const room = 1 << 20
+
+func (l *Log) checkRoom() error {
+	path := filepath.Join(l.dir, bodiesFolder, l.worker+".room")
+	return errors.Join(os.WriteFile(path, make([]byte, room), 0o600), os.Remove(path))
 }
 
 func sizeOf(f *os.File) (int64, error) {
