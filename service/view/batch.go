@@ -12,42 +12,44 @@ import (
 
 // Batch is a batch as it is now (docs/schema/batch.json).
 type Batch struct {
-	SchemaVersion Version        `json:"schema_version"`
-	ID            string         `json:"id"`
-	Name          string         `json:"name"`
-	Profile       string         `json:"profile"`
-	Zone          string         `json:"zone"`
-	Via           string         `json:"via" enum:"api|native"`
-	Source        string         `json:"source"`
-	State         string         `json:"state" enum:"running|paused|capped|held|done"`
-	Reason        string         `json:"reason"`
-	Live          bool           `json:"live"`
-	Pace          string         `json:"pace"`
-	Created       string         `json:"created"`
-	Ended         *string        `json:"ended"`
-	Items         int64          `json:"items" minimum:"0"`
-	Duplicates    int64          `json:"duplicates" minimum:"0"`
-	Answered      int64          `json:"answered" minimum:"0"`
-	OK            int64          `json:"ok" minimum:"0"`
-	Again         int64          `json:"sent_again" minimum:"0"`
-	Retried       int64          `json:"retried" minimum:"0"`
-	Unanswered    int64          `json:"lost" minimum:"0"`
-	Dropped       int64          `json:"dropped" minimum:"0"`
-	Remaining     int64          `json:"left" minimum:"0"`
-	Tries         int64          `json:"tries" minimum:"0"`
-	Bytes         int64          `json:"bytes" minimum:"0"`
-	Spent         *float64       `json:"spent" minimum:"0"`
-	Maybe         *float64       `json:"spent_unconfirmed" minimum:"0"`
-	Cap           *float64       `json:"cap" minimum:"0"`
-	AtOnce        int            `json:"limit" minimum:"0"` // fetches at once; 0 is what the product allows
-	Rate          float64        `json:"rate" minimum:"0"`  // items begun in a second; 0 has no bound
-	P50           *float64       `json:"p50_ms" minimum:"0"`
-	P95           *float64       `json:"p95_ms" minimum:"0"`
-	Verdicts      []BatchVerdict `json:"verdicts"`
-	Rules         []BatchRule    `json:"rules"`
-	Hosts         []BatchHost    `json:"hosts"`
-	Database      string         `json:"database"`
-	Workers       []BatchWorker  `json:"workers"`
+	SchemaVersion Version          `json:"schema_version"`
+	ID            string           `json:"id"`
+	Name          string           `json:"name"`
+	Profile       string           `json:"profile"`
+	Zone          string           `json:"zone"`
+	Via           string           `json:"via" enum:"api|native"`
+	Source        string           `json:"source"`
+	State         string           `json:"state" enum:"running|paused|capped|held|done"`
+	Reason        string           `json:"reason"`
+	Live          bool             `json:"live"`
+	Pace          string           `json:"pace"`
+	Created       string           `json:"created"`
+	Ended         *string          `json:"ended"`
+	Items         int64            `json:"total" minimum:"0"`
+	Duplicates    int64            `json:"duplicates" minimum:"0"`
+	Answered      int64            `json:"done" minimum:"0"`
+	OK            int64            `json:"ok" minimum:"0"`
+	Again         int64            `json:"sent_again" minimum:"0"`
+	Retried       int64            `json:"retried" minimum:"0"`
+	Unanswered    int64            `json:"answer_lost" minimum:"0"`
+	Dropped       int64            `json:"dropped" minimum:"0"`
+	Remaining     int64            `json:"left" minimum:"0"`
+	Tries         int64            `json:"attempts" minimum:"0"`
+	Bytes         int64            `json:"bytes" minimum:"0"`
+	Spent         *float64         `json:"cost" minimum:"0"`
+	Maybe         *float64         `json:"cost_unconfirmed" minimum:"0"` // of Spent
+	Cap           *float64         `json:"cap" minimum:"0"`
+	AtOnce        int              `json:"limit" minimum:"0"` // fetches at once; 0 is what the product allows
+	Rate          float64          `json:"rate" minimum:"0"`  // items begun in a second; 0 has no bound
+	P50           *float64         `json:"p50_ms" minimum:"0"`
+	P95           *float64         `json:"p95_ms" minimum:"0"`
+	Classes       map[string]int64 `json:"classes"` // how many items have a result of a class
+	Verdicts      []BatchVerdict   `json:"verdicts"`
+	Results       *string          `json:"results"` // the file with a line for each item that has a result, where this command wrote it
+	Rules         []BatchRule      `json:"rules"`
+	Hosts         []BatchHost      `json:"hosts"`
+	Database      string           `json:"database"`
+	Workers       []BatchWorker    `json:"workers"`
 }
 
 // BatchWorker is a worker at a batch that is on a database.
@@ -89,7 +91,10 @@ func NewBatch(s batch.State) Batch {
 		Items: s.Items, Duplicates: s.Duplicates, Answered: t.Answered, OK: s.OK(), Again: t.Again, Retried: t.Retried, Unanswered: t.Unanswered, Dropped: t.Dropped, Remaining: s.Remaining(),
 		Tries: t.Tries, Bytes: t.Bytes, Spent: known(batch.Dollars(s.Spent), s.Plan.Price > 0), Maybe: known(batch.Dollars(t.Unconfirmed), s.Plan.Price > 0), Cap: known(batch.Dollars(s.Cap), s.Cap > 0),
 		AtOnce: s.AtOnce, Rate: s.Rate,
-		P50: measured(t.Percentile(0.5)), P95: measured(t.Percentile(0.95)),
+		P50: measured(t.Percentile(0.5)), P95: measured(t.Percentile(0.95)), Classes: map[string]int64{},
+	}
+	for v, items := range t.Verdicts {
+		out.Classes[string(v.Class)] += items
 	}
 	out.Verdicts = each(s.Verdicts(), func(v store.Verdict) BatchVerdict {
 		return BatchVerdict{Class: string(v.Class), Cause: string(v.Cause), Items: t.Verdicts[v]}
@@ -122,7 +127,7 @@ func NewBatches(all []batch.State) Batches { return Batches{Batches: each(all, N
 // BatchPlan is a batch that was planned and not begun (docs/schema/batch-plan.json).
 type BatchPlan struct {
 	SchemaVersion Version        `json:"schema_version"`
-	Items         int64          `json:"items" minimum:"0"`
+	Items         int64          `json:"total" minimum:"0"`
 	Duplicates    int64          `json:"duplicates" minimum:"0"`
 	Bad           int64          `json:"bad" minimum:"0"`
 	Digest        string         `json:"digest"`
@@ -202,13 +207,13 @@ type AgentBatch struct {
 	State      string           `json:"state"`
 	Reason     string           `json:"reason,omitempty"`
 	Live       bool             `json:"live" jsonschema:"a process works on it"`
-	Items      int64            `json:"items" jsonschema:"without duplicates"`
-	Answered   int64            `json:"answered"`
+	Items      int64            `json:"total" jsonschema:"without duplicates"`
+	Answered   int64            `json:"done"`
 	OK         int64            `json:"ok"`
 	Remaining  int64            `json:"left"`
-	Unanswered int64            `json:"lost" jsonschema:"at most so many items may have been sent without an answer: the operator decides about them"`
-	Spent      *float64         `json:"spent,omitempty"`
-	Maybe      *float64         `json:"spent_unconfirmed,omitempty" jsonschema:"the part of spent that may not have been spent: for items without an answer"`
+	Unanswered int64            `json:"answer_lost" jsonschema:"at most so many items may have been sent without an answer: the operator decides about them"`
+	Spent      *float64         `json:"cost,omitempty"`
+	Maybe      *float64         `json:"cost_unconfirmed,omitempty" jsonschema:"the part of cost that may not have been spent: for items without an answer"`
 	Cap        *float64         `json:"cap,omitempty"`
 	Verdicts   []BatchVerdict   `json:"verdicts,omitempty"`
 	CostLeft   *float64         `json:"cost_left,omitempty" jsonschema:"what is left of the operator's cap"`
@@ -250,12 +255,13 @@ type BatchResult struct {
 	Item int64 `json:"n"`    // from 1
 	Line int   `json:"line"` // of the input, from 1
 	batch.Result
-	Row map[string]json.RawMessage `json:"row"` // its columns
+	BodyFile *string                    `json:"body_file"` // absolute, where its body was unpacked
+	Row      map[string]json.RawMessage `json:"row"`       // its columns
 }
 
-// NewBatchResult describes the result of an item.
-func NewBatchResult(a batch.Answer) BatchResult {
-	return BatchResult{a.N + 1, a.Line, a.Result, a.Values}
+// NewBatchResult describes the result of an item. bodyFile is where its body was unpacked, or "".
+func NewBatchResult(a batch.Answer, bodyFile string) BatchResult {
+	return BatchResult{a.N + 1, a.Line, a.Result, known(bodyFile, bodyFile != ""), a.Values}
 }
 
 // BatchProbe is what a probe found (docs/schema/batch-probe.json).

@@ -117,7 +117,7 @@ func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, e
 		if f.DryRun {
 			return t.batchPrinted(once.State), nil
 		}
-		return t.runBatch(ctx, once.State)
+		return t.runBatch(ctx, once.State, f.jsonFlag)
 	}
 	if err != nil {
 		return printed{}, batchError(ctx, err)
@@ -135,7 +135,7 @@ func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, e
 	if err != nil {
 		return printed{}, batchError(ctx, err)
 	}
-	return t.runBatch(ctx, s)
+	return t.runBatch(ctx, s, f.jsonFlag)
 }
 
 // fillTemplate fills flags that were not given from the request that the flags name, if they do. It reports whether the
@@ -238,8 +238,24 @@ func batchPlan(r batch.Report) printed {
 	return printed{object: view.NewBatchPlan(r), rows: facts, note: "nothing was sent"}
 }
 
-// runBatch works on a batch, or watches it, until it is over.
-func (t *task) runBatch(ctx context.Context, s batch.State) (printed, error) {
+// runBatch works on a batch, or watches it, until it is over. For --json it writes the results into the batch's folder then.
+func (t *task) runBatch(ctx context.Context, s batch.State, f jsonFlag) (printed, error) {
+	out, err := t.workOnBatch(ctx, s)
+	of, is := out.object.(view.Batch)
+	if !is || !f.JSON || of.Answered == 0 || ctx.Err() != nil {
+		return out, err
+	}
+	path := filepath.Join(t.Batches.Folder(of.ID), resultsFile)
+	fault := t.writeResults(ctx, of.ID, destination{name: path, file: path}, true, "")
+	if fault == nil {
+		of.Results = &path
+	}
+	out.object = of
+	return out.withError(cmp.Or(err, fault))
+}
+
+// workOnBatch works on a batch, or watches it, until it is over.
+func (t *task) workOnBatch(ctx context.Context, s batch.State) (printed, error) {
 	if s.State == store.Done || s.State == store.Held {
 		return t.batchPrinted(s), nil
 	}

@@ -62,12 +62,12 @@ func (b batchCommands) resume() *cobra.Command {
 	return command(b.app, spec[jsonFlag]{
 		use: "resume ID", short: "Go on with a batch, or watch it while another process works on it",
 		args: oneBatch("go on with"), needs: jsonFlag.batchNeeds,
-		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
+		run: func(ctx context.Context, t *task, f jsonFlag, args []string) (printed, error) {
 			s, err := t.Batches.Show(ctx, args[0])
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			return t.runBatch(ctx, s)
+			return t.runBatch(ctx, s, f)
 		},
 	})
 }
@@ -220,7 +220,7 @@ holds for both.`,
 				return t.batchPrinted(s), nil
 			}
 			t.app.say("zonedeck: %s sent again", text.Counted(int(n), "item"))
-			return t.runBatch(ctx, s)
+			return t.runBatch(ctx, s, f.jsonFlag)
 		},
 	})
 }

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -37,19 +40,34 @@ stands in the input.`,
 			if err != nil {
 				return printed{}, err
 			}
-			return printed{}, dest.writeBy(ctx, "the results", func(w io.Writer) error {
-				out := bufio.NewWriter(w)
-				for line, err := range t.Batches.Answers(ctx, s.ID, f.InOrder) {
-					if err == nil {
-						err = view.Encode(out, view.NewBatchResult(line))
-					}
-					if err != nil {
-						return errors.Join(out.Flush(), batchError(ctx, err))
-					}
-				}
-				return out.Flush()
-			})
+			return printed{}, t.writeResults(ctx, s.ID, dest, f.InOrder, "")
 		},
+	})
+}
+
+// resultsFile has the results of a batch, in its folder or beside its bodies.
+const resultsFile = "results.ndjson"
+
+// writeResults writes the results of a batch as whole lines. bodies is the folder into which its bodies were unpacked.
+func (t *task) writeResults(ctx context.Context, id string, to destination, inOrder bool, bodies string) error {
+	return to.writeBy(ctx, "the results", func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		for line, err := range t.Batches.Answers(ctx, id, inOrder) {
+			file := ""
+			if bodies != "" && line.SHA256 != "" {
+				file = filepath.Join(bodies, line.SHA256)
+				if _, missing := os.Lstat(file); missing != nil { // another machine has it
+					file = ""
+				}
+			}
+			if err == nil {
+				err = view.Encode(out, view.NewBatchResult(line, file))
+			}
+			if err != nil {
+				return errors.Join(out.Flush(), batchError(ctx, err))
+			}
+		}
+		return out.Flush()
 	})
 }
 
@@ -60,7 +78,7 @@ type batchBodiesFlags struct {
 
 func (b batchCommands) bodies() *cobra.Command {
 	return command(b.app, spec[batchBodiesFlags]{
-		use: "bodies ID", short: "Write the bodies of a batch into a folder, each once",
+		use: "bodies ID", short: "Write the bodies of a batch into a folder, each once, and its results beside them",
 		args: oneBatch("unpack"), needs: func(batchBodiesFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchBodiesFlags, args []string) (printed, error) {
 			if f.Output == "" {
@@ -70,12 +88,21 @@ func (b batchCommands) bodies() *cobra.Command {
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			n, err := t.Batches.Unpack(ctx, s.ID, f.Output, nil)
-			out := printed{done: fmt.Sprintf("new bodies in %s: %d", f.Output, n)}
-			if errors.As(err, new(batch.AbsentError)) {
-				return out.withError(batchError(ctx, err))
-			}
+			folder, err := filepath.Abs(f.Output)
 			if err != nil {
+				return printed{}, fail(exitState, "%w", err)
+			}
+			n, err := t.Batches.Unpack(ctx, s.ID, folder, nil)
+			absent := errors.As(err, new(batch.AbsentError))
+			if err == nil || absent {
+				path := filepath.Join(folder, resultsFile)
+				err = cmp.Or(t.writeResults(ctx, s.ID, destination{name: path, file: path}, true, folder), err)
+			}
+			out := printed{done: fmt.Sprintf("new bodies in %s: %d; %s has the results with the file of each body", f.Output, n, resultsFile)}
+			switch {
+			case absent:
+				return out.withError(batchError(ctx, err))
+			case err != nil:
 				return printed{}, batchError(ctx, err)
 			}
 			return out, nil

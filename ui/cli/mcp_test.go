@@ -251,14 +251,14 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 	try("jobs_list", `{}`, job)
 	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/1"},{"url":"http://lab.test/2"}]}`, `1 of the 2`)
 	refused("jobs_watch", `{"id":"job-99"}`, "no such job")
-	begun := try("batch_start", `{"urls":["http://lab.test/ok?n=1","http://lab.test/ok?n=2"],"zone":"unlocker_demo"}`, `"items":2`)["id"].(string)
+	begun := try("batch_start", `{"urls":["http://lab.test/ok?n=1","http://lab.test/ok?n=2"],"zone":"unlocker_demo"}`, `"total":2`)["id"].(string)
 	refused("batch_start", `{"urls":["http://other.test/"],"zone":"unlocker_demo"}`, `host "other.test"`)
 	looks := 0
 	for shown := ""; !strings.Contains(shown, `"state":"done"`); looks++ {
 		<-time.After(50 * time.Millisecond) // each look is a line of the history
 		shown, _ = s.call(t, "batch_show", `{"id":"`+begun+`"}`)
 	}
-	try("batch_show", `{"id":"`+begun+`","results":2}`, `"answered":2`, `"ok":2`, `"url":"http://lab.test/ok?n=1"`)
+	try("batch_show", `{"id":"`+begun+`","results":2}`, `"done":2`, `"ok":2`, `"url":"http://lab.test/ok?n=1"`)
 	try("batch_pause", `{"id":"`+begun+`"}`, `"state":"done"`)
 	try("history", `{"words":"shop","kind":"fetch"}`, `"by":"agent"`, `"url":"http://lab.test/shop"`)
 	for tool := range left {

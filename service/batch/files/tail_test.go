@@ -127,7 +127,7 @@ func TestTheTailMayHaveSeveralSegments(t *testing.T) {
 
 func TestWhatWasCommittedMustBeThere(t *testing.T) {
 	for want, cut := range map[string]func(dir string, at Length) error{
-		"results-w1.ndjson is damaged: it has 100 bytes, and 744 were committed": func(dir string, _ Length) error { return os.Truncate(filepath.Join(dir, resultsName("w1")), 100) },
+		"results-w1.ndjson is damaged: it has 100 bytes, and 753 were committed": func(dir string, _ Length) error { return os.Truncate(filepath.Join(dir, resultsName("w1")), 100) },
 		"w1-001.seg is damaged: it has 100 bytes, and 207 were committed":        func(dir string, _ Length) error { return os.Truncate(filepath.Join(dir, segmentName("w1", 1)), 100) },
 	} {
 		dir := t.TempDir()
