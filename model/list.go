@@ -18,8 +18,9 @@ type List struct {
 	Sample []map[string]json.RawMessage
 	Hosts  int
 	Need   float64 // the share of useful pages that a zone has to be shown to reach, below 1
-	// MaxCost is what all fetches may cost, in dollars, of zones that have a rate.
-	MaxCost float64
+	// MaxCost is what all fetches may cost, in dollars, of zones that have a rate; Unpriced are those that have none.
+	MaxCost  float64
+	Unpriced []ZoneName
 }
 
 // z95 is the quantile of the normal distribution for an interval of 95 %.
@@ -171,19 +172,13 @@ func (g Grid) sampleWords(cell int) string {
 
 // PlanWords say what the fetches of a comparison over a list come to.
 func (g Grid) PlanWords() string {
-	unpriced, n := "", 0
-	for _, c := range g.Cells {
-		switch {
-		case c.Problem != "":
-			continue
-		case !c.Zone.Rate.Priced():
-			unpriced += ", " + string(c.Zone.Name) + " is unpriced"
-		}
-		n++
-	}
-	cost := ""
+	n := len(slices.DeleteFunc(slices.Clone(g.Cells), func(c Cell) bool { return c.Problem != "" }))
+	out := fmt.Sprintf("%d of %d rows, of %d hosts, through each of %d: %d fetches", len(g.List.Sample), g.List.Rows, g.List.Hosts, n, n*len(g.List.Sample))
 	if g.List.MaxCost > 0 {
-		cost = ", at most " + SmallDollars(g.List.MaxCost)
+		out += ", at most " + SmallDollars(g.List.MaxCost)
 	}
-	return fmt.Sprintf("%d of %d rows, of %d hosts, through each of %d: %d fetches%s%s", len(g.List.Sample), g.List.Rows, g.List.Hosts, n, n*len(g.List.Sample), cost, unpriced)
+	for _, name := range g.List.Unpriced {
+		out += ", " + string(name) + " is unpriced"
+	}
+	return out
 }

@@ -116,7 +116,7 @@ func TestTimesFailuresAndCostsOfACell(t *testing.T) {
 	if dollars, priced := c.CostOfUseful(); !priced || math.Abs(dollars-0.04/15) > 1e-9 || math.Abs(c.Spend().Dollars-0.04) > 1e-9 {
 		t.Errorf("%v %v, in all %v", dollars, priced, c.Spend())
 	}
-	g := Grid{Kind: CompareList, Cells: []Cell{c, ran("b", 0, 0, 0), {Problem: "none"}}, List: List{Rows: 9, Hosts: 2, Sample: make([]map[string]json.RawMessage, 5), MaxCost: 0.02}}
+	g := Grid{Kind: CompareList, Cells: []Cell{c, ran("b", 0, 0, 0), {Problem: "none"}}, List: List{Rows: 9, Hosts: 2, Sample: make([]map[string]json.RawMessage, 5), MaxCost: 0.02, Unpriced: []ZoneName{"b"}}}
 	if got := g.PlanWords(); got != "5 of 9 rows, of 2 hosts, through each of 2: 10 fetches, at most $0.0200, b is unpriced" {
 		t.Error(got)
 	}

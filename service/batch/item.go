@@ -44,7 +44,7 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) (cu
 	}
 	t := &trip{Item: it, place: at, line: files.Line{N: it.N, Round: r.round}, failed: map[int]int{}}
 	if len(r.plan.Rules) > 0 {
-		t.host = hostOf(model.ExpandVariables(r.plan.Request.URL, func(name string) string { v, _ := row(name); return v }))
+		t.host = fetch.HostOf(model.ExpandVariables(r.plan.Request.URL, func(name string) string { v, _ := row(name); return v }))
 	}
 	for {
 		if err := r.wait(ctx); err != nil {
@@ -210,7 +210,7 @@ func (r *runner) finish(result model.FetchResult, t *trip) (kept bool) {
 func resultOf(line files.Line) store.Result {
 	return store.Result{
 		Verdict: store.Verdict{Class: model.Class(line.Class), Cause: model.Cause(line.Cause)}, OK: model.Class(line.Class) == model.ClassOK,
-		Total: time.Duration(line.MS) * time.Millisecond, Bytes: line.Bytes, Tries: line.Tries, Host: hostOf(line.URL), Zone: line.Zone,
+		Total: time.Duration(line.MS) * time.Millisecond, Bytes: line.Bytes, Tries: line.Tries, Host: fetch.HostOf(line.URL), Zone: line.Zone,
 	}
 }
 
@@ -226,14 +226,6 @@ func takeBody(b model.BodyRef) ([]byte, error) {
 	defer src.Close()
 	bytes, err := io.ReadAll(src)
 	return bytes, errors.Join(err, os.Remove(b.File))
-}
-
-func hostOf(target string) string {
-	u, err := model.ParseTarget(target)
-	if err != nil {
-		return ""
-	}
-	return u.Host
 }
 
 // unsent takes an item for which there is no result, and reports whether it may have been sent: then it stays marked.

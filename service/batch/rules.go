@@ -279,7 +279,7 @@ func (r *runner) remember(ctx context.Context) error {
 			return err
 		}
 		if n := line.ByRule; n > 0 && n <= len(r.plan.Rules) && !r.plan.Rules[n-1].Item {
-			r.detours.set(hostOf(line.URL), n)
+			r.detours.set(fetch.HostOf(line.URL), n)
 		}
 	}
 	return nil

@@ -300,12 +300,12 @@ func (f *flight) send(ctx context.Context, now model.Attempt) (t try, d model.Di
 
 // call is what the pace of zone and host counts.
 func (f *flight) call() pace.Call {
-	return pace.Call{Profile: f.p.Name, Zone: string(f.r.Zone.Name), Host: hostOf(f.r), Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency), Batch: f.batch}
+	return pace.Call{Profile: f.p.Name, Zone: string(f.r.Zone.Name), Host: HostOf(f.r.URL), Timeout: f.timeout, Cap: int(exchange.LimitOf(f.r.Zone.Product).Concurrency), Batch: f.batch}
 }
 
-// hostOf is the host of a request's target, with its port.
-func hostOf(r model.FetchRequest) string {
-	u, err := url.Parse(r.URL)
+// HostOf is the host of a target's address, with its port; "" where it is none.
+func HostOf(target string) string {
+	u, err := url.Parse(target)
 	if err != nil {
 		return ""
 	}
@@ -318,7 +318,7 @@ func (ft *Fetcher) SafePace(profile string, r model.FetchRequest) (atOnce int, p
 	if ft.cfg.Pace == nil {
 		return 0, ""
 	}
-	found, ok := ft.cfg.Pace.Safes.Find(pace.Call{Profile: profile, Zone: string(r.Zone.Name), Host: hostOf(r)})
+	found, ok := ft.cfg.Pace.Safes.Find(pace.Call{Profile: profile, Zone: string(r.Zone.Name), Host: HostOf(r.URL)})
 	if !ok {
 		return 0, ""
 	}

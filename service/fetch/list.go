@@ -48,6 +48,7 @@ func (ft *Fetcher) PlanList(ctx context.Context, k Known, d ListDraft, read *ato
 	}
 	g = model.Grid{Kind: model.CompareList, Profile: k.Profile.Name, List: model.List{Name: d.Input.Name, Need: d.Need}}
 	var usable *Prepared
+	price := 0.0 // of a row, at most
 	for _, zone := range d.Zones {
 		for _, via := range d.Ways {
 			d.Request.Zone.Name, d.Request.Via = model.ZoneName(zone), via
@@ -60,6 +61,10 @@ func (ft *Fetcher) PlanList(ctx context.Context, k Known, d ListDraft, read *ato
 			case err == nil:
 				defer prepared.Close()
 				usable = cmp.Or(usable, prepared)
+				most, priced := UpperBound(g.Base)
+				if price += most; !priced {
+					g.List.Unpriced = append(g.List.Unpriced, c.Zone.Name)
+				}
 			case errors.Is(err, model.ErrRequest):
 				c.Problem, c.Cause = oneLine(err), err
 			default:
@@ -83,11 +88,14 @@ func (ft *Fetcher) PlanList(ctx context.Context, k Known, d ListDraft, read *ato
 	}
 	g.List.Rows, g.List.Bad = s.rows, s.bad
 	n := min(s.want, len(s.candidates))
-	price, unpriced := rowPrice(g)
-	if d.Cap > 0 {
-		if n, err = fitting(n, d.Cap, price, unpriced); err != nil {
-			return g, notes, err
-		}
+	switch {
+	case d.Cap == 0:
+	case len(g.List.Unpriced) > 0:
+		return g, notes, model.BadField("cap", "zone %s has no rate, so that no cap can be held: give it one, or leave the cap out", g.List.Unpriced[0])
+	case d.Cap < price:
+		return g, notes, model.BadField("cap", "%s is below what one row may cost through all zones, %s", model.SmallDollars(d.Cap), model.SmallDollars(price))
+	default:
+		n = int(min(float64(n), d.Cap/price))
 	}
 	g.List.Sample, g.List.Hosts = s.draw(n)
 	g.Repeat, g.List.MaxCost = n, float64(n)*price
@@ -103,31 +111,6 @@ func (d ListDraft) sample() int {
 		return d.Sample
 	}
 	return min(max(usualSample, model.SampleFor(1, d.Need)), MostSample)
-}
-
-// rowPrice is what a row may cost through all zones of a comparison, and the first zone that has no rate, or "".
-func rowPrice(g model.Grid) (dollars float64, unpriced model.ZoneName) {
-	for _, c := range g.Cells {
-		if c.Problem != "" {
-			continue
-		}
-		most, priced := UpperBound(g.Request(c))
-		if dollars += most; !priced {
-			unpriced = cmp.Or(unpriced, c.Zone.Name)
-		}
-	}
-	return dollars, unpriced
-}
-
-// fitting is how many of n rows may be fetched within a cap.
-func fitting(n int, most, price float64, unpriced model.ZoneName) (int, error) {
-	switch {
-	case unpriced != "":
-		return 0, model.BadField("cap", "zone %s has no rate, so that no cap can be held: give it one, or leave the cap out", unpriced)
-	case most < price:
-		return 0, model.BadField("cap", "%s is below what one row may cost through all zones, %s", model.SmallDollars(most), model.SmallDollars(price))
-	}
-	return int(min(float64(n), most/price)), nil
 }
 
 // sampler keeps some rows of a list, and each request once: those whose digests are smallest, so that they depend on what is
@@ -160,7 +143,7 @@ func (s *sampler) Take(row rows.Record, r model.FetchRequest) error {
 		s.read.Add(1)
 	}
 	s.rows++
-	host := hostOf(r)
+	host := HostOf(r.URL)
 	r.Zone, r.Via = model.Zone{}, ""
 	digest := Digest(r)
 	if binary.BigEndian.Uint64(digest[:]) >= s.below {

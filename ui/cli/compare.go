@@ -152,12 +152,20 @@ func (t *task) comparing(ctx context.Context, g model.Grid, progress func(cells 
 	})
 }
 
-// comparePlan builds the comparison from the flags. Its error names all their mistakes.
-func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (model.Grid, error) {
-	var wrong []error
+// mistakes are those in the flags that every comparison of zones has.
+func (f compareFlags) mistakes() (wrong []error) {
 	if len(f.Zones) == 0 {
 		wrong = append(wrong, errors.New("--zones is missing: name the zones to compare, separated by commas"))
 	}
+	if f.AtOnce < 1 || f.AtOnce > model.MaxRuns {
+		wrong = append(wrong, fmt.Errorf("--at-once %d: write a number from 1 to %d", f.AtOnce, model.MaxRuns))
+	}
+	return wrong
+}
+
+// comparePlan builds the comparison from the flags. Its error names all their mistakes.
+func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (model.Grid, error) {
+	wrong := f.mistakes()
 	if len(f.Via) == 0 {
 		wrong = append(wrong, errors.New("--via is empty: write api, native, agent or browser, or several with commas"))
 	}
@@ -168,9 +176,6 @@ func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (
 	}
 	if f.Repeat < 1 || f.Repeat > model.MaxRuns {
 		wrong = append(wrong, fmt.Errorf("--repeat %d: write a number from 1 to %d", f.Repeat, model.MaxRuns))
-	}
-	if f.AtOnce < 1 || f.AtOnce > model.MaxRuns {
-		wrong = append(wrong, fmt.Errorf("--at-once %d: write a number from 1 to %d", f.AtOnce, model.MaxRuns))
 	}
 	d := f.draft(target)
 	d.AnyZone, d.Request.Zone.Name = true, model.ZoneName(strings.Join(f.Zones, textBreak))

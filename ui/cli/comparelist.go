@@ -27,36 +27,27 @@ type listFlags struct {
 
 // checkList refuses flags that a comparison over a list, or another one, would ignore.
 func (f compareFlags) checkList() error {
-	if f.Input == "" {
-		if i := slices.IndexFunc(listOnly, f.Given.has); i >= 0 {
-			return usage("--%s: only with --input", listOnly[i])
-		}
-		return nil
+	other, words := []string{"column", "sample", "need", "cap"}, "%s: only with --input"
+	if f.Input != "" {
+		other, words = []string{"repeat", "markdown", "query"}, "--input takes no %s"
 	}
-	without := []string{"repeat", "markdown", "query"}
-	if i := slices.IndexFunc(without, f.Given.has); i >= 0 {
-		return usage("--input takes no --%s", without[i])
+	if ignored := f.Given.ignored(false, other, nil); ignored != "" {
+		return usage(words, ignored)
 	}
 	return nil
 }
 
-// listOnly are the flags that need --input.
-var listOnly = []string{"column", "sample", "need", "cap"}
-
 // listDraft is the draft of the flags. Its error names all their mistakes.
 func (f compareFlags) listDraft(target string) (fetch.ListDraft, error) {
-	var wrong []error
-	if len(f.Zones) == 0 {
-		wrong = append(wrong, errors.New("--zones is missing: name the zones to compare, separated by commas"))
+	wrong := f.mistakes()
+	d := fetch.ListDraft{Draft: f.draft(target), Zones: unique(f.Zones), Sample: f.Sample, Need: f.Need}
+	if !f.Given.has("via") {
+		f.Via = []string{string(model.ViaAPI)}
 	}
-	d := fetch.ListDraft{Draft: f.draft(target), Zones: unique(f.Zones), Ways: []model.Via{model.ViaAPI}, Sample: f.Sample, Need: f.Need}
-	if f.Given.has("via") {
-		d.Ways = nil
-		for _, via := range unique(f.Via) {
-			d.Ways = append(d.Ways, model.Via(via))
-		}
+	for _, via := range unique(f.Via) {
+		d.Ways = append(d.Ways, model.Via(via))
 	}
-	if slices.ContainsFunc(d.Ways, func(v model.Via) bool { return v != model.ViaAPI && v != model.ViaNative }) || len(d.Ways) == 0 {
+	if len(d.Ways) == 0 || slices.ContainsFunc(d.Ways, func(v model.Via) bool { return v != model.ViaAPI && v != model.ViaNative }) {
 		wrong = append(wrong, errors.New("--via: a list is compared by api and native"))
 	}
 	if f.Given.has("sample") && (f.Sample < 1 || f.Sample > fetch.MostSample) {
@@ -67,9 +58,6 @@ func (f compareFlags) listDraft(target string) (fetch.ListDraft, error) {
 	}
 	if f.Given.has("at-once") {
 		d.AtOnce = f.AtOnce
-	}
-	if f.AtOnce < 1 || f.AtOnce > model.MaxRuns {
-		wrong = append(wrong, fmt.Errorf("--at-once %d: write a number from 1 to %d", f.AtOnce, model.MaxRuns))
 	}
 	var err error
 	if d.Cap, err = batch.ParseCap(f.Cap); err != nil || f.Cap != "" && d.Cap == 0 {
