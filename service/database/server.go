@@ -184,7 +184,7 @@ func classifyServer(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		if errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(*net.OpError)) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err) {
-			return &ServerError{"the database cannot be reached: " + cmp.Or(certificateFault(err), lastOf(err).Error()), ErrGone}
+			return &ServerError{"the database cannot be reached: " + cmp.Or(certificateFault(err), innermost(err).Error()), ErrGone}
 		}
 		return err
 	}
@@ -217,13 +217,13 @@ func classifyServer(err error) error {
 	return &ServerError{fmt.Sprintf("%s (%s)", text, pg.Message), kind}
 }
 
-// lastOf is the innermost of an error's causes.
-func lastOf(err error) error {
-	for {
-		next := errors.Unwrap(err)
-		if next == nil {
-			return err
-		}
-		err = next
+// innermost is the innermost of an error's causes: of several tries, of the first.
+func innermost(err error) error {
+	if several, is := err.(interface{ Unwrap() []error }); is && len(several.Unwrap()) > 0 {
+		return innermost(several.Unwrap()[0])
 	}
+	if next := errors.Unwrap(err); next != nil {
+		return innermost(next)
+	}
+	return err
 }

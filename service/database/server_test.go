@@ -79,3 +79,10 @@ func TestWhatAServerRefusesIsSaid(t *testing.T) {
 		t.Errorf("a fault of a statement: %v", err)
 	}
 }
+
+func TestOfAServerThatCannotBeReachedOneAddressIsNamedOnce(t *testing.T) {
+	_, err := database.OpenServer(t.Context(), "postgres://u@localhost:1/x?sslmode=prefer")
+	if err == nil || strings.Count(err.Error(), "connection refused") != 1 || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+}

@@ -167,7 +167,11 @@ func (js *Jobs) KeepFollowing(ctx context.Context, on func(Followed), say func(e
 func keepFollowing(ctx context.Context, follow func() error, say func(error)) {
 	said := ""
 	for {
+		began := time.Now()
 		err := follow()
+		if time.Since(began) > followAgain { // it went well meanwhile
+			said = ""
+		}
 		if ctx.Err() != nil {
 			return
 		}

@@ -68,8 +68,9 @@ func (w *following) begin() tea.Cmd {
 	}
 	jobs := w.m.deps.Jobs
 	return kit.Follow(kit.Jobs, &w.slot, w.m.deps.Ctx, func(ctx context.Context, emit func(service.Followed)) (struct{}, error) {
-		return struct{}{}, jobs.Follow(ask.By(ctx, ask.Nobody), emit)
-	}, w.event, func(_ struct{}, err error) tea.Cmd { return w.ended(err) })
+		jobs.KeepFollowing(ask.By(ctx, ask.Nobody), emit, func(err error) { emit(service.Followed{Err: err}) })
+		return struct{}{}, nil
+	}, w.event, func(struct{}, error) tea.Cmd { return nil })
 }
 
 // askNow has a job asked for at once, even if nobody follows it any more.
@@ -106,6 +107,10 @@ func (w *following) drop() {
 // event handles what happened to a job in flight.
 func (w *following) event(f service.Followed) tea.Cmd {
 	id := f.Job.ID
+	if id == "" && f.Err != nil {
+		w.jobs, w.alerts.progress = map[string]service.Followed{}, model.JobsProgress{}
+		return tea.Batch(w.showProgress(), kit.Warn("no job is followed, which is tried again every 10 seconds: "+f.Err.Error()))
+	}
 	if id == "" {
 		return nil // nothing is in flight
 	}
@@ -124,14 +129,6 @@ func (w *following) event(f service.Followed) tea.Cmd {
 		return tea.Batch(kit.Warn("following "+w.naming(f.Job)+" ended: "+f.Err.Error()+" (f follows it again)"), w.showProgress())
 	}
 	return w.showProgress()
-}
-
-func (w *following) ended(err error) tea.Cmd {
-	if err == nil {
-		return nil
-	}
-	w.jobs, w.alerts.progress = map[string]service.Followed{}, model.JobsProgress{}
-	return tea.Batch(w.showProgress(), kit.Fail("no job is followed: "+err.Error()+" (f tries again)"))
 }
 
 func (w *following) announce(j model.Job) tea.Cmd {

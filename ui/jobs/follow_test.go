@@ -43,6 +43,8 @@ func TestAJobOfAnotherProfileIsFollowedAndNamedWithIt(t *testing.T) {
 		s.Expect("not followed: its key is locked · f follows it again", "following job-1 of profile beta ended: its key is locked")
 		s.Press("x", "f")
 		s.ExpectNot("it belongs to profile beta")
+		said(service.Followed{Err: errors.New("the database cannot be reached")})
+		s.Expect("no job is followed, which is tried again every 10 seconds: the database cannot be reached")
 		job.State = model.JobReady
 		said(service.Followed{Job: job})
 		s.Expect("job-1 of profile beta is ready (@ switches to its profile)")

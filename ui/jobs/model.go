@@ -32,8 +32,8 @@ type Jobs interface {
 	Decide(ctx context.Context, s service.Settlement, fate service.Fate, a ask.Answers) (model.Job, error)
 	// PreviewJob shows what a job would give, and launches none.
 	PreviewJob(ctx context.Context, r model.TriggerRequest) (service.LookupPreview, error)
-	// Follow has the jobs in flight asked for, until ctx ends.
-	Follow(ctx context.Context, on func(service.Followed)) error
+	// KeepFollowing has the jobs in flight asked for, until ctx ends, and says why that fails meanwhile.
+	KeepFollowing(ctx context.Context, on func(service.Followed), say func(error))
 	AskNow(ctx context.Context, jobID string) (model.Job, error)
 	CancelJob(ctx context.Context, jobID string) (model.Job, error)
 	// Request is what a job asked for.

@@ -290,8 +290,8 @@ func (f *fakeJobs) follows() int {
 	return f.watches
 }
 
-// Follow plays the lives of the jobs in flight: each has done a quarter more every two seconds.
-func (f *fakeJobs) Follow(ctx context.Context, on func(service.Followed)) error {
+// KeepFollowing plays the lives of the jobs in flight: each has done a quarter more every two seconds.
+func (f *fakeJobs) KeepFollowing(ctx context.Context, on func(service.Followed), say func(error)) {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	for aged := 0; ; aged = 1 {
@@ -303,8 +303,12 @@ func (f *fakeJobs) Follow(ctx context.Context, on func(service.Followed)) error 
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.stopped, f.quiet = f.stopped+1, true // whoever follows again has another profile
-			return nil
+			return
 		case e := <-f.events:
+			if e.Job.ID == "" && e.Err != nil {
+				say(e.Err)
+				continue
+			}
 			on(e)
 		case <-second.C:
 		}
