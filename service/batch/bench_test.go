@@ -19,8 +19,10 @@ import (
 	"time"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/model"
 	"zonedeck/service/batch"
 	"zonedeck/service/batch/store"
+	"zonedeck/service/fetch"
 )
 
 // asTarget has the test's binary serve pages of 1 KB, each after so many milliseconds, until its input ends.
@@ -59,11 +61,8 @@ func startTarget(b *testing.B, delay int) string {
 	return strings.TrimSpace(noerr.Try(bufio.NewReader(out).ReadString('\n')).Must(b))
 }
 
-// bareLoop sends n calls by net/http on connections that it keeps.
-func bareLoop(b *testing.B, url string, n, atOnce int) {
-	b.Helper()
-	bare := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: atOnce}
-	defer bare.CloseIdleConnections()
+// eachOf calls send n times, so many at once.
+func eachOf(n, atOnce int, send func()) {
 	places := make(chan struct{}, n)
 	for range n {
 		places <- struct{}{}
@@ -73,14 +72,42 @@ func bareLoop(b *testing.B, url string, n, atOnce int) {
 	for range atOnce {
 		all.Go(func() {
 			for range places {
-				req := noerr.Try(http.NewRequestWithContext(b.Context(), http.MethodPost, url, strings.NewReader(`{"zone":"dc1","url":"http://shop.test/1","format":"raw"}`))).Must(b)
-				res := noerr.Try(bare.RoundTrip(req)).Must(b)
-				_, _ = io.Copy(io.Discard, res.Body)
-				res.Body.Close()
+				send()
 			}
 		})
 	}
 	all.Wait()
+}
+
+// bareLoop sends n calls by net/http on connections that it keeps, and says how long that took.
+func bareLoop(b *testing.B, url string, n, atOnce int) time.Duration {
+	b.Helper()
+	bare := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: atOnce}
+	defer bare.CloseIdleConnections()
+	began := time.Now()
+	eachOf(n, atOnce, func() {
+		req := noerr.Try(http.NewRequestWithContext(b.Context(), http.MethodPost, url, strings.NewReader(`{"zone":"dc1","url":"http://shop.test/1","format":"raw"}`))).Must(b)
+		res := noerr.Try(bare.RoundTrip(req)).Must(b)
+		_, _ = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+	})
+	return time.Since(began)
+}
+
+// sendLoop sends n prepared fetches, without a batch, and says how long that took.
+func sendLoop(b *testing.B, fetcher *fetch.Fetcher, template model.FetchRequest, n, atOnce int) time.Duration {
+	b.Helper()
+	sends := noerr.Try(fetcher.Prepare(b.Context(), template)).Must(b)
+	defer sends.Close()
+	sends.Unpaced = true
+	began := time.Now()
+	eachOf(n, atOnce, func() {
+		res := noerr.Try(sends.Send(b.Context(), func(string) (string, bool) { return "http://shop.test/1", true }, nil)).Must(b)
+		if !res.Diagnosis.OK() {
+			b.Error(res.Diagnosis.Summary)
+		}
+	})
+	return time.Since(began)
 }
 
 // curlLoop has curl send n calls at once, so many in parallel, and says how long that took; 0 without curl.
@@ -168,7 +195,8 @@ func (l *lines) Read(p []byte) (int, error) {
 }
 
 // BenchmarkBatchBesideBare runs batches, bare loops of as many calls, and curl in turns, and reports the throughput as a
-// share of theirs: the whole of it, with verdict, masking, results and commits.
+// share of theirs: the whole of it, with verdict, masking, results and commits; and what it would be with its fetches for
+// nothing, with the loop's time instead of that of as many prepared fetches.
 func BenchmarkBatchBesideBare(b *testing.B) {
 	for _, c := range []struct {
 		name     string
@@ -177,7 +205,7 @@ func BenchmarkBatchBesideBare(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			const atOnce = 32
 			url := startTarget(b, c.delay)
-			var ours, theirs, curls time.Duration
+			var ours, theirs, curls, sends time.Duration
 			for b.Loop() {
 				bs, s := planned(b, url, c.n, atOnce)
 				began := time.Now()
@@ -186,13 +214,16 @@ func BenchmarkBatchBesideBare(b *testing.B) {
 				if s.State != store.Done || s.OK() != int64(c.n) {
 					b.Fatalf("%s: %+v", s.State, s.Tally)
 				}
-				began = time.Now()
-				bareLoop(b, url, c.n, atOnce)
-				theirs += time.Since(began)
+				theirs += bareLoop(b, url, c.n, atOnce)
+				sends += sendLoop(b, bs.Fetch, s.Plan.Request, c.n, atOnce)
 				curls += curlLoop(b, url, c.n, atOnce)
 			}
 			b.ReportMetric(theirs.Seconds()/ours.Seconds(), "batch/bare")
+			alone := theirs + max(0, ours-sends)
+			b.ReportMetric(theirs.Seconds()/sends.Seconds(), "sends/bare")
+			b.ReportMetric(theirs.Seconds()/alone.Seconds(), "runner/bare")
 			if curls > 0 {
+				b.ReportMetric(curls.Seconds()/alone.Seconds(), "runner/curl")
 				b.ReportMetric(curls.Seconds()/ours.Seconds(), "batch/curl")
 			}
 			b.ReportMetric(float64(b.N*c.n)/ours.Seconds(), "items/s")
