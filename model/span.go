@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -97,4 +98,16 @@ func Ahead(d time.Duration) string {
 		return out
 	}
 	return sign + d.String()
+}
+
+// Counted is "1 row", "2 rows", "2 fetches".
+func Counted[N int | int64](n N, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "ch"):
+		what += "es"
+	default:
+		what += "s"
+	}
+	return strconv.FormatInt(int64(n), 10) + " " + what
 }

@@ -305,9 +305,9 @@ func (r *reader) zones(ctx context.Context) {
 		}
 		f.Zones = append(f.Zones, one)
 	}
-	f.Listing = good("%s at the account", counted(len(f.Zones), "zone"))
+	f.Listing = good("%s at the account", model.Counted(len(f.Zones), "zone"))
 	if skipped > 0 {
-		f.Listing = warn("%s at the account, and %d whose names cannot be read", counted(len(f.Zones), "zone"), skipped)
+		f.Listing = warn("%s at the account, and %d whose names cannot be read", model.Counted(len(f.Zones), "zone"), skipped)
 	}
 }
 
@@ -446,12 +446,4 @@ func (r *reader) password(ctx context.Context, z *Zone) error {
 		z.Verdict = warn("it has no password")
 	}
 	return nil
-}
-
-// counted is a number of things in words.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -64,6 +64,9 @@ func (r Report) CostWords() string {
 	if !priced {
 		return "unpriced: the zone has no rate"
 	}
+	if r.Plan.Retries == 0 {
+		return "at most " + model.SmallDollars(most)
+	}
 	return fmt.Sprintf("at most %s for one try each, up to %d times that with all retries", model.SmallDollars(most), r.Plan.Retries+1)
 }
 
@@ -90,7 +93,7 @@ type BadRowsError struct {
 
 func (e *BadRowsError) Error() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d rows cannot be used; nothing was sent", e.Bad)
+	fmt.Fprintf(&out, "%s cannot be used; nothing was sent", model.Counted(e.Bad, "row"))
 	for _, p := range e.Problems {
 		fmt.Fprintf(&out, "\n%s: %s", p.Location(), model.Line(p.Text, 300))
 	}
@@ -114,8 +117,8 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s is the name of batch %s, and the input has changed since: it had %d rows with SHA-256 %.12s, and has %d with %.12s now. Give the new input another name; '%s' goes on with the first",
-		e.State.Name, e.State.ID, e.State.Items, e.State.Digest, e.Now.Items, e.Now.Digest, e.State.Command("resume"))
+	return fmt.Sprintf("%s is the name of batch %s, and the input has changed since: it had %s with SHA-256 %.12s, and has %d with %.12s now. Give the new input another name; '%s' goes on with the first",
+		e.State.Name, e.State.ID, model.Counted(e.State.Items, "row"), e.State.Digest, e.Now.Items, e.Now.Digest, e.State.Command("resume"))
 }
 
 // Check plans a batch: it reads all rows, checks each as a fetch would be, finds those that ask for the same, and puts

@@ -191,10 +191,7 @@ func (s State) RuleWords() (out []string) {
 		if s.Plan.Rules[n].Item {
 			of = "item"
 		}
-		if times != 1 {
-			of += "s"
-		}
-		out = append(out, fmt.Sprintf("%s: held for %d %s", s.Plan.Rules[n], times, of))
+		out = append(out, fmt.Sprintf("%s: held for %s", s.Plan.Rules[n], model.Counted(times, of)))
 	}
 	return out
 }

@@ -669,7 +669,7 @@ func (r *runner) keepLine(ctx context.Context, s State) {
 	err := r.b.Journal.PutCall(ctx, model.HistoryEntry{
 		At: s.Changed, Kind: model.HistoryBatch, Profile: s.Profile, Zone: string(of.Zone.Name), URL: of.Summary(), Via: of.Via, Key: of.Key, Ref: s.ID,
 		Total: s.Changed.Sub(s.Created), Bytes: s.Tally.Bytes, Cost: Dollars(s.Spent), Priced: s.Plan.Price > 0,
-		Text: strings.TrimSuffix(fmt.Sprintf("batch %s: %s, %d of %d items have a result, %d of them ok; %s", s.ID, s.State, s.Tally.Answered, s.Items-s.Duplicates, s.OK(), said), "; "),
+		Text: strings.TrimSuffix(fmt.Sprintf("batch %s: %s, %d of %s answered, %d of them ok; %s", s.ID, s.State, s.Tally.Answered, model.Counted(s.Wanted(), "item"), s.OK(), said), "; "),
 	})
 	if err != nil {
 		r.b.Log.Warn("a batch has no line in the history", "batch", s.ID, "error", err)

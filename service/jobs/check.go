@@ -136,7 +136,7 @@ func (l *Launching) read(ctx context.Context, d dialect.Dialect, r *Report) erro
 		}
 		return model.BadField("inputs", "%w", err)
 	}
-	bad := counted(r.Rows.Bad, "row") + " of " + r.Source + " cannot be used"
+	bad := model.Counted(r.Rows.Bad, "row") + " of " + r.Source + " cannot be used"
 	switch good := len(r.Rows.Rows); {
 	case good == 0 && r.Rows.Bad > 0:
 		return model.BadField("inputs", "%s and %w", bad, ErrNoGoodRow)
@@ -237,15 +237,15 @@ func (l *Launching) repeat(ctx context.Context, p model.Profile, from Again, r *
 	}
 	if n := r.Missing.Unmatched; n > 0 {
 		r.ask(ask.Question{
-			Kind: ask.Unmatched, About: before.ID, Text: counted(n, "row") + " of " + before.ID + " cannot be matched, so inputs with data may be launched and billed again",
+			Kind: ask.Unmatched, About: before.ID, Text: model.Counted(n, "row") + " of " + before.ID + " cannot be matched, so inputs with data may be launched and billed again",
 		})
 	}
 	if n := r.Missing.Lacking; n > 0 {
 		r.ask(ask.Question{
-			Kind: ask.Lacking, About: before.ID, Text: counted(n, "record") + " that the service counted did not come, so inputs with data may be launched and billed again",
+			Kind: ask.Lacking, About: before.ID, Text: model.Counted(n, "record") + " that the service counted did not come, so inputs with data may be launched and billed again",
 		})
 	}
-	inputs := counted(len(r.Request.Inputs), "input")
+	inputs := model.Counted(len(r.Request.Inputs), "input")
 	switch {
 	case before.State.Final():
 	case before.State == model.JobMayHave:
@@ -453,7 +453,7 @@ func overlapFacts(overlaps []Overlap, inputs int) (facts []ask.Fact) {
 		facts = append(facts, f)
 	}
 	if more := len(overlaps) - maxOverlapFacts; more > 0 {
-		facts = append(facts, ask.Fact{Text: counted(more, "more job") + " with some of the inputs"})
+		facts = append(facts, ask.Fact{Text: model.Counted(more, "more job") + " with some of the inputs"})
 	}
 	return facts
 }

@@ -93,7 +93,7 @@ func (l InputLists) keep(r Report, out *Launched) (bad model.JobRejected, err er
 		if err != nil {
 			return bad, &KeepError{Path: path, Err: err}
 		}
-		out.Notes = append(out.Notes, ask.Note{About: "rejects", Text: counted(r.Rows.Bad, "bad row") + " kept in " + path})
+		out.Notes = append(out.Notes, ask.Note{About: "rejects", Text: model.Counted(r.Rows.Bad, "bad row") + " kept in " + path})
 		if abs, err := filepath.Abs(path); err == nil { // the ledger is read from other folders
 			path = abs
 		}
@@ -112,7 +112,7 @@ func (l InputLists) keep(r Report, out *Launched) (bad model.JobRejected, err er
 	if err != nil {
 		return bad, &KeepError{IsList: true, Path: path, Err: err}
 	}
-	out.Notes = append(out.Notes, ask.Note{About: "save_list", Text: counted(len(r.Rows.Rows), "input") + " saved in " + path})
+	out.Notes = append(out.Notes, ask.Note{About: "save_list", Text: model.Counted(len(r.Rows.Rows), "input") + " saved in " + path})
 	return bad, nil
 }
 

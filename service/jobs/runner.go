@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -160,12 +159,4 @@ func joinText(a, b string) string {
 		return a + b
 	}
 	return a + ": " + b
-}
-
-// counted is a number of things: "1 row", "2 rows".
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -96,7 +96,7 @@ func (s Settlement) fitting() string {
 	}
 	text := "in the service's list it can be " + strings.Join(names[:min(len(names), most)], " or ")
 	if more := len(names) - most; more > 0 {
-		text += " or " + counted(more, "more job")
+		text += " or " + model.Counted(more, "more job")
 	}
 	return text
 }
@@ -115,7 +115,7 @@ func (s Settlement) Only() (one Candidate, err error) {
 			same = append(same, c)
 		}
 	}
-	inputs := counted(s.Job.Inputs, "input")
+	inputs := model.Counted(s.Job.Inputs, "input")
 	maybe := slices.DeleteFunc(slices.Clone(same), func(c Candidate) bool { return c.Other })
 	switch {
 	case len(maybe) == 1 && maybe[0].Against == "":
@@ -427,7 +427,7 @@ func (st Settler) askInputs(ctx context.Context, job model.Job, c *Candidate) er
 		return nil
 	}
 	if c.Inputs >= 0 {
-		c.For = counted(c.Inputs, "input")
+		c.For = model.Counted(c.Inputs, "input")
 	}
 	return call.weighRows(ctx, c, p.State)
 }
@@ -437,7 +437,7 @@ func againstInputs(job model.Job, inputs int) string {
 	if inputs < 0 || inputs == job.Inputs {
 		return ""
 	}
-	return fmt.Sprintf("it has %s and not %d", counted(inputs, "input"), job.Inputs)
+	return fmt.Sprintf("it has %s and not %d", model.Counted(inputs, "input"), job.Inputs)
 }
 
 // keyOf is the key that a job was started by, or "" when the inventory no longer has it.

@@ -60,7 +60,7 @@ func (c *Candidate) compare(inputs []model.JobInput, from *result) error {
 		}
 		return nil
 	})
-	switch all := counted(len(inputs), "input"); {
+	switch all := model.Counted(len(inputs), "input"); {
 	case c.Other:
 		c.Against = "its rows are of other inputs"
 	case len(named) == len(inputs):
@@ -70,7 +70,7 @@ func (c *Candidate) compare(inputs []model.JobInput, from *result) error {
 	default:
 		c.For = fmt.Sprintf("%s, %d of them named by its rows", all, len(named))
 		c.Other = err == nil && read > 0 && len(named) == 0
-		c.Against = fmt.Sprintf("no row that was read names %s of the job", counted(len(inputs)-len(named), "input"))
+		c.Against = fmt.Sprintf("no row that was read names %s of the job", model.Counted(len(inputs)-len(named), "input"))
 	}
 	return nil
 }

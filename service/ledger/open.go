@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"zonedeck/keystore/textfile"
+	"zonedeck/model"
 	"zonedeck/service/database"
 )
 
@@ -84,7 +85,7 @@ func attach(ctx context.Context, path string, now func() time.Time, checked []st
 		notice = fmt.Sprintf("The schema of the ledger %s was damaged (%v). It was written anew, and no job is lost.", db.Path(), damage.Err)
 	default:
 		notice = fmt.Sprintf("The ledger %s was damaged (%v). It is kept as %s. Carried over from it: %s.",
-			db.Path(), damage.Err, damage.SavedAs, counted(carried, "job"))
+			db.Path(), damage.Err, damage.SavedAs, model.Counted(carried, "job"))
 	}
 	if checked != nil || damage != nil {
 		note, err := l.reconcile(ctx)
@@ -98,13 +99,6 @@ func attach(ctx context.Context, path string, now func() time.Time, checked []st
 
 func newLedger(db *database.DB, now func() time.Time) *Ledger {
 	return &Ledger{&files{db: db, keep: requests{jobs: 5000, bytes: 256 << 20}}, now}
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // verifiedPath is a file with the fingerprint of a ledger that nothing was wrong with.

@@ -260,7 +260,7 @@ func (l *Ledger) notice(c comparison) string {
 		for _, n := range jobs[:min(len(jobs), 10)] {
 			ids = append(ids, jobID(n))
 		}
-		args := []any{l.Path(), counted(len(jobs), says.what), strings.Join(ids, ", ")}
+		args := []any{l.Path(), model.Counted(len(jobs), says.what), strings.Join(ids, ", ")}
 		notes = append(notes, fmt.Sprintf(says.format, args[:strings.Count(says.format, "%")]...))
 	}
 	return strings.Join(notes, " ")

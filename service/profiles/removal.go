@@ -200,17 +200,9 @@ func remove(ctx context.Context, files files, r Removal, withKey, withSecrets bo
 	return errors.Join(errs...)
 }
 
-// counted is a number of things in words.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // Describe names what Remove removes, a phrase each.
 func (r Removal) Describe(withKey, withSecrets bool) []string {
-	out := []string{fmt.Sprintf("profile %s (%s) from the configuration", r.Profile.Name, counted(len(r.Profile.Zones), "zone"))}
+	out := []string{fmt.Sprintf("profile %s (%s) from the configuration", r.Profile.Name, model.Counted(len(r.Profile.Zones), "zone"))}
 	if r.CA != "" {
 		out = append(out, "the certificate "+r.CA)
 	}

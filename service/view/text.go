@@ -74,6 +74,7 @@ type Build struct {
 
 // Paths are what "paths --json" prints (docs/schema/paths.json).
 type Paths struct {
+	Batches         string  `json:"batches"`
 	Bodies          string  `json:"bodies"`
 	Config          string  `json:"config"`
 	Contracts       string  `json:"contracts"`

@@ -216,7 +216,7 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 func (t *task) planBatch(ctx context.Context, known fetch.Known, draft batch.Draft) (batch.Report, error) {
 	var read atomic.Int64
 	line := t.app.wait(func(time.Duration) string {
-		return fmt.Sprintf("zonedeck: %d rows read  (ctrl+c cancels)", read.Load())
+		return fmt.Sprintf("zonedeck: %s read  (ctrl+c cancels)", model.Counted(read.Load(), "row"))
 	})
 	defer line.stop()
 	return t.Batches.Check(ctx, known, draft, &read)
@@ -224,7 +224,10 @@ func (t *task) planBatch(ctx context.Context, known fetch.Known, draft batch.Dra
 
 // batchPlan is what a draft comes to.
 func batchPlan(r batch.Report) printed {
-	facts := [][]string{{"items", fmt.Sprint(r.Planned.Items)}, {"duplicates", fmt.Sprintf("%d, fetched once", r.Planned.Duplicates)}}
+	facts := [][]string{{"items", fmt.Sprint(r.Planned.Items)}}
+	if r.Planned.Duplicates > 0 {
+		facts = append(facts, []string{"duplicates", fmt.Sprintf("%d, fetched once", r.Planned.Duplicates)})
+	}
 	if r.Bad > 0 {
 		facts = append(facts, []string{"bad rows", fmt.Sprintf("%d, left out", r.Bad)})
 	}
@@ -267,7 +270,7 @@ func (t *task) workOnBatch(ctx context.Context, s batch.State) (printed, error) 
 		defer mu.Unlock()
 		return "zonedeck: " + batchProgress(now) + "  (ctrl+c stops it)"
 	})
-	t.app.say("zonedeck: %s: %d items from %s", s.ID, s.Wanted(), sanitizeLine(s.Plan.Source))
+	t.app.say("zonedeck: %s: %s from %s", s.ID, model.Counted(s.Wanted(), "item"), sanitizeLine(s.Plan.Source))
 	end, err := t.Batches.Run(ctx, s.ID, func(s batch.State) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -390,7 +393,7 @@ func batchRows(s batch.State, zones bool) [][]string {
 	for _, name := range s.WorstHosts(5) {
 		h := s.Tally.Hosts[name]
 		main, n := h.Main()
-		add("host", fmt.Sprintf("%s: %d ok, %d failed, %d of them %s", name, h.OK, h.Failures(), n, model.ClassWord(main.Class, main.Cause)))
+		add("host", fmt.Sprintf("%s: %d ok, %d failed, mostly %s (%d)", name, h.OK, h.Failures(), model.ClassWord(main.Class, main.Cause), n))
 	}
 	for _, worker := range s.WorkerWords() {
 		add("worker", worker)

@@ -29,10 +29,10 @@ func (b batchCommands) list() *cobra.Command {
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			rows := [][]string{{"BATCH", "NAME", "STATE", "ZONE", "DONE", "OK", "COST", "CREATED"}}
+			rows := [][]string{{"BATCH", "NAME", "PROFILE", "STATE", "ZONE", "DONE", "OK", "COST", "CREATED"}}
 			for _, s := range all {
 				rows = append(rows, []string{
-					s.ID, s.Name, s.Condition(), string(s.Plan.Request.Zone.Name), fmt.Sprintf("%d of %d", s.Tally.Answered, s.Wanted()), fmt.Sprint(s.OK()),
+					s.ID, s.Name, s.Profile, s.Condition(), string(s.Plan.Request.Zone.Name), fmt.Sprintf("%d of %d", s.Tally.Answered, s.Wanted()), fmt.Sprint(s.OK()),
 					model.CostWords(batch.Dollars(s.Spent), s.Plan.Price > 0), s.Created.Local().Format(time.DateTime),
 				})
 			}

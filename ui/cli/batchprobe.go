@@ -61,7 +61,7 @@ func (t *task) batchProbe(ctx context.Context, target string, f batchProbeFlags)
 		return printed{done: "nothing was sent"}, err
 	}
 	if f.Yes {
-		t.app.say("zonedeck: up to %d fetches, %s", plan.Fetches, cost)
+		t.app.say("zonedeck: up to %s, %s", model.Counted(plan.Fetches, "fetch"), cost)
 	}
 	found, err := t.Batches.Probe(ctx, plan, func(l batch.ProbedLevel) {
 		t.app.say("zonedeck: %d at once: %d answered, %d refused, %d timeouts or CAPTCHAs, %.1f/s", l.AtOnce, l.Good, l.Refused, l.Fruitless, l.PerSecond())
@@ -85,5 +85,5 @@ func batchProbeRows(p batch.Probed) [][]string {
 	for _, l := range p.Levels {
 		rows = append(rows, []string{fmt.Sprintf("%d at once", l.AtOnce), fmt.Sprintf("%d answered, %d refused, %d timeouts or CAPTCHAs, %d failed otherwise, %.1f/s", l.Good, l.Refused, l.Fruitless, l.Failed, l.PerSecond())})
 	}
-	return append(rows, []string{"cost", fmt.Sprintf("%d fetches, %s", p.Sent, model.CostWords(p.Cost, p.Priced))})
+	return append(rows, []string{"cost", fmt.Sprintf("%s, %s", model.Counted(p.Sent, "fetch"), model.CostWords(p.Cost, p.Priced))})
 }

@@ -25,7 +25,7 @@ func (a *app) pathsCommand() *cobra.Command {
 				config = p.ConfigFile()
 			}
 			out := view.Paths{
-				Bodies: p.BodiesDir(), Config: config, Contracts: p.ContractsDir(), Downloads: p.DownloadsDir(), Drift: p.DriftFile(),
+				Batches: p.BatchesDir(), Bodies: p.BodiesDir(), Config: config, Contracts: p.ContractsDir(), Downloads: p.DownloadsDir(), Drift: p.DriftFile(),
 				Emulator: p.EmulatorDir(), EmulatorRunning: p.EmulatorFile(), Filters: p.FiltersFile(), Inbox: p.InboxFile(), Journal: p.JournalFile(),
 				Keys: p.KeysFile(), Ledger: p.LedgerFile(), Log: p.LogFile(), Requests: p.RequestsDir(), Rotations: p.RotationsDir(), Rules: p.RulesFile(),
 				Secrets: p.SecretsDir(), Webhooks: p.InboxDir(), Work: p.WorkFile(),
@@ -45,6 +45,7 @@ func (a *app) pathsCommand() *cobra.Command {
 				{"drift", out.Drift},
 				{"requests", out.Requests},
 				{"downloads", out.Downloads},
+				{"batches", out.Batches},
 				{"bodies", out.Bodies},
 				{"emulator", out.Emulator},
 				{"emulator_running", out.EmulatorRunning},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zonedeck/model"
 	"zonedeck/service/batch"
 	"zonedeck/service/database"
 )
@@ -55,8 +56,8 @@ func (t workerVoice) Batch(id string, s batch.State, err error) {
 	case err != nil:
 		t.app.warn("%s: this worker cannot take part, and tries again: %s", name, oneLine(err))
 	case s.Over():
-		t.app.say("zonedeck: %s is %s: %d of %d items have a result", name, s.State, s.Tally.Answered, s.Items-s.Duplicates)
+		t.app.say("zonedeck: %s is %s: results %d of %d", name, s.State, s.Tally.Answered, s.Wanted())
 	default:
-		t.app.say("zonedeck: %s: %d of %d items are left", name, s.Remaining(), s.Items-s.Duplicates)
+		t.app.say("zonedeck: %s: %d of %s left", name, s.Remaining(), model.Counted(s.Wanted(), "item"))
 	}
 }

@@ -384,7 +384,7 @@ func TestABatchIsPlannedAndBegunFromTheForm(t *testing.T) {
 		s.Type("captcha x2 -> zone=isp1,host; timeout x3 -> zone=isp1,item;")
 		f.batches.err = &batch.BadRowsError{Bad: 1, Problems: []rows.Problem{{Row: 3, Text: "sku is missing"}}}
 		s.Press("ctrl+s")
-		s.Expect("1 rows cannot be used; nothing was sent", "row 3: sku is missing")
+		s.Expect("1 row cannot be used; nothing was sent", "row 3: sku is missing")
 		f.batches.err = model.BadField("cap", "$0.0010 is below what one fetch may cost")
 		s.Press("ctrl+s")
 		s.Expect("$0.0010 is below what one fetch may cost")

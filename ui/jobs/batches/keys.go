@@ -148,7 +148,7 @@ func (goOn) do(p *Page, s batch.State) tea.Cmd {
 	}
 	return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
 		Title: "Go on with the batch?", Yes: "go on",
-		Body:   fmt.Sprintf("%s: %s items are left, through zone %s. %s", s.ID, text.Count(int(s.Remaining())), text.Clean(string(s.Plan.Request.Zone.Name)), cost),
+		Body:   fmt.Sprintf("%s: %s left, through zone %s. %s", name(s), text.Counted(int(s.Remaining()), "item"), text.Clean(string(s.Plan.Request.Zone.Name)), cost),
 		Intent: kit.Call(kit.Jobs, func() tea.Cmd { return p.resume(s) }),
 	})
 }

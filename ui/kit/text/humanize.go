@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"zonedeck/model"
@@ -163,13 +162,4 @@ func FewRecords(j model.Job) string {
 }
 
 // Counted is "1 row", "2 rows", "2 fetches".
-func Counted(n int, what string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(what, "ch"):
-		what += "es"
-	default:
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
-}
+func Counted(n int, what string) string { return model.Counted(n, what) }
