@@ -1,6 +1,7 @@
 package postgrestest
 
 import (
+	"bytes"
 	"net"
 	"net/url"
 	"sync"
@@ -15,8 +16,9 @@ type Gate struct {
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	shut    bool // no connection gets through
-	hung    bool // nothing that is sent arrives
+	shut    bool   // no connection gets through
+	hung    bool   // nothing that is sent arrives
+	breaks  []byte // what ends all connections, once, instead of getting through
 	ends    []net.Conn
 }
 
@@ -34,6 +36,9 @@ func NewGate(t testing.TB, address string) (g *Gate, through string) {
 		t.Fatal(err)
 	}
 	u.Host = g.listener.Addr().String()
+	query := u.Query()
+	query.Set("sslmode", "disable") // BreakAt reads along
+	u.RawQuery = query.Encode()
 	g.all.Go(g.serve)
 	t.Cleanup(func() {
 		_ = g.listener.Close()
@@ -77,6 +82,10 @@ func (g *Gate) pass(from, to net.Conn) {
 		for g.hung {
 			g.changed.Wait()
 		}
+		if len(g.breaks) > 0 && bytes.Contains(buf[:n], g.breaks) {
+			g.breaks = nil
+			g.end()
+		}
 		g.mu.Unlock()
 		if n > 0 {
 			if _, err := to.Write(buf[:n]); err != nil {
@@ -93,12 +102,24 @@ func (g *Gate) set(shut, hung bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.shut, g.hung = shut, hung; shut {
-		for _, end := range g.ends {
-			_ = end.Close()
-		}
-		g.ends = nil
+		g.end()
 	}
 	g.changed.Broadcast()
+}
+
+// end ends all connections. mu is held.
+func (g *Gate) end() {
+	for _, end := range g.ends {
+		_ = end.Close()
+	}
+	g.ends = nil
+}
+
+// BreakAt ends all connections once, when one of them is sent a text, which does not arrive. The next ones get through.
+func (g *Gate) BreakAt(text string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.breaks = []byte(text)
 }
 
 // Shut ends all connections, and lets no other through: the server is gone.
