@@ -123,7 +123,7 @@ func (e *ChangedError) Error() string {
 
 // Check plans a batch: it reads all rows, checks each as a fetch would be, finds those that ask for the same, and puts
 // them on disk. Nothing is sent. read, which may be nil, counts the rows. Errors are a *model.RequestError
-// that names fields of the draft, a [*fetch.InputError], a *BadRowsError, an *OnceError, a *ChangedError, those of [fetch.Fetcher.Prepare], and the system's.
+// that names fields of the draft, a *BadRowsError, an *OnceError, a *ChangedError, those of [fetch.Fetcher.Prepare], and the system's.
 func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *atomic.Int64) (r Report, err error) {
 	if draft.Request.URL == "" {
 		draft.Request.URL = fetch.RowURL

@@ -76,7 +76,7 @@ func (ft *Fetcher) PlanList(ctx context.Context, k Known, d ListDraft, read *ato
 	if usable == nil {
 		return g, nil, g.Cells[0].Cause
 	}
-	s := &sampler{want: d.sample(), read: read, below: math.MaxUint64, candidates: map[string]sampled{}}
+	s := &sampler{want: cmp.Or(d.Sample, min(max(usualSample, model.SampleFor(1, d.Need)), MostSample)), read: read, below: math.MaxUint64, candidates: map[string]sampled{}}
 	if notes, err = usable.ReadRows(ctx, d.Input, s); err != nil {
 		return g, notes, err
 	}
@@ -103,14 +103,6 @@ func (ft *Fetcher) PlanList(ctx context.Context, k Known, d ListDraft, read *ato
 		notes = append(notes, rows.Problem{Text: fmt.Sprintf("a sample of %d rows cannot show that %.4g %% are useful, even if all are; %d can", n, 100*d.Need, least)})
 	}
 	return g, notes, nil
-}
-
-// sample is how many rows are to be drawn.
-func (d ListDraft) sample() int {
-	if d.Sample > 0 {
-		return d.Sample
-	}
-	return min(max(usualSample, model.SampleFor(1, d.Need)), MostSample)
 }
 
 // sampler keeps some rows of a list, and each request once: those whose digests are smallest, so that they depend on what is

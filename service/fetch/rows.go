@@ -31,18 +31,6 @@ func NewInput(source io.Reader, name, kind, column string) Input {
 	return Input{Source: source, Name: name, Kind: cmp.Or(kind, strings.TrimPrefix(filepath.Ext(name), ".")), Column: column}
 }
 
-// InputError says why an input cannot be read.
-type InputError struct {
-	Name string
-	Err  error
-}
-
-func (e *InputError) Error() string {
-	return fmt.Sprintf("%s: %v; nothing was sent", model.Line(e.Name, 200), e.Err)
-}
-
-func (e *InputError) Unwrap() error { return e.Err }
-
 // RowURL is the address that the row has.
 const RowURL = "{{url}}"
 
@@ -84,8 +72,8 @@ type RowTaker interface {
 }
 
 // ReadRows gives every row of an input to a taker, whatever their number. notes are remarks on all of it. Errors are the
-// taker's and the context's, an *InputError, those of Request but for what is wrong with single rows, and a
-// *model.RequestError that names variables of the template which are a column of no row.
+// taker's and the context's, those of Request but for what is wrong with single rows, and a
+// *model.RequestError: the input cannot be read, or variables of the template are a column of no row.
 func (p *Prepared) ReadRows(ctx context.Context, in Input, to RowTaker) (notes []rows.Problem, err error) {
 	reader := &rowReader{ctx: ctx, prepared: p, to: to, lacking: ColumnsOf(p.template)}
 	notes, err = rows.Stream(in.Source, in.Kind, in.Column, slices.Clone(reader.lacking), reader)
@@ -93,7 +81,7 @@ func (p *Prepared) ReadRows(ctx context.Context, in Input, to RowTaker) (notes [
 	case reader.fault != nil:
 		return notes, reader.fault
 	case err != nil:
-		return notes, &InputError{in.Name, err}
+		return notes, model.BadField("input", "%s: %w; nothing was sent", model.Line(in.Name, 200), err)
 	case reader.columns != nil && len(reader.lacking) > 0:
 		return notes, reader.noColumn(in.Name)
 	}

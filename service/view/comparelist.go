@@ -1,20 +1,23 @@
 package view
 
-import "zonedeck/model"
+import (
+	"zonedeck/model"
+	"zonedeck/service/export"
+)
 
 // CompareList compares zones over a list (docs/schema/compare-list.json).
 type CompareList struct {
-	SchemaVersion Version     `json:"schema_version"`
-	Profile       string      `json:"profile"`
-	Input         string      `json:"input"`
-	Rows          int64       `json:"rows" minimum:"1" jsonschema:"of the input that can be used"`
-	Bad           int64       `json:"bad" minimum:"0" jsonschema:"that cannot"`
-	Sample        int         `json:"sample" minimum:"0" jsonschema:"rows that are fetched through each zone"`
-	Hosts         int         `json:"hosts" minimum:"0" jsonschema:"of the sample"`
-	Need          float64     `json:"need" minimum:"0"`
-	Cells         []ListCell  `json:"cells"`
-	Winner        *ListWinner `json:"winner" jsonschema:"null when none is shown to reach need"`
-	Text          string      `json:"text" jsonschema:"the verdict in one line"`
+	SchemaVersion Version                  `json:"schema_version"`
+	Profile       string                   `json:"profile"`
+	Input         string                   `json:"input"`
+	Rows          int64                    `json:"rows" minimum:"1" jsonschema:"of the input that can be used"`
+	Bad           int64                    `json:"bad" minimum:"0" jsonschema:"that cannot"`
+	Sample        int                      `json:"sample" minimum:"0" jsonschema:"rows that are fetched through each zone"`
+	Hosts         int                      `json:"hosts" minimum:"0" jsonschema:"of the sample"`
+	Need          float64                  `json:"need" minimum:"0"`
+	Cells         []ListCell               `json:"cells"`
+	Winner        *export.ComparisonWinner `json:"winner" jsonschema:"null when none is shown to reach need"`
+	Text          string                   `json:"text" jsonschema:"the verdict in one line"`
 }
 
 // ListCell is what came of the sample through one zone by one method.
@@ -35,13 +38,6 @@ type ListCell struct {
 	Needed        *int           `json:"needed_sample" minimum:"1" jsonschema:"how large a sample shows need if the share holds; null when none does"`
 	CutOff        int            `json:"cut_off" minimum:"0" jsonschema:"fetches that were sent and broken off: they may be billed"`
 	Problem       string         `json:"problem" jsonschema:"why nothing, or nothing more, was sent"`
-}
-
-// ListWinner is the zone to use, and why.
-type ListWinner struct {
-	Zone   string `json:"zone"`
-	Via    string `json:"via" enum:"api|native"`
-	Reason string `json:"reason"`
 }
 
 // NewCompareList describes a comparison over a list.
@@ -66,7 +62,7 @@ func NewCompareList(g model.Grid) CompareList {
 	v := g.Verdict()
 	if out.Text = v.Text; v.Winner >= 0 {
 		c := g.Cells[v.Winner]
-		out.Winner = &ListWinner{string(c.Zone.Name), string(c.Via), v.Reason}
+		out.Winner = &export.ComparisonWinner{Zone: string(c.Zone.Name), Via: string(c.Via), Reason: v.Reason}
 	}
 	return out
 }
