@@ -82,6 +82,10 @@ type Plan struct {
 	// Unpriced is the zone without a rate, where the price is not known.
 	Unpriced model.ZoneName `json:",omitempty"`
 	Rules    []Rule         `json:",omitempty"`
+	// AtOnce, Rate and Cap are those that it was begun with.
+	AtOnce int     `json:",omitempty"`
+	Rate   float64 `json:",omitempty"`
+	Cap    int64   `json:",omitempty"`
 }
 
 // State is a batch as it is now.
@@ -266,7 +270,8 @@ type Settings struct {
 	Cap    *float64 // dollars; 0 has none
 }
 
-// Set changes settings of a batch, also while it runs. A cap below what is spent stops it.
+// Set changes settings of a batch, also while it runs. A cap below what is spent stops it. With a higher one, a batch that
+// has reached its cap is paused.
 func (b *Batches) Set(ctx context.Context, id string, to Settings) (State, error) {
 	return b.change(ctx, id, func(of *store.Batch) error {
 		if to.AtOnce != nil {
@@ -282,7 +287,9 @@ func (b *Batches) Set(ctx context.Context, id string, to Settings) (State, error
 		if err := json.Unmarshal(of.Plan, &p); err != nil {
 			return err
 		}
-		of.Cap = billionths(*to.Cap)
+		if of.Cap = billionths(*to.Cap); of.State == store.Capped && (of.Cap == 0 || of.Spent+of.Reserved+p.Price <= of.Cap) {
+			of.State, of.Reason = store.Paused, "the cap was raised: it goes on when it is resumed"
+		}
 		return p.checkCap(of.Cap)
 	})
 }

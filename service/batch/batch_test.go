@@ -268,7 +268,9 @@ func TestTheCapIsNeverPassed(t *testing.T) {
 		t.Errorf("once more: %s, %d requests after %d", s.State, r.all(), before)
 	}
 	more := 1.0
-	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &more})).Must(t)
+	if s = noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &more})).Must(t); s.State != store.Paused || s.Reason != "the cap was raised: it goes on when it is resumed" {
+		t.Errorf("with a higher cap it is %s: %s", s.State, s.Reason)
+	}
 	if s = r.run(t, s.ID); s.State != store.Done || len(r.lines(t, s.ID)) != 200 {
 		t.Errorf("with a higher cap: %s, %+v", s.State, s.Tally)
 	}
@@ -351,6 +353,9 @@ func TestWhatADraftLacksIsSaidBeforeAnythingIsSent(t *testing.T) {
 		{"a cap without a rate", func(d *batch.Draft) { d.Cap, d.Request.Zone.Name = 1, "dc1" }, "has no rate"},
 		{"an unknown zone", func(d *batch.Draft) { d.Request.Zone.Name = "other" }, "zone"},
 		{"a secret that is typed", func(d *batch.Draft) { d.Headers = []string{"Authorization: Bearer abcdefgh"} }, "would be kept with the batch"},
+		{"a secret in a column", func(d *batch.Draft) {
+			d.Input.Source, d.Input.Kind, d.Headers = strings.NewReader("url,token\nhttp://a.test/,abcdefgh\n"), "csv", []string{"Authorization: Bearer {{token}}"}
+		}, "or stands in a column, would be kept"},
 		{"a body that no segment takes", func(d *batch.Draft) { d.Request.BodyLimit = batch.MostBody + 1 }, "at most 250 megabytes"},
 		{"a row that is too long", func(d *batch.Draft) {
 			d.Input = fetch.Input{Source: strings.NewReader("url," + strings.Repeat("\x01", 60_000) + "\nhttp://a.test/," + strings.Repeat("\x01", 120_000) + "\nhttp://a.test/,1\nnope,1\n"), Kind: "csv"}
@@ -412,6 +417,17 @@ func TestANameIsUsedOnce(t *testing.T) {
 	_, err = r.Check(t.Context(), r.known, d, nil)
 	if once := (*batch.OnceError)(nil); !errors.As(err, &once) || once.State.ID != s.ID {
 		t.Errorf("error %v; want the one of %s", err, s.ID)
+	}
+	five := 5
+	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{AtOnce: &five})).Must(t)
+	d.Input.Source, d.Cap, d.Request.Zone.Name = strings.NewReader(urls(3)), 2, "isp1"
+	_, err = r.Check(t.Context(), r.known, d, nil)
+	const want = "which was begun with other flags: it has --zone unlocker1, and this call has --zone isp1 --cap 2."
+	if other := (*batch.OtherFlagsError)(nil); !errors.As(err, &other) || other.State.ID != s.ID || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v; want %q", err, want)
+	}
+	if first, taken := batch.TakenBy(err); !taken || first.ID != s.ID {
+		t.Errorf("it is taken by %s", first.ID)
 	}
 	if left := noerr.Try(filepath.Glob(filepath.Join(r.Dir, "batch-*"))).Must(t); len(left) != 1 {
 		t.Errorf("folders %v", left)

@@ -121,9 +121,20 @@ func (e *ChangedError) Error() string {
 		e.State.Name, e.State.ID, model.Counted(e.State.Items, "row"), e.State.Digest, e.Now.Items, e.Now.Digest, e.State.Command("resume"))
 }
 
+// OtherFlagsError says that nothing was planned, because the profile has a batch of the same name with other flags.
+type OtherFlagsError struct {
+	State   State
+	Was, Is string // the flags that differ
+}
+
+func (e *OtherFlagsError) Error() string {
+	return fmt.Sprintf("%s is the name of batch %s, which was begun with other flags: it has %s, and this call has %s. Call it by the same flags, or give another name; '%s' changes the limits",
+		e.State.Name, e.State.ID, e.Was, e.Is, e.State.Command("set"))
+}
+
 // Check plans a batch: it reads all rows, checks each as a fetch would be, finds those that ask for the same, and puts
 // them on disk. Nothing is sent. read, which may be nil, counts the rows. Errors are a *model.RequestError
-// that names fields of the draft, a *BadRowsError, an *OnceError, a *ChangedError, those of [fetch.Fetcher.Prepare], and the system's.
+// that names fields of the draft, a *BadRowsError, an *OnceError, a *ChangedError, an *OtherFlagsError, those of [fetch.Fetcher.Prepare], and the system's.
 func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *atomic.Int64) (r Report, err error) {
 	if draft.Request.URL == "" {
 		draft.Request.URL = fetch.RowURL
@@ -133,7 +144,7 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	}
 	r = Report{draft: draft, id: b.newID(), Plan: Plan{
 		Profile: k.Profile.Name, Source: draft.Input.Name, Path: draft.Input.Path, Kind: draft.Input.Kind, Column: draft.Input.Column, SkipBad: draft.SkipBad,
-		Retries: max(draft.Request.Retries, 0),
+		Retries: max(draft.Request.Retries, 0), AtOnce: draft.AtOnce, Rate: draft.Rate, Cap: billionths(draft.Cap),
 	}}
 	if draft.Request.Retries < 0 {
 		r.Plan.Retries = fetch.UsualRetries
@@ -149,7 +160,7 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	if err := r.ruled(k); err != nil {
 		return r, err
 	}
-	if err := errors.Join(r.Plan.problem(), r.Plan.checkCap(billionths(draft.Cap))); err != nil {
+	if err := errors.Join(r.Plan.problem(), r.Plan.checkCap(r.Plan.Cap)); err != nil {
 		return r, err
 	}
 	if err := files.Sweep(b.Dir, func(names []string) (map[string]bool, error) { return b.known(ctx, names) }); err != nil {
@@ -200,7 +211,7 @@ func (p Plan) problem() error {
 	case r.BodyLimit > MostBody:
 		return model.BadField("max-body", "at most %d megabytes of a body can be kept", MostBody/1_000_000)
 	case typedSecret(r):
-		return model.BadField("headers", "a secret that is typed would be kept with the batch: make it a variable of the profile with a reference, and write {{name}}")
+		return model.BadField("headers", "a secret that is typed, or stands in a column, would be kept with the batch: make it a variable of the profile with a reference, and write {{name}}")
 	}
 	return nil
 }
@@ -236,10 +247,28 @@ func (b *Batches) free(ctx context.Context, r Report) error {
 
 // taken says that the name of a draft is that of a batch.
 func (r Report) taken(s State) error {
-	if s.Digest != r.Planned.Digest {
+	was, is := s.Plan.unlike(r.Plan), r.Plan.unlike(s.Plan)
+	switch {
+	case s.Digest != r.Planned.Digest:
 		return &ChangedError{s, r.Planned}
+	case was != is: // "none" both, else
+		return &OtherFlagsError{s, was, is}
 	}
 	return &OnceError{s}
+}
+
+// TakenBy is the batch that has the name of a draft, by what Check or Start said.
+func TakenBy(err error) (s State, taken bool) {
+	if e, is := errors.AsType[*OnceError](err); is {
+		return e.State, true
+	}
+	if e, is := errors.AsType[*ChangedError](err); is {
+		return e.State, true
+	}
+	if e, is := errors.AsType[*OtherFlagsError](err); is {
+		return e.State, true
+	}
+	return s, false
 }
 
 // read puts the rows into the spool.
@@ -309,7 +338,7 @@ func (b *Batches) Start(ctx context.Context, r Report) (State, error) {
 	of := store.Batch{
 		ID: r.id, Name: r.draft.Once, Profile: r.Plan.Profile, Plan: plan, Created: now, Changed: now,
 		Items: r.Planned.Items, Duplicates: r.Planned.Duplicates, Slices: r.Planned.Slices, Digest: r.Planned.Digest,
-		State: store.Running, AtOnce: r.draft.AtOnce, Rate: r.draft.Rate, Cap: billionths(r.draft.Cap),
+		State: store.Running, AtOnce: r.Plan.AtOnce, Rate: r.Plan.Rate, Cap: r.Plan.Cap,
 	}
 	if s.Server != nil {
 		if err := b.spread(ctx, s.Server, r); err != nil {
@@ -336,10 +365,13 @@ func (b *Batches) Start(ctx context.Context, r Report) (State, error) {
 	return known, errors.Join(err, b.Discard(r), r.taken(known))
 }
 
-// typedSecret reports whether a header of a request is a secret that was typed, and would be kept.
+// typedSecret reports whether a header of a request is a secret that was typed, or a column, and would be kept.
 func typedSecret(r model.FetchRequest) bool {
+	kept := func(value string) bool {
+		return !model.OnlyVariable(value) || slices.ContainsFunc(model.Variables(value), func(name string) bool { return r.Secrets[name] == "" })
+	}
 	for name, values := range r.Header {
-		if model.SecretName(name) && slices.ContainsFunc(values, func(v string) bool { return !model.OnlyVariable(v) }) {
+		if model.SecretName(name) && slices.ContainsFunc(values, kept) {
 			return true
 		}
 	}

@@ -112,16 +112,31 @@ func (s Summary) Speed() float64 {
 // Args are the words of a command that begins the same batch anew, as far as --once. A batch whose rows came from standard
 // input has none.
 func (s State) Args() ([]string, error) {
-	p, r := s.Plan, s.Plan.Request
-	if p.Path == "" {
+	if s.Plan.Path == "" {
 		return nil, errors.New("its rows came from standard input: there is no file to read them from again")
 	}
-	args := []string{"batch", p.Path, "--zone", string(r.Zone.Name), "--via", string(r.Via), "--url", r.URL, "--retries", strconv.Itoa(p.Retries), "--max-body", strconv.FormatInt(r.BodyLimit/1_000_000, 10)}
+	p := s.Plan
+	p.AtOnce, p.Rate, p.Cap = s.AtOnce, s.Rate, s.Cap
+	words := append([][]string{{"batch", p.Path}}, p.flags()...)
+	if s.database != "" {
+		words = append(words, []string{"--database", s.database})
+	}
+	return slices.Concat(words...), nil
+}
+
+// flags are the flags of a plan that say more than the usual, each with its value.
+func (p Plan) flags() (flags [][]string) {
+	r := p.Request
 	add := func(flag, value string) {
 		if value != "" && value != "0" {
-			args = append(args, flag, value)
+			flags = append(flags, []string{flag, value})
 		}
 	}
+	add("--zone", string(r.Zone.Name))
+	add("--via", string(r.Via))
+	add("--url", r.URL)
+	flags = append(flags, []string{"--retries", strconv.Itoa(p.Retries)})
+	add("--max-body", strconv.FormatInt(r.BodyLimit/1_000_000, 10))
 	if slices.Contains(rows.InputKinds(), p.Kind) { // else it is only how the file's name ends
 		add("--input", p.Kind)
 	}
@@ -145,24 +160,35 @@ func (s State) Args() ([]string, error) {
 	}
 	for _, o := range model.AllOptions() {
 		if value := o.Value(r.Options); value != "" {
-			args = append(args, "--"+o.Flag()+"="+value)
+			flags = append(flags, []string{"--" + o.Flag() + "=" + value})
 		}
 	}
 	if r.Timeout > 0 {
 		add("--timeout", r.Timeout.String())
 	}
-	add("--limit", strconv.Itoa(s.AtOnce))
-	if s.Rate > 0 {
-		add("--rate", strconv.FormatFloat(s.Rate, 'g', -1, 64)+"/s")
+	add("--limit", strconv.Itoa(p.AtOnce))
+	if p.Rate > 0 {
+		add("--rate", strconv.FormatFloat(p.Rate, 'g', -1, 64)+"/s")
 	}
-	if s.Cap > 0 {
-		add("--cap", strconv.FormatFloat(Dollars(s.Cap), 'f', -1, 64))
+	if p.Cap > 0 {
+		add("--cap", strconv.FormatFloat(Dollars(p.Cap), 'f', -1, 64))
 	}
-	add("--database", s.database)
 	if p.SkipBad {
-		args = append(args, "--skip-bad")
+		flags = append(flags, []string{"--skip-bad"})
 	}
-	return args, nil
+	return flags
+}
+
+// unlike are the flags of a plan that another one does not have.
+func (p Plan) unlike(other Plan) string {
+	var out []string
+	has := other.flags()
+	for _, flag := range p.flags() {
+		if !slices.ContainsFunc(has, func(of []string) bool { return slices.Equal(of, flag) }) {
+			out = append(out, model.Cut(model.Line(strings.Join(flag, " "), 60), 60))
+		}
+	}
+	return cmp.Or(strings.Join(out, " "), "none")
 }
 
 // dated is the end of a name with a date.

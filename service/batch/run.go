@@ -266,8 +266,15 @@ func (r *runner) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.name = "w" + strconv.Itoa(len(places)+1)
+	if r.ways, err = r.b.prepare(ctx, r.plan); err != nil {
+		return err
+	}
 	if on := r.store.Server; on != nil {
-		r.name, r.stock, r.rate, r.keyRate = on.Process, &shared{runner: r, marked: map[int]int{}}, on.Shares.Rate("batch "+r.id), on.Shares.Rate("key "+r.plan.Profile+"/"+r.plan.Request.Key)
+		key, err := r.ways[0].Key(ctx)
+		if err != nil {
+			return err
+		}
+		r.name, r.stock, r.rate, r.keyRate = on.Process, &shared{runner: r, marked: map[int]int{}}, on.Shares.Rate("batch "+r.id), on.Shares.Rate("key "+r.plan.Profile+"/"+key)
 	} else {
 		items, err := files.OpenItems(dir)
 		if err != nil {
@@ -276,9 +283,6 @@ func (r *runner) open(ctx context.Context) (err error) {
 		r.stock = local{r, items}
 	}
 	r.next = r.newPending()
-	if r.ways, err = r.b.prepare(ctx, r.plan); err != nil {
-		return err
-	}
 	if err := r.stock.recover(ctx); err != nil { // before the log is opened: it may be that of an earlier run of this process
 		return err
 	}

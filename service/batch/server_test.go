@@ -451,3 +451,20 @@ func TestAWorkerTakesReferencesFromItsOwnProfileAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestAKeyHasOneRateByWhateverNameItIsUsed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches")
+	r := newRig(t)
+	r.Batches = r.worker(t, postgrestest.Address(t, path), "a")
+	r.profiled(func(p *model.Profile) { p.Local = false })
+	for _, key := range []string{"", r.known.Profile.Key} {
+		d := draft(urls(2))
+		d.Request.Key = key
+		r.run(t, r.start(t, d).ID)
+	}
+	var names string
+	noerr.Must(t, postgrestest.Server(t, path).Pool.QueryRow(t.Context(), "SELECT string_agg(name, ' ') FROM key_rates WHERE name LIKE 'key %'").Scan(&names))
+	if names != "key "+r.known.Profile.Name+"/"+r.known.Profile.Key {
+		t.Errorf("rates: %s", names)
+	}
+}

@@ -108,6 +108,15 @@ func (p *Prepared) Limits(ctx context.Context) (timeout time.Duration, keyRate f
 	return cmp.Or(p.template.Timeout, exchange.Timeout(s.p, p.template.Zone.Product)), keyRate, nil
 }
 
+// Key is the name of the key that is used, also where the template leaves it to the profile; empty by a login.
+func (p *Prepared) Key(ctx context.Context) (string, error) {
+	s, err := p.current(ctx)
+	if err != nil {
+		return "", err
+	}
+	return s.key.Name, nil
+}
+
 // Pace says how many of the sends go at once, of how many, and why not more; empty where nothing holds them back.
 func (p *Prepared) Pace(ctx context.Context) string {
 	s, err := p.current(ctx)

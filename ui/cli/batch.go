@@ -406,7 +406,7 @@ func batchError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted; nothing more was sent")
-	case errors.As(err, new(*batch.BadRowsError)), errors.As(err, new(*batch.UnknownError)), errors.As(err, new(*batch.BusyError)), errors.As(err, new(*batch.ProfileError)), errors.As(err, new(*batch.NoBodyError)):
+	case errors.As(err, new(*batch.BadRowsError)), errors.As(err, new(*batch.UnknownError)), errors.As(err, new(*batch.BusyError)), errors.As(err, new(*batch.ProfileError)), errors.As(err, new(*batch.NoBodyError)), errors.As(err, new(*batch.OtherFlagsError)):
 		return usage("%w", err)
 	case errors.Is(err, batch.ErrDamaged):
 		return fail(exitState, "%w: put the file back as it was; until then no result of this batch is read or added", err)

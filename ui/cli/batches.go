@@ -133,7 +133,11 @@ func (b batchCommands) set() *cobra.Command {
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			return printed{object: view.NewBatch(s), rows: batchRows(s, true)}, nil
+			out := printed{object: view.NewBatch(s), rows: batchRows(s, true)}
+			if to.Cap != nil && s.State == batch.Paused {
+				out.note = "'" + s.Command("resume") + "' goes on"
+			}
+			return out, nil
 		},
 	})
 }

@@ -100,8 +100,14 @@ func (s *Server) startBatch(ctx context.Context, c *call, in view.BatchStartArgs
 			return out, b.ID + " begun", nil
 		}
 	}
-	if once := (*batch.OnceError)(nil); errors.As(err, &once) {
-		return view.NewAgentBatch(once.State, nil), once.Error(), nil
+	first, taken := batch.TakenBy(err)
+	if taken {
+		if _, refused := c.batch(ctx, first.ID); refused != nil { // what it is is not this agent's to know
+			return view.AgentBatch{}, "", refused
+		}
+	}
+	if errors.As(err, new(*batch.OnceError)) {
+		return view.NewAgentBatch(first, nil), err.Error(), nil
 	}
 	return view.AgentBatch{}, "", err
 }

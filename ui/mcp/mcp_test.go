@@ -624,7 +624,14 @@ func TestABatchOfAnAgentIsWithinTheRules(t *testing.T) {
 	if d := f.batches[len(f.batches)-1]; d.AtOnce != 4 || d.Rate != 2.5 || d.Cap != 2 || d.Request.Required[0] != ".price" || f.rows != "{\"sku\":\"7\"}\n{\"sku\":\"8\"}\n" {
 		t.Errorf("planned %+v of %s", d, f.rows)
 	}
-	f.unsent = &batch.OnceError{State: batch.State{}}
+	first := batch.State{}
+	first.ID, first.Name = "batch-other", "nightly"
+	f.unsent = &batch.OnceError{State: first}
+	if text, failed := callTool(t, c, "batch_start", args); !failed || !strings.Contains(text, "batch batch-other is not of profile") || strings.Contains(text, "nightly") {
+		t.Errorf("a name that another profile's batch has: %s", text)
+	}
+	first.ID = "batch-1"
+	f.unsent = &batch.OnceError{State: first}
 	if text, failed := callTool(t, c, "batch_start", args); failed || *s.budget.remaining() != 3 || len(f.begun) != 1 {
 		t.Errorf("a name that is used: %s, %v left, begun %v", text, *s.budget.remaining(), f.begun)
 	}
