@@ -24,6 +24,8 @@ import (
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/database"
+	"zonedeck/service/database/postgrestest"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
@@ -44,7 +46,9 @@ const operatorEnv = "ZONEDECK_SERVICE_OPERATOR"
 // operator configures such a process.
 type operator struct {
 	Dir, URL, Key string
-	Account       model.AccountID
+	// Database has ledger and inbox; without one they are files in Dir.
+	Database string
+	Account  model.AccountID
 	// Product is the job's product, or empty for a data set. Service is the folder of the
 	// emulator's state: no list shows a product's jobs, so a person looks for them there.
 	Product, Service string
@@ -87,9 +91,15 @@ func operate(raw string) int {
 	return 0
 }
 
-// client makes a console's client. Only the end of the process closes its ledger.
-func (o operator) client(ctx context.Context, now func() time.Time) (*jobs.Jobs, *ledger.Ledger, error) {
-	l, notice, err := ledger.Open(ctx, filepath.Join(o.Dir, "ledger.db"), now)
+// client makes a console's client, with its ledger on a server unless that is nil. Only the end of the process closes it.
+func (o operator) client(ctx context.Context, s *database.Server, now func() time.Time) (*jobs.Jobs, *ledger.Ledger, error) {
+	path := filepath.Join(o.Dir, "ledger.db")
+	l, notice, err := (*ledger.Ledger)(nil), "", error(nil)
+	if s != nil {
+		l, notice, err = ledger.OpenServer(ctx, s, path, "here", now)
+	} else {
+		l, notice, err = ledger.Open(ctx, path, now)
+	}
 	if err == nil && (strings.Contains(notice, "was cut") || strings.Contains(notice, "was damaged") || strings.Contains(notice, "could not be read")) {
 		err = errors.New(notice)
 	}
@@ -112,7 +122,14 @@ func (o operator) client(ctx context.Context, now func() time.Time) (*jobs.Jobs,
 }
 
 func (o operator) work(ctx context.Context, now func() time.Time) error {
-	c, _, err := o.client(ctx, now)
+	var s *database.Server
+	if o.Database != "" {
+		var err error
+		if s, err = database.OpenServer(ctx, o.Database); err != nil {
+			return err
+		}
+	}
+	c, _, err := o.client(ctx, s, now)
 	if err != nil {
 		return err
 	}
@@ -121,7 +138,7 @@ func (o operator) work(ctx context.Context, now func() time.Time) error {
 	}
 	ask := o.ask()
 	if o.Webhook != "" {
-		r, err := o.receive(ctx, c, now)
+		r, err := o.receive(ctx, c, s, now)
 		if err != nil {
 			return err
 		}
@@ -165,8 +182,8 @@ func passes(err error) bool {
 const crashDue = 300 * time.Millisecond
 
 // receive receives webhooks for the console's jobs.
-func (o operator) receive(ctx context.Context, c *jobs.Jobs, now func() time.Time) (*webhook.Receiver, error) {
-	in, notice, err := o.inbox(ctx, now)
+func (o operator) receive(ctx context.Context, c *jobs.Jobs, s *database.Server, now func() time.Time) (*webhook.Receiver, error) {
+	in, notice, err := o.inbox(ctx, s, now)
 	if err == nil && notice != "" {
 		err = errors.New(notice)
 	}
@@ -176,8 +193,8 @@ func (o operator) receive(ctx context.Context, c *jobs.Jobs, now func() time.Tim
 	return webhook.Listen(ctx, "127.0.0.1:0", false, webhook.Config{Inbox: in, Jobs: c})
 }
 
-func (o operator) inbox(ctx context.Context, now func() time.Time) (*webhook.Inbox, string, error) {
-	return webhook.Open(ctx, webhook.Options{File: filepath.Join(o.Dir, "webhooks.db"), Dir: filepath.Join(o.Dir, "webhooks"), Clock: servicetest.ClockFunc(now)})
+func (o operator) inbox(ctx context.Context, s *database.Server, now func() time.Time) (*webhook.Inbox, string, error) {
+	return webhook.Open(ctx, webhook.Options{File: filepath.Join(o.Dir, "webhooks.db"), Dir: filepath.Join(o.Dir, "webhooks"), Clock: servicetest.ClockFunc(now), Server: s, Machine: "here"})
 }
 
 // await waits until a job is over. A job with a webhook is followed: then the webhook, or its
@@ -310,6 +327,7 @@ type crash struct {
 
 	service *gate
 	console atomic.Int64 // the process that runs
+	server  *database.Server
 }
 
 // crashRun has one console after another work on a job until its end. Each is killed at its
@@ -331,6 +349,10 @@ func crashRun(t *testing.T, of crashCase, due time.Duration, dies ...int64) (loo
 	secret, err := demo.Secret(t.Context(), key.Secret)
 	noerr.Must(t, err)
 	c := &crash{operator: operator{Dir: t.TempDir(), Product: of.product, Service: state, Account: demo.Profile.Account, Key: secret.Reveal(), WebhookDue: due}}
+	if postgrestest.Available() {
+		c.Database, c.server = postgrestest.Address(t, c.Dir), postgrestest.Server(t, c.Dir)
+		defer c.server.Close()
+	}
 	c.service = openGate(t, func() (string, error) { return strings.TrimPrefix(demo.Profile.BaseURL, "http://"), nil })
 	c.URL = "http://" + c.service.address()
 	if due > 0 {
@@ -401,7 +423,7 @@ func (c *crash) once(t *testing.T) (looks int64, killed bool) {
 // identifier, that the file is complete, and that nothing is left unfinished.
 func (c *crash) check(t *testing.T) {
 	t.Helper()
-	console, l, err := c.client(t.Context(), time.Now)
+	console, l, err := c.client(t.Context(), c.server, time.Now)
 	noerr.Must(t, err)
 	defer l.Close()
 	begun, err := c.begun(t.Context(), console)
@@ -435,7 +457,7 @@ func (c *crash) check(t *testing.T) {
 // bytes, and is counted as often as it was acknowledged.
 func (c *crash) checkWebhooks(t *testing.T, demo servicetest.Demo) {
 	t.Helper()
-	in, notice, err := c.inbox(t.Context(), time.Now)
+	in, notice, err := c.inbox(t.Context(), c.server, time.Now)
 	if err != nil || notice != "" {
 		t.Fatal(err, notice)
 	}

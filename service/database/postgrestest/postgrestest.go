@@ -66,14 +66,16 @@ func Address(t testing.TB, path string) string {
 		t.Skip(variable + " names no server")
 	}
 	address, schema := addressOf(t, path)
+	raw := Raw(t, path)
+	defer raw.Close() //nolint:errcheck // Raw closes it again
 	var there bool
-	if err := Raw(t, path).QueryRowContext(t.Context(), "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
+	if err := raw.QueryRowContext(t.Context(), "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
 		t.Fatal(err)
 	}
 	if there {
 		return address
 	}
-	if _, err := Raw(t, path).ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
+	if _, err := raw.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
