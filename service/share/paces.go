@@ -38,6 +38,8 @@ const (
 	knownFor = RenewEvery
 	// restFor is for how long it goes by its own files after the server has failed.
 	restFor = 15 * time.Second
+	// answerIn is how long a call waits for the server: without one it goes by the files.
+	answerIn = 3 * time.Second
 )
 
 // Paces keeps the pace of zones, and what probes found, on a server for all workers there: a [pace.Store] and a
@@ -68,7 +70,7 @@ type readZone struct {
 
 // Update is that of a [pace.Store].
 func (p *Paces) Update(ctx context.Context, profile, zone string, begin bool, change func(z *pace.Zone)) error {
-	asked, err := p.ask(ctx, func(s *database.Server) error {
+	asked, err := p.ask(ctx, func(ctx context.Context, s *database.Server) error {
 		if begin {
 			return p.write(ctx, s, profile, zone, change)
 		}
@@ -90,19 +92,21 @@ func (p *Paces) Update(ctx context.Context, profile, zone string, begin bool, ch
 
 // ask calls on with the server, unless it has failed lately. asked is false if it fails or has failed; the error is given
 // once.
-func (p *Paces) ask(ctx context.Context, on func(s *database.Server) error) (asked bool, err error) {
+func (p *Paces) ask(ctx context.Context, on func(ctx context.Context, s *database.Server) error) (asked bool, err error) {
 	p.mu.Lock()
 	met, rests := p.met, p.Clock.Now().Before(p.rest)
 	p.mu.Unlock()
 	if rests {
 		return false, nil
 	}
-	s, err := p.Servers.Server(ctx)
+	asking, cancel := context.WithTimeout(ctx, answerIn)
+	defer cancel()
+	s, err := p.Servers.Server(asking)
 	if err == nil && !met {
-		err = s.Migrate(ctx, "pace", paceTables)
+		err = s.Migrate(asking, "pace", paceTables)
 	}
 	if err == nil {
-		err = on(s)
+		err = on(asking, s)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,8 +222,8 @@ func (p *Paces) Keep(c pace.Call, found pace.Safe) error {
 	if err != nil {
 		return err
 	}
-	asked, err := p.ask(context.Background(), func(s *database.Server) error {
-		return s.Write(context.Background(), "keeping what a probe found", func(ctx context.Context, tx *sql.Tx) error {
+	asked, err := p.ask(context.Background(), func(ctx context.Context, s *database.Server) error {
+		return s.Write(ctx, "keeping what a probe found", func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO pace_safe (profile, zone, host, found) VALUES ($1, $2, $3, $4)
 				ON CONFLICT (profile, zone, host) DO UPDATE SET found = excluded.found`, c.Profile, c.Zone, c.Host, string(text))
 			return err
@@ -233,9 +237,9 @@ func (p *Paces) Keep(c pace.Call, found pace.Safe) error {
 
 // Find is that of a [pace.SafeStore].
 func (p *Paces) Find(c pace.Call) (found pace.Safe, ok bool) {
-	asked, err := p.ask(context.Background(), func(s *database.Server) error {
+	asked, err := p.ask(context.Background(), func(ctx context.Context, s *database.Server) error {
 		var text string
-		err := s.QueryRowContext(context.Background(), "SELECT found FROM pace_safe WHERE profile = $1 AND zone = $2 AND host = $3", c.Profile, c.Zone, c.Host).Scan(&text)
+		err := s.QueryRowContext(ctx, "SELECT found FROM pace_safe WHERE profile = $1 AND zone = $2 AND host = $3", c.Profile, c.Zone, c.Host).Scan(&text)
 		if err == nil {
 			ok = json.Unmarshal([]byte(text), &found) == nil && found.AtOnce > 0
 		}

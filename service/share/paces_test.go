@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"zonedeck/internal/noerr"
@@ -123,6 +124,29 @@ func TestWhileThereIsNoServerAWorkerGoesByItsFiles(t *testing.T) {
 	if n := known(); n != 0 || at.asked != 2 {
 		t.Errorf("when the server is back: known %d, asked %d times", n, at.asked)
 	}
+}
+
+// silentServer is a server that never answers.
+type silentServer struct{}
+
+func (silentServer) Server(ctx context.Context) (*database.Server, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestACallWaitsForASilentServerForThreeSecondsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		p := &Paces{Servers: silentServer{}, Zones: pace.Files{Dir: t.TempDir()}, Clock: &pacetest.Clock{At: began}}
+		for n := range 2 {
+			if err := p.Update(t.Context(), "acme", "z", false, func(*pace.Zone) {}); errors.Is(err, context.DeadlineExceeded) != (n == 0) {
+				t.Errorf("%v", err)
+			}
+		}
+		if took := time.Since(began); took != answerIn {
+			t.Errorf("it took %s", took)
+		}
+	})
 }
 
 func TestWhatAProbeFoundIsKnownToAllWorkers(t *testing.T) {
