@@ -173,7 +173,11 @@ func (g Grid) sampleWords(cell int) string {
 // PlanWords say what the fetches of a comparison over a list come to.
 func (g Grid) PlanWords() string {
 	n := len(slices.DeleteFunc(slices.Clone(g.Cells), func(c Cell) bool { return c.Problem != "" }))
-	out := fmt.Sprintf("%d of %d rows, of %d hosts, through each of %d: %d fetches", len(g.List.Sample), g.List.Rows, g.List.Hosts, n, n*len(g.List.Sample))
+	hosts := "one host"
+	if g.List.Hosts > 1 {
+		hosts = fmt.Sprintf("%d hosts", g.List.Hosts)
+	}
+	out := fmt.Sprintf("%d of %d rows, of %s, through each of %d: %d fetches", len(g.List.Sample), g.List.Rows, hosts, n, n*len(g.List.Sample))
 	if g.List.MaxCost > 0 {
 		out += ", at most " + SmallDollars(g.List.MaxCost)
 	}

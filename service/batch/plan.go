@@ -152,6 +152,7 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	if r.Plan.Request, err = draft.Template(k); err != nil {
 		return r, err
 	}
+	r.draft.Input.Given = draft.Given(r.Plan.Request)
 	if draft.Example && len(fetch.ColumnsOf(r.Plan.Request)) == 0 {
 		r.Plan.Request.URL = fetch.RowURL
 		r.Notes = append(r.Notes, rows.Problem{Text: "the request has no {{column}}: the rows' addresses take the place of its own"})

@@ -77,6 +77,7 @@ func (ft *Fetcher) PlanList(ctx context.Context, k Known, d ListDraft, read *ato
 		return g, nil, g.Cells[0].Cause
 	}
 	s := &sampler{want: cmp.Or(d.Sample, min(max(usualSample, model.SampleFor(1, d.Need)), MostSample)), read: read, below: math.MaxUint64, candidates: map[string]sampled{}}
+	d.Input.Given = d.Given(g.Base)
 	if notes, err = usable.ReadRows(ctx, d.Input, s); err != nil {
 		return g, notes, err
 	}
@@ -84,7 +85,7 @@ func (ft *Fetcher) PlanList(ctx context.Context, k Known, d ListDraft, read *ato
 		return g, notes, model.BadField("input", "it has no row to fetch")
 	}
 	if s.bad > 0 {
-		notes = append(notes, rows.Problem{Text: fmt.Sprintf("%d rows cannot be used and are left out, the first: %s: %s", s.bad, s.firstBad.Location(), s.firstBad.Text)})
+		notes = append(notes, rows.Problem{Text: fmt.Sprintf("rows that cannot be used, and are left out: %d, the first: %s: %s", s.bad, s.firstBad.Location(), s.firstBad.Text)})
 	}
 	g.List.Rows, g.List.Bad = s.rows, s.bad
 	n := min(s.want, len(s.candidates))
@@ -100,7 +101,7 @@ func (ft *Fetcher) PlanList(ctx context.Context, k Known, d ListDraft, read *ato
 	g.List.Sample, g.List.Hosts = s.draw(n)
 	g.Repeat, g.List.MaxCost = n, float64(n)*price
 	if least := model.SampleFor(1, d.Need); n < least {
-		notes = append(notes, rows.Problem{Text: fmt.Sprintf("a sample of %d rows cannot show that %.4g %% are useful, even if all are; %d can", n, 100*d.Need, least)})
+		notes = append(notes, rows.Problem{Text: fmt.Sprintf("a sample of %d cannot show that %.4g %% are useful, even if all are; %d can", n, 100*d.Need, least)})
 	}
 	return g, notes, nil
 }

@@ -77,9 +77,12 @@ func listOf(n int) ListDraft {
 	return ListDraft{Input: NewInput(strings.NewReader(text.String()), "urls.txt", "", ""), Zones: []string{"unlocker1"}, Ways: []model.Via{model.ViaAPI}, Need: 0.9}
 }
 
-type noVariables struct{}
+// oneVariable has a value for {{given}} alone.
+type oneVariable struct{}
 
-func (noVariables) Variable(string) (model.Variable, bool) { return model.Variable{}, false }
+func (oneVariable) Variable(name string) (model.Variable, bool) {
+	return model.Variable{Value: "7"}, name == "given"
+}
 
 func TestAListIsComparedByTheSameRowsThroughEachZone(t *testing.T) {
 	change, j, _ := withJournal(t)
@@ -96,7 +99,7 @@ func TestAListIsComparedByTheSameRowsThroughEachZone(t *testing.T) {
 	ft := newFetcher(t, p, change)
 	d := listOf(200)
 	d.Zones, d.Sample = []string{"unlocker1", "dc1"}, 40
-	g, notes, err := ft.PlanList(t.Context(), Known{Profile: p, Variables: noVariables{}}, d, nil)
+	g, notes, err := ft.PlanList(t.Context(), Known{Profile: p, Variables: oneVariable{}}, d, nil)
 	noerr.Must(t, err)
 	if len(notes) != 0 || len(g.List.Sample) != 40 || g.List.Rows != 200 || g.List.Hosts != 1 || g.List.MaxCost != 0.06 {
 		t.Errorf("%+v, notes %v", g.List, notes)
@@ -129,21 +132,24 @@ func TestWhatAListComparisonLacksIsSaidBeforeAnythingIsSent(t *testing.T) {
 		want  string // of the error, or of the notes
 		rows  int
 	}{
-		"a sample that cannot show it": {func(d *ListDraft) { d.Sample = 10 }, "a sample of 10 rows cannot show that 90 % are useful, even if all are; 35 can", 10},
+		"a sample that cannot show it": {func(d *ListDraft) { d.Sample = 10 }, "a sample of 10 cannot show that 90 % are useful, even if all are; 35 can", 10},
 		"a higher need":                {func(d *ListDraft) { d.Need = 0.95 }, "", 73},
 		"a cap":                        {func(d *ListDraft) { d.Cap = 0.07 }, "", 46},
 		"a cap below one row":          {func(d *ListDraft) { d.Cap = 0.001 }, "cap: $0.0010 is below what one row may cost through all zones, $0.0015", 0},
-		"a cap with retries":           {func(d *ListDraft) { d.Cap, d.Request.Retries = 0.07, 1 }, "a sample of 23 rows cannot show that 90 % are useful, even if all are; 35 can", 23},
+		"a cap with retries":           {func(d *ListDraft) { d.Cap, d.Request.Retries = 0.07, 1 }, "a sample of 23 cannot show that 90 % are useful, even if all are; 35 can", 23},
 		"a cap without a rate":         {func(d *ListDraft) { d.Cap, d.Zones = 1, []string{"unlocker1", "dc1"} }, "cap: zone dc1 has no rate, so that no cap can be held: give it one, or leave the cap out", 0},
 		"a zone that is none":          {func(d *ListDraft) { d.Zones = []string{"other"} }, `zone: `, 0},
 		"an unknown column":            {func(d *ListDraft) { d.Headers = []string{"X-A: {{a}}"} }, "headers: {{a}} has no value: it is no variable, and urls.txt has no such column, but url; nothing was sent", 0},
-		"no rows":                      {func(d *ListDraft) { d.Input.Source = strings.NewReader("\n") }, "input: it has no row to fetch", 0},
-		"bad rows":                     {func(d *ListDraft) { d.Input.Source = strings.NewReader("http://a.test/\nnope\n") }, "1 rows cannot be used and are left out, the first: row 2: url: ", 1},
+		"a column that is a variable, too": {func(d *ListDraft) {
+			d.Headers, d.Input.Source = []string{"X-A: {{given}}"}, strings.NewReader("url,given\nhttp://a.test/,1\n")
+		}, "input: {{given}} has a value already, from --var, the profile or the environment, and urls.txt has a column of this name: rename one of them; nothing was sent", 0},
+		"no rows":  {func(d *ListDraft) { d.Input.Source = strings.NewReader("\n") }, "input: it has no row to fetch", 0},
+		"bad rows": {func(d *ListDraft) { d.Input.Source = strings.NewReader("http://a.test/\nnope\n") }, "rows that cannot be used, and are left out: 1, the first: row 2: url: ", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := listOf(100)
 			c.draft(&d)
-			g, notes, err := ft.PlanList(t.Context(), Known{Profile: p, Variables: noVariables{}}, d, nil)
+			g, notes, err := ft.PlanList(t.Context(), Known{Profile: p, Variables: oneVariable{}}, d, nil)
 			said := ""
 			if err != nil {
 				said = err.Error()
@@ -167,7 +173,7 @@ func TestACancelledListComparisonKeepsWhatWasMeasured(t *testing.T) {
 	ft := newFetcher(t, p)
 	d := listOf(100)
 	d.AtOnce = 1
-	g, _, err := ft.PlanList(ctx, Known{Profile: p, Variables: noVariables{}}, d, nil)
+	g, _, err := ft.PlanList(ctx, Known{Profile: p, Variables: oneVariable{}}, d, nil)
 	noerr.Must(t, err)
 	g, err = ft.Compare(ctx, g, func(_ int, c model.Cell) {
 		if len(c.Runs) == 5 {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,10 +21,11 @@ import (
 // Input is where the rows of a list come from.
 type Input struct {
 	Source io.Reader
-	Name   string // of the file, for people
-	Path   string // of the file, from wherever it is read; "" for standard input
-	Kind   string // as rows.Read has it
-	Column string // the one with the addresses
+	Name   string   // of the file, for people
+	Path   string   // of the file, from wherever it is read; "" for standard input
+	Kind   string   // as rows.Read has it
+	Column string   // the one with the addresses
+	Given  []string // the variables of the template that have values: no column may have the name of one
 }
 
 // NewInput is an input by the name of its file, whose ending says its kind where that is "".
@@ -40,6 +42,13 @@ const UsualBody = 10_000_000
 // ColumnsOf are the variables of a template that rows give values.
 func ColumnsOf(r model.FetchRequest) []string {
 	return slices.DeleteFunc(r.Variables(), func(name string) bool { return r.Secrets[name] != "" })
+}
+
+// Given are the variables of a draft that have values before the rows are read, which make template of it.
+func (d Draft) Given(template model.FetchRequest) []string {
+	d.Request.Header = http.Header{"": d.Headers}
+	columns := ColumnsOf(template)
+	return slices.DeleteFunc(d.Request.Variables(), func(name string) bool { return slices.Contains(columns, name) })
 }
 
 // Column gives the columns of a row: a text as it is, another value as JSON.
@@ -75,7 +84,7 @@ type RowTaker interface {
 // taker's and the context's, those of Request but for what is wrong with single rows, and a
 // *model.RequestError: the input cannot be read, or variables of the template are a column of no row.
 func (p *Prepared) ReadRows(ctx context.Context, in Input, to RowTaker) (notes []rows.Problem, err error) {
-	reader := &rowReader{ctx: ctx, prepared: p, to: to, lacking: ColumnsOf(p.template)}
+	reader := &rowReader{ctx: ctx, prepared: p, to: to, input: in, lacking: ColumnsOf(p.template)}
 	notes, err = rows.Stream(in.Source, in.Kind, in.Column, slices.Clone(reader.lacking), reader)
 	switch {
 	case reader.fault != nil:
@@ -83,7 +92,7 @@ func (p *Prepared) ReadRows(ctx context.Context, in Input, to RowTaker) (notes [
 	case err != nil:
 		return notes, model.BadField("input", "%s: %w; nothing was sent", model.Line(in.Name, 200), err)
 	case reader.columns != nil && len(reader.lacking) > 0:
-		return notes, reader.noColumn(in.Name)
+		return notes, reader.noColumn()
 	}
 	return notes, nil
 }
@@ -93,6 +102,7 @@ type rowReader struct {
 	ctx      context.Context //nolint:containedctx // of the one call that it serves
 	prepared *Prepared
 	to       RowTaker
+	input    Input
 	fault    error // not of the input
 	// lacking are columns of the template that no row had so far, and columns those of the first row.
 	lacking, columns []string
@@ -104,6 +114,12 @@ func (r *rowReader) Take(row rows.Record) error {
 	if r.ctx.Err() != nil {
 		r.fault = context.Cause(r.ctx)
 		return r.fault
+	}
+	for _, name := range r.input.Given {
+		if row.Values[name] != nil { // which of the two is meant is not known
+			r.fault = model.BadField("input", "{{%s}} has a value already, from --var, the profile or the environment, and %s has a column of this name: rename one of them; nothing was sent", name, model.Line(r.input.Name, 200))
+			return r.fault
+		}
 	}
 	r.lacking = slices.DeleteFunc(r.lacking, func(name string) bool { return row.Values[name] != nil })
 	if r.columns == nil {
@@ -122,7 +138,7 @@ func (r *rowReader) Take(row rows.Record) error {
 }
 
 // noColumn says which variables of the template are columns of no row.
-func (r *rowReader) noColumn(input string) error {
+func (r *rowReader) noColumn() error {
 	problems := make([]model.FieldProblem, len(r.lacking))
 	for i, name := range r.lacking {
 		hint := ""
@@ -131,7 +147,7 @@ func (r *rowReader) noColumn(input string) error {
 		}
 		problems[i] = model.FieldProblem{Field: r.prepared.template.VariableField(name), Err: fmt.Errorf(
 			"{{%s}} has no value: it is no variable, and %s has no such column, but %s%s; nothing was sent",
-			name, model.Line(input, 200), model.Line(strings.Join(r.columns, ", "), 300), hint)}
+			name, model.Line(r.input.Name, 200), model.Line(strings.Join(r.columns, ", "), 300), hint)}
 	}
 	return &model.RequestError{Problems: problems}
 }
