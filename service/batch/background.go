@@ -111,8 +111,13 @@ func (b *Batches) look(ctx context.Context, id string) (s State, fault error, er
 		}
 	}
 	bg.mu.Unlock()
-	if s.ID == "" {
-		s, err = b.Show(ctx, id)
+	st, err := b.Files.Batches(ctx)
+	if err != nil || s.ID != "" && st.Server == nil {
+		return s, fault, err
+	}
+	own := s
+	if s, err = b.Show(ctx, id); own.ID != "" && err == nil { // with its other workers
+		s.Live, s.Flying = true, own.Flying
 	}
 	return s, fault, err
 }

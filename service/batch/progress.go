@@ -74,6 +74,17 @@ func (s State) Part(n int64) float64 {
 	return 100 * float64(n) / float64(s.Tally.Answered)
 }
 
+// Percent writes a share that was rounded as none or all only where it is.
+func Percent(part float64) string {
+	switch {
+	case part > 0 && part < 1:
+		return "<1 %"
+	case part > 99 && part < 100:
+		return ">99 %"
+	}
+	return fmt.Sprintf("%.0f %%", part)
+}
+
 // EndCost is what a batch will have cost at its end, if the rest costs what the items did until now: never more than its
 // cap. It is not known before an item has a result, nor without a rate of the zone.
 func (s State) EndCost() (dollars float64, known bool) {
@@ -125,9 +136,12 @@ func (s State) ZoneWords() (out []string) {
 	return out
 }
 
-// WorkerWords say of each worker on a server what it has, and when it was last heard of.
+// WorkerWords say of each worker on a server what it has, and when it was last heard of; nothing of one that has left nothing.
 func (s State) WorkerWords() (out []string) {
 	for _, w := range s.Workers {
+		if w.Dead && w.Items == 0 {
+			continue
+		}
 		words := fmt.Sprintf("%s: slices %d, slots %d, last heard of %.1f s ago", w.Process, w.Items, s.Slots[w.Process], w.Beat.Seconds())
 		if w.Dead {
 			words += ": it counts as dead, and others take its slices over"
@@ -191,9 +205,19 @@ type reading struct {
 // The Meter's memory: seconds of the speed, and sentences about the pace.
 const mostReadings, speedOver, mostPaces = 61, 10, 8
 
+// withoutCountdown is a sentence about the pace up to a time that runs down in it.
+func withoutCountdown(pace string) string {
+	sentence, _, _ := strings.Cut(pace, " in ")
+	return sentence
+}
+
 // See takes a batch as it is now.
 func (m *Meter) See(s State, now time.Time) Progress {
-	if s.Pace != "" && (len(m.paces) == 0 || m.paces[0] != s.Pace) {
+	switch {
+	case s.Pace == "":
+	case len(m.paces) > 0 && withoutCountdown(m.paces[0]) == withoutCountdown(s.Pace):
+		m.paces[0] = s.Pace
+	default:
 		m.paces = slices.Insert(m.paces, 0, s.Pace)
 		m.paces = m.paces[:min(len(m.paces), mostPaces)]
 	}

@@ -136,6 +136,29 @@ func TestThePaceOfAReportStaysAfterTheEnd(t *testing.T) {
 	}
 }
 
+func TestATimeThatRunsDownIsOneSentenceAboutThePace(t *testing.T) {
+	var m batch.Meter
+	at := time.Unix(0, 0)
+	for _, pace := range []string{"13 of 16: refused once", "12 of 16: 13 is refused twice, tried next in 22 s", "12 of 16: 13 is refused twice, tried next in 21 s"} {
+		s := seen(0)
+		s.Pace = pace
+		at = at.Add(time.Second)
+		m.See(s, at)
+	}
+	want := []string{"12 of 16: 13 is refused twice, tried next in 21 s", "13 of 16: refused once"}
+	if p := m.See(seen(1), at); !slices.Equal(p.Paces, want) {
+		t.Errorf("%q", p.Paces)
+	}
+}
+
+func TestAShareIsNoneOrAllOnlyWhereItIs(t *testing.T) {
+	for part, want := range map[float64]string{0: "0 %", 0.2: "<1 %", 1: "1 %", 95.4: "95 %", 99.7: ">99 %", 100: "100 %"} {
+		if got := batch.Percent(part); got != want {
+			t.Errorf("%v: %s; want %s", part, got, want)
+		}
+	}
+}
+
 func TestSettingsAreReadFromText(t *testing.T) {
 	for text, want := range map[string]float64{"": 0, "0": 0, "20": 20, "20/s": 20, " 0.5 /s": 0.5, "-1": -1, "NaN": -1, "20/m": -1, "1e9": -1} {
 		if got, err := batch.ParseRate(text); got != max(want, 0) || (err != nil) != (want < 0) {

@@ -468,3 +468,26 @@ func TestAKeyHasOneRateByWhateverNameItIsUsed(t *testing.T) {
 		t.Errorf("rates: %s", names)
 	}
 }
+
+func TestWhoWorksOnABatchAndWatchesItSeesItsWorkers(t *testing.T) {
+	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
+	r := newRig(t)
+	r.pause = 10 * time.Millisecond
+	r.Batches = r.worker(t, address, "a")
+	s := r.start(t, draft(urls(3000)))
+	noerr.Must(t, r.Begin(t.Context(), s.ID))
+	ctx, seen := context.WithCancel(t.Context())
+	err := r.Watch(ctx, s.ID, func(p batch.Progress) {
+		if p.Fault != nil || p.Over() {
+			t.Errorf("it was over too soon: %s, %v", p.Condition(), p.Fault)
+			seen()
+		}
+		if words := p.WorkerWords(); len(words) == 1 && strings.HasPrefix(words[0], "a: slices ") && p.Flying > 0 {
+			seen()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	r.Stop()
+}

@@ -301,9 +301,12 @@ func (t *task) workOnBatch(ctx context.Context, s batch.State) (printed, error) 
 func batchProgress(p batch.Progress) string {
 	out := fmt.Sprintf("%d of %d", p.Tally.Answered, p.Wanted())
 	if p.Tally.Answered > 0 {
-		out += fmt.Sprintf("  ok %.0f %%", p.Part(p.OK()))
+		out += "  ok " + batch.Percent(p.Part(p.OK()))
 	}
-	out += fmt.Sprintf("  %.1f/s  %d in flight", p.Speed, p.Flying)
+	out += fmt.Sprintf("  %.1f/s", p.Speed)
+	if p.Flying > 0 {
+		out += fmt.Sprintf("  %d in flight", p.Flying)
+	}
 	if p.Plan.Price > 0 {
 		out += "  " + model.SmallDollars(batch.Dollars(p.Spent))
 	}

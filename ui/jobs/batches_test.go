@@ -267,7 +267,7 @@ func ruled(s *batch.State, _ *batch.Progress) {
 	failed := func(n int64) map[store.Verdict]int64 { return map[store.Verdict]int64{{Class: model.ClassCaptcha}: n} }
 	s.Tally.Zones = map[string]store.Host{"unlocker1": {OK: 38_402, Failed: failed(2086)}, "browser1": {OK: 700, Failed: failed(12)}}
 	s.OnServer = "batches of db.test:5432"
-	s.Workers = []work.Worker{{Process: "host-a-4711", Beat: 400 * time.Millisecond, Items: 3}, {Process: "host-b-12", Beat: 16 * time.Second, Items: 1, Dead: true}}
+	s.Workers = []work.Worker{{Process: "host-a-4711", Beat: 400 * time.Millisecond, Items: 3}, {Process: "host-b-12", Beat: 16 * time.Second, Items: 1, Dead: true}, {Process: "host-c-1", Dead: true}}
 	s.Slots = map[string]int{"host-a-4711": 5}
 }
 

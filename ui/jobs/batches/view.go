@@ -33,8 +33,6 @@ func (p *Page) mark(s batch.State) (words string, ink kit.Ink) {
 // name is what the operator calls a batch.
 func name(s batch.State) string { return text.Clean(cmp.Or(s.Name, s.ID)) }
 
-func percent(n float64) string { return fmt.Sprintf("%.0f %%", n) }
-
 func count(n int64) string { return text.Count(int(n)) }
 
 func (p *Page) fillBoard() {
@@ -57,7 +55,7 @@ func (p *Page) fillBoard() {
 		words, ink := p.mark(s)
 		ok := "-"
 		if s.Tally.Answered > 0 {
-			ok = percent(s.Part(s.OK()))
+			ok = batch.Percent(s.Part(s.OK()))
 		}
 		return []widget.Cell{
 			{Text: words, Ink: ink},
@@ -136,7 +134,7 @@ func (p *Page) head(w int) []string {
 	if !known || w >= kit.StackBelow {
 		right += bar(share, 10) + "  "
 	}
-	right += percent(100 * share)
+	right += batch.Percent(100 * share)
 	if known {
 		right += ", about " + text.Duration(left.Round(roughly(left))) + " left"
 	}
@@ -187,7 +185,7 @@ func (p *Page) classes(w int, tall bool) []string {
 		}
 		glyph, ink := t.OutcomeMark(v.Class, v.Cause)
 		share := s.Part(n)
-		line := ink.Render(text.Fit(glyph+" "+model.ClassWord(v.Class, v.Cause), 26)) + text.FitRight(count(n), 10) + text.FitRight(percent(share), 7)
+		line := ink.Render(text.Fit(glyph+" "+model.ClassWord(v.Class, v.Cause), 26)) + text.FitRight(count(n), 10) + text.FitRight(batch.Percent(share), 7)
 		if room := min(30, w-45); room > 0 {
 			line += "  " + ink.Render(strings.Repeat("▇", int(share*float64(room)/100+0.5)))
 		}
@@ -207,7 +205,7 @@ func (p *Page) facts(w int, tall bool) []string {
 	if !s.Over() {
 		add("pace", cmp.Or(append(s.Paces, "")[0], "not held back"))
 	}
-	if tall && len(s.Paces) > 1 {
+	if tall && !s.Over() && len(s.Paces) > 1 {
 		for _, before := range s.Paces[1:min(4, len(s.Paces))] {
 			add("", before)
 		}
@@ -216,7 +214,7 @@ func (p *Page) facts(w int, tall bool) []string {
 	if s.Speed > 0 {
 		speed = append(speed, fmt.Sprintf("%.1f/s", s.Speed))
 	}
-	if s.Live {
+	if s.Flying > 0 { // as far as this process knows
 		speed = append(speed, fmt.Sprintf("%d in flight", s.Flying))
 	}
 	if p50 := s.Tally.Percentile(0.5); p50 >= 0 {
@@ -317,9 +315,17 @@ func (p *Page) fillItems() {
 			widget.C(fmt.Sprint(line.N + 1)),
 			{Text: glyph + " " + model.ClassWord(class, cause), Ink: ink},
 			widget.C(fmt.Sprint(line.Status)),
-			widget.C(text.Duration(time.Duration(line.MS) * time.Millisecond)), widget.C(fmt.Sprint(line.Tries)), widget.C(line.URL),
+			widget.C(milliseconds(line.MS)), widget.C(fmt.Sprint(line.Tries)), widget.C(line.URL),
 		}
 	})
+}
+
+// milliseconds is how long something took, which was measured in whole ones.
+func milliseconds(n int64) string {
+	if n == 0 {
+		return "<1 ms"
+	}
+	return text.Duration(time.Duration(n) * time.Millisecond)
 }
 
 func (p *Page) renderItems(w, h int) string {
