@@ -254,7 +254,7 @@ func (r *runner) lease(ctx context.Context) (end func()) {
 		stop()
 		kept.Wait()
 		r.leases.close()
-		if r.store.Server == nil || r.unsaved || r.cut {
+		if r.store.Server == nil || r.cut {
 			return
 		}
 		if err := r.store.Server.Shares.Return(context.WithoutCancel(ctx), r.sharer()); err != nil {

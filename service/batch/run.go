@@ -236,7 +236,7 @@ func (r *runner) conclude(ctx context.Context, s State, err error) (State, error
 		}
 	}
 	if r.unsaved && r.store.Server != nil { // it would be asked in vain
-		return State{}, err
+		return State{}, fmt.Errorf("%w; what came is kept on this machine, whose next run of the batch takes it in", err)
 	}
 	end, fault := r.b.Show(ctx, s.ID)
 	if fault == nil && (r.finished || r.store.Server == nil) { // of several workers, one keeps it
