@@ -152,10 +152,18 @@ func (s *Service) Database(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("the address of the database: %w", err)
 		}
 		return secret.Reveal(), nil
-	case s.o.Database != "" && database.HoldsPassword(text):
-		return "", config.Mistake("--database: a password in an argument can be seen by everybody on this machine: set %s, name a reference such as env:NAME or keyring:NAME, or leave it to ~/.pgpass", EnvDatabase)
+	case s.o.Database != "":
+		return text, CheckDatabase(text)
 	}
 	return text, nil
+}
+
+// CheckDatabase refuses an argument of --database with a password.
+func CheckDatabase(text string) error {
+	if database.IsAddress(text) && database.HoldsPassword(text) {
+		return config.Mistake("--database: a password in an argument can be seen by everybody on this machine: set %s, name a reference such as env:NAME or keyring:NAME, or leave it to ~/.pgpass", EnvDatabase)
+	}
+	return nil
 }
 
 // namedDatabase is what --database takes for the database that the command or the environment has named; "" where

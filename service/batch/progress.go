@@ -9,7 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/batch/store"
-	"zonedeck/service/export"
+	"zonedeck/service/snippet"
 )
 
 // Stage is where a batch is.
@@ -165,13 +165,7 @@ func (s State) Command(verb string) string { return commandOn(s.database, verb+"
 
 // commandOn is a command about batches of a database.
 func commandOn(database, words string) string {
-	if strings.ContainsAny(database, "?&;$* '\"\\()<>|`") {
-		database = export.ShellQuote(database)
-	}
-	if database != "" {
-		words += " --database " + database
-	}
-	return "zonedeck batch " + words
+	return snippet.OnDatabase("zonedeck batch "+words, database)
 }
 
 // Progress is a batch as it is watched, with how fast it goes.

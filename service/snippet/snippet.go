@@ -25,6 +25,8 @@ type Options struct {
 	Config  string
 	Within  string // a time like "14d"
 	Profile string // the profile that was named; empty for the default one
+	// Database is what --database named; empty for what the profile has.
+	Database string
 	// Metrics is the file for node_exporter's textfile collector; empty for none.
 	Metrics string
 	// Intervals are the days that values are used, by level, where the configuration says them. A runner
@@ -79,6 +81,14 @@ func With(profile string) string {
 	return "zonedeck --profile " + word(profile)
 }
 
+// OnDatabase adds the database that --database names to a command line, "" for that of the profile.
+func OnDatabase(command, database string) string {
+	if database == "" {
+		return command
+	}
+	return command + " --database " + word(database)
+}
+
 // word quotes a word for a POSIX shell where it needs it.
 func word(s string) string {
 	plain := func(r rune) bool {
@@ -117,6 +127,9 @@ func (o Options) command(quote func(string) string) string {
 	}
 	if o.Profile != "" {
 		command += " --profile " + quote(o.Profile)
+	}
+	if o.Database != "" {
+		command += " --database " + quote(o.Database)
 	}
 	return command
 }
@@ -305,7 +318,7 @@ zonedeck keys:
 }
 
 // Follow is a systemd unit that follows the jobs of a profile, or of the default one where
-// Profile is empty. It uses Program, Config and Profile alone.
+// Profile is empty. It uses Program, Config, Profile and Database alone.
 func Follow(o Options) string {
 	name, command := "zonedeck-jobs.service", o.command(unitWord)
 	return fmt.Sprintf(`# ~/.config/systemd/user/%[1]s

@@ -201,9 +201,9 @@ func (t *task) wayOn(j model.Job) string {
 // jobs is the start of a command about a job. It names the job's profile if that is configured and not the default.
 func (t *task) jobs(j model.Job) string {
 	if known, _ := t.Profiles.Configured(); j.Profile != t.Profiles.ByDefault() && slices.ContainsFunc(known, func(p model.Profile) bool { return p.Name == j.Profile }) {
-		return snippet.With(j.Profile) + " jobs"
+		return snippet.OnDatabase(snippet.With(j.Profile), t.app.flags.database) + " jobs"
 	}
-	return "zonedeck jobs"
+	return snippet.OnDatabase("zonedeck", t.app.flags.database) + " jobs"
 }
 
 type jobListFlags struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
@@ -224,13 +225,13 @@ func (a *app) jobsUnitCommand() *cobra.Command {
 		use:   "unit",
 		short: "Print a systemd unit that follows all jobs",
 		long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow'. One unit
-is enough for all profiles in the config file. --profile and --config, if given,
-are passed to that command.`,
+is enough for all profiles in the config file. --profile, --config and
+--database, if given, are passed to that command.`,
 		run: func(_ context.Context, _ *task, f unitFlags, _ []string) (printed, error) {
-			if err := cmp.Or(oneLineFlag("--program", f.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config)); err != nil {
+			if err := cmp.Or(oneLineFlag("--program", f.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config), oneLineFlag("--database", a.flags.database), service.CheckDatabase(a.flags.database)); err != nil {
 				return printed{}, err
 			}
-			return printedText(snippet.Follow(snippet.Options{Program: f.Program, Profile: a.flags.profile, Config: a.flags.config})), nil
+			return printedText(snippet.Follow(snippet.Options{Program: f.Program, Profile: a.flags.profile, Config: a.flags.config, Database: a.flags.database})), nil
 		},
 	})
 }
