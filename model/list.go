@@ -173,11 +173,8 @@ func (g Grid) sampleWords(cell int) string {
 // PlanWords say what the fetches of a comparison over a list come to.
 func (g Grid) PlanWords() string {
 	n := len(slices.DeleteFunc(slices.Clone(g.Cells), func(c Cell) bool { return c.Problem != "" }))
-	hosts := "one host"
-	if g.List.Hosts > 1 {
-		hosts = fmt.Sprintf("%d hosts", g.List.Hosts)
-	}
-	out := fmt.Sprintf("%d of %d rows, of %s, through each of %d: %d fetches", len(g.List.Sample), g.List.Rows, hosts, n, n*len(g.List.Sample))
+	out := fmt.Sprintf("%d of %s, of %s, through each of %d: %s",
+		len(g.List.Sample), Counted(g.List.Rows, "row"), Counted(g.List.Hosts, "host"), n, Counted(n*len(g.List.Sample), "fetch"))
 	if g.List.MaxCost > 0 {
 		out += ", at most " + SmallDollars(g.List.MaxCost)
 	}

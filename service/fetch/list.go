@@ -155,14 +155,11 @@ func (s *sampler) draw(n int) (sample []map[string]json.RawMessage, hosts int) {
 	byHost := slices.SortedFunc(maps.Keys(s.candidates), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.candidates[a].host, s.candidates[b].host), bytes.Compare([]byte(a), []byte(b)))
 	})
-	last := ""
+	of := map[string]bool{}
 	for i := range n {
 		row := s.candidates[byHost[(2*i+1)*len(byHost)/(2*n)]]
-		if i == 0 || row.host != last {
-			hosts++
-		}
-		last = row.host
+		of[row.host] = true
 		sample = append(sample, row.values)
 	}
-	return sample, hosts
+	return sample, len(of)
 }

@@ -28,8 +28,11 @@ type Input struct {
 	Given  []string // the variables of the template that have values: no column may have the name of one
 }
 
-// NewInput is an input by the name of its file, whose ending says its kind where that is "".
+// NewInput is an input by the name of its file, whose ending says its kind where that is ""; "-" is standard input.
 func NewInput(source io.Reader, name, kind, column string) Input {
+	if name == "-" {
+		name = "standard input"
+	}
 	return Input{Source: source, Name: name, Kind: cmp.Or(kind, strings.TrimPrefix(filepath.Ext(name), ".")), Column: column}
 }
 

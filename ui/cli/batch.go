@@ -111,7 +111,9 @@ func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, e
 	}
 	defer in.Close()
 	draft.Input.Source = in
-	report, err := t.planBatch(ctx, known, draft)
+	read, line := t.countRows()
+	report, err := t.Batches.Check(ctx, known, draft, read)
+	line.stop()
 	if once := (*batch.OnceError)(nil); errors.As(err, &once) {
 		t.app.say("zonedeck: %s", sanitizeLine(once.Error()))
 		if f.DryRun {
@@ -122,9 +124,7 @@ func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, e
 	if err != nil {
 		return printed{}, batchError(ctx, err)
 	}
-	for _, note := range append(report.Notes, report.Problems...) {
-		t.app.say("zonedeck: %s", sanitizeLine(strings.TrimPrefix(note.Location()+": "+note.Text, ": ")))
-	}
+	t.sayNotes(append(report.Notes, report.Problems...))
 	if f.DryRun {
 		return batchPlan(report), t.Batches.Discard(report)
 	}
@@ -201,25 +201,29 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 		wrong = append(wrong, errors.New("--cap 0 would be no cap: write an amount in dollars above 0, or leave it out"))
 	}
 	d.Input = fetch.NewInput(nil, name, f.Kind, f.Column)
-	if name == "-" {
-		d.Input.Name = "standard input"
-	} else if d.Input.Path, err = filepath.Abs(name); err != nil {
+	if name != "-" {
+		d.Input.Path, err = filepath.Abs(name)
 		wrong = append(wrong, err)
 	}
-	if len(wrong) > 0 {
-		return d, usage("%w", errors.Join(wrong...))
+	if err := errors.Join(wrong...); err != nil {
+		return d, usage("%w", err)
 	}
 	return d, nil
 }
 
-// planBatch reads the rows, and shows how many while it does.
-func (t *task) planBatch(ctx context.Context, known fetch.Known, draft batch.Draft) (batch.Report, error) {
-	var read atomic.Int64
-	line := t.app.wait(func(time.Duration) string {
+// countRows gives what counts the rows of an input, and shows how many there are until it is stopped.
+func (t *task) countRows() (read *atomic.Int64, line *waitLine) {
+	read = new(atomic.Int64)
+	return read, t.app.wait(func(time.Duration) string {
 		return fmt.Sprintf("zonedeck: %s read  (ctrl+c cancels)", model.Counted(read.Load(), "row"))
 	})
-	defer line.stop()
-	return t.Batches.Check(ctx, known, draft, &read)
+}
+
+// sayNotes says what was remarked on the rows of an input.
+func (t *task) sayNotes(notes []rows.Problem) {
+	for _, note := range notes {
+		t.app.say("zonedeck: %s", sanitizeLine(strings.TrimPrefix(note.Location()+": "+note.Text, ": ")))
+	}
 }
 
 // batchPlan is what a draft comes to.

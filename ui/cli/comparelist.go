@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/batch"
@@ -82,21 +80,13 @@ func (t *task) compareList(ctx context.Context, target string, f compareFlags) (
 	}
 	defer in.Close()
 	d.Input = fetch.NewInput(in, f.Input, "", f.Column)
-	if f.Input == "-" {
-		d.Input.Name = "standard input"
-	}
-	var read atomic.Int64
-	line := t.app.wait(func(time.Duration) string {
-		return fmt.Sprintf("zonedeck: %d rows read  (ctrl+c cancels)", read.Load())
-	})
-	g, notes, err := t.Fetch.PlanList(ctx, known, d, &read)
+	read, line := t.countRows()
+	g, notes, err := t.Fetch.PlanList(ctx, known, d, read)
 	line.stop()
 	if err != nil {
 		return printed{}, batchError(ctx, err)
 	}
-	for _, note := range notes {
-		t.app.say("zonedeck: %s", sanitizeLine(strings.TrimPrefix(note.Location()+": "+note.Text, ": ")))
-	}
+	t.sayNotes(notes)
 	t.app.say("zonedeck: %s", sanitizeLine(g.PlanWords()))
 	g, err = t.comparing(ctx, g, func(_ map[int]model.Cell, runs int) string {
 		return fmt.Sprintf("%d of %s", runs, text.Counted(len(g.Cells)*g.Repeat, "fetch"))
@@ -121,12 +111,10 @@ func listRows(g model.Grid) [][]string {
 			continue
 		}
 		share, low, high := c.Useful()
-		cost, useful := "unpriced", "unpriced"
-		if per1000, priced := c.Cost(); priced {
-			cost, useful = model.SmallDollars(per1000/1000), "none was"
-		}
-		if dollars, priced := c.CostOfUseful(); priced {
-			useful = model.SmallDollars(dollars)
+		per1000, priced := c.Cost()
+		useful := "none was"
+		if dollars, some := c.CostOfUseful(); some || !priced {
+			useful = model.CostWords(dollars, priced)
 		}
 		var failures []string
 		for _, f := range c.Failures() {
@@ -136,7 +124,7 @@ func listRows(g model.Grid) [][]string {
 			failures = append(failures, sanitizeLine(c.Problem))
 		}
 		rows = append(rows, append(row, fmt.Sprintf("%d of %d, %.1f %%", c.OK(), len(c.Runs), 100*share), fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high),
-			text.Duration(c.Percentile(0.5)), text.Duration(c.Percentile(0.95)), cost, useful, strings.Join(failures, ", ")))
+			text.Duration(c.Percentile(0.5)), text.Duration(c.Percentile(0.95)), model.CostWords(per1000/1000, priced), useful, strings.Join(failures, ", ")))
 	}
 	return rows
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,12 +65,12 @@ func (t *task) sourced(ctx context.Context, s requestSource, columns bool) (mode
 	case s.Curl+s.HAR+s.Template == "":
 		return model.FetchRequest{}, false, nil
 	}
-	name, place := s.Curl, "--curl "+s.Curl
-	switch {
-	case s.HAR != "":
-		name, place = s.HAR, "--har "+s.HAR
-	case s.Template != "":
-		name, place = s.Template, "--template"
+	name, place := cmp.Or(s.Curl, s.HAR, s.Template), "--curl "+s.Curl // one of them is given
+	switch name {
+	case s.HAR:
+		place = "--har " + name
+	case s.Template:
+		place = "--template"
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
