@@ -264,7 +264,7 @@ func secretRuns() []secretRun {
 		{args: "--profile filed keys rotate filed --report --json", want: "9999"},
 		{args: "--profile filed keys list"},
 		{args: "batch {dir}/urls.txt --zone unlocker1 --once n --retries 0"},
-		{args: "batch {dir}/urls.txt --zone unlocker1 --once n --dry-run --json"},
+		{args: "batch {dir}/urls.txt --zone unlocker1 --once n --retries 0 --dry-run --json"},
 		{args: "batch {dir}/urls.txt --template - --once t --retries 0 --json", stdin: "zone = \"unlocker1\"\nurl = \"{{url}}?t={{token}}\"\n[headers]\nX-Api-Key = [\"{{token}}\"]\n", want: `"done":1`},
 		{args: "batch results t"},
 		{args: "batch list --json"},
