@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"database/sql"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
+	"zonedeck/service/database"
 	"zonedeck/service/database/postgrestest"
 )
 
@@ -52,5 +54,22 @@ func TestMachinesOfOneServerReceiveForOneInbox(t *testing.T) {
 	}
 	if d := noerr.Try(a.Get(t.Context(), "hook-1")).Must(t); d.Machine != "" || d.Worked {
 		t.Errorf("%+v", d)
+	}
+}
+
+func TestAnInboxOfAnEarlierVersionGoesOn(t *testing.T) {
+	postgrestest.OnFile(t)
+	dir := t.TempDir()
+	o := database.Options{Name: "inbox", Migrations: migrations[:1], Oldest: oldestSchema, Tables: []string{"deliveries", "marks"}, Now: time.Now, Busy: database.Busy}
+	db, _, err := database.Open(t.Context(), filepath.Join(dir, "webhooks.db"), o)
+	noerr.Must(t, err)
+	noerr.Must(t, db.Write(t.Context(), "numbering", func(ctx context.Context, tx *sql.Tx) error {
+		return noerr.From(tx.ExecContext(ctx, "UPDATE marks SET number = 41"))
+	}))
+	noerr.Must(t, db.Close())
+	in := openInbox(t, dir)
+	stored(t, in, row{Webhook: model.Webhook{At: time.Now(), File: "body-x"}})
+	if d, err := in.Get(t.Context(), "hook-42"); err != nil || d.Times != 1 {
+		t.Errorf("%+v, %v", d, err)
 	}
 }
