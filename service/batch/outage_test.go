@@ -19,9 +19,9 @@ import (
 )
 
 // behindGate is a worker whose way to the database may fail.
-func (r *rig) behindGate(t *testing.T, address, process string) (*batch.Batches, *postgrestest.Gate) {
+func (r *rig) behindGate(t *testing.T, address, process string) (*batch.Batches, *gate) {
 	t.Helper()
-	gate, through := postgrestest.NewGate(t, address)
+	gate, through := newGate(t, address)
 	return r.worker(t, through, process), gate
 }
 
@@ -54,7 +54,7 @@ func TestWhatComesWhileTheDatabaseIsGoneIsTakenInByTheSameProcess(t *testing.T) 
 	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
 	r := newRig(t)
 	r.pause = 4 * time.Millisecond
-	var gate *postgrestest.Gate
+	var gate *gate
 	r.Batches, gate = r.behindGate(t, address, "a")
 	other := r.worker(t, address, "looks")
 	d := draft(urls(items))
@@ -96,7 +96,7 @@ func TestWhatComesWhileTheDatabaseIsGoneIsTakenInByTheSameProcess(t *testing.T) 
 func TestAWorkerThatIsToldToEndEndsWhileTheDatabaseIsGone(t *testing.T) {
 	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
 	r := newRig(t)
-	var gate *postgrestest.Gate
+	var gate *gate
 	r.Batches, gate = r.behindGate(t, address, "a")
 	r.answer = func(w http.ResponseWriter, _ string, _ int) bool { // each rests before it is sent again
 		w.Header().Set("X-Brd-Status-Code", "503")
@@ -127,7 +127,7 @@ func TestNothingIsSentBeyondTheLeaseWhileTheDatabaseHangs(t *testing.T) {
 	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
 	r := newRig(t)
 	r.pause = 10 * time.Millisecond
-	var gate *postgrestest.Gate
+	var gate *gate
 	r.Batches, gate = r.behindGate(t, address, "a")
 	d := draft(urls(items))
 	d.AtOnce, d.Request.Timeout = 8, time.Second

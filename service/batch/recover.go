@@ -4,61 +4,77 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/service/batch/files"
 	"zonedeck/service/batch/store"
 )
 
-// recover takes in what workers that died have left: results that were written and not committed, and the items that
-// were sent and not answered. The lock of the batch is held, so that no other worker lives.
-func (r local) recover(ctx context.Context) error {
+// recover takes in what workers of this machine that died have left: results that were written and not committed, also by
+// an earlier run of this process, and the items that were sent and not answered.
+func (r *runner) recover(ctx context.Context) error {
 	places, err := r.store.Workers(ctx, r.id)
 	if err != nil {
 		return err
 	}
-	found := map[int]store.Slice{}
 	for worker, from := range places {
-		if worker == r.name {
-			continue
+		_, missing := os.Lstat(files.ResultsPath(r.b.dir(r.id), worker))
+		if r.store.Server != nil && missing != nil {
+			continue // it was on another machine
 		}
-		if err := r.merge(ctx, worker, from, found); err != nil {
+		if err := r.merge(ctx, worker, from); err != nil && !errors.Is(err, textfile.ErrLocked) { // that one lives
 			return err
 		}
 	}
-	return r.findLost(ctx)
+	return r.stock.findLost(ctx)
 }
 
 // merge commits the results that a dead worker has written since its last commit.
-func (r local) merge(ctx context.Context, worker string, from files.Length, found map[int]store.Slice) error {
+func (r *runner) merge(ctx context.Context, worker string, from files.Length) error {
 	lines, at, err := files.Tail(r.b.dir(r.id), worker, from)
 	if err != nil {
 		return err
 	}
-	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Now: r.b.Clock.Now()}
+	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Claims: map[int]store.Claim{}, Now: r.b.Clock.Now()}
 	for _, line := range lines {
-		n := int(line.N / files.SliceItems)
-		slice := found[n]
-		if slice == nil {
-			if _, slice, err = r.peek(ctx, n); err != nil {
+		n, i := int(line.N/files.SliceItems), int(line.N%files.SliceItems)
+		if p.Slices[n] == nil {
+			slice, claim, err := r.stock.last(ctx, n, worker)
+			if err != nil {
 				return err
 			}
-			found[n] = slice
+			if p.Slices[n] = slice; claim != nil {
+				p.Claims[n] = *claim
+			}
 		}
-		i := line.N % files.SliceItems
-		if int(i) >= len(slice) {
-			return fmt.Errorf("results of worker %s: item %d is none of the batch's", worker, line.N)
+		claim, claimed := p.Claims[n]
+		if i >= len(p.Slices[n]) {
+			return fmt.Errorf("results of worker %s: the batch has no item %d", worker, line.N+1)
 		}
-		if !slice[i].Open() {
+		if claim.Attempt >= 0 && !p.Slices[n][i].Open() {
 			continue
 		}
-		slice[i], p.Slices[n] = store.Answered, slice
+		p.Slices[n][i] = store.Answered
 		if line.Cost != nil {
 			p.Spent += billionths(*line.Cost)
 		}
-		p.Tally.Count(resultOf(line))
+		tally := &p.Tally
+		if claimed {
+			tally, claim.Lines = &claim.Tally, files.AppendLine(claim.Lines, line)
+		}
+		if tally.Count(resultOf(line)); claimed {
+			p.Claims[n] = claim
+		}
 	}
 	_, err = r.store.Commit(ctx, r.id, p)
 	return err
+}
+
+// last gives a slice as it is.
+func (r local) last(ctx context.Context, n int, _ string) (store.Slice, *store.Claim, error) {
+	_, slice, err := r.peek(ctx, n)
+	return slice, nil, err
 }
 
 // peek gives a slice as it is, or as a fresh one.
@@ -72,7 +88,8 @@ func (r local) peek(ctx context.Context, n int) (items []files.Item, slice store
 	return items, slice, err
 }
 
-// findLost finds the items that were sent and not answered. What they may have cost counts as spent.
+// findLost finds the items that were sent and not answered. What they may have cost counts as spent. The lock of the batch
+// is held, so that no other worker lives.
 func (r local) findLost(ctx context.Context) error {
 	p := store.Progress{Worker: r.name, Slices: map[int]store.Slice{}, Now: r.b.Clock.Now()}
 	var begun []int

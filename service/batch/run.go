@@ -283,7 +283,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		r.stock = local{r, items}
 	}
 	r.next = r.newPending()
-	if err := r.stock.recover(ctx); err != nil { // before the log is opened: it may be that of an earlier run of this process
+	if err := r.recover(ctx); err != nil { // before the log is opened: it may be that of an earlier run of this process
 		return err
 	}
 	if err := r.remember(ctx); err != nil {

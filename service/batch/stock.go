@@ -4,20 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"golang.org/x/time/rate"
 
-	"zonedeck/keystore/textfile"
 	"zonedeck/service/batch/files"
 	"zonedeck/service/batch/store"
 )
 
 // stock is where a worker gets the items of a batch, and marks those that it sends.
 type stock interface {
-	// recover takes in what workers that died have left.
-	recover(ctx context.Context) error
+	// last gives a slice as a worker that died has left it.
+	last(ctx context.Context, n int, worker string) (store.Slice, *store.Claim, error)
+	// findLost finds what workers that died have sent, and puts what they have left into the queue.
+	findLost(ctx context.Context) error
 	// load gives the items of a slice, which is the worker's then, and what became of them.
 	load(ctx context.Context, n int) ([]files.Item, store.Slice, error)
 	// mark says that an item is about to be sent for the times-th time; 0 that it is answered, or was not sent.
@@ -66,23 +66,11 @@ type shared struct {
 	marked  map[int]int // of a slice, how many items are marked
 }
 
-// recover takes in the results that processes of this machine, this one too, have written and not committed, of slices that nobody has
-// taken since, and puts open slices into the queue that it may have lost.
-func (s *shared) recover(ctx context.Context) error {
+// findLost gives back what dead workers reserved, and puts open slices into the queue that it may have lost. What was sent
+// and not answered is found by whoever claims its slice.
+func (s *shared) findLost(ctx context.Context) error {
 	if err := s.store.Bury(ctx, s.id, lane(s.id)); err != nil {
 		return err
-	}
-	places, err := s.store.Workers(ctx, s.id)
-	if err != nil {
-		return err
-	}
-	for worker, from := range places {
-		if _, missing := os.Lstat(files.ResultsPath(s.b.dir(s.id), worker)); missing != nil {
-			continue // it was on another machine
-		}
-		if err = s.merge(ctx, worker, from); err != nil && !errors.Is(err, textfile.ErrLocked) { // that one lives
-			return err
-		}
 	}
 	of, err := s.store.Batch(ctx, s.id)
 	if err != nil {
@@ -96,43 +84,17 @@ func (s *shared) recover(ctx context.Context) error {
 	})
 }
 
-// merge commits the results that a dead worker of this machine has written since its last commit.
-func (s *shared) merge(ctx context.Context, worker string, from files.Length) error {
-	lines, at, err := files.Tail(s.b.dir(s.id), worker, from)
+// last gives a slice as it is, with the worker's claim. If another worker has it, results are late: no attempt is theirs.
+func (s *shared) last(ctx context.Context, n int, worker string) (store.Slice, *store.Claim, error) {
+	slice, err := s.store.Slice(ctx, s.id, n)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Claims: map[int]store.Claim{}, Now: s.b.Clock.Now()}
-	for _, line := range lines {
-		n, i := int(line.N/files.SliceItems), int(line.N%files.SliceItems)
-		if p.Slices[n] == nil {
-			slice, err := s.store.Slice(ctx, s.id, n)
-			if err != nil {
-				return err
-			}
-			attempt, owned, err := s.store.Owned(ctx, s.id, n, worker)
-			if err != nil {
-				return err
-			}
-			if !owned { // another worker has it: these results are late
-				attempt = -1
-			}
-			p.Slices[n], p.Claims[n] = slice, store.Claim{Attempt: attempt}
-		}
-		c := p.Claims[n]
-		if i >= len(p.Slices[n]) || c.Attempt >= 0 && !p.Slices[n][i].Open() {
-			continue
-		}
-		p.Slices[n][i] = store.Answered
-		if line.Cost != nil {
-			p.Spent += billionths(*line.Cost)
-		}
-		c.Tally.Count(resultOf(line))
-		c.Lines = files.AppendLine(c.Lines, line)
-		p.Claims[n] = c
+	attempt, owned, err := s.store.Owned(ctx, s.id, n, worker)
+	if !owned {
+		attempt = -1
 	}
-	_, err = s.store.Commit(ctx, s.id, p)
-	return err
+	return slice, &store.Claim{Attempt: attempt}, err
 }
 
 func (s *shared) load(ctx context.Context, n int) ([]files.Item, store.Slice, error) {

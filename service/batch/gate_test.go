@@ -1,4 +1,4 @@
-package postgrestest
+package batch_test
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Gate is a network before a server, which may fail.
-type Gate struct {
+// gate is a network before a server, which may fail.
+type gate struct {
 	server   func() (net.Conn, error)
 	listener net.Listener
 	all      sync.WaitGroup
@@ -22,15 +22,15 @@ type Gate struct {
 	ends    []net.Conn
 }
 
-// NewGate opens a gate before the server of an address, and gives the address by which it is passed.
-func NewGate(t testing.TB, address string) (g *Gate, through string) {
+// newGate opens a gate before the server of an address, and gives the address by which it is passed.
+func newGate(t testing.TB, address string) (g *gate, through string) {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := u.Host
-	g = &Gate{server: func() (net.Conn, error) { return new(net.Dialer).DialContext(t.Context(), "tcp", server) }}
+	g = &gate{server: func() (net.Conn, error) { return new(net.Dialer).DialContext(t.Context(), "tcp", server) }}
 	g.changed = sync.NewCond(&g.mu)
 	if g.listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func NewGate(t testing.TB, address string) (g *Gate, through string) {
 	return g, u.String()
 }
 
-func (g *Gate) serve() {
+func (g *gate) serve() {
 	for {
 		client, err := g.listener.Accept()
 		if err != nil {
@@ -72,7 +72,7 @@ func (g *Gate) serve() {
 }
 
 // pass copies what one end sends to the other until one of them closes.
-func (g *Gate) pass(from, to net.Conn) {
+func (g *gate) pass(from, to net.Conn) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 64<<10)
@@ -98,7 +98,7 @@ func (g *Gate) pass(from, to net.Conn) {
 	}
 }
 
-func (g *Gate) set(shut, hung bool) {
+func (g *gate) set(shut, hung bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.shut, g.hung = shut, hung; shut {
@@ -108,7 +108,7 @@ func (g *Gate) set(shut, hung bool) {
 }
 
 // end ends all connections. mu is held.
-func (g *Gate) end() {
+func (g *gate) end() {
 	for _, end := range g.ends {
 		_ = end.Close()
 	}
@@ -116,17 +116,17 @@ func (g *Gate) end() {
 }
 
 // BreakAt ends all connections once, when one of them is sent a text, which does not arrive. The next ones get through.
-func (g *Gate) BreakAt(text string) {
+func (g *gate) BreakAt(text string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.breaks = []byte(text)
 }
 
 // Shut ends all connections, and lets no other through: the server is gone.
-func (g *Gate) Shut() { g.set(true, false) }
+func (g *gate) Shut() { g.set(true, false) }
 
 // Hang keeps the connections, and has nothing that is sent arrive.
-func (g *Gate) Hang() { g.set(false, true) }
+func (g *gate) Hang() { g.set(false, true) }
 
 // Open lets all through.
-func (g *Gate) Open() { g.set(false, false) }
+func (g *gate) Open() { g.set(false, false) }
