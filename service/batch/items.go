@@ -79,6 +79,11 @@ func (b *Batches) Newest(ctx context.Context, id string, n int, failed bool) ([]
 	return newest, nil
 }
 
+// noItem says which items a batch has.
+func (s State) noItem() error {
+	return model.BadField("item", "batch %s has items 1 to %d", s.ID, s.Items)
+}
+
 // Request gives what is sent for an item, without its secrets; n counts from 0. Nothing is looked up for it.
 func (b *Batches) Request(ctx context.Context, id string, n int64) (model.FetchRequest, error) {
 	s, err := b.Show(ctx, id)
@@ -86,7 +91,7 @@ func (b *Batches) Request(ctx context.Context, id string, n int64) (model.FetchR
 		return model.FetchRequest{}, err
 	}
 	if n < 0 || n >= s.Items {
-		return model.FetchRequest{}, model.BadField("item", "batch %s has items 1 to %d", s.ID, s.Items)
+		return model.FetchRequest{}, s.noItem()
 	}
 	slice, done, err := b.items(ctx, s.ID)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -217,7 +216,11 @@ func (s State) RuleWords() (out []string) {
 		if s.Plan.Rules[n].Item {
 			of = "item"
 		}
-		out = append(out, fmt.Sprintf("%s: held for %s", s.Plan.Rules[n], model.Counted(times, of)))
+		words := "has not held yet"
+		if times > 0 {
+			words = "held for " + model.Counted(times, of)
+		}
+		out = append(out, s.Plan.Rules[n].String()+": "+words)
 	}
 	return out
 }

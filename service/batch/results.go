@@ -151,6 +151,13 @@ func (e *NoBodyError) Error() string {
 
 // Body opens the body of an item, by its number from 1. Errors are a *NoBodyError and those of the files.
 func (b *Batches) Body(ctx context.Context, id string, number int64) (io.ReadCloser, error) {
+	s, err := b.Show(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if number > s.Items {
+		return nil, s.noItem()
+	}
 	missing := &NoBodyError{Item: number}
 	for line, err := range b.Results(ctx, id, false) {
 		switch {

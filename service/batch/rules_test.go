@@ -56,6 +56,9 @@ func TestARuleForAHostHoldsFromThenOn(t *testing.T) {
 	if s.Plan.Price != 3_000_000 {
 		t.Errorf("priced at %d: the dearest zone's is 3", s.Plan.Price)
 	}
+	if words := s.RuleWords(); words[0] != "captcha x2 -> zone=isp1,host: has not held yet" {
+		t.Error(words)
+	}
 	s = r.run(t, s.ID)
 	zones := map[int64]string{}
 	for n, line := range r.lines(t, s.ID) {

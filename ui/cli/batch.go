@@ -328,7 +328,11 @@ func batchProgress(p batch.Progress) string {
 
 // batchPrinted shows a batch with its exit code.
 func (t *task) batchPrinted(s batch.State) printed {
-	return printed{object: view.NewBatch(s), rows: batchRows(s, true), code: batchExit(s)}
+	out := printed{object: view.NewBatch(s), rows: batchRows(s, true), code: batchExit(s)}
+	if s.State == store.Capped {
+		out.note = fmt.Sprintf("'%s --cap DOLLARS' raises the cap, and '%s' then goes on", s.Command("set"), s.Command("resume"))
+	}
+	return out
 }
 
 // batchExit is the exit code of a batch.

@@ -322,7 +322,7 @@ func TestTheKeysOfABatch(t *testing.T) {
 		s.Expect("p pause")
 		s.ExpectNot("s go on")
 		s.Press("p")
-		s.Expect("batch-1 is paused", "paused: by the operator")
+		s.Expect("prices-1128 is paused", "paused: by the operator")
 		s.Press("p")
 		s.Expect("it is paused")
 		s.Press("e")

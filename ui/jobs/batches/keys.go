@@ -168,7 +168,7 @@ func (pause) do(p *Page, s batch.State) tea.Cmd {
 	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (batch.State, error) {
 		return b.Pause(ctx, s.ID)
 	}, func(now batch.State, err error) tea.Cmd {
-		return p.ended(now, err, s.ID+" is paused: what is in flight comes to its end")
+		return p.ended(now, err, name(s)+" is paused: what is in flight comes to its end")
 	})
 }
 
