@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/config"
@@ -145,17 +146,24 @@ func (s *Service) OnServer() bool { return s.database() != "" }
 // Database is the address of the server. A text that is no address is a reference to one.
 func (s *Service) Database(ctx context.Context) (string, error) {
 	text := s.database()
-	switch {
-	case !database.IsAddress(text):
-		secret, err := s.Resolver.Resolve(ctx, text)
-		if err != nil {
-			return "", fmt.Errorf("the address of the database: %w", err)
-		}
-		return secret.Reveal(), nil
-	case s.o.Database != "":
-		return text, CheckDatabase(text)
+	if database.IsAddress(text) {
+		return text, nil
 	}
-	return text, nil
+	secret, err := s.Resolver.Resolve(ctx, text)
+	if err != nil {
+		return "", fmt.Errorf("the address of the database: %w", err)
+	}
+	return secret.Reveal(), nil
+}
+
+// checkDatabase refuses what names no database.
+func (s *Service) checkDatabase() error {
+	if text := s.database(); text != "" && !database.IsAddress(text) {
+		if _, err := keystore.ParseRef(text); err != nil {
+			return config.Mistake("--database or %s: %w", EnvDatabase, database.ErrAddress)
+		}
+	}
+	return CheckDatabase(s.o.Database)
 }
 
 // CheckDatabase refuses an argument of --database with a password.

@@ -138,7 +138,7 @@ func (o Options) emulator(paths config.Paths) *local.Emulator {
 func Open(ctx context.Context, o Options) (*Service, error) {
 	s := &Service{o: o, Paths: config.FindPaths(o.Getenv)}
 	s.asRead = s.stamps() // before anything is read, to notice any change after that
-	if err := cmp.Or(s.Paths.HomeKnown(), s.choose(), s.Paths.Trusted()); err != nil {
+	if err := cmp.Or(s.Paths.HomeKnown(), s.choose(), s.checkDatabase(), s.Paths.Trusted()); err != nil {
 		return nil, err
 	}
 	s.Warnings = s.unknownVariables()

@@ -19,7 +19,7 @@ var (
 	ErrUnknownJob = errors.New("no such job in the ledger")
 	// ErrNoLedger means that there is no ledger to record the job in. It is not started
 	// then, because it could be billed and lost.
-	ErrNoLedger = errors.New("there is no ledger to write the job down in before it is sent; make its file writable")
+	ErrNoLedger = errors.New("there is no ledger to write the job down in before it is sent; make its file writable, or its database reachable")
 	// ErrNoSnapshot says that no identifier was received for the job, so that the
 	// service cannot be asked about it.
 	ErrNoSnapshot = errors.New("no identifier was received for it, so the service cannot be asked about it")
