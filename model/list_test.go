@@ -78,6 +78,16 @@ func TestTheZoneForAListIsTheCheapestThatIsShownToReachWhatIsNeeded(t *testing.T
 			1000, 1,
 			"winner: b by API, the best of 2 that are shown to reach 90 % (unpriced; 100 of 100 useful, which shows at least 96.3 %)",
 		},
+		"of equal ones the first is named": {
+			[]Cell{ran("a", 1, 100, 100), ran("b", 1, 100, 100)},
+			1000, 0,
+			"winner: a by API, the cheapest of 2 that are shown to reach 90 % ($0.0010 for a useful page; 100 of 100 useful, which shows at least 96.3 %)",
+		},
+		"one page": {
+			[]Cell{ran("a", 1, 1, 1)},
+			1000, -1,
+			"no winner: none is shown to reach 90 %. a by API comes nearest, 1 of 1 useful, which shows at least 20.7 %: a sample of 35 would show it if the share holds",
+		},
 		"the sample is too small": {
 			[]Cell{ran("a", 1, 20, 20), ran("b", 1, 19, 20)},
 			1000, -1,

@@ -276,7 +276,7 @@ func (ft *Fetcher) keep(ctx context.Context, g model.Grid, err error) model.Grid
 		}
 	case g.Kind == model.CompareList:
 		text := fmt.Sprintf("comparison by %d of %d rows of %s: %s", g.Repeat, g.List.Rows, model.Line(g.List.Name, 100), g.Verdict().Text)
-		ft.keepLine(ctx, g, model.HistoryEntry{URL: g.Base.Summary(), Total: ft.cfg.Now().Sub(g.Started), Text: text})
+		ft.keepLine(ctx, g, model.HistoryEntry{URL: g.Base.Summary(), Via: g.Cells[0].Via, Total: ft.cfg.Now().Sub(g.Started), Text: text})
 	case g.Kind == model.CompareLogins && err == nil:
 		spent, v := g.Spend(), g.Verdict()
 		words := "matrix: " + v.Text
@@ -300,10 +300,10 @@ func (ft *Fetcher) keep(ctx context.Context, g model.Grid, err error) model.Grid
 	return g
 }
 
-// keepLine puts a line about tests of logins into the timeline.
+// keepLine puts a line about tests of logins, or of zones by a list, into the timeline.
 func (ft *Fetcher) keepLine(ctx context.Context, g model.Grid, a model.HistoryEntry) {
 	spent := g.Spend()
-	a.At, a.Profile, a.Kind, a.Via, a.Cost, a.Priced = g.Started, g.Profile, model.HistoryProbe, model.ViaNative, spent.Dollars, spent.Priced > 0
+	a.At, a.Profile, a.Kind, a.Via, a.Cost, a.Priced = g.Started, g.Profile, model.HistoryProbe, cmp.Or(a.Via, model.ViaNative), spent.Dollars, spent.Priced > 0
 	if err := ft.cfg.Journal.PutEntry(context.WithoutCancel(ctx), a); err != nil {
 		ft.cfg.Log.Warn("a measurement was not kept", "error", err)
 	}

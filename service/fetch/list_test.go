@@ -117,7 +117,7 @@ func TestAListIsComparedByTheSameRowsThroughEachZone(t *testing.T) {
 	}
 	lines, err := j.Entries(t.Context(), model.HistoryFilter{})
 	noerr.Must(t, err)
-	if len(lines) != 1 || !strings.HasPrefix(lines[0].Text, "comparison by 40 of 200 rows of urls.txt: winner: unlocker1 by API, ") || math.Abs(lines[0].Cost-0.06) > 1e-9 || !lines[0].Priced {
+	if len(lines) != 1 || !strings.HasPrefix(lines[0].Text, "comparison by 40 of 200 rows of urls.txt: winner: unlocker1 by API, ") || math.Abs(lines[0].Cost-0.06) > 1e-9 || !lines[0].Priced || lines[0].Via != model.ViaAPI {
 		t.Errorf("the history has %+v", lines)
 	}
 }
