@@ -232,6 +232,33 @@ func TestABatchFetchesEachRowOnce(t *testing.T) {
 	servicetest.NoSecretUnder(t, r.dir)
 }
 
+// duplicatesSaid are the numbers of the lines of a batch, those of duplicates with the item that they repeat.
+func (r *rig) duplicatesSaid(t *testing.T, inOrder bool) (said []string) {
+	t.Helper()
+	d := draft("url,sku\nhttp://a.test/1,a\nhttp://a.test/1,b\nhttp://a.test/2,c\nhttp://a.test/1,d\n")
+	d.Input.Kind, d.AtOnce = "csv", 1
+	s := r.run(t, r.start(t, d).ID)
+	for line, err := range r.Answers(t.Context(), s.ID, inOrder) {
+		noerr.Must(t, err)
+		text := fmt.Sprintf("%d %s%s", line.N+1, line.Values["sku"], line.Class)
+		if line.DuplicateOf > 0 {
+			text += fmt.Sprintf(" as %d", line.DuplicateOf)
+		}
+		said = append(said, text)
+	}
+	return said
+}
+
+func TestADuplicateHasALineThatNamesTheItemWhoseResultIsItsOwn(t *testing.T) {
+	r := newRig(t)
+	if got := r.duplicatesSaid(t, false); !slices.Equal(got, []string{`1 "a"ok`, `3 "c"ok`, `2 "b" as 1`, `4 "d" as 1`}) {
+		t.Errorf("as they came: %q", got)
+	}
+	if got := r.duplicatesSaid(t, true); !slices.Equal(got, []string{`1 "a"ok`, `2 "b" as 1`, `3 "c"ok`, `4 "d" as 1`}) {
+		t.Errorf("in order: %q", got)
+	}
+}
+
 func TestABatchOfManyDuplicatesEnds(t *testing.T) {
 	r := newRig(t)
 	const rows, pages = 40_000, 500

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -19,40 +20,68 @@ type Row struct {
 	Values map[string]json.RawMessage `json:"row"`
 }
 
-// Answer is a result with the row that it is of.
+// Answer is a result with the row that it is of, or a duplicate, which has no result of its own.
 type Answer struct {
 	Result
 	Row
+	DuplicateOf int64 // the item that asks for the same, from 1; 0 for a result
 }
 
 // slicesKept bounds the slices whose rows are in memory.
 const slicesKept = 64
 
-// Answers gives the results of a batch as Results does, each with its row. If the rows cannot be read, the results come
-// without them, and then the error.
+// Answers gives the results of a batch as Results does, each with its row, and the duplicates: at their places, or behind
+// the results. If the rows cannot be read, the results come without them, and then the error.
 func (b *Batches) Answers(ctx context.Context, id string, inOrder bool) iter.Seq2[Answer, error] {
 	return func(yield func(Answer, error) bool) {
-		slice, done, fault := b.items(ctx, id)
-		if fault == nil {
+		s, fault := b.Show(ctx, id)
+		slice, done, err := b.items(ctx, id)
+		if err == nil {
 			defer done()
 		}
+		fault = cmp.Or(fault, err)
 		kept := map[int][]files.Item{}
-		for line, err := range b.Results(ctx, id, inOrder) {
-			n, answer := int(line.N/files.SliceItems), Answer{Result: line}
-			if err == nil && fault == nil && kept[n] == nil {
+		find := func(n int64) (it files.Item) {
+			at := int(n / files.SliceItems)
+			if fault == nil && kept[at] == nil {
 				if len(kept) == slicesKept {
 					clear(kept)
 				}
-				kept[n], fault = slice(n)
+				kept[at], fault = slice(at)
 			}
-			if err == nil && fault == nil {
-				fault = json.Unmarshal(kept[n][line.N%files.SliceItems].Line, &answer.Row)
+			if fault == nil {
+				it = kept[at][n%files.SliceItems]
+			}
+			return it
+		}
+		row := func(it files.Item) (row Row) {
+			if fault == nil {
+				fault = json.Unmarshal(it.Line, &row)
+			}
+			return row
+		}
+		next := int64(0)
+		duplicates := func(upTo int64) (on bool) {
+			for on = true; on && s.Duplicates > 0 && next < upTo && fault == nil; next++ {
+				if it := find(next); fault == nil && it.Duplicate >= 0 {
+					on = yield(Answer{Result{N: next}, row(it), it.Duplicate + 1}, nil)
+				}
+			}
+			return on
+		}
+		for line, err := range b.Results(ctx, id, inOrder) {
+			if inOrder && err == nil && !duplicates(line.N) {
+				return
+			}
+			answer := Answer{Result: line}
+			if err == nil {
+				answer.Row = row(find(line.N))
 			}
 			if !yield(answer, err) || err != nil {
 				return
 			}
 		}
-		if fault != nil {
+		if duplicates(s.Items) && fault != nil {
 			yield(Answer{}, fault)
 		}
 	}

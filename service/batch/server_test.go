@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -490,4 +491,12 @@ func TestWhoWorksOnABatchAndWatchesItSeesItsWorkers(t *testing.T) {
 		t.Error(err)
 	}
 	r.Stop()
+}
+
+func TestADuplicateHasALineOnAServer(t *testing.T) {
+	r := newRig(t)
+	r.Batches = r.worker(t, postgrestest.Address(t, filepath.Join(t.TempDir(), "batches")), "a")
+	if got := r.duplicatesSaid(t, true); !slices.Equal(got, []string{`1 "a"ok`, `2 "b" as 1`, `3 "c"ok`, `4 "d" as 1`}) {
+		t.Errorf("in order: %q", got)
+	}
 }

@@ -189,7 +189,7 @@ func (b *Batches) spread(ctx context.Context, on *store.Server, r Report) (err e
 			}
 			var text []byte
 			for _, it := range of {
-				text = append(append(text, it.Line...), '\n')
+				text = append(store.WithDuplicate(text, it), '\n')
 			}
 			slices, lines = append(slices, fresh(of)), append(lines, text)
 		}

@@ -259,8 +259,19 @@ type BatchResult struct {
 	Row      map[string]json.RawMessage `json:"row"`       // its columns
 }
 
-// NewBatchResult describes the result of an item. bodyFile is where its body was unpacked, or "".
-func NewBatchResult(a batch.Answer, bodyFile string) BatchResult {
+// BatchDuplicate is an item that asks for the same as an earlier one, as a line of NDJSON.
+type BatchDuplicate struct {
+	Item int64                      `json:"n"`
+	Line int                        `json:"line"`
+	Of   int64                      `json:"duplicate_of"` // the number of the earlier one
+	Row  map[string]json.RawMessage `json:"row"`
+}
+
+// NewBatchLine describes the result of an item, or a duplicate. bodyFile is where its body was unpacked, or "".
+func NewBatchLine(a batch.Answer, bodyFile string) any {
+	if a.DuplicateOf > 0 {
+		return BatchDuplicate{a.N + 1, a.Line, a.DuplicateOf, a.Values}
+	}
 	return BatchResult{a.N + 1, a.Line, a.Result, known(bodyFile, bodyFile != ""), a.Values}
 }
 

@@ -29,7 +29,8 @@ func (b batchCommands) results() *cobra.Command {
 		long: `Prints a line for each item that has a result, also while the batch runs: its
 number and URL, class, status, time, size, cost, where its body is, and its row:
 "n" counts the items from 1, as 'batch body' does, and "line" is where the row
-stands in the input.`,
+stands in the input. A row that asks for the same as an earlier one has a line with
+"duplicate_of" in place of a result.`,
 		args: oneBatch("print"), needs: func(batchResultsFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchResultsFlags, args []string) (printed, error) {
 			s, err := t.Batches.Show(ctx, args[0])
@@ -61,7 +62,7 @@ func (t *task) writeResults(ctx context.Context, id string, to destination, inOr
 				}
 			}
 			if err == nil {
-				err = view.Encode(out, view.NewBatchResult(line, file))
+				err = view.Encode(out, view.NewBatchLine(line, file))
 			}
 			if err != nil {
 				return errors.Join(out.Flush(), batchError(ctx, err))

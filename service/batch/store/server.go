@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 
@@ -76,12 +78,27 @@ func (s *Server) AddItems(ctx context.Context, id string, first int, slices []Sl
 	})
 }
 
+// WithDuplicate appends the line of an item as AddItems takes it: with the item that it is a duplicate of, if it is one.
+func WithDuplicate(to []byte, it files.Item) []byte {
+	if it.Duplicate < 0 {
+		return append(to, it.Line...)
+	}
+	return fmt.Appendf(to, `%s,"duplicate_of":%d}`, bytes.TrimSuffix(it.Line, []byte("}")), it.Duplicate+1)
+}
+
 // Items are the items of a slice.
 func (s *Server) Items(ctx context.Context, id string, n int) (items []files.Item, err error) {
 	var lines []byte
-	err = s.db.QueryRowContext(ctx, "SELECT items FROM batch_slices WHERE batch = $1 AND slice = $2", id, n).Scan(&lines)
+	var outcomes string
+	err = s.db.QueryRowContext(ctx, "SELECT items, outcomes FROM batch_slices WHERE batch = $1 AND slice = $2", id, n).Scan(&lines, &outcomes)
 	for i, line := range bytes.Split(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n")) {
-		items = append(items, files.Item{N: int64(n*files.SliceItems + i), Line: line, Duplicate: -1})
+		var first struct {
+			Of int64 `json:"duplicate_of"` // from 1
+		}
+		if err == nil && i < len(outcomes) && Outcome(outcomes[i]) == Duplicate {
+			err = json.Unmarshal(line, &first)
+		}
+		items = append(items, files.Item{N: int64(n*files.SliceItems + i), Line: line, Duplicate: first.Of - 1})
 	}
 	return items, s.db.Fault("reading the items of a slice", err)
 }
