@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"zonedeck/model"
+	"zonedeck/service/batch/store"
 	"zonedeck/service/fetch"
 )
 
@@ -214,13 +215,8 @@ type detours struct {
 	rules  []Rule
 	mu     sync.Mutex
 	hosts  map[string]int // the ways that are not 0
-	counts map[counted]int
-}
-
-// counted is what results are counted by: a host and a rule.
-type counted struct {
-	host string
-	rule int
+	counts map[store.Count]int64
+	recent map[store.Count]int64 // those that are not committed yet
 }
 
 // mostCounts bounds the counts of hosts; beyond it they begin anew.
@@ -260,29 +256,34 @@ func (d *detours) next(host string, way int, seen Failure, own map[int]int) (nex
 	if len(d.counts) > mostCounts {
 		clear(d.counts)
 	}
-	of := counted{host, at}
-	if d.counts[of]++; d.counts[of] < d.rules[at].Times {
+	of := store.Count{Host: host, Rule: at}
+	d.recent[of]++
+	if d.counts[of]++; d.counts[of] < int64(d.rules[at].Times) {
 		return way, false
 	}
 	d.set(host, at+1)
 	return at + 1, true
 }
 
-// remember finds in the results which rules held for which hosts before.
+// uncommitted gives what was counted since the last call.
+func (d *detours) uncommitted() map[store.Count]int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	recent := d.recent
+	d.recent = map[store.Count]int64{}
+	return recent
+}
+
+// remember takes what the rules have counted before.
 func (r *runner) remember(ctx context.Context) error {
-	r.detours = detours{rules: r.plan.Rules, hosts: map[string]int{}, counts: map[counted]int{}}
-	if len(r.plan.Rules) == 0 {
-		return nil
-	}
-	for line, err := range r.b.Results(ctx, r.id, false) {
-		if err != nil {
-			return err
-		}
-		if n := line.ByRule; n > 0 && n <= len(r.plan.Rules) && !r.plan.Rules[n-1].Item {
-			r.detours.set(fetch.HostOf(line.URL), n)
+	counts, err := r.store.Counts(ctx, r.id)
+	r.detours = detours{rules: r.plan.Rules, hosts: map[string]int{}, counts: counts, recent: map[store.Count]int64{}}
+	for of, times := range counts {
+		if of.Rule < len(r.plan.Rules) && times >= int64(r.plan.Rules[of.Rule].Times) {
+			r.detours.set(of.Host, of.Rule+1)
 		}
 	}
-	return nil
+	return err
 }
 
 // Fired is how often each rule of a batch began to hold.

@@ -91,6 +91,21 @@ func TestARuleForAHostHoldsFromThenOn(t *testing.T) {
 	}
 }
 
+func TestARuleGoesOnCountingInTheNextRun(t *testing.T) {
+	r, d := ruled(t, "captcha x2 -> zone=isp1,host", "http://guarded.test/1\nhttp://guarded.test/2\nhttp://guarded.test/3\n")
+	d.AtOnce, d.Request.Retries, d.Cap = 1, 0, 0.003 // what one try through isp1 may cost
+	s := r.start(t, d)
+	if s = r.run(t, s.ID); s.State != store.Capped || s.Tally.Answered != 1 {
+		t.Fatalf("%s with %d answers", s.State, s.Tally.Answered)
+	}
+	none := 0.0
+	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &none})).Must(t)
+	s = r.run(t, s.ID)
+	if lines := r.lines(t, s.ID); s.State != store.Done || s.Fired()[0] != 1 || lines[0].ByRule != 0 || lines[1].ByRule != 1 || lines[2].ByRule != 1 {
+		t.Errorf("%s, fired %v: %+v", s.State, s.Fired(), lines)
+	}
+}
+
 func TestAFailureIsReadAsItIsShown(t *testing.T) {
 	for word, want := range map[string]batch.Failure{
 		"captcha": {Class: model.ClassCaptcha}, "CAPTCHA": {Class: model.ClassCaptcha}, "access restricted": {Class: model.ClassAccessRestricted},

@@ -465,6 +465,7 @@ func (r *runner) snapshot() pending {
 			delete(r.slices, n)
 		}
 	}
+	p.Counts = r.detours.uncommitted()
 	r.purse.settled = 0
 	r.next = r.newPending()
 	return p

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 
 	"zonedeck/service/batch/files"
 	"zonedeck/service/database"
@@ -17,7 +18,7 @@ import (
 )
 
 // onServer is what tables have on a server besides: its workers have no files in common.
-var onServer = append(migrations[:len(migrations):len(migrations)], `
+var onServer = slices.Insert(slices.Clone(migrations[:]), 2, `
 ALTER TABLE batch_slices ADD COLUMN attempt BIGINT NOT NULL DEFAULT 0; -- how many times it was claimed
 ALTER TABLE batch_slices ADD COLUMN worker TEXT NOT NULL DEFAULT '';
 ALTER TABLE batch_slices ADD COLUMN sent BIGINT NOT NULL DEFAULT 0; -- its first items, which may have been sent

@@ -128,6 +128,15 @@ CREATE TABLE batch_workers (
 );
 `,
 	"ALTER TABLE batches ADD COLUMN pace TEXT NOT NULL DEFAULT '';",
+	`
+CREATE TABLE batch_counts (
+	batch TEXT NOT NULL,
+	host  TEXT NOT NULL,
+	rule  BIGINT NOT NULL,
+	times BIGINT NOT NULL,
+	PRIMARY KEY (batch, host, rule)
+);
+`,
 }
 
 const columns = `id, name, profile, plan, created, changed, ended, items, duplicates, slices, digest, state, reason, at_once, rate, cap, spent, queued, tally, pace,
@@ -144,7 +153,7 @@ type Store struct {
 // Open opens the store in a file, with the queue of its slices.
 func Open(ctx context.Context, path string, now func() time.Time, log *slog.Logger) (s *Store, notice string, err error) {
 	db, damage, err := database.Open(ctx, path, database.Options{
-		Name: "store of batches", Migrations: migrations[:], Tables: []string{"batches", "batch_slices", "batch_workers"}, Now: now, Busy: database.Busy,
+		Name: "store of batches", Migrations: migrations[:], Tables: []string{"batches", "batch_slices", "batch_workers", "batch_counts"}, Now: now, Busy: database.Busy,
 	})
 	if err != nil {
 		return nil, "", err
@@ -280,7 +289,7 @@ func update(ctx context.Context, tx *sql.Tx, b Batch) error {
 // Remove forgets a batch.
 func (s *Store) Remove(ctx context.Context, id string) error {
 	return s.db.Write(ctx, "removing batch "+id, func(ctx context.Context, tx *sql.Tx) error {
-		from := []string{"batch_workers WHERE batch", "batch_slices WHERE batch", "batches WHERE id"}
+		from := []string{"batch_workers WHERE batch", "batch_slices WHERE batch", "batch_counts WHERE batch", "batches WHERE id"}
 		if s.Server != nil {
 			from = append(from, "batch_chunks WHERE batch")
 		}
@@ -345,16 +354,36 @@ func (s *Store) Workers(ctx context.Context, id string) (map[string]files.Length
 type Progress struct {
 	Worker   string
 	Place    files.Length
-	Slices   map[int]Slice // that changed, whole
-	Claims   map[int]Claim // those of them that the worker claimed on a server
-	Spent    int64         // since the last commit
-	Reserved int64         // what the worker holds of the cap now
-	Tally    Tally         // since the last commit
+	Slices   map[int]Slice   // that changed, whole
+	Claims   map[int]Claim   // those of them that the worker claimed on a server
+	Spent    int64           // since the last commit
+	Reserved int64           // what the worker holds of the cap now
+	Tally    Tally           // since the last commit
+	Counts   map[Count]int64 // of rules, since the last commit
 	// Counted, unless nil, is what all of the batch comes to now, in place of what was counted before.
 	Counted *Tally
 	State   State // of the batch from now on; "" leaves it
 	Pace    string
 	Now     time.Time
+}
+
+// Count is what results are counted by for a rule, by its number from 0: a host.
+type Count struct {
+	Host string
+	Rule int
+}
+
+// Counts are what the rules of a batch have counted.
+func (s *Store) Counts(ctx context.Context, id string) (map[Count]int64, error) {
+	out := map[Count]int64{}
+	err := database.Each(ctx, s.db, "SELECT host, rule, times FROM batch_counts WHERE batch = $1", []any{id}, func(row database.Scanner) error {
+		var of Count
+		var times int64
+		err := row.Scan(&of.Host, &of.Rule, &times)
+		out[of] = times
+		return err
+	})
+	return out, s.fault("reading what rules have counted", err)
 }
 
 // Commit writes down how far a worker is, and returns the batch as it is then.
@@ -386,6 +415,13 @@ func (s *Store) CommitClaims(ctx context.Context, id string, p Progress) (b Batc
 			id, p.Worker, p.Place.Lines, p.Place.Segment, p.Place.Bytes, p.Reserved)
 		if err != nil {
 			return err
+		}
+		for of, times := range p.Counts {
+			_, err := tx.ExecContext(ctx, `INSERT INTO batch_counts (batch, host, rule, times) VALUES ($1, $2, $3, $4)
+				ON CONFLICT (batch, host, rule) DO UPDATE SET times = batch_counts.times + excluded.times`, id, of.Host, of.Rule, times)
+			if err != nil {
+				return err
+			}
 		}
 		b.Spent += p.Spent
 		if p.Counted != nil {
