@@ -30,6 +30,44 @@ type Answer struct {
 // slicesKept bounds the slices whose rows are in memory.
 const slicesKept = 64
 
+// itemReader reads items of a batch. After the first fault it gives empty ones.
+type itemReader struct {
+	slice func(n int) ([]files.Item, error)
+	kept  map[int][]files.Item
+	fault error
+}
+
+func (r *itemReader) item(n int64) (it files.Item) {
+	at := int(n / files.SliceItems)
+	if r.fault == nil && r.kept[at] == nil {
+		if len(r.kept) == slicesKept {
+			clear(r.kept)
+		}
+		r.kept[at], r.fault = r.slice(at)
+	}
+	if r.fault == nil {
+		it = r.kept[at][n%files.SliceItems]
+	}
+	return it
+}
+
+func (r *itemReader) row(it files.Item) (row Row) {
+	if r.fault == nil {
+		r.fault = json.Unmarshal(it.Line, &row)
+	}
+	return row
+}
+
+// duplicates gives those from one number up to another, and reports whether yield wants more.
+func (r *itemReader) duplicates(from, upTo int64, yield func(Answer, error) bool) (more bool) {
+	for more = true; more && from < upTo && r.fault == nil; from++ {
+		if it := r.item(from); r.fault == nil && it.Duplicate >= 0 {
+			more = yield(Answer{Result{N: from}, r.row(it), it.Duplicate + 1}, nil)
+		}
+	}
+	return more
+}
+
 // Answers gives the results of a batch as Results does, each with its row, and the duplicates: at their places, or behind
 // the results. If the rows cannot be read, the results come without them, and then the error.
 func (b *Batches) Answers(ctx context.Context, id string, inOrder bool) iter.Seq2[Answer, error] {
@@ -39,50 +77,28 @@ func (b *Batches) Answers(ctx context.Context, id string, inOrder bool) iter.Seq
 		if err == nil {
 			defer done()
 		}
-		fault = cmp.Or(fault, err)
-		kept := map[int][]files.Item{}
-		find := func(n int64) (it files.Item) {
-			at := int(n / files.SliceItems)
-			if fault == nil && kept[at] == nil {
-				if len(kept) == slicesKept {
-					clear(kept)
-				}
-				kept[at], fault = slice(at)
-			}
-			if fault == nil {
-				it = kept[at][n%files.SliceItems]
-			}
-			return it
-		}
-		row := func(it files.Item) (row Row) {
-			if fault == nil {
-				fault = json.Unmarshal(it.Line, &row)
-			}
-			return row
-		}
-		next := int64(0)
-		duplicates := func(upTo int64) (on bool) {
-			for on = true; on && s.Duplicates > 0 && next < upTo && fault == nil; next++ {
-				if it := find(next); fault == nil && it.Duplicate >= 0 {
-					on = yield(Answer{Result{N: next}, row(it), it.Duplicate + 1}, nil)
-				}
-			}
-			return on
+		items := itemReader{slice, map[int][]files.Item{}, cmp.Or(fault, err)}
+		all, next := s.Items, int64(0)
+		if s.Duplicates == 0 {
+			all = 0
 		}
 		for line, err := range b.Results(ctx, id, inOrder) {
-			if inOrder && err == nil && !duplicates(line.N) {
-				return
+			if inOrder && err == nil {
+				if !items.duplicates(next, min(line.N, all), yield) {
+					return
+				}
+				next = line.N
 			}
 			answer := Answer{Result: line}
 			if err == nil {
-				answer.Row = row(find(line.N))
+				answer.Row = items.row(items.item(line.N))
 			}
 			if !yield(answer, err) || err != nil {
 				return
 			}
 		}
-		if duplicates(s.Items) && fault != nil {
-			yield(Answer{}, fault)
+		if items.duplicates(next, all, yield) && items.fault != nil {
+			yield(Answer{}, items.fault)
 		}
 	}
 }
