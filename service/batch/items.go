@@ -32,21 +32,21 @@ const slicesKept = 64
 
 // itemReader reads items of a batch. After the first fault it gives empty ones.
 type itemReader struct {
-	slice func(n int) ([]files.Item, error)
-	kept  map[int][]files.Item
-	fault error
+	slice  func(n int) ([]files.Item, error)
+	cached map[int][]files.Item
+	fault  error
 }
 
 func (r *itemReader) item(n int64) (it files.Item) {
 	at := int(n / files.SliceItems)
-	if r.fault == nil && r.kept[at] == nil {
-		if len(r.kept) == slicesKept {
-			clear(r.kept)
+	if r.fault == nil && r.cached[at] == nil {
+		if len(r.cached) == slicesKept {
+			clear(r.cached)
 		}
-		r.kept[at], r.fault = r.slice(at)
+		r.cached[at], r.fault = r.slice(at)
 	}
 	if r.fault == nil {
-		it = r.kept[at][n%files.SliceItems]
+		it = r.cached[at][n%files.SliceItems]
 	}
 	return it
 }

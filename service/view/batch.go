@@ -261,10 +261,10 @@ type BatchResult struct {
 
 // BatchDuplicate is an item that asks for the same as an earlier one, as a line of NDJSON.
 type BatchDuplicate struct {
-	Item int64                      `json:"n"`
-	Line int                        `json:"line"`
-	Of   int64                      `json:"duplicate_of"` // the number of the earlier one
-	Row  map[string]json.RawMessage `json:"row"`
+	Item        int64                      `json:"n"`
+	Line        int                        `json:"line"`
+	DuplicateOf int64                      `json:"duplicate_of"` // the number of the earlier one
+	Row         map[string]json.RawMessage `json:"row"`
 }
 
 // NewBatchLine describes the result of an item, or a duplicate. bodyFile is where its body was unpacked, or "".

@@ -94,12 +94,12 @@ func (s *Server) Items(ctx context.Context, id string, n int) (items []files.Ite
 	err = s.db.QueryRowContext(ctx, "SELECT items, outcomes FROM batch_slices WHERE batch = $1 AND slice = $2", id, n).Scan(&lines, &outcomes)
 	for i, line := range bytes.Split(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n")) {
 		var first struct {
-			Of int64 `json:"duplicate_of"` // from 1
+			DuplicateOf int64 `json:"duplicate_of"` // from 1
 		}
 		if err == nil && i < len(outcomes) && Outcome(outcomes[i]) == Duplicate {
 			err = json.Unmarshal(line, &first)
 		}
-		items = append(items, files.Item{N: int64(n*files.SliceItems + i), Line: line, Duplicate: first.Of - 1})
+		items = append(items, files.Item{N: int64(n*files.SliceItems + i), Line: line, Duplicate: first.DuplicateOf - 1})
 	}
 	return items, s.db.Fault("reading the items of a slice", err)
 }
