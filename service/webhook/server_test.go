@@ -35,7 +35,7 @@ func TestMachinesOfOneServerReceiveForOneInbox(t *testing.T) {
 		told = append(told, news.ID)
 		return "", "", nil
 	})
-	r, events := listening(t, b, Config{Jobs: jobs})
+	r, events := listening(t, b, Config{Jobs: jobs, Settings: Settings{Reserve: 1}})
 	if status := post(t, r.URL()+"/x", strings.NewReader(`{"n":1}`)); status != http.StatusOK {
 		t.Fatal(status)
 	}
@@ -44,7 +44,7 @@ func TestMachinesOfOneServerReceiveForOneInbox(t *testing.T) {
 	if here.ID != "hook-2" || here.Machine != "" || !slices.Equal(told, []string{here.ID}) {
 		t.Errorf("%+v, told %q", here, told)
 	}
-	listening(t, b, Config{}) // it sweeps up what has no row
+	listening(t, b, Config{Settings: Settings{Reserve: 1}}) // it sweeps up what has no row
 	if head, err := HeadOf(noerr.Try(b.Get(t.Context(), here.ID)).Must(t), 10); err != nil || string(head.Raw) != `{"n":1}` {
 		t.Errorf("%q, %v", head.Raw, err)
 	}
@@ -71,5 +71,27 @@ func TestAnInboxOfAnEarlierVersionGoesOn(t *testing.T) {
 	stored(t, in, row{Webhook: model.Webhook{At: time.Now(), File: "body-x"}})
 	if d, err := in.Get(t.Context(), "hook-42"); err != nil || d.Times != 1 {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestAWebhookThatComesWhileTheServerIsGoneIsSentAgain(t *testing.T) {
+	dir := t.TempDir()
+	address, network := postgrestest.Through(t, postgrestest.Address(t, dir))
+	s := noerr.Try(database.OpenServer(t.Context(), address)).Must(t)
+	t.Cleanup(func() { noerr.Want(t, s.Close()) })
+	in, _, err := Open(t.Context(), Options{Server: s, Machine: "a", Dir: filepath.Join(dir, "a"), Clock: clock(time.Now)})
+	noerr.Must(t, err)
+	r, _ := listening(t, in, Config{Settings: Settings{Reserve: 1}})
+	send := func() int { return post(t, r.URL()+"/x", strings.NewReader(`{"n":1}`)) }
+	network.Cut(true)
+	if status := send(); status < 500 {
+		t.Errorf("without the server: %d", status)
+	}
+	network.Cut(false)
+	if status := send(); status != http.StatusOK {
+		t.Errorf("with it: %d", status)
+	}
+	if list, total, err := in.List(t.Context(), Filter{}, 0); err != nil || total != 1 || list[0].Times != 1 {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
