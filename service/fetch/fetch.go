@@ -315,10 +315,7 @@ func HostOf(target string) string {
 // SafePace is how many of a request may be in flight at once, as the last probe of its zone and host found, and what it
 // measured and when; 0 where there was none.
 func (ft *Fetcher) SafePace(profile string, r model.FetchRequest) (atOnce int, probed string) {
-	if ft.cfg.Pace == nil {
-		return 0, ""
-	}
-	found, ok := ft.cfg.Pace.Safes.Find(pace.Call{Profile: profile, Zone: string(r.Zone.Name), Host: HostOf(r.URL)})
+	found, ok := ft.cfg.Pace.Safe(pace.Call{Profile: profile, Zone: string(r.Zone.Name), Host: HostOf(r.URL)})
 	if !ok {
 		return 0, ""
 	}

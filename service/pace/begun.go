@@ -27,7 +27,7 @@ func (l *Limiter) begin(c Call) *begun {
 		b = &begun{flying: map[string]*Turn{}, freed: make(chan struct{})}
 		b.Paces = map[string]*Pace{"": {Cap: c.Cap, Fast: true}}
 		b.Paces[""].set(min(firstLimit, c.Cap), l.now(), "a batch begins low")
-		if safe, ok := l.safe(c); ok {
+		if safe, ok := l.Safe(c); ok {
 			b.Paces[""].Fast = false
 			b.Paces[""].set(min(safe.AtOnce, c.Cap), l.now(), "a probe of %s found %s", safe.At.UTC().Format(time.DateOnly), model.Line(safe.Words, 200))
 		}

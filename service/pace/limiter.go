@@ -41,9 +41,9 @@ type Limiter struct {
 // Clock tells the time.
 type Clock interface{ Now() time.Time }
 
-// safe is what a probe found for such calls.
-func (l *Limiter) safe(c Call) (found Safe, ok bool) {
-	if l.Safes == nil {
+// Safe is what the last probe found for such calls; false where there was none. A nil Limiter knows none.
+func (l *Limiter) Safe(c Call) (found Safe, ok bool) {
+	if l == nil || l.Safes == nil {
 		return Safe{}, false
 	}
 	return l.Safes.Find(c)

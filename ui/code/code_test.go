@@ -84,6 +84,13 @@ func (b *bench) Compared(_ context.Context, r model.FetchRequest) (model.Grid, e
 	return b.newest(r)
 }
 
+func (b *bench) SafePace(r model.FetchRequest) (atOnce int, probed string) {
+	if strings.Contains(r.URL, "probed") {
+		return 12, "safe 12 (13 is refused twice)"
+	}
+	return 0, ""
+}
+
 // clipboard is the machine's, which takes nothing.
 type clipboard struct{ *bench }
 
@@ -320,6 +327,19 @@ func TestWithoutAComparisonOnScreenTheNewestOfTheHistoryIsTold(t *testing.T) {
 		b.Press("v")
 		b.Expect("what was compared is not known: the disk is gone")
 		b.ExpectNot("2 of 2 ok")
+	})
+}
+
+func TestTheCodeHoldsToWhatAProbeFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		show := fetch()
+		show.Request.URL = "http://lab.test/probed"
+		b := open(t, show, 200, 60)
+		b.Expect("# no more than 12 of these at once: safe 12 (13 is refused twice)", "--parallel-max 12")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, fetch(), 200, 60)
+		b.ExpectNot("at once", "--parallel-max")
 	})
 }
 

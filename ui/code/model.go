@@ -18,7 +18,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Fetches give what the code of a fetch is written from. Secret, Write and Compared are called in commands.
+// Fetches give what the code of a fetch is written from. All but Source and Refused are called in commands.
 type Fetches interface {
 	// Source is a fetch of the profile in use, with the reference of its key.
 	Source(r model.FetchRequest) history.CodeSource
@@ -31,6 +31,8 @@ type Fetches interface {
 	// Compared is the newest comparison of a request with a run by its zone and access method; an error that wraps
 	// history.ErrNotFound says that there is none.
 	Compared(ctx context.Context, r model.FetchRequest) (model.Grid, error)
+	// SafePace is how many of a request may be in flight at once, and how that was found; 0 where it is not known.
+	SafePace(r model.FetchRequest) (atOnce int, probed string)
 }
 
 // Deps are the parts the overlay works with.
@@ -64,10 +66,12 @@ type pane struct {
 	drawn  wrapped
 }
 
-// newestComparison is the newest comparison in the history, or why there is none.
+// newestComparison is the newest comparison in the history, or why there is none, and what a probe found.
 type newestComparison struct {
-	grid model.Grid
-	err  error
+	grid   model.Grid
+	err    error
+	atOnce int
+	probed string
 }
 
 // wrapped are the pages in lines, as they are drawn.
@@ -96,6 +100,7 @@ func (p *pane) write() {
 	p.source = p.deps.Fetches.Source(r)
 	p.source.Username = p.code.Username
 	p.source.Observed, _ = p.observedUse()
+	p.source.AtOnce, p.source.Probed = p.newest.atOnce, p.newest.probed
 	p.drawn = wrapped{}
 	p.pages = history.CodePages(p.source, p.deps.Fetches.Refused(r.Key), p.code.Comparison)
 }
@@ -111,16 +116,17 @@ func (p *pane) observedUse() (string, bool) {
 	return history.ObservedUse(p.newest.grid, p.source.Request)
 }
 
-// lookUp looks for a comparison in the history, unless one is on screen.
+// lookUp looks for what a probe found, and for a comparison in the history, unless one is on screen.
 func (p *pane) lookUp() tea.Cmd {
-	if p.code.Comparison != nil {
-		return nil
-	}
-	fetches, r := p.deps.Fetches, p.source.Request
-	return kit.Load(kit.InOverlay(p), &p.look, p.deps.Ctx, func(ctx context.Context) (model.Grid, error) {
-		return fetches.Compared(ctx, r)
-	}, func(grid model.Grid, err error) tea.Cmd {
-		p.newest = newestComparison{grid, err}
+	fetches, r, onScreen := p.deps.Fetches, p.source.Request, p.code.Comparison != nil
+	return kit.Load(kit.InOverlay(p), &p.look, p.deps.Ctx, func(ctx context.Context) (n newestComparison, err error) {
+		n.atOnce, n.probed = fetches.SafePace(r)
+		if !onScreen {
+			n.grid, n.err = fetches.Compared(ctx, r)
+		}
+		return n, nil
+	}, func(n newestComparison, _ error) tea.Cmd {
+		p.newest = n
 		p.write()
 		return nil
 	})

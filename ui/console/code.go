@@ -14,9 +14,11 @@ import (
 type exported struct{ service *service.Service }
 
 func (e exported) Source(r model.FetchRequest) history.CodeSource {
-	s := history.CodeSource{Profile: e.service.CurrentProfile(), Request: r, Key: e.service.Keys.Inventory().Named(r.Key).Secret}
-	s.AtOnce, s.Probed = e.service.Fetch.SafePace(s.Profile.Name, r)
-	return s
+	return history.CodeSource{Profile: e.service.CurrentProfile(), Request: r, Key: e.service.Keys.Inventory().Named(r.Key).Secret}
+}
+
+func (e exported) SafePace(r model.FetchRequest) (atOnce int, probed string) {
+	return e.service.Fetch.SafePace(e.service.CurrentProfile().Name, r)
 }
 
 func (e exported) Refused(key string) error {
