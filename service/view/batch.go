@@ -242,7 +242,7 @@ type AgentBatchResult struct {
 func NewAgentBatch(s batch.State, results []batch.Result) AgentBatch {
 	b := NewBatch(s)
 	return AgentBatch{
-		ID: b.ID, Name: b.Name, Profile: b.Profile, Zone: b.Zone, State: b.State, Reason: b.Reason, Live: b.Live, Items: s.Wanted(), Answered: b.Answered,
+		ID: b.ID, Name: b.Name, Profile: b.Profile, Zone: b.Zone, State: s.Condition(), Reason: s.Obstacle(), Live: b.Live, Items: s.Wanted(), Answered: b.Answered,
 		OK: b.OK, Remaining: b.Remaining, Unanswered: b.Unanswered, Spent: b.Spent, Maybe: b.Maybe, Cap: b.Cap, Verdicts: b.Verdicts,
 		Untrusted: AgentBatchRemote{Note: Untrusted, Hosts: b.Hosts, Results: each(results, func(r batch.Result) AgentBatchResult {
 			return AgentBatchResult{Item: r.N + 1, URL: r.URL, Class: r.Class, Cause: r.Cause, Status: r.Status, Bytes: r.Bytes, Summary: r.Summary}

@@ -22,7 +22,7 @@ func oneBatch(verb string) cobra.PositionalArgs { return oneArg("the batch to " 
 
 func (b batchCommands) list() *cobra.Command {
 	return command(b.app, spec[jsonFlag]{
-		use: "list", short: "List the batches of this machine, the newest first",
+		use: "list", short: "List the batches, the newest first",
 		needs: jsonFlag.batchNeeds,
 		run: func(ctx context.Context, t *task, _ jsonFlag, _ []string) (printed, error) {
 			all, err := t.Batches.List(ctx)

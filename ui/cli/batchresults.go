@@ -118,7 +118,7 @@ type batchBodyFlags struct {
 
 func (b batchCommands) body() *cobra.Command {
 	return command(b.app, spec[batchBodyFlags]{
-		use: "body ID N", short: "Print the body of item N, counted from 1 as 'batch lost' shows them",
+		use: "body ID N", short: "Print the body of item N, as 'batch results' counts them, from 1",
 		args: cobra.ExactArgs(2), needs: func(batchBodyFlags) needs { return needs{} },
 		run: func(ctx context.Context, t *task, f batchBodyFlags, args []string) (printed, error) {
 			n, err := strconv.ParseInt(args[1], 10, 64)

@@ -128,6 +128,7 @@ func (s *Server) begin(ctx context.Context, c *call, r batch.Report, limit float
 		settle(0)
 		return b, err
 	}
+	b.Live = true // from now on
 	return b, c.Batches().Begin(ctx, b.ID)
 }
 

@@ -618,7 +618,7 @@ func TestABatchOfAnAgentIsWithinTheRules(t *testing.T) {
 	}
 	const args = `{"rows":[{"sku":"7"},{"sku":"8"}],"url":"http://lab.test/{{sku}}","zone":"priced","cap":2,"limit":4,"rate":2.5,"require":[".price"]}`
 	text, failed := callTool(t, c, "batch_start", args)
-	if failed || !strings.Contains(text, `"id":"batch-1"`) || !strings.Contains(text, `"cost_left":3`) || !slices.Equal(f.begun, []string{"batch-1"}) {
+	if failed || !strings.Contains(text, `"id":"batch-1"`) || !strings.Contains(text, `"state":"running"`) || !strings.Contains(text, `"cost_left":3`) || !slices.Equal(f.begun, []string{"batch-1"}) {
 		t.Fatalf("started: %s, begun %v", text, f.begun)
 	}
 	if d := f.batches[len(f.batches)-1]; d.AtOnce != 4 || d.Rate != 2.5 || d.Cap != 2 || d.Request.Required[0] != ".price" || f.rows != "{\"sku\":\"7\"}\n{\"sku\":\"8\"}\n" {
@@ -635,7 +635,7 @@ func TestABatchOfAnAgentIsWithinTheRules(t *testing.T) {
 	if text, failed := callTool(t, c, "batch_start", args); failed || *s.budget.remaining() != 3 || len(f.begun) != 1 {
 		t.Errorf("a name that is used: %s, %v left, begun %v", text, *s.budget.remaining(), f.begun)
 	}
-	if text, failed := callTool(t, c, "batch_show", `{"id":"batch-1","results":5}`); failed || !strings.Contains(text, `"item":6`) || strings.Contains(text, marked) {
+	if text, failed := callTool(t, c, "batch_show", `{"id":"batch-1","results":5}`); failed || !strings.Contains(text, `"item":6`) || !strings.Contains(text, `"state":"interrupted"`) || strings.Contains(text, marked) {
 		t.Errorf("shown: %s", text)
 	}
 	if text, failed := callTool(t, c, "batch_pause", `{"id":"batch-1"}`); failed || !strings.Contains(text, `"state":"paused"`) {
