@@ -273,7 +273,15 @@ type Settings struct {
 // Set changes settings of a batch, also while it runs. A cap below what is spent stops it. With a higher one, a batch that
 // has reached its cap is paused.
 func (b *Batches) Set(ctx context.Context, id string, to Settings) (State, error) {
-	return b.change(ctx, id, func(of *store.Batch) error {
+	was, err := b.Show(ctx, id)
+	if err != nil {
+		return was, err
+	}
+	p := was.Plan
+	if now, err := b.ours(ctx, p); err == nil { // the zone may have a rate since
+		p = now
+	}
+	return b.change(ctx, was.ID, func(of *store.Batch) error {
 		if to.AtOnce != nil {
 			of.AtOnce = *to.AtOnce
 		}
@@ -282,10 +290,6 @@ func (b *Batches) Set(ctx context.Context, id string, to Settings) (State, error
 		}
 		if to.Cap == nil {
 			return nil
-		}
-		var p Plan
-		if err := json.Unmarshal(of.Plan, &p); err != nil {
-			return err
 		}
 		if of.Cap = billionths(*to.Cap); of.State == store.Capped && (of.Cap == 0 || of.Spent+of.Reserved+p.Price <= of.Cap) {
 			of.State, of.Reason = store.Paused, "the cap was raised: it goes on when it is resumed"

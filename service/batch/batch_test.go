@@ -316,6 +316,12 @@ func TestTheCapHoldsByTheRateOfToday(t *testing.T) {
 	if _, err := r.Run(t.Context(), s.ID, func(batch.State) {}); err == nil || !strings.Contains(err.Error(), "zone unlocker1 has no rate") || r.all() != 5 {
 		t.Errorf("without a rate: %v, %d requests", err, r.all())
 	}
+	unpriced := r.start(t, draft(urls(2)))
+	r.profiled(func(p *model.Profile) { p.Zones[0].Rate.Per1000 = 1 })
+	five := 5.0
+	if s := noerr.Try(r.Set(t.Context(), unpriced.ID, batch.Settings{Cap: &five})).Must(t); s.Cap != 5_000_000_000 {
+		t.Errorf("a zone that has a rate now: cap %d", s.Cap)
+	}
 }
 
 // profiled changes the profile behind the batches.
@@ -325,6 +331,29 @@ func (r *rig) profiled(change func(p *model.Profile)) {
 	change(&p)
 	r.Fetch = fetch.New(fetch.Config{Source: servicetest.SourceFor(p), Wire: exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: filepath.Join(r.dir, "bodies")}})
 	r.Profiles, r.known = profiles(p), fetch.Known{Profile: p, Variables: profiles(p)}
+}
+
+func TestWhatADeadWorkerLeftCostsItsLastTryAlone(t *testing.T) {
+	r := newRig(t)
+	d := draft(urls(3))
+	d.Cap, d.AtOnce = 0.0015, 1 // one try
+	s := r.run(t, r.start(t, d).ID)
+	lines := r.lines(t, s.ID)
+	if s.State != store.Capped || len(lines) != 1 {
+		t.Fatalf("%s with %d results", s.State, len(lines))
+	}
+	for _, line := range lines { // of another item, the second try: the first one was committed
+		line.N = (line.N + 1) % 3
+		line.Tries, *line.Cost = 2, 0.003
+		log := noerr.Try(files.OpenLog(filepath.Join(r.Dir, s.ID), "w1")).Must(t)
+		noerr.Must(t, log.Append(&line, nil))
+		noerr.Must(t, log.Close())
+	}
+	none := 0.0
+	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &none})).Must(t)
+	if s = r.run(t, s.ID); s.State != store.Done || r.all() != 2 || s.Spent != 3*1_500_000 {
+		t.Errorf("%s: %d requests, spent %d", s.State, r.all(), s.Spent)
+	}
 }
 
 func TestWhatATryCostIsKeptBeforeTheNextOne(t *testing.T) {

@@ -72,7 +72,7 @@ func (r Report) CostWords() string {
 
 // Terms are what holds for a draft beside its cost, as names and values.
 func (r Report) Terms() [][2]string {
-	out := [][2]string{{"limits", LimitWords(r.draft.AtOnce, r.draft.Rate)}}
+	out := [][2]string{{"limits", limitWords(r.draft.AtOnce, r.draft.Rate)}}
 	if r.draft.Cap > 0 {
 		out = append(out, [2]string{"cap", model.SmallDollars(r.draft.Cap)})
 	}

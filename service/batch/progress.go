@@ -48,8 +48,8 @@ func (s State) Obstacle() string {
 	return s.Reason
 }
 
-// LimitWords say how many fetches may go at once, and how many items begin in a second.
-func LimitWords(atOnce int, rate float64) string {
+// limitWords say how many fetches may go at once, and how many items begin in a second.
+func limitWords(atOnce int, rate float64) string {
 	limit, pace := "as many at once as the product allows", "no rate"
 	if atOnce > 0 {
 		limit = fmt.Sprintf("%d at once", atOnce)
@@ -61,7 +61,7 @@ func LimitWords(atOnce int, rate float64) string {
 }
 
 // LimitWords say what holds for a batch now.
-func (s State) LimitWords() string { return LimitWords(s.AtOnce, s.Rate) }
+func (s State) LimitWords() string { return limitWords(s.AtOnce, s.Rate) }
 
 // Wanted is how many items are to have a result: all but duplicates.
 func (s State) Wanted() int64 { return s.Items - s.Duplicates }

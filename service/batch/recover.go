@@ -56,9 +56,7 @@ func (r *runner) merge(ctx context.Context, worker string, from files.Length) er
 			continue
 		}
 		p.Slices[n][i] = store.Answered
-		if line.Cost != nil {
-			p.Spent += billionths(*line.Cost)
-		}
+		p.Spent += r.lastCost(line)
 		tally := &p.Tally
 		if claimed {
 			tally, claim.Lines = &claim.Tally, files.AppendLine(claim.Lines, line)
@@ -126,4 +124,18 @@ func (r local) findLost(ctx context.Context) error {
 		errs = append(errs, r.items.MarkSent(n, 0))
 	}
 	return errors.Join(errs...)
+}
+
+// lastCost is what the last try of a result cost at most. What those before it cost was committed when it was sent.
+func (r *runner) lastCost(line files.Line) int64 {
+	if line.Cost == nil {
+		return 0
+	}
+	dollars := *line.Cost
+	for _, of := range r.plan.ways() {
+		if last, priced := of.Zone.Rate.Cost(1, float64(line.Bytes)); priced && string(of.Zone.Name) == line.Zone && line.Tries > 1 {
+			dollars = min(dollars, last)
+		}
+	}
+	return billionths(dollars)
 }

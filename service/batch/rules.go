@@ -155,6 +155,9 @@ func (b *Batches) ours(ctx context.Context, p Plan) (Plan, error) {
 	if err != nil {
 		return p, err
 	}
+	if profile.Name != p.Profile {
+		return p, model.BadField("profile", "the batch belongs to profile %s", p.Profile)
+	}
 	known := b.Profiles.Known(profile)
 	var missing []model.FieldProblem
 	zone := func(z *model.Zone) {

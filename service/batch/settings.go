@@ -8,13 +8,13 @@ import (
 	"zonedeck/model"
 )
 
-// MostAtOnce bounds how many fetches of a batch are in flight: each has a connection.
-const MostAtOnce = 1000
+// mostAtOnce bounds how many fetches of a batch are in flight: each has a connection.
+const mostAtOnce = 1000
 
 // CheckAtOnce says why a number of fetches cannot be in flight at once, or is nil.
 func CheckAtOnce(n int) error {
-	if n < 0 || n > MostAtOnce {
-		return fmt.Errorf("%d: write a number from 0 to %d; 0 is what the product allows", n, MostAtOnce)
+	if n < 0 || n > mostAtOnce {
+		return fmt.Errorf("%d: write a number from 0 to %d; 0 is what the product allows", n, mostAtOnce)
 	}
 	return nil
 }
@@ -26,7 +26,7 @@ func ParseAtOnce(s string) (int, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		return 0, fmt.Errorf("%q: write a number from 0 to %d; 0 is what the product allows", model.Cut(s, 20), MostAtOnce)
+		return 0, fmt.Errorf("%q: write a number from 0 to %d; 0 is what the product allows", model.Cut(s, 20), mostAtOnce)
 	}
 	return n, CheckAtOnce(n)
 }

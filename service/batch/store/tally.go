@@ -31,13 +31,13 @@ type Tally struct {
 	Times map[int]int64 `json:",omitempty"`
 	// Zones count what came through each.
 	Zones map[string]Host `json:",omitempty"`
-	// Hosts are those with most failures, at most MostHosts. Once one was left out, Further says so.
+	// Hosts are those with most failures, at most mostHosts. Once one was left out, Further says so.
 	Hosts   map[string]Host `json:",omitempty"`
 	Further bool            `json:",omitempty"`
 }
 
-// MostHosts bounds the hosts of a tally.
-const MostHosts = 200
+// mostHosts bounds the hosts of a tally.
+const mostHosts = 200
 
 // Verdict is a class of failure with its cause.
 type Verdict struct {
@@ -133,7 +133,7 @@ func (t *Tally) Add(other Tally) {
 	}
 	for name, h := range other.Hosts {
 		known, ok := t.Hosts[name]
-		if !ok && len(t.Hosts) >= MostHosts && !t.makeRoom(h) {
+		if !ok && len(t.Hosts) >= mostHosts && !t.makeRoom(h) {
 			t.Further = true
 			continue
 		}
