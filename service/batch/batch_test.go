@@ -598,6 +598,12 @@ func (c *coverage) Pages(context.Context, *drift.Pages, []string) (string, error
 	return "", nil
 }
 
+func (c *coverage) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls
+}
+
 func TestDriftLearnsWhileABatchRuns(t *testing.T) {
 	r := newRig(t)
 	learned := &coverage{}
@@ -607,14 +613,12 @@ func TestDriftLearnsWhileABatchRuns(t *testing.T) {
 	s := r.start(t, d)
 	ctx, stop := context.WithCancel(t.Context())
 	_, err := r.Run(ctx, s.ID, func(batch.State) {
-		learned.mu.Lock()
-		defer learned.mu.Unlock()
-		if learned.calls > 1 {
+		if learned.count() > 1 {
 			stop()
 		}
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, %d runs of drift", err, learned.calls)
+		t.Errorf("%v, %d runs of drift", err, learned.count())
 	}
 }
 

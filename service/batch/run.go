@@ -20,7 +20,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/batch/files"
 	"zonedeck/service/batch/store"
-	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/work"
@@ -626,41 +625,6 @@ func (r *runner) touch(n int) {
 		r.next.Slices = map[int]store.Slice{}
 	}
 	r.next.Slices[n] = nil
-}
-
-// learnAlong has drift learn beside the sends, whenever half as many results again have come: all are read each time.
-func (r *runner) learnAlong(ctx context.Context, s State) {
-	if s.Tally.Answered < r.learned || !r.learning.TryLock() {
-		return
-	}
-	r.learned = s.Tally.Answered*3/2 + files.SliceItems/2
-	r.along.Go(func() {
-		defer r.learning.Unlock()
-		r.learn(ctx, s)
-	})
-}
-
-// learn has drift learn the coverage of the required fields: one run for the batch, which replaces an earlier one.
-// It gives a line for the history, empty without drift.
-func (r *runner) learn(ctx context.Context, s State) (said string) {
-	required := r.plan.Request.Required
-	if len(required) == 0 || r.b.Drift == nil {
-		return ""
-	}
-	pages := &drift.Pages{Profile: s.Profile, Batch: s.ID, Source: s.Plan.Source, At: s.Created}
-	var err error
-	for line, wrong := range r.b.Results(ctx, s.ID, false) {
-		if err = wrong; err == nil {
-			pages.Take(line.URL, line.Class == string(model.ClassOK) || len(line.Missing) > 0, line.Missing, model.Class(line.Class), model.Cause(line.Cause))
-		}
-	}
-	if err == nil {
-		said, err = r.b.Drift.Pages(ctx, pages, required)
-	}
-	if err != nil && ctx.Err() == nil {
-		r.b.Log.Warn("drift did not learn of a batch", "batch", s.ID, "error", err)
-	}
-	return said
 }
 
 // keepLine writes the batch's line into the history, in place of an earlier run's. Of a batch of which nothing is left to

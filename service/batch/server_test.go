@@ -500,3 +500,32 @@ func TestADuplicateHasALineOnAServer(t *testing.T) {
 		t.Errorf("in order: %q", got)
 	}
 }
+
+func TestOneWorkerOfSeveralTeachesDriftWhileABatchRuns(t *testing.T) {
+	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
+	r := newRig(t)
+	r.pause = 2 * time.Millisecond
+	first, second := r.worker(t, address, "a"), r.worker(t, address, "b")
+	eldest, later := &coverage{}, &coverage{}
+	first.Drift, second.Drift, r.Batches = eldest, later, first
+	d := draft(urls(20_000))
+	d.Request.Required, d.AtOnce = []string{"h1"}, 4
+	s := r.start(t, d)
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	began := sync.OnceFunc(func() {
+		all.Go(func() { _, _ = second.Run(ctx, s.ID, func(batch.State) {}) })
+	})
+	_, err := first.Run(ctx, s.ID, func(now batch.State) {
+		if eldest.count() > 0 {
+			began()
+		}
+		if eldest.count() > 3 && now.Tally.Answered > 2000 {
+			stop()
+		}
+	})
+	all.Wait()
+	if !errors.Is(err, context.Canceled) || later.count() != 0 {
+		t.Errorf("%v; the later worker taught %d times", err, later.count())
+	}
+}

@@ -30,7 +30,7 @@ var pages = map[string]struct {
 	value        any
 }{
 	"account":           {"zonedeck account --json", "The account of a profile, as the service shows it to the key. The contract shows none of it: a dialect does.", Account{}},
-	"batch":             {"zonedeck batch --json", "A batch as it is now: spent and cap are dollars, null where there is no rate or no cap. left are the items without a result that are still sent, lost those that were sent and not answered and wait for a decision.", Batch{}},
+	"batch":             {"zonedeck batch --json", "A batch as it is now: one that is running and not live is interrupted. spent and cap are dollars, null where there is no rate or no cap. left are the items without a result that are still sent, lost those that were sent and not answered and wait for a decision.", Batch{}},
 	"batch-plan":        {"zonedeck batch --dry-run --json", "A batch that was planned and not begun. cost_estimate is what one try for each item costs at most, null without a rate; first are the first ten requests.", BatchPlan{}},
 	"batch-report":      {"zonedeck batch report --json", "What a batch came to by its results. by_rule is the number of the rule that led to the zone, 0 for the batch's own; cost_per_ok has all that was spent in it, also on what failed, and is null where there is no rate.", BatchReport{}},
 	"compare-list":      {"zonedeck compare --input FILE --json", "Zones compared over a sample of a list. Costs are in dollars.", CompareList{}},
