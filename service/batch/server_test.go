@@ -529,3 +529,32 @@ func TestOneWorkerOfSeveralTeachesDriftWhileABatchRuns(t *testing.T) {
 		t.Errorf("%v; the later worker taught %d times", err, later.count())
 	}
 }
+
+func TestAWorkerThatWasSilentHoldsWhatIsInFlight(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches")
+	r := newRig(t)
+	r.Batches = r.worker(t, postgrestest.Address(t, path), "a")
+	server := postgrestest.Server(t, path)
+	answered := make(chan struct{})
+	r.answer = func(http.ResponseWriter, string, int) bool { <-answered; return false }
+	d := draft(urls(1))
+	d.Cap = 1
+	looks := 0
+	s := noerr.Try(r.Run(t.Context(), r.start(t, d).ID, func(s batch.State) {
+		if s.Flying == 0 {
+			return
+		}
+		switch looks++; looks {
+		case 2: // as others do with a worker that they have not heard of
+			noerr.Must(t, noerr.From(server.Pool.Exec(t.Context(), "UPDATE batch_workers SET reserved = 0")))
+		case 4:
+			if s.Reserved != 32*1_500_000 {
+				t.Errorf("it holds %d", s.Reserved)
+			}
+			close(answered)
+		}
+	})).Must(t)
+	if s.State != store.Done || s.Reserved != 0 || s.Spent != 1_500_000 {
+		t.Errorf("%s: reserved %d, spent %d", s.State, s.Reserved, s.Spent)
+	}
+}

@@ -413,6 +413,9 @@ func (s *Store) CommitClaims(ctx context.Context, id string, p Progress) (b Batc
 		_, err := tx.ExecContext(ctx, `INSERT INTO batch_workers (batch, worker, written, segment, bytes, reserved) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (batch, worker) DO UPDATE SET written = excluded.written, segment = excluded.segment, bytes = excluded.bytes, reserved = excluded.reserved`,
 			id, p.Worker, p.Place.Lines, p.Place.Segment, p.Place.Bytes, p.Reserved)
+		if err == nil {
+			err = tx.QueryRowContext(ctx, "SELECT SUM(reserved) FROM batch_workers WHERE batch = $1", id).Scan(&b.Reserved)
+		}
 		if err != nil {
 			return err
 		}
