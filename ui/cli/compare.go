@@ -23,7 +23,7 @@ type compareFlags struct {
 	listFlags
 	Via      []string   `flag:"via" list:"comma" help:"access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it"`
 	Repeat   int        `flag:"repeat" default:"1" help:"runs of each zone by each method, one after the other unless you give --at-once"`
-	AtOnce   int        `flag:"at-once" default:"1" help:"runs of a zone by a method that are in flight at a time, within the limits of products and keys"`
+	AtOnce   int        `flag:"at-once" default:"1" help:"runs of a zone by a method that are in flight at a time, within the limits of products and keys; with --input, as many as these allow unless you give it"`
 	Markdown bool       `flag:"markdown" without:"json" help:"print the table as Markdown"`
 	Logins   bool       `flag:"logins" help:"compare the proxy logins of zones, and no page"`
 	Given    givenFlags `flag:"*"`

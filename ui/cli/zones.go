@@ -72,6 +72,9 @@ func zonesRates(ctx context.Context, t *task, f ratesFlags, _ []string) (printed
 		if c.Rate.Priced() {
 			found[c.Zone.Name] = c.Rate
 		}
+		if was := c.Zone.Rate; len(f.Set) > 0 && was.Priced() && was != c.Rate {
+			t.app.say("zonedeck: zone %s: %s takes the place of %s", c.Zone.Name, c.Rate, was)
+		}
 		basis := "--set"
 		if len(f.Set) == 0 {
 			basis = c.Basis()
