@@ -124,9 +124,21 @@ func (b *Batches) Newest(ctx context.Context, id string, n int, failed bool) ([]
 	return newest, nil
 }
 
-// noItem says which items a batch has.
-func (s State) noItem() error {
-	return model.BadField("item", "batch %s has items 1 to %d", s.ID, s.Items)
+// item gives an item of a batch; n counts from 0.
+func (b *Batches) item(ctx context.Context, s State, n int64) (files.Item, error) {
+	if n < 0 || n >= s.Items {
+		return files.Item{}, model.BadField("item", "batch %s has items 1 to %d", s.ID, s.Items)
+	}
+	slice, done, err := b.items(ctx, s.ID)
+	if err != nil {
+		return files.Item{}, err
+	}
+	defer done()
+	of, err := slice(int(n / files.SliceItems))
+	if err != nil {
+		return files.Item{}, err
+	}
+	return of[n%files.SliceItems], nil
 }
 
 // Request gives what is sent for an item, without its secrets; n counts from 0. Nothing is looked up for it.
@@ -135,19 +147,11 @@ func (b *Batches) Request(ctx context.Context, id string, n int64) (model.FetchR
 	if err != nil {
 		return model.FetchRequest{}, err
 	}
-	if n < 0 || n >= s.Items {
-		return model.FetchRequest{}, s.noItem()
-	}
-	slice, done, err := b.items(ctx, s.ID)
+	it, err := b.item(ctx, s, n)
 	if err != nil {
 		return model.FetchRequest{}, err
 	}
-	defer done()
-	of, err := slice(int(n / files.SliceItems))
-	if err != nil {
-		return model.FetchRequest{}, err
-	}
-	row, err := rowOf(of[n%files.SliceItems].Line)
+	row, err := rowOf(it.Line)
 	if err != nil {
 		return model.FetchRequest{}, err
 	}

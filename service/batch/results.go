@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -149,14 +150,18 @@ func (e *NoBodyError) Error() string {
 	return fmt.Sprintf("item %d has no body: its result is %s", e.Item, e.Class)
 }
 
-// Body opens the body of an item, by its number from 1. Errors are a *NoBodyError and those of the files.
+// Body opens the body of an item, by its number from 1; that of a duplicate is the first one's. Errors are a *NoBodyError and those of the files.
 func (b *Batches) Body(ctx context.Context, id string, number int64) (io.ReadCloser, error) {
 	s, err := b.Show(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if number > s.Items {
-		return nil, s.noItem()
+	it, err := b.item(ctx, s, number-1)
+	switch {
+	case errors.Is(err, model.ErrRequest):
+		return nil, err
+	case err == nil && it.Duplicate >= 0:
+		number = it.Duplicate + 1
 	}
 	missing := &NoBodyError{Item: number}
 	for line, err := range b.Results(ctx, id, false) {

@@ -369,9 +369,9 @@ func batchRows(s batch.State, zones bool) [][]string {
 	add("zone", fmt.Sprintf("%s by %s", s.Plan.Request.Zone.Name, s.Plan.Request.Via))
 	add("input", s.Plan.Source)
 	add("limits", s.LimitWords())
-	add("items", fmt.Sprintf("%d, %d of them with a result, %d left", s.Wanted(), s.Tally.Answered, s.Remaining()))
+	add("items", fmt.Sprintf("%d, %d of them with a result, %d left", s.Items, s.Tally.Answered, s.Remaining()))
 	if s.Duplicates > 0 {
-		add("duplicates", fmt.Sprintf("%d, fetched once", s.Duplicates))
+		add("duplicates", fmt.Sprintf("%d, which have the results of others", s.Duplicates))
 	}
 	for _, v := range s.Verdicts() {
 		n := s.Tally.Verdicts[v]
