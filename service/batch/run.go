@@ -193,6 +193,9 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 	sending, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 	defer context.AfterFunc(ctx, func() {
+		if r.store.Server != nil {
+			r.store.Server.Hasten()
+		}
 		time.AfterFunc(leaving, func() { cut(context.Cause(ctx)) })
 	})()
 	var g errgroup.Group

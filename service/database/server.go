@@ -28,8 +28,9 @@ var ErrAddress = errors.New("this is not the address of a PostgreSQL database: w
 // change, too, locks it first, by updating its row or by Lock.
 type Server struct {
 	*DB
-	Pool *pgxpool.Pool // for a library that brings its own tables
-	host string
+	Pool    *pgxpool.Pool // for a library that brings its own tables
+	host    string
+	silence *silence
 }
 
 // serverConnections bounds the connections of one process.
@@ -44,7 +45,8 @@ func OpenServer(ctx context.Context, address string) (*Server, error) {
 	}
 	conf.MaxConns = serverConnections
 	c := conf.ConnConfig
-	c.ConnectTimeout, c.DialFunc = cmp.Or(c.ConnectTimeout, 10*time.Second), usualSilence.dial
+	patience := newSilence(usualSilence)
+	c.ConnectTimeout, c.DialFunc = cmp.Or(c.ConnectTimeout, 10*time.Second), patience.dial
 	for name, value := range map[string]string{
 		"application_name": "zonedeck", "default_transaction_isolation": "read committed",
 		// A process that is stopped within a transaction keeps the others waiting no longer than this.
@@ -67,7 +69,7 @@ func OpenServer(ctx context.Context, address string) (*Server, error) {
 	w, r := stdlib.OpenDBFromPool(pool), stdlib.OpenDBFromPool(pool)
 	w.SetMaxOpenConns(1)
 	r.SetMaxOpenConns(serverConnections - 2) // one is left for the library
-	return &Server{over(w, r), pool, host}, nil
+	return &Server{over(w, r), pool, host, patience}, nil
 }
 
 // IsAddress reports whether a text is meant as the address of a server.
@@ -87,6 +89,9 @@ func HoldsPassword(address string) bool {
 
 // String names the database, without login.
 func (s *Server) String() string { return s.host }
+
+// Hasten has what is asked end after three seconds of silence from now on, for a process that is told to end.
+func (s *Server) Hasten() { s.silence.limit.Store(int64(shortSilence)) }
 
 // Close closes all connections.
 func (s *Server) Close() error {

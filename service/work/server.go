@@ -120,7 +120,9 @@ func (b beats) begin(ctx context.Context, lane string) (name string, end func(),
 	return signed + id, func() {
 		stop()
 		ended.Wait()
-		_, err := b.server.Pool.Exec(context.WithoutCancel(ctx), "DELETE FROM workers WHERE id = $1", id)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deadAfter/2)
+		defer cancel()
+		_, err := b.server.Pool.Exec(ctx, "DELETE FROM workers WHERE id = $1", id)
 		b.warn(err)
 	}, nil
 }
