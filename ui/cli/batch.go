@@ -74,7 +74,8 @@ With --cap the batch stops before a fetch could pass it. A try costs at most
 what the dearest zone's rate says for a body of --max-body.
 
 The exit code is the highest of its items' (0 if all are ok), 20 if it is not
-done, 29 if it stopped at its cap.`,
+done, 25 if a full disk or a database that is gone ended it, 29 if it stopped at
+its cap.`,
 		defaults: batchFlags{askFlags: askFlags{Retries: -1}},
 		args:     oneArg("the file with the rows, or -"),
 		run: func(ctx context.Context, t *task, f batchFlags, args []string) (printed, error) {
