@@ -27,11 +27,21 @@ const maxRowCodes = 50
 type tally struct {
 	d       dialect.Dialect
 	dataset string // the data set
-	array   bool   // the rows are an array's, which has no end yet
+	asked   rows.Asked
+	array   bool // the rows are an array's, which has no end yet
 	begun   bool
 	out     model.JobRows
 	lines   rows.Lines
 	err     error // why not
+}
+
+// asked is what a job's inputs hold, as far as they are kept.
+func (rn *Runner) asked(ctx context.Context, job model.Job) rows.Asked {
+	r, err := rn.Request(ctx, job.ID)
+	if err != nil && !errors.Is(err, ErrNoRequest) {
+		rn.cfg.Log.Warn("rows that hold only what was asked for count as useful", "job", job.ID, "error", err)
+	}
+	return rows.NewAsked(r.Inputs)
 }
 
 // copy makes a copy, to go back to what was counted before a part.
@@ -72,7 +82,7 @@ func (t *tally) endPart(whole bool) error {
 }
 
 func (t *tally) row(raw []byte) error {
-	r, valid := rows.CountRow(raw)
+	r, valid := rows.CountRow(raw, t.asked)
 	if !valid {
 		return rows.ErrNoRow
 	}
@@ -164,7 +174,8 @@ func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) e
 	seen := rn.cfg.Coverages.Coverage(job)
 	said, step := "", ""
 	var given *notSeenError
-	switch err := eachKept(ctx, job, on, seen.Row); {
+	asked := rn.asked(ctx, job)
+	switch err := eachKept(ctx, job, on, func(r rows.Row) { seen.Row(asked.Judge(r)) }); {
 	case errors.As(err, &given):
 		step = given.Error()
 	case err != nil:

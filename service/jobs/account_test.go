@@ -91,6 +91,23 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 	}
 }
 
+// A service that repeats what it was asked gives nothing, whether or not its rows name their inputs.
+func TestRowsThatHoldOnlyWhatWasAskedAreEmpty(t *testing.T) {
+	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`), text(200, `{"url":"http://lab.test/1","name":null}
+{"url":"http://lab.test/2","name":"Lamp"}
+`))
+	noerr.Must(t, noerr.From(cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2"))))
+	changed(t, cl, "job-1", func(job *model.Job) { job.State = model.JobReady })
+	job, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "ndjson"}, nil)
+	if err != nil || !job.Rows.Counted || job.Rows.Useful != 1 || job.Rows.Empty != 1 {
+		t.Errorf("%+v, %v", job.Rows, err)
+	}
+	missing, err := cl.Missing(t.Context(), "job-1")
+	if err != nil || len(missing.Request.Inputs) != 1 || missing.Request.Inputs[0].URL != "http://lab.test/1" {
+		t.Errorf("%+v, %v", missing, err)
+	}
+}
+
 // What has one of the first codes is counted under it, and whatever comes with a code beyond the bound together.
 func TestCodesBeyondTheBoundAreCountedTogether(t *testing.T) {
 	var out model.JobRows

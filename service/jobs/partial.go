@@ -189,7 +189,7 @@ func (p *partial) rehash(ctx context.Context, on func(Progress)) error {
 // restart forgets everything.
 func (p *partial) restart(rows, parts int) error {
 	p.state.Rows, p.state.Parts, p.state.Done, p.state.File = rows, parts, nil, nil
-	*p.rows = tally{d: p.rows.d, dataset: p.rows.dataset, array: p.state.Array}
+	*p.rows = tally{d: p.rows.d, dataset: p.rows.dataset, asked: p.rows.asked, array: p.state.Array}
 	p.size, p.sync.upTo = 0, 0
 	p.sum.Reset()
 	return p.cut()

@@ -23,7 +23,7 @@ import (
 // fetchResult downloads a result into its file. What it returns is locked, and its Kept says what became
 // of it. The caller ends it once that is recorded.
 func (call jobCall) fetchResult(ctx context.Context, to Destination, on func(Progress)) (*partial, error) {
-	p, err := openPartial(to.File, to.Format, partState{Version: 1, Place: place(call.p), Snapshot: cmp.Or(call.job.Snapshot, call.job.ID)}, to.DropPartial, tally{d: call.d, dataset: call.job.Dataset})
+	p, err := openPartial(to.File, to.Format, partState{Version: 1, Place: place(call.p), Snapshot: cmp.Or(call.job.Snapshot, call.job.ID)}, to.DropPartial, tally{d: call.d, dataset: call.job.Dataset, asked: call.rn.asked(ctx, call.job)})
 	var foreign *ForeignError
 	if errors.As(err, &foreign) { // of two questions, that about the finished file comes first
 		err = cmp.Or(free(to), err)

@@ -402,12 +402,12 @@ func (rn *Runner) Missing(ctx context.Context, id string) (Missing, error) {
 	if err != nil {
 		return Missing{}, err
 	}
-	match := rows.NewMatch(r.Inputs)
+	match, asked := rows.NewMatch(r.Inputs), rows.NewAsked(r.Inputs)
 	read := model.JobRows{Counted: true}
 	err = rn.readResult(ctx, job, func(from io.Reader, format string) error {
 		return rows.EachRow(from, format, func(row rows.Row) error {
 			read.Returned++
-			match.Row(row)
+			match.Row(asked.Judge(row))
 			return context.Cause(ctx)
 		})
 	})

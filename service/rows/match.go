@@ -119,12 +119,8 @@ func (m *Match) Missing() (rest []model.JobInput, failed int) {
 func textsOf(object json.RawMessage) map[string]string {
 	fields := map[string]string{}
 	gjson.ParseBytes(object).ForEach(func(name, value gjson.Result) bool {
-		switch {
-		case !filled(value):
-		case value.IsArray() || value.IsObject():
-			fields[name.Str] = nested(json.RawMessage(value.Raw))
-		default:
-			fields[name.Str] = value.String()
+		if filled(value) {
+			fields[name.Str] = textOf(value)
 		}
 		return true
 	})

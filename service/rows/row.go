@@ -165,15 +165,16 @@ func cellsOf(header, cells []string) map[string]string {
 	return fields
 }
 
-// CountRow is rowOf for callers that only need Data, Error, Code and Text. It is false for a row that is not JSON.
-func CountRow(raw []byte) (Row, bool) {
-	switch useful, valid := usefulness(raw); {
+// CountRow is a row of a job that asked for something, for callers that only need Data, Error, Code and Text. It is false
+// for a row that is not JSON.
+func CountRow(raw []byte, asked Asked) (Row, bool) {
+	switch useful, valid := usefulness(raw, asked.longest); {
 	case !valid:
 		return Row{}, false
 	case useful:
 		return Row{Data: true}, true
 	default:
-		return rowOf(raw), true
+		return asked.Judge(rowOf(raw)), true
 	}
 }
 

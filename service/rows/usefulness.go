@@ -3,8 +3,9 @@ package rows
 import "bytes"
 
 // usefulness looks once at a row, which stands without blanks around it: valid says that it is JSON, and useful that it
-// certainly has data and no error, as is said of nearly every row so.
-func usefulness(raw []byte) (useful, valid bool) {
+// certainly has data and no error, as is said of nearly every row so. A row with no more than asked filled fields may hold
+// what was asked for, and nothing else.
+func usefulness(raw []byte, asked int) (useful, valid bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return false, Valid(raw)
 	}
@@ -26,16 +27,18 @@ func usefulness(raw []byte) (useful, valid bool) {
 		case "timestamp", "warning", "warning_code":
 		default:
 			plain = plain && bytes.IndexByte(name, '\\') < 0
-			if n < len(fields) && isFilled(value) {
-				fields[n] = name
+			if isFilled(value) {
+				if n < len(fields) {
+					fields[n] = name
+				}
 				n++
 			}
 		}
 	})
-	if end != len(raw) || !plain {
+	if end != len(raw) || !plain || n <= asked {
 		return false, end == len(raw)
 	}
-	for _, name := range fields[:n] {
+	for _, name := range fields[:min(n, len(fields))] {
 		if lacks(inputs[0], name) && lacks(inputs[1], name) {
 			return true, true
 		}

@@ -27,10 +27,10 @@ var countedRows = []string{
 
 func TestNearlyEveryUsefulRowIsSeenAtOnce(t *testing.T) {
 	for i, raw := range countedRows {
-		if at, _ := usefulness([]byte(raw)); at != (i < 7) {
+		if at, _ := usefulness([]byte(raw), 0); at != (i < 7) {
 			t.Errorf("%s: %t", raw, at)
 		}
-		got, valid := CountRow([]byte(raw))
+		got, valid := CountRow([]byte(raw), Asked{})
 		if want := rowOf([]byte(raw)); !valid || got.Data != want.Data || got.Error != want.Error || got.Code != want.Code || got.Text != want.Text {
 			t.Errorf("%s: %+v, and by its whole %+v", raw, got, want)
 		}

@@ -19,7 +19,7 @@ func FuzzValid(f *testing.F) {
 		if len(raw) == 0 || len(bytes.Trim(raw, " \t\r\n")) < len(raw) { // rows come without blanks around them
 			return
 		}
-		useful, valid := usefulness(raw)
+		useful, valid := usefulness(raw, 0)
 		if valid != json.Valid(raw) {
 			t.Fatalf("%q: at a glance %t", raw, valid)
 		}
@@ -41,7 +41,7 @@ func TestNestingHasABound(t *testing.T) {
 	for open, end := range map[string]string{"[": "]", `{"a":`: "}"} {
 		for _, n := range []int{maxDepth, maxDepth + 1, 4 << 20} {
 			raw := []byte(strings.Repeat(open, n) + "1" + strings.Repeat(end, n))
-			if _, valid := usefulness(raw); Valid(raw) != (n <= maxDepth) || valid != (n <= maxDepth) {
+			if _, valid := usefulness(raw, 0); Valid(raw) != (n <= maxDepth) || valid != (n <= maxDepth) {
 				t.Errorf("%s %d times: %t, %t", open, n, Valid(raw), valid)
 			}
 		}
@@ -52,7 +52,7 @@ func BenchmarkCountRow(b *testing.B) {
 	raw := []byte(`{"input":{"url":"https://shop.example/p/7"},"url":"https://shop.example/p/7","title":"Brass lamp 7, for the desk","price":7.07,"currency":"EUR","in_stock":true,"rating":2,"images":["https://shop.example/i/7/1.jpg","https://shop.example/i/7/2.jpg"],"seller":{"name":"Lamps & more","since":"2019-04-08"},"description":"` + strings.Repeat("It stands on any desk. ", 10) + `","timestamp":"2026-11-23T04:00:00.000Z"}`)
 	b.SetBytes(int64(len(raw)))
 	for b.Loop() {
-		if r, valid := CountRow(raw); !valid || !r.Data {
+		if r, valid := CountRow(raw, Asked{}); !valid || !r.Data {
 			b.Fatal(r)
 		}
 	}
