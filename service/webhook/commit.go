@@ -26,6 +26,7 @@ type arrival struct {
 type placed struct {
 	id        string
 	duplicate bool
+	keep      bool // its body is the webhook's, or may be
 	err       error
 }
 
@@ -54,6 +55,7 @@ func (in *Inbox) commit(ctx context.Context, arrivals <-chan *arrival) {
 
 func (in *Inbox) commitGroup(ctx context.Context, group []*arrival) {
 	out := make([]placed, len(group))
+	complete := false
 	err := in.write(context.WithoutCancel(ctx), "writing to the inbox", func(ctx context.Context, tx *sql.Tx) error {
 		for i, a := range group {
 			var err error
@@ -61,11 +63,14 @@ func (in *Inbox) commitGroup(ctx context.Context, group []*arrival) {
 				return err
 			}
 		}
+		complete = true
 		return nil
 	})
+	// A server that is gone may have committed: then the sender's repeat is a duplicate. sweepBodies takes a body that has no row.
+	unsure := complete && errors.Is(err, database.ErrGone)
 	for i, a := range group {
 		if err != nil {
-			out[i] = placed{err: err}
+			out[i] = placed{err: err, keep: unsure}
 		}
 		a.done <- out[i]
 	}
@@ -91,7 +96,7 @@ func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, '', $23)`,
 			n, database.Micros(r.At), database.Micros(r.At), 1, r.Target, r.Remote, text(r.Headers), r.Size, r.SHA256, r.File,
 			r.SenderID, string(model.WebhookPending), "", "", "", "", "", 0, 0, r.token, database.Micros(r.wall), text(r.checks), a.identity)
-		return placed{id: model.WebhookID(n)}, err
+		return placed{id: model.WebhookID(n), keep: true}, err
 	case err != nil:
 		return placed{}, err
 	case !verified(r.checks) || verified(first.checks):

@@ -145,7 +145,7 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 	into, checked := r.checking(q.Header, remote, file, digest)
 	size, err := r.copyBody(into, w, q.Body)
 	defer func() {
-		if err != nil || got.duplicate {
+		if !got.keep {
 			r.bufferedBytes.Add(-size)
 		}
 	}()
@@ -173,7 +173,7 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 	case <-r.stopped:
 		got.err = errStopping
 	}
-	if got.err != nil || got.duplicate {
+	if !got.keep {
 		_ = os.Remove(filepath.Join(r.inbox.dir, name)) // what stays is swept up
 	}
 	return got, got.err

@@ -95,3 +95,33 @@ func TestAWebhookThatComesWhileTheServerIsGoneIsSentAgain(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
+
+func TestAWebhookWhoseCommitHasNoAnswerKeepsItsBody(t *testing.T) {
+	dir := t.TempDir()
+	address, network := postgrestest.Through(t, postgrestest.Address(t, dir))
+	s := noerr.Try(database.OpenServer(t.Context(), address)).Must(t)
+	t.Cleanup(func() { noerr.Want(t, s.Close()) })
+	in, _, err := Open(t.Context(), Options{Server: s, Machine: "a", Dir: filepath.Join(dir, "a"), Clock: clock(time.Now)})
+	noerr.Must(t, err)
+	r, _ := listening(t, in, Config{Settings: Settings{Reserve: 1}})
+	network.LoseAnswer("commit\x00")
+	send := func() int { return post(t, r.URL()+"/x", strings.NewReader(`{"n":1}`)) }
+	if status := send(); status != http.StatusServiceUnavailable {
+		t.Errorf("without an answer: %d", status)
+	}
+	for tries := 1; send() != http.StatusOK; tries++ { // the next connection may be one of those that ended
+		if tries == 10 {
+			t.Fatal("it is not stored")
+		}
+	}
+	list, total, err := in.List(t.Context(), Filter{}, 0)
+	if err != nil || total != 1 || list[0].Times != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if head, err := HeadOf(list[0], 10); err != nil || string(head.Raw) != `{"n":1}` {
+		t.Errorf("%q, %v", head.Raw, err)
+	}
+	if bodies, _ := filepath.Glob(filepath.Join(dir, "a", "body-*")); len(bodies) != 1 || r.bufferedBytes.Load() != 7 {
+		t.Errorf("%q, %d bytes", bodies, r.bufferedBytes.Load())
+	}
+}

@@ -3,6 +3,7 @@
 package postgrestest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"zonedeck/service/database"
@@ -102,6 +104,7 @@ func Server(t testing.TB, path string) *database.Server {
 type Network struct {
 	mu    sync.Mutex
 	off   bool
+	loses []byte // a message whose answer is lost, once
 	conns []net.Conn
 }
 
@@ -110,10 +113,47 @@ func (n *Network) Cut(off bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.off = off
+	n.end()
+}
+
+// end ends all connections. mu is held.
+func (n *Network) end() {
 	for _, c := range n.conns {
 		_ = c.Close() // it may be closed already
 	}
 	n.conns = nil
+}
+
+// LoseAnswer ends all connections once, when the server has answered a message with a text: the answer does not arrive.
+func (n *Network) LoseAnswer(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.loses = []byte(text)
+}
+
+// carry passes on what one end sends, until either ends. asked is true of a connection whose next answer is lost.
+func (n *Network) carry(to, from net.Conn, answers bool, asked *atomic.Bool) {
+	defer to.Close()
+	defer from.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		size, err := from.Read(buf)
+		n.mu.Lock()
+		switch {
+		case answers && asked.Load():
+			n.loses, err = nil, io.ErrClosedPipe
+			n.end()
+		case !answers && len(n.loses) > 0 && bytes.Contains(buf[:size], n.loses):
+			asked.Store(true)
+		}
+		n.mu.Unlock()
+		if err != nil {
+			return
+		}
+		if _, err := to.Write(buf[:size]); err != nil {
+			return
+		}
+	}
 }
 
 // add takes a connection, unless the way is cut.
@@ -152,12 +192,9 @@ func Through(t testing.TB, address string) (through string, network *Network) {
 				}
 				continue
 			}
-			for _, ends := range [][2]net.Conn{{from, to}, {to, from}} {
-				all.Go(func() {
-					_, _ = io.Copy(ends[0], ends[1]) // it ends with either
-					_, _ = ends[0].Close(), ends[1].Close()
-				})
-			}
+			var asked atomic.Bool
+			all.Go(func() { network.carry(to, from, false, &asked) })
+			all.Go(func() { network.carry(from, to, true, &asked) })
 		}
 	})
 	t.Cleanup(func() {
@@ -166,5 +203,8 @@ func Through(t testing.TB, address string) (through string, network *Network) {
 		all.Wait()
 	})
 	u.Host = l.Addr().String()
+	query := u.Query()
+	query.Set("sslmode", "disable") // LoseAnswer reads along
+	u.RawQuery = query.Encode()
 	return u.String(), network
 }
