@@ -125,7 +125,7 @@ func (b *Batches) Decide(ctx context.Context, id string, again bool) (State, err
 			p.State = store.Paused
 		}
 	}
-	of, err := st.Commit(ctx, s.ID, p) // the queue learns of it when the batch goes on
+	of, _, err := st.Commit(ctx, s.ID, p) // the queue learns of it when the batch goes on
 	if err != nil {
 		return s, err
 	}

@@ -65,7 +65,7 @@ func (r *runner) merge(ctx context.Context, worker string, from files.Length) er
 			p.Claims[n] = claim
 		}
 	}
-	_, err = r.store.Commit(ctx, r.id, p)
+	_, _, err = r.store.Commit(ctx, r.id, p)
 	return err
 }
 
@@ -115,7 +115,7 @@ func (r local) findLost(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := r.store.Commit(ctx, r.id, p); err != nil {
+	if _, _, err := r.store.Commit(ctx, r.id, p); err != nil {
 		return err
 	}
 	// After the commit: a kill before this line has them announced once more, and none forgotten.

@@ -120,7 +120,7 @@ func (b *Batches) Retry(ctx context.Context, id string, failures []Failure) (Sta
 	}
 	p.Counted.Keep(s.Tally)
 	p.Tally, p.State = store.Tally{Retried: retried, Rounds: 1}, store.Paused
-	of, err := st.Commit(ctx, s.ID, p)
+	of, _, err := st.Commit(ctx, s.ID, p)
 	if err != nil {
 		return s, 0, err
 	}

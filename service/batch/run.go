@@ -431,7 +431,7 @@ func (r *runner) keep(ctx context.Context, p pending) (store.Batch, error) {
 	r.mu.Lock()
 	p.Reserved = r.purse.reserved()
 	r.mu.Unlock()
-	of, taken, err := r.store.CommitClaims(ctx, r.id, p.Progress)
+	of, taken, err := r.store.Commit(ctx, r.id, p.Progress)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, n := range taken {

@@ -386,15 +386,9 @@ func (s *Store) Counts(ctx context.Context, id string) (map[Count]int64, error) 
 	return out, s.fault("reading what rules have counted", err)
 }
 
-// Commit writes down how far a worker is, and returns the batch as it is then.
-func (s *Store) Commit(ctx context.Context, id string, p Progress) (Batch, error) {
-	b, _, err := s.CommitClaims(ctx, id, p)
-	return b, err
-}
-
-// CommitClaims is Commit that gives the slices of claims which other workers have taken over: their results are kept
-// apart, and count for nothing but what they cost.
-func (s *Store) CommitClaims(ctx context.Context, id string, p Progress) (b Batch, taken []int, err error) {
+// Commit writes down how far a worker is, and returns the batch as it is then, and the slices of claims which other
+// workers have taken over: their results are kept apart, and count for nothing but what they cost.
+func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, taken []int, err error) {
 	err = s.db.Write(ctx, "committing results of batch "+id, func(ctx context.Context, tx *sql.Tx) error {
 		if b, err = s.hold(ctx, tx, id); err != nil {
 			return err
