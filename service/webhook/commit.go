@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"path"
 	"slices"
 	"time"
 
@@ -83,10 +84,10 @@ func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 	var n int64
 	var first row // the stored webhook, only the fields used here
 	var checks, repeats string
-	err := tx.QueryRowContext(ctx, "SELECT n, at, remote, early, repeats FROM deliveries WHERE identity = $1", a.identity).
-		Scan(&n, database.Time(&first.At), &first.Remote, &checks, &repeats)
+	err := tx.QueryRowContext(ctx, "SELECT n, at, remote, file, early, repeats FROM deliveries WHERE identity = $1", a.identity).
+		Scan(&n, database.Time(&first.At), &first.Remote, &first.File, &checks, &repeats)
 	first.checks, first.Repeats = listOf[check](checks), listOf[model.WebhookRepeat](repeats)
-	r := a.row
+	r, keep := a.row, false
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		if err := tx.QueryRowContext(ctx, "UPDATE inbox_marks SET number = number + 1 RETURNING number").Scan(&n); err != nil {
@@ -103,11 +104,15 @@ func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 		_, err = tx.ExecContext(ctx, "UPDATE deliveries SET seen = seen + 1, last = $1, repeats = $2 WHERE n = $3",
 			database.Micros(r.At), text(withRepeat(first.Repeats, r)), n)
 	default:
+		// The machine that has its body works on it.
+		if keep = path.Dir(first.File) != path.Dir(r.File); !keep {
+			r.File = first.File
+		}
 		_, err = tx.ExecContext(ctx, `UPDATE deliveries SET seen = seen + 1, last = $1, wall = $2, remote = $3, headers = $4, early = $5, repeats = $6,
-			verdict = 'pending', passed = '', why = '', worked = 0 WHERE n = $7`,
-			database.Micros(r.At), database.Micros(r.wall), r.Remote, text(r.Headers), text(r.checks), text(withRepeat(first.Repeats, first)), n)
+			file = $7, verdict = 'pending', passed = '', why = '', worked = 0 WHERE n = $8`,
+			database.Micros(r.At), database.Micros(r.wall), r.Remote, text(r.Headers), text(r.checks), text(withRepeat(first.Repeats, first)), r.File, n)
 	}
-	return placed{id: model.WebhookID(n), duplicate: true}, err
+	return placed{id: model.WebhookID(n), duplicate: true, keep: keep}, err
 }
 
 func verified(checks []check) bool {

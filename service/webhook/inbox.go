@@ -178,9 +178,10 @@ func (in *Inbox) scan(s database.Scanner) (row, error) {
 		return r, err
 	}
 	r.ID = model.WebhookID(r.n)
-	origin, name := path.Split(r.File)
-	r.File = filepath.Join(in.dir, name)
-	if origin != in.origin {
+	if file, ok := in.here(r.File); ok {
+		r.File = file
+	} else {
+		origin, name := path.Split(r.File)
 		r.File, r.Machine = name, strings.TrimSuffix(origin, "/")
 	}
 	for _, c := range []struct {
@@ -195,6 +196,16 @@ func (in *Inbox) scan(s database.Scanner) (row, error) {
 		}
 	}
 	return r, nil
+}
+
+// here is the file of a stored name, if it is this machine's: received here, or in this folder since the machine had another name.
+func (in *Inbox) here(stored string) (file string, ok bool) {
+	origin, name := path.Split(stored)
+	if file = filepath.Join(in.dir, name); origin == in.origin {
+		return file, true
+	}
+	_, err := os.Stat(file)
+	return file, err == nil
 }
 
 // each calls take for the rows of a query.

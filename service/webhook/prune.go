@@ -65,16 +65,33 @@ func (r *Receiver) clean(ctx context.Context) {
 	}
 }
 
-// bytes is the size of all bodies.
-func (in *Inbox) bytes(ctx context.Context) (n int64, err error) {
-	err = in.db.QueryRowContext(ctx, "SELECT coalesce(sum(size), 0) FROM deliveries").Scan(&n)
-	if err != nil {
-		return 0, in.db.Fault("reading the inbox", err)
-	}
-	return n, nil
+// retained is what cleaning up asks of a webhook.
+type retained struct {
+	n, size, last  int64
+	marked, worked bool
 }
 
-// Prune removes what exceeds keep: the oldest webhooks, with their bodies, and bodies that were put aside.
+// eachRetained calls take for the webhooks whose bodies are on this machine, newest first.
+func (in *Inbox) eachRetained(ctx context.Context, take func(retained)) error {
+	err := database.Each(ctx, in.db, "SELECT n, size, last, marked, worked, file FROM deliveries ORDER BY n DESC", nil, func(s database.Scanner) error {
+		var k retained
+		var file string
+		err := s.Scan(&k.n, &k.size, &k.last, &k.marked, &k.worked, &file)
+		if _, ok := in.here(file); ok && err == nil {
+			take(k)
+		}
+		return err
+	})
+	return in.db.Fault("looking for webhooks to clean up", err)
+}
+
+// bytes is the size of the bodies on this machine.
+func (in *Inbox) bytes(ctx context.Context) (n int64, err error) {
+	err = in.eachRetained(ctx, func(k retained) { n += k.size })
+	return n, err
+}
+
+// Prune removes what exceeds keep on this machine: the oldest webhooks, with their bodies, and bodies that were put aside.
 // freed is the size of the removed webhooks in bytes.
 func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err error) {
 	keep = keep.orDefault()
@@ -82,21 +99,15 @@ func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err er
 	var count int
 	var bytes int64
 	before := database.Micros(in.clock.Now().Add(-keep.Age))
-	err = database.Each(ctx, in.db, "SELECT n, size, last, marked, worked FROM deliveries ORDER BY n DESC", nil, func(s database.Scanner) error {
-		var n, size, last int64
-		var marked, worked bool
-		if err := s.Scan(&n, &size, &last, &marked, &worked); err != nil {
-			return err
-		}
+	err = in.eachRetained(ctx, func(k retained) {
 		count++
-		bytes += size
-		if !marked && worked && (count > keep.Count || bytes > keep.Bytes || last < before) {
-			drop = append(drop, n)
+		bytes += k.size
+		if !k.marked && k.worked && (count > keep.Count || bytes > keep.Bytes || k.last < before) {
+			drop = append(drop, k.n)
 		}
-		return nil
 	})
 	if err != nil {
-		return 0, in.db.Fault("looking for webhooks to clean up", err)
+		return 0, err
 	}
 	if len(drop) > 0 {
 		freed, err = in.drop(ctx, drop)

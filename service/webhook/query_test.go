@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -17,7 +18,7 @@ func stored(t testing.TB, in *Inbox, list ...row) {
 	t.Helper()
 	group := make([]*arrival, len(list))
 	for i, r := range list {
-		r.File = "body-x"
+		r.File = cmp.Or(r.File, "body-x")
 		group[i] = &arrival{row: r, identity: strconv.Itoa(i), done: make(chan placed, 1)}
 	}
 	in.commitGroup(t.Context(), group)

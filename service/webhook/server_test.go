@@ -11,24 +11,28 @@ import (
 	"time"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/database/postgrestest"
 )
 
+// machineAt opens the inbox of a server on a machine of this name, with a folder of its own.
+func machineAt(t *testing.T, dir, machine string) *Inbox {
+	t.Helper()
+	in, notice, err := Open(t.Context(), Options{
+		Server: postgrestest.Server(t, dir), Machine: machine, Dir: filepath.Join(dir, machine), Clock: clock(time.Now),
+	})
+	if err != nil || notice != "" {
+		t.Fatal(err, notice)
+	}
+	return in
+}
+
 func TestMachinesOfOneServerReceiveForOneInbox(t *testing.T) {
 	dir := t.TempDir()
-	inbox := func(machine string) *Inbox {
-		t.Helper()
-		in, notice, err := Open(t.Context(), Options{
-			Server: postgrestest.Server(t, dir), Machine: machine, Dir: filepath.Join(dir, machine), Clock: clock(time.Now),
-		})
-		if err != nil || notice != "" {
-			t.Fatal(err, notice)
-		}
-		return in
-	}
-	a, b := inbox("a"), inbox("b")
+	a, b := machineAt(t, dir, "a"), machineAt(t, dir, "b")
 	stored(t, a, row{Webhook: model.Webhook{At: time.Now(), File: "a/body-x"}}) // its machine is off before it works on it
 	var told []string
 	jobs := heard(func(_ context.Context, news model.WebhookNews) (string, string, error) {
@@ -93,6 +97,62 @@ func TestAWebhookThatComesWhileTheServerIsGoneIsSentAgain(t *testing.T) {
 	}
 	if list, total, err := in.List(t.Context(), Filter{}, 0); err != nil || total != 1 || list[0].Times != 1 {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+func TestTheMachineThatGetsTheVerifiedCopyWorksOnIt(t *testing.T) {
+	dir := t.TempDir()
+	settings := Settings{Reserve: 1, Verifiers: []Verifier{verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer right")})}}
+	a, b := machineAt(t, dir, "a"), machineAt(t, dir, "b")
+	r, events := listening(t, a, Config{Settings: settings})
+	post(t, r.URL()+"/x", strings.NewReader("x"), "Authorization", "Bearer wrong")
+	await(t, events, false)
+	noerr.Must(t, r.Close()) // it is switched off
+	r, events = listening(t, b, Config{Settings: settings})
+	post(t, r.URL()+"/x", strings.NewReader("x"), "Authorization", "Bearer right")
+	d := awaitThat(t, events, func(e Event) bool { return e.Webhook.Verdict == model.WebhookVerified })
+	if head, err := HeadOf(d, 10); err != nil || string(head.Raw) != "x" || !d.Worked || d.Times != 2 {
+		t.Errorf("%+v, %q, %v", d, head.Raw, err)
+	}
+	if r.bufferedBytes.Load() != 1 {
+		t.Errorf("%d bytes", r.bufferedBytes.Load())
+	}
+}
+
+func TestAMachineCountsAndCleansUpWhatItReceived(t *testing.T) {
+	dir := t.TempDir()
+	a, b := machineAt(t, dir, "a"), machineAt(t, dir, "b")
+	worked := func(file string) row {
+		return row{Webhook: model.Webhook{At: time.Now(), File: file, Size: 10, Verdict: model.WebhookVerified}}
+	}
+	stored(t, a, worked("a/body-1"), worked("b/body-2"), worked("a/body-3"), worked("b/body-4"))
+	if n, err := b.bytes(t.Context()); err != nil || n != 20 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if freed, err := b.Prune(t.Context(), Retention{Count: 1}); err != nil || freed != 10 {
+		t.Errorf("%d freed, %v", freed, err)
+	}
+	list, _, err := a.List(t.Context(), Filter{}, 0)
+	ids := ""
+	for _, d := range list {
+		ids += d.ID + d.Machine + " "
+	}
+	if err != nil || ids != "hook-4b hook-3 hook-1 " {
+		t.Errorf("left: %s, %v", ids, err)
+	}
+}
+
+func TestAMachineWithAnotherNameGoesOnWithWhatItReceived(t *testing.T) {
+	dir := t.TempDir()
+	before := machineAt(t, dir, "a")
+	stored(t, before, row{Webhook: model.Webhook{At: time.Now(), File: "a/body-1", Size: 1}})
+	noerr.Must(t, textfile.Write(filepath.Join(before.dir, "body-1"), []byte("x")))
+	after, _, err := Open(t.Context(), Options{Server: postgrestest.Server(t, dir), Machine: "c", Dir: before.dir, Clock: clock(time.Now)})
+	noerr.Must(t, err)
+	_, events := listening(t, after, Config{Settings: Settings{Reserve: 1}})
+	d := await(t, events, false)
+	if head, err := HeadOf(d, 10); err != nil || string(head.Raw) != "x" || d.Machine != "" || !d.Worked {
+		t.Errorf("%+v, %q, %v", d, head.Raw, err)
 	}
 }
 

@@ -50,19 +50,21 @@ func (r *Receiver) work(ctx context.Context) {
 	}
 }
 
-// workOff processes each unprocessed webhook once, oldest first. One that has to wait, or fails, does not
+// workOff processes each unprocessed webhook of this machine once, oldest first. One that has to wait, or fails, does not
 // hold up the others.
 func (r *Receiver) workOff(ctx context.Context) error {
 	var failed error
 	for after := int64(0); ; {
-		rows, err := r.inbox.rows(ctx, "WHERE worked = 0 AND n > $1 AND substr(file, 1, length(CAST($3 AS TEXT))) = $3 ORDER BY n LIMIT $2", "looking for webhooks to work on", after, workGroup, r.inbox.origin)
+		rows, err := r.inbox.rows(ctx, "WHERE worked = 0 AND n > $1 ORDER BY n LIMIT $2", "looking for webhooks to work on", after, workGroup)
 		if err != nil {
 			return err
 		}
 		var group errgroup.Group
 		group.SetLimit(workAtOnce)
 		for _, d := range rows {
-			after = d.n
+			if after = d.n; d.Machine != "" {
+				continue
+			}
 			group.Go(func() error { return r.workOn(ctx, d) })
 		}
 		failed = cmp.Or(failed, group.Wait())
