@@ -141,6 +141,15 @@ func (s *Server) Migrate(ctx context.Context, room string, migrations []string) 
 	return nil
 }
 
+// ID tells a database from all others, wherever it is: what goes with it and stays on a machine is named by that.
+func (s *Server) ID(ctx context.Context) (id string, err error) {
+	err = s.Migrate(ctx, "database", []string{"CREATE TABLE zonedeck_database (id UUID NOT NULL); INSERT INTO zonedeck_database VALUES (gen_random_uuid())"})
+	if err == nil {
+		err = s.Fault("reading which database it is", s.QueryRowContext(ctx, "SELECT CAST(id AS TEXT) FROM zonedeck_database").Scan(&id))
+	}
+	return id, err
+}
+
 // schema is the number of a room's schema, 0 without one.
 func (s *Server) schema(ctx context.Context, room string) (have int, err error) {
 	var there bool

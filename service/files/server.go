@@ -31,20 +31,27 @@ func (f *Files) Server(ctx context.Context) (*database.Server, error) {
 	})
 }
 
-// folder is a folder's name for what goes with a server and stays on this machine.
-func folder(s *database.Server) string { return fmt.Sprintf("%.8x", sha256.Sum256([]byte(s.String()))) }
+// identified opens the server. folder is for what goes with the database and stays on this machine; machine is the name by
+// which the others know this one.
+func (f *Files) identified(ctx context.Context) (s *database.Server, folder, machine string, err error) {
+	var id string
+	if s, err = f.Server(ctx); err == nil {
+		id, err = s.ID(ctx)
+		folder = fmt.Sprintf("%.8x", sha256.Sum256([]byte(id))) // whatever the server says is no path
+	}
+	if err == nil {
+		machine, err = f.machine(ctx)
+	}
+	return s, folder, machine, err
+}
 
 // serverLedger opens the ledger on the server. Its log and its signs of life stay on this machine.
 func (f *Files) serverLedger(ctx context.Context) (*ledger.Ledger, string, error) {
-	s, err := f.Server(ctx)
+	s, folder, machine, err := f.identified(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	name, err := f.machine(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	return ledger.OpenServer(ctx, s, filepath.Join(f.paths.DatabasesDir(), folder(s), "ledger"), name, f.clock.Now)
+	return ledger.OpenServer(ctx, s, filepath.Join(f.paths.DatabasesDir(), folder, "ledger"), machine, f.clock.Now)
 }
 
 // onServer puts the inbox on the server, if a database is named. The bodies stay on this machine.
@@ -52,25 +59,19 @@ func (f *Files) onServer(ctx context.Context, o *webhook.Options) (err error) {
 	if !f.place.OnServer() {
 		return nil
 	}
-	if o.Server, err = f.Server(ctx); err != nil {
-		return err
-	}
-	o.Dir = filepath.Join(o.Dir, folder(o.Server))
-	o.Machine, err = f.machine(ctx)
+	var folder string
+	o.Server, folder, o.Machine, err = f.identified(ctx)
+	o.Dir = filepath.Join(o.Dir, folder)
 	return err
 }
 
 // serverBatches opens the store of batches on the server. Among its workers this process is named by its machine.
 func (f *Files) serverBatches(ctx context.Context) (*store.Store, string, error) {
-	s, err := f.Server(ctx)
+	s, _, machine, err := f.identified(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	name, err := f.machine(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	b, err := store.OpenServer(ctx, s, "w-"+name+"-"+strings.ToLower(rand.Text()[:6]), f.log)
+	b, err := store.OpenServer(ctx, s, "w-"+machine+"-"+strings.ToLower(rand.Text()[:6]), f.log)
 	return b, "", err
 }
 

@@ -71,6 +71,29 @@ func TestMachinesOnOneDatabaseShareJobsTheirQueueAndWebhooks(t *testing.T) {
 	}
 }
 
+func TestFilesOfADatabaseFollowItNotItsAddress(t *testing.T) {
+	path, home := t.TempDir(), t.TempDir()
+	address := postgrestest.Address(t, path)
+	moved, _ := postgrestest.Through(t, address)
+	noerr.Must(t, noerr.From(ledgerOf(t, machineOn(t, address, home)).Begin(t.Context(), model.Job{Profile: "p"}, "", nil, nil)))
+	for _, c := range []struct {
+		address             string
+		folders, jobs, logs int
+	}{
+		{moved, 1, 1, 1},
+		{postgrestest.Address(t, t.TempDir()), 2, 0, 1}, // on the same server, with the same name
+	} {
+		f := machineOn(t, c.address, home)
+		_, jobs, err := ledgerOf(t, f).Jobs(t.Context(), 0)
+		noerr.Must(t, errors.Join(err, noerr.From(f.Inbox(t.Context()))))
+		logs, _ := filepath.Glob(filepath.Join(home, "databases", "*", "ledger.log"))
+		folders, _ := filepath.Glob(filepath.Join(f.paths.InboxDir(), "*"))
+		if jobs != c.jobs || len(logs) != c.logs || len(folders) != c.folders {
+			t.Errorf("%d jobs, logs %q, folders of bodies %q", jobs, logs, folders)
+		}
+	}
+}
+
 // withParameter adds a parameter to an address.
 func withParameter(t *testing.T, address, name, value string) string {
 	t.Helper()
