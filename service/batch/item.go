@@ -316,7 +316,7 @@ func (r *runner) pay(ctx context.Context) (paid int64, err error) {
 // reserve reserves for some tries. Where the cap leaves none, waits says that others may give some back.
 func (r *runner) reserve(ctx context.Context, price int64) (got, waits bool, err error) {
 	if r.store.Server != nil {
-		if err := r.store.Bury(ctx, r.id, lane(r.id)); err != nil {
+		if err := r.bury(ctx); err != nil {
 			return false, false, err
 		}
 	}
@@ -328,6 +328,17 @@ func (r *runner) reserve(ctx context.Context, price int64) (got, waits bool, err
 	waits = r.purse.reserved() > r.purse.free || before > r.purse.free
 	r.purse.free += more
 	return more > 0, waits, err
+}
+
+// bury settles what dead workers of a server have left, and gives the rest of what they reserved back.
+func (r *runner) bury(ctx context.Context) error {
+	return r.store.Bury(ctx, r.id, lane(r.id), r.plan.repeatable(), r.priceNow())
+}
+
+func (r *runner) priceNow() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.price
 }
 
 // reserveTries is for how many tries a worker reserves at once.

@@ -36,7 +36,7 @@ func (r *runner) merge(ctx context.Context, worker string, from files.Length) er
 	if err != nil {
 		return err
 	}
-	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Claims: map[int]store.Claim{}, Now: r.b.Clock.Now()}
+	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Claims: map[int]store.Claim{}, Merged: true, Now: r.b.Clock.Now()}
 	for _, line := range lines {
 		n, i := int(line.N/files.SliceItems), int(line.N%files.SliceItems)
 		if p.Slices[n] == nil {

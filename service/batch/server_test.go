@@ -382,6 +382,67 @@ func TestABatchIsCappedOnlyIfNobodyHoldsWhatIsLeft(t *testing.T) {
 	}
 }
 
+// TestACapHoldsWhenAWorkerIsKilled kills one with as many fetches in flight as go at once.
+func TestACapHoldsWhenAWorkerIsKilled(t *testing.T) {
+	const atOnce, most = 32, 100
+	path := filepath.Join(t.TempDir(), "batches")
+	address := postgrestest.Address(t, path)
+	r := newRig(t)
+	r.pause = 400 * time.Millisecond
+	r.Batches = r.worker(t, address, "stays")
+	d := draft(urls(1000))
+	d.AtOnce, d.Cap, d.Request.Timeout = atOnce, most*0.0015, 2*time.Second
+	s := r.start(t, d)
+	dead := r.beginWorker(t, address, "dead")
+	for r.all() < 20 {
+		<-time.After(20 * time.Millisecond)
+	}
+	_ = dead.Process.Kill()
+	_ = dead.Wait()
+	age(t, postgrestest.Server(t, path), "dead")
+	s = noerr.Try(r.Run(t.Context(), s.ID, func(batch.State) {})).Must(t)
+	if s.State != store.Capped || r.all() > most || s.Spent < 1_500_000*int64(r.all()) || s.Spent > s.Cap || s.Reserved != 0 {
+		t.Errorf("%s (%s) after %d requests of at most %d: spent %d of %d, reserved %d", s.State, s.Reason, r.all(), most, s.Spent, s.Cap, s.Reserved)
+	}
+	if s.Tally.Again == 0 || s.Tally.Unconfirmed == 0 || s.Tally.Unconfirmed > 1_500_000*s.Tally.Again {
+		t.Errorf("%d announced, %d of what is spent is unconfirmed", s.Tally.Again, s.Tally.Unconfirmed)
+	}
+}
+
+// TestADeadWorkerMarksNothingMore has a worker wake up that had claimed slices and reserved for them.
+func TestADeadWorkerMarksNothingMore(t *testing.T) {
+	const price = 1_500_000
+	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
+	r := newRig(t)
+	r.Batches = r.worker(t, address, "stays")
+	d := draft(urls(200))
+	d.Cap = 0.15
+	s := r.start(t, d)
+	st := noerr.Try(r.Files.Batches(t.Context())).Must(t)
+	got, _, err := st.Reserve(t.Context(), s.ID, "dead", 32*price, price)
+	noerr.Must(t, err)
+	attempts := map[int]int{}
+	for n := range 2 {
+		_, attempt, err := st.Claim(t.Context(), s.ID, n, "dead", true, price)
+		noerr.Must(t, err)
+		attempts[n] = attempt
+	}
+	noerr.Must(t, st.Server.Mark(t.Context(), s.ID, 0, attempts[0], 40))
+	noerr.Must(t, st.Bury(t.Context(), s.ID, "batch "+s.ID, true, price))
+	for n := range 2 {
+		if err := st.Server.Mark(t.Context(), s.ID, n, attempts[n], 50); !errors.Is(err, store.ErrTaken) {
+			t.Errorf("slice %d can be marked: %v", n, err)
+		}
+		if _, owned, err := st.Owned(t.Context(), s.ID, n, "dead"); !owned || err != nil {
+			t.Errorf("slice %d is not there for its answers: %v", n, err)
+		}
+	}
+	s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t)
+	if s.Spent != got || s.Tally.Unconfirmed != got || s.Tally.Again != 40 || s.Reserved != 0 {
+		t.Errorf("spent %d of the %d that it had reserved; %d announced, reserved %d", s.Spent, got, s.Tally.Again, s.Reserved)
+	}
+}
+
 func TestAWorkerGivesBackWhatOthersMayNeed(t *testing.T) {
 	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
 	r := newRig(t)

@@ -66,10 +66,9 @@ type shared struct {
 	marked  map[int]int // of a slice, how many items are marked
 }
 
-// findLost gives back what dead workers reserved, and puts open slices into the queue that it may have lost. What was sent
-// and not answered is found by whoever claims its slice.
+// findLost settles what dead workers have left, and puts open slices into the queue that it may have lost.
 func (s *shared) findLost(ctx context.Context) error {
-	if err := s.store.Bury(ctx, s.id, lane(s.id)); err != nil {
+	if err := s.bury(ctx); err != nil {
 		return err
 	}
 	of, err := s.store.Batch(ctx, s.id)
@@ -102,10 +101,7 @@ func (s *shared) load(ctx context.Context, n int) ([]files.Item, store.Slice, er
 	if err != nil {
 		return nil, nil, err
 	}
-	s.mu.Lock()
-	price := s.price
-	s.mu.Unlock()
-	slice, attempt, err := s.store.Claim(ctx, s.id, n, s.name, s.plan.repeatable(), price)
+	slice, attempt, err := s.store.Claim(ctx, s.id, n, s.name, s.plan.repeatable(), s.priceNow())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -145,26 +145,41 @@ func (s *Store) Claim(ctx context.Context, id string, n int, worker string, agai
 		if err != nil {
 			return err
 		}
-		var text string
-		sent := 0
-		err = tx.QueryRowContext(ctx, "UPDATE batch_slices SET attempt = attempt + 1, worker = $3 WHERE batch = $1 AND slice = $2 RETURNING attempt, outcomes, sent", id, n, worker).Scan(&attempt, &text, &sent)
-		if err != nil {
-			return err
-		}
-		slice = Slice(text)
-		if sent == 0 {
-			return nil
-		}
-		marked := make([]int, min(sent, len(slice)))
-		for i := range marked {
-			marked[i] = i
-		}
-		b.Spent += slice.Unanswered(marked, again, price, &b.Tally)
-		if _, err := tx.ExecContext(ctx, "UPDATE batch_slices SET outcomes = $3, todo = $4, sent = 0 WHERE batch = $1 AND slice = $2", id, n, string(slice), slice.Todo()); err != nil {
+		if slice, attempt, err = takeOver(ctx, tx, &b, n, worker, again, price); err != nil {
 			return err
 		}
 		return update(ctx, tx, b)
 	})
+	return slice, attempt, err
+}
+
+// takeOver takes a slice from the worker that has it, whose marks are void then. What that one may have sent, and has not
+// answered, cost no more than it had reserved.
+func takeOver(ctx context.Context, tx *sql.Tx, b *Batch, n int, worker string, again bool, price int64) (slice Slice, attempt int, err error) {
+	var text, owner string
+	var sent int
+	err = tx.QueryRowContext(ctx, "SELECT outcomes, sent, worker FROM batch_slices WHERE batch = $1 AND slice = $2 FOR UPDATE", b.ID, n).Scan(&text, &sent, &owner)
+	if err != nil {
+		return nil, 0, err
+	}
+	slice = Slice(text)
+	marked := make([]int, min(sent, len(slice)))
+	for i := range marked {
+		marked[i] = i
+	}
+	if most := slice.Unanswered(marked, again, price, &b.Tally); most > 0 {
+		var reserved int64
+		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(SUM(reserved), 0) FROM batch_workers WHERE batch = $1 AND worker = $2", b.ID, owner).Scan(&reserved); err != nil {
+			return nil, 0, err
+		}
+		cost := min(most, reserved)
+		b.Spent, b.Tally.Unconfirmed = b.Spent+cost, b.Tally.Unconfirmed-most+cost
+		if _, err := tx.ExecContext(ctx, "UPDATE batch_workers SET reserved = reserved - $3 WHERE batch = $1 AND worker = $2", b.ID, owner, cost); err != nil {
+			return nil, 0, err
+		}
+	}
+	err = tx.QueryRowContext(ctx, "UPDATE batch_slices SET attempt = attempt + 1, worker = $3, outcomes = $4, todo = $5, sent = 0 WHERE batch = $1 AND slice = $2 RETURNING attempt",
+		b.ID, n, worker, string(slice), slice.Todo()).Scan(&attempt)
 	return slice, attempt, err
 }
 
@@ -222,13 +237,50 @@ func (s *Store) Owned(ctx context.Context, id string, n int, worker string) (att
 	return attempt, err == nil, s.db.Fault("looking who has a slice", err)
 }
 
-// Bury gives back what dead workers have reserved of a cap.
-func (s *Store) Bury(ctx context.Context, id, lane string) error {
+// Bury gives back what dead workers have reserved of a cap, once what they may have sent is settled. A dead worker keeps its
+// slices for its answers, but can mark nothing there.
+func (s *Store) Bury(ctx context.Context, id, lane string, again bool, price int64) error {
+	dead, err := column[string](ctx, s.db, `SELECT worker FROM batch_workers WHERE batch = $1 AND reserved > 0 AND NOT EXISTS
+		(SELECT 1 FROM workers WHERE process = batch_workers.worker AND lane = $2 AND beat > `+database.Clock+` - 30000000)`, id, lane)
+	if err != nil || len(dead) == 0 {
+		return s.fault("looking for dead workers", err)
+	}
 	return s.db.Write(ctx, "giving back what dead workers reserved", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE batch_workers SET reserved = 0 WHERE batch = $1 AND reserved > 0 AND NOT EXISTS
-			(SELECT 1 FROM workers WHERE process = batch_workers.worker AND lane = $2 AND beat > `+database.Clock+` - 30000000)`, id, lane)
+		b, err := s.hold(ctx, tx, id)
+		for _, worker := range dead {
+			if err == nil {
+				err = bury(ctx, tx, &b, worker, again, price)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return update(ctx, tx, b)
+	})
+}
+
+func bury(ctx context.Context, tx *sql.Tx, b *Batch, worker string, again bool, price int64) error {
+	numbers, err := column[int](ctx, tx, "SELECT slice FROM batch_slices WHERE batch = $1 AND worker = $2 AND todo > 0", b.ID, worker)
+	for _, n := range numbers {
+		if _, _, err := takeOver(ctx, tx, b, n, worker, again, price); err != nil {
+			return err
+		}
+	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, "UPDATE batch_workers SET reserved = 0 WHERE batch = $1 AND worker = $2", b.ID, worker)
+	}
+	return err
+}
+
+// column are the values of a query with one column.
+func column[T any](ctx context.Context, q database.Queryer, query string, args ...any) (values []T, err error) {
+	err = database.Each(ctx, q, query, args, func(row database.Scanner) error {
+		var v T
+		err := row.Scan(&v)
+		values = append(values, v)
 		return err
 	})
+	return values, err
 }
 
 // Export writes the results of a batch into a folder, a log for each worker, and gives their lengths.

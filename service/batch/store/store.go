@@ -364,6 +364,7 @@ type Progress struct {
 	Counted *Tally
 	State   State // of the batch from now on; "" leaves it
 	Pace    string
+	Merged  bool // from what a dead worker left: the pace of those that live stays, and on a server its reservation, until Bury
 	Now     time.Time
 }
 
@@ -405,8 +406,9 @@ func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, tak
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO batch_workers (batch, worker, written, segment, bytes, reserved) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (batch, worker) DO UPDATE SET written = excluded.written, segment = excluded.segment, bytes = excluded.bytes, reserved = excluded.reserved`,
-			id, p.Worker, p.Place.Lines, p.Place.Segment, p.Place.Bytes, p.Reserved)
+			ON CONFLICT (batch, worker) DO UPDATE SET written = excluded.written, segment = excluded.segment, bytes = excluded.bytes, 
+			reserved = CASE WHEN $7 = 1 THEN batch_workers.reserved ELSE excluded.reserved END`,
+			id, p.Worker, p.Place.Lines, p.Place.Segment, p.Place.Bytes, p.Reserved, number(p.Merged && s.Server != nil))
 		if err == nil {
 			err = tx.QueryRowContext(ctx, "SELECT SUM(reserved) FROM batch_workers WHERE batch = $1", id).Scan(&b.Reserved)
 		}
@@ -428,7 +430,9 @@ func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, tak
 		if p.State != "" {
 			b.State, b.Reason = p.State, ""
 		}
-		b.Changed, b.Pace = p.Now, p.Pace
+		if b.Changed = p.Now; !p.Merged {
+			b.Pace = p.Pace
+		}
 		return update(ctx, tx, b)
 	})
 	return b, taken, err
