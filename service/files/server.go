@@ -76,7 +76,8 @@ func (f *Files) serverBatches(ctx context.Context) (*store.Store, string, error)
 }
 
 // machine names this machine, or rather its folder of data, among those that share a database. A host's name may change
-// and need not be unique, so that the name is made up once, and kept.
+// and need not be unique, so that the name is made up once, and kept. A folder that was copied to another host, as with an
+// image of a disk, gets another name there: what of the first is alive cannot be seen from the second.
 func (f *Files) machine(ctx context.Context) (string, error) {
 	path := filepath.Join(f.paths.DatabasesDir(), "machine")
 	unlock, err := textfile.Lock(ctx, path)
@@ -84,11 +85,16 @@ func (f *Files) machine(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	name, err := textfile.ReadBounded(path, 100)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return strings.TrimSpace(string(name)), err
+	text, err := textfile.ReadBounded(path, 200)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
-	host, _ := os.Hostname() // without one, the rest tells it apart
+	host, _ := os.Hostname()                                      // without one, the rest tells it apart
+	id, _ := textfile.ReadBounded("/etc/machine-id", 100)         // not every system has one
+	on := fmt.Sprintf("%.8x", sha256.Sum256(append(id, host...))) // an identifier of a host is its own affair
+	if name, of, _ := strings.Cut(string(text), "\n"); strings.TrimSpace(of) == on {
+		return name, nil
+	}
 	host = strings.Map(func(r rune) rune {
 		if r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
 			return r
@@ -96,5 +102,5 @@ func (f *Files) machine(ctx context.Context) (string, error) {
 		return '-'
 	}, host)
 	made := host[:min(len(host), 40)] + "-" + strings.ToLower(rand.Text()[:6])
-	return made, textfile.Write(path, []byte(made+"\n"))
+	return made, textfile.Write(path, []byte(made+"\n"+on+"\n"))
 }

@@ -12,8 +12,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/batch/store"
 	"zonedeck/service/config"
@@ -68,6 +70,23 @@ func TestMachinesOnOneDatabaseShareJobsTheirQueueAndWebhooks(t *testing.T) {
 	}
 	if n, err := noerr.Try(b.Inbox(t.Context())).Must(t).Count(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d webhooks, %v", n, err)
+	}
+}
+
+func TestACopiedFolderOfDataIsAnotherMachine(t *testing.T) {
+	dir := t.TempDir()
+	name := func() string {
+		t.Helper()
+		return noerr.Try(machineOn(t, "", dir).machine(t.Context())).Must(t)
+	}
+	first, path := name(), filepath.Join(dir, "databases", "machine")
+	if again := name(); again != first {
+		t.Errorf("%s, then %s", first, again)
+	}
+	noerr.Must(t, textfile.Write(path, []byte(first+"\nof another host\n")))
+	second := name()
+	if again := name(); second == first || again != second || strings.ContainsFunc(second, unicode.IsSpace) {
+		t.Errorf("%s after %s, then %s", second, first, again)
 	}
 }
 
