@@ -18,12 +18,12 @@ func (r *runner) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for worker, from := range places {
+	for worker := range places {
 		_, missing := os.Lstat(files.ResultsPath(r.b.dir(r.id), worker))
 		if r.store.Server != nil && missing != nil {
 			continue // it was on another machine
 		}
-		if err := r.merge(ctx, worker, from); err != nil && !errors.Is(err, textfile.ErrLocked) { // that one lives
+		if err := r.merge(ctx, worker); err != nil && !errors.Is(err, textfile.ErrLocked) { // that one lives
 			return err
 		}
 	}
@@ -31,11 +31,18 @@ func (r *runner) recover(ctx context.Context) error {
 }
 
 // merge commits the results that a dead worker has written since its last commit.
-func (r *runner) merge(ctx context.Context, worker string, from files.Length) error {
-	lines, at, err := files.Tail(r.b.dir(r.id), worker, from)
-	if err != nil {
-		return err
+func (r *runner) merge(ctx context.Context, worker string) error {
+	committed := func() (files.Length, error) {
+		places, err := r.store.Workers(ctx, r.id)
+		return places[worker], err
 	}
+	return files.Tail(r.b.dir(r.id), worker, committed, func(lines []files.Line, at files.Length) error {
+		return r.takeIn(ctx, worker, lines, at)
+	})
+}
+
+// takeIn commits lines of a dead worker, whose files are as long as at says with them.
+func (r *runner) takeIn(ctx context.Context, worker string, lines []files.Line, at files.Length) error {
 	p := store.Progress{Worker: worker, Place: at, Slices: map[int]store.Slice{}, Claims: map[int]store.Claim{}, Merged: true, Now: r.b.Clock.Now()}
 	for _, line := range lines {
 		n, i := int(line.N/files.SliceItems), int(line.N%files.SliceItems)
@@ -65,7 +72,7 @@ func (r *runner) merge(ctx context.Context, worker string, from files.Length) er
 			p.Claims[n] = claim
 		}
 	}
-	_, _, err = r.store.Commit(ctx, r.id, p)
+	_, _, err := r.store.Commit(ctx, r.id, p)
 	return err
 }
 

@@ -134,8 +134,14 @@ func serverVictim(dir string) error {
 // beginWorker begins a process that is a worker.
 func (r *rig) beginWorker(t *testing.T, address, process string) *exec.Cmd {
 	t.Helper()
+	return r.beginWorkerIn(t, t.TempDir(), address, process)
+}
+
+// beginWorkerIn begins a process that is a worker with a folder, which it may share.
+func (r *rig) beginWorkerIn(t *testing.T, dir, address, process string) *exec.Cmd {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), victimDir+"="+t.TempDir(), victimURL+"="+r.URL, victimDatabase+"="+address, victimProcess+"="+process)
+	cmd.Env = append(os.Environ(), victimDir+"="+dir, victimURL+"="+r.URL, victimDatabase+"="+address, victimProcess+"="+process)
 	cmd.Stderr = os.Stderr
 	noerr.Must(t, cmd.Start())
 	return cmd

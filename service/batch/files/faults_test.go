@@ -67,7 +67,7 @@ func TestALogWhoseLastLineIsCutIsRecoveredFirst(t *testing.T) {
 	noerr.Must(t, os.Truncate(filepath.Join(dir, resultsName("w1")), at.Lines-1))
 	_, err := OpenLog(dir, "w1")
 	wantError(t, err, "opening results-w1.ndjson: its last line is cut short: recover what the worker left first")
-	if _, length, err := Tail(dir, "w1", Length{}); err != nil || length != before {
+	if _, length, err := tail(dir, "w1", Length{}); err != nil || length != before {
 		t.Errorf("%+v, %v", length, err)
 	}
 	noerr.Must(t, noerr.Try(OpenLog(dir, "w1")).Must(t).Close())
@@ -90,7 +90,7 @@ func TestWhatIsNoFolderIsAnError(t *testing.T) {
 			t.Error(name)
 		}
 	}
-	if _, _, err := Tail(dir, "w1", Length{}); err == nil {
+	if _, _, err := tail(dir, "w1", Length{}); err == nil {
 		t.Error("Tail")
 	}
 }

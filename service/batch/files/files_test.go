@@ -370,7 +370,7 @@ func TestALogHasOneWriter(t *testing.T) {
 	if _, err := OpenLog(dir, "w1"); !errors.Is(err, textfile.ErrLocked) {
 		t.Error(err)
 	}
-	if _, _, err := Tail(dir, "w1", Length{}); !errors.Is(err, textfile.ErrLocked) {
+	if _, _, err := tail(dir, "w1", Length{}); !errors.Is(err, textfile.ErrLocked) {
 		t.Error(err)
 	}
 	noerr.Must(t, l.Append(&Line{N: 1}, []byte("a")))

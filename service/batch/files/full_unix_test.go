@@ -62,7 +62,7 @@ func TestWhatFindsNoPlaceLeavesWholeLines(t *testing.T) {
 			t.Errorf("%s has %d bytes, and %d were synced", name, info.Size(), size)
 		}
 	}
-	lines, at, err := Tail(dir, "w1", Length{})
+	lines, at, err := tail(dir, "w1", Length{})
 	if err != nil || at != want || int64(len(lines)) != next || !slices.IsSorted(numbers(lines)) {
 		t.Errorf("%d lines, want %d; %+v, want %+v; %v", len(lines), next, at, want, err)
 	}

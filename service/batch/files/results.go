@@ -88,33 +88,43 @@ func notShorter(f *os.File, name string, committed int64) error {
 	return err
 }
 
-// Tail recovers what a dead worker wrote after from, the lengths that were committed last. It gives the lines up to the
+// Tail recovers what a dead worker wrote after from, the lengths that were committed last. take gets the lines up to the
 // first that is not whole, or whose body is not: a kill cuts the last one at most, a power cut any that were not synced.
-// The files are cut to what it gives, and synced. A line that somebody changed is an error that wraps ErrDamaged, and
-// then the files stay as they are. While the worker has its log open, the error wraps textfile.ErrLocked.
-func Tail(dir, worker string, from Length) (lines []Line, at Length, err error) {
+// The files are cut to what it gets, and synced. A line that somebody changed is an error that wraps ErrDamaged, and
+// then the files stay as they are. While the worker has its log open, or another Tail runs, the error wraps
+// textfile.ErrLocked: from is asked, and take commits, while nobody else can.
+func Tail(dir, worker string, from func() (Length, error), take func(lines []Line, at Length) error) (err error) {
 	if err := checkWorker(worker); err != nil {
-		return nil, Length{}, err
+		return err
 	}
 	name := resultsName(worker)
 	f, err := textfile.OpenPartial(filepath.Join(dir, name))
 	if err != nil {
-		return nil, Length{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, f.Leave()) }()
-	if err = notShorter(f.File, name, from.Lines); err == nil {
-		lines, at, err = results{worker, f.File}.whole(dir, from)
+	begin, err := from()
+	if err == nil {
+		err = notShorter(f.File, name, begin.Lines)
+	}
+	var lines []Line
+	var at Length
+	if err == nil {
+		lines, at, err = results{worker, f.File}.whole(dir, begin)
 	}
 	if err == nil {
-		err = cutSegments(dir, worker, from, at)
+		err = cutSegments(dir, worker, begin, at)
 	}
 	if err == nil {
 		err = errors.Join(f.Truncate(at.Lines), f.Sync())
 	}
-	if err != nil {
-		return nil, Length{}, fmt.Errorf("recovering what worker %s wrote: %w", worker, err)
+	if err == nil {
+		err = take(lines, at)
 	}
-	return lines, at, nil
+	if err != nil {
+		return fmt.Errorf("recovering what worker %s wrote: %w", worker, err)
+	}
+	return nil
 }
 
 // whole gives the lines after from whose bodies are whole, up to the first that is not, and how long the files are with

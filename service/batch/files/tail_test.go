@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/keystore/textfile"
 )
 
 // childEnv names what this test binary does in place of the tests, and dirEnv the folder in which it does so.
@@ -47,6 +48,35 @@ func three(t *testing.T, dir string) (lines []Line, before, at Length) {
 	return lines, before, at
 }
 
+// tail is what Tail gives of a worker.
+func tail(dir, worker string, from Length) (lines []Line, at Length, err error) {
+	err = Tail(dir, worker, func() (Length, error) { return from, nil }, func(all []Line, length Length) error {
+		lines, at = all, length
+		return nil
+	})
+	return lines, at, err
+}
+
+func TestATailIsTakenInByOneAtATime(t *testing.T) {
+	dir := t.TempDir()
+	three(t, dir)
+	none := func([]Line, Length) error { return nil }
+	another := func() error { return Tail(dir, "w1", func() (Length, error) { return Length{}, nil }, none) }
+	asked, taken := error(nil), error(nil)
+	err := Tail(dir, "w1", func() (Length, error) { asked = another(); return Length{}, nil }, func([]Line, Length) error { taken = another(); return nil })
+	if err != nil || !errors.Is(asked, textfile.ErrLocked) || !errors.Is(taken, textfile.ErrLocked) {
+		t.Errorf("%v; another one meanwhile: %v, %v", err, asked, taken)
+	}
+	noerr.Must(t, another())
+	no := errors.New("the database is gone")
+	if err := Tail(dir, "w1", func() (Length, error) { return Length{}, no }, none); !errors.Is(err, no) {
+		t.Error(err)
+	}
+	if err := Tail(dir, "w1", func() (Length, error) { return Length{}, nil }, func([]Line, Length) error { return no }); !errors.Is(err, no) {
+		t.Error(err)
+	}
+}
+
 func TestACrashAtAnyByteOfTheLastResultLosesOnlyThatOne(t *testing.T) {
 	dir := t.TempDir()
 	_, before, at := three(t, dir)
@@ -68,7 +98,7 @@ func TestACrashAtAnyByteOfTheLastResultLosesOnlyThatOne(t *testing.T) {
 			want, end = []int64{1}, before
 		}
 		first := Length{before.Lines / 2, 1, before.Bytes / 2} // where the second begins: their lines are equally long
-		got, length, err := Tail(dir, "w1", first)
+		got, length, err := tail(dir, "w1", first)
 		if err != nil || !slices.Equal(numbers(got), want) || length != end {
 			t.Fatalf("%+v: %v, %+v, %v", c, numbers(got), length, err)
 		}
@@ -96,12 +126,12 @@ func TestABodyWithoutALineIsCut(t *testing.T) {
 	for n := int64(2); n < 4; n++ { // it had begun further segments
 		noerr.Must(t, os.WriteFile(filepath.Join(dir, segmentName("w1", n)), []byte("torn"), 0o600))
 	}
-	got, length, err := Tail(dir, "w1", before)
+	got, length, err := tail(dir, "w1", before)
 	names := noerr.Try(os.ReadDir(filepath.Join(dir, bodiesFolder))).Must(t)
 	if err != nil || len(got) != 0 || length != before || len(names) != 1 {
 		t.Errorf("%+v, %+v, %v, %v", got, length, names, err)
 	}
-	if got, length, err := Tail(t.TempDir(), "w1", Length{}); err != nil || len(got) != 0 || length != (Length{}) {
+	if got, length, err := tail(t.TempDir(), "w1", Length{}); err != nil || len(got) != 0 || length != (Length{}) {
 		t.Errorf("a worker that wrote nothing: %+v, %+v, %v", got, length, err)
 	}
 }
@@ -115,12 +145,12 @@ func TestTheTailMayHaveSeveralSegments(t *testing.T) {
 	}
 	want := l.at
 	noerr.Must(t, l.Close())
-	got, at, err := Tail(dir, "w1", Length{want.Lines / 4, 1, recordHead + 1})
+	got, at, err := tail(dir, "w1", Length{want.Lines / 4, 1, recordHead + 1})
 	if err != nil || at != want || !slices.Equal(numbers(got), []int64{1, 2, 3}) {
 		t.Errorf("%+v, %+v, %v", got, at, err)
 	}
 	noerr.Must(t, os.Remove(filepath.Join(dir, segmentName("w1", 1))))
-	if _, _, err := Tail(dir, "w1", Length{want.Lines / 4, 1, recordHead + 1}); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := tail(dir, "w1", Length{want.Lines / 4, 1, recordHead + 1}); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -133,7 +163,7 @@ func TestWhatWasCommittedMustBeThere(t *testing.T) {
 		dir := t.TempDir()
 		_, _, at := three(t, dir)
 		noerr.Must(t, cut(dir, at))
-		_, _, err := Tail(dir, "w1", at)
+		_, _, err := tail(dir, "w1", at)
 		wantError(t, err, want)
 		if !errors.Is(err, ErrDamaged) {
 			t.Error(err)
@@ -151,7 +181,7 @@ func TestATailThatSomebodyChangedStaysAsItIs(t *testing.T) {
 		path := filepath.Join(dir, resultsName("w1"))
 		text := strings.Replace(string(noerr.Try(os.ReadFile(path)).Must(t)), old, change.now, 1)
 		noerr.Must(t, os.WriteFile(path, []byte(text), 0o600))
-		_, _, err := Tail(dir, "w1", Length{})
+		_, _, err := tail(dir, "w1", Length{})
 		wantError(t, err, change.want)
 		if now := noerr.Try(os.ReadFile(path)).Must(t); string(now) != text {
 			t.Error("it was changed")
@@ -166,7 +196,7 @@ func TestABlockThatAPowerCutLeftUnwrittenEndsTheTail(t *testing.T) {
 	text := noerr.Try(os.ReadFile(path)).Must(t)
 	clear(text[at.Lines/3+10 : at.Lines/3+20])
 	noerr.Must(t, os.WriteFile(path, text, 0o600))
-	got, _, err := Tail(dir, "w1", Length{})
+	got, _, err := tail(dir, "w1", Length{})
 	if err != nil || !slices.Equal(numbers(got), []int64{lines[0].N}) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -283,7 +313,7 @@ func TestAKilledAppenderLosesNothingThatItTook(t *testing.T) {
 			}
 		}
 		_ = cmd.Wait() // it was killed
-		got, length, err := Tail(dir, "w1", committed)
+		got, length, err := tail(dir, "w1", committed)
 		noerr.Must(t, err)
 		all := collect(t, dir, map[string]Length{"w1": length}, false)
 		if last := all[len(all)-1].N; last < took || last > took+1 || len(got) > 21 {

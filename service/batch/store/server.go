@@ -228,7 +228,7 @@ func number(yes bool) int {
 	return 0
 }
 
-// Owned reports whether a worker was the last to claim a slice, and takes it from it: what the worker left is taken in.
+// Owned reports whether a worker was the last to claim a slice, and by which attempt.
 func (s *Store) Owned(ctx context.Context, id string, n int, worker string) (attempt int, owned bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT attempt FROM batch_slices WHERE batch = $1 AND slice = $2 AND worker = $3", id, n, worker).Scan(&attempt)
 	if errors.Is(err, sql.ErrNoRows) {

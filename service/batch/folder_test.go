@@ -1,0 +1,64 @@
+package batch_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"zonedeck/internal/noerr"
+	"zonedeck/service/batch"
+	"zonedeck/service/batch/store"
+	"zonedeck/service/database/postgrestest"
+)
+
+// TestWhatADeadWorkerLeftInASharedFolderIsTakenInOnce kills a worker whose commits wait. Two others, which share its
+// folder, then begin together.
+func TestWhatADeadWorkerLeftInASharedFolderIsTakenInOnce(t *testing.T) {
+	const items = 1500
+	path := filepath.Join(t.TempDir(), "batches")
+	address := postgrestest.Address(t, path)
+	server := postgrestest.Server(t, path)
+	for range 2 {
+		r := newRig(t)
+		r.pause = time.Millisecond
+		dir := t.TempDir()
+		var workers []*batch.Batches
+		for _, name := range []string{"a", "b"} {
+			b, closing, err := onServer(t.Context(), address, name, dir, r.URL)
+			noerr.Must(t, err)
+			t.Cleanup(func() { noerr.Want(t, closing()) })
+			workers = append(workers, b)
+		}
+		r.Batches = workers[0]
+		d := draft(urls(items))
+		d.AtOnce, d.Request.Timeout = 8, time.Second
+		s := r.start(t, d)
+		dead := r.beginWorkerIn(t, dir, address, "dead-"+s.ID)
+		for r.all() < 50 {
+			<-time.After(10 * time.Millisecond)
+		}
+		tx := noerr.Try(server.Pool.Begin(t.Context())).Must(t)
+		noerr.Must(t, noerr.From(tx.Exec(t.Context(), "UPDATE batches SET changed = changed WHERE id = $1", s.ID)))
+		<-time.After(500 * time.Millisecond)
+		_ = dead.Process.Kill()
+		_ = dead.Wait()
+		noerr.Must(t, tx.Rollback(t.Context()))
+		age(t, server, "dead-"+s.ID)
+		var all sync.WaitGroup
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel() // a count that is wrong does not end
+		for _, b := range workers {
+			all.Go(func() { noerr.Want(t, noerr.From(b.Run(ctx, s.ID, func(batch.State) {}))) })
+		}
+		all.Wait()
+		s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t)
+		if lines := r.lines(t, s.ID); s.State != store.Done || len(lines) != items || s.Tally.Answered != items || s.Remaining() != 0 {
+			t.Errorf("%s: %d results, %d counted, %d left", s.State, len(lines), s.Tally.Answered, s.Remaining())
+		}
+		if repeated := int64(r.all() - items); repeated > s.Tally.Again || s.Spent > 1_500_000*(items+2*s.Tally.Again) {
+			t.Errorf("%d sent again, %d announced, spent for %d", repeated, s.Tally.Again, s.Spent/1_500_000)
+		}
+	}
+}
