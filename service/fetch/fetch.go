@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/keystore/textfile"
@@ -309,7 +310,7 @@ func HostOf(target string) string {
 	if err != nil {
 		return ""
 	}
-	return u.Host
+	return strings.ToValidUTF8(u.Host, "\ufffd") // a database takes no other text
 }
 
 // SafePace is how many of a request may be in flight at once, as the last probe of its zone and host found, and what it
