@@ -222,7 +222,7 @@ type detours struct {
 	recent map[store.Count]int64 // those that are not committed yet
 }
 
-// mostCounts bounds the counts of hosts; beyond it they begin anew.
+// mostCounts bounds the counts of hosts in memory. A commit gives those that were forgotten again.
 const mostCounts = 1 << 16
 
 // wayOf is the way of a host.
@@ -232,13 +232,8 @@ func (d *detours) wayOf(host string) int {
 	return d.hosts[host]
 }
 
-// set has a host go by a way from now on.
-func (d *detours) set(host string, way int) {
-	d.hosts[host] = max(d.hosts[host], way)
-}
-
 // next counts a result that came by a way, for the first rule behind that way that is about its class. It gives the way
-// by which the item goes on, and whether the rule has just begun to hold. own counts for the item.
+// by which the item goes on, and whether the rule has just begun to hold for the item, for which own counts.
 func (d *detours) next(host string, way int, seen Failure, own map[int]int) (next int, fired bool) {
 	at := way + slices.IndexFunc(d.rules[way:], func(r Rule) bool { return r.covers(seen.Class, seen.Cause) })
 	if at < way {
@@ -253,19 +248,26 @@ func (d *detours) next(host string, way int, seen Failure, own map[int]int) (nex
 		}
 		return at + 1, true
 	}
+	if d.hosts[host] <= at {
+		if len(d.counts) > mostCounts {
+			clear(d.counts)
+		}
+		of := store.Count{Host: host, Rule: at}
+		d.recent[of]++
+		d.counts[of]++
+		d.decide(of)
+	}
 	if now := d.hosts[host]; now > at {
 		return now, false
 	}
-	if len(d.counts) > mostCounts {
-		clear(d.counts)
+	return way, false
+}
+
+// decide has a host go by the way of a rule if that has counted enough.
+func (d *detours) decide(of store.Count) {
+	if of.Rule < len(d.rules) && d.counts[of] >= int64(d.rules[of.Rule].Times) {
+		d.hosts[of.Host] = max(d.hosts[of.Host], of.Rule+1)
 	}
-	of := store.Count{Host: host, Rule: at}
-	d.recent[of]++
-	if d.counts[of]++; d.counts[of] < int64(d.rules[at].Times) {
-		return way, false
-	}
-	d.set(host, at+1)
-	return at + 1, true
 }
 
 // uncommitted gives what was counted since the last call.
@@ -277,15 +279,29 @@ func (d *detours) uncommitted() map[store.Count]int64 {
 	return recent
 }
 
+// committed takes what all workers have counted, but for what this one has not committed yet.
+func (d *detours) committed(counts map[store.Count]int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for of, times := range counts {
+		d.counts[of] = times + d.recent[of]
+		d.decide(of)
+	}
+}
+
+// holds are the counts at which the rules hold for a host.
+func (p Plan) holds() (times []int64) {
+	for _, rule := range p.Rules {
+		times = append(times, int64(rule.Times))
+	}
+	return times
+}
+
 // remember takes what the rules have counted before.
 func (r *runner) remember(ctx context.Context) error {
-	counts, err := r.store.Counts(ctx, r.id)
-	r.detours = detours{rules: r.plan.Rules, hosts: map[string]int{}, counts: counts, recent: map[store.Count]int64{}}
-	for of, times := range counts {
-		if of.Rule < len(r.plan.Rules) && times >= int64(r.plan.Rules[of.Rule].Times) {
-			r.detours.set(of.Host, of.Rule+1)
-		}
-	}
+	r.detours = detours{rules: r.plan.Rules, hosts: map[string]int{}, counts: map[store.Count]int64{}, recent: map[store.Count]int64{}}
+	counts, err := r.store.Counts(ctx, r.id, mostCounts)
+	r.detours.committed(counts)
 	return err
 }
 

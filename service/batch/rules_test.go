@@ -3,14 +3,18 @@ package batch_test
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/batch"
 	"zonedeck/service/batch/store"
+	"zonedeck/service/database/postgrestest"
 )
 
 func TestARuleIsReadOrItsPlaceIsSaid(t *testing.T) {
@@ -103,6 +107,63 @@ func TestARuleGoesOnCountingInTheNextRun(t *testing.T) {
 	s = r.run(t, s.ID)
 	if lines := r.lines(t, s.ID); s.State != store.Done || s.Fired()[0] != 1 || lines[0].ByRule != 0 || lines[1].ByRule != 1 || lines[2].ByRule != 1 {
 		t.Errorf("%s, fired %v: %+v", s.State, s.Fired(), lines)
+	}
+}
+
+// TestARuleCountsWhatAllWorkersSee has three workers meet the results that a rule counts on one host.
+func TestARuleCountsWhatAllWorkersSee(t *testing.T) {
+	const atOnce, holds = 12, 200
+	path := filepath.Join(t.TempDir(), "batches")
+	address := postgrestest.Address(t, path)
+	r, d := ruled(t, "captcha x200 -> zone=isp1,host", strings.ReplaceAll(urls(2400), "shop.test", "guarded.test"))
+	r.pause = 20 * time.Millisecond
+	workers := []*batch.Batches{r.worker(t, address, "a"), r.worker(t, address, "b"), r.worker(t, address, "c")}
+	r.Batches = workers[0]
+	d.AtOnce = atOnce
+	s := r.start(t, d)
+	var all sync.WaitGroup
+	for _, b := range workers {
+		all.Go(func() { noerr.Want(t, noerr.From(b.Run(t.Context(), s.ID, func(batch.State) {}))) })
+	}
+	all.Wait()
+	s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t)
+	if words := s.RuleWords(); s.State != store.Done || words[0] != "captcha x200 -> zone=isp1,host: held for 1 host" {
+		t.Errorf("%s: %s", s.State, words)
+	}
+	var counted int
+	noerr.Must(t, postgrestest.Server(t, path).QueryRowContext(t.Context(), "SELECT SUM(times) FROM batch_counts").Scan(&counted))
+	if counted < holds || counted >= 2*holds {
+		t.Errorf("%d were counted until it held", counted)
+	}
+}
+
+// TestCountsOfTwoRunsAddUp has a rule begin to hold in the commit of a run that saw too little of it by itself.
+func TestCountsOfTwoRunsAddUp(t *testing.T) {
+	r, d := ruled(t, "captcha x3 -> zone=isp1,host", mixedHosts)
+	s := r.start(t, d)
+	st := noerr.Try(r.Files.Batches(t.Context())).Must(t)
+	commit := func(times int64) (sum int64, fired int64) {
+		of := store.Count{Host: "guarded.test"}
+		p := store.Progress{Worker: "a", Counts: map[store.Count]int64{of: times}, Holds: []int64{3}}
+		b, _, err := st.Commit(t.Context(), s.ID, p)
+		noerr.Must(t, err)
+		return p.Counts[of], b.Tally.Fired[1]
+	}
+	for _, step := range []struct{ times, sum, fired int64 }{{2, 2, 0}, {2, 4, 1}, {2, 6, 1}} {
+		if sum, fired := commit(step.times); sum != step.sum || fired != step.fired {
+			t.Errorf("%d more: %d, held for %d hosts; want %d, %d", step.times, sum, fired, step.sum, step.fired)
+		}
+	}
+}
+
+// TestAHostThatIsNoTextEndsNoRun has a host that a database does not take as it is.
+func TestAHostThatIsNoTextEndsNoRun(t *testing.T) {
+	r, d := ruled(t, "captcha x2 -> zone=isp1,host", "http://open.test/1\nhttp://%ff.guarded.test/1\nhttp://%ff.guarded.test/2\n")
+	r.Batches = r.worker(t, postgrestest.Address(t, filepath.Join(t.TempDir(), "batches")), "a")
+	s := r.start(t, d)
+	s = noerr.Try(r.Run(t.Context(), s.ID, func(batch.State) {})).Must(t)
+	if _, counted := s.Tally.Hosts["\ufffd.guarded.test"]; s.State != store.Done || s.Tally.Answered != 3 || !counted || s.Fired()[0] != 1 {
+		t.Errorf("%s: %+v", s.State, s.Tally)
 	}
 }
 

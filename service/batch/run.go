@@ -432,6 +432,9 @@ func (r *runner) keep(ctx context.Context, p pending) (store.Batch, error) {
 	p.Reserved = r.purse.reserved()
 	r.mu.Unlock()
 	of, taken, err := r.store.Commit(ctx, r.id, p.Progress)
+	if err == nil {
+		r.detours.committed(p.Counts)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, n := range taken {
@@ -467,7 +470,7 @@ func (r *runner) snapshot() pending {
 			delete(r.slices, n)
 		}
 	}
-	p.Counts = r.detours.uncommitted()
+	p.Counts, p.Holds = r.detours.uncommitted(), r.plan.holds()
 	r.purse.settled = 0
 	r.next = r.newPending()
 	return p

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -359,7 +361,8 @@ type Progress struct {
 	Spent    int64           // since the last commit
 	Reserved int64           // what the worker holds of the cap now
 	Tally    Tally           // since the last commit
-	Counts   map[Count]int64 // of rules, since the last commit
+	Counts   map[Count]int64 // of rules, since the last commit; Commit puts in their place what all workers have counted
+	Holds    []int64         // of each rule, the count at which it holds for a host
 	// Counted, unless nil, is what all of the batch comes to now, in place of what was counted before.
 	Counted *Tally
 	State   State // of the batch from now on; "" leaves it
@@ -374,22 +377,27 @@ type Count struct {
 	Rule int
 }
 
-// Counts are what the rules of a batch have counted.
-func (s *Store) Counts(ctx context.Context, id string) (map[Count]int64, error) {
-	out := map[Count]int64{}
-	err := database.Each(ctx, s.db, "SELECT host, rule, times FROM batch_counts WHERE batch = $1", []any{id}, func(row database.Scanner) error {
-		var of Count
-		var times int64
-		err := row.Scan(&of.Host, &of.Rule, &times)
-		out[of] = times
-		return err
-	})
-	return out, s.fault("reading what rules have counted", err)
+// Counts are what the rules of a batch have counted, the highest first, and no more than most.
+func (s *Store) Counts(ctx context.Context, id string, most int) (map[Count]int64, error) {
+	sums := counts{}
+	err := database.Each(ctx, s.db, "SELECT host, rule, times FROM batch_counts WHERE batch = $1 ORDER BY times DESC LIMIT $2", []any{id, most}, sums.take)
+	return sums, s.fault("reading what rules have counted", err)
+}
+
+type counts map[Count]int64
+
+func (c counts) take(row database.Scanner) error {
+	var of Count
+	var times int64
+	err := row.Scan(&of.Host, &of.Rule, &times)
+	c[of] = times
+	return err
 }
 
 // Commit writes down how far a worker is, and returns the batch as it is then, and the slices of claims which other
 // workers have taken over: their results are kept apart, and count for nothing but what they cost.
 func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, taken []int, err error) {
+	var counted counts
 	err = s.db.Write(ctx, "committing results of batch "+id, func(ctx context.Context, tx *sql.Tx) error {
 		if b, err = s.hold(ctx, tx, id); err != nil {
 			return err
@@ -415,12 +423,8 @@ func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, tak
 		if err != nil {
 			return err
 		}
-		for of, times := range p.Counts {
-			_, err := tx.ExecContext(ctx, `INSERT INTO batch_counts (batch, host, rule, times) VALUES ($1, $2, $3, $4)
-				ON CONFLICT (batch, host, rule) DO UPDATE SET times = batch_counts.times + excluded.times`, id, of.Host, of.Rule, times)
-			if err != nil {
-				return err
-			}
+		if counted, err = count(ctx, tx, &b, p); err != nil {
+			return err
 		}
 		b.Spent += p.Spent
 		if p.Counted != nil {
@@ -435,7 +439,35 @@ func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, tak
 		}
 		return update(ctx, tx, b)
 	})
+	if err == nil {
+		maps.Copy(p.Counts, counted)
+	}
 	return b, taken, err
+}
+
+// count adds up what rules have counted, and how many of them begin to hold by that.
+func count(ctx context.Context, tx *sql.Tx, b *Batch, p Progress) (sums counts, err error) {
+	sums = counts{}
+	const atOnce = 1000
+	for some := range slices.Chunk(slices.Collect(maps.Keys(p.Counts)), atOnce) {
+		var rows []string
+		var args []any
+		for _, of := range some {
+			rows = append(rows, database.Places(len(args)+1, len(args)+4))
+			args = append(args, b.ID, of.Host, of.Rule, p.Counts[of])
+		}
+		err = database.Each(ctx, tx, "INSERT INTO batch_counts (batch, host, rule, times) VALUES "+strings.Join(rows, ", ")+`
+			ON CONFLICT (batch, host, rule) DO UPDATE SET times = batch_counts.times + excluded.times RETURNING host, rule, times`, args, sums.take)
+		if err != nil {
+			return nil, err
+		}
+	}
+	for of, times := range sums {
+		if holds := p.Holds[of.Rule]; times >= holds && times-p.Counts[of] < holds {
+			b.Tally.Add(Tally{Fired: map[int]int64{of.Rule + 1: 1}})
+		}
+	}
+	return sums, nil
 }
 
 // Begin writes down a slice that is begun.
