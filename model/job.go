@@ -389,6 +389,9 @@ type JobRows struct {
 	Problem string
 	// FieldsDue says that what the fields of the rows show is still to be looked at, in the file.
 	FieldsDue bool `json:",omitempty"`
+	// Drift is what its fields show beside earlier results; the zero value where they show no drift, or were not
+	// looked at.
+	Drift JobDrift `json:",omitzero"`
 	// Machine has the file, if that is another machine than this one with the same ledger.
 	Machine string `json:",omitempty"`
 	// Returned are all rows, Useful those with data, Empty those with neither data nor an
@@ -414,8 +417,44 @@ type JobRowErrors struct {
 	Text  string // what the first of them says
 }
 
-// AllFailed reports whether a counted result has no row with data, and at least one with an error.
-func (r JobRows) AllFailed() bool { return r.Counted && r.Useful == 0 && r.Failed() > 0 }
+// JobDrift is the drift of a result.
+type JobDrift struct {
+	Text   string // "5 fields emptied since job-1"; empty for none
+	Fields int    // how many fields drift
+	Since  string // the last good job; empty without one
+}
+
+// In is the drift as a line of the history, with the name of what drifts; empty for none.
+func (d JobDrift) In(name string) string {
+	if d.Text == "" {
+		return ""
+	}
+	return d.Text + " (" + name + ")"
+}
+
+// Worthless reports whether a counted result has rows, and none with data.
+func (r JobRows) Worthless() bool { return r.Counted && r.Useful == 0 && r.Returned > 0 }
+
+// Doubt says why the result of a job that went well is none to rely on: it drifts, or fewer than half of its rows have
+// data. It is empty for any other job.
+func (j Job) Doubt() string {
+	r := j.Rows
+	switch {
+	case !j.State.HasResult():
+		return ""
+	case j.State == JobReady && j.Records == 0:
+		return "ready, no records"
+	case r.Drift.Text != "":
+		return "drift: " + r.Drift.Text
+	case r.Worthless():
+		return "no useful row"
+	case r.Counted && r.Returned == 0:
+		return "no rows"
+	case r.Counted && 2*r.Useful < r.Returned:
+		return fmt.Sprintf("%d of %d rows useful", r.Useful, r.Returned)
+	}
+	return ""
+}
 
 // Failed is how many rows are errors.
 func (r JobRows) Failed() int {

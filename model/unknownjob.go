@@ -74,8 +74,11 @@ func (j Job) Unknown() bool {
 // is the one that was last seen.
 func (j Job) GivenUp() bool { return !j.State.Final() && j.Fault.GivenUp }
 
-// Label is the job's state in words. One that nobody asks for any more was in it.
+// Label is the job's state in words, or the Doubt about its result. One that nobody asks for any more was in the state.
 func (j Job) Label() string {
+	if doubt := j.Doubt(); doubt != "" {
+		return doubt
+	}
 	if j.GivenUp() {
 		return "was " + j.State.Label()
 	}

@@ -201,12 +201,15 @@ func (w FieldRule) otherTypes(f Field, r Run) int {
 	return f.Filled - f.Types[w.Type]
 }
 
-// rows reports too few useful rows, as a finding for a field "rows".
+// rowsField stands for the rows of a run.
+const rowsField = "rows"
+
+// rows reports too few useful rows, as a finding for rowsField.
 func (c *Contract) rows(r Run) []Finding {
 	if r.Useful >= c.MinRows {
 		return nil
 	}
-	return []Finding{{Field: "rows", Word: Missing, Contract: true, Text: fmt.Sprintf("%d of %s useful; the contract wants at least %d", r.Useful, rowsText(r.Returned), c.MinRows)}}
+	return []Finding{{Field: rowsField, Word: Missing, Contract: true, Text: fmt.Sprintf("%d of %s useful; the contract wants at least %d", r.Useful, rowsText(r.Returned), c.MinRows)}}
 }
 
 // exactly is a share in percent, as it was written in the contract.

@@ -18,6 +18,8 @@ type Verdict struct {
 	// Against is how many good runs it was compared with, AgainstRows how many useful rows they had. For a page, both are
 	// the largest number of runs that were good for one of its fields.
 	Against, AgainstRows int
+	// Since is the last good run; empty for a page, and without one.
+	Since string
 	// Contract says that it was also compared with a contract.
 	Contract bool
 	// Accepted says that an operator accepted the run itself.
@@ -35,11 +37,7 @@ func (v Verdict) Judged() bool {
 // nil. The earlier runs come newest first, with their states.
 func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	if r.Useful == 0 {
-		v := Verdict{State: Empty, Contract: c != nil}
-		if c != nil && c.MinRows > 0 {
-			v.State, v.Findings = Drift, c.rows(r)
-		}
-		return v
+		return judgeEmpty(r, earlier, c)
 	}
 	j := judge{run: r, history: newHistory(r, earlier, "")}
 	v := Verdict{Contract: c != nil}
@@ -49,7 +47,7 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 		v.AgainstRows = v.Against // fetches are one row each
 	case len(j.last.good) > 0:
 		j.before = j.pooled(j.last, 1)
-		v.Against, v.AgainstRows = len(j.last.good[0]), j.before.Useful
+		v.Against, v.AgainstRows, v.Since = len(j.last.good[0]), j.before.Useful, j.runs[j.last.good[0][0]].Ref
 		j.fields()
 	}
 	if c != nil {
@@ -66,6 +64,23 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 		v.State, v.First = First, firstOf(r, earlier)
 	default:
 		v.State = Good
+	}
+	return v
+}
+
+// judgeEmpty judges a run without a useful row. Its rows without data show which fields were emptied.
+func judgeEmpty(r Run, earlier []Run, c *Contract) Verdict {
+	v := Verdict{State: Empty, Contract: c != nil}
+	if n := r.profiled(); n > 0 && r.Form != FormPage {
+		rows := r
+		rows.Useful = n
+		if fields := Judge(rows, earlier, nil); fields.State == Drift {
+			v = fields
+			v.Contract = c != nil
+		}
+	}
+	if c != nil && c.MinRows > 0 {
+		v.State, v.Findings = Drift, append(c.rows(r), v.Findings...)
 	}
 	return v
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,10 +49,10 @@ func (m *Monitor) Result(job model.Job) *Result {
 func (c *Result) Row(r rows.Row) { c.profiler.Row(r) }
 
 // Keep stores the run, unless counted is not Counted. counted has the errors of the rows without data.
-// said is a line for the history, empty without drift.
-func (c *Result) Keep(ctx context.Context, counted model.JobRows) (said string, err error) {
+// The drift is of the zero value without any.
+func (c *Result) Keep(ctx context.Context, counted model.JobRows) (model.JobDrift, error) {
 	if !counted.Counted {
-		return "", nil
+		return model.JobDrift{}, nil
 	}
 	if len(counted.Errors) > 0 {
 		c.profiler.Blame(counted.Errors[0].Class, counted.Errors[0].Cause)
@@ -61,7 +62,7 @@ func (c *Result) Keep(ctx context.Context, counted model.JobRows) (said string, 
 		at = c.job.Created
 	}
 	v, err := c.m.put(ctx, c.profiler.Run(Subject{c.job.Profile, Dataset, c.job.Dataset}, c.job.ID, at))
-	return v.Line(c.job.Dataset), err
+	return v.drift(), err
 }
 
 // Fetched stores the run of a fetch with required fields; see pageRun.
@@ -81,17 +82,37 @@ func (m *Monitor) put(ctx context.Context, r Run) (Verdict, error) {
 	return v, errors.Join(err, wrong)
 }
 
-// Line is a verdict of drift in one line, "" for any other verdict.
-func (v Verdict) Line(name string) string {
-	alarms := Alarms(v.Findings)
-	if v.State != Drift || len(alarms) == 0 {
-		return ""
+// drift is a verdict of drift in a few words; the zero value for any other verdict.
+func (v Verdict) drift() model.JobDrift {
+	all := Alarms(v.Findings)
+	alarms := slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { // members go with their object
+		return f.Contract && f.Field == rowsField || slices.ContainsFunc(all, func(o Finding) bool {
+			return strings.HasPrefix(f.Field, o.Field+".") || strings.HasPrefix(f.Field, o.Field+"[")
+		})
+	})
+	out := model.JobDrift{Fields: len(Names(alarms)), Since: v.Since}
+	switch {
+	case v.State != Drift:
+		return model.JobDrift{}
+	case out.Fields == 0:
+		out.Text = "fewer useful rows than its contract wants"
+		return out
+	case out.Fields == 1:
+		out.Text = "1 field"
+	default:
+		out.Text = strconv.Itoa(out.Fields) + " fields"
 	}
-	line := fmt.Sprintf("drift in %s: %s", name, alarms[0].Text)
-	if more := len(Names(alarms)) - 1; more > 0 {
-		line += fmt.Sprintf(" (and %d more fields)", more)
+	words := map[Change]string{Coverage: " filled less", Flat: " without variety", TypeChanged: " of other types", OffPattern: " off pattern"}
+	word := alarms[0].Word
+	if slices.ContainsFunc(alarms, func(f Finding) bool { return f.Word != word }) {
+		out.Text += " changed"
+	} else {
+		out.Text += cmp.Or(words[word], " "+string(word))
 	}
-	return line
+	if v.Since != "" {
+		out.Text += " since " + v.Since
+	}
+	return out
 }
 
 // Standing is how a collector stands.
@@ -369,8 +390,8 @@ func (d *Detail) lines(h history, earlier []Run) {
 			line.Against = rows // one row each
 		}
 		line.Requested = known || d.Run.Form != FormPage || d.Run.Useful == 0
-		if line.Requested && d.Run.Useful > 0 {
-			line.Now, line.Type = now.Coverage(d.Run.Useful), now.Type()
+		if n := d.Run.profiled(); line.Requested && n > 0 {
+			line.Now, line.Type = now.Coverage(n), now.Type()
 		}
 		before, _ := of.Field(path)
 		line.Type = cmp.Or(line.Type, before.Type())
@@ -406,7 +427,7 @@ func (d *Detail) history(path string) (out []float64) {
 		switch {
 		case len(out) == shownRuns:
 		case r.Form == FormPage && !known && len(r.Fields) > 0: // it did not ask for it
-		case r.Useful == 0 || r.Form == FormPage && !known:
+		case r.profiled() == 0 || r.Form == FormPage && !known:
 			out = append(out, -1)
 		default:
 			out = append(out, f.Coverage(r.Useful))

@@ -80,7 +80,7 @@ func (m *Monitor) Pages(ctx context.Context, p *Pages, required []string) (said 
 	if err == nil {
 		err = m.forgetOthers(ctx, r)
 	}
-	return v.Line(r.Name), err
+	return v.drift().In(r.Name), err
 }
 
 // forgetOthers forgets runs of the same batch under other names: further pages gave it another one.

@@ -37,10 +37,12 @@ const (
 type Profiler struct {
 	run    Run
 	fields map[string]*counting
-	seed   maphash.Seed
-	wanted map[string]FieldRule // the contract's fields, which are always profiled
-	budget int                  // members of the row that may still be looked at
-	row    []opened             // the members of the row, to be looked into
+	// profiled is how many rows the fields are of.
+	profiled int
+	seed     maphash.Seed
+	wanted   map[string]FieldRule // the contract's fields, which are always profiled
+	budget   int                  // members of the row that may still be looked at
+	row      []opened             // the members of the row, to be looked into
 }
 
 // opened is a value to look into.
@@ -75,16 +77,22 @@ type counting struct {
 	want     *regexp.Regexp
 }
 
-// Row adds a row. Rows without data and error rows are only counted.
+// Row adds a row. Error rows are only counted, and so are rows without data beside one with data.
 func (p *Profiler) Row(r rows.Row) {
 	p.run.Returned++
 	if r.Flat {
 		p.run.Form = FormCSV
 	}
-	if r.Error || !r.Data {
+	if r.Error || !r.Data && p.run.Useful > 0 {
 		return
 	}
-	p.run.Useful++
+	if r.Data {
+		if p.run.Useful == 0 {
+			p.fields, p.profiled, p.run.Beyond = map[string]*counting{}, 0, false
+		}
+		p.run.Useful++
+	}
+	p.profiled++
 	p.budget, p.row = maxMembers, p.row[:0]
 	r.Each(func(name string, value gjson.Result) bool {
 		if r.Flat {
@@ -150,13 +158,13 @@ func (p *Profiler) value(path string, v gjson.Result) (c *counting, kind string)
 	if c == nil {
 		return nil, ""
 	}
-	if c.row != p.run.Useful {
-		c.row = p.run.Useful
+	if c.row != p.profiled {
+		c.row = p.profiled
 		c.Present++
 	}
 	kind, filled := measure(v)
-	if filled && c.filled != p.run.Useful { // a list's elements count once
-		c.filled = p.run.Useful
+	if filled && c.filled != p.profiled { // a list's elements count once
+		c.filled = p.profiled
 		c.count(kind, v, p.seed)
 	}
 	return c, kind

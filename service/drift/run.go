@@ -144,6 +144,15 @@ func (r Run) UsefulRows() int {
 	return r.Useful
 }
 
+// profiled is how many rows the fields were looked for in: the useful ones or, without any, those without an error.
+func (r Run) profiled() int {
+	n := r.Useful
+	for _, f := range r.Fields {
+		n = max(n, f.Present)
+	}
+	return n
+}
+
 // Field finds a field by its path.
 func (r Run) Field(path string) (Field, bool) {
 	i, ok := slices.BinarySearchFunc(r.Fields, path, func(f Field, path string) int { return cmp.Compare(f.Path, path) })

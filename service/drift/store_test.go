@@ -45,7 +45,7 @@ func result(t *testing.T, m *Monitor, id string, days int, text string) string {
 	}))
 	said, err := seen.Keep(t.Context(), counted)
 	noerr.Must(t, err)
-	return said
+	return said.Text
 }
 
 var gdX = Subject{"p", Dataset, "gd_x"}
@@ -70,7 +70,7 @@ func TestARunIsKeptWithItsVerdict(t *testing.T) {
 		}
 	}
 	said := result(t, m, "job-3", 2, many(30, broken))
-	if said != "drift in gd_x: price is there and empty in each of 30 rows; it was filled in 100 % in the last 3 good runs" {
+	if said != "1 field emptied since job-2" {
 		t.Error(said)
 	}
 	result(t, m, "job-4", 1, many(30, broken))
@@ -159,6 +159,57 @@ func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 	}
 }
 
+// The words of a job's list: they name the last good run while the drift lasts.
+func TestADriftIsSaidInAFewWords(t *testing.T) {
+	const row = `{"name":"n%d","price":1,"sku":"s%d","seller":{"id":"x%d","city":"c%d"},"input":{"url":"u%d"}}`
+	contract := "dataset = \"gd_x\"\nmin_rows = 31\n"
+	for _, c := range []struct{ row, contract, want string }{
+		{row, "", ""},
+		{`{"name":"n%d","price":null,"sku":"","seller":{"id":"x%d","city":"c%d"},"input":{"url":"u%d"}}`, "", "2 fields emptied since job-2"},
+		{`{"name":"n%d","price":1,"sku":"s%d","seller":null,"input":{"url":"u%d"}}`, "", "1 field emptied since job-2"}, // its members go with it
+		{`{"name":"n%d","price":1,"sku":null,"input":{"url":"u%d"}}`, "", "2 fields changed since job-2"},
+		{`{"name":"n%d","price":"1","sku":"s%d","seller":{"id":"x%d","city":"c%d"},"input":{"url":"u%d"}}`, "", "1 field of other types since job-2"},
+		{`{"input":{"url":"u%d"},"name":null,"price":null,"sku":"","seller":{}}`, "", "4 fields emptied since job-2"}, // no row is useful
+		{`{"input":{"url":"u%d"},"error":"dead"}`, "", ""},
+		{`{"input":{"url":"u%d"}}`, "", ""}, // it has no fields
+		{row, contract, "fewer useful rows than its contract wants"},
+		{`{"input":{"url":"u%d"},"error":"dead"}`, contract, "fewer useful rows than its contract wants"},
+	} {
+		m := monitor(t, openStore(t, DefaultKeep()))
+		for i := range 3 {
+			result(t, m, fmt.Sprintf("job-%d", i), 10-i, many(30, row))
+		}
+		if c.contract != "" {
+			noerr.Must(t, os.MkdirAll(m.cfg.ContractsDir, 0o700))
+			noerr.Must(t, os.WriteFile(filepath.Join(m.cfg.ContractsDir, "gd_x.toml"), []byte(c.contract), 0o600))
+		}
+		for _, job := range []string{"job-3", "job-4"} {
+			if said := result(t, m, job, 2, many(30, c.row)); said != c.want {
+				t.Errorf("%s: %q, want %q", c.row, said, c.want)
+			}
+		}
+	}
+}
+
+// A result without a useful row shows its fields all the same, and is not useful.
+func TestTheFieldsOfEmptyRowsAreShown(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	result(t, m, "job-1", 2, many(30, whole))
+	result(t, m, "job-2", 1, many(30, `{"name":null,"price":null,"input":{"url":"u%d"}}`))
+	d := show(t, m)
+	if d.Verdict.State != Drift || d.Run.Useful != 0 || !errors.Is(d.Acceptable(), ErrNothing) || len(d.Lines) != 2 {
+		t.Fatalf("%+v", d.Standing)
+	}
+	for _, l := range d.Lines {
+		if l.Now != 0 || l.Before != 1 || !slices.Equal(l.History, []float64{1, 0}) {
+			t.Errorf("%+v", l)
+		}
+	}
+	if said := result(t, m, "job-3", 0, many(30, whole)); said != "" {
+		t.Errorf("the good run after it: %s", said)
+	}
+}
+
 // The next run is compared with the accepted one, although that was drift when it came.
 func TestTheRunAfterAnAcceptanceIsHeldAgainstTheAcceptedOne(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
@@ -167,7 +218,7 @@ func TestTheRunAfterAnAcceptanceIsHeldAgainstTheAcceptedOne(t *testing.T) {
 	}
 	result(t, m, "job-5", 40, many(30, broken))
 	noerr.Must(t, noerr.From(m.Accept(t.Context(), gdX, 0, "")))
-	want := "drift in gd_x: name is in none of 30 rows; it was filled in 100 % in the good run before"
+	want := "1 field lost since job-5"
 	if said := result(t, m, "job-6", 39, many(30, `{"title":"n%d","price":null,"input":{"url":"u%d"}}`)); said != want {
 		t.Errorf("%q, want %q", said, want)
 	}
@@ -189,7 +240,7 @@ func TestWhatWasGoodByAnAcceptanceIsNotGoodWithoutIt(t *testing.T) {
 	if d := show(t, m); d.Verdict.State != Drift || d.Verdict.Findings[0].Since != "job-5" || d.Verdict.Against != 5 || d.Runs[3].State != Drift {
 		t.Errorf("%+v", d.Verdict)
 	}
-	if said := result(t, m, "job-99", 1, many(30, broken)); !strings.Contains(said, "first seen at job-5") {
+	if said := result(t, m, "job-99", 1, many(30, broken)); said != "1 field emptied since job-4" {
 		t.Error(said)
 	}
 }

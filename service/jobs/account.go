@@ -154,35 +154,39 @@ func rowsText(r model.JobRows) string {
 // Coverage takes the rows of a result and keeps what their fields show.
 type Coverage interface {
 	Row(r rows.Row)
-	// Keep is called after all rows. said is a line for the timeline, or empty.
-	Keep(ctx context.Context, counted model.JobRows) (said string, err error)
+	// Keep is called after all rows, and says what drifts.
+	Keep(ctx context.Context, counted model.JobRows) (model.JobDrift, error)
 }
+
+// SoonSeen is the size of a result, in bytes, up to which SeeFields takes about a second.
+const SoonSeen = 32 << 20
 
 // SeeFields gives the rows of a downloaded result to the Coverage if that is due
 // (model.JobRows.FieldsDue). They are read from the file, at some 30 MB/s. on receives the
 // progress; it may be nil. If the file is gone, or is not what was downloaded, the result is given up,
 // as the job's steps then say. After any other error it stays due, and whoever follows jobs with the
-// profile in use does it.
-func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) error {
+// profile in use does it. It gives the job as it is then.
+func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) (model.Job, error) {
 	job, err := rn.Job(ctx, id)
 	if err != nil || !job.Rows.FieldsDue || rn.cfg.Coverages == nil {
-		return err
+		return job, err
 	}
 	if on == nil {
 		on = func(Progress) {}
 	}
 	seen := rn.cfg.Coverages.Coverage(job)
-	said, step := "", ""
+	var drift model.JobDrift
+	step := ""
 	var given *notSeenError
 	asked := rn.asked(ctx, job)
 	switch err := eachKept(ctx, job, on, func(r rows.Row) { seen.Row(asked.Judge(r)) }); {
 	case errors.As(err, &given):
 		step = given.Error()
 	case err != nil:
-		return causeOf(ctx, err)
+		return job, causeOf(ctx, err)
 	default:
-		if said, err = seen.Keep(ctx, job.Rows); err != nil {
-			return causeOf(ctx, fmt.Errorf("keeping what the fields of %s show: %w", job.ID, err))
+		if drift, err = seen.Keep(ctx, job.Rows); err != nil {
+			return job, causeOf(ctx, fmt.Errorf("keeping what the fields of %s show: %w", job.ID, err))
 		}
 	}
 	mine := false
@@ -191,15 +195,15 @@ func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) e
 		if !mine { // another process was faster, or the result was downloaded again
 			return note{}, nil
 		}
-		now.Rows.FieldsDue = false
+		now.Rows.FieldsDue, now.Rows.Drift = false, drift
 		return note{step: step}, nil
 	})
-	if err != nil || !mine || said == "" || rn.cfg.Journal == nil {
-		return err
+	if err != nil || !mine || drift.Text == "" || rn.cfg.Journal == nil {
+		return job, err
 	}
-	return rn.cfg.Journal.PutEntry(context.WithoutCancel(ctx), model.HistoryEntry{
+	return job, rn.cfg.Journal.PutEntry(context.WithoutCancel(ctx), model.HistoryEntry{
 		At: job.Updated, Kind: model.HistoryJob, Profile: job.Profile, Via: model.ViaAPI, Class: model.ClassParsingDrift, Cause: model.CauseMissingFields,
-		Key: job.KeyName, Ref: job.ID, Text: said,
+		Key: job.KeyName, Ref: job.ID, Text: drift.In(job.Dataset),
 	})
 }
 
@@ -314,7 +318,8 @@ func (rn *Runner) SeeDue(ctx context.Context) error {
 func (rn *Runner) seeAll(ctx context.Context, profile string) error {
 	due, err := rn.cfg.Ledger.FieldsDue(ctx, profile)
 	for _, job := range due {
-		err = errors.Join(err, rn.SeeFields(ctx, job.ID, nil))
+		_, fault := rn.SeeFields(ctx, job.ID, nil)
+		err = errors.Join(err, fault)
 	}
 	return err
 }

@@ -166,9 +166,9 @@ type seenRows struct {
 
 func (s *seenRows) Row(rows.Row) { s.rows++ }
 
-func (s *seenRows) Keep(_ context.Context, counted model.JobRows) (string, error) {
+func (s *seenRows) Keep(_ context.Context, counted model.JobRows) (model.JobDrift, error) {
 	s.counted = counted
-	return "drift in gd_1: price", s.err
+	return model.JobDrift{Text: "1 field emptied since job-0", Fields: 1, Since: "job-0"}, s.err
 }
 
 // due has a downloaded result whose fields are due, and what they will be shown to.
@@ -202,12 +202,12 @@ func drifts(t *testing.T, cl *Runner) []model.HistoryEntry {
 func TestTheFieldsOfAResultAreSeenOnce(t *testing.T) {
 	cl, _, seen := due(t, text(200, "{\"a\":1}\n{\"error\":\"dead\"}\n"))
 	seen.err = errors.New("the disk is full")
-	if err := cl.SeeFields(t.Context(), "job-1", nil); !errors.Is(err, seen.err) || len(drifts(t, cl)) != 0 {
+	if _, err := cl.SeeFields(t.Context(), "job-1", nil); !errors.Is(err, seen.err) || len(drifts(t, cl)) != 0 {
 		t.Errorf("%v", err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if err := cl.SeeFields(stopped, "job-1", nil); !errors.Is(err, context.Canceled) {
+	if _, err := cl.SeeFields(stopped, "job-1", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if list, err := cl.cfg.Ledger.FieldsDue(t.Context(), seen.job.Profile); err != nil || len(list) != 1 {
@@ -215,16 +215,19 @@ func TestTheFieldsOfAResultAreSeenOnce(t *testing.T) {
 	}
 	for _, see := range []func() error{
 		func() error { return cl.SeeDue(t.Context()) },
-		func() error { return cl.SeeFields(t.Context(), "job-1", nil) },
+		func() error { return noerr.From(cl.SeeFields(t.Context(), "job-1", nil)) },
 	} {
 		*seen = seenRows{job: seen.job}
 		noerr.Must(t, see())
-		if lines := drifts(t, cl); len(lines) != 1 || lines[0].Ref != "job-1" || !strings.Contains(lines[0].Text, "drift in gd_1: price") {
+		if lines := drifts(t, cl); len(lines) != 1 || lines[0].Ref != "job-1" || lines[0].Text != "1 field emptied since job-0 ("+seen.job.Dataset+")" {
 			t.Errorf("%+v", lines)
 		}
 		if list, err := cl.cfg.Ledger.FieldsDue(t.Context(), seen.job.Profile); err != nil || len(list) != 0 {
 			t.Errorf("%+v, %v", list, err)
 		}
+	}
+	if job := noerr.Try(cl.Job(t.Context(), "job-1")).Must(t); job.Doubt() != "drift: 1 field emptied since job-0" {
+		t.Errorf("the job is %q", job.Label())
 	}
 	if err := cl.SeeDue(t.Context()); err != nil || seen.rows != 0 {
 		t.Errorf("the second look saw %d rows", seen.rows)
@@ -240,7 +243,7 @@ func TestTheFieldsOfAFileThatHasChangedAreNotSeen(t *testing.T) {
 	} {
 		cl, job, seen := due(t, text(200, "{\"a\":1}\n"))
 		noerr.Must(t, change(job.File))
-		if err := cl.SeeFields(t.Context(), "job-1", nil); err != nil || seen.counted.Counted || len(drifts(t, cl)) != 0 {
+		if _, err := cl.SeeFields(t.Context(), "job-1", nil); err != nil || seen.counted.Counted || len(drifts(t, cl)) != 0 {
 			t.Errorf("%s: %v, %+v", name, err, seen)
 		}
 		job, err := cl.Job(t.Context(), "job-1")
@@ -279,9 +282,9 @@ type keptRows struct{ kept chan<- struct{} }
 
 func (keptRows) Row(rows.Row) {}
 
-func (k keptRows) Keep(context.Context, model.JobRows) (string, error) {
+func (k keptRows) Keep(context.Context, model.JobRows) (model.JobDrift, error) {
 	k.kept <- struct{}{}
-	return "", nil
+	return model.JobDrift{}, nil
 }
 
 func TestAResultThatFailedIsNotSeen(t *testing.T) {

@@ -178,6 +178,7 @@ type (
 // The kinds and verdicts that are shown in a way of their own, and a bound.
 const (
 	DriftTarget    = drift.Target
+	DriftDataset   = drift.Dataset
 	DriftGood      = drift.Good
 	DriftFirst     = drift.First
 	DriftDrift     = drift.Drift

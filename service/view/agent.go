@@ -170,6 +170,7 @@ type AgentJob struct {
 	Bytes     int64          `json:"bytes"`
 	File      string         `json:"file,omitempty"`
 	Created   string         `json:"created"`
+	Doubt     string         `json:"doubt,omitempty" jsonschema:"why the result is none to rely on, though the job went well"`
 	Fault     string         `json:"fault,omitempty" jsonschema:"class of the last call about it that did not succeed"`
 	GivenUp   bool           `json:"given_up,omitempty" jsonschema:"it is not asked for any more, and its state is the one that was last seen"`
 	Untrusted AgentJobRemote `json:"untrusted"`
@@ -190,7 +191,7 @@ type AgentJobRemote struct {
 func NewAgentJob(j model.Job) AgentJob {
 	return AgentJob{
 		ID: j.ID, Profile: j.Profile, Dataset: j.Dataset, State: string(j.State), Inputs: j.Inputs, Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: model.FileOn(j.File, j.Rows.Machine),
-		Created: j.Created.UTC().Format(time.RFC3339), Fault: string(j.Fault.Diagnosis.Class), GivenUp: j.GivenUp(),
+		Created: j.Created.UTC().Format(time.RFC3339), Doubt: j.Doubt(), Fault: string(j.Fault.Diagnosis.Class), GivenUp: j.GivenUp(),
 		Untrusted: AgentJobRemote{Note: Untrusted, Snapshot: j.Snapshot, JobID: j.JobID, ServiceState: j.Wire, Detail: j.Detail, Summary: j.Fault.Diagnosis.Summary},
 	}
 }

@@ -33,6 +33,7 @@ type Job struct {
 	SHA256       string        `json:"sha256" jsonschema:"The digest of the downloaded file, in hexadecimal digits; empty without one."`
 	Format       string        `json:"format" jsonschema:"How the downloaded file holds its rows: json, ndjson or csv; empty without one, and for one of an older version."`
 	Rows         *JobRows      `json:"rows" jsonschema:"What the downloaded result holds: each row is useful, an error (failed) or empty. null until a result was counted."`
+	Doubt        string        `json:"doubt" jsonschema:"why the result is none to rely on, though the job went well: its fields drift, or fewer than half of its rows are useful; empty for none"`
 	Repeats      string        `json:"repeats" jsonschema:"The job that was launched again by this one, or empty."`
 	Rejected     *RejectedRows `json:"rejected" jsonschema:"The bad rows of the source, and the file that they were kept in; null without one."`
 	Created      time.Time     `json:"created"`
@@ -73,6 +74,14 @@ type JobRows struct {
 	Billed   *int          `json:"billed" minimum:"0" jsonschema:"rows that the service bills; null where the dialect does not know, and where records are lacking"`
 	Lacking  int           `json:"lacking" minimum:"0" jsonschema:"records that the service counted and that did not come; 0 where that is not known"`
 	Cost     *float64      `json:"cost_estimate" minimum:"0" jsonschema:"what the billed rows cost in dollars, by the rate of the profile's zone; null without a rate"`
+	Drift    *JobDrift     `json:"drift" jsonschema:"how the fields differ from those of earlier results; null without drift, or before they were looked at"`
+}
+
+// JobDrift is the drift of a result.
+type JobDrift struct {
+	Text   string `json:"text"`
+	Fields int    `json:"fields" minimum:"0" jsonschema:"how many fields drift"`
+	Since  string `json:"since" jsonschema:"the last good job; empty without one"`
 }
 
 // JobRowError are the rows that failed in one way.
@@ -89,12 +98,16 @@ func newJobRows(j model.Job) *JobRows {
 	if !r.Counted {
 		return nil
 	}
-	return &JobRows{
+	out := &JobRows{
 		Returned: r.Returned, Useful: r.Useful, Empty: r.Empty, Failed: r.Failed(), Billed: counted(r.Billed), Lacking: j.Lacking(), Cost: known(r.Cost, r.Priced),
 		Errors: each(r.Errors, func(e model.JobRowErrors) JobRowError {
 			return JobRowError{Code: e.Code, Class: string(e.Class), Cause: string(e.Cause), Rows: e.Rows, Text: e.Text}
 		}),
 	}
+	if r.Drift.Text != "" {
+		out.Drift = (*JobDrift)(&r.Drift)
+	}
+	return out
 }
 
 // JobStep is a step of the ledger.
@@ -109,7 +122,7 @@ func NewJob(j model.Job) Job {
 	out := Job{
 		ID: j.ID, Snapshot: j.Snapshot, JobID: j.JobID, SnapshotID: j.SnapshotID, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
 		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
-		Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: j.File, Machine: j.Rows.Machine, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRows(j), Repeats: j.Repeats,
+		Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: j.File, Machine: j.Rows.Machine, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRows(j), Doubt: j.Doubt(), Repeats: j.Repeats,
 		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Diagnosis: newJobFault(j.Fault),
 		Steps: each(j.Steps, func(st model.JobStep) JobStep {
 			return JobStep{At: st.At.UTC(), State: string(st.State), Text: st.Text}

@@ -193,6 +193,8 @@ func (t *task) wayOn(j model.Job) string {
 		return fmt.Sprintf("'%s watch %s' asks again, and takes it back if the service knows it; '%s list --remote --dataset %s' shows the service's list", t.jobs(j), j.ID, t.jobs(j), j.Dataset)
 	case j.GivenUp():
 		return fmt.Sprintf("it is not asked for any more: '%s watch %s' asks again", t.jobs(j), j.ID)
+	case j.Rows.Drift.Text != "":
+		return fmt.Sprintf("'%s drift show %s' shows the fields", strings.TrimSuffix(t.jobs(j), " jobs"), j.Dataset)
 	default:
 		return ""
 	}

@@ -37,7 +37,10 @@ download that breaks off leaves FILE.part. If the service gives the result in
 parts, the same command goes on with the missing ones; otherwise it starts again,
 and says so.
 
-Exit code 30: the result is in FILE, and no row has data, because they failed.`,
+A result that drifts is named as such; 'zonedeck drift show DATASET' shows the
+fields.
+
+Exit code 30: the result is in FILE, and no row has data.`,
 		args: jobArg("download"),
 		check: func(f *downloadFlags, _ []string) error {
 			if f.Output == "" {
@@ -101,36 +104,39 @@ func download(ctx context.Context, t *task, f downloadFlags, args []string) (pri
 	for _, fact := range t.rowFacts(job) {
 		t.app.say("zonedeck: %s: %s", fact[0], fact[1])
 	}
-	if job.Rows.Counted && job.Rows.Returned == 0 {
-		t.app.warn("the result of job %s has no rows", job.ID)
-	}
+	job = t.seeFields(ctx, job)
 	if f.JSON {
 		if err := t.printJob(job); err != nil {
 			return printed{}, err
 		}
 	}
-	t.seeFields(ctx, job)
-	if job.Rows.AllFailed() {
+	if job.Doubt() != "" {
+		t.app.warn("job %s: %s", job.ID, job.Doubt())
+	}
+	if way := t.wayOn(job); way != "" {
+		t.app.say("zonedeck: %s", way)
+	}
+	if job.Rows.Worthless() {
 		return printed{}, fail(exitJobFailed, "no row of job %s has data: %s of %s", job.ID, text.Counted(job.Rows.Failed(), "error"), text.Counted(job.Rows.Returned, "row"))
 	}
 	return printed{}, nil
 }
 
-// soonSeen is the size of a result, in bytes, up to which checking its fields takes about a second.
-const soonSeen = 32 << 20
-
-// seeFields checks the fields of a downloaded result for drift. The download counts as done even if that fails.
-func (t *task) seeFields(ctx context.Context, job model.Job) {
+// seeFields checks the fields of a downloaded result for drift, and gives the job with what they show. The download
+// counts as done even if that fails.
+func (t *task) seeFields(ctx context.Context, job model.Job) model.Job {
 	var wait downloadWait
 	line := t.app.wait(wait.text)
-	if line == nil && job.Rows.FieldsDue && job.Bytes > soonSeen {
+	if line == nil && job.Rows.FieldsDue && job.Bytes > jobs.SoonSeen {
 		t.app.say("zonedeck: checking the fields of the rows for drift; if this is interrupted, '%s follow' or a console with that profile does it", t.jobs(job))
 	}
-	err := t.Jobs.SeeFields(ctx, job.ID, wait.update)
+	seen, err := t.Jobs.SeeFields(ctx, job.ID, wait.update)
 	line.stop()
 	if err != nil {
 		t.app.say("zonedeck: the fields of the rows were not checked for drift (%v); '%s follow' or a console with that profile does it", err, t.jobs(job))
+		return job
 	}
+	return seen
 }
 
 // downloadWait describes a download in progress.

@@ -44,9 +44,12 @@ func (d *detail) intro(w int) []string {
 func (d *detail) lines(j model.Job, w int) []string {
 	t, now := d.m.deps.Theme, d.m.deps.Clock.Now()
 	glyph, ink := t.JobMark(j)
-	out := []string{ink.Render(glyph + " " + j.Label())}
-	if says := saysOf(j, now); says != "" {
+	out := widget.Wrapped(ink, glyph+" "+cmp.Or(doubtWords(j), j.Label()), w)
+	switch says := saysOf(j, now); {
+	case says != "" && j.Doubt() == "":
 		out = widget.Hung(out[0]+" ", t.Muted, "("+says+")", w)
+	case says != "":
+		out = append(out, widget.Wrapped(t.Muted, "("+says+")", w)...)
 	}
 	if j.GivenUp() && !d.m.follow.jobs[j.ID].On {
 		out = append(out, widget.Wrapped(t.Warn, "It is not asked for any more: f asks again.", w)...)
@@ -85,7 +88,11 @@ func (d *detail) lines(j model.Job, w int) []string {
 	for _, s := range slices.Backward(j.Steps) {
 		_, ink := t.StateMark(s.State)
 		head := t.Muted.Render(text.Clock(s.At, now)) + "  " + ink.Render(text.Fit(s.State.Label(), label)) + "  "
-		out = append(out, widget.Hung(head, kit.Ink{}, s.Text, max(w, text.Width(head)+12))...)
+		said := s.Text
+		if said == s.State.Label() {
+			said = ""
+		}
+		out = append(out, widget.Hung(head, kit.Ink{}, said, max(w, text.Width(head)+12))...)
 	}
 	return append(out, d.facts(j, w)...)
 }
@@ -327,7 +334,7 @@ func saysOf(j model.Job, now time.Time) string {
 		return "accepted at " + at + ", never seen since"
 	case known && j.Forgotten():
 		return "last seen " + wire + " at " + at
-	case wire == "" || wire == string(j.State):
+	case wire == "" || wire == string(j.State) || j.State == model.JobDownloaded && wire == string(model.JobReady):
 		return ""
 	case j.State.Final():
 		return "the service last said " + wire

@@ -103,7 +103,14 @@ func (dl *downloads) begin(d doDownload) tea.Cmd {
 		if to.File, err = console.Expand(to.File); err != nil {
 			return model.Job{}, err
 		}
-		return jobs.Download(ctx, d.job.ID, to, emit)
+		done, err := jobs.Download(ctx, d.job.ID, to, emit)
+		if err != nil || done.Bytes > service.SoonSeen {
+			return done, err
+		}
+		if seen, err := jobs.SeeFields(ctx, done.ID, emit); err == nil { // otherwise whoever follows jobs does it
+			done = seen
+		}
+		return done, nil
 	}, dl.progress, func(done model.Job, err error) tea.Cmd { return dl.finish(d, done, err) })
 }
 
@@ -157,10 +164,14 @@ func (dl *downloads) finish(d doDownload, done model.Job, err error) tea.Cmd {
 	if note != "" {
 		said += "; " + note
 	}
-	if j, ok := dl.m.list.selected(); ok && dl.m.records.FileMissing() && j.ID == done.ID {
-		return tea.Batch(kit.Info(said), dl.m.records.Show(j.ID, jobTitle(j)))
+	toast := kit.Info(said)
+	if doubt := doubtWords(done); doubt != "" {
+		toast = kit.Warn(done.ID + ": " + doubt + " · " + said)
 	}
-	return kit.Info(said)
+	if j, ok := dl.m.list.selected(); ok && dl.m.records.FileMissing() && j.ID == done.ID {
+		return tea.Batch(toast, dl.m.records.Show(j.ID, jobTitle(j)))
+	}
+	return toast
 }
 
 // confirm begins a download that was refused once it is confirmed.

@@ -272,3 +272,19 @@ func TestWhatGoesWrongWithDriftIsTold(t *testing.T) {
 		s.Expect("The stored runs cannot be read: the file is locked by another process")
 	})
 }
+
+// A result whose fields were emptied is no success: the message, the row and the detail say so, and D shows the fields.
+func TestADownloadThatDriftsSaysSo(t *testing.T) {
+	m := &fakeMonitor{}
+	f := &fakeJobs{jobs: []model.Job{readyJob()}, drift: m, drifts: model.JobDrift{Text: "5 fields emptied since job-1", Fields: 5, Since: "job-1"}}
+	flow(t, f, "brightdata", 80, 30, func(s *uitest.Screen) {
+		s.Press("d", "ctrl+s")
+		s.Expect("! job-9: drift: 5 fields emptied since job-1 (D shows the fields) · downloaded")
+		s.Expect("›! drift: 5 fields emptied since job-1 job-9", "│ ! drift: 5 fields emptied since job-1 (D shows the fields)")
+		s.ExpectNot("✓ downloaded")
+		s.Press("D")
+		if !slices.Equal(m.calls, []string{"show dataset gd_products"}) {
+			t.Errorf("%q", m.calls)
+		}
+	})
+}

@@ -18,6 +18,18 @@ func jobTitle(j model.Job) string {
 	return j.ID + " · " + j.Dataset
 }
 
+// doubtWords are the doubt about a job's result, with the key that shows why; empty for none.
+func doubtWords(j model.Job) string {
+	switch doubt := j.Doubt(); {
+	case doubt == "" || j.State == model.JobReady:
+		return doubt
+	case j.Rows.Drift.Text != "":
+		return doubt + " (D shows the fields)"
+	default:
+		return doubt + " (p shows the rows)"
+	}
+}
+
 // datasetWords names a dataset in a sentence.
 func datasetWords(name string) string {
 	if name == "" {
@@ -103,7 +115,7 @@ func advice(j model.Job) []string {
 		}
 		return []string{"Nothing was sent and nothing is billed. a launches it again."}
 	case model.JobRefused:
-		return []string{"The service answered and did not start it; nothing is billed. a launches it again."}
+		return []string{"The service answered and did not start it; nothing is billed. a, then e, corrects it and launches it again."}
 	case model.JobFailed:
 		return []string{"The service gave up on it. Try a few of its URLs in the Sandbox (1) before launching it again."}
 	case model.JobExpired:

@@ -16,6 +16,7 @@ import (
 	service "zonedeck/service/jobs"
 	"zonedeck/service/query"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -233,7 +234,11 @@ func (l *jobList) fill() {
 	slices.SortStableFunc(l.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	l.jobs = l.jobs[:min(len(l.jobs), maxListed)]
 	l.files = slices.ContainsFunc(l.jobs, func(j model.Job) bool { return j.File != "" })
-	l.page.Columns = columns(slices.ContainsFunc(l.jobs, l.m.foreign), l.files)
+	state := 0
+	for _, j := range l.jobs {
+		state = max(state, text.Width(j.Label())+2)
+	}
+	l.page.Columns = columns(slices.ContainsFunc(l.jobs, l.m.foreign), l.files, state)
 	l.page.Set(slices.Clone(l.jobs)) // they are sorted in place
 }
 

@@ -39,6 +39,7 @@ type Jobs interface {
 	// Request is what a job asked for.
 	Request(ctx context.Context, jobID string) (model.TriggerRequest, error)
 	Download(ctx context.Context, jobID string, to service.Destination, on func(service.Progress)) (model.Job, error)
+	SeeFields(ctx context.Context, jobID string, on func(service.Progress)) (model.Job, error)
 	Records(ctx context.Context, jobID string, n int) (model.RecordTable, error)
 }
 
@@ -121,10 +122,10 @@ func New(d Deps) *Model {
 }
 
 // columns are the list's. With jobs of another profile each is named, and their ages may
-// lie ahead: an emulator's clock can be moved. Files are those of downloaded results.
-func columns(others, files bool) []widget.Column {
+// lie ahead: an emulator's clock can be moved. Files are those of downloaded results. The longest state is so wide.
+func columns(others, files bool, state int) []widget.Column {
 	out := []widget.Column{
-		{Title: "STATE", Width: 18},
+		{Title: "STATE", Width: max(18, min(state, 40))},
 		{Title: "JOB", Width: 8},
 		{Title: "SNAPSHOT", Width: 12, Flex: true, Priority: 4},
 		{Title: "DATASET", Width: 12, Flex: true, Priority: 2},

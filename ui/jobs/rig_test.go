@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -31,6 +32,8 @@ import (
 
 // fakeJobs answers as the use case would, with what a test gives it. Its jobs run for a few seconds of fake time.
 type fakeJobs struct {
+	drifts model.JobDrift // what the fields of a downloaded result show
+
 	local    bool // the profile is the embedded emulator's
 	dialect  string
 	terminal alert.Terminal
@@ -380,6 +383,13 @@ func (f *fakeJobs) Download(ctx context.Context, id string, to service.Destinati
 	f.formats = append(f.formats, to.Format)
 	on(service.Progress{Bytes: 500, Part: 1, Parts: 1})
 	return f.change(id, func(j *model.Job) { j.File, j.Bytes = "/tmp/downloads/"+id+".json", 18200 }), nil
+}
+
+func (f *fakeJobs) SeeFields(_ context.Context, id string, _ func(service.Progress)) (model.Job, error) {
+	if f.drifts.Text == "" {
+		return model.Job{}, errors.New("nobody looks at them")
+	}
+	return f.change(id, func(j *model.Job) { j.State, j.Rows.Drift = model.JobDownloaded, f.drifts }), nil
 }
 
 func (f *fakeJobs) Records(context.Context, string, int) (model.RecordTable, error) {

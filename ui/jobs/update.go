@@ -124,6 +124,9 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentReload:
 		return m.list.load()
 	case intentDrift:
+		if job.Rows.Drift.Text != "" && !m.foreign(job) {
+			return m.drift.ShowDataset(job.Profile, job.Dataset)
+		}
 		return m.drift.Show()
 	case intentBatches:
 		return m.batches.Show()

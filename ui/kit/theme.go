@@ -180,12 +180,19 @@ func (t *Theme) KeyMark(s model.KeyState) (glyph string, ink Ink) {
 	}
 }
 
-// JobMark is the glyph and the ink of a job: those of its state, unless that is only the one that was last seen.
+// JobMark is the glyph and the ink of a job: those of its state, unless that is only the one that was last seen, or its
+// result is none to rely on.
 func (t *Theme) JobMark(j model.Job) (glyph string, ink Ink) {
-	if j.GivenUp() {
+	switch {
+	case j.GivenUp():
 		return "?", t.Warn
+	case j.Doubt() == "":
+		return t.StateMark(j.State)
+	case j.Rows.Worthless() && j.Rows.Drift.Text == "":
+		return t.StateMark(model.JobFailed)
+	default:
+		return "!", t.Warn
 	}
-	return t.StateMark(j.State)
 }
 
 // StateMark is the glyph and the ink of a job's state.

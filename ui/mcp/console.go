@@ -39,7 +39,7 @@ type Console interface {
 	Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error)
 	Download(ctx context.Context, id string, to jobs.Destination, on func(jobs.Progress)) (model.Job, error)
 	// SeeFields looks at the fields of a result that was downloaded.
-	SeeFields(ctx context.Context, id string, on func(jobs.Progress)) error
+	SeeFields(ctx context.Context, id string, on func(jobs.Progress)) (model.Job, error)
 
 	// CheckKeys gives the keys of the profile, the worst first, and what the lint finds; within is when one counts as due soon.
 	CheckKeys(ctx context.Context, within time.Duration) ([]model.Key, []keystore.Finding, error)

@@ -118,13 +118,18 @@ func (s *Server) download(ctx context.Context, c *call, in view.JobsDownloadArgs
 	if err != nil {
 		return view.AgentJob{}, "", err
 	}
+	did := fmt.Sprintf("%d bytes in %s", j.Bytes, j.File)
+	if seen, err := c.SeeFields(ctx, j.ID, nil); err == nil {
+		j = seen
+	} else { // it stays due
+		did += fmt.Sprintf("; the fields of its rows were not looked at: %v", err)
+	}
+	if doubt := j.Doubt(); doubt != "" {
+		did += "; " + doubt
+	}
 	out := view.NewAgentJob(j)
 	if out.Untrusted.Results, err = beginning(j.File, chars); err != nil {
 		return view.AgentJob{}, "", err
-	}
-	did := fmt.Sprintf("%d bytes in %s", j.Bytes, j.File)
-	if err := c.SeeFields(ctx, j.ID, nil); err != nil { // it stays due
-		did += fmt.Sprintf("; the fields of its rows were not looked at: %v", err)
 	}
 	return out, did, nil
 }

@@ -183,7 +183,9 @@ func (f *fake) Watch(context.Context, string, func(model.Job)) (model.Job, error
 	panic("a job of another profile is watched")
 }
 
-func (f *fake) SeeFields(context.Context, string, func(jobs.Progress)) error { return nil }
+func (f *fake) SeeFields(context.Context, string, func(jobs.Progress)) (model.Job, error) {
+	panic("the fields of another profile's job are looked at")
+}
 
 func (f *fake) Download(context.Context, string, jobs.Destination, func(jobs.Progress)) (model.Job, error) {
 	panic("a job of another profile is downloaded")

@@ -114,6 +114,14 @@ func jobScreens(silent string) []screen {
 			j.Bytes, j.File, j.SHA256 = 4321, "records.ndjson", strings.Repeat("5e", 32)
 			j.Records, j.Rows = 3, model.JobRows{Format: "ndjson", Counted: true, Returned: 3, Useful: 3, Billed: 3}
 		}),
+		state("jobs/emptied", model.JobDownloaded, func(j *model.Job) {
+			j.Bytes, j.File, j.SHA256 = 4321, "records.ndjson", strings.Repeat("5e", 32)
+			j.Rows = model.JobRows{Format: "ndjson", Counted: true, Returned: 12, Empty: 12, Billed: 12, Drift: model.JobDrift{Text: "5 fields emptied since job-1", Fields: 5, Since: "job-1"}}
+		}),
+		state("jobs/all-failed", model.JobDownloaded, func(j *model.Job) {
+			j.Bytes, j.File, j.SHA256 = 321, "records.ndjson", strings.Repeat("5e", 32)
+			j.Rows = model.JobRows{Format: "ndjson", Counted: true, Returned: 3, Errors: []model.JobRowErrors{{Code: "dead_page", Class: model.ClassOutside, Cause: model.CauseTargetError, Rows: 3, Text: "the page answered 404"}}}
+		}),
 		state("jobs/expired", model.JobExpired, func(j *model.Job) { j.Detail = "the service no longer has the result: Snapshot not found" }),
 		state("jobs/forgotten", model.JobExpired, func(j *model.Job) {
 			unknownSince(j, j.Accepted.Add(-5*time.Minute))

@@ -87,6 +87,12 @@ func (p *Page) Show() tea.Cmd {
 	return p.reload()
 }
 
+// ShowDataset opens the page with the fields of a data set.
+func (p *Page) ShowDataset(profile, name string) tea.Cmd {
+	p.open = true
+	return tea.Batch(p.load(), p.show(jobs.DriftSubject{Profile: profile, Kind: jobs.DriftDataset, Name: name}))
+}
+
 // Refresh reads again what an open page shows: a fetch or download elsewhere may have changed it.
 func (p *Page) Refresh() tea.Cmd {
 	if !p.open {
