@@ -219,6 +219,9 @@ func (j Job) Rejected() JobRejected {
 	return j.Request.Rejected
 }
 
+// ResultHere reports whether the file of its result is on this machine.
+func (j Job) ResultHere() bool { return j.File != "" && j.Rows.Machine == "" }
+
 // FileOn names a file of a machine, "" for this one.
 func FileOn(file, machine string) string {
 	if machine == "" {

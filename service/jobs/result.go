@@ -443,7 +443,7 @@ func fileFormat(job model.Job) string {
 // keptResult is the file of a job's result if it still has its size, or nil.
 func keptResult(job model.Job) (io.ReadCloser, error) {
 	at, err := os.Stat(job.File)
-	if err == nil && job.Rows.Machine == "" && at.Mode().IsRegular() && at.Size() == job.Bytes {
+	if err == nil && job.ResultHere() && at.Mode().IsRegular() && at.Size() == job.Bytes {
 		f, err := os.Open(job.File)
 		if err != nil {
 			return nil, fmt.Errorf("records of job %s: %w", job.ID, err)

@@ -305,7 +305,7 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 		if job.State != before || step != "" {
 			steps = []string{step}
 		}
-		if job.File != "" && job.Rows.Machine == "" {
+		if job.ResultHere() {
 			job.Rows.Machine = l.machine
 		}
 		if err := put(ctx, tx, changeJob, n, job, "", "", steps...); err != nil {

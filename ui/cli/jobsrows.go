@@ -226,7 +226,7 @@ func (a *app) downloaded(ctx context.Context, name string) (job model.Job, err e
 		if job.File == "" {
 			return usage("the result of %s is not on this disk: '%s download %s -o FILE' fetches it", name, t.jobs(job), name)
 		}
-		if job.Rows.Machine == "" && isGone(job.File) {
+		if job.ResultHere() && isGone(job.File) {
 			return fail(exitState, "the result of %s was downloaded to %s, which is not there any more: '%s download %s -o FILE' downloads it again", name, job.File, t.jobs(job), name)
 		}
 		return nil

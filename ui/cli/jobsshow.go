@@ -67,7 +67,7 @@ func (t *task) jobRows(j model.Job) [][]string {
 	}
 	if j.File != "" {
 		gone := ""
-		if j.Rows.Machine == "" && isGone(j.File) {
+		if j.ResultHere() && isGone(j.File) {
 			gone = ", which is not there any more"
 		}
 		add("file", model.FileOn(j.File, j.Rows.Machine)+gone)

@@ -85,7 +85,7 @@ func (m *Model) Bindings() []kit.Binding {
 // previewBinding is the key that shows records: all of them, once they are on this disk.
 func (m *Model) previewBinding() kit.Binding {
 	b := kit.Binding{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table, or all once it is downloaded.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)}
-	if j, ok := m.list.selected(); ok && j.File != "" {
+	if j, ok := m.list.selected(); ok && j.ResultHere() {
 		b.Label, b.Help = "records", "Show all records as a table: filter, sort, export, compare."
 	}
 	return b
@@ -179,8 +179,10 @@ func (m *Model) whyNotAsk(j model.Job) string {
 
 func (m *Model) whyNotFetch(j model.Job, i intent) string {
 	switch {
-	case j.File != "" && i == intentPreview:
-		return "" // it is on this disk
+	case j.ResultHere() && i == intentPreview:
+		return ""
+	case j.InAnswer() && j.Rows.Machine != "":
+		return "its rows came as an answer, and are on " + j.Rows.Machine
 	case !j.State.HasResult():
 		return "the job " + j.State.Predicate() + ": there is no result to fetch"
 	case i == intentDownload && m.downloads.slot.Running():

@@ -194,6 +194,25 @@ func TestJobsOfAnotherProfileAreNamedInTheListAndOfferNothing(t *testing.T) {
 	})
 }
 
+func TestTheFirstRecordsOfAResultOnAnotherMachineAreShown(t *testing.T) {
+	j := readyJob()
+	j.State, j.File = model.JobDownloaded, "/data/rows.json"
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 80, 24, func(s *uitest.Screen) { s.Expect("p records") })
+	j.Rows.Machine = "b"
+	f := &fakeJobs{jobs: []model.Job{j}, records: model.RecordTable{Columns: []model.RecordColumn{{Name: "name"}}, Rows: [][]string{{"lamp"}}, Total: 1}}
+	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Expect("p preview")
+		s.Press("p")
+		s.Expect("lamp")
+	})
+	j.Snapshot = "" // the service is asked for it no more
+	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.ExpectNot("d download", "p preview", "p records")
+		s.Press("p")
+		s.Expect("its rows came as an answer, and are on b")
+	})
+}
+
 func TestTheNewestStepIsOnTop(t *testing.T) {
 	j := readyJob()
 	j.Steps = []model.JobStep{

@@ -151,7 +151,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentStopDownload:
 		return m.downloads.stop()
 	case intentPreview:
-		if job.File != "" { // the whole result is on this disk
+		if job.ResultHere() {
 			return m.records.Show(job.ID, jobTitle(job))
 		}
 		return m.preview.show(job)
