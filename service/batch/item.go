@@ -188,8 +188,8 @@ func (r *runner) finish(result model.FetchResult, t *trip) (kept bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err = r.log.Append(&line, bytes); err != nil { // it was sent, and what it cost at most is counted with the lost
-		r.purse.settle(t.paid)
+	if err = r.log.Append(&line, bytes); err != nil {
+		r.unanswered(t)
 		r.breakBy(err)
 		return false
 	}
@@ -204,6 +204,16 @@ func (r *runner) finish(result model.FetchResult, t *trip) (kept bool) {
 		tally.Count(resultOf(line))
 	}
 	return true
+}
+
+// unanswered ends a try that was sent and has no answer that is kept: it may have cost all that it reserved. On one
+// machine, whoever finds its mark counts that. r.mu is held.
+func (r *runner) unanswered(t *trip) {
+	r.purse.settle(t.paid)
+	if r.store.Server != nil {
+		r.next.Spent += t.paid
+		r.next.Tally.Unconfirmed += t.paid
+	}
 }
 
 // resultOf is what the tally counts of a line.
@@ -231,11 +241,13 @@ func takeBody(b model.BodyRef) ([]byte, error) {
 // unsent takes an item for which there is no result, and reports whether it may have been sent: then it stays marked.
 func (r *runner) unsent(ctx context.Context, t *trip, err error, sent bool) (cut bool) {
 	r.mu.Lock()
-	r.purse.settle(t.paid)
-	r.mu.Unlock()
 	if sent {
+		defer r.mu.Unlock()
+		r.unanswered(t)
 		return true
 	}
+	r.purse.settle(t.paid)
+	r.mu.Unlock()
 	if err = errors.Join(err, r.stock.mark(ctx, t.place, 0)); ctx.Err() == nil {
 		r.fault(err)
 	}

@@ -148,7 +148,7 @@ func (s *shared) mark(ctx context.Context, at place, times int) error {
 func (s *shared) leave(ctx context.Context, n int, cut []int) error {
 	s.mu.Lock()
 	if c := s.claims[n]; c != nil {
-		s.next.Spent += s.slices[n].Unanswered(cut, s.plan.repeatable(), s.price, &c.Tally)
+		s.slices[n].Unanswered(cut, s.plan.repeatable(), 0, &c.Tally) // what they cost is counted
 		c.Released = true
 		s.touch(n)
 	}
