@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"zonedeck/model"
@@ -98,7 +99,7 @@ func (b *Batches) Decide(ctx context.Context, id string, again bool) (State, err
 	if err != nil {
 		return s, err
 	}
-	p := store.Progress{Worker: "operator", Slices: map[int]store.Slice{}, Now: b.Clock.Now()}
+	p := store.Progress{Slices: map[int]store.Slice{}}
 	err = st.Slices(ctx, s.ID, false, func(n int, slice store.Slice) error {
 		for i, o := range slice {
 			switch {
@@ -125,7 +126,16 @@ func (b *Batches) Decide(ctx context.Context, id string, again bool) (State, err
 			p.State = store.Paused
 		}
 	}
-	of, _, err := st.Commit(ctx, s.ID, p) // the queue learns of it when the batch goes on
+	return b.decide(ctx, st, s, p) // the queue learns of it when the batch goes on
+}
+
+// decide commits what the operator wants of a batch, unless somebody has worked on it since it was read.
+func (b *Batches) decide(ctx context.Context, st *store.Store, s State, p store.Progress) (State, error) {
+	p.Worker, p.Since, p.Now = "operator", s.Changed, b.Clock.Now()
+	of, _, err := st.Commit(ctx, s.ID, p)
+	if errors.Is(err, store.ErrChanged) {
+		err = &BusyError{s}
+	}
 	if err != nil {
 		return s, err
 	}

@@ -93,7 +93,7 @@ func (b *Batches) Retry(ctx context.Context, id string, failures []Failure) (Sta
 		}
 		defer func() { _ = items.Close() }() // a mark that stays has an item announced once more
 	}
-	p := store.Progress{Worker: "operator", Slices: map[int]store.Slice{}, Now: b.Clock.Now(), Counted: &store.Tally{}}
+	p := store.Progress{Slices: map[int]store.Slice{}, Counted: &store.Tally{}}
 	retried := int64(0)
 	for line, err := range b.Results(ctx, s.ID, false) {
 		if err != nil {
@@ -118,13 +118,8 @@ func (b *Batches) Retry(ctx context.Context, id string, failures []Failure) (Sta
 	if retried == 0 {
 		return s, 0, nil
 	}
-	p.Counted.Keep(s.Tally)
 	p.Tally, p.State = store.Tally{Retried: retried, Rounds: 1}, store.Paused
-	of, _, err := st.Commit(ctx, s.ID, p)
-	if err != nil {
-		return s, 0, err
-	}
-	s, err = b.state(ctx, st, of)
+	s, err = b.decide(ctx, st, s, p)
 	return s, retried, err
 }
 

@@ -1,10 +1,13 @@
 package batch_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,8 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/batch"
 	"zonedeck/service/batch/store"
+	"zonedeck/service/database/postgrestest"
+	"zonedeck/service/servicetest"
 )
 
 // refused answers with a CAPTCHA for every fifth page, as long as hit is at most most.
@@ -129,4 +134,50 @@ func TestNoKillLosesOrDoublesWhatIsSentAgain(t *testing.T) {
 	if most := int64(items + 2*items/5); int64(r.all()) > most+s.Tally.Again || s.Spent > 1_500_000*(most+2*s.Tally.Again) {
 		t.Errorf("%d requests, %d announced, spent %d", r.all(), s.Tally.Again, s.Spent)
 	}
+}
+
+func TestWhatTheOperatorWantsIsRefusedIfAWorkerRanMeanwhile(t *testing.T) {
+	r := newRig(t)
+	address := postgrestest.Address(t, filepath.Join(t.TempDir(), "batches"))
+	operator := r.worker(t, address, "operator")
+	r.Batches = r.worker(t, address, "a")
+	r.answer = refused(1)
+	d := draft(urls(300))
+	d.Request.Retries = 0
+	s := r.start(t, d)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, _ = r.Run(ctx, s.ID, func(now batch.State) { // it is interrupted with some results
+		if now.Tally.Answered > 0 {
+			cancel()
+		}
+	})
+	cancel()
+	ran := 0
+	operator.Clock = servicetest.ClockFunc(func() time.Time { // all is read
+		if ran++; ran < 3 {
+			noerr.Must(t, noerr.From(r.Run(t.Context(), s.ID, func(batch.State) {})))
+		}
+		return time.Now()
+	})
+	_, _, err := operator.Retry(t.Context(), s.ID, []batch.Failure{{Class: model.ClassCaptcha}})
+	if busy, is := errors.AsType[*batch.BusyError](err); !is || busy.State.ID != s.ID {
+		t.Errorf("retry: %v", err)
+	}
+	if s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t); s.State != store.Done || s.Tally.Answered != 300 || r.all() != 300 {
+		t.Errorf("%s with %d results, %d requests", s.State, s.Tally.Answered, r.all())
+	}
+	r.checkTally(t, s.ID)
+	st := noerr.Try(r.Files.Batches(t.Context())).Must(t)
+	_, attempt, err := st.Claim(t.Context(), s.ID, 0, "hung", true, 0)
+	noerr.Must(t, err)
+	if _, n, err := r.Retry(t.Context(), s.ID, []batch.Failure{{Class: model.ClassCaptcha}}); n != 60 || err != nil {
+		t.Errorf("%d again: %v", n, err)
+	}
+	if err := st.Server.Mark(t.Context(), s.ID, 0, attempt, 1); !errors.Is(err, store.ErrTaken) {
+		t.Errorf("a worker that hung still has the slice: %v", err)
+	}
+	if _, err := operator.Decide(t.Context(), s.ID, true); !errors.As(err, new(*batch.BusyError)) {
+		t.Errorf("decide: %v", err)
+	}
+	r.checkTally(t, s.ID)
 }

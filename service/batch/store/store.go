@@ -274,9 +274,10 @@ func (s *Store) Change(ctx context.Context, id string, change func(b *Batch) err
 	return b, err
 }
 
-// hold reads a batch that the transaction is about to change. On a server it makes the others wait.
+// hold reads a batch that the transaction is about to change. On a server it makes the others wait. Whoever has read it
+// before sees by Changed, which is a tick later, that it is not as it was.
 func (s *Store) hold(ctx context.Context, tx *sql.Tx, id string) (Batch, error) {
-	if _, err := tx.ExecContext(ctx, "UPDATE batches SET changed = changed WHERE id = $1", id); err != nil {
+	if _, err := tx.ExecContext(ctx, "UPDATE batches SET changed = changed + 1 WHERE id = $1", id); err != nil {
 		return Batch{}, err
 	}
 	return one(ctx, tx, "WHERE id = $1", id)
@@ -352,6 +353,12 @@ func (s *Store) Workers(ctx context.Context, id string) (map[string]files.Length
 	return out, s.fault("reading the workers", err)
 }
 
+// tick is the least step of a time in the store.
+const tick = time.Microsecond
+
+// ErrChanged says that a batch is not as it was read.
+var ErrChanged = errors.New("the batch was changed meanwhile")
+
 // Progress is what a worker commits at once.
 type Progress struct {
 	Worker   string
@@ -363,12 +370,13 @@ type Progress struct {
 	Tally    Tally           // since the last commit
 	Counts   map[Count]int64 // of rules, since the last commit; Commit puts in their place what all workers have counted
 	Holds    []int64         // of each rule, the count at which it holds for a host
-	// Counted, unless nil, is what all of the batch comes to now, in place of what was counted before.
+	// Counted, unless nil, is what the results of the batch come to now, in place of what was counted of them before.
 	Counted *Tally
 	State   State // of the batch from now on; "" leaves it
 	Pace    string
 	Merged  bool // from what a dead worker left: the pace of those that live stays, and on a server its reservation, until Bury
 	Now     time.Time
+	Since   time.Time // unless zero, Changed of the batch as it was read for this: a later one is an ErrChanged
 }
 
 // Count is what results are counted by for a rule, by its number from 0: a host.
@@ -399,16 +407,14 @@ func (c counts) take(row database.Scanner) error {
 func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, taken []int, err error) {
 	var counted counts
 	err = s.db.Write(ctx, "committing results of batch "+id, func(ctx context.Context, tx *sql.Tx) error {
-		if b, err = s.hold(ctx, tx, id); err != nil {
+		if b, err = s.hold(ctx, tx, id); err == nil && !p.Since.IsZero() && b.Changed.Sub(p.Since) != tick {
+			err = ErrChanged
+		}
+		if err != nil {
 			return err
 		}
-		for n, slice := range p.Slices {
-			if _, claimed := p.Claims[n]; claimed {
-				continue
-			}
-			if err := put(ctx, tx, id, n, slice); err != nil {
-				return err
-			}
+		if err := s.commitUnclaimed(ctx, tx, id, p); err != nil {
+			return err
 		}
 		if taken, err = s.commitClaims(ctx, tx, id, p, &b.Tally); err != nil {
 			return err
@@ -428,6 +434,7 @@ func (s *Store) Commit(ctx context.Context, id string, p Progress) (b Batch, tak
 		}
 		b.Spent += p.Spent
 		if p.Counted != nil {
+			p.Counted.Keep(b.Tally)
 			b.Tally = *p.Counted
 		}
 		b.Tally.Add(p.Tally)
@@ -468,6 +475,23 @@ func count(ctx context.Context, tx *sql.Tx, b *Batch, p Progress) (sums counts, 
 		}
 	}
 	return sums, nil
+}
+
+// commitUnclaimed writes the slices that the worker has not claimed. On a server a worker that hangs may have one as it was.
+func (s *Store) commitUnclaimed(ctx context.Context, tx *sql.Tx, id string, p Progress) error {
+	for n, slice := range p.Slices {
+		if _, claimed := p.Claims[n]; claimed {
+			continue
+		}
+		err := put(ctx, tx, id, n, slice)
+		if err == nil && s.Server != nil {
+			_, err = tx.ExecContext(ctx, "UPDATE batch_slices SET attempt = attempt + 1 WHERE batch = $1 AND slice = $2", id, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Begin writes down a slice that is begun.
