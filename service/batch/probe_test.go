@@ -63,14 +63,14 @@ func TestAProbeFindsTheWallAndABatchBeginsBelowIt(t *testing.T) {
 		t.Errorf("%s: %+v", found.Words(), found)
 	}
 	c := pace.Call{Profile: r.known.Profile.Name, Zone: "unlocker1", Host: "shop.test"}
-	if safe, ok := safes.Find(c); !ok || safe.AtOnce != 16 || safe.Words != found.Words() {
+	if safe, ok := safes.Find(t.Context(), c); !ok || safe.AtOnce != 16 || safe.Words != found.Words() {
 		t.Errorf("%+v", safe)
 	}
-	if n, probed := r.Fetch.SafePace(r.known.Profile.Name, plan.Request); n != 16 || !strings.HasPrefix(probed, found.Words()+", probed 20") {
+	if n, probed := r.Fetch.SafePace(t.Context(), r.known.Profile.Name, plan.Request); n != 16 || !strings.HasPrefix(probed, found.Words()+", probed 20") {
 		t.Errorf("an export holds to %d: %s", n, probed)
 	}
 	plan.Request.URL = "http://other.test/"
-	if n, probed := r.Fetch.SafePace(r.known.Profile.Name, plan.Request); n != 0 || probed != "" {
+	if n, probed := r.Fetch.SafePace(t.Context(), r.known.Profile.Name, plan.Request); n != 0 || probed != "" {
 		t.Errorf("of a host that was not probed: %d %s", n, probed)
 	}
 }

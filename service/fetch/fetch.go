@@ -315,8 +315,8 @@ func HostOf(target string) string {
 
 // SafePace is how many of a request may be in flight at once, as the last probe of its zone and host found, and what it
 // measured and when; 0 where there was none.
-func (ft *Fetcher) SafePace(profile string, r model.FetchRequest) (atOnce int, probed string) {
-	found, ok := ft.cfg.Pace.Safe(pace.Call{Profile: profile, Zone: string(r.Zone.Name), Host: HostOf(r.URL)})
+func (ft *Fetcher) SafePace(ctx context.Context, profile string, r model.FetchRequest) (atOnce int, probed string) {
+	found, ok := ft.cfg.Pace.Safe(ctx, pace.Call{Profile: profile, Zone: string(r.Zone.Name), Host: HostOf(r.URL)})
 	if !ok {
 		return 0, ""
 	}

@@ -132,7 +132,7 @@ func (p *Prepared) KeepSafe(ctx context.Context, found pace.Safe) error {
 	if err != nil || p.ft.cfg.Pace == nil {
 		return err
 	}
-	return p.ft.cfg.Pace.Safes.Keep(f.call(), found)
+	return p.ft.cfg.Pace.Safes.Keep(ctx, f.call(), found)
 }
 
 // Request is what Send would send for a row, without its secrets. Its errors are those of Send.

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/batch/store"
@@ -85,13 +87,28 @@ type once[S io.Closer] struct {
 	mu    sync.Mutex
 	store S
 	open  bool
+	turn  *semaphore.Weighted // held by the one that opens it
 }
 
-// get opens the store if it is not open yet. A notice is kept for the operator.
-func (o *once[S]) get(f *Files, open func() (S, string, error)) (S, error) {
+// get opens the store if it is not open yet. A notice is kept for the operator. The end of ctx ends the wait for another
+// that opens it.
+func (o *once[S]) get(ctx context.Context, f *Files, open func() (S, string, error)) (S, error) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.open {
+	if o.turn == nil {
+		o.turn = semaphore.NewWeighted(1)
+	}
+	store, opened := o.store, o.open
+	o.mu.Unlock()
+	if opened {
+		return store, nil
+	}
+	if !o.turn.TryAcquire(1) {
+		if err := o.turn.Acquire(ctx, 1); err != nil {
+			return store, err
+		}
+	}
+	defer o.turn.Release(1)
+	if o.open { // by the one before
 		return o.store, nil
 	}
 	store, notice, err := open()
@@ -103,7 +120,9 @@ func (o *once[S]) get(f *Files, open func() (S, string, error)) (S, error) {
 	if f.closed {
 		return store, errors.Join(errClosed, store.Close())
 	}
+	o.mu.Lock()
 	o.store, o.open = store, true
+	o.mu.Unlock()
 	f.opened = append(f.opened, store)
 	if notice != "" {
 		f.notices = append(f.notices, notice)
@@ -210,7 +229,7 @@ func (f *Files) Work(ctx context.Context) (work.Queue, error) {
 		}
 		return s, nil
 	}
-	return f.work.get(f, func() (work.Queue, string, error) {
+	return f.work.get(ctx, f, func() (work.Queue, string, error) {
 		q, err := work.OpenFile(ctx, f.paths.WorkFile(), work.Options{Log: f.log})
 		return q, "", err
 	})
@@ -218,7 +237,7 @@ func (f *Files) Work(ctx context.Context) (work.Queue, error) {
 
 // Drift opens the store of what fields show. Ages count by the machine's clock.
 func (f *Files) Drift(ctx context.Context) (*drift.Store, error) {
-	return f.drift.get(f, func() (*drift.Store, string, error) {
+	return f.drift.get(ctx, f, func() (*drift.Store, string, error) {
 		s, notice, err := drift.Open(ctx, f.paths.DriftFile(), f.clock.Machine, drift.DefaultKeep())
 		if notice != "" {
 			f.log.Warn(notice)
@@ -229,7 +248,7 @@ func (f *Files) Drift(ctx context.Context) (*drift.Store, error) {
 
 // Inbox opens the inbox of webhooks.
 func (f *Files) Inbox(ctx context.Context) (*webhook.Inbox, error) {
-	return f.inbox.get(f, func() (*webhook.Inbox, string, error) {
+	return f.inbox.get(ctx, f, func() (*webhook.Inbox, string, error) {
 		o := webhook.Options{File: f.paths.InboxFile(), Dir: f.paths.InboxDir(), Clock: f.clock, Ledger: f}
 		var in *webhook.Inbox
 		var notice string
@@ -246,7 +265,7 @@ func (f *Files) Inbox(ctx context.Context) (*webhook.Inbox, error) {
 
 // Batches opens the store of batches.
 func (f *Files) Batches(ctx context.Context) (*store.Store, error) {
-	return f.batches.get(f, func() (*store.Store, string, error) {
+	return f.batches.get(ctx, f, func() (*store.Store, string, error) {
 		if f.place.OnServer() {
 			return f.serverBatches(ctx)
 		}
@@ -273,7 +292,7 @@ func waited[S io.Closer](ctx context.Context, f *Files, o *once[S], path string,
 	}
 	done := make(chan outcome, 1)
 	go func() { // SQLite's wait cannot be cut short; it ends on its own within seconds
-		store, err := o.get(f, open)
+		store, err := o.get(ctx, f, open)
 		done <- outcome{store, err}
 	}()
 	slow := time.NewTimer(Patience)

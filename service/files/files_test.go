@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -120,6 +121,25 @@ func TestWhatIsWaitedForIsSaid(t *testing.T) {
 	}
 	if len(said.said) != 1 || !strings.HasSuffix(said.said[0], "waiting for "+paths.LedgerFile()) {
 		t.Errorf("said %q", said.said)
+	}
+	noerr.Must(t, f.Close())
+}
+
+func TestTheWaitForAnotherThatOpensAStoreEndsWithTheCaller(t *testing.T) {
+	f, paths, _ := testFiles(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var opens once[*os.File]
+	store, err := opens.get(t.Context(), f, func() (*os.File, string, error) {
+		cancel()
+		if _, err := opens.get(ctx, f, nil); !errors.Is(err, context.Canceled) { // while this one opens it
+			t.Errorf("%v", err)
+		}
+		file, err := os.Create(filepath.Join(paths.Data, "store"))
+		return file, "", err
+	})
+	noerr.Must(t, err)
+	if again, err := opens.get(ctx, f, nil); again != store || err != nil {
+		t.Errorf("one that is open: %v, %v", again, err)
 	}
 	noerr.Must(t, f.Close())
 }

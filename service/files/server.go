@@ -21,7 +21,7 @@ import (
 
 // Server opens the server that batches, jobs and webhooks are on.
 func (f *Files) Server(ctx context.Context) (*database.Server, error) {
-	return f.server.get(f, func() (*database.Server, string, error) {
+	return f.server.get(ctx, f, func() (*database.Server, string, error) {
 		address, err := f.place.Database(ctx)
 		if err != nil {
 			return nil, "", err

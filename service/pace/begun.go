@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"strconv"
+	"sync"
 	"time"
 
 	"zonedeck/model"
@@ -11,70 +12,91 @@ import (
 
 // begun is the zone of a batch while the store remembers nothing of it: no call was refused yet, and no wall found.
 type begun struct {
+	mu sync.Mutex // guards all; taken before what the store locks
 	Zone
 
 	n      int // of the last place
 	flying map[string]*Turn
 	freed  chan struct{} // closed when a call ends
+	moves  int           // to the store
 }
 
-// begin gives what is known of the zone of a batch. Its first limit is low; where it was in the store meanwhile, which
-// has forgotten it, nothing is held back. l.mu is held.
-func (l *Limiter) begin(c Call) *begun {
+// begin gives what is known of the zone of a batch.
+func (l *Limiter) begin(ctx context.Context, c Call) *begun {
 	name := c.Profile + "\x00" + c.Zone
+	l.mu.Lock()
 	b := l.batches[name]
-	if b == nil {
-		b = &begun{flying: map[string]*Turn{}, freed: make(chan struct{})}
-		b.Paces = map[string]*Pace{"": {Cap: c.Cap, Fast: true}}
-		b.Paces[""].set(min(firstLimit, c.Cap), l.now(), "a batch begins low")
-		if safe, ok := l.Safe(c); ok {
-			b.Paces[""].Fast = false
-			b.Paces[""].set(min(safe.AtOnce, c.Cap), l.now(), "a probe of %s found %s", safe.At.UTC().Format(time.DateOnly), model.Line(safe.Words, 200))
-		}
-		if l.batches == nil {
-			l.batches = map[string]*begun{}
-		}
+	l.mu.Unlock()
+	if b != nil {
+		return b
+	}
+	b = l.first(ctx, c)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.batches == nil {
+		l.batches = map[string]*begun{}
+	}
+	if l.batches[name] == nil {
 		l.batches[name] = b
 	}
-	if b.Paces == nil {
-		b.Paces = map[string]*Pace{"": {Cap: c.Cap, Limit: c.Cap}}
+	return l.batches[name]
+}
+
+// first is a zone with its first limit, or what a probe found.
+func (l *Limiter) first(ctx context.Context, c Call) *begun {
+	b := &begun{flying: map[string]*Turn{}, freed: make(chan struct{})}
+	p := &Pace{Cap: c.Cap, Fast: true}
+	p.set(min(firstLimit, c.Cap), l.now(), "a batch begins low")
+	if safe, ok := l.Safe(ctx, c); ok {
+		p.Fast = false
+		p.set(min(safe.AtOnce, c.Cap), l.now(), "a probe of %s found %s", safe.At.UTC().Format(time.DateOnly), model.Line(safe.Words, 200))
 	}
+	b.Paces = map[string]*Pace{"": p}
 	return b
 }
 
-// tryBegun takes a place in memory for a call of a batch that has none in the store. If there is none, freed is closed
-// when one may be.
-func (t *Turn) tryBegun() (freed <-chan struct{}, blocked *TooFastError) {
-	if t.sign != nil || !t.call.Batch {
-		return nil, nil
+// take takes a place for a call: in the store, or, for one of a batch of whose zone that remembers nothing, in memory. If
+// there is none, freed is closed when one may be.
+func (t *Turn) take(ctx context.Context) (freed <-chan struct{}, blocked *TooFastError) {
+	if !t.call.Batch {
+		return nil, t.try(ctx)
 	}
-	l := t.limiter
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.begin(t.call)
+	b := t.limiter.begin(ctx, t.call)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for moves := -1; moves != b.moves; { // what goes to the store meanwhile holds the call back there
+		moves = b.moves
+		b.mu.Unlock()
+		blocked = t.try(ctx)
+		b.mu.Lock()
+		if blocked != nil || t.sign != nil {
+			return nil, blocked
+		}
+	}
+	if b.Paces == nil { // the store has forgotten it: nothing is held back
+		b.Paces = map[string]*Pace{"": {Cap: t.call.Cap, Limit: t.call.Cap}}
+	}
 	b.count(t.call)
-	if blocked = b.blocked(t.call, l.now()); blocked != nil {
+	if blocked = b.blocked(t.call, t.limiter.now()); blocked != nil {
 		return b.freed, blocked
 	}
 	b.n++
-	place := strconv.Itoa(b.n)
-	t.begun, t.sent = b, b.depart(t.call, place)
-	b.flying[place] = t
-	t.place = place
+	t.place = strconv.Itoa(b.n)
+	t.begun, t.sent = b, b.depart(t.call, t.place)
+	b.flying[t.place] = t
 	return nil, nil
 }
 
 // endBegun gives a place in memory back, unless the zone has gone to the store meanwhile. What it says to other processes
 // takes it there, with all its places.
 func (t *Turn) endBegun(ctx context.Context, a Answer) (reason string, judged bool) {
-	l := t.limiter
-	if l == nil {
+	l, b := t.limiter, t.begun
+	if b == nil {
 		return "", false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := t.begun
-	if b == nil {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.flying[t.place] == nil {
 		return "", false
 	}
 	now := l.now()
@@ -95,17 +117,16 @@ func (t *Turn) endBegun(ctx context.Context, a Answer) (reason string, judged bo
 		})
 		if moved {
 			clear(b.flying)
-			b.Zone = Zone{}
+			b.Zone, b.moves = Zone{}, b.moves+1
 		}
 	}
 	return reason, true
 }
 
-// leave gives a place back. The limiter's mu is held, as for all that follow.
+// leave gives a place back. mu is held, as for all that follow.
 func (b *begun) leave(t *Turn) {
 	delete(b.Places, t.place)
 	delete(b.flying, t.place)
-	t.begun = nil
 	close(b.freed)
 	b.freed = make(chan struct{})
 }
@@ -133,7 +154,6 @@ func (b *begun) copyTo(z *Zone) {
 // place gives the calls in flight their places in the store.
 func (b *begun) place(s Store, z *Zone) {
 	for _, t := range b.flying {
-		t.begun = nil
 		if sign, err := s.Sign(t.call); err == nil {
 			t.sign = sign
 			z.depart(t.call, sign.Name())
@@ -149,8 +169,11 @@ func (l *Limiter) Words(ctx context.Context, c Call) (words string) {
 	t := &Turn{limiter: l, call: c}
 	t.update(ctx, false, func(z *Zone, now time.Time) { words = z.words(now) })
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if b := l.batches[c.Profile+"\x00"+c.Zone]; b != nil && words == "" {
+	b := l.batches[c.Profile+"\x00"+c.Zone]
+	l.mu.Unlock()
+	if b != nil && words == "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		words = b.words(l.now())
 	}
 	return words

@@ -1,6 +1,8 @@
 package pace
 
 import (
+	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,11 +20,7 @@ func fill(t *testing.T, l *Limiter, c Call) (turns []*Turn) {
 	t.Helper()
 	for {
 		turn := &Turn{limiter: l, call: c}
-		blocked := turn.try(t.Context())
-		if blocked == nil {
-			_, blocked = turn.tryBegun()
-		}
-		if blocked != nil {
+		if _, blocked := turn.take(t.Context()); blocked != nil {
 			return turns
 		}
 		turns = append(turns, turn)
@@ -115,4 +113,66 @@ func TestACallOfABatchWaitsForTheEndOfAnother(t *testing.T) {
 			t.Errorf("after %v: %q", d, reasons)
 		}
 	})
+}
+
+// slowStore is a store and a memory of probes that wait until they are let go on.
+type slowStore struct {
+	Files
+	Safes
+
+	zone            string // whose calls wait
+	asked, answered chan struct{}
+}
+
+func (s *slowStore) wait(zone string) {
+	if zone == s.zone {
+		s.asked <- struct{}{}
+		<-s.answered
+	}
+}
+
+func (s *slowStore) Update(ctx context.Context, profile, zone string, begin bool, change func(z *Zone)) error {
+	if begin {
+		s.wait(zone)
+	}
+	return s.Files.Update(ctx, profile, zone, begin, change)
+}
+
+func (s *slowStore) Find(ctx context.Context, c Call) (Safe, bool) {
+	s.wait(c.Zone)
+	return s.Safes.Find(ctx, c)
+}
+
+func TestAZoneThatWaitsForItsStoreHoldsNoOtherBackAndNothingPassesItsWall(t *testing.T) {
+	s := &slowStore{Files: Files{Dir: t.TempDir()}, zone: ofBatch.Zone, asked: make(chan struct{}), answered: make(chan struct{})}
+	l := &Limiter{Store: s, Safes: s, Clock: bubble{}, Log: slog.New(slog.DiscardHandler)}
+	other := ofBatch
+	other.Zone = "serp1"
+	othersGo := func() {
+		t.Helper()
+		<-s.asked
+		if _, blocked := (&Turn{limiter: l, call: other}).take(t.Context()); blocked != nil {
+			t.Error(blocked)
+		}
+		if words := l.Words(t.Context(), other); words == "" {
+			t.Error("nothing is known of the other zone")
+		}
+	}
+	filled := make(chan []*Turn)
+	go func() { filled <- fill(t, l, ofBatch) }()
+	othersGo() // while what a probe found is read
+	s.answered <- struct{}{}
+	turns := <-filled
+	if len(turns) != 4 {
+		t.Fatalf("%d go", len(turns))
+	}
+	ended := make(chan string)
+	go func() { ended <- end(t, turns[:1], byService) }()
+	othersGo() // while the wall is written
+	go func() { filled <- fill(t, l, ofBatch) }()
+	s.answered <- struct{}{}
+	<-ended
+	if more := <-filled; len(more) != 0 {
+		t.Errorf("%d pass the wall", len(more))
+	}
 }

@@ -34,7 +34,7 @@ type Limiter struct {
 	Clock Clock
 	Log   *slog.Logger
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the map alone
 	batches map[string]*begun
 }
 
@@ -42,11 +42,11 @@ type Limiter struct {
 type Clock interface{ Now() time.Time }
 
 // Safe is what the last probe found for such calls; false where there was none. A nil Limiter knows none.
-func (l *Limiter) Safe(c Call) (found Safe, ok bool) {
+func (l *Limiter) Safe(ctx context.Context, c Call) (found Safe, ok bool) {
 	if l == nil || l.Safes == nil {
 		return Safe{}, false
 	}
-	return l.Safes.Find(c)
+	return l.Safes.Find(ctx, c)
 }
 
 func (l *Limiter) now() time.Time { return l.Clock.Now().Add(l.Store.Ahead()) }
@@ -57,7 +57,7 @@ type Turn struct {
 	InARow  int
 	limiter *Limiter
 	call    Call
-	begun   *begun // that has its place, by this name; or nil
+	begun   *begun // that had its place, by this name; or nil
 	place   string
 	sign    Sign // of its place in the store; nil where nothing is remembered of its zone
 	sent    departure
@@ -80,11 +80,8 @@ func (l *Limiter) Enter(ctx context.Context, c Call, slot func() (leave func(), 
 		if leave, err = slot(); err != nil || l == nil {
 			return t, leave, err
 		}
-		blocked := t.try(ctx)
-		if blocked == nil {
-			freed, blocked = t.tryBegun()
-		}
-		if blocked == nil {
+		var blocked *TooFastError
+		if freed, blocked = t.take(ctx); blocked == nil {
 			return t, leave, nil
 		}
 		leave()

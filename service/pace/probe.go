@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -65,9 +66,9 @@ type Safe struct {
 
 // SafeStore keeps what probes found.
 type SafeStore interface {
-	Keep(c Call, found Safe) error
+	Keep(ctx context.Context, c Call, found Safe) error
 	// Find gives what the last probe found; false where there was none, or it cannot be read.
-	Find(c Call) (found Safe, ok bool)
+	Find(ctx context.Context, c Call) (found Safe, ok bool)
 }
 
 // Safes keeps what probes found, each in a file of its own.
@@ -78,7 +79,7 @@ func (s Safes) file(c Call) string {
 }
 
 // Keep is that of a [SafeStore].
-func (s Safes) Keep(c Call, found Safe) error {
+func (s Safes) Keep(_ context.Context, c Call, found Safe) error {
 	text, err := json.Marshal(found)
 	if err == nil {
 		err = os.MkdirAll(s.Dir, 0o700)
@@ -90,7 +91,7 @@ func (s Safes) Keep(c Call, found Safe) error {
 }
 
 // Find is that of a [SafeStore].
-func (s Safes) Find(c Call) (found Safe, ok bool) {
+func (s Safes) Find(_ context.Context, c Call) (found Safe, ok bool) {
 	text, err := textfile.ReadBounded(s.file(c), 1<<12)
 	return found, err == nil && json.Unmarshal(text, &found) == nil && found.AtOnce > 0
 }

@@ -217,12 +217,12 @@ func (p *Paces) Sign(c pace.Call) (pace.Sign, error) {
 }
 
 // Keep is that of a [pace.SafeStore].
-func (p *Paces) Keep(c pace.Call, found pace.Safe) error {
+func (p *Paces) Keep(ctx context.Context, c pace.Call, found pace.Safe) error {
 	text, err := json.Marshal(found)
 	if err != nil {
 		return err
 	}
-	asked, err := p.ask(context.Background(), func(ctx context.Context, s *database.Server) error {
+	asked, err := p.ask(ctx, func(ctx context.Context, s *database.Server) error {
 		return s.Write(ctx, "keeping what a probe found", func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO pace_safe (profile, zone, host, found) VALUES ($1, $2, $3, $4)
 				ON CONFLICT (profile, zone, host) DO UPDATE SET found = excluded.found`, c.Profile, c.Zone, c.Host, string(text))
@@ -230,14 +230,14 @@ func (p *Paces) Keep(c pace.Call, found pace.Safe) error {
 		})
 	})
 	if !asked {
-		err = errors.Join(err, p.Safes.Keep(c, found))
+		err = errors.Join(err, p.Safes.Keep(ctx, c, found))
 	}
 	return err
 }
 
 // Find is that of a [pace.SafeStore].
-func (p *Paces) Find(c pace.Call) (found pace.Safe, ok bool) {
-	asked, err := p.ask(context.Background(), func(ctx context.Context, s *database.Server) error {
+func (p *Paces) Find(ctx context.Context, c pace.Call) (found pace.Safe, ok bool) {
+	asked, err := p.ask(ctx, func(ctx context.Context, s *database.Server) error {
 		var text string
 		err := s.QueryRowContext(ctx, "SELECT found FROM pace_safe WHERE profile = $1 AND zone = $2 AND host = $3", c.Profile, c.Zone, c.Host).Scan(&text)
 		if err == nil {
@@ -249,7 +249,7 @@ func (p *Paces) Find(c pace.Call) (found pace.Safe, ok bool) {
 		return err
 	})
 	if err != nil || !asked {
-		return p.Safes.Find(c)
+		return p.Safes.Find(ctx, c)
 	}
 	return found, ok
 }

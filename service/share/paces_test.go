@@ -151,19 +151,19 @@ func TestACallWaitsForASilentServerForThreeSecondsOnce(t *testing.T) {
 
 func TestWhatAProbeFoundIsKnownToAllWorkers(t *testing.T) {
 	a, b, _, at := paces(t)
-	if found, ok := b.Find(pacetest.Call); ok {
+	if found, ok := b.Find(t.Context(), pacetest.Call); ok {
 		t.Errorf("before: %+v", found)
 	}
-	noerr.Must(t, a.Keep(pacetest.Call, pace.Safe{AtOnce: 5}))
-	noerr.Must(t, a.Keep(pacetest.Call, pace.Safe{AtOnce: 6, Words: "6 of 8"}))
-	if found, ok := b.Find(pacetest.Call); !ok || found.AtOnce != 6 || found.Words != "6 of 8" {
+	noerr.Must(t, a.Keep(t.Context(), pacetest.Call, pace.Safe{AtOnce: 5}))
+	noerr.Must(t, a.Keep(t.Context(), pacetest.Call, pace.Safe{AtOnce: 6, Words: "6 of 8"}))
+	if found, ok := b.Find(t.Context(), pacetest.Call); !ok || found.AtOnce != 6 || found.Words != "6 of 8" {
 		t.Errorf("%+v, %v", found, ok)
 	}
 	at.err = database.ErrGone
-	if err := a.Keep(pacetest.Call, pace.Safe{AtOnce: 7}); !errors.Is(err, database.ErrGone) {
+	if err := a.Keep(t.Context(), pacetest.Call, pace.Safe{AtOnce: 7}); !errors.Is(err, database.ErrGone) {
 		t.Errorf("%v", err)
 	}
-	if found, ok := a.Find(pacetest.Call); !ok || found.AtOnce != 7 {
+	if found, ok := a.Find(t.Context(), pacetest.Call); !ok || found.AtOnce != 7 {
 		t.Errorf("from its file: %+v, %v", found, ok)
 	}
 }

@@ -63,7 +63,7 @@ func exportFetch(ctx context.Context, t *task, f exportFlags, args []string) (pr
 	}
 	key, _ := t.Keys.Key(cmp.Or(f.Key, p.Key))
 	s := export.Source{Profile: p, Request: req, Key: key.Secret, Observed: t.observedUse(ctx, p, req)}
-	s.AtOnce, s.Probed = t.Fetch.SafePace(p.Name, req)
+	s.AtOnce, s.Probed = t.Fetch.SafePace(ctx, p.Name, req)
 	if req.Via.Login() || as.Login {
 		err = config.RefuseLogin(p, req.Zone)
 	} else if err = t.Keys.PermitExport(ctx, key); err != nil {

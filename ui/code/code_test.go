@@ -84,7 +84,7 @@ func (b *bench) Compared(_ context.Context, r model.FetchRequest) (model.Grid, e
 	return b.newest(r)
 }
 
-func (b *bench) SafePace(r model.FetchRequest) (atOnce int, probed string) {
+func (b *bench) SafePace(_ context.Context, r model.FetchRequest) (atOnce int, probed string) {
 	if strings.Contains(r.URL, "probed") {
 		return 12, "safe 12 (13 is refused twice)"
 	}

@@ -32,7 +32,7 @@ type Fetches interface {
 	// history.ErrNotFound says that there is none.
 	Compared(ctx context.Context, r model.FetchRequest) (model.Grid, error)
 	// SafePace is how many of a request may be in flight at once, and how that was found; 0 where it is not known.
-	SafePace(r model.FetchRequest) (atOnce int, probed string)
+	SafePace(ctx context.Context, r model.FetchRequest) (atOnce int, probed string)
 }
 
 // Deps are the parts the overlay works with.
@@ -120,7 +120,7 @@ func (p *pane) observedUse() (string, bool) {
 func (p *pane) lookUp() tea.Cmd {
 	fetches, r, onScreen := p.deps.Fetches, p.source.Request, p.code.Comparison != nil
 	return kit.Load(kit.InOverlay(p), &p.look, p.deps.Ctx, func(ctx context.Context) (n newestComparison, err error) {
-		n.atOnce, n.probed = fetches.SafePace(r)
+		n.atOnce, n.probed = fetches.SafePace(ctx, r)
 		if !onScreen {
 			n.grid, n.err = fetches.Compared(ctx, r)
 		}

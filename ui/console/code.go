@@ -17,8 +17,8 @@ func (e exported) Source(r model.FetchRequest) history.CodeSource {
 	return history.CodeSource{Profile: e.service.CurrentProfile(), Request: r, Key: e.service.Keys.Inventory().Named(r.Key).Secret}
 }
 
-func (e exported) SafePace(r model.FetchRequest) (atOnce int, probed string) {
-	return e.service.Fetch.SafePace(e.service.CurrentProfile().Name, r)
+func (e exported) SafePace(ctx context.Context, r model.FetchRequest) (atOnce int, probed string) {
+	return e.service.Fetch.SafePace(ctx, e.service.CurrentProfile().Name, r)
 }
 
 func (e exported) Refused(key string) error {
