@@ -9,8 +9,8 @@ import (
 )
 
 func TestFilesAreAStore(t *testing.T) {
-	pacetest.Run(t, func(t *testing.T) (a, b pace.Store, clock *pacetest.Clock, pass func()) {
-		files := pace.Files{Dir: t.TempDir()}
-		return files, files, &pacetest.Clock{At: time.Now()}, func() {}
+	pacetest.Run(t, func(t *testing.T) (a, b pace.Store, clock *pacetest.Clock, pass func(time.Duration)) {
+		files, clock := pace.Files{Dir: t.TempDir()}, &pacetest.Clock{At: time.Now()}
+		return files, files, clock, func(by time.Duration) { clock.At = clock.At.Add(by) }
 	})
 }

@@ -51,9 +51,10 @@ type Paces struct {
 	Clock   pace.Clock // of this machine
 
 	mu    sync.Mutex
-	met   bool      // the server has answered: the tables are there, and ahead is known
+	met   bool      // the server has answered: the tables are there
 	rest  time.Time // until then the files are used
 	ahead time.Duration
+	moved time.Duration // the server's clock, by a test
 	zones map[string]readZone
 }
 
@@ -93,12 +94,12 @@ func (p *Paces) Update(ctx context.Context, profile, zone string, begin bool, ch
 // ask calls on with the server, unless it has failed lately. asked is false if it fails or has failed; the error is given
 // once.
 func (p *Paces) ask(ctx context.Context, on func(ctx context.Context, s *database.Server) error) (asked bool, err error) {
-	p.mu.Lock()
-	met, rests := p.met, p.Clock.Now().Before(p.rest)
-	p.mu.Unlock()
-	if rests {
+	if p.rests() {
 		return false, nil
 	}
+	p.mu.Lock()
+	met := p.met
+	p.mu.Unlock()
 	asking, cancel := context.WithTimeout(ctx, answerIn)
 	defer cancel()
 	s, err := p.Servers.Server(asking)
@@ -115,6 +116,13 @@ func (p *Paces) ask(ctx context.Context, on func(ctx context.Context, s *databas
 	}
 	p.met = p.met || err == nil
 	return err == nil, err
+}
+
+// rests reports whether the server has failed lately.
+func (p *Paces) rests() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.Clock.Now().Before(p.rest)
 }
 
 const readKnown = "SELECT COALESCE((SELECT known FROM pace_zones WHERE profile = $1 AND zone = $2), ''), " + database.Clock
@@ -143,9 +151,7 @@ func (p *Paces) saw(profile, zone, known string, now int64) {
 		p.zones = map[string]readZone{}
 	}
 	at := p.Clock.Now()
-	if !p.met {
-		p.ahead = time.UnixMicro(now).Sub(at)
-	}
+	p.ahead = time.UnixMicro(now).Add(p.moved).Sub(at)
 	p.zones[profile+"/"+zone] = readZone{known, at}
 }
 
@@ -212,6 +218,9 @@ func (place) Release()       {}
 
 // Sign is that of a [pace.Store].
 func (p *Paces) Sign(c pace.Call) (pace.Sign, error) {
+	if p.rests() {
+		return p.Zones.Sign(c)
+	}
 	until := p.Clock.Now().Add(p.Ahead() + c.Timeout + margin)
 	return place(fmt.Sprintf("%d-%s", until.UnixMicro(), rand.Text()[:8])), nil
 }

@@ -38,20 +38,50 @@ func paces(t *testing.T) (a, b *Paces, clock *pacetest.Clock, at *servers) {
 	return one("a"), one("b"), clock, at
 }
 
-// meet has workers learn the server's time, before that of the test is moved.
-func meet(t *testing.T, workers ...*Paces) {
-	t.Helper()
+// move moves the clocks of all.
+func move(clock *pacetest.Clock, by time.Duration, workers ...*Paces) {
+	clock.At = clock.At.Add(by)
 	for _, p := range workers {
-		noerr.Must(t, p.Update(t.Context(), "nobody", "z", false, func(*pace.Zone) {}))
+		p.moved += by
 	}
 }
 
 func TestAServerIsAStoreOfPaces(t *testing.T) {
-	pacetest.Run(t, func(t *testing.T) (pace.Store, pace.Store, *pacetest.Clock, func()) {
+	pacetest.Run(t, func(t *testing.T) (pace.Store, pace.Store, *pacetest.Clock, func(time.Duration)) {
 		a, b, clock, _ := paces(t)
-		meet(t, a, b)
-		return a, b, clock, func() { clock.At = clock.At.Add(knownFor) }
+		return a, b, clock, func(by time.Duration) { move(clock, by+knownFor, a, b) }
 	})
+}
+
+func TestWithoutAServerTheWorkersOfAMachineGoByItsFiles(t *testing.T) {
+	pacetest.Run(t, func(t *testing.T) (pace.Store, pace.Store, *pacetest.Clock, func(time.Duration)) {
+		clock, gone, zones := &pacetest.Clock{At: time.Now()}, &servers{err: database.ErrGone}, pace.Files{Dir: t.TempDir()}
+		one := func() *Paces {
+			p := &Paces{Servers: gone, Zones: zones, Clock: clock}
+			if err := p.Update(t.Context(), "acme", "z", false, func(*pace.Zone) {}); !errors.Is(err, database.ErrGone) {
+				t.Error(err)
+			}
+			p.rest = clock.At.Add(time.Hour) // it is asked, and its fault told, every so often
+			return p
+		}
+		return one(), one(), clock, func(by time.Duration) { clock.At = clock.At.Add(by) }
+	})
+}
+
+func TestTheServersClockIsFollowed(t *testing.T) {
+	a, _, clock, _ := paces(t)
+	clock.At = clock.At.Add(-time.Hour)
+	ahead := func() time.Duration {
+		noerr.Must(t, a.Update(t.Context(), "acme", "z", false, func(*pace.Zone) {}))
+		return a.Ahead().Round(time.Minute)
+	}
+	if d := ahead(); d != time.Hour {
+		t.Errorf("it is ahead by %v", d)
+	}
+	clock.At = clock.At.Add(30 * time.Minute)
+	if d := ahead(); d != 30*time.Minute {
+		t.Errorf("after this machine's clock was set, by %v", d)
+	}
 }
 
 var tooFast = pace.Answer{TooFast: true, ByService: true}
@@ -76,9 +106,9 @@ func TestAZoneThatIsKnownIsAskedForOnceABeat(t *testing.T) {
 			}
 		}
 	}
-	clock.At = clock.At.Add(knownFor - 1)
+	move(clock, knownFor-1, a, b)
 	in(10) // it does not know yet
-	clock.At = clock.At.Add(1)
+	move(clock, 1, a, b)
 	in(4)
 	noerr.Must(t, at.server.Close())
 	in(0) // what waits asks nothing
@@ -86,18 +116,17 @@ func TestAZoneThatIsKnownIsAskedForOnceABeat(t *testing.T) {
 
 func TestThePlaceOfADeadWorkerIsFreeWhenItsCallMustHaveEnded(t *testing.T) {
 	a, b, clock, _ := paces(t)
-	meet(t, a, b)
 	la, lb := &pace.Limiter{Store: a, Clock: clock}, &pace.Limiter{Store: b, Clock: clock}
 	turn, _ := pacetest.Enter(t, la, pacetest.Call)
 	turn.End(t.Context(), tooFast)
 	for range 4 {
 		pacetest.Enter(t, la, pacetest.Call)
 	}
-	clock.At = clock.At.Add(pacetest.Call.Timeout)
+	move(clock, pacetest.Call.Timeout, a, b)
 	if turn, why := pacetest.Enter(t, lb, pacetest.Call); turn != nil || why == "" {
 		t.Errorf("within its time: %q", why)
 	}
-	clock.At = clock.At.Add(margin + time.Second)
+	move(clock, margin+time.Second, a, b)
 	if turn, why := pacetest.Enter(t, lb, pacetest.Call); turn == nil {
 		t.Errorf("after it: %q", why)
 	}

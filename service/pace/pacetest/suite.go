@@ -35,11 +35,11 @@ func Enter(t testing.TB, l *pace.Limiter, c pace.Call) (turn *pace.Turn, reason 
 	return turn, reason
 }
 
-// Run runs the tests. Each call of open gives two new stores that share what they keep, and their clock; pass lets another
-// store see what one has written.
-func Run(t *testing.T, open func(t *testing.T) (a, b pace.Store, clock *Clock, pass func())) {
+// Run runs the tests. Each call of open gives two new stores that share what they keep, and their clock; pass moves that on, and lets
+// another store see what one has written.
+func Run(t *testing.T, open func(t *testing.T) (a, b pace.Store, clock *Clock, pass func(time.Duration))) {
 	t.Helper()
-	for name, test := range map[string]func(t *testing.T, a, b *pace.Limiter, clock *Clock, pass func()){
+	for name, test := range map[string]func(t *testing.T, a, b *pace.Limiter, pass func(time.Duration)){
 		"a refusal holds others back": refusal, "the service's refusals count together": breaker,
 		"what is not refused is forgotten": forgotten, "a batch takes its calls along": batch,
 	} {
@@ -48,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) (a, b pace.Store, clock *Clock, p
 			of := func(s pace.Store) *pace.Limiter {
 				return &pace.Limiter{Store: s, Clock: clock, Log: slog.New(slog.NewTextHandler(fails{t}, nil))}
 			}
-			test(t, of(a), of(b), clock, pass)
+			test(t, of(a), of(b), pass)
 		})
 	}
 }
@@ -76,26 +76,26 @@ func fill(t *testing.T, l *pace.Limiter, c pace.Call) (turns []*pace.Turn, reaso
 
 var byService = pace.Answer{TooFast: true, ByService: true}
 
-func refusal(t *testing.T, a, b *pace.Limiter, _ *Clock, pass func()) {
+func refusal(t *testing.T, a, b *pace.Limiter, pass func(time.Duration)) {
 	if turns, why := fill(t, b, Call); len(turns) != 100 || why != "" {
 		t.Errorf("before a refusal %d go, %q", len(turns), why)
 	}
 	first, _ := Enter(t, a, Call)
 	first.End(t.Context(), byService)
-	pass()
+	pass(0)
 	turns, why := fill(t, b, Call)
 	const says = "zone unlocker1: at most 4 at once, because the service said too fast"
 	if len(turns) != 4 || why != says {
 		t.Errorf("after one %d go, %q", len(turns), why)
 	}
-	pass()
+	pass(0)
 	if more, why := Enter(t, a, Call); more != nil || why != says {
 		t.Errorf("one more goes: %q", why)
 	}
 	if got := turns[0].End(t.Context(), pace.Answer{Good: true}); got != says {
 		t.Errorf("it says %q", got)
 	}
-	pass()
+	pass(0)
 	if more, why := Enter(t, a, Call); more == nil {
 		t.Errorf("none goes in place of one that ended: %q", why)
 	}
@@ -104,7 +104,7 @@ func refusal(t *testing.T, a, b *pace.Limiter, _ *Clock, pass func()) {
 	}
 }
 
-func breaker(t *testing.T, a, b *pace.Limiter, clock *Clock, pass func()) {
+func breaker(t *testing.T, a, b *pace.Limiter, pass func(time.Duration)) {
 	for i := range pace.MaxRefused {
 		l := []*pace.Limiter{a, b}[i%2]
 		turn, why := Enter(t, l, Call)
@@ -112,19 +112,17 @@ func breaker(t *testing.T, a, b *pace.Limiter, clock *Clock, pass func()) {
 			t.Fatalf("call %d waits: %s", i, why)
 		}
 		turn.End(t.Context(), byService)
-		clock.At = clock.At.Add(5 * time.Second)
-		pass()
+		pass(5 * time.Second)
 	}
 	if turn, why := Enter(t, b, Call); turn != nil || why != "the service answered HTTP 429 20 times within 5 minutes, and is said to block an address at 25" {
 		t.Errorf("after %d refusals: %q", pace.MaxRefused, why)
 	}
 }
 
-func forgotten(t *testing.T, a, b *pace.Limiter, clock *Clock, pass func()) {
+func forgotten(t *testing.T, a, b *pace.Limiter, pass func(time.Duration)) {
 	turn, _ := Enter(t, a, Call)
 	turn.End(t.Context(), byService)
-	clock.At = clock.At.Add(pace.Window)
-	pass()
+	pass(pace.Window)
 	if turns, _ := fill(t, b, Call); len(turns) != 100 {
 		t.Errorf("after a quiet window %d go", len(turns))
 	}
@@ -133,7 +131,7 @@ func forgotten(t *testing.T, a, b *pace.Limiter, clock *Clock, pass func()) {
 	}
 }
 
-func batch(t *testing.T, a, b *pace.Limiter, _ *Clock, pass func()) {
+func batch(t *testing.T, a, b *pace.Limiter, pass func(time.Duration)) {
 	call := Call
 	call.Batch = true
 	turns, _ := fill(t, a, call)
@@ -141,12 +139,12 @@ func batch(t *testing.T, a, b *pace.Limiter, _ *Clock, pass func()) {
 		t.Fatalf("it begins with %d", len(turns))
 	}
 	turns[3].End(t.Context(), pace.Answer{TooFast: true})
-	pass()
+	pass(0)
 	if more, why := Enter(t, b, Call); more != nil || why != "zone unlocker1 for shop.example: at most 3 at once, because it said too fast while 4 were in flight" {
 		t.Errorf("one more goes: %q", why)
 	}
 	turns[0].End(t.Context(), pace.Answer{Good: true})
-	pass()
+	pass(0)
 	if more, why := Enter(t, b, Call); more == nil {
 		t.Errorf("none goes: %q", why)
 	}
