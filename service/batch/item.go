@@ -299,10 +299,7 @@ func (r *runner) pay(ctx context.Context) (paid int64, err error) {
 	r.paying.Lock() // one at a time: what one reserves, the others find
 	defer r.paying.Unlock()
 	for ctx.Err() == nil {
-		r.mu.Lock()
-		price, committed := r.price, r.next.committed
-		pays := r.purse.take(price)
-		r.mu.Unlock()
+		price, committed, pays := r.payReserved()
 		if pays {
 			return price, nil
 		}
@@ -323,6 +320,14 @@ func (r *runner) pay(ctx context.Context) (paid int64, err error) {
 		}
 	}
 	return 0, context.Cause(ctx)
+}
+
+// payReserved takes the price of one try from the purse if it is there.
+func (r *runner) payReserved() (price int64, committed <-chan struct{}, pays bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loseReserved()
+	return r.price, r.next.committed, r.purse.take(r.price)
 }
 
 // reserve reserves for some tries. Where the cap leaves none, waits says that others may give some back.

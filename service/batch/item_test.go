@@ -2,8 +2,10 @@ package batch
 
 import (
 	"testing"
+	"time"
 
 	"zonedeck/service/batch/store"
+	"zonedeck/service/share"
 )
 
 // TestWhatACutFetchMayCostIsNeverFree has a fetch be cut off while others of its slice go on.
@@ -22,5 +24,18 @@ func TestWhatACutFetchMayCostIsNeverFree(t *testing.T) {
 		if r.next.Spent != want || r.next.Tally.Unconfirmed != want || r.purse.reserved() != 5 {
 			t.Errorf("%s: spent %d, %d unconfirmed, %d reserved", name, r.next.Spent, r.next.Tally.Unconfirmed, r.purse.reserved())
 		}
+	}
+}
+
+// TestAWorkerThatWasSilentPaysFromNothingOld has a worker wake up with what it had reserved.
+func TestAWorkerThatWasSilentPaysFromNothingOld(t *testing.T) {
+	r := &runner{store: &store.Store{Server: &store.Server{}}, price: 1}
+	r.purse.free, r.deadAt = 5, share.At(time.Now().Add(time.Minute))
+	if _, _, pays := r.payReserved(); !pays || r.purse.free != 4 {
+		t.Errorf("it does not pay while it lives: %+v", r.purse)
+	}
+	r.deadAt = share.At(time.Now())
+	if _, _, pays := r.payReserved(); pays || r.purse.free != 0 || r.purse.reserved() != 1 {
+		t.Errorf("it pays: %+v", r.purse)
 	}
 }

@@ -39,7 +39,7 @@ func (l *leases) lend(to []share.Lease) {
 	if l.end != nil {
 		l.end.Stop()
 	}
-	l.end = time.AfterFunc(time.Until(l.last.Until()), l.expire)
+	l.end = time.AfterFunc(l.last.Lasts(), l.expire)
 	for i, s := range l.limits {
 		s.lend(to[i])
 	}
@@ -49,7 +49,7 @@ func (l *leases) lend(to []share.Lease) {
 func (l *leases) expire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !time.Now().Before(l.last.Until()) {
+	if l.last.Over(time.Now()) {
 		l.lapse(errLapsed)
 	}
 }
@@ -199,11 +199,24 @@ func (r *runner) renewLease(ctx context.Context) error {
 	for _, s := range r.leases.limits {
 		claims = append(claims, s.claim(longest))
 	}
+	began := time.Now()
 	to, err := r.store.Server.Shares.Renew(ctx, claims...)
 	if err == nil {
 		r.leases.lend(to)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.loseReserved()
+		r.deadAt = share.At(began.Add(deadFor))
 	}
 	return err
+}
+
+// loseReserved drops what was reserved for tries to come if the worker was silent for so long that others may have given
+// it back. r.mu is held.
+func (r *runner) loseReserved() {
+	if r.store.Server != nil && r.deadAt.Over(time.Now()) {
+		r.purse.free = 0
+	}
 }
 
 // missing says which slots are not back yet, or "".
@@ -223,23 +236,17 @@ const deadFor = 15 * time.Second
 func (r *runner) keepLease(ctx context.Context) {
 	every := time.NewTicker(share.RenewEvery)
 	defer every.Stop()
-	for last := time.Now(); ; {
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-every.C:
 		case <-r.leases.wish:
 		}
+		r.leases.expire() // the machine may have slept, and the timer with it
 		if err := r.renewLease(ctx); err != nil {
 			r.b.Log.Warn("nothing is sent until the share of the zone's limit is renewed", "error", err)
-			continue
 		}
-		if time.Since(last) > deadFor { // it was stopped, and others gave back what it had reserved
-			r.mu.Lock()
-			r.purse.free = 0
-			r.mu.Unlock()
-		}
-		last = time.Now()
 	}
 }
 

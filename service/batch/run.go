@@ -22,6 +22,7 @@ import (
 	"zonedeck/service/batch/store"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
+	"zonedeck/service/share"
 	"zonedeck/service/work"
 )
 
@@ -153,7 +154,8 @@ type runner struct {
 	claims    map[int]*store.Claim // of these, on a server
 	busy      map[int]bool         // the slices that are worked on
 	purse     purse
-	finished  bool // by this worker
+	deadAt    share.Deadline // others may give back then what the worker has reserved on a server
+	finished  bool           // by this worker
 }
 
 // pending is what the next commit commits.

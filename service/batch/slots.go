@@ -56,7 +56,7 @@ func (s *slots) claim(timeout time.Duration) share.Claim {
 	c := *s.shared
 	c.Limit, c.Timeout, c.Flying, c.Holds, c.Wants = s.limit, timeout, s.peak, s.now, len(s.waiting) > 0
 	s.peak = s.now
-	if time.Now().Before(s.lease.Until()) {
+	if !s.lease.Over(time.Now()) {
 		c.Holds = max(s.now, s.bound())
 	}
 	return c

@@ -60,11 +60,15 @@ func (r *Rate) Wait(ctx context.Context) error {
 			timer.Stop()
 			return context.Cause(ctx)
 		case <-timer.C:
-			if time.Since(at) <= max(every, lateness) {
+			if !late(at, every) {
 				return nil
 			}
 		}
 	}
+}
+
+func late(moment time.Time, every time.Duration) bool {
+	return At(moment.Add(max(every, lateness))).Over(time.Now())
 }
 
 // next gives the next moment that was taken, or the zero time. Moments that are over are dropped: used late, several
@@ -73,7 +77,7 @@ func (r *Rate) next() (at time.Time, every time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.moments) > 0 && at.IsZero() {
-		if first := r.moments[0]; time.Since(first) <= max(r.every, lateness) {
+		if first := r.moments[0]; !late(first, r.every) {
 			at = first
 		}
 		r.moments = r.moments[1:]

@@ -125,9 +125,22 @@ func TestThePartOfADeadWorkerIsBackWhenItsLeaseEnds(t *testing.T) {
 
 func TestALeaseCoversFetchesThatEndWithinIt(t *testing.T) {
 	now := time.Now()
-	lease := Lease{until: now.Add(time.Minute), timeout: 50 * time.Second}
+	lease := Lease{until: At(now.Add(time.Minute)), timeout: 50 * time.Second}
 	if !lease.Covers(now) || !lease.Covers(now.Add(9*time.Second)) || lease.Covers(now.Add(10*time.Second)) || (Lease{}).Covers(now) {
 		t.Error("a lease covers other fetches than those that end within it")
+	}
+}
+
+// TestALeaseEndsWhileTheMachineSleeps has one of the clocks stand still meanwhile, and then the other one be set back.
+func TestALeaseEndsWhileTheMachineSleeps(t *testing.T) {
+	now := time.Now()
+	for name, until := range map[string]Deadline{
+		"the machine slept":           {now.Add(time.Minute), now.Round(0)},
+		"the wall clock was set back": {now, now.Round(0).Add(time.Minute)},
+	} {
+		if lease := (Lease{until: until}); lease.Covers(now) || !lease.Over(now) {
+			t.Errorf("%s, and the lease is not over", name)
+		}
 	}
 }
 

@@ -59,15 +59,30 @@ type Lease struct {
 	Slots   int
 	Waiting int           // slots that dead workers still hold
 	Back    time.Duration // until the last of these are back
-	until   time.Time
+	until   Deadline
 	timeout time.Duration
 }
 
-// Covers reports whether a fetch that begins at a moment ends within the lease.
-func (l Lease) Covers(now time.Time) bool { return now.Add(l.timeout).Before(l.until) }
+// Deadline is a moment by both clocks of a machine: one stands still while the machine sleeps, the other may be set. The
+// zero Deadline is over.
+type Deadline struct{ running, wall time.Time }
 
-// Until is when the lease ends.
-func (l Lease) Until() time.Time { return l.until }
+// At is the deadline at a moment.
+func At(t time.Time) Deadline { return Deadline{t, t.Round(0)} }
+
+// Over reports whether a deadline is over by either clock.
+func (d Deadline) Over(now time.Time) bool {
+	return !now.Before(d.running) || !now.Round(0).Before(d.wall)
+}
+
+// Covers reports whether a fetch that begins at a moment ends within the lease.
+func (l Lease) Covers(now time.Time) bool { return !l.Over(now.Add(l.timeout)) }
+
+// Over reports whether the lease has ended.
+func (l Lease) Over(now time.Time) bool { return l.until.Over(now) }
+
+// Lasts is how long the lease lasts, if the machine does not sleep.
+func (l Lease) Lasts() time.Duration { return time.Until(l.until.running) }
 
 // silent is when a worker that has not renewed counts as dead: what it holds comes back with the end of its lease.
 const silent = 10 * RenewEvery
@@ -88,7 +103,7 @@ func (s *Shares) Renew(ctx context.Context, claims ...Claim) (leases []Lease, er
 			if err != nil {
 				return err
 			}
-			lease.timeout, lease.until = c.Timeout, now.Add(c.Timeout+margin)
+			lease.timeout, lease.until = c.Timeout, At(now.Add(c.Timeout+margin))
 			leases = append(leases, lease)
 		}
 		return nil
