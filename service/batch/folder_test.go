@@ -62,3 +62,15 @@ func TestWhatADeadWorkerLeftInASharedFolderIsTakenInOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestABatchOfWhichNothingIsLeftEndsWithTheFirstCommit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches")
+	r := newRig(t)
+	r.Batches = r.worker(t, postgrestest.Address(t, path), "a")
+	s := r.start(t, draft(urls(3)))
+	r.run(t, s.ID)
+	noerr.Must(t, noerr.From(postgrestest.Server(t, path).Pool.Exec(t.Context(), "UPDATE batches SET state = 'running' WHERE id = $1", s.ID)))
+	if s, err := r.Run(t.Context(), s.ID, func(batch.State) {}); err != nil || s.State != store.Done {
+		t.Errorf("%s: %v", s.State, err)
+	}
+}

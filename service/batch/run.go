@@ -204,6 +204,9 @@ func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State,
 	g.Go(func() error { r.keepCommitting(handing, on); return nil })
 	g.Go(func() error {
 		defer stop(errLeft)
+		if handing.Err() != nil { // nothing was left to send
+			return nil
+		}
 		most := r.plan.inProgress(s.AtOnce)/files.SliceItems + slicesAhead
 		if r.store.Server != nil { // what one worker has taken, the others cannot
 			most = min(most, max(2, s.Slices/8))
@@ -540,6 +543,9 @@ func (r *runner) slice(ctx, sending context.Context, key string) error {
 	defer r.end(n)
 	items, outcomes, err := r.stock.load(ctx, n)
 	if err != nil {
+		if ctx.Err() == nil { // it would be so again
+			r.fault(err)
+		}
 		return err
 	}
 	var all sync.WaitGroup

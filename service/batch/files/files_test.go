@@ -177,14 +177,14 @@ func TestADamagedInputIsNamed(t *testing.T) {
 		{indexFile, func(b []byte) []byte { return b[:149*entrySize] }, "items.ndjson is damaged: it has 300 bytes, and by index its 149 items have 298"},
 		{indexFile, func(b []byte) []byte { return append(b, 'x') }, "index is damaged: it has 3601 bytes, and each item 24"},
 		{indexFile, xor(entry), "items.ndjson is damaged: it has 300 bytes, and by index its 150 items have 429"},
-		{itemsFile, xor(298), "reading slice 1: items.ndjson is damaged: item 149 is not as it was planned"},
-		{indexFile, xor(entry + crcAt), "items.ndjson is damaged: item 149 is not as it was planned"},
-		{indexFile, xor(entry + firstAt + 1), "index is damaged at item 149"},
-		{indexFile, xor(entry + firstAt + 7), "index is damaged at item 149"},
-		{indexFile, xor(entry - entrySize), "index is damaged at item 148"},
-		{indexFile, xor(entry - entrySize + 7), "index is damaged at item 148"},
-		{indexFile, func(b []byte) []byte { b[99*entrySize+7] ^= 0x80; return b }, "index is damaged at item 100"},
-		{indexFile, xor(99*entrySize + 7), "index is damaged at item 100"},
+		{itemsFile, xor(298), "reading slice 1: items.ndjson is damaged: item 150 is not as it was planned"},
+		{indexFile, xor(entry + crcAt), "items.ndjson is damaged: item 150 is not as it was planned"},
+		{indexFile, xor(entry + firstAt + 1), "index is damaged at item 150"},
+		{indexFile, xor(entry + firstAt + 7), "index is damaged at item 150"},
+		{indexFile, xor(entry - entrySize), "index is damaged at item 149"},
+		{indexFile, xor(entry - entrySize + 7), "index is damaged at item 149"},
+		{indexFile, func(b []byte) []byte { b[99*entrySize+7] ^= 0x80; return b }, "index is damaged at item 101"},
+		{indexFile, xor(99*entrySize + 7), "index is damaged at item 101"},
 	} {
 		dir := plan(t, texts...)
 		path := filepath.Join(dir, test.file)

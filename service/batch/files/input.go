@@ -404,12 +404,12 @@ func (i *Items) Slice(k int) ([]Item, error) {
 func (i *Items) item(n, begin int64, entry []byte) (Item, error) {
 	end, first := int64(binary.LittleEndian.Uint64(entry)), int64(binary.LittleEndian.Uint64(entry[firstAt:]))
 	if begin < 0 || end <= begin || end-begin > MaxLine || end > i.end || first < 0 || first > n {
-		return Item{}, fmt.Errorf("%s is %w at item %d", indexFile, ErrDamaged, n)
+		return Item{}, fmt.Errorf("%s is %w at item %d", indexFile, ErrDamaged, n+1)
 	}
 	line := make([]byte, end-begin)
 	_, err := i.items.ReadAt(line, begin)
 	if err == nil && castagnoli(line) != binary.LittleEndian.Uint32(entry[crcAt:]) {
-		err = fmt.Errorf("%s is %w: item %d is not as it was planned", itemsFile, ErrDamaged, n)
+		err = fmt.Errorf("%s is %w: item %d is not as it was planned", itemsFile, ErrDamaged, n+1)
 	}
 	return Item{N: n, Line: line[:len(line)-1], Duplicate: first - 1, Sent: int(entry[sentAt])}, err
 }
