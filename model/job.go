@@ -438,6 +438,18 @@ func (d JobDrift) In(name string) string {
 // Worthless reports whether a counted result has rows, and none with data.
 func (r JobRows) Worthless() bool { return r.Counted && r.Useful == 0 && r.Returned > 0 }
 
+// Worst is what a worthless result is called: as most of its errors are, or empty. It is empty for any other result.
+func (r JobRows) Worst() (Class, Cause) {
+	switch {
+	case !r.Worthless():
+		return "", ""
+	case len(r.Errors) > 0:
+		return r.Errors[0].Class, r.Errors[0].Cause
+	default:
+		return ClassOutside, CauseEmptyBody
+	}
+}
+
 // Doubt says why the result of a job that went well is none to rely on: it drifts, or fewer than half of its rows have
 // data. It is empty for any other job.
 func (j Job) Doubt() string {

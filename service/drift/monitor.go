@@ -336,8 +336,12 @@ type Detail struct {
 // shownRuns is how many runs of a field a Detail shows.
 const shownRuns = 60
 
-// Show returns the detail of a collector. If it has no runs, the error is ErrUnknown.
-func (m *Monitor) Show(ctx context.Context, c Subject) (Detail, error) {
+// Show is ShowRun for the newest run.
+func (m *Monitor) Show(ctx context.Context, c Subject) (Detail, error) { return m.ShowRun(ctx, c, "") }
+
+// ShowRun returns the detail of a collector as of the run of a job, or of the newest one if that is not stored. If it has
+// no runs, the error is ErrUnknown.
+func (m *Monitor) ShowRun(ctx context.Context, c Subject, ref string) (Detail, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
 		return Detail{}, err
@@ -352,6 +356,9 @@ func (m *Monitor) Show(ctx context.Context, c Subject) (Detail, error) {
 	}
 	if len(all) == 0 {
 		return Detail{}, fmt.Errorf("%s: %w", model.Line(c.Name, 80), ErrUnknown)
+	}
+	if i := slices.IndexFunc(all, func(r Run) bool { return r.Ref == ref }); i > 0 {
+		all = all[i:]
 	}
 	d := Detail{Runs: all}
 	var wrong error

@@ -205,6 +205,13 @@ func TestTheFieldsOfEmptyRowsAreShown(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
+	result(t, m, "job-4", 0, many(30, whole))
+	if d := noerr.Try(m.ShowRun(t.Context(), gdX, "job-2")).Must(t); d.Run.Ref != "job-2" || d.Verdict.State != Drift || len(d.Runs) != 2 {
+		t.Errorf("as of job-2: %+v", d.Standing)
+	}
+	if d := noerr.Try(m.ShowRun(t.Context(), gdX, "job-9")).Must(t); d.Run.Ref != "job-4" {
+		t.Errorf("of a job without a run: %+v", d.Standing)
+	}
 	if said := result(t, m, "job-3", 0, many(30, whole)); said != "" {
 		t.Errorf("the good run after it: %s", said)
 	}

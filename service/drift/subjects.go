@@ -23,9 +23,10 @@ type Subjects struct {
 	Jobs    Jobs
 }
 
-// Jobs lists the newest jobs of all profiles.
+// Jobs lists the newest jobs of all profiles, and keeps what drifts in the result of one.
 type Jobs interface {
 	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)
+	SetDrift(ctx context.Context, id string, d model.JobDrift) error
 }
 
 // jobsSearched is how many jobs List searches for silent collectors.
@@ -45,20 +46,40 @@ func (c Subjects) List(ctx context.Context) ([]Standing, error) {
 	return c.Standings(ctx, c.Profile, list)
 }
 
-// Show returns the detail of a collector.
-func (c Subjects) Show(ctx context.Context, kind Kind, name string) (Detail, error) {
-	return c.Monitor.Show(ctx, Subject{c.Profile, kind, name})
+// Show returns the detail of a collector as of a run; see Monitor.ShowRun.
+func (c Subjects) Show(ctx context.Context, kind Kind, name, ref string) (Detail, error) {
+	return c.ShowRun(ctx, Subject{c.Profile, kind, name}, ref)
 }
 
 // Accept records that what a collector gives now is normal; seq is its newest run, 0 for any. It returns how the
 // collector then stands.
 func (c Subjects) Accept(ctx context.Context, kind Kind, name string, seq int64, reason string) (Standing, error) {
-	return c.Monitor.Accept(ctx, Subject{c.Profile, kind, name}, seq, reason)
+	s, err := c.Monitor.Accept(ctx, Subject{c.Profile, kind, name}, seq, reason)
+	if err != nil {
+		return s, err
+	}
+	return s, c.note(ctx, s)
 }
 
 // TakeBack takes back the newest acceptance of a collector.
 func (c Subjects) TakeBack(ctx context.Context, kind Kind, name string) error {
-	return c.Monitor.TakeBack(ctx, Subject{c.Profile, kind, name})
+	of := Subject{c.Profile, kind, name}
+	if err := c.Monitor.TakeBack(ctx, of); err != nil {
+		return err
+	}
+	d, err := c.Monitor.Show(ctx, of)
+	if err != nil {
+		return err
+	}
+	return c.note(ctx, d.Standing)
+}
+
+// note has the job of a data set's newest run say how it stands.
+func (c Subjects) note(ctx context.Context, s Standing) error {
+	if s.Run.Kind != Dataset {
+		return nil
+	}
+	return c.Jobs.SetDrift(context.WithoutCancel(ctx), s.Run.Ref, s.Verdict.drift())
 }
 
 // ToEdit names the file of a collector's contract, which need not exist, or the file that must be fixed first.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
@@ -205,6 +206,21 @@ func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) (
 		At: job.Updated, Kind: model.HistoryJob, Profile: job.Profile, Via: model.ViaAPI, Class: model.ClassParsingDrift, Cause: model.CauseMissingFields,
 		Key: job.KeyName, Ref: job.ID, Text: drift.In(job.Dataset),
 	})
+}
+
+// SetDrift keeps what drifts in a job's result, after it was judged anew. A job that is not in the ledger is none of ours.
+func (rn *Runner) SetDrift(ctx context.Context, id string, d model.JobDrift) error {
+	if rn.cfg.Ledger == nil {
+		return nil
+	}
+	_, err := rn.change(ctx, id, func(job *model.Job) (note, error) {
+		job.Rows.Drift = d
+		return note{}, nil
+	})
+	if errors.Is(err, database.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // notSeenError says why the fields of a result can no longer be looked at.

@@ -91,6 +91,25 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 	}
 }
 
+// The history calls the download of a worthless result as its rows failed, and any other nothing.
+func TestTheHistoryOfAWorthlessResultSaysWhy(t *testing.T) {
+	for rows, want := range map[string]model.Cause{
+		"{\"url\":null}\n{\"error\":\"gone\",\"error_code\":\"dead_page\"}\n": model.CauseTargetError,
+		"{\"a\":null}\n": model.CauseEmptyBody,
+		"{\"a\":1}\n":    "",
+	} {
+		cl, _ := script(t, text(200, rows))
+		history, _ := servicetest.Journal(t)
+		cl.cfg.Journal = history
+		accepted(t, cl)
+		noerr.Must(t, noerr.From(cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "ndjson"}, nil)))
+		lines := noerr.Try(history.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryJob})).Must(t)
+		if len(lines) == 0 || !strings.Contains(lines[0].Text, "downloaded") || lines[0].Cause != want || (lines[0].Class == "") != (want == "") {
+			t.Errorf("%s: %+v", rows, lines)
+		}
+	}
+}
+
 // A service that repeats what it was asked gives nothing, whether or not its rows name their inputs.
 func TestRowsThatHoldOnlyWhatWasAskedAreEmpty(t *testing.T) {
 	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`), text(200, `{"url":"http://lab.test/1","name":null}

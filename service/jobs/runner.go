@@ -119,9 +119,13 @@ func (rn *Runner) change(ctx context.Context, id string, change func(*model.Job)
 
 // log puts a line about a job into the timeline.
 func (rn *Runner) log(ctx context.Context, job model.Job, line string) {
+	class, cause := job.Fault.Diagnosis.Class, job.Fault.Diagnosis.Cause
+	if job.State == model.JobDownloaded && !job.Fault.Any() {
+		class, cause = job.Rows.Worst()
+	}
 	rn.put(ctx, model.HistoryEntry{
 		At: job.Updated, Kind: model.HistoryJob, Profile: job.Profile, Via: model.ViaAPI,
-		Class: job.Fault.Diagnosis.Class, Cause: job.Fault.Diagnosis.Cause,
+		Class: class, Cause: cause,
 		Key: job.KeyName, Bytes: job.Bytes, Ref: job.ID, Text: line,
 	})
 }

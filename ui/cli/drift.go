@@ -174,7 +174,7 @@ func showDrift(ctx context.Context, t *task, f jsonFlag, args []string) (printed
 
 // showCollector is a collector with its fields. It warns of a contract that cannot be read.
 func (t *task) showCollector(ctx context.Context, kind drift.Kind, id string) (drift.Detail, error) {
-	d, err := t.Drift.Show(ctx, kind, id)
+	d, err := t.Drift.Show(ctx, kind, id, "")
 	switch {
 	case errors.As(err, new(*textfile.Error)):
 		t.app.warn("a contract is left out: %s", err)

@@ -32,7 +32,7 @@ const maxTyped = 1 << 20
 func (rs *repeats) whyNot(j model.Job) string {
 	switch {
 	case rs.m.foreign(j):
-		return "it belongs to profile " + j.Profile
+		return "it belongs to profile " + j.Profile + foreignKey
 	case j.State == model.JobIntent || j.State == model.JobSending:
 		return "the job " + j.State.Predicate()
 	case rs.slot.Running():

@@ -72,8 +72,8 @@ func (f *fakeMonitor) List(context.Context) ([]drift.Standing, error) {
 	return []drift.Standing{dead, f.standing()}, f.listErr
 }
 
-func (f *fakeMonitor) Show(ctx context.Context, kind drift.Kind, name string) (drift.Detail, error) {
-	f.called("show", string(kind), name)
+func (f *fakeMonitor) Show(ctx context.Context, kind drift.Kind, name, ref string) (drift.Detail, error) {
+	f.called(slices.DeleteFunc([]string{"show", string(kind), name, ref}, func(s string) bool { return s == "" })...)
 	f.mu.Lock()
 	hold := f.hold
 	f.mu.Unlock()
@@ -283,7 +283,7 @@ func TestADownloadThatDriftsSaysSo(t *testing.T) {
 		s.Expect("›! drift: 5 fields emptied since job-1 job-9", "│ ! drift: 5 fields emptied since job-1 (D shows the fields)")
 		s.ExpectNot("✓ downloaded")
 		s.Press("D")
-		if !slices.Equal(m.calls, []string{"show dataset gd_products"}) {
+		if !slices.Equal(m.calls, []string{"show dataset gd_products job-9"}) {
 			t.Errorf("%q", m.calls)
 		}
 	})

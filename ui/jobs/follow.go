@@ -132,12 +132,14 @@ func (w *following) event(f service.Followed) tea.Cmd {
 }
 
 func (w *following) announce(j model.Job) tea.Cmd {
-	switch j.State {
-	case model.JobReady:
+	switch {
+	case j.Doubt() != "":
+		return kit.Warn(w.naming(j) + ": " + j.Doubt() + w.keysHint(j, ": d downloads what there is, a launches it again"))
+	case j.State == model.JobReady:
 		return kit.Info(w.naming(j) + " is ready" + w.keysHint(j, ": d downloads, p shows its first records"))
-	case model.JobFailed:
+	case j.State == model.JobFailed:
 		return kit.Fail(w.naming(j) + " failed: " + cmp.Or(j.Detail, "the service gave no reason"))
-	case model.JobExpired:
+	case j.State == model.JobExpired:
 		return kit.Warn(w.naming(j) + " has expired: " + j.Detail)
 	default:
 		return kit.Info(w.naming(j) + ": " + j.State.Label())
@@ -152,10 +154,13 @@ func (w *following) naming(j model.Job) string {
 	return j.ID
 }
 
+// foreignKey is the key that leads to the profile of a job.
+const foreignKey = " (@ switches to its profile)"
+
 // keysHint is what the keys do with a job, unless it belongs to another profile.
 func (w *following) keysHint(j model.Job, keys string) string {
 	if w.m.foreign(j) {
-		return " (@ switches to its profile)"
+		return foreignKey
 	}
 	return keys
 }

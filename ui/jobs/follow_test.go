@@ -48,6 +48,9 @@ func TestAJobOfAnotherProfileIsFollowedAndNamedWithIt(t *testing.T) {
 		job.State = model.JobReady
 		said(service.Followed{Job: job})
 		s.Expect("job-1 of profile beta is ready (@ switches to its profile)")
+		job.Records = 0
+		said(service.Followed{Job: job})
+		s.Expect("! job-1 of profile beta: ready, no records (@ switches to its profile)", "! ready, no records")
 		s.Press("d")
 		s.Expect("it belongs to profile beta")
 	})

@@ -125,7 +125,7 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.list.load()
 	case intentDrift:
 		if job.Rows.Drift.Text != "" && !m.foreign(job) {
-			return m.drift.ShowDataset(job.Profile, job.Dataset)
+			return m.drift.ShowJob(job)
 		}
 		return m.drift.Show()
 	case intentBatches:

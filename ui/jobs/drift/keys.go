@@ -103,7 +103,7 @@ func (openIt) do(p *Page, s jobs.DriftStanding) tea.Cmd {
 	if p.detail.open {
 		return nil
 	}
-	return p.show(s.Run.Subject)
+	return p.show(s.Run.Subject, "")
 }
 
 func (takeBack) do(p *Page, s jobs.DriftStanding) tea.Cmd {

@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/model"
 	"zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -19,7 +20,8 @@ import (
 // Monitor is the part of the service that the page uses. Every call may block and is made in a command.
 type Monitor interface {
 	List(ctx context.Context) ([]jobs.DriftStanding, error)
-	Show(ctx context.Context, kind jobs.DriftKind, name string) (jobs.DriftDetail, error)
+	// Show shows a collector as of the run of a job, or of the newest one if ref is empty.
+	Show(ctx context.Context, kind jobs.DriftKind, name, ref string) (jobs.DriftDetail, error)
 	// Accept accepts the newest run, which must be seq, and returns how the collector then stands.
 	Accept(ctx context.Context, kind jobs.DriftKind, name string, seq int64, reason string) (jobs.DriftStanding, error)
 	TakeBack(ctx context.Context, kind jobs.DriftKind, name string) error
@@ -59,6 +61,7 @@ type board struct {
 // detail is the collector whose fields are shown.
 type detail struct {
 	open bool
+	ref  string // the job whose run was asked for; empty for the newest one
 	jobs.DriftDetail
 	wrong error // its contract cannot be read
 	table widget.Table
@@ -87,10 +90,10 @@ func (p *Page) Show() tea.Cmd {
 	return p.reload()
 }
 
-// ShowDataset opens the page with the fields of a data set.
-func (p *Page) ShowDataset(profile, name string) tea.Cmd {
+// ShowJob opens the page with the fields of a job's result.
+func (p *Page) ShowJob(j model.Job) tea.Cmd {
 	p.open = true
-	return tea.Batch(p.load(), p.show(jobs.DriftSubject{Profile: profile, Kind: jobs.DriftDataset, Name: name}))
+	return tea.Batch(p.load(), p.show(jobs.DriftSubject{Profile: j.Profile, Kind: jobs.DriftDataset, Name: j.Dataset}, j.ID))
 }
 
 // Refresh reads again what an open page shows: a fetch or download elsewhere may have changed it.
@@ -118,17 +121,18 @@ func (p *Page) load() tea.Cmd {
 	return kit.Load(kit.Jobs, &p.board.slot, p.deps.Ctx, m.List, p.listed)
 }
 
-func (p *Page) show(of jobs.DriftSubject) tea.Cmd {
+func (p *Page) show(of jobs.DriftSubject, ref string) tea.Cmd {
 	m := p.deps.Monitor
+	p.detail.ref = ref
 	return kit.Load(kit.Jobs, &p.detail.slot, p.deps.Ctx, func(ctx context.Context) (jobs.DriftDetail, error) {
-		return m.Show(ctx, of.Kind, of.Name)
+		return m.Show(ctx, of.Kind, of.Name, ref)
 	}, p.showDetail)
 }
 
 // reload reads again what is on the screen.
 func (p *Page) reload() tea.Cmd {
 	if p.detail.open {
-		return tea.Batch(p.load(), p.show(p.detail.Run.Subject))
+		return tea.Batch(p.load(), p.show(p.detail.Run.Subject, p.detail.ref))
 	}
 	return p.load()
 }
