@@ -185,7 +185,8 @@ func (p *Prepared) current(ctx context.Context) (*setup, error) {
 		return p.setup, nil
 	}
 	s, err := p.setup.renewed(ctx)
-	if err == nil && (s == nil || p.rejected.Swap(false)) {
+	if err == nil && (s == nil || p.rejected.Load()) {
+		p.rejected.Store(false)
 		s, err = p.prepare(ctx)
 	}
 	if err != nil {

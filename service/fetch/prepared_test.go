@@ -292,7 +292,12 @@ func TestWhatIsPreparedIsMadeAgainWhenItChanges(t *testing.T) {
 	want("second", plain, 3)
 	now = now.Add(currentFor)
 	want("second", plain, 3)
+	rejects.Store(true)
+	sent(t, prepared, none)
+	rejects.Store(false)
 	source.key.Note = "changed"
+	now = now.Add(currentFor)
+	want("second", plain, 4)
 	now = now.Add(currentFor)
 	want("second", plain, 4)
 	source.refusal = errors.New("the key is disabled")
