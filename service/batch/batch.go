@@ -157,7 +157,7 @@ func (b *Batches) state(ctx context.Context, st *store.Store, of store.Batch) (S
 	states, err := b.states(ctx, st, []store.Batch{of})
 	s := states[0]
 	if err == nil && len(s.Workers) > 0 {
-		s.Slots, err = st.Server.Shares.Held(ctx, limitOf(of.ID))
+		s.Slots, err = st.Server.Shares.Held(ctx, lane(of.ID))
 	}
 	return s, err
 }
@@ -335,6 +335,9 @@ func (b *Batches) Remove(ctx context.Context, id string) error {
 	}
 	if err == nil {
 		err = st.Remove(ctx, s.ID)
+	}
+	if err == nil && st.Server != nil {
+		err = st.Server.Shares.Forget(ctx, lane(s.ID))
 	}
 	unlock() // first: some systems cannot remove a file that is locked
 	if err == nil {

@@ -147,7 +147,7 @@ func (r *runner) shareLimits(handing context.Context) {
 		return s
 	}
 	if r.store.Server != nil {
-		limit(limitOf(r.id), r.plan.inProgress(1<<30))
+		limit(lane(r.id), r.plan.inProgress(1<<30))
 	}
 	for i, of := range r.plan.ways() {
 		g := &gate{handing: handing, leases: l}
@@ -161,9 +161,6 @@ func (r *runner) shareLimits(handing context.Context) {
 		g.limits = []*slots{l.limits[0], zones[name]}
 	}
 }
-
-// limitOf names the limit of a batch.
-func limitOf(id string) string { return "batch " + id }
 
 // sharer names this worker among those that share limits: each of its batches has a part of its own.
 func (r *runner) sharer() string { return r.name + "/" + r.id }

@@ -38,7 +38,7 @@ const (
 // slicesAhead is how many slices are worked on beyond those that fill the slots: beginning and ending one takes a while.
 const slicesAhead = 8
 
-// lane is the lane of a batch's slices.
+// lane names the lane of a batch's slices, and on a server its limit and its rate.
 func lane(id string) string { return "batch " + id }
 
 func lockOf(dir string) string { return filepath.Join(dir, "run") }
@@ -281,7 +281,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		r.name, r.stock, r.rate, r.keyRate = on.Process, &shared{runner: r, marked: map[int]int{}}, on.Shares.Rate("batch "+r.id), on.Shares.Rate("key "+r.plan.Profile+"/"+key)
+		r.name, r.stock, r.rate, r.keyRate = on.Process, &shared{runner: r, marked: map[int]int{}}, on.Shares.Rate(lane(r.id)), on.Shares.Rate("key "+r.plan.Profile+"/"+key)
 	} else {
 		items, err := files.OpenItems(dir)
 		if err != nil {

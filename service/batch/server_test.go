@@ -415,6 +415,30 @@ func TestACapHoldsWhenAWorkerIsKilled(t *testing.T) {
 	}
 }
 
+func TestARemovedBatchHasNoLimitAndNoRate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches")
+	r := newRig(t)
+	r.Batches = r.worker(t, postgrestest.Address(t, path), "a")
+	server := postgrestest.Server(t, path)
+	d := draft(urls(10))
+	d.Rate = 1000
+	s := r.start(t, d)
+	noerr.Try(r.Run(t.Context(), s.ID, func(batch.State) {})).Must(t)
+	noerr.Must(t, noerr.From(server.Pool.Exec(t.Context(), "INSERT INTO zone_slots (zone, worker, slots, wants, renewed, until) VALUES ($1, 'dead', 1, 0, 0, 0)", "batch "+s.ID)))
+	count := func() (n int) {
+		const query = "SELECT (SELECT COUNT(*) FROM zone_slots WHERE zone = $1) + (SELECT COUNT(*) FROM key_rates WHERE name = $1)"
+		noerr.Must(t, server.QueryRowContext(t.Context(), query, "batch "+s.ID).Scan(&n))
+		return n
+	}
+	if n := count(); n != 2 {
+		t.Errorf("%d rows while it is there", n)
+	}
+	noerr.Must(t, r.Remove(t.Context(), s.ID))
+	if n := count(); n != 0 {
+		t.Errorf("%d rows when it is removed", n)
+	}
+}
+
 // TestADeadWorkerMarksNothingMore has a worker wake up that had claimed slices and reserved for them.
 func TestADeadWorkerMarksNothingMore(t *testing.T) {
 	const price = 1_500_000

@@ -196,3 +196,15 @@ func (s *Shares) Return(ctx context.Context, worker string) error {
 		return err
 	})
 }
+
+// Forget forgets a limit and a rate of a name that nobody uses any more.
+func (s *Shares) Forget(ctx context.Context, name string) error {
+	return s.db.Write(ctx, "forgetting the limits of "+name, func(ctx context.Context, tx *sql.Tx) error {
+		for _, from := range []string{"zone_slots WHERE zone", "key_rates WHERE name"} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+from+" = $1", name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
