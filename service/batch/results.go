@@ -26,12 +26,21 @@ func (b *Batches) Results(ctx context.Context, id string, inOrder bool) iter.Seq
 			return
 		}
 		defer done()
+		found := make([]bool, len(latest))
 		for line, err := range lines {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
-			if err == nil && line.N < int64(len(latest)) && line.Round < int(latest[line.N]) {
+			switch {
+			case err != nil:
+			case line.N >= int64(len(latest)):
+				err = fmt.Errorf("the results of batch %s are %w: one is of item %d, and it has %d", id, ErrDamaged, line.N+1, len(latest))
+			case line.Round < int(latest[line.N]):
 				continue
+			case found[line.N]:
+				err = fmt.Errorf("the results of batch %s are %w: item %d has two", id, ErrDamaged, line.N+1)
+			default:
+				found[line.N] = true
 			}
 			if !yield(line, err) || err != nil {
 				return
@@ -40,7 +49,7 @@ func (b *Batches) Results(ctx context.Context, id string, inOrder bool) iter.Seq
 	}
 }
 
-// lines gives all lines of a batch, and the round of each item's last one; none where there was no further round.
+// lines gives all lines of a batch, and of each item the round of its last one.
 func (b *Batches) lines(ctx context.Context, id string, inOrder bool) (lines iter.Seq2[files.Line, error], latest []uint16, done func(), err error) {
 	s, err := b.Files.Batches(ctx)
 	if err != nil {
@@ -54,8 +63,8 @@ func (b *Batches) lines(ctx context.Context, id string, inOrder bool) (lines ite
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	latest = make([]uint16, of.Items)
 	if of.Tally.Rounds > 0 {
-		latest = make([]uint16, of.Items)
 		for line, err := range files.Results(dir, places, false) {
 			if err != nil {
 				done()

@@ -3,7 +3,6 @@ package batch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"golang.org/x/time/rate"
@@ -104,9 +103,6 @@ func (s *shared) load(ctx context.Context, n int) ([]files.Item, store.Slice, er
 	slice, attempt, err := s.store.Claim(ctx, s.id, n, s.name, s.plan.repeatable(), s.priceNow())
 	if err != nil {
 		return nil, nil, err
-	}
-	if len(slice) != len(items) {
-		return nil, nil, fmt.Errorf("slice %d of batch %s has %d items in the database, and what became of %d", n, s.id, len(items), len(slice))
 	}
 	s.marking.Lock()
 	s.marked[n] = 0

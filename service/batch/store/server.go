@@ -95,11 +95,15 @@ func (s *Server) Items(ctx context.Context, id string, n int) (items []files.Ite
 	var lines []byte
 	var outcomes string
 	err = s.db.QueryRowContext(ctx, "SELECT items, outcomes FROM batch_slices WHERE batch = $1 AND slice = $2", id, n).Scan(&lines, &outcomes)
-	for i, line := range bytes.Split(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n")) {
+	each := bytes.Split(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n"))
+	if err == nil && len(each) != len(outcomes) {
+		err = fmt.Errorf("%w: slice %d of batch %s has %d items, and what became of %d", database.ErrCorrupt, n, id, len(each), len(outcomes))
+	}
+	for i, line := range each {
 		var first struct {
 			DuplicateOf int64 `json:"duplicate_of"` // from 1
 		}
-		if err == nil && i < len(outcomes) && Outcome(outcomes[i]) == Duplicate {
+		if err == nil && Outcome(outcomes[i]) == Duplicate {
 			err = json.Unmarshal(line, &first)
 		}
 		items = append(items, files.Item{N: int64(n*files.SliceItems + i), Line: line, Duplicate: first.DuplicateOf - 1})
