@@ -54,11 +54,7 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) (cu
 			return false
 		}
 		t.goBy(max(t.way, r.detours.wayOf(t.host)))
-		if err := r.stock.mark(ctx, at, t.line.Tries+1); err != nil {
-			r.unmarked(t, err)
-			return false
-		}
-		result, sent, err := r.send(sending, t.way, row)
+		result, sent, err := r.send(sending, t, row)
 		if err != nil {
 			return r.unsent(ctx, t, err, sent)
 		}
@@ -88,20 +84,10 @@ func (r *runner) wait(ctx context.Context) error {
 	return err
 }
 
-// send sends an item. With an error, sent says that it may have been sent even so.
-func (r *runner) send(sending context.Context, way int, row func(name string) (string, bool)) (result model.FetchResult, sent bool, err error) {
-	result, err = r.ways[way].Send(sending, row, func(e fetch.Event) { sent = sent || e.Phase == fetch.PhaseSending })
+// send sends an item, which is marked once it has its slots. With an error, sent says that it may have been sent even so.
+func (r *runner) send(sending context.Context, t *trip, row func(name string) (string, bool)) (result model.FetchResult, sent bool, err error) {
+	result, err = r.ways[t.way].SendIn(sending, row, entrance{r, t}, func(e fetch.Event) { sent = sent || e.Phase == fetch.PhaseSending })
 	return result, sent, err
-}
-
-// unmarked takes an item that could not be marked as sent.
-func (r *runner) unmarked(t *trip, err error) {
-	r.mu.Lock()
-	r.purse.settle(t.paid)
-	r.mu.Unlock()
-	if !errors.Is(err, store.ErrTaken) {
-		r.fault(err)
-	}
 }
 
 // rest waits without a slot, and until what the last try cost is committed: the mark is the next one's.
@@ -248,6 +234,9 @@ func (r *runner) unsent(ctx context.Context, t *trip, err error, sent bool) (cut
 	}
 	r.purse.settle(t.paid)
 	r.mu.Unlock()
+	if errors.Is(err, store.ErrTaken) { // another worker has the slice
+		return false
+	}
 	if err = errors.Join(err, r.stock.mark(ctx, t.place, 0)); ctx.Err() == nil {
 		r.fault(err)
 	}

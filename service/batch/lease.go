@@ -121,6 +121,24 @@ func (g *gate) Enter(ctx context.Context, product func() (func(), error)) (lasti
 	}
 }
 
+// entrance lets a try through a gate, and marks it as sent then: what waits for a slot was not sent.
+type entrance struct {
+	r *runner
+	t *trip
+}
+
+// Enter implements fetch.Slots.
+func (e entrance) Enter(ctx context.Context, product func() (func(), error)) (lasting context.Context, leave func(), err error) {
+	if lasting, leave, err = e.r.gates[e.t.way].Enter(ctx, product); err != nil {
+		return nil, nil, err
+	}
+	if err := e.r.stock.mark(ctx, e.t.place, e.t.line.Tries+1); err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return lasting, leave, nil
+}
+
 // inProgress is how many items a worker works on at once: no more than its products let it send.
 func (p Plan) inProgress(atOnce int) int {
 	most := 0
@@ -149,9 +167,9 @@ func (r *runner) shareLimits(handing context.Context) {
 	if r.store.Server != nil {
 		limit(lane(r.id), r.plan.inProgress(1<<30))
 	}
-	for i, of := range r.plan.ways() {
+	for _, of := range r.plan.ways() {
 		g := &gate{handing: handing, leases: l}
-		if r.ways[i].Slots = g; r.store.Server == nil {
+		if r.gates = append(r.gates, g); r.store.Server == nil {
 			continue
 		}
 		name := r.plan.Profile + "/" + string(of.Zone.Name)

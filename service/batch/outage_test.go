@@ -207,6 +207,29 @@ func TestTheZoneOfARuleHasALimitToo(t *testing.T) {
 	}
 }
 
+// What waits for a slot was not sent: nobody announces it as sent when its worker dies, and it takes nothing of the cap.
+func TestAWorkerWithoutASlotMarksNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches")
+	r := newRig(t)
+	r.Batches = r.worker(t, postgrestest.Address(t, path), "a")
+	server := postgrestest.Server(t, path)
+	noerr.Must(t, noerr.From(server.Pool.Exec(t.Context(), `INSERT INTO zone_slots (zone, worker, slots, wants, known_limit, renewed, until)
+		VALUES ('test/unlocker1', 'another', 16, 0, 16, `+database.Clock+`, `+database.Clock+` + 3600000000)`)))
+	s := r.start(t, draft(urls(150)))
+	ended := runs(t.Context(), r.Batches, s.ID, func(batch.State) {})
+	for claimed := 0; claimed < 2; <-time.After(10 * time.Millisecond) {
+		noerr.Must(t, server.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM batch_slices WHERE worker = 'a'").Scan(&claimed))
+	}
+	<-time.After(700 * time.Millisecond)
+	marked := -1
+	noerr.Must(t, server.QueryRowContext(t.Context(), "SELECT SUM(sent) FROM batch_slices").Scan(&marked))
+	if marked != 0 || r.all() != 0 {
+		t.Errorf("%d items are marked, after %d requests", marked, r.all())
+	}
+	noerr.Must(t, noerr.From(server.Pool.Exec(t.Context(), "DELETE FROM zone_slots WHERE worker = 'another'")))
+	noerr.Must(t, within(t, time.Minute, ended))
+}
+
 // TestOthersTakeOverWithin20Seconds kills a worker, and stops another one for longer than it takes to be given up. What
 // that one has of its answers is late then, and counts for nothing.
 func TestOthersTakeOverWithin20Seconds(t *testing.T) {

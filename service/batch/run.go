@@ -130,6 +130,7 @@ type runner struct {
 	stock    stock
 	log      *files.Log
 	ways     prepared
+	gates    []*gate // of these
 	detours  detours
 	slots    slots // items that are worked on
 	leases   leases

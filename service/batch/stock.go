@@ -129,7 +129,7 @@ func (s *shared) mark(ctx context.Context, at place, times int) error {
 	if at.at < s.marked[at.slice] {
 		return nil
 	}
-	upTo := min(at.at+max(8, s.leases.limits[0].atOnce()), files.SliceItems)
+	upTo := min(at.at+max(8, min(s.leases.limits[0].atOnce(), s.leases.limits[1].atOnce())), files.SliceItems) // of the batch, and of its zone
 	err := s.store.Server.Mark(context.WithoutCancel(ctx), s.id, at.slice, c.Attempt, upTo)
 	if err == nil {
 		s.marked[at.slice] = upTo

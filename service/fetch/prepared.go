@@ -32,9 +32,7 @@ type Prepared struct {
 	// Unpaced says that no pace of zone or host holds the sends back, nor learns of them: they look for it. It is set before
 	// the first Send.
 	Unpaced bool
-	// Slots give each try a slot beside the product's; nil gives none. It is set before the first Send.
-	Slots Slots
-	idle  int // connections that wait for the next send; 0: each has its own
+	idle    int // connections that wait for the next send; 0: each has its own
 
 	turn    chan struct{} // holds one token while the fields below are in use
 	setup   *setup
@@ -82,12 +80,17 @@ func (ft *Fetcher) repeated(r model.FetchRequest) *Prepared {
 // those of Fetch. A *model.RequestError names the field, and wraps a *model.UnknownVariableError for a column that the row
 // does not have. Nothing of it is in the history, and drift does not learn of it. A body on disk is the caller's.
 func (p *Prepared) Send(ctx context.Context, row func(name string) (string, bool), on func(Event)) (model.FetchResult, error) {
+	return p.SendIn(ctx, row, nil, on)
+}
+
+// SendIn is Send for a fetch whose tries take slots beside the product's. It ends with the error of Slots.
+func (p *Prepared) SendIn(ctx context.Context, row func(name string) (string, bool), slots Slots, on func(Event)) (model.FetchResult, error) {
 	defer p.ft.cfg.Wire.Begin()()
 	f, err := p.flight(ctx, row, on)
 	if err != nil {
 		return model.FetchResult{}, err
 	}
-	f.batch, f.unpaced, f.slots = true, p.Unpaced, p.Slots
+	f.batch, f.unpaced, f.slots = true, p.Unpaced, slots
 	res, _, err := f.result(ctx, p.ft.cfg.Now())
 	if c := res.Diagnosis.Cause; c == model.CauseKeyRejected || c == model.CauseLoginRejected {
 		p.rejected.Store(true)
