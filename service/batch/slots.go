@@ -3,9 +3,11 @@ package batch
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/share"
 )
 
@@ -46,7 +48,11 @@ func (s *slots) missing() string {
 	if s.lease.Waiting == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of the zone's slots were a dead worker's: they are back in %d s", s.lease.Waiting, int(s.lease.Back.Seconds()+0.5))
+	of := "the batch"
+	if _, zone, is := strings.Cut(s.shared.Zone, "/"); is {
+		of = "zone " + zone
+	}
+	return fmt.Sprintf("%s of %s were a dead worker's: they are back in %d s", model.Counted(s.lease.Waiting, "slot"), of, int(s.lease.Back.Seconds()+0.5))
 }
 
 // claim is what a worker has and wants of a shared limit. Until the next lease it may take all that it has.

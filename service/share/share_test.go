@@ -113,6 +113,8 @@ func TestThePartOfADeadWorkerIsBackWhenItsLeaseEnds(t *testing.T) {
 		noerr.Must(t, noerr.From(s.db.Pool.Exec(t.Context(), "UPDATE zone_slots SET "+column+" = "+column+" - $1 WHERE worker = 'dead'", by.Microseconds())))
 	}
 	age("renewed", 10*time.Second)
+	s.claim(t, Claim{Zone: "z", Worker: "idle", Limit: 8, Usable: 8, Timeout: time.Hour}) // dead, too, and holds no slot
+	noerr.Must(t, noerr.From(s.db.Pool.Exec(t.Context(), "UPDATE zone_slots SET renewed = renewed - 10000000 WHERE worker = 'idle'")))
 	lease := s.renew(t, "a", 5, true)
 	if lease.Slots != 6 || lease.Waiting != 2 || lease.Back <= 0 || lease.Back > time.Minute+margin {
 		t.Errorf("beside a dead worker: %+v", lease)

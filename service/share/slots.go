@@ -134,8 +134,9 @@ func renew(ctx context.Context, tx *sql.Tx, c Claim) (lease Lease, err error) {
 		switch held += n; {
 		case ago > silent.Microseconds():
 			spoken += n
-			lease.Waiting += n
-			lease.Back = max(lease.Back, time.Duration(left)*time.Microsecond)
+			if lease.Waiting += n; n > 0 {
+				lease.Back = max(lease.Back, time.Duration(left)*time.Microsecond)
+			}
 			return nil
 		case wants == 0:
 			spoken += n
