@@ -85,17 +85,19 @@ func Percent(part float64) string {
 	return fmt.Sprintf("%.0f %%", part)
 }
 
-// EndCost is what a batch will have cost at its end, if the rest costs what the items did until now: never more than its
-// cap. It is not known before an item has a result, nor without a rate of the zone.
-func (s State) EndCost() (dollars float64, known bool) {
+// EndCost is what a batch will have cost at its end, if each item that is left costs what those with a result did, and
+// how many of these come before its cap: all, or fewer. What may have been spent is in the sum, but not in the price of an
+// item. It is not known before an item has a result, nor without a rate of the zone.
+func (s State) EndCost() (dollars float64, left int64, known bool) {
+	left = s.Remaining()
 	if s.Plan.Price == 0 || s.Tally.Answered == 0 {
-		return 0, false
+		return 0, left, false
 	}
-	end := float64(s.Spent) * (1 + float64(s.Remaining())/float64(s.Tally.Answered))
-	if s.Cap > 0 {
-		end = min(end, float64(s.Cap))
+	each := float64(s.Spent-s.Tally.Unconfirmed) / float64(s.Tally.Answered)
+	if room := float64(s.Cap - s.Spent); s.Cap > 0 && each*float64(left) > room+1 { // but for rounding
+		left = max(0, int64(room/each))
 	}
-	return end / 1e9, true
+	return (float64(s.Spent) + each*float64(left)) / 1e9, left, true
 }
 
 // MaybeSent says how many items may have been sent without an answer: after a kill it is only known that there were no more.
@@ -118,7 +120,11 @@ func (s State) CostWords() string {
 	if s.Cap > 0 {
 		cost += ", cap " + model.SmallDollars(Dollars(s.Cap))
 	}
-	if end, known := s.EndCost(); known && s.Remaining() > 0 {
+	switch end, left, known := s.EndCost(); {
+	case !known || s.Remaining() == 0:
+	case left < s.Remaining():
+		cost += fmt.Sprintf(": about %d of %d before it", s.Wanted()-s.Remaining()+left, s.Wanted())
+	default:
 		cost += ", ends at about " + model.SmallDollars(end)
 	}
 	return cost
@@ -177,12 +183,13 @@ type Progress struct {
 	Fault  error     // why this process has stopped its work on it; nil where it has not
 }
 
-// ETA is how long the rest takes at the speed of now; false where that is not known.
+// ETA is how long the rest, or what of it comes before the cap, takes at the speed of now; false where that is not known.
 func (p Progress) ETA() (left time.Duration, known bool) {
-	if p.Speed <= 0 || p.Over() || p.Remaining() == 0 {
+	_, items, _ := p.EndCost()
+	if p.Speed <= 0 || p.Over() || items == 0 {
 		return 0, false
 	}
-	return time.Duration(float64(p.Remaining()) / p.Speed * float64(time.Second)), true
+	return time.Duration(float64(items) / p.Speed * float64(time.Second)), true
 }
 
 // Meter measures how fast a batch goes, by what is seen of it. The zero Meter has seen nothing.

@@ -71,19 +71,30 @@ func TestAMeterKeepsTheLastSentencesAboutThePace(t *testing.T) {
 func TestWhatABatchCostsAtItsEnd(t *testing.T) {
 	s := seen(250)
 	s.Spent = 2e9
-	if _, known := s.EndCost(); known {
+	if _, _, known := s.EndCost(); known {
 		t.Error("known without a price")
 	}
 	s.Plan.Price = 1
-	if cost, known := s.EndCost(); !known || cost != 8 {
-		t.Errorf("%v %v; want 8", cost, known)
-	}
-	if s.Cap = 5e9; true {
-		if cost, _ := s.EndCost(); cost != 5 {
-			t.Errorf("with a cap of 5: %v", cost)
+	for _, c := range []struct {
+		spent, maybe, limit int64
+		want                string
+	}{
+		{2e9, 0, 0, "$2.00 by your rate, ends at about $8.00"},
+		{2e9, 0, 8e9, "$2.00 by your rate, cap $8.00, ends at about $8.00"},
+		{2e9, 0, 5e9, "$2.00 by your rate, cap $5.00: about 625 of 1000 before it"},
+		{2e9, 0, 1e9, "$2.00 by your rate, cap $1.00: about 250 of 1000 before it"},
+		{3e9, 1e9, 0, "$3.00 by your rate, of which up to $1.00 may not have been spent, ends at about $9.00"},
+	} {
+		if s.Spent, s.Tally.Unconfirmed, s.Cap = c.spent, c.maybe, c.limit; s.CostWords() != c.want {
+			t.Errorf("%q, want %q", s.CostWords(), c.want)
 		}
 	}
-	if cost, known := seen(0).EndCost(); known {
+	s.Spent, s.Tally.Unconfirmed, s.Cap = 2e9, 0, 5e9
+	s.State, s.Live = batch.Running, true
+	if left, known := (batch.Progress{State: s, Speed: 25}).ETA(); !known || left != 15*time.Second {
+		t.Errorf("%s before the cap, %v", left, known)
+	}
+	if cost, _, known := seen(0).EndCost(); known {
 		t.Errorf("%v is known without a result", cost)
 	}
 }

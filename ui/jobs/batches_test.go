@@ -344,7 +344,7 @@ func TestTheKeysOfABatch(t *testing.T) {
 		s.Press("a")
 		s.Expect("they are sent again once the batch goes on: s")
 		s.Press("s")
-		s.Expect("Go on with the batch?", "cost $61.80, and comes to about $150.00")
+		s.Expect("Go on with the batch?", "58800 items left", "$61.80 by your rate, cap $150.00, ends at about $150.00.")
 		s.After(time.Second)
 		s.PressFast("y")
 		s.Expect("● running", "1 batch at work")

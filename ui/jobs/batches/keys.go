@@ -141,8 +141,8 @@ func (reread) do(p *Page, s batch.State) tea.Cmd {
 
 func (goOn) do(p *Page, s batch.State) tea.Cmd {
 	cost := "The zone has no rate: what it costs is not known."
-	if end, known := s.EndCost(); known {
-		cost = fmt.Sprintf("It has cost %s, and comes to about %s.", model.SmallDollars(batch.Dollars(s.Spent)), model.SmallDollars(end))
+	if s.Tally.Answered > 0 && s.Plan.Price > 0 {
+		cost = "Cost: " + s.CostWords() + "."
 	} else if s.Plan.Price > 0 {
 		cost = fmt.Sprintf("One fetch costs at most %s.", model.SmallDollars(batch.Dollars(s.Plan.Price)))
 	}
