@@ -256,13 +256,21 @@ func (a *App) statusLine(message string) string {
 	if a.w >= roomy && a.deps.Spending != nil {
 		right = t.Muted.Render(a.spent() + " · ")
 	}
-	if n := a.running(); n > 0 {
-		right += t.Accent.Render("● " + strconv.Itoa(n) + " running")
-	} else {
-		right += t.Muted.Render("0 running")
+	status := ""
+	if s, ok := a.view().(kit.StatusView); ok {
+		status = text.Clean(s.Status())
 	}
-	if s, ok := a.view().(kit.StatusView); ok && s.Status() != "" {
-		right = t.Muted.Render(text.Clean(s.Status())+" · ") + right
+	n := a.running()
+	switch {
+	case n == 0 && status == "":
+		right += t.Muted.Render("0 running")
+	case n == 0:
+		right += t.Muted.Render(status)
+	case status != "":
+		right = t.Muted.Render(status+" · ") + right
+		fallthrough
+	default:
+		right += t.Accent.Render("● " + strconv.Itoa(n) + " running")
 	}
 	if a.noMouse {
 		right = t.Warn.Render("mouse off · ") + right

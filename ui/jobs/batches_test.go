@@ -129,6 +129,8 @@ func (f *fakeBatches) Decide(_ context.Context, id string, again bool) (batch.St
 }
 
 func (f *fakeBatches) Newest(_ context.Context, _ string, _ int, failed bool) ([]batch.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var out []batch.Result
 	for _, r := range f.results {
 		if !failed || r.Class != "ok" {
@@ -360,6 +362,58 @@ func TestTheKeysOfABatch(t *testing.T) {
 		if want := []string{"set 9 at once, 20/s, $150", "decide true", "begin batch-1"}; !slices.Equal(f.batches.calls, want) {
 			t.Errorf("calls %q; want %q", f.batches.calls, want)
 		}
+	})
+}
+
+func TestTheNewestItemsAreReadWhileABatchGoesOn(t *testing.T) {
+	f := &fakeJobs{}
+	f.batches = fakeBatches{states: []batch.State{running(41_200)}, results: lines()}
+	came := func(n int64) {
+		f.batches.mu.Lock()
+		defer f.batches.mu.Unlock()
+		first := lines()[0]
+		first.N = n
+		f.batches.results = append([]batch.Result{first}, f.batches.results...)
+		f.batches.states[0].Tally.Tries = n
+	}
+	flowBatches(t, f, 80, 24, func(s *uitest.Screen) {
+		s.Press("enter")
+		s.Press("tab")
+		for n := range int64(20) { // more than the list has lines
+			came(50_000 + n)
+		}
+		s.After(3 * time.Second)
+		s.Expect("50020")
+		s.Press("j")
+		came(60_000)
+		s.After(3 * time.Second)
+		s.Press("enter") // the cursor is not at the first row any more: it stays on its item
+		if got := f.batches.calls[len(f.batches.calls)-1]; got != "request batch-1 50018" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestWhatOnlyCostsIsNotAskedAboutOnTheEmulator(t *testing.T) {
+	f := &fakeJobs{local: true}
+	s1 := running(41_200)
+	s1.State, s1.Live = batch.Paused, false
+	f.batches = fakeBatches{states: []batch.State{s1}}
+	flowBatches(t, f, 80, 24, func(s *uitest.Screen) {
+		s.Press("s")
+		s.ExpectNot("Go on with the batch?")
+		s.Expect("● running")
+	})
+}
+
+func TestTheFooterCountsTheBatchesOfOtherProcesses(t *testing.T) {
+	f := &fakeJobs{}
+	f.batches = fakeBatches{states: []batch.State{running(41_200)}}
+	flowBatches(t, f, 80, 24, func(s *uitest.Screen) {
+		s.Expect("1 at work")
+		s.Press("enter")
+		s.Expect("1 at work")
+		s.ExpectNot("0 running")
 	})
 }
 

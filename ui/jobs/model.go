@@ -203,8 +203,8 @@ func (m *Model) Status() string {
 		}
 	}
 	var out []string
-	if b := m.deps.Batches.Attended(); b > 0 {
-		out = append(out, text.Counted(b, "batch")+" at work")
+	if batches := m.batches.AtWork(); batches != "" {
+		out = append(out, batches)
 	}
 	if n > 0 {
 		out = append(out, text.Counted(n, "job")+" followed")

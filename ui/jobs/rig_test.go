@@ -429,7 +429,7 @@ func start(t *testing.T, f *fakeJobs, dialect string, w, h int) *uitest.Screen {
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: d.Theme, FixedTheme: true,
 		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}, {ID: other, View: &uitest.OtherTab{}}},
-		Session: kit.Session{ProfileName: "acme", Profile: f.profile(), Ready: true, Keys: testKeys(), Key: testKeys()[0]},
+		Session: kit.Session{ProfileName: "acme", Profile: f.profile(), Local: f.local, Ready: true, Keys: testKeys(), Key: testKeys()[0]},
 	})
 	return uitest.Start(t, app, w, h)
 }

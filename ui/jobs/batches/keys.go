@@ -140,6 +140,9 @@ func (reread) do(p *Page, s batch.State) tea.Cmd {
 }
 
 func (goOn) do(p *Page, s batch.State) tea.Cmd {
+	if p.session.Local { // it charges nothing
+		return p.resume(s)
+	}
 	cost := "The zone has no rate: what it costs is not known."
 	if s.Tally.Answered > 0 && s.Plan.Price > 0 {
 		cost = "Cost: " + s.CostWords() + "."

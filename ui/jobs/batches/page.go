@@ -15,6 +15,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/batch"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -98,6 +99,8 @@ type items struct {
 	failed bool // those alone that are not ok
 	loaded bool
 	err    error
+	tries  int64     // of the batch when they were read
+	due    time.Time // when they may be read again: reading many takes a while
 	table  widget.Table
 	slot   kit.Slot
 	opened kit.Slot // the request of one
@@ -124,6 +127,24 @@ func (p *Page) Find(id string) tea.Cmd {
 // Running counts the work that quitting would interrupt: batches that this process works on, and what is being written.
 func (p *Page) Running() int {
 	return kit.Running(&p.work, &p.draft.slot) + p.deps.Batches.Attended()
+}
+
+// AtWork says how many batches are worked on, as far as the page has seen them; "" for none.
+func (p *Page) AtWork() string {
+	live := 0
+	for _, s := range p.board.states {
+		if s.Live {
+			live++
+		}
+	}
+	attended := p.deps.Batches.Attended()
+	switch {
+	case attended > 0:
+		return text.Counted(attended, "batch") + " at work"
+	case live > 0 && p.open:
+		return fmt.Sprintf("%d at work", live) // in other processes; as long as "0 running", whose place it takes
+	}
+	return ""
 }
 
 // SetSession stores a session, and looks for batches of a new profile that wait.
@@ -166,12 +187,17 @@ func (p *Page) Close() {
 	p.one.watch.Drop()
 }
 
-// Tick reads the board again.
+// Tick reads the board again, or the items of the batch that is shown if some came.
 func (p *Page) Tick() tea.Cmd {
-	if !p.open || p.one.open || p.board.slot.Running() {
-		return nil
+	o := &p.one
+	switch it := &o.items; {
+	case !p.open || p.board.slot.Running() || it.slot.Running():
+	case !o.open:
+		return p.load()
+	case o.byItem && it.tries != o.Tally.Tries && !p.deps.Clock.Now().Before(it.due):
+		return p.loadItems()
 	}
-	return p.load()
+	return nil
 }
 
 func (p *Page) load() tea.Cmd {
@@ -220,11 +246,15 @@ const itemsShown = 200
 // loadItems reads the newest results.
 func (p *Page) loadItems() tea.Cmd {
 	b, id, failed, it := p.deps.Batches, p.one.ID, p.one.items.failed, &p.one.items
+	began := p.deps.Clock.Now()
+	it.tries = p.one.Tally.Tries
 	return kit.Load(kit.Jobs, &it.slot, p.deps.Ctx, func(ctx context.Context) ([]batch.Result, error) {
 		return b.Newest(ctx, id, itemsShown, failed)
 	}, func(list []batch.Result, err error) tea.Cmd {
 		if !errors.Is(err, context.Canceled) {
 			it.list, it.err, it.loaded = list, err, true
+			now := p.deps.Clock.Now()
+			it.due = now.Add(10 * now.Sub(began))
 			p.fillItems()
 		}
 		return nil

@@ -306,7 +306,7 @@ func (p *Page) fillItems() {
 	if it.failed {
 		it.table.Empty = "no item has failed"
 	}
-	list := it.list
+	list, newest := it.list, it.table.Cursor() == 0
 	it.table.SetRowsKeyed(len(list), func(i int) string { return fmt.Sprint(list[i].N) }, func(i int) []widget.Cell {
 		line := list[i]
 		class, cause := model.Class(line.Class), model.Cause(line.Cause)
@@ -318,6 +318,9 @@ func (p *Page) fillItems() {
 			widget.C(milliseconds(line.MS)), widget.C(fmt.Sprint(line.Tries)), widget.C(line.URL),
 		}
 	})
+	if newest { // the first row is the newest one, whichever that is
+		it.table.SetCursor(0)
+	}
 }
 
 // milliseconds is how long something took, which was measured in whole ones.
