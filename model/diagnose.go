@@ -234,15 +234,23 @@ func (f *facts) dialectVerdict() (Class, Cause) {
 	}
 }
 
-// retries says whether trying again by itself makes sense. Refusals (401, 403,
-// 407, 400) and CAPTCHAs stay what they are, so they never do.
-func retries(class Class, cause Cause, f *facts, again bool) bool {
+// MayRetry reports whether trying again by itself can make sense after a failure of a class and, if it is named, a cause.
+func MayRetry(class Class, cause Cause) bool {
 	switch class {
 	case ClassTooFast, ClassTimeout:
 		return true
 	case ClassOutside:
+		return cause == CauseNone || cause == CauseNetwork || cause == CauseServiceError || cause == CauseTargetError
 	default:
 		return false
+	}
+}
+
+// retries says whether trying again by itself makes sense. Refusals (401, 403,
+// 407, 400) and CAPTCHAs stay what they are, so they never do.
+func retries(class Class, cause Cause, f *facts, again bool) bool {
+	if class != ClassOutside || !MayRetry(class, cause) {
+		return MayRetry(class, cause)
 	}
 	switch cause {
 	case CauseNetwork:

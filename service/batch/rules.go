@@ -113,10 +113,21 @@ func (r *Report) ruled(k fetch.Known) error {
 		if rule.Zone.Name == r.Plan.Request.Zone.Name {
 			return model.BadField("rule", "rule %d: %s is the batch's own zone", i+1, rule.Zone.Name)
 		}
+		if most := rule.mostOfAnItem(i, r.Plan.Retries); rule.Item && rule.Times > most {
+			return model.BadField("rule", "rule %d can never hold: an item has at most %s of class %s: write x%d, or ',host'", i+1, model.Counted(most, "result"), rule.Failure, most)
+		}
 		r.Plan.Rules = append(r.Plan.Rules, rule)
 	}
 	r.Plan.setPrice()
 	return nil
+}
+
+// mostOfAnItem is how many results an item can have that the rule counts, by the batch's zone and those of the rules before.
+func (r Rule) mostOfAnItem(before, retries int) int {
+	if !model.MayRetry(r.Class, r.Cause) {
+		return 1
+	}
+	return (before + 1) * (retries + 1)
 }
 
 // setPrice finds what a try may cost at most, by the rates of the zones.

@@ -30,8 +30,11 @@ func TestARuleIsReadOrItsPlaceIsSaid(t *testing.T) {
 		"captcha x2 -> zone=other":             "rule 1: ",
 		"captcha x2 -> zone=unlocker1":         "rule 1: unlocker1 is the batch's own zone",
 		"captcha x2 -> zone=isp1, host, twice": `"host, twice" is neither host nor item`,
+		"captcha x2 -> zone=isp1,item":         "rule 1 can never hold: an item has at most 1 result of class captcha: write x1, or ',host'",
+		"timeout x4 -> zone=isp1,item":         "rule 1 can never hold: an item has at most 3 results of class timeout: write x3, or ',host'",
 	} {
 		d := draft(urls(1))
+		d.Request.Retries = 2
 		d.Rules = []string{text}
 		_, err := r.Check(t.Context(), r.known, d, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
