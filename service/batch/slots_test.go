@@ -52,7 +52,7 @@ func TestWhatAWorkerMayStillTakeIsNotAnothers(t *testing.T) {
 
 func TestSlotsThatAreNotBackAreThoseOfABatchOrOfANamedZone(t *testing.T) {
 	for limit, want := range map[string]string{
-		limitOf("batch-1"):  "2 slots of the batch were a dead worker's: they are back in 7 s",
+		lane("batch-1"):     "2 slots of the batch were a dead worker's: they are back in 7 s",
 		"work/unlocker_two": "2 slots of zone unlocker_two were a dead worker's: they are back in 7 s",
 	} {
 		s := &slots{shared: &share.Claim{Zone: limit}, lease: share.Lease{Waiting: 2, Back: 7 * time.Second}}
