@@ -202,13 +202,7 @@ func (j Job) LackingWords() string {
 	if j.Lacking() == 0 {
 		return ""
 	}
-	counted := func(n int, what string) string {
-		if n == 1 {
-			return "1 " + what
-		}
-		return fmt.Sprintf("%d %ss", n, what)
-	}
-	return fmt.Sprintf("the service counted %s, and %s came: the answer may have been cut", counted(j.Records, "record"), counted(j.Rows.Returned, "row"))
+	return fmt.Sprintf("the service counted %s, and %s came: the answer may have been cut", Counted(j.Records, "record"), Counted(j.Rows.Returned, "row"))
 }
 
 // Rejected are the bad rows of its source; the zero value where there were none, or that is not known.
@@ -469,6 +463,21 @@ func (j Job) Doubt() string {
 		return fmt.Sprintf("%d of %d rows useful", r.Useful, r.Returned)
 	}
 	return ""
+}
+
+// Account are the counts of a counted result in words, how many rows came first.
+func (r JobRows) Account() []string {
+	out := []string{Counted(r.Returned, "row"), fmt.Sprintf("%d useful", r.Useful)}
+	if n := r.Failed(); n > 0 {
+		out = append(out, Counted(n, "error"))
+	}
+	if r.Empty > 0 {
+		out = append(out, fmt.Sprintf("%d empty", r.Empty))
+	}
+	if r.Billed >= 0 {
+		out = append(out, fmt.Sprintf("%d billed (%s)", r.Billed, CostWords(r.Cost, r.Priced)))
+	}
+	return out
 }
 
 // Failed is how many rows are errors.

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/model"
@@ -135,21 +136,8 @@ func rowsText(r model.JobRows) string {
 	if !r.Counted {
 		return "rows not counted: " + r.Problem
 	}
-	text := fmt.Sprintf("%d rows: %d useful", r.Returned, r.Useful)
-	switch n := r.Failed(); n {
-	case 0:
-	case 1:
-		text += ", 1 error"
-	default:
-		text += fmt.Sprintf(", %d errors", n)
-	}
-	if r.Empty > 0 {
-		text += fmt.Sprintf(", %d empty", r.Empty)
-	}
-	if r.Billed >= 0 {
-		text += fmt.Sprintf(", %d billed (%s)", r.Billed, model.CostWords(r.Cost, r.Priced))
-	}
-	return text
+	account := r.Account()
+	return account[0] + ": " + strings.Join(account[1:], ", ")
 }
 
 // Coverage takes the rows of a result and keeps what their fields show.

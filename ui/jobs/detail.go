@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -128,17 +129,7 @@ func (d *detail) rowLines(r model.JobRows, w int) []string {
 		}
 		return nil
 	}
-	line := fmt.Sprintf("%s · %d useful", text.Counted(r.Returned, "row"), r.Useful)
-	if n := r.Failed(); n > 0 {
-		line += " · " + text.Counted(n, "error")
-	}
-	if r.Empty > 0 {
-		line += fmt.Sprintf(" · %d empty", r.Empty)
-	}
-	if r.Billed >= 0 {
-		line += fmt.Sprintf(" · %d billed (%s)", r.Billed, model.CostWords(r.Cost, r.Priced))
-	}
-	out := widget.Wrapped(kit.Ink{}, line, w)
+	out := widget.Wrapped(kit.Ink{}, strings.Join(r.Account(), " · "), w)
 	for _, e := range r.Errors {
 		_, ink := t.ClassMark(e.Class)
 		head := ink.Render(fmt.Sprintf("%d × %s", e.Rows, cmp.Or(text.Clean(e.Code), "no code"))) + "  "
