@@ -102,3 +102,12 @@ func Packed(head []byte) string {
 	}
 	return ""
 }
+
+// CheckOnce refuses what cannot be the name of what is begun once.
+func CheckOnce(name string) error {
+	const most = 200
+	if name != Line(name, most) {
+		return BadField("once", "a name is one line of at most %d bytes, without blanks around it", most)
+	}
+	return nil
+}

@@ -462,6 +462,12 @@ func TestTheAddressOfARequestWithoutColumnsIsAnExample(t *testing.T) {
 func TestANameIsUsedOnce(t *testing.T) {
 	r := newRig(t)
 	d := draft(urls(3))
+	for _, name := range []string{"two\nlines", "no text: \xff", "no text: \x00"} {
+		d.Once = name
+		if _, err := r.Check(t.Context(), r.known, d, nil); err == nil || !strings.Contains(err.Error(), "a name is one line") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
 	d.Once = "nightly"
 	s := r.start(t, d)
 	d.Input.Source = strings.NewReader(urls(2))

@@ -161,7 +161,7 @@ func (b *Batches) Check(ctx context.Context, k fetch.Known, draft Draft, read *a
 	if err := r.ruled(k); err != nil {
 		return r, err
 	}
-	if err := errors.Join(r.Plan.problem(), r.Plan.checkCap(r.Plan.Cap)); err != nil {
+	if err := errors.Join(model.CheckOnce(draft.Once), r.Plan.problem(), r.Plan.checkCap(r.Plan.Cap)); err != nil {
 		return r, err
 	}
 	if err := files.Sweep(b.Dir, func(names []string) (map[string]bool, error) { return b.known(ctx, names) }); err != nil {

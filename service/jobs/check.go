@@ -68,9 +68,6 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 	return whole.Report, whole.Err
 }
 
-// maxOnce bounds the name of a launch, in bytes.
-const maxOnce = 200
-
 // OnceError says that nothing was launched, because the profile has launched Job under the same name.
 type OnceError struct {
 	Name string
@@ -83,11 +80,8 @@ func (e *OnceError) Error() string {
 
 // checkOnce refuses a name that has a job, or is none.
 func (l *Launching) checkOnce(ctx context.Context, name string) error {
-	switch {
-	case name == "":
-		return nil
-	case name != model.Line(name, maxOnce):
-		return model.BadField("once", "a name is one line of at most %d bytes, without blanks around it", maxOnce)
+	if err := model.CheckOnce(name); err != nil || name == "" {
+		return err
 	}
 	job, err := l.cfg.Machine.Once(ctx, name)
 	switch {

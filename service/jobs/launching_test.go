@@ -596,7 +596,7 @@ func TestALaunchUnderANameIsOne(t *testing.T) {
 	if _, err := l.Check(t.Context(), draft("nightly", "no address")); !errors.As(err, &before) || before.Job.ID != "job-1" { // whatever its inputs
 		t.Errorf("%v", err)
 	}
-	for _, name := range []string{" nightly", "two\nlines", strings.Repeat("x", maxOnce+1)} {
+	for _, name := range []string{" nightly", "two\nlines", strings.Repeat("x", 201)} {
 		if _, err := l.Check(t.Context(), draft(name, "https://a.test/1")); !errors.As(err, new(*model.RequestError)) {
 			t.Errorf("%.20q: %v", name, err)
 		}
