@@ -23,6 +23,7 @@ import (
 	"zonedeck/service/database/postgrestest"
 	"zonedeck/service/ledger"
 	"zonedeck/service/pace"
+	"zonedeck/service/pace/pacetest"
 	"zonedeck/service/share"
 	"zonedeck/service/webhook"
 	"zonedeck/service/work"
@@ -155,24 +156,29 @@ func TestARoleWithTheRightsOfTheDocsDoesAWorkersWorkAndMakesNoTable(t *testing.T
 	path := t.TempDir()
 	least := asWorker(t, path)
 	_, fault, _ := machineOn(t, least, t.TempDir()).Ledger(t.Context())
-	const refused = "the role of the database has no right to this (docs/scale.md lists what it needs)"
-	if fault == nil || !strings.Contains(fault.Error(), refused) {
+	const noRight = "the role of the database has no right to this (docs/scale.md lists what it needs)"
+	if fault == nil || !strings.Contains(fault.Error(), noRight) {
 		t.Errorf("before there are tables: %v", fault)
 	}
 	owner := machineOn(t, postgrestest.Address(t, path), t.TempDir())
 	ledgerOf(t, owner)
 	noerr.Must(t, noerr.From(owner.Inbox(t.Context())))
 	noerr.Must(t, noerr.From(owner.Batches(t.Context())))
-	known := func(f *Files) error {
-		p := &share.Paces{Servers: f, Zones: pace.Files{Dir: t.TempDir()}, Clock: machine{}}
-		return p.Update(t.Context(), "p", "z", true, func(z *pace.Zone) { z.Paces = map[string]*pace.Pace{"": {Cap: 8, Limit: 2}} })
+	refused := func(f *Files) {
+		t.Helper()
+		l := &pace.Limiter{Store: &share.Paces{Servers: f, Zones: pace.Files{Dir: t.TempDir()}, Clock: machine{}}, Clock: machine{}, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		turn, _ := pacetest.Enter(t, l, pacetest.Call)
+		turn.End(t.Context(), pace.Answer{TooFast: true})
+		if l.Words(t.Context(), pacetest.Call) == "" {
+			t.Error("the pace is not known")
+		}
 	}
-	noerr.Must(t, known(owner))
+	refused(owner)
 	f := machineOn(t, least, t.TempDir())
 	l := ledgerOf(t, f)
 	job := noerr.Try(l.Begin(t.Context(), model.Job{Profile: "p"}, "", []byte("x"), nil)).Must(t)
 	noerr.Must(t, noerr.From(l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) { job.State = model.JobSending; return "", nil })))
-	noerr.Must(t, known(f))
+	refused(f)
 	in := noerr.Try(f.Inbox(t.Context())).Must(t)
 	noerr.Must(t, noerr.From(in.Prune(t.Context(), webhook.Retention{})))
 	st := noerr.Try(f.Batches(t.Context())).Must(t)
@@ -188,7 +194,7 @@ func TestARoleWithTheRightsOfTheDocsDoesAWorkersWorkAndMakesNoTable(t *testing.T
 	err := s.Write(t.Context(), "making a table", func(ctx context.Context, tx *sql.Tx) error {
 		return noerr.From(tx.ExecContext(ctx, "CREATE TABLE mine (n BIGINT)"))
 	})
-	if err == nil || !strings.Contains(err.Error(), refused) {
+	if err == nil || !strings.Contains(err.Error(), noRight) {
 		t.Errorf("it makes a table: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"strconv"
@@ -102,25 +103,22 @@ func (t *Turn) endBegun(ctx context.Context, a Answer) (reason string, judged bo
 	now := l.now()
 	b.leave(t)
 	b.judge(t.call, t.sent, a, now)
-	reason = b.reason(t.call)
-	if b.limits() {
-		moved := false
-		t.update(context.WithoutCancel(ctx), true, func(z *Zone, _ time.Time) {
-			if !z.Blank() { // another process was first
-				z.judge(t.call, departure{}, a, now)
-				reason = z.reason(t.call)
-			} else {
-				b.copyTo(z)
-			}
-			b.place(l.Store, z)
-			z.Touched, moved = now, true
-		})
-		if moved {
-			clear(b.flying)
-			b.Zone, b.moves = Zone{}, b.moves+1
+	if !b.limits() {
+		return b.Reason(t.call), true
+	}
+	reason, err := l.Store.Learn(context.WithoutCancel(ctx), Outcome{Call: t.call, answer: a, at: now, moves: b})
+	t.warn(err)
+	if err == nil {
+		clear(b.flying)
+		b.Zone, b.moves = Zone{}, b.moves+1
+	}
+	for _, t := range b.flying { // they keep their places in memory
+		if t.sign != nil {
+			t.sign.Release()
+			t.sign = nil
 		}
 	}
-	return reason, true
+	return cmp.Or(reason, b.Reason(t.call)), true
 }
 
 // leave gives a place back. mu is held, as for all that follow.
@@ -146,15 +144,16 @@ func (b *begun) limits() bool {
 
 // copyTo gives a zone of the store what is known of this one, but for hosts that hold nothing back.
 func (b *begun) copyTo(z *Zone) {
+	places := z.Places
 	*z = b.Zone
-	z.Places, z.Paces = nil, maps.Clone(b.Paces)
+	z.Places, z.Paces = places, maps.Clone(b.Paces)
 	maps.DeleteFunc(z.Paces, func(host string, p *Pace) bool { return host != "" && p.Change == 0 })
 }
 
 // place gives the calls in flight their places in the store.
-func (b *begun) place(s Store, z *Zone) {
+func (b *begun) place(signs Signs, z *Zone) {
 	for _, t := range b.flying {
-		if sign, err := s.Sign(t.call); err == nil {
+		if sign, err := signs.Sign(t.call); err == nil {
 			t.sign = sign
 			z.depart(t.call, sign.Name())
 		}
@@ -167,7 +166,10 @@ func (l *Limiter) Words(ctx context.Context, c Call) (words string) {
 		return ""
 	}
 	t := &Turn{limiter: l, call: c}
-	t.update(ctx, false, func(z *Zone, now time.Time) { words = z.words(now) })
+	t.warn(l.Store.Look(ctx, c, false, func(z *Zone, _ Signs) {
+		z.begin(c.Zone, l.now())
+		words = z.words(l.now())
+	}))
 	l.mu.Lock()
 	b := l.batches[c.Profile+"\x00"+c.Zone]
 	l.mu.Unlock()

@@ -131,11 +131,9 @@ func (s *slowStore) wait(zone string) {
 	}
 }
 
-func (s *slowStore) Update(ctx context.Context, profile, zone string, begin bool, change func(z *Zone)) error {
-	if begin {
-		s.wait(zone)
-	}
-	return s.Files.Update(ctx, profile, zone, begin, change)
+func (s *slowStore) Learn(ctx context.Context, o Outcome) (string, error) {
+	s.wait(o.Call.Zone)
+	return s.Files.Learn(ctx, o)
 }
 
 func (s *slowStore) Find(ctx context.Context, c Call) (Safe, bool) {

@@ -22,9 +22,20 @@ const maxFile = 256 << 10
 // Files keeps each zone in a file of its own, for the processes of one user. There is none until a zone was refused.
 type Files struct{ Dir string }
 
-// Update is that of a [Store].
-func (f Files) Update(ctx context.Context, profile, zone string, begin bool, change func(z *Zone)) error {
-	file := filepath.Join(f.Dir, fmt.Sprintf("%.16x.json", sha256.Sum256([]byte(profile+"\x00"+zone))))
+// Look is that of a [Store].
+func (f Files) Look(ctx context.Context, c Call, _ bool, look func(z *Zone, signs Signs)) error {
+	return f.update(ctx, c, false, func(z *Zone) { look(z, f) })
+}
+
+// Learn is that of a [Store].
+func (f Files) Learn(ctx context.Context, o Outcome) (says string, err error) {
+	err = f.update(ctx, o.Call, o.Urgent(), func(z *Zone) { says = o.To(z, f) })
+	return says, err
+}
+
+// update changes a zone that is remembered; one that is not only if begin says so.
+func (f Files) update(ctx context.Context, c Call, begin bool, change func(z *Zone)) error {
+	file := filepath.Join(f.Dir, fmt.Sprintf("%.16x.json", sha256.Sum256([]byte(c.Profile+"\x00"+c.Zone))))
 	if _, err := os.Stat(file); !begin && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -52,7 +63,7 @@ func (f Files) Update(ctx context.Context, profile, zone string, begin bool, cha
 
 func (f Files) signs() string { return filepath.Join(f.Dir, "alive") }
 
-// Sign is that of a [Store].
+// Sign is that of [Signs].
 func (f Files) Sign(Call) (Sign, error) {
 	sign, err := textfile.NewSign(f.signs())
 	if err != nil {

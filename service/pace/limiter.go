@@ -8,15 +8,19 @@ import (
 	"time"
 )
 
-// Store keeps the zones for all who send by them.
+// Store keeps the zones for all who send by them. The places of dead processes are gone from them.
 type Store interface {
-	// Update changes a zone that is remembered, while nobody else does; one that is not only if begin says so. The
-	// places of dead processes are gone from it.
-	Update(ctx context.Context, profile, zone string, begin bool, change func(z *Zone)) error
-	// Sign is a sign of life for the place of a call.
-	Sign(c Call) (Sign, error)
+	// Look looks at a zone that is remembered, while nobody else does. Who enters takes a place by signs, or waits for one.
+	Look(ctx context.Context, c Call, enters bool, look func(z *Zone, signs Signs)) error
+	// Learn has a zone learn what came of a call: a little later, unless that is urgent. It says why calls are held back.
+	Learn(ctx context.Context, o Outcome) (says string, err error)
 	// Ahead is how far the clock by which zones are dated is ahead of this machine's.
 	Ahead() time.Duration
+}
+
+// Signs gives signs of life for the places of calls.
+type Signs interface {
+	Sign(c Call) (Sign, error)
 }
 
 // Sign is a sign of life, by its name.
@@ -108,31 +112,64 @@ func (l *Limiter) Enter(ctx context.Context, c Call, slot func() (leave func(), 
 
 // try takes a place in the store if there is one, and otherwise says why not.
 func (t *Turn) try(ctx context.Context) (blocked *TooFastError) {
-	t.update(ctx, false, func(z *Zone, now time.Time) {
-		t.sign = nil // a store may look twice
+	t.warn(t.limiter.Store.Look(ctx, t.call, true, func(z *Zone, signs Signs) {
+		if t.sign != nil { // a store may look twice
+			t.sign.Release()
+			t.sign = nil
+		}
+		now := t.limiter.now()
+		t.note = cmp.Or(z.begin(t.call.Zone, now), t.note)
 		if blocked = z.blocked(t.call, now); blocked != nil || z.Blank() {
 			return
 		}
 		t.InARow = z.Rows[t.call.Host]
-		if sign, err := t.limiter.Store.Sign(t.call); err == nil { // without one it goes, and is not counted
+		if sign, err := signs.Sign(t.call); err == nil { // without one it goes, and is not counted
 			t.sign, t.sent, z.Touched = sign, z.depart(t.call, sign.Name()), now
 		}
-	})
+	}))
 	return blocked
 }
 
-func (t *Turn) update(ctx context.Context, begin bool, change func(z *Zone, now time.Time)) {
-	err := t.limiter.Store.Update(ctx, t.call.Profile, t.call.Zone, begin, func(z *Zone) {
-		now := t.limiter.now()
-		if z.damaged || !z.valid(now) {
-			*z, t.note = Zone{}, "the pace of zone "+t.call.Zone+" begins anew: what was remembered of it is damaged"
-		}
-		z.forget(now)
-		change(z, now)
-	})
+func (t *Turn) warn(err error) {
 	if err != nil {
 		t.limiter.Log.Warn("the pace of a zone is not known", "zone", t.call.Zone, "error", err)
 	}
+}
+
+// Outcome is what came of a call.
+type Outcome struct {
+	Call Call
+
+	answer Answer
+	sent   departure
+	place  string // that it had
+	at     time.Time
+	moves  *begun // the zone that goes to the store with it, locked; or nil
+}
+
+// Urgent reports whether others must know it at once, also where nothing is remembered of the zone.
+func (o Outcome) Urgent() bool { return o.answer.TooFast || o.moves != nil }
+
+// Moves reports whether a zone goes to the store with it, with all its calls in flight.
+func (o Outcome) Moves() bool { return o.moves != nil }
+
+// To has a zone learn it. It says how many go at once and why; empty where nothing holds them back.
+func (o Outcome) To(z *Zone, signs Signs) (says string) {
+	note := z.begin(o.Call.Zone, o.at)
+	switch {
+	case o.moves == nil:
+		delete(z.Places, o.place)
+		z.judge(o.Call, o.sent, o.answer, o.at)
+	case z.Blank():
+		o.moves.copyTo(z)
+		o.moves.place(signs, z)
+	default: // another process was first
+		z.judge(o.Call, departure{}, o.answer, o.at)
+		o.moves.place(signs, z)
+	}
+	z.Touched, says = o.at, z.Reason(o.Call)
+	z.forget(o.at)
+	return cmp.Or(note, says)
 }
 
 // End gives the place back with what came of the call. It says how many go at once and why; empty where nothing holds
@@ -142,16 +179,12 @@ func (t *Turn) End(ctx context.Context, a Answer) string {
 	if judged || t.limiter == nil || t.sign == nil && !a.TooFast {
 		return cmp.Or(t.note, reason)
 	}
-	t.update(context.WithoutCancel(ctx), a.TooFast, func(z *Zone, now time.Time) {
-		if t.sign != nil {
-			delete(z.Places, t.sign.Name())
-		}
-		z.judge(t.call, t.sent, a, now)
-		z.Touched, reason = now, z.reason(t.call)
-		z.forget(now)
-	})
+	o := Outcome{Call: t.call, answer: a, sent: t.sent, at: t.limiter.now()}
 	if t.sign != nil {
-		t.sign.Release()
+		o.place = t.sign.Name()
+		defer t.sign.Release()
 	}
+	reason, err := t.limiter.Store.Learn(context.WithoutCancel(ctx), o)
+	t.warn(err)
 	return cmp.Or(t.note, reason)
 }

@@ -19,6 +19,9 @@ type Zone struct {
 	Good    time.Time         // the last good answer
 	Touched time.Time
 	damaged bool // what was kept of it could not be read
+	// Part is how many of each limit this process may have in flight, by host, and HeldByOthers how many the other processes
+	// hold, where each knows its own places alone. A nil Part is the whole limit.
+	Part, HeldByOthers map[string]int `json:"-"`
 }
 
 // Call is a call that needs a place.
@@ -30,8 +33,8 @@ type Call struct {
 	Batch bool
 }
 
-// hosts are the names of the paces that concern the call.
-func (c Call) hosts() []string {
+// Hosts are the names of the paces that concern the call.
+func (c Call) Hosts() []string {
 	if c.Host == "" {
 		return []string{""}
 	}
@@ -61,6 +64,15 @@ func (z *Zone) forget(now time.Time) {
 		counts := len(p.Losses) > 0 && now.Sub(p.Changed) < Window // whether the pace is why calls come to nothing
 		return p.Limit == p.Cap && p.Wall == 0 && now.After(p.Hold) && !p.Refused && !counts
 	})
+}
+
+// begin begins a damaged zone anew, which it says, and forgets what is over.
+func (z *Zone) begin(zone string, now time.Time) (note string) {
+	if z.damaged || !z.valid(now) {
+		*z, note = Zone{Places: z.Places}, "the pace of zone "+zone+" begins anew: what was remembered of it is damaged"
+	}
+	z.forget(now)
+	return note
 }
 
 // count counts the calls to a host that holds none back.
@@ -94,17 +106,25 @@ func (z *Zone) valid(now time.Time) bool {
 
 // blocked says why a call may not go now, or is nil. Without a Wait it may go when another ends.
 func (z *Zone) blocked(c Call, now time.Time) *TooFastError {
-	if e := usedUp(z.Refused, z.Good, len(z.Places), now); e != nil && len(z.Refused) > 0 {
+	if e := usedUp(z.Refused, z.Good, len(z.Places)+z.HeldByOthers[""], now); e != nil && len(z.Refused) > 0 {
 		return e
 	}
-	for _, host := range c.hosts() {
+	for _, host := range c.Hosts() {
 		p := z.Paces[host]
-		if p != nil && (p.Hold.After(now) || z.under(host) >= p.Limit) {
+		if p != nil && (p.Hold.After(now) || z.under(host) >= z.part(host, p)) {
 			p.Wanted = true
 			return &TooFastError{Rule: "pace", Reason: c.sentence(host, p), Wait: max(p.Hold.Sub(now), 0)}
 		}
 	}
 	return nil
+}
+
+// part is how many of a limit this process may have in flight.
+func (z *Zone) part(host string, p *Pace) int {
+	if z.Part == nil {
+		return p.Limit
+	}
+	return min(z.Part[host], p.Limit)
 }
 
 // sentence says which calls a pace holds back, and why.
@@ -115,10 +135,10 @@ func (c Call) sentence(host string, p *Pace) string {
 	return "zone " + c.Zone + host + ": " + p.Reason
 }
 
-// reason is the sentence of the last change that concerns a call, empty without one.
-func (z *Zone) reason(c Call) (out string) {
+// Reason is the sentence of the last change that concerns a call, empty without one.
+func (z *Zone) Reason(c Call) (out string) {
 	var at time.Time
-	for _, host := range c.hosts() {
+	for _, host := range c.Hosts() {
 		if p := z.Paces[host]; p != nil && p.Changed.After(at) {
 			at, out = p.Changed, c.sentence(host, p)
 		}
@@ -149,7 +169,7 @@ func (z *Zone) depart(c Call, place string) departure {
 		z.Places = map[string]string{}
 	}
 	z.Places[place] = c.Host
-	return departure{z.changes(c), z.under(c.Host)}
+	return departure{z.changes(c), z.under(c.Host) + z.HeldByOthers[c.Host]}
 }
 
 // under counts the calls in flight to a host, or all by "".
@@ -165,7 +185,7 @@ func (z *Zone) under(host string) (n int) {
 // changes are the changes of the limits at which a call goes out, by host.
 func (z *Zone) changes(c Call) map[string]int {
 	out := map[string]int{}
-	for _, host := range c.hosts() {
+	for _, host := range c.Hosts() {
 		if p := z.Paces[host]; p != nil {
 			out[host] = p.Change
 		}
@@ -202,7 +222,7 @@ func (z *Zone) judge(c Call, sent departure, a Answer, now time.Time) {
 	case a.Good:
 		z.Good = now
 		delete(z.Rows, c.Host)
-		for _, host := range c.hosts() {
+		for _, host := range c.Hosts() {
 			if p := z.Paces[host]; p != nil {
 				p.good(sent.changes[host], now, host != "" || len(z.Refused) < refusedOften)
 			}

@@ -222,11 +222,11 @@ func TestThreeHostsThatRefuseWithinAWindowAreTheZone(t *testing.T) {
 	if len(p.Refused) != 0 {
 		t.Errorf("%d count as refused by the service", len(p.Refused))
 	}
-	if got := p.reason(p.c); got != "zone unlocker1 for c.example: at most 3 at once, because it said too fast while 4 were allowed" {
+	if got := p.Reason(p.c); got != "zone unlocker1 for c.example: at most 3 at once, because it said too fast while 4 were allowed" {
 		t.Errorf("the last change is %q", got)
 	}
 	p.c.Host = ""
-	if got := p.reason(p.c); got != "zone unlocker1: at most 4 at once, because each of 3 hosts said too fast" {
+	if got := p.Reason(p.c); got != "zone unlocker1: at most 4 at once, because each of 3 hosts said too fast" {
 		t.Errorf("without a host it is %q", got)
 	}
 }
@@ -363,7 +363,7 @@ func TestAnswersThatSayTooFastAreCountedForAHostUntilAGoodOne(t *testing.T) {
 }
 
 func TestACallToNoHostConcernsTheZoneAlone(t *testing.T) {
-	if got := (Call{}).hosts(); !slices.Equal(got, []string{""}) {
+	if got := (Call{}).Hosts(); !slices.Equal(got, []string{""}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -6,12 +6,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"zonedeck/service/database"
 	"zonedeck/service/pace"
@@ -21,7 +19,7 @@ var paceTables = []string{`
 CREATE TABLE pace_zones (
 	profile TEXT NOT NULL,
 	zone    TEXT NOT NULL,
-	known   TEXT NOT NULL, -- a pace.Zone
+	known   TEXT NOT NULL, -- a row
 	PRIMARY KEY (profile, zone)
 );
 CREATE TABLE pace_safe (
@@ -34,16 +32,16 @@ CREATE TABLE pace_safe (
 `}
 
 const (
-	// knownFor is for how long a worker goes by what it has read of a zone.
-	knownFor = RenewEvery
-	// restFor is for how long it goes by its own files after the server has failed.
+	// restFor is for how long a process goes by its machine's files after the server has failed.
 	restFor = 15 * time.Second
 	// answerIn is how long a call waits for the server: without one it goes by the files.
 	answerIn = 3 * time.Second
 )
 
 // Paces keeps the pace of zones, and what probes found, on a server for all workers there: a [pace.Store] and a
-// [pace.SafeStore]. While the server cannot be reached, it keeps them in files.
+// [pace.SafeStore]. While the server cannot be reached, it keeps them in files. Each process counts its own calls, and
+// holds a part of each limit: it and the server tell each other what they know once a beat ([RenewEvery]), and at once
+// when a call was refused.
 type Paces struct {
 	Servers Servers
 	Zones   pace.Files
@@ -55,7 +53,8 @@ type Paces struct {
 	rest  time.Time // until then the files are used
 	ahead time.Duration
 	moved time.Duration // the server's clock, by a test
-	zones map[string]readZone
+	name  string        // of this process among those on the server
+	zones map[string]*zone
 }
 
 // Servers opens the server when it is first needed.
@@ -63,35 +62,46 @@ type Servers interface {
 	Server(ctx context.Context) (*database.Server, error)
 }
 
-// readZone is a zone as it was read or written.
-type readZone struct {
-	known string
-	at    time.Time
-}
-
-// Update is that of a [pace.Store].
-func (p *Paces) Update(ctx context.Context, profile, zone string, begin bool, change func(z *pace.Zone)) error {
+// Look is that of a [pace.Store].
+func (p *Paces) Look(ctx context.Context, c pace.Call, enters bool, look func(z *pace.Zone, signs pace.Signs)) error {
 	asked, err := p.ask(ctx, func(ctx context.Context, s *database.Server) error {
-		if begin {
-			return p.write(ctx, s, profile, zone, change)
-		}
-		known, err := p.look(ctx, s, profile, zone)
-		if err != nil {
-			return err
-		}
-		z := p.read(known)
-		if change(&z); known == written(z) { // nothing new, as while a call waits: it costs no transaction
-			return nil
-		}
-		return p.write(ctx, s, profile, zone, change)
+		return p.zone(c).look(ctx, s, exchange{c: c, enters: enters, reads: !enters}, look)
 	})
 	if !asked {
-		err = errors.Join(err, p.Zones.Update(ctx, profile, zone, begin, change))
+		err = errors.Join(err, p.Zones.Look(ctx, c, enters, look))
 	}
 	return err
 }
 
-// ask calls on with the server, unless it has failed lately. asked is false if it fails or has failed; the error is given
+// Learn is that of a [pace.Store].
+func (p *Paces) Learn(ctx context.Context, o pace.Outcome) (says string, err error) {
+	asked, err := p.ask(ctx, func(ctx context.Context, s *database.Server) (err error) {
+		says, err = p.zone(o.Call).learn(ctx, s, o)
+		return err
+	})
+	if !asked {
+		fault := err
+		says, err = p.Zones.Learn(ctx, o)
+		err = errors.Join(fault, err)
+	}
+	return says, err
+}
+
+// zone is what this process knows of the zone of a call.
+func (p *Paces) zone(c pace.Call) *zone {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.zones == nil {
+		p.name, p.zones = rand.Text()[:8], map[string]*zone{}
+	}
+	name := c.Profile + "\x00" + c.Zone
+	if p.zones[name] == nil {
+		p.zones[name] = &zone{paces: p, asking: semaphore.NewWeighted(1)}
+	}
+	return p.zones[name]
+}
+
+// ask calls on with the server, unless it has failed lately. A wait for the process's writer is no failure of the server. asked is false if it fails or has failed; the error is given
 // once.
 func (p *Paces) ask(ctx context.Context, on func(ctx context.Context, s *database.Server) error) (asked bool, err error) {
 	if p.rests() {
@@ -107,7 +117,7 @@ func (p *Paces) ask(ctx context.Context, on func(ctx context.Context, s *databas
 		err = s.Migrate(asking, "pace", paceTables)
 	}
 	if err == nil {
-		err = on(asking, s)
+		err = on(ctx, s)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,84 +135,6 @@ func (p *Paces) rests() bool {
 	return p.Clock.Now().Before(p.rest)
 }
 
-const readKnown = "SELECT COALESCE((SELECT known FROM pace_zones WHERE profile = $1 AND zone = $2), ''), " + database.Clock
-
-// look gives what is known of a zone, as it was at most a beat ago.
-func (p *Paces) look(ctx context.Context, s *database.Server, profile, zone string) (known string, err error) {
-	p.mu.Lock()
-	was := p.zones[profile+"/"+zone]
-	p.mu.Unlock()
-	if p.Clock.Now().Sub(was.at) < knownFor {
-		return was.known, nil
-	}
-	var now int64
-	if err := s.QueryRowContext(ctx, readKnown, profile, zone).Scan(&known, &now); err != nil {
-		return "", s.Fault("reading the pace of zone "+zone, err)
-	}
-	p.saw(profile, zone, known, now)
-	return known, nil
-}
-
-// saw keeps what was read or written, when it was so much by the server's clock.
-func (p *Paces) saw(profile, zone, known string, now int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.zones == nil {
-		p.zones = map[string]readZone{}
-	}
-	at := p.Clock.Now()
-	p.ahead = time.UnixMicro(now).Add(p.moved).Sub(at)
-	p.zones[profile+"/"+zone] = readZone{known, at}
-}
-
-func (p *Paces) write(ctx context.Context, s *database.Server, profile, zone string, change func(z *pace.Zone)) error {
-	var after string
-	var now int64
-	err := s.Write(ctx, "writing the pace of zone "+zone, func(ctx context.Context, tx *sql.Tx) error {
-		if err := database.Lock(ctx, tx, fmt.Sprintf("pace %q %q", profile, zone)); err != nil {
-			return err
-		}
-		var before string
-		if err := tx.QueryRowContext(ctx, readKnown, profile, zone).Scan(&before, &now); err != nil {
-			return err
-		}
-		z := p.read(before)
-		change(&z)
-		var err error
-		if after = written(z); after == "" {
-			_, err = tx.ExecContext(ctx, "DELETE FROM pace_zones WHERE profile = $1 AND zone = $2", profile, zone)
-		} else if after != before {
-			_, err = tx.ExecContext(ctx, `INSERT INTO pace_zones (profile, zone, known) VALUES ($1, $2, $3)
-				ON CONFLICT (profile, zone) DO UPDATE SET known = excluded.known`, profile, zone, after)
-		}
-		return err
-	})
-	if err == nil {
-		p.saw(profile, zone, after, now)
-	}
-	return err
-}
-
-// read is a zone without the places of dead workers: whose calls must have ended.
-func (p *Paces) read(known string) pace.Zone {
-	z := pace.ReadZone([]byte(known))
-	now := p.Clock.Now().Add(p.Ahead()).UnixMicro()
-	maps.DeleteFunc(z.Places, func(name, _ string) bool {
-		until, _, _ := strings.Cut(name, "-")
-		ends, err := strconv.ParseInt(until, 10, 64)
-		return err != nil || ends < now
-	})
-	return z
-}
-
-func written(z pace.Zone) string {
-	text, err := json.Marshal(z)
-	if err != nil || z.Blank() {
-		return ""
-	}
-	return string(text)
-}
-
 // Ahead is that of a [pace.Store]: zones are dated by the server's clock.
 func (p *Paces) Ahead() time.Duration {
 	p.mu.Lock()
@@ -210,19 +142,11 @@ func (p *Paces) Ahead() time.Duration {
 	return p.ahead
 }
 
-// place names a call in flight, and when it must have ended.
-type place string
-
-func (p place) Name() string { return string(p) }
-func (place) Release()       {}
-
-// Sign is that of a [pace.Store].
-func (p *Paces) Sign(c pace.Call) (pace.Sign, error) {
-	if p.rests() {
-		return p.Zones.Sign(c)
-	}
-	until := p.Clock.Now().Add(p.Ahead() + c.Timeout + margin)
-	return place(fmt.Sprintf("%d-%s", until.UnixMicro(), rand.Text()[:8])), nil
+// follow takes the server's time.
+func (p *Paces) follow(now int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ahead = time.UnixMicro(now).Add(p.moved).Sub(p.Clock.Now())
 }
 
 // Keep is that of a [pace.SafeStore].
@@ -247,6 +171,8 @@ func (p *Paces) Keep(ctx context.Context, c pace.Call, found pace.Safe) error {
 // Find is that of a [pace.SafeStore].
 func (p *Paces) Find(ctx context.Context, c pace.Call) (found pace.Safe, ok bool) {
 	asked, err := p.ask(ctx, func(ctx context.Context, s *database.Server) error {
+		ctx, cancel := context.WithTimeout(ctx, answerIn)
+		defer cancel()
 		var text string
 		err := s.QueryRowContext(ctx, "SELECT found FROM pace_safe WHERE profile = $1 AND zone = $2 AND host = $3", c.Profile, c.Zone, c.Host).Scan(&text)
 		if err == nil {

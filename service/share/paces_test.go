@@ -1,9 +1,16 @@
 package share
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,7 +56,13 @@ func move(clock *pacetest.Clock, by time.Duration, workers ...*Paces) {
 func TestAServerIsAStoreOfPaces(t *testing.T) {
 	pacetest.Run(t, func(t *testing.T) (pace.Store, pace.Store, *pacetest.Clock, func(time.Duration)) {
 		a, b, clock, _ := paces(t)
-		return a, b, clock, func(by time.Duration) { move(clock, by+knownFor, a, b) }
+		return a, b, clock, func(by time.Duration) {
+			move(clock, by+RenewEvery, a, b)
+			for _, p := range []*Paces{a, b, a} { // each tells what it holds and wants, and the first takes what it gets
+				noerr.Must(t, p.Look(t.Context(), pacetest.Call, len(p.zone(pacetest.Call).known.Part) > 0, func(*pace.Zone, pace.Signs) {}))
+				move(clock, RenewEvery, a, b)
+			}
+		}
 	})
 }
 
@@ -58,7 +71,7 @@ func TestWithoutAServerTheWorkersOfAMachineGoByItsFiles(t *testing.T) {
 		clock, gone, zones := &pacetest.Clock{At: time.Now()}, &servers{err: database.ErrGone}, pace.Files{Dir: t.TempDir()}
 		one := func() *Paces {
 			p := &Paces{Servers: gone, Zones: zones, Clock: clock}
-			if err := p.Update(t.Context(), "acme", "z", false, func(*pace.Zone) {}); !errors.Is(err, database.ErrGone) {
+			if err := p.Look(t.Context(), pacetest.Call, false, func(*pace.Zone, pace.Signs) {}); !errors.Is(err, database.ErrGone) {
 				t.Error(err)
 			}
 			p.rest = clock.At.Add(time.Hour) // it is asked, and its fault told, every so often
@@ -72,7 +85,7 @@ func TestTheServersClockIsFollowed(t *testing.T) {
 	a, _, clock, _ := paces(t)
 	clock.At = clock.At.Add(-time.Hour)
 	ahead := func() time.Duration {
-		noerr.Must(t, a.Update(t.Context(), "acme", "z", false, func(*pace.Zone) {}))
+		noerr.Must(t, a.Look(t.Context(), pacetest.Call, false, func(*pace.Zone, pace.Signs) {}))
 		return a.Ahead().Round(time.Minute)
 	}
 	if d := ahead(); d != time.Hour {
@@ -106,7 +119,7 @@ func TestAZoneThatIsKnownIsAskedForOnceABeat(t *testing.T) {
 			}
 		}
 	}
-	move(clock, knownFor-1, a, b)
+	move(clock, RenewEvery-1, a, b)
 	in(10) // it does not know yet
 	move(clock, 1, a, b)
 	in(4)
@@ -135,23 +148,19 @@ func TestThePlaceOfADeadWorkerIsFreeWhenItsCallMustHaveEnded(t *testing.T) {
 func TestWhileThereIsNoServerAWorkerGoesByItsFiles(t *testing.T) {
 	a, _, clock, at := paces(t)
 	at.err = database.ErrGone
-	begin := func() error {
-		return a.Update(t.Context(), "acme", "z", true, func(z *pace.Zone) { z.Paces = map[string]*pace.Pace{"": {Cap: 8, Limit: 2}} })
+	var log bytes.Buffer
+	l := &pace.Limiter{Store: a, Clock: clock, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	turn, _ := pacetest.Enter(t, l, pacetest.Call)
+	turn.End(t.Context(), tooFast)
+	if n := strings.Count(log.String(), database.ErrGone.Error()); n != 1 {
+		t.Errorf("it is said %d times: %s", n, log.String())
 	}
-	if err := begin(); !errors.Is(err, database.ErrGone) {
-		t.Errorf("the first time: %v", err)
-	}
-	noerr.Must(t, begin()) // it is said once
-	known := func() (n int) {
-		noerr.Must(t, a.Update(t.Context(), "acme", "z", false, func(z *pace.Zone) { n = len(z.Paces) }))
-		return n
-	}
-	if n := known(); n != 1 || at.asked != 1 {
-		t.Errorf("known %d, asked %d times", n, at.asked)
+	if words := l.Words(t.Context(), pacetest.Call); words == "" || at.asked != 1 {
+		t.Errorf("known %q, asked %d times", words, at.asked)
 	}
 	at.err, clock.At = nil, clock.At.Add(restFor)
-	if n := known(); n != 0 || at.asked != 2 {
-		t.Errorf("when the server is back: known %d, asked %d times", n, at.asked)
+	if words := l.Words(t.Context(), pacetest.Call); words != "" || at.asked != 2 {
+		t.Errorf("when the server is back: known %q, asked %d times", words, at.asked)
 	}
 }
 
@@ -168,7 +177,7 @@ func TestACallWaitsForASilentServerForThreeSecondsOnce(t *testing.T) {
 		began := time.Now()
 		p := &Paces{Servers: silentServer{}, Zones: pace.Files{Dir: t.TempDir()}, Clock: &pacetest.Clock{At: began}}
 		for n := range 2 {
-			if err := p.Update(t.Context(), "acme", "z", false, func(*pace.Zone) {}); errors.Is(err, context.DeadlineExceeded) != (n == 0) {
+			if err := p.Look(t.Context(), pacetest.Call, false, func(*pace.Zone, pace.Signs) {}); errors.Is(err, context.DeadlineExceeded) != (n == 0) {
 				t.Errorf("%v", err)
 			}
 		}
@@ -194,5 +203,76 @@ func TestWhatAProbeFoundIsKnownToAllWorkers(t *testing.T) {
 	}
 	if found, ok := a.Find(t.Context(), pacetest.Call); !ok || found.AtOnce != 7 {
 		t.Errorf("from its file: %+v, %v", found, ok)
+	}
+}
+
+type machineClock struct{}
+
+func (machineClock) Now() time.Time { return time.Now() }
+
+// wall has the server know a zone with a wall above 8.
+func wall(t *testing.T, s *database.Server, clock pace.Clock) {
+	t.Helper()
+	at := clock.Now()
+	known := noerr.Try(json.Marshal(pace.Zone{Touched: at, Paces: map[string]*pace.Pace{"": {Cap: 100, Limit: 8, Wall: 9, WallUntil: at.Add(4 * time.Minute), Change: 1, Changed: at}}})).Must(t)
+	noerr.Must(t, s.Migrate(t.Context(), "pace", paceTables))
+	noerr.Must(t, s.Write(t.Context(), "a wall", func(ctx context.Context, tx *sql.Tx) error {
+		return noerr.From(tx.ExecContext(ctx, "INSERT INTO pace_zones (profile, zone, known) VALUES ($1, $2, $3)", pacetest.Call.Profile, pacetest.Call.Zone, string(known)))
+	}))
+}
+
+func TestACallWithinABeatCostsNoStatement(t *testing.T) {
+	a, _, clock, at := paces(t)
+	wall(t, at.server, clock)
+	var log bytes.Buffer
+	l := &pace.Limiter{Store: a, Clock: clock, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	pacetest.Enter(t, l, pacetest.Call) // it stays in flight
+	noerr.Must(t, at.server.Close())
+	for range 1000 {
+		turn, why := pacetest.Enter(t, l, pacetest.Call)
+		if turn == nil {
+			t.Fatal(why)
+		}
+		turn.End(t.Context(), pace.Answer{Good: true})
+	}
+	if log.Len() > 0 {
+		t.Errorf("it asked the server: %s", log.String())
+	}
+}
+
+func TestTwoProcessesBelowAWallOf8NeverHaveANinthInFlight(t *testing.T) {
+	a, b, _, at := paces(t)
+	wall(t, at.server, machineClock{})
+	var all sync.WaitGroup
+	var flying, most atomic.Int64
+	var sent [2]atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	for i, p := range []*Paces{a, b} {
+		p.Clock = machineClock{}
+		l := &pace.Limiter{Store: p, Clock: p.Clock, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		for range 12 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					turn, _, err := l.Enter(ctx, pacetest.Call, func() (func(), error) { return func() {}, nil }, func(string) {})
+					if err != nil {
+						return
+					}
+					now := flying.Add(1)
+					for was := most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
+					}
+					<-time.After(3 * time.Millisecond)
+					flying.Add(-1)
+					turn.End(ctx, pace.Answer{Good: true})
+					if sent[i].Add(1); sent[0].Load() > 500 && sent[1].Load() > 500 {
+						stop()
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	stop()
+	if most.Load() != 8 {
+		t.Errorf("%d were in flight at most; %d and %d calls", most.Load(), sent[0].Load(), sent[1].Load())
 	}
 }
