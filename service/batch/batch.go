@@ -293,6 +293,9 @@ func (b *Batches) Set(ctx context.Context, id string, to Settings) (State, error
 		}
 		if of.Cap = billionths(*to.Cap); of.State == store.Capped && (of.Cap == 0 || of.Spent+of.Reserved+p.Price <= of.Cap) {
 			of.State, of.Reason = store.Paused, "the cap was raised: it goes on when it is resumed"
+			if of.Cap == 0 {
+				of.Reason = "it has no cap any more: it goes on when it is resumed"
+			}
 		}
 		return p.checkCap(of.Cap)
 	})

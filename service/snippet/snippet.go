@@ -210,8 +210,12 @@ func Batch(o Options, words []string, series string, units bool) string {
 		command += " " + word(w)
 	}
 	command += ` --once "` + series + `-$(date +%F)"`
+	notes := batchCodes
+	if o.Database != "" {
+		notes += "# cron and systemd have no variables of your shell: what --database refers to, and the password, have to be where they find them (~/.pgpass).\n"
+	}
 	if !units {
-		return "# A batch of zonedeck, every morning. cron mails what is printed.\n" + batchCodes +
+		return "# A batch of zonedeck, every morning. cron mails what is printed.\n" + notes +
 			"17 5 * * * " + strings.ReplaceAll(command, "%", `\%`) + "\n"
 	}
 	return fmt.Sprintf(`# ~/.config/systemd/user/zonedeck-%[1]s.service
@@ -235,7 +239,7 @@ Persistent=true
 
 [Install]
 WantedBy=timers.target
-`, series, batchCodes, unitWord("exec "+command))
+`, series, notes, unitWord("exec "+command))
 }
 
 // yaml quotes a text as a YAML string.

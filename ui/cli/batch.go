@@ -273,7 +273,7 @@ func (t *task) workOnBatch(ctx context.Context, s batch.State) (printed, error) 
 	line := t.app.wait(func(time.Duration) string {
 		mu.Lock()
 		defer mu.Unlock()
-		return "zonedeck: " + batchProgress(now) + "  (ctrl+c stops it)"
+		return "zonedeck: " + batchProgress(now)
 	})
 	t.app.say("zonedeck: %s: %s from %s", s.ID, model.Counted(s.Wanted(), "item"), sanitizeLine(s.Plan.Source))
 	end, err := t.Batches.Run(ctx, s.ID, func(s batch.State) {
@@ -321,7 +321,7 @@ func batchProgress(p batch.Progress) string {
 	if left, known := p.ETA(); known {
 		out += "  " + text.Duration(left) + " left"
 	}
-	if p.Pace != "" {
+	if out += "  (ctrl+c stops it)"; p.Pace != "" {
 		out += "  pace " + sanitizeLine(p.Pace)
 	}
 	return out

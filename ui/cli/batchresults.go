@@ -46,7 +46,7 @@ stands in the input. A row that asks for the same as an earlier one has a line w
 	})
 }
 
-// resultsFile has the results of a batch, in its folder or beside its bodies.
+// resultsFile has the results of a batch, in its folder.
 const resultsFile = "results.ndjson"
 
 // writeResults writes the results of a batch as whole lines. bodies is the folder into which its bodies were unpacked.
@@ -89,6 +89,7 @@ func (b batchCommands) bodies() *cobra.Command {
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
+			list := s.ID + ".ndjson" // which nobody else gives a file of his
 			folder, err := filepath.Abs(f.Output)
 			if err != nil {
 				return printed{}, fail(exitState, "%w", err)
@@ -96,10 +97,10 @@ func (b batchCommands) bodies() *cobra.Command {
 			n, err := t.Batches.Unpack(ctx, s.ID, folder, nil)
 			absent := errors.As(err, new(batch.AbsentError))
 			if err == nil || absent {
-				path := filepath.Join(folder, resultsFile)
+				path := filepath.Join(folder, list)
 				err = cmp.Or(t.writeResults(ctx, s.ID, destination{name: path, file: path}, true, folder), err)
 			}
-			out := printed{done: fmt.Sprintf("new bodies in %s: %d; %s has the results with the file of each body", f.Output, n, resultsFile)}
+			out := printed{done: fmt.Sprintf("new bodies in %s: %d; %s has the results with the file of each body", f.Output, n, list)}
 			switch {
 			case absent:
 				return out.withError(batchError(ctx, err))

@@ -45,7 +45,7 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 		w.update(fetch.Event{Phase: fetch.PhaseReceiving, Attempt: model.Attempt{N: 2}, Bytes: 1000})
 		<-time.After(200 * time.Millisecond)
 		synctest.Wait()
-		if got, want := out.String(), clearLine+"zonedeck: 0.5 s  receiving  attempt 2  1000 bytes  (ctrl+c cancels it)"; got != want {
+		if got, want := out.String(), clearLine+oneRow+"zonedeck: 0.5 s  receiving  attempt 2  1000 bytes  (ctrl+c cancels it)"+wrapping; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		line.above(func() { a.say("another line") })
@@ -55,7 +55,7 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 		<-time.After(200 * time.Millisecond)
 		synctest.Wait()
 		line.stop()
-		if !strings.HasSuffix(out.String(), "(ctrl+c cancels it)"+clearLine) {
+		if !strings.HasSuffix(out.String(), "(ctrl+c cancels it)"+wrapping+clearLine) {
 			t.Errorf("something stays behind: %q", out.String())
 		}
 	})
