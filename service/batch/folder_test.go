@@ -2,7 +2,9 @@ package batch_test
 
 import (
 	"context"
+	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,4 +75,40 @@ func TestABatchOfWhichNothingIsLeftEndsWithTheFirstCommit(t *testing.T) {
 	if s, err := r.Run(t.Context(), s.ID, func(batch.State) {}); err != nil || s.State != store.Done {
 		t.Errorf("%s: %v", s.State, err)
 	}
+}
+
+// TestAnAnswerThatComesAfterTheSliceWasTakenOverIsKeptApart has another worker take a slice over while its first item is in
+// flight, which is answered when the worker knows.
+func TestAnAnswerThatComesAfterTheSliceWasTakenOverIsKeptApart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches")
+	r := newRig(t)
+	r.Batches = r.worker(t, postgrestest.Address(t, path), "a")
+	server := postgrestest.Server(t, path)
+	d := draft(urls(100))
+	d.AtOnce = 2
+	s := r.start(t, d)
+	late := func() (lines string) {
+		noerr.Want(t, server.QueryRowContext(t.Context(), "SELECT COALESCE(string_agg(convert_from(lines, 'UTF8'), ''), '') FROM batch_chunks WHERE batch = $1 AND late = 1", s.ID).Scan(&lines))
+		return lines
+	}
+	r.answer = func(_ http.ResponseWriter, url string, hit int) bool {
+		if strings.HasSuffix(url, "/0") && hit == 1 {
+			noerr.Want(t, noerr.From(server.Pool.Exec(t.Context(), "UPDATE batch_slices SET attempt = attempt + 1 WHERE batch = $1", s.ID)))
+			for late() == "" { // of the others
+				<-time.After(10 * time.Millisecond)
+			}
+		}
+		return false
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := runs(ctx, r.Batches, s.ID, func(batch.State) {
+		if strings.Contains(late(), `{"n":0,`) {
+			cancel()
+		}
+	})
+	_ = within(t, 30*time.Second, ended)
+	if n := strings.Count(late(), "\n"); n < 2 || n > 100 {
+		t.Errorf("%d lines are late", n)
+	}
+	cancel()
 }

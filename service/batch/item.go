@@ -42,7 +42,7 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) (cu
 		r.fault(fmt.Errorf("item %d: %w", it.N+1, err))
 		return false
 	}
-	t := &trip{Item: it, place: at, line: files.Line{N: it.N, Round: r.round}, failed: map[int]int{}}
+	t := &trip{Item: it, place: at, line: files.Line{N: it.N}, failed: map[int]int{}}
 	if len(r.plan.Rules) > 0 {
 		t.host = fetch.HostOf(model.ExpandVariables(r.plan.Request.URL, func(name string) string { v, _ := row(name); return v }))
 	}
@@ -174,6 +174,7 @@ func (r *runner) finish(result model.FetchResult, t *trip) (kept bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	line.Round = r.round
 	if err = r.log.Append(&line, bytes); err != nil {
 		r.unanswered(t)
 		r.breakBy(err)
@@ -188,6 +189,8 @@ func (r *runner) finish(result model.FetchResult, t *trip) (kept bool) {
 			tally, c.Lines = &c.Tally, files.AppendLine(c.Lines, line)
 		}
 		tally.Count(resultOf(line))
+	} else if r.store.Server != nil {
+		r.next.Late = files.AppendLine(r.next.Late, line)
 	}
 	return true
 }
@@ -210,7 +213,7 @@ func resultOf(line files.Line) store.Result {
 	}
 }
 
-// takeBody reads a body, and removes it from where a large one is kept.
+// takeBody reads a body, and removes it from where a large one is kept; one that stays there is swept later.
 func takeBody(b model.BodyRef) ([]byte, error) {
 	if b.File == "" {
 		return b.Bytes, nil
@@ -221,7 +224,8 @@ func takeBody(b model.BodyRef) ([]byte, error) {
 	}
 	defer src.Close()
 	bytes, err := io.ReadAll(src)
-	return bytes, errors.Join(err, os.Remove(b.File))
+	_ = os.Remove(b.File)
+	return bytes, err
 }
 
 // unsent takes an item for which there is no result, and reports whether it may have been sent: then it stays marked.

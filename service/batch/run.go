@@ -175,7 +175,7 @@ var errLeft = errors.New("it goes on later")
 
 // work runs the batch whose lock is held.
 func (b *Batches) work(ctx context.Context, s State, on func(State)) (end State, err error) {
-	r := &runner{b: b, id: s.ID, plan: s.Plan, round: s.Tally.Rounds, slices: map[int]store.Slice{}, busy: map[int]bool{}, hands: make(hands), claims: map[int]*store.Claim{}, rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
+	r := &runner{b: b, id: s.ID, plan: s.Plan, slices: map[int]store.Slice{}, busy: map[int]bool{}, hands: make(hands), claims: map[int]*store.Claim{}, rate: bucket{rate.NewLimiter(rate.Inf, 1)}}
 	if err := r.open(ctx); err != nil {
 		return s, errors.Join(err, r.close())
 	}
@@ -370,6 +370,7 @@ func (r *runner) save(ctx context.Context) (State, error) {
 		return State{}, err
 	}
 	r.mu.Lock()
+	r.round = of.Tally.Rounds
 	flying := r.purse.flying
 	if left := of.Cap - of.Spent - of.Reserved; of.Cap > 0 && (left < 0 || left < r.price && flying == 0) {
 		r.purse.free = 0 // the cap was lowered, or others may need it
@@ -482,8 +483,11 @@ func (r *runner) snapshot() pending {
 	return p
 }
 
-// forget drops what is known of a slice that is not this worker's any more. r.mu is held.
+// forget drops what is known of a slice that is not this worker's any more; what came of it is late. r.mu is held.
 func (r *runner) forget(n int) {
+	if c := r.claims[n]; c != nil {
+		r.next.Late = append(r.next.Late, c.Lines...)
+	}
 	delete(r.claims, n)
 	delete(r.slices, n)
 	delete(r.next.Slices, n)

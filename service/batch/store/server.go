@@ -198,7 +198,7 @@ func (s *Server) Mark(ctx context.Context, id string, n, attempt, upTo int) erro
 
 // commitClaims writes the slices that a worker has claimed, and their lines. It gives those that others have taken over.
 func (s *Store) commitClaims(ctx context.Context, tx *sql.Tx, id string, p Progress, tally *Tally) (taken []int, err error) {
-	var lines, late []byte
+	lines, late := []byte(nil), p.Late
 	for n, c := range p.Claims {
 		done, err := tx.ExecContext(ctx, "UPDATE batch_slices SET todo = $4, outcomes = $5, sent = CASE WHEN $6 = 1 THEN 0 ELSE sent END WHERE batch = $1 AND slice = $2 AND attempt = $3",
 			id, n, c.Attempt, p.Slices[n].Todo(), string(p.Slices[n]), number(c.Released))

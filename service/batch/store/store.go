@@ -365,6 +365,7 @@ type Progress struct {
 	Place    files.Length
 	Slices   map[int]Slice   // that changed, whole
 	Claims   map[int]Claim   // those of them that the worker claimed on a server
+	Late     []byte          // lines of slices that were known to be others' when they came
 	Spent    int64           // since the last commit
 	Reserved int64           // what the worker holds of the cap now
 	Tally    Tally           // since the last commit
