@@ -26,11 +26,11 @@ import (
 type servers struct {
 	server *database.Server
 	err    error
-	asked  int
+	asked  atomic.Int64
 }
 
 func (s *servers) Server(context.Context) (*database.Server, error) {
-	s.asked++
+	s.asked.Add(1)
 	return s.server, s.err
 }
 
@@ -155,12 +155,12 @@ func TestWhileThereIsNoServerAWorkerGoesByItsFiles(t *testing.T) {
 	if n := strings.Count(log.String(), database.ErrGone.Error()); n != 1 {
 		t.Errorf("it is said %d times: %s", n, log.String())
 	}
-	if words := l.Words(t.Context(), pacetest.Call); words == "" || at.asked != 1 {
-		t.Errorf("known %q, asked %d times", words, at.asked)
+	if words := l.Words(t.Context(), pacetest.Call); words == "" || at.asked.Load() != 1 {
+		t.Errorf("known %q, asked %d times", words, at.asked.Load())
 	}
 	at.err, clock.At = nil, clock.At.Add(restFor)
-	if words := l.Words(t.Context(), pacetest.Call); words != "" || at.asked != 2 {
-		t.Errorf("when the server is back: known %q, asked %d times", words, at.asked)
+	if words := l.Words(t.Context(), pacetest.Call); words != "" || at.asked.Load() != 2 {
+		t.Errorf("when the server is back: known %q, asked %d times", words, at.asked.Load())
 	}
 }
 
