@@ -104,9 +104,10 @@ func (b *Batches) Stop() {
 // look gives a batch as it is now, and what ended this process's work on it.
 func (b *Batches) look(ctx context.Context, id string) (s State, fault error, err error) {
 	bg := &b.background
+	attended := false
 	bg.mu.Lock()
 	if one := bg.batches[id]; one != nil {
-		if fault = one.fault; !one.ended && one.state.Live {
+		if fault, attended = one.fault, !one.ended; attended && one.state.Live {
 			s = one.state
 		}
 	}
@@ -116,8 +117,8 @@ func (b *Batches) look(ctx context.Context, id string) (s State, fault error, er
 		return s, fault, err
 	}
 	own := s
-	if s, err = b.Show(ctx, id); own.ID != "" && err == nil { // with its other workers
-		s.Live, s.Flying = true, own.Flying
+	if s, err = b.Show(ctx, id); err == nil { // with its other workers
+		s.Live, s.Flying = s.Live || attended, own.Flying
 	}
 	return s, fault, err
 }

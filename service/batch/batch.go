@@ -277,10 +277,7 @@ func (b *Batches) Set(ctx context.Context, id string, to Settings) (State, error
 	if err != nil {
 		return was, err
 	}
-	p := was.Plan
-	if now, err := b.ours(ctx, p); err == nil { // the zone may have a rate since
-		p = now
-	}
+	p := b.today(ctx, was.Plan)
 	return b.change(ctx, was.ID, func(of *store.Batch) error {
 		if to.AtOnce != nil {
 			of.AtOnce = *to.AtOnce
@@ -291,14 +288,26 @@ func (b *Batches) Set(ctx context.Context, id string, to Settings) (State, error
 		if to.Cap == nil {
 			return nil
 		}
-		if of.Cap = billionths(*to.Cap); of.State == store.Capped && (of.Cap == 0 || of.Spent+of.Reserved+p.Price <= of.Cap) {
+		switch of.Cap = billionths(*to.Cap); {
+		case of.State != store.Capped:
+		case of.Cap == 0 || of.Spent+of.Reserved+p.Price <= of.Cap:
 			of.State, of.Reason = store.Paused, "the cap was raised: it goes on when it is resumed"
 			if of.Cap == 0 {
 				of.Reason = "it has no cap any more: it goes on when it is resumed"
 			}
+		default:
+			of.Reason = p.capWords(*of, p.Price)
 		}
 		return p.checkCap(of.Cap)
 	})
+}
+
+// today is a plan with the rates of now, if this machine has its zones: one may have a rate since.
+func (b *Batches) today(ctx context.Context, p Plan) Plan {
+	if now, err := b.ours(ctx, p); err == nil {
+		return now
+	}
+	return p
 }
 
 // ProfileError refuses to go on with a batch of another profile than the one in use.
@@ -308,17 +317,24 @@ func (e *ProfileError) Error() string {
 	return fmt.Sprintf("batch %s belongs to profile %s: '%s' goes on with it", e.ID, e.Profile, commandOn(e.database, "resume "+e.ID+" --profile "+e.Profile))
 }
 
-// resume makes a batch want work again.
+// resume makes a batch want work again, unless its cap leaves nothing for a fetch.
 func (b *Batches) resume(ctx context.Context, id string) (State, error) {
 	used, err := b.Fetch.ProfileInUse(ctx)
 	if err != nil {
 		return State{}, err
 	}
-	return b.change(ctx, id, func(of *store.Batch) error {
-		if of.Profile != used.Name {
+	was, err := b.Show(ctx, id)
+	if err != nil {
+		return was, err
+	}
+	p := b.today(ctx, was.Plan)
+	return b.change(ctx, was.ID, func(of *store.Batch) error {
+		switch {
+		case of.Profile != used.Name:
 			return &ProfileError{of.ID, of.Profile, b.Database}
-		}
-		if of.State == store.Paused || of.State == store.Capped {
+		case of.State == store.Capped && of.Cap > 0 && of.Spent+p.Price > of.Cap:
+			of.Reason = p.capWords(*of, p.Price)
+		case of.State == store.Paused || of.State == store.Capped:
 			of.State, of.Reason = store.Running, ""
 		}
 		return nil

@@ -358,8 +358,7 @@ const reserveTries = 32
 func (r *runner) capped(ctx context.Context, price int64) {
 	_, err := r.b.change(context.WithoutCancel(ctx), r.id, func(of *store.Batch) error {
 		if of.State == store.Running {
-			of.State = store.Capped
-			of.Reason = fmt.Sprintf("%s of %s are spent, and one more fetch may cost %s", model.SmallDollars(Dollars(of.Spent)), model.SmallDollars(Dollars(of.Cap)), model.SmallDollars(Dollars(price)))
+			of.State, of.Reason = store.Capped, r.plan.capWords(*of, price)
 		}
 		return nil
 	})

@@ -232,6 +232,26 @@ func (p Plan) checkCap(limit int64) error {
 	return nil
 }
 
+// capWords say why no fetch of a batch begins at its cap. A price for bytes is that of the longest body.
+func (p Plan) capWords(of store.Batch, price int64) string {
+	words := fmt.Sprintf("%s of %s are spent, and one more fetch may cost %s", model.SmallDollars(Dollars(of.Spent)), model.SmallDollars(Dollars(of.Cap)), model.SmallDollars(Dollars(price)))
+	if slices.ContainsFunc(p.ways(), func(r model.FetchRequest) bool { return r.Zone.Rate.PerGB > 0 }) {
+		words += fmt.Sprintf(" for a body of %d MB: with a lower --max-body more fit", p.Request.BodyLimit/1_000_000)
+	}
+	return words
+}
+
+// checkAgain says why the cap of a batch cannot pay for a further try of n items, or is nil. Of bodies the longest alone is
+// counted, that of one item: they are seldom that long.
+func (p Plan) checkAgain(s State, n int64) error {
+	each, _ := p.Request.Zone.Rate.Cost(1, 0)
+	if most := billionths(each)*(n-1) + p.Price; s.Cap > 0 && s.Spent+most > s.Cap {
+		return model.BadField("cap", "one try of %s may cost %s, and %s of the cap of %s are spent: nothing has changed. '%s --cap DOLLARS' raises the cap",
+			model.Counted(n, "item"), model.SmallDollars(Dollars(most)), model.SmallDollars(Dollars(s.Spent)), model.SmallDollars(Dollars(s.Cap)), s.Command("set"))
+	}
+	return nil
+}
+
 // free says which batch has the name of a draft, or is nil.
 func (b *Batches) free(ctx context.Context, r Report) error {
 	if r.draft.Once == "" {

@@ -80,7 +80,7 @@ func (b *Batches) lines(ctx context.Context, id string, inOrder bool) (lines ite
 
 // Retry has the items sent again whose result is one of the failures; until then the result that they have stands. The
 // batch wants work again if there is one. It returns how many there are. Errors are an *UnknownError, a *BusyError, those
-// of the files and the store's.
+// of the files and the store's, and a *model.RequestError if the cap does not pay for a try of each: nothing has changed then.
 func (b *Batches) Retry(ctx context.Context, id string, failures []Failure) (State, int64, error) {
 	s, unlock, err := b.alone(ctx, id)
 	if err != nil {
@@ -126,6 +126,9 @@ func (b *Batches) Retry(ctx context.Context, id string, failures []Failure) (Sta
 	}
 	if retried == 0 {
 		return s, 0, nil
+	}
+	if err := b.today(ctx, s.Plan).checkAgain(s, retried); err != nil {
+		return s, 0, err
 	}
 	p.Tally, p.State = store.Tally{Retried: retried, Rounds: 1}, store.Paused
 	s, err = b.decide(ctx, st, s, p)

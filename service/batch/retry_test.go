@@ -99,10 +99,59 @@ func TestTheCapHoldsForWhatIsSentAgain(t *testing.T) {
 	d.Request.Retries, d.Cap = 0, 0.1501 // 100 tries
 	s := r.start(t, d)
 	r.run(t, s.ID)
-	noerr.Must(t, noerr.From(errOnly(r.Retry(t.Context(), s.ID, []batch.Failure{{Class: model.ClassCaptcha}}))))
-	if s = r.run(t, s.ID); s.State != store.Capped || r.all() != 100 || len(r.lines(t, s.ID)) != 100 {
+	captcha := []batch.Failure{{Class: model.ClassCaptcha}}
+	_, _, err := r.Retry(t.Context(), s.ID, captcha)
+	want := "cap: one try of 20 items may cost $0.0300, and $0.1500 of the cap of $0.1501 are spent: nothing has changed. 'zonedeck batch set " + s.ID + " --cap DOLLARS' raises the cap"
+	if now := noerr.Try(r.Show(t.Context(), s.ID)).Must(t); err == nil || err.Error() != want || now.State != store.Done || now.Tally.Answered != 100 {
+		t.Errorf("%v; %s with %d results", err, now.State, now.Tally.Answered)
+	}
+	limit := 0.1801
+	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &limit})).Must(t)
+	noerr.Must(t, noerr.From(errOnly(r.Retry(t.Context(), s.ID, captcha))))
+	limit = 0.1651
+	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &limit})).Must(t)
+	if s = r.run(t, s.ID); s.State != store.Capped || r.all() != 110 || len(r.lines(t, s.ID)) != 100 {
 		t.Errorf("%s after %d requests", s.State, r.all())
 	}
+}
+
+func TestABatchAtItsCapSaysSoByTheCapOfNow(t *testing.T) {
+	r := newRig(t)
+	d := draft(urls(100))
+	d.Cap = 0.0151
+	s := r.start(t, d)
+	r.run(t, s.ID)
+	limit := 0.0076
+	s = noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &limit})).Must(t)
+	const want = "$0.0150 of $0.0076 are spent, and one more fetch may cost $0.0015"
+	if s.State != store.Capped || s.Reason != want {
+		t.Errorf("%s: %s", s.State, s.Reason)
+	}
+	noerr.Must(t, r.Begin(t.Context(), s.ID))
+	if s = noerr.Try(r.Show(t.Context(), s.ID)).Must(t); s.State != store.Capped || s.Reason != want {
+		t.Errorf("begun again, %s: %s", s.State, s.Reason)
+	}
+	r.Stop()
+}
+
+func TestABatchThatWasJustBegunIsNotInterrupted(t *testing.T) {
+	r := newRig(t)
+	r.pause = 20 * time.Millisecond
+	s := r.start(t, draft(urls(10)))
+	noerr.Must(t, r.Begin(t.Context(), s.ID))
+	watching, stop := context.WithCancel(t.Context())
+	err := r.Watch(watching, s.ID, func(p batch.Progress) {
+		if p.Interrupted() {
+			t.Error("it is called interrupted")
+		}
+		if p.Over() {
+			stop()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	r.Stop()
 }
 
 func errOnly(_ any, n int64, err error) (int64, error) { return n, err }

@@ -208,7 +208,7 @@ func (b batchCommands) retry() *cobra.Command {
 		use: "retry ID", short: "Fetch again the items whose result has one of these classes",
 		long: `Sends again the items whose result has a class of --class, and works on the batch
 until it is over. The later result is the item's. Both are paid for, and the cap
-holds for both.`,
+holds for both: if it cannot pay for a try of each, nothing changes.`,
 		args: oneBatch("send again"), needs: func(batchRetryFlags) needs { return needs{journal: true, rules: true} },
 		run: func(ctx context.Context, t *task, f batchRetryFlags, args []string) (printed, error) {
 			failures, err := failuresOf(f.Class)
