@@ -187,6 +187,20 @@ func TestACallWaitsForASilentServerForThreeSecondsOnce(t *testing.T) {
 	})
 }
 
+// A process has one writer, for which a call may wait behind large commits.
+func TestTheWaitForABusyWriterIsNotCutShort(t *testing.T) {
+	a, _, _, _ := paces(t)
+	asked, err := a.ask(t.Context(), func(ctx context.Context, _ *database.Server) error {
+		if _, ends := ctx.Deadline(); ends {
+			t.Error("it ends with the wait for an answer")
+		}
+		return nil
+	})
+	if noerr.Must(t, err); !asked {
+		t.Error("the server was not asked")
+	}
+}
+
 func TestWhatAProbeFoundIsKnownToAllWorkers(t *testing.T) {
 	a, b, _, at := paces(t)
 	if found, ok := b.Find(t.Context(), pacetest.Call); ok {
