@@ -323,8 +323,8 @@ func TestAResultIsReadAsItWasWritten(t *testing.T) {
 		t.Errorf("%+v", collect(t, dir, map[string]Length{"w1": at}, false))
 	}
 	text := string(noerr.Try(os.ReadFile(filepath.Join(dir, "results-w1.ndjson"))).Must(t))
-	if want := `{"n":7,"url":"https://example.com/?a=1&b=<2>","class":"captcha","cause":"captcha","status":200,"ms":1200,"bytes":5,"cost":0.0015,"attempts":2,"first_class":"timeout","sha256":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824","body_at":{"worker":"w1","segment":1,"offset":0,"length":5},"missing":["price"],"rule":"captcha-title","zone":"unl","summary":"a\nb","error":"e"}
-{"n":8,"url":"","class":"","cause":"","status":0,"ms":0,"bytes":0,"attempts":0,"rule":"","zone":"","summary":""}
+	if want := `{"n":7,"url":"https://example.com/?a=1&b=<2>","class":"captcha","cause":"captcha","status":200,"ms":1200,"bytes":5,"cost":0.0015,"attempts":2,"first_class":"timeout","sha256":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824","body_at":{"worker":"w1","segment":1,"offset":0,"length":5},"missing":["price"],"rule":"captcha-title","zone":"unl","summary":"a\nb","error":"e","crc":"b1f9f9f6"}
+{"n":8,"url":"","class":"","cause":"","status":0,"ms":0,"bytes":0,"attempts":0,"rule":"","zone":"","summary":"","crc":"16e0cfe9"}
 `; text != want {
 		t.Errorf("%s", text)
 	}
@@ -492,7 +492,9 @@ func TestChangedResultsAreAnErrorWithItsPlace(t *testing.T) {
 		"results-w1.ndjson, line 1: damaged: it is cut short, or has bytes of zero":  func(s string) string { return strings.Replace(s, `"url"`, "\"u\x00l\"", 1) },
 		"results-w1.ndjson, line 3: damaged: it is cut short, or has bytes of zero":  func(s string) string { return s[:len(s)-1] + " " },
 		"results-w1.ndjson, line 1: damaged: this is no result of worker w1":         func(s string) string { return strings.Replace(s, `"worker":"w1"`, `"worker":"w2"`, 1) },
-		"results-w1.ndjson is damaged: it has 749 bytes, and 750 were committed":     func(s string) string { return s[1:] },
+		"results-w1.ndjson is damaged: it has 800 bytes, and 801 were committed":     func(s string) string { return s[1:] },
+		"results-w1.ndjson, line 2: damaged: it is not as it was written":            func(s string) string { return strings.Replace(s, `{"n":1,`, `{"n":2,`, 1) },
+		"results-w1.ndjson, line 3: damaged: it is not as it was written":            func(s string) string { return s[:len(s)-4] + "x\"}\n" },
 		"results-w1.ndjson, line 2: damaged: it has more than 1048576 bytes":         nil,
 	} {
 		dir := t.TempDir()

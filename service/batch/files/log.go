@@ -1,11 +1,9 @@
 package files
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -116,7 +114,7 @@ type Log struct {
 	full         []*os.File // earlier segments that are not synced yet
 	at           Length
 	offsets      map[[sha256.Size]byte]int64 // of records in the present segment
-	text         bytes.Buffer
+	text         []byte
 	record       []byte
 	segmentLimit int64
 	err          error // why nothing can be appended any more
@@ -231,17 +229,12 @@ func (l *Log) place(digest [sha256.Size]byte, length int64) (*BodyAt, error) {
 
 // write writes a body where it is not stored yet, and the line. If one of them fails it cuts both files back.
 func (l *Log) write(line *Line, digest [sha256.Size]byte, body []byte) (err error) {
-	l.text.Reset()
-	enc := json.NewEncoder(&l.text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(line); err != nil {
-		return err
-	}
-	if l.text.Len() > MaxLine {
-		return fmt.Errorf("its line has %d bytes: at most %d", l.text.Len(), MaxLine)
+	l.text = AppendLine(l.text[:0], *line)
+	if len(l.text) > MaxLine {
+		return fmt.Errorf("its line has %d bytes: at most %d", len(l.text), MaxLine)
 	}
 	after := l.at
-	after.Lines += int64(l.text.Len())
+	after.Lines += int64(len(l.text))
 	if line.BodyAt != nil && line.BodyAt.Offset == l.at.Bytes {
 		after.Bytes = line.BodyAt.end()
 		l.record = appendRecord(l.record[:0], line.N, digest, body)
@@ -251,7 +244,7 @@ func (l *Log) write(line *Line, digest [sha256.Size]byte, body []byte) (err erro
 		}
 	}
 	if err == nil {
-		_, err = l.lines.WriteAt(l.text.Bytes(), l.at.Lines)
+		_, err = l.lines.WriteAt(l.text, l.at.Lines)
 	}
 	if err == nil {
 		l.at = after

@@ -65,7 +65,17 @@ func (r results) parse(raw []byte) (line Line, err error) {
 	if !bytes.HasPrefix(raw, []byte(`{"n":`)) || line.N < 0 || at != nil && (at.Worker != r.worker || !at.possible()) {
 		return Line{}, fmt.Errorf("%w: this is no result of worker %s", ErrDamaged, r.worker)
 	}
+	if end := len(raw) - crcLength; end < 0 || !bytes.Equal(raw, withCRC(slices.Clone(raw[:end]), 0)) {
+		return Line{}, fmt.Errorf("%w: it is not as it was written", ErrDamaged)
+	}
 	return line, nil
+}
+
+const crcLength = len(`,"crc":"00000000"}` + "\n")
+
+// withCRC ends a line, all but its last brace, that begins at a place of text. Its CRC-32C is that of all before it.
+func withCRC(text []byte, begin int) []byte {
+	return fmt.Appendf(text, `,"crc":"%08x"}`+"\n", castagnoli(text[begin:]))
 }
 
 // fault says in which line an error is, by the offset at which that line begins.
@@ -422,7 +432,7 @@ func AppendLine(to []byte, line Line) []byte {
 	if err := enc.Encode(line); err != nil {
 		panic(err) // it is texts and numbers
 	}
-	return text.Bytes()
+	return withCRC(bytes.TrimSuffix(text.Bytes(), []byte("}\n")), len(to))
 }
 
 // CreateLog begins a file of results that were a worker's elsewhere.

@@ -157,7 +157,7 @@ func TestTheTailMayHaveSeveralSegments(t *testing.T) {
 
 func TestWhatWasCommittedMustBeThere(t *testing.T) {
 	for want, cut := range map[string]func(dir string, at Length) error{
-		"results-w1.ndjson is damaged: it has 100 bytes, and 753 were committed": func(dir string, _ Length) error { return os.Truncate(filepath.Join(dir, resultsName("w1")), 100) },
+		"results-w1.ndjson is damaged: it has 100 bytes, and 804 were committed": func(dir string, _ Length) error { return os.Truncate(filepath.Join(dir, resultsName("w1")), 100) },
 		"w1-001.seg is damaged: it has 100 bytes, and 207 were committed":        func(dir string, _ Length) error { return os.Truncate(filepath.Join(dir, segmentName("w1", 1)), 100) },
 	} {
 		dir := t.TempDir()
@@ -174,7 +174,7 @@ func TestWhatWasCommittedMustBeThere(t *testing.T) {
 func TestATailThatSomebodyChangedStaysAsItIs(t *testing.T) {
 	for old, change := range map[string]struct{ now, want string }{
 		`{"n":1,`:    {`{"n":x,`, `results-w1.ndjson, line 2: damaged: invalid character 'x' looking for beginning of value`},
-		`"sha256":"`: {`"sha256":"0`, "line 1: damaged: its sha256 is not that of its body"},
+		`"sha256":"`: {`"sha256":"0`, "line 1: damaged: it is not as it was written"},
 	} {
 		dir := t.TempDir()
 		three(t, dir)
