@@ -30,6 +30,8 @@ type ProbePlan struct {
 	Request model.FetchRequest
 	Fetches int     // at most
 	Cost    float64 // dollars, at most; 0 where it is not known
+	price   float64 // what one fetch costs at most
+	limit   float64 // its cap in dollars
 	Limit   int     // the product's
 }
 
@@ -44,7 +46,9 @@ type Probed struct {
 	Sent    int
 	Cost    float64
 	Priced  bool
-	Stopped string // why it ended before it had found the wall; empty otherwise
+	Stopped string  // why it ended before it had found the wall; empty otherwise
+	capped  bool    // that was its cap
+	dearest float64 // what a fetch has cost at most
 }
 
 // ProbedLevel is what came of one level.
@@ -83,12 +87,19 @@ func (p Probed) Words() string {
 	case p.Safe == p.Plan.Limit:
 		reason = "the product's limit"
 	}
-	out := fmt.Sprintf("safe %d (%s), %.1f/s, p95 %.1f s", l.AtOnce, reason, l.PerSecond(), l.P95.Seconds())
+	safe := "safe"
+	if p.floor() {
+		safe = "safe at least"
+	}
+	out := fmt.Sprintf("%s %d (%s), %.1f/s, p95 %.1f s", safe, l.AtOnce, reason, l.PerSecond(), l.P95.Seconds())
 	if p.Priced && l.Good > 0 {
 		out += ", " + model.SmallDollars(1000*l.Cost/float64(l.Good)) + " per 1,000"
 	}
 	return out
 }
+
+// floor reports whether the cap ended the probe before anything was too many: more may be safe.
+func (p Probed) floor() bool { return p.capped && p.Wall == 0 }
 
 // PlanProbe checks a probe. most is its cap in dollars, 0 for the usual one. Errors are a *model.RequestError.
 func PlanProbe(k fetch.Known, d fetch.Draft, most float64) (p ProbePlan, err error) {
@@ -116,8 +127,10 @@ func PlanProbe(k fetch.Known, d fetch.Draft, most float64) (p ProbePlan, err err
 		most = probeDollars
 	}
 	if priced && price > 0 {
-		p.Fetches = min(p.Fetches, int(most/price))
-		p.Cost = float64(p.Fetches) * price
+		if each, _ := p.Request.Zone.Rate.Cost(1, 0); each > 0 {
+			p.Fetches = min(p.Fetches, int(most/each))
+		}
+		p.Cost, p.price, p.limit = min(most, float64(p.Fetches)*price), price, most
 	}
 	return p, nil
 }
@@ -137,8 +150,7 @@ func (b *Batches) Probe(ctx context.Context, p ProbePlan, on func(ProbedLevel)) 
 	byService := 0
 	for level := 1; level > 0; level = out.next(level) {
 		n := max(leastTried, 2*level)
-		if out.Sent+n > p.Fetches {
-			out.Stopped = fmt.Sprintf("%d more fetches at %d at once would pass the cap of %d", n, level, p.Fetches)
+		if out.Stopped = out.overCap(level, n); out.Stopped != "" {
 			break
 		}
 		l, rest, err := out.try(ctx, prepared, level, n)
@@ -153,6 +165,8 @@ func (b *Batches) Probe(ctx context.Context, p ProbePlan, on func(ProbedLevel)) 
 		switch wall := l.Wall(out.trials()); {
 		case wall != "":
 			out.Wall, out.WallBy = level, wall
+		case out.capped:
+			out.Stopped = out.capWords(n, level)
 		case l.Good == 0:
 			out.Stopped = fmt.Sprintf("none of %d fetches at %d at once was answered by the page", n, level)
 		default:
@@ -168,10 +182,35 @@ func (b *Batches) Probe(ctx context.Context, p ProbePlan, on func(ProbedLevel)) 
 			return out, err
 		}
 	}
-	if out.Safe == 0 {
+	if out.Safe == 0 || out.floor() {
 		return out, nil
 	}
 	return out, prepared.KeepSafe(ctx, pace.Safe{AtOnce: out.Safe, Words: out.Words(), At: b.Clock.Now()})
+}
+
+// cannotPay reports whether an amount passes the cap, but for rounding.
+func (p ProbePlan) cannotPay(dollars float64) bool { return p.price > 0 && dollars > p.limit+1e-9 }
+
+// overCap says that a level would likely pass the cap, by the dearest fetch until now, or is empty.
+func (p *Probed) overCap(level, n int) string {
+	least, _ := p.Plan.Request.Zone.Rate.Cost(1, 0)
+	if p.Plan.cannotPay(p.Cost + float64(n)*max(least, p.dearest)) {
+		p.capped = true
+		return p.capWords(n, level)
+	}
+	if p.Sent+n > p.Plan.Fetches {
+		p.capped = true
+		return fmt.Sprintf("%d more fetches at %d at once would be more than %d", n, level, p.Plan.Fetches)
+	}
+	return ""
+}
+
+func (p *Probed) capWords(n, level int) string {
+	words := fmt.Sprintf("%d more fetches at %d at once could pass the cap of %s, of which %s are spent", n, level, model.SmallDollars(p.Plan.limit), model.SmallDollars(p.Cost))
+	if p.Plan.Request.Zone.Rate.PerGB > 0 {
+		words += fmt.Sprintf(": one may cost %s, for a body of %d MB; a lower --max-body makes that less", model.SmallDollars(p.Plan.price), p.Plan.Request.BodyLimit/1_000_000)
+	}
+	return words
 }
 
 // next is the level to try after one; 0 when the wall is known.
@@ -197,14 +236,18 @@ func (p *Probed) try(ctx context.Context, prepared *fetch.Prepared, level, n int
 	var mu sync.Mutex
 	var times []time.Duration
 	l.AtOnce, l.P95 = level, -1
-	trials := p.trials()
+	trials, flying := p.trials(), 0
 	began := time.Now()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(level)
 	for range n {
 		g.Go(func() error {
 			mu.Lock()
-			over := l.Wall(trials) != ""
+			p.capped = p.capped || p.Plan.cannotPay(p.Cost+float64(flying+1)*p.Plan.price)
+			over := p.capped || l.Wall(trials) != ""
+			if !over {
+				flying++
+			}
 			mu.Unlock()
 			if over || ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -221,7 +264,9 @@ func (p *Probed) try(ctx context.Context, prepared *fetch.Prepared, level, n int
 			a := fetch.AnswerOf(result)
 			l.Count(a)
 			p.Sent++
+			flying--
 			dollars, _ := result.Cost()
+			p.dearest = max(p.dearest, dollars)
 			l.Cost, p.Cost = l.Cost+dollars, p.Cost+dollars
 			if rest = max(rest, min(a.RetryAfter, pace.Window)); a.Good {
 				times = append(times, result.Timing.Total)

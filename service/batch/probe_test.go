@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,8 +98,11 @@ func TestAProbeStopsAtItsCapAndAfterFiveRefusalsByTheService(t *testing.T) {
 	noerr.Must(t, err)
 	found, err := r.Probe(t.Context(), plan, nil)
 	noerr.Must(t, err)
-	if found.Sent != 20 || found.Cost > 0.04 || found.Stopped != "20 more fetches at 2 at once would pass the cap of 26" {
+	if found.Sent != 20 || found.Cost > 0.04 || found.Stopped != "20 more fetches at 2 at once could pass the cap of $0.0400, of which $0.0300 are spent" {
 		t.Errorf("%+v", found)
+	}
+	if !strings.HasPrefix(found.Words(), "safe at least 1 (no wall was found), ") {
+		t.Error(found.Words())
 	}
 	if _, err := batch.PlanProbe(r.known, page(), 0.0001); err == nil || !strings.Contains(err.Error(), "below what one fetch may cost") {
 		t.Errorf("%v", err)
@@ -108,5 +112,38 @@ func TestAProbeStopsAtItsCapAndAfterFiveRefusalsByTheService(t *testing.T) {
 	noerr.Must(t, err)
 	if found.Sent != 1 || found.WallBy != "is refused by the service" {
 		t.Errorf("%+v", found)
+	}
+}
+
+func TestAProbeOfAZonePricedByBytesGoesByTheBodiesThatItHasSeen(t *testing.T) {
+	r := newRig(t)
+	safes := pace.Safes{Dir: t.TempDir()}
+	p := r.known.Profile
+	p.Zones = slices.Clone(p.Zones)
+	for i := range p.Zones {
+		p.Zones[i].Rate = model.Rate{PerGB: 0.6}
+	}
+	r.known.Profile = p
+	r.Fetch = fetch.New(fetch.Config{
+		Source: servicetest.SourceFor(r.known.Profile), Wire: exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: r.dir},
+		Pace: &pace.Limiter{Store: pace.Files{Dir: t.TempDir()}, Safes: safes, Clock: servicetest.ClockFunc(time.Now)},
+	})
+	plan := noerr.Try(batch.PlanProbe(r.known, page(), 0.25)).Must(t)
+	if plan.Fetches != 2000 || plan.Cost != 0.25 {
+		t.Errorf("%+v", plan)
+	}
+	if found := noerr.Try(r.Probe(t.Context(), plan, nil)).Must(t); found.Safe != 16 || found.Stopped != "" {
+		t.Errorf("%s: %+v", found.Words(), found)
+	}
+	plan = noerr.Try(batch.PlanProbe(r.known, page(), 0.0125)).Must(t) // two may be in flight
+	plan.Request.URL = "http://other.test/1"
+	r.pause = 5 * time.Millisecond
+	found := noerr.Try(r.Probe(t.Context(), plan, nil)).Must(t)
+	if found.Safe != 2 || found.Wall != 0 || !strings.HasPrefix(found.Words(), "safe at least 2 ") ||
+		!strings.HasSuffix(found.Stopped, "one may cost $0.0060, for a body of 10 MB; a lower --max-body makes that less") {
+		t.Errorf("%s, %s: %+v", found.Words(), found.Stopped, found)
+	}
+	if safe, kept := safes.Find(t.Context(), pace.Call{Profile: r.known.Profile.Name, Zone: "unlocker1", Host: "other.test"}); kept {
+		t.Errorf("what the cap ended is kept: %+v", safe)
 	}
 }

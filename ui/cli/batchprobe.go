@@ -16,6 +16,7 @@ type batchProbeFlags struct {
 	Zone string `flag:"zone" help:"zone to use (required)"`
 	Via  string `flag:"via" default:"api" help:"access method: api or native"`
 	Cap  string `flag:"cap" help:"dollars that the probe never passes, such as $0.5 (default: 200 fetches or $0.25)"`
+	Body int    `flag:"max-body" default:"10" help:"megabytes after which a body is cut"`
 	Yes  bool   `flag:"yes" help:"begin without asking"`
 }
 
@@ -30,7 +31,8 @@ out or meets a CAPTCHA than at lower numbers.
 
 It says first what it may cost, and asks. It stops at its cap, and after five
 answers of 429 by the service itself. What it finds is kept: batches of the zone
-to that host begin there. Exit code 1 says that no number is safe.`,
+to that host begin there; not if the cap ended it before anything was too many.
+Exit code 1 says that no number is safe.`,
 		args: oneArg("the URL to fetch"),
 		run: func(ctx context.Context, t *task, f batchProbeFlags, args []string) (printed, error) {
 			return t.batchProbe(ctx, args[0], f)
@@ -39,7 +41,7 @@ to that host begin there. Exit code 1 says that no number is safe.`,
 }
 
 func (t *task) batchProbe(ctx context.Context, target string, f batchProbeFlags) (printed, error) {
-	d, err := batchFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via, Cap: f.Cap, Body: 10}.draftOf("")
+	d, err := batchFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via, Cap: f.Cap, Body: f.Body}.draftOf("")
 	if err != nil {
 		return printed{}, err
 	}
