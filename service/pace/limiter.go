@@ -153,12 +153,15 @@ func (o Outcome) Urgent() bool { return o.answer.TooFast || o.moves != nil }
 // Moves reports whether a zone goes to the store with it, with all its calls in flight.
 func (o Outcome) Moves() bool { return o.moves != nil }
 
+// Leave gives the place of the call back.
+func (o Outcome) Leave(z *Zone) { delete(z.Places, o.place) }
+
 // To has a zone learn it. It says how many go at once and why; empty where nothing holds them back.
 func (o Outcome) To(z *Zone, signs Signs) (says string) {
 	note := z.begin(o.Call.Zone, o.at)
 	switch {
 	case o.moves == nil:
-		delete(z.Places, o.place)
+		o.Leave(z)
 		z.judge(o.Call, o.sent, o.answer, o.at)
 	case z.Blank():
 		o.moves.copyTo(z)

@@ -254,6 +254,40 @@ func TestACallWithinABeatCostsNoStatement(t *testing.T) {
 	}
 }
 
+// together is a store whose calls go on when all have told what came of them.
+type together struct {
+	*Paces
+
+	told sync.WaitGroup
+}
+
+func (s *together) Learn(ctx context.Context, o pace.Outcome) (says string, err error) {
+	says, err = s.Paces.Learn(ctx, o)
+	s.told.Done()
+	s.told.Wait()
+	return says, err
+}
+
+func TestCallsThatEndTogetherGiveThePartOfTheirProcessBack(t *testing.T) {
+	a, b, clock, at := paces(t)
+	wall(t, at.server, clock)
+	s := &together{Paces: a}
+	la, lb := &pace.Limiter{Store: s, Clock: clock}, &pace.Limiter{Store: b, Clock: clock}
+	s.told.Add(2)
+	first, _ := pacetest.Enter(t, la, pacetest.Call)
+	second, _ := pacetest.Enter(t, la, pacetest.Call)
+	var ends sync.WaitGroup
+	for _, turn := range []*pace.Turn{first, second} {
+		ends.Go(func() { turn.End(t.Context(), pace.Answer{Good: true}) })
+	}
+	ends.Wait()
+	for range 8 {
+		if turn, why := pacetest.Enter(t, lb, pacetest.Call); turn == nil {
+			t.Fatal(why)
+		}
+	}
+}
+
 func TestTwoProcessesBelowAWallOf8NeverHaveANinthInFlight(t *testing.T) {
 	a, b, _, at := paces(t)
 	wall(t, at.server, machineClock{})

@@ -33,7 +33,6 @@ type zone struct {
 	at      time.Time      // the server was asked
 	known   pace.Zone      // as it was then, with the places of this process as they are
 	since   []pace.Outcome // that the server does not know of
-	taken   int            // how many outcomes it was told
 	places  int            // that were ever taken
 	timeout time.Duration  // the longest
 }
@@ -107,13 +106,13 @@ func (z *zone) due(x exchange) (due, must bool) {
 func (z *zone) learn(ctx context.Context, s *database.Server, o pace.Outcome) (says string, err error) {
 	x := exchange{c: o.Call}
 	z.mu.Lock()
-	number := z.taken + len(z.since)
 	if o.Moves() {
 		x.moves = &o
 	} else {
 		z.since = append(z.since, o)
 	}
-	last := len(z.known.Places) <= 1
+	o.Leave(&z.known)
+	last := len(z.known.Places) == 0
 	z.mu.Unlock()
 	if due, _ := z.due(x); due || last || o.Urgent() {
 		if err := z.asking.Acquire(ctx, 1); err != nil {
@@ -121,7 +120,7 @@ func (z *zone) learn(ctx context.Context, s *database.Server, o pace.Outcome) (s
 		}
 		defer z.asking.Release(1)
 		z.mu.Lock()
-		told := x.moves == nil && z.taken > number // by another
+		told := x.moves == nil && len(z.since) == 0 // by another
 		z.mu.Unlock()
 		if !told {
 			err = z.exchange(ctx, s, x, func(*pace.Zone, pace.Signs) {})
@@ -203,7 +202,7 @@ func (z *zone) merge(known string, now int64, x exchange, look looking) (after s
 	for _, o := range z.since {
 		o.To(&next.Zone, z)
 	}
-	z.taken, z.since = z.taken+len(z.since), nil
+	z.since = nil
 	if x.moves != nil {
 		x.moves.To(&next.Zone, z)
 	}
