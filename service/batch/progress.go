@@ -94,8 +94,13 @@ func (s State) EndCost() (dollars float64, left int64, known bool) {
 		return 0, left, false
 	}
 	each := float64(s.Spent-s.Tally.Unconfirmed) / float64(s.Tally.Answered)
-	if room := float64(s.Cap - s.Spent); s.Cap > 0 && each*float64(left) > room+1 { // but for rounding
-		left = max(0, int64(room/each))
+	room := float64(s.Cap-s.Spent-s.Plan.Price) + 1 // for all but the last, which may be the dearest; 1 for rounding
+	switch {
+	case s.Cap == 0 || left == 0:
+	case room < 0:
+		left = 0
+	case each*float64(left-1) > room:
+		left = 1 + int64(room/each)
 	}
 	return (float64(s.Spent) + each*float64(left)) / 1e9, left, true
 }

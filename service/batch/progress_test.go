@@ -74,11 +74,12 @@ func TestWhatABatchCostsAtItsEnd(t *testing.T) {
 	if _, _, known := s.EndCost(); known {
 		t.Error("known without a price")
 	}
-	s.Plan.Price = 1
+	s.Plan.Price = 1e6
 	for _, c := range []struct {
 		spent, maybe, limit int64
 		want                string
 	}{
+		{1, 0, 1, "<$0.0001 by your rate, cap <$0.0001: about 250 of 1000 before it"}, // one more may pass it
 		{2e9, 0, 0, "$2.00 by your rate, ends at about $8.00"},
 		{2e9, 0, 8e9, "$2.00 by your rate, cap $8.00, ends at about $8.00"},
 		{2e9, 0, 5e9, "$2.00 by your rate, cap $5.00: about 625 of 1000 before it"},

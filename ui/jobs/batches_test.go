@@ -414,6 +414,11 @@ func TestTheFooterCountsTheBatchesOfOtherProcesses(t *testing.T) {
 		s.Press("enter")
 		s.Expect("1 at work")
 		s.ExpectNot("0 running")
+		if _, err := f.batches.Pause(t.Context(), "batch-1"); err != nil {
+			t.Error(err)
+		}
+		s.After(2 * time.Second)
+		s.Expect("paused", "0 running")
 	})
 }
 

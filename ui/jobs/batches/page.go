@@ -133,6 +133,9 @@ func (p *Page) Running() int {
 func (p *Page) AtWork() string {
 	live := 0
 	for _, s := range p.board.states {
+		if s.ID == p.one.ID && p.one.open { // which is watched, while the board is not read
+			s = p.one.State
+		}
 		if s.Live {
 			live++
 		}
