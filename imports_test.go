@@ -293,6 +293,7 @@ func TestOutputGoesThroughOneFile(t *testing.T) {
 		"ui/cli/output.go tell":          "writes",
 		"ui/cli/output.go printText":     "writes",
 		"ui/cli/output.go encode":        "writes",
+		"ui/cli/output.go oneRow":        "asks for its width",
 		"ui/cli/process.go OS":           "has them from the system",
 		"ui/cli/process.go Main":         "lets a write to them be given up",
 		"ui/cli/root.go execute":         "hands them to cobra, for the help",

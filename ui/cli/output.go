@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/term"
+
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
@@ -59,4 +61,17 @@ func (a *app) encode(what string, write func(io.Writer) error) error {
 		return fail(exitState, "write %s: %w", what, err)
 	}
 	return nil
+}
+
+// oneRow cuts a text that is longer than a row of the terminal: on a second row it could not be cleared.
+func (a *app) oneRow(s string) string {
+	f, is := a.Stderr.(term.File)
+	if !is {
+		return s
+	}
+	width, _, err := term.GetSize(f.Fd())
+	if err != nil || width < 2 {
+		return s
+	}
+	return text.Cut(s, width-1)
 }

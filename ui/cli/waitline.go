@@ -17,9 +17,6 @@ const waitEvery = 200 * time.Millisecond
 // clearLine moves to the first column and clears the line.
 const clearLine = "\r\x1b[2K"
 
-// What is longer than a row of the terminal ends at its edge between these two: on a second row it could not be cleared.
-const oneRow, wrapping = "\x1b[?7l", "\x1b[?7h"
-
 // waitLine is one line on stderr, a terminal, that says what a command is waiting
 // for. It appears after files.Patience and is cleared at the end. A nil line shows
 // nothing. It is safe for concurrent use.
@@ -54,7 +51,7 @@ func (l *waitLine) run() {
 			return
 		case now := <-next.C:
 			l.mu.Lock()
-			l.app.tell(clearLine+oneRow+"%s"+wrapping, l.text(now.Sub(began)))
+			l.app.tell(clearLine+"%s", l.app.oneRow(l.text(now.Sub(began))))
 			l.drawn = true
 			l.mu.Unlock()
 			next.Reset(waitEvery)

@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/creack/pty"
+
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/service/fetch"
 )
@@ -45,7 +48,7 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 		w.update(fetch.Event{Phase: fetch.PhaseReceiving, Attempt: model.Attempt{N: 2}, Bytes: 1000})
 		<-time.After(200 * time.Millisecond)
 		synctest.Wait()
-		if got, want := out.String(), clearLine+oneRow+"zonedeck: 0.5 s  receiving  attempt 2  1000 bytes  (ctrl+c cancels it)"+wrapping; got != want {
+		if got, want := out.String(), clearLine+"zonedeck: 0.5 s  receiving  attempt 2  1000 bytes  (ctrl+c cancels it)"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		line.above(func() { a.say("another line") })
@@ -55,7 +58,7 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 		<-time.After(200 * time.Millisecond)
 		synctest.Wait()
 		line.stop()
-		if !strings.HasSuffix(out.String(), "(ctrl+c cancels it)"+wrapping+clearLine) {
+		if !strings.HasSuffix(out.String(), "(ctrl+c cancels it)"+clearLine) {
 			t.Errorf("something stays behind: %q", out.String())
 		}
 	})
@@ -92,6 +95,19 @@ func TestAWaitIsNotShownWithoutATerminal(t *testing.T) {
 		if line := a.wait(nil); line != nil {
 			t.Errorf("%s: a line is shown", name)
 			line.stop()
+		}
+	}
+}
+
+func TestALineIsNoLongerThanTheTerminal(t *testing.T) {
+	terminal, shown, err := pty.Open()
+	noerr.Must(t, err)
+	t.Cleanup(func() { shown.Close(); terminal.Close() })
+	noerr.Must(t, pty.Setsize(shown, &pty.Winsize{Rows: 24, Cols: 20}))
+	a := &app{Process: Process{Stderr: shown, StderrTTY: true}}
+	for text, want := range map[string]string{"zonedeck: 1 of 2": "zonedeck: 1 of 2", "zonedeck: 91 of 760, 16.5/s": "zonedeck: 91 of 76…"} {
+		if got := a.oneRow(text); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
