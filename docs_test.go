@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"go/ast"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -115,5 +116,29 @@ func TestEveryRuleIsOnThePage(t *testing.T) {
 	})
 	if rules < 13 {
 		t.Errorf("%d rules were found: they are named in another way", rules)
+	}
+}
+
+// TestSystemdTakesTheUnits: each unit of docs/installing.md, with this test's program in
+// the place of the installed one.
+func TestSystemdTakesTheUnits(t *testing.T) {
+	verify, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("needs systemd-analyze: install systemd")
+	}
+	page, err := os.ReadFile("docs/installing.md")
+	noerr.Must(t, err)
+	program, err := os.Executable()
+	noerr.Must(t, err)
+	units := regexp.MustCompile("(?s)```ini\n# (\\S+)\n(.*?)```").FindAllSubmatch(page, -1)
+	if len(units) != 2 {
+		t.Fatalf("%d units", len(units))
+	}
+	for _, u := range units {
+		file := filepath.Join(t.TempDir(), filepath.Base(string(u[1])))
+		noerr.Must(t, os.WriteFile(file, bytes.ReplaceAll(u[2], []byte("/usr/bin/zonedeck"), []byte(program)), 0o600))
+		if said, err := exec.CommandContext(t.Context(), verify, "verify", file).CombinedOutput(); err != nil || len(said) > 0 {
+			t.Errorf("%s: %v\n%s", u[1], err, said)
+		}
 	}
 }

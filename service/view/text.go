@@ -66,6 +66,8 @@ func NewSavedRequests(all []saved.Entry) SavedRequests {
 // Build is what "version --json" prints (docs/schema/version.json).
 type Build struct {
 	Arch          string  `json:"arch"`
+	Commit        string  `json:"commit,omitempty"`      // as in git; unknown to a build that "go run" made
+	CommitTime    string  `json:"commit_time,omitempty"` // RFC 3339
 	Go            string  `json:"go"`
 	OS            string  `json:"os"`
 	SchemaVersion Version `json:"schema_version"`

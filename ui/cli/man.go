@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,7 +18,8 @@ func (a *app) manCommand() *cobra.Command {
 		run: func(context.Context, *task, struct{}, []string) (printed, error) {
 			root := a.rootCommand()
 			root.InitDefaultCompletionCmd()
-			return printed{text: manPage(root, a.Now())}, nil
+			_, made := commit()
+			return printed{text: manPage(root, made)}, nil
 		},
 	})
 }
@@ -33,10 +33,12 @@ const exitStatus = `The exit code says what happened. 0 is success, 2 a mistake 
 
 'keys check' ends with 41 if a key has expired, with 40 if a rotation or an expiry is due, and with 42 if the permission lint found an error. 42 is also an ADMIN key that a command would use. 130 is an interruption.`
 
-// manPage describes every command in one page, in the man macros of roff.
-func manPage(root *cobra.Command, now time.Time) string {
+// manPage describes every command in one page, in the man macros of roff. Its date
+// is that of the commit, so that the same commit makes the same page.
+func manPage(root *cobra.Command, made string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 %q %q\n.SH NAME\n%s \\- %s\n", strings.ToUpper(root.Name()), now.UTC().Format(time.DateOnly), root.Name(), root.Name(), roffText(root.Short))
+	day, _, _ := strings.Cut(made, "T")
+	fmt.Fprintf(&b, ".TH %s 1 %q %q\n.SH NAME\n%s \\- %s\n", strings.ToUpper(root.Name()), day, root.Name()+" "+version, root.Name(), roffText(root.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n[\\fICOMMAND\\fR] [\\fIOPTION\\fR...]\n.SH DESCRIPTION\n", root.Name())
 	manProse(&b, root.Long)
 	b.WriteString(".SH OPTIONS OF EVERY COMMAND\n")

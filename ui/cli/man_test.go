@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,8 +11,8 @@ import (
 
 func TestTheManPageHasEveryCommandAndFlag(t *testing.T) {
 	root := (&app{}).rootCommand()
-	page := strings.ReplaceAll(manPage(root, time.Unix(0, 0)), `\-`, "-")
-	if !strings.HasPrefix(page, `.TH ZONEDECK 1 "1970-01-01" "zonedeck"`+"\n") {
+	page := strings.ReplaceAll(manPage(root, "1970-01-01T00:00:00Z"), `\-`, "-")
+	if !strings.HasPrefix(page, `.TH ZONEDECK 1 "1970-01-01" "zonedeck `+version+`"`+"\n") {
 		t.Errorf("it begins %.60s", page)
 	}
 	var look func(c *cobra.Command)

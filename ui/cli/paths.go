@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -52,19 +50,6 @@ func (a *app) pathsCommand() *cobra.Command {
 				{"filters", out.Filters},
 				{"log", out.Log},
 			}}, nil
-		},
-	})
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return command(a, spec[jsonFlag]{
-		use:   "version",
-		short: "Print the version",
-		run: func(context.Context, *task, jsonFlag, []string) (printed, error) {
-			line := fmt.Sprintf("zonedeck %s (%s, %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return printed{
-				object: view.Build{Arch: runtime.GOARCH, Go: runtime.Version(), OS: runtime.GOOS, Version: version}, rows: [][]string{{line}},
-			}, nil
 		},
 	})
 }

@@ -13,9 +13,6 @@ import (
 	"zonedeck/model"
 )
 
-// version is set at release time by the linker.
-var version = "0.1.0-dev"
-
 // execute parses the arguments and runs the command they name.
 func (a *app) execute(ctx context.Context) error {
 	root := a.rootCommand()
