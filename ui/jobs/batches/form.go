@@ -68,7 +68,7 @@ func (p *Page) New(r model.FetchRequest) tea.Cmd {
 		widget.Field{Name: fieldBad, Label: "Bad rows", Kind: widget.FieldToggle, Help: "On: rows that cannot be used are left out. Off: they refuse the file."},
 	)
 	d := widget.NewFormDialog(p.deps.Theme, "New batch", form)
-	d.Intro, d.Submit, d.Width, d.Deliberate, d.FootLeast = template(r), "check the rows", 78, true, 4
+	d.Intro, d.Submit, d.Width, d.Deliberate = template(r), "check the rows", 78, true
 	p.draft.dialog, p.draft.base = d, r
 	d.OnChange = func(*widget.Form) {
 		p.forgetPlan()

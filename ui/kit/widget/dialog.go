@@ -2,7 +2,6 @@ package widget
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -35,16 +34,18 @@ type FormDialog struct {
 	theme *kit.Theme
 	// Problem is shown in red above the keys; set it if a submit fails.
 	Problem string
-	// Foot stands below the form, whatever part of it is seen: what was found out about it.
+	// Foot stands below the form, whatever part of it is seen: what was found out about it. Where its lines do not fit
+	// below the fields, it scrolls.
 	Foot string
-	// FootLeast is for how many of its lines fields are scrolled away; 0 for all.
-	FootLeast int
 	// Busy disables submit while one is in flight, or what Doing says.
 	Busy  bool
 	Doing string
 
-	above int // lines above the form in the frame drawn last
+	foot Scroll
 }
+
+// footLeast is how many lines the foot has where the fields scroll.
+const footLeast = 4
 
 // FormOwner is whose dialog it is, where that has more to it than the fields.
 type FormOwner interface {
@@ -99,19 +100,13 @@ func (d *FormDialog) Size(w, h int) (int, int) {
 	if width == 0 {
 		width = 72
 	}
-	width = min(width, w-4)
-	return width, min(d.Form.Height(width)+len(d.intro(width))+len(d.foot(width))+len(d.problem(width, h))+2, h-4)
+	width = min(width, w-2)
+	d.Form.intro = d.Intro
+	return width, min(d.Form.Height(width)+len(d.footLines(width))+len(d.problem(width, h))+2, h-2)
 }
 
-// intro, foot and problem are the lines above and below the form.
-func (d *FormDialog) intro(w int) []string {
-	if d.Intro == "" {
-		return nil
-	}
-	return append(Indent(Wrapped(d.theme.Muted, d.Intro, w-2)), "")
-}
-
-func (d *FormDialog) foot(w int) []string {
+// footLines and problem are the lines below the form.
+func (d *FormDialog) footLines(w int) []string {
 	if d.Foot == "" {
 		return nil
 	}
@@ -230,7 +225,12 @@ func (d *FormDialog) update(msg tea.Msg) tea.Cmd {
 	case dialogLeave:
 		return d.leave()
 	case tea.MouseClickMsg:
-		return d.follow(d.Form.Click(msg.X, msg.Y-d.above))
+		return d.follow(d.Form.Click(msg.X, msg.Y))
+	case tea.KeyPressMsg:
+		if name := msg.String(); (name == "pgdown" || name == "pgup") && (d.Form.current() == nil || d.Form.current().Kind != FieldPick || !d.CapturingText()) {
+			d.foot.Update(msg)
+			return nil
+		}
 	}
 	return d.follow(d.Form.Update(msg))
 }
@@ -270,20 +270,24 @@ func (d *FormDialog) submit() tea.Cmd {
 	return d.OnSubmit(d.Form)
 }
 
-// Render draws intro, form, problem and the keys.
+// Render draws the form with its intro, what is below it, and the keys.
 func (d *FormDialog) Render(w, h int) string {
-	out, below := d.intro(w), d.foot(w)
-	d.above = len(out)
-	problem := d.problem(w, max(h-len(out)-3, 1))
-	if room := max(h-len(out)-2-len(problem)-d.Form.Height(w), min(cmp.Or(d.FootLeast, h), h-len(out)-3-len(problem)), 0); len(below) > room { // its first lines weigh most
-		kept := max(room-1, 0)
-		more := Indent(Wrapped(d.theme.Muted, fmt.Sprintf("… %s: a taller window shows them", text.Counted(len(below)-kept, "more line")), w-1))
-		below = append(below[:kept:kept], more[:min(room, 1)]...)
+	d.Form.intro = d.Intro
+	problem := d.problem(w, max(h-3, 1))
+	below, room := d.footLines(w), h-2-len(problem)
+	fields := d.Form.Height(w) - len(d.Form.introLines(w)) // the intro scrolls away
+	fit := max(room-fields, 2)
+	if fields > room { // they scroll, too
+		fit = footLeast
+	}
+	if fit = min(fit, room-1); fit <= 0 {
+		below = nil
+	} else if len(below) > fit {
+		below = append(slices.Clone(d.foot.Visible(below, fit-1)), " "+d.theme.Muted.Render("pgup, pgdn scroll"+d.foot.Below()))
 	}
 	below = append(below, problem...)
-	out = append(out, d.Form.Render(true, w, max(h-len(out)-len(below)-2, 1)))
-	out = append(out, below...)
-	out = append(out, "", " "+d.keys(w-1))
+	out := append([]string{d.Form.Render(true, w, max(h-len(below)-2, 1))}, below...)
+	out = append(out, " "+d.Form.outside(w-1), " "+d.keys(w-1))
 	return Block(strings.Join(out, "\n"), w, h)
 }
 

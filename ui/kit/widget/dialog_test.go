@@ -38,10 +38,14 @@ func TestTheFirstLinesBelowAFormAreKeptInAShortWindow(t *testing.T) {
 	d := oneField(nil)
 	d.Foot, d.Problem = "first\nsecond\nthird\nfourth", "it is wrong"
 	got := uitest.Plain(d.Render(60, 7))
-	for _, want := range []string{"Name", "first", "second", "third", "… 2 more lines: a taller window shows them", "✗ it is wrong", "esc close"} {
+	for _, want := range []string{"Name", "first", "second", "third", "pgup, pgdn scroll · 2 more below", "✗ it is wrong", "esc close"} {
 		if strings.Contains(got, want) != (want != "third") {
 			t.Errorf("%q in:\n%s", want, got)
 		}
+	}
+	d.Update(tea.KeyPressMsg{Code: tea.KeyPgDown})
+	if got := uitest.Plain(d.Render(60, 7)); !strings.Contains(got, "third") || !strings.Contains(got, "fourth") || !strings.Contains(got, "Name") {
+		t.Errorf("the last lines cannot be reached:\n%s", got)
 	}
 	d.Problem = strings.Repeat("so much is wrong ", 40)
 	if got := uitest.Plain(d.Render(60, 7)); !strings.Contains(got, "✗ so much") || !strings.Contains(got, "…") || !strings.Contains(got, "esc close") {
@@ -206,5 +210,33 @@ func TestATitleSaysWhereFieldsAreThatAreNotOnTheScreen(t *testing.T) {
 		if got := d.Title(); got != c.want {
 			t.Errorf("%s of %d lines: %q, want %q", c.at, c.lines, got, c.want)
 		}
+	}
+}
+
+func TestTheIntroGivesWayToFieldsAndVerdictsThatScrolledAwayAreNamed(t *testing.T) {
+	var fields []Field
+	for _, name := range []string{"key", "host", "port", "zones"} {
+		fields = append(fields, Field{Name: name, Label: strings.ToUpper(name), Kind: FieldToggle})
+	}
+	d := NewFormDialog(kit.NewTheme(true, false), "Try", NewForm(kit.NewTheme(true, false), fields...))
+	d.Intro = "What it is about."
+	d.Form.SetNote("key", Note{Mark: NoteGood, Text: "it is accepted"})
+	d.Form.SetNote("zones", Note{Mark: NoteWarn, Text: "3 zones"})
+	if got := uitest.Plain(d.Render(60, 7)); !strings.Contains(got, "What it is about.") || !strings.Contains(got, "↓ ! ZONES") {
+		t.Errorf("at the first field:\n%s", got)
+	}
+	d.Form.FocusOn("zones", false)
+	got := uitest.Plain(d.Render(60, 7))
+	if strings.Contains(got, "What it is about.") || !strings.Contains(got, "›ZONES") || !strings.Contains(got, "↑ ✓ KEY") {
+		t.Errorf("at the last field:\n%s", got)
+	}
+	d.Form.Click(2, 0)
+	if f := d.Form.Focused(); f != "host" && f != "key" {
+		t.Errorf("a press on the first line went to %s", f)
+	}
+	d.Form.FocusOn("key", false)
+	d.Render(60, 7)
+	if d.Form.Click(2, 0); d.Form.Focused() != "key" {
+		t.Errorf("a press on the intro went to %s", d.Form.Focused())
 	}
 }

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,15 @@ const pickRows = 8
 // the focus is visible.
 func (f *Form) Render(focused bool, w, h int) string {
 	lines, of, from, to := f.lines(focused, w)
+	if f.brief = len(lines) > h; f.brief { // hints only where there is room
+		if l, o, a, b := f.lines(focused, w); len(l) <= h {
+			lines, of, from, to = l, o, a, b
+		}
+		f.brief = false
+	}
+	if from == len(f.introLines(w)) {
+		f.top = 0
+	}
 	if to > f.top+h {
 		f.top = to - h
 	}
@@ -53,6 +63,8 @@ func (f *Form) Height(w int) int {
 // current field.
 func (f *Form) lines(focused bool, w int) (lines []string, of []int, from, to int) {
 	labels := f.labels(w)
+	lines = f.introLines(w)
+	of = slices.Repeat([]int{noField}, len(lines))
 	for i, fd := range f.fields {
 		if fd.Hidden || f.barred(fd) {
 			continue
@@ -70,6 +82,44 @@ func (f *Form) lines(focused bool, w int) (lines []string, of []int, from, to in
 		}
 	}
 	return lines, of, from, to
+}
+
+// noField is whose the lines of the intro are.
+const noField = -1
+
+// introLines stand above the first field.
+func (f *Form) introLines(w int) []string {
+	if f.intro == "" {
+		return nil
+	}
+	return append(Indent(Wrapped(f.theme.Muted, f.intro, w-2)), "")
+}
+
+// outside names the fields with a verdict that scrolled out of what was drawn last.
+func (f *Form) outside(w int) string {
+	out, side, named := "", "", map[int]bool{noField: true}
+	for at, i := range f.drawn.fieldOf {
+		if at >= f.drawn.top && at < f.drawn.top+f.drawn.h || named[i] {
+			continue
+		}
+		named[i] = true
+		fd, mark := f.fields[i], "↓ "
+		if at < f.drawn.top {
+			mark = "↑ "
+		}
+		glyph, ink := fd.Note.look(f.theme)
+		switch {
+		case fd.err != "":
+			glyph, ink = "✗", f.theme.Bad
+		case fd.Note.Text == "":
+			continue
+		}
+		if mark != side {
+			out, side = out+f.theme.Muted.Render(mark), mark
+		}
+		out += ink.Render(glyph+" "+text.Clean(fd.Label)) + "  "
+	}
+	return text.Cut(out, w)
 }
 
 // labels is the width of the labels in a form of w cells.
@@ -117,7 +167,7 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 		for _, l := range Wrapped(t.Bad, "✗ "+fd.err, width) {
 			out = append(out, indent+l)
 		}
-	} else if on && fd.Help != "" {
+	} else if on && fd.Help != "" && (!f.brief || fd.Help[0] == '!') {
 		for _, l := range Wrapped(t.Muted, fd.Help, width) {
 			out = append(out, indent+l)
 		}
