@@ -437,6 +437,8 @@ type State struct {
 	Notes   []string
 	// Ahead is how far the service's time is ahead of the machine's.
 	Ahead time.Duration
+	// Faults is how many faults of the emulator are on.
+	Faults int
 	// Replaced is the profile's own key, if the environment's is used instead.
 	Replaced string
 	// OtherAccounts says, for each key of another account, which profiles it belongs to.
@@ -460,7 +462,7 @@ func (s *Service) State() State {
 		return d
 	}
 	if s.Local != nil {
-		d.Notes, d.Ready = s.Local.Notes(), s.InUse.Known()
+		d.Notes, d.Ready, d.Faults = s.Local.Notes(), s.InUse.Known(), s.Local.Faults()
 	} else if d.Ready = unread == nil; !d.Ready && !errors.Is(unread, keystore.ErrKeysUnread) {
 		d.Problem = unread.Error()
 	}

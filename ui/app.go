@@ -151,11 +151,10 @@ func (a *App) Init() tea.Cmd {
 func (a *App) tick() tea.Cmd {
 	cmd := kit.Serve(a.view(), kit.Tick{})
 	for i, t := range a.tabs {
-		if c, ok := t.View.(kit.Counter); ok && i != a.active {
-			before, _ := c.Count()
+		if _, ok := t.View.(kit.Badged); ok && i != a.active {
+			before := a.tabLabel(i, true)
 			cmd = tea.Batch(cmd, kit.Serve(t.View, kit.Tick{}))
-			after, _ := c.Count()
-			a.frame.dirty = a.frame.dirty || before != after
+			a.frame.dirty = a.frame.dirty || before != a.tabLabel(i, true)
 		}
 	}
 	if a.beats++; cmd != nil || a.running() > 0 || a.beats%restBeats == 0 {

@@ -134,13 +134,12 @@ func (a *App) toastLines(t toast) []string {
 // titleLine shows the profile, the tabs, and the key in use with its state. On a
 // narrow screen it uses shorter forms, for the tabs last.
 func (a *App) titleLine() string {
-	tabs := make([]string, len(a.tabs))
-	wide := 0
-	for i := range a.tabs {
-		tabs[i] = a.tabLabel(i)
-		wide += text.Width(tabs[i])
+	profile, key := a.profileWords(), a.keyWords()
+	tabs, wide := a.tabLabels(true)
+	if text.Width(profile[1])+text.Width(key[max(len(key)-2, 0)]) > a.w-wide-3 {
+		tabs, wide = a.tabLabels(false)
 	}
-	left, right := fitting(a.profileWords(), a.keyWords(), a.w-wide-3)
+	left, right := fitting(profile, key, a.w-wide-3)
 	lead := a.w - wide - text.Width(right) - 1
 	at := min(max((a.w-wide)/2, text.Width(left)+1), max(lead-1, 0))
 	var b strings.Builder
@@ -154,27 +153,55 @@ func (a *App) titleLine() string {
 	return text.Fit(b.String()+text.FitRight(right, max(a.w-at-1, 0)), a.w)
 }
 
-// tabLabel is a tab in the title line, with its count: "4 Keys (5)", or "4 Keys·5" on a narrow screen.
-func (a *App) tabLabel(i int) string {
-	word, ink, open, end := strconv.Itoa(i+1)+" "+a.tabs[i].View.Title(), a.theme.TabOff, " ", " " // as wide as with brackets, so that nothing moves
-	if i == a.active {
-		ink, open, end = a.theme.TabOn, "[", "]"
+func (a *App) tabLabels(words bool) (tabs []string, wide int) {
+	for i := range a.tabs {
+		tabs = append(tabs, a.tabLabel(i, words))
+		wide += text.Width(tabs[i])
 	}
-	if c, ok := a.tabs[i].View.(kit.Counter); ok {
-		if n, counted := c.Count(); n != 0 {
-			count := "?"
-			if n > 0 {
-				count = text.Count(n)
-			}
-			if a.w < 100 {
-				count = "·" + count
-			} else {
-				count = " (" + count + ")"
-			}
-			return ink.Render(open+word) + counted.Render(count) + ink.Render(end)
+	return tabs, wide
+}
+
+// tabLabel is a tab in the title line, with its badges: "4 Keys (3 due, 1 unfinished)", or without
+// their words "4 Keys !4".
+func (a *App) tabLabel(i int, words bool) string {
+	word, ink, open, end := strconv.Itoa(i+1)+" "+a.tabs[i].View.Title(), a.theme.TabOff, " ", " " // as wide as with brackets, so that nothing moves
+	switch narrow := a.w < roomy; {
+	case i == a.active && narrow:
+		ink, open, end = a.theme.TabOn, " [", "]"
+	case i == a.active:
+		ink, open, end = a.theme.TabOn, "[", "]"
+	case narrow:
+		end = ""
+	}
+	badge, badgeInk := a.badge(i, words)
+	return ink.Render(open+word) + badgeInk.Render(badge) + ink.Render(end)
+}
+
+// badge says what of a tab waits for the operator.
+func (a *App) badge(i int, words bool) (string, kit.Ink) {
+	tab, ok := a.tabs[i].View.(kit.Badged)
+	if !ok {
+		return "", kit.Ink{}
+	}
+	badges, ink := tab.Badges()
+	total, parts := 0, []string(nil)
+	for _, b := range badges {
+		switch {
+		case b.N < 0:
+			return " ?", ink
+		case b.N > 0:
+			total += b.N
+			parts = append(parts, text.Count(b.N)+" "+b.Word)
 		}
 	}
-	return ink.Render(open + word + end)
+	switch {
+	case total == 0:
+		return "", ink
+	case words:
+		return " (" + strings.Join(parts, ", ") + ")", ink
+	default:
+		return " !" + text.Count(total), ink
+	}
 }
 
 // fitting picks the longest pair that fits w. Both sides are shortened evenly
@@ -207,7 +234,11 @@ func (a *App) profileWords() []string {
 		if s.Ahead != 0 {
 			moved = " " + model.Ahead(s.Ahead)
 		}
-		name, short = t.Banner.Render("LOCAL EMULATOR"+moved), t.Banner.Render("LOCAL"+moved)
+		faults, n := "", ""
+		if s.Faults > 0 {
+			faults, n = " · "+text.Counted(s.Faults, "fault"), fmt.Sprintf(" !%d", s.Faults)
+		}
+		name, short = t.Banner.Render("LOCAL EMULATOR"+moved+faults), t.Banner.Render("LOCAL"+moved+n)
 	}
 	if ink, ok := t.ProfileInk(s.Profile.Color); ok {
 		name, short = ink.Render(" "+text.Clean(s.ProfileName)+" "), ink.Render(" "+text.Clean(s.ProfileName)+" ")

@@ -228,7 +228,7 @@ func TestTheTitleOfFiveTabsFits(t *testing.T) {
 		}{
 			{120, " zonedeck · LOCAL EMULATOR          [1 Sandbox] 2 Jobs  3 Proxy  4 Keys  5 History        batch-user USER · 60 d left ✓"},
 			{80, " LOCAL EMULATOR [1 Sandbox] 2 Jobs  3 Proxy  4 Keys  5 History  batch-user ✓ ok"},
-			{60, " LOCAL [1 Sandbox] 2 Jobs  3 Proxy  4 Keys  5 History     ✓"},
+			{60, " LOCAL   [1 Sandbox] 2 Jobs 3 Proxy 4 Keys 5 History      ✓"},
 		} {
 			s.Resize(c.w, 20)
 			if got := strings.SplitN(s.Screen(), "\n", 2)[0]; got != c.line {

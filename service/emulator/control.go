@@ -202,11 +202,11 @@ func (s *Server) rehearsalEndpoints() []endpoint {
 	}
 }
 
-// time returns {"now", "offset"}: the emulator's time (RFC 3339, UTC), and its offset from the
-// machine's.
+// time returns {"now", "offset", "faults_on"}: the emulator's time (RFC 3339, UTC), its offset from the
+// machine's, and how many faults are on.
 func (s *Server) time(http.ResponseWriter, *http.Request) (any, error) {
 	c := s.rehearsal.clock
-	return map[string]string{"now": c.Now().UTC().Format(time.RFC3339Nano), "offset": c.Offset().String()}, nil
+	return map[string]any{"now": c.Now().UTC().Format(time.RFC3339Nano), "offset": c.Offset().String(), "faults_on": s.rehearsal.faults.On()}, nil
 }
 
 // moveTime takes {"advance": "36h"} or {"to": "2026-12-01T00:00:00Z"}.

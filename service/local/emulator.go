@@ -57,6 +57,8 @@ type Emulator struct {
 	// ahead is how far its clock was ahead of the machine's when last read, in
 	// nanoseconds. It is cached because a caller that needs the time cannot wait.
 	ahead atomic.Int64
+	// faults is how many of its faults were on then.
+	faults atomic.Int64
 }
 
 // attempt is one search for a live emulator, shared by all concurrent callers.
@@ -365,6 +367,7 @@ func (e *Emulator) alive(ctx context.Context, before emulator.Ready) (now emulat
 		return before, false
 	}
 	e.ahead.Store(int64(t.Ahead))
+	e.faults.Store(int64(t.Faults))
 	return now, true
 }
 
@@ -375,6 +378,9 @@ func controlOf(r emulator.Ready) rehearsal.Place {
 
 // Ahead is how far its clock was ahead of the machine's when last read.
 func (e *Emulator) Ahead() time.Duration { return time.Duration(e.ahead.Load()) }
+
+// Faults is how many of its faults were on when last read.
+func (e *Emulator) Faults() int { return int(e.faults.Load()) }
 
 // Now is the emulator's time as last read, and the machine's time before that.
 func (e *Emulator) Now() time.Time { return e.now().Add(e.Ahead()) }

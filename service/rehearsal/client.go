@@ -136,11 +136,14 @@ type Time struct {
 	Now time.Time
 	// Ahead is how far it is ahead of the machine's clock.
 	Ahead time.Duration
+	// Faults is how many faults are on at that time.
+	Faults int
 }
 
 type timeAnswer struct {
 	Now    time.Time `json:"now"`
 	Offset string    `json:"offset"`
+	Faults int       `json:"faults_on"`
 }
 
 func (a timeAnswer) time() (Time, error) {
@@ -148,7 +151,7 @@ func (a timeAnswer) time() (Time, error) {
 	if err != nil {
 		return Time{}, fmt.Errorf("reading the emulator's clock: %w", err)
 	}
-	return Time{Now: a.Now, Ahead: ahead}, nil
+	return Time{Now: a.Now, Ahead: ahead, Faults: a.Faults}, nil
 }
 
 // Time reads the clock.

@@ -94,9 +94,15 @@ func TestAFaultIsAddedCountsAndIsRemoved(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Calls != 2 || list[0].Hits != 1 || list[0].Off || list[0].Added.IsZero() {
 		t.Fatalf("%+v, %v", list, err)
 	}
+	if now, err := g.Time(t.Context()); err != nil || now.Faults != 1 {
+		t.Errorf("%+v, %v", now, err)
+	}
 	noerr.Want(t, g.TurnFault(t.Context(), added.ID, false))
 	if list, err = g.Faults(t.Context()); err != nil || !list[0].Off {
 		t.Errorf("%+v, %v", list, err)
+	}
+	if now, err := g.Time(t.Context()); err != nil || now.Faults != 0 {
+		t.Errorf("it is off: %+v, %v", now, err)
 	}
 	noerr.Want(t, g.RemoveFault(t.Context(), added.ID))
 	var refused *rehearsal.RefusedError

@@ -216,7 +216,7 @@ func (c *Console) describe() kit.Session {
 	return kit.Session{
 		ProfileName: p.Name, Zones: p.Zones, Keys: s.Keys, ProfileKeys: s.Supplied, Unread: s.Unread, Key: s.Key, Profile: p, Turn: s.Turn,
 		Problem: s.Problem, Notes: s.Notes, Ready: s.Ready, Local: p.Local, Unverified: !p.Verify && !p.Local,
-		Ahead: s.Ahead, Replaced: s.Replaced, OtherAccounts: s.OtherAccounts,
+		Ahead: s.Ahead, Faults: s.Faults, Replaced: s.Replaced, OtherAccounts: s.OtherAccounts,
 	}
 }
 

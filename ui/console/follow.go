@@ -22,6 +22,7 @@ type follower struct {
 	problem string
 	ahead   time.Duration // how far the clock was ahead in the last message to the views
 	keys    []model.Key   // those in the last message
+	faults  int           // those that were on in the last message
 }
 
 // follow checks the emulator once a second until the console ends; send delivers the messages
@@ -51,7 +52,7 @@ func (f *follower) begin() tea.Msg {
 		}
 		f.place = s.Local.Place()
 		f.keys, _ = s.Local.Keys()
-		f.ahead = s.Ahead()
+		f.ahead, f.faults = s.Ahead(), s.Local.Faults()
 	}
 	return f.c.sessionChanged()
 }
@@ -77,8 +78,8 @@ func (f *follower) look() []tea.Msg {
 	place := s.Local.Place()
 	keys, _ := s.Local.Keys()
 	before, wasBroken := f.place, f.problem != ""
-	moved, same := s.Ahead() != f.ahead, reflect.DeepEqual(keys, f.keys)
-	f.place, f.problem, f.ahead, f.keys = place, "", s.Ahead(), keys
+	moved, same := s.Ahead() != f.ahead, reflect.DeepEqual(keys, f.keys) && s.Local.Faults() == f.faults
+	f.place, f.problem, f.ahead, f.keys, f.faults = place, "", s.Ahead(), keys, s.Local.Faults()
 	if f.place == before && !wasBroken && !moved && same {
 		return nil
 	}

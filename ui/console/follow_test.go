@@ -91,6 +91,25 @@ func TestTheViewsLearnWhenTheClockWasMoved(t *testing.T) {
 	}
 }
 
+func TestTheViewsLearnHowManyFaultsAreOn(t *testing.T) {
+	c, _ := consoleOf(t, nil)
+	f := follower{c: c}
+	f.begin()
+	control := c.service.Local.Rehearse()
+	fault, err := control.AddFault(t.Context(), rehearsal.Rule{Point: "api", Action: "reset"})
+	noerr.Must(t, err)
+	for _, want := range []int{1, 0} {
+		msgs := f.look()
+		if len(msgs) != 1 || msgs[0].(kit.SessionChanged).Session.Faults != want {
+			t.Errorf("with %d faults on, the views get %v", want, msgs)
+		}
+		if msgs := f.look(); len(msgs) != 0 {
+			t.Errorf("sent twice: %v", msgs)
+		}
+		noerr.Must(t, control.TurnFault(t.Context(), fault.ID, false))
+	}
+}
+
 func TestKeysOfTheEmulatorThatAreMadeLaterAreKnownEverywhere(t *testing.T) {
 	c, paths := consoleOf(t, nil)
 	f := follower{c: c}

@@ -305,7 +305,7 @@ func TestABatchThatWaitsIsSaidAtTheStart(t *testing.T) {
 	killed.Created, held.Created, other.Created, live.Created = time.Now(), time.Now(), time.Now(), time.Now()
 	f.batches.states = []batch.State{killed, held, other, live}
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
-		s.Expect("batch prices-1128 is interrupted (and 1 more): b in Jobs shows what waits", "[1 Jobs·2]")
+		s.Expect("batch prices-1128 is interrupted (and 1 more): b in Jobs shows what waits", "[1 Jobs (2 waiting)]")
 		f.batches.mu.Lock()
 		f.batches.states = []batch.State{live}
 		f.batches.mu.Unlock()

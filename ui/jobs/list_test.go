@@ -253,9 +253,9 @@ func TestTheTabCountsTheJobsThatMayHaveStarted(t *testing.T) {
 	may.ID, may.State, may.Snapshot = "job-8", model.JobMayHave, ""
 	flow(t, &fakeJobs{jobs: []model.Job{ready, may}}, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Press("2")
-		s.Expect("1 Jobs·1")
+		s.Expect("1 Jobs (1 may have started)")
 	})
 	flow(t, &fakeJobs{jobs: []model.Job{ready}}, "brightdata", 80, 24, func(s *uitest.Screen) {
-		s.ExpectNot("Jobs·")
+		s.ExpectNot("1 Jobs (", "1 Jobs !")
 	})
 }

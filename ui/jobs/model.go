@@ -175,20 +175,20 @@ func (m *Model) Resumable() string {
 	return "A batch stops within seconds: what comes until then is kept, and what does not is asked for again, and said so, by whoever goes on with it (s here, or 'zonedeck batch resume')."
 }
 
-// Count is how many of the listed jobs may have started, in their ink, with the batches that wait; -1 while the ledger
-// cannot be read.
-func (m *Model) Count() (n int, ink kit.Ink) {
-	_, ink = m.deps.Theme.JobMark(model.Job{State: model.JobMayHave})
-	if m.list.unreadable() {
-		return -1, ink
-	}
-	n = m.batches.Waiting()
+// Badges are how many of the listed jobs may have started, not known while the ledger cannot be read, and the batches
+// that wait.
+func (m *Model) Badges() ([]kit.Badge, kit.Ink) {
+	_, ink := m.deps.Theme.JobMark(model.Job{State: model.JobMayHave})
+	open := kit.Badge{Word: "may have started"}
 	for _, j := range m.list.jobs {
 		if j.State == model.JobMayHave {
-			n++
+			open.N++
 		}
 	}
-	return n, ink
+	if m.list.unreadable() {
+		open.N = -1
+	}
+	return []kit.Badge{open, {N: m.batches.Waiting(), Word: "waiting"}}, ink
 }
 
 // Status shows the progress of a download, or how many jobs are followed.

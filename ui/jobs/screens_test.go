@@ -344,7 +344,7 @@ func TestLayouts(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {60, 16}, {200, 60}} {
 		f := &fakeJobs{jobs: []model.Job{readyJob(), {ID: "b", Dataset: "gd_reviews", State: model.JobMayHave, Inputs: 50, Done: -1, Records: -1, KeyName: "etl", Profile: "acme"}}}
 		flow(t, f, "brightdata", size[0], size[1], func(s *uitest.Screen) {
-			s.Expect("✓ ready", "! may have started")
+			s.Expect("✓ ready", "! may have started", "Jobs (1 may have started)")
 			s.Press("j", "tab")
 			s.Expect("▌")
 			t.Log("\n" + s.Screen())

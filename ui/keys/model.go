@@ -126,6 +126,7 @@ type derived struct {
 	endedBy     func(fingerprint string) (key string)
 	searchTexts []searchText // of each key, for the filter
 	due         int          // keys that are due: the one count of every part of the screen
+	rotating    int          // keys whose rotation is unfinished
 	within      []int        // model.Within of the keys
 	days        days         // when their clocks run out
 	nameWidth   int          // of the column of names
@@ -187,25 +188,33 @@ func (m *Model) Running() int {
 	return kit.Running(&m.change, &m.radius.slot, &m.radius.values) + m.page.Running()
 }
 
-// Count is how many keys are due, in the ink of what is due; -1 while the keys are not known.
-func (m *Model) Count() (n int, ink kit.Ink) {
-	_, ink = m.deps.Theme.KeyMark(model.KeySoon)
+// Badges are how many keys are due and how many rotations are unfinished, not known while the keys are not.
+func (m *Model) Badges() ([]kit.Badge, kit.Ink) {
 	if m.list.unread != nil {
-		return -1, ink
+		return []kit.Badge{{N: -1}}, m.dueInk()
 	}
-	return m.list.due, ink
+	return []kit.Badge{{N: m.list.due, Word: "due"}, {N: m.list.rotating, Word: "unfinished"}}, m.dueInk()
+}
+
+// dueInk is the colour of the count of due keys: that of the worst one, which comes first.
+func (m *Model) dueInk() kit.Ink {
+	state := model.KeySoon
+	if m.list.due > 0 && m.list.unread == nil {
+		state = m.list.keys[0].State(m.now(m.list.keys[0]), soon)
+	}
+	_, ink := m.deps.Theme.KeyMark(state)
+	return ink
 }
 
 // withDue is a pane's title, with the count of due keys where there are any.
 func (m *Model) withDue(title string) []widget.Cell {
-	n, ink := m.Count()
 	switch {
-	case n < 0:
+	case m.list.unread != nil:
 		return []widget.Cell{widget.C(title + " · "), {Text: m.unread(), Ink: m.deps.Theme.Warn}}
-	case n == 0:
+	case m.list.due == 0:
 		return []widget.Cell{widget.C(title)}
 	}
-	return []widget.Cell{widget.C(title + " · "), {Text: text.Count(n) + " due", Ink: ink}}
+	return []widget.Cell{widget.C(title + " · "), {Text: text.Count(m.list.due) + " due", Ink: m.dueInk()}}
 }
 
 // unread is what stands where something would be said of the inventory's keys, while they are not known.
@@ -274,7 +283,7 @@ func (m *Model) derive(recorded []model.Key) {
 	for _, f := range m.list.findings {
 		m.list.ofKey[f.Key] = append(m.list.ofKey[f.Key], f)
 	}
-	m.list.due, m.list.within = 0, model.Within(all, m.now)
+	m.list.due, m.list.rotating, m.list.within = 0, 0, model.Within(all, m.now)
 	m.list.clockWidth = [2]int{15, 9}
 	m.list.searchTexts = make([]searchText, len(all))
 	for i, k := range all {
@@ -283,6 +292,9 @@ func (m *Model) derive(recorded []model.Key) {
 		due := k.Due(now)
 		if due {
 			m.list.due++
+		}
+		if _, unfinished := m.unfinished(k); unfinished {
+			m.list.rotating++
 		}
 		expires, clock := expiresCell(k, now), widget.RotationCell(k, now)
 		m.list.clockWidth[0], m.list.clockWidth[1] = max(m.list.clockWidth[0], text.Width(expires)), max(m.list.clockWidth[1], text.Width(clock))

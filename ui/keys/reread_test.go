@@ -63,9 +63,9 @@ func TestTheListFollowsTheClock(t *testing.T) {
 		k := ownKey()
 		k.Rotation.Last, k.Expires = fakeDay(-1), model.ExpiresAt(fakeDay(14).Add(90*time.Second))
 		s := newRig(t, k).start(t, demoSession(), 120, 40)
-		s.Expect("[1 Keys (3)]", "Keys (6) · 3 due", "✓ ok          prod")
+		s.Expect("[1 Keys (3 due)]", "Keys (6) · 3 due", "✓ ok          prod")
 		s.After(2 * time.Minute)
-		s.Expect("[1 Keys (4)]", "Keys (6) · 4 due", "! expires     prod")
+		s.Expect("[1 Keys (4 due)]", "Keys (6) · 4 due", "! expires     prod")
 	})
 }
 
@@ -92,7 +92,7 @@ func TestARotationThatBeganElsewhereDuringAStepIsSeen(t *testing.T) {
 		s.Press("?", "esc")
 		s.Expect("[✓] create · measured")
 		s.Press("esc")
-		s.Expect("! rotating    second")
+		s.Expect("! rotating    second", "Keys (1 due, 2 unfinished)")
 	})
 }
 

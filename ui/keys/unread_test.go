@@ -18,7 +18,7 @@ func TestKeysThatAreNotReadAreNotCounted(t *testing.T) {
 		session := demoSession()
 		session.Unread = keystore.ErrKeysUnread
 		s := r.start(t, session, 120, 40)
-		s.Expect("[1 Keys (?)]", "Keys (5) · reading keys…", "Next 90 days · reading keys…", "Lint (", "the keys are still being read")
+		s.Expect("[1 Keys ?]", "Keys (5) · reading keys…", "Next 90 days · reading keys…", "Lint (", "the keys are still being read")
 		s.ExpectNot("due ─")
 		s.Press("/")
 		s.Type("prod")
@@ -30,7 +30,7 @@ func TestKeysThatAreNotReadAreNotCounted(t *testing.T) {
 
 		session.Unread = errors.New("keys.toml:3:1: it is cut short")
 		s.Send(kit.SessionChanged{Session: session})
-		s.Expect("[1 Keys (?)]", "Keys (5) · the inventory is not read", "keys.toml:3:1: it is cut short")
+		s.Expect("[1 Keys ?]", "Keys (5) · the inventory is not read", "keys.toml:3:1: it is cut short")
 		s.Send(kit.Addressed{View: kit.Keys, Msg: kit.OpenKey{Name: "other"}})
 		s.ExpectNot("is not recorded")
 

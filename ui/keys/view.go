@@ -173,7 +173,7 @@ func (m *Model) reached() string {
 		}
 		ink := t.Muted
 		if days == model.SoonDays && m.list.due > 0 {
-			_, ink = m.Count()
+			ink = m.dueInk()
 		}
 		out += ink.Render(fmt.Sprintf("%d d: %d", days, m.list.within[i]))
 	}
@@ -183,7 +183,7 @@ func (m *Model) reached() string {
 // inkStrip colours the marks; their letters say the same without colour.
 func (m *Model) inkStrip(s strip) string {
 	t := m.deps.Theme
-	_, due := m.Count() // what is due has one colour everywhere
+	_, due := t.KeyMark(model.KeySoon)
 	var b strings.Builder
 	for i, r := range []rune(s.marks) {
 		switch {

@@ -27,6 +27,8 @@ type Session struct {
 	// Ahead is how far the emulator's clock, which the console follows, is ahead of the
 	// machine's. It is 0 with a real account.
 	Ahead time.Duration
+	// Faults is how many faults of the emulator are on.
+	Faults int
 	// Notes are remarks about where requests go: an unusual port, a discarded state.
 	Notes []string
 	Zones []model.Zone
@@ -222,7 +224,7 @@ type Quit struct{}
 // Send puts a message into the program's queue.
 func Send(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
 
-// Tick reaches the active view and each Counter once a second, so that ages, elapsed times and
+// Tick reaches the active view and each Badged one once a second, so that ages, elapsed times and
 // counts stay current. Without work in flight, and without a command from the view, the frame is drawn
 // every five seconds.
 type Tick struct{}

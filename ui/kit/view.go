@@ -51,9 +51,15 @@ type Capturer interface{ CapturingText() bool }
 // StatusView adds a short text to the right side of the status line.
 type StatusView interface{ Status() string }
 
-// Counter is implemented by views whose tab shows a count, on every screen. n is 0 where there is
-// nothing to count, and -1 where the count is not known.
-type Counter interface{ Count() (n int, ink Ink) }
+// Badged is implemented by views whose tab shows on every screen what waits for the operator, in the
+// ink of the worst.
+type Badged interface{ Badges() ([]Badge, Ink) }
+
+// Badge is a number of things that wait, and the word for them: "3 due". N is -1 if it is not known.
+type Badge struct {
+	N    int
+	Word string
+}
 
 // Worker reports how much work the view has in flight. The status line shows the sum,
 // and quitting asks first if it is not zero.

@@ -202,6 +202,16 @@ func (e *Engine) Replace(id string, r Rule) (c Counted, err error) {
 	return c, err
 }
 
+// On is how many rules are not switched off.
+func (e *Engine) On() (n int) {
+	for _, h := range *e.rules.Load() {
+		if !h.off.Load() {
+			n++
+		}
+	}
+	return n
+}
+
 // Active reports whether a point has any rule. Without one, a caller need not describe its
 // calls.
 func (e *Engine) Active(p Point) bool {
