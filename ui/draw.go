@@ -74,8 +74,9 @@ func (a *App) draw() string {
 func (a *App) drawOverlay(body string, o kit.Overlay, h int) string {
 	ow, oh := o.Size(a.w, h)
 	ow, oh = min(max(ow, 20), a.w-2), min(max(oh, 1), h-2)
-	inner := o.Render(ow, oh) // before the title, which may show the scroll position
-	box := widget.Pane(a.theme, o.Title(), true, ow+2, oh+2, inner)
+	inner := o.Render(ow, oh)
+	scroller, _ := o.(kit.Scroller)
+	box := widget.ScrollPane(a.theme, o.Title(), scroller, true, ow+2, oh+2, inner)
 	x, y := (a.w-ow-2)/2, max((h-oh-2)/3, 0)
 	a.frame.overlay = kit.Area{X: x + 1, Y: y + 2, W: ow, H: oh} // below the title line and the frame
 	if a.w < kit.StackBelow {                                    // what would be left beside it is too little to be read

@@ -191,7 +191,7 @@ func TestLongCodeScrollsAndNothingIsCutOff(t *testing.T) {
 		b := open(t, show, 80, 24)
 		b.Expect("↪ ", "/end\"")
 		b.Press("right")
-		b.Expect("more below")
+		b.Expect("↓ ")
 		b.ExpectNot("sys.stdout.buffer")
 		b.Press("G")
 		b.Expect("sys.stdout.buffer.write(answer.content)")

@@ -138,7 +138,8 @@ func (p *pane) page() history.CodePage { return p.pages[p.at] }
 func (p *pane) Init() tea.Cmd { return p.lookUp() }
 
 // Title is the word before the pages' titles.
-func (p *pane) Title() string { return "Code" + p.scroll.Below() }
+func (p *pane) Title() string              { return "Code" }
+func (p *pane) Hidden() (above, below int) { return p.scroll.Hidden() }
 
 // Size is that of the longest page, so that it stays while the pages are turned.
 func (p *pane) Size(w, h int) (int, int) {

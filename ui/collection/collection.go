@@ -102,6 +102,9 @@ func (c *Collection) Init() tea.Cmd { return c.load() }
 // Title is the heading.
 func (c *Collection) Title() string { return "Saved requests" }
 
+// Hidden are the rows that were not drawn last.
+func (c *Collection) Hidden() (above, below int) { return c.table.Hidden() }
+
 // CapturingText is always true: typed text filters.
 func (c *Collection) CapturingText() bool { return true }
 

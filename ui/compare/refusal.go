@@ -46,7 +46,8 @@ func (p *Page) Refusal(subject model.FetchResult) tea.Cmd {
 func (o overlay) Init() tea.Cmd { return o.choose() }
 
 // Title is the heading.
-func (o overlay) Title() string { return o.title() }
+func (o overlay) Title() string              { return o.title() }
+func (o overlay) Hidden() (above, below int) { return o.table.Hidden() }
 
 // Size is what the table, the sentence and what is behind the selected row need.
 func (o overlay) Size(w, h int) (int, int) { return min(112, w-4), min(15, h-4) }

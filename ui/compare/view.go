@@ -84,6 +84,6 @@ func (p *Page) Render(w, h int) string {
 		lines := widget.Indent(p.lines(iw - 1))
 		lines = append([]string{th.Border.Render(strings.Repeat("─", iw))}, lines...)
 		table := p.table.Render(th, focused, iw, max(ih-len(lines), 2))
-		return widget.Pane(th, p.title(), focused, a.W, a.H, widget.Stack(table, strings.Join(lines, "\n")))
+		return widget.ScrollPane(th, p.title(), &p.table, focused, a.W, a.H, widget.Stack(table, strings.Join(lines, "\n")))
 	})
 }

@@ -38,7 +38,7 @@ func (m *Model) renderLog(w, h int) string {
 		s.table.SetRows(s.table.Len(), m.logRow)
 		body = s.table.Render(th, true, iw, ih-len(detail)) + "\n" + strings.Join(detail, "\n")
 	}
-	return widget.Pane(th, head, true, w, h, body)
+	return widget.ScrollPane(th, head, &s.table, true, w, h, body)
 }
 
 // emptyLog explains what will be listed and where to send requests.

@@ -32,7 +32,7 @@ func (m *Model) Render(w, h int) string {
 		m.drawn = kit.Regions{{Y: 1 + len(lines), W: w, H: ih - len(lines) - len(detail), Bare: true}}
 	}
 	body := strings.Join(lines, "\n") + "\n" + m.renderList(iw, ih-len(lines)-len(detail)) + "\n" + strings.Join(detail, "\n")
-	return widget.Pane(th, m.heading(), true, w, h, body)
+	return widget.ScrollPane(th, m.heading(), &m.table, true, w, h, body)
 }
 
 func (m *Model) heading() string {

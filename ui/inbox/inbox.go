@@ -144,6 +144,14 @@ func (b *Inbox) Title() string {
 	}
 }
 
+// Hidden are the rows, or the lines of the open webhook, that were not drawn last.
+func (b *Inbox) Hidden() (above, below int) {
+	if b.open != nil {
+		return b.open.scroll.Hidden()
+	}
+	return b.table.Hidden()
+}
+
 // CapturingText reports whether the filter is being typed.
 func (b *Inbox) CapturingText() bool { return b.open == nil && b.filter.Typing() }
 

@@ -60,7 +60,7 @@ func (l *jobList) render(w, h int) string {
 	if n > 0 && l.m.launches.slot.Running() {
 		title += " · " + sending
 	}
-	return widget.Pane(t, title, focused, w, h, l.page.Render(t, focused, iw, ih))
+	return widget.ScrollPane(t, title, &l.page, focused, w, h, l.page.Render(t, focused, iw, ih))
 }
 
 // Empty says why no job is listed; see widget.Rows.

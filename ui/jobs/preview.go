@@ -82,7 +82,7 @@ func (p *preview) render(w, h int) string {
 		}
 		body = widget.Stack(p.table.Render(t, true, iw, ih-len(foot)), strings.Join(foot, "\n"))
 	}
-	return widget.Pane(t, title, true, w, h, body)
+	return widget.ScrollPane(t, title, &p.table, true, w, h, body)
 }
 
 // columnLines shows each column's type and fill rate in at most limit lines.

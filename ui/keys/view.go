@@ -56,7 +56,7 @@ func (m *Model) renderList(w, h int) string {
 		title = fmt.Sprintf("Keys (%s)", text.Count(n))
 	}
 	head := m.withDue(title)
-	return widget.PaneOf(m.deps.Theme, head, focused, w, h, m.list.page.Render(m.deps.Theme, focused, iw, ih))
+	return widget.PaneOf(m.deps.Theme, head, &m.list.page, focused, w, h, m.list.page.Render(m.deps.Theme, focused, iw, ih))
 }
 
 // columns are those of the list, each with its cell for a key.
@@ -153,7 +153,7 @@ func (m *Model) renderStrip(w, h int) string {
 	if room := iw - text.Width(s.axis) - 2; room > text.Width(legend)+2 {
 		axis = text.Edge(axis, legend+" ", iw)
 	}
-	return widget.PaneOf(t, append(head, widget.C(title)), false, w, h, " "+m.inkStrip(s)+"\n"+axis)
+	return widget.PaneOf(t, append(head, widget.C(title)), nil, false, w, h, " "+m.inkStrip(s)+"\n"+axis)
 }
 
 func cellsWidth(cells []widget.Cell) (width int) {

@@ -85,6 +85,9 @@ type Overlay interface {
 	Size(w, h int) (ow, oh int)
 }
 
+// Scroller is a list, a text or a form of which there may be more than is drawn: how many lines above, and how many below.
+type Scroller interface{ Hidden() (above, below int) }
+
 // Guarded is implemented by overlays that ignore keys for a moment after they appear,
 // so that they do not react to a key meant for the view below.
 type Guarded interface{ Guarded() bool }

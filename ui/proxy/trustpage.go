@@ -100,7 +100,7 @@ func (m *Model) renderTrust(w, h int) string {
 			return p.chain.Pane(t, "Certificates", focused, a.W, a.H, m.chainLines(a.W-4))
 		case trustClients:
 			iw, ih := widget.Inner(a.W, a.H)
-			return widget.Pane(t, "Clients on this machine", focused, a.W, a.H, p.list.Render(t, focused, iw, ih))
+			return widget.ScrollPane(t, "Clients on this machine", &p.list, focused, a.W, a.H, p.list.Render(t, focused, iw, ih))
 		default:
 			return p.detail.Pane(t, cmp.Or(string(m.client().Client), "Client"), focused, a.W, a.H, m.clientLines(a.W-4))
 		}

@@ -35,7 +35,7 @@ func (m *Model) Render(w, h int) string {
 func (m *Model) renderForm(w, h int) string {
 	focused := m.panes.At == paneForm
 	iw, ih := widget.Inner(w, h)
-	return widget.Pane(m.deps.Theme, "Credential", focused, w, h, m.form.Render(focused, iw, ih))
+	return widget.ScrollPane(m.deps.Theme, "Credential", m.form, focused, w, h, m.form.Render(focused, iw, ih))
 }
 
 // usernameLines are the username with its explanation, the notes, and the settings.
@@ -211,7 +211,7 @@ func (m *Model) renderUses(w, h int) string {
 	if n := len(m.pasted.readings); n > 1 {
 		title = fmt.Sprintf("Pasted: %d readings, likeliest first", n)
 	}
-	return widget.Pane(t, title, focused, w, h, widget.Stack(m.readings.Render(t, focused, iw, rows), strings.Join(widget.Indent(notes), "\n")))
+	return widget.ScrollPane(t, title, &m.readings, focused, w, h, widget.Stack(m.readings.Render(t, focused, iw, rows), strings.Join(widget.Indent(notes), "\n")))
 }
 
 // current are the notes of the reading under the cursor.

@@ -60,6 +60,7 @@ func (r *result) Init() tea.Cmd {
 func (r *result) Title() string {
 	return "What the zones of " + text.Clean(r.deps.Profile) + " cost"
 }
+func (r *result) Hidden() (above, below int) { return r.table.Hidden() }
 
 // Size is what the table, the lines above it and its foot need.
 func (r *result) Size(w, h int) (int, int) {

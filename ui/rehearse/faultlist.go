@@ -54,7 +54,8 @@ func newFaultList(d Deps) *faultList {
 func (l *faultList) Init() tea.Cmd { return tea.Batch(l.load(), l.beat()) }
 
 // Title is the list's heading.
-func (l *faultList) Title() string { return "Faults of the emulator" }
+func (l *faultList) Title() string              { return "Faults of the emulator" }
+func (l *faultList) Hidden() (above, below int) { return l.table.Hidden() }
 
 // Size is the size of the list and two lines for the selected row.
 func (l *faultList) Size(w, h int) (int, int) {

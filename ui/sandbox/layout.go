@@ -110,21 +110,26 @@ func (m *Model) pane(r kit.Area) string {
 	}
 	iw, ih := widget.Inner(r.W, r.H)
 	var body string
+	var of kit.Scroller
 	switch r.Pane {
 	case areaBar:
 		body = m.form.form.RenderBar(on, iw, ih)
 	case areaZones:
 		body = m.renderZones(iw, ih)
 	case paneForm:
-		body = m.renderForm(on, iw, ih)
+		body, of = m.renderForm(on, iw, ih), m.form.form
 	case paneWire:
-		body = m.renderWire(iw, ih)
+		if body = m.renderWire(iw, ih); on {
+			of = &m.form.scroll
+		}
 	case paneResult:
-		body = m.renderResult(on, iw, ih)
+		if body = m.renderResult(on, iw, ih); !m.result.ofBody() {
+			of = &m.result.page
+		}
 	case paneHistory:
-		body = m.history.render(on, iw, ih)
+		body, of = m.history.render(on, iw, ih), &m.history.table
 	}
-	return widget.Pane(m.deps.Theme, title, on, r.W, r.H, body)
+	return widget.ScrollPane(m.deps.Theme, title, of, on, r.W, r.H, body)
 }
 
 // renderForm draws the form: the zoomed one with its bar.

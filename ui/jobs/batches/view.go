@@ -87,7 +87,7 @@ func (p *Page) Render(w, h int) string {
 		}
 		foot = append(foot, t.Muted.Render(text.Cut(fmt.Sprintf("%s · %s from %s", s.ID, s.Condition(), text.Clean(s.Plan.Source)), iw-2)))
 	}
-	return widget.Pane(t, "Batches", true, w, h, widget.Stack(b.table.Render(t, true, iw, ih-len(foot)), strings.Join(widget.Indent(foot), "\n")))
+	return widget.ScrollPane(t, "Batches", &b.table, true, w, h, widget.Stack(b.table.Render(t, true, iw, ih-len(foot)), strings.Join(widget.Indent(foot), "\n")))
 }
 
 // mostWorkers bounds the workers that are shown.

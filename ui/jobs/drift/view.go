@@ -133,7 +133,7 @@ func (p *Page) Render(w, h int) string {
 	if s, ok := p.selected(); ok {
 		foot = append(foot, p.summary(s, iw-2, max(2, ih/4))...)
 	}
-	return widget.Pane(t, p.title(), true, w, h, widget.Stack(b.table.Render(t, true, iw, ih-len(foot)), strings.Join(widget.Indent(foot), "\n")))
+	return widget.ScrollPane(t, p.title(), &b.table, true, w, h, widget.Stack(b.table.Render(t, true, iw, ih-len(foot)), strings.Join(widget.Indent(foot), "\n")))
 }
 
 // oneLine puts joined errors in one line.
@@ -261,7 +261,7 @@ func (p *Page) renderDetail(w, h int) string {
 		foot = append(foot[:most-1], t.Muted.Render("…"))
 	}
 	table := d.table.Render(t, true, iw, max(ih-len(head)-len(foot), 1))
-	return widget.Pane(t, "Drift · "+text.Clean(d.Run.Name), true, w, h, widget.Stack(table, strings.Join(widget.Indent(append(foot, head...)), "\n")))
+	return widget.ScrollPane(t, "Drift · "+text.Clean(d.Run.Name), &d.table, true, w, h, widget.Stack(table, strings.Join(widget.Indent(append(foot, head...)), "\n")))
 }
 
 // run names a run by its job or fetch, with its time if it is still stored.

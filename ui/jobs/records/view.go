@@ -67,6 +67,11 @@ func (p *Page) columnsWords() string {
 	return fmt.Sprintf(" · columns %d–%d of %d", g.firstColumn+1, g.firstColumn+g.drawn, all)
 }
 
+// Hidden are the rows that were not drawn last.
+func (p *Page) Hidden() (above, below int) {
+	return int(p.grid.top), int(p.total()) - int(p.grid.top) - p.grid.page
+}
+
 // rowsCounted is a number of rows.
 func rowsCounted(n int) string {
 	if n == 1 {
@@ -93,7 +98,7 @@ func (p *Page) renderTable(w, h int) string {
 		body = widget.Stack(p.rows(iw, ih-len(feet)), strings.Join(feet, "\n"))
 		title += p.columnsWords()
 	}
-	return widget.Pane(t, title, p.panes.At == paneTable, w, h, body)
+	return widget.ScrollPane(t, title, p, p.panes.At == paneTable, w, h, body)
 }
 
 // feet are the lines below the rows.

@@ -139,7 +139,7 @@ func (p *Page) Render(w, h int) string {
 	iw, _ := widget.Inner(w, h)
 	rows := min(len(p.users())+2, max(h-11, 4)) // with the heading
 	top := min(rows+2, h)
-	out := widget.Pane(th, p.title(), true, w, top, p.table.Render(th, true, iw, rows))
+	out := widget.ScrollPane(th, p.title(), &p.table, true, w, top, p.table.Render(th, true, iw, rows))
 	if h-top < 3 {
 		return out
 	}

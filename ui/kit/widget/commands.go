@@ -245,6 +245,9 @@ func rank(c *Command, title string, words []string) int {
 // labelCap is the widest that the column of labels gets.
 const labelCap = 34
 
+// Hidden are the lines that were not drawn last.
+func (c *Commands) Hidden() (above, below int) { return c.top, len(c.rows) - c.top - c.drawn }
+
 // Render draws the field and the lines.
 func (c *Commands) Render(w, h int) string {
 	t := c.theme

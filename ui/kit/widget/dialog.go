@@ -88,8 +88,11 @@ func (d *FormDialog) Init() tea.Cmd {
 	return nil
 }
 
-// Title is the dialog's heading, and whether fields are above or below those on the screen.
-func (d *FormDialog) Title() string { return d.title + d.Form.scrollHint() }
+// Title is the dialog's heading.
+func (d *FormDialog) Title() string { return d.title }
+
+// Hidden are the lines of the form that were not drawn last.
+func (d *FormDialog) Hidden() (above, below int) { return d.Form.Hidden() }
 
 // CapturingText reports whether a field is being edited.
 func (d *FormDialog) CapturingText() bool { return d.Form.CapturingText() }
@@ -283,7 +286,9 @@ func (d *FormDialog) Render(w, h int) string {
 	if fit = min(fit, room-1); fit <= 0 {
 		below = nil
 	} else if len(below) > fit {
-		below = append(slices.Clone(d.foot.Visible(below, fit-1)), " "+d.theme.Muted.Render("pgup, pgdn scroll"+d.foot.Below()))
+		below = slices.Clone(d.foot.Visible(below, fit-1))
+		up, down := d.foot.Hidden()
+		below = append(below, " "+d.theme.Muted.Render("pgup, pgdn scroll"+hiddenSign("↑", up)+hiddenSign("↓", down)))
 	}
 	below = append(below, problem...)
 	out := append([]string{d.Form.Render(true, w, max(h-len(below)-2, 1))}, below...)

@@ -38,7 +38,7 @@ func TestTheFirstLinesBelowAFormAreKeptInAShortWindow(t *testing.T) {
 	d := oneField(nil)
 	d.Foot, d.Problem = "first\nsecond\nthird\nfourth", "it is wrong"
 	got := uitest.Plain(d.Render(60, 7))
-	for _, want := range []string{"Name", "first", "second", "third", "pgup, pgdn scroll · 2 more below", "✗ it is wrong", "esc close"} {
+	for _, want := range []string{"Name", "first", "second", "third", "pgup, pgdn scroll ↓ 2", "✗ it is wrong", "esc close"} {
 		if strings.Contains(got, want) != (want != "third") {
 			t.Errorf("%q in:\n%s", want, got)
 		}
@@ -193,7 +193,7 @@ func TestTheKeysOfANarrowDialogAreLeftOutAndNotCut(t *testing.T) {
 	}
 }
 
-func TestATitleSaysWhereFieldsAreThatAreNotOnTheScreen(t *testing.T) {
+func TestADialogSaysHowManyLinesOfItsFormAreNotOnTheScreen(t *testing.T) {
 	theme := kit.NewTheme(true, false)
 	fields := make([]Field, 0, 6)
 	for _, name := range []string{"one", "two", "three", "four", "five", "six"} {
@@ -201,14 +201,14 @@ func TestATitleSaysWhereFieldsAreThatAreNotOnTheScreen(t *testing.T) {
 	}
 	d := NewFormDialog(theme, "Form", NewForm(theme, fields...))
 	for _, c := range []struct {
-		at    string
-		lines int // of the dialog: two are the keys
-		want  string
-	}{{"one", 8, "Form"}, {"one", 5, "Form · ↓ more"}, {"four", 5, "Form · ↑↓ more"}, {"six", 5, "Form · ↑ more"}} {
+		at           string
+		lines        int // of the dialog: two are the keys
+		above, below int
+	}{{"one", 8, 0, 0}, {"one", 5, 0, 3}, {"four", 5, 1, 2}, {"six", 5, 3, 0}} {
 		d.Form.FocusOn(c.at, false)
 		d.Render(40, c.lines)
-		if got := d.Title(); got != c.want {
-			t.Errorf("%s of %d lines: %q, want %q", c.at, c.lines, got, c.want)
+		if above, below := d.Hidden(); above != c.above || below != c.below {
+			t.Errorf("%s of %d lines: %d above and %d below, want %d and %d", c.at, c.lines, above, below, c.above, c.below)
 		}
 	}
 }

@@ -67,10 +67,7 @@ func (f *Form) barLines(parts []barPart, focused bool, w int) []string {
 		lines[p.y] += mark + ink.Render(label) + "  " + text.Fit(f.valueText(fd, on, barValue(p.w, label)), barValue(p.w, label))
 		indent := text.Spaces(p.x + text.Width(label) + 3)
 		if on && f.editing && fd.Kind == FieldPick {
-			rows := max(min(len(fd.list.matches), pickRows), 1)
-			for l := range strings.SplitSeq(fd.list.table.Render(f.theme, true, max(w-text.Width(indent)-1, 8), rows), "\n") {
-				below = append(below, indent+l)
-			}
+			below = append(below, fd.list.lines(len(indent), max(w-len(indent)-1, 8))...)
 		}
 		if fd.err != "" {
 			below = append(below, Hung(" ", f.theme.Bad, "✗ "+label+": "+fd.err, w-1)...)

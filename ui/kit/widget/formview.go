@@ -11,9 +11,6 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// pickRows is the height of the list that a pick opens below its field.
-const pickRows = 8
-
 // Render draws the form as exactly h lines of w cells, scrolled so that the field with
 // the focus is visible.
 func (f *Form) Render(focused bool, w, h int) string {
@@ -38,19 +35,9 @@ func (f *Form) Render(focused bool, w, h int) string {
 	return Block(strings.Join(lines[f.top:min(f.top+h, len(lines))], "\n"), w, h)
 }
 
-// scrollHint says on which sides of what was drawn last there are further lines, as part of a title; "" for none.
-func (f *Form) scrollHint() string {
-	sides := ""
-	if f.drawn.top > 0 {
-		sides = "↑"
-	}
-	if f.drawn.top+f.drawn.h < len(f.drawn.fieldOf) {
-		sides += "↓"
-	}
-	if sides == "" {
-		return ""
-	}
-	return " · " + sides + " more"
+// Hidden are the lines of the form that were not drawn last.
+func (f *Form) Hidden() (above, below int) {
+	return f.drawn.top, len(f.drawn.fieldOf) - f.drawn.top - f.drawn.h
 }
 
 // Height is how many lines the form needs at width w.
@@ -152,10 +139,7 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 		out = []string{head + f.valueText(fd, on, width)}
 	}
 	if on && f.editing && fd.Kind == FieldPick {
-		rows := max(min(len(fd.list.matches), pickRows), 1)
-		for l := range strings.SplitSeq(fd.list.table.Render(t, true, width, rows), "\n") {
-			out = append(out, indent+l)
-		}
+		out = append(out, fd.list.lines(len(indent), width)...)
 	}
 	if fd.Note.Text != "" {
 		glyph, ink := fd.Note.look(t)

@@ -88,11 +88,16 @@ func Split(total int, weights ...int) []int {
 // Pane draws body in a frame of w×h cells, border included. The focused pane has a
 // coloured border and a "▌" before its title.
 func Pane(t *kit.Theme, title string, focused bool, w, h int, body string) string {
-	return PaneOf(t, []Cell{C(title)}, focused, w, h, body)
+	return PaneOf(t, []Cell{C(title)}, nil, focused, w, h, body)
 }
 
-// PaneOf is Pane with a title of parts; a part without an ink has that of titles.
-func PaneOf(t *kit.Theme, title []Cell, focused bool, w, h int, body string) string {
+// ScrollPane is Pane of what was drawn into body; at the right, the frame says how many lines of it are hidden: "↑ 3", "↓ 12".
+func ScrollPane(t *kit.Theme, title string, of kit.Scroller, focused bool, w, h int, body string) string {
+	return PaneOf(t, []Cell{C(title)}, of, focused, w, h, body)
+}
+
+// PaneOf is ScrollPane with a title of parts; a part without an ink has that of titles. Nothing scrolls in it where of is nil.
+func PaneOf(t *kit.Theme, title []Cell, of kit.Scroller, focused bool, w, h int, body string) string {
 	if w < 4 || h < 2 {
 		return Block(body, w, h)
 	}
@@ -100,10 +105,16 @@ func PaneOf(t *kit.Theme, title []Cell, focused bool, w, h int, body string) str
 	if focused {
 		ink, mark, plain = t.BorderFocus, "▌", t.Title
 	}
-	head := ink.Render("╭" + strings.Repeat("─", w-2) + "╮")
-	if label, width := paneTitle(title, plain, w-5); width > 0 {
-		head = ink.Render("╭"+mark) + label + ink.Render(" "+strings.Repeat("─", w-4-width)+"╮")
+	up, down := "", ""
+	if of != nil {
+		above, below := of.Hidden()
+		up, down = hiddenSign("↑", above), hiddenSign("↓", below)
 	}
+	head := ink.Render("╭" + strings.Repeat("─", max(w-2-text.Width(up), 0)))
+	if label, width := paneTitle(title, plain, w-5-text.Width(up)); width > 0 {
+		head = ink.Render("╭"+mark) + label + ink.Render(" "+strings.Repeat("─", w-4-width-text.Width(up)))
+	}
+	head += plain.Render(up) + ink.Render("╮")
 	side := ink.Render("│")
 	var b strings.Builder
 	b.Grow(len(body) + h*16)
@@ -117,8 +128,16 @@ func PaneOf(t *kit.Theme, title []Cell, focused bool, w, h int, body string) str
 		b.WriteString(side)
 	}
 	b.WriteByte('\n')
-	b.WriteString(ink.Render("╰" + strings.Repeat("─", w-2) + "╯"))
+	b.WriteString(ink.Render("╰"+strings.Repeat("─", max(w-2-text.Width(down), 0))) + plain.Render(down) + ink.Render("╯"))
 	return b.String()
+}
+
+// hiddenSign says that n lines are hidden on one side; "" for none.
+func hiddenSign(arrow string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return " " + arrow + " " + text.Count(n) + " "
 }
 
 // paneTitle draws a title's parts in at most w cells, and says in how many.

@@ -79,3 +79,27 @@ func TestTilePutsColumnsSideBySideAndKeepsTheirRegions(t *testing.T) {
 		t.Errorf("under the pointer is %v, %v", hit, ok)
 	}
 }
+
+func TestAFrameSaysWhatIsHidden(t *testing.T) {
+	var list Table
+	list.Columns = []Column{{Width: 4}}
+	list.SetRows(2000, func(i int) []Cell { return []Cell{C("r" + strconv.Itoa(i))} })
+	th := kit.NewTheme(true, false)
+	draw := func() []string {
+		body := list.Render(th, true, 18, 2)
+		return strings.Split(uitest.Plain(ScrollPane(th, "Long title of rows", &list, true, 20, 4, body)), "\n")
+	}
+	for _, c := range []struct {
+		cursor      int
+		top, bottom string
+	}{
+		{0, "╭▌Long title of … ─╮", "╰───────── ↓ 1 998 ╯"},
+		{9, "╭▌Long titl… ─ ↑ 8 ╮", "╰───────── ↓ 1 990 ╯"},
+		{1999, "╭▌Long … ─ ↑ 1 998 ╮", "╰──────────────────╯"},
+	} {
+		list.SetCursor(c.cursor)
+		if got := draw(); got[0] != c.top || got[3] != c.bottom {
+			t.Errorf("at row %d:\n%s\n%s\nwant\n%s\n%s", c.cursor, got[0], got[3], c.top, c.bottom)
+		}
+	}
+}

@@ -127,7 +127,8 @@ type menuPick struct{ at int }
 
 func (m *menu) Init() tea.Cmd { return nil }
 
-func (m *menu) Title() string { return m.title }
+func (m *menu) Title() string              { return m.title }
+func (m *menu) Hidden() (above, below int) { return m.table.Hidden() }
 
 func (m *menu) Size(w, h int) (int, int) {
 	widest := text.Width(m.title) + 8

@@ -143,6 +143,9 @@ func (f *Finder) pick(at int) tea.Cmd {
 	return f.picks[at]
 }
 
+// Hidden are the matches that were not drawn last.
+func (f *Finder) Hidden() (above, below int) { return f.list.table.Hidden() }
+
 // Render draws the input line and the matches.
 func (f *Finder) Render(w, h int) string {
 	t := f.list.theme

@@ -9,6 +9,7 @@ import (
 	"github.com/sahilm/fuzzy"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // picker is a list that is filtered while one types: of a Finder, and of a form's pick.
@@ -88,6 +89,22 @@ func (p *picker) filter() {
 		o := p.options[p.matches[i]]
 		return []Cell{o.cell(p.theme), {Text: o.Hint, Ink: p.theme.KeyHint}}
 	})
+}
+
+// pickRows is the height of the list that a pick opens below its field.
+const pickRows = 8
+
+// lines draws the list below a field, behind an indent with the signs of the options that are hidden.
+func (p *picker) lines(indent, w int) []string {
+	out := strings.Split(p.table.Render(p.theme, true, w, max(min(len(p.matches), pickRows), 1)), "\n")
+	above, below := p.table.Hidden()
+	signs := make([]string, len(out))
+	signs[0] = hiddenSign("↑", above)
+	signs[len(out)-1] += hiddenSign("↓", below)
+	for i := range out {
+		out[i] = p.theme.Muted.Render(text.FitRight(signs[i], indent)) + out[i]
+	}
+	return out
 }
 
 // update moves the cursor, or types and filters.

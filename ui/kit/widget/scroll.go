@@ -1,7 +1,6 @@
 package widget
 
 import (
-	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -37,20 +36,14 @@ func (s *Scroll) Visible(lines []string, h int) []string {
 	return lines[s.top:min(s.top+h, s.n)]
 }
 
-// Below says how many lines are left below, as part of a title; "" for none.
-func (s *Scroll) Below() string {
-	if more := s.n - s.page - s.top; more > 0 {
-		return fmt.Sprintf(" · %d more below", more)
-	}
-	return ""
-}
+// Hidden are the lines that were not drawn last.
+func (s *Scroll) Hidden() (above, below int) { return s.top, s.n - s.page - s.top }
 
-// Pane draws lines of text in a pane of w×h cells. Its title says how many are left
-// below.
+// Pane draws lines of text in a pane of w×h cells.
 func (s *Scroll) Pane(t *kit.Theme, title string, focused bool, w, h int, lines []string) string {
 	_, ih := Inner(w, h)
 	body := strings.Join(Indent(s.Visible(lines, ih)), "\n")
-	return Pane(t, title+s.Below(), focused, w, h, body)
+	return ScrollPane(t, title, s, focused, w, h, body)
 }
 
 // Page is an overlay with a text that scrolls.
@@ -68,13 +61,11 @@ type Page struct {
 // Init does nothing.
 func (p *Page) Init() tea.Cmd { return nil }
 
-// Title is the heading, and whether there is more below.
-func (p *Page) Title() string {
-	if p.at.Below() != "" {
-		return p.Heading + " · ↓ more"
-	}
-	return p.Heading
-}
+// Title is the heading.
+func (p *Page) Title() string { return p.Heading }
+
+// Hidden are the lines of the text that were not drawn last.
+func (p *Page) Hidden() (above, below int) { return p.at.Hidden() }
 
 // Size is the size of the text.
 func (p *Page) Size(w, h int) (int, int) {

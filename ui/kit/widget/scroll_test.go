@@ -15,23 +15,25 @@ func TestScrollStaysInsideTheText(t *testing.T) {
 	var s Scroll
 	visible := func() string { return strings.Join(s.Visible(lines, 4), "") }
 	for _, c := range []struct {
-		name, want, more string
-		msg              tea.Msg
+		name, want   string
+		above, below int
+		msg          tea.Msg
 	}{
-		{"the beginning", "abcd", " · 6 more below", kit.Tick{}},
-		{"j", "bcde", " · 5 more below", tea.KeyPressMsg{Code: 'j', Text: "j"}},
-		{"a page down", "fghi", " · 1 more below", tea.KeyPressMsg{Code: tea.KeyPgDown}},
-		{"half a page up", "defg", " · 3 more below", tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl}},
-		{"the wheel", "ghij", "", tea.MouseWheelMsg{Button: tea.MouseWheelDown}},
-		{"beyond the end", "ghij", "", tea.KeyPressMsg{Code: 'j', Text: "j"}},
-		{"another key", "ghij", "", tea.KeyPressMsg{Code: 'x', Text: "x"}},
-		{"home", "abcd", " · 6 more below", tea.KeyPressMsg{Code: tea.KeyHome}},
-		{"G", "ghij", "", tea.KeyPressMsg{Code: 'G', Text: "G"}},
+		{"the beginning", "abcd", 0, 6, kit.Tick{}},
+		{"j", "bcde", 1, 5, tea.KeyPressMsg{Code: 'j', Text: "j"}},
+		{"a page down", "fghi", 5, 1, tea.KeyPressMsg{Code: tea.KeyPgDown}},
+		{"half a page up", "defg", 3, 3, tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl}},
+		{"the wheel", "ghij", 6, 0, tea.MouseWheelMsg{Button: tea.MouseWheelDown}},
+		{"beyond the end", "ghij", 6, 0, tea.KeyPressMsg{Code: 'j', Text: "j"}},
+		{"another key", "ghij", 6, 0, tea.KeyPressMsg{Code: 'x', Text: "x"}},
+		{"home", "abcd", 0, 6, tea.KeyPressMsg{Code: tea.KeyHome}},
+		{"G", "ghij", 6, 0, tea.KeyPressMsg{Code: 'G', Text: "G"}},
 	} {
 		visible()
 		s.Update(c.msg)
-		if got := visible(); got != c.want || s.Below() != c.more {
-			t.Errorf("%s: %q and %q, want %q and %q", c.name, got, s.Below(), c.want, c.more)
+		got := visible()
+		if above, below := s.Hidden(); got != c.want || above != c.above || below != c.below {
+			t.Errorf("%s: %q, %d above and %d below, want %q, %d and %d", c.name, got, above, below, c.want, c.above, c.below)
 		}
 	}
 	s = Scroll{}

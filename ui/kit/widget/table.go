@@ -106,6 +106,9 @@ func (t *Table) ForgetNews() {
 	}
 }
 
+// Hidden are the rows that were not drawn last.
+func (t *Table) Hidden() (above, below int) { return t.top, t.n - t.top - t.page }
+
 // Len is the number of rows.
 func (t *Table) Len() int { return t.n }
 
